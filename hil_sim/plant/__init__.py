@@ -1,0 +1,1 @@
+"""The simulated plant: hydraulics, supply, table body, sensors, servo drive."""

@@ -1,0 +1,1 @@
+"""Real-time control daemon for a hydraulic multi-axis shaking table."""

@@ -1,0 +1,1 @@
+"""Speeds as medians and ratios of one run."""

@@ -1,0 +1,1 @@
+"""The subcommands of `mastd`: each module adds its arguments and runs one call."""

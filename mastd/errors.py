@@ -1,0 +1,42 @@
+"""Errors a user can cause, each one line; faults at run time are data (see ``mastd.safety.faults``)."""
+
+from __future__ import annotations
+
+
+class MastdError(Exception):
+    """Base of all errors that end a command with one clear line and exit code 2."""
+
+    exit_code = 2
+
+
+class SettingsError(MastdError):
+    """A settings or profile file is refused; holds every problem found, one line each.
+
+    Each line reads ``file:line:col: path: what is wrong, what would be right``.
+    """
+
+    def __init__(self, problems: list[str]) -> None:
+        super().__init__("\n".join(problems))
+        self.problems = problems
+
+
+class UsageError(MastdError):
+    """A command line that cannot be carried out, for instance a missing file."""
+
+
+class FormatError(MastdError):
+    """A data file (record, road, measurement) that cannot be read, with its place."""
+
+
+class KinematicsError(MastdError):
+    """A geometry the kinematics cannot serve, for instance one whose observer does not contract."""
+
+
+class ProtocolError(MastdError):
+    """A message or a peer that does not keep to the protocol, with both values where two differ."""
+
+
+class RealtimeRightsError(MastdError):
+    """Real-time rights are missing and the settings do not allow to go on without them."""
+
+    exit_code = 4

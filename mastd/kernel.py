@@ -1,0 +1,59 @@
+"""The one typed wrapper around numba's decorator.
+
+Kernels are the compiled functions of the control cycle and of the simulated plant: plain loops over
+preallocated float64 arrays, no allocation, no Python objects, no exceptions.
+
+numba's on-disk cache does not notice a change in a *called* function of another file. The cache directory
+therefore carries a digest of every source file that holds kernels: a changed source starts a fresh cache,
+an unchanged one is found warm by every later process.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+from collections.abc import Callable
+from pathlib import Path
+from typing import TypeVar, cast
+
+_PACKAGES = ("mastd", "hil_sim")
+_MARK = b"mastd.kernel import"
+
+
+def _cache_root() -> Path:
+    """Directory for compiled kernels: the service's cache directory, the user's, or a temporary one."""
+    for variable, suffix in (("MASTD_CACHE", ""), ("CACHE_DIRECTORY", ""), ("XDG_CACHE_HOME", "mastd")):
+        value = os.environ.get(variable)
+        if value:
+            return Path(value.split(":")[0]) / suffix
+    return Path.home() / ".cache" / "mastd"
+
+
+def cache_directory() -> Path:
+    """Return the cache directory that belongs to the present sources."""
+    here = Path(__file__).resolve().parent.parent
+    digest = hashlib.sha256()
+    for package in _PACKAGES:
+        for source in sorted((here / package).rglob("*.py")):
+            text = source.read_bytes()
+            if _MARK in text:
+                digest.update(source.relative_to(here).as_posix().encode())
+                digest.update(text)
+    return _cache_root() / f"kernels-{digest.hexdigest()[:16]}"
+
+
+if "NUMBA_CACHE_DIR" not in os.environ:
+    os.environ["NUMBA_CACHE_DIR"] = str(cache_directory())
+
+import numba  # noqa: E402  the cache directory must be known before numba reads its configuration
+
+_Function = TypeVar("_Function", bound=Callable[..., object])
+
+
+def kernel(function: _Function) -> _Function:
+    """Compile ``function`` on its first call with the argument types it meets, and cache it on disk.
+
+    Division by zero gives inf or NaN as in numpy instead of an exception, floating-point operations keep
+    their written order (so that lockstep runs repeat bit for bit), and the interpreter lock stays held.
+    """
+    return cast(_Function, numba.njit(cache=True, error_model="numpy")(function))

@@ -1,0 +1,1 @@
+"""The seven links of document 004: geometry, inverse, forward, workspace; pure functions."""

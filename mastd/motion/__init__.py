@@ -1,0 +1,1 @@
+"""What the table should do: profile compiler, waveforms, preflight."""

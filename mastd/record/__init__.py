@@ -1,0 +1,1 @@
+"""Recorder, recovery, reading back, report."""

@@ -1,0 +1,1 @@
+"""The source documents' numbers beside ours."""

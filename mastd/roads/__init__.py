@@ -1,0 +1,1 @@
+"""Road surfaces under the wheels."""

@@ -1,0 +1,1 @@
+"""States, faults and limits."""

@@ -1,0 +1,1 @@
+"""Strict YAML to frozen, checked settings objects."""

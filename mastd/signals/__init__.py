@@ -1,0 +1,1 @@
+"""Filters, spectra and metrics."""

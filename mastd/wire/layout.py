@@ -1,0 +1,90 @@
+"""Layout of the numeric blocks that cross the plant link: one table gives offsets, hash and documentation.
+
+A block is a contiguous little-endian float64 array. Link order is 1…n as in document 004, everything is SI.
+Integers (sequence, step, time, bits) travel beside the block, never inside it.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Field:
+    """One named run of float64 values in a block."""
+
+    name: str
+    size: int
+    unit: str
+    meaning: str
+
+
+class Layout:
+    """Ordered fields of one block, with the slice of each and a digest that both ends must share."""
+
+    def __init__(self, name: str, fields: tuple[Field, ...]) -> None:
+        self.name = name
+        self.fields = fields
+        self.slices: dict[str, slice] = {}
+        start = 0
+        for field in fields:
+            self.slices[field.name] = slice(start, start + field.size)
+            start += field.size
+        self.size = start
+        text = ";".join(f"{field.name}:{field.size}:{field.unit}" for field in fields)
+        self.sha256 = hashlib.sha256(f"{name};{text}".encode()).hexdigest()
+
+    def __iter__(self) -> Iterator[Field]:
+        return iter(self.fields)
+
+
+SUPPLY_FIELDS = (
+    ("supply_pressure", "Pa", "pressure in the supply line at the valves"),
+    ("return_pressure", "Pa", "pressure in the return line"),
+    ("supply_flow", "m3/s", "flow drawn by the valves"),
+    ("oil_temperature", "K", "temperature of the oil in the tank"),
+    ("oil_level", "1", "level of the oil in the tank, 1 is full"),
+    ("accumulator_volume", "m3", "oil held by the accumulators"),
+    ("filter_pressure_drop", "Pa", "pressure drop over the return filter"),
+)
+
+
+def sample_layout(links: int, accelerometers: int) -> Layout:
+    """Return the layout of a sample of ``links`` actuators and ``accelerometers`` single-axis sensors."""
+    return Layout(
+        "sample",
+        (
+            Field("lengths", links, "m", "measured length of each link"),
+            Field("pressures", 2 * links, "Pa", "chamber 1 and chamber 2 of each link in turn"),
+            Field("spools", links, "1", "valve opening, 1 is fully open to chamber 1"),
+            *(Field(name, 1, unit, meaning) for name, unit, meaning in SUPPLY_FIELDS),
+            Field(
+                "accelerometers",
+                accelerometers,
+                "m/s2",
+                "specific force along each sensor's axis, gravity included",
+            ),
+        ),
+    )
+
+
+def command_layout(links: int) -> Layout:
+    """Return the layout of a command; its first five fields are those that ``command_sha256`` covers."""
+    return Layout(
+        "command",
+        (
+            Field("lengths", links, "m", "length set-point at the end of the coming period"),
+            Field("rates", links, "m/s", "rate of the length set-point"),
+            Field("accelerations", links, "m/s2", "second derivative of the length set-point"),
+            Field("force_references", links, "N", "expected actuator force, tension negative"),
+            Field("valve_trims", links, "m/s", "added to the no-load speed that the valve is asked for"),
+            Field(
+                "payload_wrench",
+                6,
+                "N, N m",
+                "external payload on the table at C in P axes, for a simulated plant",
+            ),
+        ),
+    )
