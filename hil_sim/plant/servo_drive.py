@@ -98,6 +98,8 @@ CREEP = 1.0e-3
 """A slower set-point does not hurry a fade (m/s)."""
 SHORTEST_REJOIN = 0.05
 """Shortest time over which the drive moves over to a command that does not continue its set-point (s)."""
+ENGAGING_TIME = 0.5
+"""Shortest such time from closed valves: the chambers fill up to the force reference in it (s)."""
 JUMP_LENGTH = 2.0e-5
 JUMP_RATE = 2.0e-3
 """A command continues the set-point within this length (m) and rate (m/s)."""
@@ -220,11 +222,14 @@ def take_command(
             largest_rate = max(largest_rate, abs(links[i, OFFSET_RATE]))
     if late:
         drive[REJOIN_CLOCK] = 0.0
-        drive[REJOIN_SPAN] = 0.0
+        drive[REJOIN_SPAN] = ENGAGING_TIME if state == CLOSED else 0.0
         if largest_length > JUMP_LENGTH or largest_rate > JUMP_RATE:
             bound = parameters[REJOIN_ACCELERATION]
             drive[REJOIN_SPAN] = max(
-                SHORTEST_REJOIN, math.sqrt(6.0 * largest_length / bound), 4.0 * largest_rate / bound
+                drive[REJOIN_SPAN],
+                SHORTEST_REJOIN,
+                math.sqrt(6.0 * largest_length / bound),
+                4.0 * largest_rate / bound,
             )
     drive[COMMAND_AGE] = 0.0
     integers[TIMED_OUT] = 0

@@ -79,7 +79,8 @@ def turn(body: NDArray[np.float64], time: float) -> None:
     new_x = x + a * w + c * y - b * z
     new_y = y + b * w + a * z - c * x
     new_z = z + c * w + b * x - a * y
-    scale = 1.0 / math.sqrt(new_w * new_w + new_x * new_x + new_y * new_y + new_z * new_z)
+    # One Newton step of 1/√ about 1: the turn of a step is small, so the norm stays 1 to rounding.
+    scale = 1.5 - 0.5 * (new_w * new_w + new_x * new_x + new_y * new_y + new_z * new_z)
     body[ATTITUDE] = scale * new_w
     body[ATTITUDE + 1] = scale * new_x
     body[ATTITUDE + 2] = scale * new_y
