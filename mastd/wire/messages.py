@@ -8,6 +8,7 @@ numbers, which is the guard's task; a message that does not decode leaves the ta
 from __future__ import annotations
 
 import enum
+import math
 
 import msgpack
 import numpy as np
@@ -185,6 +186,12 @@ class Command:
         values = _block(parts[5], self.layout)
         self.sequence, self.step, self.mode, self.stage = sequence, step, mode, stage
         self.values[:] = values
+
+
+def is_finite(command: Command) -> bool:
+    """Tell whether every value of ``command`` is finite; neither end lets another one pass."""
+    values = command.values
+    return math.isfinite(values.dot(values))
 
 
 def decode(data: bytes) -> object:
