@@ -75,7 +75,7 @@ class Cycle:
         )
         self.missed = 0
         self.cycles = 0
-        self._links = LinkCommand(geometry, model, self.frame.motion, self.frame.field("command.lengths").size)
+        self._links = LinkCommand(geometry, model, self.frame.motion)
         self._timeline: Timeline | None = None
         self._profile_hash = hashlib.sha256()
         self._covered = self.frame.command[: 5 * len(table.links)]
@@ -130,12 +130,13 @@ class Cycle:
         self.supervisor.follow_measured()
         elapsed = (1 + skipped) * self._period
         if skipped and elapsed > self._bridged and self.supervisor.enabled and self.sensing.usable:
-            self._advance(self._bridged)
+            self.advance(self._bridged)
             reference.rejoin(self.sensing.pose, self.sensing.pose_rates, self._stop_time)
             elapsed = self._period
-        self._advance(elapsed)
+        self.advance(elapsed)
 
-    def _advance(self, dt: float) -> None:
+    def advance(self, dt: float) -> None:
+        """Advance the reference by ``dt`` seconds."""
         self.reference.advance(dt)
         if self.reference.source is Source.PROFILE and self._timeline is not None:
             self._timeline.evaluate(self.reference.time, self.reference.path)
@@ -151,8 +152,6 @@ class Cycle:
             self.reference.rest(np.zeros(6))
             self.reference.compose(self._period)
             self._links.write(self.frame.command)
-        command.sequence += 1
-        command.step = self.sample.step + 1
         command.mode = int(supervisor.mode)
         command.stage = int(supervisor.stage)
         if supervisor.playing:

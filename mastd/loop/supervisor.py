@@ -72,6 +72,7 @@ class Supervisor:
         self._lowered = lowered
         self._rights = rights or daemon.realtime.allow_without_rights
         self._neutral = np.zeros(6)
+        self._pending: list[tuple[Code, str]] = []
 
     @property
     def enabled(self) -> bool:
@@ -87,6 +88,9 @@ class Supervisor:
     def decide(self, verb: Verb, now_ns: int) -> None:
         """Move the state machine by this cycle's faults, request and observations."""
         self._observe_supply(now_ns)
+        if self._pending:
+            self._sensing.reports += self._pending
+            self._pending.clear()
         if self._sensing.reports or self.latch.active:
             self._faults(now_ns)
         if verb is not Verb.NONE:
@@ -98,6 +102,10 @@ class Supervisor:
     def report(self, code: Code, detail: str) -> None:
         """Add a condition found outside the sensing, to be taken with this cycle's others."""
         self._sensing.reports.append((code, detail))
+
+    def report_next(self, code: Code, detail: str) -> None:
+        """Add a condition found after the cycle, to be taken with the next one's."""
+        self._pending.append((code, detail))
 
     def conditions(self) -> Conditions:
         """Return what the state machine has to know."""
@@ -111,6 +119,7 @@ class Supervisor:
             estop_released=not self._sample.flags & SampleFlag.ESTOP,
             profile_loaded=self.profile_start is not None,
             at_start=at_start,
+            feedback_valid=self._sensing.usable and self._sensing.pose_valid,
             rights=self._rights,
         )
 
