@@ -24,8 +24,8 @@ Array = NDArray[np.float64]
 def estimate(
     raw_lengths: Array,
     pressures: Array,
-    scale: Array,
-    offset: Array,
+    length_calibration: Array,
+    pressure_calibration: Array,
     areas: Array,
     null_vector: Array,
     table_joints: Array,
@@ -47,15 +47,19 @@ def estimate(
 ) -> bool:
     """Return whether the pose was found; the outputs are lengths … ``scalars``.
 
-    ``areas`` (2,) of chamber 1 and 2; ``tolerances`` [residual, update] in m; ``dt`` time since the last
+    ``length_calibration`` (n, 2) and ``pressure_calibration`` (2n, 2) hold scale and offset, ``areas`` (2,)
+    the piston areas of chamber 1 and 2; ``tolerances`` [residual, update] in m; ``dt`` time since the last
     usable sample in s (0 for none: rates start at zero); ``smoothing`` is dt/(dt + time constant);
     ``previous`` (n + 6,) last lengths and pose, updated; ``fitted`` (n,) is scratch; ``scalars`` (4,) are
     residual, updates, redundancy residual, internal force. If the pose is not found it and its rates stay.
     """
     n = lengths.shape[0]
     for i in range(n):
-        lengths[i] = scale[i] * raw_lengths[i] + offset[i]
-        forces[i] = pressures[2 * i] * areas[0] - pressures[2 * i + 1] * areas[1]
+        lengths[i] = length_calibration[i, 0] * raw_lengths[i] + length_calibration[i, 1]
+        j, k = 2 * i, 2 * i + 1
+        extending = pressure_calibration[j, 0] * pressures[j] + pressure_calibration[j, 1]
+        retracting = pressure_calibration[k, 0] * pressures[k] + pressure_calibration[k, 1]
+        forces[i] = extending * areas[0] - retracting * areas[1]
     converged, updates, residual = observe(
         table_joints,
         base_joints,

@@ -205,9 +205,14 @@ class Reference:
         return float(self._warp[1])
 
     @property
+    def settled(self) -> bool:
+        """No offset is left to fade."""
+        return bool(self._fade[1] == 0.0)
+
+    @property
     def standing(self) -> bool:
         """No motion is asked for, and none is left to fade."""
-        if self._fade[1] > 0.0:
+        if not self.settled:
             return False
         if self.source is Source.REST:
             return True

@@ -110,8 +110,10 @@ class Frame:
         self.values: NDArray[np.float64] = np.zeros(self.layout.size)
         self.index = {name: place.start for name, place in self.layout.slices.items()}
         self.motion = self.values[self.index["reference"] : self.index["reference"] + 24].reshape(4, 6)
-        self.command = self._block("command.", command_layout(links))
-        self.sample = self._block("sample.", sample_layout(links, accelerometers))
+        self.command_layout = command_layout(links)
+        self.sample_layout = sample_layout(links, accelerometers)
+        self.command = self._block("command.", self.command_layout)
+        self.sample = self._block("sample.", self.sample_layout)
 
     def field(self, name: str) -> NDArray[np.float64]:
         """Return the view of one field."""

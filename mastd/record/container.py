@@ -132,6 +132,8 @@ def _messages(content: memoryview, contents: Contents) -> list[Message]:
             raise ValueError("record longer than its chunk")
         if opcode == Opcode.MESSAGE:
             channel_id, sequence, time_ns, _ = _MESSAGE.unpack_from(content, start)
+            if channel_id not in contents.channels:
+                raise ValueError("message of an unknown channel")
             messages.append(Message(channel_id, sequence, time_ns, content[start + _MESSAGE.size : position]))
         elif opcode == Opcode.SCHEMA:
             schema = Schema.read(_stream(bytes(content[start:position])))

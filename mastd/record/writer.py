@@ -14,8 +14,9 @@ integer step. ``log_time`` is step × period in nanoseconds, ``sequence`` counts
 Events. Topic ``events``: one JSON object per message with at least ``event`` and ``step``; frames lost
 between two recorded ones appear as ``{"event": "gap", "lost": n, "step": first step after it}``.
 
-Metadata. Record ``mastd`` at the file's start: key → JSON text. Record ``mastd.end`` closes the file: frames,
-lost, gaps.
+Metadata. Record ``mastd`` at the file's start: key → JSON text. Record ``mastd.end`` closes the file:
+frames, lost, gaps; a recovered file has ``mastd.recovery`` instead. The recorder holds an exclusive lock
+(flock) on the file as long as it writes.
 
 Chunks hold at most 0.25 s, of the record's time and of the wall clock; each is flushed, and synchronised to
 disk at least every 0.25 s, so a killed recorder or computer costs no more than that.
@@ -23,6 +24,8 @@ disk at least every 0.25 s, so a killed recorder or computer costs no more than 
 
 from __future__ import annotations
 
+import contextlib
+import fcntl
 import json
 import math
 import os
@@ -41,6 +44,7 @@ FRAME_TOPIC = "frame"
 EVENT_TOPIC = "events"
 METADATA_NAME = "mastd"
 END_NAME = "mastd.end"
+RECOVERY_NAME = "mastd.recovery"
 PROFILE_NAME = "mastd"
 CHUNK_NS = 250_000_000
 _CHUNK_BYTES = 16 * 1024 * 1024
@@ -72,6 +76,8 @@ class RunWriter:
         self._synchronised = time.monotonic()
         self._unsynchronised = False
         self._file = path.open("xb")
+        with contextlib.suppress(OSError):  # some file systems have no locks
+            fcntl.flock(self._file, fcntl.LOCK_EX | fcntl.LOCK_NB)
         self._writer: Any = Writer(self._file, chunk_size=_CHUNK_BYTES, compression=CompressionType.ZSTD)
         self._writer.start(PROFILE_NAME, "mastd")
         self._writer.add_metadata(

@@ -45,6 +45,7 @@ class Code(enum.IntEnum):
     COMMAND_NOT_FINITE = 18
     ESTOP = 19
     RECORDER_LOST = 20
+    REDUNDANCY = 21
 
 
 @dataclass(frozen=True)
@@ -178,7 +179,7 @@ TABLE: tuple[Row, ...] = (
         Code.SUPPLY_PRESSURE,
         "supply pressure low",
         "supply pressure while the high stage is on",
-        "limits.supply_pressure_minimum",
+        "supply.limits.minimum_pressure",
         "guard.supply_delay",
         Action.STOP,
         "the pressure is back",
@@ -253,6 +254,16 @@ TABLE: tuple[Row, ...] = (
         Action.POWER_OFF,
         "released and reset",
         "Somebody stopped the table: make sure that everybody is safe, release the button, then reset.",
+    ),
+    Row(
+        Code.REDUNDANCY,
+        "lengths disagree",
+        "part of the length residuals along the null vector of the transposed Jacobian",
+        "limits.redundancy_residual",
+        "guard.limit_delay",
+        Action.STOP,
+        "the lengths agree",
+        "One transducer reads wrong, or a joint is loose: the seven legs no longer fit one rigid table.",
     ),
     Row(
         Code.RECORDER_LOST,

@@ -26,9 +26,10 @@ FORCE = int(Code.FORCE)
 FOLLOWING_ERROR = int(Code.FOLLOWING_ERROR)
 FORWARD_KINEMATICS = int(Code.FORWARD_KINEMATICS)
 SUPPLY_PRESSURE = int(Code.SUPPLY_PRESSURE)
+REDUNDANCY = int(Code.REDUNDANCY)
 
 # positions in the array of limits
-MARGIN, RATE, LOAD, FOLLOWING, FOLLOWING_AT_RATE, PRESSURE = range(6)
+MARGIN, RATE, LOAD, FOLLOWING, FOLLOWING_AT_RATE, PRESSURE, DISAGREEMENT = range(7)
 
 
 @kernel
@@ -69,6 +70,7 @@ def inspect(
     commanded: Array,
     commanded_rates: Array,
     supply_pressure: float,
+    redundancy_residual: float,
     converged: bool,
     watched: int,
     neutral_lengths: Array,
@@ -110,6 +112,8 @@ def inspect(
     lowest = limits[PRESSURE]
     starved = not supply_pressure >= lowest
     mask |= _count(SUPPLY_PRESSURE, starved, -1, supply_pressure, lowest, counts, delays, detail)
+    apart = not abs(redundancy_residual) <= limits[DISAGREEMENT]
+    mask |= _count(REDUNDANCY, apart, -1, redundancy_residual, limits[DISAGREEMENT], counts, delays, detail)
     for code in range(counts.shape[0]):
         if not (watched >> code) & 1:
             counts[code] = 0
@@ -121,7 +125,9 @@ def bits(*codes: Code) -> int:
     return sum(1 << int(code) for code in codes)
 
 
-MOTION = bits(Code.VELOCITY, Code.FORCE, Code.FOLLOWING_ERROR, Code.FORWARD_KINEMATICS, Code.SUPPLY_PRESSURE)
+POSE = bits(Code.FORWARD_KINEMATICS, Code.REDUNDANCY)
+"""Watched while the drive holds the table on its lower stops."""
+MOTION = POSE | bits(Code.VELOCITY, Code.FORCE, Code.FOLLOWING_ERROR, Code.SUPPLY_PRESSURE)
 """Watched while the drive follows the daemon's set-points away from the end stops."""
 RAISED = MOTION | bits(Code.STROKE)
 """Watched while the table is up."""
@@ -139,7 +145,8 @@ class Guard:
                 limits.force_share * table.actuator.maximum_force,
                 limits.following_error.minimum,
                 limits.following_error.at_maximum_velocity,
-                limits.supply_pressure_minimum,
+                table.supply.limits.minimum_pressure,
+                limits.redundancy_residual,
             ]
         )
         self.counts: Integers = np.zeros(CODES, dtype=np.int64)
@@ -152,6 +159,7 @@ class Guard:
             (Code.FOLLOWING_ERROR, guard.following_delay),
             (Code.FORWARD_KINEMATICS, guard.sample_delay),
             (Code.SUPPLY_PRESSURE, guard.supply_delay),
+            (Code.REDUNDANCY, guard.limit_delay),
         ):
             self.delays[code] = round(delay / period)
 
@@ -170,5 +178,7 @@ class Guard:
                 return f"{leg}off by {value * 1e3:+.2f} mm, allowed ±{limit * 1e3:.2f} mm"
             case Code.SUPPLY_PRESSURE:
                 return f"{value * 1e-5:.0f} bar, at least {limit * 1e-5:.0f} bar"
+            case Code.REDUNDANCY:
+                return f"by {value * 1e3:+.3f} mm, allowed ±{limit * 1e3:.3f} mm"
             case _:
                 return ""

@@ -93,6 +93,8 @@ class Conditions:
     """A checked profile is loaded."""
     at_start: bool = False
     """The table stands at the first pose of the loaded profile."""
+    feedback_valid: bool = True
+    """The newest sample can be used and a pose was found from it."""
     rights: bool = True
     """Real-time rights are there, or the settings allow to go on without them."""
 
@@ -205,6 +207,8 @@ def _reset(state: State, conditions: Conditions) -> Outcome:
 def _missing_condition(state: State, event: Event, conditions: Conditions) -> str:
     if event in (Event.RAISE, Event.ARM) and conditions.fault_latched:
         return f"{event.value} is refused: a fault is latched; find its cause, then reset"
+    if event in (Event.RAISE, Event.ARM) and not conditions.feedback_valid:
+        return f"{event.value} is refused: the feedback is invalid (no pose from the lengths); see the faults"
     if event is Event.RAISE and not conditions.estop_released:
         return "raise is refused: the e-stop is pressed; release it first"
     if event is Event.LOWER and state is State.FAULT and not conditions.supply_on:

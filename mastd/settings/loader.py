@@ -25,6 +25,7 @@ MOST_PROBLEMS: Final = 200
 """Lines told at once; the rest is counted."""
 
 _MOST_EXPLAINED: Final = 2000
+_LONGEST_MESSAGE: Final = 400
 
 
 def load(path: Path, model: type[S]) -> S:
@@ -105,7 +106,8 @@ def _find(root: Node, location: tuple[str | int, ...]) -> tuple[Mark, tuple[str 
 
 
 def _one_line(text: str) -> str:
-    return "".join(character if character.isprintable() else repr(character)[1:-1] for character in text)
+    cut = text if len(text) <= _LONGEST_MESSAGE else f"{text[:_LONGEST_MESSAGE]} ..."
+    return "".join(character if character.isprintable() else repr(character)[1:-1] for character in cut)
 
 
 def _key_mark(root: Node, place: tuple[str | int, ...]) -> Mark | None:

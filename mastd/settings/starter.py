@@ -11,7 +11,7 @@ from typing import Final
 
 from mastd.errors import UsageError
 
-KINDS: Final = {"table": "", "daemon": "", "profile": "profiles", "vehicle": "vehicles"}
+KINDS: Final = {"table": "", "daemon": "daemon", "profile": "profiles", "vehicle": "vehicles"}
 """Kind of settings file, and the directory of its starter files."""
 
 

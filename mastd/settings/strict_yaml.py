@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import math
 import re
+import unicodedata
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -112,7 +113,8 @@ def parse(text: str) -> tuple[Node | None, list[ReadProblem]]:
         mark = error.problem_mark or error.context_mark
         what = f"not readable as YAML: {error.problem or error.context}"
         if error.context and error.problem:
-            what += f" ({error.context})"
+            since = f" that starts in line {error.context_mark.line + 1}" if error.context_mark else ""
+            what += f" ({error.context}{since})"
         return None, [*builder.problems, ReadProblem(_mark(mark) if mark else (1, 1), (), what)]
 
 
@@ -291,7 +293,7 @@ def _plain_problem(value: str) -> str | None:
 def _text_problem(value: str) -> str | None:
     """Return what is wrong with quoted text: escapes can smuggle in what no file name or record can hold."""
     for character in value:
-        if not (character in "\t\n" or character.isprintable() or character.isspace()) or character == "\0":
+        if character not in "\t\n" and unicodedata.category(character) in {"Cc", "Cs"}:
             return f"the character U+{ord(character):04X} may not stand in text"
     return None
 

@@ -70,7 +70,7 @@ class CalibrationSettings(Settings):
     @classmethod
     def _not_zero(cls, scale: float) -> float:
         if not (abs(scale) > 1e-6):
-            raise ValueError(f"scale is {scale:g}, a sensor without effect; 1.0 leaves the reading as it is")
+            raise ValueError(f"is {scale:g}, a sensor without effect; 1.0 leaves the reading as it is")
         return scale
 
 
@@ -106,9 +106,7 @@ class LinkSettings(Settings):
     def _shorter_than_link(cls, stroke: float, info: ValidationInfo) -> float:
         neutral_length = info.data.get("neutral_length", math.inf)
         if not (stroke < neutral_length):
-            raise ValueError(
-                f"stroke is {stroke:g} m, it must be below the neutral length, {neutral_length:g} m"
-            )
+            raise ValueError(f"is {stroke:g} m, it must be below the neutral length, {neutral_length:g} m")
         return stroke
 
 
@@ -193,9 +191,7 @@ class FollowingErrorSettings(Settings):
     def _not_below_minimum(cls, value: float, info: ValidationInfo) -> float:
         minimum = info.data.get("minimum", 0.0)
         if not (value >= minimum):
-            raise ValueError(
-                f"at_maximum_velocity is {value:g} m, it must be at least minimum, {minimum:g} m"
-            )
+            raise ValueError(f"is {value:g} m, it must be at least minimum, {minimum:g} m")
         return value
 
 
@@ -261,9 +257,8 @@ class TableSettings(Settings):
             )
             problems.append((("maximum_force",), what))
         if not (actuator.relief_pressure >= supply.pressure):
-            problems.append(
-                (("relief_pressure",), f"must be at least the supply's pressure, {supply.pressure:g} Pa")
-            )
+            what = f"must be at least the supply's pressure, {supply.pressure / 1e5:g} bar"
+            problems.append((("relief_pressure",), what))
         refuse(problems)
         return actuator
 
@@ -293,7 +288,7 @@ class TableSettings(Settings):
             problems.append((("stroke_margin",), what))
         speed = no_load_speed(info.data.get("actuator"), info.data.get("valve"), info.data.get("supply"))
         if not (limits.velocity <= speed):
-            what = f"is {limits.velocity:g} m/s, but valve, supply and piston area give no more than {speed:.4g} m/s"
+            what = f"is {limits.velocity:g} m/s, but valve, supply and piston area give only {speed:.4g} m/s"
             problems.append((("velocity",), what))
         refuse(problems)
         return limits

@@ -8,6 +8,7 @@ numbers, which is the guard's task; a message that does not decode leaves the ta
 from __future__ import annotations
 
 import enum
+import math
 
 import msgpack
 import numpy as np
@@ -52,7 +53,7 @@ class SampleFlag(enum.IntFlag):
 
 
 class Sample:
-    """One plant sample; ``values`` is the float64 block and ``field(name)`` a view into it.
+    """One plant sample; ``values`` is the float64 block (its own, or one given) and ``field`` a view into it.
 
     ``valid`` has one bit per value of the block (bit k set: value k is valid).
     ``command_sequence`` is the sequence of the last command the plant has applied, −1 before the first.
@@ -71,9 +72,9 @@ class Sample:
         "values",
     )
 
-    def __init__(self, layout: Layout) -> None:
+    def __init__(self, layout: Layout, values: NDArray[np.float64] | None = None) -> None:
         self.layout = layout
-        self.values: NDArray[np.float64] = np.zeros(layout.size)
+        self.values: NDArray[np.float64] = np.zeros(layout.size) if values is None else values
         self.boot_id = 0
         self.sequence = 0
         self.step = 0
@@ -143,13 +144,13 @@ class Sample:
 
 
 class Command:
-    """One command to the plant; ``values`` is the float64 block and ``field(name)`` a view into it."""
+    """One command to the plant; ``values`` is the float64 block (its own, or one given)."""
 
     __slots__ = ("layout", "mode", "sequence", "stage", "step", "values")
 
-    def __init__(self, layout: Layout) -> None:
+    def __init__(self, layout: Layout, values: NDArray[np.float64] | None = None) -> None:
         self.layout = layout
-        self.values: NDArray[np.float64] = np.zeros(layout.size)
+        self.values: NDArray[np.float64] = np.zeros(layout.size) if values is None else values
         self.sequence = 0
         self.step = 0
         self.mode = int(DriveMode.DISABLED)
@@ -185,6 +186,12 @@ class Command:
         values = _block(parts[5], self.layout)
         self.sequence, self.step, self.mode, self.stage = sequence, step, mode, stage
         self.values[:] = values
+
+
+def is_finite(command: Command) -> bool:
+    """Tell whether every value of ``command`` is finite; neither end lets another one pass."""
+    values = command.values
+    return math.isfinite(values.dot(values))
 
 
 def decode(data: bytes) -> object:
