@@ -57,3 +57,18 @@ def kernel(function: _Function) -> _Function:
     their written order (so that lockstep runs repeat bit for bit), and the interpreter lock stays held.
     """
     return cast(_Function, numba.njit(cache=True, error_model="numpy")(function))
+
+
+def fused_kernel(function: _Function) -> _Function:
+    """Compile like ``kernel``, but let a product and the sum it goes into be rounded once (fused multiply-add).
+
+    The order of the operations stays as written, so a program repeats bit for bit on one machine; between
+    processors with and without the instruction the last bit may differ.
+    """
+    return cast(_Function, numba.njit(cache=True, error_model="numpy", fastmath={"contract"})(function))
+
+
+def inlined_kernel(function: _Function) -> _Function:
+    """Compile like ``fused_kernel`` and force it into its callers: for short functions of plain numbers."""
+    options = {"cache": True, "error_model": "numpy", "fastmath": {"contract"}, "forceinline": True}
+    return cast(_Function, numba.njit(**options)(function))

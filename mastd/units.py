@@ -217,7 +217,8 @@ def _wrong_unit(stripped: str, number: str, symbol: str, dimension: Dimension) -
         return f"{symbol!r} is a unit of {other.name}{note}, {dimension.phrase} is due ({choices(dimension)})"
     symbols = [unit.symbol for unit in dimension.units if unit.symbol]
     spelled = " ".join(symbol.translate(_OTHER_SPELLINGS).split())
-    near = [spelled] if spelled in symbols else difflib.get_close_matches(spelled, symbols, n=1, cutoff=0.6)
+    near = [known for known in symbols if known.casefold() == spelled.casefold()]
+    near = near or difflib.get_close_matches(spelled, symbols, n=1, cutoff=0.6)
     if near:
         return f"unknown unit {symbol!r}, did you mean {number} {near[0]}? ({choices(dimension)})"
     return f"unknown unit {symbol!r}, {dimension.phrase} is due ({choices(dimension)})"

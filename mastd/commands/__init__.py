@@ -1,1 +1,8 @@
 """The subcommands of `mastd`: each module adds its arguments and runs one call."""
+
+from __future__ import annotations
+
+import argparse
+
+Subparsers = argparse._SubParsersAction[argparse.ArgumentParser]
+"""What ``add_parsers`` of each module receives."""

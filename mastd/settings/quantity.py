@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Annotated, Any
+from typing import Annotated, Any, cast
 
 from pydantic import AfterValidator, GetCoreSchemaHandler, GetJsonSchemaHandler
 from pydantic.json_schema import JsonSchemaValue
@@ -17,6 +17,7 @@ from pydantic_core import CoreSchema, PydanticCustomError, core_schema
 from mastd import units
 from mastd.units import Dimension
 
+_LIMITS = {"gt": "exclusiveMinimum", "ge": "minimum", "lt": "exclusiveMaximum", "le": "maximum"}
 _REGULAR_EXPRESSION_SIGNS = frozenset("\\.^$*+?()[]{}|")
 
 
@@ -33,17 +34,18 @@ class Quantity:
         self, schema: CoreSchema, handler: GetJsonSchemaHandler
     ) -> JsonSchemaValue:
         dimension = self.dimension
+        inner = cast(dict[str, Any], schema).get("schema", {})
+        limits = {word: inner[key] for key, word in _LIMITS.items() if key in inner}
         symbols = "|".join(_escaped(unit.symbol) for unit in dimension.units if unit.symbol)
         text = {
             "type": "string",
             "pattern": rf"^\s*{units.NUMBER_PATTERN}\s*(?:{symbols})\s*$",
             "examples": [dimension.example],
+            **limits,
         }
         if dimension.bare:
-            return {
-                "anyOf": [{"type": "number"}, {**text, "examples": ["90 %"]}],
-                "examples": [dimension.example],
-            }
+            number = {"type": "number", "examples": [float(dimension.example)], **limits}
+            return {"anyOf": [number, {**text, "examples": ["90 %"]}]}
         return text
 
     def _validate(self, value: object, info: core_schema.ValidationInfo) -> float:

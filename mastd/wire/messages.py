@@ -23,6 +23,7 @@ SAMPLE_KIND = "sample"
 COMMAND_KIND = "command"
 _SIGNED_64 = 1 << 63  # MessagePack holds integers from -2**63 to 2**64 - 1: only the upper end needs a check
 _pack = msgpack.Packer().pack
+_unpack = msgpack.unpackb
 
 SampleParts = tuple[str, int, int, int, int, int, int, int, bytes, bytes]
 """Kind, boot id, sequence, step, time, command sequence, stage, flags, validity, block."""
@@ -46,6 +47,10 @@ class DriveMode(enum.IntEnum):
     LOWER = 2
 
 
+_LAST_STAGE = int(max(Stage))  # plain integers: comparing with members of an enumeration costs ten times more
+_LAST_MODE = int(max(DriveMode))
+
+
 class SampleFlag(enum.IntFlag):
     """Bits of a sample's ``flags``."""
 
@@ -60,7 +65,7 @@ class SampleFlag(enum.IntFlag):
 
 
 class Sample:
-    """One plant sample; ``values`` is the float64 block and ``field(name)`` a view into it.
+    """One plant sample; ``values`` is the float64 block (its own, or one given) and ``field`` a view into it.
 
     ``valid`` has one bit per value of the block (bit k set: value k is valid).
     ``command_sequence`` is the sequence of the last command the plant has applied, −1 before the first.
@@ -80,9 +85,9 @@ class Sample:
         "values",
     )
 
-    def __init__(self, layout: Layout) -> None:
+    def __init__(self, layout: Layout, values: NDArray[np.float64] | None = None) -> None:
         self.layout = layout
-        self.values: NDArray[np.float64] = np.zeros(layout.size, dtype="<f8")
+        self.values: NDArray[np.float64] = np.zeros(layout.size) if values is None else values
         self._bytes = memoryview(self.values).cast("B")
         self.boot_id = 0
         self.sequence = 0
@@ -150,13 +155,13 @@ class Sample:
 
 
 class Command:
-    """One command to the plant; ``values`` is the float64 block and ``field(name)`` a view into it."""
+    """One command to the plant; ``values`` is the float64 block (its own, or one given)."""
 
     __slots__ = ("_bytes", "layout", "mode", "sequence", "stage", "step", "values")
 
-    def __init__(self, layout: Layout) -> None:
+    def __init__(self, layout: Layout, values: NDArray[np.float64] | None = None) -> None:
         self.layout = layout
-        self.values: NDArray[np.float64] = np.zeros(layout.size, dtype="<f8")
+        self.values: NDArray[np.float64] = np.zeros(layout.size) if values is None else values
         self._bytes = memoryview(self.values).cast("B")
         self.sequence = 0
         self.step = 0
@@ -208,7 +213,7 @@ def decode_sample(data: bytes, layout: Layout) -> SampleParts:
         and flags < _SIGNED_64
     ):
         raise ProtocolError("sample: parts 2 to 8 must be signed 64-bit integers")
-    if not 0 <= stage <= Stage.HIGH:
+    if not 0 <= stage <= _LAST_STAGE:
         raise ProtocolError(f"sample: stage is {stage}, it must be 0, 1 or 2")
     if type(valid) is not bytes or len(valid) != (layout.size + 7) >> 3:
         raise ProtocolError(f"sample: validity must be {(layout.size + 7) // 8} bytes")
@@ -227,9 +232,9 @@ def decode_command(data: bytes, layout: Layout) -> CommandParts:
         and step < _SIGNED_64
     ):
         raise ProtocolError("command: parts 2 to 5 must be signed 64-bit integers")
-    if not 0 <= mode <= DriveMode.LOWER:
+    if not 0 <= mode <= _LAST_MODE:
         raise ProtocolError(f"command: mode is {mode}, it must be 0, 1 or 2")
-    if not 0 <= stage <= Stage.HIGH:
+    if not 0 <= stage <= _LAST_STAGE:
         raise ProtocolError(f"command: stage is {stage}, it must be 0, 1 or 2")
     if type(block) is not bytes or len(block) != layout.size << 3:
         raise ProtocolError(f"command: block must be {8 * layout.size} bytes ({layout.size} float64)")
@@ -237,15 +242,14 @@ def decode_command(data: bytes, layout: Layout) -> CommandParts:
 
 
 def is_finite(command: Command) -> bool:
-    """Tell whether every value of ``command`` is finite; neither end lets another one pass."""
-    values = command.values
-    return math.isfinite(values.dot(values))
+    """Tell whether every value of ``command`` is finite (and their sum: 1e308 is no command either)."""
+    return math.isfinite(sum(command.values.tolist()))
 
 
 def decode(data: bytes) -> object:
     """Decode MessagePack; raise ProtocolError for anything that is not exactly one well-formed object."""
     try:
-        return msgpack.unpackb(data, raw=False, strict_map_key=True)
+        return _unpack(data)
     except Exception as error:  # msgpack raises five unrelated types
         raise ProtocolError(f"not a MessagePack message: {type(error).__name__}") from error
 
