@@ -14,7 +14,7 @@ from mastd.errors import MastdError, ProtocolError, UsageError
 from mastd.wire import hello as session
 from mastd.wire.address import check_address
 from mastd.wire.hello import LinkTerms, PlantHello, Refusal
-from mastd.wire.messages import Command, Sample, is_finite
+from mastd.wire.messages import Command, CommandParts, Sample, decode_command, is_finite
 from mastd.wire.plant_link import HIGH_WATER_MARK, LARGEST_MESSAGE
 
 WAIT_MS = 50
@@ -68,7 +68,7 @@ class PlantEndpoint:
         self.daemon: session.DaemonHello | None = None
         self._request = request
         self._oldest = 0 if terms.mode == "lockstep" else LATEST_COMMAND_NS // terms.period_ns
-        self._arrived = Command(terms.command_layout)
+        self._layout = terms.command_layout
         self._holder = b""
         self._heard_ns = 0
         self._complained_ns = 0
@@ -117,13 +117,13 @@ class PlantEndpoint:
         if peer == self._holder:
             self._heard_ns = now_ns
         try:
-            self._arrived.unpack(data)
+            parts = decode_command(data, self._layout)
         except ProtocolError as error:
             return self._receive_other(peer, data, str(error), now_ns)
-        if self._accept(peer, step, now_ns):
-            command.copy_from(self._arrived)
-            return Event.COMMAND
-        return Event.OTHER
+        if not self._accept(peer, parts, step, now_ns):
+            return Event.OTHER
+        command.fill(parts)
+        return Event.COMMAND
 
     def publish(self, sample: Sample) -> None:
         """Number ``sample`` and send it to the daemon that has the place, if there is one."""
@@ -139,31 +139,32 @@ class PlantEndpoint:
         self._context.term()
         self._lock.release()
 
-    def _accept(self, peer: bytes, step: int, now_ns: int) -> bool:
-        """Tell whether the command in ``_arrived`` may be applied; count and complain if it may not."""
-        arrived, counters = self._arrived, self.counters
+    def _accept(self, peer: bytes, parts: CommandParts, step: int, now_ns: int) -> bool:
+        """Tell whether a decoded command may be applied; count and complain if it may not."""
+        _, sequence, command_step, _, _, block = parts
+        counters = self.counters
         if peer != self._holder:
             counters.strangers += 1
             self._complain(peer, f"no place: say hello first (boot {self.hello.boot_id})", now_ns)
             return False
-        if not is_finite(arrived):
+        if not is_finite(block):
             counters.invalid += 1
-            self._complain(peer, f"command {arrived.sequence} holds a value that is not finite", now_ns)
+            self._complain(peer, f"command {sequence} holds a value that is not finite", now_ns)
             return False
-        if arrived.sequence <= self._command_sequence:
+        if sequence <= self._command_sequence:
             counters.old += 1
             return False
-        if not 0 <= step - arrived.step <= self._oldest:
+        if not 0 <= step - command_step <= self._oldest:
             counters.late += 1
             self._complain(
                 peer,
-                f"command {arrived.sequence} belongs to step {arrived.step}, the plant is at step {step}",
+                f"command {sequence} belongs to step {command_step}, the plant is at step {step}",
                 now_ns,
             )
             return False
-        counters.lost += arrived.sequence - self._command_sequence - 1
+        counters.lost += sequence - self._command_sequence - 1
         counters.commands += 1
-        self._command_sequence = arrived.sequence
+        self._command_sequence = sequence
         return True
 
     def _receive_other(self, peer: bytes, data: bytes, problem: str, now_ns: int) -> Event:

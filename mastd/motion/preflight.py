@@ -209,7 +209,9 @@ class Examiner:
             bounds, worst = self._bounds[row], findings.links[row]
             link = int(np.argmax(worst / bounds))
             where = f"link {link + 1}: {self._table.links[link].name}"
-            limits.append(_upper(name, worst[link], bounds[link], unit, findings.links_knot[row, link], where))
+            limits.append(
+                _upper(name, worst[link], bounds[link], unit, findings.links_knot[row, link], where)
+            )
         return limits
 
     def _pose_limit(self, findings: Findings) -> Limit:
@@ -227,7 +229,9 @@ class Examiner:
         peaks = [float(np.max(series)) for series in flows]
         peak = int(np.argmax(peaks))
         plays = np.diff(timeline.starts) // timeline.intervals
-        used = sum(float(np.sum(series[:-1])) * int(count) for series, count in zip(flows, plays, strict=True))
+        used = sum(
+            float(np.sum(series[:-1])) * int(count) for series, count in zip(flows, plays, strict=True)
+        )
         oil, least, least_knot = self._full_oil, self._full_oil, 0
         for repeat in range(min(timeline.repeats, _MOST_PLAYS)):
             oil_before = oil

@@ -142,4 +142,3 @@ def survey(
         if updates > found[2]:
             found[2] = updates
             found[3] = k
-

@@ -57,7 +57,9 @@ class RigidPayload(Settings):
     centre_of_gravity: Point
     """Centre of gravity in table axes P, from C."""
     inertia: tuple[
-        Annotated[Inertia, Field(gt=0.0)], Annotated[Inertia, Field(gt=0.0)], Annotated[Inertia, Field(gt=0.0)]
+        Annotated[Inertia, Field(gt=0.0)],
+        Annotated[Inertia, Field(gt=0.0)],
+        Annotated[Inertia, Field(gt=0.0)],
     ]
     """Principal moments of inertia about its own centre of gravity, along the table's axes."""
 
@@ -402,7 +404,10 @@ def _segment_problems(segments: tuple[Segment, ...], profile_fade: float) -> lis
     away = [name for name, value in position.items() if value != 0.0]
     if away:
         problems.append(
-            ((len(segments) - 1,), f"the profile ends away from neutral in {', '.join(away)}, add a ramp to 0")
+            (
+                (len(segments) - 1,),
+                f"the profile ends away from neutral in {', '.join(away)}, add a ramp to 0",
+            )
         )
     if not total <= LONGEST_MOTION:
         problems.append(((), f"the segments take {total:g} s, at most {LONGEST_MOTION:g} s: use repeats"))

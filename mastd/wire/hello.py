@@ -178,7 +178,7 @@ def read_welcome(message: dict[str, object]) -> PlantHello:
 
 
 def read_refusal(message: dict[str, object]) -> Refusal:
-    """Return the refusal in ``message``; what cannot be read of it is left out, for it is a refusal anyway."""
+    """Return the refusal in ``message``; what cannot be read of it is left out: it is a refusal anyway."""
     reasons = message.get("reasons")
     holder = message.get("holder")
     texts = [str(reason)[:LONGEST_TEXT] for reason in reasons] if isinstance(reasons, list) else []

@@ -88,7 +88,7 @@ class Sample:
     def __init__(self, layout: Layout, values: NDArray[np.float64] | None = None) -> None:
         self.layout = layout
         self.values: NDArray[np.float64] = np.zeros(layout.size) if values is None else values
-        self._bytes = memoryview(self.values).cast("B")
+        self._bytes = self.values.data.cast("B")
         self.boot_id = 0
         self.sequence = 0
         self.step = 0
@@ -162,7 +162,7 @@ class Command:
     def __init__(self, layout: Layout, values: NDArray[np.float64] | None = None) -> None:
         self.layout = layout
         self.values: NDArray[np.float64] = np.zeros(layout.size) if values is None else values
-        self._bytes = memoryview(self.values).cast("B")
+        self._bytes = self.values.data.cast("B")
         self.sequence = 0
         self.step = 0
         self.mode = int(DriveMode.DISABLED)
@@ -182,9 +182,7 @@ class Command:
 
     def pack(self) -> bytes:
         """Return the message as bytes."""
-        packed: bytes = _pack(
-            (COMMAND_KIND, self.sequence, self.step, self.mode, self.stage, self._bytes)
-        )
+        packed: bytes = _pack((COMMAND_KIND, self.sequence, self.step, self.mode, self.stage, self._bytes))
         return packed
 
     def unpack(self, data: bytes) -> None:
@@ -241,9 +239,9 @@ def decode_command(data: bytes, layout: Layout) -> CommandParts:
     return cast(CommandParts, parts)
 
 
-def is_finite(command: Command) -> bool:
-    """Tell whether every value of ``command`` is finite (and their sum: 1e308 is no command either)."""
-    return math.isfinite(sum(command.values.tolist()))
+def is_finite(block: bytes | memoryview) -> bool:
+    """Tell whether all values of a block, and their sum, are finite; a plant applies no other command."""
+    return math.isfinite(sum(memoryview(block).cast("B").cast("d")))
 
 
 def decode(data: bytes) -> object:
@@ -257,5 +255,7 @@ def decode(data: bytes) -> object:
 def _parts(data: bytes, kind: str, length: int) -> list[Any]:
     message = decode(data)
     if type(message) is not list or len(message) != length or message[0] != kind:
-        raise ProtocolError(f"not a {kind} message: it must be an array of {length} that begins with {kind!r}")
+        raise ProtocolError(
+            f"not a {kind} message: it must be an array of {length} that begins with {kind!r}"
+        )
     return message
