@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mastd.dynamics.table_model import TableModel
-from mastd.kernel import kernel
+from mastd.kernel import fused_kernel
 from mastd.kinematics.geometry import Geometry
 from mastd.kinematics.jacobian import geometric_jacobian
 from mastd.settings.hydraulics import AccumulatorSettings, ActuatorSettings
@@ -38,7 +38,7 @@ def hydraulic_constants(table: TableSettings) -> FloatArray:
     return np.array([*table.actuator.piston_areas, table.actuator.leakage, full_flow, drop])
 
 
-@kernel
+@fused_kernel
 def valve_share(hydraulics: FloatArray, rate: float, force: float) -> float:
     """Return the flow a leg needs as share of what its fully open valve passes; above 1 it cannot follow.
 
@@ -55,7 +55,7 @@ def valve_share(hydraulics: FloatArray, rate: float, force: float) -> float:
     return flow / (hydraulics[3] * math.sqrt(0.5 * drop))
 
 
-@kernel
+@fused_kernel
 def oil_flow(hydraulics: FloatArray, rate: float, force: float) -> float:
     """Return the oil in m³/s that a leg draws from the supply: piston travel and leakage."""
     area = hydraulics[0] if rate > 0.0 else hydraulics[1]
@@ -63,7 +63,7 @@ def oil_flow(hydraulics: FloatArray, rate: float, force: float) -> float:
     return area * abs(rate) + hydraulics[2] * abs(load)
 
 
-@kernel
+@fused_kernel
 def drain(
     flows: FloatArray, spacing: float, pump_flow: float, full: float, oil: float, lowest: FloatArray
 ) -> float:

@@ -19,7 +19,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from mastd.kernel import kernel
+from mastd.kernel import fused_kernel
 from mastd.kinematics.jacobian import geometric_jacobian
 from mastd.kinematics.rotation import rotation, sines_cosines
 from mastd.settings.profile import NoPayload, RigidPayload
@@ -70,7 +70,7 @@ def _parallel(mass: float, place: FloatArray) -> FloatArray:
     return mass * (place @ place * np.eye(3) - np.outer(place, place))
 
 
-@kernel
+@fused_kernel
 def wrench(
     model: FloatArray, pose: FloatArray, rates: FloatArray, accelerations: FloatArray, out: FloatArray
 ) -> None:
@@ -120,7 +120,7 @@ def wrench(
     out[5] = r20 * mx + r21 * my + r22 * mz
 
 
-@kernel
+@fused_kernel
 def leg_forces(jacobian: FloatArray, wanted: FloatArray, work: FloatArray, forces: FloatArray) -> None:
     """Write the forces (n,) of least norm with Jᵀ F = ``wanted`` (6,), by Cholesky's factors of JᵀJ.
 
@@ -155,7 +155,7 @@ def leg_forces(jacobian: FloatArray, wanted: FloatArray, work: FloatArray, force
         forces[k] = total
 
 
-@kernel
+@fused_kernel
 def force_reference(
     table_joints: FloatArray,
     base_joints: FloatArray,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import Annotated, Final, Literal
+from typing import Annotated, Any, Final, Literal
 
 from pydantic import Field, ValidationInfo, field_validator
 
@@ -357,7 +357,7 @@ class ProfileSettings(Settings):
         return min(low for low, _ in bands), max(high for _, high in bands)
 
 
-def axis_items(axes: Settings) -> list[tuple[int, str, object]]:
+def axis_items(axes: Settings) -> list[tuple[int, str, Any]]:
     """Return index, name and settings of each axis that takes part, in the order of a pose."""
     named = [(index, name, getattr(axes, name, None)) for index, name in enumerate(AXES)]
     return [(index, name, value) for index, name, value in named if value is not None]
