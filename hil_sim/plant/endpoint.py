@@ -17,6 +17,7 @@ from mastd.wire.hello import LinkTerms, PlantHello, Refusal
 from mastd.wire.messages import Command, Sample, is_finite
 from mastd.wire.plant_link import HIGH_WATER_MARK, LARGEST_MESSAGE
 
+WAIT_MS = 50
 SILENCE_NS = 2_000_000_000
 LATEST_COMMAND_NS = 100_000_000
 COMPLAINT_INTERVAL_NS = 500_000_000
@@ -85,6 +86,7 @@ class PlantEndpoint:
     def _open(self, address: str) -> None:
         socket = self._socket
         socket.linger = 0
+        socket.rcvtimeo = WAIT_MS
         socket.set_hwm(HIGH_WATER_MARK)
         socket.setsockopt(zmq.MAXMSGSIZE, LARGEST_MESSAGE)
         socket.setsockopt(zmq.ROUTER_MANDATORY, 1)  # a vanished or stuck daemon must show when sending
@@ -96,14 +98,13 @@ class PlantEndpoint:
             raise UsageError(f"the plant cannot listen at {address}: {error.strerror}") from error
         self.address = socket.getsockopt_string(zmq.LAST_ENDPOINT)
 
-    def wait(self, timeout_ms: int) -> bool:
-        """Wait until a message is there, at most ``timeout_ms``."""
-        return bool(self._socket.poll(timeout_ms))
+    def receive(self, command: Command, step: int, wait: bool = False) -> Event:
+        """Take one message, at plant step ``step``; fill ``command`` if it is the daemon's next one.
 
-    def receive(self, command: Command, step: int) -> Event:
-        """Take one message, at plant step ``step``; fill ``command`` if it is the daemon's next one."""
+        With ``wait`` it waits up to ``WAIT_MS`` for a message.
+        """
         try:
-            peer = self._socket.recv(zmq.NOBLOCK)
+            peer = self._socket.recv(0 if wait else zmq.NOBLOCK)
         except zmq.Again:
             return Event.NOTHING
         data = self._socket.recv(zmq.NOBLOCK)

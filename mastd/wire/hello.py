@@ -210,4 +210,4 @@ def _read(message: dict[str, object], cls: type[_Hello]) -> _Hello:
         if isinstance(value, int) and not -_SIGNED_64 <= value < _SIGNED_64:
             raise ProtocolError(f"{message['kind']}: {field.name} must be a signed 64-bit integer")
         entries[field.name] = value
-    return cls(**entries)  # type: ignore[arg-type]  every entry was checked against the field's type
+    return cls(**entries)  # type: ignore[arg-type]
