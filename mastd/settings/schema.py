@@ -14,10 +14,11 @@ from typing import Any, Final
 from pydantic.json_schema import GenerateJsonSchema
 
 from mastd.settings.base import Settings
+from mastd.settings.profile import ProfileSettings
 from mastd.settings.starter import starter_directory
 from mastd.settings.table import TableSettings
 
-MODELS: Final[dict[str, type[Settings]]] = {"table": TableSettings}
+MODELS: Final[dict[str, type[Settings]]] = {"profile": ProfileSettings, "table": TableSettings}
 """File name of each schema, without its ending, and the class of the file."""
 
 _RANGES: Final = {
