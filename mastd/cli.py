@@ -27,7 +27,7 @@ def build_parser() -> argparse.ArgumentParser:
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """Run one command and return its exit code: 0 done, 1 verdict fail, 2 usage, 3 fault, 4 rights refused."""
+    """Run one command; return 0 done, 1 verdict fail, 2 usage, 3 fault, 4 rights refused."""
     single_threaded_algebra()
     parsed = build_parser().parse_args(arguments)
     try:

@@ -3,18 +3,21 @@
 from __future__ import annotations
 
 import argparse
+import json
 import re
 import sys
 import time
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from mastd.commands.report import exit_code, summary
 from mastd.errors import UsageError
 
 if TYPE_CHECKING:
     from mastd.commands import Subparsers
     from mastd.loop.plan import Plan
     from mastd.loop.session import Connection, Ending
+    from mastd.wire.hello import Mode
 
 
 def add_parsers(subparsers: Subparsers) -> None:
@@ -26,13 +29,19 @@ def add_parsers(subparsers: Subparsers) -> None:
     plant.add_argument("--plant", metavar="ADDRESS", help="address of a plant that is already there")
     parser.add_argument("--link", choices=("direct", "socket"), help="kind of link to a plant of its own")
     parser.add_argument("--lockstep", action="store_true", help="plant and loop step by step, repeatable")
-    parser.add_argument("--out", default="runs", metavar="DIR", help="directory for the record (default: runs)")
+    parser.add_argument(
+        "--out", default="runs", metavar="DIR", help="directory for the record (default: runs)"
+    )
     parser.add_argument("--table", default="table", metavar="FILE", help="table settings")
     parser.add_argument("--config", metavar="FILE", help="daemon settings (default: simulated, or real)")
     parser.add_argument("--truth", metavar="FILE", help="what the simulated plant really is")
     parser.add_argument("--seed", type=int, default=0, help="seed of the simulated plant")
     parser.add_argument(
-        "--fault", action="append", default=[], metavar="NAME@TIME[:VALUE]", help="fault in the simulated plant"
+        "--fault",
+        action="append",
+        default=[],
+        metavar="NAME@TIME[:VALUE]",
+        help="fault in the simulated plant",
     )
     parser.add_argument("--json", action="store_true", help="print one JSON document, nothing else")
     parser.set_defaults(run=run)
@@ -42,8 +51,9 @@ def run(arguments: argparse.Namespace) -> int:
     """Check, play, record and judge; return 0 pass, 1 fail or stopped, 3 fault."""
     from mastd.loop.plan import Plan
     from mastd.motion.preflight import check
-    from mastd.record.report import write_report
-    from mastd.record.result import document, exit_code, summary
+    from mastd.record.reader import open_run
+    from mastd.record.report import write_page
+    from mastd.record.result import make_result
     from mastd.settings.starter import find
 
     if arguments.plant and arguments.link == "direct":
@@ -60,17 +70,20 @@ def run(arguments: argparse.Namespace) -> int:
         raise UsageError(f"{plan.profile_path}: refused, it does not pass the check:\n{verdict.text()}")
     directory = Path(arguments.out) / f"{_slug(plan.profile.name)}-{time.strftime('%Y%m%d-%H%M%S')}"
     record_path = _fresh(directory) / "run.mcap"
-    ending = _play(plan, _connection(arguments, plan), record_path, not arguments.json and sys.stderr.isatty())
-    result = document(record_path)
+    ending = _play(
+        plan, _connection(arguments, plan), record_path, not arguments.json and sys.stderr.isatty()
+    )
+    record = open_run(record_path)
+    result = make_result(record)
+    page = record_path.with_name("report.png")
+    write_page(record, result, page)
+    result["page"] = str(page)
     if arguments.json:
-        import json
-
         print(json.dumps(result, allow_nan=False))
     else:
-        write_report(record_path)
         print(summary(result))
         if ending.rights.degraded:
-            print(f"DEGRADED_RT: {ending.rights.missing}")
+            print(f"  DEGRADED_RT: {ending.rights.missing}")
     return exit_code(result)
 
 
@@ -86,7 +99,7 @@ def _connection(arguments: argparse.Namespace, plan: Plan) -> Connection:
     from mastd.loop.session import Connection
     from mastd.wire.provider import PlantRequest
 
-    mode = "lockstep" if arguments.lockstep else "free-run"
+    mode: Mode = "lockstep" if arguments.lockstep else "free-run"
     return Connection(
         arguments.plant,
         arguments.link or "socket",

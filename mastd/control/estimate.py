@@ -86,7 +86,7 @@ def estimate(
             if dt > 0.0:
                 pose_rates[k] += smoothing * ((pose[k] - previous[n + k]) / dt - pose_rates[k])
             previous[n + k] = pose[k]
-    return converged
+    return bool(converged)
 
 
 def smoothing_factor(corner_hz: float, period: float) -> float:

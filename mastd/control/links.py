@@ -15,8 +15,8 @@ Array = NDArray[np.float64]
 class LinkCommand:
     """Writes lengths, rates, accelerations and force references (n each) for ``motion`` (4, 6).
 
-    Lengths by eqs. (3)–(4) of document 004 and their exact derivatives; force references by the nominal inverse
-    dynamics of table and payload, in the distribution of least norm over the links. Valve trims stay zero.
+    Lengths by eqs. (3)–(4) of document 004 and their exact derivatives; force references by the nominal
+    inverse dynamics of table and payload, of least norm over the links. Valve trims stay zero.
     """
 
     def __init__(self, geometry: Geometry, model: TableModel, motion: Array) -> None:

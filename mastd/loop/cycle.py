@@ -101,7 +101,9 @@ class Cycle:
         """Digest of what was sent to the links from the profile's first to its last command."""
         return self._profile_hash.hexdigest()
 
-    def step(self, fresh: int, now_ns: int, verb: Verb = Verb.NONE, skipped: int = 0, late_ns: int = 0) -> None:
+    def step(
+        self, fresh: int, now_ns: int, verb: Verb = Verb.NONE, skipped: int = 0, late_ns: int = 0
+    ) -> None:
         """Execute one cycle: ``fresh`` samples have come, ``skipped`` periods were missed before this one."""
         self.sensing.take(fresh, now_ns)
         self.sensing.estimate()
@@ -125,7 +127,7 @@ class Cycle:
             self.supervisor.report(Code.OVERRUN, f"{skipped} periods in a row")
 
     def _follow(self, skipped: int) -> None:
-        """Advance the reference; past what the drive bridges, path time has stood and the table is measured."""
+        """Advance the reference; past what the drive bridges, path time has stood still."""
         reference = self.reference
         self.supervisor.follow_measured()
         elapsed = (1 + skipped) * self._period
@@ -155,7 +157,7 @@ class Cycle:
         command.mode = int(supervisor.mode)
         command.stage = int(supervisor.stage)
         if supervisor.playing:
-            self._profile_hash.update(self._covered)
+            self._profile_hash.update(self._covered.data)
 
     def _note(self, late_ns: int) -> None:
         """Write the scalars of the frame; the processor time stays that of the cycle before."""

@@ -43,7 +43,10 @@ def frame_layout(links: int, accelerometers: int) -> Layout:
         "frame",
         (
             *_SCALARS,
-            *(Field(name, size, f"m{suffix}, rad{suffix}", meaning) for name, size, suffix, meaning in _MOTION),
+            *(
+                Field(name, size, f"m{suffix}, rad{suffix}", meaning)
+                for name, size, suffix, meaning in _MOTION
+            ),
             Field("residual", 1, "m", "forward kinematics: sum of the absolute length differences left"),
             Field("updates", 1, "1", "forward kinematics: updates of the observer"),
             Field("redundancy_residual", 1, "m", "disagreement of the redundant link with the others"),
@@ -51,7 +54,10 @@ def frame_layout(links: int, accelerometers: int) -> Layout:
             Field("length", links, "m", "measured length, calibrated"),
             Field("length_rate", links, "m/s", "rate of the measured length"),
             Field("force", links, "N", "chamber pressures times piston areas, pushing positive"),
-            *(Field(f"command.{field.name}", field.size, field.unit, field.meaning) for field in command_layout(links)),
+            *(
+                Field(f"command.{field.name}", field.size, field.unit, field.meaning)
+                for field in command_layout(links)
+            ),
             *(
                 Field(f"sample.{field.name}", field.size, field.unit, field.meaning)
                 for field in sample_layout(links, accelerometers)
@@ -86,7 +92,9 @@ def _channels(field: Field) -> list[Channel]:
     if field.size == 1:
         return [Channel(name, unit, None, field.meaning)]
     if name == "command.payload_wrench":
-        return [Channel(f"payload_wrench.{part}", part_unit, None, field.meaning) for part, part_unit in _WRENCH]
+        return [
+            Channel(f"payload_wrench.{part}", part_unit, None, field.meaning) for part, part_unit in _WRENCH
+        ]
     if name == "sample.pressures":
         return [
             Channel(f"pressure_{chamber}.{link}", unit, None, f"pressure of chamber {chamber}")
@@ -96,8 +104,14 @@ def _channels(field: Field) -> list[Channel]:
     if ", " in unit:
         linear, angular = unit.split(", ")
         units = (linear,) * 3 + (angular,) * 3
-        return [Channel(f"{name}.{axis}", u, None, field.meaning) for axis, u in zip(AXES, units, strict=True)]
-    renamed = {"sample.lengths": "raw_length", "sample.spools": "spool", "sample.accelerometers": "accelerometer"}
+        return [
+            Channel(f"{name}.{axis}", u, None, field.meaning) for axis, u in zip(AXES, units, strict=True)
+        ]
+    renamed = {
+        "sample.lengths": "raw_length",
+        "sample.spools": "spool",
+        "sample.accelerometers": "accelerometer",
+    }
     base = _COMMAND_NAMES.get(name) or renamed.get(name) or name
     return [Channel(f"{base}.{index}", unit, None, field.meaning) for index in range(1, field.size + 1)]
 

@@ -6,6 +6,7 @@ the loop's process.
 
 from __future__ import annotations
 
+import math
 import os
 import signal
 import subprocess
@@ -26,7 +27,7 @@ def line(status: NewestValueBlock) -> str:
     pose = status.field("pose")
     reference = status.field("reference")
     played, duration = status.scalar("profile_time"), status.scalar("profile_duration")
-    progress = f"{played:5.1f}/{duration:.1f} s" if played == played else f"{'':5} {duration:.1f} s"
+    progress = f"{played:5.1f}/{duration:.1f} s" if math.isfinite(played) else f"{'':5} {duration:.1f} s"
     text = (
         f"{state:8} {progress}  heave {pose[2] * 1e3:+7.2f} mm (asked {reference[2] * 1e3:+7.2f})  "
         f"roll {pose[3] * 1e3:+6.2f} mrad  {status.scalar('supply_pressure') * 1e-5:3.0f} bar  "
@@ -43,7 +44,15 @@ class LiveLine:
 
     def __init__(self, status: NewestValueBlock, links: int) -> None:
         self._process = subprocess.Popen(
-            [sys.executable, "-P", "-m", "mastd.loop.live", str(status.descriptor), str(links), str(os.getpid())],
+            [
+                sys.executable,
+                "-P",
+                "-m",
+                "mastd.loop.live",
+                str(status.descriptor),
+                str(links),
+                str(os.getpid()),
+            ],
             pass_fds=(status.descriptor,),
             stdin=subprocess.DEVNULL,
             stdout=subprocess.DEVNULL,

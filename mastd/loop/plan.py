@@ -64,15 +64,3 @@ class Plan:
         cycle = Cycle(self.table, self.daemon, self.geometry, self.observer, self.model, rights)
         cycle.load(self.timeline)
         return cycle
-
-
-def refuse_missing_rights(plan: Plan, simulated: bool, missing: str) -> str:
-    """Return why a real plant must not be driven without rights, or nothing if it may."""
-    if simulated or not missing or plan.daemon.realtime.allow_without_rights:
-        return ""
-    return (
-        f"{plan.daemon_path}: real-time rights are missing: {missing}. Grant them, or set "
-        "realtime.allow_without_rights"
-    )
-
-

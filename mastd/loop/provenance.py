@@ -30,6 +30,8 @@ def metadata(plan: Plan, connection: Connection, hello: PlantHello) -> dict[str,
     request = connection.request
     return {
         "name": plan.profile.name,
+        "duration": plan.timeline.duration,
+        "band": plan.profile.band(),
         "started_unix": time.time(),
         "versions": {package: version(package) for package in PACKAGES},
         "settings_text": texts,
@@ -37,7 +39,10 @@ def metadata(plan: Plan, connection: Connection, hello: PlantHello) -> dict[str,
         "table": as_json(plan.table),
         "profile": as_json(plan.profile),
         "daemon": as_json(plan.daemon),
-        "seeds": {"profile": plan.profile.seed, "plant": request.seed if connection.address is None else None},
+        "seeds": {
+            "profile": plan.profile.seed,
+            "plant": request.seed if connection.address is None else None,
+        },
         "serials": {
             "lengths": [link.transducer.serial for link in plan.table.links],
             "pressures": [[p.serial for p in link.pressure_transducers] for link in plan.table.links],

@@ -103,7 +103,9 @@ class Runner:
         if supervisor.events:
             if self._recorder is not None:
                 for event in supervisor.events:
-                    self._recorder.event({**event, "step": self._cycle.sample.step, "cycle": supervisor.cycle})
+                    self._recorder.event(
+                        {**event, "step": self._cycle.sample.step, "cycle": supervisor.cycle}
+                    )
             supervisor.events.clear()
             self.publish(now_ns)
         elif supervisor.cycle % PUBLISH_EVERY == 0:
@@ -112,7 +114,9 @@ class Runner:
             self._recorder_checked_ns = now_ns
             if not self._recorder_lost and not self._recorder.alive():
                 self._recorder_lost = True
-                supervisor.report_next(Code.RECORDER_LOST, "its process has ended; the run goes on unrecorded")
+                supervisor.report_next(
+                    Code.RECORDER_LOST, "its process has ended; the run goes on unrecorded"
+                )
 
     def publish(self, now_ns: int, ended: bool = False) -> None:
         """Show the newest status."""

@@ -28,7 +28,9 @@ WATCHED: dict[State, int] = {
 }
 """Which conditions of the guard each state watches; states that are not named watch none."""
 
-SUPPLY_BITS = SampleFlag.SUPPLY_FAULT | SampleFlag.OIL_OVERHEATED | SampleFlag.OIL_LOW | SampleFlag.FILTER_BLOCKED
+SUPPLY_BITS = (
+    SampleFlag.SUPPLY_FAULT | SampleFlag.OIL_OVERHEATED | SampleFlag.OIL_LOW | SampleFlag.FILTER_BLOCKED
+)
 MISSING_WINDOW_S = 1.0
 
 
@@ -63,7 +65,9 @@ class Sensing:
         self._period = daemon.period_ns * 1e-9
         self._corner = daemon.guard.rate_filter
         self._guard = Guard(table, daemon.guard, self._period)
-        self._length_calibration = np.array([[link.transducer.scale, link.transducer.offset] for link in table.links])
+        self._length_calibration = np.array(
+            [[link.transducer.scale, link.transducer.offset] for link in table.links]
+        )
         self._pressure_calibration = np.array(
             [[sensor.scale, sensor.offset] for link in table.links for sensor in link.pressure_transducers]
         )
@@ -102,7 +106,9 @@ class Sensing:
         self._count_missing(fresh)
         if sample.boot_id != self._boot_id:
             if self._boot_id is not None:
-                self.reports.append((Code.PLANT_RESTARTED, f"boot id {self._boot_id} became {sample.boot_id}"))
+                self.reports.append(
+                    (Code.PLANT_RESTARTED, f"boot id {self._boot_id} became {sample.boot_id}")
+                )
             self._boot_id = sample.boot_id
         if sample.flags:
             self._read_flags(sample.flags)
@@ -199,7 +205,9 @@ class Sensing:
         if flags & SampleFlag.ESTOP:
             self.reports.append((Code.ESTOP, "e-stop input of the plant"))
         if flags & SUPPLY_BITS:
-            names = [str(flag.name).lower().replace("_", " ") for flag in SampleFlag if flag & flags & SUPPLY_BITS]
+            names = [
+                str(flag.name).lower().replace("_", " ") for flag in SampleFlag if flag & flags & SUPPLY_BITS
+            ]
             self.reports.append((Code.SUPPLY_FAULT, ", ".join(names)))
         if flags & SampleFlag.DRIVE_TIMED_OUT:
             self.reports.append((Code.DRIVE_TIMED_OUT, ""))

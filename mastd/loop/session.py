@@ -36,8 +36,6 @@ from mastd.wire.plant_link import PlantLink, connect
 from mastd.wire.plant_process import PlantProcess
 from mastd.wire.provider import PlantRequest, find_provider
 
-SPIN_LIMIT_NS = 1_000_000
-
 
 @dataclass(frozen=True)
 class Connection:
@@ -55,9 +53,7 @@ class Ending:
 
     state: State
     fault: Fault | None
-    stopped: bool
     completed: bool
-    refusal: str
     command_sha256: str
     cycles: int
     missed: int
@@ -95,7 +91,9 @@ def run(plan: Plan, connection: Connection, record_path: Path | None, live: bool
                 f"{plan.daemon_path}: real-time rights are missing: {rights.missing}. Grant them, or set "
                 "realtime.allow_without_rights"
             )
-        runner = Runner(cycle, link, script, plan.daemon.period_ns, recorder, status, request, rights.degraded)
+        runner = Runner(
+            cycle, link, script, plan.daemon.period_ns, recorder, status, request, rights.degraded
+        )
         with _signals(script):
             if lockstep:
                 runner.lockstep()
@@ -126,10 +124,9 @@ def _end(cycle: Cycle, script: RunScript, recorder: RecorderHandle | None, right
         recorder.event(
             {
                 "event": "end",
+                "outcome": "fault" if fault else "completed" if script.completed else "stopped",
                 "state": script.ended_in.name,
-                "cause": fault.cause if fault else script.refusal,
-                "stopped": script.stop_requested,
-                "completed": script.completed,
+                "cause": fault.cause if fault else _why(script),
                 "command_sha256": cycle.command_sha256,
                 "cycles": cycle.cycles,
                 "missed": cycle.missed,
@@ -139,15 +136,20 @@ def _end(cycle: Cycle, script: RunScript, recorder: RecorderHandle | None, right
     return Ending(
         script.ended_in,
         fault,
-        script.stop_requested,
         script.completed,
-        script.refusal,
         cycle.command_sha256,
         cycle.cycles,
         cycle.missed,
         recorded,
         rights,
     )
+
+
+def _why(script: RunScript) -> str | None:
+    """Return why a run without a fault did not play its profile to the end."""
+    if script.completed:
+        return None
+    return script.refusal or "stopped by the operator"
 
 
 @contextmanager

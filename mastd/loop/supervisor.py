@@ -110,7 +110,8 @@ class Supervisor:
     def conditions(self) -> Conditions:
         """Return what the state machine has to know."""
         at_start = self.profile_start is not None and bool(
-            self._reference.standing and np.all(np.abs(self._reference.motion[0] - self.profile_start) <= AT_START)
+            self._reference.standing
+            and np.all(np.abs(self._reference.motion[0] - self.profile_start) <= AT_START)
         )
         return Conditions(
             raised=self.raised,
@@ -129,7 +130,9 @@ class Supervisor:
         for code in [code for code in self.latch.active if code not in present]:
             self.latch.clear(code)
         new = [
-            Fault(code, detail, now_ns, self.cycle) for code, detail in reports if code not in self.latch.active
+            Fault(code, detail, now_ns, self.cycle)
+            for code, detail in reports
+            if code not in self.latch.active
         ]
         if not new:
             return
@@ -189,7 +192,13 @@ class Supervisor:
             self._enter(before)
             cause = self.latch.first.cause if self.latch.first else ""
             self.events.append(
-                {"event": "state", "from": before.name, "to": self.state.name, "by": event.value, "cause": cause}
+                {
+                    "event": "state",
+                    "from": before.name,
+                    "to": self.state.name,
+                    "by": event.value,
+                    "cause": cause,
+                }
             )
         return outcome.refusal
 

@@ -88,6 +88,7 @@ def test_the_digest_depends_on_names_and_texts_and_not_on_their_order() -> None:
     assert first == digest({"b": "2", "a": "1"})
     others = [digest({"a": "1", "b": "3"}), digest({"a": "12", "b": ""}), digest({"a": "1", "c": "2"})]
     assert len({first, *others}) == 4
+    assert digest({"ab": "c"}) != digest({"a": "bc"})
 
 
 @pytest.mark.parametrize(

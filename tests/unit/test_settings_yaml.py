@@ -268,8 +268,9 @@ def test_a_flood_of_problems_is_cut_and_counted() -> None:
 
 
 def test_a_problem_stays_on_one_line() -> None:
-    found = problems('"a\\nb": 1\ncolour: "r\\ne"\n')
-    assert len(found) == 2
+    found = problems('"a\\nb": 1\ncolour: "r\\ne"\nnumber: "1\\n2"\n')
+    assert len(found) == 3
+    assert found[2] == r"file.yaml:3:9: number: a number is due, 1\n2 is text"
     assert not any("\n" in problem for problem in found)
 
 
@@ -328,6 +329,9 @@ def test_a_byte_order_mark_is_skipped_and_a_missing_file_told(tmp_path: Path) ->
     path = tmp_path / "a.yaml"
     path.write_bytes(b"\xef\xbb\xbfcount: 3\r\n")
     assert load(path, Sample).count == 3
+    path.write_bytes(b"\xef\xbb\xbfcount: x")
+    with pytest.raises(SettingsError, match=":1:8: count: an integer is due"):
+        load(path, Sample)
     with pytest.raises(SettingsError, match="cannot be read: No such file"):
         load(tmp_path / "b.yaml", Sample)
     with pytest.raises(SettingsError, match="cannot be read: not a file"):
