@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from pathlib import Path
 from typing import Annotated, Any, Final, Literal
 
 from pydantic import Field, ValidationInfo, field_validator
@@ -258,6 +259,14 @@ class RecordComponent(Settings):
     """PEER file of accelerations (.AT2); a relative path starts at the profile's own folder."""
     scale: Ratio = 1.0
     """Multiplies the recorded acceleration; negative turns it round."""
+
+    @field_validator("file")
+    @classmethod
+    def _found(cls, file: str, info: ValidationInfo) -> str:
+        path = Path((info.context or {}).get("directory", ".")) / Path(file).expanduser()
+        if not path.is_file():
+            raise ValueError(f"there is no file {path}")
+        return str(path)
 
 
 class RecordAxes(Settings):
