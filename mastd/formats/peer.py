@@ -39,14 +39,7 @@ _FOLLOWERS = ("", *" \t+-.0123456789")
 _END = re.compile(r"^\s*end\b", re.IGNORECASE)
 
 Quantity = Literal["acceleration", "velocity", "displacement"]
-_SCALES = {
-    "G": STANDARD_GRAVITY,
-    "CM/SEC/SEC": 0.01,
-    "CM/S/S": 0.01,
-    "CM/S2": 0.01,
-    "CM/SEC": 0.01,
-    "CM/S": 0.01,
-}
+_SCALES = {"G": STANDARD_GRAVITY, "CM/SEC/SEC": 0.01, "CM/S/S": 0.01, "CM/S2": 0.01, "CM/SEC": 0.01, "CM/S": 0.01}
 
 
 @dataclass(frozen=True)

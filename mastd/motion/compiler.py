@@ -142,11 +142,7 @@ def _knots(duration: float) -> int:
 
 
 def _block(
-    profile: ProfileSettings,
-    index: int,
-    segment: Segment,
-    position: NDArray[np.float64],
-    notes: list[RecordNote],
+    profile: ProfileSettings, index: int, segment: Segment, position: NDArray[np.float64], notes: list[RecordNote]
 ) -> Block:
     if isinstance(segment, Hold):
         return Block(np.tile(position, (_knots(segment.duration), 1)), 1)

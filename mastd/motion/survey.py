@@ -18,6 +18,8 @@ FloatArray = NDArray[np.float64]
 STROKE, VELOCITY, ACCELERATION, PUSH, PULL, VALVE = range(6)
 """Rows of the link table: distance from neutral (m), rate, acceleration, push, pull (N), share of the valve."""
 LINK_ROWS = 6
+WORK_ROWS = 18
+"""Rows of scratch beyond one a link."""
 WINDOW = 64
 """Knots of a window, the unit in which a motion can be walked in part."""
 
@@ -53,7 +55,7 @@ def survey(
     """Walk over one play of a block, from its first knot to its last.
 
     ``gain``, ``tolerances`` (residual, update) and ``maximum_updates`` are the observer's. ``work``
-    (n + 20, max(6, n)) is scratch. Results, each with the knot it was met at: ``links`` (LINK_ROWS, n) and
+    (n + WORK_ROWS, max(6, n)) is scratch. Results, each with the knot it was met at: ``links`` (LINK_ROWS, n) and
     ``axes`` (6,) take the greatest values; ``found`` (4,) takes the knots whose pose the observer did not
     find again, the first of them, the greatest number of updates and its knot; ``flows`` (knots,) the flow
     drawn from the supply. A value that is not a number counts as infinite.
@@ -142,3 +144,4 @@ def survey(
         if updates > found[2]:
             found[2] = updates
             found[3] = k
+

@@ -61,7 +61,9 @@ class Timeline:
 
     def evaluate(self, time_s: float, out: NDArray[np.float64]) -> None:
         """Write pose, Euler rates, their first and second derivatives at ``time_s`` into ``out`` (4, 6)."""
-        evaluate(self.coefficients, self.first_rows, self.intervals, self.starts, self.repeats, time_s, out)
+        evaluate(
+            self.coefficients, self.first_rows, self.intervals, self.starts, self.repeats, time_s, out
+        )
 
     def sample(self, times: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return pose and three derivatives at each of ``times``: (len(times), 4, 6)."""
@@ -140,7 +142,9 @@ def evaluate(
 
 
 @kernel
-def spline_point(coefficients: NDArray[np.float64], row: int, share: float, out: NDArray[np.float64]) -> None:
+def spline_point(
+    coefficients: NDArray[np.float64], row: int, share: float, out: NDArray[np.float64]
+) -> None:
     """Write value and three derivatives of the spline piece that starts at ``row`` into ``out`` (4, 6)."""
     first = 1.0 / KNOT_SPACING
     second = first * first

@@ -34,13 +34,17 @@ def load(path: Path, model: type[S]) -> S:
 
 
 def load_text(text: str, name: str, model: type[S]) -> S:
-    """Read a text into a settings object; ``name`` stands for the file in messages."""
+    """Read a text into a settings object; ``name`` stands for the file in messages.
+
+    Paths in the text start at the folder of ``name``.
+    """
     root, read_problems = parse(text)
     found = [(problem.mark, problem.place, problem.what) for problem in read_problems]
     settings: S | None = None
     if root is not None:
         try:
-            settings = model.model_validate(root.plain(), context=FROM_FILE)
+            context = {**FROM_FILE, "directory": str(Path(name).parent)}
+            settings = model.model_validate(root.plain(), context=context)
         except ValidationError as error:
             for detail in error.errors(include_url=False)[:_MOST_EXPLAINED]:
                 found.extend(_problems(detail, root, model))

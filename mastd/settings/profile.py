@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from pathlib import Path
 from typing import Annotated, Any, Final, Literal
 
 from pydantic import Field, ValidationInfo, field_validator
@@ -57,9 +58,7 @@ class RigidPayload(Settings):
     centre_of_gravity: Point
     """Centre of gravity in table axes P, from C."""
     inertia: tuple[
-        Annotated[Inertia, Field(gt=0.0)],
-        Annotated[Inertia, Field(gt=0.0)],
-        Annotated[Inertia, Field(gt=0.0)],
+        Annotated[Inertia, Field(gt=0.0)], Annotated[Inertia, Field(gt=0.0)], Annotated[Inertia, Field(gt=0.0)]
     ]
     """Principal moments of inertia about its own centre of gravity, along the table's axes."""
 
@@ -261,6 +260,14 @@ class RecordComponent(Settings):
     scale: Ratio = 1.0
     """Multiplies the recorded acceleration; negative turns it round."""
 
+    @field_validator("file")
+    @classmethod
+    def _found(cls, file: str, info: ValidationInfo) -> str:
+        path = Path((info.context or {}).get("directory", ".")) / Path(file).expanduser()
+        if not path.is_file():
+            raise ValueError(f"there is no file {path}")
+        return str(path)
+
 
 class RecordAxes(Settings):
     """Which component of the record moves which axis."""
@@ -404,10 +411,7 @@ def _segment_problems(segments: tuple[Segment, ...], profile_fade: float) -> lis
     away = [name for name, value in position.items() if value != 0.0]
     if away:
         problems.append(
-            (
-                (len(segments) - 1,),
-                f"the profile ends away from neutral in {', '.join(away)}, add a ramp to 0",
-            )
+            ((len(segments) - 1,), f"the profile ends away from neutral in {', '.join(away)}, add a ramp to 0")
         )
     if not total <= LONGEST_MOTION:
         problems.append(((), f"the segments take {total:g} s, at most {LONGEST_MOTION:g} s: use repeats"))
