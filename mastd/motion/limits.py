@@ -1,9 +1,9 @@
 """Every limit of the table against one motion: the worst point of each.
 
 Checked at every knot of the motion: stroke, velocity and acceleration of each link, push and pull of each
-actuator with payload and weight, the flow each valve must pass under its load, the pose, the return of the pose
-by the forward kinematics; and over the whole profile with all repeats the flow from the supply against pump and
-accumulators.
+actuator with payload and weight, the flow each valve must pass under its load, the pose, and that the forward
+kinematics find the pose again; and over the whole profile with all repeats the flow from the supply against
+pump and accumulators.
 """
 
 from __future__ import annotations
@@ -200,7 +200,9 @@ class Examiner:
             bounds, worst = self._bounds[row], findings.links[row]
             link = int(np.argmax(worst / bounds))
             where = f"link {link + 1}: {self._table.links[link].name}"
-            limits.append(_upper(name, worst[link], bounds[link], unit, findings.links_knot[row, link], where))
+            limits.append(
+                _upper(name, worst[link], bounds[link], unit, findings.links_knot[row, link], where)
+            )
         return limits
 
     def _pose_limit(self, findings: Findings) -> Limit:
@@ -218,7 +220,9 @@ class Examiner:
         peaks = [float(np.max(series)) for series in flows]
         peak = int(np.argmax(peaks))
         plays = np.diff(timeline.starts) // timeline.intervals
-        used = sum(float(np.sum(series[:-1])) * int(count) for series, count in zip(flows, plays, strict=True))
+        used = sum(
+            float(np.sum(series[:-1])) * int(count) for series, count in zip(flows, plays, strict=True)
+        )
         oil, least, least_knot = self._full_oil, self._full_oil, 0
         for repeat in range(min(timeline.repeats, _MOST_PLAYS)):
             oil_before = oil

@@ -86,13 +86,14 @@ class Preflight:
         for note in self.records:
             report = note.report
             lines.append(
-                f"record on {note.axis}: {report.offset:.3g} m/s2 and {report.slope:.3g} m/s2 per s taken off, "
+                f"record on {note.axis}: {report.offset:.3g} m/s2 and {report.slope:.3g} m/s3 taken off, "
                 f"peak {report.peak_before:.3g} -> {report.peak_after:.3g} m/s2 in the band, "
                 f"{report.peak_displacement * 1e3:.3g} mm"
             )
+        verdict = "passes" if self.ok else "does not pass"
+        more = " or more" if self.scale >= LARGEST_SCALE else ""
         lines.append(
-            f"{'passes' if self.ok else 'does not pass'}; {self.duration:.1f} s; largest scale that would pass: "
-            f"{self.scale:.3f}" + (" or more" if self.scale >= LARGEST_SCALE else "")
+            f"{verdict}; {self.duration:.1f} s; largest scale that would pass: {self.scale:.3f}{more}"
         )
         return "\n".join(lines)
 

@@ -58,7 +58,7 @@ def correct(
     low, high = band
     if not 0.0 < low < high < 0.5 / record_spacing:
         raise ValueError(
-            f"band {low:g} to {high:g} Hz must lie between 0 and {0.5 / record_spacing:g} Hz, half the record's rate"
+            f"band {low:g} to {high:g} Hz must lie below {0.5 / record_spacing:g} Hz, half the record's rate"
         )
     times = np.arange(len(acceleration)) * record_spacing
     degree = {"none": -1, "mean": 0, "linear": 1}[baseline]

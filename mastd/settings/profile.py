@@ -9,13 +9,13 @@ from typing import Annotated, Any, Final, Literal
 from pydantic import Field, ValidationInfo, field_validator
 
 from mastd.settings.base import Problem, Settings, refuse
+from mastd.settings.criteria import Criteria
 from mastd.settings.quantity import (
     Acceleration,
     AccelerationDensity,
     Angle,
     AngularAcceleration,
     AngularAccelerationDensity,
-    Force,
     Frequency,
     Inertia,
     Length,
@@ -36,6 +36,7 @@ LONGEST_MOTION: Final = 1800.0
 PlayableFrequency = Annotated[Frequency, Field(gt=0.0, le=100.0)]
 Duration = Annotated[Time, Field(ge=0.1, le=LONGEST_MOTION)]
 Fade = Annotated[Time, Field(ge=0.05, le=60.0)]
+PositiveInertia = Annotated[Inertia, Field(gt=0.0)]
 Repeats = Annotated[int, Field(ge=1, le=100_000)]
 
 
@@ -58,7 +59,9 @@ class RigidPayload(Settings):
     centre_of_gravity: Point
     """Centre of gravity in table axes P, from C."""
     inertia: tuple[
-        Annotated[Inertia, Field(gt=0.0)], Annotated[Inertia, Field(gt=0.0)], Annotated[Inertia, Field(gt=0.0)]
+        Annotated[Inertia, Field(gt=0.0)],
+        Annotated[Inertia, Field(gt=0.0)],
+        Annotated[Inertia, Field(gt=0.0)],
     ]
     """Principal moments of inertia about its own centre of gravity, along the table's axes."""
 
@@ -240,7 +243,7 @@ class Road(Shaking):
     road_class: Literal["A", "B", "C", "D", "E", "F", "G", "H"]
     speed: Annotated[Velocity, Field(gt=0.0)]
     band: tuple[PlayableFrequency, PlayableFrequency]
-    """Frequencies that are played. Mandatory: stroke and force bound what part of a road a table can follow."""
+    """Frequencies that are played. Mandatory: stroke and force bound how much of a road can be followed."""
     duration: Duration
     wheelbase: Annotated[Length, Field(gt=0.0)]
     track_width: Annotated[Length, Field(gt=0.0)]
@@ -297,42 +300,6 @@ class Record(Shaking):
 Segment = Annotated[Hold | Ramp | Sine | Sweep | Random | Road | Record, Field(discriminator="kind")]
 
 
-class AxisCriteria(Settings):
-    """Bounds on how well one axis followed; what is left out is not judged."""
-
-    nrmse: Annotated[Ratio, Field(gt=0.0)] | None = None
-    """Error of the displacement without shifting in time, as share of the reference (effective values)."""
-    best_lag_nrmse: Annotated[Ratio, Field(gt=0.0)] | None = None
-    """The same at the shift in time that fits best."""
-    lag: Annotated[Time, Field(gt=0.0)] | None = None
-    """That shift, whichever way."""
-    peak_ratio: tuple[Ratio, Ratio] | None = None
-    """Lowest and highest ratio of the achieved peak to the peak of the reference."""
-    cross_axis: Annotated[Ratio, Field(gt=0.0)] | None = None
-    """Acceleration on this axis that was not asked for, as share of what was asked for overall."""
-
-
-class CriteriaAxes(Settings):
-    """Bounds for each axis that is judged."""
-
-    surge: AxisCriteria | None = None
-    sway: AxisCriteria | None = None
-    heave: AxisCriteria | None = None
-    roll: AxisCriteria | None = None
-    pitch: AxisCriteria | None = None
-    yaw: AxisCriteria | None = None
-
-
-class Criteria(Settings):
-    """What decides the verdict of a run."""
-
-    axes: CriteriaAxes = CriteriaAxes()
-    missed_share: Annotated[Ratio, Field(ge=0.0, le=1.0)] | None = None
-    """Greatest share of control cycles that were missed."""
-    internal_force: Annotated[Force, Field(gt=0.0)] | None = None
-    """Greatest effective value of the force that the redundant actuators exert on each other."""
-
-
 class ProfileSettings(Settings):
     """A test profile. It starts and ends at rest in the neutral pose."""
 
@@ -359,7 +326,7 @@ class ProfileSettings(Settings):
         return segments
 
     def band(self) -> tuple[float, float] | None:
-        """Return the lowest and the highest frequency in Hz that the profile excites, None if it only moves."""
+        """Return lowest and highest frequency in Hz that the profile excites, None if it only moves."""
         bands = [_band(segment) for segment in self.segments if not isinstance(segment, Hold | Ramp)]
         if not bands:
             return None
@@ -384,7 +351,7 @@ def _band(segment: Sine | Sweep | Random | Road | Record) -> tuple[float, float]
         return segment.frequency, segment.frequency
     if isinstance(segment, Sweep):
         return min(segment.start, segment.stop), max(segment.start, segment.stop)
-    densities = [value.density for _, _, value in axis_items(segment.axes)]  # type: ignore[attr-defined]
+    densities = [value.density for _, _, value in axis_items(segment.axes)]
     return min(points[0][0] for points in densities), max(points[-1][0] for points in densities)
 
 
@@ -397,7 +364,7 @@ def _segment_problems(segments: tuple[Segment, ...], profile_fade: float) -> lis
             moves = axis_items(segment.to)
             if not moves:
                 problems.append(((k, "to"), "no axis named, name one or more of " + ", ".join(AXES)))
-            position.update((name, value) for _, name, value in moves)  # type: ignore[misc]
+            position.update((name, value) for _, name, value in moves)
         elif not isinstance(segment, Hold | Road) and not axis_items(segment.axes):
             problems.append(((k, "axes"), "no axis named, name one or more of " + ", ".join(AXES)))
         if isinstance(segment, Record):
@@ -411,7 +378,10 @@ def _segment_problems(segments: tuple[Segment, ...], profile_fade: float) -> lis
     away = [name for name, value in position.items() if value != 0.0]
     if away:
         problems.append(
-            ((len(segments) - 1,), f"the profile ends away from neutral in {', '.join(away)}, add a ramp to 0")
+            (
+                (len(segments) - 1,),
+                f"the profile ends away from neutral in {', '.join(away)}, add a ramp to 0",
+            )
         )
     if not total <= LONGEST_MOTION:
         problems.append(((), f"the segments take {total:g} s, at most {LONGEST_MOTION:g} s: use repeats"))

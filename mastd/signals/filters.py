@@ -12,8 +12,8 @@ def band_pass_gain(
 ) -> NDArray[np.float64]:
     """Return the gain at ``frequency`` (Hz) of Butterworth filters run forward and backward.
 
-    A high-pass at ``low`` and a low-pass at ``high``, each of ``order`` per direction: the gain is one half at
-    both corners and the phase zero everywhere. Zero at frequency zero.
+    A high-pass at ``low`` and a low-pass at ``high``, each of ``order`` per direction: the gain is one half
+    at both corners and the phase zero everywhere. Zero at frequency zero.
     """
     with np.errstate(divide="ignore"):
         high_pass = 1.0 / (1.0 + (low / frequency) ** (2 * order))
