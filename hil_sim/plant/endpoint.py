@@ -14,9 +14,10 @@ from mastd.errors import MastdError, ProtocolError, UsageError
 from mastd.wire import hello as session
 from mastd.wire.address import check_address
 from mastd.wire.hello import LinkTerms, PlantHello, Refusal
-from mastd.wire.messages import Command, Sample, is_finite
+from mastd.wire.messages import Command, CommandParts, Sample, decode_command, is_finite
 from mastd.wire.plant_link import HIGH_WATER_MARK, LARGEST_MESSAGE
 
+WAIT_MS = 50
 SILENCE_NS = 2_000_000_000
 LATEST_COMMAND_NS = 100_000_000
 COMPLAINT_INTERVAL_NS = 500_000_000
@@ -67,7 +68,7 @@ class PlantEndpoint:
         self.daemon: session.DaemonHello | None = None
         self._request = request
         self._oldest = 0 if terms.mode == "lockstep" else LATEST_COMMAND_NS // terms.period_ns
-        self._arrived = Command(terms.command_layout)
+        self._layout = terms.command_layout
         self._holder = b""
         self._heard_ns = 0
         self._complained_ns = 0
@@ -85,6 +86,7 @@ class PlantEndpoint:
     def _open(self, address: str) -> None:
         socket = self._socket
         socket.linger = 0
+        socket.rcvtimeo = WAIT_MS
         socket.set_hwm(HIGH_WATER_MARK)
         socket.setsockopt(zmq.MAXMSGSIZE, LARGEST_MESSAGE)
         socket.setsockopt(zmq.ROUTER_MANDATORY, 1)  # a vanished or stuck daemon must show when sending
@@ -96,14 +98,13 @@ class PlantEndpoint:
             raise UsageError(f"the plant cannot listen at {address}: {error.strerror}") from error
         self.address = socket.getsockopt_string(zmq.LAST_ENDPOINT)
 
-    def wait(self, timeout_ms: int) -> bool:
-        """Wait until a message is there, at most ``timeout_ms``."""
-        return bool(self._socket.poll(timeout_ms))
+    def receive(self, command: Command, step: int, wait: bool = False) -> Event:
+        """Take one message, at plant step ``step``; fill ``command`` if it is the daemon's next one.
 
-    def receive(self, command: Command, step: int) -> Event:
-        """Take one message, at plant step ``step``; fill ``command`` if it is the daemon's next one."""
+        With ``wait`` it waits up to ``WAIT_MS`` for a message.
+        """
         try:
-            peer = self._socket.recv(zmq.NOBLOCK)
+            peer = self._socket.recv(0 if wait else zmq.NOBLOCK)
         except zmq.Again:
             return Event.NOTHING
         data = self._socket.recv(zmq.NOBLOCK)
@@ -116,13 +117,13 @@ class PlantEndpoint:
         if peer == self._holder:
             self._heard_ns = now_ns
         try:
-            self._arrived.unpack(data)
+            parts = decode_command(data, self._layout)
         except ProtocolError as error:
             return self._receive_other(peer, data, str(error), now_ns)
-        if self._accept(peer, step, now_ns):
-            command.copy_from(self._arrived)
-            return Event.COMMAND
-        return Event.OTHER
+        if not self._accept(peer, parts, step, now_ns):
+            return Event.OTHER
+        command.fill(parts)
+        return Event.COMMAND
 
     def publish(self, sample: Sample) -> None:
         """Number ``sample`` and send it to the daemon that has the place, if there is one."""
@@ -138,31 +139,32 @@ class PlantEndpoint:
         self._context.term()
         self._lock.release()
 
-    def _accept(self, peer: bytes, step: int, now_ns: int) -> bool:
-        """Tell whether the command in ``_arrived`` may be applied; count and complain if it may not."""
-        arrived, counters = self._arrived, self.counters
+    def _accept(self, peer: bytes, parts: CommandParts, step: int, now_ns: int) -> bool:
+        """Tell whether a decoded command may be applied; count and complain if it may not."""
+        _, sequence, command_step, _, _, block = parts
+        counters = self.counters
         if peer != self._holder:
             counters.strangers += 1
             self._complain(peer, f"no place: say hello first (boot {self.hello.boot_id})", now_ns)
             return False
-        if not is_finite(arrived):
+        if not is_finite(block):
             counters.invalid += 1
-            self._complain(peer, f"command {arrived.sequence} holds a value that is not finite", now_ns)
+            self._complain(peer, f"command {sequence} holds a value that is not finite", now_ns)
             return False
-        if arrived.sequence <= self._command_sequence:
+        if sequence <= self._command_sequence:
             counters.old += 1
             return False
-        if not 0 <= step - arrived.step <= self._oldest:
+        if not 0 <= step - command_step <= self._oldest:
             counters.late += 1
             self._complain(
                 peer,
-                f"command {arrived.sequence} belongs to step {arrived.step}, the plant is at step {step}",
+                f"command {sequence} belongs to step {command_step}, the plant is at step {step}",
                 now_ns,
             )
             return False
-        counters.lost += arrived.sequence - self._command_sequence - 1
+        counters.lost += sequence - self._command_sequence - 1
         counters.commands += 1
-        self._command_sequence = arrived.sequence
+        self._command_sequence = sequence
         return True
 
     def _receive_other(self, peer: bytes, data: bytes, problem: str, now_ns: int) -> Event:

@@ -13,7 +13,7 @@ from collections.abc import Callable
 from pathlib import Path
 from types import FrameType
 
-from hil_sim.plant.endpoint import Event, PlantEndpoint, Request
+from hil_sim.plant.endpoint import WAIT_MS, Event, PlantEndpoint, Request
 from hil_sim.plant.motion_log import MotionLog
 from mastd.wire.direct_link import DirectPlant
 from mastd.wire.hello import LinkTerms, PlantHello
@@ -21,7 +21,6 @@ from mastd.wire.messages import Command, Sample
 
 FIFO_PRIORITY = 40
 MESSAGES_PER_PERIOD = 1024  # taken at most, so that a flood cannot hold up the plant
-_CHECK_MS = 50  # how often an idle plant looks whether it should end
 
 
 class EndOfLife:
@@ -90,23 +89,17 @@ class PlantServer:
     def _serve_lockstep(self, ended: Callable[[], bool]) -> None:
         """Answer each command with one period; plant time stands still otherwise."""
         while not ended():
-            if not self.endpoint.wait(_CHECK_MS):
-                continue
-            for _ in range(MESSAGES_PER_PERIOD):
-                event = self.endpoint.receive(self._arrived, self.step)
-                if event is Event.NOTHING:
-                    break
-                if event is Event.COMMAND:
-                    self._advance(self._arrived, 1)
-                    self._publish()
-                elif event is Event.WELCOMED:
-                    self._publish()
+            event = self.endpoint.receive(self._arrived, self.step, wait=True)
+            if event is Event.COMMAND:
+                self._advance(self._arrived, 1)
+            if event in (Event.COMMAND, Event.WELCOMED):
+                self._publish()
 
     def _serve_free_run(self, ended: Callable[[], bool]) -> None:
         """Follow the monotonic clock period by period; missed periods pass in one go, without a command."""
         period_ns = self._terms.period_ns
         deadline_ns = time.monotonic_ns() + period_ns
-        checks = max(1, _CHECK_MS * 1_000_000 // period_ns)
+        checks = max(1, WAIT_MS * 1_000_000 // period_ns)
         for cycle in itertools.count():
             if cycle % checks == 0 and ended():
                 return

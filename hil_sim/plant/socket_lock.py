@@ -1,4 +1,4 @@
-"""Keeps two plants from one socket file: a second bind of the same path would silently take over its clients."""
+"""Keeps two plants from one socket file: a second bind would silently take over the first one's clients."""
 
 from __future__ import annotations
 

@@ -65,7 +65,7 @@ def run(arguments: argparse.Namespace) -> int:
         find("profile", arguments.profile),
         find("daemon", arguments.config or ("real" if arguments.plant else "simulated")),
     )
-    verdict = check(plan.profile, plan.table, plan.profile_path.parent)
+    verdict = check(plan.profile, plan.table)
     if not verdict.ok:
         raise UsageError(f"{plan.profile_path}: refused, it does not pass the check:\n{verdict.text()}")
     directory = Path(arguments.out) / f"{_slug(plan.profile.name)}-{time.strftime('%Y%m%d-%H%M%S')}"

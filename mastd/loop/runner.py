@@ -56,6 +56,7 @@ class Runner:
         self._answered = 0
         self._recorder_checked_ns = 0
         self._recorder_lost = False
+        self._refused = False
 
     def free_run(self, clock: PeriodicClock) -> None:
         """Run on the clock's deadlines."""
@@ -110,6 +111,9 @@ class Runner:
             self.publish(now_ns)
         elif supervisor.cycle % PUBLISH_EVERY == 0:
             self.publish(now_ns)
+        if self._link.refusal is not None and not self._refused:
+            self._refused = True
+            supervisor.report_next(Code.PLANT_REFUSES, self._link.refusal)
         if self._recorder is not None and now_ns - self._recorder_checked_ns > 1_000_000_000:
             self._recorder_checked_ns = now_ns
             if not self._recorder_lost and not self._recorder.alive():

@@ -13,6 +13,7 @@ from pydantic import Field, ValidationInfo, field_validator
 
 from mastd.settings.base import Settings, refuse
 from mastd.settings.quantity import (
+    Acceleration,
     Area,
     Damping,
     Flow,
@@ -178,12 +179,16 @@ def _below_supply(name: str, pressure: float, info: ValidationInfo) -> None:
 class DriveSettings(Settings):
     """The drive: length loop with feed-forward, pressure damping, and what it does without commands."""
 
+    update_rate: Frequency = Field(gt=0)
+    """Rate at which the drive closes its loops; rounded up to a whole number of ticks per command period."""
     length_gain: Rate = Field(ge=0)
     """Velocity asked for per length error."""
     rate_feedforward: Ratio = Field(ge=0)
     """Share of the commanded rate that goes straight to the valve."""
     valve_lead: Time = Field(ge=0)
     """Acceleration feed-forward: the rate is taken this far ahead, against the lag of the valve."""
+    force_feedforward: Ratio = Field(ge=0)
+    """Share of the oil column's compression, from the rate of the force reference, that goes to the valve."""
     pressure_damping: Rate = Field(ge=0)
     """Gain c of the high-passed load pressure about the force reference, 2 ζ ω of the oil column."""
     pressure_high_pass: Frequency = Field(gt=0)
@@ -196,3 +201,5 @@ class DriveSettings(Settings):
     hold_time: Time = Field(ge=0)
     """Time between standstill and lowering without commands."""
     lowering_speed: Velocity = Field(gt=0)
+    rejoin_acceleration: Acceleration = Field(gt=0)
+    """Bound of what the drive adds to move over to a command that does not continue its set-point."""

@@ -14,18 +14,20 @@ from typing import Any, Final
 from pydantic.json_schema import GenerateJsonSchema
 
 from mastd.settings.base import Settings
+from mastd.settings.daemon import DaemonSettings
 from mastd.settings.profile import ProfileSettings
+from mastd.settings.quantity import SI_UNIT
 from mastd.settings.starter import starter_directory
 from mastd.settings.table import TableSettings
 
-MODELS: Final[dict[str, type[Settings]]] = {"profile": ProfileSettings, "table": TableSettings}
+MODELS: Final[dict[str, type[Settings]]] = {
+    "daemon": DaemonSettings,
+    "profile": ProfileSettings,
+    "table": TableSettings,
+}
 """File name of each schema, without its ending, and the class of the file."""
 
 _RANGES: Final = {
-    "gt": "above",
-    "ge": "at least",
-    "lt": "below",
-    "le": "at most",
     "exclusiveMinimum": "above",
     "minimum": "at least",
     "exclusiveMaximum": "below",
@@ -64,11 +66,16 @@ def _tidy(part: Any) -> Any:
     if items and all(item == items[0] for item in items):
         del tidied["prefixItems"]
         tidied["items"] = items[0]
-    if tidied.get("type") == "string":
-        bounds = [f"{word} {tidied.pop(key):g}" for key, word in _RANGES.items() if key in tidied]
+    unit = tidied.pop(SI_UNIT, None)
+    if unit is not None:
+        bounds = [
+            f"{word} {tidied.pop(key):g} {unit}".rstrip() for key, word in _RANGES.items() if key in tidied
+        ]
         if bounds:
-            told = f"Range in SI: {' and '.join(bounds)}."
+            told = f"Range: {' and '.join(bounds)}."
             tidied["description"] = f"{tidied['description']} {told}" if "description" in tidied else told
+        if isinstance(tidied.get("default"), float):
+            tidied["default"] = f"{tidied['default']:g} {unit}"
     return tidied
 
 

@@ -74,7 +74,7 @@ class DirectLink:
         """Number ``command`` and hand it to the plant; see ``PlantLink.send``."""
         command.sequence = self._command_sequence + 1
         command.step = self._step
-        if not is_finite(command):
+        if not is_finite(command.values.data):
             self.counters.unsent += 1
             return False
         self._command_sequence += 1
@@ -89,7 +89,7 @@ class DirectLink:
         """Nothing to close: the plant belongs to its maker."""
 
     def _follow_clock(self, timeout_ns: int) -> None:
-        """Bring the plant to the present; wait up to ``timeout_ns`` for its next period if none has passed."""
+        """Bring the plant to the present; wait up to ``timeout_ns`` for its next period if need be."""
         now = time.monotonic_ns()
         periods = (now - self._start_ns) // self._period_ns - self._step
         if periods <= 0 and not self._fresh:

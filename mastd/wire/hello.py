@@ -178,7 +178,7 @@ def read_welcome(message: dict[str, object]) -> PlantHello:
 
 
 def read_refusal(message: dict[str, object]) -> Refusal:
-    """Return the refusal in ``message``; what cannot be read of it is left out, for it is a refusal anyway."""
+    """Return the refusal in ``message``; what cannot be read of it is left out: it is a refusal anyway."""
     reasons = message.get("reasons")
     holder = message.get("holder")
     texts = [str(reason)[:LONGEST_TEXT] for reason in reasons] if isinstance(reasons, list) else []
@@ -210,4 +210,4 @@ def _read(message: dict[str, object], cls: type[_Hello]) -> _Hello:
         if isinstance(value, int) and not -_SIGNED_64 <= value < _SIGNED_64:
             raise ProtocolError(f"{message['kind']}: {field.name} must be a signed 64-bit integer")
         entries[field.name] = value
-    return cls(**entries)  # type: ignore[arg-type]  every entry was checked against the field's type
+    return cls(**entries)  # type: ignore[arg-type]

@@ -23,10 +23,10 @@ class PlantProcess:
     """A running plant process at ``address``; a context manager that ends it."""
 
     def __init__(self, provider: PlantProvider, request: PlantRequest) -> None:
-        """Start the plant that ``provider`` has for ``request``, on a socket file only this user can reach."""
+        """Start the plant that ``provider`` has for ``request``, on a socket only this user can reach."""
         self._directory: Path | None = private_directory()
         self.address = f"ipc://{self._directory}/plant"
-        self._messages: IO[bytes] = tempfile.TemporaryFile()
+        self._messages: IO[bytes] = tempfile.TemporaryFile()  # noqa: SIM115  lives as long as this object
         command = [*provider.arguments(request, self.address), "--parent-pid", str(os.getpid())]
         self.process = subprocess.Popen(
             command,

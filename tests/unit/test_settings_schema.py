@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
 import pytest
 from hypothesis import given
@@ -28,6 +28,8 @@ class Sample(Settings):
     oil: Temperature
     share: Ratio = Field(ge=0)
     point: Point
+    spacing: Annotated[Length, Field(gt=0, le=2)] = 0.5
+    gap: Annotated[Length, Field(ge=1)] | None = None
 
 
 PROPERTIES: dict[str, dict[str, Any]] = schema.json_schema(Sample)["properties"]
@@ -58,9 +60,16 @@ def test_a_quantity_is_text_with_pattern_example_description_and_range() -> None
     length = PROPERTIES["length"]
     assert length["type"] == "string"
     assert length["examples"] == ["5 mm"]
-    assert length["description"] == "How long. Range in SI: above 0 and at most 2."
+    assert length["description"] == "How long. Range: above 0 m and at most 2 m."
+    assert PROPERTIES["spacing"]["description"] == "Range: above 0 m and at most 2 m."
+    assert PROPERTIES["gap"]["anyOf"][0]["description"] == "Range: at least 1 m."
     assert PROPERTIES["share"]["anyOf"][0] == {"type": "number", "examples": [0.9], "minimum": 0}
     assert schema.json_schema(Sample)["additionalProperties"] is False
+
+
+def test_a_default_is_written_as_a_file_would_write_it() -> None:
+    assert PROPERTIES["spacing"]["default"] == "0.5 m"
+    assert re.search(PROPERTIES["spacing"]["pattern"], "0.5 m")
 
 
 def test_a_point_is_a_list_of_three_alike() -> None:

@@ -328,6 +328,7 @@ def test_files_that_are_no_settings_text(tmp_path: Path, data: bytes, problem: s
 def test_a_byte_order_mark_is_skipped_and_a_missing_file_told(tmp_path: Path) -> None:
     path = tmp_path / "a.yaml"
     path.write_bytes(b"\xef\xbb\xbfcount: 3\r\n")
+    assert strict_yaml.read_text(path)[0] == "c"
     assert load(path, Sample).count == 3
     path.write_bytes(b"\xef\xbb\xbfcount: x")
     with pytest.raises(SettingsError, match=":1:8: count: an integer is due"):
