@@ -65,6 +65,10 @@ class Geometry:
         if not np.all(np.linalg.norm(self.neutral_vectors, axis=1) > 0.0):
             raise KinematicsError("geometry: a link has no length at the neutral pose, its joints coincide")
 
+    @classmethod
+    def from_settings(cls, table):
+        return cls(np.array([l.table_joint for l in table.links]),np.array([l.base_joint for l in table.links]),np.array(table.neutral_position),np.array([l.neutral_length for l in table.links]),np.array([l.stroke for l in table.links]),np.array(table.control_point))
+
     @property
     def links(self) -> int:
         """Number of links n."""
