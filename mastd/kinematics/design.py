@@ -59,10 +59,8 @@ def null_vectors(geometry: Geometry) -> FloatArray:
     """
     left, _, _ = np.linalg.svd(neutral_jacobian(geometry))
     basis = left[:, DEGREES_OF_FREEDOM:].T.copy()
-    for vector in basis:
-        first = vector[np.flatnonzero(np.abs(vector) > 1e-9)[0]]
-        vector *= -np.sign(first)
-    return basis
+    first = np.argmax(np.abs(basis) > 1e-9, axis=1)
+    return np.asarray(-np.sign(basis[np.arange(len(basis)), first])[:, None] * basis)
 
 
 def length_hessian(geometry: Geometry) -> FloatArray:

@@ -6,9 +6,8 @@ on which the observer does not contract. Both answer with a ``ForwardSolution`` 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import math
+from dataclasses import dataclass, field
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,11 +17,10 @@ from mastd.kernel import fused_kernel
 from mastd.kinematics import design
 from mastd.kinematics.batch import observe_batch
 from mastd.kinematics.geometry import DEGREES_OF_FREEDOM, Geometry
-from mastd.kinematics.inverse import link_lengths
 from mastd.kinematics.newton import newton
 from mastd.kinematics.observer import observe, observe_from_neutral, observe_second_order
 from mastd.kinematics.rotation import rotation
-from mastd.kinematics.workspace import stroke_contraction
+from mastd.kinematics.workspace import lengths_at, stroke_contraction
 
 __all__ = [
     "ForwardSolution",
@@ -63,60 +61,48 @@ class ForwardSolution:
 
 @dataclass(frozen=True, eq=False)
 class Observer:
-    """Observer of a geometry, eqs. (11)–(18): gain (6, n), curvature (6, 36), null vectors (n − 6, n).
+    """Observer of a geometry, eqs. (11)–(18); everything but the first five fields is computed.
 
-    ``contraction`` is the largest spectral radius of I − K Jᵀ within the strokes. Build it with ``design``.
+    ``gain`` (6, n) K, ``curvature`` (6, 36) for the second-order correction, ``neutral_lengths`` (n,) of
+    pose 0, ``null_vectors`` (n − 6, n), ``contraction`` the largest spectral radius of I − K Jᵀ within the
+    strokes. Raises KinematicsError, naming the figure, for a geometry on which the observer does not
+    contract over the whole stroke of every link.
     """
 
     geometry: Geometry
-    gain: FloatArray
-    curvature: FloatArray
-    neutral_lengths: FloatArray
-    null_vectors: FloatArray
-    contraction: float
-    second_order: bool
-    tolerance: float
-    update_tolerance: float
-    maximum_updates: int
+    second_order: bool = False
+    tolerance: float = TOLERANCE
+    update_tolerance: float = UPDATE_TOLERANCE
+    maximum_updates: int = MAXIMUM_UPDATES
+    gain: FloatArray = field(init=False)
+    curvature: FloatArray = field(init=False)
+    neutral_lengths: FloatArray = field(init=False)
+    null_vectors: FloatArray = field(init=False)
+    contraction: float = field(init=False)
 
-    @classmethod
-    def design(
-        cls,
-        geometry: Geometry,
-        *,
-        second_order: bool = False,
-        tolerance: float = TOLERANCE,
-        update_tolerance: float = UPDATE_TOLERANCE,
-        maximum_updates: int = MAXIMUM_UPDATES,
-    ) -> Observer:
-        """Compute the gain and check that the observer contracts over the whole stroke of every link.
-
-        Raises KinematicsError, naming the figure, for a geometry on which it does not.
-        """
-        gain = design.observer_gain(geometry)
-        contraction = stroke_contraction(geometry, gain)
+    def __post_init__(self) -> None:
+        gain = design.observer_gain(self.geometry)
+        contraction = stroke_contraction(self.geometry, gain)
         if not contraction <= LARGEST_CONTRACTION:
             raise KinematicsError(
-                f"geometry: the observer contracts by {contraction:.3g} per update at the worst pose within "
-                f"the strokes, {LARGEST_CONTRACTION:g} or less is due; use Newton, shorter strokes or longer "
-                "links"
+                f"geometry: an update of the observer leaves {contraction:.3g} of the error at the worst "
+                f"pose within the strokes, {LARGEST_CONTRACTION:g} or less is due; use Newton, shorter "
+                "strokes or longer links"
             )
-        lengths = np.empty(geometry.links)
-        link_lengths(
-            geometry.table_joints, geometry.base_joints, geometry.neutral_position, np.zeros(6), lengths
-        )
-        return cls(
-            geometry,
-            gain,
-            design.observer_curvature(geometry, gain),
-            lengths,
-            design.null_vectors(geometry),
-            contraction,
-            second_order,
-            tolerance,
-            update_tolerance,
-            maximum_updates,
-        )
+        computed = {
+            "gain": gain,
+            "curvature": design.observer_curvature(self.geometry, gain),
+            "neutral_lengths": lengths_at(self.geometry, np.zeros((1, DEGREES_OF_FREEDOM)))[0],
+            "null_vectors": design.null_vectors(self.geometry),
+            "contraction": contraction,
+        }
+        for name, value in computed.items():
+            object.__setattr__(self, name, value)
+
+    @property
+    def null_vector(self) -> FloatArray:
+        """The first null vector (n,); zeros for six links, whose lengths cannot contradict each other."""
+        return self.null_vectors[0] if len(self.null_vectors) else np.zeros(self.geometry.links)
 
     def solve(self, lengths: FloatArray, start: FloatArray | None = None) -> ForwardSolution:
         """Find the pose of ``lengths`` (n,) in m, from pose ``start`` (6,) or from neutral."""
@@ -235,7 +221,5 @@ def estimate_pose(
         pose,
     )
     if converged:
-        null_residual(
-            table_joints, base_joints, neutral_position, null_vectors, lengths, pose, redundancy
-        )
+        null_residual(table_joints, base_joints, neutral_position, null_vectors, lengths, pose, redundancy)
     return converged, updates, residual

@@ -37,9 +37,7 @@ def lengths_at(geometry: Geometry, poses: FloatArray) -> FloatArray:
     """Return the lengths (m, n) at poses (m, 6)."""
     rows = np.ascontiguousarray(np.atleast_2d(poses), dtype=np.float64)
     lengths = np.empty((rows.shape[0], geometry.links))
-    link_lengths_batch(
-        geometry.table_joints, geometry.base_joints, geometry.neutral_position, rows, lengths
-    )
+    link_lengths_batch(geometry.table_joints, geometry.base_joints, geometry.neutral_position, rows, lengths)
     return lengths
 
 
@@ -183,7 +181,7 @@ def independent_range(
     step: float = 1e-3,
     agreement: float = 1e-9,
 ) -> tuple[float, float]:
-    """Return how far (least, greatest; m) the links of ``group`` can move together, the others standing still.
+    """Return how far (least, greatest; m) the links of ``group`` can move together while the others stand.
 
     Section IV.4 and Table 4: the pose of the assumed lengths is found and its lengths taken again; the
     motion is possible while every |gᵢ| ≤ ``agreement``. Tried in multiples of ``step`` up to the stroke.

@@ -6,12 +6,14 @@ truth is a settings object of its own.
 
 from __future__ import annotations
 
+import math
 from typing import Annotated
 
 from pydantic import Field, ValidationInfo, field_validator
 
-from mastd.settings.base import Settings
+from mastd.settings.base import Settings, refuse
 from mastd.settings.quantity import (
+    Acceleration,
     Area,
     Damping,
     Flow,
@@ -53,7 +55,7 @@ class FrictionSettings(Settings):
     def _not_below_coulomb(cls, breakaway: float, info: ValidationInfo) -> float:
         coulomb = info.data.get("coulomb", 0.0)
         if not (breakaway >= coulomb):
-            raise ValueError(f"breakaway is {breakaway:g} N, it must be at least coulomb, {coulomb:g} N")
+            raise ValueError(f"is {breakaway:g} N, it must be at least coulomb, {coulomb:g} N")
         return breakaway
 
 
@@ -149,43 +151,44 @@ class SupplySettings(Settings):
         below = "low_pressure" if info.field_name == "pressure" else "return_pressure"
         least = info.data.get(below, 0.0)
         if not (pressure > least):
-            raise ValueError(f"{info.field_name} is {pressure:g} Pa, it must be above {below}, {least:g} Pa")
+            raise ValueError(f"is {pressure / 1e5:g} bar, it must be above {below}, {least / 1e5:g} bar")
         return pressure
 
     @field_validator("accumulator")
     @classmethod
-    def _precharge_below_pressure(
+    def _precharge_is_reached(
         cls, accumulator: AccumulatorSettings, info: ValidationInfo
     ) -> AccumulatorSettings:
-        pressure = info.data.get("pressure")
-        if pressure is not None and not (accumulator.precharge < pressure):
-            raise ValueError(
-                f"precharge is {accumulator.precharge:g} Pa, "
-                f"it must be below the supply's pressure, {pressure:g} Pa"
-            )
+        _below_supply("precharge", accumulator.precharge, info)
         return accumulator
 
     @field_validator("limits")
     @classmethod
-    def _limits_leave_room(cls, limits: SupplyLimitSettings, info: ValidationInfo) -> SupplyLimitSettings:
-        pressure = info.data.get("pressure")
-        if pressure is not None and not (limits.minimum_pressure < pressure):
-            raise ValueError(
-                f"minimum_pressure is {limits.minimum_pressure:g} Pa, "
-                f"it must be below the supply's pressure, {pressure:g} Pa"
-            )
+    def _minimum_is_reached(cls, limits: SupplyLimitSettings, info: ValidationInfo) -> SupplyLimitSettings:
+        _below_supply("minimum_pressure", limits.minimum_pressure, info)
         return limits
+
+
+def _below_supply(name: str, pressure: float, info: ValidationInfo) -> None:
+    supply = info.data.get("pressure", math.inf)
+    if not (pressure < supply):
+        what = f"is {pressure / 1e5:g} bar, it must be below the supply's pressure, {supply / 1e5:g} bar"
+        refuse([((name,), what)])
 
 
 class DriveSettings(Settings):
     """The drive: length loop with feed-forward, pressure damping, and what it does without commands."""
 
+    update_rate: Frequency = Field(gt=0)
+    """Rate at which the drive closes its loops; rounded up to a whole number of ticks per command period."""
     length_gain: Rate = Field(ge=0)
     """Velocity asked for per length error."""
     rate_feedforward: Ratio = Field(ge=0)
     """Share of the commanded rate that goes straight to the valve."""
     valve_lead: Time = Field(ge=0)
     """Acceleration feed-forward: the rate is taken this far ahead, against the lag of the valve."""
+    force_feedforward: Ratio = Field(ge=0)
+    """Share of the oil column's compression, from the rate of the force reference, that goes to the valve."""
     pressure_damping: Rate = Field(ge=0)
     """Gain c of the high-passed load pressure about the force reference, 2 ζ ω of the oil column."""
     pressure_high_pass: Frequency = Field(gt=0)
@@ -198,3 +201,5 @@ class DriveSettings(Settings):
     hold_time: Time = Field(ge=0)
     """Time between standstill and lowering without commands."""
     lowering_speed: Velocity = Field(gt=0)
+    rejoin_acceleration: Acceleration = Field(gt=0)
+    """Bound of what the drive adds to move over to a command that does not continue its set-point."""
