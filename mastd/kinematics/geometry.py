@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mastd.errors import KinematicsError
+from mastd.settings.table import TableSettings
 
 FloatArray = NDArray[np.float64]
 
@@ -66,8 +67,16 @@ class Geometry:
             raise KinematicsError("geometry: a link has no length at the neutral pose, its joints coincide")
 
     @classmethod
-    def from_settings(cls, table):
-        return cls(np.array([l.table_joint for l in table.links]),np.array([l.base_joint for l in table.links]),np.array(table.neutral_position),np.array([l.neutral_length for l in table.links]),np.array([l.stroke for l in table.links]),np.array(table.control_point))
+    def from_settings(cls, table: TableSettings) -> Geometry:
+        """Take the geometry out of the table's settings."""
+        return cls(
+            table_joints=np.array([link.table_joint for link in table.links]),
+            base_joints=np.array([link.base_joint for link in table.links]),
+            neutral_position=np.array(table.neutral_position),
+            neutral_lengths=np.array([link.neutral_length for link in table.links]),
+            strokes=np.array([link.stroke for link in table.links]),
+            control_point=np.array(table.control_point),
+        )
 
     @property
     def links(self) -> int:
