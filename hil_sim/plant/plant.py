@@ -1,0 +1,246 @@
+"""The simulated plant as messages see it: samples out, commands in, plant time between.
+
+All numbers live in one block and move in one compiled call per ``advance``; with the same settings, seed and
+commands every sample repeats bit for bit.
+"""
+
+from __future__ import annotations
+
+import secrets
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hil_sim.faults import Fault
+from hil_sim.plant import block as b
+from hil_sim.plant.assembly import assemble
+from hil_sim.plant.integration import advance, read, tell_truth
+from hil_sim.plant.truth import PlantTruth
+from mastd.errors import UsageError
+from mastd.settings.table import TableSettings
+from mastd.wire.layout import command_layout, sample_layout
+from mastd.wire.messages import Command, Sample
+
+_SETTLING_TIME = 1.0
+"""Time the table is given to come to rest on its stops before the plant's time begins (s)."""
+
+
+class Plant:
+    """Seven-legged hydraulic table with supply, drive, sensors and faults; starts off, lying on its stops.
+
+    ``period_ns`` is the period of the commands. ``seed`` feeds the sensors' noise. Raises SettingsError when
+    the truth does not fit the table.
+    """
+
+    def __init__(self, table: TableSettings, truth: PlantTruth, period_ns: int, seed: int) -> None:
+        self.name = f"{table.name}, {truth.name}"
+        self.period_ns = period_ns
+        self.boot_id = secrets.randbits(62)
+        links = len(table.links)
+        self.sample_layout = sample_layout(links, len(table.sensors.accelerometers))
+        self.command_layout = command_layout(links)
+        self.command_sequence = -1
+        self._links = links
+        self._block = assemble(table, truth, 1e-9 * period_ns, seed)
+        self._floats = self._block.floats
+        self._integers = self._block.integers
+        self._neutral: NDArray[np.float64] = np.array(table.neutral_position)
+        period = 1e-9 * period_ns
+        self._period_steps = round(period / self._block.drive_parameters[b.TICK]) * int(
+            self._integers[b.TICK_STEPS]
+        )
+        self._due_ns = 0
+        self._sequence = 0
+        self._silent_until_ns = 0
+        self._scheduled: list[Fault] = []
+        self._broken: dict[int, bool] = {}
+        self._healthy = self._block.calibration.copy()
+        self._all_valid = (1 << self.sample_layout.size) - 1
+        self._truth_step = -1
+        self._settle()
+
+    @property
+    def time_ns(self) -> int:
+        """Plant time: what has been integrated since the start."""
+        return int(self._integers[b.STEP]) * self.period_ns // self._period_steps
+
+    @property
+    def silent(self) -> bool:
+        """Whether an injected fault keeps the plant from sending samples."""
+        return self.time_ns < self._silent_until_ns
+
+    def advance(self, command: Command | None, duration_ns: int) -> None:
+        """Integrate ``duration_ns``; ``command`` has just arrived, None means that none has.
+
+        A remainder shorter than the inner step waits for the next call. Faults start at the first call that
+        begins at or after their time.
+        """
+        if self._scheduled:
+            self._start_faults()
+        mode = -1
+        stage = 0
+        if command is not None:
+            self._block.command[:] = command.values
+            mode = command.mode
+            stage = command.stage
+            self.command_sequence = command.sequence
+        self._due_ns += duration_ns
+        due = self._due_ns * self._period_steps // self.period_ns
+        steps = due - int(self._integers[b.STEP])
+        advance(self._floats, self._integers, steps, mode, stage)
+        self._sequence += 1
+
+    def read(self, sample: Sample) -> None:
+        """Fill ``sample`` with what the sensors tell at the present plant time.
+
+        Sequence and step count the calls of ``advance``.
+        """
+        read(self._floats, self._integers)
+        sample.values[:] = self._block.measured
+        sample.boot_id = self.boot_id
+        sample.sequence = self._sequence
+        sample.step = self._sequence
+        sample.time_ns = self.time_ns
+        sample.command_sequence = self.command_sequence
+        sample.stage = int(self._integers[b.STAGE_REACHED])
+        sample.flags = int(self._integers[b.FLAGS])
+        sample.valid = self._all_valid
+        for index, missing in self._broken.items():
+            if missing:
+                sample.valid &= ~(1 << index)
+            else:
+                sample.values[index] = np.nan
+
+    def inject(self, fault: Fault) -> None:
+        """Schedule a fault; raise UsageError for a channel that the plant does not have."""
+        sensor = fault.sensor
+        if sensor is not None:
+            channels = self._channels(sensor[0])
+            if not 0 <= fault.channel < len(channels):
+                raise UsageError(
+                    f"fault {fault.name}: channel {fault.channel + 1} does not exist, there are {len(channels)}"
+                )
+        self._scheduled.append(fault)
+        self._scheduled.sort(key=lambda one: one.start_ns)
+
+    @property
+    def true_pose(self) -> NDArray[np.float64]:
+        """True pose of C against neutral (6): x, y, z, roll, pitch, yaw."""
+        return self._truth()[:6].copy()
+
+    @property
+    def true_velocity(self) -> NDArray[np.float64]:
+        """Time derivative of the true pose (6): velocity of C in B, Euler rates."""
+        return self._truth()[6:12].copy()
+
+    @property
+    def true_acceleration(self) -> NDArray[np.float64]:
+        """Second time derivative of the true pose (6), the mean over the last inner step."""
+        return self._truth()[12:18].copy()
+
+    @property
+    def forces(self) -> NDArray[np.float64]:
+        """True force of each link on the table (n), friction and end stops included; pushing is positive."""
+        return self._truth()[18:].copy()
+
+    def _truth(self) -> NDArray[np.float64]:
+        step = int(self._integers[b.STEP])
+        if step != self._truth_step:
+            tell_truth(self._floats, self._integers, self._neutral)
+            self._truth_step = step
+        return self._block.truth
+
+    def _settle(self) -> None:
+        """Let the table come to rest on its lower stops with hardly any pressure in the chambers."""
+        block = self._block
+        parameters = block.link_parameters
+        descent = block.drive_nominal[:, b.D_DESCENT]
+        bearing = descent > 0.0
+        depth = 0.0
+        if bearing.any():
+            weight = (block.body_parameters[b.MASS] + block.body_parameters[b.SPRUNG_MASS]) * (
+                block.body_parameters[b.GRAVITY]
+            )
+            sag = weight / float(np.sum(parameters[bearing, b.STOP_STIFFNESS] * descent[bearing] ** 2))
+            depth = float(np.min(parameters[bearing, b.STROKE] / descent[bearing])) + sag
+        position = self._neutral - np.array([0.0, 0.0, depth])
+        block.body[b.POSITION : b.POSITION + 3] = position
+        block.body[b.ATTITUDE] = 1.0
+        lengths = np.linalg.norm(
+            position
+            + parameters[:, b.TABLE_JOINT : b.TABLE_JOINT + 3]
+            - parameters[:, b.BASE_JOINT : b.BASE_JOINT + 3],
+            axis=1,
+        )
+        extension = lengths - parameters[:, b.NEUTRAL_LENGTH]
+        reach = parameters[:, b.DEAD_LENGTH] + parameters[:, b.STROKE]
+        filling = 1.0 + block.supply_parameters[b.RETURN_PRESSURE] / parameters[:, b.BULK_MODULUS]
+        block.links[:, b.LENGTH] = lengths
+        block.links[:, b.OIL_1] = parameters[:, b.AREA_1] * (reach + extension) * filling
+        block.links[:, b.OIL_2] = parameters[:, b.AREA_2] * (reach - extension) * filling
+        steps = round(_SETTLING_TIME / (1e-9 * self.period_ns) * self._period_steps)
+        advance(self._floats, self._integers, steps - steps % self._period_steps, -1, 0)
+        last = int(self._integers[b.STEP]) // int(self._integers[b.TICK_STEPS]) % b.HISTORY_ROWS
+        block.history[:] = block.history[last]
+        block.drive[:] = 0.0
+        self._integers[b.STEP] = 0
+
+    def _channels(self, sensor: str) -> range:
+        """Return the indices of a sensor's channels in the sample block."""
+        found = self.sample_layout.slices[
+            {"length": "lengths", "pressure": "pressures", "spool": "spools"}.get(sensor, "accelerometers")
+        ]
+        return range(found.start, found.stop)
+
+    def _start_faults(self) -> None:
+        now = self.time_ns
+        while self._scheduled and self._scheduled[0].start_ns <= now:
+            self._start(self._scheduled.pop(0))
+
+    def _start(self, fault: Fault) -> None:
+        supply = self._block.supply
+        sensor = fault.sensor
+        if sensor is not None:
+            self._break_sensor(self._channels(sensor[0])[fault.channel], sensor[1], fault.value)
+        elif fault.name == "estop":
+            self._integers[b.ESTOP] = 1
+            self._integers[b.LOCKED_OUT] = 1
+            self._integers[b.STAGE_REQUEST] = 0
+        elif fault.name == "estop-release":
+            self._integers[b.ESTOP] = 0
+        elif fault.name == "supply-loss":
+            supply[b.PUMP_HEALTH] = 0.0
+        elif fault.name == "oil-level":
+            level = supply[b.TANK_OIL] / self._block.supply_parameters[b.TANK_VOLUME]
+            supply[b.LEVEL_LOSS] = level - fault.value
+        elif fault.name == "oil-temperature":
+            supply[b.TEMPERATURE] = fault.value
+        elif fault.name == "filter-blocked":
+            supply[b.FILTER_BLOCKAGE] = fault.value
+        elif fault.name == "silence":
+            self._silent_until_ns = self.time_ns + round(1e9 * fault.value)
+        elif fault.name == "clear":
+            self._clear_faults()
+
+    def _break_sensor(self, index: int, kind: str, value: float) -> None:
+        calibration = self._block.calibration
+        if kind == "offset":
+            calibration[index] = self._healthy[index]
+            calibration[index, 1] += value
+        elif kind == "stuck":
+            read(self._floats, self._integers)
+            calibration[index] = 0.0, self._block.measured[index]
+        else:
+            self._broken[index] = kind == "missing"
+
+    def _clear_faults(self) -> None:
+        self._block.calibration[:] = self._healthy
+        self._broken.clear()
+        supply = self._block.supply
+        supply[b.PUMP_HEALTH] = 1.0
+        supply[b.LEVEL_LOSS] = 0.0
+        supply[b.FILTER_BLOCKAGE] = 0.0
+        supply[b.TEMPERATURE] = min(
+            supply[b.TEMPERATURE], self._block.supply_parameters[b.COOLER_TEMPERATURE]
+        )
+        self._silent_until_ns = 0

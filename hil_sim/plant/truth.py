@@ -1,0 +1,149 @@
+"""Settings of the plant's truth: what the simulated table is really like, which the daemon never reads.
+
+Everything the daemon may know stands in the table's settings and holds here too unless this file says
+otherwise: per actuator in ``actuators``, or for all by a seeded ``deviation``.
+"""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from pydantic import Field
+
+from mastd.settings.base import Settings
+from mastd.settings.quantity import (
+    Area,
+    Damping,
+    Force,
+    Frequency,
+    Inertia,
+    Length,
+    Mass,
+    OilLeakage,
+    Point,
+    Pressure,
+    Rate,
+    Ratio,
+    Stiffness,
+    Temperature,
+    Time,
+    Velocity,
+    Volume,
+)
+from mastd.settings.quantity import Flow as OilFlow
+
+PositiveInertia = Annotated[Inertia, Field(gt=0)]
+
+
+class DeviationTruth(Settings):
+    """Seeded spread of the hydraulic parameters: each is its nominal value times 1 ± up to ``spread``."""
+
+    spread: Ratio = Field(ge=0, le=0.5)
+    seed: int = Field(ge=0, le=2**31 - 1)
+
+
+class ActuatorTruth(Settings):
+    """True values of one actuator; what is left out is nominal, with the seeded deviation."""
+
+    link: str
+    """Name of the link in the table's settings."""
+    area_1: Area | None = Field(default=None, gt=0)
+    area_2: Area | None = Field(default=None, gt=0)
+    dead_length: Length | None = Field(default=None, gt=0)
+    bulk_modulus: Pressure | None = Field(default=None, gt=0)
+    leakage: OilLeakage | None = Field(default=None, ge=0)
+    relief_pressure: Pressure | None = Field(default=None, gt=0)
+    coulomb: Force | None = Field(default=None, ge=0)
+    breakaway: Force | None = Field(default=None, ge=0)
+    stribeck_velocity: Velocity | None = Field(default=None, gt=0)
+    viscous: Damping | None = Field(default=None, ge=0)
+    bristle_stiffness: Stiffness | None = Field(default=None, gt=0)
+    bristle_damping: Damping | None = Field(default=None, ge=0)
+    stop_stiffness: Stiffness | None = Field(default=None, gt=0)
+    stop_damping: Damping | None = Field(default=None, ge=0)
+    natural_frequency: Frequency | None = Field(default=None, gt=0)
+    damping_ratio: float | None = Field(default=None, gt=0)
+    delay: Time | None = Field(default=None, ge=0)
+    opening_rate: Rate | None = Field(default=None, gt=0)
+    overlap: Ratio | None = Field(default=None, ge=0, lt=0.5)
+    rated_flow: OilFlow | None = Field(default=None, gt=0)
+    saturation: Ratio | None = Field(default=None, gt=0, le=1)
+    transducer_scale: float = Field(default=1.0, gt=0)
+    """Reading of the length transducer per true length."""
+    transducer_offset: Length = 0.0
+    """Reading of the length transducer at true length zero."""
+
+
+class CylinderTruth(Settings):
+    """Details of the cylinders that only the simulation needs."""
+
+    cushion_length: Length = Field(default=6.0e-3, gt=0)
+    """Last part of the stroke in which the port that oil leaves by closes."""
+    cushion_opening: Ratio = Field(default=0.05, gt=0, le=1)
+    """Share of the port still open at the end stop."""
+    relief_conductance: OilLeakage = Field(default=3.0e-10, ge=0)
+    """Flow of the relief valve per pressure above its setting."""
+
+
+class SupplyTruth(Settings):
+    """Details of the power pack that only the simulation needs."""
+
+    pressure_droop: Pressure = Field(default=1.0e6, gt=0)
+    """The pump turns its flow down over this last part of the set pressure."""
+    pump_time: Time = Field(default=0.05, gt=0)
+    """Time constant of the pump's delivery."""
+    line_volume: Volume = Field(default=0.03, gt=0)
+    """Oil in lines and manifolds, whose compression is all that is left below the precharge."""
+    line_loss: Pressure = Field(default=2.0e5, ge=0)
+    """Pressure lost between accumulators and valves at the pump's full flow."""
+    bleed_time: Time = Field(default=4.0, gt=0)
+    """Time in which the unloading valve would empty full accumulators at full pressure."""
+    tank_volume: Volume = Field(default=2.0, gt=0)
+    heat_capacity: float = Field(default=1.65e6, gt=0)
+    """Of the oil, J/(m³ K): 870 kg/m³ and 1900 J/(kg K)."""
+    cooling: float = Field(default=2.0e4, ge=0)
+    """Heat drawn by the cooler per kelvin above its set temperature (W/K)."""
+    cooler_temperature: Temperature = 313.15
+
+
+class SprungTruth(Settings):
+    """The share of the payload that moves on springs, along the axes of P."""
+
+    share: Ratio = Field(gt=0, lt=1)
+    frequency: Frequency = Field(gt=0)
+    """Of the sprung share on a table that stands still."""
+    damping_ratio: float = Field(ge=0)
+
+
+class PayloadTruth(Settings):
+    """The real payload, fixed to the table."""
+
+    mass: Mass = Field(gt=0)
+    centre_of_gravity: Point
+    """In P."""
+    inertia: tuple[PositiveInertia, PositiveInertia, PositiveInertia]
+    """About its centre of gravity, about the axes of P; rigid whatever share of the mass is sprung."""
+    sprung: SprungTruth | None = None
+
+
+class StaticSupportTruth(Settings):
+    """A soft support that carries part of the dead weight, along the vertical."""
+
+    position: Point
+    """Where it meets the table, in P."""
+    force: Force
+    """With the table at neutral."""
+    stiffness: Stiffness = Field(default=0.0, ge=0)
+    damping: Damping = Field(default=0.0, ge=0)
+
+
+class PlantTruth(Settings):
+    """All that is true of the simulated plant beyond, or against, the table's settings."""
+
+    name: str = "nominal"
+    deviation: DeviationTruth = DeviationTruth(spread=0.0, seed=0)
+    actuators: tuple[ActuatorTruth, ...] = ()
+    cylinder: CylinderTruth = CylinderTruth()
+    supply: SupplyTruth = SupplyTruth()
+    payload: PayloadTruth | None = None
+    static_supports: tuple[StaticSupportTruth, ...] = ()

@@ -1,0 +1,61 @@
+"""Base of all settings: frozen, every key known, nothing converted silently.
+
+A settings class is the specification of its file: attribute names are the keys, the string below an attribute
+is its description in the JSON schema, ranges stand beside the type (``Field(gt=0)``). Sequences are tuples.
+Checks across fields are field validators that look at ``info.data``, so that a mistake elsewhere in the file
+does not hide them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Final
+
+from pydantic import BaseModel, ConfigDict
+from pydantic_core import PydanticCustomError
+
+FROM_FILE: Final = {"from_file": True}
+"""Validation context of everything read from a file: there a quantity must carry its unit.
+
+Without it (Python code, a dumped record) a number is the SI value.
+"""
+
+SEVERAL: Final = "several"
+"""Error type of ``refuse``; its context holds the single problems."""
+
+Problem = tuple[tuple[str | int, ...], str]
+"""Where (path below the field that is validated) and what: one line of a refusal."""
+
+
+class Settings(BaseModel):
+    """A frozen group of settings: unknown keys and non-finite numbers are refused, nothing is converted."""
+
+    model_config = ConfigDict(
+        frozen=True,
+        extra="forbid",
+        strict=True,
+        allow_inf_nan=False,
+        use_attribute_docstrings=True,
+    )
+
+
+def refuse(problems: Sequence[Problem]) -> None:
+    """Raise all problems found by a validator at once, each at its place; do nothing if there are none."""
+    if problems:
+        message = "; ".join(_line(place, what) for place, what in problems)
+        raise PydanticCustomError(SEVERAL, "{message}", {"message": message, "problems": list(problems)})
+
+
+def _line(place: tuple[str | int, ...], what: str) -> str:
+    return f"{dotted(place)}: {what}" if place else what
+
+
+def dotted(place: Sequence[str | int]) -> str:
+    """Return a path as text: ``links[2].neutral_length``."""
+    text = ""
+    for part in place:
+        if isinstance(part, int):
+            text += f"[{part}]"
+        else:
+            text += f".{part}" if text else part
+    return text

@@ -1,0 +1,119 @@
+"""Load a settings file: strict YAML, checked against a settings class, every problem told at once.
+
+Each problem is one line, ``file:line:col: path: what is wrong, what would be right``, in the order of the
+file. Problems of the text (duplicate keys, ``on``, aliases) and problems of the values (units, ranges,
+unknown keys, checks across fields) are reported together as far as the text can be read.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Final, TypeVar
+
+from pydantic import ValidationError
+from pydantic_core import ErrorDetails
+
+from mastd.errors import SettingsError
+from mastd.settings import explain
+from mastd.settings.base import FROM_FILE, SEVERAL, Settings, dotted
+from mastd.settings.strict_yaml import Mark, Node, Refused, parse, read_text
+
+S = TypeVar("S", bound=Settings)
+
+MOST_PROBLEMS: Final = 200
+"""Lines told at once; the rest is counted."""
+
+_MOST_EXPLAINED: Final = 2000
+_LONGEST_MESSAGE: Final = 400
+
+
+def load(path: Path, model: type[S]) -> S:
+    """Read a file into a settings object; raise SettingsError with all its problems."""
+    return load_text(read_text(path), str(path), model)
+
+
+def load_text(text: str, name: str, model: type[S]) -> S:
+    """Read a text into a settings object; ``name`` stands for the file in messages.
+
+    Paths in the text start at the folder of ``name``.
+    """
+    root, read_problems = parse(text)
+    found = [(problem.mark, problem.place, problem.what) for problem in read_problems]
+    settings: S | None = None
+    if root is not None:
+        try:
+            context = {**FROM_FILE, "directory": str(Path(name).parent)}
+            settings = model.model_validate(root.plain(), context=context)
+        except ValidationError as error:
+            for detail in error.errors(include_url=False)[:_MOST_EXPLAINED]:
+                found.extend(_problems(detail, root, model))
+    if found or settings is None:
+        found.sort(key=lambda problem: problem[0])
+        lines = [
+            f"{name}:{line}:{column}: {_one_line(dotted(place)) or '(file)'}: {_one_line(what)}"
+            for (line, column), place, what in dict.fromkeys(found)
+        ]
+        hidden = len(lines) - MOST_PROBLEMS
+        if hidden > 0:
+            lines = [*lines[:MOST_PROBLEMS], f"{name}: and at least {hidden} more problems"]
+        raise SettingsError(lines)
+    return settings
+
+
+Found = tuple[Mark, tuple[str | int, ...], str]
+
+
+def _problems(detail: ErrorDetails, root: Node, model: type[Settings]) -> Iterator[Found]:
+    if isinstance(detail["input"], Refused):
+        return
+    location = detail["loc"]
+    if detail["type"] == SEVERAL:
+        for below, what in detail["ctx"]["problems"]:
+            mark, place, _ = _find(root, (*location, *below))
+            yield mark, place, what
+        return
+    mark, place, node = _find(root, location)
+    if detail["type"] in {"extra_forbidden", "missing"}:
+        parent_mark, parent, _ = _find(root, location[:-1])
+        place = (*parent, location[-1])
+        mark = parent_mark if detail["type"] == "missing" else _key_mark(root, place) or mark
+    tag = explain.discriminator(detail)
+    if tag is not None and node.entries and tag in node.entries:
+        mark, place = node.entries[tag].mark, (*place, tag)
+        if isinstance(node.entries[tag].scalar, Refused):
+            return
+    yield mark, place, explain.message(detail, node, model)
+
+
+def _find(root: Node, location: tuple[str | int, ...]) -> tuple[Mark, tuple[str | int, ...], Node]:
+    """Return mark, path and node of a location; parts that are not in the text (union tags) are left out.
+
+    The mark of a mapping or sequence that is the value of a key is that of the key.
+    """
+    node, mark = root, root.mark
+    path: list[str | int] = []
+    for part in location:
+        if node.entries is not None and part in node.entries:
+            key = str(part)
+            mark = node.key_marks[key]
+            node = node.entries[key]
+            if node.entries is None and node.items is None:
+                mark = node.mark
+        elif node.items is not None and isinstance(part, int) and part < len(node.items):
+            node = node.items[part]
+            mark = node.mark
+        else:
+            continue
+        path.append(part)
+    return mark, tuple(path), node
+
+
+def _one_line(text: str) -> str:
+    cut = text if len(text) <= _LONGEST_MESSAGE else f"{text[:_LONGEST_MESSAGE]} ..."
+    return "".join(character if character.isprintable() else repr(character)[1:-1] for character in cut)
+
+
+def _key_mark(root: Node, place: tuple[str | int, ...]) -> Mark | None:
+    _, _, parent = _find(root, place[:-1])
+    return parent.key_marks.get(str(place[-1]))
