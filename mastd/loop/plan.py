@@ -50,7 +50,7 @@ class Plan:
             daemon,
             compile_profile(profile, table),
             geometry,
-            Observer(geometry),
+            Observer.design(geometry),
             TableModel.from_settings(table, profile.payload),
         )
 

@@ -13,7 +13,14 @@ from numpy.typing import NDArray
 
 from mastd.errors import FormatError
 from mastd.record.container import Contents, Message, walk
-from mastd.record.writer import END_NAME, EVENT_TOPIC, FRAME_ENCODING, FRAME_TOPIC, METADATA_NAME
+from mastd.record.writer import (
+    END_NAME,
+    EVENT_TOPIC,
+    FRAME_ENCODING,
+    FRAME_TOPIC,
+    METADATA_NAME,
+    RECOVERY_NAME,
+)
 
 RUN_FILE = "run.mcap"
 
@@ -44,6 +51,7 @@ class Run:
     units: Mapping[str, str]
     metadata: Mapping[str, object]
     end: Mapping[str, object]
+    recovery: Mapping[str, object]
     events: tuple[Mapping[str, object], ...]
     series: Mapping[str, Series]
     damage: str | None
@@ -52,6 +60,13 @@ class Run:
     def period(self) -> float:
         """Control period in s."""
         return 1.0 / self.series[FRAME_TOPIC].rate_hz
+
+    @property
+    def broken_off(self) -> str | None:
+        """Where the recording broke off, even if the file was recovered since; None if it ended properly."""
+        if self.damage is None and self.recovery:
+            return f"recovered, {self.recovery.get('damage')}"
+        return self.damage
 
     def series_of(self, name: str) -> Series:
         """Return the series that holds one channel."""
@@ -117,6 +132,7 @@ def open_run(path: Path) -> Run:
         units=units,
         metadata=_plain(contents.metadata.get(METADATA_NAME, {})),
         end=_plain(contents.metadata.get(END_NAME, {})),
+        recovery=_plain(contents.metadata.get(RECOVERY_NAME, {})),
         events=tuple(event for event in map(_event, texts) if event is not None),
         series=series,
         damage=contents.damage,

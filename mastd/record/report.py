@@ -169,8 +169,10 @@ def _head(
         + f"  ·  {result['cycles']} cycles, {result['missed']} missed, {result['lost_frames']} frames lost"
     )
     figure.text(0.06, 0.957, facts, fontsize=7, va="top")
-    if run.damage is not None:
-        figure.text(0.06, 0.9465, f"record damaged: {run.damage}", fontsize=7, va="top", color="#b3261e")
+    if run.broken_off is not None:
+        figure.text(
+            0.06, 0.9465, f"record broken off: {run.broken_off}", fontsize=7, va="top", color="#b3261e"
+        )
     figure.text(0.06, 0.935, _figure_table(result), fontsize=6.6, va="top", family="monospace")
     figure.text(0.455, 0.935, _criteria_text(result), fontsize=5.8, va="top", family="monospace")
     text = "\n".join(

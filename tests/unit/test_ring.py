@@ -13,7 +13,8 @@ from mastd.record.ring import RingConsumer, RingProducer, ring_bytes
 
 
 def numbers(data: memoryview) -> list[float]:
-    return np.frombuffer(data, dtype=np.float64).tolist()
+    values: list[float] = np.frombuffer(data, dtype=np.float64).tolist()
+    return values
 
 
 @given(
