@@ -1,4 +1,4 @@
-"""What the daemon finds under the entry-point group ``mastd.plants``: this package's plant, by either link."""
+"""What the daemon finds under the entry-point group ``mastd.plants``: this plant, for either link."""
 
 from __future__ import annotations
 
