@@ -194,8 +194,7 @@ def test_a_sweep_keeps_its_peak_acceleration(table: TableSettings) -> None:
 def test_gains_and_repeats(table: TableSettings) -> None:
     """Profile gain and segment gain multiply the motion, repeats play it again."""
     sine = (
-        "{kind: sine, frequency: 2 Hz, axes: {sway: {amplitude: 4 mm}}, duration: 3 s, "
-    sine += "gain: %s, repeats: %d}"
+        "{kind: sine, frequency: 2 Hz, axes: {sway: {amplitude: 4 mm}}, duration: 3 s, gain: %s, repeats: %d}"
     )
     whole = compile_profile(profile(sine % ("1", 1)), table)
     scaled = compile_profile(profile(sine % ("-50 %", 2), "gain: 0.5\nrepeats: 3\n"), table)
