@@ -19,7 +19,9 @@ from mastd.wire.plant_link import HIGH_WATER_MARK, LARGEST_MESSAGE
 
 WAIT_MS = 50
 SILENCE_NS = 2_000_000_000
-LATEST_COMMAND_NS = 100_000_000
+LATEST_COMMAND_NS = (
+    100_000_000  # age of the sample a command was computed from; the drive has given up by then
+)
 COMPLAINT_INTERVAL_NS = 500_000_000
 
 Request = Callable[[dict[str, object]], dict[str, object]]
@@ -67,7 +69,7 @@ class PlantEndpoint:
         self.counters = EndpointCounters()
         self.daemon: session.DaemonHello | None = None
         self._request = request
-        self._oldest = 0 if terms.mode == "lockstep" else LATEST_COMMAND_NS // terms.period_ns
+        self._oldest = LATEST_COMMAND_NS // terms.period_ns
         self._layout = terms.command_layout
         self._holder = b""
         self._heard_ns = 0
@@ -133,6 +135,10 @@ class PlantEndpoint:
         if self._holder and not self._send(self._holder, sample.pack()):
             self.counters.unsent += 1
 
+    def status(self) -> dict[str, object]:
+        """Return who has the place and what became of the messages."""
+        return {"daemon": self.daemon.who if self.daemon else "", "counters": asdict(self.counters)}
+
     def close(self) -> None:
         """Stop listening and remove the socket file."""
         self._socket.close()
@@ -182,7 +188,8 @@ class PlantEndpoint:
                 if peer == self._holder:
                     self._free()
                 return Event.OTHER
-            self._send(peer, session.pack_map("answer", self._request(message)))
+            answer = self.status() if kind == "status" else self._request(message)
+            self._send(peer, session.pack_map("answer", answer))
         except MastdError as error:
             self._send(peer, session.pack_refusal(Refusal((str(error)[: session.LONGEST_TEXT],))))
         return Event.OTHER
@@ -236,7 +243,3 @@ class PlantEndpoint:
         if now_ns - self._complained_ns >= COMPLAINT_INTERVAL_NS:
             self._complained_ns = now_ns
             self._send(peer, session.pack_refusal(Refusal((reason,))))
-
-    def status(self) -> dict[str, object]:
-        """Return who has the place and what became of the messages."""
-        return {"daemon": self.daemon.who if self.daemon else "", "counters": asdict(self.counters)}

@@ -132,13 +132,15 @@ class PlantServer:
             self._log.write()
 
     def _publish(self) -> None:
+        if self._plant.silent:
+            return
         self._plant.read(self._sample)
         self._sample.step = self.step
         self.endpoint.publish(self._sample)
 
 
 def raise_priority() -> bool:
-    """Ask for real-time scheduling of this thread, or at least for exact wake-ups; tell whether it was had."""
+    """Ask for real-time scheduling of this thread, or at least for exact wake-ups; tell whether it came."""
     try:
         os.sched_setscheduler(0, os.SCHED_FIFO, os.sched_param(FIFO_PRIORITY))
     except OSError:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import fcntl
 import os
 from pathlib import Path
@@ -42,10 +41,10 @@ class SocketLock:
         self._descriptor = descriptor
 
     def release(self) -> None:
-        """Give the right back; may be called twice."""
+        """Remove the socket file, which ZeroMQ leaves, and give the right back; may be called twice."""
         if self._descriptor >= 0 and self._path is not None:
-            with contextlib.suppress(FileNotFoundError):
-                self._path.unlink()
+            self._path.with_name(self._path.name.removesuffix(".lock")).unlink(missing_ok=True)
+            self._path.unlink(missing_ok=True)
             os.close(self._descriptor)
             self._descriptor = -1
 

@@ -9,11 +9,11 @@ from __future__ import annotations
 
 import math
 
-from numpy.typing import NDArray
 import numpy as np
+from numpy.typing import NDArray
 
 from mastd.kernel import fused_kernel
-from mastd.kinematics.rotation import rotation, sines_cosines
+from mastd.kinematics.rotation import rotation, rotation_of, sines_cosines
 
 FloatArray = NDArray[np.float64]
 
@@ -35,9 +35,9 @@ def link_lengths(
         px = table_joints[i, 0]
         py = table_joints[i, 1]
         pz = table_joints[i, 2]
-        x = cx + r00 * px + r01 * py + r02 * pz - base_joints[i, 0]
-        y = cy + r10 * px + r11 * py + r12 * pz - base_joints[i, 1]
-        z = cz + r20 * px + r21 * py + r22 * pz - base_joints[i, 2]
+        x = cx - base_joints[i, 0] + r00 * px + r01 * py + r02 * pz
+        y = cy - base_joints[i, 1] + r10 * px + r11 * py + r12 * pz
+        z = cz - base_joints[i, 2] + r20 * px + r21 * py + r22 * pz
         lengths[i] = math.sqrt(x * x + y * y + z * z)
 
 
@@ -58,8 +58,8 @@ def link_motion(
     With the joint's velocity v and acceleration a, and the link vector l from base to table joint:
     rate = l·v / |l| and acceleration = (v·v + l·a − rate²) / |l|.
     """
-    r00, r01, r02, r10, r11, r12, r20, r21, r22 = rotation(pose[3], pose[4], pose[5])
-    _, _, sp, cp, sy, cy = sines_cosines(pose[3], pose[4], pose[5])
+    sr, cr, sp, cp, sy, cy = sines_cosines(pose[3], pose[4], pose[5])
+    r00, r01, r02, r10, r11, r12, r20, r21, r22 = rotation_of(sr, cr, sp, cp, sy, cy)
     roll_rate = rates[3]
     pitch_rate = rates[4]
     yaw_rate = rates[5]

@@ -134,6 +134,11 @@ class RecorderHandle:
         return self._ring.dropped
 
     @property
+    def backlog(self) -> int:
+        """Frames that wait for the recorder."""
+        return self._ring.backlog
+
+    @property
     def process_id(self) -> int:
         """Process id of the recorder."""
         return self._process.pid

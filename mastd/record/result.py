@@ -86,7 +86,7 @@ def make_result(run: Run) -> dict[str, object]:
         "driven": sorted(driven, key=AXES.index),
         "criteria": criteria,
         "lost_frames": sum(_integer(gap.get("lost")) for gap in run.events if gap.get("event") == "gap"),
-        "damage": run.damage,
+        "damage": run.broken_off,
     }
 
 
@@ -137,8 +137,8 @@ def _ending(run: Run, states: list[str], window: Window | None) -> tuple[Outcome
         reached = run.columns["profile_time"][window.last]
         if reached >= duration - 1.5 * run.period:
             return "completed", state, None
-    if run.damage is not None:
-        return "stopped", state, f"the record breaks off: {run.damage}"
+    if run.broken_off is not None:
+        return "stopped", state, f"the record breaks off: {run.broken_off}"
     return "stopped", state, "stopped before the profile's end" if window else "the profile was not started"
 
 
@@ -152,7 +152,7 @@ def command_sha256(run: Run, window: Window | None) -> str | None:
     for event in reversed(run.events):
         if event.get("event") == "end" and isinstance(event.get("command_sha256"), str):
             return str(event["command_sha256"])
-    if window is None or (run.damage is not None and window.last == len(run.times) - 1):
+    if window is None or (run.broken_off is not None and window.last == len(run.times) - 1):
         return None
     steps = run.columns["step"]
     after_gaps = [_integer(event.get("step")) for event in run.events if event.get("event") == "gap"]
@@ -225,10 +225,11 @@ def _on_grid(
 ) -> NDArray[np.float64] | None:
     """Interpolate the finite rows of (k, columns) onto whole steps; None if fewer than half are finite."""
     sound = np.isfinite(steps) & np.all(np.isfinite(values), axis=1)
-    sound[1:] &= np.diff(np.maximum.accumulate(np.where(sound, steps, -np.inf))) > 0
     if not np.count_nonzero(sound) >= 0.5 * len(steps):
         return None
-    return np.column_stack([np.interp(grid, steps[sound], column[sound]) for column in values.T])
+    places, rows = steps[sound], values[sound]
+    ascending = np.concatenate(([True], np.diff(np.maximum.accumulate(places)) > 0))
+    return np.column_stack([np.interp(grid, places[ascending], column) for column in rows[ascending].T])
 
 
 def judge(

@@ -29,6 +29,10 @@ class DirectPlant(Protocol):
     def name(self) -> str:
         """Name of the plant for messages and records."""
 
+    @property
+    def silent(self) -> bool:
+        """Whether an injected fault keeps the plant from sending samples."""
+
     def read(self, sample: Sample) -> None:
         """Fill ``sample``'s block, validity, stage, flags, time and boot id with the present readings."""
 
@@ -59,7 +63,7 @@ class DirectLink:
         """Fill ``sample`` with the newest one; see ``PlantLink.newest``."""
         if not self._lockstep:
             self._follow_clock(timeout_ns)
-        if not self._fresh:
+        if not self._fresh or self._plant.silent:
             return 0
         self._fresh = False
         self._sample_sequence += 1

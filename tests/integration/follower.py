@@ -19,6 +19,7 @@ class Follower:
     """Moves a tenth of the way to the commanded length per period; keeps count of what it was told."""
 
     name = "follower"
+    silent = False
 
     def __init__(self, period_ns: int, boot_id: int = 1) -> None:
         self.time_ns = 0
