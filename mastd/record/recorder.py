@@ -19,7 +19,6 @@ import contextlib
 import json
 import math
 import os
-import select
 import signal
 import socket
 import subprocess
@@ -46,7 +45,7 @@ LOCKSTEP_WAIT_S = 2.0
 START_TIMEOUT_S = 20.0
 _MINIMUM_CAPACITY, _MAXIMUM_CAPACITY = 1024, 32768
 _BATCH = 1024
-_POLL_MS = 10
+_LOOK_S = 0.01
 _MOST_EVENTS = 4096
 _MESSAGE_BYTES = 1 << 17
 
@@ -217,16 +216,15 @@ def plain(value: object) -> object:
 def record(writer: RunWriter, ring: RingConsumer, control: socket.socket, parent: int) -> bool:
     """Write frames and events until the producer has closed or is gone; return whether it closed.
 
-    Events wait for the frames that were offered before them, so that the file is in order.
+    Events wait for the frames that were offered before them, so that the file is in order. The recorder looks
+    every 10 ms and is never woken: waking a process may cost the loop its processor.
     """
     control.setblocking(False)
-    poller = select.poll()
-    poller.register(control, select.POLLIN)
     events: deque[dict[str, object]] = deque()
     busy = ended = False
     while True:
         if not busy and not ended:
-            poller.poll(_POLL_MS)
+            time.sleep(_LOOK_S)
         ended = _take_events(events, control) or os.getppid() != parent or ended
         frames = ring.take(_BATCH, last=ended)
         for number, data in frames:
