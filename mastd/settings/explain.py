@@ -58,7 +58,9 @@ def _unknown_key(detail: ErrorDetails, node: Node, model: type[BaseModel]) -> st
 
 
 def _missing(detail: ErrorDetails, node: Node, model: type[BaseModel]) -> str:
-    name = str(detail["loc"][-1])
+    if isinstance(detail["loc"][-1], int):
+        return f"the list has no item {detail['loc'][-1] + 1}"
+    name = detail["loc"][-1]
     owner = class_at(model, detail["loc"][:-1])
     field = owner.model_fields.get(name) if owner else None
     description = f" ({field.description.splitlines()[0].rstrip('.')})" if field and field.description else ""
@@ -76,8 +78,11 @@ def _not_a_choice(detail: ErrorDetails, node: Node, model: type[BaseModel]) -> s
 
 
 def _not_a_number(detail: ErrorDetails, node: Node, model: type[BaseModel]) -> str:
-    if isinstance(node.scalar, str) and units.unit_of(node.scalar) is not None:
+    unit = units.unit_of(node.scalar) if isinstance(node.scalar, str) else None
+    if unit is not None and unit.symbol:
         return f"a bare number is due, {_shown(node)} has a unit"
+    if unit is not None:
+        return f"a number is due, leave out the quotes around {_shown(node)}"
     return f"a number is due, {_shown(node)} is {_sort(node)}"
 
 

@@ -6,11 +6,12 @@ truth is a settings object of its own.
 
 from __future__ import annotations
 
+import math
 from typing import Annotated
 
 from pydantic import Field, ValidationInfo, field_validator
 
-from mastd.settings.base import Settings
+from mastd.settings.base import Settings, refuse
 from mastd.settings.quantity import (
     Acceleration,
     Area,
@@ -54,7 +55,7 @@ class FrictionSettings(Settings):
     def _not_below_coulomb(cls, breakaway: float, info: ValidationInfo) -> float:
         coulomb = info.data.get("coulomb", 0.0)
         if not (breakaway >= coulomb):
-            raise ValueError(f"breakaway is {breakaway:g} N, it must be at least coulomb, {coulomb:g} N")
+            raise ValueError(f"is {breakaway:g} N, it must be at least coulomb, {coulomb:g} N")
         return breakaway
 
 
@@ -150,32 +151,29 @@ class SupplySettings(Settings):
         below = "low_pressure" if info.field_name == "pressure" else "return_pressure"
         least = info.data.get(below, 0.0)
         if not (pressure > least):
-            raise ValueError(f"{info.field_name} is {pressure:g} Pa, it must be above {below}, {least:g} Pa")
+            raise ValueError(f"is {pressure / 1e5:g} bar, it must be above {below}, {least / 1e5:g} bar")
         return pressure
 
     @field_validator("accumulator")
     @classmethod
-    def _precharge_below_pressure(
+    def _precharge_is_reached(
         cls, accumulator: AccumulatorSettings, info: ValidationInfo
     ) -> AccumulatorSettings:
-        pressure = info.data.get("pressure")
-        if pressure is not None and not (accumulator.precharge < pressure):
-            raise ValueError(
-                f"precharge is {accumulator.precharge:g} Pa, "
-                f"it must be below the supply's pressure, {pressure:g} Pa"
-            )
+        _below_supply("precharge", accumulator.precharge, info)
         return accumulator
 
     @field_validator("limits")
     @classmethod
-    def _limits_leave_room(cls, limits: SupplyLimitSettings, info: ValidationInfo) -> SupplyLimitSettings:
-        pressure = info.data.get("pressure")
-        if pressure is not None and not (limits.minimum_pressure < pressure):
-            raise ValueError(
-                f"minimum_pressure is {limits.minimum_pressure:g} Pa, "
-                f"it must be below the supply's pressure, {pressure:g} Pa"
-            )
+    def _minimum_is_reached(cls, limits: SupplyLimitSettings, info: ValidationInfo) -> SupplyLimitSettings:
+        _below_supply("minimum_pressure", limits.minimum_pressure, info)
         return limits
+
+
+def _below_supply(name: str, pressure: float, info: ValidationInfo) -> None:
+    supply = info.data.get("pressure", math.inf)
+    if not (pressure < supply):
+        what = f"is {pressure / 1e5:g} bar, it must be below the supply's pressure, {supply / 1e5:g} bar"
+        refuse([((name,), what)])
 
 
 class DriveSettings(Settings):

@@ -2,7 +2,8 @@
 
 Each problem is one line, ``file:line:col: path: what is wrong, what would be right``, in the order of the
 file. Problems of the text (duplicate keys, ``on``, aliases) and problems of the values (units, ranges,
-unknown keys, checks across fields) are reported together as far as the text can be read.
+unknown keys, checks across fields) are reported together as far as the text can be read;
+a check across fields waits until the fields it compares are right.
 """
 
 from __future__ import annotations
@@ -24,6 +25,9 @@ S = TypeVar("S", bound=Settings)
 MOST_PROBLEMS: Final = 200
 """Lines told at once; the rest is counted."""
 
+_MOST_EXPLAINED: Final = 2000
+_LONGEST_MESSAGE: Final = 400
+
 
 def load(path: Path, model: type[S]) -> S:
     """Read a file into a settings object; raise SettingsError with all its problems."""
@@ -31,25 +35,29 @@ def load(path: Path, model: type[S]) -> S:
 
 
 def load_text(text: str, name: str, model: type[S]) -> S:
-    """Read a text into a settings object; ``name`` stands for the file in messages."""
+    """Read a text into a settings object; ``name`` stands for the file in messages.
+
+    Paths in the text start at the folder of ``name``.
+    """
     root, read_problems = parse(text)
     found = [(problem.mark, problem.place, problem.what) for problem in read_problems]
     settings: S | None = None
     if root is not None:
         try:
-            settings = model.model_validate(root.plain(), context=FROM_FILE)
+            context = {**FROM_FILE, "directory": str(Path(name).parent)}
+            settings = model.model_validate(root.plain(), context=context)
         except ValidationError as error:
-            for detail in error.errors():
+            for detail in error.errors(include_url=False)[:_MOST_EXPLAINED]:
                 found.extend(_problems(detail, root, model))
     if found or settings is None:
         found.sort(key=lambda problem: problem[0])
         lines = [
-            f"{name}:{line}:{column}: {dotted(place) or '(file)'}: {what}"
+            f"{name}:{line}:{column}: {_one_line(dotted(place)) or '(file)'}: {_one_line(what)}"
             for (line, column), place, what in dict.fromkeys(found)
         ]
         hidden = len(lines) - MOST_PROBLEMS
         if hidden > 0:
-            lines = [*lines[:MOST_PROBLEMS], f"{name}: and {hidden} more problems"]
+            lines = [*lines[:MOST_PROBLEMS], f"{name}: and at least {hidden} more problems"]
         raise SettingsError(lines)
     return settings
 
@@ -74,6 +82,8 @@ def _problems(detail: ErrorDetails, root: Node, model: type[Settings]) -> Iterat
     tag = explain.discriminator(detail)
     if tag is not None and node.entries and tag in node.entries:
         mark, place = node.entries[tag].mark, (*place, tag)
+        if isinstance(node.entries[tag].scalar, Refused):
+            return
     yield mark, place, explain.message(detail, node, model)
 
 
@@ -98,6 +108,11 @@ def _find(root: Node, location: tuple[str | int, ...]) -> tuple[Mark, tuple[str 
             continue
         path.append(part)
     return mark, tuple(path), node
+
+
+def _one_line(text: str) -> str:
+    cut = text if len(text) <= _LONGEST_MESSAGE else f"{text[:_LONGEST_MESSAGE]} ..."
+    return "".join(character if character.isprintable() else repr(character)[1:-1] for character in cut)
 
 
 def _key_mark(root: Node, place: tuple[str | int, ...]) -> Mark | None:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Annotated, Any
+from typing import Annotated, Any, Final
 
 from pydantic import AfterValidator, GetCoreSchemaHandler, GetJsonSchemaHandler
 from pydantic.json_schema import JsonSchemaValue
@@ -17,6 +17,11 @@ from pydantic_core import CoreSchema, PydanticCustomError, core_schema
 from mastd import units
 from mastd.units import Dimension
 
+SI_UNIT: Final = "x-si-unit"
+"""Key of a quantity's raw JSON schema that tells ``mastd.settings.schema`` the unit of default and range."""
+
+_LIMITS = {"gt": "exclusiveMinimum", "ge": "minimum", "lt": "exclusiveMaximum", "le": "maximum"}
+_LIMIT_KEYS = (*_LIMITS, *_LIMITS.values())
 _REGULAR_EXPRESSION_SIGNS = frozenset("\\.^$*+?()[]{}|")
 
 
@@ -33,17 +38,19 @@ class Quantity:
         self, schema: CoreSchema, handler: GetJsonSchemaHandler
     ) -> JsonSchemaValue:
         dimension = self.dimension
+        number_schema = handler(schema)
+        limits = {_LIMITS.get(key, key): number_schema[key] for key in _LIMIT_KEYS if key in number_schema}
         symbols = "|".join(_escaped(unit.symbol) for unit in dimension.units if unit.symbol)
         text = {
             "type": "string",
             "pattern": rf"^\s*{units.NUMBER_PATTERN}\s*(?:{symbols})\s*$",
             "examples": [dimension.example],
+            SI_UNIT: dimension.si,
+            **limits,
         }
         if dimension.bare:
-            return {
-                "anyOf": [{"type": "number"}, {**text, "examples": ["90 %"]}],
-                "examples": [dimension.example],
-            }
+            number = {"type": "number", "examples": [float(dimension.example)], **limits}
+            return {"anyOf": [number, {**text, "examples": ["90 %"]}]}
         return text
 
     def _validate(self, value: object, info: core_schema.ValidationInfo) -> float:

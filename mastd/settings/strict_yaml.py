@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import math
 import re
+import unicodedata
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -75,6 +76,8 @@ class _UnreadableError(Exception):
 
 def read_text(path: Path) -> str:
     """Return the text of a settings file; raise SettingsError if it is missing, too large or not UTF-8."""
+    if path.exists() and not path.is_file():
+        raise SettingsError([f"{path}: cannot be read: not a file"])
     try:
         with path.open("rb") as file:
             data = file.read(LARGEST_FILE + 1)
@@ -110,7 +113,8 @@ def parse(text: str) -> tuple[Node | None, list[ReadProblem]]:
         mark = error.problem_mark or error.context_mark
         what = f"not readable as YAML: {error.problem or error.context}"
         if error.context and error.problem:
-            what += f" ({error.context})"
+            since = f" that starts in line {error.context_mark.line + 1}" if error.context_mark else ""
+            what += f" ({error.context}{since})"
         return None, [*builder.problems, ReadProblem(_mark(mark) if mark else (1, 1), (), what)]
 
 
@@ -216,25 +220,21 @@ class _Builder:
         if event.value == "<<" and event.style is None:
             self._complain(event, place, "merge key << is not read, write the values out")
             return None
-        if event.style is None:
-            what = _plain_problem(event.value) or (
-                None
-                if isinstance(_plain_value(event.value), str)
-                else f"a key must be a name, not {event.value!r}"
-            )
-            if what is not None:
-                self._complain(event, place, what)
-                return None
+        if event.value == "" or (event.style is None and not isinstance(_plain_value(event.value), str)):
+            what: str | None = f"a key must be a name, not {event.value!r}"
+        else:
+            what = _plain_problem(event.value) if event.style is None else _text_problem(event.value)
+        if what is not None:
+            self._complain(event, place, what)
+            return None
         return str(event.value)
 
     def _scalar(self, event: yaml.ScalarEvent, place: tuple[str | int, ...]) -> Scalar:
-        if event.style is not None:
-            return str(event.value)
-        what = _plain_problem(event.value)
+        what = _plain_problem(event.value) if event.style is None else _text_problem(event.value)
         if what is not None:
             self._complain(event, place, what)
             return REFUSED
-        return _plain_value(event.value)
+        return _plain_value(event.value) if event.style is None else str(event.value)
 
 
 _INTEGER = re.compile(r"[+-]?[0-9]+", re.ASCII)
@@ -248,12 +248,18 @@ _DATE = re.compile(
 )
 _NOT_FINITE = re.compile(r"[+-]?\.(?:inf|Inf|INF)|\.(?:nan|NaN|NAN)", re.ASCII)
 _SWITCH_WORDS = frozenset({"on", "off", "yes", "no"})
+_LONGEST_NUMBER = 100
+"""Characters; longer text is not matched against the patterns above, whose time grows with its square."""
+_NUMBER_SIGNS = frozenset("0123456789+-._:eE")
 _LARGEST_INTEGER = 2**63 - 1
 
 
 def _plain_problem(value: str) -> str | None:
     """Return what is wrong with an unquoted scalar, None if every reader takes it alike."""
     quotes = "put it in quotes if it is text"
+    if len(value) > _LONGEST_NUMBER:
+        digits = set(value) <= _NUMBER_SIGNS
+        return f"{value[:24]}... is too long for a number; {quotes}" if digits else None
     lower = value.lower()
     if lower in _SWITCH_WORDS:
         return (
@@ -271,8 +277,8 @@ def _plain_problem(value: str) -> str | None:
         return f"{value} is not a finite number"
     if _NUMBER.fullmatch(value) and not math.isfinite(float(value)):
         return f"{value} is too large for a number"
-    if _INTEGER.fullmatch(value) and (len(value) > 20 or abs(int(value)) > _LARGEST_INTEGER):
-        return f"{value[:24]} is too large for an integer"
+    if _INTEGER.fullmatch(value) and abs(int(value)) > _LARGEST_INTEGER:
+        return f"{value} is too large for an integer"
     if _OTHER_BASE.fullmatch(value):
         return f"{value} is not a decimal number; write it in decimal, or {quotes}"
     if _LEADING_ZERO.fullmatch(value):
@@ -290,11 +296,21 @@ def _plain_problem(value: str) -> str | None:
     return None
 
 
+def _text_problem(value: str) -> str | None:
+    """Return what is wrong with quoted text: escapes can smuggle in what no file name or record can hold."""
+    for character in value:
+        if character not in "\t\n" and unicodedata.category(character) in {"Cc", "Cs"}:
+            return f"the character U+{ord(character):04X} may not stand in text"
+    return None
+
+
 def _plain_value(value: str) -> str | int | float | bool | None:
     if value in {"true", "false"}:
         return value == "true"
     if value == "null":
         return None
+    if len(value) > _LONGEST_NUMBER:
+        return value
     if _INTEGER.fullmatch(value):
         return int(value)
     if _NUMBER.fullmatch(value):

@@ -31,6 +31,9 @@ LEAST_LINKS: Final = 6
 NEUTRAL_LENGTH_TOLERANCE: Final = 0.05e-3
 """Metres between a link's neutral length and the distance of its joints at neutral: rounding of a drawing."""
 
+Named = tuple[tuple[str | int, ...], str]
+"""Place and name of something that must differ from its like."""
+
 PositiveLength = Annotated[Length, Field(gt=0)]
 PositiveInertia = Annotated[Inertia, Field(gt=0)]
 Name = Annotated[str, Field(min_length=1, max_length=80)]
@@ -67,7 +70,7 @@ class CalibrationSettings(Settings):
     @classmethod
     def _not_zero(cls, scale: float) -> float:
         if not (abs(scale) > 1e-6):
-            raise ValueError(f"scale is {scale:g}, a sensor without effect; 1.0 leaves the reading as it is")
+            raise ValueError(f"is {scale:g}, a sensor without effect; 1.0 leaves the reading as it is")
         return scale
 
 
@@ -103,9 +106,7 @@ class LinkSettings(Settings):
     def _shorter_than_link(cls, stroke: float, info: ValidationInfo) -> float:
         neutral_length = info.data.get("neutral_length", math.inf)
         if not (stroke < neutral_length):
-            raise ValueError(
-                f"stroke is {stroke:g} m, it must be below the neutral length, {neutral_length:g} m"
-            )
+            raise ValueError(f"is {stroke:g} m, it must be below the neutral length, {neutral_length:g} m")
         return stroke
 
 
@@ -190,9 +191,7 @@ class FollowingErrorSettings(Settings):
     def _not_below_minimum(cls, value: float, info: ValidationInfo) -> float:
         minimum = info.data.get("minimum", 0.0)
         if not (value >= minimum):
-            raise ValueError(
-                f"at_maximum_velocity is {value:g} m, it must be at least minimum, {minimum:g} m"
-            )
+            raise ValueError(f"is {value:g} m, it must be at least minimum, {minimum:g} m")
         return value
 
 
@@ -217,7 +216,8 @@ class TableSettings(Settings):
     """A shaking table of six degrees of freedom on six or more links."""
 
     name: Name
-    gravity: Acceleration = Field(ge=0)
+    gravity: Acceleration = Field(ge=0, le=20)
+    """Of the place; 0 only for study."""
     neutral_position: Point
     """C in B when every link has its neutral length."""
     control_point: Point
@@ -257,9 +257,8 @@ class TableSettings(Settings):
             )
             problems.append((("maximum_force",), what))
         if not (actuator.relief_pressure >= supply.pressure):
-            problems.append(
-                (("relief_pressure",), f"must be at least the supply's pressure, {supply.pressure:g} Pa")
-            )
+            what = f"must be at least the supply's pressure, {supply.pressure / 1e5:g} bar"
+            problems.append((("relief_pressure",), what))
         refuse(problems)
         return actuator
 
@@ -281,14 +280,32 @@ class TableSettings(Settings):
 
     @field_validator("limits")
     @classmethod
-    def _margin_leaves_stroke(cls, limits: LimitSettings, info: ValidationInfo) -> LimitSettings:
+    def _limits_are_reached(cls, limits: LimitSettings, info: ValidationInfo) -> LimitSettings:
+        problems: list[Problem] = []
         shortest = min((link.stroke for link in info.data.get("links", ())), default=math.inf)
         if not (limits.stroke_margin < shortest):
-            refuse([(("stroke_margin",), f"leaves nothing of the shortest stroke, {shortest * 1e3:g} mm")])
+            what = f"leaves nothing of the shortest stroke, {shortest * 1e3:g} mm"
+            problems.append((("stroke_margin",), what))
+        speed = no_load_speed(info.data.get("actuator"), info.data.get("valve"), info.data.get("supply"))
+        if not (limits.velocity <= speed):
+            what = f"is {limits.velocity:g} m/s, but valve, supply and piston area give only {speed:.4g} m/s"
+            problems.append((("velocity",), what))
+        refuse(problems)
         return limits
 
 
-Named = tuple[tuple[str | int, ...], str]
+def no_load_speed(
+    actuator: ActuatorSettings | None, valve: ValveSettings | None, supply: SupplySettings | None
+) -> float:
+    """Return the speed in m/s of an unloaded link at full opening, infinite if a part is not known.
+
+    Rated flow at the rated drop, scaled by the square root of the drop that the supply offers
+    (table-control study, section 5.1).
+    """
+    if actuator is None or valve is None or supply is None:
+        return math.inf
+    drop = supply.pressure - supply.return_pressure
+    return valve.rated_flow * math.sqrt(drop / valve.rated_pressure_drop) / max(actuator.piston_areas)
 
 
 def _serials(links: tuple[LinkSettings, ...]) -> list[Named]:

@@ -1,0 +1,1 @@
+"""The subcommands of ``hil-sim``, one module each."""

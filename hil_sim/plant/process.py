@@ -1,0 +1,156 @@
+"""The plant as a process: a plant object behind the plant link, in lockstep or on its own clock."""
+
+from __future__ import annotations
+
+import contextlib
+import gc
+import itertools
+import os
+import select
+import signal
+import time
+from collections.abc import Callable
+from pathlib import Path
+from types import FrameType
+
+from hil_sim.plant.endpoint import WAIT_MS, Event, PlantEndpoint, Request
+from hil_sim.plant.motion_log import MotionLog
+from mastd.wire.direct_link import DirectPlant
+from mastd.wire.hello import LinkTerms, PlantHello
+from mastd.wire.messages import Command, Sample
+
+FIFO_PRIORITY = 40
+MESSAGES_PER_PERIOD = 1024  # taken at most, so that a flood cannot hold up the plant
+
+
+class EndOfLife:
+    """Knows when the process should end: told by SIGTERM or SIGINT, or its parent is gone."""
+
+    def __init__(self, parent_pid: int | None) -> None:
+        self._told = False
+        self._parent: select.poll | None = None
+        for number in (signal.SIGTERM, signal.SIGINT):
+            signal.signal(number, self._tell)
+        if parent_pid is not None:
+            try:
+                descriptor = os.pidfd_open(parent_pid)
+            except ProcessLookupError:
+                self._told = True
+                return
+            self._parent = select.poll()
+            self._parent.register(descriptor, select.POLLIN)
+
+    def reached(self) -> bool:
+        """Tell whether to end now."""
+        if not self._told and self._parent is not None and self._parent.poll(0):
+            self._told = True
+        return self._told
+
+    def _tell(self, number: int, frame: FrameType | None) -> None:
+        self._told = True
+
+
+class PlantServer:
+    """A plant object, its endpoint and the loop that serves them."""
+
+    def __init__(
+        self,
+        plant: DirectPlant,
+        terms: LinkTerms,
+        address: str,
+        request: Request,
+        motion_log: MotionLog | None = None,
+        allow_remote: bool = False,
+    ) -> None:
+        self.step = 0
+        self._plant = plant
+        self._terms = terms
+        self._log = motion_log
+        self._arrived = Command(terms.command_layout)
+        self._sample = Sample(terms.sample_layout)
+        self.endpoint = PlantEndpoint(
+            address,
+            terms,
+            PlantHello.of(terms, plant.boot_id, plant.name, simulated=True),
+            request,
+            allow_remote,
+        )
+
+    def serve(self, ended: Callable[[], bool]) -> None:
+        """Serve until ``ended`` says so, then close the endpoint."""
+        try:
+            if self._terms.mode == "lockstep":
+                self._serve_lockstep(ended)
+            else:
+                self._serve_free_run(ended)
+        finally:
+            self.endpoint.close()
+
+    def _serve_lockstep(self, ended: Callable[[], bool]) -> None:
+        """Answer each command with one period; plant time stands still otherwise."""
+        while not ended():
+            event = self.endpoint.receive(self._arrived, self.step, wait=True)
+            if event is Event.COMMAND:
+                self._advance(self._arrived, 1)
+            if event in (Event.COMMAND, Event.WELCOMED):
+                self._publish()
+
+    def _serve_free_run(self, ended: Callable[[], bool]) -> None:
+        """Follow the monotonic clock period by period; missed periods pass in one go, without a command."""
+        period_ns = self._terms.period_ns
+        deadline_ns = time.monotonic_ns() + period_ns
+        checks = max(1, WAIT_MS * 1_000_000 // period_ns)
+        for cycle in itertools.count():
+            if cycle % checks == 0 and ended():
+                return
+            wait_ns = deadline_ns - time.monotonic_ns()
+            if wait_ns > 0:
+                time.sleep(wait_ns / 1e9)
+            missed = max(0, time.monotonic_ns() - deadline_ns) // period_ns
+            if missed:
+                # What was sent during the gap was meant for its end; the drive bridges the gap itself.
+                self._advance(None, missed)
+            command = self._newest_command()
+            self._advance(command, 1)
+            self._publish()
+            deadline_ns += (missed + 1) * period_ns
+
+    def _newest_command(self) -> Command | None:
+        """Take all waiting messages and return the newest valid command among them."""
+        found = False
+        for _ in range(MESSAGES_PER_PERIOD):
+            event = self.endpoint.receive(self._arrived, self.step)
+            if event is Event.NOTHING:
+                break
+            found = found or event is Event.COMMAND
+        return self._arrived if found else None
+
+    def _advance(self, command: Command | None, periods: int) -> None:
+        self._plant.advance(command, periods * self._terms.period_ns)
+        self.step += periods
+        if self._log is not None:
+            self._log.write()
+
+    def _publish(self) -> None:
+        if self._plant.silent:
+            return
+        self._plant.read(self._sample)
+        self._sample.step = self.step
+        self.endpoint.publish(self._sample)
+
+
+def raise_priority() -> bool:
+    """Ask for real-time scheduling of this thread, or at least for exact wake-ups; tell whether it came."""
+    try:
+        os.sched_setscheduler(0, os.SCHED_FIFO, os.sched_param(FIFO_PRIORITY))
+    except OSError:
+        with contextlib.suppress(OSError):
+            Path("/proc/self/timerslack_ns").write_text("1", encoding="ascii")
+        return False
+    return True
+
+
+def quieten_collector() -> None:
+    """Take everything made so far out of the garbage collector's sight: a full collection costs 0.1 s."""
+    gc.collect()
+    gc.freeze()

@@ -1,0 +1,52 @@
+"""The command `mastd`: arguments in, one call, exit code out."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from importlib import import_module
+from importlib.metadata import version
+
+from mastd.errors import MastdError
+from mastd.loop.realtime import single_threaded_algebra
+
+COMMANDS = (
+    "init",
+    "profiles",
+    "check",
+    "run",
+    "report",
+    "recover",
+    "warmup",
+)
+"""Modules of ``mastd.commands`` in the order in which the help lists them."""
+
+
+def build_parser() -> argparse.ArgumentParser:
+    """Return the parser of all subcommands."""
+    parser = argparse.ArgumentParser(
+        prog="mastd", description="Real-time control daemon for a hydraulic multi-axis shaking table."
+    )
+    parser.add_argument("--version", action="version", version=f"mastd {version('mastd')}")
+    subparsers = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
+    for name in COMMANDS:
+        import_module(f"mastd.commands.{name}").add_parsers(subparsers)
+    return parser
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """Run one command; return 0 done, 1 verdict fail, 2 usage, 3 fault, 4 rights refused."""
+    single_threaded_algebra()
+    parsed = build_parser().parse_args(arguments)
+    try:
+        code: int = parsed.run(parsed)
+    except MastdError as error:
+        print(error, file=sys.stderr)
+        return error.exit_code
+    except BrokenPipeError:
+        return 0
+    return code
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,37 @@
+"""``mastd check PROFILE``: prove before motion that a profile can be played."""
+
+from __future__ import annotations
+
+import argparse
+import json
+
+NAMES = ("check",)
+
+
+def add_parsers(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    """Add the parser of ``check``."""
+    parser = subparsers.add_parser("check", help="prove before motion that a profile can be played")
+    parser.add_argument("profile", metavar="PROFILE", help="profile file, or the name of a starter profile")
+    parser.add_argument(
+        "--table", metavar="FILE", default="table", help="table settings (default: the starter table)"
+    )
+    parser.add_argument("--json", action="store_true", help="print the result as one JSON document")
+    parser.set_defaults(run=run)
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Check one profile; return 0 if it passes, 1 if not."""
+    from mastd.motion.preflight import check
+    from mastd.settings.loader import load
+    from mastd.settings.profile import ProfileSettings
+    from mastd.settings.starter import find
+    from mastd.settings.table import TableSettings
+
+    table = load(find("table", arguments.table), TableSettings)
+    profile = load(find("profile", arguments.profile), ProfileSettings)
+    result = check(profile, table)
+    if arguments.json:
+        print(json.dumps(result.document(), allow_nan=False))
+    else:
+        print(f"{profile.name}\n{result.text()}")
+    return 0 if result.ok else 1

@@ -1,0 +1,36 @@
+"""`mastd init DIR`: copy the starter files, to make them one's own."""
+
+from __future__ import annotations
+
+import argparse
+import shutil
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from mastd.errors import UsageError
+
+if TYPE_CHECKING:
+    from mastd.commands import Subparsers
+
+
+def add_parsers(subparsers: Subparsers) -> None:
+    """Add the subcommand."""
+    parser = subparsers.add_parser("init", help="copy the starter files into a directory of your own")
+    parser.add_argument("directory", type=Path, metavar="DIR", help="directory to make")
+    parser.set_defaults(run=run)
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Copy the starter files; never overwrite anything."""
+    from mastd.settings.starter import starter_directory
+
+    target: Path = arguments.directory
+    if target.exists() and (not target.is_dir() or any(target.iterdir())):
+        raise UsageError(f"{target}: is there already and not empty; name a new directory")
+    try:
+        shutil.copytree(starter_directory(), target, dirs_exist_ok=True)
+    except OSError as error:
+        raise UsageError(f"{target}: cannot be written: {error.strerror}") from error
+    print(f"{target}: table.yaml, daemon/ and profiles/ are yours now; try")
+    print(f"  mastd check {target}/profiles/first_motion.yaml --table {target}/table.yaml")
+    return 0

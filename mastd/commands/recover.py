@@ -1,0 +1,37 @@
+"""``mastd recover FILE``: make a whole file of a record that was cut off."""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+
+NAMES = ("recover",)
+
+
+def add_parsers(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    """Add the parser of ``recover``."""
+    parser = subparsers.add_parser("recover", help="make a whole file of a record that was cut off")
+    parser.add_argument("file", metavar="FILE", type=Path, help="the record, or its run's directory")
+    parser.add_argument("--json", action="store_true", help="print what was kept and lost as JSON")
+    parser.set_defaults(run=run)
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Recover one file and say what was kept and what was lost."""
+    import dataclasses
+    import json
+
+    from mastd.record.recover import recover
+
+    recovery = recover(arguments.file)
+    if arguments.json:
+        print(json.dumps(dataclasses.asdict(recovery), default=str))
+        return 0
+    reach = "" if recovery.last_time is None else f", up to {recovery.last_time:.3f} s"
+    kept = f"{recovery.frames} frames and {recovery.events} events in {recovery.chunks} chunks{reach}"
+    if recovery.original is None:
+        print(f"{recovery.path}: the file is whole, nothing done ({kept})")
+    else:
+        print(f"{recovery.path}: kept {kept}; lost {recovery.lost_bytes} bytes: {recovery.damage}")
+        print(f"the damaged file is now {recovery.original}")
+    return 0

@@ -1,0 +1,130 @@
+"""`mastd run PROFILE`: play one profile, record it, report, verdict."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import re
+import sys
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from mastd.commands.report import exit_code, summary
+from mastd.errors import UsageError
+
+if TYPE_CHECKING:
+    from mastd.commands import Subparsers
+    from mastd.loop.plan import Plan
+    from mastd.loop.session import Connection, Ending
+    from mastd.wire.hello import Mode
+
+
+def add_parsers(subparsers: Subparsers) -> None:
+    """Add the subcommand."""
+    parser = subparsers.add_parser("run", help="play one profile, record, report, verdict")
+    parser.add_argument("profile", help="profile file, or the name of a starter profile")
+    plant = parser.add_mutually_exclusive_group()
+    plant.add_argument("--sim", action="store_true", help="a simulated plant of its own (the default)")
+    plant.add_argument("--plant", metavar="ADDRESS", help="address of a plant that is already there")
+    parser.add_argument("--link", choices=("direct", "socket"), help="kind of link to a plant of its own")
+    parser.add_argument("--lockstep", action="store_true", help="plant and loop step by step, repeatable")
+    parser.add_argument(
+        "--out", default="runs", metavar="DIR", help="directory for the record (default: runs)"
+    )
+    parser.add_argument("--table", default="table", metavar="FILE", help="table settings")
+    parser.add_argument("--config", metavar="FILE", help="daemon settings (default: simulated, or real)")
+    parser.add_argument("--truth", metavar="FILE", help="what the simulated plant really is")
+    parser.add_argument("--seed", type=int, default=0, help="seed of the simulated plant")
+    parser.add_argument(
+        "--fault",
+        action="append",
+        default=[],
+        metavar="NAME@TIME[:VALUE]",
+        help="fault in the simulated plant",
+    )
+    parser.add_argument("--json", action="store_true", help="print one JSON document, nothing else")
+    parser.set_defaults(run=run)
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Check, play, record and judge; return 0 pass, 1 fail or stopped, 3 fault."""
+    from mastd.loop.plan import Plan
+    from mastd.motion.preflight import check
+    from mastd.record.reader import open_run
+    from mastd.record.report import write_page
+    from mastd.record.result import make_result
+    from mastd.settings.starter import find
+
+    if arguments.plant and arguments.link == "direct":
+        raise UsageError("--link direct is for a simulated plant of the run's own; leave out --plant")
+    if arguments.plant and (arguments.truth or arguments.fault):
+        raise UsageError("--truth and --fault are for a simulated plant of the run's own; leave out --plant")
+    plan = Plan.load(
+        find("table", arguments.table),
+        find("profile", arguments.profile),
+        find("daemon", arguments.config or ("real" if arguments.plant else "simulated")),
+    )
+    verdict = check(plan.profile, plan.table)
+    if not verdict.ok:
+        raise UsageError(f"{plan.profile_path}: refused, it does not pass the check:\n{verdict.text()}")
+    directory = Path(arguments.out) / f"{_slug(plan.profile.name)}-{time.strftime('%Y%m%d-%H%M%S')}"
+    record_path = _fresh(directory) / "run.mcap"
+    ending = _play(
+        plan, _connection(arguments, plan), record_path, not arguments.json and sys.stderr.isatty()
+    )
+    record = open_run(record_path)
+    result = make_result(record)
+    page = record_path.with_name("report.png")
+    write_page(record, result, page)
+    result["page"] = str(page)
+    if arguments.json:
+        print(json.dumps(result, allow_nan=False))
+    else:
+        print(summary(result))
+        if ending.rights.degraded:
+            print(f"  DEGRADED_RT: {ending.rights.missing}")
+    return exit_code(result)
+
+
+def _play(plan: Plan, connection: Connection, record_path: Path, live: bool) -> Ending:
+    from mastd.loop.lock import plant_lock
+    from mastd.loop.session import run as play
+
+    with plant_lock(connection.address):
+        return play(plan, connection, record_path, live)
+
+
+def _connection(arguments: argparse.Namespace, plan: Plan) -> Connection:
+    from mastd.loop.session import Connection
+    from mastd.loop.plan import rigid_payload
+    from mastd.wire.provider import PlantRequest
+
+    mode: Mode = "lockstep" if arguments.lockstep else "free-run"
+    return Connection(
+        arguments.plant,
+        arguments.link or "socket",
+        mode,
+        PlantRequest(
+            table_path=plan.table_path,
+            truth_path=Path(arguments.truth) if arguments.truth else None,
+            payload=rigid_payload(plan.profile),
+            mode=mode,
+            period_ns=plan.daemon.period_ns,
+            seed=arguments.seed,
+            faults=tuple(arguments.fault),
+        ),
+    )
+
+
+def _slug(name: str) -> str:
+    return re.sub(r"[^a-z0-9]+", "-", name.lower()).strip("-") or "run"
+
+
+def _fresh(directory: Path) -> Path:
+    """Return a directory that does not exist yet: two runs may begin in the same second."""
+    for suffix in ("", *(f"-{count}" for count in range(2, 1000))):
+        candidate = directory.with_name(directory.name + suffix)
+        if not candidate.exists():
+            return candidate
+    raise UsageError(f"{directory}: a thousand runs of this second are there already")

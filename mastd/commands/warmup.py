@@ -1,0 +1,32 @@
+"""`mastd warmup`: compile all kernels of the cycle into the cache, so that the first run starts at once."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from mastd.commands import Subparsers
+
+
+def add_parsers(subparsers: Subparsers) -> None:
+    """Add the subcommand."""
+    parser = subparsers.add_parser("warmup", help="compile the kernels into the cache")
+    parser.set_defaults(run=run)
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Compile; say how long it took and where the cache is."""
+    import time
+
+    from mastd.kernel import cache_directory
+    from mastd.loop.plan import Plan
+    from mastd.loop.warmup import compile_kernels
+    from mastd.settings.starter import find
+
+    begun = time.monotonic()
+    compile_kernels(Plan.load(find("table", "table"), find("profile", "first_motion"), find("daemon", "simulated")))
+    if sys.stderr.isatty():
+        print(f"kernels ready in {time.monotonic() - begun:.1f} s ({cache_directory()})", file=sys.stderr)
+    return 0

@@ -1,0 +1,106 @@
+"""The nominal hydraulics of a motion: flow through the valves, oil from the supply, oil as springs.
+
+Flow through a fully open valve: Q_rated · sqrt(Δp/Δp_rated), Δp the drop over both lands: supply less return
+less what the load takes. Accumulator: gas of p Vᵏ = constant, oil volume = V (1 − (precharge/p)^(1/k)) at
+pressure p.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mastd.dynamics.table_model import TableModel
+from mastd.kernel import fused_kernel
+from mastd.kinematics.geometry import Geometry
+from mastd.kinematics.jacobian import geometric_jacobian
+from mastd.settings.hydraulics import AccumulatorSettings, ActuatorSettings
+from mastd.settings.table import TableSettings
+
+FloatArray = NDArray[np.float64]
+
+
+def accumulator_oil(accumulator: AccumulatorSettings, pressure: float) -> float:
+    """Return the oil in m³ that the accumulators hold at ``pressure`` in Pa; none at or below precharge."""
+    ratio = min(1.0, accumulator.precharge / pressure)
+    return accumulator.volume * float(1.0 - ratio ** (1.0 / accumulator.exponent))
+
+
+def hydraulic_constants(table: TableSettings) -> FloatArray:
+    """Return what ``valve_share`` and ``oil_flow`` need.
+
+    Areas of chamber 1 and 2 in m², leakage in m³/(s Pa), rated flow over the root of half the rated drop, and
+    supply less return pressure in Pa.
+    """
+    valve = table.valve
+    full_flow = valve.rated_flow / math.sqrt(0.5 * valve.rated_pressure_drop)
+    drop = table.supply.pressure - table.supply.return_pressure
+    return np.array([*table.actuator.piston_areas, table.actuator.leakage, full_flow, drop])
+
+
+@fused_kernel
+def valve_share(hydraulics: FloatArray, rate: float, force: float) -> float:
+    """Return the flow a leg needs as share of what its fully open valve passes; above 1 it cannot follow.
+
+    ``rate`` of the link in m/s, ``force`` of the actuator in N (push positive).
+    """
+    area = hydraulics[0] if rate > 0.0 else hydraulics[1]
+    load = force / (0.5 * (hydraulics[0] + hydraulics[1]))
+    if rate < 0.0:
+        load = -load
+    drop = hydraulics[4] - load
+    flow = area * abs(rate)
+    if not drop > 0.0:
+        return math.inf
+    share: float = flow / (hydraulics[3] * math.sqrt(0.5 * drop))
+    return share
+
+
+@fused_kernel
+def oil_flow(hydraulics: FloatArray, rate: float, force: float) -> float:
+    """Return the oil in m³/s that a leg draws from the supply: piston travel and leakage."""
+    area = hydraulics[0] if rate > 0.0 else hydraulics[1]
+    load = force / (0.5 * (hydraulics[0] + hydraulics[1]))
+    flow: float = area * abs(rate) + hydraulics[2] * abs(load)
+    return flow
+
+
+@fused_kernel
+def drain(
+    flows: FloatArray, spacing: float, pump_flow: float, full: float, oil: float, lowest: FloatArray
+) -> float:
+    """Return the oil in the accumulators after one play of ``flows`` (n,) in m³/s, ``spacing`` s apart.
+
+    Starts with ``oil`` m³; the pump refills up to ``full``. ``lowest`` (2,) takes the least volume met and
+    its index if it is below the one found so far.
+    """
+    for k in range(len(flows)):
+        oil = min(full, oil + (pump_flow - flows[k]) * spacing)
+        if oil < lowest[0]:
+            lowest[0] = oil
+            lowest[1] = k
+    return oil
+
+
+def oil_stiffness(actuator: ActuatorSettings, stroke: float, offset: float) -> float:
+    """Return the stiffness in N/m of a leg's locked oil, ``offset`` m from mid-stroke.
+
+    β A²/V of both chambers, each with its dead length (k = β A² (1/V₁ + 1/V₂), Merritt 1967).
+    """
+    first, second = actuator.piston_areas
+    column = stroke + actuator.dead_length
+    return actuator.bulk_modulus * (first / (column + offset) + second / (column - offset))
+
+
+def oil_column_frequencies(table: TableSettings, geometry: Geometry, model: TableModel) -> FloatArray:
+    """Return the six natural frequencies in Hz of the table on its locked oil at neutral, ascending."""
+    jacobian = np.empty((geometry.links, 6))
+    geometric_jacobian(
+        geometry.table_joints, geometry.base_joints, geometry.neutral_position, np.zeros(6), jacobian
+    )
+    springs = np.array([oil_stiffness(table.actuator, link.stroke, 0.0) for link in table.links])
+    stiffness = jacobian.T @ (springs[:, None] * jacobian)
+    squares = np.linalg.eigvals(np.linalg.solve(model.mass_matrix, stiffness))
+    return np.sort(np.sqrt(np.real(squares))) / (2.0 * np.pi)

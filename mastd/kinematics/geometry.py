@@ -1,0 +1,99 @@
+"""The geometry of the table: joints, neutral position and strokes as arrays.
+
+Frames: B is the ground (origin below the table's centre), P the table (origin at its centre C). At the
+neutral pose the axes of both agree and C stands at ``neutral_position``. Everything in m.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mastd.errors import KinematicsError
+from mastd.settings.table import TableSettings
+
+FloatArray = NDArray[np.float64]
+
+DEGREES_OF_FREEDOM = 6
+AXES = ("surge", "sway", "heave", "roll", "pitch", "yaw")
+
+
+@dataclass(frozen=True, eq=False)
+class Geometry:
+    """Joints and strokes of a table on n ≥ 6 links.
+
+    ``table_joints`` (n, 3) in P, ``base_joints`` (n, 3) in B, ``neutral_position`` (3,) of C in B,
+    ``neutral_lengths`` (n,) from which the strokes count, ``strokes`` (n,) to either side,
+    ``control_point`` (3,) T in P. The arrays are read-only copies.
+
+    Raises KinematicsError for wrong shapes, numbers that are not finite, fewer than six links, a link of
+    no length, or strokes that are not positive.
+    """
+
+    table_joints: FloatArray
+    base_joints: FloatArray
+    neutral_position: FloatArray
+    neutral_lengths: FloatArray
+    strokes: FloatArray
+    control_point: FloatArray
+
+    def __post_init__(self) -> None:
+        links = np.asarray(self.table_joints).shape[0] if np.ndim(self.table_joints) else 0
+        shapes = {
+            "table_joints": (links, 3),
+            "base_joints": (links, 3),
+            "neutral_position": (3,),
+            "neutral_lengths": (links,),
+            "strokes": (links,),
+            "control_point": (3,),
+        }
+        for name, shape in shapes.items():
+            array = np.array(getattr(self, name), dtype=np.float64, order="C")
+            if array.shape != shape:
+                raise KinematicsError(f"geometry: {name} has shape {array.shape}, should be {shape}")
+            if not np.all(np.isfinite(array)):
+                raise KinematicsError(f"geometry: {name} holds a number that is not finite")
+            array.flags.writeable = False
+            object.__setattr__(self, name, array)
+        if links < DEGREES_OF_FREEDOM:
+            raise KinematicsError(
+                f"geometry: {links} links cannot hold a table with six degrees of freedom, at least 6 are due"
+            )
+        if not np.all(self.strokes > 0.0):
+            raise KinematicsError("geometry: every stroke must be greater than 0 m")
+        if not np.all(np.linalg.norm(self.neutral_vectors, axis=1) > 0.0):
+            raise KinematicsError("geometry: a link has no length at the neutral pose, its joints coincide")
+
+    @classmethod
+    def from_settings(cls, table: TableSettings) -> Geometry:
+        """Take the geometry out of the table's settings."""
+        return cls(
+            table_joints=np.array([link.table_joint for link in table.links]),
+            base_joints=np.array([link.base_joint for link in table.links]),
+            neutral_position=np.array(table.neutral_position),
+            neutral_lengths=np.array([link.neutral_length for link in table.links]),
+            strokes=np.array([link.stroke for link in table.links]),
+            control_point=np.array(table.control_point),
+        )
+
+    @property
+    def links(self) -> int:
+        """Number of links n."""
+        return int(self.table_joints.shape[0])
+
+    @property
+    def neutral_vectors(self) -> FloatArray:
+        """Vectors (n, 3) from base joint to table joint at the neutral pose in B, m; eq. (3)."""
+        return np.asarray(self.neutral_position + self.table_joints - self.base_joints)
+
+    @property
+    def shortest_lengths(self) -> FloatArray:
+        """Lengths (n,) with every piston at its inner end, m."""
+        return np.asarray(self.neutral_lengths - self.strokes)
+
+    @property
+    def longest_lengths(self) -> FloatArray:
+        """Lengths (n,) with every piston at its outer end, m."""
+        return np.asarray(self.neutral_lengths + self.strokes)

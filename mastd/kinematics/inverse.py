@@ -1,0 +1,149 @@
+"""Inverse kinematics: pose of the table → lengths of the links, with their rates and accelerations.
+
+Pose = [x, y, z, roll, pitch, yaw] of C relative to neutral, m and rad; ``rates`` and ``accelerations`` are
+its first and second time derivatives (Euler rates, no angular velocity). Lengths in m, extension positive.
+Eqs. (3)–(4) of Jin 2012 and their exact derivatives; any number of links. The solution is unique.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mastd.kernel import fused_kernel
+from mastd.kinematics.rotation import rotation, rotation_of, sines_cosines
+
+FloatArray = NDArray[np.float64]
+
+
+@fused_kernel
+def link_lengths(
+    table_joints: FloatArray,
+    base_joints: FloatArray,
+    neutral_position: FloatArray,
+    pose: FloatArray,
+    lengths: FloatArray,
+) -> None:
+    """Write the length of each link at ``pose`` (6,) into ``lengths`` (n,), m; eqs. (3)–(4)."""
+    r00, r01, r02, r10, r11, r12, r20, r21, r22 = rotation(pose[3], pose[4], pose[5])
+    cx = neutral_position[0] + pose[0]
+    cy = neutral_position[1] + pose[1]
+    cz = neutral_position[2] + pose[2]
+    for i in range(table_joints.shape[0]):
+        px = table_joints[i, 0]
+        py = table_joints[i, 1]
+        pz = table_joints[i, 2]
+        x = cx - base_joints[i, 0] + r00 * px + r01 * py + r02 * pz
+        y = cy - base_joints[i, 1] + r10 * px + r11 * py + r12 * pz
+        z = cz - base_joints[i, 2] + r20 * px + r21 * py + r22 * pz
+        lengths[i] = math.sqrt(x * x + y * y + z * z)
+
+
+@fused_kernel
+def link_motion(
+    table_joints: FloatArray,
+    base_joints: FloatArray,
+    neutral_position: FloatArray,
+    pose: FloatArray,
+    rates: FloatArray,
+    accelerations: FloatArray,
+    lengths: FloatArray,
+    length_rates: FloatArray,
+    length_accelerations: FloatArray,
+) -> None:
+    """Write lengths (m), length rates (m/s) and length accelerations (m/s²), each (n,), exactly.
+
+    With the joint's velocity v and acceleration a, and the link vector l from base to table joint:
+    rate = l·v / |l| and acceleration = (v·v + l·a − rate²) / |l|.
+    """
+    sr, cr, sp, cp, sy, cy = sines_cosines(pose[3], pose[4], pose[5])
+    r00, r01, r02, r10, r11, r12, r20, r21, r22 = rotation_of(sr, cr, sp, cp, sy, cy)
+    roll_rate = rates[3]
+    pitch_rate = rates[4]
+    yaw_rate = rates[5]
+    # Angular velocity of P in B axes, and its time derivative.
+    wx = cy * cp * roll_rate - sy * pitch_rate
+    wy = sy * cp * roll_rate + cy * pitch_rate
+    wz = yaw_rate - sp * roll_rate
+    ax = (
+        cy * cp * accelerations[3]
+        - sy * accelerations[4]
+        - (cy * sp * pitch_rate + sy * cp * yaw_rate) * roll_rate
+        - cy * yaw_rate * pitch_rate
+    )
+    ay = (
+        sy * cp * accelerations[3]
+        + cy * accelerations[4]
+        - (sy * sp * pitch_rate - cy * cp * yaw_rate) * roll_rate
+        - sy * yaw_rate * pitch_rate
+    )
+    az = accelerations[5] - sp * accelerations[3] - cp * pitch_rate * roll_rate
+    ox = neutral_position[0] + pose[0]
+    oy = neutral_position[1] + pose[1]
+    oz = neutral_position[2] + pose[2]
+    for i in range(table_joints.shape[0]):
+        px = r00 * table_joints[i, 0] + r01 * table_joints[i, 1] + r02 * table_joints[i, 2]
+        py = r10 * table_joints[i, 0] + r11 * table_joints[i, 1] + r12 * table_joints[i, 2]
+        pz = r20 * table_joints[i, 0] + r21 * table_joints[i, 1] + r22 * table_joints[i, 2]
+        # Velocity of the joint about C, then with that of C.
+        ux = wy * pz - wz * py
+        uy = wz * px - wx * pz
+        uz = wx * py - wy * px
+        vx = rates[0] + ux
+        vy = rates[1] + uy
+        vz = rates[2] + uz
+        bx = accelerations[0] + ay * pz - az * py + wy * uz - wz * uy
+        by = accelerations[1] + az * px - ax * pz + wz * ux - wx * uz
+        bz = accelerations[2] + ax * py - ay * px + wx * uy - wy * ux
+        x = ox + px - base_joints[i, 0]
+        y = oy + py - base_joints[i, 1]
+        z = oz + pz - base_joints[i, 2]
+        length = math.sqrt(x * x + y * y + z * z)
+        rate = (x * vx + y * vy + z * vz) / length
+        lengths[i] = length
+        length_rates[i] = rate
+        length_accelerations[i] = (
+            vx * vx + vy * vy + vz * vz + x * bx + y * by + z * bz - rate * rate
+        ) / length
+
+
+@fused_kernel
+def link_lengths_batch(
+    table_joints: FloatArray,
+    base_joints: FloatArray,
+    neutral_position: FloatArray,
+    poses: FloatArray,
+    lengths: FloatArray,
+) -> None:
+    """``link_lengths`` of each row of ``poses`` (m, 6) into the same row of ``lengths`` (m, n)."""
+    for row in range(poses.shape[0]):
+        link_lengths(table_joints, base_joints, neutral_position, poses[row], lengths[row])
+
+
+@fused_kernel
+def link_motion_batch(
+    table_joints: FloatArray,
+    base_joints: FloatArray,
+    neutral_position: FloatArray,
+    poses: FloatArray,
+    rates: FloatArray,
+    accelerations: FloatArray,
+    lengths: FloatArray,
+    length_rates: FloatArray,
+    length_accelerations: FloatArray,
+) -> None:
+    """``link_motion`` of each row: poses, rates, accelerations (m, 6) → three arrays (m, n)."""
+    for row in range(poses.shape[0]):
+        link_motion(
+            table_joints,
+            base_joints,
+            neutral_position,
+            poses[row],
+            rates[row],
+            accelerations[row],
+            lengths[row],
+            length_rates[row],
+            length_accelerations[row],
+        )

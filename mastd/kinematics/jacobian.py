@@ -1,0 +1,98 @@
+"""Jacobians of the link lengths: rows [e, a × e] of eq. (9b) of Jin 2012, in two sets of rates.
+
+e is the unit vector of a link from base to table joint, a the vector from C to its table joint, both in B.
+The geometric Jacobian maps [velocity of C, angular velocity in B axes] to length rates; the Euler-rate
+Jacobian maps the time derivative of the pose, and is the exact derivative of the lengths by the pose.
+Both are written as (n, 6): the paper's Jᵀ.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mastd.kernel import fused_kernel
+from mastd.kinematics.rotation import rotation, sines_cosines
+
+FloatArray = NDArray[np.float64]
+
+
+@fused_kernel
+def geometric_jacobian(
+    table_joints: FloatArray,
+    base_joints: FloatArray,
+    neutral_position: FloatArray,
+    pose: FloatArray,
+    jacobian: FloatArray,
+) -> None:
+    """Write the geometric Jacobian at ``pose`` (6,) into ``jacobian`` (n, 6): m/m and m/rad."""
+    r00, r01, r02, r10, r11, r12, r20, r21, r22 = rotation(pose[3], pose[4], pose[5])
+    cx = neutral_position[0] + pose[0]
+    cy = neutral_position[1] + pose[1]
+    cz = neutral_position[2] + pose[2]
+    for i in range(table_joints.shape[0]):
+        ax = r00 * table_joints[i, 0] + r01 * table_joints[i, 1] + r02 * table_joints[i, 2]
+        ay = r10 * table_joints[i, 0] + r11 * table_joints[i, 1] + r12 * table_joints[i, 2]
+        az = r20 * table_joints[i, 0] + r21 * table_joints[i, 1] + r22 * table_joints[i, 2]
+        x = cx + ax - base_joints[i, 0]
+        y = cy + ay - base_joints[i, 1]
+        z = cz + az - base_joints[i, 2]
+        inverse = 1.0 / math.sqrt(x * x + y * y + z * z)
+        x *= inverse
+        y *= inverse
+        z *= inverse
+        jacobian[i, 0] = x
+        jacobian[i, 1] = y
+        jacobian[i, 2] = z
+        jacobian[i, 3] = ay * z - az * y
+        jacobian[i, 4] = az * x - ax * z
+        jacobian[i, 5] = ax * y - ay * x
+
+
+@fused_kernel
+def euler_jacobian(
+    table_joints: FloatArray,
+    base_joints: FloatArray,
+    neutral_position: FloatArray,
+    pose: FloatArray,
+    jacobian: FloatArray,
+) -> None:
+    """Write the Euler-rate Jacobian at ``pose`` (6,) into ``jacobian`` (n, 6): m/m and m/rad.
+
+    Its last three columns are the geometric ones times the axes of roll, pitch and yaw in B.
+    """
+    geometric_jacobian(table_joints, base_joints, neutral_position, pose, jacobian)
+    _, _, sp, cp, sy, cy = sines_cosines(pose[3], pose[4], pose[5])
+    for i in range(table_joints.shape[0]):
+        x = jacobian[i, 3]
+        y = jacobian[i, 4]
+        jacobian[i, 3] = (cy * x + sy * y) * cp - sp * jacobian[i, 5]
+        jacobian[i, 4] = cy * y - sy * x
+
+
+@fused_kernel
+def geometric_jacobian_batch(
+    table_joints: FloatArray,
+    base_joints: FloatArray,
+    neutral_position: FloatArray,
+    poses: FloatArray,
+    jacobians: FloatArray,
+) -> None:
+    """``geometric_jacobian`` of each row of ``poses`` (m, 6) into ``jacobians`` (m, n, 6)."""
+    for row in range(poses.shape[0]):
+        geometric_jacobian(table_joints, base_joints, neutral_position, poses[row], jacobians[row])
+
+
+@fused_kernel
+def euler_jacobian_batch(
+    table_joints: FloatArray,
+    base_joints: FloatArray,
+    neutral_position: FloatArray,
+    poses: FloatArray,
+    jacobians: FloatArray,
+) -> None:
+    """``euler_jacobian`` of each row of ``poses`` (m, 6) into ``jacobians`` (m, n, 6)."""
+    for row in range(poses.shape[0]):
+        euler_jacobian(table_joints, base_joints, neutral_position, poses[row], jacobians[row])

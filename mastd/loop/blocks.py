@@ -1,0 +1,130 @@
+"""Newest-value blocks: what the loop and the processes around it show each other, without any waiting.
+
+A block is a fixed-size float64 array in shared memory with a version counter before and after it. The
+writer raises the first counter, writes, raises the second; a reader takes a copy and keeps it only if both
+counters agree. The newest value wins, nothing queues, and neither side can hold up the other.
+
+``STATUS`` goes from the loop outwards, ``REQUEST`` inwards. A request is taken once: by the number that its
+writer raises with every new request.
+"""
+
+from __future__ import annotations
+
+import enum
+import mmap
+import os
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mastd.wire.layout import Field, Layout
+
+READ_ATTEMPTS = 100
+"""A reader that meets the writer this often in a row gives up for now and keeps its last value."""
+
+
+class Verb(enum.IntEnum):
+    """What a request asks for; the names are those of `mastd ctl`."""
+
+    NONE = 0
+    RAISE = 1
+    ARM = 2
+    START = 3
+    HOLD = 4
+    RESUME = 5
+    STOP = 6
+    LOWER = 7
+    ESTOP = 8
+    RESET = 9
+    FINISH = 10
+    """Bring the table down softly from wherever it is, then end the process."""
+
+
+REQUEST = Layout(
+    "request",
+    (
+        Field("number", 1, "1", "raised by the writer with every new request"),
+        Field("verb", 1, "1", "what is asked for, see Verb"),
+    ),
+)
+
+
+def status_layout(links: int) -> Layout:
+    """Return the layout of the status block for ``links`` actuators."""
+    return Layout(
+        "status",
+        (
+            Field("time", 1, "s", "monotonic time of the cycle"),
+            Field("cycle", 1, "1", "cycles since the loop began"),
+            Field("state", 1, "1", "see mastd.safety.states.State"),
+            Field("since", 1, "s", "monotonic time of the last change of state"),
+            Field("fault", 1, "1", "code of the latched first cause, 0 for none"),
+            Field("degraded", 1, "1", "1 when real-time rights are missing"),
+            Field("answered", 1, "1", "number of the last request taken"),
+            Field("refused", 1, "1", "1 when that request was refused"),
+            Field("missed", 1, "1", "periods missed since the loop began"),
+            Field("late", 1, "s", "lateness of this cycle's wake-up"),
+            Field("compute", 1, "s", "processor time of the last cycle"),
+            Field("dropped", 1, "1", "frames that the recorder did not take"),
+            Field("profile_time", 1, "s", "time on the profile"),
+            Field("profile_duration", 1, "s", "length of the profile"),
+            Field("supply_pressure", 1, "Pa", "pressure of the supply"),
+            Field("stage", 1, "1", "stage of the supply"),
+            Field("reference", 6, "m, rad", "pose asked for"),
+            Field("pose", 6, "m, rad", "pose measured"),
+            Field("residual", 1, "m", "sum of the length residuals of the pose"),
+            Field("lengths", links, "m", "measured lengths"),
+            Field("forces", links, "N", "measured actuator forces"),
+            Field("ended", 1, "1", "1 when the loop has ended"),
+        ),
+    )
+
+
+class NewestValueBlock:
+    """One block in shared memory; both ends open it with the same layout, by a file descriptor."""
+
+    def __init__(self, layout: Layout, descriptor: int | None = None) -> None:
+        self.layout = layout
+        size = 8 * (layout.size + 2)
+        self._owned = descriptor is None
+        if descriptor is None:
+            descriptor = os.memfd_create(f"mastd-{layout.name}", os.MFD_CLOEXEC)
+            os.ftruncate(descriptor, size)
+        self.descriptor = descriptor
+        self._memory = mmap.mmap(descriptor, size)
+        self._before = np.frombuffer(self._memory, dtype=np.int64, count=1)
+        self._shared = np.frombuffer(self._memory, dtype=np.float64, count=layout.size, offset=8)
+        self._after = np.frombuffer(self._memory, dtype=np.int64, count=1, offset=size - 8)
+        self.values: NDArray[np.float64] = np.zeros(layout.size)
+        """The writer fills this before ``publish``; the reader finds the newest value here after ``read``."""
+
+    def field(self, name: str) -> NDArray[np.float64]:
+        """Return the view of one field of ``values``."""
+        return self.values[self.layout.slices[name]]
+
+    def scalar(self, name: str) -> float:
+        """Return the value of a field of size one."""
+        return float(self.values[self.layout.slices[name].start])
+
+    def publish(self) -> None:
+        """Show ``values`` to the readers."""
+        version = self._before[0] + 1
+        self._before[0] = version
+        self._shared[:] = self.values
+        self._after[0] = version
+
+    def read(self) -> bool:
+        """Take the newest whole value; return False and keep the last one if the writer never paused."""
+        for _ in range(READ_ATTEMPTS):
+            version = self._after[0]
+            self.values[:] = self._shared
+            if self._before[0] == version:
+                return True
+        return False
+
+    def close(self) -> None:
+        """Release the memory; the block vanishes with its last user."""
+        del self._before, self._shared, self._after
+        self._memory.close()
+        if self._owned:
+            os.close(self.descriptor)

@@ -1,0 +1,183 @@
+"""One control cycle, as a straight list of named calls on one frame.
+
+The cycle knows neither sockets nor clocks: the runner puts the newest sample into ``sample``, calls ``step``
+with the time and the periods since the last call, sends ``command`` and records ``frame.values``. The same
+samples therefore give the same commands bit for bit, in process or over sockets.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import math
+
+import numpy as np
+
+from mastd.control.links import LinkCommand
+from mastd.control.reference import Reference, Source
+from mastd.dynamics.table_model import TableModel
+from mastd.kinematics.forward import Observer
+from mastd.kinematics.geometry import Geometry
+from mastd.loop.blocks import Verb
+from mastd.loop.frame import Frame
+from mastd.loop.sensing import Sensing
+from mastd.loop.supervisor import Supervisor
+from mastd.motion.timeline import Timeline
+from mastd.safety.faults import Code
+from mastd.safety.guard import finite
+from mastd.settings.daemon import DaemonSettings
+from mastd.settings.table import TableSettings
+from mastd.wire.messages import Command, DriveMode, Sample, Stage
+
+
+def move_limits(daemon: DaemonSettings) -> np.ndarray[tuple[int, int], np.dtype[np.float64]]:
+    """Return velocity, acceleration and jerk (3, 6) of the daemon's own moves."""
+    m = daemon.moves
+    return np.array(
+        [
+            [m.velocity] * 3 + [m.angular_velocity] * 3,
+            [m.acceleration] * 3 + [m.angular_acceleration] * 3,
+            [m.jerk] * 3 + [m.angular_jerk] * 3,
+        ]
+    )
+
+
+def lowered_pose(geometry: Geometry, clearance: float) -> np.ndarray[tuple[int], np.dtype[np.float64]]:
+    """Return the pose to which the table is lowered: ``clearance`` above the end of the shortest stroke."""
+    pose = np.zeros(6)
+    pose[2] = -float(geometry.strokes.min()) + clearance
+    return pose
+
+
+class Cycle:
+    """All control state of the loop; ``step`` is one cycle."""
+
+    def __init__(
+        self,
+        table: TableSettings,
+        daemon: DaemonSettings,
+        geometry: Geometry,
+        observer: Observer,
+        model: TableModel,
+        rights: bool,
+    ) -> None:
+        self.frame = Frame(len(table.links), len(table.sensors.accelerometers))
+        self.sample = Sample(self.frame.sample_layout, self.frame.sample)
+        self.command = Command(self.frame.command_layout, self.frame.command)
+        self.reference = Reference(self.frame.motion, move_limits(daemon))
+        self.sensing = Sensing(table, daemon, geometry, observer, self.frame, self.sample)
+        self.supervisor = Supervisor(
+            daemon,
+            self.sensing,
+            self.sample,
+            self.reference,
+            lowered_pose(geometry, daemon.moves.clearance),
+            rights,
+        )
+        self.missed = 0
+        self.cycles = 0
+        self._links = LinkCommand(geometry, model, self.frame.motion)
+        self._timeline: Timeline | None = None
+        self._profile_hash = hashlib.sha256()
+        self._covered = self.frame.command[: 5 * len(table.links)]
+        self._command_first = self.frame.index["command.lengths"]
+        self._command_last = self._command_first + self.frame.command_layout.size
+        self._period = daemon.period_ns * 1e-9
+        self._bridged = table.drive.command_timeout
+        self._maximum_missed = daemon.overrun.maximum_missed
+        self._stop_after_stall = daemon.overrun.after_stall == "stop"
+        self._stop_time = daemon.moves.stop_time
+        self._scalars = self.frame.values[:10]
+
+    def load(self, timeline: Timeline) -> None:
+        """Take over a checked profile; only while nothing moves."""
+        self._timeline = timeline
+        start = np.zeros((4, 6))
+        timeline.evaluate(0.0, start)
+        self.supervisor.profile_start = start[0]
+        self.supervisor.profile_end = timeline.duration
+
+    @property
+    def command_sha256(self) -> str:
+        """Digest of what was sent to the links from the profile's first to its last command."""
+        return self._profile_hash.hexdigest()
+
+    def step(
+        self, fresh: int, now_ns: int, verb: Verb = Verb.NONE, skipped: int = 0, late_ns: int = 0
+    ) -> None:
+        """Execute one cycle: ``fresh`` samples have come, ``skipped`` periods were missed before this one."""
+        self.sensing.take(fresh, now_ns)
+        self.sensing.estimate()
+        self.sensing.guard(self.supervisor.state)
+        self._account(skipped)
+        self.supervisor.decide(verb, now_ns)
+        self._follow(skipped)
+        self._act()
+        self._note(late_ns)
+
+    def _account(self, skipped: int) -> None:
+        self.cycles += 1
+        self.supervisor.cycle = self.cycles
+        if not skipped:
+            return
+        self.missed += skipped
+        stalled = skipped * self._period > self._bridged
+        if stalled:
+            self.supervisor.report(Code.STALL, f"{skipped * self._period * 1e3:.0f} ms")
+        if skipped > self._maximum_missed or (stalled and self._stop_after_stall):
+            self.supervisor.report(Code.OVERRUN, f"{skipped} periods in a row")
+
+    def _follow(self, skipped: int) -> None:
+        """Advance the reference; past what the drive bridges, path time has stood still."""
+        reference = self.reference
+        self.supervisor.follow_measured()
+        elapsed = (1 + skipped) * self._period
+        if skipped and elapsed > self._bridged and self.supervisor.enabled and self.sensing.usable:
+            self.advance(self._bridged)
+            reference.rejoin(self.sensing.pose, self.sensing.pose_rates, self._stop_time)
+            elapsed = self._period
+        self.advance(elapsed)
+
+    def advance(self, dt: float) -> None:
+        """Advance the reference by ``dt`` seconds."""
+        self.reference.advance(dt)
+        if self.reference.source is Source.PROFILE and self._timeline is not None:
+            self._timeline.evaluate(self.reference.time, self.reference.path)
+        self.reference.compose(dt)
+
+    def _act(self) -> None:
+        """Turn the reference into the command of the links; nothing that is not finite ever leaves."""
+        supervisor, command = self.supervisor, self.command
+        self._links.write(self.frame.command)
+        if finite(self.frame.values, self._command_first, self._command_last) >= 0:
+            supervisor.report(Code.COMMAND_NOT_FINITE, "the reference or its kinematics failed")
+            supervisor.decide(Verb.NONE, self.sensing.last_ns)
+            self.reference.rest(np.zeros(6))
+            self.reference.compose(self._period)
+            self._links.write(self.frame.command)
+        command.mode = int(supervisor.mode)
+        command.stage = int(supervisor.stage)
+        if supervisor.playing:
+            self._profile_hash.update(self._covered.data)
+
+    def _note(self, late_ns: int) -> None:
+        """Write the scalars of the frame; the processor time stays that of the cycle before."""
+        first = self.supervisor.latch.first
+        scalars = self._scalars
+        scalars[0] = self.cycles
+        scalars[1] = self.sample.step
+        scalars[2] = self.sample.time_ns * 1e-9
+        scalars[3] = self.reference.time if self.reference.source is Source.PROFILE else math.nan
+        scalars[4] = self.supervisor.state
+        scalars[5] = first.code if first else 0
+        scalars[6] = self.sample.flags
+        scalars[7] = late_ns * 1e-9
+        scalars[9] = self.missed
+
+    def note_compute(self, nanoseconds: int) -> None:
+        """Keep the processor time of the cycle that has just ended, for the next frame."""
+        self._scalars[8] = nanoseconds * 1e-9
+
+    @property
+    def at_rest(self) -> bool:
+        """The drive is disabled and the supply off: nothing is asked for."""
+        return self.supervisor.mode is DriveMode.DISABLED and self.supervisor.stage is Stage.OFF

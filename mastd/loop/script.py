@@ -1,0 +1,103 @@
+"""What `mastd run` asks of the loop, in the operator's place: raise, arm, start, lower."""
+
+from __future__ import annotations
+
+from mastd.loop.blocks import Verb
+from mastd.loop.supervisor import Supervisor
+from mastd.safety.faults import Code
+from mastd.safety.states import State
+
+PATIENCE_NS = 5_000_000_000
+"""How long a refused raise or arm is asked for again: the first samples may still be on their way."""
+
+
+class RunScript:
+    """Plays the loaded profile once. ``next`` returns the verb for this cycle, ``finished`` ends the loop.
+
+    ``stop_requested`` (set by Ctrl-C, SIGTERM) brings the table down softly from wherever it is; setting it
+    again changes nothing.
+    """
+
+    def __init__(self, supervisor: Supervisor, lowering_timeout_ns: int) -> None:
+        self.stop_requested = False
+        self.finished = False
+        self.completed = False
+        """The profile was played to its end."""
+        self.ended_in = State.OFF
+        """Where the run ended, before lowering."""
+        self.refusal = ""
+        """Why raising or arming was given up."""
+        self._supervisor = supervisor
+        self._lowering_timeout_ns = lowering_timeout_ns
+        self._begun = False
+        self._played = False
+        self._stop_sent = False
+        self._asked_ns = -1
+
+    def next(self, now_ns: int) -> Verb:
+        """Return what to ask for in this cycle."""
+        match self._supervisor.state:
+            case State.OFF:
+                return self._in_off(now_ns)
+            case State.READY:
+                return self._in_ready(now_ns)
+            case State.ARMED:
+                self._played = True
+                return Verb.STOP if self.stop_requested else Verb.START
+            case State.LOW | State.HIGH | State.RAISING | State.RUNNING | State.HOLD if self.stop_requested:
+                if self._stop_sent:
+                    return Verb.NONE
+                self._stop_sent = True
+                return Verb.STOP
+            case State.FAULT:
+                return self._in_fault(now_ns)
+            case State.ESTOP:
+                self.ended_in = State.ESTOP
+                self.finished = self._down(now_ns)
+        self._asked_ns = -1
+        self._begun = True
+        return Verb.NONE
+
+    def _in_off(self, now_ns: int) -> Verb:
+        if self._begun or self.stop_requested:
+            self.finished = True
+            return Verb.NONE
+        return self._ask(Verb.RAISE, now_ns)
+
+    def _in_ready(self, now_ns: int) -> Verb:
+        if self._played or self.stop_requested or self.finished:
+            self.completed = self._played and not self.stop_requested
+            self.ended_in = State.READY
+            return Verb.LOWER
+        verb = self._ask(Verb.ARM, now_ns)
+        if self.finished:
+            self.finished = False
+            self._played = True
+            return Verb.LOWER
+        return verb
+
+    def _in_fault(self, now_ns: int) -> Verb:
+        self.ended_in = State.FAULT
+        supervisor = self._supervisor
+        first = supervisor.latch.first
+        if first is not None and first.code is Code.PLANT_LOST:
+            self.finished = True
+            return Verb.NONE
+        if supervisor.enabled and supervisor.conditions().supply_on and supervisor.raised:
+            return Verb.LOWER
+        self.finished = self._down(now_ns)
+        return Verb.NONE
+
+    def _down(self, now_ns: int) -> bool:
+        supervisor = self._supervisor
+        return not supervisor.raised or now_ns - supervisor.since_ns > self._lowering_timeout_ns
+
+    def _ask(self, verb: Verb, now_ns: int) -> Verb:
+        """Ask again as long as patience lasts; then give up with the reason."""
+        if self._asked_ns < 0:
+            self._asked_ns = now_ns
+        elif now_ns - self._asked_ns > PATIENCE_NS:
+            self.refusal = self._supervisor.refusal
+            self.finished = True
+            return Verb.NONE
+        return verb

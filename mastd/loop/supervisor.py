@@ -1,0 +1,267 @@
+"""The middle of a cycle: faults, requests and observations move the state machine; each entry acts once.
+
+Order within a cycle: the most severe fault first, then the operator's request, then what the loop observes
+(stage reached, raised, profile ended, standstill, lowered). Supply stage and drive mode follow from the
+state; the reference is told what to follow when a state is entered.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mastd.control.reference import Reference, Source
+from mastd.loop.blocks import Verb
+from mastd.loop.sensing import Sensing
+from mastd.safety.faults import ROWS, Action, Code, Fault, FaultLatch
+from mastd.safety.states import Conditions, Event, State, next_state
+from mastd.settings.daemon import DaemonSettings
+from mastd.wire.messages import DriveMode, Sample, SampleFlag, Stage
+
+EVENT_OF_VERB: dict[Verb, Event] = {
+    Verb.RAISE: Event.RAISE,
+    Verb.ARM: Event.ARM,
+    Verb.START: Event.START,
+    Verb.HOLD: Event.HOLD,
+    Verb.RESUME: Event.RESUME,
+    Verb.STOP: Event.STOP,
+    Verb.LOWER: Event.LOWER,
+    Verb.ESTOP: Event.ESTOP,
+    Verb.RESET: Event.RESET,
+}
+_EVENT_OF_ACTION = {
+    Action.HOLD: Event.FAULT_HOLD,
+    Action.STOP: Event.FAULT_STOP,
+    Action.POWER_OFF: Event.FAULT_POWER_OFF,
+}
+_ON_PROFILE = frozenset({State.RUNNING, State.HOLD, State.STOPPING})
+AT_START = 1e-6
+"""Metres and radians within which the reference stands at the profile's first pose."""
+
+
+class Supervisor:
+    """Owns state, latched faults, supply stage and drive mode."""
+
+    def __init__(
+        self,
+        daemon: DaemonSettings,
+        sensing: Sensing,
+        sample: Sample,
+        reference: Reference,
+        lowered: NDArray[np.float64],
+        rights: bool,
+    ) -> None:
+        self.state = State.OFF
+        self.since_ns = 0
+        self.latch = FaultLatch()
+        self.stage = Stage.OFF
+        self.mode = DriveMode.DISABLED
+        self.refusal = ""
+        """Why the last request was refused, empty when it was accepted."""
+        self.events: list[dict[str, object]] = []
+        """What happened since the runner last took it: changes of state, faults, requests."""
+        self.cycle = 0
+        self.profile_start: NDArray[np.float64] | None = None
+        self.profile_end = 0.0
+        self._moves = daemon.moves
+        self._stage_timeout_ns = round(daemon.timeouts.supply_stage * 1e9)
+        self._lowering_timeout_ns = round(daemon.timeouts.lowering * 1e9)
+        self._sensing = sensing
+        self._sample = sample
+        self._reference = reference
+        self._lowered = lowered
+        self._rights = rights or daemon.realtime.allow_without_rights
+        self._neutral = np.zeros(6)
+        self._pending: list[tuple[Code, str]] = []
+
+    @property
+    def enabled(self) -> bool:
+        """The drive follows the daemon's set-points."""
+        return self.mode is DriveMode.FOLLOW
+
+    @property
+    def raised(self) -> bool:
+        """The table stands clearly above its lower stops."""
+        pose = self._sensing.pose
+        return bool(self._sensing.pose_valid and pose[2] > self._lowered[2] + 2.0 * self._moves.clearance)
+
+    def decide(self, verb: Verb, now_ns: int) -> None:
+        """Move the state machine by this cycle's faults, request and observations."""
+        self._observe_supply(now_ns)
+        if self._pending:
+            self._sensing.reports += self._pending
+            self._pending.clear()
+        if self._sensing.reports or self.latch.active:
+            self._faults(now_ns)
+        if verb is not Verb.NONE:
+            self._request(verb, now_ns)
+        event = self._observation(now_ns)
+        if event is not None:
+            self._apply(event, now_ns)
+
+    def report(self, code: Code, detail: str) -> None:
+        """Add a condition found outside the sensing, to be taken with this cycle's others."""
+        self._sensing.reports.append((code, detail))
+
+    def report_next(self, code: Code, detail: str) -> None:
+        """Add a condition found after the cycle, to be taken with the next one's."""
+        self._pending.append((code, detail))
+
+    def conditions(self) -> Conditions:
+        """Return what the state machine has to know."""
+        at_start = self.profile_start is not None and bool(
+            self._reference.standing
+            and np.all(np.abs(self._reference.motion[0] - self.profile_start) <= AT_START)
+        )
+        return Conditions(
+            raised=self.raised,
+            supply_on=self._sample.stage == Stage.HIGH and self.stage is Stage.HIGH,
+            fault_latched=self.latch.stopped,
+            estop_released=not self._sample.flags & SampleFlag.ESTOP,
+            profile_loaded=self.profile_start is not None,
+            at_start=at_start,
+            feedback_valid=self._sensing.usable and self._sensing.pose_valid,
+            rights=self._rights,
+        )
+
+    def _faults(self, now_ns: int) -> None:
+        reports = self._sensing.reports
+        present = {code for code, _ in reports}
+        for code in [code for code in self.latch.active if code not in present]:
+            self.latch.clear(code)
+        new = [
+            Fault(code, detail, now_ns, self.cycle)
+            for code, detail in reports
+            if code not in self.latch.active
+        ]
+        if not new:
+            return
+        worst = self.latch.report(new)
+        for fault in new:
+            self.events.append(
+                {
+                    "event": "fault",
+                    "code": int(fault.code),
+                    "name": fault.code.name,
+                    "cause": fault.cause,
+                    "action": fault.action.name,
+                    "hint": ROWS[fault.code].hint,
+                }
+            )
+        if any(fault.code is Code.ESTOP for fault in new):
+            self._apply(Event.ESTOP, now_ns)
+        elif worst is not None and worst > Action.INDICATE:
+            self._apply(_EVENT_OF_ACTION[worst], now_ns)
+
+    def _request(self, verb: Verb, now_ns: int) -> None:
+        event = EVENT_OF_VERB[verb]
+        if event is Event.ESTOP:
+            self.latch.report([Fault(Code.ESTOP, "asked for by an operator", now_ns, self.cycle)])
+        self.refusal = self._apply(event, now_ns)
+        self.events.append({"event": "request", "verb": verb.name.lower(), "refused": self.refusal})
+        if event is Event.RESET and not self.refusal:
+            self.latch.reset()
+
+    def _observe_supply(self, now_ns: int) -> None:
+        if self.state in (State.LOW, State.HIGH) and now_ns - self.since_ns > self._stage_timeout_ns:
+            self.report(Code.SUPPLY_TIMEOUT, f"stage {self.stage.name} not reached")
+
+    def _observation(self, now_ns: int) -> Event | None:
+        state, reference = self.state, self._reference
+        if state is State.LOW and self._sample.stage >= Stage.LOW:
+            return Event.LOW_STAGE_REACHED
+        if state is State.HIGH and self._sample.stage >= Stage.HIGH:
+            return Event.HIGH_STAGE_REACHED
+        if state is State.RUNNING:
+            return Event.PROFILE_ENDED if reference.time >= self.profile_end and reference.settled else None
+        if not reference.standing:
+            return None
+        if state is State.RAISING:
+            return Event.RAISED
+        if state is State.STOPPING:
+            return Event.STANDSTILL
+        if state is State.LOWERING:
+            down = self.enabled or not self.raised or now_ns - self.since_ns > self._lowering_timeout_ns
+            return Event.LOWERED if down else None
+        return None
+
+    def _apply(self, event: Event, now_ns: int) -> str:
+        outcome = next_state(self.state, event, self.conditions())
+        if outcome.state is not self.state:
+            before, self.state, self.since_ns = self.state, outcome.state, now_ns
+            self._enter(before)
+            cause = self.latch.first.cause if self.latch.first else ""
+            self.events.append(
+                {
+                    "event": "state",
+                    "from": before.name,
+                    "to": self.state.name,
+                    "by": event.value,
+                    "cause": cause,
+                }
+            )
+        return outcome.refusal
+
+    def _enter(self, before: State) -> None:
+        reference, sensing = self._reference, self._sensing
+        match self.state:
+            case State.LOW:
+                reference.rest(sensing.pose)
+                self.stage, self.mode = Stage.LOW, DriveMode.FOLLOW
+            case State.HIGH:
+                self.stage = Stage.HIGH
+            case State.RAISING:
+                reference.move(self._neutral)
+            case State.RUNNING if before is State.HOLD:
+                reference.slow(1.0, self._moves.stop_time)
+            case State.RUNNING:
+                reference.play()
+            case State.HOLD:
+                reference.slow(0.0, self._moves.stop_time)
+            case State.STOPPING:
+                self._stop()
+            case State.READY:
+                reference.rest(sensing.pose if before is State.FAULT else reference.motion[0])
+            case State.LOWERING:
+                self._lower()
+            case State.FAULT:
+                if not self._may_stand(before):
+                    self._power_off()
+            case State.ESTOP | State.OFF:
+                self._power_off()
+
+    def _stop(self) -> None:
+        """A leg that did not follow makes the set-points worthless: brake from the measured pose then."""
+        first = self.latch.first
+        if first is not None and first.code is Code.FOLLOWING_ERROR and self._sensing.pose_valid:
+            self._reference.brake(self._sensing.pose, self._sensing.pose_rates)
+        else:
+            self._reference.slow(0.0, self._moves.stop_time)
+
+    def _lower(self) -> None:
+        """Lower along a straight line in pose space; without a valid pose the drive lowers by itself."""
+        if self._sensing.usable and self._sensing.pose_valid and self.enabled:
+            self._reference.move(self._lowered)
+        else:
+            self._reference.rest(self._reference.motion[0])
+            self.mode = DriveMode.LOWER
+
+    def _may_stand(self, before: State) -> bool:
+        """After a soft stop, and from a standing table, FAULT keeps the table where it is."""
+        severe = any(fault.action is Action.POWER_OFF for fault in self.latch.active.values())
+        first = self.latch.first
+        severe = severe or (first is not None and first.action is Action.POWER_OFF)
+        return not severe and before in (State.STOPPING, State.READY, State.ARMED)
+
+    def _power_off(self) -> None:
+        self.stage, self.mode = Stage.OFF, DriveMode.DISABLED
+
+    def follow_measured(self) -> None:
+        """While nothing is commanded the reference is the measured pose, so that enabling is bumpless."""
+        if not self.enabled and self._sensing.pose_valid:
+            self._reference.rest(self._sensing.pose)
+
+    @property
+    def playing(self) -> bool:
+        """The profile is the path: its commands are those that ``command_sha256`` covers."""
+        return self._reference.source is Source.PROFILE and self.state in _ON_PROFILE

@@ -1,0 +1,40 @@
+"""Compile every kernel of the cycle before it is needed, by running a scratch cycle through its states."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from mastd.kinematics.inverse import link_lengths
+from mastd.loop.blocks import Verb
+from mastd.loop.plan import Plan
+from mastd.safety.states import State
+from mastd.wire.messages import Stage
+
+
+def compile_kernels(plan: Plan) -> None:
+    """Load the kernels from the cache, or compile them into it; takes seconds the first time only."""
+    cycle = plan.cycle(rights=True)
+    sample = cycle.sample
+    link_lengths(
+        plan.geometry.table_joints,
+        plan.geometry.base_joints,
+        plan.geometry.neutral_position,
+        np.zeros(6),
+        sample.field("lengths"),
+    )
+    sample.field("supply_pressure")[:] = plan.table.supply.pressure
+    sample.stage = int(Stage.HIGH)
+    verbs = [Verb.NONE, Verb.RAISE, Verb.NONE, Verb.NONE, Verb.NONE]
+    for step, verb in enumerate(verbs):
+        sample.step = sample.sequence = step
+        cycle.step(1, step * plan.daemon.period_ns, verb)
+    reference = cycle.reference
+    for follow in (
+        reference.play,
+        lambda: reference.slow(0.0, 1.0),
+        lambda: reference.brake(np.zeros(6), np.zeros(6)),
+        lambda: reference.rejoin(np.zeros(6), np.zeros(6), 1.0),
+    ):
+        follow()
+        cycle.advance(plan.daemon.period_ns * 1e-9)
+    assert cycle.supervisor.state is not State.OFF

@@ -1,0 +1,283 @@
+"""Every limit of the table against one motion: the worst point of each.
+
+Checked at every knot of the motion: stroke, velocity and acceleration of each link, push and pull of each
+actuator with payload and weight, the flow each valve must pass under its load, the pose, and that the forward
+kinematics find the pose again; and over the whole profile with all repeats the flow from the supply against
+pump and accumulators.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mastd.dynamics.oil_flow import accumulator_oil, drain, hydraulic_constants
+from mastd.dynamics.table_model import TableModel
+from mastd.kinematics.geometry import Geometry
+from mastd.kinematics.jacobian import geometric_jacobian
+from mastd.motion.survey import (
+    ACCELERATION,
+    LINK_ROWS,
+    PULL,
+    PUSH,
+    STROKE,
+    VALVE,
+    VELOCITY,
+    WINDOW,
+    WORK_ROWS,
+    survey,
+)
+from mastd.motion.timeline import KNOT_SPACING, Timeline
+from mastd.settings.profile import AXES, NoPayload, RigidPayload
+from mastd.settings.table import TableSettings
+
+FloatArray = NDArray[np.float64]
+Windows = list[NDArray[np.bool_]]
+
+_OBSERVER_TOLERANCES = np.array([1e-7, 1e-9])
+_OBSERVER_UPDATES = 10
+_STEADY_OIL = 1e-7
+_MOST_PLAYS = 200
+
+
+@dataclass(frozen=True)
+class Limit:
+    """One limit and the worst point of the profile against it.
+
+    ``worst`` and ``limit`` in ``unit``; ``margin``: share of the limit that is left, negative where it does
+    not hold; ``time_s``: when in the profile; ``where``: the link, axis or part concerned.
+    """
+
+    name: str
+    worst: float
+    limit: float
+    unit: str
+    margin: float
+    time_s: float
+    where: str
+
+
+@dataclass(frozen=True)
+class Oil:
+    """Flow from the supply over the whole profile in m³/s, and the least oil in the accumulators in m³."""
+
+    peak_flow: float
+    peak_time: float
+    mean_flow: float
+    least_oil: float
+    least_oil_time: float
+
+
+@dataclass(frozen=True)
+class Findings:
+    """All worst values of a motion, by link and by axis, with the knots they were met at.
+
+    ``links``, ``links_knot`` (LINK_ROWS, n), ``axes``, ``axes_knot`` (6,); ``found``, ``found_knot`` (2,):
+    knots at which the observer lost the pose, and most updates; ``flows`` and ``peaks`` by block.
+    """
+
+    links: FloatArray
+    links_knot: NDArray[np.int64]
+    axes: FloatArray
+    axes_knot: NDArray[np.int64]
+    found: FloatArray
+    found_knot: FloatArray
+    flows: list[FloatArray]
+    peaks: list[FloatArray]
+
+
+class Examiner:
+    """Examines motions of one table with one payload."""
+
+    def __init__(self, table: TableSettings, payload: NoPayload | RigidPayload) -> None:
+        self._table = table
+        self._geometry = Geometry(
+            table_joints=np.array([link.table_joint for link in table.links]),
+            base_joints=np.array([link.base_joint for link in table.links]),
+            neutral_position=np.array(table.neutral_position),
+            neutral_lengths=np.array([link.neutral_length for link in table.links]),
+            strokes=np.array([link.stroke for link in table.links]),
+            control_point=np.array(table.control_point),
+        )
+        self._model = TableModel.from_settings(table, payload).values
+        self._hydraulics = hydraulic_constants(table)
+        jacobian = np.empty((self._geometry.links, 6))
+        geometric_jacobian(
+            self._geometry.table_joints,
+            self._geometry.base_joints,
+            self._geometry.neutral_position,
+            np.zeros(6),
+            jacobian,
+        )
+        self._gain = np.ascontiguousarray(np.linalg.pinv(jacobian))
+        self._full_oil = accumulator_oil(table.supply.accumulator, table.supply.pressure)
+        self._least_oil = accumulator_oil(table.supply.accumulator, table.supply.limits.minimum_pressure)
+        limits = table.limits
+        force = limits.force_share * table.actuator.maximum_force
+        self._bounds = np.empty((LINK_ROWS, self._geometry.links))
+        self._bounds[STROKE] = self._geometry.strokes - limits.stroke_margin
+        self._bounds[VELOCITY] = limits.velocity
+        self._bounds[ACCELERATION] = limits.acceleration
+        self._bounds[[PUSH, PULL]] = force
+        self._bounds[VALVE] = 1.0
+        self._pose_bounds = np.array([getattr(limits.pose, axis) for axis in AXES])
+
+    def walk(self, timeline: Timeline, windows: Windows) -> Findings:
+        """Return the worst values within the flagged windows of each block of a motion."""
+        count = self._geometry.links
+        links = np.full((LINK_ROWS, count), -np.inf)
+        links_knot = np.zeros((LINK_ROWS, count), dtype=np.int64)
+        axes = np.full(6, -np.inf)
+        axes_knot = np.zeros(6, dtype=np.int64)
+        found = np.zeros(2)
+        found_knot = np.zeros(2)
+        flows: list[FloatArray] = []
+        peaks: list[FloatArray] = []
+        for block, flags in enumerate(windows):
+            start = timeline.starts[block]
+            block_links, block_axes = np.full_like(links, -np.inf), np.full_like(axes, -np.inf)
+            links_at, axes_at, block_found = np.zeros_like(links_knot), np.zeros_like(axes_knot), np.zeros(4)
+            flows.append(np.zeros(int(timeline.intervals[block]) + 1))
+            peaks.append(np.full((len(flags), LINK_ROWS), -np.inf))
+            survey(
+                timeline.coefficients,
+                int(timeline.first_rows[block]),
+                len(flows[-1]),
+                self._geometry.table_joints,
+                self._geometry.base_joints,
+                self._geometry.neutral_position,
+                self._geometry.neutral_lengths,
+                self._gain,
+                _OBSERVER_TOLERANCES,
+                _OBSERVER_UPDATES,
+                self._model,
+                self._hydraulics,
+                np.zeros((count + WORK_ROWS, max(count, LINK_ROWS))),
+                block_links,
+                links_at,
+                block_axes,
+                axes_at,
+                block_found,
+                flows[-1],
+                self._bounds,
+                flags,
+                peaks[-1],
+            )
+            links_knot = np.where(block_links > links, start + links_at, links_knot)
+            axes_knot = np.where(block_axes > axes, start + axes_at, axes_knot)
+            links, axes = np.maximum(links, block_links), np.maximum(axes, block_axes)
+            if found[0] == 0.0 and block_found[0] > 0.0:
+                found_knot[0] = start + block_found[1]
+            if block_found[2] > found[1]:
+                found_knot[1] = start + block_found[3]
+            found[:] = found[0] + block_found[0], max(found[1], block_found[2])
+        return Findings(links, links_knot, axes, axes_knot, found, found_knot, flows, peaks)
+
+    def limits(self, timeline: Timeline, findings: Findings) -> tuple[tuple[Limit, ...], Oil]:
+        """Return every limit with the worst point found, and what the motion takes of the supply."""
+        oil = self._oil(timeline, findings.flows)
+        return (
+            *self._link_limits(findings),
+            self._pose_limit(findings),
+            _observer_limit(findings),
+            *self._oil_limits(oil, timeline),
+        ), oil
+
+    def _link_limits(self, findings: Findings) -> list[Limit]:
+        rows = (
+            ("stroke", STROKE, "m"),
+            ("velocity", VELOCITY, "m/s"),
+            ("acceleration", ACCELERATION, "m/s2"),
+            ("push_force", PUSH, "N"),
+            ("pull_force", PULL, "N"),
+            ("valve_flow", VALVE, "1"),
+        )
+        limits: list[Limit] = []
+        for name, row, unit in rows:
+            bounds, worst = self._bounds[row], findings.links[row]
+            link = int(np.argmax(worst / bounds))
+            where = f"link {link + 1}: {self._table.links[link].name}"
+            limits.append(
+                _upper(name, worst[link], bounds[link], unit, findings.links_knot[row, link], where)
+            )
+        return limits
+
+    def _pose_limit(self, findings: Findings) -> Limit:
+        axis = int(np.argmax(findings.axes / self._pose_bounds))
+        unit = "m" if axis < 3 else "rad"
+        worst, bound = findings.axes[axis], self._pose_bounds[axis]
+        return _upper("pose", worst, bound, unit, findings.axes_knot[axis], AXES[axis])
+
+    def _oil(self, timeline: Timeline, flows: list[FloatArray]) -> Oil:
+        """Return the use of oil over all repeats; a play that ends as it began stands for all later ones.
+
+        Oil that runs out later than ``_MOST_PLAYS`` plays of a block is told by the mean flow.
+        """
+        pump = self._table.supply.pump_flow
+        peaks = [float(np.max(series)) for series in flows]
+        peak = int(np.argmax(peaks))
+        plays = np.diff(timeline.starts) // timeline.intervals
+        used = sum(
+            float(np.sum(series[:-1])) * int(count) for series, count in zip(flows, plays, strict=True)
+        )
+        oil, least, least_knot = self._full_oil, self._full_oil, 0
+        for repeat in range(min(timeline.repeats, _MOST_PLAYS)):
+            oil_before = oil
+            for block, series in enumerate(flows):
+                for play in range(min(int(plays[block]), _MOST_PLAYS)):
+                    lowest = np.array([least, -1.0])
+                    oil_at_start = oil
+                    oil = drain(series[:-1], KNOT_SPACING, pump, self._full_oil, oil, lowest)
+                    if lowest[1] >= 0.0:
+                        least = float(lowest[0])
+                        start = int(timeline.starts[block]) + play * int(timeline.intervals[block])
+                        least_knot = repeat * int(timeline.starts[-1]) + start + int(lowest[1])
+                    if abs(oil - oil_at_start) <= _STEADY_OIL or least < 0.0:
+                        break
+            if abs(oil - oil_before) <= _STEADY_OIL or least < 0.0:
+                break
+        return Oil(
+            peak_flow=peaks[peak],
+            peak_time=float(timeline.starts[peak] + np.argmax(flows[peak])) * KNOT_SPACING,
+            mean_flow=used / float(timeline.starts[-1]),
+            least_oil=least,
+            least_oil_time=least_knot * KNOT_SPACING,
+        )
+
+    def _oil_limits(self, oil: Oil, timeline: Timeline) -> list[Limit]:
+        usable = self._full_oil - self._least_oil
+        mean_limit = self._table.supply.pump_flow + usable / timeline.duration
+        where = "pump and accumulators"
+        return [
+            _upper("mean_flow", oil.mean_flow, mean_limit, "m3/s", timeline.end_knot, where),
+            Limit(
+                "accumulator",
+                oil.least_oil,
+                self._least_oil,
+                "m3",
+                (oil.least_oil - self._least_oil) / usable,
+                oil.least_oil_time,
+                "oil left in the accumulators",
+            ),
+        ]
+
+
+def all_windows(timeline: Timeline) -> Windows:
+    """Return flags that have a whole motion walked."""
+    return [np.ones(int(knots) // WINDOW + 1, dtype=np.bool_) for knots in timeline.intervals]
+
+
+def _upper(name: str, worst: float, limit: float, unit: str, knot: float, where: str) -> Limit:
+    margin = 1.0 - worst / limit
+    return Limit(name, float(worst), float(limit), unit, float(margin), float(knot) * KNOT_SPACING, where)
+
+
+def _observer_limit(findings: Findings) -> Limit:
+    lost = findings.found[0] > 0.0
+    worst = math.inf if lost else float(findings.found[1])
+    where = "pose not found from the lengths" if lost else "pose found from the lengths"
+    knot = findings.found_knot[0 if lost else 1]
+    return _upper("forward_kinematics", worst, _OBSERVER_UPDATES, "updates", knot, where)

@@ -1,0 +1,400 @@
+"""One page of plots for a run: reference and achieved, lengths within stroke, forces, cycle times, events.
+
+The page is an A4 sheet. Every axis has the whole run on the left and, on the right, two seconds around the
+largest reference, both as recorded; below come stroke and force of every link with their limits, and the
+histogram of the cycle times. Events and gaps in the record stand as numbered lines.
+"""
+
+from __future__ import annotations
+
+import datetime
+from collections.abc import Mapping
+from pathlib import Path
+
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.ticker import MaxNLocator
+from numpy.typing import NDArray
+
+from mastd.errors import UsageError
+from mastd.record.channels import AXES, LENGTH_AXES
+from mastd.record.reader import Run
+from mastd.record.result import find_window
+from mastd.signals.metrics import ROTATION_ARM
+
+PAGE_FORMATS = (".png", ".pdf", ".svg")
+_A4 = (8.27, 11.69)
+_DPI = 150
+_MARGIN_S = 1.0
+_CLOSE_UP_S = 2.0
+_POINTS = 3000
+_LEAST_HEIGHT = 0.05
+_MOST_EVENTS = 24
+_MOST_LINES = 7
+_REFERENCE, _ACHIEVED = "#20262e", "#e0662a"
+_VERDICT_COLOURS = {"pass": "#1b7f3b", "fail": "#b3261e", "stopped": "#8a6d00", "fault": "#b3261e"}
+_LINKS = ("#1f77b4", "#ff7f0e", "#2ca02c", "#d62728", "#9467bd", "#8c564b", "#17becf", "#7f7f7f")
+
+
+def write_page(run: Run, result: Mapping[str, object], path: Path) -> None:
+    """Write the page of ``run`` with the figures of ``result`` to ``path`` (PNG, PDF or SVG by its ending).
+
+    Raises UsageError if the ending is another one or the file cannot be written.
+    """
+    if path.suffix.lower() not in PAGE_FORMATS:
+        raise UsageError(f"{path}: a page ends in {', '.join(PAGE_FORMATS)}")
+    figure = Figure(figsize=_A4, dpi=_DPI)
+    grid = figure.add_gridspec(
+        9,
+        2,
+        width_ratios=(2.4, 1.0),
+        left=0.085,
+        right=0.975,
+        top=0.845,
+        bottom=0.045,
+        hspace=0.42,
+        wspace=0.16,
+    )
+    origin, shown = _time_span(run)
+    times = run.times[shown] - origin
+    events = _events(run, origin, times)
+    _head(figure, run, result, events)
+    left: Axes | None = None
+    centre, least = _scales(run, result, times, shown)
+    for row, axis in enumerate(AXES):
+        left = figure.add_subplot(grid[row, 0], sharex=left)
+        close_up = figure.add_subplot(grid[row, 1])
+        _axis_panels(run, axis, times, shown, left, close_up, least)
+        close_up.set_xlim(centre - _CLOSE_UP_S / 2, centre + _CLOSE_UP_S / 2)
+        _mark(left, events, numbered=row == 0)
+    stroke = figure.add_subplot(grid[6, 0], sharex=left)
+    _link_panels(
+        stroke,
+        figure.add_subplot(grid[6, 1]),
+        times,
+        _stroke_positions(run, shown),
+        _stroke(run),
+        "stroke",
+        "mm",
+    )
+    force = figure.add_subplot(grid[7, 0], sharex=left)
+    _link_panels(
+        force, figure.add_subplot(grid[7, 1]), times, _forces(run, shown), _force_limit(run), "force", "kN"
+    )
+    force.set_xlabel("time since the profile's start, s", fontsize=7, labelpad=1)
+    stroke.tick_params(labelbottom=False)
+    for panel in (stroke, force):
+        _mark(panel, events, numbered=False)
+    if len(times):
+        force.set_xlim(times[0], times[-1])
+    _cycle_times(figure.add_subplot(grid[8, :]), run, shown)
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        figure.savefig(path)
+    except OSError as error:
+        raise UsageError(f"{path}: cannot write the page: {error.strerror or error}") from error
+
+
+def _time_span(run: Run) -> tuple[float, slice]:
+    """Return the profile's start in s and the frames to show: the profile's window and a little more."""
+    states = run.metadata.get("states")
+    window = find_window(run, [str(name) for name in states]) if isinstance(states, list) else None
+    if window is None:
+        return (float(run.times[0]) if len(run.times) else 0.0), slice(0, len(run.times))
+    start, stop = run.times[window.first], run.times[window.last]
+    first = int(np.searchsorted(run.times, start - _MARGIN_S))
+    last = int(np.searchsorted(run.times, stop + _MARGIN_S, side="right"))
+    return float(start), slice(first, last)
+
+
+def _events(run: Run, origin: float, times: NDArray[np.float64]) -> list[tuple[float, str, bool]]:
+    """Return (time, text, is a gap) of the events within the shown time."""
+    found = []
+    for event in run.events:
+        number = event.get("frame")
+        time = (
+            float(np.interp(number, run.numbers, run.times)) - origin if isinstance(number, int) else np.nan
+        )
+        if len(times) and times[0] <= time <= times[-1]:
+            details = [
+                str(event[key])
+                for key in ("name", "code", "state", "lost", "cause", "outcome")
+                if event.get(key)
+            ]
+            found.append((time, " ".join([str(event.get("event")), *details]), event.get("event") == "gap"))
+    return found[:_MOST_EVENTS]
+
+
+def _mark(panel: Axes, events: list[tuple[float, str, bool]], numbered: bool) -> None:
+    for number, (time, _, gap) in enumerate(events, start=1):
+        panel.axvline(time, color="#b3261e" if gap else "#3949ab", linewidth=0.7, linestyle=":", zorder=0)
+        if numbered:
+            panel.annotate(
+                str(number),
+                (time, 1.0),
+                xycoords=("data", "axes fraction"),
+                fontsize=5.5,
+                ha="center",
+                va="bottom",
+                color="#b3261e" if gap else "#3949ab",
+            )
+
+
+def _head(
+    figure: Figure, run: Run, result: Mapping[str, object], events: list[tuple[float, str, bool]]
+) -> None:
+    """Title, verdict, table of figures, criteria and events."""
+    verdict = str(result["verdict"])
+    profile = run.metadata.get("profile")
+    name = profile.get("name") if isinstance(profile, Mapping) else None
+    figure.text(0.06, 0.977, str(name or run.path.parent.name), fontsize=13, weight="bold", va="top")
+    figure.text(
+        0.975,
+        0.977,
+        verdict.upper(),
+        fontsize=13,
+        weight="bold",
+        va="top",
+        ha="right",
+        color=_VERDICT_COLOURS.get(verdict, "black"),
+    )
+    started = run.metadata.get("started_unix")
+    when = (
+        datetime.datetime.fromtimestamp(started).astimezone().strftime("%Y-%m-%d %H:%M:%S %z")
+        if isinstance(started, int | float)
+        else "start unknown"
+    )
+    facts = (
+        f"{when}  ·  ended in {result['state']}"
+        + (f": {result['cause']}" if result["cause"] else "")
+        + f"  ·  {result['cycles']} cycles, {result['missed']} missed, {result['lost_frames']} frames lost"
+    )
+    figure.text(0.06, 0.957, facts, fontsize=7, va="top")
+    if run.broken_off is not None:
+        figure.text(
+            0.06, 0.9465, f"record broken off: {run.broken_off}", fontsize=7, va="top", color="#b3261e"
+        )
+    figure.text(0.06, 0.935, _figure_table(result), fontsize=6.6, va="top", family="monospace")
+    figure.text(0.455, 0.935, _criteria_text(result), fontsize=5.8, va="top", family="monospace")
+    text = "\n".join(
+        f"{number:2d} {event[1]}"[:44] for number, event in enumerate(events[:_MOST_LINES], start=1)
+    )
+    if len(events) > _MOST_LINES:
+        text += f"\n   … and {len(events) - _MOST_LINES} more"
+    if text:
+        figure.text(
+            0.715, 0.935, "events\n" + text, fontsize=5.8, va="top", family="monospace", color="#3949ab"
+        )
+
+
+def _figure_table(result: Mapping[str, object]) -> str:
+    lines = ["axis    nrmse  best-lag  lag/ms  peak ratio  cross axis"]
+    axes = result["axes"]
+    assert isinstance(axes, Mapping)
+    for axis, figures in axes.items():
+        lag = figures["lag_s"]
+        cells = (
+            _number(figures["nrmse"], 7, 3),
+            _number(figures["best_lag_nrmse"], 10, 3),
+            _number(None if lag is None else 1e3 * lag, 8, 1),
+            _number(figures["peak_ratio"], 12, 3),
+            _number(figures["cross_axis"], 12, 3),
+        )
+        lines.append(f"{axis:<6}" + "".join(cells))
+    internal = result["internal_force_rms_n"]
+    shown = f"{internal / 1e3:.2f} kN" if isinstance(internal, float) else "–"
+    lines.append(f"internal force rms {shown}")
+    return "\n".join(lines)
+
+
+def _criteria_text(result: Mapping[str, object]) -> str:
+    criteria = result["criteria"]
+    assert isinstance(criteria, list)
+    lines = ["criteria: figure (limit)" if criteria else "no criteria in the profile"]
+    ordered = sorted(criteria, key=lambda criterion: criterion["pass"])
+    for criterion in ordered[:_MOST_LINES]:
+        limit = criterion["limit"]
+        bound = "…".join(f"{x:g}" for x in limit) if isinstance(limit, list) else f"{limit:g}"
+        value = "–" if criterion["value"] is None else f"{criterion['value']:.3g}"
+        lines.append(f"{'ok ' if criterion['pass'] else 'NO '}{criterion['name']:<20} {value} ({bound})")
+    rest = ordered[_MOST_LINES:]
+    if rest:
+        lines.append(f"… {len(rest)} more, {sum(not criterion['pass'] for criterion in rest)} not met")
+    return "\n".join(lines)
+
+
+def _number(value: float | None, width: int, digits: int) -> str:
+    return f"{'–':>{width}}" if value is None else f"{value:>{width}.{digits}f}"
+
+
+def _scales(
+    run: Run, result: Mapping[str, object], times: NDArray[np.float64], shown: slice
+) -> tuple[float, float]:
+    """Return the time of the largest reference and the least half height of an axis panel in mm (1.4 m).
+
+    A share of the largest motion bounds the height, lest the noise of an axis at rest fills its panel.
+    """
+    driven = result["driven"]
+    assert isinstance(driven, list)
+    centre, largest = 0.0, 0.0
+    for axis in driven:
+        values = run.columns[f"reference.{axis}"][shown]
+        size = np.abs(values - np.nanmean(values)) * (1.0 if axis in LENGTH_AXES else ROTATION_ARM)
+        if np.any(np.isfinite(size)) and np.nanmax(size) > largest:
+            largest, centre = float(np.nanmax(size)), float(times[int(np.nanargmax(size))])
+    return centre, 1e3 * max(largest * _LEAST_HEIGHT, 1e-5)
+
+
+def _axis_panels(
+    run: Run,
+    axis: str,
+    times: NDArray[np.float64],
+    shown: slice,
+    whole: Axes,
+    close_up: Axes,
+    least: float,
+) -> None:
+    """Draw reference and achieved of one axis, whole run and close-up, with the reference one step later."""
+    unit, arm = ("mm", 1.0) if axis in LENGTH_AXES else ("mrad", ROTATION_ARM)
+    reference = 1e3 * run.columns[f"reference.{axis}"][shown]
+    achieved = 1e3 * run.columns[f"pose.{axis}"][shown]
+    meant = times + run.period
+    for panel, points in ((whole, _POINTS), (close_up, 100 * _POINTS)):
+        panel.plot(*_thinned(meant, reference, points), color=_REFERENCE, linewidth=1.5, label="reference")
+        panel.plot(*_thinned(times, achieved, points), color=_ACHIEVED, linewidth=0.7, label="achieved")
+        low, high = panel.get_ylim()
+        middle, half = (low + high) / 2.0, max((high - low) / 2.0, least / arm)
+        panel.set_ylim(middle - half, middle + half)
+        _tidy(panel)
+    close_up.xaxis.set_major_locator(MaxNLocator(5))
+    whole.set_ylabel(f"{axis}, {unit}", fontsize=7, labelpad=2)
+    whole.tick_params(labelbottom=False)
+    if axis == AXES[0]:
+        whole.legend(fontsize=6, loc="lower right", ncols=2, frameon=False, borderpad=0.1)
+        close_up.set_title("two seconds around the largest reference", fontsize=6.5, pad=3)
+
+
+def _link_panels(
+    whole: Axes,
+    bars: Axes,
+    times: NDArray[np.float64],
+    values: NDArray[np.float64] | None,
+    limit: float | None,
+    name: str,
+    unit: str,
+) -> None:
+    """Draw (k, links) values with their limit: over time, and as the range each link used."""
+    scale = 1e3 if unit == "mm" else 1e-3
+    whole.set_ylabel(f"{name}, {unit}", fontsize=7, labelpad=2)
+    if values is None:
+        whole.text(
+            0.5, 0.5, f"the record holds no {name}", transform=whole.transAxes, ha="center", fontsize=7
+        )
+    else:
+        for link, column in enumerate(values.T):
+            colour = _LINKS[link % len(_LINKS)]
+            whole.plot(*_thinned(times, scale * column, _POINTS), color=colour, linewidth=0.6)
+            sound = column[np.isfinite(column)]
+            if len(sound):
+                low, high = scale * np.min(sound), scale * np.max(sound)
+                bars.bar(link + 1, high - low, bottom=low, color=colour, width=0.6)
+        bars.set_xticks(range(1, values.shape[1] + 1))
+        bars.set_title(f"range used per link, {unit}", fontsize=7, pad=3)
+    if limit is not None:
+        for panel in (whole, bars):
+            for bound in (-scale * limit, scale * limit):
+                panel.axhline(bound, color="#b3261e", linewidth=0.8, linestyle="--")
+    _tidy(whole)
+    _tidy(bars)
+
+
+def _cycle_times(panel: Axes, run: Run, shown: slice) -> None:
+    """Draw how late the cycles began and how long they computed, on logarithmic axes."""
+    edges = np.logspace(0, 6, 121)
+    longest = 10e6 * run.period
+    for name, label, colour in (
+        ("late", "start after the deadline", "#3949ab"),
+        ("compute", "time computed", "#1b7f3b"),
+    ):
+        values = 1e6 * run.columns[name][shown]
+        values = values[np.isfinite(values)]
+        if len(values) and np.max(values) > 0.0:
+            longest = max(longest, 1.5 * float(np.max(values)))
+            middle, high = np.percentile(values, (50.0, 99.9))
+            panel.hist(
+                np.clip(values, edges[0], edges[-1]),
+                bins=list(edges),
+                histtype="step",
+                color=colour,
+                linewidth=1.0,
+                label=f"{label}: median {middle:.0f} µs, 99.9 % {high:.0f} µs, most {np.max(values):.0f} µs",
+            )
+    panel.axvline(1e6 * run.period, color="#b3261e", linewidth=0.8, linestyle="--", label="one period")
+    panel.set_xscale("log")
+    panel.set_yscale("log")
+    panel.set_xlim(edges[0], min(longest, edges[-1]))
+    panel.set_ylim(bottom=0.7)
+    panel.set_xlabel("cycle times, µs", fontsize=7, labelpad=1)
+    panel.set_ylabel("cycles", fontsize=7, labelpad=2)
+    panel.legend(fontsize=6, loc="upper right", frameon=False)
+    _tidy(panel)
+
+
+def _tidy(panel: Axes) -> None:
+    panel.tick_params(labelsize=6, length=2, pad=1.5)
+    panel.grid(visible=True, linewidth=0.3, alpha=0.5)
+    for side in ("top", "right"):
+        panel.spines[side].set_visible(False)
+
+
+def _thinned(
+    times: NDArray[np.float64], values: NDArray[np.float64], points: int
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Return at most about ``points`` samples that keep the extremes of each stretch."""
+    stretch = -(-2 * len(values) // points) if points else 1
+    if stretch <= 2:
+        return times, values
+    whole = len(values) // stretch * stretch
+    blocks = np.nan_to_num(values[:whole]).reshape(-1, stretch)
+    base = np.arange(len(blocks)) * stretch
+    picked = np.sort(np.concatenate((base + blocks.argmin(axis=1), base + blocks.argmax(axis=1))))
+    return times[picked], values[picked]
+
+
+def _table(run: Run, *keys: str) -> object:
+    value: object = run.metadata.get("table")
+    for key in keys:
+        value = value.get(key) if isinstance(value, Mapping) else None
+    return value
+
+
+def _stroke_positions(run: Run, shown: slice) -> NDArray[np.float64] | None:
+    """Return measured lengths less neutral ones (k, links) in m; less their mean if the table is unknown."""
+    names = run.numbered("length")
+    if not names:
+        return None
+    lengths = run.matrix(names)[shown]
+    links = _table(run, "links")
+    if isinstance(links, list) and len(links) == len(names):
+        neutral = np.array([float(link["neutral_length"]) for link in links])
+    else:
+        neutral = np.nanmean(lengths, axis=0)
+    positions: NDArray[np.float64] = lengths - neutral
+    return positions
+
+
+def _stroke(run: Run) -> float | None:
+    links = _table(run, "links")
+    return min(float(link["stroke"]) for link in links) if isinstance(links, list) and links else None
+
+
+def _forces(run: Run, shown: slice) -> NDArray[np.float64] | None:
+    """Return the measured actuator forces (k, links) in N."""
+    names = run.numbered("force")
+    return run.matrix(names)[shown] if names else None
+
+
+def _force_limit(run: Run) -> float | None:
+    limit = _table(run, "actuator", "maximum_force")
+    return float(limit) if isinstance(limit, int | float) else None

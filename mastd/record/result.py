@@ -1,0 +1,289 @@
+"""The result of a run, from its record: the JSON document of ``mastd run`` and ``mastd report``, and the
+verdict.
+
+What is compared. The profile's window reaches from the first to the last frame in state RUNNING. Frame k
+holds the pose measured at step k, while its reference is meant for step k + 1; so the pose at step k is
+compared with the reference of frame k − 1, and a lag of zero means that the sample that answers a command
+shows its reference. References lie on the loop's periods, poses on the plant's steps, which a stale sample
+repeats; the median of their difference ties the two together. What is missing (missed cycles, lost frames,
+stale or invalid poses) is bridged by straight lines. Both are filtered to the profile's band
+(``mastd.signals.band``); displacements in m and rad of point C.
+
+Verdict: ``fault`` if a fault ended the run, ``stopped`` if anything else ended it before the profile's end,
+else ``pass`` or ``fail`` by the criteria in the profile. A criterion whose figure cannot be had fails.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mastd.errors import FormatError
+from mastd.record.channels import AXES, LENGTH_AXES
+from mastd.record.reader import RUN_FILE, Run
+from mastd.signals.band import band_filter, judging_band
+from mastd.signals.metrics import (
+    ROTATION_ARM,
+    best_lag,
+    cross_axis,
+    nrmse,
+    peak_ratio,
+    rms,
+    second_derivative,
+)
+
+DRIVEN_SHARE = 0.02
+"""An axis counts as driven from this share of the largest reference on (effective displacement, 1.4 m)."""
+DRIVEN_LEAST = 1e-6
+LARGEST_GAP_SHARE = 10
+"""Steps per recorded frame beyond which a record has too little in it to be judged."""
+NEEDED = (
+    *("cycle", "step", "missed", "state", "fault", "late", "compute", "internal_force", "profile_time"),
+    *(f"{quantity}.{axis}" for quantity in ("reference", "pose") for axis in AXES),
+)
+COMMAND_FIELDS = ("length", "rate", "acceleration", "force", "trim")
+
+Outcome = Literal["completed", "stopped", "fault"]
+
+
+@dataclass(frozen=True)
+class Window:
+    """Frames ``first`` … ``last`` (both included) in which the profile played."""
+
+    first: int
+    last: int
+
+
+def make_result(run: Run) -> dict[str, object]:
+    """Return the document of one run; every figure that cannot be had is None.
+
+    Raises FormatError if the record lacks a channel or metadata that the document needs.
+    """
+    states = _state_names(run)
+    window = find_window(run, states)
+    outcome, state, cause = _ending(run, states, window)
+    figures, driven = axis_figures(run, window)
+    cycles = missed = 0
+    internal: float | None = None
+    if window is not None:
+        cycles = _difference(run.columns["cycle"], window) + 1
+        missed = _difference(run.columns["missed"], window)
+        forces = run.columns["internal_force"][window.first : window.last + 1]
+        forces = forces[np.isfinite(forces)]
+        internal = rms(forces) if len(forces) else None
+    criteria = judge(_criteria(run), figures, cycles, missed, internal)
+    verdict = outcome if outcome != "completed" else _verdict(criteria)
+    return {
+        "verdict": verdict,
+        "state": state,
+        "cause": cause,
+        "run": str(run.path.parent if run.path.name == RUN_FILE else run.path),
+        "command_sha256": command_sha256(run, window),
+        "cycles": cycles,
+        "missed": missed,
+        "axes": figures,
+        "internal_force_rms_n": internal,
+        "driven": sorted(driven, key=AXES.index),
+        "criteria": criteria,
+        "lost_frames": sum(_integer(gap.get("lost")) for gap in run.events if gap.get("event") == "gap"),
+        "damage": run.broken_off,
+    }
+
+
+def _verdict(criteria: list[dict[str, object]]) -> str:
+    return "pass" if all(criterion["pass"] for criterion in criteria) else "fail"
+
+
+def _state_names(run: Run) -> list[str]:
+    names = run.metadata.get("states")
+    if not isinstance(names, list) or "RUNNING" not in names:
+        raise FormatError(f"{run.path}: the metadata does not name the states, was it written by mastd?")
+    missing = [name for name in NEEDED if name not in run.columns]
+    if missing:
+        raise FormatError(f"{run.path}: no channel {', '.join(missing)}")
+    return [str(name) for name in names]
+
+
+def find_window(run: Run, states: list[str]) -> Window | None:
+    """Return the profile's window, None if the profile never ran."""
+    running = np.flatnonzero(run.columns["state"] == states.index("RUNNING"))
+    return Window(int(running[0]), int(running[-1])) if len(running) else None
+
+
+def _ending(run: Run, states: list[str], window: Window | None) -> tuple[Outcome, str | None, str | None]:
+    """Return how the run ended, in which state before lowering, and why.
+
+    The loop's ``end`` event says it best; without one the frames have to do.
+    """
+    for event in reversed(run.events):
+        outcome = event.get("outcome")
+        if event.get("event") == "end" and outcome in ("completed", "stopped", "fault"):
+            cause = event.get("cause")
+            return outcome, str(event.get("state")), None if cause is None else str(cause)
+    codes = run.columns["state"]
+    after = window.last if window else 0
+    names = [states[int(code)] if 0 <= code < len(states) else None for code in codes[after:]]
+    lowering = names.index("LOWERING") if "LOWERING" in names else len(names)
+    state = names[max(lowering - 1, 0)] if names else None
+    faults = run.columns["fault"]
+    latched = faults[faults != 0]
+    if len(latched):
+        known = run.metadata.get("faults")
+        code = f"{latched[0]:.0f}"
+        return "fault", state, str(known.get(code, code)) if isinstance(known, Mapping) else code
+    duration = run.metadata.get("duration")
+    if window is not None and isinstance(duration, int | float):
+        reached = run.columns["profile_time"][window.last]
+        if reached >= duration - 1.5 * run.period:
+            return "completed", state, None
+    if run.broken_off is not None:
+        return "stopped", state, f"the record breaks off: {run.broken_off}"
+    return "stopped", state, "stopped before the profile's end" if window else "the profile was not started"
+
+
+def command_sha256(run: Run, window: Window | None) -> str | None:
+    """Return the digest of all command fields of the links over the profile's window.
+
+    Little-endian float64, command by command: lengths, rates, accelerations, forces, trims, each in link
+    order. The loop's own figure in the ``end`` event comes first; a window with lost frames or a cut end
+    has none.
+    """
+    for event in reversed(run.events):
+        if event.get("event") == "end" and isinstance(event.get("command_sha256"), str):
+            return str(event["command_sha256"])
+    if window is None or (run.broken_off is not None and window.last == len(run.times) - 1):
+        return None
+    if np.any(np.diff(run.numbers[window.first : window.last + 1]) != 1):
+        return None
+    names = [name for field in COMMAND_FIELDS for name in run.numbered(f"command.{field}")]
+    commands = run.matrix(names)[window.first : window.last + 1]
+    return hashlib.sha256(np.ascontiguousarray(commands, dtype="<f8").tobytes()).hexdigest()
+
+
+def axis_figures(
+    run: Run, window: Window | None
+) -> tuple[dict[str, dict[str, float | None]], frozenset[str]]:
+    """Return the figures per axis and which axes were driven."""
+    none: dict[str, float | None] = dict.fromkeys(
+        ("nrmse", "best_lag_nrmse", "lag_s", "peak_ratio", "cross_axis")
+    )
+    figures = {axis: dict(none) for axis in AXES}
+    motion = aligned_motion(run, window)
+    if motion is None:
+        return figures, frozenset()
+    achieved, reference = motion
+    rate = 1.0 / run.period
+    band = judging_band(_band(run))
+    achieved = band_filter(achieved, rate, band)
+    reference = band_filter(reference, rate, band)
+    arms = np.array([1.0 if axis in LENGTH_AXES else ROTATION_ARM for axis in AXES])
+    sizes = np.array([rms(reference[:, column]) for column in range(len(AXES))]) * arms
+    least = max(DRIVEN_LEAST, DRIVEN_SHARE * float(np.max(sizes)))
+    driven = frozenset(axis for axis, size in zip(AXES, sizes, strict=True) if size >= least)
+    accelerations = {
+        axis: float(arms[column]) * rms(second_derivative(achieved[:, column], rate))
+        for column, axis in enumerate(AXES)
+    }
+    for axis, ratio in cross_axis(accelerations, driven).items():
+        figures[axis]["cross_axis"] = ratio
+    for column, axis in enumerate(AXES):
+        if axis not in driven:
+            continue
+        own, asked = achieved[:, column], reference[:, column]
+        figures[axis]["nrmse"] = nrmse(own, asked)
+        figures[axis]["peak_ratio"] = peak_ratio(own, asked)
+        fit = best_lag(own, asked, rate)
+        if fit is not None:
+            figures[axis]["best_lag_nrmse"], figures[axis]["lag_s"] = fit
+    return figures, driven
+
+
+def aligned_motion(run: Run, window: Window | None) -> tuple[NDArray[np.float64], NDArray[np.float64]] | None:
+    """Return measured and asked pose, both (k, 6), at the periods that the profile's references are meant
+    for.
+
+    None if there is no window or hardly a valid pose in it.
+    """
+    if window is None:
+        return None
+    reach = slice(window.first, min(window.last + 2, len(run.times)))
+    periods = np.rint(run.times[reach] / run.period)
+    if not 2.0 <= periods[-1] - periods[0] <= LARGEST_GAP_SHARE * len(periods):
+        return None
+    steps = run.columns["step"][reach]
+    if not np.any(np.isfinite(steps)):
+        return None
+    steps = steps - np.rint(np.nanmedian(steps - periods))
+    grid = np.arange(periods[0] + 1.0, periods[-1] + 1.0)
+    achieved = _on_grid(grid, steps, run.matrix([f"pose.{axis}" for axis in AXES])[reach])
+    asked = _on_grid(grid, periods + 1.0, run.matrix([f"reference.{axis}" for axis in AXES])[reach])
+    return None if achieved is None or asked is None else (achieved, asked)
+
+
+def _on_grid(
+    grid: NDArray[np.float64], places: NDArray[np.float64], values: NDArray[np.float64]
+) -> NDArray[np.float64] | None:
+    """Interpolate the finite rows of (k, columns) onto whole places; None if fewer than half are finite."""
+    sound = np.isfinite(places) & np.all(np.isfinite(values), axis=1)
+    if not np.count_nonzero(sound) >= 0.5 * len(places):
+        return None
+    places, values = places[sound], values[sound]
+    highest = np.maximum.accumulate(places)
+    fresh = np.concatenate(([True], np.diff(highest) > 0))
+    return np.column_stack([np.interp(grid, places[fresh], column) for column in values[fresh].T])
+
+
+def judge(
+    criteria: Mapping[str, object],
+    figures: Mapping[str, Mapping[str, float | None]],
+    cycles: int,
+    missed: int,
+    internal_force: float | None,
+) -> list[dict[str, object]]:
+    """Return every criterion of the profile with its figure: ``{"name", "value", "limit", "pass"}``."""
+    judged: list[dict[str, object]] = []
+    axes = criteria.get("axes")
+    for axis, bounds in axes.items() if isinstance(axes, Mapping) else ():
+        for name, limit in bounds.items() if isinstance(bounds, Mapping) else ():
+            if limit is not None:
+                value = figures[axis]["lag_s" if name == "lag" else name]
+                judged.append(_criterion(f"{axis}.{name}", value, limit))
+    share = missed / (cycles + missed) if cycles else None
+    for name, value in (("missed_share", share), ("internal_force", internal_force)):
+        if criteria.get(name) is not None:
+            judged.append(_criterion(name, value, criteria[name]))
+    return judged
+
+
+def _criterion(name: str, value: float | None, limit: object) -> dict[str, object]:
+    if isinstance(limit, list | tuple):
+        low, high = limit
+        passed = value is not None and low <= value <= high
+    else:
+        passed = value is not None and isinstance(limit, int | float) and abs(value) <= limit
+    return {"name": name, "value": value, "limit": limit, "pass": passed}
+
+
+def _criteria(run: Run) -> Mapping[str, object]:
+    profile = run.metadata.get("profile")
+    criteria = profile.get("verdict") if isinstance(profile, Mapping) else None
+    return criteria if isinstance(criteria, Mapping) else {}
+
+
+def _band(run: Run) -> tuple[float, float] | None:
+    band = run.metadata.get("band")
+    return (float(band[0]), float(band[1])) if isinstance(band, list) and len(band) == 2 else None
+
+
+def _difference(values: NDArray[np.float64], window: Window) -> int:
+    difference = values[window.last] - values[window.first]
+    return round(float(difference)) if np.isfinite(difference) else 0
+
+
+def _integer(value: object) -> int:
+    return value if isinstance(value, int) else 0

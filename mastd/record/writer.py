@@ -1,0 +1,183 @@
+"""The record's file: an MCAP file that any MCAP reader opens, and that survives the death of its writer.
+
+Frames. Topic ``frame`` holds one message per control cycle. Message encoding ``float64le``: the message is
+a plain little-endian float64 array, one number per channel. The names stand in the channel's schema, whose
+encoding ``json`` means a UTF-8 JSON object::
+
+    {"encoding": "float64le", "rate_hz": 1000.0,
+     "channels": [{"name": "pose.heave", "unit": "m", "meaning": "…"}, …]}
+
+Slower channels have a topic of their own per rate (``frame/100hz``) in the same encoding: the first frame of
+every k periods. ``log_time`` is a whole number of periods in nanoseconds: frames offered before this one plus
+the channel ``missed`` if there is one, so it always ascends, whatever becomes of the plant's clock.
+``sequence`` is the frame's number (modulo 2³²): it counts all frames offered, lost ones included.
+
+Events. Topic ``events``: one JSON object per message with at least ``event`` and ``frame``, the number of
+frames offered before it; frames lost appear as ``{"event": "gap", "lost": n, "frame": number of the first
+one lost}``.
+
+Metadata. Record ``mastd`` at the file's start: key → JSON text. Record ``mastd.end`` closes the file:
+frames, lost, gaps; a recovered file has ``mastd.recovery`` instead. The recorder holds an exclusive lock
+(flock) on the file as long as it writes.
+
+Chunks hold at most 0.25 s, of the record's time and of the wall clock; each is flushed, and synchronised to
+disk at least every 0.25 s, so a killed recorder or computer costs no more than that.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import fcntl
+import json
+import os
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from struct import Struct
+from typing import Any
+
+from mcap.writer import CompressionType, Writer
+
+from mastd.record.channels import ChannelGroup, ChannelSet
+
+FRAME_ENCODING = "float64le"
+FRAME_TOPIC = "frame"
+EVENT_TOPIC = "events"
+METADATA_NAME = "mastd"
+END_NAME = "mastd.end"
+RECOVERY_NAME = "mastd.recovery"
+PROFILE_NAME = "mastd"
+CHUNK_NS = 250_000_000
+_CHUNK_BYTES = 16 * 1024 * 1024
+_MOST_PERIODS = 1 << 53
+_FLOAT64 = Struct("<d")
+_EVENT_SCHEMA = json.dumps(
+    {
+        "type": "object",
+        "properties": {"event": {"type": "string"}, "frame": {"type": "integer"}},
+        "required": ["event", "frame"],
+    }
+).encode()
+
+
+@dataclass
+class _Group:
+    """One MCAP channel: its bytes in the frame, every how many periods it is kept, the interval kept last."""
+
+    channel_id: int
+    start: int
+    stop: int
+    every: int
+    interval: int = -1
+
+
+class RunWriter:
+    """Writes one record; raises OSError where the file system refuses."""
+
+    def __init__(self, path: Path, channels: ChannelSet, metadata: Mapping[str, object]) -> None:
+        self.frames = 0
+        self.lost = 0
+        self.gaps = 0
+        self._period_ns = channels.period_ns
+        self._missed_offset = 8 * channels.column("missed") if "missed" in channels.columns else None
+        self._missed = 0
+        self._next = 0
+        self._chunk_start_ns: int | None = None
+        self._synchronised = time.monotonic()
+        self._unsynchronised = False
+        self._file = path.open("xb")
+        with contextlib.suppress(OSError):  # some file systems have no locks
+            fcntl.flock(self._file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        self._writer: Any = Writer(self._file, chunk_size=_CHUNK_BYTES, compression=CompressionType.ZSTD)
+        self._writer.start(PROFILE_NAME, "mastd")
+        self._writer.add_metadata(
+            METADATA_NAME, {key: json.dumps(value, allow_nan=False) for key, value in metadata.items()}
+        )
+        self._groups = [self._register(group) for group in channels.groups]
+        event_schema = self._writer.register_schema("mastd.event", "jsonschema", _EVENT_SCHEMA)
+        self._events = self._writer.register_channel(EVENT_TOPIC, "json", event_schema)
+        self.flush()
+
+    def frame(self, number: int, data: memoryview) -> None:
+        """Add one frame; ``number`` frames, dropped ones included, were offered before it."""
+        self.skip_to(number)
+        self._next = number + 1
+        if self._missed_offset is not None:
+            (missed,) = _FLOAT64.unpack_from(data, self._missed_offset)
+            if self._missed < missed <= _MOST_PERIODS:
+                self._missed = int(missed)
+        period = number + self._missed
+        stamp = period * self._period_ns
+        if self._chunk_start_ns is None:
+            self._chunk_start_ns = stamp
+        elif not stamp - self._chunk_start_ns < CHUNK_NS:
+            self._writer.flush()
+            self._chunk_start_ns = stamp
+        for group in self._groups:
+            if period // group.every != group.interval:
+                group.interval = period // group.every
+                self._writer.add_message(
+                    group.channel_id, stamp, data[group.start : group.stop], stamp, number & 0xFFFFFFFF
+                )
+        self.frames += 1
+        self._unsynchronised = True
+
+    def skip_to(self, number: int) -> None:
+        """Mark the frames before the one with this number that never came as a gap."""
+        lost = number - self._next
+        if lost > 0:
+            self.lost += lost
+            self.gaps += 1
+            self.event({"event": "gap", "lost": lost, "frame": self._next})
+            self._next = number
+
+    def event(self, event: Mapping[str, object]) -> None:
+        """Add one event; its ``frame`` stamps it, the last frame's number does if it has none."""
+        given = event.get("frame")
+        number = given if isinstance(given, int) and given >= 0 else self._next
+        stamp = (number + self._missed) * self._period_ns
+        text = json.dumps({**event, "frame": number}, default=str)
+        self._writer.add_message(self._events, stamp, text.encode(), stamp)
+        self._unsynchronised = True
+
+    def synchronise_if_due(self) -> None:
+        """Flush and synchronise what is older than 0.25 s of wall time."""
+        if self._unsynchronised and time.monotonic() - self._synchronised >= CHUNK_NS / 1e9:
+            self.flush()
+
+    def flush(self) -> None:
+        """End the chunk, write it out and synchronise it to disk."""
+        self._writer.flush()
+        self._file.flush()
+        os.fdatasync(self._file.fileno())
+        self._chunk_start_ns = None
+        self._unsynchronised = False
+        self._synchronised = time.monotonic()
+
+    def finish(self, end: Mapping[str, object]) -> None:
+        """Write index and summary, and close the file."""
+        self._writer.flush()
+        totals = {"frames": self.frames, "lost": self.lost, "gaps": self.gaps, **end}
+        self._writer.add_metadata(END_NAME, {key: json.dumps(value) for key, value in totals.items()})
+        self._writer.finish()
+        self._file.flush()
+        os.fsync(self._file.fileno())
+        self._file.close()
+
+    def _register(self, group: ChannelGroup) -> _Group:
+        """Write schema and channel of one group."""
+        text = json.dumps(
+            {
+                "encoding": FRAME_ENCODING,
+                "rate_hz": group.rate_hz,
+                "channels": [
+                    {"name": channel.name, "unit": channel.unit, "meaning": channel.meaning}
+                    for channel in group.channels
+                ],
+            },
+            ensure_ascii=False,
+        )
+        schema = self._writer.register_schema(f"mastd.{group.topic}", "json", text.encode())
+        channel_id = self._writer.register_channel(group.topic, FRAME_ENCODING, schema)
+        return _Group(channel_id, 8 * group.start, 8 * group.stop, group.every)

@@ -1,0 +1,127 @@
+"""Settings of the daemon: rate, real-time rights, time-outs, guard delays, moves (config/daemon/*.yaml)."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+from pydantic import Field
+
+from mastd.settings.base import Settings
+from mastd.settings.quantity import (
+    Acceleration,
+    AngularAcceleration,
+    AngularJerk,
+    AngularVelocity,
+    Frequency,
+    Jerk,
+    Length,
+    Ratio,
+    Time,
+    Velocity,
+)
+
+
+class RealtimeSettings(Settings):
+    """Rights that the loop asks for; each is tried, read back and reported."""
+
+    priority: Annotated[int, Field(ge=1, le=98)] | None
+    """SCHED_FIFO priority of the loop's thread; null asks for none."""
+    lock_memory: bool
+    """Lock all memory of the process."""
+    timer_slack: Annotated[Time, Field(gt=0)] | None
+    """Timer slack of the process; null leaves the system's."""
+    cpu: Annotated[int, Field(ge=0)] | None
+    """Processor the loop is bound to; null binds to none."""
+    spin: Annotated[Time, Field(ge=0, le=5e-4)]
+    """Busy wait before each deadline; only sensible on an isolated processor."""
+    allow_without_rights: bool
+    """Arm even when a right is missing (DEGRADED_RT)."""
+
+
+class TimeoutSettings(Settings):
+    """How long the loop waits for others."""
+
+    plant_lost: Annotated[Time, Field(gt=0)]
+    """Without any sample for this long the plant is lost."""
+    sample_stale: Annotated[Time, Field(gt=0)]
+    """Age of the newest sample at which the table is stopped."""
+    supply_stage: Annotated[Time, Field(gt=0)]
+    """Time the supply may take to reach a stage."""
+    lowering: Annotated[Time, Field(gt=0)]
+    """Time the drive may take to let the table down by itself."""
+
+
+class GuardSettings(Settings):
+    """How long a condition may stand before it is a fault."""
+
+    sample_delay: Annotated[Time, Field(ge=0)]
+    """Unusable samples in a row."""
+    missing_share: Annotated[Ratio, Field(gt=0, le=1)]
+    """Share of samples missing over a second."""
+    limit_delay: Annotated[Time, Field(ge=0)]
+    """Stroke, velocity and force beyond their limits."""
+    following_delay: Annotated[Time, Field(ge=0)]
+    """Following error beyond its limit."""
+    supply_delay: Annotated[Time, Field(ge=0)]
+    """Supply pressure below its limit."""
+    rate_filter: Annotated[Frequency, Field(gt=0)]
+    """Corner of the first-order filter on differentiated lengths and poses."""
+
+
+class OverrunSettings(Settings):
+    """What happens when the loop cannot keep its rate."""
+
+    maximum_missed: Annotated[int, Field(ge=1)]
+    """Periods in a row that may be missed; more is a fault."""
+    after_stall: Literal["rejoin", "stop"]
+    """After a stall longer than the drive's time-out: go on by a bumpless rejoin, or stop."""
+
+
+class MoveSettings(Settings):
+    """Limits of the daemon's own moves: raising, lowering, jogging, rejoining."""
+
+    velocity: Annotated[Velocity, Field(gt=0)]
+    """Translation of C."""
+    acceleration: Annotated[Acceleration, Field(gt=0)]
+    """Translation of C."""
+    jerk: Annotated[Jerk, Field(gt=0)]
+    """Translation of C."""
+    angular_velocity: Annotated[AngularVelocity, Field(gt=0)]
+    """Each Euler angle."""
+    angular_acceleration: Annotated[AngularAcceleration, Field(gt=0)]
+    """Each Euler angle."""
+    angular_jerk: Annotated[AngularJerk, Field(gt=0)]
+    """Each Euler angle."""
+    stop_time: Annotated[Time, Field(gt=0)]
+    """Time in which hold, stop and resume change the speed of the profile."""
+    clearance: Annotated[Length, Field(gt=0)]
+    """Height above the lower stops to which the table is lowered before the drive lets it down."""
+
+
+class KinematicsSettings(Settings):
+    """Bounds of the forward kinematics in the loop."""
+
+    tolerance: Annotated[Length, Field(gt=0)]
+    """Sum of the length residuals below which the pose is found."""
+    update_tolerance: Annotated[Length, Field(gt=0)]
+    """Size of an update below which the pose is found (measured lengths fit no pose exactly)."""
+    maximum_updates: Annotated[int, Field(ge=1, le=50)]
+    """Updates per cycle at most."""
+
+
+class DaemonSettings(Settings):
+    """Everything of the daemon that is not the table and not the profile."""
+
+    rate: Annotated[Frequency, Field(ge=100, le=10_000)]
+    """Cycles per second."""
+    realtime: RealtimeSettings
+    timeouts: TimeoutSettings
+    guard: GuardSettings
+    overrun: OverrunSettings
+    moves: MoveSettings
+    kinematics: KinematicsSettings
+
+    @property
+    def period_ns(self) -> int:
+        """One period in nanoseconds."""
+        return round(1e9 / self.rate)

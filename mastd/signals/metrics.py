@@ -1,0 +1,133 @@
+"""Figures that say how well a motion was followed.
+
+All take an achieved and a reference signal (k,) on the same uniform time base, filtered to the same band, and
+return None where the figure has no meaning (a reference at rest, or numbers that are not finite).
+
+Definitions (rms is the effective value over the common samples):
+
+- nrmse = rms(achieved − reference) / rms(reference) - best-lag nrmse: the smallest nrmse of achieved(t)
+against reference(t − lag), and that lag; lag > 0 means that
+  the achieved motion is late
+- peak ratio = max |achieved| / max |reference|
+- cross axis: see ``cross_axis``; rotations count as accelerations at 1.4 m
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import signal
+from scipy.interpolate import CubicSpline
+
+ROTATION_ARM = 1.4
+"""Distance in m at which a rotation counts as a translation."""
+LONGEST_LAG = 0.25
+_EQUAL_FIT = 0.01
+
+
+def rms(values: NDArray[np.float64]) -> float:
+    """Return the effective value about zero; NaN for no samples."""
+    return float(np.sqrt(np.mean(np.square(values)))) if len(values) else float("nan")
+
+
+def nrmse(achieved: NDArray[np.float64], reference: NDArray[np.float64]) -> float | None:
+    """Return rms(achieved − reference) / rms(reference)."""
+    return _ratio(rms(achieved - reference), rms(reference))
+
+
+def peak_ratio(achieved: NDArray[np.float64], reference: NDArray[np.float64]) -> float | None:
+    """Return the achieved over the asked largest magnitude."""
+    if not len(reference):
+        return None
+    return _ratio(float(np.max(np.abs(achieved))), float(np.max(np.abs(reference))))
+
+
+def best_lag(
+    achieved: NDArray[np.float64], reference: NDArray[np.float64], rate: float, longest: float = LONGEST_LAG
+) -> tuple[float, float] | None:
+    """Return (nrmse, lag in s) at the lag within ±``longest`` s that fits best, to a fraction of a sample.
+
+    Whole lags are all tried by correlation, each with the samples both signals have; a parabola through the
+    mean square errors around the best gives the fraction, and the reference is interpolated there. Where a
+    periodic motion fits equally well at several lags (to 0.01 in nrmse), the smallest counts.
+    """
+    count = len(reference)
+    reach = min(round(longest * rate), (count - 1) // 2)
+    if reach < 1 or not (np.all(np.isfinite(achieved)) and rms(reference) > 0.0):
+        return None
+    shifts = np.arange(-reach, reach + 1)
+    errors = _mean_square_errors(achieved, reference, shifts)
+    inner = errors[1:-1]
+    minima = 1 + np.flatnonzero((inner <= errors[:-2]) & (inner <= errors[2:]))
+    candidates = minima if len(minima) else np.array([int(np.argmin(errors))])
+    figures = np.sqrt(errors[candidates])
+    fitting = candidates[figures <= np.min(figures) + _EQUAL_FIT]
+    best = int(fitting[np.argmin(np.abs(shifts[fitting]))])
+    fraction = 0.0
+    if 0 < best < len(errors) - 1:
+        before, at, after = errors[best - 1 : best + 2]
+        bend = before - 2.0 * at + after
+        fraction = float(np.clip(0.5 * (before - after) / bend, -0.5, 0.5)) if bend > 0.0 else 0.0
+    lag = float(shifts[best]) + fraction
+    figure = _nrmse_at(achieved, reference, lag)
+    return None if figure is None else (figure, lag / rate)
+
+
+def _mean_square_errors(
+    achieved: NDArray[np.float64], reference: NDArray[np.float64], shifts: NDArray[np.int64]
+) -> NDArray[np.float64]:
+    """Return Σ(achieved(i) − reference(i − shift))² / Σ reference(i − shift)² for each whole shift."""
+    count = len(reference)
+    products = signal.correlate(achieved, reference, mode="full", method="fft")[count - 1 + shifts]
+    energy_achieved = np.concatenate(([0.0], np.cumsum(np.square(achieved))))
+    energy_reference = np.concatenate(([0.0], np.cumsum(np.square(reference))))
+    first, last = np.maximum(shifts, 0), np.minimum(count + shifts, count)
+    own = energy_achieved[last] - energy_achieved[first]
+    asked = energy_reference[last - shifts] - energy_reference[first - shifts]
+    squares: NDArray[np.float64] = np.maximum(own + asked - 2.0 * products, 0.0) / np.maximum(
+        asked, np.finfo(float).tiny
+    )
+    return squares
+
+
+def _nrmse_at(achieved: NDArray[np.float64], reference: NDArray[np.float64], lag: float) -> float | None:
+    """Return the nrmse against the reference delayed by ``lag`` samples, interpolated by a cubic spline."""
+    count = len(reference)
+    index = np.arange(count, dtype=np.float64)
+    places = index - lag
+    common = (places >= 0.0) & (places <= count - 1)
+    delayed = CubicSpline(index, reference)(places[common])
+    return nrmse(achieved[common], delayed)
+
+
+def cross_axis(accelerations: Mapping[str, float], driven: frozenset[str]) -> dict[str, float | None]:
+    """Return per axis what moved that was not asked for, as a ratio of effective accelerations.
+
+    ``accelerations``: axis → rms of the achieved acceleration in m/s², rotations already at 1.4 m. An axis
+    that was not driven: its own acceleration over that of all driven axes together (root of the sum of
+    squares). A driven axis: the largest acceleration among the axes that were not driven over its own. None
+    where there is nothing to divide.
+    """
+    asked = float(np.sqrt(sum(accelerations[axis] ** 2 for axis in driven)))
+    idle = [value for axis, value in accelerations.items() if axis not in driven]
+    return {
+        axis: (_ratio(max(idle), value) if idle else None) if axis in driven else _ratio(value, asked)
+        for axis, value in accelerations.items()
+    }
+
+
+def second_derivative(values: NDArray[np.float64], rate: float) -> NDArray[np.float64]:
+    """Return the second time derivative of (k,) samples by central differences, zero at both ends."""
+    result = np.zeros_like(values)
+    if len(values) > 2:
+        result[1:-1] = (values[2:] - 2.0 * values[1:-1] + values[:-2]) * rate**2
+    return result
+
+
+def _ratio(part: float, whole: float) -> float | None:
+    """Return part/whole if both are finite and there is a whole."""
+    if not (np.isfinite(part) and np.isfinite(whole) and whole > 0.0):
+        return None
+    return float(part / whole)

@@ -1,0 +1,36 @@
+"""Spectral estimates and the making of noise with a given density."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import signal
+
+
+def power_spectral_density(
+    samples: NDArray[np.float64], spacing: float, segment: int
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Return frequencies and one-sided density of ``samples`` (…, n) taken every ``spacing`` (s or m).
+
+    Welch's average over Hann windows of ``segment`` samples that overlap by half. Unit: unit²·spacing's unit.
+    """
+    frequency, density = signal.welch(samples, 1.0 / spacing, nperseg=segment, detrend="constant")
+    return frequency, density
+
+
+def squared_coherence(
+    first: NDArray[np.float64], second: NDArray[np.float64], spacing: float, segment: int
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Return frequencies and magnitude-squared coherence of two series, averaged as above."""
+    frequency, coherence = signal.coherence(first, second, 1.0 / spacing, nperseg=segment)
+    return frequency, coherence
+
+
+def interpolate_density(
+    frequencies: NDArray[np.float64], densities: NDArray[np.float64], at: NDArray[np.float64]
+) -> NDArray[np.float64]:
+    """Return a density given at break points, interpolated on double-logarithmic axes, zero outside them."""
+    inside = (at >= frequencies[0]) & (at <= frequencies[-1])
+    out = np.zeros_like(at)
+    out[inside] = np.exp(np.interp(np.log(at[inside]), np.log(frequencies), np.log(densities)))
+    return out

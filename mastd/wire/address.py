@@ -1,0 +1,61 @@
+"""Addresses of the plant link: which ones are allowed, and where socket files live."""
+
+from __future__ import annotations
+
+import ipaddress
+import os
+import re
+import tempfile
+from pathlib import Path
+
+from mastd.errors import UsageError
+
+LONGEST_PATH = 107  # bytes of a Unix socket's path (unix(7): sun_path holds 108 with its closing zero)
+_FORMS = "ipc:///path/of/socket, ipc://@name or tcp://127.0.0.1:port"
+_TCP = re.compile(r"tcp://(\[[0-9a-fA-F:.]+\]|[^:/\[\]]+):(\d+|\*)")
+
+
+def check_address(address: str, allow_remote: bool = False) -> str:
+    """Return ``address`` if the plant link may use it; raise UsageError otherwise.
+
+    The link neither authenticates nor encrypts, so an address that other machines reach needs the explicit
+    permission ``allow_remote`` (a network of its own for the drive).
+    """
+    if address.startswith("ipc://"):
+        path = address.removeprefix("ipc://")
+        if not path.strip("@") or not (path.startswith(("/", "@"))):
+            raise UsageError(f"plant address {address!r}: a path must be absolute; use {_FORMS}")
+        if len(os.fsencode(path)) > LONGEST_PATH:
+            raise UsageError(
+                f"plant address {address!r}: the path is longer than {LONGEST_PATH} bytes; use a shorter one"
+            )
+        return address
+    match = _TCP.fullmatch(address)
+    if match is None:
+        raise UsageError(f"plant address {address!r} is not understood; use {_FORMS}")
+    host, port = match.groups()
+    if port != "*" and not 0 < int(port) < 65536:
+        raise UsageError(f"plant address {address!r}: port {port} must be 1 to 65535")
+    if host == "localhost":
+        return f"tcp://127.0.0.1:{port}"
+    try:
+        number = ipaddress.ip_address(host.strip("[]"))
+    except ValueError:
+        raise UsageError(f"plant address {address!r}: the host must be an IP address, not {host!r}") from None
+    if not number.is_loopback and not allow_remote:
+        raise UsageError(
+            f"plant address {address!r} is reachable from other machines and the link is not protected; "
+            "use a loopback address or permit it explicitly"
+        )
+    return address
+
+
+def private_directory() -> Path:
+    """Make and return a new directory that only this user can enter, for the sockets of one run.
+
+    It lies in the service's runtime directory, in the user's, or in the temporary directory.
+    """
+    base = os.environ.get("RUNTIME_DIRECTORY") or os.environ.get("XDG_RUNTIME_DIR")
+    if base is not None and not os.access(base.split(":")[0], os.W_OK):
+        base = None
+    return Path(tempfile.mkdtemp(prefix="mastd-", dir=base.split(":")[0] if base else None))
