@@ -48,7 +48,7 @@ from hil_sim.plant.block import (
     VALVE_PULL,
     VISCOUS,
 )
-from mastd.kernel import kernel
+from mastd.kernel import fused_kernel
 
 # Below this pressure drop a port's flow turns from turbulent to laminar (Pa); keeps its slope finite.
 LAMINAR_DROP = 1.0e4
@@ -56,7 +56,7 @@ LAMINAR_DROP = 1.0e4
 STILL_SPOOL = 1.0e-9
 
 
-@kernel
+@fused_kernel
 def move_spool(
     links: NDArray[np.float64], parameters: NDArray[np.float64], i: int, command: float, step: float
 ) -> float:
@@ -81,7 +81,7 @@ def move_spool(
     return float(0.5 * (spool + new_spool))
 
 
-@kernel
+@fused_kernel
 def friction_force(
     links: NDArray[np.float64], parameters: NDArray[np.float64], i: int, rate: float, step: float
 ) -> float:
@@ -107,7 +107,7 @@ def friction_force(
     return float(0.5 * stiffness * (bristle + new) + parameters[i, BRISTLE_DAMPING] * bristle_rate + viscous)
 
 
-@kernel
+@fused_kernel
 def move_oil(
     links: NDArray[np.float64],
     parameters: NDArray[np.float64],

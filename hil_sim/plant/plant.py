@@ -118,7 +118,7 @@ class Plant:
             channels = self._channels(sensor[0])
             if not 0 <= fault.channel < len(channels):
                 raise UsageError(
-                    f"fault {fault.name}: channel {fault.channel + 1} does not exist, there are {len(channels)}"
+                    f"fault {fault.name}: no channel {fault.channel + 1}, there are {len(channels)}"
                 )
         self._scheduled.append(fault)
         self._scheduled.sort(key=lambda one: one.start_ns)

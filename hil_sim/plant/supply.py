@@ -47,13 +47,13 @@ from hil_sim.plant.block import (
     TANK_OIL,
     TEMPERATURE,
 )
-from mastd.kernel import kernel
+from mastd.kernel import fused_kernel
 
 # Smoothing of the flow figures that the pack reports (s).
 _FLOW_TIME = 0.01
 
 
-@kernel
+@fused_kernel
 def stored_pressure(oil: float, parameters: NDArray[np.float64]) -> float:
     """Return the pressure of accumulators and line that hold ``oil`` (m³).
 
@@ -62,20 +62,20 @@ def stored_pressure(oil: float, parameters: NDArray[np.float64]) -> float:
     """
     line = parameters[LINE_VOLUME]
     if oil <= line:
-        return parameters[PRECHARGE] * max(oil, 0.0) / line
+        return float(parameters[PRECHARGE] * max(oil, 0.0) / line)
     volume = parameters[ACCUMULATOR_VOLUME]
     gas = max(volume - (oil - line), 0.05 * volume)
     return float(parameters[PRECHARGE] * (volume / gas) ** parameters[EXPONENT])
 
 
-@kernel
+@fused_kernel
 def _follow(value: float, target: float, share: float) -> float:
-    """Return ``value`` moved towards ``target``; nothing left of a flow below 1e-12 m³/s (no denormal numbers)."""
+    """Return ``value`` moved towards ``target``; a flow below 1e-12 m³/s is none (no denormal numbers)."""
     new = value + share * (target - value)
     return new if abs(new) > 1.0e-12 else 0.0
 
 
-@kernel
+@fused_kernel
 def run_supply(
     supply: NDArray[np.float64], parameters: NDArray[np.float64], integers: NDArray[np.int64], tick: float
 ) -> None:

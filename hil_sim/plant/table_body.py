@@ -40,10 +40,10 @@ from hil_sim.plant.block import (
     TWIST,
 )
 from hil_sim.plant.hydraulics import move_oil, move_spool
-from mastd.kernel import kernel
+from mastd.kernel import fused_kernel
 
 
-@kernel
+@fused_kernel
 def rotation(
     body: NDArray[np.float64],
 ) -> tuple[float, float, float, float, float, float, float, float, float]:
@@ -65,7 +65,7 @@ def rotation(
     )
 
 
-@kernel
+@fused_kernel
 def turn(body: NDArray[np.float64], time: float) -> None:
     """Turn the attitude by the present angular velocity (in P) over ``time`` (s)."""
     a = 0.5 * time * body[TWIST + 3]
@@ -87,7 +87,7 @@ def turn(body: NDArray[np.float64], time: float) -> None:
     body[ATTITUDE + 3] = scale * new_z
 
 
-@kernel
+@fused_kernel
 def step_plant(
     links: NDArray[np.float64],
     link_parameters: NDArray[np.float64],
@@ -272,7 +272,7 @@ def step_plant(
         links[i, LENGTH] += half * rate
 
 
-@kernel
+@fused_kernel
 def _move_sprung(
     body: NDArray[np.float64], parameters: NDArray[np.float64], gx: float, gy: float, gz: float, step: float
 ) -> None:
