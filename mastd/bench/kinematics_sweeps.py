@@ -202,11 +202,9 @@ def sweep_newton_library(
                 break
             geometric_jacobian(table_joints, base_joints, neutral_position, pose, jacobian)
             if singular_values:
-                step = np.linalg.pinv(jacobian) @ fitted
+                pose += np.linalg.pinv(jacobian) @ fitted
             else:
-                step = np.linalg.solve(jacobian.T @ jacobian, jacobian.T @ fitted)
-            for k in range(6):
-                pose[k] += step[k]
+                pose += np.linalg.solve(jacobian.T @ jacobian, jacobian.T @ fitted)
     return total
 
 

@@ -51,7 +51,8 @@ def _print_table(items: list[Item]) -> None:
         ours = "-" if item.ours is None else f"{item.ours:.6g}"
         within = "yes" if item.within else "NO"
         print(
-            f"{item.identifier:{width}}  {item.paper:>10g}  {ours:>12}  {item.unit:5}  {within:6}  {item.what}"
+            f"{item.identifier:{width}}  {item.paper:>10g}  {ours:>12}  {item.unit:5}  "
+            f"{within:6}  {item.what}"
         )
     missed = sum(not item.within for item in items)
     print(f"{len(items) - missed} of {len(items)} within the tolerances of document 004")

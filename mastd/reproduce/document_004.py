@@ -1,9 +1,9 @@
-"""Document 004 (Jin, Na and Jeon 2012) recomputed: mobility, bounds, Table 3, Table 4, Figure 9, singular poses.
+"""Document 004 (Jin, Na and Jeon 2012) recomputed: mobility, bounds, Tables 3 and 4, Figure 9, singularities.
 
 Everything is computed from the geometry that is given; only the paper's own numbers stand here. Tolerances:
-2 % for the means of Newton–Raphson, 0.5 % beyond the rounding of the printed digits elsewhere; the printed standard
-deviations of the observer are ten times too small (a slip of the decimal point) and are compared as ten times
-what is printed.
+2 % for the means of Newton–Raphson, 0.5 % beyond the rounding of the printed digits elsewhere; the printed
+standard deviations of the observer are ten times too small (a slip of the decimal point) and are compared as
+ten times what is printed.
 """
 
 from __future__ import annotations
@@ -87,7 +87,8 @@ def grid() -> FloatArray:
 
 def items(geometry: Geometry) -> list[Item]:
     """Return every comparison with document 004."""
-    gain = design.observer_gain(geometry)
+    # Without the refusals of the observer: a geometry with a link left out is to show what it changes.
+    gain = np.asfortranarray(np.linalg.pinv(design.neutral_jacobian(geometry)))
     poses = grid()
     return [
         compare(
@@ -131,7 +132,7 @@ def _neutral(geometry: Geometry) -> list[Item]:
 
 
 def _bounds(geometry: Geometry) -> list[Item]:
-    """Eq. (10): the turn that alone uses up the stroke of the first link, by J₀; the paper cuts it to 1 mrad."""
+    """Eq. (10): the turn that alone uses up the stroke of a link, by J₀; the paper cuts it to 1 mrad."""
     jacobian = np.abs(design.neutral_jacobian(geometry))
     with np.errstate(divide="ignore"):
         bounds = np.min(geometry.strokes[:, None] / jacobian, axis=0)
@@ -172,13 +173,14 @@ def _table_3(geometry: Geometry, gain: FloatArray, poses: FloatArray) -> list[It
     found: list[Item] = []
     for method, column, factor in (("observer", _OBSERVER, 10.0), ("newton", _NEWTON, 1.0)):
         start = np.zeros_like(poses)
-        converged, updates, residuals = np.zeros(rows, np.bool_), np.zeros(rows, np.int64), np.zeros(rows)
-        results = (start, converged, updates, residuals)
+        converged = np.zeros(rows, np.bool_)
+        updates = np.zeros(rows, np.int64)
+        residuals = np.zeros(rows)
         if method == "observer":
-            observe_rows(*joints, gain, lengths, *limits, *results)
+            observe_rows(*joints, gain, lengths, *limits, start, converged, updates, residuals)
             name, means = "observer (15)", _SMALL
         else:
-            newton_rows(*joints, False, lengths, *limits, *results)
+            newton_rows(*joints, False, lengths, *limits, start, converged, updates, residuals)
             name, means = "Newton–Raphson (8) with (9)", _NEWTON_MEANS
         errors = (workspace.lengths_at(geometry, start) - lengths) * 1e6
         prefix = f"004.table3.{method}"
@@ -234,7 +236,7 @@ def _table_4(geometry: Geometry, gain: FloatArray) -> list[Item]:
         if max(links) <= geometry.links:
             group = tuple(link - 1 for link in links)
             least, greatest = workspace.independent_range(geometry, gain, group, agreement=_AGREEMENT)
-            ours = round(min(-least, greatest) * 1e3, 6)
+            ours = round(min(abs(least), greatest) * 1e3, 6)
         names = "_".join(str(link) for link in links)
         spoken = " and ".join(str(link) for link in links)
         what = f"Table 4: range ± in which link {spoken} may move alone, whole mm"

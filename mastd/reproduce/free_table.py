@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from pydantic import field_validator
+from pydantic import ValidationInfo, field_validator
 
 from mastd.settings.table import LinkSettings, TableSettings
 
@@ -12,5 +12,5 @@ class FreeTableSettings(TableSettings):
 
     @field_validator("links")
     @classmethod
-    def _links_fit(cls, links: tuple[LinkSettings, ...]) -> tuple[LinkSettings, ...]:
+    def _links_fit(cls, links: tuple[LinkSettings, ...], info: ValidationInfo) -> tuple[LinkSettings, ...]:
         return links
