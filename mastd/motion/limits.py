@@ -16,8 +16,8 @@ from numpy.typing import NDArray
 
 from mastd.dynamics.oil_flow import accumulator_oil, drain, hydraulic_constants
 from mastd.dynamics.table_model import TableModel
+from mastd.kinematics.design import observer_gain
 from mastd.kinematics.geometry import Geometry
-from mastd.kinematics.jacobian import geometric_jacobian
 from mastd.motion.survey import (
     ACCELERATION,
     LINK_ROWS,
@@ -94,25 +94,10 @@ class Examiner:
 
     def __init__(self, table: TableSettings, payload: NoPayload | RigidPayload) -> None:
         self._table = table
-        self._geometry = Geometry(
-            table_joints=np.array([link.table_joint for link in table.links]),
-            base_joints=np.array([link.base_joint for link in table.links]),
-            neutral_position=np.array(table.neutral_position),
-            neutral_lengths=np.array([link.neutral_length for link in table.links]),
-            strokes=np.array([link.stroke for link in table.links]),
-            control_point=np.array(table.control_point),
-        )
+        self._geometry = Geometry.from_settings(table)
         self._model = TableModel.from_settings(table, payload).values
         self._hydraulics = hydraulic_constants(table)
-        jacobian = np.empty((self._geometry.links, 6))
-        geometric_jacobian(
-            self._geometry.table_joints,
-            self._geometry.base_joints,
-            self._geometry.neutral_position,
-            np.zeros(6),
-            jacobian,
-        )
-        self._gain = np.ascontiguousarray(np.linalg.pinv(jacobian))
+        self._gain = observer_gain(self._geometry)
         self._full_oil = accumulator_oil(table.supply.accumulator, table.supply.pressure)
         self._least_oil = accumulator_oil(table.supply.accumulator, table.supply.limits.minimum_pressure)
         limits = table.limits

@@ -199,6 +199,15 @@ def test_pose_that_the_observer_does_not_find(table: TableSettings) -> None:
     json.dumps(result.document(), allow_nan=False)
 
 
+def test_numbers_beyond_all_bounds(table: TableSettings) -> None:
+    """A motion whose figures are no numbers any more does not pass for that."""
+    result = check(profile(sine("heave", "amplitude: 1.0e+300 km", 2.0)), table)
+    assert not result.ok
+    assert result.scale == 0.0
+    json.dumps(result.document(), allow_nan=False)
+    assert max(len(line) for line in result.text().splitlines()) < 150
+
+
 def test_minutes_in_seconds(table: TableSettings) -> None:
     """A long profile is checked, scale and all, within seconds of processor time."""
     road = (
