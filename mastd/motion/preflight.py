@@ -20,7 +20,7 @@ _SCALE_RESOLUTION = 0.002
 _SCALE_STEPS = 40
 _NUDGE = 0.001
 _VERIFICATIONS = 5
-_HOT_SHARE = 0.85
+_HOT_RANGE = 0.15
 _DISPLAY = {
     "m": (1e3, "mm"),
     "rad": (180.0 / math.pi, "deg"),
@@ -139,7 +139,8 @@ def _least_margin(limits: tuple[Limit, ...]) -> float:
 def _hot_windows(findings: Findings) -> Windows:
     """Return the windows that come near the worst value of any limit, and so decide at other scales too."""
     worst = np.max([np.max(peaks, axis=0) for peaks in findings.peaks], axis=0)
-    return [np.any(peaks >= _HOT_SHARE * worst, axis=1) for peaks in findings.peaks]
+    near = worst - _HOT_RANGE * np.abs(worst)
+    return [np.any(peaks >= near, axis=1) for peaks in findings.peaks]
 
 
 def _passing_scale(examiner: Examiner, motion: Program, findings: Findings, ok: bool) -> float:
