@@ -139,7 +139,7 @@ def _least_margin(limits: tuple[Limit, ...]) -> float:
 def _hot_windows(findings: Findings) -> Windows:
     """Return the windows that come near the worst value of any limit, and so decide at other scales too."""
     worst = np.max([np.max(peaks, axis=0) for peaks in findings.peaks], axis=0)
-    near = worst - _HOT_RANGE * np.abs(worst)
+    near = worst - np.where(np.isfinite(worst), _HOT_RANGE * np.abs(worst), 0.0)
     return [np.any(peaks >= near, axis=1) for peaks in findings.peaks]
 
 
