@@ -182,9 +182,11 @@ def take_command(
         elif state == HOLD:
             drive[DRIVE_CLOCK] = parameters[HOLD_TIME]
         return
-    if integers[ESTOP] or integers[LOCKED_OUT]:
-        return
-    if state != FOLLOW and not drive[FILTERED_SUPPLY] >= parameters[LEAST_SUPPLY]:
+    starved = state != FOLLOW and not drive[FILTERED_SUPPLY] >= parameters[LEAST_SUPPLY]
+    if integers[ESTOP] or integers[LOCKED_OUT] or starved:
+        # It cannot be followed yet, but whoever sends it is alive.
+        drive[COMMAND_AGE] = 0.0
+        integers[TIMED_OUT] = 0
         return
 
     late = drive[COMMAND_AGE] > 1.5 * parameters[PERIOD] or state != FOLLOW

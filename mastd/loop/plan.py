@@ -50,7 +50,7 @@ class Plan:
             daemon,
             compile_profile(profile, table),
             geometry,
-            Observer.design(geometry),
+            Observer(geometry),
             TableModel.from_settings(table, profile.payload),
         )
 

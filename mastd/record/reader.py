@@ -23,13 +23,15 @@ from mastd.record.writer import (
 )
 
 RUN_FILE = "run.mcap"
+_HALF_SEQUENCE = 1 << 31
 
 
 @dataclass(frozen=True)
 class Series:
-    """Channels of one rate: ``times`` (k,) in s of the record's clock, ``values`` (k, channels)."""
+    """Channels of one rate: ``times`` (k,) in s, frame ``numbers`` (k,), ``values`` (k, channels)."""
 
     times: NDArray[np.float64]
+    numbers: NDArray[np.int64]
     values: NDArray[np.float64]
     names: tuple[str, ...]
     units: tuple[str, ...]
@@ -40,13 +42,15 @@ class Series:
 class Run:
     """One record.
 
-    ``times`` (k,) in s are those of the frames, step × period; ``columns`` gives each channel's values, of
+    ``times`` (k,) in s of the record's clock are whole periods; ``numbers`` (k,) count the frames, lost ones
+    included; ``columns`` gives each channel's values, of
     shape (k,) for the channels of every cycle and shorter for slower ones, whose times ``series_of`` has.
     ``damage`` is None for a whole file, else one line that says where it breaks off.
     """
 
     path: Path
     times: NDArray[np.float64]
+    numbers: NDArray[np.int64]
     columns: Mapping[str, NDArray[np.float64]]
     units: Mapping[str, str]
     metadata: Mapping[str, object]
@@ -128,6 +132,7 @@ def open_run(path: Path) -> Run:
     return Run(
         path=path,
         times=series[FRAME_TOPIC].times,
+        numbers=series[FRAME_TOPIC].numbers,
         columns=columns,
         units=units,
         metadata=_plain(contents.metadata.get(METADATA_NAME, {})),
@@ -156,6 +161,7 @@ class _Frames:
             raise FormatError(f"{path}: channel {channel.topic} has a rate of {self._rate:g} Hz")
         self._pending: list[memoryview] = []
         self._stamps: list[int] = []
+        self._numbers: list[int] = []
         self._values: list[NDArray[np.float64]] = []
 
     def add(self, message: Message) -> None:
@@ -166,6 +172,7 @@ class _Frames:
             )
         self._pending.append(message.data)
         self._stamps.append(message.time_ns)
+        self._numbers.append(message.sequence)
 
     def end_chunk(self) -> None:
         """Turn the chunk's frames into numbers, so that its bytes can go."""
@@ -177,7 +184,11 @@ class _Frames:
     def series(self) -> Series:
         values: NDArray[np.float64] = np.concatenate(self._values).astype(np.float64, copy=False)
         times: NDArray[np.float64] = np.array(self._stamps, dtype=np.uint64) / 1e9
-        return Series(times, values, self._names, self._units, self._rate)
+        numbers = np.array(self._numbers, dtype=np.int64)
+        wraps = np.concatenate(([0], np.cumsum(np.diff(numbers) < -_HALF_SEQUENCE)))
+        return Series(
+            times, numbers + wraps * 2 * _HALF_SEQUENCE, values, self._names, self._units, self._rate
+        )
 
 
 def _plain(texts: Mapping[str, str]) -> dict[str, object]:

@@ -112,8 +112,10 @@ def _events(run: Run, origin: float, times: NDArray[np.float64]) -> list[tuple[f
     """Return (time, text, is a gap) of the events within the shown time."""
     found = []
     for event in run.events:
-        step = event.get("step")
-        time = float(step) * run.period - origin if isinstance(step, int) else np.nan
+        number = event.get("frame")
+        time = (
+            float(np.interp(number, run.numbers, run.times)) - origin if isinstance(number, int) else np.nan
+        )
         if len(times) and times[0] <= time <= times[-1]:
             details = [
                 str(event[key])
@@ -388,13 +390,9 @@ def _stroke(run: Run) -> float | None:
 
 
 def _forces(run: Run, shown: slice) -> NDArray[np.float64] | None:
-    """Return the actuator forces from the chamber pressures (k, links) in N, chamber 1 extends."""
-    first, second = run.numbered("pressure_1"), run.numbered("pressure_2")
-    areas = _table(run, "actuator", "piston_areas")
-    if not first or len(first) != len(second) or not isinstance(areas, list):
-        return None
-    forces: NDArray[np.float64] = run.matrix(first)[shown] * areas[0] - run.matrix(second)[shown] * areas[1]
-    return forces
+    """Return the measured actuator forces (k, links) in N."""
+    names = run.numbered("force")
+    return run.matrix(names)[shown] if names else None
 
 
 def _force_limit(run: Run) -> float | None:

@@ -15,11 +15,12 @@ from numpy.typing import NDArray
 from mastd.commands import recover as recover_command
 from mastd.commands import report as report_command
 from mastd.errors import FormatError, UsageError
-from mastd.record.channels import AXES, Channel, ChannelSet, loop_channels
-from mastd.record.metadata import run_metadata
+from mastd.record.channels import AXES, Channel, ChannelSet
 from mastd.record.reader import open_run
 from mastd.record.recorder import RecorderHandle
 from mastd.record.result import make_result
+
+COMMAND_FIELDS = ("length", "rate", "acceleration", "force", "trim")
 
 STATES = ["OFF", "LOW", "HIGH", "RAISING", "READY", "ARMED", "RUNNING", "HOLD", "STOPPING", "LOWERING"]
 STATES += ["FAULT", "ESTOP"]
@@ -27,7 +28,15 @@ RATE, PERIOD_NS = 500.0, 2_000_000
 LAG, GAIN, SIDEWAYS = 0.0083, 0.97, 0.05
 FREQUENCIES = {"heave": (0.83, 1.7, 2.9), "roll": (0.7, 2.1, 3.0), "pitch": (1.1, 1.9, 4.1)}
 SIZES = {"heave": 4e-3, "roll": 2e-3, "pitch": 1e-3}
-SUPPLY = (("supply_pressure", "Pa", "at the valves"),)
+NAMES = [
+    *("cycle", "step", "missed", "state", "fault", "late", "compute", "internal_force", "profile_time"),
+    *(f"{quantity}.{axis}" for quantity in ("reference", "pose") for axis in AXES),
+    *(
+        f"{quantity}.{link}"
+        for quantity in ("force", "length", *(f"command.{field}" for field in COMMAND_FIELDS))
+        for link in range(1, 8)
+    ),
+]
 TABLE = {
     "links": [
         {"neutral_length": 1.2, "stroke": 0.05, "transducer": {"serial": f"L-{n}"}} for n in range(1, 8)
@@ -68,22 +77,21 @@ def motion(axis: str, times: NDArray[np.float64], duration: float) -> NDArray[np
 
 def synthetic(duration: float = 8.0) -> Synthetic:
     """Return a run that follows with GAIN and LAG and moves sideways by SIDEWAYS of its heave."""
-    channels = loop_channels(7, 2, SUPPLY, PERIOD_NS).extended([Channel("payload.temperature", "K", 10.0)])
+    channels = ChannelSet([Channel(name, "?") for name in NAMES], PERIOD_NS)
     first = 200
     last = first + round(duration * RATE) - 1
     count = last + 101
     run = Synthetic(channels, np.zeros((count, len(channels))), first, last)
     random = np.random.default_rng(7)
     steps = np.arange(count)
-    for name in ("cycle", "step"):
-        run.column(name)[:] = steps
+    run.column("cycle")[:] = steps + 1
+    run.column("step")[:] = steps + 77_000
     time = (steps - first) / RATE
     state = np.full(count, STATES.index("READY"))
     state[first : last + 1] = STATES.index("RUNNING")
     state[last + 2 :] = STATES.index("LOWERING")
     run.column("state")[:] = state
     run.column("profile_time")[:] = np.where(state == STATES.index("RUNNING"), time + 1.0 / RATE, np.nan)
-    run.column("missed")[:] = np.where(steps >= first + 50, 3, 0)
     run.column("late")[:] = random.gamma(2.0, 20e-6, count)
     run.column("compute")[:] = random.gamma(9.0, 6e-6, count)
     for axis in AXES:
@@ -95,8 +103,7 @@ def synthetic(duration: float = 8.0) -> Synthetic:
         run.column(f"command.length.{link}")[:] = 1.2 + run.column("reference.heave") + 1e-3 * link
         run.column(f"command.force.{link}")[:] = 1e3 * link
         run.column(f"length.{link}")[:] = 1.2 + heave * (1.0 + 0.05 * link)
-        run.column(f"pressure_1.{link}")[:] = 10e6 + 2e8 * heave
-        run.column(f"pressure_2.{link}")[:] = 10e6 - 2e8 * heave
+        run.column(f"force.{link}")[:] = 4e6 * heave
     run.column("internal_force")[first : last + 1] = np.where(steps[first : last + 1] % 2, 3000.0, -5000.0)
     return run
 
@@ -111,19 +118,15 @@ def record(
     kill: bool = False,
 ) -> Path:
     """Write a run through the real recorder and return its file, cut off without an end if ``kill``."""
-    metadata = run_metadata(
-        table=TABLE,
-        table_text="name: synthetic\n",
-        profile={"name": "synthetic road", "verdict": criteria if criteria is not None else CRITERIA},
-        profile_text="name: synthetic road\n",
-        band=(0.5, 5.0),
-        duration=duration,
-        states=STATES,
-        faults={12: "following_error"},
-        seeds={"profile": 1},
-        plant={"mode": "lockstep"},
-        host={"scheduler": "other"},
-    )
+    metadata = {
+        "started_unix": 1.8e9,
+        "table": TABLE,
+        "profile": {"name": "synthetic road", "verdict": criteria if criteria is not None else CRITERIA},
+        "band": (0.5, 5.0),
+        "duration": duration,
+        "states": STATES,
+        "faults": {"12": "following error"},
+    }
     handle = RecorderHandle.start(directory / "run.mcap", metadata, run.channels, lockstep=True)
     for event in events:
         assert handle.event(event)
@@ -152,7 +155,7 @@ def test_the_figures_are_those_that_were_put_in(tmp_path: Path) -> None:
     assert (result["verdict"], result["state"], result["cause"]) == ("pass", "READY", None)
     assert result["run"] == str(tmp_path)
     assert result["cycles"] == 4000
-    assert result["missed"] == 3
+    assert result["missed"] == 0
     assert result["internal_force_rms_n"] == pytest.approx(np.sqrt((3000.0**2 + 5000.0**2) / 2.0))
     axes = axes_of(result)
     assert list(axes) == list(AXES)
@@ -179,11 +182,7 @@ def test_the_figures_are_those_that_were_put_in(tmp_path: Path) -> None:
 
 def test_command_sha256_covers_the_five_fields_of_the_profiles_window(tmp_path: Path) -> None:
     run = synthetic()
-    names = [
-        f"command.{field}.{link}"
-        for field in ("length", "rate", "acceleration", "force", "trim")
-        for link in range(1, 8)
-    ]
+    names = [f"command.{field}.{link}" for field in COMMAND_FIELDS for link in range(1, 8)]
     digest = hashlib.sha256()
     for frame in run.frames[run.first : run.last + 1]:
         digest.update(np.array([frame[run.channels.column(name)] for name in names], dtype="<f8").tobytes())
@@ -203,7 +202,7 @@ def test_command_sha256_covers_the_five_fields_of_the_profiles_window(tmp_path: 
         ({"axes": {"heave": {"peak_ratio": [0.98, 1.02]}}}, "fail"),
         ({"axes": {"heave": {"cross_axis": 0.04}}}, "fail"),
         ({"axes": {"surge": {"nrmse": 0.5}}}, "fail"),  # no figure, since surge was not driven
-        ({"missed_share": 0.0005}, "fail"),
+        ({"missed_share": 0.0}, "pass"),
         ({"internal_force": 4000.0}, "fail"),
     ],
 )
@@ -214,21 +213,37 @@ def test_the_profiles_criteria_decide(criteria: dict[str, object], verdict: str,
     assert all(criterion["pass"] for criterion in result["criteria"]) == (verdict == "pass")
 
 
-def test_missed_and_lost_steps_are_bridged(tmp_path: Path) -> None:
+def test_missed_lost_stale_and_invalid_steps_are_bridged(tmp_path: Path) -> None:
     run = synthetic()
+    pose = [run.channels.column(f"pose.{axis}") for axis in AXES]
+    run.frames[3000:3005, pose] = np.nan
+    stale = [*pose, run.channels.column("step")]
+    run.frames[np.ix_(range(1500, 1504), stale)] = run.frames[1499, stale]
     keep = np.ones(len(run.frames), dtype=bool)
     keep[1000:1010] = keep[2500] = False
-    run.frames[3000:3005, run.channels.slice("pose.surge", 6)] = np.nan
+    run.column("missed")[:] = np.cumsum(~keep)
     thinned = replace(run, frames=run.frames[keep])
-    axes = axes_of(make_result(open_run(record(thinned, tmp_path))))
+    thinned.column("cycle")[:] = np.arange(len(thinned.frames))
+    result = make_result(open_run(record(thinned, tmp_path, criteria={"missed_share": 0.002})))
+    assert (result["cycles"], result["missed"], result["verdict"]) == (3989, 11, "fail")
+    axes = axes_of(result)
     for axis in ("heave", "roll", "pitch"):
         assert axes[axis]["lag_s"] == pytest.approx(LAG, abs=3e-4)
         assert axes[axis]["best_lag_nrmse"] == pytest.approx(1.0 - GAIN, abs=3e-3)
 
 
+def test_frames_after_the_plants_death_have_their_time(tmp_path: Path) -> None:
+    run = synthetic()
+    run.frames[2000:, run.channels.column("step")] = 99
+    record(run, tmp_path)
+    times = open_run(tmp_path).times
+    assert np.array_equal(np.diff(np.rint(times * RATE)), np.ones(len(times) - 1))
+    assert make_result(open_run(tmp_path))["cycles"] == 4000
+
+
 def test_a_record_without_valid_poses_has_no_figures_but_a_result(tmp_path: Path) -> None:
     run = synthetic(4.0)
-    run.frames[:, run.channels.slice("pose.surge", 6)] = np.nan
+    run.column("pose.yaw")[:] = np.nan
     result = make_result(open_run(record(run, tmp_path, duration=4.0)))
     assert result["verdict"] == "fail"
     assert all(figure is None for figures in axes_of(result).values() for figure in figures.values())
@@ -239,7 +254,7 @@ def test_a_fault_gives_its_name_and_state(tmp_path: Path) -> None:
     run.frames[2000:, run.channels.column("fault")] = 12
     run.frames[2000:, run.channels.column("state")] = STATES.index("FAULT")
     result = make_result(open_run(record(run, tmp_path)))
-    assert (result["verdict"], result["state"], result["cause"]) == ("fault", "FAULT", "following_error")
+    assert (result["verdict"], result["state"], result["cause"]) == ("fault", "FAULT", "following error")
     assert result["cycles"] == 2000 - run.first
 
 
@@ -255,7 +270,6 @@ def test_a_stop_is_a_stop_however_well_it_followed(tmp_path: Path) -> None:
 def test_the_loops_own_account_of_the_end_comes_first(tmp_path: Path) -> None:
     event: dict[str, object] = {
         "event": "end",
-        "step": 4200,
         "state": "READY",
         "outcome": "stopped",
         "cause": "SIGTERM",
@@ -279,7 +293,7 @@ def test_a_record_of_another_kind_is_one_line(tmp_path: Path) -> None:
     handle = RecorderHandle.start(tmp_path / "run.mcap", {"states": STATES}, channels, lockstep=True)
     handle.push(np.zeros(2))
     handle.close()
-    with pytest.raises(FormatError, match="no channel cycle, missed, state"):
+    with pytest.raises(FormatError, match="no channel cycle, missed, state, fault"):
         make_result(open_run(tmp_path))
 
 
@@ -294,9 +308,7 @@ def parse(*words: str) -> argparse.Namespace:
 def test_report_prints_one_document_and_makes_the_page(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    events: tuple[dict[str, object], ...] = tuple(
-        {"event": "limit", "step": 300 * k, "name": "x" * k} for k in range(9)
-    )
+    events: tuple[dict[str, object], ...] = tuple({"event": "limit", "name": "x" * k} for k in range(9))
     run = synthetic(3.0)
     first = record(run, tmp_path / "a", events=events, duration=3.0)
     second = record(run, tmp_path / "b", criteria={"internal_force": 1.0}, duration=3.0)
@@ -344,15 +356,3 @@ def test_recover_says_what_was_kept_and_report_reads_on(
     arguments = parse("recover", str(path), "--json")
     assert arguments.run(arguments) == 0
     assert json.loads(capsys.readouterr().out)["original"] is None
-
-
-def test_the_record_says_what_it_was_made_with(tmp_path: Path) -> None:
-    metadata = open_run(record(synthetic(2.0), tmp_path)).metadata
-    versions = metadata["versions"]
-    assert isinstance(versions, dict)
-    assert versions["numpy"] == np.__version__
-    assert metadata["profile_sha256"] == hashlib.sha256(b"name: synthetic road\n").hexdigest()
-    serials = metadata["serials"]
-    assert isinstance(serials, dict)
-    assert serials["links.3.transducer"] == "L-3"
-    assert {"table", "table_text", "seeds", "host", "plant", "states", "faults", "band"} <= set(metadata)

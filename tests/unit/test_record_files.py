@@ -28,7 +28,7 @@ def write(path: Path) -> None:
     for step in range(CHUNKS * FRAMES_PER_CHUNK):
         writer.frame(step, memoryview(np.array([step, math.sin(step), 300.0]).tobytes()))
         if step % FRAMES_PER_CHUNK == 0:
-            writer.event({"event": "mark", "step": step})
+            writer.event({"event": "mark", "frame": step})
     writer.finish({})
 
 
@@ -150,14 +150,32 @@ def test_foreign_files_are_one_line(content: bytes, tmp_path: Path) -> None:
         recover(tmp_path / "empty")
 
 
-def test_a_frame_without_a_step_is_kept_after_the_one_before(tmp_path: Path) -> None:
-    writer = RunWriter(tmp_path / "run.mcap", CHANNELS, {})
-    for count, step in enumerate((7.0, math.nan, math.inf, -3.0)):
-        writer.frame(count, memoryview(np.array([step, 0.0, 0.0]).tobytes()))
+def test_time_goes_on_by_frames_and_missed_periods_whatever_the_numbers_are(tmp_path: Path) -> None:
+    channels = ChannelSet(
+        [Channel("missed", "1"), Channel("wave", "m"), Channel("slow", "K", 5.0)], 100_000_000
+    )
+    writer = RunWriter(tmp_path / "run.mcap", channels, {})
+    missed = (0.0, 0.0, 3.0, math.nan, math.inf, -1.0, 4.0)
+    for number, value in enumerate(missed):
+        writer.frame(number, memoryview(np.array([value, 0.0, number]).tobytes()))
+    writer.frame(9, memoryview(np.array([4.0, 0.0, 9.0]).tobytes()))
     writer.finish({})
     run = open_run(tmp_path)
-    assert np.allclose(run.times, [0.7, 0.8, 0.9, 0.0])
-    assert np.array_equal(run.columns["step"], [7.0, math.nan, math.inf, -3.0], equal_nan=True)
+    periods = [0, 1, 5, 6, 7, 8, 10, 13]
+    assert np.array_equal(run.times, np.array(periods) / 10.0)
+    assert np.array_equal(run.columns["missed"], [*missed, 4.0], equal_nan=True)
+    assert run.numbers.tolist() == [0, 1, 2, 3, 4, 5, 6, 9]
+    # Every other period, or the first frame after it where that one is missing.
+    assert run.columns["slow"].tolist() == [0, 2, 3, 5, 6, 9]
+    assert [(event["event"], event["lost"], event["frame"]) for event in run.events] == [("gap", 2, 7)]
+
+
+def test_frame_numbers_go_on_past_32_bits(tmp_path: Path) -> None:
+    writer = RunWriter(tmp_path / "run.mcap", CHANNELS, {})
+    for number in range((1 << 32) - 2, (1 << 32) + 2):
+        writer.frame(number, memoryview(np.zeros(3).tobytes()))
+    writer.finish({})
+    assert np.diff(open_run(tmp_path).numbers).tolist() == [1, 1, 1]
 
 
 def test_the_file_takes_25_000_frames_a_second_on_one_core(tmp_path: Path) -> None:

@@ -41,7 +41,7 @@ def filled_command() -> Command:
 
 def state(message: Sample | Command) -> list[object]:
     """Return everything a message holds, with the block as bytes so that NaN compares equal."""
-    names = sorted(set(message.__slots__) - {"layout", "values", "_bytes"})
+    names = sorted(set(message.__slots__) - {"layout", "values", "_bytes", "_all_valid"})
     return [message.values.tobytes(), *(getattr(message, name) for name in names)]
 
 
