@@ -17,9 +17,6 @@ COMMANDS = (
     "run",
     "report",
     "recover",
-    "kinematics",
-    "reproduce",
-    "bench",
     "warmup",
 )
 """Modules of ``mastd.commands`` in the order in which the help lists them."""

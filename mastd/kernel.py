@@ -14,7 +14,7 @@ import hashlib
 import os
 from collections.abc import Callable
 from pathlib import Path
-from typing import TypeVar, cast
+from typing import Any, TypeVar, cast
 
 _PACKAGES = ("mastd", "hil_sim")
 _MARK = b"mastd.kernel import"
@@ -70,7 +70,7 @@ def fused_kernel(function: _Function) -> _Function:
     arrays are not reference-counted: that costs as much as the kinematics themselves, and is not needed
     where nothing is allocated (with this option numba refuses to compile an allocation).
     """
-    options: dict[str, object] = {"cache": True, "error_model": "numpy", "fastmath": {"contract"}}
+    options: dict[str, Any] = {"cache": True, "error_model": "numpy", "fastmath": {"contract"}}
     options["forceinline"] = True
     if hasattr(DefaultOptions, "_nrt"):
         options["_nrt"] = False

@@ -8,7 +8,6 @@ import sys
 from pathlib import Path
 
 from mastd import units
-from mastd.errors import UsageError
 from mastd.wire.address import check_address
 from mastd.wire.hello import MODES
 from mastd.wire.provider import PlantRequest, RigidPayload

@@ -15,6 +15,8 @@ from mastd.settings.table import TableSettings
 
 LONGEST_STEP = 125.0e-6
 """Longest inner step (s)."""
+LEAST_SUPPLY_SHARE = 0.9
+"""The drive stops by itself, and does not start, below this share of the supply's minimum pressure."""
 
 # Parameters that the seeded deviation spreads, in the order of its random numbers.
 _SPREAD = (
@@ -271,6 +273,7 @@ def _fill_drive(block: Block, table: TableSettings, period: float, tick: float) 
     parameters[b.LOWERING_SPEED] = drive.lowering_speed
     parameters[b.REJOIN_ACCELERATION] = drive.rejoin_acceleration
     parameters[b.NOMINAL_RETURN] = table.supply.return_pressure
+    parameters[b.LEAST_SUPPLY] = LEAST_SUPPLY_SHARE * table.supply.limits.minimum_pressure
     area_1, area_2 = table.actuator.piston_areas
     gain, saturation = valve_gain(
         table.valve.rated_flow, table.valve.rated_pressure_drop, table.valve.saturation

@@ -166,8 +166,9 @@ SUPPORT_COLUMNS = 7
     LOWERING_SPEED,
     REJOIN_ACCELERATION,
     NOMINAL_RETURN,
+    LEAST_SUPPLY,
     DRIVE_PARAMETERS,
-) = range(16)
+) = range(17)
 
 # Drive: nominal parameters per link.
 (
@@ -198,13 +199,15 @@ SUPPORT_COLUMNS = 7
     SET_FORCE_RATE,
     OFFSET_LENGTH,
     OFFSET_RATE,
+    OFFSET_ACCELERATION,
+    OFFSET_FORCE,
     FADE_LENGTH,
     FADE_RATE,
     FADE_ACCELERATION,
     HIGH_PASS,
     VALVE_COMMAND,
     DRIVE_LINK_STATES,
-) = range(19)
+) = range(21)
 
 # Drive: common states.
 (

@@ -1,17 +1,20 @@
-"""What the daemon finds under the entry-point group ``mastd.plants``: this package's plant, by either link."""
+"""What the daemon finds under the entry-point group ``mastd.plants``: this plant, for either link."""
 
 from __future__ import annotations
 
 import sys
 from dataclasses import asdict
 
+from pydantic import ValidationError
+
 from hil_sim import faults
 from hil_sim.commands.plant import payload_text
 from hil_sim.plant.plant import Plant
 from hil_sim.plant.truth import PayloadTruth, PlantTruth
+from mastd.errors import UsageError
 from mastd.settings.loader import load
 from mastd.settings.table import TableSettings
-from mastd.wire.provider import PlantRequest
+from mastd.wire.provider import PlantRequest, RigidPayload
 
 
 class SimulatedPlantProvider:
@@ -22,7 +25,7 @@ class SimulatedPlantProvider:
         table = load(request.table_path, TableSettings)
         truth = load(request.truth_path, PlantTruth) if request.truth_path else PlantTruth()
         if request.payload is not None:
-            truth = truth.model_copy(update={"payload": PayloadTruth.model_validate(asdict(request.payload))})
+            truth = truth.model_copy(update={"payload": _payload(request.payload)})
         scheduled = [faults.parse(text) for text in request.faults]
         plant = Plant(table, truth, request.period_ns, request.seed)
         for fault in scheduled:
@@ -33,7 +36,7 @@ class SimulatedPlantProvider:
         """Return the command line of ``hil-sim plant`` that serves ``request`` at ``address``."""
         command = [sys.executable, "-m", "hil_sim", "plant", "--table", str(request.table_path)]
         command += ["--address", address, "--mode", request.mode]
-        command += ["--period", f"{request.period_ns / 1e3:g} us", "--seed", str(request.seed)]
+        command += ["--period", f"{request.period_ns / 1e3} us", "--seed", str(request.seed)]
         if request.truth_path is not None:
             command += ["--truth", str(request.truth_path)]
         if request.payload is not None:
@@ -41,6 +44,15 @@ class SimulatedPlantProvider:
         for fault in request.faults:
             command += ["--fault", fault]
         return command
+
+
+def _payload(payload: RigidPayload) -> PayloadTruth:
+    try:
+        return PayloadTruth.model_validate(asdict(payload))
+    except ValidationError as error:
+        problem = error.errors()[0]
+        place = ".".join(str(part) for part in problem["loc"])
+        raise UsageError(f"payload: {place}: {problem['msg']}") from error
 
 
 provider = SimulatedPlantProvider()

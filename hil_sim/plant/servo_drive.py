@@ -50,10 +50,13 @@ from hil_sim.plant.block import (
     HIGH_PASS,
     HIGH_PASS_RATE,
     HOLD_TIME,
+    LEAST_SUPPLY,
     LENGTH_GAIN,
     LOCKED_OUT,
     LOWERING_SPEED,
     NOMINAL_RETURN,
+    OFFSET_ACCELERATION,
+    OFFSET_FORCE,
     OFFSET_LENGTH,
     OFFSET_RATE,
     ORIFICE_LAW,
@@ -169,7 +172,7 @@ def take_command(
     state = integers[DRIVE_STATE]
     integers[STAGE_REQUEST] = 0 if integers[ESTOP] else stage
     integers[COMMANDED] = 1
-    if mode != MODE_FOLLOW:
+    if mode != MODE_FOLLOW or stage == 0:
         drive[COMMAND_AGE] = 0.0
         integers[TIMED_OUT] = 0
         if mode == MODE_DISABLED:
@@ -179,7 +182,11 @@ def take_command(
         elif state == HOLD:
             drive[DRIVE_CLOCK] = parameters[HOLD_TIME]
         return
-    if integers[ESTOP] or integers[LOCKED_OUT]:
+    starved = state != FOLLOW and not drive[FILTERED_SUPPLY] >= parameters[LEAST_SUPPLY]
+    if integers[ESTOP] or integers[LOCKED_OUT] or starved:
+        # It cannot be followed yet, but whoever sends it is alive.
+        drive[COMMAND_AGE] = 0.0
+        integers[TIMED_OUT] = 0
         return
 
     late = drive[COMMAND_AGE] > 1.5 * parameters[PERIOD] or state != FOLLOW
@@ -198,17 +205,19 @@ def take_command(
         if state == CLOSED:
             links[i, SET_LENGTH] = measured[i]
             links[i, SET_RATE] = 0.0
-            links[i, HIGH_PASS] = (
-                measured[n + 2 * i] * nominal[i, D_AREA_1]
-                - measured[n + 2 * i + 1] * nominal[i, D_AREA_2]
-                - links[i, C_FORCE]
+            links[i, SET_ACCELERATION] = 0.0
+            links[i, SET_FORCE] = (
+                measured[n + 2 * i] * nominal[i, D_AREA_1] - measured[n + 2 * i + 1] * nominal[i, D_AREA_2]
             )
+            links[i, HIGH_PASS] = 0.0
         if late:
             # Where the command says the link should be now, one period before its set-point.
             rate = links[i, C_RATE] - period * links[i, C_ACCELERATION]
             length = links[i, C_LENGTH] - 0.5 * period * (rate + links[i, C_RATE])
             links[i, OFFSET_LENGTH] = links[i, SET_LENGTH] - length
             links[i, OFFSET_RATE] = links[i, SET_RATE] - rate
+            links[i, OFFSET_ACCELERATION] = links[i, SET_ACCELERATION] - links[i, C_ACCELERATION]
+            links[i, OFFSET_FORCE] = links[i, SET_FORCE] - links[i, C_FORCE]
             largest_length = max(largest_length, abs(links[i, OFFSET_LENGTH]))
             largest_rate = max(largest_rate, abs(links[i, OFFSET_RATE]))
     if late:
@@ -247,7 +256,9 @@ def run_drive(
         if drive[COMMAND_AGE] > 1.5 * parameters[PERIOD]:
             for i in range(links.shape[0]):
                 late = late or fade_span(links, nominal, i) < parameters[FADE_TIME]
-        if late or integers[ESTOP]:
+        starved = not drive[FILTERED_SUPPLY] >= parameters[LEAST_SUPPLY]
+        if late or starved or integers[ESTOP]:
+            integers[LOCKED_OUT] = 1 if starved else integers[LOCKED_OUT]
             integers[TIMED_OUT] = 1 if late else integers[TIMED_OUT]
             begin_fade(drive, links, parameters, nominal, integers)
     elif state == FADE:
@@ -280,20 +291,20 @@ def _follow(drive: NDArray[np.float64], links: NDArray[np.float64], parameters: 
     ahead = drive[COMMAND_AGE] - parameters[PERIOD]
     drive[REJOIN_CLOCK] += parameters[TICK]
     span = drive[REJOIN_SPAN]
-    blend_length = 0.0
-    blend_rate = 0.0
-    slope_length = 0.0
-    slope_rate = 0.0
-    curve_length = 0.0
-    curve_rate = 0.0
+    # The offset from the old set-point runs out on the quintic that takes over its two derivatives too.
+    p = q = r = dp = dq = dr = ddp = ddq = ddr = 0.0
     if drive[REJOIN_CLOCK] < span:
         s = drive[REJOIN_CLOCK] / span
-        blend_length = 1.0 - s * s * (3.0 - 2.0 * s)
-        blend_rate = span * s * (1.0 - s) * (1.0 - s)
-        slope_length = -6.0 * s * (1.0 - s) / span
-        slope_rate = (1.0 - s) * (1.0 - 3.0 * s)
-        curve_length = (12.0 * s - 6.0) / (span * span)
-        curve_rate = (6.0 * s - 4.0) / span
+        rest = 1.0 - s
+        p = 1.0 - s * s * s * (10.0 - s * (15.0 - 6.0 * s))
+        q = span * (s - s * s * s * (6.0 - s * (8.0 - 3.0 * s)))
+        r = span * span * 0.5 * s * s * rest * rest * rest
+        dp = -30.0 * s * s * rest * rest / span
+        dq = 1.0 - s * s * (18.0 - s * (32.0 - 15.0 * s))
+        dr = span * s * rest * rest * (1.0 - 2.5 * s)
+        ddp = -60.0 * s * (1.0 - s * (3.0 - 2.0 * s)) / (span * span)
+        ddq = -s * (36.0 - s * (96.0 - 60.0 * s)) / span
+        ddr = 1.0 - s * (9.0 - s * (18.0 - 10.0 * s))
     for i in range(links.shape[0]):
         acceleration = links[i, C_ACCELERATION]
         force_rate = links[i, C_FORCE_RATE]
@@ -314,14 +325,17 @@ def _follow(drive: NDArray[np.float64], links: NDArray[np.float64], parameters: 
             acceleration *= left
             force_rate *= left
             force = links[i, C_FORCE]
-        offset_length = links[i, OFFSET_LENGTH]
+        offset = links[i, OFFSET_LENGTH]
         offset_rate = links[i, OFFSET_RATE]
-        links[i, SET_LENGTH] = length + blend_length * offset_length + blend_rate * offset_rate
+        offset_acceleration = links[i, OFFSET_ACCELERATION]
+        links[i, SET_LENGTH] = length + p * offset + q * offset_rate + r * offset_acceleration
         links[i, SET_RATE] = (
-            links[i, C_RATE] + gained + slope_length * offset_length + slope_rate * offset_rate
+            links[i, C_RATE] + gained + dp * offset + dq * offset_rate + dr * offset_acceleration
         )
-        links[i, SET_ACCELERATION] = acceleration + curve_length * offset_length + curve_rate * offset_rate
-        links[i, SET_FORCE] = force
+        links[i, SET_ACCELERATION] = (
+            acceleration + ddp * offset + ddq * offset_rate + ddr * offset_acceleration
+        )
+        links[i, SET_FORCE] = force + p * links[i, OFFSET_FORCE]
         links[i, SET_FORCE_RATE] = force_rate
 
 
@@ -431,6 +445,9 @@ def _set_valves(
         if speed > 0.0:
             # Without supply pressure an open port would let the oil that carries the table out.
             opening *= min(max((supply - pressure_1) / CHECK_PRESSURE, 0.0), 1.0)
-            links[i, VALVE_COMMAND] = opening
         else:
-            links[i, VALVE_COMMAND] = -opening
+            opening = -opening
+        if nominal[i, D_DESCENT] == 0.0 and not follows:
+            # Nor do the links that hold the table upright sideways give their oil away.
+            opening *= min(max(supply / CHECK_PRESSURE - 1.0, 0.0), 1.0)
+        links[i, VALVE_COMMAND] = opening

@@ -41,7 +41,7 @@ class SocketLock:
         self._descriptor = descriptor
 
     def release(self) -> None:
-        """Remove the socket file, which ZeroMQ leaves behind, and give the right back; may be called twice."""
+        """Remove the socket file, which ZeroMQ leaves, and give the right back; may be called twice."""
         if self._descriptor >= 0 and self._path is not None:
             self._path.with_name(self._path.name.removesuffix(".lock")).unlink(missing_ok=True)
             self._path.unlink(missing_ok=True)

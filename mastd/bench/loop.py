@@ -18,7 +18,7 @@ from mastd.bench.registry import Figure, bench, figure, ratio
 from mastd.loop.blocks import REQUEST, NewestValueBlock, Verb, status_layout
 from mastd.loop.clock import PeriodicClock
 from mastd.loop.cycle import Cycle
-from mastd.loop.plan import Plan
+from mastd.loop.plan import Plan, rigid_payload
 from mastd.loop.realtime import acquire, relax
 from mastd.loop.runner import Runner
 from mastd.loop.session import Connection, open_link
@@ -59,7 +59,7 @@ def _play(mode: Mode, link_kind: str, cycles: int, note: Callable[[Cycle], float
     """Return the notes of ``cycles`` cycles of the running profile."""
     plan = Plan.load(find("table", "table"), find("profile", "class_b_road"), find("daemon", "simulated"))
     request = PlantRequest(
-        plan.table_path, payload=plan.profile.payload, mode=mode, period_ns=plan.daemon.period_ns
+        plan.table_path, payload=rigid_payload(plan.profile), mode=mode, period_ns=plan.daemon.period_ns
     )
     cycle = plan.cycle(rights=True)
     play = Play(cycle, cycles, lambda: note(cycle))

@@ -97,6 +97,7 @@ def _play(plan: Plan, connection: Connection, record_path: Path, live: bool) -> 
 
 def _connection(arguments: argparse.Namespace, plan: Plan) -> Connection:
     from mastd.loop.session import Connection
+    from mastd.loop.plan import rigid_payload
     from mastd.wire.provider import PlantRequest
 
     mode: Mode = "lockstep" if arguments.lockstep else "free-run"
@@ -107,7 +108,7 @@ def _connection(arguments: argparse.Namespace, plan: Plan) -> Connection:
         PlantRequest(
             table_path=plan.table_path,
             truth_path=Path(arguments.truth) if arguments.truth else None,
-            payload=plan.profile.payload,
+            payload=rigid_payload(plan.profile),
             mode=mode,
             period_ns=plan.daemon.period_ns,
             seed=arguments.seed,

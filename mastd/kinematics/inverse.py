@@ -9,8 +9,8 @@ from __future__ import annotations
 
 import math
 
-from numpy.typing import NDArray
 import numpy as np
+from numpy.typing import NDArray
 
 from mastd.kernel import fused_kernel
 from mastd.kinematics.rotation import rotation, rotation_of, sines_cosines

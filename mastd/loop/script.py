@@ -80,7 +80,7 @@ class RunScript:
         self.ended_in = State.FAULT
         supervisor = self._supervisor
         first = supervisor.latch.first
-        if first is not None and first.code in (Code.PLANT_LOST, Code.PLANT_REFUSES):
+        if first is not None and first.code is Code.PLANT_LOST:
             self.finished = True
             return Verb.NONE
         if supervisor.enabled and supervisor.conditions().supply_on and supervisor.raised:

@@ -131,7 +131,7 @@ class Sensing:
             self._length_calibration,
             self._pressure_calibration,
             self._areas,
-            self._observer.null_vector,
+            self._observer.null_vectors,
             geometry.table_joints,
             geometry.base_joints,
             geometry.neutral_position,

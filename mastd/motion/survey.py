@@ -78,14 +78,16 @@ def survey(
     pose_rates = point[1]
     pose_accelerations = point[2]
     spline_point(coefficients, first_row, 0.0, point)
-    seen[:] = pose
+    for axis in range(6):
+        seen[axis] = pose[axis]
     for k in range(knots):
         window = k // WINDOW
         if not windows[window]:
             continue
         if k > 0 and not windows[(k - 1) // WINDOW]:
             spline_point(coefficients, first_row + k, 0.0, point)
-            seen[:] = pose
+            for axis in range(6):
+                seen[axis] = pose[axis]
         spline_point(coefficients, first_row + k, 0.0, point)
         link_motion(
             table_joints,
@@ -140,7 +142,8 @@ def survey(
             if found[0] == 0.0:
                 found[1] = k
             found[0] += 1.0
-            seen[:] = pose
+            for axis in range(6):
+                seen[axis] = pose[axis]
         if updates > found[2]:
             found[2] = updates
             found[3] = k

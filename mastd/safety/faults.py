@@ -117,13 +117,13 @@ TABLE: tuple[Row, ...] = (
     ),
     Row(
         Code.PLANT_REFUSES,
-        "plant refuses",
-        "the plant says that it has restarted, or that another daemon has its place",
+        "plant complains",
+        "a refusal from the plant: a command too late or out of order, a restart, another daemon in the place",
         "",
         "",
-        Action.POWER_OFF,
-        "reset",
-        "The drive restarted or belongs to somebody else: find out why before raising again.",
+        Action.INDICATE,
+        "at once; if the plant serves us no longer, its samples stop",
+        "Read the plant's words; late commands point at the load of this machine.",
     ),
     Row(
         Code.STROKE,

@@ -188,6 +188,8 @@ RotationPoint = tuple[PlayableFrequency, Annotated[AngularAccelerationDensity, F
 
 
 def _ascending(points: tuple[tuple[float, float], ...]) -> tuple[tuple[float, float], ...]:
+    if len(points) < 2:
+        raise ValueError(f"{len(points)} break points, a density needs at least two")
     problems: list[Problem] = [
         ((k, 0), f"{points[k][0]:g} Hz does not lie above the {points[k - 1][0]:g} Hz before it")
         for k in range(1, len(points))
@@ -200,7 +202,7 @@ def _ascending(points: tuple[tuple[float, float], ...]) -> tuple[tuple[float, fl
 class TranslationDensity(Settings):
     """Acceleration density by break points, joined by straight lines on double-logarithmic axes."""
 
-    density: Annotated[tuple[TranslationPoint, ...], Field(min_length=2, max_length=100)]
+    density: Annotated[tuple[TranslationPoint, ...], Field(max_length=100)]
     """Pairs of frequency and one-sided density; there is no motion outside the first and the last."""
 
     _order = field_validator("density")(_ascending)
@@ -209,7 +211,7 @@ class TranslationDensity(Settings):
 class RotationDensity(Settings):
     """Angular acceleration density by break points, joined by straight lines on double-logarithmic axes."""
 
-    density: Annotated[tuple[RotationPoint, ...], Field(min_length=2, max_length=100)]
+    density: Annotated[tuple[RotationPoint, ...], Field(max_length=100)]
     """Pairs of frequency and one-sided density; there is no motion outside the first and the last."""
 
     _order = field_validator("density")(_ascending)
@@ -316,12 +318,14 @@ class ProfileSettings(Settings):
     """Time of rise and fall of every segment that does not state its own."""
     repeats: Repeats = 1
     """How often the row of segments is played."""
-    segments: Annotated[tuple[Segment, ...], Field(min_length=1, max_length=1000)]
+    segments: Annotated[tuple[Segment, ...], Field(max_length=1000)]
     verdict: Criteria = Criteria()
 
     @field_validator("segments")
     @classmethod
     def _playable(cls, segments: tuple[Segment, ...], info: ValidationInfo) -> tuple[Segment, ...]:
+        if not segments:
+            raise ValueError("no segment, a profile needs at least one")
         refuse(_segment_problems(segments, info.data.get("fade", 0.0)))
         return segments
 

@@ -1,10 +1,9 @@
-"""Zero-phase filters, applied to whole series in the frequency domain."""
+"""Zero-phase filters for whole series, as gains on their spectrum."""
 
 from __future__ import annotations
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import fft
 
 
 def band_pass_gain(
@@ -27,18 +26,3 @@ def padding_time(low: float, order: int) -> float:
     1.5 · (order of both passes) / low corner, Converse and Brady 1992 (BAP), half of it at either end.
     """
     return 0.75 * 2 * order / low
-
-
-def band_pass(
-    samples: NDArray[np.float64], spacing: float, low: float, high: float, order: int = 4
-) -> NDArray[np.float64]:
-    """Return ``samples`` (n, …) every ``spacing`` s, filtered along the first axis without phase shift.
-
-    The series is continued by zeros for the length of the filter's response; take a mean off before.
-    """
-    count = len(samples)
-    padded = fft.next_fast_len(count + int(np.ceil(padding_time(low, order) / spacing)), real=True)
-    gain = band_pass_gain(fft.rfftfreq(padded, spacing), low, high, order)
-    shaped = gain.reshape((-1,) + (1,) * (samples.ndim - 1))
-    filtered = fft.irfft(fft.rfft(samples, padded, axis=0) * shaped, padded, axis=0)
-    return np.asarray(filtered[:count], dtype=np.float64)

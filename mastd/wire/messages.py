@@ -72,6 +72,7 @@ class Sample:
     """
 
     __slots__ = (
+        "_all_valid",
         "_bytes",
         "boot_id",
         "command_sequence",
@@ -96,7 +97,8 @@ class Sample:
         self.command_sequence = -1
         self.stage = 0
         self.flags = 0
-        self.valid = (1 << layout.size) - 1
+        self._all_valid = (1 << layout.size) - 1
+        self.valid = self._all_valid
 
     def field(self, name: str) -> NDArray[np.float64]:
         """Return the view of one field of the block."""
@@ -150,7 +152,7 @@ class Sample:
             valid,
             block,
         ) = parts
-        self.valid = int.from_bytes(valid, "little")
+        self.valid = int.from_bytes(valid, "little") & self._all_valid
         self._bytes[:] = block
 
 

@@ -2,16 +2,22 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import re
 import subprocess
 import sys
+import threading
+import time
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import pytest
+
+from mastd.errors import MastdError
+from mastd.record.reader import open_run
 
 ROOT = Path(__file__).resolve().parents[2]
 SHARED = ROOT.parent / "shared"
@@ -74,6 +80,19 @@ class Lab:
         )
         assert done.stdout, done.stderr
         return done.returncode, json.loads(done.stdout)
+
+    def wait_for_state(self, process: subprocess.Popen[str], state: str) -> Path:
+        """Return the record of a run once it has entered ``state``, as the record itself tells."""
+        deadline = time.monotonic() + 60.0
+        while time.monotonic() < deadline and process.poll() is None:
+            for record in self.directory.glob("runs/*/run.mcap"):
+                with contextlib.suppress(MastdError):
+                    if any(event.get("to") == state for event in open_run(record).events):
+                        return record
+            # Nothing in another process's file can be waited for but by looking again.
+            threading.Event().wait(0.1)
+        process.kill()
+        raise AssertionError(f"the run did not reach {state}: {process.communicate()[1]}")
 
     @property
     def environment(self) -> dict[str, str]:

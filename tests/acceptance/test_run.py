@@ -4,10 +4,8 @@ from __future__ import annotations
 
 import json
 import os
-import re
 import signal
 import subprocess
-from pathlib import Path
 
 import pytest
 
@@ -64,7 +62,7 @@ def test_a_run_in_real_time_over_a_socket_passes_and_leaves_record_and_page(lab:
 def test_a_signal_stops_softly_lowers_and_closes_the_record(lab: Lab, number: signal.Signals) -> None:
     profile = lab.profile(SHORT.replace("duration: 2.5 s", "duration: 60 s"))
     process = lab.start("run", profile, "--table", lab.table, "--config", lab.config, "--json", "--sim")
-    record = wait_for_state(lab, process, "RUNNING")
+    record = lab.wait_for_state(process, "RUNNING")
     process.send_signal(number)
     process.send_signal(number)
     output, errors = process.communicate(timeout=30)
@@ -77,22 +75,6 @@ def test_a_signal_stops_softly_lowers_and_closes_the_record(lab: Lab, number: si
     assert run.columns["pose.heave"][-1] < -0.045, "the table is down"
     running = run.columns["state"] == list(run.metadata["states"]).index("STOPPING")  # type: ignore[call-overload]
     assert running.any()
-
-
-def wait_for_state(lab: Lab, process: subprocess.Popen[str], state: str) -> Path:
-    """Return the record of a run once it has entered ``state``, as the record itself says."""
-    import time
-
-    deadline = time.monotonic() + 40
-    while time.monotonic() < deadline:
-        assert process.poll() is None, process.communicate()[1]
-        for record in lab.directory.glob("runs/*/run.mcap"):
-            data = record.read_bytes()
-            if re.search(rb'"to": ?"' + state.encode() + rb'"', data):
-                return record
-        time.sleep(0.05)
-    process.kill()
-    raise AssertionError(f"the run did not reach {state}")
 
 
 def test_what_does_not_pass_the_check_is_refused_before_anything_moves(lab: Lab) -> None:
