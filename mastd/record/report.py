@@ -31,7 +31,9 @@ _CLOSE_UP_S = 2.0
 _POINTS = 3000
 _LEAST_HEIGHT = 0.05
 _MOST_EVENTS = 24
+_LABEL_SHARE = 0.02
 _REFERENCE, _ACHIEVED = "#20262e", "#e0662a"
+_EVENT, _GAP = "#3949ab", "#b3261e"
 _LINKS = ("#1f77b4", "#ff7f0e", "#2ca02c", "#d62728", "#9467bd", "#8c564b", "#17becf", "#7f7f7f")
 
 
@@ -121,22 +123,33 @@ def _events(run: Run, origin: float, times: NDArray[np.float64]) -> list[tuple[f
                 if event.get(key)
             ]
             found.append((time, " ".join([str(event.get("event")), *details]), event.get("event") == "gap"))
-    return found[:_MOST_EVENTS]
+    return sorted(found)[:_MOST_EVENTS]
 
 
 def _mark(panel: Axes, events: list[tuple[float, str, bool]], numbered: bool) -> None:
-    for number, (time, _, gap) in enumerate(events, start=1):
-        panel.axvline(time, color="#b3261e" if gap else "#3949ab", linewidth=0.7, linestyle=":", zorder=0)
-        if numbered:
-            panel.annotate(
-                str(number),
-                (time, 1.0),
-                xycoords=("data", "axes fraction"),
-                fontsize=5.5,
-                ha="center",
-                va="bottom",
-                color="#b3261e" if gap else "#3949ab",
-            )
+    """Draw a line for each event; close ones share one label of their numbers."""
+    for time, _, gap in events:
+        panel.axvline(time, color=_GAP if gap else _EVENT, linewidth=0.7, linestyle=":", zorder=0)
+    if not numbered or not events:
+        return
+    low, high = panel.get_xlim()
+    groups: list[list[int]] = []
+    for number, (time, _, _) in enumerate(events):
+        if groups and time - events[groups[-1][0]][0] < _LABEL_SHARE * (high - low):
+            groups[-1].append(number)
+        else:
+            groups.append([number])
+    for group in groups:
+        first, last = group[0] + 1, group[-1] + 1
+        panel.annotate(
+            str(first) if first == last else f"{first}–{last}",
+            (events[group[0]][0], 1.0),
+            xycoords=("data", "axes fraction"),
+            fontsize=5.5,
+            ha="center",
+            va="bottom",
+            color=_GAP if any(events[number][2] for number in group) else _EVENT,
+        )
 
 
 def _scales(
