@@ -50,7 +50,9 @@ class Lab:
         module = {"mastd": "mastd", "hil-sim": "hil_sim"}[program]
         return [sys.executable, "-m", module, *map(str, arguments)]
 
-    def run(self, *arguments: object, program: str = "mastd", timeout: float = 60.0) -> subprocess.CompletedProcess[str]:
+    def run(
+        self, *arguments: object, program: str = "mastd", timeout: float = 60.0
+    ) -> subprocess.CompletedProcess[str]:
         """Run a command to its end."""
         return subprocess.run(
             self.command(*arguments, program=program),
@@ -76,7 +78,15 @@ class Lab:
     def play(self, profile: object, *options: object, timeout: float = 60.0) -> tuple[int, dict[str, Any]]:
         """Run a profile with quick settings; return exit code and document."""
         done = self.run(
-            "run", profile, "--table", self.table, "--config", self.config, "--json", *options, timeout=timeout
+            "run",
+            profile,
+            "--table",
+            self.table,
+            "--config",
+            self.config,
+            "--json",
+            *options,
+            timeout=timeout,
         )
         assert done.stdout, done.stderr
         return done.returncode, json.loads(done.stdout)

@@ -32,7 +32,9 @@ verdict:
 
 def test_lockstep_repeats_bit_for_bit_direct_and_over_sockets(lab: Lab) -> None:
     profile = lab.profile(SHORT)
-    results = [lab.play(profile, "--lockstep", "--link", link) for link in ("direct", "direct", "socket", "socket")]
+    results = [
+        lab.play(profile, "--lockstep", "--link", link) for link in ("direct", "direct", "socket", "socket")
+    ]
     for code, document in results:
         assert code == 0
         assert document["verdict"] == "pass"
@@ -53,7 +55,10 @@ def test_a_run_in_real_time_over_a_socket_passes_and_leaves_record_and_page(lab:
     states = [str(name) for name in run.metadata["states"]]  # type: ignore[union-attr]
     seen = [states[int(code)] for code in run.columns["state"]]
     order = list(dict.fromkeys(seen))
-    assert order == ["OFF", "LOW", "HIGH", "RAISING", "READY", "ARMED", "RUNNING", "LOWERING"] or order[-1] == "OFF"
+    assert (
+        order == ["OFF", "LOW", "HIGH", "RAISING", "READY", "ARMED", "RUNNING", "LOWERING"]
+        or order[-1] == "OFF"
+    )
     assert document["axes"]["heave"]["best_lag_nrmse"] < 0.1
     assert 0.0 <= document["axes"]["heave"]["lag_s"] < 0.02
 
@@ -88,5 +93,7 @@ def test_what_does_not_pass_the_check_is_refused_before_anything_moves(lab: Lab)
 
 def test_nothing_is_left_behind(lab: Lab) -> None:
     lab.play(lab.profile(SHORT), "--lockstep")
-    left = subprocess.run(["pgrep", "-f", str(lab.directory)], capture_output=True, text=True, check=False).stdout
+    left = subprocess.run(
+        ["pgrep", "-f", str(lab.directory)], capture_output=True, text=True, check=False
+    ).stdout
     assert [pid for pid in left.split() if int(pid) != os.getpid()] == []
