@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from mastd.bench import kinematics_sweeps as sweeps
 from mastd.bench.registry import Figure, bench, figure, ratio
-from mastd.kinematics.batch import SCRATCH_SIZE, observe_batch
+from mastd.kinematics.batch import LANES, SCRATCH_SIZE, observe_batch
 from mastd.kinematics.forward import Observer
 from mastd.kinematics.geometry import Geometry
 from mastd.kinematics.workspace import lengths_at
@@ -167,7 +167,7 @@ def batch() -> dict[str, Figure]:
     setting = Setting()
     observer, rows = setting.observer, len(setting.lengths)
     poses, residuals, converged = np.empty((rows, 6)), np.empty(rows), np.empty(rows, np.bool_)
-    scratch = np.empty(SCRATCH_SIZE)
+    scratch, index = np.empty(SCRATCH_SIZE), np.empty(LANES, np.int64)
     times = take_turns(
         {
             "batch": lambda: observe_batch(
@@ -181,6 +181,7 @@ def batch() -> dict[str, Figure]:
                 residuals,
                 converged,
                 scratch,
+                index,
             )
         },
         RUNS,

@@ -246,7 +246,8 @@ def _table_4(geometry: Geometry, gain: FloatArray) -> list[Item]:
 
 def _figure_9(geometry: Geometry, poses: FloatArray) -> Item:
     index = workspace.isotropy(geometry, np.vstack((np.zeros((1, DEGREES_OF_FREEDOM)), poses)))
-    change = float(np.max(np.abs(index[1:] / index[0] - 1.0))) * 100.0
+    with np.errstate(divide="ignore", invalid="ignore"):
+        change = float(np.max(np.abs(index[1:] / index[0] - 1.0))) * 100.0
     what = "Figure 9: largest change of the isotropy index over the grid"
     return compare("004.figure9.isotropy_change", what, 1.2, change, "%", absolute=0.05)
 
