@@ -10,7 +10,7 @@ import subprocess
 import pytest
 
 from mastd.record.reader import open_run
-from tests.acceptance.conftest import Lab
+from tests.lab import Lab
 
 SHORT = """
 name: short

@@ -19,9 +19,7 @@ from mastd.record.reader import Run, open_run
 from mastd.safety.faults import Code
 from mastd.safety.states import State
 from mastd.wire.provider import PlantRequest
-from tests.acceptance.conftest import Lab, lab
-
-__all__ = ["lab"]
+from tests.lab import Lab
 
 PROFILE = """
 name: shaking
