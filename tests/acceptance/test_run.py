@@ -10,6 +10,7 @@ import subprocess
 import pytest
 
 from mastd.record.reader import open_run
+from mastd.safety.states import State
 from tests.lab import Lab
 
 SHORT = """
@@ -52,8 +53,7 @@ def test_a_run_in_real_time_over_a_socket_passes_and_leaves_record_and_page(lab:
     assert (directory / "report.png").stat().st_size > 10_000
     run = open_run(directory)
     assert run.damage is None
-    states = [str(name) for name in run.metadata["states"]]  # type: ignore[union-attr]
-    seen = [states[int(code)] for code in run.columns["state"]]
+    seen = [State(int(code)).name for code in run.columns["state"]]
     order = list(dict.fromkeys(seen))
     assert (
         order == ["OFF", "LOW", "HIGH", "RAISING", "READY", "ARMED", "RUNNING", "LOWERING"]
@@ -78,8 +78,7 @@ def test_a_signal_stops_softly_lowers_and_closes_the_record(lab: Lab, number: si
     run = open_run(record)
     assert run.damage is None
     assert run.columns["pose.heave"][-1] < -0.045, "the table is down"
-    running = run.columns["state"] == list(run.metadata["states"]).index("STOPPING")  # type: ignore[call-overload]
-    assert running.any()
+    assert (run.columns["state"] == State.STOPPING).any()
 
 
 def test_what_does_not_pass_the_check_is_refused_before_anything_moves(lab: Lab) -> None:

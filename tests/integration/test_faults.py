@@ -98,7 +98,7 @@ def test_a_fault_is_detected_in_time_acts_and_leaves_its_cause(
     injected_s = float(case.injected[0].split("@")[1].split(":")[0].removesuffix("s"))
     times = record.columns["plant_time"]
     at = (
-        times[np.searchsorted(record.columns["cycle"], first["cycle"])]
+        times[np.searchsorted(record.columns["cycle"], float(str(first["cycle"])))]
         if case.codes != {Code.PLANT_LOST}
         else np.nan
     )
