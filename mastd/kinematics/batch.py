@@ -2,8 +2,9 @@
 
 For seven links the poses of a block go through the same operations together, eight to a vector register:
 two corrected updates from neutral (``mastd.kinematics.observer.observe_second_order``), then the residual.
-The few poses that need a third update, or have angles beyond the short series, are finished one by one by
-``observe`` from where they stand. Other numbers of links take the scalar kernels throughout.
+The few poses that need a third one are gathered into blocks of their own. Those that need more, have angles
+beyond the short series or measured lengths are finished one by one by ``observe`` from where they stand.
+Other numbers of links take the scalar kernel throughout.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mastd.kernel import fused_kernel
-from mastd.kinematics.observer import observe, observe_from_neutral
+from mastd.kinematics.observer import observe
 from mastd.kinematics.rotation import SMALL_ANGLE, Nine, rotation_of, small_sine_cosine
 
 FloatArray = NDArray[np.float64]
@@ -215,6 +216,79 @@ def _update_block(constants: FloatArray, block: FloatArray) -> None:
 
 
 @fused_kernel
+def _load_block(lengths: FloatArray, index: IntegerArray, block: FloatArray) -> None:
+    """Copy the lengths of the rows in ``index`` (LANES,) into the block."""
+    for lane in range(LANES):
+        row = index[lane]
+        for i in range(VECTOR_LINKS):
+            block[(_LENGTHS + i) * LANES + lane] = lengths[row, i]
+
+
+@fused_kernel
+def _store_block(
+    block: FloatArray,
+    index: IntegerArray,
+    tolerance: float,
+    poses: FloatArray,
+    residuals: FloatArray,
+    converged: BooleanArray,
+) -> None:
+    """Copy poses and residuals from the block to the rows in ``index`` (LANES,)."""
+    for lane in range(LANES):
+        row = index[lane]
+        for k in range(6):
+            poses[row, k] = block[(_POSE + k) * LANES + lane]
+        residuals[row] = block[_RESIDUAL * LANES + lane]
+        converged[row] = residuals[row] < tolerance
+
+
+@fused_kernel
+def _observe_seven(
+    constants: FloatArray,
+    lengths: FloatArray,
+    tolerance: float,
+    poses: FloatArray,
+    residuals: FloatArray,
+    converged: BooleanArray,
+    block: FloatArray,
+    index: IntegerArray,
+) -> None:
+    """Two updates for every row; then a third for the rows that need it, gathered into blocks.
+
+    The last block is filled up with its last row, which is then computed several times over.
+    """
+    rows = lengths.shape[0]
+    for first in range(0, rows, LANES):
+        for lane in range(LANES):
+            index[lane] = min(first + lane, rows - 1)
+        _load_block(lengths, index, block)
+        _start_block(constants, block)
+        _update_block(constants, block)
+        _step_block(constants, block)
+        _update_block(constants, block)
+        _residual_block(constants, block)
+        _store_block(block, index, tolerance, poses, residuals, converged)
+    waiting = 0
+    for row in range(rows):
+        if not converged[row] and residuals[row] < math.inf:
+            index[waiting] = row
+            waiting += 1
+        if waiting == LANES or (waiting > 0 and row == rows - 1):
+            for lane in range(waiting, LANES):
+                index[lane] = index[waiting - 1]
+            _load_block(lengths, index, block)
+            _start_block(constants, block)
+            for lane in range(LANES):
+                for k in range(6):
+                    block[(_POSE + k) * LANES + lane] = poses[index[lane], k]
+            _step_block(constants, block)
+            _update_block(constants, block)
+            _residual_block(constants, block)
+            _store_block(block, index, tolerance, poses, residuals, converged)
+            waiting = 0
+
+
+@fused_kernel
 def observe_batch(
     table_joints: FloatArray,
     base_joints: FloatArray,
@@ -230,60 +304,38 @@ def observe_batch(
     residuals: FloatArray,
     converged: BooleanArray,
     scratch: FloatArray,
+    index: IntegerArray,
 ) -> None:
     """Find the pose of each row of ``lengths`` (m, n) from neutral.
 
-    Writes ``poses`` (m, 6), NaN where not converged, ``residuals`` (m,) Σ|l̂ − l| in m and ``converged`` (m,);
-    ``scratch`` has SCRATCH_SIZE numbers. The three limits are those of ``observe``.
+    Writes ``poses`` (m, 6), NaN where not converged, ``residuals`` (m,) Σ|l̂ − l| in m and ``converged`` (m,).
+    The three limits are those of ``observe``; ``scratch`` (SCRATCH_SIZE,) and ``index`` (LANES,) are scratch.
     """
     rows = lengths.shape[0]
-    done = 0
     if lengths.shape[1] == VECTOR_LINKS:
         constants = scratch[_CONSTANTS:]
         _pack(table_joints, base_joints, neutral_position, neutral_lengths, gain, curvature, constants)
-        while done + LANES <= rows:
-            for lane in range(LANES):
-                for i in range(VECTOR_LINKS):
-                    scratch[(_LENGTHS + i) * LANES + lane] = lengths[done + lane, i]
-            _start_block(constants, scratch)
-            _update_block(constants, scratch)
-            _step_block(constants, scratch)
-            _update_block(constants, scratch)
-            _residual_block(constants, scratch)
-            for lane in range(LANES):
-                for k in range(6):
-                    poses[done + lane, k] = scratch[(_POSE + k) * LANES + lane]
-                residuals[done + lane] = scratch[_RESIDUAL * LANES + lane]
-            for row in range(done, done + LANES):
-                converged[row] = residuals[row] < tolerance
-                if not converged[row]:
-                    if not residuals[row] < math.inf:
-                        poses[row] = 0.0
-                    converged[row], _, residuals[row] = observe(
-                        table_joints,
-                        base_joints,
-                        neutral_position,
-                        gain,
-                        lengths[row],
-                        tolerance,
-                        update_tolerance,
-                        maximum_updates,
-                        poses[row],
-                    )
-            done += LANES
-    for row in range(done, rows):
-        converged[row], _, residuals[row] = observe_from_neutral(
-            table_joints,
-            base_joints,
-            neutral_position,
-            neutral_lengths,
-            gain,
-            lengths[row],
-            tolerance,
-            update_tolerance,
-            maximum_updates,
-            poses[row],
-        )
+        _observe_seven(constants, lengths, tolerance, poses, residuals, converged, scratch, index)
+    else:
+        for row in range(rows):
+            converged[row] = False
+            residuals[row] = math.nan
     for row in range(rows):
         if not converged[row]:
-            poses[row] = math.nan
+            for k in range(6):
+                if not (residuals[row] < math.inf):
+                    poses[row, k] = 0.0
+            converged[row], _, residuals[row] = observe(
+                table_joints,
+                base_joints,
+                neutral_position,
+                gain,
+                lengths[row],
+                tolerance,
+                update_tolerance,
+                maximum_updates,
+                poses[row],
+            )
+            if not converged[row]:
+                for k in range(6):
+                    poses[row, k] = math.nan

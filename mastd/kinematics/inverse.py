@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mastd.kernel import fused_kernel
-from mastd.kinematics.rotation import rotation, rotation_of, sines_cosines
+from mastd.kinematics.rotation import angular_motion, rotation
 
 FloatArray = NDArray[np.float64]
 
@@ -58,28 +58,18 @@ def link_motion(
     With the joint's velocity v and acceleration a, and the link vector l from base to table joint:
     rate = l·v / |l| and acceleration = (v·v + l·a − rate²) / |l|.
     """
-    sr, cr, sp, cp, sy, cy = sines_cosines(pose[3], pose[4], pose[5])
-    r00, r01, r02, r10, r11, r12, r20, r21, r22 = rotation_of(sr, cr, sp, cp, sy, cy)
-    roll_rate = rates[3]
-    pitch_rate = rates[4]
-    yaw_rate = rates[5]
-    # Angular velocity of P in B axes, and its time derivative.
-    wx = cy * cp * roll_rate - sy * pitch_rate
-    wy = sy * cp * roll_rate + cy * pitch_rate
-    wz = yaw_rate - sp * roll_rate
-    ax = (
-        cy * cp * accelerations[3]
-        - sy * accelerations[4]
-        - (cy * sp * pitch_rate + sy * cp * yaw_rate) * roll_rate
-        - cy * yaw_rate * pitch_rate
+    r00, r01, r02, r10, r11, r12, r20, r21, r22 = rotation(pose[3], pose[4], pose[5])
+    (wx, wy, wz), (ax, ay, az) = angular_motion(
+        pose[3],
+        pose[4],
+        pose[5],
+        rates[3],
+        rates[4],
+        rates[5],
+        accelerations[3],
+        accelerations[4],
+        accelerations[5],
     )
-    ay = (
-        sy * cp * accelerations[3]
-        + cy * accelerations[4]
-        - (sy * sp * pitch_rate - cy * cp * yaw_rate) * roll_rate
-        - sy * yaw_rate * pitch_rate
-    )
-    az = accelerations[5] - sp * accelerations[3] - cp * pitch_rate * roll_rate
     ox = neutral_position[0] + pose[0]
     oy = neutral_position[1] + pose[1]
     oz = neutral_position[2] + pose[2]

@@ -198,7 +198,7 @@ def newton(
             b4 += j4 * error
             b5 += j5 * error
         if residual < tolerance or step < update_tolerance:
-            if not is_pose(lengths, residual, tolerance):
+            if not is_pose(table_joints, base_joints, neutral_position, lengths, residual, tolerance):
                 return False, update, residual
             pose[0], pose[1], pose[2], pose[3], pose[4], pose[5] = x, y, z, roll, pitch, yaw
             return True, update, residual

@@ -5,9 +5,10 @@ eq. (15), with K = pinv(J₀ᵀ) of the neutral pose, eq. (16). The iteration co
 neutral (``mastd.kinematics.workspace.contraction``), and only there the result is used.
 
 A solve ends converged when Σ|l̂ − l| < ``tolerance`` (eq. (7), m), or when the last update was smaller than
-``update_tolerance`` (sum of its six magnitudes, m and rad) and the lengths contradict each other by no more
-than ``MEASURED_SHARE`` of their sum: measured lengths of more than six links never agree exactly, so that
-Σ|l̂ − l| has a floor; a fixed point with a larger residual is no pose. It ends not converged after
+``update_tolerance`` (sum of its six magnitudes, m and rad) and the lengths look like measurements: no more
+than ``MEASURED_REACH`` from neutral, contradicting each other by at most ``MEASURED_SHARE`` of their sum.
+Measured lengths of more than six links never agree exactly, so that Σ|l̂ − l| has a floor; other fixed points
+with a residual are no poses (they exist beyond a third of a link's length). It ends not converged after
 ``maximum_updates``, at the first residual that is not finite, or if a length is not positive; then ``pose``
 is left as it was. Every kernel returns (converged, updates, residual Σ|l̂ − l| in m).
 
@@ -30,8 +31,8 @@ Seven = tuple[float, float, float, float, float, float, float]
 # Largest Σ|l̂ − l| / Σl at which lengths count as measurements of one pose: 1.2 mm a link of 1.2 m.
 MEASURED_SHARE = 1e-3
 
-# Updates that evaluate the second-order term at the present pose; what follows is too small to change it.
-EXACT_UPDATES = 2
+# Largest |l − l₀| / l₀ at which they do: more than any stroke, less than where false fixed points begin.
+MEASURED_REACH = 0.2
 
 
 @fused_kernel
@@ -89,14 +90,30 @@ def neutral_error(gain: FloatArray, neutral_lengths: FloatArray, lengths: FloatA
 
 
 @fused_kernel
-def is_pose(lengths: FloatArray, residual: float, tolerance: float) -> bool:
-    """Tell whether a fixed point with this residual is a pose: lengths positive, and agreeing well enough."""
+def is_pose(
+    table_joints: FloatArray,
+    base_joints: FloatArray,
+    neutral_position: FloatArray,
+    lengths: FloatArray,
+    residual: float,
+    tolerance: float,
+) -> bool:
+    """Tell whether a fixed point with this residual is the pose of ``lengths``, exactly or as measured."""
     total = 0.0
     for i in range(lengths.shape[0]):
         if not lengths[i] > 0.0:
             return False
         total += lengths[i]
-    return residual < tolerance or residual <= MEASURED_SHARE * total
+    if residual < tolerance:
+        return True
+    for i in range(lengths.shape[0]):
+        x = neutral_position[0] + table_joints[i, 0] - base_joints[i, 0]
+        y = neutral_position[1] + table_joints[i, 1] - base_joints[i, 1]
+        z = neutral_position[2] + table_joints[i, 2] - base_joints[i, 2]
+        neutral = math.sqrt(x * x + y * y + z * z)
+        if not abs(lengths[i] - neutral) <= MEASURED_REACH * neutral:
+            return False
+    return residual <= MEASURED_SHARE * total
 
 
 @fused_kernel
@@ -119,7 +136,7 @@ def observe(
             table_joints, base_joints, neutral_position, gain, lengths, x, y, z, roll, pitch, yaw
         )
         if residual < tolerance or step < update_tolerance:
-            if not is_pose(lengths, residual, tolerance):
+            if not is_pose(table_joints, base_joints, neutral_position, lengths, residual, tolerance):
                 return False, update, residual
             pose[0], pose[1], pose[2], pose[3], pose[4], pose[5] = x, y, z, roll, pitch, yaw
             return True, update, residual
@@ -151,7 +168,7 @@ def observe_from_neutral(
     """Like ``observe`` from pose 0, whose lengths are known: one evaluation less, the same updates."""
     residual, x, y, z, roll, pitch, yaw = neutral_error(gain, neutral_lengths, lengths)
     if residual < tolerance:
-        if is_pose(lengths, residual, tolerance):
+        if is_pose(table_joints, base_joints, neutral_position, lengths, residual, tolerance):
             pose[:] = 0.0
             return True, 0, residual
         return False, 0, residual
@@ -161,7 +178,7 @@ def observe_from_neutral(
             table_joints, base_joints, neutral_position, gain, lengths, x, y, z, roll, pitch, yaw
         )
         if residual < tolerance or step < update_tolerance:
-            if not is_pose(lengths, residual, tolerance):
+            if not is_pose(table_joints, base_joints, neutral_position, lengths, residual, tolerance):
                 return False, update, residual
             pose[0], pose[1], pose[2], pose[3], pose[4], pose[5] = x, y, z, roll, pitch, yaw
             return True, update, residual
@@ -211,7 +228,7 @@ def observe_second_order(
                 table_joints, base_joints, neutral_position, gain, lengths, x, y, z, roll, pitch, yaw
             )
         if residual < tolerance or step < update_tolerance:
-            if not is_pose(lengths, residual, tolerance):
+            if not is_pose(table_joints, base_joints, neutral_position, lengths, residual, tolerance):
                 return False, update, residual
             pose[0], pose[1], pose[2], pose[3], pose[4], pose[5] = x, y, z, roll, pitch, yaw
             return True, update, residual

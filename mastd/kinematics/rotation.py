@@ -10,6 +10,7 @@ import math
 
 from mastd.kernel import fused_kernel
 
+Three = tuple[float, float, float]
 Nine = tuple[float, float, float, float, float, float, float, float, float]
 
 # Up to this angle (rad) the polynomials below are exact to rounding (relative remainder under 2e-17).
@@ -67,3 +68,36 @@ def rotation(roll: float, pitch: float, yaw: float) -> Nine:
     """Return R = Rz(yaw) Ry(pitch) Rx(roll), P → B, row by row (angles in rad)."""
     sr, cr, sp, cp, sy, cy = sines_cosines(roll, pitch, yaw)
     return rotation_of(sr, cr, sp, cp, sy, cy)
+
+
+@fused_kernel
+def angular_motion(
+    roll: float,
+    pitch: float,
+    yaw: float,
+    roll_rate: float,
+    pitch_rate: float,
+    yaw_rate: float,
+    roll_acceleration: float,
+    pitch_acceleration: float,
+    yaw_acceleration: float,
+) -> tuple[Three, Three]:
+    """Return angular velocity (rad/s) and angular acceleration (rad/s²) of P, in B axes, from Euler rates."""
+    _, _, sp, cp, sy, cy = sines_cosines(roll, pitch, yaw)
+    velocity = (
+        cy * cp * roll_rate - sy * pitch_rate,
+        sy * cp * roll_rate + cy * pitch_rate,
+        yaw_rate - sp * roll_rate,
+    )
+    acceleration = (
+        cy * cp * roll_acceleration
+        - sy * pitch_acceleration
+        - (cy * sp * pitch_rate + sy * cp * yaw_rate) * roll_rate
+        - cy * yaw_rate * pitch_rate,
+        sy * cp * roll_acceleration
+        + cy * pitch_acceleration
+        - (sy * sp * pitch_rate - cy * cp * yaw_rate) * roll_rate
+        - sy * yaw_rate * pitch_rate,
+        yaw_acceleration - sp * roll_acceleration - cp * pitch_rate * roll_rate,
+    )
+    return velocity, acceleration
