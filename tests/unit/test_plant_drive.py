@@ -11,8 +11,9 @@ import pytest
 from numpy.typing import NDArray
 
 from hil_sim.faults import parse
+from hil_sim.plant import block as b
 from hil_sim.plant.plant import Plant
-from hil_sim.plant.truth import DeviationTruth, PayloadTruth, PlantTruth
+from hil_sim.plant.truth import ActuatorTruth, DeviationTruth, PayloadTruth, PlantTruth
 from mastd.settings.loader import load
 from mastd.settings.table import TableSettings
 from mastd.wire.messages import Command, DriveMode, Sample, SampleFlag, Stage
@@ -350,6 +351,34 @@ def test_a_loss_of_the_pump_lets_it_down_when_the_accumulators_are_empty() -> No
     assert player.flags & SampleFlag.DRIVE_LOWERING
     assert player.height == pytest.approx(-0.0502, abs=3e-4)
     assert player.worst_acceleration < HALF_G
+
+
+def test_once_starved_it_comes_down_even_if_the_pressure_is_back() -> None:
+    player = Player().raised()
+    player.plant._block.drive[b.FILTERED_SUPPLY] = 0.0
+    player.wait(9.0, player.command)
+    assert player.sample.field("supply_pressure")[0] > TABLE.supply.limits.minimum_pressure
+    assert player.height == pytest.approx(-0.0502, abs=3e-4)
+    assert player.worst_acceleration < HALF_G
+
+
+def test_an_offset_of_one_vertical_transducer_binds_the_table() -> None:
+    """0.2 mm in one transducer: the valves push until leakage and orifices let the difference through."""
+    off = ActuatorTruth(link=TABLE.links[0].name, transducer_offset=0.2e-3)
+    valve = TABLE.valve.model_copy(update={"overlap": 0.0})
+    table = TABLE.model_copy(update={"valve": valve})
+    player = Player(PlantTruth(payload=PAYLOAD, actuators=(off,)), table).raised()
+    player.wait(5.0, player.command)
+    twist = 0.5 * np.array([-1.0, 1.0, -1.0, 1.0])
+    area = TABLE.actuator.piston_areas[0]
+    weight = 47e3 * TABLE.gravity / 4
+    leak_per_force = TABLE.actuator.leakage / area**2
+    # The valve stands open for the leakage of the weight; its flow falls with the pressure drop's root.
+    drop_force = area * (TABLE.supply.pressure - TABLE.supply.return_pressure) - weight
+    orifice_per_force = leak_per_force * weight / (2 * drop_force)
+    # A quarter of the offset is left to each vertical link, the table gives way to the rest.
+    each = TABLE.drive.length_gain * 0.2e-3 / 4 / (leak_per_force + orifice_per_force)
+    assert abs(float(twist @ player.plant.forces[:4])) == pytest.approx(2 * each, rel=0.05)
 
 
 @pytest.mark.parametrize("gap_ms", [3, 20, 100])
