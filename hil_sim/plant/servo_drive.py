@@ -87,6 +87,8 @@ SHORTEST_REJOIN = 0.05
 """Shortest time over which the drive moves over to a command that does not continue its set-point (s)."""
 ENGAGING_TIME = 0.5
 """Shortest such time from closed valves: the chambers fill up to the force reference in it (s)."""
+LARGEST_EXCURSION = 0.02
+"""How far a difference in rate may carry a link away from its command while the drive rejoins (m)."""
 JUMP_LENGTH = 2.0e-5
 JUMP_RATE = 2.0e-3
 """A command continues the set-point within this length (m) and rate (m/s)."""
@@ -175,12 +177,11 @@ def take_command(
         drive[REJOIN_SPAN] = ENGAGING_TIME if state == CLOSED else 0.0
         if largest_length > JUMP_LENGTH or largest_rate > JUMP_RATE:
             bound = parameters[REJOIN_ACCELERATION]
-            drive[REJOIN_SPAN] = max(
-                drive[REJOIN_SPAN],
-                SHORTEST_REJOIN,
-                math.sqrt(6.0 * largest_length / bound),
-                4.0 * largest_rate / bound,
-            )
+            span = max(math.sqrt(6.0 * largest_length / bound), 4.0 * largest_rate / bound)
+            # A difference in rate first carries the offset away, by a fifth of rate times span at most.
+            if largest_rate > 0.0:
+                span = min(span, LARGEST_EXCURSION / (0.2 * largest_rate))
+            drive[REJOIN_SPAN] = max(drive[REJOIN_SPAN], SHORTEST_REJOIN, span)
     drive[COMMAND_AGE] = 0.0
     integers[TIMED_OUT] = 0
     if state != FOLLOW:
