@@ -10,7 +10,18 @@ from importlib.metadata import version
 from mastd.errors import MastdError
 from mastd.loop.realtime import single_threaded_algebra
 
-COMMANDS = ("init", "warmup", "check", "run", "report", "recover", "kinematics", "reproduce", "bench")
+COMMANDS = (
+    "init",
+    "profiles",
+    "check",
+    "run",
+    "report",
+    "recover",
+    "kinematics",
+    "reproduce",
+    "bench",
+    "warmup",
+)
 """Modules of ``mastd.commands`` in the order in which the help lists them."""
 
 

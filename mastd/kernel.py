@@ -14,7 +14,7 @@ import hashlib
 import os
 from collections.abc import Callable
 from pathlib import Path
-from typing import TypeVar, cast
+from typing import Any, TypeVar, cast
 
 _PACKAGES = ("mastd", "hil_sim")
 _MARK = b"mastd.kernel import"
@@ -45,7 +45,9 @@ def cache_directory() -> Path:
 if "NUMBA_CACHE_DIR" not in os.environ:
     os.environ["NUMBA_CACHE_DIR"] = str(cache_directory())
 
-import numba  # noqa: E402  the cache directory must be known before numba reads its configuration
+# The cache directory must be known before numba reads its configuration.
+import numba  # noqa: E402
+from numba.core.options import DefaultOptions  # noqa: E402
 
 _Function = TypeVar("_Function", bound=Callable[..., object])
 
@@ -60,15 +62,16 @@ def kernel(function: _Function) -> _Function:
 
 
 def fused_kernel(function: _Function) -> _Function:
-    """Compile like ``kernel``, but let a product and the sum it goes into be rounded once (fused multiply-add).
+    """Compile like ``kernel``, for short functions that are called in compiled loops.
 
-    The order of the operations stays as written, so a program repeats bit for bit on one machine; between
-    processors with and without the instruction the last bit may differ.
+    Three things differ. A product and the sum it goes into are rounded once (fused multiply-add); the order
+    of operations stays as written, so a program repeats bit for bit on one machine, but the last bit may
+    differ on a processor without the instruction. The function becomes part of its compiled callers. And
+    arrays are not reference-counted: that costs as much as the kinematics themselves, and is not needed
+    where nothing is allocated (with this option numba refuses to compile an allocation).
     """
-    return cast(_Function, numba.njit(cache=True, error_model="numpy", fastmath={"contract"})(function))
-
-
-def inlined_kernel(function: _Function) -> _Function:
-    """Compile like ``fused_kernel`` and force it into its callers: for short functions of plain numbers."""
-    options = {"cache": True, "error_model": "numpy", "fastmath": {"contract"}, "forceinline": True}
+    options: dict[str, Any] = {"cache": True, "error_model": "numpy", "fastmath": {"contract"}}
+    options["forceinline"] = True
+    if hasattr(DefaultOptions, "_nrt"):
+        options["_nrt"] = False
     return cast(_Function, numba.njit(**options)(function))

@@ -148,8 +148,8 @@ def parse(text: str, dimension: Dimension) -> float:
     """Return the SI value of a quantity like ``5 mm``; raise UnitError with what would be right."""
     stripped = text.strip()
     shown = repr(stripped[:_LONGEST_TEXT])
-    match = _QUANTITY.fullmatch(stripped)
-    if len(stripped) > _LONGEST_TEXT or match is None:
+    match = _match(stripped)
+    if match is None:
         raise UnitError(_not_a_number(stripped, shown, dimension))
     number, symbol = match.groups()
     symbol = " ".join(symbol.split())
@@ -187,12 +187,17 @@ def bare_number(number: str, dimension: Dimension) -> str:
 
 def unit_of(text_with_unit: str) -> Unit | None:
     """Return the unit a text is written in, None if it is not a quantity."""
-    match = _QUANTITY.fullmatch(text_with_unit.strip())
+    match = _match(text_with_unit.strip())
     if match is None:
         return None
     symbol = " ".join(match[2].split())
     dimension = _BY_SYMBOL.get(symbol)
     return dimension.unit(symbol) if dimension else None
+
+
+def _match(stripped: str) -> re.Match[str] | None:
+    """Return number and symbol; long text is not tried, the pattern's time grows with its square."""
+    return _QUANTITY.fullmatch(stripped) if len(stripped) <= _LONGEST_TEXT else None
 
 
 def _not_a_number(stripped: str, shown: str, dimension: Dimension) -> str:

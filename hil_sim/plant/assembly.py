@@ -15,6 +15,8 @@ from mastd.settings.table import TableSettings
 
 LONGEST_STEP = 125.0e-6
 """Longest inner step (s)."""
+LEAST_SUPPLY_SHARE = 0.9
+"""The drive stops by itself, and does not start, below this share of the supply's minimum pressure."""
 
 # Parameters that the seeded deviation spreads, in the order of its random numbers.
 _SPREAD = (
@@ -165,7 +167,7 @@ def _fill_links(block: Block, table: TableSettings, truth: PlantTruth, step: flo
         if not actuator["delay"] <= longest_delay:
             raise SettingsError(
                 [
-                    f"valve delay of {link.name!r} is {actuator['delay']:g} s, it must be at most {longest_delay:g} s"
+                    f"{link.name}: valve delay is {actuator['delay']:g} s, it must be at most {longest_delay:g} s"
                 ]
             )
         row[b.VALVE_DELAY] = actuator["delay"] / step
@@ -271,6 +273,7 @@ def _fill_drive(block: Block, table: TableSettings, period: float, tick: float) 
     parameters[b.LOWERING_SPEED] = drive.lowering_speed
     parameters[b.REJOIN_ACCELERATION] = drive.rejoin_acceleration
     parameters[b.NOMINAL_RETURN] = table.supply.return_pressure
+    parameters[b.LEAST_SUPPLY] = LEAST_SUPPLY_SHARE * table.supply.limits.minimum_pressure
     area_1, area_2 = table.actuator.piston_areas
     gain, saturation = valve_gain(
         table.valve.rated_flow, table.valve.rated_pressure_drop, table.valve.saturation

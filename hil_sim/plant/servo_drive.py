@@ -32,17 +32,12 @@ from hil_sim.plant.block import (
     D_DESCENT,
     D_GAIN,
     D_LEAK_SPEED,
-    D_NEUTRAL,
     D_SATURATION,
     D_STIFFNESS,
-    D_STROKE,
     DESCENT_RATE,
     DRIVE_CLOCK,
     DRIVE_STATE,
     ESTOP,
-    FADE_ACCELERATION,
-    FADE_LENGTH,
-    FADE_RATE,
     FADE_SPAN,
     FADE_TIME,
     FILTERED_SUPPLY,
@@ -50,10 +45,12 @@ from hil_sim.plant.block import (
     HIGH_PASS,
     HIGH_PASS_RATE,
     HOLD_TIME,
+    LEAST_SUPPLY,
     LENGTH_GAIN,
     LOCKED_OUT,
-    LOWERING_SPEED,
     NOMINAL_RETURN,
+    OFFSET_ACCELERATION,
+    OFFSET_FORCE,
     OFFSET_LENGTH,
     OFFSET_RATE,
     ORIFICE_LAW,
@@ -74,7 +71,8 @@ from hil_sim.plant.block import (
     VALVE_COMMAND,
     VALVE_LEAD,
 )
-from mastd.kernel import kernel
+from hil_sim.plant.set_points import begin_fade, fade, fade_span, follow, lower
+from mastd.kernel import fused_kernel
 
 MODE_DISABLED = 0
 MODE_FOLLOW = 1
@@ -85,27 +83,13 @@ FADE = 2
 HOLD = 3
 LOWER = 4
 
-BRIDGE_TIME = 0.02
-"""Time over which the last acceleration fades when commands are late (s); the last rate goes on."""
-SHORTEST_FADE = 0.1
-"""Shortest time over which the last rate fades, however little stroke is left (s)."""
-STROKE_RESERVE = 1.0e-3
-"""Stroke that a fade leaves before the end stop (m)."""
-CREEP = 1.0e-3
-"""A slower set-point does not hurry a fade (m/s)."""
 SHORTEST_REJOIN = 0.05
 """Shortest time over which the drive moves over to a command that does not continue its set-point (s)."""
+ENGAGING_TIME = 0.5
+"""Shortest such time from closed valves: the chambers fill up to the force reference in it (s)."""
 JUMP_LENGTH = 2.0e-5
 JUMP_RATE = 2.0e-3
 """A command continues the set-point within this length (m) and rate (m/s)."""
-LOWERING_ACCELERATION = 0.05
-"""Acceleration of the set-point when lowering begins (m/s²)."""
-LANDING_RATE = 2.0
-"""The lowering rate falls with the distance left, by this factor (1/s), …"""
-LANDING_SPEED = 2.0e-3
-"""… down to this speed (m/s)."""
-LANDING_DEPTH = 1.0e-3
-"""The set-point ends this far below the stop (m), so that the oil under the piston is let out."""
 RELAXATION_TIME = 0.3
 """Time over which the force reference moves over to the measured force without commands (s)."""
 SUPPLY_FILTER_TIME = 0.02
@@ -116,39 +100,7 @@ CHECK_PRESSURE = 5.0e5
 """A port to the supply opens fully when the supply exceeds the chamber by this pressure (Pa)."""
 
 
-@kernel
-def begin_fade(
-    drive: NDArray[np.float64],
-    links: NDArray[np.float64],
-    parameters: NDArray[np.float64],
-    nominal: NDArray[np.float64],
-    integers: NDArray[np.int64],
-) -> None:
-    """Start to fade the present set-point's rate out, all links in one time that fits the stroke left."""
-    span = parameters[FADE_TIME]
-    for i in range(links.shape[0]):
-        span = min(span, fade_span(links, nominal, i))
-    drive[FADE_SPAN] = max(span, SHORTEST_FADE)
-    for i in range(links.shape[0]):
-        links[i, FADE_LENGTH] = links[i, SET_LENGTH]
-        links[i, FADE_RATE] = links[i, SET_RATE]
-        links[i, FADE_ACCELERATION] = links[i, SET_ACCELERATION]
-    drive[DRIVE_CLOCK] = 0.0
-    integers[DRIVE_STATE] = FADE
-
-
-@kernel
-def fade_span(links: NDArray[np.float64], nominal: NDArray[np.float64], i: int) -> float:
-    """Return the longest fade of link ``i`` that ends within its stroke (s): it travels half rate times span."""
-    rate = links[i, SET_RATE]
-    if not abs(rate) > CREEP:
-        return math.inf
-    extension = links[i, SET_LENGTH] - nominal[i, D_NEUTRAL]
-    room = nominal[i, D_STROKE] - STROKE_RESERVE - (extension if rate > 0.0 else -extension)
-    return 2.0 * max(room, 0.0) / abs(rate)
-
-
-@kernel
+@fused_kernel
 def take_command(
     drive: NDArray[np.float64],
     links: NDArray[np.float64],
@@ -169,17 +121,22 @@ def take_command(
     state = integers[DRIVE_STATE]
     integers[STAGE_REQUEST] = 0 if integers[ESTOP] else stage
     integers[COMMANDED] = 1
-    if mode != MODE_FOLLOW:
+    if mode != MODE_FOLLOW or stage == 0:
         drive[COMMAND_AGE] = 0.0
         integers[TIMED_OUT] = 0
         if mode == MODE_DISABLED:
             integers[LOCKED_OUT] = 0
         if state == FOLLOW:
-            begin_fade(drive, links, parameters, nominal, integers)
+            begin_fade(drive, links, parameters, nominal)
+            integers[DRIVE_STATE] = FADE
         elif state == HOLD:
             drive[DRIVE_CLOCK] = parameters[HOLD_TIME]
         return
-    if integers[ESTOP] or integers[LOCKED_OUT]:
+    starved = state != FOLLOW and not drive[FILTERED_SUPPLY] >= parameters[LEAST_SUPPLY]
+    if integers[ESTOP] or integers[LOCKED_OUT] or starved:
+        # It cannot be followed yet, but whoever sends it is alive.
+        drive[COMMAND_AGE] = 0.0
+        integers[TIMED_OUT] = 0
         return
 
     late = drive[COMMAND_AGE] > 1.5 * parameters[PERIOD] or state != FOLLOW
@@ -198,26 +155,31 @@ def take_command(
         if state == CLOSED:
             links[i, SET_LENGTH] = measured[i]
             links[i, SET_RATE] = 0.0
-            links[i, HIGH_PASS] = (
-                measured[n + 2 * i] * nominal[i, D_AREA_1]
-                - measured[n + 2 * i + 1] * nominal[i, D_AREA_2]
-                - links[i, C_FORCE]
+            links[i, SET_ACCELERATION] = 0.0
+            links[i, SET_FORCE] = (
+                measured[n + 2 * i] * nominal[i, D_AREA_1] - measured[n + 2 * i + 1] * nominal[i, D_AREA_2]
             )
+            links[i, HIGH_PASS] = 0.0
         if late:
             # Where the command says the link should be now, one period before its set-point.
             rate = links[i, C_RATE] - period * links[i, C_ACCELERATION]
             length = links[i, C_LENGTH] - 0.5 * period * (rate + links[i, C_RATE])
             links[i, OFFSET_LENGTH] = links[i, SET_LENGTH] - length
             links[i, OFFSET_RATE] = links[i, SET_RATE] - rate
+            links[i, OFFSET_ACCELERATION] = links[i, SET_ACCELERATION] - links[i, C_ACCELERATION]
+            links[i, OFFSET_FORCE] = links[i, SET_FORCE] - links[i, C_FORCE]
             largest_length = max(largest_length, abs(links[i, OFFSET_LENGTH]))
             largest_rate = max(largest_rate, abs(links[i, OFFSET_RATE]))
     if late:
         drive[REJOIN_CLOCK] = 0.0
-        drive[REJOIN_SPAN] = 0.0
+        drive[REJOIN_SPAN] = ENGAGING_TIME if state == CLOSED else 0.0
         if largest_length > JUMP_LENGTH or largest_rate > JUMP_RATE:
             bound = parameters[REJOIN_ACCELERATION]
             drive[REJOIN_SPAN] = max(
-                SHORTEST_REJOIN, math.sqrt(6.0 * largest_length / bound), 4.0 * largest_rate / bound
+                drive[REJOIN_SPAN],
+                SHORTEST_REJOIN,
+                math.sqrt(6.0 * largest_length / bound),
+                4.0 * largest_rate / bound,
             )
     drive[COMMAND_AGE] = 0.0
     integers[TIMED_OUT] = 0
@@ -226,7 +188,7 @@ def take_command(
         integers[DRIVE_STATE] = FOLLOW
 
 
-@kernel
+@fused_kernel
 def run_drive(
     drive: NDArray[np.float64],
     links: NDArray[np.float64],
@@ -236,22 +198,25 @@ def run_drive(
     measured: NDArray[np.float64],
     supply_pressure: float,
 ) -> None:
-    """Run one tick of the drive on the ``measured`` row (lengths, chamber pressures); set the valve commands."""
+    """Run one tick of the drive on ``measured`` (lengths, chamber pressures); set the valve commands."""
     tick = parameters[TICK]
     drive[DRIVE_CLOCK] += tick
     drive[FILTERED_SUPPLY] += (tick / SUPPLY_FILTER_TIME) * (supply_pressure - drive[FILTERED_SUPPLY])
     state = integers[DRIVE_STATE]
     if state == FOLLOW:
-        _follow(drive, links, parameters)
+        follow(drive, links, parameters)
         late = drive[COMMAND_AGE] >= parameters[COMMAND_TIMEOUT]
         if drive[COMMAND_AGE] > 1.5 * parameters[PERIOD]:
             for i in range(links.shape[0]):
                 late = late or fade_span(links, nominal, i) < parameters[FADE_TIME]
-        if late or integers[ESTOP]:
+        starved = not drive[FILTERED_SUPPLY] >= parameters[LEAST_SUPPLY]
+        if late or starved or integers[ESTOP]:
+            integers[LOCKED_OUT] = 1 if starved else integers[LOCKED_OUT]
             integers[TIMED_OUT] = 1 if late else integers[TIMED_OUT]
-            begin_fade(drive, links, parameters, nominal, integers)
+            begin_fade(drive, links, parameters, nominal)
+            integers[DRIVE_STATE] = FADE
     elif state == FADE:
-        _fade(drive, links)
+        fade(drive, links)
         if drive[DRIVE_CLOCK] >= drive[FADE_SPAN]:
             drive[DRIVE_CLOCK] = 0.0 if integers[TIMED_OUT] else parameters[HOLD_TIME]
             integers[DRIVE_STATE] = HOLD
@@ -261,8 +226,10 @@ def run_drive(
             drive[DESCENT_RATE] = 0.0
             integers[LOCKED_OUT] = 1
             integers[DRIVE_STATE] = LOWER
-    elif state == LOWER:
-        _lower(drive, links, parameters, nominal, integers)
+    elif state == LOWER and lower(drive, links, parameters, nominal):
+        integers[DRIVE_STATE] = CLOSED
+        integers[STAGE_REQUEST] = 0
+        drive[DRIVE_CLOCK] = 0.0
     drive[COMMAND_AGE] += tick
     if integers[DRIVE_STATE] == CLOSED:
         if integers[COMMANDED] and drive[COMMAND_AGE] > parameters[COMMAND_TIMEOUT]:
@@ -274,109 +241,7 @@ def run_drive(
     _set_valves(drive, links, parameters, nominal, integers, measured)
 
 
-@kernel
-def _follow(drive: NDArray[np.float64], links: NDArray[np.float64], parameters: NDArray[np.float64]) -> None:
-    """Set-points of the present instant from the last command, going on with its rate when it is late."""
-    ahead = drive[COMMAND_AGE] - parameters[PERIOD]
-    drive[REJOIN_CLOCK] += parameters[TICK]
-    span = drive[REJOIN_SPAN]
-    blend_length = 0.0
-    blend_rate = 0.0
-    slope_length = 0.0
-    slope_rate = 0.0
-    curve_length = 0.0
-    curve_rate = 0.0
-    if drive[REJOIN_CLOCK] < span:
-        s = drive[REJOIN_CLOCK] / span
-        blend_length = 1.0 - s * s * (3.0 - 2.0 * s)
-        blend_rate = span * s * (1.0 - s) * (1.0 - s)
-        slope_length = -6.0 * s * (1.0 - s) / span
-        slope_rate = (1.0 - s) * (1.0 - 3.0 * s)
-        curve_length = (12.0 * s - 6.0) / (span * span)
-        curve_rate = (6.0 * s - 4.0) / span
-    for i in range(links.shape[0]):
-        acceleration = links[i, C_ACCELERATION]
-        force_rate = links[i, C_FORCE_RATE]
-        if ahead <= 0.0:
-            gained = acceleration * ahead
-            length = links[i, C_LENGTH] + ahead * (links[i, C_RATE] + 0.5 * gained)
-            force = links[i, C_FORCE] + ahead * force_rate
-        else:
-            passed = min(ahead, BRIDGE_TIME)
-            left = 1.0 - passed / BRIDGE_TIME
-            gained = acceleration * passed * 0.5 * (1.0 + left)
-            length = (
-                links[i, C_LENGTH]
-                + ahead * links[i, C_RATE]
-                + acceleration * passed * passed * (0.5 - passed / (6.0 * BRIDGE_TIME))
-                + 0.5 * acceleration * BRIDGE_TIME * (ahead - passed)
-            )
-            acceleration *= left
-            force_rate *= left
-            force = links[i, C_FORCE]
-        offset_length = links[i, OFFSET_LENGTH]
-        offset_rate = links[i, OFFSET_RATE]
-        links[i, SET_LENGTH] = length + blend_length * offset_length + blend_rate * offset_rate
-        links[i, SET_RATE] = (
-            links[i, C_RATE] + gained + slope_length * offset_length + slope_rate * offset_rate
-        )
-        links[i, SET_ACCELERATION] = acceleration + curve_length * offset_length + curve_rate * offset_rate
-        links[i, SET_FORCE] = force
-        links[i, SET_FORCE_RATE] = force_rate
-
-
-@kernel
-def _fade(drive: NDArray[np.float64], links: NDArray[np.float64]) -> None:
-    """Set-points of a fade: rate and acceleration run out on a cubic, so the length ends at rest."""
-    span = drive[FADE_SPAN]
-    s = min(drive[DRIVE_CLOCK] / span, 1.0)
-    rest = 1.0 - s
-    for i in range(links.shape[0]):
-        rate = links[i, FADE_RATE]
-        acceleration = links[i, FADE_ACCELERATION]
-        links[i, SET_RATE] = rate * (1.0 - s * s * (3.0 - 2.0 * s)) + acceleration * span * s * rest * rest
-        links[i, SET_ACCELERATION] = -6.0 * rate * s * rest / span + acceleration * rest * (1.0 - 3.0 * s)
-        links[i, SET_LENGTH] = (
-            links[i, FADE_LENGTH]
-            + rate * span * (s - s * s * s * (1.0 - 0.5 * s))
-            + acceleration * span * span * s * s * (0.5 - s * (2.0 / 3.0 - 0.25 * s))
-        )
-
-
-@kernel
-def _lower(
-    drive: NDArray[np.float64],
-    links: NDArray[np.float64],
-    parameters: NDArray[np.float64],
-    nominal: NDArray[np.float64],
-    integers: NDArray[np.int64],
-) -> None:
-    """Set-points of lowering: each link retracts in its share of a vertical descent onto its stop."""
-    tick = parameters[TICK]
-    farthest = -1.0
-    for i in range(links.shape[0]):
-        if nominal[i, D_DESCENT] > 0.0:
-            bottom = nominal[i, D_NEUTRAL] - nominal[i, D_STROKE] - LANDING_DEPTH
-            farthest = max(farthest, (links[i, SET_LENGTH] - bottom) / nominal[i, D_DESCENT])
-    if not farthest > 0.0:
-        integers[DRIVE_STATE] = CLOSED
-        integers[STAGE_REQUEST] = 0
-        drive[DRIVE_CLOCK] = 0.0
-        return
-    nearing = LANDING_RATE * farthest + LANDING_SPEED
-    wanted = min(parameters[LOWERING_SPEED], nearing)
-    drive[DESCENT_RATE] = min(drive[DESCENT_RATE] + LOWERING_ACCELERATION * tick, wanted)
-    for i in range(links.shape[0]):
-        bottom = nominal[i, D_NEUTRAL] - nominal[i, D_STROKE] - LANDING_DEPTH
-        rate = drive[DESCENT_RATE] * nominal[i, D_DESCENT]
-        moves = rate > 0.0 and links[i, SET_LENGTH] > bottom
-        links[i, SET_RATE] = -rate if moves else 0.0
-        links[i, SET_ACCELERATION] = 0.0
-        if moves:
-            links[i, SET_LENGTH] -= rate * tick
-
-
-@kernel
+@fused_kernel
 def _set_valves(
     drive: NDArray[np.float64],
     links: NDArray[np.float64],
@@ -431,6 +296,9 @@ def _set_valves(
         if speed > 0.0:
             # Without supply pressure an open port would let the oil that carries the table out.
             opening *= min(max((supply - pressure_1) / CHECK_PRESSURE, 0.0), 1.0)
-            links[i, VALVE_COMMAND] = opening
         else:
-            links[i, VALVE_COMMAND] = -opening
+            opening = -opening
+        if nominal[i, D_DESCENT] == 0.0 and not follows:
+            # Nor do the links that hold the table upright sideways give their oil away.
+            opening *= min(max(supply / CHECK_PRESSURE - 1.0, 0.0), 1.0)
+        links[i, VALVE_COMMAND] = opening

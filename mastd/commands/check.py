@@ -12,7 +12,9 @@ def add_parsers(subparsers: argparse._SubParsersAction[argparse.ArgumentParser])
     """Add the parser of ``check``."""
     parser = subparsers.add_parser("check", help="prove before motion that a profile can be played")
     parser.add_argument("profile", metavar="PROFILE", help="profile file, or the name of a starter profile")
-    parser.add_argument("--table", metavar="FILE", default="table", help="table settings (default: the starter table)")
+    parser.add_argument(
+        "--table", metavar="FILE", default="table", help="table settings (default: the starter table)"
+    )
     parser.add_argument("--json", action="store_true", help="print the result as one JSON document")
     parser.set_defaults(run=run)
 

@@ -32,5 +32,5 @@ def run(arguments: argparse.Namespace) -> int:
     except OSError as error:
         raise UsageError(f"{target}: cannot be written: {error.strerror}") from error
     print(f"{target}: table.yaml, daemon/ and profiles/ are yours now; try")
-    print(f"  mastd check {target}/profiles/first.yaml --table {target}/table.yaml")
+    print(f"  mastd check {target}/profiles/first_motion.yaml --table {target}/table.yaml")
     return 0

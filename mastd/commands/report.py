@@ -83,7 +83,7 @@ def summary(result: Mapping[str, object]) -> str:
             value = "no figure" if criterion["value"] is None else f"{criterion['value']:.4g}"
             lines.append(f"  not met: {criterion['name']} is {value}, {bound} would pass")
     if result["damage"]:
-        lines.append(f"  record damaged: {result['damage']}; see mastd recover")
+        lines.append(f"  record broken off: {result['damage']}")
     if result.get("page"):
         lines.append(f"  page: {result['page']}")
     return "\n".join(lines)

@@ -65,7 +65,7 @@ def run(arguments: argparse.Namespace) -> int:
         find("profile", arguments.profile),
         find("daemon", arguments.config or ("real" if arguments.plant else "simulated")),
     )
-    verdict = check(plan.profile, plan.table, plan.profile_path.parent)
+    verdict = check(plan.profile, plan.table)
     if not verdict.ok:
         raise UsageError(f"{plan.profile_path}: refused, it does not pass the check:\n{verdict.text()}")
     directory = Path(arguments.out) / f"{_slug(plan.profile.name)}-{time.strftime('%Y%m%d-%H%M%S')}"
@@ -96,6 +96,7 @@ def _play(plan: Plan, connection: Connection, record_path: Path, live: bool) -> 
 
 
 def _connection(arguments: argparse.Namespace, plan: Plan) -> Connection:
+    from mastd.loop.plan import rigid_payload
     from mastd.loop.session import Connection
     from mastd.wire.provider import PlantRequest
 
@@ -107,7 +108,7 @@ def _connection(arguments: argparse.Namespace, plan: Plan) -> Connection:
         PlantRequest(
             table_path=plan.table_path,
             truth_path=Path(arguments.truth) if arguments.truth else None,
-            payload=plan.profile.payload,
+            payload=rigid_payload(plan.profile),
             mode=mode,
             period_ns=plan.daemon.period_ns,
             seed=arguments.seed,

@@ -2,8 +2,9 @@
 
 Lengths are calibrated (scale · raw + offset), the pose is found by the observer of document 004, eq. (15),
 warm from the last pose; rates are first-order filtered differences; a leg's force is p₁A₁ − p₂A₂. The
-internal force is the part of the forces along the null vector of Jᵀ, the redundancy residual the part of the
-length residuals along it: both vanish on a rigid table with perfect sensors and n links but for noise.
+internal force is the part of the forces along the null vectors of Jᵀ, the redundancy residual the part of
+the length residuals along them; with one redundant link both carry a sign, with more they are root sums of
+squares.
 """
 
 from __future__ import annotations
@@ -27,7 +28,7 @@ def estimate(
     length_calibration: Array,
     pressure_calibration: Array,
     areas: Array,
-    null_vector: Array,
+    null_vectors: Array,
     table_joints: Array,
     base_joints: Array,
     neutral_position: Array,
@@ -72,11 +73,15 @@ def estimate(
         pose,
     )
     link_lengths(table_joints, base_joints, neutral_position, pose, fitted)
-    redundancy, internal = 0.0, 0.0
-    for i in range(n):
-        redundancy += null_vector[i] * (fitted[i] - lengths[i])
-        internal += null_vector[i] * forces[i]
-    scalars[0], scalars[1], scalars[2], scalars[3] = residual, updates, redundancy, internal
+    scalars[0], scalars[1] = residual, updates
+    scalars[2], scalars[3] = 0.0, 0.0
+    for j in range(null_vectors.shape[0]):
+        redundancy, internal = 0.0, 0.0
+        for i in range(n):
+            redundancy += null_vectors[j, i] * (fitted[i] - lengths[i])
+            internal += null_vectors[j, i] * forces[i]
+        scalars[2] = redundancy if j == 0 else math.hypot(scalars[2], redundancy)
+        scalars[3] = internal if j == 0 else math.hypot(scalars[3], internal)
     for i in range(n):
         if dt > 0.0:
             length_rates[i] += smoothing * ((lengths[i] - previous[i]) / dt - length_rates[i])

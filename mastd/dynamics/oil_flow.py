@@ -1,8 +1,8 @@
-"""The nominal hydraulics of a motion: what the valves must pass, what the supply must give, the oil's springs.
+"""The nominal hydraulics of a motion: flow through the valves, oil from the supply, oil as springs.
 
-Flow through a fully open valve: G sqrt(Δp/2) · saturation with G = Q_rated / sqrt(Δp_rated/2) / saturation and
-Δp the drop over both lands, supply less return less what the load takes. Accumulator: gas of p Vᵏ = constant,
-oil volume = V (1 − (precharge/p)^(1/k)) at pressure p.
+Flow through a fully open valve: Q_rated · sqrt(Δp/Δp_rated), Δp the drop over both lands: supply less return
+less what the load takes. Accumulator: gas of p Vᵏ = constant, oil volume = V (1 − (precharge/p)^(1/k)) at
+pressure p.
 """
 
 from __future__ import annotations
@@ -21,8 +21,6 @@ from mastd.settings.table import TableSettings
 
 FloatArray = NDArray[np.float64]
 
-STEADY_SHARE = 1e-6
-
 
 def accumulator_oil(accumulator: AccumulatorSettings, pressure: float) -> float:
     """Return the oil in m³ that the accumulators hold at ``pressure`` in Pa; none at or below precharge."""
@@ -31,7 +29,11 @@ def accumulator_oil(accumulator: AccumulatorSettings, pressure: float) -> float:
 
 
 def hydraulic_constants(table: TableSettings) -> FloatArray:
-    """Return what ``valve_share`` and ``oil_flow`` need: areas (2), leakage, G · saturation, supply pressure less return."""
+    """Return what ``valve_share`` and ``oil_flow`` need.
+
+    Areas of chamber 1 and 2 in m², leakage in m³/(s Pa), rated flow over the root of half the rated drop, and
+    supply less return pressure in Pa.
+    """
     valve = table.valve
     full_flow = valve.rated_flow / math.sqrt(0.5 * valve.rated_pressure_drop)
     drop = table.supply.pressure - table.supply.return_pressure
@@ -52,7 +54,8 @@ def valve_share(hydraulics: FloatArray, rate: float, force: float) -> float:
     flow = area * abs(rate)
     if not drop > 0.0:
         return math.inf
-    return flow / (hydraulics[3] * math.sqrt(0.5 * drop))
+    share: float = flow / (hydraulics[3] * math.sqrt(0.5 * drop))
+    return share
 
 
 @fused_kernel
@@ -60,7 +63,8 @@ def oil_flow(hydraulics: FloatArray, rate: float, force: float) -> float:
     """Return the oil in m³/s that a leg draws from the supply: piston travel and leakage."""
     area = hydraulics[0] if rate > 0.0 else hydraulics[1]
     load = force / (0.5 * (hydraulics[0] + hydraulics[1]))
-    return area * abs(rate) + hydraulics[2] * abs(load)
+    flow: float = area * abs(rate) + hydraulics[2] * abs(load)
+    return flow
 
 
 @fused_kernel
@@ -83,7 +87,7 @@ def drain(
 def oil_stiffness(actuator: ActuatorSettings, stroke: float, offset: float) -> float:
     """Return the stiffness in N/m of a leg's locked oil, ``offset`` m from mid-stroke.
 
-    β A²/V of both chambers, each with its dead length (table-control: k = β A² (1/V₁ + 1/V₂)).
+    β A²/V of both chambers, each with its dead length (k = β A² (1/V₁ + 1/V₂), Merritt 1967).
     """
     first, second = actuator.piston_areas
     column = stroke + actuator.dead_length
@@ -91,7 +95,7 @@ def oil_stiffness(actuator: ActuatorSettings, stroke: float, offset: float) -> f
 
 
 def oil_column_frequencies(table: TableSettings, geometry: Geometry, model: TableModel) -> FloatArray:
-    """Return the six natural frequencies in Hz of the table on its locked oil columns at neutral, ascending."""
+    """Return the six natural frequencies in Hz of the table on its locked oil at neutral, ascending."""
     jacobian = np.empty((geometry.links, 6))
     geometric_jacobian(
         geometry.table_joints, geometry.base_joints, geometry.neutral_position, np.zeros(6), jacobian

@@ -17,8 +17,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mastd.errors import FormatError
+from mastd.units import STANDARD_GRAVITY
 
-STANDARD_GRAVITY = 9.80665
 _HEADER_LINES = 10
 
 _NUMBER = r"[+-]?(?:\d+\.?\d*|\.\d+)(?:[EeDd][+-]?\d+)?"
@@ -39,7 +39,15 @@ _FOLLOWERS = ("", *" \t+-.0123456789")
 _END = re.compile(r"^\s*end\b", re.IGNORECASE)
 
 Quantity = Literal["acceleration", "velocity", "displacement"]
-_SCALES = {"G": STANDARD_GRAVITY, "CM/SEC/SEC": 0.01, "CM/S/S": 0.01, "CM/S2": 0.01, "CM/SEC": 0.01, "CM/S": 0.01}
+_SCALES = {
+    "G": STANDARD_GRAVITY,
+    "CM/SEC/SEC": 0.01,
+    "CM/S/S": 0.01,
+    "CM/S2": 0.01,
+    "CM/SEC": 0.01,
+    "CM/S": 0.01,
+    "CM": 0.01,
+}
 
 
 @dataclass(frozen=True)
@@ -115,8 +123,7 @@ def _find_units(path: Path, lines: list[str]) -> tuple[Quantity, float, int]:
         if match is not None:
             quantity = match[1].lower()
             unit = match[2].upper()
-            scale = 0.01 if unit == "CM" else _SCALES[unit]
-            return quantity, scale, index  # type: ignore[return-value]
+            return quantity, _SCALES[unit], index  # type: ignore[return-value]
     raise FormatError(
         f"{path}:1: no line like 'ACCELERATION TIME SERIES IN UNITS OF G' in the first {_HEADER_LINES} lines"
     )
@@ -146,7 +153,7 @@ def _read_values(path: Path, lines: list[str], first: int) -> list[float]:
 
 def _complaint(path: Path, index: int, line: str, position: int) -> str:
     start = position + len(line[position:]) - len(line[position:].lstrip())
-    word = line[start:].split()[0]
+    word = line[start:].split(maxsplit=1)[0]
     place = f"{path}:{index + 1}:{start + 1}"
     if "," in word:
         return f"{place}: comma in {word[:20]!r}, write decimals with a point and part values by blanks"

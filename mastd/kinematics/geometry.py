@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mastd.errors import KinematicsError
+from mastd.settings.table import TableSettings
 
 FloatArray = NDArray[np.float64]
 
@@ -64,6 +65,18 @@ class Geometry:
             raise KinematicsError("geometry: every stroke must be greater than 0 m")
         if not np.all(np.linalg.norm(self.neutral_vectors, axis=1) > 0.0):
             raise KinematicsError("geometry: a link has no length at the neutral pose, its joints coincide")
+
+    @classmethod
+    def from_settings(cls, table: TableSettings) -> Geometry:
+        """Take the geometry out of the table's settings."""
+        return cls(
+            table_joints=np.array([link.table_joint for link in table.links]),
+            base_joints=np.array([link.base_joint for link in table.links]),
+            neutral_position=np.array(table.neutral_position),
+            neutral_lengths=np.array([link.neutral_length for link in table.links]),
+            strokes=np.array([link.stroke for link in table.links]),
+            control_point=np.array(table.control_point),
+        )
 
     @property
     def links(self) -> int:

@@ -9,11 +9,11 @@ from __future__ import annotations
 
 import math
 
-from numpy.typing import NDArray
 import numpy as np
+from numpy.typing import NDArray
 
 from mastd.kernel import fused_kernel
-from mastd.kinematics.rotation import rotation, sines_cosines
+from mastd.kinematics.rotation import angular_motion, rotation
 
 FloatArray = NDArray[np.float64]
 
@@ -35,9 +35,9 @@ def link_lengths(
         px = table_joints[i, 0]
         py = table_joints[i, 1]
         pz = table_joints[i, 2]
-        x = cx + r00 * px + r01 * py + r02 * pz - base_joints[i, 0]
-        y = cy + r10 * px + r11 * py + r12 * pz - base_joints[i, 1]
-        z = cz + r20 * px + r21 * py + r22 * pz - base_joints[i, 2]
+        x = cx - base_joints[i, 0] + r00 * px + r01 * py + r02 * pz
+        y = cy - base_joints[i, 1] + r10 * px + r11 * py + r12 * pz
+        z = cz - base_joints[i, 2] + r20 * px + r21 * py + r22 * pz
         lengths[i] = math.sqrt(x * x + y * y + z * z)
 
 
@@ -59,27 +59,17 @@ def link_motion(
     rate = l·v / |l| and acceleration = (v·v + l·a − rate²) / |l|.
     """
     r00, r01, r02, r10, r11, r12, r20, r21, r22 = rotation(pose[3], pose[4], pose[5])
-    _, _, sp, cp, sy, cy = sines_cosines(pose[3], pose[4], pose[5])
-    roll_rate = rates[3]
-    pitch_rate = rates[4]
-    yaw_rate = rates[5]
-    # Angular velocity of P in B axes, and its time derivative.
-    wx = cy * cp * roll_rate - sy * pitch_rate
-    wy = sy * cp * roll_rate + cy * pitch_rate
-    wz = yaw_rate - sp * roll_rate
-    ax = (
-        cy * cp * accelerations[3]
-        - sy * accelerations[4]
-        - (cy * sp * pitch_rate + sy * cp * yaw_rate) * roll_rate
-        - cy * yaw_rate * pitch_rate
+    (wx, wy, wz), (ax, ay, az) = angular_motion(
+        pose[3],
+        pose[4],
+        pose[5],
+        rates[3],
+        rates[4],
+        rates[5],
+        accelerations[3],
+        accelerations[4],
+        accelerations[5],
     )
-    ay = (
-        sy * cp * accelerations[3]
-        + cy * accelerations[4]
-        - (sy * sp * pitch_rate - cy * cp * yaw_rate) * roll_rate
-        - sy * yaw_rate * pitch_rate
-    )
-    az = accelerations[5] - sp * accelerations[3] - cp * pitch_rate * roll_rate
     ox = neutral_position[0] + pose[0]
     oy = neutral_position[1] + pose[1]
     oz = neutral_position[2] + pose[2]

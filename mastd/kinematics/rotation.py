@@ -8,7 +8,10 @@ from __future__ import annotations
 
 import math
 
-from mastd.kernel import inlined_kernel
+from mastd.kernel import fused_kernel
+
+Three = tuple[float, float, float]
+Nine = tuple[float, float, float, float, float, float, float, float, float]
 
 # Up to this angle (rad) the polynomials below are exact to rounding (relative remainder under 2e-17).
 SMALL_ANGLE = 0.25
@@ -17,16 +20,17 @@ _S3, _S5, _S7, _S9, _S11 = -1 / 6, 1 / 120, -1 / 5040, 1 / 362880, -1 / 39916800
 _C2, _C4, _C6, _C8, _C10, _C12 = -1 / 2, 1 / 24, -1 / 720, 1 / 40320, -1 / 3628800, 1 / 479001600
 
 
-@inlined_kernel
+@fused_kernel
 def small_sine_cosine(angle: float) -> tuple[float, float]:
     """Return sine and cosine of ``angle`` (rad), |angle| ≤ SMALL_ANGLE, by their series."""
     q = angle * angle
-    sine = angle + angle * q * (_S3 + q * (_S5 + q * (_S7 + q * (_S9 + q * _S11))))
-    cosine = 1.0 + q * (_C2 + q * (_C4 + q * (_C6 + q * (_C8 + q * (_C10 + q * _C12)))))
+    q2 = q * q
+    sine = angle + angle * q * (_S3 + _S5 * q + q2 * (_S7 + _S9 * q + _S11 * q2))
+    cosine = 1.0 + q * (_C2 + _C4 * q + q2 * (_C6 + _C8 * q + q2 * (_C10 + _C12 * q)))
     return sine, cosine
 
 
-@inlined_kernel
+@fused_kernel
 def sines_cosines(roll: float, pitch: float, yaw: float) -> tuple[float, float, float, float, float, float]:
     """Return (sin roll, cos roll, sin pitch, cos pitch, sin yaw, cos yaw) of any angles in rad.
 
@@ -41,12 +45,9 @@ def sines_cosines(roll: float, pitch: float, yaw: float) -> tuple[float, float, 
     return math.sin(roll), math.cos(roll), math.sin(pitch), math.cos(pitch), math.sin(yaw), math.cos(yaw)
 
 
-@inlined_kernel
-def rotation(
-    roll: float, pitch: float, yaw: float
-) -> tuple[float, float, float, float, float, float, float, float, float]:
-    """Return R = Rz(yaw) Ry(pitch) Rx(roll), P → B, row by row (angles in rad)."""
-    sr, cr, sp, cp, sy, cy = sines_cosines(roll, pitch, yaw)
+@fused_kernel
+def rotation_of(sr: float, cr: float, sp: float, cp: float, sy: float, cy: float) -> Nine:
+    """Return R = Rz(yaw) Ry(pitch) Rx(roll), P → B, row by row, from the results of ``sines_cosines``."""
     a = sr * sp
     b = cr * sp
     return (
@@ -60,3 +61,43 @@ def rotation(
         sr * cp,
         cr * cp,
     )
+
+
+@fused_kernel
+def rotation(roll: float, pitch: float, yaw: float) -> Nine:
+    """Return R = Rz(yaw) Ry(pitch) Rx(roll), P → B, row by row (angles in rad)."""
+    sr, cr, sp, cp, sy, cy = sines_cosines(roll, pitch, yaw)
+    return rotation_of(sr, cr, sp, cp, sy, cy)
+
+
+@fused_kernel
+def angular_motion(
+    roll: float,
+    pitch: float,
+    yaw: float,
+    roll_rate: float,
+    pitch_rate: float,
+    yaw_rate: float,
+    roll_acceleration: float,
+    pitch_acceleration: float,
+    yaw_acceleration: float,
+) -> tuple[Three, Three]:
+    """Return angular velocity (rad/s) and angular acceleration (rad/s²) of P, in B axes, from Euler rates."""
+    _, _, sp, cp, sy, cy = sines_cosines(roll, pitch, yaw)
+    velocity = (
+        cy * cp * roll_rate - sy * pitch_rate,
+        sy * cp * roll_rate + cy * pitch_rate,
+        yaw_rate - sp * roll_rate,
+    )
+    acceleration = (
+        cy * cp * roll_acceleration
+        - sy * pitch_acceleration
+        - (cy * sp * pitch_rate + sy * cp * yaw_rate) * roll_rate
+        - cy * yaw_rate * pitch_rate,
+        sy * cp * roll_acceleration
+        + cy * pitch_acceleration
+        - (sy * sp * pitch_rate - cy * cp * yaw_rate) * roll_rate
+        - sy * yaw_rate * pitch_rate,
+        yaw_acceleration - sp * roll_acceleration - cp * pitch_rate * roll_rate,
+    )
+    return velocity, acceleration

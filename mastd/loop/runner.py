@@ -17,6 +17,8 @@ from mastd.record.recorder import RecorderHandle
 from mastd.safety.faults import Code
 from mastd.wire.plant_link import LOST_PLANT_NS, PlantLink
 
+FIRST_SAMPLE_NS = 100_000_000
+"""How long a new sample is waited for after the old ones have been thrown away."""
 PUBLISH_EVERY = 10
 """Cycles between two status blocks; changes of state are published at once."""
 
@@ -56,11 +58,13 @@ class Runner:
         self._answered = 0
         self._recorder_checked_ns = 0
         self._recorder_lost = False
+        self._refusal: str | None = None
 
     def free_run(self, clock: PeriodicClock) -> None:
         """Run on the clock's deadlines."""
         cycle, link, push = self._cycle, self._link, self._push
         thread_time = time.thread_time_ns
+        self._forget_old_samples()
         cycle.sensing.last_ns = time.monotonic_ns()
         clock.start()
         while not self._script.finished:
@@ -72,6 +76,12 @@ class Runner:
             push(cycle.frame.values)
             self._after(now)
             cycle.note_compute(thread_time() - begun)
+
+    def _forget_old_samples(self) -> None:
+        """What queued up while this process prepared itself is old; a full queue even hides the newest."""
+        for _ in range(2):
+            self._link.newest(self._cycle.sample, 0)
+            self._link.newest(self._cycle.sample, FIRST_SAMPLE_NS)
 
     def lockstep(self) -> None:
         """Run as fast as the plant answers; its step count is the time."""
@@ -110,6 +120,9 @@ class Runner:
             self.publish(now_ns)
         elif supervisor.cycle % PUBLISH_EVERY == 0:
             self.publish(now_ns)
+        if self._link.refusal is not self._refusal:
+            self._refusal = self._link.refusal
+            supervisor.report_next(Code.PLANT_REFUSES, self._refusal or "")
         if self._recorder is not None and now_ns - self._recorder_checked_ns > 1_000_000_000:
             self._recorder_checked_ns = now_ns
             if not self._recorder_lost and not self._recorder.alive():

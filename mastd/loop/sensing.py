@@ -85,7 +85,6 @@ class Sensing:
         self._last = self._first + 3 * n
         self._required = (1 << 3 * n) - 1
         self._links = n
-        self._boot_id: int | None = None
         self._sequence = 0
         self._step = 0
         self._bad = 0
@@ -104,12 +103,6 @@ class Sensing:
         sample = self.sample
         self.last_ns = now_ns
         self._count_missing(fresh)
-        if sample.boot_id != self._boot_id:
-            if self._boot_id is not None:
-                self.reports.append(
-                    (Code.PLANT_RESTARTED, f"boot id {self._boot_id} became {sample.boot_id}")
-                )
-            self._boot_id = sample.boot_id
         if sample.flags:
             self._read_flags(sample.flags)
         broken = finite(self._frame.values, self._first, self._last)
@@ -138,7 +131,7 @@ class Sensing:
             self._length_calibration,
             self._pressure_calibration,
             self._areas,
-            self._observer.null_vector,
+            self._observer.null_vectors,
             geometry.table_joints,
             geometry.base_joints,
             geometry.neutral_position,

@@ -70,7 +70,7 @@ def run(plan: Plan, connection: Connection, record_path: Path | None, live: bool
     with ExitStack() as stack:
         cycle = plan.cycle(rights=True)
         compile_kernels(plan)
-        link = _open(plan, connection, stack)
+        link = open_link(plan, connection, stack)
         channels = ChannelSet(frame_channels(cycle.frame.layout), plan.daemon.period_ns)
         lockstep = connection.mode == "lockstep"
         recorder = None
@@ -81,7 +81,7 @@ def run(plan: Plan, connection: Connection, record_path: Path | None, live: bool
         request = NewestValueBlock(REQUEST)
         if live:
             stack.enter_context(LiveLine(status, len(plan.table.links)))
-        script = RunScript(cycle.supervisor, round(plan.daemon.timeouts.lowering * 1e9))
+        script = RunScript(cycle.supervisor)
         rights = acquire(plan.daemon.realtime)
         stack.callback(relax)
         if rights.degraded and not link.hello.simulated and not plan.daemon.realtime.allow_without_rights:
@@ -104,7 +104,7 @@ def run(plan: Plan, connection: Connection, record_path: Path | None, live: bool
         return _end(cycle, script, recorder, rights)
 
 
-def _open(plan: Plan, connection: Connection, stack: ExitStack) -> PlantLink:
+def open_link(plan: Plan, connection: Connection, stack: ExitStack) -> PlantLink:
     """Open the plant link; a simulated plant is started and ended by the stack."""
     terms = plan.terms(connection.mode)
     if connection.address is not None:

@@ -14,7 +14,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from mastd.errors import SettingsError
+from mastd.errors import FormatError, SettingsError
 from mastd.formats import peer
 from mastd.motion.fades import REST_KNOTS, rise, window
 from mastd.motion.random import random_displacement
@@ -29,8 +29,8 @@ from mastd.settings.profile import (
     Ramp,
     Random,
     Record,
-    RotationWave,
     Road,
+    RotationWave,
     Segment,
     Sine,
     Sweep,
@@ -47,7 +47,7 @@ _QUIET_SHARE = 0.01
 
 @dataclass(frozen=True)
 class Block:
-    """One segment's motion of the commanded point relative to neutral: samples (knots, 6), and its repeats."""
+    """One segment's motion: poses (knots, 6) of the commanded point relative to neutral, and its repeats."""
 
     samples: Samples
     repeats: int
@@ -100,7 +100,7 @@ def program(profile: ProfileSettings, table: TableSettings) -> Program:
     for index, segment in enumerate(profile.segments):
         try:
             block = _block(profile, index, segment, position, notes)
-        except ValueError as error:
+        except (ValueError, FormatError) as error:
             problems.append(f"{profile.name}: segments[{index}]: {error}")
             continue
         position = block.samples[-1]
@@ -108,7 +108,7 @@ def program(profile: ProfileSettings, table: TableSettings) -> Program:
         blocks.append(block)
         if not knots * KNOT_SPACING <= LONGEST_MOTION + 1.0:
             problems.append(
-                f"{profile.name}: segments[{index}]: the motion exceeds {LONGEST_MOTION:g} s, use repeats or less"
+                f"{profile.name}: segments[{index}]: the motion exceeds {LONGEST_MOTION:g} s, use repeats"
             )
             break
     if problems:
@@ -142,7 +142,11 @@ def _knots(duration: float) -> int:
 
 
 def _block(
-    profile: ProfileSettings, index: int, segment: Segment, position: NDArray[np.float64], notes: list[RecordNote]
+    profile: ProfileSettings,
+    index: int,
+    segment: Segment,
+    position: NDArray[np.float64],
+    notes: list[RecordNote],
 ) -> Block:
     if isinstance(segment, Hold):
         return Block(np.tile(position, (_knots(segment.duration), 1)), 1)
@@ -167,7 +171,7 @@ def _block(
 
 
 def _sine(segment: Sine) -> Samples:
-    times = np.arange(_knots(segment.duration)) * KNOT_SPACING
+    times = np.arange(_knots(segment.duration), dtype=np.float64) * KNOT_SPACING
     samples = np.zeros((len(times), 6))
     for axis, _, wave in axis_items(segment.axes):
         size = _amplitude(wave, np.full(1, segment.frequency))
@@ -177,7 +181,7 @@ def _sine(segment: Sine) -> Samples:
 
 def _sweep(segment: Sweep) -> Samples:
     duration = sweep_duration(segment)
-    times = np.arange(_knots(duration)) * KNOT_SPACING
+    times = np.arange(_knots(duration), dtype=np.float64) * KNOT_SPACING
     samples = np.zeros((len(times), 6))
     for axis, _, wave in axis_items(segment.axes):
         shape, frequency = sweep(times, segment.start, segment.stop, duration, wave.phase)

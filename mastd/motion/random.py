@@ -36,7 +36,7 @@ def random_displacement(
     amplitude = np.sqrt(2.0 * target / (count * spacing))
     if not np.any(amplitude > 0.0):
         raise ValueError(
-            f"{points * spacing:g} s are too short for a line between {density[0][0]:g} and {density[0][-1]:g} Hz"
+            f"{points * spacing:g} s are too short for noise of {density[0][0]:g} to {density[0][-1]:g} Hz"
         )
     phase = np.random.default_rng(seed).uniform(0.0, 2.0 * np.pi, len(frequency))
     spectrum = amplitude * np.exp(1j * phase) * (count / 2.0)

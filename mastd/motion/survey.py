@@ -8,15 +8,15 @@ from numpy.typing import NDArray
 from mastd.dynamics.oil_flow import oil_flow, valve_share
 from mastd.dynamics.table_model import leg_forces, wrench
 from mastd.kernel import fused_kernel
-from mastd.kinematics.observer import observe
 from mastd.kinematics.inverse import link_motion
 from mastd.kinematics.jacobian import geometric_jacobian
+from mastd.kinematics.observer import observe
 from mastd.motion.timeline import spline_point
 
 FloatArray = NDArray[np.float64]
 
 STROKE, VELOCITY, ACCELERATION, PUSH, PULL, VALVE = range(6)
-"""Rows of the link table: distance from neutral (m), rate, acceleration, push, pull (N), share of the valve."""
+"""Rows of the link table: distance from neutral, rate, acceleration, push, pull, share of the valve."""
 LINK_ROWS = 6
 WORK_ROWS = 18
 """Rows of scratch beyond one a link."""
@@ -55,8 +55,8 @@ def survey(
     """Walk over one play of a block, from its first knot to its last.
 
     ``gain``, ``tolerances`` (residual, update) and ``maximum_updates`` are the observer's. ``work``
-    (n + WORK_ROWS, max(6, n)) is scratch. Results, each with the knot it was met at: ``links`` (LINK_ROWS, n) and
-    ``axes`` (6,) take the greatest values; ``found`` (4,) takes the knots whose pose the observer did not
+    (n + WORK_ROWS, max(6, n)) is scratch. Results, each with the knot it was met at: ``links`` (LINK_ROWS, n)
+    and ``axes`` (6,) take the greatest values; ``found`` (4,) takes the knots whose pose the observer did not
     find again, the first of them, the greatest number of updates and its knot; ``flows`` (knots,) the flow
     drawn from the supply. A value that is not a number counts as infinite.
 
@@ -78,14 +78,16 @@ def survey(
     pose_rates = point[1]
     pose_accelerations = point[2]
     spline_point(coefficients, first_row, 0.0, point)
-    seen[:] = pose
+    for axis in range(6):
+        seen[axis] = pose[axis]
     for k in range(knots):
         window = k // WINDOW
         if not windows[window]:
             continue
         if k > 0 and not windows[(k - 1) // WINDOW]:
             spline_point(coefficients, first_row + k, 0.0, point)
-            seen[:] = pose
+            for axis in range(6):
+                seen[axis] = pose[axis]
         spline_point(coefficients, first_row + k, 0.0, point)
         link_motion(
             table_joints,
@@ -140,8 +142,8 @@ def survey(
             if found[0] == 0.0:
                 found[1] = k
             found[0] += 1.0
-            seen[:] = pose
+            for axis in range(6):
+                seen[axis] = pose[axis]
         if updates > found[2]:
             found[2] = updates
             found[3] = k
-

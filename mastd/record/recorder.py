@@ -19,12 +19,12 @@ import contextlib
 import json
 import math
 import os
-import select
 import signal
 import socket
 import subprocess
 import sys
 import time
+from collections import deque
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -45,8 +45,8 @@ LOCKSTEP_WAIT_S = 2.0
 START_TIMEOUT_S = 20.0
 _MINIMUM_CAPACITY, _MAXIMUM_CAPACITY = 1024, 32768
 _BATCH = 1024
-_POLL_MS = 10
-_EVENTS_PER_PASS = 256
+_LOOK_S = 0.01
+_MOST_EVENTS = 4096
 _MESSAGE_BYTES = 1 << 17
 
 
@@ -134,6 +134,11 @@ class RecorderHandle:
         return self._ring.dropped
 
     @property
+    def backlog(self) -> int:
+        """Frames that wait for the recorder."""
+        return self._ring.backlog
+
+    @property
     def process_id(self) -> int:
         """Process id of the recorder."""
         return self._process.pid
@@ -143,9 +148,9 @@ class RecorderHandle:
         return self._process.poll() is None
 
     def event(self, event: Mapping[str, object]) -> bool:
-        """Record one event, at least ``{"event": kind, "step": step, …}``; return False if it was dropped."""
+        """Record one event, ``{"event": kind, …}``, between two frames; return False if it was dropped."""
         try:
-            self._control.send(json.dumps(plain(event)).encode())
+            self._control.send(json.dumps(plain({**event, "frame": self._ring.offered})).encode())
         except OSError:
             self.dropped_events += 1
             return False
@@ -209,32 +214,41 @@ def plain(value: object) -> object:
 
 
 def record(writer: RunWriter, ring: RingConsumer, control: socket.socket, parent: int) -> bool:
-    """Write frames and events until the producer has closed or is gone; return whether it closed."""
+    """Write frames and events until the producer has closed or is gone; return whether it closed.
+
+    Events wait for the frames that were offered before them, so that the file is in order. The recorder looks
+    every 10 ms and is never woken: waking a process may cost the loop its processor.
+    """
     control.setblocking(False)
-    poller = select.poll()
-    poller.register(control, select.POLLIN)
+    events: deque[dict[str, object]] = deque()
     busy = ended = False
     while True:
         if not busy and not ended:
-            poller.poll(_POLL_MS)
-        ended = _take_events(writer, control) or os.getppid() != parent or ended
+            time.sleep(_LOOK_S)
+        ended = _take_events(events, control) or os.getppid() != parent or ended
         frames = ring.take(_BATCH, last=ended)
-        for count, data in frames:
-            writer.frame(count, data)
+        for number, data in frames:
+            while events and _frame_number(events[0]) <= number:
+                writer.event(events.popleft())
+            writer.frame(number, data)
         ring.release(len(frames))
+        while len(events) >= _MOST_EVENTS:  # no frames come, so the order must wait no longer
+            writer.event(events.popleft())
         writer.synchronise_if_due()
         busy = len(frames) == _BATCH
         if ended and not frames:
             break
     writer.skip_to(ring.offered)
+    for event in events:
+        writer.event(event)
     if not ring.closed:
         writer.event({"event": "producer_gone"})
     return ring.closed
 
 
-def _take_events(writer: RunWriter, control: socket.socket) -> bool:
-    """Write the events that wait; return True at the end of the producer's messages."""
-    for _ in range(_EVENTS_PER_PASS):
+def _take_events(events: deque[dict[str, object]], control: socket.socket) -> bool:
+    """Take the events that have come; return True at the end of the producer's messages."""
+    while len(events) < _MOST_EVENTS:
         try:
             data = control.recv(_MESSAGE_BYTES)
         except BlockingIOError:
@@ -244,8 +258,13 @@ def _take_events(writer: RunWriter, control: socket.socket) -> bool:
         if not data:
             return True
         with contextlib.suppress(ValueError):
-            writer.event(json.loads(data))
+            events.append(json.loads(data))
     return False
+
+
+def _frame_number(event: Mapping[str, object]) -> int:
+    number = event.get("frame")
+    return number if isinstance(number, int) else 0
 
 
 def main() -> int:

@@ -1,25 +1,27 @@
 """One page of plots for a run: reference and achieved, lengths within stroke, forces, cycle times, events.
 
-The page is an A4 sheet. Every axis has the whole run on the left and, on the right, two seconds around its
-largest reference, filtered like the figures; below come stroke and force of every link with their limits, and
-the histogram of the cycle times. Gaps in the record are shaded, events stand as numbered lines.
+The page is an A4 sheet. Every axis has the whole run on the left and, on the right, two seconds around the
+largest reference, both as recorded; below come stroke and force of every link with their limits, and the
+histogram of the cycle times. Events and gaps in the record stand as numbered lines.
 """
 
 from __future__ import annotations
 
-import datetime
 from collections.abc import Mapping
 from pathlib import Path
 
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
+from matplotlib.ticker import MaxNLocator
 from numpy.typing import NDArray
 
 from mastd.errors import UsageError
 from mastd.record.channels import AXES, LENGTH_AXES
+from mastd.record.page_head import write_head
 from mastd.record.reader import Run
 from mastd.record.result import find_window
+from mastd.signals.metrics import ROTATION_ARM
 
 PAGE_FORMATS = (".png", ".pdf", ".svg")
 _A4 = (8.27, 11.69)
@@ -27,9 +29,11 @@ _DPI = 150
 _MARGIN_S = 1.0
 _CLOSE_UP_S = 2.0
 _POINTS = 3000
+_LEAST_HEIGHT = 0.05
 _MOST_EVENTS = 24
+_LABEL_SHARE = 0.02
 _REFERENCE, _ACHIEVED = "#20262e", "#e0662a"
-_VERDICT_COLOURS = {"pass": "#1b7f3b", "fail": "#b3261e", "stopped": "#8a6d00", "fault": "#b3261e"}
+_EVENT, _GAP = "#3949ab", "#b3261e"
 _LINKS = ("#1f77b4", "#ff7f0e", "#2ca02c", "#d62728", "#9467bd", "#8c564b", "#17becf", "#7f7f7f")
 
 
@@ -55,11 +59,14 @@ def write_page(run: Run, result: Mapping[str, object], path: Path) -> None:
     origin, shown = _time_span(run)
     times = run.times[shown] - origin
     events = _events(run, origin, times)
-    _head(figure, run, result, events)
+    write_head(figure, run, result, events)
     left: Axes | None = None
+    centre, least = _scales(run, result, times, shown)
     for row, axis in enumerate(AXES):
         left = figure.add_subplot(grid[row, 0], sharex=left)
-        _axis_panels(run, axis, times, shown, left, figure.add_subplot(grid[row, 1]), result)
+        close_up = figure.add_subplot(grid[row, 1])
+        _axis_panels(run, axis, times, shown, left, close_up, least)
+        close_up.set_xlim(centre - _CLOSE_UP_S / 2, centre + _CLOSE_UP_S / 2)
         _mark(left, events, numbered=row == 0)
     stroke = figure.add_subplot(grid[6, 0], sharex=left)
     _link_panels(
@@ -76,6 +83,7 @@ def write_page(run: Run, result: Mapping[str, object], path: Path) -> None:
         force, figure.add_subplot(grid[7, 1]), times, _forces(run, shown), _force_limit(run), "force", "kN"
     )
     force.set_xlabel("time since the profile's start, s", fontsize=7, labelpad=1)
+    stroke.tick_params(labelbottom=False)
     for panel in (stroke, force):
         _mark(panel, events, numbered=False)
     if len(times):
@@ -104,111 +112,62 @@ def _events(run: Run, origin: float, times: NDArray[np.float64]) -> list[tuple[f
     """Return (time, text, is a gap) of the events within the shown time."""
     found = []
     for event in run.events:
-        step = event.get("step")
-        time = float(step) * run.period - origin if isinstance(step, int) else np.nan
+        number = event.get("frame")
+        time = (
+            float(np.interp(number, run.numbers, run.times)) - origin if isinstance(number, int) else np.nan
+        )
         if len(times) and times[0] <= time <= times[-1]:
             details = [
                 str(event[key])
-                for key in ("name", "code", "state", "lost", "cause", "outcome")
+                for key in ("name", "verb", "to", "state", "lost", "outcome", "cause", "refused")
                 if event.get(key)
             ]
             found.append((time, " ".join([str(event.get("event")), *details]), event.get("event") == "gap"))
-    return found[:_MOST_EVENTS]
+    return sorted(found)[:_MOST_EVENTS]
 
 
 def _mark(panel: Axes, events: list[tuple[float, str, bool]], numbered: bool) -> None:
-    for number, (time, _, gap) in enumerate(events, start=1):
-        panel.axvline(time, color="#b3261e" if gap else "#3949ab", linewidth=0.7, linestyle=":", zorder=0)
-        if numbered:
-            panel.annotate(
-                str(number),
-                (time, 1.0),
-                xycoords=("data", "axes fraction"),
-                fontsize=5.5,
-                ha="center",
-                va="bottom",
-                color="#b3261e" if gap else "#3949ab",
-            )
-
-
-def _head(
-    figure: Figure, run: Run, result: Mapping[str, object], events: list[tuple[float, str, bool]]
-) -> None:
-    """Title, verdict, table of figures, criteria and events."""
-    verdict = str(result["verdict"])
-    profile = run.metadata.get("profile")
-    name = profile.get("name") if isinstance(profile, Mapping) else None
-    figure.text(0.06, 0.977, str(name or run.path.parent.name), fontsize=13, weight="bold", va="top")
-    figure.text(
-        0.975,
-        0.977,
-        verdict.upper(),
-        fontsize=13,
-        weight="bold",
-        va="top",
-        ha="right",
-        color=_VERDICT_COLOURS.get(verdict, "black"),
-    )
-    started = run.metadata.get("started_unix")
-    when = (
-        datetime.datetime.fromtimestamp(started).astimezone().strftime("%Y-%m-%d %H:%M:%S %z")
-        if isinstance(started, int | float)
-        else "start unknown"
-    )
-    facts = (
-        f"{when}  ·  ended in {result['state']}"
-        + (f": {result['cause']}" if result["cause"] else "")
-        + f"  ·  {result['cycles']} cycles, {result['missed']} missed, {result['lost_frames']} frames lost"
-    )
-    figure.text(0.06, 0.957, facts, fontsize=7, va="top")
-    if run.damage is not None:
-        figure.text(0.06, 0.9465, f"record damaged: {run.damage}", fontsize=7, va="top", color="#b3261e")
-    figure.text(0.06, 0.935, _figure_table(result), fontsize=6.6, va="top", family="monospace")
-    figure.text(0.60, 0.935, _criteria_text(result), fontsize=6, va="top", family="monospace")
-    text = "\n".join(f"{number:2d} {event[1]}"[:44] for number, event in enumerate(events[:8], start=1))
-    if len(events) > 8:
-        text += f"\n   … and {len(events) - 8} more"
-    if text:
-        figure.text(0.80, 0.935, "events\n" + text, fontsize=6, va="top", family="monospace", color="#3949ab")
-
-
-def _figure_table(result: Mapping[str, object]) -> str:
-    lines = ["axis    nrmse  best-lag  lag/ms  peak ratio  cross axis"]
-    axes = result["axes"]
-    assert isinstance(axes, Mapping)
-    for axis, figures in axes.items():
-        lag = figures["lag_s"]
-        cells = (
-            _number(figures["nrmse"], 7, 3),
-            _number(figures["best_lag_nrmse"], 10, 3),
-            _number(None if lag is None else 1e3 * lag, 8, 1),
-            _number(figures["peak_ratio"], 12, 3),
-            _number(figures["cross_axis"], 12, 3),
+    """Draw a line for each event; close ones share one label of their numbers."""
+    for time, _, gap in events:
+        panel.axvline(time, color=_GAP if gap else _EVENT, linewidth=0.7, linestyle=":", zorder=0)
+    if not numbered or not events:
+        return
+    low, high = panel.get_xlim()
+    groups: list[list[int]] = []
+    for number, (time, _, _) in enumerate(events):
+        if groups and time - events[groups[-1][0]][0] < _LABEL_SHARE * (high - low):
+            groups[-1].append(number)
+        else:
+            groups.append([number])
+    for group in groups:
+        first, last = group[0] + 1, group[-1] + 1
+        panel.annotate(
+            str(first) if first == last else f"{first}–{last}",
+            (events[group[0]][0], 1.0),
+            xycoords=("data", "axes fraction"),
+            fontsize=5.5,
+            ha="center",
+            va="bottom",
+            color=_GAP if any(events[number][2] for number in group) else _EVENT,
         )
-        lines.append(f"{axis:<6}" + "".join(cells))
-    internal = result["internal_force_rms_n"]
-    shown = f"{internal / 1e3:.2f} kN" if isinstance(internal, float) else "–"
-    lines.append(f"internal force rms {shown}")
-    return "\n".join(lines)
 
 
-def _criteria_text(result: Mapping[str, object]) -> str:
-    criteria = result["criteria"]
-    assert isinstance(criteria, list)
-    lines = ["criteria" if criteria else "no criteria in the profile"]
-    for criterion in criteria[:9]:
-        limit = criterion["limit"]
-        bound = "…".join(f"{x:g}" for x in limit) if isinstance(limit, list) else f"{limit:g}"
-        value = "–" if criterion["value"] is None else f"{criterion['value']:.3g}"
-        lines.append(f"{'ok ' if criterion['pass'] else 'NO '}{criterion['name'][:20]:<20} {value} ({bound})")
-    if len(criteria) > 9:
-        failed = sum(not criterion["pass"] for criterion in criteria[9:])
-        lines.append(f"… {len(criteria) - 9} more, {failed} not met")
-    return "\n".join(lines)
+def _scales(
+    run: Run, result: Mapping[str, object], times: NDArray[np.float64], shown: slice
+) -> tuple[float, float]:
+    """Return the time of the largest reference and the least half height of an axis panel in mm (1.4 m).
 
-
-def _number(value: float | None, width: int, digits: int) -> str:
-    return f"{'–':>{width}}" if value is None else f"{value:>{width}.{digits}f}"
+    A share of the largest motion bounds the height, lest the noise of an axis at rest fills its panel.
+    """
+    driven = result["driven"]
+    assert isinstance(driven, list)
+    centre, largest = 0.0, 0.0
+    for axis in driven:
+        values = run.columns[f"reference.{axis}"][shown]
+        size = np.abs(values - np.nanmean(values)) * (1.0 if axis in LENGTH_AXES else ROTATION_ARM)
+        if np.any(np.isfinite(size)) and np.nanmax(size) > largest:
+            largest, centre = float(np.nanmax(size)), float(times[int(np.nanargmax(size))])
+    return centre, 1e3 * max(largest * _LEAST_HEIGHT, 1e-5)
 
 
 def _axis_panels(
@@ -218,29 +177,26 @@ def _axis_panels(
     shown: slice,
     whole: Axes,
     close_up: Axes,
-    result: Mapping[str, object],
+    least: float,
 ) -> None:
     """Draw reference and achieved of one axis, whole run and close-up, with the reference one step later."""
-    unit = "mm" if axis in LENGTH_AXES else "mrad"
+    unit, arm = ("mm", 1.0) if axis in LENGTH_AXES else ("mrad", ROTATION_ARM)
     reference = 1e3 * run.columns[f"reference.{axis}"][shown]
     achieved = 1e3 * run.columns[f"pose.{axis}"][shown]
     meant = times + run.period
-    for panel, points in ((whole, _POINTS), (close_up, 10 * _POINTS)):
-        panel.plot(*_thinned(meant, reference, points), color=_REFERENCE, linewidth=1.0, label="reference")
-        panel.plot(*_thinned(times, achieved, points), color=_ACHIEVED, linewidth=0.8, label="achieved")
+    for panel, points in ((whole, _POINTS), (close_up, 100 * _POINTS)):
+        panel.plot(*_thinned(meant, reference, points), color=_REFERENCE, linewidth=1.5, label="reference")
+        panel.plot(*_thinned(times, achieved, points), color=_ACHIEVED, linewidth=0.7, label="achieved")
+        low, high = panel.get_ylim()
+        middle, half = (low + high) / 2.0, max((high - low) / 2.0, least / arm)
+        panel.set_ylim(middle - half, middle + half)
         _tidy(panel)
+    close_up.xaxis.set_major_locator(MaxNLocator(5))
     whole.set_ylabel(f"{axis}, {unit}", fontsize=7, labelpad=2)
     whole.tick_params(labelbottom=False)
-    driven = result["driven"]
-    assert isinstance(driven, list)
-    about = reference if axis in driven else achieved
-    size = np.abs(about - np.nanmean(about)) if np.any(np.isfinite(about)) else np.zeros(0)
-    if len(size):
-        centre = times[int(np.nanargmax(size))]
-        close_up.set_xlim(centre - _CLOSE_UP_S / 2, centre + _CLOSE_UP_S / 2)
     if axis == AXES[0]:
-        whole.legend(fontsize=6, loc="upper right", ncols=2, frameon=False, borderpad=0.1)
-        close_up.set_title("two seconds around the peak", fontsize=7, pad=3)
+        whole.legend(fontsize=6, loc="lower right", ncols=2, frameon=False, borderpad=0.1)
+        close_up.set_title("two seconds around the largest reference", fontsize=6.5, pad=3)
 
 
 def _link_panels(
@@ -273,6 +229,8 @@ def _link_panels(
         for panel in (whole, bars):
             for bound in (-scale * limit, scale * limit):
                 panel.axhline(bound, color="#b3261e", linewidth=0.8, linestyle="--")
+            low, high = panel.get_ylim()
+            panel.set_ylim(min(low, -1.15 * scale * limit), max(high, 1.15 * scale * limit))
     _tidy(whole)
     _tidy(bars)
 
@@ -280,6 +238,7 @@ def _link_panels(
 def _cycle_times(panel: Axes, run: Run, shown: slice) -> None:
     """Draw how late the cycles began and how long they computed, on logarithmic axes."""
     edges = np.logspace(0, 6, 121)
+    longest = 10e6 * run.period
     for name, label, colour in (
         ("late", "start after the deadline", "#3949ab"),
         ("compute", "time computed", "#1b7f3b"),
@@ -287,6 +246,7 @@ def _cycle_times(panel: Axes, run: Run, shown: slice) -> None:
         values = 1e6 * run.columns[name][shown]
         values = values[np.isfinite(values)]
         if len(values) and np.max(values) > 0.0:
+            longest = max(longest, 1.5 * float(np.max(values)))
             middle, high = np.percentile(values, (50.0, 99.9))
             panel.hist(
                 np.clip(values, edges[0], edges[-1]),
@@ -299,6 +259,7 @@ def _cycle_times(panel: Axes, run: Run, shown: slice) -> None:
     panel.axvline(1e6 * run.period, color="#b3261e", linewidth=0.8, linestyle="--", label="one period")
     panel.set_xscale("log")
     panel.set_yscale("log")
+    panel.set_xlim(edges[0], min(longest, edges[-1]))
     panel.set_ylim(bottom=0.7)
     panel.set_xlabel("cycle times, µs", fontsize=7, labelpad=1)
     panel.set_ylabel("cycles", fontsize=7, labelpad=2)
@@ -355,13 +316,9 @@ def _stroke(run: Run) -> float | None:
 
 
 def _forces(run: Run, shown: slice) -> NDArray[np.float64] | None:
-    """Return the actuator forces from the chamber pressures (k, links) in N, chamber 1 extends."""
-    first, second = run.numbered("pressure_1"), run.numbered("pressure_2")
-    areas = _table(run, "actuator", "piston_areas")
-    if not first or len(first) != len(second) or not isinstance(areas, list):
-        return None
-    forces: NDArray[np.float64] = run.matrix(first)[shown] * areas[0] - run.matrix(second)[shown] * areas[1]
-    return forces
+    """Return the measured actuator forces (k, links) in N."""
+    names = run.numbered("force")
+    return run.matrix(names)[shown] if names else None
 
 
 def _force_limit(run: Run) -> float | None:

@@ -4,9 +4,10 @@ verdict.
 What is compared. The profile's window reaches from the first to the last frame in state RUNNING. Frame k
 holds the pose measured at step k, while its reference is meant for step k + 1; so the pose at step k is
 compared with the reference of frame k − 1, and a lag of zero means that the sample that answers a command
-shows its reference. Steps that are missing (missed cycles, lost frames, invalid poses) are bridged by
-straight lines on both sides. Both are filtered to the profile's band (``mastd.signals.band``);
-displacements in m and rad of point C.
+shows its reference. References lie on the loop's periods, poses on the plant's steps, which a stale sample
+repeats; the median of their difference ties the two together. What is missing (missed cycles, lost frames,
+stale or invalid poses) is bridged by straight lines. Both are filtered to the profile's band
+(``mastd.signals.band``); displacements in m and rad of point C.
 
 Verdict: ``fault`` if a fault ended the run, ``stopped`` if anything else ended it before the profile's end,
 else ``pass`` or ``fail`` by the criteria in the profile. A criterion whose figure cannot be had fails.
@@ -41,6 +42,10 @@ DRIVEN_SHARE = 0.02
 DRIVEN_LEAST = 1e-6
 LARGEST_GAP_SHARE = 10
 """Steps per recorded frame beyond which a record has too little in it to be judged."""
+NEEDED = (
+    *("cycle", "step", "missed", "state", "fault", "late", "compute", "internal_force", "profile_time"),
+    *(f"{quantity}.{axis}" for quantity in ("reference", "pose") for axis in AXES),
+)
 COMMAND_FIELDS = ("length", "rate", "acceleration", "force", "trim")
 
 Outcome = Literal["completed", "stopped", "fault"]
@@ -86,7 +91,7 @@ def make_result(run: Run) -> dict[str, object]:
         "driven": sorted(driven, key=AXES.index),
         "criteria": criteria,
         "lost_frames": sum(_integer(gap.get("lost")) for gap in run.events if gap.get("event") == "gap"),
-        "damage": run.damage,
+        "damage": run.broken_off,
     }
 
 
@@ -98,8 +103,7 @@ def _state_names(run: Run) -> list[str]:
     names = run.metadata.get("states")
     if not isinstance(names, list) or "RUNNING" not in names:
         raise FormatError(f"{run.path}: the metadata does not name the states, was it written by mastd?")
-    needed = ("cycle", "step", "missed", "state", "fault", "internal_force", "profile_time")
-    missing = [name for name in needed if name not in run.columns]
+    missing = [name for name in NEEDED if name not in run.columns]
     if missing:
         raise FormatError(f"{run.path}: no channel {', '.join(missing)}")
     return [str(name) for name in names]
@@ -137,8 +141,8 @@ def _ending(run: Run, states: list[str], window: Window | None) -> tuple[Outcome
         reached = run.columns["profile_time"][window.last]
         if reached >= duration - 1.5 * run.period:
             return "completed", state, None
-    if run.damage is not None:
-        return "stopped", state, f"the record breaks off: {run.damage}"
+    if run.broken_off is not None:
+        return "stopped", state, f"the record breaks off: {run.broken_off}"
     return "stopped", state, "stopped before the profile's end" if window else "the profile was not started"
 
 
@@ -152,11 +156,9 @@ def command_sha256(run: Run, window: Window | None) -> str | None:
     for event in reversed(run.events):
         if event.get("event") == "end" and isinstance(event.get("command_sha256"), str):
             return str(event["command_sha256"])
-    if window is None or (run.damage is not None and window.last == len(run.times) - 1):
+    if window is None or (run.broken_off is not None and window.last == len(run.times) - 1):
         return None
-    steps = run.columns["step"]
-    after_gaps = [_integer(event.get("step")) for event in run.events if event.get("event") == "gap"]
-    if any(steps[window.first] < step <= steps[window.last] for step in after_gaps):
+    if np.any(np.diff(run.numbers[window.first : window.last + 1]) != 1):
         return None
     names = [name for field in COMMAND_FIELDS for name in run.numbered(f"command.{field}")]
     commands = run.matrix(names)[window.first : window.last + 1]
@@ -202,33 +204,38 @@ def axis_figures(
 
 
 def aligned_motion(run: Run, window: Window | None) -> tuple[NDArray[np.float64], NDArray[np.float64]] | None:
-    """Return measured and asked pose, both (k, 6), at the steps that the profile's references are meant for.
+    """Return measured and asked pose, both (k, 6), at the periods that the profile's references are meant
+    for.
 
     None if there is no window or hardly a valid pose in it.
     """
     if window is None:
         return None
     reach = slice(window.first, min(window.last + 2, len(run.times)))
-    steps = run.columns["step"][reach]
-    achieved = run.matrix([f"pose.{axis}" for axis in AXES])[reach]
-    asked = run.matrix([f"reference.{axis}" for axis in AXES])[reach]
-    if not 2.0 <= steps[-1] - steps[0] <= LARGEST_GAP_SHARE * len(steps):
+    periods = np.rint(run.times[reach] / run.period)
+    if not 2.0 <= periods[-1] - periods[0] <= LARGEST_GAP_SHARE * len(periods):
         return None
-    grid = np.arange(steps[0] + 1.0, steps[-1] + 1.0)
-    left = _on_grid(grid, steps, achieved)
-    right = _on_grid(grid, steps + 1.0, asked)
-    return None if left is None or right is None else (left, right)
+    steps = run.columns["step"][reach]
+    if not np.any(np.isfinite(steps)):
+        return None
+    steps = steps - np.rint(np.nanmedian(steps - periods))
+    grid = np.arange(periods[0] + 1.0, periods[-1] + 1.0)
+    achieved = _on_grid(grid, steps, run.matrix([f"pose.{axis}" for axis in AXES])[reach])
+    asked = _on_grid(grid, periods + 1.0, run.matrix([f"reference.{axis}" for axis in AXES])[reach])
+    return None if achieved is None or asked is None else (achieved, asked)
 
 
 def _on_grid(
-    grid: NDArray[np.float64], steps: NDArray[np.float64], values: NDArray[np.float64]
+    grid: NDArray[np.float64], places: NDArray[np.float64], values: NDArray[np.float64]
 ) -> NDArray[np.float64] | None:
-    """Interpolate the finite rows of (k, columns) onto whole steps; None if fewer than half are finite."""
-    sound = np.isfinite(steps) & np.all(np.isfinite(values), axis=1)
-    sound[1:] &= np.diff(np.maximum.accumulate(np.where(sound, steps, -np.inf))) > 0
-    if not np.count_nonzero(sound) >= 0.5 * len(steps):
+    """Interpolate the finite rows of (k, columns) onto whole places; None if fewer than half are finite."""
+    sound = np.isfinite(places) & np.all(np.isfinite(values), axis=1)
+    if not np.count_nonzero(sound) >= 0.5 * len(places):
         return None
-    return np.column_stack([np.interp(grid, steps[sound], column[sound]) for column in values.T])
+    places, values = places[sound], values[sound]
+    highest = np.maximum.accumulate(places)
+    fresh = np.concatenate(([True], np.diff(highest) > 0))
+    return np.column_stack([np.interp(grid, places[fresh], column) for column in values[fresh].T])
 
 
 def judge(

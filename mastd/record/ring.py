@@ -69,6 +69,11 @@ class RingProducer:
         ]
         self._stride = stride
 
+    @property
+    def backlog(self) -> int:
+        """Frames that the consumer has not taken yet."""
+        return self._published - self._words[_TAKEN]
+
     def push(self, frame: NDArray[np.float64]) -> bool:
         """Publish one frame of shape (width,); return False if it was dropped."""
         words = self._words

@@ -7,12 +7,14 @@ encoding ``json`` means a UTF-8 JSON object::
     {"encoding": "float64le", "rate_hz": 1000.0,
      "channels": [{"name": "pose.heave", "unit": "m", "meaning": "…"}, …]}
 
-Slower channels have a topic of their own per rate (``frame/100hz``) in the same encoding: every k-th
-integer step. ``log_time`` is step × period in nanoseconds, ``sequence`` counts all frames offered (modulo
-2³²), lost ones included.
+Slower channels have a topic of their own per rate (``frame/100hz``) in the same encoding: the first frame of
+every k periods. ``log_time`` is a whole number of periods in nanoseconds: frames offered before this one plus
+the channel ``missed`` if there is one, so it always ascends, whatever becomes of the plant's clock.
+``sequence`` is the frame's number (modulo 2³²): it counts all frames offered, lost ones included.
 
-Events. Topic ``events``: one JSON object per message with at least ``event`` and ``step``; frames lost
-between two recorded ones appear as ``{"event": "gap", "lost": n, "step": first step after it}``.
+Events. Topic ``events``: one JSON object per message with at least ``event`` and ``frame``, the number of
+frames offered before it; frames lost appear as ``{"event": "gap", "lost": n, "frame": number of the first
+one lost}``.
 
 Metadata. Record ``mastd`` at the file's start: key → JSON text. Record ``mastd.end`` closes the file:
 frames, lost, gaps; a recovered file has ``mastd.recovery`` instead. The recorder holds an exclusive lock
@@ -27,17 +29,17 @@ from __future__ import annotations
 import contextlib
 import fcntl
 import json
-import math
 import os
 import time
 from collections.abc import Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from struct import Struct
 from typing import Any
 
 from mcap.writer import CompressionType, Writer
 
-from mastd.record.channels import ChannelSet
+from mastd.record.channels import ChannelGroup, ChannelSet
 
 FRAME_ENCODING = "float64le"
 FRAME_TOPIC = "frame"
@@ -48,30 +50,39 @@ RECOVERY_NAME = "mastd.recovery"
 PROFILE_NAME = "mastd"
 CHUNK_NS = 250_000_000
 _CHUNK_BYTES = 16 * 1024 * 1024
+_MOST_PERIODS = 1 << 53
 _FLOAT64 = Struct("<d")
 _EVENT_SCHEMA = json.dumps(
     {
         "type": "object",
-        "properties": {"event": {"type": "string"}, "step": {"type": "integer"}},
-        "required": ["event", "step"],
+        "properties": {"event": {"type": "string"}, "frame": {"type": "integer"}},
+        "required": ["event", "frame"],
     }
 ).encode()
 
 
-class RunWriter:
-    """Writes one record; raises OSError where the file system refuses.
+@dataclass
+class _Group:
+    """One MCAP channel: its bytes in the frame, every how many periods it is kept, the interval kept last."""
 
-    ``channels`` must have a channel ``step``, which stamps the frames.
-    """
+    channel_id: int
+    start: int
+    stop: int
+    every: int
+    interval: int = -1
+
+
+class RunWriter:
+    """Writes one record; raises OSError where the file system refuses."""
 
     def __init__(self, path: Path, channels: ChannelSet, metadata: Mapping[str, object]) -> None:
         self.frames = 0
         self.lost = 0
         self.gaps = 0
         self._period_ns = channels.period_ns
-        self._step_offset = 8 * channels.column("step")
-        self._step = 0
-        self._next_count = 0
+        self._missed_offset = 8 * channels.column("missed") if "missed" in channels.columns else None
+        self._missed = 0
+        self._next = 0
         self._chunk_start_ns: int | None = None
         self._synchronised = time.monotonic()
         self._unsynchronised = False
@@ -83,59 +94,50 @@ class RunWriter:
         self._writer.add_metadata(
             METADATA_NAME, {key: json.dumps(value, allow_nan=False) for key, value in metadata.items()}
         )
-        self._groups = [
-            (
-                self._writer.register_channel(
-                    group.topic, FRAME_ENCODING, self._writer.register_schema(*_schema(channels, index))
-                ),
-                8 * group.start,
-                8 * group.stop,
-                group.every,
-            )
-            for index, group in enumerate(channels.groups)
-        ]
+        self._groups = [self._register(group) for group in channels.groups]
         event_schema = self._writer.register_schema("mastd.event", "jsonschema", _EVENT_SCHEMA)
         self._events = self._writer.register_channel(EVENT_TOPIC, "json", event_schema)
         self.flush()
 
-    def frame(self, count: int, data: memoryview) -> None:
-        """Add one frame; ``count`` frames, dropped ones included, were offered before it."""
-        (value,) = _FLOAT64.unpack_from(data, self._step_offset)
-        step = int(value) if math.isfinite(value) else self._step + 1
-        self.skip_to(count, step)
-        self._next_count = count + 1
-        self._step = step
-        stamp = max(step, 0) * self._period_ns
+    def frame(self, number: int, data: memoryview) -> None:
+        """Add one frame; ``number`` frames, dropped ones included, were offered before it."""
+        self.skip_to(number)
+        self._next = number + 1
+        if self._missed_offset is not None:
+            (missed,) = _FLOAT64.unpack_from(data, self._missed_offset)
+            if self._missed < missed <= _MOST_PERIODS:
+                self._missed = int(missed)
+        period = number + self._missed
+        stamp = period * self._period_ns
         if self._chunk_start_ns is None:
             self._chunk_start_ns = stamp
-        elif not 0 <= stamp - self._chunk_start_ns < CHUNK_NS:
+        elif not stamp - self._chunk_start_ns < CHUNK_NS:
             self._writer.flush()
             self._chunk_start_ns = stamp
-        for channel, start, stop, every in self._groups:
-            if every == 1 or step % every == 0:
-                self._writer.add_message(channel, stamp, data[start:stop], stamp, count & 0xFFFFFFFF)
+        for group in self._groups:
+            if period // group.every != group.interval:
+                group.interval = period // group.every
+                self._writer.add_message(
+                    group.channel_id, stamp, data[group.start : group.stop], stamp, number & 0xFFFFFFFF
+                )
         self.frames += 1
         self._unsynchronised = True
 
-    def skip_to(self, count: int, step: int | None = None) -> None:
-        """Mark the frames before the one numbered ``count`` that never came as a gap."""
-        lost = count - self._next_count
+    def skip_to(self, number: int) -> None:
+        """Mark the frames before the one with this number that never came as a gap."""
+        lost = number - self._next
         if lost > 0:
-            self._next_count = count
             self.lost += lost
             self.gaps += 1
-            self.event(
-                {"event": "gap", "lost": lost}
-                if step is None
-                else {"event": "gap", "lost": lost, "step": step}
-            )
+            self.event({"event": "gap", "lost": lost, "frame": self._next})
+            self._next = number
 
     def event(self, event: Mapping[str, object]) -> None:
-        """Add one event; its ``step`` stamps it, the last frame's step does if it has none."""
-        given = event.get("step")
-        step = given if isinstance(given, int) and given >= 0 else self._step
-        stamp = step * self._period_ns
-        text = json.dumps({**event, "step": step}, default=str)
+        """Add one event; its ``frame`` stamps it, the last frame's number does if it has none."""
+        given = event.get("frame")
+        number = given if isinstance(given, int) and given >= 0 else self._next
+        stamp = (number + self._missed) * self._period_ns
+        text = json.dumps({**event, "frame": number}, default=str)
         self._writer.add_message(self._events, stamp, text.encode(), stamp)
         self._unsynchronised = True
 
@@ -163,19 +165,19 @@ class RunWriter:
         os.fsync(self._file.fileno())
         self._file.close()
 
-
-def _schema(channels: ChannelSet, index: int) -> tuple[str, str, bytes]:
-    """Return name, encoding and text of the schema of one group."""
-    group = channels.groups[index]
-    text = json.dumps(
-        {
-            "encoding": FRAME_ENCODING,
-            "rate_hz": group.rate_hz,
-            "channels": [
-                {"name": channel.name, "unit": channel.unit, "meaning": channel.meaning}
-                for channel in group.channels
-            ],
-        },
-        ensure_ascii=False,
-    )
-    return f"mastd.{group.topic}", "json", text.encode()
+    def _register(self, group: ChannelGroup) -> _Group:
+        """Write schema and channel of one group."""
+        text = json.dumps(
+            {
+                "encoding": FRAME_ENCODING,
+                "rate_hz": group.rate_hz,
+                "channels": [
+                    {"name": channel.name, "unit": channel.unit, "meaning": channel.meaning}
+                    for channel in group.channels
+                ],
+            },
+            ensure_ascii=False,
+        )
+        schema = self._writer.register_schema(f"mastd.{group.topic}", "json", text.encode())
+        channel_id = self._writer.register_channel(group.topic, FRAME_ENCODING, schema)
+        return _Group(channel_id, 8 * group.start, 8 * group.stop, group.every)

@@ -126,9 +126,9 @@ def wheel_plane(
 ) -> NDArray[np.float64]:
     """Return heave, pitch and roll (3, n) of the plane that fits four wheel heights best.
 
-    ``front``, ``rear`` (2, n): heights of left and right wheel in m, at ± wheelbase/2 and ± track_width/2 from
-    the point whose heave is returned. x forward, y left, z up: nose up is negative pitch, left side up is
-    positive roll (both in rad, exact for a plane through the point).
+    ``front``, ``rear`` (2, n): heights of left and right wheel in m, at ± wheelbase/2 and ± track_width/2
+    from the point whose heave is returned. x forward, y left, z up: nose up is negative pitch, left side up
+    is positive roll (both in rad, exact for a plane through the point).
     """
     heave = (front[0] + front[1] + rear[0] + rear[1]) / 4.0
     slope_x = (front[0] + front[1] - rear[0] - rear[1]) / (2.0 * wheelbase)

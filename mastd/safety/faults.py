@@ -30,7 +30,7 @@ class Code(enum.IntEnum):
     SAMPLE_MISSING = 3
     SAMPLE_NOT_FINITE = 4
     SAMPLE_INVALID = 5
-    PLANT_RESTARTED = 6
+    PLANT_REFUSES = 6
     STROKE = 7
     VELOCITY = 8
     FORCE = 9
@@ -116,14 +116,14 @@ TABLE: tuple[Row, ...] = (
         "The drive itself distrusts the named sensor: read the drive's own diagnosis.",
     ),
     Row(
-        Code.PLANT_RESTARTED,
-        "plant restarted",
-        "boot id of the samples changed",
+        Code.PLANT_REFUSES,
+        "plant complains",
+        "a refusal from the plant: a command too late, a restart, another daemon in the place",
         "",
         "",
-        Action.POWER_OFF,
-        "reset",
-        "The drive restarted during operation. Find out why before raising again.",
+        Action.INDICATE,
+        "at once; if the plant serves us no longer, its samples stop",
+        "Read the plant's words; late commands point at the load of this machine.",
     ),
     Row(
         Code.STROKE,

@@ -2,7 +2,8 @@
 
 Each problem is one line, ``file:line:col: path: what is wrong, what would be right``, in the order of the
 file. Problems of the text (duplicate keys, ``on``, aliases) and problems of the values (units, ranges,
-unknown keys, checks across fields) are reported together as far as the text can be read.
+unknown keys, checks across fields) are reported together as far as the text can be read;
+a check across fields waits until the fields it compares are right.
 """
 
 from __future__ import annotations

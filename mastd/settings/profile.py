@@ -9,13 +9,13 @@ from typing import Annotated, Any, Final, Literal
 from pydantic import Field, ValidationInfo, field_validator
 
 from mastd.settings.base import Problem, Settings, refuse
+from mastd.settings.criteria import Criteria
 from mastd.settings.quantity import (
     Acceleration,
     AccelerationDensity,
     Angle,
     AngularAcceleration,
     AngularAccelerationDensity,
-    Force,
     Frequency,
     Inertia,
     Length,
@@ -33,9 +33,10 @@ AXES: Final = ("surge", "sway", "heave", "roll", "pitch", "yaw")
 LONGEST_MOTION: Final = 1800.0
 """Longest motion in s that one profile may hold, repeats not counted: it is kept in memory whole."""
 
-PlayableFrequency = Annotated[Frequency, Field(gt=0.0, le=100.0)]
+PlayableFrequency = Annotated[Frequency, Field(ge=0.02, le=100.0)]
 Duration = Annotated[Time, Field(ge=0.1, le=LONGEST_MOTION)]
 Fade = Annotated[Time, Field(ge=0.05, le=60.0)]
+PositiveInertia = Annotated[Inertia, Field(gt=0.0)]
 Repeats = Annotated[int, Field(ge=1, le=100_000)]
 
 
@@ -58,7 +59,9 @@ class RigidPayload(Settings):
     centre_of_gravity: Point
     """Centre of gravity in table axes P, from C."""
     inertia: tuple[
-        Annotated[Inertia, Field(gt=0.0)], Annotated[Inertia, Field(gt=0.0)], Annotated[Inertia, Field(gt=0.0)]
+        Annotated[Inertia, Field(gt=0.0)],
+        Annotated[Inertia, Field(gt=0.0)],
+        Annotated[Inertia, Field(gt=0.0)],
     ]
     """Principal moments of inertia about its own centre of gravity, along the table's axes."""
 
@@ -185,6 +188,8 @@ RotationPoint = tuple[PlayableFrequency, Annotated[AngularAccelerationDensity, F
 
 
 def _ascending(points: tuple[tuple[float, float], ...]) -> tuple[tuple[float, float], ...]:
+    if len(points) < 2:
+        raise ValueError(f"{len(points)} break points, a density needs at least two")
     problems: list[Problem] = [
         ((k, 0), f"{points[k][0]:g} Hz does not lie above the {points[k - 1][0]:g} Hz before it")
         for k in range(1, len(points))
@@ -197,7 +202,7 @@ def _ascending(points: tuple[tuple[float, float], ...]) -> tuple[tuple[float, fl
 class TranslationDensity(Settings):
     """Acceleration density by break points, joined by straight lines on double-logarithmic axes."""
 
-    density: Annotated[tuple[TranslationPoint, ...], Field(min_length=2, max_length=100)]
+    density: Annotated[tuple[TranslationPoint, ...], Field(max_length=100)]
     """Pairs of frequency and one-sided density; there is no motion outside the first and the last."""
 
     _order = field_validator("density")(_ascending)
@@ -206,7 +211,7 @@ class TranslationDensity(Settings):
 class RotationDensity(Settings):
     """Angular acceleration density by break points, joined by straight lines on double-logarithmic axes."""
 
-    density: Annotated[tuple[RotationPoint, ...], Field(min_length=2, max_length=100)]
+    density: Annotated[tuple[RotationPoint, ...], Field(max_length=100)]
     """Pairs of frequency and one-sided density; there is no motion outside the first and the last."""
 
     _order = field_validator("density")(_ascending)
@@ -238,12 +243,12 @@ class Road(Shaking):
 
     kind: Literal["road"]
     road_class: Literal["A", "B", "C", "D", "E", "F", "G", "H"]
-    speed: Annotated[Velocity, Field(gt=0.0)]
+    speed: Annotated[Velocity, Field(ge=0.1, le=100.0)]
     band: tuple[PlayableFrequency, PlayableFrequency]
-    """Frequencies that are played. Mandatory: stroke and force bound what part of a road a table can follow."""
+    """Frequencies that are played. Mandatory: stroke and force bound how much of a road can be followed."""
     duration: Duration
-    wheelbase: Annotated[Length, Field(gt=0.0)]
-    track_width: Annotated[Length, Field(gt=0.0)]
+    wheelbase: Annotated[Length, Field(gt=0.0, le=20.0)]
+    track_width: Annotated[Length, Field(gt=0.0, le=5.0)]
 
     @field_validator("band")
     @classmethod
@@ -297,42 +302,6 @@ class Record(Shaking):
 Segment = Annotated[Hold | Ramp | Sine | Sweep | Random | Road | Record, Field(discriminator="kind")]
 
 
-class AxisCriteria(Settings):
-    """Bounds on how well one axis followed; what is left out is not judged."""
-
-    nrmse: Annotated[Ratio, Field(gt=0.0)] | None = None
-    """Error of the displacement without shifting in time, as share of the reference (effective values)."""
-    best_lag_nrmse: Annotated[Ratio, Field(gt=0.0)] | None = None
-    """The same at the shift in time that fits best."""
-    lag: Annotated[Time, Field(gt=0.0)] | None = None
-    """That shift, whichever way."""
-    peak_ratio: tuple[Ratio, Ratio] | None = None
-    """Lowest and highest ratio of the achieved peak to the peak of the reference."""
-    cross_axis: Annotated[Ratio, Field(gt=0.0)] | None = None
-    """Acceleration on this axis that was not asked for, as share of what was asked for overall."""
-
-
-class CriteriaAxes(Settings):
-    """Bounds for each axis that is judged."""
-
-    surge: AxisCriteria | None = None
-    sway: AxisCriteria | None = None
-    heave: AxisCriteria | None = None
-    roll: AxisCriteria | None = None
-    pitch: AxisCriteria | None = None
-    yaw: AxisCriteria | None = None
-
-
-class Criteria(Settings):
-    """What decides the verdict of a run."""
-
-    axes: CriteriaAxes = CriteriaAxes()
-    missed_share: Annotated[Ratio, Field(ge=0.0, le=1.0)] | None = None
-    """Greatest share of control cycles that were missed."""
-    internal_force: Annotated[Force, Field(gt=0.0)] | None = None
-    """Greatest effective value of the force that the redundant actuators exert on each other."""
-
-
 class ProfileSettings(Settings):
     """A test profile. It starts and ends at rest in the neutral pose."""
 
@@ -349,17 +318,19 @@ class ProfileSettings(Settings):
     """Time of rise and fall of every segment that does not state its own."""
     repeats: Repeats = 1
     """How often the row of segments is played."""
-    segments: Annotated[tuple[Segment, ...], Field(min_length=1, max_length=1000)]
+    segments: Annotated[tuple[Segment, ...], Field(max_length=1000)]
     verdict: Criteria = Criteria()
 
     @field_validator("segments")
     @classmethod
     def _playable(cls, segments: tuple[Segment, ...], info: ValidationInfo) -> tuple[Segment, ...]:
+        if not segments:
+            raise ValueError("no segment, a profile needs at least one")
         refuse(_segment_problems(segments, info.data.get("fade", 0.0)))
         return segments
 
     def band(self) -> tuple[float, float] | None:
-        """Return the lowest and the highest frequency in Hz that the profile excites, None if it only moves."""
+        """Return lowest and highest frequency in Hz that the profile excites, None if it only moves."""
         bands = [_band(segment) for segment in self.segments if not isinstance(segment, Hold | Ramp)]
         if not bands:
             return None
@@ -384,7 +355,7 @@ def _band(segment: Sine | Sweep | Random | Road | Record) -> tuple[float, float]
         return segment.frequency, segment.frequency
     if isinstance(segment, Sweep):
         return min(segment.start, segment.stop), max(segment.start, segment.stop)
-    densities = [value.density for _, _, value in axis_items(segment.axes)]  # type: ignore[attr-defined]
+    densities = [value.density for _, _, value in axis_items(segment.axes)]
     return min(points[0][0] for points in densities), max(points[-1][0] for points in densities)
 
 
@@ -397,7 +368,7 @@ def _segment_problems(segments: tuple[Segment, ...], profile_fade: float) -> lis
             moves = axis_items(segment.to)
             if not moves:
                 problems.append(((k, "to"), "no axis named, name one or more of " + ", ".join(AXES)))
-            position.update((name, value) for _, name, value in moves)  # type: ignore[misc]
+            position.update((name, value) for _, name, value in moves)
         elif not isinstance(segment, Hold | Road) and not axis_items(segment.axes):
             problems.append(((k, "axes"), "no axis named, name one or more of " + ", ".join(AXES)))
         if isinstance(segment, Record):
@@ -411,7 +382,10 @@ def _segment_problems(segments: tuple[Segment, ...], profile_fade: float) -> lis
     away = [name for name, value in position.items() if value != 0.0]
     if away:
         problems.append(
-            ((len(segments) - 1,), f"the profile ends away from neutral in {', '.join(away)}, add a ramp to 0")
+            (
+                (len(segments) - 1,),
+                f"the profile ends away from neutral in {', '.join(away)}, add a ramp to 0",
+            )
         )
     if not total <= LONGEST_MOTION:
         problems.append(((), f"the segments take {total:g} s, at most {LONGEST_MOTION:g} s: use repeats"))

@@ -248,12 +248,18 @@ _DATE = re.compile(
 )
 _NOT_FINITE = re.compile(r"[+-]?\.(?:inf|Inf|INF)|\.(?:nan|NaN|NAN)", re.ASCII)
 _SWITCH_WORDS = frozenset({"on", "off", "yes", "no"})
+_LONGEST_NUMBER = 100
+"""Characters; longer text is not matched against the patterns above, whose time grows with its square."""
+_NUMBER_SIGNS = frozenset("0123456789+-._:eE")
 _LARGEST_INTEGER = 2**63 - 1
 
 
 def _plain_problem(value: str) -> str | None:
     """Return what is wrong with an unquoted scalar, None if every reader takes it alike."""
     quotes = "put it in quotes if it is text"
+    if len(value) > _LONGEST_NUMBER:
+        digits = set(value) <= _NUMBER_SIGNS
+        return f"{value[:24]}... is too long for a number; {quotes}" if digits else None
     lower = value.lower()
     if lower in _SWITCH_WORDS:
         return (
@@ -271,8 +277,8 @@ def _plain_problem(value: str) -> str | None:
         return f"{value} is not a finite number"
     if _NUMBER.fullmatch(value) and not math.isfinite(float(value)):
         return f"{value} is too large for a number"
-    if _INTEGER.fullmatch(value) and (len(value) > 20 or abs(int(value)) > _LARGEST_INTEGER):
-        return f"{value[:24]} is too large for an integer"
+    if _INTEGER.fullmatch(value) and abs(int(value)) > _LARGEST_INTEGER:
+        return f"{value} is too large for an integer"
     if _OTHER_BASE.fullmatch(value):
         return f"{value} is not a decimal number; write it in decimal, or {quotes}"
     if _LEADING_ZERO.fullmatch(value):
@@ -303,6 +309,8 @@ def _plain_value(value: str) -> str | int | float | bool | None:
         return value == "true"
     if value == "null":
         return None
+    if len(value) > _LONGEST_NUMBER:
+        return value
     if _INTEGER.fullmatch(value):
         return int(value)
     if _NUMBER.fullmatch(value):

@@ -1,10 +1,9 @@
-"""Zero-phase filters, applied to whole series in the frequency domain."""
+"""Zero-phase filters for whole series, as gains on their spectrum."""
 
 from __future__ import annotations
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import fft
 
 
 def band_pass_gain(
@@ -12,8 +11,8 @@ def band_pass_gain(
 ) -> NDArray[np.float64]:
     """Return the gain at ``frequency`` (Hz) of Butterworth filters run forward and backward.
 
-    A high-pass at ``low`` and a low-pass at ``high``, each of ``order`` per direction: the gain is one half at
-    both corners and the phase zero everywhere. Zero at frequency zero.
+    A high-pass at ``low`` and a low-pass at ``high``, each of ``order`` per direction: the gain is one half
+    at both corners and the phase zero everywhere. Zero at frequency zero.
     """
     with np.errstate(divide="ignore"):
         high_pass = 1.0 / (1.0 + (low / frequency) ** (2 * order))
@@ -27,18 +26,3 @@ def padding_time(low: float, order: int) -> float:
     1.5 · (order of both passes) / low corner, Converse and Brady 1992 (BAP), half of it at either end.
     """
     return 0.75 * 2 * order / low
-
-
-def band_pass(
-    samples: NDArray[np.float64], spacing: float, low: float, high: float, order: int = 4
-) -> NDArray[np.float64]:
-    """Return ``samples`` (n, …) every ``spacing`` s, filtered along the first axis without phase shift.
-
-    The series is continued by zeros for the length of the filter's response; take a mean off before.
-    """
-    count = len(samples)
-    padded = fft.next_fast_len(count + int(np.ceil(padding_time(low, order) / spacing)), real=True)
-    gain = band_pass_gain(fft.rfftfreq(padded, spacing), low, high, order)
-    shaped = gain.reshape((-1,) + (1,) * (samples.ndim - 1))
-    filtered = fft.irfft(fft.rfft(samples, padded, axis=0) * shaped, padded, axis=0)
-    return np.asarray(filtered[:count], dtype=np.float64)

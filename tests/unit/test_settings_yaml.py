@@ -134,7 +134,9 @@ def test_scientific_notation_is_a_number_with_or_without_a_point(text: str) -> N
         ("number: .nan", "1:9: number: .nan is not a finite number"),
         ("number: 1e999", "1:9: number: 1e999 is too large for a number"),
         ("count: 99999999999999999999", "1:8: count: 99999999999999999999 is too large for an integer"),
-        ("number: " + "9" * 5000, "1:9: number: "),
+        ("number: " + "9" * 5000, "1:9: number: 999999999999999999999999... is too long for a number"),
+        ("length: " + "9" * 200_000 + " m", "1:9: length: '9999999999"),
+        ("number: " + "9" * 200_000 + " x", "1:9: number: a number is due, 9999999999"),
         ("number: =", "1:9: number: = has a meaning of its own"),
         ("number:", "1:8: number: has no value"),
         # what a settings file has no use for

@@ -1,0 +1,41 @@
+"""`mastd profiles`: which starter profiles can be played, by name."""
+
+from __future__ import annotations
+
+import argparse
+import json
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from mastd.commands import Subparsers
+
+
+def add_parsers(subparsers: Subparsers) -> None:
+    """Add the subcommand."""
+    parser = subparsers.add_parser("profiles", help="list the starter profiles that can be played by name")
+    parser.add_argument("--json", action="store_true", help="print one JSON document")
+    parser.set_defaults(run=run)
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """List name, duration and description."""
+    from mastd.motion.compiler import compile_profile
+    from mastd.settings.loader import load
+    from mastd.settings.profile import ProfileSettings
+    from mastd.settings.starter import find, names
+    from mastd.settings.table import TableSettings
+
+    table = load(find("table", "table"), TableSettings)
+    listed = []
+    for name in names("profile"):
+        profile = load(find("profile", name), ProfileSettings)
+        duration = compile_profile(profile, table).duration
+        listed.append(
+            {"name": name, "duration_s": duration, "description": profile.description or profile.name}
+        )
+    if arguments.json:
+        print(json.dumps(listed))
+    else:
+        for entry in listed:
+            print(f"{entry['name']:24} {entry['duration_s']:7.1f} s  {entry['description']}")
+    return 0

@@ -1,0 +1,58 @@
+"""``mastd reproduce [ID…]``: the source documents' numbers beside ours, all computed afresh."""
+
+from __future__ import annotations
+
+import argparse
+import json
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from mastd.commands import Subparsers
+    from mastd.reproduce.item import Item
+
+NAMES = ("reproduce",)
+
+
+def add_parsers(subparsers: Subparsers) -> None:
+    """Add the parser of ``reproduce``."""
+    parser = subparsers.add_parser(
+        "reproduce", help="compute the source documents' tables beside the printed ones"
+    )
+    parser.add_argument(
+        "identifiers",
+        metavar="ID",
+        nargs="*",
+        help="document or item, for instance 004 or 004.table3.observer (default: all)",
+    )
+    parser.add_argument(
+        "--table", metavar="FILE", default="table", help="table settings (default: the starter table)"
+    )
+    parser.add_argument("--json", action="store_true", help="print the items as one JSON document")
+    parser.set_defaults(run=run)
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Compute and print the chosen items; return 0 if all are within, 1 if not."""
+    from mastd.reproduce.registry import select
+    from mastd.settings.starter import find
+
+    items = select(arguments.identifiers, find("table", arguments.table))
+    if arguments.json:
+        print(json.dumps([item.as_json() for item in items], allow_nan=False))
+    else:
+        _print_table(items)
+    return 0 if all(item.within for item in items) else 1
+
+
+def _print_table(items: list[Item]) -> None:
+    width = max(len(item.identifier) for item in items)
+    print(f"{'id':{width}}  {'paper':>10}  {'ours':>12}  {'unit':5}  within  what")
+    for item in items:
+        ours = "-" if item.ours is None else f"{item.ours:.6g}"
+        within = "yes" if item.within else "NO"
+        print(
+            f"{item.identifier:{width}}  {item.paper:>10g}  {ours:>12}  {item.unit:5}  "
+            f"{within:6}  {item.what}"
+        )
+    missed = sum(not item.within for item in items)
+    print(f"{len(items) - missed} of {len(items)} within the tolerances of document 004")

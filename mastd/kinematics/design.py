@@ -1,0 +1,93 @@
+"""What is computed once per geometry: gain, curvature and null vectors of the neutral pose.
+
+All in m and rad; arrays of n links. Symbols as in docs/theory.md.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mastd.errors import KinematicsError
+from mastd.kinematics.geometry import DEGREES_OF_FREEDOM, Geometry
+from mastd.kinematics.jacobian import geometric_jacobian
+
+FloatArray = NDArray[np.float64]
+
+# Generators of rotations about x, y and z.
+_GENERATORS = np.zeros((3, 3, 3))
+_GENERATORS[0, 1, 2], _GENERATORS[0, 2, 1] = -1.0, 1.0
+_GENERATORS[1, 0, 2], _GENERATORS[1, 2, 0] = 1.0, -1.0
+_GENERATORS[2, 0, 1], _GENERATORS[2, 1, 0] = -1.0, 1.0
+
+# A singular value of J₀ (rotations at 1 m) below this share of the largest counts as zero.
+_RANK_TOLERANCE = 1e-9
+
+
+def neutral_jacobian(geometry: Geometry) -> FloatArray:
+    """Return Jᵀ (n, 6) of pose 0, eqs. (19)–(20); both sets of rates agree there."""
+    jacobian = np.empty((geometry.links, DEGREES_OF_FREEDOM))
+    geometric_jacobian(
+        geometry.table_joints, geometry.base_joints, geometry.neutral_position, np.zeros(6), jacobian
+    )
+    return jacobian
+
+
+def observer_gain(geometry: Geometry) -> FloatArray:
+    """Return K (6, n) = pinv(J₀ᵀ): the dead-beat gain of eq. (16).
+
+    Raises KinematicsError if the neutral pose is singular.
+    """
+    jacobian = neutral_jacobian(geometry)
+    values = np.linalg.svd(jacobian, compute_uv=False)
+    if not values[-1] > _RANK_TOLERANCE * values[0]:
+        rank = int(np.sum(values > _RANK_TOLERANCE * values[0]))
+        raise KinematicsError(
+            f"geometry: the neutral pose is singular, its Jacobian has rank {rank} instead of 6; "
+            "the links leave the table free to move"
+        )
+    # Column-major, so that the six gains of a link stand side by side.
+    return np.asfortranarray(np.linalg.pinv(jacobian))
+
+
+def null_vectors(geometry: Geometry) -> FloatArray:
+    """Return an orthonormal basis (n − 6, n) of the length errors that no pose can explain.
+
+    The rows are the null space of J₀: patterns of link forces that cancel on the table, and patterns of
+    length errors left by the observer. The first entry that is not zero is negative, which for the table
+    of the paper gives ½ (−1, 1, −1, 1, 0, 0, 0).
+    """
+    left, _, _ = np.linalg.svd(neutral_jacobian(geometry))
+    basis = left[:, DEGREES_OF_FREEDOM:].T.copy()
+    first = np.argmax(np.abs(basis) > 1e-9, axis=1)
+    return np.asarray(-np.sign(basis[np.arange(len(basis)), first])[:, None] * basis)
+
+
+def length_hessian(geometry: Geometry) -> FloatArray:
+    """Return the second derivatives (n, 6, 6) of the lengths by the pose at pose 0.
+
+    With v the link vector and v_a, v_ab its derivatives: (v_a·v_b + v·v_ab) / l − (v·v_a)(v·v_b) / l³.
+    """
+    vectors = geometry.neutral_vectors
+    lengths = np.linalg.norm(vectors, axis=1)
+    first = np.zeros((6, geometry.links, 3))
+    second = np.zeros((6, 6, geometry.links, 3))
+    for axis in range(3):
+        first[axis, :, axis] = 1.0
+        first[3 + axis] = geometry.table_joints @ _GENERATORS[axis].T
+        for other in range(3):
+            # R = Rz Ry Rx: the generator of the later axis (z before y before x) stands on the left.
+            left, right = max(axis, other), min(axis, other)
+            product = _GENERATORS[left] @ _GENERATORS[right]
+            second[3 + axis, 3 + other] = geometry.table_joints @ product.T
+    along = np.einsum("nx,anx->an", vectors, first)
+    curved = np.einsum("anx,bnx->nab", first, first) + np.einsum("nx,abnx->nab", vectors, second)
+    return np.asarray(
+        curved / lengths[:, None, None] - np.einsum("an,bn->nab", along, along) / lengths[:, None, None] ** 3
+    )
+
+
+def observer_curvature(geometry: Geometry, gain: FloatArray) -> FloatArray:
+    """Return Q = K H as (6, 36): entry [i, 6 k + j] is the second derivative of output k by i and j."""
+    product = np.einsum("kn,nij->ikj", gain, length_hessian(geometry))
+    return np.ascontiguousarray(product.reshape(6, 36))

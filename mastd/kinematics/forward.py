@@ -1,0 +1,225 @@
+"""Forward kinematics for callers: solvers as frozen objects, and the one kernel of the control cycle.
+
+``Observer`` is the paper's solver (section III.4) with everything precomputed; ``Newton`` serves geometries
+on which the observer does not contract. Both answer with a ``ForwardSolution`` and never with a wrong number.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, field
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mastd.errors import KinematicsError
+from mastd.kernel import fused_kernel
+from mastd.kinematics import design
+from mastd.kinematics.batch import observe_batch
+from mastd.kinematics.geometry import DEGREES_OF_FREEDOM, Geometry
+from mastd.kinematics.newton import newton
+from mastd.kinematics.observer import observe, observe_from_neutral, observe_second_order
+from mastd.kinematics.rotation import rotation
+from mastd.kinematics.workspace import lengths_at, stroke_contraction
+
+__all__ = [
+    "ForwardSolution",
+    "Newton",
+    "Observer",
+    "estimate_pose",
+    "newton",
+    "null_residual",
+    "observe",
+    "observe_batch",
+    "observe_from_neutral",
+    "observe_second_order",
+]
+
+FloatArray = NDArray[np.float64]
+
+# Σ|l̂ − l| of eq. (7) at which a solve ends: ε = 1 µm in section IV.3 of the paper.
+TOLERANCE = 1e-6
+
+# Size of the last update at which a solve of measured lengths ends.
+UPDATE_TOLERANCE = 1e-8
+
+MAXIMUM_UPDATES = 20
+
+# Above this spectral radius a table would need too many updates within its strokes to serve a control cycle.
+LARGEST_CONTRACTION = 0.5
+
+
+@dataclass(frozen=True, eq=False)
+class ForwardSolution:
+    """Answer of a solver: ``pose`` (6,) in m and rad, or None if not converged; residual Σ|l̂ − l| in m."""
+
+    pose: FloatArray | None
+    converged: bool
+    updates: int
+    residual: float
+
+
+@dataclass(frozen=True, eq=False)
+class Observer:
+    """Observer of a geometry, eqs. (11)–(18); everything but the first five fields is computed.
+
+    ``gain`` (6, n) K, ``curvature`` (6, 36) for the second-order correction, ``neutral_lengths`` (n,) of
+    pose 0, ``null_vectors`` (n − 6, n), ``contraction`` the largest spectral radius of I − K Jᵀ within the
+    strokes. Raises KinematicsError, naming the figure, for a geometry on which the observer does not
+    contract over the whole stroke of every link.
+    """
+
+    geometry: Geometry
+    second_order: bool = False
+    tolerance: float = TOLERANCE
+    update_tolerance: float = UPDATE_TOLERANCE
+    maximum_updates: int = MAXIMUM_UPDATES
+    gain: FloatArray = field(init=False)
+    curvature: FloatArray = field(init=False)
+    neutral_lengths: FloatArray = field(init=False)
+    null_vectors: FloatArray = field(init=False)
+    contraction: float = field(init=False)
+
+    def __post_init__(self) -> None:
+        gain = design.observer_gain(self.geometry)
+        contraction = stroke_contraction(self.geometry, gain)
+        if not contraction <= LARGEST_CONTRACTION:
+            raise KinematicsError(
+                f"geometry: an update of the observer leaves {contraction:.3g} of the error at the worst "
+                f"pose within the strokes, {LARGEST_CONTRACTION:g} or less is due; use Newton, shorter "
+                "strokes or longer links"
+            )
+        computed = {
+            "gain": gain,
+            "curvature": design.observer_curvature(self.geometry, gain),
+            "neutral_lengths": lengths_at(self.geometry, np.zeros((1, DEGREES_OF_FREEDOM)))[0],
+            "null_vectors": design.null_vectors(self.geometry),
+            "contraction": contraction,
+        }
+        for name, value in computed.items():
+            object.__setattr__(self, name, value)
+
+    @property
+    def null_vector(self) -> FloatArray:
+        """The first null vector (n,); zeros for six links, whose lengths cannot contradict each other."""
+        return self.null_vectors[0] if len(self.null_vectors) else np.zeros(self.geometry.links)
+
+    def solve(self, lengths: FloatArray, start: FloatArray | None = None) -> ForwardSolution:
+        """Find the pose of ``lengths`` (n,) in m, from pose ``start`` (6,) or from neutral."""
+        measured = _checked_lengths(lengths, self.geometry.links)
+        pose = np.zeros(DEGREES_OF_FREEDOM) if start is None else np.array(start, dtype=np.float64)
+        joints = (self.geometry.table_joints, self.geometry.base_joints, self.geometry.neutral_position)
+        limits = (self.tolerance, self.update_tolerance, self.maximum_updates)
+        if self.second_order:
+            converged, updates, residual = observe_second_order(
+                *joints,
+                self.neutral_lengths,
+                self.gain,
+                self.curvature,
+                measured,
+                *limits,
+                pose,
+                np.empty(DEGREES_OF_FREEDOM**2),
+            )
+        else:
+            converged, updates, residual = observe(*joints, self.gain, measured, *limits, pose)
+        return ForwardSolution(pose if converged else None, converged, updates, residual)
+
+
+@dataclass(frozen=True, eq=False)
+class Newton:
+    """Newton–Raphson of eq. (8), with the exact Euler-rate Jacobian or the geometric one of eq. (9b)."""
+
+    geometry: Geometry
+    euler_rates: bool = True
+    tolerance: float = TOLERANCE
+    update_tolerance: float = UPDATE_TOLERANCE
+    maximum_updates: int = MAXIMUM_UPDATES
+
+    def solve(self, lengths: FloatArray, start: FloatArray | None = None) -> ForwardSolution:
+        """Find the pose of ``lengths`` (n,) in m, from pose ``start`` (6,) or from neutral."""
+        measured = _checked_lengths(lengths, self.geometry.links)
+        pose = np.zeros(DEGREES_OF_FREEDOM) if start is None else np.array(start, dtype=np.float64)
+        converged, updates, residual = newton(
+            self.geometry.table_joints,
+            self.geometry.base_joints,
+            self.geometry.neutral_position,
+            self.euler_rates,
+            measured,
+            self.tolerance,
+            self.update_tolerance,
+            self.maximum_updates,
+            pose,
+        )
+        return ForwardSolution(pose if converged else None, converged, updates, residual)
+
+
+def _checked_lengths(lengths: FloatArray, links: int) -> FloatArray:
+    measured = np.ascontiguousarray(lengths, dtype=np.float64)
+    if measured.shape != (links,):
+        raise KinematicsError(f"lengths have shape {measured.shape}, the geometry has {links} links")
+    return measured
+
+
+@fused_kernel
+def null_residual(
+    table_joints: FloatArray,
+    base_joints: FloatArray,
+    neutral_position: FloatArray,
+    null_vectors: FloatArray,
+    lengths: FloatArray,
+    pose: FloatArray,
+    redundancy: FloatArray,
+) -> None:
+    """Write N (l̂ − l) into ``redundancy`` (n − 6,), m: what the lengths contradict each other by.
+
+    ``null_vectors`` N is (n − 6, n). For the paper's table the one number tells whether the transducers of
+    the four vertical links agree, ½ (−g₁ + g₂ − g₃ + g₄).
+    """
+    r00, r01, r02, r10, r11, r12, r20, r21, r22 = rotation(pose[3], pose[4], pose[5])
+    redundancy[:] = 0.0
+    for i in range(table_joints.shape[0]):
+        px = table_joints[i, 0]
+        py = table_joints[i, 1]
+        pz = table_joints[i, 2]
+        x = neutral_position[0] + pose[0] - base_joints[i, 0] + r00 * px + r01 * py + r02 * pz
+        y = neutral_position[1] + pose[1] - base_joints[i, 1] + r10 * px + r11 * py + r12 * pz
+        z = neutral_position[2] + pose[2] - base_joints[i, 2] + r20 * px + r21 * py + r22 * pz
+        error = math.sqrt(x * x + y * y + z * z) - lengths[i]
+        for k in range(redundancy.shape[0]):
+            redundancy[k] += null_vectors[k, i] * error
+
+
+@fused_kernel
+def estimate_pose(
+    table_joints: FloatArray,
+    base_joints: FloatArray,
+    neutral_position: FloatArray,
+    gain: FloatArray,
+    null_vectors: FloatArray,
+    lengths: FloatArray,
+    tolerance: float,
+    update_tolerance: float,
+    maximum_updates: int,
+    pose: FloatArray,
+    redundancy: FloatArray,
+) -> tuple[bool, int, float]:
+    """``observe`` and ``null_residual`` in one call: the forward kinematics of a control cycle.
+
+    ``pose`` (6,) is the last pose going in and the present one coming out. If the solve does not converge
+    both it and ``redundancy`` (n − 6,) stay as they were.
+    """
+    converged, updates, residual = observe(
+        table_joints,
+        base_joints,
+        neutral_position,
+        gain,
+        lengths,
+        tolerance,
+        update_tolerance,
+        maximum_updates,
+        pose,
+    )
+    if converged:
+        null_residual(table_joints, base_joints, neutral_position, null_vectors, lengths, pose, redundancy)
+    return converged, updates, residual

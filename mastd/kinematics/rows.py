@@ -1,0 +1,114 @@
+"""The scalar solvers over the rows of arrays, with the number of updates of each row.
+
+For tables of results and for statistics; ``mastd.kinematics.batch`` is the fast way to many poses.
+``poses`` (m, 6) hold the starts and receive the results; rows that do not converge stay as they were.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mastd.kernel import fused_kernel
+from mastd.kinematics.newton import newton
+from mastd.kinematics.observer import observe, observe_second_order
+
+FloatArray = NDArray[np.float64]
+IntegerArray = NDArray[np.int64]
+BooleanArray = NDArray[np.bool_]
+
+
+@fused_kernel
+def observe_rows(
+    table_joints: FloatArray,
+    base_joints: FloatArray,
+    neutral_position: FloatArray,
+    gain: FloatArray,
+    lengths: FloatArray,
+    tolerance: float,
+    update_tolerance: float,
+    maximum_updates: int,
+    poses: FloatArray,
+    converged: BooleanArray,
+    updates: IntegerArray,
+    residuals: FloatArray,
+) -> None:
+    """``observe`` of each row of ``lengths`` (m, n); its three results into arrays (m,)."""
+    for row in range(lengths.shape[0]):
+        converged[row], updates[row], residuals[row] = observe(
+            table_joints,
+            base_joints,
+            neutral_position,
+            gain,
+            lengths[row],
+            tolerance,
+            update_tolerance,
+            maximum_updates,
+            poses[row],
+        )
+
+
+@fused_kernel
+def observe_second_order_rows(
+    table_joints: FloatArray,
+    base_joints: FloatArray,
+    neutral_position: FloatArray,
+    neutral_lengths: FloatArray,
+    gain: FloatArray,
+    curvature: FloatArray,
+    lengths: FloatArray,
+    tolerance: float,
+    update_tolerance: float,
+    maximum_updates: int,
+    poses: FloatArray,
+    converged: BooleanArray,
+    updates: IntegerArray,
+    residuals: FloatArray,
+    w: FloatArray,
+) -> None:
+    """``observe_second_order`` of each row of ``lengths`` (m, n); ``w`` (36,) is scratch."""
+    for row in range(lengths.shape[0]):
+        converged[row], updates[row], residuals[row] = observe_second_order(
+            table_joints,
+            base_joints,
+            neutral_position,
+            neutral_lengths,
+            gain,
+            curvature,
+            lengths[row],
+            tolerance,
+            update_tolerance,
+            maximum_updates,
+            poses[row],
+            w,
+        )
+
+
+@fused_kernel
+def newton_rows(
+    table_joints: FloatArray,
+    base_joints: FloatArray,
+    neutral_position: FloatArray,
+    euler_rates: bool,
+    lengths: FloatArray,
+    tolerance: float,
+    update_tolerance: float,
+    maximum_updates: int,
+    poses: FloatArray,
+    converged: BooleanArray,
+    updates: IntegerArray,
+    residuals: FloatArray,
+) -> None:
+    """``newton`` of each row of ``lengths`` (m, n); its three results into arrays (m,)."""
+    for row in range(lengths.shape[0]):
+        converged[row], updates[row], residuals[row] = newton(
+            table_joints,
+            base_joints,
+            neutral_position,
+            euler_rates,
+            lengths[row],
+            tolerance,
+            update_tolerance,
+            maximum_updates,
+            poses[row],
+        )

@@ -1,0 +1,54 @@
+"""One number of a source document beside ours, and when the two agree."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Item:
+    """One compared number; ``ours`` is None where the given table has nothing to compare."""
+
+    identifier: str
+    what: str
+    paper: float
+    ours: float | None
+    unit: str
+    within: bool
+
+    @property
+    def document(self) -> str:
+        """Number of the source document: the first part of the identifier."""
+        return self.identifier.split(".")[0]
+
+    def as_json(self) -> dict[str, object]:
+        """Return the fields under their fixed names."""
+        return {
+            "id": self.identifier,
+            "document": self.document,
+            "what": self.what,
+            "paper": self.paper,
+            "ours": self.ours,
+            "unit": self.unit,
+            "within": self.within,
+        }
+
+
+def compare(
+    identifier: str,
+    what: str,
+    paper: float,
+    ours: float | None,
+    unit: str,
+    *,
+    relative: float = 0.0,
+    absolute: float = 0.0,
+) -> Item:
+    """Return the item; it is within if the difference is at most ``relative`` of the paper's figure.
+
+    ``absolute`` comes on top: half a unit of the last printed digit where the paper rounds.
+    """
+    value = None if ours is None or not math.isfinite(ours) else float(ours)
+    within = value is not None and abs(value - paper) <= absolute + relative * abs(paper) + 1e-12
+    return Item(identifier, what, paper, value, unit, within)

@@ -1,0 +1,57 @@
+"""Which source documents can be recomputed, and the choice of single items by identifier."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Callable
+from pathlib import Path
+
+from mastd.errors import UsageError
+from mastd.reproduce.item import Item
+
+
+def _document_004(table: Path) -> list[Item]:
+    from mastd.kinematics.geometry import Geometry
+    from mastd.reproduce.document_004 import items
+    from mastd.reproduce.free_table import FreeTableSettings
+    from mastd.settings.loader import load
+
+    return items(Geometry.from_settings(load(table, FreeTableSettings)))
+
+
+# Document → all its items, computed from the table settings in a file.
+DOCUMENTS: dict[str, Callable[[Path], list[Item]]] = {"004": _document_004}
+
+
+def select(identifiers: list[str], table: Path) -> list[Item]:
+    """Return the items whose identifier begins with one of ``identifiers``, or all of them.
+
+    An identifier ends at a dot: ``004.table3`` chooses all of Table 3. Raises UsageError, one line each, for
+    identifiers that choose nothing.
+    """
+    unknown = [name for name in identifiers if name.split(".")[0] not in DOCUMENTS]
+    if unknown:
+        known = ", ".join(DOCUMENTS)
+        raise UsageError("\n".join(f"{name}: no such document, known are {known}" for name in unknown))
+    documents = [name for name in DOCUMENTS if _chosen(name, identifiers)]
+    found = [item for name in documents for item in DOCUMENTS[name](table)]
+    problems = []
+    for wanted in identifiers:
+        if not any(_begins(item.identifier, wanted) for item in found):
+            near = difflib.get_close_matches(wanted, [item.identifier for item in found], n=1, cutoff=0.4)
+            problems.append(f"{wanted}: no such item" + (f", did you mean {near[0]}?" if near else ""))
+    if problems:
+        raise UsageError("\n".join(problems))
+    return [
+        item
+        for item in found
+        if not identifiers or any(_begins(item.identifier, wanted) for wanted in identifiers)
+    ]
+
+
+def _begins(identifier: str, wanted: str) -> bool:
+    return identifier == wanted or identifier.startswith(wanted.rstrip(".") + ".")
+
+
+def _chosen(document: str, identifiers: list[str]) -> bool:
+    return not identifiers or any(name.split(".")[0] == document for name in identifiers)

@@ -1,0 +1,376 @@
+"""Result, page and commands on synthetic runs with known figures, written through the real recorder."""
+
+from __future__ import annotations
+
+import argparse
+import hashlib
+import json
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+from mastd.commands import recover as recover_command
+from mastd.commands import report as report_command
+from mastd.errors import FormatError, UsageError
+from mastd.record.channels import AXES, Channel, ChannelSet
+from mastd.record.reader import open_run
+from mastd.record.recorder import RecorderHandle
+from mastd.record.result import make_result
+from mastd.record.writer import RunWriter
+
+COMMAND_FIELDS = ("length", "rate", "acceleration", "force", "trim")
+
+STATES = ["OFF", "LOW", "HIGH", "RAISING", "READY", "ARMED", "RUNNING", "HOLD", "STOPPING", "LOWERING"]
+STATES += ["FAULT", "ESTOP"]
+RATE, PERIOD_NS = 500.0, 2_000_000
+LAG, GAIN, SIDEWAYS = 0.0083, 0.97, 0.05
+FREQUENCIES = {"heave": (0.83, 1.7, 2.9), "roll": (0.7, 2.1, 3.0), "pitch": (1.1, 1.9, 4.1)}
+SIZES = {"heave": 4e-3, "roll": 2e-3, "pitch": 1e-3}
+NAMES = [
+    *("cycle", "step", "missed", "state", "fault", "late", "compute", "internal_force", "profile_time"),
+    *(f"{quantity}.{axis}" for quantity in ("reference", "pose") for axis in AXES),
+    *(
+        f"{quantity}.{link}"
+        for quantity in ("force", "length", *(f"command.{field}" for field in COMMAND_FIELDS))
+        for link in range(1, 8)
+    ),
+]
+TABLE = {
+    "links": [
+        {"neutral_length": 1.2, "stroke": 0.05, "transducer": {"serial": f"L-{n}"}} for n in range(1, 8)
+    ],
+    "actuator": {"maximum_force": 196e3, "piston_areas": (95e-4, 95e-4)},
+}
+CRITERIA: dict[str, object] = {
+    "axes": {
+        "heave": {"best_lag_nrmse": 0.1, "lag": 0.02, "peak_ratio": (0.9, 1.1), "nrmse": None},
+        "yaw": None,
+    },
+    "missed_share": 0.01,
+    "internal_force": 8000.0,
+}
+
+
+@dataclass(frozen=True)
+class Synthetic:
+    """Frames (k, channels) of one run and the frames in which its profile plays."""
+
+    channels: ChannelSet
+    frames: NDArray[np.float64]
+    first: int
+    last: int
+
+    def column(self, name: str) -> NDArray[np.float64]:
+        column: NDArray[np.float64] = self.frames[:, self.channels.column(name)]
+        return column
+
+
+def motion(axis: str, times: NDArray[np.float64], duration: float) -> NDArray[np.float64]:
+    """Return the reference of one axis at any time, within the band, at rest at both ends."""
+    fade = np.clip(np.minimum(times, duration - times), 0.0, 1.0)
+    waves = sum(np.sin(2 * np.pi * frequency * times + frequency) for frequency in FREQUENCIES.get(axis, ()))
+    pose: NDArray[np.float64] = SIZES.get(axis, 0.0) * waves * fade**3 * (10.0 - 15.0 * fade + 6.0 * fade**2)
+    return pose
+
+
+def synthetic(duration: float = 8.0) -> Synthetic:
+    """Return a run that follows with GAIN and LAG and moves sideways by SIDEWAYS of its heave."""
+    channels = ChannelSet([Channel(name, "?") for name in NAMES], PERIOD_NS)
+    first = 200
+    last = first + round(duration * RATE) - 1
+    count = last + 101
+    run = Synthetic(channels, np.zeros((count, len(channels))), first, last)
+    random = np.random.default_rng(7)
+    steps = np.arange(count)
+    run.column("cycle")[:] = steps + 1
+    run.column("step")[:] = steps + 77_000
+    time = (steps - first) / RATE
+    state = np.full(count, STATES.index("READY"))
+    state[first : last + 1] = STATES.index("RUNNING")
+    state[last + 2 :] = STATES.index("LOWERING")
+    run.column("state")[:] = state
+    run.column("profile_time")[:] = np.where(state == STATES.index("RUNNING"), time + 1.0 / RATE, np.nan)
+    run.column("late")[:] = random.gamma(2.0, 20e-6, count)
+    run.column("compute")[:] = random.gamma(9.0, 6e-6, count)
+    for axis in AXES:
+        run.column(f"reference.{axis}")[:] = motion(axis, time + 1.0 / RATE, duration)
+        run.column(f"pose.{axis}")[:] = GAIN * motion(axis, time - LAG, duration)
+    heave = run.column("pose.heave").copy()
+    run.column("pose.sway")[:] = SIDEWAYS * heave
+    for link in range(1, 8):
+        run.column(f"command.length.{link}")[:] = 1.2 + run.column("reference.heave") + 1e-3 * link
+        run.column(f"command.force.{link}")[:] = 1e3 * link
+        run.column(f"length.{link}")[:] = 1.2 + heave * (1.0 + 0.05 * link)
+        run.column(f"force.{link}")[:] = 4e6 * heave
+    run.column("internal_force")[first : last + 1] = np.where(steps[first : last + 1] % 2, 3000.0, -5000.0)
+    return run
+
+
+def metadata(criteria: dict[str, object] | None = None, duration: float = 8.0) -> dict[str, object]:
+    return {
+        "started_unix": 1.8e9,
+        "table": TABLE,
+        "profile": {"name": "synthetic road", "verdict": criteria if criteria is not None else CRITERIA},
+        "band": (0.5, 5.0),
+        "duration": duration,
+        "states": STATES,
+        "faults": {"12": "following error"},
+    }
+
+
+def record(
+    run: Synthetic,
+    directory: Path,
+    *,
+    criteria: dict[str, object] | None = None,
+    events: tuple[dict[str, object], ...] = (),
+    duration: float = 8.0,
+    kill: bool = False,
+) -> Path:
+    """Write a run through the real recorder and return its file, cut off without an end if ``kill``."""
+    handle = RecorderHandle.start(
+        directory / "run.mcap", metadata(criteria, duration), run.channels, lockstep=True
+    )
+    for event in events:
+        assert handle.event(event)
+    for frame in run.frames:
+        assert handle.push(frame)
+    assert handle.close().frames == len(run.frames)
+    if kill:
+        data = handle.path.read_bytes()
+        handle.path.write_bytes(data[: len(data) * 6 // 10])
+    return handle.path
+
+
+def axes_of(result: dict[str, object]) -> dict[str, dict[str, float]]:
+    axes = result["axes"]
+    assert isinstance(axes, dict)
+    return axes
+
+
+def test_the_figures_are_those_that_were_put_in(tmp_path: Path) -> None:
+    run = synthetic()
+    result = make_result(open_run(record(run, tmp_path)))
+    assert list(result)[:9] == [
+        *("verdict", "state", "cause", "run", "command_sha256", "cycles", "missed", "axes"),
+        "internal_force_rms_n",
+    ]
+    assert (result["verdict"], result["state"], result["cause"]) == ("pass", "READY", None)
+    assert result["run"] == str(tmp_path)
+    assert result["cycles"] == 4000
+    assert result["missed"] == 0
+    assert result["internal_force_rms_n"] == pytest.approx(np.sqrt((3000.0**2 + 5000.0**2) / 2.0))
+    axes = axes_of(result)
+    assert list(axes) == list(AXES)
+    for axis in ("heave", "roll", "pitch"):
+        assert axes[axis]["lag_s"] == pytest.approx(LAG, abs=1e-4)
+        assert axes[axis]["best_lag_nrmse"] == pytest.approx(1.0 - GAIN, abs=1e-3)
+        assert axes[axis]["peak_ratio"] == pytest.approx(GAIN, abs=2e-3)
+        assert axes[axis]["nrmse"] > 2.0 * axes[axis]["best_lag_nrmse"]
+    for axis in ("surge", "sway", "yaw"):
+        assert all(axes[axis][name] is None for name in ("nrmse", "best_lag_nrmse", "lag_s", "peak_ratio"))
+    # Heave moves sway along, so their ratio is exact; rotations count at 1.4 m.
+    assert axes["heave"]["cross_axis"] == pytest.approx(SIDEWAYS, rel=1e-6)
+    heave_share = axes["sway"]["cross_axis"] / SIDEWAYS
+    together = np.array([axes[axis]["cross_axis"] for axis in ("heave", "roll", "pitch")]) ** -2.0
+    assert heave_share**2 == pytest.approx(together[0] / np.sum(together), rel=1e-6)
+    roll_sizes = {
+        axis: np.std(np.diff(motion(axis, np.arange(0.0, 8.0, 1.0 / RATE), 8.0), 2))
+        for axis in ("heave", "roll")
+    }
+    expected = SIDEWAYS * roll_sizes["heave"] / (1.4 * roll_sizes["roll"])
+    assert axes["roll"]["cross_axis"] == pytest.approx(expected, rel=0.05)  # the band's corners take a little
+    json.dumps(result, allow_nan=False)
+
+
+def test_command_sha256_covers_the_five_fields_of_the_profiles_window(tmp_path: Path) -> None:
+    run = synthetic()
+    names = [f"command.{field}.{link}" for field in COMMAND_FIELDS for link in range(1, 8)]
+    digest = hashlib.sha256()
+    for frame in run.frames[run.first : run.last + 1]:
+        digest.update(np.array([frame[run.channels.column(name)] for name in names], dtype="<f8").tobytes())
+    assert make_result(open_run(record(run, tmp_path / "a")))["command_sha256"] == digest.hexdigest()
+    run.frames[run.last + 5, run.channels.column("command.length.1")] += 1.0
+    assert make_result(open_run(record(run, tmp_path / "b")))["command_sha256"] == digest.hexdigest()
+    run.frames[run.last, run.channels.column("command.trim.7")] += 1e-9
+    assert make_result(open_run(record(run, tmp_path / "c")))["command_sha256"] != digest.hexdigest()
+
+
+def test_lost_frames_leave_figures_but_no_digest(tmp_path: Path) -> None:
+    run = synthetic()
+    writer = RunWriter(tmp_path / "run.mcap", run.channels, metadata())
+    for number, frame in enumerate(run.frames):
+        if number not in (1000, 1001):
+            writer.frame(number, memoryview(frame.tobytes()))
+    writer.finish({})
+    result = make_result(open_run(tmp_path))
+    assert (result["verdict"], result["command_sha256"], result["lost_frames"]) == ("pass", None, 2)
+
+
+@pytest.mark.parametrize(
+    ("criteria", "verdict"),
+    [
+        ({}, "pass"),
+        ({"axes": {"pitch": {"lag": 0.008}}}, "fail"),
+        ({"axes": {"pitch": {"lag": 0.009}}}, "pass"),
+        ({"axes": {"heave": {"peak_ratio": [0.98, 1.02]}}}, "fail"),
+        ({"axes": {"heave": {"cross_axis": 0.04}}}, "fail"),
+        ({"axes": {"surge": {"nrmse": 0.5}}}, "fail"),  # no figure, since surge was not driven
+        ({"missed_share": 0.0}, "pass"),
+        ({"internal_force": 4000.0}, "fail"),
+    ],
+)
+def test_the_profiles_criteria_decide(criteria: dict[str, object], verdict: str, tmp_path: Path) -> None:
+    result = make_result(open_run(record(synthetic(), tmp_path, criteria=criteria)))
+    assert result["verdict"] == verdict
+    assert isinstance(result["criteria"], list)
+    assert all(criterion["pass"] for criterion in result["criteria"]) == (verdict == "pass")
+
+
+def test_missed_lost_stale_and_invalid_steps_are_bridged(tmp_path: Path) -> None:
+    run = synthetic()
+    pose = [run.channels.column(f"pose.{axis}") for axis in AXES]
+    run.frames[3000:3005, pose] = np.nan
+    stale = [*pose, run.channels.column("step")]
+    for start in range(1500, 2500, 12):
+        run.frames[np.ix_(range(start, start + 6), stale)] = run.frames[start - 1, stale]
+    keep = np.ones(len(run.frames), dtype=bool)
+    keep[1000:1010] = keep[3500] = False
+    run.column("missed")[:] = np.cumsum(~keep)
+    thinned = replace(run, frames=run.frames[keep])
+    thinned.column("cycle")[:] = np.arange(len(thinned.frames))
+    result = make_result(open_run(record(thinned, tmp_path, criteria={"missed_share": 0.002})))
+    assert (result["cycles"], result["missed"], result["verdict"]) == (3989, 11, "fail")
+    axes = axes_of(result)
+    for axis in ("heave", "roll", "pitch"):
+        assert axes[axis]["lag_s"] == pytest.approx(LAG, abs=3e-4)
+        assert axes[axis]["best_lag_nrmse"] == pytest.approx(1.0 - GAIN, abs=3e-3)
+
+
+def test_frames_after_the_plants_death_have_their_time(tmp_path: Path) -> None:
+    run = synthetic()
+    run.frames[2000:, run.channels.column("step")] = 99
+    record(run, tmp_path)
+    times = open_run(tmp_path).times
+    assert np.array_equal(np.diff(np.rint(times * RATE)), np.ones(len(times) - 1))
+    assert make_result(open_run(tmp_path))["cycles"] == 4000
+
+
+def test_a_record_without_valid_poses_has_no_figures_but_a_result(tmp_path: Path) -> None:
+    run = synthetic(4.0)
+    run.column("pose.yaw")[:] = np.nan
+    result = make_result(open_run(record(run, tmp_path, duration=4.0)))
+    assert result["verdict"] == "fail"
+    assert all(figure is None for figures in axes_of(result).values() for figure in figures.values())
+
+
+def test_a_fault_gives_its_name_and_state(tmp_path: Path) -> None:
+    run = synthetic()
+    run.frames[2000:, run.channels.column("fault")] = 12
+    run.frames[2000:, run.channels.column("state")] = STATES.index("FAULT")
+    result = make_result(open_run(record(run, tmp_path)))
+    assert (result["verdict"], result["state"], result["cause"]) == ("fault", "FAULT", "following error")
+    assert result["cycles"] == 2000 - run.first
+
+
+def test_a_stop_is_a_stop_however_well_it_followed(tmp_path: Path) -> None:
+    run = synthetic()
+    run.frames[2000:, run.channels.column("state")] = STATES.index("STOPPING")
+    run.frames[2200:, run.channels.column("state")] = STATES.index("READY")
+    run.frames[2300:, run.channels.column("state")] = STATES.index("LOWERING")
+    result = make_result(open_run(record(run, tmp_path)))
+    assert (result["verdict"], result["state"]) == ("stopped", "READY")
+
+
+def test_the_loops_own_account_of_the_end_comes_first(tmp_path: Path) -> None:
+    event: dict[str, object] = {
+        "event": "end",
+        "state": "READY",
+        "outcome": "stopped",
+        "cause": "SIGTERM",
+        "command_sha256": "ab" * 32,
+    }
+    result = make_result(open_run(record(synthetic(), tmp_path, events=(event,))))
+    assert (result["verdict"], result["cause"]) == ("stopped", "SIGTERM")
+    assert result["command_sha256"] == "ab" * 32
+
+
+def test_a_run_that_never_started_has_a_result(tmp_path: Path) -> None:
+    run = synthetic(2.0)
+    run.column("state")[:] = STATES.index("READY")
+    result = make_result(open_run(record(run, tmp_path)))
+    assert (result["verdict"], result["cause"]) == ("stopped", "the profile was not started")
+    assert (result["cycles"], result["command_sha256"]) == (0, None)
+
+
+def test_a_record_of_another_kind_is_one_line(tmp_path: Path) -> None:
+    channels = ChannelSet([Channel("step", "1"), Channel("a", "m")], PERIOD_NS)
+    handle = RecorderHandle.start(tmp_path / "run.mcap", {"states": STATES}, channels, lockstep=True)
+    handle.push(np.zeros(2))
+    handle.close()
+    with pytest.raises(FormatError, match="no channel cycle, missed, state, fault"):
+        make_result(open_run(tmp_path))
+
+
+def parse(*words: str) -> argparse.Namespace:
+    parser = argparse.ArgumentParser()
+    subparsers = parser.add_subparsers()
+    report_command.add_parsers(subparsers)
+    recover_command.add_parsers(subparsers)
+    return parser.parse_args(words)
+
+
+def test_report_prints_one_document_and_makes_the_page(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    events: tuple[dict[str, object], ...] = tuple({"event": "limit", "name": "x" * k} for k in range(9))
+    run = synthetic(3.0)
+    first = record(run, tmp_path / "a", events=events, duration=3.0)
+    second = record(run, tmp_path / "b", criteria={"internal_force": 1.0}, duration=3.0)
+    arguments = parse("report", str(first.parent), "--json", "--out", str(tmp_path / "new" / "page.pdf"))
+    assert arguments.run(arguments) == 0
+    document = json.loads(capsys.readouterr().out)
+    assert (document["verdict"], document["page"]) == ("pass", str(tmp_path / "new" / "page.pdf"))
+    assert Path(document["page"]).read_bytes().startswith(b"%PDF")
+    arguments = parse("report", str(first), str(second))
+    assert arguments.run(arguments) == 1
+    text = capsys.readouterr().out
+    assert "PASS" in text
+    assert "internal_force is 4123" in text
+    for directory in ("a", "b"):
+        assert (tmp_path / directory / "report.png").read_bytes().startswith(b"\x89PNG")
+    arguments = parse("report", str(second), "--out", str(tmp_path / "page.docx"))
+    with pytest.raises(UsageError, match=r"ends in \.png"):
+        arguments.run(arguments)
+    arguments = parse("report", str(first), str(second), "--out", "page.png")
+    with pytest.raises(UsageError, match="one RUN"):
+        arguments.run(arguments)
+
+
+def test_recover_says_what_was_kept_and_report_reads_on(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = record(synthetic(), tmp_path, kill=True)
+    cut = make_result(open_run(path))
+    assert (cut["verdict"], cut["state"], cut["command_sha256"]) == ("stopped", "RUNNING", None)
+    assert str(cut["cause"]).startswith("the record breaks off: the file breaks off")
+    arguments = parse("recover", str(path))
+    assert arguments.run(arguments) == 0
+    kept, beside = capsys.readouterr().out.splitlines()
+    frames = len(open_run(path).times)
+    assert 0 < frames < 4200
+    assert f"kept {frames} frames" in kept
+    assert "lost" in kept
+    assert str(path.with_name("run.damaged.mcap")) in beside
+    arguments = parse("report", str(path), "--json")
+    assert arguments.run(arguments) == 1
+    recovered = json.loads(capsys.readouterr().out)
+    assert recovered["damage"].startswith("recovered, the file breaks off")
+    assert (recovered["verdict"], recovered["command_sha256"]) == ("stopped", None)
+    assert recovered["axes"] == cut["axes"]
+    arguments = parse("recover", str(path), "--json")
+    assert arguments.run(arguments) == 0
+    assert json.loads(capsys.readouterr().out)["original"] is None
