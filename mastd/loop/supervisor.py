@@ -138,7 +138,7 @@ class Supervisor:
             profile_loaded=self.profile_start is not None,
             at_start=at_start,
             feedback_valid=self._sensing.usable and self._sensing.pose_valid,
-            drive_idle=self.drive_idle,
+            drive_idle=self.drive_idle and not self._sample.flags & SampleFlag.DRIVE_TIMED_OUT,
             rights=self._rights,
         )
 

@@ -96,7 +96,7 @@ class Conditions:
     feedback_valid: bool = True
     """The newest sample can be used and a pose was found from it."""
     drive_idle: bool = True
-    """The drive is not fading or lowering by itself."""
+    """The drive is not fading or lowering by itself, and no time-out of it stands."""
     rights: bool = True
     """Real-time rights are there, or the settings allow to go on without them."""
 
