@@ -53,7 +53,7 @@ _TEXT = re.compile(r"(?P<name>[a-z-]+)(?:\.(?P<channel>[0-9]{1,3}))?@(?P<time>[^
 
 @dataclass(frozen=True)
 class Fault:
-    """One fault: its name, when it starts (plant time, ns), its sensor channel (from 0) and its value (SI)."""
+    """One fault: its name, its start (plant time, ns), its sensor channel (from 0) and its value (SI)."""
 
     name: str
     start_ns: int = 0

@@ -17,6 +17,9 @@ COMMANDS = (
     "run",
     "report",
     "recover",
+    "kinematics",
+    "reproduce",
+    "bench",
     "warmup",
 )
 """Modules of ``mastd.commands`` in the order in which the help lists them."""

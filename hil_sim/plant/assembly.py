@@ -167,7 +167,7 @@ def _fill_links(block: Block, table: TableSettings, truth: PlantTruth, step: flo
         if not actuator["delay"] <= longest_delay:
             raise SettingsError(
                 [
-                    f"valve delay of {link.name!r} is {actuator['delay']:g} s, it must be at most {longest_delay:g} s"
+                    f"{link.name}: valve delay is {actuator['delay']:g} s, it must be at most {longest_delay:g} s"
                 ]
             )
         row[b.VALVE_DELAY] = actuator["delay"] / step

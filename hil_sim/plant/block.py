@@ -242,7 +242,7 @@ ACCELEROMETER_COLUMNS = 6  # position in P (3), direction in P (3)
 HISTORY_ROWS = 32
 """Ticks the sensors' history holds, so also the longest sensor delay in ticks."""
 BODY_HISTORY = 9
-"""Columns of the body in the history: specific force at C (3), angular acceleration (3), velocity (3), in P."""
+"""Columns of the body in the history, in P: specific force of C, angular acceleration, angular velocity."""
 VALVE_ROWS = 32
 """Ticks of valve commands kept, so also the longest valve delay in ticks."""
 
@@ -270,8 +270,8 @@ VALVE_ROWS = 32
 class Block:
     """The plant's state: one float64 array with named parts, one int64 array of counters.
 
-    Attributes are views into the float64 array. ``integers[INTEGERS:]`` holds the start of each part, in the
-    order of ``parts``; a kernel finds part k at ``floats[integers[INTEGERS + k]:integers[INTEGERS + k + 1]]``.
+    Attributes are views into the float64 array. ``integers[INTEGERS:]`` holds the start of each part and the
+    end of the last, in the order of ``shapes`` below; the kernels find the parts by it.
     """
 
     def __init__(self, links: int, supports: int, accelerometers: int) -> None:

@@ -48,13 +48,15 @@ from hil_sim.plant.block import (
     VALVE_PULL,
     VISCOUS,
 )
-from mastd.kernel import kernel
+from mastd.kernel import fused_kernel
 
 # Below this pressure drop a port's flow turns from turbulent to laminar (Pa); keeps its slope finite.
 LAMINAR_DROP = 1.0e4
+# A slower spool stands still (1/s): a decay that never ends would end in denormal numbers, which are slow.
+STILL_SPOOL = 1.0e-9
 
 
-@kernel
+@fused_kernel
 def move_spool(
     links: NDArray[np.float64], parameters: NDArray[np.float64], i: int, command: float, step: float
 ) -> float:
@@ -68,16 +70,18 @@ def move_spool(
     rate = links[i, SPOOL_RATE]
     new_rate = parameters[i, VALVE_KEEP] * rate + parameters[i, VALVE_PULL] * (command - spool)
     new_rate = min(max(new_rate, -limit), limit)
+    if abs(new_rate) < STILL_SPOOL:
+        new_rate = 0.0
     new_spool = spool + 0.5 * step * (rate + new_rate)
     if not -1.0 <= new_spool <= 1.0:
         new_spool = min(max(new_spool, -1.0), 1.0)
         new_rate = 0.0
     links[i, SPOOL] = new_spool
     links[i, SPOOL_RATE] = new_rate
-    return 0.5 * (spool + new_spool)
+    return float(0.5 * (spool + new_spool))
 
 
-@kernel
+@fused_kernel
 def friction_force(
     links: NDArray[np.float64], parameters: NDArray[np.float64], i: int, rate: float, step: float
 ) -> float:
@@ -89,18 +93,21 @@ def friction_force(
     coulomb = parameters[i, COULOMB]
     viscous = parameters[i, VISCOUS] * rate
     if not coulomb > 0.0:
-        return viscous
+        return float(viscous)
     ratio = rate / parameters[i, STRIBECK_SPEED]
-    level = coulomb + (parameters[i, BREAKAWAY] - coulomb) / (1.0 + ratio * ratio)
+    spread = 1.0 + ratio * ratio
+    level = coulomb * spread + (
+        parameters[i, BREAKAWAY] - coulomb
+    )  # times the spread, which saves a division
     stiffness = parameters[i, BRISTLE_STIFFNESS]
     bristle = links[i, BRISTLE]
-    new = (bristle + step * rate) / (1.0 + step * stiffness * abs(rate) / level)
+    new = (bristle + step * rate) * level / (level + step * stiffness * abs(rate) * spread)
     links[i, BRISTLE] = new
     bristle_rate = (new - bristle) / step
-    return 0.5 * stiffness * (bristle + new) + parameters[i, BRISTLE_DAMPING] * bristle_rate + viscous
+    return float(0.5 * stiffness * (bristle + new) + parameters[i, BRISTLE_DAMPING] * bristle_rate + viscous)
 
 
-@kernel
+@fused_kernel
 def move_oil(
     links: NDArray[np.float64],
     parameters: NDArray[np.float64],
@@ -125,10 +132,14 @@ def move_oil(
     dead = parameters[i, DEAD_LENGTH] + stroke
     # A chamber keeps a tenth of its dead length however far an end stop gives way.
     spare = 0.1 * parameters[i, DEAD_LENGTH]
-    stiffness_1 = parameters[i, BULK_MODULUS] / (area_1 * max(dead + extension, spare))
-    stiffness_2 = parameters[i, BULK_MODULUS] / (area_2 * max(dead - extension, spare))
-    pressure_1 = stiffness_1 * links[i, OIL_1] - parameters[i, BULK_MODULUS]
-    pressure_2 = stiffness_2 * links[i, OIL_2] - parameters[i, BULK_MODULUS]
+    bulk_modulus = parameters[i, BULK_MODULUS]
+    volume_1 = area_1 * max(dead + extension, spare)
+    volume_2 = area_2 * max(dead - extension, spare)
+    over_both = bulk_modulus / (volume_1 * volume_2)
+    stiffness_1 = over_both * volume_2
+    stiffness_2 = over_both * volume_1
+    pressure_1 = stiffness_1 * links[i, OIL_1] - bulk_modulus
+    pressure_2 = stiffness_2 * links[i, OIL_2] - bulk_modulus
     # Half a step of flow changes the pressure by these factors; not at all while there is a void to fill.
     half_1 = 0.5 * step * stiffness_1 if pressure_1 > 0.0 else 0.0
     half_2 = 0.5 * step * stiffness_2 if pressure_2 > 0.0 else 0.0
@@ -151,14 +162,19 @@ def move_oil(
         gain_out = gain
         if drop_out < 0.0:  # the cushion throttles only what leaves
             room = stroke - extension if extends else stroke + extension
-            share = min(max(room / parameters[i, CUSHION_LENGTH], 0.0), 1.0)
-            gain_out *= parameters[i, CUSHION_OPENING] + (1.0 - parameters[i, CUSHION_OPENING]) * share
-        size_in = abs(drop_in) + LAMINAR_DROP
-        size_out = abs(drop_out) + LAMINAR_DROP
-        unit_in = gain / math.sqrt(size_in)
-        unit_out = gain_out / math.sqrt(size_out)
-        slope_in = unit_in * (0.5 + 0.5 * LAMINAR_DROP / size_in)
-        slope_out = unit_out * (0.5 + 0.5 * LAMINAR_DROP / size_out)
+            if room < parameters[i, CUSHION_LENGTH]:
+                share = max(room, 0.0) / parameters[i, CUSHION_LENGTH]
+                gain_out *= parameters[i, CUSHION_OPENING] + (1.0 - parameters[i, CUSHION_OPENING]) * share
+        # q = gain·Δp/√(|Δp| + δ) and its slope, both ports with one division.
+        root_in = math.sqrt(abs(drop_in) + LAMINAR_DROP)
+        root_out = math.sqrt(abs(drop_out) + LAMINAR_DROP)
+        over_roots = 1.0 / (root_in * root_out)
+        inverse_in = over_roots * root_out
+        inverse_out = over_roots * root_in
+        unit_in = gain * inverse_in
+        unit_out = gain_out * inverse_out
+        slope_in = unit_in * (0.5 + 0.5 * LAMINAR_DROP * inverse_in * inverse_in)
+        slope_out = unit_out * (0.5 + 0.5 * LAMINAR_DROP * inverse_out * inverse_out)
         if extends:
             flow_1, slope_1, flow_2, slope_2 = unit_in * drop_in, slope_in, unit_out * drop_out, slope_out
         else:
@@ -177,8 +193,11 @@ def move_oil(
         relief_slope_2 = parameters[i, RELIEF_CONDUCTANCE]
         relief_2 = relief_slope_2 * (before_2 - parameters[i, RELIEF_PRESSURE])
     leak = leakage * (before_1 - before_2)
-    rise_1 = half_1 * (flow_1 - leak - relief_1) / (1.0 + half_1 * (slope_1 + leakage + relief_slope_1))
-    rise_2 = half_2 * (flow_2 + leak - relief_2) / (1.0 + half_2 * (slope_2 + leakage + relief_slope_2))
+    damped_1 = 1.0 + half_1 * (slope_1 + leakage + relief_slope_1)
+    damped_2 = 1.0 + half_2 * (slope_2 + leakage + relief_slope_2)
+    over_damped = 1.0 / (damped_1 * damped_2)
+    rise_1 = half_1 * (flow_1 - leak - relief_1) * damped_2 * over_damped
+    rise_2 = half_2 * (flow_2 + leak - relief_2) * damped_1 * over_damped
     flow_1 -= slope_1 * rise_1
     flow_2 -= slope_2 * rise_2
     relief_1 += relief_slope_1 * rise_1

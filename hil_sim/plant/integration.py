@@ -59,8 +59,8 @@ def advance(
 ) -> None:
     """Advance the plant by whole inner steps; ``mode`` −1 means that no command has arrived.
 
-    A command with a number that is not finite counts as none. The command's numbers stand in the block's part ``command``: lengths, rates, accelerations, force
-    references, trims (n each), payload wrench (6).
+    The command stands in the block's part ``command``: lengths, rates, accelerations, force references, trims
+    (n each), payload wrench (6). One with a number that is not finite counts as none.
     """
     n = integers[LINKS]
     at = integers[INTEGERS:]

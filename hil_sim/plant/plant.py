@@ -46,10 +46,10 @@ class Plant:
         self._integers = self._block.integers
         self._neutral: NDArray[np.float64] = np.array(table.neutral_position)
         period = 1e-9 * period_ns
-        self._period_steps = round(period / self._block.drive_parameters[b.TICK]) * int(
-            self._integers[b.TICK_STEPS]
-        )
+        ticks = round(period / float(self._block.drive_parameters[b.TICK]))
+        self._period_steps = ticks * int(self._integers[b.TICK_STEPS])
         self._due_ns = 0
+        self._steps = 0
         self._sequence = 0
         self._silent_until_ns = 0
         self._scheduled: list[Fault] = []
@@ -62,7 +62,7 @@ class Plant:
     @property
     def time_ns(self) -> int:
         """Plant time: what has been integrated since the start."""
-        return int(self._integers[b.STEP]) * self.period_ns // self._period_steps
+        return self._steps * self.period_ns // self._period_steps
 
     @property
     def silent(self) -> bool:
@@ -86,8 +86,8 @@ class Plant:
             self.command_sequence = command.sequence
         self._due_ns += duration_ns
         due = self._due_ns * self._period_steps // self.period_ns
-        steps = due - int(self._integers[b.STEP])
-        advance(self._floats, self._integers, steps, mode, stage)
+        advance(self._floats, self._integers, due - self._steps, mode, stage)
+        self._steps = due
         self._sequence += 1
 
     def read(self, sample: Sample) -> None:
@@ -118,7 +118,7 @@ class Plant:
             channels = self._channels(sensor[0])
             if not 0 <= fault.channel < len(channels):
                 raise UsageError(
-                    f"fault {fault.name}: channel {fault.channel + 1} does not exist, there are {len(channels)}"
+                    f"fault {fault.name}: no channel {fault.channel + 1}, there are {len(channels)}"
                 )
         self._scheduled.append(fault)
         self._scheduled.sort(key=lambda one: one.start_ns)
@@ -144,10 +144,9 @@ class Plant:
         return self._truth()[18:].copy()
 
     def _truth(self) -> NDArray[np.float64]:
-        step = int(self._integers[b.STEP])
-        if step != self._truth_step:
+        if self._steps != self._truth_step:
             tell_truth(self._floats, self._integers, self._neutral)
-            self._truth_step = step
+            self._truth_step = self._steps
         return self._block.truth
 
     def _settle(self) -> None:

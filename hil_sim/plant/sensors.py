@@ -44,7 +44,7 @@ from hil_sim.plant.block import (
     TWIST,
 )
 from hil_sim.plant.table_body import rotation
-from mastd.kernel import kernel
+from mastd.kernel import fused_kernel
 
 _ODD_1 = np.uint64(0x9E3779B97F4A7C15)
 _ODD_2 = np.uint64(0xBF58476D1CE4E5B9)
@@ -55,7 +55,7 @@ _SUM_DEVIATION = 65536.0 / math.sqrt(3.0)
 _SUM_MEAN = 2.0 * 65535.0
 
 
-@kernel
+@fused_kernel
 def noise(seed: int, channel: int, step: int) -> float:
     """Return noise of mean 0 and variance 1 for a channel at an instant.
 
@@ -79,7 +79,7 @@ def noise(seed: int, channel: int, step: int) -> float:
     return float((total - _SUM_MEAN) / _SUM_DEVIATION)
 
 
-@kernel
+@fused_kernel
 def rounded(value: float, resolution: float) -> float:
     """Return ``value`` to the nearest multiple of ``resolution``; unchanged for 0."""
     if resolution > 0.0:
@@ -87,7 +87,7 @@ def rounded(value: float, resolution: float) -> float:
     return value
 
 
-@kernel
+@fused_kernel
 def record(
     history: NDArray[np.float64],
     row: int,
@@ -113,9 +113,9 @@ def record(
         history[row, start + 6 + j] = body[TWIST + 3 + j]
 
 
-@kernel
+@fused_kernel
 def delayed(history: NDArray[np.float64], now: int, delay: float, column: int) -> float:
-    """Return a column of the history ``delay`` ticks before tick ``now``, between two ticks by interpolation."""
+    """Return a column of the history ``delay`` ticks before tick ``now``, interpolated between ticks."""
     whole = int(delay)
     part = delay - whole
     newer = history[(now - whole) % HISTORY_ROWS, column]
@@ -124,7 +124,7 @@ def delayed(history: NDArray[np.float64], now: int, delay: float, column: int) -
     return float(newer)
 
 
-@kernel
+@fused_kernel
 def measure(
     history: NDArray[np.float64],
     now: int,
@@ -154,7 +154,7 @@ def measure(
         measured[channel] = rounded(value, parameters[resolution])
 
 
-@kernel
+@fused_kernel
 def measure_rest(
     history: NDArray[np.float64],
     now: int,

@@ -32,17 +32,12 @@ from hil_sim.plant.block import (
     D_DESCENT,
     D_GAIN,
     D_LEAK_SPEED,
-    D_NEUTRAL,
     D_SATURATION,
     D_STIFFNESS,
-    D_STROKE,
     DESCENT_RATE,
     DRIVE_CLOCK,
     DRIVE_STATE,
     ESTOP,
-    FADE_ACCELERATION,
-    FADE_LENGTH,
-    FADE_RATE,
     FADE_SPAN,
     FADE_TIME,
     FILTERED_SUPPLY,
@@ -53,7 +48,6 @@ from hil_sim.plant.block import (
     LEAST_SUPPLY,
     LENGTH_GAIN,
     LOCKED_OUT,
-    LOWERING_SPEED,
     NOMINAL_RETURN,
     OFFSET_ACCELERATION,
     OFFSET_FORCE,
@@ -77,7 +71,8 @@ from hil_sim.plant.block import (
     VALVE_COMMAND,
     VALVE_LEAD,
 )
-from mastd.kernel import kernel
+from hil_sim.plant.set_points import begin_fade, fade, fade_span, follow, lower
+from mastd.kernel import fused_kernel
 
 MODE_DISABLED = 0
 MODE_FOLLOW = 1
@@ -88,27 +83,15 @@ FADE = 2
 HOLD = 3
 LOWER = 4
 
-BRIDGE_TIME = 0.02
-"""Time over which the last acceleration fades when commands are late (s); the last rate goes on."""
-SHORTEST_FADE = 0.1
-"""Shortest time over which the last rate fades, however little stroke is left (s)."""
-STROKE_RESERVE = 1.0e-3
-"""Stroke that a fade leaves before the end stop (m)."""
-CREEP = 1.0e-3
-"""A slower set-point does not hurry a fade (m/s)."""
 SHORTEST_REJOIN = 0.05
 """Shortest time over which the drive moves over to a command that does not continue its set-point (s)."""
+ENGAGING_TIME = 0.5
+"""Shortest such time from closed valves: the chambers fill up to the force reference in it (s)."""
+LARGEST_EXCURSION = 0.02
+"""How far a difference in rate may carry a link away from its command while the drive rejoins (m)."""
 JUMP_LENGTH = 2.0e-5
 JUMP_RATE = 2.0e-3
 """A command continues the set-point within this length (m) and rate (m/s)."""
-LOWERING_ACCELERATION = 0.05
-"""Acceleration of the set-point when lowering begins (m/s²)."""
-LANDING_RATE = 2.0
-"""The lowering rate falls with the distance left, by this factor (1/s), …"""
-LANDING_SPEED = 2.0e-3
-"""… down to this speed (m/s)."""
-LANDING_DEPTH = 1.0e-3
-"""The set-point ends this far below the stop (m), so that the oil under the piston is let out."""
 RELAXATION_TIME = 0.3
 """Time over which the force reference moves over to the measured force without commands (s)."""
 SUPPLY_FILTER_TIME = 0.02
@@ -119,39 +102,7 @@ CHECK_PRESSURE = 5.0e5
 """A port to the supply opens fully when the supply exceeds the chamber by this pressure (Pa)."""
 
 
-@kernel
-def begin_fade(
-    drive: NDArray[np.float64],
-    links: NDArray[np.float64],
-    parameters: NDArray[np.float64],
-    nominal: NDArray[np.float64],
-    integers: NDArray[np.int64],
-) -> None:
-    """Start to fade the present set-point's rate out, all links in one time that fits the stroke left."""
-    span = parameters[FADE_TIME]
-    for i in range(links.shape[0]):
-        span = min(span, fade_span(links, nominal, i))
-    drive[FADE_SPAN] = max(span, SHORTEST_FADE)
-    for i in range(links.shape[0]):
-        links[i, FADE_LENGTH] = links[i, SET_LENGTH]
-        links[i, FADE_RATE] = links[i, SET_RATE]
-        links[i, FADE_ACCELERATION] = links[i, SET_ACCELERATION]
-    drive[DRIVE_CLOCK] = 0.0
-    integers[DRIVE_STATE] = FADE
-
-
-@kernel
-def fade_span(links: NDArray[np.float64], nominal: NDArray[np.float64], i: int) -> float:
-    """Return the longest fade of link ``i`` that ends within its stroke (s): it travels half rate times span."""
-    rate = links[i, SET_RATE]
-    if not abs(rate) > CREEP:
-        return math.inf
-    extension = links[i, SET_LENGTH] - nominal[i, D_NEUTRAL]
-    room = nominal[i, D_STROKE] - STROKE_RESERVE - (extension if rate > 0.0 else -extension)
-    return 2.0 * max(room, 0.0) / abs(rate)
-
-
-@kernel
+@fused_kernel
 def take_command(
     drive: NDArray[np.float64],
     links: NDArray[np.float64],
@@ -178,7 +129,8 @@ def take_command(
         if mode == MODE_DISABLED:
             integers[LOCKED_OUT] = 0
         if state == FOLLOW:
-            begin_fade(drive, links, parameters, nominal, integers)
+            begin_fade(drive, links, parameters, nominal)
+            integers[DRIVE_STATE] = FADE
         elif state == HOLD:
             drive[DRIVE_CLOCK] = parameters[HOLD_TIME]
         return
@@ -222,12 +174,14 @@ def take_command(
             largest_rate = max(largest_rate, abs(links[i, OFFSET_RATE]))
     if late:
         drive[REJOIN_CLOCK] = 0.0
-        drive[REJOIN_SPAN] = 0.0
+        drive[REJOIN_SPAN] = ENGAGING_TIME if state == CLOSED else 0.0
         if largest_length > JUMP_LENGTH or largest_rate > JUMP_RATE:
             bound = parameters[REJOIN_ACCELERATION]
-            drive[REJOIN_SPAN] = max(
-                SHORTEST_REJOIN, math.sqrt(6.0 * largest_length / bound), 4.0 * largest_rate / bound
-            )
+            span = max(math.sqrt(6.0 * largest_length / bound), 4.0 * largest_rate / bound)
+            # A difference in rate first carries the offset away, by a fifth of rate times span at most.
+            if largest_rate > 0.0:
+                span = min(span, LARGEST_EXCURSION / (0.2 * largest_rate))
+            drive[REJOIN_SPAN] = max(drive[REJOIN_SPAN], SHORTEST_REJOIN, span)
     drive[COMMAND_AGE] = 0.0
     integers[TIMED_OUT] = 0
     if state != FOLLOW:
@@ -235,7 +189,7 @@ def take_command(
         integers[DRIVE_STATE] = FOLLOW
 
 
-@kernel
+@fused_kernel
 def run_drive(
     drive: NDArray[np.float64],
     links: NDArray[np.float64],
@@ -245,13 +199,13 @@ def run_drive(
     measured: NDArray[np.float64],
     supply_pressure: float,
 ) -> None:
-    """Run one tick of the drive on the ``measured`` row (lengths, chamber pressures); set the valve commands."""
+    """Run one tick of the drive on ``measured`` (lengths, chamber pressures); set the valve commands."""
     tick = parameters[TICK]
     drive[DRIVE_CLOCK] += tick
     drive[FILTERED_SUPPLY] += (tick / SUPPLY_FILTER_TIME) * (supply_pressure - drive[FILTERED_SUPPLY])
     state = integers[DRIVE_STATE]
     if state == FOLLOW:
-        _follow(drive, links, parameters)
+        follow(drive, links, parameters)
         late = drive[COMMAND_AGE] >= parameters[COMMAND_TIMEOUT]
         if drive[COMMAND_AGE] > 1.5 * parameters[PERIOD]:
             for i in range(links.shape[0]):
@@ -260,9 +214,10 @@ def run_drive(
         if late or starved or integers[ESTOP]:
             integers[LOCKED_OUT] = 1 if starved else integers[LOCKED_OUT]
             integers[TIMED_OUT] = 1 if late else integers[TIMED_OUT]
-            begin_fade(drive, links, parameters, nominal, integers)
+            begin_fade(drive, links, parameters, nominal)
+            integers[DRIVE_STATE] = FADE
     elif state == FADE:
-        _fade(drive, links)
+        fade(drive, links)
         if drive[DRIVE_CLOCK] >= drive[FADE_SPAN]:
             drive[DRIVE_CLOCK] = 0.0 if integers[TIMED_OUT] else parameters[HOLD_TIME]
             integers[DRIVE_STATE] = HOLD
@@ -272,8 +227,10 @@ def run_drive(
             drive[DESCENT_RATE] = 0.0
             integers[LOCKED_OUT] = 1
             integers[DRIVE_STATE] = LOWER
-    elif state == LOWER:
-        _lower(drive, links, parameters, nominal, integers)
+    elif state == LOWER and lower(drive, links, parameters, nominal):
+        integers[DRIVE_STATE] = CLOSED
+        integers[STAGE_REQUEST] = 0
+        drive[DRIVE_CLOCK] = 0.0
     drive[COMMAND_AGE] += tick
     if integers[DRIVE_STATE] == CLOSED:
         if integers[COMMANDED] and drive[COMMAND_AGE] > parameters[COMMAND_TIMEOUT]:
@@ -285,112 +242,7 @@ def run_drive(
     _set_valves(drive, links, parameters, nominal, integers, measured)
 
 
-@kernel
-def _follow(drive: NDArray[np.float64], links: NDArray[np.float64], parameters: NDArray[np.float64]) -> None:
-    """Set-points of the present instant from the last command, going on with its rate when it is late."""
-    ahead = drive[COMMAND_AGE] - parameters[PERIOD]
-    drive[REJOIN_CLOCK] += parameters[TICK]
-    span = drive[REJOIN_SPAN]
-    # The offset from the old set-point runs out on the quintic that takes over its two derivatives too.
-    p = q = r = dp = dq = dr = ddp = ddq = ddr = 0.0
-    if drive[REJOIN_CLOCK] < span:
-        s = drive[REJOIN_CLOCK] / span
-        rest = 1.0 - s
-        p = 1.0 - s * s * s * (10.0 - s * (15.0 - 6.0 * s))
-        q = span * (s - s * s * s * (6.0 - s * (8.0 - 3.0 * s)))
-        r = span * span * 0.5 * s * s * rest * rest * rest
-        dp = -30.0 * s * s * rest * rest / span
-        dq = 1.0 - s * s * (18.0 - s * (32.0 - 15.0 * s))
-        dr = span * s * rest * rest * (1.0 - 2.5 * s)
-        ddp = -60.0 * s * (1.0 - s * (3.0 - 2.0 * s)) / (span * span)
-        ddq = -s * (36.0 - s * (96.0 - 60.0 * s)) / span
-        ddr = 1.0 - s * (9.0 - s * (18.0 - 10.0 * s))
-    for i in range(links.shape[0]):
-        acceleration = links[i, C_ACCELERATION]
-        force_rate = links[i, C_FORCE_RATE]
-        if ahead <= 0.0:
-            gained = acceleration * ahead
-            length = links[i, C_LENGTH] + ahead * (links[i, C_RATE] + 0.5 * gained)
-            force = links[i, C_FORCE] + ahead * force_rate
-        else:
-            passed = min(ahead, BRIDGE_TIME)
-            left = 1.0 - passed / BRIDGE_TIME
-            gained = acceleration * passed * 0.5 * (1.0 + left)
-            length = (
-                links[i, C_LENGTH]
-                + ahead * links[i, C_RATE]
-                + acceleration * passed * passed * (0.5 - passed / (6.0 * BRIDGE_TIME))
-                + 0.5 * acceleration * BRIDGE_TIME * (ahead - passed)
-            )
-            acceleration *= left
-            force_rate *= left
-            force = links[i, C_FORCE]
-        offset = links[i, OFFSET_LENGTH]
-        offset_rate = links[i, OFFSET_RATE]
-        offset_acceleration = links[i, OFFSET_ACCELERATION]
-        links[i, SET_LENGTH] = length + p * offset + q * offset_rate + r * offset_acceleration
-        links[i, SET_RATE] = (
-            links[i, C_RATE] + gained + dp * offset + dq * offset_rate + dr * offset_acceleration
-        )
-        links[i, SET_ACCELERATION] = (
-            acceleration + ddp * offset + ddq * offset_rate + ddr * offset_acceleration
-        )
-        links[i, SET_FORCE] = force + p * links[i, OFFSET_FORCE]
-        links[i, SET_FORCE_RATE] = force_rate
-
-
-@kernel
-def _fade(drive: NDArray[np.float64], links: NDArray[np.float64]) -> None:
-    """Set-points of a fade: rate and acceleration run out on a cubic, so the length ends at rest."""
-    span = drive[FADE_SPAN]
-    s = min(drive[DRIVE_CLOCK] / span, 1.0)
-    rest = 1.0 - s
-    for i in range(links.shape[0]):
-        rate = links[i, FADE_RATE]
-        acceleration = links[i, FADE_ACCELERATION]
-        links[i, SET_RATE] = rate * (1.0 - s * s * (3.0 - 2.0 * s)) + acceleration * span * s * rest * rest
-        links[i, SET_ACCELERATION] = -6.0 * rate * s * rest / span + acceleration * rest * (1.0 - 3.0 * s)
-        links[i, SET_LENGTH] = (
-            links[i, FADE_LENGTH]
-            + rate * span * (s - s * s * s * (1.0 - 0.5 * s))
-            + acceleration * span * span * s * s * (0.5 - s * (2.0 / 3.0 - 0.25 * s))
-        )
-
-
-@kernel
-def _lower(
-    drive: NDArray[np.float64],
-    links: NDArray[np.float64],
-    parameters: NDArray[np.float64],
-    nominal: NDArray[np.float64],
-    integers: NDArray[np.int64],
-) -> None:
-    """Set-points of lowering: each link retracts in its share of a vertical descent onto its stop."""
-    tick = parameters[TICK]
-    farthest = -1.0
-    for i in range(links.shape[0]):
-        if nominal[i, D_DESCENT] > 0.0:
-            bottom = nominal[i, D_NEUTRAL] - nominal[i, D_STROKE] - LANDING_DEPTH
-            farthest = max(farthest, (links[i, SET_LENGTH] - bottom) / nominal[i, D_DESCENT])
-    if not farthest > 0.0:
-        integers[DRIVE_STATE] = CLOSED
-        integers[STAGE_REQUEST] = 0
-        drive[DRIVE_CLOCK] = 0.0
-        return
-    nearing = LANDING_RATE * farthest + LANDING_SPEED
-    wanted = min(parameters[LOWERING_SPEED], nearing)
-    drive[DESCENT_RATE] = min(drive[DESCENT_RATE] + LOWERING_ACCELERATION * tick, wanted)
-    for i in range(links.shape[0]):
-        bottom = nominal[i, D_NEUTRAL] - nominal[i, D_STROKE] - LANDING_DEPTH
-        rate = drive[DESCENT_RATE] * nominal[i, D_DESCENT]
-        moves = rate > 0.0 and links[i, SET_LENGTH] > bottom
-        links[i, SET_RATE] = -rate if moves else 0.0
-        links[i, SET_ACCELERATION] = 0.0
-        if moves:
-            links[i, SET_LENGTH] -= rate * tick
-
-
-@kernel
+@fused_kernel
 def _set_valves(
     drive: NDArray[np.float64],
     links: NDArray[np.float64],

@@ -47,13 +47,13 @@ from hil_sim.plant.block import (
     TANK_OIL,
     TEMPERATURE,
 )
-from mastd.kernel import kernel
+from mastd.kernel import fused_kernel
 
 # Smoothing of the flow figures that the pack reports (s).
 _FLOW_TIME = 0.01
 
 
-@kernel
+@fused_kernel
 def stored_pressure(oil: float, parameters: NDArray[np.float64]) -> float:
     """Return the pressure of accumulators and line that hold ``oil`` (m³).
 
@@ -62,13 +62,20 @@ def stored_pressure(oil: float, parameters: NDArray[np.float64]) -> float:
     """
     line = parameters[LINE_VOLUME]
     if oil <= line:
-        return parameters[PRECHARGE] * max(oil, 0.0) / line
+        return float(parameters[PRECHARGE] * max(oil, 0.0) / line)
     volume = parameters[ACCUMULATOR_VOLUME]
     gas = max(volume - (oil - line), 0.05 * volume)
     return float(parameters[PRECHARGE] * (volume / gas) ** parameters[EXPONENT])
 
 
-@kernel
+@fused_kernel
+def _follow(value: float, target: float, share: float) -> float:
+    """Return ``value`` moved towards ``target``; a flow below 1e-12 m³/s is none (no denormal numbers)."""
+    new = value + share * (target - value)
+    return new if abs(new) > 1.0e-12 else 0.0
+
+
+@fused_kernel
 def run_supply(
     supply: NDArray[np.float64], parameters: NDArray[np.float64], integers: NDArray[np.int64], tick: float
 ) -> None:
@@ -88,7 +95,7 @@ def run_supply(
     # A pressure-compensated pump: full flow until the set pressure is near, then less and less.
     share = (supply[SET_PRESSURE] - pressure) / parameters[PUMP_DROOP]
     wanted = min(max(share, 0.0), 1.0) * parameters[PUMP_FLOW] * supply[PUMP_HEALTH]
-    supply[PUMP_DELIVERY] += (wanted - supply[PUMP_DELIVERY]) * min(tick / parameters[PUMP_TIME], 1.0)
+    supply[PUMP_DELIVERY] = _follow(supply[PUMP_DELIVERY], wanted, min(tick / parameters[PUMP_TIME], 1.0))
     # The unloading valve opens when less pressure is wanted than stands in the accumulators.
     bleed = 0.0
     if pressure > supply[SET_PRESSURE] + parameters[PUMP_DROOP] or request == 0:
@@ -102,8 +109,8 @@ def run_supply(
 
     smoothing = min(tick / _FLOW_TIME, 1.0)
     drawn = supply[DRAWN] / tick
-    supply[SUPPLY_FLOW] += smoothing * (drawn - supply[SUPPLY_FLOW])
-    supply[RETURN_FLOW] += smoothing * (supply[RETURNED] / tick - supply[RETURN_FLOW])
+    supply[SUPPLY_FLOW] = _follow(supply[SUPPLY_FLOW], drawn, smoothing)
+    supply[RETURN_FLOW] = _follow(supply[RETURN_FLOW], supply[RETURNED] / tick, smoothing)
     supply[DRAWN] = 0.0
     supply[RETURNED] = 0.0
     supply[SUPPLY_PRESSURE] = max(pressure - parameters[LINE_LOSS] * drawn * abs(drawn), 0.0)
@@ -115,8 +122,7 @@ def run_supply(
     supply[TEMPERATURE] += (heat - cooling) * tick / parameters[HEAT_CAPACITY]
 
     reached = integers[STAGE_REACHED]
-    if request < reached:
-        reached = request
+    reached = min(reached, request)
     if request >= 1 and reached < 1 and pressure >= 0.9 * parameters[LOW_PRESSURE]:
         reached = 1
     if request == 2 and reached == 1 and pressure >= 0.95 * parameters[HIGH_PRESSURE]:

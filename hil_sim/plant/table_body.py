@@ -40,10 +40,10 @@ from hil_sim.plant.block import (
     TWIST,
 )
 from hil_sim.plant.hydraulics import move_oil, move_spool
-from mastd.kernel import kernel
+from mastd.kernel import fused_kernel
 
 
-@kernel
+@fused_kernel
 def rotation(
     body: NDArray[np.float64],
 ) -> tuple[float, float, float, float, float, float, float, float, float]:
@@ -65,7 +65,7 @@ def rotation(
     )
 
 
-@kernel
+@fused_kernel
 def turn(body: NDArray[np.float64], time: float) -> None:
     """Turn the attitude by the present angular velocity (in P) over ``time`` (s)."""
     a = 0.5 * time * body[TWIST + 3]
@@ -79,14 +79,15 @@ def turn(body: NDArray[np.float64], time: float) -> None:
     new_x = x + a * w + c * y - b * z
     new_y = y + b * w + a * z - c * x
     new_z = z + c * w + b * x - a * y
-    scale = 1.0 / math.sqrt(new_w * new_w + new_x * new_x + new_y * new_y + new_z * new_z)
+    # One Newton step of 1/√ about 1: the turn of a step is small, so the norm stays 1 to rounding.
+    scale = 1.5 - 0.5 * (new_w * new_w + new_x * new_x + new_y * new_y + new_z * new_z)
     body[ATTITUDE] = scale * new_w
     body[ATTITUDE + 1] = scale * new_x
     body[ATTITUDE + 2] = scale * new_y
     body[ATTITUDE + 3] = scale * new_z
 
 
-@kernel
+@fused_kernel
 def step_plant(
     links: NDArray[np.float64],
     link_parameters: NDArray[np.float64],
@@ -271,7 +272,7 @@ def step_plant(
         links[i, LENGTH] += half * rate
 
 
-@kernel
+@fused_kernel
 def _move_sprung(
     body: NDArray[np.float64], parameters: NDArray[np.float64], gx: float, gy: float, gz: float, step: float
 ) -> None:

@@ -139,4 +139,6 @@ def _cyclictest(priority: int) -> Figure | None:
     counts = [(int(latency), int(count)) for latency, count in rows if int(count)]
     if done.returncode or not counts:
         return None
-    return figure(np.repeat([latency for latency, _ in counts], [count for _, count in counts]).astype(float), "us")
+    return figure(
+        np.repeat([latency for latency, _ in counts], [count for _, count in counts]).astype(float), "us"
+    )

@@ -30,7 +30,9 @@ def run(arguments: argparse.Namespace) -> int:
     for name in names("profile"):
         profile = load(find("profile", name), ProfileSettings)
         duration = compile_profile(profile, table).duration
-        listed.append({"name": name, "duration_s": duration, "description": profile.description or profile.name})
+        listed.append(
+            {"name": name, "duration_s": duration, "description": profile.description or profile.name}
+        )
     if arguments.json:
         print(json.dumps(listed))
     else:

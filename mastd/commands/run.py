@@ -75,6 +75,7 @@ def run(arguments: argparse.Namespace) -> int:
     )
     record = open_run(record_path)
     result = make_result(record)
+    _tell_recorder_loss(result, ending)
     page = record_path.with_name("report.png")
     write_page(record, result, page)
     result["page"] = str(page)
@@ -87,6 +88,19 @@ def run(arguments: argparse.Namespace) -> int:
     return exit_code(result)
 
 
+def _tell_recorder_loss(result: dict[str, object], ending: Ending) -> None:
+    """A run that was not recorded to its end cannot be judged: say so, and what is known."""
+    if ending.recorded is None or ending.recorded.error is None:
+        return
+    result["command_sha256"] = ending.command_sha256
+    result["state"] = ending.state.name
+    if ending.completed:
+        result["verdict"] = "fail"
+    result["cause"] = f"recorder lost: {ending.recorded.error}; the run itself " + (
+        "went to its end" if ending.completed else f"ended in {ending.state.name}"
+    )
+
+
 def _play(plan: Plan, connection: Connection, record_path: Path, live: bool) -> Ending:
     from mastd.loop.lock import plant_lock
     from mastd.loop.session import run as play
@@ -96,8 +110,8 @@ def _play(plan: Plan, connection: Connection, record_path: Path, live: bool) -> 
 
 
 def _connection(arguments: argparse.Namespace, plan: Plan) -> Connection:
-    from mastd.loop.session import Connection
     from mastd.loop.plan import rigid_payload
+    from mastd.loop.session import Connection
     from mastd.wire.provider import PlantRequest
 
     mode: Mode = "lockstep" if arguments.lockstep else "free-run"

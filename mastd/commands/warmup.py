@@ -26,7 +26,9 @@ def run(arguments: argparse.Namespace) -> int:
     from mastd.settings.starter import find
 
     begun = time.monotonic()
-    compile_kernels(Plan.load(find("table", "table"), find("profile", "first_motion"), find("daemon", "simulated")))
+    compile_kernels(
+        Plan.load(find("table", "table"), find("profile", "first_motion"), find("daemon", "simulated"))
+    )
     if sys.stderr.isatty():
         print(f"kernels ready in {time.monotonic() - begun:.1f} s ({cache_directory()})", file=sys.stderr)
     return 0

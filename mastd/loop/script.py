@@ -18,7 +18,7 @@ class RunScript:
     again changes nothing.
     """
 
-    def __init__(self, supervisor: Supervisor, lowering_timeout_ns: int) -> None:
+    def __init__(self, supervisor: Supervisor) -> None:
         self.stop_requested = False
         self.finished = False
         self.completed = False
@@ -28,7 +28,6 @@ class RunScript:
         self.refusal = ""
         """Why raising or arming was given up."""
         self._supervisor = supervisor
-        self._lowering_timeout_ns = lowering_timeout_ns
         self._begun = False
         self._played = False
         self._stop_sent = False
@@ -53,7 +52,7 @@ class RunScript:
                 return self._in_fault(now_ns)
             case State.ESTOP:
                 self.ended_in = State.ESTOP
-                self.finished = self._down(now_ns)
+                self.finished = self._supervisor.down(now_ns)
         self._asked_ns = -1
         self._begun = True
         return Verb.NONE
@@ -85,18 +84,15 @@ class RunScript:
             return Verb.NONE
         if supervisor.enabled and supervisor.conditions().supply_on and supervisor.raised:
             return Verb.LOWER
-        self.finished = self._down(now_ns)
+        self.finished = self._supervisor.down(now_ns)
         return Verb.NONE
-
-    def _down(self, now_ns: int) -> bool:
-        supervisor = self._supervisor
-        return not supervisor.raised or now_ns - supervisor.since_ns > self._lowering_timeout_ns
 
     def _ask(self, verb: Verb, now_ns: int) -> Verb:
         """Ask again as long as patience lasts; then give up with the reason."""
+        patience = PATIENCE_NS if self._supervisor.drive_idle else self._supervisor.lowering_timeout_ns
         if self._asked_ns < 0:
             self._asked_ns = now_ns
-        elif now_ns - self._asked_ns > PATIENCE_NS:
+        elif now_ns - self._asked_ns > patience:
             self.refusal = self._supervisor.refusal
             self.finished = True
             return Verb.NONE

@@ -81,7 +81,7 @@ def run(plan: Plan, connection: Connection, record_path: Path | None, live: bool
         request = NewestValueBlock(REQUEST)
         if live:
             stack.enter_context(LiveLine(status, len(plan.table.links)))
-        script = RunScript(cycle.supervisor, round(plan.daemon.timeouts.lowering * 1e9))
+        script = RunScript(cycle.supervisor)
         rights = acquire(plan.daemon.realtime)
         stack.callback(relax)
         if rights.degraded and not link.hello.simulated and not plan.daemon.realtime.allow_without_rights:

@@ -35,6 +35,8 @@ _EVENT_OF_ACTION = {
     Action.POWER_OFF: Event.FAULT_POWER_OFF,
 }
 _ON_PROFILE = frozenset({State.RUNNING, State.HOLD, State.STOPPING})
+DRIVE_ANSWER_NS = 1_000_000_000
+"""Time the drive has to show that it is fading or lowering."""
 AT_START = 1e-6
 """Metres and radians within which the reference stands at the profile's first pose."""
 
@@ -65,7 +67,7 @@ class Supervisor:
         self.profile_end = 0.0
         self._moves = daemon.moves
         self._stage_timeout_ns = round(daemon.timeouts.supply_stage * 1e9)
-        self._lowering_timeout_ns = round(daemon.timeouts.lowering * 1e9)
+        self.lowering_timeout_ns = round(daemon.timeouts.lowering * 1e9)
         self._sensing = sensing
         self._sample = sample
         self._reference = reference
@@ -84,6 +86,21 @@ class Supervisor:
         """The table stands clearly above its lower stops."""
         pose = self._sensing.pose
         return bool(self._sensing.pose_valid and pose[2] > self._lowered[2] + 2.0 * self._moves.clearance)
+
+    @property
+    def drive_idle(self) -> bool:
+        """The drive is not moving the table by itself."""
+        return not self._sample.flags & (SampleFlag.DRIVE_FADING | SampleFlag.DRIVE_LOWERING)
+
+    def down(self, now_ns: int) -> bool:
+        """Return whether the table lies on its stops, or the drive has nothing left to let down.
+
+        The lengths tell it; without valid ones the drive's own bits do, a second after the last change.
+        """
+        if self._sensing.usable and self._sensing.pose_valid:
+            return not self.raised
+        waited = now_ns - self.since_ns
+        return (self.drive_idle and waited > DRIVE_ANSWER_NS) or waited > self.lowering_timeout_ns
 
     def decide(self, verb: Verb, now_ns: int) -> None:
         """Move the state machine by this cycle's faults, request and observations."""
@@ -121,6 +138,7 @@ class Supervisor:
             profile_loaded=self.profile_start is not None,
             at_start=at_start,
             feedback_valid=self._sensing.usable and self._sensing.pose_valid,
+            drive_idle=self.drive_idle,
             rights=self._rights,
         )
 
@@ -181,8 +199,7 @@ class Supervisor:
         if state is State.STOPPING:
             return Event.STANDSTILL
         if state is State.LOWERING:
-            down = self.enabled or not self.raised or now_ns - self.since_ns > self._lowering_timeout_ns
-            return Event.LOWERED if down else None
+            return Event.LOWERED if self.enabled or self.down(now_ns) else None
         return None
 
     def _apply(self, event: Event, now_ns: int) -> str:

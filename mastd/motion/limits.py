@@ -16,8 +16,8 @@ from numpy.typing import NDArray
 
 from mastd.dynamics.oil_flow import accumulator_oil, drain, hydraulic_constants
 from mastd.dynamics.table_model import TableModel
+from mastd.kinematics.design import observer_gain
 from mastd.kinematics.geometry import Geometry
-from mastd.kinematics.jacobian import geometric_jacobian
 from mastd.motion.survey import (
     ACCELERATION,
     LINK_ROWS,
@@ -94,25 +94,10 @@ class Examiner:
 
     def __init__(self, table: TableSettings, payload: NoPayload | RigidPayload) -> None:
         self._table = table
-        self._geometry = Geometry(
-            table_joints=np.array([link.table_joint for link in table.links]),
-            base_joints=np.array([link.base_joint for link in table.links]),
-            neutral_position=np.array(table.neutral_position),
-            neutral_lengths=np.array([link.neutral_length for link in table.links]),
-            strokes=np.array([link.stroke for link in table.links]),
-            control_point=np.array(table.control_point),
-        )
+        self._geometry = Geometry.from_settings(table)
         self._model = TableModel.from_settings(table, payload).values
         self._hydraulics = hydraulic_constants(table)
-        jacobian = np.empty((self._geometry.links, 6))
-        geometric_jacobian(
-            self._geometry.table_joints,
-            self._geometry.base_joints,
-            self._geometry.neutral_position,
-            np.zeros(6),
-            jacobian,
-        )
-        self._gain = np.ascontiguousarray(np.linalg.pinv(jacobian))
+        self._gain = observer_gain(self._geometry)
         self._full_oil = accumulator_oil(table.supply.accumulator, table.supply.pressure)
         self._least_oil = accumulator_oil(table.supply.accumulator, table.supply.limits.minimum_pressure)
         limits = table.limits
@@ -212,33 +197,14 @@ class Examiner:
         return _upper("pose", worst, bound, unit, findings.axes_knot[axis], AXES[axis])
 
     def _oil(self, timeline: Timeline, flows: list[FloatArray]) -> Oil:
-        """Return the use of oil over all repeats; a play that ends as it began stands for all later ones.
-
-        Oil that runs out later than ``_MOST_PLAYS`` plays of a block is told by the mean flow.
-        """
-        pump = self._table.supply.pump_flow
+        """Return the use of oil over all repeats."""
         peaks = [float(np.max(series)) for series in flows]
         peak = int(np.argmax(peaks))
         plays = np.diff(timeline.starts) // timeline.intervals
         used = sum(
             float(np.sum(series[:-1])) * int(count) for series, count in zip(flows, plays, strict=True)
         )
-        oil, least, least_knot = self._full_oil, self._full_oil, 0
-        for repeat in range(min(timeline.repeats, _MOST_PLAYS)):
-            oil_before = oil
-            for block, series in enumerate(flows):
-                for play in range(min(int(plays[block]), _MOST_PLAYS)):
-                    lowest = np.array([least, -1.0])
-                    oil_at_start = oil
-                    oil = drain(series[:-1], KNOT_SPACING, pump, self._full_oil, oil, lowest)
-                    if lowest[1] >= 0.0:
-                        least = float(lowest[0])
-                        start = int(timeline.starts[block]) + play * int(timeline.intervals[block])
-                        least_knot = repeat * int(timeline.starts[-1]) + start + int(lowest[1])
-                    if abs(oil - oil_at_start) <= _STEADY_OIL or least < 0.0:
-                        break
-            if abs(oil - oil_before) <= _STEADY_OIL or least < 0.0:
-                break
+        least, least_knot = self._least(timeline, flows, plays)
         return Oil(
             peak_flow=peaks[peak],
             peak_time=float(timeline.starts[peak] + np.argmax(flows[peak])) * KNOT_SPACING,
@@ -246,6 +212,35 @@ class Examiner:
             least_oil=least,
             least_oil_time=least_knot * KNOT_SPACING,
         )
+
+    def _least(
+        self, timeline: Timeline, flows: list[FloatArray], plays: NDArray[np.int64]
+    ) -> tuple[float, int]:
+        """Return the least oil in the accumulators and its knot, from full ones, until they are empty.
+
+        A play that ends as it began stands for all later ones. Oil that runs out later than ``_MOST_PLAYS``
+        plays of a block is told by the mean flow.
+        """
+        pump = self._table.supply.pump_flow
+        oil = self._full_oil
+        lowest, knot = np.array([oil, 0.0]), 0
+        for repeat in range(min(timeline.repeats, _MOST_PLAYS)):
+            oil_before = oil
+            for block, series in enumerate(flows):
+                for play in range(min(int(plays[block]), _MOST_PLAYS)):
+                    lowest[1] = -1.0
+                    oil_at_start = oil
+                    oil = drain(series[:-1], KNOT_SPACING, pump, self._full_oil, oil, lowest)
+                    if lowest[1] >= 0.0:
+                        start = int(timeline.starts[block]) + play * int(timeline.intervals[block])
+                        knot = repeat * int(timeline.starts[-1]) + start + int(lowest[1])
+                    if lowest[0] < 0.0:
+                        return float(lowest[0]), knot
+                    if abs(oil - oil_at_start) <= _STEADY_OIL:
+                        break
+            if abs(oil - oil_before) <= _STEADY_OIL:
+                break
+        return float(lowest[0]), knot
 
     def _oil_limits(self, oil: Oil, timeline: Timeline) -> list[Limit]:
         usable = self._full_oil - self._least_oil

@@ -20,7 +20,7 @@ _SCALE_RESOLUTION = 0.002
 _SCALE_STEPS = 40
 _NUDGE = 0.001
 _VERIFICATIONS = 5
-_HOT_SHARE = 0.85
+_HOT_RANGE = 0.15
 _DISPLAY = {
     "m": (1e3, "mm"),
     "rad": (180.0 / math.pi, "deg"),
@@ -67,10 +67,10 @@ class Preflight:
             rows.append(
                 (
                     limit.name.replace("_", " "),
-                    f"{limit.worst * factor:.4g}",
+                    f"{_rounded(limit.worst * factor):.4g}",
                     f"{limit.limit * factor:.4g}",
                     "" if unit == "1" else unit,
-                    f"{limit.margin:.0%}" if math.isfinite(limit.margin) else "none",
+                    f"{limit.margin:.0%}" if limit.margin > -10.0 else "none",
                     f"{limit.time_s:.2f} s",
                     limit.where + ("" if limit.margin >= 0.0 else "  <- exceeded"),
                 )
@@ -98,6 +98,11 @@ class Preflight:
         return "\n".join(lines)
 
 
+def _rounded(value: float) -> float:
+    """Return the value, with what is only rounding as zero."""
+    return 0.0 if abs(value) < 1e-9 else value
+
+
 def _finite(values: dict[str, object]) -> dict[str, object]:
     return {
         key: None if isinstance(value, float) and not math.isfinite(value) else value
@@ -121,15 +126,21 @@ def examine(motion: Program, table: TableSettings, payload: NoPayload | RigidPay
     timeline = motion.timeline()
     findings = examiner.walk(timeline, all_windows(timeline))
     limits, oil = examiner.limits(timeline, findings)
-    ok = min(limit.margin for limit in limits) >= 0.0
+    ok = _least_margin(limits) >= 0.0
     scale = _passing_scale(examiner, motion, findings, ok)
     return Preflight(ok, scale, limits, oil, timeline.duration, motion.records)
+
+
+def _least_margin(limits: tuple[Limit, ...]) -> float:
+    """Return the least margin; one that is not a number counts as the worst."""
+    return min(limit.margin if limit.margin >= -math.inf else -math.inf for limit in limits)
 
 
 def _hot_windows(findings: Findings) -> Windows:
     """Return the windows that come near the worst value of any limit, and so decide at other scales too."""
     worst = np.max([np.max(peaks, axis=0) for peaks in findings.peaks], axis=0)
-    return [np.any(peaks >= _HOT_SHARE * worst, axis=1) for peaks in findings.peaks]
+    near = worst - np.where(np.isfinite(worst), _HOT_RANGE * np.abs(worst), 0.0)
+    return [np.any(peaks >= near, axis=1) for peaks in findings.peaks]
 
 
 def _passing_scale(examiner: Examiner, motion: Program, findings: Findings, ok: bool) -> float:
@@ -145,14 +156,14 @@ def _passing_scale(examiner: Examiner, motion: Program, findings: Findings, ok: 
         partial = examiner.walk(timeline, hot)
         for series, full in zip(partial.flows, findings.flows, strict=True):
             np.maximum(series, full * min(factor, 1.0), out=series)
-        return min(limit.margin for limit in examiner.limits(timeline, partial)[0])
+        return _least_margin(examiner.limits(timeline, partial)[0])
 
     proved, high = (1.0, LARGEST_SCALE) if ok else (0.0, 1.0)
     for _ in range(_VERIFICATIONS):
         scale = _bracket(least_margin, proved, high)
         timeline = motion.timeline(scale)
         whole = examiner.walk(timeline, all_windows(timeline))
-        if min(limit.margin for limit in examiner.limits(timeline, whole)[0]) >= 0.0:
+        if _least_margin(examiner.limits(timeline, whole)[0]) >= 0.0:
             return scale
         hot = [old | new for old, new in zip(hot, _hot_windows(whole), strict=True)]
         high = scale

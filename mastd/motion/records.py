@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import fft, interpolate
+from scipy import fft
 
 from mastd.motion.fades import smooth_step
 from mastd.signals.filters import band_pass_gain, padding_time
@@ -55,6 +55,8 @@ def correct(
     the spectrum: displacement has no drift and comes back to zero. Output every ``spacing`` s, by
     band-limited interpolation. ValueError if the band does not lie below half the record's rate.
     """
+    from scipy import interpolate  # slow to import, and only records need it
+
     low, high = band
     if not 0.0 < low < high < 0.5 / record_spacing:
         raise ValueError(

@@ -7,7 +7,6 @@ histogram of the cycle times. Events and gaps in the record stand as numbered li
 
 from __future__ import annotations
 
-import datetime
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -19,6 +18,7 @@ from numpy.typing import NDArray
 
 from mastd.errors import UsageError
 from mastd.record.channels import AXES, LENGTH_AXES
+from mastd.record.page_head import write_head
 from mastd.record.reader import Run
 from mastd.record.result import find_window
 from mastd.signals.metrics import ROTATION_ARM
@@ -31,9 +31,9 @@ _CLOSE_UP_S = 2.0
 _POINTS = 3000
 _LEAST_HEIGHT = 0.05
 _MOST_EVENTS = 24
-_MOST_LINES = 7
+_LABEL_SHARE = 0.02
 _REFERENCE, _ACHIEVED = "#20262e", "#e0662a"
-_VERDICT_COLOURS = {"pass": "#1b7f3b", "fail": "#b3261e", "stopped": "#8a6d00", "fault": "#b3261e"}
+_EVENT, _GAP = "#3949ab", "#b3261e"
 _LINKS = ("#1f77b4", "#ff7f0e", "#2ca02c", "#d62728", "#9467bd", "#8c564b", "#17becf", "#7f7f7f")
 
 
@@ -59,7 +59,7 @@ def write_page(run: Run, result: Mapping[str, object], path: Path) -> None:
     origin, shown = _time_span(run)
     times = run.times[shown] - origin
     events = _events(run, origin, times)
-    _head(figure, run, result, events)
+    write_head(figure, run, result, events)
     left: Axes | None = None
     centre, least = _scales(run, result, times, shown)
     for row, axis in enumerate(AXES):
@@ -119,113 +119,37 @@ def _events(run: Run, origin: float, times: NDArray[np.float64]) -> list[tuple[f
         if len(times) and times[0] <= time <= times[-1]:
             details = [
                 str(event[key])
-                for key in ("name", "code", "state", "lost", "cause", "outcome")
+                for key in ("name", "verb", "to", "state", "lost", "outcome", "cause", "refused")
                 if event.get(key)
             ]
             found.append((time, " ".join([str(event.get("event")), *details]), event.get("event") == "gap"))
-    return found[:_MOST_EVENTS]
+    return sorted(found)[:_MOST_EVENTS]
 
 
 def _mark(panel: Axes, events: list[tuple[float, str, bool]], numbered: bool) -> None:
-    for number, (time, _, gap) in enumerate(events, start=1):
-        panel.axvline(time, color="#b3261e" if gap else "#3949ab", linewidth=0.7, linestyle=":", zorder=0)
-        if numbered:
-            panel.annotate(
-                str(number),
-                (time, 1.0),
-                xycoords=("data", "axes fraction"),
-                fontsize=5.5,
-                ha="center",
-                va="bottom",
-                color="#b3261e" if gap else "#3949ab",
-            )
-
-
-def _head(
-    figure: Figure, run: Run, result: Mapping[str, object], events: list[tuple[float, str, bool]]
-) -> None:
-    """Title, verdict, table of figures, criteria and events."""
-    verdict = str(result["verdict"])
-    profile = run.metadata.get("profile")
-    name = profile.get("name") if isinstance(profile, Mapping) else None
-    figure.text(0.06, 0.977, str(name or run.path.parent.name), fontsize=13, weight="bold", va="top")
-    figure.text(
-        0.975,
-        0.977,
-        verdict.upper(),
-        fontsize=13,
-        weight="bold",
-        va="top",
-        ha="right",
-        color=_VERDICT_COLOURS.get(verdict, "black"),
-    )
-    started = run.metadata.get("started_unix")
-    when = (
-        datetime.datetime.fromtimestamp(started).astimezone().strftime("%Y-%m-%d %H:%M:%S %z")
-        if isinstance(started, int | float)
-        else "start unknown"
-    )
-    facts = (
-        f"{when}  ·  ended in {result['state']}"
-        + (f": {result['cause']}" if result["cause"] else "")
-        + f"  ·  {result['cycles']} cycles, {result['missed']} missed, {result['lost_frames']} frames lost"
-    )
-    figure.text(0.06, 0.957, facts, fontsize=7, va="top")
-    if run.broken_off is not None:
-        figure.text(
-            0.06, 0.9465, f"record broken off: {run.broken_off}", fontsize=7, va="top", color="#b3261e"
+    """Draw a line for each event; close ones share one label of their numbers."""
+    for time, _, gap in events:
+        panel.axvline(time, color=_GAP if gap else _EVENT, linewidth=0.7, linestyle=":", zorder=0)
+    if not numbered or not events:
+        return
+    low, high = panel.get_xlim()
+    groups: list[list[int]] = []
+    for number, (time, _, _) in enumerate(events):
+        if groups and time - events[groups[-1][0]][0] < _LABEL_SHARE * (high - low):
+            groups[-1].append(number)
+        else:
+            groups.append([number])
+    for group in groups:
+        first, last = group[0] + 1, group[-1] + 1
+        panel.annotate(
+            str(first) if first == last else f"{first}–{last}",
+            (events[group[0]][0], 1.0),
+            xycoords=("data", "axes fraction"),
+            fontsize=5.5,
+            ha="center",
+            va="bottom",
+            color=_GAP if any(events[number][2] for number in group) else _EVENT,
         )
-    figure.text(0.06, 0.935, _figure_table(result), fontsize=6.6, va="top", family="monospace")
-    figure.text(0.455, 0.935, _criteria_text(result), fontsize=5.8, va="top", family="monospace")
-    text = "\n".join(
-        f"{number:2d} {event[1]}"[:44] for number, event in enumerate(events[:_MOST_LINES], start=1)
-    )
-    if len(events) > _MOST_LINES:
-        text += f"\n   … and {len(events) - _MOST_LINES} more"
-    if text:
-        figure.text(
-            0.715, 0.935, "events\n" + text, fontsize=5.8, va="top", family="monospace", color="#3949ab"
-        )
-
-
-def _figure_table(result: Mapping[str, object]) -> str:
-    lines = ["axis    nrmse  best-lag  lag/ms  peak ratio  cross axis"]
-    axes = result["axes"]
-    assert isinstance(axes, Mapping)
-    for axis, figures in axes.items():
-        lag = figures["lag_s"]
-        cells = (
-            _number(figures["nrmse"], 7, 3),
-            _number(figures["best_lag_nrmse"], 10, 3),
-            _number(None if lag is None else 1e3 * lag, 8, 1),
-            _number(figures["peak_ratio"], 12, 3),
-            _number(figures["cross_axis"], 12, 3),
-        )
-        lines.append(f"{axis:<6}" + "".join(cells))
-    internal = result["internal_force_rms_n"]
-    shown = f"{internal / 1e3:.2f} kN" if isinstance(internal, float) else "–"
-    lines.append(f"internal force rms {shown}")
-    return "\n".join(lines)
-
-
-def _criteria_text(result: Mapping[str, object]) -> str:
-    criteria = result["criteria"]
-    assert isinstance(criteria, list)
-    lines = ["criteria: figure (limit)" if criteria else "no criteria in the profile"]
-    ordered = sorted(criteria, key=lambda criterion: criterion["pass"])
-    for criterion in ordered[:_MOST_LINES]:
-        limit = criterion["limit"]
-        bound = "…".join(f"{x:g}" for x in limit) if isinstance(limit, list) else f"{limit:g}"
-        value = "–" if criterion["value"] is None else f"{criterion['value']:.3g}"
-        lines.append(f"{'ok ' if criterion['pass'] else 'NO '}{criterion['name']:<20} {value} ({bound})")
-    rest = ordered[_MOST_LINES:]
-    if rest:
-        lines.append(f"… {len(rest)} more, {sum(not criterion['pass'] for criterion in rest)} not met")
-    return "\n".join(lines)
-
-
-def _number(value: float | None, width: int, digits: int) -> str:
-    return f"{'–':>{width}}" if value is None else f"{value:>{width}.{digits}f}"
 
 
 def _scales(
@@ -305,6 +229,8 @@ def _link_panels(
         for panel in (whole, bars):
             for bound in (-scale * limit, scale * limit):
                 panel.axhline(bound, color="#b3261e", linewidth=0.8, linestyle="--")
+            low, high = panel.get_ylim()
+            panel.set_ylim(min(low, -1.15 * scale * limit), max(high, 1.15 * scale * limit))
     _tidy(whole)
     _tidy(bars)
 

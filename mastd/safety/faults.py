@@ -118,7 +118,7 @@ TABLE: tuple[Row, ...] = (
     Row(
         Code.PLANT_REFUSES,
         "plant complains",
-        "a refusal from the plant: a command too late or out of order, a restart, another daemon in the place",
+        "a refusal from the plant: a command too late, a restart, another daemon in the place",
         "",
         "",
         Action.INDICATE,

@@ -33,7 +33,7 @@ AXES: Final = ("surge", "sway", "heave", "roll", "pitch", "yaw")
 LONGEST_MOTION: Final = 1800.0
 """Longest motion in s that one profile may hold, repeats not counted: it is kept in memory whole."""
 
-PlayableFrequency = Annotated[Frequency, Field(gt=0.0, le=100.0)]
+PlayableFrequency = Annotated[Frequency, Field(ge=0.02, le=100.0)]
 Duration = Annotated[Time, Field(ge=0.1, le=LONGEST_MOTION)]
 Fade = Annotated[Time, Field(ge=0.05, le=60.0)]
 PositiveInertia = Annotated[Inertia, Field(gt=0.0)]
@@ -243,12 +243,12 @@ class Road(Shaking):
 
     kind: Literal["road"]
     road_class: Literal["A", "B", "C", "D", "E", "F", "G", "H"]
-    speed: Annotated[Velocity, Field(gt=0.0)]
+    speed: Annotated[Velocity, Field(ge=0.1, le=100.0)]
     band: tuple[PlayableFrequency, PlayableFrequency]
     """Frequencies that are played. Mandatory: stroke and force bound how much of a road can be followed."""
     duration: Duration
-    wheelbase: Annotated[Length, Field(gt=0.0)]
-    track_width: Annotated[Length, Field(gt=0.0)]
+    wheelbase: Annotated[Length, Field(gt=0.0, le=20.0)]
+    track_width: Annotated[Length, Field(gt=0.0, le=5.0)]
 
     @field_validator("band")
     @classmethod

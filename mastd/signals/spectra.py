@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import signal
 
 
 def power_spectral_density(
@@ -14,6 +13,8 @@ def power_spectral_density(
 
     Welch's average over Hann windows of ``segment`` samples that overlap by half. Unit: unit²·spacing's unit.
     """
+    from scipy import signal  # slow to import, and only estimates need it
+
     frequency, density = signal.welch(samples, 1.0 / spacing, nperseg=segment, detrend="constant")
     return frequency, density
 
@@ -22,6 +23,8 @@ def squared_coherence(
     first: NDArray[np.float64], second: NDArray[np.float64], spacing: float, segment: int
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Return frequencies and magnitude-squared coherence of two series, averaged as above."""
+    from scipy import signal
+
     frequency, coherence = signal.coherence(first, second, 1.0 / spacing, nperseg=segment)
     return frequency, coherence
 

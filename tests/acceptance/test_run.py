@@ -10,7 +10,8 @@ import subprocess
 import pytest
 
 from mastd.record.reader import open_run
-from tests.acceptance.conftest import Lab
+from mastd.safety.states import State
+from tests.lab import Lab
 
 SHORT = """
 name: short
@@ -32,7 +33,9 @@ verdict:
 
 def test_lockstep_repeats_bit_for_bit_direct_and_over_sockets(lab: Lab) -> None:
     profile = lab.profile(SHORT)
-    results = [lab.play(profile, "--lockstep", "--link", link) for link in ("direct", "direct", "socket", "socket")]
+    results = [
+        lab.play(profile, "--lockstep", "--link", link) for link in ("direct", "direct", "socket", "socket")
+    ]
     for code, document in results:
         assert code == 0
         assert document["verdict"] == "pass"
@@ -50,10 +53,12 @@ def test_a_run_in_real_time_over_a_socket_passes_and_leaves_record_and_page(lab:
     assert (directory / "report.png").stat().st_size > 10_000
     run = open_run(directory)
     assert run.damage is None
-    states = [str(name) for name in run.metadata["states"]]  # type: ignore[union-attr]
-    seen = [states[int(code)] for code in run.columns["state"]]
+    seen = [State(int(code)).name for code in run.columns["state"]]
     order = list(dict.fromkeys(seen))
-    assert order == ["OFF", "LOW", "HIGH", "RAISING", "READY", "ARMED", "RUNNING", "LOWERING"] or order[-1] == "OFF"
+    assert (
+        order == ["OFF", "LOW", "HIGH", "RAISING", "READY", "ARMED", "RUNNING", "LOWERING"]
+        or order[-1] == "OFF"
+    )
     assert document["axes"]["heave"]["best_lag_nrmse"] < 0.1
     assert 0.0 <= document["axes"]["heave"]["lag_s"] < 0.02
 
@@ -73,8 +78,7 @@ def test_a_signal_stops_softly_lowers_and_closes_the_record(lab: Lab, number: si
     run = open_run(record)
     assert run.damage is None
     assert run.columns["pose.heave"][-1] < -0.045, "the table is down"
-    running = run.columns["state"] == list(run.metadata["states"]).index("STOPPING")  # type: ignore[call-overload]
-    assert running.any()
+    assert (run.columns["state"] == State.STOPPING).any()
 
 
 def test_what_does_not_pass_the_check_is_refused_before_anything_moves(lab: Lab) -> None:
@@ -88,5 +92,7 @@ def test_what_does_not_pass_the_check_is_refused_before_anything_moves(lab: Lab)
 
 def test_nothing_is_left_behind(lab: Lab) -> None:
     lab.play(lab.profile(SHORT), "--lockstep")
-    left = subprocess.run(["pgrep", "-f", str(lab.directory)], capture_output=True, text=True, check=False).stdout
+    left = subprocess.run(
+        ["pgrep", "-f", str(lab.directory)], capture_output=True, text=True, check=False
+    ).stdout
     assert [pid for pid in left.split() if int(pid) != os.getpid()] == []

@@ -19,6 +19,7 @@ from mastd.record.channels import AXES, Channel, ChannelSet
 from mastd.record.reader import open_run
 from mastd.record.recorder import RecorderHandle
 from mastd.record.result import make_result
+from mastd.record.writer import RunWriter
 
 COMMAND_FIELDS = ("length", "rate", "acceleration", "force", "trim")
 
@@ -108,6 +109,18 @@ def synthetic(duration: float = 8.0) -> Synthetic:
     return run
 
 
+def metadata(criteria: dict[str, object] | None = None, duration: float = 8.0) -> dict[str, object]:
+    return {
+        "started_unix": 1.8e9,
+        "table": TABLE,
+        "profile": {"name": "synthetic road", "verdict": criteria if criteria is not None else CRITERIA},
+        "band": (0.5, 5.0),
+        "duration": duration,
+        "states": STATES,
+        "faults": {"12": "following error"},
+    }
+
+
 def record(
     run: Synthetic,
     directory: Path,
@@ -118,16 +131,9 @@ def record(
     kill: bool = False,
 ) -> Path:
     """Write a run through the real recorder and return its file, cut off without an end if ``kill``."""
-    metadata = {
-        "started_unix": 1.8e9,
-        "table": TABLE,
-        "profile": {"name": "synthetic road", "verdict": criteria if criteria is not None else CRITERIA},
-        "band": (0.5, 5.0),
-        "duration": duration,
-        "states": STATES,
-        "faults": {"12": "following error"},
-    }
-    handle = RecorderHandle.start(directory / "run.mcap", metadata, run.channels, lockstep=True)
+    handle = RecorderHandle.start(
+        directory / "run.mcap", metadata(criteria, duration), run.channels, lockstep=True
+    )
     for event in events:
         assert handle.event(event)
     for frame in run.frames:
@@ -193,6 +199,17 @@ def test_command_sha256_covers_the_five_fields_of_the_profiles_window(tmp_path: 
     assert make_result(open_run(record(run, tmp_path / "c")))["command_sha256"] != digest.hexdigest()
 
 
+def test_lost_frames_leave_figures_but_no_digest(tmp_path: Path) -> None:
+    run = synthetic()
+    writer = RunWriter(tmp_path / "run.mcap", run.channels, metadata())
+    for number, frame in enumerate(run.frames):
+        if number not in (1000, 1001):
+            writer.frame(number, memoryview(frame.tobytes()))
+    writer.finish({})
+    result = make_result(open_run(tmp_path))
+    assert (result["verdict"], result["command_sha256"], result["lost_frames"]) == ("pass", None, 2)
+
+
 @pytest.mark.parametrize(
     ("criteria", "verdict"),
     [
@@ -218,9 +235,10 @@ def test_missed_lost_stale_and_invalid_steps_are_bridged(tmp_path: Path) -> None
     pose = [run.channels.column(f"pose.{axis}") for axis in AXES]
     run.frames[3000:3005, pose] = np.nan
     stale = [*pose, run.channels.column("step")]
-    run.frames[np.ix_(range(1500, 1504), stale)] = run.frames[1499, stale]
+    for start in range(1500, 2500, 12):
+        run.frames[np.ix_(range(start, start + 6), stale)] = run.frames[start - 1, stale]
     keep = np.ones(len(run.frames), dtype=bool)
-    keep[1000:1010] = keep[2500] = False
+    keep[1000:1010] = keep[3500] = False
     run.column("missed")[:] = np.cumsum(~keep)
     thinned = replace(run, frames=run.frames[keep])
     thinned.column("cycle")[:] = np.arange(len(thinned.frames))

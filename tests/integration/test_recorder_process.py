@@ -213,7 +213,7 @@ def test_frames_lost_at_the_very_end_are_marked_too(tmp_path: Path) -> None:
 
 
 PRODUCER = """
-import sys, time, numpy as np
+import os, sys, numpy as np
 from pathlib import Path
 from mastd.record.channels import Channel, ChannelSet
 from mastd.record.recorder import RecorderHandle
@@ -222,6 +222,9 @@ handle = RecorderHandle.start(Path(sys.argv[1]), {"a": 1}, channels)
 handle.event({"event": "state", "step": 5})
 for step in range(1000):
     handle.push(np.array([float(step), 0.0]))
+if os.fork() == 0:  # a child that holds the recorder's socket open
+    sys.stdin.read()
+    os._exit(0)
 print(handle.process_id, flush=True)
 sys.stdin.read()
 """

@@ -13,8 +13,9 @@ import pytest
 
 from mastd.commands import check as check_command
 from mastd.errors import SettingsError
+from mastd.motion import preflight
 from mastd.motion.compiler import program
-from mastd.motion.limits import Examiner, Limit, all_windows
+from mastd.motion.limits import Examiner, Findings, Limit, Windows, all_windows
 from mastd.motion.preflight import LARGEST_SCALE, Preflight, check
 from mastd.settings.loader import load, load_text
 from mastd.settings.profile import NoPayload, ProfileSettings
@@ -106,6 +107,8 @@ def test_figures_of_a_heave_sine(table: TableSettings) -> None:
     weight, inertia = 35e3 * 9.80665 / 4.0, 35e3 * amplitude * omega**2 / 4.0
     assert found["push_force"].worst == pytest.approx(weight + inertia, rel=2e-3)
     travel, leakage = 4.0 * 95e-4 * amplitude * omega, 4.0 * 5e-12 * weight / 95e-4
+    # Vertical legs only push here, and the others do nothing.
+    assert found["pull_force"].worst == pytest.approx(0.0, abs=1.0)
     assert result.oil.peak_flow == pytest.approx(travel + leakage, rel=0.01)
     # A faded sine's mean is that of its window: each fade counts one half.
     assert result.oil.mean_flow == pytest.approx(2.0 / math.pi * travel * 15.0 / 20.0 + leakage, rel=0.01)
@@ -131,6 +134,24 @@ def test_the_scale_is_where_it_stops_passing(table: TableSettings, point: str) -
     assert not above.ok
 
 
+def test_the_scale_is_proved_on_the_whole_motion(
+    table: TableSettings, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """If the part of the motion that the search walks misses the worst point, the proof finds it."""
+    wanted = check(profile(sine("heave", "amplitude: 20 mm", 1.0)), table).scale
+    real, calls = preflight._hot_windows, []
+
+    def blind_at_first(findings: Findings) -> Windows:
+        calls.append(1)
+        windows = real(findings)
+        return [flags & False for flags in windows] if len(calls) == 1 else windows
+
+    monkeypatch.setattr(preflight, "_hot_windows", blind_at_first)
+    again = check(profile(sine("heave", "amplitude: 20 mm", 1.0)), table).scale
+    assert again == pytest.approx(wanted, rel=0.003)
+    assert len(calls) >= 2
+
+
 def test_a_payload_that_cannot_be_carried(table: TableSettings) -> None:
     """Where the weight alone exceeds the force no scale passes; where nothing moves every scale does."""
     payload = (
@@ -151,9 +172,11 @@ def test_repeats_give_the_times_and_oil_of_the_whole(table: TableSettings) -> No
     written = profile("\n".join([segment] * 6))
     whole = profile(segment, "repeats: 6\n")
     thirsty = table.model_copy(
-        update={"supply": table.supply.model_copy(update={"pump_flow": 0.7 * table.supply.pump_flow})}
+        update={"supply": table.supply.model_copy(update={"pump_flow": 0.585 * table.supply.pump_flow})}
     )
+    once = check(profile(segment), thirsty)
     results = [check(made, thirsty) for made in (repeated, written, whole)]
+    assert 0.0 < results[0].oil.least_oil < once.oil.least_oil - 3e-3
     for result in results[1:]:
         assert result.oil.least_oil == pytest.approx(results[0].oil.least_oil, rel=1e-9)
         assert result.oil.mean_flow == pytest.approx(results[0].oil.mean_flow, rel=1e-3)
@@ -197,6 +220,15 @@ def test_pose_that_the_observer_does_not_find(table: TableSettings) -> None:
     assert not result.ok
     assert limits(result)["forward_kinematics"].margin < 0.0
     json.dumps(result.document(), allow_nan=False)
+
+
+def test_numbers_beyond_all_bounds(table: TableSettings) -> None:
+    """A motion whose figures are no numbers any more does not pass for that."""
+    result = check(profile(sine("heave", "amplitude: 1.0e+300 km", 2.0)), table)
+    assert not result.ok
+    assert result.scale == 0.0
+    json.dumps(result.document(), allow_nan=False)
+    assert max(len(line) for line in result.text().splitlines()) < 150
 
 
 def test_minutes_in_seconds(table: TableSettings) -> None:

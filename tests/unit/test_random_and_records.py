@@ -82,6 +82,18 @@ def test_a_record_is_integrated() -> None:
     assert edge < 1e-3
 
 
+def test_a_line_makes_no_difference_where_lines_are_taken_off() -> None:
+    """With ``linear`` any offset and slope leave the displacement as it is, with ``mean`` any offset."""
+    noise = np.random.default_rng(1).normal(size=3000)
+    times = np.arange(3000) * 0.01
+    for baseline, line in (("linear", 5.0 - 0.4 * times), ("mean", 5.0 + 0.0 * times)):
+        plain = correct(noise, 0.01, (0.5, 20.0), baseline, SPACING).displacement
+        lined = correct(noise + line, 0.01, (0.5, 20.0), baseline, SPACING).displacement
+        assert np.allclose(plain, lined, rtol=0.0, atol=1e-9)
+    left_in = correct(noise + 5.0, 0.01, (0.5, 20.0), "none", SPACING).displacement
+    assert np.max(np.abs(left_in - plain)) > 1e-3
+
+
 @pytest.mark.parametrize("baseline", ["none", "mean", "linear"])
 def test_no_drift_whatever_the_baseline(baseline: str) -> None:
     """Even an offset left in does not run away: the band's lower end bounds the displacement."""

@@ -131,6 +131,35 @@ def test_damage_anywhere_gives_a_run_or_one_line(whole: bytes, place: Path, data
     assert np.array_equal(steps, np.arange(float(len(steps))))
 
 
+def record_starts(data: bytes) -> list[tuple[int, int]]:
+    """Return opcode and place of every record, by the lengths of the sound file."""
+    found, place = [], 8
+    while data[place] != 0x02:
+        found.append((data[place], place))
+        place += 9 + int.from_bytes(data[place + 1 : place + 9], "little")
+    return found
+
+
+@pytest.mark.parametrize("length", [1 << 20, 1 << 40, (1 << 63) - 1, (1 << 64) - 1])
+def test_a_length_beyond_the_file_costs_no_memory(whole: bytes, length: int, tmp_path: Path) -> None:
+    path = tmp_path / "run.mcap"
+    third = [place for opcode, place in record_starts(whole) if opcode == 0x06][2]
+    path.write_bytes(whole[: third + 1] + length.to_bytes(8, "little") + whole[third + 9 :])
+    run = open_run(path)
+    assert run.damage is not None
+    assert len(run.times) == 2 * FRAMES_PER_CHUNK
+
+
+def test_a_chunk_with_a_wrong_checksum_ends_what_is_trusted(whole: bytes, tmp_path: Path) -> None:
+    path = tmp_path / "run.mcap"
+    second = [place for opcode, place in record_starts(whole) if opcode == 0x06][1]
+    checksum = second + 9 + 3 * 8  # after start time, end time and size
+    path.write_bytes(whole[:checksum] + bytes([whole[checksum] ^ 1]) + whole[checksum + 1 :])
+    run = open_run(path)
+    assert run.damage is not None
+    assert len(run.times) == FRAMES_PER_CHUNK
+
+
 @pytest.mark.parametrize(
     "content", [b"", b"\x89MCAP0\r", b"\x89MCAP0\r\n", b"name: a table\n" * 100, bytes(5000)]
 )

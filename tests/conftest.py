@@ -1,19 +1,30 @@
-"""Processes and addresses for the tests of the link; nothing outlives its test."""
+"""Fixtures of all tests."""
 
 from __future__ import annotations
 
 import os
 import subprocess
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
-HERE = Path(__file__).parent
-ROOT = HERE.parents[1]
+from tests.lab import ROOT, SHARED, Lab, StartFollower, quick_lab
 
-StartFollower = Callable[..., subprocess.Popen[bytes]]
+
+@pytest.fixture
+def lab(tmp_path: Path) -> Lab:
+    """A directory with quick settings and the commands of this checkout."""
+    return quick_lab(tmp_path)
+
+
+@pytest.fixture(scope="session")
+def shared() -> Path:
+    """The folder with real files beside the checkout."""
+    if not SHARED.is_dir():
+        pytest.skip("the shared data folder is not beside this checkout")
+    return SHARED
 
 
 @pytest.fixture
@@ -28,7 +39,13 @@ def start_follower(address: str) -> Iterator[StartFollower]:
 
     def start(mode: str, boot_id: int = 1, parent_pid: int | None = None) -> subprocess.Popen[bytes]:
         environment = {**os.environ, "PYTHONPATH": str(ROOT)}
-        command = [sys.executable, str(HERE / "follower.py"), address, mode, str(boot_id)]
+        command = [
+            sys.executable,
+            str(ROOT / "tests" / "integration" / "follower.py"),
+            address,
+            mode,
+            str(boot_id),
+        ]
         process = subprocess.Popen([*command, str(parent_pid or os.getpid())], env=environment)
         processes.append(process)
         return process

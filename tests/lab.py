@@ -1,4 +1,4 @@
-"""What the acceptance tests share: the real commands, and settings that need no long waiting."""
+"""What the tests share: the real commands in a directory of their own, and settings that need no waiting."""
 
 from __future__ import annotations
 
@@ -10,17 +10,19 @@ import subprocess
 import sys
 import threading
 import time
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import pytest
-
 from mastd.errors import MastdError
 from mastd.record.reader import open_run
 
-ROOT = Path(__file__).resolve().parents[2]
+ROOT = Path(__file__).resolve().parents[1]
 SHARED = ROOT.parent / "shared"
+
+StartFollower = Callable[..., subprocess.Popen[bytes]]
+"""Starts the independent plant of tests/integration/follower.py; see the fixture."""
 
 
 @dataclass(frozen=True)
@@ -50,7 +52,9 @@ class Lab:
         module = {"mastd": "mastd", "hil-sim": "hil_sim"}[program]
         return [sys.executable, "-m", module, *map(str, arguments)]
 
-    def run(self, *arguments: object, program: str = "mastd", timeout: float = 60.0) -> subprocess.CompletedProcess[str]:
+    def run(
+        self, *arguments: object, program: str = "mastd", timeout: float = 60.0
+    ) -> subprocess.CompletedProcess[str]:
         """Run a command to its end."""
         return subprocess.run(
             self.command(*arguments, program=program),
@@ -76,7 +80,15 @@ class Lab:
     def play(self, profile: object, *options: object, timeout: float = 60.0) -> tuple[int, dict[str, Any]]:
         """Run a profile with quick settings; return exit code and document."""
         done = self.run(
-            "run", profile, "--table", self.table, "--config", self.config, "--json", *options, timeout=timeout
+            "run",
+            profile,
+            "--table",
+            self.table,
+            "--config",
+            self.config,
+            "--json",
+            *options,
+            timeout=timeout,
         )
         assert done.stdout, done.stderr
         return done.returncode, json.loads(done.stdout)
@@ -107,22 +119,15 @@ def replaced(text: str, pattern: str, replacement: str) -> str:
     return changed
 
 
-@pytest.fixture
-def lab(tmp_path: Path) -> Lab:
+def quick_lab(directory: Path) -> Lab:
+    """Return a lab in ``directory`` whose supply comes up and whose table rises in a tenth of the time."""
     table = (ROOT / "config" / "table.yaml").read_text(encoding="utf-8")
     table = replaced(table, r"rise_time: 2 s ", "rise_time: 0.2 s ")
-    (tmp_path / "table.yaml").write_text(table, encoding="utf-8")
+    (directory / "table.yaml").write_text(table, encoding="utf-8")
     daemon = (ROOT / "config" / "daemon" / "simulated.yaml").read_text(encoding="utf-8")
     daemon = replaced(daemon, r"^  velocity: 20 mm/s", "  velocity: 100 mm/s")
     daemon = replaced(daemon, r"^  acceleration: 0.1 m/s2", "  acceleration: 0.5 m/s2")
     daemon = replaced(daemon, r"^  jerk: 1 m/s3", "  jerk: 10 m/s3")
     daemon = replaced(daemon, r"^  stop_time: 1 s", "  stop_time: 0.5 s")
-    (tmp_path / "quick.yaml").write_text(daemon, encoding="utf-8")
-    return Lab(tmp_path)
-
-
-@pytest.fixture(scope="session")
-def shared() -> Path:
-    if not SHARED.is_dir():
-        pytest.skip("the shared data folder is not beside this checkout")
-    return SHARED
+    (directory / "quick.yaml").write_text(daemon, encoding="utf-8")
+    return Lab(directory)

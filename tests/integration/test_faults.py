@@ -1,0 +1,131 @@
+"""Every fault over the real link: injected into the real plant behind a real socket, in lockstep.
+
+Detection and action are read from the record that the real recorder wrote. The plant's time begins about a
+second before the first cycle; fault times below are plant time.
+"""
+
+from __future__ import annotations
+
+import shutil
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from mastd.loop.plan import Plan, rigid_payload
+from mastd.loop.session import Connection, Ending, run
+from mastd.record.reader import Run, open_run
+from mastd.safety.faults import Code
+from mastd.safety.states import State
+from mastd.wire.provider import PlantRequest
+from tests.lab import Lab
+
+PROFILE = """
+name: shaking
+segments:
+  - kind: sine
+    frequency: 2 Hz
+    duration: 8 s
+    axes: {heave: {amplitude: 4 mm}}
+"""
+
+
+@dataclass(frozen=True)
+class Case:
+    """A fault and what must follow."""
+
+    injected: tuple[str, ...]
+    codes: frozenset[Code]
+    state: State
+    delay: float
+    """Longest time in s from injection to detection."""
+
+
+def case(injected: str, codes: Code | set[Code], state: State, delay: float) -> Case:
+    wanted = {codes} if isinstance(codes, Code) else codes
+    return Case(tuple(injected.split()), frozenset(wanted), state, delay)
+
+
+CASES = [
+    case("estop@5s", Code.ESTOP, State.ESTOP, 0.002),
+    case("length-nan.3@5s", Code.SAMPLE_NOT_FINITE, State.FAULT, 0.008),
+    case("pressure-nan.3@5s", Code.SAMPLE_NOT_FINITE, State.FAULT, 0.008),
+    case("length-missing.5@5s", Code.SAMPLE_INVALID, State.FAULT, 0.008),
+    case("length-offset.2@5s:-3mm", {Code.REDUNDANCY, Code.VELOCITY}, State.FAULT, 0.012),
+    case("length-offset.7@5s:30mm", {Code.VELOCITY, Code.FOLLOWING_ERROR}, State.FAULT, 0.030),
+    case(
+        "length-offset.7@5s:400mm", {Code.FORWARD_KINEMATICS, Code.VELOCITY, Code.STROKE}, State.FAULT, 0.012
+    ),
+    case("pressure-offset.1@5s:150bar", Code.FORCE, State.FAULT, 0.006),
+    case("supply-loss@5s", Code.SUPPLY_FAULT, State.FAULT, 0.5),
+    case("oil-level@5s", Code.SUPPLY_FAULT, State.FAULT, 0.5),
+    case("oil-temperature@5s:90degC", Code.SUPPLY_FAULT, State.FAULT, 0.5),
+    case("filter-blocked@5s", Code.SUPPLY_FAULT, State.FAULT, 0.5),
+    case("silence@5s:10s", Code.PLANT_LOST, State.FAULT, 2.1),
+]
+
+
+@pytest.fixture
+def plan(lab: Lab) -> Plan:
+    return Plan.load(lab.table, lab.profile(PROFILE), lab.config)
+
+
+def play(plan: Plan, record: Path, faults: tuple[str, ...]) -> tuple[Ending, Run]:
+    request = PlantRequest(
+        plan.table_path,
+        payload=rigid_payload(plan.profile),
+        mode="lockstep",
+        period_ns=plan.daemon.period_ns,
+        faults=faults,
+    )
+    ending = run(plan, Connection(None, "socket", "lockstep", request), record, live=False)
+    return ending, open_run(record)
+
+
+@pytest.mark.parametrize("case", CASES, ids=lambda case: case.injected[0].split("@")[0])
+def test_a_fault_is_detected_in_time_acts_and_leaves_its_cause(
+    plan: Plan, tmp_path: Path, case: Case
+) -> None:
+    ending, record = play(plan, tmp_path / "run.mcap", case.injected)
+    first = next(
+        event for event in record.events if event.get("event") == "fault" and event["action"] != "INDICATE"
+    )
+    assert ending.fault is not None
+    assert ending.fault.code in case.codes, ending.fault.cause
+    assert ending.state is case.state
+    assert not ending.completed
+    injected_s = float(case.injected[0].split("@")[1].split(":")[0].removesuffix("s"))
+    times = record.columns["plant_time"]
+    at = (
+        times[np.searchsorted(record.columns["cycle"], float(str(first["cycle"])))]
+        if case.codes != {Code.PLANT_LOST}
+        else np.nan
+    )
+    if np.isfinite(at):
+        assert -0.001 <= at - injected_s <= case.delay + 0.001, (
+            f"detected {at - injected_s:.4f} s after injection"
+        )
+    assert record.damage is None, "the record is closed properly"
+    assert first["hint"], "the technician is told what to do"
+    commands = record.matrix([name for name in record.columns if name.startswith("command.")])
+    assert np.isfinite(commands).all(), "nothing that is not finite is ever sent"
+
+
+def test_after_a_soft_stop_the_table_is_brought_down_softly(plan: Plan, tmp_path: Path) -> None:
+    _, record = play(plan, tmp_path / "run.mcap", ("oil-level@5s",))
+    states = [State(int(code)) for code in record.columns["state"]]
+    order = list(dict.fromkeys(states))
+    assert order[-4:] == [State.RUNNING, State.STOPPING, State.FAULT, State.LOWERING]
+    assert record.columns["pose.heave"][-1] < -0.045
+    moving = np.array([state in (State.STOPPING, State.LOWERING) for state in states])
+    jerk = np.abs(np.diff(record.columns["reference_acceleration.heave"][moving])).max() / 1e-3
+    assert jerk < 60.0, "a stop that a driver would hardly feel"
+
+
+def test_the_same_run_without_a_fault_completes(plan: Plan, tmp_path: Path) -> None:
+    ending, record = play(plan, tmp_path / "run.mcap", ())
+    assert ending.fault is None
+    assert ending.completed
+    assert not [event for event in record.events if event.get("event") == "fault"]
+    shutil.rmtree(tmp_path, ignore_errors=True)
