@@ -24,6 +24,7 @@ from hil_sim.plant.truth import (
     StaticSupportTruth,
 )
 from mastd.errors import SettingsError, UsageError
+from mastd.settings import schema
 from mastd.settings.loader import load
 from mastd.settings.table import TableSettings
 from mastd.wire.messages import Command, DriveMode, Sample, SampleFlag, Stage
@@ -259,6 +260,11 @@ def test_shipped_truths_load_and_run(name: str) -> None:
     plant = plant_of(truth)
     plant.advance(None, 10 * PERIOD_NS)
     assert np.isfinite(sample_of(plant).values).all()
+
+
+def test_the_written_schema_of_the_truth_is_up_to_date() -> None:
+    written = (ROOT / "config" / "plants" / "truth.schema.json").read_text(encoding="utf-8")
+    assert written == schema.text(PlantTruth), "run: python -m hil_sim.plant.truth"
 
 
 def test_a_truth_about_no_link_is_refused() -> None:
