@@ -407,10 +407,24 @@ def test_valve_trim_moves_the_link_and_force_references_carry_no_offset() -> Non
     assert player.height == pytest.approx(2e-3 / TABLE.drive.length_gain, abs=4e-5)
 
 
-def test_a_command_that_is_not_finite_counts_as_none() -> None:
+@pytest.mark.parametrize(
+    ("field_name", "value"),
+    [
+        ("lengths", np.nan),
+        ("lengths", 1.3),
+        ("lengths", 0.0),
+        ("rates", np.inf),
+        ("accelerations", 1e300),
+        ("force_references", -np.inf),
+        ("valve_trims", 1e9),
+        ("payload_wrench", np.nan),
+    ],
+)
+def test_a_command_that_cannot_be_meant_counts_as_none(field_name: str, value: float) -> None:
     player = Player().raised()
     player.forget()
-    player.command.field("lengths")[2] = np.nan
+    player.command.field(field_name)[2] = value
     player.wait(0.5, player.command)
     assert np.isfinite(player.poses).all()
+    assert np.ptp(np.array(player.poses)[:, HEAVE]) < 2e-4
     assert player.flags & SampleFlag.DRIVE_TIMED_OUT

@@ -19,6 +19,7 @@ from scipy.integrate import solve_ivp
 from hil_sim.plant import block as b
 from hil_sim.plant.assembly import assemble
 from hil_sim.plant.block import Block
+from hil_sim.plant.hydraulics import friction_force, move_oil
 from hil_sim.plant.table_body import step_plant
 from hil_sim.plant.truth import PayloadTruth, PlantTruth
 from mastd.settings.loader import load
@@ -406,3 +407,89 @@ def test_the_spool_follows_its_second_order_lag_and_its_rate_limit(table: TableS
     assert np.abs(small - exact).max() < 0.005 * 0.05
     assert np.diff(large).max() == pytest.approx(table.valve.opening_rate * STEP, rel=1e-9)
     assert large[-1] == pytest.approx(1.0, abs=1e-3)
+
+
+def test_a_body_without_links_flies_by_newton_and_euler(table: TableSettings) -> None:
+    """Spun hard about all axes: the centre of gravity falls on a parabola, the angular momentum stays."""
+    kernel = Kernel(without(table, friction=False))
+    bodies = Bodies.of(table, PAYLOAD)
+    block = kernel.block
+    block.links[:, (b.OIL_1, b.OIL_2)] = 0.0
+    block.link_parameters[:, (b.STOP_STIFFNESS, b.STOP_DAMPING)] = 0.0
+    block.supply[b.SUPPLY_PRESSURE] = 0.0
+    block.body[b.TWIST : b.TWIST + 6] = [1.0, -2.0, 4.0, 1.5, -2.0, 2.5]
+
+    def state() -> tuple[Array, Array, Array]:
+        body = block.body
+        w, x, y, z = body[b.ATTITUDE : b.ATTITUDE + 4]
+        rows = [
+            [1 - 2 * (y * y + z * z), 2 * (x * y - w * z), 2 * (x * z + w * y)],
+            [2 * (x * y + w * z), 1 - 2 * (x * x + z * z), 2 * (y * z - w * x)],
+            [2 * (x * z - w * y), 2 * (y * z + w * x), 1 - 2 * (x * x + y * y)],
+        ]
+        turned = np.array(rows)
+        spin = body[b.TWIST + 3 : b.TWIST + 6]
+        velocity = turned @ (body[b.TWIST : b.TWIST + 3] + cross(spin, bodies.centre))
+        place = body[b.POSITION : b.POSITION + 3] + turned @ bodies.centre
+        return place, velocity, turned @ bodies.inertia @ spin
+
+    place, velocity, momentum = state()
+    seconds = 0.5
+    for _ in range(round(seconds / STEP)):
+        kernel.step(np.zeros(kernel.n))
+    fall = np.array([0, 0, -table.gravity])
+    end_place, end_velocity, end_momentum = state()
+    assert end_velocity == pytest.approx(velocity + fall * seconds, abs=2e-3)
+    assert end_place == pytest.approx(place + velocity * seconds + 0.5 * fall * seconds**2, abs=1e-3)
+    assert end_momentum == pytest.approx(momentum, abs=1e-3 * float(np.linalg.norm(momentum)))
+
+
+@pytest.mark.parametrize("rate", [-0.2, -1e-3, 5e-3, 0.05])
+def test_friction_slides_on_its_stribeck_curve_after_yielding(table: TableSettings, rate: float) -> None:
+    block = Kernel(table).block
+    friction = table.actuator.friction
+    first = friction_force(block.links, block.link_parameters, 0, rate, STEP)
+    for _ in range(20_000):
+        last = friction_force(block.links, block.link_parameters, 0, rate, STEP)
+    curve = friction.coulomb + (friction.breakaway - friction.coulomb) / (
+        1 + (rate / friction.stribeck_velocity) ** 2
+    )
+    assert last == pytest.approx(np.sign(rate) * curve + friction.viscous * rate, rel=1e-6)
+    if abs(rate) < 2e-3:
+        bristle = friction.bristle_stiffness * 0.5 * rate * STEP + friction.bristle_damping * rate
+        assert first == pytest.approx(bristle + friction.viscous * rate, rel=0.01)
+
+
+def test_a_small_chamber_and_a_closing_pressure_drop_stay_stable(table: TableSettings) -> None:
+    """Fully open at the end of the stroke the ports are far faster than the step: no pressure overshoots."""
+    kernel = Kernel(without(table, friction=False), payload=None)
+    block = kernel.block
+    reach = table.actuator.dead_length + table.links[0].stroke
+    extension = -0.0499
+    for area, column, length in (
+        (b.AREA_1, b.OIL_1, reach + extension),
+        (b.AREA_2, b.OIL_2, reach - extension),
+    ):
+        block.links[:, column] = block.link_parameters[:, area] * length
+    pressures = []
+    for _ in range(200):
+        block.links[0, b.SPOOL], block.links[0, b.SPOOL_RATE] = 1.0, 0.0
+        move_oil(block.links, block.link_parameters, 0, 1.2 + extension, 0.0, 1.0, SUPPLY, 4e5, STEP)
+        pressures.append(block.links[0, [b.PRESSURE_1, b.PRESSURE_2]])
+    first = np.array(pressures)[:, 0]
+    assert first.max() <= SUPPLY * 1.01
+    assert np.abs(np.diff(first[-50:])).max() < 1e-3 * SUPPLY
+    assert first[-1] == pytest.approx(SUPPLY, rel=0.01)
+
+
+def test_oil_cavitates_and_relieves_instead_of_pulling_or_bursting(table: TableSettings) -> None:
+    kernel = Kernel(without(table, friction=False), payload=None)
+    links, parameters = kernel.block.links, kernel.block.link_parameters
+    move_oil(links, parameters, 0, 1.25, 0.0, 0.0, SUPPLY, 4e5, STEP)
+    assert links[0, b.PRESSURE_1] == 0.0
+    relief = table.actuator.relief_pressure
+    assert links[0, b.PRESSURE_2] > relief
+    for _ in range(4000):
+        _, returned = move_oil(links, parameters, 0, 1.25, 0.0, 0.0, SUPPLY, 4e5, STEP)
+    assert links[0, b.PRESSURE_2] < 1.001 * relief
+    assert returned >= 0.0
