@@ -107,6 +107,20 @@ def test_faults_truth_and_status_over_the_link(terms: LinkTerms) -> None:
         link.close()
 
 
+def test_a_silent_plant_takes_commands_and_sends_nothing(terms: LinkTerms) -> None:
+    with PlantProcess(find_provider(), request(faults=("silence@5ms:10ms",))) as plant:
+        link = plant.connect(terms)
+        sample, command = Sample(terms.sample_layout), Command(terms.command_layout)
+        assert link.newest(sample, SECOND) == 1
+        heard = []
+        for _ in range(20):
+            link.send(command)
+            if link.newest(sample, SECOND // 20):
+                heard.append(sample.step)
+        assert heard == [1, 2, 3, 4, 5, *range(15, 21)]
+        link.close()
+
+
 def test_a_plant_that_cannot_start_says_why_instead_of_a_time_out(tmp_path: Path, terms: LinkTerms) -> None:
     broken = tmp_path / "table.yaml"
     broken.write_text("name: no table at all\n", encoding="utf-8")

@@ -218,14 +218,17 @@ def test_a_silent_daemon_loses_the_place_after_2_s_but_only_to_another(
     assert refused["holder"] == "independent (pid 4711 on rig)"
     assert daemons.deliver(first, command_bytes(0, 0)) is Event.COMMAND, "silent so far, and still seated"
 
-    clock.now += 2 * SECOND + 1
+    clock.now += 2 * SECOND
+    daemons.deliver(second, hello_bytes(name="second"))
+    assert daemons.answer(second)["kind"] == "refused", "the 2 s begin with the last word"
+    clock.now += 1
     assert daemons.deliver(second, hello_bytes(name="second")) is Event.WELCOMED
     assert daemons.answer(second)["kind"] == "welcome"
     assert daemons.deliver(second, command_bytes(0, 0)) is Event.COMMAND, "sequences start anew"
     assert daemons.deliver(first, command_bytes(1, 0)) is Event.OTHER
-    notices = [daemons.answer(first) for _ in range(2)]  # the probe, then the notice
-    assert [notice["kind"] for notice in notices] == ["probe", "refused"]
-    assert "second (pid 4711 on rig)" in notices[1]["reasons"][0]
+    notices = [daemons.answer(first) for _ in range(3)]
+    assert [notice["kind"] for notice in notices] == ["probe", "probe", "refused"]
+    assert "second (pid 4711 on rig)" in notices[2]["reasons"][0]
 
 
 def test_only_the_seated_daemons_farewell_frees_the_place(daemons: Daemons) -> None:
@@ -285,6 +288,7 @@ class IndependentPlant(threading.Thread):
         self.context: zmq.Context[zmq.Socket[bytes]] = zmq.Context()
         self.socket = self.context.socket(zmq.ROUTER)
         self.socket.linger = 0
+        self.socket.rcvtimeo = 5000
         self.socket.bind(address)
         self.peer = b""
 
@@ -405,12 +409,22 @@ def test_nothing_waits_for_a_plant_that_is_gone(linked: tuple[IndependentPlant, 
     plant, link = linked
     plant.context.destroy(linger=0)
     command = Command(FREE_RUN.command_layout)
-    for _ in range(2000):
-        if not link.send(command):
-            break
-        link.newest(Sample(FREE_RUN.sample_layout), 1_000_000)
-    assert not link.send(command)
-    assert link.counters.unsent > 0
+    queued = 0
+    while link.send(command):
+        queued += 1
+        assert queued < 100, "commands queue up for a plant that may come"
+        link.newest(Sample(FREE_RUN.sample_layout), 10_000_000)
+    assert link.counters.unsent == 1
+
+
+def test_closing_says_goodbye_after_the_last_command(linked: tuple[IndependentPlant, SocketLink]) -> None:
+    plant, link = linked
+    link.send(Command(FREE_RUN.command_layout))
+    link.close()
+    link.close()
+    frames = [plant.socket.recv_multipart()[1] for _ in range(2)]
+    assert msgpack.unpackb(frames[0])[0] == "command"
+    assert msgpack.unpackb(frames[1]) == {"kind": "bye"}
 
 
 @pytest.mark.parametrize(
@@ -425,10 +439,12 @@ def test_nothing_waits_for_a_plant_that_is_gone(linked: tuple[IndependentPlant, 
 def test_a_plant_that_does_not_fit_is_left(tmp_path: Path, changes: dict[str, object], reason: str) -> None:
     plant = IndependentPlant(f"ipc://{tmp_path}/plant", {**WELCOME, **changes})
     plant.start()
-    with pytest.raises(ProtocolError, match=reason):
-        connect(f"ipc://{tmp_path}/plant", FREE_RUN)
-    plant.join(5)
-    plant.context.destroy(linger=0)
+    try:
+        with pytest.raises(ProtocolError, match=reason):
+            connect(f"ipc://{tmp_path}/plant", FREE_RUN).close()
+    finally:
+        plant.join(5)
+        plant.context.destroy(linger=0)
 
 
 def test_the_link_works_over_loopback_tcp(clock: Clock) -> None:

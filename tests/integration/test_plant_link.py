@@ -104,19 +104,16 @@ def test_free_run_follows_the_plants_clock_and_applies_commands(
     link = connect(address, terms("free-run"))
     sample, command = messages("free-run")
     command.field("lengths")[:] = 1.5
-    seen = 0
-    begun = time.monotonic()
-    first_step = None
+    assert link.newest(sample, SECOND) >= 1
+    begun, first_step, seen = time.monotonic(), sample.step, 0
     while sample.field("lengths")[0] < 1.4:
         seen += link.newest(sample, SECOND)
-        first_step = sample.step if first_step is None else first_step
         assert sample.time_ns == sample.step * PERIOD
         link.send(command)
         assert time.monotonic() - begun < 10
-    assert first_step is not None
     steps = sample.step - first_step
-    assert abs(time.monotonic() - begun - steps * 1e-3) < 0.05 + 0.5 * steps * 1e-3
-    assert seen + link.counters.lost <= steps + 1
+    assert seen + link.counters.lost <= steps, "no more than one sample per period"
+    assert steps >= 16, "a tenth of the way per period needs 16 periods"
     link.close()
 
 
