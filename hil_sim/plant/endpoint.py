@@ -160,7 +160,7 @@ class PlantEndpoint:
         if sequence <= self._command_sequence:
             counters.old += 1
             return False
-        if not self.is_fresh(command_step, step):
+        if not 0 <= step - command_step <= self._oldest:
             counters.late += 1
             self._complain(
                 peer,
@@ -172,10 +172,6 @@ class PlantEndpoint:
         counters.commands += 1
         self._command_sequence = sequence
         return True
-
-    def is_fresh(self, command_step: int, step: int) -> bool:
-        """Tell whether a command from the sample of ``command_step`` may still be applied at ``step``."""
-        return 0 <= step - command_step <= self._oldest
 
     def _receive_other(self, peer: bytes, data: bytes, problem: str, now_ns: int) -> Event:
         try:

@@ -1,4 +1,4 @@
-"""Every command that a document shows runs as it stands, in the order of the page, as a user would type it."""
+"""Every command that a document shows runs as it stands, in the order of the page, as a user types it."""
 
 from __future__ import annotations
 
