@@ -166,9 +166,7 @@ def _fill_links(block: Block, table: TableSettings, truth: PlantTruth, step: flo
         row[b.VALVE_PULL] = step * omega * omega / (1.0 + damped + square)
         if not actuator["delay"] <= longest_delay:
             raise SettingsError(
-                [
-                    f"{link.name}: valve delay is {actuator['delay']:g} s, it must be at most {longest_delay:g} s"
-                ]
+                [f"{link.name}: valve delay {actuator['delay']:g} s exceeds {longest_delay:g} s"]
             )
         row[b.VALVE_DELAY] = actuator["delay"] / step
 

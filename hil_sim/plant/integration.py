@@ -47,7 +47,7 @@ from hil_sim.plant.block import (
     VALVE_ROWS,
 )
 from hil_sim.plant.sensors import measure, measure_rest, record
-from hil_sim.plant.servo_drive import FADE, LOWER, run_drive, take_command
+from hil_sim.plant.servo_drive import FADE, LOWER, plausible, run_drive, take_command
 from hil_sim.plant.supply import run_supply
 from hil_sim.plant.table_body import rotation, step_plant
 from mastd.kernel import kernel
@@ -60,7 +60,7 @@ def advance(
     """Advance the plant by whole inner steps; ``mode`` −1 means that no command has arrived.
 
     The command stands in the block's part ``command``: lengths, rates, accelerations, force references, trims
-    (n each), payload wrench (6). One with a number that is not finite counts as none.
+    (n each), payload wrench (6). One that no table could mean counts as none.
     """
     n = integers[LINKS]
     at = integers[INTEGERS:]
@@ -87,10 +87,7 @@ def advance(
     tick = drive_parameters[TICK]
     inner_step = tick / tick_steps
 
-    finite = True
-    for j in range(command.shape[0]):
-        finite = finite and math.isfinite(command[j])
-    if mode >= 0 and finite:
+    if mode >= 0 and plausible(command, nominal, mode):
         take_command(drive, drive_links, drive_parameters, nominal, integers, measured, command, mode, stage)
         for j in range(6):
             body[PAYLOAD_WRENCH + j] = command[5 * n + j]

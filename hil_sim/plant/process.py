@@ -96,7 +96,7 @@ class PlantServer:
                 self._publish()
 
     def _serve_free_run(self, ended: Callable[[], bool]) -> None:
-        """Follow the monotonic clock period by period; missed periods pass in one go, without a command."""
+        """Follow the monotonic clock period by period; missed periods pass in one go."""
         period_ns = self._terms.period_ns
         deadline_ns = time.monotonic_ns() + period_ns
         checks = max(1, WAIT_MS * 1_000_000 // period_ns)
@@ -106,24 +106,32 @@ class PlantServer:
             wait_ns = deadline_ns - time.monotonic_ns()
             if wait_ns > 0:
                 time.sleep(wait_ns / 1e9)
-            missed = max(0, time.monotonic_ns() - deadline_ns) // period_ns
-            if missed:
-                # What was sent during the gap was meant for its end; the drive bridges the gap itself.
-                self._advance(None, missed)
-            command = self._newest_command()
-            self._advance(command, 1)
+            periods = 1 + max(0, time.monotonic_ns() - deadline_ns) // period_ns
+            commands = self._waiting_commands(periods)
+            if len(commands) < periods:
+                # Periods for which nobody sent anything: the drive bridges them itself.
+                self._advance(None, periods - len(commands))
+            for command in commands:
+                self._advance(command, 1)
             self._publish()
-            deadline_ns += (missed + 1) * period_ns
+            deadline_ns += periods * period_ns
 
-    def _newest_command(self) -> Command | None:
-        """Take all waiting messages and return the newest valid command among them."""
-        found = False
+    def _waiting_commands(self, most: int) -> list[Command]:
+        """Take all waiting messages; return the newest valid commands among them, at most ``most``, in order.
+
+        After a stall of this process a daemon that went on has left one command for each period of the gap:
+        a real drive would have had each of them in time, so each gets its period.
+        """
+        commands: list[Command] = []
         for _ in range(MESSAGES_PER_PERIOD):
             event = self.endpoint.receive(self._arrived, self.step)
             if event is Event.NOTHING:
                 break
-            found = found or event is Event.COMMAND
-        return self._arrived if found else None
+            if event is Event.COMMAND:
+                command = Command(self._terms.command_layout)
+                command.copy_from(self._arrived)
+                commands.append(command)
+        return commands[-most:]
 
     def _advance(self, command: Command | None, periods: int) -> None:
         self._plant.advance(command, periods * self._terms.period_ns)

@@ -32,8 +32,10 @@ from hil_sim.plant.block import (
     D_DESCENT,
     D_GAIN,
     D_LEAK_SPEED,
+    D_NEUTRAL,
     D_SATURATION,
     D_STIFFNESS,
+    D_STROKE,
     DESCENT_RATE,
     DRIVE_CLOCK,
     DRIVE_STATE,
@@ -87,6 +89,14 @@ SHORTEST_REJOIN = 0.05
 """Shortest time over which the drive moves over to a command that does not continue its set-point (s)."""
 ENGAGING_TIME = 0.5
 """Shortest such time from closed valves: the chambers fill up to the force reference in it (s)."""
+LARGEST_EXCURSION = 0.02
+"""How far a difference in rate may carry a link away from its command while the drive rejoins (m)."""
+LARGEST_OVERTRAVEL = 5.0e-3
+LARGEST_RATE = 5.0
+LARGEST_ACCELERATION = 500.0
+LARGEST_FORCE = 1.0e7
+LARGEST_WRENCH = 1.0e8
+"""Bounds of a command that is taken at all: beyond the stroke (m), m/s, m/s², N, N or N m."""
 JUMP_LENGTH = 2.0e-5
 JUMP_RATE = 2.0e-3
 """A command continues the set-point within this length (m) and rate (m/s)."""
@@ -98,6 +108,28 @@ LARGEST_FORCE_RATE_SPEED = 0.1
 """Largest share of the speed that follows from the rate of the force reference (m/s)."""
 CHECK_PRESSURE = 5.0e5
 """A port to the supply opens fully when the supply exceeds the chamber by this pressure (Pa)."""
+
+
+@fused_kernel
+def plausible(command: NDArray[np.float64], nominal: NDArray[np.float64], mode: int) -> bool:
+    """Tell whether a table could mean this command; false for any number that is not finite.
+
+    Lengths may exceed the stroke by no more than the end stops give, the rest is bounded far above what the
+    actuators can do. Without FOLLOW only the payload's wrench counts.
+    """
+    n = nominal.shape[0]
+    fine = True
+    for j in range(5 * n, 5 * n + 6):
+        fine = fine and abs(command[j]) <= LARGEST_WRENCH
+    if mode == MODE_FOLLOW:
+        for i in range(n):
+            reach = nominal[i, D_STROKE] + LARGEST_OVERTRAVEL
+            fine = fine and abs(command[i] - nominal[i, D_NEUTRAL]) <= reach
+            fine = fine and abs(command[n + i]) <= LARGEST_RATE
+            fine = fine and abs(command[2 * n + i]) <= LARGEST_ACCELERATION
+            fine = fine and abs(command[3 * n + i]) <= LARGEST_FORCE
+            fine = fine and abs(command[4 * n + i]) <= LARGEST_RATE
+    return fine
 
 
 @fused_kernel
@@ -175,12 +207,11 @@ def take_command(
         drive[REJOIN_SPAN] = ENGAGING_TIME if state == CLOSED else 0.0
         if largest_length > JUMP_LENGTH or largest_rate > JUMP_RATE:
             bound = parameters[REJOIN_ACCELERATION]
-            drive[REJOIN_SPAN] = max(
-                drive[REJOIN_SPAN],
-                SHORTEST_REJOIN,
-                math.sqrt(6.0 * largest_length / bound),
-                4.0 * largest_rate / bound,
-            )
+            span = max(math.sqrt(6.0 * largest_length / bound), 4.0 * largest_rate / bound)
+            # A difference in rate first carries the offset away, by a fifth of rate times span at most.
+            if largest_rate > 0.0:
+                span = min(span, LARGEST_EXCURSION / (0.2 * largest_rate))
+            drive[REJOIN_SPAN] = max(drive[REJOIN_SPAN], SHORTEST_REJOIN, span)
     drive[COMMAND_AGE] = 0.0
     integers[TIMED_OUT] = 0
     if state != FOLLOW:

@@ -2,6 +2,8 @@
 
 Everything the daemon may know stands in the table's settings and holds here too unless this file says
 otherwise: per actuator in ``actuators``, or for all by a seeded ``deviation``.
+
+``python -m hil_sim.plant.truth`` writes the JSON schema beside the starter files in ``config/plants``.
 """
 
 from __future__ import annotations
@@ -10,6 +12,7 @@ from typing import Annotated
 
 from pydantic import Field
 
+from mastd.settings import schema
 from mastd.settings.base import Settings
 from mastd.settings.quantity import (
     Area,
@@ -31,6 +34,7 @@ from mastd.settings.quantity import (
     Volume,
 )
 from mastd.settings.quantity import Flow as OilFlow
+from mastd.settings.starter import starter_directory
 
 PositiveInertia = Annotated[Inertia, Field(gt=0)]
 
@@ -147,3 +151,8 @@ class PlantTruth(Settings):
     supply: SupplyTruth = SupplyTruth()
     payload: PayloadTruth | None = None
     static_supports: tuple[StaticSupportTruth, ...] = ()
+
+
+if __name__ == "__main__":
+    written = starter_directory() / "plants" / "truth.schema.json"
+    written.write_text(schema.text(PlantTruth), encoding="utf-8")

@@ -75,6 +75,7 @@ def run(arguments: argparse.Namespace) -> int:
     )
     record = open_run(record_path)
     result = make_result(record)
+    _tell_recorder_loss(result, ending)
     page = record_path.with_name("report.png")
     write_page(record, result, page)
     result["page"] = str(page)
@@ -85,6 +86,19 @@ def run(arguments: argparse.Namespace) -> int:
         if ending.rights.degraded:
             print(f"  DEGRADED_RT: {ending.rights.missing}")
     return exit_code(result)
+
+
+def _tell_recorder_loss(result: dict[str, object], ending: Ending) -> None:
+    """A run that was not recorded to its end cannot be judged: say so, and what is known."""
+    if ending.recorded is None or ending.recorded.error is None:
+        return
+    result["command_sha256"] = ending.command_sha256
+    result["state"] = ending.state.name
+    if ending.completed:
+        result["verdict"] = "fail"
+    result["cause"] = f"recorder lost: {ending.recorded.error}; the run itself " + (
+        "went to its end" if ending.completed else f"ended in {ending.state.name}"
+    )
 
 
 def _play(plan: Plan, connection: Connection, record_path: Path, live: bool) -> Ending:

@@ -23,7 +23,7 @@ IntegerArray = NDArray[np.int64]
 BooleanArray = NDArray[np.bool_]
 Six = tuple[float, float, float, float, float, float]
 
-LANES = 64
+LANES = 32
 VECTOR_LINKS = 7
 
 # Rows of the scratch block, LANES numbers each.

@@ -8,7 +8,7 @@ A solve ends converged when Σ|l̂ − l| < ``tolerance`` (eq. (7), m), or when 
 ``update_tolerance`` (sum of its six magnitudes, m and rad) and the lengths look like measurements: no more
 than ``MEASURED_REACH`` from neutral, contradicting each other by at most ``MEASURED_SHARE`` of their sum.
 Measured lengths of more than six links never agree exactly, so that Σ|l̂ − l| has a floor; other fixed points
-with a residual are no poses (they exist beyond a third of a link's length). It ends not converged after
+with a residual are no poses (lengths of poses far away lead there). It ends not converged after
 ``maximum_updates``, at the first residual that is not finite, or if a length is not positive; then ``pose``
 is left as it was. Every kernel returns (converged, updates, residual Σ|l̂ − l| in m).
 
@@ -31,7 +31,7 @@ Seven = tuple[float, float, float, float, float, float, float]
 # Largest Σ|l̂ − l| / Σl at which lengths count as measurements of one pose: 1.2 mm a link of 1.2 m.
 MEASURED_SHARE = 1e-3
 
-# Largest |l − l₀| / l₀ at which they do: more than any stroke, less than where false fixed points begin.
+# Largest |l − l₀| / l₀ at which they do: more than any stroke, less than where false fixed points are common.
 MEASURED_REACH = 0.2
 
 
@@ -244,6 +244,7 @@ def observe_second_order(
                     + (v4 * curvature[4, m] + v5 * curvature[5, m])
                 )
         elif cold:
+            # The matrix was taken at z − d/2 = z/2; d is small now, and z itself is due.
             scale = 2.0
         x += d0 - scale * (w[0] * d0 + w[1] * d1 + (w[2] * d2 + w[3] * d3) + (w[4] * d4 + w[5] * d5))
         y += d1 - scale * (w[6] * d0 + w[7] * d1 + (w[8] * d2 + w[9] * d3) + (w[10] * d4 + w[11] * d5))

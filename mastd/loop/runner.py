@@ -18,7 +18,9 @@ from mastd.safety.faults import Code
 from mastd.wire.plant_link import LOST_PLANT_NS, PlantLink
 
 FIRST_SAMPLE_NS = 100_000_000
-"""How long a new sample is waited for after the old ones have been thrown away."""
+"""How long each sample is waited for while the old ones are thrown away."""
+MOST_OLD_READS = 200
+ALONE_IN_A_ROW = 5
 PUBLISH_EVERY = 10
 """Cycles between two status blocks; changes of state are published at once."""
 
@@ -78,10 +80,13 @@ class Runner:
             cycle.note_compute(thread_time() - begun)
 
     def _forget_old_samples(self) -> None:
-        """What queued up while this process prepared itself is old; a full queue even hides the newest."""
-        for _ in range(2):
-            self._link.newest(self._cycle.sample, 0)
-            self._link.newest(self._cycle.sample, FIRST_SAMPLE_NS)
+        """Read until samples come one by one: what queued up while this process prepared itself is old."""
+        alone = 0
+        for _ in range(MOST_OLD_READS):
+            fresh = self._link.newest(self._cycle.sample, FIRST_SAMPLE_NS)
+            alone = alone + 1 if fresh <= 2 else 0
+            if alone >= ALONE_IN_A_ROW:
+                return
 
     def lockstep(self) -> None:
         """Run as fast as the plant answers; its step count is the time."""

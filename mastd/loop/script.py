@@ -89,9 +89,10 @@ class RunScript:
 
     def _ask(self, verb: Verb, now_ns: int) -> Verb:
         """Ask again as long as patience lasts; then give up with the reason."""
+        patience = PATIENCE_NS if self._supervisor.drive_idle else self._supervisor.lowering_timeout_ns
         if self._asked_ns < 0:
             self._asked_ns = now_ns
-        elif now_ns - self._asked_ns > PATIENCE_NS:
+        elif now_ns - self._asked_ns > patience:
             self.refusal = self._supervisor.refusal
             self.finished = True
             return Verb.NONE

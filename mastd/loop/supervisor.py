@@ -67,7 +67,7 @@ class Supervisor:
         self.profile_end = 0.0
         self._moves = daemon.moves
         self._stage_timeout_ns = round(daemon.timeouts.supply_stage * 1e9)
-        self._lowering_timeout_ns = round(daemon.timeouts.lowering * 1e9)
+        self.lowering_timeout_ns = round(daemon.timeouts.lowering * 1e9)
         self._sensing = sensing
         self._sample = sample
         self._reference = reference
@@ -87,6 +87,11 @@ class Supervisor:
         pose = self._sensing.pose
         return bool(self._sensing.pose_valid and pose[2] > self._lowered[2] + 2.0 * self._moves.clearance)
 
+    @property
+    def drive_idle(self) -> bool:
+        """The drive is not moving the table by itself."""
+        return not self._sample.flags & (SampleFlag.DRIVE_FADING | SampleFlag.DRIVE_LOWERING)
+
     def down(self, now_ns: int) -> bool:
         """Return whether the table lies on its stops, or the drive has nothing left to let down.
 
@@ -95,8 +100,7 @@ class Supervisor:
         if self._sensing.usable and self._sensing.pose_valid:
             return not self.raised
         waited = now_ns - self.since_ns
-        idle = not self._sample.flags & (SampleFlag.DRIVE_FADING | SampleFlag.DRIVE_LOWERING)
-        return (idle and waited > DRIVE_ANSWER_NS) or waited > self._lowering_timeout_ns
+        return (self.drive_idle and waited > DRIVE_ANSWER_NS) or waited > self.lowering_timeout_ns
 
     def decide(self, verb: Verb, now_ns: int) -> None:
         """Move the state machine by this cycle's faults, request and observations."""
@@ -134,6 +138,7 @@ class Supervisor:
             profile_loaded=self.profile_start is not None,
             at_start=at_start,
             feedback_valid=self._sensing.usable and self._sensing.pose_valid,
+            drive_idle=self.drive_idle and not self._sample.flags & SampleFlag.DRIVE_TIMED_OUT,
             rights=self._rights,
         )
 

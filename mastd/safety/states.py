@@ -95,6 +95,8 @@ class Conditions:
     """The table stands at the first pose of the loaded profile."""
     feedback_valid: bool = True
     """The newest sample can be used and a pose was found from it."""
+    drive_idle: bool = True
+    """The drive is not fading or lowering by itself, and no time-out of it stands."""
     rights: bool = True
     """Real-time rights are there, or the settings allow to go on without them."""
 
@@ -209,6 +211,8 @@ def _missing_condition(state: State, event: Event, conditions: Conditions) -> st
         return f"{event.value} is refused: a fault is latched; find its cause, then reset"
     if event in (Event.RAISE, Event.ARM) and not conditions.feedback_valid:
         return f"{event.value} is refused: the feedback is invalid (no pose from the lengths); see the faults"
+    if event is Event.RAISE and state is State.OFF and not conditions.drive_idle:
+        return "raise is refused: the drive is still letting the table down by itself; wait until it is down"
     if event is Event.RAISE and not conditions.estop_released:
         return "raise is refused: the e-stop is pressed; release it first"
     if event is Event.LOWER and state is State.FAULT and not conditions.supply_on:

@@ -1,0 +1,75 @@
+"""Every command that a document shows runs as it stands, in the order of the page, as a new user would type it."""
+
+from __future__ import annotations
+
+import os
+import re
+import shlex
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.lab import ROOT
+
+PAGES = ("README.md", "docs/operating.md")
+BLOCK = re.compile(r"```(\w*)\n(.*?)```", flags=re.DOTALL)
+FILE_BEFORE = re.compile(r"Write `([^`]+)`:\s*$")
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_the_commands_of_a_page_run_in_their_order(page: str, tmp_path: Path) -> None:
+    text = (ROOT / page).read_text(encoding="utf-8")
+    programs = tmp_path / "bin"
+    programs.mkdir()
+    for program, module in (("mastd", "mastd"), ("hil-sim", "hil_sim")):
+        script = programs / program
+        script.write_text(
+            f'#!/bin/sh\nexec {shlex.quote(sys.executable)} -m {module} "$@"\n', encoding="ascii"
+        )
+        script.chmod(0o755)
+    environment = {**os.environ, "PATH": f"{programs}:{os.environ['PATH']}", "PYTHONPATH": str(ROOT)}
+    directory = tmp_path / "work"
+    directory.mkdir()
+    shown = 0
+    for match in BLOCK.finditer(text):
+        language, body = match.groups()
+        named = FILE_BEFORE.search(text[: match.start()])
+        if named:
+            target = directory / named.group(1)
+            target.write_text(body, encoding="utf-8")
+        if language != "console":
+            continue
+        for line in body.splitlines():
+            if line.startswith("$ "):
+                shown += 1
+                done = subprocess.run(
+                    line[2:],
+                    shell=True,
+                    cwd=directory,
+                    env=environment,
+                    capture_output=True,
+                    text=True,
+                    timeout=120,
+                    check=False,
+                )
+                assert done.returncode == 0, f"{line}\n{done.stdout}\n{done.stderr}"
+    assert shown > 0
+
+
+def test_make_targets_that_the_documents_name_exist() -> None:
+    makefile = (ROOT / "Makefile").read_text(encoding="utf-8")
+    targets = set(re.findall(r"^([a-z-]+):", makefile, flags=re.MULTILINE))
+    for path in (ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))):
+        named = re.findall(
+            r"`make ([a-z-]+)`|^make ([a-z-]+)", path.read_text(encoding="utf-8"), flags=re.MULTILINE
+        )
+        assert {first or second for first, second in named} <= targets, path
+
+
+def test_links_between_the_documents_lead_somewhere() -> None:
+    for path in (ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))):
+        for target in re.findall(r"\]\(([^)#]+)", path.read_text(encoding="utf-8")):
+            if "://" not in target:
+                assert (path.parent / target).exists(), f"{path.name}: {target}"
