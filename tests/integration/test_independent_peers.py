@@ -188,6 +188,14 @@ def test_garbage_is_counted_and_the_daemon_is_served_on(daemons: Daemons, frames
     assert daemons.deliver(socket, command_bytes(0, 0)) is Event.COMMAND
 
 
+def test_a_message_too_large_never_arrives_and_harms_nobody(daemons: Daemons) -> None:
+    socket = seated(daemons)
+    daemons.new().send(bytes(64 * 1024 + 1))
+    assert daemons.deliver(socket, command_bytes(0, 0)) is Event.COMMAND
+    assert daemons.endpoint.receive(daemons.command, 0, wait=True) is Event.NOTHING
+    assert daemons.endpoint.counters.invalid == 0
+
+
 def test_complaints_are_rare_whatever_comes(daemons: Daemons, clock: Clock) -> None:
     stranger = daemons.new()
     for sequence in range(20):
