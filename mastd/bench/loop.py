@@ -21,7 +21,7 @@ from mastd.loop.cycle import Cycle
 from mastd.loop.plan import Plan, rigid_payload
 from mastd.loop.realtime import acquire, relax
 from mastd.loop.runner import Runner
-from mastd.loop.session import Connection, open_link
+from mastd.loop.session import Connection, open_link, turns
 from mastd.loop.warmup import compile_kernels
 from mastd.safety.states import State
 from mastd.settings.starter import find
@@ -63,9 +63,10 @@ def _play(mode: Mode, link_kind: str, cycles: int, note: Callable[[Cycle], float
     )
     cycle = plan.cycle(rights=True)
     play = Play(cycle, cycles, lambda: note(cycle))
+    connection = Connection(None, link_kind, mode, request)
     with ExitStack() as stack:
         compile_kernels(plan)
-        link = open_link(plan, Connection(None, link_kind, mode, request), stack)
+        link = open_link(plan, connection, stack)
         stack.callback(link.close)
         rights = acquire(plan.daemon.realtime)
         stack.callback(relax)
@@ -80,6 +81,7 @@ def _play(mode: Mode, link_kind: str, cycles: int, note: Callable[[Cycle], float
             NewestValueBlock(REQUEST),
             rights.degraded,
         )
+        stack.enter_context(turns(connection))
         if mode == "lockstep":
             runner.lockstep()
         else:

@@ -95,6 +95,8 @@ class NewestValueBlock:
         self._before = np.frombuffer(self._memory, dtype=np.int64, count=1)
         self._shared = np.frombuffer(self._memory, dtype=np.float64, count=layout.size, offset=8)
         self._after = np.frombuffer(self._memory, dtype=np.int64, count=1, offset=size - 8)
+        self._versions = memoryview(self._memory).cast("q")
+        self._seen = 0
         self.values: NDArray[np.float64] = np.zeros(layout.size)
         """The writer fills this before ``publish``; the reader finds the newest value here after ``read``."""
 
@@ -113,17 +115,23 @@ class NewestValueBlock:
         self._shared[:] = self.values
         self._after[0] = version
 
+    def changed(self) -> bool:
+        """Tell, without taking it, whether there is a value that has not been read yet."""
+        return self._versions[0] != self._seen
+
     def read(self) -> bool:
         """Take the newest whole value; return False and keep the last one if the writer never paused."""
         for _ in range(READ_ATTEMPTS):
             version = self._after[0]
             self.values[:] = self._shared
             if self._before[0] == version:
+                self._seen = int(version)
                 return True
         return False
 
     def close(self) -> None:
         """Release the memory; the block vanishes with its last user."""
+        self._versions.release()
         del self._before, self._shared, self._after
         self._memory.close()
         if self._owned:

@@ -23,7 +23,6 @@ from mastd.loop.sensing import Sensing
 from mastd.loop.supervisor import Supervisor
 from mastd.motion.timeline import Timeline
 from mastd.safety.faults import Code
-from mastd.safety.guard import finite
 from mastd.settings.daemon import DaemonSettings
 from mastd.settings.table import TableSettings
 from mastd.wire.messages import Command, DriveMode, Sample, Stage
@@ -75,12 +74,10 @@ class Cycle:
         )
         self.missed = 0
         self.cycles = 0
-        self._links = LinkCommand(geometry, model, self.frame.motion)
+        self._links = LinkCommand(geometry, model, self.frame.motion, self.frame.command)
         self._timeline: Timeline | None = None
         self._profile_hash = hashlib.sha256()
         self._covered = self.frame.command[: 5 * len(table.links)]
-        self._command_first = self.frame.index["command.lengths"]
-        self._command_last = self._command_first + self.frame.command_layout.size
         self._period = daemon.period_ns * 1e-9
         self._bridged = table.drive.command_timeout
         self._maximum_missed = daemon.overrun.maximum_missed
@@ -147,13 +144,12 @@ class Cycle:
     def _act(self) -> None:
         """Turn the reference into the command of the links; nothing that is not finite ever leaves."""
         supervisor, command = self.supervisor, self.command
-        self._links.write(self.frame.command)
-        if finite(self.frame.values, self._command_first, self._command_last) >= 0:
+        if not self._links.write():
             supervisor.report(Code.COMMAND_NOT_FINITE, "the reference or its kinematics failed")
             supervisor.decide(Verb.NONE, self.sensing.last_ns)
-            self.reference.rest(np.zeros(6))
+            self.reference.rest(self.sensing.pose)
             self.reference.compose(self._period)
-            self._links.write(self.frame.command)
+            self._links.write()
         command.mode = int(supervisor.mode)
         command.stage = int(supervisor.stage)
         if supervisor.playing:

@@ -12,6 +12,8 @@ from __future__ import annotations
 import ctypes
 import gc
 import os
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 
 from mastd.settings.daemon import RealtimeSettings
@@ -100,6 +102,21 @@ def relax() -> None:
     except OSError:
         return
     ctypes.CDLL(None).munlockall()
+
+
+@contextmanager
+def one_processor() -> Iterator[None]:
+    """Keep this thread, and what it starts meanwhile, on one processor.
+
+    In lockstep loop and plant take turns: on one processor a turn costs no wake-up of a sleeping one, which
+    halves the round trip.
+    """
+    before = os.sched_getaffinity(0)
+    os.sched_setaffinity(0, {max(before)})
+    try:
+        yield
+    finally:
+        os.sched_setaffinity(0, before)
 
 
 def _algebra() -> Right:

@@ -105,7 +105,7 @@ class Runner:
 
     def _verb(self, now_ns: int) -> Verb:
         """Return the newest request, or else what the script asks for."""
-        if self._request.read():
+        if self._request.changed() and self._request.read():
             number = int(self._request.values[0])
             if number != self._answered:
                 self._answered = number

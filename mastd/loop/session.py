@@ -9,7 +9,7 @@ from __future__ import annotations
 import signal
 import threading
 from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext
 from dataclasses import dataclass
 from pathlib import Path
 from types import FrameType
@@ -22,7 +22,7 @@ from mastd.loop.cycle import Cycle
 from mastd.loop.frame import frame_channels
 from mastd.loop.live import LiveLine
 from mastd.loop.plan import Plan
-from mastd.loop.realtime import Rights, acquire, relax
+from mastd.loop.realtime import Rights, acquire, one_processor, relax
 from mastd.loop.runner import Runner
 from mastd.loop.script import RunScript
 from mastd.loop.warmup import compile_kernels
@@ -94,7 +94,7 @@ def run(plan: Plan, connection: Connection, record_path: Path | None, live: bool
         runner = Runner(
             cycle, link, script, plan.daemon.period_ns, recorder, status, request, rights.degraded
         )
-        with _signals(script):
+        with _signals(script), turns(connection):
             if lockstep:
                 runner.lockstep()
             else:
@@ -112,8 +112,15 @@ def open_link(plan: Plan, connection: Connection, stack: ExitStack) -> PlantLink
     provider = find_provider()
     if connection.link == "direct":
         return DirectLink(provider.open(connection.request), terms)
-    plant = stack.enter_context(PlantProcess(provider, connection.request))
-    return plant.connect(terms)
+    with turns(connection):
+        plant = stack.enter_context(PlantProcess(provider, connection.request))
+        return plant.connect(terms)
+
+
+def turns(connection: Connection) -> AbstractContextManager[None]:
+    """Return the context in which a plant process of our own is started, and in which the loop runs."""
+    own = connection.mode == "lockstep" and connection.address is None and connection.link == "socket"
+    return one_processor() if own else nullcontext()
 
 
 def _end(cycle: Cycle, script: RunScript, recorder: RecorderHandle | None, rights: Rights) -> Ending:
