@@ -121,7 +121,7 @@ class PlantEndpoint:
         try:
             parts = decode_command(data, self._layout)
         except ProtocolError as error:
-            return self._receive_other(peer, data, str(error), now_ns)
+            return self._receive_other(peer, data, str(error), step, now_ns)
         if not self._accept(peer, parts, step, now_ns):
             return Event.OTHER
         command.fill(parts)
@@ -135,9 +135,13 @@ class PlantEndpoint:
         if self._holder and not self._send(self._holder, sample.pack()):
             self.counters.unsent += 1
 
-    def status(self) -> dict[str, object]:
-        """Return who has the place and what became of the messages."""
-        return {"daemon": self.daemon.who if self.daemon else "", "counters": asdict(self.counters)}
+    def status(self, step: int) -> dict[str, object]:
+        """Return who has the place, the plant's step, and what became of the messages."""
+        return {
+            "step": step,
+            "daemon": self.daemon.who if self.daemon else "",
+            "counters": asdict(self.counters),
+        }
 
     def close(self) -> None:
         """Stop listening and remove the socket file."""
@@ -173,7 +177,7 @@ class PlantEndpoint:
         self._command_sequence = sequence
         return True
 
-    def _receive_other(self, peer: bytes, data: bytes, problem: str, now_ns: int) -> Event:
+    def _receive_other(self, peer: bytes, data: bytes, problem: str, step: int, now_ns: int) -> Event:
         try:
             message = session.unpack_map(data)
         except ProtocolError:
@@ -188,7 +192,7 @@ class PlantEndpoint:
                 if peer == self._holder:
                     self._free()
                 return Event.OTHER
-            answer = self.status() if kind == "status" else self._request(message)
+            answer = self.status(step) if kind == "status" else self._request(message)
             self._send(peer, session.pack_map("answer", answer))
         except MastdError as error:
             self._send(peer, session.pack_refusal(Refusal((str(error)[: session.LONGEST_TEXT],))))
