@@ -24,8 +24,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mastd.kernel import kernel
+from mastd.motion.timeline import Timeline, evaluate
 
 Array = NDArray[np.float64]
+Integers = NDArray[np.int64]
 
 SEPTIC_PEAKS = (2.1875, 7.5132, 52.5)
 """Largest |s′|, |s″|, |s‴| of the septic on the unit interval."""
@@ -149,6 +151,27 @@ def compose(path: Array, warp: Array, offset: Array, fade: Array, dt: float, out
             fade[1] = 0.0
 
 
+@kernel
+def follow_timeline(
+    coefficients: Array,
+    first_rows: Integers,
+    intervals: Integers,
+    starts: Integers,
+    repeats: int,
+    warp: Array,
+    speed: Array,
+    path: Array,
+    offset: Array,
+    fade: Array,
+    dt: float,
+    out: Array,
+) -> None:
+    """Advance path time, read the timeline at it and compose ``out``: a profile's cycle in one call."""
+    advance_time(warp, speed, dt)
+    evaluate(coefficients, first_rows, intervals, starts, repeats, warp[0], path)
+    compose(path, warp, offset, fade, dt, out)
+
+
 def move_duration(distance: Array, velocity: Array, acceleration: Array, jerk: Array) -> float:
     """Return the shortest time in which the septic covers ``distance`` (6,) within all limits (6,).
 
@@ -237,7 +260,7 @@ class Reference:
         return self._duration
 
     def play(self) -> None:
-        """Play the profile from its beginning; the loop writes its path into ``path`` each cycle."""
+        """Play the profile from its beginning; ``advance`` is given its timeline from now on."""
         self._begin(Source.PROFILE)
 
     def brake(self, pose: Array, rates: Array) -> None:
@@ -278,16 +301,29 @@ class Reference:
         self._fade[0], self._fade[1] = 0.0, max(duration, needed)
         self.slow(speed, self._fade[1])
 
-    def advance(self, dt: float) -> None:
-        """Advance path time by ``dt`` and write the path of a rest, move or brake."""
+    def advance(self, dt: float, timeline: Timeline | None = None) -> None:
+        """Advance path time by ``dt`` seconds and write ``motion``; a profile is read from ``timeline``."""
+        if self.source is Source.PROFILE and timeline is not None:
+            follow_timeline(
+                timeline.coefficients,
+                timeline.first_rows,
+                timeline.intervals,
+                timeline.starts,
+                timeline.repeats,
+                self._warp,
+                self._coefficients,
+                self.path,
+                self._offset,
+                self._fade,
+                dt,
+                self.motion,
+            )
+            return
         advance_time(self._warp, self._coefficients, dt)
         if self.source is Source.MOVE:
             move_path(self._start, self._target, self._duration, self._warp[0], self._step, self.path)
         elif self.source is Source.BRAKE:
             brake_path(self._start, self._rates, self._duration, self._warp[0], self.path)
-
-    def compose(self, dt: float) -> None:
-        """Write ``motion`` from the path."""
         compose(self.path, self._warp, self._offset, self._fade, dt, self.motion)
 
     def _begin(self, source: Source) -> None:

@@ -136,10 +136,7 @@ class Cycle:
 
     def advance(self, dt: float) -> None:
         """Advance the reference by ``dt`` seconds."""
-        self.reference.advance(dt)
-        if self.reference.source is Source.PROFILE and self._timeline is not None:
-            self._timeline.evaluate(self.reference.time, self.reference.path)
-        self.reference.compose(dt)
+        self.reference.advance(dt, self._timeline)
 
     def _act(self) -> None:
         """Turn the reference into the command of the links; nothing that is not finite ever leaves."""
@@ -148,7 +145,7 @@ class Cycle:
             supervisor.report(Code.COMMAND_NOT_FINITE, "the reference or its kinematics failed")
             supervisor.decide(Verb.NONE, self.sensing.last_ns)
             self.reference.rest(self.sensing.pose)
-            self.reference.compose(self._period)
+            self.reference.advance(self._period)
             self._links.write()
         command.mode = int(supervisor.mode)
         command.stage = int(supervisor.stage)

@@ -35,7 +35,10 @@ class RunScript:
 
     def next(self, now_ns: int) -> Verb:
         """Return what to ask for in this cycle."""
-        match self._supervisor.state:
+        state = self._supervisor.state
+        if state is State.RUNNING and not self.stop_requested:
+            return Verb.NONE
+        match state:
             case State.OFF:
                 return self._in_off(now_ns)
             case State.READY:

@@ -34,6 +34,7 @@ _EVENT_OF_ACTION = {
     Action.STOP: Event.FAULT_STOP,
     Action.POWER_OFF: Event.FAULT_POWER_OFF,
 }
+_WAITING = frozenset({State.LOW, State.HIGH})
 _ON_PROFILE = frozenset({State.RUNNING, State.HOLD, State.STOPPING})
 DRIVE_ANSWER_NS = 1_000_000_000
 """Time the drive has to show that it is fading or lowering."""
@@ -181,17 +182,17 @@ class Supervisor:
             self.latch.reset()
 
     def _observe_supply(self, now_ns: int) -> None:
-        if self.state in (State.LOW, State.HIGH) and now_ns - self.since_ns > self._stage_timeout_ns:
+        if self.state in _WAITING and now_ns - self.since_ns > self._stage_timeout_ns:
             self.report(Code.SUPPLY_TIMEOUT, f"stage {self.stage.name} not reached")
 
     def _observation(self, now_ns: int) -> Event | None:
         state, reference = self.state, self._reference
+        if state is State.RUNNING:
+            return Event.PROFILE_ENDED if reference.time >= self.profile_end and reference.settled else None
         if state is State.LOW and self._sample.stage >= Stage.LOW:
             return Event.LOW_STAGE_REACHED
         if state is State.HIGH and self._sample.stage >= Stage.HIGH:
             return Event.HIGH_STAGE_REACHED
-        if state is State.RUNNING:
-            return Event.PROFILE_ENDED if reference.time >= self.profile_end and reference.settled else None
         if not reference.standing:
             return None
         if state is State.RAISING:

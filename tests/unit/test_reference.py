@@ -8,6 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from mastd.control.reference import Array, Reference
+from mastd.motion.timeline import join
 
 DT = 1e-3
 LIMITS = np.array([[0.02] * 3 + [0.02] * 3, [0.5] * 3 + [0.5] * 3, [10.0] * 3 + [10.0] * 3])
@@ -17,30 +18,24 @@ def run(reference: Reference, steps: int) -> Array:
     rows = np.zeros((steps, 4, 6))
     for row in rows:
         reference.advance(DT)
-        reference.compose(DT)
         row[:] = reference.motion
     return rows
 
 
 def sine_path(reference: Reference, rows: int, requests: dict[int, float]) -> Array:
-    """Follow a sine as if it were a profile, with changes of speed at the given steps."""
-    omega = 2 * np.pi * 1.5
+    """Play a timeline that shakes in heave, with changes of speed at the given steps."""
+    times = np.arange(4001) * DT
+    samples = np.zeros((4001, 6))
+    u = np.minimum(times / 0.5, 1.0)
+    rise = u**4 * (35.0 - 84.0 * u + 70.0 * u**2 - 20.0 * u**3)
+    samples[:, 2] = 0.01 * rise * np.sin(2 * np.pi * 1.5 * times)
+    timeline = join([(samples, 1)], 1)
     out = np.zeros((rows, 4, 6))
     reference.play()
     for step, row in enumerate(out):
         if step in requests:
             reference.slow(requests[step], 0.4)
-        reference.advance(DT)
-        t = reference.time
-        reference.path[:, 2] = 0.01 * np.array(
-            [
-                np.sin(omega * t),
-                omega * np.cos(omega * t),
-                -(omega**2) * np.sin(omega * t),
-                -(omega**3) * np.cos(omega * t),
-            ]
-        )
-        reference.compose(DT)
+        reference.advance(DT, timeline)
         row[:] = reference.motion
     return out
 
