@@ -24,7 +24,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mastd.kernel import kernel
-from mastd.motion.timeline import Timeline, evaluate
+from mastd.motion.timeline import Timeline, evaluate, join
 
 Array = NDArray[np.float64]
 Integers = NDArray[np.int64]
@@ -42,6 +42,16 @@ class Source(enum.IntEnum):
     MOVE = 1
     PROFILE = 2
     BRAKE = 3
+
+
+REST, MOVE, PROFILE, BRAKE = (int(source) for source in Source)
+
+# places in the generator's state block
+WARP, SPEED, PATH, OFFSET, FADE, START, TARGET, RATES, STEP, DURATION, STATE_SIZE = (
+    0, 8, 14, 38, 50, 52, 58, 64, 70, 74, 75,
+)  # fmt: skip
+_NOTHING = join([(np.zeros((1, 6)), 1)], 1)
+"""The timeline that is passed while none is loaded."""
 
 
 @kernel
@@ -152,24 +162,32 @@ def compose(path: Array, warp: Array, offset: Array, fade: Array, dt: float, out
 
 
 @kernel
-def follow_timeline(
+def advance(
+    source: int,
+    state: Array,
     coefficients: Array,
     first_rows: Integers,
     intervals: Integers,
     starts: Integers,
     repeats: int,
-    warp: Array,
-    speed: Array,
-    path: Array,
-    offset: Array,
-    fade: Array,
     dt: float,
     out: Array,
 ) -> None:
-    """Advance path time, read the timeline at it and compose ``out``: a profile's cycle in one call."""
+    """Advance path time by ``dt``, write the path of ``source`` and compose ``out`` (4, 6).
+
+    ``state`` (STATE_SIZE,) is the generator's block; the arrays after it are the timeline's.
+    """
+    warp, speed = state[WARP : WARP + 8], state[SPEED : SPEED + 6]
+    path = state[PATH : PATH + 24].reshape((4, 6))
     advance_time(warp, speed, dt)
-    evaluate(coefficients, first_rows, intervals, starts, repeats, warp[0], path)
-    compose(path, warp, offset, fade, dt, out)
+    if source == PROFILE:
+        evaluate(coefficients, first_rows, intervals, starts, repeats, warp[0], path)
+    elif source == MOVE:
+        start, target = state[START : START + 6], state[TARGET : TARGET + 6]
+        move_path(start, target, state[DURATION], warp[0], state[STEP : STEP + 4], path)
+    elif source == BRAKE:
+        brake_path(state[START : START + 6], state[RATES : RATES + 6], state[DURATION], warp[0], path)
+    compose(path, warp, state[OFFSET : OFFSET + 12].reshape((2, 6)), state[FADE : FADE + 2], dt, out)
 
 
 def move_duration(distance: Array, velocity: Array, acceleration: Array, jerk: Array) -> float:
@@ -206,16 +224,18 @@ class Reference:
         self.motion = motion
         self.limits = limits
         self.source = Source.REST
-        self.path = np.zeros((4, 6))
-        self._warp = np.array([0.0, 1.0, 0.0, 0.0, 0.0, 0.0, 0.0, 1.0])
-        self._coefficients = np.zeros(6)
-        self._offset = np.zeros((2, 6))
-        self._fade = np.zeros(2)
-        self._start = np.zeros(6)
-        self._target = np.zeros(6)
-        self._rates = np.zeros(6)
-        self._step = np.zeros(4)
-        self._duration = 1.0
+        self._number = REST
+        self._state = state = np.zeros(STATE_SIZE)
+        self.path = state[PATH : PATH + 24].reshape(4, 6)
+        self._warp = state[WARP : WARP + 8]
+        self._coefficients = state[SPEED : SPEED + 6]
+        self._offset = state[OFFSET : OFFSET + 12].reshape(2, 6)
+        self._fade = state[FADE : FADE + 2]
+        self._start = state[START : START + 6]
+        self._target = state[TARGET : TARGET + 6]
+        self._rates = state[RATES : RATES + 6]
+        self._warp[:] = (0.0, 1.0, 0.0, 0.0, 0.0, 0.0, 0.0, 1.0)
+        state[DURATION] = 1.0
 
     @property
     def time(self) -> float:
@@ -241,7 +261,7 @@ class Reference:
             return True
         if self._warp[1] == 0.0 and self._warp[7] == 0.0:
             return True
-        return self.source in (Source.MOVE, Source.BRAKE) and self._warp[0] >= self._duration
+        return self.source in (Source.MOVE, Source.BRAKE) and self._warp[0] >= self._state[DURATION]
 
     def rest(self, pose: Array) -> None:
         """Stand at ``pose``."""
@@ -254,10 +274,11 @@ class Reference:
         """Go from the present pose, which is at rest, to ``target``; return the duration in seconds."""
         self._start[:] = self.motion[0]
         self._target[:] = target
-        self._duration = move_duration(self._target - self._start, *self.limits)
+        duration = move_duration(self._target - self._start, *self.limits)
+        self._state[DURATION] = duration
         self._begin(Source.MOVE)
         self._fade[1] = 0.0
-        return self._duration
+        return duration
 
     def play(self) -> None:
         """Play the profile from its beginning; ``advance`` is given its timeline from now on."""
@@ -267,7 +288,7 @@ class Reference:
         """Come to rest from ``pose`` and ``rates`` as measured, within the limits."""
         self._start[:] = pose
         self._rates[:] = rates
-        self._duration = brake_duration(rates, self.limits[1], self.limits[2])
+        self._state[DURATION] = brake_duration(rates, self.limits[1], self.limits[2])
         self._begin(Source.BRAKE)
         self._fade[1] = 0.0
 
@@ -303,29 +324,20 @@ class Reference:
 
     def advance(self, dt: float, timeline: Timeline | None = None) -> None:
         """Advance path time by ``dt`` seconds and write ``motion``; a profile is read from ``timeline``."""
-        if self.source is Source.PROFILE and timeline is not None:
-            follow_timeline(
-                timeline.coefficients,
-                timeline.first_rows,
-                timeline.intervals,
-                timeline.starts,
-                timeline.repeats,
-                self._warp,
-                self._coefficients,
-                self.path,
-                self._offset,
-                self._fade,
-                dt,
-                self.motion,
-            )
-            return
-        advance_time(self._warp, self._coefficients, dt)
-        if self.source is Source.MOVE:
-            move_path(self._start, self._target, self._duration, self._warp[0], self._step, self.path)
-        elif self.source is Source.BRAKE:
-            brake_path(self._start, self._rates, self._duration, self._warp[0], self.path)
-        compose(self.path, self._warp, self._offset, self._fade, dt, self.motion)
+        source = REST if timeline is None and self.source is Source.PROFILE else self._number
+        read = _NOTHING if timeline is None else timeline
+        advance(
+            source,
+            self._state,
+            read.coefficients,
+            read.first_rows,
+            read.intervals,
+            read.starts,
+            read.repeats,
+            dt,
+            self.motion,
+        )
 
     def _begin(self, source: Source) -> None:
-        self.source = source
+        self.source, self._number = source, int(source)
         self._warp[:] = (0.0, 1.0, 0.0, 0.0, 0.0, 0.0, 0.0, 1.0)
