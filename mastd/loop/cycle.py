@@ -63,7 +63,7 @@ class Cycle:
         self.sample = Sample(self.frame.sample_layout, self.frame.sample)
         self.command = Command(self.frame.command_layout, self.frame.command)
         self.reference = Reference(self.frame.motion, move_limits(daemon))
-        self.sensing = Sensing(table, daemon, geometry, observer, self.frame, self.sample)
+        self.sensing = Sensing(table, daemon, observer, self.frame, self.sample)
         self.supervisor = Supervisor(
             daemon,
             self.sensing,
@@ -103,8 +103,7 @@ class Cycle:
     ) -> None:
         """Execute one cycle: ``fresh`` samples have come, ``skipped`` periods were missed before this one."""
         self.sensing.take(fresh, now_ns)
-        self.sensing.estimate()
-        self.sensing.guard(self.supervisor.state)
+        self.sensing.sense(self.supervisor.state)
         self._account(skipped)
         self.supervisor.decide(verb, now_ns)
         self._follow(skipped)

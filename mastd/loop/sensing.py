@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 
-from mastd.control.estimate import estimate, smoothing_factor
+from mastd.control.estimate import smoothing_factor
 from mastd.kinematics.forward import Observer
-from mastd.kinematics.geometry import Geometry
 from mastd.loop.frame import Frame
+from mastd.loop.sense import FOUND, Constants, sense
 from mastd.safety.faults import Code
-from mastd.safety.guard import MOTION, POSE, RAISED, Guard, finite, inspect
+from mastd.safety.guard import MOTION, POSE, RAISED, Guard
 from mastd.safety.states import State
 from mastd.settings.daemon import DaemonSettings
 from mastd.settings.table import TableSettings
@@ -41,7 +41,6 @@ class Sensing:
         self,
         table: TableSettings,
         daemon: DaemonSettings,
-        geometry: Geometry,
         observer: Observer,
         frame: Frame,
         sample: Sample,
@@ -56,37 +55,27 @@ class Sensing:
         self.pose_rates = frame.field("pose_rate")
         self.lengths = frame.field("length")
         self.forces = frame.field("force")
-        self._frame = frame
-        self._geometry = geometry
-        self._observer = observer
-        self._kinematics = daemon.kinematics
+        self._frame = frame.values
         self._timeouts = daemon.timeouts
         self._missing_share = daemon.guard.missing_share
         self._period = daemon.period_ns * 1e-9
         self._corner = daemon.guard.rate_filter
+        self._smoothing = smoothing_factor(self._corner, self._period)
         self._guard = Guard(table, daemon.guard, self._period)
-        self._length_calibration = np.array(
-            [[link.transducer.scale, link.transducer.offset] for link in table.links]
+        kinematics = daemon.kinematics
+        self._constants = Constants(
+            table,
+            observer,
+            frame,
+            self._guard.limits,
+            (kinematics.tolerance, kinematics.update_tolerance),
+            kinematics.maximum_updates,
         )
-        self._pressure_calibration = np.array(
-            [[sensor.scale, sensor.offset] for link in table.links for sensor in link.pressure_transducers]
-        )
-        self._areas = np.array(table.actuator.piston_areas)
-        self._tolerances = np.array([self._kinematics.tolerance, self._kinematics.update_tolerance])
-        self._previous = np.zeros(n + 6)
-        self._fitted = np.zeros(n)
-        self._scalars = frame.values[frame.index["residual"] : frame.index["residual"] + 4]
-        self._rates = frame.field("length_rate")
-        self._raw = frame.field("sample.lengths")
-        self._pressures = frame.field("sample.pressures")
-        self._commanded = frame.field("command.lengths")
-        self._commanded_rates = frame.field("command.rates")
-        self._first = frame.index["sample.lengths"]
-        self._last = self._first + 3 * n
+        self._state = np.zeros(2 * n + 6)
         self._required = (1 << 3 * n) - 1
         self._links = n
         self._sequence = 0
-        self._step = 0
+        self._step = -(1 << 40)  # before any sample: the first has no predecessor to differ from
         self._bad = 0
         self._bad_limit = round(daemon.guard.sample_delay / self._period)
         self._missing = 0
@@ -105,76 +94,54 @@ class Sensing:
         self._count_missing(fresh)
         if sample.flags:
             self._read_flags(sample.flags)
-        broken = finite(self._frame.values, self._first, self._last)
         invalid = ~sample.valid & self._required
-        if broken < 0 and not invalid:
-            self._bad = 0
+        if invalid:
+            self._refuse(Code.SAMPLE_INVALID, (invalid & -invalid).bit_length() - 1)
+        else:
             self.usable = True
+
+    def sense(self, state: State) -> None:
+        """Find pose, rates, forces and residuals, and compare with the limits that ``state`` watches.
+
+        The commands in the frame are last cycle's, which this sample answers.
+        """
+        if not self.usable:
             return
+        steps = self.sample.step - self._step
+        dt, smoothing = self._period, self._smoothing
+        if steps != 1:
+            dt = steps * self._period if self._received > 1 and steps > 0 else 0.0
+            smoothing = smoothing_factor(self._corner, dt) if dt > 0.0 else 0.0
+        guard = self._guard
+        mask = sense(
+            self._frame,
+            self._constants.places,
+            self._constants.values,
+            self._state,
+            guard.counts,
+            guard.delays,
+            guard.detail,
+            WATCHED.get(state, 0),
+            dt,
+            smoothing,
+        )
+        if mask < 0:
+            self.usable = False
+            self._refuse(Code.SAMPLE_NOT_FINITE, -1 - mask)
+            return
+        self._step = self.sample.step
+        self._bad = 0
+        self.pose_valid = bool(mask & FOUND)
+        if mask & ~FOUND:
+            for code in Code:
+                if code and mask >> code & 1:
+                    self.reports.append((code, guard.describe(code)))
+
+    def _refuse(self, code: Code, place: int) -> None:
+        """Count a sample that cannot be used; report it when it is one too many in a row."""
         self._bad += 1
         if self._bad > self._bad_limit:
-            code = Code.SAMPLE_NOT_FINITE if broken >= 0 else Code.SAMPLE_INVALID
-            place = broken - self._first if broken >= 0 else (invalid & -invalid).bit_length() - 1
             self.reports.append((code, self._sensor_name(place)))
-
-    def estimate(self) -> None:
-        """Find pose, rates, forces and residuals from a usable sample."""
-        if not self.usable:
-            return
-        geometry = self._geometry
-        steps = self.sample.step - self._step
-        dt = steps * self._period if self._received > 1 and steps > 0 else 0.0
-        self._step = self.sample.step
-        self.pose_valid = estimate(
-            self._raw,
-            self._pressures,
-            self._length_calibration,
-            self._pressure_calibration,
-            self._areas,
-            self._observer.null_vectors,
-            geometry.table_joints,
-            geometry.base_joints,
-            geometry.neutral_position,
-            self._observer.gain,
-            self._tolerances,
-            self._kinematics.maximum_updates,
-            dt,
-            smoothing_factor(self._corner, dt) if dt > 0.0 else 0.0,
-            self._previous,
-            self._fitted,
-            self.lengths,
-            self._rates,
-            self.forces,
-            self.pose,
-            self.pose_rates,
-            self._scalars,
-        )
-
-    def guard(self, state: State) -> None:
-        """Compare with the limits that ``state`` watches; the commands in the frame are last cycle's."""
-        if not self.usable:
-            return
-        mask = inspect(
-            self.lengths,
-            self._rates,
-            self.forces,
-            self._commanded,
-            self._commanded_rates,
-            self._frame.values[self._frame.index["sample.supply_pressure"]],
-            self._scalars[2],
-            self.pose_valid,
-            WATCHED.get(state, 0),
-            self._geometry.neutral_lengths,
-            self._geometry.strokes,
-            self._guard.limits,
-            self._guard.counts,
-            self._guard.delays,
-            self._guard.detail,
-        )
-        if mask:
-            for code in Code:
-                if mask >> code & 1:
-                    self.reports.append((code, self._guard.describe(code)))
 
     def _absent(self, age: float) -> None:
         if age >= self._timeouts.plant_lost:
