@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.ready
 
-.PHONY: setup demo test lint types bench clean
+.PHONY: setup demo test lint types evidence bench clean
 
 setup: $(STAMP)
 
@@ -30,6 +30,9 @@ types: $(STAMP)
 
 test: lint types
 	$(BIN)/pytest -q
+
+evidence: $(STAMP)
+	$(BIN)/pytest -q -m evidence
 
 bench: $(STAMP)
 	$(BIN)/mastd bench

@@ -102,7 +102,7 @@ class Lab:
                     if any(event.get("to") == state for event in open_run(record).events):
                         return record
             # Nothing in another process's file can be waited for but by looking again.
-            threading.Event().wait(0.1)
+            threading.Event().wait(0.25)
         process.kill()
         raise AssertionError(f"the run did not reach {state}: {process.communicate()[1]}")
 
@@ -123,6 +123,8 @@ def quick_lab(directory: Path) -> Lab:
     """Return a lab in ``directory`` whose supply comes up and whose table rises in a tenth of the time."""
     table = (ROOT / "config" / "table.yaml").read_text(encoding="utf-8")
     table = replaced(table, r"rise_time: 2 s ", "rise_time: 0.2 s ")
+    table = replaced(table, r"hold_time: 2 s ", "hold_time: 0.2 s ")
+    table = replaced(table, r"lowering_speed: 10 mm/s ", "lowering_speed: 25 mm/s ")
     (directory / "table.yaml").write_text(table, encoding="utf-8")
     daemon = (ROOT / "config" / "daemon" / "simulated.yaml").read_text(encoding="utf-8")
     daemon = replaced(daemon, r"^  velocity: 20 mm/s", "  velocity: 100 mm/s")

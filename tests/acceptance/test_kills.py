@@ -152,6 +152,7 @@ def test_kill_9_of_the_plant_ends_in_fault_with_its_cause_within_the_time_out(la
     assert re.search("stale|lost", document["cause"])
 
 
+@pytest.mark.evidence
 @pytest.mark.parametrize("stall", [0.09, 0.14])
 def test_a_stalled_daemon_goes_on_by_itself(lab: Lab, stall: float) -> None:
     """Shorter than the drive's time-out the drive bridges it; longer, the profile waits and rejoins."""
@@ -181,6 +182,7 @@ def test_a_stalled_daemon_goes_on_by_itself(lab: Lab, stall: float) -> None:
     assert np.linalg.norm(rows[:, 13:16], axis=1).max() < HALF_G
 
 
+@pytest.mark.evidence
 def test_the_plant_can_be_reached_again_after_its_daemon_died(lab: Lab, tmp_path: Path) -> None:
     address = f"ipc://{lab.directory}/plant"
     plant = lab.start("plant", "--table", lab.table, "--address", address, program="hil-sim")
