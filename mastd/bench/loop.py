@@ -61,7 +61,7 @@ def _play(mode: Mode, link_kind: str, cycles: int, note: Callable[[Cycle], float
     request = PlantRequest(
         plan.table_path, payload=rigid_payload(plan.profile), mode=mode, period_ns=plan.daemon.period_ns
     )
-    cycle = plan.cycle(rights=True)
+    cycle = plan.cycle()
     play = Play(cycle, cycles, lambda: note(cycle))
     connection = Connection(None, link_kind, mode, request)
     with ExitStack() as stack:

@@ -19,6 +19,7 @@ Poses are [x, y, z, roll, pitch, yaw] of C against neutral in m and rad, rates a
 from __future__ import annotations
 
 import enum
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
@@ -207,20 +208,39 @@ def move_duration(distance: Array, velocity: Array, acceleration: Array, jerk: A
     )
 
 
-def brake_duration(rates: Array, acceleration: Array, jerk: Array) -> float:
-    """Return the shortest time in which the quintic takes ``rates`` (6,) to rest within the limits (6,)."""
+def brake_duration(rates: Array, limits: Array, distance: float) -> float:
+    """Return the shortest time in which the quintic takes ``rates`` (6,) to rest within ``limits`` (2, 6).
+
+    Never so long that the way, half of rate times duration, exceeds ``distance`` (m, or 1 m off C): a speed
+    that is too high for that is braked harder than the limits say, and so is a wrong measurement of it.
+    """
     speed = np.abs(rates)
     peak_a, peak_j = QUINTIC_PEAKS
-    return float(max(1e-3, np.max(peak_a * speed / acceleration), np.max(np.sqrt(peak_j * speed / jerk))))
+    gentle = max(np.max(peak_a * speed / limits[0]), np.max(np.sqrt(peak_j * speed / limits[1])))
+    shortest = 2.0 * distance / max(float(np.max(speed)), 1e-9)
+    return max(1e-3, min(float(gentle), shortest))
+
+
+@dataclass(frozen=True)
+class MotionLimits:
+    """What the generator's own motions keep; columns are the six axes in m and rad.
+
+    ``move`` (3, 6): velocity, acceleration, jerk of moves; ``brake`` (2, 6): acceleration and jerk of
+    decelerations from a measured speed; ``distance``: longest way of these.
+    """
+
+    move: Array
+    brake: Array
+    distance: float
 
 
 class Reference:
     """The reference generator of the loop; ``motion`` (4, 6) holds pose, rates, accelerations, jerks.
 
-    ``limits`` are the velocity, acceleration and jerk (3, 6) that moves, brakes and rejoins keep.
+    ``limits`` are what moves, brakes and rejoins keep.
     """
 
-    def __init__(self, motion: Array, limits: Array) -> None:
+    def __init__(self, motion: Array, limits: MotionLimits) -> None:
         self.motion = motion
         self.limits = limits
         self.source = Source.REST
@@ -274,7 +294,7 @@ class Reference:
         """Go from the present pose, which is at rest, to ``target``; return the duration in seconds."""
         self._start[:] = self.motion[0]
         self._target[:] = target
-        duration = move_duration(self._target - self._start, *self.limits)
+        duration = move_duration(self._target - self._start, *self.limits.move)
         self._state[DURATION] = duration
         self._begin(Source.MOVE)
         self._fade[1] = 0.0
@@ -288,7 +308,7 @@ class Reference:
         """Come to rest from ``pose`` and ``rates`` as measured, within the limits."""
         self._start[:] = pose
         self._rates[:] = rates
-        self._state[DURATION] = brake_duration(rates, self.limits[1], self.limits[2])
+        self._state[DURATION] = brake_duration(rates, self.limits.brake, self.limits.distance)
         self._begin(Source.BRAKE)
         self._fade[1] = 0.0
 
@@ -308,19 +328,17 @@ class Reference:
     def rejoin(self, pose: Array, rates: Array, duration: float) -> None:
         """Go on from ``pose`` and ``rates`` as measured: path time starts from rest, the offset fades out.
 
-        The fade takes ``duration``, or longer where the limits ask for it. A path that stood stays standing.
+        Path time takes ``duration`` to its full speed; a path that stood stays standing.
         """
-        w = self._warp
+        w, limits = self._warp, self.limits
         speed = float(w[7])
         w[1], w[2], w[3], w[5] = 0.0, 0.0, 0.0, 0.0
         self._offset[0] = pose - self.path[0]
         self._offset[1] = rates
-        needed = max(
-            move_duration(self._offset[0], *self.limits),
-            2.0 * brake_duration(rates, self.limits[1], self.limits[2]),
-        )
-        self._fade[0], self._fade[1] = 0.0, max(duration, needed)
-        self.slow(speed, self._fade[1])
+        away = move_duration(self._offset[0], np.full(6, np.inf), *limits.brake)
+        self._fade[0] = 0.0
+        self._fade[1] = max(away, 2.0 * brake_duration(rates, limits.brake, limits.distance))
+        self.slow(speed, duration)
 
     def advance(self, dt: float, timeline: Timeline | None = None) -> None:
         """Advance path time by ``dt`` seconds and write ``motion``; a profile is read from ``timeline``."""

@@ -13,7 +13,7 @@ import math
 import numpy as np
 
 from mastd.control.links import LinkCommand
-from mastd.control.reference import Reference, Source
+from mastd.control.reference import MotionLimits, Reference, Source
 from mastd.dynamics.table_model import TableModel
 from mastd.kinematics.forward import Observer
 from mastd.kinematics.geometry import Geometry
@@ -28,15 +28,24 @@ from mastd.settings.table import TableSettings
 from mastd.wire.messages import Command, DriveMode, Sample, Stage
 
 
-def move_limits(daemon: DaemonSettings) -> np.ndarray[tuple[int, int], np.dtype[np.float64]]:
-    """Return velocity, acceleration and jerk (3, 6) of the daemon's own moves."""
-    m = daemon.moves
-    return np.array(
-        [
-            [m.velocity] * 3 + [m.angular_velocity] * 3,
-            [m.acceleration] * 3 + [m.angular_acceleration] * 3,
-            [m.jerk] * 3 + [m.angular_jerk] * 3,
-        ]
+def motion_limits(daemon: DaemonSettings) -> MotionLimits:
+    """Return the limits of the daemon's own moves and decelerations."""
+    m, b = daemon.moves, daemon.moves.brake
+    return MotionLimits(
+        np.array(
+            [
+                [m.velocity] * 3 + [m.angular_velocity] * 3,
+                [m.acceleration] * 3 + [m.angular_acceleration] * 3,
+                [m.jerk] * 3 + [m.angular_jerk] * 3,
+            ]
+        ),
+        np.array(
+            [
+                [b.acceleration] * 3 + [b.angular_acceleration] * 3,
+                [b.jerk] * 3 + [b.angular_jerk] * 3,
+            ]
+        ),
+        b.distance,
     )
 
 
@@ -57,12 +66,11 @@ class Cycle:
         geometry: Geometry,
         observer: Observer,
         model: TableModel,
-        rights: bool,
     ) -> None:
         self.frame = Frame(len(table.links), len(table.sensors.accelerometers))
         self.sample = Sample(self.frame.sample_layout, self.frame.sample)
         self.command = Command(self.frame.command_layout, self.frame.command)
-        self.reference = Reference(self.frame.motion, move_limits(daemon))
+        self.reference = Reference(self.frame.motion, motion_limits(daemon))
         self.sensing = Sensing(table, daemon, observer, self.frame, self.sample)
         self.supervisor = Supervisor(
             daemon,
@@ -70,7 +78,6 @@ class Cycle:
             self.sample,
             self.reference,
             lowered_pose(geometry, daemon.moves.clearance),
-            rights,
         )
         self.missed = 0
         self.cycles = 0

@@ -60,9 +60,9 @@ class Plan:
             len(self.table.links), len(self.table.sensors.accelerometers), mode, self.daemon.period_ns
         )
 
-    def cycle(self, rights: bool) -> Cycle:
+    def cycle(self) -> Cycle:
         """Return a cycle with the profile loaded."""
-        cycle = Cycle(self.table, self.daemon, self.geometry, self.observer, self.model, rights)
+        cycle = Cycle(self.table, self.daemon, self.geometry, self.observer, self.model)
         cycle.load(self.timeline)
         return cycle
 

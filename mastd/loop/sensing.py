@@ -9,7 +9,7 @@ from mastd.kinematics.forward import Observer
 from mastd.loop.frame import Frame
 from mastd.loop.sense import FOUND, Constants, sense
 from mastd.safety.faults import Code
-from mastd.safety.guard import MOTION, POSE, RAISED, Guard
+from mastd.safety.guard import FOLLOWING_ERROR, MOTION, POSE, RAISED, Guard
 from mastd.safety.states import State
 from mastd.settings.daemon import DaemonSettings
 from mastd.settings.table import TableSettings
@@ -31,6 +31,7 @@ WATCHED: dict[State, int] = {
 SUPPLY_BITS = (
     SampleFlag.SUPPLY_FAULT | SampleFlag.OIL_OVERHEATED | SampleFlag.OIL_LOW | SampleFlag.FILTER_BLOCKED
 )
+FOLLOWING = 1 << FOLLOWING_ERROR
 MISSING_WINDOW_S = 1.0
 
 
@@ -76,6 +77,8 @@ class Sensing:
         self._links = n
         self._sequence = 0
         self._step = -(1 << 40)  # before any sample: the first has no predecessor to differ from
+        self._bridged_ns = -(1 << 62)
+        self._rejoin_ns = round(daemon.guard.rejoin_time * 1e9)
         self._bad = 0
         self._bad_limit = round(daemon.guard.sample_delay / self._period)
         self._missing = 0
@@ -112,6 +115,11 @@ class Sensing:
         if steps != 1:
             dt = steps * self._period if self._received > 1 and steps > 0 else 0.0
             smoothing = smoothing_factor(self._corner, dt) if dt > 0.0 else 0.0
+        if steps > 1 and dt > 0.0:
+            self._bridged_ns = self.last_ns
+        watched = WATCHED.get(state, 0)
+        if self.last_ns - self._bridged_ns < self._rejoin_ns:
+            watched &= ~FOLLOWING
         guard = self._guard
         mask = sense(
             self._frame,
@@ -121,7 +129,7 @@ class Sensing:
             guard.counts,
             guard.delays,
             guard.detail,
-            WATCHED.get(state, 0),
+            watched,
             dt,
             smoothing,
         )

@@ -68,7 +68,7 @@ def run(plan: Plan, connection: Connection, record_path: Path | None, live: bool
     that a real plant needs, UsageError when the record cannot be written.
     """
     with ExitStack() as stack:
-        cycle = plan.cycle(rights=True)
+        cycle = plan.cycle()
         compile_kernels(plan)
         link = open_link(plan, connection, stack)
         channels = ChannelSet(frame_channels(cycle.frame.layout), plan.daemon.period_ns)
@@ -84,7 +84,9 @@ def run(plan: Plan, connection: Connection, record_path: Path | None, live: bool
         script = RunScript(cycle.supervisor)
         rights = acquire(plan.daemon.realtime)
         stack.callback(relax)
-        if rights.degraded and not link.hello.simulated and not plan.daemon.realtime.allow_without_rights:
+        allowed = link.hello.simulated or plan.daemon.realtime.allow_without_rights
+        cycle.supervisor.rights = allowed or not rights.degraded
+        if not cycle.supervisor.rights:
             if recorder is not None:
                 recorder.close()
             raise RealtimeRightsError(

@@ -52,7 +52,6 @@ class Supervisor:
         sample: Sample,
         reference: Reference,
         lowered: NDArray[np.float64],
-        rights: bool,
     ) -> None:
         self.state = State.OFF
         self.since_ns = 0
@@ -63,6 +62,8 @@ class Supervisor:
         """Why the last request was refused, empty when it was accepted."""
         self.events: list[dict[str, object]] = []
         """What happened since the runner last took it: changes of state, faults, requests."""
+        self.rights = True
+        """Real-time rights are there, or are not asked for; set before the first cycle."""
         self.cycle = 0
         self.profile_start: NDArray[np.float64] | None = None
         self.profile_end = 0.0
@@ -73,7 +74,6 @@ class Supervisor:
         self._sample = sample
         self._reference = reference
         self._lowered = lowered
-        self._rights = rights or daemon.realtime.allow_without_rights
         self._neutral = np.zeros(6)
         self._pending: list[tuple[Code, str]] = []
 
@@ -140,7 +140,7 @@ class Supervisor:
             at_start=at_start,
             feedback_valid=self._sensing.usable and self._sensing.pose_valid,
             drive_idle=self.drive_idle and not self._sample.flags & SampleFlag.DRIVE_TIMED_OUT,
-            rights=self._rights,
+            rights=self.rights,
         )
 
     def _faults(self, now_ns: int) -> None:
@@ -171,6 +171,8 @@ class Supervisor:
             self._apply(Event.ESTOP, now_ns)
         elif worst is not None and worst > Action.INDICATE:
             self._apply(_EVENT_OF_ACTION[worst], now_ns)
+        if worst is Action.POWER_OFF:
+            self._power_off()  # also where the state stays FAULT: the table stood there with the supply on
 
     def _request(self, verb: Verb, now_ns: int) -> None:
         event = EVENT_OF_VERB[verb]

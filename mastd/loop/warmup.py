@@ -13,7 +13,7 @@ from mastd.wire.messages import Stage
 
 def compile_kernels(plan: Plan) -> None:
     """Load the kernels from the cache, or compile them into it; takes seconds the first time only."""
-    cycle = plan.cycle(rights=True)
+    cycle = plan.cycle()
     sample = cycle.sample
     link_lengths(
         plan.geometry.table_joints,

@@ -62,6 +62,9 @@ class GuardSettings(Settings):
     """Stroke, velocity and force beyond their limits."""
     following_delay: Annotated[Time, Field(ge=0)]
     """Following error beyond its limit."""
+    rejoin_time: Annotated[Time, Field(ge=0)]
+    """After missed periods the following error is not watched for this long: the drive takes the set-points
+    up again from where it has bridged to."""
     supply_delay: Annotated[Time, Field(ge=0)]
     """Supply pressure below its limit."""
     rate_filter: Annotated[Frequency, Field(gt=0)]
@@ -75,6 +78,21 @@ class OverrunSettings(Settings):
     """Periods in a row that may be missed; more is a fault."""
     after_stall: Literal["rejoin", "stop"]
     """After a stall longer than the drive's time-out: go on by a bumpless rejoin, or stop."""
+
+
+class BrakeSettings(Settings):
+    """Deceleration from a measured speed: after a leg did not follow, and when rejoining after a stall."""
+
+    acceleration: Annotated[Acceleration, Field(gt=0)]
+    """Translation of C."""
+    jerk: Annotated[Jerk, Field(gt=0)]
+    """Translation of C."""
+    angular_acceleration: Annotated[AngularAcceleration, Field(gt=0)]
+    """Each Euler angle."""
+    angular_jerk: Annotated[AngularJerk, Field(gt=0)]
+    """Each Euler angle."""
+    distance: Annotated[Length, Field(gt=0)]
+    """Longest way of C, and 1 m off it, that a deceleration may take; above it decelerates harder instead."""
 
 
 class MoveSettings(Settings):
@@ -94,6 +112,7 @@ class MoveSettings(Settings):
     """Each Euler angle."""
     stop_time: Annotated[Time, Field(gt=0)]
     """Time in which hold, stop and resume change the speed of the profile."""
+    brake: BrakeSettings
     clearance: Annotated[Length, Field(gt=0)]
     """Height above the lower stops to which the table is lowered before the drive lets it down."""
 

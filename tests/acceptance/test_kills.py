@@ -50,7 +50,7 @@ def test_the_demos_daemon_killed_at_its_fastest_instant() -> None:
     plan = Plan.load(find("table", "table"), find("profile", "class_b_road"), find("daemon", "simulated"))
     plant = provider.open(PlantRequest(plan.table_path, payload=rigid_payload(plan.profile), mode="lockstep"))
     link = DirectLink(plant, plan.terms("lockstep"))
-    cycle = plan.cycle(rights=True)
+    cycle = plan.cycle()
     script = RunScript(cycle.supervisor)
     instant = fastest_instant(plan)
     for _ in range(60_000):

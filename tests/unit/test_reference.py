@@ -7,11 +7,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from mastd.control.reference import Array, Reference
+from mastd.control.reference import Array, MotionLimits, Reference
 from mastd.motion.timeline import join
 
 DT = 1e-3
-LIMITS = np.array([[0.02] * 3 + [0.02] * 3, [0.5] * 3 + [0.5] * 3, [10.0] * 3 + [10.0] * 3])
+MOVE = np.array([[0.02] * 6, [0.5] * 6, [10.0] * 6])
+LIMITS = MotionLimits(MOVE, np.array([[0.5] * 6, [10.0] * 6]), 0.05)
 
 
 def run(reference: Reference, steps: int) -> Array:
@@ -58,7 +59,7 @@ def test_a_move_keeps_its_limits_and_ends_at_rest() -> None:
     assert reference.standing
     assert rows[-1, 0] == pytest.approx(target, abs=1e-12)
     for order in range(3):
-        assert (np.abs(rows[:, order + 1]).max(axis=0) <= LIMITS[order] * 1.001).all()
+        assert (np.abs(rows[:, order + 1]).max(axis=0) <= MOVE[order] * 1.001).all()
     assert np.abs(rows[:, 1]).max() == pytest.approx(0.02, rel=1e-3)
     consistent(rows, 0.01)
 

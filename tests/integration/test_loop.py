@@ -1,0 +1,287 @@
+"""The loop's cycle on the real plant in process: operators' requests, stalls, faults that no injection makes.
+
+Time is virtual. The plant advances with every command, as in lockstep.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from hil_sim.plant.plant import Plant
+from hil_sim.plant.provider import provider
+from mastd.loop.blocks import Verb
+from mastd.loop.plan import Plan, rigid_payload
+from mastd.motion.timeline import Timeline
+from mastd.safety.faults import Code
+from mastd.safety.states import State
+from mastd.wire.messages import DriveMode, Stage
+from mastd.wire.provider import PlantRequest
+from tests.lab import Lab
+
+PROFILE = """
+name: shaking
+segments:
+  - kind: sine
+    frequency: 2 Hz
+    duration: 20 s
+    axes: {heave: {amplitude: 5 mm}, pitch: {amplitude: 0.1 deg}}
+"""
+
+
+class Rig:
+    """Plant and cycle, stepped together."""
+
+    def __init__(self, plan: Plan) -> None:
+        self.plan = plan
+        request = PlantRequest(plan.table_path, payload=rigid_payload(plan.profile), mode="lockstep")
+        plant = provider.open(request)
+        assert isinstance(plant, Plant)
+        self.plant = plant
+        self.cycle = plan.cycle()
+        self.supervisor = self.cycle.supervisor
+        self.now = 0
+        self.samples = 0
+        self.events: list[dict[str, object]] = []
+        self.commanded: list[np.ndarray[tuple[int], np.dtype[np.float64]]] = []
+
+    def step(self, verb: Verb = Verb.NONE, skipped: int = 0) -> None:
+        """One cycle; ``skipped`` periods pass before it without a command."""
+        period = self.plan.daemon.period_ns
+        if skipped:
+            self.plant.advance(None, skipped * period)
+            self.now += skipped * period
+        self.read()
+        self.now += period
+        self.cycle.step(1, self.now, verb, skipped)
+        self.events += self.supervisor.events
+        self.supervisor.events.clear()
+        self.commanded.append(self.cycle.frame.motion[0].copy())
+        self.plant.advance(self.cycle.command, period)
+
+    def read(self) -> None:
+        """Take the plant's sample; its step is plant time in periods, as over the link."""
+        self.plant.read(self.cycle.sample)
+        self.cycle.sample.step = self.plant.time_ns // self.plan.daemon.period_ns
+        self.cycle.sample.sequence = self.samples = self.samples + 1
+
+    def until(self, state: State, most: int = 20_000) -> None:
+        """Step until the state is reached."""
+        for _ in range(most):
+            if self.supervisor.state is state:
+                return
+            self.step()
+        raise AssertionError(
+            f"{state.name} not reached, it is {self.supervisor.state.name}: {self.events[-3:]}"
+        )
+
+    def run_profile(self, seconds: float) -> None:
+        """Raise, arm, start, and play for a while."""
+        self.step()
+        self.step(Verb.RAISE)
+        self.until(State.READY)
+        self.step(Verb.ARM)
+        self.step(Verb.START)
+        for _ in range(round(seconds * 1000)):
+            self.step()
+        assert self.supervisor.state is State.RUNNING
+
+    def state(self) -> State:
+        """Return the present state."""
+        return self.supervisor.state
+
+    def codes(self) -> list[int]:
+        """Return the codes of the faults that have happened, in order."""
+        return [int(str(event["code"])) for event in self.events if event["event"] == "fault"]
+
+
+@pytest.fixture
+def rig(lab: Lab) -> Rig:
+    return Rig(Plan.load(lab.table, lab.profile(PROFILE), lab.config))
+
+
+def largest_jerk(rig: Rig, first: int) -> float:
+    """Return the largest third difference of the commanded heave since cycle ``first``, in m/s³."""
+    heave = np.array(rig.commanded[first:])[:, 2]
+    return float(np.abs(np.diff(heave, 3)).max() / 1e-9)
+
+
+def test_hold_and_resume_are_smooth_and_go_on_where_they_stopped(rig: Rig) -> None:
+    rig.run_profile(1.3)
+    before = largest_jerk(rig, -1200)
+    first = len(rig.commanded)
+    rig.step(Verb.HOLD)
+    for _ in range(800):
+        rig.step()
+    assert rig.state() is State.HOLD
+    assert rig.cycle.reference.standing
+    held = rig.cycle.reference.time
+    for _ in range(300):
+        rig.step()
+    assert rig.cycle.reference.time == held
+    rig.step(Verb.RESUME)
+    for _ in range(1500):
+        rig.step()
+    assert rig.supervisor.state is State.RUNNING
+    assert rig.cycle.reference.speed == 1.0
+    assert largest_jerk(rig, first) <= 1.6 * before
+    assert rig.codes() == []
+
+
+def test_stop_comes_to_rest_on_the_path_and_lower_brings_the_table_down(rig: Rig) -> None:
+    rig.run_profile(1.1)
+    rig.step(Verb.STOP)
+    rig.until(State.READY)
+    rig.step(Verb.ARM)
+    assert "where the profile begins" in rig.supervisor.refusal
+    rig.step(Verb.LOWER)
+    rig.until(State.OFF)
+    for _ in range(3000):
+        rig.step()
+    assert rig.plant.true_pose[2] < -0.049
+    assert rig.cycle.at_rest
+
+
+def test_an_operators_estop_powers_off_in_the_same_cycle(rig: Rig) -> None:
+    rig.run_profile(0.6)
+    rig.step(Verb.ESTOP)
+    assert rig.state() is State.ESTOP
+    assert (rig.cycle.command.mode, rig.cycle.command.stage) == (DriveMode.DISABLED, Stage.OFF)
+    for _ in range(12_000):
+        rig.step()
+    assert rig.plant.true_pose[2] < -0.045
+    rig.step(Verb.RAISE)
+    assert "refused" in rig.supervisor.refusal
+    rig.step(Verb.RESET)
+    assert rig.supervisor.state is State.OFF
+
+
+@pytest.mark.parametrize("skipped", [3, 60, 118])
+def test_missed_periods_are_bridged_by_the_drive_and_the_profile_keeps_its_time(
+    rig: Rig, skipped: int
+) -> None:
+    rig.run_profile(1.0)
+    time = rig.cycle.reference.time
+    rig.step(skipped=skipped)
+    assert rig.cycle.reference.time == pytest.approx(time + 1e-3 * (skipped + 1), abs=1e-9)
+    assert rig.cycle.missed == skipped
+    for _ in range(2000):
+        rig.step()
+    assert rig.supervisor.state is State.RUNNING
+
+
+def test_a_longer_stall_waits_and_rejoins_from_the_measured_pose(rig: Rig) -> None:
+    rig.run_profile(1.0)
+    time = rig.cycle.reference.time
+    rig.step(skipped=140)
+    assert Code.STALL in rig.codes()
+    assert rig.cycle.reference.time == pytest.approx(time + rig.plan.table.drive.command_timeout, abs=2e-3)
+    gap = rig.cycle.frame.motion[0] - rig.cycle.sensing.pose
+    assert np.abs(gap).max() < 2e-4, "the reference starts where the table is"
+    for _ in range(3000):
+        rig.step()
+    assert rig.supervisor.state is State.RUNNING
+    assert rig.cycle.reference.settled
+
+
+def test_too_many_missed_periods_stop_the_table(rig: Rig) -> None:
+    rig.run_profile(1.0)
+    rig.step(skipped=200)
+    assert Code.OVERRUN in rig.codes()
+    rig.until(State.FAULT)
+    assert rig.supervisor.latch.first is not None
+    assert rig.supervisor.latch.first.code is Code.OVERRUN
+    rig.step(Verb.RESET)
+    assert rig.supervisor.state is State.READY, "supply on and raised: reset leads to READY, never to motion"
+
+
+def test_a_preset_that_asks_for_it_stops_after_a_stall(rig: Rig) -> None:
+    daemon = rig.plan.daemon.model_copy(
+        update={"overrun": rig.plan.daemon.overrun.model_copy(update={"after_stall": "stop"})}
+    )
+    strict = Rig(replace(rig.plan, daemon=daemon))
+    strict.run_profile(1.0)
+    strict.step(skipped=140)
+    strict.until(State.FAULT)
+
+
+def test_silence_stops_the_table_and_then_loses_the_plant(rig: Rig) -> None:
+    rig.run_profile(1.0)
+    limits = rig.plan.daemon.timeouts
+    silent_since = rig.now
+    seen: dict[int, float] = {}
+    for _ in range(round(1100 * limits.plant_lost)):
+        rig.now += rig.plan.daemon.period_ns
+        rig.cycle.step(0, rig.now)
+        for event in rig.supervisor.events:
+            if event["event"] == "fault":
+                seen.setdefault(int(str(event["code"])), (rig.now - silent_since) * 1e-9)
+        rig.supervisor.events.clear()
+    assert seen[Code.SAMPLE_STALE] == pytest.approx(limits.sample_stale, abs=3e-3)
+    assert seen[Code.PLANT_LOST] == pytest.approx(limits.plant_lost, abs=3e-3)
+    assert rig.supervisor.state is State.FAULT
+    assert rig.cycle.at_rest
+
+
+def test_lost_samples_are_indicated_by_their_share(rig: Rig) -> None:
+    rig.run_profile(0.5)
+    for index in range(2200):
+        rig.read()
+        rig.now += rig.plan.daemon.period_ns
+        rig.cycle.sample.sequence += index // 5  # as if every fifth one before it had been lost
+        rig.cycle.step(1, rig.now)
+        rig.events += rig.supervisor.events
+        rig.supervisor.events.clear()
+        rig.plant.advance(rig.cycle.command, rig.plan.daemon.period_ns)
+    assert Code.SAMPLE_MISSING in rig.codes()
+    assert rig.supervisor.state is State.RUNNING, "it is indicated only"
+
+
+def test_a_profile_that_is_not_a_number_powers_off_and_sends_nothing_of_it(rig: Rig) -> None:
+    good = rig.plan.timeline
+    broken = good.coefficients.copy()
+    broken[1500:] = np.nan
+    rig.cycle.load(Timeline(broken, good.first_rows, good.intervals, good.starts, good.repeats))
+    rig.run_profile(1.0)
+    for _ in range(1000):
+        rig.step()
+        assert np.isfinite(rig.cycle.frame.command).all()
+    assert rig.supervisor.latch.first is not None
+    assert rig.supervisor.latch.first.code is Code.COMMAND_NOT_FINITE
+    assert rig.supervisor.state is State.FAULT
+
+
+def test_a_supply_that_does_not_come_up_is_given_up(lab: Lab) -> None:
+    plan = Plan.load(lab.table, lab.profile(PROFILE), lab.config)
+    timeouts = plan.daemon.timeouts.model_copy(update={"supply_stage": 0.05})
+    rig = Rig(replace(plan, daemon=plan.daemon.model_copy(update={"timeouts": timeouts})))
+    rig.step()
+    rig.step(Verb.RAISE)
+    rig.until(State.FAULT, 500)
+    assert rig.codes()[0] == Code.SUPPLY_TIMEOUT
+
+
+def test_a_low_supply_pressure_stops_the_raising(lab: Lab) -> None:
+    plan = Plan.load(lab.table, lab.profile(PROFILE), lab.config)
+    limits = plan.table.supply.limits.model_copy(update={"minimum_pressure": 205e5})
+    supply = plan.table.supply.model_copy(update={"limits": limits})
+    rig = Rig(replace(plan, table=plan.table.model_copy(update={"supply": supply})))
+    rig.step()
+    rig.step(Verb.RAISE)
+    rig.until(State.FAULT)
+    assert rig.codes() == [Code.SUPPLY_PRESSURE]
+
+
+def test_a_leg_near_its_end_stops_the_table(lab: Lab) -> None:
+    plan = Plan.load(lab.table, lab.profile(PROFILE), lab.config)
+    limits = plan.table.limits.model_copy(update={"stroke_margin": 0.047})
+    rig = Rig(replace(plan, table=plan.table.model_copy(update={"limits": limits})))
+    rig.step()
+    rig.step(Verb.RAISE)
+    rig.until(State.READY)
+    rig.step(Verb.ARM)
+    rig.step(Verb.START)
+    rig.until(State.FAULT)
+    assert rig.codes() == [Code.STROKE]
