@@ -15,8 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mastd.kernel import kernel
-from mastd.kinematics.forward import observe
-from mastd.kinematics.inverse import link_lengths
+from mastd.kinematics.forward import null_residual, observe
 
 Array = NDArray[np.float64]
 
@@ -38,7 +37,7 @@ def estimate(
     dt: float,
     smoothing: float,
     previous: Array,
-    fitted: Array,
+    redundancy: Array,
     lengths: Array,
     length_rates: Array,
     forces: Array,
@@ -51,8 +50,9 @@ def estimate(
     ``length_calibration`` (n, 2) and ``pressure_calibration`` (2n, 2) hold scale and offset, ``areas`` (2,)
     the piston areas of chamber 1 and 2; ``tolerances`` [residual, update] in m; ``dt`` time since the last
     usable sample in s (0 for none: rates start at zero); ``smoothing`` is dt/(dt + time constant);
-    ``previous`` (n + 6,) last lengths and pose, updated; ``fitted`` (n,) is scratch; ``scalars`` (4,) are
-    residual, updates, redundancy residual, internal force. If the pose is not found it and its rates stay.
+    ``previous`` (n + 6,) last lengths and pose, updated; ``redundancy`` (n − 6,) is scratch; ``scalars``
+    (4,) are residual, updates, redundancy residual, internal force. If the pose is not found, it and its
+    rates stay.
     """
     n = lengths.shape[0]
     for i in range(n):
@@ -72,15 +72,14 @@ def estimate(
         maximum_updates,
         pose,
     )
-    link_lengths(table_joints, base_joints, neutral_position, pose, fitted)
     scalars[0], scalars[1] = residual, updates
+    null_residual(table_joints, base_joints, neutral_position, null_vectors, lengths, pose, redundancy)
     scalars[2], scalars[3] = 0.0, 0.0
     for j in range(null_vectors.shape[0]):
-        redundancy, internal = 0.0, 0.0
+        internal = 0.0
         for i in range(n):
-            redundancy += null_vectors[j, i] * (fitted[i] - lengths[i])
             internal += null_vectors[j, i] * forces[i]
-        scalars[2] = redundancy if j == 0 else math.hypot(scalars[2], redundancy)
+        scalars[2] = redundancy[j] if j == 0 else math.hypot(scalars[2], redundancy[j])
         scalars[3] = internal if j == 0 else math.hypot(scalars[3], internal)
     for i in range(n):
         if dt > 0.0:

@@ -26,7 +26,6 @@ __all__ = [
     "ForwardSolution",
     "Newton",
     "Observer",
-    "estimate_pose",
     "newton",
     "null_residual",
     "observe",
@@ -98,11 +97,6 @@ class Observer:
         }
         for name, value in computed.items():
             object.__setattr__(self, name, value)
-
-    @property
-    def null_vector(self) -> FloatArray:
-        """The first null vector (n,); zeros for six links, whose lengths cannot contradict each other."""
-        return self.null_vectors[0] if len(self.null_vectors) else np.zeros(self.geometry.links)
 
     def solve(self, lengths: FloatArray, start: FloatArray | None = None) -> ForwardSolution:
         """Find the pose of ``lengths`` (n,) in m, from pose ``start`` (6,) or from neutral."""
@@ -188,38 +182,3 @@ def null_residual(
         error = math.sqrt(x * x + y * y + z * z) - lengths[i]
         for k in range(redundancy.shape[0]):
             redundancy[k] += null_vectors[k, i] * error
-
-
-@fused_kernel
-def estimate_pose(
-    table_joints: FloatArray,
-    base_joints: FloatArray,
-    neutral_position: FloatArray,
-    gain: FloatArray,
-    null_vectors: FloatArray,
-    lengths: FloatArray,
-    tolerance: float,
-    update_tolerance: float,
-    maximum_updates: int,
-    pose: FloatArray,
-    redundancy: FloatArray,
-) -> tuple[bool, int, float]:
-    """``observe`` and ``null_residual`` in one call: the forward kinematics of a control cycle.
-
-    ``pose`` (6,) is the last pose going in and the present one coming out. If the solve does not converge
-    both it and ``redundancy`` (n − 6,) stay as they were.
-    """
-    converged, updates, residual = observe(
-        table_joints,
-        base_joints,
-        neutral_position,
-        gain,
-        lengths,
-        tolerance,
-        update_tolerance,
-        maximum_updates,
-        pose,
-    )
-    if converged:
-        null_residual(table_joints, base_joints, neutral_position, null_vectors, lengths, pose, redundancy)
-    return converged, updates, residual

@@ -120,7 +120,7 @@ def sense(
     """Estimate and guard one sample in the frame; return the mask of faults and ``FOUND``.
 
     If a length or pressure is not finite nothing is changed and the result is −1 − k, with k counting
-    lengths, then pressures. ``state`` (2 n + 6,): last lengths and pose, and scratch. ``counts``, ``delays``,
+    lengths, then pressures. ``state`` (2 n,): last lengths and pose, and scratch. ``counts``, ``delays``,
     ``detail`` and ``watched`` are those of ``mastd.safety.guard.inspect``; ``dt`` and ``smoothing`` those of
     ``mastd.control.estimate.estimate``.
     """
@@ -149,7 +149,7 @@ def sense(
         dt,
         smoothing,
         state[: n + 6],
-        state[n + 6 : 2 * n + 6],
+        state[n + 6 : n + 6 + nulls],
         lengths,
         rates,
         forces,

@@ -72,7 +72,7 @@ class Sensing:
             (kinematics.tolerance, kinematics.update_tolerance),
             kinematics.maximum_updates,
         )
-        self._state = np.zeros(2 * n + 6)
+        self._state = np.zeros(2 * n)
         self._required = (1 << 3 * n) - 1
         self._links = n
         self._sequence = 0

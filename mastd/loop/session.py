@@ -93,6 +93,8 @@ def run(plan: Plan, connection: Connection, record_path: Path | None, live: bool
                 f"{plan.daemon_path}: real-time rights are missing: {rights.missing}. Grant them, or set "
                 "realtime.allow_without_rights"
             )
+        if recorder is not None:
+            recorder.event({"event": "rights", "degraded": rights.degraded, "rights": rights.as_dict()})
         runner = Runner(
             cycle, link, script, plan.daemon.period_ns, recorder, status, request, rights.degraded
         )

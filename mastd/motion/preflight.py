@@ -8,6 +8,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from mastd.dynamics.oil_flow import oil_column_frequencies
+from mastd.dynamics.table_model import TableModel
+from mastd.kinematics.geometry import Geometry
 from mastd.motion.compiler import Program, RecordNote, program
 from mastd.motion.limits import Examiner, Findings, Limit, Oil, Windows, all_windows
 from mastd.settings.profile import NoPayload, ProfileSettings, RigidPayload
@@ -43,6 +46,8 @@ class Preflight:
     oil: Oil
     duration: float
     records: tuple[RecordNote, ...]
+    oil_column_frequencies: tuple[float, ...]
+    """Natural frequencies in Hz of table and payload on the oil columns at neutral, ascending."""
 
     def document(self) -> dict[str, object]:
         """Return the result as plain data for JSON; numbers that are not finite become None."""
@@ -57,6 +62,7 @@ class Preflight:
             "duration_s": self.duration,
             "oil": _finite(vars(self.oil)),
             "records": records,
+            "oil_column_hz": list(self.oil_column_frequencies),
         }
 
     def text(self) -> str:
@@ -90,6 +96,8 @@ class Preflight:
                 f"peak {report.peak_before:.3g} -> {report.peak_after:.3g} m/s2 in the band, "
                 f"{report.peak_displacement * 1e3:.3g} mm"
             )
+        modes = ", ".join(f"{frequency:.1f}" for frequency in self.oil_column_frequencies)
+        lines.append(f"table and payload swing on the oil columns at {modes} Hz")
         verdict = "passes" if self.ok else "does not pass"
         more = " or more" if self.scale >= LARGEST_SCALE else ""
         lines.append(
@@ -128,7 +136,10 @@ def examine(motion: Program, table: TableSettings, payload: NoPayload | RigidPay
     limits, oil = examiner.limits(timeline, findings)
     ok = _least_margin(limits) >= 0.0
     scale = _passing_scale(examiner, motion, findings, ok)
-    return Preflight(ok, scale, limits, oil, timeline.duration, motion.records)
+    modes = oil_column_frequencies(
+        table, Geometry.from_settings(table), TableModel.from_settings(table, payload)
+    )
+    return Preflight(ok, scale, limits, oil, timeline.duration, motion.records, tuple(map(float, modes)))
 
 
 def _least_margin(limits: tuple[Limit, ...]) -> float:

@@ -55,11 +55,6 @@ class Timeline:
         """Length of the profile in s."""
         return self.end_knot * KNOT_SPACING
 
-    @property
-    def end_ns(self) -> int:
-        """Length of the profile in ns."""
-        return self.end_knot * round(KNOT_SPACING * 1e9)
-
     def evaluate(self, time_s: float, out: NDArray[np.float64]) -> None:
         """Write pose, Euler rates, their first and second derivatives at ``time_s`` into ``out`` (4, 6)."""
         evaluate(self.coefficients, self.first_rows, self.intervals, self.starts, self.repeats, time_s, out)

@@ -18,7 +18,7 @@ from mastd.kinematics.batch import LANES, SCRATCH_SIZE, observe_batch
 from mastd.kinematics.forward import (
     Newton,
     Observer,
-    estimate_pose,
+    null_residual,
     observe,
     observe_from_neutral,
 )
@@ -207,18 +207,15 @@ def test_redundancy_is_the_twist_of_the_four_vertical_links() -> None:
     lengths = lengths_at(GEOMETRY, true)[0]
     lengths[2] += 2e-4
     pose, redundancy = np.zeros(6), np.zeros(1)
-    converged, updates, residual = estimate_pose(
-        *JOINTS, OBSERVER.gain, OBSERVER.null_vectors, lengths, 1e-6, 1e-8, 20, pose, redundancy
-    )
+    converged, updates, residual = observe(*JOINTS, OBSERVER.gain, lengths, 1e-6, 1e-8, 20, pose)
+    null_residual(*JOINTS, OBSERVER.null_vectors, lengths, pose, redundancy)
     assert converged
     assert updates <= 6
     assert redundancy[0] == pytest.approx(0.5 * 2e-4, rel=0.02)
     assert residual == pytest.approx(4 * 0.25 * 2e-4, rel=0.02)
     lengths[0] = np.nan
     before = pose.copy()
-    assert not estimate_pose(
-        *JOINTS, OBSERVER.gain, OBSERVER.null_vectors, lengths, 1e-6, 1e-8, 20, pose, redundancy
-    )[0]
+    assert not observe(*JOINTS, OBSERVER.gain, lengths, 1e-6, 1e-8, 20, pose)[0]
     assert np.array_equal(pose, before)
 
 

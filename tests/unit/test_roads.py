@@ -7,7 +7,6 @@ import math
 import numpy as np
 import pytest
 
-from mastd.roads.flat import FlatRoad
 from mastd.roads.iso8608 import CLASS_DENSITIES, RoadClass, random_road, squared_coherence, wheel_plane
 from mastd.signals import spectra
 
@@ -87,8 +86,3 @@ def test_wheels_on_a_plane() -> None:
     assert got == pytest.approx([heave, pitch, roll], abs=1e-12)
     assert front[0, 0] > rear[0, 0]
     assert front[0, 0] > front[1, 0]
-
-
-def test_flat_road() -> None:
-    """A flat road is flat."""
-    assert np.all(FlatRoad().heights(np.arange(5.0)) == np.zeros((2, 5)))
