@@ -27,8 +27,8 @@ def build_parser() -> argparse.ArgumentParser:
 
 def main(arguments: list[str] | None = None) -> int:
     """Run one command; return 0 done, 2 usage or configuration."""
-    parsed = build_parser().parse_args(arguments)
     try:
+        parsed = build_parser().parse_args(arguments)
         code: int = parsed.run(parsed)
     except MastdError as error:
         print(error, file=sys.stderr)

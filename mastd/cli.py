@@ -40,8 +40,8 @@ def build_parser() -> argparse.ArgumentParser:
 def main(arguments: list[str] | None = None) -> int:
     """Run one command; return 0 done, 1 verdict fail, 2 usage, 3 fault, 4 rights refused."""
     single_threaded_algebra()
-    parsed = build_parser().parse_args(arguments)
     try:
+        parsed = build_parser().parse_args(arguments)
         code: int = parsed.run(parsed)
     except MastdError as error:
         print(error, file=sys.stderr)

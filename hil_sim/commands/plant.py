@@ -10,7 +10,7 @@ from pathlib import Path
 from mastd import units
 from mastd.wire.address import check_address
 from mastd.wire.hello import MODES
-from mastd.wire.provider import PlantRequest, RigidPayload
+from mastd.wire.provider import PlantRequest, RigidPayload, rigid_payload
 
 NAMES = ("plant",)
 DEFAULT_ADDRESS = "tcp://127.0.0.1:5570"
@@ -24,7 +24,12 @@ def add_parsers(subparsers: argparse._SubParsersAction[argparse.ArgumentParser])
     add(
         "--truth", metavar="FILE", type=Path, help="what the plant is really like (as the table settings say)"
     )
-    add("--payload", metavar="JSON", type=_payload, help="rigid payload on the table, as JSON in SI units")
+    add(
+        "--payload",
+        metavar="PROFILE",
+        type=_payload,
+        help="the rigid payload of this profile (file, or name of a starter profile), or JSON in SI units",
+    )
     add("--address", metavar="ADDR", default=DEFAULT_ADDRESS, help=f"where to listen ({DEFAULT_ADDRESS})")
     add("--mode", choices=MODES, default="free-run", help="own clock, or one period per command (free-run)")
     add("--period", metavar="TIME", type=_period_ns, default="1 ms", help="period of the link (1 ms)")
@@ -89,7 +94,13 @@ def payload_text(payload: RigidPayload) -> str:
     )
 
 
-def _payload(text: str) -> RigidPayload:
+def _payload(text: str) -> RigidPayload | None:
+    if not text.lstrip().startswith("{"):
+        from mastd.settings.loader import load
+        from mastd.settings.profile import ProfileSettings
+        from mastd.settings.starter import find
+
+        return rigid_payload(load(find("profile", text), ProfileSettings))
     try:
         entries = json.loads(text)
         centre_x, centre_y, centre_z = map(float, entries["centre_of_gravity"])

@@ -18,7 +18,7 @@ from mastd.bench.registry import Figure, bench, figure, ratio
 from mastd.loop.blocks import REQUEST, NewestValueBlock, Verb, status_layout
 from mastd.loop.clock import PeriodicClock
 from mastd.loop.cycle import Cycle
-from mastd.loop.plan import Plan, rigid_payload
+from mastd.loop.plan import Plan
 from mastd.loop.realtime import acquire, relax
 from mastd.loop.runner import Runner
 from mastd.loop.session import Connection, open_link, turns
@@ -26,7 +26,7 @@ from mastd.loop.warmup import compile_kernels
 from mastd.safety.states import State
 from mastd.settings.starter import find
 from mastd.wire.hello import Mode
-from mastd.wire.provider import PlantRequest
+from mastd.wire.provider import PlantRequest, rigid_payload
 
 LOCKSTEP_CYCLES = 20_000
 LOCKSTEP_WINDOW = 1_000

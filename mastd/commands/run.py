@@ -110,9 +110,8 @@ def _play(plan: Plan, connection: Connection, record_path: Path, live: bool) -> 
 
 
 def _connection(arguments: argparse.Namespace, plan: Plan) -> Connection:
-    from mastd.loop.plan import rigid_payload
     from mastd.loop.session import Connection
-    from mastd.wire.provider import PlantRequest
+    from mastd.wire.provider import PlantRequest, rigid_payload
 
     mode: Mode = "lockstep" if arguments.lockstep else "free-run"
     return Connection(

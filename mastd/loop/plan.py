@@ -16,7 +16,6 @@ from mastd.settings.loader import load
 from mastd.settings.profile import ProfileSettings
 from mastd.settings.table import TableSettings
 from mastd.wire.hello import LinkTerms, Mode
-from mastd.wire.provider import RigidPayload
 
 
 @dataclass(frozen=True)
@@ -65,11 +64,3 @@ class Plan:
         cycle = Cycle(self.table, self.daemon, self.geometry, self.observer, self.model)
         cycle.load(self.timeline)
         return cycle
-
-
-def rigid_payload(profile: ProfileSettings) -> RigidPayload | None:
-    """Return the profile's payload as a plant is told of it."""
-    payload = profile.payload
-    if payload.kind == "none":
-        return None
-    return RigidPayload(payload.mass, payload.centre_of_gravity, payload.inertia)

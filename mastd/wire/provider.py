@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Protocol, cast
 
 from mastd.errors import UsageError
+from mastd.settings.profile import ProfileSettings
 from mastd.wire.direct_link import DirectPlant
 from mastd.wire.hello import Mode
 
@@ -21,6 +22,14 @@ class RigidPayload:
     mass: float
     centre_of_gravity: tuple[float, float, float]
     inertia: tuple[float, float, float]
+
+
+def rigid_payload(profile: ProfileSettings) -> RigidPayload | None:
+    """Return the payload of ``profile`` as a plant is told of it, None for none."""
+    payload = profile.payload
+    if payload.kind == "none":
+        return None
+    return RigidPayload(payload.mass, payload.centre_of_gravity, payload.inertia)
 
 
 @dataclass(frozen=True)

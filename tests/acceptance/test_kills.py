@@ -16,14 +16,14 @@ import pytest
 
 from hil_sim.plant.client import ask
 from hil_sim.plant.provider import provider
-from mastd.loop.plan import Plan, rigid_payload
+from mastd.loop.plan import Plan
 from mastd.loop.script import RunScript
 from mastd.record.recover import recover
 from mastd.safety.states import State
 from mastd.settings.starter import find
 from mastd.wire.direct_link import DirectLink
 from mastd.wire.plant_link import LOST_PLANT_NS
-from mastd.wire.provider import PlantRequest
+from mastd.wire.provider import PlantRequest, rigid_payload
 from tests.lab import Lab
 
 HALF_G = 0.5 * 9.80665

@@ -12,11 +12,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from mastd.loop.plan import Plan, rigid_payload
+from mastd.loop.plan import Plan
 from mastd.loop.session import Connection, run
 from mastd.record.reader import open_run
 from mastd.safety.states import State
-from mastd.wire.provider import PlantRequest
+from mastd.wire.provider import PlantRequest, rigid_payload
 from tests.lab import Lab
 
 SHORT = """

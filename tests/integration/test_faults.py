@@ -13,12 +13,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from mastd.loop.plan import Plan, rigid_payload
+from mastd.loop.plan import Plan
 from mastd.loop.session import Connection, Ending, run
 from mastd.record.reader import Run, open_run
 from mastd.safety.faults import Code
 from mastd.safety.states import State
-from mastd.wire.provider import PlantRequest
+from mastd.wire.provider import PlantRequest, rigid_payload
 from tests.lab import Lab
 
 PROFILE = """

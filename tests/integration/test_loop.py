@@ -13,12 +13,12 @@ import pytest
 from hil_sim.plant.plant import Plant
 from hil_sim.plant.provider import provider
 from mastd.loop.blocks import Verb
-from mastd.loop.plan import Plan, rigid_payload
+from mastd.loop.plan import Plan
 from mastd.motion.timeline import Timeline
 from mastd.safety.faults import Code
 from mastd.safety.states import State
 from mastd.wire.messages import DriveMode, Stage
-from mastd.wire.provider import PlantRequest
+from mastd.wire.provider import PlantRequest, rigid_payload
 from tests.lab import Lab
 
 PROFILE = """
