@@ -60,6 +60,9 @@ def run(arguments: argparse.Namespace) -> int:
         raise UsageError("--link direct is for a simulated plant of the run's own; leave out --plant")
     if arguments.plant and (arguments.truth or arguments.fault):
         raise UsageError("--truth and --fault are for a simulated plant of the run's own; leave out --plant")
+    live = not arguments.json and sys.stderr.isatty()
+    if live:
+        print("preparing; the very first run compiles the kernels, which takes a minute", file=sys.stderr)
     plan = Plan.load(
         find("table", arguments.table),
         find("profile", arguments.profile),
@@ -70,9 +73,7 @@ def run(arguments: argparse.Namespace) -> int:
         raise UsageError(f"{plan.profile_path}: refused, it does not pass the check:\n{verdict.text()}")
     directory = Path(arguments.out) / f"{_slug(plan.profile.name)}-{time.strftime('%Y%m%d-%H%M%S')}"
     record_path = _fresh(directory) / "run.mcap"
-    ending = _play(
-        plan, _connection(arguments, plan), record_path, not arguments.json and sys.stderr.isatty()
-    )
+    ending = _play(plan, _connection(arguments, plan), record_path, live)
     record = open_run(record_path)
     result = make_result(record)
     _tell_recorder_loss(result, ending)
