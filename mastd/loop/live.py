@@ -19,10 +19,11 @@ from mastd.safety.faults import ROWS, Code
 from mastd.safety.states import State
 
 REFRESH_S = 0.1
+STYLES = {State.RUNNING: "green", State.HOLD: "yellow", State.FAULT: "bold red", State.ESTOP: "bold red"}
 
 
 def line(status: NewestValueBlock) -> str:
-    """Return one line of at most 110 characters from the newest status."""
+    """Return the newest status as one line; the terminal cuts it to its width."""
     state = State(int(status.scalar("state"))).name
     pose = status.field("pose")
     reference = status.field("reference")
@@ -75,15 +76,19 @@ def main(descriptor: int, links: int, parent: int) -> None:
     """Print the line until the run has ended or the loop's process is gone."""
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, signal.SIG_IGN)
+    from rich.console import Console
+    from rich.live import Live
+    from rich.text import Text
+
     status = NewestValueBlock(status_layout(links), descriptor)
-    while os.getppid() == parent:
-        status.read()
-        sys.stderr.write(f"\r\x1b[2K{line(status)[:140]}")
-        sys.stderr.flush()
-        if status.scalar("ended"):
-            break
-        time.sleep(REFRESH_S)
-    sys.stderr.write("\n")
+    with Live(console=Console(stderr=True), auto_refresh=False) as live:
+        while os.getppid() == parent:
+            status.read()
+            style = STYLES.get(State(int(status.scalar("state"))), "")
+            live.update(Text(line(status), style=style, no_wrap=True, overflow="ellipsis"), refresh=True)
+            if status.scalar("ended"):
+                break
+            time.sleep(REFRESH_S)
 
 
 if __name__ == "__main__":
