@@ -27,6 +27,11 @@ def add_parsers(subparsers: Subparsers) -> None:
     plant = parser.add_mutually_exclusive_group()
     plant.add_argument("--sim", action="store_true", help="a simulated plant of its own (the default)")
     plant.add_argument("--plant", metavar="ADDRESS", help="address of a plant that is already there")
+    parser.add_argument(
+        "--allow-remote",
+        action="store_true",
+        help="permit a --plant address on another machine; the link is not protected",
+    )
     parser.add_argument("--link", choices=("direct", "socket"), help="kind of link to a plant of its own")
     parser.add_argument("--lockstep", action="store_true", help="plant and loop step by step, repeatable")
     parser.add_argument(
@@ -128,6 +133,7 @@ def _connection(arguments: argparse.Namespace, plan: Plan) -> Connection:
             seed=arguments.seed,
             faults=tuple(arguments.fault),
         ),
+        arguments.allow_remote,
     )
 
 

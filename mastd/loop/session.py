@@ -45,6 +45,7 @@ class Connection:
     link: str
     mode: Mode
     request: PlantRequest
+    allow_remote: bool = False
 
 
 @dataclass(frozen=True)
@@ -112,7 +113,7 @@ def open_link(plan: Plan, connection: Connection, stack: ExitStack) -> PlantLink
     """Open the plant link; a simulated plant is started and ended by the stack."""
     terms = plan.terms(connection.mode)
     if connection.address is not None:
-        return connect(connection.address, terms)
+        return connect(connection.address, terms, allow_remote=connection.allow_remote)
     provider = find_provider()
     if connection.link == "direct":
         return DirectLink(provider.open(connection.request), terms)

@@ -45,7 +45,7 @@ def check_address(address: str, allow_remote: bool = False) -> str:
     if not number.is_loopback and not allow_remote:
         raise UsageError(
             f"plant address {address!r} is reachable from other machines and the link is not protected; "
-            "use a loopback address or permit it explicitly"
+            "use a loopback address, or permit it with --allow-remote"
         )
     return address
 
