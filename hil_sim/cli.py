@@ -33,4 +33,7 @@ def main(arguments: list[str] | None = None) -> int:
     except MastdError as error:
         print(error, file=sys.stderr)
         return error.exit_code
+    except KeyboardInterrupt:
+        print("interrupted", file=sys.stderr)
+        return 1
     return code

@@ -36,6 +36,12 @@ class ProtocolError(MastdError):
     """A message or a peer that does not keep to the protocol, with both values where two differ."""
 
 
+class StoppedError(MastdError):
+    """Somebody stopped a run before anything moved."""
+
+    exit_code = 1
+
+
 class RealtimeRightsError(MastdError):
     """Real-time rights are missing and the settings do not allow to go on without them."""
 

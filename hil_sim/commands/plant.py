@@ -8,6 +8,7 @@ import sys
 from pathlib import Path
 
 from mastd import units
+from mastd.commands.run import seed
 from mastd.wire.address import check_address
 from mastd.wire.hello import MODES
 from mastd.wire.provider import PlantRequest, RigidPayload, rigid_payload
@@ -33,7 +34,7 @@ def add_parsers(subparsers: argparse._SubParsersAction[argparse.ArgumentParser])
     add("--address", metavar="ADDR", default=DEFAULT_ADDRESS, help=f"where to listen ({DEFAULT_ADDRESS})")
     add("--mode", choices=MODES, default="free-run", help="own clock, or one period per command (free-run)")
     add("--period", metavar="TIME", type=_period_ns, default="1 ms", help="period of the link (1 ms)")
-    add("--seed", metavar="N", type=int, default=0, help="seed of the sensors' noise (0)")
+    add("--seed", metavar="N", type=seed, default=0, help="seed of the sensors' noise (0)")
     add(
         "--fault",
         metavar="NAME[.CHANNEL]@TIME[:VALUE]",

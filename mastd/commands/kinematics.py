@@ -115,6 +115,7 @@ def run_inverse(arguments: argparse.Namespace) -> int:
     """Compute the lengths at one pose or at the rows of a file; return 0."""
     import numpy as np
 
+    from mastd.errors import UsageError
     from mastd.kinematics.control_point import pose_of_centre
     from mastd.kinematics.workspace import lengths_at
 
@@ -124,6 +125,9 @@ def run_inverse(arguments: argparse.Namespace) -> int:
     if arguments.point == "T":
         poses = np.array([pose_of_centre(pose, geometry.control_point) for pose in poses])
     lengths = lengths_at(geometry, poses)
+    if not np.all(np.isfinite(lengths)):
+        row = int(np.flatnonzero(~np.isfinite(lengths).all(axis=1))[0])
+        raise UsageError(f"pose {row + 1}: too far away for lengths that are numbers")
     table: list[list[float | int | None]] = [list(row) for row in lengths.tolist()]
     documents = [{"lengths_m": row} for row in lengths.tolist()]
     document = documents if arguments.source else documents[0]

@@ -62,7 +62,8 @@ def summary(result: Mapping[str, object]) -> str:
     cause = f" ({result['cause']})" if result["cause"] else ""
     lines = [
         f"{result['run']}: {str(result['verdict']).upper()}, ended in {result['state']}{cause},"
-        f" {result['cycles']} cycles, {result['missed']} missed, {result['lost_frames']} frames lost"
+        f" {result['cycles']} cycles, {result['missed']} missed while the profile played,"
+        f" {result['lost_frames']} frames lost"
     ]
     axes, driven, criteria = result["axes"], result["driven"], result["criteria"]
     assert isinstance(axes, Mapping)

@@ -5,17 +5,20 @@ from __future__ import annotations
 import argparse
 import json
 import re
+import signal
 import sys
 import time
 from pathlib import Path
+from types import FrameType
 from typing import TYPE_CHECKING
 
 from mastd.commands.report import exit_code, summary
-from mastd.errors import UsageError
+from mastd.errors import StoppedError, UsageError
 
 if TYPE_CHECKING:
     from mastd.commands import Subparsers
     from mastd.loop.plan import Plan
+    from mastd.loop.script import StopRequest
     from mastd.loop.session import Connection, Ending
     from mastd.wire.hello import Mode
 
@@ -40,7 +43,7 @@ def add_parsers(subparsers: Subparsers) -> None:
     parser.add_argument("--table", default="table", metavar="FILE", help="table settings")
     parser.add_argument("--config", metavar="FILE", help="daemon settings (default: simulated, or real)")
     parser.add_argument("--truth", metavar="FILE", help="what the simulated plant really is")
-    parser.add_argument("--seed", type=int, default=0, help="seed of the simulated plant")
+    parser.add_argument("--seed", type=seed, default=0, help="seed of the simulated plant")
     parser.add_argument(
         "--fault",
         action="append",
@@ -53,7 +56,27 @@ def add_parsers(subparsers: Subparsers) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Check, play, record and judge; return 0 pass, 1 fail or stopped, 3 fault."""
+    """Check, play, record and judge; return 0 pass, 1 fail or stopped, 3 fault.
+
+    Ctrl-C and SIGTERM are heard from here to the end: before anything moves they end the run at once,
+    afterwards they ask for a soft stop, and the document is printed all the same.
+    """
+    from mastd.loop.script import StopRequest
+
+    stop = StopRequest()
+
+    def ask(number: int, frame: FrameType | None) -> None:
+        stop.requested = True
+
+    before = {number: signal.signal(number, ask) for number in (signal.SIGINT, signal.SIGTERM)}
+    try:
+        return _run(arguments, stop)
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+
+
+def _run(arguments: argparse.Namespace, stop: StopRequest) -> int:
     from mastd.loop.plan import Plan
     from mastd.motion.preflight import check
     from mastd.record.reader import open_run
@@ -76,9 +99,11 @@ def run(arguments: argparse.Namespace) -> int:
     verdict = check(plan.profile, plan.table)
     if not verdict.ok:
         raise UsageError(f"{plan.profile_path}: refused, it does not pass the check:\n{verdict.text()}")
+    if stop.requested:
+        raise StoppedError("stopped before anything moved")
     directory = Path(arguments.out) / f"{_slug(plan.profile.name)}-{time.strftime('%Y%m%d-%H%M%S')}"
     record_path = _fresh(directory) / "run.mcap"
-    ending = _play(plan, _connection(arguments, plan), record_path, live)
+    ending = _play(plan, _connection(arguments, plan), record_path, live, stop)
     record = open_run(record_path)
     result = make_result(record)
     _tell_recorder_loss(result, ending)
@@ -107,12 +132,12 @@ def _tell_recorder_loss(result: dict[str, object], ending: Ending) -> None:
     )
 
 
-def _play(plan: Plan, connection: Connection, record_path: Path, live: bool) -> Ending:
+def _play(plan: Plan, connection: Connection, record_path: Path, live: bool, stop: StopRequest) -> Ending:
     from mastd.loop.lock import plant_lock
     from mastd.loop.session import run as play
 
     with plant_lock(connection.address):
-        return play(plan, connection, record_path, live)
+        return play(plan, connection, record_path, live, stop)
 
 
 def _connection(arguments: argparse.Namespace, plan: Plan) -> Connection:
@@ -135,6 +160,14 @@ def _connection(arguments: argparse.Namespace, plan: Plan) -> Connection:
         ),
         arguments.allow_remote,
     )
+
+
+def seed(text: str) -> int:
+    """Return a seed; argparse tells who gives another one."""
+    number = int(text)
+    if not 0 <= number < 1 << 63:
+        raise argparse.ArgumentTypeError("a seed is a whole number from 0 to 2^63 - 1")
+    return number
 
 
 def _slug(name: str) -> str:

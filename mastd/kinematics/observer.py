@@ -28,8 +28,8 @@ from mastd.kinematics.rotation import rotation
 FloatArray = NDArray[np.float64]
 Seven = tuple[float, float, float, float, float, float, float]
 
-# Largest Σ|l̂ − l| / Σl at which lengths count as measurements of one pose: 1.2 mm a link of 1.2 m.
-MEASURED_SHARE = 1e-3
+# Largest Σ|l̂ − l| / Σl at which lengths count as measurements of one pose: 0.36 mm a link of 1.2 m.
+MEASURED_SHARE = 3e-4
 
 # Largest |l − l₀| / l₀ at which they do: more than any stroke, less than where false fixed points are common.
 MEASURED_REACH = 0.2

@@ -36,8 +36,6 @@ class Verb(enum.IntEnum):
     LOWER = 7
     ESTOP = 8
     RESET = 9
-    FINISH = 10
-    """Bring the table down softly from wherever it is, then end the process."""
 
 
 REQUEST = Layout(

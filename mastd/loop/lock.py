@@ -43,8 +43,7 @@ def plant_lock(address: str | None) -> Iterator[None]:
             file.seek(0)
             owner = file.read().strip() or "unknown"
             raise UsageError(
-                f"the plant at {address} is driven by the daemon with process id {owner}; "
-                "use `mastd ctl`, or stop it first"
+                f"the plant at {address} is driven by the daemon with process id {owner}; stop it first"
             ) from error
         file.truncate(0)
         file.write(str(os.getpid()))

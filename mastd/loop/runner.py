@@ -19,6 +19,7 @@ from mastd.wire.plant_link import LOST_PLANT_NS, PlantLink
 
 FIRST_SAMPLE_NS = 100_000_000
 """How long each sample is waited for while the old ones are thrown away."""
+VERBS = frozenset(int(verb) for verb in Verb)
 MOST_OLD_READS = 200
 ALONE_IN_A_ROW = 5
 PUBLISH_EVERY = 10
@@ -109,7 +110,9 @@ class Runner:
             number = int(self._request.values[0])
             if number != self._answered:
                 self._answered = number
-                return Verb(int(self._request.values[1]))
+                asked = int(self._request.values[1])
+                if asked in VERBS:
+                    return Verb(asked)
         return self._script.next(now_ns)
 
     def _after(self, now_ns: int) -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 from mastd.loop.blocks import Verb
 from mastd.loop.supervisor import Supervisor
 from mastd.safety.faults import Code
@@ -11,15 +13,21 @@ PATIENCE_NS = 5_000_000_000
 """How long a refused raise or arm is asked for again: the first samples may still be on their way."""
 
 
+@dataclass
+class StopRequest:
+    """Somebody's wish to stop softly (Ctrl-C, SIGTERM); setting it again changes nothing."""
+
+    requested: bool = False
+
+
 class RunScript:
     """Plays the loaded profile once. ``next`` returns the verb for this cycle, ``finished`` ends the loop.
 
-    ``stop_requested`` (set by Ctrl-C, SIGTERM) brings the table down softly from wherever it is; setting it
-    again changes nothing.
+    A stop request brings the table down softly from wherever it is.
     """
 
-    def __init__(self, supervisor: Supervisor) -> None:
-        self.stop_requested = False
+    def __init__(self, supervisor: Supervisor, stop: StopRequest | None = None) -> None:
+        self._stop = stop or StopRequest()
         self.finished = False
         self.completed = False
         """The profile was played to its end."""
@@ -32,6 +40,11 @@ class RunScript:
         self._played = False
         self._stop_sent = False
         self._asked_ns = -1
+
+    @property
+    def stop_requested(self) -> bool:
+        """Somebody wants the run to stop."""
+        return self._stop.requested
 
     def next(self, now_ns: int) -> Verb:
         """Return what to ask for in this cycle."""
@@ -64,7 +77,9 @@ class RunScript:
         if self._begun or self.stop_requested:
             self.finished = True
             return Verb.NONE
-        return self._ask(Verb.RAISE, now_ns)
+        verb = self._ask(Verb.RAISE, now_ns)
+        # Before the first usable sample there is nothing to ask for; patience runs all the same.
+        return verb if self._supervisor.conditions().feedback_valid else Verb.NONE
 
     def _in_ready(self, now_ns: int) -> Verb:
         if self._played or self.stop_requested or self.finished:

@@ -9,7 +9,7 @@ from mastd.kinematics.forward import Observer
 from mastd.loop.frame import Frame
 from mastd.loop.sense import FOUND, Constants, sense
 from mastd.safety.faults import Code
-from mastd.safety.guard import FOLLOWING_ERROR, MOTION, POSE, RAISED, Guard
+from mastd.safety.guard import FOLLOWING_ERROR, LOWERING, MOTION, POSE, RAISED, Guard
 from mastd.safety.states import State
 from mastd.settings.daemon import DaemonSettings
 from mastd.settings.table import TableSettings
@@ -24,7 +24,7 @@ WATCHED: dict[State, int] = {
     State.RUNNING: RAISED,
     State.HOLD: RAISED,
     State.STOPPING: MOTION,
-    State.LOWERING: MOTION,
+    State.LOWERING: LOWERING,
 }
 """Which conditions of the guard each state watches; states that are not named watch none."""
 

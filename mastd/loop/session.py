@@ -6,13 +6,9 @@ file and the simulated plant ends.
 
 from __future__ import annotations
 
-import signal
-import threading
-from collections.abc import Iterator
-from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext
+from contextlib import AbstractContextManager, ExitStack, nullcontext
 from dataclasses import dataclass
 from pathlib import Path
-from types import FrameType
 
 from mastd.errors import RealtimeRightsError
 from mastd.loop import provenance
@@ -24,7 +20,7 @@ from mastd.loop.live import LiveLine
 from mastd.loop.plan import Plan
 from mastd.loop.realtime import Rights, acquire, one_processor, relax
 from mastd.loop.runner import Runner
-from mastd.loop.script import RunScript
+from mastd.loop.script import RunScript, StopRequest
 from mastd.loop.warmup import compile_kernels
 from mastd.record.channels import ChannelSet
 from mastd.record.recorder import RecorderHandle, RecorderResult
@@ -62,8 +58,14 @@ class Ending:
     rights: Rights
 
 
-def run(plan: Plan, connection: Connection, record_path: Path | None, live: bool) -> Ending:
-    """Play the plan's profile once and return how it ended.
+def run(
+    plan: Plan,
+    connection: Connection,
+    record_path: Path | None,
+    live: bool,
+    stop: StopRequest | None = None,
+) -> Ending:
+    """Play the plan's profile once and return how it ended; ``stop`` may be set at any time.
 
     Raises ProtocolError when the plant refuses or is not there, RealtimeRightsError when rights are missing
     that a real plant needs, UsageError when the record cannot be written.
@@ -82,7 +84,7 @@ def run(plan: Plan, connection: Connection, record_path: Path | None, live: bool
         request = NewestValueBlock(REQUEST)
         if live:
             stack.enter_context(LiveLine(status, len(plan.table.links)))
-        script = RunScript(cycle.supervisor)
+        script = RunScript(cycle.supervisor, stop)
         rights = acquire(plan.daemon.realtime)
         stack.callback(relax)
         allowed = link.hello.simulated or plan.daemon.realtime.allow_without_rights
@@ -99,7 +101,7 @@ def run(plan: Plan, connection: Connection, record_path: Path | None, live: bool
         runner = Runner(
             cycle, link, script, plan.daemon.period_ns, recorder, status, request, rights.degraded
         )
-        with _signals(script), turns(connection):
+        with turns(connection):
             if lockstep:
                 runner.lockstep()
             else:
@@ -162,21 +164,3 @@ def _why(script: RunScript) -> str | None:
     if script.completed:
         return None
     return script.refusal or "stopped by the operator"
-
-
-@contextmanager
-def _signals(script: RunScript) -> Iterator[None]:
-    """Turn SIGINT and SIGTERM into a request for a soft stop; a second one changes nothing."""
-
-    def ask(number: int, frame: FrameType | None) -> None:
-        script.stop_requested = True
-
-    if threading.current_thread() is not threading.main_thread():
-        yield
-        return
-    before = {number: signal.signal(number, ask) for number in (signal.SIGINT, signal.SIGTERM)}
-    try:
-        yield
-    finally:
-        for number, handler in before.items():
-            signal.signal(number, handler)

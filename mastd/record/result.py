@@ -92,7 +92,16 @@ def make_result(run: Run) -> dict[str, object]:
         "criteria": criteria,
         "lost_frames": sum(_integer(gap.get("lost")) for gap in run.events if gap.get("event") == "gap"),
         "damage": run.broken_off,
+        "degraded_rt": _degraded(run),
     }
+
+
+def _degraded(run: Run) -> bool | None:
+    """Return whether real-time rights were missing (DEGRADED_RT), None if the record does not tell."""
+    for event in run.events:
+        if event.get("event") == "rights":
+            return bool(event.get("degraded"))
+    return None
 
 
 def _verdict(criteria: list[dict[str, object]]) -> str:

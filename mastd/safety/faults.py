@@ -223,7 +223,7 @@ TABLE: tuple[Row, ...] = (
         "",
         Action.STOP,
         "reset",
-        "This machine could not keep the rate: see `mastd latency`, real-time rights and other load.",
+        "This machine could not keep the rate: see `mastd bench wakeup`, real-time rights and other load.",
     ),
     Row(
         Code.STALL,

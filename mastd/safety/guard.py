@@ -129,6 +129,8 @@ POSE = bits(Code.FORWARD_KINEMATICS, Code.REDUNDANCY)
 """Watched while the drive holds the table on its lower stops."""
 MOTION = POSE | bits(Code.VELOCITY, Code.FORCE, Code.FOLLOWING_ERROR, Code.SUPPLY_PRESSURE)
 """Watched while the drive follows the daemon's set-points away from the end stops."""
+LOWERING = MOTION & ~bits(Code.SUPPLY_PRESSURE)
+"""Watched on the way down: a supply that fails only hastens what is under way."""
 RAISED = MOTION | bits(Code.STROKE)
 """Watched while the table is up."""
 

@@ -73,9 +73,6 @@ COMMANDS = frozenset(
 MOVING = frozenset({State.RAISING, State.RUNNING, State.HOLD, State.STOPPING})
 """States in which a fault of action *stop* first has to bring the table to rest."""
 
-SUPPLIED = frozenset(State) - {State.OFF, State.FAULT, State.ESTOP}
-"""States in which the daemon itself keeps the supply on (in FAULT it depends on the fault's action)."""
-
 
 @dataclass(frozen=True)
 class Conditions:
@@ -117,8 +114,8 @@ _ALLOWED: dict[Event, dict[State, State]] = {
     Event.HOLD: {State.RUNNING: State.HOLD},
     Event.RESUME: {State.HOLD: State.RUNNING},
     Event.STOP: {
-        State.LOW: State.LOWERING,
-        State.HIGH: State.LOWERING,
+        State.LOW: State.OFF,
+        State.HIGH: State.OFF,
         State.RAISING: State.STOPPING,
         State.READY: State.READY,
         State.ARMED: State.READY,
@@ -131,8 +128,8 @@ _ALLOWED: dict[Event, dict[State, State]] = {
         State.ESTOP: State.ESTOP,
     },
     Event.LOWER: {
-        State.LOW: State.LOWERING,
-        State.HIGH: State.LOWERING,
+        State.LOW: State.OFF,
+        State.HIGH: State.OFF,
         State.READY: State.LOWERING,
         State.ARMED: State.LOWERING,
         State.FAULT: State.LOWERING,

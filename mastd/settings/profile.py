@@ -329,6 +329,22 @@ class ProfileSettings(Settings):
         refuse(_segment_problems(segments, info.data.get("fade", 0.0)))
         return segments
 
+    @field_validator("verdict")
+    @classmethod
+    def _judged_axes_are_driven(cls, verdict: Criteria, info: ValidationInfo) -> Criteria:
+        driven = {name for segment in info.data.get("segments", ()) for name in _driven(segment)}
+        refuse(
+            [
+                (("axes", name), f"no segment drives {name}, so only its cross_axis can be judged")
+                for _, name, bounds in axis_items(verdict.axes)
+                if info.data.get("point") == "C"
+                and driven
+                and name not in driven
+                and set(bounds.model_dump(exclude_none=True)) - {"cross_axis"}
+            ]
+        )
+        return verdict
+
     def band(self) -> tuple[float, float] | None:
         """Return lowest and highest frequency in Hz that the profile excites, None if it only moves."""
         bands = [_band(segment) for segment in self.segments if not isinstance(segment, Hold | Ramp)]
@@ -357,6 +373,15 @@ def _band(segment: Sine | Sweep | Random | Road | Record) -> tuple[float, float]
         return min(segment.start, segment.stop), max(segment.start, segment.stop)
     densities = [value.density for _, _, value in axis_items(segment.axes)]
     return min(points[0][0] for points in densities), max(points[-1][0] for points in densities)
+
+
+def _driven(segment: Segment) -> tuple[str, ...]:
+    """Return the axes that a segment moves."""
+    if isinstance(segment, Hold):
+        return ()
+    if isinstance(segment, Road):
+        return ("heave", "roll", "pitch")
+    return tuple(name for _, name, _ in axis_items(segment.to if isinstance(segment, Ramp) else segment.axes))
 
 
 def _segment_problems(segments: tuple[Segment, ...], profile_fade: float) -> list[Problem]:

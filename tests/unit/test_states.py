@@ -19,9 +19,11 @@ ACCEPTED: dict[Event, dict[State, State]] = {
     Event.RESUME: {State.HOLD: State.RUNNING},
     Event.JOG: {State.READY: State.READY},
     Event.RESET: {State.FAULT: State.READY, State.ESTOP: State.OFF},
-    Event.LOWER: dict.fromkeys(
-        (State.LOW, State.HIGH, State.READY, State.ARMED, State.FAULT, State.LOWERING), State.LOWERING
-    ),
+    Event.LOWER: {
+        State.LOW: State.OFF,
+        State.HIGH: State.OFF,
+        **dict.fromkeys((State.READY, State.ARMED, State.FAULT, State.LOWERING), State.LOWERING),
+    },
 }
 
 
