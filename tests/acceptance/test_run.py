@@ -7,6 +7,7 @@ import json
 import os
 import signal
 import subprocess
+import sys
 from pathlib import Path
 
 import numpy as np
@@ -120,6 +121,29 @@ def test_a_signal_stops_softly_lowers_and_closes_the_record(lab: Lab, number: si
     assert stopped.damage is None
     assert stopped.columns["pose.heave"][-1] < -0.045, "the table is down"
     assert (stopped.columns["state"] == State.STOPPING).any()
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_a_signal_before_anything_moves_ends_the_run_with_one_line(lab: Lab, number: signal.Signals) -> None:
+    code = (
+        "import os, sys, signal, mastd.loop.plan as plan\n"
+        "load = plan.Plan.load\n"
+        f"plan.Plan.load = lambda *a: (os.kill(os.getpid(), {int(number)}), load(*a))[1]\n"
+        "from mastd.cli import main\n"
+        "sys.exit(main(sys.argv[1:]))\n"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code, "run", str(lab.profile(SHORT)), "--json"],
+        capture_output=True,
+        text=True,
+        cwd=lab.directory,
+        env=lab.environment,
+        timeout=60,
+        check=False,
+    )
+    assert done.returncode == 1, done.stderr
+    assert done.stderr == "stopped before anything moved\n"
+    assert not (lab.directory / "runs").exists()
 
 
 def test_what_does_not_pass_the_check_is_refused_before_anything_moves(lab: Lab) -> None:

@@ -14,6 +14,7 @@ from hil_sim.plant.plant import Plant
 from hil_sim.plant.provider import provider
 from mastd.loop.blocks import Verb
 from mastd.loop.plan import Plan
+from mastd.loop.script import RunScript, StopRequest
 from mastd.motion.timeline import Timeline
 from mastd.safety.faults import Code
 from mastd.safety.states import State
@@ -26,7 +27,7 @@ name: shaking
 segments:
   - kind: sine
     frequency: 2 Hz
-    duration: 20 s
+    duration: 6 s
     axes: {heave: {amplitude: 5 mm}, pitch: {amplitude: 0.1 deg}}
 """
 
@@ -142,6 +143,26 @@ def test_stop_comes_to_rest_on_the_path_and_lower_brings_the_table_down(rig: Rig
         rig.step()
     assert rig.plant.true_pose[2] < -0.049
     assert rig.cycle.at_rest
+
+
+@pytest.mark.parametrize(
+    "state", [State.OFF, State.LOW, State.HIGH, State.RAISING, State.READY, State.RUNNING, State.LOWERING]
+)
+def test_a_stop_request_in_any_state_brings_the_table_down_without_a_fault(rig: Rig, state: State) -> None:
+    stop = StopRequest()
+    script = RunScript(rig.supervisor, stop)
+    for _ in range(60_000):
+        if rig.state() is state and (state is not State.OFF or rig.now > 0):
+            stop.requested = True
+        rig.step(script.next(rig.now))
+        if script.finished:
+            break
+    assert script.finished
+    assert rig.codes() == []
+    assert rig.state() is State.OFF
+    assert rig.cycle.at_rest
+    if state is not State.LOWERING:
+        assert not script.completed
 
 
 def test_an_operators_estop_powers_off_in_the_same_cycle(rig: Rig) -> None:
