@@ -166,7 +166,8 @@ def test_the_motion_log_holds_one_row_per_period_in_free_run(tmp_path: Path) -> 
         (["--fault", "estop"], "NAME"),
         (["--period", "1"], "period"),
         (["--period", "1 s"], "0.1 ms to 100 ms"),
-        (["--payload", "heavy"], "centre_of_gravity"),
+        (["--payload", "heavy"], "no such profile"),
+        (["--payload", '{"mass": 12000}'], "centre_of_gravity"),
         (
             ["--payload", '{"mass": -1, "centre_of_gravity": [0, 0, 1], "inertia": [1, 1, 1]}'],
             "payload: mass: ",
