@@ -9,7 +9,9 @@ import signal
 import subprocess
 import threading
 import time
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -105,10 +107,10 @@ def came_down(address: str) -> None:
     watch(address, lambda truth: float(truth["pose"][2]) < -0.0495, 30.0)
 
 
-def watch(address: str, reached: object, seconds: float) -> None:
+def watch(address: str, reached: Callable[[dict[str, Any]], bool], seconds: float) -> None:
     deadline = time.monotonic() + seconds
     while time.monotonic() < deadline:
-        if reached(ask(address, "truth")):  # type: ignore[operator]
+        if reached(ask(address, "truth")):
             return
         threading.Event().wait(0.005)
     raise AssertionError(f"not within {seconds:g} s")
