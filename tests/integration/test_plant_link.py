@@ -146,15 +146,14 @@ def test_a_stopped_plant_integrates_the_gap_in_one_go_and_stamps_it(
     sample, command = messages("free-run")
     assert link.newest(sample, SECOND) >= 1
     os.kill(process.pid, signal.SIGSTOP)
-    link.newest(sample, 2 * PERIOD)  # what was still on its way
     end = time.monotonic_ns() + 60 * PERIOD
     wait_until(lambda: time.monotonic_ns() > end, "60 periods have passed")
-    assert link.newest(sample, 0) == 0
+    link.newest(sample, 0)  # what was still on its way
     link.send(command)
     step, sequence = sample.step, sample.sequence
     os.kill(process.pid, signal.SIGCONT)
-    wait_until(lambda: link.newest(sample, SECOND) > 0, "the plant goes on")
-    assert sample.step - step >= 50
+    # The period in which it was stopped may still come first; the gap follows in one sample.
+    wait_until(lambda: link.newest(sample, SECOND) > 0 and sample.step - step >= 50, "the gap has passed")
     assert sample.time_ns == sample.step * PERIOD
     assert sample.sequence - sequence < 50, "one sample for the whole gap"
     wait_until(
