@@ -10,10 +10,8 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from mastd.record.channels import Channel
+from mastd.record.channels import AXES, Channel
 from mastd.wire.layout import SUPPLY_FIELDS, Field, Layout, command_layout, sample_layout
-
-AXES = ("surge", "sway", "heave", "roll", "pitch", "yaw")
 
 _SCALARS = (
     Field("cycle", 1, "1", "cycles executed, counted from 0"),
