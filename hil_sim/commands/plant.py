@@ -13,7 +13,6 @@ from mastd.wire.address import check_address
 from mastd.wire.hello import MODES
 from mastd.wire.provider import PlantRequest, RigidPayload, rigid_payload
 
-NAMES = ("plant",)
 DEFAULT_ADDRESS = "tcp://127.0.0.1:5570"
 
 

@@ -10,8 +10,6 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from mastd.commands import Subparsers
 
-NAMES = ("bench",)
-
 
 def add_parsers(subparsers: Subparsers) -> None:
     """Add the parser of ``bench``."""

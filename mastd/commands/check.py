@@ -5,8 +5,6 @@ from __future__ import annotations
 import argparse
 import json
 
-NAMES = ("check",)
-
 
 def add_parsers(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     """Add the parser of ``check``."""

@@ -21,7 +21,6 @@ if TYPE_CHECKING:
 
     FloatArray = NDArray[np.float64]
 
-NAMES = ("fk", "ik")
 
 POSE_NAMES = ("x", "y", "z", "roll", "pitch", "yaw")
 POSE_COLUMNS = ("x_m", "y_m", "z_m", "roll_rad", "pitch_rad", "yaw_rad")

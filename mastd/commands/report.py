@@ -9,7 +9,6 @@ from pathlib import Path
 
 from mastd.errors import UsageError
 
-NAMES = ("report",)
 _EXIT_CODES = {"pass": 0, "fail": 1, "stopped": 1, "fault": 3}
 
 

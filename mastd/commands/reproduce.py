@@ -10,8 +10,6 @@ if TYPE_CHECKING:
     from mastd.commands import Subparsers
     from mastd.reproduce.item import Item
 
-NAMES = ("reproduce",)
-
 
 def add_parsers(subparsers: Subparsers) -> None:
     """Add the parser of ``reproduce``."""
