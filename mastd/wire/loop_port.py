@@ -40,9 +40,10 @@ class LoopPort:
         self, request: NewestValueBlock, status: NewestValueBlock, stuck_ns: int, now_ns: int
     ) -> None:
         self.status = status
-        self.stops = 0
-        self.estops = 0
-        self.number = 0
+        request.read()  # a second gateway goes on where the first one ended
+        self.stops = int(request.scalar("stops"))
+        self.estops = int(request.scalar("estops"))
+        self.number = int(request.scalar("number"))
         self._request = request
         self._stuck_ns = stuck_ns
         self._cycle = -1.0

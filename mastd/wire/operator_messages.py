@@ -33,9 +33,7 @@ LARGEST_JOG = 10.0
 AXES = ("surge", "sway", "heave", "roll", "pitch", "yaw")
 STOPPING = frozenset({"stop", "estop"})
 """Verbs for anybody: they need no lease, no rate is too high for them, and nothing goes before them."""
-COMMANDING = frozenset(
-    {"load", "raise", "arm", "start", "hold", "resume", "lower", "reset", "jog", "level"}
-)
+COMMANDING = frozenset({"load", "raise", "arm", "start", "hold", "resume", "lower", "reset", "jog", "level"})
 """Verbs that take or need the lease."""
 ASKING = frozenset({"status", "release"})
 """Verbs that the gateway answers by itself."""
@@ -152,9 +150,7 @@ def pack_hello(hello: Hello) -> bytes:
 
 def pack_command(session: int, sequence: int, verb: str, arguments: dict[str, object]) -> bytes:
     """Return a command as bytes; the arguments as they stand on the wire (``link`` counts from 1)."""
-    return _pack(
-        "command", {"session": session, "sequence": sequence, "verb": verb, "arguments": arguments}
-    )
+    return _pack("command", {"session": session, "sequence": sequence, "verb": verb, "arguments": arguments})
 
 
 def pack_bye(session: int) -> bytes:
