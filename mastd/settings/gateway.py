@@ -24,5 +24,5 @@ class GatewaySettings(Settings):
     status_rate: Annotated[Frequency, Field(ge=1, le=100)]
     """Status snapshots per second for those who watch."""
     address: str | None
-    """Network address for operators on other machines, such as tcp://192.0.2.7:5580; needs keys (`mastd keys`).
-    Null serves this machine alone."""
+    """Network address for operators elsewhere, such as tcp://192.0.2.7:5580; needs keys (`mastd keys`), and
+    the next port for the status. Null serves this machine alone."""

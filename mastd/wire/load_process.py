@@ -49,8 +49,8 @@ class ProfileLoader:
     def start(self, profile: str, slot: int, now_ns: int) -> str:
         """Begin to load ``profile`` into ``slot``; return why that is not possible, empty if it is."""
         line = json.dumps({"profile": profile, "slot": slot}).encode() + b"\n"
-        self._output = tempfile.TemporaryFile()
-        self._messages = tempfile.TemporaryFile()
+        self._output = tempfile.TemporaryFile()  # noqa: SIM115  closed by end()
+        self._messages = tempfile.TemporaryFile()  # noqa: SIM115  closed by end()
         source, target = os.pipe()
         try:
             self._process = subprocess.Popen(

@@ -12,7 +12,6 @@
 
 from __future__ import annotations
 
-import re
 from collections import deque
 from dataclasses import dataclass, replace
 from typing import Any
@@ -32,22 +31,22 @@ from mastd.wire.operator_messages import (
     Command,
     Complaint,
     Hello,
-    Malformed,
+    MalformedError,
     Welcome,
     pack_answer,
     pack_complaint,
     pack_welcome,
     read_from_client,
 )
+from mastd.wire.requests import Pending, SlotBook, numbers, split_refusal
 from mastd.wire.sessions import GatewayCounters, Order, Peer, Session, Sessions
-from mastd.wire.snapshot import Words, loop_advice, loop_part
+from mastd.wire.snapshot import Words, loop_advice, loop_part, whole
 
 MOST_WAITING = 8
 MOST_STOPS_WAITING = 512
 """Stops that wait for the loop's confirmation; further ones are answered as soon as they are in the block."""
 
 _VERBS = {verb.name.lower(): verb for verb in Verb if verb is not Verb.NONE}
-_REFUSED_IN_STATE = re.compile(r"(\w+ is refused in [A-Z]+): (.+)", re.DOTALL)
 
 
 @dataclass(frozen=True)
@@ -75,18 +74,6 @@ class Guest:
     observer: bool
 
 
-@dataclass
-class _Pending:
-    """A command that waits for something: for its turn, for its loader, or for the loop."""
-
-    session: Session
-    command: Command
-    verb: Verb
-    arguments: tuple[float, ...] = ()
-    number: int = 0
-    end_ns: int = 0
-
-
 class OperatorDesk:
     """Judges the operators' messages and speaks with the loop; all times are monotonic, in ns."""
 
@@ -98,12 +85,11 @@ class OperatorDesk:
         self._terms = terms
         self._port = port
         self._loader = loader
-        self._flying: _Pending | None = None
-        self._waiting: deque[_Pending] = deque()
-        self._stops: deque[_Pending] = deque()
-        self._loading: _Pending | None = None
-        self._slot = terms.slot
-        self._serial = 0
+        self._flying: Pending | None = None
+        self._waiting: deque[Pending] = deque()
+        self._stops: deque[Pending] = deque()
+        self._loading: Pending | None = None
+        self._slots = SlotBook(loader.slots if loader is not None else 1, terms.slot)
 
     def hear(
         self, peer: Peer, data: bytes, now_ns: int, snapshots: str = "", guest: Guest | None = None
@@ -112,7 +98,7 @@ class OperatorDesk:
         self.counters.received += 1
         try:
             message = read_from_client(data)
-        except Malformed as error:
+        except MalformedError as error:
             self._complain(peer, "oversize" if error.oversize else "malformed", str(error), error.sequence)
             return
         if isinstance(message, Hello):
@@ -225,7 +211,7 @@ class OperatorDesk:
             return
         verb = Verb.ESTOP if emergency else Verb.STOP
         end_ns = now_ns + self._terms.answer_ns
-        self._stops.append(_Pending(session, command, verb, number=number, end_ns=end_ns))
+        self._stops.append(Pending(session, command, verb, number=number, end_ns=end_ns))
 
     def _commanding(self, session: Session, command: Command, now_ns: int) -> None:
         advice = loop_advice(self._port, now_ns)
@@ -243,8 +229,8 @@ class OperatorDesk:
         elif command.verb == "load":
             self._load(session, command, now_ns)
         else:
-            numbers = _numbers(command)
-            self._enqueue(_Pending(session, command, _VERBS[command.verb], numbers), now_ns)
+            verb = _VERBS[command.verb]
+            self._enqueue(Pending(session, command, verb, numbers(command)), now_ns)
 
     def _problem(self, arguments: Arguments) -> str:
         if arguments.link is not None and arguments.link >= self._terms.links:
@@ -280,24 +266,24 @@ class OperatorDesk:
         elif state not in self._terms.load_states:
             needed = f"load in {' or '.join(self._terms.load_states)}"
             self._refuse(session, command, now_ns, f"load is refused in {state}", needed)
-        elif self._loading is not None:
+        elif self._load_under_way():
             self.counters.busy += 1
             reason = f"load is refused: {loader.profile or 'another profile'} is just being loaded"
             self._refuse(session, command, now_ns, reason, "wait for it")
         else:
-            slot = self._free_slot(loader.slots)
+            slot, serial = self._slots.offer(whole(self._port.status.scalar("loaded")))
             problem = loader.start(command.arguments.profile, slot, now_ns)
             if problem:
                 self._refuse(session, command, now_ns, f"load is refused: {problem}")
                 return
-            self._serial += 1
-            self._loading = _Pending(session, command, Verb.LOAD, (float(slot), float(self._serial)))
+            self._loading = Pending(session, command, Verb.LOAD, (float(slot), float(serial)))
 
-    def _free_slot(self, slots: int) -> int:
-        """Return a slot that the loop does not use; ``loaded`` tells which loading it took last."""
-        return (self._slot + 1) % slots if self._slot >= 0 else 0
+    def _load_under_way(self) -> bool:
+        """Tell whether a profile is on its way: into a slot, or as a request to the loop."""
+        requests = (*self._waiting, *([self._flying] if self._flying else []))
+        return self._loading is not None or any(pending.verb is Verb.LOAD for pending in requests)
 
-    def _enqueue(self, pending: _Pending, now_ns: int) -> None:
+    def _enqueue(self, pending: Pending, now_ns: int) -> None:
         if len(self._waiting) >= MOST_WAITING:
             self.counters.busy += 1
             reason = f"{pending.command.verb} is refused: {MOST_WAITING} requests wait already"
@@ -321,8 +307,6 @@ class OperatorDesk:
         if answer is not None:
             self._flying = None
             if not answer.refused:
-                if flying.verb is Verb.LOAD:
-                    self._slot = int(flying.arguments[0])
                 self._answer(flying.session, flying.command, now_ns, True)
                 return
             reason, needed = split_refusal(answer.refusal or f"{flying.command.verb} is refused by the loop")
@@ -338,13 +322,11 @@ class OperatorDesk:
             if self._port.stopped(pending.number, pending.verb is Verb.ESTOP):
                 self._answer(pending.session, pending.command, now_ns, True)
             elif now_ns >= pending.end_ns:
-                self._unanswered(
-                    pending, now_ns, "it stays in the loop's block and stops the loop if it wakes"
-                )
+                self._unanswered(pending, now_ns, "it stays in the loop's block")
             else:
                 self._stops.append(pending)
 
-    def _unanswered(self, pending: _Pending, now_ns: int, fate: str) -> None:
+    def _unanswered(self, pending: Pending, now_ns: int, fate: str) -> None:
         self.counters.unanswered += 1
         silent_s = self._port.silent_ns(now_ns) * 1e-9
         verb = pending.command.verb
@@ -367,7 +349,7 @@ class OperatorDesk:
         self._loading = None
         self._loaded(pending, loading, now_ns)
 
-    def _loaded(self, pending: _Pending, loading: Loading, now_ns: int) -> None:
+    def _loaded(self, pending: Pending, loading: Loading, now_ns: int) -> None:
         holder = self.lease.holder(now_ns)
         if not loading.ok:
             self._refuse(pending.session, pending.command, now_ns, f"load is refused: {loading.text}")
@@ -415,28 +397,3 @@ class OperatorDesk:
         packed = pack_answer(answer)
         session.keep(command.sequence, packed)
         self.replies.append((session.peer, packed))
-
-
-def _numbers(command: Command) -> tuple[float, ...]:
-    """Return a command's arguments as the request block holds them."""
-    arguments = command.arguments
-    if command.verb == "level":
-        return (arguments.share,)
-    if command.verb == "jog":
-        if arguments.link is not None:
-            return (1.0, float(arguments.link), arguments.amount)
-        assert arguments.axis is not None
-        return (0.0, float(arguments.axis), arguments.amount)
-    return ()
-
-
-def split_refusal(text: str) -> tuple[str, str]:
-    """Return reason and what is needed of the loop's one text.
-
-    The loop writes ``arm is refused in OFF: raise the table first``, or ``reason; what is needed``.
-    """
-    match = _REFUSED_IN_STATE.fullmatch(text)
-    if match:
-        return match[1], match[2]
-    reason, _, needed = text.partition("; ")
-    return reason, needed

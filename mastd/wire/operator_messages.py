@@ -7,7 +7,7 @@ later minor version may add some; unknown verbs and unknown arguments are refuse
 nobody reads is a command that was not understood.
 
 Reading checks types exactly (a boolean is no number), ranges, finiteness and lengths. What does not pass
-raises ``Malformed`` with one line that says what would be right.
+raises ``MalformedError`` with one line that says what would be right.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ ROLES = ("operator", "observer")
 OBSERVER_VERBS = STOPPING | {"status"}
 
 
-class Malformed(ProtocolError):
+class MalformedError(ProtocolError):
     """A message that is not one of the operators' protocol; ``sequence`` is −1 where it could not be read."""
 
     def __init__(self, text: str, sequence: int = -1, oversize: bool = False) -> None:
@@ -179,7 +179,7 @@ def pack_status(snapshot: dict[str, Any]) -> bytes:
 
 
 def read_from_client(data: bytes) -> FromClient:
-    """Return the message of a client; raise ``Malformed`` for anything else."""
+    """Return the message of a client; raise ``MalformedError`` for anything else."""
     message = _map(data)
     kind = message["kind"]
     if kind == "command":
@@ -188,24 +188,24 @@ def read_from_client(data: bytes) -> FromClient:
         return _hello(message)
     if kind == "bye":
         return Bye(_integer(message, "session", "bye"))
-    raise Malformed(f"kind {kind[:20]!r} is not known; send hello, command or bye")
+    raise MalformedError(f"kind {kind[:20]!r} is not known; send hello, command or bye")
 
 
 def read_from_gateway(data: bytes) -> FromGateway:
-    """Return the message of a gateway; raise ``Malformed`` for anything else."""
+    """Return the message of a gateway; raise ``MalformedError`` for anything else."""
     message = _map(data)
     classes: dict[str, type[FromGateway]] = {"welcome": Welcome, "answer": Answer, "error": Complaint}
     cls = classes.get(message["kind"])
     if cls is None:
-        raise Malformed(f"kind {message['kind'][:20]!r} is not known")
+        raise MalformedError(f"kind {message['kind'][:20]!r} is not known")
     return _read(message, cls)
 
 
 def read_status(data: bytes) -> dict[str, Any]:
-    """Return the entries of a status snapshot; raise ``Malformed`` for anything else."""
+    """Return the entries of a status snapshot; raise ``MalformedError`` for anything else."""
     message = _map(data)
     if message.pop("kind") != "status":
-        raise Malformed("not a status")
+        raise MalformedError("not a status")
     return message
 
 
@@ -216,15 +216,15 @@ def _pack(kind: str, entries: dict[str, Any]) -> bytes:
 
 def _map(data: bytes) -> dict[str, Any]:
     if len(data) > LARGEST_OPERATOR_MESSAGE:
-        raise Malformed(
+        raise MalformedError(
             f"a message has at most {LARGEST_OPERATOR_MESSAGE} bytes, this one has {len(data)}", oversize=True
         )
     try:
         message = msgpack.unpackb(data)
     except Exception as error:  # msgpack raises five unrelated types
-        raise Malformed(f"not a MessagePack message: {type(error).__name__}") from error
+        raise MalformedError(f"not a MessagePack message: {type(error).__name__}") from error
     if type(message) is not dict or type(message.get("kind")) is not str:
-        raise Malformed("a message is a map with a text 'kind'")
+        raise MalformedError("a message is a map with a text 'kind'")
     return message
 
 
@@ -235,11 +235,11 @@ def _hello(message: dict[str, Any]) -> Hello:
         return Hello(version, "", "", "operator")
     role = _text(message, "role", "hello", LONGEST_NAME)
     if role not in ROLES:
-        raise Malformed(f"hello: role {role[:20]!r} is not known; it is operator or observer")
+        raise MalformedError(f"hello: role {role[:20]!r} is not known; it is operator or observer")
     name = _text(message, "name", "hello", LONGEST_NAME)
     operator = _text(message, "operator", "hello", LONGEST_NAME)
     if not operator.strip():
-        raise Malformed("hello: operator must say who acts, for instance anna@rig/tty1")
+        raise MalformedError("hello: operator must say who acts, for instance anna@rig/tty1")
     return Hello(version, name, operator, role)
 
 
@@ -249,25 +249,27 @@ def _command(message: dict[str, Any]) -> Command:
     try:
         verb = _text(message, "verb", "command", LONGEST_NAME)
         if verb not in VERBS:
-            raise Malformed(f"verb {verb[:20]!r} is not known; known are {', '.join(sorted(VERBS))}")
+            raise MalformedError(f"verb {verb[:20]!r} is not known; known are {', '.join(sorted(VERBS))}")
         return Command(session, sequence, verb, _arguments(verb, message.get("arguments")))
-    except Malformed as error:
+    except MalformedError as error:
         error.sequence = sequence
         raise
 
 
 def _arguments(verb: str, given: object) -> Arguments:
     if type(given) is not dict:
-        raise Malformed(f"{verb}: arguments must be given as a map, an empty one for none")
+        raise MalformedError(f"{verb}: arguments must be given as a map, an empty one for none")
     wanted = _ARGUMENTS.get(verb, ())
     for key in given:
         if key not in wanted:
             named = ", ".join(wanted) or "none"
-            raise Malformed(f"{verb}: argument {str(key)[:20]!r} is not known; its arguments are: {named}")
+            raise MalformedError(
+                f"{verb}: argument {str(key)[:20]!r} is not known; its arguments are: {named}"
+            )
     if verb == "load":
         profile = _text(given, "profile", verb, LONGEST_PATH)
         if not profile or "\0" in profile:
-            raise Malformed("load: profile must be a path or the name of a starter profile")
+            raise MalformedError("load: profile must be a path or the name of a starter profile")
         return Arguments(profile=profile)
     if verb == "level":
         return Arguments(share=_number(given, "share", verb, 0.0, LARGEST_SHARE))
@@ -286,12 +288,12 @@ _ARGUMENTS: dict[str, tuple[str, ...]] = {
 def _jog(given: dict[str, Any]) -> Arguments:
     amount = _number(given, "amount", "jog", -LARGEST_JOG, LARGEST_JOG)
     if ("axis" in given) == ("link" in given):
-        raise Malformed("jog: give either axis or link")
+        raise MalformedError("jog: give either axis or link")
     if "link" in given:
         return Arguments(link=_integer(given, "link", "jog", least=1, most=1000) - 1, amount=amount)
     axis = _text(given, "axis", "jog", LONGEST_NAME)
     if axis not in AXES:
-        raise Malformed(f"jog: axis {axis[:20]!r} is not known; axes are {', '.join(AXES)}")
+        raise MalformedError(f"jog: axis {axis[:20]!r} is not known; axes are {', '.join(AXES)}")
     return Arguments(axis=AXES.index(axis), amount=amount)
 
 
@@ -300,21 +302,21 @@ def _integer(
 ) -> int:
     value = message.get(key)
     if type(value) is not int or not least <= value <= most:
-        raise Malformed(f"{where}: {key} must be given as an integer from {least} to {most}")
+        raise MalformedError(f"{where}: {key} must be given as an integer from {least} to {most}")
     return value
 
 
 def _number(message: dict[str, Any], key: str, where: str, least: float, most: float) -> float:
     value = message.get(key)
     if type(value) not in (int, float) or not least <= value <= most:  # type: ignore[operator]
-        raise Malformed(f"{where}: {key} must be given as a number from {least:g} to {most:g}")
+        raise MalformedError(f"{where}: {key} must be given as a number from {least:g} to {most:g}")
     return float(value)  # type: ignore[arg-type]
 
 
 def _text(message: dict[str, Any], key: str, where: str, longest: int) -> str:
     value = message.get(key)
     if type(value) is not str or len(value) > longest:
-        raise Malformed(f"{where}: {key} must be given as text of at most {longest} characters")
+        raise MalformedError(f"{where}: {key} must be given as text of at most {longest} characters")
     return value
 
 
@@ -327,9 +329,9 @@ def _read(message: dict[str, Any], cls: type[_Message]) -> _Message:
         value = message.get(field.name)
         wanted = _TYPES[str(field.type)]
         if type(value) not in wanted or (type(value) is float and not math.isfinite(value)):
-            raise Malformed(f"{message['kind']}: {field.name} must be given as {field.type}")
+            raise MalformedError(f"{message['kind']}: {field.name} must be given as {field.type}")
         entries[field.name] = value
-    return cls(**entries)
+    return cls(**entries)  # type: ignore[arg-type]
 
 
 _TYPES: dict[str, tuple[type, ...]] = {
