@@ -39,7 +39,7 @@ from mastd.wire.operator_messages import (
     read_from_client,
 )
 from mastd.wire.requests import Pending, SlotBook, numbers, split_refusal
-from mastd.wire.sessions import GatewayCounters, Order, Peer, Session, Sessions
+from mastd.wire.sessions import GatewayCounters, Guest, Order, Peer, Session, Sessions
 from mastd.wire.snapshot import Words, loop_advice, loop_part, whole
 
 MOST_WAITING = 8
@@ -66,19 +66,17 @@ class DeskTerms:
     """Slot of the profile that the loop has at the beginning, −1 for none."""
 
 
-@dataclass(frozen=True)
-class Guest:
-    """Who a connection belongs to by its key: the key's name and what it may do."""
-
-    name: str
-    observer: bool
-
-
 class OperatorDesk:
     """Judges the operators' messages and speaks with the loop; all times are monotonic, in ns."""
 
-    def __init__(self, terms: DeskTerms, port: LoopPort, loader: ProfileLoader | None) -> None:
-        self.counters = GatewayCounters()
+    def __init__(
+        self,
+        terms: DeskTerms,
+        port: LoopPort,
+        loader: ProfileLoader | None,
+        counters: GatewayCounters,
+    ) -> None:
+        self.counters = counters
         self.lease = Lease(terms.lease_ns)
         self.sessions = Sessions(terms.command_rate, terms.burst)
         self.replies: deque[tuple[Peer, bytes]] = deque()

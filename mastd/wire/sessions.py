@@ -25,6 +25,14 @@ Peer = tuple[int, bytes]
 """A connection: which socket (0 local, 1 network) and its routing id there."""
 
 
+@dataclass(frozen=True)
+class Guest:
+    """Who a network connection belongs to: the name of its key, and whether it may only watch and stop."""
+
+    name: str
+    observer: bool
+
+
 @dataclass
 class GatewayCounters:
     """What became of the operators' messages since the gateway began."""
@@ -42,6 +50,8 @@ class GatewayCounters:
     busy: int = 0  # commands refused because too many wait
     unanswered: int = 0  # commands that the loop did not answer in time
     sessions_dropped: int = 0  # sessions that gave their place to newer ones
+    strangers: int = 0  # messages over the network whose key has been removed
+    unsent: int = 0  # answers that could not be sent
 
 
 class TokenBucket:
