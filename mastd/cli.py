@@ -15,12 +15,14 @@ COMMANDS = (
     "profiles",
     "check",
     "run",
+    "ctl",
     "report",
     "recover",
     "kinematics",
     "reproduce",
     "bench",
     "warmup",
+    "keys",
 )
 """Modules of ``mastd.commands`` in the order in which the help lists them."""
 
