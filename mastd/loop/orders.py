@@ -57,9 +57,9 @@ class Orders:
     def _load_slot(self, arguments: Sequence[float], off: bool) -> str:
         if self._slots is None:
             return "load is refused: this daemon plays one profile; start `mastd serve` to play others"
-        loaded = self._slots.read(int(arguments[0]))
+        loaded = self._slots.read(int(arguments[0]), int(arguments[1]))
         if loaded is None:
-            return "load is refused: the loader has left no profile in its slot; load again"
+            return "load is refused: the loader has left no profile; load again"
         if not off and not np.array_equal(loaded.model, self._links.model):
             return "load is refused: its payload is another one; lower the table before you change it"
         self.take(loaded)
