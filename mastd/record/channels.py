@@ -92,8 +92,8 @@ class ChannelSet:
 class PeriodCounter:
     """Places frames in time: whole periods since frame number ``first``, missed periods included.
 
-    The channel ``missed`` counts the periods missed since the loop began; what it says at the first frame seen
-    is where counting starts. Places never descend, whatever the channel holds.
+    The channel ``missed`` counts the periods missed since the loop began; what it says at the first frame
+    seen is where counting starts. Places never descend, whatever the channel holds.
     """
 
     def __init__(self, channels: ChannelSet, first: int = 0) -> None:

@@ -25,7 +25,8 @@ from numpy.typing import NDArray
 
 from mastd.errors import FormatError
 from mastd.record.channels import AXES, LENGTH_AXES
-from mastd.record.reader import RUN_FILE, Run
+from mastd.record.reader import Run
+from mastd.record.writer import RUN_FILE
 from mastd.signals.band import band_filter, judging_band
 from mastd.signals.metrics import (
     ROTATION_ARM,

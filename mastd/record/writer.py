@@ -34,13 +34,13 @@ import time
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from struct import Struct
 from typing import Any
 
 from mcap.writer import CompressionType, Writer
 
 from mastd.record.channels import ChannelGroup, ChannelSet, PeriodCounter
 
+RUN_FILE = "run.mcap"
 FRAME_ENCODING = "float64le"
 FRAME_TOPIC = "frame"
 EVENT_TOPIC = "events"
