@@ -5,10 +5,10 @@ What a file holds. Place P is where the fault event lies between two frames. The
 events between its first and its last frame; the metadata of the run (of the service between runs); and the
 metadata record's key ``fault_history``::
 
-    {"fault": the event, "unix": wall time,
-     "fault_frame": number in this file of the first frame after the fault, "before_s": 5, "after_s": 1,
-     "first_frame": number in the whole stream of this file's frame 0, "run": path of the run's file or null,
-     "run_frame": number in the run's file of this file's frame 0}
+    {"fault": the event, "unix": wall time, "before_s": 5, "after_s": 1,
+     "first_frame": number in the whole stream of this file's frame 0,
+     "fault_frame": number in this file of the first frame after the fault,
+     "run": path of the run's file or null, "run_time_s": time of the fault in the run's file or null}
 
 A fault in the first seconds has less before it, an end within the second after it less behind it.
 
@@ -122,7 +122,7 @@ class FaultFiles:
         self.written = 0
         """Files that are finished."""
         self.skipped = 0
-        """First causes without a file: too many, or refused by the file system."""
+        """First causes without a whole file: too many, or refused by the file system."""
         self.trouble: str | None = None
         """Why the newest file could not be written, None once one could."""
         self._begun = 0
@@ -158,7 +158,7 @@ class FaultFiles:
             if period < file.until:
                 self._guarded(file, lambda writer: writer.frame(number, data))
             if period + 1 >= file.until and file in self._open:
-                self._finish(file, complete=True)
+                self._finish(file, complete=True, reached=min(number, file.last))
 
     def event(self, event: Mapping[str, object]) -> None:
         """Add one event to the files that are open."""
@@ -180,12 +180,12 @@ class FaultFiles:
         description = {
             "fault": {**fault.event, "frame": fault.number - first},
             "unix": fault.unix,
-            "fault_frame": fault.number - first,
             "before_s": BEFORE_S,
             "after_s": AFTER_S,
             "first_frame": first,
+            "fault_frame": fault.number - first,
             "run": None if origin.run is None else str(origin.run.path),
-            "run_frame": None if origin.run is None else first - origin.run.first,
+            "run_time_s": None if origin.run is None else origin.run.time_ns(fault.number) / NANOSECONDS,
         }
         metadata = {**origin.metadata, HISTORY_KEY: description}
         origin.directory.mkdir(parents=True, exist_ok=True)
@@ -209,7 +209,7 @@ class FaultFiles:
             writer.event(arrived.event)
         writer.flush()
 
-    def _finish(self, file: _Open, complete: bool, reached: int = 0) -> None:
+    def _finish(self, file: _Open, complete: bool, reached: int) -> None:
         """Finish one file; frames before number ``reached`` that never came are a gap."""
 
         def finish(writer: RunWriter) -> None:

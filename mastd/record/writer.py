@@ -150,10 +150,14 @@ class RunWriter:
         """
         given = event.get("frame")
         number = max(given, self.first) if isinstance(given, int) else self._next
-        stamp = self._periods.place(number) * self._period_ns
+        stamp = self.time_ns(number)
         text = json.dumps({**event, "frame": number - self.first}, default=str)
         self._writer.add_message(self._events, stamp, text.encode(), stamp)
         self._unsynchronised = True
+
+    def time_ns(self, number: int) -> int:
+        """Return the time in the file of what happens once ``number`` frames have been offered."""
+        return self._periods.place(number) * self._period_ns
 
     def synchronise_if_due(self) -> None:
         """Flush and synchronise what is older than 0.25 s of wall time."""
