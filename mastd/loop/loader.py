@@ -1,8 +1,8 @@
 """The loader: a process that checks and compiles one profile into a slot while the loop goes on.
 
 It reads one JSON line, ``{"profile": path or name, "slot": k}``, from standard input and prints one document,
-``{"ok", "text", "slot", "name", "scale"}``, on standard output. Beside the slot it leaves the head that a record
-of the profile will have, as ``slot-k.json`` in the daemon's own directory.
+``{"ok", "text", "slot", "name", "scale"}``, on standard output. Beside the slot it leaves the head that a
+record of the profile will have, as ``slot-k.json`` in the daemon's own directory.
 """
 
 from __future__ import annotations
@@ -85,7 +85,7 @@ def main() -> int:
         )
     except (MastdError, OSError, ValueError) as error:
         document = {"ok": False, "text": str(error), "slot": slot, "name": "", "scale": 0.0}
-    print(json.dumps(document))
+    sys.stdout.write(json.dumps(document) + "\n")
     return 0 if document["ok"] else 1
 
 

@@ -100,7 +100,7 @@ def operators_place(kind: Kind, address: str | None) -> Iterator[Operators]:
         if kind is not Kind.SIMULATED_RUN or other != Kind.SIMULATED_RUN.value:
             raise UsageError(_taken(kind, other or "daemon", pid or "unknown"))
         own = f"ipc://{directory}/mastd.operators"
-        note = f"the run with process id {pid} has the usual place: reach this one by `mastd ctl --address {own}`"
+        note = f"the run with process id {pid} is here too: reach this one by `mastd ctl --address {own}`"
         yield Operators(kind, own, directory, note)
     finally:
         shutil.rmtree(directory, ignore_errors=True)
@@ -120,4 +120,4 @@ def _taken(kind: Kind, other: str, pid: str) -> str:
             f"the service with process id {pid} runs here: use `mastd ctl load PROFILE`, `mastd ctl raise`, "
             "`mastd ctl arm` and `mastd ctl start`, or give this run a place of its own by --operators"
         )
-    return f"a {other} with process id {pid} is here already; stop it first, or use --operators for another place"
+    return f"a {other} with process id {pid} is here already; stop it, or use --operators for another place"

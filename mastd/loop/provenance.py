@@ -21,7 +21,7 @@ from mastd.wire.hello import PlantHello
 
 if TYPE_CHECKING:
     from mastd.loop.plan import Installation
-    from mastd.loop.session import Connection
+    from mastd.loop.host import Connection
 
 PACKAGES = ("mastd", "numpy", "scipy", "numba", "pyzmq", "msgpack", "pydantic", "mcap")
 

@@ -21,7 +21,7 @@ class StopRequest:
 
 
 def leave_fault(supervisor: Supervisor, now_ns: int) -> tuple[Verb, bool]:
-    """Return what to ask for in FAULT so that the table comes down, and whether there is nothing left to do."""
+    """Return what to ask for in FAULT so that the table comes down, and whether nothing is left to do."""
     first = supervisor.latch.first
     if first is not None and first.code is Code.PLANT_LOST:
         return Verb.NONE, True
