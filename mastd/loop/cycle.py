@@ -12,11 +12,14 @@ import math
 
 import numpy as np
 
+from mastd.control.level import least_level_time
 from mastd.control.links import LinkCommand
+from mastd.control.preview import PathLimits
 from mastd.control.reference import MotionLimits, Reference, Source
+from mastd.control.warp import JERK_SHARE, least_duration
 from mastd.dynamics.table_model import TableModel
 from mastd.kinematics.forward import Observer
-from mastd.kinematics.geometry import Geometry
+from mastd.kinematics.geometry import AXES, Geometry
 from mastd.loop.blocks import Verb
 from mastd.loop.frame import Frame
 from mastd.loop.sensing import Sensing
@@ -28,9 +31,21 @@ from mastd.settings.table import TableSettings
 from mastd.wire.messages import Command, DriveMode, Sample, Stage
 
 
-def motion_limits(daemon: DaemonSettings) -> MotionLimits:
-    """Return the limits of the daemon's own moves and decelerations."""
-    m, b = daemon.moves, daemon.moves.brake
+JERK = 1000.0
+LEVEL_TIME = 2.0
+
+
+def motion_limits(table: TableSettings, daemon: DaemonSettings, geometry: Geometry) -> MotionLimits:
+    """Return the limits of the daemon's own moves, decelerations and changes of speed and level.
+
+    Stops and changes of level take longer than asked for where their jerk at a link would otherwise exceed
+    ``JERK_SHARE`` of its limit.
+    """
+    m, b, limits = daemon.moves, daemon.moves.brake, table.limits
+    jerk = JERK_SHARE * JERK
+    reach = geometry.strokes - limits.stroke_margin
+    stop = least_duration(limits.velocity, limits.acceleration, jerk)
+    level = least_level_time(float(reach.max()), limits.velocity, limits.acceleration, jerk)
     return MotionLimits(
         np.array(
             [
@@ -46,6 +61,15 @@ def motion_limits(daemon: DaemonSettings) -> MotionLimits:
             ]
         ),
         b.distance,
+        max(m.stop_time, stop),
+        max(LEVEL_TIME, level),
+        PathLimits(
+            geometry,
+            limits.velocity,
+            limits.acceleration,
+            reach,
+            np.array([getattr(limits.pose, axis) for axis in AXES]),
+        ),
     )
 
 
@@ -70,7 +94,7 @@ class Cycle:
         self.frame = Frame(len(table.links), len(table.sensors.accelerometers))
         self.sample = Sample(self.frame.sample_layout, self.frame.sample)
         self.command = Command(self.frame.command_layout, self.frame.command)
-        self.reference = Reference(self.frame.motion, motion_limits(daemon))
+        self.reference = Reference(self.frame.motion, motion_limits(table, daemon, geometry))
         self.sensing = Sensing(table, daemon, observer, self.frame, self.sample)
         self.supervisor = Supervisor(
             daemon,
@@ -89,7 +113,6 @@ class Cycle:
         self._bridged = table.drive.command_timeout
         self._maximum_missed = daemon.overrun.maximum_missed
         self._stop_after_stall = daemon.overrun.after_stall == "stop"
-        self._stop_time = daemon.moves.stop_time
         self._scalars = self.frame.values[:10]
 
     def load(self, timeline: Timeline) -> None:
@@ -136,7 +159,7 @@ class Cycle:
         elapsed = (1 + skipped) * self._period
         if skipped and elapsed > self._bridged and self.supervisor.enabled and self.sensing.usable:
             self.advance(self._bridged)
-            reference.rejoin(self.sensing.pose, self.sensing.pose_rates, self._stop_time)
+            reference.rejoin(self.sensing.pose, self.sensing.pose_rates)
             elapsed = self._period
         self.advance(elapsed)
 

@@ -30,10 +30,10 @@ def compile_kernels(plan: Plan) -> None:
         cycle.step(1, step * plan.daemon.period_ns, verb)
     reference = cycle.reference
     for follow in (
-        reference.play,
-        lambda: reference.slow(0.0, 1.0),
+        lambda: reference.play(np.zeros(6)),
+        lambda: reference.slow(0.0),
         lambda: reference.brake(np.zeros(6), np.zeros(6)),
-        lambda: reference.rejoin(np.zeros(6), np.zeros(6), 1.0),
+        lambda: reference.rejoin(np.zeros(6), np.zeros(6)),
     ):
         follow()
         cycle.advance(plan.daemon.period_ns * 1e-9)
