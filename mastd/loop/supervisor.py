@@ -257,15 +257,16 @@ class Supervisor:
             case State.RAISING:
                 reference.move(self._neutral)
             case State.RUNNING if before is State.HOLD:
-                reference.slow(1.0, self._moves.stop_time)
+                reference.slow(1.0)
             case State.RUNNING:
-                reference.play()
+                assert self._orders.profile_start is not None
+                reference.play(self._orders.profile_start)
             case State.HOLD:
-                reference.slow(0.0, self._moves.stop_time)
+                reference.slow(0.0)
             case State.STOPPING:
                 self._stop()
             case State.READY:
-                reference.rest(reference.motion[0])
+                reference.stand()
             case State.LOWERING:
                 self._lower()
             case State.FAULT:
@@ -280,14 +281,14 @@ class Supervisor:
         if first is not None and first.code is Code.FOLLOWING_ERROR and self._sensing.pose_valid:
             self._reference.brake(self._sensing.pose, self._sensing.pose_rates)
         else:
-            self._reference.slow(0.0, self._moves.stop_time)
+            self._reference.slow(0.0)
 
     def _lower(self) -> None:
         """Lower along a straight line in pose space; without a valid pose the drive lowers by itself."""
         if self._sensing.usable and self._sensing.pose_valid and self.enabled:
             self._reference.move(self._lowered)
         else:
-            self._reference.rest(self._reference.motion[0])
+            self._reference.stand()
             self.mode = DriveMode.LOWER
 
     def _may_stand(self, before: State) -> bool:
