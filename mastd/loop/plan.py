@@ -9,6 +9,7 @@ from mastd.dynamics.table_model import TableModel
 from mastd.kinematics.forward import Observer
 from mastd.kinematics.geometry import Geometry
 from mastd.loop.cycle import Cycle
+from mastd.loop.frame import channel_units
 from mastd.motion.compiler import compile_profile
 from mastd.motion.timeline import Timeline
 from mastd.settings.daemon import DaemonSettings
@@ -37,7 +38,7 @@ class Plan:
     def load(cls, table_path: Path, profile_path: Path, daemon_path: Path) -> Plan:
         """Load, check and compile; raise SettingsError, FormatError or KinematicsError with every problem."""
         table = load(table_path, TableSettings)
-        profile = load(profile_path, ProfileSettings)
+        profile = load(profile_path, ProfileSettings, channels=channel_units(table))
         daemon = load(daemon_path, DaemonSettings)
         geometry = Geometry.from_settings(table)
         return cls(
