@@ -12,8 +12,6 @@ from mastd.kinematics.geometry import AXES, Geometry
 from mastd.settings.daemon import DaemonSettings
 from mastd.settings.table import TableSettings
 
-JERK = 1000.0
-
 
 def motion_limits(table: TableSettings, daemon: DaemonSettings, geometry: Geometry) -> MotionLimits:
     """Return the limits of the daemon's own moves, decelerations and changes of speed and level.
@@ -22,7 +20,7 @@ def motion_limits(table: TableSettings, daemon: DaemonSettings, geometry: Geomet
     ``JERK_SHARE`` of its limit.
     """
     m, b, limits = daemon.moves, daemon.moves.brake, table.limits
-    jerk = JERK_SHARE * JERK
+    jerk = JERK_SHARE * limits.jerk
     reach = geometry.strokes - limits.stroke_margin
     stop = least_duration(limits.velocity, limits.acceleration, jerk)
     level = least_level_time(float(reach.max()), limits.velocity, limits.acceleration, jerk)
