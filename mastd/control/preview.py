@@ -29,13 +29,14 @@ from mastd.kernel import kernel
 from mastd.kinematics.geometry import AXES, Geometry
 from mastd.kinematics.inverse import link_motion
 from mastd.kinematics.workspace import lengths_at
+from mastd.settings.table import TableSettings
 
 Array = NDArray[np.float64]
 
 GRID = 2e-3
 """Path time between the points of the grid, two knots of a profile: 0.4 % of a peak at 15 Hz lies between."""
-POINTS_PER_CYCLE = 16
-"""Points looked at in one cycle at most while catching up, a look-ahead of 32 ms of path time."""
+POINTS_PER_CYCLE = 8
+"""Points looked at in one cycle at most while catching up, 16 ms of path time."""
 
 (LIMIT, NEXT, FRESH, WALLS, LAST, WALL, CELLS, LINKS, VELOCITY, ACCELERATION) = range(10)
 """Places in the block: the limiter's σ, next point of the grid, 1 before a path's first step, whether walls
@@ -59,6 +60,14 @@ class PathLimits:
     acceleration: float
     reach: Array
     pose: Array
+
+    @classmethod
+    def from_settings(cls, table: TableSettings, geometry: Geometry) -> PathLimits:
+        """Take the limits out of the table's settings."""
+        limits = table.limits
+        reach = geometry.strokes - limits.stroke_margin
+        pose = np.array([getattr(limits.pose, axis) for axis in AXES])
+        return cls(geometry, limits.velocity, limits.acceleration, reach, pose)
 
     def contain(self, pose: Array) -> bool:
         """Tell whether lengths and coordinates of ``pose`` (6,) keep the limits."""
