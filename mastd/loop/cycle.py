@@ -14,18 +14,14 @@ import os
 import traceback
 from collections.abc import Sequence
 
-import numpy as np
-
-from mastd.control.level import least_level_time
 from mastd.control.links import LinkCommand
-from mastd.control.preview import PathLimits
-from mastd.control.reference import MotionLimits, Reference, Source
-from mastd.control.warp import JERK_SHARE, least_duration
+from mastd.control.reference import Reference, Source
 from mastd.dynamics.table_model import TableModel
 from mastd.kinematics.forward import Observer
 from mastd.kinematics.geometry import Geometry
 from mastd.loop.frame import Frame
 from mastd.loop.loaded import LoadedProfile
+from mastd.loop.motion_limits import lowered_pose, motion_limits
 from mastd.loop.orders import Orders
 from mastd.loop.sensing import Sensing
 from mastd.loop.slots import ProfileSlots
@@ -35,49 +31,6 @@ from mastd.settings.daemon import DaemonSettings
 from mastd.settings.table import TableSettings
 from mastd.wire.blocks import Verb
 from mastd.wire.messages import Command, DriveMode, Sample, Stage
-
-
-JERK = 1000.0
-LEVEL_TIME = 2.0
-
-
-def motion_limits(table: TableSettings, daemon: DaemonSettings, geometry: Geometry) -> MotionLimits:
-    """Return the limits of the daemon's own moves, decelerations and changes of speed and level.
-
-    Stops and changes of level take longer than asked for where their jerk at a link would otherwise exceed
-    ``JERK_SHARE`` of its limit.
-    """
-    m, b, limits = daemon.moves, daemon.moves.brake, table.limits
-    jerk = JERK_SHARE * JERK
-    path = PathLimits.from_settings(table, geometry)
-    stop = least_duration(path.velocity, path.acceleration, jerk)
-    level = least_level_time(float(path.reach.max()), path.velocity, path.acceleration, jerk)
-    return MotionLimits(
-        np.array(
-            [
-                [m.velocity] * 3 + [m.angular_velocity] * 3,
-                [m.acceleration] * 3 + [m.angular_acceleration] * 3,
-                [m.jerk] * 3 + [m.angular_jerk] * 3,
-            ]
-        ),
-        np.array(
-            [
-                [b.acceleration] * 3 + [b.angular_acceleration] * 3,
-                [b.jerk] * 3 + [b.angular_jerk] * 3,
-            ]
-        ),
-        b.distance,
-        max(m.stop_time, stop),
-        max(LEVEL_TIME, level),
-        path,
-    )
-
-
-def lowered_pose(geometry: Geometry, clearance: float) -> np.ndarray[tuple[int], np.dtype[np.float64]]:
-    """Return the pose to which the table is lowered: ``clearance`` above the end of the shortest stroke."""
-    pose = np.zeros(6)
-    pose[2] = -float(geometry.strokes.min()) + clearance
-    return pose
 
 
 class Cycle:

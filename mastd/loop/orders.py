@@ -38,12 +38,6 @@ class Orders:
         self._ranges = JogRanges.of(observer)
 
     @property
-    def path_start(self) -> NDArray[np.float64]:
-        """First pose of the loaded profile; there is one, or START would have been refused."""
-        assert self.profile_start is not None
-        return self.profile_start
-
-    @property
     def level_limit(self) -> float:
         """Largest master gain that is allowed: what the check of the loaded profile has proved."""
         return self.loaded.level_limit if self.loaded is not None else 1.0
@@ -78,6 +72,8 @@ class Orders:
         if not off and not np.array_equal(loaded.model, self._links.model):
             return "load is refused: its payload is another one; lower the table before you change it"
         self.take(loaded)
+        if self._reference.level_target > self.level_limit:
+            self._reference.set_level(1.0)
         return ""
 
     def _level(self, arguments: Sequence[float]) -> str:

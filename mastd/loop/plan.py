@@ -47,8 +47,12 @@ class Installation:
 
     def bare_cycle(self, slots: ProfileSlots | None = None) -> Cycle:
         """Return a cycle without a profile; profiles are loaded from ``slots``."""
-        model = TableModel.from_settings(self.table, NoPayload())
-        return Cycle(self.table, self.daemon, self.geometry, self.observer, model, slots)
+        return Cycle(self.table, self.daemon, self.geometry, self.observer, self.bare_model, slots)
+
+    @property
+    def bare_model(self) -> TableModel:
+        """Nominal model of the table without a payload."""
+        return TableModel.from_settings(self.table, NoPayload())
 
 
 @dataclass(frozen=True)

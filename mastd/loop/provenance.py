@@ -20,8 +20,8 @@ from mastd.settings.profile import ProfileSettings
 from mastd.wire.hello import PlantHello
 
 if TYPE_CHECKING:
-    from mastd.loop.plan import Installation
     from mastd.loop.host import Connection
+    from mastd.loop.plan import Installation
 
 PACKAGES = ("mastd", "numpy", "scipy", "numba", "pyzmq", "msgpack", "pydantic", "mcap")
 

@@ -52,8 +52,8 @@ def run(
     """Play the plan's profile once and return how it ended; ``stop`` may be set at any time.
 
     ``level_limit`` is the largest master gain that the check has proved; ``operators`` is where they may
-    join, None for nobody. Raises ProtocolError when the plant refuses or is not there, RealtimeRightsError when
-    rights are missing that a real plant needs, UsageError when the record cannot be written.
+    join, None for nobody. Raises ProtocolError when the plant refuses or is not there, RealtimeRightsError
+    when rights are missing that a real plant needs, UsageError when the record cannot be written.
     """
     with ExitStack() as stack:
         cycle = plan.cycle(level_limit)

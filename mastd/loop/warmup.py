@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 
 from mastd.kinematics.inverse import link_lengths
@@ -29,12 +31,13 @@ def compile_kernels(installation: Installation) -> None:
         sample.step = sample.sequence = step
         cycle.step(1, step * installation.daemon.period_ns, verb)
     reference = cycle.reference
-    for follow in (
+    follows: tuple[Callable[[], object], ...] = (
         lambda: reference.play(np.zeros(6)),
         lambda: reference.slow(0.0),
         lambda: reference.brake(np.zeros(6), np.zeros(6)),
         lambda: reference.rejoin(np.zeros(6), np.zeros(6)),
-    ):
+    )
+    for follow in follows:
         follow()
         cycle.advance(installation.daemon.period_ns * 1e-9)
     assert cycle.supervisor.state is not State.OFF
