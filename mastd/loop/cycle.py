@@ -52,7 +52,7 @@ class Cycle:
         self.reference = Reference(self.frame.motion, motion_limits(table, daemon, geometry))
         self.sensing = Sensing(table, daemon, observer, self.frame, self.sample)
         self._links = LinkCommand(geometry, model, self.frame.motion, self.frame.command)
-        self.orders = Orders(self.reference, self._links, slots)
+        self.orders = Orders(self.reference, self._links, observer, slots)
         self.supervisor = Supervisor(
             daemon,
             self.sensing,

@@ -149,6 +149,7 @@ class Supervisor:
             feedback_valid=self._sensing.usable and self._sensing.pose_valid,
             drive_idle=self.drive_idle and not self._sample.flags & SampleFlag.DRIVE_TIMED_OUT,
             rights=self.rights,
+            standing=self._reference.standing,
         )
 
     def _faults(self, now_ns: int) -> Fault | None:
