@@ -72,8 +72,6 @@ class Orders:
         if not off and not np.array_equal(loaded.model, self._links.model):
             return "load is refused: its payload is another one; lower the table before you change it"
         self.take(loaded)
-        if self._reference.level_target > self.level_limit:
-            self._reference.set_level(1.0)
         return ""
 
     def _level(self, arguments: Sequence[float]) -> str:

@@ -18,8 +18,9 @@ Integers = NDArray[np.int64]
 
 VALUE, RATE, RMS = range(3)
 
-# columns of the table of checks, and of each check's own memory
+# columns of the table of checks, the further ones of a row, and places of each check's own memory
 COLUMN, KIND, DELAY, RING_START, RING_SIZE = range(5)
+LOW, HIGH, ROW_SIZE = 5, 6, 8
 LAST, BEGUN, COUNT, SEEN, SUM, PASSED, POSITION, MEMORY = range(8)
 
 
@@ -27,7 +28,7 @@ LAST, BEGUN, COUNT, SEEN, SUM, PASSED, POSITION, MEMORY = range(8)
 def exceeded(frame: Array, checks: Integers, bounds: Array, memory: Array, ring: Array, dt: float) -> int:
     """Return the mask (bit = check) of what has stood outside its bounds for longer than it may.
 
-    ``checks`` (m, 5) and ``bounds`` (m, 2) as ``ProfileLimits`` lays them out, ``memory`` (m, MEMORY) and
+    ``checks`` (m, 5) and ``bounds`` (m, 2) as ``limit_rows`` lays them out, ``memory`` (m, MEMORY) and
     ``ring`` are this function's own; ``dt`` in s is the time since the last call. Comparisons are written so
     that NaN trips them. The mean square is exact: its sum is taken anew in each pass through the ring.
     """
@@ -78,34 +79,40 @@ class _Check:
         return f"{self.channel} at {seen:.4g}{what} (SI), allowed {allowed}"
 
 
-class ProfileLimits:
-    """Checks of a profile's ``limits``; ``columns`` gives the column of each channel in the frame.
+def limit_rows(limits: Sequence[ChannelLimitSettings], columns: Mapping[str, int], period: float) -> Array:
+    """Return a profile's limits as plain rows (m, ROW_SIZE), as they cross to the loop.
 
-    ``period`` in s is the cycle's. Raises KeyError for a channel that is not recorded; a profile that was
-    loaded with the table's channels has none.
+    ``columns`` gives the column of each channel in the frame, ``period`` in s is the cycle's. Raises KeyError
+    for a channel that is not recorded; a profile that was loaded with the table's channels has none.
     """
+    rows: list[list[float]] = []
+    size = 0
+    for limit in limits:
+        action = Action[limit.action.upper().replace("-", "_")]
+        for kind, bound in ((VALUE, limit.value), (RATE, limit.rate), (RMS, limit.rms)):
+            if bound is None:
+                continue
+            low, high = bound if isinstance(bound, tuple) else (-bound, bound)
+            span = max(1, round(limit.window / period)) if kind == RMS else 0
+            delay = round(limit.delay / period)
+            rows.append([columns[limit.channel], kind, delay, size, span, low, high, action])
+            size += span
+    return np.array(rows, dtype=np.float64).reshape(-1, ROW_SIZE)
 
-    def __init__(
-        self, limits: Sequence[ChannelLimitSettings], columns: Mapping[str, int], period: float
-    ) -> None:
-        self._checks: list[_Check] = []
+
+class ProfileLimits:
+    """Checks of a profile's ``limits``, given as ``limit_rows``; ``names`` are the channels of the frame."""
+
+    def __init__(self, rows: Array, names: Sequence[str], period: float) -> None:
+        self._checks = [
+            _Check(names[int(column)], int(kind), float(low), float(high), Action(int(action)))
+            for column, kind, _, _, _, low, high, action in rows
+        ]
         self._period = period
-        rows: list[list[int]] = []
-        size = 0
-        for limit in limits:
-            action = Action[limit.action.upper().replace("-", "_")]
-            for kind, bound in ((VALUE, limit.value), (RATE, limit.rate), (RMS, limit.rms)):
-                if bound is None:
-                    continue
-                low, high = bound if isinstance(bound, tuple) else (-bound, bound)
-                span = max(1, round(limit.window / period)) if kind == RMS else 0
-                rows.append([columns[limit.channel], kind, round(limit.delay / period), size, span])
-                self._checks.append(_Check(limit.channel, kind, low, high, action))
-                size += span
-        self._table: Integers = np.array(rows, dtype=np.int64).reshape(-1, 5)
-        self._bounds = np.array([[one.lowest, one.highest] for one in self._checks]).reshape(-1, 2)
+        self._table: Integers = rows[:, : RING_SIZE + 1].astype(np.int64)
+        self._bounds = np.ascontiguousarray(rows[:, LOW : HIGH + 1])
         self._memory = np.zeros((len(rows), MEMORY))
-        self._ring = np.zeros(size)
+        self._ring = np.zeros(int(rows[:, RING_SIZE].sum()))
 
     def reset(self) -> None:
         """Forget all that was seen: before the profile is played."""
