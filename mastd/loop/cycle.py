@@ -14,8 +14,6 @@ import os
 import traceback
 from collections.abc import Sequence
 
-import numpy as np
-
 from mastd.control.links import LinkCommand
 from mastd.control.reference import Reference, Source
 from mastd.dynamics.table_model import TableModel
@@ -28,9 +26,9 @@ from mastd.loop.orders import Orders
 from mastd.loop.sensing import Sensing
 from mastd.loop.slots import ProfileSlots
 from mastd.loop.supervisor import Supervisor
+from mastd.loop.watch import ProfileWatch
 from mastd.safety.faults import Code
 from mastd.safety.pace import Pace
-from mastd.safety.profile_limits import ROW_SIZE, ProfileLimits
 from mastd.safety.states import State
 from mastd.settings.daemon import DaemonSettings
 from mastd.settings.table import TableSettings
@@ -73,9 +71,8 @@ class Cycle:
         self._bridged = table.drive.command_timeout
         self._pace = Pace(daemon, table.drive.command_timeout)
         self._scalars = self.frame.values[:10]
-        self._names = [channel.name for channel in frame_channels(self.frame.layout)]
-        self._watched: LoadedProfile | None = None
-        self._limits = self._limits_of(None)
+        names = [channel.name for channel in frame_channels(self.frame.layout)]
+        self._watch = ProfileWatch(self.reference, self.frame.values, names, self._period)
 
     def load(self, loaded: LoadedProfile) -> None:
         """Take over a checked profile; only while nothing moves."""
@@ -102,7 +99,6 @@ class Cycle:
         self.sensing.take(fresh, now_ns)
         self.sensing.sense(self.supervisor.state)
         self._account(skipped)
-        self._watch(skipped)
         self._decide(verb, now_ns, arguments)
         self._follow(skipped)
         self._act()
@@ -112,16 +108,9 @@ class Cycle:
         self.cycles += 1
         self.supervisor.cycle = self.cycles
         self.missed += skipped
+        playing = self.supervisor.state is State.RUNNING and self.sensing.usable
         self.sensing.reports += self._pace.account(skipped)
-
-    def _watch(self, skipped: int) -> None:
-        """Watch what the table's guard does not know: the profile's own limits, and the path ahead."""
-        supervisor = self.supervisor
-        if supervisor.state is State.RUNNING and self.sensing.usable:
-            self.sensing.reports += self._limits.inspect(self.frame.values, (1 + skipped) * self._period)
-        blocked = self.reference.blocked
-        if blocked:
-            supervisor.report(Code.PATH_BLOCKED, blocked)
+        self.sensing.reports += self._watch.inspect(playing, (1 + skipped) * self._period)
 
     def _decide(self, verb: Verb, now_ns: int, arguments: Sequence[float]) -> None:
         """Move the state machine; what belongs to one playing of the profile begins anew with it."""
@@ -130,15 +119,8 @@ class Cycle:
         supervisor.decide(verb, now_ns, arguments)
         if before is State.ARMED and supervisor.state is State.RUNNING:
             self._profile_hash = hashlib.sha256()
-            self._limits.reset()
+            self._watch.begin(self.orders.loaded)
             self.sensing.reset_following_peak()
-        elif self.orders.loaded is not self._watched:
-            self._watched = self.orders.loaded
-            self._limits = self._limits_of(self._watched)
-
-    def _limits_of(self, loaded: LoadedProfile | None) -> ProfileLimits:
-        rows = np.zeros((0, ROW_SIZE)) if loaded is None else loaded.limits
-        return ProfileLimits(rows, self._names, self._period)
 
     def _follow(self, skipped: int) -> None:
         """Advance the reference; past what the drive bridges, path time has stood still."""
