@@ -1,4 +1,4 @@
-"""What one profile brings with it to be watched, beside the guard of the table: its limits, its path ahead."""
+"""What a profile brings with it to be watched, beside the guard of the table: its limits, its path ahead."""
 
 from __future__ import annotations
 
