@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import hashlib
 import math
+from collections.abc import Sequence
 
 import numpy as np
 
@@ -18,12 +19,14 @@ from mastd.dynamics.table_model import TableModel
 from mastd.kinematics.forward import Observer
 from mastd.kinematics.geometry import Geometry
 from mastd.loop.blocks import Verb
-from mastd.loop.frame import Frame
+from mastd.loop.frame import Frame, frame_channels
 from mastd.loop.sensing import Sensing
 from mastd.loop.supervisor import Supervisor
 from mastd.motion.timeline import Timeline
 from mastd.safety.faults import Code
 from mastd.safety.pace import Pace
+from mastd.safety.profile_limits import ProfileLimits
+from mastd.settings.channel_limits import ChannelLimitSettings
 from mastd.settings.daemon import DaemonSettings
 from mastd.settings.table import TableSettings
 from mastd.wire.messages import Command, DriveMode, Sample, Stage
@@ -89,12 +92,18 @@ class Cycle:
         self._period = daemon.period_ns * 1e-9
         self._bridged = table.drive.command_timeout
         self._pace = Pace(daemon, table.drive.command_timeout)
+        self._channels = {
+            channel.name: column for column, channel in enumerate(frame_channels(self.frame.layout))
+        }
+        self._profile_limits = ProfileLimits((), self._channels, self._period)
+        self._was_playing = False
         self._stop_time = daemon.moves.stop_time
         self._scalars = self.frame.values[:10]
 
-    def load(self, timeline: Timeline) -> None:
-        """Take over a checked profile; only while nothing moves."""
+    def load(self, timeline: Timeline, limits: Sequence[ChannelLimitSettings] = ()) -> None:
+        """Take over a checked profile and its own limits; only while nothing moves."""
         self._timeline = timeline
+        self._profile_limits = ProfileLimits(limits, self._channels, self._period)
         start = np.zeros((4, 6))
         timeline.evaluate(0.0, start)
         self.supervisor.profile_start = start[0]
@@ -112,6 +121,7 @@ class Cycle:
         self.sensing.take(fresh, now_ns)
         self.sensing.sense(self.supervisor.state)
         self._account(skipped)
+        self._watch_profile(skipped)
         self.supervisor.decide(verb, now_ns)
         self._follow(skipped)
         self._act()
@@ -122,6 +132,16 @@ class Cycle:
         self.supervisor.cycle = self.cycles
         self.missed += skipped
         self.sensing.reports += self._pace.account(skipped)
+
+    def _watch_profile(self, skipped: int) -> None:
+        """Compare with the profile's own limits while it plays; commands in the frame are last cycle's."""
+        playing = self.supervisor.playing
+        if playing:
+            if not self._was_playing:
+                self._profile_limits.reset()
+            elapsed = (1 + skipped) * self._period
+            self.sensing.reports += self._profile_limits.inspect(self.frame.values, elapsed)
+        self._was_playing = playing
 
     def _follow(self, skipped: int) -> None:
         """Advance the reference; past what the drive bridges, path time has stood still."""

@@ -63,5 +63,5 @@ class Plan:
     def cycle(self) -> Cycle:
         """Return a cycle with the profile loaded."""
         cycle = Cycle(self.table, self.daemon, self.geometry, self.observer, self.model)
-        cycle.load(self.timeline)
+        cycle.load(self.timeline, self.profile.limits)
         return cycle

@@ -107,6 +107,10 @@ class ProfileLimits:
         self._memory = np.zeros((len(rows), MEMORY))
         self._ring = np.zeros(size)
 
+    def compile(self, frame_values: Array) -> None:
+        """Load or compile the kernel before it is needed; what was seen stays as it is."""
+        exceeded(frame_values, self._table[:0], self._bounds[:0], self._memory[:0], self._ring[:0], 0.0)
+
     def reset(self) -> None:
         """Forget all that was seen: before the profile is played."""
         self._memory[:] = 0.0
