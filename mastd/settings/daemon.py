@@ -7,6 +7,7 @@ from typing import Annotated, Literal
 from pydantic import Field
 
 from mastd.settings.base import Settings
+from mastd.settings.gateway import GatewaySettings
 from mastd.settings.quantity import (
     Acceleration,
     AngularAcceleration,
@@ -134,6 +135,8 @@ class MoveSettings(Settings):
     """Each Euler angle."""
     stop_time: Annotated[Time, Field(gt=0)]
     """Time in which hold, stop and resume change the speed of the profile."""
+    level_time: Annotated[Time, Field(gt=0)]
+    """Time in which a change of level is played in, of the profile's own time."""
     brake: BrakeSettings
     clearance: Annotated[Length, Field(gt=0)]
     """Height above the lower stops to which the table is lowered before the drive lets it down."""
@@ -161,6 +164,7 @@ class DaemonSettings(Settings):
     overrun: OverrunSettings
     moves: MoveSettings
     kinematics: KinematicsSettings
+    gateway: GatewaySettings
 
     @property
     def period_ns(self) -> int:
