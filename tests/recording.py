@@ -1,4 +1,4 @@
-"""What the recorder's tests share: frames that tell their number, and waiting for a process without sleeping."""
+"""What the recorder's tests share: frames that tell their number, and waiting for a process."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The recorder of a service: runs one after the other in one process, and what goes wrong with one of them."""
+"""The recorder of a service: runs one after the other in one process, and what goes wrong with one."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def end(stream: Stream) -> None:
 
 
 def holds(run: Run, first: int, count: int) -> bool:
-    """Return whether a run's file is whole and holds exactly these steps, counted and timed from its own start."""
+    """Return whether a run's file is whole and holds exactly these steps, counted from its own start."""
     assert run.damage is None
     assert np.array_equal(run.columns["step"], np.arange(first, first + count))
     assert np.array_equal(run.numbers, np.arange(count))
@@ -73,16 +73,16 @@ def test_three_runs_have_a_file_each_and_nothing_of_what_lies_between(tmp_path: 
     assert handle.status.recording is None
     result = handle.close()
     assert (result.frames, result.gaps, result.dropped, result.error) == (600, 0, 0, None)
-    for number, (directory, first, count) in enumerate(expected, start=1):
-        run = open_run(directory)
-        assert holds(run, first, count)
-        assert [(event["event"], event["frame"]) for event in run.events] == [
+    for directory, first, count in expected:
+        record = open_run(directory)
+        assert holds(record, first, count)
+        assert [(event["event"], event["frame"]) for event in record.events] == [
             ("state", count // 2),
             ("end", count),
         ]
-        assert run.metadata == {"versions": {"mastd": "1"}, "name": f"{directory.name}"}
-        assert (run.end["frames"], run.end["closed"], run.end["operator"]) == (count, True, "ann")
-        assert run.columns["slow"][0] == 300.0 + first, number
+        assert record.metadata == {"versions": {"mastd": "1"}, "name": f"{directory.name}"}
+        assert (record.end["frames"], record.end["closed"], record.end["operator"]) == (count, True, "ann")
+        assert record.columns["slow"][0] == 300.0 + first
 
 
 def test_the_metadata_file_may_lie_anywhere_and_paths_may_be_relative(tmp_path: Path) -> None:
