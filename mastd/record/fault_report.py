@@ -37,7 +37,7 @@ class FaultHistory:
         """Wall time in UTC, to the millisecond."""
         if self.unix is None:
             return None
-        moment = datetime.datetime.fromtimestamp(self.unix, datetime.UTC)
+        moment = datetime.datetime.fromtimestamp(round(self.unix, 3), datetime.UTC)
         return moment.isoformat(timespec="milliseconds").replace("+00:00", "Z")
 
 
