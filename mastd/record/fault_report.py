@@ -13,7 +13,7 @@ from mastd.record.history import HISTORY_KEY
 from mastd.record.reader import Run
 
 _MOST_EVENTS = 40
-_DETAILS = ("name", "cause", "verb", "to", "state", "lost", "outcome", "refused")
+_DETAILS = ("name", "verb", "to", "state", "lost", "outcome", "cause", "refused")
 
 
 @dataclass(frozen=True)
