@@ -137,7 +137,7 @@ class Plant:
     def inject(self, fault: Fault) -> None:
         """Schedule a fault; raise UsageError for a channel or link that the plant does not have."""
         sensor = fault.sensor
-        count = len(self._channels(sensor[0])) if sensor is not None else self._links
+        count = len(self.channels(sensor[0])) if sensor is not None else self._links
         if kind_of(fault.name).channels and not 0 <= fault.channel < count:
             raise UsageError(f"fault {fault.name}: no channel {fault.channel + 1}, there are {count}")
         self._scheduled.append(fault)
@@ -162,6 +162,10 @@ class Plant:
     def forces(self) -> NDArray[np.float64]:
         """True force of each link on the table (n), friction and end stops included; pushing is positive."""
         return self._truth()[18:].copy()
+
+    def tell_truth(self, truth: NDArray[np.float64]) -> None:
+        """Write true pose, its rates and accelerations (6 each) and the forces (n) into ``truth`` (18 + n)."""
+        truth[:] = self._truth()
 
     def _truth(self) -> NDArray[np.float64]:
         if self._steps != self._truth_step:
@@ -204,8 +208,8 @@ class Plant:
         block.drive[:] = 0.0
         self._integers[b.STEP] = 0
 
-    def _channels(self, sensor: str) -> range:
-        """Return the indices of a sensor's channels in the sample block."""
+    def channels(self, sensor: str) -> range:
+        """Return the indices of a sensor's channels in the sample block (keys of ``faults.CHANNELS``)."""
         found = self.sample_layout.slices[
             {"length": "lengths", "pressure": "pressures", "spool": "spools"}.get(sensor, "accelerometers")
         ]
@@ -220,7 +224,7 @@ class Plant:
         supply = self._block.supply
         sensor = fault.sensor
         if sensor is not None:
-            self._break_sensor(self._channels(sensor[0])[fault.channel], sensor[1], fault.value)
+            self._break_sensor(self.channels(sensor[0])[fault.channel], sensor[1], fault.value)
         elif fault.name == "estop":
             self._integers[b.ESTOP] = 1
             self._integers[b.LOCKED_OUT] = 1
