@@ -9,6 +9,7 @@ from mastd.dynamics.table_model import TableModel
 from mastd.kinematics.forward import Observer
 from mastd.kinematics.geometry import Geometry
 from mastd.loop.cycle import Cycle
+from mastd.loop.loaded import LoadedProfile
 from mastd.motion.compiler import compile_profile
 from mastd.motion.timeline import Timeline
 from mastd.settings.daemon import DaemonSettings
@@ -59,8 +60,12 @@ class Plan:
             len(self.table.links), len(self.table.sensors.accelerometers), mode, self.daemon.period_ns
         )
 
-    def cycle(self) -> Cycle:
-        """Return a cycle with the profile loaded."""
+    def loaded(self, level_limit: float = 1.0) -> LoadedProfile:
+        """Return the profile as the loop takes it over."""
+        return LoadedProfile(1, self.profile.name, self.timeline, level_limit, self.model.values)
+
+    def cycle(self, level_limit: float = 1.0) -> Cycle:
+        """Return a cycle with the profile loaded, checked up to ``level_limit`` times its motion."""
         cycle = Cycle(self.table, self.daemon, self.geometry, self.observer, self.model)
-        cycle.load(self.timeline)
+        cycle.load(self.loaded(level_limit))
         return cycle

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from mastd.loop.blocks import Verb
 from mastd.loop.supervisor import Supervisor
 from mastd.safety.faults import Code
 from mastd.safety.states import State
+from mastd.wire.blocks import Verb
 
 PATIENCE_NS = 5_000_000_000
 """How long a refused raise or arm is asked for again: the first samples may still be on their way."""
@@ -23,7 +23,7 @@ class StopRequest:
 class RunScript:
     """Plays the loaded profile once. ``next`` returns the verb for this cycle, ``finished`` ends the loop.
 
-    A stop request brings the table down softly from wherever it is.
+    A stop request brings the table down softly from wherever it is; so do an operator's stop and lower.
     """
 
     def __init__(self, supervisor: Supervisor, stop: StopRequest | None = None) -> None:
@@ -45,6 +45,11 @@ class RunScript:
     def stop_requested(self) -> bool:
         """Somebody wants the run to stop."""
         return self._stop.requested
+
+    def heard(self, verb: Verb) -> None:
+        """Learn what an operator was granted: who stops or lowers the table does not want it to go on."""
+        if verb in (Verb.STOP, Verb.LOWER):
+            self._stop.requested = self._stop_sent = True
 
     def next(self, now_ns: int) -> Verb:
         """Return what to ask for in this cycle."""

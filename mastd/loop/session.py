@@ -12,13 +12,15 @@ from pathlib import Path
 
 from mastd.errors import RealtimeRightsError
 from mastd.loop import provenance
-from mastd.loop.blocks import REQUEST, NewestValueBlock, status_layout
 from mastd.loop.clock import PeriodicClock
+from mastd.loop.companions import Companions
 from mastd.loop.cycle import Cycle
 from mastd.loop.frame import frame_channels
 from mastd.loop.live import LiveLine
 from mastd.loop.plan import Plan
+from mastd.loop.publisher import StatusPublisher
 from mastd.loop.realtime import Rights, acquire, one_processor, relax
+from mastd.loop.requests import RequestPort
 from mastd.loop.runner import Runner
 from mastd.loop.script import RunScript, StopRequest
 from mastd.loop.warmup import compile_kernels
@@ -26,6 +28,7 @@ from mastd.record.channels import ChannelSet
 from mastd.record.recorder import RecorderHandle, RecorderResult
 from mastd.safety.faults import Fault
 from mastd.safety.states import State
+from mastd.wire.blocks import REQUEST, NewestValueBlock, status_layout
 from mastd.wire.direct_link import DirectLink
 from mastd.wire.hello import Mode
 from mastd.wire.plant_link import PlantLink, connect
@@ -81,7 +84,7 @@ def run(
             metadata = provenance.metadata(plan, connection, link.hello)
             recorder = RecorderHandle.start(record_path, metadata, channels, lockstep)
         status = NewestValueBlock(status_layout(len(plan.table.links)))
-        request = NewestValueBlock(REQUEST)
+        requests = RequestPort(NewestValueBlock(REQUEST))
         if live:
             stack.enter_context(LiveLine(status, len(plan.table.links)))
         script = RunScript(cycle.supervisor, stop)
@@ -98,15 +101,15 @@ def run(
             )
         if recorder is not None:
             recorder.event({"event": "rights", "degraded": rights.degraded, "rights": rights.as_dict()})
-        runner = Runner(
-            cycle, link, script, plan.daemon.period_ns, recorder, status, request, rights.degraded
-        )
+        publisher = StatusPublisher(status, cycle, requests, recorder, rights.degraded)
+        companions = Companions(cycle.supervisor, requests, recorder, None, 0)
+        runner = Runner(cycle, link, script, plan.daemon.period_ns, recorder, requests, publisher, companions)
         with turns(connection):
             if lockstep:
                 runner.lockstep()
             else:
                 runner.free_run(PeriodicClock(plan.daemon.period_ns, round(plan.daemon.realtime.spin * 1e9)))
-        runner.publish(cycle.sensing.last_ns, ended=True)
+        publisher.publish(cycle.sensing.last_ns, ended=True)
         link.close()
         return _end(cycle, script, recorder, rights)
 

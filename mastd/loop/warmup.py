@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 
 from mastd.kinematics.inverse import link_lengths
-from mastd.loop.blocks import Verb
 from mastd.loop.plan import Plan
 from mastd.safety.states import State
+from mastd.wire.blocks import Verb
 from mastd.wire.messages import Stage
 
 

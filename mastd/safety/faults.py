@@ -46,6 +46,8 @@ class Code(enum.IntEnum):
     ESTOP = 19
     RECORDER_LOST = 20
     REDUNDANCY = 21
+    LOOP_EXCEPTION = 22
+    GATEWAY_LOST = 23
 
 
 @dataclass(frozen=True)

@@ -42,6 +42,7 @@ class Event(enum.Enum):
     JOG = "jog"
     ESTOP = "estop"
     RESET = "reset"
+    LEVEL = "level"
     LOW_STAGE_REACHED = "low stage reached"
     HIGH_STAGE_REACHED = "high stage reached"
     RAISED = "raised"
@@ -66,6 +67,7 @@ COMMANDS = frozenset(
         Event.JOG,
         Event.ESTOP,
         Event.RESET,
+        Event.LEVEL,
     }
 )
 """The events that an operator can send; all others come from the loop."""
@@ -137,6 +139,7 @@ _ALLOWED: dict[Event, dict[State, State]] = {
     },
     Event.JOG: {State.READY: State.READY},
     Event.RESET: {State.FAULT: State.FAULT, State.ESTOP: State.ESTOP},
+    Event.LEVEL: {state: state for state in (State.OFF, State.READY, State.ARMED, State.RUNNING, State.HOLD)},
 }
 
 _OBSERVED: dict[Event, dict[State, State]] = {
@@ -157,6 +160,7 @@ _NEEDED: dict[Event, str] = {
     Event.LOWER: "stop the motion first",
     Event.JOG: "raise the table to READY first",
     Event.RESET: "there is nothing to reset",
+    Event.LEVEL: "level is set in OFF, READY, ARMED, RUNNING or HOLD",
 }
 
 

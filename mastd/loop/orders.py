@@ -1,0 +1,75 @@
+"""Requests that do more than change the state: load a profile, jog, set the level.
+
+The state machine has allowed them before; each order returns why it is refused all the same, or nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mastd.control.links import LinkCommand
+from mastd.control.reference import Reference
+from mastd.loop.loaded import LoadedProfile
+from mastd.loop.slots import ProfileSlots
+from mastd.wire.blocks import Verb
+
+
+class Orders:
+    """Carries requests out; owns the loaded profile. ``slots`` is None where no other can be loaded."""
+
+    def __init__(self, reference: Reference, links: LinkCommand, slots: ProfileSlots | None) -> None:
+        self.loaded: LoadedProfile | None = None
+        self.profile_start: NDArray[np.float64] | None = None
+        """First pose of the loaded profile."""
+        self.profile_end = 0.0
+        """Its duration in seconds."""
+        self._reference = reference
+        self._links = links
+        self._slots = slots
+
+    @property
+    def level_limit(self) -> float:
+        """Largest master gain that is allowed: what the check of the loaded profile has proved."""
+        return self.loaded.level_limit if self.loaded is not None else 1.0
+
+    def execute(self, verb: Verb, arguments: Sequence[float], off: bool) -> str:
+        """Carry out ``verb``; ``off`` tells that the table lies down with the supply off."""
+        if verb is Verb.LOAD:
+            return self._load_slot(arguments, off)
+        if verb is Verb.LEVEL:
+            return self._level(arguments)
+        if verb is Verb.JOG:
+            return self._jog(arguments)
+        return ""
+
+    def take(self, loaded: LoadedProfile) -> None:
+        """Take over a checked profile; only while nothing moves."""
+        self.loaded = loaded
+        start = np.zeros((4, 6))
+        loaded.timeline.evaluate(0.0, start)
+        self.profile_start = start[0]
+        self.profile_end = loaded.timeline.duration
+        self._links.model[:] = loaded.model
+
+    def _load_slot(self, arguments: Sequence[float], off: bool) -> str:
+        if self._slots is None:
+            return "load is refused: this daemon plays one profile; start `mastd serve` to play others"
+        loaded = self._slots.read(int(arguments[0]))
+        if loaded is None:
+            return "load is refused: the loader has left no profile in its slot; load again"
+        if not off and not np.array_equal(loaded.model, self._links.model):
+            return "load is refused: its payload is another one; lower the table before you change it"
+        self.take(loaded)
+        return ""
+
+    def _level(self, arguments: Sequence[float]) -> str:
+        level, limit = arguments[0], self.level_limit
+        if not 0.0 <= level <= limit:
+            return f"level is refused: {level:.1%} is not within 0 and {limit:.1%}, proved by the check"
+        return "level is refused"
+
+    def _jog(self, arguments: Sequence[float]) -> str:
+        return "jog is refused"
