@@ -29,6 +29,8 @@ class Playable:
     profile: ProfileSettings
     timeline: Timeline
     scale: float
+    level_limit: float
+    """Largest master gain that the check has proved."""
 
 
 def random_payload(random: Random) -> Entries:
@@ -57,27 +59,28 @@ def random_playable(
             motion = program(profile, table)
         except SettingsError:
             continue
-        scale = _passing_scale(random, motion, table, profile.payload)
+        scale, proved = _passing_scale(random, motion, table, profile.payload)
         if scale > 0.0:
-            return Playable(profile, motion.timeline(scale), scale)
+            return Playable(profile, motion.timeline(scale), scale, proved / scale)
     raise SettingsError([f"no random profile passes the check of table {table.name!r} with its payload"])
 
 
 def _passing_scale(
     random: Random, motion: Program, table: TableSettings, payload: NoPayload | Payload
-) -> float:
-    """Return a scale that passes; 0 if none was found."""
+) -> tuple[float, float]:
+    """Return a scale to play at, 0 if none passes, and the largest one that was proved."""
     if random.random() < 0.25:
-        return NEAR_LIMITS * examine(motion, table, payload).scale
+        largest = examine(motion, table, payload).scale
+        return NEAR_LIMITS * largest, largest
     examiner = Examiner(table, payload)
     scale = 1.0
     for _ in range(_TRIALS):
         timeline = motion.timeline(scale)
         limits, _ = examiner.limits(timeline, examiner.walk(timeline, all_windows(timeline)))
         if all(limit.margin >= 0.0 for limit in limits):
-            return scale
+            return scale, scale
         scale *= _SHRINK
-    return 0.0
+    return 0.0, 0.0
 
 
 def _random_profile(random: Random, payload: Entries, number: int, longest: float) -> ProfileSettings:

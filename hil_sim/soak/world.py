@@ -6,6 +6,7 @@ drive to itself, a stall of the loop skips periods, a repeated sample comes agai
 
 from __future__ import annotations
 
+import os
 from dataclasses import dataclass
 
 import numpy as np
@@ -18,11 +19,13 @@ from hil_sim.soak.profiles import Playable
 from mastd.dynamics.table_model import TableModel
 from mastd.kinematics.forward import Observer
 from mastd.kinematics.geometry import Geometry
-from mastd.loop.blocks import Verb
 from mastd.loop.cycle import Cycle
+from mastd.loop.loaded import LoadedProfile
+from mastd.loop.slots import SLOTS, ProfileSlots
 from mastd.settings.daemon import DaemonSettings
 from mastd.settings.profile import NoPayload, RigidPayload
 from mastd.settings.table import TableSettings
+from mastd.wire.blocks import Verb
 
 
 @dataclass
@@ -69,9 +72,9 @@ class World:
     ) -> None:
         geometry = Geometry.from_settings(table)
         self.plant = Plant(table, truth, daemon.period_ns, seed)
-        self.cycle = Cycle(
-            table, daemon, geometry, Observer(geometry), TableModel.from_settings(table, payload)
-        )
+        self.slots = ProfileSlots()
+        self.model = TableModel.from_settings(table, payload)
+        self.cycle = Cycle(table, daemon, geometry, Observer(geometry), self.model, self.slots)
         self.geometry = geometry
         self.period_ns = daemon.period_ns
         self.now_ns = 0
@@ -83,10 +86,28 @@ class World:
         self.skipped = 0
         """Periods that passed before the last cycle without one."""
         self._sequence = 0
+        self._serials = [0] * SLOTS
 
-    def load(self, playable: Playable) -> None:
-        """Load a profile; only while nothing moves."""
-        self.cycle.load(playable.timeline)
+    def prepare(self, playable: Playable) -> int:
+        """Do the loader's work: put a checked profile into the slot that is not played, and return it."""
+        loaded = self.cycle.orders.loaded
+        slot = 0 if loaded is None else 1 - self._serials.index(loaded.serial)
+        self._serials[slot] = serial = max(self._serials) + 1
+        self.slots.write(
+            slot,
+            LoadedProfile(
+                serial,
+                playable.profile.name,
+                playable.timeline,
+                playable.level_limit,
+                self.model.values,
+            ),
+        )
+        return slot
+
+    def close(self) -> None:
+        """Give the slots' memory back."""
+        os.close(self.slots.descriptor)
 
     def inject(self, fault: Fault) -> None:
         """Let a fault of the plant begin now."""
@@ -108,7 +129,7 @@ class World:
         if trouble is not None and trouble.late:
             trouble.late -= 1
             late_ns = trouble.late_ns
-        cycle.step(fresh, self.now_ns, verb, self.skipped, late_ns)
+        cycle.step(fresh, self.now_ns, verb, self.skipped, late_ns, arguments)
         self.events = cycle.supervisor.events
         cycle.supervisor.events = []
         if trouble is not None and trouble.mute:
