@@ -205,7 +205,9 @@ class Invariants:
         world = self._world
         if world.skipped and (1 + world.skipped) * self._period > self._bridged:
             return self._cycle.sensing.usable and self._cycle.sensing.pose_valid
-        return any(event["event"] == "fault" and event["code"] == Code.FOLLOWING_ERROR for event in events)
+        first = self._supervisor.latch.first
+        stopped = any(event["event"] == "state" and event["to"] == "STOPPING" for event in events)
+        return stopped and first is not None and first.code is Code.FOLLOWING_ERROR
 
     def _events(
         self, events: list[dict[str, object]], verb: Verb, state: State, mode: int, stage: int

@@ -126,7 +126,7 @@ def soak(options: SoakOptions, progress: Progress | None = None) -> SoakResult:
         episode = Episode(options, table, daemon, number, tally)
         try:
             violation = episode.run(seconds, lambda at, before=done: _tell(progress, before + at, total, tally))
-            done += seconds
+            done += episode.world.now_ns * 1e-9
             digest.update(episode.history.digest.encode())
             tally.memory.append((done / 3600.0, resident_memory()))
             if violation is None:
