@@ -9,7 +9,7 @@ from pathlib import Path
 
 from hil_sim.faults import describe
 from mastd import units
-from mastd.commands.run import seed
+from mastd.commands.plant_options import seed
 from mastd.wire.address import check_address
 from mastd.wire.hello import MODES
 from mastd.wire.provider import PlantRequest, RigidPayload, rigid_payload

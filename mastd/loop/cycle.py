@@ -14,15 +14,14 @@ import os
 import traceback
 from collections.abc import Sequence
 
-import numpy as np
-
 from mastd.control.links import LinkCommand
-from mastd.control.reference import MotionLimits, Reference, Source
+from mastd.control.reference import Reference, Source
 from mastd.dynamics.table_model import TableModel
 from mastd.kinematics.forward import Observer
 from mastd.kinematics.geometry import Geometry
 from mastd.loop.frame import Frame
 from mastd.loop.loaded import LoadedProfile
+from mastd.loop.motion_limits import lowered_pose, motion_limits
 from mastd.loop.orders import Orders
 from mastd.loop.sensing import Sensing
 from mastd.loop.slots import ProfileSlots
@@ -32,34 +31,6 @@ from mastd.settings.daemon import DaemonSettings
 from mastd.settings.table import TableSettings
 from mastd.wire.blocks import Verb
 from mastd.wire.messages import Command, DriveMode, Sample, Stage
-
-
-def motion_limits(daemon: DaemonSettings) -> MotionLimits:
-    """Return the limits of the daemon's own moves and decelerations."""
-    m, b = daemon.moves, daemon.moves.brake
-    return MotionLimits(
-        np.array(
-            [
-                [m.velocity] * 3 + [m.angular_velocity] * 3,
-                [m.acceleration] * 3 + [m.angular_acceleration] * 3,
-                [m.jerk] * 3 + [m.angular_jerk] * 3,
-            ]
-        ),
-        np.array(
-            [
-                [b.acceleration] * 3 + [b.angular_acceleration] * 3,
-                [b.jerk] * 3 + [b.angular_jerk] * 3,
-            ]
-        ),
-        b.distance,
-    )
-
-
-def lowered_pose(geometry: Geometry, clearance: float) -> np.ndarray[tuple[int], np.dtype[np.float64]]:
-    """Return the pose to which the table is lowered: ``clearance`` above the end of the shortest stroke."""
-    pose = np.zeros(6)
-    pose[2] = -float(geometry.strokes.min()) + clearance
-    return pose
 
 
 class Cycle:
@@ -77,7 +48,7 @@ class Cycle:
         self.frame = Frame(len(table.links), len(table.sensors.accelerometers))
         self.sample = Sample(self.frame.sample_layout, self.frame.sample)
         self.command = Command(self.frame.command_layout, self.frame.command)
-        self.reference = Reference(self.frame.motion, motion_limits(daemon))
+        self.reference = Reference(self.frame.motion, motion_limits(table, daemon, geometry))
         self.sensing = Sensing(table, daemon, observer, self.frame, self.sample)
         self._links = LinkCommand(geometry, model, self.frame.motion, self.frame.command)
         self.orders = Orders(self.reference, self._links, slots)
@@ -97,7 +68,6 @@ class Cycle:
         self._bridged = table.drive.command_timeout
         self._maximum_missed = daemon.overrun.maximum_missed
         self._stop_after_stall = daemon.overrun.after_stall == "stop"
-        self._stop_time = daemon.moves.stop_time
         self._scalars = self.frame.values[:10]
 
     def load(self, loaded: LoadedProfile) -> None:
@@ -149,7 +119,7 @@ class Cycle:
         elapsed = (1 + skipped) * self._period
         if skipped and elapsed > self._bridged and self.supervisor.enabled and self.sensing.usable:
             self.advance(self._bridged)
-            reference.rejoin(self.sensing.pose, self.sensing.pose_rates, self._stop_time)
+            reference.rejoin(self.sensing.pose, self.sensing.pose_rates)
             elapsed = self._period
         self.advance(elapsed)
 

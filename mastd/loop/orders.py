@@ -10,6 +10,7 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
+from mastd.control.level import level_refusal
 from mastd.control.links import LinkCommand
 from mastd.control.reference import Reference
 from mastd.loop.loaded import LoadedProfile
@@ -57,19 +58,21 @@ class Orders:
     def _load_slot(self, arguments: Sequence[float], off: bool) -> str:
         if self._slots is None:
             return "load is refused: this daemon plays one profile; start `mastd serve` to play others"
-        loaded = self._slots.read(int(arguments[0]))
+        loaded = self._slots.read(int(arguments[0]), int(arguments[1]))
         if loaded is None:
-            return "load is refused: the loader has left no profile in its slot; load again"
+            return "load is refused: the loader has left no profile; load again"
         if not off and not np.array_equal(loaded.model, self._links.model):
             return "load is refused: its payload is another one; lower the table before you change it"
         self.take(loaded)
+        if self._reference.level_target > self.level_limit:
+            self._reference.set_level(1.0)
         return ""
 
     def _level(self, arguments: Sequence[float]) -> str:
-        level, limit = arguments[0], self.level_limit
-        if not 0.0 <= level <= limit:
-            return f"level is refused: {level:.1%} is not within 0 and {limit:.1%}, proved by the check"
-        return "level is refused"
+        refusal = level_refusal(arguments[0], self.level_limit)
+        if not refusal:
+            self._reference.set_level(arguments[0])
+        return refusal
 
     def _jog(self, arguments: Sequence[float]) -> str:
         return "jog is refused"

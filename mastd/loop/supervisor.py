@@ -115,10 +115,12 @@ class Supervisor:
         if self._pending:
             self._sensing.reports += self._pending
             self._pending.clear()
-        if self._sensing.reports or self.latch.active:
-            self._faults(now_ns)
+        stopping = self._faults(now_ns) if self._sensing.reports or self.latch.active else None
         if verb is not Verb.NONE:
-            self._request(verb, arguments, now_ns)
+            if stopping is None or verb in (Verb.STOP, Verb.ESTOP):
+                self._request(verb, arguments, now_ns)
+            else:
+                self._refuse(verb, f"{stopping.cause} came in the same cycle; look at it first")
         event = self._observation(now_ns)
         if event is not None:
             self._apply(event, now_ns)
@@ -149,7 +151,8 @@ class Supervisor:
             rights=self.rights,
         )
 
-    def _faults(self, now_ns: int) -> None:
+    def _faults(self, now_ns: int) -> Fault | None:
+        """Take this cycle's faults over and act; return a new one that stops or holds the table."""
         reports = self._sensing.reports
         present = {code for code, _ in reports}
         for code in [code for code in self.latch.active if code not in present]:
@@ -160,7 +163,7 @@ class Supervisor:
             if code not in self.latch.active
         ]
         if not new:
-            return
+            return None
         worst = self.latch.report(new)
         for fault in new:
             self.events.append(
@@ -180,6 +183,7 @@ class Supervisor:
             self._apply(_EVENT_OF_ACTION[worst], now_ns)
         if worst is Action.POWER_OFF:
             self._power_off()  # also where the state stays FAULT: the table stood there with the supply on
+        return next((fault for fault in new if fault.action > Action.INDICATE), None)
 
     def _request(self, verb: Verb, arguments: Sequence[float], now_ns: int) -> None:
         event = EVENT_OF_VERB[verb]
@@ -188,9 +192,16 @@ class Supervisor:
         self.refusal = self._apply(event, now_ns)
         if not self.refusal:
             self.refusal = self._orders.execute(verb, arguments, self.state is State.OFF)
-        self.events.append({"event": "request", "verb": verb.name.lower(), "refused": self.refusal})
+        self._note_request(verb)
         if event is Event.RESET and not self.refusal:
             self.latch.reset()
+
+    def _refuse(self, verb: Verb, why: str) -> None:
+        self.refusal = f"{verb.name.lower()} is refused: {why}"
+        self._note_request(verb)
+
+    def _note_request(self, verb: Verb) -> None:
+        self.events.append({"event": "request", "verb": verb.name.lower(), "refused": self.refusal})
 
     def _observe_supply(self, now_ns: int) -> None:
         if self.state in _WAITING and now_ns - self.since_ns > self._stage_timeout_ns:
@@ -246,15 +257,16 @@ class Supervisor:
             case State.RAISING:
                 reference.move(self._neutral)
             case State.RUNNING if before is State.HOLD:
-                reference.slow(1.0, self._moves.stop_time)
+                reference.slow(1.0)
             case State.RUNNING:
-                reference.play()
+                assert self._orders.profile_start is not None
+                reference.play(self._orders.profile_start)
             case State.HOLD:
-                reference.slow(0.0, self._moves.stop_time)
+                reference.slow(0.0)
             case State.STOPPING:
                 self._stop()
             case State.READY:
-                reference.rest(reference.motion[0])
+                reference.stand()
             case State.LOWERING:
                 self._lower()
             case State.FAULT:
@@ -269,14 +281,14 @@ class Supervisor:
         if first is not None and first.code is Code.FOLLOWING_ERROR and self._sensing.pose_valid:
             self._reference.brake(self._sensing.pose, self._sensing.pose_rates)
         else:
-            self._reference.slow(0.0, self._moves.stop_time)
+            self._reference.slow(0.0)
 
     def _lower(self) -> None:
         """Lower along a straight line in pose space; without a valid pose the drive lowers by itself."""
         if self._sensing.usable and self._sensing.pose_valid and self.enabled:
             self._reference.move(self._lowered)
         else:
-            self._reference.rest(self._reference.motion[0])
+            self._reference.stand()
             self.mode = DriveMode.LOWER
 
     def _may_stand(self, before: State) -> bool:

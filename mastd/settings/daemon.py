@@ -112,6 +112,8 @@ class MoveSettings(Settings):
     """Each Euler angle."""
     stop_time: Annotated[Time, Field(gt=0)]
     """Time in which hold, stop and resume change the speed of the profile."""
+    level_time: Annotated[Time, Field(gt=0)]
+    """Time in which a change of level is played in, of the profile's own time."""
     brake: BrakeSettings
     clearance: Annotated[Length, Field(gt=0)]
     """Height above the lower stops to which the table is lowered before the drive lets it down."""
