@@ -27,6 +27,7 @@ from mastd.loop.sensing import Sensing
 from mastd.loop.slots import ProfileSlots
 from mastd.loop.supervisor import Supervisor
 from mastd.safety.faults import Code
+from mastd.safety.pace import Pace
 from mastd.settings.daemon import DaemonSettings
 from mastd.settings.table import TableSettings
 from mastd.wire.blocks import Verb
@@ -51,7 +52,7 @@ class Cycle:
         self.reference = Reference(self.frame.motion, motion_limits(table, daemon, geometry))
         self.sensing = Sensing(table, daemon, observer, self.frame, self.sample)
         self._links = LinkCommand(geometry, model, self.frame.motion, self.frame.command)
-        self.orders = Orders(self.reference, self._links, slots)
+        self.orders = Orders(self.reference, self._links, observer, slots)
         self.supervisor = Supervisor(
             daemon,
             self.sensing,
@@ -66,8 +67,7 @@ class Cycle:
         self._covered = self.frame.command[: 5 * len(table.links)]
         self._period = daemon.period_ns * 1e-9
         self._bridged = table.drive.command_timeout
-        self._maximum_missed = daemon.overrun.maximum_missed
-        self._stop_after_stall = daemon.overrun.after_stall == "stop"
+        self._pace = Pace(daemon, table.drive.command_timeout)
         self._scalars = self.frame.values[:10]
 
     def load(self, loaded: LoadedProfile) -> None:
@@ -103,14 +103,8 @@ class Cycle:
     def _account(self, skipped: int) -> None:
         self.cycles += 1
         self.supervisor.cycle = self.cycles
-        if not skipped:
-            return
         self.missed += skipped
-        stalled = skipped * self._period > self._bridged
-        if stalled:
-            self.supervisor.report(Code.STALL, f"{skipped * self._period * 1e3:.0f} ms")
-        if skipped > self._maximum_missed or (stalled and self._stop_after_stall):
-            self.supervisor.report(Code.OVERRUN, f"{skipped} periods in a row")
+        self.sensing.reports += self._pace.account(skipped)
 
     def _follow(self, skipped: int) -> None:
         """Advance the reference; past what the drive bridges, path time has stood still."""

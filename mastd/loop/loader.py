@@ -16,6 +16,7 @@ from pathlib import Path
 from mastd.dynamics.table_model import TableModel
 from mastd.errors import MastdError
 from mastd.loop import provenance
+from mastd.loop.frame import channel_units
 from mastd.loop.loaded import LoadedProfile
 from mastd.loop.slots import ProfileSlots
 from mastd.motion.compiler import program
@@ -52,8 +53,8 @@ def load_profile(
 ) -> dict[str, object]:
     """Check and compile a profile into ``slot``; raise MastdError if it cannot be read or made."""
     path = find("profile", profile)
-    settings = load(path, ProfileSettings)
     table = load(table_path, TableSettings)
+    settings = load(path, ProfileSettings, channels=channel_units(table))
     motion = program(settings, table)
     verdict = examine(motion, table, settings.payload)
     if not verdict.ok:

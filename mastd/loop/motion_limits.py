@@ -8,11 +8,9 @@ from mastd.control.level import least_level_time
 from mastd.control.preview import PathLimits
 from mastd.control.reference import MotionLimits
 from mastd.control.warp import JERK_SHARE, least_duration
-from mastd.kinematics.geometry import AXES, Geometry
+from mastd.kinematics.geometry import Geometry
 from mastd.settings.daemon import DaemonSettings
 from mastd.settings.table import TableSettings
-
-JERK = 1000.0
 
 
 def motion_limits(table: TableSettings, daemon: DaemonSettings, geometry: Geometry) -> MotionLimits:
@@ -21,11 +19,11 @@ def motion_limits(table: TableSettings, daemon: DaemonSettings, geometry: Geomet
     Stops and changes of level take longer than asked for where their jerk at a link would otherwise exceed
     ``JERK_SHARE`` of its limit.
     """
-    m, b, limits = daemon.moves, daemon.moves.brake, table.limits
-    jerk = JERK_SHARE * JERK
-    reach = geometry.strokes - limits.stroke_margin
-    stop = least_duration(limits.velocity, limits.acceleration, jerk)
-    level = least_level_time(float(reach.max()), limits.velocity, limits.acceleration, jerk)
+    m, b = daemon.moves, daemon.moves.brake
+    jerk = JERK_SHARE * table.limits.jerk
+    path = PathLimits.from_settings(table, geometry)
+    stop = least_duration(path.velocity, path.acceleration, jerk)
+    level = least_level_time(float(path.reach.max()), path.velocity, path.acceleration, jerk)
     return MotionLimits(
         np.array(
             [
@@ -43,13 +41,7 @@ def motion_limits(table: TableSettings, daemon: DaemonSettings, geometry: Geomet
         b.distance,
         max(m.stop_time, stop),
         max(m.level_time, level),
-        PathLimits(
-            geometry,
-            limits.velocity,
-            limits.acceleration,
-            reach,
-            np.array([getattr(limits.pose, axis) for axis in AXES]),
-        ),
+        path,
     )
 
 

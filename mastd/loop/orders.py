@@ -10,9 +10,11 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
+from mastd.control.jog import JogRanges, plan_jog
 from mastd.control.level import level_refusal
 from mastd.control.links import LinkCommand
 from mastd.control.reference import Reference
+from mastd.kinematics.forward import Observer
 from mastd.loop.loaded import LoadedProfile
 from mastd.loop.slots import ProfileSlots
 from mastd.wire.blocks import Verb
@@ -21,7 +23,9 @@ from mastd.wire.blocks import Verb
 class Orders:
     """Carries requests out; owns the loaded profile. ``slots`` is None where no other can be loaded."""
 
-    def __init__(self, reference: Reference, links: LinkCommand, slots: ProfileSlots | None) -> None:
+    def __init__(
+        self, reference: Reference, links: LinkCommand, observer: Observer, slots: ProfileSlots | None
+    ) -> None:
         self.loaded: LoadedProfile | None = None
         self.profile_start: NDArray[np.float64] | None = None
         """First pose of the loaded profile."""
@@ -30,6 +34,8 @@ class Orders:
         self._reference = reference
         self._links = links
         self._slots = slots
+        self._observer = observer
+        self._ranges = JogRanges.of(observer)
 
     @property
     def level_limit(self) -> float:
@@ -54,6 +60,8 @@ class Orders:
         self.profile_start = start[0]
         self.profile_end = loaded.timeline.duration
         self._links.model[:] = loaded.model
+        if self._reference.level_target > loaded.level_limit:
+            self._reference.set_level(loaded.level_limit)
 
     def _load_slot(self, arguments: Sequence[float], off: bool) -> str:
         if self._slots is None:
@@ -75,4 +83,10 @@ class Orders:
         return refusal
 
     def _jog(self, arguments: Sequence[float]) -> str:
-        return "jog is refused"
+        path = self._reference.limits.path
+        if path is None:
+            return "jog is refused: the reference has no limits of a path"
+        jog = plan_jog(arguments, self._reference.motion[0], path, self._observer, self._ranges)
+        if jog.target is not None:
+            self._reference.move(jog.target)
+        return jog.refusal

@@ -9,6 +9,7 @@ from mastd.dynamics.table_model import TableModel
 from mastd.kinematics.forward import Observer
 from mastd.kinematics.geometry import Geometry
 from mastd.loop.cycle import Cycle
+from mastd.loop.frame import channel_units
 from mastd.loop.loaded import LoadedProfile
 from mastd.loop.slots import ProfileSlots
 from mastd.motion.compiler import compile_profile
@@ -67,9 +68,9 @@ class Plan(Installation):
     @classmethod
     def load(cls, table_path: Path, profile_path: Path, daemon_path: Path) -> Plan:
         """Load, check and compile; raise SettingsError, FormatError or KinematicsError with every problem."""
-        profile = load(profile_path, ProfileSettings)
         installation = Installation.read(table_path, daemon_path)
         table = installation.table
+        profile = load(profile_path, ProfileSettings, channels=channel_units(table))
         return cls(
             **vars(installation),
             profile_path=profile_path,
