@@ -59,7 +59,11 @@ _ASKED: dict[State, frozenset[tuple[int, int]]] = {
 }
 """Drive mode and supply stage that each state may ask for."""
 _ON_STOPS = frozenset({State.LOW, State.HIGH, State.RAISING, State.LOWERING, State.STOPPING, State.FAULT})
-_STANDING = frozenset({State.ARMED, State.FAULT, State.LOW, State.HIGH})
+_STANDING = frozenset({State.ARMED, State.FAULT, State.LOW, State.HIGH, State.READY})
+SETTLING_SECONDS = 3.0
+"""In a state in which the table stands, what a fresh start left over has faded out after this long."""
+JOGGING_SECONDS = 30.0
+"""In READY a jog may be under way, no longer than this."""
 _STOPPED = frozenset(State) - {State.RAISING, State.RUNNING, State.HOLD, State.ARMED, State.LOW, State.HIGH}
 """States in which the cycle of a stop may end."""
 
@@ -109,6 +113,7 @@ class Invariants:
         self._state = State.OFF
         self._mode, self._stage = _DISABLED, _OFF
         self._stood = False
+        self._rested_ns = 0
         moves, timeouts = daemon.moves, daemon.timeouts
         self._longest_ns = {
             State.LOW: timeouts.supply_stage + 1.0,
@@ -134,6 +139,8 @@ class Invariants:
             longest = self._longest_ns.get(state)
             if longest is not None and not world.now_ns - supervisor.since_ns <= longest:
                 broken = f"LASTS: {state.name} since {(world.now_ns - supervisor.since_ns) * 1e-9:.1f} s"
+        if not broken and state in _STANDING and mode == _FOLLOW:
+            broken = self._settles(state)
         if not broken and state is State.FAULT and supervisor.latch.first is None:
             broken = "CAUSE: FAULT without a latched cause"
         bits = self._bits(events, state, mode)
@@ -146,6 +153,14 @@ class Invariants:
             return None
         rule, _, detail = broken.partition(": ")
         return Violation(rule, self._cycle.cycles, world.now_ns * 1e-9, f"{state.name}, {detail}")
+
+    def _settles(self, state: State) -> str:
+        """Check that a table that has to stand does so after a while."""
+        jogged = state is State.READY and self._cycle.reference.source is Source.MOVE
+        since_ns = max(self._supervisor.since_ns, self._rested_ns)
+        longest = JOGGING_SECONDS if jogged else SETTLING_SECONDS
+        passed = (self._world.now_ns - since_ns) * 1e-9
+        return "" if passed <= longest else f"STANDS: it has not come to rest for {passed:.1f} s"
 
     def totals(self) -> dict[str, int]:
         """Return how often each invariant was checked."""
@@ -183,10 +198,9 @@ class Invariants:
             checks["LENGTH_CONTINUOUS"] += 1
             checks["RATE_CONTINUOUS"] += 1
             checks["JERK"] += 1
-        standing = state in _STANDING or (
-            state is State.READY and self._cycle.reference.source is Source.REST
-        )
+        standing = state in _STANDING and self._cycle.reference.standing
         if standing:
+            self._rested_ns = world.now_ns
             bits |= numbers.STANDING
             checks["STANDS"] += 1
             if self._stood:

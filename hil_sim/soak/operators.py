@@ -74,7 +74,7 @@ class Operator:
         random = self._random
         given: list[float] = []
         if verb is Verb.LOAD:
-            given = [self._world.prepare(random.choice(self._playables))]
+            given = list(self._world.prepare(random.choice(self._playables)))
         elif verb is Verb.LEVEL:
             given = [random.choice((1.0, random.uniform(0.0, 1.2)))]
         elif verb is Verb.JOG:

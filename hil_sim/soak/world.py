@@ -86,24 +86,21 @@ class World:
         self.skipped = 0
         """Periods that passed before the last cycle without one."""
         self._sequence = 0
-        self._serials = [0] * SLOTS
+        self._serial = 0
 
-    def prepare(self, playable: Playable) -> int:
-        """Do the loader's work: put a checked profile into the slot that is not played, and return it."""
+    def prepare(self, playable: Playable) -> tuple[int, int]:
+        """Do the loader's work: put a checked profile into the slot that is not played.
+
+        Returns the slot and the serial number of the loading.
+        """
         loaded = self.cycle.orders.loaded
-        slot = 0 if loaded is None else 1 - self._serials.index(loaded.serial)
-        self._serials[slot] = serial = max(self._serials) + 1
+        slot = 0 if loaded is None else (loaded.slot + 1) % SLOTS
+        self._serial += 1
+        name, limit = playable.profile.name, playable.level_limit
         self.slots.write(
-            slot,
-            LoadedProfile(
-                serial,
-                playable.profile.name,
-                playable.timeline,
-                playable.level_limit,
-                self.model.values,
-            ),
+            slot, LoadedProfile(self._serial, slot, name, playable.timeline, limit, self.model.values)
         )
-        return slot
+        return slot, self._serial
 
     def close(self) -> None:
         """Give the slots' memory back."""
