@@ -15,6 +15,7 @@ COMMANDS = (
     "profiles",
     "check",
     "run",
+    "serve",
     "ctl",
     "report",
     "recover",

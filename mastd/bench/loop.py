@@ -18,12 +18,12 @@ from mastd.bench.registry import Figure, bench, figure, ratio
 from mastd.loop.clock import PeriodicClock
 from mastd.loop.companions import Companions
 from mastd.loop.cycle import Cycle
+from mastd.loop.host import Connection, open_link, turns
 from mastd.loop.plan import Plan
 from mastd.loop.publisher import StatusPublisher
 from mastd.loop.realtime import acquire, relax
 from mastd.loop.requests import RequestPort
 from mastd.loop.runner import Runner
-from mastd.loop.session import Connection, open_link, turns
 from mastd.loop.warmup import compile_kernels
 from mastd.safety.states import State
 from mastd.settings.starter import find

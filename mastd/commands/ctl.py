@@ -50,6 +50,7 @@ TARGETS: Mapping[str, frozenset[str]] = {
 """States at which `--wait` is content."""
 FAULTED = frozenset({"FAULT", "ESTOP"})
 STILL_SNAPSHOTS = 3
+LINE_S = 0.5
 # argparse takes what looks like a negative number for a value, not for an option; here it may have a unit.
 _NEGATIVE_QUANTITY = re.compile(r"-\.?[0-9]")
 
@@ -166,16 +167,20 @@ def _status(client: OperatorClient, as_json: bool) -> int:
 
 
 def _watch(client: OperatorClient, as_json: bool) -> int:
-    """Print a line a snapshot where it differs from the last one (``--json``: one document a line)."""
+    """Print a line twice a second if it has changed, at once where it matters (``--json``: every snapshot)."""
     from mastd.commands.status_text import line
 
-    last = ""
+    last, shown, matter = "", 0.0, None
     try:
         for snapshot in client.watch():
-            text = json.dumps(snapshot, allow_nan=False) if as_json else line(snapshot)
-            if text != last:
+            if as_json:
+                print(json.dumps(snapshot, allow_nan=False), flush=True)
+                continue
+            text, now = line(snapshot), time.monotonic()
+            important = (snapshot["state"], snapshot["cause"], snapshot["loop"])
+            if text != last and (now - shown >= LINE_S or important != matter):
                 print(text, flush=True)
-            last = text
+                last, shown, matter = text, now, important
     except KeyboardInterrupt:
         pass
     return 0

@@ -40,6 +40,7 @@ class Companions:
         self._recorder = recorder
         self._gateway = gateway
         self._gateway_lost_ns = gateway_lost_ns
+        self._trouble: str | None = None
         self._looked_ns = time.monotonic_ns()
         self._heartbeat = requests.heartbeat
         self._heard_ns = self._looked_ns
@@ -51,11 +52,11 @@ class Companions:
         if elapsed < LOOK_NS:
             return
         self._looked_ns = now
-        if self._recorder is not None and not self._recorder.alive():
-            self._recorder = None
-            self._supervisor.report_next(
-                Code.RECORDER_LOST, "its process has ended; what follows is not recorded"
-            )
+        if self._recorder is not None:
+            trouble = self._recorder.trouble()
+            if trouble is not None and trouble != self._trouble:
+                self._supervisor.report_next(Code.RECORDER_LOST, trouble)
+            self._trouble = trouble
         if self._gateway is not None:
             self._look_at_gateway(self._gateway, now, elapsed)
 

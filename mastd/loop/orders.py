@@ -5,13 +5,17 @@ The state machine has allowed them before; each order returns why it is refused 
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 
 import numpy as np
 from numpy.typing import NDArray
 
+from mastd.control.jog import JogRanges, plan_jog
+from mastd.control.level import level_refusal
 from mastd.control.links import LinkCommand
 from mastd.control.reference import Reference
+from mastd.kinematics.forward import Observer
 from mastd.loop.loaded import LoadedProfile
 from mastd.loop.slots import ProfileSlots
 from mastd.wire.blocks import Verb
@@ -20,7 +24,9 @@ from mastd.wire.blocks import Verb
 class Orders:
     """Carries requests out; owns the loaded profile. ``slots`` is None where no other can be loaded."""
 
-    def __init__(self, reference: Reference, links: LinkCommand, slots: ProfileSlots | None) -> None:
+    def __init__(
+        self, reference: Reference, links: LinkCommand, observer: Observer, slots: ProfileSlots | None
+    ) -> None:
         self.loaded: LoadedProfile | None = None
         self.profile_start: NDArray[np.float64] | None = None
         """First pose of the loaded profile."""
@@ -29,6 +35,8 @@ class Orders:
         self._reference = reference
         self._links = links
         self._slots = slots
+        self._observer = observer
+        self._ranges = JogRanges.of(observer)
 
     @property
     def level_limit(self) -> float:
@@ -53,23 +61,32 @@ class Orders:
         self.profile_start = start[0]
         self.profile_end = loaded.timeline.duration
         self._links.model[:] = loaded.model
+        if self._reference.level_target > loaded.level_limit:
+            self._reference.set_level(loaded.level_limit)
 
     def _load_slot(self, arguments: Sequence[float], off: bool) -> str:
         if self._slots is None:
             return "load is refused: this daemon plays one profile; start `mastd serve` to play others"
-        loaded = self._slots.read(int(arguments[0]))
+        whole = all(map(math.isfinite, arguments[:2]))  # the gateway is not trusted to send numbers
+        loaded = self._slots.read(int(arguments[0]), int(arguments[1])) if whole else None
         if loaded is None:
-            return "load is refused: the loader has left no profile in its slot; load again"
+            return "load is refused: the loader has left no profile; load again"
         if not off and not np.array_equal(loaded.model, self._links.model):
             return "load is refused: its payload is another one; lower the table before you change it"
         self.take(loaded)
         return ""
 
     def _level(self, arguments: Sequence[float]) -> str:
-        level, limit = arguments[0], self.level_limit
-        if not 0.0 <= level <= limit:
-            return f"level is refused: {level:.1%} is not within 0 and {limit:.1%}, proved by the check"
-        return "level is refused"
+        refusal = level_refusal(arguments[0], self.level_limit)
+        if not refusal:
+            self._reference.set_level(arguments[0])
+        return refusal
 
     def _jog(self, arguments: Sequence[float]) -> str:
-        return "jog is refused"
+        path = self._reference.limits.path
+        if path is None:
+            return "jog is refused: the reference has no limits of a path"
+        jog = plan_jog(arguments, self._reference.motion[0], path, self._observer, self._ranges)
+        if jog.target is not None:
+            self._reference.move(jog.target)
+        return jog.refusal

@@ -54,8 +54,8 @@ class StatusPublisher:
             frame.values[frame.index["profile_time"]],
             cycle.orders.profile_end,
             cycle.orders.loaded.serial if cycle.orders.loaded else 0,
-            1.0,
-            1.0,
+            reference.level,
+            reference.level_target,
             cycle.orders.level_limit,
             reference.speed,
             frame.values[frame.index["sample.supply_pressure"]],
@@ -67,6 +67,7 @@ class StatusPublisher:
         block.field("residual")[:] = frame.field("residual")
         block.field("lengths")[:] = cycle.sensing.lengths
         block.field("forces")[:] = cycle.sensing.forces
+        block.field("following_peak")[:] = cycle.sensing.following_peak
         block.field("ended")[:] = ended
         self._show("refusal", requests.refusal)
         self._show("cause", first.cause if first else "")

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import time
 import traceback
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Protocol
 
 from mastd.loop.clock import PeriodicClock
@@ -39,6 +39,13 @@ class Script(Protocol):
         """Learn what an operator has asked for and was granted."""
 
 
+class Journal(Protocol):
+    """Who takes the events."""
+
+    def event(self, event: Mapping[str, object]) -> object:
+        """Take one."""
+
+
 class Runner:
     """Runs cycles until the script has finished."""
 
@@ -52,12 +59,13 @@ class Runner:
         requests: RequestPort,
         publisher: StatusPublisher,
         companions: Companions,
+        journal: Journal | None = None,
     ) -> None:
         self._cycle = cycle
         self._link = link
         self._script = script
         self._period_ns = period_ns
-        self._recorder = recorder
+        self._journal = journal or recorder
         self._push: Callable[..., bool] = recorder.push if recorder is not None else (lambda _frame: True)
         self._requests = requests
         self._publisher = publisher
@@ -118,9 +126,9 @@ class Runner:
             self._cycle.step(fresh, now_ns, verb, skipped, late_ns, requests.arguments)
         except Exception as error:
             self._cycle.fail(error, now_ns)
-            if self._recorder is not None:
+            if self._journal is not None:
                 trace = traceback.format_exc(limit=-20)
-                self._recorder.event({"event": "exception", "trace": trace, "cycle": self._cycle.cycles})
+                self._journal.event({"event": "exception", "trace": trace, "cycle": self._cycle.cycles})
         if asked:
             refusal = self._cycle.supervisor.refusal
             requests.answer(refusal)
@@ -131,11 +139,9 @@ class Runner:
         """Pass on what happened, and show the state; rare things only, and all bounded."""
         supervisor = self._cycle.supervisor
         if supervisor.events:
-            if self._recorder is not None:
+            if self._journal is not None:
                 for event in supervisor.events:
-                    self._recorder.event(
-                        {**event, "step": self._cycle.sample.step, "cycle": supervisor.cycle}
-                    )
+                    self._journal.event({**event, "step": self._cycle.sample.step, "cycle": supervisor.cycle})
             supervisor.events.clear()
             self._publisher.publish(now_ns)
         elif supervisor.cycle % PUBLISH_EVERY == 0:

@@ -20,6 +20,16 @@ class StopRequest:
     requested: bool = False
 
 
+def leave_fault(supervisor: Supervisor, now_ns: int) -> tuple[Verb, bool]:
+    """Return what to ask for in FAULT so that the table comes down, and whether nothing is left to do."""
+    first = supervisor.latch.first
+    if first is not None and first.code is Code.PLANT_LOST:
+        return Verb.NONE, True
+    if supervisor.enabled and supervisor.conditions().supply_on and supervisor.raised:
+        return Verb.LOWER, False
+    return Verb.NONE, supervisor.down(now_ns)
+
+
 class RunScript:
     """Plays the loaded profile once. ``next`` returns the verb for this cycle, ``finished`` ends the loop.
 
@@ -100,15 +110,8 @@ class RunScript:
 
     def _in_fault(self, now_ns: int) -> Verb:
         self.ended_in = State.FAULT
-        supervisor = self._supervisor
-        first = supervisor.latch.first
-        if first is not None and first.code is Code.PLANT_LOST:
-            self.finished = True
-            return Verb.NONE
-        if supervisor.enabled and supervisor.conditions().supply_on and supervisor.raised:
-            return Verb.LOWER
-        self.finished = self._supervisor.down(now_ns)
-        return Verb.NONE
+        verb, self.finished = leave_fault(self._supervisor, now_ns)
+        return verb
 
     def _ask(self, verb: Verb, now_ns: int) -> Verb:
         """Ask again as long as patience lasts; then give up with the reason."""

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from mastd.control.reference import Reference, Source
 from mastd.loop.orders import Orders
 from mastd.loop.sensing import Sensing
-from mastd.safety.faults import ROWS, Action, Code, Fault, FaultLatch
+from mastd.safety.faults import ROWS, Action, Code, Fault, FaultLatch, Report
 from mastd.safety.states import Conditions, Event, State, next_state
 from mastd.settings.daemon import DaemonSettings
 from mastd.wire.blocks import Verb
@@ -81,7 +81,7 @@ class Supervisor:
         self._lowered = lowered
         self._orders = orders
         self._neutral = np.zeros(6)
-        self._pending: list[tuple[Code, str]] = []
+        self._pending: list[Report] = []
 
     @property
     def enabled(self) -> bool:
@@ -115,21 +115,23 @@ class Supervisor:
         if self._pending:
             self._sensing.reports += self._pending
             self._pending.clear()
-        if self._sensing.reports or self.latch.active:
-            self._faults(now_ns)
+        stopping = self._faults(now_ns) if self._sensing.reports or self.latch.active else None
         if verb is not Verb.NONE:
-            self._request(verb, arguments, now_ns)
+            if stopping is None or verb in (Verb.STOP, Verb.ESTOP):
+                self._request(verb, arguments, now_ns)
+            else:
+                self._refuse(verb, f"{stopping.cause} came in the same cycle; look at it first")
         event = self._observation(now_ns)
         if event is not None:
             self._apply(event, now_ns)
 
-    def report(self, code: Code, detail: str) -> None:
+    def report(self, code: Code, detail: str, action: Action | None = None) -> None:
         """Add a condition found outside the sensing, to be taken with this cycle's others."""
-        self._sensing.reports.append((code, detail))
+        self._sensing.reports.append(Report(code, detail, action))
 
     def report_next(self, code: Code, detail: str) -> None:
         """Add a condition found after the cycle, to be taken with the next one's."""
-        self._pending.append((code, detail))
+        self._pending.append(Report(code, detail))
 
     def conditions(self) -> Conditions:
         """Return what the state machine has to know."""
@@ -147,22 +149,26 @@ class Supervisor:
             feedback_valid=self._sensing.usable and self._sensing.pose_valid,
             drive_idle=self.drive_idle and not self._sample.flags & SampleFlag.DRIVE_TIMED_OUT,
             rights=self.rights,
+            standing=self._reference.standing,
         )
 
-    def _faults(self, now_ns: int) -> None:
-        reports = self._sensing.reports
-        present = {code for code, _ in reports}
-        for code in [code for code in self.latch.active if code not in present]:
-            self.latch.clear(code)
-        new = [
-            Fault(code, detail, now_ns, self.cycle)
-            for code, detail in reports
-            if code not in self.latch.active
-        ]
+    def _faults(self, now_ns: int) -> Fault | None:
+        """Take this cycle's faults over and act; return a new one that stops or holds the table."""
+        new = self.latch.observe(self._sensing.reports, now_ns, self.cycle)
         if not new:
-            return
-        worst = self.latch.report(new)
-        for fault in new:
+            return None
+        self._note_faults(new)
+        worst = max(fault.action for fault in new)
+        if any(fault.code is Code.ESTOP for fault in new):
+            self._apply(Event.ESTOP, now_ns)
+        elif worst > Action.INDICATE:
+            self._apply(_EVENT_OF_ACTION[worst], now_ns)
+        if worst is Action.POWER_OFF:
+            self._power_off()  # also where the state stays FAULT: the table stood there with the supply on
+        return next((fault for fault in new if fault.action > Action.INDICATE), None)
+
+    def _note_faults(self, faults: Sequence[Fault]) -> None:
+        for fault in faults:
             self.events.append(
                 {
                     "event": "fault",
@@ -174,23 +180,26 @@ class Supervisor:
                     "first": fault is self.latch.first,
                 }
             )
-        if any(fault.code is Code.ESTOP for fault in new):
-            self._apply(Event.ESTOP, now_ns)
-        elif worst is not None and worst > Action.INDICATE:
-            self._apply(_EVENT_OF_ACTION[worst], now_ns)
-        if worst is Action.POWER_OFF:
-            self._power_off()  # also where the state stays FAULT: the table stood there with the supply on
 
     def _request(self, verb: Verb, arguments: Sequence[float], now_ns: int) -> None:
         event = EVENT_OF_VERB[verb]
         if event is Event.ESTOP:
-            self.latch.report([Fault(Code.ESTOP, "asked for by an operator", now_ns, self.cycle)])
+            estop = Fault(Code.ESTOP, "asked for by an operator", now_ns, self.cycle)
+            self.latch.report([estop])
+            self._note_faults([estop])
         self.refusal = self._apply(event, now_ns)
         if not self.refusal:
             self.refusal = self._orders.execute(verb, arguments, self.state is State.OFF)
-        self.events.append({"event": "request", "verb": verb.name.lower(), "refused": self.refusal})
+        self._note_request(verb)
         if event is Event.RESET and not self.refusal:
             self.latch.reset()
+
+    def _refuse(self, verb: Verb, why: str) -> None:
+        self.refusal = f"{verb.name.lower()} is refused: {why}"
+        self._note_request(verb)
+
+    def _note_request(self, verb: Verb) -> None:
+        self.events.append({"event": "request", "verb": verb.name.lower(), "refused": self.refusal})
 
     def _observe_supply(self, now_ns: int) -> None:
         if self.state in _WAITING and now_ns - self.since_ns > self._stage_timeout_ns:
@@ -246,15 +255,16 @@ class Supervisor:
             case State.RAISING:
                 reference.move(self._neutral)
             case State.RUNNING if before is State.HOLD:
-                reference.slow(1.0, self._moves.stop_time)
+                reference.slow(1.0)
             case State.RUNNING:
-                reference.play()
+                assert self._orders.profile_start is not None
+                reference.play(self._orders.profile_start)
             case State.HOLD:
-                reference.slow(0.0, self._moves.stop_time)
+                reference.slow(0.0)
             case State.STOPPING:
                 self._stop()
             case State.READY:
-                reference.rest(reference.motion[0])
+                reference.stand()
             case State.LOWERING:
                 self._lower()
             case State.FAULT:
@@ -269,14 +279,14 @@ class Supervisor:
         if first is not None and first.code is Code.FOLLOWING_ERROR and self._sensing.pose_valid:
             self._reference.brake(self._sensing.pose, self._sensing.pose_rates)
         else:
-            self._reference.slow(0.0, self._moves.stop_time)
+            self._reference.slow(0.0)
 
     def _lower(self) -> None:
         """Lower along a straight line in pose space; without a valid pose the drive lowers by itself."""
         if self._sensing.usable and self._sensing.pose_valid and self.enabled:
             self._reference.move(self._lowered)
         else:
-            self._reference.rest(self._reference.motion[0])
+            self._reference.stand()
             self.mode = DriveMode.LOWER
 
     def _may_stand(self, before: State) -> bool:

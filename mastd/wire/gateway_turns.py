@@ -24,6 +24,8 @@ from mastd.wire.sessions import GatewayCounters
 TURN_MS = 5
 MESSAGES_PER_TURN = 64
 PAUSE_S = 0.001
+HEARTBEAT_NS = 20_000_000
+"""Every change of the block costs the loop a read of it, so the heartbeat does not come with every turn."""
 
 
 class GatewayTurns:
@@ -56,6 +58,7 @@ class GatewayTurns:
         loader = ProfileLoader(job.loader, job.loader_descriptors, job.slots) if job.loader else None
         self._desk = OperatorDesk(terms, self._port, loader, counters)
         self._every_ns = round(1e9 / job.status_rate)
+        self._beaten_ns = 0
         self._shown_ns = 0
         self._shown = 0
 
@@ -68,6 +71,8 @@ class GatewayTurns:
                     break
                 if taken >= MESSAGES_PER_TURN:
                     time.sleep(PAUSE_S)
+            self._desk.end(time.monotonic_ns())
+            self._reply()
             self._show(time.monotonic_ns())
         finally:
             self._desk.close()
@@ -79,14 +84,15 @@ class GatewayTurns:
         taken = 0
         for peer, frames, guest in sockets.receive(MESSAGES_PER_TURN):
             taken += 1
-            # A message of several frames is none of ours: empty bytes are refused as malformed.
-            data = frames[0] if len(frames) == 1 else b""
-            desk.hear(peer, data, time.monotonic_ns(), sockets.snapshots_address(peer), guest)
+            snapshots = sockets.snapshots_address(peer)
+            desk.hear(peer, frames, time.monotonic_ns(), snapshots, guest)
             self._reply()
         now = time.monotonic_ns()
         desk.turn(now)
         self._reply()
-        self._port.beat()
+        if now - self._beaten_ns >= HEARTBEAT_NS:
+            self._beaten_ns = now
+            self._port.beat()
         if now - self._shown_ns >= self._every_ns:
             self._show(now)
         return taken

@@ -13,6 +13,7 @@
 from __future__ import annotations
 
 from collections import deque
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -90,13 +91,21 @@ class OperatorDesk:
         self._slots = SlotBook(loader.slots if loader is not None else 1, terms.slot)
 
     def hear(
-        self, peer: Peer, data: bytes, now_ns: int, snapshots: str = "", guest: Guest | None = None
+        self,
+        peer: Peer,
+        frames: Sequence[bytes],
+        now_ns: int,
+        snapshots: str = "",
+        guest: Guest | None = None,
     ) -> None:
-        """Take one message; ``guest`` is who the connection's key belongs to, None on the local socket."""
+        """Take one message, which is one frame; ``guest`` is who the connection's key belongs to, None on the local socket."""
         self.counters.received += 1
         self._port.refresh(now_ns)  # judge by the newest status, not by that of the last turn
+        if len(frames) != 1:
+            self._complain(peer, "malformed", "a message is one frame; a REQ socket sends two, use DEALER")
+            return
         try:
-            message = read_from_client(data)
+            message = read_from_client(frames[0])
         except MalformedError as error:
             self._complain(peer, "oversize" if error.oversize else "malformed", str(error), error.sequence)
             return
@@ -114,6 +123,13 @@ class OperatorDesk:
         self._settle_request(now_ns)
         self._settle_loading(now_ns)
         self._ask_next(now_ns)
+
+    def end(self, now_ns: int) -> None:
+        """Tell everybody who still waits that the daemon has ended."""
+        left = [*self._stops, *self._waiting, *(p for p in (self._flying, self._loading) if p is not None)]
+        for pending in left:
+            reason = f"{pending.command.verb} was not answered: the daemon has ended"
+            self._refuse(pending.session, pending.command, now_ns, reason, "start it again")
 
     def close(self) -> None:
         """Leave no loader behind."""
