@@ -65,7 +65,7 @@ class StandInLoop:
         self.fault = 0
         self.cause = ""
         self._view = NewestValueBlock(REQUEST, self.request.descriptor)
-        self._port = RequestPort(self._view)
+        self._port = RequestPort(NewestValueBlock(REQUEST, self.request.descriptor))
         self._cycle = 0
         self._end = threading.Event()
         self._thread: threading.Thread | None = None

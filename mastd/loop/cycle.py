@@ -26,9 +26,10 @@ from mastd.loop.orders import Orders
 from mastd.loop.sensing import Sensing
 from mastd.loop.slots import ProfileSlots
 from mastd.loop.supervisor import Supervisor
+from mastd.loop.watch import ProfileWatch
 from mastd.safety.faults import Code
 from mastd.safety.pace import Pace
-from mastd.safety.profile_limits import ProfileLimits
+from mastd.safety.states import State
 from mastd.settings.daemon import DaemonSettings
 from mastd.settings.table import TableSettings
 from mastd.wire.blocks import Verb
@@ -69,10 +70,9 @@ class Cycle:
         self._period = daemon.period_ns * 1e-9
         self._bridged = table.drive.command_timeout
         self._pace = Pace(daemon, table.drive.command_timeout)
-        names = [channel.name for channel in frame_channels(self.frame.layout)]
-        self._profile_limits = ProfileLimits(names, self._period)
-        self._was_playing = False
         self._scalars = self.frame.values[:10]
+        names = [channel.name for channel in frame_channels(self.frame.layout)]
+        self._watch = ProfileWatch(self.reference, self.frame.values, names, self._period)
 
     def load(self, loaded: LoadedProfile) -> None:
         """Take over a checked profile; only while nothing moves."""
@@ -99,8 +99,7 @@ class Cycle:
         self.sensing.take(fresh, now_ns)
         self.sensing.sense(self.supervisor.state)
         self._account(skipped)
-        self._watch_profile(skipped)
-        self.supervisor.decide(verb, now_ns, arguments)
+        self._decide(verb, now_ns, arguments)
         self._follow(skipped)
         self._act()
         self._note(late_ns)
@@ -109,17 +108,20 @@ class Cycle:
         self.cycles += 1
         self.supervisor.cycle = self.cycles
         self.missed += skipped
+        playing = self.supervisor.state is State.RUNNING and self.sensing.usable
         self.sensing.reports += self._pace.account(skipped)
+        self.sensing.reports += self._watch.inspect(playing, (1 + skipped) * self._period)
 
-    def _watch_profile(self, skipped: int) -> None:
-        """Compare with the profile's own limits while it plays; commands in the frame are last cycle's."""
-        playing, loaded = self.supervisor.playing, self.orders.loaded
-        if playing and loaded is not None:
-            if not self._was_playing:
-                self._profile_limits.take(loaded.limits)
-            elapsed = (1 + skipped) * self._period
-            self.sensing.reports += self._profile_limits.inspect(self.frame.values, elapsed)
-        self._was_playing = playing
+    def _decide(self, verb: Verb, now_ns: int, arguments: Sequence[float]) -> None:
+        """Move the state machine; what belongs to one playing of the profile begins anew with it."""
+        supervisor = self.supervisor
+        before = supervisor.state
+        supervisor.decide(verb, now_ns, arguments)
+        if before is State.ARMED and supervisor.state is State.RUNNING:
+            self._profile_hash = hashlib.sha256()
+            assert self.orders.loaded is not None
+            self._watch.begin(self.orders.loaded.limits)
+            self.sensing.reset_following_peak()
 
     def _follow(self, skipped: int) -> None:
         """Advance the reference; past what the drive bridges, path time has stood still."""
