@@ -95,7 +95,7 @@ def run(arguments: argparse.Namespace) -> int:
     """Carry out one verb; return 0 accepted, 1 refused, 3 when a fault ended the wait."""
     from mastd.wire.client import ClientKeys, OperatorClient
 
-    wire_arguments = _arguments(arguments)
+    numbers = wire_arguments(arguments)
     longest_s = _time(arguments.timeout) if "timeout" in arguments else 0.0
     if (arguments.key is None) != (arguments.server_key is None):
         raise UsageError("--key and --server-key go together")
@@ -106,7 +106,7 @@ def run(arguments: argparse.Namespace) -> int:
             return _status(client, arguments.json)
         if arguments.verb == "watch":
             return _watch(client, arguments.json)
-        answer = client.command(arguments.verb, wire_arguments)
+        answer = client.command(arguments.verb, numbers)
         code = 0 if answer.accepted else 1
         if answer.accepted and "wait" in arguments and arguments.wait:
             answer, code = _wait(client, answer, longest_s)
@@ -114,7 +114,7 @@ def run(arguments: argparse.Namespace) -> int:
     return code
 
 
-def _arguments(arguments: argparse.Namespace) -> dict[str, object]:
+def wire_arguments(arguments: argparse.Namespace) -> dict[str, object]:
     """Return the arguments of the verb as they stand on the wire."""
     from mastd import units
     from mastd.wire.operator_messages import AXES

@@ -38,7 +38,6 @@ class GatewayTurns:
         status: NewestValueBlock,
         parent: int,
     ) -> None:
-        settings = job.settings
         self._sockets = sockets
         self._parent = parent
         self._port = LoopPort(request, status, round(job.loop_stuck_s * 1e9), time.monotonic_ns())
@@ -47,16 +46,16 @@ class GatewayTurns:
             pid=parent,
             links=job.links,
             words=job.words,
-            lease_ns=round(settings.lease * 1e9),
-            answer_ns=round(settings.answer * 1e9),
-            command_rate=settings.command_rate,
-            burst=settings.burst,
+            lease_ns=round(job.lease_s * 1e9),
+            answer_ns=round(job.answer_s * 1e9),
+            command_rate=job.command_rate,
+            burst=job.burst,
             load_states=job.load_states,
             slot=job.slot,
         )
         loader = ProfileLoader(job.loader, job.loader_descriptors, job.slots) if job.loader else None
         self._desk = OperatorDesk(terms, self._port, loader, counters)
-        self._every_ns = round(1e9 / settings.status_rate)
+        self._every_ns = round(1e9 / job.status_rate)
         self._shown_ns = 0
         self._shown = 0
 

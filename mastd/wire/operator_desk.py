@@ -94,6 +94,7 @@ class OperatorDesk:
     ) -> None:
         """Take one message; ``guest`` is who the connection's key belongs to, None on the local socket."""
         self.counters.received += 1
+        self._port.refresh(now_ns)  # judge by the newest status, not by that of the last turn
         try:
             message = read_from_client(data)
         except MalformedError as error:

@@ -410,6 +410,7 @@ def test_two_racing_clients_have_one_lease_a_defined_winner_and_stops_that_alway
     """Model: the lease belongs to whose command was read first; each command is carried out at most once."""
     desk = Counter(state)
     names = {ANNA: "anna", BERT: "bert"}
+    peer: Peer
     for peer, name in names.items():
         desk.hello(peer, name)
     sequences = dict.fromkeys(names, 0)
@@ -429,9 +430,9 @@ def test_two_racing_clients_have_one_lease_a_defined_winner_and_stops_that_alway
             if sequences[which]:
                 desk.say(which, sequences[which], said[which, sequences[which]])
         else:
+            assert isinstance(what, tuple)
+            assert isinstance(which, str)
             peer, verb = what, which
-            assert isinstance(peer, tuple)
-            assert isinstance(verb, str)
             sequences[peer] += 1
             said[peer, sequences[peer]] = verb
             free = desk.now >= until or not holder
