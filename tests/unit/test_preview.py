@@ -113,9 +113,9 @@ def test_a_link_that_would_accelerate_too_much_slows_the_whole_pose() -> None:
     [
         (2, 0.047, 0.045, "link 1 would become too long: 45 mm"),
         (2, -0.047, 0.045, "link 1 would become too short"),
-        (4, 0.034, 0.045, "link 3 would become too short"),
-        (5, 0.0355, 0.0499, "yaw would go above 2.005 deg"),
-        (5, -0.0355, 0.0499, "yaw would go below minus 2.005 deg"),
+        (4, -0.034, 0.045, "link 1 would become too short"),
+        (3, 0.061, 0.0499, "roll would go above 3.438 deg"),
+        (3, -0.061, 0.0499, "roll would go below minus 3.438 deg"),
     ],
 )
 def test_before_a_wall_the_table_stands_and_says_what_is_in_the_way(
