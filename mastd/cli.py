@@ -16,12 +16,14 @@ COMMANDS = (
     "check",
     "run",
     "serve",
+    "ctl",
     "report",
     "recover",
     "kinematics",
     "reproduce",
     "bench",
     "warmup",
+    "keys",
 )
 """Modules of ``mastd.commands`` in the order in which the help lists them."""
 

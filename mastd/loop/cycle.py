@@ -19,14 +19,17 @@ from mastd.control.reference import Reference, Source
 from mastd.dynamics.table_model import TableModel
 from mastd.kinematics.forward import Observer
 from mastd.kinematics.geometry import Geometry
-from mastd.loop.frame import Frame
+from mastd.loop.frame import Frame, frame_channels
 from mastd.loop.loaded import LoadedProfile
 from mastd.loop.motion_limits import lowered_pose, motion_limits
 from mastd.loop.orders import Orders
 from mastd.loop.sensing import Sensing
 from mastd.loop.slots import ProfileSlots
 from mastd.loop.supervisor import Supervisor
+from mastd.loop.watch import ProfileWatch
 from mastd.safety.faults import Code
+from mastd.safety.pace import Pace
+from mastd.safety.states import State
 from mastd.settings.daemon import DaemonSettings
 from mastd.settings.table import TableSettings
 from mastd.wire.blocks import Verb
@@ -66,9 +69,10 @@ class Cycle:
         self._covered = self.frame.command[: 5 * len(table.links)]
         self._period = daemon.period_ns * 1e-9
         self._bridged = table.drive.command_timeout
-        self._maximum_missed = daemon.overrun.maximum_missed
-        self._stop_after_stall = daemon.overrun.after_stall == "stop"
+        self._pace = Pace(daemon, table.drive.command_timeout)
         self._scalars = self.frame.values[:10]
+        names = [channel.name for channel in frame_channels(self.frame.layout)]
+        self._watch = ProfileWatch(self.reference, self.frame.values, names, self._period)
 
     def load(self, loaded: LoadedProfile) -> None:
         """Take over a checked profile; only while nothing moves."""
@@ -95,7 +99,7 @@ class Cycle:
         self.sensing.take(fresh, now_ns)
         self.sensing.sense(self.supervisor.state)
         self._account(skipped)
-        self.supervisor.decide(verb, now_ns, arguments)
+        self._decide(verb, now_ns, arguments)
         self._follow(skipped)
         self._act()
         self._note(late_ns)
@@ -103,14 +107,21 @@ class Cycle:
     def _account(self, skipped: int) -> None:
         self.cycles += 1
         self.supervisor.cycle = self.cycles
-        if not skipped:
-            return
         self.missed += skipped
-        stalled = skipped * self._period > self._bridged
-        if stalled:
-            self.supervisor.report(Code.STALL, f"{skipped * self._period * 1e3:.0f} ms")
-        if skipped > self._maximum_missed or (stalled and self._stop_after_stall):
-            self.supervisor.report(Code.OVERRUN, f"{skipped} periods in a row")
+        playing = self.supervisor.state is State.RUNNING and self.sensing.usable
+        self.sensing.reports += self._pace.account(skipped)
+        self.sensing.reports += self._watch.inspect(playing, (1 + skipped) * self._period)
+
+    def _decide(self, verb: Verb, now_ns: int, arguments: Sequence[float]) -> None:
+        """Move the state machine; what belongs to one playing of the profile begins anew with it."""
+        supervisor = self.supervisor
+        before = supervisor.state
+        supervisor.decide(verb, now_ns, arguments)
+        if before is State.ARMED and supervisor.state is State.RUNNING:
+            self._profile_hash = hashlib.sha256()
+            assert self.orders.loaded is not None
+            self._watch.begin(self.orders.loaded.limits)
+            self.sensing.reset_following_peak()
 
     def _follow(self, skipped: int) -> None:
         """Advance the reference; past what the drive bridges, path time has stood still."""

@@ -16,10 +16,12 @@ from pathlib import Path
 from mastd.dynamics.table_model import TableModel
 from mastd.errors import MastdError
 from mastd.loop import provenance
+from mastd.loop.frame import channel_columns, channel_units
 from mastd.loop.loaded import LoadedProfile
 from mastd.loop.slots import ProfileSlots
 from mastd.motion.compiler import program
 from mastd.motion.preflight import examine
+from mastd.safety.profile_limits import tabulate
 from mastd.settings.loader import load
 from mastd.settings.profile import ProfileSettings
 from mastd.settings.starter import find
@@ -52,8 +54,8 @@ def load_profile(
 ) -> dict[str, object]:
     """Check and compile a profile into ``slot``; raise MastdError if it cannot be read or made."""
     path = find("profile", profile)
-    settings = load(path, ProfileSettings)
     table = load(table_path, TableSettings)
+    settings = load(path, ProfileSettings, channels=channel_units(table))
     motion = program(settings, table)
     verdict = examine(motion, table, settings.payload)
     if not verdict.ok:
@@ -61,7 +63,8 @@ def load_profile(
         return {"ok": False, "text": text, "slot": slot, "name": settings.name, "scale": verdict.scale}
     timeline = motion.timeline()
     model = TableModel.from_settings(table, settings.payload).values
-    slots.write(slot, LoadedProfile(0, slot, settings.name, timeline, verdict.scale, model))
+    limits = tabulate(settings.limits, channel_columns(table))
+    slots.write(slot, LoadedProfile(0, slot, settings.name, timeline, verdict.scale, model, limits))
     daemon = json.loads(daemon_path(directory).read_text(encoding="utf-8"))
     head = provenance.join(daemon, provenance.of_profile(path, settings, timeline))
     metadata_path(directory, slot).write_text(json.dumps(head), encoding="utf-8")

@@ -12,8 +12,6 @@ from mastd.kinematics.geometry import Geometry
 from mastd.settings.daemon import DaemonSettings
 from mastd.settings.table import TableSettings
 
-JERK = 1000.0
-
 
 def motion_limits(table: TableSettings, daemon: DaemonSettings, geometry: Geometry) -> MotionLimits:
     """Return the limits of the daemon's own moves, decelerations and changes of speed and level.
@@ -22,7 +20,7 @@ def motion_limits(table: TableSettings, daemon: DaemonSettings, geometry: Geomet
     ``JERK_SHARE`` of its limit.
     """
     m, b = daemon.moves, daemon.moves.brake
-    jerk = JERK_SHARE * JERK
+    jerk = JERK_SHARE * table.limits.jerk
     path = PathLimits.from_settings(table, geometry)
     stop = least_duration(path.velocity, path.acceleration, jerk)
     level = least_level_time(float(path.reach.max()), path.velocity, path.acceleration, jerk)

@@ -16,7 +16,8 @@ from mastd.errors import UsageError
 from mastd.safety.faults import TABLE
 from mastd.safety.states import State
 from mastd.wire.address import operators_address, private_directory, runtime_directory
-from mastd.wire.gateway import GatewayHandle, GatewayJob
+from mastd.wire.gateway import GatewayHandle
+from mastd.wire.gateway_job import GatewayJob
 from mastd.wire.keys import keys_directory
 from mastd.wire.snapshot import FaultWords
 

@@ -9,10 +9,12 @@ from mastd.dynamics.table_model import TableModel
 from mastd.kinematics.forward import Observer
 from mastd.kinematics.geometry import Geometry
 from mastd.loop.cycle import Cycle
+from mastd.loop.frame import channel_columns, channel_units
 from mastd.loop.loaded import LoadedProfile
 from mastd.loop.slots import ProfileSlots
 from mastd.motion.compiler import compile_profile
 from mastd.motion.timeline import Timeline
+from mastd.safety.profile_limits import tabulate
 from mastd.settings.daemon import DaemonSettings
 from mastd.settings.loader import load
 from mastd.settings.profile import NoPayload, ProfileSettings
@@ -67,9 +69,9 @@ class Plan(Installation):
     @classmethod
     def load(cls, table_path: Path, profile_path: Path, daemon_path: Path) -> Plan:
         """Load, check and compile; raise SettingsError, FormatError or KinematicsError with every problem."""
-        profile = load(profile_path, ProfileSettings)
         installation = Installation.read(table_path, daemon_path)
         table = installation.table
+        profile = load(profile_path, ProfileSettings, channels=channel_units(table))
         return cls(
             **vars(installation),
             profile_path=profile_path,
@@ -80,7 +82,15 @@ class Plan(Installation):
 
     def loaded(self, level_limit: float = 1.0) -> LoadedProfile:
         """Return the profile as the loop takes it over, checked up to ``level_limit`` times its motion."""
-        return LoadedProfile(1, -1, self.profile.name, self.timeline, level_limit, self.model.values)
+        return LoadedProfile(
+            1,
+            -1,
+            self.profile.name,
+            self.timeline,
+            level_limit,
+            self.model.values,
+            tabulate(self.profile.limits, channel_columns(self.table)),
+        )
 
     def cycle(self, level_limit: float = 1.0) -> Cycle:
         """Return a cycle with the profile loaded."""

@@ -67,6 +67,7 @@ class StatusPublisher:
         block.field("residual")[:] = frame.field("residual")
         block.field("lengths")[:] = cycle.sensing.lengths
         block.field("forces")[:] = cycle.sensing.forces
+        block.field("following_peak")[:] = cycle.sensing.following_peak
         block.field("ended")[:] = ended
         self._show("refusal", requests.refusal)
         self._show("cause", first.cause if first else "")

@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from mastd.loop.loaded import LoadedProfile
 from mastd.motion.timeline import KNOT_SPACING, Timeline
+from mastd.safety.profile_limits import LIMIT_NUMBERS, MOST_CHECKS
 from mastd.settings.profile import LONGEST_MOTION
 
 SLOTS = 2
@@ -24,9 +25,10 @@ LARGEST_BLOCKS = 1024
 NAME_BYTES = 320
 MODEL_SIZE = 11
 # places in the head
-FILLED, ROWS, BLOCKS, REPEATS, LEVEL_LIMIT = range(5)
+FILLED, ROWS, BLOCKS, REPEATS, LEVEL_LIMIT, CHECKS = range(6)
 MODEL, NAME = 8, 24
-HEAD = NAME + NAME_BYTES // 8
+LIMITS = NAME + NAME_BYTES // 8
+HEAD = LIMITS + MOST_CHECKS * LIMIT_NUMBERS
 SLOT_NUMBERS = HEAD + 3 * (LARGEST_BLOCKS + 1) + 6 * LARGEST_ROWS
 
 
@@ -51,10 +53,11 @@ class ProfileSlots:
             raise ValueError(f"{loaded.name}: {rows} rows in {blocks} blocks do not fit a slot")
         head = self._numbers[slot * SLOT_NUMBERS :][:HEAD]
         head[FILLED] = 0.0
-        head[ROWS : LEVEL_LIMIT + 1] = rows, blocks, timeline.repeats, loaded.level_limit
+        head[ROWS : CHECKS + 1] = rows, blocks, timeline.repeats, loaded.level_limit, len(loaded.limits)
         head[MODEL : MODEL + MODEL_SIZE] = loaded.model
         name = loaded.name.encode()[:NAME_BYTES].ljust(NAME_BYTES, b"\0")
-        head[NAME:] = np.frombuffer(name, dtype=np.float64)
+        head[NAME:LIMITS] = np.frombuffer(name, dtype=np.float64)
+        head[LIMITS:][: loaded.limits.size] = loaded.limits.ravel()
         first_rows, intervals, starts, coefficients = self._arrays(slot, rows, blocks)
         first_rows[:] = timeline.first_rows
         intervals[:] = timeline.intervals
@@ -73,14 +76,17 @@ class ProfileSlots:
         rows, blocks = int(head[ROWS]), int(head[BLOCKS])
         if not (head[FILLED] == 1.0 and 0 < rows <= LARGEST_ROWS and 0 < blocks <= LARGEST_BLOCKS):
             return None
+        if not 0 <= int(head[CHECKS]) <= MOST_CHECKS:
+            return None
         first_rows, intervals, starts, coefficients = self._arrays(slot, rows, blocks)
         return LoadedProfile(
             serial,
             slot,
-            head[NAME:].tobytes().rstrip(b"\0").decode("utf-8", "ignore"),
+            head[NAME:LIMITS].tobytes().rstrip(b"\0").decode("utf-8", "ignore"),
             Timeline(coefficients, first_rows, intervals, starts, int(head[REPEATS])),
             float(head[LEVEL_LIMIT]),
             head[MODEL : MODEL + MODEL_SIZE],
+            head[LIMITS:][: int(head[CHECKS]) * LIMIT_NUMBERS].reshape(-1, LIMIT_NUMBERS),
         )
 
     def _arrays(

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from mastd.control.reference import Reference, Source
 from mastd.loop.orders import Orders
 from mastd.loop.sensing import Sensing
-from mastd.safety.faults import ROWS, Action, Code, Fault, FaultLatch
+from mastd.safety.faults import ROWS, Action, Code, Fault, FaultLatch, Report
 from mastd.safety.states import Conditions, Event, State, next_state
 from mastd.settings.daemon import DaemonSettings
 from mastd.wire.blocks import Verb
@@ -81,7 +81,7 @@ class Supervisor:
         self._lowered = lowered
         self._orders = orders
         self._neutral = np.zeros(6)
-        self._pending: list[tuple[Code, str]] = []
+        self._pending: list[Report] = []
 
     @property
     def enabled(self) -> bool:
@@ -125,13 +125,13 @@ class Supervisor:
         if event is not None:
             self._apply(event, now_ns)
 
-    def report(self, code: Code, detail: str) -> None:
+    def report(self, code: Code, detail: str, action: Action | None = None) -> None:
         """Add a condition found outside the sensing, to be taken with this cycle's others."""
-        self._sensing.reports.append((code, detail))
+        self._sensing.reports.append(Report(code, detail, action))
 
     def report_next(self, code: Code, detail: str) -> None:
         """Add a condition found after the cycle, to be taken with the next one's."""
-        self._pending.append((code, detail))
+        self._pending.append(Report(code, detail))
 
     def conditions(self) -> Conditions:
         """Return what the state machine has to know."""
@@ -154,19 +154,21 @@ class Supervisor:
 
     def _faults(self, now_ns: int) -> Fault | None:
         """Take this cycle's faults over and act; return a new one that stops or holds the table."""
-        reports = self._sensing.reports
-        present = {code for code, _ in reports}
-        for code in [code for code in self.latch.active if code not in present]:
-            self.latch.clear(code)
-        new = [
-            Fault(code, detail, now_ns, self.cycle)
-            for code, detail in reports
-            if code not in self.latch.active
-        ]
+        new = self.latch.observe(self._sensing.reports, now_ns, self.cycle)
         if not new:
             return None
-        worst = self.latch.report(new)
-        for fault in new:
+        self._note_faults(new)
+        worst = max(fault.action for fault in new)
+        if any(fault.code is Code.ESTOP for fault in new):
+            self._apply(Event.ESTOP, now_ns)
+        elif worst > Action.INDICATE:
+            self._apply(_EVENT_OF_ACTION[worst], now_ns)
+        if worst is Action.POWER_OFF:
+            self._power_off()  # also where the state stays FAULT: the table stood there with the supply on
+        return next((fault for fault in new if fault.action > Action.INDICATE), None)
+
+    def _note_faults(self, faults: Sequence[Fault]) -> None:
+        for fault in faults:
             self.events.append(
                 {
                     "event": "fault",
@@ -178,18 +180,13 @@ class Supervisor:
                     "first": fault is self.latch.first,
                 }
             )
-        if any(fault.code is Code.ESTOP for fault in new):
-            self._apply(Event.ESTOP, now_ns)
-        elif worst is not None and worst > Action.INDICATE:
-            self._apply(_EVENT_OF_ACTION[worst], now_ns)
-        if worst is Action.POWER_OFF:
-            self._power_off()  # also where the state stays FAULT: the table stood there with the supply on
-        return next((fault for fault in new if fault.action > Action.INDICATE), None)
 
     def _request(self, verb: Verb, arguments: Sequence[float], now_ns: int) -> None:
         event = EVENT_OF_VERB[verb]
         if event is Event.ESTOP:
-            self.latch.report([Fault(Code.ESTOP, "asked for by an operator", now_ns, self.cycle)])
+            estop = Fault(Code.ESTOP, "asked for by an operator", now_ns, self.cycle)
+            self.latch.report([estop])
+            self._note_faults([estop])
         self.refusal = self._apply(event, now_ns)
         if not self.refusal:
             self.refusal = self._orders.execute(verb, arguments, self.state is State.OFF)

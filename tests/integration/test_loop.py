@@ -226,7 +226,7 @@ def test_a_low_supply_pressure_stops_the_raising(lab: Lab) -> None:
     assert rig.codes() == [Code.SUPPLY_PRESSURE]
 
 
-def test_a_leg_near_its_end_stops_the_table(lab: Lab) -> None:
+def test_a_path_that_leaves_the_stroke_is_held_before_it(lab: Lab) -> None:
     plan = Plan.load(lab.table, lab.profile(PROFILE), lab.config)
     limits = plan.table.limits.model_copy(update={"stroke_margin": 0.047})
     rig = Rig(replace(plan, table=plan.table.model_copy(update={"limits": limits})))
@@ -235,5 +235,16 @@ def test_a_leg_near_its_end_stops_the_table(lab: Lab) -> None:
     rig.until(State.READY)
     rig.step(Verb.ARM)
     rig.step(Verb.START)
-    rig.until(State.FAULT)
-    assert rig.codes() == [Code.STROKE]
+    rig.until(State.HOLD)
+    assert rig.codes() == [Code.PATH_BLOCKED]
+    for _ in range(1500):
+        rig.step()
+    assert rig.cycle.reference.standing
+    rig.step(Verb.RESUME)
+    rig.until(State.RUNNING)
+    rig.until(State.HOLD)
+    commanded = rig.cycle.frame.field("command.lengths") - plan.geometry.neutral_lengths
+    assert np.abs(commanded).max() <= 0.003
+    assert rig.codes() == [Code.PATH_BLOCKED] * 2
+    rig.step(Verb.STOP)
+    rig.until(State.READY)
