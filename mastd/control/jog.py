@@ -95,7 +95,9 @@ def jog_axis(pose: Array, axis: int, amount: float, limits: PathLimits) -> Jog:
         return Jog(target)
     possible = _rounded(amount * free, axis < 3)
     where = f"{AXES[axis]} can go {possible} from here" if free > 0.0 else "nothing is left that way"
-    return _refused(f"strokes and pose limits do not allow {AXES[axis]} {_rounded(amount, axis < 3)}; {where}")
+    return _refused(
+        f"strokes and pose limits do not allow {AXES[axis]} {_rounded(amount, axis < 3)}; {where}"
+    )
 
 
 def jog_link(

@@ -129,10 +129,11 @@ def _link_speed(preview: Array, joints: int, path: Array) -> float:
         if bend > preview[ACCELERATION]:
             speed = min(speed, math.sqrt(preview[ACCELERATION] / bend))
         away = preview[lengths + i] - preview[neutral + i]
-        if abs(away) > preview[neutral + n + i] and away * rate > 0.0:
+        if wall < 0.0 and abs(away) > preview[neutral + n + i] and away * rate > 0.0:
             wall = 2.0 * i + (1.0 if away > 0.0 else 0.0)
     for axis in range(6):
-        if abs(path[0, axis]) > preview[_POSE_LIMITS + axis] and path[0, axis] * path[1, axis] > 0.0:
+        outwards = path[0, axis] * path[1, axis] > 0.0
+        if wall < 0.0 and outwards and abs(path[0, axis]) > preview[_POSE_LIMITS + axis]:
             wall = 2.0 * (n + axis) + (1.0 if path[0, axis] > 0.0 else 0.0)
     if wall >= 0.0 and preview[WALLS] != 0.0:
         if preview[WALL] < 0.0:
@@ -178,9 +179,7 @@ def describe_wall(preview: Array, limits: PathLimits) -> str:
     links = limits.geometry.links
     if place < links:
         reach, side = limits.reach[place] * 1e3, "long" if outwards else "short"
-        return (
-            f"link {place + 1} would become too {side}: {reach:.4g} mm of its stroke may be used to either side"
-        )
+        return f"link {place + 1} would become too {side}: {reach:.4g} mm of its stroke may be used to either side"
     axis = place - links
     factor, unit = (1e3, "mm") if axis < 3 else (180.0 / math.pi, "deg")
     sign = "above" if outwards else "below minus"

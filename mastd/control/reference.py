@@ -186,9 +186,7 @@ def advance(
     looking = preview[LINKS] > 0.0 and (source == PROFILE or source == MOVE)
     if looking and preview[FRESH] != 0.0:
         preview[FRESH] = 0.0
-        look_ahead(
-            source, state, preview, coefficients, first_rows, intervals, starts, repeats, _AT_ONCE
-        )
+        look_ahead(source, state, preview, coefficients, first_rows, intervals, starts, repeats, _AT_ONCE)
         warp[SPEED] = min(warp[SPEED], preview[LIMIT])  # a path begins at rest, so at any speed
     before = warp[TIME]
     advance_speed(warp, min(warp[WANTED], preview[LIMIT]), dt)
@@ -272,16 +270,25 @@ class Reference:
         return float(self._level[LEVEL_TARGET])
 
     @property
+    def offset_faded(self) -> bool:
+        """The pose is the path's: nothing of an earlier motion is left."""
+        return bool(self._fade[1] == 0.0)
+
+    @property
     def settled(self) -> bool:
         """No offset is left to fade, and no change of level that would move the table."""
-        if self._fade[1] != 0.0:
+        if not self.offset_faded:
             return False
-        return self.source is not Source.PROFILE or not self._level[ERROR:TIME_CONSTANT].any() or not self.path.any()
+        return (
+            self.source is not Source.PROFILE
+            or not self._level[ERROR:TIME_CONSTANT].any()
+            or not self.path.any()
+        )
 
     @property
     def standing(self) -> bool:
         """No motion is asked for, and none is left to fade."""
-        if self._fade[1] != 0.0:
+        if not self.offset_faded:
             return False
         if self.source is Source.REST:
             return True
