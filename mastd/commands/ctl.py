@@ -167,7 +167,7 @@ def _status(client: OperatorClient, as_json: bool) -> int:
 
 
 def _watch(client: OperatorClient, as_json: bool) -> int:
-    """Print a line twice a second if it has changed, at once where it matters (``--json``: every snapshot)."""
+    """Print a changed line twice a second, at once where it matters (``--json``: every snapshot)."""
     from mastd.commands.status_text import line
 
     last, shown, matter = "", 0.0, None

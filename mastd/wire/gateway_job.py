@@ -15,6 +15,23 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
+class DeskTerms:
+    """What the desk has to know beside the loop's blocks."""
+
+    name: str
+    pid: int
+    links: int
+    words: Words
+    lease_ns: int
+    answer_ns: int
+    command_rate: float
+    burst: int
+    load_states: tuple[str, ...] = ("OFF", "READY")
+    slot: int = -1
+    """Slot of the profile that the loop has at the beginning, −1 for none."""
+
+
+@dataclass(frozen=True)
 class GatewayJob:
     """What the gateway is told at its start.
 
@@ -72,7 +89,17 @@ class GatewayJob:
         faults = {int(code): FaultWords(**words) for code, words in entries.pop("faults").items()}
         return cls(faults=faults, **entries)
 
-    @property
-    def words(self) -> Words:
-        """Names of states and words of faults."""
-        return Words(self.states, self.faults)
+    def terms(self, pid: int) -> DeskTerms:
+        """Return what the desk has to know; ``pid`` is the daemon's process id."""
+        return DeskTerms(
+            name=self.name,
+            pid=pid,
+            links=self.links,
+            words=Words(self.states, self.faults),
+            lease_ns=round(self.lease_s * 1e9),
+            answer_ns=round(self.answer_s * 1e9),
+            command_rate=self.command_rate,
+            burst=self.burst,
+            load_states=self.load_states,
+            slot=self.slot,
+        )

@@ -17,7 +17,7 @@ from mastd.wire.gateway_job import GatewayJob
 from mastd.wire.gateway_sockets import OperatorSockets
 from mastd.wire.load_process import ProfileLoader
 from mastd.wire.loop_port import Loop, LoopPort
-from mastd.wire.operator_desk import DeskTerms, OperatorDesk
+from mastd.wire.operator_desk import OperatorDesk
 from mastd.wire.operator_messages import pack_status
 from mastd.wire.sessions import GatewayCounters
 
@@ -43,20 +43,8 @@ class GatewayTurns:
         self._sockets = sockets
         self._parent = parent
         self._port = LoopPort(request, status, round(job.loop_stuck_s * 1e9), time.monotonic_ns())
-        terms = DeskTerms(
-            name=job.name,
-            pid=parent,
-            links=job.links,
-            words=job.words,
-            lease_ns=round(job.lease_s * 1e9),
-            answer_ns=round(job.answer_s * 1e9),
-            command_rate=job.command_rate,
-            burst=job.burst,
-            load_states=job.load_states,
-            slot=job.slot,
-        )
         loader = ProfileLoader(job.loader, job.loader_descriptors, job.slots) if job.loader else None
-        self._desk = OperatorDesk(terms, self._port, loader, counters)
+        self._desk = OperatorDesk(job.terms(parent), self._port, loader, counters)
         self._every_ns = round(1e9 / job.status_rate)
         self._beaten_ns = 0
         self._shown_ns = 0

@@ -14,10 +14,11 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 from mastd.wire.blocks import Verb
+from mastd.wire.gateway_job import DeskTerms
 from mastd.wire.lease import Lease
 from mastd.wire.load_process import Loading, ProfileLoader
 from mastd.wire.loop_port import Loop, LoopPort
@@ -41,30 +42,13 @@ from mastd.wire.operator_messages import (
 )
 from mastd.wire.requests import Pending, SlotBook, numbers, split_refusal
 from mastd.wire.sessions import GatewayCounters, Guest, Order, Peer, Session, Sessions
-from mastd.wire.snapshot import Words, loop_advice, loop_part, whole
+from mastd.wire.snapshot import loop_advice, loop_part, whole
 
 MOST_WAITING = 8
 MOST_STOPS_WAITING = 512
 """Stops that wait for the loop's confirmation; further ones are answered as soon as they are in the block."""
 
 _VERBS = {verb.name.lower(): verb for verb in Verb if verb is not Verb.NONE}
-
-
-@dataclass(frozen=True)
-class DeskTerms:
-    """What the desk has to know beside the loop's blocks."""
-
-    name: str
-    pid: int
-    links: int
-    words: Words
-    lease_ns: int
-    answer_ns: int
-    command_rate: float
-    burst: int
-    load_states: tuple[str, ...] = ("OFF", "READY")
-    slot: int = -1
-    """Slot of the profile that the loop has at the beginning, −1 for none."""
 
 
 class OperatorDesk:
@@ -98,7 +82,7 @@ class OperatorDesk:
         snapshots: str = "",
         guest: Guest | None = None,
     ) -> None:
-        """Take one message, which is one frame; ``guest`` is who the connection's key belongs to, None on the local socket."""
+        """Take one message, which is one frame; ``guest`` is whose key it is, None on the local socket."""
         self.counters.received += 1
         self._port.refresh(now_ns)  # judge by the newest status, not by that of the last turn
         if len(frames) != 1:

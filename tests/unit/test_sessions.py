@@ -11,8 +11,9 @@ from hypothesis import strategies as st
 
 from mastd.safety.states import State
 from mastd.wire.blocks import Verb
+from mastd.wire.gateway_job import DeskTerms
 from mastd.wire.loop_port import LoopPort
-from mastd.wire.operator_desk import MOST_WAITING, DeskTerms, OperatorDesk
+from mastd.wire.operator_desk import MOST_WAITING, OperatorDesk
 from mastd.wire.operator_messages import (
     COMMANDING,
     OBSERVER_VERBS,
