@@ -77,7 +77,7 @@ class Runner:
         cycle, link, push = self._cycle, self._link, self._push
         thread_time = time.thread_time_ns
         self._forget_old_samples()
-        cycle.sensing.last_ns = time.monotonic_ns()
+        cycle.sensing.last_ns = cycle.supervisor.since_ns = time.monotonic_ns()
         clock.start()
         while not self._script.finished:
             now = clock.wait()
