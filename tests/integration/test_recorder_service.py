@@ -66,7 +66,7 @@ def test_three_runs_have_a_file_each_and_nothing_of_what_lies_between(tmp_path: 
         stream.push(50 * number)
         stream.event({"event": "end", "outcome": "completed"})
         stream.event({"event": "record_end", "operator": "ann"})
-        stream.push(77)
+        stream.push(77 if number < 3 else 0)  # an end needs no frame after it
     wait_for(
         lambda: handle.trouble() is None and handle.status.runs == 3, "the loop hears that all are whole"
     )
