@@ -71,7 +71,9 @@ class Service:
         raise AssertionError("the service has ended")
 
     def state(self, name: str, seconds: float = 30.0) -> dict[str, Any]:
-        return self.until(lambda snapshot: snapshot["state"] == name, seconds)
+        return self.until(
+            lambda snapshot: snapshot["loop"] == "running" and snapshot["state"] == name, seconds
+        )
 
     def end(self) -> int:
         self.process.send_signal(signal.SIGTERM)
@@ -102,13 +104,12 @@ def test_a_day_at_the_table(service: Service) -> None:
     state = service.state("OFF")
     assert state["profile"]["loaded"] == 0
     assert not service.ask("arm").accepted, "nothing is raised"
-    bad = service.ask(
-        "load", profile=str(lab.profile(PROFILE.format(seconds=2).replace("4 mm", "90 mm"), "bad.yaml"))
-    )
+    wild = lab.profile(PROFILE.format(seconds=2).replace("4 mm", "90 mm"), "bad.yaml")
+    bad = service.ask("load", profile=str(wild))
     assert not bad.accepted
     assert "does not pass the check" in bad.reason
     service.accepted("load", profile=str(lab.profile(PROFILE.format(seconds=6))))
-    again = service.ask("load", profile=str(lab.directory / "bad.yaml"))
+    again = service.ask("load", profile=str(wild))
     assert not again.accepted
     assert service.status()["profile"]["name"] == "shaking", "a refused profile leaves the loaded one"
     service.accepted("raise")
@@ -153,9 +154,8 @@ def test_a_second_daemon_is_told_of_the_first_and_a_run_how_to_use_it(service: S
     pid = str(service.process.pid)
     second = lab.run("serve", "--table", lab.table, "--config", lab.config)
     assert (second.returncode, pid in second.stderr) == (2, True), second.stderr
-    beside = lab.run(
-        "run", lab.profile(PROFILE.format(seconds=2)), "--table", lab.table, "--config", lab.config
-    )
+    profile = lab.profile(PROFILE.format(seconds=2))
+    beside = lab.run("run", profile, "--table", lab.table, "--config", lab.config)
     assert beside.returncode == 2
     assert pid in beside.stderr
     assert "mastd ctl load" in beside.stderr
