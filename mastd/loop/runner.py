@@ -30,7 +30,9 @@ ALONE_IN_A_ROW = 5
 class Script(Protocol):
     """Who asks for something in the operator's place."""
 
-    finished: bool
+    @property
+    def finished(self) -> bool:
+        """Whether the loop is to end."""
 
     def next(self, now_ns: int) -> Verb:
         """Return what to ask for in this cycle."""

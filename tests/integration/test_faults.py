@@ -192,7 +192,7 @@ class Journal:
 
 
 def test_what_the_plant_refuses_is_indicated(plan: Plan) -> None:
-    """A command that is not finite, which the daemon itself never sends, is answered by the plant in words."""
+    """A command that is not finite, which the daemon never sends, is answered by the plant in words."""
     request = PlantRequest(
         plan.table_path, payload=rigid_payload(plan.profile), mode="free-run", period_ns=plan.daemon.period_ns
     )
