@@ -1,21 +1,23 @@
 """Bumpless everywhere: an operator who asks for anything at any moment, on the real plant in process.
 
-The commanded lengths of the links are watched through every transition, and the plant's true motion. Not looked
-at: the cycles in which the drive is disabled and the set-points follow the measured pose.
+The commanded lengths of the links are watched through every transition, and the plant's true motion. Cycles
+in which the drive is disabled are left out: the set-points follow the measured pose then.
 """
 
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
+import pytest
 from numpy.typing import NDArray
 
 from hil_sim.faults import Fault
 from mastd.control.reference import Source
 from mastd.kinematics.workspace import lengths_at
 from mastd.loop.plan import Plan
+from mastd.safety.codes import Code
 from mastd.safety.states import State
 from mastd.wire.blocks import Verb
 from tests.lab import Lab
@@ -46,7 +48,7 @@ segments:
 EVERYTHING = ("raise", "arm", "start", "hold", "resume", "stop", "level", "jog", "reset")
 PERIOD = 1e-3
 SMOOTH = 150.0
-"""Jerk of a commanded length in m/s³ that nothing exceeds here; profile, stop and level make 10 to 90 of it."""
+"""Jerk of a commanded length in m/s³ that nothing exceeds; profiles, stops and levels make 10 to 90."""
 TRUE_KICK = 1.0
 """Acceleration in m/s² by which a true leg may differ from its command: friction, sag and the drive's lag."""
 CLEAR_OF_STOPS = -0.045
@@ -110,7 +112,13 @@ class Operator:
                 if random.random() < 0.12:
                     self._rig.plant.inject(Fault("oil-level", self._rig.plant.time_ns, 0, 0.4))
                 return self._ask(
-                    Verb(int(random.choice([Verb.HOLD, Verb.HOLD, Verb.HOLD, Verb.STOP, Verb.LEVEL, Verb.LEVEL])))
+                    Verb(
+                        int(
+                            random.choice(
+                                [Verb.HOLD, Verb.HOLD, Verb.HOLD, Verb.STOP, Verb.LEVEL, Verb.LEVEL]
+                            )
+                        )
+                    )
                 )
             case State.FAULT:
                 self._rig.plant.inject(Fault("clear", self._rig.plant.time_ns, 0, 0.0))
@@ -144,7 +152,8 @@ def operate(rig: Rig, random: np.random.Generator, seconds: float) -> Trace:
     trace, operator = Trace(), Operator(rig, random)
     pause = 1
     for _ in range(round(seconds * 1000)):
-        verb, arguments = Verb.NONE, ()
+        verb: Verb = Verb.NONE
+        arguments: tuple[float, ...] = ()
         pause -= 1
         if pause <= 0:
             verb, arguments = operator.next()
@@ -159,9 +168,9 @@ def operate(rig: Rig, random: np.random.Generator, seconds: float) -> Trace:
     return trace
 
 
-def windows(enabled: Array, width: int) -> Array:
+def windows(enabled: NDArray[np.bool_], width: int) -> NDArray[np.bool_]:
     """Tell for each window of ``width`` cycles whether the drive was enabled throughout."""
-    return np.all(np.lib.stride_tricks.sliding_window_view(enabled, width), axis=1)
+    return np.asarray(np.all(np.lib.stride_tricks.sliding_window_view(enabled, width), axis=1))
 
 
 def check_smoothness(rig: Rig, trace: Trace) -> None:
@@ -169,8 +178,13 @@ def check_smoothness(rig: Rig, trace: Trace) -> None:
     limits, geometry = rig.plan.table.limits, rig.plan.geometry
     enabled, truth = np.array(trace.enabled), np.array(trace.truth)
     lengths, rates, accelerations = np.array(trace.command).reshape(-1, 3, geometry.links).swapaxes(0, 1)
-    bounds = ((lengths, 3, SMOOTH), (rates, 2, SMOOTH), (accelerations, 1, SMOOTH))
-    bounds += ((lengths, 1, limits.velocity), (lengths, 2, limits.acceleration))
+    bounds = [
+        (lengths, 3, SMOOTH),
+        (rates, 2, SMOOTH),
+        (accelerations, 1, SMOOTH),
+        (lengths, 1, limits.velocity),
+        (lengths, 2, limits.acceleration),
+    ]
     for values, order, largest in bounds:
         change = np.diff(values, order, axis=0) / PERIOD**order
         assert np.abs(change[windows(enabled, order + 1)]).max() <= largest
@@ -193,3 +207,36 @@ def test_commands_and_table_are_smooth_whatever_is_asked_at_whatever_moment(lab:
             str(event["verb"]) for event in rig.events if event["event"] == "request" and not event["refused"]
         )
     assert min(accepted[verb] for verb in EVERYTHING) >= 2, "each of them was there at some moment"
+
+
+def test_a_blocked_path_holds_the_table_before_the_limit_and_goes_on_at_a_lower_level(lab: Lab) -> None:
+    plan = Plan.load(
+        lab.table, lab.profile(SINES.format(frequency=1, heave=5.3, pitch=0, roll=0)), lab.config
+    )
+    limits = plan.table.limits.model_copy(update={"stroke_margin": 0.045})
+    rig = Rig(replace(plan, table=plan.table.model_copy(update={"limits": limits})))
+    trace = Trace()
+
+    def steps(count: int) -> None:
+        for _ in range(count):
+            rig.step()
+            trace.take(rig)
+
+    rig.run_profile(0.0)
+    steps(1500)
+    assert rig.state() is State.HOLD
+    assert rig.codes() == [Code.PATH_BLOCKED]
+    held = rig.cycle.reference.time
+    rig.step(Verb.RESUME)
+    steps(1000)
+    assert rig.state() is State.HOLD, "the wall is still there"
+    assert rig.cycle.reference.time == held
+    rig.step(Verb.LEVEL, arguments=(0.3,))
+    steps(100)
+    rig.step(Verb.RESUME)
+    steps(4000)
+    assert rig.state() is State.RUNNING
+    assert rig.cycle.reference.level == pytest.approx(0.3, abs=1e-3)
+    lengths = np.array(trace.command)[:, :7] - plan.geometry.neutral_lengths
+    assert np.abs(lengths).max() <= 0.005
+    check_smoothness(rig, trace)
