@@ -1,4 +1,4 @@
-"""What must hold after every cycle, whatever operators and faults do; a violation is data, not an exception."""
+"""What must hold after every cycle, whatever operators and faults do; a violation is data."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from dataclasses import dataclass, fields
 from functools import cache
 
 from hil_sim.soak import numbers
-from hil_sim.soak.numbers import Bounds, Number, Numbers
+from hil_sim.soak.numbers import Bounds, Numbers
 from hil_sim.soak.world import World
 from mastd.control.reference import Source
 from mastd.loop.supervisor import EVENT_OF_VERB
@@ -100,9 +100,7 @@ def outcomes(state: State, event: Event) -> frozenset[State]:
 class Invariants:
     """Looks at a world after each of its cycles."""
 
-    def __init__(
-        self, world: World, table: TableSettings, daemon: DaemonSettings, bounds: Bounds
-    ) -> None:
+    def __init__(self, world: World, table: TableSettings, daemon: DaemonSettings, bounds: Bounds) -> None:
         cycle = world.cycle
         self.numbers = Numbers(cycle.frame, world.geometry, table, bounds)
         self.troubled_ns = -(1 << 62)
@@ -217,8 +215,8 @@ class Invariants:
     def _starts_afresh(self, events: list[dict[str, object]]) -> bool:
         """Tell whether the design lets the reference start from the measured pose in this cycle.
 
-        When the drive is enabled, when a stall was longer than the drive bridges (rejoin), and when a tracking
-        fault stops the motion.
+        When the drive is enabled, when a stall was longer than the drive bridges (rejoin), and when a
+        tracking fault stops the motion.
         """
         if self._mode != _FOLLOW:
             return True
@@ -270,8 +268,8 @@ class Invariants:
     def _false_alarm(self, event: dict[str, object]) -> bool:
         """Tell whether a fault has come out of nothing.
 
-        A profile near the table's limits may pass them on a plant that is not quite what the settings say, and
-        a table that was halted near its end of stroke is too near to it.
+        A profile near the table's limits may pass them on a plant that is not what the settings say, and a
+        table that was halted near its end of stroke is too near to it.
         """
         if event["action"] == "INDICATE" or event["code"] in (Code.ESTOP, Code.STROKE):
             return False
