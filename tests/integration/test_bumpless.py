@@ -240,3 +240,37 @@ def test_a_blocked_path_holds_the_table_before_the_limit_and_goes_on_at_a_lower_
     lengths = np.array(trace.command)[:, :7] - plan.geometry.neutral_lengths
     assert np.abs(lengths).max() <= 0.005
     check_smoothness(rig, trace)
+
+
+@pytest.mark.parametrize("fault", [False, True])
+def test_a_jog_on_its_way_is_ended_by_a_stop_and_by_a_fault(lab: Lab, fault: bool) -> None:
+    rig = Rig(
+        Plan.load(lab.table, lab.profile(SINES.format(frequency=1, heave=5, pitch=0, roll=0)), lab.config)
+    )
+    trace = Trace()
+    rig.step()
+    rig.step(Verb.RAISE)
+    rig.until(State.READY)
+    rig.step(Verb.JOG, arguments=(0.0, 2.0, 0.02))
+    assert rig.supervisor.refusal == ""
+    for _ in range(80):
+        rig.step()
+        trace.take(rig)
+    rig.step(Verb.JOG, arguments=(0.0, 0.0, 0.001))
+    assert "still on its way" in rig.supervisor.refusal
+    trace.take(rig)
+    if fault:
+        rig.plant.inject(Fault("oil-level", rig.plant.time_ns, 0, 0.4))
+    else:
+        rig.step(Verb.STOP)
+        trace.take(rig)
+    states = set()
+    for _ in range(1500):
+        rig.step()
+        trace.take(rig)
+        states.add(rig.state())
+    assert State.STOPPING in states
+    assert rig.state() is (State.FAULT if fault else State.READY)
+    assert rig.cycle.reference.standing
+    assert 0.0005 < rig.cycle.frame.motion[0][2] < 0.019
+    check_smoothness(rig, trace)
