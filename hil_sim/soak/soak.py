@@ -185,6 +185,7 @@ class Episode:
             verb, arguments = Verb.NONE, ()
             if now_ns >= troubles.due_ns and (done := troubles.act(now_ns)):
                 history.note({"event": "injected", "fault": done})
+                self.invariants.troubled_ns = now_ns
             if now_ns >= operator.due_ns:
                 verb, arguments = operator.next(now_ns)
             try:

@@ -22,7 +22,7 @@ from mastd.wire.operator_messages import pack_status
 from mastd.wire.sessions import GatewayCounters
 
 TURN_MS = 5
-MESSAGES_PER_TURN = 64
+MESSAGES_PER_TURN = 32
 PAUSE_S = 0.001
 HEARTBEAT_NS = 20_000_000
 """Every change of the block costs the loop a read of it, so the heartbeat does not come with every turn."""

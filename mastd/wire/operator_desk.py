@@ -306,7 +306,7 @@ class OperatorDesk:
         if answer is not None:
             self._flying = None
             if not answer.refused:
-                self._answer(flying.session, flying.command, now_ns, True)
+                self._answer(flying.session, flying.command, now_ns, True, flying.note)
                 return
             reason, needed = split_refusal(answer.refusal or f"{flying.command.verb} is refused by the loop")
             self._refuse(flying.session, flying.command, now_ns, reason, needed)
@@ -358,7 +358,7 @@ class OperatorDesk:
             )
             self._refuse(pending.session, pending.command, now_ns, reason, "load again")
         else:
-            self._enqueue(pending, now_ns)
+            self._enqueue(replace(pending, note=loading.text), now_ns)
 
     def _state(self) -> str:
         return self._terms.words.state(self._port.status.scalar("state"))

@@ -418,7 +418,7 @@ if job["profile"].endswith("slow"):
 ok = "bad" not in job["profile"]
 if "broken" in job["profile"]:
     raise SystemExit("the loader's own words")
-print(json.dumps({"ok": ok, "text": "" if ok else "stroke: worst 60 mm", **job}))
+print(json.dumps({"ok": ok, "text": "passes" if ok else "stroke: worst 60 mm", **job}))
 raise SystemExit(0 if ok else 1)
 """
 
@@ -426,7 +426,8 @@ raise SystemExit(0 if ok else 1)
 def test_a_profile_is_loaded_beside_everything_else(start_daemon: StartDaemon, tmp_path: Path) -> None:
     daemon = start_daemon(loader=(sys.executable, "-c", LOADER), slot=0)
     with daemon.client() as client, daemon.client("bert") as bert:
-        assert client.command("load", {"profile": "good"}).accepted
+        loaded = client.command("load", {"profile": "good"})
+        assert (loaded.accepted, loaded.reason) == (True, "passes")
         assert daemon.loop.taken == [(Verb.LOAD, (1.0, 1.0, 0.0, 0.0))]
         assert client.command("load", {"profile": "bad"}).reason == "load is refused: stroke: worst 60 mm"
         broken = client.command("load", {"profile": "broken"})
