@@ -350,7 +350,7 @@ class Reference:
         self._warp[WANTED] = speed
 
     def set_level(self, target: float) -> None:
-        """Take the profile's gain to ``target``: at once, or while it is played in ``level_time`` of its time.
+        """Take the profile's gain to ``target``: at once, or while it plays in ``level_time`` of its time.
 
         ``level_refusal`` tells what may be asked for.
         """

@@ -176,6 +176,7 @@ def windows(enabled: NDArray[np.bool_], width: int) -> NDArray[np.bool_]:
 def check_smoothness(rig: Rig, trace: Trace) -> None:
     """Check commanded lengths, the path, and the table's true motion."""
     limits, geometry = rig.plan.table.limits, rig.plan.geometry
+    assert limits.jerk >= SMOOTH
     enabled, truth = np.array(trace.enabled), np.array(trace.truth)
     lengths, rates, accelerations = np.array(trace.command).reshape(-1, 3, geometry.links).swapaxes(0, 1)
     bounds = [
@@ -191,7 +192,7 @@ def check_smoothness(rig: Rig, trace: Trace) -> None:
     gains, times = np.array(trace.gain_and_time).T
     path = rig.plan.timeline.sample(times)[:, 0] * gains[:, None]
     on_path = np.array(trace.on_path)
-    assert np.abs(np.array(trace.pose) - path)[on_path].max() <= 1e-12
+    assert np.abs(np.array(trace.pose) - path)[on_path].max(initial=0.0) <= 1e-12
     clear = windows(enabled & (truth[:, 2] > CLEAR_OF_STOPS), 3)
     true = np.diff(lengths_at(geometry, truth), 2, axis=0) / PERIOD**2
     assert np.abs(true - accelerations[1:-1])[clear].max() <= TRUE_KICK
@@ -239,4 +240,38 @@ def test_a_blocked_path_holds_the_table_before_the_limit_and_goes_on_at_a_lower_
     assert rig.cycle.reference.level == pytest.approx(0.3, abs=1e-3)
     lengths = np.array(trace.command)[:, :7] - plan.geometry.neutral_lengths
     assert np.abs(lengths).max() <= 0.005
+    check_smoothness(rig, trace)
+
+
+@pytest.mark.parametrize("fault", [False, True])
+def test_a_jog_on_its_way_is_ended_by_a_stop_and_by_a_fault(lab: Lab, fault: bool) -> None:
+    rig = Rig(
+        Plan.load(lab.table, lab.profile(SINES.format(frequency=1, heave=5, pitch=0, roll=0)), lab.config)
+    )
+    trace = Trace()
+    rig.step()
+    rig.step(Verb.RAISE)
+    rig.until(State.READY)
+    rig.step(Verb.JOG, arguments=(0.0, 2.0, 0.02))
+    assert rig.supervisor.refusal == ""
+    for _ in range(80):
+        rig.step()
+        trace.take(rig)
+    rig.step(Verb.JOG, arguments=(0.0, 0.0, 0.001))
+    assert "still on its way" in rig.supervisor.refusal
+    trace.take(rig)
+    if fault:
+        rig.plant.inject(Fault("oil-level", rig.plant.time_ns, 0, 0.4))
+    else:
+        rig.step(Verb.STOP)
+        trace.take(rig)
+    states = set()
+    for _ in range(1500):
+        rig.step()
+        trace.take(rig)
+        states.add(rig.state())
+    assert State.STOPPING in states
+    assert rig.state() is (State.FAULT if fault else State.READY)
+    assert rig.cycle.reference.standing
+    assert 0.0005 < rig.cycle.frame.motion[0][2] < 0.019
     check_smoothness(rig, trace)
