@@ -2,25 +2,25 @@
 
 **What comes out.** For the pose [x, y, z, roll, pitch, yaw] of C against neutral (x, y, z in B axes): its
 first time derivative (velocity of C in B axes, Euler rates) and its second (acceleration of C in B axes,
-without gravity; second derivatives of the Euler angles), the filtered pose, and angular velocity and angular
-acceleration of the table in B axes.
+without gravity; second derivatives of the Euler angles), the filtered pose, and angular velocity and
+angular acceleration of the table in B axes.
 
 **How.** An accelerometer at r along d reads d·(R⁻¹ a + α × r + ω × (ω × r) + R⁻¹ [0, 0, g]) + offset,
 everything in P. Gravity by the measured attitude and the centripetal part by the estimated ω are taken out
-exactly; the best linear combination of what is left gives R⁻¹ a and α (``mastd.control.motion_design``), which
-are turned into B and into Euler accelerations exactly. Position and rate of each coordinate are predicted with
-this acceleration (trapezoid) and corrected by the measured pose. The acceleration itself is not filtered: it
-has no lag, and the noise of the sensors. Directions that no accelerometer sees take rate and acceleration from
-a tracking filter of order 3 on the lengths alone.
+exactly; the best linear combination of what is left gives R⁻¹ a and α (``mastd.control.motion_design``),
+which are turned into B and into Euler accelerations exactly. Position and rate of each coordinate are
+predicted with this acceleration (trapezoid) and corrected by the measured pose. The acceleration itself is
+not filtered: it has no lag, and the noise of the sensors. Directions that no accelerometer sees take rate
+and acceleration from a tracking filter of order 3 on the lengths alone.
 
 **Sensors against lengths.** Each accelerometer is compared, at its own place, with the tracking filter. So
 that both have the same delay, the sensor passes through a shadow of that filter. The slow mean of the
-difference is the sensor's offset, and is subtracted. A difference beyond the threshold leaves the sensor out
-if the other accelerometers confirm it (parity: lengths have no part in that, so that a wrong length never
-costs an accelerometer), or, where none can, if it alone differs for ``confirmation``. A sensor that jumps
-within a period and that the others contradict is left out in that same cycle; so is one that is invalid or not
-finite, and one that repeats the same number ``STUCK_SAMPLES`` times. At most two are left out; with a third
-the estimate uses the lengths alone until they are back.
+difference is the sensor's offset, and is subtracted. A difference beyond the threshold leaves the sensor
+out if the other accelerometers confirm it (parity: lengths have no part in that, so that a wrong length
+never costs an accelerometer), or, where none can, if it alone differs for ``confirmation``. A sensor that
+jumps within a period and that the others contradict is left out in that same cycle; so is one that is
+invalid or not finite, and one that repeats the same number ``STUCK_SAMPLES`` times. At most two are left
+out; with a third the estimate uses the lengths alone until they are back.
 
 **Delays** of the sensors are not compensated: the acceleration is as late as the accelerometers are.
 Figures on the simulated plant, at standstill and in motion: docs/theory.md.
@@ -113,9 +113,10 @@ def estimate_motion(
     """Advance the estimate by ``steps`` periods; return the bits of the accelerometers that are left out.
 
     ``pose`` (6,) measured; ``readings`` (m,) of the accelerometers, raw, in m/s²; ``valid`` their bits,
-    sensor 1 lowest; ``steps`` since the last call, 0 for a start. The first ``MOTION`` values of ``state`` are the
-    result: pose, rates, accelerations (6 each), angular velocity and acceleration (3 each, B axes). Without a
-    usable pose do not call: the result stays, and the next call bridges the gap or starts again.
+    sensor 1 lowest; ``steps`` since the last call, 0 for a start. The first ``MOTION`` values of
+    ``state`` are the result: pose, rates, accelerations (6 each), angular velocity and acceleration (3
+    each, B axes). Without a usable pose do not call: the result stays, and the next call bridges the gap
+    or starts again.
     """
     c = constants
     count = sizes[COUNT]

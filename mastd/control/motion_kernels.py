@@ -1,8 +1,8 @@
 """Steps of the estimator of rates and accelerations, and where everything stands in its arrays.
 
 The mathematics is told in ``mastd.control.motion_estimate``, which calls these once per cycle. Arguments:
-``c`` the constants, ``sizes`` the integer ones, ``state`` and ``counters`` what is remembered. Sets of sensors
-are bits, sensor 1 lowest.
+``c`` the constants, ``sizes`` the integer ones, ``state`` and ``counters`` what is remembered. Sets of
+sensors are bits, sensor 1 lowest.
 """
 
 from __future__ import annotations
@@ -25,10 +25,10 @@ JUMPED_SAMPLES = 20
 """So many cycles in a row in which a sensor is contradicted by the others leave it out for good."""
 ACQUISITION_TIME = 1.0
 """After the start or a reset an accelerometer may differ by the largest offset for this long (s)."""
-FIRST_AVERAGE = 0.1
+FIRST_AVERAGE = 0.15
 """Time that the first mean of an offset is taken over (s); it grows to the setting."""
 MEMORY_TIME = 0.5
-"""Time constant in which the acceleration at a sensor's place is forgotten, for the relative tolerance (s)."""
+"""Time constant in which the acceleration at a sensor's place is forgotten (s): the relative tolerance."""
 LEAST_PARITY = 0.02
 """Share of a sensor's error that its set contradicts, below which the set cannot confirm it."""
 
@@ -296,7 +296,8 @@ def judge(missing: int, c: Array, sizes: Integers, state: Array, counters: Integ
         allowed = c[TABLE + ROW * i + 8] + c[TOLERANCE_SHARE] * state[at + REACH * count]
         if counters[age] < sizes[ACQUISITION]:
             allowed += c[OFFSET_LIMIT]
-        state[offset] += max(1.0 / (sizes[AVERAGED] + counters[age]), c[OFFSET_SHARE]) * difference
+        # the error left after n samples falls as 1/n³, the noise of the mean as 1/n
+        state[offset] += max(3.0 / (sizes[AVERAGED] + counters[age]), c[OFFSET_SHARE]) * difference
         counters[age] += 1
         if abs(state[offset]) > c[OFFSET_LIMIT]:
             counters[FAILED] |= 1 << i
