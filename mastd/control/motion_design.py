@@ -41,6 +41,9 @@ SMOOTHING_TIME = 10e-3
 """Time constant that the comparison with the lengths is smoothed by (s)."""
 DEVIATIONS = 6.0
 """Thresholds are no lower than this many standard deviations of the noise."""
+LEAST_REPEATS, MOST_REPEATS = 5, 50
+REPEATED_BY_CHANCE = 1e-15
+"""Chance at which equal readings in a row are no measurement any more."""
 UNOBSERVED = 1e-3
 """Largest element of N below which a set observes every direction, and N counts as zero."""
 
@@ -99,6 +102,19 @@ def tracking_noise(gains: Array, period: float) -> tuple[float, float, float, fl
         state = step @ state
     rate, acceleration, smoothed, sensor = np.sqrt(sums)
     return float(rate), float(acceleration), float(smoothed), float(sensor)
+
+
+def stuck_limit(noise: float, resolution: float) -> int:
+    """Return how many equal readings in a row tell that a sensor is stuck, 0 if none do.
+
+    Two samples of normal noise round to the same step of ``resolution`` with the chance
+    resolution/(2 √π noise) as long as that is small.
+    """
+    if not (noise > 0.0 and noise >= resolution):
+        return 0
+    chance = max(resolution / (2.0 * math.sqrt(math.pi) * noise), 1e-6)
+    limit = math.ceil(math.log(REPEATED_BY_CHANCE) / math.log(chance))
+    return max(limit, LEAST_REPEATS) if limit <= MOST_REPEATS else 0
 
 
 def sensitivity(positions: Array, directions: Array) -> Array:

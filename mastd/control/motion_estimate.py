@@ -19,7 +19,7 @@ difference is the sensor's offset, and is subtracted. A difference beyond the th
 out if the other accelerometers confirm it (parity: lengths have no part in that, so that a wrong length
 never costs an accelerometer), or, where none can, if it alone differs for ``confirmation``. A sensor that
 jumps within a period and that the others contradict is left out in that same cycle; so is one that is
-invalid or not finite, and one that repeats the same number ``STUCK_SAMPLES`` times. At most two are left
+invalid or not finite, and one that repeats its reading oftener than noise can. At most two are left
 out; with a third the estimate uses the lengths alone until they are back.
 
 **Delays** of the sensors are not compensated: the acceleration is as late as the accelerometers are.
@@ -33,7 +33,7 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
-from mastd.control.motion_design import SMOOTHING_TIME, MotionDesign, design_motion
+from mastd.control.motion_design import SMOOTHING_TIME, MotionDesign, design_motion, stuck_limit
 from mastd.control.motion_kernels import (
     ACCELERATION,
     ACCELERATION_GAIN,
@@ -74,7 +74,6 @@ from mastd.control.motion_kernels import (
     SETTLING,
     SMOOTHING,
     STARTED,
-    STUCK_SAMPLES,
     SUSPECTED,
     TABLE,
     TOLERANCE_SHARE,
@@ -258,12 +257,11 @@ class MotionEstimator:
                 ),
             ]
         )
-        noisy = sensors.acceleration.noise >= sensors.acceleration.resolution > 0.0
         self.sizes: Integers = np.array(
             [
                 m,
                 round(settings.bridged_gap / period),
-                STUCK_SAMPLES if noisy else 0,
+                stuck_limit(sensors.acceleration.noise, sensors.acceleration.resolution),
                 math.ceil(4.0 / (settings.length_bandwidth * period)),
                 round(ACQUISITION_TIME / period),
                 round(FIRST_AVERAGE / period),

@@ -17,8 +17,6 @@ from mastd.kernel import fused_kernel
 Array = NDArray[np.float64]
 Integers = NDArray[np.int64]
 
-STUCK_SAMPLES = 20
-"""So many equal readings in a row are no measurement; with noise above the resolution two are rare."""
 MISSING_SAMPLES = 5
 """So many unusable readings in a row are told to the technician."""
 JUMPED_SAMPLES = 20
