@@ -15,12 +15,15 @@ COMMANDS = (
     "profiles",
     "check",
     "run",
+    "serve",
+    "ctl",
     "report",
     "recover",
     "kinematics",
     "reproduce",
     "bench",
     "warmup",
+    "keys",
 )
 """Modules of ``mastd.commands`` in the order in which the help lists them."""
 

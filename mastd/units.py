@@ -187,12 +187,15 @@ def bare_number(number: str, dimension: Dimension) -> str:
 
 def unit_of(text_with_unit: str) -> Unit | None:
     """Return the unit a text is written in, None if it is not a quantity."""
+    dimension = dimension_of(text_with_unit)
     match = _match(text_with_unit.strip())
-    if match is None:
-        return None
-    symbol = " ".join(match[2].split())
-    dimension = _BY_SYMBOL.get(symbol)
-    return dimension.unit(symbol) if dimension else None
+    return dimension.unit(" ".join(match[2].split())) if dimension and match else None
+
+
+def dimension_of(text_with_unit: str) -> Dimension | None:
+    """Return the dimension of the unit a text is written in, None if it is not a quantity."""
+    match = _match(text_with_unit.strip())
+    return _BY_SYMBOL.get(" ".join(match[2].split())) if match else None
 
 
 def _match(stripped: str) -> re.Match[str] | None:

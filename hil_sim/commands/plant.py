@@ -8,7 +8,7 @@ import sys
 from pathlib import Path
 
 from mastd import units
-from mastd.commands.run import seed
+from mastd.commands.plant_options import seed
 from mastd.wire.address import check_address
 from mastd.wire.hello import MODES
 from mastd.wire.provider import PlantRequest, RigidPayload, rigid_payload

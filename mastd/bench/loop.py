@@ -15,16 +15,19 @@ from contextlib import ExitStack
 import numpy as np
 
 from mastd.bench.registry import Figure, bench, figure, ratio
-from mastd.loop.blocks import REQUEST, NewestValueBlock, Verb, status_layout
 from mastd.loop.clock import PeriodicClock
+from mastd.loop.companions import Companions
 from mastd.loop.cycle import Cycle
+from mastd.loop.host import Connection, open_link, turns
 from mastd.loop.plan import Plan
+from mastd.loop.publisher import StatusPublisher
 from mastd.loop.realtime import acquire, relax
+from mastd.loop.requests import RequestPort
 from mastd.loop.runner import Runner
-from mastd.loop.session import Connection, open_link, turns
 from mastd.loop.warmup import compile_kernels
 from mastd.safety.states import State
 from mastd.settings.starter import find
+from mastd.wire.blocks import REQUEST, NewestValueBlock, Verb, status_layout
 from mastd.wire.hello import Mode
 from mastd.wire.provider import PlantRequest, rigid_payload
 
@@ -54,6 +57,9 @@ class Play:
         self.finished = state in (State.FAULT, State.ESTOP)
         return {State.OFF: Verb.RAISE, State.READY: Verb.ARM, State.ARMED: Verb.START}.get(state, Verb.NONE)
 
+    def heard(self, verb: Verb) -> None:
+        """Nobody operates a bench."""
+
 
 def _play(mode: Mode, link_kind: str, cycles: int, note: Callable[[Cycle], float]) -> list[float]:
     """Return the notes of ``cycles`` cycles of the running profile."""
@@ -70,6 +76,7 @@ def _play(mode: Mode, link_kind: str, cycles: int, note: Callable[[Cycle], float
         stack.callback(link.close)
         rights = acquire(plan.daemon.realtime)
         stack.callback(relax)
+        requests = RequestPort(NewestValueBlock(REQUEST))
         status = NewestValueBlock(status_layout(len(plan.table.links)))
         runner = Runner(
             cycle,
@@ -77,9 +84,9 @@ def _play(mode: Mode, link_kind: str, cycles: int, note: Callable[[Cycle], float
             play,
             plan.daemon.period_ns,
             None,
-            status,
-            NewestValueBlock(REQUEST),
-            rights.degraded,
+            requests,
+            StatusPublisher(status, cycle, requests, None, rights.degraded),
+            Companions(cycle.supervisor, requests, None, None, 0),
         )
         stack.enter_context(turns(connection))
         if mode == "lockstep":

@@ -19,6 +19,7 @@ def add_parsers(subparsers: argparse._SubParsersAction[argparse.ArgumentParser])
 
 def run(arguments: argparse.Namespace) -> int:
     """Check one profile; return 0 if it passes, 1 if not."""
+    from mastd.loop.frame import channel_units
     from mastd.motion.preflight import check
     from mastd.settings.loader import load
     from mastd.settings.profile import ProfileSettings
@@ -26,7 +27,7 @@ def run(arguments: argparse.Namespace) -> int:
     from mastd.settings.table import TableSettings
 
     table = load(find("table", arguments.table), TableSettings)
-    profile = load(find("profile", arguments.profile), ProfileSettings)
+    profile = load(find("profile", arguments.profile), ProfileSettings, channels=channel_units(table))
     result = check(profile, table)
     if arguments.json:
         print(json.dumps(result.document(), allow_nan=False))

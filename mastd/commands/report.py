@@ -7,7 +7,7 @@ import json
 from collections.abc import Mapping
 from pathlib import Path
 
-from mastd.errors import UsageError
+from mastd.errors import FormatError, UsageError
 
 _EXIT_CODES = {"pass": 0, "fail": 1, "stopped": 1, "fault": 3}
 
@@ -15,7 +15,9 @@ _EXIT_CODES = {"pass": 0, "fail": 1, "stopped": 1, "fault": 3}
 def add_parsers(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     """Add the parser of ``report``."""
     parser = subparsers.add_parser("report", help="result and page of plots of recorded runs")
-    parser.add_argument("runs", metavar="RUN", nargs="+", type=Path, help="a run's directory or its run.mcap")
+    parser.add_argument(
+        "runs", metavar="RUN", nargs="+", type=Path, help="a run's directory, its run.mcap, or a fault-….mcap"
+    )
     parser.add_argument(
         "--json", action="store_true", help="print the result as JSON, a list for several runs"
     )
@@ -23,32 +25,49 @@ def add_parsers(subparsers: argparse._SubParsersAction[argparse.ArgumentParser])
         "--out",
         metavar="FILE",
         type=Path,
-        help="page of plots (.png, .pdf, .svg) of one run; report.png beside each record if left out",
+        help="page of plots (.png, .pdf, .svg) of one run; if left out, report.png beside each run's record",
     )
     parser.set_defaults(run=run)
 
 
 def run(arguments: argparse.Namespace) -> int:
     """Report on every run named; return the exit code of the worst verdict."""
-    from mastd.record.reader import find_run, open_run
-    from mastd.record.report import write_page
-    from mastd.record.result import make_result
-
     if arguments.out is not None and len(arguments.runs) > 1:
         raise UsageError("--out names one page, give one RUN with it")
     documents = []
     for path in arguments.runs:
-        record = open_run(path)
-        result = make_result(record)
-        page = arguments.out or find_run(path).with_name("report.png")
-        write_page(record, result, page)
-        document = {**result, "page": str(page)}
+        document, text = _report(path, arguments.out)
         documents.append(document)
         if not arguments.json:
-            print(summary(document))
+            print(text)
     if arguments.json:
         print(json.dumps(documents[0] if len(documents) == 1 else documents, ensure_ascii=False, indent=2))
     return max(exit_code(document) for document in documents)
+
+
+def _report(path: Path, page: Path | None) -> tuple[dict[str, object], str]:
+    """Write the page of one record and return its document, and the document as text."""
+    from mastd.record.fault_report import fault_history, fault_summary, make_fault_result
+    from mastd.record.reader import find_run, open_run
+    from mastd.record.report import write_page
+    from mastd.record.result import make_result
+
+    record = open_run(path)
+    history = fault_history(record)
+    if history is None:
+        result = make_result(record)
+        page = page or find_run(path).with_name("report.png")
+        write_page(record, result, page)
+        result["page"] = str(page)
+        return result, summary(result)
+    result = make_fault_result(record, history)
+    page = page or path.with_suffix(".png")
+    try:
+        write_page(record, result, page)
+        result["page"] = str(page)
+    except FormatError as error:  # the cause is worth more than the plots
+        result["no_page"] = str(error)
+    return result, fault_summary(result)
 
 
 def exit_code(result: Mapping[str, object]) -> int:

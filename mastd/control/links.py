@@ -64,7 +64,8 @@ class LinkCommand:
 
     def __init__(self, geometry: Geometry, model: TableModel, motion: Array, block: Array) -> None:
         self._geometry = geometry
-        self._model = model.values
+        self.model = model.values.copy()
+        """Values of the nominal model, to be overwritten when the payload changes."""
         self._motion = motion
         self._block = block
         self._work = np.zeros((geometry.links + WORK_ROWS, 6))
@@ -76,7 +77,7 @@ class LinkCommand:
             geometry.table_joints,
             geometry.base_joints,
             geometry.neutral_position,
-            self._model,
+            self.model,
             self._motion,
             self._work,
             self._block,

@@ -7,53 +7,33 @@ samples therefore give the same commands bit for bit, in process or over sockets
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import math
-
-import numpy as np
+import os
+import traceback
+from collections.abc import Sequence
 
 from mastd.control.links import LinkCommand
-from mastd.control.reference import MotionLimits, Reference, Source
+from mastd.control.reference import Reference, Source
 from mastd.dynamics.table_model import TableModel
 from mastd.kinematics.forward import Observer
 from mastd.kinematics.geometry import Geometry
-from mastd.loop.blocks import Verb
-from mastd.loop.frame import Frame
+from mastd.loop.frame import Frame, frame_channels
+from mastd.loop.loaded import LoadedProfile
+from mastd.loop.motion_limits import lowered_pose, motion_limits
+from mastd.loop.orders import Orders
 from mastd.loop.sensing import Sensing
+from mastd.loop.slots import ProfileSlots
 from mastd.loop.supervisor import Supervisor
-from mastd.motion.timeline import Timeline
+from mastd.loop.watch import ProfileWatch
 from mastd.safety.faults import Code
+from mastd.safety.pace import Pace
+from mastd.safety.states import State
 from mastd.settings.daemon import DaemonSettings
 from mastd.settings.table import TableSettings
+from mastd.wire.blocks import Verb
 from mastd.wire.messages import Command, DriveMode, Sample, Stage
-
-
-def motion_limits(daemon: DaemonSettings) -> MotionLimits:
-    """Return the limits of the daemon's own moves and decelerations."""
-    m, b = daemon.moves, daemon.moves.brake
-    return MotionLimits(
-        np.array(
-            [
-                [m.velocity] * 3 + [m.angular_velocity] * 3,
-                [m.acceleration] * 3 + [m.angular_acceleration] * 3,
-                [m.jerk] * 3 + [m.angular_jerk] * 3,
-            ]
-        ),
-        np.array(
-            [
-                [b.acceleration] * 3 + [b.angular_acceleration] * 3,
-                [b.jerk] * 3 + [b.angular_jerk] * 3,
-            ]
-        ),
-        b.distance,
-    )
-
-
-def lowered_pose(geometry: Geometry, clearance: float) -> np.ndarray[tuple[int], np.dtype[np.float64]]:
-    """Return the pose to which the table is lowered: ``clearance`` above the end of the shortest stroke."""
-    pose = np.zeros(6)
-    pose[2] = -float(geometry.strokes.min()) + clearance
-    return pose
 
 
 class Cycle:
@@ -66,39 +46,37 @@ class Cycle:
         geometry: Geometry,
         observer: Observer,
         model: TableModel,
+        slots: ProfileSlots | None = None,
     ) -> None:
         self.frame = Frame(len(table.links), len(table.sensors.accelerometers))
         self.sample = Sample(self.frame.sample_layout, self.frame.sample)
         self.command = Command(self.frame.command_layout, self.frame.command)
-        self.reference = Reference(self.frame.motion, motion_limits(daemon))
+        self.reference = Reference(self.frame.motion, motion_limits(table, daemon, geometry))
         self.sensing = Sensing(table, daemon, observer, self.frame, self.sample)
+        self._links = LinkCommand(geometry, model, self.frame.motion, self.frame.command)
+        self.orders = Orders(self.reference, self._links, observer, slots)
         self.supervisor = Supervisor(
             daemon,
             self.sensing,
             self.sample,
             self.reference,
             lowered_pose(geometry, daemon.moves.clearance),
+            self.orders,
         )
         self.missed = 0
         self.cycles = 0
-        self._links = LinkCommand(geometry, model, self.frame.motion, self.frame.command)
-        self._timeline: Timeline | None = None
         self._profile_hash = hashlib.sha256()
         self._covered = self.frame.command[: 5 * len(table.links)]
         self._period = daemon.period_ns * 1e-9
         self._bridged = table.drive.command_timeout
-        self._maximum_missed = daemon.overrun.maximum_missed
-        self._stop_after_stall = daemon.overrun.after_stall == "stop"
-        self._stop_time = daemon.moves.stop_time
+        self._pace = Pace(daemon, table.drive.command_timeout)
         self._scalars = self.frame.values[:10]
+        names = [channel.name for channel in frame_channels(self.frame.layout)]
+        self._watch = ProfileWatch(self.reference, self.frame.values, names, self._period)
 
-    def load(self, timeline: Timeline) -> None:
+    def load(self, loaded: LoadedProfile) -> None:
         """Take over a checked profile; only while nothing moves."""
-        self._timeline = timeline
-        start = np.zeros((4, 6))
-        timeline.evaluate(0.0, start)
-        self.supervisor.profile_start = start[0]
-        self.supervisor.profile_end = timeline.duration
+        self.orders.take(loaded)
 
     @property
     def command_sha256(self) -> str:
@@ -106,13 +84,22 @@ class Cycle:
         return self._profile_hash.hexdigest()
 
     def step(
-        self, fresh: int, now_ns: int, verb: Verb = Verb.NONE, skipped: int = 0, late_ns: int = 0
+        self,
+        fresh: int,
+        now_ns: int,
+        verb: Verb = Verb.NONE,
+        skipped: int = 0,
+        late_ns: int = 0,
+        arguments: Sequence[float] = (),
     ) -> None:
-        """Execute one cycle: ``fresh`` samples have come, ``skipped`` periods were missed before this one."""
+        """Execute one cycle: ``fresh`` samples have come, ``skipped`` periods were missed before this one.
+
+        ``arguments`` go with ``verb`` (``mastd.wire.blocks.ARGUMENTS``).
+        """
         self.sensing.take(fresh, now_ns)
         self.sensing.sense(self.supervisor.state)
         self._account(skipped)
-        self.supervisor.decide(verb, now_ns)
+        self._decide(verb, now_ns, arguments)
         self._follow(skipped)
         self._act()
         self._note(late_ns)
@@ -120,14 +107,20 @@ class Cycle:
     def _account(self, skipped: int) -> None:
         self.cycles += 1
         self.supervisor.cycle = self.cycles
-        if not skipped:
-            return
         self.missed += skipped
-        stalled = skipped * self._period > self._bridged
-        if stalled:
-            self.supervisor.report(Code.STALL, f"{skipped * self._period * 1e3:.0f} ms")
-        if skipped > self._maximum_missed or (stalled and self._stop_after_stall):
-            self.supervisor.report(Code.OVERRUN, f"{skipped} periods in a row")
+        playing = self.supervisor.state is State.RUNNING and self.sensing.usable
+        self.sensing.reports += self._pace.account(skipped)
+        self.sensing.reports += self._watch.inspect(playing, (1 + skipped) * self._period)
+
+    def _decide(self, verb: Verb, now_ns: int, arguments: Sequence[float]) -> None:
+        """Move the state machine; what belongs to one playing of the profile begins anew with it."""
+        supervisor = self.supervisor
+        before = supervisor.state
+        supervisor.decide(verb, now_ns, arguments)
+        if before is State.ARMED and supervisor.state is State.RUNNING:
+            self._profile_hash = hashlib.sha256()
+            self._watch.begin(self.orders.loaded)
+            self.sensing.reset_following_peak()
 
     def _follow(self, skipped: int) -> None:
         """Advance the reference; past what the drive bridges, path time has stood still."""
@@ -136,13 +129,14 @@ class Cycle:
         elapsed = (1 + skipped) * self._period
         if skipped and elapsed > self._bridged and self.supervisor.enabled and self.sensing.usable:
             self.advance(self._bridged)
-            reference.rejoin(self.sensing.pose, self.sensing.pose_rates, self._stop_time)
+            reference.rejoin(self.sensing.pose, self.sensing.pose_rates)
             elapsed = self._period
         self.advance(elapsed)
 
     def advance(self, dt: float) -> None:
         """Advance the reference by ``dt`` seconds."""
-        self.reference.advance(dt, self._timeline)
+        loaded = self.orders.loaded
+        self.reference.advance(dt, loaded.timeline if loaded is not None else None)
 
     def _act(self) -> None:
         """Turn the reference into the command of the links; nothing that is not finite ever leaves."""
@@ -150,13 +144,34 @@ class Cycle:
         if not self._links.write():
             supervisor.report(Code.COMMAND_NOT_FINITE, "the reference or its kinematics failed")
             supervisor.decide(Verb.NONE, self.sensing.last_ns)
-            self.reference.rest(self.sensing.pose)
-            self.reference.advance(self._period)
-            self._links.write()
+            self._stand()
         command.mode = int(supervisor.mode)
         command.stage = int(supervisor.stage)
         if supervisor.playing:
             self._profile_hash.update(self._covered.data)
+
+    def _stand(self) -> None:
+        """Put a command together that asks for nothing but where the table is."""
+        self.reference.rest(self.sensing.pose)
+        self.reference.advance(self._period)
+        self._links.write()
+
+    def fail(self, error: Exception, now_ns: int) -> None:
+        """End a cycle that an exception has broken: supply off, the drive lets the table down.
+
+        What else was to be done in this cycle may be broken too, so each part is tried for itself.
+        """
+        place = traceback.extract_tb(error.__traceback__)[-1]
+        text = f"{type(error).__name__} in {os.path.basename(place.filename)}:{place.lineno}: {error}"
+        self.sensing.reports.clear()
+        self.supervisor.report(Code.LOOP_EXCEPTION, text)
+        with contextlib.suppress(Exception):
+            self.supervisor.decide(Verb.NONE, now_ns)
+        with contextlib.suppress(Exception):
+            self._stand()
+        with contextlib.suppress(Exception):
+            self._note(0)
+        self.command.mode, self.command.stage = int(DriveMode.DISABLED), int(Stage.OFF)
 
     def _note(self, late_ns: int) -> None:
         """Write the scalars of the frame; the processor time stays that of the cycle before."""

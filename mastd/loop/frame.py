@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mastd.record.channels import AXES, Channel
+from mastd.settings.table import TableSettings
 from mastd.wire.layout import SUPPLY_FIELDS, Field, Layout, command_layout, sample_layout
 
 _SCALARS = (
@@ -49,6 +50,7 @@ def frame_layout(links: int, accelerometers: int) -> Layout:
             Field("updates", 1, "1", "forward kinematics: updates of the observer"),
             Field("redundancy_residual", 1, "m", "disagreement of the redundant link with the others"),
             Field("internal_force", 1, "N", "actuator forces along the null space of the links"),
+            Field("conditioning", 1, "1", "condition number of the Jacobian at the measured pose, 1 at best"),
             Field("length", links, "m", "measured length, calibrated"),
             Field("length_rate", links, "m/s", "rate of the measured length"),
             Field("force", links, "N", "chamber pressures times piston areas, pushing positive"),
@@ -112,6 +114,12 @@ def _channels(field: Field) -> list[Channel]:
     }
     base = _COMMAND_NAMES.get(name) or renamed.get(name) or name
     return [Channel(f"{base}.{index}", unit, None, field.meaning) for index in range(1, field.size + 1)]
+
+
+def channel_units(table: TableSettings) -> dict[str, str]:
+    """Return name and SI unit of every channel that a run on ``table`` records."""
+    layout = frame_layout(len(table.links), len(table.sensors.accelerometers))
+    return {channel.name: channel.unit for channel in frame_channels(layout)}
 
 
 class Frame:

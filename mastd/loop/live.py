@@ -14,9 +14,9 @@ import sys
 import time
 from types import TracebackType
 
-from mastd.loop.blocks import NewestValueBlock, status_layout
 from mastd.safety.faults import ROWS, Code
 from mastd.safety.states import State
+from mastd.wire.blocks import NewestValueBlock, status_layout
 
 REFRESH_S = 0.1
 STYLES = {State.RUNNING: "green", State.HOLD: "yellow", State.FAULT: "bold red", State.ESTOP: "bold red"}

@@ -1,57 +1,54 @@
-"""Everything a run needs before the first cycle: settings loaded, profile compiled, kinematics built."""
+"""Everything the loop needs before the first cycle: settings loaded, profile compiled, kinematics built."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
 
+import numpy as np
+from numpy.typing import NDArray
+
 from mastd.dynamics.table_model import TableModel
 from mastd.kinematics.forward import Observer
 from mastd.kinematics.geometry import Geometry
 from mastd.loop.cycle import Cycle
+from mastd.loop.frame import channel_units
+from mastd.loop.loaded import LoadedProfile
+from mastd.loop.slots import ProfileSlots
 from mastd.motion.compiler import compile_profile
 from mastd.motion.timeline import Timeline
+from mastd.safety.profile_limits import limit_rows
 from mastd.settings.daemon import DaemonSettings
 from mastd.settings.loader import load
-from mastd.settings.profile import ProfileSettings
+from mastd.settings.profile import NoPayload, ProfileSettings
 from mastd.settings.table import TableSettings
 from mastd.wire.hello import LinkTerms, Mode
 
 
+def profile_limit_rows(profile: ProfileSettings, table: TableSettings, period_ns: int) -> NDArray[np.float64]:
+    """Return the limits that a profile sets on recorded channels, as the loop takes them over."""
+    columns = {name: column for column, name in enumerate(channel_units(table))}
+    return limit_rows(profile.limits, columns, period_ns * 1e-9)
+
+
 @dataclass(frozen=True)
-class Plan:
-    """Settings and what was made from them; nothing in it changes during the run."""
+class Installation:
+    """Table and daemon, whatever is played on them; nothing in it changes while the loop lives."""
 
     table_path: Path
-    profile_path: Path
     daemon_path: Path
     table: TableSettings
-    profile: ProfileSettings
     daemon: DaemonSettings
-    timeline: Timeline
     geometry: Geometry
     observer: Observer
-    model: TableModel
 
     @classmethod
-    def load(cls, table_path: Path, profile_path: Path, daemon_path: Path) -> Plan:
-        """Load, check and compile; raise SettingsError, FormatError or KinematicsError with every problem."""
+    def read(cls, table_path: Path, daemon_path: Path) -> Installation:
+        """Load and check; raise SettingsError or KinematicsError with every problem of a file."""
         table = load(table_path, TableSettings)
-        profile = load(profile_path, ProfileSettings)
         daemon = load(daemon_path, DaemonSettings)
         geometry = Geometry.from_settings(table)
-        return cls(
-            table_path,
-            profile_path,
-            daemon_path,
-            table,
-            profile,
-            daemon,
-            compile_profile(profile, table),
-            geometry,
-            Observer(geometry),
-            TableModel.from_settings(table, profile.payload),
-        )
+        return cls(table_path, daemon_path, table, daemon, geometry, Observer(geometry))
 
     def terms(self, mode: Mode) -> LinkTerms:
         """Return what both ends of the plant link must agree on."""
@@ -59,8 +56,49 @@ class Plan:
             len(self.table.links), len(self.table.sensors.accelerometers), mode, self.daemon.period_ns
         )
 
-    def cycle(self) -> Cycle:
+    def bare_cycle(self, slots: ProfileSlots | None = None) -> Cycle:
+        """Return a cycle without a profile; profiles are loaded from ``slots``."""
+        return Cycle(self.table, self.daemon, self.geometry, self.observer, self.bare_model, slots)
+
+    @property
+    def bare_model(self) -> TableModel:
+        """Nominal model of the table without a payload."""
+        return TableModel.from_settings(self.table, NoPayload())
+
+
+@dataclass(frozen=True)
+class Plan(Installation):
+    """An installation and the one profile that ``mastd run`` plays on it."""
+
+    profile_path: Path
+    profile: ProfileSettings
+    timeline: Timeline
+    model: TableModel
+    limits: NDArray[np.float64]
+
+    @classmethod
+    def load(cls, table_path: Path, profile_path: Path, daemon_path: Path) -> Plan:
+        """Load, check and compile; raise SettingsError, FormatError or KinematicsError with every problem."""
+        installation = Installation.read(table_path, daemon_path)
+        table = installation.table
+        profile = load(profile_path, ProfileSettings, channels=channel_units(table))
+        return cls(
+            **vars(installation),
+            profile_path=profile_path,
+            profile=profile,
+            timeline=compile_profile(profile, table),
+            model=TableModel.from_settings(table, profile.payload),
+            limits=profile_limit_rows(profile, table, installation.daemon.period_ns),
+        )
+
+    def loaded(self, level_limit: float = 1.0) -> LoadedProfile:
+        """Return the profile as the loop takes it over, checked up to ``level_limit`` times its motion."""
+        return LoadedProfile(
+            1, -1, self.profile.name, self.timeline, level_limit, self.model.values, self.limits
+        )
+
+    def cycle(self, level_limit: float = 1.0) -> Cycle:
         """Return a cycle with the profile loaded."""
         cycle = Cycle(self.table, self.daemon, self.geometry, self.observer, self.model)
-        cycle.load(self.timeline)
+        cycle.load(self.loaded(level_limit))
         return cycle

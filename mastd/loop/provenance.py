@@ -1,4 +1,7 @@
-"""What the head of a record says of its origin: versions, settings with digests, seeds, serials, machine."""
+"""What the head of a record says of its origin: versions, settings with digests, seeds, serials, machine.
+
+The daemon's part is known when it starts, the profile's part when that is loaded; ``join`` makes one of both.
+"""
 
 from __future__ import annotations
 
@@ -6,47 +9,39 @@ import os
 import platform
 import time
 from importlib.metadata import version
-from typing import TYPE_CHECKING
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
+from mastd.motion.timeline import Timeline
 from mastd.safety.faults import TABLE
 from mastd.safety.states import State
 from mastd.settings.export import as_json, digest
+from mastd.settings.profile import ProfileSettings
 from mastd.wire.hello import PlantHello
 
 if TYPE_CHECKING:
-    from mastd.loop.plan import Plan
-    from mastd.loop.session import Connection
+    from mastd.loop.host import Connection
+    from mastd.loop.plan import Installation
 
 PACKAGES = ("mastd", "numpy", "scipy", "numba", "pyzmq", "msgpack", "pydantic", "mcap")
 
 
-def metadata(plan: Plan, connection: Connection, hello: PlantHello) -> dict[str, object]:
-    """Return plain data for the record's head; every settings file is kept as text and as SI values."""
-    texts = {
-        "table": plan.table_path.read_text(encoding="utf-8"),
-        "profile": plan.profile_path.read_text(encoding="utf-8"),
-        "daemon": plan.daemon_path.read_text(encoding="utf-8"),
-    }
-    request = connection.request
+def of_daemon(installation: Installation, connection: Connection, hello: PlantHello) -> dict[str, Any]:
+    """Return the daemon's part as plain data; every settings file is kept as text and as SI values."""
+    table = installation.table
     return {
-        "name": plan.profile.name,
-        "duration": plan.timeline.duration,
-        "band": plan.profile.band(),
-        "started_unix": time.time(),
         "versions": {package: version(package) for package in PACKAGES},
-        "settings_text": texts,
-        "settings_sha256": digest(texts),
-        "table": as_json(plan.table),
-        "profile": as_json(plan.profile),
-        "daemon": as_json(plan.daemon),
-        "seeds": {
-            "profile": plan.profile.seed,
-            "plant": request.seed if connection.address is None else None,
+        "settings_text": {
+            "table": installation.table_path.read_text(encoding="utf-8"),
+            "daemon": installation.daemon_path.read_text(encoding="utf-8"),
         },
+        "table": as_json(table),
+        "daemon": as_json(installation.daemon),
+        "seeds": {"plant": connection.request.seed if connection.address is None else None},
         "serials": {
-            "lengths": [link.transducer.serial for link in plan.table.links],
-            "pressures": [[p.serial for p in link.pressure_transducers] for link in plan.table.links],
-            "accelerometers": [sensor.serial for sensor in plan.table.sensors.accelerometers],
+            "lengths": [link.transducer.serial for link in table.links],
+            "pressures": [[p.serial for p in link.pressure_transducers] for link in table.links],
+            "accelerometers": [sensor.serial for sensor in table.sensors.accelerometers],
         },
         "plant": {
             "name": hello.name,
@@ -63,4 +58,29 @@ def metadata(plan: Plan, connection: Connection, hello: PlantHello) -> dict[str,
         },
         "states": [state.name for state in State],
         "faults": {str(int(row.code)): row.title for row in TABLE},
+    }
+
+
+def of_profile(path: Path, profile: ProfileSettings, timeline: Timeline) -> dict[str, Any]:
+    """Return the profile's part as plain data."""
+    return {
+        "name": profile.name,
+        "duration": timeline.duration,
+        "band": profile.band(),
+        "settings_text": {"profile": path.read_text(encoding="utf-8")},
+        "profile": as_json(profile),
+        "seeds": {"profile": profile.seed},
+    }
+
+
+def join(daemon: dict[str, Any], profile: dict[str, Any]) -> dict[str, object]:
+    """Return the whole head of a record that begins now."""
+    texts = {**daemon["settings_text"], **profile["settings_text"]}
+    return {
+        **daemon,
+        **profile,
+        "started_unix": time.time(),
+        "settings_text": texts,
+        "settings_sha256": digest(texts),
+        "seeds": {**daemon["seeds"], **profile["seeds"]},
     }

@@ -7,23 +7,24 @@ cycle is plant time in lockstep, so that such a run repeats bit for bit, and the
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+import traceback
+from collections.abc import Callable, Mapping
 from typing import Protocol
 
-from mastd.loop.blocks import NewestValueBlock, Verb
 from mastd.loop.clock import PeriodicClock
+from mastd.loop.companions import Companions
 from mastd.loop.cycle import Cycle
+from mastd.loop.publisher import PUBLISH_EVERY, StatusPublisher
+from mastd.loop.requests import RequestPort
 from mastd.record.recorder import RecorderHandle
 from mastd.safety.faults import Code
+from mastd.wire.blocks import Verb
 from mastd.wire.plant_link import LOST_PLANT_NS, PlantLink
 
 FIRST_SAMPLE_NS = 100_000_000
 """How long each sample is waited for while the old ones are thrown away."""
-VERBS = frozenset(int(verb) for verb in Verb)
 MOST_OLD_READS = 200
 ALONE_IN_A_ROW = 5
-PUBLISH_EVERY = 10
-"""Cycles between two status blocks; changes of state are published at once."""
 
 
 class Script(Protocol):
@@ -33,6 +34,16 @@ class Script(Protocol):
 
     def next(self, now_ns: int) -> Verb:
         """Return what to ask for in this cycle."""
+
+    def heard(self, verb: Verb) -> None:
+        """Learn what an operator has asked for and was granted."""
+
+
+class Journal(Protocol):
+    """Who takes the events."""
+
+    def event(self, event: Mapping[str, object]) -> object:
+        """Take one."""
 
 
 class Runner:
@@ -45,22 +56,20 @@ class Runner:
         script: Script,
         period_ns: int,
         recorder: RecorderHandle | None,
-        status: NewestValueBlock,
-        request: NewestValueBlock,
-        degraded: bool,
+        requests: RequestPort,
+        publisher: StatusPublisher,
+        companions: Companions,
+        journal: Journal | None = None,
     ) -> None:
         self._cycle = cycle
         self._link = link
         self._script = script
         self._period_ns = period_ns
-        self._recorder = recorder
+        self._journal = journal or recorder
         self._push: Callable[..., bool] = recorder.push if recorder is not None else (lambda _frame: True)
-        self._status = status
-        self._request = request
-        self._degraded = degraded
-        self._answered = 0
-        self._recorder_checked_ns = 0
-        self._recorder_lost = False
+        self._requests = requests
+        self._publisher = publisher
+        self._companions = companions
         self._refusal: str | None = None
 
     def free_run(self, clock: PeriodicClock) -> None:
@@ -74,7 +83,7 @@ class Runner:
             now = clock.wait()
             begun = thread_time()
             fresh = link.newest(cycle.sample, 0)
-            cycle.step(fresh, now, self._verb(now), clock.skipped, clock.late_ns)
+            self._step(fresh, now, clock.skipped, clock.late_ns)
             link.send(cycle.command)
             push(cycle.frame.values)
             self._after(now)
@@ -98,75 +107,46 @@ class Runner:
             begun = thread_time()
             fresh = link.newest(cycle.sample, LOST_PLANT_NS)
             now = cycle.sample.step * self._period_ns if fresh else now + LOST_PLANT_NS
-            cycle.step(fresh, now, self._verb(now))
+            self._step(fresh, now)
             link.send(cycle.command)
             push(cycle.frame.values)
             self._after(now)
             cycle.note_compute(thread_time() - begun)
 
-    def _verb(self, now_ns: int) -> Verb:
-        """Return the newest request, or else what the script asks for."""
-        if self._request.changed() and self._request.read():
-            number = int(self._request.values[0])
-            if number != self._answered:
-                self._answered = number
-                asked = int(self._request.values[1])
-                if asked in VERBS:
-                    return Verb(asked)
-        return self._script.next(now_ns)
+    def _step(self, fresh: int, now_ns: int, skipped: int = 0, late_ns: int = 0) -> None:
+        """One cycle with the newest request, or else with what the script asks for.
+
+        An exception is a defect of the daemon: the drive lets the table down and the loop goes on, so that
+        state and cause can be seen.
+        """
+        requests = self._requests
+        asked = requests.take()
+        verb = asked or self._script.next(now_ns)
+        try:
+            self._cycle.step(fresh, now_ns, verb, skipped, late_ns, requests.arguments)
+        except Exception as error:
+            self._cycle.fail(error, now_ns)
+            if self._journal is not None:
+                trace = traceback.format_exc(limit=-20)
+                self._journal.event({"event": "exception", "trace": trace, "cycle": self._cycle.cycles})
+        if asked:
+            refusal = self._cycle.supervisor.refusal
+            requests.answer(refusal)
+            if not refusal:
+                self._script.heard(asked)
 
     def _after(self, now_ns: int) -> None:
         """Pass on what happened, and show the state; rare things only, and all bounded."""
         supervisor = self._cycle.supervisor
         if supervisor.events:
-            if self._recorder is not None:
+            if self._journal is not None:
                 for event in supervisor.events:
-                    self._recorder.event(
-                        {**event, "step": self._cycle.sample.step, "cycle": supervisor.cycle}
-                    )
+                    self._journal.event({**event, "step": self._cycle.sample.step, "cycle": supervisor.cycle})
             supervisor.events.clear()
-            self.publish(now_ns)
+            self._publisher.publish(now_ns)
         elif supervisor.cycle % PUBLISH_EVERY == 0:
-            self.publish(now_ns)
+            self._publisher.publish(now_ns)
         if self._link.refusal is not self._refusal:
             self._refusal = self._link.refusal
             supervisor.report_next(Code.PLANT_REFUSES, self._refusal or "")
-        if self._recorder is not None and now_ns - self._recorder_checked_ns > 1_000_000_000:
-            self._recorder_checked_ns = now_ns
-            if not self._recorder_lost and not self._recorder.alive():
-                self._recorder_lost = True
-                supervisor.report_next(
-                    Code.RECORDER_LOST, "its process has ended; the run goes on unrecorded"
-                )
-
-    def publish(self, now_ns: int, ended: bool = False) -> None:
-        """Show the newest status."""
-        cycle, supervisor, status = self._cycle, self._cycle.supervisor, self._status
-        frame = cycle.frame
-        first = supervisor.latch.first
-        head = (
-            now_ns * 1e-9,
-            supervisor.cycle,
-            supervisor.state,
-            supervisor.since_ns * 1e-9,
-            first.code if first else 0,
-            self._degraded,
-            self._answered,
-            bool(supervisor.refusal),
-            cycle.missed,
-            frame.values[frame.index["late"]],
-            frame.values[frame.index["compute"]],
-            self._recorder.dropped if self._recorder is not None else 0,
-            frame.values[frame.index["profile_time"]],
-            supervisor.profile_end,
-            frame.values[frame.index["sample.supply_pressure"]],
-            cycle.sample.stage,
-        )
-        status.values[: len(head)] = head
-        status.field("reference")[:] = frame.motion[0]
-        status.field("pose")[:] = cycle.sensing.pose
-        status.field("residual")[:] = frame.field("residual")
-        status.field("lengths")[:] = cycle.sensing.lengths
-        status.field("forces")[:] = cycle.sensing.forces
-        status.field("ended")[:] = ended
-        status.publish()
+        self._companions.look()

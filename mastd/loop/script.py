@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from mastd.loop.blocks import Verb
 from mastd.loop.supervisor import Supervisor
 from mastd.safety.faults import Code
 from mastd.safety.states import State
+from mastd.wire.blocks import Verb
 
 PATIENCE_NS = 5_000_000_000
 """How long a refused raise or arm is asked for again: the first samples may still be on their way."""
@@ -20,10 +20,20 @@ class StopRequest:
     requested: bool = False
 
 
+def leave_fault(supervisor: Supervisor, now_ns: int) -> tuple[Verb, bool]:
+    """Return what to ask for in FAULT so that the table comes down, and whether nothing is left to do."""
+    first = supervisor.latch.first
+    if first is not None and first.code is Code.PLANT_LOST:
+        return Verb.NONE, True
+    if supervisor.enabled and supervisor.conditions().supply_on and supervisor.raised:
+        return Verb.LOWER, False
+    return Verb.NONE, supervisor.down(now_ns)
+
+
 class RunScript:
     """Plays the loaded profile once. ``next`` returns the verb for this cycle, ``finished`` ends the loop.
 
-    A stop request brings the table down softly from wherever it is.
+    A stop request brings the table down softly from wherever it is; so do an operator's stop and lower.
     """
 
     def __init__(self, supervisor: Supervisor, stop: StopRequest | None = None) -> None:
@@ -45,6 +55,11 @@ class RunScript:
     def stop_requested(self) -> bool:
         """Somebody wants the run to stop."""
         return self._stop.requested
+
+    def heard(self, verb: Verb) -> None:
+        """Learn what an operator was granted: who stops or lowers the table does not want it to go on."""
+        if verb in (Verb.STOP, Verb.LOWER):
+            self._stop.requested = self._stop_sent = True
 
     def next(self, now_ns: int) -> Verb:
         """Return what to ask for in this cycle."""
@@ -95,15 +110,8 @@ class RunScript:
 
     def _in_fault(self, now_ns: int) -> Verb:
         self.ended_in = State.FAULT
-        supervisor = self._supervisor
-        first = supervisor.latch.first
-        if first is not None and first.code is Code.PLANT_LOST:
-            self.finished = True
-            return Verb.NONE
-        if supervisor.enabled and supervisor.conditions().supply_on and supervisor.raised:
-            return Verb.LOWER
-        self.finished = self._supervisor.down(now_ns)
-        return Verb.NONE
+        verb, self.finished = leave_fault(self._supervisor, now_ns)
+        return verb
 
     def _ask(self, verb: Verb, now_ns: int) -> Verb:
         """Ask again as long as patience lasts; then give up with the reason."""

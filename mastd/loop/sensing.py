@@ -3,27 +3,30 @@
 from __future__ import annotations
 
 import numpy as np
+from numpy.typing import NDArray
 
 from mastd.control.estimate import smoothing_factor
 from mastd.kinematics.forward import Observer
 from mastd.loop.frame import Frame
 from mastd.loop.sense import FOUND, Constants, sense
-from mastd.safety.faults import Code
-from mastd.safety.guard import FOLLOWING_ERROR, LOWERING, MOTION, POSE, RAISED, Guard
+from mastd.safety.faults import Code, Report, bits
+from mastd.safety.guard import LOWERING, MOTION, RAISED, RESTING, STOPPING, Guard
+from mastd.safety.inspection import JUMPED, NOT_FINITE, REASON
+from mastd.safety.pace import PlantClock
 from mastd.safety.states import State
 from mastd.settings.daemon import DaemonSettings
 from mastd.settings.table import TableSettings
 from mastd.wire.messages import Sample, SampleFlag
 
 WATCHED: dict[State, int] = {
-    State.LOW: POSE,
-    State.HIGH: POSE,
+    State.LOW: RESTING,
+    State.HIGH: RESTING,
     State.RAISING: MOTION,
     State.READY: RAISED,
     State.ARMED: RAISED,
     State.RUNNING: RAISED,
     State.HOLD: RAISED,
-    State.STOPPING: MOTION,
+    State.STOPPING: STOPPING,
     State.LOWERING: LOWERING,
 }
 """Which conditions of the guard each state watches; states that are not named watch none."""
@@ -31,12 +34,12 @@ WATCHED: dict[State, int] = {
 SUPPLY_BITS = (
     SampleFlag.SUPPLY_FAULT | SampleFlag.OIL_OVERHEATED | SampleFlag.OIL_LOW | SampleFlag.FILTER_BLOCKED
 )
-FOLLOWING = 1 << FOLLOWING_ERROR
+FOLLOWING = bits(Code.FOLLOWING_ERROR)
 MISSING_WINDOW_S = 1.0
 
 
 class Sensing:
-    """Checks samples and estimates; ``reports`` holds this cycle's fault conditions as (code, detail)."""
+    """Checks samples and estimates; ``reports`` holds this cycle's fault conditions."""
 
     def __init__(
         self,
@@ -48,7 +51,7 @@ class Sensing:
     ) -> None:
         n = len(table.links)
         self.sample = sample
-        self.reports: list[tuple[Code, str]] = []
+        self.reports: list[Report] = []
         self.usable = False
         self.pose_valid = False
         self.last_ns = 0
@@ -62,7 +65,8 @@ class Sensing:
         self._period = daemon.period_ns * 1e-9
         self._corner = daemon.guard.rate_filter
         self._smoothing = smoothing_factor(self._corner, self._period)
-        self._guard = Guard(table, daemon.guard, self._period)
+        self._guard = Guard(table, daemon.guard, self._period, frame.index)
+        self._clock = PlantClock(daemon.guard.clock_difference)
         kinematics = daemon.kinematics
         self._constants = Constants(
             table,
@@ -72,11 +76,14 @@ class Sensing:
             (kinematics.tolerance, kinematics.update_tolerance),
             kinematics.maximum_updates,
         )
-        self._state = np.zeros(2 * n)
+        self._state = np.zeros(8 * n + 36)
         self._required = (1 << 3 * n) - 1
         self._links = n
-        self._sequence = 0
-        self._step = -(1 << 40)  # before any sample: the first has no predecessor to differ from
+        self._sequence: int | None = None
+        self._arrived: int | None = None
+        """Step of the sample before this one."""
+        self._believed: int | None = None
+        """Step of the last sample that could be used; None if there is none to compare with."""
         self._bridged_ns = -(1 << 62)
         self._rejoin_ns = round(daemon.guard.rejoin_time * 1e9)
         self._bad = 0
@@ -84,6 +91,16 @@ class Sensing:
         self._missing = 0
         self._received = 0
         self._window = round(MISSING_WINDOW_S / self._period)
+        self._loss = ""
+
+    @property
+    def following_peak(self) -> NDArray[np.float64]:
+        """Greatest following error (n,) of each link in m since the last reset, while it was watched."""
+        return self._guard.following_peak
+
+    def reset_following_peak(self) -> None:
+        """Start the peaks of the following error anew."""
+        self._guard.reset_following_peak()
 
     def take(self, fresh: int, now_ns: int) -> None:
         """Check that there is a sample, that it is in order and that its numbers can be used."""
@@ -95,8 +112,14 @@ class Sensing:
         sample = self.sample
         self.last_ns = now_ns
         self._count_missing(fresh)
+        clock = self._clock.inspect(now_ns, sample.time_ns)
+        if clock:
+            self.reports.append(Report(Code.CLOCK, clock))
         if sample.flags:
             self._read_flags(sample.flags)
+        if self._arrived is not None and sample.step - self._arrived > 1:
+            self._bridged_ns = now_ns
+        self._arrived = sample.step
         invalid = ~sample.valid & self._required
         if invalid:
             self._refuse(Code.SAMPLE_INVALID, (invalid & -invalid).bit_length() - 1)
@@ -110,13 +133,11 @@ class Sensing:
         """
         if not self.usable:
             return
-        steps = self.sample.step - self._step
+        steps = self.sample.step - self._believed if self._believed is not None else 0
         dt, smoothing = self._period, self._smoothing
         if steps != 1:
-            dt = steps * self._period if self._received > 1 and steps > 0 else 0.0
+            dt = max(steps, 0) * self._period
             smoothing = smoothing_factor(self._corner, dt) if dt > 0.0 else 0.0
-        if steps > 1 and dt > 0.0:
-            self._bridged_ns = self.last_ns
         watched = WATCHED.get(state, 0)
         if self.last_ns - self._bridged_ns < self._rejoin_ns:
             watched &= ~FOLLOWING
@@ -126,6 +147,9 @@ class Sensing:
             self._constants.places,
             self._constants.values,
             self._state,
+            guard.scalars,
+            guard.bounds,
+            guard.memory,
             guard.counts,
             guard.delays,
             guard.detail,
@@ -135,50 +159,61 @@ class Sensing:
         )
         if mask < 0:
             self.usable = False
-            self._refuse(Code.SAMPLE_NOT_FINITE, -1 - mask)
+            reason, place = divmod(-mask - 1, REASON)
+            self._refuse(self._why(reason, place), place)
             return
-        self._step = self.sample.step
+        self._believed = self.sample.step
         self._bad = 0
         self.pose_valid = bool(mask & FOUND)
         if mask & ~FOUND:
             for code in Code:
                 if code and mask >> code & 1:
-                    self.reports.append((code, guard.describe(code)))
+                    self.reports.append(Report(code, guard.describe(code)))
+
+    def _why(self, reason: int, place: int) -> Code:
+        if reason == NOT_FINITE:
+            return Code.SAMPLE_NOT_FINITE
+        if reason == JUMPED:
+            return Code.LENGTH_JUMP
+        return Code.LENGTH_RANGE if place < self._links else Code.PRESSURE_RANGE
 
     def _refuse(self, code: Code, place: int) -> None:
         """Count a sample that cannot be used; report it when it is one too many in a row."""
         self._bad += 1
+        self._missing += 1
         if self._bad > self._bad_limit:
-            self.reports.append((code, self._sensor_name(place)))
+            self.reports.append(Report(code, self._sensor_name(place)))
 
     def _absent(self, age: float) -> None:
         if age >= self._timeouts.plant_lost:
-            self.reports.append((Code.PLANT_LOST, f"no sample for {age:.2f} s"))
+            self.reports.append(Report(Code.PLANT_LOST, f"no sample for {age:.2f} s"))
         elif age >= self._timeouts.sample_stale:
-            self.reports.append((Code.SAMPLE_STALE, f"newest sample is {age * 1e3:.0f} ms old"))
+            self.reports.append(Report(Code.SAMPLE_STALE, f"newest sample is {age * 1e3:.0f} ms old"))
 
     def _count_missing(self, fresh: int) -> None:
+        """Count samples lost on the way; their share of a second stands until that of the next is known."""
         sequence = self.sample.sequence
-        if self._received:
+        if self._sequence is not None:
             self._missing += max(0, sequence - self._sequence - fresh)
         self._sequence = sequence
         self._received += fresh
         if self._received >= self._window:
             share = self._missing / (self._received + self._missing)
-            if share > self._missing_share:
-                self.reports.append((Code.SAMPLE_MISSING, f"{share:.1%} of the samples of the last second"))
-            self._received, self._missing = 2, 0
+            self._loss = f"{share:.1%} of the samples of a second" if share > self._missing_share else ""
+            self._received = self._missing = 0
+        if self._loss:
+            self.reports.append(Report(Code.SAMPLE_MISSING, self._loss))
 
     def _read_flags(self, flags: int) -> None:
         if flags & SampleFlag.ESTOP:
-            self.reports.append((Code.ESTOP, "e-stop input of the plant"))
+            self.reports.append(Report(Code.ESTOP, "e-stop input of the plant"))
         if flags & SUPPLY_BITS:
             names = [
                 str(flag.name).lower().replace("_", " ") for flag in SampleFlag if flag & flags & SUPPLY_BITS
             ]
-            self.reports.append((Code.SUPPLY_FAULT, ", ".join(names)))
+            self.reports.append(Report(Code.SUPPLY_FAULT, ", ".join(names)))
         if flags & SampleFlag.DRIVE_TIMED_OUT:
-            self.reports.append((Code.DRIVE_TIMED_OUT, ""))
+            self.reports.append(Report(Code.DRIVE_TIMED_OUT, ""))
 
     def _sensor_name(self, place: int) -> str:
         n = self._links

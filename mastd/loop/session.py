@@ -1,47 +1,29 @@
-"""One run from plan to result: plant, recorder, rights, loop, and the same way back.
+"""One run from plan to result: plant, recorder, gateway, rights, loop, and the same way back.
 
-Processes are started before memory is locked and rights are taken; whatever happens, the recorder closes its
-file and the simulated plant ends.
+Whatever happens, the recorder closes its file and the simulated plant ends.
 """
 
 from __future__ import annotations
 
-from contextlib import AbstractContextManager, ExitStack, nullcontext
+from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
 
 from mastd.errors import RealtimeRightsError
-from mastd.loop import provenance
-from mastd.loop.blocks import REQUEST, NewestValueBlock, status_layout
-from mastd.loop.clock import PeriodicClock
+from mastd.loop import host, provenance
 from mastd.loop.cycle import Cycle
 from mastd.loop.frame import frame_channels
-from mastd.loop.live import LiveLine
+from mastd.loop.host import Blocks, Connection
+from mastd.loop.journal import end_event
+from mastd.loop.operators import Operators
 from mastd.loop.plan import Plan
-from mastd.loop.realtime import Rights, acquire, one_processor, relax
-from mastd.loop.runner import Runner
+from mastd.loop.realtime import Rights
 from mastd.loop.script import RunScript, StopRequest
 from mastd.loop.warmup import compile_kernels
 from mastd.record.channels import ChannelSet
 from mastd.record.recorder import RecorderHandle, RecorderResult
 from mastd.safety.faults import Fault
 from mastd.safety.states import State
-from mastd.wire.direct_link import DirectLink
-from mastd.wire.hello import Mode
-from mastd.wire.plant_link import PlantLink, connect
-from mastd.wire.plant_process import PlantProcess
-from mastd.wire.provider import PlantRequest, find_provider
-
-
-@dataclass(frozen=True)
-class Connection:
-    """How the plant is reached: a simulated one of our own (``address`` None) or one that is there."""
-
-    address: str | None
-    link: str
-    mode: Mode
-    request: PlantRequest
-    allow_remote: bool = False
 
 
 @dataclass(frozen=True)
@@ -64,70 +46,43 @@ def run(
     record_path: Path | None,
     live: bool,
     stop: StopRequest | None = None,
+    level_limit: float = 1.0,
+    operators: Operators | None = None,
 ) -> Ending:
     """Play the plan's profile once and return how it ended; ``stop`` may be set at any time.
 
-    Raises ProtocolError when the plant refuses or is not there, RealtimeRightsError when rights are missing
-    that a real plant needs, UsageError when the record cannot be written.
+    ``level_limit`` is the largest master gain that the check has proved; ``operators`` is where they may
+    join, None for nobody. Raises ProtocolError when the plant refuses or is not there, RealtimeRightsError
+    when rights are missing that a real plant needs, UsageError when the record cannot be written.
     """
     with ExitStack() as stack:
-        cycle = plan.cycle()
+        cycle = plan.cycle(level_limit)
         compile_kernels(plan)
-        link = open_link(plan, connection, stack)
-        channels = ChannelSet(frame_channels(cycle.frame.layout), plan.daemon.period_ns)
-        lockstep = connection.mode == "lockstep"
+        link = host.open_link(plan, connection, stack)
+        blocks = Blocks.of(plan)
         recorder = None
         if record_path is not None:
-            metadata = provenance.metadata(plan, connection, link.hello)
+            channels = ChannelSet(frame_channels(cycle.frame.layout), plan.daemon.period_ns)
+            metadata = provenance.join(
+                provenance.of_daemon(plan, connection, link.hello),
+                provenance.of_profile(plan.profile_path, plan.profile, plan.timeline),
+            )
+            lockstep = connection.mode == "lockstep"
             recorder = RecorderHandle.start(record_path, metadata, channels, lockstep)
-        status = NewestValueBlock(status_layout(len(plan.table.links)))
-        request = NewestValueBlock(REQUEST)
+        gateway = operators.open(plan, blocks, stack) if operators is not None else None
         if live:
-            stack.enter_context(LiveLine(status, len(plan.table.links)))
-        script = RunScript(cycle.supervisor, stop)
-        rights = acquire(plan.daemon.realtime)
-        stack.callback(relax)
-        allowed = link.hello.simulated or plan.daemon.realtime.allow_without_rights
-        cycle.supervisor.rights = allowed or not rights.degraded
-        if not cycle.supervisor.rights:
+            host.live_line(blocks, plan, stack)
+        try:
+            rights = host.take_rights(plan, link, cycle, stack)
+        except RealtimeRightsError:
             if recorder is not None:
                 recorder.close()
-            raise RealtimeRightsError(
-                f"{plan.daemon_path}: real-time rights are missing: {rights.missing}. Grant them, or set "
-                "realtime.allow_without_rights"
-            )
+            raise
         if recorder is not None:
             recorder.event({"event": "rights", "degraded": rights.degraded, "rights": rights.as_dict()})
-        runner = Runner(
-            cycle, link, script, plan.daemon.period_ns, recorder, status, request, rights.degraded
-        )
-        with turns(connection):
-            if lockstep:
-                runner.lockstep()
-            else:
-                runner.free_run(PeriodicClock(plan.daemon.period_ns, round(plan.daemon.realtime.spin * 1e9)))
-        runner.publish(cycle.sensing.last_ns, ended=True)
-        link.close()
+        script = RunScript(cycle.supervisor, stop)
+        host.loop(plan, connection, cycle, link, script, blocks, recorder, gateway, rights)
         return _end(cycle, script, recorder, rights)
-
-
-def open_link(plan: Plan, connection: Connection, stack: ExitStack) -> PlantLink:
-    """Open the plant link; a simulated plant is started and ended by the stack."""
-    terms = plan.terms(connection.mode)
-    if connection.address is not None:
-        return connect(connection.address, terms, allow_remote=connection.allow_remote)
-    provider = find_provider()
-    if connection.link == "direct":
-        return DirectLink(provider.open(connection.request), terms)
-    with turns(connection):
-        plant = stack.enter_context(PlantProcess(provider, connection.request))
-        return plant.connect(terms)
-
-
-def turns(connection: Connection) -> AbstractContextManager[None]:
-    """Return the context in which a plant process of our own is started, and in which the loop runs."""
-    own = connection.mode == "lockstep" and connection.address is None and connection.link == "socket"
-    return one_processor() if own else nullcontext()
 
 
 def _end(cycle: Cycle, script: RunScript, recorder: RecorderHandle | None, rights: Rights) -> Ending:
@@ -136,15 +91,14 @@ def _end(cycle: Cycle, script: RunScript, recorder: RecorderHandle | None, right
     recorded = None
     if recorder is not None:
         recorder.event(
-            {
-                "event": "end",
-                "outcome": "fault" if fault else "completed" if script.completed else "stopped",
-                "state": script.ended_in.name,
-                "cause": fault.cause if fault else _why(script),
-                "command_sha256": cycle.command_sha256,
-                "cycles": cycle.cycles,
-                "missed": cycle.missed,
-            }
+            end_event(
+                "fault" if fault else "completed" if script.completed else "stopped",
+                script.ended_in.name,
+                fault.cause if fault else _why(script),
+                cycle.command_sha256,
+                cycle.cycles,
+                cycle.missed,
+            )
         )
         recorded = recorder.close()
     return Ending(

@@ -7,15 +7,18 @@ state; the reference is told what to follow when a state is entered.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 from numpy.typing import NDArray
 
 from mastd.control.reference import Reference, Source
-from mastd.loop.blocks import Verb
+from mastd.loop.orders import Orders
 from mastd.loop.sensing import Sensing
-from mastd.safety.faults import ROWS, Action, Code, Fault, FaultLatch
+from mastd.safety.faults import ROWS, Action, Code, Fault, FaultLatch, Report
 from mastd.safety.states import Conditions, Event, State, next_state
 from mastd.settings.daemon import DaemonSettings
+from mastd.wire.blocks import Verb
 from mastd.wire.messages import DriveMode, Sample, SampleFlag, Stage
 
 EVENT_OF_VERB: dict[Verb, Event] = {
@@ -28,6 +31,9 @@ EVENT_OF_VERB: dict[Verb, Event] = {
     Verb.LOWER: Event.LOWER,
     Verb.ESTOP: Event.ESTOP,
     Verb.RESET: Event.RESET,
+    Verb.LOAD: Event.LOAD,
+    Verb.JOG: Event.JOG,
+    Verb.LEVEL: Event.LEVEL,
 }
 _EVENT_OF_ACTION = {
     Action.HOLD: Event.FAULT_HOLD,
@@ -52,6 +58,7 @@ class Supervisor:
         sample: Sample,
         reference: Reference,
         lowered: NDArray[np.float64],
+        orders: Orders,
     ) -> None:
         self.state = State.OFF
         self.since_ns = 0
@@ -65,8 +72,6 @@ class Supervisor:
         self.rights = True
         """Real-time rights are there, or are not asked for; set before the first cycle."""
         self.cycle = 0
-        self.profile_start: NDArray[np.float64] | None = None
-        self.profile_end = 0.0
         self._moves = daemon.moves
         self._stage_timeout_ns = round(daemon.timeouts.supply_stage * 1e9)
         self.lowering_timeout_ns = round(daemon.timeouts.lowering * 1e9)
@@ -74,8 +79,9 @@ class Supervisor:
         self._sample = sample
         self._reference = reference
         self._lowered = lowered
+        self._orders = orders
         self._neutral = np.zeros(6)
-        self._pending: list[tuple[Code, str]] = []
+        self._pending: list[Report] = []
 
     @property
     def enabled(self) -> bool:
@@ -103,59 +109,55 @@ class Supervisor:
         waited = now_ns - self.since_ns
         return (self.drive_idle and waited > DRIVE_ANSWER_NS) or waited > self.lowering_timeout_ns
 
-    def decide(self, verb: Verb, now_ns: int) -> None:
+    def decide(self, verb: Verb, now_ns: int, arguments: Sequence[float] = ()) -> None:
         """Move the state machine by this cycle's faults, request and observations."""
         self._observe_supply(now_ns)
         if self._pending:
             self._sensing.reports += self._pending
             self._pending.clear()
-        if self._sensing.reports or self.latch.active:
-            self._faults(now_ns)
+        stopping = self._faults(now_ns) if self._sensing.reports or self.latch.active else None
         if verb is not Verb.NONE:
-            self._request(verb, now_ns)
+            if stopping is None or verb in (Verb.STOP, Verb.ESTOP):
+                self._request(verb, arguments, now_ns)
+            else:
+                self._refuse(verb, f"{stopping.cause} came in the same cycle; look at it first")
         event = self._observation(now_ns)
         if event is not None:
             self._apply(event, now_ns)
 
-    def report(self, code: Code, detail: str) -> None:
+    def report(self, code: Code, detail: str, action: Action | None = None) -> None:
         """Add a condition found outside the sensing, to be taken with this cycle's others."""
-        self._sensing.reports.append((code, detail))
+        self._sensing.reports.append(Report(code, detail, action))
 
     def report_next(self, code: Code, detail: str) -> None:
         """Add a condition found after the cycle, to be taken with the next one's."""
-        self._pending.append((code, detail))
+        self._pending.append(Report(code, detail))
 
     def conditions(self) -> Conditions:
         """Return what the state machine has to know."""
-        at_start = self.profile_start is not None and bool(
-            self._reference.standing
-            and np.all(np.abs(self._reference.motion[0] - self.profile_start) <= AT_START)
+        start = self._orders.profile_start
+        at_start = start is not None and bool(
+            self._reference.standing and np.all(np.abs(self._reference.motion[0] - start) <= AT_START)
         )
         return Conditions(
             raised=self.raised,
             supply_on=self._sample.stage == Stage.HIGH and self.stage is Stage.HIGH,
             fault_latched=self.latch.stopped,
             estop_released=not self._sample.flags & SampleFlag.ESTOP,
-            profile_loaded=self.profile_start is not None,
+            profile_loaded=start is not None,
             at_start=at_start,
             feedback_valid=self._sensing.usable and self._sensing.pose_valid,
             drive_idle=self.drive_idle and not self._sample.flags & SampleFlag.DRIVE_TIMED_OUT,
             rights=self.rights,
+            standing=self._reference.standing,
         )
 
-    def _faults(self, now_ns: int) -> None:
-        reports = self._sensing.reports
-        present = {code for code, _ in reports}
-        for code in [code for code in self.latch.active if code not in present]:
-            self.latch.clear(code)
-        new = [
-            Fault(code, detail, now_ns, self.cycle)
-            for code, detail in reports
-            if code not in self.latch.active
-        ]
+    def _faults(self, now_ns: int) -> Fault | None:
+        """Take this cycle's faults over and act; return a new one that stops or holds the table."""
+        new = self.latch.observe(self._sensing.reports, now_ns, self.cycle)
         if not new:
-            return
-        worst = self.latch.report(new)
+            return None
+        worst = max(fault.action for fault in new)
         for fault in new:
             self.events.append(
                 {
@@ -165,23 +167,34 @@ class Supervisor:
                     "cause": fault.cause,
                     "action": fault.action.name,
                     "hint": ROWS[fault.code].hint,
+                    "first": fault is self.latch.first,
                 }
             )
         if any(fault.code is Code.ESTOP for fault in new):
             self._apply(Event.ESTOP, now_ns)
-        elif worst is not None and worst > Action.INDICATE:
+        elif worst > Action.INDICATE:
             self._apply(_EVENT_OF_ACTION[worst], now_ns)
         if worst is Action.POWER_OFF:
             self._power_off()  # also where the state stays FAULT: the table stood there with the supply on
+        return next((fault for fault in new if fault.action > Action.INDICATE), None)
 
-    def _request(self, verb: Verb, now_ns: int) -> None:
+    def _request(self, verb: Verb, arguments: Sequence[float], now_ns: int) -> None:
         event = EVENT_OF_VERB[verb]
         if event is Event.ESTOP:
             self.latch.report([Fault(Code.ESTOP, "asked for by an operator", now_ns, self.cycle)])
         self.refusal = self._apply(event, now_ns)
-        self.events.append({"event": "request", "verb": verb.name.lower(), "refused": self.refusal})
+        if not self.refusal:
+            self.refusal = self._orders.execute(verb, arguments, self.state is State.OFF)
+        self._note_request(verb)
         if event is Event.RESET and not self.refusal:
             self.latch.reset()
+
+    def _refuse(self, verb: Verb, why: str) -> None:
+        self.refusal = f"{verb.name.lower()} is refused: {why}"
+        self._note_request(verb)
+
+    def _note_request(self, verb: Verb) -> None:
+        self.events.append({"event": "request", "verb": verb.name.lower(), "refused": self.refusal})
 
     def _observe_supply(self, now_ns: int) -> None:
         if self.state in _WAITING and now_ns - self.since_ns > self._stage_timeout_ns:
@@ -190,7 +203,11 @@ class Supervisor:
     def _observation(self, now_ns: int) -> Event | None:
         state, reference = self.state, self._reference
         if state is State.RUNNING:
-            return Event.PROFILE_ENDED if reference.time >= self.profile_end and reference.settled else None
+            return (
+                Event.PROFILE_ENDED
+                if reference.time >= self._orders.profile_end and reference.settled
+                else None
+            )
         if state is State.LOW and self._sample.stage >= Stage.LOW:
             return Event.LOW_STAGE_REACHED
         if state is State.HIGH and self._sample.stage >= Stage.HIGH:
@@ -233,15 +250,16 @@ class Supervisor:
             case State.RAISING:
                 reference.move(self._neutral)
             case State.RUNNING if before is State.HOLD:
-                reference.slow(1.0, self._moves.stop_time)
+                reference.slow(1.0)
             case State.RUNNING:
-                reference.play()
+                assert self._orders.profile_start is not None
+                reference.play(self._orders.profile_start)
             case State.HOLD:
-                reference.slow(0.0, self._moves.stop_time)
+                reference.slow(0.0)
             case State.STOPPING:
                 self._stop()
             case State.READY:
-                reference.rest(sensing.pose if before is State.FAULT else reference.motion[0])
+                reference.stand()
             case State.LOWERING:
                 self._lower()
             case State.FAULT:
@@ -256,14 +274,14 @@ class Supervisor:
         if first is not None and first.code is Code.FOLLOWING_ERROR and self._sensing.pose_valid:
             self._reference.brake(self._sensing.pose, self._sensing.pose_rates)
         else:
-            self._reference.slow(0.0, self._moves.stop_time)
+            self._reference.slow(0.0)
 
     def _lower(self) -> None:
         """Lower along a straight line in pose space; without a valid pose the drive lowers by itself."""
         if self._sensing.usable and self._sensing.pose_valid and self.enabled:
             self._reference.move(self._lowered)
         else:
-            self._reference.rest(self._reference.motion[0])
+            self._reference.stand()
             self.mode = DriveMode.LOWER
 
     def _may_stand(self, before: State) -> bool:

@@ -2,39 +2,42 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 
 from mastd.kinematics.inverse import link_lengths
-from mastd.loop.blocks import Verb
-from mastd.loop.plan import Plan
+from mastd.loop.plan import Installation
 from mastd.safety.states import State
+from mastd.wire.blocks import Verb
 from mastd.wire.messages import Stage
 
 
-def compile_kernels(plan: Plan) -> None:
+def compile_kernels(installation: Installation) -> None:
     """Load the kernels from the cache, or compile them into it; takes seconds the first time only."""
-    cycle = plan.cycle()
+    cycle = installation.bare_cycle()
     sample = cycle.sample
     link_lengths(
-        plan.geometry.table_joints,
-        plan.geometry.base_joints,
-        plan.geometry.neutral_position,
+        installation.geometry.table_joints,
+        installation.geometry.base_joints,
+        installation.geometry.neutral_position,
         np.zeros(6),
         sample.field("lengths"),
     )
-    sample.field("supply_pressure")[:] = plan.table.supply.pressure
+    sample.field("supply_pressure")[:] = installation.table.supply.pressure
     sample.stage = int(Stage.HIGH)
     verbs = [Verb.NONE, Verb.RAISE, Verb.NONE, Verb.NONE, Verb.NONE]
     for step, verb in enumerate(verbs):
         sample.step = sample.sequence = step
-        cycle.step(1, step * plan.daemon.period_ns, verb)
+        cycle.step(1, step * installation.daemon.period_ns, verb)
     reference = cycle.reference
-    for follow in (
-        reference.play,
-        lambda: reference.slow(0.0, 1.0),
+    follows: tuple[Callable[[], object], ...] = (
+        lambda: reference.play(np.zeros(6)),
+        lambda: reference.slow(0.0),
         lambda: reference.brake(np.zeros(6), np.zeros(6)),
-        lambda: reference.rejoin(np.zeros(6), np.zeros(6), 1.0),
-    ):
+        lambda: reference.rejoin(np.zeros(6), np.zeros(6)),
+    )
+    for follow in follows:
         follow()
-        cycle.advance(plan.daemon.period_ns * 1e-9)
+        cycle.advance(installation.daemon.period_ns * 1e-9)
     assert cycle.supervisor.state is not State.OFF

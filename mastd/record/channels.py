@@ -9,10 +9,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from struct import Struct
 
 AXES = ("surge", "sway", "heave", "roll", "pitch", "yaw")
 LENGTH_AXES = AXES[:3]
 NANOSECONDS = 1_000_000_000
+_FLOAT64 = Struct("<d")
+_MOST_PERIODS = 1 << 53
 
 
 @dataclass(frozen=True)
@@ -84,6 +87,34 @@ class ChannelSet:
     def extended(self, channels: Iterable[Channel]) -> ChannelSet:
         """Return a new set with further channels; look columns up in the new set, slower ones move back."""
         return ChannelSet((*self.channels, *channels), self.period_ns)
+
+
+class PeriodCounter:
+    """Places frames in time: whole periods since frame number ``first``, missed periods included.
+
+    The channel ``missed`` counts the periods missed since the loop began; what it says at the first frame
+    seen is where counting starts. Places never descend, whatever the channel holds.
+    """
+
+    def __init__(self, channels: ChannelSet, first: int = 0) -> None:
+        self._offset = 8 * channels.column("missed") if "missed" in channels.columns else None
+        self._first = first
+        self._base: int | None = None
+        self._missed = 0
+
+    def take(self, number: int, data: memoryview) -> int:
+        """Return the period of the frame with this number and these bytes."""
+        if self._offset is not None:
+            (missed,) = _FLOAT64.unpack_from(data, self._offset)
+            if 0.0 <= missed <= _MOST_PERIODS:
+                if self._base is None:
+                    self._base = int(missed)
+                self._missed = max(self._missed, int(missed) - self._base)
+        return self.place(number)
+
+    def place(self, number: int) -> int:
+        """Return the period at which a frame with this number follows those that were taken."""
+        return number - self._first + self._missed
 
 
 def _interval(channel: Channel, period_ns: int) -> int:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime
+import textwrap
 from collections.abc import Mapping
 
 from matplotlib.figure import Figure
@@ -11,6 +12,7 @@ from mastd.record.reader import Run
 
 _VERDICT_COLOURS = {"pass": "#1b7f3b", "fail": "#b3261e", "stopped": "#8a6d00", "fault": "#b3261e"}
 _MOST_LINES = 7
+_FACT_WIDTH = 100
 
 
 def write_head(
@@ -49,6 +51,35 @@ def write_head(
         )
     figure.text(0.06, 0.935, _figure_table(result), fontsize=6.6, va="top", family="monospace")
     figure.text(0.455, 0.935, _criteria_text(result), fontsize=5.8, va="top", family="monospace")
+    _write_events(figure, events)
+
+
+def write_fault_head(
+    figure: Figure, run: Run, result: Mapping[str, object], events: list[tuple[float, str, bool]]
+) -> None:
+    """Write cause, time, state and hint of a fault history and the numbered events (time, text, is a gap)."""
+    figure.text(0.06, 0.977, run.path.stem, fontsize=11, weight="bold", va="top")
+    figure.text(
+        0.975, 0.977, "FAULT HISTORY", fontsize=13, weight="bold", va="top", ha="right", color="#b3261e"
+    )
+    facts = [
+        f"{result['cause'] or 'cause unknown'}",
+        f"code {result['code']}, action {result['action']}, in state {result['state']}, then "
+        f"{result['state_after']}",
+        f"{result['time'] or 'time unknown'}, cycle {result['cycle']}",
+    ]
+    if result["of_run"] is not None:
+        facts.append(f"run {result['of_run']}, {result['time_in_run_s']:.3f} s after its first frame")
+    if result["hint"]:
+        facts.append(str(result["hint"]))
+    if run.broken_off is not None:
+        facts.append(f"file broken off: {run.broken_off}")
+    wrapped = [part for fact in facts for part in textwrap.wrap(fact, _FACT_WIDTH)]
+    figure.text(0.06, 0.955, "\n".join(wrapped), fontsize=7, va="top")
+    _write_events(figure, events)
+
+
+def _write_events(figure: Figure, events: list[tuple[float, str, bool]]) -> None:
     text = "\n".join(
         f"{number:2d} {event[1]}"[:44] for number, event in enumerate(events[:_MOST_LINES], start=1)
     )

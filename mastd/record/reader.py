@@ -20,9 +20,9 @@ from mastd.record.writer import (
     FRAME_TOPIC,
     METADATA_NAME,
     RECOVERY_NAME,
+    RUN_FILE,
 )
 
-RUN_FILE = "run.mcap"
 _HALF_SEQUENCE = 1 << 31
 
 

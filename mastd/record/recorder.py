@@ -1,68 +1,82 @@
-"""The recorder: a process of its own that takes frames from the ring and writes the record.
+"""The loop's side of the recorder, which is a process of its own that takes frames and writes the records.
 
-Life. ``RecorderHandle.start`` creates ring and socket, starts ``python -m mastd.record.recorder`` and waits
-until the file exists. The job (path, channels, metadata) goes in through standard input. Events, the end
-and the result cross a pair of SOCK_SEQPACKET sockets. The end is the end of file on that socket, after
-``close`` or after the death of the loop's process, which the parent's process id also shows; the recorder
-then writes what the ring still holds, finishes the file and leaves. It ignores SIGINT, SIGTERM and SIGHUP,
-since it has to outlive the loop.
+Life. ``RecorderHandle.start`` (one run) or ``start_service`` (runs one after the other) creates ring and
+socket, starts ``python -m mastd.record.recorder_process`` and waits until it is ready: for one run, until the
+file exists. The job (paths, channels, metadata) goes in through standard input. Events, status and the result
+cross a pair of SOCK_SEQPACKET sockets. The end is the end of file on that socket, after ``close`` or after
+the death of the loop's process, which the parent's process id also shows; the recorder then writes what the
+ring still holds, finishes its files and leaves.
+
+Runs of a service are begun and ended by events (``mastd.record.run_files``), and in either life a first cause
+makes a file of the seconds around it (``mastd.record.history``).
 
 Loss policy. Frames: as the ring says. Events: a full socket refuses the event, the handle counts it. A file
-system that refuses (disk full) ends the recorder; what is on disk stays readable, the loop goes on and
-counts.
+system that refuses (disk full) ends the recorder of one run; a service goes on with the next run. What is on
+disk stays readable; the loop goes on, counts, and asks ``trouble``.
 """
 
 from __future__ import annotations
 
-import argparse
 import contextlib
 import json
-import math
 import os
-import signal
 import socket
 import subprocess
 import sys
 import time
-from collections import deque
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from mastd.errors import UsageError
-from mastd.record.channels import NANOSECONDS, Channel, ChannelSet
-from mastd.record.ring import RingConsumer, RingProducer
+from mastd.record.channels import NANOSECONDS, ChannelSet
+from mastd.record.plain import plain
+from mastd.record.ring import RingProducer
 
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from mastd.record.writer import RunWriter
-
 RING_SECONDS = 8
 LOCKSTEP_WAIT_S = 2.0
 START_TIMEOUT_S = 20.0
 _MINIMUM_CAPACITY, _MAXIMUM_CAPACITY = 1024, 32768
-_BATCH = 1024
-_LOOK_S = 0.01
-_MOST_EVENTS = 4096
 _MESSAGE_BYTES = 1 << 17
+_READS_PER_LOOK = 8
 
 
 @dataclass(frozen=True)
 class RecorderResult:
-    """What became of a record: frames in the file, frames and events dropped, gaps, the error or None."""
+    """What became of a record: frames in the file, frames and events dropped, gaps, the error or None.
+
+    In a service frames and gaps are those of all runs' files together. ``fault_files`` were written,
+    ``fault_files_skipped`` first causes have none.
+    """
 
     frames: int
     dropped: int
     dropped_events: int
     gaps: int
     error: str | None
+    fault_files: int = 0
+    fault_files_skipped: int = 0
+
+
+@dataclass(frozen=True)
+class RecorderStatus:
+    """The newest word of the recorder: ``trouble`` or None, the run's file that is open or None, runs' files
+    finished so far, fault files finished, and first causes without one."""
+
+    trouble: str | None = None
+    recording: str | None = None
+    runs: int = 0
+    fault_files: int = 0
+    fault_files_skipped: int = 0
 
 
 class RecorderHandle:
-    """The loop's side of the recorder; ``start`` makes one.
+    """The loop's side of the recorder; ``start`` and ``start_service`` make one.
 
     Nothing here waits in free-run. ``push`` costs about a microsecond and has no lock, no system call and no
     allocation; it belongs to one thread.
@@ -72,11 +86,14 @@ class RecorderHandle:
         self, process: subprocess.Popen[bytes], ring: RingProducer, control: socket.socket, path: Path
     ) -> None:
         self.path = path
+        self.status = RecorderStatus()
         self.push: Callable[[NDArray[np.float64]], bool] = ring.push
         self.dropped_events = 0
         self._process = process
         self._ring = ring
         self._control = control
+        self._last_word: dict[str, object] | None = None
+        self._dropped_before = 0
 
     @classmethod
     def start(
@@ -88,16 +105,48 @@ class RecorderHandle:
         real-time rights and its processor. Raises UsageError with one line if the file cannot be written.
         """
         path = path.resolve()
+        return cls._start(path, path.parent, path, metadata, channels, lockstep)
+
+    @classmethod
+    def start_service(
+        cls,
+        directory: Path,
+        metadata: Mapping[str, object],
+        channels: ChannelSet,
+        lockstep: bool = False,
+    ) -> RecorderHandle:
+        """Start a recorder of runs that begin and end by events; the directory is made if need be.
+
+        ``metadata`` (plain data) stand in the head of every file; those of a run come on top, from the file
+        that its ``record_begin`` names. Fault files between runs go to ``directory``. Raises UsageError with
+        one line if the directory cannot be written.
+        """
+        directory = directory.resolve()
+        return cls._start(directory, directory, None, metadata, channels, lockstep)
+
+    @classmethod
+    def _start(
+        cls,
+        place: Path,
+        directory: Path,
+        single: Path | None,
+        metadata: Mapping[str, object],
+        channels: ChannelSet,
+        lockstep: bool,
+    ) -> RecorderHandle:
         try:
-            path.parent.mkdir(parents=True, exist_ok=True)
+            directory.mkdir(parents=True, exist_ok=True)
         except OSError as error:
-            raise UsageError(f"{path}: cannot record here: {error.strerror}") from error
+            raise UsageError(f"{place}: cannot record here: {error.strerror}") from error
+        if not os.access(directory, os.W_OK | os.X_OK):
+            raise UsageError(f"{place}: cannot record here: the directory cannot be written")
         capacity = min(
             max(RING_SECONDS * NANOSECONDS // channels.period_ns, _MINIMUM_CAPACITY), _MAXIMUM_CAPACITY
         )
         job = json.dumps(
             {
-                "path": str(path),
+                "path": None if single is None else str(single),
+                "directory": str(directory),
                 "period_ns": channels.period_ns,
                 "capacity": capacity,
                 "channels": [[c.name, c.unit, c.rate_hz, c.meaning] for c in channels],
@@ -108,14 +157,14 @@ class RecorderHandle:
         ring = RingProducer(len(channels), capacity, LOCKSTEP_WAIT_S if lockstep else 0.0)
         arguments = ("--ring", str(ring.fd), "--control", str(theirs.fileno()), "--parent", str(os.getpid()))
         process = subprocess.Popen(
-            [sys.executable, "-P", "-m", "mastd.record.recorder", *arguments],
+            [sys.executable, "-P", "-m", "mastd.record.recorder_process", *arguments],
             stdin=subprocess.PIPE,
             pass_fds=(ring.fd, theirs.fileno()),
             start_new_session=True,
         )
         ring.consumer_alive = lambda: process.poll() is None
         theirs.close()
-        handle = cls(process, ring, ours, path)
+        handle = cls(process, ring, ours, place)
         assert process.stdin is not None
         with contextlib.suppress(BrokenPipeError), process.stdin:
             process.stdin.write(job)
@@ -123,7 +172,7 @@ class RecorderHandle:
         if "ready" not in answer:
             handle._end_process(0.0)
             raise UsageError(
-                f"{path}: cannot record here: {answer.get('error', 'the recorder did not start')}"
+                f"{place}: cannot record here: {answer.get('error', 'the recorder did not start')}"
             )
         ours.setblocking(False)
         return handle
@@ -148,13 +197,37 @@ class RecorderHandle:
         return self._process.poll() is None
 
     def event(self, event: Mapping[str, object]) -> bool:
-        """Record one event, ``{"event": kind, …}``, between two frames; return False if it was dropped."""
+        """Record one event, ``{"event": kind, …}``, between two frames; return False if it was dropped.
+
+        A ``record_begin`` or ``record_end`` that was dropped must be offered again.
+        """
         try:
             self._control.send(json.dumps(plain({**event, "frame": self._ring.offered})).encode())
         except OSError:
             self.dropped_events += 1
             return False
         return True
+
+    def trouble(self) -> str | None:
+        """Return in one line what is not being recorded, None if all is well; to be asked once a second.
+
+        Never waits. A process that has ended is trouble for good; a run's file that was refused is until the
+        next run begins, a fault file until one could be written; frames dropped since the last call are once.
+        On the way ``status`` is brought up to date.
+        """
+        with contextlib.suppress(OSError):
+            for _ in range(_READS_PER_LOOK):
+                data = self._control.recv(_MESSAGE_BYTES)
+                if not data:
+                    break
+                self._note(json.loads(data))
+        if not self.alive():
+            error = None if self._last_word is None else self._last_word.get("error")
+            return f"the recorder's process has ended{f': {error}' if error else ''}"
+        if self.status.trouble is not None:
+            return self.status.trouble
+        lost, self._dropped_before = self._ring.dropped - self._dropped_before, self._ring.dropped
+        return f"{lost} frames found no room, the recorder does not keep up" if lost > 0 else None
 
     def close(self, timeout: float = 10.0) -> RecorderResult:
         """End the record and return what is in it; a recorder silent for ``timeout`` seconds is killed."""
@@ -163,29 +236,41 @@ class RecorderHandle:
             self._control.shutdown(socket.SHUT_WR)
         answer = self._answer(timeout)
         self._end_process(1.0 if "frames" in answer else 0.0)
-        frames, gaps = answer.get("frames", 0), answer.get("gaps", 0)
         error = answer.get("error")
         return RecorderResult(
-            frames=frames if isinstance(frames, int) else 0,
+            frames=_count(answer, "frames"),
             dropped=self._ring.dropped,
             dropped_events=self.dropped_events,
-            gaps=gaps if isinstance(gaps, int) else 0,
+            gaps=_count(answer, "gaps"),
             error=error if error is None or isinstance(error, str) else str(error),
+            fault_files=_count(answer, "fault_files"),
+            fault_files_skipped=_count(answer, "fault_files_skipped"),
         )
 
+    def _note(self, message: dict[str, object]) -> None:
+        """Keep a message: the newest status, or the recorder's last word."""
+        status = message.get("status")
+        if isinstance(status, dict):
+            self.status = RecorderStatus(**status)
+        else:
+            self._last_word = message
+
     def _answer(self, timeout: float) -> dict[str, object]:
-        """Return the recorder's next message, or what its silence means."""
-        self._control.settimeout(timeout)
-        try:
-            data = self._control.recv(_MESSAGE_BYTES)
-        except TimeoutError:
-            return {"error": f"the recorder did not answer within {timeout:g} s"}
-        except OSError:
-            data = b""
-        if not data:
-            return {"error": "the recorder's process has died"}
-        answer: dict[str, object] = json.loads(data)
-        return answer
+        """Return the recorder's next message that is no status, or what its silence means."""
+        deadline = time.monotonic() + timeout
+        while self._last_word is None:
+            try:
+                self._control.settimeout(max(deadline - time.monotonic(), 1e-3))
+                data = self._control.recv(_MESSAGE_BYTES)
+            except TimeoutError:
+                return {"error": f"the recorder did not answer within {timeout:g} s"}
+            except OSError:
+                data = b""
+            if not data:
+                return {"error": "the recorder's process has died"}
+            self._note(json.loads(data))
+        word, self._last_word = self._last_word, None
+        return word
 
     def _end_process(self, patience: float) -> None:
         """Leave no process and no descriptor behind."""
@@ -198,109 +283,6 @@ class RecorderHandle:
         self._ring.release()
 
 
-def plain(value: object) -> object:
-    """Return ``value`` as data that JSON can hold: numbers that are not finite become None, others text."""
-    if value is None or isinstance(value, bool | str | int):
-        return value
-    if isinstance(value, float):
-        return float(value) if math.isfinite(value) else None
-    if isinstance(value, Mapping):
-        return {str(key): plain(item) for key, item in value.items()}
-    if isinstance(value, list | tuple):
-        return [plain(item) for item in value]
-    if hasattr(value, "tolist"):  # numpy scalars and arrays
-        return plain(value.tolist())
-    return str(value)
-
-
-def record(writer: RunWriter, ring: RingConsumer, control: socket.socket, parent: int) -> bool:
-    """Write frames and events until the producer has closed or is gone; return whether it closed.
-
-    Events wait for the frames that were offered before them, so that the file is in order. The recorder looks
-    every 10 ms and is never woken: waking a process may cost the loop its processor.
-    """
-    control.setblocking(False)
-    events: deque[dict[str, object]] = deque()
-    busy = ended = False
-    while True:
-        if not busy and not ended:
-            time.sleep(_LOOK_S)
-        ended = _take_events(events, control) or os.getppid() != parent or ended
-        frames = ring.take(_BATCH, last=ended)
-        for number, data in frames:
-            while events and _frame_number(events[0]) <= number:
-                writer.event(events.popleft())
-            writer.frame(number, data)
-        ring.release(len(frames))
-        while len(events) >= _MOST_EVENTS:  # no frames come, so the order must wait no longer
-            writer.event(events.popleft())
-        writer.synchronise_if_due()
-        busy = len(frames) == _BATCH
-        if ended and not frames:
-            break
-    writer.skip_to(ring.offered)
-    for event in events:
-        writer.event(event)
-    if not ring.closed:
-        writer.event({"event": "producer_gone"})
-    return ring.closed
-
-
-def _take_events(events: deque[dict[str, object]], control: socket.socket) -> bool:
-    """Take the events that have come; return True at the end of the producer's messages."""
-    while len(events) < _MOST_EVENTS:
-        try:
-            data = control.recv(_MESSAGE_BYTES)
-        except BlockingIOError:
-            return False
-        except OSError:
-            return True
-        if not data:
-            return True
-        with contextlib.suppress(ValueError):
-            events.append(json.loads(data))
-    return False
-
-
-def _frame_number(event: Mapping[str, object]) -> int:
-    number = event.get("frame")
-    return number if isinstance(number, int) else 0
-
-
-def main() -> int:
-    """Run the recorder's process; the arguments come from ``RecorderHandle.start``."""
-    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
-        signal.signal(number, signal.SIG_IGN)
-    parser = argparse.ArgumentParser(prog="mastd.record.recorder")
-    for name in ("--ring", "--control", "--parent"):
-        parser.add_argument(name, type=int, required=True)
-    arguments = parser.parse_args()
-    if os.sched_getscheduler(0) != os.SCHED_OTHER:  # inherited from a loop that already has its rights
-        os.sched_setscheduler(0, os.SCHED_OTHER, os.sched_param(0))
-    control = socket.socket(fileno=arguments.control)
-    job = json.load(sys.stdin.buffer)
-
-    from mastd.record.writer import RunWriter
-
-    channels = ChannelSet((Channel(*parts) for parts in job["channels"]), job["period_ns"])
-    try:
-        ring = RingConsumer(arguments.ring, len(channels), job["capacity"])
-        writer = RunWriter(Path(job["path"]), channels, job["metadata"])
-        control.send(b'{"ready": true}')
-        closed = record(writer, ring, control, arguments.parent)
-        writer.finish({"closed": closed, "ended_unix": time.time()})
-    except OSError as error:
-        text = f"{error.strerror or error}"
-        with contextlib.suppress(OSError):
-            control.setblocking(True)
-            control.send(json.dumps({"error": text}).encode())
-        sys.stderr.write(f"mastd recorder: {job['path']}: {text}\n")
-        return 3
-    with contextlib.suppress(OSError):
-        control.setblocking(True)
-        control.send(json.dumps({"frames": writer.frames, "gaps": writer.gaps, "lost": writer.lost}).encode())
-    return 0
-
-
-if __name__ == "__main__":
-    sys.exit(main())
+def _count(answer: Mapping[str, object], name: str) -> int:
+    value = answer.get(name)
+    return value if isinstance(value, int) else 0

@@ -2,12 +2,14 @@
 
 The page is an A4 sheet. Every axis has the whole run on the left and, on the right, two seconds around the
 largest reference, both as recorded; below come stroke and force of every link with their limits, and the
-histogram of the cycle times. Events and gaps in the record stand as numbered lines.
+histogram of the cycle times. Events and gaps in the record stand as numbered lines. The page of a fault
+history has the whole file on the left and, on the right, one second before and after the fault.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
@@ -16,11 +18,12 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
 from numpy.typing import NDArray
 
-from mastd.errors import UsageError
+from mastd.errors import FormatError, UsageError
 from mastd.record.channels import AXES, LENGTH_AXES
-from mastd.record.page_head import write_head
+from mastd.record.fault_report import fault_history, fault_time
+from mastd.record.page_head import write_fault_head, write_head
 from mastd.record.reader import Run
-from mastd.record.result import find_window
+from mastd.record.result import NEEDED, find_window
 from mastd.signals.metrics import ROTATION_ARM
 
 PAGE_FORMATS = (".png", ".pdf", ".svg")
@@ -40,10 +43,14 @@ _LINKS = ("#1f77b4", "#ff7f0e", "#2ca02c", "#d62728", "#9467bd", "#8c564b", "#17
 def write_page(run: Run, result: Mapping[str, object], path: Path) -> None:
     """Write the page of ``run`` with the figures of ``result`` to ``path`` (PNG, PDF or SVG by its ending).
 
-    Raises UsageError if the ending is another one or the file cannot be written.
+    Raises UsageError if the ending is another one or the file cannot be written, FormatError if the record
+    lacks a channel that the page shows.
     """
     if path.suffix.lower() not in PAGE_FORMATS:
         raise UsageError(f"{path}: a page ends in {', '.join(PAGE_FORMATS)}")
+    missing = [name for name in NEEDED if name not in run.columns]
+    if missing:
+        raise FormatError(f"{run.path}: no channel {', '.join(missing)}")
     figure = Figure(figsize=_A4, dpi=_DPI)
     grid = figure.add_gridspec(
         9,
@@ -56,16 +63,21 @@ def write_page(run: Run, result: Mapping[str, object], path: Path) -> None:
         hspace=0.42,
         wspace=0.16,
     )
-    origin, shown = _time_span(run)
+    view = _fault_view(run) or _run_view(run)
+    origin, shown = view.origin, view.shown
     times = run.times[shown] - origin
     events = _events(run, origin, times)
-    write_head(figure, run, result, events)
+    (write_fault_head if view.of_fault else write_head)(figure, run, result, events)
     left: Axes | None = None
-    centre, least = _scales(run, result, times, shown)
+    centre, least = _scales(run, AXES if view.of_fault else result["driven"], times, shown)
+    if view.of_fault:
+        centre = 0.0
     for row, axis in enumerate(AXES):
         left = figure.add_subplot(grid[row, 0], sharex=left)
         close_up = figure.add_subplot(grid[row, 1])
         _axis_panels(run, axis, times, shown, left, close_up, least)
+        if row == 0:
+            close_up.set_title(view.close_up, fontsize=6.5, pad=3)
         close_up.set_xlim(centre - _CLOSE_UP_S / 2, centre + _CLOSE_UP_S / 2)
         _mark(left, events, numbered=row == 0)
     stroke = figure.add_subplot(grid[6, 0], sharex=left)
@@ -82,7 +94,7 @@ def write_page(run: Run, result: Mapping[str, object], path: Path) -> None:
     _link_panels(
         force, figure.add_subplot(grid[7, 1]), times, _forces(run, shown), _force_limit(run), "force", "kN"
     )
-    force.set_xlabel("time since the profile's start, s", fontsize=7, labelpad=1)
+    force.set_xlabel(view.clock, fontsize=7, labelpad=1)
     stroke.tick_params(labelbottom=False)
     for panel in (stroke, force):
         _mark(panel, events, numbered=False)
@@ -96,16 +108,39 @@ def write_page(run: Run, result: Mapping[str, object], path: Path) -> None:
         raise UsageError(f"{path}: cannot write the page: {error.strerror or error}") from error
 
 
-def _time_span(run: Run) -> tuple[float, slice]:
-    """Return the profile's start in s and the frames to show: the profile's window and a little more."""
+@dataclass(frozen=True)
+class _View:
+    """Which frames a page shows, what its times count from (s on the record's clock), and its words for
+    both."""
+
+    origin: float
+    shown: slice
+    clock: str
+    close_up: str
+    of_fault: bool
+
+
+def _fault_view(run: Run) -> _View | None:
+    """Return the view of a fault history, None for a run."""
+    history = fault_history(run)
+    if history is None:
+        return None
+    origin = fault_time(run, history)
+    return _View(origin, slice(0, len(run.times)), "time from the fault, s", "around the fault", True)
+
+
+def _run_view(run: Run) -> _View:
+    """Return the view of a run: the profile's window and a little more."""
     states = run.metadata.get("states")
     window = find_window(run, [str(name) for name in states]) if isinstance(states, list) else None
-    if window is None:
-        return (float(run.times[0]) if len(run.times) else 0.0), slice(0, len(run.times))
-    start, stop = run.times[window.first], run.times[window.last]
-    first = int(np.searchsorted(run.times, start - _MARGIN_S))
-    last = int(np.searchsorted(run.times, stop + _MARGIN_S, side="right"))
-    return float(start), slice(first, last)
+    start = float(run.times[0]) if len(run.times) else 0.0
+    shown = slice(0, len(run.times))
+    if window is not None:
+        start, stop = float(run.times[window.first]), run.times[window.last]
+        first = int(np.searchsorted(run.times, start - _MARGIN_S))
+        shown = slice(first, int(np.searchsorted(run.times, stop + _MARGIN_S, side="right")))
+    title = "two seconds around the largest reference"
+    return _View(start, shown, "time since the profile's start, s", title, False)
 
 
 def _events(run: Run, origin: float, times: NDArray[np.float64]) -> list[tuple[float, str, bool]]:
@@ -152,15 +187,12 @@ def _mark(panel: Axes, events: list[tuple[float, str, bool]], numbered: bool) ->
         )
 
 
-def _scales(
-    run: Run, result: Mapping[str, object], times: NDArray[np.float64], shown: slice
-) -> tuple[float, float]:
+def _scales(run: Run, driven: object, times: NDArray[np.float64], shown: slice) -> tuple[float, float]:
     """Return the time of the largest reference and the least half height of an axis panel in mm (1.4 m).
 
     A share of the largest motion bounds the height, lest the noise of an axis at rest fills its panel.
     """
-    driven = result["driven"]
-    assert isinstance(driven, list)
+    assert isinstance(driven, list | tuple)
     centre, largest = 0.0, 0.0
     for axis in driven:
         values = run.columns[f"reference.{axis}"][shown]
@@ -196,7 +228,6 @@ def _axis_panels(
     whole.tick_params(labelbottom=False)
     if axis == AXES[0]:
         whole.legend(fontsize=6, loc="lower right", ncols=2, frameon=False, borderpad=0.1)
-        close_up.set_title("two seconds around the largest reference", fontsize=6.5, pad=3)
 
 
 def _link_panels(

@@ -25,7 +25,9 @@ from numpy.typing import NDArray
 
 from mastd.errors import FormatError
 from mastd.record.channels import AXES, LENGTH_AXES
-from mastd.record.reader import RUN_FILE, Run
+from mastd.record.fault_report import fault_history
+from mastd.record.reader import Run
+from mastd.record.writer import RUN_FILE
 from mastd.signals.band import band_filter, judging_band
 from mastd.signals.metrics import (
     ROTATION_ARM,
@@ -62,8 +64,11 @@ class Window:
 def make_result(run: Run) -> dict[str, object]:
     """Return the document of one run; every figure that cannot be had is None.
 
-    Raises FormatError if the record lacks a channel or metadata that the document needs.
+    Raises FormatError if the record lacks a channel or metadata that the document needs, or is the history of
+    a fault.
     """
+    if fault_history(run) is not None:
+        raise FormatError(f"{run.path}: is a fault history, not a run; `mastd report` shows its cause")
     states = _state_names(run)
     window = find_window(run, states)
     outcome, state, cause = _ending(run, states, window)

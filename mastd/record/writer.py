@@ -8,9 +8,9 @@ encoding ``json`` means a UTF-8 JSON object::
      "channels": [{"name": "pose.heave", "unit": "m", "meaning": "…"}, …]}
 
 Slower channels have a topic of their own per rate (``frame/100hz``) in the same encoding: the first frame of
-every k periods. ``log_time`` is a whole number of periods in nanoseconds: frames offered before this one plus
-the channel ``missed`` if there is one, so it always ascends, whatever becomes of the plant's clock.
-``sequence`` is the frame's number (modulo 2³²): it counts all frames offered, lost ones included.
+every k periods. ``log_time`` is a whole number of periods in nanoseconds since the file's first frame, those
+missed included (channel ``missed``), so it always ascends, whatever becomes of the plant's clock.
+``sequence`` is the frame's number in the file (modulo 2³²): it counts all frames offered, lost ones included.
 
 Events. Topic ``events``: one JSON object per message with at least ``event`` and ``frame``, the number of
 frames offered before it; frames lost appear as ``{"event": "gap", "lost": n, "frame": number of the first
@@ -34,13 +34,13 @@ import time
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from struct import Struct
 from typing import Any
 
 from mcap.writer import CompressionType, Writer
 
-from mastd.record.channels import ChannelGroup, ChannelSet
+from mastd.record.channels import ChannelGroup, ChannelSet, PeriodCounter
 
+RUN_FILE = "run.mcap"
 FRAME_ENCODING = "float64le"
 FRAME_TOPIC = "frame"
 EVENT_TOPIC = "events"
@@ -50,8 +50,6 @@ RECOVERY_NAME = "mastd.recovery"
 PROFILE_NAME = "mastd"
 CHUNK_NS = 250_000_000
 _CHUNK_BYTES = 16 * 1024 * 1024
-_MOST_PERIODS = 1 << 53
-_FLOAT64 = Struct("<d")
 _EVENT_SCHEMA = json.dumps(
     {
         "type": "object",
@@ -73,22 +71,38 @@ class _Group:
 
 
 class RunWriter:
-    """Writes one record; raises OSError where the file system refuses."""
+    """Writes one record; raises OSError where the file system refuses.
 
-    def __init__(self, path: Path, channels: ChannelSet, metadata: Mapping[str, object]) -> None:
+    The file's frame 0 is the one with number ``first``; numbers given to the methods count on from there. A
+    file that could not even be begun is not left behind.
+    """
+
+    def __init__(
+        self, path: Path, channels: ChannelSet, metadata: Mapping[str, object], first: int = 0
+    ) -> None:
+        self.path = path
+        self.first = first
         self.frames = 0
         self.lost = 0
         self.gaps = 0
         self._period_ns = channels.period_ns
-        self._missed_offset = 8 * channels.column("missed") if "missed" in channels.columns else None
-        self._missed = 0
-        self._next = 0
+        self._periods = PeriodCounter(channels, first)
+        self._next = first
         self._chunk_start_ns: int | None = None
         self._synchronised = time.monotonic()
         self._unsynchronised = False
         self._file = path.open("xb")
         with contextlib.suppress(OSError):  # some file systems have no locks
             fcntl.flock(self._file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        try:
+            self._begin(channels, metadata)
+        except BaseException:
+            self.abandon()
+            path.unlink(missing_ok=True)
+            raise
+
+    def _begin(self, channels: ChannelSet, metadata: Mapping[str, object]) -> None:
+        """Write the file's head."""
         self._writer: Any = Writer(self._file, chunk_size=_CHUNK_BYTES, compression=CompressionType.ZSTD)
         self._writer.start(PROFILE_NAME, "mastd")
         self._writer.add_metadata(
@@ -103,11 +117,8 @@ class RunWriter:
         """Add one frame; ``number`` frames, dropped ones included, were offered before it."""
         self.skip_to(number)
         self._next = number + 1
-        if self._missed_offset is not None:
-            (missed,) = _FLOAT64.unpack_from(data, self._missed_offset)
-            if self._missed < missed <= _MOST_PERIODS:
-                self._missed = int(missed)
-        period = number + self._missed
+        period = self._periods.take(number, data)
+        sequence = (number - self.first) & 0xFFFFFFFF
         stamp = period * self._period_ns
         if self._chunk_start_ns is None:
             self._chunk_start_ns = stamp
@@ -118,7 +129,7 @@ class RunWriter:
             if period // group.every != group.interval:
                 group.interval = period // group.every
                 self._writer.add_message(
-                    group.channel_id, stamp, data[group.start : group.stop], stamp, number & 0xFFFFFFFF
+                    group.channel_id, stamp, data[group.start : group.stop], stamp, sequence
                 )
         self.frames += 1
         self._unsynchronised = True
@@ -133,13 +144,20 @@ class RunWriter:
             self._next = number
 
     def event(self, event: Mapping[str, object]) -> None:
-        """Add one event; its ``frame`` stamps it, the last frame's number does if it has none."""
+        """Add one event; its ``frame`` stamps it, the last frame's number does if it has none.
+
+        What lies before the file's first frame is stamped with it.
+        """
         given = event.get("frame")
-        number = given if isinstance(given, int) and given >= 0 else self._next
-        stamp = (number + self._missed) * self._period_ns
-        text = json.dumps({**event, "frame": number}, default=str)
+        number = max(given, self.first) if isinstance(given, int) else self._next
+        stamp = self.time_ns(number)
+        text = json.dumps({**event, "frame": number - self.first}, default=str)
         self._writer.add_message(self._events, stamp, text.encode(), stamp)
         self._unsynchronised = True
+
+    def time_ns(self, number: int) -> int:
+        """Return the time in the file of what happens once ``number`` frames have been offered."""
+        return self._periods.place(number) * self._period_ns
 
     def synchronise_if_due(self) -> None:
         """Flush and synchronise what is older than 0.25 s of wall time."""
@@ -164,6 +182,11 @@ class RunWriter:
         self._file.flush()
         os.fsync(self._file.fileno())
         self._file.close()
+
+    def abandon(self) -> None:
+        """Close the file as it is, for instance on a full disk; what is on disk stays readable."""
+        with contextlib.suppress(OSError):
+            self._file.close()
 
     def _register(self, group: ChannelGroup) -> _Group:
         """Write schema and channel of one group."""

@@ -1,186 +1,189 @@
-"""The guard: one compiled look at each sample, against every limit that the present state watches.
-
-``inspect`` counts for how many cycles in a row a condition has stood; when the count passes the fault's
-delay, its bit is set in the returned mask. Comparisons are written so that NaN trips them.
-"""
+"""The guard: limits, delays and memory of the compiled detectors, and what they have seen in words."""
 
 from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
-from mastd.kernel import kernel
-from mastd.safety.faults import Code
+from mastd.safety import inspection as at
+from mastd.safety.codes import CODES, Code, bits
 from mastd.settings.daemon import GuardSettings
 from mastd.settings.table import TableSettings
 
 Array = NDArray[np.float64]
 Integers = NDArray[np.int64]
 
-CODES = max(int(code) for code in Code) + 1
-
-SAMPLE_NOT_FINITE = int(Code.SAMPLE_NOT_FINITE)
-STROKE = int(Code.STROKE)
-VELOCITY = int(Code.VELOCITY)
-FORCE = int(Code.FORCE)
-FOLLOWING_ERROR = int(Code.FOLLOWING_ERROR)
-FORWARD_KINEMATICS = int(Code.FORWARD_KINEMATICS)
-SUPPLY_PRESSURE = int(Code.SUPPLY_PRESSURE)
-REDUNDANCY = int(Code.REDUNDANCY)
-
-# positions in the array of limits
-MARGIN, RATE, LOAD, FOLLOWING, FOLLOWING_AT_RATE, PRESSURE, DISAGREEMENT, LIMITS = range(8)
-
-
-@kernel
-def finite(values: Array, first: int, last: int) -> int:
-    """Return the index of the first value in [first, last) that is not finite, or −1."""
-    for index in range(first, last):
-        if not (-1e300 < values[index] < 1e300):
-            return index
-    return -1
-
-
-@kernel
-def _count(
-    code: int,
-    trips: bool,
-    link: int,
-    value: float,
-    limit: float,
-    counts: Integers,
-    delays: Integers,
-    detail: Array,
-) -> int:
-    if not trips:
-        counts[code] = 0
-        return 0
-    counts[code] += 1
-    detail[code, 0] = link
-    detail[code, 1] = value
-    detail[code, 2] = limit
-    return (1 << code) if counts[code] > delays[code] else 0
-
-
-@kernel
-def inspect(
-    lengths: Array,
-    rates: Array,
-    forces: Array,
-    commanded: Array,
-    commanded_rates: Array,
-    supply_pressure: float,
-    redundancy_residual: float,
-    converged: bool,
-    watched: int,
-    neutral_lengths: Array,
-    strokes: Array,
-    limits: Array,
-    counts: Integers,
-    delays: Integers,
-    detail: Array,
-) -> int:
-    """Return the mask (bit = fault code) of the watched conditions that have stood longer than they may.
-
-    ``lengths``, ``rates``, ``forces``, ``commanded``, ``commanded_rates`` (n,) in m, m/s, N; ``detail``
-    (codes, 3) receives link (0-based), value and limit of each condition's worst link.
-    """
-    stroke_link, rate_link, force_link, following_link = -1, -1, -1, -1
-    stroke_excess, rate_excess, force_excess, following_excess, following_limit = 0.0, 0.0, 0.0, 0.0, 0.0
-    for i in range(lengths.shape[0]):
-        excess = abs(lengths[i] - neutral_lengths[i]) - (strokes[i] - limits[MARGIN])
-        if not excess <= 0.0 and (stroke_link < 0 or excess > stroke_excess):
-            stroke_link, stroke_excess = i, excess
-        excess = abs(rates[i]) - limits[RATE]
-        if not excess <= 0.0 and (rate_link < 0 or excess > rate_excess):
-            rate_link, rate_excess = i, excess
-        excess = abs(forces[i]) - limits[LOAD]
-        if not excess <= 0.0 and (force_link < 0 or excess > force_excess):
-            force_link, force_excess = i, excess
-        allowed = max(limits[FOLLOWING], limits[FOLLOWING_AT_RATE] * abs(commanded_rates[i]) / limits[RATE])
-        excess = abs(lengths[i] - commanded[i]) - allowed
-        if not excess <= 0.0 and (following_link < 0 or excess > following_excess):
-            following_link, following_excess, following_limit = i, excess, allowed
-    i, j, k, m = stroke_link, rate_link, force_link, following_link
-    stretch, reach = lengths[i] - neutral_lengths[i], strokes[i] - limits[MARGIN]
-    error = lengths[m] - commanded[m]
-    mask = _count(STROKE, i >= 0, i, stretch, reach, counts, delays, detail)
-    mask |= _count(VELOCITY, j >= 0, j, rates[j], limits[RATE], counts, delays, detail)
-    mask |= _count(FORCE, k >= 0, k, forces[k], limits[LOAD], counts, delays, detail)
-    mask |= _count(FOLLOWING_ERROR, m >= 0, m, error, following_limit, counts, delays, detail)
-    mask |= _count(FORWARD_KINEMATICS, not converged, -1, 0.0, 0.0, counts, delays, detail)
-    lowest = limits[PRESSURE]
-    starved = not supply_pressure >= lowest
-    mask |= _count(SUPPLY_PRESSURE, starved, -1, supply_pressure, lowest, counts, delays, detail)
-    apart = not abs(redundancy_residual) <= limits[DISAGREEMENT]
-    mask |= _count(REDUNDANCY, apart, -1, redundancy_residual, limits[DISAGREEMENT], counts, delays, detail)
-    for code in range(counts.shape[0]):
-        if not (watched >> code) & 1:
-            counts[code] = 0
-    return mask & watched
-
-
-def bits(*codes: Code) -> int:
-    """Return the mask of ``codes``."""
-    return sum(1 << int(code) for code in codes)
-
-
-POSE = bits(Code.FORWARD_KINEMATICS, Code.REDUNDANCY)
+OIL = bits(Code.OIL_TEMPERATURE, Code.OIL_LEVEL, Code.FILTER_PRESSURE_DROP)
+"""Watched while the supply is on, but not on the way down, which such a fault only hastens."""
+POSE = bits(Code.FORWARD_KINEMATICS, Code.REDUNDANCY, Code.LENGTH_DRIFT, Code.CONDITIONING)
+RESTING = POSE | OIL
 """Watched while the drive holds the table on its lower stops."""
-MOTION = POSE | bits(Code.VELOCITY, Code.FORCE, Code.FOLLOWING_ERROR, Code.SUPPLY_PRESSURE)
-"""Watched while the drive follows the daemon's set-points away from the end stops."""
-LOWERING = MOTION & ~bits(Code.SUPPLY_PRESSURE)
+LOWERING = POSE | bits(
+    Code.VELOCITY,
+    Code.FORCE,
+    Code.FOLLOWING_ERROR,
+    Code.LENGTH_STUCK,
+    Code.ACCELERATION,
+    Code.INTERNAL_FORCE,
+    Code.SUPPLY_FLOW,
+)
 """Watched on the way down: a supply that fails only hastens what is under way."""
+STOPPING = LOWERING | OIL | bits(Code.SUPPLY_PRESSURE)
+"""Watched while a stop is under way: a hard one, from the measured pose, may need more jerk."""
+MOTION = STOPPING | bits(Code.JERK)
+"""Watched while the drive follows the daemon's set-points away from the end stops."""
 RAISED = MOTION | bits(Code.STROKE)
 """Watched while the table is up."""
 
 
-class Guard:
-    """Limits and counters for ``inspect``, built once from the settings."""
+@dataclass(frozen=True)
+class Scalar:
+    """A condition that is one number of the frame: inside [lowest, highest] all is well."""
 
-    def __init__(self, table: TableSettings, guard: GuardSettings, period: float) -> None:
-        limits = table.limits
-        self.limits = np.array(
-            [
-                limits.stroke_margin,
-                limits.velocity,
-                limits.force_share * table.actuator.maximum_force,
-                limits.following_error.minimum,
-                limits.following_error.at_maximum_velocity,
-                table.supply.limits.minimum_pressure,
-                limits.redundancy_residual,
-            ]
-        )
+    code: Code
+    field: str
+    lowest: float
+    highest: float
+    leaks: bool = False
+    """A moment inside does not start the count anew: the condition has to stand longer than not."""
+
+
+def scalars(table: TableSettings) -> tuple[Scalar, ...]:
+    """Return the conditions that are one number of the frame each."""
+    limits, supply = table.limits, table.supply.limits
+    apart, drift, internal = limits.redundancy_residual, limits.redundancy_drift, limits.internal_force
+    return (
+        Scalar(Code.REDUNDANCY, "redundancy_residual", -apart, apart),
+        Scalar(Code.LENGTH_DRIFT, "redundancy_residual", -drift, drift, leaks=True),
+        Scalar(Code.INTERNAL_FORCE, "internal_force", -internal, internal),
+        Scalar(Code.CONDITIONING, "conditioning", 0.0, limits.conditioning),
+        Scalar(Code.SUPPLY_PRESSURE, "sample.supply_pressure", supply.minimum_pressure, math.inf),
+        Scalar(Code.SUPPLY_FLOW, "sample.supply_flow", -math.inf, supply.maximum_flow),
+        Scalar(Code.OIL_TEMPERATURE, "sample.oil_temperature", 0.0, supply.maximum_oil_temperature),
+        Scalar(Code.OIL_LEVEL, "sample.oil_level", supply.minimum_oil_level, math.inf),
+        Scalar(
+            Code.FILTER_PRESSURE_DROP,
+            "sample.filter_pressure_drop",
+            -math.inf,
+            supply.maximum_filter_pressure_drop,
+        ),
+    )
+
+
+def _limits(table: TableSettings, guard: GuardSettings) -> Array:
+    limits, sensors = table.limits, table.sensors
+    values = np.zeros(at.LIMITS)
+    values[at.STROKE_MARGIN] = limits.stroke_margin
+    values[at.LARGEST_VELOCITY] = limits.velocity
+    values[at.LARGEST_FORCE] = limits.force_share * table.actuator.maximum_force
+    values[at.LEAST_FOLLOWING] = limits.following_error.minimum
+    values[at.FOLLOWING_AT_VELOCITY] = limits.following_error.at_maximum_velocity
+    values[at.LARGEST_ACCELERATION] = limits.acceleration
+    values[at.LARGEST_JERK] = limits.jerk
+    values[at.STUCK_BAND] = guard.stuck_band
+    values[at.STUCK_TRAVEL] = guard.stuck_travel
+    values[at.OVERRANGE] = sensors.length.overrange
+    values[at.JUMP_MARGIN] = guard.jump_margin
+    values[at.LOWEST_PRESSURE], values[at.HIGHEST_PRESSURE] = sensors.pressure.range
+    return values
+
+
+def _delays(guard: GuardSettings) -> dict[Code, float]:
+    return {
+        Code.STROKE: guard.limit_delay,
+        Code.VELOCITY: guard.limit_delay,
+        Code.FORCE: guard.limit_delay,
+        Code.FOLLOWING_ERROR: guard.following_delay,
+        Code.FORWARD_KINEMATICS: guard.sample_delay,
+        Code.REDUNDANCY: guard.limit_delay,
+        Code.LENGTH_STUCK: guard.limit_delay,
+        Code.LENGTH_DRIFT: guard.drift_delay,
+        Code.ACCELERATION: guard.limit_delay,
+        Code.INTERNAL_FORCE: guard.limit_delay,
+        Code.CONDITIONING: guard.limit_delay,
+        Code.SUPPLY_PRESSURE: guard.supply_delay,
+        Code.SUPPLY_FLOW: guard.supply_delay,
+        Code.OIL_TEMPERATURE: guard.supply_delay,
+        Code.OIL_LEVEL: guard.supply_delay,
+        Code.FILTER_PRESSURE_DROP: guard.supply_delay,
+    }
+
+
+class Guard:
+    """Arrays for ``mastd.safety.inspection``, built once from the settings.
+
+    ``columns`` gives the first column of each field of the frame.
+    """
+
+    def __init__(
+        self, table: TableSettings, guard: GuardSettings, period: float, columns: Mapping[str, int]
+    ) -> None:
+        checks = scalars(table)
+        self.limits = _limits(table, guard)
+        self.scalars: Integers = np.array([[columns[one.field], one.code, one.leaks] for one in checks])
+        self.bounds = np.array([[one.lowest, one.highest] for one in checks])
+        self.memory = np.zeros((at.MEMORY, len(table.links)))
         self.counts: Integers = np.zeros(CODES, dtype=np.int64)
         self.delays: Integers = np.zeros(CODES, dtype=np.int64)
         self.detail = np.zeros((CODES, 3))
-        for code, delay in (
-            (Code.STROKE, guard.limit_delay),
-            (Code.VELOCITY, guard.limit_delay),
-            (Code.FORCE, guard.limit_delay),
-            (Code.FOLLOWING_ERROR, guard.following_delay),
-            (Code.FORWARD_KINEMATICS, guard.sample_delay),
-            (Code.SUPPLY_PRESSURE, guard.supply_delay),
-            (Code.REDUNDANCY, guard.limit_delay),
-        ):
+        for code, delay in _delays(guard).items():
             self.delays[code] = round(delay / period)
+
+    @property
+    def following_peak(self) -> Array:
+        """Greatest following error of each link (n,) in m while it was watched, since the last reset."""
+        return self.memory[at.FOLLOWING_PEAK]
+
+    def reset_following_peak(self) -> None:
+        """Start the peaks anew."""
+        self.following_peak[:] = 0.0
 
     def describe(self, code: Code) -> str:
         """Return what was seen, for the fault's cause."""
+        words = _WORDS.get(code)
         link, value, limit = self.detail[code]
-        leg = f"link {int(link) + 1} " if link >= 0 else ""
-        match code:
-            case Code.STROKE:
-                return f"{leg}at {value * 1e3:+.2f} mm, allowed ±{limit * 1e3:.2f} mm"
-            case Code.VELOCITY:
-                return f"{leg}at {value * 1e3:+.1f} mm/s, allowed ±{limit * 1e3:.1f} mm/s"
-            case Code.FORCE:
-                return f"{leg}at {value * 1e-3:+.1f} kN, allowed ±{limit * 1e-3:.1f} kN"
-            case Code.FOLLOWING_ERROR:
-                return f"{leg}off by {value * 1e3:+.2f} mm, allowed ±{limit * 1e3:.2f} mm"
-            case Code.SUPPLY_PRESSURE:
-                return f"{value * 1e-5:.0f} bar, at least {limit * 1e-5:.0f} bar"
-            case Code.REDUNDANCY:
-                return f"by {value * 1e3:+.3f} mm, allowed ±{limit * 1e3:.3f} mm"
-            case _:
-                return ""
+        return words.said(int(link), value, limit) if words else ""
+
+
+@dataclass(frozen=True)
+class _Words:
+    """How a condition is told: value and limit in a unit that people use."""
+
+    pattern: str
+    unit: str
+    factor: float = 1.0
+    offset: float = 0.0
+
+    def said(self, link: int, value: float, limit: float) -> str:
+        leg = f"link {link + 1} " if link >= 0 else ""
+        value, limit = ((number - self.offset) * self.factor for number in (value, limit))
+        return leg + self.pattern.format(value, abs(limit), unit=self.unit)
+
+
+_EITHER_WAY = "at {:+.2f} {unit}, allowed ±{:.2f} {unit}"
+_AT_MOST = "{:.1f} {unit}, at most {:.1f} {unit}"
+_AT_LEAST = "{:.1f} {unit}, at least {:.1f} {unit}"
+_WORDS: dict[Code, _Words] = {
+    Code.STROKE: _Words(_EITHER_WAY, "mm", 1e3),
+    Code.VELOCITY: _Words(_EITHER_WAY, "mm/s", 1e3),
+    Code.FORCE: _Words(_EITHER_WAY, "kN", 1e-3),
+    Code.FOLLOWING_ERROR: _Words("off by {:+.2f} {unit}, allowed ±{:.2f} {unit}", "mm", 1e3),
+    Code.REDUNDANCY: _Words("by {:+.3f} {unit}, allowed ±{:.3f} {unit}", "mm", 1e3),
+    Code.LENGTH_DRIFT: _Words("by {:+.3f} {unit} for long, allowed ±{:.3f} {unit}", "mm", 1e3),
+    Code.LENGTH_STUCK: _Words(
+        "has not moved while {:.2f} {unit} were commanded, limit {:.2f} {unit}", "mm", 1e3
+    ),
+    Code.ACCELERATION: _Words(_EITHER_WAY, "m/s2"),
+    Code.JERK: _Words("commanded with {:+.0f} {unit}, allowed ±{:.0f} {unit}", "m/s3"),
+    Code.INTERNAL_FORCE: _Words("by {:+.1f} {unit}, allowed ±{:.1f} {unit}", "kN", 1e-3),
+    Code.CONDITIONING: _Words("number {:.2f}{unit}, at most {:.2f}{unit}", ""),
+    Code.SUPPLY_PRESSURE: _Words(_AT_LEAST, "bar", 1e-5),
+    Code.SUPPLY_FLOW: _Words(_AT_MOST, "L/min", 6e4),
+    Code.OIL_TEMPERATURE: _Words(_AT_MOST, "degC", 1.0, 273.15),
+    Code.OIL_LEVEL: _Words(_AT_LEAST, "%", 1e2),
+    Code.FILTER_PRESSURE_DROP: _Words(_AT_MOST, "bar", 1e-5),
+}

@@ -42,6 +42,7 @@ class Event(enum.Enum):
     JOG = "jog"
     ESTOP = "estop"
     RESET = "reset"
+    LEVEL = "level"
     LOW_STAGE_REACHED = "low stage reached"
     HIGH_STAGE_REACHED = "high stage reached"
     RAISED = "raised"
@@ -66,6 +67,7 @@ COMMANDS = frozenset(
         Event.JOG,
         Event.ESTOP,
         Event.RESET,
+        Event.LEVEL,
     }
 )
 """The events that an operator can send; all others come from the loop."""
@@ -96,6 +98,8 @@ class Conditions:
     """The drive is not fading or lowering by itself, and no time-out of it stands."""
     rights: bool = True
     """Real-time rights are there, or the settings allow to go on without them."""
+    standing: bool = True
+    """No motion is asked for; in READY a jog may be on its way."""
 
 
 @dataclass(frozen=True)
@@ -137,6 +141,7 @@ _ALLOWED: dict[Event, dict[State, State]] = {
     },
     Event.JOG: {State.READY: State.READY},
     Event.RESET: {State.FAULT: State.FAULT, State.ESTOP: State.ESTOP},
+    Event.LEVEL: {state: state for state in (State.OFF, State.READY, State.ARMED, State.RUNNING, State.HOLD)},
 }
 
 _OBSERVED: dict[Event, dict[State, State]] = {
@@ -157,6 +162,7 @@ _NEEDED: dict[Event, str] = {
     Event.LOWER: "stop the motion first",
     Event.JOG: "raise the table to READY first",
     Event.RESET: "there is nothing to reset",
+    Event.LEVEL: "level is set in OFF, READY, ARMED, RUNNING or HOLD",
 }
 
 
@@ -167,7 +173,7 @@ def next_state(state: State, event: Event, conditions: Conditions) -> Outcome:
     if event is Event.FAULT_POWER_OFF:
         return Outcome(State.ESTOP if state is State.ESTOP else State.FAULT)
     if event is Event.FAULT_STOP:
-        return Outcome(_after_fault_stop(state))
+        return Outcome(_after_fault_stop(state, conditions))
     if event is Event.STANDSTILL:
         if state is State.STOPPING:
             return Outcome(State.FAULT if conditions.fault_latched else State.READY)
@@ -183,12 +189,14 @@ def next_state(state: State, event: Event, conditions: Conditions) -> Outcome:
         return Outcome(state, f"{event.value} is refused in {state.name}: {_NEEDED[event]}")
     if event is Event.RESET:
         return _reset(state, conditions)
+    if event is Event.STOP and state is State.READY and not conditions.standing:
+        return Outcome(State.STOPPING)
     refusal = _missing_condition(state, event, conditions)
     return Outcome(state, refusal) if refusal else Outcome(target)
 
 
-def _after_fault_stop(state: State) -> State:
-    if state in MOVING:
+def _after_fault_stop(state: State, conditions: Conditions) -> State:
+    if state in MOVING or (state is State.READY and not conditions.standing):
         return State.STOPPING
     if state in (State.ESTOP, State.LOWERING):
         return state
@@ -214,6 +222,8 @@ def _missing_condition(state: State, event: Event, conditions: Conditions) -> st
         return "raise is refused: the e-stop is pressed; release it first"
     if event is Event.LOWER and state is State.FAULT and not conditions.supply_on:
         return "lower is refused: the supply is off and the drive lets the table down by itself"
+    if event is Event.JOG and not conditions.standing:
+        return "jog is refused: the last jog is still on its way; wait for its end, or stop it"
     if event is Event.ARM:
         if not conditions.profile_loaded:
             return "arm is refused: no profile is loaded; load one first"

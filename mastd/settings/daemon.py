@@ -7,6 +7,7 @@ from typing import Annotated, Literal
 from pydantic import Field
 
 from mastd.settings.base import Settings
+from mastd.settings.gateway import GatewaySettings
 from mastd.settings.quantity import (
     Acceleration,
     AngularAcceleration,
@@ -49,6 +50,10 @@ class TimeoutSettings(Settings):
     """Time the supply may take to reach a stage."""
     lowering: Annotated[Time, Field(gt=0)]
     """Time the drive may take to let the table down by itself."""
+    loop_stuck: Annotated[Time, Field(gt=0)]
+    """A loop that stood still for longer powers off when it goes on."""
+    gateway_lost: Annotated[Time, Field(gt=0)]
+    """Without the gateway's heartbeat for this long the table is stopped."""
 
 
 class GuardSettings(Settings):
@@ -57,16 +62,30 @@ class GuardSettings(Settings):
     sample_delay: Annotated[Time, Field(ge=0)]
     """Unusable samples in a row."""
     missing_share: Annotated[Ratio, Field(gt=0, le=1)]
-    """Share of samples missing over a second."""
+    """Share of samples missing or not believed over a second."""
+    jump_margin: Annotated[Length, Field(ge=0)]
+    """A length that steps by this more than the velocity limit allows is not believed."""
+    stuck_band: Annotated[Length, Field(ge=0)]
+    """A length that stays within this band does not change: above the resolution, below the noise's peaks."""
+    stuck_travel: Annotated[Length, Field(gt=0)]
+    """Commanded travel after which a length that has not changed is stuck."""
     limit_delay: Annotated[Time, Field(ge=0)]
-    """Stroke, velocity and force beyond their limits."""
+    """A leg or the legs together beyond a limit of the table; a stuck length."""
+    drift_delay: Annotated[Time, Field(ge=0)]
+    """Lengths apart by more than the limit of a drift."""
     following_delay: Annotated[Time, Field(ge=0)]
     """Following error beyond its limit."""
     rejoin_time: Annotated[Time, Field(ge=0)]
     """After missed periods the following error is not watched for this long: the drive takes the set-points
     up again from where it has bridged to."""
     supply_delay: Annotated[Time, Field(ge=0)]
-    """Supply pressure below its limit."""
+    """Supply beyond one of its limits."""
+    clock_difference: Annotated[Time, Field(gt=0)]
+    """What plant time and the loop's time may drift apart within a second."""
+    accelerometer_difference: Annotated[Acceleration, Field(gt=0)]
+    """Disagreement of one accelerometer with the table's motion."""
+    accelerometer_delay: Annotated[Time, Field(ge=0)]
+    """Time it may last."""
     rate_filter: Annotated[Frequency, Field(gt=0)]
     """Corner of the first-order filter on differentiated lengths and poses."""
 
@@ -76,6 +95,10 @@ class OverrunSettings(Settings):
 
     maximum_missed: Annotated[int, Field(ge=1)]
     """Periods in a row that may be missed; more is a fault."""
+    late_share: Annotated[Ratio, Field(gt=0, le=1)]
+    """Share of periods that may be missed over a window."""
+    late_window: Annotated[Time, Field(gt=0, le=600)]
+    """Length of that window."""
     after_stall: Literal["rejoin", "stop"]
     """After a stall longer than the drive's time-out: go on by a bumpless rejoin, or stop."""
 
@@ -112,6 +135,8 @@ class MoveSettings(Settings):
     """Each Euler angle."""
     stop_time: Annotated[Time, Field(gt=0)]
     """Time in which hold, stop and resume change the speed of the profile."""
+    level_time: Annotated[Time, Field(gt=0)]
+    """Time in which a change of level is played in, of the profile's own time."""
     brake: BrakeSettings
     clearance: Annotated[Length, Field(gt=0)]
     """Height above the lower stops to which the table is lowered before the drive lets it down."""
@@ -139,6 +164,7 @@ class DaemonSettings(Settings):
     overrun: OverrunSettings
     moves: MoveSettings
     kinematics: KinematicsSettings
+    gateway: GatewaySettings
 
     @property
     def period_ns(self) -> int:

@@ -125,6 +125,8 @@ class SupplyLimitSettings(Settings):
 
     minimum_pressure: Pressure = Field(gt=0)
     """Least supply pressure in the high stage."""
+    maximum_flow: Flow = Field(gt=0)
+    """Most that the valves may draw."""
     maximum_oil_temperature: Temperature
     minimum_oil_level: Ratio = Field(ge=0, lt=1)
     maximum_filter_pressure_drop: Pressure = Field(gt=0)

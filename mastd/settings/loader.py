@@ -29,23 +29,26 @@ _MOST_EXPLAINED: Final = 2000
 _LONGEST_MESSAGE: Final = 400
 
 
-def load(path: Path, model: type[S]) -> S:
-    """Read a file into a settings object; raise SettingsError with all its problems."""
-    return load_text(read_text(path), str(path), model)
+def load(path: Path, model: type[S], **context: object) -> S:
+    """Read a file into a settings object; raise SettingsError with all its problems.
+
+    ``context`` is what the class wants to know beside the file (``mastd.settings.channel_limits``).
+    """
+    return load_text(read_text(path), str(path), model, **context)
 
 
-def load_text(text: str, name: str, model: type[S]) -> S:
+def load_text(text: str, name: str, model: type[S], **context: object) -> S:
     """Read a text into a settings object; ``name`` stands for the file in messages.
 
-    Paths in the text start at the folder of ``name``.
+    Paths in the text start at the folder of ``name``. ``context`` as for ``load``.
     """
     root, read_problems = parse(text)
     found = [(problem.mark, problem.place, problem.what) for problem in read_problems]
     settings: S | None = None
     if root is not None:
         try:
-            context = {**FROM_FILE, "directory": str(Path(name).parent)}
-            settings = model.model_validate(root.plain(), context=context)
+            known = {**context, **FROM_FILE, "directory": str(Path(name).parent)}
+            settings = model.model_validate(root.plain(), context=known)
         except ValidationError as error:
             for detail in error.errors(include_url=False)[:_MOST_EXPLAINED]:
                 found.extend(_problems(detail, root, model))

@@ -9,6 +9,7 @@ from typing import Annotated, Any, Final, Literal
 from pydantic import Field, ValidationInfo, field_validator
 
 from mastd.settings.base import Problem, Settings, refuse
+from mastd.settings.channel_limits import ChannelLimitSettings
 from mastd.settings.criteria import Criteria
 from mastd.settings.quantity import (
     Acceleration,
@@ -320,6 +321,8 @@ class ProfileSettings(Settings):
     """How often the row of segments is played."""
     segments: Annotated[tuple[Segment, ...], Field(max_length=1000)]
     verdict: Criteria = Criteria()
+    limits: Annotated[tuple[ChannelLimitSettings, ...], Field(max_length=20)] = ()
+    """What recorded channels may do while the profile plays, beside the limits of the table."""
 
     @field_validator("segments")
     @classmethod

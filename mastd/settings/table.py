@@ -17,7 +17,9 @@ from mastd.settings.quantity import (
     Acceleration,
     Angle,
     Direction,
+    Force,
     Inertia,
+    Jerk,
     Length,
     Mass,
     Point,
@@ -128,6 +130,8 @@ class LengthSensorSettings(Settings):
     noise: Length = Field(ge=0)
     """Root mean square."""
     delay: Time = Field(ge=0)
+    overrange: Length = Field(gt=0)
+    """How far past either end of its stroke a link can be read; beyond, the reading is wrong."""
 
 
 class PressureSensorSettings(Settings):
@@ -137,6 +141,15 @@ class PressureSensorSettings(Settings):
     noise: Pressure = Field(ge=0)
     """Root mean square."""
     delay: Time = Field(ge=0)
+    range: tuple[Pressure, Pressure]
+    """Lowest and highest pressure that can be; a reading outside is wrong."""
+
+    @field_validator("range")
+    @classmethod
+    def _ascending(cls, value: tuple[float, float]) -> tuple[float, float]:
+        if not (value[0] < value[1]):
+            raise ValueError("the higher end comes second")
+        return value
 
 
 class SpoolSensorSettings(Settings):
@@ -202,12 +215,20 @@ class LimitSettings(Settings):
     """Of a link."""
     acceleration: Acceleration = Field(gt=0)
     """Of a link."""
+    jerk: Jerk = Field(gt=0)
+    """Of a link, as commanded."""
     force_share: Ratio = Field(gt=0, le=1)
     """Of the actuators' maximum force."""
     stroke_margin: Length = Field(ge=0)
     """Kept free at either end of the stroke."""
     redundancy_residual: Length = Field(gt=0)
     """Largest disagreement of the measured lengths, along the null vector of the transposed Jacobian."""
+    redundancy_drift: Length = Field(gt=0)
+    """The same disagreement when it stands for long."""
+    internal_force: Force = Field(gt=0)
+    """Largest part of the link forces along that vector: what the links do against each other."""
+    conditioning: float = Field(ge=1)
+    """Largest condition number of the Jacobian, by Frobenius norms over 6, arms in m; 1 is the best."""
     pose: PoseLimitSettings
     following_error: FollowingErrorSettings
 

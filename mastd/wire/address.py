@@ -1,4 +1,4 @@
-"""Addresses of the plant link: which ones are allowed, and where socket files live."""
+"""Addresses of the plant link and of the operators: which ones are allowed, and where socket files live."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ _FORMS = "ipc:///path/of/socket, ipc://@name or tcp://127.0.0.1:port"
 _TCP = re.compile(r"tcp://(\[[0-9a-fA-F:.]+\]|[^:/\[\]]+):(\d+|\*)")
 
 
-def check_address(address: str, allow_remote: bool = False) -> str:
-    """Return ``address`` if the plant link may use it; raise UsageError otherwise.
+def check_address(address: str, allow_remote: bool = False, what: str = "plant address") -> str:
+    """Return ``address`` if the plant link may use it; raise UsageError otherwise, with ``what`` it is.
 
     The link neither authenticates nor encrypts, so an address that other machines reach needs the explicit
     permission ``allow_remote`` (a network of its own for the drive).
@@ -24,27 +24,27 @@ def check_address(address: str, allow_remote: bool = False) -> str:
     if address.startswith("ipc://"):
         path = address.removeprefix("ipc://")
         if not path.strip("@") or not (path.startswith(("/", "@"))):
-            raise UsageError(f"plant address {address!r}: a path must be absolute; use {_FORMS}")
+            raise UsageError(f"{what} {address!r}: a path must be absolute; use {_FORMS}")
         if len(os.fsencode(path)) > LONGEST_PATH:
             raise UsageError(
-                f"plant address {address!r}: the path is longer than {LONGEST_PATH} bytes; use a shorter one"
+                f"{what} {address!r}: the path is longer than {LONGEST_PATH} bytes; use a shorter one"
             )
         return address
     match = _TCP.fullmatch(address)
     if match is None:
-        raise UsageError(f"plant address {address!r} is not understood; use {_FORMS}")
+        raise UsageError(f"{what} {address!r} is not understood; use {_FORMS}")
     host, port = match.groups()
     if port != "*" and not 0 < int(port) < 65536:
-        raise UsageError(f"plant address {address!r}: port {port} must be 1 to 65535")
+        raise UsageError(f"{what} {address!r}: port {port} must be 1 to 65535")
     if host == "localhost":
         return f"tcp://127.0.0.1:{port}"
     try:
         number = ipaddress.ip_address(host.strip("[]"))
     except ValueError:
-        raise UsageError(f"plant address {address!r}: the host must be an IP address, not {host!r}") from None
+        raise UsageError(f"{what} {address!r}: the host must be an IP address, not {host!r}") from None
     if not number.is_loopback and not allow_remote:
         raise UsageError(
-            f"plant address {address!r} is reachable from other machines and the link is not protected; "
+            f"{what} {address!r} is reachable from other machines and the link is not protected; "
             "use a loopback address, or permit it with --allow-remote"
         )
     return address
@@ -59,3 +59,26 @@ def private_directory() -> Path:
     if base is not None and not os.access(base.split(":")[0], os.W_OK):
         base = None
     return Path(tempfile.mkdtemp(prefix="mastd-", dir=base.split(":")[0] if base else None))
+
+
+def runtime_directory() -> Path:
+    """Return the directory for sockets and locks: the service's, the user's, or a private temporary one."""
+    for variable in ("RUNTIME_DIRECTORY", "XDG_RUNTIME_DIR"):
+        value = os.environ.get(variable)
+        if value and Path(value).is_dir():
+            return Path(value)
+    directory = Path(tempfile.gettempdir()) / f"mastd-{os.getuid()}"
+    directory.mkdir(mode=0o700, exist_ok=True)
+    if directory.stat().st_uid != os.getuid():
+        raise UsageError(f"{directory}: belongs to somebody else; set XDG_RUNTIME_DIR")
+    return directory
+
+
+def operators_address() -> str:
+    """Return the address at which the gateway of this user's daemon answers operators."""
+    return f"ipc://{runtime_directory()}/mastd.operators"
+
+
+def snapshots_address(operators: str) -> str:
+    """Return the address of the status socket beside an ``ipc://`` address for operators."""
+    return f"{operators.removesuffix('.operators')}.status"

@@ -13,8 +13,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from mastd.loop.host import Connection
 from mastd.loop.plan import Plan
-from mastd.loop.session import Connection, run
+from mastd.loop.session import run
 from mastd.record.reader import open_run
 from mastd.safety.states import State
 from mastd.wire.provider import PlantRequest, rigid_payload

@@ -13,8 +13,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from mastd.loop.host import Connection
 from mastd.loop.plan import Plan
-from mastd.loop.session import Connection, Ending, run
+from mastd.loop.session import Ending, run
 from mastd.record.reader import Run, open_run
 from mastd.safety.faults import Code
 from mastd.safety.states import State

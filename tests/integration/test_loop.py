@@ -12,12 +12,11 @@ import pytest
 
 from hil_sim.plant.plant import Plant
 from hil_sim.plant.provider import provider
-from mastd.loop.blocks import Verb
 from mastd.loop.plan import Plan
 from mastd.loop.script import RunScript, StopRequest
-from mastd.motion.timeline import Timeline
 from mastd.safety.faults import Code
 from mastd.safety.states import State
+from mastd.wire.blocks import Verb
 from mastd.wire.messages import DriveMode, Stage
 from mastd.wire.provider import PlantRequest, rigid_payload
 from tests.lab import Lab
@@ -48,7 +47,7 @@ class Rig:
         self.events: list[dict[str, object]] = []
         self.commanded: list[np.ndarray[tuple[int], np.dtype[np.float64]]] = []
 
-    def step(self, verb: Verb = Verb.NONE, skipped: int = 0) -> None:
+    def step(self, verb: Verb = Verb.NONE, skipped: int = 0, arguments: tuple[float, ...] = ()) -> None:
         """One cycle; ``skipped`` periods pass before it without a command."""
         period = self.plan.daemon.period_ns
         if skipped:
@@ -56,7 +55,7 @@ class Rig:
             self.now += skipped * period
         self.read()
         self.now += period
-        self.cycle.step(1, self.now, verb, skipped)
+        self.cycle.step(1, self.now, verb, skipped, arguments=arguments)
         self.events += self.supervisor.events
         self.supervisor.events.clear()
         self.commanded.append(self.cycle.frame.motion[0].copy())
@@ -264,7 +263,7 @@ def test_a_profile_that_is_not_a_number_powers_off_and_sends_nothing_of_it(rig: 
     good = rig.plan.timeline
     broken = good.coefficients.copy()
     broken[1500:] = np.nan
-    rig.cycle.load(Timeline(broken, good.first_rows, good.intervals, good.starts, good.repeats))
+    rig.cycle.load(replace(rig.plan.loaded(), timeline=replace(good, coefficients=broken)))
     rig.run_profile(1.0)
     for _ in range(1000):
         rig.step()
@@ -295,7 +294,7 @@ def test_a_low_supply_pressure_stops_the_raising(lab: Lab) -> None:
     assert rig.codes() == [Code.SUPPLY_PRESSURE]
 
 
-def test_a_leg_near_its_end_stops_the_table(lab: Lab) -> None:
+def test_a_path_that_leaves_the_stroke_is_held_before_it(lab: Lab) -> None:
     plan = Plan.load(lab.table, lab.profile(PROFILE), lab.config)
     limits = plan.table.limits.model_copy(update={"stroke_margin": 0.047})
     rig = Rig(replace(plan, table=plan.table.model_copy(update={"limits": limits})))
@@ -304,5 +303,16 @@ def test_a_leg_near_its_end_stops_the_table(lab: Lab) -> None:
     rig.until(State.READY)
     rig.step(Verb.ARM)
     rig.step(Verb.START)
-    rig.until(State.FAULT)
-    assert rig.codes() == [Code.STROKE]
+    rig.until(State.HOLD)
+    assert rig.codes() == [Code.PATH_BLOCKED]
+    for _ in range(1500):
+        rig.step()
+    assert rig.cycle.reference.standing
+    rig.step(Verb.RESUME)
+    rig.until(State.RUNNING)
+    rig.until(State.HOLD)
+    commanded = rig.cycle.frame.field("command.lengths") - plan.geometry.neutral_lengths
+    assert np.abs(commanded).max() <= 0.003
+    assert rig.codes() == [Code.PATH_BLOCKED] * 2
+    rig.step(Verb.STOP)
+    rig.until(State.READY)

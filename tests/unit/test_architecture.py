@@ -20,7 +20,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     "motion": GROUND | PURE | {"motion"},
     "control": GROUND | PURE | {"motion", "control"},
     "safety": GROUND | {"safety"},
-    "wire": GROUND | {"wire"},
+    "wire": GROUND | {"safety", "wire"},
     "record": GROUND | {"signals", "record"},
     "loop": GROUND | PURE | WORKING | {"loop"},
     "reproduce": GROUND | PURE | {"reproduce"},

@@ -9,8 +9,8 @@ import sys
 import pytest
 
 from mastd.loop import clock as clock_module
-from mastd.loop.blocks import REQUEST, NewestValueBlock, Verb, status_layout
 from mastd.loop.clock import PeriodicClock
+from mastd.wire.blocks import REQUEST, NewestValueBlock, Verb, status_layout
 
 MS = 1_000_000
 
@@ -68,16 +68,16 @@ def test_a_stall_is_skipped_and_counted_and_never_made_up_by_a_burst(fake: FakeT
 def test_a_block_shows_another_process_the_newest_value() -> None:
     block = NewestValueBlock(REQUEST)
     code = (
-        "import sys; from mastd.loop.blocks import *;"
+        "import sys; from mastd.wire.blocks import *;"
         "b = NewestValueBlock(REQUEST, int(sys.argv[1]));"
-        "b.values[:] = (1, Verb.STOP); b.publish();"
-        "b.values[:] = (2, Verb.LOWER); b.publish()"
+        "b.field('number')[:] = 1; b.field('verb')[:] = Verb.STOP; b.publish();"
+        "b.field('number')[:] = 2; b.field('verb')[:] = Verb.LOWER; b.publish()"
     )
     subprocess.run(
         [sys.executable, "-c", code, str(block.descriptor)], pass_fds=(block.descriptor,), check=True
     )
     assert block.read()
-    assert block.values.tolist() == [2, Verb.LOWER]
+    assert (block.scalar("number"), block.scalar("verb")) == (2, Verb.LOWER)
     block.close()
 
 

@@ -12,7 +12,7 @@ from mastd.motion.timeline import join
 
 DT = 1e-3
 MOVE = np.array([[0.02] * 6, [0.5] * 6, [10.0] * 6])
-LIMITS = MotionLimits(MOVE, np.array([[0.5] * 6, [10.0] * 6]), 0.05)
+LIMITS = MotionLimits(MOVE, np.array([[0.5] * 6, [10.0] * 6]), 0.05, 0.4)
 
 
 def run(reference: Reference, steps: int) -> Array:
@@ -32,18 +32,18 @@ def sine_path(reference: Reference, rows: int, requests: dict[int, float]) -> Ar
     samples[:, 2] = 0.01 * rise * np.sin(2 * np.pi * 1.5 * times)
     timeline = join([(samples, 1)], 1)
     out = np.zeros((rows, 4, 6))
-    reference.play()
+    reference.play(np.zeros(6))
     for step, row in enumerate(out):
         if step in requests:
-            reference.slow(requests[step], 0.4)
+            reference.slow(requests[step])
         reference.advance(DT, timeline)
         row[:] = reference.motion
     return out
 
 
-def consistent(rows: Array, tolerance: float) -> None:
+def consistent(rows: Array, tolerance: float, orders: int = 3) -> None:
     """Each derivative is the central difference of the one before, within the discretisation error."""
-    for order in range(3):
+    for order in range(orders):
         difference = (rows[2:, order] - rows[:-2, order]) / (2 * DT)
         scale = max(1e-6, float(np.abs(rows[:, order + 1]).max()))
         assert np.abs(difference - rows[1:-1, order + 1]).max() <= tolerance * scale
@@ -71,7 +71,11 @@ def test_hold_and_resume_at_any_moment_stay_on_the_path_and_are_smooth(
 ) -> None:
     reference = Reference(np.zeros((4, 6)), LIMITS)
     rows = sine_path(reference, 4000, {first: 0.0, first + second: 1.0, first + second + third: 0.0})
-    consistent(rows, 0.05)
+    consistent(rows, 0.05, 2)
+    v, a, j = (0.01 * (2 * np.pi * 1.5) ** order * 1.02 for order in (1, 2, 3))
+    own, added = j, 3 * a * 1.5 / 0.4 + v * 4.5 / 0.4**2
+    jerk = np.diff(rows[:, 0, 2], 3) / DT**3
+    assert np.abs(jerk[600:]).max() <= own + added, "after the rise of the sine, whose jerk is higher"
     assert np.abs(rows[:, 0, 2]).max() <= 0.01 + 1e-12
     assert np.abs(rows[:, 1, 2]).max() <= 0.01 * 2 * np.pi * 1.5 * 1.02
     assert reference.standing
@@ -96,7 +100,7 @@ def test_a_rejoin_starts_where_the_table_is_and_ends_on_the_path() -> None:
     measured = reference.motion[0] + np.array([0.001, 0, -0.002, 0, 0, 0])
     rates = np.array([0.0, 0, 0.03, 0, 0, 0])
     frozen = reference.time
-    reference.rejoin(measured, rates, 0.5)
+    reference.rejoin(measured, rates)
     rows = run(reference, 3000)
     assert rows[0, 0] == pytest.approx(measured, abs=5e-5)
     assert rows[0, 1] == pytest.approx(rates, abs=2e-3)
@@ -111,7 +115,7 @@ def test_a_rejoin_of_a_held_profile_does_not_start_it() -> None:
     reference = Reference(np.zeros((4, 6)), LIMITS)
     sine_path(reference, 1500, {300: 0.0})
     held = reference.time
-    reference.rejoin(reference.motion[0] + 1e-3, np.zeros(6), 0.5)
+    reference.rejoin(reference.motion[0] + 1e-3, np.zeros(6))
     run(reference, 3000)
     assert reference.time == held
     assert reference.standing

@@ -18,6 +18,7 @@ ACCEPTED: dict[Event, dict[State, State]] = {
     Event.HOLD: {State.RUNNING: State.HOLD},
     Event.RESUME: {State.HOLD: State.RUNNING},
     Event.JOG: {State.READY: State.READY},
+    Event.LEVEL: {state: state for state in (State.OFF, State.READY, State.ARMED, State.RUNNING, State.HOLD)},
     Event.RESET: {State.FAULT: State.READY, State.ESTOP: State.OFF},
     Event.LOWER: {
         State.LOW: State.OFF,

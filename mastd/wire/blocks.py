@@ -4,8 +4,9 @@ A block is a fixed-size float64 array in shared memory with a version counter be
 writer raises the first counter, writes, raises the second; a reader takes a copy and keeps it only if both
 counters agree. The newest value wins, nothing queues, and neither side can hold up the other.
 
-``STATUS`` goes from the loop outwards, ``REQUEST`` inwards. A request is taken once: by the number that its
-writer raises with every new request.
+``STATUS`` goes from the loop outwards, ``REQUEST`` inwards. A request is taken once, by the number that its
+writer raises with every new one; the writer waits for the answer before the next. Stops and emergency stops
+are counters of their own, so that nothing that is written after them can take their place.
 """
 
 from __future__ import annotations
@@ -36,14 +37,34 @@ class Verb(enum.IntEnum):
     LOWER = 7
     ESTOP = 8
     RESET = 9
+    LOAD = 10
+    JOG = 11
+    LEVEL = 12
 
+
+ARGUMENTS = 4
+"""Numbers that go with a verb. LEVEL: share. JOG: 0 for an axis or 1 for a link, index from 0, amount in m or
+rad. LOAD: slot of the profile, serial number of the loading."""
 
 REQUEST = Layout(
     "request",
     (
+        Field("heartbeat", 1, "1", "raised by the writer with every turn of its own"),
+        Field("stops", 1, "1", "stops asked for so far"),
+        Field("estops", 1, "1", "emergency stops asked for so far"),
         Field("number", 1, "1", "raised by the writer with every new request"),
         Field("verb", 1, "1", "what is asked for, see Verb"),
+        Field("arguments", ARGUMENTS, "1", "numbers that go with the verb"),
     ),
+)
+TEXT_BYTES = 320
+"""Bytes of a text in a status block, UTF-8, cut to size and padded with zeros."""
+
+
+_TEXTS = (
+    ("refusal", "why the last request was refused"),
+    ("cause", "latched first cause"),
+    ("profile", "name of the loaded profile"),
 )
 
 
@@ -58,14 +79,22 @@ def status_layout(links: int) -> Layout:
             Field("since", 1, "s", "monotonic time of the last change of state"),
             Field("fault", 1, "1", "code of the latched first cause, 0 for none"),
             Field("degraded", 1, "1", "1 when real-time rights are missing"),
+            Field("active", 1, "1", "bit mask of the codes of the faults that are active now"),
             Field("answered", 1, "1", "number of the last request taken"),
             Field("refused", 1, "1", "1 when that request was refused"),
+            Field("stops_answered", 1, "1", "stops taken so far"),
+            Field("estops_answered", 1, "1", "emergency stops taken so far"),
             Field("missed", 1, "1", "periods missed since the loop began"),
             Field("late", 1, "s", "lateness of this cycle's wake-up"),
             Field("compute", 1, "s", "processor time of the last cycle"),
             Field("dropped", 1, "1", "frames that the recorder did not take"),
             Field("profile_time", 1, "s", "time on the profile"),
             Field("profile_duration", 1, "s", "length of the profile"),
+            Field("loaded", 1, "1", "serial number of the loaded profile, 0 for none"),
+            Field("level", 1, "1", "master gain that is played"),
+            Field("level_target", 1, "1", "master gain that was asked for"),
+            Field("level_limit", 1, "1", "largest master gain that the check has proved"),
+            Field("path_speed", 1, "1", "speed of the profile's time, 1 plays and 0 stands"),
             Field("supply_pressure", 1, "Pa", "pressure of the supply"),
             Field("stage", 1, "1", "stage of the supply"),
             Field("reference", 6, "m, rad", "pose asked for"),
@@ -73,7 +102,9 @@ def status_layout(links: int) -> Layout:
             Field("residual", 1, "m", "sum of the length residuals of the pose"),
             Field("lengths", links, "m", "measured lengths"),
             Field("forces", links, "N", "measured actuator forces"),
+            Field("following_peak", links, "m", "largest following errors since arming"),
             Field("ended", 1, "1", "1 when the loop has ended"),
+            *(Field(name, TEXT_BYTES // 8, "UTF-8", meaning) for name, meaning in _TEXTS),
         ),
     )
 
@@ -105,6 +136,17 @@ class NewestValueBlock:
     def scalar(self, name: str) -> float:
         """Return the value of a field of size one."""
         return float(self.values[self.layout.slices[name].start])
+
+    def text(self, name: str) -> str:
+        """Return the text of a field."""
+        data = self.values[self.layout.slices[name]].tobytes()
+        return data.rstrip(b"\0").decode("utf-8", "ignore")
+
+    def set_text(self, name: str, text: str) -> None:
+        """Put a text into a field, cut to its size."""
+        place = self.layout.slices[name]
+        size = 8 * (place.stop - place.start)
+        self.values.data.cast("B")[8 * place.start : 8 * place.stop] = text.encode()[:size].ljust(size, b"\0")
 
     def publish(self) -> None:
         """Show ``values`` to the readers."""

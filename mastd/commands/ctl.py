@@ -1,0 +1,237 @@
+"""`mastd ctl VERB`: operate the daemon of this machine, or one on the network."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import re
+import sys
+import time
+from collections.abc import Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from mastd.errors import UsageError
+
+if TYPE_CHECKING:
+    from mastd.commands import Subparsers
+    from mastd.wire.client import OperatorClient
+    from mastd.wire.operator_messages import Answer
+
+_HELP = {
+    "status": "show everything that is known",
+    "watch": "show a line for every change, until Ctrl-C",
+    "load": "check a profile and load it",
+    "raise": "switch the supply on and raise the table",
+    "arm": "make ready for start",
+    "start": "play the loaded profile",
+    "hold": "let the profile wait",
+    "resume": "let the profile go on",
+    "stop": "stop softly; anybody may",
+    "lower": "lower the table and switch the supply off",
+    "estop": "switch the supply off at once; anybody may",
+    "reset": "acknowledge a fault; moves nothing",
+    "jog": "move one axis or one link by an amount",
+    "level": "set the master gain",
+    "release": "give the lease back to others",
+}
+TARGETS: Mapping[str, frozenset[str]] = {
+    "raise": frozenset({"READY"}),
+    "arm": frozenset({"ARMED"}),
+    "start": frozenset({"RUNNING"}),
+    "hold": frozenset({"HOLD"}),
+    "resume": frozenset({"RUNNING"}),
+    "stop": frozenset({"READY", "OFF", "FAULT", "ESTOP"}),
+    "lower": frozenset({"OFF"}),
+    "estop": frozenset({"ESTOP"}),
+    "reset": frozenset({"READY", "OFF"}),
+}
+"""States at which `--wait` is content."""
+FAULTED = frozenset({"FAULT", "ESTOP"})
+STILL_SNAPSHOTS = 3
+# argparse takes what looks like a negative number for a value, not for an option; here it may have a unit.
+_NEGATIVE_QUANTITY = re.compile(r"-\.?[0-9]")
+
+
+def add_parsers(subparsers: Subparsers) -> None:
+    """Add ``ctl`` and its verbs."""
+    parser = subparsers.add_parser(
+        "ctl",
+        help="operate the daemon: status, watch, load, raise, arm, start, hold, resume, stop, …",
+        description="Operate the running daemon. Exit code 0 accepted, 1 refused, 2 no daemon, "
+        "3 ended by a fault (with --wait).",
+    )
+    verbs = parser.add_subparsers(dest="verb", required=True, metavar="VERB")
+    for verb, text in _HELP.items():
+        child = verbs.add_parser(verb, help=text, description=text)
+        child._negative_number_matcher = _NEGATIVE_QUANTITY
+        if verb == "load":
+            child.add_argument("profile", metavar="PROFILE", help="file, or the name of a starter profile")
+        elif verb == "level":
+            child.add_argument("share", metavar="SHARE", help="such as 30%%; 100%% is the profile as written")
+        elif verb == "jog":
+            child.add_argument("--link", type=int, metavar="K", help="move this link alone, from 1")
+            child.add_argument(
+                "quantities", nargs="+", metavar="AXIS AMOUNT", help="such as `heave 5mm`, `roll -0.2deg`"
+            )
+        child.add_argument("--address", help="where the daemon is (default: this user's on this machine)")
+        child.add_argument(
+            "--as", dest="operator", metavar="NAME", help="who acts (default: user@host/terminal)"
+        )
+        child.add_argument("--observer", action="store_true", help="come as one who only watches and stops")
+        child.add_argument("--key", type=Path, metavar="FILE", help="own secret key, for a network address")
+        child.add_argument("--server-key", type=Path, metavar="FILE", help="the daemon's public key")
+        child.add_argument(
+            "--json", action="store_true", help="print JSON and nothing else on standard output"
+        )
+        if verb in TARGETS or verb in ("jog", "level"):
+            child.add_argument("--wait", action="store_true", help="wait until it is done, or a fault")
+            child.add_argument("--timeout", default="10 min", metavar="TIME", help="longest wait (10 min)")
+        child.set_defaults(run=run)
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Carry out one verb; return 0 accepted, 1 refused, 3 when a fault ended the wait."""
+    from mastd.wire.client import ClientKeys, OperatorClient
+
+    wire_arguments = _arguments(arguments)
+    longest_s = _time(arguments.timeout) if "timeout" in arguments else 0.0
+    if (arguments.key is None) != (arguments.server_key is None):
+        raise UsageError("--key and --server-key go together")
+    keys = ClientKeys(arguments.key, arguments.server_key) if arguments.key else None
+    role = "observer" if arguments.observer else "operator"
+    with OperatorClient(arguments.address, arguments.operator, role, keys=keys) as client:
+        if arguments.verb == "status":
+            return _status(client, arguments.json)
+        if arguments.verb == "watch":
+            return _watch(client, arguments.json)
+        answer = client.command(arguments.verb, wire_arguments)
+        code = 0 if answer.accepted else 1
+        if answer.accepted and "wait" in arguments and arguments.wait:
+            answer, code = _wait(client, answer, longest_s)
+    _tell(answer, code, arguments.json)
+    return code
+
+
+def _arguments(arguments: argparse.Namespace) -> dict[str, object]:
+    """Return the arguments of the verb as they stand on the wire."""
+    from mastd import units
+    from mastd.wire.operator_messages import AXES
+
+    if arguments.verb == "load":
+        path = Path(arguments.profile)
+        named = not path.is_file() and len(path.parts) == 1 and path.suffix not in {".yaml", ".yml"}
+        # The daemon has a working directory of its own, so that a path must be absolute.
+        return {"profile": arguments.profile if named else str(path.absolute())}
+    if arguments.verb == "level":
+        return {"share": _quantity("level", arguments.share, units.RATIO)}
+    if arguments.verb != "jog":
+        return {}
+    if arguments.link is not None:
+        if len(arguments.quantities) != 1:
+            raise UsageError("jog: one amount is due, such as `mastd ctl jog --link 5 +10mm`")
+        amount = _quantity("jog", arguments.quantities[0], units.LENGTH)
+        return {"link": arguments.link, "amount": amount}
+    if len(arguments.quantities) != 2:
+        raise UsageError("jog: an axis and an amount are due, such as `mastd ctl jog heave 5mm`")
+    axis, text = arguments.quantities
+    if axis not in AXES:
+        raise UsageError(f"jog: axis {axis!r} is not known; axes are {', '.join(AXES)}")
+    dimension = units.LENGTH if AXES.index(axis) < 3 else units.ANGLE
+    return {"axis": axis, "amount": _quantity("jog", text, dimension)}
+
+
+def _quantity(verb: str, text: str, dimension: Any) -> float:
+    from mastd import units
+
+    try:
+        return units.parse(text, dimension)
+    except units.UnitError as error:
+        raise UsageError(f"{verb}: {error}") from error
+
+
+def _time(text: str) -> float:
+    from mastd import units
+
+    return _quantity("--timeout", text, units.TIME)
+
+
+def _status(client: OperatorClient, as_json: bool) -> int:
+    from mastd.commands.status_text import page
+
+    status = client.status()
+    print(json.dumps(status, allow_nan=False) if as_json else page(status))
+    return 0
+
+
+def _watch(client: OperatorClient, as_json: bool) -> int:
+    """Print a line a snapshot where it differs from the last one (``--json``: one document a line)."""
+    from mastd.commands.status_text import line
+
+    last = ""
+    try:
+        for snapshot in client.watch():
+            text = json.dumps(snapshot, allow_nan=False) if as_json else line(snapshot)
+            if text != last:
+                print(text, flush=True)
+            last = text
+    except KeyboardInterrupt:
+        pass
+    return 0
+
+
+def _wait(client: OperatorClient, answer: Answer, longest_s: float) -> tuple[Answer, int]:
+    """Return the answer with the state and cause at the end, and 0, or 3 for a fault.
+
+    Raises UsageError after ``longest_s``.
+    """
+    targets = TARGETS.get(answer.verb, frozenset())
+    if answer.state in targets:
+        return answer, 0
+    end = time.monotonic() + longest_s
+    still, last = 0, None
+    for snapshot in client.watch():
+        state = str(snapshot["state"])
+        cause = snapshot["cause"]["text"] if snapshot["cause"] else ""
+        now = replace(answer, state=state, cause=cause)
+        if state in targets or (answer.verb == "level" and _level_reached(snapshot)):
+            return now, 0
+        if state in FAULTED or snapshot["loop"] in ("stuck", "ended"):
+            return now, 3
+        if answer.verb == "jog":
+            still = still + 1 if snapshot["reference"] == last else 0
+            last = snapshot["reference"]
+            if still >= STILL_SNAPSHOTS:
+                return now, 0
+        if time.monotonic() > end:
+            raise UsageError(
+                f"{answer.verb} was accepted but is not done after {longest_s:g} s; the state is {state}"
+            )
+    return answer, 3
+
+
+def _level_reached(snapshot: dict[str, Any]) -> bool:
+    return bool(snapshot["level"]["now"] == snapshot["level"]["target"])
+
+
+def _tell(answer: Answer, code: int, as_json: bool) -> None:
+    if as_json:
+        document = {
+            "verb": answer.verb,
+            "accepted": answer.accepted,
+            "reason": answer.reason,
+            "needed": answer.needed,
+            "state": answer.state,
+            "cause": answer.cause,
+            "lease": answer.lease,
+        }
+        print(json.dumps(document, allow_nan=False))
+    elif not answer.accepted:
+        needed = f"; needed: {answer.needed}" if answer.needed else ""
+        print(f"{answer.reason}{needed}", file=sys.stderr)
+    else:
+        note = f"; {answer.reason}" if answer.reason else ""
+        ended = "ended by a fault" if code else "accepted"
+        cause = f" ({answer.cause})" if answer.cause else ""
+        print(f"{answer.verb}: {ended}; {answer.state}{cause}{note}")

@@ -1,0 +1,112 @@
+"""Options that `run` and `serve` share: which plant, which settings, where operators join."""
+
+from __future__ import annotations
+
+import argparse
+import signal
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from types import FrameType
+from typing import TYPE_CHECKING
+
+from mastd.errors import UsageError
+
+if TYPE_CHECKING:
+    from mastd.loop.host import Connection
+    from mastd.loop.plan import Installation
+    from mastd.loop.script import StopRequest
+    from mastd.wire.hello import Mode
+    from mastd.wire.provider import RigidPayload
+
+
+def add_plant_options(parser: argparse.ArgumentParser) -> None:
+    """Add the options of the plant, the settings and the operators."""
+    plant = parser.add_mutually_exclusive_group()
+    plant.add_argument("--sim", action="store_true", help="a simulated plant of its own (the default)")
+    plant.add_argument("--plant", metavar="ADDRESS", help="address of a plant that is already there")
+    parser.add_argument(
+        "--allow-remote",
+        action="store_true",
+        help="permit a --plant address on another machine; the link is not protected",
+    )
+    parser.add_argument(
+        "--out", default="runs", metavar="DIR", help="directory for the records (default: runs)"
+    )
+    parser.add_argument("--table", default="table", metavar="FILE", help="table settings")
+    parser.add_argument("--config", metavar="FILE", help="daemon settings (default: simulated, or real)")
+    parser.add_argument(
+        "--operators", metavar="ADDRESS", help="where `mastd ctl` reaches it (default: one for this machine)"
+    )
+    parser.add_argument("--truth", metavar="FILE", help="what the simulated plant really is")
+    parser.add_argument("--seed", type=seed, default=0, help="seed of the simulated plant")
+    parser.add_argument(
+        "--fault",
+        action="append",
+        default=[],
+        metavar="NAME@TIME[:VALUE]",
+        help="fault in the simulated plant",
+    )
+
+
+def daemon_settings(arguments: argparse.Namespace) -> Path:
+    """Return the daemon's settings file that is meant."""
+    from mastd.settings.starter import find
+
+    return find("daemon", arguments.config or ("real" if arguments.plant else "simulated"))
+
+
+def connection(
+    arguments: argparse.Namespace,
+    installation: Installation,
+    payload: RigidPayload | None,
+    link: str = "socket",
+    mode: Mode = "free-run",
+) -> Connection:
+    """Return how the plant is reached; raise UsageError for options that do not go together."""
+    from mastd.loop.host import Connection
+    from mastd.wire.provider import PlantRequest
+
+    if arguments.plant and (arguments.truth or arguments.fault):
+        raise UsageError("--truth and --fault are for a simulated plant of one's own; leave out --plant")
+    return Connection(
+        arguments.plant,
+        link,
+        mode,
+        PlantRequest(
+            table_path=installation.table_path,
+            truth_path=Path(arguments.truth) if arguments.truth else None,
+            payload=payload,
+            mode=mode,
+            period_ns=installation.daemon.period_ns,
+            seed=arguments.seed,
+            faults=tuple(arguments.fault),
+        ),
+        arguments.allow_remote,
+    )
+
+
+@contextmanager
+def stop_on_signals() -> Iterator[StopRequest]:
+    """Turn Ctrl-C and SIGTERM into a wish to stop softly, as long as the context lasts."""
+    from mastd.loop.script import StopRequest
+
+    stop = StopRequest()
+
+    def ask(number: int, frame: FrameType | None) -> None:
+        stop.requested = True
+
+    before = {number: signal.signal(number, ask) for number in (signal.SIGINT, signal.SIGTERM)}
+    try:
+        yield stop
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+
+
+def seed(text: str) -> int:
+    """Return a seed; argparse tells who gives another one."""
+    number = int(text)
+    if not 0 <= number < 1 << 63:
+        raise argparse.ArgumentTypeError("a seed is a whole number from 0 to 2^63 - 1")
+    return number

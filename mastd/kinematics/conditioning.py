@@ -1,0 +1,51 @@
+"""How well the legs hold the table at a pose: the condition number of their Jacobian.
+
+By Frobenius norms, ‖J‖ ‖J⁺‖ / 6 with arms in m: 1 for a table that is equally stiff in all six directions,
+infinite where the legs lose hold of one. It bounds the condition number of the 2-norm from both sides within
+a factor of 6 and needs no eigenvalues: JᵀJ = L Lᵀ by Cholesky, ‖J⁺‖² is the sum of squares of L⁻¹.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mastd.kernel import fused_kernel
+
+FloatArray = NDArray[np.float64]
+
+
+@fused_kernel
+def condition_number(jacobian: FloatArray, work: FloatArray) -> float:
+    """Return the condition number of ``jacobian`` (n, 6), infinite if it is singular or not finite.
+
+    ``work`` (6, 6) is scratch: L below the diagonal, its inverse transposed above, the diagonal inverted.
+    """
+    total = 0.0
+    for row in range(6):
+        for column in range(row + 1):
+            product = 0.0
+            for i in range(jacobian.shape[0]):
+                product += jacobian[i, row] * jacobian[i, column]
+            if row == column:
+                total += product
+            for k in range(column):
+                product -= work[row, k] * work[column, k]
+            if row == column:
+                if not product > 1e-24:
+                    return math.inf
+                work[row, row] = 1.0 / math.sqrt(product)
+            else:
+                work[row, column] = product * work[column, column]
+    inverse = 0.0
+    for column in range(6):
+        inverse += work[column, column] * work[column, column]
+        for row in range(column + 1, 6):
+            product = 0.0
+            for k in range(column, row):
+                product -= work[row, k] * work[column, k]
+            work[column, row] = product * work[row, row]
+            inverse += work[column, row] * work[column, row]
+    return math.sqrt(total * inverse) / 6.0

@@ -1,0 +1,75 @@
+"""The processes beside the loop, watched now and then: a dead or silent one becomes a fault, never a wait."""
+
+from __future__ import annotations
+
+import time
+from typing import Protocol
+
+from mastd.loop.requests import RequestPort
+from mastd.loop.supervisor import Supervisor
+from mastd.record.recorder import RecorderHandle
+from mastd.safety.faults import Code
+
+LOOK_NS = 250_000_000
+"""Wall time between two looks: asking the system for a process costs some ten microseconds."""
+
+
+class Process(Protocol):
+    """A process of the daemon's own."""
+
+    def alive(self) -> bool:
+        """Return whether it still runs."""
+
+
+class Companions:
+    """Reports the recorder and the gateway when they are gone; ``look`` is called once a cycle.
+
+    Time is the wall's also in lockstep: the other processes live in it.
+    """
+
+    def __init__(
+        self,
+        supervisor: Supervisor,
+        requests: RequestPort,
+        recorder: RecorderHandle | None,
+        gateway: Process | None,
+        gateway_lost_ns: int,
+    ) -> None:
+        self._supervisor = supervisor
+        self._requests = requests
+        self._recorder = recorder
+        self._gateway = gateway
+        self._gateway_lost_ns = gateway_lost_ns
+        self._trouble: str | None = None
+        self._looked_ns = time.monotonic_ns()
+        self._heartbeat = requests.heartbeat
+        self._heard_ns = self._looked_ns
+
+    def look(self) -> None:
+        """Look at both if it is time to."""
+        now = time.monotonic_ns()
+        elapsed = now - self._looked_ns
+        if elapsed < LOOK_NS:
+            return
+        self._looked_ns = now
+        if self._recorder is not None:
+            trouble = self._recorder.trouble()
+            if trouble is not None and trouble != self._trouble:
+                self._supervisor.report_next(Code.RECORDER_LOST, trouble)
+            self._trouble = trouble
+        if self._gateway is not None:
+            self._look_at_gateway(self._gateway, now, elapsed)
+
+    def _look_at_gateway(self, gateway: Process, now: int, elapsed: int) -> None:
+        # A loop that stood still itself has heard nothing and must not blame the other.
+        if self._requests.heartbeat != self._heartbeat or elapsed > 2 * LOOK_NS:
+            self._heartbeat, self._heard_ns = self._requests.heartbeat, now
+        silent = now - self._heard_ns
+        if not gateway.alive():
+            self._lose("its process has ended")
+        elif silent > self._gateway_lost_ns:
+            self._lose(f"no sign of life for {silent * 1e-9:.1f} s")
+
+    def _lose(self, why: str) -> None:
+        self._gateway = None
+        self._supervisor.report_next(Code.GATEWAY_LOST, f"{why}; nobody can reach the daemon any more")

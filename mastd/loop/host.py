@@ -1,0 +1,122 @@
+"""The loop with the processes around it, put together in the one order that works, for `run` and `serve`.
+
+All processes are started before memory is locked and rights are taken: forking afterwards would copy locked
+pages and hand the rights on.
+"""
+
+from __future__ import annotations
+
+from contextlib import AbstractContextManager, ExitStack, nullcontext
+from dataclasses import dataclass
+
+from mastd.errors import RealtimeRightsError
+from mastd.loop.clock import PeriodicClock
+from mastd.loop.companions import Companions
+from mastd.loop.cycle import Cycle
+from mastd.loop.live import LiveLine
+from mastd.loop.plan import Installation
+from mastd.loop.publisher import StatusPublisher
+from mastd.loop.realtime import Rights, acquire, one_processor, relax
+from mastd.loop.requests import RequestPort
+from mastd.loop.runner import Journal, Runner, Script
+from mastd.record.recorder import RecorderHandle
+from mastd.wire.blocks import REQUEST, NewestValueBlock, status_layout
+from mastd.wire.direct_link import DirectLink
+from mastd.wire.gateway import GatewayHandle
+from mastd.wire.hello import Mode
+from mastd.wire.plant_link import PlantLink, connect
+from mastd.wire.plant_process import PlantProcess
+from mastd.wire.provider import PlantRequest, find_provider
+
+
+@dataclass(frozen=True)
+class Connection:
+    """How the plant is reached: a simulated one of our own (``address`` None) or one that is there."""
+
+    address: str | None
+    link: str
+    mode: Mode
+    request: PlantRequest
+    allow_remote: bool = False
+
+
+@dataclass(frozen=True)
+class Blocks:
+    """The two newest-value blocks between the loop and the processes around it."""
+
+    request: NewestValueBlock
+    status: NewestValueBlock
+
+    @classmethod
+    def of(cls, installation: Installation) -> Blocks:
+        """Make both."""
+        return cls(NewestValueBlock(REQUEST), NewestValueBlock(status_layout(len(installation.table.links))))
+
+
+def open_link(installation: Installation, connection: Connection, stack: ExitStack) -> PlantLink:
+    """Open the plant link; a simulated plant is started and ended by the stack."""
+    terms = installation.terms(connection.mode)
+    if connection.address is not None:
+        return connect(connection.address, terms, allow_remote=connection.allow_remote)
+    provider = find_provider()
+    if connection.link == "direct":
+        return DirectLink(provider.open(connection.request), terms)
+    with turns(connection):
+        plant = stack.enter_context(PlantProcess(provider, connection.request))
+        return plant.connect(terms)
+
+
+def turns(connection: Connection) -> AbstractContextManager[None]:
+    """Return the context in which a plant process of our own is started, and in which the loop runs."""
+    own = connection.mode == "lockstep" and connection.address is None and connection.link == "socket"
+    return one_processor() if own else nullcontext()
+
+
+def live_line(blocks: Blocks, installation: Installation, stack: ExitStack) -> None:
+    """Show the live line until the stack is left."""
+    stack.enter_context(LiveLine(blocks.status, len(installation.table.links)))
+
+
+def take_rights(installation: Installation, link: PlantLink, cycle: Cycle, stack: ExitStack) -> Rights:
+    """Take the real-time rights until the stack is left; raise RealtimeRightsError where they are needed."""
+    settings = installation.daemon.realtime
+    rights = acquire(settings)
+    stack.callback(relax)
+    cycle.supervisor.rights = link.hello.simulated or settings.allow_without_rights or not rights.degraded
+    if not cycle.supervisor.rights:
+        raise RealtimeRightsError(
+            f"{installation.daemon_path}: real-time rights are missing: {rights.missing}. Grant them, or set "
+            "realtime.allow_without_rights"
+        )
+    return rights
+
+
+def loop(
+    installation: Installation,
+    connection: Connection,
+    cycle: Cycle,
+    link: PlantLink,
+    script: Script,
+    blocks: Blocks,
+    recorder: RecorderHandle | None,
+    gateway: GatewayHandle | None,
+    rights: Rights,
+    journal: Journal | None = None,
+) -> None:
+    """Run cycles until the script has finished, then say goodbye to the plant.
+
+    ``journal`` takes the events in the recorder's place.
+    """
+    daemon = installation.daemon
+    requests = RequestPort(blocks.request)
+    publisher = StatusPublisher(blocks.status, cycle, requests, recorder, rights.degraded)
+    lost_ns = round(daemon.timeouts.gateway_lost * 1e9)
+    companions = Companions(cycle.supervisor, requests, recorder, gateway, lost_ns)
+    runner = Runner(cycle, link, script, daemon.period_ns, recorder, requests, publisher, companions, journal)
+    with turns(connection):
+        if connection.mode == "lockstep":
+            runner.lockstep()
+        else:
+            runner.free_run(PeriodicClock(daemon.period_ns, round(daemon.realtime.spin * 1e9)))
+    publisher.publish(cycle.sensing.last_ns, ended=True)
+    link.close()

@@ -1,0 +1,98 @@
+"""Where the loop's events go: into the record, and in a service also what begins and ends one."""
+
+from __future__ import annotations
+
+import re
+import time
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from mastd.loop.loader import metadata_path
+from mastd.safety.states import State
+
+if TYPE_CHECKING:
+    from mastd.loop.cycle import Cycle
+    from mastd.record.recorder import RecorderHandle
+
+_RUN_STATES = frozenset(state.name for state in (State.ARMED, State.RUNNING, State.HOLD, State.STOPPING))
+
+
+class ServiceJournal:
+    """Passes events to the recorder of a service; arming begins a run's record, leaving the run ends it.
+
+    ``directory`` is where runs go, ``profiles`` where the loader leaves the heads of their records.
+    """
+
+    def __init__(self, recorder: RecorderHandle, cycle: Cycle, directory: Path, profiles: Path) -> None:
+        self._recorder = recorder
+        self._cycle = cycle
+        self._directory = directory
+        self._profiles = profiles
+        self._run = ""
+        self._cycles_before = 0
+        self._missed_before = 0
+
+    def event(self, event: Mapping[str, object]) -> None:
+        """Pass one event on."""
+        if event.get("event") != "state":
+            self._recorder.event(event)
+            return
+        state = event["to"]
+        if state == State.ARMED.name:
+            self._begin()
+        self._recorder.event(event)
+        if self._run and state not in _RUN_STATES:
+            self._end(event)
+
+    def _begin(self) -> None:
+        loaded = self._cycle.orders.loaded
+        assert loaded is not None, "arming needs a profile"
+        stamp = f"{time.strftime('%Y%m%d-%H%M%S')}-{time.monotonic_ns() // 1_000_000 % 1000:03d}"
+        self._run = str(self._directory / f"{slug(loaded.name)}-{stamp}")
+        self._cycles_before, self._missed_before = self._cycle.cycles, self._cycle.missed
+        self._recorder.event(
+            {
+                "event": "record_begin",
+                "directory": self._run,
+                "metadata_file": str(metadata_path(self._profiles, loaded.slot)),
+            }
+        )
+
+    def _end(self, event: Mapping[str, object]) -> None:
+        cycle = self._cycle
+        fault = cycle.supervisor.latch.first
+        completed = event["by"] == "profile ended"
+        cause = fault.cause if fault else None if completed else f"ended by: {event['by']}"
+        self._recorder.event(
+            end_event(
+                "fault" if fault else "completed" if completed else "stopped",
+                str(event["to"]),
+                cause,
+                cycle.command_sha256,
+                cycle.cycles - self._cycles_before,
+                cycle.missed - self._missed_before,
+            )
+        )
+        self._recorder.event({"event": "record_end"})
+        self._run = ""
+
+
+def end_event(
+    outcome: str, state: str, cause: str | None, command_sha256: str, cycles: int, missed: int
+) -> dict[str, object]:
+    """Return the event that closes every run's record."""
+    return {
+        "event": "end",
+        "outcome": outcome,
+        "state": state,
+        "cause": cause,
+        "command_sha256": command_sha256,
+        "cycles": cycles,
+        "missed": missed,
+    }
+
+
+def slug(name: str) -> str:
+    """Return a profile's name as a directory may be called."""
+    return re.sub(r"[^a-z0-9]+", "-", name.lower()).strip("-") or "run"

@@ -1,0 +1,28 @@
+"""A checked profile as the loop holds it: the motion, its payload, and how far its level may go."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mastd.motion.timeline import Timeline
+
+
+@dataclass(frozen=True)
+class LoadedProfile:
+    """What ``Cycle.load`` takes over.
+
+    ``serial`` counts the loadings of one daemon from 1, ``slot`` is where it stands (−1 for none);
+    ``level_limit`` is the largest master gain that the check has proved; ``model`` are the values of
+    ``TableModel`` with the payload; ``limits`` the profile's own, as ``limit_rows`` gives them.
+    """
+
+    serial: int
+    slot: int
+    name: str
+    timeline: Timeline
+    level_limit: float
+    model: NDArray[np.float64]
+    limits: NDArray[np.float64]

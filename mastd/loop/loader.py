@@ -1,0 +1,103 @@
+"""The loader: a process that checks and compiles one profile into a slot while the loop goes on.
+
+It reads one JSON line, ``{"profile": path or name, "slot": k}``, from standard input and prints one document,
+``{"ok", "text", "slot", "name", "scale"}``, on standard output. Beside the slot it leaves the head that a
+record of the profile will have, as ``slot-k.json`` in the daemon's own directory.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import sys
+from pathlib import Path
+
+from mastd.dynamics.table_model import TableModel
+from mastd.errors import MastdError
+from mastd.loop import provenance
+from mastd.loop.frame import channel_units
+from mastd.loop.loaded import LoadedProfile
+from mastd.loop.plan import profile_limit_rows
+from mastd.loop.slots import ProfileSlots
+from mastd.motion.compiler import program
+from mastd.motion.preflight import examine
+from mastd.settings.loader import load
+from mastd.settings.profile import ProfileSettings
+from mastd.settings.starter import find
+from mastd.settings.table import TableSettings
+
+
+def metadata_path(directory: Path, slot: int) -> Path:
+    """Return where the head of a record of the profile in ``slot`` is kept."""
+    return directory / f"slot-{slot}.json"
+
+
+def daemon_path(directory: Path) -> Path:
+    """Return where the daemon's part of every record's head is kept."""
+    return directory / "daemon.json"
+
+
+def command(table: Path, slots: ProfileSlots, directory: Path, period_ns: int) -> list[str]:
+    """Return the command line of the loader; it needs the slots' file descriptor."""
+    return [
+        sys.executable,
+        "-P",
+        "-m",
+        "mastd.loop.loader",
+        *("--table", str(table), "--slots", str(slots.descriptor), "--directory", str(directory)),
+        *("--period-ns", str(period_ns)),
+    ]
+
+
+def load_profile(
+    profile: str, slot: int, table_path: Path, slots: ProfileSlots, directory: Path, period_ns: int
+) -> dict[str, object]:
+    """Check and compile a profile into ``slot``; raise MastdError if it cannot be read or made."""
+    path = find("profile", profile)
+    table = load(table_path, TableSettings)
+    settings = load(path, ProfileSettings, channels=channel_units(table))
+    motion = program(settings, table)
+    verdict = examine(motion, table, settings.payload)
+    if not verdict.ok:
+        text = f"{path}: it does not pass the check:\n{verdict.text()}"
+        return {"ok": False, "text": text, "slot": slot, "name": settings.name, "scale": verdict.scale}
+    timeline = motion.timeline()
+    limits = profile_limit_rows(settings, table, period_ns)
+    model = TableModel.from_settings(table, settings.payload).values
+    slots.write(slot, LoadedProfile(0, slot, settings.name, timeline, verdict.scale, model, limits))
+    daemon = json.loads(daemon_path(directory).read_text(encoding="utf-8"))
+    head = provenance.join(daemon, provenance.of_profile(path, settings, timeline))
+    metadata_path(directory, slot).write_text(json.dumps(head), encoding="utf-8")
+    text = f"{settings.name}: {timeline.duration:.1f} s, passes; its level may go up to {verdict.scale:.1%}"
+    return {"ok": True, "text": text, "slot": slot, "name": settings.name, "scale": verdict.scale}
+
+
+def main() -> int:
+    """Load one profile; return 0 when it is in its slot, 1 when it was refused."""
+    os.nice(10)
+    parser = argparse.ArgumentParser(prog="mastd.loop.loader")
+    parser.add_argument("--table", type=Path, required=True)
+    parser.add_argument("--slots", type=int, required=True)
+    parser.add_argument("--directory", type=Path, required=True)
+    parser.add_argument("--period-ns", type=int, required=True)
+    arguments = parser.parse_args()
+    job = json.loads(sys.stdin.readline())
+    slot = int(job["slot"])
+    try:
+        document = load_profile(
+            str(job["profile"]),
+            slot,
+            arguments.table,
+            ProfileSlots(arguments.slots),
+            arguments.directory,
+            arguments.period_ns,
+        )
+    except (MastdError, OSError, ValueError) as error:
+        document = {"ok": False, "text": str(error), "slot": slot, "name": "", "scale": 0.0}
+    sys.stdout.write(json.dumps(document) + "\n")
+    return 0 if document["ok"] else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())

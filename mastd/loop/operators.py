@@ -1,0 +1,124 @@
+"""Where operators join a daemon, and who else is there: one service, or runs that give way to it."""
+
+from __future__ import annotations
+
+import enum
+import fcntl
+import os
+import shutil
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from mastd.errors import UsageError
+from mastd.safety.faults import TABLE
+from mastd.safety.states import State
+from mastd.wire.address import operators_address, private_directory, runtime_directory
+from mastd.wire.gateway import GatewayHandle
+from mastd.wire.gateway_job import GatewayJob
+from mastd.wire.keys import keys_directory
+from mastd.wire.snapshot import FaultWords
+
+if TYPE_CHECKING:
+    from mastd.loop.host import Blocks
+    from mastd.loop.plan import Installation
+
+
+class Kind(enum.Enum):
+    """What a daemon is for; it decides who gives way."""
+
+    SERVICE = "service"
+    RUN = "run"
+    SIMULATED_RUN = "simulated run"
+
+
+@dataclass(frozen=True)
+class Operators:
+    """The place where operators reach this daemon, and a directory of its own for as long as it lives."""
+
+    kind: Kind
+    address: str
+    directory: Path
+    note: str = ""
+    """What the user should know of the address, empty when it is the usual one."""
+
+    def open(
+        self,
+        installation: Installation,
+        blocks: Blocks,
+        stack: ExitStack,
+        loader: list[str] | None = None,
+        descriptors: tuple[int, ...] = (),
+    ) -> GatewayHandle:
+        """Start the gateway; it ends with the stack. ``loader`` is the command that loads profiles.
+
+        Raises UsageError when the address is taken or cannot be used.
+        """
+        daemon = installation.daemon
+        job = GatewayJob(
+            settings=daemon.gateway,
+            links=len(installation.table.links),
+            states=tuple(state.name for state in State),
+            faults={
+                int(row.code): FaultWords(row.code.name, row.title, row.action.name, row.clear, row.hint)
+                for row in TABLE
+            },
+            loop_stuck_s=daemon.timeouts.loop_stuck,
+            name=f"mastd {self.kind.value}",
+            address=self.address,
+            keys=str(keys_directory()) if daemon.gateway.address else None,
+            loader=tuple(loader or ()),
+            loader_descriptors=descriptors,
+        )
+        gateway = GatewayHandle.start(job, blocks.request, blocks.status)
+        stack.callback(gateway.close)
+        return gateway
+
+
+@contextmanager
+def operators_place(kind: Kind, address: str | None) -> Iterator[Operators]:
+    """Hold a place for operators: ``address``, or else the usual one of this machine's user.
+
+    A service or a run on a plant that is already there must have the usual place; a run on a simulated plant
+    of its own takes another one beside such a run. Raises UsageError with the process id of who is there.
+    """
+    directory = private_directory()
+    try:
+        if address is not None:
+            yield Operators(kind, address, directory)
+            return
+        with open(runtime_directory() / "daemon.lock", "a+", encoding="ascii") as file:
+            if _lock(file.fileno()):
+                file.truncate(0)
+                file.write(f"{os.getpid()} {kind.value}")
+                file.flush()
+                yield Operators(kind, operators_address(), directory)
+                return
+            file.seek(0)
+            pid, _, other = file.read().partition(" ")
+        if kind is not Kind.SIMULATED_RUN or other != Kind.SIMULATED_RUN.value:
+            raise UsageError(_taken(kind, other or "daemon", pid or "unknown"))
+        own = f"ipc://{directory}/mastd.operators"
+        note = f"the run with process id {pid} is here too: reach this one by `mastd ctl --address {own}`"
+        yield Operators(kind, own, directory, note)
+    finally:
+        shutil.rmtree(directory, ignore_errors=True)
+
+
+def _lock(descriptor: int) -> bool:
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError:
+        return False
+    return True
+
+
+def _taken(kind: Kind, other: str, pid: str) -> str:
+    if other == Kind.SERVICE.value and kind is not Kind.SERVICE:
+        return (
+            f"the service with process id {pid} runs here: use `mastd ctl load PROFILE`, `mastd ctl raise`, "
+            "`mastd ctl arm` and `mastd ctl start`, or give this run a place of its own by --operators"
+        )
+    return f"a {other} with process id {pid} is here already; stop it, or use --operators for another place"

@@ -1,0 +1,90 @@
+"""Requests that do more than change the state: load a profile, jog, set the level.
+
+The state machine has allowed them before; each order returns why it is refused all the same, or nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mastd.control.jog import JogRanges, plan_jog
+from mastd.control.level import level_refusal
+from mastd.control.links import LinkCommand
+from mastd.control.reference import Reference
+from mastd.kinematics.forward import Observer
+from mastd.loop.loaded import LoadedProfile
+from mastd.loop.slots import ProfileSlots
+from mastd.wire.blocks import Verb
+
+
+class Orders:
+    """Carries requests out; owns the loaded profile. ``slots`` is None where no other can be loaded."""
+
+    def __init__(
+        self, reference: Reference, links: LinkCommand, observer: Observer, slots: ProfileSlots | None
+    ) -> None:
+        self.loaded: LoadedProfile | None = None
+        self.profile_start: NDArray[np.float64] | None = None
+        """First pose of the loaded profile."""
+        self.profile_end = 0.0
+        """Its duration in seconds."""
+        self._reference = reference
+        self._links = links
+        self._slots = slots
+        self._observer = observer
+        self._ranges = JogRanges.of(observer)
+
+    @property
+    def level_limit(self) -> float:
+        """Largest master gain that is allowed: what the check of the loaded profile has proved."""
+        return self.loaded.level_limit if self.loaded is not None else 1.0
+
+    def execute(self, verb: Verb, arguments: Sequence[float], off: bool) -> str:
+        """Carry out ``verb``; ``off`` tells that the table lies down with the supply off."""
+        if verb is Verb.LOAD:
+            return self._load_slot(arguments, off)
+        if verb is Verb.LEVEL:
+            return self._level(arguments)
+        if verb is Verb.JOG:
+            return self._jog(arguments)
+        return ""
+
+    def take(self, loaded: LoadedProfile) -> None:
+        """Take over a checked profile; only while nothing moves."""
+        self.loaded = loaded
+        start = np.zeros((4, 6))
+        loaded.timeline.evaluate(0.0, start)
+        self.profile_start = start[0]
+        self.profile_end = loaded.timeline.duration
+        self._links.model[:] = loaded.model
+        if self._reference.level_target > loaded.level_limit:
+            self._reference.set_level(loaded.level_limit)
+
+    def _load_slot(self, arguments: Sequence[float], off: bool) -> str:
+        if self._slots is None:
+            return "load is refused: this daemon plays one profile; start `mastd serve` to play others"
+        loaded = self._slots.read(int(arguments[0]), int(arguments[1]))
+        if loaded is None:
+            return "load is refused: the loader has left no profile; load again"
+        if not off and not np.array_equal(loaded.model, self._links.model):
+            return "load is refused: its payload is another one; lower the table before you change it"
+        self.take(loaded)
+        return ""
+
+    def _level(self, arguments: Sequence[float]) -> str:
+        refusal = level_refusal(arguments[0], self.level_limit)
+        if not refusal:
+            self._reference.set_level(arguments[0])
+        return refusal
+
+    def _jog(self, arguments: Sequence[float]) -> str:
+        path = self._reference.limits.path
+        if path is None:
+            return "jog is refused: the reference has no limits of a path"
+        jog = plan_jog(arguments, self._reference.motion[0], path, self._observer, self._ranges)
+        if jog.target is not None:
+            self._reference.move(jog.target)
+        return jog.refusal

@@ -1,0 +1,111 @@
+"""Shared memory through which the loader hands checked profiles to the loop without holding it up.
+
+Two slots: the loader fills the one that is not played, the loop is then told its number. The memory is mapped
+before the loop locks its own, so that taking a profile over costs it no system call. A slot is a head of
+float64 numbers, followed by the arrays.
+"""
+
+from __future__ import annotations
+
+import mmap
+import os
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mastd.loop.loaded import LoadedProfile
+from mastd.motion.timeline import KNOT_SPACING, Timeline
+from mastd.safety.profile_limits import ROW_SIZE
+from mastd.settings.profile import LONGEST_MOTION
+
+SLOTS = 2
+LARGEST_ROWS = round((LONGEST_MOTION + 10.0) / KNOT_SPACING)
+"""Spline rows of the longest profile, with what its segments' ends add."""
+LARGEST_BLOCKS = 1024
+NAME_BYTES = 320
+MODEL_SIZE = 11
+MOST_LIMITS = 64
+# places in the head
+FILLED, ROWS, BLOCKS, REPEATS, LEVEL_LIMIT, LIMITS = range(6)
+MODEL, NAME = 8, 24
+LIMIT_ROWS = NAME + NAME_BYTES // 8
+HEAD = LIMIT_ROWS + MOST_LIMITS * ROW_SIZE
+SLOT_NUMBERS = HEAD + 3 * (LARGEST_BLOCKS + 1) + 6 * LARGEST_ROWS
+
+
+class ProfileSlots:
+    """Both slots; the loop makes them, the loader opens them by the file descriptor."""
+
+    def __init__(self, descriptor: int | None = None) -> None:
+        size = 8 * SLOT_NUMBERS * SLOTS
+        if descriptor is None:
+            descriptor = os.memfd_create("mastd-profiles", os.MFD_CLOEXEC)
+            os.ftruncate(descriptor, size)
+        self.descriptor = descriptor
+        memory = mmap.mmap(descriptor, size)
+        self._numbers: NDArray[np.float64] = np.frombuffer(memory, dtype=np.float64)
+        self._integers: NDArray[np.int64] = np.frombuffer(memory, dtype=np.int64)
+
+    def write(self, slot: int, loaded: LoadedProfile) -> None:
+        """Fill a slot that is not played; raise ValueError if the profile is larger than a slot."""
+        timeline = loaded.timeline
+        rows, blocks = len(timeline.coefficients), len(timeline.intervals)
+        limits = len(loaded.limits)
+        if rows > LARGEST_ROWS or blocks > LARGEST_BLOCKS or limits > MOST_LIMITS:
+            raise ValueError(
+                f"{loaded.name}: {rows} rows, {blocks} blocks and {limits} limits do not fit a slot"
+            )
+        head = self._numbers[slot * SLOT_NUMBERS :][:HEAD]
+        head[FILLED] = 0.0
+        head[ROWS : LIMITS + 1] = rows, blocks, timeline.repeats, loaded.level_limit, limits
+        head[LIMIT_ROWS : LIMIT_ROWS + limits * ROW_SIZE] = loaded.limits.ravel()
+        head[MODEL : MODEL + MODEL_SIZE] = loaded.model
+        name = loaded.name.encode()[:NAME_BYTES].ljust(NAME_BYTES, b"\0")
+        head[NAME:LIMIT_ROWS] = np.frombuffer(name, dtype=np.float64)
+        first_rows, intervals, starts, coefficients = self._arrays(slot, rows, blocks)
+        first_rows[:] = timeline.first_rows
+        intervals[:] = timeline.intervals
+        starts[:] = timeline.starts
+        coefficients[:] = timeline.coefficients
+        head[FILLED] = 1.0
+
+    def read(self, slot: int, serial: int) -> LoadedProfile | None:
+        """Return the profile in a slot, as views of the memory; None if there is none.
+
+        ``serial`` is what its loading is called from now on.
+        """
+        if not 0 <= slot < SLOTS:
+            return None
+        head = self._numbers[slot * SLOT_NUMBERS :][:HEAD]
+        rows, blocks, limits = int(head[ROWS]), int(head[BLOCKS]), int(head[LIMITS])
+        if not (
+            head[FILLED] == 1.0
+            and 0 < rows <= LARGEST_ROWS
+            and 0 < blocks <= LARGEST_BLOCKS
+            and 0 <= limits <= MOST_LIMITS
+        ):
+            return None
+        first_rows, intervals, starts, coefficients = self._arrays(slot, rows, blocks)
+        return LoadedProfile(
+            serial,
+            slot,
+            head[NAME:LIMIT_ROWS].tobytes().rstrip(b"\0").decode("utf-8", "ignore"),
+            Timeline(coefficients, first_rows, intervals, starts, int(head[REPEATS])),
+            float(head[LEVEL_LIMIT]),
+            head[MODEL : MODEL + MODEL_SIZE],
+            head[LIMIT_ROWS : LIMIT_ROWS + limits * ROW_SIZE].reshape(limits, ROW_SIZE),
+        )
+
+    def _arrays(
+        self, slot: int, rows: int, blocks: int
+    ) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64], NDArray[np.float64]]:
+        start = slot * SLOT_NUMBERS + HEAD
+        whole = self._integers[start : start + 3 * (LARGEST_BLOCKS + 1)]
+        step = LARGEST_BLOCKS + 1
+        numbers = start + 3 * step
+        return (
+            whole[:blocks],
+            whole[step : step + blocks],
+            whole[2 * step : 2 * step + blocks + 1],
+            self._numbers[numbers : numbers + 6 * rows].reshape(rows, 6),
+        )

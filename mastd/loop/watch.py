@@ -1,0 +1,43 @@
+"""What one profile brings with it to be watched, beside the guard of the table: its limits, its path ahead."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mastd.control.reference import Reference
+from mastd.loop.loaded import LoadedProfile
+from mastd.safety.codes import Code
+from mastd.safety.faults import Report
+from mastd.safety.profile_limits import ROW_SIZE, ProfileLimits
+
+
+class ProfileWatch:
+    """Watches the loaded profile; ``names`` are the channels of ``frame``."""
+
+    def __init__(
+        self, reference: Reference, frame: NDArray[np.float64], names: Sequence[str], period: float
+    ) -> None:
+        self._reference = reference
+        self._frame = frame
+        self._names = names
+        self._period = period
+        self._loaded: LoadedProfile | None = None
+        self._limits = ProfileLimits(np.zeros((0, ROW_SIZE)), names, period)
+
+    def begin(self, loaded: LoadedProfile | None) -> None:
+        """Begin anew with the profile that is played from now on."""
+        if loaded is not None and loaded is not self._loaded:
+            self._limits = ProfileLimits(loaded.limits, self._names, self._period)
+            self._loaded = loaded
+        self._limits.reset()
+
+    def inspect(self, playing: bool, elapsed: float) -> list[Report]:
+        """Return what is beyond its limit; ``elapsed`` s since the last call. Limits count while playing."""
+        found = self._limits.inspect(self._frame, elapsed) if playing else []
+        blocked = self._reference.blocked
+        if blocked:
+            found.append(Report(Code.PATH_BLOCKED, blocked))
+        return found

@@ -1,0 +1,242 @@
+"""Compiled detectors: which readings cannot be, and which limits of the table are passed.
+
+Comparisons are written so that NaN trips them. Nothing here knows settings: ``mastd.safety.guard`` lays the
+arrays out.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mastd.kernel import kernel
+from mastd.safety.codes import Code
+
+Array = NDArray[np.float64]
+Integers = NDArray[np.int64]
+
+# codes as plain numbers: a compiled function freezes them
+STROKE = int(Code.STROKE)
+VELOCITY = int(Code.VELOCITY)
+FORCE = int(Code.FORCE)
+FOLLOWING_ERROR = int(Code.FOLLOWING_ERROR)
+FORWARD_KINEMATICS = int(Code.FORWARD_KINEMATICS)
+LENGTH_STUCK = int(Code.LENGTH_STUCK)
+ACCELERATION = int(Code.ACCELERATION)
+JERK = int(Code.JERK)
+
+# positions in the array of limits
+(
+    STROKE_MARGIN,
+    LARGEST_VELOCITY,
+    LARGEST_FORCE,
+    LEAST_FOLLOWING,
+    FOLLOWING_AT_VELOCITY,
+    LARGEST_ACCELERATION,
+    LARGEST_JERK,
+    STUCK_BAND,
+    STUCK_TRAVEL,
+    OVERRANGE,
+    JUMP_MARGIN,
+    LOWEST_PRESSURE,
+    HIGHEST_PRESSURE,
+    LIMITS,
+) = range(14)
+
+# rows of the guard's memory, one number per link each
+(
+    ANCHOR,  # reading from which the length has not moved away
+    LOWEST_COMMAND,  # commanded since then
+    HIGHEST_COMMAND,
+    LAST_RATE,
+    MEASURED_ACCELERATION,
+    LAST_COMMANDED_ACCELERATION,
+    FOLLOWING_PEAK,  # greatest following error since it was reset
+    MEMORY,
+) = range(8)
+
+# columns of the table of scalars
+COLUMN, SCALAR_CODE, LEAKS = range(3)
+
+# why a reading cannot be used; what ``unusable`` returns is 0 or reason · REASON + place + 1
+NOT_FINITE, OUT_OF_RANGE, JUMPED = range(3)
+REASON = 1 << 20
+
+
+@kernel
+def unusable(
+    raw_lengths: Array,
+    raw_pressures: Array,
+    length_calibration: Array,
+    pressure_calibration: Array,
+    previous: Array,
+    neutral_lengths: Array,
+    strokes: Array,
+    limits: Array,
+    dt: float,
+) -> int:
+    """Return 0 if all readings can be, else reason and place of the first that cannot.
+
+    Places count the lengths, then the pressures. ``previous`` (n,) are the last believed lengths in m, ``dt``
+    in s lies between them and these; 0 for none.
+    """
+    n = raw_lengths.shape[0]
+    for i in range(n):
+        if not -1e300 < raw_lengths[i] < 1e300:
+            return NOT_FINITE * REASON + i + 1
+    for i in range(2 * n):
+        if not -1e300 < raw_pressures[i] < 1e300:
+            return NOT_FINITE * REASON + n + i + 1
+    reach = limits[LARGEST_VELOCITY] * dt + limits[JUMP_MARGIN]
+    jumped = -1
+    for i in range(n):
+        length = length_calibration[i, 0] * raw_lengths[i] + length_calibration[i, 1]
+        if not abs(length - neutral_lengths[i]) <= strokes[i] + limits[OVERRANGE]:
+            return OUT_OF_RANGE * REASON + i + 1
+        if dt > 0.0 and not abs(length - previous[i]) <= reach:
+            jumped = i
+    for i in range(2 * n):
+        pressure = pressure_calibration[i, 0] * raw_pressures[i] + pressure_calibration[i, 1]
+        if not limits[LOWEST_PRESSURE] <= pressure <= limits[HIGHEST_PRESSURE]:
+            return OUT_OF_RANGE * REASON + n + i + 1
+    return JUMPED * REASON + jumped + 1 if jumped >= 0 else 0
+
+
+@kernel
+def _count(
+    code: int,
+    trips: bool,
+    link: int,
+    value: float,
+    limit: float,
+    counts: Integers,
+    delays: Integers,
+    detail: Array,
+) -> int:
+    if not trips:
+        counts[code] = 0
+        return 0
+    counts[code] += 1
+    detail[code, 0] = link
+    detail[code, 1] = value
+    detail[code, 2] = limit
+    return (1 << code) if counts[code] > delays[code] else 0
+
+
+@kernel
+def inspect_links(
+    lengths: Array,
+    rates: Array,
+    forces: Array,
+    commanded: Array,
+    commanded_rates: Array,
+    commanded_accelerations: Array,
+    accelerations: Array,
+    neutral_lengths: Array,
+    strokes: Array,
+    limits: Array,
+    dt: float,
+    watched: int,
+    memory: Array,
+    counts: Integers,
+    delays: Integers,
+    detail: Array,
+) -> int:
+    """Return the mask (bit = fault code) of the links' conditions that have stood longer than they may.
+
+    All per link, in m, m/s, N, m/s²; ``dt`` in s is the time since the last sample, 0 for none. ``memory``
+    (MEMORY, n) is this function's own. ``detail`` (codes, 3) receives link (0-based), value and limit of each
+    condition's worst link.
+    """
+    stroke, rate, force, following, stuck, acceleration, jerk = -1, -1, -1, -1, -1, -1, -1
+    stroke_excess, rate_excess, force_excess, following_excess, following_limit = 0.0, 0.0, 0.0, 0.0, 0.0
+    acceleration_excess, jerk_excess, worst_jerk, travel = 0.0, 0.0, 0.0, 0.0
+    moves = (watched >> LENGTH_STUCK) & 1
+    follows = (watched >> FOLLOWING_ERROR) & 1
+    for i in range(lengths.shape[0]):
+        excess = abs(lengths[i] - neutral_lengths[i]) - (strokes[i] - limits[STROKE_MARGIN])
+        if not excess <= 0.0 and (stroke < 0 or excess > stroke_excess):
+            stroke, stroke_excess = i, excess
+        excess = abs(rates[i]) - limits[LARGEST_VELOCITY]
+        if not excess <= 0.0 and (rate < 0 or excess > rate_excess):
+            rate, rate_excess = i, excess
+        excess = abs(forces[i]) - limits[LARGEST_FORCE]
+        if not excess <= 0.0 and (force < 0 or excess > force_excess):
+            force, force_excess = i, excess
+        at_rate = limits[FOLLOWING_AT_VELOCITY] * abs(commanded_rates[i]) / limits[LARGEST_VELOCITY]
+        allowed = max(limits[LEAST_FOLLOWING], at_rate)
+        error = abs(lengths[i] - commanded[i])
+        if follows and error > memory[FOLLOWING_PEAK, i]:
+            memory[FOLLOWING_PEAK, i] = error
+        excess = error - allowed
+        if not excess <= 0.0 and (following < 0 or excess > following_excess):
+            following, following_excess, following_limit = i, excess, allowed
+        excess = abs(accelerations[i]) - limits[LARGEST_ACCELERATION]
+        if not excess <= 0.0 and (acceleration < 0 or excess > acceleration_excess):
+            acceleration, acceleration_excess = i, excess
+        if dt > 0.0:
+            change = (commanded_accelerations[i] - memory[LAST_COMMANDED_ACCELERATION, i]) / dt
+            excess = abs(change) - limits[LARGEST_JERK]
+            if not excess <= 0.0 and (jerk < 0 or excess > jerk_excess):
+                jerk, jerk_excess, worst_jerk = i, excess, change
+        memory[LAST_COMMANDED_ACCELERATION, i] = commanded_accelerations[i]
+        if moves and abs(lengths[i] - memory[ANCHOR, i]) <= limits[STUCK_BAND]:
+            memory[LOWEST_COMMAND, i] = min(memory[LOWEST_COMMAND, i], commanded[i])
+            memory[HIGHEST_COMMAND, i] = max(memory[HIGHEST_COMMAND, i], commanded[i])
+            travelled = memory[HIGHEST_COMMAND, i] - memory[LOWEST_COMMAND, i]
+            if travelled > limits[STUCK_TRAVEL] and travelled > travel:
+                stuck, travel = i, travelled
+        else:
+            memory[ANCHOR, i] = lengths[i]
+            memory[LOWEST_COMMAND, i] = commanded[i]
+            memory[HIGHEST_COMMAND, i] = commanded[i]
+    i, j, k, m, a = stroke, rate, force, following, acceleration
+    stretch, reach = lengths[i] - neutral_lengths[i], strokes[i] - limits[STROKE_MARGIN]
+    offset = lengths[m] - commanded[m]
+    mask = _count(STROKE, i >= 0, i, stretch, reach, counts, delays, detail)
+    mask |= _count(VELOCITY, j >= 0, j, rates[j], limits[LARGEST_VELOCITY], counts, delays, detail)
+    mask |= _count(FORCE, k >= 0, k, forces[k], limits[LARGEST_FORCE], counts, delays, detail)
+    mask |= _count(FOLLOWING_ERROR, m >= 0, m, offset, following_limit, counts, delays, detail)
+    most = limits[LARGEST_ACCELERATION]
+    mask |= _count(ACCELERATION, a >= 0, a, accelerations[a], most, counts, delays, detail)
+    mask |= _count(JERK, jerk >= 0, jerk, worst_jerk, limits[LARGEST_JERK], counts, delays, detail)
+    mask |= _count(LENGTH_STUCK, stuck >= 0, stuck, travel, limits[STUCK_TRAVEL], counts, delays, detail)
+    return mask
+
+
+@kernel
+def inspect_scalars(
+    frame: Array,
+    converged: bool,
+    scalars: Integers,
+    bounds: Array,
+    counts: Integers,
+    delays: Integers,
+    detail: Array,
+) -> int:
+    """Return the mask of the conditions that are one number of the frame each.
+
+    ``scalars`` (m, 3) holds the number's column in the frame, its code and whether it leaks; ``bounds``
+    (m, 2) the lowest and the highest value. Where it leaks, a value inside takes one off the count instead of
+    starting it anew: the condition has to stand longer than not.
+    """
+    mask = _count(FORWARD_KINEMATICS, not converged, -1, 0.0, 0.0, counts, delays, detail)
+    for k in range(scalars.shape[0]):
+        value, code = frame[scalars[k, COLUMN]], scalars[k, SCALAR_CODE]
+        low, high = bounds[k, 0], bounds[k, 1]
+        inside = low <= value <= high
+        if inside and scalars[k, LEAKS]:
+            counts[code] = max(counts[code] - 1, 0)
+            if counts[code] > delays[code]:
+                mask |= 1 << code
+        else:
+            mask |= _count(code, not inside, -1, value, low if value < low else high, counts, delays, detail)
+    return mask
+
+
+@kernel
+def forget_unwatched(watched: int, counts: Integers) -> None:
+    """Start the counts of all codes anew that are not ``watched`` (bit = code)."""
+    for code in range(counts.shape[0]):
+        if not (watched >> code) & 1:
+            counts[code] = 0

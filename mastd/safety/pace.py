@@ -1,0 +1,102 @@
+"""Whether time goes as it should: missed periods of the loop, and the plant's clock against the loop's."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from mastd.safety.codes import Code
+from mastd.safety.faults import Report
+from mastd.settings.daemon import DaemonSettings
+
+SECOND_NS = 1_000_000_000
+
+
+class Pace:
+    """Judges missed periods: the loop stuck, a stall, too many in a row, too many over a window.
+
+    ``bridged`` in s is how long the drive goes on without commands.
+    """
+
+    def __init__(self, daemon: DaemonSettings, bridged: float) -> None:
+        overrun = daemon.overrun
+        self._period = daemon.period_ns * 1e-9
+        self._bridged = bridged
+        self._stuck = daemon.timeouts.loop_stuck
+        self._most = overrun.maximum_missed
+        self._stop_after_stall = overrun.after_stall == "stop"
+        self._share = overrun.late_share
+        self._window = max(1, round(overrun.late_window / self._period))
+        self._passed = 0
+        self._missed = 0
+        self._late: Sequence[Report] = ()
+
+    def account(self, skipped: int) -> Sequence[Report]:
+        """Return this cycle's conditions; ``skipped`` periods were missed before it."""
+        self._passed += 1 + skipped
+        self._missed += skipped
+        if self._passed >= self._window:
+            self._judge_window()
+        return self._late if not skipped else [*self._late, *self._judge_gap(skipped)]
+
+    def _judge_window(self) -> None:
+        share = self._missed / self._passed
+        seconds = self._passed * self._period
+        self._late = (
+            () if share <= self._share else (Report(Code.LATE_CYCLES, f"{share:.1%} over {seconds:.0f} s"),)
+        )
+        self._passed = self._missed = 0
+
+    def _judge_gap(self, skipped: int) -> list[Report]:
+        found: list[Report] = []
+        stood = skipped * self._period
+        stalled = stood > self._bridged
+        if stood > self._stuck:
+            found.append(Report(Code.LOOP_STUCK, f"for {stood:.2f} s"))
+        if stalled:
+            found.append(Report(Code.STALL, f"{stood * 1e3:.0f} ms"))
+        if skipped > self._most or (stalled and self._stop_after_stall):
+            found.append(Report(Code.OVERRUN, f"{skipped} periods in a row"))
+        return found
+
+
+class PlantClock:
+    """Compares the plant's time with the loop's, window by window of a second.
+
+    A sample can be late but never early, so the smallest lead of the loop's time within a window is what is
+    compared: a stall of either process is no drift.
+    """
+
+    def __init__(self, difference: float) -> None:
+        self._difference_ns = round(difference * 1e9)
+        self._plant_ns: int | None = None
+        self._window_began_ns = 0
+        self._least: int | None = None
+        self._before: int | None = None
+        self._drift = ""
+
+    def inspect(self, now_ns: int, plant_ns: int) -> str:
+        """Return what is wrong with the time of this sample, empty if nothing is."""
+        last, self._plant_ns = self._plant_ns, plant_ns
+        if last is not None and plant_ns < last:
+            self._least = self._before = None
+            self._window_began_ns = now_ns
+            return f"plant time ran {(last - plant_ns) * 1e-9:.3f} s backwards"
+        lead = now_ns - plant_ns
+        if self._before is not None and self._before - lead > self._difference_ns:
+            self._tell(self._before - lead, "ahead")
+        if self._least is None or lead < self._least:
+            self._least = lead
+        if now_ns - self._window_began_ns >= SECOND_NS:
+            self._next_window(now_ns)
+        return self._drift
+
+    def _next_window(self, now_ns: int) -> None:
+        least, before = self._least, self._before
+        self._drift = ""
+        if least is not None and before is not None and abs(least - before) > self._difference_ns:
+            self._tell(abs(least - before), "behind" if least > before else "ahead")
+        self._before, self._least = least, None
+        self._window_began_ns = now_ns
+
+    def _tell(self, apart_ns: int, which: str) -> None:
+        self._drift = f"the plant's went {apart_ns * 1e-6:.1f} ms {which} within a second"

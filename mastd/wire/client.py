@@ -1,0 +1,234 @@
+"""The operators' client: says hello, sends commands until they are answered, follows the status.
+
+A command that is not answered is sent again under the same sequence, so that it is carried out once however
+often it was sent. One client is for one thread.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import getpass
+import os
+import socket as machine
+import time
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from types import TracebackType
+from typing import Any
+
+import zmq
+
+from mastd.errors import ProtocolError, UsageError
+from mastd.wire.address import check_address, operators_address, snapshots_address
+from mastd.wire.keys import read_key
+from mastd.wire.operator_messages import (
+    LARGEST_OPERATOR_MESSAGE,
+    LONGEST_NAME,
+    OPERATOR_PROTOCOL_VERSION,
+    STOPPING,
+    Answer,
+    Complaint,
+    FromGateway,
+    Hello,
+    MalformedError,
+    Welcome,
+    pack_bye,
+    pack_command,
+    pack_hello,
+    read_from_gateway,
+    read_status,
+)
+
+HELLO_S = 2.0
+AGAIN_S = 0.5
+SLOW_DOWN_S = 0.1
+SILENT_S = 3.0
+LOADING_S = 130.0
+_HIGH_WATER_MARK = 64
+
+
+@dataclass(frozen=True)
+class ClientKeys:
+    """Files with the client's secret key and the server's public one, for a network address."""
+
+    own: Path
+    server: Path
+
+
+def identity() -> str:
+    """Return who acts here: ``user@host/terminal``."""
+    terminal = ""
+    for descriptor in (0, 1, 2):
+        with contextlib.suppress(OSError):
+            terminal = "/" + os.ttyname(descriptor).removeprefix("/dev/")
+            break
+    try:
+        user = getpass.getuser()
+    except (OSError, KeyError):  # a user without a name
+        user = str(os.getuid())
+    return f"{user}@{machine.gethostname()}{terminal}"[:LONGEST_NAME]
+
+
+class OperatorClient:
+    """A session with the gateway at ``address``; a context manager.
+
+    ``operator`` is who acts (see ``identity``), ``role`` operator or observer. Raises UsageError if no daemon
+    answers there, ProtocolError if it refuses.
+    """
+
+    def __init__(
+        self,
+        address: str | None = None,
+        operator: str | None = None,
+        role: str = "operator",
+        name: str = "mastd ctl",
+        keys: ClientKeys | None = None,
+    ) -> None:
+        self.address = check_address(
+            address or operators_address(), allow_remote=True, what="operators' address"
+        )
+        self._hello = Hello(OPERATOR_PROTOCOL_VERSION, name, operator or identity(), role)
+        self._keys = keys
+        if self.address.startswith("ipc:///") and not Path(self.address.removeprefix("ipc://")).exists():
+            raise self._nobody()
+        self._context: zmq.Context[zmq.Socket[bytes]] = zmq.Context()
+        self._sequence = 0
+        try:
+            self._socket = self._open(zmq.DEALER, self.address)
+            self.welcome = self._greet()
+        except BaseException:
+            self.close()
+            raise
+
+    def command(
+        self, verb: str, arguments: Mapping[str, object] | None = None, timeout_s: float | None = None
+    ) -> Answer:
+        """Send a command and return its answer; the arguments as they stand on the wire.
+
+        Raises UsageError when no answer comes within ``timeout_s`` (by default longer than the daemon waits
+        for its loop), ProtocolError when the gateway does not understand the command.
+        """
+        if timeout_s is None:
+            timeout_s = LOADING_S if verb == "load" else self.welcome.answer_s + HELLO_S
+        end = time.monotonic() + timeout_s
+        sent, again = 0, 0.0
+        number = self._next(verb, arguments)
+        while (now := time.monotonic()) < end:
+            if now >= again:
+                self._send(number)
+                sent, again = sent + 1, now + AGAIN_S
+            message = self._receive(min(again, end) - now)
+            if isinstance(message, Answer) and self._is_for(message, number):
+                return message
+            if isinstance(message, Complaint) and message.sequence in (number[0], -1):
+                if message.error == "too_many":
+                    again = time.monotonic() + SLOW_DOWN_S
+                elif message.error == "unknown_session":
+                    if sent > 1 and verb not in STOPPING:
+                        raise UsageError(
+                            f"{verb}: the connection was lost and whether it was carried out is not known; "
+                            "see `mastd ctl status`"
+                        )
+                    self.welcome = self._greet()
+                    number = self._next(verb, arguments)
+                    sent, again = 0, 0.0
+                else:
+                    raise ProtocolError(f"{verb}: {message.reason}")
+        raise UsageError(f"{verb}: the daemon at {self.address} does not answer within {timeout_s:g} s")
+
+    def status(self) -> dict[str, Any]:
+        """Return everything the daemon tells about itself (docs/protocol.md)."""
+        return self.command("status").snapshot or {}
+
+    def watch(self) -> Iterator[dict[str, Any]]:
+        """Give status snapshots as they come, until the daemon ends; what is not read in time is lost.
+
+        Raises UsageError when none comes for ``SILENT_S``.
+        """
+        address = self.welcome.snapshots or snapshots_address(self.address)
+        if address.startswith("tcp://*:"):
+            host = self.address.rpartition(":")[0]
+            address = f"{host}:{address.rpartition(':')[2]}"
+        subscriber = self._open(zmq.SUB, address)
+        try:
+            subscriber.setsockopt(zmq.SUBSCRIBE, b"")
+            while True:
+                if not subscriber.poll(round(SILENT_S * 1000)):
+                    raise UsageError(f"the daemon at {self.address} shows no status any more")
+                with contextlib.suppress(MalformedError):
+                    snapshot = read_status(subscriber.recv())
+                    yield snapshot
+                    if snapshot.get("loop") == "ended":
+                        return
+        finally:
+            subscriber.close()
+
+    def close(self) -> None:
+        """End the session; what was said last has a moment to leave."""
+        if hasattr(self, "welcome"):
+            with contextlib.suppress(zmq.ZMQError):
+                self._socket.send(pack_bye(self.welcome.session), zmq.NOBLOCK)
+        self._context.destroy(linger=200)
+
+    def __enter__(self) -> OperatorClient:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def _open(self, kind: int, address: str) -> zmq.Socket[bytes]:
+        socket = self._context.socket(kind)
+        socket.linger = 0
+        socket.set_hwm(_HIGH_WATER_MARK)
+        socket.setsockopt(zmq.MAXMSGSIZE, 4 * LARGEST_OPERATOR_MESSAGE)
+        socket.setsockopt(zmq.RECONNECT_IVL, 20)
+        socket.setsockopt(zmq.IPV6, int("[" in address))
+        if self._keys is not None:
+            public, secret = read_key(self._keys.own, secret=True)
+            socket.setsockopt(zmq.CURVE_PUBLICKEY, public)
+            socket.setsockopt(zmq.CURVE_SECRETKEY, secret)
+            socket.setsockopt(zmq.CURVE_SERVERKEY, read_key(self._keys.server, secret=False)[0])
+        socket.connect(address)
+        return socket
+
+    def _greet(self) -> Welcome:
+        end = time.monotonic() + HELLO_S
+        again = 0.0
+        while (now := time.monotonic()) < end:
+            if now >= again:
+                with contextlib.suppress(zmq.Again):
+                    self._socket.send(pack_hello(self._hello), zmq.NOBLOCK)
+                again = now + AGAIN_S
+            message = self._receive(min(again, end) - now)
+            if isinstance(message, Welcome):
+                self._sequence = 0
+                return message
+            if isinstance(message, Complaint) and message.error != "unknown_session":
+                raise ProtocolError(f"the daemon at {self.address} refuses: {message.reason}")
+        raise self._nobody()
+
+    def _next(self, verb: str, arguments: Mapping[str, object] | None) -> tuple[int, bytes]:
+        self._sequence += 1
+        return self._sequence, pack_command(self.welcome.session, self._sequence, verb, dict(arguments or {}))
+
+    def _send(self, number: tuple[int, bytes]) -> None:
+        with contextlib.suppress(zmq.Again):
+            self._socket.send(number[1], zmq.NOBLOCK)
+
+    def _is_for(self, answer: Answer, number: tuple[int, bytes]) -> bool:
+        return answer.session == self.welcome.session and answer.sequence == number[0]
+
+    def _receive(self, seconds: float) -> FromGateway | None:
+        """Return the next message of the gateway, None if none comes in time or it is not one."""
+        if not self._socket.poll(max(0, round(seconds * 1000))):
+            return None
+        try:
+            return read_from_gateway(self._socket.recv(zmq.NOBLOCK))
+        except (MalformedError, zmq.Again):
+            return None
+
+    def _nobody(self) -> UsageError:
+        return UsageError(f"no daemon answers at {self.address}: start `mastd serve` or `mastd run`")

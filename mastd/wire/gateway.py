@@ -1,0 +1,149 @@
+"""The gateway: the process that owns every socket but the plant's, between the operators and the loop.
+
+Life. ``GatewayHandle.start`` starts ``python -m mastd.wire.gateway`` before the loop's process takes its
+rights, gives it the two blocks by file descriptor and the job through standard input, and waits until the
+sockets are open. The gateway ends when the handle is closed, when the loop's process is gone or when the
+status block says that the loop has ended. It ignores SIGINT, SIGTERM and SIGHUP: as long as the table can
+move, somebody must be able to stop it.
+
+What happens in between stands in ``gateway_turns``; what is said in ``operator_messages``; who may what in
+``operator_desk``.
+"""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import json
+import os
+import signal
+import socket
+import subprocess
+import sys
+from pathlib import Path
+
+from mastd.errors import UsageError
+from mastd.wire.address import snapshots_address
+from mastd.wire.blocks import REQUEST, NewestValueBlock, status_layout
+from mastd.wire.gateway_job import GatewayJob
+
+START_TIMEOUT_S = 20.0
+END_TIMEOUT_S = 2.0
+_MESSAGE_BYTES = 1 << 16
+
+
+class GatewayHandle:
+    """The loop's side of the gateway; ``start`` makes one."""
+
+    def __init__(self, process: subprocess.Popen[bytes], control: socket.socket, address: str) -> None:
+        self.address = address
+        self._process = process
+        self._control = control
+
+    @classmethod
+    def start(cls, job: GatewayJob, request: NewestValueBlock, status: NewestValueBlock) -> GatewayHandle:
+        """Start the gateway and wait until its sockets are open.
+
+        Start it before the loop takes its rights and locks its memory. Raises UsageError with one line if a
+        socket cannot be opened; for one that another daemon serves, with that daemon's process id.
+        """
+        ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+        arguments = {
+            "--request": request.descriptor,
+            "--status": status.descriptor,
+            "--control": theirs.fileno(),
+            "--parent": os.getpid(),
+        }
+        words = [str(word) for pair in arguments.items() for word in pair]
+        process = subprocess.Popen(
+            [sys.executable, "-P", "-m", "mastd.wire.gateway", *words],
+            stdin=subprocess.PIPE,
+            pass_fds=(request.descriptor, status.descriptor, theirs.fileno(), *job.loader_descriptors),
+            start_new_session=True,
+        )
+        theirs.close()
+        handle = cls(process, ours, job.address)
+        assert process.stdin is not None
+        with contextlib.suppress(BrokenPipeError), process.stdin:
+            process.stdin.write(job.to_json())
+        ours.settimeout(START_TIMEOUT_S)
+        answer: dict[str, object] = {}
+        with contextlib.suppress(OSError, ValueError):
+            answer = json.loads(ours.recv(_MESSAGE_BYTES))
+        if "ready" not in answer:
+            handle.close(0.0)
+            raise UsageError(str(answer.get("error", "the gateway did not start")))
+        return handle
+
+    @property
+    def process_id(self) -> int:
+        """Process id of the gateway."""
+        return self._process.pid
+
+    def alive(self) -> bool:
+        """Return whether the gateway's process still runs."""
+        return self._process.poll() is None
+
+    def close(self, patience: float = END_TIMEOUT_S) -> None:
+        """End the gateway, by force if it does not end by itself within ``patience`` seconds."""
+        with contextlib.suppress(OSError):
+            self._control.shutdown(socket.SHUT_WR)
+        try:
+            self._process.wait(patience)
+        except subprocess.TimeoutExpired:
+            self._process.kill()
+            self._process.wait()
+        self._control.close()
+
+
+def main() -> int:
+    """Run the gateway's process; the arguments come from ``GatewayHandle.start``."""
+    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+        signal.signal(number, signal.SIG_IGN)
+    os.umask(0o077)  # the socket files are for this user alone
+    parser = argparse.ArgumentParser(prog="mastd.wire.gateway")
+    for name in ("--request", "--status", "--control", "--parent"):
+        parser.add_argument(name, type=int, required=True)
+    arguments = parser.parse_args()
+    if os.sched_getscheduler(0) != os.SCHED_OTHER:  # inherited from a loop that already has its rights
+        os.sched_setscheduler(0, os.SCHED_OTHER, os.sched_param(0))
+    control = socket.socket(fileno=arguments.control)
+    job = GatewayJob.from_json(sys.stdin.buffer.read())
+
+    from mastd.wire.gateway_sockets import OperatorSockets
+    from mastd.wire.gateway_turns import GatewayTurns
+    from mastd.wire.keys import KeyRing
+    from mastd.wire.sessions import GatewayCounters
+
+    counters = GatewayCounters()
+    keys = KeyRing(Path(job.keys)) if job.keys else None
+    try:
+        sockets = OperatorSockets(
+            job.address, snapshots_address(job.address), job.settings.address, keys, counters
+        )
+    except UsageError as error:
+        control.send(json.dumps({"error": str(error)}).encode())
+        return 2
+    try:
+        control.send(b'{"ready": true}')
+        control.setblocking(False)
+        request = NewestValueBlock(REQUEST, arguments.request)
+        status = NewestValueBlock(status_layout(job.links), arguments.status)
+        turns = GatewayTurns(job, sockets, counters, request, status, arguments.parent)
+        turns.run(lambda: _told_to_end(control))
+    finally:
+        sockets.close()
+    return 0
+
+
+def _told_to_end(control: socket.socket) -> bool:
+    try:
+        return control.recv(1) == b""
+    except BlockingIOError:
+        return False
+    except OSError:
+        return True
+
+
+if __name__ == "__main__":
+    sys.exit(main())

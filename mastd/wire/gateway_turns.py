@@ -1,0 +1,103 @@
+"""The gateway's turns: sockets, desk and blocks brought together, until the daemon ends.
+
+A turn: wait for a message, at most ``TURN_MS``; take at most ``MESSAGES_PER_TURN`` from each socket; settle
+what the loop has answered; show the heartbeat. A turn that was full is followed by a pause, so that a flood
+costs a share of one processor only; whoever floods waits in his own queue, everybody else's next message is
+in the next turn.
+"""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Callable
+
+from mastd.wire.blocks import NewestValueBlock
+from mastd.wire.gateway_job import GatewayJob
+from mastd.wire.gateway_sockets import OperatorSockets
+from mastd.wire.load_process import ProfileLoader
+from mastd.wire.loop_port import Loop, LoopPort
+from mastd.wire.operator_desk import DeskTerms, OperatorDesk
+from mastd.wire.operator_messages import pack_status
+from mastd.wire.sessions import GatewayCounters
+
+TURN_MS = 5
+MESSAGES_PER_TURN = 64
+PAUSE_S = 0.001
+
+
+class GatewayTurns:
+    """Serves the operators turn by turn."""
+
+    def __init__(
+        self,
+        job: GatewayJob,
+        sockets: OperatorSockets,
+        counters: GatewayCounters,
+        request: NewestValueBlock,
+        status: NewestValueBlock,
+        parent: int,
+    ) -> None:
+        settings = job.settings
+        self._sockets = sockets
+        self._parent = parent
+        self._port = LoopPort(request, status, round(job.loop_stuck_s * 1e9), time.monotonic_ns())
+        terms = DeskTerms(
+            name=job.name,
+            pid=parent,
+            links=job.links,
+            words=job.words,
+            lease_ns=round(settings.lease * 1e9),
+            answer_ns=round(settings.answer * 1e9),
+            command_rate=settings.command_rate,
+            burst=settings.burst,
+            load_states=job.load_states,
+            slot=job.slot,
+        )
+        loader = ProfileLoader(job.loader, job.loader_descriptors, job.slots) if job.loader else None
+        self._desk = OperatorDesk(terms, self._port, loader, counters)
+        self._every_ns = round(1e9 / settings.status_rate)
+        self._shown_ns = 0
+        self._shown = 0
+
+    def run(self, told_to_end: Callable[[], bool]) -> None:
+        """Serve until the daemon has ended or is gone."""
+        try:
+            while os.getppid() == self._parent and not told_to_end():
+                taken = self._turn()
+                if self._port.state(time.monotonic_ns()) is Loop.ENDED:
+                    break
+                if taken >= MESSAGES_PER_TURN:
+                    time.sleep(PAUSE_S)
+            self._show(time.monotonic_ns())
+        finally:
+            self._desk.close()
+
+    def _turn(self) -> int:
+        """Do one turn; return how many messages were taken."""
+        sockets, desk = self._sockets, self._desk
+        sockets.poll(TURN_MS)
+        taken = 0
+        for peer, frames, guest in sockets.receive(MESSAGES_PER_TURN):
+            taken += 1
+            # A message of several frames is none of ours: empty bytes are refused as malformed.
+            data = frames[0] if len(frames) == 1 else b""
+            desk.hear(peer, data, time.monotonic_ns(), sockets.snapshots_address(peer), guest)
+            self._reply()
+        now = time.monotonic_ns()
+        desk.turn(now)
+        self._reply()
+        self._port.beat()
+        if now - self._shown_ns >= self._every_ns:
+            self._show(now)
+        return taken
+
+    def _reply(self) -> None:
+        replies = self._desk.replies
+        while replies:
+            self._sockets.send(*replies.popleft())
+
+    def _show(self, now_ns: int) -> None:
+        self._shown_ns = now_ns
+        self._shown += 1
+        self._sockets.publish(pack_status({"number": self._shown, **self._desk.snapshot(now_ns)}))

@@ -1,0 +1,397 @@
+"""The desk: what the gateway does with each message, without sockets and without a clock of its own.
+
+``hear`` takes one message, ``turn`` does what time and the loop bring about; replies collect in ``replies``.
+
+- ``stop`` and ``estop`` go into the loop's block at once, from anybody, at any rate, in every condition of
+  the loop. A stop also refuses every request that still waits here: what was asked for before it must not
+  move the table after it.
+- Every other request needs the lease. One is in flight at a time, ``MOST_WAITING`` more wait in their order,
+  further ones are refused as busy.
+- The loop answers through its status block. What it does not answer in time is withdrawn and refused.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from dataclasses import dataclass, replace
+from typing import Any
+
+from mastd.wire.blocks import Verb
+from mastd.wire.lease import Lease
+from mastd.wire.load_process import Loading, ProfileLoader
+from mastd.wire.loop_port import Loop, LoopPort
+from mastd.wire.operator_messages import (
+    COMMANDING,
+    OBSERVER_VERBS,
+    OPERATOR_PROTOCOL_VERSION,
+    STOPPING,
+    Answer,
+    Arguments,
+    Bye,
+    Command,
+    Complaint,
+    Hello,
+    MalformedError,
+    Welcome,
+    pack_answer,
+    pack_complaint,
+    pack_welcome,
+    read_from_client,
+)
+from mastd.wire.requests import Pending, SlotBook, numbers, split_refusal
+from mastd.wire.sessions import GatewayCounters, Guest, Order, Peer, Session, Sessions
+from mastd.wire.snapshot import Words, loop_advice, loop_part, whole
+
+MOST_WAITING = 8
+MOST_STOPS_WAITING = 512
+"""Stops that wait for the loop's confirmation; further ones are answered as soon as they are in the block."""
+
+_VERBS = {verb.name.lower(): verb for verb in Verb if verb is not Verb.NONE}
+
+
+@dataclass(frozen=True)
+class DeskTerms:
+    """What the desk has to know beside the loop's blocks."""
+
+    name: str
+    pid: int
+    links: int
+    words: Words
+    lease_ns: int
+    answer_ns: int
+    command_rate: float
+    burst: int
+    load_states: tuple[str, ...] = ("OFF", "READY")
+    slot: int = -1
+    """Slot of the profile that the loop has at the beginning, −1 for none."""
+
+
+class OperatorDesk:
+    """Judges the operators' messages and speaks with the loop; all times are monotonic, in ns."""
+
+    def __init__(
+        self,
+        terms: DeskTerms,
+        port: LoopPort,
+        loader: ProfileLoader | None,
+        counters: GatewayCounters,
+    ) -> None:
+        self.counters = counters
+        self.lease = Lease(terms.lease_ns)
+        self.sessions = Sessions(terms.command_rate, terms.burst)
+        self.replies: deque[tuple[Peer, bytes]] = deque()
+        self._terms = terms
+        self._port = port
+        self._loader = loader
+        self._flying: Pending | None = None
+        self._waiting: deque[Pending] = deque()
+        self._stops: deque[Pending] = deque()
+        self._loading: Pending | None = None
+        self._slots = SlotBook(loader.slots if loader is not None else 1, terms.slot)
+
+    def hear(
+        self, peer: Peer, data: bytes, now_ns: int, snapshots: str = "", guest: Guest | None = None
+    ) -> None:
+        """Take one message; ``guest`` is who the connection's key belongs to, None on the local socket."""
+        self.counters.received += 1
+        try:
+            message = read_from_client(data)
+        except MalformedError as error:
+            self._complain(peer, "oversize" if error.oversize else "malformed", str(error), error.sequence)
+            return
+        if isinstance(message, Hello):
+            self._welcome(peer, message, now_ns, snapshots, guest)
+        elif isinstance(message, Bye):
+            self.sessions.close(peer, message.session)
+        else:
+            self._command(peer, message, now_ns)
+
+    def turn(self, now_ns: int) -> None:
+        """Settle what the loop has answered or left unanswered, look at the loader, ask for the next."""
+        self._port.refresh(now_ns)
+        self._settle_stops(now_ns)
+        self._settle_request(now_ns)
+        self._settle_loading(now_ns)
+        self._ask_next(now_ns)
+
+    def close(self) -> None:
+        """Leave no loader behind."""
+        if self._loader is not None:
+            self._loader.end()
+
+    def snapshot(self, now_ns: int) -> dict[str, Any]:
+        """Return everything that is known, as plain values."""
+        holder = self.lease.holder(now_ns)
+        left_s = self.lease.left_ns(now_ns) * 1e-9
+        return {
+            "name": self._terms.name,
+            "pid": self._terms.pid,
+            **loop_part(self._port, self._terms.words, now_ns),
+            "lease": {"holder": holder, "left_s": left_s} if holder else None,
+            "loading": self._loader.profile if self._loader is not None else "",
+            "clients": len(self.sessions),
+            "counters": dict(vars(self.counters)),
+        }
+
+    def _welcome(self, peer: Peer, hello: Hello, now_ns: int, snapshots: str, guest: Guest | None) -> None:
+        if hello.protocol_version != OPERATOR_PROTOCOL_VERSION:
+            self._complain(
+                peer,
+                "malformed",
+                f"protocol version: gateway {OPERATOR_PROTOCOL_VERSION}, client {hello.protocol_version}",
+            )
+            return
+        observer = hello.role == "observer" or (guest is not None and guest.observer)
+        role = "observer" if observer else "operator"
+        # A key proves who somebody is; what such a client says about itself proves nothing.
+        operator = guest.name if guest is not None else hello.operator
+        session, dropped = self.sessions.open(peer, operator, role, now_ns)
+        self.counters.sessions_dropped += dropped
+        welcome = Welcome(
+            OPERATOR_PROTOCOL_VERSION,
+            session.number,
+            self._terms.name,
+            self._terms.pid,
+            role,
+            operator,
+            snapshots,
+            self._terms.lease_ns * 1e-9,
+            self._terms.answer_ns * 1e-9,
+        )
+        self.replies.append((peer, pack_welcome(welcome)))
+
+    def _command(self, peer: Peer, command: Command, now_ns: int) -> None:
+        session = self.sessions.find(peer, command.session)
+        if session is None:
+            self._complain(
+                peer, "unknown_session", "this session is not known here; say hello first", command.sequence
+            )
+            return
+        order = session.order(command.sequence)
+        if order is Order.REPEATED:
+            self.counters.replayed += 1
+            answer = session.answer(command.sequence)
+            if answer is not None:
+                self.replies.append((peer, answer))
+            return
+        if order is Order.OLD:
+            reason = f"sequence {command.sequence} is older than {session.newest}; count upwards"
+            self._complain(peer, "out_of_order", reason, command.sequence)
+            return
+        if command.verb not in STOPPING and not session.bucket.take(now_ns):
+            reason = "too many commands in a short time; slow down and send it again"
+            self._complain(peer, "too_many", reason, command.sequence)
+            return
+        session.begin(command.sequence)
+        self.counters.commands += 1
+        if command.verb in STOPPING:
+            self._stop(session, command, now_ns)
+        elif session.role == "observer" and command.verb not in OBSERVER_VERBS:
+            self.counters.not_allowed += 1
+            reason = f"{command.verb} is refused: {session.operator} is an observer"
+            self._refuse(session, command, now_ns, reason, "use the key, or the role, of an operator")
+        elif command.verb in COMMANDING:
+            self._commanding(session, command, now_ns)
+        elif command.verb == "release":
+            self._release(session, command, now_ns)
+        else:
+            self._answer(session, command, now_ns, True, snapshot=self.snapshot(now_ns))
+
+    def _stop(self, session: Session, command: Command, now_ns: int) -> None:
+        emergency = command.verb == "estop"
+        number = self._port.estop() if emergency else self._port.stop()
+        while self._waiting:
+            other = self._waiting.popleft()
+            reason = f"{other.command.verb} is refused: {session.operator} has asked for {command.verb}"
+            self._refuse(other.session, other.command, now_ns, reason, "see the state, then ask again")
+        if len(self._stops) >= MOST_STOPS_WAITING:
+            self._answer(session, command, now_ns, True, "it is in the loop's block, not confirmed yet")
+            return
+        verb = Verb.ESTOP if emergency else Verb.STOP
+        end_ns = now_ns + self._terms.answer_ns
+        self._stops.append(Pending(session, command, verb, number=number, end_ns=end_ns))
+
+    def _commanding(self, session: Session, command: Command, now_ns: int) -> None:
+        advice = loop_advice(self._port, now_ns)
+        if advice:
+            self._refuse(session, command, now_ns, f"{command.verb} is refused: {advice}")
+            return
+        if not self.lease.take(session.operator, now_ns):
+            self.counters.no_lease += 1
+            reason, needed = self._lease_words(command.verb, now_ns)
+            self._refuse(session, command, now_ns, reason, needed)
+            return
+        problem = self._problem(command.arguments)
+        if problem:
+            self._refuse(session, command, now_ns, f"{command.verb} is refused: {problem}")
+        elif command.verb == "load":
+            self._load(session, command, now_ns)
+        else:
+            verb = _VERBS[command.verb]
+            self._enqueue(Pending(session, command, verb, numbers(command)), now_ns)
+
+    def _problem(self, arguments: Arguments) -> str:
+        if arguments.link is not None and arguments.link >= self._terms.links:
+            return f"there is no link {arguments.link + 1}, links are 1 to {self._terms.links}"
+        return ""
+
+    def _release(self, session: Session, command: Command, now_ns: int) -> None:
+        if self.lease.release(session.operator, now_ns):
+            self._answer(session, command, now_ns, True)
+            return
+        self.counters.no_lease += 1
+        reason, needed = self._lease_words(command.verb, now_ns)
+        self._refuse(session, command, now_ns, reason, needed)
+
+    def _lease_words(self, verb: str, now_ns: int) -> tuple[str, str]:
+        holder, left_s = self.lease.holder(now_ns), self.lease.left_ns(now_ns) * 1e-9
+        return (
+            f"{verb} is refused: {holder} commands the table, for another {left_s:.0f} s",
+            "ask them for `mastd ctl release`, or wait until their lease has run out",
+        )
+
+    def _load(self, session: Session, command: Command, now_ns: int) -> None:
+        loader = self._loader
+        state = self._state()
+        if loader is None:
+            self._refuse(
+                session,
+                command,
+                now_ns,
+                "load is refused: this daemon plays one profile",
+                "start `mastd serve`",
+            )
+        elif state not in self._terms.load_states:
+            needed = f"load in {' or '.join(self._terms.load_states)}"
+            self._refuse(session, command, now_ns, f"load is refused in {state}", needed)
+        elif self._load_under_way():
+            self.counters.busy += 1
+            reason = f"load is refused: {loader.profile or 'another profile'} is just being loaded"
+            self._refuse(session, command, now_ns, reason, "wait for it")
+        else:
+            slot, serial = self._slots.offer(whole(self._port.status.scalar("loaded")))
+            problem = loader.start(command.arguments.profile, slot, now_ns)
+            if problem:
+                self._refuse(session, command, now_ns, f"load is refused: {problem}")
+                return
+            self._loading = Pending(session, command, Verb.LOAD, (float(slot), float(serial)))
+
+    def _load_under_way(self) -> bool:
+        """Tell whether a profile is on its way: into a slot, or as a request to the loop."""
+        requests = (*self._waiting, *([self._flying] if self._flying else []))
+        return self._loading is not None or any(pending.verb is Verb.LOAD for pending in requests)
+
+    def _enqueue(self, pending: Pending, now_ns: int) -> None:
+        if len(self._waiting) >= MOST_WAITING:
+            self.counters.busy += 1
+            reason = f"{pending.command.verb} is refused: {MOST_WAITING} requests wait already"
+            self._refuse(pending.session, pending.command, now_ns, reason, "wait for their answers")
+            return
+        self._waiting.append(pending)
+        self._ask_next(now_ns)
+
+    def _ask_next(self, now_ns: int) -> None:
+        if self._flying is not None or not self._waiting:
+            return
+        pending = self._waiting.popleft()
+        number = self._port.ask(pending.verb, pending.arguments)
+        self._flying = replace(pending, number=number, end_ns=now_ns + self._terms.answer_ns)
+
+    def _settle_request(self, now_ns: int) -> None:
+        flying = self._flying
+        if flying is None:
+            return
+        answer = self._port.answer(flying.number)
+        if answer is not None:
+            self._flying = None
+            if not answer.refused:
+                self._answer(flying.session, flying.command, now_ns, True)
+                return
+            reason, needed = split_refusal(answer.refusal or f"{flying.command.verb} is refused by the loop")
+            self._refuse(flying.session, flying.command, now_ns, reason, needed)
+        elif now_ns >= flying.end_ns:
+            self._flying = None
+            self._port.withdraw()
+            self._unanswered(flying, now_ns, "it has been withdrawn")
+
+    def _settle_stops(self, now_ns: int) -> None:
+        for _ in range(len(self._stops)):
+            pending = self._stops.popleft()
+            if self._port.stopped(pending.number, pending.verb is Verb.ESTOP):
+                self._answer(pending.session, pending.command, now_ns, True)
+            elif now_ns >= pending.end_ns:
+                self._unanswered(pending, now_ns, "it stays in the loop's block")
+            else:
+                self._stops.append(pending)
+
+    def _unanswered(self, pending: Pending, now_ns: int, fate: str) -> None:
+        self.counters.unanswered += 1
+        silent_s = self._port.silent_ns(now_ns) * 1e-9
+        verb = pending.command.verb
+        advice = loop_advice(self._port, now_ns)
+        if not advice:
+            advice = f"the loop has last moved {silent_s:.1f} s ago"
+        reason = f"{verb} was not answered by the loop; {fate}: {advice}"
+        self._refuse(pending.session, pending.command, now_ns, reason, "see `mastd ctl status`")
+
+    def _settle_loading(self, now_ns: int) -> None:
+        pending, loader = self._loading, self._loader
+        if pending is None or loader is None:
+            return
+        # Whoever waits for the loader must not lose the table meanwhile.
+        if self.lease.holder(now_ns) == pending.session.operator:
+            self.lease.take(pending.session.operator, now_ns)
+        loading = loader.poll(now_ns)
+        if loading is None:
+            return
+        self._loading = None
+        self._loaded(pending, loading, now_ns)
+
+    def _loaded(self, pending: Pending, loading: Loading, now_ns: int) -> None:
+        holder = self.lease.holder(now_ns)
+        if not loading.ok:
+            self._refuse(pending.session, pending.command, now_ns, f"load is refused: {loading.text}")
+        elif holder != pending.session.operator:
+            reason = (
+                f"load is refused: the lease was given away while the profile was loaded ({holder or 'free'})"
+            )
+            self._refuse(pending.session, pending.command, now_ns, reason, "load again")
+        else:
+            self._enqueue(pending, now_ns)
+
+    def _state(self) -> str:
+        return self._terms.words.state(self._port.status.scalar("state"))
+
+    def _complain(self, peer: Peer, error: str, reason: str, sequence: int = -1) -> None:
+        setattr(self.counters, error, getattr(self.counters, error) + 1)
+        self.replies.append((peer, pack_complaint(Complaint(error, reason, sequence))))
+
+    def _refuse(self, session: Session, command: Command, now_ns: int, reason: str, needed: str = "") -> None:
+        self._answer(session, command, now_ns, False, reason, needed)
+
+    def _answer(
+        self,
+        session: Session,
+        command: Command,
+        now_ns: int,
+        accepted: bool,
+        reason: str = "",
+        needed: str = "",
+        snapshot: dict[str, Any] | None = None,
+    ) -> None:
+        begun = self._port.state(now_ns) is not Loop.PREPARING
+        answer = Answer(
+            session.number,
+            command.sequence,
+            command.verb,
+            accepted,
+            reason,
+            needed,
+            self._state() if begun else "",
+            self._port.status.text("cause"),
+            self.lease.holder(now_ns),
+            snapshot,
+        )
+        packed = pack_answer(answer)
+        session.keep(command.sequence, packed)
+        self.replies.append((session.peer, packed))

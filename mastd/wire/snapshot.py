@@ -1,0 +1,131 @@
+"""The status as operators see it: one map of plain values, made from the loop's block and the gateway's own.
+
+Numbers that are not finite become None, so that every client and JSON can hold them.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from mastd.wire.blocks import NewestValueBlock
+from mastd.wire.loop_port import Loop, LoopPort
+
+NEVER_BEGUN = "the loop is still preparing itself; wait for it"
+STUCK = "the drive lets the table down by itself; restart the daemon"
+
+
+@dataclass(frozen=True)
+class FaultWords:
+    """What people are told of one fault: the row of the fault table in words."""
+
+    name: str
+    title: str
+    action: str
+    clear: str
+    hint: str
+
+
+@dataclass(frozen=True)
+class Words:
+    """Names that the loop's numbers stand for; they come from the loop's process with the job."""
+
+    states: tuple[str, ...]
+    faults: Mapping[int, FaultWords] = field(default_factory=dict)
+
+    def state(self, number: float) -> str:
+        """Return the name of a state."""
+        return self.states[int(number)] if 0 <= number < len(self.states) else "UNKNOWN"
+
+    def fault(self, code: int) -> FaultWords:
+        """Return the words of a fault's code."""
+        unknown = f"fault {code}"
+        return self.faults.get(code) or FaultWords(unknown, unknown, "", "", "see the daemon's log")
+
+
+def loop_advice(port: LoopPort, now_ns: int) -> str:
+    """Return why the loop takes no commands and what to do, empty if it does."""
+    state = port.state(now_ns)
+    if state is Loop.PREPARING:
+        return NEVER_BEGUN
+    if state is Loop.STUCK:
+        return f"the loop has not moved for {port.silent_ns(now_ns) * 1e-9:.1f} s; {STUCK}"
+    return "the daemon has ended; start it again" if state is Loop.ENDED else ""
+
+
+def loop_part(port: LoopPort, words: Words, now_ns: int) -> dict[str, Any]:
+    """Return the entries that come from the loop's status block."""
+    status = port.status
+    scalar = status.scalar
+    code = whole(scalar("fault"))
+    return {
+        "loop": port.state(now_ns).value,
+        "advice": loop_advice(port, now_ns),
+        "silent_s": port.silent_ns(now_ns) * 1e-9,
+        "state": words.state(scalar("state")),
+        "since_s": finite(scalar("time") - scalar("since")),
+        "time_s": finite(scalar("time")),
+        "cycle": whole(scalar("cycle")),
+        "cause": _cause(code, status.text("cause"), words),
+        "active": [words.fault(code).name for code in _bits(whole(scalar("active")))],
+        "degraded": bool(scalar("degraded")),
+        "missed": whole(scalar("missed")),
+        "late_s": finite(scalar("late")),
+        "compute_s": finite(scalar("compute")),
+        "dropped": whole(scalar("dropped")),
+        "level": _entries(status, ("level", "level_target", "level_limit")),
+        "profile": {
+            "name": status.text("profile"),
+            "loaded": whole(scalar("loaded")),
+            "time_s": finite(scalar("profile_time")),
+            "duration_s": finite(scalar("profile_duration")),
+            "speed": finite(scalar("path_speed")),
+        },
+        "supply": {"pressure_pa": finite(scalar("supply_pressure")), "stage": whole(scalar("stage"))},
+        "pose": vector(status.field("pose")),
+        "reference": vector(status.field("reference")),
+        "residual_m": finite(scalar("residual")),
+        "lengths_m": vector(status.field("lengths")),
+        "forces_n": vector(status.field("forces")),
+        "following_peak_m": vector(status.field("following_peak")),
+    }
+
+
+def _cause(code: int, text: str, words: Words) -> dict[str, Any] | None:
+    if code == 0:
+        return None
+    fault = words.fault(code)
+    return {
+        "code": code,
+        "name": fault.name,
+        "text": text or fault.title,
+        "action": fault.action,
+        "clear": fault.clear,
+        "hint": fault.hint,
+    }
+
+
+def _bits(mask: int) -> Iterable[int]:
+    return (bit for bit in range(mask.bit_length()) if mask >> bit & 1)
+
+
+def _entries(status: NewestValueBlock, names: tuple[str, ...]) -> dict[str, float | None]:
+    keys = ("now", "target", "limit")
+    return {key: finite(status.scalar(name)) for key, name in zip(keys, names, strict=True)}
+
+
+def finite(value: float) -> float | None:
+    """Return a number, None if it is not finite."""
+    return value if math.isfinite(value) else None
+
+
+def whole(value: float) -> int:
+    """Return a count, 0 if it is not finite."""
+    return int(value) if math.isfinite(value) else 0
+
+
+def vector(values: Iterable[float]) -> list[float | None]:
+    """Return numbers as a list, None for those that are not finite."""
+    return [finite(float(value)) for value in values]
