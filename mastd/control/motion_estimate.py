@@ -289,10 +289,14 @@ class MotionEstimator:
         """Whether the estimate has forgotten its start."""
         return bool(self.counters[SETTLED] >= self.sizes[SETTLING])
 
-    def describe(self, index: int) -> str:
-        """Return name and reason of an accelerometer that is left out, for people."""
-        reason = int(self.counters[COUNTERS + REASON * self._count + index])
-        return f"{self._names[index]}: {REASONS.get(reason, REASONS[INVALID])}"
+    def describe(self, left_out: int) -> str:
+        """Return names and reasons of the accelerometers in the bits ``left_out``, for people."""
+        reasons = self.counters[COUNTERS + REASON * self._count :]
+        return ", ".join(
+            f"{name} {REASONS.get(int(reasons[index]), REASONS[INVALID])}"
+            for index, name in enumerate(self._names)
+            if left_out >> index & 1
+        )
 
     def reset(self) -> None:
         """Take all accelerometers in again (operator's reset); their offsets are learned anew."""

@@ -41,17 +41,17 @@ SEEN, PREVIOUS, SHADOW, SHADOW_RATE, SHADOW_ACCELERATION, DIFFERENCE, OFFSET, RE
 COLUMNS = 9
 
 # counters (integers)
-FAILED, STARTED, SETTLED, SUSPECTED, JUMPER, JUMPED = range(6)
-COUNTERS = 6
+FAILED, STARTED, SETTLED, SUSPECTED, JUMPER, JUMPED, PENDING, LEFT_OUT = range(8)
+COUNTERS = 8
 # columns of (m,) behind COUNTERS
 MISSING, REPEATED, AGE, REASON = range(4)
 INTEGER_COLUMNS = 4
 INVALID, STUCK, DISAGREES, DRIFTED, JUMPS = 1, 2, 3, 4, 5
 REASONS = {
-    INVALID: "no valid reading",
+    INVALID: "has no valid reading",
     STUCK: "repeats the same reading",
     DISAGREES: "disagrees with the lengths and the other accelerometers",
-    DRIFTED: "its offset has drifted beyond the limit",
+    DRIFTED: "has drifted beyond its largest offset",
     JUMPS: "jumps, and the other accelerometers do not",
 }
 

@@ -20,8 +20,10 @@ from hil_sim.plant.provider import provider
 from mastd.control.estimate import smoothing_factor
 from mastd.control.motion_estimate import MotionEstimator
 from mastd.loop.plan import Plan
+from mastd.safety.faults import Code
 from mastd.safety.states import State
-from mastd.settings.estimator import EstimatorSettings
+from mastd.settings.daemon import DaemonSettings
+from mastd.settings.loader import load
 from mastd.signals.band import band_filter
 from mastd.signals.metrics import best_lag, nrmse, rms
 from mastd.wire.blocks import Verb
@@ -32,16 +34,7 @@ Array = NDArray[np.float64]
 
 RATE = 1000.0
 BAND = (0.5, 30.0)
-SETTINGS = EstimatorSettings(
-    length_bandwidth=40.0,
-    bridged_gap=0.02,
-    offset_time=10.0,
-    offset_limit=0.5,
-    tolerance=0.1,
-    tolerance_share=0.05,
-    jump=0.5,
-    confirmation=0.05,
-)
+SETTINGS = load(ROOT / "config" / "daemon" / "simulated.yaml", DaemonSettings).estimator
 ROLLING = """
 name: slow roll
 segments:
@@ -60,6 +53,8 @@ class Record:
     rates: Array
     accelerations: Array
     true_poses: Array
+    shown: Array
+    events: list[dict[str, object]]
     playing: slice
     resting: slice
 
@@ -100,6 +95,7 @@ def play(plan: Plan, seconds: float, fault: str | None = None, truth: str | None
     first = sample.layout.slices["accelerometers"].start
     rows: list[Array] = []
     valid: list[int] = []
+    events: list[dict[str, object]] = []
     rested = played = now = 0
     verbs = {State.OFF: Verb.RAISE, State.ARMED: Verb.START}
     while played < seconds * RATE:
@@ -120,15 +116,18 @@ def play(plan: Plan, seconds: float, fault: str | None = None, truth: str | None
         now += 1
         cycle.step(1, now * plan.daemon.period_ns, verb)
         sensing = cycle.sensing
-        rows.append(np.concatenate([sensing.pose, sample.field("accelerometers"), truths]))
+        estimated = (sensing.pose_rates, sensing.pose_accelerations)
+        rows.append(np.concatenate([sensing.pose, sample.field("accelerometers"), truths, *estimated]))
+        events += cycle.supervisor.events
+        cycle.supervisor.events.clear()
         valid.append(sample.valid >> first)
         plant.advance(cycle.command, plan.daemon.period_ns)
         assert now < 40_000
     table = np.array(rows)
     count = len(plan.table.sensors.accelerometers)
-    parts = np.split(table, np.cumsum([6, count, 6, 6]), axis=1)
+    parts = np.split(table, np.cumsum([6, count, 6, 6, 6]), axis=1)
     begins = len(table) - played
-    poses, readings, true_poses, rates, accelerations = map(np.ascontiguousarray, parts)
+    poses, readings, true_poses, rates, accelerations, shown = map(np.ascontiguousarray, parts)
     return Record(
         plan,
         poses,
@@ -137,6 +136,8 @@ def play(plan: Plan, seconds: float, fault: str | None = None, truth: str | None
         rates,
         accelerations,
         true_poses,
+        shown,
+        events,
         slice(begins, None),
         slice(begins - 400, begins),
     )
@@ -288,3 +289,13 @@ def test_an_accelerometer_of_the_plant_may_fail(lab: Lab, kind: str, index: int)
 @pytest.mark.parametrize("index", range(8))
 def test_each_accelerometer_of_the_plant_may_fail_in_every_way(lab: Lab, kind: str, index: int) -> None:
     fails(lab, kind, index)
+
+
+def test_the_loop_records_the_estimate_and_names_the_sensor_that_it_leaves_out(lab: Lab) -> None:
+    record = play(shipped(lab, "strong_motion"), 2.0, "accelerometer-offset.6:0.2 g")
+    rates, accelerations, _ = estimates(record)
+    assert np.array_equal(record.shown[1:], np.hstack([rates, accelerations])[1:])
+    faults = [event for event in record.events if event["event"] == "fault"]
+    assert [event["code"] for event in faults] == [Code.ACCELEROMETER]
+    assert "lateral rear disagrees" in str(faults[0])
+    assert faults[0]["action"] == "INDICATE"

@@ -20,7 +20,7 @@ from mastd.control.motion_estimate import MotionEstimator
 from mastd.errors import SettingsError
 from mastd.kinematics.forward import Observer
 from mastd.kinematics.geometry import Geometry
-from mastd.settings.estimator import EstimatorSettings
+from mastd.settings.daemon import DaemonSettings
 from mastd.settings.loader import load
 from mastd.settings.table import AccelerometerSettings, SensorSettings, TableSettings
 from tests.lab import ROOT
@@ -29,16 +29,7 @@ Array = NDArray[np.float64]
 Motion = Callable[[Array], Array]
 
 PERIOD = 1e-3
-SETTINGS = EstimatorSettings(
-    length_bandwidth=40.0,
-    bridged_gap=0.02,
-    offset_time=10.0,
-    offset_limit=0.5,
-    tolerance=0.1,
-    tolerance_share=0.05,
-    jump=0.5,
-    confirmation=0.05,
-)
+SETTINGS = load(ROOT / "config" / "daemon" / "simulated.yaml", DaemonSettings).estimator
 TILT = np.array([0.0, 0.0, 0.0, 0.03, -0.02, 0.02])
 AMPLITUDES = np.array([3e-3, 8e-3, 6e-3, 0.008, 0.006, 0.005])
 FREQUENCIES = np.array([2.0, 3.0, 2.5, 2.2, 3.4, 1.7])
@@ -292,7 +283,7 @@ def test_an_offset_beyond_the_limit_leaves_the_sensor_out(table: TableSettings, 
     estimator = estimator_of(table, gain)
     _, bits = run(estimator, poses, values)
     assert bits[-1] == 1 << 2
-    assert estimator.describe(2).startswith("vertical front left: ")
+    assert estimator.describe(int(bits[-1])).startswith("vertical front left ")
 
 
 Healthy = tuple[Array, Array, Array, Array, NDArray[np.int64]]
