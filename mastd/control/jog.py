@@ -1,8 +1,8 @@
 """Jogging: a step along one axis of the pose, or of one link while the others keep their lengths.
 
-Planned before anything moves: the straight line in pose space from where the table stands to the target is looked
-at for strokes and pose limits. An amount that does not fit is refused with what would fit. Links and axes count
-from 0 here, from 1 in what people read. Lengths in m, angles in rad.
+Planned before anything moves: the straight line in pose space from where the table stands to the target is
+looked at for strokes and pose limits. An amount that does not fit is refused with what would fit. Links and
+axes count from 0 here, from 1 in what people read. Lengths in m, angles in rad.
 """
 
 from __future__ import annotations

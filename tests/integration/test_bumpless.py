@@ -1,21 +1,23 @@
 """Bumpless everywhere: an operator who asks for anything at any moment, on the real plant in process.
 
-The commanded lengths of the links are watched through every transition, and the plant's true motion. Not looked
-at: the cycles in which the drive is disabled and the set-points follow the measured pose.
+The commanded lengths of the links are watched through every transition, and the plant's true motion. Cycles
+in which the drive is disabled are left out: the set-points follow the measured pose then.
 """
 
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
+import pytest
 from numpy.typing import NDArray
 
 from hil_sim.faults import Fault
 from mastd.control.reference import Source
 from mastd.kinematics.workspace import lengths_at
 from mastd.loop.plan import Plan
+from mastd.safety.codes import Code
 from mastd.safety.states import State
 from mastd.wire.blocks import Verb
 from tests.lab import Lab
@@ -46,7 +48,7 @@ segments:
 EVERYTHING = ("raise", "arm", "start", "hold", "resume", "stop", "level", "jog", "reset")
 PERIOD = 1e-3
 SMOOTH = 150.0
-"""Jerk of a commanded length in m/s³ that nothing exceeds here; profile, stop and level make 10 to 90 of it."""
+"""Jerk of a commanded length in m/s³ that nothing exceeds; profiles, stops and levels make 10 to 90."""
 TRUE_KICK = 1.0
 """Acceleration in m/s² by which a true leg may differ from its command: friction, sag and the drive's lag."""
 CLEAR_OF_STOPS = -0.045
@@ -110,7 +112,13 @@ class Operator:
                 if random.random() < 0.12:
                     self._rig.plant.inject(Fault("oil-level", self._rig.plant.time_ns, 0, 0.4))
                 return self._ask(
-                    Verb(int(random.choice([Verb.HOLD, Verb.HOLD, Verb.HOLD, Verb.STOP, Verb.LEVEL, Verb.LEVEL])))
+                    Verb(
+                        int(
+                            random.choice(
+                                [Verb.HOLD, Verb.HOLD, Verb.HOLD, Verb.STOP, Verb.LEVEL, Verb.LEVEL]
+                            )
+                        )
+                    )
                 )
             case State.FAULT:
                 self._rig.plant.inject(Fault("clear", self._rig.plant.time_ns, 0, 0.0))
@@ -144,7 +152,8 @@ def operate(rig: Rig, random: np.random.Generator, seconds: float) -> Trace:
     trace, operator = Trace(), Operator(rig, random)
     pause = 1
     for _ in range(round(seconds * 1000)):
-        verb, arguments = Verb.NONE, ()
+        verb: Verb = Verb.NONE
+        arguments: tuple[float, ...] = ()
         pause -= 1
         if pause <= 0:
             verb, arguments = operator.next()
@@ -159,25 +168,31 @@ def operate(rig: Rig, random: np.random.Generator, seconds: float) -> Trace:
     return trace
 
 
-def windows(enabled: Array, width: int) -> Array:
+def windows(enabled: NDArray[np.bool_], width: int) -> NDArray[np.bool_]:
     """Tell for each window of ``width`` cycles whether the drive was enabled throughout."""
-    return np.all(np.lib.stride_tricks.sliding_window_view(enabled, width), axis=1)
+    return np.asarray(np.all(np.lib.stride_tricks.sliding_window_view(enabled, width), axis=1))
 
 
 def check_smoothness(rig: Rig, trace: Trace) -> None:
     """Check commanded lengths, the path, and the table's true motion."""
     limits, geometry = rig.plan.table.limits, rig.plan.geometry
+    assert limits.jerk >= SMOOTH
     enabled, truth = np.array(trace.enabled), np.array(trace.truth)
     lengths, rates, accelerations = np.array(trace.command).reshape(-1, 3, geometry.links).swapaxes(0, 1)
-    bounds = ((lengths, 3, SMOOTH), (rates, 2, SMOOTH), (accelerations, 1, SMOOTH))
-    bounds += ((lengths, 1, limits.velocity), (lengths, 2, limits.acceleration))
+    bounds = [
+        (lengths, 3, SMOOTH),
+        (rates, 2, SMOOTH),
+        (accelerations, 1, SMOOTH),
+        (lengths, 1, limits.velocity),
+        (lengths, 2, limits.acceleration),
+    ]
     for values, order, largest in bounds:
         change = np.diff(values, order, axis=0) / PERIOD**order
         assert np.abs(change[windows(enabled, order + 1)]).max() <= largest
     gains, times = np.array(trace.gain_and_time).T
     path = rig.plan.timeline.sample(times)[:, 0] * gains[:, None]
     on_path = np.array(trace.on_path)
-    assert np.abs(np.array(trace.pose) - path)[on_path].max() <= 1e-12
+    assert np.abs(np.array(trace.pose) - path)[on_path].max(initial=0.0) <= 1e-12
     clear = windows(enabled & (truth[:, 2] > CLEAR_OF_STOPS), 3)
     true = np.diff(lengths_at(geometry, truth), 2, axis=0) / PERIOD**2
     assert np.abs(true - accelerations[1:-1])[clear].max() <= TRUE_KICK
@@ -193,3 +208,70 @@ def test_commands_and_table_are_smooth_whatever_is_asked_at_whatever_moment(lab:
             str(event["verb"]) for event in rig.events if event["event"] == "request" and not event["refused"]
         )
     assert min(accepted[verb] for verb in EVERYTHING) >= 2, "each of them was there at some moment"
+
+
+def test_a_blocked_path_holds_the_table_before_the_limit_and_goes_on_at_a_lower_level(lab: Lab) -> None:
+    plan = Plan.load(
+        lab.table, lab.profile(SINES.format(frequency=1, heave=5.3, pitch=0, roll=0)), lab.config
+    )
+    limits = plan.table.limits.model_copy(update={"stroke_margin": 0.045})
+    rig = Rig(replace(plan, table=plan.table.model_copy(update={"limits": limits})))
+    trace = Trace()
+
+    def steps(count: int) -> None:
+        for _ in range(count):
+            rig.step()
+            trace.take(rig)
+
+    rig.run_profile(0.0)
+    steps(1500)
+    assert rig.state() is State.HOLD
+    assert rig.codes() == [Code.PATH_BLOCKED]
+    held = rig.cycle.reference.time
+    rig.step(Verb.RESUME)
+    steps(1000)
+    assert rig.state() is State.HOLD, "the wall is still there"
+    assert rig.cycle.reference.time == held
+    rig.step(Verb.LEVEL, arguments=(0.3,))
+    steps(100)
+    rig.step(Verb.RESUME)
+    steps(4000)
+    assert rig.state() is State.RUNNING
+    assert rig.cycle.reference.level == pytest.approx(0.3, abs=1e-3)
+    lengths = np.array(trace.command)[:, :7] - plan.geometry.neutral_lengths
+    assert np.abs(lengths).max() <= 0.005
+    check_smoothness(rig, trace)
+
+
+@pytest.mark.parametrize("fault", [False, True])
+def test_a_jog_on_its_way_is_ended_by_a_stop_and_by_a_fault(lab: Lab, fault: bool) -> None:
+    rig = Rig(
+        Plan.load(lab.table, lab.profile(SINES.format(frequency=1, heave=5, pitch=0, roll=0)), lab.config)
+    )
+    trace = Trace()
+    rig.step()
+    rig.step(Verb.RAISE)
+    rig.until(State.READY)
+    rig.step(Verb.JOG, arguments=(0.0, 2.0, 0.02))
+    assert rig.supervisor.refusal == ""
+    for _ in range(80):
+        rig.step()
+        trace.take(rig)
+    rig.step(Verb.JOG, arguments=(0.0, 0.0, 0.001))
+    assert "still on its way" in rig.supervisor.refusal
+    trace.take(rig)
+    if fault:
+        rig.plant.inject(Fault("oil-level", rig.plant.time_ns, 0, 0.4))
+    else:
+        rig.step(Verb.STOP)
+        trace.take(rig)
+    states = set()
+    for _ in range(1500):
+        rig.step()
+        trace.take(rig)
+        states.add(rig.state())
+    assert State.STOPPING in states
+    assert rig.state() is (State.FAULT if fault else State.READY)
+    assert rig.cycle.reference.standing
+    assert 0.0005 < rig.cycle.frame.motion[0][2] < 0.019
+    check_smoothness(rig, trace)

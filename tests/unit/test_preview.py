@@ -1,4 +1,4 @@
-"""The look ahead: a path beyond the limits is slowed down or ended on itself, one within them is not touched."""
+"""The look ahead: a path beyond the limits is slowed or ended on itself, one within is not touched."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ Array = NDArray[np.float64]
 DT = 1e-3
 STOP_TIME = 0.5
 GEOMETRY = Geometry.from_settings(load(ROOT / "config" / "table.yaml", TableSettings))
-PATH = PathLimits(GEOMETRY, 0.2, 3.0, np.full(7, 0.045), np.array([0.05] * 3 + [0.06, 0.035, 0.035]))
+PATH = PathLimits(GEOMETRY, 0.2, 3.0, np.full(7, 0.045), np.array([0.05] * 3 + [0.06, 0.035, 0.03]))
 LIMITS = MotionLimits(
     np.array([[0.1] * 6, [0.5] * 6, [10.0] * 6]),
     np.array([[2.0] * 6, [50.0] * 6]),
@@ -113,9 +113,9 @@ def test_a_link_that_would_accelerate_too_much_slows_the_whole_pose() -> None:
     [
         (2, 0.047, 0.045, "link 1 would become too long: 45 mm"),
         (2, -0.047, 0.045, "link 1 would become too short"),
-        (4, -0.034, 0.045, "link 1 would become too short"),
-        (3, 0.061, 0.0499, "roll would go above 3.438 deg"),
-        (3, -0.061, 0.0499, "roll would go below minus 3.438 deg"),
+        (4, -0.034, 0.045, "link 3 would become too long"),
+        (5, 0.034, 0.045, "yaw would go above 1.719 deg"),
+        (5, -0.034, 0.045, "yaw would go below minus 1.719 deg"),
     ],
 )
 def test_before_a_wall_the_table_stands_and_says_what_is_in_the_way(

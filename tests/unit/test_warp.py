@@ -1,4 +1,4 @@
-"""The speed of path time: bounded, smooth, exact at its ends, whatever target it is given at whatever moment."""
+"""The speed of path time: bounded, smooth, exact at its ends, whatever target comes at whatever moment."""
 
 from __future__ import annotations
 
