@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mastd.safety.states import State
-from mastd.wire.blocks import Verb
+from mastd.wire.blocks import REQUEST, NewestValueBlock, Verb
 from mastd.wire.gateway_job import DeskTerms
 from mastd.wire.load_process import ProfileLoader
 from mastd.wire.loop_port import LoopPort
@@ -435,7 +435,8 @@ def test_a_second_gateway_goes_on_where_the_first_one_ended(counter: Counter) ->
     counter.say(ANNA, 1, "arm")
     counter.say(ANNA, 2, "stop")
     counter.turn()
-    second = LoopPort(counter.loop.request, counter.loop.status, SECOND, counter.now)
+    block = NewestValueBlock(REQUEST, counter.loop.request.descriptor)
+    second = LoopPort(block, counter.loop.status, SECOND, counter.now)
     stops, estops, number = counter.loop.counters()
     assert second.stop() == stops + 1
     assert second.estop() == estops + 1
