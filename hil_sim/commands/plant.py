@@ -7,6 +7,7 @@ import json
 import sys
 from pathlib import Path
 
+from hil_sim.faults import describe
 from mastd import units
 from mastd.commands.plant_options import seed
 from mastd.wire.address import check_address
@@ -18,7 +19,13 @@ DEFAULT_ADDRESS = "tcp://127.0.0.1:5570"
 
 def add_parsers(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     """Add the parser of ``plant``."""
-    parser = subparsers.add_parser("plant", help="run the simulated plant", description=__doc__)
+    parser = subparsers.add_parser(
+        "plant",
+        help="run the simulated plant",
+        description=__doc__,
+        epilog=f"faults:\n{describe()}",
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
     add = parser.add_argument
     add("--table", metavar="FILE", default="table", help="table settings (the starter table)")
     add(
@@ -39,7 +46,7 @@ def add_parsers(subparsers: argparse._SubParsersAction[argparse.ArgumentParser])
         metavar="NAME[.CHANNEL]@TIME[:VALUE]",
         action="append",
         default=[],
-        help="a fault that starts at this plant time; may be given several times",
+        help="a fault (below) that starts at this plant time; may be given several times",
     )
     add("--motion-log", metavar="FILE", type=Path, help="write the true motion, one row per period")
     add("--parent-pid", metavar="PID", type=int, help="end when this process has ended")

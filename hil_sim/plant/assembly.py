@@ -316,19 +316,19 @@ def _fill_sensors(block: Block, table: TableSettings, truth: PlantTruth, tick: f
         parameters[column] = delay / tick
     n = len(table.links)
     calibration = block.calibration
-    calibration[:, 0] = 1.0
+    calibration[:, b.FACTOR] = 1.0
     stated = {actuator.link: actuator for actuator in truth.actuators}
     for i, link in enumerate(table.links):
         own = stated.get(link.name)
         scale = own.transducer_scale if own is not None else 1.0
         offset = own.transducer_offset if own is not None else 0.0
-        calibration[i] = (
+        calibration[i, : b.DRIFT] = (
             link.transducer.scale * scale,
             link.transducer.scale * offset + link.transducer.offset,
         )
         for chamber, transducer in enumerate(link.pressure_transducers):
-            calibration[n + 2 * i + chamber] = transducer.scale, transducer.offset
+            calibration[n + 2 * i + chamber, : b.DRIFT] = transducer.scale, transducer.offset
     for k, accelerometer in enumerate(sensors.accelerometers):
         block.accelerometers[k, :3] = accelerometer.position
         block.accelerometers[k, 3:] = accelerometer.direction
-        calibration[4 * n + 7 + k] = accelerometer.scale, accelerometer.offset
+        calibration[4 * n + 7 + k, : b.DRIFT] = accelerometer.scale, accelerometer.offset

@@ -143,7 +143,7 @@ SUPPORT_COLUMNS = 7
     FILTER_DROP,
     DRAWN,  # oil drawn from the supply since the last tick (m3)
     RETURNED,
-    PUMP_HEALTH,  # 1, or 0 after a loss of the pump
+    PUMP_HEALTH,  # share of its flow that the pump can deliver: 1, or 0 after its loss
     LEVEL_LOSS,  # injected, share of the tank
     FILTER_BLOCKAGE,  # injected, added to the filter's pressure drop (Pa)
     SUPPLY_STATES,
@@ -238,6 +238,17 @@ SUPPORT_COLUMNS = 7
     SENSOR_PARAMETERS,
 ) = range(13)
 
+# Calibration of a sensor's channel, faults included: reading = factor · value + offset + drift · ticks since
+# its start, and further noise.
+(
+    FACTOR,
+    OFFSET,
+    DRIFT,  # per tick
+    DRIFT_START,  # tick
+    FURTHER_NOISE,  # standard deviation, in units of the reading
+    CALIBRATION_COLUMNS,
+) = range(6)
+
 ACCELEROMETER_COLUMNS = 6  # position in P (3), direction in P (3)
 HISTORY_ROWS = 32
 """Ticks the sensors' history holds, so also the longest sensor delay in ticks."""
@@ -290,7 +301,7 @@ class Block:
             "drive": (DRIVE_STATES,),
             "sensor_parameters": (SENSOR_PARAMETERS,),
             "accelerometers": (accelerometers, ACCELEROMETER_COLUMNS),
-            "calibration": (channels, 2),
+            "calibration": (channels, CALIBRATION_COLUMNS),
             "history": (HISTORY_ROWS, 4 * links + BODY_HISTORY),
             "valve_history": (VALVE_ROWS, links),
             "drive_measured": (3 * links,),

@@ -16,6 +16,7 @@ from hil_sim.plant.block import (
     ACCELEROMETER_COLUMNS,
     ACCELEROMETERS,
     BODY_HISTORY,
+    CALIBRATION_COLUMNS,
     DRIVE_LINK_PARAMETERS,
     DRIVE_LINK_STATES,
     DRIVE_STATE,
@@ -76,7 +77,9 @@ def advance(
     drive_links = floats[at[9] : at[10]].reshape((n, DRIVE_LINK_STATES))
     drive = floats[at[10] : at[11]]
     sensor_parameters = floats[at[11] : at[12]]
-    calibration = floats[at[13] : at[14]].reshape((at[14] - at[13]) // 2, 2)
+    calibration = floats[at[13] : at[14]].reshape(
+        ((at[14] - at[13]) // CALIBRATION_COLUMNS, CALIBRATION_COLUMNS)
+    )
     history = floats[at[14] : at[15]].reshape((HISTORY_ROWS, 4 * n + BODY_HISTORY))
     valve_history = floats[at[15] : at[16]].reshape((VALVE_ROWS, n))
     measured = floats[at[16] : at[17]]
@@ -134,7 +137,9 @@ def read(floats: NDArray[np.float64], integers: NDArray[np.int64]) -> None:
     at = integers[INTEGERS:]
     sensor_parameters = floats[at[11] : at[12]]
     accelerometers = floats[at[12] : at[13]].reshape((integers[ACCELEROMETERS], ACCELEROMETER_COLUMNS))
-    calibration = floats[at[13] : at[14]].reshape((at[14] - at[13]) // 2, 2)
+    calibration = floats[at[13] : at[14]].reshape(
+        ((at[14] - at[13]) // CALIBRATION_COLUMNS, CALIBRATION_COLUMNS)
+    )
     history = floats[at[14] : at[15]].reshape((HISTORY_ROWS, 4 * n + BODY_HISTORY))
     measured = floats[at[20] : at[21]]
     supply = floats[at[6] : at[7]]

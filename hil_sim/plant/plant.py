@@ -6,12 +6,13 @@ commands every sample repeats bit for bit.
 
 from __future__ import annotations
 
+import math
 import secrets
 
 import numpy as np
 from numpy.typing import NDArray
 
-from hil_sim.faults import Fault
+from hil_sim.faults import Fault, kind_of
 from hil_sim.plant import block as b
 from hil_sim.plant.assembly import assemble
 from hil_sim.plant.integration import advance, read, tell_truth
@@ -23,6 +24,26 @@ from mastd.wire.messages import Command, Sample
 
 _SETTLING_TIME = 1.0
 """Time the table is given to come to rest on its stops before the plant's time begins (s)."""
+
+_SPOOL_LAW = [b.VALVE_KEEP, b.VALVE_PULL]
+
+
+class _Stamps:
+    """Time stamps of the samples: plant time, unless a fault makes them run at another rate."""
+
+    def __init__(self) -> None:
+        self._origin_ns = 0
+        self._start_ns = 0
+        self._rate = 1.0
+
+    def stamp(self, time_ns: int) -> int:
+        """Return the stamp at a plant time."""
+        passed = time_ns - self._origin_ns
+        return self._start_ns + (passed if self._rate == 1.0 else round(passed * self._rate))
+
+    def change(self, time_ns: int, rate: float) -> None:
+        """Run at ``rate`` from this plant time on, without a jump."""
+        self._start_ns, self._origin_ns, self._rate = self.stamp(time_ns), time_ns, rate
 
 
 class Plant:
@@ -55,6 +76,8 @@ class Plant:
         self._scheduled: list[Fault] = []
         self._broken: dict[int, bool] = {}
         self._healthy = self._block.calibration.copy()
+        self._healthy_valves = self._block.link_parameters[:, _SPOOL_LAW].copy()
+        self._stamps = _Stamps()
         self._all_valid = (1 << self.sample_layout.size) - 1
         self._truth_step = -1
         self._settle()
@@ -100,7 +123,7 @@ class Plant:
         sample.boot_id = self.boot_id
         sample.sequence = self._sequence
         sample.step = self._sequence
-        sample.time_ns = self.time_ns
+        sample.time_ns = self._stamps.stamp(self.time_ns)
         sample.command_sequence = self.command_sequence
         sample.stage = int(self._integers[b.STAGE_REACHED])
         sample.flags = int(self._integers[b.FLAGS])
@@ -112,14 +135,11 @@ class Plant:
                 sample.values[index] = np.nan
 
     def inject(self, fault: Fault) -> None:
-        """Schedule a fault; raise UsageError for a channel that the plant does not have."""
+        """Schedule a fault; raise UsageError for a channel or link that the plant does not have."""
         sensor = fault.sensor
-        if sensor is not None:
-            channels = self._channels(sensor[0])
-            if not 0 <= fault.channel < len(channels):
-                raise UsageError(
-                    f"fault {fault.name}: no channel {fault.channel + 1}, there are {len(channels)}"
-                )
+        count = len(self.channels(sensor[0])) if sensor is not None else self._links
+        if kind_of(fault.name).channels and not 0 <= fault.channel < count:
+            raise UsageError(f"fault {fault.name}: no channel {fault.channel + 1}, there are {count}")
         self._scheduled.append(fault)
         self._scheduled.sort(key=lambda one: one.start_ns)
 
@@ -142,6 +162,10 @@ class Plant:
     def forces(self) -> NDArray[np.float64]:
         """True force of each link on the table (n), friction and end stops included; pushing is positive."""
         return self._truth()[18:].copy()
+
+    def tell_truth(self, truth: NDArray[np.float64]) -> None:
+        """Write true pose, rates, accelerations (6 each) and forces (n) into ``truth`` (18 + n)."""
+        truth[:] = self._truth()
 
     def _truth(self) -> NDArray[np.float64]:
         if self._steps != self._truth_step:
@@ -184,8 +208,8 @@ class Plant:
         block.drive[:] = 0.0
         self._integers[b.STEP] = 0
 
-    def _channels(self, sensor: str) -> range:
-        """Return the indices of a sensor's channels in the sample block."""
+    def channels(self, sensor: str) -> range:
+        """Return the indices of a sensor's channels in the sample block (keys of ``faults.CHANNELS``)."""
         found = self.sample_layout.slices[
             {"length": "lengths", "pressure": "pressures", "spool": "spools"}.get(sensor, "accelerometers")
         ]
@@ -200,15 +224,19 @@ class Plant:
         supply = self._block.supply
         sensor = fault.sensor
         if sensor is not None:
-            self._break_sensor(self._channels(sensor[0])[fault.channel], sensor[1], fault.value)
+            self._break_sensor(self.channels(sensor[0])[fault.channel], sensor[1], fault.value)
         elif fault.name == "estop":
             self._integers[b.ESTOP] = 1
             self._integers[b.LOCKED_OUT] = 1
             self._integers[b.STAGE_REQUEST] = 0
         elif fault.name == "estop-release":
             self._integers[b.ESTOP] = 0
+        elif fault.name == "valve-stuck":
+            self._stick_valve(fault.channel, fault.value)
         elif fault.name == "supply-loss":
             supply[b.PUMP_HEALTH] = 0.0
+        elif fault.name == "supply-weak":
+            supply[b.PUMP_HEALTH] = fault.value
         elif fault.name == "oil-level":
             level = supply[b.TANK_OIL] / self._block.supply_parameters[b.TANK_VOLUME]
             supply[b.LEVEL_LOSS] = level - fault.value
@@ -216,6 +244,8 @@ class Plant:
             supply[b.TEMPERATURE] = fault.value
         elif fault.name == "filter-blocked":
             supply[b.FILTER_BLOCKAGE] = fault.value
+        elif fault.name == "clock-rate":
+            self._stamps.change(self.time_ns, fault.value)
         elif fault.name == "silence":
             self._silent_until_ns = self.time_ns + round(1e9 * fault.value)
         elif fault.name == "clear":
@@ -225,15 +255,31 @@ class Plant:
         calibration = self._block.calibration
         if kind == "offset":
             calibration[index] = self._healthy[index]
-            calibration[index, 1] += value
+            calibration[index, b.OFFSET] += value
+        elif kind == "drift":
+            tick = float(self._block.drive_parameters[b.TICK])
+            calibration[index, b.DRIFT] = value * tick
+            calibration[index, b.DRIFT_START] = self._integers[b.STEP] // self._integers[b.TICK_STEPS]
+        elif kind == "noise":
+            calibration[index, b.FURTHER_NOISE] = value
         elif kind == "stuck":
             read(self._floats, self._integers)
-            calibration[index] = 0.0, self._block.measured[index]
+            calibration[index] = 0.0
+            calibration[index, b.OFFSET] = self._block.measured[index]
         else:
             self._broken[index] = kind == "missing"
 
+    def _stick_valve(self, link: int, opening: float) -> None:
+        """Take the spool's law away, so that it stays where it is or is put."""
+        self._block.link_parameters[link, _SPOOL_LAW] = 0.0
+        self._block.links[link, b.SPOOL_RATE] = 0.0
+        if math.isfinite(opening):
+            self._block.links[link, b.SPOOL] = opening
+
     def _clear_faults(self) -> None:
         self._block.calibration[:] = self._healthy
+        self._block.link_parameters[:, _SPOOL_LAW] = self._healthy_valves
+        self._stamps.change(self.time_ns, 1.0)
         self._broken.clear()
         supply = self._block.supply
         supply[b.PUMP_HEALTH] = 1.0

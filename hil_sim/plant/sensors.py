@@ -18,7 +18,11 @@ from hil_sim.plant.block import (
     ACCELEROMETER_RESOLUTION,
     ACCUMULATOR_OIL,
     BODY_HISTORY,
+    DRIFT,
+    DRIFT_START,
+    FACTOR,
     FILTER_DROP,
+    FURTHER_NOISE,
     GRAVITY,
     HISTORY_ROWS,
     LENGTH,
@@ -26,6 +30,7 @@ from hil_sim.plant.block import (
     LENGTH_NOISE,
     LENGTH_RESOLUTION,
     LEVEL_LOSS,
+    OFFSET,
     PRESSURE_1,
     PRESSURE_2,
     PRESSURE_DELAY,
@@ -125,6 +130,17 @@ def delayed(history: NDArray[np.float64], now: int, delay: float, column: int) -
 
 
 @fused_kernel
+def reading(calibration: NDArray[np.float64], channel: int, value: float, seed: int, now: int) -> float:
+    """Return what a channel tells for ``value`` at tick ``now``, by its calibration and the faults in it."""
+    told = calibration[channel, FACTOR] * value + calibration[channel, OFFSET]
+    told += calibration[channel, DRIFT] * (now - calibration[channel, DRIFT_START])
+    if calibration[channel, FURTHER_NOISE] > 0.0:
+        # Numbers of their own, far from those of the sensors' own noise.
+        told += calibration[channel, FURTHER_NOISE] * noise(seed, channel + calibration.shape[0], now)
+    return float(told)
+
+
+@fused_kernel
 def measure(
     history: NDArray[np.float64],
     now: int,
@@ -137,7 +153,7 @@ def measure(
 ) -> None:
     """Read the link sensors ``first`` … ``last`` − 1 (lengths, pressures, spools) at tick ``now``.
 
-    ``calibration`` (channels, 2) holds the factor and the offset of each channel, faults included.
+    ``calibration`` (channels, CALIBRATION_COLUMNS): see ``reading``.
     """
     n = (history.shape[1] - BODY_HISTORY) // 4
     for channel in range(first, last):
@@ -150,8 +166,7 @@ def measure(
         value = delayed(history, now, parameters[delay], channel)
         if parameters[deviation] > 0.0:
             value += parameters[deviation] * noise(seed, channel, now)
-        value = calibration[channel, 0] * value + calibration[channel, 1]
-        measured[channel] = rounded(value, parameters[resolution])
+        measured[channel] = rounded(reading(calibration, channel, value, seed, now), parameters[resolution])
 
 
 @fused_kernel
@@ -211,5 +226,6 @@ def measure_rest(
         )
         channel = first + k
         value += parameters[ACCELEROMETER_NOISE] * noise(seed, channel, now)
-        value = calibration[channel, 0] * value + calibration[channel, 1]
-        measured[channel] = rounded(value, parameters[ACCELEROMETER_RESOLUTION])
+        measured[channel] = rounded(
+            reading(calibration, channel, value, seed, now), parameters[ACCELEROMETER_RESOLUTION]
+        )

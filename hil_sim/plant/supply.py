@@ -129,5 +129,5 @@ def run_supply(
         reached = 2
     integers[STAGE_REACHED] = reached
     low = reached == 2 and not pressure >= parameters[MINIMUM_PRESSURE]
-    lost = request > 0 and not supply[PUMP_HEALTH] > 0.5
+    lost = request > 0 and not supply[PUMP_HEALTH] > 0.0
     integers[SUPPLY_FAULT] = 1 if low or lost else 0

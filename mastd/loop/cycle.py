@@ -119,7 +119,8 @@ class Cycle:
         supervisor.decide(verb, now_ns, arguments)
         if before is State.ARMED and supervisor.state is State.RUNNING:
             self._profile_hash = hashlib.sha256()
-            self._watch.begin(self.orders.loaded)
+            assert self.orders.loaded is not None
+            self._watch.begin(self.orders.loaded.limits)
             self.sensing.reset_following_peak()
 
     def _follow(self, skipped: int) -> None:

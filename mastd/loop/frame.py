@@ -119,8 +119,16 @@ def _channels(field: Field) -> list[Channel]:
 
 def channel_units(table: TableSettings) -> dict[str, str]:
     """Return name and SI unit of every channel that a run on ``table`` records."""
-    layout = frame_layout(len(table.links), len(table.sensors.accelerometers))
-    return {channel.name: channel.unit for channel in frame_channels(layout)}
+    return {channel.name: channel.unit for channel in _table_channels(table)}
+
+
+def channel_columns(table: TableSettings) -> dict[str, int]:
+    """Return name and column of every channel in the frame of a run on ``table``."""
+    return {channel.name: column for column, channel in enumerate(_table_channels(table))}
+
+
+def _table_channels(table: TableSettings) -> tuple[Channel, ...]:
+    return frame_channels(frame_layout(len(table.links), len(table.sensors.accelerometers)))
 
 
 class Frame:

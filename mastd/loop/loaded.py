@@ -16,7 +16,8 @@ class LoadedProfile:
 
     ``serial`` counts the loadings of one daemon from 1, ``slot`` is where it stands (−1 for none);
     ``level_limit`` is the largest master gain that the check has proved; ``model`` are the values of
-    ``TableModel`` with the payload; ``limits`` the profile's own, as ``limit_rows`` gives them.
+    ``TableModel`` with the payload; ``limits`` the profile's own limits as of
+    ``mastd.safety.profile_limits.tabulate``.
     """
 
     serial: int

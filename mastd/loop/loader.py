@@ -16,12 +16,12 @@ from pathlib import Path
 from mastd.dynamics.table_model import TableModel
 from mastd.errors import MastdError
 from mastd.loop import provenance
-from mastd.loop.frame import channel_units
+from mastd.loop.frame import channel_columns, channel_units
 from mastd.loop.loaded import LoadedProfile
-from mastd.loop.plan import profile_limit_rows
 from mastd.loop.slots import ProfileSlots
 from mastd.motion.compiler import program
 from mastd.motion.preflight import examine
+from mastd.safety.profile_limits import tabulate
 from mastd.settings.loader import load
 from mastd.settings.profile import ProfileSettings
 from mastd.settings.starter import find
@@ -38,7 +38,7 @@ def daemon_path(directory: Path) -> Path:
     return directory / "daemon.json"
 
 
-def command(table: Path, slots: ProfileSlots, directory: Path, period_ns: int) -> list[str]:
+def command(table: Path, slots: ProfileSlots, directory: Path) -> list[str]:
     """Return the command line of the loader; it needs the slots' file descriptor."""
     return [
         sys.executable,
@@ -46,12 +46,11 @@ def command(table: Path, slots: ProfileSlots, directory: Path, period_ns: int) -
         "-m",
         "mastd.loop.loader",
         *("--table", str(table), "--slots", str(slots.descriptor), "--directory", str(directory)),
-        *("--period-ns", str(period_ns)),
     ]
 
 
 def load_profile(
-    profile: str, slot: int, table_path: Path, slots: ProfileSlots, directory: Path, period_ns: int
+    profile: str, slot: int, table_path: Path, slots: ProfileSlots, directory: Path
 ) -> dict[str, object]:
     """Check and compile a profile into ``slot``; raise MastdError if it cannot be read or made."""
     path = find("profile", profile)
@@ -63,8 +62,8 @@ def load_profile(
         text = f"{path}: it does not pass the check:\n{verdict.text()}"
         return {"ok": False, "text": text, "slot": slot, "name": settings.name, "scale": verdict.scale}
     timeline = motion.timeline()
-    limits = profile_limit_rows(settings, table, period_ns)
     model = TableModel.from_settings(table, settings.payload).values
+    limits = tabulate(settings.limits, channel_columns(table))
     slots.write(slot, LoadedProfile(0, slot, settings.name, timeline, verdict.scale, model, limits))
     daemon = json.loads(daemon_path(directory).read_text(encoding="utf-8"))
     head = provenance.join(daemon, provenance.of_profile(path, settings, timeline))
@@ -80,18 +79,12 @@ def main() -> int:
     parser.add_argument("--table", type=Path, required=True)
     parser.add_argument("--slots", type=int, required=True)
     parser.add_argument("--directory", type=Path, required=True)
-    parser.add_argument("--period-ns", type=int, required=True)
     arguments = parser.parse_args()
     job = json.loads(sys.stdin.readline())
     slot = int(job["slot"])
     try:
         document = load_profile(
-            str(job["profile"]),
-            slot,
-            arguments.table,
-            ProfileSlots(arguments.slots),
-            arguments.directory,
-            arguments.period_ns,
+            str(job["profile"]), slot, arguments.table, ProfileSlots(arguments.slots), arguments.directory
         )
     except (MastdError, OSError, ValueError) as error:
         document = {"ok": False, "text": str(error), "slot": slot, "name": "", "scale": 0.0}

@@ -5,6 +5,7 @@ The state machine has allowed them before; each order returns why it is refused 
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 
 import numpy as np
@@ -66,7 +67,8 @@ class Orders:
     def _load_slot(self, arguments: Sequence[float], off: bool) -> str:
         if self._slots is None:
             return "load is refused: this daemon plays one profile; start `mastd serve` to play others"
-        loaded = self._slots.read(int(arguments[0]), int(arguments[1]))
+        whole = all(map(math.isfinite, arguments[:2]))  # the gateway is not trusted to send numbers
+        loaded = self._slots.read(int(arguments[0]), int(arguments[1])) if whole else None
         if loaded is None:
             return "load is refused: the loader has left no profile; load again"
         if not off and not np.array_equal(loaded.model, self._links.model):

@@ -5,30 +5,21 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
-import numpy as np
-from numpy.typing import NDArray
-
 from mastd.dynamics.table_model import TableModel
 from mastd.kinematics.forward import Observer
 from mastd.kinematics.geometry import Geometry
 from mastd.loop.cycle import Cycle
-from mastd.loop.frame import channel_units
+from mastd.loop.frame import channel_columns, channel_units
 from mastd.loop.loaded import LoadedProfile
 from mastd.loop.slots import ProfileSlots
 from mastd.motion.compiler import compile_profile
 from mastd.motion.timeline import Timeline
-from mastd.safety.profile_limits import limit_rows
+from mastd.safety.profile_limits import tabulate
 from mastd.settings.daemon import DaemonSettings
 from mastd.settings.loader import load
 from mastd.settings.profile import NoPayload, ProfileSettings
 from mastd.settings.table import TableSettings
 from mastd.wire.hello import LinkTerms, Mode
-
-
-def profile_limit_rows(profile: ProfileSettings, table: TableSettings, period_ns: int) -> NDArray[np.float64]:
-    """Return the limits that a profile sets on recorded channels, as the loop takes them over."""
-    columns = {name: column for column, name in enumerate(channel_units(table))}
-    return limit_rows(profile.limits, columns, period_ns * 1e-9)
 
 
 @dataclass(frozen=True)
@@ -74,7 +65,6 @@ class Plan(Installation):
     profile: ProfileSettings
     timeline: Timeline
     model: TableModel
-    limits: NDArray[np.float64]
 
     @classmethod
     def load(cls, table_path: Path, profile_path: Path, daemon_path: Path) -> Plan:
@@ -88,13 +78,18 @@ class Plan(Installation):
             profile=profile,
             timeline=compile_profile(profile, table),
             model=TableModel.from_settings(table, profile.payload),
-            limits=profile_limit_rows(profile, table, installation.daemon.period_ns),
         )
 
     def loaded(self, level_limit: float = 1.0) -> LoadedProfile:
         """Return the profile as the loop takes it over, checked up to ``level_limit`` times its motion."""
         return LoadedProfile(
-            1, -1, self.profile.name, self.timeline, level_limit, self.model.values, self.limits
+            1,
+            -1,
+            self.profile.name,
+            self.timeline,
+            level_limit,
+            self.model.values,
+            tabulate(self.profile.limits, channel_columns(self.table)),
         )
 
     def cycle(self, level_limit: float = 1.0) -> Cycle:

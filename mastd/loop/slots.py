@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from mastd.loop.loaded import LoadedProfile
 from mastd.motion.timeline import KNOT_SPACING, Timeline
-from mastd.safety.profile_limits import ROW_SIZE
+from mastd.safety.profile_limits import LIMIT_NUMBERS, MOST_CHECKS
 from mastd.settings.profile import LONGEST_MOTION
 
 SLOTS = 2
@@ -24,12 +24,11 @@ LARGEST_ROWS = round((LONGEST_MOTION + 10.0) / KNOT_SPACING)
 LARGEST_BLOCKS = 1024
 NAME_BYTES = 320
 MODEL_SIZE = 11
-MOST_LIMITS = 64
 # places in the head
-FILLED, ROWS, BLOCKS, REPEATS, LEVEL_LIMIT, LIMITS = range(6)
+FILLED, ROWS, BLOCKS, REPEATS, LEVEL_LIMIT, CHECKS = range(6)
 MODEL, NAME = 8, 24
-LIMIT_ROWS = NAME + NAME_BYTES // 8
-HEAD = LIMIT_ROWS + MOST_LIMITS * ROW_SIZE
+LIMITS = NAME + NAME_BYTES // 8
+HEAD = LIMITS + MOST_CHECKS * LIMIT_NUMBERS
 SLOT_NUMBERS = HEAD + 3 * (LARGEST_BLOCKS + 1) + 6 * LARGEST_ROWS
 
 
@@ -50,18 +49,15 @@ class ProfileSlots:
         """Fill a slot that is not played; raise ValueError if the profile is larger than a slot."""
         timeline = loaded.timeline
         rows, blocks = len(timeline.coefficients), len(timeline.intervals)
-        limits = len(loaded.limits)
-        if rows > LARGEST_ROWS or blocks > LARGEST_BLOCKS or limits > MOST_LIMITS:
-            raise ValueError(
-                f"{loaded.name}: {rows} rows, {blocks} blocks and {limits} limits do not fit a slot"
-            )
+        if rows > LARGEST_ROWS or blocks > LARGEST_BLOCKS:
+            raise ValueError(f"{loaded.name}: {rows} rows in {blocks} blocks do not fit a slot")
         head = self._numbers[slot * SLOT_NUMBERS :][:HEAD]
         head[FILLED] = 0.0
-        head[ROWS : LIMITS + 1] = rows, blocks, timeline.repeats, loaded.level_limit, limits
-        head[LIMIT_ROWS : LIMIT_ROWS + limits * ROW_SIZE] = loaded.limits.ravel()
+        head[ROWS : CHECKS + 1] = rows, blocks, timeline.repeats, loaded.level_limit, len(loaded.limits)
         head[MODEL : MODEL + MODEL_SIZE] = loaded.model
         name = loaded.name.encode()[:NAME_BYTES].ljust(NAME_BYTES, b"\0")
-        head[NAME:LIMIT_ROWS] = np.frombuffer(name, dtype=np.float64)
+        head[NAME:LIMITS] = np.frombuffer(name, dtype=np.float64)
+        head[LIMITS:][: loaded.limits.size] = loaded.limits.ravel()
         first_rows, intervals, starts, coefficients = self._arrays(slot, rows, blocks)
         first_rows[:] = timeline.first_rows
         intervals[:] = timeline.intervals
@@ -77,23 +73,20 @@ class ProfileSlots:
         if not 0 <= slot < SLOTS:
             return None
         head = self._numbers[slot * SLOT_NUMBERS :][:HEAD]
-        rows, blocks, limits = int(head[ROWS]), int(head[BLOCKS]), int(head[LIMITS])
-        if not (
-            head[FILLED] == 1.0
-            and 0 < rows <= LARGEST_ROWS
-            and 0 < blocks <= LARGEST_BLOCKS
-            and 0 <= limits <= MOST_LIMITS
-        ):
+        rows, blocks = int(head[ROWS]), int(head[BLOCKS])
+        if not (head[FILLED] == 1.0 and 0 < rows <= LARGEST_ROWS and 0 < blocks <= LARGEST_BLOCKS):
+            return None
+        if not 0 <= int(head[CHECKS]) <= MOST_CHECKS:
             return None
         first_rows, intervals, starts, coefficients = self._arrays(slot, rows, blocks)
         return LoadedProfile(
             serial,
             slot,
-            head[NAME:LIMIT_ROWS].tobytes().rstrip(b"\0").decode("utf-8", "ignore"),
+            head[NAME:LIMITS].tobytes().rstrip(b"\0").decode("utf-8", "ignore"),
             Timeline(coefficients, first_rows, intervals, starts, int(head[REPEATS])),
             float(head[LEVEL_LIMIT]),
             head[MODEL : MODEL + MODEL_SIZE],
-            head[LIMIT_ROWS : LIMIT_ROWS + limits * ROW_SIZE].reshape(limits, ROW_SIZE),
+            head[LIMITS:][: int(head[CHECKS]) * LIMIT_NUMBERS].reshape(-1, LIMIT_NUMBERS),
         )
 
     def _arrays(

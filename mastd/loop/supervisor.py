@@ -146,7 +146,7 @@ class Supervisor:
             estop_released=not self._sample.flags & SampleFlag.ESTOP,
             profile_loaded=start is not None,
             at_start=at_start,
-            feedback_valid=self._sensing.usable and self._sensing.pose_valid,
+            feedback_valid=self._sensing.trusted,
             drive_idle=self.drive_idle and not self._sample.flags & SampleFlag.DRIVE_TIMED_OUT,
             rights=self.rights,
             standing=self._reference.standing,
@@ -157,8 +157,18 @@ class Supervisor:
         new = self.latch.observe(self._sensing.reports, now_ns, self.cycle)
         if not new:
             return None
+        self._note_faults(new)
         worst = max(fault.action for fault in new)
-        for fault in new:
+        if any(fault.code is Code.ESTOP for fault in new):
+            self._apply(Event.ESTOP, now_ns)
+        elif worst > Action.INDICATE:
+            self._apply(_EVENT_OF_ACTION[worst], now_ns)
+        if worst is Action.POWER_OFF:
+            self._power_off()  # also where the state stays FAULT: the table stood there with the supply on
+        return next((fault for fault in new if fault.action > Action.INDICATE), None)
+
+    def _note_faults(self, faults: Sequence[Fault]) -> None:
+        for fault in faults:
             self.events.append(
                 {
                     "event": "fault",
@@ -170,18 +180,13 @@ class Supervisor:
                     "first": fault is self.latch.first,
                 }
             )
-        if any(fault.code is Code.ESTOP for fault in new):
-            self._apply(Event.ESTOP, now_ns)
-        elif worst > Action.INDICATE:
-            self._apply(_EVENT_OF_ACTION[worst], now_ns)
-        if worst is Action.POWER_OFF:
-            self._power_off()  # also where the state stays FAULT: the table stood there with the supply on
-        return next((fault for fault in new if fault.action > Action.INDICATE), None)
 
     def _request(self, verb: Verb, arguments: Sequence[float], now_ns: int) -> None:
         event = EVENT_OF_VERB[verb]
         if event is Event.ESTOP:
-            self.latch.report([Fault(Code.ESTOP, "asked for by an operator", now_ns, self.cycle)])
+            estop = Fault(Code.ESTOP, "asked for by an operator", now_ns, self.cycle)
+            self.latch.report([estop])
+            self._note_faults([estop])
         self.refusal = self._apply(event, now_ns)
         if not self.refusal:
             self.refusal = self._orders.execute(verb, arguments, self.state is State.OFF)

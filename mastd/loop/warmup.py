@@ -8,6 +8,7 @@ import numpy as np
 
 from mastd.kinematics.inverse import link_lengths
 from mastd.loop.plan import Installation
+from mastd.safety.profile_limits import ProfileLimits
 from mastd.safety.states import State
 from mastd.wire.blocks import Verb
 from mastd.wire.messages import Stage
@@ -30,6 +31,7 @@ def compile_kernels(installation: Installation) -> None:
     for step, verb in enumerate(verbs):
         sample.step = sample.sequence = step
         cycle.step(1, step * installation.daemon.period_ns, verb)
+    ProfileLimits((), 1e-3).compile(cycle.frame.values)
     reference = cycle.reference
     follows: tuple[Callable[[], object], ...] = (
         lambda: reference.play(np.zeros(6)),

@@ -1,4 +1,4 @@
-"""What one profile brings with it to be watched, beside the guard of the table: its limits, its path ahead."""
+"""What a profile brings with it to be watched, beside the guard of the table: its limits, its path ahead."""
 
 from __future__ import annotations
 
@@ -8,10 +8,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mastd.control.reference import Reference
-from mastd.loop.loaded import LoadedProfile
 from mastd.safety.codes import Code
 from mastd.safety.faults import Report
-from mastd.safety.profile_limits import ROW_SIZE, ProfileLimits
+from mastd.safety.profile_limits import ProfileLimits
 
 
 class ProfileWatch:
@@ -22,17 +21,11 @@ class ProfileWatch:
     ) -> None:
         self._reference = reference
         self._frame = frame
-        self._names = names
-        self._period = period
-        self._loaded: LoadedProfile | None = None
-        self._limits = ProfileLimits(np.zeros((0, ROW_SIZE)), names, period)
+        self._limits = ProfileLimits(names, period)
 
-    def begin(self, loaded: LoadedProfile | None) -> None:
-        """Begin anew with the profile that is played from now on."""
-        if loaded is not None and loaded is not self._loaded:
-            self._limits = ProfileLimits(loaded.limits, self._names, self._period)
-            self._loaded = loaded
-        self._limits.reset()
+    def begin(self, limits: NDArray[np.float64]) -> None:
+        """Begin anew with the ``limits`` of the profile that is played from now on."""
+        self._limits.take(limits)
 
     def inspect(self, playing: bool, elapsed: float) -> list[Report]:
         """Return what is beyond its limit; ``elapsed`` s since the last call. Limits count while playing."""

@@ -13,7 +13,7 @@ from mastd.record.history import HISTORY_KEY
 from mastd.record.reader import Run
 
 _MOST_EVENTS = 40
-_DETAILS = ("name", "cause", "verb", "to", "state", "lost", "outcome", "refused")
+_DETAILS = ("name", "verb", "to", "state", "lost", "outcome", "cause", "refused")
 
 
 @dataclass(frozen=True)
@@ -37,7 +37,7 @@ class FaultHistory:
         """Wall time in UTC, to the millisecond."""
         if self.unix is None:
             return None
-        moment = datetime.datetime.fromtimestamp(self.unix, datetime.UTC)
+        moment = datetime.datetime.fromtimestamp(round(self.unix, 3), datetime.UTC)
         return moment.isoformat(timespec="milliseconds").replace("+00:00", "Z")
 
 

@@ -46,7 +46,7 @@ class StatusLine:
         if status["trouble"] != self._said:
             self._said = status["trouble"]
             if self._said:
-                sys.stderr.write(f"mastd recorder: {self._said}\n")
+                _say(self._said)
         with contextlib.suppress(OSError):
             self._control.send(json.dumps({"status": status}).encode())
             self._sent = status
@@ -132,10 +132,17 @@ def main() -> int:
             files.give_up()
         text = f"{error.strerror or error}"
         _answer(control, {"error": text})
-        sys.stderr.write(f"mastd recorder: {job['path']}: {text}\n")
+        _say(f"{job['path']}: {text}")
         return 3
     _answer(control, files.totals())
     return 0
+
+
+def _say(text: object) -> None:
+    """Write one line to standard error, which may lie on the full disk too."""
+    with contextlib.suppress(OSError):
+        sys.stderr.write(f"mastd recorder: {text}\n")
+        sys.stderr.flush()
 
 
 def _answer(control: socket.socket, answer: dict[str, object]) -> None:

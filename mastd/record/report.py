@@ -80,6 +80,8 @@ def write_page(run: Run, result: Mapping[str, object], path: Path) -> None:
             close_up.set_title(view.close_up, fontsize=6.5, pad=3)
         close_up.set_xlim(centre - _CLOSE_UP_S / 2, centre + _CLOSE_UP_S / 2)
         _mark(left, events, numbered=row == 0)
+        if view.of_fault:
+            _mark(close_up, events, numbered=False)
     stroke = figure.add_subplot(grid[6, 0], sharex=left)
     _link_panels(
         stroke,

@@ -2,8 +2,8 @@
 
 A fault is data, never an exception. Detectors (``mastd.safety.guard`` and the loop) report a code with a
 detail; a condition that lasts for its row's delay becomes a fault. The most severe action of a cycle acts,
-the first cause stays latched until ``reset``. The table of all faults is ``mastd.safety.rows``; docs/faults.md
-is made from it by ``python -m mastd.safety.faults``.
+the first cause stays latched until ``reset``. The table of all faults is ``mastd.safety.rows``, from which
+``python -m mastd.safety.faults`` makes docs/faults.md.
 """
 
 from __future__ import annotations

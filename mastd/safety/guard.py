@@ -136,7 +136,8 @@ class Guard:
     @property
     def following_peak(self) -> Array:
         """Greatest following error of each link (n,) in m while it was watched, since the last reset."""
-        return self.memory[at.FOLLOWING_PEAK]
+        peaks: Array = self.memory[at.FOLLOWING_PEAK]
+        return peaks
 
     def reset_following_peak(self) -> None:
         """Start the peaks anew."""

@@ -83,22 +83,22 @@ def unusable(
     n = raw_lengths.shape[0]
     for i in range(n):
         if not -1e300 < raw_lengths[i] < 1e300:
-            return NOT_FINITE * REASON + i + 1
+            return int(NOT_FINITE * REASON + i + 1)
     for i in range(2 * n):
         if not -1e300 < raw_pressures[i] < 1e300:
-            return NOT_FINITE * REASON + n + i + 1
+            return int(NOT_FINITE * REASON + n + i + 1)
     reach = limits[LARGEST_VELOCITY] * dt + limits[JUMP_MARGIN]
     jumped = -1
     for i in range(n):
         length = length_calibration[i, 0] * raw_lengths[i] + length_calibration[i, 1]
         if not abs(length - neutral_lengths[i]) <= strokes[i] + limits[OVERRANGE]:
-            return OUT_OF_RANGE * REASON + i + 1
+            return int(OUT_OF_RANGE * REASON + i + 1)
         if dt > 0.0 and not abs(length - previous[i]) <= reach:
             jumped = i
     for i in range(2 * n):
         pressure = pressure_calibration[i, 0] * raw_pressures[i] + pressure_calibration[i, 1]
         if not limits[LOWEST_PRESSURE] <= pressure <= limits[HIGHEST_PRESSURE]:
-            return OUT_OF_RANGE * REASON + n + i + 1
+            return int(OUT_OF_RANGE * REASON + n + i + 1)
     return JUMPED * REASON + jumped + 1 if jumped >= 0 else 0
 
 

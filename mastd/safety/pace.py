@@ -79,7 +79,7 @@ class PlantClock:
         last, self._plant_ns = self._plant_ns, plant_ns
         if last is not None and plant_ns < last:
             self._least = self._before = None
-            self._window_began_ns = now_ns
+            self._window_began_ns, self._drift = now_ns, ""
             return f"plant time ran {(last - plant_ns) * 1e-9:.3f} s backwards"
         lead = now_ns - plant_ns
         if self._before is not None and self._before - lead > self._difference_ns:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,16 +10,18 @@ from numpy.typing import NDArray
 from mastd.kernel import kernel
 from mastd.safety.codes import Action, Code
 from mastd.safety.faults import Report
-from mastd.settings.channel_limits import ChannelLimitSettings
+from mastd.settings.channel_limits import LONGEST_WINDOW, MOST_LIMITS, ChannelLimitSettings
 
 Array = NDArray[np.float64]
 Integers = NDArray[np.int64]
 
 VALUE, RATE, RMS = range(3)
+MOST_CHECKS = 3 * MOST_LIMITS
+LIMIT_NUMBERS = 7
+"""Numbers of a check on the way to the loop: column, kind, action, lowest, highest, delay and window in s."""
 
-# columns of the table of checks, the further ones of a row, and places of each check's own memory
-COLUMN, KIND, DELAY, RING_START, RING_SIZE = range(5)
-LOW, HIGH, ROW_SIZE = 5, 6, 8
+# columns of the kernel's table of checks, and of each check's own memory
+COLUMN, KIND, DELAY, RING_START, RING_SIZE, CHECK_NUMBERS = range(6)
 LAST, BEGUN, COUNT, SEEN, SUM, PASSED, POSITION, MEMORY = range(8)
 
 
@@ -28,9 +29,10 @@ LAST, BEGUN, COUNT, SEEN, SUM, PASSED, POSITION, MEMORY = range(8)
 def exceeded(frame: Array, checks: Integers, bounds: Array, memory: Array, ring: Array, dt: float) -> int:
     """Return the mask (bit = check) of what has stood outside its bounds for longer than it may.
 
-    ``checks`` (m, 5) and ``bounds`` (m, 2) as ``limit_rows`` lays them out, ``memory`` (m, MEMORY) and
-    ``ring`` are this function's own; ``dt`` in s is the time since the last call. Comparisons are written so
-    that NaN trips them. The mean square is exact: its sum is taken anew in each pass through the ring.
+    ``checks`` (m, CHECK_NUMBERS) and ``bounds`` (m, 2) as ``ProfileLimits`` lays them out; ``memory``
+    (m or more, MEMORY) and ``ring`` are this function's own; ``dt`` in s is the time since the last call.
+    Comparisons are written so that NaN trips them. The mean square is exact: its sum is taken anew in each
+    pass through the ring.
     """
     mask = 0
     for k in range(checks.shape[0]):
@@ -62,73 +64,73 @@ def exceeded(frame: Array, checks: Integers, bounds: Array, memory: Array, ring:
     return mask
 
 
-@dataclass(frozen=True)
-class _Check:
-    channel: str
-    kind: int
-    lowest: float
-    highest: float
-    action: Action
+def tabulate(limits: Sequence[ChannelLimitSettings], columns: Mapping[str, int]) -> Array:
+    """Return the checks (m, LIMIT_NUMBERS) of a profile's ``limits``, as ``ProfileLimits`` takes them.
 
-    def said(self, seen: float) -> str:
-        what = ("", " per second", " rms")[self.kind]
-        if self.lowest == -self.highest:
-            allowed = f"±{self.highest:.4g}"
-        else:
-            allowed = f"{self.lowest:.4g} to {self.highest:.4g}"
-        return f"{self.channel} at {seen:.4g}{what} (SI), allowed {allowed}"
-
-
-def limit_rows(limits: Sequence[ChannelLimitSettings], columns: Mapping[str, int], period: float) -> Array:
-    """Return a profile's limits as plain rows (m, ROW_SIZE), as they cross to the loop.
-
-    ``columns`` gives the column of each channel in the frame, ``period`` in s is the cycle's. Raises KeyError
-    for a channel that is not recorded; a profile that was loaded with the table's channels has none.
+    ``columns`` gives the column of each channel in the frame. Raises KeyError for a channel that is not
+    recorded; a profile that was loaded with the table's channels has none.
     """
-    rows: list[list[float]] = []
-    size = 0
+    rows: list[tuple[float, ...]] = []
     for limit in limits:
         action = Action[limit.action.upper().replace("-", "_")]
         for kind, bound in ((VALUE, limit.value), (RATE, limit.rate), (RMS, limit.rms)):
-            if bound is None:
-                continue
-            low, high = bound if isinstance(bound, tuple) else (-bound, bound)
-            span = max(1, round(limit.window / period)) if kind == RMS else 0
-            delay = round(limit.delay / period)
-            rows.append([columns[limit.channel], kind, delay, size, span, low, high, action])
-            size += span
-    return np.array(rows, dtype=np.float64).reshape(-1, ROW_SIZE)
+            if bound is not None:
+                low, high = bound if isinstance(bound, tuple) else (-bound, bound)
+                column = columns[limit.channel]
+                rows.append((column, kind, action, low, high, limit.delay, limit.window))
+    return np.array(rows, dtype=np.float64).reshape(-1, LIMIT_NUMBERS)
 
 
 class ProfileLimits:
-    """Checks of a profile's ``limits``, given as ``limit_rows``; ``names`` are the channels of the frame."""
+    """Watches a profile's own limits; all memory is taken once, for as many as a profile may set.
 
-    def __init__(self, rows: Array, names: Sequence[str], period: float) -> None:
-        self._checks = [
-            _Check(names[int(column)], int(kind), float(low), float(high), Action(int(action)))
-            for column, kind, _, _, _, low, high, action in rows
-        ]
+    ``names`` are the frame's channels in order, ``period`` in s is the cycle's.
+    """
+
+    def __init__(self, names: Sequence[str], period: float) -> None:
+        self._names = names
         self._period = period
-        self._table: Integers = rows[:, : RING_SIZE + 1].astype(np.int64)
-        self._bounds = np.ascontiguousarray(rows[:, LOW : HIGH + 1])
-        self._memory = np.zeros((len(rows), MEMORY))
-        self._ring = np.zeros(int(rows[:, RING_SIZE].sum()))
+        self._limits = np.zeros((0, LIMIT_NUMBERS))
+        self._every_check: Integers = np.zeros((MOST_CHECKS, CHECK_NUMBERS), dtype=np.int64)
+        self._every_bound = np.zeros((MOST_CHECKS, 2))
+        self._memory = np.zeros((MOST_CHECKS, MEMORY))
+        self._ring = np.zeros(MOST_LIMITS * self._cycles(LONGEST_WINDOW))
 
-    def reset(self) -> None:
-        """Forget all that was seen: before the profile is played."""
+    def take(self, limits: Array) -> None:
+        """Take over the checks of a profile (``tabulate``) and forget what was seen: before it is played."""
+        self._limits = limits
+        used = 0
+        for k, (column, kind, _, low, high, delay, window) in enumerate(limits):
+            size = max(1, self._cycles(window)) if kind == RMS else 0
+            self._every_check[k] = column, kind, self._cycles(delay), used, size
+            self._every_bound[k] = low, high
+            used += size
         self._memory[:] = 0.0
-        self._ring[:] = 0.0
+        self._ring[:used] = 0.0
 
     def inspect(self, frame_values: Array, elapsed: float | None = None) -> list[Report]:
         """Return what is beyond its limit now; ``elapsed`` in s since the last call, else one period."""
-        if not self._checks:
+        if not len(self._limits):
             return []
-        dt = self._period if elapsed is None else elapsed
-        mask = exceeded(frame_values, self._table, self._bounds, self._memory, self._ring, dt)
-        if not mask:
-            return []
-        return [
-            Report(Code.PROFILE_LIMIT, one.said(self._memory[k, SEEN]), one.action)
-            for k, one in enumerate(self._checks)
-            if mask >> k & 1
-        ]
+        mask = self._exceeded(frame_values, self._period if elapsed is None else elapsed)
+        return [self._report(k) for k in range(len(self._limits)) if mask >> k & 1] if mask else []
+
+    def compile(self, frame_values: Array) -> None:
+        """Load or compile the kernel before it is needed."""
+        self._exceeded(frame_values, self._period)
+
+    def _exceeded(self, frame_values: Array, dt: float) -> int:
+        count = len(self._limits)
+        checks, bounds = self._every_check[:count], self._every_bound[:count]
+        return exceeded(frame_values, checks, bounds, self._memory, self._ring, dt)
+
+    def _cycles(self, seconds: float) -> int:
+        return round(seconds / self._period)
+
+    def _report(self, check: int) -> Report:
+        column, kind, action, low, high, _, _ = self._limits[check]
+        seen = self._memory[check, SEEN]
+        what = ("", " per second", " rms")[int(kind)]
+        allowed = f"±{high:.4g}" if low == -high else f"{low:.4g} to {high:.4g}"
+        detail = f"{self._names[int(column)]} at {seen:.4g}{what} (SI), allowed {allowed}"
+        return Report(Code.PROFILE_LIMIT, detail, Action(int(action)))

@@ -200,16 +200,6 @@ TABLE: tuple[Row, ...] = (
         "Somebody stopped the table: make sure that everybody is safe, release the button, then reset.",
     ),
     Row(
-        Code.REDUNDANCY,
-        "lengths disagree",
-        "part of the length residuals along the null vector of the transposed Jacobian",
-        "limits.redundancy_residual",
-        "guard.limit_delay",
-        Action.STOP,
-        "the lengths agree",
-        "One transducer reads wrong, or a joint is loose: the seven legs no longer fit one rigid table.",
-    ),
-    Row(
         Code.RECORDER_LOST,
         "recorder lost",
         "the recorder process has ended or no longer takes frames",
@@ -218,6 +208,16 @@ TABLE: tuple[Row, ...] = (
         Action.INDICATE,
         "the next run",
         "The record has a gap or ends early: is the disk full? `mastd recover` reads what is there.",
+    ),
+    Row(
+        Code.REDUNDANCY,
+        "lengths disagree",
+        "part of the length residuals along the null vector of the transposed Jacobian",
+        "limits.redundancy_residual",
+        "guard.limit_delay",
+        Action.STOP,
+        "the lengths agree",
+        "One transducer reads wrong, or a joint is loose: the seven legs no longer fit one rigid table.",
     ),
     Row(
         Code.LENGTH_STUCK,

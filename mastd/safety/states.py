@@ -149,7 +149,7 @@ _OBSERVED: dict[Event, dict[State, State]] = {
     Event.HIGH_STAGE_REACHED: {State.HIGH: State.RAISING},
     Event.RAISED: {State.RAISING: State.READY},
     Event.PROFILE_ENDED: {State.RUNNING: State.READY},
-    Event.FAULT_HOLD: {State.RUNNING: State.HOLD},
+    Event.FAULT_HOLD: {State.RUNNING: State.HOLD, State.RAISING: State.STOPPING},
 }
 
 _NEEDED: dict[Event, str] = {
@@ -182,6 +182,8 @@ def next_state(state: State, event: Event, conditions: Conditions) -> Outcome:
         if state is State.LOWERING:
             return Outcome(State.FAULT if conditions.fault_latched else State.OFF)
         return Outcome(state)
+    if event is Event.FAULT_HOLD and state is State.READY and not conditions.standing:
+        return Outcome(State.STOPPING)
     if event in _OBSERVED:
         return Outcome(_OBSERVED[event].get(state, state))
     target = _ALLOWED[event].get(state)

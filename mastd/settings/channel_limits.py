@@ -19,6 +19,12 @@ from mastd.settings.base import Problem, Settings, refuse
 from mastd.settings.quantity import Time
 from mastd.units import Dimension
 
+MOST_LIMITS: Final = 20
+"""Limits that one profile may set."""
+
+LONGEST_WINDOW: Final = 10.0
+"""Longest window of an effective value in s."""
+
 CHANNELS: Final = "channels"
 """Key of the validation context: name → SI unit of every recorded channel."""
 
@@ -50,7 +56,7 @@ class ChannelLimitSettings(Settings):
     """Greatest size of the change per second, from one cycle to the next."""
     rms: Annotated[float | None, WithJsonSchema(_SIZE)] = None
     """Greatest effective value (about zero) over the window."""
-    window: Annotated[Time, Field(gt=0.0, le=10.0)] = 1.0
+    window: Annotated[Time, Field(gt=0.0, le=LONGEST_WINDOW)] = 1.0
     """Window of the effective value."""
     action: Literal["indicate", "hold", "stop", "power-off"]
     """What happens beyond the limit."""

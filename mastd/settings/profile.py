@@ -9,7 +9,7 @@ from typing import Annotated, Any, Final, Literal
 from pydantic import Field, ValidationInfo, field_validator
 
 from mastd.settings.base import Problem, Settings, refuse
-from mastd.settings.channel_limits import ChannelLimitSettings
+from mastd.settings.channel_limits import MOST_LIMITS, ChannelLimitSettings
 from mastd.settings.criteria import Criteria
 from mastd.settings.quantity import (
     Acceleration,
@@ -321,7 +321,7 @@ class ProfileSettings(Settings):
     """How often the row of segments is played."""
     segments: Annotated[tuple[Segment, ...], Field(max_length=1000)]
     verdict: Criteria = Criteria()
-    limits: Annotated[tuple[ChannelLimitSettings, ...], Field(max_length=20)] = ()
+    limits: Annotated[tuple[ChannelLimitSettings, ...], Field(max_length=MOST_LIMITS)] = ()
     """What recorded channels may do while the profile plays, beside the limits of the table."""
 
     @field_validator("segments")

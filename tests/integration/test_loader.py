@@ -37,7 +37,7 @@ class Loader:
 
     def load(self, profile: object, slot: int) -> tuple[int, dict[str, Any]]:
         done = subprocess.run(
-            loader.command(self.lab.table, self.slots, self.directory, 1_000_000),
+            loader.command(self.lab.table, self.slots, self.directory),
             input=json.dumps({"profile": str(profile), "slot": slot}) + "\n",
             capture_output=True,
             text=True,

@@ -5,7 +5,9 @@ from __future__ import annotations
 import argparse
 import hashlib
 import json
+import time
 from dataclasses import dataclass, replace
+from datetime import datetime
 from pathlib import Path
 
 import numpy as np
@@ -16,6 +18,7 @@ from mastd.commands import recover as recover_command
 from mastd.commands import report as report_command
 from mastd.errors import FormatError, UsageError
 from mastd.record.channels import AXES, Channel, ChannelSet
+from mastd.record.fault_report import fault_summary
 from mastd.record.reader import open_run
 from mastd.record.recorder import RecorderHandle
 from mastd.record.result import make_result
@@ -321,6 +324,94 @@ def parse(*words: str) -> argparse.Namespace:
     report_command.add_parsers(subparsers)
     recover_command.add_parsers(subparsers)
     return parser.parse_args(words)
+
+
+def record_in_service(run: Synthetic, directory: Path, event: dict[str, object], at: int) -> Path:
+    """Write a run as a service does, with one event before frame ``at``, and return its directory."""
+    handle = RecorderHandle.start_service(directory, {"states": STATES}, run.channels, lockstep=True)
+    for frame in run.frames[:300]:
+        assert handle.push(frame)
+    (directory / "metadata.json").write_text(json.dumps(metadata()))
+    assert handle.event({"event": "record_begin", "directory": "run", "metadata_file": "metadata.json"})
+    for number, frame in enumerate(run.frames):
+        if number == at:
+            assert handle.event(event)
+        assert handle.push(frame)
+    assert handle.event({"event": "end", "outcome": "completed", "state": "READY", "cause": None})
+    assert handle.event({"event": "record_end"})
+    for frame in run.frames[:300]:
+        assert handle.push(frame)
+    assert handle.close().error is None
+    return directory / "run"
+
+
+FAULT: dict[str, object] = {
+    "event": "fault",
+    "code": 12,
+    "name": "FOLLOWING_ERROR",
+    "cause": "following error: leg 3 is 41 mm off",
+    "action": "STOP",
+    "hint": "A leg does not follow: oil pressure, valve, drive gains, or something blocks the table.",
+    "first": True,
+    "cycle": 3000,
+}
+
+
+def test_a_run_of_a_service_has_the_same_result_as_one_of_its_own(tmp_path: Path) -> None:
+    run = synthetic()
+    alone = make_result(open_run(record(run, tmp_path / "alone")))
+    served = make_result(open_run(record_in_service(run, tmp_path, {"event": "mark"}, 0)))
+    assert served.pop("run") == str(tmp_path / "run")
+    alone.pop("run")
+    assert served == alone
+    assert served["verdict"] == "pass"
+
+
+def test_report_of_a_fault_history_tells_the_cause_and_plots_the_seconds_around_it(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    run = synthetic()
+    run.frames[3000:, run.channels.column("state")] = STATES.index("STOPPING")
+    directory = record_in_service(run, tmp_path, FAULT, 3001)
+    (path,) = directory.glob("fault-*.mcap")
+    with pytest.raises(FormatError, match="is a fault history, not a run"):
+        make_result(open_run(path))
+    arguments = parse("report", str(path), "--json")
+    assert arguments.run(arguments) == 3
+    document = json.loads(capsys.readouterr().out)
+    page = path.with_suffix(".png")
+    assert document["page"] == str(page)
+    assert page.read_bytes().startswith(b"\x89PNG")
+    assert not (directory / "report.png").exists()
+    assert (document["verdict"], document["fault_history"], document["cycle"]) == ("fault", True, 3000)
+    assert (document["before_s"], document["after_s"]) == (pytest.approx(5.0), pytest.approx(1.0))
+    assert document["time_in_run_s"] == pytest.approx(6.002)
+    assert abs(datetime.fromisoformat(document["time"]).timestamp() - time.time()) < 60.0
+    assert [0.0, "fault FOLLOWING_ERROR following error: leg 3 is 41 mm off"] in document["events"]
+    text = fault_summary(document)
+    assert "following error: leg 3 is 41 mm off (FOLLOWING_ERROR, action STOP)" in text
+    assert "cycle 3000, state RUNNING, then STOPPING" in text
+    assert f"{directory}/run.mcap, 6.002 s after its first frame" in text
+    assert "what to do: A leg does not follow" in text
+    assert f"page: {page}" in text
+
+
+def test_a_fault_history_without_the_pages_channels_still_tells_its_cause(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    channels = ChannelSet([Channel("step", "1"), Channel("a", "m")], PERIOD_NS)
+    handle = RecorderHandle.start(tmp_path / "run.mcap", {}, channels, lockstep=True)
+    handle.event(FAULT)
+    handle.push(np.zeros(2))
+    handle.close()
+    (path,) = tmp_path.glob("fault-*.mcap")
+    arguments = parse("report", str(path))
+    assert arguments.run(arguments) == 3
+    text = capsys.readouterr().out
+    assert "leg 3 is 41 mm off" in text
+    assert "holds 0.000 s before and 0.002 s after" in text
+    assert "no page of plots" in text
+    assert not path.with_suffix(".png").exists()
 
 
 def test_report_prints_one_document_and_makes_the_page(

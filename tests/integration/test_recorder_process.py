@@ -6,12 +6,10 @@ import contextlib
 import json
 import os
 import resource
-import select
 import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
@@ -23,6 +21,7 @@ from mastd.record.channels import Channel, ChannelSet
 from mastd.record.reader import open_run
 from mastd.record.recorder import RecorderHandle
 from mastd.record.recover import recover
+from tests.recording import ended, wait_for
 
 PERIOD_NS = 1_000_000
 CHANNELS = ChannelSet(
@@ -44,25 +43,6 @@ def frame(step: int) -> np.ndarray[tuple[int], np.dtype[np.float64]]:
 def push(handle: RecorderHandle, first: int, count: int) -> None:
     for step in range(first, first + count):
         handle.push(frame(step))
-
-
-def wait_for(condition: Callable[[], bool], what: str, limit: float = 20.0) -> None:
-    deadline = time.monotonic() + limit
-    while not condition():
-        assert time.monotonic() < deadline, what
-        select.select([], [], [], 0.002)
-
-
-def ended(process_id: int) -> bool:
-    """Return whether a process has ended within 20 s; a process that is gone or a zombie has."""
-    try:
-        descriptor = os.pidfd_open(process_id)
-    except ProcessLookupError:
-        return True
-    try:
-        return bool(select.select([descriptor], [], [], 20.0)[0])
-    finally:
-        os.close(descriptor)
 
 
 def test_an_independent_reader_decodes_the_file_by_its_schema_alone(tmp_path: Path) -> None:

@@ -216,11 +216,9 @@ def test_silence_ends() -> None:
 
 @pytest.mark.parametrize("name", faults.names())
 def test_every_fault_can_be_written_and_injected(name: str) -> None:
-    sensor = name.split("-", maxsplit=1)[0] in faults.CHANNELS
-    value = ""
-    if name.endswith("-offset"):
-        value = ":" + faults.CHANNELS[name.split("-", maxsplit=1)[0]].example
-    fault = parse(f"{name}{'.1' if sensor else ''}@1.5s{value}")
+    kind = faults.kind_of(name)
+    value = f":{kind.dimension.example}" if kind.dimension is not None and kind.default is None else ""
+    fault = parse(f"{name}{'.1' if kind.channels else ''}@1.5s{value}")
     assert fault.start_ns == 1_500_000_000
     plant = plant_of()
     plant.inject(Fault(name, 0, fault.channel, fault.value))
@@ -241,6 +239,11 @@ def test_every_fault_can_be_written_and_injected(name: str) -> None:
         ("length-nan.0@1s", "a channel from 1 is due"),
         ("length-offset.1@1s", "a value is due"),
         ("length-offset.1@1s:3 bar", "bar"),
+        ("pressure-drift.1@1s:3 bar", "rate of a pressure"),
+        ("length-noise.1@1s:-1 mm", "not negative"),
+        ("valve-stuck@1s", "a channel from 1 is due, for instance valve-stuck.1@2s"),
+        ("valve-stuck.1@1s:2", "must be -1 to 1"),
+        ("supply-weak@1s:200 %", "must be 0 to 1"),
     ],
 )
 def test_a_fault_that_cannot_be_is_refused_with_what_would_be_right(text: str, says: str) -> None:
@@ -252,6 +255,8 @@ def test_a_fault_that_cannot_be_is_refused_with_what_would_be_right(text: str, s
 def test_a_channel_that_does_not_exist_is_refused() -> None:
     with pytest.raises(UsageError, match="no channel 8, there are 7"):
         plant_of().inject(parse("length-nan.8@1s"))
+    with pytest.raises(UsageError, match="no channel 8, there are 7"):
+        plant_of().inject(parse("valve-stuck.8@1s"))
 
 
 @pytest.mark.parametrize("name", ["nominal_truth", "uneven_truth"])

@@ -59,6 +59,7 @@ def test_every_state_and_event_leads_where_the_design_says(state: State, event: 
                 (State.RAISING, Event.RAISED, State.READY),
                 (State.RUNNING, Event.PROFILE_ENDED, State.READY),
                 (State.RUNNING, Event.FAULT_HOLD, State.HOLD),
+                (State.RAISING, Event.FAULT_HOLD, State.STOPPING),
                 (State.STOPPING, Event.STANDSTILL, State.READY),
                 (State.LOWERING, Event.LOWERED, State.OFF),
             }
