@@ -9,7 +9,7 @@ from importlib.metadata import version
 
 from mastd.errors import MastdError
 
-COMMANDS = ("plant",)
+COMMANDS = ("plant", "soak")
 """Modules of ``hil_sim.commands`` in the order in which the help lists them."""
 
 
@@ -26,7 +26,7 @@ def build_parser() -> argparse.ArgumentParser:
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """Run one command; return 0 done, 2 usage or configuration."""
+    """Run one command; return 0 done, 1 an invariant violated, 2 usage or configuration."""
     try:
         parsed = build_parser().parse_args(arguments)
         code: int = parsed.run(parsed)

@@ -30,6 +30,8 @@ class Lab:
     """A directory with settings of its own and the commands of this checkout."""
 
     directory: Path
+    runtime: Path | None = None
+    """Where daemons have their sockets; None for the directory of this machine's user."""
 
     @property
     def table(self) -> Path:
@@ -109,7 +111,8 @@ class Lab:
     @property
     def environment(self) -> dict[str, str]:
         """The environment of the commands: this checkout first."""
-        return {**os.environ, "PYTHONPATH": str(ROOT)}
+        own = {} if self.runtime is None else {"XDG_RUNTIME_DIR": str(self.runtime)}
+        return {**os.environ, "PYTHONPATH": str(ROOT), **own}
 
 
 def replaced(text: str, pattern: str, replacement: str) -> str:

@@ -6,6 +6,7 @@ import threading
 import time
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 from mastd.loop.requests import RequestPort
 from mastd.safety.faults import ROWS
@@ -40,10 +41,9 @@ def settings(**changes: object) -> GatewaySettings:
     return GatewaySettings.model_validate({**values, **changes})
 
 
-def job(directory: Path, **changes: object) -> GatewayJob:
+def job(directory: Path, limits: GatewaySettings | None = None, **changes: Any) -> GatewayJob:
     """Return a job whose sockets lie in ``directory``."""
     entries = {
-        "settings": settings(),
         "links": LINKS,
         "states": STATES,
         "faults": FAULTS,
@@ -51,7 +51,7 @@ def job(directory: Path, **changes: object) -> GatewayJob:
         "address": f"ipc://{directory}/mastd.operators",
         **changes,
     }
-    return GatewayJob(**entries)  # type: ignore[arg-type]
+    return GatewayJob.of(limits or settings(), **entries)
 
 
 class StandInLoop:
@@ -119,6 +119,15 @@ class StandInLoop:
         self._end.clear()
         self._thread = threading.Thread(target=self._cycles)
         self._thread.start()
+
+    def reset(self) -> None:
+        """Begin again in READY, as if nothing had been asked for."""
+        self.pause()
+        self.state, self.fault, self.cause = State.READY, 0, ""
+        self.taken.clear()
+        self.cycle()
+        self.taken.clear()
+        self.run()
 
     def pause(self) -> None:
         """Stand still, as a stuck loop does."""

@@ -164,7 +164,7 @@ class Plant:
         return self._truth()[18:].copy()
 
     def tell_truth(self, truth: NDArray[np.float64]) -> None:
-        """Write true pose, its rates and accelerations (6 each) and the forces (n) into ``truth`` (18 + n)."""
+        """Write true pose, rates, accelerations (6 each) and forces (n) into ``truth`` (18 + n)."""
         truth[:] = self._truth()
 
     def _truth(self) -> NDArray[np.float64]:

@@ -1,1 +1,1 @@
-"""The soak: seeded random profiles, commands and faults in virtual time, with invariants after every cycle."""
+"""The soak: random profiles, commands and faults in virtual time, with invariants after every cycle."""

@@ -13,8 +13,7 @@ from numpy.typing import NDArray
 
 from mastd.loop.frame import Frame, frame_channels
 from mastd.record.channels import AXES, Channel, ChannelSet
-from mastd.record.reader import RUN_FILE
-from mastd.record.writer import RunWriter
+from mastd.record.writer import RUN_FILE, RunWriter
 from mastd.safety.faults import TABLE
 from mastd.safety.states import State
 
@@ -24,7 +23,7 @@ FAILURE_FILE = "failure.json"
 
 
 class History:
-    """Frames and the plant's true motion of the last ``SECONDS``, what happened, and a digest of all of it."""
+    """Frames and true motion of the last ``SECONDS``, what happened, and a digest of all frames."""
 
     def __init__(self, frame: Frame, period_ns: int) -> None:
         self.frames = 0

@@ -1,4 +1,4 @@
-"""What must hold after every cycle, whatever operators and faults do; a violation is data, not an exception."""
+"""What must hold after every cycle, whatever operators and faults do; a violation is data."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from dataclasses import dataclass, fields
 from functools import cache
 
 from hil_sim.soak import numbers
-from hil_sim.soak.numbers import Bounds, Number, Numbers
+from hil_sim.soak.numbers import Bounds, Numbers
 from hil_sim.soak.world import World
 from mastd.control.reference import Source
 from mastd.loop.supervisor import EVENT_OF_VERB
@@ -28,6 +28,7 @@ RULES: Mapping[str, str] = {
     "RESET": "reset leads to OFF or to a standing table, never to motion",
     "STOP": "stop and emergency stop act in their cycle",
     "LASTS": "no state that has to end lasts longer than it may",
+    "ALARM": "no fault stops a table with which nothing has been wrong for a while",
     "EXCEPTION": "no exception leaves the cycle",
     "MEMORY": "memory does not grow",
 }
@@ -35,6 +36,8 @@ RULES: Mapping[str, str] = {
 
 POWER_OFF_SECONDS = 4.0
 """After a drive that did not follow the command the bound of the table's acceleration rests for this long."""
+ALARM_SECONDS = 60.0
+"""So long after the last trouble a fault that stops the table is a false alarm."""
 _DRIVE_ALONE = (
     SampleFlag.ESTOP | SampleFlag.DRIVE_FADING | SampleFlag.DRIVE_LOWERING | SampleFlag.DRIVE_TIMED_OUT
 )
@@ -58,7 +61,8 @@ _ASKED: dict[State, frozenset[tuple[int, int]]] = {
     State.LOWERING: frozenset({(_FOLLOW, _HIGH), (_LOWER, _HIGH)}),
 }
 """Drive mode and supply stage that each state may ask for."""
-_ON_STOPS = frozenset({State.LOW, State.HIGH, State.RAISING, State.LOWERING, State.STOPPING, State.FAULT})
+_ON_PROFILE = frozenset({State.ARMED, State.RUNNING, State.HOLD})
+"""States in which the table is off its lower stops; in all others it may have been halted near them."""
 _STANDING = frozenset({State.ARMED, State.FAULT, State.LOW, State.HIGH, State.READY})
 SETTLING_SECONDS = 3.0
 """In a state in which the table stands, what a fresh start left over has faded out after this long."""
@@ -96,11 +100,11 @@ def outcomes(state: State, event: Event) -> frozenset[State]:
 class Invariants:
     """Looks at a world after each of its cycles."""
 
-    def __init__(
-        self, world: World, table: TableSettings, daemon: DaemonSettings, bounds: Bounds
-    ) -> None:
+    def __init__(self, world: World, table: TableSettings, daemon: DaemonSettings, bounds: Bounds) -> None:
         cycle = world.cycle
         self.numbers = Numbers(cycle.frame, world.geometry, table, bounds)
+        self.troubled_ns = -(1 << 62)
+        """When something was last wrong with plant, line or machine; set from outside."""
         self.checks = dict.fromkeys(RULES, 0)
         """How often each invariant was looked at."""
         self._world = world
@@ -181,7 +185,7 @@ class Invariants:
         checks["STROKE"] += 1
         checks["RATE"] += 1
         checks["ACCELERATION"] += 1
-        if state in _ON_STOPS:
+        if state not in _ON_PROFILE:
             bits |= numbers.ON_STOPS
         if self._cycle.cycles - self._disturbed > self._quiet_cycles:
             bits |= numbers.QUIET
@@ -211,8 +215,8 @@ class Invariants:
     def _starts_afresh(self, events: list[dict[str, object]]) -> bool:
         """Tell whether the design lets the reference start from the measured pose in this cycle.
 
-        When the drive is enabled, when a stall was longer than the drive bridges (rejoin), and when a tracking
-        fault stops the motion.
+        When the drive is enabled, when a stall was longer than the drive bridges (rejoin), and when a
+        tracking fault stops the motion.
         """
         if self._mode != _FOLLOW:
             return True
@@ -244,7 +248,11 @@ class Invariants:
                 if broken:
                     return broken
                 at = after
-            changed = changed or event["event"] == "fault"
+            if event["event"] == "fault":
+                changed = True
+                self.checks["ALARM"] += 1
+                if self._false_alarm(event):
+                    return f"ALARM: {event['cause']}"
         if at is not state:
             return f"TRANSITION: {at.name} became {state.name} without an event"
         wanted = EVENT_OF_VERB.get(verb)
@@ -256,6 +264,19 @@ class Invariants:
             if event["event"] == "state" and wanted in refused and event["by"] == wanted.value:
                 return f"REFUSAL: {verb.name} was refused, but led from {event['from']} to {event['to']}"
         return self._orders(verb, state, mode, refused)
+
+    def _false_alarm(self, event: dict[str, object]) -> bool:
+        """Tell whether a fault has come out of nothing.
+
+        A profile near the table's limits may pass them on a plant that is not what the settings say, and a
+        table that was halted near its end of stroke is too near to it.
+        """
+        if event["action"] == "INDICATE" or event["code"] in (Code.ESTOP, Code.STROKE):
+            return False
+        loaded = self._cycle.orders.loaded
+        if self._state in _ON_PROFILE and loaded is not None and loaded.level_limit > 1.0:
+            return False
+        return self._world.now_ns - self.troubled_ns > 1e9 * ALARM_SECONDS
 
     def _change(self, at: State, after: State, event: dict[str, object], verb: Verb) -> str:
         """Check one change of state."""

@@ -1,8 +1,8 @@
 """The numbers of one cycle against their bounds: one compiled look at the frame and the plant's truth.
 
-The command of cycle k is compared with that of cycle k − 1: what is sent has to be a motion, so length and rate
-must change by what the rates and accelerations sent say (trapezoidal rule), within tolerances that a smooth
-motion does not use up. Comparisons are written so that NaN fails them.
+The command of cycle k is compared with that of cycle k − 1: what is sent has to be a motion, so length and
+rate must change by what the rates and accelerations sent say (trapezoidal rule), within tolerances that a
+smooth motion does not use up. Comparisons are written so that NaN fails them.
 """
 
 from __future__ import annotations
@@ -98,6 +98,20 @@ SKIPPED = 128
 ) = range(11)
 
 
+_NAMES = (
+    "beyond_stroke_m",
+    "beyond_stroke_on_stops_m",
+    "rate_m_s",
+    "acceleration_m_s2",
+    "jerk_m_s3",
+    "length_step_m",
+    "rate_step_m_s",
+    "fresh_start_m",
+    "table_acceleration_m_s2",
+    "table_angular_acceleration_rad_s2",
+)
+
+
 @dataclass(frozen=True)
 class Bounds:
     """Bounds and tolerances of the numbers, SI; None where the table's settings say it.
@@ -176,6 +190,10 @@ class Numbers:
         )
         return Number(found) if found else Number.NOTHING
 
+    def largest_by_name(self) -> dict[str, float]:
+        """Return the largest value met of each bounded number, SI."""
+        return dict(zip(_NAMES, self.largest.tolist(), strict=True))
+
     def describe(self) -> str:
         """Return place, value and bound of what ``inspect`` has found."""
         place, value, bound = self._detail
@@ -186,8 +204,7 @@ class Numbers:
 def _exceeds(
     code: int, place: int, value: float, bound: float, index: int, largest: Array, detail: Array
 ) -> int:
-    if value > largest[index]:
-        largest[index] = value
+    largest[index] = max(largest[index], value)
     if value <= bound:
         return 0
     detail[0], detail[1], detail[2] = place, value, bound
@@ -207,10 +224,11 @@ def inspect(
     bits: int,
     dt: float,
 ) -> int:
-    """Return the code of the first violation (``Number``), 0 for none, and keep the command in ``last`` (3, n).
+    """Return the code of the first violation (``Number``), 0 for none, and keep the command.
 
-    ``places``: links, then where command, motion and measured pose begin in the frame; ``lengths`` (2, n):
-    neutral lengths and strokes; ``detail`` (3,) takes place, value and bound.
+    ``last`` (3, n) is the command of the cycle before; ``places``: links, then where command, motion and
+    measured pose begin in the frame; ``lengths`` (2, n): neutral lengths and strokes; ``detail`` (3,) takes
+    place, value and bound.
     """
     n, at, motion, pose = places[0], places[1], places[2], places[3]
     found = 0
@@ -235,7 +253,13 @@ def inspect(
                 found = _exceeds(RATE, i, abs(rate), bounds[B_RATE], B_RATE, largest, detail)
             if not found:
                 found = _exceeds(
-                    ACCELERATION, i, abs(acceleration), bounds[B_ACCELERATION], B_ACCELERATION, largest, detail
+                    ACCELERATION,
+                    i,
+                    abs(acceleration),
+                    bounds[B_ACCELERATION],
+                    B_ACCELERATION,
+                    largest,
+                    detail,
                 )
             if not found and bits & CONTINUES:
                 value = abs(length - last[0, i] - 0.5 * dt * (rate + last[1, i]))

@@ -12,6 +12,8 @@ from mastd.wire.blocks import ARGUMENTS, Verb
 
 Request = tuple[Verb, tuple[float, ...]]
 
+NOTHING: Request = (Verb.NONE, ())
+
 _SENSIBLE: dict[State, tuple[tuple[Verb, int], ...]] = {
     State.OFF: ((Verb.RAISE, 8), (Verb.LOAD, 3), (Verb.LEVEL, 1)),
     State.LOW: ((Verb.NONE, 40), (Verb.STOP, 1), (Verb.LOWER, 1)),

@@ -1,4 +1,4 @@
-"""Random profiles that ``mastd check`` would pass: every kind of segment, slow and fast, small and near the limits."""
+"""Random profiles that ``mastd check`` would pass: every kind of segment, slow and fast, small and large."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ from random import Random
 
 from mastd.errors import SettingsError
 from mastd.motion.compiler import Program, program
-from mastd.motion.limits import Examiner
-from mastd.motion.preflight import all_windows, examine
+from mastd.motion.limits import Examiner, all_windows
+from mastd.motion.preflight import examine
 from mastd.motion.timeline import Timeline
 from mastd.settings.profile import AXES, NoPayload, ProfileSettings
 from mastd.settings.profile import RigidPayload as Payload

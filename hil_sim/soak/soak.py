@@ -1,7 +1,7 @@
 """The soak itself: episodes of a few minutes, each from power-up, each with a seed of its own.
 
-An episode's table carries another payload, its plant has another truth; so episode k of a seed can be replayed
-alone, whatever came before it.
+Each episode's table carries another payload, its plant has another truth; so episode k of a seed can be
+replayed alone, whatever came before it.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ import traceback
 from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from random import Random
 
@@ -20,11 +21,11 @@ from hil_sim.plant.truth import DeviationTruth, PlantTruth
 from hil_sim.soak.history import History
 from hil_sim.soak.invariants import Invariants, Violation
 from hil_sim.soak.numbers import Bounds
-from hil_sim.soak.operators import Operator
+from hil_sim.soak.operators import NOTHING, Operator
 from hil_sim.soak.profiles import random_payload, random_playable
-from hil_sim.soak.troubles import CLEARING, Troubles
+from hil_sim.soak.troubles import Troubles
 from hil_sim.soak.world import World, true_payload
-from mastd.safety.states import State
+from mastd.errors import UsageError
 from mastd.settings.daemon import DaemonSettings
 from mastd.settings.loader import load
 from mastd.settings.table import TableSettings
@@ -67,6 +68,8 @@ class Tally:
     refused: Counter[str] = field(default_factory=Counter)
     states: Counter[str] = field(default_factory=Counter)
     invariants: Counter[str] = field(default_factory=Counter)
+    largest: dict[str, float] = field(default_factory=dict)
+    """Largest value met of each bounded number, SI."""
     memory: list[tuple[float, float]] = field(default_factory=list)
     """Simulated hours and resident memory (MiB) at the end of each episode."""
 
@@ -120,12 +123,17 @@ def soak(options: SoakOptions, progress: Progress | None = None) -> SoakResult:
     done, number = 0.0, -1
     violation: Violation | None = None
     record: Path | None = None
-    for number, seconds in _episodes(total):
-        if options.episode is not None and number != options.episode:
-            continue
+    episodes = _episodes(total)
+    if options.episode is not None:
+        episodes = [one for one in episodes if one[0] == options.episode]
+        if not episodes:
+            raise UsageError(
+                f"no episode {options.episode}: {options.hours:g} h have 0 to {_count(total) - 1}"
+            )
+    for number, seconds in episodes:
         episode = Episode(options, table, daemon, number, tally)
         try:
-            violation = episode.run(seconds, lambda at, before=done: _tell(progress, before + at, total, tally))
+            violation = episode.run(seconds, partial(_tell, progress, done, total, tally))
             done += episode.world.now_ns * 1e-9
             digest.update(episode.history.digest.encode())
             tally.memory.append((done / 3600.0, resident_memory()))
@@ -144,8 +152,11 @@ def soak(options: SoakOptions, progress: Progress | None = None) -> SoakResult:
 
 def _episodes(total: float) -> list[tuple[int, float]]:
     """Return number and length of each episode."""
-    count = max(1, round(total / EPISODE_SECONDS))
-    return [(number, total / count) for number in range(count)]
+    return [(number, total / _count(total)) for number in range(_count(total))]
+
+
+def _count(total: float) -> int:
+    return max(1, round(total / EPISODE_SECONDS))
 
 
 class Episode:
@@ -157,9 +168,7 @@ class Episode:
         random = Random(f"mastd soak {options.seed} {number}")
         payload = random_payload(random)
         playables = [random_playable(random, table, payload, k) for k in range(PROFILES)]
-        deviation = DeviationTruth(
-            spread=random.choice((0.0, 0.02, 0.05)), seed=random.randrange(2**31)
-        )
+        deviation = DeviationTruth(spread=random.choice((0.0, 0.02, 0.05)), seed=random.randrange(2**31))
         self.options = options
         self.number = number
         carried = playables[0].profile.payload
@@ -182,9 +191,10 @@ class Episode:
         state, since = supervisor.state, 0
         while violation is None and world.now_ns < until_ns:
             now_ns = world.now_ns
-            verb, arguments = Verb.NONE, ()
+            verb, arguments = NOTHING
             if now_ns >= troubles.due_ns and (done := troubles.act(now_ns)):
                 history.note({"event": "injected", "fault": done})
+                self.invariants.troubled_ns = now_ns
             if now_ns >= operator.due_ns:
                 verb, arguments = operator.next(now_ns)
             try:
@@ -255,6 +265,8 @@ class Episode:
         tally.faults.update(self.troubles.counts)
         tally.invariants.update(self.invariants.totals())
         tally.invariants["MEMORY"] += 1
+        for name, value in self.invariants.numbers.largest_by_name().items():
+            tally.largest[name] = max(tally.largest.get(name, 0.0), value)
 
 
 def _growth(tally: Tally, episode: Episode) -> Violation | None:
@@ -265,9 +277,9 @@ def _growth(tally: Tally, episode: Episode) -> Violation | None:
     return Violation("MEMORY", episode.world.cycle.cycles, episode.world.now_ns * 1e-9, detail)
 
 
-def _tell(progress: Progress | None, done: float, total: float, tally: Tally) -> None:
+def _tell(progress: Progress | None, before: float, total: float, tally: Tally, seconds: float) -> None:
     if progress is not None:
-        progress(done, total, tally)
+        progress(before + seconds, total, tally)
 
 
 def resident_memory() -> float:

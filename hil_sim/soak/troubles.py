@@ -40,7 +40,7 @@ _VALUES: dict[str, Callable[[Random], float]] = {
 
 
 def _log(random: Random, low: float, high: float) -> float:
-    return low * (high / low) ** random.random()
+    return float(low * (high / low) ** random.random())
 
 
 def _signed(random: Random, low: float, high: float) -> float:

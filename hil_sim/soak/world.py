@@ -54,9 +54,7 @@ class Trouble:
     @property
     def active(self) -> bool:
         """Something is wrong now."""
-        return bool(
-            self.skipped or self.deaf or self.mute or self.repeated or self.garbled or self.late
-        )
+        return bool(self.skipped or self.deaf or self.mute or self.repeated or self.garbled or self.late)
 
 
 class World:

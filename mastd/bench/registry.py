@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from mastd.errors import UsageError
 
 # Modules whose import registers their benches, in the order of the report.
-MODULES = ("mastd.bench.kinematics", "mastd.bench.loop")
+MODULES = ("mastd.bench.kinematics", "mastd.bench.loop", "mastd.bench.gateway", "mastd.bench.flood")
 
 
 @dataclass(frozen=True)

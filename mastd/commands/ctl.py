@@ -50,6 +50,7 @@ TARGETS: Mapping[str, frozenset[str]] = {
 """States at which `--wait` is content."""
 FAULTED = frozenset({"FAULT", "ESTOP"})
 STILL_SNAPSHOTS = 3
+LINE_S = 0.5
 # argparse takes what looks like a negative number for a value, not for an option; here it may have a unit.
 _NEGATIVE_QUANTITY = re.compile(r"-\.?[0-9]")
 
@@ -95,7 +96,7 @@ def run(arguments: argparse.Namespace) -> int:
     """Carry out one verb; return 0 accepted, 1 refused, 3 when a fault ended the wait."""
     from mastd.wire.client import ClientKeys, OperatorClient
 
-    wire_arguments = _arguments(arguments)
+    numbers = wire_arguments(arguments)
     longest_s = _time(arguments.timeout) if "timeout" in arguments else 0.0
     if (arguments.key is None) != (arguments.server_key is None):
         raise UsageError("--key and --server-key go together")
@@ -106,7 +107,7 @@ def run(arguments: argparse.Namespace) -> int:
             return _status(client, arguments.json)
         if arguments.verb == "watch":
             return _watch(client, arguments.json)
-        answer = client.command(arguments.verb, wire_arguments)
+        answer = client.command(arguments.verb, numbers)
         code = 0 if answer.accepted else 1
         if answer.accepted and "wait" in arguments and arguments.wait:
             answer, code = _wait(client, answer, longest_s)
@@ -114,7 +115,7 @@ def run(arguments: argparse.Namespace) -> int:
     return code
 
 
-def _arguments(arguments: argparse.Namespace) -> dict[str, object]:
+def wire_arguments(arguments: argparse.Namespace) -> dict[str, object]:
     """Return the arguments of the verb as they stand on the wire."""
     from mastd import units
     from mastd.wire.operator_messages import AXES
@@ -166,16 +167,20 @@ def _status(client: OperatorClient, as_json: bool) -> int:
 
 
 def _watch(client: OperatorClient, as_json: bool) -> int:
-    """Print a line a snapshot where it differs from the last one (``--json``: one document a line)."""
+    """Print a changed line twice a second, at once where it matters (``--json``: every snapshot)."""
     from mastd.commands.status_text import line
 
-    last = ""
+    last, shown, matter = "", 0.0, None
     try:
         for snapshot in client.watch():
-            text = json.dumps(snapshot, allow_nan=False) if as_json else line(snapshot)
-            if text != last:
+            if as_json:
+                print(json.dumps(snapshot, allow_nan=False), flush=True)
+                continue
+            text, now = line(snapshot), time.monotonic()
+            important = (snapshot["state"], snapshot["cause"], snapshot["loop"])
+            if text != last and (now - shown >= LINE_S or important != matter):
                 print(text, flush=True)
-            last = text
+                last, shown, matter = text, now, important
     except KeyboardInterrupt:
         pass
     return 0

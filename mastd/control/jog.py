@@ -1,8 +1,8 @@
 """Jogging: a step along one axis of the pose, or of one link while the others keep their lengths.
 
-Planned before anything moves: the straight line in pose space from where the table stands to the target is looked
-at for strokes and pose limits. An amount that does not fit is refused with what would fit. Links and axes count
-from 0 here, from 1 in what people read. Lengths in m, angles in rad.
+Planned before anything moves: the straight line in pose space from where the table stands to the target is
+looked at for strokes and pose limits. An amount that does not fit is refused with what would fit. Links and
+axes count from 0 here, from 1 in what people read. Lengths in m, angles in rad.
 """
 
 from __future__ import annotations
@@ -95,7 +95,9 @@ def jog_axis(pose: Array, axis: int, amount: float, limits: PathLimits) -> Jog:
         return Jog(target)
     possible = _rounded(amount * free, axis < 3)
     where = f"{AXES[axis]} can go {possible} from here" if free > 0.0 else "nothing is left that way"
-    return _refused(f"strokes and pose limits do not allow {AXES[axis]} {_rounded(amount, axis < 3)}; {where}")
+    return _refused(
+        f"strokes and pose limits do not allow {AXES[axis]} {_rounded(amount, axis < 3)}; {where}"
+    )
 
 
 def jog_link(

@@ -1,16 +1,17 @@
 """The master gain: the profile's path p(τ) becomes λ(τ)·p(τ), λ following its target through three lags.
 
-Three equal first-order lags in a row, time constant ``level_time``/10, over *path time*: on hold λ stands with
-the path, and at half speed it changes at half speed. With the differences eᵢ of the lags' outputs to the target
-and x = Δτ/T, an advance is exact for any Δτ,
+Three equal first-order lags in a row, time constant ``level_time``/10, over *path time*: on hold λ stands
+with the path, and at half speed it changes at half speed. With the differences eᵢ of the lags' outputs to
+the target and x = Δτ/T, an advance is exact for any Δτ,
 
     e₁ ← e⁻ˣ e₁,   e₂ ← e⁻ˣ (e₂ + x e₁),   e₃ ← e⁻ˣ (e₃ + x e₂ + x²/2 e₁),
 
     λ = target + e₃,   λ′ = (e₂ − e₃)/T,   λ″ = (e₁ − 2e₂ + e₃)/T²,   λ‴ = (−3e₁ + 3e₂ − e₃)/T³.
 
-Every output is a weighted mean of earlier targets, so λ never leaves their hull; λ, λ′ and λ″ are continuous
-when the target changes. After ``level_time`` 0.3 % of a change are left. A level of 1 that has settled leaves the
-path bit for bit as it is. The poses of a path are relative to neutral, which the gain leaves in place.
+Every output is a weighted mean of earlier targets, so λ never leaves their hull; λ, λ′ and λ″ are
+continuous when the target changes. After ``level_time`` 0.3 % of a change are left. A level of 1 that has
+settled leaves the path bit for bit as it is. The poses of a path are relative to neutral, which the gain
+leaves in place.
 """
 
 from __future__ import annotations

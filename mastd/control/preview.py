@@ -1,20 +1,21 @@
 """Limits in pose space: a compiled look ahead on the path slows the whole pose down, it never bends the path.
 
-On a grid of path time, ahead of now by more than any stop can take, the lengths of the links and their first and
-second derivatives by path time are found once. Two things come of each point:
+On a grid of path time, ahead of now by more than any stop can take, the lengths of the links and their
+first and second derivatives by path time are found once. Two things come of each point:
 
-- a *speed*: the largest σ at which every link keeps its velocity |L′|σ and acceleration |L″|σ²; 1 where both
-  are kept at full speed;
+- a *speed*: the largest σ at which every link keeps its velocity |L′|σ and acceleration |L″|σ²; 1 where
+  both are kept at full speed;
 - a *wall* where a length leaves stroke − margin, or the pose its limit, and goes on outwards: speed 0.
 
-The limiter's speed is the least one between now and the horizon. The warp takes σ there and back smoothly, and
-since the horizon is longer than the longest stop, σ keeps each point's speed when it comes to it and stands
-before a wall. A path within the limits has the speed 1 throughout and is not touched, bit for bit. An operator's
-hold or stop always wins: the target is the smaller of both.
+The limiter's speed is the least one between now and the horizon. The warp takes σ there and back smoothly,
+and since the horizon is longer than the longest stop, σ keeps each point's speed when it comes to it and
+stands before a wall. A path within the limits has the speed 1 throughout and is not touched, bit for bit.
+An operator's hold or stop always wins: the target is the smaller of both.
 
-A new path is looked at in full before its first step (it begins at rest, so it can begin at any speed). Then one
-point falls due every other cycle; after a change of level the points ahead are looked at again, some in a cycle.
-Numbers that are not finite pass here; the command's own check ends the motion before they leave.
+A new path is looked at in full before its first step (it begins at rest, so it can begin at any speed).
+Then one point falls due every other cycle; after a change of level the points ahead are looked at again,
+some in a cycle. Numbers that are not finite pass here; the command's own check ends the motion before they
+leave.
 """
 
 from __future__ import annotations
@@ -129,10 +130,11 @@ def _link_speed(preview: Array, joints: int, path: Array) -> float:
         if bend > preview[ACCELERATION]:
             speed = min(speed, math.sqrt(preview[ACCELERATION] / bend))
         away = preview[lengths + i] - preview[neutral + i]
-        if abs(away) > preview[neutral + n + i] and away * rate > 0.0:
+        if wall < 0.0 and abs(away) > preview[neutral + n + i] and away * rate > 0.0:
             wall = 2.0 * i + (1.0 if away > 0.0 else 0.0)
     for axis in range(6):
-        if abs(path[0, axis]) > preview[_POSE_LIMITS + axis] and path[0, axis] * path[1, axis] > 0.0:
+        outwards = path[0, axis] * path[1, axis] > 0.0
+        if wall < 0.0 and outwards and abs(path[0, axis]) > preview[_POSE_LIMITS + axis]:
             wall = 2.0 * (n + axis) + (1.0 if path[0, axis] > 0.0 else 0.0)
     if wall >= 0.0 and preview[WALLS] != 0.0:
         if preview[WALL] < 0.0:
@@ -178,9 +180,8 @@ def describe_wall(preview: Array, limits: PathLimits) -> str:
     links = limits.geometry.links
     if place < links:
         reach, side = limits.reach[place] * 1e3, "long" if outwards else "short"
-        return (
-            f"link {place + 1} would become too {side}: {reach:.4g} mm of its stroke may be used to either side"
-        )
+        allowed = f"{reach:.4g} mm of its stroke may be used to either side"
+        return f"link {place + 1} would become too {side}: {allowed}"
     axis = place - links
     factor, unit = (1e3, "mm") if axis < 3 else (180.0 / math.pi, "deg")
     sign = "above" if outwards else "below minus"

@@ -12,8 +12,8 @@ speeds on it never exceed the proved ones. A profile's path is scaled by the mas
 (``mastd.control.preview``). Two more pieces make every other transition continuous:
 
 - an *offset* added to the path and faded out by quintics that start with the position, the rate and the
-  acceleration found: whatever is followed next begins where the last command was, as fast as it was (and after
-  the drive has bridged a stall by itself, where the table really is);
+  acceleration found: whatever is followed next begins where the last command was, as fast as it was (and
+  after the drive has bridged a stall by itself, where the table really is);
 - a *brake* that takes position and rate as found to rest (tracking fault: starts from the measured pose).
 
 Poses are [x, y, z, roll, pitch, yaw] of C against neutral in m and rad, rates are Euler rates, times seconds.
@@ -30,10 +30,10 @@ from numpy.typing import NDArray
 from mastd.control.level import (
     ERROR,
     GAIN,
+    LAGS_PER_CHANGE,
     LEVEL_SIZE,
     LEVEL_TARGET,
     TIME_CONSTANT,
-    LAGS_PER_CHANGE,
     advance_level,
     level_at,
     scale_path,
@@ -138,8 +138,7 @@ def look_ahead(
     """Look at the points of the grid that have come within the horizon, at most ``points`` of them."""
     now = np.floor(state[WARP + TIME] / GRID)
     end = now + preview[CELLS] - 1.0
-    if preview[NEXT] < now:
-        preview[NEXT] = now
+    preview[NEXT] = max(preview[NEXT], now)
     path = state[AHEAD : AHEAD + 24].reshape((4, 6))
     while preview[NEXT] <= end and points > 0:
         time = preview[NEXT] * GRID
@@ -183,12 +182,10 @@ def advance(
     the timeline's.
     """
     warp = state[WARP : WARP + WARP_SIZE]
-    looking = preview[LINKS] > 0.0 and (source == PROFILE or source == MOVE)
+    looking = preview[LINKS] > 0.0 and source in (PROFILE, MOVE)
     if looking and preview[FRESH] != 0.0:
         preview[FRESH] = 0.0
-        look_ahead(
-            source, state, preview, coefficients, first_rows, intervals, starts, repeats, _AT_ONCE
-        )
+        look_ahead(source, state, preview, coefficients, first_rows, intervals, starts, repeats, _AT_ONCE)
         warp[SPEED] = min(warp[SPEED], preview[LIMIT])  # a path begins at rest, so at any speed
     before = warp[TIME]
     advance_speed(warp, min(warp[WANTED], preview[LIMIT]), dt)
@@ -272,16 +269,25 @@ class Reference:
         return float(self._level[LEVEL_TARGET])
 
     @property
+    def offset_faded(self) -> bool:
+        """The pose is the path's: nothing of an earlier motion is left."""
+        return bool(self._fade[1] == 0.0)
+
+    @property
     def settled(self) -> bool:
         """No offset is left to fade, and no change of level that would move the table."""
-        if self._fade[1] != 0.0:
+        if not self.offset_faded:
             return False
-        return self.source is not Source.PROFILE or not self._level[ERROR:TIME_CONSTANT].any() or not self.path.any()
+        return (
+            self.source is not Source.PROFILE
+            or not self._level[ERROR:TIME_CONSTANT].any()
+            or not self.path.any()
+        )
 
     @property
     def standing(self) -> bool:
         """No motion is asked for, and none is left to fade."""
-        if self._fade[1] != 0.0:
+        if not self.offset_faded:
             return False
         if self.source is Source.REST:
             return True
@@ -291,7 +297,7 @@ class Reference:
 
     @property
     def blocked(self) -> str:
-        """What the path would run into if it were played on, empty for nothing and while it is told to stand."""
+        """What the path would run into if it were played on; empty for nothing, and while it is to stand."""
         if self._preview[LIMIT] > 0.0 or self._warp[WANTED] == 0.0 or self._preview[WALL] < 0.0:
             return ""
         assert self.limits.path is not None
@@ -327,7 +333,7 @@ class Reference:
         return duration
 
     def play(self, start: Array) -> None:
-        """Play the profile from its beginning at pose ``start``; ``advance`` is given its timeline from now on."""
+        """Play the profile from its first pose ``start``; ``advance`` is given its timeline from now on."""
         self._begin(Source.PROFILE)
         self._carry(start * self.level)
 
@@ -344,7 +350,7 @@ class Reference:
         self._warp[WANTED] = speed
 
     def set_level(self, target: float) -> None:
-        """Take the profile's gain to ``target``: in ``level_time`` of path time while it is played, else at once.
+        """Take the profile's gain to ``target``: at once, or while it plays in ``level_time`` of its time.
 
         ``level_refusal`` tells what may be asked for.
         """

@@ -39,8 +39,8 @@ LONGEST_WAY = 1.0
 JERK_SHARE = 0.25
 """Share of a link's jerk limit that changes of speed, and changes of level, may add each."""
 
-_INSTANT = 1e-9
-"""Seconds before its end at which a change of speed counts as ended."""
+_INSTANT = 1e-7
+"""Seconds before its end at which a change of speed counts as ended: more than roundings add up to."""
 
 
 @kernel

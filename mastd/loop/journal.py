@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import time
+from collections import deque
 from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -13,9 +14,14 @@ from mastd.safety.states import State
 
 if TYPE_CHECKING:
     from mastd.loop.cycle import Cycle
+    from mastd.loop.realtime import Rights
     from mastd.record.recorder import RecorderHandle
 
 _RUN_STATES = frozenset(state.name for state in (State.ARMED, State.RUNNING, State.HOLD, State.STOPPING))
+
+
+MOST_WAITING = 64
+"""Events that wait for room at the recorder; the oldest gives way, and the recorder counts it as dropped."""
 
 
 class ServiceJournal:
@@ -24,11 +30,15 @@ class ServiceJournal:
     ``directory`` is where runs go, ``profiles`` where the loader leaves the heads of their records.
     """
 
-    def __init__(self, recorder: RecorderHandle, cycle: Cycle, directory: Path, profiles: Path) -> None:
+    def __init__(
+        self, recorder: RecorderHandle, cycle: Cycle, directory: Path, profiles: Path, rights: Rights
+    ) -> None:
         self._recorder = recorder
         self._cycle = cycle
         self._directory = directory
         self._profiles = profiles
+        self._rights = rights_event(rights)
+        self._waiting: deque[Mapping[str, object]] = deque(maxlen=MOST_WAITING)
         self._run = ""
         self._cycles_before = 0
         self._missed_before = 0
@@ -36,12 +46,12 @@ class ServiceJournal:
     def event(self, event: Mapping[str, object]) -> None:
         """Pass one event on."""
         if event.get("event") != "state":
-            self._recorder.event(event)
+            self._send(event)
             return
         state = event["to"]
         if state == State.ARMED.name:
             self._begin()
-        self._recorder.event(event)
+        self._send(event)
         if self._run and state not in _RUN_STATES:
             self._end(event)
 
@@ -51,20 +61,27 @@ class ServiceJournal:
         stamp = f"{time.strftime('%Y%m%d-%H%M%S')}-{time.monotonic_ns() // 1_000_000 % 1000:03d}"
         self._run = str(self._directory / f"{slug(loaded.name)}-{stamp}")
         self._cycles_before, self._missed_before = self._cycle.cycles, self._cycle.missed
-        self._recorder.event(
+        self._send(
             {
                 "event": "record_begin",
                 "directory": self._run,
                 "metadata_file": str(metadata_path(self._profiles, loaded.slot)),
             }
         )
+        self._send(self._rights)
+
+    def _send(self, event: Mapping[str, object]) -> None:
+        """Offer an event to the recorder after those that it had no room for."""
+        self._waiting.append(event)
+        while self._waiting and self._recorder.event(self._waiting[0]):
+            self._waiting.popleft()
 
     def _end(self, event: Mapping[str, object]) -> None:
         cycle = self._cycle
         fault = cycle.supervisor.latch.first
         completed = event["by"] == "profile ended"
         cause = fault.cause if fault else None if completed else f"ended by: {event['by']}"
-        self._recorder.event(
+        self._send(
             end_event(
                 "fault" if fault else "completed" if completed else "stopped",
                 str(event["to"]),
@@ -74,8 +91,13 @@ class ServiceJournal:
                 cycle.missed - self._missed_before,
             )
         )
-        self._recorder.event({"event": "record_end"})
+        self._send({"event": "record_end"})
         self._run = ""
+
+
+def rights_event(rights: Rights) -> dict[str, object]:
+    """Return the event that tells which real-time rights a run had."""
+    return {"event": "rights", "degraded": rights.degraded, "rights": rights.as_dict()}
 
 
 def end_event(

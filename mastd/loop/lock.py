@@ -5,25 +5,11 @@ from __future__ import annotations
 import fcntl
 import hashlib
 import os
-import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
-from pathlib import Path
 
 from mastd.errors import UsageError
-
-
-def runtime_directory() -> Path:
-    """Return the directory for locks: the service's, the user's, or a private temporary one."""
-    for variable in ("RUNTIME_DIRECTORY", "XDG_RUNTIME_DIR"):
-        value = os.environ.get(variable)
-        if value and Path(value).is_dir():
-            return Path(value)
-    directory = Path(tempfile.gettempdir()) / f"mastd-{os.getuid()}"
-    directory.mkdir(mode=0o700, exist_ok=True)
-    if directory.stat().st_uid != os.getuid():
-        raise UsageError(f"{directory}: belongs to somebody else; set XDG_RUNTIME_DIR")
-    return directory
+from mastd.wire.address import runtime_directory
 
 
 @contextmanager

@@ -57,8 +57,8 @@ class Operators:
         Raises UsageError when the address is taken or cannot be used.
         """
         daemon = installation.daemon
-        job = GatewayJob(
-            settings=daemon.gateway,
+        job = GatewayJob.of(
+            daemon.gateway,
             links=len(installation.table.links),
             states=tuple(state.name for state in State),
             faults={

@@ -30,7 +30,9 @@ ALONE_IN_A_ROW = 5
 class Script(Protocol):
     """Who asks for something in the operator's place."""
 
-    finished: bool
+    @property
+    def finished(self) -> bool:
+        """Whether the loop is to end."""
 
     def next(self, now_ns: int) -> Verb:
         """Return what to ask for in this cycle."""
@@ -77,7 +79,7 @@ class Runner:
         cycle, link, push = self._cycle, self._link, self._push
         thread_time = time.thread_time_ns
         self._forget_old_samples()
-        cycle.sensing.last_ns = time.monotonic_ns()
+        cycle.sensing.last_ns = cycle.supervisor.since_ns = time.monotonic_ns()
         clock.start()
         while not self._script.finished:
             now = clock.wait()

@@ -45,7 +45,7 @@ class RunScript:
         """Where the run ended, before lowering."""
         self.refusal = ""
         """Why raising or arming was given up."""
-        self._supervisor = supervisor
+        self.supervisor = supervisor
         self._begun = False
         self._played = False
         self._stop_sent = False
@@ -63,7 +63,7 @@ class RunScript:
 
     def next(self, now_ns: int) -> Verb:
         """Return what to ask for in this cycle."""
-        state = self._supervisor.state
+        state = self.supervisor.state
         if state is State.RUNNING and not self.stop_requested:
             return Verb.NONE
         match state:
@@ -83,7 +83,7 @@ class RunScript:
                 return self._in_fault(now_ns)
             case State.ESTOP:
                 self.ended_in = State.ESTOP
-                self.finished = self._supervisor.down(now_ns)
+                self.finished = self.supervisor.down(now_ns)
         self._asked_ns = -1
         self._begun = True
         return Verb.NONE
@@ -94,7 +94,7 @@ class RunScript:
             return Verb.NONE
         verb = self._ask(Verb.RAISE, now_ns)
         # Before the first usable sample there is nothing to ask for; patience runs all the same.
-        return verb if self._supervisor.conditions().feedback_valid else Verb.NONE
+        return verb if self.supervisor.conditions().feedback_valid else Verb.NONE
 
     def _in_ready(self, now_ns: int) -> Verb:
         if self._played or self.stop_requested or self.finished:
@@ -110,16 +110,16 @@ class RunScript:
 
     def _in_fault(self, now_ns: int) -> Verb:
         self.ended_in = State.FAULT
-        verb, self.finished = leave_fault(self._supervisor, now_ns)
+        verb, self.finished = leave_fault(self.supervisor, now_ns)
         return verb
 
     def _ask(self, verb: Verb, now_ns: int) -> Verb:
         """Ask again as long as patience lasts; then give up with the reason."""
-        patience = PATIENCE_NS if self._supervisor.drive_idle else self._supervisor.lowering_timeout_ns
+        patience = PATIENCE_NS if self.supervisor.drive_idle else self.supervisor.lowering_timeout_ns
         if self._asked_ns < 0:
             self._asked_ns = now_ns
         elif now_ns - self._asked_ns > patience:
-            self.refusal = self._supervisor.refusal
+            self.refusal = self.supervisor.refusal
             self.finished = True
             return Verb.NONE
         return verb

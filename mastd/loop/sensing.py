@@ -87,11 +87,21 @@ class Sensing:
         self._bridged_ns = -(1 << 62)
         self._rejoin_ns = round(daemon.guard.rejoin_time * 1e9)
         self._bad = 0
+        self._fresh_enough = False
+        self._stale_ns = round(daemon.timeouts.sample_stale * 1e9)
         self._bad_limit = round(daemon.guard.sample_delay / self._period)
         self._missing = 0
         self._received = 0
         self._window = round(MISSING_WINDOW_S / self._period)
         self._loss = ""
+
+    @property
+    def trusted(self) -> bool:
+        """The feedback can be acted on: a pose was found from the last sample, which is not stale.
+
+        A cycle between two samples, as free-running clocks have them, changes nothing.
+        """
+        return self.pose_valid and self._bad == 0 and self._fresh_enough
 
     @property
     def following_peak(self) -> NDArray[np.float64]:
@@ -106,6 +116,7 @@ class Sensing:
         """Check that there is a sample, that it is in order and that its numbers can be used."""
         self.reports.clear()
         self.usable = False
+        self._fresh_enough = now_ns - self.last_ns < self._stale_ns or fresh > 0
         if fresh == 0:
             self._absent((now_ns - self.last_ns) * 1e-9)
             return

@@ -89,7 +89,7 @@ def serve(
         load = loader.command(installation.table_path, slots, profiles)
         gateway = operators.open(installation, blocks, stack, load, (slots.descriptor,))
         rights = host.take_rights(installation, link, cycle, stack)
-        journal = ServiceJournal(recorder, cycle, directory.resolve(), profiles)
+        journal = ServiceJournal(recorder, cycle, directory.resolve(), profiles, rights)
         script = ServiceScript(cycle.supervisor, stop)
         host.loop(installation, connection, cycle, link, script, blocks, recorder, gateway, rights, journal)
         return cycle.supervisor.latch.first

@@ -14,7 +14,7 @@ from mastd.loop import host, provenance
 from mastd.loop.cycle import Cycle
 from mastd.loop.frame import frame_channels
 from mastd.loop.host import Blocks, Connection
-from mastd.loop.journal import end_event
+from mastd.loop.journal import end_event, rights_event
 from mastd.loop.operators import Operators
 from mastd.loop.plan import Plan
 from mastd.loop.realtime import Rights
@@ -79,7 +79,7 @@ def run(
                 recorder.close()
             raise
         if recorder is not None:
-            recorder.event({"event": "rights", "degraded": rights.degraded, "rights": rights.as_dict()})
+            recorder.event(rights_event(rights))
         script = RunScript(cycle.supervisor, stop)
         host.loop(plan, connection, cycle, link, script, blocks, recorder, gateway, rights)
         return _end(cycle, script, recorder, rights)

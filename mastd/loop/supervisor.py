@@ -146,7 +146,7 @@ class Supervisor:
             estop_released=not self._sample.flags & SampleFlag.ESTOP,
             profile_loaded=start is not None,
             at_start=at_start,
-            feedback_valid=self._sensing.usable and self._sensing.pose_valid,
+            feedback_valid=self._sensing.trusted,
             drive_idle=self.drive_idle and not self._sample.flags & SampleFlag.DRIVE_TIMED_OUT,
             rights=self.rights,
             standing=self._reference.standing,

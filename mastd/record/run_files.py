@@ -124,7 +124,6 @@ class RunFiles:
 
     def _begin(self, event: Mapping[str, object], number: int) -> None:
         self._end(number, {"closed": True, "superseded": True})
-        self._run_trouble = None
         path = self._directory / str(event.get("directory")) / RUN_FILE
         self._metadata = dict(self._service_metadata)
         file = event.get("metadata_file")

@@ -74,7 +74,7 @@ class OperatorClient:
     """A session with the gateway at ``address``; a context manager.
 
     ``operator`` is who acts (see ``identity``), ``role`` operator or observer. Raises UsageError if no daemon
-    answers there, ProtocolError if it refuses.
+    answers there within ``patience_s``, ProtocolError if it refuses.
     """
 
     def __init__(
@@ -84,12 +84,14 @@ class OperatorClient:
         role: str = "operator",
         name: str = "mastd ctl",
         keys: ClientKeys | None = None,
+        patience_s: float = HELLO_S,
     ) -> None:
         self.address = check_address(
             address or operators_address(), allow_remote=True, what="operators' address"
         )
         self._hello = Hello(OPERATOR_PROTOCOL_VERSION, name, operator or identity(), role)
         self._keys = keys
+        self._patience_s = patience_s
         if self.address.startswith("ipc:///") and not Path(self.address.removeprefix("ipc://")).exists():
             raise self._nobody()
         self._context: zmq.Context[zmq.Socket[bytes]] = zmq.Context()
@@ -136,6 +138,10 @@ class OperatorClient:
                 else:
                     raise ProtocolError(f"{verb}: {message.reason}")
         raise UsageError(f"{verb}: the daemon at {self.address} does not answer within {timeout_s:g} s")
+
+    def send(self, verb: str, arguments: Mapping[str, object] | None = None) -> None:
+        """Send a command once and do not wait for its answer."""
+        self._send(self._next(verb, arguments))
 
     def status(self) -> dict[str, Any]:
         """Return everything the daemon tells about itself (docs/protocol.md)."""
@@ -195,7 +201,7 @@ class OperatorClient:
         return socket
 
     def _greet(self) -> Welcome:
-        end = time.monotonic() + HELLO_S
+        end = time.monotonic() + self._patience_s
         again = 0.0
         while (now := time.monotonic()) < end:
             if now >= again:

@@ -118,9 +118,8 @@ def main() -> int:
     counters = GatewayCounters()
     keys = KeyRing(Path(job.keys)) if job.keys else None
     try:
-        sockets = OperatorSockets(
-            job.address, snapshots_address(job.address), job.settings.address, keys, counters
-        )
+        snapshots = snapshots_address(job.address)
+        sockets = OperatorSockets(job.address, snapshots, job.network, keys, counters)
     except UsageError as error:
         control.send(json.dumps({"error": str(error)}).encode())
         return 2

@@ -5,11 +5,30 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from mastd.settings.gateway import GatewaySettings
 from mastd.wire.address import operators_address
 from mastd.wire.snapshot import FaultWords, Words
+
+if TYPE_CHECKING:
+    from mastd.settings.gateway import GatewaySettings
+
+
+@dataclass(frozen=True)
+class DeskTerms:
+    """What the desk has to know beside the loop's blocks."""
+
+    name: str
+    pid: int
+    links: int
+    words: Words
+    lease_ns: int
+    answer_ns: int
+    command_rate: float
+    burst: int
+    load_states: tuple[str, ...] = ("OFF", "READY")
+    slot: int = -1
+    """Slot of the profile that the loop has at the beginning, −1 for none."""
 
 
 @dataclass(frozen=True)
@@ -22,11 +41,16 @@ class GatewayJob:
     none. ``load_states`` are the states in which loading is worth while.
     """
 
-    settings: GatewaySettings
     links: int
     states: tuple[str, ...]
     faults: Mapping[int, FaultWords]
     loop_stuck_s: float
+    lease_s: float
+    command_rate: float
+    burst: int
+    answer_s: float
+    status_rate: float
+    network: str | None = None
     name: str = "mastd"
     address: str = field(default_factory=operators_address)
     keys: str | None = None
@@ -37,10 +61,22 @@ class GatewayJob:
     slot: int = -1
     load_states: tuple[str, ...] = ("OFF", "READY")
 
+    @classmethod
+    def of(cls, settings: GatewaySettings, **others: Any) -> GatewayJob:
+        """Return a job with the values of ``settings``; the process itself needs no settings to be read."""
+        return cls(
+            lease_s=settings.lease,
+            command_rate=settings.command_rate,
+            burst=settings.burst,
+            answer_s=settings.answer,
+            status_rate=settings.status_rate,
+            network=settings.address,
+            **others,
+        )
+
     def to_json(self) -> bytes:
         """Return the job as the process reads it."""
         entries = {name: getattr(self, name) for name in self.__dataclass_fields__}
-        entries["settings"] = self.settings.model_dump(mode="json")
         entries["faults"] = {str(code): asdict(words) for code, words in self.faults.items()}
         return json.dumps(entries).encode()
 
@@ -51,10 +87,19 @@ class GatewayJob:
         for name in ("states", "loader", "loader_descriptors", "load_states"):
             entries[name] = tuple(entries[name])
         faults = {int(code): FaultWords(**words) for code, words in entries.pop("faults").items()}
-        settings = GatewaySettings.model_validate(entries.pop("settings"))
-        return cls(settings=settings, faults=faults, **entries)
+        return cls(faults=faults, **entries)
 
-    @property
-    def words(self) -> Words:
-        """Names of states and words of faults."""
-        return Words(self.states, self.faults)
+    def terms(self, pid: int) -> DeskTerms:
+        """Return what the desk has to know; ``pid`` is the daemon's process id."""
+        return DeskTerms(
+            name=self.name,
+            pid=pid,
+            links=self.links,
+            words=Words(self.states, self.faults),
+            lease_ns=round(self.lease_s * 1e9),
+            answer_ns=round(self.answer_s * 1e9),
+            command_rate=self.command_rate,
+            burst=self.burst,
+            load_states=self.load_states,
+            slot=self.slot,
+        )

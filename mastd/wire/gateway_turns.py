@@ -17,13 +17,15 @@ from mastd.wire.gateway_job import GatewayJob
 from mastd.wire.gateway_sockets import OperatorSockets
 from mastd.wire.load_process import ProfileLoader
 from mastd.wire.loop_port import Loop, LoopPort
-from mastd.wire.operator_desk import DeskTerms, OperatorDesk
+from mastd.wire.operator_desk import OperatorDesk
 from mastd.wire.operator_messages import pack_status
 from mastd.wire.sessions import GatewayCounters
 
 TURN_MS = 5
-MESSAGES_PER_TURN = 64
+MESSAGES_PER_TURN = 32
 PAUSE_S = 0.001
+HEARTBEAT_NS = 20_000_000
+"""Every change of the block costs the loop a read of it, so the heartbeat does not come with every turn."""
 
 
 class GatewayTurns:
@@ -38,25 +40,13 @@ class GatewayTurns:
         status: NewestValueBlock,
         parent: int,
     ) -> None:
-        settings = job.settings
         self._sockets = sockets
         self._parent = parent
         self._port = LoopPort(request, status, round(job.loop_stuck_s * 1e9), time.monotonic_ns())
-        terms = DeskTerms(
-            name=job.name,
-            pid=parent,
-            links=job.links,
-            words=job.words,
-            lease_ns=round(settings.lease * 1e9),
-            answer_ns=round(settings.answer * 1e9),
-            command_rate=settings.command_rate,
-            burst=settings.burst,
-            load_states=job.load_states,
-            slot=job.slot,
-        )
         loader = ProfileLoader(job.loader, job.loader_descriptors, job.slots) if job.loader else None
-        self._desk = OperatorDesk(terms, self._port, loader, counters)
-        self._every_ns = round(1e9 / settings.status_rate)
+        self._desk = OperatorDesk(job.terms(parent), self._port, loader, counters)
+        self._every_ns = round(1e9 / job.status_rate)
+        self._beaten_ns = 0
         self._shown_ns = 0
         self._shown = 0
 
@@ -69,6 +59,8 @@ class GatewayTurns:
                     break
                 if taken >= MESSAGES_PER_TURN:
                     time.sleep(PAUSE_S)
+            self._desk.end(time.monotonic_ns())
+            self._reply()
             self._show(time.monotonic_ns())
         finally:
             self._desk.close()
@@ -80,14 +72,15 @@ class GatewayTurns:
         taken = 0
         for peer, frames, guest in sockets.receive(MESSAGES_PER_TURN):
             taken += 1
-            # A message of several frames is none of ours: empty bytes are refused as malformed.
-            data = frames[0] if len(frames) == 1 else b""
-            desk.hear(peer, data, time.monotonic_ns(), sockets.snapshots_address(peer), guest)
+            snapshots = sockets.snapshots_address(peer)
+            desk.hear(peer, frames, time.monotonic_ns(), snapshots, guest)
             self._reply()
         now = time.monotonic_ns()
         desk.turn(now)
         self._reply()
-        self._port.beat()
+        if now - self._beaten_ns >= HEARTBEAT_NS:
+            self._beaten_ns = now
+            self._port.beat()
         if now - self._shown_ns >= self._every_ns:
             self._show(now)
         return taken

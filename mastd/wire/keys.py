@@ -15,7 +15,7 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 import zmq
@@ -107,11 +107,12 @@ class KeyRing:
         stamp = tuple(_changed_ns(self.directory / folder) for folder in _FOLDERS)
         if stamp != self._stamp:
             self._stamp = stamp
-            self._guests = {
-                read_key(path, secret=False)[0]: Guest(path.stem, folder == "observers")
-                for folder in _FOLDERS
-                for path in sorted((self.directory / folder).glob("*.key"))
-            }
+            self._guests = {}
+            for folder in _FOLDERS:
+                for path in sorted((self.directory / folder).glob("*.key")):
+                    with suppress(UsageError):  # a file without a key lets nobody in
+                        public, _ = read_key(path, secret=False)
+                        self._guests[public] = Guest(path.stem, folder == "observers")
         return self._guests
 
     def _prepare(self) -> None:

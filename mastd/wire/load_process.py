@@ -49,10 +49,11 @@ class ProfileLoader:
     def start(self, profile: str, slot: int, now_ns: int) -> str:
         """Begin to load ``profile`` into ``slot``; return why that is not possible, empty if it is."""
         line = json.dumps({"profile": profile, "slot": slot}).encode() + b"\n"
-        self._output = tempfile.TemporaryFile()  # noqa: SIM115  closed by end()
-        self._messages = tempfile.TemporaryFile()  # noqa: SIM115  closed by end()
-        source, target = os.pipe()
+        ends: tuple[int, ...] = ()
         try:
+            self._output = tempfile.TemporaryFile()  # noqa: SIM115  closed by end()
+            self._messages = tempfile.TemporaryFile()  # noqa: SIM115  closed by end()
+            ends = source, target = os.pipe()
             self._process = subprocess.Popen(
                 self._command,
                 stdin=source,
@@ -66,8 +67,8 @@ class ProfileLoader:
             self.end()
             return f"the loader cannot be started: {error.strerror}"
         finally:
-            os.close(source)
-            os.close(target)
+            for descriptor in ends:
+                os.close(descriptor)
         self._end_ns = now_ns + TIMEOUT_NS
         self.profile = profile
         return ""

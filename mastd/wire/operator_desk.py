@@ -13,10 +13,12 @@
 from __future__ import annotations
 
 from collections import deque
-from dataclasses import dataclass, replace
+from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 from mastd.wire.blocks import Verb
+from mastd.wire.gateway_job import DeskTerms
 from mastd.wire.lease import Lease
 from mastd.wire.load_process import Loading, ProfileLoader
 from mastd.wire.loop_port import Loop, LoopPort
@@ -40,30 +42,13 @@ from mastd.wire.operator_messages import (
 )
 from mastd.wire.requests import Pending, SlotBook, numbers, split_refusal
 from mastd.wire.sessions import GatewayCounters, Guest, Order, Peer, Session, Sessions
-from mastd.wire.snapshot import Words, loop_advice, loop_part, whole
+from mastd.wire.snapshot import loop_advice, loop_part, whole
 
 MOST_WAITING = 8
 MOST_STOPS_WAITING = 512
 """Stops that wait for the loop's confirmation; further ones are answered as soon as they are in the block."""
 
 _VERBS = {verb.name.lower(): verb for verb in Verb if verb is not Verb.NONE}
-
-
-@dataclass(frozen=True)
-class DeskTerms:
-    """What the desk has to know beside the loop's blocks."""
-
-    name: str
-    pid: int
-    links: int
-    words: Words
-    lease_ns: int
-    answer_ns: int
-    command_rate: float
-    burst: int
-    load_states: tuple[str, ...] = ("OFF", "READY")
-    slot: int = -1
-    """Slot of the profile that the loop has at the beginning, −1 for none."""
 
 
 class OperatorDesk:
@@ -90,12 +75,21 @@ class OperatorDesk:
         self._slots = SlotBook(loader.slots if loader is not None else 1, terms.slot)
 
     def hear(
-        self, peer: Peer, data: bytes, now_ns: int, snapshots: str = "", guest: Guest | None = None
+        self,
+        peer: Peer,
+        frames: Sequence[bytes],
+        now_ns: int,
+        snapshots: str = "",
+        guest: Guest | None = None,
     ) -> None:
-        """Take one message; ``guest`` is who the connection's key belongs to, None on the local socket."""
+        """Take one message, which is one frame; ``guest`` is whose key it is, None on the local socket."""
         self.counters.received += 1
+        self._port.refresh(now_ns)  # judge by the newest status, not by that of the last turn
+        if len(frames) != 1:
+            self._complain(peer, "malformed", "a message is one frame; a REQ socket sends two, use DEALER")
+            return
         try:
-            message = read_from_client(data)
+            message = read_from_client(frames[0])
         except MalformedError as error:
             self._complain(peer, "oversize" if error.oversize else "malformed", str(error), error.sequence)
             return
@@ -113,6 +107,13 @@ class OperatorDesk:
         self._settle_request(now_ns)
         self._settle_loading(now_ns)
         self._ask_next(now_ns)
+
+    def end(self, now_ns: int) -> None:
+        """Tell everybody who still waits that the daemon has ended."""
+        left = [*self._stops, *self._waiting, *(p for p in (self._flying, self._loading) if p is not None)]
+        for pending in left:
+            reason = f"{pending.command.verb} was not answered: the daemon has ended"
+            self._refuse(pending.session, pending.command, now_ns, reason, "start it again")
 
     def close(self) -> None:
         """Leave no loader behind."""
@@ -305,7 +306,7 @@ class OperatorDesk:
         if answer is not None:
             self._flying = None
             if not answer.refused:
-                self._answer(flying.session, flying.command, now_ns, True)
+                self._answer(flying.session, flying.command, now_ns, True, flying.note)
                 return
             reason, needed = split_refusal(answer.refusal or f"{flying.command.verb} is refused by the loop")
             self._refuse(flying.session, flying.command, now_ns, reason, needed)
@@ -357,7 +358,7 @@ class OperatorDesk:
             )
             self._refuse(pending.session, pending.command, now_ns, reason, "load again")
         else:
-            self._enqueue(pending, now_ns)
+            self._enqueue(replace(pending, note=loading.text), now_ns)
 
     def _state(self) -> str:
         return self._terms.words.state(self._port.status.scalar("state"))

@@ -259,7 +259,7 @@ def _command(message: dict[str, Any]) -> Command:
 def _arguments(verb: str, given: object) -> Arguments:
     if type(given) is not dict:
         raise MalformedError(f"{verb}: arguments must be given as a map, an empty one for none")
-    wanted = _ARGUMENTS.get(verb, ())
+    wanted = ARGUMENTS.get(verb, ())
     for key in given:
         if key not in wanted:
             named = ", ".join(wanted) or "none"
@@ -278,7 +278,7 @@ def _arguments(verb: str, given: object) -> Arguments:
     return Arguments()
 
 
-_ARGUMENTS: dict[str, tuple[str, ...]] = {
+ARGUMENTS: dict[str, tuple[str, ...]] = {
     "load": ("profile",),
     "level": ("share",),
     "jog": ("axis", "link", "amount"),

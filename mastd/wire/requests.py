@@ -22,6 +22,8 @@ class Pending:
     arguments: tuple[float, ...] = ()
     number: int = 0
     end_ns: int = 0
+    note: str = ""
+    """What its sender is told when it is accepted."""
 
 
 class SlotBook:

@@ -200,19 +200,27 @@ def test_lost_frames_are_a_gap_in_the_history_too(tmp_path: Path) -> None:
     assert np.array_equal(np.rint(file.times * RATE), file.numbers)
 
 
-def test_files_are_bounded_and_the_rest_is_counted(tmp_path: Path) -> None:
-    channels = stream_channels(500_000_000)
-    stream = Stream(RecorderHandle.start(tmp_path / "run.mcap", {}, channels, lockstep=True))
+def test_files_open_at_a_time_are_bounded_and_the_rest_is_counted(tmp_path: Path) -> None:
+    stream = start(tmp_path)
     for _ in range(MOST_OPEN + 2):
         stream.fault()
-    stream.push(3)
-    for _ in range(MOST_FILES):
+    stream.push(AFTER)
+    stream.fault()
+    stream.push(1)
+    result = stream.handle.close()
+    assert len(fault_files(tmp_path)) == result.fault_files == MOST_OPEN + 1
+    assert (result.fault_files_skipped, result.error) == (2, None)
+
+
+def test_files_of_a_recorders_life_are_bounded_and_the_rest_is_counted(tmp_path: Path) -> None:
+    channels = stream_channels(500_000_000)
+    stream = Stream(RecorderHandle.start(tmp_path / "run.mcap", {}, channels, lockstep=True))
+    for _ in range(MOST_FILES + 3):
         stream.fault()
         stream.push(3)
     result = stream.handle.close()
     assert len(fault_files(tmp_path)) == result.fault_files == MOST_FILES
-    assert result.fault_files_skipped == MOST_OPEN + 2
-    assert result.error is None
+    assert (result.fault_files_skipped, result.error) == (3, None)
     assert len(open_run(tmp_path).times) == stream.step
 
 

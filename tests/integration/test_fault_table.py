@@ -20,8 +20,8 @@ from mastd.loop.plan import Plan
 from mastd.safety.faults import ROWS, Action, Code
 from mastd.safety.states import State
 from mastd.wire.blocks import Verb
-from tests.integration.test_loop import Rig
 from tests.lab import ROOT, Lab
+from tests.rig import Rig
 
 PROFILE = """
 name: shaking

@@ -7,19 +7,27 @@ second before the first cycle; fault times below are plant time.
 from __future__ import annotations
 
 import shutil
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any, cast
 
 import numpy as np
 import pytest
 
+from mastd.loop import host
 from mastd.loop.host import Connection
 from mastd.loop.plan import Plan
+from mastd.loop.realtime import Rights
 from mastd.loop.session import Ending, run
+from mastd.motion.timeline import Timeline
 from mastd.record.reader import Run, open_run
 from mastd.safety.faults import Code
 from mastd.safety.states import State
-from mastd.wire.provider import PlantRequest, rigid_payload
+from mastd.wire.blocks import Verb
+from mastd.wire.messages import Command
+from mastd.wire.plant_process import PlantProcess
+from mastd.wire.provider import PlantRequest, find_provider, rigid_payload
 from tests.lab import Lab
 
 PROFILE = """
@@ -141,3 +149,75 @@ def test_the_same_run_without_a_fault_completes(plan: Plan, tmp_path: Path) -> N
     assert ending.completed
     assert not [event for event in record.events if event.get("event") == "fault"]
     shutil.rmtree(tmp_path, ignore_errors=True)
+
+
+class BreakingTimeline:
+    """A motion that can be read for a while; then reading it raises."""
+
+    def __init__(self, timeline: Timeline, reads: int) -> None:
+        self._timeline = timeline
+        self._left = reads
+
+    def __getattr__(self, name: str) -> Any:
+        if name == "coefficients":
+            self._left -= 1
+            if self._left < 0:
+                raise RuntimeError("the motion has gone")
+        return getattr(self._timeline, name)
+
+
+def test_an_exception_in_a_cycle_powers_off(plan: Plan, tmp_path: Path) -> None:
+    broken = cast(Timeline, BreakingTimeline(plan.timeline, 12_000))
+    ending, record = play(replace(plan, timeline=broken), tmp_path / "run.mcap", ())
+    assert ending.fault is not None
+    assert ending.fault.code is Code.LOOP_EXCEPTION
+    assert "RuntimeError" in ending.fault.cause
+    assert "the motion has gone" in ending.fault.cause
+    assert ending.state is State.FAULT
+    (told, *_) = [event for event in record.events if event.get("event") == "exception"]
+    assert "__getattr__" in str(told["trace"]), "the trace is kept for whoever mends it"
+    stages = record.columns["command.length.1"]
+    assert np.isfinite(stages).all()
+    assert record.columns["pose.heave"][-1] < -0.045, "the drive has let the table down"
+
+
+class Journal:
+    """Collects events, and ends the loop once a fault has come or enough time has passed."""
+
+    def __init__(self, most_cycles: int) -> None:
+        self.events: list[dict[str, object]] = []
+        self._left = most_cycles
+
+    @property
+    def finished(self) -> bool:
+        self._left -= 1
+        return self._left < 0 or any(event.get("event") == "fault" for event in self.events)
+
+    def next(self, now_ns: int) -> Verb:
+        return Verb.NONE
+
+    def heard(self, verb: Verb) -> None: ...
+
+    def event(self, event: Mapping[str, object]) -> None:
+        self.events.append(dict(event))
+
+
+def test_what_the_plant_refuses_is_indicated(plan: Plan) -> None:
+    """A command that is not finite, which the daemon never sends, is answered by the plant in words."""
+    request = PlantRequest(
+        plan.table_path, payload=rigid_payload(plan.profile), mode="free-run", period_ns=plan.daemon.period_ns
+    )
+    journal = Journal(5_000)
+    with PlantProcess(find_provider(), request) as plant:
+        link = plant.connect(plan.terms("free-run"))
+        cycle = plan.cycle()
+        bad = Command(cycle.frame.command_layout)
+        bad.values[0] = np.nan
+        assert link.send(bad)
+        connection = Connection(None, "socket", "free-run", request)
+        blocks, rights = host.Blocks.of(plan), Rights(())
+        host.loop(plan, connection, cycle, link, journal, blocks, None, None, rights, journal)
+    (fault, *_) = [event for event in journal.events if event.get("event") == "fault"]
+    assert (fault["name"], fault["action"]) == ("PLANT_REFUSES", "INDICATE")
+    assert "not finite" in str(fault["cause"])
+    assert cycle.supervisor.state is State.OFF

@@ -66,7 +66,7 @@ def test_three_runs_have_a_file_each_and_nothing_of_what_lies_between(tmp_path: 
         stream.push(50 * number)
         stream.event({"event": "end", "outcome": "completed"})
         stream.event({"event": "record_end", "operator": "ann"})
-        stream.push(77)
+        stream.push(77 if number < 3 else 0)  # an end needs no frame after it
     wait_for(
         lambda: handle.trouble() is None and handle.status.runs == 3, "the loop hears that all are whole"
     )
@@ -322,7 +322,7 @@ def test_memory_stays_flat_over_many_runs_and_a_long_stream(tmp_path: Path) -> N
         wait_for(lambda: stream.handle.backlog <= 1, "the recorder takes the frames")
         return resident_bytes(stream.handle.process_id)
 
-    warm = max(one_round(number) for number in range(3))
-    last = [one_round(number) for number in range(3, 11)][-1]
-    assert last - warm < 2_000_000, "72,000 frames and eight runs later"
-    assert stream.handle.close().fault_files == 11
+    warm = max(one_round(number) for number in range(2))
+    last = [one_round(number) for number in range(2, 7)][-1]
+    assert last - warm < 2_000_000, "45,000 frames and five runs later"
+    assert stream.handle.close().fault_files == 7

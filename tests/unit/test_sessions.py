@@ -11,8 +11,9 @@ from hypothesis import strategies as st
 
 from mastd.safety.states import State
 from mastd.wire.blocks import Verb
+from mastd.wire.gateway_job import DeskTerms
 from mastd.wire.loop_port import LoopPort
-from mastd.wire.operator_desk import MOST_WAITING, DeskTerms, OperatorDesk
+from mastd.wire.operator_desk import MOST_WAITING, OperatorDesk
 from mastd.wire.operator_messages import (
     COMMANDING,
     OBSERVER_VERBS,
@@ -115,7 +116,7 @@ class Counter:
 
     def hello(self, peer: Peer, operator: str, role: str = "operator", guest: Guest | None = None) -> Welcome:
         """Open a session."""
-        self.desk.hear(peer, pack_hello(Hello(1, "test", operator, role)), self.now, "", guest)
+        self.desk.hear(peer, [pack_hello(Hello(1, "test", operator, role))], self.now, "", guest)
         ((_, welcome),) = self.heard()
         assert isinstance(welcome, Welcome)
         self.numbers[peer] = welcome.session
@@ -124,7 +125,7 @@ class Counter:
     def say(self, peer: Peer, sequence: int, verb: str) -> None:
         """Send a command."""
         packed = pack_command(self.numbers[peer], sequence, verb, ARGUMENTS.get(verb, {}))
-        self.desk.hear(peer, packed, self.now)
+        self.desk.hear(peer, [packed], self.now)
 
     def heard(self) -> list[tuple[Peer, FromGateway]]:
         """Return what the desk has replied since."""
@@ -181,7 +182,7 @@ def test_arguments_reach_the_block_as_it_wants_them(counter: Counter) -> None:
     counter.say(ANNA, 1, "jog")
     counter.say(ANNA, 2, "level")
     packed = pack_command(counter.numbers[ANNA], 3, "jog", {"link": 5, "amount": -0.01})
-    counter.desk.hear(ANNA, packed, counter.now)
+    counter.desk.hear(ANNA, [packed], counter.now)
     counter.turn(3)
     assert counter.loop.taken == [
         (Verb.JOG, (0.0, 2.0, 0.005, 0.0)),
@@ -190,7 +191,7 @@ def test_arguments_reach_the_block_as_it_wants_them(counter: Counter) -> None:
     ]
     beyond = pack_command(counter.numbers[ANNA], 4, "jog", {"link": 8, "amount": 0.0})
     counter.heard()
-    counter.desk.hear(ANNA, beyond, counter.now)
+    counter.desk.hear(ANNA, [beyond], counter.now)
     (answer,) = counter.answers()
     assert answer.reason == "jog is refused: there is no link 8, links are 1 to 7"
 
@@ -351,13 +352,13 @@ def test_what_is_refused_as_a_message_changes_nothing(counter: Counter) -> None:
         (pack_command(session + 1, 6, "stop", {}), "unknown_session"),
         (pack_command(session, 4, "stop", {}), "out_of_order"),
     ):
-        counter.desk.hear(ANNA, data, counter.now)
+        counter.desk.hear(ANNA, [data], counter.now)
         ((_, complaint),) = counter.heard()
         assert isinstance(complaint, Complaint)
         assert complaint.error == error
         assert getattr(counter.desk.counters, error) == 1
-    counter.desk.hear(BERT, pack_command(session, 6, "stop", {}), counter.now)  # another one's session
-    counter.desk.hear(ANNA, pack_bye(session), counter.now)
+    counter.desk.hear(BERT, [pack_command(session, 6, "stop", {})], counter.now)  # another one's session
+    counter.desk.hear(ANNA, [pack_bye(session)], counter.now)
     counter.say(ANNA, 6, "stop")  # it has said goodbye
     assert counter.desk.counters.unknown_session == 3
     counter.turn(2)
@@ -410,6 +411,7 @@ def test_two_racing_clients_have_one_lease_a_defined_winner_and_stops_that_alway
     """Model: the lease belongs to whose command was read first; each command is carried out at most once."""
     desk = Counter(state)
     names = {ANNA: "anna", BERT: "bert"}
+    peer: Peer
     for peer, name in names.items():
         desk.hello(peer, name)
     sequences = dict.fromkeys(names, 0)
@@ -429,9 +431,9 @@ def test_two_racing_clients_have_one_lease_a_defined_winner_and_stops_that_alway
             if sequences[which]:
                 desk.say(which, sequences[which], said[which, sequences[which]])
         else:
+            assert isinstance(what, tuple)
+            assert isinstance(which, str)
             peer, verb = what, which
-            assert isinstance(peer, tuple)
-            assert isinstance(verb, str)
             sequences[peer] += 1
             said[peer, sequences[peer]] = verb
             free = desk.now >= until or not holder

@@ -1,0 +1,246 @@
+"""`mastd serve` and its operators: the real daemon with its processes, through the real socket."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import signal
+import subprocess
+import tempfile
+import threading
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from mastd.errors import UsageError
+from mastd.record.reader import open_run
+from mastd.wire.client import OperatorClient
+from tests.lab import Lab
+
+PROFILE = """
+name: shaking
+segments:
+  - kind: sine
+    frequency: 2 Hz
+    duration: {seconds} s
+    axes: {{heave: {{amplitude: 4 mm}}}}
+"""
+START_S = 90.0
+"""The first start compiles the kernels."""
+
+
+class Service:
+    """A running service, its operators' address and an operator."""
+
+    def __init__(self, lab: Lab, *options: object) -> None:
+        self.lab = lab
+        self.process = lab.start("serve", "--table", lab.table, "--config", lab.config, *options)
+        self.address = f"ipc://{lab.environment['XDG_RUNTIME_DIR']}/mastd.operators"
+        self.client = self._join()
+
+    def _join(self) -> OperatorClient:
+        deadline = time.monotonic() + START_S
+        while time.monotonic() < deadline and self.process.poll() is None:
+            try:
+                return OperatorClient(self.address, "night shift")
+            except UsageError:
+                threading.Event().wait(0.1)  # another process's socket can only be looked for
+        raise AssertionError(f"the service did not come up: {self.process.communicate()[1]}")
+
+    def ask(self, verb: str, **arguments: object) -> Any:
+        return self.client.command(verb, arguments)
+
+    def accepted(self, verb: str, **arguments: object) -> None:
+        answer = self.ask(verb, **arguments)
+        assert answer.accepted, f"{answer.reason}; {answer.needed}"
+
+    def status(self) -> dict[str, Any]:
+        return self.client.status()
+
+    def until(self, done: Callable[[dict[str, Any]], bool], seconds: float = 30.0) -> dict[str, Any]:
+        deadline = time.monotonic() + seconds
+        for snapshot in self.client.watch():
+            if done(snapshot):
+                return snapshot
+            assert time.monotonic() < deadline, snapshot
+        raise AssertionError("the service has ended")
+
+    def state(self, name: str, seconds: float = 30.0) -> dict[str, Any]:
+        return self.until(
+            lambda snapshot: snapshot["loop"] == "running" and snapshot["state"] == name, seconds
+        )
+
+    def end(self) -> int:
+        self.process.send_signal(signal.SIGTERM)
+        return self.process.wait(30.0)
+
+
+@pytest.fixture
+def own_lab(lab: Lab) -> Iterator[Lab]:
+    """A lab whose daemons have a place for operators of their own; a socket's path must be short."""
+    directory = tempfile.mkdtemp(prefix="mastd-test-")
+    yield replace(lab, runtime=Path(directory))
+    shutil.rmtree(directory, ignore_errors=True)
+
+
+@pytest.fixture
+def service(own_lab: Lab) -> Iterator[Service]:
+    service = Service(own_lab)
+    yield service
+    service.client.close()
+    if service.process.poll() is None:
+        service.process.kill()
+    service.process.communicate()
+
+
+def test_a_day_at_the_table(service: Service) -> None:
+    """Load, raise, jog, arm, start, level, hold, resume, to the end; the record is judged; SIGTERM lowers."""
+    lab = service.lab
+    state = service.state("OFF")
+    assert state["profile"]["loaded"] == 0
+    assert not service.ask("arm").accepted, "nothing is raised"
+    wild = lab.profile(PROFILE.format(seconds=2).replace("4 mm", "90 mm"), "bad.yaml")
+    bad = service.ask("load", profile=str(wild))
+    assert not bad.accepted
+    assert "does not pass the check" in bad.reason
+    service.accepted("load", profile=str(lab.profile(PROFILE.format(seconds=6))))
+    again = service.ask("load", profile=str(wild))
+    assert not again.accepted
+    assert service.status()["profile"]["name"] == "shaking", "a refused profile leaves the loaded one"
+    service.accepted("raise")
+    service.state("READY")
+    service.accepted("jog", axis="heave", amount=0.003)
+    service.until(lambda now: abs(now["pose"][2] - 0.003) < 2e-4)
+    refused = service.ask("arm")
+    assert not refused.accepted
+    assert "profile begins" in refused.reason
+    service.accepted("raise")
+    service.until(lambda now: now["state"] == "READY" and abs(now["reference"][2]) < 1e-6)
+    service.accepted("level", share=0.5)
+    service.accepted("arm")
+    service.accepted("start")
+    service.until(lambda now: (now["profile"]["time_s"] or 0.0) > 1.0)
+    service.accepted("hold")
+    service.until(lambda now: now["state"] == "HOLD" and now["profile"]["speed"] == 0.0)
+    service.accepted("resume")
+    service.accepted("level", share=1.0)
+    service.until(lambda now: now["level"]["now"] == 1.0)
+    too_much = service.ask("level", share=1.01 * service.status()["level"]["limit"])
+    assert not too_much.accepted
+    assert "proved" in too_much.reason
+    service.state("READY")
+    assert service.end() == 0
+    (record,) = lab.directory.glob("runs/shaking-*/run.mcap")
+    run = open_run(record)
+    assert [event["to"] for event in run.events if event.get("event") == "state"] == [
+        "ARMED", "RUNNING", "HOLD", "RUNNING", "READY",
+    ]  # fmt: skip
+    assert run.damage is None
+    assert abs(run.columns["reference.heave"]).max() == pytest.approx(0.004, rel=0.02)
+    done = lab.run("report", record.parent, "--json")
+    result = json.loads(done.stdout)
+    assert (result["state"], result["cause"]) == ("READY", None)
+    assert result["axes"]["heave"]["best_lag_nrmse"] < 0.2
+
+
+def test_a_second_daemon_is_told_of_the_first_and_a_run_how_to_use_it(service: Service) -> None:
+    lab = service.lab
+    service.state("OFF")
+    pid = str(service.process.pid)
+    second = lab.run("serve", "--table", lab.table, "--config", lab.config)
+    assert (second.returncode, pid in second.stderr) == (2, True), second.stderr
+    profile = lab.profile(PROFILE.format(seconds=2))
+    beside = lab.run("run", profile, "--table", lab.table, "--config", lab.config)
+    assert beside.returncode == 2
+    assert pid in beside.stderr
+    assert "mastd ctl load" in beside.stderr
+    assert service.status()["state"] == "OFF"
+
+
+def test_two_operators_one_lease_and_anybody_stops(service: Service) -> None:
+    service.state("OFF")
+    service.accepted("load", profile=str(service.lab.profile(PROFILE.format(seconds=30))))
+    service.accepted("raise")
+    service.state("READY")
+    service.accepted("arm")
+    service.accepted("start")
+    service.until(lambda now: (now["profile"]["time_s"] or 0.0) > 1.0)
+    with OperatorClient(service.address, "day shift") as other:
+        refused = other.command("hold")
+        assert not refused.accepted
+        assert "night shift" in refused.reason
+        assert other.command("stop").accepted
+    service.state("READY")
+    service.accepted("lower")
+    service.state("OFF")
+    assert service.end() == 0
+    (record,) = service.lab.directory.glob("runs/shaking-*/run.mcap")
+    (end,) = [event for event in open_run(record).events if event.get("event") == "end"]
+    assert (end["outcome"], end["state"]) == ("stopped", "READY")
+
+
+def test_a_fault_stops_keeps_its_history_and_reset_never_moves(own_lab: Lab) -> None:
+    service = Service(own_lab)
+    try:
+        service.state("OFF")
+        service.accepted("raise")
+        service.state("READY")
+        assert service.ask("estop").accepted
+        snapshot = service.state("ESTOP")
+        assert snapshot["cause"]["name"] == "ESTOP"
+        assert snapshot["cause"]["hint"]
+        assert not service.ask("raise").accepted
+        service.until(lambda now: now["pose"][2] < -0.045, 40.0)
+        service.accepted("reset")
+        assert service.state("OFF")["cause"] is None
+        assert service.end() == 0
+    finally:
+        service.client.close()
+        if service.process.poll() is None:
+            service.process.kill()
+        service.process.communicate()
+    (history,) = own_lab.directory.glob("runs/fault-*-ESTOP.mcap")
+    record = open_run(history)
+    stamps = record.columns["cycle"]
+    assert len(stamps) >= 1000
+    assert [event for event in record.events if event.get("event") == "fault" and event.get("first")]
+
+
+def test_a_loop_that_hangs_is_shown_and_powers_off_when_it_comes_back(service: Service) -> None:
+    service.state("OFF")
+    service.accepted("raise")
+    service.state("READY")
+    os.kill(service.process.pid, signal.SIGSTOP)
+    stuck = service.until(lambda now: now["loop"] == "stuck")
+    assert "has not moved" in stuck["advice"]
+    refused = service.ask("lower")
+    assert not refused.accepted
+    assert "restart the daemon" in refused.reason
+    os.kill(service.process.pid, signal.SIGCONT)
+    snapshot = service.until(lambda now: now["state"] == "FAULT")
+    assert snapshot["cause"]["name"] == "LOOP_STUCK"
+    assert service.end() == 3
+
+
+def test_a_lost_gateway_stops_the_table_and_sigterm_still_ends_the_service(service: Service) -> None:
+    service.state("OFF")
+    service.accepted("load", profile=str(service.lab.profile(PROFILE.format(seconds=60))))
+    service.accepted("raise")
+    service.state("READY")
+    service.accepted("arm")
+    service.accepted("start")
+    service.until(lambda now: (now["profile"]["time_s"] or 0.0) > 0.5)
+    found = subprocess.run(
+        ["pgrep", "-P", str(service.process.pid), "-f", "mastd.wire.gateway"],
+        capture_output=True, text=True, check=True,
+    )  # fmt: skip
+    os.kill(int(found.stdout), signal.SIGKILL)
+    record = service.lab.wait_for_state(service.process, "FAULT")
+    assert service.end() == 3
+    causes = [event["name"] for event in open_run(record).events if event.get("event") == "fault"]
+    assert causes == ["GATEWAY_LOST"]

@@ -1,0 +1,213 @@
+"""`mastd ctl` and `mastd keys` as processes, with a real gateway before a loop that only answers."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import stat
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from mastd.commands import ctl
+from mastd.errors import UsageError
+from mastd.safety.states import State
+from mastd.wire.blocks import Verb
+from mastd.wire.gateway import GatewayHandle
+from mastd.wire.sessions import Guest
+from tests.lab import ROOT
+from tests.operators import StandInLoop, job, wait_for
+
+
+class Table:
+    """A stand-in daemon in a runtime directory of its own, and the commands that speak with it."""
+
+    def __init__(self, directory: Path) -> None:
+        self.directory = directory
+        self.environment = {**os.environ, "PYTHONPATH": str(ROOT), "XDG_RUNTIME_DIR": str(directory)}
+        self.environment.pop("RUNTIME_DIRECTORY", None)
+        self.loop = StandInLoop()
+        self.loop.show()
+        self.handle = GatewayHandle.start(job(directory), self.loop.request, self.loop.status)
+        self.loop.run()
+
+    def close(self) -> None:
+        self.loop.pause()
+        self.handle.close()
+
+    def start(self, *arguments: str) -> subprocess.Popen[str]:
+        """Start a command."""
+        return subprocess.Popen(
+            [sys.executable, "-m", "mastd", *arguments],
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+            cwd=self.directory,
+            env=self.environment,
+        )
+
+    def __call__(self, *arguments: str) -> tuple[int, str, str]:
+        """Run a command; return exit code, output and messages."""
+        process = self.start(*arguments)
+        output, messages = process.communicate(timeout=60)
+        return process.returncode, output, messages
+
+
+@pytest.fixture(scope="module")
+def table(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Table]:
+    table = Table(tmp_path_factory.mktemp("ctl"))
+    yield table
+    table.close()
+
+
+def test_a_day_at_the_table(table: Table) -> None:
+    table.loop.reset()
+    code, output, _ = table("ctl", "arm", "--as", "anna", "--wait")
+    assert (code, output) == (0, "arm: accepted; ARMED\n")
+    code, output, messages = table("ctl", "hold", "--as", "anna")
+    assert (code, output) == (1, "")
+    assert messages == "hold is refused in ARMED; needed: hold is for a running profile\n"
+    code, output, _ = table("ctl", "start", "--as", "bert", "--json")
+    document = json.loads(output)
+    assert code == 1
+    assert set(document) == {"verb", "accepted", "reason", "needed", "state", "cause", "lease"}
+    assert (document["accepted"], document["lease"]) == (False, "anna")
+    code, output, _ = table("ctl", "stop", "--as", "bert", "--wait")
+    assert (code, output) == (0, "stop: accepted; READY\n")
+    table.loop.fault, table.loop.cause = 10, "following error: link 3, 12.0 mm"
+    code, output, _ = table("ctl", "status")
+    assert code == 0
+    for words in (
+        "READY since",
+        "following error: link 3, 12.0 mm (FOLLOWING_ERROR)",
+        "what to do   A leg does not follow",
+        "anna, for another",
+        "level        100.0%",
+    ):
+        assert words in output
+    assert json.loads(table("ctl", "status", "--json")[1])["state"] == "READY"
+    assert table("ctl", "release", "--as", "anna")[0] == 0
+
+
+def test_a_fault_ends_the_wait(table: Table) -> None:
+    table.loop.reset()
+    waiting = table.start("ctl", "raise", "--wait", "--as", "anna")
+    wait_for(lambda: table.loop.state is State.RAISING, "the table rises")
+    table.loop.fault, table.loop.cause, table.loop.state = 9, "velocity limit: link 1", State.FAULT
+    output, _ = waiting.communicate(timeout=60)
+    assert waiting.returncode == 3
+    assert output == "raise: ended by a fault; FAULT (velocity limit: link 1)\n"
+
+
+def test_watch_prints_a_line_for_every_change_until_interrupted(table: Table) -> None:
+    table.loop.reset()
+    process = table.start("ctl", "watch")
+    assert process.stdout is not None
+    assert process.stdout.readline().startswith("READY ")
+    table.loop.fault, table.loop.cause = 9, "velocity limit: link 1"
+    while "velocity limit" not in process.stdout.readline():
+        pass
+    process.send_signal(signal.SIGINT)
+    assert process.wait(20) == 0
+
+
+def test_without_a_daemon_it_is_usage(table: Table, tmp_path: Path) -> None:
+    code, output, messages = table("ctl", "status", "--address", f"ipc://{tmp_path}/mastd.operators")
+    assert (code, output) == (2, "")
+    assert "start `mastd serve` or `mastd run`" in messages
+
+
+def parsed(*words: str) -> dict[str, Any]:
+    """Return the arguments on the wire for a command line."""
+    from mastd.cli import build_parser
+
+    return ctl.wire_arguments(build_parser().parse_args(["ctl", *words]))
+
+
+@pytest.mark.parametrize(
+    ("words", "arguments"),
+    [
+        (("jog", "heave", "5mm"), {"axis": "heave", "amount": 0.005}),
+        (("jog", "heave", "-5mm"), {"axis": "heave", "amount": -0.005}),
+        (("jog", "roll", "-.5deg"), {"axis": "roll", "amount": pytest.approx(-0.00872664626)}),
+        (("jog", "--link", "5", "+10mm"), {"link": 5, "amount": 0.01}),
+        (("jog", "--link", "5", "-10mm"), {"link": 5, "amount": -0.01}),
+        (("jog", "-10mm", "--link", "5"), {"link": 5, "amount": -0.01}),
+        (("level", "30%"), {"share": 0.3}),
+        (("level", "0.3"), {"share": 0.3}),
+        (("load", "sine"), {"profile": "sine"}),
+        (("load", "profiles/a.yaml"), {"profile": os.path.abspath("profiles/a.yaml")}),
+        (("raise",), {}),
+    ],
+)
+def test_command_lines_become_arguments(words: tuple[str, ...], arguments: dict[str, object]) -> None:
+    assert parsed(*words) == arguments
+
+
+@pytest.mark.parametrize(
+    ("words", "match"),
+    [
+        (("jog", "heave"), "an axis and an amount are due"),
+        (("jog", "up", "5mm"), "axis 'up' is not known"),
+        (("jog", "heave", "5"), "5 has no unit"),
+        (("jog", "roll", "5mm"), "'mm' is a unit of length"),
+        (("jog", "--link", "5", "heave", "5mm"), "one amount is due"),
+        (("level", "30mm"), "'mm' is a unit of length"),
+    ],
+)
+def test_wrong_command_lines_say_what_would_be_right(words: tuple[str, ...], match: str) -> None:
+    with pytest.raises(UsageError, match=match):
+        parsed(*words)
+
+
+def test_keys_are_made_listed_and_removed(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    from mastd.cli import main
+    from mastd.wire.keys import KeyRing
+
+    directory = tmp_path / "keys"
+
+    def keys(*words: str) -> dict[str, Any]:
+        assert main(["keys", *words, "--dir", str(directory), "--json"]) == 0
+        document: dict[str, Any] = json.loads(capsys.readouterr().out)
+        return document
+
+    assert keys() == {"directory": str(directory), "server": False, "operators": [], "observers": []}
+    assert keys("server") == {"server_key": str(directory / "server.key")}
+    secret = Path(keys("add", "anna")["secret_key"])
+    keys("add", "otto", "--observer")
+    for path in (secret, directory / "server.key_secret"):
+        assert stat.S_IMODE(path.stat().st_mode) == 0o600
+    for path in (directory, secret.parent):
+        assert stat.S_IMODE(path.stat().st_mode) == 0o700
+    listing = keys()
+    assert (listing["operators"], listing["observers"]) == (["anna"], ["otto"])
+    assert sorted(KeyRing(directory).guests().values(), key=lambda guest: guest.name) == [
+        Guest("anna", observer=False),
+        Guest("otto", observer=True),
+    ]
+    keys("remove", "anna")
+    assert keys()["operators"] == []
+    assert not secret.exists()
+    for words, message in (
+        (("add", "otto"), "otto is among the observers already"),
+        (("add", "../otto"), "cannot be the name of a key"),
+        (("remove", "nobody"), "'nobody' has no key"),
+        (("server",), "is there already"),
+        (("add",), "a NAME is due"),
+    ):
+        assert main(["keys", *words, "--dir", str(directory)]) == 2
+        assert message in capsys.readouterr().err
+
+
+def test_a_jog_by_the_command_reaches_the_loop(table: Table) -> None:
+    table.loop.reset()
+    code, output, messages = table("ctl", "jog", "--link", "5", "-10mm", "--as", "anna", "--wait")
+    assert (code, messages) == (0, "")
+    assert output == "jog: accepted; READY\n"
+    assert table.loop.taken == [(Verb.JOG, (1.0, 4.0, -0.01, 0.0))]

@@ -1,0 +1,110 @@
+"""The chapter "Operators" of docs/protocol.md says what the code does."""
+
+from __future__ import annotations
+
+from dataclasses import fields
+from pathlib import Path
+
+import msgpack
+import pytest
+
+from mastd.safety.states import State
+from mastd.wire import client, gateway_sockets, gateway_turns, operator_messages, sessions
+from mastd.wire.load_process import TIMEOUT_NS
+from mastd.wire.operator_desk import MOST_WAITING
+from mastd.wire.operator_messages import COMMANDING, VERBS, Answer, Complaint, Hello, Welcome, pack_command
+from tests.unit.test_sessions import Counter
+
+PAGE = (Path(__file__).parents[2] / "docs" / "protocol.md").read_text(encoding="utf-8")
+CHAPTER = PAGE[PAGE.index("# Operators, version 1") :]
+TYPES = {
+    "int": "integer",
+    "str": "text",
+    "bool": "boolean",
+    "float": "number",
+    "dict[str, Any] | None": "map or nil",
+}
+
+
+def table_after(mark: str) -> list[list[str]]:
+    """Return the rows of the first table after ``mark``, without its heading."""
+    lines = CHAPTER[CHAPTER.index(mark) :].splitlines()
+    start = next(index for index, line in enumerate(lines) if line.startswith("|"))
+    rows = []
+    for line in lines[start + 2 :]:
+        if not line.startswith("|"):
+            break
+        rows.append([cell.strip() for cell in line.strip("|").split("|")])
+    return rows
+
+
+@pytest.mark.parametrize(
+    ("kind", "cls"), [("hello", Hello), ("welcome", Welcome), ("answer", Answer), ("error", Complaint)]
+)
+def test_the_tables_name_every_entry_with_its_type(kind: str, cls: type) -> None:
+    rows = table_after(f"<!-- operators {kind} -->")
+    assert rows[0][0] == "`kind`"
+    assert rows[0][2].startswith(f"`{kind}`")
+    assert [(row[0].strip("`"), row[1]) for row in rows[1:]] == [
+        (field.name, TYPES[str(field.type)]) for field in fields(cls)
+    ]
+
+
+def test_the_table_of_a_command_is_that_of_its_bytes() -> None:
+    message = msgpack.unpackb(pack_command(1, 2, "stop", {}))
+    kinds = {str: "text", int: "integer", dict: "map"}
+    assert [(row[0].strip("`"), row[1]) for row in table_after("<!-- operators command -->")] == [
+        (key, kinds[type(value)]) for key, value in message.items()
+    ]
+
+
+def test_every_verb_stands_there_with_its_need_of_the_lease() -> None:
+    rows = {row[0].strip("`"): row for row in table_after("<!-- verbs -->")}
+    assert set(rows) == VERBS
+    assert {verb for verb, row in rows.items() if row[2] == "needed"} == COMMANDING
+    for verb, names in operator_messages.ARGUMENTS.items():
+        assert all(f"`{name}`" in rows[verb][1] for name in names)
+
+
+def test_the_snapshot_has_the_entries_of_the_page() -> None:
+    desk = Counter()
+    desk.loop.fault = 10
+    desk.turn()
+    desk.desk.lease.take("anna", desk.now)
+    snapshot = desk.desk.snapshot(desk.now)
+    rows = {row[0].strip("`"): row for row in table_after("<!-- snapshot -->")}
+    assert list(rows) == ["number", *snapshot]
+    kinds = {"text": str, "integer": int, "boolean": bool, "number": float, "map": dict, "array": list}
+    for key, value in snapshot.items():
+        assert isinstance(value, kinds[rows[key][1].split()[0]]), key
+        if isinstance(value, dict) and key != "counters":
+            assert all(f"`{entry}`" in rows[key][2] for entry in value), key
+    assert all(state.name in rows["state"][2] for state in State)
+
+
+def test_every_counter_is_explained() -> None:
+    names = [row[0].strip("`") for row in table_after("<!-- gateway counters -->")]
+    assert names == [field.name for field in fields(sessions.GatewayCounters)]
+
+
+def test_the_figures_on_the_page_are_those_of_the_code() -> None:
+    assert f"of the ROUTER | {gateway_sockets.HIGH_WATER_MARK} |" in CHAPTER
+    assert f"of the PUB | {gateway_sockets.SNAPSHOT_HIGH_WATER_MARK} |" in CHAPTER
+    assert f"`MAXMSGSIZE` | {gateway_sockets.LARGEST_FRAME // 1024} kB |" in CHAPTER
+    assert f"`HANDSHAKE_IVL` | {gateway_sockets.HANDSHAKE_MS // 1000} s |" in CHAPTER
+    assert f"`LINGER` | {gateway_sockets.LAST_WORDS_MS} ms" in CHAPTER
+    assert f"at most {gateway_turns.MESSAGES_PER_TURN} a turn" in CHAPTER
+    assert f"pauses {gateway_turns.PAUSE_S * 1e3:g} ms" in CHAPTER
+    assert f"at most {operator_messages.LARGEST_OPERATOR_MESSAGE} bytes" in CHAPTER
+    assert f"at most {operator_messages.LONGEST_NAME} characters" in CHAPTER
+    assert f"the last {sessions.CACHED_ANSWERS}," in CHAPTER
+    assert f"At most {sessions.CAPACITY} sessions" in CHAPTER
+    assert f"{MOST_WAITING} more wait" in CHAPTER
+    assert f"up to {TIMEOUT_NS // 1_000_000_000} s" in CHAPTER
+    assert f"again every {client.AGAIN_S} s" in CHAPTER
+    assert f"({client.HELLO_S:g} s: nobody is there)" in CHAPTER
+
+
+def test_the_bytes_on_the_page_are_those_of_the_command_they_describe() -> None:
+    packed = pack_command(7, 3, "jog", {"link": 5, "amount": -0.01})
+    assert packed.hex(" ") in CHAPTER.replace("\n", " ")
