@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import os
+import shutil
 import subprocess
 import sys
+import tempfile
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -14,9 +17,17 @@ from tests.lab import ROOT, SHARED, Lab, StartFollower, quick_lab
 
 
 @pytest.fixture
-def lab(tmp_path: Path) -> Lab:
+def lab(tmp_path: Path, runtime: Path) -> Lab:
     """A directory with quick settings and the commands of this checkout."""
-    return quick_lab(tmp_path)
+    return replace(quick_lab(tmp_path), runtime=runtime)
+
+
+@pytest.fixture
+def runtime() -> Iterator[Path]:
+    """Where daemons of one test have their sockets: a place of its own, whose path is short enough."""
+    directory = tempfile.mkdtemp(prefix="mastd-test-")
+    yield Path(directory)
+    shutil.rmtree(directory, ignore_errors=True)
 
 
 @pytest.fixture(scope="session")

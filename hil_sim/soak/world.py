@@ -22,6 +22,7 @@ from mastd.kinematics.geometry import Geometry
 from mastd.loop.cycle import Cycle
 from mastd.loop.loaded import LoadedProfile
 from mastd.loop.slots import SLOTS, ProfileSlots
+from mastd.safety.profile_limits import LIMIT_NUMBERS
 from mastd.settings.daemon import DaemonSettings
 from mastd.settings.profile import NoPayload, RigidPayload
 from mastd.settings.table import TableSettings
@@ -95,9 +96,9 @@ class World:
         slot = 0 if loaded is None else (loaded.slot + 1) % SLOTS
         self._serial += 1
         name, limit = playable.profile.name, playable.level_limit
-        self.slots.write(
-            slot, LoadedProfile(self._serial, slot, name, playable.timeline, limit, self.model.values)
-        )
+        none = np.zeros((0, LIMIT_NUMBERS))
+        profile = LoadedProfile(self._serial, slot, name, playable.timeline, limit, self.model.values, none)
+        self.slots.write(slot, profile)
         return slot, self._serial
 
     def close(self) -> None:

@@ -14,7 +14,13 @@ from numpy.typing import NDArray
 from mastd.errors import UsageError
 
 # Modules whose import registers their benches, in the order of the report.
-MODULES = ("mastd.bench.kinematics", "mastd.bench.loop", "mastd.bench.gateway", "mastd.bench.flood")
+MODULES = (
+    "mastd.bench.kinematics",
+    "mastd.bench.estimate",
+    "mastd.bench.loop",
+    "mastd.bench.gateway",
+    "mastd.bench.flood",
+)
 
 
 @dataclass(frozen=True)

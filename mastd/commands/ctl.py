@@ -16,7 +16,7 @@ from mastd.errors import UsageError
 
 if TYPE_CHECKING:
     from mastd.commands import Subparsers
-    from mastd.wire.client import OperatorClient
+    from mastd.wire.client import ClientKeys, OperatorClient
     from mastd.wire.operator_messages import Answer
 
 _HELP = {
@@ -86,6 +86,9 @@ def add_parsers(subparsers: Subparsers) -> None:
         child.add_argument(
             "--json", action="store_true", help="print JSON and nothing else on standard output"
         )
+        if verb == "status":
+            child.add_argument("--wait", action="store_true", help="wait until the daemon is up")
+            child.add_argument("--timeout", default="2 min", metavar="TIME", help="longest wait (2 min)")
         if verb in TARGETS or verb in ("jog", "level"):
             child.add_argument("--wait", action="store_true", help="wait until it is done, or a fault")
             child.add_argument("--timeout", default="10 min", metavar="TIME", help="longest wait (10 min)")
@@ -94,7 +97,7 @@ def add_parsers(subparsers: Subparsers) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Carry out one verb; return 0 accepted, 1 refused, 3 when a fault ended the wait."""
-    from mastd.wire.client import ClientKeys, OperatorClient
+    from mastd.wire.client import ClientKeys
 
     numbers = wire_arguments(arguments)
     longest_s = _time(arguments.timeout) if "timeout" in arguments else 0.0
@@ -102,8 +105,11 @@ def run(arguments: argparse.Namespace) -> int:
         raise UsageError("--key and --server-key go together")
     keys = ClientKeys(arguments.key, arguments.server_key) if arguments.key else None
     role = "observer" if arguments.observer else "operator"
-    with OperatorClient(arguments.address, arguments.operator, role, keys=keys) as client:
+    patience_s = longest_s if arguments.verb == "status" and arguments.wait else None
+    with joined(arguments.address, arguments.operator, role, keys, patience_s) as client:
         if arguments.verb == "status":
+            if patience_s is not None:
+                next(snapshot for snapshot in client.watch() if snapshot["loop"] != "preparing")
             return _status(client, arguments.json)
         if arguments.verb == "watch":
             return _watch(client, arguments.json)
@@ -113,6 +119,22 @@ def run(arguments: argparse.Namespace) -> int:
             answer, code = _wait(client, answer, longest_s)
     _tell(answer, code, arguments.json)
     return code
+
+
+def joined(
+    address: str | None, operator: str | None, role: str, keys: ClientKeys | None, patience_s: float | None
+) -> OperatorClient:
+    """Return a session with the daemon; ``patience_s`` is how long one that is not there is waited for."""
+    from mastd.wire.client import OperatorClient
+
+    end = time.monotonic() + (patience_s or 0.0)
+    while True:
+        try:
+            return OperatorClient(address, operator, role, keys=keys)
+        except UsageError:
+            if time.monotonic() > end:
+                raise
+            time.sleep(LINE_S)
 
 
 def wire_arguments(arguments: argparse.Namespace) -> dict[str, object]:

@@ -1,10 +1,10 @@
-"""From a sample to the table's pose, rates and forces: one compiled call per cycle.
+"""From a sample to the table's pose, the rates of its links and their forces.
 
 Lengths are calibrated (scale · raw + offset), the pose is found by the observer of document 004, eq. (15),
-warm from the last pose; rates are first-order filtered differences; a leg's force is p₁A₁ − p₂A₂. The
-internal force is the part of the forces along the null vectors of Jᵀ, the redundancy residual the part of
-the length residuals along them; with one redundant link both carry a sign, with more they are root sums of
-squares.
+warm from the last pose; rates of the lengths are first-order filtered differences; a leg's force is
+p₁A₁ − p₂A₂. The internal force is the part of the forces along the null vectors of Jᵀ, the redundancy
+residual the part of the length residuals along them; with one redundant link both carry a sign, with more
+they are root sums of squares. Rates and accelerations of the pose: ``mastd.control.motion_estimate``.
 """
 
 from __future__ import annotations
@@ -42,7 +42,6 @@ def estimate(
     length_rates: Array,
     forces: Array,
     pose: Array,
-    pose_rates: Array,
     scalars: Array,
 ) -> bool:
     """Return whether the pose was found; the outputs are lengths … ``scalars``.
@@ -50,9 +49,8 @@ def estimate(
     ``length_calibration`` (n, 2) and ``pressure_calibration`` (2n, 2) hold scale and offset, ``areas`` (2,)
     the piston areas of chamber 1 and 2; ``tolerances`` [residual, update] in m; ``dt`` time since the last
     usable sample in s (0 for none: rates start at zero); ``smoothing`` is dt/(dt + time constant);
-    ``previous`` (n + 6,) last lengths and pose, updated; ``redundancy`` (n − 6,) is scratch; ``scalars``
-    (4,) are residual, updates, redundancy residual, internal force. If the pose is not found, it and its
-    rates stay.
+    ``previous`` (n,) last lengths, updated; ``redundancy`` (n − 6,) is scratch; ``scalars`` (4,) are
+    residual, updates, redundancy residual, internal force. If the pose is not found, it stays.
     """
     n = lengths.shape[0]
     for i in range(n):
@@ -85,11 +83,6 @@ def estimate(
         if dt > 0.0:
             length_rates[i] += smoothing * ((lengths[i] - previous[i]) / dt - length_rates[i])
         previous[i] = lengths[i]
-    if converged:
-        for k in range(6):
-            if dt > 0.0:
-                pose_rates[k] += smoothing * ((pose[k] - previous[n + k]) / dt - pose_rates[k])
-            previous[n + k] = pose[k]
     return bool(converged)
 
 

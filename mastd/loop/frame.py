@@ -32,7 +32,8 @@ _MOTION = (
     ("reference_acceleration", 6, "/s2", "second derivative of the reference pose"),
     ("reference_jerk", 6, "/s3", "third derivative of the reference pose"),
     ("pose", 6, "", "measured pose of C against neutral"),
-    ("pose_rate", 6, "/s", "rate of the measured pose (Euler rates)"),
+    ("pose_rate", 6, "/s", "estimated rate of the pose (Euler rates)"),
+    ("pose_acceleration", 6, "/s2", "estimated second derivative of the pose, without gravity"),
 )
 
 

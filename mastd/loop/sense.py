@@ -10,6 +10,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mastd.control.estimate import estimate
+from mastd.control.motion_estimate import estimate_motion
+from mastd.control.motion_kernels import ACCELERATION, LEFT_OUT, PENDING, STARTED
+from mastd.control.motion_kernels import RATE as MOTION_RATE
 from mastd.kernel import kernel
 from mastd.kinematics.conditioning import condition_number
 from mastd.kinematics.forward import Observer
@@ -45,10 +48,11 @@ LINKS, NULLS, UPDATES = range(3)
     POSE_ACCELERATION,
     SCALARS,
     CONDITION,
+    ACCELEROMETERS,
     COMMANDED,
     COMMANDED_RATE,
     COMMANDED_ACCELERATION,
-) = range(3, 16)
+) = range(3, 17)
 (
     LENGTH_CALIBRATION,
     PRESSURE_CALIBRATION,
@@ -62,8 +66,8 @@ LINKS, NULLS, UPDATES = range(3)
     NEUTRAL_LENGTHS,
     STROKES,
     GUARD_LIMITS,
-) = range(16, 28)
-PLACES = 28
+) = range(17, 29)
+PLACES = 29
 
 _FIELDS = {
     RAW: "sample.lengths",
@@ -73,8 +77,10 @@ _FIELDS = {
     FORCE: "force",
     POSE: "pose",
     POSE_RATE: "pose_rate",
+    POSE_ACCELERATION: "pose_acceleration",
     SCALARS: "residual",
     CONDITION: "conditioning",
+    ACCELEROMETERS: "sample.accelerometers",
     COMMANDED: "command.lengths",
     COMMANDED_RATE: "command.rates",
     COMMANDED_ACCELERATION: "command.accelerations",
@@ -123,7 +129,6 @@ class Constants:
         self.places[UPDATES] = maximum_updates
         for place, name in _FIELDS.items():
             self.places[place] = frame.index[name]
-        self.places[POSE_ACCELERATION] = frame.index.get("pose_acceleration", -1)
         start = 0
         for place, part in parts.items():
             self.places[place] = start
@@ -131,26 +136,57 @@ class Constants:
 
 
 @kernel
-def measured_accelerations(
-    rates: Array, pose_acceleration: Array, jacobian: Array, dt: float, smoothing: float, memory: Array
-) -> None:
+def measured_accelerations(rates: Array, pose_acceleration: Array, jacobian: Array, memory: Array) -> None:
     """Write the links' measured accelerations (n,), m/s², into their row of the guard's ``memory``.
 
-    With an estimate of the pose's acceleration (6,) it is J q̈: the Jacobian's own change adds less than
-    v²/l, 0.3 m/s² at 0.6 m/s. Without one (0,) it is the filtered difference of the filtered ``rates``.
+    It is J q̈ with the estimated ``pose_acceleration`` (6,): the Jacobian's own change adds less than v²/l,
+    0.3 m/s² at 0.6 m/s.
     """
     for i in range(rates.shape[0]):
-        if pose_acceleration.shape[0] == 6:
-            total = 0.0
-            for k in range(6):
-                total += jacobian[i, k] * pose_acceleration[k]
-            memory[MEASURED_ACCELERATION, i] = total
-        elif dt > 0.0:
-            difference = (rates[i] - memory[LAST_RATE, i]) / dt
-            memory[MEASURED_ACCELERATION, i] += smoothing * (difference - memory[MEASURED_ACCELERATION, i])
-        else:
-            memory[MEASURED_ACCELERATION, i] = 0.0
+        total = 0.0
+        for k in range(6):
+            total += jacobian[i, k] * pose_acceleration[k]
+        memory[MEASURED_ACCELERATION, i] = total
         memory[LAST_RATE, i] = rates[i]
+
+
+@kernel
+def estimate_pose_motion(
+    frame: Array,
+    places: Integers,
+    found: bool,
+    valid: int,
+    steps: int,
+    constants: Array,
+    sizes: Integers,
+    state: Array,
+    counters: Integers,
+) -> None:
+    """Write the rates and accelerations of the pose into the frame; without a pose they stay.
+
+    ``valid`` … ``counters`` are those of ``mastd.control.motion_estimate.estimate_motion``; the steps of
+    samples without a pose are added to those of the next one with it.
+    """
+    if steps < 1:
+        counters[STARTED] = 0
+    counters[PENDING] += steps
+    if not found:
+        return
+    first = places[ACCELEROMETERS]
+    counters[LEFT_OUT] = estimate_motion(
+        frame[places[POSE] : places[POSE] + 6],
+        frame[first : first + sizes[0]],
+        valid,
+        counters[PENDING],
+        constants,
+        sizes,
+        state,
+        counters,
+    )
+    counters[PENDING] = 0
+    for k in range(6):
+        frame[places[POSE_RATE] + k] = state[MOTION_RATE + k]
+        frame[places[POSE_ACCELERATION] + k] = state[ACCELERATION + k]
 
 
 @kernel
@@ -168,13 +204,19 @@ def sense(
     watched: int,
     dt: float,
     smoothing: float,
+    valid: int,
+    steps: int,
+    motion_constants: Array,
+    motion_sizes: Integers,
+    motion_state: Array,
+    motion_counters: Integers,
 ) -> int:
     """Estimate and guard one sample in the frame; return the mask of faults and ``FOUND``.
 
     If a reading cannot be, nothing is changed and the result is −1 times that of
-    ``mastd.safety.inspection.unusable``. ``state`` (8 n + 36,): last lengths and pose, and scratch.
+    ``mastd.safety.inspection.unusable``. ``state`` (8 n + 36,): last lengths, and scratch.
     ``scalars`` … ``detail`` are the guard's, ``watched`` the mask of the codes to look at; ``dt`` and
-    ``smoothing`` those of ``mastd.control.estimate.estimate``.
+    ``smoothing`` those of ``mastd.control.estimate.estimate``; ``valid`` … those of ``estimate_pose_motion``.
     """
     n, nulls = places[LINKS], places[NULLS]
     c, p = constants, places
@@ -220,21 +262,22 @@ def sense(
         p[UPDATES],
         dt,
         smoothing,
-        state[: n + 6],
-        state[n + 6 : n + 6 + nulls],
+        state[:n],
+        state[n : n + nulls],
         lengths,
         rates,
         forces,
         pose,
-        frame[p[POSE_RATE] : p[POSE_RATE] + 6],
         frame[p[SCALARS] : p[SCALARS] + 4],
     )
     jacobian = state[2 * n : 8 * n].reshape((n, 6))
     euler_jacobian(table_joints, base_joints, neutral_position, pose, jacobian)
     frame[p[CONDITION]] = condition_number(jacobian, state[8 * n : 8 * n + 36].reshape((6, 6)))
-    estimated = p[POSE_ACCELERATION]
-    pose_acceleration = frame[estimated : estimated + 6] if estimated >= 0 else frame[:0]
-    measured_accelerations(rates, pose_acceleration, jacobian, dt, smoothing, memory)
+    estimate_pose_motion(
+        frame, p, found, valid, steps, motion_constants, motion_sizes, motion_state, motion_counters
+    )
+    pose_acceleration = frame[p[POSE_ACCELERATION] : p[POSE_ACCELERATION] + 6]
+    measured_accelerations(rates, pose_acceleration, jacobian, memory)
     mask = inspect_links(
         lengths,
         rates,

@@ -6,6 +6,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mastd.control.estimate import smoothing_factor
+from mastd.control.motion_estimate import MotionEstimator
+from mastd.control.motion_kernels import LEFT_OUT
 from mastd.kinematics.forward import Observer
 from mastd.loop.frame import Frame
 from mastd.loop.sense import FOUND, Constants, sense
@@ -57,6 +59,7 @@ class Sensing:
         self.last_ns = 0
         self.pose = frame.field("pose")
         self.pose_rates = frame.field("pose_rate")
+        self.pose_accelerations = frame.field("pose_acceleration")
         self.lengths = frame.field("length")
         self.forces = frame.field("force")
         self._frame = frame.values
@@ -77,6 +80,10 @@ class Sensing:
             kinematics.maximum_updates,
         )
         self._state = np.zeros(8 * n + 36)
+        self._motion = MotionEstimator(
+            table.sensors, table.gravity, daemon.estimator, observer.gain, self._period
+        )
+        self._first_accelerometer = sample.layout.slices["accelerometers"].start
         self._required = (1 << 3 * n) - 1
         self._links = n
         self._sequence: int | None = None
@@ -111,6 +118,10 @@ class Sensing:
     def reset_following_peak(self) -> None:
         """Start the peaks of the following error anew."""
         self._guard.reset_following_peak()
+
+    def take_accelerometers_in_again(self) -> None:
+        """Use and judge again every accelerometer that was left out."""
+        self._motion.reset()
 
     def take(self, fresh: int, now_ns: int) -> None:
         """Check that there is a sample, that it is in order and that its numbers can be used."""
@@ -152,7 +163,7 @@ class Sensing:
         watched = WATCHED.get(state, 0)
         if self.last_ns - self._bridged_ns < self._rejoin_ns:
             watched &= ~FOLLOWING
-        guard = self._guard
+        guard, motion = self._guard, self._motion
         mask = sense(
             self._frame,
             self._constants.places,
@@ -167,6 +178,12 @@ class Sensing:
             watched,
             dt,
             smoothing,
+            self.sample.valid >> self._first_accelerometer,
+            steps,
+            motion.constants,
+            motion.sizes,
+            motion.state,
+            motion.counters,
         )
         if mask < 0:
             self.usable = False
@@ -176,6 +193,8 @@ class Sensing:
         self._believed = self.sample.step
         self._bad = 0
         self.pose_valid = bool(mask & FOUND)
+        if motion.counters[LEFT_OUT]:
+            self.reports.append(Report(Code.ACCELEROMETER, motion.describe(int(motion.counters[LEFT_OUT]))))
         if mask & ~FOUND:
             for code in Code:
                 if code and mask >> code & 1:

@@ -193,6 +193,8 @@ class Supervisor:
         self._note_request(verb)
         if event is Event.RESET and not self.refusal:
             self.latch.reset()
+        if event in (Event.RESET, Event.RAISE) and not self.refusal:
+            self._sensing.take_accelerometers_in_again()
 
     def _refuse(self, verb: Verb, why: str) -> None:
         self.refusal = f"{verb.name.lower()} is refused: {why}"

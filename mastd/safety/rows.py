@@ -414,11 +414,11 @@ TABLE: tuple[Row, ...] = (
     Row(
         Code.ACCELEROMETER,
         "accelerometer disagrees",
-        "one accelerometer against the table's motion; the others are used without it",
-        "guard.accelerometer_difference",
-        "guard.accelerometer_delay",
+        "an accelerometer against the lengths and the others, or stuck, or invalid; it is left out",
+        "estimator.tolerance",
+        "estimator.confirmation",
         Action.INDICATE,
-        "it agrees again",
+        "reset or raise; missing readings: they are back",
         "Check the named accelerometer: its mounting, its cable, its entry in the table file.",
     ),
     Row(

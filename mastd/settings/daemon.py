@@ -7,6 +7,7 @@ from typing import Annotated, Literal
 from pydantic import Field
 
 from mastd.settings.base import Settings
+from mastd.settings.estimator import EstimatorSettings
 from mastd.settings.gateway import GatewaySettings
 from mastd.settings.quantity import (
     Acceleration,
@@ -82,10 +83,6 @@ class GuardSettings(Settings):
     """Supply beyond one of its limits."""
     clock_difference: Annotated[Time, Field(gt=0)]
     """What plant time and the loop's time may drift apart within a second."""
-    accelerometer_difference: Annotated[Acceleration, Field(gt=0)]
-    """Disagreement of one accelerometer with the table's motion."""
-    accelerometer_delay: Annotated[Time, Field(ge=0)]
-    """Time it may last."""
     rate_filter: Annotated[Frequency, Field(gt=0)]
     """Corner of the first-order filter on differentiated lengths and poses."""
 
@@ -164,6 +161,7 @@ class DaemonSettings(Settings):
     overrun: OverrunSettings
     moves: MoveSettings
     kinematics: KinematicsSettings
+    estimator: EstimatorSettings
     gateway: GatewaySettings
 
     @property

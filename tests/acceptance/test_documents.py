@@ -19,7 +19,7 @@ FILE_BEFORE = re.compile(r"Write `([^`]+)`:\s*$")
 
 
 @pytest.mark.parametrize("page", PAGES)
-def test_the_commands_of_a_page_run_in_their_order(page: str, tmp_path: Path) -> None:
+def test_the_commands_of_a_page_run_in_their_order(page: str, tmp_path: Path, runtime: Path) -> None:
     text = (ROOT / page).read_text(encoding="utf-8")
     programs = tmp_path / "bin"
     programs.mkdir()
@@ -29,7 +29,12 @@ def test_the_commands_of_a_page_run_in_their_order(page: str, tmp_path: Path) ->
             f'#!/bin/sh\nexec {shlex.quote(sys.executable)} -m {module} "$@"\n', encoding="ascii"
         )
         script.chmod(0o755)
-    environment = {**os.environ, "PATH": f"{programs}:{os.environ['PATH']}", "PYTHONPATH": str(ROOT)}
+    environment = {
+        **os.environ,
+        "PATH": f"{programs}:{os.environ['PATH']}",
+        "PYTHONPATH": str(ROOT),
+        "XDG_RUNTIME_DIR": str(runtime),
+    }
     directory = tmp_path / "work"
     directory.mkdir()
     shown = 0

@@ -4,15 +4,11 @@ from __future__ import annotations
 
 import json
 import os
-import shutil
 import signal
 import subprocess
-import tempfile
 import threading
 import time
 from collections.abc import Callable, Iterator
-from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -81,16 +77,8 @@ class Service:
 
 
 @pytest.fixture
-def own_lab(lab: Lab) -> Iterator[Lab]:
-    """A lab whose daemons have a place for operators of their own; a socket's path must be short."""
-    directory = tempfile.mkdtemp(prefix="mastd-test-")
-    yield replace(lab, runtime=Path(directory))
-    shutil.rmtree(directory, ignore_errors=True)
-
-
-@pytest.fixture
-def service(own_lab: Lab) -> Iterator[Service]:
-    service = Service(own_lab)
+def service(lab: Lab) -> Iterator[Service]:
+    service = Service(lab)
     yield service
     service.client.close()
     if service.process.poll() is None:
@@ -184,8 +172,8 @@ def test_two_operators_one_lease_and_anybody_stops(service: Service) -> None:
     assert (end["outcome"], end["state"]) == ("stopped", "READY")
 
 
-def test_a_fault_stops_keeps_its_history_and_reset_never_moves(own_lab: Lab) -> None:
-    service = Service(own_lab)
+def test_a_fault_stops_keeps_its_history_and_reset_never_moves(lab: Lab) -> None:
+    service = Service(lab)
     try:
         service.state("OFF")
         service.accepted("raise")
@@ -204,7 +192,7 @@ def test_a_fault_stops_keeps_its_history_and_reset_never_moves(own_lab: Lab) -> 
         if service.process.poll() is None:
             service.process.kill()
         service.process.communicate()
-    (history,) = own_lab.directory.glob("runs/fault-*-ESTOP.mcap")
+    (history,) = lab.directory.glob("runs/fault-*-ESTOP.mcap")
     record = open_run(history)
     stamps = record.columns["cycle"]
     assert len(stamps) >= 1000

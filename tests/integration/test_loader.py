@@ -18,7 +18,11 @@ from tests.lab import Lab
 
 PROFILE = """
 name: shaking
-payload: {kind: rigid, mass: 5 t, centre_of_gravity: [0 m, 0 m, 1.2 m], inertia: [4000 kg m2, 9000 kg m2, 9000 kg m2]}
+payload:
+  kind: rigid
+  mass: 5 t
+  centre_of_gravity: [0 m, 0 m, 1.2 m]
+  inertia: [4000 kg m2, 9000 kg m2, 9000 kg m2]
 segments:
   - kind: sine
     frequency: 2 Hz
@@ -83,7 +87,7 @@ def test_a_profile_comes_out_of_its_slot_as_it_was_compiled(load: Loader) -> Non
     ("text", "words"),
     [
         (PROFILE.replace("5 mm", "80 mm"), "does not pass the check"),
-        (PROFILE.replace("2 Hz", "2"), "profile.yaml:6"),
+        (PROFILE.replace("2 Hz", "2"), "profile.yaml:10"),
         ("", "profile.yaml"),
     ],
 )

@@ -1,0 +1,60 @@
+"""Bench of the estimator of rates and accelerations, on the starter table with its accelerometers.
+
+The figure is the processor time of a compiled loop over readings at rest, divided by the cycles; a run is one
+such loop.
+"""
+
+from __future__ import annotations
+
+from functools import partial
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mastd.bench.kinematics import RUNS, take_turns
+from mastd.bench.registry import Figure, bench, figure
+from mastd.control.motion_estimate import MotionEstimator, estimate_motion
+from mastd.kernel import kernel
+from mastd.kinematics.forward import Observer
+from mastd.kinematics.geometry import Geometry
+from mastd.settings.daemon import DaemonSettings
+from mastd.settings.loader import load
+from mastd.settings.starter import find
+from mastd.settings.table import TableSettings
+
+FloatArray = NDArray[np.float64]
+
+CYCLES = 10_000
+
+
+@kernel
+def sweep(
+    poses: FloatArray,
+    readings: FloatArray,
+    constants: FloatArray,
+    sizes: NDArray[np.int64],
+    state: FloatArray,
+    counters: NDArray[np.int64],
+) -> int:
+    """Estimate every cycle with all accelerometers valid; return the bits of those ever left out."""
+    left_out = 0
+    for k in range(poses.shape[0]):
+        left_out |= estimate_motion(poses[k], readings[k], -1, 1, constants, sizes, state, counters)
+    return left_out
+
+
+@bench("estimate.us")
+def estimate() -> dict[str, Figure]:
+    """Rates and accelerations of one cycle from pose and accelerometers."""
+    table = load(find("table", "table"), TableSettings)
+    daemon = load(find("daemon", "simulated"), DaemonSettings)
+    gain = Observer(Geometry.from_settings(table)).gain
+    random = np.random.default_rng(0)
+    poses = random.normal(0.0, table.sensors.length.noise, (CYCLES, len(table.links))) @ gain.T
+    sensors = table.sensors.accelerometers
+    readings = random.normal(0.0, table.sensors.acceleration.noise, (CYCLES, len(sensors)))
+    readings += table.gravity * np.array([sensor.direction[2] for sensor in sensors])
+    motion = MotionEstimator(table.sensors, table.gravity, daemon.estimator, gain, daemon.period_ns * 1e-9)
+    call = partial(sweep, poses, readings, motion.constants, motion.sizes, motion.state, motion.counters)
+    times = take_turns({"estimate": call}, RUNS)
+    return {"estimate.us": figure(times["estimate"] / CYCLES * 1e6, "us")}
