@@ -1,6 +1,6 @@
-"""Clients that nobody wants, each a process: one floods, one never reads, one dies in the middle, over and over.
+"""Clients that nobody wants, each a process: one floods, one never reads, one dies again and again.
 
-``python -m mastd.bench.hostile KIND ADDRESS`` with KIND flood, deaf or dying; it ends when its parent is gone.
+``python -m mastd.bench.hostile KIND ADDRESS``, KIND flood, deaf or dying; it ends when its parent is gone.
 """
 
 from __future__ import annotations
@@ -8,13 +8,12 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
-import time
 
-import zmq
-
-from mastd.wire.operator_messages import OPERATOR_PROTOCOL_VERSION, Hello, pack_command, pack_hello
+from mastd.wire.client import OperatorClient
 
 KINDS = ("flood", "deaf", "dying")
+DYING_AFTER = 500
+PATIENCE_S = 60.0
 
 
 def start(kind: str, address: str) -> subprocess.Popen[bytes]:
@@ -25,38 +24,26 @@ def start(kind: str, address: str) -> subprocess.Popen[bytes]:
 def main(kind: str, address: str) -> None:
     """Misbehave until the parent is gone."""
     parent = os.getppid()
-    hello = pack_hello(Hello(OPERATOR_PROTOCOL_VERSION, kind, f"hostile {kind}", "operator"))
-    number = 0
+    if kind != "dying":
+        misbehave(kind, address, parent)
+        return
     while os.getppid() == parent:
-        context: zmq.Context[zmq.Socket[bytes]] = zmq.Context()
-        socket = context.socket(zmq.DEALER)
-        socket.linger = 0
-        socket.connect(address)
-        socket.send(hello)
-        session = 0 if kind == "deaf" else _session(socket)
-        for _ in range(1000 if kind == "dying" else 1_000_000_000):
-            number += 1
-            try:
-                socket.send(pack_command(session, number, "status", {}), zmq.NOBLOCK)
-            except zmq.Again:
-                time.sleep(1e-4)
-            if number % 64 == 0 and os.getppid() != parent:
-                break
-            if kind == "flood":
-                while socket.poll(0):
-                    socket.recv()
-        socket.close()
-        context.term()
+        child = os.fork()
+        if child == 0:
+            misbehave(kind, address, os.getppid())
+            os._exit(1)  # in the middle: no goodbye, its connection open
+        os.waitpid(child, 0)
 
 
-def _session(socket: zmq.Socket[bytes]) -> int:
-    from mastd.wire.operator_messages import Welcome, read_from_gateway
-
-    if socket.poll(2000):
-        message = read_from_gateway(socket.recv())
-        if isinstance(message, Welcome):
-            return message.session
-    return 0
+def misbehave(kind: str, address: str, parent: int) -> None:
+    """Send without end, or until it is time to die; only the flood reads its answers now and then."""
+    client = OperatorClient(address, f"hostile {kind}", patience_s=PATIENCE_S)
+    sent = 0
+    while os.getppid() == parent and not (kind == "dying" and sent > DYING_AFTER):
+        client.send("status")
+        sent += 1
+        if kind == "flood" and sent % DYING_AFTER == 0:
+            client.status()
 
 
 if __name__ == "__main__":

@@ -27,10 +27,16 @@ from mastd.wire.gateway import GatewayHandle
 from mastd.wire.keys import KeyRing
 from mastd.wire.operator_messages import (
     Answer,
+    Command,
+    Complaint,
     Hello,
     Welcome,
+    pack_answer,
     pack_command,
+    pack_complaint,
     pack_hello,
+    pack_welcome,
+    read_from_client,
     read_from_gateway,
 )
 from tests.operators import StandInLoop, job, settings, wait_for
@@ -363,7 +369,9 @@ def bombard(daemon: Daemon, socket: zmq.Socket[bytes], count: int) -> None:
             memory = daemon.resident_kb
     with daemon.client("bert") as client:
         wait_for(
-            lambda: client.status()["counters"]["received"] >= count + 2, "everything has been heard", 60.0
+            lambda: sum(client.status()["counters"][kind] for kind in expected) >= count,
+            "everything has been heard",
+            60.0,
         )
         counters = client.status()["counters"]
         state = client.status()["state"]
@@ -445,6 +453,60 @@ def test_a_profile_is_loaded_beside_everything_else(start_daemon: StartDaemon, t
         client.command("arm")
         refused = client.command("load", {"profile": "good"})
         assert (refused.reason, refused.needed) == ("load is refused in ARMED", "load in OFF or READY")
+
+
+def test_whoever_waits_is_told_that_the_daemon_ends(fresh: Daemon) -> None:
+    with bare(fresh) as socket:
+        session = hello(socket).session
+        fresh.loop.pause()
+        for sequence, verb in enumerate(("arm", "start", "stop")):
+            socket.send(pack_command(session, sequence, verb, {}))
+        wait_for(lambda: fresh.loop.counters()[0] == 1, "the stop is in the block")
+        assert "asked for stop" in heard(socket, Answer).reason
+        fresh.loop.show(ended=True)
+        answers = [heard(socket, Answer) for _ in range(2)]
+    assert {answer.verb for answer in answers} == {"arm", "stop"}
+    assert all("the daemon has ended" in answer.reason for answer in answers)
+
+
+@pytest.mark.parametrize("verb", ["lower", "stop"])
+def test_a_command_whose_session_was_lost_is_not_sent_blindly_again(tmp_path: Path, verb: str) -> None:
+    """A gateway that hears a command twice, forgets the session, and may have carried it out."""
+    address = f"ipc://{tmp_path}/forgetful"
+    heard_verbs: list[str] = []
+
+    def forget() -> None:
+        commands = 0
+        while True:
+            peer, data = router.recv_multipart()
+            message = read_from_client(data)
+            if isinstance(message, Hello):
+                reply = pack_welcome(Welcome(1, 7, "x", 1, "operator", "anna", "", 60.0, 5.0))
+            elif isinstance(message, Command):
+                commands += 1
+                heard_verbs.append(message.verb)
+                if commands == 1:
+                    continue
+                answer = Answer(7, message.sequence, message.verb, True, "", "", "READY", "", "")
+                complaint = Complaint("unknown_session", "say hello", message.sequence)
+                reply = pack_complaint(complaint) if commands == 2 else pack_answer(answer)
+            else:
+                return
+            router.send_multipart((peer, reply))
+
+    with zmq.Context() as context, context.socket(zmq.ROUTER) as router:
+        router.linger = 0
+        router.bind(address)
+        thread = threading.Thread(target=forget)
+        thread.start()
+        with OperatorClient(address, "anna") as client:
+            if verb == "stop":
+                assert client.command(verb).accepted
+            else:
+                with pytest.raises(UsageError, match="whether it was carried out is not known"):
+                    client.command(verb)
+        thread.join()
+    assert heard_verbs == [verb] * (3 if verb == "stop" else 2)
 
 
 def test_one_daemon_per_socket(daemon: Daemon) -> None:

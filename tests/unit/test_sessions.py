@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+from collections.abc import Iterator
 from dataclasses import replace
 
 import pytest
@@ -10,10 +11,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mastd.safety.states import State
-from mastd.wire.blocks import Verb
+from mastd.wire.blocks import REQUEST, NewestValueBlock, Verb
 from mastd.wire.gateway_job import DeskTerms
+from mastd.wire.load_process import ProfileLoader
 from mastd.wire.loop_port import LoopPort
-from mastd.wire.operator_desk import MOST_WAITING, OperatorDesk
+from mastd.wire.operator_desk import MOST_STOPS_WAITING, MOST_WAITING, OperatorDesk
 from mastd.wire.operator_messages import (
     COMMANDING,
     OBSERVER_VERBS,
@@ -40,7 +42,7 @@ from mastd.wire.sessions import (
     TokenBucket,
 )
 from mastd.wire.snapshot import Words
-from tests.operators import FAULTS, LINKS, STATES, StandInLoop
+from tests.operators import FAULTS, LINKS, STATES, StandInLoop, wait_for
 
 MS = 1_000_000
 SECOND = 1000 * MS
@@ -105,11 +107,13 @@ def test_the_session_that_is_silent_longest_gives_its_place() -> None:
 class Counter:
     """A desk with a loop that cycles when told, and a clock that the test moves."""
 
-    def __init__(self, state: State = State.READY, terms: DeskTerms = TERMS) -> None:
+    def __init__(
+        self, state: State = State.READY, terms: DeskTerms = TERMS, loader: ProfileLoader | None = None
+    ) -> None:
         self.loop = StandInLoop(state)
         self.now = SECOND
         self.port = LoopPort(self.loop.request, self.loop.status, 300 * MS, self.now)
-        self.desk = OperatorDesk(terms, self.port, None, GatewayCounters())
+        self.desk = OperatorDesk(terms, self.port, loader, GatewayCounters())
         self.numbers: dict[Peer, int] = {}
         self.loop.show()
         self.desk.turn(self.now)
@@ -371,6 +375,72 @@ def test_load_without_a_loader_says_what_would_be_needed(counter: Counter) -> No
     (answer,) = counter.answers()
     assert answer.reason == "load is refused: this daemon plays one profile"
     assert answer.needed == "start `mastd serve`"
+
+
+@pytest.fixture
+def loading() -> Iterator[Counter]:
+    """A desk whose loader never ends by itself; Anna has asked it for a profile."""
+    desk = Counter(loader=ProfileLoader(("sleep", "1000"), (), 2))
+    desk.hello(ANNA, "anna")
+    desk.hello(BERT, "bert")
+    desk.say(ANNA, 1, "load")
+    assert desk.heard() == []
+    yield desk
+    desk.desk.close()
+
+
+def test_the_lease_does_not_run_out_while_its_holder_waits_for_the_loader(loading: Counter) -> None:
+    for _ in range(3):
+        loading.now += 39 * SECOND
+        loading.turn()
+    assert loading.desk.lease.holder(loading.now) == "anna"
+    assert loading.desk.snapshot(loading.now)["loading"] == "sine"
+    loading.now += 39 * SECOND
+    loading.turn()
+    (answer,) = loading.answers()
+    assert answer.reason == "load is refused: the loader took longer than 120 s"
+    assert loading.desk.snapshot(loading.now)["loading"] == ""
+    loading.say(ANNA, 2, "load")  # it can be tried again
+    assert loading.desk.snapshot(loading.now)["loading"] == "sine"
+
+
+def test_a_profile_is_not_loaded_for_one_who_gave_the_lease_back() -> None:
+    desk = Counter(loader=ProfileLoader(("echo", '{"ok": true, "text": "passes"}'), (), 2))
+    desk.hello(ANNA, "anna")
+    desk.say(ANNA, 1, "load")
+    desk.say(ANNA, 2, "release")
+
+    def answered() -> bool:
+        desk.turn()
+        return len(desk.desk.replies) == 2
+
+    wait_for(answered, "the loader has ended")
+    released, refused = desk.answers()
+    assert released.accepted
+    assert "the lease was given away" in refused.reason
+    assert desk.loop.taken == []
+
+
+def test_stops_beyond_all_reason_are_in_the_block_all_the_same(counter: Counter) -> None:
+    for sequence in range(MOST_STOPS_WAITING + 3):
+        counter.say(ANNA, sequence, "stop")
+    assert counter.loop.counters()[0] == MOST_STOPS_WAITING + 3
+    answers = counter.answers()
+    assert [answer.reason for answer in answers] == ["it is in the loop's block, not confirmed yet"] * 3
+    counter.turn()
+    assert len(counter.answers()) == MOST_STOPS_WAITING
+
+
+def test_a_second_gateway_goes_on_where_the_first_one_ended(counter: Counter) -> None:
+    counter.say(ANNA, 1, "arm")
+    counter.say(ANNA, 2, "stop")
+    counter.turn()
+    block = NewestValueBlock(REQUEST, counter.loop.request.descriptor)
+    second = LoopPort(block, counter.loop.status, SECOND, counter.now)
+    stops, estops, number = counter.loop.counters()
+    assert second.stop() == stops + 1
+    assert second.estop() == estops + 1
+    assert second.ask(Verb.ARM) == number + 1
 
 
 def test_a_slot_in_use_is_never_offered() -> None:
