@@ -48,12 +48,11 @@ JERK = int(Code.JERK)
     ANCHOR,  # reading from which the length has not moved away
     LOWEST_COMMAND,  # commanded since then
     HIGHEST_COMMAND,
-    LAST_RATE,
     MEASURED_ACCELERATION,
     LAST_COMMANDED_ACCELERATION,
     FOLLOWING_PEAK,  # greatest following error since it was reset
     MEMORY,
-) = range(8)
+) = range(7)
 
 # columns of the table of scalars
 COLUMN, SCALAR_CODE, LEAKS = range(3)

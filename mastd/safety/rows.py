@@ -274,7 +274,7 @@ TABLE: tuple[Row, ...] = (
     Row(
         Code.ACCELERATION,
         "acceleration limit",
-        "measured acceleration of a leg, filtered",
+        "estimated acceleration of the pose, as it is along each leg",
         "limits.acceleration",
         "guard.limit_delay",
         Action.STOP,

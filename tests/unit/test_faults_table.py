@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from pydantic import BaseModel
 
@@ -153,6 +153,7 @@ def test_an_action_of_its_own_replaces_the_rows() -> None:
     assert report(latch, *both) == []
 
 
+@settings(max_examples=50)
 @given(
     st.lists(
         st.lists(
