@@ -20,6 +20,7 @@ from mastd.kinematics.design import observer_gain
 from mastd.kinematics.geometry import Geometry
 from mastd.motion.survey import (
     ACCELERATION,
+    JERK,
     LINK_ROWS,
     PULL,
     PUSH,
@@ -39,6 +40,8 @@ Windows = list[NDArray[np.bool_]]
 
 _OBSERVER_TOLERANCES = np.array([1e-7, 1e-9])
 _OBSERVER_UPDATES = 10
+_JERK_SHARE = 0.5
+"""Share of the jerk limit that a profile may take; the rest is for stops and for changes of its level."""
 _STEADY_OIL = 1e-7
 _MOST_PLAYS = 200
 
@@ -106,6 +109,7 @@ class Examiner:
         self._bounds[STROKE] = self._geometry.strokes - limits.stroke_margin
         self._bounds[VELOCITY] = limits.velocity
         self._bounds[ACCELERATION] = limits.acceleration
+        self._bounds[JERK] = _JERK_SHARE * limits.jerk
         self._bounds[[PUSH, PULL]] = force
         self._bounds[VALVE] = 1.0
         self._pose_bounds = np.array([getattr(limits.pose, axis) for axis in AXES])
@@ -176,6 +180,7 @@ class Examiner:
             ("stroke", STROKE, "m"),
             ("velocity", VELOCITY, "m/s"),
             ("acceleration", ACCELERATION, "m/s2"),
+            ("jerk", JERK, "m/s3"),
             ("push_force", PUSH, "N"),
             ("pull_force", PULL, "N"),
             ("valve_flow", VALVE, "1"),

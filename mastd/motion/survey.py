@@ -11,14 +11,15 @@ from mastd.kernel import fused_kernel
 from mastd.kinematics.inverse import link_motion
 from mastd.kinematics.jacobian import geometric_jacobian
 from mastd.kinematics.observer import observe
-from mastd.motion.timeline import spline_point
+from mastd.motion.timeline import KNOT_SPACING, spline_point
 
 FloatArray = NDArray[np.float64]
 
-STROKE, VELOCITY, ACCELERATION, PUSH, PULL, VALVE = range(6)
-"""Rows of the link table: distance from neutral, rate, acceleration, push, pull, share of the valve."""
-LINK_ROWS = 6
-WORK_ROWS = 18
+STROKE, VELOCITY, ACCELERATION, JERK, PUSH, PULL, VALVE = range(7)
+"""Rows of the link table: distance from neutral, rate, acceleration, its change from knot to knot per second,
+push, pull, share of the valve."""
+LINK_ROWS = 7
+WORK_ROWS = 19
 """Rows of scratch beyond one a link."""
 WINDOW = 64
 """Knots of a window, the unit in which a motion can be walked in part."""
@@ -55,10 +56,10 @@ def survey(
     """Walk over one play of a block, from its first knot to its last.
 
     ``gain``, ``tolerances`` (residual, update) and ``maximum_updates`` are the observer's. ``work``
-    (n + WORK_ROWS, max(6, n)) is scratch. Results, each with the knot it was met at: ``links`` (LINK_ROWS, n)
-    and ``axes`` (6,) take the greatest values; ``found`` (4,) takes the knots whose pose the observer did not
-    find again, the first of them, the greatest number of updates and its knot; ``flows`` (knots,) the flow
-    drawn from the supply. A value that is not a number counts as infinite.
+    (n + WORK_ROWS, max(LINK_ROWS, n)) is scratch. Results, each with the knot it was met at: ``links``
+    (LINK_ROWS, n) and ``axes`` (6,) take the greatest values; ``found`` (4,) takes the knots whose pose the
+    observer did not find again, the first of them, the greatest number of updates and its knot; ``flows``
+    (knots,) the flow drawn from the supply. A value that is not a number counts as infinite.
 
     Only those ``windows`` of WINDOW knots are walked whose flag is set; ``peaks`` (windows, LINK_ROWS) takes
     the greatest value over its bound (``bounds``, LINK_ROWS × n) in each of them.
@@ -74,6 +75,7 @@ def survey(
     forces = work[count + 15, :count]
     seen = work[count + 16, :6]
     values = work[count + 17, :LINK_ROWS]
+    before = work[count + 18, :count]
     pose = point[0]
     pose_rates = point[1]
     pose_accelerations = point[2]
@@ -84,7 +86,8 @@ def survey(
         window = k // WINDOW
         if not windows[window]:
             continue
-        if k > 0 and not windows[(k - 1) // WINDOW]:
+        follows = k > 0 and windows[(k - 1) // WINDOW]
+        if k > 0 and not follows:
             spline_point(coefficients, first_row + k, 0.0, point)
             for axis in range(6):
                 seen[axis] = pose[axis]
@@ -108,6 +111,8 @@ def survey(
             values[STROKE] = abs(lengths[i] - neutral_lengths[i])
             values[VELOCITY] = abs(rates[i])
             values[ACCELERATION] = abs(accelerations[i])
+            values[JERK] = abs(accelerations[i] - before[i]) / KNOT_SPACING if follows else 0.0
+            before[i] = accelerations[i]
             values[PUSH] = forces[i]
             values[PULL] = -forces[i]
             values[VALVE] = valve_share(hydraulics, rates[i], forces[i])

@@ -409,7 +409,7 @@ TABLE: tuple[Row, ...] = (
         "",
         Action.HOLD,
         "the path leads on inside the limits",
-        "The motion wants more stroke than there is: lower the level or change the profile, then resume.",
+        "The motion wants more stroke than there is: stop, set a lower level or load another one, start anew.",
     ),
     Row(
         Code.ACCELEROMETER,
