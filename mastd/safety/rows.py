@@ -409,7 +409,7 @@ TABLE: tuple[Row, ...] = (
         "",
         Action.HOLD,
         "the path leads on inside the limits",
-        "The motion wants more stroke than there is: stop, set a lower level or load another one, start anew.",
+        "The motion wants more stroke than there is: stop, lower the level or load another one, start anew.",
     ),
     Row(
         Code.ACCELEROMETER,
