@@ -1,10 +1,11 @@
 # make demo: set up and run the main job.   make test: set up, then lint, types and tests.
+# make evidence: the longer proofs.   make soak: an hour of random operation, in virtual time.
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.ready
 
-.PHONY: setup demo test lint types evidence bench clean
+.PHONY: setup demo test lint types evidence soak bench clean
 
 setup: $(STAMP)
 
@@ -33,6 +34,9 @@ test: lint types
 
 evidence: $(STAMP)
 	$(BIN)/pytest -q -m evidence
+
+soak: $(STAMP)
+	$(BIN)/hil-sim soak --hours 1 --out runs
 
 bench: $(STAMP)
 	$(BIN)/mastd bench

@@ -64,4 +64,4 @@ class RequestPort:
 
 def _whole(value: float) -> int:
     """Return a count, 0 for anything that is none."""
-    return int(value) if math.isfinite(value) and value >= 0.0 else 0
+    return int(value) if math.isfinite(value) and value >= 0.0 and value == int(value) else 0

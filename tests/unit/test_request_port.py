@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from mastd.loop.requests import OVERTAKEN, RequestPort
@@ -62,6 +62,7 @@ def test_a_request_that_is_unknown_is_refused_and_does_nothing(gateway: Gateway)
 NUMBERS = st.one_of(st.floats(), st.integers(-3, 20).map(float))
 
 
+@settings(max_examples=60, deadline=None)
 @given(st.lists(st.tuples(NUMBERS, NUMBERS, NUMBERS, NUMBERS), max_size=20))
 def test_nonsense_in_the_block_gives_verbs_or_nothing(writes: list[tuple[float, ...]]) -> None:
     gateway = Gateway()
