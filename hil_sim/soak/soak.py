@@ -6,6 +6,7 @@ replayed alone, whatever came before it.
 
 from __future__ import annotations
 
+import gc
 import hashlib
 import os
 import time
@@ -136,6 +137,7 @@ def soak(options: SoakOptions, progress: Progress | None = None) -> SoakResult:
             violation = episode.run(seconds, partial(_tell, progress, done, total, tally))
             done += episode.world.now_ns * 1e-9
             digest.update(episode.history.digest.encode())
+            gc.collect()  # what an episode leaves in reference cycles is no growth
             tally.memory.append((done / 3600.0, resident_memory()))
             if violation is None:
                 violation = _growth(tally, episode)
