@@ -128,6 +128,11 @@ def brake_duration(rates: Array, limits: Array, distance: float) -> float:
     return max(1e-3, min(float(gentle), _longest(speed, 2.0 * distance)))
 
 
+def hardest_brake(rates: Array, acceleration: float) -> float:
+    """Return the time in s in which ``rates`` (6,) come to rest with ``acceleration`` m/s² (1 m off C)."""
+    return max(1e-3, QUINTIC_PEAKS[0] * float(np.max(np.abs(rates))) / acceleration)
+
+
 def fade_duration(offset: Array, limits: Array, distance: float) -> float:
     """Return the time in which ``offset`` (3, 6) fades out, each of its rows within ``limits`` (2, 6).
 

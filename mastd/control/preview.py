@@ -47,6 +47,8 @@ _POSE_LIMITS = 10
 _NEUTRAL = 16
 _JOINTS = 19
 
+HALVINGS = 8
+"""Steps of the search for the end of the free way, to 0.4 % of it."""
 _TOLERANCE = 1e-6
 """Share of a limit, metres and radians by which a proved motion may miss it by rounding."""
 
@@ -75,6 +77,17 @@ class PathLimits:
         lengths = lengths_at(self.geometry, pose)[0]
         inside = np.abs(lengths - self.geometry.neutral_lengths) <= self.reach + _TOLERANCE
         return bool(np.all(inside) and np.all(np.abs(pose) <= self.pose + _TOLERANCE))
+
+
+    def share_within(self, pose: Array, way: Array) -> float:
+        """Return how much of ``way`` (6,) from ``pose`` (6,) keeps the limits: 1 all of it, 0 nothing."""
+        if self.contain(pose + way):
+            return 1.0
+        low, high = 0.0, 1.0
+        for _ in range(HALVINGS):
+            middle = 0.5 * (low + high)
+            low, high = (middle, high) if self.contain(pose + middle * way) else (low, middle)
+        return low
 
 
 def preview_block(limits: PathLimits | None, horizon: float) -> Array:

@@ -38,7 +38,15 @@ from mastd.control.level import (
     level_at,
     scale_path,
 )
-from mastd.control.paths import brake_duration, brake_path, fade_duration, fade_out, move_duration, move_path
+from mastd.control.paths import (
+    brake_duration,
+    brake_path,
+    fade_duration,
+    fade_out,
+    hardest_brake,
+    move_duration,
+    move_path,
+)
 from mastd.control.preview import (
     CELLS,
     FRESH,
@@ -338,10 +346,18 @@ class Reference:
         self._carry(start * self.level)
 
     def brake(self, pose: Array, rates: Array) -> None:
-        """Come to rest from ``pose`` and ``rates`` as measured, within the limits."""
+        """Come to rest from ``pose`` and ``rates`` as measured, within the limits.
+
+        Where that would leave the stroke it brakes harder, at most with the links' greatest acceleration.
+        """
         self._start[:] = pose
         self._rates[:] = rates
-        self._state[DURATION] = brake_duration(rates, self.limits.brake, self.limits.distance)
+        duration = brake_duration(rates, self.limits.brake, self.limits.distance)
+        if self.limits.path is not None:
+            share = self.limits.path.share_within(pose, 0.5 * duration * rates)
+            hardest = hardest_brake(rates, self.limits.path.acceleration)
+            duration = max(share * duration, min(hardest, duration))
+        self._state[DURATION] = duration
         self._begin(Source.BRAKE)
         self._fade[1] = 0.0
 

@@ -33,6 +33,10 @@ WATCHED: dict[State, int] = {
 }
 """Which conditions of the guard each state watches; states that are not named watch none."""
 
+UP = frozenset(state for state, mask in WATCHED.items() if mask != RESTING)
+"""States in which the table may stand away from its stops."""
+STROKE_BIT = bits(Code.STROKE)
+
 SUPPLY_BITS = (
     SampleFlag.SUPPLY_FAULT | SampleFlag.OIL_OVERHEATED | SampleFlag.OIL_LOW | SampleFlag.FILTER_BLOCKED
 )
@@ -91,6 +95,8 @@ class Sensing:
         """Step of the sample before this one."""
         self._believed: int | None = None
         """Step of the last sample that could be used; None if there is none to compare with."""
+        self._risen = False
+        self._risen_height = table.limits.stroke_margin - min(link.stroke for link in table.links)
         self._bridged_ns = -(1 << 62)
         self._rejoin_ns = round(daemon.guard.rejoin_time * 1e9)
         self._bad = 0
@@ -161,6 +167,9 @@ class Sensing:
             dt = max(steps, 0) * self._period
             smoothing = smoothing_factor(self._corner, dt) if dt > 0.0 else 0.0
         watched = WATCHED.get(state, 0)
+        self._risen = state in UP and (self._risen or bool(self.pose[2] > self._risen_height))
+        if not self._risen:
+            watched &= ~STROKE_BIT  # a table that was stopped beside its stops is no fault
         if self.last_ns - self._bridged_ns < self._rejoin_ns:
             watched &= ~FOLLOWING
         guard, motion = self._guard, self._motion

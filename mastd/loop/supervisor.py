@@ -251,10 +251,11 @@ class Supervisor:
         match self.state:
             case State.LOW:
                 reference.rest(sensing.pose)
-                self.stage, self.mode = Stage.LOW, DriveMode.FOLLOW
+                self.stage = Stage.LOW
             case State.HIGH:
                 self.stage = Stage.HIGH
             case State.RAISING:
+                self.mode = DriveMode.FOLLOW
                 reference.move(self._neutral)
             case State.RUNNING if before is State.HOLD:
                 reference.slow(1.0)

@@ -9,8 +9,9 @@ from mastd.loop.plan import Plan
 from mastd.safety.states import State
 from mastd.settings.starter import find
 from mastd.wire.blocks import Verb
-from tests.integration.test_loop import PROFILE, Rig
+from tests.integration.test_loop import PROFILE
 from tests.lab import Lab
+from tests.rig import Rig
 
 
 @pytest.fixture
@@ -19,7 +20,6 @@ def rig(lab: Lab) -> Rig:
     return Rig(Plan.load(table, lab.profile(PROFILE), config))
 
 
-@pytest.mark.xfail(reason="the drive loses its pressure while FOLLOW waits in HIGH, and wants DISABLED first")
 def test_raising_again_before_the_supply_has_recovered_raises_the_table(rig: Rig) -> None:
     """``hil-sim soak --seed 11 --episode 4 --faults-per-minute 0 --hours 0.5``."""
     rig.step()
@@ -35,7 +35,6 @@ def test_raising_again_before_the_supply_has_recovered_raises_the_table(rig: Rig
     assert rig.codes() == []
 
 
-@pytest.mark.xfail(reason="READY watches the stroke limit, also of a table that was halted beside its stops")
 def test_a_stop_right_after_the_table_has_left_its_stops_is_no_fault(rig: Rig) -> None:
     """``hil-sim soak --seed 11 --episode 4 --faults-per-minute 0 --hours 0.5``, at 6.5 s."""
     rig.step()
@@ -51,7 +50,6 @@ def test_a_stop_right_after_the_table_has_left_its_stops_is_no_fault(rig: Rig) -
     assert rig.state() is State.READY
 
 
-@pytest.mark.xfail(reason="the brake from a measured speed does not know the stroke")
 def test_a_brake_after_a_tracking_fault_ends_within_the_stroke(rig: Rig) -> None:
     """``hil-sim soak --seed 1 --episode 5 --faults-per-minute 1 --hours 1``, at 217.3 s."""
     reference = rig.cycle.reference
