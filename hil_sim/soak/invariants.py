@@ -278,7 +278,8 @@ class Invariants:
         """
         if event["action"] == "INDICATE" or event["code"] in (Code.ESTOP, Code.STROKE):
             return False
-        if self._state in _ON_PROFILE and event["name"] in _OF_THE_MOTION:
+        slowing = self._state is State.STOPPING
+        if (slowing or self._state in _ON_PROFILE) and event["name"] in _OF_THE_MOTION:
             return False
         return self._world.now_ns - self.troubled_ns > 1e9 * ALARM_SECONDS
 
