@@ -36,6 +36,11 @@ RULES: Mapping[str, str] = {
 
 POWER_OFF_SECONDS = 4.0
 """After a drive that did not follow the command the bound of the table's acceleration rests for this long."""
+_OF_THE_MOTION = frozenset({"FORCE", "VELOCITY", "ACCELERATION", "FOLLOWING_ERROR", "INTERNAL_FORCE"}) | {
+    "SUPPLY_PRESSURE",
+    "SUPPLY_FAULT",
+}
+"""Names of faults that a profile near the limits brings about by itself."""
 ALARM_SECONDS = 60.0
 """So long after the last trouble a fault that stops the table is a false alarm."""
 _DRIVE_ALONE = (
@@ -273,8 +278,8 @@ class Invariants:
         """
         if event["action"] == "INDICATE" or event["code"] in (Code.ESTOP, Code.STROKE):
             return False
-        loaded = self._cycle.orders.loaded
-        if self._state in _ON_PROFILE and loaded is not None and loaded.level_limit > 1.0:
+        slowing = self._state is State.STOPPING
+        if (slowing or self._state in _ON_PROFILE) and event["name"] in _OF_THE_MOTION:
             return False
         return self._world.now_ns - self.troubled_ns > 1e9 * ALARM_SECONDS
 

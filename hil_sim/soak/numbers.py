@@ -131,9 +131,9 @@ class Bounds:
     rate_step: float = 1e-3
     start: float = 2e-3
     """Between reference and measured pose at a fresh start (m and rad)."""
-    table_acceleration: float = 60.0
+    table_acceleration: float = 30.0
     """Of the true C, in m/s²."""
-    table_angular_acceleration: float = 60.0
+    table_angular_acceleration: float = 30.0
     """In rad/s²."""
 
 

@@ -122,7 +122,7 @@ def raise_unasked(world: World) -> None:
 
 
 def stop_out_of_nothing(world: World) -> None:
-    world.events = [{"event": "fault", "code": 9, "action": "STOP", "cause": "force limit"}]
+    world.events = [{"event": "fault", "code": 9, "name": "FORCE", "action": "STOP", "cause": "force limit"}]
 
 
 @pytest.mark.parametrize(
