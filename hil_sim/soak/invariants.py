@@ -273,10 +273,9 @@ class Invariants:
     def _false_alarm(self, event: dict[str, object]) -> bool:
         """Tell whether a fault has come out of nothing.
 
-        A profile near the table's limits may pass them on a plant that is not what the settings say, and a
-        table that was halted near its end of stroke is too near to it.
+        A profile near the table's limits may pass them on a plant that is not what the settings say.
         """
-        if event["action"] == "INDICATE" or event["code"] in (Code.ESTOP, Code.STROKE):
+        if event["action"] == "INDICATE" or event["code"] == Code.ESTOP:
             return False
         slowing = self._state is State.STOPPING
         if (slowing or self._state in _ON_PROFILE) and event["name"] in _OF_THE_MOTION:

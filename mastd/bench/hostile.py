@@ -8,12 +8,13 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+import time
 
+from mastd.errors import UsageError
 from mastd.wire.client import OperatorClient
 
 KINDS = ("flood", "deaf", "dying")
 DYING_AFTER = 500
-PATIENCE_S = 60.0
 
 
 def start(kind: str, address: str) -> subprocess.Popen[bytes]:
@@ -37,9 +38,14 @@ def main(kind: str, address: str) -> None:
 
 def misbehave(kind: str, address: str, parent: int) -> None:
     """Send without end, or until it is time to die; only the flood reads its answers now and then."""
-    client = OperatorClient(address, f"hostile {kind}", patience_s=PATIENCE_S)
+    client = None
+    while client is None and os.getppid() == parent:
+        try:
+            client = OperatorClient(address, f"hostile {kind}")
+        except UsageError:
+            time.sleep(0.01)  # nobody there yet
     sent = 0
-    while os.getppid() == parent and not (kind == "dying" and sent > DYING_AFTER):
+    while client is not None and os.getppid() == parent and not (kind == "dying" and sent > DYING_AFTER):
         client.send("status")
         sent += 1
         if kind == "flood" and sent % DYING_AFTER == 0:

@@ -40,11 +40,14 @@ class ServiceJournal:
         self._rights = rights_event(rights)
         self._waiting: deque[Mapping[str, object]] = deque(maxlen=MOST_WAITING)
         self._run = ""
+        self._asked = ""
         self._cycles_before = 0
         self._missed_before = 0
 
     def event(self, event: Mapping[str, object]) -> None:
         """Pass one event on."""
+        if event.get("event") == "request" and not event["refused"]:
+            self._asked = str(event["verb"])
         if event.get("event") != "state":
             self._send(event)
             return
@@ -80,7 +83,8 @@ class ServiceJournal:
         cycle = self._cycle
         fault = cycle.supervisor.latch.first
         completed = event["by"] == "profile ended"
-        cause = fault.cause if fault else None if completed else f"ended by: {event['by']}"
+        stopped = f"stopped by an operator's {self._asked}"
+        cause = fault.cause if fault else None if completed else stopped
         self._send(
             end_event(
                 "fault" if fault else "completed" if completed else "stopped",
