@@ -78,7 +78,6 @@ class PathLimits:
         inside = np.abs(lengths - self.geometry.neutral_lengths) <= self.reach + _TOLERANCE
         return bool(np.all(inside) and np.all(np.abs(pose) <= self.pose + _TOLERANCE))
 
-
     def share_within(self, pose: Array, way: Array) -> float:
         """Return how much of ``way`` (6,) from ``pose`` (6,) keeps the limits: 1 all of it, 0 nothing."""
         if self.contain(pose + way):
