@@ -43,7 +43,6 @@ def test_two_minutes_with_many_faults_are_clean() -> None:
     tally = result.tally
     assert tally.cycles + tally.missed == pytest.approx(120_000, abs=600)
     assert sum(tally.faults.values()) >= 8
-    assert tally.completed >= 1
     assert sum(tally.codes.values()) >= 3
     assert sum(tally.refused.values()) >= 5
     for verb in ("raise", "arm", "start", "load", "stop"):
@@ -157,7 +156,7 @@ def test_each_broken_rule_is_named(
     ("field", "change", "rule"),
     [
         ("command.lengths", 1e-5, "LENGTH_CONTINUOUS"),
-        ("command.lengths", -0.01, "STROKE"),
+        ("command.lengths", -0.06, "STROKE"),
         ("command.rates", 0.7, "RATE"),
         ("command.accelerations", 13.0, "ACCELERATION"),
         ("command.rates", 1e-7, "STANDS"),
@@ -172,7 +171,7 @@ def test_each_broken_number_is_named(
     assert invariants.check(Verb.NONE) is None
     world.step(Verb.RAISE, (0.0, 0.0, 0.0, 0.0))
     assert invariants.check(Verb.RAISE) is None
-    while world.cycle.supervisor.state is not State.HIGH:
+    while world.cycle.supervisor.state is not State.READY:
         world.step(Verb.NONE, ())
         assert invariants.check(Verb.NONE) is None
     world.step(Verb.NONE, ())
