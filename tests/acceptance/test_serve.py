@@ -6,9 +6,12 @@ import json
 import os
 import signal
 import subprocess
+import tempfile
 import threading
 import time
 from collections.abc import Callable, Iterator
+from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -16,7 +19,7 @@ import pytest
 from mastd.errors import UsageError
 from mastd.record.reader import open_run
 from mastd.wire.client import OperatorClient
-from tests.lab import Lab
+from tests.lab import Lab, quick_lab
 
 PROFILE = """
 name: shaking
@@ -71,6 +74,17 @@ class Service:
             lambda snapshot: snapshot["loop"] == "running" and snapshot["state"] == name, seconds
         )
 
+    def rise(self) -> None:
+        """Raise the table; a drive that is still letting it down is waited for, as the refusal says."""
+        self.until(lambda _: bool(self.ask("raise").accepted))
+        self.state("READY")
+
+    def clean_up(self) -> None:
+        self.client.close()
+        if self.process.poll() is None:
+            self.process.kill()
+        self.process.communicate()
+
     def end(self) -> int:
         self.process.send_signal(signal.SIGTERM)
         return self.process.wait(30.0)
@@ -78,12 +92,20 @@ class Service:
 
 @pytest.fixture
 def service(lab: Lab) -> Iterator[Service]:
+    """A service for one test, which may end it."""
     service = Service(lab)
     yield service
-    service.client.close()
-    if service.process.poll() is None:
-        service.process.kill()
-    service.process.communicate()
+    service.clean_up()
+
+
+@pytest.fixture(scope="module")
+def shared_service(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Service]:
+    """A service for several tests; each finds it in OFF and leaves it there."""
+    with tempfile.TemporaryDirectory(prefix="mastd-test-") as runtime:
+        lab = quick_lab(tmp_path_factory.mktemp("service"))
+        service = Service(replace(lab, runtime=Path(runtime)))
+        yield service
+        service.clean_up()
 
 
 def test_a_day_at_the_table(service: Service) -> None:
@@ -100,8 +122,7 @@ def test_a_day_at_the_table(service: Service) -> None:
     again = service.ask("load", profile=str(wild))
     assert not again.accepted
     assert service.status()["profile"]["name"] == "shaking", "a refused profile leaves the loaded one"
-    service.accepted("raise")
-    service.state("READY")
+    service.rise()
     service.accepted("jog", axis="heave", amount=0.003)
     service.until(lambda now: abs(now["pose"][2] - 0.003) < 2e-4)
     refused = service.ask("arm")
@@ -136,8 +157,8 @@ def test_a_day_at_the_table(service: Service) -> None:
     assert result["axes"]["heave"]["best_lag_nrmse"] < 0.2
 
 
-def test_a_second_daemon_is_told_of_the_first_and_a_run_how_to_use_it(service: Service) -> None:
-    lab = service.lab
+def test_a_second_daemon_is_told_of_the_first_and_a_run_how_to_use_it(shared_service: Service) -> None:
+    service, lab = shared_service, shared_service.lab
     service.state("OFF")
     pid = str(service.process.pid)
     second = lab.run("serve", "--table", lab.table, "--config", lab.config)
@@ -150,11 +171,11 @@ def test_a_second_daemon_is_told_of_the_first_and_a_run_how_to_use_it(service: S
     assert service.status()["state"] == "OFF"
 
 
-def test_two_operators_one_lease_and_anybody_stops(service: Service) -> None:
+def test_two_operators_one_lease_and_anybody_stops(shared_service: Service) -> None:
+    service = shared_service
     service.state("OFF")
     service.accepted("load", profile=str(service.lab.profile(PROFILE.format(seconds=30))))
-    service.accepted("raise")
-    service.state("READY")
+    service.rise()
     service.accepted("arm")
     service.accepted("start")
     service.until(lambda now: (now["profile"]["time_s"] or 0.0) > 1.0)
@@ -166,43 +187,33 @@ def test_two_operators_one_lease_and_anybody_stops(service: Service) -> None:
     service.state("READY")
     service.accepted("lower")
     service.state("OFF")
-    assert service.end() == 0
     (record,) = service.lab.directory.glob("runs/shaking-*/run.mcap")
     (end,) = [event for event in open_run(record).events if event.get("event") == "end"]
     assert (end["outcome"], end["state"]) == ("stopped", "READY")
+    assert end["cause"] == "stopped by an operator's stop"
 
 
-def test_a_fault_stops_keeps_its_history_and_reset_never_moves(lab: Lab) -> None:
-    service = Service(lab)
-    try:
-        service.state("OFF")
-        service.accepted("raise")
-        service.state("READY")
-        assert service.ask("estop").accepted
-        snapshot = service.state("ESTOP")
-        assert snapshot["cause"]["name"] == "ESTOP"
-        assert snapshot["cause"]["hint"]
-        assert not service.ask("raise").accepted
-        service.until(lambda now: now["pose"][2] < -0.045, 40.0)
-        service.accepted("reset")
-        assert service.state("OFF")["cause"] is None
-        assert service.end() == 0
-    finally:
-        service.client.close()
-        if service.process.poll() is None:
-            service.process.kill()
-        service.process.communicate()
-    (history,) = lab.directory.glob("runs/fault-*-ESTOP.mcap")
+def test_a_fault_stops_keeps_its_history_and_reset_never_moves(shared_service: Service) -> None:
+    service = shared_service
+    service.state("OFF")
+    service.rise()
+    assert service.ask("estop").accepted
+    snapshot = service.state("ESTOP")
+    assert snapshot["cause"]["name"] == "ESTOP"
+    assert snapshot["cause"]["hint"]
+    assert not service.ask("raise").accepted
+    service.until(lambda now: now["pose"][2] < -0.045, 40.0)
+    service.accepted("reset")
+    assert service.state("OFF")["cause"] is None
+    (history,) = service.lab.directory.glob("runs/fault-*-ESTOP.mcap")
     record = open_run(history)
-    stamps = record.columns["cycle"]
-    assert len(stamps) >= 1000
+    assert len(record.columns["cycle"]) >= 1000
     assert [event for event in record.events if event.get("event") == "fault" and event.get("first")]
 
 
 def test_a_loop_that_hangs_is_shown_and_powers_off_when_it_comes_back(service: Service) -> None:
     service.state("OFF")
-    service.accepted("raise")
-    service.state("READY")
+    service.rise()
     os.kill(service.process.pid, signal.SIGSTOP)
     stuck = service.until(lambda now: now["loop"] == "stuck")
     assert "has not moved" in stuck["advice"]
@@ -218,8 +229,7 @@ def test_a_loop_that_hangs_is_shown_and_powers_off_when_it_comes_back(service: S
 def test_a_lost_gateway_stops_the_table_and_sigterm_still_ends_the_service(service: Service) -> None:
     service.state("OFF")
     service.accepted("load", profile=str(service.lab.profile(PROFILE.format(seconds=60))))
-    service.accepted("raise")
-    service.state("READY")
+    service.rise()
     service.accepted("arm")
     service.accepted("start")
     service.until(lambda now: (now["profile"]["time_s"] or 0.0) > 0.5)

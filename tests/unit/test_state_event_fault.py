@@ -10,7 +10,9 @@ import itertools
 import pytest
 
 from mastd.loop.cycle import Cycle
+from mastd.loop.motion_limits import lowered_pose
 from mastd.loop.plan import Plan
+from mastd.loop.supervisor import Supervisor
 from mastd.safety.faults import ROWS, Action, Code
 from mastd.safety.states import State
 from mastd.settings.starter import find
@@ -76,9 +78,18 @@ def after_stop(state: State) -> State:
 
 @pytest.mark.parametrize("state", State, ids=lambda state: state.name)
 def test_every_request_with_every_fault_in_one_cycle(plan: Plan, state: State) -> None:
+    cycle = plan.cycle()
     for verb, (fault, code) in itertools.product(Verb, FAULTS.items()):
-        cycle = plan.cycle()
-        supervisor = cycle.supervisor
+        supervisor = Supervisor(
+            plan.daemon,
+            cycle.sensing,
+            cycle.sample,
+            cycle.reference,
+            lowered_pose(plan.geometry, plan.daemon.moves.clearance),
+            cycle.orders,
+        )
+        cycle.supervisor = supervisor
+        cycle.sensing.reports.clear()
         supervisor.state = state
         supervisor.since_ns = NOW
         cycle.reference.move(cycle.reference.motion[0] + 0.01)  # on its way, in READY by a jog
