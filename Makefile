@@ -1,11 +1,12 @@
 # make demo: set up and run the main job.   make test: set up, then lint, types and tests.
 # make evidence: the longer proofs.   make soak: an hour of random operation, in virtual time.
+# make fault-table: every fault of the plant over the real link, found when and by what.
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.ready
 
-.PHONY: setup demo test lint types evidence soak bench clean
+.PHONY: setup demo test lint types evidence soak fault-table bench clean
 
 setup: $(STAMP)
 
@@ -37,6 +38,9 @@ evidence: $(STAMP)
 
 soak: $(STAMP)
 	$(BIN)/hil-sim soak --hours 1 --out runs
+
+fault-table: $(STAMP)
+	$(BIN)/python -m tests.fault_report
 
 bench: $(STAMP)
 	$(BIN)/mastd bench

@@ -23,6 +23,7 @@ from mastd.safety.inspection import (
     MEASURED_ACCELERATION,
     forget_unwatched,
     inspect_links,
+    inspect_readings,
     inspect_scalars,
     unusable,
 )
@@ -208,13 +209,15 @@ def sense(
     motion_sizes: Integers,
     motion_state: Array,
     motion_counters: Integers,
+    readings: Array,
 ) -> int:
     """Estimate and guard one sample in the frame; return the mask of faults and ``FOUND``.
 
     If a reading cannot be, nothing is changed and the result is −1 times that of
     ``mastd.safety.inspection.unusable``. ``state`` (8 n + 36,): last lengths, and scratch.
     ``scalars`` … ``detail`` are the guard's, ``watched`` the mask of the codes to look at; ``dt`` and
-    ``smoothing`` those of ``mastd.control.estimate.estimate``; ``valid`` … those of ``estimate_pose_motion``.
+    ``smoothing`` those of ``mastd.control.estimate.estimate``; ``valid`` … those of ``estimate_pose_motion``;
+    ``readings`` (2, 3 n) the memory of ``inspect_readings``: pressures and spools stand in a row.
     """
     n, nulls = places[LINKS], places[NULLS]
     c, p = constants, places
@@ -294,6 +297,8 @@ def sense(
         delays,
         detail,
     )
+    inspected = frame[p[PRESSURES] : p[PRESSURES] + 3 * n]
+    mask |= inspect_readings(inspected, n, readings, counts, delays, detail)
     mask |= inspect_scalars(frame, found, scalars, bounds, counts, delays, detail)
     forget_unwatched(watched, counts)
     mask &= watched

@@ -89,6 +89,8 @@ class Sensing:
         )
         self._first_accelerometer = sample.layout.slices["accelerometers"].start
         self._required = (1 << 3 * n) - 1
+        self._spools = ((1 << n) - 1) << 3 * n
+        self._spool = sample.field("spools")
         self._links = n
         self._sequence: int | None = None
         self._arrived: int | None = None
@@ -148,6 +150,9 @@ class Sensing:
         if self._arrived is not None and sample.step - self._arrived > 1:
             self._bridged_ns = now_ns
         self._arrived = sample.step
+        lost = ~sample.valid & self._spools
+        if lost:
+            self._spool[[bool(lost >> 3 * self._links + k & 1) for k in range(self._links)]] = np.nan
         invalid = ~sample.valid & self._required
         if invalid:
             self._refuse(Code.SAMPLE_INVALID, (invalid & -invalid).bit_length() - 1)
@@ -193,6 +198,7 @@ class Sensing:
             motion.sizes,
             motion.state,
             motion.counters,
+            guard.readings,
         )
         if mask < 0:
             self.usable = False
@@ -207,7 +213,12 @@ class Sensing:
         if mask & ~FOUND:
             for code in Code:
                 if code and mask >> code & 1:
-                    self.reports.append(Report(code, guard.describe(code)))
+                    self.reports.append(Report(code, self._describe(code)))
+
+    def _describe(self, code: Code) -> str:
+        if code in (Code.SENSOR_FROZEN, Code.SPOOL_LOST):
+            return self._sensor_name(self._links + int(self._guard.detail[code, 0]))
+        return self._guard.describe(code)
 
     def _why(self, reason: int, place: int) -> Code:
         if reason == NOT_FINITE:
@@ -258,5 +269,7 @@ class Sensing:
         n = self._links
         if place < n:
             return f"length of link {place + 1}"
+        if place >= 3 * n:
+            return f"spool of link {place - 3 * n + 1}"
         link, chamber = divmod(place - n, 2)
         return f"pressure {chamber + 1} of link {link + 1}"

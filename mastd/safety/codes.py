@@ -70,6 +70,8 @@ class Code(enum.IntEnum):
     PATH_BLOCKED = 40
     ACCELEROMETER = 41
     PROFILE_LIMIT = 42
+    SENSOR_FROZEN = 43
+    SPOOL_LOST = 44
 
 
 CODES = max(int(code) for code in Code) + 1

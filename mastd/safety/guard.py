@@ -19,7 +19,14 @@ Integers = NDArray[np.int64]
 
 OIL = bits(Code.OIL_TEMPERATURE, Code.OIL_LEVEL, Code.FILTER_PRESSURE_DROP)
 """Watched while the supply is on, but not on the way down, which such a fault only hastens."""
-POSE = bits(Code.FORWARD_KINEMATICS, Code.REDUNDANCY, Code.LENGTH_DRIFT, Code.CONDITIONING)
+POSE = bits(
+    Code.FORWARD_KINEMATICS,
+    Code.REDUNDANCY,
+    Code.LENGTH_DRIFT,
+    Code.CONDITIONING,
+    Code.SENSOR_FROZEN,
+    Code.SPOOL_LOST,
+)
 RESTING = POSE | OIL
 """Watched while the drive holds the table on its lower stops."""
 LOWERING = POSE | bits(
@@ -110,6 +117,8 @@ def _delays(guard: GuardSettings) -> dict[Code, float]:
         Code.OIL_TEMPERATURE: guard.supply_delay,
         Code.OIL_LEVEL: guard.supply_delay,
         Code.FILTER_PRESSURE_DROP: guard.supply_delay,
+        Code.SENSOR_FROZEN: guard.frozen_delay,
+        Code.SPOOL_LOST: guard.sample_delay,
     }
 
 
@@ -127,6 +136,7 @@ class Guard:
         self.scalars: Integers = np.array([[columns[one.field], one.code, one.leaks] for one in checks])
         self.bounds = np.array([[one.lowest, one.highest] for one in checks])
         self.memory = np.zeros((at.MEMORY, len(table.links)))
+        self.readings = np.zeros((2, 3 * len(table.links)))
         self.counts: Integers = np.zeros(CODES, dtype=np.int64)
         self.delays: Integers = np.zeros(CODES, dtype=np.int64)
         self.detail = np.zeros((CODES, 3))

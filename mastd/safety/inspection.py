@@ -24,6 +24,8 @@ FORWARD_KINEMATICS = int(Code.FORWARD_KINEMATICS)
 LENGTH_STUCK = int(Code.LENGTH_STUCK)
 ACCELERATION = int(Code.ACCELERATION)
 JERK = int(Code.JERK)
+SENSOR_FROZEN = int(Code.SENSOR_FROZEN)
+SPOOL_LOST = int(Code.SPOOL_LOST)
 
 # positions in the array of limits
 (
@@ -53,6 +55,9 @@ JERK = int(Code.JERK)
     FOLLOWING_PEAK,  # greatest following error since it was reset
     MEMORY,
 ) = range(7)
+
+# rows of the memory of pressures and spools, one number per reading each
+LAST, STILL = range(2)
 
 # columns of the table of scalars
 COLUMN, SCALAR_CODE, LEAKS = range(3)
@@ -200,6 +205,34 @@ def inspect_links(
     mask |= _count(ACCELERATION, a >= 0, a, accelerations[a], most, counts, delays, detail)
     mask |= _count(JERK, jerk >= 0, jerk, worst_jerk, limits[LARGEST_JERK], counts, delays, detail)
     mask |= _count(LENGTH_STUCK, stuck >= 0, stuck, travel, limits[STUCK_TRAVEL], counts, delays, detail)
+    return mask
+
+
+@kernel
+def inspect_readings(
+    readings: Array, spools: int, memory: Array, counts: Integers, delays: Integers, detail: Array
+) -> int:
+    """Return the mask of what is wrong with pressures and spools beside their range: frozen, or lost.
+
+    ``readings`` (m,) are the pressures, then the ``spools`` last ones; ``memory`` (2, m) is this function's
+    own. A sensor that works has noise: a reading that is the same bit for bit in every sample is frozen.
+    ``detail`` receives the place of the reading.
+    """
+    lost, frozen = -1, -1
+    m = readings.shape[0]
+    for k in range(m):
+        if not -1e300 < readings[k] < 1e300:
+            if k >= m - spools:
+                lost = k
+            continue
+        memory[STILL, k] = memory[STILL, k] + 1.0 if readings[k] == memory[LAST, k] else 0.0
+        memory[LAST, k] = readings[k]
+        if memory[STILL, k] > delays[SENSOR_FROZEN]:
+            frozen = k
+    mask = _count(SPOOL_LOST, lost >= 0, lost, 0.0, 0.0, counts, delays, detail)
+    if frozen >= 0:
+        detail[SENSOR_FROZEN, 0] = frozen
+        mask |= 1 << SENSOR_FROZEN
     return mask
 
 

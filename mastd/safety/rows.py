@@ -431,6 +431,26 @@ TABLE: tuple[Row, ...] = (
         "the channel is inside",
         "The test engineer's own limit, with the action that the profile names: ask the test engineer.",
     ),
+    Row(
+        Code.SENSOR_FROZEN,
+        "sensor frozen",
+        "a pressure or spool whose reading is the same, bit for bit, in every sample",
+        "",
+        "guard.frozen_delay",
+        Action.INDICATE,
+        "the reading changes",
+        "The named sensor or its converter has stopped; do not trust the force of that leg. Check its cable.",
+    ),
+    Row(
+        Code.SPOOL_LOST,
+        "spool not readable",
+        "a valve opening that is not a number, or marked invalid",
+        "",
+        "guard.sample_delay",
+        Action.INDICATE,
+        "the reading is back",
+        "The valve of the named leg does not tell its opening; nothing is controlled by it. Check its cable.",
+    ),
 )
 
 ROWS: dict[Code, Row] = {row.code: row for row in TABLE}

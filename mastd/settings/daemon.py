@@ -70,6 +70,8 @@ class GuardSettings(Settings):
     """A length that stays within this band does not change: above the resolution, below the noise's peaks."""
     stuck_travel: Annotated[Length, Field(gt=0)]
     """Commanded travel after which a length that has not changed is stuck."""
+    frozen_delay: Annotated[Time, Field(gt=0)]
+    """A pressure or spool that reads the same, bit for bit, for this long is frozen: sensors have noise."""
     limit_delay: Annotated[Time, Field(ge=0)]
     """A leg or the legs together beyond a limit of the table; a stuck length."""
     drift_delay: Annotated[Time, Field(ge=0)]

@@ -230,6 +230,8 @@ SCENARIOS: dict[Code, Scenario] = {
     Code.LATE_CYCLES: Scenario(
         settings={"overrun.late_window": 0.4}, disturb=every_tenth_late, lag=0.4, broken=True
     ),
+    Code.SENSOR_FROZEN: Scenario(("pressure-stuck.5",), lag=0.002),
+    Code.SPOOL_LOST: Scenario(("spool-nan.3",)),
     Code.CLOCK: Scenario(("clock-rate:1.3",), lag=2.0, longest=3.0),
     Code.PROFILE_LIMIT: Scenario(
         profile=f"{PROFILE}limits:\n  - {{channel: pose.heave, value: 3 mm, action: hold, delay: 5 ms}}\n",
