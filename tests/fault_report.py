@@ -134,9 +134,8 @@ def main() -> int:
         lab = quick_lab(directory)
         plan = Plan.load(lab.table, lab.profile(PROFILE), lab.config)
         out = sys.stdout.write
-        out(
-            "| injected at 5 s | found | after | may last | action | state | cause |\n|---|---|---|---|---|---|---|\n"
-        )
+        out("| injected at 5 s | found | after | may last | action | state | cause |\n")
+        out("|---|---|---|---|---|---|---|\n")
         for key in injections():
             out("| " + " | ".join(vars(line(plan, directory, key)).values()) + " |\n")
             sys.stdout.flush()

@@ -15,6 +15,7 @@ from types import FrameType
 
 from hil_sim.plant.endpoint import WAIT_MS, Event, PlantEndpoint, Request
 from hil_sim.plant.motion_log import MotionLog
+from mastd.loop.realtime import favour_helpers
 from mastd.wire.direct_link import DirectPlant
 from mastd.wire.hello import LinkTerms, PlantHello
 from mastd.wire.messages import Command, Sample
@@ -155,6 +156,7 @@ def raise_priority() -> bool:
         with contextlib.suppress(OSError):
             Path("/proc/self/timerslack_ns").write_text("1", encoding="ascii")
         return False
+    favour_helpers()
     return True
 
 

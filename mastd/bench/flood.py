@@ -15,6 +15,7 @@ import numpy as np
 from mastd.bench import hostile
 from mastd.bench.loop import Play
 from mastd.bench.registry import Figure, bench, figure
+from mastd.errors import UsageError
 from mastd.loop import host
 from mastd.loop.host import Blocks, Connection
 from mastd.loop.operators import Kind, Operators
@@ -53,6 +54,9 @@ def flood() -> dict[str, Figure]:
         compute = cycle.frame.field("compute")
         play = Play(cycle, TURN * TURNS, _note(clients, lambda: float(compute[0])))
         host.loop(plan, connection, cycle, link, play, blocks, None, gateway, rights)
+    if len(play.notes) < TURN * TURNS:
+        first = cycle.supervisor.latch.first
+        raise UsageError(f"the run ended early: {first.cause if first else 'no fault'}")
     turns = np.array(play.notes[: TURN * TURNS]).reshape(TURNS, TURN)[:, SETTLING:] * 1e6
     quiet, loud = turns[0::2], turns[1::2]
     added = np.median(loud, axis=1) - np.median(quiet, axis=1)
