@@ -167,8 +167,8 @@ def _affinity(cpu: int) -> Right:
 def favour_helpers() -> bool:
     """Put every other thread of this process before all ordinary ones; return whether that was allowed.
 
-    They carry the messages of the plant link. Without it a busy machine lets them wait for their turn, and the
-    loop's samples grow old however real-time the loop itself is. Real-time scheduling would make each message
+    They carry the messages of the plant link. On a busy machine they would wait for their turn, and the loop's
+    samples would grow old however real-time the loop itself is. Real-time scheduling would make each message
     slower, a nice value does not.
     """
     own = threading.get_native_id()
@@ -184,9 +184,7 @@ def favour_helpers() -> bool:
 def _favour_helpers() -> Right:
     obtained = favour_helpers()
     found = f"nice {HELPERS_NICE}" if obtained else "as ordinary threads"
-    return Right(
-        "priority of the sockets' threads", obtained, found, "LimitNICE=-15 in the unit or CAP_SYS_NICE"
-    )
+    return Right("sockets' threads", obtained, found, "LimitNICE=-15 in the unit or CAP_SYS_NICE")
 
 
 def _fifo(priority: int) -> Right:
