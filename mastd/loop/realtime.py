@@ -167,7 +167,7 @@ def _affinity(cpu: int) -> Right:
 def favour_helpers() -> bool:
     """Put every other thread of this process before all ordinary ones; return whether that was allowed.
 
-    They carry the messages of the plant link. On a busy machine they would wait for their turn, and the loop's
+    They carry the messages of the plant link. On a busy machine they would wait their turn, and the loop's
     samples would grow old however real-time the loop itself is. Real-time scheduling would make each message
     slower, a nice value does not.
     """

@@ -90,12 +90,12 @@ class Row:
     code: Code
     title: str
     detector: str
-    threshold: str
-    """Path of the setting that holds the threshold, empty where there is none."""
-    delay: str
-    """Path of the setting that holds the time the condition may last, empty for none."""
     action: Action
     clear: str
     hint: str
+    threshold: str = ""
+    """Path of the setting that holds the threshold, empty where there is none."""
+    delay: str = ""
+    """Path of the setting that holds the time the condition may last, empty for none."""
     also: tuple[str, ...] = ()
     """Paths of further settings that the detector reads."""
