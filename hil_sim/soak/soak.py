@@ -182,7 +182,6 @@ class Episode:
         self.history = History(self.world.cycle.frame, daemon.period_ns)
         self._profiles = [one.profile.model_dump(mode="json") for one in playables]
         self._tally = tally
-        self._period_s = daemon.period_ns * 1e-9
 
     def run(self, seconds: float, progress: Callable[[float], None]) -> Violation | None:
         """Step until ``seconds`` have passed; return what was violated."""
