@@ -99,6 +99,8 @@ class Sensing:
         """Step of the last sample that could be used; None if there is none to compare with."""
         self._risen = False
         self._risen_height = table.limits.stroke_margin - min(link.stroke for link in table.links)
+        # A gap that is shorter than a following error may last cannot become one.
+        self._unnoticed_steps = 1 + round(daemon.guard.following_delay / self._period)
         self._bridged_ns = -(1 << 62)
         self._rejoin_ns = round(daemon.guard.rejoin_time * 1e9)
         self._bad = 0
@@ -147,7 +149,7 @@ class Sensing:
             self.reports.append(Report(Code.CLOCK, clock))
         if sample.flags:
             self._read_flags(sample.flags)
-        if self._arrived is not None and sample.step - self._arrived > 1:
+        if self._arrived is not None and sample.step - self._arrived > self._unnoticed_steps:
             self._bridged_ns = now_ns
         self._arrived = sample.step
         lost = ~sample.valid & self._spools

@@ -79,8 +79,8 @@ class GuardSettings(Settings):
     following_delay: Annotated[Time, Field(ge=0)]
     """Following error beyond its limit."""
     rejoin_time: Annotated[Time, Field(ge=0)]
-    """After missed periods the following error is not watched for this long: the drive takes the set-points
-    up again from where it has bridged to."""
+    """After a gap longer than ``following_delay`` the following error is not watched for this long: the drive
+    takes the set-points up again from where it has bridged to."""
     supply_delay: Annotated[Time, Field(ge=0)]
     """Supply beyond one of its limits."""
     clock_difference: Annotated[Time, Field(gt=0)]

@@ -10,6 +10,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from hil_sim.faults import parse
 from mastd.loop.plan import Plan
 from mastd.loop.script import RunScript, StopRequest
 from mastd.safety.faults import Code
@@ -122,6 +123,14 @@ def test_missed_periods_are_bridged_by_the_drive_and_the_profile_keeps_its_time(
     for _ in range(2000):
         rig.step()
     assert rig.supervisor.state is State.RUNNING
+
+
+def test_periods_missed_now_and_then_do_not_blind_the_watch_of_the_following_error(rig: Rig) -> None:
+    rig.run_profile(0.5)
+    rig.plant.inject(parse(f"valve-stuck.7@{rig.plant.time_ns * 1e-9:.9f}s:5%"))
+    for index in range(400):
+        rig.step(skipped=int(index % 20 == 0))
+    assert Code.FOLLOWING_ERROR in rig.codes()
 
 
 def test_a_longer_stall_waits_and_rejoins_from_the_measured_pose(rig: Rig) -> None:
