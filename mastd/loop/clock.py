@@ -44,6 +44,10 @@ class PeriodicClock:
             now = time.monotonic_ns()
             while now < self.deadline_ns:
                 now = time.monotonic_ns()
+            overslept = (now - self.deadline_ns) // self.period_ns
+            self.skipped = overslept
+            self.missed += overslept
+            self.deadline_ns += overslept * self.period_ns
         self.late_ns = now - self.deadline_ns
         self.deadline_ns += self.period_ns
         return now

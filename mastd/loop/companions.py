@@ -41,35 +41,33 @@ class Companions:
         self._gateway = gateway
         self._gateway_lost_ns = gateway_lost_ns
         self._trouble: str | None = None
+        self._lost: str | None = None
         self._looked_ns = time.monotonic_ns()
         self._heartbeat = requests.heartbeat
         self._heard_ns = self._looked_ns
 
     def look(self) -> None:
-        """Look at both if it is time to."""
+        """Look at both if it is time to; what is wrong is reported in every cycle, as long as it stands."""
         now = time.monotonic_ns()
         elapsed = now - self._looked_ns
-        if elapsed < LOOK_NS:
-            return
-        self._looked_ns = now
-        if self._recorder is not None:
-            trouble = self._recorder.trouble()
-            if trouble is not None and trouble != self._trouble:
-                self._supervisor.report_next(Code.RECORDER_LOST, trouble)
-            self._trouble = trouble
-        if self._gateway is not None:
-            self._look_at_gateway(self._gateway, now, elapsed)
+        if elapsed >= LOOK_NS:
+            self._looked_ns = now
+            if self._recorder is not None:
+                self._trouble = self._recorder.trouble()
+            if self._gateway is not None:
+                self._lost = self._gateway_trouble(self._gateway, now, elapsed)
+        if self._trouble is not None:
+            self._supervisor.report_next(Code.RECORDER_LOST, self._trouble)
+        if self._lost is not None:
+            self._supervisor.report_next(Code.GATEWAY_LOST, self._lost)
 
-    def _look_at_gateway(self, gateway: Process, now: int, elapsed: int) -> None:
+    def _gateway_trouble(self, gateway: Process, now: int, elapsed: int) -> str | None:
         # A loop that stood still itself has heard nothing and must not blame the other.
         if self._requests.heartbeat != self._heartbeat or elapsed > 2 * LOOK_NS:
             self._heartbeat, self._heard_ns = self._requests.heartbeat, now
         silent = now - self._heard_ns
         if not gateway.alive():
-            self._lose("its process has ended")
-        elif silent > self._gateway_lost_ns:
-            self._lose(f"no sign of life for {silent * 1e-9:.1f} s")
-
-    def _lose(self, why: str) -> None:
-        self._gateway = None
-        self._supervisor.report_next(Code.GATEWAY_LOST, f"{why}; nobody can reach the daemon any more")
+            return "its process has ended; nobody can reach the daemon any more"
+        if silent > self._gateway_lost_ns:
+            return f"no sign of life for {silent * 1e-9:.1f} s; nobody can reach the daemon"
+        return None

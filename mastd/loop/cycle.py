@@ -96,8 +96,8 @@ class Cycle:
 
         ``arguments`` go with ``verb`` (``mastd.wire.blocks.ARGUMENTS``).
         """
-        self.sensing.take(fresh, now_ns)
-        self.sensing.sense(self.supervisor.state)
+        self.sensing.take(fresh, now_ns, skipped)
+        self.sensing.sense(self.supervisor.state, self.supervisor.enabled)
         self._account(skipped)
         self._decide(verb, now_ns, arguments)
         self._follow(skipped)
@@ -108,9 +108,11 @@ class Cycle:
         self.cycles += 1
         self.supervisor.cycle = self.cycles
         self.missed += skipped
-        playing = self.supervisor.state is State.RUNNING and self.sensing.usable
+        playing = self.supervisor.state is State.RUNNING
         self.sensing.reports += self._pace.account(skipped)
-        self.sensing.reports += self._watch.inspect(playing, (1 + skipped) * self._period)
+        self.sensing.reports += self._watch.inspect(
+            playing, self.sensing.usable, (1 + skipped) * self._period
+        )
 
     def _decide(self, verb: Verb, now_ns: int, arguments: Sequence[float]) -> None:
         """Move the state machine; what belongs to one playing of the profile begins anew with it."""

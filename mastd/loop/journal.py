@@ -83,7 +83,7 @@ class ServiceJournal:
         cycle = self._cycle
         fault = cycle.supervisor.latch.first
         completed = event["by"] == "profile ended"
-        stopped = f"stopped by an operator's {self._asked}"
+        stopped = f"ended by {self._asked or event['by']}"
         cause = fault.cause if fault else None if completed else stopped
         self._send(
             end_event(

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 from mastd.loop.cycle import Cycle
 from mastd.loop.requests import RequestPort
 from mastd.record.recorder import RecorderHandle
@@ -63,7 +65,7 @@ class StatusPublisher:
         )
         block.values[: self._head] = head
         block.field("reference")[:] = frame.motion[0]
-        block.field("pose")[:] = cycle.sensing.pose
+        block.field("pose")[:] = cycle.sensing.pose if cycle.sensing.pose_valid else math.nan
         block.field("residual")[:] = frame.field("residual")
         block.field("lengths")[:] = cycle.sensing.lengths
         block.field("forces")[:] = cycle.sensing.forces

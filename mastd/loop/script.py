@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from mastd.loop.supervisor import Supervisor
-from mastd.safety.faults import Code
+from mastd.safety.faults import Code, Fault
 from mastd.safety.states import State
 from mastd.wire.blocks import Verb
 
@@ -43,6 +43,8 @@ class RunScript:
         """The profile was played to its end."""
         self.ended_in = State.OFF
         """Where the run ended, before lowering."""
+        self.fault: Fault | None = None
+        """What ended the run."""
         self.refusal = ""
         """Why raising or arming was given up."""
         self.supervisor = supervisor
@@ -82,15 +84,20 @@ class RunScript:
             case State.FAULT:
                 return self._in_fault(now_ns)
             case State.ESTOP:
+                self._keep_cause()
                 self.ended_in = State.ESTOP
                 self.finished = self.supervisor.down(now_ns)
         self._asked_ns = -1
         self._begun = True
         return Verb.NONE
 
+    def _keep_cause(self) -> None:
+        """Keep the first cause: an operator's reset does not change how the run went."""
+        self.fault = self.fault or self.supervisor.latch.first
+
     def _in_off(self, now_ns: int) -> Verb:
         if self._begun or self.stop_requested:
-            self.finished = True
+            self.finished = not self._begun or self.supervisor.down(now_ns)
             return Verb.NONE
         verb = self._ask(Verb.RAISE, now_ns)
         # Before the first usable sample there is nothing to ask for; patience runs all the same.
@@ -98,7 +105,7 @@ class RunScript:
 
     def _in_ready(self, now_ns: int) -> Verb:
         if self._played or self.stop_requested or self.finished:
-            self.completed = self._played and not self.stop_requested
+            self.completed = self._played and not self.stop_requested and self.fault is None
             self.ended_in = State.READY
             return Verb.LOWER
         verb = self._ask(Verb.ARM, now_ns)
@@ -109,6 +116,7 @@ class RunScript:
         return verb
 
     def _in_fault(self, now_ns: int) -> Verb:
+        self._keep_cause()
         self.ended_in = State.FAULT
         verb, self.finished = leave_fault(self.supervisor, now_ns)
         return verb

@@ -30,6 +30,7 @@ WATCHED: dict[State, int] = {
     State.HOLD: RAISED,
     State.STOPPING: STOPPING,
     State.LOWERING: LOWERING,
+    State.FAULT: RAISED,
 }
 """Which conditions of the guard each state watches; states that are not named watch none."""
 
@@ -105,6 +106,9 @@ class Sensing:
         self._rejoin_ns = round(daemon.guard.rejoin_time * 1e9)
         self._bad = 0
         self._fresh_enough = False
+        self._fresh = False
+        self._standing: tuple[Report, ...] = ()
+        self._period_ns = daemon.period_ns
         self._stale_ns = round(daemon.timeouts.sample_stale * 1e9)
         self._bad_limit = round(daemon.guard.sample_delay / self._period)
         self._missing = 0
@@ -133,12 +137,20 @@ class Sensing:
         """Use and judge again every accelerometer that was left out."""
         self._motion.reset()
 
-    def take(self, fresh: int, now_ns: int) -> None:
-        """Check that there is a sample, that it is in order and that its numbers can be used."""
+    def take(self, fresh: int, now_ns: int, skipped: int = 0) -> None:
+        """Check that there is a sample, that it is in order and that its numbers can be used.
+
+        In a cycle between two samples the conditions of the last one go on standing. The time in which the
+        loop itself has ``skipped`` periods is not the plant's: samples may still be on their way.
+        """
         self.reports.clear()
         self.usable = False
+        self._fresh = fresh > 0
+        if skipped and not fresh:
+            self.last_ns = min(now_ns, self.last_ns + skipped * self._period_ns)
         self._fresh_enough = now_ns - self.last_ns < self._stale_ns or fresh > 0
         if fresh == 0:
+            self.reports += self._standing
             self._absent((now_ns - self.last_ns) * 1e-9)
             return
         sample = self.sample
@@ -161,20 +173,26 @@ class Sensing:
         else:
             self.usable = True
 
-    def sense(self, state: State) -> None:
+    def sense(self, state: State, enabled: bool = True) -> None:
         """Find pose, rates, forces and residuals, and compare with the limits that ``state`` watches.
 
-        The commands in the frame are last cycle's, which this sample answers.
+        The commands in the frame are last cycle's, which this sample answers. ``enabled``: the drive follows
+        them; a fault without that lets the table down, and nothing is left to watch.
         """
-        if not self.usable:
-            return
+        if self.usable:
+            self._sense(State.OFF if state is State.FAULT and not enabled else state)
+        if self._fresh:
+            self._standing = tuple(self.reports)
+
+    def _sense(self, state: State) -> None:
         steps = self.sample.step - self._believed if self._believed is not None else 0
         dt, smoothing = self._period, self._smoothing
         if steps != 1:
             dt = max(steps, 0) * self._period
             smoothing = smoothing_factor(self._corner, dt) if dt > 0.0 else 0.0
         watched = WATCHED.get(state, 0)
-        self._risen = state in UP and (self._risen or bool(self.pose[2] > self._risen_height))
+        above = bool(self.pose[2] > self._risen_height)
+        self._risen = above if state is State.LOWERING else state in UP and (self._risen or above)
         if not self._risen:
             watched &= ~STROKE_BIT  # a table that was stopped beside its stops is no fault
         if self.last_ns - self._bridged_ns < self._rejoin_ns:

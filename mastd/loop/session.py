@@ -86,8 +86,7 @@ def run(
 
 
 def _end(cycle: Cycle, script: RunScript, recorder: RecorderHandle | None, rights: Rights) -> Ending:
-    supervisor = cycle.supervisor
-    fault = supervisor.latch.first
+    fault = script.fault or cycle.supervisor.latch.first
     recorded = None
     if recorder is not None:
         recorder.event(

@@ -150,6 +150,8 @@ class Supervisor:
             drive_idle=self.drive_idle and not self._sample.flags & SampleFlag.DRIVE_TIMED_OUT,
             rights=self.rights,
             standing=self._reference.standing,
+            enabled=self.enabled,
+            cause=self.latch.first is not None,
         )
 
     def _faults(self, now_ns: int) -> Fault | None:
@@ -159,6 +161,8 @@ class Supervisor:
             return None
         self._note_faults(new)
         worst = max(fault.action for fault in new)
+        if self.state is State.FAULT and worst is Action.STOP:
+            self._power_off()  # the stop did not help: what stands on these set-points must not stay on them
         if any(fault.code is Code.ESTOP for fault in new):
             self._apply(Event.ESTOP, now_ns)
         elif worst > Action.INDICATE:
@@ -234,6 +238,8 @@ class Supervisor:
         if outcome.state is not self.state:
             before, self.state, self.since_ns = self.state, outcome.state, now_ns
             self._enter(before)
+            if self.state is State.RUNNING and not self.latch.stopped:
+                self.latch.first = None  # whoever starts or resumes has seen why it was held
             cause = self.latch.first.cause if self.latch.first else ""
             self.events.append(
                 {

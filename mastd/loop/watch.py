@@ -22,14 +22,26 @@ class ProfileWatch:
         self._reference = reference
         self._frame = frame
         self._limits = ProfileLimits(names, period)
+        self._found: list[Report] = []
+        self._elapsed = 0.0
 
     def begin(self, limits: NDArray[np.float64]) -> None:
         """Begin anew with the ``limits`` of the profile that is played from now on."""
         self._limits.take(limits)
 
-    def inspect(self, playing: bool, elapsed: float) -> list[Report]:
-        """Return what is beyond its limit; ``elapsed`` s since the last call. Limits count while playing."""
-        found = self._limits.inspect(self._frame, elapsed) if playing else []
+    def inspect(self, playing: bool, usable: bool, elapsed: float) -> list[Report]:
+        """Return what is beyond its limit; ``elapsed`` s since the last call.
+
+        Limits count while playing. What the last ``usable`` sample has shown stands until the next one.
+        """
+        if not playing:
+            self._found, self._elapsed = [], 0.0
+        else:
+            self._elapsed += elapsed
+            if usable:
+                self._found = self._limits.inspect(self._frame, self._elapsed)
+                self._elapsed = 0.0
+        found = list(self._found)
         blocked = self._reference.blocked
         if blocked:
             found.append(Report(Code.PATH_BLOCKED, blocked))

@@ -98,6 +98,10 @@ class Conditions:
     """The drive is not fading or lowering by itself, and no time-out of it stands."""
     rights: bool = True
     """Real-time rights are there, or the settings allow to go on without them."""
+    enabled: bool = True
+    """The drive follows the daemon's set-points."""
+    cause: bool = True
+    """A first cause is latched."""
     standing: bool = True
     """No motion is asked for; in READY a jog may be on its way."""
 
@@ -140,7 +144,7 @@ _ALLOWED: dict[Event, dict[State, State]] = {
         State.LOWERING: State.LOWERING,
     },
     Event.JOG: {State.READY: State.READY},
-    Event.RESET: {State.FAULT: State.FAULT, State.ESTOP: State.ESTOP},
+    Event.RESET: {state: state for state in (State.FAULT, State.ESTOP, State.OFF, State.READY)},
     Event.LEVEL: {state: state for state in (State.OFF, State.READY, State.ARMED, State.RUNNING, State.HOLD)},
 }
 
@@ -159,9 +163,9 @@ _NEEDED: dict[Event, str] = {
     Event.START: "arm first",
     Event.HOLD: "hold is for a running profile",
     Event.RESUME: "resume is for a profile on hold",
-    Event.LOWER: "stop the motion first",
+    Event.LOWER: "the table is lowered from READY, ARMED or FAULT",
     Event.JOG: "raise the table to READY first",
-    Event.RESET: "there is nothing to reset",
+    Event.RESET: "a cause is reset in READY, OFF, FAULT or ESTOP",
     Event.LEVEL: "level is set in OFF, READY, ARMED, RUNNING or HOLD",
 }
 
@@ -193,6 +197,8 @@ def next_state(state: State, event: Event, conditions: Conditions) -> Outcome:
         return _reset(state, conditions)
     if event is Event.STOP and state is State.READY and not conditions.standing:
         return Outcome(State.STOPPING)
+    if event is Event.STOP and state is State.LOWERING and conditions.enabled:
+        return Outcome(State.STOPPING)
     refusal = _missing_condition(state, event, conditions)
     return Outcome(state, refusal) if refusal else Outcome(target)
 
@@ -206,10 +212,18 @@ def _after_fault_stop(state: State, conditions: Conditions) -> State:
 
 
 def _reset(state: State, conditions: Conditions) -> Outcome:
+    if state in (State.OFF, State.READY):
+        nothing = f"reset is refused in {state.name}: no cause is latched, go on"
+        return Outcome(state, "" if conditions.cause else nothing)
     if not conditions.estop_released:
         return Outcome(state, "reset is refused: the e-stop is still pressed; release it first")
-    if state is State.FAULT and conditions.supply_on and conditions.raised:
-        return Outcome(State.READY)
+    if state is State.FAULT and conditions.supply_on and conditions.enabled:
+        if not conditions.feedback_valid:
+            return Outcome(
+                state, "reset is refused: where the table stands is not known; lower it, or e-stop"
+            )
+        if conditions.raised:
+            return Outcome(State.READY)
     return Outcome(State.OFF)
 
 

@@ -257,3 +257,71 @@ def test_a_path_that_leaves_the_stroke_is_held_before_it(lab: Lab) -> None:
     assert rig.codes() == [Code.PATH_BLOCKED] * 2
     rig.step(Verb.STOP)
     rig.until(State.READY)
+
+
+def test_a_sensor_that_goes_on_drifting_in_fault_takes_the_oil_away(rig: Rig) -> None:
+    """A table that stands in FAULT is still held by the drive, which believes the broken sensor."""
+    rig.step()
+    rig.step(Verb.RAISE)
+    rig.until(State.READY)
+    rig.plant.inject(parse(f"length-drift.1@{rig.plant.time_ns * 1e-9:.9f}s:1mm/s"))
+    rig.until(State.FAULT)
+    assert not rig.cycle.at_rest, "at first it stands"
+    roll = 0.0
+    for _ in range(20_000):
+        rig.step()
+        if rig.cycle.at_rest:
+            break
+        roll = max(roll, abs(float(rig.plant.true_pose[3])))
+    assert rig.cycle.at_rest
+    assert roll < 4e-3
+    assert rig.state() is State.FAULT
+    assert rig.supervisor.latch.first is not None
+    assert rig.supervisor.latch.first.code is Code.INTERNAL_FORCE, "the first cause stays"
+
+
+def test_reset_does_not_move_a_table_whose_pose_is_not_known(rig: Rig) -> None:
+    rig.step()
+    rig.step(Verb.RAISE)
+    rig.until(State.READY)
+    rig.plant.inject(parse(f"length-nan.1@{rig.plant.time_ns * 1e-9:.9f}s"))
+    rig.until(State.FAULT)
+    for _ in range(200):
+        rig.step()
+    before = rig.plant.true_pose.copy()
+    rig.step(Verb.RESET)
+    assert "not known" in rig.supervisor.refusal
+    for _ in range(1000):
+        rig.step()
+    assert np.abs(rig.plant.true_pose - before).max() < 1e-4
+    assert rig.state() is State.FAULT
+
+
+def test_a_stop_halts_the_lowering_where_it_is(rig: Rig) -> None:
+    rig.step()
+    rig.step(Verb.RAISE)
+    rig.until(State.READY)
+    rig.step(Verb.LOWER)
+    for _ in range(400):
+        rig.step()
+    rig.step(Verb.STOP)
+    rig.until(State.READY)
+    height = rig.plant.true_pose[2]
+    assert -0.045 < height < -0.002
+    for _ in range(500):
+        rig.step()
+    assert abs(rig.plant.true_pose[2] - height) < 2e-4
+    assert rig.codes() == []
+
+
+def test_a_cycle_between_two_samples_changes_no_fault(rig: Rig) -> None:
+    """Free-running clocks have such cycles: a standing condition is told once, not after each of them."""
+    rig.run_profile(0.3)
+    rig.plant.inject(parse(f"spool-stuck.1@{rig.plant.time_ns * 1e-9:.9f}s"))
+    for index in range(3000):
+        rig.step()
+        if index % 7 == 0:
+            rig.cycle.step(0, rig.now)
+            rig.events += rig.supervisor.events
+            rig.supervisor.events.clear()
+    assert rig.codes() == [Code.SENSOR_FROZEN]

@@ -19,7 +19,12 @@ ACCEPTED: dict[Event, dict[State, State]] = {
     Event.RESUME: {State.HOLD: State.RUNNING},
     Event.JOG: {State.READY: State.READY},
     Event.LEVEL: {state: state for state in (State.OFF, State.READY, State.ARMED, State.RUNNING, State.HOLD)},
-    Event.RESET: {State.FAULT: State.READY, State.ESTOP: State.OFF},
+    Event.RESET: {
+        State.FAULT: State.READY,
+        State.ESTOP: State.OFF,
+        State.OFF: State.OFF,
+        State.READY: State.READY,
+    },
     Event.LOWER: {
         State.LOW: State.OFF,
         State.HIGH: State.OFF,
@@ -112,3 +117,18 @@ def test_reset_leads_to_ready_only_with_supply_and_raised_table() -> None:
     assert next_state(State.FAULT, Event.RESET, GOOD).state is State.READY
     assert next_state(State.FAULT, Event.RESET, Conditions(raised=True)).state is State.OFF
     assert next_state(State.FAULT, Event.RESET, Conditions(supply_on=True)).state is State.OFF
+
+
+def test_reset_is_refused_while_nobody_knows_where_the_table_stands() -> None:
+    unknown = Conditions(supply_on=True, raised=False, feedback_valid=False)
+    outcome = next_state(State.FAULT, Event.RESET, unknown)
+    assert outcome.state is State.FAULT
+    assert "not known" in outcome.refusal
+    lying = Conditions(supply_on=True, raised=False)
+    assert next_state(State.FAULT, Event.RESET, lying).state is State.OFF
+
+
+def test_a_stop_halts_a_lowering_that_follows_the_set_points_and_no_other() -> None:
+    assert next_state(State.LOWERING, Event.STOP, GOOD).state is State.STOPPING
+    by_itself = Conditions(enabled=False)
+    assert next_state(State.LOWERING, Event.STOP, by_itself).state is State.LOWERING
