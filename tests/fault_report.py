@@ -18,7 +18,7 @@ from hil_sim.faults import names
 from mastd.loop.host import Connection
 from mastd.loop.plan import Plan
 from mastd.loop.session import run
-from mastd.record.reader import open_run
+from mastd.record.reader import Run, open_run
 from mastd.safety.faults import ROWS, Code
 from mastd.wire.provider import PlantRequest, rigid_payload
 from tests.lab import quick_lab
@@ -62,6 +62,7 @@ class Line:
     injected: str
     found: str
     after: str
+    stood: str
     allowed: str
     action: str
     state: str
@@ -94,6 +95,27 @@ def stated_delay(plan: Plan, code: Code) -> str:
     return f"{float(str(value)) * 1e3:.0f} ms"
 
 
+def had_stood(plan: Plan, record: Run, code: Code, row: int) -> str:
+    """Return for how long the record itself shows the limit passed when the fault was found, where it can."""
+    table, limits = plan.table, plan.table.limits
+    columns, links = record.columns, range(1, len(table.links) + 1)
+    if code is Code.INTERNAL_FORCE:
+        beyond = np.abs(columns["internal_force"]) > limits.internal_force
+    elif code is Code.REDUNDANCY:
+        beyond = np.abs(columns["redundancy_residual"]) > limits.redundancy_residual
+    elif code is Code.FORCE:
+        greatest = np.max([np.abs(columns[f"force.{k}"]) for k in links], axis=0)
+        beyond = greatest > limits.force_share * table.actuator.maximum_force
+    elif code is Code.FOLLOWING_ERROR:
+        # A sample answers the command of the frame before it.
+        errors = [columns[f"length.{k}"][1:] - columns[f"command.length.{k}"][:-1] for k in links]
+        beyond = np.concatenate(([False], np.max(np.abs(errors), axis=0) > limits.following_error.minimum))
+    else:
+        return ""
+    inside = np.flatnonzero(~beyond[:row])
+    return f"{(row - inside[-1] - 1) * plan.daemon.period_ns * 1e-6:.0f} ms"
+
+
 def line(plan: Plan, directory: Path, key: str) -> Line:
     """Play the profile with one fault and tell what became of it."""
     injected = f"{key}@{AT_S:g}s{VALUES.get(key, '')}"
@@ -109,17 +131,19 @@ def line(plan: Plan, directory: Path, key: str) -> Line:
     record = open_run(path)
     faults = [event for event in record.events if event.get("event") == "fault"]
     if not faults:
-        return Line(injected, "–", "–", "–", "recorded only", ending.state.name, "no limit is passed")
+        return Line(injected, "–", "–", "–", "–", "recorded only", ending.state.name, "no limit is passed")
     strongest = next((event for event in faults if event["action"] != "INDICATE"), faults[0])
     code = Code(int(str(strongest["code"])))
     row = int(np.searchsorted(record.columns["cycle"], float(str(strongest["cycle"]))))
     times = record.columns["plant_time"]
     after = times[min(row, len(times) - 1)] - AT_S
+    stood = had_stood(plan, record, code, row)
     text = f"{after * 1e3:.0f} ms" if code is not Code.PLANT_LOST else "2000 ms without a sample"
     return Line(
         injected,
         code.name,
         text,
+        stood,
         stated_delay(plan, code),
         str(strongest["action"]).lower().replace("_", " "),
         ending.state.name,
@@ -134,8 +158,8 @@ def main() -> int:
         lab = quick_lab(directory)
         plan = Plan.load(lab.table, lab.profile(PROFILE), lab.config)
         out = sys.stdout.write
-        out("| injected at 5 s | found | after | may last | action | state | cause |\n")
-        out("|---|---|---|---|---|---|---|\n")
+        out("| injected at 5 s | found | after | limit passed for | may last | action | state | cause |\n")
+        out("|---|---|---|---|---|---|---|---|\n")
         for key in injections():
             out("| " + " | ".join(vars(line(plan, directory, key)).values()) + " |\n")
             sys.stdout.flush()

@@ -71,8 +71,8 @@ class Cycle:
         self._bridged = table.drive.command_timeout
         self._pace = Pace(daemon, table.drive.command_timeout)
         self._scalars = self.frame.values[:10]
-        names = [channel.name for channel in frame_channels(self.frame.layout)]
-        self._watch = ProfileWatch(self.reference, self.frame.values, names, self._period)
+        channels = [(channel.name, channel.unit) for channel in frame_channels(self.frame.layout)]
+        self._watch = ProfileWatch(self.reference, self.frame.values, channels, self._period)
 
     def load(self, loaded: LoadedProfile) -> None:
         """Take over a checked profile; only while nothing moves."""

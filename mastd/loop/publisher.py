@@ -43,6 +43,7 @@ class StatusPublisher:
             supervisor.state,
             supervisor.since_ns * 1e-9,
             first.code if first else 0,
+            first.action if first else 0,
             self._degraded,
             sum(1 << int(code) for code in supervisor.latch.active),
             requests.answered,

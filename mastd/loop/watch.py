@@ -14,14 +14,18 @@ from mastd.safety.profile_limits import ProfileLimits
 
 
 class ProfileWatch:
-    """Watches the loaded profile; ``names`` are the channels of ``frame``."""
+    """Watches the loaded profile; ``channels`` are name and unit of those of ``frame``."""
 
     def __init__(
-        self, reference: Reference, frame: NDArray[np.float64], names: Sequence[str], period: float
+        self,
+        reference: Reference,
+        frame: NDArray[np.float64],
+        channels: Sequence[tuple[str, str]],
+        period: float,
     ) -> None:
         self._reference = reference
         self._frame = frame
-        self._limits = ProfileLimits(names, period)
+        self._limits = ProfileLimits(channels, period)
         self._found: list[Report] = []
         self._elapsed = 0.0
 

@@ -84,11 +84,11 @@ def tabulate(limits: Sequence[ChannelLimitSettings], columns: Mapping[str, int])
 class ProfileLimits:
     """Watches a profile's own limits; all memory is taken once, for as many as a profile may set.
 
-    ``names`` are the frame's channels in order, ``period`` in s is the cycle's.
+    ``channels`` are name and unit of the frame's channels in order, ``period`` in s is the cycle's.
     """
 
-    def __init__(self, names: Sequence[str], period: float) -> None:
-        self._names = names
+    def __init__(self, channels: Sequence[tuple[str, str]], period: float) -> None:
+        self._channels = channels
         self._period = period
         self._limits = np.zeros((0, LIMIT_NUMBERS))
         self._every_check: Integers = np.zeros((MOST_CHECKS, CHECK_NUMBERS), dtype=np.int64)
@@ -132,5 +132,7 @@ class ProfileLimits:
         seen = self._memory[check, SEEN]
         what = ("", " per second", " rms")[int(kind)]
         allowed = f"±{high:.4g}" if low == -high else f"{low:.4g} to {high:.4g}"
-        detail = f"{self._names[int(column)]} at {seen:.4g}{what} (SI), allowed {allowed}"
+        name, unit = self._channels[int(column)]
+        unit = "" if unit == "1" else f" {unit}"
+        detail = f"{name} at {seen:.4g}{unit}{what}, allowed {allowed}{unit}"
         return Report(Code.PROFILE_LIMIT, detail, Action(int(action)))

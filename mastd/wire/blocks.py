@@ -78,6 +78,7 @@ def status_layout(links: int) -> Layout:
             Field("state", 1, "1", "see mastd.safety.states.State"),
             Field("since", 1, "s", "monotonic time of the last change of state"),
             Field("fault", 1, "1", "code of the latched first cause, 0 for none"),
+            Field("fault_action", 1, "1", "action of the latched first cause, see Action"),
             Field("degraded", 1, "1", "1 when real-time rights are missing"),
             Field("active", 1, "1", "bit mask of the codes of the faults that are active now"),
             Field("answered", 1, "1", "number of the last request taken"),

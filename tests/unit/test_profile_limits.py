@@ -92,8 +92,8 @@ def test_every_channel_can_be_limited_in_its_unit() -> None:
         assert read(f"channel: {name}, value: {amount}, action: hold").value == (-1.0, 1.0)
 
 
-def watched(*limits: str, names: tuple[str, ...] = tuple(COLUMNS)) -> ProfileLimits:
-    made = ProfileLimits(names, 1e-3)
+def watched(*limits: str) -> ProfileLimits:
+    made = ProfileLimits([(name, "m" if name.startswith("pose") else "N") for name in COLUMNS], 1e-3)
     made.take(tabulate([read(limit) for limit in limits], COLUMNS))
     return made
 
@@ -117,8 +117,8 @@ def test_what_is_reported() -> None:
     )
     first, second = limits.inspect(np.array([2e-3, -5.0]))
     assert (first.code, first.action) == (Code.PROFILE_LIMIT, Action.INDICATE)
-    assert first.detail == "pose.heave at 0.002 (SI), allowed ±0.001"
-    assert (second.detail, second.action) == ("force.3 at -5 (SI), allowed 0 to 1000", Action.POWER_OFF)
+    assert first.detail == "pose.heave at 0.002 m, allowed ±0.001 m"
+    assert (second.detail, second.action) == ("force.3 at -5 N, allowed 0 to 1000 N", Action.POWER_OFF)
 
 
 def test_a_rate_is_over_the_time_that_has_passed() -> None:
