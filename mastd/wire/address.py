@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import fcntl
 import ipaddress
 import os
 import re
@@ -16,6 +17,8 @@ from mastd.errors import UsageError
 LONGEST_PATH = 107  # bytes of a Unix socket's path (unix(7): sun_path holds 108 with its closing zero)
 _FORMS = "ipc:///path/of/socket, ipc://@name or tcp://127.0.0.1:port"
 _PRIVATE = re.compile(r"mastd-([1-9][0-9]{0,8})-[a-z0-9_]+")
+_PROCESS_ID = re.compile(r"[1-9][0-9]{0,8}")
+_LONGEST_LOCK = 100
 _TCP = re.compile(r"tcp://(\[[0-9a-fA-F:.]+\]|[^:/\[\]]+):(\d+|\*)")
 
 
@@ -109,6 +112,27 @@ def runtime_directory() -> Path:
 def operators_address() -> str:
     """Return the address at which the gateway of this user's daemon answers operators."""
     return f"ipc://{runtime_directory()}/mastd.operators"
+
+
+def usual_daemon(operators: str) -> int | None:
+    """Return the process id of the daemon that holds the lock beside a usual address, None if none lives."""
+    path = Path(operators.removeprefix("ipc://"))
+    if not operators.startswith("ipc:///") or path.name != "mastd.operators":
+        return None
+    try:
+        with open(path.with_name("daemon.lock"), encoding="ascii") as file:
+            text = file.read(_LONGEST_LOCK).partition(" ")[0]
+            process_id = int(text) if _PROCESS_ID.fullmatch(text) else 0
+            # The lock is tried only where a process lives, so that it is not in the way of one that starts.
+            if not process_id or not process_lives(process_id):
+                return None
+            try:
+                fcntl.flock(file, fcntl.LOCK_SH | fcntl.LOCK_NB)
+            except BlockingIOError:
+                return process_id
+    except (OSError, ValueError):
+        return None
+    return None
 
 
 def snapshots_address(operators: str) -> str:
