@@ -64,6 +64,8 @@ class StandInLoop:
         self.taken: list[tuple[Verb, tuple[float, ...]]] = []
         self.fault = 0
         self.cause = ""
+        self.holds = False
+        """Whether a fault holds a profile as soon as it is played."""
         self._view = NewestValueBlock(REQUEST, self.request.descriptor)
         self._port = RequestPort(NewestValueBlock(REQUEST, self.request.descriptor))
         self._cycle = 0
@@ -80,6 +82,8 @@ class StandInLoop:
                 outcome = next_state(self.state, _EVENTS[verb], CONDITIONS)
                 refusal = outcome.refusal
                 self.state = outcome.state
+                if self.holds and self.state is State.RUNNING:
+                    self.state = State.HOLD
             self._port.answer(refusal)
             if not refusal:
                 self.taken.append((verb, arguments))
@@ -123,7 +127,7 @@ class StandInLoop:
     def reset(self) -> None:
         """Begin again in READY, as if nothing had been asked for."""
         self.pause()
-        self.state, self.fault, self.cause = State.READY, 0, ""
+        self.state, self.fault, self.cause, self.holds = State.READY, 0, "", False
         self.taken.clear()
         self.cycle()
         self.taken.clear()

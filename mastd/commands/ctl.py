@@ -12,6 +12,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from mastd.commands.status_text import printable
 from mastd.errors import UsageError
 
 if TYPE_CHECKING:
@@ -48,11 +49,28 @@ TARGETS: Mapping[str, frozenset[str]] = {
     "reset": frozenset({"READY", "OFF"}),
 }
 """States at which `--wait` is content."""
+PLAYING = frozenset({"start", "resume"})
+UNREFUSED = frozenset({"stop", "estop"})
+"""Verbs that are carried out whatever else the command line says."""
 FAULTED = frozenset({"FAULT", "ESTOP"})
+DOWN = "the table is down; the fault stays latched until `mastd ctl reset`"
 STILL_SNAPSHOTS = 3
 LINE_S = 0.5
 # argparse takes what looks like a negative number for a value, not for an option; here it may have a unit.
 _NEGATIVE_QUANTITY = re.compile(r"-\.?[0-9]")
+
+
+class _VerbParser(argparse.ArgumentParser):
+    """The parser of a verb; one that is not to be refused passes over what it does not know."""
+
+    refuses = True
+
+    def parse_known_args(self, args: Any = None, namespace: Any = None) -> Any:
+        known, unknown = super().parse_known_args(args, namespace)
+        if unknown and not self.refuses:
+            print(f"{self.prog}: passed over: {printable(' '.join(unknown))}", file=sys.stderr)
+            unknown = []
+        return known, unknown
 
 
 def add_parsers(subparsers: Subparsers) -> None:
@@ -63,10 +81,11 @@ def add_parsers(subparsers: Subparsers) -> None:
         description="Operate the running daemon. Exit code 0 accepted, 1 refused, 2 no daemon, "
         "3 ended by a fault (with --wait).",
     )
-    verbs = parser.add_subparsers(dest="verb", required=True, metavar="VERB")
+    verbs = parser.add_subparsers(dest="verb", required=True, metavar="VERB", parser_class=_VerbParser)
     for verb, text in _HELP.items():
         child = verbs.add_parser(verb, help=text, description=text)
         child._negative_number_matcher = _NEGATIVE_QUANTITY
+        child.refuses = verb not in UNREFUSED
         if verb == "load":
             child.add_argument("profile", metavar="PROFILE", help="file, or the name of a starter profile")
         elif verb == "level":
@@ -100,7 +119,8 @@ def run(arguments: argparse.Namespace) -> int:
     from mastd.wire.client import ClientKeys
 
     numbers = wire_arguments(arguments)
-    longest_s = _time(arguments.timeout) if "timeout" in arguments else 0.0
+    # What comes with a stop is looked at when the stop is on its way.
+    longest_s = 0.0 if arguments.verb in UNREFUSED or "timeout" not in arguments else _time(arguments.timeout)
     if (arguments.key is None) != (arguments.server_key is None):
         raise UsageError("--key and --server-key go together")
     keys = ClientKeys(arguments.key, arguments.server_key) if arguments.key else None
@@ -116,7 +136,7 @@ def run(arguments: argparse.Namespace) -> int:
         answer = client.command(arguments.verb, numbers)
         code = 0 if answer.accepted else 1
         if answer.accepted and "wait" in arguments and arguments.wait:
-            answer, code = _wait(client, answer, longest_s)
+            answer, code = _wait(client, answer, longest_s or _time(arguments.timeout))
     _tell(answer, code, arguments.json)
     return code
 
@@ -140,15 +160,18 @@ def joined(
 def wire_arguments(arguments: argparse.Namespace) -> dict[str, object]:
     """Return the arguments of the verb as they stand on the wire."""
     from mastd import units
+    from mastd.settings.starter import names
     from mastd.wire.operator_messages import AXES
 
     if arguments.verb == "load":
         path = Path(arguments.profile)
         named = not path.is_file() and len(path.parts) == 1 and path.suffix not in {".yaml", ".yml"}
+        if path.is_dir() and not (named and arguments.profile in names("profile")):
+            raise UsageError(f"load: {arguments.profile} is a directory, a profile is a file")
         # The daemon has a working directory of its own, so that a path must be absolute.
         return {"profile": arguments.profile if named else str(path.absolute())}
     if arguments.verb == "level":
-        return {"share": _quantity("level", arguments.share, units.RATIO)}
+        return {"share": _share(arguments.share)}
     if arguments.verb != "jog":
         return {}
     if arguments.link is not None:
@@ -163,6 +186,19 @@ def wire_arguments(arguments: argparse.Namespace) -> dict[str, object]:
         raise UsageError(f"jog: axis {axis!r} is not known; axes are {', '.join(AXES)}")
     dimension = units.LENGTH if AXES.index(axis) < 3 else units.ANGLE
     return {"axis": axis, "amount": _quantity("jog", text, dimension)}
+
+
+def _share(text: str) -> float:
+    """Return a master gain; a bare number is refused, because 30 may mean 30% and 0.3, too."""
+    from mastd import units
+
+    share = _quantity("level", text, units.RATIO)
+    if share < 0.0:
+        raise UsageError(f"level: {text} is below 0%; 100% is the profile as written")
+    if "%" not in text:
+        meant = f"{100.0 * share:g}% or {text}%" if 0.0 < share <= 1.0 else f"{text}%"
+        raise UsageError(f"level: {text} has no unit, a share needs one: {meant}")
+    return share
 
 
 def _quantity(verb: str, text: str, dimension: Any) -> float:
@@ -211,6 +247,7 @@ def _watch(client: OperatorClient, as_json: bool) -> int:
 def _wait(client: OperatorClient, answer: Answer, longest_s: float) -> tuple[Answer, int]:
     """Return the answer with the state and cause at the end, and 0, or 3 for a fault.
 
+    Lowering with a fault that was latched before ends in FAULT, too, and is a success.
     Raises UsageError after ``longest_s``.
     """
     targets = TARGETS.get(answer.verb, frozenset())
@@ -218,12 +255,24 @@ def _wait(client: OperatorClient, answer: Answer, longest_s: float) -> tuple[Ans
         return answer, 0
     end = time.monotonic() + longest_s
     still, last = 0, None
+    lowering = False
     for snapshot in client.watch():
         state = str(snapshot["state"])
         cause = snapshot["cause"]["text"] if snapshot["cause"] else ""
         now = replace(answer, state=state, cause=cause)
         if state in targets or (answer.verb == "level" and _level_reached(snapshot)):
             return now, 0
+        lowering = lowering or "LOWERING" in (state, answer.state)
+        if (
+            answer.verb == "lower"
+            and state == "FAULT"
+            and lowering
+            and answer.cause
+            and cause == answer.cause
+        ):
+            return replace(now, reason=DOWN), 0
+        if answer.verb in PLAYING and state == "HOLD" and cause:
+            return now, 3
         if state in FAULTED or snapshot["loop"] in ("stuck", "ended"):
             return now, 3
         if answer.verb == "jog":
@@ -256,9 +305,9 @@ def _tell(answer: Answer, code: int, as_json: bool) -> None:
         print(json.dumps(document, allow_nan=False))
     elif not answer.accepted:
         needed = f"; needed: {answer.needed}" if answer.needed else ""
-        print(f"{answer.reason}{needed}", file=sys.stderr)
+        print(printable(f"{answer.reason}{needed}", keep="\n"), file=sys.stderr)
     else:
         note = f"; {answer.reason}" if answer.reason else ""
         ended = "ended by a fault" if code else "accepted"
         cause = f" ({answer.cause})" if answer.cause else ""
-        print(f"{answer.verb}: {ended}; {answer.state}{cause}{note}")
+        print(printable(f"{answer.verb}: {ended}; {answer.state}{cause}{note}", keep="\n"))

@@ -18,22 +18,35 @@ _POSE = (
 )
 
 
+UNKNOWN = "not known"
+
+
+def printable(text: str, keep: str = "") -> str:
+    """Return a text in which nothing commands a terminal: such characters, but ``keep``, as ``\\x1b``."""
+    return "".join(
+        character
+        if character.isprintable() or character in keep
+        else character.encode("unicode_escape").decode("ascii")
+        for character in text
+    )
+
+
 def page(status: dict[str, Any]) -> str:
     """Return everything a technician wants to know, several lines."""
-    lines = [f"{status['name']} (pid {status['pid']})"]
+    lines = [f"{status['name']} (pid {_count(status['pid'])})"]
     if status["advice"]:
         lines.append(f"LOOP {status['loop'].upper()}: {status['advice']}")
     if status["loop"] != "preparing":
         lines += _loop_lines(status)
     lease = status["lease"]
     lines.append(
-        f"  commands     {lease['holder']}, for another {lease['left_s']:.0f} s"
+        f"  commands     {lease['holder']}, for {_left(lease['left_s'])}"
         if lease
         else "  commands     nobody"
     )
     if status["loading"]:
         lines.append(f"  loading      {status['loading']}")
-    return "\n".join(lines)
+    return "\n".join(printable(text) for text in lines)
 
 
 def _loop_lines(status: dict[str, Any]) -> list[str]:
@@ -49,32 +62,31 @@ def _loop_lines(status: dict[str, Any]) -> list[str]:
     if others:
         lines.append(f"  also active  {', '.join(others)}")
     profile, level, supply = status["profile"], status["level"], status["supply"]
-    stage = STAGES[supply["stage"]] if 0 <= supply["stage"] < len(STAGES) else str(supply["stage"])
     return [
         *lines,
         f"  profile      {_profile(profile)}",
         f"  level        {_percent(level['now'])} (asked {_percent(level['target'])}, "
         f"at most {_percent(level['limit'])})",
-        f"  supply       {_number(supply['pressure_pa'], 1e-5, '.0f')} bar, {stage}",
-        f"  missed       {status['missed']} periods; {status['dropped']} frames not recorded",
+        f"  supply       {_pressure(supply['pressure_pa'])}, {_stage(supply['stage'])}",
+        f"  missed       {_count(status['missed'])} periods; {_count(status['dropped'])} frames not recorded",
         f"  pose         {_pose(status['pose'])}",
         f"  asked        {_pose(status['reference'])}",
-        f"  lengths      {_row(status['lengths_m'], 1e3, '.2f')} mm",
-        f"  forces       {_row(status['forces_n'], 1e-3, '.1f')} kN",
+        f"  lengths      {_row(status['lengths_m'], 1e3, '.2f', 'mm')}",
+        f"  forces       {_row(status['forces_n'], 1e-3, '.1f', 'kN')}",
     ]
 
 
 def line(status: dict[str, Any]) -> str:
     """Return the status as one line."""
     if status["advice"]:
-        return f"LOOP {status['loop'].upper()}: {status['advice']}"
+        return printable(f"LOOP {status['loop'].upper()}: {status['advice']}")
     parts = [
         f"{status['state']:8}",
         _profile(status["profile"]),
         f"level {_percent(status['level']['now'])}",
-        f"heave {_number(status['pose'][2], 1e3, '+.2f')} mm",
-        f"{_number(status['supply']['pressure_pa'], 1e-5, '.0f')} bar",
-        f"missed {status['missed']}",
+        f"heave {_number(status['pose'][2], 1e3, '+.2f', 'mm')}",
+        _pressure(status["supply"]["pressure_pa"]),
+        f"missed {_count(status['missed'])}",
     ]
     if status["lease"]:
         parts.append(f"by {status['lease']['holder']}")
@@ -82,7 +94,7 @@ def line(status: dict[str, Any]) -> str:
         parts.append("DEGRADED_RT")
     if status["cause"]:
         parts.append(status["cause"]["text"])
-    return "  ".join(parts)
+    return printable("  ".join(parts))
 
 
 def _degraded(status: dict[str, Any]) -> str:
@@ -94,9 +106,9 @@ def _profile(profile: dict[str, Any]) -> str:
         return "none loaded"
     played, duration = profile["time_s"], profile["duration_s"]
     if played is None:
-        return f"{profile['name']}, {_number(duration, 1.0, '.1f')} s"
+        return f"{profile['name']}, {_number(duration, 1.0, '.1f', 's')}"
     share = f" ({played / duration:.0%})" if duration else ""
-    return f"{profile['name']}, {played:.1f} of {_number(duration, 1.0, '.1f')} s{share}"
+    return f"{profile['name']}, {played:.1f} of {_number(duration, 1.0, '.1f', 's')}{share}"
 
 
 def _duration(seconds: float | None) -> str:
@@ -107,20 +119,42 @@ def _duration(seconds: float | None) -> str:
     return f"{seconds / 60.0:.0f} min" if seconds < 7200.0 else f"{seconds / 3600.0:.1f} h"
 
 
+def _left(seconds: float | None) -> str:
+    return "an unknown time" if seconds is None else f"another {seconds:.0f} s"
+
+
 def _percent(share: float | None) -> str:
-    return "-" if share is None else f"{share:.1%}"
+    return UNKNOWN if share is None else f"{share:.1%}"
 
 
-def _number(value: float | None, factor: float, form: str) -> str:
-    return "-" if value is None else format(value * factor, form)
+def _count(count: int | None) -> str:
+    return UNKNOWN if count is None else str(count)
 
 
-def _row(values: Sequence[float | None], factor: float, form: str) -> str:
-    return "  ".join(_number(value, factor, form) for value in values)
+def _stage(stage: int | None) -> str:
+    if stage is None:
+        return f"stage {UNKNOWN}"
+    return STAGES[stage] if 0 <= stage < len(STAGES) else str(stage)
+
+
+def _pressure(pascal: float | None) -> str:
+    return f"pressure {UNKNOWN}" if pascal is None else f"{pascal * 1e-5:.0f} bar"
+
+
+def _number(value: float | None, factor: float, form: str, unit: str = "") -> str:
+    return UNKNOWN if value is None else f"{format(value * factor, form)} {unit}".rstrip()
+
+
+def _row(values: Sequence[float | None], factor: float, form: str, unit: str) -> str:
+    if all(value is None for value in values):
+        return UNKNOWN
+    return f"{'  '.join(_number(value, factor, form) for value in values)} {unit}"
 
 
 def _pose(pose: Sequence[float | None]) -> str:
+    if all(value is None for value in pose):
+        return UNKNOWN
     return "  ".join(
-        f"{name} {_number(value, factor, '+.3f')} {unit}"
+        f"{name} {_number(value, factor, '+.3f', unit)}"
         for (name, factor, unit), value in zip(_POSE, pose, strict=True)
     )

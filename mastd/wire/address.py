@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import contextlib
+import fcntl
 import ipaddress
 import os
 import re
+import shutil
+import stat
 import tempfile
 from pathlib import Path
 
@@ -12,6 +16,9 @@ from mastd.errors import UsageError
 
 LONGEST_PATH = 107  # bytes of a Unix socket's path (unix(7): sun_path holds 108 with its closing zero)
 _FORMS = "ipc:///path/of/socket, ipc://@name or tcp://127.0.0.1:port"
+_PRIVATE = re.compile(r"mastd-([1-9][0-9]{0,8})-[a-z0-9_]+")
+_PROCESS_ID = re.compile(r"[1-9][0-9]{0,8}")
+_LONGEST_LOCK = 100
 _TCP = re.compile(r"tcp://(\[[0-9a-fA-F:.]+\]|[^:/\[\]]+):(\d+|\*)")
 
 
@@ -53,12 +60,40 @@ def check_address(address: str, allow_remote: bool = False, what: str = "plant a
 def private_directory() -> Path:
     """Make and return a new directory that only this user can enter, for the sockets of one run.
 
-    It lies in the service's runtime directory, in the user's, or in the temporary directory.
+    It lies in the service's runtime directory, in the user's, or in the temporary directory, and is named by
+    the process id. Those that killed processes of this user have left there are removed.
     """
     base = os.environ.get("RUNTIME_DIRECTORY") or os.environ.get("XDG_RUNTIME_DIR")
     if base is not None and not os.access(base.split(":")[0], os.W_OK):
         base = None
-    return Path(tempfile.mkdtemp(prefix="mastd-", dir=base.split(":")[0] if base else None))
+    place = Path(base.split(":")[0] if base else tempfile.gettempdir())
+    _remove_left_behind(place)
+    return Path(tempfile.mkdtemp(prefix=f"mastd-{os.getpid()}-", dir=place))
+
+
+def process_lives(process_id: int) -> bool:
+    """Return whether there is a process of this id, whoever's it is."""
+    try:
+        os.kill(process_id, 0)
+    except ProcessLookupError:
+        return False
+    except PermissionError:
+        return True
+    return True
+
+
+def _remove_left_behind(place: Path) -> None:
+    """Remove the private directories of this user whose processes have died."""
+    try:
+        found = [(path, match) for path in place.iterdir() if (match := _PRIVATE.fullmatch(path.name))]
+    except OSError:
+        return
+    for path, match in found:
+        with contextlib.suppress(OSError):  # another process may be removing it, too
+            status = path.lstat()
+            own = stat.S_ISDIR(status.st_mode) and status.st_uid == os.getuid()
+            if own and not process_lives(int(match[1])):
+                shutil.rmtree(path, ignore_errors=True)
 
 
 def runtime_directory() -> Path:
@@ -77,6 +112,27 @@ def runtime_directory() -> Path:
 def operators_address() -> str:
     """Return the address at which the gateway of this user's daemon answers operators."""
     return f"ipc://{runtime_directory()}/mastd.operators"
+
+
+def usual_daemon(operators: str) -> int | None:
+    """Return the process id of the daemon that holds the lock beside a usual address, None if none lives."""
+    path = Path(operators.removeprefix("ipc://"))
+    if not operators.startswith("ipc:///") or path.name != "mastd.operators":
+        return None
+    try:
+        with open(path.with_name("daemon.lock"), encoding="ascii") as file:
+            text = file.read(_LONGEST_LOCK).partition(" ")[0]
+            process_id = int(text) if _PROCESS_ID.fullmatch(text) else 0
+            # The lock is tried only where a process lives, so that it is not in the way of one that starts.
+            if not process_id or not process_lives(process_id):
+                return None
+            try:
+                fcntl.flock(file, fcntl.LOCK_SH | fcntl.LOCK_NB)
+            except BlockingIOError:
+                return process_id
+    except (OSError, ValueError):
+        return None
+    return None
 
 
 def snapshots_address(operators: str) -> str:

@@ -20,7 +20,7 @@ from typing import Any
 import zmq
 
 from mastd.errors import ProtocolError, UsageError
-from mastd.wire.address import check_address, operators_address, snapshots_address
+from mastd.wire.address import check_address, operators_address, snapshots_address, usual_daemon
 from mastd.wire.keys import read_key
 from mastd.wire.operator_messages import (
     LARGEST_OPERATOR_MESSAGE,
@@ -67,7 +67,8 @@ def identity() -> str:
         user = getpass.getuser()
     except (OSError, KeyError):  # a user without a name
         user = str(os.getuid())
-    return f"{user}@{machine.gethostname()}{terminal}"[:LONGEST_NAME]
+    name = f"{user}@{machine.gethostname()}{terminal}"[:LONGEST_NAME]
+    return "".join(character if character.isprintable() else "?" for character in name)
 
 
 class OperatorClient:
@@ -136,8 +137,10 @@ class OperatorClient:
                     number = self._next(verb, arguments)
                     sent, again = 0, 0.0
                 else:
-                    raise ProtocolError(f"{verb}: {message.reason}")
-        raise UsageError(f"{verb}: the daemon at {self.address} does not answer within {timeout_s:g} s")
+                    reason = message.reason.removeprefix(f"{verb}: ")
+                    raise ProtocolError(f"{verb}: {reason}")
+        silent = f"{verb}: the daemon at {self.address} does not answer within {timeout_s:g} s"
+        raise UsageError(_with(silent, self._silent_daemon()))
 
     def send(self, verb: str, arguments: Mapping[str, object] | None = None) -> None:
         """Send a command once and do not wait for its answer."""
@@ -161,7 +164,8 @@ class OperatorClient:
             subscriber.setsockopt(zmq.SUBSCRIBE, b"")
             while True:
                 if not subscriber.poll(round(SILENT_S * 1000)):
-                    raise UsageError(f"the daemon at {self.address} shows no status any more")
+                    silent = f"the daemon at {self.address} shows no status any more"
+                    raise UsageError(_with(silent, self._silent_daemon()))
                 with contextlib.suppress(MalformedError):
                     snapshot = read_status(subscriber.recv())
                     yield snapshot
@@ -193,10 +197,10 @@ class OperatorClient:
         socket.setsockopt(zmq.RECONNECT_IVL, 20)
         socket.setsockopt(zmq.IPV6, int("[" in address))
         if self._keys is not None:
-            public, secret = read_key(self._keys.own, secret=True)
+            public, secret = _key(self._keys.own, "mastd keys add NAME", secret=True)
             socket.setsockopt(zmq.CURVE_PUBLICKEY, public)
             socket.setsockopt(zmq.CURVE_SECRETKEY, secret)
-            socket.setsockopt(zmq.CURVE_SERVERKEY, read_key(self._keys.server, secret=False)[0])
+            socket.setsockopt(zmq.CURVE_SERVERKEY, _key(self._keys.server, "mastd keys server")[0])
         socket.connect(address)
         return socket
 
@@ -237,4 +241,34 @@ class OperatorClient:
             return None
 
     def _nobody(self) -> UsageError:
+        silent = self._silent_daemon()
+        if silent:
+            return UsageError(f"nobody answers at {self.address}, but {silent}")
+        if self.address.startswith("tcp://"):
+            return UsageError(
+                f"no daemon answers at {self.address}: it may not run there, or not serve the network "
+                "(`gateway.address`), or the keys do not fit: --server-key must be that daemon's server.key, "
+                "and --key one that `mastd keys` lists there"
+            )
         return UsageError(f"no daemon answers at {self.address}: start `mastd serve` or `mastd run`")
+
+    def _silent_daemon(self) -> str:
+        """Return what to do with a daemon that lives but does not answer, empty if none is known to live."""
+        process_id = usual_daemon(self.address)
+        if process_id is None:
+            return ""
+        return (
+            f"the daemon with process id {process_id} is there: unless it is just starting, use the table's "
+            f"e-stop, or end it by `kill -TERM {process_id}` (SIGTERM), which lowers the table"
+        )
+
+
+def _with(text: str, more: str) -> str:
+    return f"{text}; {more}" if more else text
+
+
+def _key(path: Path, command: str, secret: bool = False) -> tuple[bytes, bytes]:
+    """Return a key; if there is none, UsageError names the command that makes it."""
+    if not path.is_file():
+        raise UsageError(f"{path}: no key there; where the daemon runs, `{command}` makes one")
+    return read_key(path, secret)

@@ -232,7 +232,7 @@ class OperatorDesk:
             self._enqueue(Pending(session, command, verb, numbers(command)), now_ns)
 
     def _problem(self, arguments: Arguments) -> str:
-        if arguments.link is not None and arguments.link >= self._terms.links:
+        if arguments.link is not None and not 0 <= arguments.link < self._terms.links:
             return f"there is no link {arguments.link + 1}, links are 1 to {self._terms.links}"
         return ""
 

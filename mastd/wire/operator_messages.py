@@ -4,7 +4,8 @@ Every message is one frame with one MessagePack map whose text ``kind`` says wha
 chapter "Operators"). A client sends ``hello``, ``command`` and ``bye``; the gateway sends ``welcome``,
 ``answer``, ``error`` and, on its status socket, ``status``. Unknown keys of a message are ignored, so that a
 later minor version may add some; unknown verbs and unknown arguments are refused, because an argument that
-nobody reads is a command that was not understood.
+nobody reads is a command that was not understood. Only ``stop`` and ``estop`` are taken whatever comes with
+them.
 
 Reading checks types exactly (a boolean is no number), ranges, finiteness and lengths. What does not pass
 raises ``MalformedError`` with one line that says what would be right.
@@ -82,7 +83,8 @@ class Arguments:
     """Checked arguments of a command; only those of its verb mean anything.
 
     ``profile`` is a path or a starter's name, ``share`` the master gain (1 is the profile as written),
-    ``axis`` an index into ``AXES``, ``link`` counts from 0 here (from 1 on the wire), ``amount`` m or rad.
+    ``axis`` an index into ``AXES``, ``link`` counts from 0 here (from 1 on the wire; whether there is such a
+    link is for the desk to say), ``amount`` m or rad.
     """
 
     profile: str = ""
@@ -238,6 +240,11 @@ def _hello(message: dict[str, Any]) -> Hello:
         raise MalformedError(f"hello: role {role[:20]!r} is not known; it is operator or observer")
     name = _text(message, "name", "hello", LONGEST_NAME)
     operator = _text(message, "operator", "hello", LONGEST_NAME)
+    for key, text in (("operator", operator), ("name", name)):
+        if not text.isprintable():  # it is shown on the terminals of others
+            raise MalformedError(
+                f"hello: {key} must be printable text, without line breaks and control characters"
+            )
     if not operator.strip():
         raise MalformedError("hello: operator must say who acts, for instance anna@rig/tty1")
     return Hello(version, name, operator, role)
@@ -257,6 +264,8 @@ def _command(message: dict[str, Any]) -> Command:
 
 
 def _arguments(verb: str, given: object) -> Arguments:
+    if verb in STOPPING:  # whatever comes with a stop, it is a stop
+        return Arguments()
     if type(given) is not dict:
         raise MalformedError(f"{verb}: arguments must be given as a map, an empty one for none")
     wanted = ARGUMENTS.get(verb, ())
@@ -272,7 +281,10 @@ def _arguments(verb: str, given: object) -> Arguments:
             raise MalformedError("load: profile must be a path or the name of a starter profile")
         return Arguments(profile=profile)
     if verb == "level":
-        return Arguments(share=_number(given, "share", verb, 0.0, LARGEST_SHARE))
+        try:
+            return Arguments(share=_number(given, "share", verb, 0.0, LARGEST_SHARE))
+        except MalformedError as error:
+            raise MalformedError(f"{error}, where 1 is 100%") from error
     if verb == "jog":
         return _jog(given)
     return Arguments()
@@ -290,11 +302,19 @@ def _jog(given: dict[str, Any]) -> Arguments:
     if ("axis" in given) == ("link" in given):
         raise MalformedError("jog: give either axis or link")
     if "link" in given:
-        return Arguments(link=_integer(given, "link", "jog", least=1, most=1000) - 1, amount=amount)
+        return Arguments(link=_whole(given, "link", "jog") - 1, amount=amount)
     axis = _text(given, "axis", "jog", LONGEST_NAME)
     if axis not in AXES:
         raise MalformedError(f"jog: axis {axis[:20]!r} is not known; axes are {', '.join(AXES)}")
     return Arguments(axis=AXES.index(axis), amount=amount)
+
+
+def _whole(message: dict[str, Any], key: str, where: str) -> int:
+    """Return an integer of which only the daemon knows which ones there are."""
+    value = message.get(key)
+    if type(value) is not int:
+        raise MalformedError(f"{where}: {key} must be given as an integer")
+    return value
 
 
 def _integer(

@@ -83,7 +83,7 @@ def loop_part(port: LoopPort, words: Words, now_ns: int) -> dict[str, Any]:
             "duration_s": finite(scalar("profile_duration")),
             "speed": finite(scalar("path_speed")),
         },
-        "supply": {"pressure_pa": finite(scalar("supply_pressure")), "stage": whole(scalar("stage"))},
+        "supply": {"pressure_pa": finite(scalar("supply_pressure")), "stage": known(scalar("stage"))},
         "pose": vector(status.field("pose")),
         "reference": vector(status.field("reference")),
         "residual_m": finite(scalar("residual")),
@@ -124,6 +124,11 @@ def finite(value: float) -> float | None:
 def whole(value: float) -> int:
     """Return a count, 0 if it is not finite."""
     return int(value) if math.isfinite(value) else 0
+
+
+def known(value: float) -> int | None:
+    """Return a whole number, None if it is not finite."""
+    return int(value) if math.isfinite(value) else None
 
 
 def vector(values: Iterable[float]) -> list[float | None]:

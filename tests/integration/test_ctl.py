@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import fcntl
 import json
 import os
 import signal
@@ -18,7 +19,9 @@ from mastd.commands import ctl
 from mastd.errors import UsageError
 from mastd.safety.states import State
 from mastd.wire.blocks import Verb
+from mastd.wire.client import ClientKeys, OperatorClient
 from mastd.wire.gateway import GatewayHandle
+from mastd.wire.keys import KeyRing
 from mastd.wire.sessions import Guest
 from tests.lab import ROOT
 from tests.operators import StandInLoop, job, wait_for
@@ -105,6 +108,109 @@ def test_a_fault_ends_the_wait(table: Table) -> None:
     assert output == "raise: ended by a fault; FAULT (velocity limit: link 1)\n"
 
 
+@pytest.mark.parametrize(("verb", "state"), [("resume", State.HOLD), ("start", State.ARMED)])
+def test_a_profile_that_is_held_by_a_fault_ends_the_wait(table: Table, verb: str, state: State) -> None:
+    table.loop.reset()
+    table.loop.fault, table.loop.cause, table.loop.holds = 10, "following error: link 3", True
+    table.loop.state = state
+    code, output, _ = table("ctl", verb, "--wait", "--timeout", "5 s", "--as", "anna")
+    assert (code, output) == (3, f"{verb}: ended by a fault; HOLD (following error: link 3)\n")
+
+
+def test_lowering_from_a_fault_that_stays_latched_is_a_success(table: Table) -> None:
+    for latched, cause, code, words in (
+        (
+            True,
+            "velocity limit: link 1",
+            0,
+            "lower: accepted; FAULT (velocity limit: link 1); the table is down",
+        ),
+        (True, "supply lost", 3, "lower: ended by a fault; FAULT (supply lost)"),
+        (False, "supply lost", 3, "lower: ended by a fault; FAULT (supply lost)"),
+    ):
+        table.loop.reset()
+        if latched:
+            table.loop.fault, table.loop.cause, table.loop.state = 9, "velocity limit: link 1", State.FAULT
+        waiting = table.start("ctl", "lower", "--wait", "--as", "anna")
+        wait_for(lambda: table.loop.state is State.LOWERING, "the table is lowered")
+        assert json.loads(table("ctl", "status", "--json")[1])["state"] == "LOWERING"
+        table.loop.fault, table.loop.cause, table.loop.state = 9, cause, State.FAULT
+        output, _ = waiting.communicate(timeout=60)
+        assert (waiting.returncode, output[: len(words)]) == (code, words)
+
+
+@pytest.mark.parametrize(
+    "words", [("now",), ("--quickly",), ("--link", "5", "--", "-3mm"), ("--timeout", "soon"), ("--wait", "x")]
+)
+def test_a_stop_stops_whatever_is_written_behind_it(table: Table, words: tuple[str, ...]) -> None:
+    table.loop.reset()
+    code, output, _ = table("ctl", "stop", *words, "--as", "anna")
+    assert (code, output) == (0, "stop: accepted; READY\n")
+    assert [verb for verb, _ in table.loop.taken] == [Verb.STOP]
+
+
+def test_a_refusal_by_the_protocol_names_the_verb_once(table: Table) -> None:
+    table.loop.reset()
+    code, _, messages = table("ctl", "level", "20000%", "--as", "anna")
+    assert code != 0
+    assert messages == "level: share must be given as a number from 0 to 100, where 1 is 100%\n"
+    code, _, messages = table("ctl", "jog", "--link", "0", "5mm", "--as", "anna")
+    assert (code, messages) == (1, "jog is refused: there is no link 0, links are 1 to 7\n")
+    code, _, messages = table("ctl", "status", "--as", "an\x1b[2Jna")
+    assert code != 0
+    assert "operator must be printable" in messages
+
+
+def test_a_daemon_that_is_there_but_silent_is_named(tmp_path: Path) -> None:
+    address = f"ipc://{tmp_path}/mastd.operators"
+    with open(tmp_path / "daemon.lock", "w", encoding="ascii") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        lock.write(f"{os.getpid()} service")
+        lock.flush()
+        with pytest.raises(UsageError) as silent:
+            OperatorClient(address)
+        (tmp_path / "mastd.operators").touch()  # what a killed gateway leaves behind
+        with pytest.raises(UsageError) as dead:
+            OperatorClient(address, patience_s=0.1)
+    for raised in (silent, dead):
+        for words in (f"process id {os.getpid()}", "e-stop", f"kill -TERM {os.getpid()}", "lowers the table"):
+            assert words in str(raised.value)
+        assert "mastd serve" not in str(raised.value)
+    with pytest.raises(UsageError, match="start `mastd serve`"):  # the lock is not held any more
+        OperatorClient(address, patience_s=0.1)
+
+
+def test_a_silent_gateway_is_named_in_the_middle_of_a_session(tmp_path: Path) -> None:
+    table = Table(tmp_path)
+    try:
+        with open(tmp_path / "daemon.lock", "w", encoding="ascii") as lock:
+            fcntl.flock(lock, fcntl.LOCK_EX)
+            lock.write(f"{os.getpid()} service")
+            lock.flush()
+            with OperatorClient(f"ipc://{tmp_path}/mastd.operators") as client:
+                os.kill(table.handle.process_id, signal.SIGKILL)
+                with pytest.raises(UsageError, match=f"kill -TERM {os.getpid()}"):
+                    client.command("hold", timeout_s=0.3)
+                with pytest.raises(UsageError, match=f"kill -TERM {os.getpid()}"):
+                    next(client.watch())
+    finally:
+        table.close()
+
+
+def test_over_the_network_keys_may_be_the_cause() -> None:
+    with pytest.raises(UsageError, match=r"no daemon answers at tcp://127.0.0.1:9: .*key"):
+        OperatorClient("tcp://127.0.0.1:9", patience_s=0.1)
+
+
+def test_a_missing_key_says_how_it_is_made(tmp_path: Path) -> None:
+    KeyRing(tmp_path).make_server()
+    own = KeyRing(tmp_path).add("anna", observer=False)
+    with pytest.raises(UsageError, match=r"no key there; .*`mastd keys server`"):
+        OperatorClient("tcp://127.0.0.1:9", keys=ClientKeys(own, tmp_path / "none.key"))
+    with pytest.raises(UsageError, match=r"no key there; .*`mastd keys add NAME`"):
+        OperatorClient("tcp://127.0.0.1:9", keys=ClientKeys(tmp_path / "none", tmp_path / "server.key"))
+
+
 def test_watch_prints_a_line_for_every_change_until_interrupted(table: Table) -> None:
     table.loop.reset()
     process = table.start("ctl", "watch")
@@ -140,7 +246,8 @@ def parsed(*words: str) -> dict[str, Any]:
         (("jog", "--link", "5", "-10mm"), {"link": 5, "amount": -0.01}),
         (("jog", "-10mm", "--link", "5"), {"link": 5, "amount": -0.01}),
         (("level", "30%"), {"share": 0.3}),
-        (("level", "0.3"), {"share": 0.3}),
+        (("level", "30 %"), {"share": 0.3}),
+        (("level", "0%"), {"share": 0.0}),
         (("load", "sine"), {"profile": "sine"}),
         (("load", "profiles/a.yaml"), {"profile": os.path.abspath("profiles/a.yaml")}),
         (("raise",), {}),
@@ -159,6 +266,12 @@ def test_command_lines_become_arguments(words: tuple[str, ...], arguments: dict[
         (("jog", "roll", "5mm"), "'mm' is a unit of length"),
         (("jog", "--link", "5", "heave", "5mm"), "one amount is due"),
         (("level", "30mm"), "'mm' is a unit of length"),
+        (("level", "30"), "^level: 30 has no unit, a share needs one: 30%$"),
+        (("level", "0.3"), "^level: 0.3 has no unit, a share needs one: 30% or 0.3%$"),
+        (("level", "-1%"), "^level: -1% is below 0%; 100% is the profile as written$"),
+        (("level", "-1"), "^level: -1 is below 0%"),
+        (("load", os.path.dirname(__file__)), "^load: .* is a directory, a profile is a file$"),
+        (("load", "."), "^load: . is a directory, a profile is a file$"),
     ],
 )
 def test_wrong_command_lines_say_what_would_be_right(words: tuple[str, ...], match: str) -> None:
@@ -168,7 +281,6 @@ def test_wrong_command_lines_say_what_would_be_right(words: tuple[str, ...], mat
 
 def test_keys_are_made_listed_and_removed(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     from mastd.cli import main
-    from mastd.wire.keys import KeyRing
 
     directory = tmp_path / "keys"
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import asdict
+from dataclasses import asdict, replace
 
 import msgpack
 import pytest
@@ -73,11 +73,32 @@ def test_what_the_gateway_says_comes_back_as_said() -> None:
     assert read_status(messages.pack_status({"number": 3})) == {"number": 3}
 
 
-@pytest.mark.parametrize("verb", sorted(VERBS - {"load", "level", "jog"}))
+@pytest.mark.parametrize("verb", sorted(VERBS - {"load", "level", "jog", "stop", "estop"}))
 def test_a_verb_without_arguments_takes_none(verb: str) -> None:
     assert isinstance(read_from_client(command(verb)), Command)
     with pytest.raises(MalformedError, match=f"{verb}: argument 'speed' is not known"):
         read_from_client(command(verb, arguments={"speed": 1}))
+
+
+@pytest.mark.parametrize("arguments", [{"speed": 1}, None, [], 3])
+@pytest.mark.parametrize("verb", ["stop", "estop"])
+def test_a_stop_is_taken_whatever_comes_with_it(verb: str, arguments: object) -> None:
+    message = read_from_client(command(verb, arguments=arguments))
+    assert isinstance(message, Command)
+    assert message.verb == verb
+
+
+@pytest.mark.parametrize("entry", ["operator", "name"])
+@pytest.mark.parametrize("text", ["an\nna", "\x1b[2Janna", "anna\x7f", "anna\u202e", "\x85anna"])
+def test_a_name_that_cannot_be_printed_is_refused(entry: str, text: str) -> None:
+    with pytest.raises(MalformedError, match=f"hello: {entry} must be printable") as refused:
+        read_from_client(msgpack.packb({"kind": "hello", **asdict(HELLO), entry: text}))
+    assert str(refused.value).isprintable()
+
+
+def test_a_name_in_any_script_is_taken() -> None:
+    hello = replace(HELLO, operator="Ångström 山田@rig/tty1")
+    assert read_from_client(messages.pack_hello(hello)) == hello
 
 
 @pytest.mark.parametrize(
@@ -100,11 +121,11 @@ def test_a_verb_without_arguments_takes_none(verb: str) -> None:
         (command("level", arguments={"share": "30%"}), "share must be given as a number"),
         (command("level", arguments={"share": math.nan}), "share must be given as a number"),
         (command("level", arguments={"share": math.inf}), "share must be given as a number"),
-        (command("level", arguments={"share": -0.1}), "share must be given as a number"),
+        (command("level", arguments={"share": -0.1}), "from 0 to 100, where 1 is 100%"),
         (command("jog", arguments={"amount": 0.1}), "either axis or link"),
         (command("jog", arguments={"amount": 0.1, "axis": "heave", "link": 1}), "either axis or link"),
         (command("jog", arguments={"amount": 0.1, "axis": "up"}), "axis 'up' is not known"),
-        (command("jog", arguments={"amount": 0.1, "link": 0}), "link must be given as an integer from 1"),
+        (command("jog", arguments={"amount": 0.1, "link": 1.0}), "link must be given as an integer"),
         (command("jog", arguments={"amount": math.nan, "link": 1}), "amount must be given as a number"),
         (command("load", arguments={"profile": ""}), "profile must be a path"),
         (command("load", arguments={"profile": "a\0b"}), "profile must be a path"),

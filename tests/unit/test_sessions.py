@@ -193,11 +193,12 @@ def test_arguments_reach_the_block_as_it_wants_them(counter: Counter) -> None:
         (Verb.LEVEL, (0.5, 0.0, 0.0, 0.0)),
         (Verb.JOG, (1.0, 4.0, -0.01, 0.0)),
     ]
-    beyond = pack_command(counter.numbers[ANNA], 4, "jog", {"link": 8, "amount": 0.0})
     counter.heard()
-    counter.desk.hear(ANNA, [beyond], counter.now)
-    (answer,) = counter.answers()
-    assert answer.reason == "jog is refused: there is no link 8, links are 1 to 7"
+    for sequence, link in enumerate((8, 0, -1, 1001), 4):
+        beyond = pack_command(counter.numbers[ANNA], sequence, "jog", {"link": link, "amount": 0.0})
+        counter.desk.hear(ANNA, [beyond], counter.now)
+        (answer,) = counter.answers()
+        assert answer.reason == f"jog is refused: there is no link {link}, links are 1 to 7"
 
 
 def test_a_repeated_command_is_answered_again_and_carried_out_once(counter: Counter) -> None:

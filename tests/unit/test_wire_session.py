@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import os
 import stat
+import subprocess
+import sys
 from dataclasses import replace
 from pathlib import Path
 
@@ -134,7 +136,33 @@ def test_the_private_directory_is_for_this_user_alone(
     monkeypatch.setenv("RUNTIME_DIRECTORY", str(tmp_path))
     directory = private_directory()
     assert directory.parent == tmp_path
+    assert directory.name.startswith(f"mastd-{os.getpid()}-")
     assert stat.S_IMODE(directory.stat().st_mode) == 0o700
+
+
+def test_private_directories_of_the_dead_are_removed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("RUNTIME_DIRECTORY", str(tmp_path))
+    killed = subprocess.run(
+        [
+            sys.executable,
+            "-c",
+            "import os; from mastd.wire.address import private_directory as make; "
+            "print(make(), flush=True); os.kill(os.getpid(), 9)",
+        ],
+        check=False,
+        stdout=subprocess.PIPE,
+        text=True,
+    )
+    left = Path(killed.stdout.strip())
+    (left / "plant").touch()
+    kept = [
+        tmp_path / name for name in (f"mastd-{os.getppid()}-abcd", "mastd-1000", "mastd-x-1", "other-1-a")
+    ]
+    for path in kept:
+        path.mkdir()
+    mine = private_directory()
+    assert not left.exists()
+    assert sorted(tmp_path.iterdir()) == sorted([*kept, mine])
 
 
 def test_a_plant_that_is_not_installed_is_named_beside_those_that_are() -> None:
