@@ -63,7 +63,10 @@ class KeyRing:
 
     def server(self) -> tuple[bytes, bytes]:
         """Return the server's public and secret key; raise UsageError if there are none."""
-        return read_key(self.directory / "server.key_secret", secret=True)
+        path = self.directory / "server.key_secret"
+        if not path.exists():
+            raise UsageError(f"{path}: the daemon has no key of its own; make it with `mastd keys server`")
+        return read_key(path, secret=True)
 
     def make_server(self) -> Path:
         """Make the server's keys; raise UsageError if they are there already."""

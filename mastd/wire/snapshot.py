@@ -10,9 +10,11 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from mastd.safety.codes import Action
 from mastd.wire.blocks import NewestValueBlock
 from mastd.wire.loop_port import Loop, LoopPort
 
+ACTIONS = {int(action): action.name for action in Action}
 NEVER_BEGUN = "the loop is still preparing itself; wait for it"
 STUCK = "the drive lets the table down by itself; restart the daemon"
 
@@ -68,7 +70,7 @@ def loop_part(port: LoopPort, words: Words, now_ns: int) -> dict[str, Any]:
         "since_s": finite(scalar("time") - scalar("since")),
         "time_s": finite(scalar("time")),
         "cycle": whole(scalar("cycle")),
-        "cause": _cause(code, status.text("cause"), words),
+        "cause": _cause(code, status.text("cause"), whole(scalar("fault_action")), words),
         "active": [words.fault(code).name for code in _bits(whole(scalar("active")))],
         "degraded": bool(scalar("degraded")),
         "missed": whole(scalar("missed")),
@@ -93,7 +95,7 @@ def loop_part(port: LoopPort, words: Words, now_ns: int) -> dict[str, Any]:
     }
 
 
-def _cause(code: int, text: str, words: Words) -> dict[str, Any] | None:
+def _cause(code: int, text: str, action: int, words: Words) -> dict[str, Any] | None:
     if code == 0:
         return None
     fault = words.fault(code)
@@ -101,7 +103,7 @@ def _cause(code: int, text: str, words: Words) -> dict[str, Any] | None:
         "code": code,
         "name": fault.name,
         "text": text or fault.title,
-        "action": fault.action,
+        "action": ACTIONS.get(action, fault.action),
         "clear": fault.clear,
         "hint": fault.hint,
     }
