@@ -65,6 +65,25 @@ def test_a_stall_is_skipped_and_counted_and_never_made_up_by_a_burst(fake: FakeT
     assert clock.missed == 6
 
 
+def test_a_sleep_that_lasts_too_long_is_counted_in_the_same_cycle(fake: FakeTime) -> None:
+    """A process that was stopped wakes up late: its own stall must not look like the plant's silence."""
+    clock = PeriodicClock(MS)
+    clock.start()
+    clock.wait()
+    sleep = fake.sleep
+
+    def too_long(seconds: float) -> None:
+        sleep(seconds + 0.5)
+
+    fake.sleep = too_long  # type: ignore[method-assign]
+    clock.wait()
+    assert clock.skipped == clock.missed == 500
+    assert 0 <= clock.late_ns < MS
+    fake.sleep = sleep  # type: ignore[method-assign]
+    clock.wait()
+    assert clock.skipped == 0
+
+
 def test_a_block_shows_another_process_the_newest_value() -> None:
     block = NewestValueBlock(REQUEST)
     code = (
