@@ -21,16 +21,8 @@ from mastd.loop.session import run
 from mastd.record.reader import Run, open_run
 from mastd.safety.faults import ROWS, Code
 from mastd.wire.provider import PlantRequest, rigid_payload
-from tests.lab import quick_lab
+from tests.lab import SHAKING, quick_lab
 
-PROFILE = """
-name: shaking
-segments:
-  - kind: sine
-    frequency: 2 Hz
-    duration: 8 s
-    axes: {heave: {amplitude: 4 mm}}
-"""
 AT_S = 5.0
 VALUES = {
     "length-offset.2": ":-3mm",
@@ -156,7 +148,7 @@ def main() -> int:
     with tempfile.TemporaryDirectory(prefix="mastd-faults-") as name:
         directory = Path(name)
         lab = quick_lab(directory)
-        plan = Plan.load(lab.table, lab.profile(PROFILE), lab.config)
+        plan = Plan.load(lab.table, lab.profile(SHAKING), lab.config)
         out = sys.stdout.write
         out("| injected at 5 s | found | after | limit passed for | may last | action | state | cause |\n")
         out("|---|---|---|---|---|---|---|---|\n")

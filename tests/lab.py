@@ -21,6 +21,16 @@ from mastd.record.reader import open_run
 ROOT = Path(__file__).resolve().parents[1]
 SHARED = ROOT.parent / "shared"
 
+SHAKING = """
+name: shaking
+segments:
+  - kind: sine
+    frequency: 2 Hz
+    duration: 8 s
+    axes: {heave: {amplitude: 4 mm}}
+"""
+"""A profile that shakes gently for a while."""
+
 StartFollower = Callable[..., subprocess.Popen[bytes]]
 """Starts the independent plant of tests/integration/follower.py; see the fixture."""
 

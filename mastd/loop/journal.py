@@ -18,8 +18,6 @@ if TYPE_CHECKING:
     from mastd.record.recorder import RecorderHandle
 
 _RUN_STATES = frozenset(state.name for state in (State.ARMED, State.RUNNING, State.HOLD, State.STOPPING))
-
-
 MOST_WAITING = 64
 """Events that wait for room at the recorder; the oldest gives way, and the recorder counts it as dropped."""
 

@@ -1,4 +1,4 @@
-"""One daemon per plant: a lock file named after the plant's address, held as long as the process lives."""
+"""Lock files that say who holds them: one daemon per plant, one place for operators."""
 
 from __future__ import annotations
 
@@ -7,9 +7,29 @@ import hashlib
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager
+from pathlib import Path
 
 from mastd.errors import UsageError
 from mastd.wire.address import runtime_directory
+
+
+@contextmanager
+def held(path: Path, words: str) -> Iterator[str]:
+    """Hold a lock file with ``words`` in it for as long as the context, or the process, lasts.
+
+    Gives an empty text, or the words of whoever holds it already ("unknown" if there are none).
+    """
+    with open(path, "a+", encoding="ascii") as file:
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError:
+            file.seek(0)
+            yield file.read().strip() or "unknown"
+            return
+        file.truncate(0)
+        file.write(words)
+        file.flush()
+        yield ""
 
 
 @contextmanager
@@ -22,16 +42,9 @@ def plant_lock(address: str | None) -> Iterator[None]:
         yield
         return
     path = runtime_directory() / f"plant-{hashlib.sha256(address.encode()).hexdigest()[:16]}.lock"
-    with open(path, "a+", encoding="ascii") as file:
-        try:
-            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except OSError as error:
-            file.seek(0)
-            owner = file.read().strip() or "unknown"
+    with held(path, str(os.getpid())) as owner:
+        if owner:
             raise UsageError(
                 f"the plant at {address} is driven by the daemon with process id {owner}; stop it first"
-            ) from error
-        file.truncate(0)
-        file.write(str(os.getpid()))
-        file.flush()
+            )
         yield

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import enum
-import fcntl
 import os
 import shutil
 from collections.abc import Iterator
@@ -13,9 +12,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from mastd.errors import UsageError
+from mastd.loop.lock import held
 from mastd.safety.faults import TABLE
 from mastd.safety.states import State
-from mastd.wire.address import operators_address, private_directory, runtime_directory
+from mastd.wire.address import DAEMON_LOCK, operators_address, private_directory, runtime_directory
 from mastd.wire.gateway import GatewayHandle
 from mastd.wire.gateway_job import GatewayJob
 from mastd.wire.keys import keys_directory
@@ -89,30 +89,18 @@ def operators_place(kind: Kind, address: str | None) -> Iterator[Operators]:
         if address is not None:
             yield Operators(kind, address, directory)
             return
-        with open(runtime_directory() / "daemon.lock", "a+", encoding="ascii") as file:
-            if _lock(file.fileno()):
-                file.truncate(0)
-                file.write(f"{os.getpid()} {kind.value}")
-                file.flush()
+        with held(runtime_directory() / DAEMON_LOCK, f"{os.getpid()} {kind.value}") as holder:
+            if not holder:
                 yield Operators(kind, operators_address(), directory)
                 return
-            file.seek(0)
-            pid, _, other = file.read().partition(" ")
+            pid, _, other = holder.partition(" ")
         if kind is not Kind.SIMULATED_RUN or other != Kind.SIMULATED_RUN.value:
-            raise UsageError(_taken(kind, other or "daemon", pid or "unknown"))
+            raise UsageError(_taken(kind, other or "daemon", pid))
         own = f"ipc://{directory}/mastd.operators"
         note = f"the run with process id {pid} is here too: reach this one by `mastd ctl --address {own}`"
         yield Operators(kind, own, directory, note)
     finally:
         shutil.rmtree(directory, ignore_errors=True)
-
-
-def _lock(descriptor: int) -> bool:
-    try:
-        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except OSError:
-        return False
-    return True
 
 
 def _taken(kind: Kind, other: str, pid: str) -> str:

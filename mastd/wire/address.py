@@ -14,6 +14,8 @@ from pathlib import Path
 
 from mastd.errors import UsageError
 
+DAEMON_LOCK = "daemon.lock"
+"""Name of the file in the runtime directory that says which daemon is there: its process id and kind."""
 LONGEST_PATH = 107  # bytes of a Unix socket's path (unix(7): sun_path holds 108 with its closing zero)
 _FORMS = "ipc:///path/of/socket, ipc://@name or tcp://127.0.0.1:port"
 _PRIVATE = re.compile(r"mastd-([1-9][0-9]{0,8})-[a-z0-9_]+")
@@ -120,7 +122,7 @@ def usual_daemon(operators: str) -> int | None:
     if not operators.startswith("ipc:///") or path.name != "mastd.operators":
         return None
     try:
-        with open(path.with_name("daemon.lock"), encoding="ascii") as file:
+        with open(path.with_name(DAEMON_LOCK), encoding="ascii") as file:
             text = file.read(_LONGEST_LOCK).partition(" ")[0]
             process_id = int(text) if _PROCESS_ID.fullmatch(text) else 0
             # The lock is tried only where a process lives, so that it is not in the way of one that starts.

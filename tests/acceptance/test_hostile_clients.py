@@ -20,21 +20,12 @@ from mastd.loop.session import Ending, run
 from mastd.safety.states import State
 from mastd.wire.blocks import Verb
 from mastd.wire.provider import PlantRequest, rigid_payload
-from tests.lab import Lab
-
-PROFILE = """
-name: shaking
-segments:
-  - kind: sine
-    frequency: 2 Hz
-    duration: 8 s
-    axes: {heave: {amplitude: 4 mm}}
-"""
+from tests.lab import SHAKING, Lab
 
 
 @pytest.fixture
 def plan(lab: Lab) -> Plan:
-    return Plan.load(lab.table, lab.profile(PROFILE), lab.config)
+    return Plan.load(lab.table, lab.profile(SHAKING), lab.config)
 
 
 @pytest.fixture

@@ -28,16 +28,7 @@ from mastd.wire.blocks import Verb
 from mastd.wire.messages import Command
 from mastd.wire.plant_process import PlantProcess
 from mastd.wire.provider import PlantRequest, find_provider, rigid_payload
-from tests.lab import Lab
-
-PROFILE = """
-name: shaking
-segments:
-  - kind: sine
-    frequency: 2 Hz
-    duration: 8 s
-    axes: {heave: {amplitude: 4 mm}}
-"""
+from tests.lab import SHAKING, Lab
 
 
 @dataclass(frozen=True)
@@ -84,7 +75,7 @@ MORE_CASES = [
 
 @pytest.fixture
 def plan(lab: Lab) -> Plan:
-    return Plan.load(lab.table, lab.profile(PROFILE), lab.config)
+    return Plan.load(lab.table, lab.profile(SHAKING), lab.config)
 
 
 def play(plan: Plan, record: Path, faults: tuple[str, ...]) -> tuple[Ending, Run]:
