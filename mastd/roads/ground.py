@@ -74,7 +74,7 @@ def surface(parameters: Vector, x: float, y: float) -> tuple[float, float, float
 
 @fused_kernel
 def surface_velocity(parameters: Vector, x: float, y: float) -> tuple[float, float, float]:
-    """Return the velocity of the ground's own matter at a point (m): m/s, inertial axes, zero but on a plane."""
+    """Return the velocity (m/s, inertial axes) of the ground's matter at a point (m): zero but on a plane."""
     if parameters[0] == _PLANE:
         dx = x - parameters[1]
         dy = y - parameters[2]

@@ -1,0 +1,81 @@
+"""Pictures of what a vehicle did: one page for a manoeuvre."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from numpy.typing import NDArray
+
+from mastd.errors import UsageError
+from mastd.vehicle.trace import ACCELERATION, ANGLES, ANGULAR_VELOCITY, VELOCITY, Trace
+
+FloatArray = NDArray[np.float64]
+
+FORMATS = (".svg", ".png", ".pdf")
+_PAGE = (8.27, 8.6)
+_DPI = 150
+_GRID = {"left": 0.09, "right": 0.975, "top": 0.92, "bottom": 0.06, "hspace": 0.38, "wspace": 0.24}
+
+
+def check_format(path: Path) -> None:
+    """Raise UsageError if a picture cannot have this ending."""
+    if path.suffix.lower() not in FORMATS:
+        raise UsageError(f"{path}: a picture ends in {', '.join(FORMATS)}")
+
+
+def write_manoeuvre(trace: Trace, title: str, path: Path) -> None:
+    """Draw path, accelerations, angles, speeds of rotation, wheel loads and the solver's work over time.
+
+    Raises UsageError if the ending of ``path`` is none of FORMATS or the file cannot be written.
+    """
+    check_format(path)
+    figure = Figure(figsize=_PAGE, dpi=_DPI)
+    figure.suptitle(title, fontsize=9, x=_GRID["left"], ha="left")
+    grid = figure.add_gridspec(4, 2, **_GRID)
+    time = trace.time
+    table = trace.table()
+    way = _panel(figure.add_subplot(grid[0, 0]), "y, m", "x, m")
+    way.plot(table[:, 1], table[:, 2], linewidth=1.0)
+    height = _panel(figure.add_subplot(grid[0, 1]), "z, mm")
+    height.plot(time, 1e3 * table[:, 3], linewidth=1.0)
+    _lines(figure.add_subplot(grid[1, 0]), "acceleration, m/s²", time, trace.chassis[:, ACCELERATION], "xyz")
+    _lines(
+        figure.add_subplot(grid[1, 1]), "velocity across, m/s", time, trace.chassis[:, VELOCITY][:, 1:], "yz"
+    )
+    angles = np.degrees(table[:, 1 + ANGLES.start : 1 + ANGLES.stop])
+    _lines(figure.add_subplot(grid[2, 0]), "angle, deg", time, angles, ("roll", "pitch", "yaw"))
+    rates = np.degrees(trace.chassis[:, ANGULAR_VELOCITY])
+    _lines(figure.add_subplot(grid[2, 1]), "angular velocity, deg/s", time, rates, "xyz")
+    _lines(figure.add_subplot(grid[3, 0]), "wheel load, kN", time, 1e-3 * trace.wheel_loads, trace.wheels)
+    _lines(figure.add_subplot(grid[3, 1]), "wheel travel, mm", time, 1e3 * trace.wheel_travel, trace.wheels)
+    save(figure, path)
+
+
+def save(figure: Figure, path: Path) -> None:
+    """Write a figure; raise UsageError if that is impossible."""
+    try:
+        figure.savefig(path)
+    except OSError as error:
+        raise UsageError(f"{path}: cannot be written: {error.strerror or error}") from error
+
+
+def _lines(
+    panel: Axes, label: str, time: FloatArray, values: FloatArray, names: str | tuple[str, ...]
+) -> None:
+    _panel(panel, label)
+    for name, column in zip(names, values.T, strict=True):
+        panel.plot(time, column, linewidth=0.9, label=name)
+    panel.legend(fontsize=6, frameon=False, ncols=4, borderpad=0.1, loc="best")
+
+
+def _panel(panel: Axes, label: str, below: str = "time, s") -> Axes:
+    panel.set_ylabel(label, fontsize=7, labelpad=2)
+    panel.set_xlabel(below, fontsize=7, labelpad=1)
+    panel.tick_params(labelsize=6, length=2, pad=1.5)
+    panel.grid(visible=True, linewidth=0.3, alpha=0.5)
+    for side in ("top", "right"):
+        panel.spines[side].set_visible(False)
+    return panel
