@@ -31,7 +31,7 @@ _NEGATIVE_QUANTITY = re.compile(r"-\.?[0-9]")
 
 _QUANTITIES: dict[str, tuple[Dimension, str]] = {
     "step": (units.TIME, "size of a step (default: 1 ms)"),
-    "speed": (units.VELOCITY, "speed at the start"),
+    "speed": (units.VELOCITY, "speed ahead, such as 60 km/h"),
     "duration": (units.TIME, "how long it lasts"),
     "rack": (units.LENGTH, "displacement of the first rack, left positive (default: -7 mm)"),
     "ramp-start": (units.TIME, "when the rack begins to move (default: 0.5 s)"),
@@ -41,6 +41,7 @@ _QUANTITIES: dict[str, tuple[Dimension, str]] = {
     "distance": (units.LENGTH, "x where the bump begins; the model's x = 0 starts at 0 (default: 5 m)"),
 }
 """Options that are quantities: dimension and help."""
+_STEERING_LAW = ("rack", "ramp-start", "ramp-end")
 _POSITIVE = {"step", "duration", "length"}
 _NOT_NEGATIVE = {"speed", "ramp-start", "ramp-end"}
 
@@ -49,13 +50,23 @@ def add_parsers(subparsers: Subparsers) -> None:
     """Add the parser of ``vehicle`` with one of its own for each manoeuvre."""
     vehicle = subparsers.add_parser("vehicle", help="the car alone: manoeuvres, modes, suspension")
     manoeuvres = vehicle.add_subparsers(dest="manoeuvre", required=True, metavar="MANOEUVRE")
+    settle = _manoeuvre(
+        manoeuvres, "settle", "equilibrium at rest: wheel loads, pose of the chassis", _settle
+    )
     turn = _manoeuvre(manoeuvres, "jturn", "J-turn: the rack is moved at speed (60 km/h, 4 s)", _drive)
-    _add_drive_options(turn, "rack", "ramp-start", "ramp-end")
+    _add_drive_options(turn, *_STEERING_LAW)
     over = _manoeuvre(manoeuvres, "bump", "straight over a half-sine bump (40 km/h, 2.5 s)", _drive)
     _add_drive_options(over, "height", "length", "distance")
     over.add_argument(
         "--side", choices=("both", "left", "right"), default="both", help="under which wheels (default: both)"
     )
+    modes = _manoeuvre(manoeuvres, "linearise", "modes about the equilibrium", _linearise)
+    modes.add_argument(
+        "--undamped", action="store_true", help="without dampers, tyre damping and the tyres' slip"
+    )
+    _add_quantities(modes, "speed")
+    for parser in (settle, modes):
+        parser.add_argument("--out", dest="target", type=Path, metavar="FILE.csv", help="write it as a table")
 
 
 def run(arguments: argparse.Namespace) -> int:
@@ -88,6 +99,20 @@ def quantities(arguments: argparse.Namespace) -> dict[str, float]:
     if problems:
         raise UsageError("\n".join(problems))
     return found
+
+
+def _settle(arguments: argparse.Namespace) -> int:
+    given = quantities(arguments)
+    from mastd.commands.vehicle_static import run_settle
+
+    return run_settle(arguments, given)
+
+
+def _linearise(arguments: argparse.Namespace) -> int:
+    given = quantities(arguments)
+    from mastd.commands.vehicle_static import run_linearise
+
+    return run_linearise(arguments, given)
 
 
 def deliver(path: Path, write: Callable[[Path], None]) -> None:
@@ -153,6 +178,7 @@ def _planned(arguments: argparse.Namespace, model: Model, given: dict[str, float
     if arguments.manoeuvre == "bump":
         manoeuvre = bump(model, side=arguments.side, **given)
     else:
+        _refuse_law_beside_rows(arguments, given)
         manoeuvre = jturn(model, **given)
     if not arguments.source:
         return manoeuvre
@@ -163,6 +189,13 @@ def _planned(arguments: argparse.Namespace, model: Model, given: dict[str, float
             f"--duration: {duration:g} s is longer than the rows of {arguments.source}, {end:g} s"
         )
     return driven(manoeuvre, controls, duration)
+
+
+def _refuse_law_beside_rows(arguments: argparse.Namespace, given: dict[str, float]) -> None:
+    """Raise UsageError for options of the steering law where the rows of a file steer."""
+    beside = [name for name in _STEERING_LAW if name.replace("-", "_") in given] if arguments.source else []
+    if beside:
+        raise UsageError("\n".join(f"--{name}: give it or --in, not both" for name in beside))
 
 
 def _manoeuvre(
@@ -203,7 +236,7 @@ def _add_drive_options(parser: argparse.ArgumentParser, *names: str) -> None:
         dest="source",
         type=Path,
         metavar="FILE.csv",
-        help="controls by rows of t_s and any of rack_m, drive_torque_fl_Nm, brake_torque_fl_Nm, …",
+        help="controls by rows of t_s and any of front_rack_m, drive_torque_fl_Nm, brake_torque_fl_Nm, …",
     )
     parser.add_argument("--out", dest="target", type=Path, metavar="FILE.csv", help="write the trajectory")
     parser.add_argument("--plot", type=Path, metavar="FILE.svg|png|pdf", help="draw the trajectory")
@@ -212,9 +245,7 @@ def _add_drive_options(parser: argparse.ArgumentParser, *names: str) -> None:
 def _add_quantities(parser: argparse.ArgumentParser, *names: str) -> None:
     for name in names:
         dimension, text = _QUANTITIES[name]
-        parser.add_argument(
-            f"--{name}", metavar=dimension.name.upper(), help=f"{text}, such as {dimension.example}"
-        )
+        parser.add_argument(f"--{name}", metavar=dimension.name.upper(), help=text)
 
 
 class _Progress:

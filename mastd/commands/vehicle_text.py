@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 from mastd.record.plain import plain
 from mastd.vehicle.manoeuvres import Summary
@@ -68,3 +68,13 @@ def fault(figures: Summary, accuracy: str) -> str:
     when, residual = figures.unconverged
     remedy = "a smaller --step" if accuracy == "exact" else "a smaller --step or --accuracy exact"
     return f"t = {when:.6g} s: the solver did not converge, {residual:.3g} m are left; try {remedy}"
+
+
+def table_text(header: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+    """Return rows below their header; numbers to the right, the last column to the left."""
+    widths = [max(len(row[place]) for row in (header, *rows)) for place in range(len(header))]
+    lines = []
+    for row in (header, *rows):
+        cells = [cell.rjust(width) for cell, width in zip(row[:-1], widths, strict=False)]
+        lines.append("  ".join((*cells, row[-1])).rstrip())
+    return "\n".join(lines)

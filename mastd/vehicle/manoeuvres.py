@@ -164,7 +164,7 @@ def play(
     seconds, done = 0.0, 0
     while done < count:
         chunk = 1 if done == 0 else min(_CHUNK, count - done)
-        times = step * np.arange(done + 1, done + chunk + 1)
+        times = np.asarray(step * np.arange(done + 1, done + chunk + 1), dtype=np.float64)
         rows = input_rows(model, manoeuvre.controls(times))
         begun = time.thread_time()
         traces.append(simulation.run(rows))

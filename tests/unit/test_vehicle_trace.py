@@ -132,7 +132,7 @@ def test_a_trace_deviates_by_what_was_added_to_it(tmp_path: Path) -> None:
 
 def test_samples_need_not_fall_on_the_references_times(tmp_path: Path) -> None:
     expected = reference(tmp_path, np.linspace(0.0, 2.0, 201))
-    found = deviation(motion(0.003 * np.arange(700)), expected)
+    found = deviation(motion(np.linspace(0.0, 2.097, 700)), expected)
     assert found.position < 1e-7
     assert found.vertical_acceleration < 1e-9
 
