@@ -38,11 +38,13 @@ _QUANTITIES: dict[str, tuple[Dimension, str]] = {
     "ramp-end": (units.TIME, "when the rack has arrived (default: 1 s)"),
     "height": (units.LENGTH, "height of the bump, negative: a pothole (default: 30 mm)"),
     "length": (units.LENGTH, "length of the bump (default: 1.2 m)"),
+    "travel": (units.LENGTH, "wheel travel up and down (default: between the first stops, or 60 mm)"),
+    "rack-travel": (units.LENGTH, "displacement of the rack either way (default: as far as it goes)"),
     "distance": (units.LENGTH, "x where the bump begins; the model's x = 0 starts at 0 (default: 5 m)"),
 }
 """Options that are quantities: dimension and help."""
 _STEERING_LAW = ("rack", "ramp-start", "ramp-end")
-_POSITIVE = {"step", "duration", "length"}
+_POSITIVE = {"step", "duration", "length", "travel", "rack-travel"}
 _NOT_NEGATIVE = {"speed", "ramp-start", "ramp-end"}
 
 
@@ -65,7 +67,10 @@ def add_parsers(subparsers: Subparsers) -> None:
         "--undamped", action="store_true", help="without dampers, tyre damping and the tyres' slip"
     )
     _add_quantities(modes, "speed")
-    for parser in (settle, modes):
+    bench = _manoeuvre(manoeuvres, "kc", "camber, toe, track over travel; rack to steer (kinematics)", _kc)
+    _add_quantities(bench, "travel", "rack-travel")
+    bench.add_argument("--plot", type=Path, metavar="FILE.svg|png|pdf", help="draw the curves")
+    for parser in (settle, modes, bench):
         parser.add_argument("--out", dest="target", type=Path, metavar="FILE.csv", help="write it as a table")
 
 
@@ -113,6 +118,13 @@ def _linearise(arguments: argparse.Namespace) -> int:
     from mastd.commands.vehicle_static import run_linearise
 
     return run_linearise(arguments, given)
+
+
+def _kc(arguments: argparse.Namespace) -> int:
+    given = quantities(arguments)
+    from mastd.commands.vehicle_kc import run_kc
+
+    return run_kc(arguments, given)
 
 
 def deliver(path: Path, write: Callable[[Path], None]) -> None:

@@ -70,6 +70,11 @@ def fault(figures: Summary, accuracy: str) -> str:
     return f"t = {when:.6g} s: the solver did not converge, {residual:.3g} m are left; try {remedy}"
 
 
+def fixed(value: float, digits: int) -> str:
+    """Return a number with so many digits after the point, zero without a sign."""
+    return f"{round(value, digits) + 0.0:.{digits}f}"
+
+
 def table_text(header: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
     """Return rows below their header; numbers to the right, the last column to the left."""
     widths = [max(len(row[place]) for row in (header, *rows)) for place in range(len(header))]

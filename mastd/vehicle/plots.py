@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
@@ -10,6 +11,7 @@ from matplotlib.figure import Figure
 from numpy.typing import NDArray
 
 from mastd.errors import UsageError
+from mastd.vehicle.suspension import AxleKinematics, Sweep
 from mastd.vehicle.trace import ACCELERATION, ANGLES, ANGULAR_VELOCITY, VELOCITY, Trace
 
 FloatArray = NDArray[np.float64]
@@ -17,6 +19,8 @@ FloatArray = NDArray[np.float64]
 FORMATS = (".svg", ".png", ".pdf")
 _PAGE = (8.27, 8.6)
 _DPI = 150
+_STYLES = ("-", "--")
+"""Left and right wheels alternate: equal curves show both."""
 _GRID = {"left": 0.09, "right": 0.975, "top": 0.92, "bottom": 0.06, "hspace": 0.38, "wspace": 0.24}
 
 
@@ -54,6 +58,41 @@ def write_manoeuvre(trace: Trace, title: str, path: Path) -> None:
     save(figure, path)
 
 
+def write_kinematics(axles: Sequence[AxleKinematics], title: str, path: Path) -> None:
+    """Draw a column for each axle: camber, toe and track over wheel travel, steer over rack.
+
+    Raises UsageError if the ending of ``path`` is none of FORMATS or the file cannot be written.
+    """
+    check_format(path)
+    figure = Figure(figsize=(max(4.2 * len(axles), 5.0), _PAGE[1]), dpi=_DPI)
+    figure.suptitle(title, fontsize=9)
+    rows = 3 + max((len(axle.steer) for axle in axles), default=0)
+    grid = figure.add_gridspec(rows, len(axles), top=0.9, bottom=0.06, hspace=0.5, wspace=0.24)
+    for place, axle in enumerate(axles):
+        sweep = axle.travel
+        travel = 1e3 * sweep.travel
+        panels = [figure.add_subplot(grid[row, place]) for row in range(3)]
+        panels[0].set_title(axle.axle, fontsize=8, loc="left", pad=3)
+        _curves(panels[0], "camber, deg", travel, np.degrees(sweep.camber), sweep)
+        _curves(panels[1], "toe-in, deg", travel, np.degrees(sweep.toe), sweep)
+        _panel(panels[2], "track change, mm", "wheel travel, mm")
+        panels[2].plot(travel.mean(axis=1), 1e3 * sweep.track_change, linewidth=0.9)
+        for row, turned in enumerate(axle.steer, start=3):
+            panel = figure.add_subplot(grid[row, place])
+            racks = np.repeat(1e3 * turned.rack[:, None], len(turned.corners), axis=1)
+            _curves(panel, "steer, deg", racks, np.degrees(turned.steer), turned)
+            panel.set_xlabel(f"{turned.drive}, mm", fontsize=7, labelpad=1)
+    save(figure, path)
+
+
+def _curves(panel: Axes, label: str, across: FloatArray, values: FloatArray, sweep: Sweep) -> None:
+    """Draw a curve for each corner of a sweep; ``across`` and ``values`` (n, corners)."""
+    _panel(panel, label, "wheel travel, mm")
+    for place, corner in enumerate(sweep.corners):
+        panel.plot(across[:, place], values[:, place], _STYLES[place % 2], linewidth=0.9, label=corner)
+    _legend(panel, len(sweep.corners))
+
+
 def save(figure: Figure, path: Path) -> None:
     """Write a figure; raise UsageError if that is impossible."""
     try:
@@ -66,9 +105,22 @@ def _lines(
     panel: Axes, label: str, time: FloatArray, values: FloatArray, names: str | tuple[str, ...]
 ) -> None:
     _panel(panel, label)
-    for name, column in zip(names, values.T, strict=True):
-        panel.plot(time, column, linewidth=0.9, label=name)
-    panel.legend(fontsize=6, frameon=False, ncols=4, borderpad=0.1, loc="best")
+    for place, (name, column) in enumerate(zip(names, values.T, strict=True)):
+        panel.plot(time, column, _STYLES[place % 2], linewidth=0.9, label=name)
+    _legend(panel, len(names))
+
+
+def _legend(panel: Axes, entries: int) -> None:
+    """Put the legend above the panel, where no curve is."""
+    panel.legend(
+        fontsize=6,
+        frameon=False,
+        ncols=min(entries, 6),
+        borderpad=0.1,
+        borderaxespad=0.1,
+        loc="lower right",
+        bbox_to_anchor=(1.0, 1.0),
+    )
 
 
 def _panel(panel: Axes, label: str, below: str = "time, s") -> Axes:

@@ -79,17 +79,17 @@ def test_a_turn_goes_where_it_should(capsys: pytest.CaptureFixture[str], solver:
     assert found["steps"] == 4000
     assert found["step_s"] == 1e-3
     assert found["peak_lateral_acceleration_ms2"] == pytest.approx(4.19, abs=0.02)
-    assert found["final_yaw_rad"] == pytest.approx(-0.8, abs=0.01)
-    assert found["final_position_m"][1] < -10.0
+    assert found["final_yaw_rad"] == pytest.approx(0.8, abs=0.01)
+    assert found["final_position_m"][1] > 10.0
     assert found["iterations"]["most"] >= found["iterations"]["mean"] >= 1.0
     assert found["joint_error_m"] <= 1e-8
-    assert found["wheel_loads_n"]["fl"]["most"] > found["wheel_loads_n"]["fr"]["most"]
+    assert found["wheel_loads_n"]["fr"]["most"] > found["wheel_loads_n"]["fl"]["most"]
     assert found["time_per_step_us"] > 0.0
 
 
-def test_a_turn_to_the_left_is_the_mirror_image(capsys: pytest.CaptureFixture[str]) -> None:
-    right = document(capsys, "jturn", "--duration", "2s")
-    left = document(capsys, "jturn", "--duration", "2s", "--rack", "7mm")
+def test_a_turn_to_the_right_is_the_mirror_image(capsys: pytest.CaptureFixture[str]) -> None:
+    left = document(capsys, "jturn", "--duration", "2s")
+    right = document(capsys, "jturn", "--duration", "2s", "--rack", "7mm")
     assert left["final_position_m"][0] == pytest.approx(right["final_position_m"][0], abs=1e-6)
     assert left["final_position_m"][1] == pytest.approx(-right["final_position_m"][1], abs=1e-6)
     assert left["final_yaw_rad"] == pytest.approx(-right["final_yaw_rad"], abs=1e-7)
@@ -225,21 +225,23 @@ def test_bad_usage_is_one_line_each_and_exit_code_2(
 
 
 @pytest.mark.parametrize(
-    "words",
+    ("words", "told"),
     [
-        ["fly"],
-        [],
-        ["bump", "--rack", "5mm"],
-        ["settle", "--speed", "5m/s"],
-        ["jturn", "--solver", "euler"],
-        ["jturn", "--accuracy", "best"],
+        (["fly"], "argument MANOEUVRE: invalid choice: 'fly'"),
+        ([], "the following arguments are required: MANOEUVRE"),
+        (["bump", "--rack", "5mm"], "unrecognized arguments: --rack 5mm"),
+        (["settle", "--speed", "5m/s"], "unrecognized arguments: --speed 5m/s"),
+        (["jturn", "--solver", "euler"], "argument --solver: invalid choice: 'euler'"),
+        (["jturn", "--accuracy", "best"], "argument --accuracy: invalid choice: 'best'"),
     ],
 )
-def test_options_that_mean_nothing_are_refused(capsys: pytest.CaptureFixture[str], words: list[str]) -> None:
+def test_options_that_mean_nothing_are_refused(
+    capsys: pytest.CaptureFixture[str], words: list[str], told: str
+) -> None:
     with pytest.raises(SystemExit) as ended:
         main(["vehicle", *words])
     assert ended.value.code == 2
-    assert "usage: mastd vehicle" in capsys.readouterr().err
+    assert told in capsys.readouterr().err
 
 
 def test_rows_that_do_not_fit_are_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -275,3 +277,38 @@ def test_a_step_that_does_not_converge_is_a_fault(tmp_path: Path, capsys: pytest
     assert "the solver did not converge" in printed
     assert "a smaller --step or --accuracy exact" in printed
     assert path.read_text(encoding="utf-8").startswith("t_s,x_m")
+
+
+def test_kc_tells_camber_toe_track_and_steer(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path, picture = tmp_path / "kc.csv", tmp_path / "kc.svg"
+    words = ["kc", "--travel", "40mm", "--rack-travel", "10mm"]
+    found = document(capsys, *words, "--out", str(path), "--plot", str(picture))
+    front, rear = found["axles"]
+    assert (front["axle"], rear["axle"]) == ("front", "rear")
+    travel = np.array(front["travel"]["travel_m"])
+    assert travel.shape == (41, 2)
+    assert travel[0] == pytest.approx([-0.04, -0.04], abs=1e-9)
+    camber = np.array(front["travel"]["camber_rad"])
+    assert np.all(np.diff(camber, axis=0) < 0.0), "a wheel of this car leans inward as it rises"
+    assert np.allclose(camber[:, 0], camber[:, 1], rtol=0, atol=1e-9)
+    assert np.abs(np.array(front["travel"]["toe_rad"])[20]).max() < 1e-9
+    steer = front["steer"][0]
+    assert steer["drive"] == "front rack"
+    assert np.all(np.diff(np.array(steer["steer_rad"]), axis=0) < 0.0), "tie rods behind the axle"
+    assert rear["steer"] == []
+    assert rear["travel"]["castor_rad"][0] == [None, None]
+    lines = path.read_text(encoding="utf-8").splitlines()
+    assert lines[0].startswith("axle,sweep,corner,travel_m,camber_rad,toe_rad")
+    assert len(lines) == 1 + 3 * 2 * 41
+    assert b"<svg" in picture.read_bytes()[:2000]
+
+
+def test_kc_on_paper(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["vehicle", "kc", "--travel", "20mm"]) == 0
+    printed = capsys.readouterr()
+    assert printed.err == ""
+    assert "axle rear, wheel rear left" in printed.out
+    assert "track change, mm" in printed.out
+    assert "front rack, mm" in printed.out
+    assert main(["vehicle", "kc", "--travel", "2m"]) == 2
+    assert "axle front: cannot reach wheel travel" in capsys.readouterr().err
