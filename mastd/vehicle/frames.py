@@ -89,6 +89,32 @@ def renew_attitude(bodies: Floats, b: int) -> None:
 
 
 @fused_kernel
+def places_to_frame(car: Arrays, group: int) -> None:
+    """Write position and rotation alone of a group's bodies and of those it is joined to."""
+    line = car.groups[group]
+    slots, first_slot = car.slots, line[f.G_FIRST_SLOT]
+    own = first_slot + line[f.G_JOINED]
+    for k in range(line[f.G_BODIES]):
+        place_in_frame(car, line[f.G_FIRST_BODY] + k, own + k)
+    put(slots, first_slot, f.S_POSITION, splat(0.0), splat(0.0), splat(0.0))
+    rotate_to_frame(car, CHASSIS, first_slot)
+    _copy_joined(car, group, f.S_VELOCITY)
+
+
+@fused_kernel
+def _copy_joined(car: Arrays, group: int, count: int) -> None:
+    line = car.groups[group]
+    slots, first_slot = car.slots, line[f.G_FIRST_SLOT]
+    for slot in range(first_slot + 1, first_slot + line[f.G_JOINED]):
+        for lane in range(LANES):
+            source, other = car.source_slot[slot, lane], car.source_lane[slot, lane]
+            if source < 0:
+                source, other = first_slot, lane
+            for field in range(count):
+                slots[slot, field, lane] = slots[source, field, other]
+
+
+@fused_kernel
 def bodies_to_frame(car: Arrays, group: int, gravity: float, rates: bool) -> None:
     """Fill the slots of a group: its own bodies with their inertia and weight, then those it is joined to.
 
@@ -101,15 +127,8 @@ def bodies_to_frame(car: Arrays, group: int, gravity: float, rates: bool) -> Non
     for k in range(line[f.G_BODIES]):
         _body_to_frame(car, line[f.G_FIRST_BODY] + k, own + k, gravity, rates)
     _chassis_slot(car, first_slot, rates)
-    count = f.SLOT_FIELDS if rates else f.S_FRAME_FIELDS
-    for k in range(1, line[f.G_JOINED]):
-        slot = first_slot + k
-        for lane in range(LANES):
-            source, other = car.source_slot[slot, lane], car.source_lane[slot, lane]
-            if source < 0:
-                source, other = first_slot, lane
-            for field in range(count):
-                slots[slot, field, lane] = slots[source, field, other]
+    _copy_joined(car, group, f.SLOT_FIELDS if rates else f.S_FRAME_FIELDS)
+    for slot in range(first_slot + 1, own):
         for field in range(f.S_FORCE, f.S_FORCE + 6):
             store(slots, slot, field, splat(0.0))
 

@@ -64,7 +64,9 @@ class Arrays(NamedTuple):
     wheels: Floats
     drives: Floats
     unknowns: Floats
-    """(unknowns, LANES): right sides, then increments."""
+    """(unknowns, LANES): right sides; each group begins at a multiple of four rows."""
+    increments: Floats
+    """(unknowns, LANES): the solution for these right sides."""
     chassis_unknowns: Floats
     """(6)."""
     chassis_residual: Floats
@@ -153,7 +155,7 @@ class _Builder:
             counts["wheel"] += part.wheel >= 0
             counts["bar"] += part.bar >= 0
             counts["end"] += group.end_slot >= 0
-            counts["unknown"] += size
+            counts["unknown"] += -(-size // LANES) * LANES
             counts["cell"] += size * size
         self.counts = counts
 
@@ -203,6 +205,7 @@ class _Builder:
             wheels=np.zeros((counts["wheel"], f.WHEEL_FIELDS, LANES)),
             drives=np.zeros((len(driven), f.DRIVE_FIELDS, LANES)),
             unknowns=np.zeros((counts["unknown"], LANES)),
+            increments=np.zeros((counts["unknown"], LANES)),
             chassis_unknowns=np.zeros(6),
             chassis_residual=np.zeros(6),
             frame=np.eye(3).ravel(),
