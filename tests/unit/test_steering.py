@@ -159,6 +159,7 @@ def test_rows_of_the_ramp_are_the_ramp(tmp_path: Path) -> None:
         ("t_s,rack_m\n0,0\n1,2mm\n2,nan\n", [":3:2: rack_m: '2mm'", ":4:2: rack_m: 'nan'"]),
         ("t_s,rack_m\n0.1,0\n1,0\n", ["t_s begins at 0.1 s, the manoeuvre begins at 0 s"]),
         ("t_s,rack_m\n0,0\n1,0\n1,0\n", ["row 3: t_s 1 does not come after 1"]),
+        ("t_s,rack_m\n0,0\n1,-0.09\n", ["row 2: rack_m -0.09 m is beyond its travel ±0.08 m"]),
         (
             "t_s,rack_m,second_rack_m\n0,0.001,0\n1,0.09,0.05\n",
             [
@@ -180,6 +181,13 @@ def test_rows_that_are_none_are_refused_with_every_problem(
     for line, problem in zip(lines, problems, strict=True):
         assert line.startswith(str(path))
         assert problem in line
+
+
+def test_a_rack_that_is_still_moving_stops_with_the_last_row(tmp_path: Path) -> None:
+    law, _ = rows_of_file(rows(tmp_path, "t_s,rack_m\n0,0\n1,0.01\n2,-0.03\n"), car(RACK))
+    before, after = law(np.array([2.0 - 1e-9, 2.0])).drives[:, 0, :]
+    assert before[1] < -0.01
+    assert np.array_equal(after, [-0.03, 0.0, 0.0])
 
 
 def test_a_file_that_is_not_there_or_no_text_is_refused(tmp_path: Path) -> None:
@@ -218,6 +226,7 @@ def test_the_number_of_steps_reaches_the_duration() -> None:
     assert step_count(4.0, 1e-3) == 4000
     assert step_count(2.5, 1e-3) == 2500
     assert step_count(0.3, 0.1) == 3
+    assert step_count(1.1, 0.1) == 11
     assert step_count(1.0, 0.3) == 4
     assert step_count(1e-3, 1e-2) == 1
     for duration, step in ((1e9, 1e-3), (0.0, 1e-3), (math.nan, 1e-3)):
