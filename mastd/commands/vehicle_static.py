@@ -15,9 +15,8 @@ from mastd.roads.ground import Ground
 from mastd.vehicle.attitude import roll_pitch_yaw
 from mastd.vehicle.library import find
 from mastd.vehicle.linearise import Linearisation, Mode, linearise
-from mastd.vehicle.model import Model
 from mastd.vehicle.settle import Equilibrium, settle
-from mastd.vehicle.system import Inputs, State, System, design_state
+from mastd.vehicle.system import State, System, design_state
 
 POSE_COLUMNS = ("x_m", "y_m", "z_m", "roll_rad", "pitch_rad", "yaw_rad")
 
@@ -60,7 +59,7 @@ def run_linearise(arguments: argparse.Namespace, given: dict[str, float]) -> int
     found = linearise(
         system,
         _settled(system).state,
-        Inputs.none(model),
+        None,
         Ground.flat(),
         speed=given.get("speed", 0.0),
         undamped=System if arguments.undamped else None,
@@ -80,8 +79,7 @@ def run_linearise(arguments: argparse.Namespace, given: dict[str, float]) -> int
 
 
 def _settled(system: System) -> Equilibrium[State]:
-    model: Model = system.model
-    return settle(system, design_state(model), Inputs.none(model), Ground.flat())
+    return settle(system, design_state(system.model), None, Ground.flat())
 
 
 def _entries(modes: tuple[Mode, ...]) -> list[dict[str, object]]:
