@@ -8,7 +8,7 @@ import json
 import math
 from pathlib import Path
 
-from mastd.commands.vehicle_text import table_text
+from mastd.commands.vehicle_text import fixed, table_text
 from mastd.formats.columns import write_columns
 from mastd.record.plain import plain
 from mastd.roads.ground import Ground
@@ -42,11 +42,11 @@ def run_settle(arguments: argparse.Namespace, given: dict[str, float]) -> int:
         return 0
     print(f"{model.name} at rest")
     for wheel, load in loads.items():
-        print(f"load {wheel:9}{load:12.3f} N")
+        print(f"load {wheel:9}{fixed(load, 3):>12} N")
     for name, value in zip(("x", "y", "z"), pose[:3], strict=True):
-        print(f"{name:14}{value * 1e3:12.4f} mm")
+        print(f"{name:14}{fixed(value * 1e3, 4):>12} mm")
     for name, value in zip(("roll", "pitch", "yaw"), pose[3:], strict=True):
-        print(f"{name:14}{math.degrees(value):12.6f} deg")
+        print(f"{name:14}{fixed(math.degrees(value), 6):>12} deg")
     return 0
 
 
@@ -71,7 +71,7 @@ def run_linearise(arguments: argparse.Namespace, given: dict[str, float]) -> int
         print(json.dumps(plain(document), allow_nan=False))
         return 0
     rows = [
-        [f"{mode.frequency_hz:.4f}", f"{mode.damping:.4f}", mode.name]
+        [fixed(mode.frequency_hz, 4), fixed(mode.damping, 4), mode.name]
         for mode in (*found.modes, *found.decays)
     ]
     print(table_text(("frequency, Hz", "damping", "mode"), rows))
