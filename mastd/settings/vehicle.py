@@ -24,7 +24,7 @@ class VehicleSettings(Settings):
     chassis: BodySettings
     axles: Annotated[tuple[AnyAxle, ...], Field(max_length=12, json_schema_extra={"minItems": 2})]
     """Front to rear."""
-    groups: dict[Identifier, GroupSettings] = {}
+    groups: dict[Identifier, GroupSettings] = Field(default_factory=dict)
     """Further bodies on the chassis: a cab, an engine, a load."""
 
     @field_validator("axles")

@@ -37,7 +37,7 @@ Joints = Annotated[dict[Identifier, Joint], Field(max_length=60)]
 class Hardpoints(Settings, extra="allow"):
     """Points of the left side by name; springs, bars and joints may use any further ones."""
 
-    __pydantic_extra__: dict[Identifier, Point] = Field(init=False)
+    __pydantic_extra__: dict[Identifier, Point]
 
     wheel_centre: Point
 
@@ -49,10 +49,10 @@ class Hardpoints(Settings, extra="allow"):
 class GroupSettings(Settings):
     """Bodies that are joined to the chassis and to each other; nothing is mirrored."""
 
-    hardpoints: dict[Identifier, Point] = {}
+    hardpoints: dict[Identifier, Point] = Field(default_factory=dict)
     bodies: Bodies
-    joints: Joints = {}
-    springs: Springs = {}
+    joints: Joints = Field(default_factory=dict)
+    springs: Springs = Field(default_factory=dict)
 
     @model_validator(mode="after")
     def _consistent(self) -> Self:
@@ -65,7 +65,7 @@ class AxleBase(Settings):
 
     name: Name
     hardpoints: Hardpoints
-    right_hardpoints: dict[Identifier, Point] = {}
+    right_hardpoints: dict[Identifier, Point] = Field(default_factory=dict)
     """Points of the right side as measured: checked to be the mirror image, not used otherwise."""
     wheel: WheelSettings
     tyre: TyreSettings

@@ -53,17 +53,16 @@ Identifier = Annotated[str, AfterValidator(_identifier)]
 Name = Annotated[str, Field(min_length=1, max_length=80)]
 PositiveLength = Annotated[Length, Field(gt=0)]
 PositiveInertia = Annotated[Inertia, Field(gt=0)]
+Products = Annotated[tuple[Inertia, Inertia, Inertia] | None, Field(validate_default=True)]
 
 
 class MassSettings(Settings):
-    """Mass and inertia of a body about its centre of mass, along the vehicle's axes in the design position."""
+    """Mass of a body, and its inertia about the centre of mass along the vehicle's axes."""
 
     mass: Mass = Field(gt=0)
     inertia: tuple[PositiveInertia, PositiveInertia, PositiveInertia]
     """Moments of inertia about the x, y and z axes through the centre of mass."""
-    products_of_inertia: Annotated[tuple[Inertia, Inertia, Inertia] | None, Field(validate_default=True)] = (
-        None
-    )
+    products_of_inertia: Products = None
     """Integrals of x y, y z and z x over the mass (the tensor holds their negatives); 0 if left out."""
 
     @field_validator("products_of_inertia")
@@ -100,8 +99,8 @@ def inertia_problems(
     excess = principal[2] - principal[0] - principal[1]
     if not excess <= _ROUNDING * principal[2]:
         return [
-            f"no body has this inertia: the largest {which}, {principal[2]:.6g} kg m2, exceeds the sum of the "
-            f"other two by {excess:.6g} kg m2"
+            f"no body has this inertia: the largest {which}, {principal[2]:.6g} kg m2, exceeds the sum "
+            f"of the other two by {excess:.6g} kg m2"
         ]
     return []
 
@@ -331,7 +330,7 @@ def damper_problems(table: tuple[tuple[float, float], ...]) -> list[Problem]:
             what = f"{table[k][0]:g} m/s does not lie above the {table[k - 1][0]:g} m/s before it"
             problems.append(((k, 0), what))
         elif not table[k][1] > table[k - 1][1]:
-            what = f"{table[k][1]:g} N does not lie above the {table[k - 1][1]:g} N before it, the table must rise"
+            what = f"{table[k][1]:g} N does not lie above the {table[k - 1][1]:g} N before it, it must rise"
             problems.append(((k, 1), what))
     if not problems and (0.0, 0.0) not in table:
         problems.append(((), "has no point [0 m/s, 0 N]: a damper at rest makes no force"))

@@ -1,9 +1,9 @@
 """Corner templates: what bodies and joints the known suspensions of a left corner consist of.
 
 Rows of constraint: double wishbone and lower arm, upper arm, toe link: 2 × 5 (arms' bearings) + 2 × 3 (ball
-joints) + 1 (link) = 17 for 18 coordinates. McPherson: 5 (arm) + 3 (ball joint) + 5 (strut) + 3 (strut top) + 1 = 17
-for 18. A link with mass adds a body (6) and replaces its row by a universal joint (4) at the inner end and a
-ball joint (3) at the outer end. Each corner keeps one freedom, its travel.
+joints) + 1 (link) = 17 for 18 coordinates. McPherson: 5 (arm) + 3 (ball joint) + 5 (strut) + 3 (strut top) +
+1 (link) = 17 for 18. A link with mass adds a body (6) and replaces its row by a universal joint (4) at the
+inner end and a ball joint (3) at the outer end. Each corner keeps one freedom, its travel.
 """
 
 from __future__ import annotations

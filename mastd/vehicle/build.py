@@ -1,26 +1,36 @@
-"""From the settings of a vehicle to its model: sides mirrored, joints taken apart, wheels merged, assembled."""
+"""From the settings of a vehicle to its model: sides mirrored, joints taken apart, wheels merged, assembled.
+
+All that the settings could not check by themselves is checked here: whether the joints close and let every
+part move as it should (``mastd/vehicle/assembly.py``, ``mastd/vehicle/mobility.py``).
+"""
 
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass, field
+from typing import Final
 
 import numpy as np
 
+from mastd.errors import SettingsError
+from mastd.settings.base import Problem, dotted
 from mastd.settings.vehicle import VehicleSettings
 from mastd.settings.vehicle_axles import CustomAxle, GroupSettings
 from mastd.settings.vehicle_parts import (
     CHASSIS,
     RACK,
+    AntiRollBarSettings,
     BodySettings,
-    MassSettings,
     RackSettings,
     SpringSettings,
     StopSettings,
     TyreSettings,
     WheelSettings,
 )
+from mastd.vehicle.assembly import assembled
 from mastd.vehicle.joint_primitives import Ends, Side, primitives_of, prismatic
+from mastd.vehicle.mobility import Finding, findings
 from mastd.vehicle.model import (
     AntiRollBar,
     Axle,
@@ -36,7 +46,18 @@ from mastd.vehicle.model import (
     Wheel,
 )
 
-SIDES = ("left", "right")
+SIDES: Final = ("left", "right")
+
+Place = tuple[str | int, ...]
+"""Path in the settings."""
+
+
+class ModelError(SettingsError):
+    """A vehicle whose joints do not close or do not let it move; ``places``: where in the settings, what."""
+
+    def __init__(self, name: str, places: Sequence[Problem]) -> None:
+        super().__init__([f"{name}: {dotted(place)}: {what}" for place, what in places])
+        self.places = list(places)
 
 
 @dataclass
@@ -51,6 +72,42 @@ class _Parts:
     corners: list[Corner] = field(default_factory=list)
     axles: list[Axle] = field(default_factory=list)
     drives: list[Drive] = field(default_factory=list)
+    body_places: list[Place] = field(default_factory=list)
+    """Where each body stands in the settings."""
+    primitive_places: list[Place] = field(default_factory=list)
+    """Where the joint of each primitive stands."""
+
+    def add_body(self, body: Body, place: Place) -> int:
+        """Add a body; return its index."""
+        self.bodies.append(body)
+        self.body_places.append(place)
+        return len(self.bodies) - 1
+
+    def add_joint(self, primitives: list[Primitive], place: Place) -> None:
+        """Add the primitives of a joint."""
+        self.primitives += primitives
+        self.primitive_places += [place] * len(primitives)
+
+    def place(self, finding: Finding) -> Place:
+        """Return where a finding belongs: its first joint, else its first body."""
+        if finding.primitives:
+            return self.primitive_places[finding.primitives[0]]
+        return self.body_places[finding.bodies[0]]
+
+    def model(self, settings: VehicleSettings) -> Model:
+        """Return what has been put together."""
+        return Model(
+            settings.name,
+            settings.gravity,
+            tuple(self.bodies),
+            tuple(self.primitives),
+            tuple(self.springs),
+            tuple(self.bars),
+            tuple(self.wheels),
+            tuple(self.corners),
+            tuple(self.axles),
+            tuple(self.drives),
+        )
 
     def counts(self) -> tuple[int, int, int]:
         """Return how many bodies, primitives and springs there are so far."""
@@ -65,26 +122,29 @@ class _Parts:
 
 
 def build(settings: VehicleSettings) -> Model:
-    """Return the model of a vehicle."""
-    parts = _Parts([_body(CHASSIS, settings.chassis, Side({}))])
+    """Return the model of a vehicle, assembled.
+
+    Raise ModelError with all joints that do not close, or else with all units whose equations do not leave
+    the freedom that is due.
+    """
+    parts = _put_together(settings)
+    model, found = assembled(parts.model(settings))
+    found = found or findings(model)
+    if found:
+        raise ModelError(settings.name, [(parts.place(finding), finding.what) for finding in found])
+    return model
+
+
+def _put_together(settings: VehicleSettings) -> _Parts:
+    parts = _Parts()
+    parts.add_body(_body(CHASSIS, settings.chassis, Side({})), (CHASSIS,))
     for number, axle in enumerate(settings.axles):
         _add_axle(parts, number, axle.expanded())
     for name, group in settings.groups.items():
         start = parts.counts()
-        _add_group(parts, name, group, {CHASSIS: 0})
-        parts.axles.append(Axle(name, *parts.since(start), bar=-1, corners=()))
-    return Model(
-        settings.name,
-        settings.gravity,
-        tuple(parts.bodies),
-        tuple(parts.primitives),
-        tuple(parts.springs),
-        tuple(parts.bars),
-        tuple(parts.wheels),
-        tuple(parts.corners),
-        tuple(parts.axles),
-        tuple(parts.drives),
-    )
+        _add_group(parts, _words(name), group, ("groups", name))
+        parts.axles.append(Axle(_words(name), *parts.since(start), bar=-1, corners=()))
+    return parts
 
 
 def wheel_name(axle: int, side: str) -> str:
@@ -120,38 +180,38 @@ def _spread(offset: Vector) -> Vector:
 
 def _add_axle(parts: _Parts, number: int, axle: CustomAxle) -> None:
     start = parts.counts()
+    place: Place = ("axles", number)
     known = {CHASSIS: 0}
     if axle.rack is not None:
-        known[RACK] = _add_rack(parts, f"{axle.name} {RACK}", axle.rack)
+        known[RACK] = _add_rack(parts, f"{axle.name} {RACK}", axle.rack, place)
     if axle.subframe is not None:
-        known |= _add_group(parts, axle.name, axle.subframe, known)
+        known |= _add_group(parts, axle.name, axle.subframe, (*place, "subframe"))
     own = parts.since(start)
     corners = tuple(_add_corner(parts, number, axle, side, known) for side in SIDES)
     bar = -1
     if axle.anti_roll_bar is not None:
         bar = len(parts.bars)
-        parts.bars.append(_bar(parts, axle, corners))
+        parts.bars.append(_bar(axle, axle.anti_roll_bar, corners[0][1], corners[1][1]))
     indices = tuple(index for index, _ in corners)
     parts.axles.append(Axle(axle.name, *own, bar=bar, corners=indices))
 
 
-def _add_rack(parts: _Parts, name: str, rack: RackSettings) -> int:
+def _add_rack(parts: _Parts, name: str, rack: RackSettings, place: Place) -> int:
     """Add a rack: a slide on the chassis along y, whose last row the drive moves."""
-    index = len(parts.bodies)
     body = _body(name, rack, Side({}))
-    parts.bodies.append(body)
+    index = parts.add_body(body, (*place, RACK))
     left = np.array([0.0, 1.0, 0.0])
     ends = Ends(f"{name} guide", 0, index, (body.centre, body.centre), (left, left))
-    parts.primitives += prismatic(ends, drive=len(parts.drives))
+    parts.add_joint(prismatic(ends, drive=len(parts.drives)), (*place, RACK))
     parts.drives.append(Drive(name, rack.travel_per_turn or 0.0, rack.limit))
     return index
 
 
-def _add_group(parts: _Parts, name: str, group: GroupSettings, known: dict[str, int]) -> dict[str, int]:
+def _add_group(parts: _Parts, name: str, group: GroupSettings, place: Place) -> dict[str, int]:
     """Add bodies that are not mirrored, with their joints and springs; return their indices by name."""
-    own = _add_bodies(parts, name, group.bodies, Side(group.hardpoints))
     side = Side(group.hardpoints)
-    _add_connections(parts, name, group, side, known | own)
+    own = _add_bodies(parts, name, group.bodies, side, place)
+    _add_connections(parts, name, group, side, {CHASSIS: 0} | own, place)
     return own
 
 
@@ -161,9 +221,10 @@ def _add_corner(
     """Add one side of an axle; return the corner's index and its bodies' indices by name."""
     start = parts.counts()
     name = f"{axle.name} {which}"
+    place: Place = ("axles", number)
     side = Side(axle.hardpoints.all(), which == "right")
-    own = _add_bodies(parts, name, axle.bodies, side)
-    _add_connections(parts, name, axle, side, axle_bodies | own)
+    own = _add_bodies(parts, name, axle.bodies, side, place)
+    _add_connections(parts, name, axle, side, axle_bodies | own, place)
     carrier = own[axle.carrier]
     wheel = _wheel(wheel_name(number, which), carrier, axle.wheel, axle.tyre, side)
     parts.bodies[carrier] = carrier_with_wheel(parts.bodies[carrier], wheel)
@@ -173,20 +234,27 @@ def _add_corner(
     return index, own
 
 
-def _add_bodies(parts: _Parts, name: str, bodies: dict[str, BodySettings], side: Side) -> dict[str, int]:
-    indices: dict[str, int] = {}
-    for key, settings in bodies.items():
-        indices[key] = len(parts.bodies)
-        parts.bodies.append(_body(f"{name} {_words(key)}", settings, side))
-    return indices
+def _add_bodies(
+    parts: _Parts, name: str, bodies: dict[str, BodySettings], side: Side, place: Place
+) -> dict[str, int]:
+    return {
+        key: parts.add_body(_body(f"{name} {_words(key)}", settings, side), (*place, "bodies", key))
+        for key, settings in bodies.items()
+    }
 
 
 def _add_connections(
-    parts: _Parts, name: str, owner: CustomAxle | GroupSettings, side: Side, known: dict[str, int]
+    parts: _Parts,
+    name: str,
+    owner: CustomAxle | GroupSettings,
+    side: Side,
+    known: dict[str, int],
+    place: Place,
 ) -> None:
     for key, joint in owner.joints.items():
         bodies = known[joint.bodies[0]], known[joint.bodies[1]]
-        parts.primitives += primitives_of(joint, f"{name} {_words(key)}", bodies, side)
+        primitives = primitives_of(joint, f"{name} {_words(key)}", bodies, side)
+        parts.add_joint(primitives, (*place, "joints", key))
     for key, spring in owner.springs.items():
         bodies = known[spring.bodies[0]], known[spring.bodies[1]]
         parts.springs.append(_spring(f"{name} {_words(key)}", bodies, spring, side))
@@ -196,9 +264,8 @@ def _words(key: str) -> str:
     return key.replace("_", " ")
 
 
-def _body(name: str, settings: MassSettings, side: Side) -> Body:
+def _body(name: str, settings: BodySettings, side: Side) -> Body:
     mirror = np.diag(side.mirrored((1.0, 1.0, 1.0)))
-    assert isinstance(settings, BodySettings)
     centre = side.mirrored(settings.centre_of_mass)
     return Body(name, settings.mass, centre, mirror @ settings.tensor() @ mirror)
 
@@ -247,12 +314,9 @@ def _stop(settings: StopSettings | None, length: float, direction: float) -> Sto
     return Stop(length + direction * settings.gap, settings.stiffness, settings.doubling or math.inf)
 
 
-def _bar(parts: _Parts, axle: CustomAxle, corners: tuple[tuple[int, dict[str, int]], ...]) -> AntiRollBar:
-    settings = axle.anti_roll_bar
-    assert settings is not None
-    (_, left), (_, right) = corners
-    points = [Side(axle.hardpoints.all(), which == "right").point(settings.point) for which in SIDES]
+def _bar(
+    axle: CustomAxle, bar: AntiRollBarSettings, left: dict[str, int], right: dict[str, int]
+) -> AntiRollBar:
+    points = [Side(axle.hardpoints.all(), which == "right").point(bar.point) for which in SIDES]
     name = f"{axle.name} anti-roll bar"
-    return AntiRollBar(
-        name, settings.stiffness, left[settings.body], right[settings.body], points[0], points[1]
-    )
+    return AntiRollBar(name, bar.stiffness, left[bar.body], right[bar.body], points[0], points[1])

@@ -120,10 +120,7 @@ class Side:
 
     def direction(self, axis: Axis) -> Vector:
         """Return the unit vector (3) of an axis."""
-        if len(axis) == 2:
-            vector = self.point(axis[1]) - self.point(axis[0])
-        else:
-            vector = self.mirrored(axis)
+        vector = self.mirrored(axis) if len(axis) == 3 else self.point(axis[1]) - self.point(axis[0])
         unit: Vector = vector / np.linalg.norm(vector)
         return unit
 
@@ -154,7 +151,8 @@ def _points(joint: Joint, side: Side) -> tuple[Vector, Vector]:
     if not isinstance(joint, DistanceJoint | Dot2Joint) and joint.point is not None:
         return side.point(joint.point), side.point(joint.point)
     assert isinstance(joint, RevoluteJoint | PrismaticJoint)
-    assert joint.axis is not None and len(joint.axis) == 2
+    assert joint.axis is not None
+    assert len(joint.axis) == 2
     middle = (side.point(joint.axis[0]) + side.point(joint.axis[1])) / 2
     return middle, middle
 
@@ -166,7 +164,8 @@ def _axes(joint: Joint, side: Side) -> tuple[Vector, Vector]:
         return ZERO, ZERO
     if joint.axes is not None:
         return side.direction(joint.axes[0]), side.direction(joint.axes[1])
-    assert isinstance(joint, RevoluteJoint | PrismaticJoint) and joint.axis is not None
+    assert isinstance(joint, RevoluteJoint | PrismaticJoint)
+    assert joint.axis is not None
     return side.direction(joint.axis), side.direction(joint.axis)
 
 
