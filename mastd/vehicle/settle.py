@@ -164,16 +164,16 @@ def touch_down(system: Equations[StateT], state: StateT) -> StateT:
     """
     model = system.model
     centres, _ = wheel_frames(model, state)
-    origin = state.position[0]
+    masses = np.array([body.mass for body in model.bodies])
+    # About the centre of gravity, which so keeps its place.
+    origin = masses @ state.position / np.sum(masses)
     arms = centres - origin
     # Rise of each wheel's centre for heave, roll and pitch of the whole.
     rises = np.stack([np.ones(len(arms)), arms[:, 1], -arms[:, 0]], axis=1)
     stiffness = np.array([wheel.tyre.stiffness for wheel in model.wheels])
     radius = np.array([wheel.tyre.free_radius for wheel in model.wheels])
-    masses = np.array([body.mass for body in model.bodies])
-    pull = model.gravity * masses
     offsets = state.position - origin
-    gravity = np.array([np.sum(pull), pull @ offsets[:, 1], -pull @ offsets[:, 0]])
+    gravity = np.array([weight(model), 0.0, 0.0])
     present = rises.T @ (stiffness * (radius - centres[:, 2]))
     heave, roll, pitch = np.linalg.lstsq(
         rises.T @ (stiffness[:, None] * rises), present - gravity, rcond=1e-12
