@@ -463,18 +463,23 @@ class Matrices:
     def __init__(self, oracle: Oracle, state: State, inputs: Inputs, ground: Ground) -> None:
         self._oracle, self._state, self._inputs, self._ground = oracle, state, inputs, ground
 
+    def _residual(self, state: State) -> Array:
+        return self._oracle.residual(state, self._inputs, self._ground)
+
     def _differences(self, change: Callable[[State, Array], State], size: float) -> Array:
         columns = []
         for unit in np.eye(self._oracle.size):
-            ahead = self._oracle.residual(change(self._state, size * unit), self._inputs, self._ground)
-            behind = self._oracle.residual(change(self._state, -size * unit), self._inputs, self._ground)
+            ahead = self._residual(change(self._state, size * unit))
+            behind = self._residual(change(self._state, -size * unit))
             columns.append((ahead - behind) / (2.0 * size))
         return np.stack(columns, axis=1)
 
     @cached_property
     def mass(self) -> Array:
-        """With respect to accelerations, (N, N)."""
-        return self._differences(self._oracle.accelerate, 1.0)
+        """With respect to accelerations, of which the residual is linear, (N, N)."""
+        oracle, state = self._oracle, self._state
+        columns = [self._residual(oracle.accelerate(state, unit)) for unit in np.eye(oracle.size)]
+        return np.stack(columns, axis=1) - self._residual(state)[:, None]
 
     @cached_property
     def damping(self) -> Array:

@@ -19,13 +19,15 @@ from scipy.optimize import linear_sum_assignment
 
 from mastd.vehicle.equations import EquationMatrices, Equations, StateT, free_motions
 from mastd.vehicle.model import Model
-from mastd.vehicle.settle import rolling
+from mastd.vehicle.settle import straight_ahead
 
 Array = NDArray[np.float64]
 ComplexArray = NDArray[np.complex128]
 
 RIGID = 1e-5
 """Of the largest eigenvalue; rounding alone moves a double eigenvalue zero by the root of 1e-16."""
+ROUNDING = 1e-9
+"""Damping ratio under which a mode counts as undamped."""
 CHASSIS_MOTIONS = ("surge", "sway", "heave", "roll", "pitch", "yaw")
 
 
@@ -85,14 +87,14 @@ def linearise(
     speed: float = 0.0,
     undamped: Callable[[Model], Equations[StateT]] | None = None,
 ) -> Linearisation:
-    """Return the modes about the static equilibrium ``settled``, the vehicle moving along x at ``speed`` (m/s).
+    """Return the modes about the static equilibrium ``settled``, or about driving along x at ``speed`` (m/s).
 
     ``undamped``: makes the equations of a model (``System``); given, the modes are those of the model without
-    dampers, tyre damping and slip, which has the same equilibrium. At speed the forces of toe and camber, which
-    the equilibrium at rest does not know, count as small.
+    dampers, tyre damping and slip, which has the same equilibrium. Raises EquilibriumError where the vehicle
+    cannot drive straight ahead.
     """
     equations = system if undamped is None else undamped(without_damping(system.model))
-    state = rolling(equations, settled, speed)
+    state = settled if speed == 0.0 else straight_ahead(equations, settled, inputs, ground, speed)
     return modes_of(equations.model, equations.matrices(state, inputs, ground), conservative=undamped is not None)
 
 
@@ -142,12 +144,18 @@ def _modes(model: Model, mass: Array, values: ComplexArray, shapes: ComplexArray
             name=name,
             eigenvalue=complex(value),
             frequency_hz=float(abs(value) / (2.0 * np.pi)),
-            damping=float(-value.real / abs(value)),
+            damping=_ratio(value),
             participation=_participation(model, energy),
             shape=_scaled(model, shape),
         )
         for name, value, energy, shape in zip(names, values, energies, shapes.T, strict=True)
     )
+
+
+def _ratio(value: complex) -> float:
+    """Return the damping ratio; what is only rounding is no damping."""
+    ratio = -value.real / abs(value)
+    return float(ratio) if abs(ratio) > ROUNDING else 0.0
 
 
 def _energies(mass: Array, shape: ComplexArray) -> Array:

@@ -9,12 +9,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
 
 from mastd.errors import MastdError
-from mastd.vehicle.attitude import rotation_matrix, turned
+from mastd.vehicle.attitude import cross, rotation_matrix, turned
 from mastd.vehicle.model import Model, Primitive, PrimitiveKind
 
 Array = NDArray[np.float64]
@@ -38,6 +39,11 @@ class Pose:
 
     position: Array
     attitude: Array
+
+    @cached_property
+    def matrix(self) -> Array:
+        """(nb, 3, 3) from body axes."""
+        return rotation_matrix(self.attitude)
 
 
 @dataclass(frozen=True)
@@ -81,14 +87,14 @@ class Linkage:
     def point(self, pose: Pose, body: int, design: Array) -> Array:
         """Return where a point fixed in a body is, given its design position."""
         arm = design - self.model.bodies[body].centre
-        return np.asarray(pose.position[body] + rotation_matrix(pose.attitude[body]) @ arm)
+        return np.asarray(pose.position[body] + pose.matrix[body] @ arm)
 
     def rate_row(self, pose: Pose, body: int, point: Array, direction: Array) -> Array:
         """Return the row (6 bodies) that takes velocities to the velocity of a point along a direction."""
         row = np.zeros(6 * len(self.bodies))
         if body in self._columns:
             arm = point - pose.position[body]
-            row[self._columns[body]] = np.concatenate([direction, np.cross(arm, direction)])
+            row[self._columns[body]] = np.concatenate([direction, cross(arm, direction)])
         return row
 
     def turn_row(self, body: int, vector: Array) -> Array:
@@ -107,10 +113,10 @@ class Linkage:
 
     def _primitive(self, pose: Pose, primitive: Primitive, drive: Array) -> tuple[Array, Array]:
         i, j = primitive.first, primitive.second
-        first_axis = rotation_matrix(pose.attitude[i]) @ primitive.axis_first
+        first_axis = pose.matrix[i] @ primitive.axis_first
         if primitive.kind is PrimitiveKind.DOT_1:
-            second_axis = rotation_matrix(pose.attitude[j]) @ primitive.axis_second
-            normal = np.cross(first_axis, second_axis)
+            second_axis = pose.matrix[j] @ primitive.axis_second
+            normal = cross(first_axis, second_axis)
             row = self.turn_row(i, normal) - self.turn_row(j, normal)
             return np.array([first_axis @ second_axis]), row[None, :]
         first = self.point(pose, i, primitive.point_first)
@@ -124,7 +130,7 @@ class Linkage:
             return d, np.stack([apart(axis) for axis in np.eye(3)])
         if primitive.kind is PrimitiveKind.DOT_2:
             driven = drive[primitive.drive] if primitive.drive >= 0 else 0.0
-            row = apart(first_axis) + self.turn_row(i, np.cross(first_axis, d))
+            row = apart(first_axis) + self.turn_row(i, cross(first_axis, d))
             return np.array([first_axis @ d - driven]), row[None, :]
         length = primitive.length
         return np.array([(d @ d - length**2) / (2.0 * length)]), apart(d / length)[None, :]

@@ -101,6 +101,62 @@ def rolling(system: Equations[StateT], state: StateT, speed: float) -> StateT:
     return moving
 
 
+def straight_ahead(
+    system: Equations[StateT], settled: StateT, inputs: Any, ground: Any, speed: float
+) -> StateT:
+    """Return the vehicle driving straight along x at ``speed`` (m/s), steady but for the drag of its toe angles.
+
+    Toe and camber make the tyres pull sideways at speed; body and wheels stand a little differently than at rest,
+    a lopsided car goes a little crabwise, and what slows it down is left as accelerations of the state, so that
+    its residual is zero. ``settled``: the equilibrium at rest; its joints (with their drives) stay as they are.
+
+    Raises EquilibriumError where there is no such motion.
+    """
+    model = system.model
+    bodies = 6 * len(model.bodies)
+    nothing = np.zeros((len(model.drives), 3))
+    joints = system.constraints(settled, nothing)[0]
+    state, slip = rolling(system, settled, speed), np.zeros(len(model.wheels))
+    for _ in range(ITERATIONS):
+        balance_bars(system, state)
+        gap = system.constraints(state, nothing)[0] - joints
+        matrices = system.matrices(state, inputs, ground)
+        motions = free_motions(matrices.mass, matrices.joint_jacobian)
+        forces = system.residual(state, inputs, ground)
+        change = motions.multipliers(forces)
+        state.multipliers = state.multipliers - change
+        forces = forces - matrices.joint_jacobian.T @ change
+        # What moves the wheels' spin is their rate, not their angle.
+        slope = np.hstack([matrices.stiffness[:, :bodies], matrices.damping[:, bodies:]])
+        closing = -motions.closing @ gap
+        reduced = motions.free.T @ slope @ motions.free
+        wanted = -motions.free.T @ (forces + slope @ closing)
+        step = closing + motions.free @ np.linalg.lstsq(reduced, wanted, rcond=NEUTRAL)[0]
+        spins = step[bodies:].copy()
+        step[bodies:] = 0.0
+        if _largest(step) <= JOINT_TOLERANCE and _largest(spins) <= FORCE_TOLERANCE * max(speed, 1.0):
+            _decelerate(model, state, -motions.free @ (motions.free.T @ forces))
+            return state
+        step *= min(1.0, LONGEST_STEP / max(_largest(step), 1e-300))
+        slip = slip + spins
+        multipliers, bars = state.multipliers, state.bar_forces
+        state = rolling(system, system.move(state, step), speed)
+        state.spin = state.spin + slip
+        state.multipliers, state.bar_forces = multipliers, bars
+    raise EquilibriumError(
+        f"{model.name}: no steady drive straight ahead at {speed:g} m/s after {ITERATIONS} iterations; last step "
+        f"{_largest(step):.3g} m"
+    )
+
+
+def _decelerate(model: Model, state: StateT, acceleration: Array) -> None:
+    """Write accelerations (N), rotations in inertial axes, into a state."""
+    bodies = acceleration[: 6 * len(model.bodies)].reshape(-1, 6)
+    state.acceleration = bodies[:, :3].copy()
+    state.angular_acceleration = np.einsum("bji,bj->bi", rotation_matrix(state.attitude), bodies[:, 3:])
+    state.spin_acceleration = acceleration[6 * len(model.bodies) :].copy()
+
+
 def touch_down(system: Equations[StateT], state: StateT) -> StateT:
     """Return the state set down as one rigid piece on its tyres, which are taken to pull as well as push.
 
@@ -108,16 +164,16 @@ def touch_down(system: Equations[StateT], state: StateT) -> StateT:
     """
     model = system.model
     centres, _ = wheel_frames(model, state)
-    origin = state.position[0]
+    masses = np.array([body.mass for body in model.bodies])
+    # About the centre of gravity, which so keeps its place.
+    origin = masses @ state.position / np.sum(masses)
     arms = centres - origin
     # Rise of each wheel's centre for heave, roll and pitch of the whole.
     rises = np.stack([np.ones(len(arms)), arms[:, 1], -arms[:, 0]], axis=1)
     stiffness = np.array([wheel.tyre.stiffness for wheel in model.wheels])
     radius = np.array([wheel.tyre.free_radius for wheel in model.wheels])
-    masses = np.array([body.mass for body in model.bodies])
-    pull = model.gravity * masses
     offsets = state.position - origin
-    gravity = np.array([np.sum(pull), pull @ offsets[:, 1], -pull @ offsets[:, 0]])
+    gravity = np.array([weight(model), 0.0, 0.0])
     present = rises.T @ (stiffness * (radius - centres[:, 2]))
     heave, roll, pitch = np.linalg.lstsq(
         rises.T @ (stiffness[:, None] * rises), present - gravity, rcond=1e-12

@@ -28,7 +28,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from mastd.vehicle.attitude import rotation_matrix
+from mastd.vehicle.attitude import cross
 from mastd.vehicle.linkage import Linkage, LinkageError, Pose, SpringLength, WheelHeight, design_pose
 from mastd.vehicle.model import Axle, Model
 
@@ -262,7 +262,7 @@ class _Bench:
         """Return a wheel's centre, axis and contact centre."""
         wheel = self.model.wheels[self.corners[column].wheel]
         centre = self.linkage.point(pose, wheel.carrier, wheel.centre)
-        axis = rotation_matrix(pose.attitude[wheel.carrier]) @ wheel.axis
+        axis = pose.matrix[wheel.carrier] @ wheel.axis
         up = np.array([0.0, 0.0, 1.0]) - axis[2] * axis
         return centre, axis, centre - self.design[column, 2] * up / np.linalg.norm(up)
 
@@ -294,7 +294,7 @@ class _Bench:
         if not square > 1e-4:
             return nothing, nothing
         velocity = motion[:3] if motion[5] >= 0.0 else -motion[:3]
-        foot = pose.position[wheel.carrier] + np.cross(omega, velocity) / square
+        foot = pose.position[wheel.carrier] + cross(omega, velocity) / square
         return omega / np.sqrt(square), foot
 
     def _ackermann(self, steer: Array, track: Array, drive: int) -> Array:
