@@ -1,8 +1,9 @@
 """An independent calculation of the vehicle's equations: slow, plain, straight from the definitions.
 
-It shares nothing with the package but the data of ``mastd.vehicle.model``. Every constraint is differentiated by
-the product rule from the motion of its points, every force is put on its bodies point by point, and all matrices
-are central differences. ``Oracle`` has the interface of ``mastd.vehicle.system.System``.
+It shares nothing with the package but its data: ``Model``, ``State``, the rows of inputs and the grounds'
+entries. Every constraint is differentiated by the product rule from the motion of its points, every force is
+put on its bodies point by point, and all matrices are central differences. ``Oracle`` has the interface of
+``mastd.vehicle.system.System``.
 
 Variations: per body displacement (3) and rotation δπ (3), both in inertial axes, then the wheels' spins. The
 velocity's variation is that of the velocity and of the angular velocity in inertial axes.
@@ -12,117 +13,49 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.interpolate import PchipInterpolator
 from scipy.spatial.transform import Rotation
 
+from mastd.roads.ground import Ground, GroundKind
 from mastd.vehicle.model import AntiRollBar, Model, Primitive, PrimitiveKind, SpringDamper, Stop
+from mastd.vehicle.system import State
 
 Array = NDArray[np.float64]
 UP = np.array([0.0, 0.0, 1.0])
 
 
-@dataclass
-class State:
-    """As in ``mastd.vehicle.system``; angular velocities and accelerations are in body axes."""
-
-    position: Array
-    attitude: Array
-    velocity: Array
-    angular_velocity: Array
-    spin: Array
-    acceleration: Array
-    angular_acceleration: Array
-    spin_acceleration: Array
-    multipliers: Array
-    bar_forces: Array
+def inputs_of(model: Model, row: Array | None) -> tuple[Array, Array, Array, Array]:
+    """Return drive torques, brake torques (nw), force and moment (3) on the chassis, of a row of inputs."""
+    wheels = len(model.wheels)
+    if row is None:
+        return np.zeros(wheels), np.zeros(wheels), np.zeros(3), np.zeros(3)
+    torques = row[3 * len(model.drives) :]
+    return torques[:wheels], torques[wheels : 2 * wheels], row[-6:-3], row[-3:]
 
 
-@dataclass
-class Inputs:
-    """What acts from outside: torques about the spin axes, and on the chassis in chassis axes."""
-
-    drive: Array
-    """(n_drives, 3) displacement, rate, acceleration."""
-    drive_torque: Array
-    """(nw) on the wheel, reacting on the chassis."""
-    brake_torque: Array
-    """(nw) on the wheel, reacting on the carrier."""
-    chassis_force: Array = field(default_factory=lambda: np.zeros(3))
-    chassis_moment: Array = field(default_factory=lambda: np.zeros(3))
-
-
-class Ground(Protocol):
-    """What is under a wheel."""
-
-    def under(self, x: float, y: float) -> tuple[float, Array, Array]:
-        """Return height, gradient (2) and velocity (3) of the ground at (x, y)."""
-
-
-class FlatGround:
-    """Height zero, at rest."""
-
-    def under(self, x: float, y: float) -> tuple[float, Array, Array]:
-        return 0.0, np.zeros(2), np.zeros(3)
-
-
-@dataclass
-class HalfSine:
-    """One half-sine bump across the road."""
-
-    x0: float
-    length: float
-    height: float
-
-    def under(self, x: float, y: float) -> tuple[float, Array, Array]:
-        phase = math.pi * (x - self.x0) / self.length
-        if not 0.0 < phase < math.pi:
-            return 0.0, np.zeros(2), np.zeros(3)
-        slope = self.height * math.pi / self.length * math.cos(phase)
-        return self.height * math.sin(phase), np.array([slope, 0.0]), np.zeros(3)
-
-
-@dataclass
-class MovingPlane:
-    """A plane z = height + gradient · (x, y) that moves; velocity and turning rate in inertial axes at the origin."""
-
-    height: float
-    gradient: Array
-    velocity: Array
-    rate: Array
-
-    def under(self, x: float, y: float) -> tuple[float, Array, Array]:
-        height = self.height + float(self.gradient @ [x, y])
-        return height, self.gradient, self.velocity + cross(self.rate, np.array([x, y, height]))
-
-
-def no_inputs(model: Model) -> Inputs:
-    """Return inputs that are all zero."""
-    return Inputs(np.zeros((len(model.drives), 3)), np.zeros(len(model.wheels)), np.zeros(len(model.wheels)))
-
-
-def design_state(model: Model) -> State:
-    """Return everything at rest in the design position."""
-    count, wheels = len(model.bodies), len(model.wheels)
-    attitude = np.tile([1.0, 0.0, 0.0, 0.0], (count, 1))
-    vectors = [np.zeros((count, 3)) for _ in range(4)]
-    return State(
-        position=np.array([body.centre for body in model.bodies], dtype=float),
-        attitude=attitude,
-        velocity=vectors[0],
-        angular_velocity=vectors[1],
-        spin=np.zeros(wheels),
-        acceleration=vectors[2],
-        angular_acceleration=vectors[3],
-        spin_acceleration=np.zeros(wheels),
-        multipliers=np.zeros(model.rows),
-        bar_forces=np.zeros(len(model.bars)),
-    )
+def under(ground: Ground | None, x: float, y: float) -> tuple[float, Array, Array]:
+    """Return height, gradient (2) and velocity (3) of the ground at (x, y), from its table of entries."""
+    still = 0.0, np.zeros(2), np.zeros(3)
+    if ground is None or ground.kind is GroundKind.FLAT:
+        return still
+    entries = np.array(ground.values)
+    if ground.kind is GroundKind.BUMP:
+        start, length, height, side = entries[1:5]
+        phase = math.pi * (x - start) / length
+        if not 0.0 < phase < math.pi or side * y < 0.0:
+            return still
+        slope = height * math.pi / length * math.cos(phase)
+        return height * math.sin(phase), np.array([slope, 0.0]), np.zeros(3)
+    point, normal, velocity, rate = entries[1:13].reshape(4, 3)
+    # normal · (r − point) = 0
+    gradient = -normal[:2] / normal[2]
+    height = point[2] + float(gradient @ (np.array([x, y]) - point[:2]))
+    return height, gradient, velocity + cross(rate, np.array([x, y, height]) - point)
 
 
 def cross(a: Array, b: Array) -> Array:
@@ -200,7 +133,7 @@ def constraint(motion: Motion, primitive: Primitive, drive: Array) -> Array:
         driven = drive[primitive.drive] if primitive.drive >= 0 else np.zeros(3)
         return (motion.axis(i, primitive.axis_first).dot(d) - driven)[None, :]
     squares = d.dot(d) - np.array([primitive.length**2, 0.0, 0.0])
-    return (squares / (2.0 * primitive.length))[None, :]
+    return np.asarray(squares / (2.0 * primitive.length))[None, :]
 
 
 class Forces:
@@ -309,13 +242,13 @@ class Contact:
     point: Array
 
 
-def tyre_contact(motion: Motion, wheel: int, ground: Ground) -> Contact:
+def tyre_contact(motion: Motion, wheel: int, ground: Ground | None) -> Contact:
     """Return the force of one tyre, by the law in the comments of the benchmark's vehicle.yaml."""
     data = motion.model.wheels[wheel]
     tyre = data.tyre
     centre = motion.point(data.carrier, data.centre)
     axis = motion.matrix[data.carrier] @ data.axis
-    height, gradient, velocity = ground.under(centre.value[0], centre.value[1])
+    height, gradient, velocity = under(ground, centre.value[0], centre.value[1])
     relative = centre.rate - velocity
     above = centre.value[2] - height
     closing = relative[2] - gradient @ relative[:2]
@@ -350,7 +283,7 @@ class Oracle:
         table = np.concatenate(rows) if rows else np.zeros((0, 3))
         return table[:, 0], table[:, 1], table[:, 2]
 
-    def residual(self, state: State, inputs: Inputs, ground: Ground) -> Array:
+    def residual(self, state: State, inputs: Array | None = None, ground: Ground | None = None) -> Array:
         """Return M a − f + Gᵀλ, (6 nb + nw)."""
         model, motion = self.model, Motion(self.model, state)
         forces = Forces(motion)
@@ -365,8 +298,9 @@ class Oracle:
             spring_force(motion, spring, forces)
         for bar, force in zip(model.bars, state.bar_forces, strict=True):
             bar_force(motion, bar, float(force), forces)
-        forces.total[0, :3] += motion.matrix[0] @ inputs.chassis_force
-        forces.total[0, 3:] += motion.matrix[0] @ inputs.chassis_moment
+        drive_torque, brake_torque, force_on_chassis, moment_on_chassis = inputs_of(model, inputs)
+        forces.total[0, :3] += motion.matrix[0] @ force_on_chassis
+        forces.total[0, 3:] += motion.matrix[0] @ moment_on_chassis
         spins = np.zeros(len(model.wheels))
         for index, wheel in enumerate(model.wheels):
             axis = motion.axis(wheel.carrier, wheel.axis)
@@ -376,14 +310,14 @@ class Oracle:
             axial = float(axis.value @ about_centre)
             forces.at(wheel.carrier, centre, contact.force)
             forces.moment(wheel.carrier, about_centre - axial * axis.value)
-            forces.moment(wheel.carrier, -inputs.brake_torque[index] * axis.value)
-            forces.moment(0, -inputs.drive_torque[index] * axis.value)
+            forces.moment(wheel.carrier, -brake_torque[index] * axis.value)
+            forces.moment(0, -drive_torque[index] * axis.value)
             inertia_forces[wheel.carrier, 3:] += wheel.axial_inertia * state.spin[index] * axis.rate
             spins[index] = (
                 wheel.axial_inertia * state.spin_acceleration[index]
                 - axial
-                - inputs.drive_torque[index]
-                - inputs.brake_torque[index]
+                - drive_torque[index]
+                - brake_torque[index]
             )
         joints = Forces(motion)
         for primitive, rows in zip(model.primitives, self._rows, strict=True):
@@ -398,7 +332,7 @@ class Oracle:
         stiffnesses = np.array([bar.stiffness for bar in self.model.bars])
         return np.asarray(state.bar_forces / stiffnesses - heights)
 
-    def wheel_loads(self, state: State, ground: Ground) -> Array:
+    def wheel_loads(self, state: State, ground: Ground | None = None) -> Array:
         """Return the load of each wheel, (nw) in N."""
         motion = Motion(self.model, state)
         return np.array([tyre_contact(motion, index, ground).load for index in range(len(self.model.wheels))])
@@ -442,7 +376,7 @@ class Oracle:
         stiffnesses = np.array([bar.stiffness for bar in self.model.bars])
         return replace(state, bar_forces=state.bar_forces - stiffnesses * self.bar_residual(state))
 
-    def joint_jacobian(self, state: State) -> Array:
+    def jacobian(self, state: State) -> Array:
         """Return G (rows, 6 nb + nw): Φ̇ of unit velocities, of which it is linear."""
         rest = replace(
             state,
@@ -452,15 +386,15 @@ class Oracle:
         columns = [self.constraints(self.push(rest, unit))[1] for unit in np.eye(self.size)]
         return np.stack(columns, axis=1)
 
-    def matrices(self, state: State, inputs: Inputs, ground: Ground) -> Matrices:
+    def matrices(self, state: State, inputs: Array | None = None, ground: Ground | None = None) -> Matrices:
         """Return the residual's derivatives, each calculated when it is asked for."""
         return Matrices(self, state, inputs, ground)
 
 
 class Matrices:
-    """Derivatives of the residual by central differences, the bars' forces eliminated; of the constraints, G."""
+    """Derivatives of the residual by central differences, the bars' forces eliminated, and G."""
 
-    def __init__(self, oracle: Oracle, state: State, inputs: Inputs, ground: Ground) -> None:
+    def __init__(self, oracle: Oracle, state: State, inputs: Array | None, ground: Ground | None) -> None:
         self._oracle, self._state, self._inputs, self._ground = oracle, state, inputs, ground
 
     def _residual(self, state: State) -> Array:
@@ -493,6 +427,6 @@ class Matrices:
         return self._differences(lambda state, step: oracle.with_bars(oracle.move(state, step)), 1e-6)
 
     @cached_property
-    def joint_jacobian(self) -> Array:
+    def jacobian(self) -> Array:
         """G, (rows, N)."""
-        return self._oracle.joint_jacobian(self._state)
+        return self._oracle.jacobian(self._state)

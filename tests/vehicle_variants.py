@@ -45,7 +45,12 @@ def with_bars(model: Model, stiffness: float) -> Model:
         left, right = (model.springs[model.corners[corner].springs[0]] for corner in axle.corners)
         bars.append(
             AntiRollBar(
-                f"{axle.name} bar", stiffness, left.second, right.second, left.point_second, right.point_second
+                f"{axle.name} bar",
+                stiffness,
+                left.second,
+                right.second,
+                left.point_second,
+                right.point_second,
             )
         )
         axles.append(replace(axle, bar=len(bars) - 1))
@@ -81,7 +86,7 @@ def equipped(model: Model) -> Model:
 
 
 def with_last_axle_repeated(model: Model, shift: float) -> Model:
-    """Return the vehicle with a copy of its last axle, moved by ``shift`` (m) along x; its drives are shared."""
+    """Return the vehicle with a copy of its last axle, moved by ``shift`` (m) along x; drives are shared."""
     source = model.axles[-1]
     corners = [model.corners[index] for index in source.corners]
     old_bodies = [*source.bodies, *(body for corner in corners for body in corner.bodies)]

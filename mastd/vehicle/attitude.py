@@ -1,7 +1,7 @@
 """Attitudes of bodies for code that works body by body in numpy: quaternions and rotation vectors.
 
-A quaternion is (w, x, y, z), of unit length, and turns body axes into inertial axes. A rotation vector is axis
-times angle in rad. All functions take one attitude, (4) or (3), or a stack of them, (n, 4) or (n, 3).
+A quaternion is (w, x, y, z), of unit length, and turns body axes into inertial axes. A rotation vector is
+axis times angle in rad. All functions take one attitude, (4) or (3), or a stack of them, (n, 4) or (n, 3).
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ def quaternion_of(rotation_vector: Array) -> Array:
     return np.concatenate([np.cos(half), 0.5 * np.sinc(half / np.pi) * rotation_vector], axis=-1)
 
 
-def turned(attitude: Array, rotation_vector: Array) -> Array:
+def turned_by(attitude: Array, rotation_vector: Array) -> Array:
     """Return exp(rotation_vector) · attitude, normalised: a turn about inertial axes, (..., 4)."""
     product = quaternion_product(quaternion_of(rotation_vector), attitude)
     return np.asarray(product / np.linalg.norm(product, axis=-1, keepdims=True))
@@ -61,7 +61,7 @@ def roll_pitch_yaw(attitude: Array) -> Array:
 
 def inverse(attitude: Array) -> Array:
     """Return the inverse (conjugate) of a unit quaternion, (..., 4)."""
-    return attitude * np.array([1.0, -1.0, -1.0, -1.0])
+    return np.asarray(attitude * np.array([1.0, -1.0, -1.0, -1.0]))
 
 
 def rotation_vector_of(attitude: Array) -> Array:

@@ -2,42 +2,26 @@
 
 ``mastd.vehicle.system.System`` is what the programs use; tests put an independent calculation in its place.
 
-Variations of a state are (6 nb + nw) numbers: per body displacement and rotation δπ in inertial axes, then one for
-each wheel's spin. The constraint Jacobian G (rows, N) belongs to them.
+Variations of a state are (6 nb + nw) numbers: per body displacement and rotation δπ in inertial axes, then
+one for each wheel's spin. The constraint Jacobian G (rows, N) belongs to them.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, Protocol, TypeVar
+from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
+from mastd.roads.ground import Ground
 from mastd.vehicle.model import Model
+from mastd.vehicle.system import State
 
 Array = NDArray[np.float64]
 
 REDUNDANT = 1e-9
 """Singular values under this part of the largest belong to constraints that say the same thing twice."""
-
-
-class VehicleState(Protocol):
-    """Positions (nb, 3), attitudes (nb, 4) as quaternions body → inertial, and what else moves; see ``State``."""
-
-    position: Array
-    attitude: Array
-    velocity: Array
-    angular_velocity: Array
-    spin: Array
-    acceleration: Array
-    angular_acceleration: Array
-    spin_acceleration: Array
-    multipliers: Array
-    bar_forces: Array
-
-
-StateT = TypeVar("StateT", bound=VehicleState)
 
 
 class EquationMatrices(Protocol):
@@ -56,31 +40,35 @@ class EquationMatrices(Protocol):
         """With respect to displacements, with the geometric stiffness of λ; anti-roll bars eliminated."""
 
     @property
-    def joint_jacobian(self) -> Array:
+    def jacobian(self) -> Array:
         """G, the constraints' rates per unit velocity."""
 
 
-class Equations(Protocol[StateT]):
+class Equations(Protocol):
     """The vehicle's equations of motion in inertial axes."""
 
     model: Model
 
-    def constraints(self, state: StateT, drive: Array) -> tuple[Array, Array, Array]:
-        """Return Φ, Φ̇, Φ̈, each (rows); ``drive`` (n_drives, 3)."""
+    def __init__(self, model: Model) -> None: ...
 
-    def residual(self, state: StateT, inputs: Any, ground: Any) -> Array:
+    def constraints(self, state: State, drive: Array | None = None) -> tuple[Array, Array, Array]:
+        """Return Φ, Φ̇, Φ̈, each (rows); ``drive`` (drives, 3), zero by default."""
+
+    def residual(self, state: State, inputs: Array | None = None, ground: Ground | None = None) -> Array:
         """Return M a − f + Gᵀλ, (N): forces and moments in inertial axes, then the spins."""
 
-    def bar_residual(self, state: StateT) -> Array:
+    def bar_residual(self, state: State) -> Array:
         """Return S / stiffness − (z_left − z_right) of each anti-roll bar, m."""
 
-    def matrices(self, state: StateT, inputs: Any, ground: Any) -> EquationMatrices:
+    def matrices(
+        self, state: State, inputs: Array | None = None, ground: Ground | None = None
+    ) -> EquationMatrices:
         """Return the derivatives at a state."""
 
-    def move(self, state: StateT, displacement: Array) -> StateT:
+    def move(self, state: State, displacement: Array) -> State:
         """Return a new state, displaced and turned by a variation (N)."""
 
-    def wheel_loads(self, state: StateT, ground: Any) -> Array:
+    def wheel_loads(self, state: State, ground: Ground | None = None) -> Array:
         """Return the load of each wheel, N."""
 
 

@@ -10,16 +10,17 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import eig, eigh
 from scipy.optimize import linear_sum_assignment
 
-from mastd.vehicle.equations import EquationMatrices, Equations, StateT, free_motions
+from mastd.roads.ground import Ground
+from mastd.vehicle.equations import EquationMatrices, Equations, free_motions
 from mastd.vehicle.model import Model
 from mastd.vehicle.settle import straight_ahead
+from mastd.vehicle.system import State
 
 Array = NDArray[np.float64]
 ComplexArray = NDArray[np.complex128]
@@ -63,7 +64,7 @@ class Linearisation:
     decays: tuple[Mode, ...]
     """Motions that decay (or grow) without oscillating, mostly slip of the tyres."""
     rigid: int
-    """Number of eigenvalues zero, left out: where the car stands, which way it looks, how far its wheels turned."""
+    """Number of eigenvalues zero, left out: where the car stands, its heading, how far its wheels turned."""
 
 
 def without_damping(model: Model) -> Model:
@@ -80,12 +81,12 @@ def without_damping(model: Model) -> Model:
 
 
 def linearise(
-    system: Equations[StateT],
-    settled: StateT,
-    inputs: Any,
-    ground: Any,
+    system: Equations,
+    settled: State,
+    inputs: Array | None = None,
+    ground: Ground | None = None,
     speed: float = 0.0,
-    undamped: Callable[[Model], Equations[StateT]] | None = None,
+    undamped: Callable[[Model], Equations] | None = None,
 ) -> Linearisation:
     """Return the modes about the static equilibrium ``settled``, or about driving along x at ``speed`` (m/s).
 
@@ -95,7 +96,9 @@ def linearise(
     """
     equations = system if undamped is None else undamped(without_damping(system.model))
     state = settled if speed == 0.0 else straight_ahead(equations, settled, inputs, ground, speed)
-    return modes_of(equations.model, equations.matrices(state, inputs, ground), conservative=undamped is not None)
+    return modes_of(
+        equations.model, equations.matrices(state, inputs, ground), conservative=undamped is not None
+    )
 
 
 def modes_of(model: Model, matrices: EquationMatrices, *, conservative: bool = False) -> Linearisation:
@@ -104,7 +107,7 @@ def modes_of(model: Model, matrices: EquationMatrices, *, conservative: bool = F
     The latter keeps, of the reduced matrices, the symmetric part of the stiffness and the skew part of the
     damping (the wheels' gyroscopic moments).
     """
-    free = free_motions(matrices.mass, matrices.joint_jacobian).free
+    free = free_motions(matrices.mass, matrices.jacobian).free
     stiffness = free.T @ matrices.stiffness @ free
     damping = free.T @ matrices.damping @ free
     if conservative:
@@ -137,7 +140,9 @@ def _eigenvalues(stiffness: Array, damping: Array) -> tuple[ComplexArray, Comple
 def _modes(model: Model, mass: Array, values: ComplexArray, shapes: ComplexArray) -> tuple[Mode, ...]:
     order = np.argsort(np.abs(values), kind="stable")
     values, shapes = values[order], shapes[:, order]
-    energies = np.stack([_energies(mass, shape) for shape in shapes.T], axis=0) if values.size else shapes.T.real
+    energies = (
+        np.stack([_energies(mass, shape) for shape in shapes.T], axis=0) if values.size else shapes.T.real
+    )
     names = _names(model, energies, shapes)
     return tuple(
         Mode(

@@ -1,8 +1,8 @@
 """A linkage with the chassis held: the positions that its joints allow, nothing of forces and rates.
 
-Plain numpy on a handful of bodies, for suspension kinematics. A pose is positions (nb, 3) of the centres of mass
-and attitudes (nb, 4) of all bodies, in the axes of the held chassis (those of the design position). Conditions,
-as a wheel's height or a spring's length, are further equations beside those of the joints.
+Plain numpy on a handful of bodies, for suspension kinematics. A pose is positions (nb, 3) of the centres of
+mass and attitudes (nb, 4) of all bodies, in the axes of the held chassis (those of the design position).
+Conditions, as a wheel's height or a spring's length, are further equations beside those of the joints.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mastd.errors import MastdError
-from mastd.vehicle.attitude import cross, rotation_matrix, turned
+from mastd.vehicle.attitude import cross, rotation_matrix, turned_by
 from mastd.vehicle.model import Model, Primitive, PrimitiveKind
 
 Array = NDArray[np.float64]
@@ -163,14 +163,14 @@ class Linkage:
         position, attitude = pose.position.copy(), pose.attitude.copy()
         for body, columns in self._columns.items():
             position[body] += step[columns][:3]
-            attitude[body] = turned(attitude[body], step[columns][3:])
+            attitude[body] = turned_by(attitude[body], step[columns][3:])
         return Pose(position, attitude)
 
     def close(self, pose: Pose, drive: Array, conditions: Sequence[Condition], targets: Array) -> Pose:
         """Return the pose that closes all joints and meets the conditions, by Newton from a pose nearby.
 
-        Where more is free than the conditions say (a rod's turn about itself) the smallest step is taken. Raises
-        LinkageError where no such pose is found within a bounded number of iterations.
+        Where more is free than the conditions say (a rod's turn about itself) the smallest step is taken.
+        Raises LinkageError where no such pose is found within a bounded number of iterations.
         """
         for iteration in range(ITERATIONS + 1):
             gap, jacobian = self.joints(pose, drive)

@@ -1,32 +1,32 @@
 """The vehicle at rest: the static equilibrium on flat ground, and the same car rolling straight ahead.
 
-At rest all forces come from a potential (the tyres' slip forces vanish), so the equilibrium is where the potential
-is least. Each iteration takes the constraints' violation away, and then moves the free coordinates q (u = Z q,
-Zᵀ M Z = 1) by Newton's step on Zᵀ(−f + Gᵀλ) = 0. Curvatures enter by their absolute value, so that a step
-never climbs; directions without curvature, as where the car stands and which way it looks, are left alone. In the
-measure of the mass the centre of gravity then keeps its place.
+At rest all forces come from a potential (the tyres' slip forces vanish), so the equilibrium is where the
+potential is least. Each iteration takes the constraints' violation away, and then moves the free coordinates
+q (u = Z q, Zᵀ M Z = 1) by Newton's step on Zᵀ(−f + Gᵀλ) = 0. Curvatures enter by their absolute value, so
+that a step never climbs; directions without curvature, as where the car stands and which way it looks, are
+left alone. In the measure of the mass the centre of gravity then keeps its place.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
-from typing import Any, Generic
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
 
 from mastd.errors import MastdError
+from mastd.roads.ground import Ground
 from mastd.vehicle.attitude import rotation_matrix
 from mastd.vehicle.equations import (
     Equations,
     FreeMotions,
-    StateT,
     coordinate_name,
     free_motions,
     joint_of_row,
 )
 from mastd.vehicle.model import Model
+from mastd.vehicle.system import State
 
 Array = NDArray[np.float64]
 
@@ -49,10 +49,10 @@ class EquilibriumError(MastdError):
 
 
 @dataclass(frozen=True, eq=False)
-class Equilibrium(Generic[StateT]):
+class Equilibrium:
     """A settled vehicle."""
 
-    state: StateT
+    state: State
     wheel_loads: Array
     """(nw) N."""
     residual_norm: float
@@ -65,17 +65,21 @@ def weight(model: Model) -> float:
     return model.gravity * sum(body.mass for body in model.bodies)
 
 
-def at_rest(system: Equations[StateT], state: StateT) -> StateT:
+def at_rest(state: State) -> State:
     """Return the state without velocities and accelerations."""
-    still = system.move(state, np.zeros(6 * len(system.model.bodies) + len(system.model.wheels)))
-    for name in ("velocity", "angular_velocity", "acceleration", "angular_acceleration"):
-        setattr(still, name, np.zeros((len(system.model.bodies), 3)))
-    still.spin = np.zeros(len(system.model.wheels))
-    still.spin_acceleration = np.zeros(len(system.model.wheels))
-    return still
+    nothing, still = np.zeros_like(state.position), np.zeros_like(state.spin)
+    return replace(
+        state,
+        velocity=nothing,
+        angular_velocity=nothing,
+        acceleration=nothing,
+        angular_acceleration=nothing,
+        spin=still,
+        spin_acceleration=still,
+    )
 
 
-def wheel_frames(model: Model, state: StateT) -> tuple[Array, Array]:
+def wheel_frames(model: Model, state: State) -> tuple[Array, Array]:
     """Return centres (nw, 3) and spin axes (nw, 3) of the wheels in inertial axes."""
     matrices = rotation_matrix(state.attitude)
     centres, axes = np.zeros((len(model.wheels), 3)), np.zeros((len(model.wheels), 3))
@@ -87,28 +91,29 @@ def wheel_frames(model: Model, state: StateT) -> tuple[Array, Array]:
     return centres, axes
 
 
-def rolling(system: Equations[StateT], state: StateT, speed: float) -> StateT:
-    """Return the state with the whole vehicle moving along x at ``speed`` (m/s), the wheels rolling without slip.
+def rolling(model: Model, state: State, speed: float) -> State:
+    """Return the state with the whole vehicle moving along x at ``speed`` (m/s), the wheels rolling without
+    slip.
 
     The spin is absolute; rolling: spin · rolling radius = velocity along the wheel's own direction.
     """
-    moving = at_rest(system, state)
-    moving.velocity[:, 0] = speed
-    _, axes = wheel_frames(system.model, state)
+    _, axes = wheel_frames(model, state)
     along = axes[:, 1] / np.hypot(axes[:, 0], axes[:, 1])
-    radii = np.array([wheel.tyre.rolling_radius for wheel in system.model.wheels])
-    moving.spin = speed * along / radii
-    return moving
+    radii = np.array([wheel.tyre.rolling_radius for wheel in model.wheels])
+    velocity = np.tile([speed, 0.0, 0.0], (len(model.bodies), 1))
+    return replace(at_rest(state), velocity=velocity, spin=speed * along / radii)
 
 
 def straight_ahead(
-    system: Equations[StateT], settled: StateT, inputs: Any, ground: Any, speed: float
-) -> StateT:
-    """Return the vehicle driving straight along x at ``speed`` (m/s), steady but for the drag of its toe angles.
+    system: Equations, settled: State, inputs: Array | None, ground: Ground | None, speed: float
+) -> State:
+    """Return the vehicle driving straight along x at ``speed`` (m/s), steady but for the drag of its toe
+    angles.
 
-    Toe and camber make the tyres pull sideways at speed; body and wheels stand a little differently than at rest,
-    a lopsided car goes a little crabwise, and what slows it down is left as accelerations of the state, so that
-    its residual is zero. ``settled``: the equilibrium at rest; its joints (with their drives) stay as they are.
+    Toe and camber make the tyres pull sideways at speed; body and wheels stand a little differently than at
+    rest, a lopsided car goes a little crabwise, and what slows it down is left as accelerations of the state,
+    so that its residual is zero. ``settled``: the equilibrium at rest; its joints (with their drives) stay as
+    they are.
 
     Raises EquilibriumError where there is no such motion.
     """
@@ -116,16 +121,16 @@ def straight_ahead(
     bodies = 6 * len(model.bodies)
     nothing = np.zeros((len(model.drives), 3))
     joints = system.constraints(settled, nothing)[0]
-    state, slip = rolling(system, settled, speed), np.zeros(len(model.wheels))
+    state, slip = rolling(model, settled, speed), np.zeros(len(model.wheels))
     for _ in range(ITERATIONS):
-        balance_bars(system, state)
+        state = balanced_bars(system, state)
         gap = system.constraints(state, nothing)[0] - joints
         matrices = system.matrices(state, inputs, ground)
-        motions = free_motions(matrices.mass, matrices.joint_jacobian)
+        motions = free_motions(matrices.mass, matrices.jacobian)
         forces = system.residual(state, inputs, ground)
         change = motions.multipliers(forces)
-        state.multipliers = state.multipliers - change
-        forces = forces - matrices.joint_jacobian.T @ change
+        state = replace(state, multipliers=state.multipliers - change)
+        forces = forces - matrices.jacobian.T @ change
         # What moves the wheels' spin is their rate, not their angle.
         slope = np.hstack([matrices.stiffness[:, :bodies], matrices.damping[:, bodies:]])
         closing = -motions.closing @ gap
@@ -135,29 +140,29 @@ def straight_ahead(
         spins = step[bodies:].copy()
         step[bodies:] = 0.0
         if _largest(step) <= JOINT_TOLERANCE and _largest(spins) <= FORCE_TOLERANCE * max(speed, 1.0):
-            _decelerate(model, state, -motions.free @ (motions.free.T @ forces))
-            return state
+            return _accelerated(model, state, -motions.free @ (motions.free.T @ forces))
         step *= min(1.0, LONGEST_STEP / max(_largest(step), 1e-300))
         slip = slip + spins
-        multipliers, bars = state.multipliers, state.bar_forces
-        state = rolling(system, system.move(state, step), speed)
-        state.spin = state.spin + slip
-        state.multipliers, state.bar_forces = multipliers, bars
+        state = rolling(model, system.move(state, step), speed)
+        state = replace(state, spin=state.spin + slip)
     raise EquilibriumError(
-        f"{model.name}: no steady drive straight ahead at {speed:g} m/s after {ITERATIONS} iterations; last step "
-        f"{_largest(step):.3g} m"
+        f"{model.name}: no steady drive straight ahead at {speed:g} m/s after {ITERATIONS} iterations; the "
+        f"last step was {_largest(step):.3g} m"
     )
 
 
-def _decelerate(model: Model, state: StateT, acceleration: Array) -> None:
-    """Write accelerations (N), rotations in inertial axes, into a state."""
+def _accelerated(model: Model, state: State, acceleration: Array) -> State:
+    """Return the state with accelerations (N), rotations given in inertial axes."""
     bodies = acceleration[: 6 * len(model.bodies)].reshape(-1, 6)
-    state.acceleration = bodies[:, :3].copy()
-    state.angular_acceleration = np.einsum("bji,bj->bi", rotation_matrix(state.attitude), bodies[:, 3:])
-    state.spin_acceleration = acceleration[6 * len(model.bodies) :].copy()
+    return replace(
+        state,
+        acceleration=bodies[:, :3].copy(),
+        angular_acceleration=np.einsum("bji,bj->bi", rotation_matrix(state.attitude), bodies[:, 3:]),
+        spin_acceleration=acceleration[6 * len(model.bodies) :].copy(),
+    )
 
 
-def touch_down(system: Equations[StateT], state: StateT) -> StateT:
+def touch_down(system: Equations, state: State) -> State:
     """Return the state set down as one rigid piece on its tyres, which are taken to pull as well as push.
 
     This brings every wheel near the ground wherever the design position was.
@@ -185,24 +190,25 @@ def touch_down(system: Equations[StateT], state: StateT) -> StateT:
     return system.move(state, np.concatenate([shift.ravel(), np.zeros(len(model.wheels))]))
 
 
-def balance_bars(system: Equations[StateT], state: StateT) -> None:
-    """Set the anti-roll bars' forces to those of the state's displacements."""
+def balanced_bars(system: Equations, state: State) -> State:
+    """Return the state with the anti-roll bars' forces that belong to its displacements."""
     stiffness = np.array([bar.stiffness for bar in system.model.bars])
-    state.bar_forces = state.bar_forces - stiffness * system.bar_residual(state)
+    return replace(state, bar_forces=state.bar_forces - stiffness * system.bar_residual(state))
 
 
 def settle(
-    system: Equations[StateT],
-    start: StateT,
-    inputs: Any,
-    ground: Any,
+    system: Equations,
+    start: State,
+    inputs: Array | None = None,
+    ground: Ground | None = None,
     drive: Array | None = None,
     watch: Callable[[int, float], None] | None = None,
-) -> Equilibrium[StateT]:
+) -> Equilibrium:
     """Find the static equilibrium at rest on flat, level ground.
 
-    ``start``: the design position or any state near the equilibrium; ``drive`` (n_drives): displacements of the
-    drives in m, zero by default; ``watch`` is told each iteration's number and largest unbalanced force.
+    ``start``: the design position or any state near the equilibrium; ``inputs``: a row of forces and torques
+    that act, none by default; ``ground``: ``Ground.flat()`` by default; ``drive`` (drives): displacements of
+    the drives in m, zero by default; ``watch`` is told each iteration's number and largest unbalanced force.
 
     Raises EquilibriumError where the joints cannot be closed, the forces do not balance, a wheel is off the
     ground, or the vehicle tips over.
@@ -212,16 +218,16 @@ def settle(
     if drive is not None:
         driven[:, 0] = drive
     limit = FORCE_TOLERANCE * weight(model)
-    state = touch_down(system, at_rest(system, start))
+    state = touch_down(system, at_rest(start))
     for iteration in range(ITERATIONS + 1):
-        balance_bars(system, state)
+        state = balanced_bars(system, state)
         gap = system.constraints(state, driven)[0]
         matrices = system.matrices(state, inputs, ground)
-        motions = free_motions(matrices.mass, matrices.joint_jacobian)
+        motions = free_motions(matrices.mass, matrices.jacobian)
         forces = system.residual(state, inputs, ground)
         change = motions.multipliers(forces)
-        state.multipliers = state.multipliers - change
-        forces = forces - matrices.joint_jacobian.T @ change
+        state = replace(state, multipliers=state.multipliers - change)
+        forces = forces - matrices.jacobian.T @ change
         worst, opening = _largest(forces), _largest(gap)
         if watch is not None:
             watch(iteration, worst)
@@ -257,42 +263,44 @@ def _curvatures(stiffness: Array, motions: FreeMotions) -> tuple[Array, Array, A
     return values, directions, reduced
 
 
-def _refuse_tipped(model: Model, state: StateT) -> None:
+def _refuse_tipped(model: Model, state: State) -> None:
     upright = float(rotation_matrix(state.attitude[0])[2, 2])
     if not upright >= TIPPED:
         raise EquilibriumError(
             f"{model.name}: the vehicle rolls over while it settles (chassis tilted by "
-            f"{np.degrees(np.arccos(np.clip(upright, -1.0, 1.0))):.0f}°): springs too soft for its height, or its "
-            "centre of mass outside the wheels"
+            f"{np.degrees(np.arccos(np.clip(upright, -1.0, 1.0))):.0f}°): springs too soft for its height, "
+            "or its centre of mass outside the wheels"
         )
 
 
 def _checked(
-    system: Equations[StateT],
-    state: StateT,
-    ground: Any,
+    system: Equations,
+    state: State,
+    ground: Ground | None,
     worst: float,
     iterations: int,
     curvature: tuple[Array, FreeMotions],
-) -> Equilibrium[StateT]:
+) -> Equilibrium:
     """Return the equilibrium, or say why the vehicle would not stay there."""
     model = system.model
     loads = system.wheel_loads(state, ground)
     lifted = [wheel.name for wheel, load in zip(model.wheels, loads, strict=True) if not load > 0.0]
     if lifted:
-        raise EquilibriumError(f"{model.name}: off the ground at rest: {_wheels(lifted)}; {_loads(model, loads)}")
+        raise EquilibriumError(
+            f"{model.name}: off the ground at rest: {_wheels(lifted)}; {_loads(model, loads)}"
+        )
     values, directions, _ = _curvatures(*curvature)
     if values.size and not values[0] >= -NEUTRAL * _largest(values):
         shape = curvature[1].free @ directions[:, 0]
         leading = coordinate_name(model, int(np.argmax(np.abs(shape[:6]))))
         raise EquilibriumError(
-            f"{model.name}: the equilibrium is unstable, the vehicle tips over ({leading}): springs too soft for "
-            f"the height of its centre of mass (growth {np.sqrt(-values[0]):.3g} 1/s)"
+            f"{model.name}: the equilibrium is unstable, the vehicle tips over ({leading}): springs too soft "
+            f"for the height of its centre of mass (growth {np.sqrt(-values[0]):.3g} 1/s)"
         )
     return Equilibrium(state=state, wheel_loads=loads, residual_norm=worst, iterations=iterations)
 
 
-def _unbalanced(system: Equations[StateT], state: StateT, forces: Array, gap: Array, ground: Any) -> str:
+def _unbalanced(system: Equations, state: State, forces: Array, gap: Array, ground: Ground | None) -> str:
     """Return the message for an equilibrium that was not found."""
     model = system.model
     parts = []

@@ -5,19 +5,19 @@ stands level in its design position, x forward, y left, z up:
 
 - travel: height of the wheel's centre above its design position, bump positive;
 - steer angle: of the wheel plane's forward direction about z from x, positive to the left on both sides;
-- toe angle: positive where the front of the wheel points to the car's middle (toe-in): −steer angle on the left,
-  +steer angle on the right;
+- toe angle: positive where the front of the wheel points to the car's middle (toe-in): −steer angle on the
+  left, +steer angle on the right;
 - camber angle: between wheel plane and z, positive where the top of the wheel leans outward;
 - castor angle: of the kingpin axis from z in side view, positive where its top leans rearward;
 - kingpin inclination: of that axis from z in rear view, positive where its top leans inward;
-- castor offset and kingpin offset at the ground: how far the axis meets the ground ahead of the contact centre,
-  and how far inside the wheel plane, both positive in the usual car;
+- castor offset and kingpin offset at the ground: how far the axis meets the ground ahead of the contact
+  centre, and how far inside the wheel plane, both positive in the usual car;
 - recession: rearward displacement of the wheel's centre from the design position;
 - track: distance of the contact centres of left and right wheel in y.
 
-The contact centre lies under the wheel's centre in the wheel plane, at the design position's height of the centre
-above the ground. The kingpin axis is that about which the carrier turns when the rack moves and the spring keeps
-its length; for ball joints on arms it is the line through them. Where nothing steers it is NaN.
+The contact centre lies under the wheel's centre in the wheel plane, at the design position's height of the
+centre above the ground. The kingpin axis is that about which the carrier turns when the rack moves and the
+spring keeps its length; for ball joints on arms it is the line through them. Where nothing steers it is NaN.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ LEAST_STEER = 1e-4
 
 @dataclass(frozen=True, eq=False)
 class Sweep:
-    """One axle's wheels over n positions; arrays (n, corners) in the order of the axle's corners, SI units."""
+    """One axle's wheels over n positions; arrays (n, corners) in the order of the axle's corners, SI."""
 
     axle: str
     corners: tuple[str, ...]
@@ -75,8 +75,8 @@ class Sweep:
     motion_ratio: Array
     """(n, corners): spring compression per wheel travel, −dl/dz at a fixed rack."""
     ackermann: Array
-    """(n): (cot outer − cot inner) · wheelbase / track: 1 where all wheels roll about one point; NaN near straight
-    ahead and where no axle is without steering."""
+    """(n): (cot outer − cot inner) · wheelbase / track: 1 where all wheels roll about one point; NaN near
+    straight ahead and where no axle is without steering."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -97,9 +97,9 @@ def suspension_kinematics(
 ) -> tuple[AxleKinematics, ...]:
     """Sweep wheel travel and rack of every axle that has wheels.
 
-    ``travel`` (n) in m, both wheels alike; by default 41 points between the first touch of the rebound stops and
-    of the bump stops, ±60 mm where there are none. ``rack`` (n) in m, at design height; by default 41 points
-    between the drive's limits. ``watch`` is told the name of each axle before its sweeps.
+    ``travel`` (n) in m, both wheels alike; by default 41 points between the first touch of the rebound stops
+    and of the bump stops, ±60 mm where there are none. ``rack`` (n) in m, at design height; by default 41
+    points between the drive's limits. ``watch`` is told the name of each axle before its sweeps.
 
     Raises LinkageError where the linkage cannot get there, naming axle, place, joint and gap.
     """
@@ -173,7 +173,7 @@ class _Bench:
         return height - float(self.model.wheels[wheel].centre[2])
 
     def sweep(self, travels: Array, racks: Array, drive: int) -> Sweep:
-        """Return the positions of a list of travels and racks, each reached from the design position outward."""
+        """Return the positions of lists of travels and racks, reached from the design position outward."""
         places = np.stack([travels, racks], axis=1)
         poses: list[Pose | None] = [None] * len(places)
         # From the place nearest to the design position up the list, then down it.
@@ -279,7 +279,7 @@ class _Bench:
         return length, -float(row @ velocities)
 
     def _kingpin(self, pose: Pose, drive: Array, column: int) -> tuple[Array, Array]:
-        """Return direction (upward) and a point of the axis about which the carrier steers; NaN if it does not."""
+        """Return direction (upward) and a point of the axis about which the carrier steers, or NaN."""
         nothing = np.full(3, np.nan)
         held = [SpringLength(corner.springs[0]) for corner in self.corners if corner.springs]
         if not self.drives or len(held) < len(self.corners):

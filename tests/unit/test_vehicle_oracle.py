@@ -9,16 +9,14 @@ import pytest
 from numpy.typing import NDArray
 from scipy.spatial.transform import Rotation
 
+from mastd.roads.ground import Ground
+from mastd.vehicle.inputs import InputLayout
 from mastd.vehicle.library import find
 from mastd.vehicle.model import Model
+from mastd.vehicle.system import State, design_state
 from tests.vehicle_oracle import (
-    FlatGround,
-    HalfSine,
     Motion,
     Oracle,
-    State,
-    design_state,
-    no_inputs,
     tyre_contact,
 )
 from tests.vehicle_variants import equipped
@@ -86,10 +84,9 @@ def test_rates_of_the_constraints_are_their_time_derivatives(sedan: Model) -> No
 
 def test_constraint_forces_do_the_work_of_the_constraints_rates(sedan: Model) -> None:
     oracle, state = Oracle(sedan), any_motion(sedan)
-    inputs, ground = no_inputs(sedan), FlatGround()
     free = replace(state, multipliers=np.zeros_like(state.multipliers))
-    forces = oracle.residual(state, inputs, ground) - oracle.residual(free, inputs, ground)
-    np.testing.assert_allclose(forces, oracle.joint_jacobian(state).T @ state.multipliers, atol=1e-8)
+    forces = oracle.residual(state) - oracle.residual(free)
+    np.testing.assert_allclose(forces, oracle.jacobian(state).T @ state.multipliers, atol=1e-8)
 
 
 def test_inertia_forces_are_the_rates_of_the_momenta(sedan: Model) -> None:
@@ -97,7 +94,7 @@ def test_inertia_forces_are_the_rates_of_the_momenta(sedan: Model) -> None:
     oracle, state = Oracle(weightless), replace(any_motion(sedan), bar_forces=np.zeros(0))
     state = replace(state, multipliers=np.zeros_like(state.multipliers))
     high = replace(state, position=state.position + np.array([0.0, 0.0, 5.0]))
-    residual = oracle.residual(high, no_inputs(sedan), FlatGround())
+    residual = oracle.residual(high)
     bodies = residual[: 6 * len(sedan.bodies)].reshape(-1, 6).copy()
     spins = residual[6 * len(sedan.bodies) :]
 
@@ -123,7 +120,7 @@ def test_inertia_forces_are_the_rates_of_the_momenta(sedan: Model) -> None:
 
 
 def test_forces_inside_the_vehicle_cancel(sedan: Model) -> None:
-    """The whole vehicle turned and high up, its joints closed, all velocities, multipliers and bars at random."""
+    """The vehicle turned and high up, its joints closed; velocities, multipliers, bars at random."""
     oracle = Oracle(replace(sedan, gravity=0.0))
     state, turn = any_motion(sedan), Rotation.from_rotvec([0.3, -0.2, 1.1])
     nothing = np.zeros_like(state.acceleration)
@@ -135,7 +132,7 @@ def test_forces_inside_the_vehicle_cancel(sedan: Model) -> None:
         angular_velocity=nothing,
         angular_acceleration=nothing,
     )
-    bodies = oracle.residual(whole, no_inputs(sedan), FlatGround())[: 6 * len(sedan.bodies)].reshape(-1, 6)
+    bodies = oracle.residual(whole)[: 6 * len(sedan.bodies)].reshape(-1, 6)
     about_origin = bodies[:, 3:] + np.cross(whole.position, bodies[:, :3])
     assert np.max(np.abs(bodies)) > 1e3
     np.testing.assert_allclose(bodies[:, :3].sum(axis=0), 0.0, atol=1e-8)
@@ -144,7 +141,7 @@ def test_forces_inside_the_vehicle_cancel(sedan: Model) -> None:
 
 def test_the_tyre_on_a_slope_by_hand(sedan: Model) -> None:
     """Wheel upright, 10 m/s ahead and 0.2 m/s to the left, 31 rad/s, on the rising flank of a bump."""
-    ground = HalfSine(x0=-0.3, length=1.2, height=0.02)
+    ground = Ground.bump(-0.3, 1.2, 0.02)
     state = design_state(sedan)
     state.velocity[:] = [10.0, 0.2, 0.0]
     state.spin[:] = 31.0
@@ -155,18 +152,18 @@ def test_the_tyre_on_a_slope_by_hand(sedan: Model) -> None:
     along = -20.0 * load * (10.0 - 31.0 * 0.32) / 10.0
     np.testing.assert_allclose(contact.force, [along, -14.0 * load * 0.02, load], rtol=1e-12)
     np.testing.assert_allclose(contact.point, [0.0, 0.79, height], rtol=1e-12)
-    inputs = no_inputs(sedan)
-    axial = Oracle(sedan).residual(state, inputs, ground)[-4]
+    axial = Oracle(sedan).residual(state, None, ground)[-4]
     assert axial == pytest.approx((0.31 - height) * along, rel=1e-12)
 
 
 def test_torques_react_where_they_should(sedan: Model) -> None:
     """A drive torque is taken from the chassis, a brake torque from the carrier."""
     oracle, state = Oracle(sedan), design_state(sedan)
-    rest = oracle.residual(state, no_inputs(sedan), FlatGround())
-    inputs = no_inputs(sedan)
-    inputs.drive_torque[0], inputs.brake_torque[0] = 300.0, -200.0
-    change = oracle.residual(state, inputs, FlatGround()) - rest
+    rest = oracle.residual(state)
+    layout = InputLayout.of(sedan)
+    row = layout.row()
+    row[layout.drive_torque.start], row[layout.brake_torque.start] = 300.0, -200.0
+    change = oracle.residual(state, row) - rest
     bodies = change[: 6 * len(sedan.bodies)].reshape(-1, 6)
     assert change[-4] == pytest.approx(-100.0)
     assert bodies[0, 4] == pytest.approx(300.0)

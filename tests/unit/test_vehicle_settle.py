@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from mastd.vehicle.attitude import roll_pitch_yaw, rotation_vector_of, turned
+from mastd.vehicle.attitude import roll_pitch_yaw, rotation_vector_of, turned_by
 from mastd.vehicle.library import find
 from mastd.vehicle.model import Model, PrimitiveKind
 from mastd.vehicle.settle import (
@@ -20,8 +20,9 @@ from mastd.vehicle.settle import (
     straight_ahead,
     wheel_frames,
 )
+from mastd.vehicle.system import State, System, design_state
 from tests.vehicle_benchmark import benchmark_sedan
-from tests.vehicle_oracle import FlatGround, Oracle, State, design_state, no_inputs
+from tests.vehicle_oracle import Oracle
 from tests.vehicle_variants import (
     equipped,
     with_bars,
@@ -34,10 +35,9 @@ from tests.vehicle_variants import (
 Array = NDArray[np.float64]
 
 
-def settled(model: Model, start: State | None = None, drive: Array | None = None) -> Equilibrium[State]:
-    """Return the equilibrium of a model by the tests' own equations."""
-    begin = design_state(model) if start is None else start
-    return settle(Oracle(model), begin, no_inputs(model), FlatGround(), drive)
+def settled(model: Model, start: State | None = None, drive: Array | None = None) -> Equilibrium:
+    """Return the equilibrium of a model."""
+    return settle(System(model), design_state(model) if start is None else start, drive=drive)
 
 
 @pytest.fixture(scope="module")
@@ -46,11 +46,11 @@ def sedan() -> Model:
 
 
 @pytest.fixture(scope="module")
-def rest(sedan: Model) -> Equilibrium[State]:
+def rest(sedan: Model) -> Equilibrium:
     return settled(sedan)
 
 
-def unbalanced(model: Model, found: Equilibrium[State]) -> tuple[float, Array]:
+def unbalanced(model: Model, found: Equilibrium) -> tuple[float, Array]:
     """Return weight minus wheel loads (N), and their moments about the origin (2) (N m)."""
     weights = model.gravity * np.array([body.mass for body in model.bodies])
     centres, _ = wheel_frames(model, found.state)
@@ -58,7 +58,7 @@ def unbalanced(model: Model, found: Equilibrium[State]) -> tuple[float, Array]:
     return float(np.sum(found.wheel_loads) - np.sum(weights)), moments
 
 
-def test_the_benchmark_sedan_stands_where_it_is_known_to_stand(rest: Equilibrium[State]) -> None:
+def test_the_benchmark_sedan_stands_where_it_is_known_to_stand(rest: Equilibrium) -> None:
     np.testing.assert_allclose(rest.wheel_loads, [4082.773, 4082.773, 3402.257, 3402.257], atol=0.1)
     assert rest.state.position[0, 2] == pytest.approx(0.55729296, abs=1e-8)
     assert rest.state.position[0, :2] == pytest.approx([-1.25991684, 0.0], abs=1e-7)
@@ -67,22 +67,22 @@ def test_the_benchmark_sedan_stands_where_it_is_known_to_stand(rest: Equilibrium
     assert [roll, yaw] == pytest.approx([0.0, 0.0], abs=1e-12)
 
 
-def test_the_shared_description_gives_the_same_equilibrium(shared: Path, rest: Equilibrium[State]) -> None:
+def test_the_shared_description_gives_the_same_equilibrium(shared: Path, rest: Equilibrium) -> None:
     again = settled(benchmark_sedan(shared))
     np.testing.assert_allclose(again.wheel_loads, rest.wheel_loads, atol=1e-6)
     np.testing.assert_allclose(again.state.position[0], rest.state.position[0], atol=1e-10)
 
 
-def test_nothing_moves_from_the_equilibrium(sedan: Model, rest: Equilibrium[State]) -> None:
+def test_nothing_moves_from_the_equilibrium(sedan: Model, rest: Equilibrium) -> None:
     oracle = Oracle(sedan)
-    assert np.max(np.abs(oracle.residual(rest.state, no_inputs(sedan), FlatGround()))) < 1e-4
+    assert np.max(np.abs(oracle.residual(rest.state))) < 1e-4
     assert rest.residual_norm < 1e-4
     assert np.max(np.abs(oracle.constraints(rest.state)[0])) < 1e-10
     np.testing.assert_array_equal(rest.state.velocity, 0.0)
     np.testing.assert_array_equal(rest.state.spin, 0.0)
 
 
-def test_the_centre_of_gravity_stays_over_its_place(sedan: Model, rest: Equilibrium[State]) -> None:
+def test_the_centre_of_gravity_stays_over_its_place(sedan: Model, rest: Equilibrium) -> None:
     masses = np.array([body.mass for body in sedan.bodies])
     moved = masses @ (rest.state.position - design_state(sedan).position)
     np.testing.assert_allclose(moved[:2], 0.0, atol=1e-7 * np.sum(masses))
@@ -119,7 +119,7 @@ def test_anti_roll_bars_hold_the_body_upright(sedan: Model) -> None:
     assert rolls[0] > 1.1 * rolls[1] > 1.1 * rolls[2]
 
 
-def test_a_bump_stop_that_touches_carries_the_body(sedan: Model, rest: Equilibrium[State]) -> None:
+def test_a_bump_stop_that_touches_carries_the_body(sedan: Model, rest: Equilibrium) -> None:
     soft = with_springs(sedan, 0.05)
     low = settled(with_stops(soft, 0.01, 0.1))
     lower = settled(with_stops(soft, 0.03, 0.1))
@@ -128,18 +128,20 @@ def test_a_bump_stop_that_touches_carries_the_body(sedan: Model, rest: Equilibri
 
 
 @pytest.mark.parametrize("height", [-0.2, 1.5])
-def test_the_start_does_not_matter(sedan: Model, rest: Equilibrium[State], height: float) -> None:
-    start = design_state(sedan)
-    turn = np.array([0.1, -0.1, 0.0])
-    start.position = start.position + np.cross(turn, start.position) + np.array([0.0, 0.0, height])
-    start.attitude = turned(start.attitude, turn)
-    start.velocity[:] = 3.0
+def test_the_start_does_not_matter(sedan: Model, rest: Equilibrium, height: float) -> None:
+    design, turn = design_state(sedan), np.array([0.1, -0.1, 0.0])
+    start = replace(
+        design,
+        position=design.position + np.cross(turn, design.position) + np.array([0.0, 0.0, height]),
+        attitude=turned_by(design.attitude, turn),
+        velocity=np.full_like(design.velocity, 3.0),
+    )
     found = settled(sedan, start)
     np.testing.assert_allclose(found.wheel_loads, rest.wheel_loads, atol=1e-4)
     assert found.iterations < 20
 
 
-def test_the_rack_steers_the_standing_wheels(sedan: Model, rest: Equilibrium[State]) -> None:
+def test_the_rack_steers_the_standing_wheels(sedan: Model, rest: Equilibrium) -> None:
     """The rack lies behind the axle: moved to the right it steers to the left."""
     found = settled(sedan, drive=np.array([-0.02]))
     _, axes = wheel_frames(sedan, found.state)
@@ -158,18 +160,18 @@ def test_three_axles_settle(sedan: Model) -> None:
     np.testing.assert_allclose(moments, 0.0, atol=1e-4)
 
 
-def test_rolling_wheels_do_not_slip(sedan: Model, rest: Equilibrium[State]) -> None:
-    state = rolling(Oracle(sedan), rest.state, 15.0)
+def test_rolling_wheels_do_not_slip(sedan: Model, rest: Equilibrium) -> None:
+    state = rolling(sedan, rest.state, 15.0)
     np.testing.assert_array_equal(state.velocity, np.tile([15.0, 0.0, 0.0], (len(sedan.bodies), 1)))
     _, axes = wheel_frames(sedan, state)
     along = 15.0 * np.cos(np.arctan2(-axes[:, 0], axes[:, 1]))
     np.testing.assert_allclose(state.spin * 0.320, along, rtol=1e-12)
 
 
-def test_straight_ahead_is_steady_but_for_the_drag_of_toe(sedan: Model, rest: Equilibrium[State]) -> None:
+def test_straight_ahead_is_steady_but_for_the_drag_of_toe(sedan: Model, rest: Equilibrium) -> None:
     oracle = Oracle(sedan)
-    state = straight_ahead(oracle, rest.state, no_inputs(sedan), FlatGround(), 25.0)
-    assert np.max(np.abs(oracle.residual(state, no_inputs(sedan), FlatGround()))) < 1e-4
+    state = straight_ahead(System(sedan), rest.state, None, None, 25.0)
+    assert np.max(np.abs(oracle.residual(state))) < 1e-4
     assert np.max(np.abs(oracle.constraints(state)[0])) < 1e-10
     _, rates, _ = oracle.constraints(state)
     assert np.max(np.abs(rates)) < 1e-9
@@ -207,7 +209,7 @@ def test_a_linkage_that_does_not_close_is_named(sedan: Model) -> None:
 def test_attitudes_turn_about_inertial_axes() -> None:
     attitude = np.array([1.0, 0.0, 0.0, 0.0])
     for turn in ([0.0, 0.0, 0.4], [0.0, 0.3, 0.0]):
-        attitude = turned(attitude, np.array(turn))
+        attitude = turned_by(attitude, np.array(turn))
     # Yaw first, then pitch about the inertial y: Ry(0.3) Rz(0.4).
     matrix = roll_pitch_yaw(attitude)
     expected = np.array([np.cos(0.3) * np.cos(0.4), np.sin(0.4), -np.sin(0.3) * np.cos(0.4)])
@@ -220,5 +222,5 @@ def test_attitudes_turn_about_inertial_axes() -> None:
     )
     np.testing.assert_allclose(forward, expected, atol=1e-15)
     for vector in ([1e-12, 0.0, 0.0], [0.3, -1.2, 2.0], [0.0, 3.1, 0.0]):
-        rotated = turned(np.array([1.0, 0.0, 0.0, 0.0]), np.array(vector))
+        rotated = turned_by(np.array([1.0, 0.0, 0.0, 0.0]), np.array(vector))
         np.testing.assert_allclose(rotation_vector_of(rotated), vector, rtol=1e-12)
