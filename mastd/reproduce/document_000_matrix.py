@@ -1,0 +1,62 @@
+"""How much a vehicle's system matrix changes while it turns, and what that means for one that is kept."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+FloatArray = NDArray[np.float64]
+
+_SCALING_ROUNDS: Final = 8
+
+
+def scales(matrix: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Return factors for rows and columns, (N,) each, that make the largest entry of each about 1.
+
+    Unknowns and equations of a system matrix have many units; scaled, none outweighs the others.
+    """
+    rows, columns = np.ones(len(matrix)), np.ones(len(matrix))
+    for _ in range(_SCALING_ROUNDS):
+        size = np.abs(matrix) * rows[:, None] * columns
+        rows /= np.sqrt(size.max(axis=1))
+        columns /= np.sqrt(size.max(axis=0))
+    return rows, columns
+
+
+def relative_change(first: FloatArray, now: FloatArray) -> float:
+    """Return ‖now − first‖ / ‖first‖ by Frobenius, both (N, N) scaled by the ``scales`` of ``first``."""
+    rows, columns = scales(first)
+    difference = (now - first) * rows[:, None] * columns
+    return float(np.linalg.norm(difference) / np.linalg.norm(first * rows[:, None] * columns))
+
+
+def contraction(first: FloatArray, now: FloatArray) -> float:
+    """Return the spectral radius of I − first⁻¹ now, both (N, N).
+
+    Newton's iteration on equations whose matrix is ``now``, done with the kept matrix ``first``, shrinks the
+    error by this factor each time in the long run; from 1 on it diverges.
+    """
+    iteration = np.eye(len(first)) - np.linalg.solve(first, now)
+    if not np.isfinite(iteration).all():
+        return float("nan")
+    return float(np.max(np.abs(np.linalg.eigvals(iteration))))
+
+
+@dataclass(frozen=True)
+class Changes:
+    """The largest values over one run."""
+
+    relative: float
+    contraction: float
+
+    @classmethod
+    def over(cls, matrices: list[FloatArray]) -> Changes:
+        """Return how far the matrices of a run, each (N, N), are from its first one."""
+        first = matrices[0]
+        return cls(
+            max(relative_change(first, now) for now in matrices),
+            max(contraction(first, now) for now in matrices),
+        )
