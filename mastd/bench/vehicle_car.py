@@ -43,7 +43,7 @@ class Car:
             model, step=STEP, formulation=formulation, accuracy=accuracy, ground=manoeuvre.ground
         )
         self._speed = manoeuvre.speed
-        times = STEP * np.arange(1, step_count(manoeuvre.duration, STEP) + 1)
+        times: FloatArray = STEP * np.arange(1, step_count(manoeuvre.duration, STEP) + 1, dtype=np.float64)
         self._inputs = input_rows(model, manoeuvre.controls(times))
 
     def drive(self) -> float:

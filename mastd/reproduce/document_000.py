@@ -2,8 +2,8 @@
 
 The paper's car is not printed; ours is the shipped sedan, of the same kind (double wishbones, rack, pinion).
 The two manoeuvres are the paper's: a J-turn from 60 km/h and a bump at 40 km/h, steps of 1 ms. *Conventional*
-is the method of eqs. (1)–(2), (11), (24), (28)–(32) and (43) with a fresh matrix each step, *proposed* that of
-eqs. (3)–(14), (25)–(27), (33)–(41) and (44)–(45) with the matrix of t = 0 alone; both close all of eq. (42).
+is the method of eqs. (1)–(2), (11), (24), (28)–(32), (43) with a fresh matrix each step, *proposed* that of
+eqs. (3)–(14), (25)–(27), (33)–(41), (44)–(45) with the matrix of t = 0 alone; both close all of eq. (42).
 Where the paper prints no number, ``paper`` is None.
 """
 
@@ -98,7 +98,7 @@ def _drive(
 
 def _inputs(model: Model, manoeuvre: Manoeuvre, step: float) -> FloatArray:
     """Return the rows of inputs (n, width) at the ends of all steps."""
-    times = step * np.arange(1, step_count(manoeuvre.duration, step) + 1)
+    times: FloatArray = step * np.arange(1, step_count(manoeuvre.duration, step) + 1, dtype=np.float64)
     return input_rows(model, manoeuvre.controls(times))
 
 

@@ -15,7 +15,7 @@ from mastd.bench.vehicle_axles import SPACING, with_axles
 from mastd.bench.vehicle_peers import Peer, PeerMissingError
 from mastd.bench.vehicle_timing import interleaved, ratio_of_turns, straight_line, tail_over_median
 from mastd.errors import UsageError
-from mastd.vehicle.model import Model
+from mastd.vehicle.model import Axle, Corner, Model
 
 ROOT = Path(__file__).parents[2]
 PROGRAMS = Path("peers") / "vehicle"
@@ -146,7 +146,7 @@ def test_a_car_with_more_axles_is_whole(sedan: Model, count: int) -> None:
     assert len({wheel.name for wheel in car.wheels}) == len(car.wheels) == 2 * count
     assert [wheel.name for wheel in car.wheels[:4]] == ["fl", "fr", "rl", "rr"]
     assert len({body.name for body in car.bodies}) == len(car.bodies)
-    groups = [*car.axles, *car.corners]
+    groups: list[Axle | Corner] = [*car.axles, *car.corners]
     assert sorted(body for group in groups for body in group.bodies) == list(range(1, len(car.bodies)))
     assert sorted(p for group in groups for p in group.primitives) == list(range(len(car.primitives)))
     assert sorted(spring for group in groups for spring in group.springs) == list(range(len(car.springs)))
