@@ -20,6 +20,7 @@ COMMANDS = (
     "report",
     "recover",
     "kinematics",
+    "vehicle",
     "reproduce",
     "bench",
     "warmup",

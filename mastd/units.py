@@ -96,7 +96,7 @@ TIME = _dimension("time", "20 ms", ("s", 1), ("ms", "1e-3"), ("us", "1e-6"), ("m
 FREQUENCY = _dimension("frequency", "5 Hz", ("Hz", 1), ("kHz", 1000))
 RATE = _dimension("rate", "25 1/s", ("1/s", 1), ("1/ms", 1000))
 MASS = _dimension("mass", "12 t", ("kg", 1), ("t", 1000))
-INERTIA = _dimension("inertia", "14600 kg m2", ("kg m2", 1), ("t m2", 1000))
+INERTIA = _dimension("inertia", "14600 kg m2", ("kg m2", 1), ("t m2", 1000), ("kg cm2", "1e-4"))
 FORCE = _dimension("force", "196 kN", ("N", 1), ("kN", 1000), ("MN", 1000000))
 MOMENT = _dimension("moment", "10 kN m", ("N m", 1), ("kN m", 1000), ("MN m", 1000000))
 PRESSURE = _dimension(
@@ -117,7 +117,12 @@ OIL_LEAKAGE = _dimension(
 STIFFNESS = _dimension(
     "stiffness", "200 MN/m", ("N/m", 1), ("kN/m", 1000), ("MN/m", 10**6), ("N/mm", 1000), ("kN/mm", 10**6)
 )
-DAMPING = _dimension("damping", "5 kN s/m", ("N s/m", 1), ("kN s/m", 1000), ("MN s/m", 10**6))
+DAMPING = _dimension(
+    "damping", "5 kN s/m", ("N s/m", 1), ("kN s/m", 1000), ("MN s/m", 10**6), ("N s/mm", 1000)
+)
+SLIP_ANGLE_GAIN = _dimension(
+    "cornering stiffness per wheel load", "14 1/rad", ("1/rad", 1), ("1/deg", 1 / _DEGREE)
+)
 RATIO = _dimension("ratio", "0.9", ("", 1), ("%", "1e-2"), bare=True)
 SWEEP_RATE = _dimension("sweep rate", "1 oct/min", ("oct/s", 1), ("oct/min", _MINUTE))
 DISPLACEMENT_DENSITY = _dimension(

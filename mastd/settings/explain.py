@@ -64,7 +64,16 @@ def _missing(detail: ErrorDetails, node: Node, model: type[BaseModel]) -> str:
     owner = class_at(model, detail["loc"][:-1])
     field = owner.model_fields.get(name) if owner else None
     description = f" ({field.description.splitlines()[0].rstrip('.')})" if field and field.description else ""
-    return f"key {name!r} is missing{description}"
+    return f"key {name!r} is missing{description}{_misspelt(str(name), node, owner)}"
+
+
+def _misspelt(name: str, node: Node, owner: type[BaseModel] | None) -> str:
+    """Return the hint that a key of free choice may be the missing one; other keys are refused themselves."""
+    if owner is None or owner.model_config.get("extra") != "allow":
+        return ""
+    free = [key for key in node.entries or {} if key not in owner.model_fields]
+    close = difflib.get_close_matches(name, free, n=1, cutoff=0.8)
+    return f", is {close[0]!r} meant?" if close else ""
 
 
 def _not_a_choice(detail: ErrorDetails, node: Node, model: type[BaseModel]) -> str:

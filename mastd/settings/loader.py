@@ -8,7 +8,7 @@ a check across fields waits until the fields it compares are right.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Final, TypeVar
 
@@ -17,7 +17,7 @@ from pydantic_core import ErrorDetails
 
 from mastd.errors import SettingsError
 from mastd.settings import explain
-from mastd.settings.base import FROM_FILE, SEVERAL, Settings, dotted
+from mastd.settings.base import FROM_FILE, SEVERAL, Problem, Settings, dotted
 from mastd.settings.strict_yaml import Mark, Node, Refused, parse, read_text
 
 S = TypeVar("S", bound=Settings)
@@ -53,19 +53,33 @@ def load_text(text: str, name: str, model: type[S], **context: object) -> S:
             for detail in error.errors(include_url=False)[:_MOST_EXPLAINED]:
                 found.extend(_problems(detail, root, model))
     if found or settings is None:
-        found.sort(key=lambda problem: problem[0])
-        lines = [
-            f"{name}:{line}:{column}: {_one_line(dotted(place)) or '(file)'}: {_one_line(what)}"
-            for (line, column), place, what in dict.fromkeys(found)
-        ]
-        hidden = len(lines) - MOST_PROBLEMS
-        if hidden > 0:
-            lines = [*lines[:MOST_PROBLEMS], f"{name}: and at least {hidden} more problems"]
-        raise SettingsError(lines)
+        raise _refusal(name, found)
     return settings
 
 
+def refusal(text: str, name: str, problems: Sequence[Problem]) -> SettingsError:
+    """Return the error for problems that were found only after a text had been read, at their places in it.
+
+    Parts of a place that are not in the text are left out; a line then stands at the nearest group around it.
+    """
+    root, _ = parse(text)
+    assert root is not None
+    return _refusal(name, [(*_find(root, place)[:2], what) for place, what in problems])
+
+
 Found = tuple[Mark, tuple[str | int, ...], str]
+
+
+def _refusal(name: str, found: list[Found]) -> SettingsError:
+    found.sort(key=lambda problem: problem[0])
+    lines = [
+        f"{name}:{line}:{column}: {_one_line(dotted(place)) or '(file)'}: {_one_line(what)}"
+        for (line, column), place, what in dict.fromkeys(found)
+    ]
+    hidden = len(lines) - MOST_PROBLEMS
+    if hidden > 0:
+        lines = [*lines[:MOST_PROBLEMS], f"{name}: and at least {hidden} more problems"]
+    return SettingsError(lines)
 
 
 def _problems(detail: ErrorDetails, root: Node, model: type[Settings]) -> Iterator[Found]:

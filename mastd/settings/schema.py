@@ -19,11 +19,13 @@ from mastd.settings.profile import ProfileSettings
 from mastd.settings.quantity import SI_UNIT
 from mastd.settings.starter import starter_directory
 from mastd.settings.table import TableSettings
+from mastd.settings.vehicle import VehicleSettings
 
 MODELS: Final[dict[str, type[Settings]]] = {
     "daemon": DaemonSettings,
     "profile": ProfileSettings,
     "table": TableSettings,
+    "vehicle": VehicleSettings,
 }
 """File name of each schema, without its ending, and the class of the file."""
 

@@ -1,0 +1,104 @@
+"""``mastd vehicle settle`` and ``linearise``: the car at rest, and its modes."""
+
+from __future__ import annotations
+
+import argparse
+import csv
+import json
+import math
+from pathlib import Path
+
+from mastd.commands.vehicle_text import table_text
+from mastd.formats.columns import write_columns
+from mastd.record.plain import plain
+from mastd.roads.ground import Ground
+from mastd.vehicle.attitude import roll_pitch_yaw
+from mastd.vehicle.library import find
+from mastd.vehicle.linearise import Linearisation, Mode, linearise
+from mastd.vehicle.model import Model
+from mastd.vehicle.settle import Equilibrium, settle
+from mastd.vehicle.system import Inputs, State, System, design_state
+
+POSE_COLUMNS = ("x_m", "y_m", "z_m", "roll_rad", "pitch_rad", "yaw_rad")
+
+
+def run_settle(arguments: argparse.Namespace, given: dict[str, float]) -> int:
+    """Print, write or both: wheel loads and pose of the chassis at rest on flat ground."""
+    from mastd.commands.vehicle import deliver
+
+    model = find(arguments.vehicle)
+    found = _settled(System(model))
+    pose = [*found.state.position[0].tolist(), *roll_pitch_yaw(found.state.attitude[0]).tolist()]
+    loads = dict(zip((wheel.name for wheel in model.wheels), found.wheel_loads.tolist(), strict=True))
+    if arguments.target:
+        names = (*POSE_COLUMNS, *(f"fz_{wheel}_N" for wheel in loads))
+
+        def write(path: Path) -> None:
+            with path.open("w", encoding="utf-8", newline="") as file:
+                write_columns(file, names, [[*pose, *loads.values()]])
+
+        deliver(arguments.target, write)
+    if arguments.json:
+        print(json.dumps(plain({"wheel_loads_n": loads, "chassis_pose": pose}), allow_nan=False))
+        return 0
+    print(f"{model.name} at rest")
+    for wheel, load in loads.items():
+        print(f"load {wheel:9}{load:12.3f} N")
+    for name, value in zip(("x", "y", "z"), pose[:3], strict=True):
+        print(f"{name:14}{value * 1e3:12.4f} mm")
+    for name, value in zip(("roll", "pitch", "yaw"), pose[3:], strict=True):
+        print(f"{name:14}{math.degrees(value):12.6f} deg")
+    return 0
+
+
+def run_linearise(arguments: argparse.Namespace, given: dict[str, float]) -> int:
+    """Print, write or both: the modes about the equilibrium."""
+    from mastd.commands.vehicle import deliver
+
+    model = find(arguments.vehicle)
+    system = System(model)
+    found = linearise(
+        system,
+        _settled(system).state,
+        Inputs.none(model),
+        Ground.flat(),
+        speed=given.get("speed", 0.0),
+        undamped=System if arguments.undamped else None,
+    )
+    if arguments.target:
+        deliver(arguments.target, lambda path: _write_modes(path, found))
+    if arguments.json:
+        document = {"modes": _entries(found.modes), "decays": _entries(found.decays), "rigid": found.rigid}
+        print(json.dumps(plain(document), allow_nan=False))
+        return 0
+    rows = [
+        [f"{mode.frequency_hz:.4f}", f"{mode.damping:.4f}", mode.name]
+        for mode in (*found.modes, *found.decays)
+    ]
+    print(table_text(("frequency, Hz", "damping", "mode"), rows))
+    return 0
+
+
+def _settled(system: System) -> Equilibrium[State]:
+    model: Model = system.model
+    return settle(system, design_state(model), Inputs.none(model), Ground.flat())
+
+
+def _entries(modes: tuple[Mode, ...]) -> list[dict[str, object]]:
+    return [
+        {
+            "frequency_hz": mode.frequency_hz,
+            "damping": mode.damping,
+            "name": mode.name,
+            "eigenvalue": [mode.eigenvalue.real, mode.eigenvalue.imag],
+        }
+        for mode in modes
+    ]
+
+
+def _write_modes(path: Path, found: Linearisation) -> None:
+    with path.open("w", encoding="utf-8", newline="") as file:
+        writer = csv.writer(file, lineterminator="\n")
+        writer.writerow(("frequency_hz", "damping", "name"))
+        for mode in (*found.modes, *found.decays):
+            writer.writerow((repr(mode.frequency_hz), repr(mode.damping), mode.name))

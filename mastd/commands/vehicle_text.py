@@ -1,0 +1,85 @@
+"""What ``mastd vehicle`` says: documents for programs, pages for people."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+
+from mastd.record.plain import plain
+from mastd.vehicle.manoeuvres import Summary
+from mastd.vehicle.trace import Trace
+
+
+def document(setup: Mapping[str, object], trace: Trace, figures: Summary, seconds_per_step: float) -> object:
+    """Return the summary of a manoeuvre as data for JSON; numbers that are not finite are null."""
+    loads = zip(trace.wheels, figures.least_loads, figures.largest_loads, strict=True)
+    first = figures.unconverged
+    return plain(
+        {
+            **setup,
+            "duration_s": trace.time[-1],
+            "steps": len(trace) - 1,
+            "peak_lateral_acceleration_ms2": figures.peak_lateral_acceleration,
+            "peak_vertical_acceleration_ms2": figures.peak_vertical_acceleration,
+            "final_position_m": figures.final_position,
+            "final_yaw_rad": figures.final_yaw,
+            "wheel_loads_n": {wheel: {"least": least, "most": most} for wheel, least, most in loads},
+            "iterations": {"mean": figures.mean_iterations, "most": figures.most_iterations},
+            "joint_error_m": figures.joint_error,
+            "velocity_error_ms": figures.velocity_error,
+            "time_per_step_us": 1e6 * seconds_per_step,
+            "converged": first is None,
+            "unconverged": None if first is None else {"time_s": first[0], "residual_m": first[1]},
+        }
+    )
+
+
+def page(setup: Mapping[str, object], trace: Trace, figures: Summary, seconds_per_step: float) -> str:
+    """Return the summary of a manoeuvre as lines."""
+    x, y, z = figures.final_position
+    lines = [
+        ("manoeuvre", f"{setup['manoeuvre']} of {setup['vehicle']}, {trace.time[-1]:.4g} s"),
+        ("end", f"x {x:.4f}  y {y:.4f}  z {z:.4f} m, yaw {math.degrees(figures.final_yaw):.3f} deg"),
+        (
+            "acceleration",
+            f"lateral {figures.peak_lateral_acceleration:.4f}, "
+            f"vertical {figures.peak_vertical_acceleration:.4f} m/s2 at most",
+        ),
+        *(
+            (f"load {wheel}", f"{least:.1f} to {most:.1f} N" + ("  (lifts off)" if least <= 0.0 else ""))
+            for wheel, least, most in zip(
+                trace.wheels, figures.least_loads, figures.largest_loads, strict=True
+            )
+        ),
+        (
+            "solver",
+            f"{setup['solver']}, {setup['accuracy']}, {len(trace) - 1} steps of {setup['step_s']:g} s",
+        ),
+        ("iterations", f"{figures.mean_iterations:.2f} in the mean, {figures.most_iterations} at most"),
+        ("joints", f"within {figures.joint_error:.2g} m and {figures.velocity_error:.2g} m/s"),
+        ("time", f"{1e6 * seconds_per_step:.2f} us a step"),
+    ]
+    return "\n".join(f"{name:14}{value}" for name, value in lines)
+
+
+def fault(figures: Summary, accuracy: str) -> str:
+    """Return the line about the first step that did not converge; there must be one."""
+    assert figures.unconverged is not None
+    when, residual = figures.unconverged
+    remedy = "a smaller --step" if accuracy == "exact" else "a smaller --step or --accuracy exact"
+    return f"t = {when:.6g} s: the solver did not converge, {residual:.3g} m are left; try {remedy}"
+
+
+def fixed(value: float, digits: int) -> str:
+    """Return a number with so many digits after the point, zero without a sign."""
+    return f"{round(value, digits) + 0.0:.{digits}f}"
+
+
+def table_text(header: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+    """Return rows below their header; numbers to the right, the last column to the left."""
+    widths = [max(len(row[place]) for row in (header, *rows)) for place in range(len(header))]
+    lines = []
+    for row in (header, *rows):
+        cells = [cell.rjust(width) for cell, width in zip(row[:-1], widths, strict=False)]
+        lines.append("  ".join((*cells, row[-1])).rstrip())
+    return "\n".join(lines)

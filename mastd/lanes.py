@@ -1,0 +1,196 @@
+"""Four numbers at a time: the type of the kernels that do the same work for four equal parts.
+
+A vehicle's corners, mirrored left and right and repeated from axle to axle, have the same joints in the same
+order. Kernels written for one of them with the functions of this module compute four, each in one lane of a
+vector register, at the cost of one. ``load`` and ``store`` move four neighbouring float64 of an array whose
+last axis has ``LANES`` entries; + − · / between lanes, and between lanes and a float, need nothing special.
+Products and sums may be fused, as in ``fused_kernel``; every result is the same in each run on one machine.
+
+For the type checker a value of four lanes is a float: functions of plain arithmetic serve both.
+"""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Callable
+from typing import Any, Final, cast
+
+import numpy as np
+from numpy.typing import NDArray
+
+# isort: off
+# The compiler's wrapper comes first: it sets the cache directory before numba reads its configuration.
+from mastd.kernel import fused_kernel as _fused_kernel  # noqa: F401
+from llvmlite import ir
+from numba import types
+from numba.core import cgutils
+from numba.core.extending import intrinsic, lower_builtin, models, register_model
+from numba.core.typing.templates import ConcreteTemplate, infer_global, signature
+# isort: on
+
+LANES: Final = 4
+"""Numbers in one value: 256 bits of float64."""
+
+_VECTOR = ir.VectorType(ir.DoubleType(), LANES)
+_INT32 = ir.IntType(32)
+_FUSED = ("contract",)
+
+
+class _LanesType(types.Type):
+    """numba's type of a value of four lanes."""
+
+    def __init__(self) -> None:
+        super().__init__(name="Lanes")
+
+
+_lanes = _LanesType()
+
+
+@register_model(_LanesType)
+class _LanesModel(models.PrimitiveModel):
+    def __init__(self, manager: Any, frontend_type: Any) -> None:
+        super().__init__(manager, frontend_type, _VECTOR)
+
+
+def _spread(builder: Any, scalar: Any) -> Any:
+    undefined = ir.Constant(_VECTOR, ir.Undefined)
+    vector = builder.insert_element(undefined, scalar, ir.Constant(_INT32, 0))
+    return builder.shuffle_vector(vector, undefined, ir.Constant(ir.VectorType(_INT32, LANES), [0] * LANES))
+
+
+def _lift(builder: Any, kind: Any, value: Any) -> Any:
+    return value if isinstance(kind, _LanesType) else _spread(builder, value)
+
+
+def _arithmetic(operation: object, in_place: object, instruction: str) -> None:
+    pairs = ((_lanes, _lanes), (_lanes, types.float64), (types.float64, _lanes))
+
+    class Template(ConcreteTemplate):
+        cases = tuple(signature(_lanes, *pair) for pair in pairs)
+
+    def lower(context: Any, builder: Any, sig: Any, arguments: Any) -> Any:
+        left, right = (_lift(builder, kind, value) for kind, value in zip(sig.args, arguments, strict=True))
+        return getattr(builder, instruction)(left, right, flags=_FUSED)
+
+    for name in (operation, in_place):
+        infer_global(name)(Template)
+        for pair in pairs:
+            lower_builtin(name, *pair)(lower)
+
+
+_arithmetic(operator.add, operator.iadd, "fadd")
+_arithmetic(operator.sub, operator.isub, "fsub")
+_arithmetic(operator.mul, operator.imul, "fmul")
+_arithmetic(operator.truediv, operator.itruediv, "fdiv")
+
+
+@infer_global(operator.neg)
+class _Negation(ConcreteTemplate):
+    cases = (signature(_lanes, _lanes),)
+
+
+@lower_builtin(operator.neg, _lanes)
+def _lower_negation(context: Any, builder: Any, sig: Any, arguments: Any) -> Any:
+    return builder.fsub(_spread(builder, ir.Constant(ir.DoubleType(), -0.0)), arguments[0])
+
+
+def _address(context: Any, builder: Any, kind: Any, array: Any, indices: list[Any]) -> Any:
+    view = context.make_array(kind)(context, builder, array)
+    full = [*indices, ir.Constant(ir.IntType(64), 0)]
+    pointer = cgutils.get_item_pointer(context, builder, kind, view, full, wraparound=False)
+    return builder.bitcast(pointer, _VECTOR.as_pointer())
+
+
+@intrinsic
+def _load(typing: Any, array: Any, i: Any, j: Any) -> Any:
+    def generate(context: Any, builder: Any, sig: Any, arguments: Any) -> Any:
+        return builder.load(
+            _address(context, builder, sig.args[0], arguments[0], list(arguments[1:])), align=8
+        )
+
+    return _lanes(array, types.intp, types.intp), generate
+
+
+@intrinsic
+def _load_row(typing: Any, array: Any, i: Any) -> Any:
+    def generate(context: Any, builder: Any, sig: Any, arguments: Any) -> Any:
+        return builder.load(_address(context, builder, sig.args[0], arguments[0], [arguments[1]]), align=8)
+
+    return _lanes(array, types.intp), generate
+
+
+@intrinsic
+def _store(typing: Any, array: Any, i: Any, j: Any, value: Any) -> Any:
+    def generate(context: Any, builder: Any, sig: Any, arguments: Any) -> Any:
+        pointer = _address(context, builder, sig.args[0], arguments[0], list(arguments[1:3]))
+        builder.store(arguments[3], pointer, align=8)
+        return context.get_dummy_value()
+
+    return types.void(array, types.intp, types.intp, _lanes), generate
+
+
+@intrinsic
+def _store_row(typing: Any, array: Any, i: Any, value: Any) -> Any:
+    def generate(context: Any, builder: Any, sig: Any, arguments: Any) -> Any:
+        pointer = _address(context, builder, sig.args[0], arguments[0], [arguments[1]])
+        builder.store(arguments[2], pointer, align=8)
+        return context.get_dummy_value()
+
+    return types.void(array, types.intp, _lanes), generate
+
+
+@intrinsic
+def _splat(typing: Any, scalar: Any) -> Any:
+    def generate(context: Any, builder: Any, sig: Any, arguments: Any) -> Any:
+        return _spread(builder, arguments[0])
+
+    return _lanes(types.float64), generate
+
+
+@intrinsic
+def _root(typing: Any, value: Any) -> Any:
+    def generate(context: Any, builder: Any, sig: Any, arguments: Any) -> Any:
+        kind = ir.FunctionType(_VECTOR, [_VECTOR])
+        function = cgutils.get_or_insert_function(builder.module, kind, f"llvm.sqrt.v{LANES}f64")
+        return builder.call(function, arguments)
+
+    return _lanes(_lanes), generate
+
+
+@intrinsic
+def _total(typing: Any, value: Any) -> Any:
+    def generate(context: Any, builder: Any, sig: Any, arguments: Any) -> Any:
+        parts = [builder.extract_element(arguments[0], ir.Constant(_INT32, k)) for k in range(LANES)]
+        return builder.fadd(builder.fadd(parts[0], parts[1]), builder.fadd(parts[2], parts[3]))
+
+    return types.float64(_lanes), generate
+
+
+@intrinsic
+def _select(typing: Any, condition: Any, positive: Any, otherwise: Any) -> Any:
+    def generate(context: Any, builder: Any, sig: Any, arguments: Any) -> Any:
+        zero = _spread(builder, ir.Constant(ir.DoubleType(), 0.0))
+        chosen = builder.fcmp_ordered(">", arguments[0], zero)
+        return builder.select(chosen, arguments[1], arguments[2])
+
+    return _lanes(_lanes, _lanes, _lanes), generate
+
+
+Block = NDArray[np.float64]
+
+load = cast(Callable[[Block, int, int], float], _load)
+"""Four numbers of ``array[i, j, :]``."""
+load_row = cast(Callable[[Block, int], float], _load_row)
+"""Four numbers of ``array[i, :]``."""
+store = cast(Callable[[Block, int, int, float], None], _store)
+"""Write four numbers to ``array[i, j, :]``."""
+store_row = cast(Callable[[Block, int, float], None], _store_row)
+"""Write four numbers to ``array[i, :]``."""
+splat = cast(Callable[[float], float], _splat)
+"""The same number in each lane."""
+root = cast(Callable[[float], float], _root)
+"""Square root, lane by lane."""
+total = cast(Callable[[float], float], _total)
+"""Sum of the four lanes."""
+select = cast(Callable[[float, float, float], float], _select)
+"""Lane by lane the second value where the first is above zero, else (and for NaN) the third."""

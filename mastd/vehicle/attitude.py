@@ -1,0 +1,67 @@
+"""Attitudes of bodies for code that works body by body in numpy: quaternions and rotation vectors.
+
+A quaternion is (w, x, y, z), of unit length, and turns body axes into inertial axes. A rotation vector is axis
+times angle in rad. All functions take one attitude, (4) or (3), or a stack of them, (n, 4) or (n, 3).
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+Array = NDArray[np.float64]
+
+
+def quaternion_product(left: Array, right: Array) -> Array:
+    """Return left · right: the rotation ``right`` followed by ``left``, (..., 4)."""
+    scalar = left[..., :1] * right[..., :1] - np.sum(left[..., 1:] * right[..., 1:], axis=-1, keepdims=True)
+    vector = left[..., :1] * right[..., 1:] + right[..., :1] * left[..., 1:]
+    vector = vector + np.cross(left[..., 1:], right[..., 1:])
+    return np.concatenate([scalar, vector], axis=-1)
+
+
+def quaternion_of(rotation_vector: Array) -> Array:
+    """Return the unit quaternion (..., 4) of a rotation vector (..., 3) in rad, of any length."""
+    half = 0.5 * np.linalg.norm(rotation_vector, axis=-1, keepdims=True)
+    # numpy's sinc is sin(πx)/(πx), and exact at zero.
+    return np.concatenate([np.cos(half), 0.5 * np.sinc(half / np.pi) * rotation_vector], axis=-1)
+
+
+def turned(attitude: Array, rotation_vector: Array) -> Array:
+    """Return exp(rotation_vector) · attitude, normalised: a turn about inertial axes, (..., 4)."""
+    product = quaternion_product(quaternion_of(rotation_vector), attitude)
+    return np.asarray(product / np.linalg.norm(product, axis=-1, keepdims=True))
+
+
+def rotation_matrix(attitude: Array) -> Array:
+    """Return the matrix (..., 3, 3) from body axes to inertial axes of a unit quaternion."""
+    w, x, y, z = np.moveaxis(attitude, -1, 0)
+    rows = [
+        [1.0 - 2.0 * (y * y + z * z), 2.0 * (x * y - w * z), 2.0 * (x * z + w * y)],
+        [2.0 * (x * y + w * z), 1.0 - 2.0 * (x * x + z * z), 2.0 * (y * z - w * x)],
+        [2.0 * (x * z - w * y), 2.0 * (y * z + w * x), 1.0 - 2.0 * (x * x + y * y)],
+    ]
+    return np.stack([np.stack(row, axis=-1) for row in rows], axis=-2)
+
+
+def roll_pitch_yaw(attitude: Array) -> Array:
+    """Return [roll, pitch, yaw] (..., 3) in rad of a unit quaternion, A = Rz(yaw) Ry(pitch) Rx(roll)."""
+    matrix = rotation_matrix(attitude)
+    roll = np.arctan2(matrix[..., 2, 1], matrix[..., 2, 2])
+    pitch = -np.arcsin(np.clip(matrix[..., 2, 0], -1.0, 1.0))
+    yaw = np.arctan2(matrix[..., 1, 0], matrix[..., 0, 0])
+    return np.stack([roll, pitch, yaw], axis=-1)
+
+
+def inverse(attitude: Array) -> Array:
+    """Return the inverse (conjugate) of a unit quaternion, (..., 4)."""
+    return attitude * np.array([1.0, -1.0, -1.0, -1.0])
+
+
+def rotation_vector_of(attitude: Array) -> Array:
+    """Return the rotation vector (..., 3) in rad of a unit quaternion, angle at most π."""
+    sign = np.where(attitude[..., :1] < 0.0, -1.0, 1.0)
+    vector = sign * attitude[..., 1:]
+    sine = np.linalg.norm(vector, axis=-1, keepdims=True)
+    half = np.arctan2(sine, sign * attitude[..., :1])
+    return np.asarray(vector * 2.0 / np.sinc(half / np.pi))

@@ -1,0 +1,166 @@
+"""Component numbers of the blocks in which the compiled vehicle keeps its numbers.
+
+Every block is ``[item, component, lane]``; the lanes are the equal corners (or axles) of one group. A *slot* is a
+body as one group sees it: first the bodies it is joined to (the chassis, then its axle's), then its own.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+# Body, and chassis: state in inertial axes (angular quantities in body axes) -----------------------------------
+POSITION: Final = 0
+ATTITUDE: Final = 3
+VELOCITY: Final = 7
+ANGULAR_VELOCITY: Final = 10
+ACCELERATION: Final = 13
+ANGULAR_ACCELERATION: Final = 16
+MEAN_ACCELERATION: Final = 19
+"""The a of the generalized-alpha formula that carries the history; angular part behind it."""
+MEAN_ANGULAR: Final = 22
+START_ATTITUDE: Final = 25
+"""Attitude at the beginning of the step."""
+TURN: Final = 29
+"""Rotation vector since the beginning of the step, body axes."""
+ROTATION: Final = 32
+"""Rotation matrix of the present attitude, body → inertial axes."""
+BODY_FIELDS: Final = 41
+
+# Constants of a body ---------------------------------------------------------------------------------------------
+MASS: Final = 0
+INERTIA: Final = 1
+"""xx, yy, zz, xy, xz, yz about the centre of mass."""
+BODY_CONSTANTS: Final = 7
+
+# Slot: a body in the axes of the frame, origin in the chassis' centre of mass ------------------------------------
+S_POSITION: Final = 0
+S_ROTATION: Final = 3
+"""Body → frame axes."""
+S_VELOCITY: Final = 12
+"""Of the centre of mass against the ground, frame axes."""
+S_ANGULAR: Final = 15
+S_FORCE: Final = 18
+"""Out-of-balance force: inertia − applied + joints."""
+S_MOMENT: Final = 21
+S_ACCELERATION: Final = 24
+S_ANGULAR_ACCELERATION: Final = 27
+SLOT_FIELDS: Final = 30
+S_FRAME_FIELDS: Final = 18
+"""Fields that a group copies of the bodies it is joined to, where accelerations do not matter."""
+
+# Row of a constraint ---------------------------------------------------------------------------------------------
+MULTIPLIER: Final = 0
+GAP: Final = 1
+GAP_RATE: Final = 2
+GAP_ACCELERATION: Final = 3
+ROW_FIELDS: Final = 4
+
+# Joint primitive: table of integers and block of constants -------------------------------------------------------
+P_KIND: Final = 0
+P_FIRST: Final = 1
+P_SECOND: Final = 2
+P_ROW: Final = 3
+"""Row within the group."""
+P_DRIVE: Final = 4
+"""Item of the drives' block, -1: not driven."""
+PRIMITIVE_FIELDS: Final = 5
+POINT_FIRST: Final = 0
+POINT_SECOND: Final = 3
+AXIS_FIRST: Final = 6
+AXIS_SECOND: Final = 9
+LENGTH: Final = 12
+PRIMITIVE_CONSTANTS: Final = 13
+
+# Drive of a primitive: displacement, rate, acceleration ----------------------------------------------------------
+DRIVE_FIELDS: Final = 3
+
+# Spring-damper ---------------------------------------------------------------------------------------------------
+F_FIRST: Final = 0
+F_SECOND: Final = 1
+F_LAW: Final = 2
+"""1: at least one lane has a stop or a damper table."""
+SPRING_FIELDS: Final = 3
+STIFFNESS: Final = 6
+FREE_LENGTH: Final = 7
+DAMPING: Final = 8
+SPRING_LENGTH: Final = 9
+"""Present length and its rate: results, with the force."""
+SPRING_RATE: Final = 10
+SPRING_FORCE: Final = 11
+FORCE_BY_LENGTH: Final = 12
+"""Derivatives of the force by length and by its rate."""
+FORCE_BY_RATE: Final = 13
+SPRING_CONSTANTS: Final = 14
+
+# Anti-roll bar's end in a corner, and the bar itself -------------------------------------------------------------
+B_SIGN: Final = 3
+"""+1 left, −1 right, 0 no bar in this lane; the point is in the fields before it."""
+B_FORCE: Final = 4
+B_HEIGHT: Final = 5
+END_FIELDS: Final = 6
+BAR_FORCE: Final = 0
+BAR_GAP: Final = 1
+"""Force / stiffness − (z_left − z_right)."""
+BAR_COMPLIANCE: Final = 2
+BAR_OFFSET: Final = 3
+"""z_left − z_right in the design position."""
+BAR_FIELDS: Final = 4
+
+# Wheel -----------------------------------------------------------------------------------------------------------
+W_CENTRE: Final = 0
+W_AXIS: Final = 3
+AXIAL_INERTIA: Final = 6
+FREE_RADIUS: Final = 7
+ROLLING_RADIUS: Final = 8
+TYRE_STIFFNESS: Final = 9
+TYRE_DAMPING: Final = 10
+SLIP_STIFFNESS: Final = 11
+CORNERING_STIFFNESS: Final = 12
+LEAST_SPEED: Final = 13
+SPIN: Final = 14
+SPIN_ACCELERATION: Final = 15
+MEAN_SPIN: Final = 16
+CONTACT: Final = 17
+"""Wheel centre for which the ground below was looked up, inertial axes."""
+HEIGHT: Final = 20
+"""Of that point above the ground."""
+SLOPE: Final = 21
+"""dz/dx and dz/dy of the ground."""
+GROUND_VELOCITY: Final = 23
+DRIVE_TORQUE: Final = 26
+BRAKE_TORQUE: Final = 27
+LOAD: Final = 28
+TYRE_FORCE: Final = 29
+"""On the wheel at the contact point, frame axes."""
+TYRE_HEIGHT: Final = 32
+SPIN_RESIDUAL: Final = 33
+WHEEL_FIELDS: Final = 34
+
+# Group -----------------------------------------------------------------------------------------------------------
+G_FIRST_BODY: Final = 0
+G_BODIES: Final = 1
+G_FIRST_SLOT: Final = 2
+G_JOINED: Final = 3
+"""Number of slots of bodies it is joined to, the chassis first."""
+G_FIRST_PRIMITIVE: Final = 4
+G_PRIMITIVES: Final = 5
+G_FIRST_SPRING: Final = 6
+G_SPRINGS: Final = 7
+G_WHEEL: Final = 8
+G_BAR: Final = 9
+G_BAR_END: Final = 10
+G_BAR_END_SLOT: Final = 11
+G_FIRST_ROW: Final = 12
+G_ROWS: Final = 13
+G_FIRST_UNKNOWN: Final = 14
+G_UNKNOWNS: Final = 15
+"""Own unknowns: six a body, the spin, the bar's force, the multipliers."""
+G_SIZE: Final = 16
+"""Own unknowns and those of the bodies (six each) and the bar it is joined to."""
+G_FIRST_CELL: Final = 17
+G_SPIN_UNKNOWN: Final = 18
+G_BAR_UNKNOWN: Final = 19
+G_ROW_UNKNOWN: Final = 20
+G_CARRIER_SLOT: Final = 21
+"""Slot of the wheel's carrier, counted within the group."""
+GROUP_FIELDS: Final = 22

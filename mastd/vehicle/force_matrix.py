@@ -1,0 +1,382 @@
+"""Derivatives of springs, bars, tyres and inertia by displacements, velocities and accelerations.
+
+Each function adds to the group's matrix with three weights, those of acceleration, velocity and displacement in
+the sum M + β̂ ∂F/∂v + β ∂F/∂q. A vector fixed in a body turns with it, δs = δπ × s, and so do its rate ω × s and the
+inertia moment, whose components in body axes stay: δ(ω × s) = δπ × (ω × s).
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mastd.kernel import fused_kernel
+from mastd.lanes import load, select, splat
+from mastd.vehicle import fields as f
+from mastd.vehicle.cells import add, add_cross, add_cross_cross, add_diagonal, add_product
+from mastd.vehicle.forces import bar_geometry, point_speed, spring_arm
+from mastd.vehicle.frames import chassis_axes_to_frame
+from mastd.vehicle.joint_matrix import column_of, line_stiffness
+from mastd.vehicle.joints import between, vector_rate
+from mastd.vehicle.layout import Arrays
+from mastd.vehicle.tyre import rolling_axes, slip_speed, up_axis, wheel_place
+from mastd.vehicle.vectors import Triple, cross, dot, symmetric_times, take, turned
+
+Floats = NDArray[np.float64]
+
+
+@fused_kernel
+def scaled(k: float, v: Triple) -> Triple:
+    """Return k · v."""
+    return k * v[0], k * v[1], k * v[2]
+
+
+@fused_kernel
+def spring_matrix(car: Arrays, cells: Floats, group: int, velocity: float, displacement: float) -> None:
+    """Add the stiffness and damping of a group's springs."""
+    line = car.groups[group]
+    slot, first, size = line[f.G_FIRST_SLOT], line[f.G_FIRST_CELL], line[f.G_SIZE]
+    for k in range(line[f.G_FIRST_SPRING], line[f.G_FIRST_SPRING] + line[f.G_SPRINGS]):
+        i, j = slot + car.springs[k, f.F_FIRST], slot + car.springs[k, f.F_SECOND]
+        b = column_of(car, group, car.springs[k, f.F_FIRST])
+        c = column_of(car, group, car.springs[k, f.F_SECOND])
+        p, q = spring_arm(car, k, 0, i), spring_arm(car, k, 3, j)
+        inverse = 1.0 / load(car.spring, k, f.SPRING_LENGTH)
+        n = scaled(inverse, between(car, i, j, p, q))
+        force = -displacement * load(car.spring, k, f.SPRING_FORCE)
+        tension = force * inverse
+        line_stiffness(cells, first, size, b, c, p, q, n, force, tension)
+        # Along the line: the spring's own slopes, and what the turning of the line has too much above.
+        along = -displacement * load(car.spring, k, f.FORCE_BY_LENGTH) - tension
+        by_rate = -load(car.spring, k, f.FORCE_BY_RATE)
+        along = along + velocity * by_rate
+        p_n, q_n = cross(p[0], p[1], p[2], n[0], n[1], n[2]), cross(q[0], q[1], q[2], n[0], n[1], n[2])
+        minus_n, minus_p_n = scaled(-1.0, n), scaled(-1.0, p_n)
+        # The rate of length changes with the displacement too: across the line, and as the arms' rates turn.
+        speed = point_speed(car, i, j, p, q)
+        rate = load(car.spring, k, f.SPRING_RATE)
+        u = (
+            (speed[0] - rate * n[0]) * inverse,
+            (speed[1] - rate * n[1]) * inverse,
+            (speed[2] - rate * n[2]) * inverse,
+        )
+        x, y, z = cross(p[0], p[1], p[2], u[0], u[1], u[2])
+        r0, r1, r2 = vector_rate(car, i, p)
+        s0, s1, s2 = cross(r0, r1, r2, n[0], n[1], n[2])
+        turn_b = -x - s0, -y - s1, -z - s2
+        x, y, z = cross(q[0], q[1], q[2], u[0], u[1], u[2])
+        r0, r1, r2 = vector_rate(car, j, q)
+        s0, s1, s2 = cross(r0, r1, r2, n[0], n[1], n[2])
+        turn_c = x + s0, y + s1, z + s2
+        turning = displacement * by_rate
+        for at, gradient in ((b, minus_n), (b + 3, minus_p_n), (c, n), (c + 3, q_n)):
+            whole, turned_part = scaled(along, gradient), scaled(turning, gradient)
+            add_product(cells, first, size, at, b, whole, minus_n)
+            add_product(cells, first, size, at, b + 3, whole, minus_p_n)
+            add_product(cells, first, size, at, c, whole, n)
+            add_product(cells, first, size, at, c + 3, whole, q_n)
+            add_product(cells, first, size, at, b, turned_part, scaled(-1.0, u))
+            add_product(cells, first, size, at, b + 3, turned_part, turn_b)
+            add_product(cells, first, size, at, c, turned_part, u)
+            add_product(cells, first, size, at, c + 3, turned_part, turn_c)
+
+
+@fused_kernel
+def bar_matrix(car: Arrays, cells: Floats, group: int, joint: float, displacement: float) -> None:
+    """Add the column of the anti-roll bar's force at its end, the row of its gap, and its geometric stiffness."""
+    line = car.groups[group]
+    end = line[f.G_BAR_END]
+    if end < 0:
+        return
+    first, size = line[f.G_FIRST_CELL], line[f.G_SIZE]
+    chassis, slot = line[f.G_FIRST_SLOT], line[f.G_FIRST_SLOT] + line[f.G_BAR_END_SLOT]
+    arm, up, reach = bar_geometry(car, end, chassis, slot)
+    sign = load(car.ends, end, f.B_SIGN)
+    b, c = column_of(car, group, line[f.G_BAR_END_SLOT]), column_of(car, group, 0)
+    port = line[f.G_UNKNOWNS] + 6 * line[f.G_JOINED]
+    push = scaled(joint * sign, up)
+    x, y, z = cross(arm[0], arm[1], arm[2], push[0], push[1], push[2])
+    u, v, w = cross(reach[0], reach[1], reach[2], push[0], push[1], push[2])
+    for at, column in ((b, push), (b + 3, (x, y, z)), (c, scaled(-1.0, push)), (c + 3, (-u, -v, -w))):
+        for k in range(3):
+            add(cells, first + (at + k) * size + port, column[k])
+            add(cells, first + port * size + at + k, -column[k])
+    force = displacement * sign * load(car.ends, end, f.B_FORCE)
+    add_cross(cells, first, size, b, c + 3, -force, up)
+    add_cross_cross(cells, first, size, b + 3, b + 3, force, up, arm)
+    add_cross_cross(cells, first, size, b + 3, c + 3, -force, arm, up)
+    add_cross(cells, first, size, c, c + 3, force, up)
+    add_cross(cells, first, size, c + 3, b, force, up)
+    add_cross(cells, first, size, c + 3, c, -force, up)
+    add_cross_cross(cells, first, size, c + 3, b + 3, -force, up, arm)
+    add_cross_cross(cells, first, size, c + 3, c + 3, force, reach, up)
+
+
+@fused_kernel
+def inertia_matrix(
+    car: Arrays, cells: Floats, group: int, acceleration: float, velocity: float, displacement: float
+) -> None:
+    """Add mass, inertia and gyroscopic terms of a group's own bodies."""
+    line = car.groups[group]
+    first, size = line[f.G_FIRST_CELL], line[f.G_SIZE]
+    own = line[f.G_FIRST_SLOT] + line[f.G_JOINED]
+    for k in range(line[f.G_BODIES]):
+        body, slot, b = line[f.G_FIRST_BODY] + k, own + k, 6 * k
+        add_diagonal(cells, first, size, b, b, acceleration * load(car.body_constants, body, f.MASS))
+        for column in range(3):
+            # Column by column of the body's axes: R (…) Rᵀ = Σ (R …) rᵀ, r the columns of R.
+            axis = (
+                load(car.slots, slot, f.S_ROTATION + column),
+                load(car.slots, slot, f.S_ROTATION + 3 + column),
+                load(car.slots, slot, f.S_ROTATION + 6 + column),
+            )
+            moment = _moment_by(car, body, slot, column, acceleration, velocity)
+            add_product(cells, first, size, b + 3, b + 3, moment, axis)
+        add_cross(cells, first, size, b + 3, b + 3, splat(-displacement), _inertia_moment(car, body, slot))
+
+
+@fused_kernel
+def _entries(car: Arrays, body: int) -> tuple[float, float, float, float, float, float]:
+    xx, yy, zz = take(car.body_constants, body, f.INERTIA)
+    xy, xz, yz = take(car.body_constants, body, f.INERTIA + 3)
+    return xx, yy, zz, xy, xz, yz
+
+
+@fused_kernel
+def _moment_by(
+    car: Arrays, body: int, slot: int, column: int, acceleration: float, velocity: float
+) -> Triple:
+    """Return the inertia moment, in the frame, for a unit of (angular) acceleration and velocity about one axis."""
+    xx, yy, zz, xy, xz, yz = _entries(car, body)
+    one, zero = splat(1.0), splat(0.0)
+    e0 = one if column == 0 else zero
+    e1 = one if column == 1 else zero
+    e2 = one if column == 2 else zero
+    j0, j1, j2 = symmetric_times(xx, yy, zz, xy, xz, yz, e0, e1, e2)
+    w0, w1, w2 = take(car.bodies, body, f.ANGULAR_VELOCITY)
+    h0, h1, h2 = symmetric_times(xx, yy, zz, xy, xz, yz, w0, w1, w2)
+    g0, g1, g2 = cross(w0, w1, w2, j0, j1, j2)
+    k0, k1, k2 = cross(e0, e1, e2, h0, h1, h2)
+    return turned(
+        car.slots,
+        slot,
+        f.S_ROTATION,
+        acceleration * j0 + velocity * (g0 + k0),
+        acceleration * j1 + velocity * (g1 + k1),
+        acceleration * j2 + velocity * (g2 + k2),
+    )
+
+
+@fused_kernel
+def _inertia_moment(car: Arrays, body: int, slot: int) -> Triple:
+    xx, yy, zz, xy, xz, yz = _entries(car, body)
+    w0, w1, w2 = take(car.bodies, body, f.ANGULAR_VELOCITY)
+    h0, h1, h2 = symmetric_times(xx, yy, zz, xy, xz, yz, w0, w1, w2)
+    g0, g1, g2 = cross(w0, w1, w2, h0, h1, h2)
+    b0, b1, b2 = take(car.bodies, body, f.ANGULAR_ACCELERATION)
+    t0, t1, t2 = symmetric_times(xx, yy, zz, xy, xz, yz, b0, b1, b2)
+    return turned(car.slots, slot, f.S_ROTATION, t0 + g0, t1 + g1, t2 + g2)
+
+
+@fused_kernel
+def tyre_matrix(
+    car: Arrays, cells: Floats, group: int, acceleration: float, velocity: float, displacement: float
+) -> None:
+    """Add stiffness, damping and slip of a group's tyres, and the inertia and gyroscopic terms of the spins.
+
+    The tyre force depends on six numbers: the height, the two slip speeds, the rate of the height, the spin, and
+    the direction in which the wheel points. Each gives one column of forces times one row of variations.
+    """
+    line = car.groups[group]
+    wheel = line[f.G_WHEEL]
+    if wheel < 0:
+        return
+    first, size = line[f.G_FIRST_CELL], line[f.G_SIZE]
+    slot = line[f.G_FIRST_SLOT] + line[f.G_CARRIER_SLOT]
+    b, spin = column_of(car, group, line[f.G_CARRIER_SLOT]), line[f.G_SPIN_UNKNOWN]
+    arm, axis, w, height, m = wheel_place(car, wheel, slot)
+    up = up_axis(car)
+    e, s, inverse = rolling_axes(axis, up)
+    pressed = load(car.wheels, wheel, f.LOAD)
+    # Derivatives of the load vanish off the ground.
+    zero, one = splat(0.0), splat(1.0)
+    on = select(pressed, one, zero)
+    forward = dot(e[0], e[1], e[2], w[0], w[1], w[2])
+    sideways = dot(s[0], s[1], s[2], w[0], w[1], w[2])
+    speed = slip_speed(car, wheel, forward)
+    radius, turning = load(car.wheels, wheel, f.ROLLING_RADIUS), load(car.wheels, wheel, f.SPIN)
+    along = -load(car.wheels, wheel, f.SLIP_STIFFNESS) / speed
+    across = -load(car.wheels, wheel, f.CORNERING_STIFFNESS) / speed
+    slip = forward - turning * radius
+    # By load: (F_x / F_z, F_y / F_z, 1).
+    by_load = _combined(along * slip, e, across * sideways, s, up, 1.0)
+    moving = select(speed - load(car.wheels, wheel, f.LEAST_SPEED), one, zero)
+    sign = select(forward, one, -one) * moving / speed
+    by_forward = _combined(
+        pressed * (along - along * slip * sign), e, -pressed * across * sideways * sign, s, up, 0.0
+    )
+    by_sideways = scaled(pressed * across, s)
+    by_spin = scaled(-pressed * along * radius, e)
+    f_x, f_y = pressed * along * slip, pressed * across * sideways
+    # The wheel points elsewhere by dψ: e turns by +s dψ, s by −e dψ.
+    by_heading = _combined(-forward, by_sideways, sideways, by_forward, up, 0.0)
+    by_heading = (
+        by_heading[0] + f_x * s[0] - f_y * e[0],
+        by_heading[1] + f_x * s[1] - f_y * e[1],
+        by_heading[2] + f_x * s[2] - f_y * e[2],
+    )
+    stiffness, damping = load(car.wheels, wheel, f.TYRE_STIFFNESS), load(car.wheels, wheel, f.TYRE_DAMPING)
+    r0, r1, r2 = vector_rate(car, slot, arm)
+    nothing = zero, zero, zero
+    down = scaled(-height, up)
+    a_e = cross(axis[0], axis[1], axis[2], e[0], e[1], e[2])
+    for force, direction, level in (
+        (scaled(-on * stiffness, by_load), m, 0),
+        (by_forward, e, 1),
+        (by_sideways, s, 1),
+        (scaled(-on * damping, by_load), m, 1),
+    ):
+        weight = displacement if level == 0 else velocity
+        x, y, z = cross(arm[0], arm[1], arm[2], direction[0], direction[1], direction[2])
+        turn = scaled(weight, (x, y, z))
+        if level == 1:
+            u, v, q = cross(r0, r1, r2, direction[0], direction[1], direction[2])
+            turn = turn[0] + displacement * u, turn[1] + displacement * v, turn[2] + displacement * q
+        _tyre_column(
+            cells, first, size, b, spin, arm, axis, down, force, scaled(weight, direction), turn, zero
+        )
+    _tyre_column(cells, first, size, b, spin, arm, axis, down, by_spin, nothing, nothing, splat(velocity))
+    heading = scaled(-displacement * inverse, a_e)
+    _tyre_column(cells, first, size, b, spin, arm, axis, down, by_heading, nothing, heading, zero)
+    _lever(car, cells, first, size, b, spin, wheel, arm, axis, up, down, m, displacement)
+    inertia = load(car.wheels, wheel, f.AXIAL_INERTIA)
+    add(cells, first + spin * size + spin, acceleration * inertia)
+    x, y, z = vector_rate(car, slot, axis)
+    momentum = inertia * turning
+    add_cross(cells, first, size, b + 3, b + 3, -displacement * momentum, (x, y, z))
+    add_cross(cells, first, size, b + 3, b + 3, -velocity * momentum, axis)
+    for k, part in enumerate((x, y, z)):
+        add(cells, first + (b + 3 + k) * size + spin, velocity * inertia * part)
+    drive = load(car.wheels, wheel, f.DRIVE_TORQUE)
+    add_cross(cells, first, size, column_of(car, group, 0) + 3, b + 3, -displacement * drive, axis)
+
+
+@fused_kernel
+def _combined(a: float, u: Triple, b: float, v: Triple, w: Triple, c: float) -> Triple:
+    return a * u[0] + b * v[0] + c * w[0], a * u[1] + b * v[1] + c * w[1], a * u[2] + b * v[2] + c * w[2]
+
+
+@fused_kernel
+def _tyre_column(
+    cells: Floats,
+    first: int,
+    size: int,
+    b: int,
+    spin: int,
+    arm: Triple,
+    axis: Triple,
+    down: Triple,
+    force: Triple,
+    shift: Triple,
+    turn: Triple,
+    spinning: float,
+) -> None:
+    """Add −(force and its moments) times the row (shift, turn, spinning) of variations."""
+    x, y, z = cross(down[0], down[1], down[2], force[0], force[1], force[2])
+    axial = dot(x, y, z, axis[0], axis[1], axis[2])
+    u, v, w = cross(arm[0], arm[1], arm[2], force[0], force[1], force[2])
+    moment = -(x + u - axial * axis[0]), -(y + v - axial * axis[1]), -(z + w - axial * axis[2])
+    push = -force[0], -force[1], -force[2]
+    add_product(cells, first, size, b, b, push, shift)
+    add_product(cells, first, size, b, b + 3, push, turn)
+    add_product(cells, first, size, b + 3, b, moment, shift)
+    add_product(cells, first, size, b + 3, b + 3, moment, turn)
+    for k in range(3):
+        add(cells, first + (b + k) * size + spin, push[k] * spinning)
+        add(cells, first + (b + 3 + k) * size + spin, moment[k] * spinning)
+        add(cells, first + spin * size + b + k, -axial * shift[k])
+        add(cells, first + spin * size + b + 3 + k, -axial * turn[k])
+    add(cells, first + spin * size + spin, -axial * spinning)
+
+
+@fused_kernel
+def _lever(
+    car: Arrays,
+    cells: Floats,
+    first: int,
+    size: int,
+    b: int,
+    spin: int,
+    wheel: int,
+    arm: Triple,
+    axis: Triple,
+    up: Triple,
+    down: Triple,
+    m: Triple,
+    displacement: float,
+) -> None:
+    """Add what the same force does as its lever changes: height, arm and spin axis."""
+    force = take(car.wheels, wheel, f.TYRE_FORCE)
+    x, y, z = cross(up[0], up[1], up[2], force[0], force[1], force[2])
+    axial = dot(x, y, z, axis[0], axis[1], axis[2])
+    moment = x - axial * axis[0], y - axial * axis[1], z - axial * axis[2]
+    shift = scaled(displacement, m)
+    turn = scaled(displacement, cross(arm[0], arm[1], arm[2], m[0], m[1], m[2]))
+    add_product(cells, first, size, b + 3, b, moment, shift)
+    add_product(cells, first, size, b + 3, b + 3, moment, turn)
+    for k in range(3):
+        add(cells, first + spin * size + b + k, axial * shift[k])
+        add(cells, first + spin * size + b + 3 + k, axial * turn[k])
+    add_cross_cross(cells, first, size, b + 3, b + 3, splat(-displacement), force, arm)
+    whole = cross(down[0], down[1], down[2], force[0], force[1], force[2])
+    rest = dot(whole[0], whole[1], whole[2], axis[0], axis[1], axis[2])
+    rest = rest + load(car.wheels, wheel, f.BRAKE_TORQUE)
+    u = scaled(displacement, cross(axis[0], axis[1], axis[2], whole[0], whole[1], whole[2]))
+    add_product(cells, first, size, b + 3, b + 3, axis, u)
+    add_cross(cells, first, size, b + 3, b + 3, -displacement * rest, axis)
+    for k in range(3):
+        add(cells, first + spin * size + b + 3 + k, -u[k])
+
+
+@fused_kernel
+def chassis_matrix(
+    car: Arrays, core: Floats, acceleration: float, velocity: float, displacement: float
+) -> None:
+    """Write the chassis' own 6 × 6: mass, inertia, gyroscopic terms (scalars, row by row)."""
+    constants, chassis = car.chassis_constants, car.chassis
+    for k in range(36):
+        core[k] = 0.0
+    for k in range(3):
+        core[7 * k] = acceleration * constants[f.MASS]
+    xx, yy, zz = constants[f.INERTIA], constants[f.INERTIA + 1], constants[f.INERTIA + 2]
+    xy, xz, yz = constants[f.INERTIA + 3], constants[f.INERTIA + 4], constants[f.INERTIA + 5]
+    w, a = f.ANGULAR_VELOCITY, f.ANGULAR_ACCELERATION
+    w0, w1, w2 = chassis[w], chassis[w + 1], chassis[w + 2]
+    h0, h1, h2 = symmetric_times(xx, yy, zz, xy, xz, yz, w0, w1, w2)
+    g0, g1, g2 = cross(w0, w1, w2, h0, h1, h2)
+    t0, t1, t2 = symmetric_times(
+        xx, yy, zz, xy, xz, yz, chassis[a], chassis[a + 1], chassis[a + 2]
+    )
+    for column in range(3):
+        e0, e1, e2 = float(column == 0), float(column == 1), float(column == 2)
+        j0, j1, j2 = symmetric_times(xx, yy, zz, xy, xz, yz, e0, e1, e2)
+        p0, p1, p2 = cross(w0, w1, w2, j0, j1, j2)
+        q0, q1, q2 = cross(e0, e1, e2, h0, h1, h2)
+        m0, m1, m2 = chassis_axes_to_frame(
+            car,
+            acceleration * j0 + velocity * (p0 + q0),
+            acceleration * j1 + velocity * (p1 + q1),
+            acceleration * j2 + velocity * (p2 + q2),
+        )
+        r0, r1, r2 = chassis_axes_to_frame(car, e0, e1, e2)
+        for k, moment in enumerate((m0, m1, m2)):
+            core[6 * (3 + k) + 3] += moment * r0
+            core[6 * (3 + k) + 4] += moment * r1
+            core[6 * (3 + k) + 5] += moment * r2
+    m0, m1, m2 = chassis_axes_to_frame(car, t0 + g0, t1 + g1, t2 + g2)
+    core[6 * 3 + 4] += displacement * m2
+    core[6 * 3 + 5] -= displacement * m1
+    core[6 * 4 + 3] -= displacement * m2
+    core[6 * 4 + 5] += displacement * m0
+    core[6 * 5 + 3] += displacement * m1
+    core[6 * 5 + 4] -= displacement * m0

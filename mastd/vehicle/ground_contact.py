@@ -1,0 +1,38 @@
+"""The ground below each wheel, looked up once a step at the predicted place of the wheel's centre.
+
+Within the step the ground is the plane through that point: the wheel moves by micrometres from prediction to
+result, and the tyre stays implicit in height, slope and speed.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mastd.kernel import fused_kernel
+from mastd.lanes import LANES
+from mastd.roads.ground import surface, surface_velocity
+from mastd.vehicle import fields as f
+from mastd.vehicle.layout import Arrays
+from mastd.vehicle.tyre import contact_points
+
+Floats = NDArray[np.float64]
+
+
+@fused_kernel
+def look_up_ground(car: Arrays, ground: Floats) -> None:
+    """Write height, slope and velocity of the ground below all wheels, at their present places."""
+    wheels = car.wheels
+    for group in range(car.groups.shape[0]):
+        contact_points(car, group)
+    for item in range(wheels.shape[0]):
+        for lane in range(LANES):
+            x, y = wheels[item, f.CONTACT, lane], wheels[item, f.CONTACT + 1, lane]
+            height, slope_x, slope_y = surface(ground, x, y)
+            wheels[item, f.HEIGHT, lane] = wheels[item, f.CONTACT + 2, lane] - height
+            wheels[item, f.SLOPE, lane] = slope_x
+            wheels[item, f.SLOPE + 1, lane] = slope_y
+            u, v, w = surface_velocity(ground, x, y)
+            wheels[item, f.GROUND_VELOCITY, lane] = u
+            wheels[item, f.GROUND_VELOCITY + 1, lane] = v
+            wheels[item, f.GROUND_VELOCITY + 2, lane] = w

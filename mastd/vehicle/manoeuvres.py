@@ -1,0 +1,177 @@
+"""The manoeuvres of the car alone: settled and rolling at speed, over a ground, under a driver's controls."""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Final, Literal, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mastd.errors import UsageError
+from mastd.roads.ground import Ground, Side
+from mastd.vehicle.model import Model
+from mastd.vehicle.steering import ControlLaw, hands_off, ramp
+from mastd.vehicle.trace import ACCELERATION, ANGLES, POSITION, Trace, join
+
+FloatArray = NDArray[np.float64]
+Formulation: TypeAlias = Literal["chassis", "inertial"]
+Accuracy: TypeAlias = Literal["fast", "exact"]
+
+KM_PER_H: Final = 1.0 / 3.6
+_CHUNK: Final = 500
+MOST_STEPS: Final = 2_000_000
+"""Bounds the memory that a trace takes."""
+
+
+@dataclass(frozen=True, eq=False)
+class Manoeuvre:
+    """One run: it begins settled, straight ahead, all wheels rolling."""
+
+    name: str
+    speed: float
+    """m/s."""
+    duration: float
+    """s."""
+    ground: Ground
+    controls: ControlLaw
+
+
+def jturn(
+    model: Model,
+    *,
+    speed: float = 60.0 * KM_PER_H,
+    duration: float = 4.0,
+    rack: float = -0.007,
+    start: float = 0.5,
+    ramp_start: float = 0.5,
+    ramp_end: float = 1.0,
+) -> Manoeuvre:
+    """Return the J-turn: the first rack goes to ``rack`` (m, left positive) from ``ramp_start`` to
+    ``ramp_end`` (s).
+
+    Raises UsageError, one line each, if the vehicle has no rack, it does not travel so far, or the times do
+    not follow each other.
+    """
+    if not model.drives:
+        raise UsageError(f"jturn: {model.name} has no rack to steer with")
+    drive = model.drives[0]
+    problems = []
+    if not abs(rack) <= drive.limit:
+        problems.append(
+            f"--rack: {rack * 1e3:g} mm is beyond the travel of {drive.name}, ±{drive.limit * 1e3:g} mm"
+        )
+    if not ramp_start < ramp_end:
+        problems.append(f"--ramp-end: {ramp_end:g} s does not come after --ramp-start, {ramp_start:g} s")
+    if problems:
+        raise UsageError("\n".join(problems))
+    return Manoeuvre("jturn", speed, duration, Ground.flat(), ramp(model, 0, rack, ramp_start, ramp_end))
+
+
+def bump(
+    model: Model,
+    *,
+    speed: float = 40.0 * KM_PER_H,
+    duration: float = 2.5,
+    distance: float = 5.0,
+    length: float = 1.2,
+    height: float = 0.03,
+    side: Side = "both",
+) -> Manoeuvre:
+    """Return the run straight over a half-sine bump that begins at x = ``distance`` (all lengths in m)."""
+    ground = Ground.bump(distance, length, height, side)
+    return Manoeuvre("bump", speed, duration, ground, hands_off(model))
+
+
+def driven(manoeuvre: Manoeuvre, controls: ControlLaw, duration: float) -> Manoeuvre:
+    """Return the manoeuvre under other controls, for ``duration`` s."""
+    return replace(manoeuvre, controls=controls, duration=duration)
+
+
+def step_count(duration: float, step: float) -> int:
+    """Return how many steps reach ``duration``, its rounding aside; raise UsageError if that is no number."""
+    wanted = duration / step
+    if not 0.0 < wanted <= MOST_STEPS:
+        raise UsageError(
+            f"--duration: {duration:g} s is {wanted:.0f} steps of {step:g} s, due are 1 to {MOST_STEPS}"
+        )
+    return max(1, math.ceil(wanted - 1e-9))
+
+
+@dataclass(frozen=True)
+class Summary:
+    """What is told about a run; SI, accelerations in chassis axes at its centre of mass."""
+
+    peak_lateral_acceleration: float
+    peak_vertical_acceleration: float
+    final_position: tuple[float, ...]
+    final_yaw: float
+    least_loads: tuple[float, ...]
+    largest_loads: tuple[float, ...]
+    mean_iterations: float
+    most_iterations: int
+    joint_error: float
+    velocity_error: float
+    unconverged: tuple[float, float] | None
+    """Time and residual of the first step that did not converge, None if all did."""
+
+
+def summary(trace: Trace) -> Summary:
+    """Return the figures of a run; they are NaN where its numbers are not finite."""
+    first = trace.first_unconverged
+    stepped = trace.iterations[trace.iterations > 0]
+    accelerations = np.abs(trace.chassis[:, ACCELERATION])
+    return Summary(
+        peak_lateral_acceleration=float(accelerations[:, 1].max()),
+        peak_vertical_acceleration=float(accelerations[:, 2].max()),
+        final_position=tuple(trace.chassis[-1, POSITION].tolist()),
+        final_yaw=float(trace.table()[-1, 1 + ANGLES.stop - 1]),
+        least_loads=tuple(trace.wheel_loads.min(axis=0).tolist()),
+        largest_loads=tuple(trace.wheel_loads.max(axis=0).tolist()),
+        mean_iterations=float(stepped.mean()) if len(stepped) else 0.0,
+        most_iterations=int(trace.iterations.max()),
+        joint_error=float(trace.joint_error.max()),
+        velocity_error=float(trace.velocity_error.max()),
+        unconverged=None if first is None else (float(trace.time[first]), float(trace.residual[first])),
+    )
+
+
+def play(
+    model: Model,
+    manoeuvre: Manoeuvre,
+    *,
+    step: float = 1e-3,
+    formulation: Formulation = "chassis",
+    accuracy: Accuracy = "fast",
+    progress: Callable[[float], None] | None = None,
+) -> tuple[Trace, float]:
+    """Run a manoeuvre; return its trace, from t = 0 on, and the thread's CPU time for one step, s.
+
+    ``progress`` is called with the time (s) that has been simulated. The first step, which may have to
+    compile, is not in the CPU time. A run whose numbers are not finite any more ends there.
+    """
+    from mastd.vehicle.simulation import Simulation, input_rows
+
+    count = step_count(manoeuvre.duration, step)
+    simulation = Simulation(
+        model, step=step, formulation=formulation, accuracy=accuracy, ground=manoeuvre.ground
+    )
+    simulation.start(manoeuvre.speed)
+    traces = [simulation.sample()]
+    seconds, done = 0.0, 0
+    while done < count:
+        chunk = 1 if done == 0 else min(_CHUNK, count - done)
+        times = np.asarray(step * np.arange(done + 1, done + chunk + 1), dtype=np.float64)
+        rows = input_rows(model, manoeuvre.controls(times))
+        begun = time.thread_time()
+        traces.append(simulation.run(rows))
+        seconds += time.thread_time() - begun if done else 0.0
+        done += chunk
+        if progress is not None:
+            progress(done * step)
+        if not np.isfinite(traces[-1].chassis[-1]).all():
+            break
+    return join(traces), seconds / max(done - 1, 1)

@@ -1,0 +1,133 @@
+"""Pictures of what a vehicle did: one page for a manoeuvre."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from numpy.typing import NDArray
+
+from mastd.errors import UsageError
+from mastd.vehicle.suspension import AxleKinematics, Sweep
+from mastd.vehicle.trace import ACCELERATION, ANGLES, ANGULAR_VELOCITY, VELOCITY, Trace
+
+FloatArray = NDArray[np.float64]
+
+FORMATS = (".svg", ".png", ".pdf")
+_PAGE = (8.27, 8.6)
+_DPI = 150
+_STYLES = ("-", "--")
+"""Left and right wheels alternate: equal curves show both."""
+_GRID = {"left": 0.09, "right": 0.975, "top": 0.92, "bottom": 0.06, "hspace": 0.38, "wspace": 0.24}
+
+
+def check_format(path: Path) -> None:
+    """Raise UsageError if a picture cannot have this ending."""
+    if path.suffix.lower() not in FORMATS:
+        raise UsageError(f"{path}: a picture ends in {', '.join(FORMATS)}")
+
+
+def write_manoeuvre(trace: Trace, title: str, path: Path) -> None:
+    """Draw path, accelerations, angles, speeds of rotation, wheel loads and the solver's work over time.
+
+    Raises UsageError if the ending of ``path`` is none of FORMATS or the file cannot be written.
+    """
+    check_format(path)
+    figure = Figure(figsize=_PAGE, dpi=_DPI)
+    figure.suptitle(title, fontsize=9, x=_GRID["left"], ha="left")
+    grid = figure.add_gridspec(4, 2, **_GRID)
+    time = trace.time
+    table = trace.table()
+    way = _panel(figure.add_subplot(grid[0, 0]), "y, m", "x, m")
+    way.plot(table[:, 1], table[:, 2], linewidth=1.0)
+    height = _panel(figure.add_subplot(grid[0, 1]), "z, mm")
+    height.plot(time, 1e3 * table[:, 3], linewidth=1.0)
+    _lines(figure.add_subplot(grid[1, 0]), "acceleration, m/s²", time, trace.chassis[:, ACCELERATION], "xyz")
+    _lines(
+        figure.add_subplot(grid[1, 1]), "velocity across, m/s", time, trace.chassis[:, VELOCITY][:, 1:], "yz"
+    )
+    angles = np.degrees(table[:, 1 + ANGLES.start : 1 + ANGLES.stop])
+    _lines(figure.add_subplot(grid[2, 0]), "angle, deg", time, angles, ("roll", "pitch", "yaw"))
+    rates = np.degrees(trace.chassis[:, ANGULAR_VELOCITY])
+    _lines(figure.add_subplot(grid[2, 1]), "angular velocity, deg/s", time, rates, "xyz")
+    _lines(figure.add_subplot(grid[3, 0]), "wheel load, kN", time, 1e-3 * trace.wheel_loads, trace.wheels)
+    _lines(figure.add_subplot(grid[3, 1]), "wheel travel, mm", time, 1e3 * trace.wheel_travel, trace.wheels)
+    save(figure, path)
+
+
+def write_kinematics(axles: Sequence[AxleKinematics], title: str, path: Path) -> None:
+    """Draw a column for each axle: camber, toe and track over wheel travel, steer over rack.
+
+    Raises UsageError if the ending of ``path`` is none of FORMATS or the file cannot be written.
+    """
+    check_format(path)
+    figure = Figure(figsize=(max(4.2 * len(axles), 5.0), _PAGE[1]), dpi=_DPI)
+    figure.suptitle(title, fontsize=9)
+    rows = 3 + max((len(axle.steer) for axle in axles), default=0)
+    grid = figure.add_gridspec(rows, len(axles), top=0.9, bottom=0.06, hspace=0.5, wspace=0.24)
+    for place, axle in enumerate(axles):
+        sweep = axle.travel
+        travel = 1e3 * sweep.travel
+        panels = [figure.add_subplot(grid[row, place]) for row in range(3)]
+        panels[0].set_title(axle.axle, fontsize=8, loc="left", pad=3)
+        _curves(panels[0], "camber, deg", travel, np.degrees(sweep.camber), sweep)
+        _curves(panels[1], "toe-in, deg", travel, np.degrees(sweep.toe), sweep)
+        _panel(panels[2], "track change, mm", "wheel travel, mm")
+        panels[2].plot(travel.mean(axis=1), 1e3 * sweep.track_change, linewidth=0.9)
+        for row, turned in enumerate(axle.steer, start=3):
+            panel = figure.add_subplot(grid[row, place])
+            racks = np.repeat(1e3 * turned.rack[:, None], len(turned.corners), axis=1)
+            _curves(panel, "steer, deg", racks, np.degrees(turned.steer), turned)
+            panel.set_xlabel(f"{turned.drive}, mm", fontsize=7, labelpad=1)
+    save(figure, path)
+
+
+def _curves(panel: Axes, label: str, across: FloatArray, values: FloatArray, sweep: Sweep) -> None:
+    """Draw a curve for each corner of a sweep; ``across`` and ``values`` (n, corners)."""
+    _panel(panel, label, "wheel travel, mm")
+    for place, corner in enumerate(sweep.corners):
+        panel.plot(across[:, place], values[:, place], _STYLES[place % 2], linewidth=0.9, label=corner)
+    _legend(panel, len(sweep.corners))
+
+
+def save(figure: Figure, path: Path) -> None:
+    """Write a figure; raise UsageError if that is impossible."""
+    try:
+        figure.savefig(path)
+    except OSError as error:
+        raise UsageError(f"{path}: cannot be written: {error.strerror or error}") from error
+
+
+def _lines(
+    panel: Axes, label: str, time: FloatArray, values: FloatArray, names: str | tuple[str, ...]
+) -> None:
+    _panel(panel, label)
+    for place, (name, column) in enumerate(zip(names, values.T, strict=True)):
+        panel.plot(time, column, _STYLES[place % 2], linewidth=0.9, label=name)
+    _legend(panel, len(names))
+
+
+def _legend(panel: Axes, entries: int) -> None:
+    """Put the legend above the panel, where no curve is."""
+    panel.legend(
+        fontsize=6,
+        frameon=False,
+        ncols=min(entries, 6),
+        borderpad=0.1,
+        borderaxespad=0.1,
+        loc="lower right",
+        bbox_to_anchor=(1.0, 1.0),
+    )
+
+
+def _panel(panel: Axes, label: str, below: str = "time, s") -> Axes:
+    panel.set_ylabel(label, fontsize=7, labelpad=2)
+    panel.set_xlabel(below, fontsize=7, labelpad=1)
+    panel.tick_params(labelsize=6, length=2, pad=1.5)
+    panel.grid(visible=True, linewidth=0.3, alpha=0.5)
+    for side in ("top", "right"):
+        panel.spines[side].set_visible(False)
+    return panel

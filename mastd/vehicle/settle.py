@@ -1,0 +1,261 @@
+"""The vehicle at rest: the static equilibrium on flat ground, and the same car rolling straight ahead.
+
+At rest all forces come from a potential (the tyres' slip forces vanish), so the equilibrium is where the potential
+is least. Each iteration takes the constraints' violation away, and then moves the free coordinates q (u = Z q,
+Zᵀ M Z = 1) by Newton's step on Zᵀ(−f + Gᵀλ) = 0. Curvatures enter by their absolute value, so that a step
+never climbs; directions without curvature, as where the car stands and which way it looks, are left alone. In the
+measure of the mass the centre of gravity then keeps its place.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, Generic
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mastd.errors import MastdError
+from mastd.vehicle.attitude import rotation_matrix
+from mastd.vehicle.equations import (
+    Equations,
+    FreeMotions,
+    StateT,
+    coordinate_name,
+    free_motions,
+    joint_of_row,
+)
+from mastd.vehicle.model import Model
+
+Array = NDArray[np.float64]
+
+ITERATIONS = 60
+"""Far more than a car needs that stands on its wheels: most take under ten."""
+FORCE_TOLERANCE = 1e-9
+"""Of the weight: forces in N, moments in N m."""
+JOINT_TOLERANCE = 1e-11
+"""Metres, and radians for dot-1."""
+LONGEST_STEP = 0.05
+"""Metres, and radians, of one iteration: the tyres' and stops' contacts are not to be jumped over."""
+NEUTRAL = 1e-8
+"""Of the largest curvature; under it a direction counts as free."""
+TIPPED = 0.5
+"""Cosine of the chassis' tilt at which the car counts as rolled over."""
+
+
+class EquilibriumError(MastdError):
+    """The vehicle does not stand on its wheels, with what does not balance and by how much."""
+
+
+@dataclass(frozen=True, eq=False)
+class Equilibrium(Generic[StateT]):
+    """A settled vehicle."""
+
+    state: StateT
+    wheel_loads: Array
+    """(nw) N."""
+    residual_norm: float
+    """Largest force (N) or moment (N m) that is not balanced."""
+    iterations: int
+
+
+def weight(model: Model) -> float:
+    """Return the vehicle's weight in N."""
+    return model.gravity * sum(body.mass for body in model.bodies)
+
+
+def at_rest(system: Equations[StateT], state: StateT) -> StateT:
+    """Return the state without velocities and accelerations."""
+    still = system.move(state, np.zeros(6 * len(system.model.bodies) + len(system.model.wheels)))
+    for name in ("velocity", "angular_velocity", "acceleration", "angular_acceleration"):
+        setattr(still, name, np.zeros((len(system.model.bodies), 3)))
+    still.spin = np.zeros(len(system.model.wheels))
+    still.spin_acceleration = np.zeros(len(system.model.wheels))
+    return still
+
+
+def wheel_frames(model: Model, state: StateT) -> tuple[Array, Array]:
+    """Return centres (nw, 3) and spin axes (nw, 3) of the wheels in inertial axes."""
+    matrices = rotation_matrix(state.attitude)
+    centres, axes = np.zeros((len(model.wheels), 3)), np.zeros((len(model.wheels), 3))
+    for index, wheel in enumerate(model.wheels):
+        matrix = matrices[wheel.carrier]
+        arm = wheel.centre - model.bodies[wheel.carrier].centre
+        centres[index] = state.position[wheel.carrier] + matrix @ arm
+        axes[index] = matrix @ wheel.axis
+    return centres, axes
+
+
+def rolling(system: Equations[StateT], state: StateT, speed: float) -> StateT:
+    """Return the state with the whole vehicle moving along x at ``speed`` (m/s), the wheels rolling without slip.
+
+    The spin is absolute; rolling: spin · rolling radius = velocity along the wheel's own direction.
+    """
+    moving = at_rest(system, state)
+    moving.velocity[:, 0] = speed
+    _, axes = wheel_frames(system.model, state)
+    along = axes[:, 1] / np.hypot(axes[:, 0], axes[:, 1])
+    radii = np.array([wheel.tyre.rolling_radius for wheel in system.model.wheels])
+    moving.spin = speed * along / radii
+    return moving
+
+
+def touch_down(system: Equations[StateT], state: StateT) -> StateT:
+    """Return the state set down as one rigid piece on its tyres, which are taken to pull as well as push.
+
+    This brings every wheel near the ground wherever the design position was.
+    """
+    model = system.model
+    centres, _ = wheel_frames(model, state)
+    origin = state.position[0]
+    arms = centres - origin
+    # Rise of each wheel's centre for heave, roll and pitch of the whole.
+    rises = np.stack([np.ones(len(arms)), arms[:, 1], -arms[:, 0]], axis=1)
+    stiffness = np.array([wheel.tyre.stiffness for wheel in model.wheels])
+    radius = np.array([wheel.tyre.free_radius for wheel in model.wheels])
+    masses = np.array([body.mass for body in model.bodies])
+    pull = model.gravity * masses
+    offsets = state.position - origin
+    gravity = np.array([np.sum(pull), pull @ offsets[:, 1], -pull @ offsets[:, 0]])
+    present = rises.T @ (stiffness * (radius - centres[:, 2]))
+    heave, roll, pitch = np.linalg.lstsq(
+        rises.T @ (stiffness[:, None] * rises), present - gravity, rcond=1e-12
+    )[0]
+    turn = np.array([roll, pitch, 0.0])
+    shift = np.zeros((len(model.bodies), 6))
+    shift[:, :3] = np.array([0.0, 0.0, heave]) + np.cross(turn, offsets)
+    shift[:, 3:] = turn
+    return system.move(state, np.concatenate([shift.ravel(), np.zeros(len(model.wheels))]))
+
+
+def balance_bars(system: Equations[StateT], state: StateT) -> None:
+    """Set the anti-roll bars' forces to those of the state's displacements."""
+    stiffness = np.array([bar.stiffness for bar in system.model.bars])
+    state.bar_forces = state.bar_forces - stiffness * system.bar_residual(state)
+
+
+def settle(
+    system: Equations[StateT],
+    start: StateT,
+    inputs: Any,
+    ground: Any,
+    drive: Array | None = None,
+    watch: Callable[[int, float], None] | None = None,
+) -> Equilibrium[StateT]:
+    """Find the static equilibrium at rest on flat, level ground.
+
+    ``start``: the design position or any state near the equilibrium; ``drive`` (n_drives): displacements of the
+    drives in m, zero by default; ``watch`` is told each iteration's number and largest unbalanced force.
+
+    Raises EquilibriumError where the joints cannot be closed, the forces do not balance, a wheel is off the
+    ground, or the vehicle tips over.
+    """
+    model = system.model
+    driven = np.zeros((len(model.drives), 3))
+    if drive is not None:
+        driven[:, 0] = drive
+    limit = FORCE_TOLERANCE * weight(model)
+    state = touch_down(system, at_rest(system, start))
+    for iteration in range(ITERATIONS + 1):
+        balance_bars(system, state)
+        gap = system.constraints(state, driven)[0]
+        matrices = system.matrices(state, inputs, ground)
+        motions = free_motions(matrices.mass, matrices.joint_jacobian)
+        forces = system.residual(state, inputs, ground)
+        change = motions.multipliers(forces)
+        state.multipliers = state.multipliers - change
+        forces = forces - matrices.joint_jacobian.T @ change
+        worst, opening = _largest(forces), _largest(gap)
+        if watch is not None:
+            watch(iteration, worst)
+        _refuse_tipped(model, state)
+        if worst <= limit and opening <= JOINT_TOLERANCE:
+            return _checked(system, state, ground, worst, iteration, (matrices.stiffness, motions))
+        if iteration < ITERATIONS:
+            step = _step(matrices.stiffness, motions, forces, gap)
+            state = system.move(state, step * min(1.0, LONGEST_STEP / max(_largest(step), 1e-300)))
+    raise EquilibriumError(_unbalanced(system, state, forces, gap, ground))
+
+
+def _largest(values: Array) -> float:
+    return float(np.max(np.abs(values), initial=0.0))
+
+
+def _step(stiffness: Array, motions: FreeMotions, forces: Array, gap: Array) -> Array:
+    """Return the displacement that closes the joints and then goes to the bottom of the potential."""
+    closing = -motions.closing @ gap
+    curvatures, directions, _ = _curvatures(stiffness, motions)
+    slope = directions.T @ (motions.free.T @ (forces + stiffness @ closing))
+    stiff = np.abs(curvatures) > NEUTRAL * _largest(curvatures)
+    amounts = np.zeros_like(slope)
+    amounts[stiff] = -slope[stiff] / np.abs(curvatures[stiff])
+    return np.asarray(closing + motions.free @ (directions @ amounts))
+
+
+def _curvatures(stiffness: Array, motions: FreeMotions) -> tuple[Array, Array, Array]:
+    """Return squared angular frequencies, their directions in q, and the reduced stiffness itself."""
+    reduced = motions.free.T @ stiffness @ motions.free
+    # Symmetric where forces balance; on the way there the rest is not worth a step.
+    values, directions = np.linalg.eigh(0.5 * (reduced + reduced.T))
+    return values, directions, reduced
+
+
+def _refuse_tipped(model: Model, state: StateT) -> None:
+    upright = float(rotation_matrix(state.attitude[0])[2, 2])
+    if not upright >= TIPPED:
+        raise EquilibriumError(
+            f"{model.name}: the vehicle rolls over while it settles (chassis tilted by "
+            f"{np.degrees(np.arccos(np.clip(upright, -1.0, 1.0))):.0f}°): springs too soft for its height, or its "
+            "centre of mass outside the wheels"
+        )
+
+
+def _checked(
+    system: Equations[StateT],
+    state: StateT,
+    ground: Any,
+    worst: float,
+    iterations: int,
+    curvature: tuple[Array, FreeMotions],
+) -> Equilibrium[StateT]:
+    """Return the equilibrium, or say why the vehicle would not stay there."""
+    model = system.model
+    loads = system.wheel_loads(state, ground)
+    lifted = [wheel.name for wheel, load in zip(model.wheels, loads, strict=True) if not load > 0.0]
+    if lifted:
+        raise EquilibriumError(f"{model.name}: off the ground at rest: {_wheels(lifted)}; {_loads(model, loads)}")
+    values, directions, _ = _curvatures(*curvature)
+    if values.size and not values[0] >= -NEUTRAL * _largest(values):
+        shape = curvature[1].free @ directions[:, 0]
+        leading = coordinate_name(model, int(np.argmax(np.abs(shape[:6]))))
+        raise EquilibriumError(
+            f"{model.name}: the equilibrium is unstable, the vehicle tips over ({leading}): springs too soft for "
+            f"the height of its centre of mass (growth {np.sqrt(-values[0]):.3g} 1/s)"
+        )
+    return Equilibrium(state=state, wheel_loads=loads, residual_norm=worst, iterations=iterations)
+
+
+def _unbalanced(system: Equations[StateT], state: StateT, forces: Array, gap: Array, ground: Any) -> str:
+    """Return the message for an equilibrium that was not found."""
+    model = system.model
+    parts = []
+    row = int(np.argmax(np.abs(gap))) if gap.size else 0
+    if not _largest(gap) <= JOINT_TOLERANCE:
+        parts.append(f"joint {joint_of_row(model, row)} stays open by {abs(gap[row]):.3g} m")
+    if not _largest(forces) <= FORCE_TOLERANCE * weight(model):
+        place = int(np.argmax(np.abs(forces)))
+        unit = "N m" if place >= 6 * len(model.bodies) or place % 6 >= 3 else "N"
+        name = coordinate_name(model, place)
+        parts.append(f"{name} is out of balance by {abs(forces[place]):.3g} {unit}")
+    parts.append(_loads(model, system.wheel_loads(state, ground)))
+    return f"{model.name}: no equilibrium after {ITERATIONS} iterations: {'; '.join(parts)}"
+
+
+def _wheels(names: list[str]) -> str:
+    return f"wheel {names[0]}" if len(names) == 1 else f"wheels {', '.join(names)}"
+
+
+def _loads(model: Model, loads: Array) -> str:
+    pairs = zip(model.wheels, loads, strict=True)
+    return "wheel loads " + ", ".join(f"{wheel.name} {load:.1f} N" for wheel, load in pairs)

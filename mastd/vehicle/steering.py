@@ -1,0 +1,197 @@
+"""What a driver does in a manoeuvre: laws of the rack, or rows of a file, read at any times."""
+
+from __future__ import annotations
+
+import csv
+import difflib
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.interpolate import CubicHermiteSpline, PchipInterpolator
+
+from mastd.errors import FormatError
+from mastd.formats.columns import read_columns
+from mastd.vehicle.model import Model
+
+FloatArray = NDArray[np.float64]
+
+
+@dataclass(frozen=True, eq=False)
+class Controls:
+    """Inputs at n times."""
+
+    drives: FloatArray
+    """(n, number of drives, 3): displacement m, rate m/s, acceleration m/s²."""
+    drive_torque: FloatArray
+    """(n, nw) N m, forward positive; it reacts on the chassis."""
+    brake_torque: FloatArray
+    """(n, nw) N m about the wheel's axis on the wheel; it reacts on the carrier."""
+
+
+ControlLaw: TypeAlias = Callable[[FloatArray], Controls]
+"""Times (n) in s since the start → controls."""
+
+
+def hands_off(model: Model) -> ControlLaw:
+    """Return no steering and no torques."""
+    return lambda times: _no_controls(model, times)
+
+
+def ramp(model: Model, drive: int, amplitude: float, start: float, end: float) -> ControlLaw:
+    """Return the law that moves one drive from 0 to ``amplitude`` (m) between two times (s), and stays.
+
+    s(t) = amplitude · (1 − cos(π (t − start) / (end − start))) / 2.
+    """
+
+    def law(times: FloatArray) -> Controls:
+        controls = _no_controls(model, times)
+        controls.drives[:, drive, :] = half_cosine(times, amplitude, start, end)
+        return controls
+
+    return law
+
+
+def half_cosine(times: FloatArray, amplitude: float, start: float, end: float) -> FloatArray:
+    """Return displacement, rate and acceleration, (n, 3), of the law in ``ramp``; zero before ``start``."""
+    rate = np.pi / (end - start)
+    phase = rate * (np.clip(times, start, end) - start)
+    moving = (times > start) & (times < end)
+    half = amplitude / 2.0
+    return np.column_stack(
+        (
+            half * (1.0 - np.cos(phase)),
+            np.where(moving, half * rate * np.sin(phase), 0.0),
+            np.where(moving, half * rate**2 * np.cos(phase), 0.0),
+        )
+    )
+
+
+def input_columns(model: Model) -> tuple[tuple[str, ...], tuple[str, ...], tuple[str, ...]]:
+    """Return the names that input rows may have besides ``t_s``: drives, drive torques, brake torques."""
+    wheels = [wheel.name for wheel in model.wheels]
+    return (
+        tuple(f"{drive.name.replace(' ', '_')}_m" for drive in model.drives),
+        tuple(f"drive_torque_{wheel}_Nm" for wheel in wheels),
+        tuple(f"brake_torque_{wheel}_Nm" for wheel in wheels),
+    )
+
+
+def rows_of_file(path: Path, model: Model) -> tuple[ControlLaw, float]:
+    """Return the controls that the rows of a CSV file describe, and the time of its last row, s.
+
+    Columns: ``t_s`` and any of ``input_columns``; those that are left out are zero. Displacements go through
+    the rows as a monotone cubic (no overshoot), from rest, and stay where the last row leaves them; torques
+    are straight between the rows. Raises FormatError, one line a problem: columns that are not known, times
+    that do not begin at 0 or do not rise, a displacement that does not begin at 0 or is beyond the travel.
+    """
+    drives, drive_torques, brake_torques = input_columns(model)
+    known = (*drives, *drive_torques, *brake_torques)
+    given = _known_columns(path, known)
+    table = read_columns(path, ("t_s", *given))
+    times, values = table[:, 0], dict(zip(given, table[:, 1:].T, strict=True))
+    problems = [*_time_problems(path, times), *_travel_problems(path, model, drives, values)]
+    if problems:
+        raise FormatError("\n".join(problems))
+    splines = {name: _from_rest(times, values[name]) for name in drives if name in values}
+
+    def law(at: FloatArray) -> Controls:
+        controls = _no_controls(model, at)
+        within = np.clip(at, times[0], times[-1])
+        for place, name in enumerate(drives):
+            if name in splines:
+                controls.drives[:, place, 0] = splines[name](within)
+                moving = at < times[-1]
+                controls.drives[:, place, 1] = np.where(moving, splines[name](within, 1), 0.0)
+                controls.drives[:, place, 2] = np.where(moving, splines[name](within, 2), 0.0)
+        for names, target in ((drive_torques, controls.drive_torque), (brake_torques, controls.brake_torque)):
+            for place, name in enumerate(names):
+                if name in values:
+                    target[:, place] = np.interp(at, times, values[name])
+        return controls
+
+    return law, float(times[-1])
+
+
+def _no_controls(model: Model, times: FloatArray) -> Controls:
+    n, wheels = len(times), len(model.wheels)
+    return Controls(np.zeros((n, len(model.drives), 3)), np.zeros((n, wheels)), np.zeros((n, wheels)))
+
+
+def _from_rest(times: FloatArray, values: FloatArray) -> CubicHermiteSpline:
+    """Return the monotone cubic through the rows whose first slope is zero, as the car's start has it."""
+    with np.errstate(over="ignore"):  # a slope too small for its reciprocal counts as level
+        slopes = PchipInterpolator(times, values).derivative()(times)
+    slopes[0] = 0.0
+    return CubicHermiteSpline(times, values, slopes)
+
+
+def _known_columns(path: Path, known: tuple[str, ...]) -> list[str]:
+    """Return the file's columns but ``t_s``; raise FormatError for those that mean nothing here."""
+    try:
+        with path.open(encoding="utf-8-sig", newline="") as file:
+            header = [cell.strip() for cell in next(csv.reader(file, strict=True), [])]
+    except (OSError, UnicodeDecodeError, csv.Error) as error:
+        reason = error.strerror if isinstance(error, OSError) else error
+        raise FormatError(f"{path}: cannot be read: {reason}") from error
+    names = [name for name in header if name != "t_s"]
+    if header and all(_is_number(cell) for cell in header):
+        raise FormatError(
+            f"{path}:1:1: the first line must name the columns, t_s and some of {', '.join(known)}"
+        )
+    problems = []
+    for name in sorted({name for name in names if header.count(name) > 1}):
+        problems.append(f"{path}:1:{header.index(name) + 1}: {name}: stands there more than once")
+    for place, name in enumerate(header, start=1):
+        if name != "t_s" and name not in known:
+            near = difflib.get_close_matches(name, ("t_s", *known), n=1, cutoff=0.6)
+            right = f"did you mean {near[0]}?" if near else f"known are t_s, {', '.join(known)}"
+            problems.append(f"{path}:1:{place}: {name!r} is no column of inputs, {right}")
+    if "t_s" not in header:
+        problems.append(f"{path}:1:1: the column t_s is missing, the time of each row in seconds")
+    elif not names:
+        problems.append(f"{path}:1:1: nothing besides t_s; known are {', '.join(known)}")
+    if problems:
+        raise FormatError("\n".join(problems))
+    return names
+
+
+def _is_number(text: str) -> bool:
+    try:
+        float(text)
+    except ValueError:
+        return False
+    return True
+
+
+def _time_problems(path: Path, times: FloatArray) -> list[str]:
+    if len(times) < 2:
+        return [f"{path}: one row; at least two are due, the last one ends the manoeuvre"]
+    if times[0] != 0.0:
+        return [f"{path}: t_s begins at {times[0]:g} s, the manoeuvre begins at 0 s"]
+    late = np.flatnonzero(~(np.diff(times) > 0.0))
+    if len(late):
+        row = int(late[0]) + 1
+        return [f"{path}: row {row + 1}: t_s {times[row]:g} does not come after {times[row - 1]:g}"]
+    return []
+
+
+def _travel_problems(
+    path: Path, model: Model, names: tuple[str, ...], values: dict[str, FloatArray]
+) -> list[str]:
+    problems = []
+    for drive, name in zip(model.drives, names, strict=True):
+        if name not in values:
+            continue
+        travel = values[name]
+        if travel[0] != 0.0:
+            problems.append(f"{path}: row 1: {name} begins at {travel[0]:g} m, the car starts straight: 0 m")
+        worst = int(np.argmax(np.abs(travel)))
+        if not abs(travel[worst]) <= drive.limit:
+            problems.append(
+                f"{path}: row {worst + 1}: {name} {travel[worst]:g} m is beyond its travel ±{drive.limit:g} m"
+            )
+    return problems

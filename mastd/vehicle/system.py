@@ -1,0 +1,291 @@
+"""The compiled equations as plain arrays in inertial axes: for equilibrium, eigenvalues, kinematics and tests.
+
+What the loop never needs: everything in the order of the model, dense, with no regard to speed.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, fields, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mastd.kernel import fused_kernel
+from mastd.lanes import LANES
+from mastd.roads.ground import Ground
+from mastd.vehicle import fields as f
+from mastd.vehicle.balance import group_matrix, out_of_balance
+from mastd.vehicle.force_matrix import chassis_matrix
+from mastd.vehicle.frames import attitudes
+from mastd.vehicle.ground_contact import look_up_ground
+from mastd.vehicle.inputs import InputLayout, apply_inputs
+from mastd.vehicle.layout import Arrays, Layout, Place, lay_out
+from mastd.vehicle.model import Model
+
+Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class State:
+    """All that moves, in the order of the model's bodies, wheels, constraint rows and bars."""
+
+    position: Floats
+    """(bodies, 3) centres of mass, inertial axes."""
+    attitude: Floats
+    """(bodies, 4) unit quaternions w, x, y, z, body → inertial axes."""
+    velocity: Floats
+    angular_velocity: Floats
+    """(bodies, 3) in body axes."""
+    acceleration: Floats
+    angular_acceleration: Floats
+    spin: Floats
+    """(wheels) angular velocity about the wheel axis, of the wheel, not against its carrier."""
+    spin_acceleration: Floats
+    multipliers: Floats
+    """(constraint rows), forces in the axes of the system's frame: inertial here."""
+    bar_forces: Floats
+
+    def copy(self) -> State:
+        """Return a state that shares no array with this one."""
+        return State(**{field.name: getattr(self, field.name).copy() for field in fields(self)})
+
+
+def design_state(model: Model) -> State:
+    """Return the design position at rest, without forces."""
+    bodies, wheels = len(model.bodies), len(model.wheels)
+    return State(
+        position=np.array([body.centre for body in model.bodies]),
+        attitude=np.tile([1.0, 0.0, 0.0, 0.0], (bodies, 1)),
+        velocity=np.zeros((bodies, 3)),
+        angular_velocity=np.zeros((bodies, 3)),
+        acceleration=np.zeros((bodies, 3)),
+        angular_acceleration=np.zeros((bodies, 3)),
+        spin=np.zeros(wheels),
+        spin_acceleration=np.zeros(wheels),
+        multipliers=np.zeros(model.rows),
+        bar_forces=np.zeros(len(model.bars)),
+    )
+
+
+@dataclass(frozen=True)
+class Matrices:
+    """Derivatives of the residual; N = 6 bodies + wheels, rotations are δπ in inertial axes."""
+
+    mass: Floats
+    damping: Floats
+    stiffness: Floats
+    """With the geometric stiffness of the constraint forces, and the anti-roll bars eliminated into it."""
+    jacobian: Floats
+    """(constraint rows, N)."""
+
+
+class System:
+    """A model's equations of motion, M a − f + Φᵀλ = 0 and Φ = 0, in inertial axes."""
+
+    def __init__(self, model: Model) -> None:
+        self.model = model
+        self.layout = lay_out(model)
+        self.inputs = InputLayout.of(model)
+        self._row_starts = np.cumsum([0, *(p.kind.rows for p in model.primitives)])
+        self._cells = np.zeros((self.layout.cells, LANES))
+
+    @property
+    def size(self) -> int:
+        """Number of variations: six a body and one a wheel."""
+        return 6 * len(self.model.bodies) + len(self.model.wheels)
+
+    def constraints(self, state: State, drive: Floats | None = None) -> tuple[Floats, Floats, Floats]:
+        """Return gaps, their rates and accelerations, each (rows); ``drive`` (drives, 3) is displacement, rate, acceleration."""
+        self._evaluate(state, self.inputs.row(drive=drive), Ground.flat())
+        found = np.array([self._rows(field) for field in (f.GAP, f.GAP_RATE, f.GAP_ACCELERATION)])
+        return found[0], found[1], found[2]
+
+    def residual(self, state: State, inputs: Floats | None = None, ground: Ground | None = None) -> Floats:
+        """Return M a − f + Φᵀλ (N): force and moment about the centre of each body, then the wheels' spin moments."""
+        self._evaluate(state, inputs, ground)
+        car = self.layout.arrays
+        found = [car.chassis_residual.copy()]
+        for slot, lane in self.layout.slot[1:]:
+            found.append(car.slots[slot, f.S_FORCE : f.S_FORCE + 6, lane])
+        spins = [car.wheels[item, f.SPIN_RESIDUAL, lane] for item, lane in self.layout.wheel]
+        return np.concatenate([*found, np.array(spins)])
+
+    def bar_residual(self, state: State) -> Floats:
+        """Return force / stiffness − (z_left − z_right) of each anti-roll bar, m."""
+        self._evaluate(state, None, None)
+        bars = self.layout.arrays.bars
+        return np.array([bars[item, f.BAR_GAP, lane] for item, lane in self.layout.bar])
+
+    def wheel_loads(self, state: State, ground: Ground | None = None) -> Floats:
+        """Return the vertical tyre forces (wheels), N."""
+        self._evaluate(state, None, ground)
+        return np.array([self.layout.arrays.wheels[item, f.LOAD, lane] for item, lane in self.layout.wheel])
+
+    def matrices(self, state: State, inputs: Floats | None = None, ground: Ground | None = None) -> Matrices:
+        """Return the derivatives of the residual at a state."""
+        self._evaluate(state, inputs, ground)
+        size = self.size
+        mass, jacobian = self._dense(1.0, 0.0, 0.0, 1.0)
+        damping, _ = self._dense(0.0, 1.0, 0.0, 0.0)
+        stiffness, _ = self._dense(0.0, 0.0, 1.0, 0.0)
+        bars = jacobian[self.model.rows :]
+        for row, bar in zip(bars, self.model.bars, strict=True):
+            stiffness += bar.stiffness * np.outer(row, row)
+        rows = jacobian[: self.model.rows]
+        return Matrices(mass[:size, :size], damping[:size, :size], stiffness[:size, :size], rows)
+
+    def move(self, state: State, displacement: Floats) -> State:
+        """Return the state after a displacement (N): r + d, attitudes turned by δπ in inertial axes, spins as they are."""
+        from mastd.vehicle.attitude import turned_by
+
+        steps = displacement[: 6 * len(self.model.bodies)].reshape(-1, 6)
+        return replace(
+            state,
+            position=state.position + steps[:, :3],
+            attitude=turned_by(state.attitude, steps[:, 3:]),
+        )
+
+    def load_state(self, state: State) -> None:
+        """Write a state into the arrays, with the present attitudes as those of the step's start."""
+        write_state(self.layout, state)
+
+    def _evaluate(self, state: State, inputs: Floats | None, ground: Ground | None) -> None:
+        car = self.layout.arrays
+        write_state(self.layout, state)
+        row = self.inputs.row() if inputs is None else inputs
+        surface = (Ground.flat() if ground is None else ground).parameters
+        evaluate(car, row, surface, self.model.gravity)
+
+    def _rows(self, field: int) -> Floats:
+        found = np.zeros(self.model.rows)
+        for start, primitive, place in zip(
+            self._row_starts, self.model.primitives, self.layout.row, strict=False
+        ):
+            for k in range(primitive.kind.rows):
+                found[start + k] = self.layout.arrays.rows[place[0] + k, field, place[1]]
+        return found
+
+    def _dense(
+        self, acceleration: float, velocity: float, displacement: float, joint: float
+    ) -> tuple[Floats, Floats]:
+        car, model = self.layout.arrays, self.model
+        size, total = self.size, self.size + model.rows + len(model.bars)
+        whole = np.zeros((total, total))
+        core = np.zeros(36)
+        assemble(car, self._cells, core, acceleration, velocity, displacement, joint)
+        whole[:6, :6] += core.reshape(6, 6)
+        for group in range(len(car.groups)):
+            line = car.groups[group]
+            n, first = int(line[f.G_SIZE]), int(line[f.G_FIRST_CELL])
+            block = self._cells[first : first + n * n].reshape(n, n, LANES)
+            for lane in range(LANES):
+                if car.weights[group, lane] > 0:
+                    where = self._global(group, lane)
+                    whole[np.ix_(where, where)] += block[:, :, lane]
+        return whole[:size, :size], whole[size:, :size]
+
+    def _global(self, group: int, lane: int) -> list[int]:
+        """Return for each unknown of a group's lane its number in the dense system: variations, rows, bars."""
+        car, model, layout = self.layout.arrays, self.model, self.layout
+        line = car.groups[group]
+        bodies = {place: body for body, place in enumerate(layout.body)}
+        own = [bodies[(int(line[f.G_FIRST_BODY]) + k, lane)] for k in range(int(line[f.G_BODIES]))]
+        where = [6 * body + k for body in own for k in range(6)]
+        if line[f.G_WHEEL] >= 0:
+            where.append(6 * len(model.bodies) + layout.wheel.index((int(line[f.G_WHEEL]), lane)))
+        bar_start = self.size + model.rows
+        if line[f.G_BAR] >= 0:
+            where.append(bar_start + layout.bar.index((int(line[f.G_BAR]), lane)))
+        starts = {place: start for place, start in zip(layout.row, self._row_starts, strict=False)}
+        row, end = int(line[f.G_FIRST_ROW]), int(line[f.G_FIRST_ROW] + line[f.G_ROWS])
+        while row < end:
+            start = starts[(row, lane)]
+            count = model.primitives[layout.row.index((row, lane))].kind.rows
+            where += [self.size + int(start) + k for k in range(count)]
+            row += count
+        for k in range(int(line[f.G_JOINED])):
+            body = self._joined_body(int(line[f.G_FIRST_SLOT]) + k, lane)
+            where += [6 * body + c for c in range(6)]
+        if line[f.G_BAR_END] >= 0:
+            end_at = int(line[f.G_BAR_END])
+            place = (int(car.end_bar[end_at, lane]), int(car.end_lane[end_at, lane]))
+            # A lane without a bar has only zeros there: they may go anywhere.
+            where.append(bar_start + layout.bar.index(place) if place[0] >= 0 else 0)
+        return where
+
+    def _joined_body(self, slot: int, lane: int) -> int:
+        car = self.layout.arrays
+        source: Place = (int(car.source_slot[slot, lane]), int(car.source_lane[slot, lane]))
+        return 0 if source[0] < 0 else self.layout.slot.index(source)
+
+
+def write_state(layout: Layout, state: State) -> None:
+    """Write a state into the arrays; empty lanes get the state of their group's first lane."""
+    car, model = layout.arrays, layout.model
+    for body, (item, lane) in enumerate(layout.body):
+        values = car.chassis if body == 0 else car.bodies[item, :, lane]
+        values[f.POSITION : f.POSITION + 3] = state.position[body]
+        values[f.ATTITUDE : f.ATTITUDE + 4] = state.attitude[body]
+        values[f.START_ATTITUDE : f.START_ATTITUDE + 4] = state.attitude[body]
+        values[f.TURN : f.TURN + 3] = 0.0
+        values[f.VELOCITY : f.VELOCITY + 3] = state.velocity[body]
+        values[f.ANGULAR_VELOCITY : f.ANGULAR_VELOCITY + 3] = state.angular_velocity[body]
+        values[f.ACCELERATION : f.ACCELERATION + 3] = state.acceleration[body]
+        values[f.ANGULAR_ACCELERATION : f.ANGULAR_ACCELERATION + 3] = state.angular_acceleration[body]
+        values[f.MEAN_ACCELERATION : f.MEAN_ACCELERATION + 3] = state.acceleration[body]
+        values[f.MEAN_ANGULAR : f.MEAN_ANGULAR + 3] = state.angular_acceleration[body]
+    for wheel, (item, lane) in enumerate(layout.wheel):
+        car.wheels[item, f.SPIN, lane] = state.spin[wheel]
+        car.wheels[item, f.SPIN_ACCELERATION, lane] = state.spin_acceleration[wheel]
+        car.wheels[item, f.MEAN_SPIN, lane] = state.spin_acceleration[wheel]
+    start = 0
+    for primitive, (row, lane) in zip(model.primitives, layout.row, strict=True):
+        count = primitive.kind.rows
+        car.rows[row : row + count, f.MULTIPLIER, lane] = state.multipliers[start : start + count]
+        start += count
+    for bar, (item, lane) in enumerate(layout.bar):
+        car.bars[item, f.BAR_FORCE, lane] = state.bar_forces[bar]
+    repeat_first_lane(car)
+
+
+def repeat_first_lane(car: Arrays) -> None:
+    """Copy the state of each group's first lane into the lanes that are not in use."""
+    for group, line in enumerate(car.groups):
+        for lane in range(LANES):
+            if car.weights[group, lane] > 0:
+                continue
+            for block, first, count in (
+                (car.bodies, f.G_FIRST_BODY, f.G_BODIES),
+                (car.rows, f.G_FIRST_ROW, f.G_ROWS),
+            ):
+                items = slice(int(line[first]), int(line[first] + line[count]))
+                block[items, :, lane] = block[items, :, 0]
+            if line[f.G_WHEEL] >= 0:
+                car.wheels[line[f.G_WHEEL], :, lane] = car.wheels[line[f.G_WHEEL], :, 0]
+            if line[f.G_BAR] >= 0:
+                car.bars[line[f.G_BAR], :, lane] = car.bars[line[f.G_BAR], :, 0]
+
+
+@fused_kernel
+def evaluate(car: Arrays, inputs: Floats, surface: Floats, gravity: float) -> None:
+    """Evaluate everything at the present state, in inertial axes."""
+    apply_inputs(car, inputs)
+    attitudes(car)
+    look_up_ground(car, surface)
+    out_of_balance(car, gravity, False, True)
+
+
+@fused_kernel
+def assemble(
+    car: Arrays,
+    cells: Floats,
+    core: Floats,
+    acceleration: float,
+    velocity: float,
+    displacement: float,
+    joint: float,
+) -> None:
+    """Write all groups' matrices and the chassis' own, after ``evaluate``."""
+    chassis_matrix(car, core, acceleration, velocity, displacement)
+    for group in range(car.groups.shape[0]):
+        group_matrix(car, cells, group, acceleration, velocity, displacement, joint, 0.0)

@@ -1,0 +1,155 @@
+"""The linear tyre and the wheel's spin.
+
+c: wheel centre, a: spin axis (points left), n: up, h: height of c above the ground below it, w: velocity of c
+against the ground there. With the ground's slope g the rates of the height are m · w, m = n − g:
+
+    F_z = max(0, k (r₀ − h) − d m·w), 0 where h > r₀
+    e_x = a × n / |a × n|, e_y = n × e_x
+    F_x = −c_κ F_z (w·e_x − Ω r_e) / v,  F_y = −c_α F_z w·e_y / v,  v = max(|w·e_x|, v_least)
+
+The force acts at c − h n. The slip's stiffness goes as 1 / v and is taken implicitly, which is why the car
+stands still without special cases.
+
+The spin Ω is the wheel's whole angular velocity about a. With the angular momentum J̄ω + I Ω a of carrier and
+wheel (J̄ without the wheel's axial inertia I), and M the tyre force's moment about the wheel centre:
+I dΩ/dt = M·a + drive + brake, and the carrier takes the rest of M, the gyroscopic moment −ω × I Ω a and the
+brake's reaction. The drive torque's reaction acts on the chassis.
+"""
+
+from __future__ import annotations
+
+from mastd.kernel import fused_kernel
+from mastd.lanes import load, root, select, splat, store
+from mastd.vehicle import fields as f
+from mastd.vehicle.joints import vector_rate
+from mastd.vehicle.layout import Arrays
+from mastd.vehicle.vectors import Triple, cross, decrease, dot, increase, put, take, to_frame, turned
+
+
+@fused_kernel
+def contact_points(car: Arrays, group: int) -> None:
+    """Write the present wheel centre of a group, in inertial axes, as the point to look the ground up for."""
+    line = car.groups[group]
+    wheel = line[f.G_WHEEL]
+    if wheel < 0:
+        return
+    body = line[f.G_FIRST_BODY] + line[f.G_CARRIER_SLOT] - line[f.G_JOINED]
+    x, y, z = take(car.wheels, wheel, f.W_CENTRE)
+    p0, p1, p2 = turned(car.bodies, body, f.ROTATION, x, y, z)
+    x, y, z = take(car.bodies, body, f.POSITION)
+    put(car.wheels, wheel, f.CONTACT, x + p0, y + p1, z + p2)
+
+
+@fused_kernel
+def up_axis(car: Arrays) -> Triple:
+    """Return the inertial z axis in the axes of the frame, in lanes."""
+    return splat(car.frame[6]), splat(car.frame[7]), splat(car.frame[8])
+
+
+@fused_kernel
+def wheel_place(car: Arrays, wheel: int, slot: int) -> tuple[Triple, Triple, Triple, float, Triple]:
+    """Return arm, spin axis, velocity against the ground, height above it, and m of the wheel centre."""
+    x, y, z = take(car.wheels, wheel, f.W_CENTRE)
+    arm = turned(car.slots, slot, f.S_ROTATION, x, y, z)
+    x, y, z = take(car.wheels, wheel, f.W_AXIS)
+    axis = turned(car.slots, slot, f.S_ROTATION, x, y, z)
+    g0, g1 = load(car.wheels, wheel, f.SLOPE), load(car.wheels, wheel, f.SLOPE + 1)
+    frame = car.frame
+    m = to_frame(frame, -g0, -g1, splat(1.0))
+    x, y, z = take(car.slots, slot, f.S_POSITION)
+    u, v, w = take(car.wheels, wheel, f.CONTACT)
+    c = car.chassis
+    p0, p1, p2 = to_frame(frame, u - c[0], v - c[1], w - c[2])
+    height = load(car.wheels, wheel, f.HEIGHT)
+    height = height + dot(m[0], m[1], m[2], x + arm[0] - p0, y + arm[1] - p1, z + arm[2] - p2)
+    x, y, z = take(car.slots, slot, f.S_VELOCITY)
+    r0, r1, r2 = vector_rate(car, slot, arm)
+    u, v, w = take(car.wheels, wheel, f.GROUND_VELOCITY)
+    p0, p1, p2 = to_frame(frame, u, v, w)
+    return arm, axis, (x + r0 - p0, y + r1 - p1, z + r2 - p2), height, m
+
+
+@fused_kernel
+def rolling_axes(axis: Triple, up: Triple) -> tuple[Triple, Triple, float]:
+    """Return e_x, e_y and 1 / |a × n|."""
+    x, y, z = cross(axis[0], axis[1], axis[2], up[0], up[1], up[2])
+    inverse = 1.0 / root(dot(x, y, z, x, y, z))
+    forward = x * inverse, y * inverse, z * inverse
+    return forward, cross(up[0], up[1], up[2], forward[0], forward[1], forward[2]), inverse
+
+
+@fused_kernel
+def wheel_load(car: Arrays, wheel: int, height: float, sinking: float) -> float:
+    """Return F_z for a height of the centre and m · w."""
+    depth = load(car.wheels, wheel, f.FREE_RADIUS) - height
+    force = load(car.wheels, wheel, f.TYRE_STIFFNESS) * depth - load(car.wheels, wheel, f.TYRE_DAMPING) * sinking
+    zero = splat(0.0)
+    # A number that is not one must come through: only what is certainly not above zero becomes zero.
+    pressed = select(-force, zero, force)
+    return select(-depth, zero, pressed)
+
+
+@fused_kernel
+def slip_speed(car: Arrays, wheel: int, forward: float) -> float:
+    """Return v = max(|w · e_x|, v_least)."""
+    size = select(-forward, -forward, forward)
+    least = load(car.wheels, wheel, f.LEAST_SPEED)
+    return select(least - size, least, size)
+
+
+@fused_kernel
+def tyre_forces(car: Arrays, group: int) -> None:
+    """Add a group's tyre forces and the moments of its wheels' spin; write the out-of-balance spin moments."""
+    line = car.groups[group]
+    wheel = line[f.G_WHEEL]
+    if wheel < 0:
+        return
+    slot = line[f.G_FIRST_SLOT] + line[f.G_CARRIER_SLOT]
+    arm, axis, w, height, m = wheel_place(car, wheel, slot)
+    up = up_axis(car)
+    e, s, _ = rolling_axes(axis, up)
+    spin = load(car.wheels, wheel, f.SPIN)
+    pressed = wheel_load(car, wheel, height, dot(m[0], m[1], m[2], w[0], w[1], w[2]))
+    forward = dot(e[0], e[1], e[2], w[0], w[1], w[2])
+    sideways = dot(s[0], s[1], s[2], w[0], w[1], w[2])
+    share = pressed / slip_speed(car, wheel, forward)
+    slip = forward - spin * load(car.wheels, wheel, f.ROLLING_RADIUS)
+    along = -load(car.wheels, wheel, f.SLIP_STIFFNESS) * share * slip
+    across = -load(car.wheels, wheel, f.CORNERING_STIFFNESS) * share * sideways
+    fx = along * e[0] + across * s[0] + pressed * up[0]
+    fy = along * e[1] + across * s[1] + pressed * up[1]
+    fz = along * e[2] + across * s[2] + pressed * up[2]
+    store(car.wheels, wheel, f.LOAD, pressed)
+    store(car.wheels, wheel, f.TYRE_HEIGHT, height)
+    put(car.wheels, wheel, f.TYRE_FORCE, fx, fy, fz)
+    m0, m1, m2 = cross(-height * up[0], -height * up[1], -height * up[2], fx, fy, fz)
+    axial = dot(m0, m1, m2, axis[0], axis[1], axis[2])
+    drive, brake = load(car.wheels, wheel, f.DRIVE_TORQUE), load(car.wheels, wheel, f.BRAKE_TORQUE)
+    inertia = load(car.wheels, wheel, f.AXIAL_INERTIA)
+    store(
+        car.wheels,
+        wheel,
+        f.SPIN_RESIDUAL,
+        inertia * load(car.wheels, wheel, f.SPIN_ACCELERATION) - axial - drive - brake,
+    )
+    t0, t1, t2 = cross(arm[0], arm[1], arm[2], fx, fy, fz)
+    rest = axial + brake
+    momentum = inertia * spin
+    g0, g1, g2 = vector_rate(car, slot, axis)
+    decrease(car.slots, slot, f.S_FORCE, fx, fy, fz)
+    decrease(
+        car.slots,
+        slot,
+        f.S_MOMENT,
+        t0 + m0 - rest * axis[0] - momentum * g0,
+        t1 + m1 - rest * axis[1] - momentum * g1,
+        t2 + m2 - rest * axis[2] - momentum * g2,
+    )
+    increase(
+        car.slots,
+        line[f.G_FIRST_SLOT],
+        f.S_MOMENT,
+        drive * axis[0],
+        drive * axis[1],
+        drive * axis[2],
+    )

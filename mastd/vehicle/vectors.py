@@ -1,0 +1,144 @@
+"""Plane arithmetic of three-vectors and rotations, for numbers and for lanes alike (see ``mastd.lanes``).
+
+Matrices lie row by row in nine neighbouring components of a block; ``matrix`` names the first of them.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mastd.kernel import fused_kernel
+from mastd.lanes import load, store
+
+Block = NDArray[np.float64]
+Triple = tuple[float, float, float]
+
+
+@fused_kernel
+def dot(a0: float, a1: float, a2: float, b0: float, b1: float, b2: float) -> float:
+    """Scalar product a · b."""
+    return a0 * b0 + a1 * b1 + a2 * b2
+
+
+@fused_kernel
+def cross(a0: float, a1: float, a2: float, b0: float, b1: float, b2: float) -> Triple:
+    """Vector product a × b."""
+    return a1 * b2 - a2 * b1, a2 * b0 - a0 * b2, a0 * b1 - a1 * b0
+
+
+@fused_kernel
+def turned(block: Block, i: int, matrix: int, x: float, y: float, z: float) -> Triple:
+    """Return R (x, y, z), R in lanes at ``block[i, matrix]``."""
+    return (
+        load(block, i, matrix) * x + load(block, i, matrix + 1) * y + load(block, i, matrix + 2) * z,
+        load(block, i, matrix + 3) * x + load(block, i, matrix + 4) * y + load(block, i, matrix + 5) * z,
+        load(block, i, matrix + 6) * x + load(block, i, matrix + 7) * y + load(block, i, matrix + 8) * z,
+    )
+
+
+@fused_kernel
+def turned_back(block: Block, i: int, matrix: int, x: float, y: float, z: float) -> Triple:
+    """Return Rᵀ (x, y, z), R in lanes at ``block[i, matrix]``."""
+    return (
+        load(block, i, matrix) * x + load(block, i, matrix + 3) * y + load(block, i, matrix + 6) * z,
+        load(block, i, matrix + 1) * x + load(block, i, matrix + 4) * y + load(block, i, matrix + 7) * z,
+        load(block, i, matrix + 2) * x + load(block, i, matrix + 5) * y + load(block, i, matrix + 8) * z,
+    )
+
+
+@fused_kernel
+def to_frame(frame: Block, x: float, y: float, z: float) -> Triple:
+    """Return Cᵀ (x, y, z): inertial axes → axes of the frame; C (9) are numbers, (x, y, z) numbers or lanes."""
+    return (
+        frame[0] * x + frame[3] * y + frame[6] * z,
+        frame[1] * x + frame[4] * y + frame[7] * z,
+        frame[2] * x + frame[5] * y + frame[8] * z,
+    )
+
+
+@fused_kernel
+def from_frame(frame: Block, x: float, y: float, z: float) -> Triple:
+    """Return C (x, y, z): axes of the frame → inertial axes."""
+    return (
+        frame[0] * x + frame[1] * y + frame[2] * z,
+        frame[3] * x + frame[4] * y + frame[5] * z,
+        frame[6] * x + frame[7] * y + frame[8] * z,
+    )
+
+
+@fused_kernel
+def take(block: Block, i: int, first: int) -> Triple:
+    """Return the vector in lanes at ``block[i, first]``."""
+    return load(block, i, first), load(block, i, first + 1), load(block, i, first + 2)
+
+
+@fused_kernel
+def put(block: Block, i: int, first: int, x: float, y: float, z: float) -> None:
+    """Write a vector in lanes to ``block[i, first]``."""
+    store(block, i, first, x)
+    store(block, i, first + 1, y)
+    store(block, i, first + 2, z)
+
+
+@fused_kernel
+def increase(block: Block, i: int, first: int, x: float, y: float, z: float) -> None:
+    """Add a vector in lanes to the one at ``block[i, first]``."""
+    store(block, i, first, load(block, i, first) + x)
+    store(block, i, first + 1, load(block, i, first + 1) + y)
+    store(block, i, first + 2, load(block, i, first + 2) + z)
+
+
+@fused_kernel
+def decrease(block: Block, i: int, first: int, x: float, y: float, z: float) -> None:
+    """Subtract a vector in lanes from the one at ``block[i, first]``."""
+    store(block, i, first, load(block, i, first) - x)
+    store(block, i, first + 1, load(block, i, first + 1) - y)
+    store(block, i, first + 2, load(block, i, first + 2) - z)
+
+
+@fused_kernel
+def symmetric_times(
+    xx: float, yy: float, zz: float, xy: float, xz: float, yz: float, x: float, y: float, z: float
+) -> Triple:
+    """Return J (x, y, z) for the symmetric J of these six entries."""
+    return xx * x + xy * y + xz * z, xy * x + yy * y + yz * z, xz * x + yz * y + zz * z
+
+
+@fused_kernel
+def composed(
+    w: float, x: float, y: float, z: float, t0: float, t1: float, t2: float
+) -> tuple[float, float, float, float]:
+    """Return the quaternion (w, x, y, z) followed by the rotation vector t in body axes.
+
+    The half angle's sine and cosine are series; at 0.3 rad a step, more than any part of a vehicle but the
+    wheels' spin turns, they are exact to rounding. The product is brought back to unit length to first order.
+    """
+    quarter = 0.25 * (t0 * t0 + t1 * t1 + t2 * t2)
+    sine = 0.5 * (1.0 - quarter * (1 / 6) * (1.0 - quarter * (1 / 20) * (1.0 - quarter * (1 / 42))))
+    cosine = 1.0 - quarter * 0.5 * (1.0 - quarter * (1 / 12) * (1.0 - quarter * (1 / 30)))
+    a, b, c = t0 * sine, t1 * sine, t2 * sine
+    p = w * cosine - x * a - y * b - z * c
+    q = w * a + x * cosine + y * c - z * b
+    r = w * b - x * c + y * cosine + z * a
+    s = w * c + x * b - y * a + z * cosine
+    unit = 1.5 - 0.5 * (p * p + q * q + r * r + s * s)
+    return p * unit, q * unit, r * unit, s * unit
+
+
+@fused_kernel
+def matrix_of(
+    w: float, x: float, y: float, z: float
+) -> tuple[float, float, float, float, float, float, float, float, float]:
+    """Return the rotation matrix of a unit quaternion, row by row: body → inertial axes."""
+    return (
+        1.0 - 2.0 * (y * y + z * z),
+        2.0 * (x * y - w * z),
+        2.0 * (x * z + w * y),
+        2.0 * (x * y + w * z),
+        1.0 - 2.0 * (x * x + z * z),
+        2.0 * (y * z - w * x),
+        2.0 * (x * z - w * y),
+        2.0 * (y * z + w * x),
+        1.0 - 2.0 * (x * x + y * y),
+    )
