@@ -16,12 +16,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mastd.bench.vehicle_car import MANOEUVRES, methods
-from mastd.reproduce.document_000_matrix import Changes
+from mastd.reproduce.document_000_measures import Changes, position_error
 from mastd.reproduce.item import Item, answer, at_most, compare
 from mastd.vehicle.manoeuvres import Formulation, Manoeuvre, jturn, step_count
 from mastd.vehicle.model import Model
 from mastd.vehicle.simulation import Simulation, input_rows
-from mastd.vehicle.trace import ANGLES, POSITION, Trace
+from mastd.vehicle.trace import ANGLES, Trace
 
 FloatArray = NDArray[np.float64]
 
@@ -99,7 +99,8 @@ def _drive(
 def _inputs(model: Model, manoeuvre: Manoeuvre, step: float) -> FloatArray:
     """Return the rows of inputs (n, width) at the ends of all steps."""
     times: FloatArray = step * np.arange(1, step_count(manoeuvre.duration, step) + 1, dtype=np.float64)
-    return input_rows(model, manoeuvre.controls(times))
+    rows: FloatArray = input_rows(model, manoeuvre.controls(times))
+    return rows
 
 
 def _matrix_changes(model: Model) -> list[Item]:
@@ -231,20 +232,3 @@ def _answers(name: str, method: str, step: float, trace: Trace, reference: Trace
             "m",
         ),
     ]
-
-
-def position_error(trace: Trace, reference: Trace) -> float:
-    """Return the largest distance in m of the chassis from where the reference has it at the same times.
-
-    NaN if a step did not converge or a time is not among the reference's.
-    """
-    if trace.first_unconverged is not None:
-        return float("nan")
-    step = float(reference.time[1] - reference.time[0])
-    rows = np.rint((trace.time - reference.time[0]) / step).astype(np.int64)
-    if not (rows.min() >= 0 and rows.max() < len(reference)):
-        return float("nan")
-    if not np.allclose(reference.time[rows], trace.time, rtol=0.0, atol=0.01 * step):
-        return float("nan")
-    difference = trace.chassis[:, POSITION] - reference.chassis[rows, POSITION]
-    return float(np.max(np.linalg.norm(difference, axis=1)))

@@ -12,8 +12,15 @@ from numpy.typing import NDArray
 
 from mastd.commands import reproduce
 from mastd.reproduce import registry
-from mastd.reproduce.document_000_matrix import Changes, contraction, relative_change, scales
+from mastd.reproduce.document_000_measures import (
+    Changes,
+    contraction,
+    position_error,
+    relative_change,
+    scales,
+)
 from mastd.reproduce.item import Item, answer, at_most, compare
+from mastd.vehicle.trace import POSITION, Trace
 
 Matrix = NDArray[np.float64]
 
@@ -118,3 +125,54 @@ def test_the_changes_of_a_run_are_its_largest() -> None:
     found = Changes.over([first, 1.4 * first, 1.1 * first])
     assert found.relative == pytest.approx(0.4)
     assert found.contraction == pytest.approx(0.4)
+
+
+def trace(step: float, duration: float, speed: float, *, converged: bool = True) -> Trace:
+    """Return a run straight ahead; its first sample is at the end of the first step."""
+    time = step * np.arange(1, round(duration / step) + 1)
+    none = np.zeros(len(time))
+    chassis = np.zeros((len(time), 18))
+    chassis[:, POSITION] = np.outer(time, [speed, 0.0, 0.0])
+    return Trace(
+        wheels=(),
+        time=time,
+        chassis=chassis,
+        wheel_loads=np.zeros((len(time), 0)),
+        spin=np.zeros((len(time), 0)),
+        wheel_travel=np.zeros((len(time), 0)),
+        iterations=np.ones(len(time), np.int64),
+        residual=none,
+        converged=np.full(len(time), converged),
+        joint_error=none,
+        velocity_error=none,
+    )
+
+
+@pytest.mark.parametrize("step", [1e-3, 2e-3, 5e-3, 10e-3])
+def test_runs_are_compared_at_the_same_times(step: float) -> None:
+    reference = trace(1e-4, 2.0, 15.0)
+    assert position_error(trace(step, 2.0, 15.0), reference) == pytest.approx(0.0, abs=1e-12)
+    assert position_error(trace(step, 2.0, 15.1), reference) == pytest.approx(0.2)
+
+
+def test_runs_that_cannot_be_compared_have_no_error() -> None:
+    reference = trace(1e-4, 2.0, 15.0)
+    assert np.isnan(position_error(trace(1e-3, 2.0, 15.0, converged=False), reference))
+    assert np.isnan(position_error(trace(1e-3, 3.0, 15.0), reference))
+    assert np.isnan(position_error(trace(1.55e-3, 1.55, 15.0), reference))
+
+
+@pytest.mark.evidence
+def test_document_000_is_reproduced(capsys: pytest.CaptureFixture[str]) -> None:
+    """Everything but the ratio of times, which is the bench's."""
+    run("000", "--json")
+    found = json.loads(capsys.readouterr().out)
+    assert {item["id"] for item in found} >= {
+        "000.matrix.inertial_change",
+        "000.matrices.jturn",
+        "000.inertial_chord.fails_at_s",
+        "000.time.jturn",
+        "000.steps.jturn.10ms.proposed_error_m",
+    }
+    missed = [item for item in found if not item["within"] and not item["id"].startswith("000.time")]
+    assert not missed

@@ -1,4 +1,4 @@
-"""How much a vehicle's system matrix changes while it turns, and what that means for one that is kept."""
+"""How much a system matrix changes, what that means for one that is kept, and how far two runs are apart."""
 
 from __future__ import annotations
 
@@ -7,6 +7,8 @@ from typing import Final
 
 import numpy as np
 from numpy.typing import NDArray
+
+from mastd.vehicle.trace import POSITION, Trace
 
 FloatArray = NDArray[np.float64]
 
@@ -60,3 +62,20 @@ class Changes:
             max(relative_change(first, now) for now in matrices),
             max(contraction(first, now) for now in matrices),
         )
+
+
+def position_error(trace: Trace, reference: Trace) -> float:
+    """Return the largest distance in m of the chassis from where the reference has it at the same times.
+
+    NaN if a step did not converge or a time is not among the reference's.
+    """
+    if trace.first_unconverged is not None:
+        return float("nan")
+    step = float(reference.time[1] - reference.time[0])
+    rows = np.rint((trace.time - reference.time[0]) / step).astype(np.int64)
+    if not (rows.min() >= 0 and rows.max() < len(reference)):
+        return float("nan")
+    if not np.allclose(reference.time[rows], trace.time, rtol=0.0, atol=0.01 * step):
+        return float("nan")
+    difference = trace.chassis[:, POSITION] - reference.chassis[rows, POSITION]
+    return float(np.max(np.linalg.norm(difference, axis=1)))
