@@ -66,6 +66,12 @@ class Car:
             stamps[index] = clock()
         return np.diff(stamps) * 1e-3 / _CHUNK
 
+    def joint_error(self) -> float:
+        """Drive the manoeuvre; return the largest constraint error of position in m, NaN if a step failed."""
+        self._simulation.start(self._speed)
+        trace = self._simulation.run(self._inputs)
+        return float(trace.joint_error.max()) if trace.first_unconverged is None else float("nan")
+
     def _warm(self) -> None:
         """Go to the start, with everything compiled and the caches warm after the others' turn."""
         self._simulation.start(self._speed)

@@ -129,7 +129,7 @@ def test_the_changes_of_a_run_are_its_largest() -> None:
 
 def trace(step: float, duration: float, speed: float, *, converged: bool = True) -> Trace:
     """Return a run straight ahead; its first sample is at the end of the first step."""
-    time = step * np.arange(1, round(duration / step) + 1)
+    time: Matrix = step * np.arange(1, round(duration / step) + 1, dtype=np.float64)
     none = np.zeros(len(time))
     chassis = np.zeros((len(time), 18))
     chassis[:, POSITION] = np.outer(time, [speed, 0.0, 0.0])
