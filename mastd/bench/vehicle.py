@@ -50,8 +50,8 @@ _PEERS = ("prototype", "mujoco", "exudyn")
 def speed() -> dict[str, Figure]:
     """Microseconds of a step of 1 ms in both accuracies, and what the peers take beside them.
 
-    The ratios to the prototype compare like with like while the joint errors stay within its own, 8e-9 m in the
-    J-turn and 3e-8 m on the bump.
+    The ratios to the prototype compare like with like while the joint errors stay within its own, 8e-9 m in
+    the J-turn and 3e-8 m on the bump.
     """
     from mastd.bench.vehicle_car import MANOEUVRES, VEHICLE, Car
     from mastd.vehicle.library import find
