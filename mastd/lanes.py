@@ -167,6 +167,14 @@ def _total(typing: Any, value: Any) -> Any:
 
 
 @intrinsic
+def _first_lane(typing: Any, value: Any) -> Any:
+    def generate(context: Any, builder: Any, sig: Any, arguments: Any) -> Any:
+        return builder.extract_element(arguments[0], ir.Constant(_INT32, 0))
+
+    return types.float64(_lanes), generate
+
+
+@intrinsic
 def _select(typing: Any, condition: Any, positive: Any, otherwise: Any) -> Any:
     def generate(context: Any, builder: Any, sig: Any, arguments: Any) -> Any:
         zero = _spread(builder, ir.Constant(ir.DoubleType(), 0.0))
@@ -192,5 +200,7 @@ root = cast(Callable[[float], float], _root)
 """Square root, lane by lane."""
 total = cast(Callable[[float], float], _total)
 """Sum of the four lanes."""
+first_lane = cast(Callable[[float], float], _first_lane)
+"""The number in the first lane."""
 select = cast(Callable[[float, float, float], float], _select)
 """Lane by lane the second value where the first is above zero, else (and for NaN) the third."""

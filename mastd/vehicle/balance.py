@@ -113,7 +113,9 @@ def right_sides(car: Arrays, relative: bool) -> None:
             if relative:
                 car.chassis_unknowns[k] += total(weight * whole)
         if line[f.G_WHEEL] >= 0:
-            store_row(car.unknowns, u + line[f.G_SPIN_UNKNOWN], load(car.wheels, line[f.G_WHEEL], f.SPIN_RESIDUAL))
+            store_row(
+                car.unknowns, u + line[f.G_SPIN_UNKNOWN], load(car.wheels, line[f.G_WHEEL], f.SPIN_RESIDUAL)
+            )
         if line[f.G_BAR] >= 0:
             store_row(car.unknowns, u + line[f.G_BAR_UNKNOWN], load(car.bars, line[f.G_BAR], f.BAR_GAP))
         for row in range(line[f.G_ROWS]):

@@ -80,7 +80,11 @@ def _spherical(car: Arrays, k: int, i: int, j: int, row: int) -> None:
     rows = car.rows
     for c in range(3):
         store(rows, row + c, f.GAP, d[c])
-    force = load(rows, row, f.MULTIPLIER), load(rows, row + 1, f.MULTIPLIER), load(rows, row + 2, f.MULTIPLIER)
+    force = (
+        load(rows, row, f.MULTIPLIER),
+        load(rows, row + 1, f.MULTIPLIER),
+        load(rows, row + 2, f.MULTIPLIER),
+    )
     push(car, i, j, p, q, force)
 
 
@@ -197,7 +201,9 @@ def _dot_1_rates(car: Arrays, k: int, i: int, j: int, row: int) -> None:
     store(car.rows, row, f.GAP_RATE, rate)
     acceleration = dot(u_acceleration[0], u_acceleration[1], u_acceleration[2], v[0], v[1], v[2])
     acceleration = acceleration + 2.0 * dot(u_rate[0], u_rate[1], u_rate[2], v_rate[0], v_rate[1], v_rate[2])
-    acceleration = acceleration + dot(u[0], u[1], u[2], v_acceleration[0], v_acceleration[1], v_acceleration[2])
+    acceleration = acceleration + dot(
+        u[0], u[1], u[2], v_acceleration[0], v_acceleration[1], v_acceleration[2]
+    )
     store(car.rows, row, f.GAP_ACCELERATION, acceleration)
 
 
