@@ -42,8 +42,8 @@ def find(name_or_file: str) -> Model:
 def repeated(vehicle: VehicleSettings, axles: int) -> VehicleSettings:
     """Return a vehicle of equal axles, to see how cost grows with their number.
 
-    Every axle is the first one of ``vehicle``, at the distance of its first two. Its chassis is made of as many
-    equal pieces, each with one axle's share of mass and inertia, with the centre of mass above its axle.
+    Every axle is the first one of ``vehicle``, at the distance of its first two. The chassis is made of as
+    many equal pieces, each with one axle's share of mass and inertia, its centre of mass above the axle.
     """
     first = vehicle.axles[0].expanded()
     origin = first.hardpoints.wheel_centre[0]
