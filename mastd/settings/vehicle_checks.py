@@ -49,6 +49,8 @@ class _Findings:
     touched: dict[str, set[str]] = field(default_factory=dict)
     """Hardpoints where each body is joined to another one."""
     links: list[tuple[str, str]] = field(default_factory=list)
+    unknown_points: bool = False
+    """A hardpoint is named that there is none of; one that seems unused may be the one that is meant."""
 
     def add(self, place: Place, what: str) -> None:
         """Note a problem."""
@@ -66,6 +68,7 @@ class _Findings:
         self.used.add(name)
         if name in self.hardpoints:
             return True
+        self.unknown_points = True
         self.add(place, f"no hardpoint {name!r}, {near(name, self.hardpoints)}")
         return False
 
@@ -80,7 +83,8 @@ class _Findings:
         if names[0] == names[1]:
             self.add(place, f"hardpoint {names[0]!r} twice, {what} needs two places")
         else:
-            text = f"lies {1000 * gap:.3g} mm from {names[0]!r}, {what} needs two places"
+            far = f"lies {1000 * gap:.2g} mm from" if gap > 0.0 else "lies at the same place as"
+            text = f"{far} {names[0]!r}, {what} needs two places"
             self.add(("hardpoints", names[1]), text)
         return False
 
@@ -237,6 +241,8 @@ def _check_attached(findings: _Findings, bodies: Iterable[str], roots: list[str]
 
 
 def _check_unused(findings: _Findings) -> None:
+    if findings.unknown_points:
+        return
     for name in findings.hardpoints:
         if name not in findings.used:
             findings.add(("hardpoints", name), f"no joint, spring or bar uses hardpoint {name!r}, remove it")

@@ -13,7 +13,7 @@ from typing import Final
 
 import numpy as np
 
-from mastd.vehicle.mobility import Finding, Unit, examine, residual, units
+from mastd.vehicle.mobility import Finding, Unit, examine, residual, units_of
 from mastd.vehicle.model import Body, Model, Primitive, PrimitiveKind, SpringDamper, Stop, Vector, Wheel
 
 CLOSED: Final = 1e-12
@@ -32,14 +32,15 @@ def is_closed(model: Model, unit: Unit, tolerance: float = OPEN) -> bool:
 
 def assembled(model: Model) -> tuple[Model, list[Finding]]:
     """Return the model with all joints closed, and the units that cannot be closed, by joint and gap."""
-    found: list[Finding] = []
-    for unit in units(model):
-        if is_closed(model, unit):
-            continue
-        model = _closed(model, unit)
-        if not is_closed(model, unit):
-            found.append(_open_joint(model, unit))
-    return model, found
+    found: dict[int, Finding] = {}
+    for number, axle in enumerate(model.axles):
+        for unit in units_of(model, axle):
+            if is_closed(model, unit):
+                continue
+            model = _closed(model, unit)
+            if not is_closed(model, unit):
+                found.setdefault(number, _open_joint(model, unit))  # the right side is the mirror image
+    return model, list(found.values())
 
 
 def _closed(model: Model, unit: Unit) -> Model:
@@ -186,9 +187,11 @@ def _open_joint(model: Model, unit: Unit) -> Finding:
     gaps = _gaps(model, unit)
     index = unit.primitives[int(np.argmax(gaps))]
     primitive, gap = model.primitives[index], max(gaps)
+    if primitive.kind is PrimitiveKind.DISTANCE:
+        gap = abs(float(np.linalg.norm(primitive.point_second - primitive.point_first)) - primitive.length)
     if primitive.kind is PrimitiveKind.DOT_1:
         size = f"{np.degrees(np.arcsin(min(gap, 1.0))):.3g} deg"
     else:
-        size = f"{1000 * gap:.3g} mm"
+        size = f"{1000 * gap:.4g} mm"
     what = f"{unit.name}: cannot be assembled, '{primitive.joint}' stays open by {size} at best"
     return Finding(what, (index,))
