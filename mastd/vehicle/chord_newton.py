@@ -21,13 +21,13 @@ from mastd.kernel import fused_kernel
 from mastd.lanes import load, load_row, peak, root, select, splat, store
 from mastd.vehicle import fields as f
 from mastd.vehicle.balance import gap_sides, out_of_balance, right_sides
-from mastd.vehicle.frames import attitudes, choose_frame, places_to_frame
+from mastd.vehicle.frames import attitudes, bodies_to_frame, choose_frame, places_to_frame
 from mastd.vehicle.frozen import Frozen, choose_speed, substitute
 from mastd.vehicle.generalized_alpha import Formula, correct_body, correct_spin, predict
 from mastd.vehicle.ground_contact import look_up_ground
 from mastd.vehicle.grouping import CHASSIS
 from mastd.vehicle.inputs import apply_inputs
-from mastd.vehicle.joints import joint_gaps
+from mastd.vehicle.joints import joint_gaps, joint_rates
 from mastd.vehicle.layout import Arrays
 from mastd.vehicle.vectors import Triple, decrease, dot, from_frame, turned_back
 
@@ -161,6 +161,16 @@ def largest_gap(car: Arrays) -> float:
             gap = load(car.rows, row, f.GAP)
             largest = larger(larger(largest, gap), -gap)
     return peak(largest)
+
+
+@fused_kernel
+def largest_rate(car: Arrays) -> float:
+    """Return the largest rate of all gaps at the present state, m/s."""
+    choose_frame(car, True)
+    for group in range(car.groups.shape[0]):
+        bodies_to_frame(car, group, 0.0, True)
+        joint_rates(car, group)
+    return largest_row(car, f.GAP_RATE)
 
 
 @fused_kernel
