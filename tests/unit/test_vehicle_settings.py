@@ -257,7 +257,8 @@ CONNECTIONS = [
     pytest.param(
         in_sedan(("bodies: [chassis, lower_arm]", "bodies: [chassis, rack]")),
         "bodies: [chassis, rack]",
-        "axles[0].springs.coil.bodies: spring 'coil' is joined to no body of the left side, it belongs elsewhere",
+        "axles[0].springs.coil.bodies: spring 'coil' is joined to no body of the left side, it belongs "
+        "elsewhere",
         id="spring-of-no-corner",
     ),
     pytest.param(
