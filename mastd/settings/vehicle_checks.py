@@ -44,6 +44,8 @@ class _Findings:
 
     hardpoints: Mapping[str, Triple]
     bodies: Iterable[str]
+    own: Iterable[str]
+    """The bodies that the owner's joints and springs are there for; the others are known to it."""
     problems: list[Problem] = field(default_factory=list)
     used: set[str] = field(default_factory=set)
     touched: dict[str, set[str]] = field(default_factory=dict)
@@ -97,7 +99,7 @@ def axle_problems(axle: CustomAxle) -> list[Problem]:
         shared.append(RACK)
     if axle.subframe is not None:
         shared.extend(axle.subframe.bodies)
-    findings = _Findings(hardpoints, [*shared, *axle.bodies])
+    findings = _Findings(hardpoints, [*shared, *axle.bodies], axle.bodies)
     _check_names(findings, axle.bodies, shared)
     _check_joints(findings, axle.joints)
     _check_springs(findings, axle.springs)
@@ -115,7 +117,7 @@ def axle_problems(axle: CustomAxle) -> list[Problem]:
 
 def group_problems(group: GroupSettings) -> list[Problem]:
     """Return what does not fit together in a group of bodies, places relative to it."""
-    findings = _Findings(group.hardpoints, [CHASSIS, *group.bodies])
+    findings = _Findings(group.hardpoints, [CHASSIS, *group.bodies], group.bodies)
     _check_names(findings, group.bodies, [CHASSIS])
     _check_joints(findings, group.joints)
     _check_springs(findings, group.springs)
@@ -170,6 +172,10 @@ def _check_pair(
     known = [findings.body(name, (*place, "bodies", k)) for k, name in enumerate(bodies)]
     if bodies[0] == bodies[1]:
         findings.add((*place, "bodies"), f"{what} is between {bodies[0]!r} and itself, it needs two bodies")
+    elif all(known) and not set(bodies) & set(findings.own):
+        findings.add(
+            (*place, "bodies"), f"{what} is joined to no body of the left side, it belongs elsewhere"
+        )
     elif all(known):
         findings.links.append(bodies)
         for name, touching in zip(bodies, points, strict=True):

@@ -250,7 +250,7 @@ def _unit_findings(model: Model, free: Freedom) -> list[Finding]:
 def _travel_findings(model: Model, free: Freedom, motions: Vector) -> list[Finding]:
     unit = free.unit
     if unit.wheel >= 0:
-        travel = float(abs(motions @ _wheel_row(model, free))[0])
+        travel = float(abs(motions @ wheel_row(model, free))[0])
         if not travel >= LEAST_TRAVEL:
             bodies, motion = _describe(model, free, motions)
             what = f"{unit.name}: the wheel cannot travel up and down, the one freedom left is that {motion}"
@@ -328,13 +328,13 @@ def _excess_motions(model: Model, free: Freedom, motions: Vector) -> Vector:
     """Return the motions (n - 1, coordinates) beside the one that moves the wheel up and down most."""
     if len(motions) <= 1:
         return motions[:0]
-    heights = motions @ _wheel_row(model, free)
+    heights = motions @ wheel_row(model, free)
     _, _, right = np.linalg.svd(heights[np.newaxis])
     rest: Vector = right[1:] @ motions
     return rest
 
 
-def _wheel_row(model: Model, free: Freedom) -> Vector:
+def wheel_row(model: Model, free: Freedom) -> Vector:
     """Return the (coordinates) derivative of the height of the wheel's centre."""
     wheel = model.wheels[free.unit.wheel]
     up = np.array([0.0, 0.0, 1.0])

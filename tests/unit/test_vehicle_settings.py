@@ -65,7 +65,8 @@ HARDPOINTS = [
             ("      spring_lower: [0 mm", "      wheel_centre : [0 mm, 1 m, 1 m]\n      spring_lower: [0 mm")
         ),
         "wheel_centre :",
-        "axles[0].hardpoints.wheel_centre: key 'wheel_centre' is given twice, first in line 20; keep one of the two",
+        "axles[0].hardpoints.wheel_centre: key 'wheel_centre' is given twice, first in line 20; keep one "
+        "of the two",
         id="given-twice",
     ),
     pytest.param(
@@ -80,14 +81,16 @@ HARDPOINTS = [
             ("tie_rod_outer: [-2940 mm, 730 mm, 260 mm]", "tie_rod_outer: [-2945 mm, 395 mm, 272.05 mm]")
         ),
         "tie_rod_outer: [-2945",
-        "axles[1].hardpoints.tie_rod_outer: lies 0.05 mm from 'tie_rod_inner', the rod of joint 'tie_rod' needs two "
+        "axles[1].hardpoints.tie_rod_outer: lies 0.05 mm from 'tie_rod_inner', the rod of joint 'tie_rod' "
+        "needs two "
         "places",
         id="rod-of-no-length",
     ),
     pytest.param(
         in_sedan(("spring_upper: [-10 mm, 540 mm, 640 mm]", "spring_upper: [0 mm, 620 mm, 215 mm]")),
         "spring_lower: [0",
-        "axles[0].hardpoints.spring_lower: lies at the same place as 'spring_upper', spring 'coil' needs two places",
+        "axles[0].hardpoints.spring_lower: lies at the same place as 'spring_upper', spring 'coil' needs "
+        "two places",
         id="spring-of-no-length",
     ),
     pytest.param(
@@ -113,7 +116,8 @@ HARDPOINTS = [
     pytest.param(
         in_custom(("      pivot_inner: [", "      Pivot Inner: [")),
         "Pivot Inner",
-        "axles[1].hardpoints.Pivot Inner: 'Pivot Inner' is no name here, it is made of a-z, 0-9 and _, at most 40, a "
+        "axles[1].hardpoints.Pivot Inner: 'Pivot Inner' is no name here, it is made of a-z, 0-9 and _, at "
+        "most 40, a "
         "letter first",
         id="not-a-name",
     ),
@@ -123,14 +127,16 @@ SIDES = [
     pytest.param(
         in_sedan(("wheel_centre: [0 mm, 790 mm", "wheel_centre: [0 mm, -790 mm")),
         "wheel_centre: [0 mm, -790",
-        "axles[0].hardpoints.wheel_centre: the wheel has this point at y = -790 mm, on the left side y must be "
+        "axles[0].hardpoints.wheel_centre: the wheel has this point at y = -790 mm, on the left side y "
+        "must be "
         "above 0",
         id="wheel-on-the-right",
     ),
     pytest.param(
         in_sedan(("upper_arm_outer: [-2810 mm, 690", "upper_arm_outer: [-2810 mm, -690")),
         "upper_arm_outer: [-2810",
-        "axles[1].hardpoints.upper_arm_outer: body 'knuckle', which carries the wheel, has this point at y = -690 "
+        "axles[1].hardpoints.upper_arm_outer: body 'knuckle', which carries the wheel, has this point at "
+        "y = -690 "
         "mm, on the left side y must be above 0",
         id="outer-point-on-the-right",
     ),
@@ -148,7 +154,8 @@ SIDES = [
             )
         ),
         "lower_arm_outer: [5 mm, -735",
-        "axles[0].right_hardpoints.lower_arm_outer: lies 12 mm from the mirror image of the left point, [5 mm, "
+        "axles[0].right_hardpoints.lower_arm_outer: lies 12 mm from the mirror image of the left point, "
+        "[5 mm, "
         "-735 mm, 195 mm]",
         id="no-mirror-image",
     ),
@@ -160,14 +167,16 @@ SIDES = [
             )
         ),
         "lower_arm_oter",
-        "axles[0].right_hardpoints.lower_arm_oter: the left side has no hardpoint 'lower_arm_oter', did you mean "
+        "axles[0].right_hardpoints.lower_arm_oter: the left side has no hardpoint 'lower_arm_oter', did "
+        "you mean "
         "'lower_arm_outer'?",
         id="nothing-on-the-left",
     ),
     pytest.param(
         in_sedan(("wheel_centre: [-2800 mm", "wheel_centre: [2800 mm")),
         "wheel_centre: [2800",
-        "axles[1].hardpoints.wheel_centre: at x = 2800 mm does not lie behind the axle before it, at 0 mm; axles "
+        "axles[1].hardpoints.wheel_centre: at x = 2800 mm does not lie behind the axle before it, at 0 "
+        "mm; axles "
         "stand in order from front to rear",
         id="rear-in-front",
     ),
@@ -183,28 +192,32 @@ BODIES = [
     pytest.param(
         in_sedan((LOWER_ARM, "[0.06 kg m2, 0.02 kg m2, 0.11 kg m2]")),
         "inertia: [0.06 kg m2, 0.02",
-        "axles[0].lower_arm.inertia: no body has this inertia: the largest moment of inertia, 0.11 kg m2, exceeds "
+        "axles[0].lower_arm.inertia: no body has this inertia: the largest moment of inertia, 0.11 kg m2, "
+        "exceeds "
         "the sum of the other two by 0.03 kg m2",
         id="triangle",
     ),
     pytest.param(
         in_sedan((LOWER_ARM, f"{LOWER_ARM}\n      products_of_inertia: [0.07 kg m2, 0 kg m2, 0 kg m2]")),
         "products_of_inertia",
-        "axles[0].lower_arm.products_of_inertia: no body has this inertia: the least principal moment of inertia is "
+        "axles[0].lower_arm.products_of_inertia: no body has this inertia: the least principal moment of "
+        "inertia is "
         "-0.01 kg m2, not above 0",
         id="not-positive-definite",
     ),
     pytest.param(
         in_sedan((LOWER_ARM, f"{LOWER_ARM}\n      products_of_inertia: [0 kg m2, 0.02 kg m2, 0 kg m2]")),
         "products_of_inertia",
-        "axles[0].lower_arm.products_of_inertia: no body has this inertia: the largest principal moment of inertia, "
+        "axles[0].lower_arm.products_of_inertia: no body has this inertia: the largest principal moment "
+        "of inertia, "
         "0.117016 kg m2, exceeds the sum of the other two by 0.00403124 kg m2",
         id="triangle-of-principal-moments",
     ),
     pytest.param(
         in_sedan(("axial_inertia: 1.2", "axial_inertia: 1.5")),
         "0.7 kg m2",
-        "axles[0].wheel.transverse_inertia: no body has this inertia: the largest moment of inertia, 1.5 kg m2, "
+        "axles[0].wheel.transverse_inertia: no body has this inertia: the largest moment of inertia, 1.5 "
+        "kg m2, "
         "exceeds the sum of the other two by 0.1 kg m2",
         id="wheel-triangle",
     ),
@@ -242,9 +255,17 @@ CONNECTIONS = [
         id="unknown-body",
     ),
     pytest.param(
+        in_sedan(("bodies: [chassis, lower_arm]", "bodies: [chassis, rack]")),
+        "bodies: [chassis, rack]",
+        "axles[0].springs.coil.bodies: spring 'coil' is joined to no body of the left side, it belongs "
+        "elsewhere",
+        id="spring-of-no-corner",
+    ),
+    pytest.param(
         in_custom(("kind: revolute", "kind: revolut")),
         "revolut,",
-        "axles[1].joints.pivot.kind: 'revolut' is not one of spherical, revolute, prismatic, universal, distance, "
+        "axles[1].joints.pivot.kind: 'revolut' is not one of spherical, revolute, prismatic, universal, "
+        "distance, "
         "dot_1, dot_2, did you mean 'revolute'?",
         id="unknown-joint",
     ),
@@ -312,19 +333,22 @@ SPRINGS = [
     pytest.param(
         in_sedan(("damping: 4500 N s/m", "bump_stop: {gap: 450 mm, stiffness: 60 N/mm}")),
         "450 mm",
-        "axles[0].springs.coil.bump_stop.gap: is 450 mm, the spring is only 432.6 mm long in the design position",
+        "axles[0].springs.coil.bump_stop.gap: is 450 mm, the spring is only 432.6 mm long in the design "
+        "position",
         id="bump-stop-beyond-the-spring",
     ),
     pytest.param(
         in_sedan(("stiffness: 60 N/mm", "stiffness: 0 N/mm")),
         "5700 N",
-        "axles[0].springs.coil.preload: is 5700 N without a stiffness, a preload needs a spring that carries it",
+        "axles[0].springs.coil.preload: is 5700 N without a stiffness, a preload needs a spring that "
+        "carries it",
         id="preload-without-stiffness",
     ),
     pytest.param(
         in_sedan(("preload: 5700 N", "preload: -30 kN")),
         "-30 kN",
-        "axles[0].springs.coil.preload: with this tension at design length the spring has no length without force",
+        "axles[0].springs.coil.preload: with this tension at design length the spring has no length "
+        "without force",
         id="no-free-length",
     ),
 ]
@@ -336,7 +360,8 @@ MOBILITY = [
             ("      pivot_inner: [-2400 mm, 400 mm, 330 mm]\n", ""),
         ),
         "arm:\n        mass: 14",
-        "axles[1].bodies.arm: rear left: under-constrained by 2, 'rear left arm' can move in 2 ways; add a joint that "
+        "axles[1].bodies.arm: rear left: under-constrained by 2, 'rear left arm' can move in 2 ways; add "
+        "a joint that "
         "holds it",
         id="under-constrained",
     ),
@@ -344,11 +369,13 @@ MOBILITY = [
         in_custom(
             (
                 PIVOT,
-                f"{PIVOT}      guide: {{kind: dot_1, bodies: [chassis, arm], axes: [[0, 1, 0], [1, 0, 0]]}}\n",
+                f"{PIVOT}      guide: {{kind: dot_1, bodies: [chassis, arm], axes: [[0, 1, 0], [1, 0, "
+                f"0]]}}\n",
             )
         ),
         "pivot: {",
-        "axles[1].joints.pivot: rear left: over-constrained by 1, 1 of 6 equations repeats others: 'rear left pivot' "
+        "axles[1].joints.pivot: rear left: over-constrained by 1, 1 of 6 equations repeats others: 'rear "
+        "left pivot' "
         "and 'rear left guide'",
         id="over-constrained-redundant",
     ),
@@ -356,11 +383,13 @@ MOBILITY = [
         in_custom(
             (
                 PIVOT,
-                f"{PIVOT}      rod: {{kind: distance, bodies: [chassis, arm], points: [spring_upper, wheel_centre]}}\n",
+                f"{PIVOT}      rod: {{kind: distance, bodies: [chassis, arm], points: [spring_upper, "
+                f"wheel_centre]}}\n",
             )
         ),
         "pivot: {",
-        "axles[1].joints.pivot: rear left: over-constrained by 1, the wheel cannot travel: 6 equations for 6 coordinates "
+        "axles[1].joints.pivot: rear left: over-constrained by 1, the wheel cannot travel: 6 equations "
+        "for 6 coordinates "
         "(rear left pivot 5, rear left rod 1); leave out one",
         id="over-constrained-locked",
     ),
@@ -372,22 +401,26 @@ MOBILITY = [
             )
         ),
         "pivot: {",
-        "axles[1].joints.pivot: rear left: the wheel cannot travel up and down, the one freedom left is that 'rear left "
+        "axles[1].joints.pivot: rear left: the wheel cannot travel up and down, the one freedom left is "
+        "that 'rear left "
         "arm' can move along [0.00, 1.00, 0.00]",
         id="no-travel",
     ),
     pytest.param(
         in_custom(("        stiffness: 40 N/mm\n        preload: 4000 N\n", "        damping: 4 kN s/m\n")),
         "arm:\n        mass: 14",
-        "axles[1].bodies.arm: rear left: the one freedom is held by no spring, 'rear left arm' can turn about [0.00, "
+        "axles[1].bodies.arm: rear left: the one freedom is held by no spring, 'rear left arm' can turn "
+        "about [0.00, "
         "1.00, 0.00]",
         id="no-spring",
     ),
     pytest.param(
         in_sedan(("upper_arm_outer: [-20 mm, 690 mm, 575 mm]", "upper_arm_outer: [5 mm, 735 mm, 195.4 mm]")),
         "name: front",
-        "axles[0]: front left: nearly singular, condition 5.16e+03, at most 1000: 'front left upper arm ball joint' and "
-        "'front left lower arm ball joint' hardly hold it, 'front left knuckle' can turn about [-0.04, 1.00, 0.00]",
+        "axles[0]: front left: nearly singular, condition 5.16e+03, at most 1000: 'front left upper arm "
+        "ball joint' and "
+        "'front left lower arm ball joint' hardly hold it, 'front left knuckle' can turn about [-0.04, "
+        "1.00, 0.00]",
         id="nearly-singular",
     ),
     pytest.param(
@@ -396,8 +429,10 @@ MOBILITY = [
             ("tie_rod_outer: [-130 mm, 730 mm, 250 mm]", "tie_rod_outer: [5 mm, 735 mm, 195 mm]"),
         ),
         "name: front",
-        "axles[0]: front left: singular in the design position, 2 of 17 equations repeat others: 'front left lower arm "
-        "bearings', 'front left upper arm bearings', 'front left tie rod' and 'front left lower arm ball joint'; and "
+        "axles[0]: front left: singular in the design position, 2 of 17 equations repeat others: 'front "
+        "left lower arm "
+        "bearings', 'front left upper arm bearings', 'front left tie rod' and 'front left lower arm ball "
+        "joint'; and "
         "'front left knuckle' can move in 2 ways",
         id="singular",
     ),
@@ -405,7 +440,8 @@ MOBILITY = [
         in_custom(
             (
                 PIVOT,
-                f"{PIVOT}      rod: {{kind: distance, bodies: [chassis, arm], points: [spring_upper, wheel_centre], length: 3 m}}\n",
+                f"{PIVOT}      rod: {{kind: distance, bodies: [chassis, arm], points: [spring_upper, "
+                f"wheel_centre], length: 3 m}}\n",
             )
         ),
         "rod: {kind",
@@ -416,7 +452,8 @@ MOBILITY = [
         in_custom(
             (
                 "    carrier",
-                "      stay: {kind: spherical, bodies: [chassis, arm], points: [pivot_outer, mate]}\n    carrier",
+                "      stay: {kind: spherical, bodies: [chassis, arm], points: [pivot_outer, mate]}\n    "
+                "carrier",
             ),
             (
                 "      spring_lower: [-2750",
@@ -424,7 +461,8 @@ MOBILITY = [
             ),
         ),
         "pivot: {",
-        "axles[1].joints.pivot: rear left: cannot be assembled, 'rear left pivot' stays open by 10 mm at best",
+        "axles[1].joints.pivot: rear left: cannot be assembled, 'rear left pivot' stays open by 10 mm at "
+        "best",
         id="unassemblable-points",
     ),
     pytest.param(
@@ -433,7 +471,8 @@ MOBILITY = [
             "      side: {bodies: [chassis, cab], points: [lateral, left_upper], stiffness: 90 N/mm}\n", ""
         ).replace("      lateral: [-100 mm, 900 mm, 1100 mm]\n", ""),
         "cab:\n        mass",
-        "groups.cab.bodies.cab: cab: 1 of 3 freedoms are held by no spring, 'cab' can turn about [0.00, 0.00, 1.00]",
+        "groups.cab.bodies.cab: cab: 1 of 3 freedoms are held by no spring, 'cab' can turn about [0.00, "
+        "0.00, 1.00]",
         id="cab-held-by-too-few-springs",
     ),
 ]

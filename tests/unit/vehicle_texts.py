@@ -1,4 +1,4 @@
-"""Vehicle files of the tests: the shipped sedan, and one whose rear axle is a trailing arm of free definition."""
+"""Vehicle files of the tests: the shipped sedan, and one with a trailing arm of free definition behind."""
 
 from __future__ import annotations
 
