@@ -167,6 +167,30 @@ def _total(typing: Any, value: Any) -> Any:
 
 
 @intrinsic
+def _peak(typing: Any, value: Any) -> Any:
+    def generate(context: Any, builder: Any, sig: Any, arguments: Any) -> Any:
+        found = builder.extract_element(arguments[0], ir.Constant(_INT32, 0))
+        for k in range(1, LANES):
+            other = builder.extract_element(arguments[0], ir.Constant(_INT32, k))
+            # Unordered: an other that is not a number is taken, and one that was taken stays.
+            takes = builder.and_(
+                builder.fcmp_unordered(">", other, found), builder.fcmp_ordered("ord", found, found)
+            )
+            found = builder.select(takes, other, found)
+        return found
+
+    return types.float64(_lanes), generate
+
+
+@intrinsic
+def _first_lane(typing: Any, value: Any) -> Any:
+    def generate(context: Any, builder: Any, sig: Any, arguments: Any) -> Any:
+        return builder.extract_element(arguments[0], ir.Constant(_INT32, 0))
+
+    return types.float64(_lanes), generate
+
+
+@intrinsic
 def _select(typing: Any, condition: Any, positive: Any, otherwise: Any) -> Any:
     def generate(context: Any, builder: Any, sig: Any, arguments: Any) -> Any:
         zero = _spread(builder, ir.Constant(ir.DoubleType(), 0.0))
@@ -192,5 +216,9 @@ root = cast(Callable[[float], float], _root)
 """Square root, lane by lane."""
 total = cast(Callable[[float], float], _total)
 """Sum of the four lanes."""
+peak = cast(Callable[[float], float], _peak)
+"""Largest of the four lanes; not a number if one of them is not."""
+first_lane = cast(Callable[[float], float], _first_lane)
+"""The number in the first lane."""
 select = cast(Callable[[float, float, float], float], _select)
 """Lane by lane the second value where the first is above zero, else (and for NaN) the third."""

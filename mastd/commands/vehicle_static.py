@@ -8,16 +8,15 @@ import json
 import math
 from pathlib import Path
 
-from mastd.commands.vehicle_text import table_text
+from mastd.commands.vehicle_text import fixed, table_text
 from mastd.formats.columns import write_columns
 from mastd.record.plain import plain
 from mastd.roads.ground import Ground
 from mastd.vehicle.attitude import roll_pitch_yaw
 from mastd.vehicle.library import find
 from mastd.vehicle.linearise import Linearisation, Mode, linearise
-from mastd.vehicle.model import Model
 from mastd.vehicle.settle import Equilibrium, settle
-from mastd.vehicle.system import Inputs, State, System, design_state
+from mastd.vehicle.system import State, System, design_state
 
 POSE_COLUMNS = ("x_m", "y_m", "z_m", "roll_rad", "pitch_rad", "yaw_rad")
 
@@ -43,11 +42,11 @@ def run_settle(arguments: argparse.Namespace, given: dict[str, float]) -> int:
         return 0
     print(f"{model.name} at rest")
     for wheel, load in loads.items():
-        print(f"load {wheel:9}{load:12.3f} N")
+        print(f"load {wheel:9}{fixed(load, 3):>12} N")
     for name, value in zip(("x", "y", "z"), pose[:3], strict=True):
-        print(f"{name:14}{value * 1e3:12.4f} mm")
+        print(f"{name:14}{fixed(value * 1e3, 4):>12} mm")
     for name, value in zip(("roll", "pitch", "yaw"), pose[3:], strict=True):
-        print(f"{name:14}{math.degrees(value):12.6f} deg")
+        print(f"{name:14}{fixed(math.degrees(value), 6):>12} deg")
     return 0
 
 
@@ -60,7 +59,7 @@ def run_linearise(arguments: argparse.Namespace, given: dict[str, float]) -> int
     found = linearise(
         system,
         _settled(system).state,
-        Inputs.none(model),
+        None,
         Ground.flat(),
         speed=given.get("speed", 0.0),
         undamped=System if arguments.undamped else None,
@@ -72,7 +71,7 @@ def run_linearise(arguments: argparse.Namespace, given: dict[str, float]) -> int
         print(json.dumps(plain(document), allow_nan=False))
         return 0
     rows = [
-        [f"{mode.frequency_hz:.4f}", f"{mode.damping:.4f}", mode.name]
+        [fixed(mode.frequency_hz, 4), fixed(mode.damping, 4), mode.name]
         for mode in (*found.modes, *found.decays)
     ]
     print(table_text(("frequency, Hz", "damping", "mode"), rows))
@@ -80,8 +79,7 @@ def run_linearise(arguments: argparse.Namespace, given: dict[str, float]) -> int
 
 
 def _settled(system: System) -> Equilibrium[State]:
-    model: Model = system.model
-    return settle(system, design_state(model), Inputs.none(model), Ground.flat())
+    return settle(system, design_state(system.model), None, Ground.flat())
 
 
 def _entries(modes: tuple[Mode, ...]) -> list[dict[str, object]]:

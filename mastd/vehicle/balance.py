@@ -93,10 +93,10 @@ def group_matrix(
 
 
 @fused_kernel
-def right_sides(car: Arrays, relative: bool) -> None:
-    """Collect the out-of-balance forces and gaps as right sides; for relative coordinates the chassis gets all.
+def right_sides(car: Arrays, relative: bool, gap_field: int, scale: float) -> None:
+    """Collect out-of-balance forces and, times ``scale``, gaps as right sides.
 
-    Rows of the chassis in (38), (40): the sum over all bodies.
+    In relative coordinates the chassis' row is the sum over all bodies, as in (38) and (40) of document 000.
     """
     for k in range(6):
         car.chassis_unknowns[k] = car.chassis_residual[k]
@@ -113,9 +113,33 @@ def right_sides(car: Arrays, relative: bool) -> None:
             if relative:
                 car.chassis_unknowns[k] += total(weight * whole)
         if line[f.G_WHEEL] >= 0:
-            store_row(car.unknowns, u + line[f.G_SPIN_UNKNOWN], load(car.wheels, line[f.G_WHEEL], f.SPIN_RESIDUAL))
+            spin = load(car.wheels, line[f.G_WHEEL], f.SPIN_RESIDUAL)
+            store_row(car.unknowns, u + line[f.G_SPIN_UNKNOWN], spin)
         if line[f.G_BAR] >= 0:
-            store_row(car.unknowns, u + line[f.G_BAR_UNKNOWN], load(car.bars, line[f.G_BAR], f.BAR_GAP))
+            gap = load(car.bars, line[f.G_BAR], f.BAR_GAP)
+            store_row(car.unknowns, u + line[f.G_BAR_UNKNOWN], scale * gap)
+        _gap_rows(car, group, gap_field, scale)
+
+
+@fused_kernel
+def gap_sides(car: Arrays, gap_field: int, other_field: int, scale: float) -> None:
+    """Collect gap − scale · other gap as the only right sides."""
+    for k in range(6):
+        car.chassis_unknowns[k] = 0.0
+    for group in range(car.groups.shape[0]):
+        line = car.groups[group]
+        for row in range(line[f.G_ROW_UNKNOWN]):
+            store_row(car.unknowns, line[f.G_FIRST_UNKNOWN] + row, splat(0.0))
+        first = line[f.G_FIRST_UNKNOWN] + line[f.G_ROW_UNKNOWN]
         for row in range(line[f.G_ROWS]):
-            gap = load(car.rows, line[f.G_FIRST_ROW] + row, f.GAP)
-            store_row(car.unknowns, u + line[f.G_ROW_UNKNOWN] + row, gap)
+            gap = load(car.rows, line[f.G_FIRST_ROW] + row, gap_field)
+            other = load(car.rows, line[f.G_FIRST_ROW] + row, other_field)
+            store_row(car.unknowns, first + row, gap - scale * other)
+
+
+@fused_kernel
+def _gap_rows(car: Arrays, group: int, gap_field: int, scale: float) -> None:
+    line = car.groups[group]
+    first = line[f.G_FIRST_UNKNOWN] + line[f.G_ROW_UNKNOWN]
+    for row in range(line[f.G_ROWS]):
+        store_row(car.unknowns, first + row, scale * load(car.rows, line[f.G_FIRST_ROW] + row, gap_field))

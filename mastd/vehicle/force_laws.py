@@ -97,9 +97,7 @@ def stop_force(stiffness: float, inverse_doubling: float, compression: float) ->
 
 
 @fused_kernel
-def further_force(
-    laws: Laws, item: int, lane: int, length: float, rate: float
-) -> tuple[float, float, float]:
+def further_force(laws: Laws, item: int, lane: int, length: float, rate: float) -> tuple[float, float, float]:
     """Return what stops and table add to the force (compression positive), and its slopes by length and rate."""
     stops = laws.stops
     bump, bump_slope = stop_force(stops[item, 1, lane], stops[item, 2, lane], stops[item, 0, lane] - length)

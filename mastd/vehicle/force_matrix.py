@@ -11,11 +11,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mastd.kernel import fused_kernel
-from mastd.lanes import load, select, splat
+from mastd.lanes import load, select, splat, store_row
 from mastd.vehicle import fields as f
 from mastd.vehicle.cells import add, add_cross, add_cross_cross, add_diagonal, add_product
 from mastd.vehicle.forces import bar_geometry, point_speed, spring_arm
-from mastd.vehicle.frames import chassis_axes_to_frame
+from mastd.vehicle.grouping import CHASSIS
 from mastd.vehicle.joint_matrix import column_of, line_stiffness
 from mastd.vehicle.joints import between, vector_rate
 from mastd.vehicle.layout import Arrays
@@ -121,18 +121,45 @@ def inertia_matrix(
     first, size = line[f.G_FIRST_CELL], line[f.G_SIZE]
     own = line[f.G_FIRST_SLOT] + line[f.G_JOINED]
     for k in range(line[f.G_BODIES]):
-        body, slot, b = line[f.G_FIRST_BODY] + k, own + k, 6 * k
-        add_diagonal(cells, first, size, b, b, acceleration * load(car.body_constants, body, f.MASS))
-        for column in range(3):
-            # Column by column of the body's axes: R (…) Rᵀ = Σ (R …) rᵀ, r the columns of R.
-            axis = (
-                load(car.slots, slot, f.S_ROTATION + column),
-                load(car.slots, slot, f.S_ROTATION + 3 + column),
-                load(car.slots, slot, f.S_ROTATION + 6 + column),
-            )
-            moment = _moment_by(car, body, slot, column, acceleration, velocity)
-            add_product(cells, first, size, b + 3, b + 3, moment, axis)
-        add_cross(cells, first, size, b + 3, b + 3, splat(-displacement), _inertia_moment(car, body, slot))
+        body_matrix(
+            car,
+            cells,
+            first,
+            size,
+            6 * k,
+            line[f.G_FIRST_BODY] + k,
+            own + k,
+            acceleration,
+            velocity,
+            displacement,
+        )
+
+
+@fused_kernel
+def body_matrix(
+    car: Arrays,
+    cells: Floats,
+    first: int,
+    size: int,
+    b: int,
+    body: int,
+    slot: int,
+    acceleration: float,
+    velocity: float,
+    displacement: float,
+) -> None:
+    """Add mass, inertia and gyroscopic terms of one body at column b."""
+    add_diagonal(cells, first, size, b, b, acceleration * load(car.body_constants, body, f.MASS))
+    for column in range(3):
+        # Column by column of the body's axes: R (…) Rᵀ = Σ (R …) rᵀ, r the columns of R.
+        axis = (
+            load(car.slots, slot, f.S_ROTATION + column),
+            load(car.slots, slot, f.S_ROTATION + 3 + column),
+            load(car.slots, slot, f.S_ROTATION + 6 + column),
+        )
+        moment = _moment_by(car, body, slot, column, acceleration, velocity)
+        add_product(cells, first, size, b + 3, b + 3, moment, axis)
+    add_cross(cells, first, size, b + 3, b + 3, splat(-displacement), _inertia_moment(car, body, slot))
 
 
 @fused_kernel
@@ -342,41 +369,11 @@ def _lever(
 def chassis_matrix(
     car: Arrays, core: Floats, acceleration: float, velocity: float, displacement: float
 ) -> None:
-    """Write the chassis' own 6 × 6: mass, inertia, gyroscopic terms (scalars, row by row)."""
-    constants, chassis = car.chassis_constants, car.chassis
-    for k in range(36):
-        core[k] = 0.0
-    for k in range(3):
-        core[7 * k] = acceleration * constants[f.MASS]
-    xx, yy, zz = constants[f.INERTIA], constants[f.INERTIA + 1], constants[f.INERTIA + 2]
-    xy, xz, yz = constants[f.INERTIA + 3], constants[f.INERTIA + 4], constants[f.INERTIA + 5]
-    w, a = f.ANGULAR_VELOCITY, f.ANGULAR_ACCELERATION
-    w0, w1, w2 = chassis[w], chassis[w + 1], chassis[w + 2]
-    h0, h1, h2 = symmetric_times(xx, yy, zz, xy, xz, yz, w0, w1, w2)
-    g0, g1, g2 = cross(w0, w1, w2, h0, h1, h2)
-    t0, t1, t2 = symmetric_times(
-        xx, yy, zz, xy, xz, yz, chassis[a], chassis[a + 1], chassis[a + 2]
-    )
-    for column in range(3):
-        e0, e1, e2 = float(column == 0), float(column == 1), float(column == 2)
-        j0, j1, j2 = symmetric_times(xx, yy, zz, xy, xz, yz, e0, e1, e2)
-        p0, p1, p2 = cross(w0, w1, w2, j0, j1, j2)
-        q0, q1, q2 = cross(e0, e1, e2, h0, h1, h2)
-        m0, m1, m2 = chassis_axes_to_frame(
-            car,
-            acceleration * j0 + velocity * (p0 + q0),
-            acceleration * j1 + velocity * (p1 + q1),
-            acceleration * j2 + velocity * (p2 + q2),
-        )
-        r0, r1, r2 = chassis_axes_to_frame(car, e0, e1, e2)
-        for k, moment in enumerate((m0, m1, m2)):
-            core[6 * (3 + k) + 3] += moment * r0
-            core[6 * (3 + k) + 4] += moment * r1
-            core[6 * (3 + k) + 5] += moment * r2
-    m0, m1, m2 = chassis_axes_to_frame(car, t0 + g0, t1 + g1, t2 + g2)
-    core[6 * 3 + 4] += displacement * m2
-    core[6 * 3 + 5] -= displacement * m1
-    core[6 * 4 + 3] -= displacement * m2
-    core[6 * 4 + 5] += displacement * m0
-    core[6 * 5 + 3] += displacement * m1
-    core[6 * 5 + 4] -= displacement * m0
+    """Write the chassis' own 6 × 6: mass, inertia, gyroscopic terms. ``core`` (36, LANES), row by row.
+
+    The slot of the chassis is the first of the first group; every lane holds the same.
+    """
+    slot = car.groups[0, f.G_FIRST_SLOT]
+    for entry in range(36):
+        store_row(core, entry, splat(0.0))
+    body_matrix(car, core, 0, 6, 0, CHASSIS, slot, acceleration, velocity, displacement)

@@ -42,7 +42,7 @@ def joint_forces(car: Arrays, group: int) -> None:
         elif kind == _DOT_1:
             _dot_1(car, k, i, j, at)
         elif kind == _DOT_2:
-            _dot_2(car, k, i, j, at, car.primitives[k, f.P_DRIVE])
+            _dot_2(car, k, i, j, at)
         else:
             _distance(car, k, i, j, at)
 
@@ -80,7 +80,11 @@ def _spherical(car: Arrays, k: int, i: int, j: int, row: int) -> None:
     rows = car.rows
     for c in range(3):
         store(rows, row + c, f.GAP, d[c])
-    force = load(rows, row, f.MULTIPLIER), load(rows, row + 1, f.MULTIPLIER), load(rows, row + 2, f.MULTIPLIER)
+    force = (
+        load(rows, row, f.MULTIPLIER),
+        load(rows, row + 1, f.MULTIPLIER),
+        load(rows, row + 2, f.MULTIPLIER),
+    )
     push(car, i, j, p, q, force)
 
 
@@ -95,13 +99,10 @@ def _dot_1(car: Arrays, k: int, i: int, j: int, row: int) -> None:
 
 
 @fused_kernel
-def _dot_2(car: Arrays, k: int, i: int, j: int, row: int, drive: int) -> None:
+def _dot_2(car: Arrays, k: int, i: int, j: int, row: int) -> None:
     p, q, u = arm(car, k, f.POINT_FIRST, i), arm(car, k, f.POINT_SECOND, j), arm(car, k, f.AXIS_FIRST, i)
     d = between(car, i, j, p, q)
-    gap = dot(u[0], u[1], u[2], d[0], d[1], d[2])
-    if drive >= 0:
-        gap = gap - load(car.drives, drive, 0)
-    store(car.rows, row, f.GAP, gap)
+    store(car.rows, row, f.GAP, dot_2_gap(car, k, i, d))
     force = load(car.rows, row, f.MULTIPLIER)
     # The force acts on the first body at the second point.
     reach = p[0] + d[0], p[1] + d[1], p[2] + d[2]
@@ -117,6 +118,42 @@ def _distance(car: Arrays, k: int, i: int, j: int, row: int) -> None:
     store(car.rows, row, f.GAP, 0.5 * (square / length - length))
     force = load(car.rows, row, f.MULTIPLIER) / length
     push(car, i, j, p, q, (force * d[0], force * d[1], force * d[2]))
+
+
+@fused_kernel
+def joint_gaps(car: Arrays, group: int) -> None:
+    """Write the gaps of a group's constraints alone."""
+    line = car.groups[group]
+    slot, row = line[f.G_FIRST_SLOT], line[f.G_FIRST_ROW]
+    for k in range(line[f.G_FIRST_PRIMITIVE], line[f.G_FIRST_PRIMITIVE] + line[f.G_PRIMITIVES]):
+        kind, at = car.primitives[k, f.P_KIND], row + car.primitives[k, f.P_ROW]
+        i, j = slot + car.primitives[k, f.P_FIRST], slot + car.primitives[k, f.P_SECOND]
+        if kind == _DOT_1:
+            u, v = arm(car, k, f.AXIS_FIRST, i), arm(car, k, f.AXIS_SECOND, j)
+            store(car.rows, at, f.GAP, dot(u[0], u[1], u[2], v[0], v[1], v[2]))
+            continue
+        p, q = arm(car, k, f.POINT_FIRST, i), arm(car, k, f.POINT_SECOND, j)
+        d = between(car, i, j, p, q)
+        if kind == _SPHERICAL:
+            for c in range(3):
+                store(car.rows, at + c, f.GAP, d[c])
+        elif kind == _DOT_2:
+            store(car.rows, at, f.GAP, dot_2_gap(car, k, i, d))
+        else:
+            length = load(car.points, k, f.LENGTH)
+            square = dot(d[0], d[1], d[2], d[0], d[1], d[2])
+            store(car.rows, at, f.GAP, 0.5 * (square / length - length))
+
+
+@fused_kernel
+def dot_2_gap(car: Arrays, k: int, i: int, d: Triple) -> float:
+    """Return the gap of a dot-2: axis · d − drive."""
+    u = arm(car, k, f.AXIS_FIRST, i)
+    gap = dot(u[0], u[1], u[2], d[0], d[1], d[2])
+    drive = car.primitives[k, f.P_DRIVE]
+    if drive >= 0:
+        gap = gap - load(car.drives, drive, 0)
+    return gap
 
 
 @fused_kernel
@@ -197,7 +234,9 @@ def _dot_1_rates(car: Arrays, k: int, i: int, j: int, row: int) -> None:
     store(car.rows, row, f.GAP_RATE, rate)
     acceleration = dot(u_acceleration[0], u_acceleration[1], u_acceleration[2], v[0], v[1], v[2])
     acceleration = acceleration + 2.0 * dot(u_rate[0], u_rate[1], u_rate[2], v_rate[0], v_rate[1], v_rate[2])
-    acceleration = acceleration + dot(u[0], u[1], u[2], v_acceleration[0], v_acceleration[1], v_acceleration[2])
+    acceleration = acceleration + dot(
+        u[0], u[1], u[2], v_acceleration[0], v_acceleration[1], v_acceleration[2]
+    )
     store(car.rows, row, f.GAP_ACCELERATION, acceleration)
 
 

@@ -53,10 +53,8 @@ class Arrays(NamedTuple):
     weights: Floats
     """(groups, LANES): 1 where a lane is in use."""
     bodies: Floats
+    """The chassis first, the same in each lane, then the groups' bodies."""
     body_constants: Floats
-    chassis: Floats
-    """(BODY_FIELDS)."""
-    chassis_constants: Floats
     slots: Floats
     rows: Floats
     points: Floats
@@ -66,7 +64,9 @@ class Arrays(NamedTuple):
     wheels: Floats
     drives: Floats
     unknowns: Floats
-    """(unknowns, LANES): right sides, then increments."""
+    """(unknowns, LANES): right sides; each group begins at a multiple of four rows."""
+    increments: Floats
+    """(unknowns, LANES): the solution for these right sides."""
     chassis_unknowns: Floats
     """(6)."""
     chassis_residual: Floats
@@ -86,7 +86,7 @@ class Layout:
     cells: int
     """Entries of all groups' matrices."""
     body: tuple[Place, ...]
-    """Of each body; of the chassis (-1, 0)."""
+    """Of each body, item and lane."""
     row: tuple[Place, ...]
     """First row of each primitive."""
     spring: tuple[Place, ...]
@@ -108,7 +108,7 @@ class _Builder:
         self.groups = [*axles, *corners]
         self.axle_groups = len(axles)
         self.table = np.full((len(self.groups), f.GROUP_FIELDS), -1, dtype=np.int64)
-        self.body: dict[int, Place] = {CHASSIS: (-1, 0)}
+        self.body: dict[int, Place] = {CHASSIS: (CHASSIS, 0)}
         self.slot: dict[int, Place] = {CHASSIS: (-1, 0)}
         self.row: dict[int, Place] = {}
         self.spring: dict[int, Place] = {}
@@ -117,7 +117,10 @@ class _Builder:
         self._number()
 
     def _number(self) -> None:
-        counts = dict.fromkeys(("body", "slot", "primitive", "spring", "wheel", "bar", "end", "row", "unknown", "cell"), 0)
+        counts = dict.fromkeys(
+            ("body", "slot", "primitive", "spring", "wheel", "bar", "end", "row", "unknown", "cell"), 0
+        )
+        counts["body"] = 1
         for line, group in zip(self.table, self.groups, strict=True):
             part = group.parts[0]
             bodies, joined = len(part.bodies), len(group.joined)
@@ -152,7 +155,7 @@ class _Builder:
             counts["wheel"] += part.wheel >= 0
             counts["bar"] += part.bar >= 0
             counts["end"] += group.end_slot >= 0
-            counts["unknown"] += size
+            counts["unknown"] += -(-size // LANES) * LANES
             counts["cell"] += size * size
         self.counts = counts
 
@@ -193,8 +196,6 @@ class _Builder:
             weights=np.zeros((len(self.groups), LANES)),
             bodies=np.zeros((counts["body"], f.BODY_FIELDS, LANES)),
             body_constants=np.zeros((counts["body"], f.BODY_CONSTANTS, LANES)),
-            chassis=np.zeros(f.BODY_FIELDS),
-            chassis_constants=_body_constants(model.bodies[CHASSIS]),
             slots=np.zeros((counts["slot"], f.SLOT_FIELDS, LANES)),
             rows=np.zeros((counts["row"], f.ROW_FIELDS, LANES)),
             points=np.zeros((counts["primitive"], f.PRIMITIVE_CONSTANTS, LANES)),
@@ -204,11 +205,13 @@ class _Builder:
             wheels=np.zeros((counts["wheel"], f.WHEEL_FIELDS, LANES)),
             drives=np.zeros((len(driven), f.DRIVE_FIELDS, LANES)),
             unknowns=np.zeros((counts["unknown"], LANES)),
+            increments=np.zeros((counts["unknown"], LANES)),
             chassis_unknowns=np.zeros(6),
             chassis_residual=np.zeros(6),
             frame=np.eye(3).ravel(),
             external=np.zeros(6),
         )
+        arrays.body_constants[CHASSIS] = _body_constants(model.bodies[CHASSIS])[:, np.newaxis]
         item = 0
         for index, (line, group) in enumerate(zip(self.table, self.groups, strict=True)):
             arrays.weights[index, : len(group.parts)] = 1.0
@@ -231,7 +234,9 @@ class _Builder:
 
     def _fill_bodies(self, arrays: Arrays, line: Integers, part: Part, lane: int) -> None:
         for k, body in enumerate(part.bodies):
-            arrays.body_constants[line[f.G_FIRST_BODY] + k, :, lane] = _body_constants(self.model.bodies[body])
+            arrays.body_constants[line[f.G_FIRST_BODY] + k, :, lane] = _body_constants(
+                self.model.bodies[body]
+            )
 
     def _fill_elements(self, arrays: Arrays, line: Integers, group: Group, part: Part, lane: int) -> None:
         model = self.model
@@ -245,7 +250,9 @@ class _Builder:
             primitive, at = model.primitives[index], int(line[f.G_FIRST_PRIMITIVE]) + k
             arrays.primitives[at, :4] = int(primitive.kind), slots[2 * k], slots[2 * k + 1], row
             row += primitive.kind.rows
-            arrays.points[at, f.POINT_FIRST : f.POINT_FIRST + 3, lane] = self._arm(primitive.first, primitive.point_first)
+            arrays.points[at, f.POINT_FIRST : f.POINT_FIRST + 3, lane] = self._arm(
+                primitive.first, primitive.point_first
+            )
             arrays.points[at, f.POINT_SECOND : f.POINT_SECOND + 3, lane] = self._arm(
                 primitive.second, primitive.point_second
             )
@@ -307,7 +314,9 @@ class _Builder:
         if group.end_slot >= 0 and part.end >= 0:
             item, other = self.bar[part.end]
             owner = next(entry for entry in self.table if entry[f.G_BAR] == item)
-            arrays.target[first + 6 * len(group.joined), lane] = owner[f.G_FIRST_UNKNOWN] + owner[f.G_BAR_UNKNOWN]
+            arrays.target[first + 6 * len(group.joined), lane] = (
+                owner[f.G_FIRST_UNKNOWN] + owner[f.G_BAR_UNKNOWN]
+            )
             arrays.target_lane[first + 6 * len(group.joined), lane] = other
 
     def _unknown_of(self, body: int) -> Iterable[int]:

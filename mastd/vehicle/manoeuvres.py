@@ -153,7 +153,7 @@ def play(
     ``progress`` is called with the time (s) that has been simulated. The first step, which may have to
     compile, is not in the CPU time. A run whose numbers are not finite any more ends there.
     """
-    from mastd.vehicle.simulation import Simulation, input_rows
+    from mastd.vehicle.simulation import Simulation
 
     count = step_count(manoeuvre.duration, step)
     simulation = Simulation(
@@ -165,7 +165,7 @@ def play(
     while done < count:
         chunk = 1 if done == 0 else min(_CHUNK, count - done)
         times = np.asarray(step * np.arange(done + 1, done + chunk + 1), dtype=np.float64)
-        rows = input_rows(model, manoeuvre.controls(times))
+        rows = manoeuvre.controls(times).rows(model)
         begun = time.thread_time()
         traces.append(simulation.run(rows))
         seconds += time.thread_time() - begun if done else 0.0

@@ -15,6 +15,7 @@ from scipy.interpolate import CubicHermiteSpline, PchipInterpolator
 
 from mastd.errors import FormatError
 from mastd.formats.columns import read_columns
+from mastd.vehicle.inputs import InputLayout
 from mastd.vehicle.model import Model
 
 FloatArray = NDArray[np.float64]
@@ -29,7 +30,17 @@ class Controls:
     drive_torque: FloatArray
     """(n, nw) N m, forward positive; it reacts on the chassis."""
     brake_torque: FloatArray
-    """(n, nw) N m about the wheel's axis on the wheel; it reacts on the carrier."""
+    """(n, nw) N m, positive against forward rolling; it reacts on the carrier and does not hold at rest."""
+
+    def rows(self, model: Model) -> FloatArray:
+        """Return the rows of inputs that the equations of motion take, (n, width): see ``InputLayout``."""
+        layout = InputLayout.of(model)
+        table = np.zeros((len(self.drives), layout.width))
+        for place in range(layout.drives):
+            table[:, layout.drive(place)] = self.drives[:, place]
+        table[:, layout.drive_torque] = self.drive_torque
+        table[:, layout.brake_torque] = -self.brake_torque  # there, torques are positive forwards
+        return table
 
 
 ControlLaw: TypeAlias = Callable[[FloatArray], Controls]

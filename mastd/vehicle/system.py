@@ -18,6 +18,7 @@ from mastd.vehicle.balance import group_matrix, out_of_balance
 from mastd.vehicle.force_matrix import chassis_matrix
 from mastd.vehicle.frames import attitudes
 from mastd.vehicle.ground_contact import look_up_ground
+from mastd.vehicle.grouping import CHASSIS
 from mastd.vehicle.inputs import InputLayout, apply_inputs
 from mastd.vehicle.layout import Arrays, Layout, Place, lay_out
 from mastd.vehicle.model import Model
@@ -75,7 +76,7 @@ class Matrices:
     damping: Floats
     stiffness: Floats
     """With the geometric stiffness of the constraint forces, and the anti-roll bars eliminated into it."""
-    jacobian: Floats
+    joint_jacobian: Floats
     """(constraint rows, N)."""
 
 
@@ -136,13 +137,13 @@ class System:
 
     def move(self, state: State, displacement: Floats) -> State:
         """Return the state after a displacement (N): r + d, attitudes turned by δπ in inertial axes, spins as they are."""
-        from mastd.vehicle.attitude import turned_by
+        from mastd.vehicle.attitude import turned
 
         steps = displacement[: 6 * len(self.model.bodies)].reshape(-1, 6)
         return replace(
             state,
             position=state.position + steps[:, :3],
-            attitude=turned_by(state.attitude, steps[:, 3:]),
+            attitude=turned(state.attitude, steps[:, 3:]),
         )
 
     def load_state(self, state: State) -> None:
@@ -171,9 +172,9 @@ class System:
         car, model = self.layout.arrays, self.model
         size, total = self.size, self.size + model.rows + len(model.bars)
         whole = np.zeros((total, total))
-        core = np.zeros(36)
+        core = np.zeros((36, LANES))
         assemble(car, self._cells, core, acceleration, velocity, displacement, joint)
-        whole[:6, :6] += core.reshape(6, 6)
+        whole[:6, :6] += core[:, 0].reshape(6, 6)
         for group in range(len(car.groups)):
             line = car.groups[group]
             n, first = int(line[f.G_SIZE]), int(line[f.G_FIRST_CELL])
@@ -181,7 +182,8 @@ class System:
             for lane in range(LANES):
                 if car.weights[group, lane] > 0:
                     where = self._global(group, lane)
-                    whole[np.ix_(where, where)] += block[:, :, lane]
+                    # The chassis may stand in it twice, as itself and in a joined slot.
+                    np.add.at(whole, np.ix_(where, where), block[:, :, lane])
         return whole[:size, :size], whole[size:, :size]
 
     def _global(self, group: int, lane: int) -> list[int]:
@@ -223,7 +225,7 @@ def write_state(layout: Layout, state: State) -> None:
     """Write a state into the arrays; empty lanes get the state of their group's first lane."""
     car, model = layout.arrays, layout.model
     for body, (item, lane) in enumerate(layout.body):
-        values = car.chassis if body == 0 else car.bodies[item, :, lane]
+        values = car.bodies[item, :, lane]
         values[f.POSITION : f.POSITION + 3] = state.position[body]
         values[f.ATTITUDE : f.ATTITUDE + 4] = state.attitude[body]
         values[f.START_ATTITUDE : f.START_ATTITUDE + 4] = state.attitude[body]
@@ -245,6 +247,7 @@ def write_state(layout: Layout, state: State) -> None:
         start += count
     for bar, (item, lane) in enumerate(layout.bar):
         car.bars[item, f.BAR_FORCE, lane] = state.bar_forces[bar]
+    car.bodies[CHASSIS] = car.bodies[CHASSIS, :, :1]
     repeat_first_lane(car)
 
 

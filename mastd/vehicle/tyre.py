@@ -21,6 +21,7 @@ from __future__ import annotations
 from mastd.kernel import fused_kernel
 from mastd.lanes import load, root, select, splat, store
 from mastd.vehicle import fields as f
+from mastd.vehicle.grouping import CHASSIS
 from mastd.vehicle.joints import vector_rate
 from mastd.vehicle.layout import Arrays
 from mastd.vehicle.vectors import Triple, cross, decrease, dot, increase, put, take, to_frame, turned
@@ -58,8 +59,8 @@ def wheel_place(car: Arrays, wheel: int, slot: int) -> tuple[Triple, Triple, Tri
     m = to_frame(frame, -g0, -g1, splat(1.0))
     x, y, z = take(car.slots, slot, f.S_POSITION)
     u, v, w = take(car.wheels, wheel, f.CONTACT)
-    c = car.chassis
-    p0, p1, p2 = to_frame(frame, u - c[0], v - c[1], w - c[2])
+    c0, c1, c2 = take(car.bodies, CHASSIS, f.POSITION)
+    p0, p1, p2 = to_frame(frame, u - c0, v - c1, w - c2)
     height = load(car.wheels, wheel, f.HEIGHT)
     height = height + dot(m[0], m[1], m[2], x + arm[0] - p0, y + arm[1] - p1, z + arm[2] - p2)
     x, y, z = take(car.slots, slot, f.S_VELOCITY)
@@ -82,7 +83,9 @@ def rolling_axes(axis: Triple, up: Triple) -> tuple[Triple, Triple, float]:
 def wheel_load(car: Arrays, wheel: int, height: float, sinking: float) -> float:
     """Return F_z for a height of the centre and m · w."""
     depth = load(car.wheels, wheel, f.FREE_RADIUS) - height
-    force = load(car.wheels, wheel, f.TYRE_STIFFNESS) * depth - load(car.wheels, wheel, f.TYRE_DAMPING) * sinking
+    force = (
+        load(car.wheels, wheel, f.TYRE_STIFFNESS) * depth - load(car.wheels, wheel, f.TYRE_DAMPING) * sinking
+    )
     zero = splat(0.0)
     # A number that is not one must come through: only what is certainly not above zero becomes zero.
     pressed = select(-force, zero, force)

@@ -11,6 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from mastd.errors import FormatError, UsageError
+from mastd.vehicle.inputs import InputLayout
 from mastd.vehicle.manoeuvres import bump, jturn, step_count
 from mastd.vehicle.model import Drive, Model, Tyre, Wheel
 from mastd.vehicle.steering import hands_off, input_columns, ramp, rows_of_file
@@ -159,6 +160,7 @@ def test_rows_of_the_ramp_are_the_ramp(tmp_path: Path) -> None:
         ("t_s,rack_m\n0,0\n1,2mm\n2,nan\n", [":3:2: rack_m: '2mm'", ":4:2: rack_m: 'nan'"]),
         ("t_s,rack_m\n0.1,0\n1,0\n", ["t_s begins at 0.1 s, the manoeuvre begins at 0 s"]),
         ("t_s,rack_m\n0,0\n1,0\n1,0\n", ["row 3: t_s 1 does not come after 1"]),
+        ("t_s,rack_m\n0,0\n1,-0.09\n", ["row 2: rack_m -0.09 m is beyond its travel ±0.08 m"]),
         (
             "t_s,rack_m,second_rack_m\n0,0.001,0\n1,0.09,0.05\n",
             [
@@ -180,6 +182,31 @@ def test_rows_that_are_none_are_refused_with_every_problem(
     for line, problem in zip(lines, problems, strict=True):
         assert line.startswith(str(path))
         assert problem in line
+
+
+def test_rows_of_inputs_have_racks_and_torques_in_their_places(tmp_path: Path) -> None:
+    model = car(RACK, SECOND)
+    path = rows(
+        tmp_path, "t_s,second_rack_m,drive_torque_fr_Nm,brake_torque_rl_Nm\n0,0,100,400\n1,0.01,100,400\n"
+    )
+    law, _ = rows_of_file(path, model)
+    controls = law(np.array([0.25, 0.5]))
+    layout, table = InputLayout.of(model), controls.rows(model)
+    assert table.shape == (2, layout.width)
+    assert not table[:, layout.drive(0)].any()
+    assert np.array_equal(table[:, layout.drive(1)], controls.drives[:, 1])
+    assert np.array_equal(table[1, layout.drive_torque], [0.0, 100.0, 0.0, 0.0])
+    assert np.array_equal(table[1, layout.brake_torque], [0.0, 0.0, -400.0, 0.0]), (
+        "forwards is positive there"
+    )
+    assert not table[:, layout.chassis_wrench].any()
+
+
+def test_a_rack_that_is_still_moving_stops_with_the_last_row(tmp_path: Path) -> None:
+    law, _ = rows_of_file(rows(tmp_path, "t_s,rack_m\n0,0\n1,0.01\n2,-0.03\n"), car(RACK))
+    before, after = law(np.array([2.0 - 1e-9, 2.0])).drives[:, 0, :]
+    assert before[1] < -0.01
+    assert np.array_equal(after, [-0.03, 0.0, 0.0])
 
 
 def test_a_file_that_is_not_there_or_no_text_is_refused(tmp_path: Path) -> None:
@@ -218,6 +245,7 @@ def test_the_number_of_steps_reaches_the_duration() -> None:
     assert step_count(4.0, 1e-3) == 4000
     assert step_count(2.5, 1e-3) == 2500
     assert step_count(0.3, 0.1) == 3
+    assert step_count(8.05, 1e-3) == 8050
     assert step_count(1.0, 0.3) == 4
     assert step_count(1e-3, 1e-2) == 1
     for duration, step in ((1e9, 1e-3), (0.0, 1e-3), (math.nan, 1e-3)):

@@ -120,11 +120,12 @@ def test_a_trace_deviates_by_what_was_added_to_it(tmp_path: Path) -> None:
     assert same.wheel_load == pytest.approx(0.0, abs=1e-9)
     trace.chassis[:, 0] += 3e-3
     trace.chassis[:, 1] -= 4e-3 * (trace.time > 1.5)
+    trace.chassis[:, 2] += 12e-3
     trace.chassis[:, 7] += 2e-3 * np.sin(2.0 * np.pi * trace.time)
     trace.chassis[:, 8] += 5e-3
     trace.wheel_loads[:, 3] -= 0.25
     found = deviation(trace, expected)
-    assert found.position == pytest.approx(5e-3, rel=1e-6)
+    assert found.position == pytest.approx(13e-3, rel=1e-6)
     assert found.lateral_acceleration == pytest.approx(2e-3 / math.sqrt(2.0), rel=1e-2)
     assert found.vertical_acceleration == pytest.approx(5e-3, rel=1e-6)
     assert found.wheel_load == pytest.approx(0.25, rel=1e-6)

@@ -1,0 +1,227 @@
+"""The chord Newton method in chassis axes: one step of the proposed method, Fig. 2(b) of document 000.
+
+Unknowns are the increments (4) of motion relative to the chassis, equations those of (33)–(41) in chassis axes. The
+state itself is kept in inertial axes and the implicit formula is applied to it there, (44), (45); so the method
+differs from the conventional one in its axes and its matrix, and not in what it converges to.
+
+``fast`` closes the equations with the gaps of position alone; the multipliers follow within the formula's damping.
+``exact`` solves all of (42): gaps, their rates and accelerations vanish, and the formula holds for the part of the
+motion that the joints leave free. The complement of that part is M̂⁻¹Φᵀ, M̂ the matrix of the step: so three
+back-substitutions with the same factors solve the whole of (42).
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mastd.kernel import fused_kernel
+from mastd.lanes import load, load_row, peak, root, select, splat, store
+from mastd.vehicle import fields as f
+from mastd.vehicle.balance import gap_sides, out_of_balance, right_sides
+from mastd.vehicle.frames import attitudes, choose_frame, places_to_frame
+from mastd.vehicle.frozen import Frozen, choose_speed, substitute
+from mastd.vehicle.generalized_alpha import Formula, correct_body, correct_spin, predict
+from mastd.vehicle.ground_contact import look_up_ground
+from mastd.vehicle.grouping import CHASSIS
+from mastd.vehicle.inputs import apply_inputs
+from mastd.vehicle.joints import joint_gaps
+from mastd.vehicle.layout import Arrays
+from mastd.vehicle.vectors import Triple, decrease, dot, from_frame, turned_back
+
+Floats = NDArray[np.float64]
+
+ITERATIONS, JOINT_ERROR, JOINT_RATE, LARGEST_MOVE, CONVERGED = 0, 1, 2, 3, 4
+REPORT_FIELDS = 5
+
+
+class Limits(NamedTuple):
+    """When a step is done."""
+
+    gravity: float
+    least_iterations: int
+    most_iterations: int
+    joint_error: float
+    """Largest gap, m (rad for the right angles of dot-1)."""
+    joint_rate: float
+    """Largest rate of a gap in the exact mode, m/s."""
+    move: float
+    """Largest correction of a position in the last iteration, m."""
+
+
+@fused_kernel
+def advance_fast(
+    car: Arrays, formula: Formula, frozen: Frozen, limits: Limits, inputs: Floats, ground: Floats, report: Floats
+) -> None:
+    """Take one step with the gaps of position closed; ``report`` (REPORT_FIELDS) says how it went."""
+    begin(car, formula, inputs, ground)
+    at = choose_speed(frozen, forward_speed(car))
+    report[CONVERGED] = 0.0
+    for iteration in range(limits.most_iterations):
+        out_of_balance(car, limits.gravity, True, False)
+        right_sides(car, True, f.GAP, 1.0 / formula.position)
+        substitute(car, frozen, at, True)
+        largest = correct(car, formula, True) * formula.position
+        attitudes(car)
+        error = largest_gap(car)
+        report[ITERATIONS], report[JOINT_ERROR], report[LARGEST_MOVE] = iteration + 1.0, error, largest
+        if iteration + 1 >= limits.least_iterations and error <= limits.joint_error and largest <= limits.move:
+            report[CONVERGED] = 1.0
+            break
+
+
+@fused_kernel
+def begin(car: Arrays, formula: Formula, inputs: Floats, ground: Floats) -> None:
+    """Take the inputs, predict the end of the step and look up the ground there."""
+    apply_inputs(car, inputs)
+    predict(car, formula)
+    attitudes(car)
+    look_up_ground(car, ground)
+
+
+@fused_kernel
+def forward_speed(car: Arrays) -> float:
+    """Return the speed of the chassis along its own x axis."""
+    bodies = car.bodies
+    speed = 0.0
+    for k in range(3):
+        speed += bodies[CHASSIS, f.ROTATION + 3 * k, 0] * bodies[CHASSIS, f.VELOCITY + k, 0]
+    return speed
+
+
+@fused_kernel
+def correct(car: Arrays, formula: Formula, relative: bool) -> float:
+    """Apply the increments of all accelerations and forces; return the largest of the accelerations."""
+    core = car.chassis_unknowns
+    largest = splat(0.0)
+    shift = splat(core[0]), splat(core[1]), splat(core[2])
+    turn = splat(core[3]), splat(core[4]), splat(core[5])
+    for group in range(car.groups.shape[0]):
+        line = car.groups[group]
+        u, slot = line[f.G_FIRST_UNKNOWN], line[f.G_FIRST_SLOT] + line[f.G_JOINED]
+        for k in range(line[f.G_BODIES]):
+            x, y, z = take_rows(car, u + 6 * k)
+            p, q, r = take_rows(car, u + 6 * k + 3)
+            if relative:
+                x, y, z = x + shift[0], y + shift[1], z + shift[2]
+                p, q, r = p + turn[0], q + turn[1], r + turn[2]
+            largest = larger(larger(largest, dot(x, y, z, x, y, z)), dot(p, q, r, p, q, r))
+            moved = from_frame(car.frame, x, y, z)
+            turned = turned_back(car.slots, slot + k, f.S_ROTATION, p, q, r)
+            correct_body(car, formula, line[f.G_FIRST_BODY] + k, moved, turned)
+        if line[f.G_WHEEL] >= 0:
+            correct_spin(car, formula, line[f.G_WHEEL], load_row(car.increments, u + line[f.G_SPIN_UNKNOWN]))
+        correct_forces(car, group)
+    slot = car.groups[0, f.G_FIRST_SLOT]
+    moved = from_frame(car.frame, shift[0], shift[1], shift[2])
+    turned = turned_back(car.slots, slot, f.S_ROTATION, turn[0], turn[1], turn[2])
+    correct_body(car, formula, CHASSIS, moved, turned)
+    largest = larger(largest, dot(shift[0], shift[1], shift[2], shift[0], shift[1], shift[2]))
+    return peak(root(largest))
+
+
+@fused_kernel
+def take_rows(car: Arrays, row: int) -> Triple:
+    """Return three neighbouring increments."""
+    return load_row(car.increments, row), load_row(car.increments, row + 1), load_row(car.increments, row + 2)
+
+
+@fused_kernel
+def larger(a: float, b: float) -> float:
+    """Return the larger one, lane by lane; what is not a number stays."""
+    return select(a - b, a, b)
+
+
+@fused_kernel
+def correct_forces(car: Arrays, group: int) -> None:
+    """Subtract the increments of a group's multipliers and of its anti-roll bar's force."""
+    line = car.groups[group]
+    u = line[f.G_FIRST_UNKNOWN]
+    if line[f.G_BAR] >= 0:
+        force = load(car.bars, line[f.G_BAR], f.BAR_FORCE)
+        store(car.bars, line[f.G_BAR], f.BAR_FORCE, force - load_row(car.increments, u + line[f.G_BAR_UNKNOWN]))
+    first = u + line[f.G_ROW_UNKNOWN]
+    for row in range(line[f.G_FIRST_ROW], line[f.G_FIRST_ROW] + line[f.G_ROWS]):
+        force = load(car.rows, row, f.MULTIPLIER)
+        store(car.rows, row, f.MULTIPLIER, force - load_row(car.increments, first + row - line[f.G_FIRST_ROW]))
+
+
+@fused_kernel
+def largest_gap(car: Arrays) -> float:
+    """Return the largest gap of all joints at the present positions."""
+    choose_frame(car, True)
+    largest = splat(0.0)
+    for group in range(car.groups.shape[0]):
+        places_to_frame(car, group)
+        joint_gaps(car, group)
+        line = car.groups[group]
+        for row in range(line[f.G_FIRST_ROW], line[f.G_FIRST_ROW] + line[f.G_ROWS]):
+            gap = load(car.rows, row, f.GAP)
+            largest = larger(larger(largest, gap), -gap)
+    return peak(largest)
+
+
+@fused_kernel
+def advance_exact(
+    car: Arrays, formula: Formula, frozen: Frozen, limits: Limits, inputs: Floats, ground: Floats, report: Floats
+) -> None:
+    """Take one step with all of (42) solved; ``report`` (REPORT_FIELDS) says how it went.
+
+    The gaps in the report are those found before the last correction, which made them smaller.
+    """
+    begin(car, formula, inputs, ground)
+    at = choose_speed(frozen, forward_speed(car))
+    report[CONVERGED] = 0.0
+    for iteration in range(limits.most_iterations):
+        out_of_balance(car, limits.gravity, True, True)
+        error, rate = largest_row(car, f.GAP), largest_row(car, f.GAP_RATE)
+        report[ITERATIONS], report[JOINT_ERROR], report[JOINT_RATE] = iteration + 0.0, error, rate
+        done = error <= limits.joint_error and rate <= limits.joint_rate
+        if iteration >= limits.least_iterations and done and report[LARGEST_MOVE] <= limits.move:
+            report[CONVERGED] = 1.0
+            break
+        right_sides(car, True, f.GAP_ACCELERATION, 1.0)
+        substitute(car, frozen, at, True)
+        report[LARGEST_MOVE] = correct(car, formula, True) * formula.position
+        gap_sides(car, f.GAP_RATE, f.GAP_ACCELERATION, formula.velocity)
+        substitute(car, frozen, at, False)
+        correct_free(car, f.VELOCITY, f.ANGULAR_VELOCITY)
+        gap_sides(car, f.GAP, f.GAP_ACCELERATION, formula.position)
+        substitute(car, frozen, at, False)
+        correct_free(car, f.POSITION, f.TURN)
+        attitudes(car)
+
+
+@fused_kernel
+def largest_row(car: Arrays, field: int) -> float:
+    """Return the largest size of one field over all constraint rows."""
+    largest = splat(0.0)
+    for row in range(car.rows.shape[0]):
+        value = load(car.rows, row, field)
+        largest = larger(larger(largest, value), -value)
+    return peak(largest)
+
+
+@fused_kernel
+def correct_free(car: Arrays, field: int, angular_field: int) -> None:
+    """Subtract increments, in relative coordinates, of one pair of fields alone: velocities or positions."""
+    core = car.chassis_unknowns
+    shift = splat(core[0]), splat(core[1]), splat(core[2])
+    turn = splat(core[3]), splat(core[4]), splat(core[5])
+    for group in range(car.groups.shape[0]):
+        line = car.groups[group]
+        u, slot = line[f.G_FIRST_UNKNOWN], line[f.G_FIRST_SLOT] + line[f.G_JOINED]
+        for k in range(line[f.G_BODIES]):
+            x, y, z = take_rows(car, u + 6 * k)
+            p, q, r = take_rows(car, u + 6 * k + 3)
+            moved = from_frame(car.frame, x + shift[0], y + shift[1], z + shift[2])
+            turned = turned_back(car.slots, slot + k, f.S_ROTATION, p + turn[0], q + turn[1], r + turn[2])
+            decrease(car.bodies, line[f.G_FIRST_BODY] + k, field, moved[0], moved[1], moved[2])
+            decrease(car.bodies, line[f.G_FIRST_BODY] + k, angular_field, turned[0], turned[1], turned[2])
+    slot = car.groups[0, f.G_FIRST_SLOT]
+    moved = from_frame(car.frame, shift[0], shift[1], shift[2])
+    turned = turned_back(car.slots, slot, f.S_ROTATION, turn[0], turn[1], turn[2])
+    decrease(car.bodies, CHASSIS, field, moved[0], moved[1], moved[2])
+    decrease(car.bodies, CHASSIS, angular_field, turned[0], turned[1], turned[2])
