@@ -376,7 +376,7 @@ class Oracle:
         stiffnesses = np.array([bar.stiffness for bar in self.model.bars])
         return replace(state, bar_forces=state.bar_forces - stiffnesses * self.bar_residual(state))
 
-    def jacobian(self, state: State) -> Array:
+    def joint_jacobian(self, state: State) -> Array:
         """Return G (rows, 6 nb + nw): Φ̇ of unit velocities, of which it is linear."""
         rest = replace(
             state,
@@ -427,6 +427,6 @@ class Matrices:
         return self._differences(lambda state, step: oracle.with_bars(oracle.move(state, step)), 1e-6)
 
     @cached_property
-    def jacobian(self) -> Array:
+    def joint_jacobian(self) -> Array:
         """G, (rows, N)."""
-        return self._oracle.jacobian(self._state)
+        return self._oracle.joint_jacobian(self._state)

@@ -33,7 +33,7 @@ def quaternion_of(rotation_vector: Array) -> Array:
     return np.concatenate([np.cos(half), 0.5 * np.sinc(half / np.pi) * rotation_vector], axis=-1)
 
 
-def turned_by(attitude: Array, rotation_vector: Array) -> Array:
+def turned(attitude: Array, rotation_vector: Array) -> Array:
     """Return exp(rotation_vector) · attitude, normalised: a turn about inertial axes, (..., 4)."""
     product = quaternion_product(quaternion_of(rotation_vector), attitude)
     return np.asarray(product / np.linalg.norm(product, axis=-1, keepdims=True))

@@ -40,7 +40,7 @@ class EquationMatrices(Protocol):
         """With respect to displacements, with the geometric stiffness of λ; anti-roll bars eliminated."""
 
     @property
-    def jacobian(self) -> Array:
+    def joint_jacobian(self) -> Array:
         """G, the constraints' rates per unit velocity."""
 
 

@@ -107,7 +107,7 @@ def modes_of(model: Model, matrices: EquationMatrices, *, conservative: bool = F
     The latter keeps, of the reduced matrices, the symmetric part of the stiffness and the skew part of the
     damping (the wheels' gyroscopic moments).
     """
-    free = free_motions(matrices.mass, matrices.jacobian).free
+    free = free_motions(matrices.mass, matrices.joint_jacobian).free
     stiffness = free.T @ matrices.stiffness @ free
     damping = free.T @ matrices.damping @ free
     if conservative:

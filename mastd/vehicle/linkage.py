@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mastd.errors import MastdError
-from mastd.vehicle.attitude import cross, rotation_matrix, turned_by
+from mastd.vehicle.attitude import cross, rotation_matrix, turned
 from mastd.vehicle.model import Model, Primitive, PrimitiveKind
 
 Array = NDArray[np.float64]
@@ -163,7 +163,7 @@ class Linkage:
         position, attitude = pose.position.copy(), pose.attitude.copy()
         for body, columns in self._columns.items():
             position[body] += step[columns][:3]
-            attitude[body] = turned_by(attitude[body], step[columns][3:])
+            attitude[body] = turned(attitude[body], step[columns][3:])
         return Pose(position, attitude)
 
     def close(self, pose: Pose, drive: Array, conditions: Sequence[Condition], targets: Array) -> Pose:

@@ -126,11 +126,11 @@ def straight_ahead(
         state = balanced_bars(system, state)
         gap = system.constraints(state, nothing)[0] - joints
         matrices = system.matrices(state, inputs, ground)
-        motions = free_motions(matrices.mass, matrices.jacobian)
+        motions = free_motions(matrices.mass, matrices.joint_jacobian)
         forces = system.residual(state, inputs, ground)
         change = motions.multipliers(forces)
         state = replace(state, multipliers=state.multipliers - change)
-        forces = forces - matrices.jacobian.T @ change
+        forces = forces - matrices.joint_jacobian.T @ change
         # What moves the wheels' spin is their rate, not their angle.
         slope = np.hstack([matrices.stiffness[:, :bodies], matrices.damping[:, bodies:]])
         closing = -motions.closing @ gap
@@ -223,11 +223,11 @@ def settle(
         state = balanced_bars(system, state)
         gap = system.constraints(state, driven)[0]
         matrices = system.matrices(state, inputs, ground)
-        motions = free_motions(matrices.mass, matrices.jacobian)
+        motions = free_motions(matrices.mass, matrices.joint_jacobian)
         forces = system.residual(state, inputs, ground)
         change = motions.multipliers(forces)
         state = replace(state, multipliers=state.multipliers - change)
-        forces = forces - matrices.jacobian.T @ change
+        forces = forces - matrices.joint_jacobian.T @ change
         worst, opening = _largest(forces), _largest(gap)
         if watch is not None:
             watch(iteration, worst)

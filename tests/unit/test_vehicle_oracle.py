@@ -86,7 +86,7 @@ def test_constraint_forces_do_the_work_of_the_constraints_rates(sedan: Model) ->
     oracle, state = Oracle(sedan), any_motion(sedan)
     free = replace(state, multipliers=np.zeros_like(state.multipliers))
     forces = oracle.residual(state) - oracle.residual(free)
-    np.testing.assert_allclose(forces, oracle.jacobian(state).T @ state.multipliers, atol=1e-8)
+    np.testing.assert_allclose(forces, oracle.joint_jacobian(state).T @ state.multipliers, atol=1e-8)
 
 
 def test_inertia_forces_are_the_rates_of_the_momenta(sedan: Model) -> None:

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from mastd.vehicle.attitude import roll_pitch_yaw, rotation_vector_of, turned_by
+from mastd.vehicle.attitude import roll_pitch_yaw, rotation_vector_of, turned
 from mastd.vehicle.library import find
 from mastd.vehicle.model import Model, PrimitiveKind
 from mastd.vehicle.settle import (
@@ -133,7 +133,7 @@ def test_the_start_does_not_matter(sedan: Model, rest: Equilibrium, height: floa
     start = replace(
         design,
         position=design.position + np.cross(turn, design.position) + np.array([0.0, 0.0, height]),
-        attitude=turned_by(design.attitude, turn),
+        attitude=turned(design.attitude, turn),
         velocity=np.full_like(design.velocity, 3.0),
     )
     found = settled(sedan, start)
@@ -209,7 +209,7 @@ def test_a_linkage_that_does_not_close_is_named(sedan: Model) -> None:
 def test_attitudes_turn_about_inertial_axes() -> None:
     attitude = np.array([1.0, 0.0, 0.0, 0.0])
     for turn in ([0.0, 0.0, 0.4], [0.0, 0.3, 0.0]):
-        attitude = turned_by(attitude, np.array(turn))
+        attitude = turned(attitude, np.array(turn))
     # Yaw first, then pitch about the inertial y: Ry(0.3) Rz(0.4).
     matrix = roll_pitch_yaw(attitude)
     expected = np.array([np.cos(0.3) * np.cos(0.4), np.sin(0.4), -np.sin(0.3) * np.cos(0.4)])
@@ -222,5 +222,5 @@ def test_attitudes_turn_about_inertial_axes() -> None:
     )
     np.testing.assert_allclose(forward, expected, atol=1e-15)
     for vector in ([1e-12, 0.0, 0.0], [0.3, -1.2, 2.0], [0.0, 3.1, 0.0]):
-        rotated = turned_by(np.array([1.0, 0.0, 0.0, 0.0]), np.array(vector))
+        rotated = turned(np.array([1.0, 0.0, 0.0, 0.0]), np.array(vector))
         np.testing.assert_allclose(rotation_vector_of(rotated), vector, rtol=1e-12)
