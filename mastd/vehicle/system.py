@@ -142,7 +142,7 @@ class System:
     def _dense(
         self, acceleration: float, velocity: float, displacement: float, joint: float
     ) -> tuple[Floats, Floats]:
-        whole = self._dense_whole(acceleration, velocity, displacement, joint, bar)
+        whole = self._dense_whole(acceleration, velocity, displacement, joint, 0.0)
         return whole[: self.size, : self.size], whole[self.size :, : self.size]
 
     def _dense_whole(
