@@ -165,7 +165,7 @@ def _cell_of(car: Arrays, owner: int, row: int, column: int) -> int:
     return int(line[f.G_FIRST_CELL] + i * line[f.G_SIZE] + j)
 
 
-@fused_kernel
+@separate_kernel
 def substitute_fresh(car: Arrays, fresh: Fresh) -> None:
     """Solve for the right sides in ``unknowns`` with the present factors, as ``frozen.substitute`` does."""
     groups = car.groups.shape[0]
