@@ -312,7 +312,11 @@ def _unbalanced(system: Equations, state: State, forces: Array, gap: Array, grou
         unit = "N m" if place >= 6 * len(model.bodies) or place % 6 >= 3 else "N"
         name = coordinate_name(model, place)
         parts.append(f"{name} is out of balance by {abs(forces[place]):.3g} {unit}")
-    parts.append(_loads(model, system.wheel_loads(state, ground)))
+    loads = system.wheel_loads(state, ground)
+    lifted = [wheel.name for wheel, load in zip(model.wheels, loads, strict=True) if not load > 0.0]
+    if lifted:
+        parts.append(f"off the ground: {_wheels(lifted)}")
+    parts.append(_loads(model, loads))
     return f"{model.name}: no equilibrium after {ITERATIONS} iterations: {'; '.join(parts)}"
 
 
