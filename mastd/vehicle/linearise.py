@@ -95,7 +95,7 @@ def linearise(
     cannot drive straight ahead.
     """
     equations = system if undamped is None else undamped(without_damping(system.model))
-    state = settled if speed == 0.0 else straight_ahead(equations, settled, inputs, ground, speed)
+    state = settled if speed == 0.0 else straight_ahead(equations, settled, inputs, ground, speed=speed)
     return modes_of(
         equations.model, equations.matrices(state, inputs, ground), conservative=undamped is not None
     )

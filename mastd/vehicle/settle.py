@@ -105,7 +105,12 @@ def rolling(model: Model, state: State, speed: float) -> State:
 
 
 def straight_ahead(
-    system: Equations, settled: State, inputs: Array | None, ground: Ground | None, speed: float
+    system: Equations,
+    settled: State,
+    inputs: Array | None = None,
+    ground: Ground | None = None,
+    *,
+    speed: float,
 ) -> State:
     """Return the vehicle driving straight along x at ``speed`` (m/s), steady but for the drag of its toe
     angles.

@@ -70,17 +70,26 @@ def mass_of(model: Model, state: State) -> Array:
     return mass
 
 
-def closed(oracle: Oracle, state: State, motions: Array) -> State:
-    """Return the state with its joints closed, by moves across the free motions (N, dof) only."""
-    for _ in range(8):
-        gap = oracle.constraints(state)[0]
-        rows = np.vstack([oracle.joint_jacobian(state), motions.T])
-        state = oracle.move(
-            state, np.linalg.lstsq(rows, np.concatenate([-gap, np.zeros(motions.shape[1])]))[0]
-        )
-        if np.max(np.abs(gap)) < 1e-13:
-            break
-    return state
+class Neighbourhood:
+    """Positions with closed joints near a base, by coordinates q in the mass matrix' measure."""
+
+    def __init__(self, model: Model, base: State) -> None:
+        self.oracle, self.base = Oracle(model), base
+        mass, jacobian = mass_of(model, base), self.oracle.joint_jacobian(base)
+        self.free = free_motions(mass, jacobian).free
+        self.weighted = mass @ self.free
+        across = np.linalg.pinv(np.vstack([jacobian, self.weighted.T]))
+        self.closing = across[:, : len(jacobian)]
+
+    def at(self, coordinates: Array) -> State:
+        """Return the position of coordinates q (dof): moved along the free motions, then closed across them."""
+        state = self.oracle.move(self.base, self.free @ coordinates)
+        for _ in range(20):
+            gap = self.oracle.constraints(state)[0]
+            if np.max(np.abs(gap)) < 1e-14:
+                break
+            state = self.oracle.move(state, -self.closing @ gap)
+        return state
 
 
 def potential(model: Model, state: State) -> float:
@@ -143,18 +152,14 @@ def test_the_constraint_forces_have_a_stiffness_of_their_own(sedan: Model) -> No
 def test_undamped_modes_swing_between_equal_energies(sedan: Model, variant: Variant) -> None:
     """ω² of a mode = curvature of the potential along it over twice its kinetic energy at a unit rate."""
     model = variant(sedan)
-    oracle, rest, found = Oracle(model), rest_of(model), undamped_modes(model)
-    mass = mass_of(model, rest)
-    motions = free_motions(mass, oracle.joint_jacobian(rest)).free
-    size = 1e-3
+    rest, found = rest_of(model), undamped_modes(model)
+    near, size = Neighbourhood(model, rest), 1e-3
     for mode in found.modes:
         shape = np.real(mode.shape)
-        energies = [
-            potential(model, closed(oracle, oracle.move(rest, amount * shape), mass @ motions))
-            for amount in (-size, 0.0, size)
-        ]
+        coordinates = near.weighted.T @ shape
+        energies = [potential(model, near.at(amount * coordinates)) for amount in (-size, 0.0, size)]
         curvature = (energies[0] - 2.0 * energies[1] + energies[2]) / size**2
-        expected = np.sqrt(curvature / (shape @ mass @ shape)) / (2.0 * np.pi)
+        expected = np.sqrt(curvature / (coordinates @ coordinates)) / (2.0 * np.pi)
         assert mode.frequency_hz == pytest.approx(expected, rel=3e-4), mode.name
 
 
@@ -164,15 +169,14 @@ def test_eigenvalues_are_those_of_the_whole_dynamics(sedan: Model) -> None:
     Nothing is known here of geometric stiffness: the multipliers are solved for anew at each position.
     """
     model = equipped(sedan)
-    oracle = Oracle(model)
-    base = straight_ahead(System(model), rest_of(model), None, None, SPEED)
-    start = free_motions(mass_of(model, base), oracle.joint_jacobian(base)).free
-    weighted = mass_of(model, base) @ start
+    base = straight_ahead(System(model), rest_of(model), speed=SPEED)
+    near = Neighbourhood(model, base)
+    oracle, weighted = near.oracle, near.weighted
     still = np.zeros_like(base.position)
-    count = start.shape[1]
+    count = weighted.shape[1]
 
     def accelerations(displacement: Array, rates: Array) -> Array:
-        state = closed(oracle, oracle.move(base, start @ displacement), weighted)
+        state = near.at(displacement)
         mass, jacobian = mass_of(model, state), oracle.joint_jacobian(state)
         # Velocities that keep the joints closed and are ``rates`` in the coordinates of the base.
         rows = np.vstack([jacobian, weighted.T])

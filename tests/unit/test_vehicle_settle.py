@@ -170,7 +170,7 @@ def test_rolling_wheels_do_not_slip(sedan: Model, rest: Equilibrium) -> None:
 
 def test_straight_ahead_is_steady_but_for_the_drag_of_toe(sedan: Model, rest: Equilibrium) -> None:
     oracle = Oracle(sedan)
-    state = straight_ahead(System(sedan), rest.state, None, None, 25.0)
+    state = straight_ahead(System(sedan), rest.state, speed=25.0)
     assert np.max(np.abs(oracle.residual(state))) < 1e-4
     assert np.max(np.abs(oracle.constraints(state)[0])) < 1e-10
     _, rates, _ = oracle.constraints(state)
