@@ -1,10 +1,13 @@
 # make demo: set up and run the main job.   make test: set up, then lint, types and tests.
 # make evidence: the longer proofs.   make soak: an hour of random operation, in virtual time.
 # make fault-table: every fault of the plant over the real link, found when and by what.
+# make bench: speeds; where ../shared holds the vehicle's peers, they are installed into an environment of their own.
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.ready
+PEERS := .venv-peers
+PEER_PROGRAMS := ../shared/peers/vehicle
 
 .PHONY: setup demo test lint types evidence soak fault-table bench clean
 
@@ -43,7 +46,15 @@ fault-table: $(STAMP)
 	$(BIN)/python -m tests.fault_report
 
 bench: $(STAMP)
+	@if [ -d $(PEER_PROGRAMS) ]; then $(MAKE) --no-print-directory $(PEERS)/.ready || \
+	  echo "the peers are not installed: their figures are left out" >&2; fi
 	$(BIN)/mastd bench
 
+# What the peers' programs import: mujoco, exudyn, numpy, scipy, numba, pyyaml, in versions that requirements.txt allows.
+$(PEERS)/.ready: requirements-peers.txt
+	$(PYTHON) -m venv $(PEERS)
+	$(PEERS)/bin/pip install --quiet --disable-pip-version-check --require-hashes -r requirements-peers.txt
+	@touch $@
+
 clean:
-	rm -rf $(VENV) runs .pytest_cache .mypy_cache .ruff_cache
+	rm -rf $(VENV) $(PEERS) runs .pytest_cache .mypy_cache .ruff_cache

@@ -31,6 +31,6 @@ def run(arguments: argparse.Namespace) -> int:
         shutil.copytree(starter_directory(), target, dirs_exist_ok=True)
     except OSError as error:
         raise UsageError(f"{target}: cannot be written: {error.strerror}") from error
-    print(f"{target}: table.yaml, daemon/ and profiles/ are yours now; try")
+    print(f"{target}: table.yaml, daemon/, profiles/ and vehicles/ are yours now; try")
     print(f"  mastd check {target}/profiles/first_motion.yaml --table {target}/table.yaml")
     return 0

@@ -46,11 +46,11 @@ def _print_table(items: list[Item]) -> None:
     width = max(len(item.identifier) for item in items)
     print(f"{'id':{width}}  {'paper':>10}  {'ours':>12}  {'unit':5}  within  what")
     for item in items:
+        paper = "-" if item.paper is None else f"{item.paper:g}"
         ours = "-" if item.ours is None else f"{item.ours:.6g}"
         within = "yes" if item.within else "NO"
-        print(
-            f"{item.identifier:{width}}  {item.paper:>10g}  {ours:>12}  {item.unit:5}  "
-            f"{within:6}  {item.what}"
-        )
+        print(f"{item.identifier:{width}}  {paper:>10}  {ours:>12}  {item.unit:5}  {within:6}  {item.what}")
     missed = sum(not item.within for item in items)
-    print(f"{len(items) - missed} of {len(items)} within the tolerances of document 004")
+    documents = sorted({item.document for item in items})
+    named = f"document {documents[0]}" if len(documents) == 1 else f"documents {', '.join(documents)}"
+    print(f"{len(items) - missed} of {len(items)} within the tolerances of {named}")

@@ -8,11 +8,15 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class Item:
-    """One compared number; ``ours`` is None where the given table has nothing to compare."""
+    """One compared number.
+
+    ``paper`` is None where the paper leaves a question open, or says in words only what the number shows.
+    ``ours`` is None where there is nothing to compare: a table without that part, a run that failed.
+    """
 
     identifier: str
     what: str
-    paper: float
+    paper: float | None
     ours: float | None
     unit: str
     within: bool
@@ -33,6 +37,18 @@ class Item:
             "unit": self.unit,
             "within": self.within,
         }
+
+
+def answer(identifier: str, what: str, ours: float, unit: str, *, within: bool = True) -> Item:
+    """Return the item of a number that the paper does not print; without a finite one it is not within."""
+    value = float(ours) if math.isfinite(ours) else None
+    return Item(identifier, what, None, value, unit, value is not None and within)
+
+
+def at_most(identifier: str, what: str, paper: float, ours: float, unit: str, *, bound: float) -> Item:
+    """Return the item of a number that is within if it does not exceed ``bound``."""
+    value = float(ours) if math.isfinite(ours) else None
+    return Item(identifier, what, paper, value, unit, value is not None and value <= bound)
 
 
 def compare(

@@ -19,8 +19,15 @@ def _document_004(table: Path) -> list[Item]:
     return items(Geometry.from_settings(load(table, FreeTableSettings)))
 
 
-# Document → all its items, computed from the table settings in a file.
-DOCUMENTS: dict[str, Callable[[Path], list[Item]]] = {"004": _document_004}
+def _document_000(_table: Path) -> list[Item]:
+    from mastd.reproduce.document_000 import items
+    from mastd.vehicle.library import find
+
+    return items(find("benchmark_sedan"))
+
+
+# Document → all its items; those of the table are computed from the table settings in a file.
+DOCUMENTS: dict[str, Callable[[Path], list[Item]]] = {"000": _document_000, "004": _document_004}
 
 
 def select(identifiers: list[str], table: Path) -> list[Item]:

@@ -31,7 +31,7 @@ class VehicleSettings(Settings):
     @classmethod
     def _front_to_rear(cls, axles: tuple[AxleBase, ...]) -> tuple[AxleBase, ...]:
         if len(axles) < 2:
-            raise ValueError(f"{len(axles)} axles, a vehicle has at least two")
+            raise ValueError(f"{len(axles)} given, a vehicle has at least two axles")
         refuse([*_repeated_names(axles), *_out_of_order(axles)])
         return axles
 

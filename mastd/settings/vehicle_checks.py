@@ -44,11 +44,15 @@ class _Findings:
 
     hardpoints: Mapping[str, Triple]
     bodies: Iterable[str]
+    own: Iterable[str]
+    """The bodies that the owner's joints and springs are there for; the others are known to it."""
     problems: list[Problem] = field(default_factory=list)
     used: set[str] = field(default_factory=set)
     touched: dict[str, set[str]] = field(default_factory=dict)
     """Hardpoints where each body is joined to another one."""
     links: list[tuple[str, str]] = field(default_factory=list)
+    unknown_points: bool = False
+    """A hardpoint is named that there is none of; one that seems unused may be the one that is meant."""
 
     def add(self, place: Place, what: str) -> None:
         """Note a problem."""
@@ -66,6 +70,7 @@ class _Findings:
         self.used.add(name)
         if name in self.hardpoints:
             return True
+        self.unknown_points = True
         self.add(place, f"no hardpoint {name!r}, {near(name, self.hardpoints)}")
         return False
 
@@ -80,7 +85,8 @@ class _Findings:
         if names[0] == names[1]:
             self.add(place, f"hardpoint {names[0]!r} twice, {what} needs two places")
         else:
-            text = f"lies {1000 * gap:.3g} mm from {names[0]!r}, {what} needs two places"
+            far = f"lies {1000 * gap:.2g} mm from" if gap > 0.0 else "lies at the same place as"
+            text = f"{far} {names[0]!r}, {what} needs two places"
             self.add(("hardpoints", names[1]), text)
         return False
 
@@ -93,7 +99,7 @@ def axle_problems(axle: CustomAxle) -> list[Problem]:
         shared.append(RACK)
     if axle.subframe is not None:
         shared.extend(axle.subframe.bodies)
-    findings = _Findings(hardpoints, [*shared, *axle.bodies])
+    findings = _Findings(hardpoints, [*shared, *axle.bodies], axle.bodies)
     _check_names(findings, axle.bodies, shared)
     _check_joints(findings, axle.joints)
     _check_springs(findings, axle.springs)
@@ -111,7 +117,7 @@ def axle_problems(axle: CustomAxle) -> list[Problem]:
 
 def group_problems(group: GroupSettings) -> list[Problem]:
     """Return what does not fit together in a group of bodies, places relative to it."""
-    findings = _Findings(group.hardpoints, [CHASSIS, *group.bodies])
+    findings = _Findings(group.hardpoints, [CHASSIS, *group.bodies], group.bodies)
     _check_names(findings, group.bodies, [CHASSIS])
     _check_joints(findings, group.joints)
     _check_springs(findings, group.springs)
@@ -166,6 +172,10 @@ def _check_pair(
     known = [findings.body(name, (*place, "bodies", k)) for k, name in enumerate(bodies)]
     if bodies[0] == bodies[1]:
         findings.add((*place, "bodies"), f"{what} is between {bodies[0]!r} and itself, it needs two bodies")
+    elif all(known) and not set(bodies) & set(findings.own):
+        findings.add(
+            (*place, "bodies"), f"{what} is joined to no body of the left side, it belongs elsewhere"
+        )
     elif all(known):
         findings.links.append(bodies)
         for name, touching in zip(bodies, points, strict=True):
@@ -237,6 +247,8 @@ def _check_attached(findings: _Findings, bodies: Iterable[str], roots: list[str]
 
 
 def _check_unused(findings: _Findings) -> None:
+    if findings.unknown_points:
+        return
     for name in findings.hardpoints:
         if name not in findings.used:
             findings.add(("hardpoints", name), f"no joint, spring or bar uses hardpoint {name!r}, remove it")

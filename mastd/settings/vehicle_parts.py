@@ -53,7 +53,6 @@ Identifier = Annotated[str, AfterValidator(_identifier)]
 Name = Annotated[str, Field(min_length=1, max_length=80)]
 PositiveLength = Annotated[Length, Field(gt=0)]
 PositiveInertia = Annotated[Inertia, Field(gt=0)]
-Products = Annotated[tuple[Inertia, Inertia, Inertia] | None, Field(validate_default=True)]
 
 
 class MassSettings(Settings):
@@ -62,8 +61,14 @@ class MassSettings(Settings):
     mass: Mass = Field(gt=0)
     inertia: tuple[PositiveInertia, PositiveInertia, PositiveInertia]
     """Moments of inertia about the x, y and z axes through the centre of mass."""
-    products_of_inertia: Products = None
+    products_of_inertia: tuple[Inertia, Inertia, Inertia] | None = None
     """Integrals of x y, y z and z x over the mass (the tensor holds their negatives); 0 if left out."""
+
+    @field_validator("inertia")
+    @classmethod
+    def _triangle(cls, moments: tuple[float, float, float]) -> tuple[float, float, float]:
+        refuse([((), what) for what in inertia_problems(moments)])
+        return moments
 
     @field_validator("products_of_inertia")
     @classmethod
@@ -71,8 +76,8 @@ class MassSettings(Settings):
         cls, products: tuple[float, float, float] | None, info: ValidationInfo
     ) -> tuple[float, float, float] | None:
         moments = info.data.get("inertia")
-        if moments is not None:
-            refuse([((), what) for what in inertia_problems(moments, products or NO_PRODUCTS)])
+        if moments is not None and products is not None:
+            refuse([((), what) for what in inertia_problems(moments, products)])
         return products
 
     def tensor(self) -> np.ndarray[tuple[int, int], np.dtype[np.float64]]:

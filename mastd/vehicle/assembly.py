@@ -1,9 +1,9 @@
 """Closing joints whose two points do not coincide in the design position: damped Gauss-Newton, unit by unit.
 
 An axle's own bodies move first, against the chassis; then each corner, against chassis and axle. Each step is
-the smallest motion that closes the joints to first order (Levenberg's damping while it does not get better),
-so that freedoms stay where they were. The assembled position becomes the design position: all body frames are
-parallel to the vehicle frame again, and springs have their preload there.
+the smallest motion that closes the joints to first order (Levenberg's damping while it does not get better);
+the freedom of a corner is used to keep the height of its wheel's centre. The assembled position becomes the
+design position: body frames are parallel to the vehicle frame again, and springs have their preload there.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from typing import Final
 
 import numpy as np
 
-from mastd.vehicle.mobility import Finding, Unit, examine, residual, units
+from mastd.vehicle.mobility import LEAST_TRAVEL, Finding, Unit, examine, residual, units_of, wheel_row
 from mastd.vehicle.model import Body, Model, Primitive, PrimitiveKind, SpringDamper, Stop, Vector, Wheel
 
 CLOSED: Final = 1e-12
@@ -32,23 +32,25 @@ def is_closed(model: Model, unit: Unit, tolerance: float = OPEN) -> bool:
 
 def assembled(model: Model) -> tuple[Model, list[Finding]]:
     """Return the model with all joints closed, and the units that cannot be closed, by joint and gap."""
-    found: list[Finding] = []
-    for unit in units(model):
-        if is_closed(model, unit):
-            continue
-        model = _closed(model, unit)
-        if not is_closed(model, unit):
-            found.append(_open_joint(model, unit))
-    return model, found
+    found: dict[int, Finding] = {}
+    for number, axle in enumerate(model.axles):
+        for unit in units_of(model, axle):
+            if is_closed(model, unit):
+                continue
+            model = _closed(model, unit)
+            if not is_closed(model, unit):
+                found.setdefault(number, _open_joint(model, unit))  # the right side is the mirror image
+    return model, list(found.values())
 
 
 def _closed(model: Model, unit: Unit) -> Model:
     """Return the model with one unit closed as far as it can be."""
     best, damping = _norm(model, unit), 0.0
+    height = _wheel_height(model, unit)
     for _ in range(MOST_STEPS):
         if _largest(model, unit) <= CLOSED:
             break
-        trial = _stepped(model, unit, damping)
+        trial = _stepped(model, unit, damping, height)
         norm = _norm(trial, unit)
         if norm < best:
             converged = not norm < best * (1.0 - 1e-9)
@@ -62,14 +64,25 @@ def _closed(model: Model, unit: Unit) -> Model:
     return model
 
 
-def _stepped(model: Model, unit: Unit, damping: float) -> Model:
-    """Return the model after one step of damped Gauss-Newton."""
+def _wheel_height(model: Model, unit: Unit) -> float:
+    return float(model.wheels[unit.wheel].centre[2]) if unit.wheel >= 0 else 0.0
+
+
+def _stepped(model: Model, unit: Unit, damping: float, height: float) -> Model:
+    """Return the model after one step of damped Gauss-Newton, the wheel's centre at ``height`` in m."""
     free = examine(model, unit)
     rank = free.rank
     gaps = np.concatenate([_scaled(model.primitives[k], free.radius) for k in unit.primitives])
     values = free.values[:rank]
     amounts = (free.left[:, :rank].T @ gaps) * values / (values**2 + damping * values[0] ** 2)
-    step = -(free.right[:rank].T @ amounts).reshape(-1, 6)
+    change = -(free.right[:rank].T @ amounts)
+    if unit.wheel >= 0:
+        row = wheel_row(model, free)
+        travel = free.right[rank:] @ row
+        if np.linalg.norm(travel) >= LEAST_TRAVEL:
+            missing = height - _wheel_height(model, unit) - float(row @ change)
+            change = change + missing / float(travel @ travel) * (free.right[rank:].T @ travel)
+    step = change.reshape(-1, 6)
     turns = step[:, 3:] / free.radius
     largest = float(np.max(np.linalg.norm(turns, axis=1)))
     shrink = min(1.0, LARGEST_TURN / largest) if largest > 0.0 else 1.0
@@ -186,9 +199,11 @@ def _open_joint(model: Model, unit: Unit) -> Finding:
     gaps = _gaps(model, unit)
     index = unit.primitives[int(np.argmax(gaps))]
     primitive, gap = model.primitives[index], max(gaps)
+    if primitive.kind is PrimitiveKind.DISTANCE:
+        gap = abs(float(np.linalg.norm(primitive.point_second - primitive.point_first)) - primitive.length)
     if primitive.kind is PrimitiveKind.DOT_1:
         size = f"{np.degrees(np.arcsin(min(gap, 1.0))):.3g} deg"
     else:
-        size = f"{1000 * gap:.3g} mm"
+        size = f"{1000 * gap:.4g} mm"
     what = f"{unit.name}: cannot be assembled, '{primitive.joint}' stays open by {size} at best"
     return Finding(what, (index,))

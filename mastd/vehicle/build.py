@@ -238,7 +238,10 @@ def _add_bodies(
     parts: _Parts, name: str, bodies: dict[str, BodySettings], side: Side, place: Place
 ) -> dict[str, int]:
     return {
-        key: parts.add_body(_body(f"{name} {_words(key)}", settings, side), (*place, "bodies", key))
+        key: parts.add_body(
+            _body(name if _words(key) == name else f"{name} {_words(key)}", settings, side),
+            (*place, "bodies", key),
+        )
         for key, settings in bodies.items()
     }
 

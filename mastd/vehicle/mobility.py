@@ -17,7 +17,7 @@ from typing import Final
 
 import numpy as np
 
-from mastd.vehicle.model import Body, Corner, Model, Primitive, PrimitiveKind, Vector
+from mastd.vehicle.model import Axle, Body, Corner, Model, Primitive, PrimitiveKind, Vector
 
 RANK_TOLERANCE: Final = 1e-9
 """Singular values below this share of the largest one are zero: equations depend on each other."""
@@ -29,7 +29,7 @@ LEAST_TRAVEL: Final = 0.01
 LEAST_SPRING: Final = 1e-4
 """Change of a spring's length over the motion, below which the spring does not hold it."""
 
-_SHARE = 0.5
+_SHARE = 0.3
 """Of the largest share: joints and bodies with at least this are named."""
 
 
@@ -103,10 +103,15 @@ class Freedom:
 def units(model: Model) -> Iterator[Unit]:
     """Yield all units of a model, axles before their corners."""
     for axle in model.axles:
-        if axle.bodies:
-            yield Unit(axle.name, axle.bodies, axle.primitives, axle.springs, -1)
-        for index in axle.corners:
-            yield corner_unit(model.corners[index])
+        yield from units_of(model, axle)
+
+
+def units_of(model: Model, axle: Axle) -> Iterator[Unit]:
+    """Yield the axle's own bodies, if it has any, then its corners."""
+    if axle.bodies:
+        yield Unit(axle.name, axle.bodies, axle.primitives, axle.springs, -1)
+    for index in axle.corners:
+        yield corner_unit(model.corners[index])
 
 
 def corner_unit(corner: Corner) -> Unit:
@@ -122,8 +127,12 @@ def freedom(model: Model) -> int:
 def findings(model: Model) -> list[Finding]:
     """Return all reasons to refuse a model in its design position; none if it can move as it should."""
     found: list[Finding] = []
-    for unit in units(model):
-        found.extend(_unit_findings(model, examine(model, unit)))
+    for axle in model.axles:
+        for unit in units_of(model, axle):
+            reasons = _unit_findings(model, examine(model, unit))
+            found.extend(reasons)
+            if reasons and unit.wheel >= 0:
+                break  # the right side is the mirror image
     return found
 
 
@@ -217,10 +226,9 @@ def _unit_findings(model: Model, free: Freedom) -> list[Finding]:
     if free.redundant:
         return [_redundant(model, free, excess)]
     if free.freedom < due:
-        counts = _joint_counts(model, unit)
         what = (
-            f"{unit.name}: over-constrained by 1, the wheel cannot travel: {free.rows} equations of "
-            f"{len(unit.bodies)} bodies with {free.coordinates} coordinates ({counts}); leave out one"
+            f"{unit.name}: over-constrained by 1, the wheel cannot travel: {free.rows} equations for "
+            f"{free.coordinates} coordinates ({_joint_counts(model, unit)}); leave out one"
         )
         return [Finding(what, unit.primitives, unit.bodies)]
     if due and free.freedom > due:
@@ -228,9 +236,9 @@ def _unit_findings(model: Model, free: Freedom) -> list[Finding]:
         what = f"{unit.name}: under-constrained by {free.freedom - due}, {motion}; add a joint that holds it"
         return [Finding(what, bodies=bodies)]
     if not free.condition <= LARGEST_CONDITION:
-        joints = _blamed(model, unit, free.left[:, free.rank - 1 : free.rank])
-        names = _joined([model.primitives[index].joint for index in joints])
         bodies, motion = _describe(model, free, free.right[free.rank - 1 : free.rank])
+        joints = _blamed(model, unit, free.left[:, free.rank - 1 : free.rank], bodies)
+        names = _joined([model.primitives[index].joint for index in joints])
         what = (
             f"{unit.name}: nearly singular, condition {free.condition:.3g}, at most {LARGEST_CONDITION:g}: "
             f"{names} hardly hold{'s' if len(joints) == 1 else ''} it, {motion}"
@@ -242,7 +250,7 @@ def _unit_findings(model: Model, free: Freedom) -> list[Finding]:
 def _travel_findings(model: Model, free: Freedom, motions: Vector) -> list[Finding]:
     unit = free.unit
     if unit.wheel >= 0:
-        travel = float(abs(motions @ _wheel_row(model, free))[0])
+        travel = float(abs(motions @ wheel_row(model, free))[0])
         if not travel >= LEAST_TRAVEL:
             bodies, motion = _describe(model, free, motions)
             what = f"{unit.name}: the wheel cannot travel up and down, the one freedom left is that {motion}"
@@ -256,7 +264,9 @@ def _travel_findings(model: Model, free: Freedom, motions: Vector) -> list[Findi
     if held == len(motions):
         return []
     bodies, motion = _describe(model, free, right[held:] @ motions)
-    what = f"{unit.name}: {len(motions) - held} of {len(motions)} freedoms held by no spring, {motion}"
+    loose = f"{len(motions) - held} of {len(motions)} freedoms are"
+    which = loose if len(motions) > 1 else "the one freedom is"
+    what = f"{unit.name}: {which} held by no spring, {motion}"
     return [Finding(what, bodies=bodies)]
 
 
@@ -273,50 +283,58 @@ def _redundant(model: Model, free: Freedom, excess: Vector) -> Finding:
     return Finding(f"{unit.name}: over-constrained by {free.redundant}, {counts}: {names}", joints)
 
 
-def _blamed(model: Model, unit: Unit, vectors: Vector) -> tuple[int, ...]:
-    """Return the first primitive of each joint with the largest shares in left singular vectors (rows, n)."""
+def _blamed(model: Model, unit: Unit, vectors: Vector, bodies: Sequence[int] = ()) -> tuple[int, ...]:
+    """Return the first primitive of each joint with the largest shares in left singular vectors (rows, n).
+
+    With ``bodies`` only joints of these: what holds a body badly are its own joints.
+    """
     shares: dict[str, float] = {}
     first: dict[str, int] = {}
     row = 0
     for index in unit.primitives:
         primitive = model.primitives[index]
         share = float(np.sum(vectors[row : row + primitive.kind.rows] ** 2))
+        row += primitive.kind.rows
+        if bodies and primitive.first not in bodies and primitive.second not in bodies:
+            continue
         shares[primitive.joint] = shares.get(primitive.joint, 0.0) + share
         first.setdefault(primitive.joint, index)
-        row += primitive.kind.rows
     least = _SHARE * max(shares.values())
     order = sorted(shares, key=lambda joint: -round(shares[joint], 6))
     return tuple(first[joint] for joint in order if shares[joint] >= least)
 
 
 def _describe(model: Model, free: Freedom, motions: Vector) -> tuple[tuple[int, ...], str]:
-    """Return the bodies with the largest shares in motions (n, coordinates), and the largest one in words."""
+    """Return the bodies with the largest shares in motions (n, coordinates), and the motion in words."""
     parts = motions.reshape(len(motions), len(free.unit.bodies), 6)
     shares = np.sum(parts**2, axis=(0, 2))
     order = [k for k in np.argsort(-np.round(shares, 6), kind="stable") if shares[k] >= _SHARE * shares.max()]
+    bodies = tuple(free.unit.bodies[k] for k in order)
+    names = _joined([model.bodies[body].name for body in bodies])
+    if len(motions) > 1:
+        return bodies, f"{names} can move in {len(motions)} ways"
     first = int(order[0])
-    twist = parts[int(np.argmax(np.sum(parts[:, first] ** 2, axis=1))), first]
+    twist = parts[0, first]
     shift, turn = twist[:3], twist[3:]
     turns = bool(np.linalg.norm(turn) >= 0.5 * np.linalg.norm(shift))
     vector = turn if turns else shift
     vector = vector / np.linalg.norm(vector) * (1.0 if vector[np.argmax(np.abs(vector))] > 0 else -1.0)
     direction = ", ".join(f"{value + 0.0:.2f}" for value in np.round(vector, 2))
-    names = _joined([model.bodies[free.unit.bodies[k]].name for k in order])
     way = f"turn about [{direction}]" if turns else f"move along [{direction}]"
-    return tuple(free.unit.bodies[k] for k in order), f"{names} can {way}"
+    return bodies, f"{names} can {way}"
 
 
 def _excess_motions(model: Model, free: Freedom, motions: Vector) -> Vector:
     """Return the motions (n - 1, coordinates) beside the one that moves the wheel up and down most."""
     if len(motions) <= 1:
         return motions[:0]
-    heights = motions @ _wheel_row(model, free)
+    heights = motions @ wheel_row(model, free)
     _, _, right = np.linalg.svd(heights[np.newaxis])
     rest: Vector = right[1:] @ motions
     return rest
 
 
-def _wheel_row(model: Model, free: Freedom) -> Vector:
+def wheel_row(model: Model, free: Freedom) -> Vector:
     """Return the (coordinates) derivative of the height of the wheel's centre."""
     wheel = model.wheels[free.unit.wheel]
     up = np.array([0.0, 0.0, 1.0])

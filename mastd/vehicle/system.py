@@ -14,6 +14,7 @@ from mastd.kernel import fused_kernel
 from mastd.lanes import LANES
 from mastd.roads.ground import Ground
 from mastd.vehicle import fields as f
+from mastd.vehicle.attitude import turned_by
 from mastd.vehicle.balance import group_matrix, out_of_balance
 from mastd.vehicle.force_matrix import chassis_matrix
 from mastd.vehicle.frames import attitudes
@@ -22,50 +23,9 @@ from mastd.vehicle.grouping import CHASSIS
 from mastd.vehicle.inputs import InputLayout, apply_inputs
 from mastd.vehicle.layout import Arrays, Layout, Place, lay_out
 from mastd.vehicle.model import Model
+from mastd.vehicle.state import State, design_state, write_state
 
 Floats = NDArray[np.float64]
-
-
-@dataclass(frozen=True)
-class State:
-    """All that moves, in the order of the model's bodies, wheels, constraint rows and bars."""
-
-    position: Floats
-    """(bodies, 3) centres of mass, inertial axes."""
-    attitude: Floats
-    """(bodies, 4) unit quaternions w, x, y, z, body → inertial axes."""
-    velocity: Floats
-    angular_velocity: Floats
-    """(bodies, 3) in body axes."""
-    acceleration: Floats
-    angular_acceleration: Floats
-    spin: Floats
-    """(wheels) angular velocity about the wheel axis, of the wheel, not against its carrier."""
-    spin_acceleration: Floats
-    multipliers: Floats
-    """(constraint rows), forces in the axes of the system's frame: inertial here."""
-    bar_forces: Floats
-
-    def copy(self) -> State:
-        """Return a state that shares no array with this one."""
-        return State(**{field.name: getattr(self, field.name).copy() for field in fields(self)})
-
-
-def design_state(model: Model) -> State:
-    """Return the design position at rest, without forces."""
-    bodies, wheels = len(model.bodies), len(model.wheels)
-    return State(
-        position=np.array([body.centre for body in model.bodies]),
-        attitude=np.tile([1.0, 0.0, 0.0, 0.0], (bodies, 1)),
-        velocity=np.zeros((bodies, 3)),
-        angular_velocity=np.zeros((bodies, 3)),
-        acceleration=np.zeros((bodies, 3)),
-        angular_acceleration=np.zeros((bodies, 3)),
-        spin=np.zeros(wheels),
-        spin_acceleration=np.zeros(wheels),
-        multipliers=np.zeros(model.rows),
-        bar_forces=np.zeros(len(model.bars)),
-    )
 
 
 @dataclass(frozen=True)
@@ -76,7 +36,7 @@ class Matrices:
     damping: Floats
     stiffness: Floats
     """With the geometric stiffness of the constraint forces, and the anti-roll bars eliminated into it."""
-    joint_jacobian: Floats
+    jacobian: Floats
     """(constraint rows, N)."""
 
 
@@ -137,13 +97,13 @@ class System:
 
     def move(self, state: State, displacement: Floats) -> State:
         """Return the state after a displacement (N): r + d, attitudes turned by δπ in inertial axes, spins as they are."""
-        from mastd.vehicle.attitude import turned
+
 
         steps = displacement[: 6 * len(self.model.bodies)].reshape(-1, 6)
         return replace(
             state,
             position=state.position + steps[:, :3],
-            attitude=turned(state.attitude, steps[:, 3:]),
+            attitude=turned_by(state.attitude, steps[:, 3:]),
         )
 
     def load_state(self, state: State) -> None:
@@ -219,54 +179,6 @@ class System:
         car = self.layout.arrays
         source: Place = (int(car.source_slot[slot, lane]), int(car.source_lane[slot, lane]))
         return 0 if source[0] < 0 else self.layout.slot.index(source)
-
-
-def write_state(layout: Layout, state: State) -> None:
-    """Write a state into the arrays; empty lanes get the state of their group's first lane."""
-    car, model = layout.arrays, layout.model
-    for body, (item, lane) in enumerate(layout.body):
-        values = car.bodies[item, :, lane]
-        values[f.POSITION : f.POSITION + 3] = state.position[body]
-        values[f.ATTITUDE : f.ATTITUDE + 4] = state.attitude[body]
-        values[f.START_ATTITUDE : f.START_ATTITUDE + 4] = state.attitude[body]
-        values[f.TURN : f.TURN + 3] = 0.0
-        values[f.VELOCITY : f.VELOCITY + 3] = state.velocity[body]
-        values[f.ANGULAR_VELOCITY : f.ANGULAR_VELOCITY + 3] = state.angular_velocity[body]
-        values[f.ACCELERATION : f.ACCELERATION + 3] = state.acceleration[body]
-        values[f.ANGULAR_ACCELERATION : f.ANGULAR_ACCELERATION + 3] = state.angular_acceleration[body]
-        values[f.MEAN_ACCELERATION : f.MEAN_ACCELERATION + 3] = state.acceleration[body]
-        values[f.MEAN_ANGULAR : f.MEAN_ANGULAR + 3] = state.angular_acceleration[body]
-    for wheel, (item, lane) in enumerate(layout.wheel):
-        car.wheels[item, f.SPIN, lane] = state.spin[wheel]
-        car.wheels[item, f.SPIN_ACCELERATION, lane] = state.spin_acceleration[wheel]
-        car.wheels[item, f.MEAN_SPIN, lane] = state.spin_acceleration[wheel]
-    start = 0
-    for primitive, (row, lane) in zip(model.primitives, layout.row, strict=True):
-        count = primitive.kind.rows
-        car.rows[row : row + count, f.MULTIPLIER, lane] = state.multipliers[start : start + count]
-        start += count
-    for bar, (item, lane) in enumerate(layout.bar):
-        car.bars[item, f.BAR_FORCE, lane] = state.bar_forces[bar]
-    car.bodies[CHASSIS] = car.bodies[CHASSIS, :, :1]
-    repeat_first_lane(car)
-
-
-def repeat_first_lane(car: Arrays) -> None:
-    """Copy the state of each group's first lane into the lanes that are not in use."""
-    for group, line in enumerate(car.groups):
-        for lane in range(LANES):
-            if car.weights[group, lane] > 0:
-                continue
-            for block, first, count in (
-                (car.bodies, f.G_FIRST_BODY, f.G_BODIES),
-                (car.rows, f.G_FIRST_ROW, f.G_ROWS),
-            ):
-                items = slice(int(line[first]), int(line[first] + line[count]))
-                block[items, :, lane] = block[items, :, 0]
-            if line[f.G_WHEEL] >= 0:
-                car.wheels[line[f.G_WHEEL], :, lane] = car.wheels[line[f.G_WHEEL], :, 0]
-            if line[f.G_BAR] >= 0:
-                car.bars[line[f.G_BAR], :, lane] = car.bars[line[f.G_BAR], :, 0]
 
 
 @fused_kernel

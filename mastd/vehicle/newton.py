@@ -1,8 +1,12 @@
-"""The chord Newton method in chassis axes: one step of the proposed method, Fig. 2(b) of document 000.
+"""One step by Newton's method: conventional in inertial axes, proposed in chassis axes (Fig. 2 of document 000).
 
-Unknowns are the increments (4) of motion relative to the chassis, equations those of (33)–(41) in chassis axes. The
-state itself is kept in inertial axes and the implicit formula is applied to it there, (44), (45); so the method
-differs from the conventional one in its axes and its matrix, and not in what it converges to.
+Proposed: unknowns are the increments (4) of motion relative to the chassis, equations those of (33)–(41) in chassis
+axes, the matrix is that of t = 0. Conventional: absolute increments, equations (28)–(32) in inertial axes, a fresh
+matrix and its factors in each step. Joints, forces and the order of elimination are the same.
+
+The state itself is kept in inertial axes and the implicit formula is applied to it there, (43)–(45); so the methods
+differ in axes and matrix, and not in what they converge to. The conventional rotations are δπ, not δπ′: one turns
+into the other by the body's own attitude, and Newton's iterates are the same.
 
 ``fast`` closes the equations with the gaps of position alone; the multipliers follow within the formula's damping.
 ``exact`` solves all of (42): gaps, their rates and accelerations vanish, and the formula holds for the part of the
@@ -21,13 +25,14 @@ from mastd.kernel import fused_kernel
 from mastd.lanes import load, load_row, peak, root, select, splat, store
 from mastd.vehicle import fields as f
 from mastd.vehicle.balance import gap_sides, out_of_balance, right_sides
-from mastd.vehicle.frames import attitudes, choose_frame, places_to_frame
+from mastd.vehicle.fresh import Fresh, assemble, factorise, substitute_fresh
+from mastd.vehicle.frames import attitudes, bodies_to_frame, choose_frame, places_to_frame
 from mastd.vehicle.frozen import Frozen, choose_speed, substitute
 from mastd.vehicle.generalized_alpha import Formula, correct_body, correct_spin, predict
 from mastd.vehicle.ground_contact import look_up_ground
 from mastd.vehicle.grouping import CHASSIS
 from mastd.vehicle.inputs import apply_inputs
-from mastd.vehicle.joints import joint_gaps
+from mastd.vehicle.joints import joint_gaps, joint_rates
 from mastd.vehicle.layout import Arrays
 from mastd.vehicle.vectors import Triple, decrease, dot, from_frame, turned_back
 
@@ -35,11 +40,18 @@ Floats = NDArray[np.float64]
 
 ITERATIONS, JOINT_ERROR, JOINT_RATE, LARGEST_MOVE, CONVERGED = 0, 1, 2, 3, 4
 REPORT_FIELDS = 5
+"""What a step reports: iterations; largest gap (m) and its rate (m/s); largest correction of a position in the
+last iteration (m); 1 if all are below their limits."""
 
 
-class Limits(NamedTuple):
-    """When a step is done."""
+class Method(NamedTuple):
+    """How a step is solved, and when it is done."""
 
+    relative: bool
+    """Chassis axes and relative coordinates: the proposed method."""
+    exact: bool
+    renewed: bool
+    """A fresh matrix in each step (in inertial axes)."""
     gravity: float
     least_iterations: int
     most_iterations: int
@@ -52,24 +64,78 @@ class Limits(NamedTuple):
 
 
 @fused_kernel
-def advance_fast(
-    car: Arrays, formula: Formula, frozen: Frozen, limits: Limits, inputs: Floats, ground: Floats, report: Floats
+def advance(
+    car: Arrays,
+    formula: Formula,
+    method: Method,
+    frozen: Frozen,
+    fresh: Fresh,
+    inputs: Floats,
+    ground: Floats,
+    report: Floats,
 ) -> None:
-    """Take one step with the gaps of position closed; ``report`` (REPORT_FIELDS) says how it went."""
+    """Take one step; ``report`` (REPORT_FIELDS) says how it went.
+
+    In the exact mode the errors reported are those found before the last correction, which made them smaller.
+    """
     begin(car, formula, inputs, ground)
     at = choose_speed(frozen, forward_speed(car))
     report[CONVERGED] = 0.0
-    for iteration in range(limits.most_iterations):
-        out_of_balance(car, limits.gravity, True, False)
-        right_sides(car, True, f.GAP, 1.0 / formula.position)
-        substitute(car, frozen, at, True)
-        largest = correct(car, formula, True) * formula.position
-        attitudes(car)
-        error = largest_gap(car)
-        report[ITERATIONS], report[JOINT_ERROR], report[LARGEST_MOVE] = iteration + 1.0, error, largest
-        if iteration + 1 >= limits.least_iterations and error <= limits.joint_error and largest <= limits.move:
+    report[LARGEST_MOVE] = np.inf
+    for iteration in range(method.most_iterations + 1):
+        if method.exact or iteration < method.most_iterations:
+            out_of_balance(car, method.gravity, method.relative, method.exact)
+        if method.exact:
+            report[JOINT_ERROR], report[JOINT_RATE] = largest_row(car, f.GAP), largest_row(car, f.GAP_RATE)
+        report[ITERATIONS] = iteration + 0.0
+        if iteration >= method.least_iterations and _done(method, report):
             report[CONVERGED] = 1.0
             break
+        if iteration == method.most_iterations:
+            break
+        if method.renewed and iteration == 0:
+            assemble(car, fresh, formula)
+            factorise(car, fresh)
+        if method.exact:
+            report[LARGEST_MOVE] = _correct_all(car, formula, method, frozen, fresh, at)
+            attitudes(car)
+        else:
+            right_sides(car, method.relative, f.GAP, 1.0 / formula.position)
+            _solve(car, method, frozen, fresh, at, True)
+            report[LARGEST_MOVE] = correct(car, formula, method.relative) * formula.position
+            attitudes(car)
+            report[JOINT_ERROR] = largest_gap(car)
+
+
+@fused_kernel
+def _done(method: Method, report: Floats) -> bool:
+    near = report[JOINT_ERROR] <= method.joint_error and report[LARGEST_MOVE] <= method.move
+    return bool(near and (not method.exact or report[JOINT_RATE] <= method.joint_rate))
+
+
+@fused_kernel
+def _solve(car: Arrays, method: Method, frozen: Frozen, fresh: Fresh, at: int, whole: bool) -> None:
+    if method.relative:
+        substitute(car, frozen, at, whole)
+    else:
+        substitute_fresh(car, fresh)
+
+
+@fused_kernel
+def _correct_all(
+    car: Arrays, formula: Formula, method: Method, frozen: Frozen, fresh: Fresh, at: int
+) -> float:
+    """Correct accelerations and forces, then what velocities and positions lack beyond the formula."""
+    right_sides(car, method.relative, f.GAP_ACCELERATION, 1.0)
+    _solve(car, method, frozen, fresh, at, True)
+    largest = correct(car, formula, method.relative) * formula.position
+    gap_sides(car, f.GAP_RATE, f.GAP_ACCELERATION, formula.velocity)
+    _solve(car, method, frozen, fresh, at, False)
+    correct_free(car, f.VELOCITY, f.ANGULAR_VELOCITY, method.relative)
+    gap_sides(car, f.GAP, f.GAP_ACCELERATION, formula.position)
+    _solve(car, method, frozen, fresh, at, False)
+    correct_free(car, f.POSITION, f.TURN, method.relative)
+    return largest
 
 
 @fused_kernel
@@ -150,8 +216,7 @@ def correct_forces(car: Arrays, group: int) -> None:
 
 @fused_kernel
 def largest_gap(car: Arrays) -> float:
-    """Return the largest gap of all joints at the present positions."""
-    choose_frame(car, True)
+    """Return the largest gap of all joints at the present positions, in the axes of the frame as it is."""
     largest = splat(0.0)
     for group in range(car.groups.shape[0]):
         places_to_frame(car, group)
@@ -164,34 +229,13 @@ def largest_gap(car: Arrays) -> float:
 
 
 @fused_kernel
-def advance_exact(
-    car: Arrays, formula: Formula, frozen: Frozen, limits: Limits, inputs: Floats, ground: Floats, report: Floats
-) -> None:
-    """Take one step with all of (42) solved; ``report`` (REPORT_FIELDS) says how it went.
-
-    The gaps in the report are those found before the last correction, which made them smaller.
-    """
-    begin(car, formula, inputs, ground)
-    at = choose_speed(frozen, forward_speed(car))
-    report[CONVERGED] = 0.0
-    for iteration in range(limits.most_iterations):
-        out_of_balance(car, limits.gravity, True, True)
-        error, rate = largest_row(car, f.GAP), largest_row(car, f.GAP_RATE)
-        report[ITERATIONS], report[JOINT_ERROR], report[JOINT_RATE] = iteration + 0.0, error, rate
-        done = error <= limits.joint_error and rate <= limits.joint_rate
-        if iteration >= limits.least_iterations and done and report[LARGEST_MOVE] <= limits.move:
-            report[CONVERGED] = 1.0
-            break
-        right_sides(car, True, f.GAP_ACCELERATION, 1.0)
-        substitute(car, frozen, at, True)
-        report[LARGEST_MOVE] = correct(car, formula, True) * formula.position
-        gap_sides(car, f.GAP_RATE, f.GAP_ACCELERATION, formula.velocity)
-        substitute(car, frozen, at, False)
-        correct_free(car, f.VELOCITY, f.ANGULAR_VELOCITY)
-        gap_sides(car, f.GAP, f.GAP_ACCELERATION, formula.position)
-        substitute(car, frozen, at, False)
-        correct_free(car, f.POSITION, f.TURN)
-        attitudes(car)
+def largest_rate(car: Arrays) -> float:
+    """Return the largest rate of all gaps at the present state, m/s."""
+    choose_frame(car, True)
+    for group in range(car.groups.shape[0]):
+        bodies_to_frame(car, group, 0.0, True)
+        joint_rates(car, group)
+    return largest_row(car, f.GAP_RATE)
 
 
 @fused_kernel
@@ -205,8 +249,8 @@ def largest_row(car: Arrays, field: int) -> float:
 
 
 @fused_kernel
-def correct_free(car: Arrays, field: int, angular_field: int) -> None:
-    """Subtract increments, in relative coordinates, of one pair of fields alone: velocities or positions."""
+def correct_free(car: Arrays, field: int, angular_field: int, relative: bool) -> None:
+    """Subtract increments of one pair of fields alone: velocities or positions."""
     core = car.chassis_unknowns
     shift = splat(core[0]), splat(core[1]), splat(core[2])
     turn = splat(core[3]), splat(core[4]), splat(core[5])
@@ -216,8 +260,11 @@ def correct_free(car: Arrays, field: int, angular_field: int) -> None:
         for k in range(line[f.G_BODIES]):
             x, y, z = take_rows(car, u + 6 * k)
             p, q, r = take_rows(car, u + 6 * k + 3)
-            moved = from_frame(car.frame, x + shift[0], y + shift[1], z + shift[2])
-            turned = turned_back(car.slots, slot + k, f.S_ROTATION, p + turn[0], q + turn[1], r + turn[2])
+            if relative:
+                x, y, z = x + shift[0], y + shift[1], z + shift[2]
+                p, q, r = p + turn[0], q + turn[1], r + turn[2]
+            moved = from_frame(car.frame, x, y, z)
+            turned = turned_back(car.slots, slot + k, f.S_ROTATION, p, q, r)
             decrease(car.bodies, line[f.G_FIRST_BODY] + k, field, moved[0], moved[1], moved[2])
             decrease(car.bodies, line[f.G_FIRST_BODY] + k, angular_field, turned[0], turned[1], turned[2])
     slot = car.groups[0, f.G_FIRST_SLOT]

@@ -1,0 +1,83 @@
+"""What one step leaves in a trace: a row of numbers, written by the compiled loop."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mastd.kernel import fused_kernel
+from mastd.lanes import LANES
+from mastd.vehicle import fields as f
+from mastd.vehicle.grouping import CHASSIS
+from mastd.vehicle.layout import Arrays
+
+Floats = NDArray[np.float64]
+
+CHASSIS_WIDTH = 18
+REPORT_WIDTH = 5
+
+
+@dataclass(frozen=True)
+class TraceLayout:
+    """Columns of a row: chassis (18), report (5), then per wheel load, spin and travel."""
+
+    wheels: int
+
+    @property
+    def width(self) -> int:
+        """Number of columns."""
+        return CHASSIS_WIDTH + REPORT_WIDTH + 3 * self.wheels
+
+    def wheel(self, quantity: int) -> slice:
+        """Columns of one quantity of all wheels: 0 load, 1 spin, 2 travel."""
+        first = CHASSIS_WIDTH + REPORT_WIDTH + quantity * self.wheels
+        return slice(first, first + self.wheels)
+
+
+@fused_kernel
+def record(car: Arrays, design_heights: Floats, report: Floats, row: Floats) -> None:
+    """Write a row: see ``TraceLayout``; vectors of the chassis but its position in its own axes."""
+    bodies = car.bodies
+    for k in range(3):
+        row[k] = bodies[CHASSIS, f.POSITION + k, 0]
+        speed, acceleration = 0.0, 0.0
+        for n in range(3):
+            speed += bodies[CHASSIS, f.ROTATION + 3 * n + k, 0] * bodies[CHASSIS, f.VELOCITY + n, 0]
+            acceleration += bodies[CHASSIS, f.ROTATION + 3 * n + k, 0] * bodies[CHASSIS, f.ACCELERATION + n, 0]
+        row[3 + k] = speed
+        row[6 + k] = acceleration
+        row[12 + k] = bodies[CHASSIS, f.ANGULAR_VELOCITY + k, 0]
+        row[15 + k] = bodies[CHASSIS, f.ANGULAR_ACCELERATION + k, 0]
+    r = f.ROTATION
+    row[9] = np.arctan2(bodies[CHASSIS, r + 7, 0], bodies[CHASSIS, r + 8, 0])
+    row[10] = -np.arcsin(max(-1.0, min(1.0, bodies[CHASSIS, r + 6, 0])))
+    row[11] = np.arctan2(bodies[CHASSIS, r + 3, 0], bodies[CHASSIS, r, 0])
+    for k in range(REPORT_WIDTH):
+        row[CHASSIS_WIDTH + k] = report[k]
+    _record_wheels(car, design_heights, row)
+
+
+@fused_kernel
+def _record_wheels(car: Arrays, design_heights: Floats, row: Floats) -> None:
+    bodies, wheels, count = car.bodies, car.wheels, car.wheel_count
+    first = CHASSIS_WIDTH + REPORT_WIDTH
+    for group in range(car.groups.shape[0]):
+        item = car.groups[group, f.G_WHEEL]
+        if item < 0:
+            continue
+        carrier = car.groups[group, f.G_CARRIER_SLOT] - car.groups[group, f.G_JOINED]
+        body = car.groups[group, f.G_FIRST_BODY] + carrier
+        for lane in range(LANES):
+            column = first + car.wheel_of[item, lane]
+            row[column] = wheels[item, f.LOAD, lane]
+            row[column + count] = wheels[item, f.SPIN, lane]
+            height = 0.0
+            for n in range(3):
+                centre = bodies[body, f.POSITION + n, lane] - bodies[CHASSIS, f.POSITION + n, 0]
+                for k in range(3):
+                    turned = bodies[body, f.ROTATION + 3 * n + k, lane] * wheels[item, f.W_CENTRE + k, lane]
+                    centre += turned
+                height += bodies[CHASSIS, f.ROTATION + 3 * n + 2, 0] * centre
+            row[column + 2 * count] = height - design_heights[car.wheel_of[item, lane]]
