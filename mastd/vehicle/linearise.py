@@ -20,7 +20,7 @@ from mastd.roads.ground import Ground
 from mastd.vehicle.equations import EquationMatrices, Equations, free_motions
 from mastd.vehicle.model import Model
 from mastd.vehicle.settle import straight_ahead
-from mastd.vehicle.system import State
+from mastd.vehicle.state import State
 
 Array = NDArray[np.float64]
 ComplexArray = NDArray[np.complex128]

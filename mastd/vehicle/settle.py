@@ -26,7 +26,7 @@ from mastd.vehicle.equations import (
     joint_of_row,
 )
 from mastd.vehicle.model import Model
-from mastd.vehicle.system import State
+from mastd.vehicle.state import State
 
 Array = NDArray[np.float64]
 

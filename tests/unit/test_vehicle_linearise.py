@@ -15,7 +15,8 @@ from mastd.vehicle.library import find
 from mastd.vehicle.linearise import Linearisation, Mode, linearise, modes_of, without_damping
 from mastd.vehicle.model import Model
 from mastd.vehicle.settle import settle, straight_ahead
-from mastd.vehicle.system import State, System, design_state
+from mastd.vehicle.state import State, design_state
+from mastd.vehicle.system import System
 from tests.vehicle_oracle import Motion, Oracle, bar_points
 from tests.vehicle_variants import (
     equipped,
@@ -82,7 +83,7 @@ class Neighbourhood:
         self.closing = across[:, : len(jacobian)]
 
     def at(self, coordinates: Array) -> State:
-        """Return the position of coordinates q (dof): moved along the free motions, then closed across them."""
+        """Return the position at coordinates q (dof): moved along the free motions, closed across them."""
         state = self.oracle.move(self.base, self.free @ coordinates)
         for _ in range(20):
             gap = self.oracle.constraints(state)[0]
@@ -164,7 +165,7 @@ def test_undamped_modes_swing_between_equal_energies(sedan: Model, variant: Vari
 
 
 def test_eigenvalues_are_those_of_the_whole_dynamics(sedan: Model) -> None:
-    """Accelerations from M a + Gᵀλ = f and Φ̈ = 0, differenced about steady driving, damping and slip included.
+    """Accelerations from M a + Gᵀλ = f and Φ̈ = 0, differenced about steady driving, slip included.
 
     Nothing is known here of geometric stiffness: the multipliers are solved for anew at each position.
     """

@@ -20,7 +20,8 @@ from mastd.vehicle.settle import (
     straight_ahead,
     wheel_frames,
 )
-from mastd.vehicle.system import State, System, design_state
+from mastd.vehicle.state import State, design_state
+from mastd.vehicle.system import System
 from tests.vehicle_benchmark import benchmark_sedan
 from tests.vehicle_oracle import Oracle
 from tests.vehicle_variants import (
@@ -80,6 +81,14 @@ def test_nothing_moves_from_the_equilibrium(sedan: Model, rest: Equilibrium) -> 
     assert np.max(np.abs(oracle.constraints(rest.state)[0])) < 1e-10
     np.testing.assert_array_equal(rest.state.velocity, 0.0)
     np.testing.assert_array_equal(rest.state.spin, 0.0)
+
+
+def test_an_independent_calculation_settles_in_the_same_place(sedan: Model) -> None:
+    model = with_chassis_moved(equipped(sedan), (0.1, 0.05, 0.0))
+    compiled, plain = settled(model), settle(Oracle(model), design_state(model))
+    np.testing.assert_allclose(compiled.wheel_loads, plain.wheel_loads, atol=1e-4)
+    np.testing.assert_allclose(compiled.state.position, plain.state.position, atol=1e-9)
+    np.testing.assert_allclose(compiled.state.bar_forces, plain.state.bar_forces, atol=1e-4)
 
 
 def test_the_centre_of_gravity_stays_over_its_place(sedan: Model, rest: Equilibrium) -> None:

@@ -22,7 +22,7 @@ from mastd.vehicle.model import (
     Wheel,
 )
 from mastd.vehicle.suspension import AxleKinematics, suspension_kinematics
-from mastd.vehicle.system import design_state
+from mastd.vehicle.state import design_state
 from tests.vehicle_benchmark import distance, revolute, spherical
 from tests.vehicle_oracle import Oracle
 from tests.vehicle_variants import equipped, with_last_axle_repeated, with_stops
@@ -33,10 +33,10 @@ X = np.array([1.0, 0.0, 0.0])
 
 
 def plane_axle(upper_in: tuple[float, float], upper_out: tuple[float, float]) -> Model:
-    """Return an axle whose corners move in the y-z plane; (y, z) of the left upper arm, the lower one is level.
+    """Return an axle whose corners move in the y-z plane; (y, z) of the left upper arm.
 
-    The lower arm goes from y = 0.4 to 0.7 at z = 0.2; the toe link lies in it, ahead of the hinge's middle. The
-    spring stands upright on the arm, half way out.
+    The lower arm goes from y = 0.4 to 0.7 at z = 0.2; the toe link lies level with it, further ahead. The spring
+    stands upright on the arm, half way out.
     """
     bodies = [Body("chassis", 1000.0, np.array([0.0, 0.0, 0.5]), np.eye(3))]
     primitives: list[Primitive] = []
@@ -146,7 +146,7 @@ def test_unequal_arms_follow_the_plane_four_bar() -> None:
     coupler = np.linalg.norm(upper_out - lower_out)
 
     def stand(angle: float) -> tuple[float, Array]:
-        """Return turn of the knuckle and wheel centre at an angle of the lower arm: two circles' intersection."""
+        """Return turn of the knuckle and wheel centre at a lower arm's angle: two circles meet."""
         ball = lower_in + 0.3 * np.array([np.cos(angle), np.sin(angle)])
         between = upper_in - ball
         gap = np.linalg.norm(between)
