@@ -94,7 +94,7 @@ def test_an_independent_calculation_settles_in_the_same_place(sedan: Model) -> N
 def test_the_centre_of_gravity_stays_over_its_place(sedan: Model, rest: Equilibrium) -> None:
     masses = np.array([body.mass for body in sedan.bodies])
     moved = masses @ (rest.state.position - design_state(sedan).position)
-    np.testing.assert_allclose(moved[:2], 0.0, atol=1e-7 * np.sum(masses))
+    np.testing.assert_allclose(moved[:2], 0.0, atol=1e-9 * np.sum(masses))
 
 
 @pytest.mark.parametrize("shift", [(0.3, 0.0, 0.0), (-0.1, 0.12, 0.05)])
@@ -154,7 +154,7 @@ def test_the_rack_steers_the_standing_wheels(sedan: Model, rest: Equilibrium) ->
     """The rack lies behind the axle: moved to the right it steers to the left."""
     found = settled(sedan, drive=np.array([-0.02]))
     _, axes = wheel_frames(sedan, found.state)
-    steer = np.degrees(np.arctan2(-axes[:, 0], axes[:, 1]) - roll_pitch_yaw(found.state.attitude[0])[2])
+    steer = np.degrees(np.arctan2(-axes[:, 0], axes[:, 1]))
     assert np.all(steer[:2] > 8.0)
     assert np.all(np.abs(steer[2:]) < 0.2)
     assert np.sum(found.wheel_loads) == pytest.approx(np.sum(rest.wheel_loads), abs=1e-4)

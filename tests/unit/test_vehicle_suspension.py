@@ -21,8 +21,8 @@ from mastd.vehicle.model import (
     Tyre,
     Wheel,
 )
-from mastd.vehicle.suspension import AxleKinematics, suspension_kinematics
 from mastd.vehicle.state import design_state
+from mastd.vehicle.suspension import AxleKinematics, suspension_kinematics
 from tests.vehicle_benchmark import distance, revolute, spherical
 from tests.vehicle_oracle import Oracle
 from tests.vehicle_variants import equipped, with_last_axle_repeated, with_stops
@@ -33,10 +33,10 @@ X = np.array([1.0, 0.0, 0.0])
 
 
 def plane_axle(upper_in: tuple[float, float], upper_out: tuple[float, float]) -> Model:
-    """Return an axle whose corners move in the y-z plane; (y, z) of the left upper arm.
+    """Return an axle whose corners move in the y-z plane, with (y, z) of the left upper arm.
 
-    The lower arm goes from y = 0.4 to 0.7 at z = 0.2; the toe link lies level with it, further ahead. The spring
-    stands upright on the arm, half way out.
+    The lower arm goes from y = 0.4 to 0.7 at z = 0.2; the toe link lies level with it, further ahead. The
+    spring stands upright on the arm, half way out.
     """
     bodies = [Body("chassis", 1000.0, np.array([0.0, 0.0, 0.5]), np.eye(3))]
     primitives: list[Primitive] = []
