@@ -251,6 +251,15 @@ def test_without_damping_nothing_decays_at_speed(sedan: Model) -> None:
     assert [mode.damping for mode in found.modes] == [0.0] * 7
 
 
+def test_the_undamped_model_loses_no_power(sedan: Model) -> None:
+    """At any velocities about driving straight the forces that depend on them do no work."""
+    model = without_damping(equipped(sedan))
+    base = straight_ahead(System(model), rest_of(model), speed=SPEED)
+    damping = System(model).matrices(base).damping
+    np.testing.assert_allclose(damping, -damping.T, atol=1e-9)
+    assert np.max(np.abs(damping)) > 1.0
+
+
 def test_strong_dampers_leave_decays(sedan: Model) -> None:
     springs = tuple(replace(spring, damping=20.0 * spring.damping) for spring in sedan.springs)
     model = replace(sedan, springs=springs)

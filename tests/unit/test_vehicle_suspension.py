@@ -9,7 +9,7 @@ import pytest
 from numpy.typing import NDArray
 
 from mastd.vehicle.library import find
-from mastd.vehicle.linkage import Linkage, LinkageError, WheelHeight, design_pose
+from mastd.vehicle.linkage import Linkage, LinkageError, Pose, WheelHeight, design_pose
 from mastd.vehicle.model import (
     Axle,
     Body,
@@ -23,6 +23,7 @@ from mastd.vehicle.model import (
 )
 from mastd.vehicle.state import design_state
 from mastd.vehicle.suspension import AxleKinematics, suspension_kinematics
+from tests.unit.test_vehicle_oracle import any_motion
 from tests.vehicle_benchmark import distance, revolute, spherical
 from tests.vehicle_oracle import Oracle
 from tests.vehicle_variants import equipped, with_last_axle_repeated, with_stops
@@ -201,8 +202,11 @@ def test_in_the_design_position_everything_is_as_drawn(axles: tuple[AxleKinemati
     """Kingpin: the line through the ball joints (-20, 690, 575) and (5, 735, 195) mm."""
     sweep = axles[0].travel
     middle = len(sweep.rack) // 2
-    for values in (sweep.camber, sweep.toe, sweep.recession, sweep.travel, sweep.track_change[:, None]):
-        np.testing.assert_allclose(values[middle], 0.0, atol=1e-10)
+    for found in (sweep, axles[1].travel):
+        for values in (found.camber, found.toe, found.recession, found.travel, found.track_change[:, None]):
+            np.testing.assert_allclose(values[middle], 0.0, atol=1e-10)
+        np.testing.assert_allclose(np.diff(found.recession, axis=0), -np.diff(found.centre[..., 0], axis=0))
+        np.testing.assert_array_equal(found.toe, found.steer * [-1.0, 1.0])
     np.testing.assert_allclose(sweep.castor[middle], np.arctan(25.0 / 380.0), atol=1e-6)
     np.testing.assert_allclose(sweep.kingpin_inclination[middle], np.arctan(45.0 / 380.0), atol=1e-6)
     share = 195.0 / 380.0
@@ -221,8 +225,24 @@ def test_motion_ratio_is_the_slope_of_the_springs_length(sedan: Model) -> None:
         np.testing.assert_allclose(axle.travel.motion_ratio[:, 0], slopes, atol=1e-6)
 
 
-def test_joints_stay_closed_and_the_jacobian_is_their_derivative(sedan: Model) -> None:
-    """The linkage's own equations against the tests' independent ones, all bodies but the chassis free."""
+def test_the_equations_of_a_linkage_are_those_of_the_joints(sedan: Model) -> None:
+    """In any position, open as it may be, against the independent ones; all but the chassis moves."""
+    random = np.random.default_rng(8)
+    further = [
+        Primitive(kind, 3, 4, *random.standard_normal((4, 3)), 0.4, -1, "further")
+        for kind in (PrimitiveKind.DOT_1, PrimitiveKind.DOT_2, PrimitiveKind.DISTANCE)
+    ]
+    model = replace(sedan, primitives=(*sedan.primitives, *further))
+    linkage = Linkage(model, range(1, len(model.bodies)), range(len(model.primitives)))
+    state, oracle = any_motion(model), Oracle(model)
+    state.position[0], state.attitude[0] = model.bodies[0].centre, [1.0, 0.0, 0.0, 0.0]
+    gap, jacobian = linkage.joints(Pose(state.position, state.attitude), np.array([0.02]))
+    expected = oracle.constraints(state, np.array([[0.02, 0.0, 0.0]]))[0]
+    np.testing.assert_allclose(gap, expected, atol=1e-12)
+    np.testing.assert_allclose(jacobian, oracle.joint_jacobian(state)[:, 6:-4], atol=1e-12)
+
+
+def test_joints_are_closed_where_the_wheels_should_be(sedan: Model) -> None:
     bodies = range(1, len(sedan.bodies))
     linkage = Linkage(sedan, bodies, range(len(sedan.primitives)))
     heights = [WheelHeight(index) for index in range(4)]
@@ -237,8 +257,6 @@ def test_joints_stay_closed_and_the_jacobian_is_their_derivative(sedan: Model) -
         attitude=pose.attitude,
     )
     assert np.max(np.abs(oracle.constraints(state, np.array([[0.01, 0.0, 0.0]]))[0])) < 1e-10
-    _, jacobian = linkage.joints(pose, rack)
-    np.testing.assert_allclose(jacobian, oracle.joint_jacobian(state)[:, 6:-4], atol=1e-9)
 
 
 def test_the_travel_ends_at_the_stops(sedan: Model) -> None:
@@ -252,6 +270,14 @@ def test_the_travel_ends_at_the_stops(sedan: Model) -> None:
         assert lengths[-1] == pytest.approx(stop.bump_stop.contact_length, abs=1e-9)
         assert axle.travel.travel[0, 0] < -0.02 / 0.7
         assert axle.travel.travel[-1, 0] > 0.03 / 0.7
+
+
+def test_the_first_stop_of_an_axle_ends_its_travel(sedan: Model) -> None:
+    near, far = with_stops(sedan, 0.02, 0.015), with_stops(sedan, 0.03, 0.03)
+    mixed = replace(sedan, springs=(near.springs[0], far.springs[1], *far.springs[2:]))
+    expected, _ = suspension_kinematics(near, rack=np.zeros(1))
+    found, _ = suspension_kinematics(mixed, rack=np.zeros(1))
+    np.testing.assert_allclose(found.travel.travel[[0, -1]], expected.travel.travel[[0, -1]], atol=1e-9)
 
 
 def test_a_stop_that_touches_already_bounds_nothing(sedan: Model) -> None:
