@@ -14,6 +14,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import eig, eigh
+from scipy.optimize import linear_sum_assignment
 
 from mastd.roads.ground import Ground
 from mastd.vehicle.equations import EquationMatrices, Equations, free_motions
@@ -139,19 +140,18 @@ def _eigenvalues(stiffness: Array, damping: Array) -> tuple[ComplexArray, Comple
 def _modes(model: Model, mass: Array, values: ComplexArray, shapes: ComplexArray) -> tuple[Mode, ...]:
     order = np.argsort(np.abs(values), kind="stable")
     values, shapes = values[order], shapes[:, order]
-    energies = (
-        np.stack([_energies(mass, shape) for shape in shapes.T], axis=0) if values.size else shapes.T.real
-    )
+    energies = [_energies(mass, shape) for shape in shapes.T]
+    names = _names(model, energies, shapes)
     return tuple(
         Mode(
-            name=_name(model, energy, shape),
+            name=name,
             eigenvalue=complex(value),
             frequency_hz=float(abs(value) / (2.0 * np.pi)),
             damping=_ratio(value),
             participation=_participation(model, energy),
             shape=_scaled(model, shape),
         )
-        for value, energy, shape in zip(values, energies, shapes.T, strict=True)
+        for name, value, energy, shape in zip(names, values, energies, shapes.T, strict=True)
     )
 
 
@@ -184,10 +184,20 @@ def _participation(model: Model, energy: Array) -> dict[str, float]:
     return {**shares, **spins}
 
 
-def _name(model: Model, energy: Array, shape: ComplexArray) -> str:
-    """Name a mode by what most of its energy is in."""
-    shares = _candidates(model, energy, shape)
-    return max(shares, key=lambda label: shares[label])
+def _names(model: Model, energies: list[Array], shapes: ComplexArray) -> list[str]:
+    """Name each mode by what most of its energy is in, every name once.
+
+    Axles that are alike swing together, several modes then have most of their energy in the same one.
+    """
+    candidates = [_candidates(model, energy, shape) for energy, shape in zip(energies, shapes.T, strict=True)]
+    if not candidates:
+        return []
+    labels = list(candidates[0])
+    table = np.array([[shares[label] for label in labels] for shares in candidates])
+    names = [labels[int(np.argmax(row))] for row in table]
+    for mode, label in zip(*linear_sum_assignment(-table), strict=True):
+        names[mode] = labels[label]
+    return names
 
 
 def _candidates(model: Model, energy: Array, shape: ComplexArray) -> dict[str, float]:
