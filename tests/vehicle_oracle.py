@@ -23,7 +23,7 @@ from scipy.spatial.transform import Rotation
 
 from mastd.roads.ground import Ground, GroundKind
 from mastd.vehicle.model import AntiRollBar, Model, Primitive, PrimitiveKind, SpringDamper, Stop
-from mastd.vehicle.system import State
+from mastd.vehicle.state import State
 
 Array = NDArray[np.float64]
 UP = np.array([0.0, 0.0, 1.0])

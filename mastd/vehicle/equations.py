@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from mastd.roads.ground import Ground
 from mastd.vehicle.model import Model
-from mastd.vehicle.system import State
+from mastd.vehicle.state import State
 
 Array = NDArray[np.float64]
 

@@ -20,7 +20,7 @@ from mastd.roads.ground import Ground
 from mastd.vehicle.equations import EquationMatrices, Equations, free_motions
 from mastd.vehicle.model import Model
 from mastd.vehicle.settle import straight_ahead
-from mastd.vehicle.system import State
+from mastd.vehicle.state import State
 
 Array = NDArray[np.float64]
 ComplexArray = NDArray[np.complex128]
@@ -95,7 +95,7 @@ def linearise(
     cannot drive straight ahead.
     """
     equations = system if undamped is None else undamped(without_damping(system.model))
-    state = settled if speed == 0.0 else straight_ahead(equations, settled, inputs, ground, speed)
+    state = settled if speed == 0.0 else straight_ahead(equations, settled, inputs, ground, speed=speed)
     return modes_of(
         equations.model, equations.matrices(state, inputs, ground), conservative=undamped is not None
     )
@@ -140,9 +140,7 @@ def _eigenvalues(stiffness: Array, damping: Array) -> tuple[ComplexArray, Comple
 def _modes(model: Model, mass: Array, values: ComplexArray, shapes: ComplexArray) -> tuple[Mode, ...]:
     order = np.argsort(np.abs(values), kind="stable")
     values, shapes = values[order], shapes[:, order]
-    energies = (
-        np.stack([_energies(mass, shape) for shape in shapes.T], axis=0) if values.size else shapes.T.real
-    )
+    energies = [_energies(mass, shape) for shape in shapes.T]
     names = _names(model, energies, shapes)
     return tuple(
         Mode(
@@ -186,8 +184,11 @@ def _participation(model: Model, energy: Array) -> dict[str, float]:
     return {**shares, **spins}
 
 
-def _names(model: Model, energies: Array, shapes: ComplexArray) -> list[str]:
-    """Name each mode by what most of its energy is in, every name once as far as there are enough."""
+def _names(model: Model, energies: list[Array], shapes: ComplexArray) -> list[str]:
+    """Name each mode by what most of its energy is in, every name once.
+
+    Axles that are alike swing together, several modes then have most of their energy in the same one.
+    """
     candidates = [_candidates(model, energy, shape) for energy, shape in zip(energies, shapes.T, strict=True)]
     if not candidates:
         return []

@@ -201,10 +201,12 @@ class Linkage:
         joints = equations[: self.rows]
         worst = int(np.argmax(np.abs(joints))) if joints.size else 0
         parts = []
-        if np.max(np.abs(joints), initial=0.0) > TOLERANCE:
+        # What is a hundred times less than the worst is only its consequence.
+        least = max(TOLERANCE, 0.01 * float(np.max(np.abs(equations))))
+        if np.max(np.abs(joints), initial=0.0) > least:
             parts.append(f"{self._joints[worst]} stays open by {1e3 * abs(joints[worst]):.3g} mm")
         for condition, rest in zip(conditions, equations[self.rows :], strict=True):
-            if not abs(rest) <= TOLERANCE:
+            if not abs(rest) <= least:
                 name = (
                     f"wheel {self.model.wheels[condition.wheel].name}"
                     if isinstance(condition, WheelHeight)

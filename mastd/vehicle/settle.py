@@ -3,8 +3,8 @@
 At rest all forces come from a potential (the tyres' slip forces vanish), so the equilibrium is where the
 potential is least. Each iteration takes the constraints' violation away, and then moves the free coordinates
 q (u = Z q, Zᵀ M Z = 1) by Newton's step on Zᵀ(−f + Gᵀλ) = 0. Curvatures enter by their absolute value, so
-that a step never climbs; directions without curvature, as where the car stands and which way it looks, are
-left alone. In the measure of the mass the centre of gravity then keeps its place.
+that a step never climbs. Directions without curvature are left alone: the centre of gravity keeps its place
+on the ground, and the chassis its heading.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from mastd.errors import MastdError
 from mastd.roads.ground import Ground
-from mastd.vehicle.attitude import rotation_matrix
+from mastd.vehicle.attitude import quaternion_of, roll_pitch_yaw, rotation_matrix
 from mastd.vehicle.equations import (
     Equations,
     FreeMotions,
@@ -26,7 +26,7 @@ from mastd.vehicle.equations import (
     joint_of_row,
 )
 from mastd.vehicle.model import Model
-from mastd.vehicle.system import State
+from mastd.vehicle.state import State
 
 Array = NDArray[np.float64]
 
@@ -105,7 +105,12 @@ def rolling(model: Model, state: State, speed: float) -> State:
 
 
 def straight_ahead(
-    system: Equations, settled: State, inputs: Array | None, ground: Ground | None, speed: float
+    system: Equations,
+    settled: State,
+    inputs: Array | None = None,
+    ground: Ground | None = None,
+    *,
+    speed: float,
 ) -> State:
     """Return the vehicle driving straight along x at ``speed`` (m/s), steady but for the drag of its toe
     angles.
@@ -190,6 +195,19 @@ def touch_down(system: Equations, state: State) -> State:
     return system.move(state, np.concatenate([shift.ravel(), np.zeros(len(model.wheels))]))
 
 
+def _put_back(system: Equations, state: State, start: State) -> State:
+    """Return the vehicle moved on the ground to the centre of gravity and heading of ``start``."""
+    masses = np.array([body.mass for body in system.model.bodies])
+    centre = masses @ state.position / np.sum(masses)
+    place = masses @ start.position / np.sum(masses)
+    yaw = float(roll_pitch_yaw(start.attitude[0])[2] - roll_pitch_yaw(state.attitude[0])[2])
+    turn = np.array([0.0, 0.0, yaw])
+    arms = state.position - centre
+    goal = arms @ rotation_matrix(quaternion_of(turn)).T + [place[0], place[1], centre[2]]
+    shift = np.hstack([goal - state.position, np.tile(turn, (len(masses), 1))])
+    return system.move(state, np.concatenate([shift.ravel(), np.zeros(len(system.model.wheels))]))
+
+
 def balanced_bars(system: Equations, state: State) -> State:
     """Return the state with the anti-roll bars' forces that belong to its displacements."""
     stiffness = np.array([bar.stiffness for bar in system.model.bars])
@@ -237,6 +255,7 @@ def settle(
         if iteration < ITERATIONS:
             step = _step(matrices.stiffness, motions, forces, gap)
             state = system.move(state, step * min(1.0, LONGEST_STEP / max(_largest(step), 1e-300)))
+            state = _put_back(system, state, start)
     raise EquilibriumError(_unbalanced(system, state, forces, gap, ground))
 
 
@@ -312,7 +331,11 @@ def _unbalanced(system: Equations, state: State, forces: Array, gap: Array, grou
         unit = "N m" if place >= 6 * len(model.bodies) or place % 6 >= 3 else "N"
         name = coordinate_name(model, place)
         parts.append(f"{name} is out of balance by {abs(forces[place]):.3g} {unit}")
-    parts.append(_loads(model, system.wheel_loads(state, ground)))
+    loads = system.wheel_loads(state, ground)
+    lifted = [wheel.name for wheel, load in zip(model.wheels, loads, strict=True) if not load > 0.0]
+    if lifted:
+        parts.append(f"off the ground: {_wheels(lifted)}")
+    parts.append(_loads(model, loads))
     return f"{model.name}: no equilibrium after {ITERATIONS} iterations: {'; '.join(parts)}"
 
 

@@ -39,8 +39,8 @@ TRAVEL = 0.06
 POINTS = 41
 STRIDE = 0.005
 """m of travel or rack that one Newton solution may be away from the last."""
-LEAST_STEER = 1e-4
-"""rad, under which no Ackermann share is given."""
+LEAST_STEER = 0.02
+"""rad, under which no Ackermann share is given: static toe would be most of it."""
 
 
 @dataclass(frozen=True, eq=False)

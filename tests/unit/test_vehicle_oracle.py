@@ -13,7 +13,7 @@ from mastd.roads.ground import Ground
 from mastd.vehicle.inputs import InputLayout
 from mastd.vehicle.library import find
 from mastd.vehicle.model import Model
-from mastd.vehicle.system import State, design_state
+from mastd.vehicle.state import State, design_state
 from tests.vehicle_oracle import (
     Motion,
     Oracle,
