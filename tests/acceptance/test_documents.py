@@ -13,7 +13,7 @@ import pytest
 
 from tests.lab import ROOT
 
-PAGES = ("README.md", "docs/operating.md", "docs/theory.md", "docs/protocol.md")
+PAGES = ("README.md", "docs/operating.md", "docs/vehicles.md", "docs/theory.md", "docs/protocol.md")
 BLOCK = re.compile(r"```(\w*)\n(.*?)```", flags=re.DOTALL)
 FILE_BEFORE = re.compile(r"Write `([^`]+)`:\s*$")
 
