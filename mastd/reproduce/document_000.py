@@ -29,9 +29,9 @@ STEP: Final = 1e-3
 METHODS: Final[dict[str, Formulation]] = {"conventional": "inertial", "proposed": "chassis"}
 SPOKEN: Final = {"bump": "bump at 40 km/h", "jturn": "J-turn from 60 km/h"}
 
-# Section 8: both methods converge with one or two iterations a step of 1 ms; it does not say to what tolerance.
-# That is judged where the velocity of a joint is wrong by no more than what opens it 1e-8 m within a step; the
-# iterations to the shipped tolerance, which is a thousand times tighter for velocities, are told beside.
+# Section 8: both methods converge with one or two iterations a step of 1 ms; to what tolerance is not said. It
+# is judged where the velocity of a joint is wrong by no more than what opens it 1e-8 m within a step. Iterations
+# to the shipped tolerance, which is a thousand times tighter for velocities, are told beside.
 PAPER_ITERATIONS: Final = 2
 RATE_TOLERANCE: Final = JOINT_TOLERANCE / STEP
 
