@@ -112,6 +112,17 @@ def _load(typing: Any, array: Any, i: Any, j: Any) -> Any:
 
 
 @intrinsic
+def _load_single(typing: Any, array: Any, i: Any, j: Any) -> Any:
+    def generate(context: Any, builder: Any, sig: Any, arguments: Any) -> Any:
+        address = _address(context, builder, sig.args[0], arguments[0], list(arguments[1:]))
+        single = ir.VectorType(ir.FloatType(), LANES)
+        value = builder.load(builder.bitcast(address, single.as_pointer()), align=4)
+        return builder.fpext(value, _VECTOR)
+
+    return _lanes(array, types.intp, types.intp), generate
+
+
+@intrinsic
 def _load_row(typing: Any, array: Any, i: Any) -> Any:
     def generate(context: Any, builder: Any, sig: Any, arguments: Any) -> Any:
         return builder.load(_address(context, builder, sig.args[0], arguments[0], [arguments[1]]), align=8)
@@ -204,6 +215,8 @@ Block = NDArray[np.float64]
 
 load = cast(Callable[[Block, int, int], float], _load)
 """Four numbers of ``array[i, j, :]``."""
+load_single = cast(Callable[[NDArray[np.float32], int, int], float], _load_single)
+"""Four numbers of ``array[i, j, :]``, which is in single precision."""
 load_row = cast(Callable[[Block, int], float], _load_row)
 """Four numbers of ``array[i, :]``."""
 store = cast(Callable[[Block, int, int, float], None], _store)

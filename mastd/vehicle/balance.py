@@ -122,8 +122,8 @@ def right_sides(car: Arrays, relative: bool, gap_field: int, scale: float) -> No
 
 
 @fused_kernel
-def gap_sides(car: Arrays, gap_field: int, other_field: int, scale: float) -> None:
-    """Collect gap − scale · other gap as the only right sides."""
+def gap_sides(car: Arrays, gap_field: int, scale: float) -> None:
+    """Collect a gap (or its rate) − scale · its acceleration as the only right sides."""
     for k in range(6):
         car.chassis_unknowns[k] = 0.0
     for group in range(car.groups.shape[0]):
@@ -133,7 +133,7 @@ def gap_sides(car: Arrays, gap_field: int, other_field: int, scale: float) -> No
         first = line[f.G_FIRST_UNKNOWN] + line[f.G_ROW_UNKNOWN]
         for row in range(line[f.G_ROWS]):
             gap = load(car.rows, line[f.G_FIRST_ROW] + row, gap_field)
-            other = load(car.rows, line[f.G_FIRST_ROW] + row, other_field)
+            other = load(car.rows, line[f.G_FIRST_ROW] + row, f.GAP_ACCELERATION)
             store_row(car.unknowns, first + row, gap - scale * other)
 
 

@@ -15,6 +15,7 @@ from mastd.lanes import load, select, splat, store_row
 from mastd.vehicle import fields as f
 from mastd.vehicle.cells import add, add_cross, add_cross_cross, add_diagonal, add_product
 from mastd.vehicle.forces import bar_geometry, point_speed, spring_arm
+from mastd.vehicle.frames import chassis_axes_to_frame
 from mastd.vehicle.grouping import CHASSIS
 from mastd.vehicle.joint_matrix import column_of, line_stiffness
 from mastd.vehicle.joints import between, vector_rate
@@ -34,38 +35,38 @@ def scaled(k: float, v: Triple) -> Triple:
 @fused_kernel
 def spring_matrix(car: Arrays, cells: Floats, group: int, velocity: float, displacement: float) -> None:
     """Add the stiffness and damping of a group's springs."""
-    line = car.groups[group]
+    line, slots, spring = car.groups[group], car.slots, car.spring
     slot, first, size = line[f.G_FIRST_SLOT], line[f.G_FIRST_CELL], line[f.G_SIZE]
     for k in range(line[f.G_FIRST_SPRING], line[f.G_FIRST_SPRING] + line[f.G_SPRINGS]):
         i, j = slot + car.springs[k, f.F_FIRST], slot + car.springs[k, f.F_SECOND]
-        b = column_of(car, group, car.springs[k, f.F_FIRST])
-        c = column_of(car, group, car.springs[k, f.F_SECOND])
-        p, q = spring_arm(car, k, 0, i), spring_arm(car, k, 3, j)
-        inverse = 1.0 / load(car.spring, k, f.SPRING_LENGTH)
-        n = scaled(inverse, between(car, i, j, p, q))
-        force = -displacement * load(car.spring, k, f.SPRING_FORCE)
+        b = column_of(line, car.springs[k, f.F_FIRST])
+        c = column_of(line, car.springs[k, f.F_SECOND])
+        p, q = spring_arm(spring, slots, k, 0, i), spring_arm(spring, slots, k, 3, j)
+        inverse = 1.0 / load(spring, k, f.SPRING_LENGTH)
+        n = scaled(inverse, between(slots, i, j, p, q))
+        force = -displacement * load(spring, k, f.SPRING_FORCE)
         tension = force * inverse
         line_stiffness(cells, first, size, b, c, p, q, n, force, tension)
         # Along the line: the spring's own slopes, and what the turning of the line has too much above.
-        along = -displacement * load(car.spring, k, f.FORCE_BY_LENGTH) - tension
-        by_rate = -load(car.spring, k, f.FORCE_BY_RATE)
+        along = -displacement * load(spring, k, f.FORCE_BY_LENGTH) - tension
+        by_rate = -load(spring, k, f.FORCE_BY_RATE)
         along = along + velocity * by_rate
         p_n, q_n = cross(p[0], p[1], p[2], n[0], n[1], n[2]), cross(q[0], q[1], q[2], n[0], n[1], n[2])
         minus_n, minus_p_n = scaled(-1.0, n), scaled(-1.0, p_n)
         # The rate of length changes with the displacement too: across the line, and as the arms' rates turn.
-        speed = point_speed(car, i, j, p, q)
-        rate = load(car.spring, k, f.SPRING_RATE)
+        speed = point_speed(slots, i, j, p, q)
+        rate = load(spring, k, f.SPRING_RATE)
         u = (
             (speed[0] - rate * n[0]) * inverse,
             (speed[1] - rate * n[1]) * inverse,
             (speed[2] - rate * n[2]) * inverse,
         )
         x, y, z = cross(p[0], p[1], p[2], u[0], u[1], u[2])
-        r0, r1, r2 = vector_rate(car, i, p)
+        r0, r1, r2 = vector_rate(slots, i, p)
         s0, s1, s2 = cross(r0, r1, r2, n[0], n[1], n[2])
         turn_b = -x - s0, -y - s1, -z - s2
         x, y, z = cross(q[0], q[1], q[2], u[0], u[1], u[2])
-        r0, r1, r2 = vector_rate(car, j, q)
+        r0, r1, r2 = vector_rate(slots, j, q)
         s0, s1, s2 = cross(r0, r1, r2, n[0], n[1], n[2])
         turn_c = x + s0, y + s1, z + s2
         turning = displacement * by_rate
@@ -90,9 +91,9 @@ def bar_matrix(car: Arrays, cells: Floats, group: int, joint: float, displacemen
         return
     first, size = line[f.G_FIRST_CELL], line[f.G_SIZE]
     chassis, slot = line[f.G_FIRST_SLOT], line[f.G_FIRST_SLOT] + line[f.G_BAR_END_SLOT]
-    arm, up, reach = bar_geometry(car, end, chassis, slot)
+    arm, up, reach = bar_geometry(car.ends, car.slots, end, chassis, slot)
     sign = load(car.ends, end, f.B_SIGN)
-    b, c = column_of(car, group, line[f.G_BAR_END_SLOT]), column_of(car, group, 0)
+    b, c = column_of(line, line[f.G_BAR_END_SLOT]), column_of(line, 0)
     port = line[f.G_UNKNOWNS] + 6 * line[f.G_JOINED]
     push = scaled(joint * sign, up)
     x, y, z = cross(arm[0], arm[1], arm[2], push[0], push[1], push[2])
@@ -122,7 +123,9 @@ def inertia_matrix(
     own = line[f.G_FIRST_SLOT] + line[f.G_JOINED]
     for k in range(line[f.G_BODIES]):
         body_matrix(
-            car,
+            car.bodies,
+            car.body_constants,
+            car.slots,
             cells,
             first,
             size,
@@ -137,7 +140,9 @@ def inertia_matrix(
 
 @fused_kernel
 def body_matrix(
-    car: Arrays,
+    bodies: Floats,
+    constants: Floats,
+    slots: Floats,
     cells: Floats,
     first: int,
     size: int,
@@ -149,43 +154,58 @@ def body_matrix(
     displacement: float,
 ) -> None:
     """Add mass, inertia and gyroscopic terms of one body at column b."""
-    add_diagonal(cells, first, size, b, b, acceleration * load(car.body_constants, body, f.MASS))
+    add_diagonal(cells, first, size, b, b, acceleration * load(constants, body, f.MASS))
     for column in range(3):
         # Column by column of the body's axes: R (…) Rᵀ = Σ (R …) rᵀ, r the columns of R.
         axis = (
-            load(car.slots, slot, f.S_ROTATION + column),
-            load(car.slots, slot, f.S_ROTATION + 3 + column),
-            load(car.slots, slot, f.S_ROTATION + 6 + column),
+            load(slots, slot, f.S_ROTATION + column),
+            load(slots, slot, f.S_ROTATION + 3 + column),
+            load(slots, slot, f.S_ROTATION + 6 + column),
         )
-        moment = _moment_by(car, body, slot, column, acceleration, velocity)
+        moment = _moment_by(bodies, constants, slots, body, slot, column, acceleration, velocity)
         add_product(cells, first, size, b + 3, b + 3, moment, axis)
-    add_cross(cells, first, size, b + 3, b + 3, splat(-displacement), _inertia_moment(car, body, slot))
+    add_cross(
+        cells,
+        first,
+        size,
+        b + 3,
+        b + 3,
+        splat(-displacement),
+        _inertia_moment(bodies, constants, slots, body, slot),
+    )
 
 
 @fused_kernel
-def _entries(car: Arrays, body: int) -> tuple[float, float, float, float, float, float]:
-    xx, yy, zz = take(car.body_constants, body, f.INERTIA)
-    xy, xz, yz = take(car.body_constants, body, f.INERTIA + 3)
+def _entries(constants: Floats, body: int) -> tuple[float, float, float, float, float, float]:
+    xx, yy, zz = take(constants, body, f.INERTIA)
+    xy, xz, yz = take(constants, body, f.INERTIA + 3)
     return xx, yy, zz, xy, xz, yz
 
 
 @fused_kernel
 def _moment_by(
-    car: Arrays, body: int, slot: int, column: int, acceleration: float, velocity: float
+    bodies: Floats,
+    constants: Floats,
+    slots: Floats,
+    body: int,
+    slot: int,
+    column: int,
+    acceleration: float,
+    velocity: float,
 ) -> Triple:
     """Return the inertia moment, in the frame, for a unit of (angular) acceleration and velocity about one axis."""
-    xx, yy, zz, xy, xz, yz = _entries(car, body)
+    xx, yy, zz, xy, xz, yz = _entries(constants, body)
     one, zero = splat(1.0), splat(0.0)
     e0 = one if column == 0 else zero
     e1 = one if column == 1 else zero
     e2 = one if column == 2 else zero
     j0, j1, j2 = symmetric_times(xx, yy, zz, xy, xz, yz, e0, e1, e2)
-    w0, w1, w2 = take(car.bodies, body, f.ANGULAR_VELOCITY)
+    w0, w1, w2 = take(bodies, body, f.ANGULAR_VELOCITY)
     h0, h1, h2 = symmetric_times(xx, yy, zz, xy, xz, yz, w0, w1, w2)
     g0, g1, g2 = cross(w0, w1, w2, j0, j1, j2)
     k0, k1, k2 = cross(e0, e1, e2, h0, h1, h2)
     return turned(
-        car.slots,
+        slots,
         slot,
         f.S_ROTATION,
         acceleration * j0 + velocity * (g0 + k0),
@@ -195,14 +215,14 @@ def _moment_by(
 
 
 @fused_kernel
-def _inertia_moment(car: Arrays, body: int, slot: int) -> Triple:
-    xx, yy, zz, xy, xz, yz = _entries(car, body)
-    w0, w1, w2 = take(car.bodies, body, f.ANGULAR_VELOCITY)
+def _inertia_moment(bodies: Floats, constants: Floats, slots: Floats, body: int, slot: int) -> Triple:
+    xx, yy, zz, xy, xz, yz = _entries(constants, body)
+    w0, w1, w2 = take(bodies, body, f.ANGULAR_VELOCITY)
     h0, h1, h2 = symmetric_times(xx, yy, zz, xy, xz, yz, w0, w1, w2)
     g0, g1, g2 = cross(w0, w1, w2, h0, h1, h2)
-    b0, b1, b2 = take(car.bodies, body, f.ANGULAR_ACCELERATION)
+    b0, b1, b2 = take(bodies, body, f.ANGULAR_ACCELERATION)
     t0, t1, t2 = symmetric_times(xx, yy, zz, xy, xz, yz, b0, b1, b2)
-    return turned(car.slots, slot, f.S_ROTATION, t0 + g0, t1 + g1, t2 + g2)
+    return turned(slots, slot, f.S_ROTATION, t0 + g0, t1 + g1, t2 + g2)
 
 
 @fused_kernel
@@ -214,30 +234,30 @@ def tyre_matrix(
     The tyre force depends on six numbers: the height, the two slip speeds, the rate of the height, the spin, and
     the direction in which the wheel points. Each gives one column of forces times one row of variations.
     """
-    line = car.groups[group]
+    line, wheels = car.groups[group], car.wheels
     wheel = line[f.G_WHEEL]
     if wheel < 0:
         return
     first, size = line[f.G_FIRST_CELL], line[f.G_SIZE]
     slot = line[f.G_FIRST_SLOT] + line[f.G_CARRIER_SLOT]
-    b, spin = column_of(car, group, line[f.G_CARRIER_SLOT]), line[f.G_SPIN_UNKNOWN]
-    arm, axis, w, height, m = wheel_place(car, wheel, slot)
-    up = up_axis(car)
+    b, spin = column_of(line, line[f.G_CARRIER_SLOT]), line[f.G_SPIN_UNKNOWN]
+    arm, axis, w, height, m = wheel_place(wheels, car.slots, car.bodies, car.frame, wheel, slot)
+    up = up_axis(car.frame)
     e, s, inverse = rolling_axes(axis, up)
-    pressed = load(car.wheels, wheel, f.LOAD)
+    pressed = load(wheels, wheel, f.LOAD)
     # Derivatives of the load vanish off the ground.
     zero, one = splat(0.0), splat(1.0)
     on = select(pressed, one, zero)
     forward = dot(e[0], e[1], e[2], w[0], w[1], w[2])
     sideways = dot(s[0], s[1], s[2], w[0], w[1], w[2])
-    speed = slip_speed(car, wheel, forward)
-    radius, turning = load(car.wheels, wheel, f.ROLLING_RADIUS), load(car.wheels, wheel, f.SPIN)
-    along = -load(car.wheels, wheel, f.SLIP_STIFFNESS) / speed
-    across = -load(car.wheels, wheel, f.CORNERING_STIFFNESS) / speed
+    speed = slip_speed(wheels, wheel, forward)
+    radius, turning = load(wheels, wheel, f.ROLLING_RADIUS), load(wheels, wheel, f.SPIN)
+    along = -load(wheels, wheel, f.SLIP_STIFFNESS) / speed
+    across = -load(wheels, wheel, f.CORNERING_STIFFNESS) / speed
     slip = forward - turning * radius
     # By load: (F_x / F_z, F_y / F_z, 1).
     by_load = _combined(along * slip, e, across * sideways, s, up, 1.0)
-    moving = select(speed - load(car.wheels, wheel, f.LEAST_SPEED), one, zero)
+    moving = select(speed - load(wheels, wheel, f.LEAST_SPEED), one, zero)
     sign = select(forward, one, -one) * moving / speed
     by_forward = _combined(
         pressed * (along - along * slip * sign), e, -pressed * across * sideways * sign, s, up, 0.0
@@ -252,8 +272,8 @@ def tyre_matrix(
         by_heading[1] + f_x * s[1] - f_y * e[1],
         by_heading[2] + f_x * s[2] - f_y * e[2],
     )
-    stiffness, damping = load(car.wheels, wheel, f.TYRE_STIFFNESS), load(car.wheels, wheel, f.TYRE_DAMPING)
-    r0, r1, r2 = vector_rate(car, slot, arm)
+    stiffness, damping = load(wheels, wheel, f.TYRE_STIFFNESS), load(wheels, wheel, f.TYRE_DAMPING)
+    r0, r1, r2 = vector_rate(car.slots, slot, arm)
     nothing = zero, zero, zero
     down = scaled(-height, up)
     a_e = cross(axis[0], axis[1], axis[2], e[0], e[1], e[2])
@@ -275,17 +295,17 @@ def tyre_matrix(
     _tyre_column(cells, first, size, b, spin, arm, axis, down, by_spin, nothing, nothing, splat(velocity))
     heading = scaled(-displacement * inverse, a_e)
     _tyre_column(cells, first, size, b, spin, arm, axis, down, by_heading, nothing, heading, zero)
-    _lever(car, cells, first, size, b, spin, wheel, arm, axis, up, down, m, displacement)
-    inertia = load(car.wheels, wheel, f.AXIAL_INERTIA)
+    _lever(wheels, cells, first, size, b, spin, wheel, arm, axis, up, down, m, displacement)
+    inertia = load(wheels, wheel, f.AXIAL_INERTIA)
     add(cells, first + spin * size + spin, acceleration * inertia)
-    x, y, z = vector_rate(car, slot, axis)
+    x, y, z = vector_rate(car.slots, slot, axis)
     momentum = inertia * turning
     add_cross(cells, first, size, b + 3, b + 3, -displacement * momentum, (x, y, z))
     add_cross(cells, first, size, b + 3, b + 3, -velocity * momentum, axis)
     for k, part in enumerate((x, y, z)):
         add(cells, first + (b + 3 + k) * size + spin, velocity * inertia * part)
-    drive = load(car.wheels, wheel, f.DRIVE_TORQUE)
-    add_cross(cells, first, size, column_of(car, group, 0) + 3, b + 3, -displacement * drive, axis)
+    drive = load(wheels, wheel, f.DRIVE_TORQUE)
+    add_cross(cells, first, size, column_of(line, 0) + 3, b + 3, -displacement * drive, axis)
 
 
 @fused_kernel
@@ -328,7 +348,7 @@ def _tyre_column(
 
 @fused_kernel
 def _lever(
-    car: Arrays,
+    wheels: Floats,
     cells: Floats,
     first: int,
     size: int,
@@ -343,7 +363,7 @@ def _lever(
     displacement: float,
 ) -> None:
     """Add what the same force does as its lever changes: height, arm and spin axis."""
-    force = take(car.wheels, wheel, f.TYRE_FORCE)
+    force = take(wheels, wheel, f.TYRE_FORCE)
     x, y, z = cross(up[0], up[1], up[2], force[0], force[1], force[2])
     axial = dot(x, y, z, axis[0], axis[1], axis[2])
     moment = x - axial * axis[0], y - axial * axis[1], z - axial * axis[2]
@@ -357,7 +377,7 @@ def _lever(
     add_cross_cross(cells, first, size, b + 3, b + 3, splat(-displacement), force, arm)
     whole = cross(down[0], down[1], down[2], force[0], force[1], force[2])
     rest = dot(whole[0], whole[1], whole[2], axis[0], axis[1], axis[2])
-    rest = rest + load(car.wheels, wheel, f.BRAKE_TORQUE)
+    rest = rest + load(wheels, wheel, f.BRAKE_TORQUE)
     u = scaled(displacement, cross(axis[0], axis[1], axis[2], whole[0], whole[1], whole[2]))
     add_product(cells, first, size, b + 3, b + 3, axis, u)
     add_cross(cells, first, size, b + 3, b + 3, -displacement * rest, axis)
@@ -376,4 +396,23 @@ def chassis_matrix(
     slot = car.groups[0, f.G_FIRST_SLOT]
     for entry in range(36):
         store_row(core, entry, splat(0.0))
-    body_matrix(car, core, 0, 6, 0, CHASSIS, slot, acceleration, velocity, displacement)
+    body_matrix(
+        car.bodies,
+        car.body_constants,
+        car.slots,
+        core,
+        0,
+        6,
+        0,
+        CHASSIS,
+        slot,
+        acceleration,
+        velocity,
+        displacement,
+    )
+    # Applied force and moment turn with the chassis.
+    frame, external = car.frame, car.external
+    x, y, z = splat(external[0]), splat(external[1]), splat(external[2])
+    add_cross(core, 0, 6, 0, 3, splat(displacement), chassis_axes_to_frame(frame, car.bodies, x, y, z))
+    x, y, z = splat(external[3]), splat(external[4]), splat(external[5])
+    add_cross(core, 0, 6, 3, 3, splat(displacement), chassis_axes_to_frame(frame, car.bodies, x, y, z))

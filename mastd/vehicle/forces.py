@@ -2,63 +2,67 @@
 
 from __future__ import annotations
 
+import numpy as np
+from numpy.typing import NDArray
+
 from mastd.kernel import fused_kernel
 from mastd.lanes import LANES, load, root, store
 from mastd.vehicle import fields as f
-from mastd.vehicle.force_laws import further_force
+from mastd.vehicle.force_laws import Laws, further_force
 from mastd.vehicle.joints import between, push, vector_rate
 from mastd.vehicle.layout import Arrays
 from mastd.vehicle.vectors import Triple, cross, decrease, dot, increase, take, turned
+
+Floats = NDArray[np.float64]
 
 
 @fused_kernel
 def spring_forces(car: Arrays, group: int) -> None:
     """Add a group's spring-dampers; length, rate, force and slopes stay in the springs' block."""
-    line = car.groups[group]
+    line, slots, spring = car.groups[group], car.slots, car.spring
     slot = line[f.G_FIRST_SLOT]
     for k in range(line[f.G_FIRST_SPRING], line[f.G_FIRST_SPRING] + line[f.G_SPRINGS]):
         i, j = slot + car.springs[k, f.F_FIRST], slot + car.springs[k, f.F_SECOND]
-        p, q = spring_arm(car, k, 0, i), spring_arm(car, k, 3, j)
-        d = between(car, i, j, p, q)
-        v = point_speed(car, i, j, p, q)
+        p, q = spring_arm(spring, slots, k, 0, i), spring_arm(spring, slots, k, 3, j)
+        d = between(slots, i, j, p, q)
+        v = point_speed(slots, i, j, p, q)
         length = root(dot(d[0], d[1], d[2], d[0], d[1], d[2]))
         inverse = 1.0 / length
         rate = dot(d[0], d[1], d[2], v[0], v[1], v[2]) * inverse
-        store(car.spring, k, f.SPRING_LENGTH, length)
-        store(car.spring, k, f.SPRING_RATE, rate)
-        stiffness, damping = load(car.spring, k, f.STIFFNESS), load(car.spring, k, f.DAMPING)
-        force = stiffness * (load(car.spring, k, f.FREE_LENGTH) - length) - damping * rate
-        store(car.spring, k, f.SPRING_FORCE, force)
-        store(car.spring, k, f.FORCE_BY_LENGTH, -stiffness)
-        store(car.spring, k, f.FORCE_BY_RATE, -damping)
+        store(spring, k, f.SPRING_LENGTH, length)
+        store(spring, k, f.SPRING_RATE, rate)
+        stiffness, damping = load(spring, k, f.STIFFNESS), load(spring, k, f.DAMPING)
+        force = stiffness * (load(spring, k, f.FREE_LENGTH) - length) - damping * rate
+        store(spring, k, f.SPRING_FORCE, force)
+        store(spring, k, f.FORCE_BY_LENGTH, -stiffness)
+        store(spring, k, f.FORCE_BY_RATE, -damping)
         if car.springs[k, f.F_LAW] > 0:
-            _add_laws(car, k)
-        scale = -load(car.spring, k, f.SPRING_FORCE) * inverse
-        push(car, i, j, p, q, (scale * d[0], scale * d[1], scale * d[2]))
+            _add_laws(car.laws, spring, k)
+        scale = -load(spring, k, f.SPRING_FORCE) * inverse
+        push(slots, i, j, p, q, (scale * d[0], scale * d[1], scale * d[2]))
 
 
 @fused_kernel
-def spring_arm(car: Arrays, k: int, first: int, slot: int) -> Triple:
+def spring_arm(spring: Floats, slots: Floats, k: int, first: int, slot: int) -> Triple:
     """Return the arm of a spring's end, in the axes of the frame."""
-    x, y, z = take(car.spring, k, first)
-    return turned(car.slots, slot, f.S_ROTATION, x, y, z)
+    x, y, z = take(spring, k, first)
+    return turned(slots, slot, f.S_ROTATION, x, y, z)
 
 
 @fused_kernel
-def point_speed(car: Arrays, i: int, j: int, p: Triple, q: Triple) -> Triple:
+def point_speed(slots: Floats, i: int, j: int, p: Triple, q: Triple) -> Triple:
     """Return the velocity of the second point against the first one's, in the axes of the frame."""
-    a, b = vector_rate(car, i, p), vector_rate(car, j, q)
-    x, y, z = take(car.slots, i, f.S_VELOCITY)
-    u, v, w = take(car.slots, j, f.S_VELOCITY)
+    a, b = vector_rate(slots, i, p), vector_rate(slots, j, q)
+    x, y, z = take(slots, i, f.S_VELOCITY)
+    u, v, w = take(slots, j, f.S_VELOCITY)
     return u + b[0] - x - a[0], v + b[1] - y - a[1], w + b[2] - z - a[2]
 
 
 @fused_kernel
-def _add_laws(car: Arrays, k: int) -> None:
-    spring = car.spring
+def _add_laws(laws: Laws, spring: Floats, k: int) -> None:
     for lane in range(LANES):
         force, by_length, by_rate = further_force(
-            car.laws, k, lane, spring[k, f.SPRING_LENGTH, lane], spring[k, f.SPRING_RATE, lane]
+            laws, k, lane, spring[k, f.SPRING_LENGTH, lane], spring[k, f.SPRING_RATE, lane]
         )
         spring[k, f.SPRING_FORCE, lane] += force
         spring[k, f.FORCE_BY_LENGTH, lane] += by_length
@@ -76,7 +80,7 @@ def bar_forces(car: Arrays, group: int) -> None:
     if end < 0:
         return
     chassis, slot = line[f.G_FIRST_SLOT], line[f.G_FIRST_SLOT] + line[f.G_BAR_END_SLOT]
-    arm, up, reach = bar_geometry(car, end, chassis, slot)
+    arm, up, reach = bar_geometry(car.ends, car.slots, end, chassis, slot)
     sign = load(car.ends, end, f.B_SIGN)
     force = sign * _gather_force(car, end)
     fx, fy, fz = force * up[0], force * up[1], force * up[2]
@@ -91,16 +95,18 @@ def bar_forces(car: Arrays, group: int) -> None:
 
 
 @fused_kernel
-def bar_geometry(car: Arrays, end: int, chassis: int, slot: int) -> tuple[Triple, Triple, Triple]:
+def bar_geometry(
+    ends: Floats, slots: Floats, end: int, chassis: int, slot: int
+) -> tuple[Triple, Triple, Triple]:
     """Return the end's arm in its body, the chassis' z axis, and the end as seen from the chassis' centre."""
-    x, y, z = take(car.ends, end, 0)
-    arm = turned(car.slots, slot, f.S_ROTATION, x, y, z)
+    x, y, z = take(ends, end, 0)
+    arm = turned(slots, slot, f.S_ROTATION, x, y, z)
     up = (
-        load(car.slots, chassis, f.S_ROTATION + 2),
-        load(car.slots, chassis, f.S_ROTATION + 5),
-        load(car.slots, chassis, f.S_ROTATION + 8),
+        load(slots, chassis, f.S_ROTATION + 2),
+        load(slots, chassis, f.S_ROTATION + 5),
+        load(slots, chassis, f.S_ROTATION + 8),
     )
-    x, y, z = take(car.slots, slot, f.S_POSITION)
+    x, y, z = take(slots, slot, f.S_POSITION)
     return arm, up, (x + arm[0], y + arm[1], z + arm[2])
 
 

@@ -9,12 +9,17 @@ wheel's spin adds to its carrier is in ``tyre``.
 
 from __future__ import annotations
 
+import numpy as np
+from numpy.typing import NDArray
+
 from mastd.kernel import fused_kernel
 from mastd.lanes import LANES, first_lane, load, splat, store
 from mastd.vehicle import fields as f
 from mastd.vehicle.grouping import CHASSIS
 from mastd.vehicle.layout import Arrays
 from mastd.vehicle.vectors import composed, cross, matrix_of, put, symmetric_times, take, to_frame, turned
+
+Floats = NDArray[np.float64]
 
 
 @fused_kernel
@@ -39,9 +44,11 @@ def chassis_to_frame(car: Arrays, gravity: float) -> None:
     g0, g1, g2 = cross(w0, w1, w2, h0, h1, h2)
     t0, t1, t2 = symmetric_times(xx, yy, zz, xy, xz, yz, b0, b1, b2)
     external = car.external
-    f0, f1, f2 = chassis_axes_to_frame(car, splat(external[0]), splat(external[1]), splat(external[2]))
+    f0, f1, f2 = chassis_axes_to_frame(
+        frame, bodies, splat(external[0]), splat(external[1]), splat(external[2])
+    )
     m0, m1, m2 = chassis_axes_to_frame(
-        car, t0 + g0 - external[3], t1 + g1 - external[4], t2 + g2 - external[5]
+        frame, bodies, t0 + g0 - external[3], t1 + g1 - external[4], t2 + g2 - external[5]
     )
     residual = car.chassis_residual
     residual[0], residual[1], residual[2] = (
@@ -53,10 +60,12 @@ def chassis_to_frame(car: Arrays, gravity: float) -> None:
 
 
 @fused_kernel
-def chassis_axes_to_frame(car: Arrays, x: float, y: float, z: float) -> tuple[float, float, float]:
+def chassis_axes_to_frame(
+    frame: Floats, bodies: Floats, x: float, y: float, z: float
+) -> tuple[float, float, float]:
     """Return a vector given in chassis axes, in lanes, in the axes of the frame."""
-    u, v, w = turned(car.bodies, CHASSIS, f.ROTATION, x, y, z)
-    return to_frame(car.frame, u, v, w)
+    u, v, w = turned(bodies, CHASSIS, f.ROTATION, x, y, z)
+    return to_frame(frame, u, v, w)
 
 
 @fused_kernel
@@ -95,9 +104,9 @@ def places_to_frame(car: Arrays, group: int) -> None:
     slots, first_slot = car.slots, line[f.G_FIRST_SLOT]
     own = first_slot + line[f.G_JOINED]
     for k in range(line[f.G_BODIES]):
-        place_in_frame(car, line[f.G_FIRST_BODY] + k, own + k)
+        place_in_frame(car.frame, car.bodies, slots, line[f.G_FIRST_BODY] + k, own + k)
     put(slots, first_slot, f.S_POSITION, splat(0.0), splat(0.0), splat(0.0))
-    rotate_to_frame(car, CHASSIS, first_slot)
+    rotate_to_frame(car.frame, car.bodies, slots, CHASSIS, first_slot)
     _copy_joined(car, group, f.S_VELOCITY)
 
 
@@ -125,8 +134,17 @@ def bodies_to_frame(car: Arrays, group: int, gravity: float, rates: bool) -> Non
     first_slot = line[f.G_FIRST_SLOT]
     own = first_slot + line[f.G_JOINED]
     for k in range(line[f.G_BODIES]):
-        _body_to_frame(car, line[f.G_FIRST_BODY] + k, own + k, gravity, rates)
-    _chassis_slot(car, first_slot, rates)
+        _body_to_frame(
+            car.frame,
+            car.bodies,
+            car.body_constants,
+            slots,
+            line[f.G_FIRST_BODY] + k,
+            own + k,
+            gravity,
+            rates,
+        )
+    _chassis_slot(car.frame, car.bodies, slots, first_slot, rates)
     _copy_joined(car, group, f.SLOT_FIELDS if rates else f.S_FRAME_FIELDS)
     for slot in range(first_slot + 1, own):
         for field in range(f.S_FORCE, f.S_FORCE + 6):
@@ -134,10 +152,9 @@ def bodies_to_frame(car: Arrays, group: int, gravity: float, rates: bool) -> Non
 
 
 @fused_kernel
-def _chassis_slot(car: Arrays, slot: int, rates: bool) -> None:
-    frame, bodies, slots = car.frame, car.bodies, car.slots
+def _chassis_slot(frame: Floats, bodies: Floats, slots: Floats, slot: int, rates: bool) -> None:
     put(slots, slot, f.S_POSITION, splat(0.0), splat(0.0), splat(0.0))
-    rotate_to_frame(car, CHASSIS, slot)
+    rotate_to_frame(frame, bodies, slots, CHASSIS, slot)
     x, y, z = take(bodies, CHASSIS, f.VELOCITY)
     v0, v1, v2 = to_frame(frame, x, y, z)
     put(slots, slot, f.S_VELOCITY, v0, v1, v2)
@@ -147,16 +164,15 @@ def _chassis_slot(car: Arrays, slot: int, rates: bool) -> None:
     put(slots, slot, f.S_FORCE, splat(0.0), splat(0.0), splat(0.0))
     put(slots, slot, f.S_MOMENT, splat(0.0), splat(0.0), splat(0.0))
     if rates:
-        _accelerations(car, CHASSIS, slot)
+        _accelerations(frame, bodies, slots, CHASSIS, slot)
 
 
 @fused_kernel
-def rotate_to_frame(car: Arrays, b: int, slot: int) -> None:
+def rotate_to_frame(frame: Floats, bodies: Floats, slots: Floats, b: int, slot: int) -> None:
     """Write the rotation matrix of a body, body → frame axes, to its slot: A_ci of (3)."""
-    bodies, slots = car.bodies, car.slots
     for column in range(3):
         r0, r1, r2 = to_frame(
-            car.frame,
+            frame,
             load(bodies, b, f.ROTATION + column),
             load(bodies, b, f.ROTATION + 3 + column),
             load(bodies, b, f.ROTATION + 6 + column),
@@ -167,29 +183,37 @@ def rotate_to_frame(car: Arrays, b: int, slot: int) -> None:
 
 
 @fused_kernel
-def place_in_frame(car: Arrays, b: int, slot: int) -> None:
+def place_in_frame(frame: Floats, bodies: Floats, slots: Floats, b: int, slot: int) -> None:
     """Write position and rotation of a body to its slot: (3), in the axes of the frame."""
-    x, y, z = take(car.bodies, b, f.POSITION)
-    u, v, w = take(car.bodies, CHASSIS, f.POSITION)
-    p0, p1, p2 = to_frame(car.frame, x - u, y - v, z - w)
-    put(car.slots, slot, f.S_POSITION, p0, p1, p2)
-    rotate_to_frame(car, b, slot)
+    x, y, z = take(bodies, b, f.POSITION)
+    u, v, w = take(bodies, CHASSIS, f.POSITION)
+    p0, p1, p2 = to_frame(frame, x - u, y - v, z - w)
+    put(slots, slot, f.S_POSITION, p0, p1, p2)
+    rotate_to_frame(frame, bodies, slots, b, slot)
 
 
 @fused_kernel
-def _accelerations(car: Arrays, b: int, slot: int) -> None:
-    x, y, z = take(car.bodies, b, f.ACCELERATION)
-    a0, a1, a2 = to_frame(car.frame, x, y, z)
-    put(car.slots, slot, f.S_ACCELERATION, a0, a1, a2)
-    x, y, z = take(car.bodies, b, f.ANGULAR_ACCELERATION)
-    b0, b1, b2 = turned(car.slots, slot, f.S_ROTATION, x, y, z)
-    put(car.slots, slot, f.S_ANGULAR_ACCELERATION, b0, b1, b2)
+def _accelerations(frame: Floats, bodies: Floats, slots: Floats, b: int, slot: int) -> None:
+    x, y, z = take(bodies, b, f.ACCELERATION)
+    a0, a1, a2 = to_frame(frame, x, y, z)
+    put(slots, slot, f.S_ACCELERATION, a0, a1, a2)
+    x, y, z = take(bodies, b, f.ANGULAR_ACCELERATION)
+    b0, b1, b2 = turned(slots, slot, f.S_ROTATION, x, y, z)
+    put(slots, slot, f.S_ANGULAR_ACCELERATION, b0, b1, b2)
 
 
 @fused_kernel
-def _body_to_frame(car: Arrays, b: int, slot: int, gravity: float, rates: bool) -> None:
-    frame, bodies, slots, constants = car.frame, car.bodies, car.slots, car.body_constants
-    place_in_frame(car, b, slot)
+def _body_to_frame(
+    frame: Floats,
+    bodies: Floats,
+    constants: Floats,
+    slots: Floats,
+    b: int,
+    slot: int,
+    gravity: float,
+    rates: bool,
+) -> None:
+    place_in_frame(frame, bodies, slots, b, slot)
     x, y, z = take(bodies, b, f.VELOCITY)
     v0, v1, v2 = to_frame(frame, x, y, z)
     put(slots, slot, f.S_VELOCITY, v0, v1, v2)
@@ -209,4 +233,4 @@ def _body_to_frame(car: Arrays, b: int, slot: int, gravity: float, rates: bool) 
     x, y, z = turned(slots, slot, f.S_ROTATION, t0 + g0, t1 + g1, t2 + g2)
     put(slots, slot, f.S_MOMENT, x, y, z)
     if rates:
-        _accelerations(car, b, slot)
+        _accelerations(frame, bodies, slots, b, slot)

@@ -4,7 +4,9 @@ The car's matrix is an arrow: corners touch only the chassis and their axle, axl
 unknowns are eliminated first, then an axle's, and what is left is 6 × 6. As all of that happens before the car
 moves, what is kept is not triangular factors but their products: for each group *forward*, which takes right
 sides to the group's own solution and to what it leaves for others, and *backward*, what the others' increments
-change in it. They lie in the order in which the substitution reads them, four rows at a time.
+change in it. They lie in the order in which the substitution reads them, four rows at a time, and in single
+precision: reading them is most of its time, and a rounding of 6e-8 is nothing beside what a matrix that is never
+renewed is off by. Right sides, sums and the state are double.
 
 Slip stiffness goes as 1 / v: the matrices are made for a row of speeds. That of the highest speed not above the
 present one is used: its slip is the stiffer one, and the chord converges as long as the true matrix is the softer.
@@ -18,11 +20,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mastd.kernel import fused_kernel
-from mastd.lanes import LANES, load, load_row, splat, store_row, total
+from mastd.lanes import LANES, load_row, load_single, splat, store_row, total
 from mastd.vehicle import fields as f
 from mastd.vehicle.layout import Arrays, Layout
 
 Floats = NDArray[np.float64]
+Singles = NDArray[np.float32]
 Integers = NDArray[np.int64]
 
 BLOCK = 4
@@ -34,9 +37,9 @@ class Frozen(NamedTuple):
 
     speeds: Floats
     """(speeds) rising, the first 0."""
-    forward: Floats
+    forward: Singles
     """(speeds, cells, LANES)."""
-    backward: Floats
+    backward: Singles
     core: Floats
     """(speeds, 36) inverse of what is left for the chassis."""
     first_forward: Integers
@@ -60,8 +63,8 @@ def freeze(layout: Layout, cells: Floats, core: Floats, speeds: Floats) -> Froze
         backward_cells += _padded(n) * (size - n)
     frozen = Frozen(
         speeds,
-        np.zeros((len(speeds), forward_cells, LANES)),
-        np.zeros((len(speeds), backward_cells, LANES)),
+        np.zeros((len(speeds), forward_cells, LANES), dtype=np.float32),
+        np.zeros((len(speeds), backward_cells, LANES), dtype=np.float32),
         np.zeros((len(speeds), 36)),
         np.array(first_forward, dtype=np.int64),
         np.array(first_backward, dtype=np.int64),
@@ -147,7 +150,7 @@ def _padded(rows: int) -> int:
     return -(-rows // BLOCK) * BLOCK
 
 
-def _pack(target: Floats, first: int, matrix: Floats) -> None:
+def _pack(target: Singles, first: int, matrix: Floats) -> None:
     rows, columns = matrix.shape
     padded = np.zeros((_padded(rows), columns))
     padded[:rows] = matrix
@@ -177,7 +180,7 @@ def substitute(car: Arrays, frozen: Frozen, at: int, whole: bool) -> None:
         line = car.groups[group]
         n = line[f.G_UNKNOWNS]
         start = 0 if whole or group < car.axle_groups else line[f.G_ROW_UNKNOWN]
-        _multiply(car, frozen.forward, at, frozen.first_forward[group], line, start)
+        _multiply(car.unknowns, car.increments, frozen.forward, at, frozen.first_forward[group], line, start)
         u, weight = line[f.G_FIRST_UNKNOWN] + n, load_row(car.weights, group)
         for k in range(6):
             car.chassis_unknowns[k] -= total(weight * load_row(car.increments, u + k))
@@ -187,7 +190,7 @@ def substitute(car: Arrays, frozen: Frozen, at: int, whole: bool) -> None:
                 if target >= 0:
                     share = car.weights[group, lane] * car.increments[u + k, lane]
                     car.unknowns[target, car.target_lane[u + k, lane]] -= share
-    _solve_core(car, frozen.core, at)
+    _solve_core(car.chassis_unknowns, frozen.core, at)
     for group in range(groups):
         line = car.groups[group]
         n, first = line[f.G_UNKNOWNS], line[f.G_FIRST_UNKNOWN]
@@ -199,57 +202,58 @@ def substitute(car: Arrays, frozen: Frozen, at: int, whole: bool) -> None:
                 other = car.target_lane[first + n + k, lane]
                 value = car.increments[target, other] if target >= 0 else 0.0
                 car.increments[first + n + k, lane] = value
-        _add_backward(car, frozen.backward, at, frozen.first_backward[group], line)
+        _add_backward(car.increments, frozen.backward, at, frozen.first_backward[group], line)
 
 
 @fused_kernel
-def _multiply(car: Arrays, forward: Floats, at: int, first: int, line: Integers, start: int) -> None:
+def _multiply(
+    sides: Floats, increments: Floats, forward: Singles, at: int, first: int, line: Integers, start: int
+) -> None:
     n, u = line[f.G_UNKNOWNS], line[f.G_FIRST_UNKNOWN]
     blocks = (line[f.G_SIZE] + BLOCK - 1) // BLOCK
     for block in range(blocks):
         a, b, c, d = splat(0.0), splat(0.0), splat(0.0), splat(0.0)
         cell = first + BLOCK * (block * n + start)
         for column in range(start, n):
-            side = load_row(car.unknowns, u + column)
-            a = a + load(forward, at, cell) * side
-            b = b + load(forward, at, cell + 1) * side
-            c = c + load(forward, at, cell + 2) * side
-            d = d + load(forward, at, cell + 3) * side
+            side = load_row(sides, u + column)
+            a = a + load_single(forward, at, cell) * side
+            b = b + load_single(forward, at, cell + 1) * side
+            c = c + load_single(forward, at, cell + 2) * side
+            d = d + load_single(forward, at, cell + 3) * side
             cell += BLOCK
         row = u + BLOCK * block
-        store_row(car.increments, row, a)
-        store_row(car.increments, row + 1, b)
-        store_row(car.increments, row + 2, c)
-        store_row(car.increments, row + 3, d)
+        store_row(increments, row, a)
+        store_row(increments, row + 1, b)
+        store_row(increments, row + 2, c)
+        store_row(increments, row + 3, d)
 
 
 @fused_kernel
-def _add_backward(car: Arrays, backward: Floats, at: int, first: int, line: Integers) -> None:
+def _add_backward(increments: Floats, backward: Singles, at: int, first: int, line: Integers) -> None:
     n, u, cell = line[f.G_UNKNOWNS], line[f.G_FIRST_UNKNOWN], first
     columns = line[f.G_SIZE] - n
     for block in range((n + BLOCK - 1) // BLOCK):
         a, b, c, d = splat(0.0), splat(0.0), splat(0.0), splat(0.0)
         for column in range(columns):
-            other = load_row(car.increments, u + n + column)
-            a = a + load(backward, at, cell) * other
-            b = b + load(backward, at, cell + 1) * other
-            c = c + load(backward, at, cell + 2) * other
-            d = d + load(backward, at, cell + 3) * other
+            other = load_row(increments, u + n + column)
+            a = a + load_single(backward, at, cell) * other
+            b = b + load_single(backward, at, cell + 1) * other
+            c = c + load_single(backward, at, cell + 2) * other
+            d = d + load_single(backward, at, cell + 3) * other
             cell += BLOCK
         row = u + BLOCK * block
         rows = min(BLOCK, n - BLOCK * block)
-        store_row(car.increments, row, load_row(car.increments, row) - a)
+        store_row(increments, row, load_row(increments, row) - a)
         if rows > 1:
-            store_row(car.increments, row + 1, load_row(car.increments, row + 1) - b)
+            store_row(increments, row + 1, load_row(increments, row + 1) - b)
         if rows > 2:
-            store_row(car.increments, row + 2, load_row(car.increments, row + 2) - c)
+            store_row(increments, row + 2, load_row(increments, row + 2) - c)
         if rows > 3:
-            store_row(car.increments, row + 3, load_row(car.increments, row + 3) - d)
+            store_row(increments, row + 3, load_row(increments, row + 3) - d)
 
 
 @fused_kernel
-def _solve_core(car: Arrays, core: Floats, at: int) -> None:
-    sides = car.chassis_unknowns
+def _solve_core(sides: Floats, core: Floats, at: int) -> None:
     r0, r1, r2, r3, r4, r5 = sides[0], sides[1], sides[2], sides[3], sides[4], sides[5]
     for k in range(6):
         left = core[at, 6 * k] * r0 + core[at, 6 * k + 1] * r1 + core[at, 6 * k + 2] * r2

@@ -105,10 +105,10 @@ def _predict(
 
 
 @fused_kernel
-def correct_body(car: Arrays, formula: Formula, b: int, shift: Triple, turn: Triple) -> None:
+def correct_body(bodies: Floats, formula: Formula, b: int, shift: Triple, turn: Triple) -> None:
     """Subtract an increment of accelerations: ``shift`` in inertial, ``turn`` in body axes."""
-    _correct(car.bodies, b, formula, f.ACCELERATION, f.MEAN_ACCELERATION, f.VELOCITY, f.POSITION, shift)
-    _correct(car.bodies, b, formula, f.ANGULAR_ACCELERATION, f.MEAN_ANGULAR, f.ANGULAR_VELOCITY, f.TURN, turn)
+    _correct(bodies, b, formula, f.ACCELERATION, f.MEAN_ACCELERATION, f.VELOCITY, f.POSITION, shift)
+    _correct(bodies, b, formula, f.ANGULAR_ACCELERATION, f.MEAN_ANGULAR, f.ANGULAR_VELOCITY, f.TURN, turn)
 
 
 @fused_kernel
@@ -130,9 +130,8 @@ def _correct(
 
 
 @fused_kernel
-def correct_spin(car: Arrays, formula: Formula, wheel: int, increment: float) -> None:
+def correct_spin(wheels: Floats, formula: Formula, wheel: int, increment: float) -> None:
     """Subtract an increment of a wheel's spin acceleration."""
-    wheels = car.wheels
     store(wheels, wheel, f.SPIN_ACCELERATION, load(wheels, wheel, f.SPIN_ACCELERATION) - increment)
     store(wheels, wheel, f.MEAN_SPIN, load(wheels, wheel, f.MEAN_SPIN) - formula.mean * increment)
     store(wheels, wheel, f.SPIN, load(wheels, wheel, f.SPIN) - formula.velocity * increment)

@@ -20,6 +20,7 @@ from mastd.vehicle.model import PrimitiveKind
 from mastd.vehicle.vectors import Triple, cross
 
 Floats = NDArray[np.float64]
+Integers = NDArray[np.int64]
 
 _SPHERICAL = int(PrimitiveKind.SPHERICAL)
 _DOT_1 = int(PrimitiveKind.DOT_1)
@@ -27,9 +28,8 @@ _DOT_2 = int(PrimitiveKind.DOT_2)
 
 
 @fused_kernel
-def column_of(car: Arrays, group: int, slot: int) -> int:
+def column_of(line: Integers, slot: int) -> int:
     """Return the first column of a slot (counted within the group) in its group's matrix."""
-    line = car.groups[group]
     joined = line[f.G_JOINED]
     if slot < joined:
         return int(line[f.G_UNKNOWNS] + 6 * slot)
@@ -39,22 +39,22 @@ def column_of(car: Arrays, group: int, slot: int) -> int:
 @fused_kernel
 def joint_matrix(car: Arrays, cells: Floats, group: int, joint: float, displacement: float) -> None:
     """Add a group's constraint rows, their transposes and their geometric stiffness to its matrix."""
-    line = car.groups[group]
+    line, points, slots = car.groups[group], car.points, car.slots
     slot, first, size = line[f.G_FIRST_SLOT], line[f.G_FIRST_CELL], line[f.G_SIZE]
     for k in range(line[f.G_FIRST_PRIMITIVE], line[f.G_FIRST_PRIMITIVE] + line[f.G_PRIMITIVES]):
         kind = car.primitives[k, f.P_KIND]
         at = line[f.G_FIRST_ROW] + car.primitives[k, f.P_ROW]
         row = line[f.G_ROW_UNKNOWN] + car.primitives[k, f.P_ROW]
         i, j = slot + car.primitives[k, f.P_FIRST], slot + car.primitives[k, f.P_SECOND]
-        b = column_of(car, group, car.primitives[k, f.P_FIRST])
-        c = column_of(car, group, car.primitives[k, f.P_SECOND])
+        b = column_of(line, car.primitives[k, f.P_FIRST])
+        c = column_of(line, car.primitives[k, f.P_SECOND])
         if kind == _DOT_1:
-            u, v = arm(car, k, f.AXIS_FIRST, i), arm(car, k, f.AXIS_SECOND, j)
+            u, v = arm(points, slots, k, f.AXIS_FIRST, i), arm(points, slots, k, f.AXIS_SECOND, j)
             force = displacement * load(car.rows, at, f.MULTIPLIER)
             _dot_1(cells, first, size, row, b, c, joint, force, u, v)
             continue
-        p, q = arm(car, k, f.POINT_FIRST, i), arm(car, k, f.POINT_SECOND, j)
-        d = between(car, i, j, p, q)
+        p, q = arm(points, slots, k, f.POINT_FIRST, i), arm(points, slots, k, f.POINT_SECOND, j)
+        d = between(slots, i, j, p, q)
         if kind == _SPHERICAL:
             _spherical(cells, first, size, row, b, c, joint, p, q)
             force_x = displacement * load(car.rows, at, f.MULTIPLIER)
@@ -65,7 +65,9 @@ def joint_matrix(car: Arrays, cells: Floats, group: int, joint: float, displacem
         elif kind == _DOT_2:
             force = displacement * load(car.rows, at, f.MULTIPLIER)
             reach = p[0] + d[0], p[1] + d[1], p[2] + d[2]
-            _dot_2(cells, first, size, row, b, c, joint, force, arm(car, k, f.AXIS_FIRST, i), reach, q)
+            _dot_2(
+                cells, first, size, row, b, c, joint, force, arm(points, slots, k, f.AXIS_FIRST, i), reach, q
+            )
         else:
             inverse = 1.0 / load(car.points, k, f.LENGTH)
             n = d[0] * inverse, d[1] * inverse, d[2] * inverse

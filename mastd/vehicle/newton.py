@@ -22,17 +22,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mastd.kernel import fused_kernel
-from mastd.lanes import load, load_row, peak, root, select, splat, store
+from mastd.lanes import load, load_row, peak, root, splat, store
 from mastd.vehicle import fields as f
 from mastd.vehicle.balance import gap_sides, out_of_balance, right_sides
-from mastd.vehicle.fresh import Fresh, assemble, factorise, substitute_fresh
 from mastd.vehicle.frames import attitudes, bodies_to_frame, choose_frame, places_to_frame
+from mastd.vehicle.fresh import Fresh, Weights, make_matrices, substitute_fresh
 from mastd.vehicle.frozen import Frozen, choose_speed, substitute
 from mastd.vehicle.generalized_alpha import Formula, correct_body, correct_spin, predict
 from mastd.vehicle.ground_contact import look_up_ground
 from mastd.vehicle.grouping import CHASSIS
 from mastd.vehicle.inputs import apply_inputs
-from mastd.vehicle.joints import joint_gaps, joint_rates
+from mastd.vehicle.joints import joint_rates, larger_size, largest_joint_gap
 from mastd.vehicle.layout import Arrays
 from mastd.vehicle.vectors import Triple, decrease, dot, from_frame, turned_back
 
@@ -94,16 +94,11 @@ def advance(
         if iteration == method.most_iterations:
             break
         if method.renewed and iteration == 0:
-            assemble(car, fresh, formula)
-            factorise(car, fresh)
-        if method.exact:
-            report[LARGEST_MOVE] = _correct_all(car, formula, method, frozen, fresh, at)
-            attitudes(car)
-        else:
-            right_sides(car, method.relative, f.GAP, 1.0 / formula.position)
-            _solve(car, method, frozen, fresh, at, True)
-            report[LARGEST_MOVE] = correct(car, formula, method.relative) * formula.position
-            attitudes(car)
+            weights = Weights(1.0, formula.velocity, formula.position, 1.0, 1.0 / formula.position)
+            make_matrices(car, fresh, weights, True)
+        report[LARGEST_MOVE] = _iterate(car, formula, method, frozen, fresh, at)
+        attitudes(car)
+        if not method.exact:
             report[JOINT_ERROR] = largest_gap(car)
 
 
@@ -114,27 +109,30 @@ def _done(method: Method, report: Floats) -> bool:
 
 
 @fused_kernel
-def _solve(car: Arrays, method: Method, frozen: Frozen, fresh: Fresh, at: int, whole: bool) -> None:
-    if method.relative:
-        substitute(car, frozen, at, whole)
-    else:
-        substitute_fresh(car, fresh)
+def _iterate(car: Arrays, formula: Formula, method: Method, frozen: Frozen, fresh: Fresh, at: int) -> float:
+    """Correct accelerations and forces and, in the exact mode, what velocities and positions lack beyond the formula.
 
-
-@fused_kernel
-def _correct_all(
-    car: Arrays, formula: Formula, method: Method, frozen: Frozen, fresh: Fresh, at: int
-) -> float:
-    """Correct accelerations and forces, then what velocities and positions lack beyond the formula."""
-    right_sides(car, method.relative, f.GAP_ACCELERATION, 1.0)
-    _solve(car, method, frozen, fresh, at, True)
-    largest = correct(car, formula, method.relative) * formula.position
-    gap_sides(car, f.GAP_RATE, f.GAP_ACCELERATION, formula.velocity)
-    _solve(car, method, frozen, fresh, at, False)
-    correct_free(car, f.VELOCITY, f.ANGULAR_VELOCITY, method.relative)
-    gap_sides(car, f.GAP, f.GAP_ACCELERATION, formula.position)
-    _solve(car, method, frozen, fresh, at, False)
-    correct_free(car, f.POSITION, f.TURN, method.relative)
+    Returns the largest correction of a position by the formula.
+    """
+    largest = 0.0
+    for stage in range(3 if method.exact else 1):
+        if stage == 0:
+            field = f.GAP_ACCELERATION if method.exact else f.GAP
+            right_sides(car, method.relative, field, 1.0 if method.exact else 1.0 / formula.position)
+        elif stage == 1:
+            gap_sides(car, f.GAP_RATE, formula.velocity)
+        else:
+            gap_sides(car, f.GAP, formula.position)
+        if method.relative:
+            substitute(car, frozen, at, stage == 0)
+        else:
+            substitute_fresh(car, fresh)
+        if stage == 0:
+            largest = correct(car, formula, method.relative) * formula.position
+        elif stage == 1:
+            correct_free(car, f.VELOCITY, f.ANGULAR_VELOCITY, method.relative)
+        else:
+            correct_free(car, f.POSITION, f.TURN, method.relative)
     return largest
 
 
@@ -168,36 +166,32 @@ def correct(car: Arrays, formula: Formula, relative: bool) -> float:
         line = car.groups[group]
         u, slot = line[f.G_FIRST_UNKNOWN], line[f.G_FIRST_SLOT] + line[f.G_JOINED]
         for k in range(line[f.G_BODIES]):
-            x, y, z = take_rows(car, u + 6 * k)
-            p, q, r = take_rows(car, u + 6 * k + 3)
+            x, y, z = take_rows(car.increments, u + 6 * k)
+            p, q, r = take_rows(car.increments, u + 6 * k + 3)
             if relative:
                 x, y, z = x + shift[0], y + shift[1], z + shift[2]
                 p, q, r = p + turn[0], q + turn[1], r + turn[2]
-            largest = larger(larger(largest, dot(x, y, z, x, y, z)), dot(p, q, r, p, q, r))
+            largest = larger_size(larger_size(largest, dot(x, y, z, x, y, z)), dot(p, q, r, p, q, r))
             moved = from_frame(car.frame, x, y, z)
             turned = turned_back(car.slots, slot + k, f.S_ROTATION, p, q, r)
-            correct_body(car, formula, line[f.G_FIRST_BODY] + k, moved, turned)
+            correct_body(car.bodies, formula, line[f.G_FIRST_BODY] + k, moved, turned)
         if line[f.G_WHEEL] >= 0:
-            correct_spin(car, formula, line[f.G_WHEEL], load_row(car.increments, u + line[f.G_SPIN_UNKNOWN]))
+            correct_spin(
+                car.wheels, formula, line[f.G_WHEEL], load_row(car.increments, u + line[f.G_SPIN_UNKNOWN])
+            )
         correct_forces(car, group)
     slot = car.groups[0, f.G_FIRST_SLOT]
     moved = from_frame(car.frame, shift[0], shift[1], shift[2])
     turned = turned_back(car.slots, slot, f.S_ROTATION, turn[0], turn[1], turn[2])
-    correct_body(car, formula, CHASSIS, moved, turned)
-    largest = larger(largest, dot(shift[0], shift[1], shift[2], shift[0], shift[1], shift[2]))
+    correct_body(car.bodies, formula, CHASSIS, moved, turned)
+    largest = larger_size(largest, dot(shift[0], shift[1], shift[2], shift[0], shift[1], shift[2]))
     return peak(root(largest))
 
 
 @fused_kernel
-def take_rows(car: Arrays, row: int) -> Triple:
+def take_rows(increments: Floats, row: int) -> Triple:
     """Return three neighbouring increments."""
-    return load_row(car.increments, row), load_row(car.increments, row + 1), load_row(car.increments, row + 2)
-
-
-@fused_kernel
-def larger(a: float, b: float) -> float:
-    """Return the larger one, lane by lane; what is not a number stays."""
-    return select(a - b, a, b)
+    return load_row(increments, row), load_row(increments, row + 1), load_row(increments, row + 2)
 
 
 @fused_kernel
@@ -224,11 +218,7 @@ def largest_gap(car: Arrays) -> float:
     largest = splat(0.0)
     for group in range(car.groups.shape[0]):
         places_to_frame(car, group)
-        joint_gaps(car, group)
-        line = car.groups[group]
-        for row in range(line[f.G_FIRST_ROW], line[f.G_FIRST_ROW] + line[f.G_ROWS]):
-            gap = load(car.rows, row, f.GAP)
-            largest = larger(larger(largest, gap), -gap)
+        largest = largest_joint_gap(car, group, largest)
     return peak(largest)
 
 
@@ -247,8 +237,7 @@ def largest_row(car: Arrays, field: int) -> float:
     """Return the largest size of one field over all constraint rows."""
     largest = splat(0.0)
     for row in range(car.rows.shape[0]):
-        value = load(car.rows, row, field)
-        largest = larger(larger(largest, value), -value)
+        largest = larger_size(largest, load(car.rows, row, field))
     return peak(largest)
 
 
@@ -262,8 +251,8 @@ def correct_free(car: Arrays, field: int, angular_field: int, relative: bool) ->
         line = car.groups[group]
         u, slot = line[f.G_FIRST_UNKNOWN], line[f.G_FIRST_SLOT] + line[f.G_JOINED]
         for k in range(line[f.G_BODIES]):
-            x, y, z = take_rows(car, u + 6 * k)
-            p, q, r = take_rows(car, u + 6 * k + 3)
+            x, y, z = take_rows(car.increments, u + 6 * k)
+            p, q, r = take_rows(car.increments, u + 6 * k + 3)
             if relative:
                 x, y, z = x + shift[0], y + shift[1], z + shift[2]
                 p, q, r = p + turn[0], q + turn[1], r + turn[2]

@@ -18,6 +18,9 @@ brake's reaction. The drive torque's reaction acts on the chassis.
 
 from __future__ import annotations
 
+import numpy as np
+from numpy.typing import NDArray
+
 from mastd.kernel import fused_kernel
 from mastd.lanes import load, root, select, splat, store
 from mastd.vehicle import fields as f
@@ -25,6 +28,8 @@ from mastd.vehicle.grouping import CHASSIS
 from mastd.vehicle.joints import vector_rate
 from mastd.vehicle.layout import Arrays
 from mastd.vehicle.vectors import Triple, cross, decrease, dot, increase, put, take, to_frame, turned
+
+Floats = NDArray[np.float64]
 
 
 @fused_kernel
@@ -42,30 +47,31 @@ def contact_points(car: Arrays, group: int) -> None:
 
 
 @fused_kernel
-def up_axis(car: Arrays) -> Triple:
+def up_axis(frame: Floats) -> Triple:
     """Return the inertial z axis in the axes of the frame, in lanes."""
-    return splat(car.frame[6]), splat(car.frame[7]), splat(car.frame[8])
+    return splat(frame[6]), splat(frame[7]), splat(frame[8])
 
 
 @fused_kernel
-def wheel_place(car: Arrays, wheel: int, slot: int) -> tuple[Triple, Triple, Triple, float, Triple]:
+def wheel_place(
+    wheels: Floats, slots: Floats, bodies: Floats, frame: Floats, wheel: int, slot: int
+) -> tuple[Triple, Triple, Triple, float, Triple]:
     """Return arm, spin axis, velocity against the ground, height above it, and m of the wheel centre."""
-    x, y, z = take(car.wheels, wheel, f.W_CENTRE)
-    arm = turned(car.slots, slot, f.S_ROTATION, x, y, z)
-    x, y, z = take(car.wheels, wheel, f.W_AXIS)
-    axis = turned(car.slots, slot, f.S_ROTATION, x, y, z)
-    g0, g1 = load(car.wheels, wheel, f.SLOPE), load(car.wheels, wheel, f.SLOPE + 1)
-    frame = car.frame
+    x, y, z = take(wheels, wheel, f.W_CENTRE)
+    arm = turned(slots, slot, f.S_ROTATION, x, y, z)
+    x, y, z = take(wheels, wheel, f.W_AXIS)
+    axis = turned(slots, slot, f.S_ROTATION, x, y, z)
+    g0, g1 = load(wheels, wheel, f.SLOPE), load(wheels, wheel, f.SLOPE + 1)
     m = to_frame(frame, -g0, -g1, splat(1.0))
-    x, y, z = take(car.slots, slot, f.S_POSITION)
-    u, v, w = take(car.wheels, wheel, f.CONTACT)
-    c0, c1, c2 = take(car.bodies, CHASSIS, f.POSITION)
+    x, y, z = take(slots, slot, f.S_POSITION)
+    u, v, w = take(wheels, wheel, f.CONTACT)
+    c0, c1, c2 = take(bodies, CHASSIS, f.POSITION)
     p0, p1, p2 = to_frame(frame, u - c0, v - c1, w - c2)
-    height = load(car.wheels, wheel, f.HEIGHT)
+    height = load(wheels, wheel, f.HEIGHT)
     height = height + dot(m[0], m[1], m[2], x + arm[0] - p0, y + arm[1] - p1, z + arm[2] - p2)
-    x, y, z = take(car.slots, slot, f.S_VELOCITY)
-    r0, r1, r2 = vector_rate(car, slot, arm)
-    u, v, w = take(car.wheels, wheel, f.GROUND_VELOCITY)
+    x, y, z = take(slots, slot, f.S_VELOCITY)
+    r0, r1, r2 = vector_rate(slots, slot, arm)
+    u, v, w = take(wheels, wheel, f.GROUND_VELOCITY)
     p0, p1, p2 = to_frame(frame, u, v, w)
     return arm, axis, (x + r0 - p0, y + r1 - p1, z + r2 - p2), height, m
 
@@ -80,12 +86,10 @@ def rolling_axes(axis: Triple, up: Triple) -> tuple[Triple, Triple, float]:
 
 
 @fused_kernel
-def wheel_load(car: Arrays, wheel: int, height: float, sinking: float) -> float:
+def wheel_load(wheels: Floats, wheel: int, height: float, sinking: float) -> float:
     """Return F_z for a height of the centre and m · w."""
-    depth = load(car.wheels, wheel, f.FREE_RADIUS) - height
-    force = (
-        load(car.wheels, wheel, f.TYRE_STIFFNESS) * depth - load(car.wheels, wheel, f.TYRE_DAMPING) * sinking
-    )
+    depth = load(wheels, wheel, f.FREE_RADIUS) - height
+    force = load(wheels, wheel, f.TYRE_STIFFNESS) * depth - load(wheels, wheel, f.TYRE_DAMPING) * sinking
     zero = splat(0.0)
     # A number that is not one must come through: only what is certainly not above zero becomes zero.
     pressed = select(-force, zero, force)
@@ -93,10 +97,10 @@ def wheel_load(car: Arrays, wheel: int, height: float, sinking: float) -> float:
 
 
 @fused_kernel
-def slip_speed(car: Arrays, wheel: int, forward: float) -> float:
+def slip_speed(wheels: Floats, wheel: int, forward: float) -> float:
     """Return v = max(|w · e_x|, v_least)."""
     size = select(-forward, -forward, forward)
-    least = load(car.wheels, wheel, f.LEAST_SPEED)
+    least = load(wheels, wheel, f.LEAST_SPEED)
     return select(least - size, least, size)
 
 
@@ -108,14 +112,14 @@ def tyre_forces(car: Arrays, group: int) -> None:
     if wheel < 0:
         return
     slot = line[f.G_FIRST_SLOT] + line[f.G_CARRIER_SLOT]
-    arm, axis, w, height, m = wheel_place(car, wheel, slot)
-    up = up_axis(car)
+    arm, axis, w, height, m = wheel_place(car.wheels, car.slots, car.bodies, car.frame, wheel, slot)
+    up = up_axis(car.frame)
     e, s, _ = rolling_axes(axis, up)
     spin = load(car.wheels, wheel, f.SPIN)
-    pressed = wheel_load(car, wheel, height, dot(m[0], m[1], m[2], w[0], w[1], w[2]))
+    pressed = wheel_load(car.wheels, wheel, height, dot(m[0], m[1], m[2], w[0], w[1], w[2]))
     forward = dot(e[0], e[1], e[2], w[0], w[1], w[2])
     sideways = dot(s[0], s[1], s[2], w[0], w[1], w[2])
-    share = pressed / slip_speed(car, wheel, forward)
+    share = pressed / slip_speed(car.wheels, wheel, forward)
     slip = forward - spin * load(car.wheels, wheel, f.ROLLING_RADIUS)
     along = -load(car.wheels, wheel, f.SLIP_STIFFNESS) * share * slip
     across = -load(car.wheels, wheel, f.CORNERING_STIFFNESS) * share * sideways
@@ -138,7 +142,7 @@ def tyre_forces(car: Arrays, group: int) -> None:
     t0, t1, t2 = cross(arm[0], arm[1], arm[2], fx, fy, fz)
     rest = axial + brake
     momentum = inertia * spin
-    g0, g1, g2 = vector_rate(car, slot, axis)
+    g0, g1, g2 = vector_rate(car.slots, slot, axis)
     decrease(car.slots, slot, f.S_FORCE, fx, fy, fz)
     decrease(
         car.slots,
