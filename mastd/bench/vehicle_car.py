@@ -14,7 +14,7 @@ from mastd.bench.vehicle_timing import interleaved, ratio_of_turns
 from mastd.vehicle.library import find
 from mastd.vehicle.manoeuvres import Accuracy, Formulation, Manoeuvre, bump, jturn, step_count
 from mastd.vehicle.model import Model
-from mastd.vehicle.simulation import Simulation, input_rows
+from mastd.vehicle.simulation import Simulation
 
 FloatArray = NDArray[np.float64]
 
@@ -44,7 +44,7 @@ class Car:
         )
         self._speed = manoeuvre.speed
         times: FloatArray = STEP * np.arange(1, step_count(manoeuvre.duration, STEP) + 1, dtype=np.float64)
-        self._inputs = input_rows(model, manoeuvre.controls(times))
+        self._inputs = manoeuvre.controls(times).rows(model)
 
     def drive(self) -> float:
         """Drive the manoeuvre; return the processor time of a step in µs."""

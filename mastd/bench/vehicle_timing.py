@@ -8,7 +8,7 @@ from typing import TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from mastd.bench.registry import Figure, ratio
+from mastd.bench.registry import Figure, figure, ratio
 
 FloatArray = NDArray[np.float64]
 Key = TypeVar("Key")
@@ -33,6 +33,15 @@ def interleaved(measures: Mapping[Key, Callable[[], float]], rounds: int) -> dic
 def ratio_of_turns(over: FloatArray, under: FloatArray) -> Figure:
     """Return the median over the rounds of ``over`` / ``under``, both (rounds,): a slow round slows both."""
     return ratio(float(np.median(over / under)), len(over))
+
+
+def own_work(drives: Sequence[FloatArray]) -> Figure:
+    """Return the figure of what the work itself takes along several drives, each (rounds, places), in µs.
+
+    At each place the median of the rounds counts: other load on the machine comes at another place each time,
+    a step that needs more work comes at the same one.
+    """
+    return figure(np.concatenate([np.median(drive, axis=0) for drive in drives]), "us")
 
 
 def tail_over_median(measured: Figure) -> Figure:

@@ -20,7 +20,7 @@ from mastd.reproduce.document_000_measures import Changes, position_error
 from mastd.reproduce.item import Item, answer, at_most, compare
 from mastd.vehicle.manoeuvres import Formulation, Manoeuvre, jturn, step_count
 from mastd.vehicle.model import Model
-from mastd.vehicle.simulation import Simulation, input_rows
+from mastd.vehicle.simulation import JOINT_TOLERANCE, Simulation
 from mastd.vehicle.trace import ANGLES, Trace
 
 FloatArray = NDArray[np.float64]
@@ -29,8 +29,11 @@ STEP: Final = 1e-3
 METHODS: Final[dict[str, Formulation]] = {"conventional": "inertial", "proposed": "chassis"}
 SPOKEN: Final = {"bump": "bump at 40 km/h", "jturn": "J-turn from 60 km/h"}
 
-# Section 8: both methods converge with one or two iterations a step of 1 ms.
+# Section 8: both methods converge with one or two iterations a step of 1 ms, to a tolerance that is not told. It
+# is judged where the velocity of a joint is wrong by at most what opens it 1e-8 m within a step. Iterations to
+# the shipped tolerance, which is a thousand times tighter for velocities, stand beside.
 PAPER_ITERATIONS: Final = 2
+RATE_TOLERANCE: Final = JOINT_TOLERANCE / STEP
 
 # Section 7: ms of a step, proposed and conventional.
 PAPER_TIMES: Final = {"jturn": (0.43, 1.03), "bump": (0.24, 0.52)}
@@ -80,7 +83,7 @@ def _drive(
     *,
     step: float = STEP,
     frozen: bool | None = None,
-    most_iterations: int = _MOST_ITERATIONS,
+    tolerance: float = JOINT_TOLERANCE,
 ) -> Run:
     simulation = Simulation(
         model,
@@ -89,7 +92,8 @@ def _drive(
         accuracy="exact",
         ground=manoeuvre.ground,
         frozen=frozen,
-        most_iterations=most_iterations,
+        most_iterations=_MOST_ITERATIONS,
+        tolerance=tolerance,
     )
     simulation.start(manoeuvre.speed)
     trace = simulation.run(_inputs(model, manoeuvre, step))
@@ -99,8 +103,7 @@ def _drive(
 def _inputs(model: Model, manoeuvre: Manoeuvre, step: float) -> FloatArray:
     """Return the rows of inputs (n, width) at the ends of all steps."""
     times: FloatArray = step * np.arange(1, step_count(manoeuvre.duration, step) + 1, dtype=np.float64)
-    rows: FloatArray = input_rows(model, manoeuvre.controls(times))
-    return rows
+    return manoeuvre.controls(times).rows(model)
 
 
 def _matrix_changes(model: Model) -> list[Item]:
@@ -151,17 +154,38 @@ def _matrix_changes(model: Model) -> list[Item]:
 
 
 def _iterations(model: Model) -> list[Item]:
+    """Both methods to two tolerances; with the looser one, that of the paper's words, gaps stay small too."""
     found = []
     for name, make in MANOEUVRES.items():
         for method, formulation in METHODS.items():
-            trace = _drive(model, make(model), formulation, frozen=formulation == "chassis").trace
-            for kind, ours in (
-                ("mean", float(trace.iterations.mean())),
-                ("max", float(trace.iterations.max())),
-            ):
-                what = f"section 8: {kind} of iterations a step, {method}, {SPOKEN[name]}: one or two"
-                identifier = f"000.iterations.{name}.{method}_{kind}"
-                found.append(at_most(identifier, what, PAPER_ITERATIONS, ours, "1", bound=PAPER_ITERATIONS))
+            for tolerance in (RATE_TOLERANCE, JOINT_TOLERANCE):
+                frozen = formulation == "chassis"
+                trace = _drive(model, make(model), formulation, frozen=frozen, tolerance=tolerance).trace
+                found += iteration_items(f"000.iterations.{name}.{method}", SPOKEN[name], tolerance, trace)
+    return found
+
+
+def iteration_items(prefix: str, manoeuvre: str, tolerance: float, trace: Trace) -> list[Item]:
+    """Return mean and largest number of iterations of one run, and in the looser tolerance its largest gap.
+
+    ``prefix`` of the identifiers ends with the method. A run with a step that did not converge is not within.
+    """
+    method = prefix.rsplit(".", maxsplit=1)[-1]
+    where = f"{method}, {manoeuvre}, velocities of joints to {tolerance:g} m/s"
+    found = []
+    for kind, counted in (("mean", trace.iterations.mean()), ("max", trace.iterations.max())):
+        ours = float(counted) if trace.first_unconverged is None else float("nan")
+        what = f"section 8: {kind} of iterations a step, {where}"
+        if tolerance != RATE_TOLERANCE:
+            found.append(answer(f"{prefix}_{kind}_tight", what, ours, "1"))
+            continue
+        what = f"{what} (the paper names no tolerance): one or two"
+        identifier = f"{prefix}_{kind}"
+        found.append(at_most(identifier, what, PAPER_ITERATIONS, ours, "1", bound=PAPER_ITERATIONS))
+    if tolerance == RATE_TOLERANCE:
+        gap = float(trace.joint_error.max())
+        what = f"largest gap of a joint, {where}: at most {JOINT_TOLERANCE:g} m"
+        found.append(answer(f"{prefix}_gap_m", what, gap, "m", within=gap <= JOINT_TOLERANCE))
     return found
 
 

@@ -21,7 +21,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     "wire": GROUND | {"safety", "wire"},
     "record": GROUND | {"signals", "record"},
     "loop": GROUND | PURE | WORKING | {"loop"},
-    "reproduce": GROUND | PURE | {"reproduce"},
+    "reproduce": GROUND | PURE | {"vehicle", "bench", "reproduce"},
     "bench": GROUND | PURE | WORKING | {"loop", "bench"},
 }
 LONGEST_FILE = 450

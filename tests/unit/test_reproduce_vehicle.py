@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from mastd.commands import reproduce
 from mastd.reproduce import registry
+from mastd.reproduce.document_000 import RATE_TOLERANCE, iteration_items
 from mastd.reproduce.document_000_measures import (
     Changes,
     contraction,
@@ -160,6 +161,27 @@ def test_runs_that_cannot_be_compared_have_no_error() -> None:
     assert np.isnan(position_error(trace(1e-3, 2.0, 15.0, converged=False), reference))
     assert np.isnan(position_error(trace(1e-3, 3.0, 15.0), reference))
     assert np.isnan(position_error(trace(1.55e-3, 1.55, 15.0), reference))
+
+
+def counted(iterations: int, gap: float, *, converged: bool = True) -> Trace:
+    """Return a run whose last step alone took so many iterations and left such a gap."""
+    run = trace(1e-3, 1.0, 15.0, converged=converged)
+    run.iterations[-1], run.joint_error[-1] = iterations, gap
+    return run
+
+
+def test_one_or_two_iterations_are_within_where_the_gaps_are_small_too() -> None:
+    def missed(run: Trace, tolerance: float = RATE_TOLERANCE) -> set[str]:
+        items = iteration_items("000.iterations.bump.proposed", "bump", tolerance, run)
+        return {item.identifier.rsplit("proposed_", maxsplit=1)[-1] for item in items if not item.within}
+
+    assert missed(counted(2, 0.9e-8)) == set()
+    assert missed(counted(3, 0.9e-8)) == {"max"}
+    assert missed(counted(2, 1.1e-8)) == {"gap_m"}
+    assert missed(counted(2, float("nan"))) == {"gap_m"}
+    assert missed(counted(2, 0.0, converged=False)) == {"mean", "max"}
+    assert missed(counted(5, 0.0), 1e-8) == set()
+    assert missed(counted(5, 0.0, converged=False), 1e-8) == {"mean_tight", "max_tight"}
 
 
 @pytest.mark.evidence

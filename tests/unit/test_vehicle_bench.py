@@ -13,7 +13,13 @@ import pytest
 from mastd.bench import registry
 from mastd.bench.vehicle_axles import SPACING, with_axles
 from mastd.bench.vehicle_peers import Peer, PeerMissingError
-from mastd.bench.vehicle_timing import interleaved, ratio_of_turns, straight_line, tail_over_median
+from mastd.bench.vehicle_timing import (
+    interleaved,
+    own_work,
+    ratio_of_turns,
+    straight_line,
+    tail_over_median,
+)
 from mastd.errors import UsageError
 from mastd.vehicle.library import find
 from mastd.vehicle.model import Axle, Corner, Model, Primitive, SpringDamper, Vector
@@ -56,6 +62,17 @@ def test_the_tail_is_told_in_medians() -> None:
     steps[:] = 3.0
     assert tail_over_median(registry.figure(steps, "us")).median == pytest.approx(1.0)
     assert np.isnan(tail_over_median(registry.ratio(2.0)).median)
+
+
+def test_the_own_tail_has_the_steps_that_work_more_and_not_the_load_of_single_rounds() -> None:
+    """A tenth of the places works twice as much in every round; one place in ten is disturbed at random."""
+    rng = np.random.default_rng(3)
+    work = np.where(np.arange(200) % 10 == 0, 6.0, 3.0)
+    disturbed = np.where(rng.random((21, 200)) < 0.1, 50.0, 0.0)
+    assert tail_over_median(registry.figure((work + disturbed).ravel(), "us")).median > 15.0
+    found = own_work([work + disturbed, np.full((21, 100), 3.0)])
+    assert found.runs == 300
+    assert tail_over_median(found).median == pytest.approx(2.0)
 
 
 def test_a_linear_cost_lies_on_its_line_and_a_quadratic_one_does_not() -> None:
