@@ -47,7 +47,9 @@ class Formula(NamedTuple):
     def of(cls, step: float, spectral_radius: float) -> Formula:
         """Return the formula for a step (s) and ρ between 0 and 1. Raises ValueError outside."""
         if not (step > 0.0 and 0.0 <= spectral_radius <= 1.0):
-            raise ValueError(f"step {step!r} s must be above 0 and damping {spectral_radius!r} between 0 and 1")
+            raise ValueError(
+                f"step {step!r} s must be above 0 and damping {spectral_radius!r} between 0 and 1"
+            )
         alpha_m = (2.0 * spectral_radius - 1.0) / (spectral_radius + 1.0)
         alpha_f = spectral_radius / (spectral_radius + 1.0)
         gamma = 0.5 - alpha_m + alpha_f
@@ -64,7 +66,9 @@ def predict(car: Arrays, formula: Formula) -> None:
         for k in range(4):
             store(bodies, b, f.START_ATTITUDE + k, load(bodies, b, f.ATTITUDE + k))
         _predict(bodies, b, formula, f.ACCELERATION, f.MEAN_ACCELERATION, f.VELOCITY, f.POSITION, True)
-        _predict(bodies, b, formula, f.ANGULAR_ACCELERATION, f.MEAN_ANGULAR, f.ANGULAR_VELOCITY, f.TURN, False)
+        _predict(
+            bodies, b, formula, f.ANGULAR_ACCELERATION, f.MEAN_ANGULAR, f.ANGULAR_VELOCITY, f.TURN, False
+        )
     wheels, h, gamma = car.wheels, formula.step, formula.gamma
     for w in range(wheels.shape[0]):
         before = load(wheels, w, f.MEAN_SPIN)
@@ -109,7 +113,14 @@ def correct_body(car: Arrays, formula: Formula, b: int, shift: Triple, turn: Tri
 
 @fused_kernel
 def _correct(
-    bodies: Floats, b: int, formula: Formula, acceleration: int, mean: int, velocity: int, position: int, x: Triple
+    bodies: Floats,
+    b: int,
+    formula: Formula,
+    acceleration: int,
+    mean: int,
+    velocity: int,
+    position: int,
+    x: Triple,
 ) -> None:
     for k in range(3):
         store(bodies, b, acceleration + k, load(bodies, b, acceleration + k) - x[k])

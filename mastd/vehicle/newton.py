@@ -207,11 +207,15 @@ def correct_forces(car: Arrays, group: int) -> None:
     u = line[f.G_FIRST_UNKNOWN]
     if line[f.G_BAR] >= 0:
         force = load(car.bars, line[f.G_BAR], f.BAR_FORCE)
-        store(car.bars, line[f.G_BAR], f.BAR_FORCE, force - load_row(car.increments, u + line[f.G_BAR_UNKNOWN]))
+        store(
+            car.bars, line[f.G_BAR], f.BAR_FORCE, force - load_row(car.increments, u + line[f.G_BAR_UNKNOWN])
+        )
     first = u + line[f.G_ROW_UNKNOWN]
     for row in range(line[f.G_FIRST_ROW], line[f.G_FIRST_ROW] + line[f.G_ROWS]):
         force = load(car.rows, row, f.MULTIPLIER)
-        store(car.rows, row, f.MULTIPLIER, force - load_row(car.increments, first + row - line[f.G_FIRST_ROW]))
+        store(
+            car.rows, row, f.MULTIPLIER, force - load_row(car.increments, first + row - line[f.G_FIRST_ROW])
+        )
 
 
 @fused_kernel
@@ -229,9 +233,9 @@ def largest_gap(car: Arrays) -> float:
 
 
 @fused_kernel
-def largest_rate(car: Arrays) -> float:
+def largest_rate(car: Arrays, relative: bool) -> float:
     """Return the largest rate of all gaps at the present state, m/s."""
-    choose_frame(car, True)
+    choose_frame(car, relative)
     for group in range(car.groups.shape[0]):
         bodies_to_frame(car, group, 0.0, True)
         joint_rates(car, group)

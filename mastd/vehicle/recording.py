@@ -12,11 +12,11 @@ from mastd.lanes import LANES
 from mastd.vehicle import fields as f
 from mastd.vehicle.grouping import CHASSIS
 from mastd.vehicle.layout import Arrays
+from mastd.vehicle.model import Model
+from mastd.vehicle.newton import CONVERGED, ITERATIONS, JOINT_ERROR, JOINT_RATE, LARGEST_MOVE, REPORT_FIELDS
+from mastd.vehicle.trace import CHASSIS_WIDTH, Trace
 
 Floats = NDArray[np.float64]
-
-CHASSIS_WIDTH = 18
-REPORT_WIDTH = 5
 
 
 @dataclass(frozen=True)
@@ -28,12 +28,29 @@ class TraceLayout:
     @property
     def width(self) -> int:
         """Number of columns."""
-        return CHASSIS_WIDTH + REPORT_WIDTH + 3 * self.wheels
+        return CHASSIS_WIDTH + REPORT_FIELDS + 3 * self.wheels
 
     def wheel(self, quantity: int) -> slice:
         """Columns of one quantity of all wheels: 0 load, 1 spin, 2 travel."""
-        first = CHASSIS_WIDTH + REPORT_WIDTH + quantity * self.wheels
+        first = CHASSIS_WIDTH + REPORT_FIELDS + quantity * self.wheels
         return slice(first, first + self.wheels)
+
+    def trace(self, model: Model, times: Floats, table: Floats) -> Trace:
+        """Return rows (n, width), at these times, as a trace."""
+        report = table[:, CHASSIS_WIDTH : CHASSIS_WIDTH + REPORT_FIELDS]
+        return Trace(
+            wheels=tuple(wheel.name for wheel in model.wheels),
+            time=times,
+            chassis=table[:, :CHASSIS_WIDTH],
+            wheel_loads=table[:, self.wheel(0)],
+            spin=table[:, self.wheel(1)],
+            wheel_travel=table[:, self.wheel(2)],
+            iterations=report[:, ITERATIONS].astype(np.int64),
+            residual=report[:, LARGEST_MOVE],
+            converged=report[:, CONVERGED] > 0.0,
+            joint_error=report[:, JOINT_ERROR],
+            velocity_error=report[:, JOINT_RATE],
+        )
 
 
 @fused_kernel
@@ -45,7 +62,9 @@ def record(car: Arrays, design_heights: Floats, report: Floats, row: Floats) -> 
         speed, acceleration = 0.0, 0.0
         for n in range(3):
             speed += bodies[CHASSIS, f.ROTATION + 3 * n + k, 0] * bodies[CHASSIS, f.VELOCITY + n, 0]
-            acceleration += bodies[CHASSIS, f.ROTATION + 3 * n + k, 0] * bodies[CHASSIS, f.ACCELERATION + n, 0]
+            acceleration += (
+                bodies[CHASSIS, f.ROTATION + 3 * n + k, 0] * bodies[CHASSIS, f.ACCELERATION + n, 0]
+            )
         row[3 + k] = speed
         row[6 + k] = acceleration
         row[12 + k] = bodies[CHASSIS, f.ANGULAR_VELOCITY + k, 0]
@@ -54,7 +73,7 @@ def record(car: Arrays, design_heights: Floats, report: Floats, row: Floats) -> 
     row[9] = np.arctan2(bodies[CHASSIS, r + 7, 0], bodies[CHASSIS, r + 8, 0])
     row[10] = -np.arcsin(max(-1.0, min(1.0, bodies[CHASSIS, r + 6, 0])))
     row[11] = np.arctan2(bodies[CHASSIS, r + 3, 0], bodies[CHASSIS, r, 0])
-    for k in range(REPORT_WIDTH):
+    for k in range(REPORT_FIELDS):
         row[CHASSIS_WIDTH + k] = report[k]
     _record_wheels(car, design_heights, row)
 
@@ -62,7 +81,7 @@ def record(car: Arrays, design_heights: Floats, report: Floats, row: Floats) -> 
 @fused_kernel
 def _record_wheels(car: Arrays, design_heights: Floats, row: Floats) -> None:
     bodies, wheels, count = car.bodies, car.wheels, car.wheel_count
-    first = CHASSIS_WIDTH + REPORT_WIDTH
+    first = CHASSIS_WIDTH + REPORT_FIELDS
     for group in range(car.groups.shape[0]):
         item = car.groups[group, f.G_WHEEL]
         if item < 0:

@@ -1,42 +1,32 @@
-"""A car that is stepped through time: the compiled loop, and what is asked of it from outside."""
+"""A car that is stepped through time: what the loop calls once a cycle, and what manoeuvres run by the thousand.
+
+``step`` is one compiled call: ground and inputs in, the car's wrench on the ground and its signals out. ``run`` takes
+many steps in one call and keeps a trace, ``advance`` takes them without. The matrices are made in ``start``,
+before t = 0; in the proposed method nothing is factorised after that.
+"""
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Final, Literal, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
-from mastd.kernel import fused_kernel
 from mastd.lanes import LANES
 from mastd.roads.ground import Ground
-from mastd.vehicle import fields as f
+from mastd.vehicle import newton
 from mastd.vehicle.attitude import rotation_matrix
-from mastd.vehicle.balance import group_matrix, out_of_balance
-from mastd.vehicle.chord_newton import (
-    CONVERGED,
-    ITERATIONS,
-    JOINT_ERROR,
-    JOINT_RATE,
-    LARGEST_MOVE,
-    REPORT_FIELDS,
-    Limits,
-    advance_exact,
-    advance_fast,
-    largest_rate,
-)
-from mastd.vehicle.force_matrix import chassis_matrix
-from mastd.vehicle.frames import attitudes
+from mastd.vehicle.fresh import Fresh
 from mastd.vehicle.frozen import Frozen, freeze
 from mastd.vehicle.generalized_alpha import Formula
-from mastd.vehicle.ground_contact import look_up_ground
-from mastd.vehicle.inputs import apply_inputs
-from mastd.vehicle.layout import Arrays
-from mastd.vehicle.model import Model, PrimitiveKind
-from mastd.vehicle.recording import CHASSIS_WIDTH, REPORT_WIDTH, TraceLayout, record
-from mastd.vehicle.settle import settle
-from mastd.vehicle.state import write_state
-from mastd.vehicle.system import State, System, design_state
+from mastd.vehicle.model import Model
+from mastd.vehicle.newton import Method
+from mastd.vehicle.recording import TraceLayout
+from mastd.vehicle.settle import rolling, settle
+from mastd.vehicle.state import State, design_state, read_state, turned_forces, write_state
+from mastd.vehicle.stepping import advance_many, prepare, record_now, renew, run_many, step_once
+from mastd.vehicle.system import System
 from mastd.vehicle.trace import Trace
 
 Floats = NDArray[np.float64]
@@ -44,13 +34,22 @@ Formulation: TypeAlias = Literal["chassis", "inertial"]
 Accuracy: TypeAlias = Literal["fast", "exact"]
 
 SHIPPED_DAMPING: Final = 0.2
-"""Spectral radius at infinity."""
+"""Spectral radius at infinity: with it one iteration a step is stable on the cars that are shipped."""
 SPEED_RATIO: Final = 1.25
+"""Between the speeds of neighbouring matrices."""
 TOP_SPEED: Final = 80.0
+"""m/s of the last matrix, which serves beyond it too."""
+JOINT_TOLERANCE: Final = 1e-8
+"""m, and m/s in the exact mode."""
+MOVE_TOLERANCE: Final = 1e-4
+"""m: an iteration that still moves a body so far is followed by another."""
 
 
 class Simulation:
-    """A car under way."""
+    """A car under way.
+
+    Raises ValueError for a step, damping, formulation or number of iterations that make no sense.
+    """
 
     def __init__(
         self,
@@ -61,102 +60,250 @@ class Simulation:
         accuracy: Accuracy = "fast",
         damping: float = SHIPPED_DAMPING,
         ground: Ground | None = None,
+        frozen: bool | None = None,
         least_iterations: int = 1,
         most_iterations: int = 20,
-        tolerance: float = 1e-8,
-        move_tolerance: float = 1e-3,
+        tolerance: float = JOINT_TOLERANCE,
+        move_tolerance: float = MOVE_TOLERANCE,
     ) -> None:
+        """Lay out the car.
+
+        ``frozen``: True keeps the one matrix of ``start`` whatever the formulation; by default the chassis
+        formulation has a row of matrices over speed and the inertial one a fresh matrix each step.
+        ``tolerance``: largest gap of a joint (m); ``move_tolerance``: largest correction of a position in the last
+        iteration (m). The solver goes on from ``least_iterations`` to ``most_iterations`` until both hold.
+        """
+        if formulation not in ("chassis", "inertial") or accuracy not in ("fast", "exact"):
+            raise ValueError(f"formulation {formulation!r}, accuracy {accuracy!r}: not known")
+        if not 1 <= least_iterations <= most_iterations:
+            raise ValueError(f"iterations {least_iterations} … {most_iterations}: at least 1, in this order")
+        relative = formulation == "chassis"
         self.model = model
+        self.formulation = formulation
+        self.formula = Formula.of(step, damping)
+        self.method = Method(
+            relative=relative,
+            exact=accuracy == "exact",
+            renewed=not relative and not frozen,
+            gravity=model.gravity,
+            least_iterations=least_iterations,
+            most_iterations=most_iterations,
+            joint_error=tolerance,
+            joint_rate=tolerance,
+            move=move_tolerance,
+        )
+        self.ground = Ground.flat() if ground is None else ground
         self.system = System(model)
         self.layout = self.system.layout
-        self.formula = Formula.of(step, damping)
-        self.exact = accuracy == "exact"
-        self.limits = Limits(model.gravity, least_iterations, most_iterations, tolerance, 1e-8, move_tolerance)
-        self.ground = (Ground.flat() if ground is None else ground).parameters
-        self.trace_layout = TraceLayout(len(model.wheels))
-        self._report = np.zeros(REPORT_FIELDS)
-        self._heights = np.array([w.centre[2] - model.bodies[0].centre[2] for w in model.wheels])
-        least = min(wheel.tyre.least_speed for wheel in model.wheels)
-        count = int(np.ceil(np.log(TOP_SPEED / least) / np.log(SPEED_RATIO)))
-        self._speeds = np.array([0.0, *(least * SPEED_RATIO**k for k in range(1, count + 1))])
-        self.time = 0.0
+        self._one_matrix = bool(frozen)
+        self._settled: State | None = None
+        self._frozen: Frozen | None = None
+        self._fresh = Fresh(
+            np.zeros((self.layout.cells, LANES)), np.zeros((36, LANES)), np.zeros((6, 6)), np.zeros(1)
+        )
+        self._factorised = 0
+        self._trace = TraceLayout(len(model.wheels))
+        self._heights = np.array([wheel.centre[2] - model.bodies[0].centre[2] for wheel in model.wheels])
+        self._report = np.zeros(newton.REPORT_FIELDS)
+        self._parameters = self.ground.parameters
+        self._row = np.zeros(self._trace.width)
+        self._wrench = np.zeros(6)
+        self._steps = 0
+
+    # Beginning --------------------------------------------------------------------------------------------------
 
     def start(self, speed: float) -> None:
-        equilibrium = settle(self.system, design_state(self.model), self.system.inputs.row(), None)
-        self.frozen = self._freeze(equilibrium.state)
-        self._load(moving(self.model, equilibrium.state, speed))
-        self.time = 0.0
+        """Put the car on its springs, moving straight along x at ``speed`` (m/s) with rolling wheels; t = 0.
 
-    def _freeze(self, state: State) -> Frozen:
-        car = self.layout.arrays
-        cells = np.zeros((len(self._speeds), self.layout.cells, LANES))
-        cores = np.zeros((len(self._speeds), 6, 6))
-        core = np.zeros((36, LANES))
-        for k, speed in enumerate(self._speeds):
-            self._load(moving(self.model, state, float(speed)))
-            assemble_step(car, cells[k], core, self.formula, self.limits.gravity, self.system.inputs.row(), Ground.flat().parameters)
-            cores[k] = core[:, 0].reshape(6, 6)
-        return freeze(self.layout, cells, cores, self._speeds)
+        Makes the matrices where they are not there. Raises EquilibriumError for a car that does not stand.
+        """
+        if self._settled is None:
+            self._settled = settle(self.system, design_state(self.model), None, None).state
+        moving = self._accelerated(rolling(self.model, self._settled, speed))
+        if self._frozen is None or self._one_matrix:
+            speeds = np.array([0.0]) if self._one_matrix else self._matrix_speeds()
+            self._frozen = self._freeze(np.array([speed]) if self._one_matrix else speeds, speeds)
+        self._fresh.count[0] = 0.0
+        self._load(moving)
+        if not self.method.relative and self._one_matrix:
+            renew(self.layout.arrays, self.formula, self.method, self._fresh, self._still, self._parameters)
+        self._begin_clock()
 
-    def _load(self, state: State) -> None:
-        write_state(self.layout, to_chassis_axes(self.model, state))
+    def begin(self, state: State, speed: float = 0.0) -> None:
+        """Start from any state, multipliers in inertial axes; ``speed``: what the one matrix is made for."""
+        self.start(speed)
+        self._load(state)
+        self._begin_clock()
 
-    def run(self, inputs: Floats) -> Trace:
-        table = np.zeros((len(inputs), self.trace_layout.width))
-        play(self.layout.arrays, self.formula, self.frozen, self.limits, inputs, self.ground, self._report, self._heights, table, self.exact)
-        self.time += len(inputs) * self.formula.step
-        return table
+    def _begin_clock(self) -> None:
+        self._steps = 0
+        self._report[:] = 0.0
+        self._report[newton.CONVERGED] = 1.0
+        record_now(
+            self.layout.arrays,
+            self.method,
+            self._still,
+            self._parameters,
+            self._report,
+            self._heights,
+            self._row,
+        )
+
+    def _accelerated(self, state: State) -> State:
+        """Return the state with the accelerations and joint forces that its motion asks for."""
+        system, size, rows = self.system, self.system.size, self.model.rows
+        state = replace(state, multipliers=np.zeros(rows))
+        matrices = system.matrices(state, None, self.ground)
+        whole = np.zeros((size + rows, size + rows))
+        whole[:size, :size] = matrices.mass
+        whole[:size, size:] = matrices.joint_jacobian.T
+        whole[size:, :size] = matrices.joint_jacobian
+        _, _, gaps = system.constraints(state)
+        found = np.linalg.solve(whole, -np.concatenate([system.residual(state, None, self.ground), gaps]))
+        bodies = found[: 6 * len(self.model.bodies)].reshape(-1, 6)
+        turns = rotation_matrix(state.attitude)
+        return replace(
+            state,
+            acceleration=bodies[:, :3].copy(),
+            angular_acceleration=np.einsum("bji,bj->bi", turns, bodies[:, 3:]),
+            spin_acceleration=found[6 * len(self.model.bodies) : size].copy(),
+            multipliers=found[size:].copy(),
+        )
+
+    def _matrix_speeds(self) -> Floats:
+        least = min((wheel.tyre.least_speed for wheel in self.model.wheels), default=1.0)
+        count = max(1, int(np.ceil(np.log(TOP_SPEED / least) / np.log(SPEED_RATIO))))
+        return np.array([0.0, *(least * SPEED_RATIO**k for k in range(1, count + 1))])
+
+    def _freeze(self, made_for: Floats, speeds: Floats) -> Frozen:
+        """Return the matrices for these speeds, to be chosen by ``speeds``."""
+        cells = np.zeros((len(made_for), self.layout.cells, LANES))
+        cores = np.zeros((len(made_for), 6, 6))
+        for k, speed in enumerate(made_for):
+            self._assemble(float(speed), cells[k], cores[k])
+        self._factorised = len(made_for)
+        return freeze(self.layout, cells, cores, speeds)
+
+    def _assemble(self, speed: float, cells: Floats, core: Floats) -> None:
+        assert self._settled is not None
+        self._load(rolling(self.model, self._settled, speed), relative=True)
+        proposed = self.method._replace(relative=True)
+        fresh = self._fresh._replace(cells=cells)
+        prepare(self.layout.arrays, self.formula, proposed, fresh, self._still, Ground.flat().parameters)
+        core[:] = self._fresh.chassis[:, 0].reshape(6, 6)
+
+    @property
+    def _still(self) -> Floats:
+        return self.system.inputs.row()
+
+    def _load(self, state: State, relative: bool | None = None) -> None:
+        in_chassis = self.method.relative if relative is None else relative
+        if in_chassis:
+            state = turned_forces(self.model, state, rotation_matrix(state.attitude[0]).T)
+        write_state(self.layout, state)
+
+    # Stepping ---------------------------------------------------------------------------------------------------
+
+    def step(self, inputs: Floats, ground: Floats | None = None) -> tuple[Floats, Floats]:
+        """Take one step; return the car's wrench on the ground (6) and the row of signals (width of ``signals``).
+
+        ``inputs``: a row as in ``InputLayout``; ``ground``: parameters of the ground (``mastd.roads.ground``) in this
+        step, by default those of before. The wrench is force and moment about the origin, inertial axes, N and
+        N m. Both arrays are the simulation's own and hold until the next step; ``converged`` tells whether the
+        step is sound.
+        """
+        if ground is not None:
+            self._parameters = ground
+        step_once(
+            self.layout.arrays,
+            self.formula,
+            self.method,
+            self._matrices,
+            self._fresh,
+            inputs,
+            self._parameters,
+            self._report,
+            self._heights,
+            self._row,
+            self._wrench,
+        )
+        self._steps += 1
+        return self._wrench, self._row
 
     def advance(self, inputs: Floats) -> None:
-        drive(self.layout.arrays, self.formula, self.frozen, self.limits, inputs, self.ground, self._report, self.exact)
+        """Take a step for each row of ``inputs`` (n, width), keeping nothing."""
+        advance_many(
+            self.layout.arrays,
+            self.formula,
+            self.method,
+            self._matrices,
+            self._fresh,
+            inputs,
+            self._parameters,
+            self._report,
+        )
+        self._steps += len(inputs)
 
+    def run(self, inputs: Floats) -> Trace:
+        """Take a step for each row of ``inputs`` (n, width) and return what happened, the first sample after one step."""
+        table = np.zeros((len(inputs), self._trace.width))
+        run_many(
+            self.layout.arrays,
+            self.formula,
+            self.method,
+            self._matrices,
+            self._fresh,
+            inputs,
+            self._parameters,
+            self._report,
+            self._heights,
+            table,
+        )
+        times = self.formula.step * np.arange(self._steps + 1, self._steps + len(inputs) + 1)
+        self._steps += len(inputs)
+        return self._trace.trace(self.model, times, table)
 
-def moving(model: Model, state: State, speed: float) -> State:
-    from dataclasses import replace
-    velocity = np.zeros_like(state.velocity)
-    velocity[:, 0] = speed
-    spin = np.array([speed / wheel.tyre.rolling_radius for wheel in model.wheels])
-    return replace(state, velocity=velocity, spin=spin)
+    # Asking -----------------------------------------------------------------------------------------------------
 
+    @property
+    def _matrices(self) -> Frozen:
+        if self._frozen is None:
+            raise RuntimeError("the car has not been started")
+        return self._frozen
 
-def to_chassis_axes(model: Model, state: State) -> State:
-    from dataclasses import replace
-    turn = rotation_matrix(state.attitude[0])
-    multipliers, row = state.multipliers.copy(), 0
-    for primitive in model.primitives:
-        if primitive.kind is PrimitiveKind.SPHERICAL:
-            multipliers[row : row + 3] = turn.T @ multipliers[row : row + 3]
-        row += primitive.kind.rows
-    return replace(state, multipliers=multipliers)
+    @property
+    def time(self) -> float:
+        """Seconds since the start."""
+        return self._steps * self.formula.step
 
+    @property
+    def converged(self) -> bool:
+        """Whether the last step met its tolerances."""
+        return bool(self._report[newton.CONVERGED] > 0.0)
 
-@fused_kernel
-def assemble_step(car: Arrays, cells: Floats, core: Floats, formula: Formula, gravity: float, inputs: Floats, ground: Floats) -> None:
-    """Write the matrices of a step in chassis axes at the present state."""
-    apply_inputs(car, inputs)
-    attitudes(car)
-    look_up_ground(car, ground)
-    out_of_balance(car, gravity, True, False)
-    chassis_matrix(car, core, 1.0, formula.velocity, formula.position)
-    for group in range(car.groups.shape[0]):
-        group_matrix(car, cells, group, 1.0, formula.velocity, formula.position, 1.0, 1.0 / formula.position)
+    @property
+    def factorisations(self) -> int:
+        """Matrices factorised since the last start, those of the start included."""
+        begun = 0 if self.method.renewed else (self._factorised if self.method.relative else 0)
+        return begun + int(self._fresh.count[0])
 
+    @property
+    def state(self) -> State:
+        """The present state, multipliers in inertial axes."""
+        state = read_state(self.layout)
+        if self.method.relative:
+            state = turned_forces(self.model, state, rotation_matrix(state.attitude[0]))
+        return state
 
-@fused_kernel
-def play(car: Arrays, formula: Formula, frozen: Frozen, limits: Limits, inputs: Floats, ground: Floats, report: Floats, heights: Floats, table: Floats, exact: bool) -> None:
-    for k in range(inputs.shape[0]):
-        if exact:
-            advance_exact(car, formula, frozen, limits, inputs[k], ground, report)
-        else:
-            advance_fast(car, formula, frozen, limits, inputs[k], ground, report)
-            report[JOINT_RATE] = largest_rate(car)
-        record(car, heights, report, table[k])
+    def sample(self) -> Trace:
+        """Return the present state as a trace of one sample."""
+        return self._trace.trace(self.model, np.array([self.time]), self._row[np.newaxis].copy())
 
+    def matrix(self) -> Floats:
+        """Return the matrix of a step at the present state, dense, in the formulation's own axes and variations.
 
-@fused_kernel
-def drive(car: Arrays, formula: Formula, frozen: Frozen, limits: Limits, inputs: Floats, ground: Floats, report: Floats, exact: bool) -> None:
-    for k in range(inputs.shape[0]):
-        if exact:
-            advance_exact(car, formula, frozen, limits, inputs[k], ground, report)
-        else:
-            advance_fast(car, formula, frozen, limits, inputs[k], ground, report)
+        Made afresh from a copy of the motion: neither the factors in use nor the state change. Bodies in the
+        model's order, six each, then spins, constraint rows, bars.
+        """
+        # A system of its own: this one's arrays hold the motion.
+        return System(self.model).step_matrix(self.state, self.formula, self.ground, self.method.relative)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,7 +11,7 @@ from mastd.lanes import LANES
 from mastd.vehicle import fields as f
 from mastd.vehicle.grouping import CHASSIS
 from mastd.vehicle.layout import Arrays, Layout
-from mastd.vehicle.model import Model
+from mastd.vehicle.model import Model, PrimitiveKind
 
 Floats = NDArray[np.float64]
 
@@ -104,3 +104,38 @@ def repeat_first_lane(car: Arrays) -> None:
                 car.wheels[line[f.G_WHEEL], :, lane] = car.wheels[line[f.G_WHEEL], :, 0]
             if line[f.G_BAR] >= 0:
                 car.bars[line[f.G_BAR], :, lane] = car.bars[line[f.G_BAR], :, 0]
+
+
+def read_state(layout: Layout) -> State:
+    """Return the state in the arrays."""
+    car, model = layout.arrays, layout.model
+    places = layout.body
+    values = np.array([car.bodies[item, :, lane] for item, lane in places])
+    wheels = [car.wheels[item, :, lane] for item, lane in layout.wheel]
+    multipliers = [
+        car.rows[row + k, f.MULTIPLIER, lane]
+        for primitive, (row, lane) in zip(model.primitives, layout.row, strict=True)
+        for k in range(primitive.kind.rows)
+    ]
+    return State(
+        position=values[:, f.POSITION : f.POSITION + 3].copy(),
+        attitude=values[:, f.ATTITUDE : f.ATTITUDE + 4].copy(),
+        velocity=values[:, f.VELOCITY : f.VELOCITY + 3].copy(),
+        angular_velocity=values[:, f.ANGULAR_VELOCITY : f.ANGULAR_VELOCITY + 3].copy(),
+        acceleration=values[:, f.ACCELERATION : f.ACCELERATION + 3].copy(),
+        angular_acceleration=values[:, f.ANGULAR_ACCELERATION : f.ANGULAR_ACCELERATION + 3].copy(),
+        spin=np.array([wheel[f.SPIN] for wheel in wheels]),
+        spin_acceleration=np.array([wheel[f.SPIN_ACCELERATION] for wheel in wheels]),
+        multipliers=np.array(multipliers),
+        bar_forces=np.array([car.bars[item, f.BAR_FORCE, lane] for item, lane in layout.bar]),
+    )
+
+
+def turned_forces(model: Model, state: State, turn: Floats) -> State:
+    """Return the state with the multipliers of its ball joints, which are forces, turned by a matrix (3, 3)."""
+    multipliers, row = state.multipliers.copy(), 0
+    for primitive in model.primitives:
+        if primitive.kind is PrimitiveKind.SPHERICAL:
+            multipliers[row : row + 3] = turn @ multipliers[row : row + 3]
+        row += primitive.kind.rows
+    return replace(state, multipliers=multipliers)

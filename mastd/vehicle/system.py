@@ -14,16 +14,17 @@ from mastd.kernel import fused_kernel
 from mastd.lanes import LANES
 from mastd.roads.ground import Ground
 from mastd.vehicle import fields as f
-from mastd.vehicle.attitude import turned_by
+from mastd.vehicle.attitude import rotation_matrix, turned
 from mastd.vehicle.balance import group_matrix, out_of_balance
 from mastd.vehicle.force_matrix import chassis_matrix
 from mastd.vehicle.frames import attitudes
 from mastd.vehicle.ground_contact import look_up_ground
+from mastd.vehicle.generalized_alpha import Formula
 from mastd.vehicle.grouping import CHASSIS
 from mastd.vehicle.inputs import InputLayout, apply_inputs
 from mastd.vehicle.layout import Arrays, Layout, Place, lay_out
 from mastd.vehicle.model import Model
-from mastd.vehicle.state import State, design_state, write_state
+from mastd.vehicle.state import State, design_state, turned_forces, write_state
 
 Floats = NDArray[np.float64]
 
@@ -36,7 +37,7 @@ class Matrices:
     damping: Floats
     stiffness: Floats
     """With the geometric stiffness of the constraint forces, and the anti-roll bars eliminated into it."""
-    jacobian: Floats
+    joint_jacobian: Floats
     """(constraint rows, N)."""
 
 
@@ -98,24 +99,36 @@ class System:
     def move(self, state: State, displacement: Floats) -> State:
         """Return the state after a displacement (N): r + d, attitudes turned by δπ in inertial axes, spins as they are."""
 
-
         steps = displacement[: 6 * len(self.model.bodies)].reshape(-1, 6)
         return replace(
             state,
             position=state.position + steps[:, :3],
-            attitude=turned_by(state.attitude, steps[:, 3:]),
+            attitude=turned(state.attitude, steps[:, 3:]),
         )
 
-    def load_state(self, state: State) -> None:
-        """Write a state into the arrays, with the present attitudes as those of the step's start."""
-        write_state(self.layout, state)
+    def step_matrix(self, state: State, formula: Formula, ground: Ground, relative: bool) -> Floats:
+        """Return the matrix of a step, dense: variations, constraint rows, bars.
+
+        In inertial axes and absolute variations, or (``relative``) in chassis axes and relative ones, eq. (4) of
+        document 000, where the chassis' row and column are the sums over all bodies.
+        """
+        turn = rotation_matrix(state.attitude[0])
+        write_state(self.layout, turned_forces(self.model, state, turn.T) if relative else state)
+        evaluate(self.layout.arrays, self.inputs.row(), ground.parameters, self.model.gravity, relative)
+        whole = self._dense_whole(1.0, formula.velocity, formula.position, 1.0, 1.0 / formula.position)
+        if relative:
+            change = np.eye(len(whole))
+            for body in range(1, len(self.model.bodies)):
+                change[6 * body : 6 * body + 6, :6] = np.eye(6)
+            whole = change.T @ whole @ change
+        return whole
 
     def _evaluate(self, state: State, inputs: Floats | None, ground: Ground | None) -> None:
         car = self.layout.arrays
         write_state(self.layout, state)
         row = self.inputs.row() if inputs is None else inputs
         surface = (Ground.flat() if ground is None else ground).parameters
-        evaluate(car, row, surface, self.model.gravity)
+        evaluate(car, row, surface, self.model.gravity, False)
 
     def _rows(self, field: int) -> Floats:
         found = np.zeros(self.model.rows)
@@ -129,11 +142,17 @@ class System:
     def _dense(
         self, acceleration: float, velocity: float, displacement: float, joint: float
     ) -> tuple[Floats, Floats]:
+        whole = self._dense_whole(acceleration, velocity, displacement, joint, 0.0)
+        return whole[: self.size, : self.size], whole[self.size :, : self.size]
+
+    def _dense_whole(
+        self, acceleration: float, velocity: float, displacement: float, joint: float, bar: float
+    ) -> Floats:
         car, model = self.layout.arrays, self.model
-        size, total = self.size, self.size + model.rows + len(model.bars)
+        total = self.size + model.rows + len(model.bars)
         whole = np.zeros((total, total))
         core = np.zeros((36, LANES))
-        assemble(car, self._cells, core, acceleration, velocity, displacement, joint)
+        assemble(car, self._cells, core, acceleration, velocity, displacement, joint, bar)
         whole[:6, :6] += core[:, 0].reshape(6, 6)
         for group in range(len(car.groups)):
             line = car.groups[group]
@@ -144,7 +163,7 @@ class System:
                     where = self._global(group, lane)
                     # The chassis may stand in it twice, as itself and in a joined slot.
                     np.add.at(whole, np.ix_(where, where), block[:, :, lane])
-        return whole[:size, :size], whole[size:, :size]
+        return whole
 
     def _global(self, group: int, lane: int) -> list[int]:
         """Return for each unknown of a group's lane its number in the dense system: variations, rows, bars."""
@@ -182,12 +201,12 @@ class System:
 
 
 @fused_kernel
-def evaluate(car: Arrays, inputs: Floats, surface: Floats, gravity: float) -> None:
-    """Evaluate everything at the present state, in inertial axes."""
+def evaluate(car: Arrays, inputs: Floats, surface: Floats, gravity: float, relative: bool) -> None:
+    """Evaluate everything at the present state, in the axes of the chassis or inertial ones."""
     apply_inputs(car, inputs)
     attitudes(car)
     look_up_ground(car, surface)
-    out_of_balance(car, gravity, False, True)
+    out_of_balance(car, gravity, relative, True)
 
 
 @fused_kernel
@@ -199,8 +218,9 @@ def assemble(
     velocity: float,
     displacement: float,
     joint: float,
+    bar: float,
 ) -> None:
     """Write all groups' matrices and the chassis' own, after ``evaluate``."""
     chassis_matrix(car, core, acceleration, velocity, displacement)
     for group in range(car.groups.shape[0]):
-        group_matrix(car, cells, group, acceleration, velocity, displacement, joint, 0.0)
+        group_matrix(car, cells, group, acceleration, velocity, displacement, joint, bar)
