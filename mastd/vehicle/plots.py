@@ -53,8 +53,22 @@ def write_manoeuvre(trace: Trace, title: str, path: Path) -> None:
     _lines(figure.add_subplot(grid[2, 0]), "angle, deg", time, angles, ("roll", "pitch", "yaw"))
     rates = np.degrees(trace.chassis[:, ANGULAR_VELOCITY])
     _lines(figure.add_subplot(grid[2, 1]), "angular velocity, deg/s", time, rates, "xyz")
-    _lines(figure.add_subplot(grid[3, 0]), "wheel load, kN", time, 1e-3 * trace.wheel_loads, trace.wheels, _STYLES)
-    _lines(figure.add_subplot(grid[3, 1]), "wheel travel, mm", time, 1e3 * trace.wheel_travel, trace.wheels, _STYLES)
+    _lines(
+        figure.add_subplot(grid[3, 0]),
+        "wheel load, kN",
+        time,
+        1e-3 * trace.wheel_loads,
+        trace.wheels,
+        _STYLES,
+    )
+    _lines(
+        figure.add_subplot(grid[3, 1]),
+        "wheel travel, mm",
+        time,
+        1e3 * trace.wheel_travel,
+        trace.wheels,
+        _STYLES,
+    )
     save(figure, path)
 
 
