@@ -12,13 +12,13 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from mastd.kernel import fused_kernel
+from mastd.kernel import fused_kernel, separate_kernel
 from mastd.lanes import LANES, load_row, splat, store_row
 from mastd.vehicle import fields as f
 from mastd.vehicle.balance import group_matrix
 from mastd.vehicle.force_matrix import chassis_matrix
 from mastd.vehicle.generalized_alpha import Formula
-from mastd.vehicle.layout import NO_TARGET, Arrays
+from mastd.vehicle.layout import NO_TARGET, Arrays, Layout
 
 Floats = NDArray[np.float64]
 
@@ -35,15 +35,46 @@ class Fresh(NamedTuple):
     count: Floats
     """(1) factorisations so far."""
 
+    @classmethod
+    def of(cls, layout: Layout) -> Fresh:
+        """Return empty room for a car."""
+        return cls(np.zeros((layout.cells, LANES)), np.zeros((36, LANES)), np.zeros((6, 6)), np.zeros(1))
 
-@fused_kernel
-def assemble(car: Arrays, fresh: Fresh, formula: Formula) -> None:
-    """Write the matrices of a step, M̂ = M + β̂ ∂F/∂v + β ∂F/∂q, after ``out_of_balance``, in the frame's axes."""
-    chassis_matrix(car, fresh.chassis, 1.0, formula.velocity, formula.position)
+
+class Weights(NamedTuple):
+    """Weights of the derivatives in a matrix: M̂ = M + β̂ ∂F/∂v + β ∂F/∂q in a step."""
+
+    acceleration: float
+    velocity: float
+    displacement: float
+    joint: float
+    """Of the rows of constraints and bars and of the columns of their forces."""
+    bar: float
+    """Of the bars' compliance."""
+
+    @classmethod
+    def of(cls, formula: Formula) -> Weights:
+        """Return the weights of a step: increments are those of accelerations, rows are divided by β."""
+        return cls(1.0, formula.velocity, formula.position, 1.0, 1.0 / formula.position)
+
+
+@separate_kernel
+def make_matrices(car: Arrays, fresh: Fresh, weights: Weights, factors: bool) -> None:
+    """Write the matrices at the state of the last ``out_of_balance``, in the frame's axes; factorise them if asked."""
+    chassis_matrix(car, fresh.chassis, weights.acceleration, weights.velocity, weights.displacement)
     for group in range(car.groups.shape[0]):
         group_matrix(
-            car, fresh.cells, group, 1.0, formula.velocity, formula.position, 1.0, 1.0 / formula.position
+            car,
+            fresh.cells,
+            group,
+            weights.acceleration,
+            weights.velocity,
+            weights.displacement,
+            weights.joint,
+            weights.bar,
         )
+    if factors:
+        factorise(car, fresh)
 
 
 @fused_kernel

@@ -25,7 +25,7 @@ from mastd.kernel import fused_kernel
 from mastd.lanes import load, load_row, peak, root, select, splat, store
 from mastd.vehicle import fields as f
 from mastd.vehicle.balance import gap_sides, out_of_balance, right_sides
-from mastd.vehicle.fresh import Fresh, assemble, factorise, substitute_fresh
+from mastd.vehicle.fresh import Fresh, Weights, make_matrices, substitute_fresh
 from mastd.vehicle.frames import attitudes, bodies_to_frame, choose_frame, places_to_frame
 from mastd.vehicle.frozen import Frozen, choose_speed, substitute
 from mastd.vehicle.generalized_alpha import Formula, correct_body, correct_spin, predict
@@ -94,8 +94,8 @@ def advance(
         if iteration == method.most_iterations:
             break
         if method.renewed and iteration == 0:
-            assemble(car, fresh, formula)
-            factorise(car, fresh)
+            weights = Weights(1.0, formula.velocity, formula.position, 1.0, 1.0 / formula.position)
+            make_matrices(car, fresh, weights, True)
         if method.exact:
             report[LARGEST_MOVE] = _correct_all(car, formula, method, frozen, fresh, at)
             attitudes(car)

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from mastd.kernel import fused_kernel
+from mastd.kernel import fused_kernel, separate_kernel
 from mastd.lanes import LANES
 from mastd.vehicle import fields as f
 from mastd.vehicle.grouping import CHASSIS
@@ -76,6 +76,12 @@ def record(car: Arrays, design_heights: Floats, report: Floats, row: Floats) -> 
     for k in range(REPORT_FIELDS):
         row[CHASSIS_WIDTH + k] = report[k]
     _record_wheels(car, design_heights, row)
+
+
+@separate_kernel
+def record_now(car: Arrays, design_heights: Floats, report: Floats, row: Floats) -> None:
+    """Write a row as ``record`` does, from outside."""
+    record(car, design_heights, report, row)
 
 
 @fused_kernel

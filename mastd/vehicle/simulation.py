@@ -17,15 +17,15 @@ from mastd.lanes import LANES
 from mastd.roads.ground import Ground
 from mastd.vehicle import newton
 from mastd.vehicle.attitude import rotation_matrix
-from mastd.vehicle.fresh import Fresh
+from mastd.vehicle.fresh import Fresh, Weights
 from mastd.vehicle.frozen import Frozen, freeze
 from mastd.vehicle.generalized_alpha import Formula
 from mastd.vehicle.model import Model
 from mastd.vehicle.newton import Method
-from mastd.vehicle.recording import TraceLayout
+from mastd.vehicle.recording import TraceLayout, record_now
 from mastd.vehicle.settle import rolling, settle
 from mastd.vehicle.state import State, design_state, read_state, turned_forces, write_state
-from mastd.vehicle.stepping import advance_many, prepare, record_now, renew, run_many, step_once
+from mastd.vehicle.stepping import look, take_steps
 from mastd.vehicle.system import System
 from mastd.vehicle.trace import Trace
 
@@ -98,9 +98,7 @@ class Simulation:
         self._one_matrix = bool(frozen)
         self._settled: State | None = None
         self._frozen: Frozen | None = None
-        self._fresh = Fresh(
-            np.zeros((self.layout.cells, LANES)), np.zeros((36, LANES)), np.zeros((6, 6)), np.zeros(1)
-        )
+        self._fresh = Fresh.of(self.layout)
         self._factorised = 0
         self._trace = TraceLayout(len(model.wheels))
         self._heights = np.array([wheel.centre[2] - model.bodies[0].centre[2] for wheel in model.wheels])
@@ -108,6 +106,7 @@ class Simulation:
         self._parameters = self.ground.parameters
         self._row = np.zeros(self._trace.width)
         self._wrench = np.zeros(6)
+        self._no_table = np.zeros((0, self._trace.width))
         self._steps = 0
 
     # Beginning --------------------------------------------------------------------------------------------------
@@ -126,7 +125,7 @@ class Simulation:
         self._fresh.count[0] = 0.0
         self._load(moving)
         if not self.method.relative and self._one_matrix:
-            renew(self.layout.arrays, self.formula, self.method, self._fresh, self._still, self._parameters)
+            self._look(self._fresh, self._parameters, relative=False, factors=True)
         self._begin_clock()
 
     def begin(self, state: State, speed: float = 0.0) -> None:
@@ -139,15 +138,8 @@ class Simulation:
         self._steps = 0
         self._report[:] = 0.0
         self._report[newton.CONVERGED] = 1.0
-        record_now(
-            self.layout.arrays,
-            self.method,
-            self._still,
-            self._parameters,
-            self._report,
-            self._heights,
-            self._row,
-        )
+        self._look(None, self._parameters, self.method.relative)
+        record_now(self.layout.arrays, self._heights, self._report, self._row)
 
     def _accelerated(self, state: State) -> State:
         """Return the state with the accelerations and joint forces that its motion asks for."""
@@ -187,10 +179,22 @@ class Simulation:
     def _assemble(self, speed: float, cells: Floats, core: Floats) -> None:
         assert self._settled is not None
         self._load(rolling(self.model, self._settled, speed), relative=True)
-        proposed = self.method._replace(relative=True)
-        fresh = self._fresh._replace(cells=cells)
-        prepare(self.layout.arrays, self.formula, proposed, fresh, self._still, Ground.flat().parameters)
+        self._look(self._fresh._replace(cells=cells), Ground.flat().parameters, relative=True)
         core[:] = self._fresh.chassis[:, 0].reshape(6, 6)
+
+    def _look(self, matrices: Fresh | None, ground: Floats, relative: bool, *, factors: bool = False) -> None:
+        """Evaluate the state in the arrays, without inputs; write the matrices of a step if asked."""
+        look(
+            self.layout.arrays,
+            self._fresh if matrices is None else matrices,
+            Weights.of(self.formula),
+            self._still,
+            ground,
+            self.model.gravity,
+            relative,
+            matrices is not None,
+            factors,
+        )
 
     @property
     def _still(self) -> Floats:
@@ -214,40 +218,22 @@ class Simulation:
         """
         if ground is not None:
             self._parameters = ground
-        step_once(
-            self.layout.arrays,
-            self.formula,
-            self.method,
-            self._matrices,
-            self._fresh,
-            inputs,
-            self._parameters,
-            self._report,
-            self._heights,
-            self._row,
-            self._wrench,
-        )
-        self._steps += 1
+        self._take(inputs[np.newaxis], self._row[np.newaxis])
         return self._wrench, self._row
 
     def advance(self, inputs: Floats) -> None:
         """Take a step for each row of ``inputs`` (n, width), keeping nothing."""
-        advance_many(
-            self.layout.arrays,
-            self.formula,
-            self.method,
-            self._matrices,
-            self._fresh,
-            inputs,
-            self._parameters,
-            self._report,
-        )
-        self._steps += len(inputs)
+        self._take(inputs, self._no_table)
 
     def run(self, inputs: Floats) -> Trace:
-        """Take a step for each row of ``inputs`` (n, width) and return what happened, the first sample after one step."""
+        """Take a step for each row of ``inputs`` (n, width); return what happened, one sample after each step."""
         table = np.zeros((len(inputs), self._trace.width))
-        run_many(
+        first = self._steps + 1
+        self._take(inputs, table)
+        return self._trace.trace(self.model, self.formula.step * np.arange(first, self._steps + 1), table)
+
+    def _take(self, inputs: Floats, table: Floats) -> None:
+        take_steps(
             self.layout.arrays,
             self.formula,
             self.method,
@@ -258,10 +244,9 @@ class Simulation:
             self._report,
             self._heights,
             table,
+            self._wrench,
         )
-        times = self.formula.step * np.arange(self._steps + 1, self._steps + len(inputs) + 1)
         self._steps += len(inputs)
-        return self._trace.trace(self.model, times, table)
 
     # Asking -----------------------------------------------------------------------------------------------------
 

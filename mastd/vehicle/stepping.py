@@ -1,16 +1,20 @@
-"""The compiled calls of a simulation: one step for the loop, many steps for manoeuvres and benches."""
+"""The two compiled entries of the vehicle: taking steps, and looking at a state.
+
+Each is one large function: the blocks of the car are handed over once a call, and everything but the making of fresh
+matrices becomes part of it.
+"""
 
 from __future__ import annotations
 
 import numpy as np
 from numpy.typing import NDArray
 
-from mastd.kernel import fused_kernel
+from mastd.kernel import fused_kernel, separate_kernel
 from mastd.lanes import LANES
 from mastd.vehicle import fields as f
 from mastd.vehicle.balance import out_of_balance
 from mastd.vehicle.frames import attitudes
-from mastd.vehicle.fresh import Fresh, assemble, factorise
+from mastd.vehicle.fresh import Fresh, Weights, make_matrices
 from mastd.vehicle.frozen import Frozen
 from mastd.vehicle.generalized_alpha import Formula
 from mastd.vehicle.ground_contact import look_up_ground
@@ -22,24 +26,8 @@ from mastd.vehicle.recording import record
 Floats = NDArray[np.float64]
 
 
-@fused_kernel
-def advance_many(
-    car: Arrays,
-    formula: Formula,
-    method: Method,
-    frozen: Frozen,
-    fresh: Fresh,
-    inputs: Floats,
-    ground: Floats,
-    report: Floats,
-) -> None:
-    """Take a step for each row of ``inputs``."""
-    for k in range(inputs.shape[0]):
-        advance(car, formula, method, frozen, fresh, inputs[k], ground, report)
-
-
-@fused_kernel
-def run_many(
+@separate_kernel
+def take_steps(
     car: Arrays,
     formula: Formula,
     method: Method,
@@ -50,33 +38,41 @@ def run_many(
     report: Floats,
     heights: Floats,
     table: Floats,
-) -> None:
-    """Take a step for each row of ``inputs`` and write a row of ``table`` after each."""
-    for k in range(inputs.shape[0]):
-        advance(car, formula, method, frozen, fresh, inputs[k], ground, report)
-        if not method.exact:
-            report[JOINT_RATE] = largest_rate(car, method.relative)
-        record(car, heights, report, table[k])
-
-
-@fused_kernel
-def step_once(
-    car: Arrays,
-    formula: Formula,
-    method: Method,
-    frozen: Frozen,
-    fresh: Fresh,
-    inputs: Floats,
-    ground: Floats,
-    report: Floats,
-    heights: Floats,
-    row: Floats,
     wrench: Floats,
 ) -> None:
-    """Take one step and write its signals and the wrench on the ground."""
-    advance(car, formula, method, frozen, fresh, inputs, ground, report)
-    record(car, heights, report, row)
+    """Take a step for each row of ``inputs``; write signals to the rows of ``table`` if it has as many.
+
+    ``wrench`` (6) is that on the ground in the last step.
+    """
+    keep = table.shape[0] == inputs.shape[0]
+    for k in range(inputs.shape[0]):
+        advance(car, formula, method, frozen, fresh, inputs[k], ground, report)
+        if keep:
+            if not method.exact:
+                report[JOINT_RATE] = largest_rate(car, method.relative)
+            record(car, heights, report, table[k])
     ground_wrench(car, wrench)
+
+
+@separate_kernel
+def look(
+    car: Arrays,
+    fresh: Fresh,
+    weights: Weights,
+    inputs: Floats,
+    ground: Floats,
+    gravity: float,
+    relative: bool,
+    matrices: bool,
+    factors: bool,
+) -> None:
+    """Evaluate everything at the present state; write matrices with these weights, and their factors, if asked."""
+    apply_inputs(car, inputs)
+    attitudes(car)
+    look_up_ground(car, ground)
+    out_of_balance(car, gravity, relative, True)
+    if matrices:
+        make_matrices(car, fresh, weights, factors)
 
 
 @fused_kernel
@@ -107,36 +103,3 @@ def ground_wrench(car: Arrays, wrench: Floats) -> None:
             wrench[3] += y * w - z * v
             wrench[4] += z * u - x * w
             wrench[5] += x * v - y * u
-
-
-@fused_kernel
-def prepare(
-    car: Arrays, formula: Formula, method: Method, fresh: Fresh, inputs: Floats, ground: Floats
-) -> None:
-    """Write the matrices of a step at the present state."""
-    apply_inputs(car, inputs)
-    attitudes(car)
-    look_up_ground(car, ground)
-    out_of_balance(car, method.gravity, method.relative, False)
-    assemble(car, fresh, formula)
-
-
-@fused_kernel
-def renew(
-    car: Arrays, formula: Formula, method: Method, fresh: Fresh, inputs: Floats, ground: Floats
-) -> None:
-    """Make and factorise the matrices at the present state."""
-    prepare(car, formula, method, fresh, inputs, ground)
-    factorise(car, fresh)
-
-
-@fused_kernel
-def record_now(
-    car: Arrays, method: Method, inputs: Floats, ground: Floats, report: Floats, heights: Floats, row: Floats
-) -> None:
-    """Evaluate the present state, at rest or not, and write its signals."""
-    apply_inputs(car, inputs)
-    attitudes(car)
-    look_up_ground(car, ground)
-    out_of_balance(car, method.gravity, method.relative, False)
-    record(car, heights, report, row)

@@ -5,26 +5,22 @@ What the loop never needs: everything in the order of the model, dense, with no 
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
 
-from mastd.kernel import fused_kernel
 from mastd.lanes import LANES
 from mastd.roads.ground import Ground
 from mastd.vehicle import fields as f
 from mastd.vehicle.attitude import rotation_matrix, turned
-from mastd.vehicle.balance import group_matrix, out_of_balance
-from mastd.vehicle.force_matrix import chassis_matrix
-from mastd.vehicle.frames import attitudes
-from mastd.vehicle.ground_contact import look_up_ground
+from mastd.vehicle.fresh import Fresh, Weights
 from mastd.vehicle.generalized_alpha import Formula
-from mastd.vehicle.grouping import CHASSIS
-from mastd.vehicle.inputs import InputLayout, apply_inputs
-from mastd.vehicle.layout import Arrays, Layout, Place, lay_out
+from mastd.vehicle.inputs import InputLayout
+from mastd.vehicle.layout import Place, lay_out
 from mastd.vehicle.model import Model
-from mastd.vehicle.state import State, design_state, turned_forces, write_state
+from mastd.vehicle.state import State, turned_forces, write_state
+from mastd.vehicle.stepping import look
 
 Floats = NDArray[np.float64]
 
@@ -41,6 +37,9 @@ class Matrices:
     """(constraint rows, N)."""
 
 
+_NOTHING = Weights(0.0, 0.0, 0.0, 0.0, 0.0)
+
+
 class System:
     """A model's equations of motion, M a − f + Φᵀλ = 0 and Φ = 0, in inertial axes."""
 
@@ -49,7 +48,7 @@ class System:
         self.layout = lay_out(model)
         self.inputs = InputLayout.of(model)
         self._row_starts = np.cumsum([0, *(p.kind.rows for p in model.primitives)])
-        self._cells = np.zeros((self.layout.cells, LANES))
+        self._matrices = Fresh.of(self.layout)
 
     @property
     def size(self) -> int:
@@ -85,11 +84,18 @@ class System:
 
     def matrices(self, state: State, inputs: Floats | None = None, ground: Ground | None = None) -> Matrices:
         """Return the derivatives of the residual at a state."""
-        self._evaluate(state, inputs, ground)
+        write_state(self.layout, state)
         size = self.size
-        mass, jacobian = self._dense(1.0, 0.0, 0.0, 1.0)
-        damping, _ = self._dense(0.0, 1.0, 0.0, 0.0)
-        stiffness, _ = self._dense(0.0, 0.0, 1.0, 0.0)
+        whole = []
+        for weights in (
+            Weights(1.0, 0.0, 0.0, 1.0, 0.0),
+            Weights(0.0, 1.0, 0.0, 0.0, 0.0),
+            Weights(0.0, 0.0, 1.0, 0.0, 0.0),
+        ):
+            self._look(inputs, ground, False, weights)
+            whole.append(self._dense_whole())
+        mass, damping, stiffness = whole
+        jacobian = mass[size:, :size]
         bars = jacobian[self.model.rows :]
         for row, bar in zip(bars, self.model.bars, strict=True):
             stiffness += bar.stiffness * np.outer(row, row)
@@ -114,8 +120,8 @@ class System:
         """
         turn = rotation_matrix(state.attitude[0])
         write_state(self.layout, turned_forces(self.model, state, turn.T) if relative else state)
-        evaluate(self.layout.arrays, self.inputs.row(), ground.parameters, self.model.gravity, relative)
-        whole = self._dense_whole(1.0, formula.velocity, formula.position, 1.0, 1.0 / formula.position)
+        self._look(None, ground, relative, Weights.of(formula))
+        whole = self._dense_whole()
         if relative:
             change = np.eye(len(whole))
             for body in range(1, len(self.model.bodies)):
@@ -124,11 +130,23 @@ class System:
         return whole
 
     def _evaluate(self, state: State, inputs: Floats | None, ground: Ground | None) -> None:
-        car = self.layout.arrays
         write_state(self.layout, state)
-        row = self.inputs.row() if inputs is None else inputs
-        surface = (Ground.flat() if ground is None else ground).parameters
-        evaluate(car, row, surface, self.model.gravity, False)
+        self._look(inputs, ground, False, None)
+
+    def _look(
+        self, inputs: Floats | None, ground: Ground | None, relative: bool, weights: Weights | None
+    ) -> None:
+        look(
+            self.layout.arrays,
+            self._matrices,
+            _NOTHING if weights is None else weights,
+            self.inputs.row() if inputs is None else inputs,
+            (Ground.flat() if ground is None else ground).parameters,
+            self.model.gravity,
+            relative,
+            weights is not None,
+            False,
+        )
 
     def _rows(self, field: int) -> Floats:
         found = np.zeros(self.model.rows)
@@ -139,25 +157,15 @@ class System:
                 found[start + k] = self.layout.arrays.rows[place[0] + k, field, place[1]]
         return found
 
-    def _dense(
-        self, acceleration: float, velocity: float, displacement: float, joint: float
-    ) -> tuple[Floats, Floats]:
-        whole = self._dense_whole(acceleration, velocity, displacement, joint, 0.0)
-        return whole[: self.size, : self.size], whole[self.size :, : self.size]
-
-    def _dense_whole(
-        self, acceleration: float, velocity: float, displacement: float, joint: float, bar: float
-    ) -> Floats:
+    def _dense_whole(self) -> Floats:
         car, model = self.layout.arrays, self.model
         total = self.size + model.rows + len(model.bars)
         whole = np.zeros((total, total))
-        core = np.zeros((36, LANES))
-        assemble(car, self._cells, core, acceleration, velocity, displacement, joint, bar)
-        whole[:6, :6] += core[:, 0].reshape(6, 6)
+        whole[:6, :6] += self._matrices.chassis[:, 0].reshape(6, 6)
         for group in range(len(car.groups)):
             line = car.groups[group]
             n, first = int(line[f.G_SIZE]), int(line[f.G_FIRST_CELL])
-            block = self._cells[first : first + n * n].reshape(n, n, LANES)
+            block = self._matrices.cells[first : first + n * n].reshape(n, n, LANES)
             for lane in range(LANES):
                 if car.weights[group, lane] > 0:
                     where = self._global(group, lane)
@@ -198,29 +206,3 @@ class System:
         car = self.layout.arrays
         source: Place = (int(car.source_slot[slot, lane]), int(car.source_lane[slot, lane]))
         return 0 if source[0] < 0 else self.layout.slot.index(source)
-
-
-@fused_kernel
-def evaluate(car: Arrays, inputs: Floats, surface: Floats, gravity: float, relative: bool) -> None:
-    """Evaluate everything at the present state, in the axes of the chassis or inertial ones."""
-    apply_inputs(car, inputs)
-    attitudes(car)
-    look_up_ground(car, surface)
-    out_of_balance(car, gravity, relative, True)
-
-
-@fused_kernel
-def assemble(
-    car: Arrays,
-    cells: Floats,
-    core: Floats,
-    acceleration: float,
-    velocity: float,
-    displacement: float,
-    joint: float,
-    bar: float,
-) -> None:
-    """Write all groups' matrices and the chassis' own, after ``evaluate``."""
-    chassis_matrix(car, core, acceleration, velocity, displacement)
-    for group in range(car.groups.shape[0]):
-        group_matrix(car, cells, group, acceleration, velocity, displacement, joint, bar)
