@@ -16,7 +16,8 @@ from mastd.vehicle.attitude import roll_pitch_yaw
 from mastd.vehicle.library import find
 from mastd.vehicle.linearise import Linearisation, Mode, linearise
 from mastd.vehicle.settle import Equilibrium, settle
-from mastd.vehicle.system import State, System, design_state
+from mastd.vehicle.state import design_state
+from mastd.vehicle.system import System
 
 POSE_COLUMNS = ("x_m", "y_m", "z_m", "roll_rad", "pitch_rad", "yaw_rad")
 
@@ -78,7 +79,7 @@ def run_linearise(arguments: argparse.Namespace, given: dict[str, float]) -> int
     return 0
 
 
-def _settled(system: System) -> Equilibrium[State]:
+def _settled(system: System) -> Equilibrium:
     return settle(system, design_state(system.model), None, Ground.flat())
 
 

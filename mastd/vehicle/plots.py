@@ -53,8 +53,22 @@ def write_manoeuvre(trace: Trace, title: str, path: Path) -> None:
     _lines(figure.add_subplot(grid[2, 0]), "angle, deg", time, angles, ("roll", "pitch", "yaw"))
     rates = np.degrees(trace.chassis[:, ANGULAR_VELOCITY])
     _lines(figure.add_subplot(grid[2, 1]), "angular velocity, deg/s", time, rates, "xyz")
-    _lines(figure.add_subplot(grid[3, 0]), "wheel load, kN", time, 1e-3 * trace.wheel_loads, trace.wheels)
-    _lines(figure.add_subplot(grid[3, 1]), "wheel travel, mm", time, 1e3 * trace.wheel_travel, trace.wheels)
+    _lines(
+        figure.add_subplot(grid[3, 0]),
+        "wheel load, kN",
+        time,
+        1e-3 * trace.wheel_loads,
+        trace.wheels,
+        _STYLES,
+    )
+    _lines(
+        figure.add_subplot(grid[3, 1]),
+        "wheel travel, mm",
+        time,
+        1e3 * trace.wheel_travel,
+        trace.wheels,
+        _STYLES,
+    )
     save(figure, path)
 
 
@@ -102,11 +116,17 @@ def save(figure: Figure, path: Path) -> None:
 
 
 def _lines(
-    panel: Axes, label: str, time: FloatArray, values: FloatArray, names: str | tuple[str, ...]
+    panel: Axes,
+    label: str,
+    time: FloatArray,
+    values: FloatArray,
+    names: str | tuple[str, ...],
+    styles: tuple[str, ...] = ("-",),
 ) -> None:
+    """Draw a curve over time for each column of ``values``, the line styles in turn."""
     _panel(panel, label)
     for place, (name, column) in enumerate(zip(names, values.T, strict=True)):
-        panel.plot(time, column, _STYLES[place % 2], linewidth=0.9, label=name)
+        panel.plot(time, column, styles[place % len(styles)], linewidth=0.9, label=name)
     _legend(panel, len(names))
 
 

@@ -83,8 +83,24 @@ def test_a_turn_goes_where_it_should(capsys: pytest.CaptureFixture[str], solver:
     assert found["final_position_m"][1] > 10.0
     assert found["iterations"]["most"] >= found["iterations"]["mean"] >= 1.0
     assert found["joint_error_m"] <= 1e-8
-    assert found["wheel_loads_n"]["fr"]["most"] > found["wheel_loads_n"]["fl"]["most"]
+    loads = found["wheel_loads_n"]
+    assert loads["fr"] == pytest.approx({"least": 4076.2, "most": 5322.9}, abs=1.0)
+    assert loads["rl"] == pytest.approx({"least": 2182.1, "most": 3403.1}, abs=1.0)
     assert found["time_per_step_us"] > 0.0
+
+
+def test_solver_and_accuracy_are_those_that_are_asked_for(capsys: pytest.CaptureFixture[str]) -> None:
+    runs = [
+        document(capsys, "jturn", "--duration", "1.5s", "--solver", solver, "--accuracy", accuracy)
+        for solver in ("chassis", "inertial")
+        for accuracy in ("fast", "exact")
+    ]
+    ends = np.array([run["final_position_m"] for run in runs])
+    assert np.abs(ends - ends[0]).max() < 1e-4
+    assert len({tuple(end) for end in ends.tolist()}) == 4, "four ways to round, none is another one's"
+    for run in runs:
+        assert run["joint_error_m"] <= 1e-8
+        assert (run["velocity_error_ms"] <= 1e-8) == (run["accuracy"] == "exact")
 
 
 def test_a_turn_to_the_right_is_the_mirror_image(capsys: pytest.CaptureFixture[str]) -> None:
