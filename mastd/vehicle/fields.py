@@ -134,7 +134,9 @@ TYRE_FORCE: Final = 29
 """On the wheel at the contact point, frame axes."""
 TYRE_HEIGHT: Final = 32
 SPIN_RESIDUAL: Final = 33
-WHEEL_FIELDS: Final = 34
+REST_LOAD: Final = 34
+"""Wheel load for which the frozen matrices were made."""
+WHEEL_FIELDS: Final = 35
 
 # Group -----------------------------------------------------------------------------------------------------------
 G_FIRST_BODY: Final = 0

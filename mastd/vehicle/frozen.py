@@ -8,8 +8,9 @@ change in it. They lie in the order in which the substitution reads them, four r
 precision: reading them is most of its time, and a rounding of 6e-8 is nothing beside what a matrix that is never
 renewed is off by. Right sides, sums and the state are double.
 
-Slip stiffness goes as 1 / v: the matrices are made for a row of speeds. That of the highest speed not above the
-present one is used: its slip is the stiffer one, and the chord converges as long as the true matrix is the softer.
+Slip stiffness goes as load / speed: the matrices are made for a row of speeds. That of the highest speed not above
+the present one, divided by the most that any wheel carries against its load at rest, is used: its slip is the
+stiffer one, and the chord converges as long as the true matrix is the softer.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mastd.kernel import fused_kernel
-from mastd.lanes import LANES, load_row, load_single, splat, store_row, total
+from mastd.lanes import LANES, load, load_row, load_single, peak, select, splat, store_row, total
 from mastd.vehicle import fields as f
 from mastd.vehicle.layout import Arrays, Layout
 
@@ -159,11 +160,21 @@ def _pack(target: Singles, first: int, matrix: Floats) -> None:
 
 
 @fused_kernel
-def choose_speed(frozen: Frozen, speed: float) -> int:
-    """Return the item of the highest speed not above the present one, either way of driving."""
+def choose_matrix(car: Arrays, frozen: Frozen, speed: float) -> int:
+    """Return the item of the highest speed not above the present one, either way of driving.
+
+    Slip stiffness goes as load / speed: a wheel that carries twice its load at rest counts as half the speed.
+    """
+    if frozen.speeds.shape[0] == 1:
+        return 0
+    heaviest = splat(1.0)
+    for wheel in range(car.wheels.shape[0]):
+        share = load(car.wheels, wheel, f.LOAD) / load(car.wheels, wheel, f.REST_LOAD)
+        heaviest = select(share - heaviest, share, heaviest)
+    effective = abs(speed) / peak(heaviest)
     found = 0
     for k in range(1, frozen.speeds.shape[0]):
-        if abs(speed) >= frozen.speeds[k]:
+        if effective >= frozen.speeds[k]:
             found = k
     return found
 

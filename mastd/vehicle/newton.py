@@ -27,7 +27,7 @@ from mastd.vehicle import fields as f
 from mastd.vehicle.balance import gap_sides, out_of_balance, right_sides
 from mastd.vehicle.frames import attitudes, bodies_to_frame, choose_frame, places_to_frame
 from mastd.vehicle.fresh import Fresh, Weights, make_matrices, substitute_fresh
-from mastd.vehicle.frozen import Frozen, choose_speed, substitute
+from mastd.vehicle.frozen import Frozen, choose_matrix, substitute
 from mastd.vehicle.generalized_alpha import Formula, correct_body, correct_spin, predict
 from mastd.vehicle.ground_contact import look_up_ground
 from mastd.vehicle.grouping import CHASSIS
@@ -74,12 +74,9 @@ def advance(
     ground: Floats,
     report: Floats,
 ) -> None:
-    """Take one step; ``report`` (REPORT_FIELDS) says how it went.
-
-    In the exact mode the errors reported are those found before the last correction, which made them smaller.
-    """
+    """Take one step; ``report`` (REPORT_FIELDS) says how it went."""
     begin(car, formula, inputs, ground)
-    at = choose_speed(frozen, forward_speed(car))
+    speed, at = forward_speed(car), frozen.speeds.shape[0]
     report[CONVERGED] = 0.0
     report[LARGEST_MOVE] = np.inf
     for iteration in range(method.most_iterations + 1):
@@ -96,6 +93,8 @@ def advance(
         if method.renewed and iteration == 0:
             weights = Weights(1.0, formula.velocity, formula.position, 1.0, 1.0 / formula.position)
             make_matrices(car, fresh, weights, True)
+        # Within a step only to a stiffer matrix: a wheel that touches and leaves must not make it alternate.
+        at = min(at, choose_matrix(car, frozen, speed))
         report[LARGEST_MOVE] = _iterate(car, formula, method, frozen, fresh, at)
         attitudes(car)
         if not method.exact:

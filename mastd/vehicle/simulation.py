@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from mastd.lanes import LANES
 from mastd.roads.ground import Ground
+from mastd.vehicle import fields as f
 from mastd.vehicle import newton
 from mastd.vehicle.attitude import rotation_matrix
 from mastd.vehicle.fresh import Fresh, Weights
@@ -38,10 +39,10 @@ SHIPPED_DAMPING: Final = 0.2
 SPEED_RATIO: Final = 1.25
 """Between the speeds of neighbouring matrices."""
 TOP_SPEED: Final = 80.0
-"""m/s of the last matrix, which serves beyond it too."""
+"""m/s: the last matrix is made for this or a little more, and serves beyond it too."""
 JOINT_TOLERANCE: Final = 1e-8
 """m, and m/s in the exact mode."""
-MOVE_TOLERANCE: Final = 1e-4
+MOVE_TOLERANCE: Final[dict[Accuracy, float]] = {"fast": 1e-6, "exact": 1e-9}
 """m: an iteration that still moves a body so far is followed by another."""
 
 
@@ -64,14 +65,14 @@ class Simulation:
         least_iterations: int = 1,
         most_iterations: int = 20,
         tolerance: float = JOINT_TOLERANCE,
-        move_tolerance: float = MOVE_TOLERANCE,
+        move_tolerance: float | None = None,
     ) -> None:
         """Lay out the car.
 
         ``frozen``: True keeps the one matrix of ``start`` whatever the formulation; by default the chassis
         formulation has a row of matrices over speed and the inertial one a fresh matrix each step.
         ``tolerance``: largest gap of a joint (m); ``move_tolerance``: largest correction of a position in the last
-        iteration (m). The solver goes on from ``least_iterations`` to ``most_iterations`` until both hold.
+        iteration (m), by default that of the accuracy. The solver goes on from ``least_iterations`` to ``most_iterations`` until both hold.
         """
         if formulation not in ("chassis", "inertial") or accuracy not in ("fast", "exact"):
             raise ValueError(f"formulation {formulation!r}, accuracy {accuracy!r}: not known")
@@ -90,7 +91,7 @@ class Simulation:
             most_iterations=most_iterations,
             joint_error=tolerance,
             joint_rate=tolerance,
-            move=move_tolerance,
+            move=MOVE_TOLERANCE[accuracy] if move_tolerance is None else move_tolerance,
         )
         self.ground = Ground.flat() if ground is None else ground
         self.system = System(model)
@@ -120,8 +121,10 @@ class Simulation:
             self._settled = settle(self.system, design_state(self.model), None, None).state
         moving = self._accelerated(rolling(self.model, self._settled, speed))
         if self._frozen is None or self._one_matrix:
-            speeds = np.array([0.0]) if self._one_matrix else self._matrix_speeds()
-            self._frozen = self._freeze(np.array([speed]) if self._one_matrix else speeds, speeds)
+            single = self._one_matrix or not self.method.relative
+            speeds = np.zeros(1) if single else self._matrix_speeds()
+            self._frozen = self._freeze(np.array([speed]) if single else speeds, speeds)
+            self._note_loads()
         self._fresh.count[0] = 0.0
         self._load(moving)
         if not self.method.relative and self._one_matrix:
@@ -199,6 +202,13 @@ class Simulation:
     @property
     def _still(self) -> Floats:
         return self.system.inputs.row()
+
+    def _note_loads(self) -> None:
+        """Write the loads at rest, for which the matrices were made, to the wheels."""
+        assert self._settled is not None
+        loads = self.system.wheel_loads(self._settled)
+        wheels = self.layout.arrays.wheels
+        wheels[:, f.REST_LOAD] = loads[self.layout.arrays.wheel_of]
 
     def _load(self, state: State, relative: bool | None = None) -> None:
         in_chassis = self.method.relative if relative is None else relative

@@ -94,13 +94,14 @@ class System:
         ):
             self._look(inputs, ground, False, weights)
             whole.append(self._dense_whole())
-        mass, damping, stiffness = whole
-        jacobian = mass[size:, :size]
+        mass, damping, stiffness = (matrix[:size, :size] for matrix in whole)
+        jacobian = whole[0][size:, :size]
         bars = jacobian[self.model.rows :]
+        stiffness = stiffness.copy()
         for row, bar in zip(bars, self.model.bars, strict=True):
             stiffness += bar.stiffness * np.outer(row, row)
         rows = jacobian[: self.model.rows]
-        return Matrices(mass[:size, :size], damping[:size, :size], stiffness[:size, :size], rows)
+        return Matrices(mass, damping, stiffness, rows)
 
     def move(self, state: State, displacement: Floats) -> State:
         """Return the state after a displacement (N): r + d, attitudes turned by δπ in inertial axes, spins as they are."""
