@@ -252,7 +252,9 @@ def tyre_contact(motion: Motion, wheel: int, ground: Ground | None) -> Contact:
     relative = centre.rate - velocity
     above = centre.value[2] - height
     closing = relative[2] - gradient @ relative[:2]
-    load = max(0.0, tyre.stiffness * (tyre.free_radius - above) - tyre.damping * closing)
+    depth = tyre.free_radius - above
+    # The damping acts in full from 1 mm of contact on, so that a landing wheel meets no jump of the force.
+    load = max(0.0, tyre.stiffness * depth - tyre.damping * min(1.0, depth / 1e-3) * closing)
     if above > tyre.free_radius:
         load = 0.0
     forward = cross(axis, UP)

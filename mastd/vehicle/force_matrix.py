@@ -20,7 +20,7 @@ from mastd.vehicle.grouping import CHASSIS
 from mastd.vehicle.joint_matrix import column_of, line_stiffness
 from mastd.vehicle.joints import between, vector_rate
 from mastd.vehicle.layout import Arrays
-from mastd.vehicle.tyre import rolling_axes, slip_speed, up_axis, wheel_place
+from mastd.vehicle.tyre import DAMPING_DEPTH, damping_share, rolling_axes, slip_speed, up_axis, wheel_place
 from mastd.vehicle.vectors import Triple, cross, dot, symmetric_times, take, turned
 
 Floats = NDArray[np.float64]
@@ -273,6 +273,11 @@ def tyre_matrix(
         by_heading[2] + f_x * s[2] - f_y * e[2],
     )
     stiffness, damping = load(wheels, wheel, f.TYRE_STIFFNESS), load(wheels, wheel, f.TYRE_DAMPING)
+    share = damping_share(load(wheels, wheel, f.FREE_RADIUS) - height)
+    sinking = dot(m[0], m[1], m[2], w[0], w[1], w[2])
+    # At the first touch the damping grows with the depth.
+    stiffness = stiffness - select(one - share, damping * sinking * (1.0 / DAMPING_DEPTH), zero)
+    damping = damping * share
     r0, r1, r2 = vector_rate(car.slots, slot, arm)
     nothing = zero, zero, zero
     down = scaled(-height, up)

@@ -63,7 +63,7 @@ class Simulation:
         ground: Ground | None = None,
         frozen: bool | None = None,
         least_iterations: int = 1,
-        most_iterations: int = 20,
+        most_iterations: int = 30,
         tolerance: float = JOINT_TOLERANCE,
         move_tolerance: float | None = None,
     ) -> None:

@@ -3,11 +3,12 @@
 c: wheel centre, a: spin axis (points left), n: up, h: height of c above the ground below it, w: velocity of c
 against the ground there. With the ground's slope g the rates of the height are m · w, m = n − g:
 
-    F_z = max(0, k (r₀ − h) − d m·w), 0 where h > r₀
+    F_z = max(0, k (r₀ − h) − d s m·w), 0 where h > r₀;  s = min(1, (r₀ − h) / 1 mm)
     e_x = a × n / |a × n|, e_y = n × e_x
     F_x = −c_κ F_z (w·e_x − Ω r_e) / v,  F_y = −c_α F_z w·e_y / v,  v = max(|w·e_x|, v_least)
 
-The force acts at c − h n. The slip's stiffness goes as 1 / v and is taken implicitly, which is why the car
+Without s, which is 1 for every wheel that carries a load worth speaking of, a wheel that lands would be pushed up by
+d m·w at once; a step that ends in that very instant has no solution. The force acts at c − h n. The slip's stiffness goes as 1 / v and is taken implicitly, which is why the car
 stands still without special cases.
 
 The spin Ω is the wheel's whole angular velocity about a. With the angular momentum J̄ω + I Ω a of carrier and
@@ -17,6 +18,8 @@ brake's reaction. The drive torque's reaction acts on the chassis.
 """
 
 from __future__ import annotations
+
+from typing import Final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -30,6 +33,9 @@ from mastd.vehicle.layout import Arrays
 from mastd.vehicle.vectors import Triple, cross, decrease, dot, increase, put, take, to_frame, turned
 
 Floats = NDArray[np.float64]
+
+DAMPING_DEPTH: Final = 1e-3
+"""m of contact from which on the whole damping acts."""
 
 
 @fused_kernel
@@ -89,11 +95,20 @@ def rolling_axes(axis: Triple, up: Triple) -> tuple[Triple, Triple, float]:
 def wheel_load(wheels: Floats, wheel: int, height: float, sinking: float) -> float:
     """Return F_z for a height of the centre and m · w."""
     depth = load(wheels, wheel, f.FREE_RADIUS) - height
-    force = load(wheels, wheel, f.TYRE_STIFFNESS) * depth - load(wheels, wheel, f.TYRE_DAMPING) * sinking
+    share = damping_share(depth)
+    force = load(wheels, wheel, f.TYRE_STIFFNESS) * depth
+    force = force - load(wheels, wheel, f.TYRE_DAMPING) * share * sinking
     zero = splat(0.0)
     # A number that is not one must come through: only what is certainly not above zero becomes zero.
     pressed = select(-force, zero, force)
     return select(-depth, zero, pressed)
+
+
+@fused_kernel
+def damping_share(depth: float) -> float:
+    """Return s, the share of the tyre's damping that acts at a depth of contact (m)."""
+    share = depth * (1.0 / DAMPING_DEPTH)
+    return select(share - 1.0, splat(1.0), share)
 
 
 @fused_kernel
