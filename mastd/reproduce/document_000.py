@@ -29,9 +29,10 @@ STEP: Final = 1e-3
 METHODS: Final[dict[str, Formulation]] = {"conventional": "inertial", "proposed": "chassis"}
 SPOKEN: Final = {"bump": "bump at 40 km/h", "jturn": "J-turn from 60 km/h"}
 
-# Section 8: both methods converge with one or two iterations a step of 1 ms, to a tolerance that is not told. It
-# is judged where the velocity of a joint is wrong by at most what opens it 1e-8 m within a step. Iterations to
-# the shipped tolerance, which is a thousand times tighter for velocities, stand beside.
+# Section 8: both methods converge with one or two iterations a step of 1 ms, to a tolerance that is not
+# told. It is judged where the velocity of a joint is wrong by at most what opens it 1e-8 m within a
+# step. Iterations to the shipped tolerance, which is a thousand times tighter for velocities, stand
+# beside.
 PAPER_ITERATIONS: Final = 2
 RATE_TOLERANCE: Final = JOINT_TOLERANCE / STEP
 
