@@ -16,7 +16,7 @@ back-substitutions with the same factors solve the whole of (42).
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -42,6 +42,9 @@ ITERATIONS, JOINT_ERROR, JOINT_RATE, LARGEST_MOVE, CONVERGED = 0, 1, 2, 3, 4
 REPORT_FIELDS = 5
 """What a step reports: iterations; largest gap (m) and its rate (m/s); largest correction of a position in the
 last iteration (m); 1 if all are below their limits."""
+
+
+MOST_RATES: Final = 8
 
 
 class Method(NamedTuple):
@@ -84,6 +87,8 @@ def advance(
             out_of_balance(car, method.gravity, method.relative, method.exact)
         if method.exact:
             report[JOINT_ERROR], report[JOINT_RATE] = largest_row(car, f.GAP), largest_row(car, f.GAP_RATE)
+            if iteration >= method.least_iterations and _only_rates_left(method, report):
+                report[JOINT_RATE] = _close_rates(car, method, frozen, fresh, at)
         report[ITERATIONS] = iteration + 0.0
         if iteration >= method.least_iterations and _done(method, report):
             report[CONVERGED] = 1.0
@@ -105,6 +110,32 @@ def advance(
 def _done(method: Method, report: Floats) -> bool:
     near = report[JOINT_ERROR] <= method.joint_error and report[LARGEST_MOVE] <= method.move
     return bool(near and (not method.exact or report[JOINT_RATE] <= method.joint_rate))
+
+
+@fused_kernel
+def _only_rates_left(method: Method, report: Floats) -> bool:
+    near = report[JOINT_ERROR] <= method.joint_error and report[LARGEST_MOVE] <= method.move
+    return bool(near and not (report[JOINT_RATE] <= method.joint_rate))
+
+
+@fused_kernel
+def _close_rates(car: Arrays, method: Method, frozen: Frozen, fresh: Fresh, at: int) -> float:
+    """Correct the velocities alone until the joints' rates vanish, at most MOST_RATES times; return the largest left.
+
+    Where all else has converged it takes a third of a whole iteration: forces change by less than their tolerance.
+    """
+    rate = 0.0
+    for _ in range(MOST_RATES):
+        gap_sides(car, f.GAP_RATE, 0.0)
+        if method.relative:
+            substitute(car, frozen, at, False)
+        else:
+            substitute_fresh(car, fresh)
+        correct_free(car, f.VELOCITY, f.ANGULAR_VELOCITY, method.relative)
+        rate = largest_rate(car, method.relative)
+        if rate <= method.joint_rate:
+            break
+    return rate
 
 
 @fused_kernel
