@@ -21,10 +21,11 @@ Floats = NDArray[np.float64]
 
 @fused_kernel
 def out_of_balance(car: Arrays, gravity: float, relative: bool, rates: bool) -> None:
-    """Write all out-of-balance forces, spin moments and gaps; with ``rates`` those of speed and acceleration too.
+    """Write all out-of-balance forces, spin moments and gaps; with ``rates`` those of speed and acceleration
+    too.
 
-    The frame is the chassis' if ``relative``. The forces of the chassis are in ``chassis_residual``, those of a
-    body in its slot, of a wheel's spin, a bar and a constraint in their own blocks.
+    The frame is the chassis' if ``relative``. The forces of the chassis are in ``chassis_residual``, those of
+    a body in its slot, of a wheel's spin, a bar and a constraint in their own blocks.
     """
     choose_frame(car, relative)
     chassis_to_frame(car, gravity)
@@ -76,7 +77,8 @@ def group_matrix(
 ) -> None:
     """Write the derivative of a group's out-of-balance forces, weighted, after ``out_of_balance``.
 
-    ``joint`` weights the rows of constraints and bars and the columns of their forces, ``bar`` the bars' compliance.
+    ``joint`` weights the rows of constraints and bars and the columns of their forces, ``bar`` the bars'
+    compliance.
     """
     line = car.groups[group]
     first, size = line[f.G_FIRST_CELL], line[f.G_SIZE]

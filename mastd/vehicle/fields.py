@@ -1,14 +1,14 @@
 """Component numbers of the blocks in which the compiled vehicle keeps its numbers.
 
-Every block is ``[item, component, lane]``; the lanes are the equal corners (or axles) of one group. A *slot* is a
-body as one group sees it: first the bodies it is joined to (the chassis, then its axle's), then its own.
+Every block is ``[item, component, lane]``; the lanes are the equal corners (or axles) of one group. A *slot*
+is a body as one group sees it: first the bodies it is joined to (the chassis, then its axle's), then its own.
 """
 
 from __future__ import annotations
 
 from typing import Final
 
-# Body, and chassis: state in inertial axes (angular quantities in body axes) -----------------------------------
+# Body, and chassis: state in inertial axes (angular quantities in body axes)
 POSITION: Final = 0
 ATTITUDE: Final = 3
 VELOCITY: Final = 7
@@ -26,13 +26,13 @@ ROTATION: Final = 32
 """Rotation matrix of the present attitude, body → inertial axes."""
 BODY_FIELDS: Final = 41
 
-# Constants of a body ---------------------------------------------------------------------------------------------
+# Constants of a body
 MASS: Final = 0
 INERTIA: Final = 1
 """xx, yy, zz, xy, xz, yz about the centre of mass."""
 BODY_CONSTANTS: Final = 7
 
-# Slot: a body in the axes of the frame, origin in the chassis' centre of mass ------------------------------------
+# Slot: a body in the axes of the frame, origin in the chassis' centre of mass
 S_POSITION: Final = 0
 S_ROTATION: Final = 3
 """Body → frame axes."""
@@ -48,14 +48,14 @@ SLOT_FIELDS: Final = 30
 S_FRAME_FIELDS: Final = 18
 """Fields that a group copies of the bodies it is joined to, where accelerations do not matter."""
 
-# Row of a constraint ---------------------------------------------------------------------------------------------
+# Row of a constraint
 MULTIPLIER: Final = 0
 GAP: Final = 1
 GAP_RATE: Final = 2
 GAP_ACCELERATION: Final = 3
 ROW_FIELDS: Final = 4
 
-# Joint primitive: table of integers and block of constants -------------------------------------------------------
+# Joint primitive: table of integers and block of constants
 P_KIND: Final = 0
 P_FIRST: Final = 1
 P_SECOND: Final = 2
@@ -71,10 +71,10 @@ AXIS_SECOND: Final = 9
 LENGTH: Final = 12
 PRIMITIVE_CONSTANTS: Final = 13
 
-# Drive of a primitive: displacement, rate, acceleration ----------------------------------------------------------
+# Drive of a primitive: displacement, rate, acceleration
 DRIVE_FIELDS: Final = 3
 
-# Spring-damper ---------------------------------------------------------------------------------------------------
+# Spring-damper
 F_FIRST: Final = 0
 F_SECOND: Final = 1
 F_LAW: Final = 2
@@ -92,7 +92,7 @@ FORCE_BY_LENGTH: Final = 12
 FORCE_BY_RATE: Final = 13
 SPRING_CONSTANTS: Final = 14
 
-# Anti-roll bar's end in a corner, and the bar itself -------------------------------------------------------------
+# Anti-roll bar's end in a corner, and the bar itself
 B_SIGN: Final = 3
 """+1 left, −1 right, 0 no bar in this lane; the point is in the fields before it."""
 B_FORCE: Final = 4
@@ -106,7 +106,7 @@ BAR_OFFSET: Final = 3
 """z_left − z_right in the design position."""
 BAR_FIELDS: Final = 4
 
-# Wheel -----------------------------------------------------------------------------------------------------------
+# Wheel
 W_CENTRE: Final = 0
 W_AXIS: Final = 3
 AXIAL_INERTIA: Final = 6
@@ -138,7 +138,7 @@ REST_LOAD: Final = 34
 """Wheel load for which the frozen matrices were made."""
 WHEEL_FIELDS: Final = 35
 
-# Group -----------------------------------------------------------------------------------------------------------
+# Group
 G_FIRST_BODY: Final = 0
 G_BODIES: Final = 1
 G_FIRST_SLOT: Final = 2

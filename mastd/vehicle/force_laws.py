@@ -31,9 +31,11 @@ class Laws(NamedTuple):
     knots: Integers
     """(springs, LANES): lines of the table."""
     stops: Floats
-    """(springs, 6, LANES): bump and rebound stop: length at contact, stiffness, 1 / doubling; stiffness 0: none."""
+    """(springs, 6, LANES): bump and rebound stop: length at contact, stiffness, 1 / doubling; stiffness 0:
+    none."""
     tables: Floats
-    """(lines, 5): rate, then force, slope and the two higher coefficients of the cubic up to the next line."""
+    """(lines, 5): rate, then force, slope and the two higher coefficients of the cubic up to the next
+    line."""
 
 
 def pack_laws(springs: Sequence[SpringDamper], places: Mapping[int, tuple[int, int]], items: int) -> Laws:
@@ -98,7 +100,8 @@ def stop_force(stiffness: float, inverse_doubling: float, compression: float) ->
 
 @fused_kernel
 def further_force(laws: Laws, item: int, lane: int, length: float, rate: float) -> tuple[float, float, float]:
-    """Return what stops and table add to the force (compression positive), and its slopes by length and rate."""
+    """Return what stops and table add to the force (compression positive), and its slopes by length and
+    rate."""
     stops = laws.stops
     bump, bump_slope = stop_force(stops[item, 1, lane], stops[item, 2, lane], stops[item, 0, lane] - length)
     out, out_slope = stop_force(stops[item, 4, lane], stops[item, 5, lane], length - stops[item, 3, lane])

@@ -1,8 +1,8 @@
 """Derivatives of springs, bars, tyres and inertia by displacements, velocities and accelerations.
 
-Each function adds to the group's matrix with three weights, those of acceleration, velocity and displacement in
-the sum M + β̂ ∂F/∂v + β ∂F/∂q. A vector fixed in a body turns with it, δs = δπ × s, and so do its rate ω × s and the
-inertia moment, whose components in body axes stay: δ(ω × s) = δπ × (ω × s).
+Each function adds to the group's matrix with three weights, those of acceleration, velocity and displacement
+in the sum M + β̂ ∂F/∂v + β ∂F/∂q. A vector fixed in a body turns with it, δs = δπ × s, and so do its rate ω ×
+s and the inertia moment, whose components in body axes stay: δ(ω × s) = δπ × (ω × s).
 """
 
 from __future__ import annotations
@@ -84,7 +84,8 @@ def spring_matrix(car: Arrays, cells: Floats, group: int, velocity: float, displ
 
 @fused_kernel
 def bar_matrix(car: Arrays, cells: Floats, group: int, joint: float, displacement: float) -> None:
-    """Add the column of the anti-roll bar's force at its end, the row of its gap, and its geometric stiffness."""
+    """Add the column of the anti-roll bar's force at its end, the row of its gap, and its geometric
+    stiffness."""
     line = car.groups[group]
     end = line[f.G_BAR_END]
     if end < 0:
@@ -193,7 +194,8 @@ def _moment_by(
     acceleration: float,
     velocity: float,
 ) -> Triple:
-    """Return the inertia moment, in the frame, for a unit of (angular) acceleration and velocity about one axis."""
+    """Return the inertia moment, in the frame, for a unit of (angular) acceleration and velocity about one
+    axis."""
     xx, yy, zz, xy, xz, yz = _entries(constants, body)
     one, zero = splat(1.0), splat(0.0)
     e0 = one if column == 0 else zero
@@ -231,8 +233,8 @@ def tyre_matrix(
 ) -> None:
     """Add stiffness, damping and slip of a group's tyres, and the inertia and gyroscopic terms of the spins.
 
-    The tyre force depends on six numbers: the height, the two slip speeds, the rate of the height, the spin, and
-    the direction in which the wheel points. Each gives one column of forces times one row of variations.
+    The tyre force depends on six numbers: the height, the two slip speeds, the rate of the height, the spin,
+    and the direction in which the wheel points. Each gives one column of forces times one row of variations.
     """
     line, wheels = car.groups[group], car.wheels
     wheel = line[f.G_WHEEL]

@@ -1,4 +1,5 @@
-"""Spring-dampers and anti-roll bars: what they add to the out-of-balance forces, (24) and (27) of document 000."""
+"""Spring-dampers and anti-roll bars: what they add to the out-of-balance forces, (24) and (27) of document
+000."""
 
 from __future__ import annotations
 
@@ -131,7 +132,8 @@ def _scatter_height(car: Arrays, group: int, end: int, height: float) -> None:
 
 @fused_kernel
 def start_bars(car: Arrays) -> None:
-    """Start the bars' gaps with force · compliance + the design's offset; the corners subtract their heights."""
+    """Start the bars' gaps with force · compliance + the design's offset; the corners subtract their
+    heights."""
     for bar in range(car.bars.shape[0]):
         force, compliance = load(car.bars, bar, f.BAR_FORCE), load(car.bars, bar, f.BAR_COMPLIANCE)
         store(car.bars, bar, f.BAR_GAP, force * compliance + load(car.bars, bar, f.BAR_OFFSET))

@@ -3,8 +3,8 @@
 The frame is the chassis in the proposed method and the inertial one in the conventional method. In both,
 positions are taken from the chassis' centre of mass, so that the numbers stay small wherever the car drives.
 
-Correction to the document: the moment of the inertia forces contains ω′ × J′ω′, which its (28) and (34) lose. What a
-wheel's spin adds to its carrier is in ``tyre``.
+Correction to the document: the moment of the inertia forces contains ω′ × J′ω′, which its (28) and (34) lose.
+What a wheel's spin adds to its carrier is in ``tyre``.
 """
 
 from __future__ import annotations

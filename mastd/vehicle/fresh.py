@@ -1,8 +1,8 @@
 """Matrices made and factorised anew: the conventional method, in inertial axes and absolute variations.
 
-The order of elimination is that of ``frozen``: a corner's own unknowns, an axle's, the chassis'. Within a group bodies
-come before constraints, so that every pivot is a mass or what a mass leaves of a constraint, never zero, and rows
-need no exchange; that holds in all lanes at once.
+The order of elimination is that of ``frozen``: a corner's own unknowns, an axle's, the chassis'. Within a
+group bodies come before constraints, so that every pivot is a mass or what a mass leaves of a constraint,
+never zero, and rows need no exchange; that holds in all lanes at once.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ class Fresh(NamedTuple):
     """(36, LANES) of the chassis alone."""
     core: Floats
     """(6, 6) what is left for the chassis, then its factors."""
-    count: Floats
+    factorisations: Floats
     """(1) factorisations so far."""
 
     @classmethod
@@ -60,7 +60,8 @@ class Weights(NamedTuple):
 
 @separate_kernel
 def make_matrices(car: Arrays, fresh: Fresh, weights: Weights, factors: bool) -> None:
-    """Write the matrices at the state of the last ``out_of_balance``, in the frame's axes; factorise them if asked."""
+    """Write the matrices at the state of the last ``out_of_balance``, in the frame's axes; factorise them if
+    asked."""
     chassis_matrix(car, fresh.chassis, weights.acceleration, weights.velocity, weights.displacement)
     for group in range(car.groups.shape[0]):
         group_matrix(
@@ -80,7 +81,7 @@ def make_matrices(car: Arrays, fresh: Fresh, weights: Weights, factors: bool) ->
 @fused_kernel
 def factorise(car: Arrays, fresh: Fresh) -> None:
     """Replace the matrices by their factors: below the diagonal L, above it U, on it 1 / U."""
-    fresh.count[0] += 1.0
+    fresh.factorisations[0] += 1.0
     core = fresh.core
     for i in range(6):
         for j in range(6):
@@ -134,7 +135,7 @@ def _hand_over(car: Arrays, fresh: Fresh, group: int) -> None:
             for lane in range(LANES):
                 row, column = car.target[u + i, lane], car.target[u + j, lane]
                 value = car.weights[group, lane] * fresh.cells[first + i * size + j, lane]
-                if row == NO_TARGET or column == NO_TARGET:
+                if NO_TARGET in (row, column):
                     continue
                 if row < 0 and column < 0:
                     fresh.core[-1 - row, -1 - column] += value

@@ -1,16 +1,16 @@
 """The matrices of the chord Newton method: factorised before t = 0, never again (Fig. 2(b) of document 000).
 
-The car's matrix is an arrow: corners touch only the chassis and their axle, axles only the chassis. A corner's own
-unknowns are eliminated first, then an axle's, and what is left is 6 × 6. As all of that happens before the car
-moves, what is kept is not triangular factors but their products: for each group *forward*, which takes right
-sides to the group's own solution and to what it leaves for others, and *backward*, what the others' increments
-change in it. They lie in the order in which the substitution reads them, four rows at a time, and in single
-precision: reading them is most of its time, and a rounding of 6e-8 is nothing beside what a matrix that is never
-renewed is off by. Right sides, sums and the state are double.
+The car's matrix is an arrow: corners touch only the chassis and their axle, axles only the chassis. A
+corner's own unknowns are eliminated first, then an axle's, and what is left is 6 × 6. As all of that happens
+before the car moves, what is kept is not triangular factors but their products: for each group *forward*,
+which takes right sides to the group's own solution and to what it leaves for others, and *backward*, what the
+others' increments change in it. They lie in the order in which the substitution reads them, four rows at a
+time, and in single precision: reading them is most of its time, and a rounding of 6e-8 is nothing beside what
+a matrix that is never renewed is off by. Right sides, sums and the state are double.
 
-Slip stiffness goes as load / speed: the matrices are made for a row of speeds. That of the highest speed not above
-the present one, divided by the most that any wheel carries against its load at rest, is used: its slip is the
-stiffer one, and the chord converges as long as the true matrix is the softer.
+Slip stiffness goes as load / speed: the matrices are made for a row of speeds. That of the highest speed not
+above the present one, divided by the most that any wheel carries against its load at rest, is used: its slip
+is the stiffer one, and the chord converges as long as the true matrix is the softer.
 """
 
 from __future__ import annotations
@@ -51,8 +51,8 @@ class Frozen(NamedTuple):
 def freeze(layout: Layout, cells: Floats, core: Floats, speeds: Floats) -> Frozen:
     """Return the products of the factors of matrices in relative coordinates.
 
-    ``cells`` (speeds, cells, LANES) and ``core`` (speeds, 6, 6) are those of the groups and of the chassis, in
-    absolute variations. Raises numpy's LinAlgError for a singular one.
+    ``cells`` (speeds, cells, LANES) and ``core`` (speeds, 6, 6) are those of the groups and of the chassis,
+    in absolute variations. Raises numpy's LinAlgError for a singular one.
     """
     car = layout.arrays
     first_forward, first_backward, forward_cells, backward_cells = [], [], 0, 0
@@ -97,7 +97,8 @@ def _freeze_one(car: Arrays, cells: Floats, core: Floats, frozen: Frozen, at: in
 
 
 def relative_matrices(car: Arrays, cells: Floats, group: int) -> list[Floats]:
-    """Return a group's matrix in each lane, in the relative coordinates (4): δr_i = δr_c + δr_ci, likewise δπ.
+    """Return a group's matrix in each lane, in the relative coordinates (4): δr_i = δr_c + δr_ci, likewise
+    δπ.
 
     A joined slot that is the chassis itself has no increment of its own; the chassis' stands for it.
     """

@@ -1,16 +1,17 @@
 """The implicit formula: generalized-alpha on positions and on the rotation group.
 
 Chung and Hulbert 1993, with the spectral radius ρ at infinity as the one parameter; on the group as Brüls and
-Cardona 2010 have it, with a turn in body axes since the beginning of the step. In the terms of (42) of document 000:
+Cardona 2010 have it, with a turn in body axes since the beginning of the step. In the terms of (42) of
+document 000:
 
     q + β₀ v + β₁ with β₀ = −h β / γ           (β₁: what is known at the beginning of the step)
     v + β₀ a + β₂ with β₀ = −h γ (1 − α_f) / (1 − α_m)
 
-Why this formula: second order; one evaluation and one back-substitution a step; and its damping is chosen. At ρ = 1
-it keeps the energy of linear oscillations, at 0 it forgets what it cannot resolve within a step. A fixed, small
-number of iterations with a matrix that is never renewed is stable only with damping: what the matrix gets
-wrong must die out faster than it comes in. The damping of a motion of angular frequency ω that is resolved
-is of the order (ω h)³.
+Why this formula: second order; one evaluation and one back-substitution a step; and its damping is chosen. At
+ρ = 1 it keeps the energy of linear oscillations, at 0 it forgets what it cannot resolve within a step. A
+fixed, small number of iterations with a matrix that is never renewed is stable only with damping: what the
+matrix gets wrong must die out faster than it comes in. The damping of a motion of angular frequency ω that is
+resolved is of the order (ω h)³.
 
 An increment x of the accelerations moves velocities by ``velocity`` · x and positions by ``position`` · x.
 """

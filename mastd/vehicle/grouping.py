@@ -47,7 +47,8 @@ class Group:
     """Own slot (counted from 0) of the bar's end, -1: no lane has one."""
 
     def slot(self, lane: int, body: int, reference: tuple[int, ...]) -> int:
-        """Return the slot of a body that one element of the group refers to, given its bodies in all lanes."""
+        """Return the slot of a body that one element of the group refers to, given its bodies in all
+        lanes."""
         part = self.parts[lane]
         if body in part.bodies:
             return len(self.joined) + part.bodies.index(body)

@@ -1,8 +1,8 @@
 """What drives the car in one step, as one row of numbers.
 
-Columns: for each drive (rack) displacement, rate and acceleration; for each wheel the drive torque (it reacts on
-the chassis); for each wheel the brake torque (it reacts on the wheel's carrier); then force and moment about its
-centre of mass that act on the chassis, in chassis axes. Torques are positive forwards. SI.
+Columns: for each drive (rack) displacement, rate and acceleration; for each wheel the drive torque (it reacts
+on the chassis); for each wheel the brake torque (it reacts on the wheel's carrier); then force and moment
+about its centre of mass that act on the chassis, in chassis axes. Torques are positive forwards. SI.
 """
 
 from __future__ import annotations

@@ -1,8 +1,9 @@
-"""Derivatives of the joint primitives by displacements: (16), (17), (21), (22) of document 000 and their like.
+"""Derivatives of the joint primitives by displacements: (16), (17), (21), (22) of document 000 and their
+like.
 
-Variations are the translation of a body's centre of mass and its rotation, both in the axes of the frame, which
-stays as it is. Besides the rows of the constraints and their transposes, weighted by ``joint``, the derivative of
-the multipliers' forces, the geometric stiffness, is added, weighted by ``displacement``.
+Variations are the translation of a body's centre of mass and its rotation, both in the axes of the frame,
+which stays as it is. Besides the rows of the constraints and their transposes, weighted by ``joint``, the
+derivative of the multipliers' forces, the geometric stiffness, is added, weighted by ``displacement``.
 """
 
 from __future__ import annotations
@@ -175,7 +176,8 @@ def line_stiffness(
     force: float,
     tension: float,
 ) -> None:
-    """Add the derivative of a force along n that keeps its size: −force · n on one end, +force · n on the other.
+    """Add the derivative of a force along n that keeps its size: −force · n on one end, +force · n on the
+    other.
 
     ``tension`` is force / length: the line turns by δd / length.
     """

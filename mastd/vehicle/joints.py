@@ -1,7 +1,7 @@
 """Joint primitives: gaps, their rates and accelerations, and the forces of their multipliers.
 
-Eqs. (15), (18) of document 000 and their like, in the axes of the frame (its (17), (22)). The correction to (15):
-the axis is turned into the frame, h = A h′. With d = point of the second body − point of the first:
+Eqs. (15), (18) of document 000 and their like, in the axes of the frame (its (17), (22)). The correction to
+(15): the axis is turned into the frame, h = A h′. With d = point of the second body − point of the first:
 
 ====================  =================================  ==============================================
 primitive             gap                                its force on the first body and the second
@@ -61,7 +61,8 @@ def arm(points: Floats, slots: Floats, k: int, first: int, slot: int) -> Triple:
 
 @fused_kernel
 def between(slots: Floats, i: int, j: int, p: Triple, q: Triple) -> Triple:
-    """Return d from the point with arm p on the body in slot i to the point with arm q on the one in slot j."""
+    """Return d from the point with arm p on the body in slot i to the point with arm q on the one in slot
+    j."""
     x, y, z = take(slots, i, f.S_POSITION)
     u, v, w = take(slots, j, f.S_POSITION)
     return u + q[0] - x - p[0], v + q[1] - y - p[1], w + q[2] - z - p[2]

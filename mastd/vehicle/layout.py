@@ -1,7 +1,7 @@
 """From the model to the blocks of the compiled vehicle.
 
-``Arrays`` is all that the kernels see: tables of integers, blocks of constants and of state. ``Layout`` adds what
-people ask by: where a body, a joint or a wheel of the model stands in them.
+``Arrays`` is all that the kernels see: tables of integers, blocks of constants and of state. ``Layout`` adds
+what people ask by: where a body, a joint or a wheel of the model stands in them.
 """
 
 from __future__ import annotations
@@ -40,7 +40,8 @@ class Arrays(NamedTuple):
     """(slots, LANES): of a joined slot the slot it is copied from, -1 the chassis."""
     source_lane: Integers
     target: Integers
-    """(unknowns, LANES): of a joined unknown the unknown it stands for; -1 … -6 the chassis' own; NO_TARGET."""
+    """(unknowns, LANES): of a joined unknown the unknown it stands for; -1 … -6 the chassis' own;
+    NO_TARGET."""
     target_lane: Integers
     end_bar: Integers
     """(ends, LANES): the bar (item of its block) that is fixed here, -1: none."""
@@ -308,8 +309,8 @@ class _Builder:
             slot, other = self.slot[bodies[position]]
             arrays.source_slot[line[f.G_FIRST_SLOT] + k, lane] = slot
             arrays.source_lane[line[f.G_FIRST_SLOT] + k, lane] = other
-            unknowns = arrays.target[first + 6 * k : first + 6 * k + 6, lane]
-            unknowns[:] = self._unknown_of(bodies[position])
+            rows = slice(first + 6 * k, first + 6 * k + 6)
+            arrays.target[rows, lane] = list(self._unknown_of(bodies[position]))
             arrays.target_lane[first + 6 * k : first + 6 * k + 6, lane] = other
         if group.end_slot >= 0 and part.end >= 0:
             item, other = self.bar[part.end]

@@ -4,9 +4,9 @@ Vehicle frame: x forward, y left, z up (ISO 8855), origin on the ground. All poi
 design position, in the vehicle frame, in metres; in the design position all body frames are parallel to it.
 Body 0 is the chassis.
 
-A wheel is a rotor on its carrier (the knuckle): the carrier's mass, centre and inertia contain the wheel's, but
-for the inertia about the spin axis, which belongs to the spin alone. For a wheel that is symmetrical about
-its axis that is exact, and the angle of the spin enters no equation.
+A wheel is a rotor on its carrier (the knuckle): the carrier's mass, centre and inertia contain the wheel's,
+but for the inertia about the spin axis, which belongs to the spin alone. For a wheel that is symmetrical
+about its axis that is exact, and the angle of the spin enters no equation.
 """
 
 from __future__ import annotations
@@ -28,7 +28,8 @@ class PrimitiveKind(IntEnum):
     DOT_1 = 1
     """One row: axis of the first body · axis of the second (both fixed in their bodies)."""
     DOT_2 = 2
-    """One row: axis of the first body · vector from the first point to the second, eq. (15), minus the drive."""
+    """One row: axis of the first body · vector from the first point to the second, eq. (15), minus the
+    drive."""
     DISTANCE = 3
     """One row: (d·d − length²) / (2 length), in metres."""
 
@@ -71,7 +72,8 @@ class Primitive:
 
 @dataclass(frozen=True)
 class Stop:
-    """A bump or rebound stop: force = stiffness · x · (1 + (x / doubling)²) at a compression x > 0 of the stop."""
+    """A bump or rebound stop: force = stiffness · x · (1 + (x / doubling)²) at a compression x > 0 of the
+    stop."""
 
     contact_length: float
     """Length of the spring-damper at which the stop is touched."""
@@ -104,11 +106,12 @@ class SpringDamper:
 
 @dataclass(frozen=True, eq=False)
 class AntiRollBar:
-    """Bar across an axle: force S = stiffness · (z_left − z_right) pushes the left point down, the right one up.
+    """Bar across an axle: force S = stiffness · (z_left − z_right) pushes the left point down, the right one
+    up.
 
     z: height of the points, fixed in the corner's bodies, above the chassis, along the chassis' z axis. The
-    reaction acts on the chassis at the same points. S is an unknown of its own (S / stiffness = z_left − z_right),
-    which keeps left and right corner apart in the matrix.
+    reaction acts on the chassis at the same points. S is an unknown of its own (S / stiffness = z_left −
+    z_right), which keeps left and right corner apart in the matrix.
     """
 
     name: str

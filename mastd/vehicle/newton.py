@@ -1,17 +1,18 @@
-"""One step by Newton's method: conventional in inertial axes, proposed in chassis axes (Fig. 2 of document 000).
+"""One step by Newton's method: conventional in inertial axes, proposed in chassis axes (Fig. 2 of document
+000).
 
-Proposed: unknowns are the increments (4) of motion relative to the chassis, equations those of (33)–(41) in chassis
-axes, the matrix is that of t = 0. Conventional: absolute increments, equations (28)–(32) in inertial axes, a fresh
-matrix and its factors in each step. Joints, forces and the order of elimination are the same.
+Proposed: unknowns are the increments (4) of motion relative to the chassis, equations those of (33)–(41) in
+chassis axes, the matrix is that of t = 0. Conventional: absolute increments, equations (28)–(32) in inertial
+axes, a fresh matrix and its factors in each step. Joints, forces and the order of elimination are the same.
 
-The state itself is kept in inertial axes and the implicit formula is applied to it there, (43)–(45); so the methods
-differ in axes and matrix, and not in what they converge to. The conventional rotations are δπ, not δπ′: one turns
-into the other by the body's own attitude, and Newton's iterates are the same.
+The state itself is kept in inertial axes and the implicit formula is applied to it there, (43)–(45); so the
+methods differ in axes and matrix, and not in what they converge to. The conventional rotations are δπ, not
+δπ′: one turns into the other by the body's own attitude, and Newton's iterates are the same.
 
-``fast`` closes the equations with the gaps of position alone; the multipliers follow within the formula's damping.
-``exact`` solves all of (42): gaps, their rates and accelerations vanish, and the formula holds for the part of the
-motion that the joints leave free. The complement of that part is M̂⁻¹Φᵀ, M̂ the matrix of the step: so three
-back-substitutions with the same factors solve the whole of (42).
+``fast`` closes the equations with the gaps of position alone; the multipliers follow within the formula's
+damping. ``exact`` solves all of (42): gaps, their rates and accelerations vanish, and the formula holds for
+the part of the motion that the joints leave free. The complement of that part is M̂⁻¹Φᵀ, M̂ the matrix of the
+step: so three back-substitutions with the same factors solve the whole of (42).
 """
 
 from __future__ import annotations
@@ -40,8 +41,8 @@ Floats = NDArray[np.float64]
 
 ITERATIONS, JOINT_ERROR, JOINT_RATE, LARGEST_MOVE, CONVERGED = 0, 1, 2, 3, 4
 REPORT_FIELDS = 5
-"""What a step reports: iterations; largest gap (m) and its rate (m/s); largest correction of a position in the
-last iteration (m); 1 if all are below their limits."""
+"""What a step reports: iterations; largest gap (m) and its rate (m/s); largest correction of a position in
+the last iteration (m); 1 if all are below their limits."""
 
 
 MOST_RATES: Final = 8
@@ -120,9 +121,11 @@ def _only_rates_left(method: Method, report: Floats) -> bool:
 
 @fused_kernel
 def _close_rates(car: Arrays, method: Method, frozen: Frozen, fresh: Fresh, at: int) -> float:
-    """Correct the velocities alone until the joints' rates vanish, at most MOST_RATES times; return the largest left.
+    """Correct the velocities alone until the joints' rates vanish, at most MOST_RATES times; return the
+    largest left.
 
-    Where all else has converged it takes a third of a whole iteration: forces change by less than their tolerance.
+    Where all else has converged it takes a third of a whole iteration: forces change by less than their
+    tolerance.
     """
     rate = 0.0
     for _ in range(MOST_RATES):
@@ -140,7 +143,8 @@ def _close_rates(car: Arrays, method: Method, frozen: Frozen, fresh: Fresh, at: 
 
 @fused_kernel
 def _iterate(car: Arrays, formula: Formula, method: Method, frozen: Frozen, fresh: Fresh, at: int) -> float:
-    """Correct accelerations and forces and, in the exact mode, what velocities and positions lack beyond the formula.
+    """Correct accelerations and forces and, in the exact mode, what velocities and positions lack beyond the
+    formula.
 
     Returns the largest correction of a position by the formula.
     """

@@ -1,8 +1,9 @@
-"""A car that is stepped through time: what the loop calls once a cycle, and what manoeuvres run by the thousand.
+"""A car that is stepped through time: what the loop calls once a cycle, and what manoeuvres run by the
+thousand.
 
-``step`` is one compiled call: ground and inputs in, the car's wrench on the ground and its signals out. ``run`` takes
-many steps in one call and keeps a trace, ``advance`` takes them without. The matrices are made in ``start``,
-before t = 0; in the proposed method nothing is factorised after that.
+``step`` is one compiled call: ground and inputs in, the car's wrench on the ground and its signals out.
+``run`` takes many steps in one call and keeps a trace, ``advance`` takes them without. The matrices are made
+in ``start``, before t = 0; in the proposed method nothing is factorised after that.
 """
 
 from __future__ import annotations
@@ -36,6 +37,8 @@ Accuracy: TypeAlias = Literal["fast", "exact"]
 
 SHIPPED_DAMPING: Final = 0.2
 """Spectral radius at infinity: with it one iteration a step is stable on the cars that are shipped."""
+MOST_FAST_DAMPING: Final = 0.95
+"""Largest spectral radius for the fast accuracy, whose joint forces have no damping but the formula's."""
 SPEED_RATIO: Final = 1.25
 """Between the speeds of neighbouring matrices."""
 TOP_SPEED: Final = 80.0
@@ -49,7 +52,7 @@ MOVE_TOLERANCE: Final[dict[Accuracy, float]] = {"fast": 1e-6, "exact": 1e-9}
 class Simulation:
     """A car under way.
 
-    Raises ValueError for a step, damping, formulation or number of iterations that make no sense.
+    Raises ValueError for a step, damping, accuracy, formulation or number of iterations that make no sense.
     """
 
     def __init__(
@@ -71,13 +74,19 @@ class Simulation:
 
         ``frozen``: True keeps the one matrix of ``start`` whatever the formulation; by default the chassis
         formulation has a row of matrices over speed and the inertial one a fresh matrix each step.
-        ``tolerance``: largest gap of a joint (m); ``move_tolerance``: largest correction of a position in the last
-        iteration (m), by default that of the accuracy. The solver goes on from ``least_iterations`` to ``most_iterations`` until both hold.
+        ``tolerance``: largest gap of a joint (m); ``move_tolerance``: largest correction of a position in the
+        last iteration (m), by default that of the accuracy. The solver goes on from ``least_iterations`` to
+        ``most_iterations`` until both hold.
         """
         if formulation not in ("chassis", "inertial") or accuracy not in ("fast", "exact"):
             raise ValueError(f"formulation {formulation!r}, accuracy {accuracy!r}: not known")
         if not 1 <= least_iterations <= most_iterations:
             raise ValueError(f"iterations {least_iterations} … {most_iterations}: at least 1, in this order")
+        if accuracy == "fast" and damping > MOST_FAST_DAMPING:
+            raise ValueError(
+                f"damping {damping!r} with accuracy fast: above {MOST_FAST_DAMPING} the joint forces, closed by the "
+                "gaps of position alone, grow from step to step; take exact"
+            )
         relative = formulation == "chassis"
         self.model = model
         self.formulation = formulation
@@ -89,8 +98,9 @@ class Simulation:
             gravity=model.gravity,
             least_iterations=least_iterations,
             most_iterations=most_iterations,
-            joint_error=tolerance,
-            joint_rate=tolerance,
+            # Held for each component: a ball joint's gap has three.
+            joint_error=tolerance / np.sqrt(3.0),
+            joint_rate=tolerance / np.sqrt(3.0),
             move=MOVE_TOLERANCE[accuracy] if move_tolerance is None else move_tolerance,
         )
         self.ground = Ground.flat() if ground is None else ground
@@ -110,7 +120,7 @@ class Simulation:
         self._no_table = np.zeros((0, self._trace.width))
         self._steps = 0
 
-    # Beginning --------------------------------------------------------------------------------------------------
+    # Beginning
 
     def start(self, speed: float) -> None:
         """Put the car on its springs, moving straight along x at ``speed`` (m/s) with rolling wheels; t = 0.
@@ -125,7 +135,7 @@ class Simulation:
             speeds = np.zeros(1) if single else self._matrix_speeds()
             self._frozen = self._freeze(np.array([speed]) if single else speeds, speeds)
             self._note_loads()
-        self._fresh.count[0] = 0.0
+        self._fresh.factorisations[0] = 0.0
         self._load(moving)
         if not self.method.relative and self._one_matrix:
             self._look(self._fresh, self._parameters, relative=False, factors=True)
@@ -216,15 +226,16 @@ class Simulation:
             state = turned_forces(self.model, state, rotation_matrix(state.attitude[0]).T)
         write_state(self.layout, state)
 
-    # Stepping ---------------------------------------------------------------------------------------------------
+    # Stepping
 
     def step(self, inputs: Floats, ground: Floats | None = None) -> tuple[Floats, Floats]:
-        """Take one step; return the car's wrench on the ground (6) and the row of signals (width of ``signals``).
+        """Take one step; return the car's wrench on the ground (6) and the row of signals (width of
+        ``signals``).
 
-        ``inputs``: a row as in ``InputLayout``; ``ground``: parameters of the ground (``mastd.roads.ground``) in this
-        step, by default those of before. The wrench is force and moment about the origin, inertial axes, N and
-        N m. Both arrays are the simulation's own and hold until the next step; ``converged`` tells whether the
-        step is sound.
+        ``inputs``: a row as in ``InputLayout``; ``ground``: parameters of the ground (``mastd.roads.ground``)
+        in this step, by default those of before. The wrench is force and moment about the origin, inertial
+        axes, N and N m. Both arrays are the simulation's own and hold until the next step; ``converged``
+        tells whether the step is sound.
         """
         if ground is not None:
             self._parameters = ground
@@ -236,11 +247,13 @@ class Simulation:
         self._take(inputs, self._no_table)
 
     def run(self, inputs: Floats) -> Trace:
-        """Take a step for each row of ``inputs`` (n, width); return what happened, one sample after each step."""
+        """Take a step for each row of ``inputs`` (n, width); return what happened, one sample after each
+        step."""
         table = np.zeros((len(inputs), self._trace.width))
         first = self._steps + 1
         self._take(inputs, table)
-        return self._trace.trace(self.model, self.formula.step * np.arange(first, self._steps + 1), table)
+        times = self.formula.step * np.arange(first, self._steps + 1, dtype=np.float64)
+        return self._trace.trace(self.model, np.asarray(times, dtype=np.float64), table)
 
     def _take(self, inputs: Floats, table: Floats) -> None:
         take_steps(
@@ -258,7 +271,7 @@ class Simulation:
         )
         self._steps += len(inputs)
 
-    # Asking -----------------------------------------------------------------------------------------------------
+    # Asking
 
     @property
     def _matrices(self) -> Frozen:
@@ -280,7 +293,7 @@ class Simulation:
     def factorisations(self) -> int:
         """Matrices factorised since the last start, those of the start included."""
         begun = 0 if self.method.renewed else (self._factorised if self.method.relative else 0)
-        return begun + int(self._fresh.count[0])
+        return begun + int(self._fresh.factorisations[0])
 
     @property
     def state(self) -> State:
@@ -295,7 +308,8 @@ class Simulation:
         return self._trace.trace(self.model, np.array([self.time]), self._row[np.newaxis].copy())
 
     def matrix(self) -> Floats:
-        """Return the matrix of a step at the present state, dense, in the formulation's own axes and variations.
+        """Return the matrix of a step at the present state, dense, in the formulation's own axes and
+        variations.
 
         Made afresh from a copy of the motion: neither the factors in use nor the state change. Bodies in the
         model's order, six each, then spins, constraint rows, bars.

@@ -132,7 +132,8 @@ def read_state(layout: Layout) -> State:
 
 
 def turned_forces(model: Model, state: State, turn: Floats) -> State:
-    """Return the state with the multipliers of its ball joints, which are forces, turned by a matrix (3, 3)."""
+    """Return the state with the multipliers of its ball joints, which are forces, turned by a matrix (3,
+    3)."""
     multipliers, row = state.multipliers.copy(), 0
     for primitive in model.primitives:
         if primitive.kind is PrimitiveKind.SPHERICAL:

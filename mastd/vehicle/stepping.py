@@ -1,7 +1,7 @@
 """The two compiled entries of the vehicle: taking steps, and looking at a state.
 
-Each is one large function: the blocks of the car are handed over once a call, and everything but the making of fresh
-matrices becomes part of it.
+Each is one large function: the blocks of the car are handed over once a call, and everything but the making
+of fresh matrices becomes part of it.
 """
 
 from __future__ import annotations
@@ -66,7 +66,8 @@ def look(
     matrices: bool,
     factors: bool,
 ) -> None:
-    """Evaluate everything at the present state; write matrices with these weights, and their factors, if asked."""
+    """Evaluate everything at the present state; write matrices with these weights, and their factors, if
+    asked."""
     apply_inputs(car, inputs)
     attitudes(car)
     look_up_ground(car, ground)

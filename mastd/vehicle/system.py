@@ -1,4 +1,5 @@
-"""The compiled equations as plain arrays in inertial axes: for equilibrium, eigenvalues, kinematics and tests.
+"""The compiled equations as plain arrays in inertial axes: for equilibrium, eigenvalues, kinematics and
+tests.
 
 What the loop never needs: everything in the order of the model, dense, with no regard to speed.
 """
@@ -56,13 +57,15 @@ class System:
         return 6 * len(self.model.bodies) + len(self.model.wheels)
 
     def constraints(self, state: State, drive: Floats | None = None) -> tuple[Floats, Floats, Floats]:
-        """Return gaps, their rates and accelerations, each (rows); ``drive`` (drives, 3) is displacement, rate, acceleration."""
+        """Return gaps, their rates and accelerations, each (rows); ``drive`` (drives, 3) is displacement,
+        rate, acceleration."""
         self._evaluate(state, self.inputs.row(drive=drive), Ground.flat())
         found = np.array([self._rows(field) for field in (f.GAP, f.GAP_RATE, f.GAP_ACCELERATION)])
         return found[0], found[1], found[2]
 
     def residual(self, state: State, inputs: Floats | None = None, ground: Ground | None = None) -> Floats:
-        """Return M a − f + Φᵀλ (N): force and moment about the centre of each body, then the wheels' spin moments."""
+        """Return M a − f + Φᵀλ (N): force and moment about the centre of each body, then the wheels' spin
+        moments."""
         self._evaluate(state, inputs, ground)
         car = self.layout.arrays
         found = [car.chassis_residual.copy()]
@@ -104,7 +107,8 @@ class System:
         return Matrices(mass, damping, stiffness, rows)
 
     def move(self, state: State, displacement: Floats) -> State:
-        """Return the state after a displacement (N): r + d, attitudes turned by δπ in inertial axes, spins as they are."""
+        """Return the state after a displacement (N): r + d, attitudes turned by δπ in inertial axes, spins as
+        they are."""
 
         steps = displacement[: 6 * len(self.model.bodies)].reshape(-1, 6)
         return replace(
@@ -116,8 +120,8 @@ class System:
     def step_matrix(self, state: State, formula: Formula, ground: Ground, relative: bool) -> Floats:
         """Return the matrix of a step, dense: variations, constraint rows, bars.
 
-        In inertial axes and absolute variations, or (``relative``) in chassis axes and relative ones, eq. (4) of
-        document 000, where the chassis' row and column are the sums over all bodies.
+        In inertial axes and absolute variations, or (``relative``) in chassis axes and relative ones, eq. (4)
+        of document 000, where the chassis' row and column are the sums over all bodies.
         """
         turn = rotation_matrix(state.attitude[0])
         write_state(self.layout, turned_forces(self.model, state, turn.T) if relative else state)
@@ -175,7 +179,8 @@ class System:
         return whole
 
     def _global(self, group: int, lane: int) -> list[int]:
-        """Return for each unknown of a group's lane its number in the dense system: variations, rows, bars."""
+        """Return for each unknown of a group's lane its number in the dense system: variations, rows,
+        bars."""
         car, model, layout = self.layout.arrays, self.model, self.layout
         line = car.groups[group]
         bodies = {place: body for body, place in enumerate(layout.body)}
@@ -186,7 +191,7 @@ class System:
         bar_start = self.size + model.rows
         if line[f.G_BAR] >= 0:
             where.append(bar_start + layout.bar.index((int(line[f.G_BAR]), lane)))
-        starts = {place: start for place, start in zip(layout.row, self._row_starts, strict=False)}
+        starts = dict(zip(layout.row, self._row_starts, strict=False))
         row, end = int(line[f.G_FIRST_ROW]), int(line[f.G_FIRST_ROW] + line[f.G_ROWS])
         while row < end:
             start = starts[(row, lane)]

@@ -7,14 +7,15 @@ against the ground there. With the ground's slope g the rates of the height are 
     e_x = a × n / |a × n|, e_y = n × e_x
     F_x = −c_κ F_z (w·e_x − Ω r_e) / v,  F_y = −c_α F_z w·e_y / v,  v = max(|w·e_x|, v_least)
 
-Without s, which is 1 for every wheel that carries a load worth speaking of, a wheel that lands would be pushed up by
-d m·w at once; a step that ends in that very instant has no solution. The force acts at c − h n. The slip's stiffness goes as 1 / v and is taken implicitly, which is why the car
-stands still without special cases.
+Without s, which is 1 for every wheel that carries a load worth speaking of, a wheel that lands would be
+pushed up by d m·w at once; a step that ends in that very instant has no solution. The force acts at c − h n.
+The slip's stiffness goes as 1 / v and is taken implicitly, which is why the car stands still without special
+cases.
 
 The spin Ω is the wheel's whole angular velocity about a. With the angular momentum J̄ω + I Ω a of carrier and
-wheel (J̄ without the wheel's axial inertia I), and M the tyre force's moment about the wheel centre:
-I dΩ/dt = M·a + drive + brake, and the carrier takes the rest of M, the gyroscopic moment −ω × I Ω a and the
-brake's reaction. The drive torque's reaction acts on the chassis.
+wheel (J̄ without the wheel's axial inertia I), and M the tyre force's moment about the wheel centre: I dΩ/dt
+= M·a + drive + brake, and the carrier takes the rest of M, the gyroscopic moment −ω × I Ω a and the brake's
+reaction. The drive torque's reaction acts on the chassis.
 """
 
 from __future__ import annotations
@@ -121,7 +122,8 @@ def slip_speed(wheels: Floats, wheel: int, forward: float) -> float:
 
 @fused_kernel
 def tyre_forces(car: Arrays, group: int) -> None:
-    """Add a group's tyre forces and the moments of its wheels' spin; write the out-of-balance spin moments."""
+    """Add a group's tyre forces and the moments of its wheels' spin; write the out-of-balance spin
+    moments."""
     line = car.groups[group]
     wheel = line[f.G_WHEEL]
     if wheel < 0:

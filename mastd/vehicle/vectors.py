@@ -49,7 +49,8 @@ def turned_back(block: Block, i: int, matrix: int, x: float, y: float, z: float)
 
 @fused_kernel
 def to_frame(frame: Block, x: float, y: float, z: float) -> Triple:
-    """Return Cᵀ (x, y, z): inertial axes → axes of the frame; C (9) are numbers, (x, y, z) numbers or lanes."""
+    """Return Cᵀ (x, y, z): inertial axes → axes of the frame; C (9) are numbers, (x, y, z) numbers or
+    lanes."""
     return (
         frame[0] * x + frame[3] * y + frame[6] * z,
         frame[1] * x + frame[4] * y + frame[7] * z,

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
-GROUND = {"settings", "units", "errors", "kernel"}
+GROUND = {"settings", "units", "errors", "kernel", "lanes"}
 PURE = {"kinematics", "dynamics", "roads", "signals", "formats"}
 WORKING = {"motion", "control", "vehicle", "safety", "wire", "record"}
 MAY_IMPORT: dict[str, set[str]] = {
@@ -17,6 +17,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     **dict.fromkeys(PURE, GROUND | PURE),
     "motion": GROUND | PURE | {"motion"},
     "control": GROUND | PURE | {"motion", "control"},
+    "vehicle": GROUND | PURE | {"vehicle"},
     "safety": GROUND | {"safety"},
     "wire": GROUND | {"safety", "wire"},
     "record": GROUND | {"signals", "record"},

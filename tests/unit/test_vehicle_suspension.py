@@ -229,8 +229,9 @@ def test_the_equations_of_a_linkage_are_those_of_the_joints(sedan: Model) -> Non
     """In any position, open as it may be, against the independent ones; all but the chassis moves."""
     random = np.random.default_rng(8)
     further = [
-        Primitive(kind, 3, 4, *random.standard_normal((4, 3)), 0.4, -1, "further")
+        Primitive(kind, 3, 4, p, q, u, v, 0.4, -1, "further")
         for kind in (PrimitiveKind.DOT_1, PrimitiveKind.DOT_2, PrimitiveKind.DISTANCE)
+        for p, q, u, v in [random.standard_normal((4, 3))]
     ]
     model = replace(sedan, primitives=(*sedan.primitives, *further))
     linkage = Linkage(model, range(1, len(model.bodies)), range(len(model.primitives)))
