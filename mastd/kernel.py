@@ -73,6 +73,15 @@ def fused_kernel(function: _Function) -> _Function:
     return cast(_Function, numba.njit(**_fused_options(), forceinline=True)(function))
 
 
+def merged_kernel(function: _Function) -> _Function:
+    """Compile like ``fused_kernel``, but only as a part of its callers, never by itself.
+
+    For the levels between small functions and the whole: each level that is compiled by itself is optimised
+    again with all that it calls, so a deep tree of calls would take minutes.
+    """
+    return cast(_Function, numba.njit(**_fused_options(), inline="always")(function))
+
+
 def separate_kernel(function: _Function) -> _Function:
     """Compile like ``fused_kernel``, but as a function of its own, compiled once for all its callers.
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from mastd.kernel import fused_kernel
+from mastd.kernel import fused_kernel, merged_kernel
 from mastd.lanes import LANES, load, load_row, splat, store_row, total
 from mastd.vehicle import fields as f
 from mastd.vehicle.force_matrix import bar_matrix, inertia_matrix, spring_matrix, tyre_matrix
@@ -19,7 +19,7 @@ from mastd.vehicle.tyre import tyre_forces
 Floats = NDArray[np.float64]
 
 
-@fused_kernel
+@merged_kernel
 def out_of_balance(car: Arrays, gravity: float, relative: bool, rates: bool) -> None:
     """Write all out-of-balance forces, spin moments and gaps; with ``rates`` those of speed and acceleration
     too.
@@ -64,7 +64,7 @@ def _pass_on(car: Arrays, group: int) -> None:
                     car.slots[source, f.S_FORCE + k, car.source_lane[joined, lane]] += part
 
 
-@fused_kernel
+@merged_kernel
 def group_matrix(
     car: Arrays,
     cells: Floats,

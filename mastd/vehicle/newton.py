@@ -22,7 +22,7 @@ from typing import Final, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from mastd.kernel import fused_kernel
+from mastd.kernel import fused_kernel, merged_kernel
 from mastd.lanes import load, load_row, peak, root, splat, store
 from mastd.vehicle import fields as f
 from mastd.vehicle.balance import gap_sides, out_of_balance, right_sides
@@ -67,7 +67,7 @@ class Method(NamedTuple):
     """Largest correction of a position in the last iteration, m."""
 
 
-@fused_kernel
+@merged_kernel
 def advance(
     car: Arrays,
     formula: Formula,
@@ -119,7 +119,7 @@ def _only_rates_left(method: Method, report: Floats) -> bool:
     return bool(near and not (report[JOINT_RATE] <= method.joint_rate))
 
 
-@fused_kernel
+@merged_kernel
 def _close_rates(car: Arrays, method: Method, frozen: Frozen, fresh: Fresh, at: int) -> float:
     """Correct the velocities alone until the joints' rates vanish, at most MOST_RATES times; return the
     largest left.
@@ -141,7 +141,7 @@ def _close_rates(car: Arrays, method: Method, frozen: Frozen, fresh: Fresh, at: 
     return rate
 
 
-@fused_kernel
+@merged_kernel
 def _iterate(car: Arrays, formula: Formula, method: Method, frozen: Frozen, fresh: Fresh, at: int) -> float:
     """Correct accelerations and forces and, in the exact mode, what velocities and positions lack beyond the
     formula.
@@ -170,7 +170,7 @@ def _iterate(car: Arrays, formula: Formula, method: Method, frozen: Frozen, fres
     return largest
 
 
-@fused_kernel
+@merged_kernel
 def begin(car: Arrays, formula: Formula, inputs: Floats, ground: Floats) -> None:
     """Take the inputs, predict the end of the step and look up the ground there."""
     apply_inputs(car, inputs)
@@ -246,7 +246,7 @@ def correct_forces(car: Arrays, group: int) -> None:
         )
 
 
-@fused_kernel
+@merged_kernel
 def largest_gap(car: Arrays) -> float:
     """Return the largest gap of all joints at the present positions, in the axes of the frame as it is."""
     largest = splat(0.0)
@@ -256,7 +256,7 @@ def largest_gap(car: Arrays) -> float:
     return peak(largest)
 
 
-@fused_kernel
+@merged_kernel
 def largest_rate(car: Arrays, relative: bool) -> float:
     """Return the largest rate of all gaps at the present state, m/s."""
     choose_frame(car, relative)
