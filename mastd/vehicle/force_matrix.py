@@ -15,6 +15,7 @@ from mastd.lanes import load, select, splat, store_row
 from mastd.vehicle import fields as f
 from mastd.vehicle.cells import add, add_cross, add_cross_cross, add_diagonal, add_product
 from mastd.vehicle.forces import bar_geometry, point_speed, spring_arm
+from mastd.vehicle.frames import chassis_axes_to_frame
 from mastd.vehicle.grouping import CHASSIS
 from mastd.vehicle.joint_matrix import column_of, line_stiffness
 from mastd.vehicle.joints import between, vector_rate
@@ -369,7 +370,7 @@ def _lever(
 def chassis_matrix(
     car: Arrays, core: Floats, acceleration: float, velocity: float, displacement: float
 ) -> None:
-    """Write the chassis' own 6 × 6: mass, inertia, gyroscopic terms. ``core`` (36, LANES), row by row.
+    """Write the chassis' own 6 × 6: mass, inertia, gyroscopic terms, force from outside. ``core`` (36, LANES).
 
     The slot of the chassis is the first of the first group; every lane holds the same.
     """
@@ -377,3 +378,9 @@ def chassis_matrix(
     for entry in range(36):
         store_row(core, entry, splat(0.0))
     body_matrix(car, core, 0, 6, 0, CHASSIS, slot, acceleration, velocity, displacement)
+    # The force and moment from outside are given in chassis axes and turn with it.
+    e = car.external
+    force = chassis_axes_to_frame(car, splat(e[0]), splat(e[1]), splat(e[2]))
+    add_cross(core, 0, 6, 0, 3, splat(displacement), force)
+    moment = chassis_axes_to_frame(car, splat(e[3]), splat(e[4]), splat(e[5]))
+    add_cross(core, 0, 6, 3, 3, splat(displacement), moment)

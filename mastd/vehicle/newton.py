@@ -196,8 +196,8 @@ def take_rows(car: Arrays, row: int) -> Triple:
 
 @fused_kernel
 def larger(a: float, b: float) -> float:
-    """Return the larger one, lane by lane; what is not a number stays."""
-    return select(a - b, a, b)
+    """Return the larger one, lane by lane; what is not a number stays, also where it is the first one."""
+    return select(a - b, a, b + 0.0 * a)
 
 
 @fused_kernel
