@@ -100,7 +100,8 @@ def advance(
             report[LARGEST_MOVE] = _correct_all(car, formula, method, frozen, fresh, at)
             attitudes(car)
         else:
-            right_sides(car, method.relative, f.GAP, 1.0 / formula.position)
+            scale = 1.0 / formula.position
+            right_sides(car, method.relative, f.GAP, scale, scale)
             _solve(car, method, frozen, fresh, at, True)
             report[LARGEST_MOVE] = correct(car, formula, method.relative) * formula.position
             attitudes(car)
@@ -126,7 +127,8 @@ def _correct_all(
     car: Arrays, formula: Formula, method: Method, frozen: Frozen, fresh: Fresh, at: int
 ) -> float:
     """Correct accelerations and forces, then what velocities and positions lack beyond the formula."""
-    right_sides(car, method.relative, f.GAP_ACCELERATION, 1.0)
+    # A bar's gap is one of position in both modes.
+    right_sides(car, method.relative, f.GAP_ACCELERATION, 1.0, 1.0 / formula.position)
     _solve(car, method, frozen, fresh, at, True)
     largest = correct(car, formula, method.relative) * formula.position
     gap_sides(car, f.GAP_RATE, f.GAP_ACCELERATION, formula.velocity)

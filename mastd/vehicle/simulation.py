@@ -88,8 +88,9 @@ class Simulation:
             gravity=model.gravity,
             least_iterations=least_iterations,
             most_iterations=most_iterations,
-            joint_error=tolerance,
-            joint_rate=tolerance,
+            # A ball joint's gap has three components, each of which is compared.
+            joint_error=tolerance / np.sqrt(3.0),
+            joint_rate=tolerance / np.sqrt(3.0),
             move=move_tolerance,
         )
         self.ground = Ground.flat() if ground is None else ground

@@ -75,6 +75,8 @@ def step_once(
 ) -> None:
     """Take one step and write its signals and the wrench on the ground."""
     advance(car, formula, method, frozen, fresh, inputs, ground, report)
+    if not method.exact:
+        report[JOINT_RATE] = largest_rate(car, method.relative)
     record(car, heights, report, row)
     ground_wrench(car, wrench)
 

@@ -3,7 +3,7 @@
 c: wheel centre, a: spin axis (points left), n: up, h: height of c above the ground below it, w: velocity of c
 against the ground there. With the ground's slope g the rates of the height are m · w, m = n − g:
 
-    F_z = max(0, k (r₀ − h) − d m·w), 0 where h > r₀
+    F_z = max(0, k (r₀ − h) − d m·w), 0 where h > r₀ at the predicted place of the wheel
     e_x = a × n / |a × n|, e_y = n × e_x
     F_x = −c_κ F_z (w·e_x − Ω r_e) / v,  F_y = −c_α F_z w·e_y / v,  v = max(|w·e_x|, v_least)
 
@@ -89,7 +89,10 @@ def wheel_load(car: Arrays, wheel: int, height: float, sinking: float) -> float:
     zero = splat(0.0)
     # A number that is not one must come through: only what is certainly not above zero becomes zero.
     pressed = select(-force, zero, force)
-    return select(-depth, zero, pressed)
+    # At h = r₀ the damping's force jumps. Which side holds is decided once a step, where the ground is looked
+    # up: a force that jumped between two iterations would leave touch-down without a solution.
+    above = load(car.wheels, wheel, f.HEIGHT) - load(car.wheels, wheel, f.FREE_RADIUS)
+    return select(above, zero, pressed)
 
 
 @fused_kernel
