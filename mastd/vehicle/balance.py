@@ -95,8 +95,8 @@ def group_matrix(
 
 
 @fused_kernel
-def right_sides(car: Arrays, relative: bool, gap_field: int, scale: float) -> None:
-    """Collect out-of-balance forces and, times ``scale``, gaps as right sides.
+def right_sides(car: Arrays, relative: bool, gap_field: int, scale: float, bar_scale: float) -> None:
+    """Collect as right sides out-of-balance forces, gaps of joints (times ``scale``) and of bars (``bar_scale``).
 
     In relative coordinates the chassis' row is the sum over all bodies, as in (38) and (40) of document 000.
     """
@@ -119,7 +119,7 @@ def right_sides(car: Arrays, relative: bool, gap_field: int, scale: float) -> No
             store_row(car.unknowns, u + line[f.G_SPIN_UNKNOWN], spin)
         if line[f.G_BAR] >= 0:
             gap = load(car.bars, line[f.G_BAR], f.BAR_GAP)
-            store_row(car.unknowns, u + line[f.G_BAR_UNKNOWN], scale * gap)
+            store_row(car.unknowns, u + line[f.G_BAR_UNKNOWN], bar_scale * gap)
         _gap_rows(car, group, gap_field, scale)
 
 
