@@ -91,11 +91,17 @@ def energy(model: Model, state: State) -> float:
         total += 0.5 * body.mass * velocity @ velocity + 0.5 * omega @ body.inertia @ omega
         total += body.mass * model.gravity * state.position[index, 2]
     for spring in model.springs:
-        ends = motion.point(spring.second, spring.point_second), motion.point(spring.first, spring.point_first)
+        ends = (
+            motion.point(spring.second, spring.point_second),
+            motion.point(spring.first, spring.point_first),
+        )
         length = np.linalg.norm(ends[0].value - ends[1].value)
         total += 0.5 * spring.stiffness * (spring.free_length - length) ** 2
     for bar in model.bars:
-        left, right = motion.point(bar.body_left, bar.point_left), motion.point(bar.body_right, bar.point_right)
+        left, right = (
+            motion.point(bar.body_left, bar.point_left),
+            motion.point(bar.body_right, bar.point_right),
+        )
         twist = motion.matrix[0][:, 2] @ (left.value - right.value)
         total += 0.5 * bar.stiffness * twist**2
     for wheel, spin in zip(model.wheels, state.spin, strict=True):
@@ -163,5 +169,3 @@ def without_losses(model: Model) -> Model:
     nothing = {"damping": 0.0, "longitudinal_slip_stiffness": 0.0, "cornering_stiffness": 0.0}
     wheels = tuple(replace(wheel, tyre=replace(wheel.tyre, **nothing)) for wheel in model.wheels)
     return replace(model, springs=springs, wheels=wheels)
-
-

@@ -396,7 +396,7 @@ def _lever(
 def chassis_matrix(
     car: Arrays, core: Floats, acceleration: float, velocity: float, displacement: float
 ) -> None:
-    """Write the chassis' own 6 × 6: inertia, gyroscopic terms, force from outside. ``core`` (36, LANES).
+    """Write the chassis' own 6 × 6: mass, inertia, gyroscopic terms. ``core`` (36, LANES), row by row.
 
     The slot of the chassis is the first of the first group; every lane holds the same.
     """

@@ -152,7 +152,9 @@ def _iterate(car: Arrays, formula: Formula, method: Method, frozen: Frozen, fres
     for stage in range(3 if method.exact else 1):
         if stage == 0:
             field = f.GAP_ACCELERATION if method.exact else f.GAP
-            right_sides(car, method.relative, field, 1.0 if method.exact else 1.0 / formula.position)
+            # A bar's gap is one of position in both modes.
+            bar_scale = 1.0 / formula.position
+            right_sides(car, method.relative, field, 1.0 if method.exact else bar_scale, bar_scale)
         elif stage == 1:
             gap_sides(car, f.GAP_RATE, formula.velocity)
         else:

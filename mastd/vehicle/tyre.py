@@ -102,10 +102,7 @@ def wheel_load(wheels: Floats, wheel: int, height: float, sinking: float) -> flo
     zero = splat(0.0)
     # A number that is not one must come through: only what is certainly not above zero becomes zero.
     pressed = select(-force, zero, force)
-    # At h = r₀ the damping's force jumps. Which side holds is decided once a step, where the ground is looked
-    # up: a force that jumped between two iterations would leave touch-down without a solution.
-    above = load(car.wheels, wheel, f.HEIGHT) - load(car.wheels, wheel, f.FREE_RADIUS)
-    return select(above, zero, pressed)
+    return select(-depth, zero, pressed)
 
 
 @fused_kernel
