@@ -4,10 +4,15 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
+from typing import Final
 
 from mastd.record.plain import plain
-from mastd.vehicle.manoeuvres import Summary
+from mastd.vehicle.manoeuvres import Summary, Unconverged
 from mastd.vehicle.trace import Trace
+
+
+ROLLED_OVER: Final = 1.0
+"""rad of roll from which on a car that does not converge has more wrong with it than its step."""
 
 
 def document(setup: Mapping[str, object], trace: Trace, figures: Summary, seconds_per_step: float) -> object:
@@ -29,9 +34,19 @@ def document(setup: Mapping[str, object], trace: Trace, figures: Summary, second
             "velocity_error_ms": figures.velocity_error,
             "time_per_step_us": 1e6 * seconds_per_step,
             "converged": first is None,
-            "unconverged": None if first is None else {"time_s": first[0], "residual_m": first[1]},
+            "unconverged": None if first is None else _left(first),
         }
     )
+
+
+def _left(step: Unconverged) -> dict[str, float]:
+    return {
+        "time_s": step.time,
+        "residual_m": step.move,
+        "joint_error_m": step.joint_error,
+        "velocity_error_ms": step.velocity_error,
+        "roll_rad": step.roll,
+    }
 
 
 def page(setup: Mapping[str, object], trace: Trace, figures: Summary, seconds_per_step: float) -> str:
@@ -64,10 +79,15 @@ def page(setup: Mapping[str, object], trace: Trace, figures: Summary, seconds_pe
 
 def fault(figures: Summary, accuracy: str) -> str:
     """Return the line about the first step that did not converge; there must be one."""
-    assert figures.unconverged is not None
-    when, residual = figures.unconverged
+    left = figures.unconverged
+    assert left is not None
     remedy = "a smaller --step" if accuracy == "exact" else "a smaller --step or --accuracy exact"
-    return f"t = {when:.6g} s: the solver did not converge, {residual:.3g} m are left; try {remedy}"
+    if abs(left.roll) > ROLLED_OVER:
+        remedy = f"a lower speed: the car has rolled over (roll {math.degrees(left.roll):.0f} deg)"
+    return (
+        f"t = {left.time:.6g} s: the solver did not converge; the last correction was {left.move:.3g} m, joints "
+        f"are open by {left.joint_error:.3g} m and part at {left.velocity_error:.3g} m/s; try {remedy}"
+    )
 
 
 def fixed(value: float, digits: int) -> str:

@@ -1,4 +1,4 @@
-"""`mastd warmup`: compile all kernels of the cycle into the cache, so that the first run starts at once."""
+"""`mastd warmup`: compile all kernels of cycle and vehicle into the cache, so that the first run starts at once."""
 
 from __future__ import annotations
 
@@ -24,11 +24,16 @@ def run(arguments: argparse.Namespace) -> int:
     from mastd.loop.plan import Plan
     from mastd.loop.warmup import compile_kernels
     from mastd.settings.starter import find
+    from mastd.vehicle.library import find as find_vehicle
+    from mastd.vehicle.simulation import Simulation
 
     begun = time.monotonic()
     compile_kernels(
         Plan.load(find("table", "table"), find("profile", "first_motion"), find("daemon", "simulated"))
     )
+    vehicle = Simulation(find_vehicle("benchmark_sedan"))
+    vehicle.start(0.0)
+    vehicle.step(vehicle.system.inputs.row())
     if sys.stderr.isatty():
         print(f"kernels ready in {time.monotonic() - begun:.1f} s ({cache_directory()})", file=sys.stderr)
     return 0

@@ -102,6 +102,21 @@ def step_count(duration: float, step: float) -> int:
 
 
 @dataclass(frozen=True)
+class Unconverged:
+    """A step that missed a tolerance: what was left of each measure."""
+
+    time: float
+    move: float
+    """Last correction of a position, m."""
+    joint_error: float
+    """m."""
+    velocity_error: float
+    """m/s."""
+    roll: float
+    """Of the chassis, rad."""
+
+
+@dataclass(frozen=True)
 class Summary:
     """What is told about a run; SI, accelerations in chassis axes at its centre of mass."""
 
@@ -115,8 +130,8 @@ class Summary:
     most_iterations: int
     joint_error: float
     velocity_error: float
-    unconverged: tuple[float, float] | None
-    """Time and residual of the first step that did not converge, None if all did."""
+    unconverged: Unconverged | None
+    """The first step that did not converge, None if all did."""
 
 
 def summary(trace: Trace) -> Summary:
@@ -135,7 +150,17 @@ def summary(trace: Trace) -> Summary:
         most_iterations=int(trace.iterations.max()),
         joint_error=float(trace.joint_error.max()),
         velocity_error=float(trace.velocity_error.max()),
-        unconverged=None if first is None else (float(trace.time[first]), float(trace.residual[first])),
+        unconverged=None if first is None else _unconverged(trace, first),
+    )
+
+
+def _unconverged(trace: Trace, at: int) -> Unconverged:
+    return Unconverged(
+        time=float(trace.time[at]),
+        move=float(trace.residual[at]),
+        joint_error=float(trace.joint_error[at]),
+        velocity_error=float(trace.velocity_error[at]),
+        roll=float(trace.chassis[at, ANGLES][0]),
     )
 
 
