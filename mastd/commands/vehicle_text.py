@@ -10,7 +10,6 @@ from mastd.record.plain import plain
 from mastd.vehicle.manoeuvres import Summary, Unconverged
 from mastd.vehicle.trace import Trace
 
-
 ROLLED_OVER: Final = 1.0
 """rad of roll from which on a car that does not converge has more wrong with it than its step."""
 
@@ -85,8 +84,8 @@ def fault(figures: Summary, accuracy: str) -> str:
     if abs(left.roll) > ROLLED_OVER:
         remedy = f"a lower speed: the car has rolled over (roll {math.degrees(left.roll):.0f} deg)"
     return (
-        f"t = {left.time:.6g} s: the solver did not converge; the last correction was {left.move:.3g} m, joints "
-        f"are open by {left.joint_error:.3g} m and part at {left.velocity_error:.3g} m/s; try {remedy}"
+        f"t = {left.time:.6g} s: the solver did not converge; the last correction was {left.move:.3g} m, "
+        f"joints are open by {left.joint_error:.3g} m and part at {left.velocity_error:.3g} m/s; try {remedy}"
     )
 
 

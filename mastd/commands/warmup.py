@@ -1,4 +1,4 @@
-"""`mastd warmup`: compile all kernels of cycle and vehicle into the cache, so that the first run starts at once."""
+"""`mastd warmup`: compile the kernels of cycle and vehicle into the cache, so that the first run starts at once."""
 
 from __future__ import annotations
 

@@ -96,7 +96,7 @@ def group_matrix(
 
 @fused_kernel
 def right_sides(car: Arrays, relative: bool, gap_field: int, scale: float, bar_scale: float) -> None:
-    """Collect as right sides out-of-balance forces, gaps of joints (times ``scale``) and of bars (``bar_scale``).
+    """Collect as right sides out-of-balance forces, gaps of joints times ``scale`` and of bars ``bar_scale``.
 
     In relative coordinates the chassis' row is the sum over all bodies, as in (38) and (40) of document 000.
     """

@@ -84,8 +84,8 @@ class Simulation:
             raise ValueError(f"iterations {least_iterations} … {most_iterations}: at least 1, in this order")
         if accuracy == "fast" and damping > MOST_FAST_DAMPING:
             raise ValueError(
-                f"damping {damping!r} with accuracy fast: above {MOST_FAST_DAMPING} the joint forces, closed by the "
-                "gaps of position alone, grow from step to step; take exact"
+                f"damping {damping!r} with accuracy fast: above {MOST_FAST_DAMPING} the joint forces, "
+                "closed by the gaps of position alone, grow from step to step; take exact"
             )
         relative = formulation == "chassis"
         self.model = model
