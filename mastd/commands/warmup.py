@@ -1,4 +1,4 @@
-"""`mastd warmup`: compile the kernels of cycle and vehicle into the cache, so that a first run starts at once."""
+"""`mastd warmup`: compile the kernels of cycle and vehicle into the cache, so that first runs start at once."""
 
 from __future__ import annotations
 
