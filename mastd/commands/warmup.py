@@ -1,4 +1,4 @@
-"""`mastd warmup`: compile the kernels of cycle and vehicle into the cache, so that first runs start at once."""
+"""`mastd warmup`: compile the kernels of cycle and vehicle into the cache; first runs then start at once."""
 
 from __future__ import annotations
 
