@@ -18,7 +18,8 @@ from mastd.roads.ground import Ground
 from mastd.vehicle.generalized_alpha import Formula
 from mastd.vehicle.library import find
 from mastd.vehicle.model import Model, PrimitiveKind
-from mastd.vehicle.system import State, System
+from mastd.vehicle.state import State
+from mastd.vehicle.system import System
 from tests.unit.vehicle_texts import CAB, CUSTOM, changed
 from tests.vehicle_oracle import Oracle
 from tests.vehicle_states import PLACE, any_inputs, anywhere, renumbered
