@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from typing import TypedDict
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,20 +13,30 @@ from mastd.vehicle.inputs import InputLayout
 from mastd.vehicle.manoeuvres import Manoeuvre
 from mastd.vehicle.model import Model, PrimitiveKind
 from mastd.vehicle.simulation import Simulation
-from mastd.vehicle.system import State, System
+from mastd.vehicle.state import State
+from mastd.vehicle.system import System
 from mastd.vehicle.trace import ACCELERATION, ANGLES, Trace, join
 from tests.vehicle_oracle import Motion, rows_of
 
 Array = NDArray[np.float64]
 
-TIGHT = {"move_tolerance": 1e-11, "most_iterations": 60}
+
+class Tight(TypedDict):
+    """Arguments of ``Simulation``."""
+
+    move_tolerance: float
+    most_iterations: int
+
+
+TIGHT: Tight = {"move_tolerance": 1e-11, "most_iterations": 60}
 """Solves each step as far as the numbers go, so that only the formula's error is left."""
 
 
 def rows(model: Model, manoeuvre: Manoeuvre, step: float) -> Array:
     """Return the inputs of a manoeuvre, (n, width): the first at the end of the first step."""
     count = round(manoeuvre.duration / step)
-    return manoeuvre.controls(step * np.arange(1, count + 1)).rows(model)
+    times = np.asarray(step * np.arange(1, count + 1), dtype=np.float64)
+    return manoeuvre.controls(times).rows(model)
 
 
 def coasting(model: Model, count: int) -> Array:
@@ -95,7 +106,7 @@ def energy(model: Model, state: State) -> float:
             motion.point(spring.second, spring.point_second),
             motion.point(spring.first, spring.point_first),
         )
-        length = np.linalg.norm(ends[0].value - ends[1].value)
+        length = float(np.linalg.norm(ends[0].value - ends[1].value))
         total += 0.5 * spring.stiffness * (spring.free_length - length) ** 2
     for bar in model.bars:
         left, right = (
@@ -111,7 +122,7 @@ def energy(model: Model, state: State) -> float:
 
 
 def momentum_rate(model: Model, state: State) -> Array:
-    """Return the rates of the car's momentum and of its angular momentum about the origin, (6), inertial axes."""
+    """Return the rates of momentum and of angular momentum about the origin, (6), inertial axes."""
     motion, force, moment = Motion(model, state), np.zeros(3), np.zeros(3)
     for index, body in enumerate(model.bodies):
         matrix, omega, alpha = motion.matrix[index], motion.omega[index], motion.alpha[index]

@@ -12,7 +12,7 @@ from scipy.spatial.transform import Rotation
 
 from mastd.vehicle.inputs import InputLayout
 from mastd.vehicle.model import Model
-from mastd.vehicle.system import State, design_state
+from mastd.vehicle.state import State, design_state
 
 Array = NDArray[np.float64]
 Item = TypeVar("Item")

@@ -12,10 +12,10 @@ from scipy.spatial.transform import Rotation
 from mastd.roads.ground import Ground
 from mastd.vehicle.inputs import InputLayout
 from mastd.vehicle.library import find
-from mastd.vehicle.model import Model
+from mastd.vehicle.model import Model, PrimitiveKind
 from mastd.vehicle.state import State
 from mastd.vehicle.system import System
-from tests.unit.test_vehicle_oracle import any_motion
+from tests.unit.vehicle_texts import CAB, CUSTOM, changed
 from tests.vehicle_oracle import Oracle
 from tests.vehicle_variants import equipped, with_damper_tables, with_last_axle_repeated, with_stops
 
