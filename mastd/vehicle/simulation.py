@@ -68,15 +68,16 @@ class Simulation:
         least_iterations: int = 1,
         most_iterations: int = 30,
         tolerance: float = JOINT_TOLERANCE,
+        rate_tolerance: float = JOINT_TOLERANCE,
         move_tolerance: float | None = None,
     ) -> None:
         """Lay out the car.
 
         ``frozen``: True keeps the one matrix of ``start`` whatever the formulation; by default the chassis
         formulation has a row of matrices over speed and the inertial one a fresh matrix each step.
-        ``tolerance``: largest gap of a joint (m); ``move_tolerance``: largest correction of a position in the
-        last iteration (m), by default that of the accuracy. The solver goes on from ``least_iterations`` to
-        ``most_iterations`` until both hold.
+        ``tolerance``: largest gap of a joint (m); ``rate_tolerance``: its largest rate in the exact accuracy
+        (m/s); ``move_tolerance``: largest correction of a position in the last iteration (m), by default that
+        of the accuracy. The solver goes on from ``least_iterations`` to ``most_iterations`` until all hold.
         """
         if formulation not in ("chassis", "inertial") or accuracy not in ("fast", "exact"):
             raise ValueError(f"formulation {formulation!r}, accuracy {accuracy!r}: not known")
@@ -100,7 +101,7 @@ class Simulation:
             most_iterations=most_iterations,
             # Held for each component: a ball joint's gap has three.
             joint_error=tolerance / np.sqrt(3.0),
-            joint_rate=tolerance / np.sqrt(3.0),
+            joint_rate=rate_tolerance / np.sqrt(3.0),
             move=MOVE_TOLERANCE[accuracy] if move_tolerance is None else move_tolerance,
         )
         self.ground = Ground.flat() if ground is None else ground

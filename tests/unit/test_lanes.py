@@ -22,7 +22,7 @@ from mastd.lanes import (
     store_row,
     total,
 )
-from mastd.vehicle.newton import larger
+from mastd.vehicle.joints import larger_size
 
 Array = NDArray[np.float64]
 
@@ -50,10 +50,10 @@ def _arithmetic(pair: Array, s: float, out: Array) -> None:
 
 @fused_kernel
 def _functions(values: Array, out: Array) -> None:
-    """Write, in rows: the selection, the larger, the root; then sum, largest and first of the first row."""
+    """Write, in rows: the selection, the larger size, the root; then sum, largest and first of the first row."""
     a, b, c = load_row(values, 0), load_row(values, 1), load_row(values, 2)
     store_row(out, 0, select(a, b, c))
-    store_row(out, 1, larger(a, b))
+    store_row(out, 1, larger_size(a, b))
     store_row(out, 2, root(a))
     out[3, 0], out[3, 1], out[3, 2] = total(a), peak(a), first_lane(a)
 
@@ -138,8 +138,11 @@ def test_what_is_not_a_number_comes_through_from_any_lane(lane: int, others: tup
 @settings(deadline=None)
 @given(a=FOUR_OF_ANY, b=FOUR_OF_ANY)
 @example(a=(NAN, 1.0, NAN, 2.0), b=(1.0, NAN, NAN, 3.0))
-def test_larger_keeps_what_is_not_a_number_on_either_side(a: tuple[float, ...], b: tuple[float, ...]) -> None:
-    found, both = functions(a, b, a)[1], np.array([a, b])
+def test_larger_size_keeps_what_is_not_a_number_on_either_side(
+    a: tuple[float, ...], b: tuple[float, ...]
+) -> None:
+    largest = np.abs(np.array(a))
+    found, both = functions(tuple(largest.tolist()), b, a)[1], np.array([largest, np.abs(np.array(b))])
     finite = np.isfinite(both).all(axis=0)
     np.testing.assert_array_equal(found[finite], both.max(axis=0)[finite])
     assert np.all(np.isnan(found[np.isnan(both).any(axis=0)]))
