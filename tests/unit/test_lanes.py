@@ -50,7 +50,7 @@ def _arithmetic(pair: Array, s: float, out: Array) -> None:
 
 @fused_kernel
 def _functions(values: Array, out: Array) -> None:
-    """Write, in rows: the selection, the larger size, the root; then sum, largest and first of the first row."""
+    """Write, in rows: the selection, the larger size, the root; then sum, largest and first of the first."""
     a, b, c = load_row(values, 0), load_row(values, 1), load_row(values, 2)
     store_row(out, 0, select(a, b, c))
     store_row(out, 1, larger_size(a, b))
