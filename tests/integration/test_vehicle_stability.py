@@ -15,8 +15,9 @@ from mastd.vehicle.library import find
 from mastd.vehicle.manoeuvres import Manoeuvre, bump, jturn
 from mastd.vehicle.model import Model
 from mastd.vehicle.simulation import Accuracy, Formulation, Simulation
+from mastd.vehicle.system import System
 from mastd.vehicle.trace import ACCELERATION, ANGLES, POSITION, VELOCITY, Trace
-from tests.vehicle_drives import coasting, drive, yaw_of
+from tests.vehicle_drives import coasting, drive, released, yaw_of
 
 Array = NDArray[np.float64]
 ACCURACIES: tuple[Accuracy, ...] = ("fast", "exact")
@@ -85,7 +86,6 @@ def test_from_standstill_to_130_km_per_h_and_back_to_rest(sedan: Model, accuracy
 def test_wheels_leave_the_ground_over_a_high_bump_and_land(
     sedan: Model, speed: float, accuracy: Accuracy
 ) -> None:
-    """At touch-down the tyre's law jumps by its damping: the step must have a solution there too."""
     simulation = Simulation(sedan, accuracy=accuracy, ground=Ground.bump(5.0, 1.2, 0.12))
     simulation.start(speed)
     height = simulation.sample().chassis[0, POSITION][2]
@@ -95,6 +95,24 @@ def test_wheels_leave_the_ground_over_a_high_bump_and_land(
     assert np.max(np.abs(trace.chassis[:, ANGLES])) < 0.1
     assert np.max(np.abs(trace.chassis[-500:, ACCELERATION][:, 2])) < 0.05
     assert trace.chassis[-1, POSITION][2] == pytest.approx(height, abs=1e-3)
+
+
+@pytest.mark.parametrize("accuracy", ACCURACIES)
+def test_each_touch_down_has_a_solution(sedan: Model, accuracy: Accuracy) -> None:
+    """The tyre's law jumps there by its damping; drops differ by parts of a step's way."""
+    wheels = tuple(replace(wheel, tyre=replace(wheel.tyre, damping=3000.0)) for wheel in sedan.wheels)
+    model = replace(sedan, wheels=wheels)
+    simulation = Simulation(model, accuracy=accuracy, frozen=True)
+    simulation.start(0.0)
+    system, rest = System(model), simulation.state
+    lift = np.array([0.0, 0.0, 0.06])
+    start = released(system, replace(rest, position=rest.position + lift))
+    for part in np.linspace(0.0, 2e-3, 100):
+        simulation.begin(replace(start, position=start.position + np.array([0.0, 0.0, part])))
+        trace = simulation.run(coasting(model, 120))
+        assert np.all(trace.wheel_loads[0] == 0.0)
+        assert np.all(trace.wheel_loads[-1] > 0.0)
+        assert_sound(trace)
 
 
 @pytest.mark.parametrize("accuracy", ACCURACIES)
