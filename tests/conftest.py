@@ -11,9 +11,13 @@ from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 
-import pytest
+# Before numpy comes in: threads of its algebra cost more than the small matrices here.
+for _library in ("OPENBLAS", "OMP", "MKL"):
+    os.environ.setdefault(f"{_library}_NUM_THREADS", "1")
 
-from tests.lab import ROOT, SHARED, Lab, StartFollower, quick_lab
+import pytest  # noqa: E402
+
+from tests.lab import ROOT, SHARED, Lab, StartFollower, quick_lab  # noqa: E402
 
 
 @pytest.fixture

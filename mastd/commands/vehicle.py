@@ -74,10 +74,35 @@ def add_parsers(subparsers: Subparsers) -> None:
         parser.add_argument("--out", dest="target", type=Path, metavar="FILE.csv", help="write it as a table")
 
 
+def _check_places(arguments: argparse.Namespace) -> None:
+    """Refuse, before anything is calculated, what could not be written afterwards; one line each."""
+    problems = []
+    for path in (arguments.target, getattr(arguments, "plot", None)):
+        if path is None:
+            continue
+        if path.is_dir():
+            problems.append(f"{path}: cannot be written: Is a directory")
+        elif not path.parent.is_dir():
+            problems.append(f"{path}: cannot be written: No such file or directory")
+    if problems:
+        raise UsageError("\n".join(problems))
+
+
 def run(arguments: argparse.Namespace) -> int:
     """Carry out one manoeuvre; return 0, or 3 if a step of the solver did not converge."""
+    import numpy as np
+
     carry_out: Callable[[argparse.Namespace], int] = arguments.carry_out
-    return carry_out(arguments)
+    _check_places(arguments)
+    try:
+        # What is not finite is told as such; numpy's own warnings would only name lines of the program.
+        with np.errstate(all="ignore"):
+            return carry_out(arguments)
+    except (np.linalg.LinAlgError, FloatingPointError) as error:
+        raise UsageError(
+            f"{arguments.vehicle}: its numbers cannot be calculated with ({error}); look for a mass, "
+            "inertia, stiffness, damping or place that is out of all proportion"
+        ) from error
 
 
 def quantities(arguments: argparse.Namespace) -> dict[str, float]:

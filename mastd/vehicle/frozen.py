@@ -52,7 +52,8 @@ def freeze(layout: Layout, cells: Floats, core: Floats, speeds: Floats) -> Froze
     """Return the products of the factors of matrices in relative coordinates.
 
     ``cells`` (speeds, cells, LANES) and ``core`` (speeds, 6, 6) are those of the groups and of the chassis,
-    in absolute variations. Raises numpy's LinAlgError for a singular one.
+    in absolute variations. Raises numpy's LinAlgError for a singular one, FloatingPointError
+    for one beyond single precision.
     """
     car = layout.arrays
     first_forward, first_backward, forward_cells, backward_cells = [], [], 0, 0
@@ -70,8 +71,9 @@ def freeze(layout: Layout, cells: Floats, core: Floats, speeds: Floats) -> Froze
         np.array(first_forward, dtype=np.int64),
         np.array(first_backward, dtype=np.int64),
     )
-    for k in range(len(speeds)):
-        _freeze_one(car, cells[k], core[k], frozen, k)
+    with np.errstate(over="raise"):
+        for k in range(len(speeds)):
+            _freeze_one(car, cells[k], core[k], frozen, k)
     return frozen
 
 

@@ -221,6 +221,10 @@ class _Builder:
                 self._fill_elements(arrays, line, group, part, lane)
                 self._fill_joined(arrays, line, group, part, lane)
             item = self._fill_drives(arrays, line, group, item)
+            springs = slice(int(line[f.G_FIRST_SPRING]), int(line[f.G_FIRST_SPRING] + line[f.G_SPRINGS]))
+            for lane in range(len(group.parts), LANES):
+                for table in (arrays.laws.first_knot, arrays.laws.knots, arrays.laws.stops):
+                    table[springs, ..., lane] = table[springs, ..., 0]
         return Layout(
             model=model,
             arrays=arrays,

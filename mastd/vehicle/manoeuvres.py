@@ -96,7 +96,7 @@ def step_count(duration: float, step: float) -> int:
     wanted = duration / step
     if not 0.0 < wanted <= MOST_STEPS:
         raise UsageError(
-            f"--duration: {duration:g} s is {wanted:.0f} steps of {step:g} s, due are 1 to {MOST_STEPS}"
+            f"--duration: {duration:g} s is {wanted:.6g} steps of {step:g} s, due are 1 to {MOST_STEPS}"
         )
     return max(1, math.ceil(wanted - 1e-9))
 

@@ -95,6 +95,8 @@ def _record_wheels(car: Arrays, design_heights: Floats, row: Floats) -> None:
         carrier = car.groups[group, f.G_CARRIER_SLOT] - car.groups[group, f.G_JOINED]
         body = car.groups[group, f.G_FIRST_BODY] + carrier
         for lane in range(LANES):
+            if car.weights[group, lane] == 0.0:
+                continue
             column = first + car.wheel_of[item, lane]
             row[column] = wheels[item, f.LOAD, lane]
             row[column + count] = wheels[item, f.SPIN, lane]

@@ -336,6 +336,7 @@ def _unbalanced(system: Equations, state: State, forces: Array, gap: Array, grou
     if lifted:
         parts.append(f"off the ground: {_wheels(lifted)}")
     parts.append(_loads(model, loads))
+    parts.append("look at springs, preloads and tyres")
     return f"{model.name}: no equilibrium after {ITERATIONS} iterations: {'; '.join(parts)}"
 
 

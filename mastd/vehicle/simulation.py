@@ -45,7 +45,7 @@ TOP_SPEED: Final = 80.0
 """m/s: the last matrix is made for this or a little more, and serves beyond it too."""
 JOINT_TOLERANCE: Final = 1e-8
 """m, and m/s in the exact mode."""
-MOVE_TOLERANCE: Final[dict[Accuracy, float]] = {"fast": 1e-6, "exact": 1e-9}
+MOVE_TOLERANCE: Final[dict[Accuracy, float]] = {"fast": 1e-6, "exact": 3e-10}
 """m: an iteration that still moves a body so far is followed by another."""
 
 

@@ -12,6 +12,7 @@ import pytest
 from mastd.cli import main
 from mastd.formats.columns import read_columns
 from mastd.vehicle.trace import columns
+from tests.lab import ROOT
 
 WHEELS = ("fl", "fr", "rl", "rr")
 REFERENCE_LOADS = (4082.77279, 4082.77279, 3402.25721, 3402.25721)
@@ -328,3 +329,23 @@ def test_kc_on_paper(capsys: pytest.CaptureFixture[str]) -> None:
     assert "front rack, mm" in printed.out
     assert main(["vehicle", "kc", "--travel", "2m"]) == 2
     assert "axle front: cannot reach wheel travel" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("manoeuvre", "text", "absurd"),
+    [
+        ("settle", "mass: 1350 kg", "mass: 1e300 kg"),
+        ("bump", "damping: 4500 N s/m", "damping: 1e200 N s/m"),
+    ],
+)
+def test_numbers_that_cannot_be_calculated_with_are_refused_in_one_line(
+    manoeuvre: str, text: str, absurd: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    shipped = (ROOT / "config" / "vehicles" / "benchmark_sedan.yaml").read_text(encoding="utf-8")
+    assert text in shipped
+    path = tmp_path / "absurd.yaml"
+    path.write_text(shipped.replace(text, absurd, 1), encoding="utf-8")
+    assert main(["vehicle", manoeuvre, "--vehicle", str(path)]) == 2
+    line = capsys.readouterr().err
+    assert line.startswith(f"{path}: its numbers cannot be calculated with")
+    assert line.count("\n") == 1

@@ -116,6 +116,20 @@ def test_each_touch_down_has_a_solution(sedan: Model, accuracy: Accuracy) -> Non
 
 
 @pytest.mark.parametrize("accuracy", ACCURACIES)
+@pytest.mark.parametrize("vehicle", ["benchmark_sedan", "mcpherson_hatchback", "transporter_8_axles"])
+def test_a_straight_bump_loads_left_and_right_alike(vehicle: str, accuracy: Accuracy) -> None:
+    """Tables, stops and bars in every lane; also that signals are those of the wheel they name."""
+    model = find(vehicle)
+    manoeuvre = replace(bump(model, height=0.08), duration=1.5)
+    trace = drive(Simulation(model, accuracy=accuracy, ground=manoeuvre.ground), manoeuvre).trace
+    assert_sound(trace)
+    left = [k for k, wheel in enumerate(model.wheels) if wheel.centre[1] > 0.0]
+    right = [k for k, wheel in enumerate(model.wheels) if wheel.centre[1] < 0.0]
+    for signal, size in ((trace.wheel_loads, 1e-3), (trace.spin, 1e-6), (trace.wheel_travel, 1e-9)):
+        np.testing.assert_allclose(signal[:, left], signal[:, right], rtol=0.0, atol=size)
+
+
+@pytest.mark.parametrize("accuracy", ACCURACIES)
 def test_half_a_minute_of_turning_with_one_matrix(sedan: Model, accuracy: Accuracy) -> None:
     simulation = Simulation(sedan, accuracy=accuracy, frozen=True)
     trace = drive(simulation, replace(jturn(sedan), duration=30.0)).trace

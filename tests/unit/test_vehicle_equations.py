@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from scipy.spatial.transform import Rotation
 
 from mastd.roads.ground import Ground
+from mastd.vehicle import fields as f
 from mastd.vehicle.generalized_alpha import Formula
 from mastd.vehicle.library import find
 from mastd.vehicle.model import Model, PrimitiveKind
@@ -249,3 +250,13 @@ def test_any_numbering_and_the_grouping_that_follows_from_it(
         state, row = anywhere(model, seed), any_inputs(model, seed)
         found = System(model).residual(state, row, GROUNDS["one side's bump"])
         assert_equal(found, Oracle(model).residual(state, row, GROUNDS["one side's bump"]))
+
+
+def test_lanes_not_in_use_repeat_the_first_with_its_stops_and_tables() -> None:
+    """What they compute is weighed with zero, but they are looked at where the largest of all is taken."""
+    car = System(find("mcpherson_hatchback")).layout.arrays
+    for group, line in enumerate(car.groups):
+        springs = slice(int(line[f.G_FIRST_SPRING]), int(line[f.G_FIRST_SPRING] + line[f.G_SPRINGS]))
+        for lane in np.flatnonzero(car.weights[group] == 0.0):
+            for table in (car.laws.first_knot, car.laws.knots, car.laws.stops, car.spring):
+                np.testing.assert_array_equal(table[springs, ..., lane], table[springs, ..., 0])
