@@ -96,7 +96,7 @@ def step_count(duration: float, step: float) -> int:
     wanted = duration / step
     if not 0.0 < wanted <= MOST_STEPS:
         raise UsageError(
-            f"--duration: {duration:g} s is {wanted:.6g} steps of {step:g} s, due are 1 to {MOST_STEPS}"
+            f"--duration: {duration:g} s is {wanted:.10g} steps of {step:g} s, due are 1 to {MOST_STEPS}"
         )
     return max(1, math.ceil(wanted - 1e-9))
 
@@ -135,8 +135,11 @@ class Summary:
 
 
 def summary(trace: Trace) -> Summary:
-    """Return the figures of a run; they are NaN where its numbers are not finite."""
+    """Return the figures of a run, up to the step before the first one that did not converge."""
     first = trace.first_unconverged
+    unconverged = None if first is None else _unconverged(trace, first)
+    if first:
+        trace = trace.until(first)
     stepped = trace.iterations[trace.iterations > 0]
     accelerations = np.abs(trace.chassis[:, ACCELERATION])
     return Summary(
@@ -150,7 +153,7 @@ def summary(trace: Trace) -> Summary:
         most_iterations=int(trace.iterations.max()),
         joint_error=float(trace.joint_error.max()),
         velocity_error=float(trace.velocity_error.max()),
-        unconverged=None if first is None else _unconverged(trace, first),
+        unconverged=unconverged,
     )
 
 

@@ -74,6 +74,11 @@ class Trace:
         sound = self.converged & np.isfinite(self.chassis).all(axis=1)
         return None if bool(sound.all()) else int(np.argmin(sound))
 
+    def until(self, count: int) -> Trace:
+        """Return the first ``count`` samples."""
+        kept = {name: value[:count] for name, value in vars(self).items() if name != "wheels"}
+        return Trace(wheels=self.wheels, **kept)
+
     def table(self) -> FloatArray:
         """Return the columns named by ``columns``, (n, 16 + nw)."""
         chassis = self.chassis[:, : len(CHASSIS_COLUMNS)].copy()
