@@ -81,6 +81,7 @@ def fault(figures: Summary, accuracy: str) -> str:
     left = figures.unconverged
     assert left is not None
     remedy = "a smaller --step" if accuracy == "exact" else "a smaller --step or --accuracy exact"
+    remedy += ", or --solver inertial"
     if abs(left.roll) > ROLLED_OVER:
         remedy = f"a lower speed: the car has rolled over (roll {math.degrees(left.roll):.0f} deg)"
     return (

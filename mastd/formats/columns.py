@@ -21,7 +21,7 @@ def read_columns(path: Path, names: Sequence[str]) -> NDArray[np.float64]:
     """Return the columns ``names`` of a CSV file as (rows, columns), whatever their order in the file.
 
     Other columns are ignored. Raises FormatError, one line for each problem with its place: missing columns,
-    short lines, cells that are not finite numbers, no rows, or a file that cannot be read.
+    short and long lines, cells that are not finite numbers, no rows, or a file that cannot be read.
     """
     try:
         with path.open(encoding="utf-8-sig", newline="") as file:
@@ -42,6 +42,8 @@ def read_columns(path: Path, names: Sequence[str]) -> NDArray[np.float64]:
     for number, cells in enumerate(lines[1:], start=2):
         if not any(cell.strip() for cell in cells):
             continue
+        if len(cells) > len(header):
+            problems.append(f"{path}:{number}: {len(cells)} cells below {len(header)} columns")
         row = []
         for name, place in zip(names, places, strict=True):
             text = cells[place].strip() if place < len(cells) else ""

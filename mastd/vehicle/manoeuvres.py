@@ -163,8 +163,15 @@ def _unconverged(trace: Trace, at: int) -> Unconverged:
         move=float(trace.residual[at]),
         joint_error=float(trace.joint_error[at]),
         velocity_error=float(trace.velocity_error[at]),
-        roll=float(trace.chassis[at, ANGLES][0]),
+        roll=_last_roll(trace, at),
     )
+
+
+def _last_roll(trace: Trace, at: int) -> float:
+    """Return the roll at a sample, or the last one before it that is a number."""
+    rolls = trace.chassis[: at + 1, ANGLES.start]
+    finite = np.flatnonzero(np.isfinite(rolls))
+    return float(rolls[finite[-1]]) if len(finite) else float("nan")
 
 
 def play(

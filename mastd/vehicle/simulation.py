@@ -45,8 +45,9 @@ TOP_SPEED: Final = 80.0
 """m/s: the last matrix is made for this or a little more, and serves beyond it too."""
 JOINT_TOLERANCE: Final = 1e-8
 """m, and m/s in the exact mode."""
-MOVE_TOLERANCE: Final[dict[Accuracy, float]] = {"fast": 1e-6, "exact": 3e-10}
-"""m: an iteration that still moves a body so far is followed by another."""
+MOVE_TOLERANCE: Final[dict[Accuracy, float]] = {"fast": 1e-6, "exact": 6e-10}
+"""m at a step of 1 ms: an iteration that still moves a body so far is followed by another. It goes with the
+square of the step, so that the error of the accelerations is the same at every step."""
 
 
 class Simulation:
@@ -76,8 +77,9 @@ class Simulation:
         ``frozen``: True keeps the one matrix of ``start`` whatever the formulation; by default the chassis
         formulation has a row of matrices over speed and the inertial one a fresh matrix each step.
         ``tolerance``: largest gap of a joint (m); ``rate_tolerance``: its largest rate in the exact accuracy
-        (m/s); ``move_tolerance``: largest correction of a position in the last iteration (m), by default that
-        of the accuracy. The solver goes on from ``least_iterations`` to ``most_iterations`` until all hold.
+        (m/s); ``move_tolerance``: largest correction of a position in the last iteration, m at a step of
+        1 ms, by default that of the accuracy (see ``MOVE_TOLERANCE``). The solver goes on from
+        ``least_iterations`` to ``most_iterations`` until all hold.
         """
         if formulation not in ("chassis", "inertial") or accuracy not in ("fast", "exact"):
             raise ValueError(f"formulation {formulation!r}, accuracy {accuracy!r}: not known")
@@ -88,6 +90,7 @@ class Simulation:
                 f"damping {damping!r} with accuracy fast: above {MOST_FAST_DAMPING} the joint forces, "
                 "closed by the gaps of position alone, grow from step to step; take exact"
             )
+        move = MOVE_TOLERANCE[accuracy] if move_tolerance is None else move_tolerance
         relative = formulation == "chassis"
         self.model = model
         self.formulation = formulation
@@ -102,7 +105,7 @@ class Simulation:
             # Held for each component: a ball joint's gap has three.
             joint_error=tolerance / np.sqrt(3.0),
             joint_rate=rate_tolerance / np.sqrt(3.0),
-            move=MOVE_TOLERANCE[accuracy] if move_tolerance is None else move_tolerance,
+            move=move * (step / 1e-3) ** 2,
         )
         self.ground = Ground.flat() if ground is None else ground
         self.system = System(model)
