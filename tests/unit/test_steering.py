@@ -158,6 +158,7 @@ def test_rows_of_the_ramp_are_the_ramp(tmp_path: Path) -> None:
         ("t_s,rack_m\n", ["no rows below the names"]),
         ("t_s,rack_m\n0,0\n", ["one row; at least two are due"]),
         ("t_s,rack_m\n0,0\n1,2mm\n2,nan\n", [":3:2: rack_m: '2mm'", ":4:2: rack_m: 'nan'"]),
+        ("t_s,rack_m\n0,0,0\n1,0\n", [":2: 3 cells below 2 columns"]),
         ("t_s,rack_m\n0.1,0\n1,0\n", ["t_s begins at 0.1 s, the manoeuvre begins at 0 s"]),
         ("t_s,rack_m\n0,0\n1,0\n1,0\n", ["row 3: t_s 1 does not come after 1"]),
         ("t_s,rack_m\n0,0\n1,-0.09\n", ["row 2: rack_m -0.09 m is beyond its travel ±0.08 m"]),
