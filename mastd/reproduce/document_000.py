@@ -239,7 +239,7 @@ def _larger_steps(model: Model) -> list[Item]:
     found = []
     for name, make in MANOEUVRES.items():
         manoeuvre = make(model)
-        reference = _drive(model, manoeuvre, "chassis", step=_REFERENCE_STEP).trace
+        reference = _drive(model, manoeuvre, "inertial", step=_REFERENCE_STEP).trace
         for step in OPEN_STEPS:
             for method, formulation in METHODS.items():
                 run = _drive(model, manoeuvre, formulation, step=step, frozen=formulation == "chassis")
