@@ -124,10 +124,8 @@ def _dot_2(
 def _distance(points: Floats, slots: Floats, rows: Floats, k: int, i: int, j: int, row: int) -> None:
     p, q = arm(points, slots, k, f.POINT_FIRST, i), arm(points, slots, k, f.POINT_SECOND, j)
     d = between(slots, i, j, p, q)
-    length = load(points, k, f.LENGTH)
-    square = dot(d[0], d[1], d[2], d[0], d[1], d[2])
-    store(rows, row, f.GAP, 0.5 * (square / length - length))
-    force = load(rows, row, f.MULTIPLIER) / length
+    store(rows, row, f.GAP, distance_gap(points, k, d))
+    force = load(rows, row, f.MULTIPLIER) / load(points, k, f.LENGTH)
     push(slots, i, j, p, q, (force * d[0], force * d[1], force * d[2]))
 
 
@@ -151,9 +149,7 @@ def largest_joint_gap(car: Arrays, group: int, largest: float) -> float:
             gap = dot_2_gap(points, slots, car.drives, k, i, d, car.primitives[k, f.P_DRIVE])
             largest = larger_size(largest, gap)
         else:
-            length = load(points, k, f.LENGTH)
-            square = dot(d[0], d[1], d[2], d[0], d[1], d[2])
-            largest = larger_size(largest, 0.5 * (square / length - length))
+            largest = larger_size(largest, distance_gap(points, k, d))
     return largest
 
 
@@ -172,6 +168,13 @@ def dot_2_gap(points: Floats, slots: Floats, drives: Floats, k: int, i: int, d: 
     if drive >= 0:
         gap = gap - load(drives, drive, 0)
     return gap
+
+
+@fused_kernel
+def distance_gap(points: Floats, k: int, d: Triple) -> float:
+    """Return the gap of a distance: (d · d − L²) / (2 L)."""
+    length = load(points, k, f.LENGTH)
+    return 0.5 * (dot(d[0], d[1], d[2], d[0], d[1], d[2]) / length - length)
 
 
 @fused_kernel

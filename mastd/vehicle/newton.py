@@ -194,19 +194,13 @@ def forward_speed(car: Arrays) -> float:
 @fused_kernel
 def correct(car: Arrays, formula: Formula, relative: bool) -> float:
     """Apply the increments of all accelerations and forces; return the largest of the accelerations."""
-    core = car.chassis_unknowns
     largest = splat(0.0)
-    shift = splat(core[0]), splat(core[1]), splat(core[2])
-    turn = splat(core[3]), splat(core[4]), splat(core[5])
     for group in range(car.groups.shape[0]):
         line = car.groups[group]
         u, slot = line[f.G_FIRST_UNKNOWN], line[f.G_FIRST_SLOT] + line[f.G_JOINED]
         for k in range(line[f.G_BODIES]):
-            x, y, z = take_rows(car.increments, u + 6 * k)
-            p, q, r = take_rows(car.increments, u + 6 * k + 3)
-            if relative:
-                x, y, z = x + shift[0], y + shift[1], z + shift[2]
-                p, q, r = p + turn[0], q + turn[1], r + turn[2]
+            x, y, z = absolute_rows(car, u + 6 * k, 0, relative)
+            p, q, r = absolute_rows(car, u + 6 * k + 3, 3, relative)
             largest = larger_size(larger_size(largest, dot(x, y, z, x, y, z)), dot(p, q, r, p, q, r))
             moved = from_frame(car.frame, x, y, z)
             turned = turned_back(car.slots, slot + k, f.S_ROTATION, p, q, r)
@@ -216,18 +210,31 @@ def correct(car: Arrays, formula: Formula, relative: bool) -> float:
                 car.wheels, formula, line[f.G_WHEEL], load_row(car.increments, u + line[f.G_SPIN_UNKNOWN])
             )
         correct_forces(car, group)
-    slot = car.groups[0, f.G_FIRST_SLOT]
-    moved = from_frame(car.frame, shift[0], shift[1], shift[2])
-    turned = turned_back(car.slots, slot, f.S_ROTATION, turn[0], turn[1], turn[2])
+    x, y, z = chassis_rows(car, 0)
+    p, q, r = chassis_rows(car, 3)
+    moved = from_frame(car.frame, x, y, z)
+    turned = turned_back(car.slots, car.groups[0, f.G_FIRST_SLOT], f.S_ROTATION, p, q, r)
     correct_body(car.bodies, formula, CHASSIS, moved, turned)
-    largest = larger_size(largest, dot(shift[0], shift[1], shift[2], shift[0], shift[1], shift[2]))
+    largest = larger_size(largest, dot(x, y, z, x, y, z))
     return peak(root(largest))
 
 
 @fused_kernel
-def take_rows(increments: Floats, row: int) -> Triple:
-    """Return three neighbouring increments."""
-    return load_row(increments, row), load_row(increments, row + 1), load_row(increments, row + 2)
+def chassis_rows(car: Arrays, first: int) -> Triple:
+    """Return three neighbouring increments of the chassis, the same in each lane."""
+    core = car.chassis_unknowns
+    return splat(core[first]), splat(core[first + 1]), splat(core[first + 2])
+
+
+@fused_kernel
+def absolute_rows(car: Arrays, row: int, of_chassis: int, relative: bool) -> Triple:
+    """Return three neighbouring increments of a body; relative ones with those of the chassis added, eq. (6)."""
+    increments = car.increments
+    x, y, z = load_row(increments, row), load_row(increments, row + 1), load_row(increments, row + 2)
+    if relative:
+        u, v, w = chassis_rows(car, of_chassis)
+        x, y, z = x + u, y + v, z + w
+    return x, y, z
 
 
 @fused_kernel
@@ -280,24 +287,19 @@ def largest_row(car: Arrays, field: int) -> float:
 @fused_kernel
 def correct_free(car: Arrays, field: int, angular_field: int, relative: bool) -> None:
     """Subtract increments of one pair of fields alone: velocities or positions."""
-    core = car.chassis_unknowns
-    shift = splat(core[0]), splat(core[1]), splat(core[2])
-    turn = splat(core[3]), splat(core[4]), splat(core[5])
     for group in range(car.groups.shape[0]):
         line = car.groups[group]
         u, slot = line[f.G_FIRST_UNKNOWN], line[f.G_FIRST_SLOT] + line[f.G_JOINED]
         for k in range(line[f.G_BODIES]):
-            x, y, z = take_rows(car.increments, u + 6 * k)
-            p, q, r = take_rows(car.increments, u + 6 * k + 3)
-            if relative:
-                x, y, z = x + shift[0], y + shift[1], z + shift[2]
-                p, q, r = p + turn[0], q + turn[1], r + turn[2]
+            x, y, z = absolute_rows(car, u + 6 * k, 0, relative)
+            p, q, r = absolute_rows(car, u + 6 * k + 3, 3, relative)
             moved = from_frame(car.frame, x, y, z)
             turned = turned_back(car.slots, slot + k, f.S_ROTATION, p, q, r)
             decrease(car.bodies, line[f.G_FIRST_BODY] + k, field, moved[0], moved[1], moved[2])
             decrease(car.bodies, line[f.G_FIRST_BODY] + k, angular_field, turned[0], turned[1], turned[2])
-    slot = car.groups[0, f.G_FIRST_SLOT]
-    moved = from_frame(car.frame, shift[0], shift[1], shift[2])
-    turned = turned_back(car.slots, slot, f.S_ROTATION, turn[0], turn[1], turn[2])
+    x, y, z = chassis_rows(car, 0)
+    p, q, r = chassis_rows(car, 3)
+    moved = from_frame(car.frame, x, y, z)
+    turned = turned_back(car.slots, car.groups[0, f.G_FIRST_SLOT], f.S_ROTATION, p, q, r)
     decrease(car.bodies, CHASSIS, field, moved[0], moved[1], moved[2])
     decrease(car.bodies, CHASSIS, angular_field, turned[0], turned[1], turned[2])
