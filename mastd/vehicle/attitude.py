@@ -62,12 +62,3 @@ def roll_pitch_yaw(attitude: Array) -> Array:
 def inverse(attitude: Array) -> Array:
     """Return the inverse (conjugate) of a unit quaternion, (..., 4)."""
     return np.asarray(attitude * np.array([1.0, -1.0, -1.0, -1.0]))
-
-
-def rotation_vector_of(attitude: Array) -> Array:
-    """Return the rotation vector (..., 3) in rad of a unit quaternion, angle at most π."""
-    sign = np.where(attitude[..., :1] < 0.0, -1.0, 1.0)
-    vector = sign * attitude[..., 1:]
-    sine = np.linalg.norm(vector, axis=-1, keepdims=True)
-    half = np.arctan2(sine, sign * attitude[..., :1])
-    return np.asarray(vector * 2.0 / np.sinc(half / np.pi))

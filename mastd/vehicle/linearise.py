@@ -49,11 +49,6 @@ class Mode:
     shape: ComplexArray
     """(N) displacements and rotations in inertial axes and spin angles, its largest translation 1 m."""
 
-    @property
-    def oscillates(self) -> bool:
-        """Whether the eigenvalue is one of a conjugate pair."""
-        return self.eigenvalue.imag > 0.0
-
 
 @dataclass(frozen=True, eq=False)
 class Linearisation:

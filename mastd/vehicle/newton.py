@@ -228,7 +228,7 @@ def chassis_rows(car: Arrays, first: int) -> Triple:
 
 @fused_kernel
 def absolute_rows(car: Arrays, row: int, of_chassis: int, relative: bool) -> Triple:
-    """Return three neighbouring increments of a body; relative ones with those of the chassis added, eq. (6)."""
+    """Return three neighbouring increments of a body, relative ones with the chassis' added: eq. (6)."""
     increments = car.increments
     x, y, z = load_row(increments, row), load_row(increments, row + 1), load_row(increments, row + 2)
     if relative:

@@ -11,7 +11,6 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from mastd.vehicle.comparison import deviation, read_reference
 from mastd.vehicle.inputs import InputLayout
 from mastd.vehicle.library import find
 from mastd.vehicle.manoeuvres import Manoeuvre, bump, jturn, play
@@ -20,6 +19,7 @@ from mastd.vehicle.settle import settle
 from mastd.vehicle.simulation import Accuracy, Formulation, Simulation
 from mastd.vehicle.state import State, design_state
 from mastd.vehicle.system import System
+from tests.vehicle_comparison import deviation, read_reference
 from tests.vehicle_drives import (
     TIGHT,
     Run,

@@ -12,8 +12,8 @@ from numpy.typing import NDArray
 
 from mastd.errors import FormatError
 from mastd.formats.columns import read_columns
-from mastd.vehicle.comparison import deviation, read_reference
 from mastd.vehicle.trace import ANGLES, Trace, columns, join, save_trace
+from tests.vehicle_comparison import deviation, read_reference
 
 WHEELS = ("fl", "fr", "rl", "rr")
 FloatArray = NDArray[np.float64]
