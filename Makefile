@@ -1,5 +1,5 @@
 # make demo: set up and run the main job.   make test: set up, then lint, types and tests.
-# make evidence: the longer proofs.   make soak: an hour of random operation, in virtual time.
+# make evidence: the longer proofs, and properties tried on new examples.   make soak: an hour of random operation, in virtual time.
 # make fault-table: every fault of the plant over the real link, found when and by what.
 # make bench: speeds; where ../shared holds the vehicle's peers, they are installed into an environment of their own.
 PYTHON ?= python3
@@ -38,6 +38,7 @@ test: lint types
 
 evidence: $(STAMP)
 	$(BIN)/pytest -q -m evidence
+	HYPOTHESIS_PROFILE=searching $(BIN)/pytest -q tests/unit
 
 soak: $(STAMP)
 	$(BIN)/hil-sim soak --hours 1 --out runs

@@ -15,9 +15,15 @@ from pathlib import Path
 for _library in ("OPENBLAS", "OMP", "MKL"):
     os.environ.setdefault(f"{_library}_NUM_THREADS", "1")
 
+import hypothesis  # noqa: E402
 import pytest  # noqa: E402
 
 from tests.lab import ROOT, SHARED, Lab, StartFollower, quick_lab  # noqa: E402
+
+# The same examples in every run, so that a change is judged by itself; `make evidence` looks for new ones.
+hypothesis.settings.register_profile("repeatable", derandomize=True)
+hypothesis.settings.register_profile("searching", derandomize=False)
+hypothesis.settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "repeatable"))
 
 
 @pytest.fixture

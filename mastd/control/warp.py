@@ -39,8 +39,9 @@ LONGEST_WAY = 1.0
 JERK_SHARE = 0.25
 """Share of a link's jerk limit that changes of speed, and changes of level, may add each."""
 
-_INSTANT = 1e-7
-"""Seconds before its end at which a change of speed counts as ended: more than roundings add up to."""
+INSTANT = 1e-7
+"""Seconds before its end at which a change of speed counts as ended: more than roundings add up to. The last
+step of σ̇ may be that of this much more time."""
 
 
 @kernel
@@ -74,7 +75,7 @@ def advance_speed(warp: Array, target: float, dt: float) -> None:
             speed += sign * span * (rate + second * span / 2.0)
             rate += second * span
             left -= span
-    if first + middle + last <= dt + _INSTANT:
+    if first + middle + last <= dt + INSTANT:
         warp[TIME] = time + left * target
         warp[SPEED], warp[FIRST], warp[SECOND] = target, 0.0, 0.0
     else:
