@@ -13,9 +13,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from enum import IntEnum
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
+
+if TYPE_CHECKING:
+    from mastd.vehicle.powertrain import Powertrain
 
 Vector = NDArray[np.float64]
 
@@ -139,6 +143,24 @@ class Tyre:
 
 
 @dataclass(frozen=True, eq=False)
+class MagicTyre:
+    """Tyre by the Magic Formula: the law in ``mastd/vehicle/magic_formula.py``."""
+
+    name: str
+    """Of its property file, for messages."""
+    coefficients: Vector
+    """Packed as ``magic_formula`` reads them."""
+    mirrored: bool
+    """Mounted on the other side than the one it was measured on."""
+    free_radius: float
+    rolling_radius: float
+    """Of the freely rolling wheel at nominal load, m."""
+    stiffness: float
+    """Vertical, about the nominal load, N/m."""
+    damping: float
+
+
+@dataclass(frozen=True, eq=False)
 class Wheel:
     """A wheel on its carrier."""
 
@@ -151,7 +173,51 @@ class Wheel:
     mass: float
     axial_inertia: float
     transverse_inertia: float
-    tyre: Tyre
+    tyre: Tyre | MagicTyre
+    brake_torque: float = 0.0
+    """N m of its friction brake at full pedal."""
+
+
+@dataclass(frozen=True, eq=False)
+class Aerodynamics:
+    """Forces of the air at rest: ½ ρ A v² along the speed, and lift at two points of the chassis."""
+
+    density: float
+    drag_area: float
+    """c_d A, m2."""
+    centre: Vector
+    """(3) where the drag acts on the chassis."""
+    front_lift_area: float
+    """c_l A at ``front``, m2, positive upwards."""
+    rear_lift_area: float
+    front: Vector
+    rear: Vector
+
+
+@dataclass(frozen=True, eq=False)
+class TieDown:
+    """A strap from the chassis to the ground: it pulls, and does not push."""
+
+    name: str
+    point: Vector
+    """(3) on the chassis, design position."""
+    anchor: Vector
+    """(3) on the ground, vehicle frame."""
+    stiffness: float
+    damping: float
+    preload: float
+    """N where the car stands at rest."""
+
+
+@dataclass(frozen=True)
+class Chock:
+    """A wedge before and behind a wheel: it pushes the wheel back when it has rolled through the gap."""
+
+    wheel: int
+    gap: float
+    """m either way from where the wheel stands at rest."""
+    stiffness: float
+    damping: float
 
 
 @dataclass(frozen=True)
@@ -207,6 +273,13 @@ class Model:
     corners: tuple[Corner, ...]
     axles: tuple[Axle, ...]
     drives: tuple[Drive, ...]
+    powertrain: Powertrain | None = None
+    aerodynamics: Aerodynamics | None = None
+    tie_downs: tuple[TieDown, ...] = ()
+    chocks: tuple[Chock, ...] = ()
+    held: tuple[int, ...] = ()
+    """Motions of the chassis that are held: 0…2 along, 3…5 about the inertial axes. A quarter car holds all but
+    2, heave."""
 
     @property
     def rows(self) -> int:
