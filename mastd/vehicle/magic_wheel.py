@@ -207,7 +207,9 @@ def wheel_balance(
     axial = dot(m[0], m[1], m[2], axis[0], axis[1], axis[2])
     carrier_spin = dot(turn[0], turn[1], turn[2], axis[0], axis[1], axis[2])
     needed = inertia * (spin_acceleration + (carrier_spin - spin) / reach) - axial - drive - motor
-    brake = _larger(_smaller(needed, capacity + 0.0 * needed), -capacity + 0.0 * needed) + 0.0 * capacity
+    most = capacity + 0.0 * needed
+    # At its capacity a brake counts as slipping: an open one has none.
+    brake = _larger(-most, _smaller(most, needed)) + 0.0 * capacity
     on_carrier = motor + brake
     whole = f[0] + push[0], f[1] + push[1], f[2] + push[2]
     x, y, z = cross(arm[0], arm[1], arm[2], whole[0], whole[1], whole[2])
