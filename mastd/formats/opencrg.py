@@ -322,6 +322,6 @@ def _pycrg() -> Any:
         import pycrg
     except ImportError as error:
         raise UsageError(
-            "OpenCRG roads need the package pycrg, which is not installed: pip install 'mastd[road]'"
+            "OpenCRG roads need the package pycrg, which is not installed: pip install pycrg"
         ) from error
     return pycrg

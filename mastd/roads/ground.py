@@ -148,7 +148,7 @@ def surface_friction(parameters: Vector, x: float, y: float) -> float:
         return 1.0
     along, across = ground_axes(parameters, x, y)
     if parameters[FRICTION + 2] <= along < parameters[FRICTION + 3]:
-        return parameters[FRICTION] if across >= 0.0 else parameters[FRICTION + 1]
+        return float(parameters[FRICTION] if across >= 0.0 else parameters[FRICTION + 1])
     return 1.0
 
 
@@ -377,6 +377,11 @@ class Ground:
         if not (half_length > 0.0 and half_width > 0.0):
             raise ValueError(f"extent {half_length!r}, {half_width!r} m: due are halves above 0")
         return self._with(EXTENT, *centre, half_length, half_width)
+
+    def with_run_up(self, length: float) -> Ground:
+        """Return this road beginning ``length`` (m) earlier, for ``outside``: what is before it is level."""
+        centre, half = self.values[EXTENT], self.values[EXTENT + 2]
+        return self._with(EXTENT, centre - 0.5 * length, self.values[EXTENT + 1], half + 0.5 * length)
 
     def _with(self, first: int, *values: float) -> Ground:
         parameters = self.parameters
