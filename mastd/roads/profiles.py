@@ -48,7 +48,8 @@ def random_tracks(
         )
     if not seed >= 0:
         raise ValueError(f"seed {seed!r}: due is an integer ≥ 0")
-    count = checked_size(int(np.ceil(length / spacing)))
+    count = int(np.ceil(length / spacing))
+    checked_size(2 * count)
     road = random_road(road_class, WAVES, track_width, count * spacing, [seed])
     return tracks(start, spacing, faded_in(road.one_period(count, 0.0), spacing, fade), track_width)
 
@@ -62,7 +63,7 @@ def measured_tracks(
     ``start`` (m): where the first row is put; None leaves it at its x, and the heights as they are. A road
     that is put elsewhere has the mean height of its first row as zero and is faded in over ``fade`` (m).
     ``radius`` (m) above zero: the road as a rigid wheel feels it (``rolled_over``), for rows that are rougher
-    than a wheel. Rows that are not equally spaced are interpolated linearly, at half the smallest spacing.
+    than a wheel. Rows that are not equally spaced are interpolated linearly, at a quarter of the smallest spacing.
 
     Raises FormatError, one line for each problem with its place.
     """
@@ -75,8 +76,9 @@ def measured_tracks(
     places, heights = x, table[:, [1, -1]].T
     try:
         if np.abs(gaps - spacing).max() > _SAME_SPACING * spacing or (radius > 0.0 and spacing > radius / 10):
-            wanted = min(0.5 * gaps.min(), radius / 20 if radius > 0.0 else np.inf)
-            count = checked_size(int(np.ceil((x[-1] - x[0]) / wanted)) + 1)
+            wanted = min(0.25 * gaps.min(), radius / 20 if radius > 0.0 else np.inf)
+            count = int(np.ceil((x[-1] - x[0]) / wanted)) + 1
+            checked_size(2 * count)
             places = np.linspace(x[0], x[-1], count)
             spacing = (x[-1] - x[0]) / (count - 1)
             heights = np.array([np.interp(places, x, height) for height in heights])
