@@ -153,9 +153,7 @@ def _check_header(path: Path, header: _Header) -> None:
     problems = header.problems
     if header.coding not in _TEXT and header.coding not in _BINARY:
         known = ", ".join((*_TEXT, *_BINARY))
-        problems.append(
-            f"{path}: $KD_Definition: format {header.coding!r} is not known, due is one of {known}"
-        )
+        problems.append(f"{path}: $KD_Definition: format {header.coding!r} is none of {known}")
     for channel in header.channels:
         section = channel.name.startswith("long section")
         unit = "m" if section else _LINE_UNITS.get(channel.name)
@@ -188,7 +186,9 @@ def _text(path: Path, header: _Header, data: bytes, rows: int | None) -> Array:
     """Return the cells of formatted data, NaN where a star stands for a number."""
     width, per_line = _TEXT[header.coding]
     columns = len(header.channels)
-    lines = [line.rstrip("\r ") for line in data.decode("latin-1").rstrip("\r\n \0\x1a").split("\n")]
+    lines = [line.rstrip("\r") for line in data.decode("latin-1").rstrip("\0\x1a").split("\n")]
+    while lines and not lines[-1].strip():
+        lines.pop()
     per_row = math.ceil(columns / per_line)
     due = len(lines) if rows is None else rows * per_row
     if len(lines) != due or len(lines) % per_row:
@@ -203,7 +203,7 @@ def _text(path: Path, header: _Header, data: bytes, rows: int | None) -> Array:
         row, part = divmod(k, per_row)
         cells = min(per_line, columns - part * per_line)
         number = header.lines + 1 + k
-        if len(line) > cells * width or len(line) <= (cells - 1) * width:
+        if len(line) < cells * width or line[cells * width :].strip():
             problems.append(f"{path}:{number}: {len(line)} characters, due are {cells} numbers of {width}")
             continue
         for cell in range(cells):
@@ -230,22 +230,18 @@ def _cell(text: str) -> float | None:
 
 def _binary(path: Path, header: _Header, data: bytes, rows: int | None) -> Array:
     """Return the cells of binary data, of which the last record of 80 bytes may be filled up."""
+    if rows is None:
+        raise FormatError(f"{path}: $ROAD_CRG: REFERENCE_LINE_END_U is missing, which binary data need")
     kind = np.dtype(_BINARY[header.coding])
     columns = len(header.channels)
-    row_size = columns * kind.itemsize
-    due = rows * row_size if rows is not None else len(data) // row_size * row_size
+    due = rows * columns * kind.itemsize
     filled = math.ceil(due / _RECORD) * _RECORD
     if len(data) not in (due, filled):
-        places = f"{rows} rows x " if rows is not None else ""
         raise FormatError(
-            f"{path}: {len(data)} bytes of data, due are {places}{columns} columns x {kind.itemsize} = "
+            f"{path}: {len(data)} bytes of data, due are {rows} rows x {columns} columns x {kind.itemsize} = "
             f"{due}, or {filled} in records of {_RECORD}: truncated, or with line ends converted"
         )
-    values = np.frombuffer(data[:due], dtype=kind).astype(np.float64).reshape(-1, columns)
-    if rows is None:
-        filling = np.isnan(values).all(axis=1)
-        values = values[: len(values) - int(np.argmin(filling[::-1]))]
-    return values
+    return np.frombuffer(data[:due], dtype=kind).astype(np.float64).reshape(rows, columns)
 
 
 def _check_cells(path: Path, header: _Header, values: Array, sections: list[int]) -> None:

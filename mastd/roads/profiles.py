@@ -63,7 +63,8 @@ def measured_tracks(
     ``start`` (m): where the first row is put; None leaves it at its x, and the heights as they are. A road
     that is put elsewhere has the mean height of its first row as zero and is faded in over ``fade`` (m).
     ``radius`` (m) above zero: the road as a rigid wheel feels it (``rolled_over``), for rows that are rougher
-    than a wheel. Rows that are not equally spaced are interpolated linearly, at a quarter of the smallest spacing.
+    than a wheel. Rows that are not equally spaced are joined by lines, sampled at a quarter of the smallest
+    spacing.
 
     Raises FormatError, one line for each problem with its place.
     """

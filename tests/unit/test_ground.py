@@ -250,7 +250,7 @@ def test_what_is_no_ground_is_refused() -> None:
     with pytest.raises(ValueError, match="face up"):
         Ground.plane(np.zeros(3), np.diag([1.0, -1.0, -1.0]))
     for height in (0.0, -0.1, 0.3, math.nan):
-        with pytest.raises(ValueError, match="below the radius of the wheel, 0.3 m"):
+        with pytest.raises(ValueError, match=r"below the radius of the wheel, 0\.3 m"):
             Ground.kerb(5.0, height, 0.3)
     with pytest.raises(ValueError, match="not shorter than 0 m"):
         Ground.kerb(5.0, 0.1, 0.3, -1.0)

@@ -154,9 +154,9 @@ def test_rows_that_are_not_equally_spaced_are_joined_by_lines(tmp_path: Path) ->
     uneven = write(tmp_path / "uneven.csv", "x_m,z_m\n0,0\n0.5,0.1\n0.7,0.12\n2,-0.1\n")
     ground = Ground.profile(uneven, WIDTH)
     for x, z in ((0.5, 0.1), (0.7, 0.12), (2.0, -0.1), (1.35, 0.01)):
-        assert ground.height(x, 0.0) == pytest.approx(z, abs=2e-3)
+        assert ground.height(x, 0.0) == pytest.approx(z, abs=3e-3)
     felt = Ground.profile(uneven, WIDTH, radius=0.3)
-    assert all(felt.height(x, 0.0) >= ground.height(x, 0.0) - 2e-3 for x in np.linspace(0.0, 2.0, 41))
+    assert all(felt.height(x, 0.0) >= ground.height(x, 0.0) - 3e-3 for x in np.linspace(0.0, 2.0, 41))
 
 
 @pytest.mark.parametrize(
