@@ -105,6 +105,7 @@ PRESSURE = _dimension(
 VOLUME = _dimension("volume", "50 L", ("m3", 1), ("L", "1e-3"), ("cm3", "1e-6"))
 FLOW = _dimension("flow", "265 L/min", ("m3/s", 1), ("L/min", _MINUTE / 1000), ("L/s", "1e-3"))
 AREA = _dimension("area", "95 cm2", ("m2", 1), ("cm2", "1e-4"), ("mm2", "1e-6"))
+DENSITY = _dimension("density", "1.2 kg/m3", ("kg/m3", 1))
 TEMPERATURE = Dimension(
     "temperature",
     (Unit("K", Fraction(1)), Unit("degC", Fraction(1), Fraction("273.15"))),
