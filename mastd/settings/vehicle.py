@@ -32,7 +32,7 @@ class VehicleSettings(Settings):
     name: Name
     gravity: Annotated[Acceleration, Field(gt=0.0)] = 9.80665
     held: Held = ()
-    """Motions of the chassis that are held: a quarter car has one axle of one side and holds all but heave."""
+    """Motions of the chassis that are held: a quarter car has one side of one axle, and heaves."""
     chassis: BodySettings
     axles: Annotated[tuple[AnyAxle, ...], Field(max_length=12, json_schema_extra={"minItems": 1})]
     """Front to rear, at least two, one where motions are held."""

@@ -128,8 +128,8 @@ class _Parts:
 def build(settings: VehicleSettings) -> Model:
     """Return the model of a vehicle, assembled.
 
-    Raise ModelError with all tyre files that cannot be used, or else with all joints that do not close, or else
-    with all units whose equations do not leave the freedom that is due.
+    Raise ModelError with all tyre files that cannot be used, or else with all joints that do not close, or
+    else with all units whose equations do not leave the freedom that is due.
     """
     parts = _put_together(settings)
     model, found = assembled(parts.model(settings))

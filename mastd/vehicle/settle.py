@@ -259,7 +259,8 @@ def settle(
 def _balanced(
     system: Equations, state: State, inputs: Array | None, ground: Ground | None
 ) -> tuple[State, EquationMatrices, FreeMotions, Array]:
-    """Return the state with the joints' forces that balance it best, what it was found with, and the rest (N)."""
+    """Return the state with the joints' forces that balance it best, what they were found with, and what
+    is left (N)."""
     matrices = system.matrices(state, inputs, ground)
     rows = constraint_rows(system.model, matrices.joint_jacobian)
     motions = free_motions(matrices.mass, rows)
