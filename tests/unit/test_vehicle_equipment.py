@@ -17,10 +17,13 @@ from tests.unit.vehicle_texts import SEDAN, VEHICLES, changed, place
 
 QUARTER = (VEHICLES / "quarter_car.yaml").read_text(encoding="utf-8")
 AIR = "aerodynamics: {drag_area: 0.66 m2, centre: [-1.2 m, 0 m, 0.6 m], rear_lift_area: -900 cm2}\n"
-STRAP = "tie_downs:\n  front_left: {point: [0.5 m, 0.4 m, 300 mm], anchor: [1 m, 0.8 m, 0 m], stiffness: 2 kN/mm}\n"
+STRAP = """tie_downs:
+  front_left: {point: [0.5 m, 0.4 m, 300 mm], anchor: [1 m, 0.8 m, 0 m], stiffness: 2 kN/mm}
+"""
 CHOCKS = "chocks: {wheels: [rl, rr], gap: 5 mm, stiffness: 400 N/mm}\n"
 TIE_ROD = "    tie_rod: {to: chassis}\n"
 """What stands in the sedan's rear axle alone."""
+BAR = "{body: knuckle, point: wheel_centre, stiffness: 1 N/mm}"
 
 
 def with_lines(*lines: str) -> str:
@@ -98,8 +101,8 @@ REFUSED = [
     pytest.param(
         changed(SEDAN, (TIE_ROD, f"{TIE_ROD}    brakes: {{torque: 1 kN}}\n")),
         "1 kN}",
-        "axles[1].brakes.torque: 'kN' is a unit of force, a moment is due (N m, kN m, MN m; for instance 10 kN "
-        "m)",
+        "axles[1].brakes.torque: 'kN' is a unit of force, a moment is due (N m, kN m, MN m; for instance "
+        "10 kN m)",
         id="force-for-moment",
     ),
     pytest.param(
@@ -197,10 +200,7 @@ REFUSED = [
     pytest.param(
         changed(
             QUARTER,
-            (
-                "    tie_rod: {to",
-                "    anti_roll_bar: {body: knuckle, point: wheel_centre, stiffness: 1 N/mm}\n    tie_rod: {to",
-            ),
+            ("    tie_rod: {to", f"    anti_roll_bar: {BAR}\n    tie_rod: {{to"),
         ),
         "anti_roll_bar",
         "axles[0].anti_roll_bar: an axle with its left side alone has nothing to join it to",
