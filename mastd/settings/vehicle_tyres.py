@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from pathlib import Path
-from typing import Annotated, Final, Literal
+from typing import Annotated, Final
 
 from pydantic import Discriminator, Field, Tag, ValidationInfo, field_validator
 
@@ -50,8 +50,6 @@ class MagicTyreSettings(Settings):
     """Property file (``.tir``), a path from the vehicle file's own directory."""
     friction: Ratio = Field(1.0, gt=0)
     """Multiplies both peak frictions of the file: another ground than that of the measurement."""
-    side: Literal["left", "right"] | None = None
-    """Side of the vehicle that it was measured on, where the file does not say it."""
 
     @field_validator("magic_formula")
     @classmethod
