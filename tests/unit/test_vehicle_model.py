@@ -334,7 +334,7 @@ def test_the_hatchback_has_the_bodies_of_document_001() -> None:
     assert [axle.bar for axle in model.axles] == [0, 1]
     damper = next(each for each in model.springs if each.name == "front left damper")
     assert damper.damper_table is not None
-    assert damper.damper_table[0].tolist() == [-1.0, -1500.0]
+    assert damper.damper_table[0].tolist() == [-1.0, -900.0]
     length = float(np.linalg.norm(damper.point_second - damper.point_first))
     assert damper.bump_stop is not None
     assert damper.rebound_stop is not None

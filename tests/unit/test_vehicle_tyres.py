@@ -158,8 +158,8 @@ REFUSED = [
     pytest.param(
         changed(SEDAN, ("      cornering_stiffness: 14 1/rad\n", "")),
         "tyre:",
-        "axles[0].tyre.cornering_stiffness: key 'cornering_stiffness' is missing (Lateral force per slip angle "
-        "and wheel load)",
+        "axles[0].tyre.cornering_stiffness: key 'cornering_stiffness' is missing (Lateral force per slip "
+        "angle and wheel load)",
         id="linear-without-slip",
     ),
 ]
