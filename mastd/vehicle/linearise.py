@@ -66,7 +66,7 @@ class Linearisation:
 def without_damping(model: Model, loads: Array) -> Model:
     """Return the model without dampers, slip, air, and damping of tyres and restraints: its rest is the same.
 
-    ``loads`` (nw): N, of the wheels at rest; a Magic Formula tyre becomes the linear one that it is like there.
+    ``loads`` (nw): N, of the wheels at rest; a Magic Formula tyre becomes the linear one it is like there.
     """
     springs = tuple(replace(spring, damping=0.0, damper_table=None) for spring in model.springs)
     wheels = tuple(

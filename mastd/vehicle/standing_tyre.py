@@ -1,4 +1,4 @@
-"""The Magic Formula tyre at rest: how deep a load presses it in, and the linear tyre that it is like there."""
+"""The Magic Formula tyre at rest: how deep a load presses it in, and the linear tyre it is like there."""
 
 from __future__ import annotations
 

@@ -21,7 +21,6 @@ from mastd.vehicle.state import State, design_state
 from mastd.vehicle.system import System
 from tests.vehicle_comparison import deviation, read_reference
 from tests.vehicle_drives import (
-from tests.vehicle_variants import LINEAR_HATCHBACK
     TIGHT,
     Run,
     coasting,
@@ -33,6 +32,7 @@ from tests.vehicle_variants import LINEAR_HATCHBACK
     rows,
     without_losses,
 )
+from tests.vehicle_variants import LINEAR_HATCHBACK
 
 Array = NDArray[np.float64]
 ACCURACIES: tuple[Accuracy, ...] = ("fast", "exact")

@@ -44,7 +44,9 @@ def imbalance(model: Model, state: State, wrench: Array, outside: Array | None =
 
 @pytest.mark.parametrize("formulation", ["chassis", "inertial"])
 @pytest.mark.parametrize("accuracy", ACCURACIES)
-@pytest.mark.parametrize("vehicle", ["benchmark_sedan", pytest.param(LINEAR_HATCHBACK, id="linear_hatchback")])
+@pytest.mark.parametrize(
+    "vehicle", ["benchmark_sedan", pytest.param(LINEAR_HATCHBACK, id="linear_hatchback")]
+)
 def test_every_step_keeps_the_laws_of_momentum(
     vehicle: str, accuracy: Accuracy, formulation: Formulation
 ) -> None:

@@ -117,7 +117,10 @@ def test_each_touch_down_has_a_solution(sedan: Model, accuracy: Accuracy) -> Non
 
 
 @pytest.mark.parametrize("accuracy", ACCURACIES)
-@pytest.mark.parametrize("vehicle", ["benchmark_sedan", pytest.param(LINEAR_HATCHBACK, id="linear_hatchback"), "transporter_8_axles"])
+@pytest.mark.parametrize(
+    "vehicle",
+    ["benchmark_sedan", pytest.param(LINEAR_HATCHBACK, id="linear_hatchback"), "transporter_8_axles"],
+)
 def test_a_straight_bump_loads_left_and_right_alike(vehicle: str, accuracy: Accuracy) -> None:
     """Tables, stops and bars in every lane; also that signals are those of the wheel they name."""
     model = find(vehicle)
@@ -265,7 +268,9 @@ def test_which_fixed_numbers_of_iterations_are_stable(sedan: Model) -> None:
 
 
 @pytest.mark.evidence
-@pytest.mark.parametrize("vehicle", ["benchmark_sedan", pytest.param(LINEAR_HATCHBACK, id="linear_hatchback")])
+@pytest.mark.parametrize(
+    "vehicle", ["benchmark_sedan", pytest.param(LINEAR_HATCHBACK, id="linear_hatchback")]
+)
 def test_high_bumps_at_many_speeds(vehicle: str) -> None:
     model = find(vehicle)
     simulation = Simulation(model)
