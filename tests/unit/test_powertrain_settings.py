@@ -7,6 +7,7 @@ import math
 import numpy as np
 import pytest
 
+from mastd import units
 from mastd.errors import SettingsError
 from mastd.settings.loader import load_text
 from mastd.settings.powertrain import PowertrainSettings
@@ -121,7 +122,7 @@ def test_a_converter_and_a_map_are_read() -> None:
     assert isinstance(launch, Converter)
     assert launch.factors == pytest.approx(np.array([200.0, 150.0, 0.0]) / (2000 * RPM) ** 2)
     assert launch.torque_ratios == pytest.approx([2.0, 1.1, 1.0])
-    assert launch.lock_up == LockUp(400.0, 0.85, 2, pytest.approx(1100 * RPM), 0.4)
+    assert launch.lock_up == LockUp(400.0, 0.85, 2, units.parse("1100 rpm", units.ANGULAR_VELOCITY), 0.4)
     engine = read(WITH_MAP).engine
     assert engine.throttles == pytest.approx([0.0, 0.3, 1.0])
     assert engine.torques[2] == pytest.approx([280.0, 280.0, 90.0])
