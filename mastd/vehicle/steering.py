@@ -30,7 +30,7 @@ class Controls:
     drive_torque: FloatArray
     """(n, nw) N m, forward positive; it reacts on the chassis."""
     brake_torque: FloatArray
-    """(n, nw) N m, positive against forward rolling; it reacts on the carrier and does not hold at rest."""
+    """(n, nw) N m that the friction brakes take at most, 0 or more; they hold at rest."""
 
     def rows(self, model: Model) -> FloatArray:
         """Return the rows of inputs that the equations of motion take, (n, width): see ``InputLayout``."""
@@ -39,7 +39,7 @@ class Controls:
         for place in range(layout.drives):
             table[:, layout.drive(place)] = self.drives[:, place]
         table[:, layout.drive_torque] = self.drive_torque
-        table[:, layout.brake_torque] = -self.brake_torque  # there, torques are positive forwards
+        table[:, layout.brake_capacity] = self.brake_torque
         return table
 
 
