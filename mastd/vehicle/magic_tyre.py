@@ -16,9 +16,10 @@ from mastd.vehicle.vectors import Triple, cross, to_frame
 Floats = NDArray[np.float64]
 Known = tuple[
     tuple[float, float, float, float, float],
-    tuple[float, float, float, float, float, float],
+    tuple[float, float, float, float, float, float, float, float],
     tuple[float, float, float],
     tuple[float, float],
+    Triple,
     Triple,
     Triple,
     Triple,
@@ -85,6 +86,8 @@ def _known(
             wheels[wheel, f.ROLLING_RADIUS, lane],
         ),
         (
+            wheels[wheel, f.DEFLECTION_START, lane],
+            wheels[wheel, f.DEFLECTION_START + 1, lane],
             wheels[wheel, f.SLIP_START, lane],
             wheels[wheel, f.SLIP_START + 1, lane],
             wheels[wheel, f.RELAXATION, lane],
@@ -99,6 +102,7 @@ def _known(
         ),
         (clock[f.C_REACH], clock[f.C_RATE]),
         (x / length, y / length, z / length),
+        (frame[6], frame[7], frame[8]),
         to_frame(frame, u, v, w),
         to_frame(frame, p, q, r),
     )
@@ -106,14 +110,26 @@ def _known(
 
 @separate_kernel
 def magic_forces(
-    wheels: Floats, slots: Floats, tyres: Floats, frame: Floats, clock: Floats, wheel: int, slot: int
+    wheels: Floats,
+    slots: Floats,
+    tyres: Floats,
+    frame: Floats,
+    clock: Floats,
+    weights: Floats,
+    group: int,
+    wheel: int,
+    slot: int,
 ) -> None:
     """Add the balance of one item of the wheels to the slot of their carriers; write forces, slips and spin
     moments."""
     for lane in range(LANES):
+        # A lane that is not in use holds the same state as the first one.
+        if weights[group, lane] == 0.0:
+            _copy(wheels, slots, wheel, slot, lane)
+            continue
         length = _normal_length(wheels, wheel, lane)
         known = _known(wheels, frame, clock, wheel, lane, length)
-        push = known[6]
+        push = known[7]
         force, moment, spin_moment, pressed, along, across, slip_x, slip_y, brake, about_centre = wheel_balance(
             tyres[wheel, lane],
             *known,
@@ -126,10 +142,10 @@ def magic_forces(
             wheels[wheel, f.SPIN_ACCELERATION, lane],
         )
         for k in range(3):
-            slots[slot, f.S_FORCE + k, lane] += force[k]
-            slots[slot, f.S_MOMENT + k, lane] += moment[k]
             wheels[wheel, f.TYRE_FORCE + k, lane] = -force[k] - push[k]
             wheels[wheel, f.TYRE_MOMENT + k, lane] = about_centre[k]
+            wheels[wheel, f.BALANCE + k, lane] = force[k]
+            wheels[wheel, f.BALANCE + 3 + k, lane] = moment[k]
         wheels[wheel, f.SPIN_RESIDUAL, lane] = spin_moment
         wheels[wheel, f.LOAD, lane] = pressed
         wheels[wheel, f.CONTACT_FORCE, lane] = along
@@ -141,6 +157,16 @@ def magic_forces(
             if clock[f.C_RATE] > 0.0:
                 wheels[wheel, f.DEFLECTION + k, lane] = wheels[wheel, f.DEFLECTION_START + k, lane] + change
         wheels[wheel, f.BRAKE_FRICTION, lane] = brake
+        for k in range(6):
+            slots[slot, f.S_FORCE + k, lane] += wheels[wheel, f.BALANCE + k, lane]
+
+
+@fused_kernel
+def _copy(wheels: Floats, slots: Floats, wheel: int, slot: int, lane: int) -> None:
+    for k in range(wheels.shape[1]):
+        wheels[wheel, k, lane] = wheels[wheel, k, 0]
+    for k in range(6):
+        slots[slot, f.S_FORCE + k, lane] += wheels[wheel, f.BALANCE + k, 0]
 
 
 @fused_kernel
