@@ -21,7 +21,7 @@ from numba import types
 from numba.core.extending import overload
 # isort: on
 
-_OPTIONS: Final = {"error_model": "numpy", "fastmath": {"contract"}, "forceinline": True}
+_OPTIONS: Final[Any] = {"error_model": "numpy", "fastmath": {"contract"}, "forceinline": True}
 
 _Function = Callable[[Any], Any]
 
