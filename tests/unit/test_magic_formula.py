@@ -25,6 +25,7 @@ from mastd.vehicle.magic_formula import (
     slip_forces,
     slip_stiffness,
 )
+from mastd.vehicle.magic_formula_numbers import real_arctan
 from tests.unit.tyre_equations import Point, expected
 from tests.unit.tyre_texts import COMBINED, MF61, PAC2002, TYRES, read_text, tyre_text
 
@@ -140,6 +141,13 @@ def test_a_complex_step_gives_the_derivatives(tyre: Callable[..., Floats], name:
             right = (there[0] - 8.0 * there[1] + 8.0 * there[2] - there[3]) / (12.0 * step)
             scale = np.array([1.0, 1.0, 0.3, 0.3, 0.3]) * at.load * (1.0 / at.load if variable == 0 else 10.0)
             assert np.all(np.abs(found - right) <= 1e-7 * (np.abs(right) + scale)), (at, variable)
+
+
+def test_the_arc_tangent_is_exact_to_the_last_digits() -> None:
+    for x in (0.0, 1e-300, 1e-9, *np.linspace(0.01, 6.0, 600), 1e3, 1e300, math.inf):
+        for sign in (1.0, -1.0):
+            assert real_arctan(sign * x) == pytest.approx(math.atan(sign * x), rel=4e-16, abs=0.0)
+    assert math.isnan(real_arctan(math.nan))
 
 
 @every_tyre
