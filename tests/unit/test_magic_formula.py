@@ -380,6 +380,9 @@ def test_a_wheel_that_its_shift_drives_gets_no_rolling_moment(tyre: Callable[...
     braked, driven = tyre("MF 5.2", **none, PHX1=-0.001), tyre("MF 5.2", **none, PHX1=0.001)
     assert forces(braked)[MY] == pytest.approx(-0.32 * NOMINAL * 21.0 * 1.1 * 0.001)
     assert forces(driven)[MY] == 0.0
+    fast, neither = tyre("MF 5.2", **none, PHX1=0.001, QSY3=0.01), tyre("MF 5.2", **none, PHX1=0.0, QSY3=0.01)
+    assert forces(fast)[MY] == forces(neither)[MY] < 0.0
+    assert forces(tyre("MF 5.2", QSY1=-0.01))[MY] == 0.0
 
 
 def command(*words: str) -> argparse.Namespace:
