@@ -49,7 +49,7 @@ ControlLaw: TypeAlias = Callable[[FloatArray], Controls]
 
 def hands_off(model: Model) -> ControlLaw:
     """Return no steering and no torques."""
-    return lambda times: _no_controls(model, times)
+    return lambda times: no_controls(model, times)
 
 
 def ramp(model: Model, drive: int, amplitude: float, start: float, end: float) -> ControlLaw:
@@ -59,7 +59,7 @@ def ramp(model: Model, drive: int, amplitude: float, start: float, end: float) -
     """
 
     def law(times: FloatArray) -> Controls:
-        controls = _no_controls(model, times)
+        controls = no_controls(model, times)
         controls.drives[:, drive, :] = half_cosine(times, amplitude, start, end)
         return controls
 
@@ -110,7 +110,7 @@ def rows_of_file(path: Path, model: Model) -> tuple[ControlLaw, float]:
     splines = {name: _from_rest(times, values[name]) for name in drives if name in values}
 
     def law(at: FloatArray) -> Controls:
-        controls = _no_controls(model, at)
+        controls = no_controls(model, at)
         within = np.clip(at, times[0], times[-1])
         for place, name in enumerate(drives):
             if name in splines:
@@ -127,7 +127,8 @@ def rows_of_file(path: Path, model: Model) -> tuple[ControlLaw, float]:
     return law, float(times[-1])
 
 
-def _no_controls(model: Model, times: FloatArray) -> Controls:
+def no_controls(model: Model, times: FloatArray) -> Controls:
+    """Return controls at n times that do nothing."""
     n, wheels = len(times), len(model.wheels)
     return Controls(np.zeros((n, len(model.drives), 3)), np.zeros((n, wheels)), np.zeros((n, wheels)))
 
