@@ -45,13 +45,14 @@ def under(ground: Ground | None, x: float, y: float) -> tuple[float, Array, Arra
         return still
     entries = np.array(ground.values)
     if ground.kind is GroundKind.BUMP:
-        start, length, height, side = entries[1:5]
+        start, length, height, side = entries[9:13]
         phase = math.pi * (x - start) / length
         if not 0.0 < phase < math.pi or side * y < 0.0:
             return still
         slope = height * math.pi / length * math.cos(phase)
         return height * math.sin(phase), np.array([slope, 0.0]), np.zeros(3)
-    point, normal, velocity, rate = entries[1:13].reshape(4, 3)
+    point, normal = entries[9:12], entries[12:21].reshape(3, 3)[:, 2]
+    velocity, rate = entries[21:27].reshape(2, 3)
     # normal · (r − point) = 0
     gradient = -normal[:2] / normal[2]
     height = point[2] + float(gradient @ (np.array([x, y]) - point[:2]))

@@ -1,119 +1,231 @@
-"""What is under the wheels: height, slope and velocity of a surface at a point of the inertial x-y plane.
+"""What is under the wheels: height, slope, velocity and friction of a surface at a point of the inertial x-y
+plane.
 
 A ground is one array of numbers, so that a compiled step takes any kind of it without knowing which:
 
 | entry | meaning |
 |---|---|
-| 0 | kind: 0 flat, 1 bump, 2 plane |
-| 1…4 | bump: where it begins (m), length (m), height (m), side (0 both tracks, +1 left of y = 0, -1 right) |
-| 1…3 | plane: a point of it, m |
-| 4…6 | plane: unit normal, pointing up |
-| 7…9 | plane: velocity of that point, m/s |
-| 10…12 | plane: angular velocity, rad/s, inertial axes |
+| 0 | kind: 0 flat, 1 bump, 2 plane, 3 kerb, 4 tracks, 5 grid |
+| 1, 2 | friction factor left (y ≥ 0) and right of the middle |
+| 3, 4 | from which x on and up to which x (m) it holds; it is 1 elsewhere |
+| 5…8 | extent: x and y of its centre, half length along x, half width along y, m; infinite without edges |
+| 9…12 | bump: where it begins (m), length (m), height (m), side (0 both tracks, +1 left of y = 0, -1 right) |
+| 9…13 | kerb: where it begins (m), length (m), height (m), side, radius of the wheel (m) |
+| 9…11 | plane: a point of it, m |
+| 12…20 | plane: rotation from its axes to inertial ones, row by row; the third column is the normal |
+| 21…23 | plane: velocity of that point, m/s |
+| 24…26 | plane: angular velocity, rad/s, inertial axes |
+| 9… | tracks: see ``mastd.roads.tracks`` |
+| 9… | grid: see ``mastd.roads.grid`` |
 
-Road and flat ground stand still. A plane is the table's top: the loop writes its pose and motion into the
-entries each period (``write_plane``).
+Friction and extent are meant in the ground's own axes: those of the plane, or u and v of a grid's reference
+line, else the inertial ones. Road and flat ground stand still. A plane is the table's top: the loop writes
+its pose and motion into the entries each period (``write_plane``), which leaves friction and extent alone.
 """
 
 from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from enum import IntEnum
-from typing import Final, Literal
+from typing import Final
 
 import numpy as np
-from numpy.typing import NDArray
 
 from mastd.kernel import fused_kernel
-
-Vector = NDArray[np.float64]
-Side = Literal["both", "left", "right"]
-
-
-class GroundKind(IntEnum):
-    """The first entry of the parameters."""
-
-    FLAT = 0
-    BUMP = 1
-    PLANE = 2
-
-
-PARAMETERS: Final = 13
-"""Length of the array of parameters."""
+from mastd.roads.entries import EXTENT, FRICTION, HEADER, PARAMETERS, GroundKind, Side, Vector, header
 
 _BUMP = int(GroundKind.BUMP)
 _PLANE = int(GroundKind.PLANE)
+_KERB = int(GroundKind.KERB)
 _SIDES: Final[dict[Side, float]] = {"both": 0.0, "left": 1.0, "right": -1.0}
+_POINT: Final = HEADER
+_ROTATION: Final = HEADER + 3
+_VELOCITY: Final = HEADER + 12
+_TURN: Final = HEADER + 15
+_OBSTACLE: Final = HEADER
 
 
 @fused_kernel
 def surface(parameters: Vector, x: float, y: float) -> tuple[float, float, float]:
     """Return height (m) and slopes ∂z/∂x, ∂z/∂y of the ground at a point (m, inertial axes).
 
-    ``parameters`` (13) as at the top of the module. A bump is height · sin(π (x − x₀) / length) within
+    ``parameters`` as at the top of the module. A bump is height · sin(π (x − x₀) / length) within
     x₀ < x < x₀ + length, zero elsewhere; the slope is its derivative within, and zero elsewhere, so that it
-    jumps at both ends.
+    jumps at both ends. A kerb is ``kerb_height``.
     """
-    if parameters[0] == _BUMP:
-        along = (x - parameters[1]) / parameters[2]
-        if 0.0 < along < 1.0 and parameters[4] * y >= 0.0:
+    kind = parameters[0]
+    if kind == _PLANE:
+        slope_x = -parameters[_ROTATION + 2] / parameters[_ROTATION + 8]
+        slope_y = -parameters[_ROTATION + 5] / parameters[_ROTATION + 8]
+        rise = slope_x * (x - parameters[_POINT]) + slope_y * (y - parameters[_POINT + 1])
+        return parameters[_POINT + 2] + rise, slope_x, slope_y
+    if kind == _BUMP and parameters[_OBSTACLE + 3] * y >= 0.0:
+        along = (x - parameters[_OBSTACLE]) / parameters[_OBSTACLE + 1]
+        if 0.0 < along < 1.0:
             angle = math.pi * along
             return (
-                parameters[3] * math.sin(angle),
-                parameters[3] * math.pi / parameters[2] * math.cos(angle),
+                parameters[_OBSTACLE + 2] * math.sin(angle),
+                parameters[_OBSTACLE + 2] * math.pi / parameters[_OBSTACLE + 1] * math.cos(angle),
                 0.0,
             )
-    elif parameters[0] == _PLANE:
-        slope_x = -parameters[4] / parameters[6]
-        slope_y = -parameters[5] / parameters[6]
-        height = parameters[3] + slope_x * (x - parameters[1]) + slope_y * (y - parameters[2])
-        return height, slope_x, slope_y
+    elif kind == _KERB and parameters[_OBSTACLE + 3] * y >= 0.0:
+        height, slope = kerb_height(
+            x - parameters[_OBSTACLE],
+            parameters[_OBSTACLE + 1],
+            parameters[_OBSTACLE + 2],
+            parameters[_OBSTACLE + 4],
+        )
+        return height, slope, 0.0
     return 0.0, 0.0, 0.0
+
+
+@fused_kernel
+def kerb_height(x: float, length: float, height: float, radius: float) -> tuple[float, float]:
+    """Return height (m) and slope of a kerb as a rigid wheel of ``radius`` (m) feels it, ``x`` (m) past its
+    edge.
+
+    The lowest point of a wheel that rolls over a step of h < R: its centre goes round the edge on an arc, so
+
+        z(x) = h                              0 ≤ x ≤ length
+        z(x) = max(0, h − R + √(R² − d²))     elsewhere, d the distance from the nearer edge.
+
+    The height is continuous; the slope, d / √(R² − d²) towards the edge, is at most √(2Rh − h²) / (R − h),
+    where the wheel first touches it.
+    """
+    if 0.0 <= x <= length:
+        return height, 0.0
+    distance = -x if x < 0.0 else x - length
+    if not distance < radius:
+        return 0.0, 0.0
+    root = math.sqrt(radius * radius - distance * distance)
+    rise = height - radius + root
+    if not rise > 0.0:
+        return 0.0, 0.0
+    slope = distance / root
+    return rise, slope if x < 0.0 else -slope
 
 
 @fused_kernel
 def surface_velocity(parameters: Vector, x: float, y: float) -> tuple[float, float, float]:
     """Return the velocity (m/s, inertial axes) of the ground's matter at a point (m): zero but on a plane."""
     if parameters[0] == _PLANE:
-        dx = x - parameters[1]
-        dy = y - parameters[2]
-        dz = -(parameters[4] * dx + parameters[5] * dy) / parameters[6]
+        dx = x - parameters[_POINT]
+        dy = y - parameters[_POINT + 1]
+        dz = -(parameters[_ROTATION + 2] * dx + parameters[_ROTATION + 5] * dy) / parameters[_ROTATION + 8]
         return (
-            parameters[7] + parameters[11] * dz - parameters[12] * dy,
-            parameters[8] + parameters[12] * dx - parameters[10] * dz,
-            parameters[9] + parameters[10] * dy - parameters[11] * dx,
+            parameters[_VELOCITY] + parameters[_TURN + 1] * dz - parameters[_TURN + 2] * dy,
+            parameters[_VELOCITY + 1] + parameters[_TURN + 2] * dx - parameters[_TURN] * dz,
+            parameters[_VELOCITY + 2] + parameters[_TURN] * dy - parameters[_TURN + 1] * dx,
         )
     return 0.0, 0.0, 0.0
+
+
+@fused_kernel
+def surface_turn(parameters: Vector) -> tuple[float, float, float]:
+    """Return the angular velocity of the ground (rad/s, inertial axes): zero but for a plane."""
+    if parameters[0] == _PLANE:
+        return parameters[_TURN], parameters[_TURN + 1], parameters[_TURN + 2]
+    return 0.0, 0.0, 0.0
+
+
+@fused_kernel
+def surface_friction(parameters: Vector, x: float, y: float) -> float:
+    """Return the factor on the tyres' friction at a point (m, inertial axes)."""
+    if parameters[FRICTION] == 1.0 and parameters[FRICTION + 1] == 1.0:
+        return 1.0
+    along, across = ground_axes(parameters, x, y)
+    if parameters[FRICTION + 2] <= along < parameters[FRICTION + 3]:
+        return parameters[FRICTION] if across >= 0.0 else parameters[FRICTION + 1]
+    return 1.0
+
+
+@fused_kernel
+def outside(parameters: Vector, x: float, y: float) -> float:
+    """Return how far (m) a point of the surface lies beside the road or the plate: 0 on it."""
+    along, across = ground_axes(parameters, x, y)
+    beyond = max(abs(along - parameters[EXTENT]) - parameters[EXTENT + 2], 0.0)
+    beside = max(abs(across - parameters[EXTENT + 1]) - parameters[EXTENT + 3], 0.0)
+    return math.sqrt(beyond * beyond + beside * beside)
+
+
+@fused_kernel
+def ground_axes(parameters: Vector, x: float, y: float) -> tuple[float, float]:
+    """Return the place (m) in the ground's own axes of the point of its surface at x, y (m, inertial)."""
+    if parameters[0] == _PLANE:
+        dx = x - parameters[_POINT]
+        dy = y - parameters[_POINT + 1]
+        dz = -(parameters[_ROTATION + 2] * dx + parameters[_ROTATION + 5] * dy) / parameters[_ROTATION + 8]
+        return (
+            parameters[_ROTATION] * dx + parameters[_ROTATION + 3] * dy + parameters[_ROTATION + 6] * dz,
+            parameters[_ROTATION + 1] * dx + parameters[_ROTATION + 4] * dy + parameters[_ROTATION + 7] * dz,
+        )
+    return x, y
+
+
+@fused_kernel
+def from_ground(parameters: Vector, x: float, y: float, z: float) -> tuple[float, float, float]:
+    """Return where (m, inertial axes) a point is that is fixed to the ground at x, y, z (m) in its axes.
+
+    A plane's axes have their origin in its point; every other ground's axes are the inertial ones.
+    """
+    if parameters[0] == _PLANE:
+        return (
+            parameters[_POINT]
+            + parameters[_ROTATION] * x
+            + parameters[_ROTATION + 1] * y
+            + parameters[_ROTATION + 2] * z,
+            parameters[_POINT + 1]
+            + parameters[_ROTATION + 3] * x
+            + parameters[_ROTATION + 4] * y
+            + parameters[_ROTATION + 5] * z,
+            parameters[_POINT + 2]
+            + parameters[_ROTATION + 6] * x
+            + parameters[_ROTATION + 7] * y
+            + parameters[_ROTATION + 8] * z,
+        )
+    return x, y, z
 
 
 @fused_kernel
 def write_plane(
     parameters: Vector, point: Vector, rotation: Vector, velocity: Vector, angular_velocity: Vector
 ) -> None:
-    """Write the pose and motion of a plane into ``parameters`` (13).
+    """Write the pose and motion of a plane into ``parameters``, whose friction and extent stay.
 
     ``point`` (3) of the plane, ``rotation`` (3, 3) from the plane's axes to inertial ones (its third column
     is the normal), ``velocity`` (3) of the point and ``angular_velocity`` (3), all in inertial axes, SI.
     """
     parameters[0] = _PLANE
     for axis in range(3):
-        parameters[1 + axis] = point[axis]
-        parameters[4 + axis] = rotation[axis, 2]
-        parameters[7 + axis] = velocity[axis]
-        parameters[10 + axis] = angular_velocity[axis]
+        parameters[_POINT + axis] = point[axis]
+        for column in range(3):
+            parameters[_ROTATION + 3 * axis + column] = rotation[axis, column]
+        parameters[_VELOCITY + axis] = velocity[axis]
+        parameters[_TURN + axis] = angular_velocity[axis]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Ground:
-    """A ground, made by one of ``flat``, ``bump`` and ``plane``; ``values`` are the entries of the array."""
+    """A ground, made by one of its class methods; ``values`` are the entries of the array, not to be written.
 
-    values: tuple[float, ...]
+    Grounds with the same entries are equal.
+    """
+
+    values: Vector
+
+    def __post_init__(self) -> None:
+        self.values.setflags(write=False)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Ground) and np.array_equal(self.values, other.values)
+
+    def __hash__(self) -> int:
+        return hash(self.values.tobytes())
 
     @classmethod
     def flat(cls) -> Ground:
         """Return the ground z = 0."""
-        return cls(_padded(GroundKind.FLAT))
+        return cls(header(GroundKind.FLAT))
 
     @classmethod
     def bump(cls, start: float, length: float, height: float, side: Side = "both") -> Ground:
@@ -124,7 +236,29 @@ class Ground:
         """
         if not length > 0.0:
             raise ValueError(f"length {length!r}: a bump is longer than 0 m")
-        return cls(_padded(GroundKind.BUMP, start, length, height, _SIDES[side]))
+        return _with_own(GroundKind.BUMP, start, length, height, _SIDES[side])
+
+    @classmethod
+    def kerb(
+        cls,
+        start: float,
+        height: float,
+        radius: float,
+        length: float = math.inf,
+        side: Side = "both",
+    ) -> Ground:
+        """Return a step up at x = ``start``, and down again after ``length``, across the road or one side of
+        y = 0, as a rigid wheel of ``radius`` rolls over it (all m; ``kerb_height``).
+
+        Raises ValueError for a height that is not between zero and the radius, or a negative length.
+        """
+        if not 0.0 < height < radius:
+            raise ValueError(
+                f"height {height!r}: due is one above 0 m and below the radius of the wheel, {radius!r} m"
+            )
+        if not length >= 0.0:
+            raise ValueError(f"length {length!r}: a kerb is not shorter than 0 m")
+        return _with_own(GroundKind.KERB, start, length, height, _SIDES[side], radius)
 
     @classmethod
     def plane(
@@ -136,7 +270,7 @@ class Ground:
         """
         if not rotation[2, 2] > 0.0:
             raise ValueError("the plane does not face up")
-        parameters = np.zeros(PARAMETERS)
+        parameters = header(GroundKind.PLANE)
         zero = np.zeros(3)
         write_plane(
             parameters,
@@ -145,7 +279,38 @@ class Ground:
             zero if velocity is None else np.asarray(velocity, dtype=np.float64),
             zero if angular is None else np.asarray(angular, dtype=np.float64),
         )
-        return cls(tuple(float(value) for value in parameters))
+        return cls(parameters)
+
+    def with_friction(
+        self, left: float, right: float, start: float = -math.inf, end: float = math.inf
+    ) -> Ground:
+        """Return this ground with factors on the tyres' friction left and right of its middle, between two x
+        (m).
+
+        Raises ValueError for a factor that is not above zero, or an end that is not after the start.
+        """
+        if not (0.0 < left < math.inf and 0.0 < right < math.inf):
+            raise ValueError(f"friction {left!r}, {right!r}: due are factors above 0")
+        if not start < end:
+            raise ValueError(f"friction from {start!r} to {end!r} m: the end is not after the start")
+        return self._with(FRICTION, left, right, start, end)
+
+    def with_extent(
+        self, half_length: float, half_width: float, centre: tuple[float, float] = (0.0, 0.0)
+    ) -> Ground:
+        """Return this ground ending at the edges of a rectangle about ``centre``, in its axes (all m).
+
+        The surface goes on beyond the edges; ``outside`` tells what is beside it. Raises ValueError for a
+        half length or width that is not above zero.
+        """
+        if not (half_length > 0.0 and half_width > 0.0):
+            raise ValueError(f"extent {half_length!r}, {half_width!r} m: due are halves above 0")
+        return self._with(EXTENT, *centre, half_length, half_width)
+
+    def _with(self, first: int, *values: float) -> Ground:
+        parameters = self.parameters
+        parameters[first : first + len(values)] = values
+        return Ground(parameters)
 
     @property
     def kind(self) -> GroundKind:
@@ -154,13 +319,31 @@ class Ground:
 
     @property
     def parameters(self) -> Vector:
-        """Return the array for the kernels, (13), a new one each time."""
-        return np.array(self.values, dtype=np.float64)
+        """Return the array for the kernels, 1-D, a new one each time."""
+        return self.values.copy()
 
     def height(self, x: float, y: float) -> float:
         """Return the height (m) at a point (m)."""
         return surface(self.parameters, x, y)[0]
 
 
-def _padded(kind: GroundKind, *values: float) -> tuple[float, ...]:
-    return (float(kind), *map(float, values), *(0.0,) * (PARAMETERS - 1 - len(values)))
+def _with_own(kind: GroundKind, *values: float) -> Ground:
+    parameters = header(kind)
+    parameters[HEADER : HEADER + len(values)] = values
+    return Ground(parameters)
+
+
+__all__ = [
+    "PARAMETERS",
+    "Ground",
+    "GroundKind",
+    "Side",
+    "Vector",
+    "from_ground",
+    "outside",
+    "surface",
+    "surface_friction",
+    "surface_turn",
+    "surface_velocity",
+    "write_plane",
+]
