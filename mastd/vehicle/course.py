@@ -119,8 +119,8 @@ def double_lane_change(start: float, offset: float = LANE_OFFSET) -> Course:
 
 
 def slalom(start: float, spacing: float, offset: float, gates: int) -> Course:
-    """Return a slalom round ``gates`` cones ``spacing`` m apart, the first at x = ``start`` and to be passed on
-    the left.
+    """Return a slalom round ``gates`` cones that stand ``spacing`` m apart, the first at x = ``start``; it is
+    passed on the left.
 
     y = offset cos(π (x − start) / spacing) between the first and the last cone; a half cosine leads there and
     back over one spacing each.

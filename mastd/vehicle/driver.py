@@ -45,6 +45,8 @@ class Seen:
     yaw_rate: float
     spins: FloatArray
     """(nw) rad/s."""
+    engine_speed: float = math.nan
+    """rad/s; NaN where the car has no engine."""
 
     @property
     def speed(self) -> float:
@@ -154,70 +156,3 @@ class PathFollower(Driver):
         racks = self._track.racks(curvature, max(seen.speed, 0.0), len(self._hands))
         for place, (hand, rack) in enumerate(zip(self._hands, racks, strict=True)):
             controls.drives[:, place, :] = hand.move(float(rack), seen.time, times)
-
-
-@dataclass(frozen=True)
-class SpeedGains:
-    """How a speed is held: acceleration = feed-forward + proportional · error + integral ∫ error."""
-
-    proportional: float = 1.0
-    """1/s."""
-    integral: float = 0.3
-    """1/s²."""
-    most_drive: float = 4.0
-    """m/s²."""
-    most_brake: float = 10.0
-    """m/s²."""
-
-
-class SpeedController:
-    """A PI controller that gives the acceleration to ask for; what cannot be had is not summed up."""
-
-    def __init__(self, gains: SpeedGains) -> None:
-        self._gains = gains
-        self._sum = 0.0
-
-    def demand(self, wanted: float, speed: float, feed_forward: float, span: float) -> float:
-        """Return the acceleration (m/s²) for a speed that is wanted, ``span`` s after the last call."""
-        gains, error = self._gains, wanted - speed
-        free = feed_forward + gains.proportional * error + self._sum
-        bounded = min(max(free, -gains.most_brake), gains.most_drive)
-        if (free - bounded) * error <= 0.0:
-            self._sum += gains.integral * error * span
-        return bounded
-
-
-class TorqueFoot(Driver):
-    """Holds a speed of a car without powertrain by torques on its wheels.
-
-    Driving torques are alike on all wheels per radius, braking torques go with the loads at rest.
-    """
-
-    def __init__(
-        self,
-        model: Model,
-        track: SingleTrack,
-        loads: FloatArray,
-        speed: float,
-        gains: SpeedGains | None = None,
-    ) -> None:
-        """Hold ``speed`` (m/s); ``loads`` (nw) N at rest."""
-        self._mass = track.mass
-        self._radii = np.array([wheel.tyre.rolling_radius for wheel in model.wheels])
-        self._shares = loads / np.sum(loads)
-        self._speed = speed
-        self._controller = SpeedController(SpeedGains() if gains is None else gains)
-        self._force = 0.0
-        self._asked: float | None = None
-
-    def act(self, seen: Seen, times: FloatArray, controls: Controls) -> None:
-        """Write the torques: straight lines from the last demand to the new one."""
-        span = seen.time - self._asked if self._asked is not None else 0.0
-        self._asked = seen.time
-        force = self._mass * self._controller.demand(self._speed, seen.speed, 0.0, span)
-        share = (times - seen.time) / (times[-1] - seen.time)
-        forces = self._force + share * (force - self._force)
-        self._force = force
-        drive, brake = np.maximum(forces, 0.0), np.maximum(-forces, 0.0)
-        controls.drive_torque[:] = drive[:, None] * self._radii / len(self._radii)
-        controls.brake_torque[:] = brake[:, None] * self._radii * self._shares

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Final
 
 import numpy as np
@@ -12,15 +10,12 @@ from numpy.typing import NDArray
 
 from mastd.errors import UsageError
 from mastd.roads.ground import Ground
-from mastd.vehicle.driver import Driver, TorqueFoot
+from mastd.vehicle.car import Car
+from mastd.vehicle.driver_pedals import hold
 from mastd.vehicle.manoeuvres import KM_PER_H, Manoeuvre
 from mastd.vehicle.model import Model
 from mastd.vehicle.run_summary import Finding
-from mastd.vehicle.settle import settle
-from mastd.vehicle.single_track import SingleTrack, single_track
-from mastd.vehicle.state import design_state
 from mastd.vehicle.steering import ControlLaw, Controls, no_controls
-from mastd.vehicle.system import System
 from mastd.vehicle.trace import ACCELERATION, ANGLES, ANGULAR_VELOCITY, VELOCITY, Trace
 
 FloatArray = NDArray[np.float64]
@@ -34,29 +29,6 @@ _LEAST_SPAN: Final = 1.0
 """m/s² that a gradient needs at least."""
 _AIM: Final = 4.0
 """m/s² at which a ramp of the default rack ends."""
-
-
-@dataclass(frozen=True, eq=False)
-class Car:
-    """A vehicle with what drivers and evaluations need to know of it beforehand."""
-
-    model: Model
-    loads: FloatArray
-    """(nw) N at rest."""
-    track: SingleTrack
-
-    @classmethod
-    def of(cls, model: Model) -> Car:
-        """Settle the vehicle and measure its steering.
-
-        Raises UsageError for a vehicle without a rack, EquilibriumError for one that does not stand.
-        """
-        loads = settle(System(model), design_state(model)).wheel_loads
-        return cls(model, loads, single_track(model, loads))
-
-    def held_at(self, speed: float) -> Sequence[Driver]:
-        """Return a driver that holds a speed."""
-        return (TorqueFoot(self.model, self.track, self.loads, speed),)
 
 
 def ramp_steer(
@@ -103,7 +75,7 @@ def ramp_steer(
         duration,
         Ground.flat(),
         law,
-        drivers=lambda: car.held_at(speed),
+        drivers=lambda: car.pedals(hold(speed)),
         findings=lambda trace: steady_turn(car, trace, law, ramp_start),
     )
 
@@ -154,7 +126,7 @@ def sine_steer(
         lasting,
         Ground.flat(),
         law,
-        drivers=lambda: car.held_at(speed),
+        drivers=lambda: car.pedals(hold(speed)),
         findings=lambda trace: frequency_response(car, trace, law, (frequency, periods, start, speed)),
     )
 

@@ -30,7 +30,9 @@ class Controls:
     drive_torque: FloatArray
     """(n, nw) N m, forward positive; it reacts on the chassis."""
     brake_torque: FloatArray
-    """(n, nw) N m, positive against forward rolling; it reacts on the carrier and does not hold at rest."""
+    """(n, nw) N m, 0 or more, of the wheel's friction brake; it reacts on the carrier."""
+    driver: FloatArray
+    """(n, 4) throttle, brake pedal, clutch pedal (0…1, 1: pressed), gear lever."""
 
     def rows(self, model: Model) -> FloatArray:
         """Return the rows of inputs that the equations of motion take, (n, width): see ``InputLayout``."""
@@ -130,7 +132,12 @@ def rows_of_file(path: Path, model: Model) -> tuple[ControlLaw, float]:
 def no_controls(model: Model, times: FloatArray) -> Controls:
     """Return controls at n times that do nothing."""
     n, wheels = len(times), len(model.wheels)
-    return Controls(np.zeros((n, len(model.drives), 3)), np.zeros((n, wheels)), np.zeros((n, wheels)))
+    return Controls(
+        drives=np.zeros((n, len(model.drives), 3)),
+        drive_torque=np.zeros((n, wheels)),
+        brake_torque=np.zeros((n, wheels)),
+        driver=np.zeros((n, 4)),
+    )
 
 
 def _from_rest(times: FloatArray, values: FloatArray) -> CubicHermiteSpline:
