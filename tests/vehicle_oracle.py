@@ -29,13 +29,25 @@ Array = NDArray[np.float64]
 UP = np.array([0.0, 0.0, 1.0])
 
 
-def inputs_of(model: Model, row: Array | None) -> tuple[Array, Array, Array, Array]:
-    """Return drive torques, brake torques (nw), force and moment (3) on the chassis, of a row of inputs."""
+REACH = 1e-3
+"""s in which a friction brake stops a wheel, where no step says otherwise."""
+
+
+def inputs_of(model: Model, row: Array | None) -> tuple[Array, Array, Array, Array, Array]:
+    """Return drive torques, motor torques, capacities of the brakes (nw), force and moment (3) on the
+    chassis, of a row of inputs."""
     wheels = len(model.wheels)
     if row is None:
-        return np.zeros(wheels), np.zeros(wheels), np.zeros(3), np.zeros(3)
-    torques = row[3 * len(model.drives) :]
-    return torques[:wheels], torques[wheels : 2 * wheels], row[-6:-3], row[-3:]
+        return np.zeros(wheels), np.zeros(wheels), np.zeros(wheels), np.zeros(3), np.zeros(3)
+    drive, motor, capacity = row[3 * len(model.drives) : -10].reshape(3, wheels)
+    pedal = row[-9]
+    return (
+        drive,
+        motor,
+        capacity + pedal * np.array([wheel.brake_torque for wheel in model.wheels]),
+        row[-6:-3],
+        row[-3:],
+    )
 
 
 def under(ground: Ground | None, x: float, y: float) -> tuple[float, Array, Array]:
@@ -301,7 +313,7 @@ class Oracle:
             spring_force(motion, spring, forces)
         for bar, force in zip(model.bars, state.bar_forces, strict=True):
             bar_force(motion, bar, float(force), forces)
-        drive_torque, brake_torque, force_on_chassis, moment_on_chassis = inputs_of(model, inputs)
+        drive_torque, motor_torque, capacity, force_on_chassis, moment_on_chassis = inputs_of(model, inputs)
         forces.total[0, :3] += motion.matrix[0] @ force_on_chassis
         forces.total[0, 3:] += motion.matrix[0] @ moment_on_chassis
         spins = np.zeros(len(model.wheels))
@@ -313,14 +325,20 @@ class Oracle:
             axial = float(axis.value @ about_centre)
             forces.at(wheel.carrier, centre, contact.force)
             forces.moment(wheel.carrier, about_centre - axial * axis.value)
-            forces.moment(wheel.carrier, -brake_torque[index] * axis.value)
+            stopping = float(motion.omega[wheel.carrier] @ axis.value) - state.spin[index]
+            wanted = wheel.axial_inertia * (state.spin_acceleration[index] + stopping / REACH)
+            friction = np.clip(
+                wanted - axial - drive_torque[index] - motor_torque[index], -capacity[index], capacity[index]
+            )
+            brake_torque = motor_torque[index] + friction
+            forces.moment(wheel.carrier, -brake_torque * axis.value)
             forces.moment(0, -drive_torque[index] * axis.value)
             inertia_forces[wheel.carrier, 3:] += wheel.axial_inertia * state.spin[index] * axis.rate
             spins[index] = (
                 wheel.axial_inertia * state.spin_acceleration[index]
                 - axial
                 - drive_torque[index]
-                - brake_torque[index]
+                - brake_torque
             )
         joints = Forces(motion)
         for primitive, rows in zip(model.primitives, self._rows, strict=True):

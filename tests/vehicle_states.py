@@ -44,16 +44,22 @@ def anywhere(model: Model, seed: int, speed: float = 9.0) -> State:
         acceleration=3.0 * random.standard_normal((bodies, 3)),
         angular_acceleration=5.0 * random.standard_normal((bodies, 3)),
         spin_acceleration=10.0 * random.standard_normal(wheels),
+        slip=np.zeros((wheels, 2)),
         multipliers=1e3 * random.standard_normal(model.rows),
         bar_forces=1e3 * random.standard_normal(len(model.bars)),
     )
 
 
 def any_inputs(model: Model, seed: int) -> Array:
-    """Return a row of inputs with something in each column: drives in cm, torques and wrench in hundreds."""
+    """Return a row of inputs with something in each column: drives in cm, torques and wrench in hundreds; the
+    first wheel's brake holds, the others slip."""
     layout = InputLayout.of(model)
     row = 300.0 * np.random.default_rng(seed).standard_normal(layout.width)
     row[: 3 * layout.drives] *= 3e-5
+    capacities = np.abs(row[layout.brake_capacity])
+    capacities[:1] = 1e7
+    row[layout.brake_capacity] = capacities
+    row[layout.driver] = [0.4, 0.3, 0.0, 1.0]
     return row
 
 

@@ -8,13 +8,14 @@ from numpy.typing import NDArray
 from mastd.kernel import fused_kernel, merged_kernel
 from mastd.lanes import LANES, load, load_row, splat, store_row, total
 from mastd.vehicle import fields as f
-from mastd.vehicle.force_matrix import bar_matrix, inertia_matrix, spring_matrix, tyre_matrix
+from mastd.vehicle.force_matrix import bar_matrix, inertia_matrix, spring_matrix
 from mastd.vehicle.forces import bar_forces, spring_forces, start_bars
 from mastd.vehicle.frames import bodies_to_frame, chassis_to_frame, choose_frame
 from mastd.vehicle.joint_matrix import joint_matrix
 from mastd.vehicle.joints import joint_forces, joint_rates
 from mastd.vehicle.layout import Arrays
 from mastd.vehicle.tyre import tyre_forces
+from mastd.vehicle.tyre_matrix import tyre_matrix
 
 Floats = NDArray[np.float64]
 

@@ -128,7 +128,7 @@ SLOPE: Final = 21
 """dz/dx and dz/dy of the ground."""
 GROUND_VELOCITY: Final = 23
 DRIVE_TORQUE: Final = 26
-BRAKE_TORQUE: Final = 27
+MOTOR_TORQUE: Final = 27
 LOAD: Final = 28
 TYRE_FORCE: Final = 29
 """On the wheel at the contact point, frame axes."""
@@ -136,7 +136,71 @@ TYRE_HEIGHT: Final = 32
 SPIN_RESIDUAL: Final = 33
 REST_LOAD: Final = 34
 """Wheel load for which the frozen matrices were made."""
-WHEEL_FIELDS: Final = 35
+FRICTION: Final = 35
+"""Of the ground: a factor on the tyre's own."""
+GROUND_TURN: Final = 36
+"""Angular velocity of the ground, inertial axes."""
+OUTSIDE: Final = 39
+"""m that the wheel is beside the road or the table."""
+BRAKE_CAPACITY: Final = 40
+"""N m that the friction brake takes at most."""
+BRAKE_FRICTION: Final = 41
+"""N m of it that acts, positive forwards."""
+PUSH: Final = 42
+"""Further force at the wheel centre, of a chock: inertial axes."""
+MIRRORED: Final = 45
+"""−1 where the tyre is mounted on the other side than the one it was measured on, else 1."""
+SLIP: Final = 46
+"""Relaxed slips κ′ and tan α′ of a Magic Formula tyre."""
+SLIP_START: Final = 48
+"""The same at the beginning of the step."""
+RELAXATION: Final = 50
+"""Relaxation lengths along and across in this step, m."""
+SLIDING: Final = 52
+"""Share 0…1 to which the contact slides, in this step."""
+ROLLING: Final = 53
+"""Share 0…1 to which offsets act that a tyre at rest does not have, in this step."""
+ROLLING_SPEED: Final = 54
+"""Spin times rolling radius at the beginning of the step, m/s."""
+CONTACT_FORCE: Final = 55
+"""Along and across the direction in which the wheel points."""
+PLACE_ARM: Final = 57
+"""Wheel centre seen from the carrier's centre of mass; with the next ones in the axes of the frame."""
+PLACE_AXIS: Final = 60
+PLACE_VELOCITY: Final = 63
+"""Of the wheel centre against the ground."""
+PLACE_NORMAL: Final = 66
+"""(−dz/dx, −dz/dy, 1) of the ground."""
+TYRE_MOMENT: Final = 69
+"""On the wheel about its centre, frame axes."""
+FULL_BRAKE: Final = 72
+"""N m that the friction brake takes at full pedal."""
+CHOCK_GAP: Final = 73
+"""m that the wheel rolls either way until it is chocked; its stiffness 0: no chock."""
+CHOCK_STIFFNESS: Final = 74
+CHOCK_DAMPING: Final = 75
+CHOCK_PLACE: Final = 76
+"""Wheel centre at rest, in the ground's axes."""
+WHEEL_FIELDS: Final = 79
+
+# Strap from the chassis to the ground
+T_POINT: Final = 0
+"""On the chassis, from its centre of mass."""
+T_ANCHOR: Final = 3
+"""In the ground's axes."""
+T_LENGTH: Final = 6
+"""Free length, m."""
+T_STIFFNESS: Final = 7
+T_DAMPING: Final = 8
+T_TENSION: Final = 9
+"""N: a result."""
+STRAP_FIELDS: Final = 10
+
+# Air: each an area times half the density, and where it acts, from the chassis' centre of mass
+A_DRAG: Final = 0
+A_FRONT_LIFT: Final = 4
+A_REAR_LIFT: Final = 8
+AIR_FIELDS: Final = 12
 
 # Group
 G_FIRST_BODY: Final = 0
@@ -165,4 +229,16 @@ G_BAR_UNKNOWN: Final = 19
 G_ROW_UNKNOWN: Final = 20
 G_CARRIER_SLOT: Final = 21
 """Slot of the wheel's carrier, counted within the group."""
-GROUP_FIELDS: Final = 22
+G_TYRE: Final = 22
+"""LINEAR_TYRE or MAGIC_TYRE."""
+GROUP_FIELDS: Final = 23
+
+LINEAR_TYRE: Final = 0
+MAGIC_TYRE: Final = 1
+
+# What a step tells the tyres
+C_REACH: Final = 0
+"""s: change of a speed per change of its acceleration in a step."""
+C_RATE: Final = 1
+"""1/s: 1 / step; 0: slips are those of steady motion; negative: slips stay as they stand."""
+CLOCK_FIELDS: Final = 2

@@ -90,6 +90,11 @@ def factorise(car: Arrays, fresh: Fresh) -> None:
     for backward in range(groups):
         _eliminate(car, fresh.cells, groups - 1 - backward)
         _hand_over(car, fresh, groups - 1 - backward)
+    for k in range(6):
+        if car.held[k] > 0.0:
+            for j in range(6):
+                core[k, j], core[j, k] = 0.0, 0.0
+            core[k, k] = 1.0
     for p in range(6):
         core[p, p] = 1.0 / core[p, p]
         for i in range(p + 1, 6):
@@ -226,6 +231,8 @@ def _backward(car: Arrays, cells: Floats, group: int) -> None:
 @fused_kernel
 def _solve_core(car: Arrays, core: Floats) -> None:
     sides = car.chassis_unknowns
+    for i in range(6):
+        sides[i] *= 1.0 - car.held[i]
     for i in range(6):
         for p in range(i):
             sides[i] -= core[i, p] * sides[p]

@@ -95,7 +95,11 @@ def _freeze_one(car: Arrays, cells: Floats, core: Floats, frozen: Frozen, at: in
                 _hand_over(car, first + n, lane, left, rest, matrices)
             _pack(frozen.forward[at, :, lane], int(frozen.first_forward[group]), forward)
             _pack(frozen.backward[at, :, lane], int(frozen.first_backward[group]), backward)
-    frozen.core[at] = np.linalg.inv(rest).ravel()
+    # A held motion has no increment, whatever acts.
+    free = np.flatnonzero(car.held == 0.0)
+    inverse = np.zeros((6, 6))
+    inverse[np.ix_(free, free)] = np.linalg.inv(rest[np.ix_(free, free)])
+    frozen.core[at] = inverse.ravel()
 
 
 def relative_matrices(car: Arrays, cells: Floats, group: int) -> list[Floats]:

@@ -116,6 +116,7 @@ def _key(model: Model, part: Part) -> Key:
         tuple((p.kind, place(p.first), place(p.second), p.drive >= 0) for p in primitives),
         tuple((place(s.first), place(s.second)) for s in springs),
         carrier,
+        type(model.wheels[part.wheel].tyre) if part.wheel >= 0 else None,
         part.bar >= 0,
     )
 

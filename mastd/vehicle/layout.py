@@ -17,7 +17,10 @@ from mastd.lanes import LANES
 from mastd.vehicle import fields as f
 from mastd.vehicle.force_laws import Laws, pack_laws
 from mastd.vehicle.grouping import CHASSIS, Group, Part, axle_groups, corner_groups, references
-from mastd.vehicle.model import Body, Model
+from mastd.vehicle.magic_formula import COUNT
+from mastd.vehicle.model import Body, MagicTyre, Model
+from mastd.vehicle.outer_parts import pack_air, pack_straps
+from mastd.vehicle.powertrain import pack as pack_powertrain
 
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
@@ -76,6 +79,27 @@ class Arrays(NamedTuple):
     """(9) axes of the frame → inertial axes, row by row."""
     external: Floats
     """(6) force and moment about its centre of mass that act on the chassis, chassis axes."""
+    held: Floats
+    """(6) 1 for a motion of the chassis that is held, along and about the inertial axes."""
+    tyres: Floats
+    """(wheel items, LANES, coefficients) of Magic Formula tyres."""
+    clock: Floats
+    """(CLOCK_FIELDS)."""
+    driver: Floats
+    """(4) throttle, brake pedal, clutch pedal, gear."""
+    drive_constants: Floats
+    """Of the powertrain, empty: none."""
+    drive_state: Floats
+    drive_wheels: Floats
+    """(2, wheels) spins and torques, as the powertrain sees them."""
+    drive_rows: Integers
+    """(drives, 2) constraint row that a drive moves, and lane."""
+    air: Floats
+    """(AIR_FIELDS)."""
+    straps: Floats
+    """(straps, STRAP_FIELDS)."""
+    strap_wrench: Floats
+    """(6) force of the straps on the ground and its moment about the origin, inertial axes."""
 
 
 @dataclass(frozen=True)
@@ -136,6 +160,8 @@ class _Builder:
                 line[[f.G_WHEEL, f.G_SPIN_UNKNOWN]] = counts["wheel"], own
                 carrier = self.model.wheels[part.wheel].carrier
                 line[f.G_CARRIER_SLOT] = joined + part.bodies.index(carrier)
+                magic = isinstance(self.model.wheels[part.wheel].tyre, MagicTyre)
+                line[f.G_TYRE] = f.MAGIC_TYRE if magic else f.LINEAR_TYRE
                 own += 1
             if part.bar >= 0:
                 line[[f.G_BAR, f.G_BAR_UNKNOWN]] = counts["bar"], own
@@ -178,6 +204,9 @@ class _Builder:
 
     def build(self) -> Layout:
         model, counts = self.model, self.counts
+        drive_constants, drive_state = np.zeros(0), np.zeros(0)
+        if model.powertrain is not None:
+            drive_constants, drive_state = pack_powertrain(model.powertrain, [w.name for w in model.wheels])
         driven = [k for k, primitive in enumerate(model.primitives) if primitive.drive >= 0]
         arrays = Arrays(
             groups=self.table,
@@ -211,7 +240,21 @@ class _Builder:
             chassis_residual=np.zeros(6),
             frame=np.eye(3).ravel(),
             external=np.zeros(6),
+            held=np.array([float(k in model.held) for k in range(6)]),
+            tyres=np.zeros((counts["wheel"], LANES, COUNT)),
+            clock=np.array([1e-3, 0.0]),
+            driver=np.zeros(4),
+            drive_constants=drive_constants,
+            drive_state=drive_state,
+            drive_wheels=np.zeros((2, len(model.wheels))),
+            drive_rows=np.zeros((len(model.drives), 2), dtype=np.int64),
+            air=pack_air(model),
+            straps=pack_straps(model),
+            strap_wrench=np.zeros(6),
         )
+        for index, primitive in enumerate(model.primitives):
+            if primitive.drive >= 0:
+                arrays.drive_rows[primitive.drive] = self.row[index]
         arrays.body_constants[CHASSIS] = _body_constants(model.bodies[CHASSIS])[:, np.newaxis]
         item = 0
         for index, (line, group) in enumerate(zip(self.table, self.groups, strict=True)):
@@ -298,13 +341,25 @@ class _Builder:
         values[f.W_CENTRE : f.W_CENTRE + 3] = self._arm(wheel.carrier, wheel.centre)
         values[f.W_AXIS : f.W_AXIS + 3] = wheel.axis
         values[f.AXIAL_INERTIA] = wheel.axial_inertia
-        values[f.FREE_RADIUS] = wheel.tyre.free_radius
-        values[f.ROLLING_RADIUS] = wheel.tyre.rolling_radius
-        values[f.TYRE_STIFFNESS] = wheel.tyre.stiffness
-        values[f.TYRE_DAMPING] = wheel.tyre.damping
-        values[f.SLIP_STIFFNESS] = wheel.tyre.longitudinal_slip_stiffness
-        values[f.CORNERING_STIFFNESS] = wheel.tyre.cornering_stiffness
-        values[f.LEAST_SPEED] = wheel.tyre.least_speed
+        tyre = wheel.tyre
+        values[f.FREE_RADIUS] = tyre.free_radius
+        values[f.ROLLING_RADIUS] = tyre.rolling_radius
+        values[f.TYRE_STIFFNESS] = tyre.stiffness
+        values[f.TYRE_DAMPING] = tyre.damping
+        values[f.FRICTION] = 1.0
+        values[f.FULL_BRAKE] = wheel.brake_torque
+        if isinstance(tyre, MagicTyre):
+            arrays.tyres[at, lane] = tyre.coefficients
+            values[f.MIRRORED] = -1.0 if tyre.mirrored else 1.0
+        else:
+            values[f.SLIP_STIFFNESS] = tyre.longitudinal_slip_stiffness
+            values[f.CORNERING_STIFFNESS] = tyre.cornering_stiffness
+            values[f.LEAST_SPEED] = tyre.least_speed
+        chock = next((chock for chock in self.model.chocks if chock.wheel == index), None)
+        if chock is not None:
+            values[f.CHOCK_GAP] = chock.gap
+            values[f.CHOCK_STIFFNESS] = chock.stiffness
+            values[f.CHOCK_DAMPING] = chock.damping
 
     def _fill_joined(self, arrays: Arrays, line: Integers, group: Group, part: Part, lane: int) -> None:
         position = lane if lane < len(group.parts) else 0

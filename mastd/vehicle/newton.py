@@ -35,6 +35,7 @@ from mastd.vehicle.grouping import CHASSIS
 from mastd.vehicle.inputs import apply_inputs
 from mastd.vehicle.joints import joint_rates, larger_size, largest_joint_gap
 from mastd.vehicle.layout import Arrays
+from mastd.vehicle.outer_forces import act_from_outside, prepare_wheels, turn_wheels
 from mastd.vehicle.vectors import Triple, decrease, dot, from_frame, turned_back
 
 Floats = NDArray[np.float64]
@@ -174,11 +175,15 @@ def _iterate(car: Arrays, formula: Formula, method: Method, frozen: Frozen, fres
 
 @merged_kernel
 def begin(car: Arrays, formula: Formula, inputs: Floats, ground: Floats) -> None:
-    """Take the inputs, predict the end of the step and look up the ground there."""
+    """Take the inputs, predict the end of the step, and look up there the ground and what acts from
+    outside."""
     apply_inputs(car, inputs)
     predict(car, formula)
     attitudes(car)
     look_up_ground(car, ground)
+    prepare_wheels(car)
+    act_from_outside(car, ground)
+    turn_wheels(car, formula.step)
 
 
 @fused_kernel

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,24 +15,29 @@ from mastd.vehicle.grouping import CHASSIS
 from mastd.vehicle.layout import Arrays
 from mastd.vehicle.model import Model
 from mastd.vehicle.newton import CONVERGED, ITERATIONS, JOINT_ERROR, JOINT_RATE, LARGEST_MOVE, REPORT_FIELDS
+from mastd.vehicle.powertrain import ENGINE_SPEED
 from mastd.vehicle.trace import CHASSIS_WIDTH, Trace
 
 Floats = NDArray[np.float64]
 
+WHEEL_COLUMNS: Final = 8
+
 
 @dataclass(frozen=True)
 class TraceLayout:
-    """Columns of a row: chassis (18), report (5), then per wheel load, spin and travel."""
+    """Columns of a row: chassis (18), report (5), WHEEL_COLUMNS per wheel, rack forces, engine speed."""
 
     wheels: int
+    drives: int
 
     @property
     def width(self) -> int:
         """Number of columns."""
-        return CHASSIS_WIDTH + REPORT_FIELDS + 3 * self.wheels
+        return CHASSIS_WIDTH + REPORT_FIELDS + WHEEL_COLUMNS * self.wheels + self.drives + 1
 
     def wheel(self, quantity: int) -> slice:
-        """Columns of one quantity of all wheels: 0 load, 1 spin, 2 travel."""
+        """Columns of one quantity of all wheels: 0 load, 1 spin, 2 travel, 3 and 4 forces along and across, 5
+        and 6 slips along and across, 7 metres outside the road."""
         first = CHASSIS_WIDTH + REPORT_FIELDS + quantity * self.wheels
         return slice(first, first + self.wheels)
 
@@ -45,6 +51,11 @@ class TraceLayout:
             wheel_loads=table[:, self.wheel(0)],
             spin=table[:, self.wheel(1)],
             wheel_travel=table[:, self.wheel(2)],
+            tyre_force=np.stack([table[:, self.wheel(3)], table[:, self.wheel(4)]], axis=2),
+            slip=np.stack([table[:, self.wheel(5)], table[:, self.wheel(6)]], axis=2),
+            outside=table[:, self.wheel(7)],
+            rack_force=table[:, self.width - 1 - self.drives : self.width - 1],
+            engine_speed=table[:, self.width - 1],
             iterations=report[:, ITERATIONS].astype(np.int64),
             residual=report[:, LARGEST_MOVE],
             converged=report[:, CONVERGED] > 0.0,
@@ -76,6 +87,11 @@ def record(car: Arrays, design_heights: Floats, report: Floats, row: Floats) -> 
     for k in range(REPORT_FIELDS):
         row[CHASSIS_WIDTH + k] = report[k]
     _record_wheels(car, design_heights, row)
+    drives = car.drive_rows.shape[0]
+    for k in range(drives):
+        column = row.shape[0] - 1 - drives + k
+        row[column] = car.rows[car.drive_rows[k, 0], f.MULTIPLIER, car.drive_rows[k, 1]]
+    row[row.shape[0] - 1] = car.drive_state[ENGINE_SPEED] if car.drive_constants.shape[0] > 0 else 0.0
 
 
 @separate_kernel
@@ -108,3 +124,7 @@ def _record_wheels(car: Arrays, design_heights: Floats, row: Floats) -> None:
                     centre += turned
                 height += bodies[CHASSIS, f.ROTATION + 3 * n + 2, 0] * centre
             row[column + 2 * count] = height - design_heights[car.wheel_of[item, lane]]
+            for k in range(2):
+                row[column + (3 + k) * count] = wheels[item, f.CONTACT_FORCE + k, lane]
+                row[column + (5 + k) * count] = wheels[item, f.SLIP + k, lane]
+            row[column + 7 * count] = wheels[item, f.OUTSIDE, lane]

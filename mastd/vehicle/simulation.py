@@ -22,7 +22,7 @@ from mastd.vehicle.attitude import rotation_matrix
 from mastd.vehicle.fresh import Fresh, Weights
 from mastd.vehicle.frozen import Frozen, freeze
 from mastd.vehicle.generalized_alpha import Formula
-from mastd.vehicle.model import Model
+from mastd.vehicle.model import Model, Tyre
 from mastd.vehicle.newton import Method
 from mastd.vehicle.recording import TraceLayout, record_now
 from mastd.vehicle.settle import rolling, settle
@@ -115,7 +115,7 @@ class Simulation:
         self._frozen: Frozen | None = None
         self._fresh = Fresh.of(self.layout)
         self._factorised = 0
-        self._trace = TraceLayout(len(model.wheels))
+        self._trace = TraceLayout(len(model.wheels), len(model.drives))
         self._heights = np.array([wheel.centre[2] - model.bodies[0].centre[2] for wheel in model.wheels])
         self._report = np.zeros(newton.REPORT_FIELDS)
         self._parameters = self.ground.parameters
@@ -180,7 +180,12 @@ class Simulation:
         )
 
     def _matrix_speeds(self) -> Floats:
-        least = min((wheel.tyre.least_speed for wheel in self.model.wheels), default=1.0)
+        """Return the speeds to make matrices for: with linear tyres a row of them, their slip's damping goes
+        as 1 / speed; relaxed slips make a single one enough."""
+        speeds = [wheel.tyre.least_speed for wheel in self.model.wheels if isinstance(wheel.tyre, Tyre)]
+        if not speeds:
+            return np.zeros(1)
+        least = min(speeds)
         count = max(1, int(np.ceil(np.log(TOP_SPEED / least) / np.log(SPEED_RATIO))))
         return np.array([0.0, *(least * SPEED_RATIO**k for k in range(1, count + 1))])
 
@@ -201,6 +206,7 @@ class Simulation:
 
     def _look(self, matrices: Fresh | None, ground: Floats, relative: bool, *, factors: bool = False) -> None:
         """Evaluate the state in the arrays, without inputs; write the matrices of a step if asked."""
+        reach, step = self.formula.velocity, self.formula.step
         look(
             self.layout.arrays,
             self._fresh if matrices is None else matrices,
@@ -211,6 +217,7 @@ class Simulation:
             relative,
             matrices is not None,
             factors,
+            (reach, -1.0 if matrices is None else 1.0 / step),
         )
 
     @property

@@ -30,7 +30,7 @@ class Controls:
     drive_torque: FloatArray
     """(n, nw) N m, forward positive; it reacts on the chassis."""
     brake_torque: FloatArray
-    """(n, nw) N m, 0 or more, of the wheel's friction brake; it reacts on the carrier."""
+    """(n, nw) N m that the friction brakes take at most, 0 or more; they hold at rest."""
     driver: FloatArray
     """(n, 4) throttle, brake pedal, clutch pedal (0…1, 1: pressed), gear lever."""
 
@@ -41,7 +41,8 @@ class Controls:
         for place in range(layout.drives):
             table[:, layout.drive(place)] = self.drives[:, place]
         table[:, layout.drive_torque] = self.drive_torque
-        table[:, layout.brake_torque] = -self.brake_torque  # there, torques are positive forwards
+        table[:, layout.brake_capacity] = self.brake_torque
+        table[:, layout.driver] = self.driver
         return table
 
 

@@ -13,6 +13,7 @@ from mastd.kernel import fused_kernel, separate_kernel
 from mastd.lanes import LANES
 from mastd.vehicle import fields as f
 from mastd.vehicle.balance import out_of_balance
+from mastd.vehicle.body_points import point_of_body
 from mastd.vehicle.frames import attitudes
 from mastd.vehicle.fresh import Fresh, Weights, make_matrices
 from mastd.vehicle.frozen import Frozen
@@ -21,7 +22,9 @@ from mastd.vehicle.ground_contact import look_up_ground
 from mastd.vehicle.inputs import apply_inputs
 from mastd.vehicle.layout import Arrays
 from mastd.vehicle.newton import JOINT_RATE, Method, advance, largest_rate
+from mastd.vehicle.outer_forces import act_from_outside, prepare_wheels
 from mastd.vehicle.recording import record
+from mastd.vehicle.vectors import from_frame
 
 Floats = NDArray[np.float64]
 
@@ -45,6 +48,7 @@ def take_steps(
     ``wrench`` (6) is that on the ground in the last step.
     """
     keep = table.shape[0] == inputs.shape[0]
+    car.clock[f.C_REACH], car.clock[f.C_RATE] = formula.velocity, 1.0 / formula.step
     for k in range(inputs.shape[0]):
         advance(car, formula, method, frozen, fresh, inputs[k], ground, report)
         if keep:
@@ -65,12 +69,19 @@ def look(
     relative: bool,
     matrices: bool,
     factors: bool,
+    clock: tuple[float, float],
 ) -> None:
     """Evaluate everything at the present state; write matrices with these weights, and their factors, if
-    asked."""
+    asked.
+
+    ``clock``: reach and rate that the tyres and brakes are told, see ``fields``.
+    """
+    car.clock[f.C_REACH], car.clock[f.C_RATE] = clock
     apply_inputs(car, inputs)
     attitudes(car)
     look_up_ground(car, ground)
+    prepare_wheels(car)
+    act_from_outside(car, ground)
     out_of_balance(car, gravity, relative, True)
     if matrices:
         make_matrices(car, fresh, weights, factors)
@@ -78,29 +89,38 @@ def look(
 
 @fused_kernel
 def ground_wrench(car: Arrays, wrench: Floats) -> None:
-    """Write the force of all tyres on the ground and its moment about the origin, inertial axes."""
+    """Write the force of tyres, chocks and straps on the ground and its moment about the origin, inertial
+    axes."""
     for k in range(6):
-        wrench[k] = 0.0
-    wheels, frame = car.wheels, car.frame
+        wrench[k] = car.strap_wrench[k]
+    bodies, wheels, frame = car.bodies, car.wheels, car.frame
     for group in range(car.groups.shape[0]):
         item = car.groups[group, f.G_WHEEL]
         if item < 0:
             continue
+        carrier = car.groups[group, f.G_CARRIER_SLOT] - car.groups[group, f.G_JOINED]
+        body = car.groups[group, f.G_FIRST_BODY] + carrier
         for lane in range(LANES):
             use = car.weights[group, lane]
-            x, y = wheels[item, f.CONTACT, lane], wheels[item, f.CONTACT + 1, lane]
-            z = wheels[item, f.CONTACT + 2, lane] - wheels[item, f.HEIGHT, lane]
-            p, q, r = (
-                wheels[item, f.TYRE_FORCE, lane],
-                wheels[item, f.TYRE_FORCE + 1, lane],
-                wheels[item, f.TYRE_FORCE + 2, lane],
+            c = f.W_CENTRE
+            place, _ = point_of_body(
+                bodies, body, lane, wheels[item, c, lane], wheels[item, c + 1, lane], wheels[item, c + 2, lane]
             )
-            u = -use * (frame[0] * p + frame[1] * q + frame[2] * r)
-            v = -use * (frame[3] * p + frame[4] * q + frame[5] * r)
-            w = -use * (frame[6] * p + frame[7] * q + frame[8] * r)
+            x, y, z = place
+            t = f.TYRE_FORCE
+            p, q, r = from_frame(
+                frame, wheels[item, t, lane], wheels[item, t + 1, lane], wheels[item, t + 2, lane]
+            )
+            u = -use * (p + wheels[item, f.PUSH, lane])
+            v = -use * (q + wheels[item, f.PUSH + 1, lane])
+            w = -use * (r + wheels[item, f.PUSH + 2, lane])
+            t = f.TYRE_MOMENT
+            p, q, r = from_frame(
+                frame, wheels[item, t, lane], wheels[item, t + 1, lane], wheels[item, t + 2, lane]
+            )
             wrench[0] += u
             wrench[1] += v
             wrench[2] += w
-            wrench[3] += y * w - z * v
-            wrench[4] += z * u - x * w
-            wrench[5] += x * v - y * u
+            wrench[3] += y * w - z * v - use * p
+            wrench[4] += z * u - x * w - use * q
+            wrench[5] += x * v - y * u - use * r

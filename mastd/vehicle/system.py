@@ -7,6 +7,7 @@ What the loop never needs: everything in the order of the model, dense, with no 
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from typing import Final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -39,6 +40,8 @@ class Matrices:
 
 
 _NOTHING = Weights(0.0, 0.0, 0.0, 0.0, 0.0)
+STEADY: Final = (1e-3, 0.0)
+"""Reach and rate of no step: slips are those of steady motion, brakes act as in a step of a millisecond."""
 
 
 class System:
@@ -125,7 +128,8 @@ class System:
         """
         turn = rotation_matrix(state.attitude[0])
         write_state(self.layout, turned_forces(self.model, state, turn.T) if relative else state)
-        self._look(None, ground, relative, Weights.of(formula))
+        clock = (formula.velocity, 1.0 / formula.step)
+        self._look(None, ground, relative, Weights.of(formula), clock)
         whole = self._dense_whole()
         if relative:
             change = np.eye(len(whole))
@@ -139,7 +143,12 @@ class System:
         self._look(inputs, ground, False, None)
 
     def _look(
-        self, inputs: Floats | None, ground: Ground | None, relative: bool, weights: Weights | None
+        self,
+        inputs: Floats | None,
+        ground: Ground | None,
+        relative: bool,
+        weights: Weights | None,
+        clock: tuple[float, float] = STEADY,
     ) -> None:
         look(
             self.layout.arrays,
@@ -151,6 +160,7 @@ class System:
             relative,
             weights is not None,
             False,
+            clock,
         )
 
     def _rows(self, field: int) -> Floats:

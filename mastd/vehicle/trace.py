@@ -54,6 +54,16 @@ class Trace:
     """(n, nw) rad/s about the wheel's axis, absolute."""
     wheel_travel: FloatArray
     """(n, nw) height of the wheel's centre in chassis axes above the design position, m: bump positive."""
+    tyre_force: FloatArray
+    """(n, nw, 2) N on each tyre along and across the direction in which the wheel points."""
+    slip: FloatArray
+    """(n, nw, 2) relaxed slips κ′ and tan α′ of Magic Formula tyres, 0 of others."""
+    outside: FloatArray
+    """(n, nw) m that the wheel is beside the road or the table, 0 on it."""
+    rack_force: FloatArray
+    """(n, drives) N with which each rack pushes its pinion to the left."""
+    engine_speed: FloatArray
+    """(n) rad/s, 0 without a powertrain."""
     iterations: NDArray[np.int64]
     """(n) iterations of the step that led here, 0 where none did."""
     residual: FloatArray

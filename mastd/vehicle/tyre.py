@@ -1,4 +1,4 @@
-"""The linear tyre and the wheel's spin.
+"""The linear tyre, the wheel's spin, and its friction brake.
 
 c: wheel centre, a: spin axis (points left), n: up, h: height of c above the ground below it, w: velocity of c
 against the ground there. With the ground's slope g the rates of the height are m · w, m = n − g:
@@ -31,6 +31,7 @@ from mastd.vehicle import fields as f
 from mastd.vehicle.grouping import CHASSIS
 from mastd.vehicle.joints import vector_rate
 from mastd.vehicle.layout import Arrays
+from mastd.vehicle.magic_tyre import magic_forces
 from mastd.vehicle.vectors import Triple, cross, decrease, dot, increase, put, take, to_frame, turned
 
 Floats = NDArray[np.float64]
@@ -121,6 +122,29 @@ def slip_speed(wheels: Floats, wheel: int, forward: float) -> float:
 
 
 @fused_kernel
+def friction_torque(wheels: Floats, wheel: int, reach: float, stopping: float, others: float) -> float:
+    """Return the torque of the friction brake, forwards positive: what stops the wheel against its carrier by
+    the end of the step, as far as the brake's capacity reaches.
+
+    ``stopping``: spin of the carrier about the wheel's axis minus that of the wheel (rad/s); ``others``: all
+    other torques on the wheel (N m); ``reach``: change of a speed per change of its acceleration (s).
+    """
+    wanted = load(wheels, wheel, f.SPIN_ACCELERATION) + stopping * (1.0 / reach)
+    needed = load(wheels, wheel, f.AXIAL_INERTIA) * wanted - others
+    capacity = load(wheels, wheel, f.BRAKE_CAPACITY)
+    needed = select(needed - capacity, capacity, needed)
+    return select(-capacity - needed, -capacity, needed)
+
+
+@fused_kernel
+def holding(wheels: Floats, wheel: int) -> float:
+    """Return 1 where the friction brake holds the wheel against its carrier, 0 where it slips or is open."""
+    torque, capacity = load(wheels, wheel, f.BRAKE_FRICTION), load(wheels, wheel, f.BRAKE_CAPACITY)
+    size = select(torque, torque, -torque)
+    return select(capacity - size, splat(1.0), splat(0.0))
+
+
+@fused_kernel
 def tyre_forces(car: Arrays, group: int) -> None:
     """Add a group's tyre forces and the moments of its wheels' spin; write the out-of-balance spin
     moments."""
@@ -130,13 +154,37 @@ def tyre_forces(car: Arrays, group: int) -> None:
         return
     slot = line[f.G_FIRST_SLOT] + line[f.G_CARRIER_SLOT]
     arm, axis, w, height, m = wheel_place(car.wheels, car.slots, car.bodies, car.frame, wheel, slot)
+    store(car.wheels, wheel, f.TYRE_HEIGHT, height)
+    if line[f.G_TYRE] == f.MAGIC_TYRE:
+        put(car.wheels, wheel, f.PLACE_ARM, arm[0], arm[1], arm[2])
+        put(car.wheels, wheel, f.PLACE_AXIS, axis[0], axis[1], axis[2])
+        put(car.wheels, wheel, f.PLACE_VELOCITY, w[0], w[1], w[2])
+        put(car.wheels, wheel, f.PLACE_NORMAL, m[0], m[1], m[2])
+        magic_forces(car.wheels, car.slots, car.tyres, car.frame, car.clock, wheel, slot)
+    else:
+        _linear_forces(car, wheel, slot, arm, axis, w, height, m)
+    drive = load(car.wheels, wheel, f.DRIVE_TORQUE)
+    increase(
+        car.slots,
+        line[f.G_FIRST_SLOT],
+        f.S_MOMENT,
+        drive * axis[0],
+        drive * axis[1],
+        drive * axis[2],
+    )
+
+
+@fused_kernel
+def _linear_forces(
+    car: Arrays, wheel: int, slot: int, arm: Triple, axis: Triple, w: Triple, height: float, m: Triple
+) -> None:
     up = up_axis(car.frame)
     e, s, _ = rolling_axes(axis, up)
     spin = load(car.wheels, wheel, f.SPIN)
     pressed = wheel_load(car.wheels, wheel, height, dot(m[0], m[1], m[2], w[0], w[1], w[2]))
     forward = dot(e[0], e[1], e[2], w[0], w[1], w[2])
     sideways = dot(s[0], s[1], s[2], w[0], w[1], w[2])
-    share = pressed / slip_speed(car.wheels, wheel, forward)
+    share = load(car.wheels, wheel, f.FRICTION) * pressed / slip_speed(car.wheels, wheel, forward)
     slip = forward - spin * load(car.wheels, wheel, f.ROLLING_RADIUS)
     along = -load(car.wheels, wheel, f.SLIP_STIFFNESS) * share * slip
     across = -load(car.wheels, wheel, f.CORNERING_STIFFNESS) * share * sideways
@@ -144,20 +192,30 @@ def tyre_forces(car: Arrays, group: int) -> None:
     fy = along * e[1] + across * s[1] + pressed * up[1]
     fz = along * e[2] + across * s[2] + pressed * up[2]
     store(car.wheels, wheel, f.LOAD, pressed)
-    store(car.wheels, wheel, f.TYRE_HEIGHT, height)
+    store(car.wheels, wheel, f.CONTACT_FORCE, along)
+    store(car.wheels, wheel, f.CONTACT_FORCE + 1, across)
     put(car.wheels, wheel, f.TYRE_FORCE, fx, fy, fz)
     m0, m1, m2 = cross(-height * up[0], -height * up[1], -height * up[2], fx, fy, fz)
+    put(car.wheels, wheel, f.TYRE_MOMENT, m0, m1, m2)
     axial = dot(m0, m1, m2, axis[0], axis[1], axis[2])
-    drive, brake = load(car.wheels, wheel, f.DRIVE_TORQUE), load(car.wheels, wheel, f.BRAKE_TORQUE)
+    drive, motor = load(car.wheels, wheel, f.DRIVE_TORQUE), load(car.wheels, wheel, f.MOTOR_TORQUE)
     inertia = load(car.wheels, wheel, f.AXIAL_INERTIA)
+    x, y, z = take(car.slots, slot, f.S_ANGULAR)
+    stopping = dot(x, y, z, axis[0], axis[1], axis[2]) - spin
+    friction = friction_torque(car.wheels, wheel, car.clock[f.C_REACH], stopping, axial + drive + motor)
+    store(car.wheels, wheel, f.BRAKE_FRICTION, friction)
+    on_carrier = motor + friction
     store(
         car.wheels,
         wheel,
         f.SPIN_RESIDUAL,
-        inertia * load(car.wheels, wheel, f.SPIN_ACCELERATION) - axial - drive - brake,
+        inertia * load(car.wheels, wheel, f.SPIN_ACCELERATION) - axial - drive - on_carrier,
     )
+    p0, p1, p2 = take(car.wheels, wheel, f.PUSH)
+    p0, p1, p2 = to_frame(car.frame, p0, p1, p2)
+    fx, fy, fz = fx + p0, fy + p1, fz + p2
     t0, t1, t2 = cross(arm[0], arm[1], arm[2], fx, fy, fz)
-    rest = axial + brake
+    rest = axial + on_carrier
     momentum = inertia * spin
     g0, g1, g2 = vector_rate(car.slots, slot, axis)
     decrease(car.slots, slot, f.S_FORCE, fx, fy, fz)
@@ -168,12 +226,4 @@ def tyre_forces(car: Arrays, group: int) -> None:
         t0 + m0 - rest * axis[0] - momentum * g0,
         t1 + m1 - rest * axis[1] - momentum * g1,
         t2 + m2 - rest * axis[2] - momentum * g2,
-    )
-    increase(
-        car.slots,
-        line[f.G_FIRST_SLOT],
-        f.S_MOMENT,
-        drive * axis[0],
-        drive * axis[1],
-        drive * axis[2],
     )

@@ -51,7 +51,7 @@ def test_every_step_keeps_the_laws_of_momentum(
     model = find(vehicle)
     manoeuvre, layout = jturn(model, duration=1.0, ramp_start=0.1, ramp_end=0.5), InputLayout.of(model)
     inputs = rows(model, manoeuvre, STEP)
-    inputs[:, layout.drive_torque], inputs[:, layout.brake_torque] = 300.0, -100.0
+    inputs[:, layout.drive_torque], inputs[:, layout.motor_torque] = 300.0, -100.0
     inputs[:, layout.chassis_wrench] = PUSH
     simulation = Simulation(model, accuracy=accuracy, formulation=formulation, **TIGHT)
     simulation.start(manoeuvre.speed)

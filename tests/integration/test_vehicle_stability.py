@@ -67,7 +67,7 @@ def test_from_standstill_to_130_km_per_h_and_back_to_rest(sedan: Model, accuracy
         time = 1e-3 * step
         wanted = max(0.0, min(4.0 * time, top, top - 5.0 * (time - 10.5)))
         torque = 1000.0 * (wanted - speed)
-        row[layout.drive_torque], row[layout.brake_torque] = max(torque, 0.0), min(torque, 0.0)
+        row[layout.drive_torque], row[layout.motor_torque] = max(torque, 0.0), min(torque, 0.0)
         _, signals = simulation.step(row)
         speed, sound = float(signals[VELOCITY.start]), sound and simulation.converged
         fastest = max(fastest, speed)

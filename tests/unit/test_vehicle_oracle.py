@@ -162,7 +162,7 @@ def test_torques_react_where_they_should(sedan: Model) -> None:
     rest = oracle.residual(state)
     layout = InputLayout.of(sedan)
     row = layout.row()
-    row[layout.drive_torque.start], row[layout.brake_torque.start] = 300.0, -200.0
+    row[layout.drive_torque.start], row[layout.motor_torque.start] = 300.0, -200.0
     change = oracle.residual(state, row) - rest
     bodies = change[: 6 * len(sedan.bodies)].reshape(-1, 6)
     assert change[-4] == pytest.approx(-100.0)

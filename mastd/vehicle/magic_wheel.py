@@ -1,0 +1,223 @@
+"""A wheel on a Magic Formula tyre: contact, relaxed slips, forces, brake and spin, for one wheel.
+
+One function for real and for complex numbers: the solver's exact Jacobian is its derivative by the complex
+step, Im f(x + i ε) / ε, which has no rounding of differences (Squire and Trapp 1998). Vectors are in the axes
+of the frame.
+
+Contact. n: normal of the ground, a: spin axis (points left), γ with sin γ = a·n. The axes of the contact are
+e_x = a × n / cos γ, e_y = n × e_x and n (W-axes of ISO 8855). The tyre touches below the wheel centre within
+the wheel's plane, at −R e_r, e_r = (n − a sin γ) / cos γ, R = d / cos γ for a centre at the distance d above
+the ground. With the depth R₀ − R and its rate the formula's vertical law gives the load.
+
+Slip speeds. V_x = w·e_x, V_sx = V_x − Ω r_e, V_sy = (w + ω × (−R e_r))·e_y, all against the ground, whose own
+turning is taken off ω and Ω. So a car that moves with a table as one piece has no slip.
+
+Relaxed slips. The tyre's forces are those of slips κ′ and tan α′ that follow the steady ones by
+
+    σ_x dκ′/dt = −V_sx − L κ′,   σ_y d tan α′/dt = V_sy − L tan α′
+
+(Pacejka, Tyre and Vehicle Dynamics, 3rd ed., (7.9), (7.7) with the speed L at which the contact forgets). For
+a wheel that rolls L = |V_x|, and the slips become −V_sx/|V_x| and V_sy/|V_x|. Where the tyre stands L = 0:
+κ′ and tan α′ are deflections, and it holds like a spring. Therefore
+
+    L = min(V, max(S V, 2 |V_r|)),  V = max(|V_x|, |V_s| / s_most),  V_r = Ω r_e
+
+with the share S of sliding, from 0 below 0.7 of the friction to 1 above: below, a wheel that is locked does
+not creep, however long it is shaken; beyond, it slides and forgets. σ falls with sliding as the slope of the
+force does, since what is relaxed is the deflection of the carcass, F over its stiffness (Pacejka (7.27)). So
+a tyre that slid springs back by millimetres, not by σ. The equations are solved for the end of the step by
+the implicit Euler rule, S and σ being those of its beginning.
+
+A standing tyre has some damping of its own: forces are those of κ′ + τ dκ′/dt, τ falling with L.
+
+Friction brake. Within a step it takes the torque that stops the wheel against its carrier by the end of the
+step, as far as its capacity reaches: so it holds without creeping and never drives the wheel backwards.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mastd.kernel import fused_kernel, separate_kernel
+from mastd.vehicle.magic_formula import (
+    FREE_RADIUS,
+    normal_load,
+    peak_friction,
+    relaxation_lengths,
+    rolling_radius,
+    slip_forces,
+    slip_stiffness,
+)
+from mastd.vehicle.vectors import Triple, cross, dot
+
+Floats = NDArray[np.float64]
+
+MOST_SLIP: Final = 1.5
+"""s_most: relaxed slips stay within it; all formulas are flat there."""
+STEADY_SPEED: Final = 1.0
+"""m/s: least speed that steady slips are related to."""
+CARCASS_TIME: Final = 0.01
+"""τ in s of a tyre that stands."""
+CARCASS_SPEED: Final = 0.5
+"""m/s of L at which τ has fallen to half."""
+STICKING: Final = 0.7
+"""Share of the friction below which a tyre that stands holds without creeping."""
+SLIDING_ALL: Final = 1.2
+"""Linear force over friction above which it slides as a whole."""
+LEAST_RELAXATION: Final = 0.05
+"""Share of the relaxation length that is left where the tyre slides."""
+ROLLING_FROM: Final = 0.5
+"""m/s at which half of the rolling tyre's offsets act."""
+LEAST_LOAD: Final = 1.0
+"""N: relaxation lengths and sliding are not asked for below."""
+
+Forces = tuple[Triple, Triple, float, float, float, float, float, float, float, Triple]
+
+
+@fused_kernel
+def _larger(a: float, b: float) -> float:
+    return a if a.real >= b.real else b
+
+
+@fused_kernel
+def _smaller(a: float, b: float) -> float:
+    return a if a.real <= b.real else b
+
+
+@fused_kernel
+def _size(a: float) -> float:
+    return a if a.real >= 0.0 else -a
+
+
+@fused_kernel
+def relaxation(c: Floats, load: float, slip_x: float, slip_y: float) -> Triple:
+    """Return relaxation lengths along and across (m) and the share of sliding at a load (N) and relaxed
+    slips."""
+    load = max(load, LEAST_LOAD)
+    stiffness_x, stiffness_y = slip_stiffness(c, load, 0.0)
+    friction_x, friction_y = peak_friction(c, load, 0.0)
+    along, across = relaxation_lengths(c, load, 0.0)
+    x = stiffness_x * slip_x / (friction_x * load)
+    y = stiffness_y * slip_y / (friction_y * load)
+    square = x * x + y * y
+    flatness = 1.0 / (1.0 + square)
+    share = LEAST_RELAXATION + (1.0 - LEAST_RELAXATION) * flatness * flatness
+    sliding = min(max((np.sqrt(square) - STICKING) / (SLIDING_ALL - STICKING), 0.0), 1.0)
+    return along * share, across * share, sliding * sliding * (3.0 - 2.0 * sliding)
+
+
+@fused_kernel
+def forgetting_speed(forward: float, slip_x: float, slip_y: float, rolling: float, sliding: float) -> float:
+    """Return L (m/s) for V_x, V_sx, V_sy, V_r and the share of sliding."""
+    slip = np.sqrt(slip_x * slip_x + slip_y * slip_y + 1e-24)
+    most = _larger(_size(forward), slip * (1.0 / MOST_SLIP))
+    return _smaller(most, _larger(sliding * most, 2.0 * _size(rolling)))
+
+
+@separate_kernel
+def wheel_balance(
+    c: Floats,
+    wheel: tuple[float, float, float, float],
+    contact: tuple[float, float, float, float, float, float],
+    torques: tuple[float, float, float],
+    clock: tuple[float, float],
+    normal: Triple,
+    ground_turn: Triple,
+    push: Triple,
+    arm: Triple,
+    axis: Triple,
+    height: float,
+    velocity: Triple,
+    turn: Triple,
+    spin: float,
+    spin_acceleration: float,
+) -> Forces:
+    """Return what a wheel adds to the out-of-balance forces: force and moment on its carrier, spin moment.
+
+    ``c``: coefficients (``magic_formula.COUNT``); ``wheel``: axial inertia (kg m2), mirrored (−1 or 1),
+    friction of the ground, share of rolling offsets; ``contact``: relaxed slips at the beginning of the step,
+    relaxation lengths (m), share of sliding, rolling speed at the beginning (m/s); ``torques``: of the drive,
+    of a motor on the carrier, capacity of the brake (N m); ``clock``: reach (s) and rate (1/s) of the step
+    (``fields``); ``normal`` (unit) and ``ground_turn`` (rad/s) of the ground; ``push``: further force at the
+    wheel centre (N). What may be complex: ``arm`` of the wheel centre on its carrier (m), ``axis``, vertical
+    ``height`` over the ground times n_z (its distance, m), ``velocity`` against the ground (m/s), ``turn`` of
+    the carrier (rad/s), ``spin`` (rad/s) and its rate.
+
+    Returned after them: load (N), forces along and across (N), relaxed slips at the end of the step, friction
+    torque of the brake (N m), moment of the tyre about the wheel centre (N m).
+    """
+    inertia, mirrored, friction, rolling_share = wheel
+    start_x, start_y, sigma_x, sigma_y, sliding, rolling_speed = contact
+    drive, motor, capacity = torques
+    reach, rate = clock
+    lean = dot(axis[0], axis[1], axis[2], normal[0], normal[1], normal[2])
+    cosine = np.sqrt(1.0 - lean * lean)
+    x, y, z = cross(axis[0], axis[1], axis[2], normal[0], normal[1], normal[2])
+    e = x / cosine, y / cosine, z / cosine
+    s = cross(normal[0], normal[1], normal[2], e[0], e[1], e[2])
+    radius = height / cosine
+    below = (
+        -radius * (normal[0] - lean * axis[0]) / cosine,
+        -radius * (normal[1] - lean * axis[1]) / cosine,
+        -radius * (normal[2] - lean * axis[2]) / cosine,
+    )
+    sinking = -dot(normal[0], normal[1], normal[2], velocity[0], velocity[1], velocity[2]) / cosine
+    load = normal_load(c, c[FREE_RADIUS] - radius, sinking)
+    against = turn[0] - ground_turn[0], turn[1] - ground_turn[1], turn[2] - ground_turn[2]
+    free_spin = spin - dot(ground_turn[0], ground_turn[1], ground_turn[2], axis[0], axis[1], axis[2])
+    forward = dot(e[0], e[1], e[2], velocity[0], velocity[1], velocity[2])
+    x, y, z = cross(against[0], against[1], against[2], below[0], below[1], below[2])
+    slip_speed_y = dot(s[0], s[1], s[2], velocity[0] + x, velocity[1] + y, velocity[2] + z)
+    rolling = free_spin * rolling_radius(c, load)
+    slip_speed_x = forward - rolling
+    forget = forgetting_speed(forward, slip_speed_x, slip_speed_y, rolling, sliding)
+    slip_x, slip_y = start_x + 0.0 * forward, start_y + 0.0 * forward
+    ahead_x, ahead_y = slip_x, slip_y
+    if rate == 0.0:
+        forget = _larger(forget, STEADY_SPEED + 0.0 * forget)
+        slip_x, slip_y = -slip_speed_x / forget, slip_speed_y / forget
+        ahead_x, ahead_y = slip_x, slip_y
+    elif rate > 0.0:
+        slip_x = (sigma_x * rate * start_x - slip_speed_x) / (sigma_x * rate + forget)
+        slip_y = (sigma_y * rate * start_y + slip_speed_y) / (sigma_y * rate + forget)
+        lead = CARCASS_TIME * CARCASS_SPEED / (CARCASS_SPEED + forget) * rate
+        ahead_x = slip_x + lead * (slip_x - start_x)
+        ahead_y = slip_y + lead * (slip_y - start_y)
+    force_x, force_y, moment_x, moment_y, moment_z = 0.0 * load, 0.0 * load, 0.0 * load, 0.0 * load, 0.0 * load
+    if load.real > 0.0:
+        camber = np.arctan(lean / cosine)
+        force_x, force_y, moment_x, moment_y, moment_z = slip_forces(
+            c, load, ahead_x, mirrored * ahead_y, mirrored * camber, rolling_speed, friction, rolling_share
+        )
+        force_y, moment_x, moment_z = mirrored * force_y, mirrored * moment_x, mirrored * moment_z
+    f = (
+        force_x * e[0] + force_y * s[0] + load * normal[0],
+        force_x * e[1] + force_y * s[1] + load * normal[1],
+        force_x * e[2] + force_y * s[2] + load * normal[2],
+    )
+    x, y, z = cross(below[0], below[1], below[2], f[0], f[1], f[2])
+    m = (
+        x + moment_x * e[0] + moment_y * s[0] + moment_z * normal[0],
+        y + moment_x * e[1] + moment_y * s[1] + moment_z * normal[1],
+        z + moment_x * e[2] + moment_y * s[2] + moment_z * normal[2],
+    )
+    axial = dot(m[0], m[1], m[2], axis[0], axis[1], axis[2])
+    carrier_spin = dot(turn[0], turn[1], turn[2], axis[0], axis[1], axis[2])
+    needed = inertia * (spin_acceleration + (carrier_spin - spin) / reach) - axial - drive - motor
+    brake = _larger(_smaller(needed, capacity + 0.0 * needed), -capacity + 0.0 * needed)
+    on_carrier = motor + brake
+    whole = f[0] + push[0], f[1] + push[1], f[2] + push[2]
+    x, y, z = cross(arm[0], arm[1], arm[2], whole[0], whole[1], whole[2])
+    g = cross(turn[0], turn[1], turn[2], axis[0], axis[1], axis[2])
+    rest, momentum = axial + on_carrier, inertia * spin
+    moment = (
+        -(x + m[0] - rest * axis[0] - momentum * g[0]),
+        -(y + m[1] - rest * axis[1] - momentum * g[1]),
+        -(z + m[2] - rest * axis[2] - momentum * g[2]),
+    )
+    out = -whole[0], -whole[1], -whole[2]
+    spin_moment = inertia * spin_acceleration - axial - drive - on_carrier
+    return out, moment, spin_moment, load, force_x, force_y, slip_x, slip_y, brake, m
