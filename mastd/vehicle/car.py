@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -11,6 +10,7 @@ from numpy.typing import NDArray
 
 from mastd.vehicle.driver import Driver
 from mastd.vehicle.driver_pedals import Intention, TorqueFoot, WheelTorques
+from mastd.vehicle.driver_powertrain import PowertrainFoot, Train
 from mastd.vehicle.model import Model
 from mastd.vehicle.settle import settle
 from mastd.vehicle.single_track import SingleTrack, single_track
@@ -51,6 +51,25 @@ class Car:
         """Torques on its wheels, for a car without powertrain or brakes."""
         return WheelTorques.of(self.model, self.loads)
 
-    def pedals(self, intention: Intention) -> Sequence[Driver]:
-        """Return who keeps to an intended speed."""
-        return (TorqueFoot(self.torques, intention),)
+    def pedals(self, intention: Intention, speed: float) -> tuple[Driver, ...]:
+        """Return who keeps to an intended speed, from ``speed`` (m/s) on."""
+        if self.model.powertrain is None:
+            return (TorqueFoot(self.torques, intention),)
+        gear = self.gear_for(speed)
+        return (PowertrainFoot(self.model, self.torques, intention, gear=gear, speed=speed),)
+
+    def throttled(self, throttle: float, go: float) -> tuple[Driver, ...]:
+        """Return who gives a throttle (0…1) from standstill, from ``go`` s on."""
+        return (PowertrainFoot(self.model, self.torques, None, gear=1, throttle=throttle, go=go),)
+
+    def rolling_gear(self, speed: float) -> int:
+        """Return the gear of a car that rolls at a speed (m/s), the driver's feet off the pedals."""
+        if self.model.powertrain is None or Train.of(self.model, self.model.powertrain).manual:
+            return 0
+        return self.gear_for(speed)
+
+    def gear_for(self, speed: float) -> int:
+        """Return the gear to drive a speed (m/s) in, 0 without a powertrain."""
+        if self.model.powertrain is None:
+            return 0
+        return Train.of(self.model, self.model.powertrain).gear_for(speed)

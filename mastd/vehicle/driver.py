@@ -45,8 +45,8 @@ class Seen:
     yaw_rate: float
     spins: FloatArray
     """(nw) rad/s."""
-    engine_speed: float = math.nan
-    """rad/s; NaN where the car has no engine."""
+    engine_speed: float
+    """rad/s, 0 where the car has no engine."""
 
     @property
     def speed(self) -> float:
@@ -64,6 +64,7 @@ class Seen:
             velocity=row[VELOCITY].copy(),
             yaw_rate=float(row[ANGULAR_VELOCITY][2]),
             spins=trace.spin[-1].copy(),
+            engine_speed=float(trace.engine_speed[-1]),
         )
 
 

@@ -15,6 +15,7 @@ from mastd.errors import UsageError
 from mastd.roads.ground import Ground, Side
 from mastd.vehicle.driver import SAMPLE, Driver, Seen
 from mastd.vehicle.model import Model
+from mastd.vehicle.powertrain import start as started
 from mastd.vehicle.run_summary import Finding
 from mastd.vehicle.steering import ControlLaw, hands_off, ramp
 from mastd.vehicle.trace import Trace, join
@@ -43,6 +44,8 @@ class Manoeuvre:
     """What is done whatever the car does; drivers write over it."""
     drivers: Callable[[], Sequence[Driver]] = tuple
     """Makes the drivers of one run, who act in this order."""
+    gear: int = 0
+    """That is engaged in the beginning, of a vehicle with a powertrain; 0 neutral."""
     findings: Callable[[Trace], tuple[Finding, ...]] = lambda trace: ()
     """What this manoeuvre tells beside the summary of any run."""
 
@@ -130,6 +133,11 @@ def play(
         model, step=step, formulation=formulation, accuracy=accuracy, ground=manoeuvre.ground
     )
     simulation.start(manoeuvre.speed)
+    if model.powertrain is not None:
+        spins = simulation.state.spin
+        simulation.layout.arrays.drive_state[:] = started(
+            model.powertrain, model.wheels, spins, manoeuvre.gear
+        )
     drivers = manoeuvre.drivers()
     sample = max(1, round(SAMPLE / step)) if drivers else _CHUNK
     traces = [simulation.sample()]

@@ -75,7 +75,8 @@ def ramp_steer(
         duration,
         Ground.flat(),
         law,
-        drivers=lambda: car.pedals(hold(speed)),
+        drivers=lambda: car.pedals(hold(speed), speed),
+        gear=car.gear_for(speed),
         findings=lambda trace: steady_turn(car, trace, law, ramp_start),
     )
 
@@ -126,7 +127,8 @@ def sine_steer(
         lasting,
         Ground.flat(),
         law,
-        drivers=lambda: car.pedals(hold(speed)),
+        drivers=lambda: car.pedals(hold(speed), speed),
+        gear=car.gear_for(speed),
         findings=lambda trace: frequency_response(car, trace, law, (frequency, periods, start, speed)),
     )
 

@@ -197,9 +197,8 @@ def test_rows_of_inputs_have_racks_and_torques_in_their_places(tmp_path: Path) -
     assert not table[:, layout.drive(0)].any()
     assert np.array_equal(table[:, layout.drive(1)], controls.drives[:, 1])
     assert np.array_equal(table[1, layout.drive_torque], [0.0, 100.0, 0.0, 0.0])
-    assert np.array_equal(table[1, layout.brake_torque], [0.0, 0.0, -400.0, 0.0]), (
-        "forwards is positive there"
-    )
+    assert np.array_equal(table[1, layout.brake_capacity], [0.0, 0.0, 400.0, 0.0])
+    assert not table[:, layout.driver].any()
     assert not table[:, layout.chassis_wrench].any()
 
 
