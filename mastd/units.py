@@ -88,7 +88,7 @@ ACCELERATION = _dimension(
 JERK = _dimension("jerk", "20 m/s3", ("m/s3", 1), ("mm/s3", "1e-3"), ("g/s", _G))
 ANGLE = _dimension("angle", "0.5 deg", ("rad", 1), ("deg", _DEGREE), ("mrad", "1e-3"))
 ANGULAR_VELOCITY = _dimension(
-    "angular velocity", "2 deg/s", ("rad/s", 1), ("deg/s", _DEGREE), ("mrad/s", "1e-3")
+    "angular velocity", "2 deg/s", ("rad/s", 1), ("deg/s", _DEGREE), ("mrad/s", "1e-3"), ("rpm", 6 * _DEGREE)
 )
 ANGULAR_ACCELERATION = _dimension("angular acceleration", "1.5 rad/s2", ("rad/s2", 1), ("deg/s2", _DEGREE))
 ANGULAR_JERK = _dimension("angular jerk", "20 rad/s3", ("rad/s3", 1), ("deg/s3", _DEGREE))
@@ -105,6 +105,7 @@ PRESSURE = _dimension(
 VOLUME = _dimension("volume", "50 L", ("m3", 1), ("L", "1e-3"), ("cm3", "1e-6"))
 FLOW = _dimension("flow", "265 L/min", ("m3/s", 1), ("L/min", _MINUTE / 1000), ("L/s", "1e-3"))
 AREA = _dimension("area", "95 cm2", ("m2", 1), ("cm2", "1e-4"), ("mm2", "1e-6"))
+DENSITY = _dimension("density", "1.2 kg/m3", ("kg/m3", 1))
 TEMPERATURE = Dimension(
     "temperature",
     (Unit("K", Fraction(1)), Unit("degC", Fraction(1), Fraction("273.15"))),
@@ -119,6 +120,12 @@ STIFFNESS = _dimension(
 )
 DAMPING = _dimension(
     "damping", "5 kN s/m", ("N s/m", 1), ("kN s/m", 1000), ("MN s/m", 10**6), ("N s/mm", 1000)
+)
+TORSIONAL_STIFFNESS = _dimension(
+    "torsional stiffness", "9 kN m/rad", ("N m/rad", 1), ("kN m/rad", 1000), ("N m/deg", 1 / _DEGREE)
+)
+TORSIONAL_DAMPING = _dimension(
+    "torsional damping", "20 N m s/rad", ("N m s/rad", 1), ("kN m s/rad", 1000), ("N m s/deg", 1 / _DEGREE)
 )
 SLIP_ANGLE_GAIN = _dimension(
     "cornering stiffness per wheel load", "14 1/rad", ("1/rad", 1), ("1/deg", 1 / _DEGREE)

@@ -35,6 +35,9 @@ HEADER: Final = 9
 PARAMETERS: Final = HEADER + 18
 """Length of the array of the kinds that are no tables; the longest of them is the plane."""
 
+MOST_MEGABYTES: Final = 64
+"""Of one ground's array: a car's steps look heights up, and what is larger leaves every cache."""
+
 
 def header(kind: GroundKind, length: int = PARAMETERS) -> Vector:
     """Return an array of ``length`` entries with friction 1 and without edges."""
@@ -43,3 +46,10 @@ def header(kind: GroundKind, length: int = PARAMETERS) -> Vector:
     parameters[FRICTION : FRICTION + 4] = 1.0, 1.0, -np.inf, np.inf
     parameters[EXTENT + 2 : EXTENT + 4] = np.inf
     return parameters
+
+
+def checked_size(entries: int) -> int:
+    """Return ``entries``, of an array that is to be made; raise ValueError if it is too large."""
+    if not entries <= MOST_MEGABYTES * 125_000:
+        raise ValueError(f"too large: {entries / 125_000:.0f} MB, at most {MOST_MEGABYTES} MB")
+    return entries

@@ -27,16 +27,25 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Final
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
+from mastd.errors import FormatError
 from mastd.kernel import fused_kernel
 from mastd.roads.entries import EXTENT, FRICTION, HEADER, PARAMETERS, GroundKind, Side, Vector, header
+from mastd.roads.grid import RoadGrid, grid_parameters, grid_place, grid_surface
+from mastd.roads.tracks import tracks_surface
+
+if TYPE_CHECKING:
+    from mastd.roads.iso8608 import RoadClass
 
 _BUMP = int(GroundKind.BUMP)
 _PLANE = int(GroundKind.PLANE)
 _KERB = int(GroundKind.KERB)
+_TRACKS = int(GroundKind.TRACKS)
+_GRID = int(GroundKind.GRID)
 _SIDES: Final[dict[Side, float]] = {"both": 0.0, "left": 1.0, "right": -1.0}
 _POINT: Final = HEADER
 _ROTATION: Final = HEADER + 3
@@ -76,6 +85,10 @@ def surface(parameters: Vector, x: float, y: float) -> tuple[float, float, float
             parameters[_OBSTACLE + 4],
         )
         return height, slope, 0.0
+    elif kind == _TRACKS:
+        return tracks_surface(parameters, x, y)
+    elif kind == _GRID:
+        return grid_surface(parameters, x, y)
     return 0.0, 0.0, 0.0
 
 
@@ -135,7 +148,7 @@ def surface_friction(parameters: Vector, x: float, y: float) -> float:
         return 1.0
     along, across = ground_axes(parameters, x, y)
     if parameters[FRICTION + 2] <= along < parameters[FRICTION + 3]:
-        return parameters[FRICTION] if across >= 0.0 else parameters[FRICTION + 1]
+        return float(parameters[FRICTION] if across >= 0.0 else parameters[FRICTION + 1])
     return 1.0
 
 
@@ -159,6 +172,8 @@ def ground_axes(parameters: Vector, x: float, y: float) -> tuple[float, float]:
             parameters[_ROTATION] * dx + parameters[_ROTATION + 3] * dy + parameters[_ROTATION + 6] * dz,
             parameters[_ROTATION + 1] * dx + parameters[_ROTATION + 4] * dy + parameters[_ROTATION + 7] * dz,
         )
+    if parameters[0] == _GRID:
+        return grid_place(parameters, x, y)
     return x, y
 
 
@@ -281,6 +296,62 @@ class Ground:
         )
         return cls(parameters)
 
+    @classmethod
+    def tracks(
+        cls,
+        road_class: RoadClass,
+        track_width: float,
+        *,
+        start: float = 0.0,
+        length: float = 1000.0,
+        seed: int = 0,
+    ) -> Ground:
+        """Return a random road of a class of ISO 8608 along x from ``start`` on, ``length`` long, as two
+        tracks ``track_width`` apart (all m), its unevenness rising over the first 10 m.
+
+        Raises ValueError for lengths or a ``seed`` that make no road (``profiles.random_tracks``).
+        """
+        from mastd.roads.profiles import random_tracks  # its transforms are slow to import
+
+        return cls(random_tracks(road_class, track_width, start=start, length=length, seed=seed))
+
+    @classmethod
+    def profile(
+        cls,
+        path: Path,
+        track_width: float,
+        *,
+        start: float | None = None,
+        fade: float = 0.0,
+        radius: float = 0.0,
+    ) -> Ground:
+        """Return the measured road of a CSV file of x_m and z_m, or x_m, left_m and right_m.
+
+        ``start``: x of its first row, which then is level zero, and ``fade`` the length over which its
+        unevenness rises; None leaves places and heights as they are. ``radius`` above zero: as a rigid wheel
+        feels it (all m). Raises FormatError, see ``profiles.measured_tracks``.
+        """
+        from mastd.roads.profiles import measured_tracks
+
+        return cls(measured_tracks(path, track_width, start=start, fade=fade, radius=radius))
+
+    @classmethod
+    def crg(cls, path: Path, *, start: tuple[float, float] | None = None) -> Ground:
+        """Return the road of an OpenCRG file.
+
+        ``start``: x and y (m) where its reference line is to begin, heading along x, at height zero; None
+        leaves it where the file puts it. Raises FormatError for a file that is no whole road
+        (``mastd.formats.opencrg``), and UsageError where the package for it is not installed.
+        """
+        from mastd.formats.opencrg import read_opencrg
+
+        road = read_opencrg(path)
+        grid = RoadGrid(road.start, road.spacing, road.line, road.across, road.heights)
+        try:
+            return cls(grid_parameters(grid if start is None else grid.put(*start)))
+        except ValueError as error:
+            raise FormatError(f"{path}: {error}") from error
+
     def with_friction(
         self, left: float, right: float, start: float = -math.inf, end: float = math.inf
     ) -> Ground:
@@ -306,6 +377,11 @@ class Ground:
         if not (half_length > 0.0 and half_width > 0.0):
             raise ValueError(f"extent {half_length!r}, {half_width!r} m: due are halves above 0")
         return self._with(EXTENT, *centre, half_length, half_width)
+
+    def with_run_up(self, length: float) -> Ground:
+        """Return this road beginning ``length`` (m) earlier, for ``outside``: what is before it is level."""
+        centre, half = self.values[EXTENT], self.values[EXTENT + 2]
+        return self._with(EXTENT, centre - 0.5 * length, self.values[EXTENT + 1], half + 0.5 * length)
 
     def _with(self, first: int, *values: float) -> Ground:
         parameters = self.parameters

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable
 from types import UnionType
 from typing import Annotated, Any, Final, Literal, Union, get_args, get_origin
 
-from pydantic import BaseModel
+from pydantic import BaseModel, Tag
 from pydantic_core import ErrorDetails
 
 from mastd import units
@@ -203,7 +203,9 @@ def class_at(annotation: object, location: tuple[str | int, ...]) -> type[BaseMo
 
 def _has_tag(member: Any, tag: str) -> bool:
     while get_origin(member) is Annotated:
-        member = get_args(member)[0]
+        member, *marks = get_args(member)
+        if any(isinstance(mark, Tag) and mark.tag == tag for mark in marks):
+            return True
     if not (isinstance(member, type) and issubclass(member, BaseModel)):
         return False
     return any(

@@ -13,6 +13,7 @@ from pydantic import Field, ValidationInfo, field_validator, model_validator
 from mastd.settings.base import Settings, refuse
 from mastd.settings.quantity import Point
 from mastd.settings.vehicle_checks import axle_problems, group_problems
+from mastd.settings.vehicle_equipment import BrakeSettings
 from mastd.settings.vehicle_parts import (
     AntiRollBarSettings,
     BodySettings,
@@ -24,10 +25,10 @@ from mastd.settings.vehicle_parts import (
     SpringSettings,
     TieRodSettings,
     ToeLinkSettings,
-    TyreSettings,
     WheelSettings,
 )
 from mastd.settings.vehicle_templates import Points, TemplateParts, mcpherson, two_arms
+from mastd.settings.vehicle_tyres import AnyTyre
 
 Springs = Annotated[dict[Identifier, SpringSettings], Field(max_length=20)]
 Bodies = Annotated[dict[Identifier, BodySettings], Field(max_length=20)]
@@ -64,15 +65,18 @@ class AxleBase(Settings):
     """What every axle has."""
 
     name: Name
+    side: Literal["left"] | None = None
+    """Given where the axle has this side alone, as a quarter car; mirrored if left out."""
     hardpoints: Hardpoints
     right_hardpoints: dict[Identifier, Point] = Field(default_factory=dict)
     """Points of the right side as measured: checked to be the mirror image, not used otherwise."""
     wheel: WheelSettings
-    tyre: TyreSettings
+    tyre: AnyTyre
     springs: Springs
     """Springs and dampers of the left side."""
     anti_roll_bar: AntiRollBarSettings | None = None
     rack: RackSettings | None = None
+    brakes: BrakeSettings | None = None
     subframe: GroupSettings | None = None
     """Bodies between chassis and both sides, which corners may be joined to; not mirrored."""
 
@@ -88,6 +92,11 @@ class AxleBase(Settings):
         return CustomAxle.model_construct(
             suspension="custom", bodies=parts.bodies, joints=parts.joints, carrier=parts.carrier, **common
         )
+
+    @property
+    def sides(self) -> tuple[Literal["left", "right"], ...]:
+        """Sides that the axle has."""
+        return ("left", "right") if self.side is None else (self.side,)
 
     @model_validator(mode="after")
     def _consistent(self) -> Self:

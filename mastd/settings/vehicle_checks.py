@@ -211,6 +211,8 @@ def _check_bar(findings: _Findings, axle: CustomAxle) -> None:
     bar = axle.anti_roll_bar
     if bar is None:
         return
+    if axle.side is not None:
+        findings.add(("anti_roll_bar",), f"an axle with its {axle.side} side alone has nothing to join it to")
     if bar.body not in axle.bodies:
         what = f"no body {bar.body!r} of the left side, {near(bar.body, axle.bodies)}"
         findings.add(("anti_roll_bar", "body"), what)

@@ -23,7 +23,6 @@ from mastd.settings.quantity import (
     Length,
     Mass,
     Point,
-    SlipAngleGain,
     Stiffness,
     Velocity,
 )
@@ -373,30 +372,6 @@ class WheelSettings(Settings):
         if axial is not None:
             refuse([((), what) for what in inertia_problems((transverse, axial, transverse))])
         return transverse
-
-
-class TyreSettings(Settings):
-    """A tyre whose forces are linear in deflection and slip."""
-
-    free_radius: Length = Field(gt=0)
-    rolling_radius: Length = Field(gt=0)
-    """Forward speed over spin of the freely rolling wheel."""
-    stiffness: Stiffness = Field(gt=0)
-    damping: Damping = Field(0.0, ge=0)
-    longitudinal_slip_stiffness: float = Field(ge=0)
-    """Longitudinal force per slip and wheel load."""
-    cornering_stiffness: SlipAngleGain = Field(ge=0)
-    """Lateral force per slip angle and wheel load."""
-    least_speed: Velocity = Field(1.0, gt=0)
-    """Speed below which slip is related to this speed instead of the wheel's own."""
-
-    @field_validator("rolling_radius")
-    @classmethod
-    def _below_free_radius(cls, rolling: float, info: ValidationInfo) -> float:
-        free = info.data.get("free_radius", math.inf)
-        if not rolling <= free:
-            raise ValueError(f"is {rolling:g} m, a tyre rolls on at most its free radius, {free:g} m")
-        return rolling
 
 
 class RackSettings(BodySettings):

@@ -9,7 +9,6 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Final
 
 import numpy as np
 
@@ -17,6 +16,7 @@ from mastd.errors import SettingsError
 from mastd.settings.base import Problem, dotted
 from mastd.settings.vehicle import VehicleSettings
 from mastd.settings.vehicle_axles import CustomAxle, GroupSettings
+from mastd.settings.vehicle_equipment import wheel_name
 from mastd.settings.vehicle_parts import (
     CHASSIS,
     RACK,
@@ -25,10 +25,10 @@ from mastd.settings.vehicle_parts import (
     RackSettings,
     SpringSettings,
     StopSettings,
-    TyreSettings,
     WheelSettings,
 )
 from mastd.vehicle.assembly import assembled
+from mastd.vehicle.equipment import aerodynamics_of, chocks_of, held_of, tie_downs_of
 from mastd.vehicle.joint_primitives import Ends, Side, primitives_of, prismatic
 from mastd.vehicle.mobility import Finding, findings
 from mastd.vehicle.model import (
@@ -37,6 +37,7 @@ from mastd.vehicle.model import (
     Body,
     Corner,
     Drive,
+    MagicTyre,
     Model,
     Primitive,
     SpringDamper,
@@ -45,8 +46,7 @@ from mastd.vehicle.model import (
     Vector,
     Wheel,
 )
-
-SIDES: Final = ("left", "right")
+from mastd.vehicle.tyre_files import AxleTyre, tyres_of
 
 Place = tuple[str | int, ...]
 """Path in the settings."""
@@ -107,6 +107,10 @@ class _Parts:
             tuple(self.corners),
             tuple(self.axles),
             tuple(self.drives),
+            aerodynamics=aerodynamics_of(settings),
+            tie_downs=tie_downs_of(settings),
+            chocks=chocks_of(settings, self.wheels),
+            held=held_of(settings),
         )
 
     def counts(self) -> tuple[int, int, int]:
@@ -124,8 +128,8 @@ class _Parts:
 def build(settings: VehicleSettings) -> Model:
     """Return the model of a vehicle, assembled.
 
-    Raise ModelError with all joints that do not close, or else with all units whose equations do not leave
-    the freedom that is due.
+    Raise ModelError with all tyre files that cannot be used, or else with all joints that do not close, or
+    else with all units whose equations do not leave the freedom that is due.
     """
     parts = _put_together(settings)
     model, found = assembled(parts.model(settings))
@@ -137,19 +141,17 @@ def build(settings: VehicleSettings) -> Model:
 
 def _put_together(settings: VehicleSettings) -> _Parts:
     parts = _Parts()
+    tyres, problems = tyres_of(settings)
+    if problems:
+        raise ModelError(settings.name, problems)
     parts.add_body(_body(CHASSIS, settings.chassis, Side({})), (CHASSIS,))
-    for number, axle in enumerate(settings.axles):
-        _add_axle(parts, number, axle.expanded())
+    for number, (axle, tyre) in enumerate(zip(settings.axles, tyres, strict=True)):
+        _add_axle(parts, number, axle.expanded(), tyre)
     for name, group in settings.groups.items():
         start = parts.counts()
         _add_group(parts, _words(name), group, ("groups", name))
         parts.axles.append(Axle(_words(name), *parts.since(start), bar=-1, corners=()))
     return parts
-
-
-def wheel_name(axle: int, side: str) -> str:
-    """Return the name of a wheel: fl, fr, rl, rr, then 3l, 3r, …; axles are counted from 0."""
-    return ("f", "r")[axle] + side[0] if axle < 2 else f"{axle + 1}{side[0]}"
 
 
 def spin_axis(toe: float, camber: float, right: bool) -> Vector:
@@ -178,7 +180,7 @@ def _spread(offset: Vector) -> Vector:
     return spread
 
 
-def _add_axle(parts: _Parts, number: int, axle: CustomAxle) -> None:
+def _add_axle(parts: _Parts, number: int, axle: CustomAxle, tyre: AxleTyre) -> None:
     start = parts.counts()
     place: Place = ("axles", number)
     known = {CHASSIS: 0}
@@ -187,7 +189,7 @@ def _add_axle(parts: _Parts, number: int, axle: CustomAxle) -> None:
     if axle.subframe is not None:
         known |= _add_group(parts, axle.name, axle.subframe, (*place, "subframe"))
     own = parts.since(start)
-    corners = tuple(_add_corner(parts, number, axle, side, known) for side in SIDES)
+    corners = tuple(_add_corner(parts, number, axle, side, known, tyre) for side in axle.sides)
     bar = -1
     if axle.anti_roll_bar is not None:
         bar = len(parts.bars)
@@ -216,7 +218,12 @@ def _add_group(parts: _Parts, name: str, group: GroupSettings, place: Place) -> 
 
 
 def _add_corner(
-    parts: _Parts, number: int, axle: CustomAxle, which: str, axle_bodies: dict[str, int]
+    parts: _Parts,
+    number: int,
+    axle: CustomAxle,
+    which: str,
+    axle_bodies: dict[str, int],
+    tyre: AxleTyre,
 ) -> tuple[int, dict[str, int]]:
     """Add one side of an axle; return the corner's index and its bodies' indices by name."""
     start = parts.counts()
@@ -226,7 +233,8 @@ def _add_corner(
     own = _add_bodies(parts, name, axle.bodies, side, place)
     _add_connections(parts, name, axle, side, axle_bodies | own, place)
     carrier = own[axle.carrier]
-    wheel = _wheel(wheel_name(number, which), carrier, axle.wheel, axle.tyre, side)
+    brake = 0.0 if axle.brakes is None else axle.brakes.torque
+    wheel = _wheel(wheel_name(number, which), carrier, axle.wheel, tyre.on(which), side, brake)
     parts.bodies[carrier] = carrier_with_wheel(parts.bodies[carrier], wheel)
     index = len(parts.corners)
     parts.corners.append(Corner(name, *parts.since(start), wheel=len(parts.wheels), axle=number))
@@ -273,7 +281,9 @@ def _body(name: str, settings: BodySettings, side: Side) -> Body:
     return Body(name, settings.mass, centre, mirror @ settings.tensor() @ mirror)
 
 
-def _wheel(name: str, carrier: int, wheel: WheelSettings, tyre: TyreSettings, side: Side) -> Wheel:
+def _wheel(
+    name: str, carrier: int, wheel: WheelSettings, tyre: Tyre | MagicTyre, side: Side, brake_torque: float
+) -> Wheel:
     return Wheel(
         name,
         carrier,
@@ -282,15 +292,8 @@ def _wheel(name: str, carrier: int, wheel: WheelSettings, tyre: TyreSettings, si
         wheel.mass,
         wheel.axial_inertia,
         wheel.transverse_inertia,
-        Tyre(
-            tyre.free_radius,
-            tyre.rolling_radius,
-            tyre.stiffness,
-            tyre.damping,
-            tyre.longitudinal_slip_stiffness,
-            tyre.cornering_stiffness,
-            tyre.least_speed,
-        ),
+        tyre,
+        brake_torque,
     )
 
 
@@ -320,6 +323,6 @@ def _stop(settings: StopSettings | None, length: float, direction: float) -> Sto
 def _bar(
     axle: CustomAxle, bar: AntiRollBarSettings, left: dict[str, int], right: dict[str, int]
 ) -> AntiRollBar:
-    points = [Side(axle.hardpoints.all(), which == "right").point(bar.point) for which in SIDES]
+    points = [Side(axle.hardpoints.all(), which == "right").point(bar.point) for which in axle.sides]
     name = f"{axle.name} anti-roll bar"
     return AntiRollBar(name, bar.stiffness, left[bar.body], right[bar.body], points[0], points[1])

@@ -102,6 +102,18 @@ def free_motions(mass: Array, jacobian: Array) -> FreeMotions:
     return FreeMotions(free=to_motion @ right[rank:].T, closing=closing)
 
 
+def held_rows(model: Model) -> Array:
+    """Return the rows (held, N) of the held motions: each is a constraint of its own on the chassis."""
+    rows = np.zeros((len(model.held), 6 * len(model.bodies) + len(model.wheels)))
+    rows[np.arange(len(model.held)), list(model.held)] = 1.0
+    return rows
+
+
+def constraint_rows(model: Model, joint_jacobian: Array) -> Array:
+    """Return all that restrains the motions, (rows + held, N): the joints' G, then the held motions."""
+    return np.vstack([joint_jacobian, held_rows(model)])
+
+
 def coordinate_name(model: Model, coordinate: int) -> str:
     """Return the name of one of the N coordinates, for messages: ``chassis, vertically``."""
     count = 6 * len(model.bodies)

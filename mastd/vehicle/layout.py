@@ -206,7 +206,7 @@ class _Builder:
         model, counts = self.model, self.counts
         drive_constants, drive_state = np.zeros(0), np.zeros(0)
         if model.powertrain is not None:
-            drive_constants, drive_state = pack_powertrain(model.powertrain, [w.name for w in model.wheels])
+            drive_constants, drive_state = pack_powertrain(model.powertrain, model.wheels)
         driven = [k for k, primitive in enumerate(model.primitives) if primitive.drive >= 0]
         arrays = Arrays(
             groups=self.table,

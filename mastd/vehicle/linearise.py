@@ -17,7 +17,7 @@ from scipy.linalg import eig, eigh
 from scipy.optimize import linear_sum_assignment
 
 from mastd.roads.ground import Ground
-from mastd.vehicle.equations import EquationMatrices, Equations, free_motions
+from mastd.vehicle.equations import EquationMatrices, Equations, constraint_rows, free_motions
 from mastd.vehicle.model import Model
 from mastd.vehicle.settle import straight_ahead
 from mastd.vehicle.state import State
@@ -102,7 +102,7 @@ def modes_of(model: Model, matrices: EquationMatrices, *, conservative: bool = F
     The latter keeps, of the reduced matrices, the symmetric part of the stiffness and the skew part of the
     damping (the wheels' gyroscopic moments).
     """
-    free = free_motions(matrices.mass, matrices.joint_jacobian).free
+    free = free_motions(matrices.mass, constraint_rows(model, matrices.joint_jacobian)).free
     stiffness = free.T @ matrices.stiffness @ free
     damping = free.T @ matrices.damping @ free
     if conservative:

@@ -43,7 +43,6 @@ from numpy.typing import NDArray
 
 from mastd.kernel import fused_kernel, separate_kernel
 from mastd.vehicle.magic_formula import (
-    FREE_RADIUS,
     normal_load,
     peak_friction,
     relaxation_lengths,
@@ -51,6 +50,8 @@ from mastd.vehicle.magic_formula import (
     slip_forces,
     slip_stiffness,
 )
+from mastd.vehicle.magic_formula_layout import FREE_RADIUS
+from mastd.vehicle.magic_formula_numbers import arctan, root, size
 from mastd.vehicle.vectors import Triple, cross, dot
 
 Floats = NDArray[np.float64]
@@ -88,11 +89,6 @@ def _smaller(a: float, b: float) -> float:
 
 
 @fused_kernel
-def _size(a: float) -> float:
-    return a if a.real >= 0.0 else -a
-
-
-@fused_kernel
 def relaxation(c: Floats, load: float, slip_x: float, slip_y: float) -> Triple:
     """Return relaxation lengths along and across (m) and the share of sliding at a load (N) and relaxed
     slips."""
@@ -105,16 +101,16 @@ def relaxation(c: Floats, load: float, slip_x: float, slip_y: float) -> Triple:
     square = x * x + y * y
     flatness = 1.0 / (1.0 + square)
     share = LEAST_RELAXATION + (1.0 - LEAST_RELAXATION) * flatness * flatness
-    sliding = min(max((np.sqrt(square) - STICKING) / (SLIDING_ALL - STICKING), 0.0), 1.0)
+    sliding = min(max((root(square) - STICKING) / (SLIDING_ALL - STICKING), 0.0), 1.0)
     return along * share, across * share, sliding * sliding * (3.0 - 2.0 * sliding)
 
 
 @fused_kernel
 def forgetting_speed(forward: float, slip_x: float, slip_y: float, rolling: float, sliding: float) -> float:
     """Return L (m/s) for V_x, V_sx, V_sy, V_r and the share of sliding."""
-    slip = np.sqrt(slip_x * slip_x + slip_y * slip_y + 1e-24)
-    most = _larger(_size(forward), slip * (1.0 / MOST_SLIP))
-    return _smaller(most, _larger(sliding * most, 2.0 * _size(rolling)))
+    slip = root(slip_x * slip_x + slip_y * slip_y + 1e-24)
+    most = _larger(size(forward), slip * (1.0 / MOST_SLIP))
+    return _smaller(most, _larger(sliding * most, 2.0 * size(rolling)))
 
 
 @separate_kernel
@@ -154,7 +150,7 @@ def wheel_balance(
     drive, motor, capacity = torques
     reach, rate = clock
     lean = dot(axis[0], axis[1], axis[2], normal[0], normal[1], normal[2])
-    cosine = np.sqrt(1.0 - lean * lean)
+    cosine = root(1.0 - lean * lean)
     x, y, z = cross(axis[0], axis[1], axis[2], normal[0], normal[1], normal[2])
     e = x / cosine, y / cosine, z / cosine
     s = cross(normal[0], normal[1], normal[2], e[0], e[1], e[2])
@@ -188,7 +184,7 @@ def wheel_balance(
         ahead_y = slip_y + lead * (slip_y - start_y)
     force_x, force_y, moment_x, moment_y, moment_z = 0.0 * load, 0.0 * load, 0.0 * load, 0.0 * load, 0.0 * load
     if load.real > 0.0:
-        camber = np.arctan(lean / cosine)
+        camber = arctan(lean / cosine)
         force_x, force_y, moment_x, moment_y, moment_z = slip_forces(
             c, load, ahead_x, mirrored * ahead_y, mirrored * camber, rolling_speed, friction, rolling_share
         )
@@ -207,7 +203,9 @@ def wheel_balance(
     axial = dot(m[0], m[1], m[2], axis[0], axis[1], axis[2])
     carrier_spin = dot(turn[0], turn[1], turn[2], axis[0], axis[1], axis[2])
     needed = inertia * (spin_acceleration + (carrier_spin - spin) / reach) - axial - drive - motor
-    brake = _larger(_smaller(needed, capacity + 0.0 * needed), -capacity + 0.0 * needed)
+    most = capacity + 0.0 * needed
+    # At its capacity a brake counts as slipping: an open one has none.
+    brake = _larger(-most, _smaller(most, needed)) + 0.0 * capacity
     on_carrier = motor + brake
     whole = f[0] + push[0], f[1] + push[1], f[2] + push[2]
     x, y, z = cross(arm[0], arm[1], arm[2], whole[0], whole[1], whole[2])

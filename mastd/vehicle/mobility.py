@@ -121,7 +121,7 @@ def corner_unit(corner: Corner) -> Unit:
 
 def freedom(model: Model) -> int:
     """Return the freedoms of an accepted model without the wheels' spins: chassis, travel, springs."""
-    return 6 * len(model.bodies) - model.rows
+    return 6 * len(model.bodies) - model.rows - len(model.held)
 
 
 def findings(model: Model) -> list[Finding]:

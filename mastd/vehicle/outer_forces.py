@@ -17,7 +17,7 @@ from mastd.vehicle.body_points import in_body_axes, point_of_body
 from mastd.vehicle.grouping import CHASSIS
 from mastd.vehicle.layout import Arrays
 from mastd.vehicle.magic_tyre import prepare_tyres
-from mastd.vehicle.powertrain import drive_wheels
+from mastd.vehicle.powertrain_kernel import drive_wheels
 from mastd.vehicle.vectors import cross
 
 Floats = NDArray[np.float64]

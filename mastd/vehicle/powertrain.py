@@ -100,7 +100,7 @@ class LockUp:
 
 @dataclass(frozen=True, eq=False)
 class Converter:
-    """A hydrodynamic converter: pump torque = factor · (pump speed)², turbine torque = ratio · pump torque."""
+    """A converter: pump torque = factor · (pump speed)², turbine torque = ratio · pump torque."""
 
     speed_ratios: Vector
     """(n) turbine over pump speed, rising from 0 to 1."""
@@ -247,8 +247,8 @@ def problems(powertrain: Powertrain, wheel_inertias: Sequence[float], step: floa
     longest = _longest_step(powertrain.stiffness / inertia, powertrain.damping / inertia)
     return [
         f"the shaft is too stiff for a step of {1e3 * step:g} ms: stiffness h² / J + damping h / J is "
-        f"{spring:.3g} + {damper:.3g} with the wheels' {inertia:.4g} kg m2 at the gearbox's output, at most 1 "
-        f"is stable; take a step up to {1e3 * longest:.3g} ms or a softer shaft"
+        f"{spring:.3g} + {damper:.3g} with the wheels' {inertia:.4g} kg m2 at the gearbox's output, at most "
+        f"1 is stable; take a step up to {1e3 * longest:.3g} ms or a softer shaft"
     ]
 
 

@@ -44,7 +44,8 @@ def place(table: Floats, first: int, count: int, x: float) -> tuple[int, float, 
 @fused_kernel
 def between(table: Floats, entry: int, share: float) -> float:
     """Return the value a share of the way from an entry to the next."""
-    return table[entry] + share * (table[entry + 1] - table[entry])
+    value: float = table[entry] + share * (table[entry + 1] - table[entry])
+    return value
 
 
 @fused_kernel
@@ -54,7 +55,7 @@ def engine_torque(c: Floats, throttle: float, speed: float) -> tuple[float, floa
     The map holds for both directions of rotation: a torque above 0 drives forwards, one below 0 opposes the
     rotation and vanishes with it. Below the stall speed nothing burns.
     """
-    size = speed if speed >= 0.0 else -speed
+    size = abs(speed)
     if size < c[f.STALL_SPEED] or (speed < 0.0 and c[f.STALL_SPEED] > 0.0):
         throttle = 0.0
     s, share, slope = place(c, int(c[f.SPEEDS]), int(c[f.SPEED_COUNT]), size)
@@ -135,6 +136,7 @@ def pump_and_turbine(
 @fused_kernel
 def clutch_capacity(c: Floats, state: Floats, pedal: float, step: float) -> float:
     """Return the torque that clutch or lock-up can take now; advance the lock-up."""
+    capacity: float = c[f.CLUTCH_CAPACITY]
     if c[f.LAUNCH] == f.CONVERTER_KIND:
         pump, turbine = state[f.ENGINE_SPEED], state[f.INPUT_SPEED]
         closing = (
@@ -145,11 +147,11 @@ def clutch_capacity(c: Floats, state: Floats, pedal: float, step: float) -> floa
             and (state[f.LOCK_UP] > 0.0 or turbine > c[f.LOCK_RATIO] * pump)
         )
         state[f.LOCK_UP] = clipped(state[f.LOCK_UP] + step / c[f.LOCK_TIME], 0.0, 1.0) if closing else 0.0
-        return state[f.LOCK_UP] * c[f.CLUTCH_CAPACITY]
+        return capacity * float(state[f.LOCK_UP])
     if c[f.LAUNCH] == f.CLUTCH:
         closed = 1.0 - clipped((pedal - c[f.PEDAL_CLOSED]) / (c[f.PEDAL_OPEN] - c[f.PEDAL_CLOSED]), 0.0, 1.0)
         if c[f.CLOSING_END] > 0.0:
             width = c[f.CLOSING_END] - c[f.CLOSING_BEGIN]
             closed *= clipped((state[f.ENGINE_SPEED] - c[f.CLOSING_BEGIN]) / width, 0.0, 1.0)
-        return closed * c[f.CLUTCH_CAPACITY]
+        return capacity * closed
     return np.inf

@@ -1,15 +1,16 @@
 """One step of a powertrain, compiled: pedals and spins in, torques on the wheels out.
 
-Unknown at the end of the step: x engine speed, y input and z output speed of the gearbox. With the wheels' mean
-w at the gearbox's output known, everything here is implicit (backward Euler, engine and converter linearised):
+Unknown at the end of the step: x engine speed, y input and z output speed of the gearbox. With the wheels'
+mean w at the gearbox's output known, everything here is implicit (backward Euler; engine and converter are
+linearised):
 
     J_e (x − x₀) = h (T_e(x) − T_p(x, y) − T_f)        T_p, T_t: converter's pump and turbine
     J_i (y − y₀) = h (T_t(x, y) + T_f − T_m)           T_f: friction of clutch or lock-up
     J_o (z − z₀) = h (i T_m − T_s)                     T_m: gears or synchroniser, on the input shaft
     T_s = c (φ + h (z − w)) + d (z − w)                φ: twist
 
-Engaged, y = i z, and T_m is what that takes. T_f is what makes x = y, as far as clutch or lock-up can take it:
-they stick or slip, and nothing creeps between.
+Engaged, y = i z, and T_m is what that takes. T_f is what makes x = y, as far as clutch or lock-up can take
+it: they stick or slip, and nothing creeps between.
 """
 
 from __future__ import annotations
@@ -38,8 +39,8 @@ def drive_wheels(
 ) -> None:
     """Advance a powertrain by a step (s) and write the drive torque on each wheel (N m).
 
-    ``driver`` (4) and ``state`` as in ``powertrain_fields``; ``spins`` (wheels) in rad/s, as far as they are
-    known of the end of the step, calculated with the torques of the last step. Wheels that are not driven get 0.
+    ``driver`` (4) and ``state`` as in ``powertrain_fields``; ``spins`` (wheels) in rad/s, those predicted for
+    the end of the step with the torques of the last step. Wheels that are not driven get 0.
     """
     wheel_speed = gather_speeds(constants, state, spins)
     choose_gear(constants, state, driver, step)
@@ -49,23 +50,22 @@ def drive_wheels(
 
 
 @fused_kernel
-def output_speed(c: Floats, state: Floats, spins: Floats, child: float, hub: float) -> float:
+def output_speed(state: Floats, spins: Floats, child: float, hub: float) -> float:
     """Return the speed of what a differential's output drives, at the differential."""
     k = int(child)
-    if k >= 0:
-        return hub * spins[k]
-    return state[f.STATE + (-1 - k) * f.STATE_STRIDE + f.S_SPEED]
+    speed: float = hub * spins[k] if k >= 0 else state[f.STATE + (-1 - k) * f.STATE_STRIDE + f.S_SPEED]
+    return speed
 
 
 @fused_kernel
 def gather_speeds(c: Floats, state: Floats, spins: Floats) -> float:
-    """Write the input speeds of all differentials and return the first one's, that at the gearbox's output."""
+    """Write the input speeds of all differentials and return the first one's, the gearbox output's."""
     first, count = int(c[f.NODES]), int(c[f.NODE_COUNT])
     speed = 0.0
     for k in range(count - 1, -1, -1):
         node = first + k * f.NODE_STRIDE
-        a = output_speed(c, state, spins, c[node + f.N_FIRST], c[node + f.N_HUB])
-        b = output_speed(c, state, spins, c[node + f.N_SECOND], c[node + f.N_HUB])
+        a = output_speed(state, spins, c[node + f.N_FIRST], c[node + f.N_HUB])
+        b = output_speed(state, spins, c[node + f.N_SECOND], c[node + f.N_HUB])
         speed = c[node + f.N_RATIO] * (b + c[node + f.N_SHARE] * (a - b))
         state[f.STATE + k * f.STATE_STRIDE + f.S_SPEED] = speed
     return speed
@@ -74,8 +74,7 @@ def gather_speeds(c: Floats, state: Floats, spins: Floats) -> float:
 @fused_kernel
 def with_loss(torque: float, loss: float, speed: float) -> float:
     """Return what is left of a torque after gears: they take their share against the rotation."""
-    size = torque if torque >= 0.0 else -torque
-    return torque - loss * size * clipped(speed, -1.0, 1.0)
+    return torque - loss * abs(torque) * clipped(speed, -1.0, 1.0)
 
 
 @fused_kernel
@@ -92,9 +91,9 @@ def share_torque(c: Floats, state: Floats, spins: Floats, step: float, torques: 
         hub = c[node + f.N_HUB]
         lock = 0.0
         if c[node + f.N_PRELOAD] > 0.0 or c[node + f.N_BIAS] > 0.0:
-            a = output_speed(c, state, spins, c[node + f.N_FIRST], hub)
-            b = output_speed(c, state, spins, c[node + f.N_SECOND], hub)
-            most = c[node + f.N_PRELOAD] + c[node + f.N_BIAS] * (torque if torque >= 0.0 else -torque)
+            a = output_speed(state, spins, c[node + f.N_FIRST], hub)
+            b = output_speed(state, spins, c[node + f.N_SECOND], hub)
+            most = c[node + f.N_PRELOAD] + c[node + f.N_BIAS] * abs(torque)
             # The speeds contain what the last torque did; this is what was missing.
             lock = clipped(state[own + f.S_LOCK] + c[node + f.N_INERTIA] * (b - a) / step, -most, most)
         state[own + f.S_LOCK] = lock

@@ -15,7 +15,7 @@ from mastd.vehicle.grouping import CHASSIS
 from mastd.vehicle.layout import Arrays
 from mastd.vehicle.model import Model
 from mastd.vehicle.newton import CONVERGED, ITERATIONS, JOINT_ERROR, JOINT_RATE, LARGEST_MOVE, REPORT_FIELDS
-from mastd.vehicle.powertrain import ENGINE_SPEED
+from mastd.vehicle.powertrain_fields import ENGINE_SPEED
 from mastd.vehicle.trace import CHASSIS_WIDTH, Trace
 
 Floats = NDArray[np.float64]

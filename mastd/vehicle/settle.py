@@ -4,7 +4,7 @@ At rest all forces come from a potential (the tyres' slip forces vanish), so the
 potential is least. Each iteration takes the constraints' violation away, and then moves the free coordinates
 q (u = Z q, Zᵀ M Z = 1) by Newton's step on Zᵀ(−f + Gᵀλ) = 0. Curvatures enter by their absolute value, so
 that a step never climbs. Directions without curvature are left alone: the centre of gravity keeps its place
-on the ground, and the chassis its heading.
+on the ground, and the chassis its heading. Held motions of the chassis are constraints like the joints'.
 """
 
 from __future__ import annotations
@@ -19,8 +19,10 @@ from mastd.errors import MastdError
 from mastd.roads.ground import Ground
 from mastd.vehicle.attitude import quaternion_of, roll_pitch_yaw, rotation_matrix
 from mastd.vehicle.equations import (
+    EquationMatrices,
     Equations,
     FreeMotions,
+    constraint_rows,
     coordinate_name,
     free_motions,
     joint_of_row,
@@ -40,6 +42,8 @@ LONGEST_STEP = 0.05
 """Metres, and radians, of one iteration: the tyres' and stops' contacts are not to be jumped over."""
 NEUTRAL = 1e-8
 """Of the largest curvature; under it a direction counts as free."""
+HEAVE, ROLL, PITCH = 2, 3, 4
+"""Places of these motions among the six of the chassis."""
 TIPPED = 0.5
 """Cosine of the chassis' tilt at which the car counts as rolled over."""
 
@@ -126,17 +130,12 @@ def straight_ahead(
     model = system.model
     bodies = 6 * len(model.bodies)
     nothing = np.zeros((len(model.drives), 3))
-    joints = system.constraints(settled, nothing)[0]
+    joints, still = system.constraints(settled, nothing)[0], np.zeros(len(model.held))
     state, slip = rolling(model, settled, speed), np.zeros(len(model.wheels))
     for _ in range(ITERATIONS):
         state = balanced_bars(system, state)
-        gap = system.constraints(state, nothing)[0] - joints
-        matrices = system.matrices(state, inputs, ground)
-        motions = free_motions(matrices.mass, matrices.joint_jacobian)
-        forces = system.residual(state, inputs, ground)
-        change = motions.multipliers(forces)
-        state = replace(state, multipliers=state.multipliers - change)
-        forces = forces - matrices.joint_jacobian.T @ change
+        gap = np.concatenate([system.constraints(state, nothing)[0] - joints, still])
+        state, matrices, motions, forces = _balanced(system, state, inputs, ground)
         # What moves the wheels' spin is their rate, not their angle.
         slope = np.hstack([matrices.stiffness[:, :bodies], matrices.damping[:, bodies:]])
         closing = -motions.closing @ gap
@@ -171,7 +170,7 @@ def _accelerated(model: Model, state: State, acceleration: Array) -> State:
 def touch_down(system: Equations, state: State) -> State:
     """Return the state set down as one rigid piece on its tyres, which are taken to pull as well as push.
 
-    This brings every wheel near the ground wherever the design position was.
+    This brings every wheel near the ground wherever the design position was, as far as the chassis may move.
     """
     model = system.model
     centres, _ = wheel_frames(model, state)
@@ -186,9 +185,12 @@ def touch_down(system: Equations, state: State) -> State:
     offsets = state.position - origin
     gravity = np.array([weight(model), 0.0, 0.0])
     present = rises.T @ (stiffness * (radius - centres[:, 2]))
-    heave, roll, pitch = np.linalg.lstsq(
-        rises.T @ (stiffness[:, None] * rises), present - gravity, rcond=1e-12
+    move = np.array([motion not in model.held for motion in (HEAVE, ROLL, PITCH)])
+    amounts = np.zeros(3)
+    amounts[move] = np.linalg.lstsq(
+        (rises.T @ (stiffness[:, None] * rises))[np.ix_(move, move)], (present - gravity)[move], rcond=1e-12
     )[0]
+    heave, roll, pitch = amounts
     turn = np.array([roll, pitch, 0.0])
     shift = np.zeros((len(model.bodies), 6))
     shift[:, :3] = np.array([0.0, 0.0, heave]) + np.cross(turn, offsets)
@@ -233,20 +235,15 @@ def settle(
     ground, or the vehicle tips over.
     """
     model = system.model
-    driven = np.zeros((len(model.drives), 3))
+    driven, still = np.zeros((len(model.drives), 3)), np.zeros(len(model.held))
     if drive is not None:
         driven[:, 0] = drive
     limit = FORCE_TOLERANCE * weight(model)
     state = touch_down(system, at_rest(start))
     for iteration in range(ITERATIONS + 1):
         state = balanced_bars(system, state)
-        gap = system.constraints(state, driven)[0]
-        matrices = system.matrices(state, inputs, ground)
-        motions = free_motions(matrices.mass, matrices.joint_jacobian)
-        forces = system.residual(state, inputs, ground)
-        change = motions.multipliers(forces)
-        state = replace(state, multipliers=state.multipliers - change)
-        forces = forces - matrices.joint_jacobian.T @ change
+        gap = np.concatenate([system.constraints(state, driven)[0], still])
+        state, matrices, motions, forces = _balanced(system, state, inputs, ground)
         worst, opening = _largest(forces), _largest(gap)
         if watch is not None:
             watch(iteration, worst)
@@ -256,8 +253,22 @@ def settle(
         if iteration < ITERATIONS:
             step = _step(matrices.stiffness, motions, forces, gap)
             state = system.move(state, step * min(1.0, LONGEST_STEP / max(_largest(step), 1e-300)))
-            state = _put_back(system, state, start)
+            state = state if model.held else _put_back(system, state, start)
     raise EquilibriumError(_unbalanced(system, state, forces, gap, ground))
+
+
+def _balanced(
+    system: Equations, state: State, inputs: Array | None, ground: Ground | None
+) -> tuple[State, EquationMatrices, FreeMotions, Array]:
+    """Return the state with the joints' forces that balance it best, what they were found with, and what
+    is left (N)."""
+    matrices = system.matrices(state, inputs, ground)
+    rows = constraint_rows(system.model, matrices.joint_jacobian)
+    motions = free_motions(matrices.mass, rows)
+    forces = system.residual(state, inputs, ground)
+    change = motions.multipliers(forces)
+    state = replace(state, multipliers=state.multipliers - change[: system.model.rows])
+    return state, matrices, motions, forces - rows.T @ change
 
 
 def _largest(values: Array) -> float:

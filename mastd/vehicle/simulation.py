@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from mastd.lanes import LANES
 from mastd.roads.ground import Ground
 from mastd.vehicle import fields as f
-from mastd.vehicle import newton
+from mastd.vehicle import newton, powertrain
 from mastd.vehicle.attitude import rotation_matrix
 from mastd.vehicle.fresh import Fresh, Weights
 from mastd.vehicle.frozen import Frozen, freeze
@@ -126,10 +126,12 @@ class Simulation:
 
     # Beginning
 
-    def start(self, speed: float) -> None:
+    def start(self, speed: float, gear: int = 0) -> None:
         """Put the car on its springs, moving straight along x at ``speed`` (m/s) with rolling wheels; t = 0.
 
-        Makes the matrices where they are not there. Raises EquilibriumError for a car that does not stand.
+        ``gear``: of the powertrain, engaged, its engine turning with the wheels; by default neutral, idling.
+        Makes the matrices where they are not there. Raises EquilibriumError for a car that does not stand,
+        ValueError for a gear that there is not.
         """
         if self._settled is None:
             self._settled = settle(self.system, design_state(self.model), None, None).state
@@ -141,6 +143,9 @@ class Simulation:
             self._note_loads()
         self._fresh.factorisations[0] = 0.0
         self._load(moving)
+        if self.model.powertrain is not None:
+            drive_state = self.layout.arrays.drive_state
+            drive_state[:] = powertrain.start(self.model.powertrain, self.model.wheels, moving.spin, gear)
         if not self.method.relative and self._one_matrix:
             self._look(self._fresh, self._parameters, relative=False, factors=True)
         self._begin_clock()

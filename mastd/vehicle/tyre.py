@@ -133,7 +133,8 @@ def friction_torque(wheels: Floats, wheel: int, reach: float, stopping: float, o
     needed = load(wheels, wheel, f.AXIAL_INERTIA) * wanted - others
     capacity = load(wheels, wheel, f.BRAKE_CAPACITY)
     needed = select(needed - capacity, capacity, needed)
-    return select(-capacity - needed, -capacity, needed)
+    # A capacity that is no number must come through.
+    return select(-capacity - needed, -capacity, needed) + 0.0 * capacity
 
 
 @fused_kernel

@@ -1,0 +1,133 @@
+"""Roads of two tracks: random ones of the classes of ISO 8608, and measured ones from CSV files."""
+
+from __future__ import annotations
+
+import csv
+from pathlib import Path
+from typing import Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mastd.errors import FormatError
+from mastd.formats.columns import read_columns
+from mastd.roads.entries import Vector, checked_size
+from mastd.roads.iso8608 import RoadClass, random_road
+from mastd.roads.tracks import faded_in, rolled_over, tracks
+
+WAVES: Final = (0.011, 2.83)
+"""Spatial frequencies of a random road (cycles/m): those of ISO 8608's octaves from 0.0156 to 2."""
+LONGEST_GAP: Final = 5.0
+"""Between two rows of a measured profile, m."""
+STEEPEST: Final = 20.0
+"""Mean slope between two rows of a measured profile from which on its units are not believed."""
+_SAME_SPACING: Final = 1e-6
+
+
+def random_tracks(
+    road_class: RoadClass,
+    track_width: float,
+    *,
+    start: float = 0.0,
+    length: float = 1000.0,
+    spacing: float = 0.05,
+    fade: float = 10.0,
+    seed: int = 0,
+) -> Vector:
+    """Return the parameters of a random road of a class, as two correlated tracks (``iso8608``).
+
+    It begins at x = ``start`` and rises from level to its full unevenness over ``fade``; ``length`` is its
+    whole length (all m). The same ``seed`` (≥ 0) makes the same road. Raises ValueError for lengths or a
+    seed that make no road.
+    """
+    if not (0.0 <= fade < length < np.inf and spacing > 0.0):
+        raise ValueError(f"length {length!r}, fade {fade!r}, spacing {spacing!r} m: due is 0 ≤ fade < length")
+    if not 2.0 * spacing * WAVES[1] < 1.0:
+        raise ValueError(
+            f"spacing {spacing!r} m: the shortest wave, {1.0 / WAVES[1]:.3g} m, needs two of them"
+        )
+    if not seed >= 0:
+        raise ValueError(f"seed {seed!r}: due is an integer ≥ 0")
+    count = int(np.ceil(length / spacing))
+    checked_size(2 * count)
+    road = random_road(road_class, WAVES, track_width, count * spacing, [seed])
+    return tracks(start, spacing, faded_in(road.one_period(count, 0.0), spacing, fade), track_width)
+
+
+def measured_tracks(
+    path: Path, track_width: float, *, start: float | None = None, fade: float = 0.0, radius: float = 0.0
+) -> Vector:
+    """Return the parameters of a measured road: a CSV file of ``x_m`` and ``z_m``, the same under both
+    tracks, or of ``x_m``, ``left_m`` and ``right_m``.
+
+    ``start`` (m): where the first row is put; None leaves it at its x, and the heights as they are. A road
+    that is put elsewhere has the mean height of its first row as zero and is faded in over ``fade`` (m).
+    ``radius`` (m) above zero: the road as a rigid wheel feels it (``rolled_over``), for rows that are rougher
+    than a wheel. Rows that are not equally spaced are joined by lines, sampled at a quarter of the smallest
+    spacing.
+
+    Raises FormatError, one line for each problem with its place.
+    """
+    names = _columns_of(path)
+    table = read_columns(path, names)
+    _check_rows(path, names, table)
+    x = table[:, 0]
+    gaps = np.diff(x)
+    spacing = (x[-1] - x[0]) / len(gaps)
+    places, heights = x, table[:, [1, -1]].T
+    try:
+        if np.abs(gaps - spacing).max() > _SAME_SPACING * spacing or (radius > 0.0 and spacing > radius / 10):
+            wanted = min(0.25 * gaps.min(), radius / 20 if radius > 0.0 else np.inf)
+            count = int(np.ceil((x[-1] - x[0]) / wanted)) + 1
+            checked_size(2 * count)
+            places = np.linspace(x[0], x[-1], count)
+            spacing = (x[-1] - x[0]) / (count - 1)
+            heights = np.array([np.interp(places, x, height) for height in heights])
+        if radius > 0.0:
+            heights = rolled_over(heights, spacing, radius)
+        if start is None:
+            return tracks(float(x[0]), float(spacing), heights, track_width)
+        level = heights - heights[:, 0].mean()
+        return tracks(start, float(spacing), faded_in(level, float(spacing), fade), track_width)
+    except ValueError as error:
+        raise FormatError(f"{path}: {error}") from error
+
+
+def _columns_of(path: Path) -> tuple[str, ...]:
+    try:
+        with path.open(encoding="utf-8-sig", newline="") as file:
+            first = next(csv.reader(file), [])
+    except (OSError, UnicodeDecodeError, csv.Error):
+        return ("x_m", "z_m")  # read_columns says what is wrong
+    named = {cell.strip() for cell in first}
+    return ("x_m", "left_m", "right_m") if {"left_m", "right_m"} & named else ("x_m", "z_m")
+
+
+def _check_rows(path: Path, names: tuple[str, ...], table: Vector) -> None:
+    """Raise FormatError for the first pair of rows that makes no road."""
+    if len(table) < 2:
+        raise FormatError(f"{path}: one row; a road has at least two")
+    x = table[:, 0]
+    gaps = np.diff(x)
+    row = _first(~(gaps > 0.0))
+    if row:
+        raise FormatError(f"{path}: data row {row + 1}: x_m {x[row]:g} does not rise: {x[row - 1]:g} before")
+    row = _first(~(gaps <= LONGEST_GAP))
+    if row:
+        raise FormatError(
+            f"{path}: data row {row + 1}: x_m {x[row]:g} is {gaps[row - 1]:g} m after the row before, due "
+            f"are at most {LONGEST_GAP:g} m: is it in metres?"
+        )
+    for column, name in enumerate(names[1:], start=1):
+        slopes = np.abs(np.diff(table[:, column])) / gaps
+        row = _first(~(slopes <= STEEPEST))
+        if row:
+            raise FormatError(
+                f"{path}: data row {row + 1}: {name} {table[row, column]:g} is at a slope of "
+                f"{slopes[row - 1]:.3g} from the row before, due is at most {STEEPEST:g}: is it in metres?"
+            )
+
+
+def _first(wrong: NDArray[np.bool_]) -> int:
+    """Return the first row (from 0) whose gap to the row before is wrong, 0 if none is."""
+    return int(np.argmax(wrong)) + 1 if wrong.any() else 0
