@@ -7,9 +7,12 @@ import json
 import sys
 import time
 from collections.abc import Callable, Mapping
+from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Final, TypeAlias
 
+from mastd import units
+from mastd.commands.vehicle_ground import add_ground_options, ground_of
 from mastd.commands.vehicle_options import (
     add_history_options,
     add_manoeuvre,
@@ -22,6 +25,7 @@ from mastd.errors import UsageError
 
 if TYPE_CHECKING:
     from mastd.commands import Subparsers
+    from mastd.vehicle.course import Course
     from mastd.vehicle.manoeuvres import Manoeuvre
     from mastd.vehicle.model import Model
 
@@ -32,6 +36,13 @@ DEFAULT_STEP: Final = 1e-3
 FAULT: Final = 3
 _REDRAW_S: Final = 0.2
 _STEERING_LAW: Final = ("rack", "ramp-start", "ramp-end")
+_FRICTION: Final = ("friction-left", "friction-right")
+_SLALOM: Final = (40.0, 30.0, 1.5, 6)
+"""Where the first cone stands (m), spacing, offset (m), number of cones."""
+_CIRCLE_START: Final = 10.0
+"""m."""
+_LEAST_RADIUS: Final = 5.0
+"""m."""
 
 
 def add_drive_parsers(subparsers: Subparsers) -> None:
@@ -65,6 +76,44 @@ def add_drive_parsers(subparsers: Subparsers) -> None:
         told={"rack": "amplitude of the first rack (default: that of a steady turn of 2 m/s2)"},
     )
     sine.add_argument("--periods", type=int, default=4, metavar="COUNT", help="how many (default: 4)")
+    _add_line_parsers(subparsers)
+
+
+def _add_line_parsers(subparsers: Subparsers) -> None:
+    """Add the parsers of the manoeuvres along a line."""
+    straight = _history(subparsers, "road", "a road at held speed: shaking, wheel loads (80 km/h, 10 s)")
+    add_quantities(straight, "speed")
+    add_ground_options(straight)
+    add_rows_option(straight)
+    stop = _history(subparsers, "brake", "straight braking to standstill: distance, deceleration (80 km/h)")
+    add_quantities(stop, "speed", "pedal", "deceleration", *_FRICTION)
+    stop.add_argument(
+        "--steer", action="store_true", help="the driver keeps the car on its line (default: the rack stays)"
+    )
+    away = _history(subparsers, "start", "standing start: clutch and gears by the driver (15 s)")
+    add_quantities(away, "throttle", *_FRICTION)
+    change = _history(subparsers, "lane-change", "double lane change, steered by a driver (60 km/h)")
+    add_quantities(change, "speed", "offset", "preview")
+    change.add_argument(
+        "--path",
+        metavar="slalom|circle:RADIUS|FILE.csv",
+        help="another course: a slalom of six cones 30 m apart, a circle to the left such as circle:40m, "
+        "or the points x_m, y_m of a file, which begins where the car stands and heads along x",
+    )
+    step = _history(subparsers, "kerb", "over a kerb, rolling freely: loads, travel (30 km/h, 2.5 s)")
+    add_quantities(
+        step,
+        *("speed", "height", "length", "distance"),
+        told={
+            "height": "height of the kerb (default: 100 mm)",
+            "length": "how long it is until it goes down again (default: it does not)",
+            "distance": "x where it begins (default: 5 m)",
+        },
+    )
+    step.add_argument(
+        "--side", choices=("both", "left", "right"), default="both", help="under which wheels (default: both)"
+    )
+    add_rows_option(step)
 
 
 def _history(subparsers: Subparsers, name: str, text: str) -> argparse.ArgumentParser:
@@ -167,7 +216,73 @@ def _sine_steer(arguments: argparse.Namespace, model: Model, given: dict[str, fl
     return sine_steer(model, periods=arguments.periods, **given)
 
 
+def _road(arguments: argparse.Namespace, model: Model, given: dict[str, float]) -> Manoeuvre:
+    from mastd.vehicle.manoeuvres_line import road
+
+    return road(model, ground_of(arguments, model), **given)
+
+
+def _brake(arguments: argparse.Namespace, model: Model, given: dict[str, float]) -> Manoeuvre:
+    from mastd.vehicle.manoeuvres_line import brake
+
+    friction = _friction(given)
+    return brake(model, friction=friction, steered=arguments.steer, **given)
+
+
+def _start(arguments: argparse.Namespace, model: Model, given: dict[str, float]) -> Manoeuvre:
+    from mastd.vehicle.manoeuvres_line import start
+
+    friction = _friction(given)
+    return start(model, friction=friction, **given)
+
+
+def _lane_change(arguments: argparse.Namespace, model: Model, given: dict[str, float]) -> Manoeuvre:
+    from mastd.vehicle.manoeuvres_line import lane_change
+
+    course = None
+    if arguments.path:
+        course = _course(arguments.path)
+        if "offset" in given:
+            raise UsageError("--offset: is that of the double lane change; give it or --path, not both")
+    return lane_change(model, course=course, **given)
+
+
+def _kerb(arguments: argparse.Namespace, model: Model, given: dict[str, float]) -> Manoeuvre:
+    from mastd.vehicle.manoeuvres_line import kerb
+
+    return kerb(model, side=arguments.side, **given)
+
+
+def _course(text: str) -> Course:
+    """Return the course that ``--path`` names; raise UsageError or FormatError for what is none."""
+    from mastd.vehicle.course import circle, read_course, slalom
+
+    if text == "slalom":
+        return slalom(*_SLALOM)
+    if text.startswith("circle:"):
+        try:
+            radius = units.parse(text.removeprefix("circle:"), units.LENGTH)
+        except units.UnitError as error:
+            raise UsageError(f"--path: {text}: {error}") from None
+        if not abs(radius) >= _LEAST_RADIUS:
+            raise UsageError(f"--path: {text}: a circle has a radius of {_LEAST_RADIUS:g} m or more")
+        return circle(radius, _CIRCLE_START)
+    if not text.endswith(".csv"):
+        raise UsageError(f"--path: {text}: known are slalom, circle:RADIUS such as circle:40m, and FILE.csv")
+    return read_course(Path(text), (0.0, 0.0))
+
+
+def _friction(given: dict[str, float]) -> tuple[float, float]:
+    """Take the factors left and right out of the quantities; one that is not given is that of a dry road."""
+    return given.pop("friction_left", 1.0), given.pop("friction_right", 1.0)
+
+
 _PLANS: Final[Mapping[str, Plan]] = {
+    "road": _road,
+    "brake": _brake,
+    "start": _start,
+    "lane-change": _lane_change,
+    "kerb": _kerb,
     "jturn": _jturn,
     "bump": _bump,
     "ramp-steer": _ramp_steer,

@@ -37,12 +37,14 @@ _QUANTITIES: dict[str, tuple[Dimension, str]] = {
     "preview": (units.TIME, "how far ahead the driver looks (default: 0.6 s)"),
     "pedal": (units.RATIO, "share of the brakes that the pedal asks for (default: 100 %%)"),
     "deceleration": (units.ACCELERATION, "held by the driver's foot, instead of --pedal"),
+    "friction-left": (units.RATIO, "factor on the tyres' friction left of y = 0 (default: 100 %%)"),
+    "friction-right": (units.RATIO, "factor on the tyres' friction right of y = 0 (default: 100 %%)"),
     "throttle": (units.RATIO, "how far the pedal goes down (default: 100 %%)"),
 }
 """Options that are quantities: dimension and help."""
 _POSITIVE = {
     *("step", "duration", "length", "travel", "rack-travel", "frequency", "preview"),
-    *("pedal", "deceleration", "throttle"),
+    *("pedal", "deceleration", "throttle", "friction-left", "friction-right"),
 }
 _NOT_NEGATIVE = {"speed", "ramp-start", "ramp-end"}
 _SHARES = {"pedal", "throttle"}

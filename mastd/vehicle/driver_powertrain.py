@@ -200,7 +200,10 @@ class PowertrainFoot(Driver):
         speed: float = 0.0,
         gains: SpeedGains | None = None,
     ) -> None:
-        """Begin in a gear at a speed (m/s); without an intention the throttle is what is given, from ``go`` s on."""
+        """Begin in a gear at a speed (m/s).
+
+        Without an intention the throttle is what is given, from ``go`` s on.
+        """
         assert model.powertrain is not None
         self._train = Train.of(model, model.powertrain)
         self._torques = torques
@@ -255,6 +258,6 @@ class PowertrainFoot(Driver):
         asked, least, most = backwards * force, backwards * drag, backwards * full
         share = (asked - least) / max(most - least, 1e-9)
         closed = self._gears.clutch < 0.5
-        return min(max(share, 0.0), 1.0), max(
-            -asked + (least if closed else 0.0), 0.0
-        ) if share < 0.0 else 0.0
+        if share >= 0.0:
+            return min(share, 1.0), 0.0
+        return 0.0, max((least if closed else 0.0) - asked, 0.0)

@@ -46,8 +46,8 @@ def brake(
 ) -> Manoeuvre:
     """Return straight braking from a speed to standstill, from 0.5 s on, and one second of standing.
 
-    ``pedal``: share of the vehicle's brakes (1 by default); or ``deceleration`` (m/s²), which a foot holds, by
-    the brakes of the vehicle or by torques on its wheels where it has none. ``friction``: factors on the
+    ``pedal``: share of the vehicle's brakes (1 by default); or ``deceleration`` (m/s²), which a foot holds,
+    by the brakes of the vehicle or by torques on its wheels where it has none. ``friction``: factors on the
     tyres' friction left and right of y = 0. ``steered``: hands keep the car on its line, else they hold the
     wheel straight. Raises UsageError, one line each.
     """
@@ -214,7 +214,7 @@ def braking(car: Car, trace: Trace, begin: float, friction: tuple[float, float])
     else:
         note = f"still at {ahead[-1] * 3.6:.1f} km/h: a longer --duration, or more --pedal"
     mu = peak_friction_of(car)
-    limit = math.nan if mu is None else initial**2 / (2.0 * mu * np.mean(friction) * car.model.gravity)
+    limit = None if mu is None else initial**2 / (mu * sum(friction) * car.model.gravity)
     rims = trace.spin * np.array([wheel.tyre.rolling_radius for wheel in car.model.wheels])
     taken = (speed > 2.0) & (np.arange(len(trace)) >= first) & (np.arange(len(trace)) <= end)
     locked = (np.abs(rims) < _LOCKED * speed[:, None])[taken].mean(axis=0) if taken.any() else np.zeros(1)

@@ -139,7 +139,7 @@ class SingleTrack:
         for table, share in zip(self.steering, self._shares, strict=True):
             if table is not None:
                 found[table.drive] = share / table.ratio
-        return found / found[self.steered.drive]
+        return np.asarray(found / found[self.steered.drive])
 
     def racks(self, curvature: float, speed: float, drives: int) -> Array:
         """Return the displacement of each drive (m) for a steady turn, at most as far as it goes."""
