@@ -32,7 +32,16 @@ def add_parsers(subparsers: Subparsers) -> None:
     bench = add_manoeuvre(manoeuvres, "kc", "camber, toe, track over travel; rack to steer (kinematics)", _kc)
     add_quantities(bench, "travel", "rack-travel")
     bench.add_argument("--plot", type=Path, metavar="FILE.svg|png|pdf", help="draw the curves")
-    for parser in (settle, modes, bench):
+    facts = add_manoeuvre(
+        manoeuvres,
+        "figures",
+        "figures of handling, ride and braking beside closed formulas (80 km/h)",
+        _figures,
+    )
+    add_quantities(
+        facts, "speed", told={"speed": "of turn, modes and braking (default: 80 km/h)"}
+    )
+    for parser in (settle, modes, bench, facts):
         parser.add_argument("--out", dest="target", type=Path, metavar="FILE.csv", help="write it as a table")
 
 
@@ -65,6 +74,13 @@ def _linearise(arguments: argparse.Namespace) -> int:
     from mastd.commands.vehicle_static import run_linearise
 
     return run_linearise(arguments, given)
+
+
+def _figures(arguments: argparse.Namespace) -> int:
+    given = quantities(arguments)
+    from mastd.commands.vehicle_figures import run_figures
+
+    return run_figures(arguments, given)
 
 
 def _kc(arguments: argparse.Namespace) -> int:
