@@ -136,17 +136,13 @@ class PathFollower(Driver):
         self._course = course
         self._preview = preview
         self._hands = [Hand(drive.limit, rack_rate) for drive in model.drives]
-        self._along: float | None = None
+        # A course begins where the car does.
+        self._along = 0.0
 
     def act(self, seen: Seen, times: FloatArray, controls: Controls) -> None:
         """Steer all racks."""
         x, y = float(seen.position[0]), float(seen.position[1])
-        guess = self._along
-        if guess is None:
-            guess = float(
-                self._course.length[np.argmin(np.hypot(*(self._course.place - seen.position[:2]).T))]
-            )
-        self._along, _ = self._course.nearest(x, y, guess)
+        self._along, _ = self._course.nearest(x, y, self._along)
         ahead = max(self._preview * seen.speed, self._track.wheelbase)
         px, py, _, _ = self._course.at(self._along + ahead)
         course = seen.yaw
