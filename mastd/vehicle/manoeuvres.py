@@ -98,7 +98,7 @@ def bump(
 
 def driven(manoeuvre: Manoeuvre, controls: ControlLaw, duration: float) -> Manoeuvre:
     """Return the manoeuvre under other controls, for ``duration`` s."""
-    return replace(manoeuvre, controls=controls, duration=duration, drivers=tuple)
+    return replace(manoeuvre, controls=controls, duration=duration, drivers=tuple, gear=0)
 
 
 def step_count(duration: float, step: float) -> int:

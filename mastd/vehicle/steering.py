@@ -15,7 +15,7 @@ from scipy.interpolate import CubicHermiteSpline, PchipInterpolator
 
 from mastd.errors import FormatError
 from mastd.formats.columns import read_columns
-from mastd.vehicle.inputs import InputLayout
+from mastd.vehicle.inputs import BRAKE_PEDAL, CLUTCH_PEDAL, GEAR, THROTTLE, InputLayout
 from mastd.vehicle.model import Model
 
 FloatArray = NDArray[np.float64]
@@ -94,20 +94,37 @@ def input_columns(model: Model) -> tuple[tuple[str, ...], tuple[str, ...], tuple
     )
 
 
+def pedal_columns(model: Model) -> dict[str, int]:
+    """Return the names of further columns, what the driver moves, and their places in ``Controls.driver``."""
+    found = {}
+    if any(wheel.brake_torque > 0.0 for wheel in model.wheels):
+        found["brake_pedal"] = BRAKE_PEDAL
+    if model.powertrain is not None:
+        found |= {"throttle": THROTTLE, "clutch_pedal": CLUTCH_PEDAL, "gear": GEAR}
+    return found
+
+
 def rows_of_file(path: Path, model: Model) -> tuple[ControlLaw, float]:
     """Return the controls that the rows of a CSV file describe, and the time of its last row, s.
 
-    Columns: ``t_s`` and any of ``input_columns``; those that are left out are zero. Displacements go through
-    the rows as a monotone cubic (no overshoot), from rest, and stay where the last row leaves them; torques
-    are straight between the rows. Raises FormatError, one line a problem: columns that are not known, times
-    that do not begin at 0 or do not rise, a displacement that does not begin at 0 or is beyond the travel.
+    Columns: ``t_s`` and any of ``input_columns`` and ``pedal_columns``; those that are left out are zero.
+    Displacements go through the rows as a monotone cubic (no overshoot), from rest, and stay where the last
+    row leaves them; torques and pedals are straight between the rows, the gear is that of the last row
+    before. Raises FormatError, one line a problem: columns that are not known, times that do not begin at 0
+    or do not rise, a displacement that does not begin at 0 or is beyond the travel, brake torques below zero,
+    pedals that are not between 0 and 1, gears that are no whole numbers.
     """
     drives, drive_torques, brake_torques = input_columns(model)
-    known = (*drives, *drive_torques, *brake_torques)
+    pedals = pedal_columns(model)
+    known = (*drives, *drive_torques, *brake_torques, *pedals)
     given = _known_columns(path, known)
     table = read_columns(path, ("t_s", *given))
     times, values = table[:, 0], dict(zip(given, table[:, 1:].T, strict=True))
-    problems = [*_time_problems(path, times), *_travel_problems(path, model, drives, values)]
+    problems = [
+        *_time_problems(path, times),
+        *_travel_problems(path, model, drives, values),
+        *_range_problems(path, brake_torques, pedals, values),
+    ]
     if problems:
         raise FormatError("\n".join(problems))
     splines = {name: _from_rest(times, values[name]) for name in drives if name in values}
@@ -125,6 +142,9 @@ def rows_of_file(path: Path, model: Model) -> tuple[ControlLaw, float]:
             for place, name in enumerate(names):
                 if name in values:
                     target[:, place] = np.interp(at, times, values[name])
+        for name, place in pedals.items():
+            if name in values:
+                controls.driver[:, place] = _lever_or_pedal(name, at, times, values[name])
         return controls
 
     return law, float(times[-1])
@@ -139,6 +159,13 @@ def no_controls(model: Model, times: FloatArray) -> Controls:
         brake_torque=np.zeros((n, wheels)),
         driver=np.zeros((n, 4)),
     )
+
+
+def _lever_or_pedal(name: str, at: FloatArray, times: FloatArray, values: FloatArray) -> FloatArray:
+    if name != "gear":
+        return np.asarray(np.interp(at, times, values))
+    rows = np.clip(np.searchsorted(times, at + 1e-9, side="right") - 1, 0, len(values) - 1)
+    return np.asarray(values[rows])
 
 
 def _from_rest(times: FloatArray, values: FloatArray) -> CubicHermiteSpline:
@@ -214,4 +241,23 @@ def _travel_problems(
             problems.append(
                 f"{path}: row {worst + 1}: {name} {travel[worst]:g} m is beyond its travel ±{drive.limit:g} m"
             )
+    return problems
+
+
+def _range_problems(
+    path: Path, brake_torques: tuple[str, ...], pedals: dict[str, int], values: dict[str, FloatArray]
+) -> list[str]:
+    problems = []
+    for name, column in values.items():
+        if name in brake_torques:
+            wrong, due = ~(column >= 0.0), "a friction brake has 0 N m or more, whichever way the wheel turns"
+        elif name == "gear":
+            wrong, due = column != np.round(column), "due is a whole number: -1 reverse, 0 neutral, 1 first"
+        elif name in pedals:
+            wrong, due = ~((column >= 0.0) & (column <= 1.0)), "a pedal is between 0 and 1"
+        else:
+            continue
+        rows = np.flatnonzero(wrong)
+        if len(rows):
+            problems.append(f"{path}: row {int(rows[0]) + 1}: {name} {column[rows[0]]:g}: {due}")
     return problems
