@@ -1,7 +1,7 @@
 """The balance of energy of a car that is driven to its limits: what went in, what it has, what is gone.
 
-What is gone, work − increase of energy, must grow: dampers, brakes, tyres, road and air only take. Energies are
-calculated in numpy from the states, with stops and the tyres' own vertical law.
+What is gone, work − increase of energy, must grow: dampers, brakes, tyres, road and air only take. Energies
+are calculated in numpy from the states, with stops and the tyres' own vertical law.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ class Balance:
         return np.asarray(self.work - (self.energy - self.energy[0]))
 
     def regained(self, over: int = 5) -> float:
-        """Return the most that came back within ``over`` looks, J: what tyres had stored, or out of nothing."""
+        """Return the most that came back within some looks, J: what tyres had stored, or out of nothing."""
         gone = self.gone
         return float(np.max(gone[:-over] - gone[over:], initial=0.0))
 

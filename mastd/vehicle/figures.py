@@ -39,6 +39,8 @@ Array = NDArray[np.float64]
 
 _DEGREES: Final = 180.0 / math.pi
 BODY_MODES: Final = ("heave", "pitch", "roll")
+PEDALS: Final = (0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 1.0)
+"""Shares of the brakes that are tried for the shortest distance."""
 
 
 @dataclass(frozen=True)
@@ -82,10 +84,37 @@ def figures(
         )
     if any(wheel.brake_torque > 0.0 for wheel in model.wheels):
         tell("brake")
-        braked = _run(model, brake(model, speed=speed), step, formulation, accuracy)
-        kept = ("braking_distance_m", "mean_deceleration_ms2", "locked_share")
-        found.extend(finding for finding in braked if finding.key in kept)
+        found.extend(_braking(model, speed, step, formulation, accuracy))
     return tuple(found)
+
+
+def _braking(
+    model: Model, speed: float, step: float, formulation: Formulation, accuracy: Accuracy
+) -> list[Finding]:
+    """Return distance and deceleration of the pedal that stops the car first, and what the whole pedal does.
+
+    Above that pedal wheels lock and slide.
+    """
+    tried = {}
+    for pedal in PEDALS:
+        findings = _run(model, brake(model, speed=speed, pedal=pedal), step, formulation, accuracy)
+        tried[pedal] = {finding.key: finding for finding in findings}
+    distances = {pedal: found["braking_distance_m"].value for pedal, found in tried.items()}
+    best = min(distances, key=lambda pedal: distances[pedal] if math.isfinite(distances[pedal]) else math.inf)
+    whole = tried[PEDALS[-1]]["braking_distance_m"]
+    share = tried[PEDALS[-1]]["locked_share"].value
+    return [
+        tried[best]["braking_distance_m"],
+        tried[best]["mean_deceleration_ms2"],
+        Finding("best_pedal", "best pedal", best, "%", 100.0, 0),
+        replace(
+            whole,
+            key="whole_pedal_distance_m",
+            label="whole pedal",
+            formula=None,
+            note=whole.note or f"a wheel is locked {100.0 * share:.0f} % of the time",
+        ),
+    ]
 
 
 def _run(

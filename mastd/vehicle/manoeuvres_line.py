@@ -26,8 +26,10 @@ FloatArray = NDArray[np.float64]
 _DEGREES: Final = 180.0 / math.pi
 _BRAKE_START: Final = 0.5
 """s."""
-_STAY: Final = 1.0
-"""s that a braked car stands before the manoeuvre ends."""
+_STAY: Final = 2.0
+"""s that a braked car stands before the manoeuvre ends: the body has swayed out by then."""
+_CREEPING: Final = 0.5
+"""s at the end in which what the car still moves counts as creep."""
 _LOCKED: Final = 0.1
 """Share of the car's speed under which the rim of a wheel counts as locked."""
 _MARKS: Final = (30.0, 50.0, 80.0, 100.0)
@@ -44,7 +46,7 @@ def brake(
     friction: tuple[float, float] = (1.0, 1.0),
     steered: bool = False,
 ) -> Manoeuvre:
-    """Return straight braking from a speed to standstill, from 0.5 s on, and one second of standing.
+    """Return straight braking from a speed to standstill, from 0.5 s on, and two seconds of standing.
 
     ``pedal``: share of the vehicle's brakes (1 by default); or ``deceleration`` (m/s²), which a foot holds,
     by the brakes of the vehicle or by torques on its wheels where it has none. ``friction``: factors on the
@@ -207,9 +209,8 @@ def braking(car: Car, trace: Trace, begin: float, friction: tuple[float, float])
     if len(stood):
         end = int(stood[0])
         distance, lasting = float(way[end] - way[first]), float(trace.time[end] - trace.time[first])
-        # The body sways back after the stop; what is left half a second later is creep.
-        still = int(np.searchsorted(trace.time, trace.time[end] + 0.5 * _STAY))
-        if still < len(trace) - 1:
+        if trace.time[-1] - trace.time[end] > 0.9 * _STAY:
+            still = int(np.searchsorted(trace.time, trace.time[-1] - _CREEPING))
             creep = float(np.hypot(*(places[-1, :2] - places[still, :2])))
     else:
         note = f"still at {ahead[-1] * 3.6:.1f} km/h: a longer --duration, or more --pedal"
