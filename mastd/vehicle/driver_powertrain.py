@@ -29,6 +29,12 @@ _CLOSE_TIME: Final = 0.4
 """s in which the clutch is let go after a change."""
 _START_TIME: Final = 1.5
 """s in which it is let go on standing starts, longer where the engine drops towards its idle speed."""
+_LAUNCH_SHARE: Final = 0.4
+"""Of the engine's range above idle: where a standing start holds the engine while the clutch slips."""
+_SPINNING: Final = (0.1, 0.25)
+"""Slip of the driven wheels between which the foot goes back to nothing."""
+_SPIN_SPEED: Final = 2.0
+"""m/s that slip is related to at least."""
 _SETTLED: Final = 1.0
 """s after a change before the next one."""
 
@@ -42,13 +48,16 @@ class Train:
     """Speed of the gearbox's output per spin of all wheels."""
     radius: float
     """Mean rolling radius, m."""
+    driven: tuple[int, ...]
+    """Wheels."""
 
     @classmethod
     def of(cls, model: Model, powertrain: Powertrain) -> Train:
         """Return that of a vehicle."""
         spins = np.ones(len(model.wheels))
         radius = float(np.mean([wheel.tyre.rolling_radius for wheel in model.wheels]))
-        return cls(powertrain, output_speed(powertrain.driveline, spins), radius)
+        driven = tuple(driven_wheels(powertrain.driveline))
+        return cls(powertrain, output_speed(powertrain.driveline, spins), radius, driven)
 
     @property
     def idle(self) -> float:
@@ -94,9 +103,29 @@ class Train:
         limit = self.change_up(0.3)
         return next((gear for gear in gears if self.speed_in(gear, speed) < limit), gears[-1])
 
+    @property
+    def launch(self) -> float:
+        """Engine speed of a standing start while the clutch slips, rad/s."""
+        return self.idle + _LAUNCH_SHARE * (self.top_engine_speed() - self.idle)
+
+    def grip(self, seen: Seen) -> float:
+        """Return the share of the throttle that the driven wheels' slip leaves, 1: all of it."""
+        rims = np.abs(seen.spins[list(self.driven)]) * self.radius
+        slip = (float(rims.max()) - abs(seen.speed)) / max(abs(seen.speed), _SPIN_SPEED)
+        low, high = _SPINNING
+        return min(max((high - slip) / (high - low), 0.0), 1.0)
+
     def torques(self, speed: float) -> tuple[float, float]:
         """Return the engine's torque (N m) without and with full throttle at its speed (rad/s)."""
         return torque_of(self.powertrain.engine, 0.0, speed), torque_of(self.powertrain.engine, 1.0, speed)
+
+
+def driven_wheels(node: Differential) -> list[int]:
+    """Return the wheels that a differential drives."""
+    found = []
+    for output in (node.first, node.second):
+        found.extend(driven_wheels(output) if isinstance(output, Differential) else [output])
+    return found
 
 
 def output_speed(node: Differential, spins: FloatArray) -> float:
@@ -126,6 +155,11 @@ class Gears:
         self._phase = math.inf
         """s since a change began."""
         self._slipping = standing
+
+    @property
+    def slipping(self) -> bool:
+        """Whether the clutch still slips, at a standing start or before a stop."""
+        return self._slipping
 
     @property
     def busy(self) -> bool:
@@ -227,8 +261,7 @@ class PowertrainFoot(Driver):
             throttle, brake = self._pedals(demand, seen)
             going = going and wanted != 0.0
         self._gears.move(seen, span, throttle, going=going)
-        if self._gears.busy:
-            throttle = 0.0
+        throttle = self._eased(throttle, seen)
         now = (throttle, brake, self._gears.clutch)
         lines = [between(old, new, seen, times) for old, new in zip(self._last, now, strict=True)]
         self._last = now
@@ -239,6 +272,19 @@ class PowertrainFoot(Driver):
             controls.driver[:, BRAKE_PEDAL] = np.clip(lines[1] / full, 0.0, 1.0)
         else:
             self._torques.brake(lines[1], controls)
+
+    def _eased(self, throttle: float, seen: Seen) -> float:
+        """Return the throttle that changes of gear, a slipping clutch and spinning wheels leave."""
+        gears, train = self._gears, self._train
+        if gears.busy:
+            return 0.0
+        throttle *= train.grip(seen)
+        if not train.pedal:
+            return throttle
+        if gears.slipping:
+            beyond = (1.1 * train.launch - seen.engine_speed) / (0.2 * train.launch)
+            return throttle * min(max(beyond, 0.0), 1.0)
+        return throttle * (1.0 - gears.clutch)
 
     def _lever(self) -> float:
         return DRIVE if self._gears.gear > 0 else float(self._gears.gear)

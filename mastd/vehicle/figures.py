@@ -194,7 +194,7 @@ def _ride(car: Car, formulas: RideFormulas, speed: float) -> list[Finding]:
     system = System(car.model)
     rest = settle(system, design_state(car.model)).state
     modes = {mode.name: mode for mode in linearise(system, rest, None, Ground.flat(), speed=speed).modes}
-    found = []
+    found: list[Finding] = []
     closed = {"heave": formulas.heave, "pitch": formulas.pitch, "roll": None}
     for name in BODY_MODES:
         if name in modes:

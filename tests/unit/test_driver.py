@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from numpy.typing import NDArray
 
 from mastd.errors import FormatError
 from mastd.vehicle.course import Course, circle, double_lane_change, read_course, slalom
@@ -16,13 +17,14 @@ from mastd.vehicle.driver import Hand, Seen
 from mastd.vehicle.driver_pedals import SpeedController, SpeedGains
 from mastd.vehicle.manoeuvres_handling import slow_ramp, swelling_sine
 
+Array = NDArray[np.float64]
 LIMIT, RATE = 0.08, 0.3
 
 
-def moved(targets: list[float]) -> tuple[np.ndarray, np.ndarray]:
+def moved(targets: list[float]) -> tuple[Array, Array]:
     """Return times and rows of a hand that gets a new target every 10 ms, ten rows each."""
     hand = Hand(LIMIT, RATE)
-    times = np.arange(1, 10 * len(targets) + 1) * 1e-3
+    times: Array = np.arange(1, 10 * len(targets) + 1) * 1e-3
     rows = [hand.move(target, 0.01 * k, times[10 * k : 10 * k + 10]) for k, target in enumerate(targets)]
     return times, np.vstack(rows)
 
