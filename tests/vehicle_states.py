@@ -44,7 +44,7 @@ def anywhere(model: Model, seed: int, speed: float = 9.0) -> State:
         acceleration=3.0 * random.standard_normal((bodies, 3)),
         angular_acceleration=5.0 * random.standard_normal((bodies, 3)),
         spin_acceleration=10.0 * random.standard_normal(wheels),
-        slip=np.zeros((wheels, 2)),
+        deflection=np.zeros((wheels, 2)),
         multipliers=1e3 * random.standard_normal(model.rows),
         bar_forces=1e3 * random.standard_normal(len(model.bars)),
     )

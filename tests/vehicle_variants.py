@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,6 +21,9 @@ from mastd.vehicle.model import (
 )
 
 Array = NDArray[np.float64]
+
+LINEAR_HATCHBACK = str(Path(__file__).parent / "vehicles" / "linear_hatchback.yaml")
+"""The shipped hatchback on linear tyres, with nothing but chassis and axles."""
 
 
 def with_chassis_moved(model: Model, shift: tuple[float, float, float]) -> Model:

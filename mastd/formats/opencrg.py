@@ -25,7 +25,7 @@ from mastd.errors import FormatError, UsageError
 Array: TypeAlias = NDArray[np.float64]
 
 MOST_MEGABYTES: Final = 64
-"""Of a file; a road of a wheel's detail, 1 cm x 10 cm, is 2 km long in it."""
+"""Of a file, as much as a ground's array may take (``mastd.roads.entries``)."""
 _TEXT: Final = {"LRFI": (10, 8), "LDFI": (20, 4)}
 """Characters of a number, numbers of a line."""
 _BINARY: Final = {"KRBI": ">f4", "KDBI": ">f8"}

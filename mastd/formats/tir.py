@@ -29,6 +29,8 @@ _MOST_PROBLEMS: Final = 20
 """Problems that one message tells at most."""
 _MOST_BYTES: Final = 4_000_000
 _MOST_SHOWN: Final = 40
+_LARGEST: Final = 1e12
+"""No number of a tyre is as large in SI; what is above zero is at least the inverse of it."""
 _TEXT_SECTIONS: Final = {"MDI_HEADER", "UNITS", "MODEL", "COMMENTS", ""}
 _BINARY = re.compile(r"[\x00-\x08\x0b\x0e-\x19\x1b-\x1f]")
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_.]*")
@@ -73,6 +75,8 @@ class _Reading:
     entries: dict[str, _Entry] = field(default_factory=dict)
     units: dict[str, _Entry] = field(default_factory=dict)
     header: dict[str, _Entry] = field(default_factory=dict)
+    broken: set[str] = field(default_factory=set)
+    """Names that stand in the file, but without a value that could be read."""
     problems: list[str] = field(default_factory=list)
     warnings: list[str] = field(default_factory=list)
     tables: list[str] = field(default_factory=list)
@@ -106,6 +110,7 @@ def read_tir(path: Path | str) -> TyreProperties:
     if kind is not None:
         _check_needs(reading, kind)
         _check_ranges(reading, coefficients)
+    if kind is not None and not reading.problems:
         _tell(reading, kind, coefficients)
     if reading.problems or kind is None:
         hidden = len(reading.problems) - _MOST_PROBLEMS
@@ -160,10 +165,7 @@ def _split(reading: _Reading, text: str) -> None:
             reading.tables.append(reading.section)
         elif "=" in stripped and not (in_table and stripped[0] in "'\""):
             in_table = False
-            if open_quote:
-                reading.refuse(number, column, _cut("a quote is not closed", unfinished))
-            else:
-                _assign(reading, number, content, unfinished)
+            _assign(reading, number, content, unfinished, open_quote)
         elif not in_table:
             shown = repr(stripped[:_MOST_SHOWN])
             problem = f"{shown} is neither NAME = value nor [SECTION]"
@@ -187,7 +189,7 @@ def _without_comment(line: str) -> tuple[str, bool]:
     return line, bool(quote)
 
 
-def _assign(reading: _Reading, line: int, content: str, unfinished: bool) -> None:
+def _assign(reading: _Reading, line: int, content: str, unfinished: bool, open_quote: bool) -> None:
     """Take one NAME = value."""
     before, _, after = content.partition("=")
     name, text = before.strip().upper(), after.strip()
@@ -196,8 +198,10 @@ def _assign(reading: _Reading, line: int, content: str, unfinished: bool) -> Non
         return
     name = _SPELLINGS.get(name, name)
     column = len(before) + 1 + len(after) - len(after.lstrip()) + 1
-    if not text:
-        reading.refuse(line, column, _cut(f"{name} has no value", unfinished))
+    if not text or open_quote:
+        problem = "a quote is not closed" if text else "there is no value"
+        reading.refuse(line, column, _cut(f"{name}: {problem}", unfinished))
+        reading.broken.add(name)
         return
     quoted = text[0] in "'\""
     entry = _Entry(reading.section, text.strip("'\"").strip() if quoted else text, quoted, line, column)
@@ -217,8 +221,9 @@ def _unit_factors(reading: _Reading) -> dict[str, float]:
             continue
         factor = known.get(entry.text.lower().replace(" ", "_"))
         if factor is None:
-            shortest = ", ".join({value: name for name, value in known.items()}.values())
-            problem = f"{quantity}: {entry.text[:_MOST_SHOWN]!r} is no unit known here; known are {shortest}"
+            first = {known[name]: name for name in reversed(known)}
+            listed = ", ".join(name for name in known if name in first.values())
+            problem = f"{quantity}: {entry.text[:_MOST_SHOWN]!r} is no unit known here; known are {listed}"
             reading.refuse(entry.line, entry.column, problem)
         else:
             factors[quantity] = factor
@@ -241,7 +246,7 @@ def _numbers(reading: _Reading, factors: Mapping[str, float]) -> dict[str, float
             shown = repr(text[:_MOST_SHOWN])
             if _NOT_FINITE.fullmatch(text) and not entry.quoted:
                 reading.refuse_entry(name, f"{shown} is not finite")
-            elif name in names.NUMBERS or not (entry.quoted or entry.section in _TEXT_SECTIONS):
+            elif name in names.NUMBERS or not (entry.quoted or _may_be_text(name, entry)):
                 comma = re.fullmatch(r"[+-]?[0-9]+,[0-9]+.*", text)
                 hint = "; the decimal sign is a point" if comma else ""
                 reading.refuse_entry(name, f"{shown} is no number{hint}")
@@ -249,11 +254,17 @@ def _numbers(reading: _Reading, factors: Mapping[str, float]) -> dict[str, float
         value = float(text.replace("d", "e").replace("D", "e"))
         for quantity, power in names.POWERS.get(name, {}).items():
             value *= factors[quantity] ** power
-        if math.isfinite(value):
-            found[name] = value
-        else:
+        if not math.isfinite(value):
             reading.refuse_entry(name, f"{text[:_MOST_SHOWN]!r} is not finite")
+        elif not abs(value) <= _LARGEST:
+            reading.refuse_entry(name, f"{text[:_MOST_SHOWN]!r} is out of all proportion")
+        else:
+            found[name] = value
     return found
+
+
+def _may_be_text(name: str, entry: _Entry) -> bool:
+    return name in {"PROPERTY_FILE_FORMAT", "TYRESIDE"} or entry.section in _TEXT_SECTIONS
 
 
 def _format(reading: _Reading, coefficients: Mapping[str, float]) -> Format | None:
@@ -299,7 +310,7 @@ def _check_needs(reading: _Reading, kind: Format) -> None:
         needed += names.COMBINED
     if kind != "PAC2002" and "QFZ1" in reading.entries:
         needed.remove("VERTICAL_STIFFNESS")
-    missing = [name for name in needed if name not in reading.entries]
+    missing = [name for name in needed if name not in reading.entries and name not in reading.broken]
     if missing:
         where = f"it ends in line {reading.last_line}, in [{reading.section}]"
         reading.problems.append(f"{reading.path}: {kind} needs {', '.join(missing)}, missing here; {where}")
@@ -308,8 +319,12 @@ def _check_needs(reading: _Reading, kind: Format) -> None:
 def _check_ranges(reading: _Reading, coefficients: Mapping[str, float]) -> None:
     """Note values that no tyre has."""
     for name in names.POSITIVE:
-        if name in coefficients and not coefficients[name] > 0.0:
+        if name not in coefficients:
+            continue
+        if not coefficients[name] > 0.0:
             reading.refuse_entry(name, f"{coefficients[name]:g} is not above zero")
+        elif not coefficients[name] >= 1.0 / _LARGEST:
+            reading.refuse_entry(name, f"{coefficients[name]:g} is out of all proportion")
     for name in names.NOT_NEGATIVE:
         if name in coefficients and not coefficients[name] >= 0.0:
             reading.refuse_entry(name, f"{coefficients[name]:g} is below zero")
@@ -317,6 +332,26 @@ def _check_ranges(reading: _Reading, coefficients: Mapping[str, float]) -> None:
     if cornering is not None and not cornering < 0.0:
         problem = f"{cornering:g} is not below zero; in a file's axes (y left) a slip to the left pulls right"
         reading.refuse_entry("PKY1", problem)
+    _check_stance(reading, coefficients)
+
+
+def _check_stance(reading: _Reading, coefficients: Mapping[str, float]) -> None:
+    """Note a rim as large as the tyre, and a vertical law that ends before the tyre is flat."""
+    radius, load = coefficients.get("UNLOADED_RADIUS", 0.0), coefficients.get("FNOMIN", 0.0)
+    if not (radius > 0.0 and load > 0.0):
+        return
+    rim = coefficients.get("RIM_RADIUS", 0.0)
+    if not rim < radius:
+        reading.refuse_entry("RIM_RADIUS", f"{rim:g} m is not below the free radius, {radius:g} m")
+    second = coefficients.get("QFZ2", 0.0)
+    first = coefficients.get("QFZ1", 0.0)
+    square = (coefficients.get("VERTICAL_STIFFNESS", 0.0) * radius / load) ** 2 - 4.0 * second
+    first = first or math.sqrt(max(square, 0.0))
+    sunk = 1.0 - rim / radius
+    if "QFZ2" in coefficients and not (first > 0.0 and first + 2.0 * second * sunk > 0.0):
+        reading.refuse_entry(
+            "QFZ2", f"{second:g} leaves no vertical stiffness between the ground and the rim"
+        )
 
 
 def _tell(reading: _Reading, kind: Format, coefficients: Mapping[str, float]) -> None:
@@ -336,8 +371,23 @@ def _tell(reading: _Reading, kind: Format, coefficients: Mapping[str, float]) ->
         warnings.append(f"not given and taken as 0: {', '.join(lacking)}")
     if len(absent(names.OVERTURNING)) == len(names.OVERTURNING):
         warnings.append("no coefficients of the overturning moment (QSX...): Mx is 0")
-    if len(absent(names.ROLLING)) == len(names.ROLLING) and kind == "MF 6.1":
-        warnings.append("no coefficients of rolling resistance (QSY...): My is 0")
+    if coefficients.get("QSY1", 0.0) == 0.0 and coefficients.get("QSY2", 0.0) == 0.0:
+        # What the older formats' manuals take for rolling resistance then, as far as it is one.
+        drives = coefficients["PKX1"] * coefficients.get("PHX1", 0.0) + coefficients.get("PVX1", 0.0) >= 0.0
+        old = "the shifts of Fx are taken for it" if not drives and kind != "MF 6.1" else "My is 0"
+        warnings.append(f"no coefficients of rolling resistance (QSY1, QSY2): {old}")
+    stiffnesses = ("LONGITUDINAL_STIFFNESS", "LATERAL_STIFFNESS")
+    for length, stiffness in zip(("PTX1", "PTY1"), stiffnesses, strict=True):
+        if stiffness not in coefficients and (kind == "MF 6.1" or not coefficients.get(length, 0.0) > 0.0):
+            wanted = stiffness if kind == "MF 6.1" else f"{length}, {stiffness}"
+            warnings.append(
+                f"no {wanted}: the carcass is taken for a usual multiple of the vertical stiffness"
+            )
+    if "BREFF" not in coefficients:
+        warnings.append("no BREFF, DREFF, FREFF: the rolling radius falls by a third of the deflection")
+    if not {"BOTTOM_OFFST", "BOTTOMING_RADIUS"} & coefficients.keys():
+        how = "a stiff spring from 10 mm above the rim" if "RIM_RADIUS" in coefficients else "it never does"
+        warnings.append(f"no BOTTOM_OFFST, BOTTOMING_RADIUS, how the tyre bottoms: {how}")
     turning = [name for name in names.TURN_SLIP if coefficients.get(name, 0.0) != 0.0]
     if turning:
         warnings.append(f"turn slip is not calculated: {', '.join(turning)}")

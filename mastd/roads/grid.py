@@ -152,7 +152,7 @@ def _start(parameters: Vector, x: float, y: float) -> float:
     # A place that is no number is in the first bucket.
     if not (column >= 0.0 and row >= 0.0):
         return 0.0
-    return parameters[int(parameters[_PLACES + 3]) + int(row) * int(columns) + int(column)]
+    return float(parameters[int(parameters[_PLACES + 3]) + int(row) * int(columns) + int(column)])
 
 
 @fused_kernel

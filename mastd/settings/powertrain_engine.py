@@ -163,10 +163,13 @@ class EngineSettings(Settings):
     @field_validator("idle_speed")
     @classmethod
     def _strong_enough(cls, idle: float | None, info: ValidationInfo) -> float | None:
-        table, points = info.data.get("map"), info.data.get("full_load")
-        if idle is not None and (table or points):
-            curve = list(zip(table.speeds, table.torques[-1], strict=True)) if table else points
-            torque = float(np.interp(idle, *zip(*curve, strict=True)))
+        table: TorqueMap | None = info.data.get("map")
+        points = info.data.get("full_load")
+        if table is not None:
+            points = tuple(zip(table.speeds, table.torques[-1], strict=True))
+        if idle is not None and points:
+            curve = np.array(points)
+            torque = float(np.interp(idle, curve[:, 0], curve[:, 1]))
             if not torque > 0.0:
                 raise ValueError(f"{rpm(idle)} cannot be held, the torque there is {torque:g} N m at most")
         return idle

@@ -12,6 +12,7 @@ from typing import Annotated
 from pydantic import Field, ValidationInfo, field_validator
 
 from mastd.settings.base import Problem, Settings, refuse
+from mastd.settings.powertrain import PowertrainSettings
 from mastd.settings.quantity import Acceleration
 from mastd.settings.vehicle_axles import AnyAxle, AxleBase, GroupSettings
 from mastd.settings.vehicle_equipment import (
@@ -38,6 +39,7 @@ class VehicleSettings(Settings):
     """Front to rear, at least two, one where motions are held."""
     groups: dict[Identifier, GroupSettings] = Field(default_factory=dict)
     """Further bodies on the chassis: a cab, an engine, a load."""
+    powertrain: PowertrainSettings | None = None
     aerodynamics: AerodynamicsSettings | None = None
     tie_downs: Annotated[dict[Identifier, TieDownSettings], Field(max_length=40)] = Field(
         default_factory=dict
@@ -53,6 +55,16 @@ class VehicleSettings(Settings):
             refuse(_held_problems(axles, held))
         refuse([*_repeated_names(axles), *_out_of_order(axles)])
         return axles
+
+    @field_validator("powertrain")
+    @classmethod
+    def _known_axles(
+        cls, powertrain: PowertrainSettings | None, info: ValidationInfo
+    ) -> PowertrainSettings | None:
+        axles: tuple[AxleBase, ...] | None = info.data.get("axles")
+        if powertrain is not None and axles is not None:
+            refuse(powertrain.axle_problems(axle.name for axle in axles if len(axle.sides) == 2))
+        return powertrain
 
     @field_validator("chocks")
     @classmethod

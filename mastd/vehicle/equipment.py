@@ -1,4 +1,4 @@
-"""From the settings of air, straps, chocks and held motions to their parts of the model."""
+"""From the settings of powertrain, air, straps, chocks and held motions to their parts of the model."""
 
 from __future__ import annotations
 
@@ -7,8 +7,23 @@ from collections.abc import Sequence
 import numpy as np
 
 from mastd.settings.vehicle import VehicleSettings
-from mastd.settings.vehicle_equipment import MOTIONS
+from mastd.settings.vehicle_equipment import MOTIONS, wheel_name
 from mastd.vehicle.model import Aerodynamics, Chock, TieDown, Vector, Wheel
+from mastd.vehicle.powertrain import Powertrain
+from mastd.vehicle.powertrain_build import powertrain_of
+
+
+def driven_by(settings: VehicleSettings, wheels: Sequence[Wheel]) -> Powertrain | None:
+    """Return the powertrain, on the wheels of its axles."""
+    if settings.powertrain is None:
+        return None
+    numbers = {wheel.name: index for index, wheel in enumerate(wheels)}
+    axles = {
+        axle.name: (numbers[wheel_name(k, "left")], numbers[wheel_name(k, "right")])
+        for k, axle in enumerate(settings.axles)
+        if axle.side is None
+    }
+    return powertrain_of(settings.powertrain, axles)
 
 
 def aerodynamics_of(settings: VehicleSettings) -> Aerodynamics | None:

@@ -153,9 +153,9 @@ MIRRORED: Final = 45
 SLIP: Final = 46
 """Relaxed slips κ′ and tan α′ of a Magic Formula tyre."""
 SLIP_START: Final = 48
-"""The same at the beginning of the step."""
+"""Those of the deflections at the beginning of the step."""
 RELAXATION: Final = 50
-"""Relaxation lengths along and across in this step, m."""
+"""Change of deflection per change of slip along and across in this step, m."""
 SLIDING: Final = 52
 """Share 0…1 to which the contact slides, in this step."""
 ROLLING: Final = 53
@@ -181,7 +181,11 @@ CHOCK_STIFFNESS: Final = 74
 CHOCK_DAMPING: Final = 75
 CHOCK_PLACE: Final = 76
 """Wheel centre at rest, in the ground's axes."""
-WHEEL_FIELDS: Final = 79
+DEFLECTION: Final = 79
+"""Of a Magic Formula tyre's carcass along and across, m."""
+DEFLECTION_START: Final = 81
+"""The same at the beginning of the step, as far as the load can hold it."""
+WHEEL_FIELDS: Final = 83
 
 # Strap from the chassis to the ground
 T_POINT: Final = 0

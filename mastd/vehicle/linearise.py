@@ -18,8 +18,9 @@ from scipy.optimize import linear_sum_assignment
 
 from mastd.roads.ground import Ground
 from mastd.vehicle.equations import EquationMatrices, Equations, constraint_rows, free_motions
-from mastd.vehicle.model import Model
+from mastd.vehicle.model import MagicTyre, Model, Tyre
 from mastd.vehicle.settle import straight_ahead
+from mastd.vehicle.standing_tyre import standing_tyre
 from mastd.vehicle.state import State
 
 Array = NDArray[np.float64]
@@ -62,17 +63,30 @@ class Linearisation:
     """Number of eigenvalues zero, left out: where the car stands, its heading, how far its wheels turned."""
 
 
-def without_damping(model: Model) -> Model:
-    """Return the model without dampers, tyre damping and slip."""
+def without_damping(model: Model, loads: Array) -> Model:
+    """Return the model without dampers, slip, air, and damping of tyres and restraints: its rest is the same.
+
+    ``loads`` (nw): N, of the wheels at rest; a Magic Formula tyre becomes the linear one it is like there.
+    """
     springs = tuple(replace(spring, damping=0.0, damper_table=None) for spring in model.springs)
     wheels = tuple(
-        replace(
-            wheel,
-            tyre=replace(wheel.tyre, damping=0.0, longitudinal_slip_stiffness=0.0, cornering_stiffness=0.0),
-        )
-        for wheel in model.wheels
+        replace(wheel, tyre=_without_damping(wheel.tyre, float(load)))
+        for wheel, load in zip(model.wheels, loads, strict=True)
     )
-    return replace(model, springs=springs, wheels=wheels)
+    return replace(
+        model,
+        springs=springs,
+        wheels=wheels,
+        aerodynamics=None,
+        tie_downs=tuple(replace(strap, damping=0.0) for strap in model.tie_downs),
+        chocks=tuple(replace(chock, damping=0.0) for chock in model.chocks),
+    )
+
+
+def _without_damping(tyre: Tyre | MagicTyre, load: float) -> Tyre:
+    if isinstance(tyre, MagicTyre):
+        return standing_tyre(tyre, load)
+    return replace(tyre, damping=0.0, longitudinal_slip_stiffness=0.0, cornering_stiffness=0.0)
 
 
 def linearise(
@@ -89,7 +103,9 @@ def linearise(
     dampers, tyre damping and slip, which has the same equilibrium. Raises EquilibriumError where the vehicle
     cannot drive straight ahead.
     """
-    equations = system if undamped is None else undamped(without_damping(system.model))
+    equations = system
+    if undamped is not None:
+        equations = undamped(without_damping(system.model, system.wheel_loads(settled, ground)))
     state = settled if speed == 0.0 else straight_ahead(equations, settled, inputs, ground, speed=speed)
     return modes_of(
         equations.model, equations.matrices(state, inputs, ground), conservative=undamped is not None

@@ -38,7 +38,6 @@ from mastd.vehicle.magic_formula_numbers import (
     root,
     sine,
     size,
-    tangent,
 )
 from mastd.vehicle.magic_formula_pack import pack
 
@@ -103,8 +102,14 @@ def _stiffness_x(c: Floats, d: float) -> float:
 def _stiffness_y(c: Floats, p: float, g: float) -> float:
     """K_yα per load, below zero (4.E25)."""
     place = p * inverse(at_least(c[n.KY2] + c[n.KY5] * g * g, _LEAST_FALL * c[n.KY2]))
-    fall = at_least(1.0 - c[n.KY3] * size(g), _LEAST_FALL)
-    return c[n.KY1] * fall * at_least(sine(c[n.KY4] * arctan(place)) * inverse(p), 1e-3)
+    rise = at_least(sine(c[n.KY4] * arctan(place)) * inverse(p), 1e-3)
+    return c[n.KY1] * rise * _cambered(c, g)
+
+
+@fused_kernel
+def _cambered(c: Floats, g: float) -> float:
+    """What camber leaves of K_yα."""
+    return at_least(1.0 - c[n.KY3] * size(g), _LEAST_FALL)
 
 
 @fused_kernel
@@ -146,8 +151,7 @@ def relaxation_lengths(c: Floats, load: float, camber: float) -> tuple[float, fl
         carcass = at_least(1.0 + d * (c[n.CY2] + d * c[n.CY3]), _LEAST_FALL)
         across = -load * _stiffness_y(c, p, g) * c[n.CY1] * inverse(carcass)
     else:
-        fall = at_least(1.0 - c[n.KY3] * size(g), _LEAST_FALL)
-        across = c[n.CY1] * sine(2.0 * arctan(p * c[n.CY2])) * fall
+        across = c[n.CY1] * sine(2.0 * arctan(p * c[n.CY2])) * _cambered(c, g)
     return at_least(along, c[n.LEAST_LENGTH]), at_least(across, c[n.LEAST_LENGTH])
 
 
@@ -232,65 +236,68 @@ def _drawn(c: Floats, a: float, kappa: float, d: float, g: float) -> float:
 
 
 @fused_kernel
-def _ellipse(
-    c: Floats, slip_x: float, slip_y: float, fx: float, fy: float, mu_x: float, mu_y: float
-) -> tuple[float, float]:
-    """Return the weights of F_x and F_y by the friction ellipse of the PAC2002 manual.
+def _ellipse(slip: float, other: float, force: float, stiffness: float, other_friction: float) -> float:
+    """Return the weight of a force by the friction ellipse of the PAC2002 manual.
 
-    With the slips κ_c, α_c shifted to where the forces are zero, tan β = |sin α_c| / |κ_c|, and the forces
-    per load μ_act of either slip alone: μ_x = 1 / √(1/μ_x,act² + (tan β / μ_y,max)²),
-    μ_y = tan β / √(1/μ_x,max² + (tan β / μ_y,act)²); the weights are μ / |μ_act|.
+    With the slips κ_c, α_c from where the forces are zero, tan β = |sin α_c| / |κ_c|, and the forces per load
+    μ_act of either slip alone: μ_x = 1 / √(1/μ_x,act² + (tan β / μ_y,max)²),
+    μ_y = tan β / √(1/μ_x,max² + (tan β / μ_y,act)²); the weights are μ / |μ_act|. Slip and force have the
+    same small part added, so that the weight has its limit where both are zero.
     """
-    y = slip_y * inverse(root(1.0 + slip_y * slip_y)) if c[n.TANGENT] > 0.0 else sine(slip_y)
-    x2, y2 = slip_x * slip_x + _ELLIPSE_SLIP, y * y + _ELLIPSE_SLIP
-    off_x = fx * inverse(mu_y)
-    off_y = fy * inverse(mu_x)
-    wx = root(x2 * inverse(x2 + y2 * off_x * off_x))
-    wy = root(y2 * inverse(y2 + x2 * off_y * off_y))
-    return wx, wy
+    own = slip * slip + _ELLIPSE_SLIP
+    pull = (force * force + _ELLIPSE_SLIP * stiffness * stiffness) * inverse(other_friction * other_friction)
+    return root(own * inverse(own + other * other * pull))
 
 
 @fused_kernel
-def _turning(
-    c: Floats,
-    kappa: float,
-    a: float,
-    p: float,
-    g: float,
-    shift: float,
-    grip: float,
-    k_x: float,
-    k_y: float,
-    residual_shift: float,
-    fy: float,
-) -> float:
-    """Return −t F'_y + M_zr per load, without cos α, m (4.E33) to (4.E47), (4.E71) to (4.E78)."""
-    d = p - 1.0
-    tilt = size(g)
-    slip = a + shift * (c[n.HT1] + c[n.HT2] * d + g * (c[n.HT3] + c[n.HT4] * d))
-    slope = c[n.BT1] + d * (c[n.BT2] + d * c[n.BT3])
-    slope = slope * (1.0 + c[n.BT4] * g + c[n.BT5] * tilt + c[n.BT6] * g * g) * (1.0 / grip)
-    curvature = c[n.ET1] + d * (c[n.ET2] + d * c[n.ET3])
-    curvature = curvature * (1.0 + (c[n.ET4] + c[n.ET5] * g) * (_TWO_BY_PI * arctan(slope * c[n.CT] * slip)))
-    curvature = at_most(curvature, 1.0)
-    along = k_x * inverse(k_y) * kappa
-    along = along * along
-    residual = a + residual_shift
+def _slip_sine(c: Floats, slip: float) -> float:
+    """sin α of a slip that is α or tan α."""
+    return slip * inverse(root(1.0 + slip * slip)) if c[n.TANGENT] > 0.0 else sine(slip)
+
+
+@fused_kernel
+def _equivalent(c: Floats, tan_alpha: float, shift: float, along: float) -> float:
+    """Return the equivalent slip √(tan²(α + shift) + along), as an angle in the older formats (4.E77).
+
+    ``along`` is (κ K_xκ / K_yα)². A shift is some hundredths: the series of its tangent is exact to 1e-9.
+    """
     if c[n.TANGENT] > 0.0:
-        whole = root(slip * slip + along + _SMALL)
-        residual = residual * residual + along
-    else:
-        slip = tangent(slip)
-        whole = arctan(root(slip * slip + along + _SMALL))
-        residual = tangent(residual)
-        residual = arctan(root(residual * residual + along + _SMALL))
-        residual = residual * residual
-    trail = p * (c[n.DT1] + c[n.DT2] * d) * (1.0 + c[n.DT3] * g + c[n.DT4] * g * g)
-    trail = trail * cosine(c[n.CT] * arctan(_bent(slope * whole, curvature)))
-    peak = c[n.DR1] + c[n.DR2] * d + g * (c[n.DR3] + c[n.DR4] * d + (c[n.DR5] + c[n.DR6] * d) * tilt)
-    narrow = c[n.BR1] * (1.0 / grip) + c[n.BR2] * k_y * inverse(_friction_y(c, d, g) * grip)
-    peak = peak * (shift * grip) * inverse(root(1.0 + narrow * narrow * residual))
-    return peak - trail * fy
+        whole = tan_alpha + shift
+        return root(whole * whole + along + _SMALL)
+    square = shift * shift
+    series = 1.0 / 3.0 + square * (2.0 / 15.0 + square * (17.0 / 315.0 + square * (62.0 / 2835.0)))
+    turn = shift * (1.0 + square * series)
+    across, ahead = tan_alpha + turn, 1.0 - tan_alpha * turn
+    ahead = ahead * ahead
+    return arctan(root((across * across + along * ahead + _SMALL) * inverse(ahead + _SMALL)))
+
+
+@fused_kernel
+def _trail(
+    c: Floats, a: float, tan_alpha: float, along: float, p: float, g: float, shift: float, grip: float
+) -> float:
+    """Return the pneumatic trail t without cos α, m (4.E33) to (4.E44)."""
+    d = p - 1.0
+    s_h = shift * (c[n.HT1] + c[n.HT2] * d + g * (c[n.HT3] + c[n.HT4] * d))
+    slope = c[n.BT1] + d * (c[n.BT2] + d * c[n.BT3])
+    slope = slope * (1.0 + c[n.BT4] * g + c[n.BT5] * size(g) + c[n.BT6] * g * g) * (1.0 / grip)
+    side = _TWO_BY_PI * arctan(slope * c[n.CT] * (a + s_h))
+    curvature = c[n.ET1] + d * (c[n.ET2] + d * c[n.ET3])
+    curvature = at_most(curvature * (1.0 + (c[n.ET4] + c[n.ET5] * g) * side), 1.0)
+    peak = p * (c[n.DT1] + c[n.DT2] * d) * (1.0 + c[n.DT3] * g + c[n.DT4] * g * g)
+    slip = slope * _equivalent(c, tan_alpha, s_h, along)
+    return peak * cosine(c[n.CT] * arctan(_bent(slip, curvature)))
+
+
+@fused_kernel
+def _residual(
+    c: Floats, tan_alpha: float, along: float, p: float, g: float, s_h: float, slope: float, grip: float
+) -> float:
+    """Return M_zr per load without cos α, m (4.E36) to (4.E47); ``slope``: B_y C_y."""
+    d = p - 1.0
+    peak = c[n.DR1] + c[n.DR2] * d + g * (c[n.DR3] + c[n.DR4] * d + (c[n.DR5] + c[n.DR6] * d) * size(g))
+    narrow = (c[n.BR1] * (1.0 / grip) + c[n.BR2] * slope) * _equivalent(c, tan_alpha, s_h, along)
+    return peak * grip * inverse(root(1.0 + narrow * narrow))
 
 
 @fused_kernel
@@ -312,7 +319,7 @@ def _resistance(c: Floats, load: float, g: float, fx: float, speed: float, rolli
     fast = speed * c[n.REFERENCE_SPEED]
     fast = fast * fast
     part = load * (1.0 / c[n.NOMINAL_LOAD])
-    drag = c[n.Y1] + c[n.Y3] * math.sqrt(fast) + c[n.Y4] * fast * fast
+    drag = c[n.Y1] + c[n.Y3] * root(fast) + c[n.Y4] * fast * fast
     drag = drag + c[n.Y2] * rolling * fx + (c[n.Y5] + c[n.Y6] * load) * g * g
     if c[n.Y7] != 0.0:
         drag = drag * exponential(c[n.Y7] * logarithm(part + _LEAST_SHARE))
@@ -359,11 +366,13 @@ def slip_forces(
     mu_y = _friction_y(c, d, g) * grip_y
     k_y = _stiffness_y(c, p, g)
     fy, s_hy, s_vy = _lateral(c, a, d, g, k_y, mu_y, grip_shift, shift)
+    shift_y = s_hy + s_vy * inverse(k_y)
     upright = fy
     if newest:
         # (4.E74): the trail acts on the side force without camber.
         level = g * 0.0
-        plain, most = _stiffness_y(c, p, level), _friction_y(c, d, level) * grip_y
+        plain = k_y * inverse(_cambered(c, g)) if c[n.KY5] == 0.0 else _stiffness_y(c, p, level)
+        most = _friction_y(c, d, level) * grip_y
         upright, _, _ = _lateral(c, a, d, level, plain, most, grip_shift, shift)
     if c[n.COMBINED] > 0.0:
         weight = _combined_y(c, a, kappa, d, g)
@@ -371,15 +380,20 @@ def slip_forces(
         fy = fy * weight + shift * mu_y * _drawn(c, a, kappa, d, g)
         fx = fx * _combined_x(c, a, kappa, d, g)
     else:
-        zero_x, zero_y = slip_x + s_vx * inverse(k_x), a + s_hy + s_vy * inverse(k_y)
-        weight_x, weight_y = _ellipse(c, zero_x, zero_y, fx, fy, mu_x, mu_y)
-        fx, fy, upright = fx * weight_x, fy * weight_y, upright * weight_y
+        along, sideways = slip_x + s_vx * inverse(k_x), _slip_sine(c, a + shift_y)
+        weight = _ellipse(sideways, along, fy, k_y, mu_x)
+        fx = fx * _ellipse(along, sideways, fx, k_x, mu_y)
+        fy, upright = fy * weight, upright * weight
     rolling = speed * (1.0 / ROLLING_SPEED)
     rolling = -1.0 if rolling < -1.0 else (1.0 if rolling > 1.0 else rolling)
     rolling = rolling * (1.5 - 0.5 * rolling * rolling)
-    turning = _turning(c, kappa, a, p, g, shift, grip_y, k_x, k_y, s_hy + s_vy * inverse(k_y), upright)
+    slip_ratio = k_x * inverse(k_y) * kappa
+    slip_ratio = slip_ratio * slip_ratio
+    trail = _trail(c, a, tan_alpha, slip_ratio, p, g, shift, grip_y)
+    slope = k_y * inverse(mu_y)
+    residual = shift * _residual(c, tan_alpha, slip_ratio, p, g, shift_y, slope, grip_y)
     lever = c[n.S1] + c[n.S2] * load * fy + (c[n.S3] + c[n.S4] * d) * g
-    mz = load * (rolling * turning * inverse(across) + lever * fx)
+    mz = load * (rolling * (residual - trail * upright) * inverse(across) + lever * fx)
     mx = load * _overturning(c, load, g, load * fy)
     my = load * _resistance(c, load, g, load * fx, speed, rolling)
     return load * fx, load * fy, mx, my, mz

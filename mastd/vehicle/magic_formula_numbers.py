@@ -45,9 +45,15 @@ def arctan(x: float) -> float:
     raise NotImplementedError("compiled code only")
 
 
-_compiled(
-    arctan, lambda x: math.atan(x), lambda x: complex(math.atan(x.real), x.imag / (1.0 + x.real * x.real))
-)
+def _real_arctan(x: Any) -> Any:
+    return math.atan(x)
+
+
+def _infinitesimal_arctan(x: Any) -> Any:
+    return complex(math.atan(x.real), x.imag / (1.0 + x.real * x.real))
+
+
+_compiled(arctan, _real_arctan, _infinitesimal_arctan)
 
 
 def sine(x: float) -> float:
@@ -55,7 +61,15 @@ def sine(x: float) -> float:
     raise NotImplementedError("compiled code only")
 
 
-_compiled(sine, lambda x: math.sin(x), lambda x: complex(math.sin(x.real), x.imag * math.cos(x.real)))
+def _real_sine(x: Any) -> Any:
+    return math.sin(x)
+
+
+def _infinitesimal_sine(x: Any) -> Any:
+    return complex(math.sin(x.real), x.imag * math.cos(x.real))
+
+
+_compiled(sine, _real_sine, _infinitesimal_sine)
 
 
 def cosine(x: float) -> float:
@@ -63,20 +77,15 @@ def cosine(x: float) -> float:
     raise NotImplementedError("compiled code only")
 
 
-_compiled(cosine, lambda x: math.cos(x), lambda x: complex(math.cos(x.real), -x.imag * math.sin(x.real)))
+def _real_cosine(x: Any) -> Any:
+    return math.cos(x)
 
 
-def tangent(x: float) -> float:
-    """Return the tangent."""
-    raise NotImplementedError("compiled code only")
+def _infinitesimal_cosine(x: Any) -> Any:
+    return complex(math.cos(x.real), -x.imag * math.sin(x.real))
 
 
-def _infinitesimal_tangent(x: Any) -> Any:
-    value = math.tan(x.real)
-    return complex(value, x.imag * (1.0 + value * value))
-
-
-_compiled(tangent, lambda x: math.tan(x), _infinitesimal_tangent)
+_compiled(cosine, _real_cosine, _infinitesimal_cosine)
 
 
 def exponential(x: float) -> float:
@@ -84,12 +93,16 @@ def exponential(x: float) -> float:
     raise NotImplementedError("compiled code only")
 
 
+def _real_exponential(x: Any) -> Any:
+    return math.exp(x)
+
+
 def _infinitesimal_exponential(x: Any) -> Any:
     value = math.exp(x.real)
     return complex(value, x.imag * value)
 
 
-_compiled(exponential, lambda x: math.exp(x), _infinitesimal_exponential)
+_compiled(exponential, _real_exponential, _infinitesimal_exponential)
 
 
 def logarithm(x: float) -> float:
@@ -97,7 +110,15 @@ def logarithm(x: float) -> float:
     raise NotImplementedError("compiled code only")
 
 
-_compiled(logarithm, lambda x: math.log(x), lambda x: complex(math.log(x.real), x.imag / x.real))
+def _real_logarithm(x: Any) -> Any:
+    return math.log(x)
+
+
+def _infinitesimal_logarithm(x: Any) -> Any:
+    return complex(math.log(x.real), x.imag / x.real)
+
+
+_compiled(logarithm, _real_logarithm, _infinitesimal_logarithm)
 
 
 def root(x: float) -> float:
@@ -105,12 +126,16 @@ def root(x: float) -> float:
     raise NotImplementedError("compiled code only")
 
 
+def _real_root(x: Any) -> Any:
+    return math.sqrt(x)
+
+
 def _infinitesimal_root(x: Any) -> Any:
     value = math.sqrt(x.real)
     return complex(value, x.imag * (0.5 / value))
 
 
-_compiled(root, lambda x: math.sqrt(x), _infinitesimal_root)
+_compiled(root, _real_root, _infinitesimal_root)
 
 
 def inverse(x: float) -> float:
@@ -118,12 +143,16 @@ def inverse(x: float) -> float:
     raise NotImplementedError("compiled code only")
 
 
+def _real_inverse(x: Any) -> Any:
+    return 1.0 / x
+
+
 def _infinitesimal_inverse(x: Any) -> Any:
     value = 1.0 / x.real
     return complex(value, -x.imag * (value * value))
 
 
-_compiled(inverse, lambda x: 1.0 / x, _infinitesimal_inverse)
+_compiled(inverse, _real_inverse, _infinitesimal_inverse)
 
 
 @fused_kernel

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from mastd.kernel import fused_kernel, separate_kernel
 from mastd.lanes import LANES
 from mastd.vehicle import fields as f
-from mastd.vehicle.magic_wheel import ROLLING_FROM, relaxation, wheel_balance
+from mastd.vehicle.magic_wheel import LEAST_LOAD, ROLLING_FROM, relaxation, wheel_balance
 from mastd.vehicle.vectors import Triple, cross, to_frame
 
 Floats = NDArray[np.float64]
@@ -34,13 +34,24 @@ def _triple(block: Floats, item: int, first: int, lane: int) -> Triple:
 
 
 @separate_kernel
-def prepare_tyres(wheels: Floats, tyres: Floats, wheel: int) -> None:
-    """Write what the tyres of one item of the wheels keep during a step: see ``magic_wheel``."""
+def prepare_tyres(wheels: Floats, tyres: Floats, wheel: int, moving: bool) -> None:
+    """Write what the tyres of one item of the wheels keep during a step: see ``magic_wheel``.
+
+    ``moving``: a step begins; else a state is looked at, and deflections stay as they are.
+    """
     for lane in range(LANES):
-        start_x, start_y = wheels[wheel, f.SLIP, lane], wheels[wheel, f.SLIP + 1, lane]
-        wheels[wheel, f.SLIP_START, lane] = start_x
-        wheels[wheel, f.SLIP_START + 1, lane] = start_y
-        along, across, sliding = relaxation(tyres[wheel, lane], wheels[wheel, f.LOAD, lane], start_x, start_y)
+        least = LEAST_LOAD if moving else wheels[wheel, f.REST_LOAD, lane]
+        u, v, slip_x, slip_y, along, across, sliding = relaxation(
+            tyres[wheel, lane],
+            wheels[wheel, f.LOAD, lane],
+            wheels[wheel, f.DEFLECTION, lane],
+            wheels[wheel, f.DEFLECTION + 1, lane],
+            max(least, LEAST_LOAD),
+        )
+        wheels[wheel, f.DEFLECTION_START, lane] = u
+        wheels[wheel, f.DEFLECTION_START + 1, lane] = v
+        wheels[wheel, f.SLIP_START, lane] = slip_x
+        wheels[wheel, f.SLIP_START + 1, lane] = slip_y
         wheels[wheel, f.RELAXATION, lane] = along
         wheels[wheel, f.RELAXATION + 1, lane] = across
         wheels[wheel, f.SLIDING, lane] = sliding
@@ -122,8 +133,12 @@ def magic_forces(
         wheels[wheel, f.LOAD, lane] = pressed
         wheels[wheel, f.CONTACT_FORCE, lane] = along
         wheels[wheel, f.CONTACT_FORCE + 1, lane] = across
-        wheels[wheel, f.SLIP, lane] = slip_x
-        wheels[wheel, f.SLIP + 1, lane] = slip_y
+        slips = slip_x, slip_y
+        for k in range(2):
+            wheels[wheel, f.SLIP + k, lane] = slips[k]
+            change = wheels[wheel, f.RELAXATION + k, lane] * (slips[k] - wheels[wheel, f.SLIP_START + k, lane])
+            if clock[f.C_RATE] > 0.0:
+                wheels[wheel, f.DEFLECTION + k, lane] = wheels[wheel, f.DEFLECTION_START + k, lane] + change
         wheels[wheel, f.BRAKE_FRICTION, lane] = brake
 
 

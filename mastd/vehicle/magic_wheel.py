@@ -12,23 +12,30 @@ the ground. With the depth R₀ − R and its rate the formula's vertical law gi
 Slip speeds. V_x = w·e_x, V_sx = V_x − Ω r_e, V_sy = (w + ω × (−R e_r))·e_y, all against the ground, whose own
 turning is taken off ω and Ω. So a car that moves with a table as one piece has no slip.
 
-Relaxed slips. The tyre's forces are those of slips κ′ and tan α′ that follow the steady ones by
+Deflections. Between rim and ground lies the carcass; its deflections u and v along and across are the tyre's
+state (Pacejka, Tyre and Vehicle Dynamics, 3rd ed., (7.7), (7.9), with the speed L at which the contact
+forgets):
 
-    σ_x dκ′/dt = −V_sx − L κ′,   σ_y d tan α′/dt = V_sy − L tan α′
+    du/dt = −V_sx − L κ′,   dv/dt = V_sy − L tan α′
 
-(Pacejka, Tyre and Vehicle Dynamics, 3rd ed., (7.9), (7.7) with the speed L at which the contact forgets). For
-a wheel that rolls L = |V_x|, and the slips become −V_sx/|V_x| and V_sy/|V_x|. Where the tyre stands L = 0:
-κ′ and tan α′ are deflections, and it holds like a spring. Therefore
+and the forces are the formula's for the slips κ′ = u Q / σ_x, tan α′ = v Q / σ_y. On a wheel that rolls
+L = |V_x|, and the slips become the steady ones, −V_sx/|V_x| and V_sy/|V_x|. Where the tyre stands L = 0: it
+holds like a spring, by a law of its deflection and load alone, so that shaking does not make it creep.
+Therefore
 
-    L = min(V, max(S V, 2 |V_r|)),  V = max(|V_x|, |V_s| / s_most),  V_r = Ω r_e
+    L = min(V, max(S V, 2 |V_r|)),  V = max(|V_x|, |V_s| / s_most),  V_r = (Ω − ω·a) r_e.
 
-with the share S of sliding, from 0 below 0.7 of the friction to 1 above: below, a wheel that is locked does
-not creep, however long it is shaken; beyond, it slides and forgets. σ falls with sliding as the slope of the
-force does, since what is relaxed is the deflection of the carcass, F over its stiffness (Pacejka (7.27)). So
-a tyre that slid springs back by millimetres, not by σ. The equations are solved for the end of the step by
-the implicit Euler rule, S and σ being those of its beginning.
+V_r is the speed at which the tread runs through the contact: that of the wheel against its carrier, since a
+carrier pitches by less than the length of the contact. S is the share of sliding, from 0 below 0.7 of the
+friction to 1 above: a wheel that is locked and slides forgets where it stood.
 
-A standing tyre has some damping of its own: forces are those of κ′ + τ dκ′/dt, τ falling with L.
+Q = 1 + (υ/υ_1)⁴ with the deflection υ as a share of what the friction could hold, υ_x = K_x u / (σ_x μ_x F_z):
+the carcass takes little more deflection where the force grows no more (Pacejka (7.27)), so that a tyre that
+slid springs back by a centimetre, not by σ. The equations are solved for the end of the step by the linearly
+implicit Euler rule, with S, σ, K, μ and Q of its beginning. What a load that falls cannot hold any more is
+let go at once: υ stays within 2, and a tyre off the ground has no deflection.
+
+A standing tyre has some damping of its own: the forces are those of κ′ + τ dκ′/dt, τ falling with L.
 
 Friction brake. Within a step it takes the torque that stops the wheel against its carrier by the end of the
 step, as far as its capacity reaches: so it holds without creeping and never drives the wheel backwards.
@@ -68,13 +75,16 @@ STICKING: Final = 0.7
 """Share of the friction below which a tyre that stands holds without creeping."""
 SLIDING_ALL: Final = 1.2
 """Linear force over friction above which it slides as a whole."""
-LEAST_RELAXATION: Final = 0.05
-"""Share of the relaxation length that is left where the tyre slides."""
+YIELDING: Final = 0.73
+"""υ_1: with it the carcass yields to the linear force of the whole friction as a force of tanh would."""
+MOST_DEFLECTION: Final = 2.0
+"""Of υ."""
 ROLLING_FROM: Final = 0.5
 """m/s at which half of the rolling tyre's offsets act."""
 LEAST_LOAD: Final = 1.0
-"""N: relaxation lengths and sliding are not asked for below."""
+"""N: what a deflection means is not asked for below."""
 
+Relaxation = tuple[float, float, float, float, float, float, float]
 Forces = tuple[Triple, Triple, float, float, float, float, float, float, float, Triple]
 
 
@@ -89,20 +99,35 @@ def _smaller(a: float, b: float) -> float:
 
 
 @fused_kernel
-def relaxation(c: Floats, load: float, slip_x: float, slip_y: float) -> Triple:
-    """Return relaxation lengths along and across (m) and the share of sliding at a load (N) and relaxed
-    slips."""
-    load = max(load, LEAST_LOAD)
+def relaxation(c: Floats, load: float, u: float, v: float, least: float) -> Relaxation:
+    """Return deflections that the load can hold (m), their slips, their lengths du/dκ′ and dv/d tan α′ (m)
+    and the share of sliding.
+
+    ``load`` (N) counts as at least ``least`` (N).
+    """
+    load = max(load, least)
     stiffness_x, stiffness_y = slip_stiffness(c, load, 0.0)
     friction_x, friction_y = peak_friction(c, load, 0.0)
     along, across = relaxation_lengths(c, load, 0.0)
-    x = stiffness_x * slip_x / (friction_x * load)
-    y = stiffness_y * slip_y / (friction_y * load)
+    unit_x, unit_y = stiffness_x / (along * friction_x * load), stiffness_y / (across * friction_y * load)
+    x, y = u * unit_x, v * unit_y
     square = x * x + y * y
-    flatness = 1.0 / (1.0 + square)
-    share = LEAST_RELAXATION + (1.0 - LEAST_RELAXATION) * flatness * flatness
-    sliding = min(max((root(square) - STICKING) / (SLIDING_ALL - STICKING), 0.0), 1.0)
-    return along * share, across * share, sliding * sliding * (3.0 - 2.0 * sliding)
+    if square > MOST_DEFLECTION * MOST_DEFLECTION:
+        scale = MOST_DEFLECTION / np.sqrt(square)
+        u, v, x, y = scale * u, scale * v, scale * x, scale * y
+        square = MOST_DEFLECTION * MOST_DEFLECTION
+    growth = square * square / YIELDING**4
+    part = 4.0 * growth / max(square, 1e-30)
+    sliding = min(max((np.sqrt(square) * (1.0 + growth) - STICKING) / (SLIDING_ALL - STICKING), 0.0), 1.0)
+    return (
+        u,
+        v,
+        u * (1.0 + growth) / along,
+        v * (1.0 + growth) / across,
+        along / (1.0 + growth + part * x * x),
+        across / (1.0 + growth + part * y * y),
+        sliding * sliding * (3.0 - 2.0 * sliding),
+    )
 
 
 @fused_kernel
@@ -167,8 +192,10 @@ def wheel_balance(
     forward = dot(e[0], e[1], e[2], velocity[0], velocity[1], velocity[2])
     x, y, z = cross(against[0], against[1], against[2], below[0], below[1], below[2])
     slip_speed_y = dot(s[0], s[1], s[2], velocity[0] + x, velocity[1] + y, velocity[2] + z)
-    rolling = free_spin * rolling_radius(c, load)
-    slip_speed_x = forward - rolling
+    effective = rolling_radius(c, load)
+    slip_speed_x = forward - free_spin * effective
+    carrier_spin = dot(turn[0], turn[1], turn[2], axis[0], axis[1], axis[2])
+    rolling = (spin - carrier_spin) * effective
     forget = forgetting_speed(forward, slip_speed_x, slip_speed_y, rolling, sliding)
     slip_x, slip_y = start_x + 0.0 * forward, start_y + 0.0 * forward
     ahead_x, ahead_y = slip_x, slip_y
@@ -201,7 +228,6 @@ def wheel_balance(
         z + moment_x * e[2] + moment_y * s[2] + moment_z * normal[2],
     )
     axial = dot(m[0], m[1], m[2], axis[0], axis[1], axis[2])
-    carrier_spin = dot(turn[0], turn[1], turn[2], axis[0], axis[1], axis[2])
     needed = inertia * (spin_acceleration + (carrier_spin - spin) / reach) - axial - drive - motor
     most = capacity + 0.0 * needed
     # At its capacity a brake counts as slipping: an open one has none.

@@ -181,7 +181,7 @@ def begin(car: Arrays, formula: Formula, inputs: Floats, ground: Floats) -> None
     predict(car, formula)
     attitudes(car)
     look_up_ground(car, ground)
-    prepare_wheels(car)
+    prepare_wheels(car, True)
     act_from_outside(car, ground)
     turn_wheels(car, formula.step)
 

@@ -24,11 +24,11 @@ Floats = NDArray[np.float64]
 
 
 @fused_kernel
-def prepare_wheels(car: Arrays) -> None:
-    """Write what Magic Formula tyres keep during a step."""
+def prepare_wheels(car: Arrays, moving: bool) -> None:
+    """Write what Magic Formula tyres keep during a step; ``moving``: one begins."""
     for group in range(car.groups.shape[0]):
         if car.groups[group, f.G_WHEEL] >= 0 and car.groups[group, f.G_TYRE] == f.MAGIC_TYRE:
-            prepare_tyres(car.wheels, car.tyres, car.groups[group, f.G_WHEEL])
+            prepare_tyres(car.wheels, car.tyres, car.groups[group, f.G_WHEEL], moving)
 
 
 @fused_kernel

@@ -236,25 +236,21 @@ def problems(powertrain: Powertrain, wheel_inertias: Sequence[float], step: floa
     """Return why a step (s) is too long for the shaft; nothing if it is not.
 
     The wheels get the shaft's torque of predicted spins. With J their inertia at the gearbox's output, the
-    motion of the shaft between them and an engine of any inertia is stable for c h² / J + d h / J up to 1.7
-    at the least favourable damping of the vehicle's formula; up to 1 is allowed.
+    motion of the shaft between them and an engine of any inertia is stable for c h² / J + 2 d h / J up to 1.7
+    where the vehicle's formula damps most (ρ = 0), and up to 2 for ρ from 0.5; up to 1 is allowed.
     """
     inertia = reflected_inertia(powertrain.driveline, wheel_inertias)
     spring = powertrain.stiffness * step**2 / inertia
-    damper = powertrain.damping * step / inertia
+    damper = 2.0 * powertrain.damping * step / inertia
     if spring + damper <= 1.0:
         return []
-    longest = _longest_step(powertrain.stiffness / inertia, powertrain.damping / inertia)
+    rate = 2.0 * powertrain.damping / inertia
+    longest = 2.0 / (rate + math.sqrt(rate**2 + 4.0 * powertrain.stiffness / inertia))
     return [
-        f"the shaft is too stiff for a step of {1e3 * step:g} ms: stiffness h² / J + damping h / J is "
-        f"{spring:.3g} + {damper:.3g} with the wheels' {inertia:.4g} kg m2 at the gearbox's output, at most "
-        f"1 is stable; take a step up to {1e3 * longest:.3g} ms or a softer shaft"
+        f"the shaft is too stiff for a step of {1e3 * step:g} ms: with the wheels' {inertia:.4g} kg m2 at "
+        f"the gearbox's output, stiffness h² / J + 2 damping h / J is {spring:.3g} + {damper:.3g}, at most 1 "
+        f"is stable; take a step up to {1e3 * longest:.3g} ms or a softer shaft"
     ]
-
-
-def _longest_step(stiffness: float, damping: float) -> float:
-    """Return the positive root of stiffness h² + damping h = 1."""
-    return 2.0 / (damping + math.sqrt(damping**2 + 4.0 * stiffness))
 
 
 def _listed(driveline: Differential) -> list[Differential]:

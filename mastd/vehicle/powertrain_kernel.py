@@ -203,6 +203,8 @@ def advance_speeds(c: Floats, state: Floats, driver: Floats, step: float, wheel_
         friction = clipped((x - y) / closing, -capacity, capacity)
         x -= step * (a22 + a12) * inverse * friction
         y += step * (a11 + a21) * inverse * friction
+        if -capacity < friction < capacity:
+            x = y
         if not engaged:
             z = (out_momentum + step * ratio * mesh) / out_inertia
             break

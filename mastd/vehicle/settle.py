@@ -80,7 +80,7 @@ def at_rest(state: State) -> State:
         angular_acceleration=nothing,
         spin=still,
         spin_acceleration=still,
-        slip=np.zeros((len(still), 2)),
+        deflection=np.zeros((len(still), 2)),
     )
 
 

@@ -160,7 +160,9 @@ class Simulation:
         self._steps = 0
         self._report[:] = 0.0
         self._report[newton.CONVERGED] = 1.0
-        self._look(None, self._parameters, self.method.relative)
+        # What the tyres' deflections mean depends on loads, which the first look finds.
+        for _ in range(2):
+            self._look(None, self._parameters, self.method.relative)
         record_now(self.layout.arrays, self._heights, self._report, self._row)
 
     def _accelerated(self, state: State) -> State:

@@ -32,8 +32,8 @@ class State:
     spin: Floats
     """(wheels) angular velocity about the wheel axis, of the wheel, not against its carrier."""
     spin_acceleration: Floats
-    slip: Floats
-    """(wheels, 2) relaxed slips along and across of Magic Formula tyres."""
+    deflection: Floats
+    """(wheels, 2) of the carcasses of Magic Formula tyres along and across, m."""
     multipliers: Floats
     """(constraint rows), forces in the axes of the system's frame: inertial here."""
     bar_forces: Floats
@@ -55,7 +55,7 @@ def design_state(model: Model) -> State:
         angular_acceleration=np.zeros((bodies, 3)),
         spin=np.zeros(wheels),
         spin_acceleration=np.zeros(wheels),
-        slip=np.zeros((wheels, 2)),
+        deflection=np.zeros((wheels, 2)),
         multipliers=np.zeros(model.rows),
         bar_forces=np.zeros(len(model.bars)),
     )
@@ -80,7 +80,7 @@ def write_state(layout: Layout, state: State) -> None:
         car.wheels[item, f.SPIN, lane] = state.spin[wheel]
         car.wheels[item, f.SPIN_ACCELERATION, lane] = state.spin_acceleration[wheel]
         car.wheels[item, f.MEAN_SPIN, lane] = state.spin_acceleration[wheel]
-        car.wheels[item, f.SLIP : f.SLIP + 2, lane] = state.slip[wheel]
+        car.wheels[item, f.DEFLECTION : f.DEFLECTION + 2, lane] = state.deflection[wheel]
     start = 0
     for primitive, (row, lane) in zip(model.primitives, layout.row, strict=True):
         count = primitive.kind.rows
@@ -130,7 +130,7 @@ def read_state(layout: Layout) -> State:
         angular_acceleration=values[:, f.ANGULAR_ACCELERATION : f.ANGULAR_ACCELERATION + 3].copy(),
         spin=np.array([wheel[f.SPIN] for wheel in wheels]),
         spin_acceleration=np.array([wheel[f.SPIN_ACCELERATION] for wheel in wheels]),
-        slip=np.array([wheel[f.SLIP : f.SLIP + 2] for wheel in wheels]).reshape(-1, 2),
+        deflection=np.array([wheel[f.DEFLECTION : f.DEFLECTION + 2] for wheel in wheels]).reshape(-1, 2),
         multipliers=np.array(multipliers),
         bar_forces=np.array([car.bars[item, f.BAR_FORCE, lane] for item, lane in layout.bar]),
     )

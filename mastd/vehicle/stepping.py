@@ -80,7 +80,7 @@ def look(
     apply_inputs(car, inputs)
     attitudes(car)
     look_up_ground(car, ground)
-    prepare_wheels(car)
+    prepare_wheels(car, False)
     act_from_outside(car, ground)
     out_of_balance(car, gravity, relative, True)
     if matrices:

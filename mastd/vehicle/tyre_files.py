@@ -4,14 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Literal
 
+from mastd.errors import FormatError
+from mastd.formats.tir import TyreProperties, read_tir
 from mastd.settings.base import Problem
 from mastd.settings.vehicle import VehicleSettings
 from mastd.settings.vehicle_tyres import MagicTyreSettings, TyreSettings
+from mastd.vehicle.magic_formula import pack, rolling_radius
 from mastd.vehicle.model import MagicTyre, Tyre
-
-Side = Literal["left", "right"]
+from mastd.vehicle.standing_tyre import depth_at, stiffness_at
 
 
 @dataclass(frozen=True)
@@ -19,24 +20,36 @@ class AxleTyre:
     """The tyre of an axle, and the side of the vehicle that its numbers belong to."""
 
     tyre: Tyre | MagicTyre
-    measured: str
-    """``left``, ``right``; of no consequence for a linear tyre."""
+    side: str
+    """``left``, ``right``, or ``symmetric`` where it is the same on both."""
 
     def on(self, side: str) -> Tyre | MagicTyre:
         """Return the tyre of the wheel on one side."""
         if isinstance(self.tyre, Tyre):
             return self.tyre
-        return replace(self.tyre, mirrored=self.measured != side)
+        return replace(self.tyre, mirrored=self.side not in {side, "symmetric"})
 
 
 def tyres_of(settings: VehicleSettings) -> tuple[list[AxleTyre], Sequence[Problem]]:
     """Return the tyre of each axle, and what is wrong with their property files."""
+    read: dict[str, TyreProperties] = {}
     tyres: list[AxleTyre] = []
-    for axle in settings.axles:
-        if isinstance(axle.tyre, MagicTyreSettings):
-            raise NotImplementedError
-        tyres.append(AxleTyre(_linear(axle.tyre), "left"))
-    return tyres, []
+    problems: list[Problem] = []
+    for k, axle in enumerate(settings.axles):
+        tyre = axle.tyre
+        if isinstance(tyre, TyreSettings):
+            tyres.append(AxleTyre(_linear(tyre), "symmetric"))
+            continue
+        try:
+            if tyre.magic_formula not in read:
+                read[tyre.magic_formula] = read_tir(tyre.magic_formula)
+        except FormatError as error:
+            place = ("axles", k, "tyre", "magic_formula")
+            problems += [(place, line) for line in str(error).splitlines()]
+            continue
+        properties = read[tyre.magic_formula]
+        tyres.append(AxleTyre(_magic(tyre, properties), properties.side))
+    return tyres, problems
 
 
 def _linear(tyre: TyreSettings) -> Tyre:
@@ -48,4 +61,21 @@ def _linear(tyre: TyreSettings) -> Tyre:
         tyre.longitudinal_slip_stiffness,
         tyre.cornering_stiffness,
         tyre.least_speed,
+    )
+
+
+def _magic(settings: MagicTyreSettings, properties: TyreProperties) -> MagicTyre:
+    """Return the tyre for the side that it was measured on."""
+    scales = {name: properties.get(name, 1.0) * settings.friction for name in ("LMUX", "LMUY")}
+    scaled = replace(properties, coefficients={**properties.coefficients, **scales})
+    nominal = properties.get("FNOMIN")
+    coefficients = pack(scaled)
+    return MagicTyre(
+        name=properties.name,
+        coefficients=coefficients,
+        mirrored=False,
+        free_radius=properties.get("UNLOADED_RADIUS"),
+        rolling_radius=float(rolling_radius(coefficients, nominal)),
+        stiffness=stiffness_at(coefficients, depth_at(coefficients, nominal)),
+        damping=properties.get("VERTICAL_DAMPING"),
     )

@@ -32,6 +32,7 @@ from tests.vehicle_drives import (
     rows,
     without_losses,
 )
+from tests.vehicle_variants import LINEAR_HATCHBACK
 
 Array = NDArray[np.float64]
 ACCURACIES: tuple[Accuracy, ...] = ("fast", "exact")
@@ -114,7 +115,7 @@ def test_both_formulations_move_all_bodies_alike(name: str, accuracy: Accuracy) 
 
 @pytest.mark.parametrize("accuracy", ACCURACIES)
 def test_both_formulations_move_a_car_with_bars_and_stops_alike(accuracy: Accuracy) -> None:
-    hatchback = find("mcpherson_hatchback")
+    hatchback = find(LINEAR_HATCHBACK)
     manoeuvre = jturn(hatchback, duration=2.0, rack=-0.012)
     runs = [
         drive(Simulation(hatchback, formulation=formulation, accuracy=accuracy, **TIGHT), manoeuvre)
@@ -124,7 +125,7 @@ def test_both_formulations_move_a_car_with_bars_and_stops_alike(accuracy: Accura
 
 
 def test_both_accuracies_roll_a_car_with_bars_alike() -> None:
-    hatchback = find("mcpherson_hatchback")
+    hatchback = find(LINEAR_HATCHBACK)
     fast, exact = (
         drive(Simulation(hatchback, accuracy=accuracy, **TIGHT), jturn(hatchback, duration=2.0))
         for accuracy in ACCURACIES
@@ -189,7 +190,7 @@ def swing(model: Model, damping: float, accuracy: Accuracy) -> Array:
     return np.array(energies) / energies[0]
 
 
-@pytest.mark.parametrize("name", ["benchmark_sedan", "mcpherson_hatchback"])
+@pytest.mark.parametrize("name", ["benchmark_sedan", pytest.param(LINEAR_HATCHBACK, id="linear_hatchback")])
 def test_energy_of_an_oscillation_without_losses_stays(name: str) -> None:
     model = without_losses(find(name))
     start = raised(model).position[0] - settle(System(model), design_state(model)).state.position[0]

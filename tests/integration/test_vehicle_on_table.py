@@ -18,6 +18,7 @@ from mastd.vehicle.model import Model
 from mastd.vehicle.simulation import Accuracy, Formulation, Simulation
 from mastd.vehicle.state import State
 from tests.vehicle_drives import TIGHT, momentum_rate, rows, weight
+from tests.vehicle_variants import LINEAR_HATCHBACK
 
 Array = NDArray[np.float64]
 ACCURACIES: tuple[Accuracy, ...] = ("fast", "exact")
@@ -43,7 +44,9 @@ def imbalance(model: Model, state: State, wrench: Array, outside: Array | None =
 
 @pytest.mark.parametrize("formulation", ["chassis", "inertial"])
 @pytest.mark.parametrize("accuracy", ACCURACIES)
-@pytest.mark.parametrize("vehicle", ["benchmark_sedan", "mcpherson_hatchback"])
+@pytest.mark.parametrize(
+    "vehicle", ["benchmark_sedan", pytest.param(LINEAR_HATCHBACK, id="linear_hatchback")]
+)
 def test_every_step_keeps_the_laws_of_momentum(
     vehicle: str, accuracy: Accuracy, formulation: Formulation
 ) -> None:

@@ -19,14 +19,15 @@ from mastd.vehicle.simulation import Accuracy, Formulation, Simulation
 from mastd.vehicle.system import System
 from mastd.vehicle.trace import ACCELERATION, ANGLES, POSITION, VELOCITY, Trace
 from tests.vehicle_drives import coasting, drive, released, yaw_of
+from tests.vehicle_variants import LINEAR_HATCHBACK
 
 Array = NDArray[np.float64]
 ACCURACIES: tuple[Accuracy, ...] = ("fast", "exact")
 FORMULATIONS: tuple[Formulation, ...] = ("chassis", "inertial")
 MANOEUVRES: dict[str, Callable[[Model], Manoeuvre]] = {"jturn": jturn, "bump": bump}
 OTHERS: tuple[tuple[str, Accuracy], ...] = (
-    ("mcpherson_hatchback", "fast"),
-    ("mcpherson_hatchback", "exact"),
+    (LINEAR_HATCHBACK, "fast"),
+    (LINEAR_HATCHBACK, "exact"),
     ("transporter_8_axles", "fast"),
 )
 
@@ -117,7 +118,10 @@ def test_each_touch_down_has_a_solution(sedan: Model, accuracy: Accuracy) -> Non
 
 
 @pytest.mark.parametrize("accuracy", ACCURACIES)
-@pytest.mark.parametrize("vehicle", ["benchmark_sedan", "mcpherson_hatchback", "transporter_8_axles"])
+@pytest.mark.parametrize(
+    "vehicle",
+    ["benchmark_sedan", pytest.param(LINEAR_HATCHBACK, id="linear_hatchback"), "transporter_8_axles"],
+)
 def test_a_straight_bump_loads_left_and_right_alike(vehicle: str, accuracy: Accuracy) -> None:
     """Tables, stops and bars in every lane; also that signals are those of the wheel they name."""
     model = find(vehicle)
@@ -267,7 +271,9 @@ def test_which_fixed_numbers_of_iterations_are_stable(sedan: Model) -> None:
 
 
 @pytest.mark.evidence
-@pytest.mark.parametrize("vehicle", ["benchmark_sedan", "mcpherson_hatchback"])
+@pytest.mark.parametrize(
+    "vehicle", ["benchmark_sedan", pytest.param(LINEAR_HATCHBACK, id="linear_hatchback")]
+)
 def test_high_bumps_at_many_speeds(vehicle: str) -> None:
     model = find(vehicle)
     simulation = Simulation(model)

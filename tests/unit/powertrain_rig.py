@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -34,7 +35,7 @@ class Rotor:
     axial_inertia: float
 
 
-def engine(torque: float = 150.0, drag: float = 0.0, **changes: float) -> Engine:
+def engine(torque: float = 150.0, drag: float = 0.0, **changes: Any) -> Engine:
     """Return an engine whose torque is the same at all speeds."""
     table = np.array([[drag, drag], [torque, torque]])
     made = Engine(0.2, np.array([0.0, 1.0]), np.array([0.0, 700.0]), table)
@@ -50,27 +51,28 @@ CONVERTER = Converter(
 )
 
 
-def car(**changes: object) -> Powertrain:
+def car(**changes: Any) -> Powertrain:
     """Return a car with rear drive, clutch, no losses, and these parts instead."""
-    parts: dict[str, object] = {
+    parts: dict[str, Any] = {
         "engine": engine(),
         "launch": Clutch(400.0),
         "gearbox": GEARBOX,
         "stiffness": 2000.0,
-        "damping": 5.0,
+        "damping": 40.0,
         "driveline": AXLE,
     }
-    return Powertrain(**{**parts, **changes})  # type: ignore[arg-type]
+    return Powertrain(**{**parts, **changes})
 
 
 def eight_by_eight(lock: float = 0.0, efficiency: float = 1.0) -> Differential:
-    """Return four driven axles: transfer case, a pair of axles each, hub reductions; all with this preload."""
+    """Return four driven axles: transfer case, two pairs of axles, hub reductions; this preload in all."""
     axles = [
         Differential(f"axle {k}", 2 * k, 2 * k + 1, 2.0, efficiency, preload=lock, hub_ratio=3.0)
         for k in range(4)
     ]
-    pairs = [Differential(f"pair {k}", *axles[2 * k : 2 * k + 2], preload=lock) for k in range(2)]
-    return Differential("transfer", *pairs, ratio=1.2, efficiency=efficiency, preload=lock)
+    front = Differential("front pair", axles[0], axles[1], preload=lock)
+    rear = Differential("rear pair", axles[2], axles[3], preload=lock)
+    return Differential("transfer", front, rear, 1.2, efficiency, preload=lock)
 
 
 @dataclass
@@ -99,7 +101,7 @@ class Rig:
         self.constants, self.state = pack(self.powertrain, wheels)
         self.spins, self.torques, self.resistance, self._rates = np.zeros((4, len(wheels)))
 
-    def under_way(self, spins: Sequence[float] | float, gear: int) -> Rig:
+    def under_way(self, spins: Sequence[float] | Array | float, gear: int) -> Rig:
         """Set the rotors turning, with a gear engaged."""
         self.spins[:] = spins
         self.gear = gear

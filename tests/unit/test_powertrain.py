@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import pytest
@@ -100,7 +101,7 @@ def test_an_electric_machine_drives_from_rest_both_ways_and_recovers() -> None:
     assert rig.torques[2] == pytest.approx(-150.0 * 2.5 * 4.0 / 2.0, rel=1e-6)
 
 
-def idling(**changes: float) -> Engine:
+def idling(**changes: Any) -> Engine:
     return engine(drag=-20.0, idle_speed=80.0, limit_speed=600.0, **changes)
 
 
@@ -123,16 +124,15 @@ def test_the_engine_falls_back_to_idle_without_undershoot_and_is_held_by_the_lim
     assert rig.engine_torque == pytest.approx(0.0, abs=1e-6)
     rig.throttle = 0.0
     lowest = min(rig.run(0.01).engine_speed for _ in range(1200))
-    assert 0.9 * 80.0 < lowest
+    assert lowest > 0.9 * 80.0
     assert rig.engine_speed == pytest.approx(80.0, rel=1e-3)
 
 
 @pytest.mark.parametrize(("stall_speed", "after"), [(40.0, 0.0), (0.0, 80.0)])
-def test_an_engine_that_is_held_stops_and_stays_out_if_it_can_stall(
-    stall_speed: float, after: float
-) -> None:
+def test_an_engine_that_is_held_stops_and_stays_out_if_it_can_stall(stall_speed: float, after: float) -> None:
     rig = Rig(car(engine=idling(stall_speed=stall_speed), launch=Clutch(800.0)), free=False)
-    rig.gear = 1
+    rig.gear, rig.clutch = 1, 1.0
+    rig.run(0.5).clutch = 0.0
     rig.run(2.0)
     assert abs(rig.engine_speed) < 1.0
     assert np.isfinite(rig.state).all()
@@ -169,7 +169,7 @@ def test_a_faster_turbine_turns_the_engine() -> None:
     assert rig.torques[2] == pytest.approx(-20.0 * 2.0 * 4.0 / 2.0, rel=1e-6)
 
 
-def bridged(**changes: float) -> Converter:
+def bridged(**changes: Any) -> Converter:
     return replace(CONVERTER, lock_up=replace(LockUp(300.0, 0.8, 2, 100.0, 0.3), **changes))
 
 
@@ -242,4 +242,4 @@ def test_a_clutch_that_closes_with_speed_starts_the_car_without_the_pedal() -> N
     assert lowest > 75.0
     assert rig.clutch_slip == 0.0
     assert rig.spins[2] > 5.0
-    assert RPM * 2000 < rig.engine_speed
+    assert rig.engine_speed > RPM * 2000

@@ -37,7 +37,7 @@ def road(line: Array, seed: int = 0) -> RoadGrid:
     return RoadGrid(10.0, SPACING, line, ACROSS, heights)
 
 
-U = SPACING * np.arange(200)
+U: Array = SPACING * np.arange(200, dtype=np.float64)
 CIRCLE = bend(U).T
 WINDING = np.array([spiral(u) for u in U])
 STRAIGHT = U[:, np.newaxis] * np.array([math.cos(2.5), math.sin(2.5)]) + np.array([3.0, -7.0])

@@ -24,7 +24,7 @@ from mastd.vehicle.system import System
 from tests.unit.vehicle_texts import CAB, CUSTOM, changed
 from tests.vehicle_oracle import Oracle
 from tests.vehicle_states import PLACE, any_inputs, anywhere, renumbered
-from tests.vehicle_variants import equipped, with_bars, with_last_axle_repeated
+from tests.vehicle_variants import LINEAR_HATCHBACK, equipped, with_bars, with_last_axle_repeated
 
 Array = NDArray[np.float64]
 ROUNDING = 2e-13
@@ -90,12 +90,12 @@ def cars(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Car]:
             # Six equal corners: a full group of lanes, and one that is half empty.
             return with_last_axle_repeated(equipped(sedan), -1.3)
         if name == "renumbered":
-            return renumbered(find("mcpherson_hatchback"), 7)
+            return renumbered(find(LINEAR_HATCHBACK), 7)
         if name == "unequal":
             return unequal(sedan)
         shipped = {
             "sedan": "benchmark_sedan",
-            "hatchback": "mcpherson_hatchback",
+            "hatchback": LINEAR_HATCHBACK,
             "transporter": "transporter_8_axles",
         }
         return find(shipped[name])
@@ -254,7 +254,7 @@ def test_any_numbering_and_the_grouping_that_follows_from_it(
 
 def test_lanes_not_in_use_repeat_the_first_with_its_stops_and_tables() -> None:
     """What they compute is weighed with zero, but they are looked at where the largest of all is taken."""
-    car = System(find("mcpherson_hatchback")).layout.arrays
+    car = System(find(LINEAR_HATCHBACK)).layout.arrays
     for group, line in enumerate(car.groups):
         springs = slice(int(line[f.G_FIRST_SPRING]), int(line[f.G_FIRST_SPRING] + line[f.G_SPRINGS]))
         for lane in np.flatnonzero(car.weights[group] == 0.0):

@@ -52,7 +52,7 @@ def test_brakes_are_those_of_each_wheel_of_their_axle() -> None:
 def test_lift_acts_between_the_wheels_where_no_other_place_is_given() -> None:
     air = model_of(with_lines(AIR)).aerodynamics
     assert air is not None
-    assert (air.drag_area, air.front_lift_area, air.rear_lift_area) == (0.66, 0.0, pytest.approx(-0.09))
+    assert [air.drag_area, air.front_lift_area, air.rear_lift_area] == pytest.approx([0.66, 0.0, -0.09])
     # Dry air at 20 °C and 101325 Pa, R = 287.05 J/(kg K).
     assert air.density == pytest.approx(101325 / (287.05 * 293.15), rel=1e-3)
     np.testing.assert_allclose([air.front, air.rear], [[0.0, 0.0, 0.31], [-2.8, 0.0, 0.31]])

@@ -132,8 +132,8 @@ def test_the_sedan_has_the_modes_it_is_known_to_have(undamped: Linearisation) ->
 
 def test_the_constraint_forces_have_a_stiffness_of_their_own(sedan: Model) -> None:
     """Without it the roll is 1.555 Hz, and a mode of 0.14 Hz appears that no car has."""
-    conservative = without_damping(sedan)
     rest = rest_of(sedan)
+    conservative = without_damping(sedan, np.zeros(4))
     unloaded = replace(rest, multipliers=np.zeros_like(rest.multipliers))
     found = modes_of(sedan, System(conservative).matrices(unloaded), conservative=True)
     assert named(found, "roll").frequency_hz == pytest.approx(1.555, abs=1.5e-3)
@@ -253,7 +253,7 @@ def test_without_damping_nothing_decays_at_speed(sedan: Model) -> None:
 
 def test_the_undamped_model_loses_no_power(sedan: Model) -> None:
     """At any velocities about driving straight the forces that depend on them do no work."""
-    model = without_damping(equipped(sedan))
+    model = without_damping(equipped(sedan), np.zeros(4))
     base = straight_ahead(System(model), rest_of(model), speed=SPEED)
     damping = System(model).matrices(base).damping
     np.testing.assert_allclose(damping, -damping.T, atol=1e-9)

@@ -22,15 +22,20 @@ from mastd.settings.vehicle_templates import cross_axes
 from mastd.vehicle import library, mobility
 from mastd.vehicle.assembly import moved
 from mastd.vehicle.build import build, spin_axis
+from mastd.vehicle.equations import held_rows
+from mastd.vehicle.magic_formula import normal_load
 from mastd.vehicle.mobility import Unit
-from mastd.vehicle.model import Axle, Body, Corner, Model, Primitive, PrimitiveKind, Vector
+from mastd.vehicle.model import Axle, Body, Corner, Model, Primitive, PrimitiveKind, Tyre, Vector
 from tests.unit.vehicle_texts import CAB, CUSTOM, changed
 
 MIRROR = np.diag([1.0, -1.0, 1.0])
 SHIPPED = {
     "benchmark_sedan": (14, 74, 10),
     "mcpherson_hatchback": (18, 98, 10),
+    "quarter_car": (4, 17, 2),
+    "sedan": (14, 74, 10),
     "transporter_8_axles": (56, 313, 23),
+    "transporter_8x8": (27, 148, 14),
 }
 """Bodies, equations, and freedoms without wheel spins: 6, one a corner, one of the transporter's cab."""
 
@@ -171,6 +176,7 @@ def test_the_sedan_has_the_benchmarks_springs_and_tyres(sedan: Model, benchmark:
         assert wheel.axis.tolist() == [0.0, 1.0, 0.0]
         assert [wheel.transverse_inertia, wheel.axial_inertia] == numbers["wheel"]["inertia"][:2]
         ours = wheel.tyre
+        assert isinstance(ours, Tyre)
         assert (ours.free_radius, ours.rolling_radius) == (tyre["r0"], tyre["re"])
         assert (ours.stiffness, ours.damping, ours.least_speed) == (tyre["kz"], tyre["cz"], tyre["v_min"])
         assert ours.longitudinal_slip_stiffness == tyre["c_kappa"]
@@ -221,7 +227,7 @@ def test_shipped_vehicles_have_the_freedoms_that_are_due(name: str) -> None:
     assert {mobility.examine(model, unit).freedom for unit in mobility.units(model) if unit.wheel >= 0} == {1}
 
 
-@pytest.mark.parametrize("name", SHIPPED)
+@pytest.mark.parametrize("name", sorted(set(SHIPPED) - {"quarter_car"}))
 def test_the_right_side_is_the_mirror_image(name: str) -> None:
     model = library.find(name)
     for axle in model.axles:
@@ -259,7 +265,16 @@ def test_every_part_belongs_to_exactly_one_axle_or_corner(name: str) -> None:
         assert model.wheels[corner.wheel].carrier in corner.bodies
 
 
-@pytest.mark.parametrize(("name", "tolerance"), [("mcpherson_hatchback", 2.0), ("transporter_8_axles", 10.0)])
+@pytest.mark.parametrize(
+    ("name", "tolerance"),
+    [
+        ("mcpherson_hatchback", 2.0),
+        ("quarter_car", 2.0),
+        ("sedan", 2.0),
+        ("transporter_8_axles", 10.0),
+        ("transporter_8x8", 10.0),
+    ],
+)
 def test_vehicles_with_matched_preloads_stand_still_in_the_design_position(
     name: str, tolerance: float
 ) -> None:
@@ -273,7 +288,11 @@ def test_vehicles_with_matched_preloads_stand_still_in_the_design_position(
     for index, each in enumerate(model.bodies):
         push(index, each.centre, np.array([0.0, 0.0, -each.mass * model.gravity]))
     for wheel in model.wheels:
-        load = wheel.tyre.stiffness * (wheel.tyre.free_radius - wheel.centre[2])
+        depth = wheel.tyre.free_radius - wheel.centre[2]
+        if isinstance(wheel.tyre, Tyre):
+            load = wheel.tyre.stiffness * depth
+        else:
+            load = normal_load(wheel.tyre.coefficients, depth, 0.0)
         push(wheel.carrier, wheel.centre, np.array([0.0, 0.0, load]))
     for spring in model.springs:
         line = spring.point_second - spring.point_first
@@ -281,8 +300,9 @@ def test_vehicles_with_matched_preloads_stand_still_in_the_design_position(
         force = spring.stiffness * (spring.free_length - length) * line / length
         push(spring.second, spring.point_second, force)
         push(spring.first, spring.point_first, -force)
-    _, _, right = np.linalg.svd(whole_jacobian(model))
-    work = right[model.rows :] @ forces.ravel()
+    held = held_rows(model)[:, : forces.size]
+    _, _, right = np.linalg.svd(np.vstack([whole_jacobian(model), held]))
+    work = right[model.rows + len(held) :] @ forces.ravel()
     weight = sum(each.mass for each in model.bodies) * model.gravity
     assert np.linalg.norm(forces) > 0.1 * weight
     assert work == pytest.approx(0.0, abs=tolerance)
@@ -314,7 +334,7 @@ def test_the_hatchback_has_the_bodies_of_document_001() -> None:
     assert [axle.bar for axle in model.axles] == [0, 1]
     damper = next(each for each in model.springs if each.name == "front left damper")
     assert damper.damper_table is not None
-    assert damper.damper_table[0].tolist() == [-1.0, -1500.0]
+    assert damper.damper_table[0].tolist() == [-1.0, -900.0]
     length = float(np.linalg.norm(damper.point_second - damper.point_first))
     assert damper.bump_stop is not None
     assert damper.rebound_stop is not None

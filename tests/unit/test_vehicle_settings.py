@@ -547,7 +547,14 @@ def test_two_axles_of_one_name_are_refused(tmp_path: Path) -> None:
 
 
 def test_a_vehicle_is_found_by_name_and_a_wrong_name_gets_a_hint() -> None:
-    assert library.names() == ["benchmark_sedan", "mcpherson_hatchback", "transporter_8_axles"]
+    assert library.names() == [
+        "benchmark_sedan",
+        "mcpherson_hatchback",
+        "quarter_car",
+        "sedan",
+        "transporter_8_axles",
+        "transporter_8x8",
+    ]
     for name in library.names():
         library.find(name)
     with pytest.raises(UsageError, match="no such vehicle, did you mean benchmark_sedan"):
