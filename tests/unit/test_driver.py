@@ -24,7 +24,7 @@ LIMIT, RATE = 0.08, 0.3
 def moved(targets: list[float]) -> tuple[Array, Array]:
     """Return times and rows of a hand that gets a new target every 10 ms, ten rows each."""
     hand = Hand(LIMIT, RATE)
-    times: Array = np.arange(1, 10 * len(targets) + 1) * 1e-3
+    times = np.asarray(np.arange(1, 10 * len(targets) + 1) * 1e-3, dtype=np.float64)
     rows = [hand.move(target, 0.01 * k, times[10 * k : 10 * k + 10]) for k, target in enumerate(targets)]
     return times, np.vstack(rows)
 
