@@ -195,18 +195,31 @@ def _ride(car: Car, formulas: RideFormulas, speed: float) -> list[Finding]:
     rest = settle(system, design_state(car.model)).state
     modes = {mode.name: mode for mode in linearise(system, rest, None, Ground.flat(), speed=speed).modes}
     found: list[Finding] = []
-    closed = {"heave": formulas.heave, "pitch": formulas.pitch, "roll": None}
+    closed = _closed_by_order(modes, formulas)
     for name in BODY_MODES:
         if name in modes:
-            found.extend(_mode(name, name, modes[name], closed[name]))
+            found.extend(_mode(name, name, modes[name], closed.get(name)))
     hops = sorted(
         (mode for name, mode in modes.items() if name.startswith("wheel hop")),
         key=lambda mode: mode.frequency_hz,
     )
     for key, label, place in (("lowest_hop", "lowest hop", 0), ("highest_hop", "highest hop", -1)):
-        if hops:
+        if len(hops) > 1 or (hops and place == 0):
             found.extend(_mode(key, label, hops[place], formulas.hop[place]))
     return found
+
+
+def _closed_by_order(modes: dict[str, Mode], formulas: RideFormulas) -> dict[str, float]:
+    """Return the closed frequency of heave and pitch, the lower one for the lower one.
+
+    Where the two are near each other both are mixed, and their names say little.
+    """
+    names = sorted(
+        (name for name in ("heave", "pitch") if name in modes), key=lambda name: modes[name].frequency_hz
+    )
+    if len(names) == 1:
+        return {names[0]: formulas.heave if names[0] == "heave" else formulas.pitch}
+    return dict(zip(names, sorted((formulas.heave, formulas.pitch)), strict=False))
 
 
 def _mode(key: str, label: str, mode: Mode, formula: float | None) -> tuple[Finding, Finding]:

