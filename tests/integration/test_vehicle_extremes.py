@@ -23,7 +23,7 @@ from tests.vehicle_balance import Balance, balanced
 
 Array = NDArray[np.float64]
 
-STORED = 0.004
+STORED = 3e-4
 """Of the energy of motion that tyres store sideways and give back, at most."""
 
 
@@ -149,7 +149,7 @@ def test_full_reverse_fast_with_steering_stays_bounded(sedan: Model) -> None:
     ],
 )
 def test_a_driven_car_loses_what_slip_and_rolling_take(sedan: Model, torque: float) -> None:
-    """Straight ahead and slowly enough for the dampers to rest: Σ F (Ω r_e − v) and the rolling resistance."""
+    """Straight ahead, the dampers at rest: Σ F (Ω r_e − v) of the tyres, and their rolling resistance."""
     from mastd.vehicle.magic_formula import rolling_radius
 
     def law(times: Array) -> Controls:

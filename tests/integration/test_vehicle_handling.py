@@ -187,6 +187,45 @@ def test_a_car_that_rows_brake_to_rest_stays(tmp_path: Path, capsys: pytest.Capt
     capsys.readouterr()
 
 
+def test_a_standing_start_gets_away_and_more_throttle_gets_farther(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    words = ["start", "--vehicle", "sedan", "--duration", "5.5s"]
+    whole = document(capsys, *words)
+    assert value(whole, "rolled_back_m") < 1e-3
+    assert 1.0 < value(whole, "time_to_30_kmh_s") < value(whole, "time_to_50_kmh_s") < 5.0
+    assert whole["findings"]["time_to_100_kmh_s"]["value"] is None, "not in this time"
+    half = document(capsys, *words, "--throttle", "40%")
+    assert value(half, "way_m") < 0.9 * value(whole, "way_m")
+    assert value(half, "end_speed_ms") > 5.0
+
+
+def test_a_foot_holds_a_speed_by_throttle_and_gears(capsys: pytest.CaptureFixture[str]) -> None:
+    """Against rolling resistance and air, which would take a car that rolls 2 m/s in this time."""
+    words = ["--vehicle", "sedan", "--speed", "100km/h", "--duration", "6s"]
+    held = document(capsys, "road", *words)
+    rolling = document(capsys, "jturn", *words, "--rack", "0mm")
+    way = held["final_position_m"][0] - rolling["final_position_m"][0]
+    assert way > 4.0
+    assert held["final_position_m"][0] == pytest.approx(100.0 / 3.6 * 6.0 - 1.27, abs=1.5)
+
+
+def test_brakes_of_the_vehicle_stop_it_no_shorter_than_friction_lets_them(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    words = ["brake", "--vehicle", "sedan", "--speed", "50km/h"]
+    dry = document(capsys, *words, "--pedal", "60%")["findings"]
+    assert dry["braking_distance_m"]["formula"] < dry["braking_distance_m"]["value"] < 20.0
+    assert dry["locked_share"]["value"] == 0.0
+    assert dry["creep_m"]["value"] < 1e-3
+    wet = document(capsys, *words, "--pedal", "60%", "--friction-left", "40%", "--friction-right", "40%")
+    assert wet["findings"]["braking_distance_m"]["formula"] == pytest.approx(
+        dry["braking_distance_m"]["formula"] / 0.4, rel=0.01
+    )
+    assert value(wet, "braking_distance_m") > wet["findings"]["braking_distance_m"]["formula"]
+    assert value(wet, "locked_share") > 0.5
+
+
 @pytest.mark.parametrize(
     ("words", "told"),
     [
