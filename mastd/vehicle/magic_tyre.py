@@ -15,7 +15,7 @@ from mastd.vehicle.vectors import Triple, cross, to_frame
 
 Floats = NDArray[np.float64]
 Known = tuple[
-    tuple[float, float, float, float],
+    tuple[float, float, float, float, float],
     tuple[float, float, float, float, float, float],
     tuple[float, float, float],
     tuple[float, float],
@@ -82,6 +82,7 @@ def _known(
             wheels[wheel, f.MIRRORED, lane],
             wheels[wheel, f.FRICTION, lane],
             wheels[wheel, f.ROLLING, lane],
+            wheels[wheel, f.ROLLING_RADIUS, lane],
         ),
         (
             wheels[wheel, f.SLIP_START, lane],

@@ -9,8 +9,11 @@ e_x = a × n / cos γ, e_y = n × e_x and n (W-axes of ISO 8855). The tyre touch
 the wheel's plane, at −R e_r, e_r = (n − a sin γ) / cos γ, R = d / cos γ for a centre at the distance d above
 the ground. With the depth R₀ − R and its rate the formula's vertical law gives the load.
 
-Slip speeds. V_x = w·e_x, V_sx = V_x − Ω r_e, V_sy = (w + ω × (−R e_r))·e_y, all against the ground, whose own
-turning is taken off ω and Ω. So a car that moves with a table as one piece has no slip.
+Slip speeds. With w and ω of the carrier as seen from the ground, which may turn itself: V_x = w·e_x,
+V_sx = V_x − ω·a r_0 − V_r, V_sy = (w − r_0 ω × e_r)·e_y. V_r = (Ω − ω·a) r_e is the speed at which the wheel rolls
+on its carrier, Ω being its whole spin; r_e the effective radius under the present load, r_0 the nominal one.
+Seen so, deflections of a wheel that is locked depend on where its carrier is, and not on how it came there:
+with r_e instead of r_0 a car that pitches on a shaking table would walk.
 
 Deflections. Between rim and ground lies the carcass; its deflections u and v along and across are the tyre's
 state (Pacejka, Tyre and Vehicle Dynamics, 3rd ed., (7.7), (7.9), with the speed L at which the contact
@@ -23,10 +26,10 @@ L = |V_x|, and the slips become the steady ones, −V_sx/|V_x| and V_sy/|V_x|. W
 holds like a spring, by a law of its deflection and load alone, so that shaking does not make it creep.
 Therefore
 
-    L = min(V, max(S V, 2 |V_r|)),  V = max(|V_x|, |V_s| / s_most),  V_r = (Ω − ω·a) r_e.
+    L = min(V, max(S V, 2 |V_r|)),  V = max(|V_x|, |V_s| / s_most).
 
-V_r is the speed at which the tread runs through the contact: that of the wheel against its carrier, since a
-carrier pitches by less than the length of the contact. S is the share of sliding, from 0 below 0.7 of the
+V_r is the speed at which the tread runs through the contact, since a carrier pitches by less than the length
+of the contact. S is the share of sliding, from 0 below 0.7 of the
 friction to 1 above: a wheel that is locked and slides forgets where it stood.
 
 Q = 1 + (υ/υ_1)⁴ with the deflection υ as a share of what the friction could hold, υ_x = K_x u / (σ_x μ_x F_z):
@@ -141,7 +144,7 @@ def forgetting_speed(forward: float, slip_x: float, slip_y: float, rolling: floa
 @separate_kernel
 def wheel_balance(
     c: Floats,
-    wheel: tuple[float, float, float, float],
+    wheel: tuple[float, float, float, float, float],
     contact: tuple[float, float, float, float, float, float],
     torques: tuple[float, float, float],
     clock: tuple[float, float],
@@ -159,7 +162,7 @@ def wheel_balance(
     """Return what a wheel adds to the out-of-balance forces: force and moment on its carrier, spin moment.
 
     ``c``: coefficients (``magic_formula.COUNT``); ``wheel``: axial inertia (kg m2), mirrored (−1 or 1),
-    friction of the ground, share of rolling offsets; ``contact``: relaxed slips at the beginning of the step,
+    friction of the ground, share of rolling offsets, nominal rolling radius (m); ``contact``: relaxed slips at the beginning of the step,
     relaxation lengths (m), share of sliding, rolling speed at the beginning (m/s); ``torques``: of the drive,
     of a motor on the carrier, capacity of the brake (N m); ``clock``: reach (s) and rate (1/s) of the step
     (``fields``); ``normal`` (unit) and ``ground_turn`` (rad/s) of the ground; ``push``: further force at the
@@ -170,7 +173,7 @@ def wheel_balance(
     Returned after them: load (N), forces along and across (N), relaxed slips at the end of the step, friction
     torque of the brake (N m), moment of the tyre about the wheel centre (N m).
     """
-    inertia, mirrored, friction, rolling_share = wheel
+    inertia, mirrored, friction, rolling_share, nominal = wheel
     start_x, start_y, sigma_x, sigma_y, sliding, rolling_speed = contact
     drive, motor, capacity = torques
     reach, rate = clock
@@ -188,14 +191,15 @@ def wheel_balance(
     sinking = -dot(normal[0], normal[1], normal[2], velocity[0], velocity[1], velocity[2]) / cosine
     load = normal_load(c, c[FREE_RADIUS] - radius, sinking)
     against = turn[0] - ground_turn[0], turn[1] - ground_turn[1], turn[2] - ground_turn[2]
-    free_spin = spin - dot(ground_turn[0], ground_turn[1], ground_turn[2], axis[0], axis[1], axis[2])
-    forward = dot(e[0], e[1], e[2], velocity[0], velocity[1], velocity[2])
-    x, y, z = cross(against[0], against[1], against[2], below[0], below[1], below[2])
-    slip_speed_y = dot(s[0], s[1], s[2], velocity[0] + x, velocity[1] + y, velocity[2] + z)
-    effective = rolling_radius(c, load)
-    slip_speed_x = forward - free_spin * effective
+    x, y, z = cross(ground_turn[0], ground_turn[1], ground_turn[2], below[0], below[1], below[2])
+    centre = velocity[0] + x, velocity[1] + y, velocity[2] + z
+    lever = nominal / radius
+    x, y, z = cross(against[0], against[1], against[2], lever * below[0], lever * below[1], lever * below[2])
     carrier_spin = dot(turn[0], turn[1], turn[2], axis[0], axis[1], axis[2])
-    rolling = (spin - carrier_spin) * effective
+    rolling = (spin - carrier_spin) * rolling_radius(c, load)
+    forward = dot(e[0], e[1], e[2], centre[0], centre[1], centre[2])
+    slip_speed_x = forward + dot(e[0], e[1], e[2], x, y, z) - rolling
+    slip_speed_y = dot(s[0], s[1], s[2], centre[0] + x, centre[1] + y, centre[2] + z)
     forget = forgetting_speed(forward, slip_speed_x, slip_speed_y, rolling, sliding)
     slip_x, slip_y = start_x + 0.0 * forward, start_y + 0.0 * forward
     ahead_x, ahead_y = slip_x, slip_y

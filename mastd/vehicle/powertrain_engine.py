@@ -128,9 +128,7 @@ def pump_and_turbine(
         by_pump = -d_factor * turbine
         by_turbine = d_factor * pump - 2.0 * factor * turbine
         return torque, by_pump, by_turbine, torque, by_pump, by_turbine
-    # Both at rest or turning backwards, or not a number: that must come through.
-    nothing = 0.0 * (pump + turbine)
-    return nothing, 0.0, 0.0, nothing, 0.0, 0.0
+    return 0.0, 0.0, 0.0, 0.0, 0.0, 0.0
 
 
 @fused_kernel

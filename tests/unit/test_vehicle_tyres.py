@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -182,16 +181,6 @@ def test_a_powertrain_on_an_axle_that_is_not_there_is_refused(tmp_path: Path) ->
 # -------------------- at rest
 
 
-def on_standing_tyres(model: Model) -> Model:
-    """Return a car on the linear tyres that its own are like in the design position."""
-    wheels = []
-    for wheel in model.wheels:
-        assert isinstance(wheel.tyre, MagicTyre)
-        load = normal_load(wheel.tyre.coefficients, wheel.tyre.free_radius - wheel.centre[2], 0.0)
-        wheels.append(replace(wheel, tyre=standing_tyre(wheel.tyre, load)))
-    return replace(model, wheels=tuple(wheels))
-
-
 @pytest.mark.parametrize("load", [800.0, 4000.0, 9000.0])
 def test_a_standing_tyre_carries_its_load_as_stiffly_at_the_same_depth(load: float, tmp_path: Path) -> None:
     tyre = magic(model_of(tmp_path, "{magic_formula: own.tir}"), 0)
@@ -213,7 +202,8 @@ def test_a_car_without_damping_stands_where_it_stood(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("name", ON_MAGIC)
 def test_shipped_cars_stand_level_in_their_design_position(name: str) -> None:
-    model = on_standing_tyres(library.find(name))
+    model = library.find(name)
+    assert all(isinstance(wheel.tyre, MagicTyre) for wheel in model.wheels)
     found = settle(System(model), design_state(model))
     assert found.state.position[0] == pytest.approx(model.bodies[0].centre, abs=2e-4)
     left, right = found.wheel_loads[::2], found.wheel_loads[1::2]
