@@ -30,9 +30,9 @@ def moved(targets: list[float]) -> tuple[Array, Array]:
 
 
 @settings(deadline=None, max_examples=60)
-@given(st.lists(st.floats(-0.5, 0.5), min_size=2, max_size=60))
+@given(st.lists(st.floats(-0.5, 0.5), min_size=2, max_size=15))
 def test_a_hand_keeps_to_travel_and_rate_and_its_rows_are_one_motion(targets: list[float]) -> None:
-    held = [target for target in targets for _ in range(5)]
+    held = [target for target in targets for _ in range(25)]
     times, rows = moved(held)
     assert np.abs(rows[:, 0]).max() <= LIMIT
     assert np.abs(rows[:, 1]).max() <= 1.02 * RATE
