@@ -3,21 +3,24 @@
 Kernels are the compiled functions of the control cycle and of the simulated plant: plain loops over
 preallocated float64 arrays, no allocation, no Python objects, no exceptions.
 
-numba's on-disk cache does not notice a change in a *called* function of another file. The cache directory
-therefore carries a digest of every source file that holds kernels: a changed source starts a fresh cache,
-an unchanged one is found warm by every later process.
+numba's on-disk cache does not notice a change in a *called* function of another file, nor in a constant that
+comes from there. The cache directory therefore carries a digest of every source file that holds kernels, and
+of those that these import from: a changed source starts a fresh cache, an unchanged one is found warm by
+every later process.
 """
 
 from __future__ import annotations
 
 import hashlib
 import os
+import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any, TypeVar, cast
 
 _PACKAGES = ("mastd", "hil_sim")
 _MARK = b"mastd.kernel import"
+_IMPORT = re.compile(rb"^from ((?:mastd|hil_sim)[\w.]*) import (.*)$", re.MULTILINE)
 
 
 def _cache_root() -> Path:
@@ -33,13 +36,26 @@ def cache_directory() -> Path:
     """Return the cache directory that belongs to the present sources."""
     here = Path(__file__).resolve().parent.parent
     digest = hashlib.sha256()
-    for package in _PACKAGES:
-        for source in sorted((here / package).rglob("*.py")):
-            text = source.read_bytes()
-            if _MARK in text:
-                digest.update(source.relative_to(here).as_posix().encode())
-                digest.update(text)
+    for source in _sources(here):
+        digest.update(source.relative_to(here).as_posix().encode())
+        digest.update(source.read_bytes())
     return _cache_root() / f"kernels-{digest.hexdigest()[:16]}"
+
+
+def _sources(here: Path) -> list[Path]:
+    """Return the files that hold kernels and those that they import names from, in order."""
+    found: set[Path] = set()
+    for package in _PACKAGES:
+        for source in (here / package).rglob("*.py"):
+            text = source.read_bytes()
+            if _MARK not in text:
+                continue
+            found.add(source)
+            for module, names in _IMPORT.findall(text):
+                path = here.joinpath(*module.decode().split("."))
+                inner = [path / f"{name}.py" for name in re.findall(r"\w+", names.decode())]
+                found.update(file for file in (path.with_suffix(".py"), *inner) if file.is_file())
+    return sorted(found)
 
 
 if "NUMBA_CACHE_DIR" not in os.environ:

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from mastd.vehicle.attitude import rotation_matrix
 from mastd.vehicle.inputs import InputLayout
 from mastd.vehicle.manoeuvres import Manoeuvre
-from mastd.vehicle.model import Model, PrimitiveKind
+from mastd.vehicle.model import Model, PrimitiveKind, Tyre
 from mastd.vehicle.simulation import Simulation
 from mastd.vehicle.state import State
 from mastd.vehicle.system import System
@@ -177,6 +177,9 @@ def released(system: System, state: State) -> State:
 def without_losses(model: Model) -> Model:
     """Return the car without dampers, tyre damping and slip."""
     springs = tuple(replace(spring, damping=0.0, damper_table=None) for spring in model.springs)
-    nothing = {"damping": 0.0, "longitudinal_slip_stiffness": 0.0, "cornering_stiffness": 0.0}
-    wheels = tuple(replace(wheel, tyre=replace(wheel.tyre, **nothing)) for wheel in model.wheels)
-    return replace(model, springs=springs, wheels=wheels)
+    wheels = []
+    for wheel in model.wheels:
+        assert isinstance(wheel.tyre, Tyre)
+        tyre = replace(wheel.tyre, damping=0.0, longitudinal_slip_stiffness=0.0, cornering_stiffness=0.0)
+        wheels.append(replace(wheel, tyre=tyre))
+    return replace(model, springs=springs, wheels=tuple(wheels))

@@ -22,13 +22,11 @@ from scipy.interpolate import PchipInterpolator
 from scipy.spatial.transform import Rotation
 
 from mastd.roads.ground import Ground, GroundKind
-from mastd.vehicle.model import AntiRollBar, Model, Primitive, PrimitiveKind, SpringDamper, Stop
+from mastd.vehicle.model import AntiRollBar, Model, Primitive, PrimitiveKind, SpringDamper, Stop, Tyre
 from mastd.vehicle.state import State
 
 Array = NDArray[np.float64]
 UP = np.array([0.0, 0.0, 1.0])
-
-
 REACH = 1e-3
 """s in which a friction brake stops a wheel, where no step says otherwise."""
 
@@ -274,6 +272,7 @@ def tyre_contact(motion: Motion, wheel: int, ground: Ground | None) -> Contact:
     forward = forward / np.linalg.norm(forward)
     left = cross(UP, forward)
     along, across = float(forward @ relative), float(left @ relative)
+    assert isinstance(tyre, Tyre)
     related = max(abs(along), tyre.least_speed)
     slip = (along - motion.state.spin[wheel] * tyre.rolling_radius) / related
     push = -tyre.longitudinal_slip_stiffness * load * slip

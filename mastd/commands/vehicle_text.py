@@ -34,6 +34,8 @@ def document(
             "final_position_m": figures.final_position,
             "final_yaw_rad": figures.final_yaw,
             "wheel_loads_n": {wheel: {"least": least, "most": most} for wheel, least, most in loads},
+            "outside_m": dict(zip(trace.wheels, figures.outside, strict=True)),
+            "left_road_s": figures.left_road,
             "iterations": {"mean": figures.mean_iterations, "most": figures.most_iterations},
             "joint_error_m": figures.joint_error,
             "velocity_error_ms": figures.velocity_error,
@@ -102,6 +104,7 @@ def page(
                 trace.wheels, figures.least_loads, figures.largest_loads, strict=True
             )
         ),
+        *_beside(trace, figures),
         *finding_lines(findings),
         (
             "solver",
@@ -112,6 +115,17 @@ def page(
         ("time", f"{1e6 * seconds_per_step:.2f} us a step"),
     ]
     return aligned(lines)
+
+
+def _beside(trace: Trace, figures: Summary) -> list[tuple[str, str]]:
+    """Return a line about wheels that left the road or the table, if any did."""
+    if figures.left_road is None:
+        return []
+    wheels = [wheel for wheel, far in zip(trace.wheels, figures.outside, strict=True) if far > 0.0]
+    when = f"{', '.join(wheels)} from t = {figures.left_road:.3f} s on, {max(figures.outside):.3f} m at most"
+    return [
+        ("off the road", f"{when}; the ground goes on level there: a longer road, or a shorter --duration")
+    ]
 
 
 def aligned(lines: Sequence[tuple[str, str]]) -> str:

@@ -35,7 +35,9 @@ def in_body_axes(bodies: Floats, body: int, lane: int, x: float, y: float, z: fl
 
 
 @fused_kernel
-def point_of_body(bodies: Floats, body: int, lane: int, x: float, y: float, z: float) -> tuple[Triple, Triple]:
+def point_of_body(
+    bodies: Floats, body: int, lane: int, x: float, y: float, z: float
+) -> tuple[Triple, Triple]:
     """Return place and velocity, inertial axes, of a point of a body given from its centre of mass."""
     p = in_inertial_axes(bodies, body, lane, x, y, z)
     w = f.ANGULAR_VELOCITY

@@ -185,7 +185,9 @@ DEFLECTION: Final = 79
 """Of a Magic Formula tyre's carcass along and across, m."""
 DEFLECTION_START: Final = 81
 """The same at the beginning of the step, as far as the load can hold it."""
-WHEEL_FIELDS: Final = 83
+BALANCE: Final = 83
+"""What the wheel adds to the out-of-balance force and moment of its carrier."""
+WHEEL_FIELDS: Final = 89
 
 # Strap from the chassis to the ground
 T_POINT: Final = 0

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mastd.kernel import fused_kernel
-from mastd.lanes import load, select, splat, store_row
+from mastd.lanes import load, splat, store_row
 from mastd.vehicle import fields as f
 from mastd.vehicle.cells import add, add_cross, add_cross_cross, add_diagonal, add_product
 from mastd.vehicle.forces import bar_geometry, point_speed, spring_arm
@@ -20,7 +20,7 @@ from mastd.vehicle.grouping import CHASSIS
 from mastd.vehicle.joint_matrix import column_of, line_stiffness
 from mastd.vehicle.joints import between, vector_rate
 from mastd.vehicle.layout import Arrays
-from mastd.vehicle.vectors import Triple, cross, dot, symmetric_times, take, to_frame, turned
+from mastd.vehicle.vectors import Triple, cross, symmetric_times, take, turned
 
 Floats = NDArray[np.float64]
 

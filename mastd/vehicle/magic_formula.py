@@ -83,19 +83,22 @@ def _tilt(c: Floats, camber: float) -> float:
 @fused_kernel
 def _friction_x(c: Floats, d: float, g: float) -> float:
     """μ_x without its factor (4.E13)."""
-    return (c[n.MX1] + c[n.MX2] * d) * at_least(1.0 - c[n.MX3] * g * g, _LEAST_FALL)
+    found: float = (c[n.MX1] + c[n.MX2] * d) * at_least(1.0 - c[n.MX3] * g * g, _LEAST_FALL)
+    return found
 
 
 @fused_kernel
 def _friction_y(c: Floats, d: float, g: float) -> float:
     """μ_y without its factor (4.E23)."""
-    return (c[n.MY1] + c[n.MY2] * d) * at_least(1.0 - c[n.MY3] * g * g, _LEAST_FALL)
+    found: float = (c[n.MY1] + c[n.MY2] * d) * at_least(1.0 - c[n.MY3] * g * g, _LEAST_FALL)
+    return found
 
 
 @fused_kernel
 def _stiffness_x(c: Floats, d: float) -> float:
     """K_xκ per load (4.E15)."""
-    return (c[n.KX1] + c[n.KX2] * d) * exponential(c[n.KX3] * d)
+    found: float = (c[n.KX1] + c[n.KX2] * d) * exponential(c[n.KX3] * d)
+    return found
 
 
 @fused_kernel
@@ -103,7 +106,8 @@ def _stiffness_y(c: Floats, p: float, g: float) -> float:
     """K_yα per load, below zero (4.E25)."""
     place = p * inverse(at_least(c[n.KY2] + c[n.KY5] * g * g, _LEAST_FALL * c[n.KY2]))
     rise = at_least(sine(c[n.KY4] * arctan(place)) * inverse(p), 1e-3)
-    return c[n.KY1] * rise * _cambered(c, g)
+    found: float = c[n.KY1] * rise * _cambered(c, g)
+    return found
 
 
 @fused_kernel
@@ -167,7 +171,8 @@ def normal_load(c: Floats, depth: float, rate: float) -> float:
     load = depth * (c[n.STIFFNESS] + depth * c[n.PROGRESSION]) + bottomed * c[n.RIM_STIFFNESS]
     load = load + share * c[n.DAMPING] * rate
     # Only what is certainly not above zero becomes zero: what is no number must come through.
-    return load * 0.0 if depth.real <= 0.0 or load.real <= 0.0 else load
+    found: float = load * 0.0 if depth.real <= 0.0 or load.real <= 0.0 else load
+    return found
 
 
 @fused_kernel
@@ -181,7 +186,8 @@ def rolling_radius(c: Floats, load: float) -> float:
 @fused_kernel
 def _shift_friction(c: Floats, grip: float) -> float:
     """λ'μ, the friction factor of the vertical shifts (4.E8)."""
-    return c[n.DIGRESSION] * grip / (1.0 + (c[n.DIGRESSION] - 1.0) * grip)
+    found: float = c[n.DIGRESSION] * grip / (1.0 + (c[n.DIGRESSION] - 1.0) * grip)
+    return found
 
 
 @fused_kernel
@@ -232,7 +238,8 @@ def _drawn(c: Floats, a: float, kappa: float, d: float, g: float) -> float:
     """S_Vyκ over μ_y F_z: side force that longitudinal slip draws (4.E66), (4.E67)."""
     peak = c[n.VYK1] + c[n.VYK2] * d + c[n.VYK3] * g
     peak = peak * inverse(root(1.0 + c[n.VYK4] * c[n.VYK4] * a * a))
-    return peak * sine(c[n.VYK5] * arctan(c[n.VYK6] * kappa))
+    found: float = peak * sine(c[n.VYK5] * arctan(c[n.VYK6] * kappa))
+    return found
 
 
 @fused_kernel
@@ -286,7 +293,8 @@ def _trail(
     curvature = at_most(curvature * (1.0 + (c[n.ET4] + c[n.ET5] * g) * side), 1.0)
     peak = p * (c[n.DT1] + c[n.DT2] * d) * (1.0 + c[n.DT3] * g + c[n.DT4] * g * g)
     slip = slope * _equivalent(c, tan_alpha, s_h, along)
-    return peak * cosine(c[n.CT] * arctan(_bent(slip, curvature)))
+    found: float = peak * cosine(c[n.CT] * arctan(_bent(slip, curvature)))
+    return found
 
 
 @fused_kernel
@@ -297,13 +305,14 @@ def _residual(
     d = p - 1.0
     peak = c[n.DR1] + c[n.DR2] * d + g * (c[n.DR3] + c[n.DR4] * d + (c[n.DR5] + c[n.DR6] * d) * size(g))
     narrow = (c[n.BR1] * (1.0 / grip) + c[n.BR2] * slope) * _equivalent(c, tan_alpha, s_h, along)
-    return peak * grip * inverse(root(1.0 + narrow * narrow))
+    found: float = peak * grip * inverse(root(1.0 + narrow * narrow))
+    return found
 
 
 @fused_kernel
 def _overturning(c: Floats, load: float, g: float, fy: float) -> float:
     """Return M_x per load, m (4.E69)."""
-    found = c[n.X1] - c[n.X2] * g + c[n.X3] * fy
+    found: float = c[n.X1] - c[n.X2] * g + c[n.X3] * fy
     if c[n.OVERTURNING_TERMS] > 0.0:
         part = load * (1.0 / c[n.NOMINAL_LOAD])
         pressed = c[n.X6] * part
@@ -323,7 +332,8 @@ def _resistance(c: Floats, load: float, g: float, fx: float, speed: float, rolli
     drag = drag + c[n.Y2] * rolling * fx + (c[n.Y5] + c[n.Y6] * load) * g * g
     if c[n.Y7] != 0.0:
         drag = drag * exponential(c[n.Y7] * logarithm(part + _LEAST_SHARE))
-    return at_least(drag, 0.0) * (-rolling * c[n.YIELD])
+    found: float = at_least(drag, 0.0) * (-rolling * c[n.YIELD])
+    return found
 
 
 @separate_kernel

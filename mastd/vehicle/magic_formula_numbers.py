@@ -21,7 +21,14 @@ from numba import types
 from numba.core.extending import overload
 # isort: on
 
-_OPTIONS: Final = {"error_model": "numpy", "fastmath": {"contract"}, "forceinline": True}
+_OPTIONS: Final[Any] = {"error_model": "numpy", "fastmath": {"contract"}, "forceinline": True}
+
+_TAN_22: Final = 0.41421356237309503
+_TAN_67: Final = 2.414213562373095
+_A0, _A1, _A2 = -0.3333333333333333, 0.199999999999955, -0.14285714284662268
+_A3, _A4, _A5 = 0.11111111014911781, -0.0909090456410633, 0.07692182864948081
+_A6, _A7, _A8 = -0.06664506854731402, 0.05858109000244419, -0.050852408062183066
+_A9, _A10 = 0.03922562065996883, -0.019169491275012714
 
 _Function = Callable[[Any], Any]
 
@@ -45,15 +52,38 @@ def arctan(x: float) -> float:
     raise NotImplementedError("compiled code only")
 
 
-def _real_arctan(x: Any) -> Any:
-    return math.atan(x)
+@fused_kernel
+def real_arctan(x: float) -> float:
+    """Return the arc tangent to 3e-16, faster than the system's function: a tyre takes twenty of them.
+
+    The magnitude is brought below tan 22.5° by arctan a = 90° − arctan 1/a or 45° + arctan (a − 1)/(a + 1);
+    the polynomial interpolates (arctan t / t − 1) / t² there at Chebyshev's places.
+    """
+    a = abs(x)
+    above, below, rest = a, 1.0, 0.0
+    if a > _TAN_67:
+        above, below, rest = -1.0, a, 0.5 * math.pi
+    elif a > _TAN_22:
+        above, below, rest = a - 1.0, a + 1.0, 0.25 * math.pi
+    t = above / below
+    z = t * t
+    z2 = z * z
+    z4 = z2 * z2
+    low = (_A0 + _A1 * z) + (_A2 + _A3 * z) * z2
+    middle = (_A4 + _A5 * z) + (_A6 + _A7 * z) * z2
+    high = (_A8 + _A9 * z) + _A10 * z2
+    return math.copysign(rest + (t + t * z * (low + (middle + high * z4) * z4)), x)
 
 
 def _infinitesimal_arctan(x: Any) -> Any:
-    return complex(math.atan(x.real), x.imag / (1.0 + x.real * x.real))
+    return complex(real_arctan(x.real), x.imag / (1.0 + x.real * x.real))
 
 
-_compiled(arctan, _real_arctan, _infinitesimal_arctan)
+def _chosen_arctan(x: Any) -> Any:
+    return real_arctan(x)
+
+
+_compiled(arctan, _chosen_arctan, _infinitesimal_arctan)
 
 
 def sine(x: float) -> float:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Final
+from typing import Any, Final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,9 +16,10 @@ from mastd.vehicle.vectors import Triple, cross, to_frame
 Floats = NDArray[np.float64]
 Known = tuple[
     tuple[float, float, float, float, float],
-    tuple[float, float, float, float, float, float],
+    tuple[float, float, float, float, float, float, float, float],
     tuple[float, float, float],
     tuple[float, float],
+    Triple,
     Triple,
     Triple,
     Triple,
@@ -68,9 +69,7 @@ def _normal_length(wheels: Floats, wheel: int, lane: int) -> float:
 
 
 @fused_kernel
-def _known(
-    wheels: Floats, frame: Floats, clock: Floats, wheel: int, lane: int, length: float
-) -> Known:
+def _known(wheels: Floats, frame: Floats, clock: Floats, wheel: int, lane: int, length: float) -> Known:
     """Return what of a wheel's balance does not vary with the motion: the first arguments of
     ``wheel_balance``."""
     x, y, z = _triple(wheels, wheel, f.PLACE_NORMAL, lane)
@@ -85,6 +84,8 @@ def _known(
             wheels[wheel, f.ROLLING_RADIUS, lane],
         ),
         (
+            wheels[wheel, f.DEFLECTION_START, lane],
+            wheels[wheel, f.DEFLECTION_START + 1, lane],
             wheels[wheel, f.SLIP_START, lane],
             wheels[wheel, f.SLIP_START + 1, lane],
             wheels[wheel, f.RELAXATION, lane],
@@ -99,6 +100,7 @@ def _known(
         ),
         (clock[f.C_REACH], clock[f.C_RATE]),
         (x / length, y / length, z / length),
+        (frame[6], frame[7], frame[8]),
         to_frame(frame, u, v, w),
         to_frame(frame, p, q, r),
     )
@@ -106,15 +108,27 @@ def _known(
 
 @separate_kernel
 def magic_forces(
-    wheels: Floats, slots: Floats, tyres: Floats, frame: Floats, clock: Floats, wheel: int, slot: int
+    wheels: Floats,
+    slots: Floats,
+    tyres: Floats,
+    frame: Floats,
+    clock: Floats,
+    weights: Floats,
+    group: int,
+    wheel: int,
+    slot: int,
 ) -> None:
     """Add the balance of one item of the wheels to the slot of their carriers; write forces, slips and spin
     moments."""
     for lane in range(LANES):
+        # A lane that is not in use holds the same state as the first one.
+        if weights[group, lane] == 0.0:
+            _copy(wheels, slots, wheel, slot, lane)
+            continue
         length = _normal_length(wheels, wheel, lane)
         known = _known(wheels, frame, clock, wheel, lane, length)
-        push = known[6]
-        force, moment, spin_moment, pressed, along, across, slip_x, slip_y, brake, about_centre = wheel_balance(
+        push = known[7]
+        force, moment, spin_moment, pressed, along, across, slip_x, slip_y, brake, about = wheel_balance(
             tyres[wheel, lane],
             *known,
             _triple(wheels, wheel, f.PLACE_ARM, lane),
@@ -126,10 +140,10 @@ def magic_forces(
             wheels[wheel, f.SPIN_ACCELERATION, lane],
         )
         for k in range(3):
-            slots[slot, f.S_FORCE + k, lane] += force[k]
-            slots[slot, f.S_MOMENT + k, lane] += moment[k]
             wheels[wheel, f.TYRE_FORCE + k, lane] = -force[k] - push[k]
-            wheels[wheel, f.TYRE_MOMENT + k, lane] = about_centre[k]
+            wheels[wheel, f.TYRE_MOMENT + k, lane] = about[k]
+            wheels[wheel, f.BALANCE + k, lane] = force[k]
+            wheels[wheel, f.BALANCE + 3 + k, lane] = moment[k]
         wheels[wheel, f.SPIN_RESIDUAL, lane] = spin_moment
         wheels[wheel, f.LOAD, lane] = pressed
         wheels[wheel, f.CONTACT_FORCE, lane] = along
@@ -137,16 +151,37 @@ def magic_forces(
         slips = slip_x, slip_y
         for k in range(2):
             wheels[wheel, f.SLIP + k, lane] = slips[k]
-            change = wheels[wheel, f.RELAXATION + k, lane] * (slips[k] - wheels[wheel, f.SLIP_START + k, lane])
+            change = slips[k] - wheels[wheel, f.SLIP_START + k, lane]
+            change *= wheels[wheel, f.RELAXATION + k, lane]
             if clock[f.C_RATE] > 0.0:
                 wheels[wheel, f.DEFLECTION + k, lane] = wheels[wheel, f.DEFLECTION_START + k, lane] + change
         wheels[wheel, f.BRAKE_FRICTION, lane] = brake
+        for k in range(6):
+            slots[slot, f.S_FORCE + k, lane] += wheels[wheel, f.BALANCE + k, lane]
 
 
 @fused_kernel
-def _varied(x: Triple, u: Triple) -> tuple[complex, complex, complex]:
+def _copy(wheels: Floats, slots: Floats, wheel: int, slot: int, lane: int) -> None:
+    for k in range(wheels.shape[1]):
+        wheels[wheel, k, lane] = wheels[wheel, k, 0]
+    for k in range(6):
+        slots[slot, f.S_FORCE + k, lane] += wheels[wheel, f.BALANCE + k, 0]
+
+
+@fused_kernel
+def _varied(x: float, u: float) -> Any:
     """Return x + i ε u."""
-    return complex(x[0], STEP * u[0]), complex(x[1], STEP * u[1]), complex(x[2], STEP * u[2])
+    return complex(x, STEP * u)
+
+
+@fused_kernel
+def _all_varied(x: Triple, u: Triple) -> Any:
+    return _varied(x[0], u[0]), _varied(x[1], u[1]), _varied(x[2], u[2])
+
+
+@fused_kernel
+def _derivative(x: Any) -> float:
+    return float(x.imag / STEP)
 
 
 @fused_kernel
@@ -209,16 +244,16 @@ def magic_matrix(
             force, moment, spin_moment, _, _, _, _, _, _, _ = wheel_balance(
                 tyres[wheel, lane],
                 *known,
-                _varied(arm, _scaled(displacement, d_arm)),
-                _varied(axis, _scaled(displacement, d_axis)),
-                complex(wheels[wheel, f.TYRE_HEIGHT, lane] / length, STEP * d_height),
-                _varied(speed, d_speed),
-                _varied(turn, d_turning),
-                complex(wheels[wheel, f.SPIN, lane], STEP * velocity * spins),
-                complex(wheels[wheel, f.SPIN_ACCELERATION, lane], STEP * acceleration * spins),
+                _all_varied(arm, _scaled(displacement, d_arm)),
+                _all_varied(axis, _scaled(displacement, d_axis)),
+                _varied(wheels[wheel, f.TYRE_HEIGHT, lane] / length, d_height),
+                _all_varied(speed, d_speed),
+                _all_varied(turn, d_turning),
+                _varied(wheels[wheel, f.SPIN, lane], velocity * spins),
+                _varied(wheels[wheel, f.SPIN_ACCELERATION, lane], acceleration * spins),
             )
             at = b + column if column < 6 else spin
             for k in range(3):
-                cells[first + (b + k) * size + at, lane] += force[k].imag / STEP
-                cells[first + (b + 3 + k) * size + at, lane] += moment[k].imag / STEP
-            cells[first + spin * size + at, lane] += spin_moment.imag / STEP
+                cells[first + (b + k) * size + at, lane] += _derivative(force[k])
+                cells[first + (b + 3 + k) * size + at, lane] += _derivative(moment[k])
+            cells[first + spin * size + at, lane] += _derivative(spin_moment)

@@ -1,47 +1,48 @@
 """A wheel on a Magic Formula tyre: contact, relaxed slips, forces, brake and spin, for one wheel.
 
-One function for real and for complex numbers: the solver's exact Jacobian is its derivative by the complex
-step, Im f(x + i ε) / ε, which has no rounding of differences (Squire and Trapp 1998). Vectors are in the axes
-of the frame.
+One function for real and for complex numbers: the solver's exact Jacobian is its derivative by the
+complex step, Im f(x + i ε) / ε, which has no rounding of differences (Squire and Trapp 1998). Vectors are
+in the axes of the frame.
 
-Contact. n: normal of the ground, a: spin axis (points left), γ with sin γ = a·n. The axes of the contact are
-e_x = a × n / cos γ, e_y = n × e_x and n (W-axes of ISO 8855). The tyre touches below the wheel centre within
-the wheel's plane, at −R e_r, e_r = (n − a sin γ) / cos γ, R = d / cos γ for a centre at the distance d above
-the ground. With the depth R₀ − R and its rate the formula's vertical law gives the load.
+Contact. n: normal of the ground, a: spin axis (points left), γ with sin γ = a·n. The axes of the contact
+are e_x = a × n / cos γ, e_y = n × e_x and n (W-axes of ISO 8855). The tyre touches below the wheel centre
+within the wheel's plane, at −R e_r, e_r = (n − a sin γ) / cos γ, R = d / cos γ for a centre at the
+distance d above the ground. With the depth R₀ − R and its rate the formula's vertical law gives the load.
 
-Slip speeds. With w and ω of the carrier as seen from the ground, which may turn itself: V_x = w·e_x,
-V_sx = V_x − ω·a r_0 − V_r, V_sy = (w − r_0 ω × e_r)·e_y. V_r = (Ω − ω·a) r_e is the speed at which the wheel rolls
-on its carrier, Ω being its whole spin; r_e the effective radius under the present load, r_0 the nominal one.
-Seen so, deflections of a wheel that is locked depend on where its carrier is, and not on how it came there:
-with r_e instead of r_0 a car that pitches on a shaking table would walk.
+Slip speeds. With w and ω of the carrier as seen from the ground, which may turn itself: V_x = w·e_x, V_sx
+= V_x − ω·a r_0 − V_r, V_sy = (w − r_0 ω × e_r)·e_y. V_r = (Ω − ω·a) r_e is the speed at which the wheel
+rolls on its carrier, Ω being its whole spin, r_e the effective radius under the present load, r_0 the
+nominal one. Seen so, deflections of a wheel that is locked depend on where its carrier is, and not on how
+it came there: with r_e instead of r_0 a car that pitches on a shaking table would walk.
 
-Deflections. Between rim and ground lies the carcass; its deflections u and v along and across are the tyre's
-state (Pacejka, Tyre and Vehicle Dynamics, 3rd ed., (7.7), (7.9), with the speed L at which the contact
-forgets):
+Deflections. Between rim and ground lies the carcass; its deflections u and v along and across are the
+tyre's state (Pacejka, Tyre and Vehicle Dynamics, 3rd ed., (7.7), (7.9), with the speed L at which the
+contact forgets):
 
-    du/dt = −V_sx − L κ′,   dv/dt = V_sy − L tan α′
+    du/dt = −V_sx − ψ̇ v − L κ′,   dv/dt = V_sy + ψ̇ u − L tan α′
 
-and the forces are the formula's for the slips κ′ = u Q / σ_x, tan α′ = v Q / σ_y. On a wheel that rolls
-L = |V_x|, and the slips become the steady ones, −V_sx/|V_x| and V_sy/|V_x|. Where the tyre stands L = 0: it
-holds like a spring, by a law of its deflection and load alone, so that shaking does not make it creep.
-Therefore
+(ψ̇: turning of the wheel's direction against the ground, with which u and v turn) and the forces are the
+formula's for the slips κ′ = u Q / σ_x, tan α′ = v Q / σ_y. On a wheel that rolls L = |V_x|, and the slips
+become the steady ones, −V_sx/|V_x| and V_sy/|V_x|. Where the tyre stands L = 0: it holds like a spring,
+by a law of its deflection and load alone, so that shaking does not make it creep. Therefore
 
     L = min(V, max(S V, 2 |V_r|)),  V = max(|V_x|, |V_s| / s_most).
 
-V_r is the speed at which the tread runs through the contact, since a carrier pitches by less than the length
-of the contact. S is the share of sliding, from 0 below 0.7 of the
-friction to 1 above: a wheel that is locked and slides forgets where it stood.
+V_r is the speed at which the tread runs through the contact, since a carrier pitches by less than the
+length of the contact. S is the share of sliding, from 0 below 0.7 of the friction to 1 above: a wheel
+that is locked and slides forgets where it stood.
 
-Q = 1 + (υ/υ_1)⁴ with the deflection υ as a share of what the friction could hold, υ_x = K_x u / (σ_x μ_x F_z):
-the carcass takes little more deflection where the force grows no more (Pacejka (7.27)), so that a tyre that
-slid springs back by a centimetre, not by σ. The equations are solved for the end of the step by the linearly
-implicit Euler rule, with S, σ, K, μ and Q of its beginning. What a load that falls cannot hold any more is
-let go at once: υ stays within 2, and a tyre off the ground has no deflection.
+Q = 1 + (υ/υ_1)⁴ with the deflection υ as a share of what the friction could hold, υ_x = K_x u / (σ_x μ_x
+F_z): the carcass takes little more deflection where the force grows no more (Pacejka (7.27)), so that a
+tyre that slid springs back by a centimetre, not by σ. The equations are solved for the end of the step by
+the linearly implicit Euler rule, with S, σ, K, μ and Q of its beginning. What a load that falls cannot
+hold any more is let go at once: υ stays within 2, and a tyre off the ground has no deflection.
 
 A standing tyre has some damping of its own: the forces are those of κ′ + τ dκ′/dt, τ falling with L.
 
-Friction brake. Within a step it takes the torque that stops the wheel against its carrier by the end of the
-step, as far as its capacity reaches: so it holds without creeping and never drives the wheel backwards.
+Friction brake. Within a step it takes the torque that stops the wheel against its carrier by the end of
+the step, as far as its capacity reaches: so it holds without creeping and never drives the wheel
+backwards.
 """
 
 from __future__ import annotations
@@ -141,14 +142,113 @@ def forgetting_speed(forward: float, slip_x: float, slip_y: float, rolling: floa
     return _smaller(most, _larger(sliding * most, 2.0 * size(rolling)))
 
 
+@fused_kernel
+def _axes(axis: Triple, normal: Triple) -> tuple[Triple, Triple, Triple, float, float]:
+    """Return e_x, e_y, e_r, sin γ and cos γ."""
+    lean = dot(axis[0], axis[1], axis[2], normal[0], normal[1], normal[2])
+    cosine = root(1.0 - lean * lean)
+    x, y, z = cross(axis[0], axis[1], axis[2], normal[0], normal[1], normal[2])
+    e = x / cosine, y / cosine, z / cosine
+    s = cross(normal[0], normal[1], normal[2], e[0], e[1], e[2])
+    r = (
+        (normal[0] - lean * axis[0]) / cosine,
+        (normal[1] - lean * axis[1]) / cosine,
+        (normal[2] - lean * axis[2]) / cosine,
+    )
+    return e, s, r, lean, cosine
+
+
+@fused_kernel
+def _speeds(
+    e: Triple,
+    s: Triple,
+    arm: Triple,
+    normal: Triple,
+    above: Triple,
+    ground_turn: Triple,
+    velocity: Triple,
+    turn: Triple,
+) -> tuple[float, float, float, float]:
+    """Return V_x, V_sx + V_r, V_sy and ψ̇, all as seen from the ground.
+
+    ``arm`` from the wheel centre to the nominal contact, −r_0 e_r; ``above`` to the wheel centre from the
+    place whose velocity is the ground's.
+    """
+    x, y, z = cross(ground_turn[0], ground_turn[1], ground_turn[2], above[0], above[1], above[2])
+    centre = velocity[0] - x, velocity[1] - y, velocity[2] - z
+    w = turn[0] - ground_turn[0], turn[1] - ground_turn[1], turn[2] - ground_turn[2]
+    x, y, z = cross(w[0], w[1], w[2], arm[0], arm[1], arm[2])
+    return (
+        dot(e[0], e[1], e[2], centre[0], centre[1], centre[2]),
+        dot(e[0], e[1], e[2], centre[0] + x, centre[1] + y, centre[2] + z),
+        dot(s[0], s[1], s[2], centre[0] + x, centre[1] + y, centre[2] + z),
+        dot(w[0], w[1], w[2], normal[0], normal[1], normal[2]),
+    )
+
+
+@fused_kernel
+def _slips(
+    contact: tuple[float, float, float, float, float, float, float, float],
+    rate: float,
+    forget: float,
+    speed_x: float,
+    speed_y: float,
+) -> tuple[float, float, float, float]:
+    """Return κ′ and tan α′ at the end of the step, and those with the standing tyre's damping in them."""
+    _, _, start_x, start_y, sigma_x, sigma_y, _, _ = contact
+    slip_x, slip_y = start_x + 0.0 * speed_x, start_y + 0.0 * speed_y
+    ahead_x, ahead_y = slip_x, slip_y
+    if rate == 0.0:
+        forget = _larger(forget, STEADY_SPEED + 0.0 * forget)
+        slip_x, slip_y = -speed_x / forget, speed_y / forget
+        ahead_x, ahead_y = slip_x, slip_y
+    elif rate > 0.0:
+        slip_x = (sigma_x * rate * start_x - speed_x) / (sigma_x * rate + forget)
+        slip_y = (sigma_y * rate * start_y + speed_y) / (sigma_y * rate + forget)
+        lead = CARCASS_TIME * CARCASS_SPEED / (CARCASS_SPEED + forget) * rate
+        ahead_x = slip_x + lead * (slip_x - start_x)
+        ahead_y = slip_y + lead * (slip_y - start_y)
+    return slip_x, slip_y, ahead_x, ahead_y
+
+
+@fused_kernel
+def _mounted_forces(
+    c: Floats,
+    mirrored: float,
+    friction: float,
+    rolling_share: float,
+    rolling_speed: float,
+    load: float,
+    slip_x: float,
+    slip_y: float,
+    camber: float,
+) -> tuple[float, float, float, float, float]:
+    """Return the formula's forces and moments of a tyre on its side of the car, none off the ground."""
+    if not load.real > 0.0:
+        return 0.0 * load, 0.0 * load, 0.0 * load, 0.0 * load, 0.0 * load
+    fx, fy, mx, my, mz = slip_forces(
+        c, load, slip_x, mirrored * slip_y, mirrored * camber, rolling_speed, friction, rolling_share
+    )
+    return fx, mirrored * fy, mirrored * mx, my, mirrored * mz
+
+
+@fused_kernel
+def _held(needed: float, capacity: float) -> float:
+    """Return the friction brake's torque for what would stop the wheel."""
+    most = capacity + 0.0 * needed
+    # At its capacity a brake counts as slipping: an open one has none. What is no number comes through.
+    return _larger(-most, _smaller(most, needed)) + 0.0 * capacity
+
+
 @separate_kernel
 def wheel_balance(
     c: Floats,
     wheel: tuple[float, float, float, float, float],
-    contact: tuple[float, float, float, float, float, float],
+    contact: tuple[float, float, float, float, float, float, float, float],
     torques: tuple[float, float, float],
     clock: tuple[float, float],
     normal: Triple,
+    up: Triple,
     ground_turn: Triple,
     push: Triple,
     arm: Triple,
@@ -159,83 +259,64 @@ def wheel_balance(
     spin: float,
     spin_acceleration: float,
 ) -> Forces:
-    """Return what a wheel adds to the out-of-balance forces: force and moment on its carrier, spin moment.
+    """Return what a wheel adds to the out-of-balance forces: force and moment on its carrier, spin
+    moment.
 
     ``c``: coefficients (``magic_formula.COUNT``); ``wheel``: axial inertia (kg m2), mirrored (−1 or 1),
-    friction of the ground, share of rolling offsets, nominal rolling radius (m); ``contact``: relaxed slips at the beginning of the step,
-    relaxation lengths (m), share of sliding, rolling speed at the beginning (m/s); ``torques``: of the drive,
-    of a motor on the carrier, capacity of the brake (N m); ``clock``: reach (s) and rate (1/s) of the step
-    (``fields``); ``normal`` (unit) and ``ground_turn`` (rad/s) of the ground; ``push``: further force at the
-    wheel centre (N). What may be complex: ``arm`` of the wheel centre on its carrier (m), ``axis``, vertical
-    ``height`` over the ground times n_z (its distance, m), ``velocity`` against the ground (m/s), ``turn`` of
-    the carrier (rad/s), ``spin`` (rad/s) and its rate.
+    friction of the ground, share of rolling offsets, nominal rolling radius (m); ``contact``: of the
+    beginning of the step the deflections (m), their slips, their lengths per slip (m), share of sliding,
+    rolling speed at the beginning (m/s); ``torques``: of the drive, of a motor on the carrier, capacity
+    of the brake (N m); ``clock``: reach (s) and rate (1/s) of the step (``fields``); ``normal`` (unit) of
+    the ground, ``up`` (unit) against gravity, ``ground_turn`` (rad/s) of the ground; ``push``: further
+    force at the wheel centre (N). What may be complex: ``arm`` of the wheel centre on its carrier (m),
+    ``axis``, vertical ``height`` over the ground times n_z (its distance, m), ``velocity`` against the
+    ground (m/s), ``turn`` of the carrier (rad/s), ``spin`` (rad/s) and its rate.
 
-    Returned after them: load (N), forces along and across (N), relaxed slips at the end of the step, friction
-    torque of the brake (N m), moment of the tyre about the wheel centre (N m).
+    Returned after them: load (N), forces along and across (N), relaxed slips at the end of the step,
+    friction torque of the brake (N m), moment of the tyre about the wheel centre (N m).
     """
     inertia, mirrored, friction, rolling_share, nominal = wheel
-    start_x, start_y, sigma_x, sigma_y, sliding, rolling_speed = contact
     drive, motor, capacity = torques
     reach, rate = clock
-    lean = dot(axis[0], axis[1], axis[2], normal[0], normal[1], normal[2])
-    cosine = root(1.0 - lean * lean)
-    x, y, z = cross(axis[0], axis[1], axis[2], normal[0], normal[1], normal[2])
-    e = x / cosine, y / cosine, z / cosine
-    s = cross(normal[0], normal[1], normal[2], e[0], e[1], e[2])
+    e, s, r, lean, cosine = _axes(axis, normal)
     radius = height / cosine
-    below = (
-        -radius * (normal[0] - lean * axis[0]) / cosine,
-        -radius * (normal[1] - lean * axis[1]) / cosine,
-        -radius * (normal[2] - lean * axis[2]) / cosine,
-    )
     sinking = -dot(normal[0], normal[1], normal[2], velocity[0], velocity[1], velocity[2]) / cosine
     load = normal_load(c, c[FREE_RADIUS] - radius, sinking)
-    against = turn[0] - ground_turn[0], turn[1] - ground_turn[1], turn[2] - ground_turn[2]
-    x, y, z = cross(ground_turn[0], ground_turn[1], ground_turn[2], below[0], below[1], below[2])
-    centre = velocity[0] + x, velocity[1] + y, velocity[2] + z
-    lever = nominal / radius
-    x, y, z = cross(against[0], against[1], against[2], lever * below[0], lever * below[1], lever * below[2])
+    # The ground's velocity is that of the place below the wheel centre.
+    level = height / dot(up[0], up[1], up[2], normal[0], normal[1], normal[2])
+    above = level * up[0], level * up[1], level * up[2]
+    lever = -nominal * r[0], -nominal * r[1], -nominal * r[2]
+    forward, speed_x, speed_y, heading = _speeds(e, s, lever, normal, above, ground_turn, velocity, turn)
     carrier_spin = dot(turn[0], turn[1], turn[2], axis[0], axis[1], axis[2])
     rolling = (spin - carrier_spin) * rolling_radius(c, load)
-    forward = dot(e[0], e[1], e[2], centre[0], centre[1], centre[2])
-    slip_speed_x = forward + dot(e[0], e[1], e[2], x, y, z) - rolling
-    slip_speed_y = dot(s[0], s[1], s[2], centre[0] + x, centre[1] + y, centre[2] + z)
-    forget = forgetting_speed(forward, slip_speed_x, slip_speed_y, rolling, sliding)
-    slip_x, slip_y = start_x + 0.0 * forward, start_y + 0.0 * forward
-    ahead_x, ahead_y = slip_x, slip_y
-    if rate == 0.0:
-        forget = _larger(forget, STEADY_SPEED + 0.0 * forget)
-        slip_x, slip_y = -slip_speed_x / forget, slip_speed_y / forget
-        ahead_x, ahead_y = slip_x, slip_y
-    elif rate > 0.0:
-        slip_x = (sigma_x * rate * start_x - slip_speed_x) / (sigma_x * rate + forget)
-        slip_y = (sigma_y * rate * start_y + slip_speed_y) / (sigma_y * rate + forget)
-        lead = CARCASS_TIME * CARCASS_SPEED / (CARCASS_SPEED + forget) * rate
-        ahead_x = slip_x + lead * (slip_x - start_x)
-        ahead_y = slip_y + lead * (slip_y - start_y)
-    force_x, force_y, moment_x, moment_y, moment_z = 0.0 * load, 0.0 * load, 0.0 * load, 0.0 * load, 0.0 * load
-    if load.real > 0.0:
-        camber = arctan(lean / cosine)
-        force_x, force_y, moment_x, moment_y, moment_z = slip_forces(
-            c, load, ahead_x, mirrored * ahead_y, mirrored * camber, rolling_speed, friction, rolling_share
-        )
-        force_y, moment_x, moment_z = mirrored * force_y, mirrored * moment_x, mirrored * moment_z
-    f = (
-        force_x * e[0] + force_y * s[0] + load * normal[0],
-        force_x * e[1] + force_y * s[1] + load * normal[1],
-        force_x * e[2] + force_y * s[2] + load * normal[2],
+    slip_speed_x, slip_speed_y = speed_x - rolling + heading * contact[1], speed_y + heading * contact[0]
+    forget = forgetting_speed(forward, slip_speed_x, slip_speed_y, rolling, contact[6])
+    slip_x, slip_y, ahead_x, ahead_y = _slips(contact, rate, forget, slip_speed_x, slip_speed_y)
+    fx, fy, mx, my, mz = _mounted_forces(
+        c,
+        mirrored,
+        friction,
+        rolling_share,
+        contact[7],
+        load,
+        ahead_x,
+        ahead_y,
+        arctan(lean / cosine),
     )
-    x, y, z = cross(below[0], below[1], below[2], f[0], f[1], f[2])
+    f = (
+        fx * e[0] + fy * s[0] + load * normal[0],
+        fx * e[1] + fy * s[1] + load * normal[1],
+        fx * e[2] + fy * s[2] + load * normal[2],
+    )
+    x, y, z = cross(-radius * r[0], -radius * r[1], -radius * r[2], f[0], f[1], f[2])
     m = (
-        x + moment_x * e[0] + moment_y * s[0] + moment_z * normal[0],
-        y + moment_x * e[1] + moment_y * s[1] + moment_z * normal[1],
-        z + moment_x * e[2] + moment_y * s[2] + moment_z * normal[2],
+        x + mx * e[0] + my * s[0] + mz * normal[0],
+        y + mx * e[1] + my * s[1] + mz * normal[1],
+        z + mx * e[2] + my * s[2] + mz * normal[2],
     )
     axial = dot(m[0], m[1], m[2], axis[0], axis[1], axis[2])
-    needed = inertia * (spin_acceleration + (carrier_spin - spin) / reach) - axial - drive - motor
-    most = capacity + 0.0 * needed
-    # At its capacity a brake counts as slipping: an open one has none.
-    brake = _larger(-most, _smaller(most, needed)) + 0.0 * capacity
+    wanted = spin_acceleration + (carrier_spin - spin) / reach
+    brake = _held(inertia * wanted - axial - drive - motor, capacity)
     on_carrier = motor + brake
     whole = f[0] + push[0], f[1] + push[1], f[2] + push[2]
     x, y, z = cross(arm[0], arm[1], arm[2], whole[0], whole[1], whole[2])
@@ -248,4 +329,4 @@ def wheel_balance(
     )
     out = -whole[0], -whole[1], -whole[2]
     spin_moment = inertia * spin_acceleration - axial - drive - on_carrier
-    return out, moment, spin_moment, load, force_x, force_y, slip_x, slip_y, brake, m
+    return out, moment, spin_moment, load, fx, fy, slip_x, slip_y, brake, m

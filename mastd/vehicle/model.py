@@ -278,8 +278,8 @@ class Model:
     tie_downs: tuple[TieDown, ...] = ()
     chocks: tuple[Chock, ...] = ()
     held: tuple[int, ...] = ()
-    """Motions of the chassis that are held: 0…2 along, 3…5 about the inertial axes; a quarter car holds all but
-    2. Where any is held, all three rotations are."""
+    """Motions of the chassis that are held: 0…2 along, 3…5 about the inertial axes; a quarter car holds all
+    but 2. Where any is held, all three rotations are."""
 
     @property
     def rows(self) -> int:

@@ -102,9 +102,7 @@ def pull_straps(bodies: Floats, straps: Floats, external: Floats, wrench: Floats
         place, speed = point_of_body(
             bodies, CHASSIS, 0, straps[n, f.T_POINT], straps[n, f.T_POINT + 1], straps[n, f.T_POINT + 2]
         )
-        a = from_ground(
-            ground, straps[n, f.T_ANCHOR], straps[n, f.T_ANCHOR + 1], straps[n, f.T_ANCHOR + 2]
-        )
+        a = from_ground(ground, straps[n, f.T_ANCHOR], straps[n, f.T_ANCHOR + 1], straps[n, f.T_ANCHOR + 2])
         g = surface_velocity(ground, a[0], a[1])
         d0, d1, d2 = a[0] - place[0], a[1] - place[1], a[2] - place[2]
         length = np.sqrt(d0 * d0 + d1 * d1 + d2 * d2)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 
 from mastd.vehicle.trace import ACCELERATION, ANGLES, POSITION, Trace
 
@@ -58,6 +59,10 @@ class Summary:
     most_iterations: int
     joint_error: float
     velocity_error: float
+    outside: tuple[float, ...]
+    """How far each wheel was beside the road or the table at most, m; 0: never."""
+    left_road: float | None
+    """When the first wheel left it, s; None if none did."""
     unconverged: Unconverged | None
     """The first step that did not converge, None if all did."""
 
@@ -81,8 +86,16 @@ def summary(trace: Trace) -> Summary:
         most_iterations=int(trace.iterations.max()),
         joint_error=float(trace.joint_error.max()),
         velocity_error=float(trace.velocity_error.max()),
+        outside=tuple(trace.outside.max(axis=0).tolist()),
+        left_road=_first_time(trace, trace.outside > 0.0),
         unconverged=unconverged,
     )
+
+
+def _first_time(trace: Trace, happens: NDArray[np.bool_]) -> float | None:
+    """Return the time of the first sample at which something happens to any wheel, (n, nw)."""
+    rows = np.flatnonzero(happens.any(axis=1))
+    return float(trace.time[rows[0]]) if len(rows) else None
 
 
 def _unconverged(trace: Trace, at: int) -> Unconverged:

@@ -19,6 +19,7 @@ from mastd.roads.ground import Ground
 from mastd.vehicle import fields as f
 from mastd.vehicle import newton, powertrain
 from mastd.vehicle.attitude import rotation_matrix
+from mastd.vehicle.equations import constraint_rows
 from mastd.vehicle.fresh import Fresh, Weights
 from mastd.vehicle.frozen import Frozen, freeze
 from mastd.vehicle.generalized_alpha import Formula
@@ -167,14 +168,13 @@ class Simulation:
 
     def _accelerated(self, state: State) -> State:
         """Return the state with the accelerations and joint forces that its motion asks for."""
-        system, size, rows = self.system, self.system.size, self.model.rows
-        state = replace(state, multipliers=np.zeros(rows))
+        system, size = self.system, self.system.size
+        state = replace(state, multipliers=np.zeros(self.model.rows))
         matrices = system.matrices(state, None, self.ground)
-        whole = np.zeros((size + rows, size + rows))
-        whole[:size, :size] = matrices.mass
-        whole[:size, size:] = matrices.joint_jacobian.T
-        whole[size:, :size] = matrices.joint_jacobian
-        _, _, gaps = system.constraints(state)
+        rows = constraint_rows(self.model, matrices.joint_jacobian)
+        whole = np.block([[matrices.mass, rows.T], [rows, np.zeros((len(rows), len(rows)))]])
+        gaps = np.zeros(len(rows))  # held motions have no acceleration
+        gaps[: self.model.rows] = system.constraints(state)[2]
         found = np.linalg.solve(whole, -np.concatenate([system.residual(state, None, self.ground), gaps]))
         bodies = found[: 6 * len(self.model.bodies)].reshape(-1, 6)
         turns = rotation_matrix(state.attitude)
@@ -183,7 +183,7 @@ class Simulation:
             acceleration=bodies[:, :3].copy(),
             angular_acceleration=np.einsum("bji,bj->bi", turns, bodies[:, 3:]),
             spin_acceleration=found[6 * len(self.model.bodies) : size].copy(),
-            multipliers=found[size:].copy(),
+            multipliers=found[size : size + self.model.rows].copy(),
         )
 
     def _matrix_speeds(self) -> Floats:

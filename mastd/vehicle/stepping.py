@@ -103,10 +103,8 @@ def ground_wrench(car: Arrays, wrench: Floats) -> None:
         for lane in range(LANES):
             use = car.weights[group, lane]
             c = f.W_CENTRE
-            place, _ = point_of_body(
-                bodies, body, lane, wheels[item, c, lane], wheels[item, c + 1, lane], wheels[item, c + 2, lane]
-            )
-            x, y, z = place
+            x, y, z = wheels[item, c, lane], wheels[item, c + 1, lane], wheels[item, c + 2, lane]
+            x, y, z = point_of_body(bodies, body, lane, x, y, z)[0]
             t = f.TYRE_FORCE
             p, q, r = from_frame(
                 frame, wheels[item, t, lane], wheels[item, t + 1, lane], wheels[item, t + 2, lane]

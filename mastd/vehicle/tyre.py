@@ -161,7 +161,7 @@ def tyre_forces(car: Arrays, group: int) -> None:
         put(car.wheels, wheel, f.PLACE_AXIS, axis[0], axis[1], axis[2])
         put(car.wheels, wheel, f.PLACE_VELOCITY, w[0], w[1], w[2])
         put(car.wheels, wheel, f.PLACE_NORMAL, m[0], m[1], m[2])
-        magic_forces(car.wheels, car.slots, car.tyres, car.frame, car.clock, wheel, slot)
+        magic_forces(car.wheels, car.slots, car.tyres, car.frame, car.clock, car.weights, group, wheel, slot)
     else:
         _linear_forces(car, wheel, slot, arm, axis, w, height, m)
     drive = load(car.wheels, wheel, f.DRIVE_TORQUE)

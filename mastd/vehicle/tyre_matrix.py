@@ -125,9 +125,7 @@ def tyre_matrix(
         cells, first, size, b, spin, arm, axis, loose, down, by_spin, nothing, nothing, splat(velocity)
     )
     heading = scaled(-displacement * inverse, a_e)
-    _tyre_column(
-        cells, first, size, b, spin, arm, axis, loose, down, by_heading, nothing, heading, zero
-    )
+    _tyre_column(cells, first, size, b, spin, arm, axis, loose, down, by_heading, nothing, heading, zero)
     p0, p1, p2 = take(wheels, wheel, f.PUSH)
     force = take(wheels, wheel, f.TYRE_FORCE)
     p0, p1, p2 = to_frame(car.frame, p0, p1, p2)

@@ -9,6 +9,7 @@ from typing import Final
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
+from matplotlib.lines import Line2D
 from numpy.typing import NDArray
 
 from mastd.vehicle import magic_formula_layout as n
@@ -161,7 +162,7 @@ def _panel(panel: Axes, label: str, below: str) -> None:
     panel.spines["top"].set_visible(False)
 
 
-def _legend(panel: Axes, entries: Sequence[str], lines: Sequence[object] | None = None) -> None:
+def _legend(panel: Axes, entries: Sequence[str], lines: Sequence[Line2D] | None = None) -> None:
     """Put the legend above the panel, where no curve is."""
     panel.legend(
         list(lines or panel.lines),

@@ -161,6 +161,22 @@ def test_a_rough_road_shakes_more_than_a_smooth_one(capsys: pytest.CaptureFixtur
     assert value(document(capsys, "road", "--duration", "3s"), "rms_vertical_acceleration_ms2") < 0.02
 
 
+def test_wheels_that_leave_the_road_are_told(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """The road begins 1 m before the front wheels and is 20 m long; 10 m/s take them over its end."""
+    path = tmp_path / "road.csv"
+    x = np.linspace(0.0, 20.0, 201)
+    np.savetxt(path, np.column_stack([x, 0.0 * x]), delimiter=",", header="x_m,z_m", comments="", fmt="%.9g")
+    words = ["road", "--road", str(path), "--speed", "10m/s", "--duration", "2.5s"]
+    found = document(capsys, *words)
+    assert found["left_road_s"] == pytest.approx(2.1, abs=0.01)
+    assert found["outside_m"]["fl"] == pytest.approx(4.0, abs=0.1)
+    assert found["outside_m"]["rl"] == pytest.approx(4.0 - WHEELBASE, abs=0.1)
+    assert main(["vehicle", *words]) == 0
+    assert "off the road  fl, fr, rl, rr from t = 2.1" in capsys.readouterr().out
+    stayed = document(capsys, "road", "--duration", "0.5s")
+    assert stayed["left_road_s"] is None
+
+
 def test_figures_stand_beside_their_closed_formulas(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

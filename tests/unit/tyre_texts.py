@@ -91,13 +91,13 @@ _ALIGNING = {
     "SSZ4": -0.1,
 }
 COMBINED = {
-    "RBX1": 12.4,
+    "RBX1": 17.4,
     "RBX2": -9.1,
     "RCX1": 1.05,
     "REX1": 0.1,
     "REX2": -0.3,
     "RHX1": 0.006,
-    "RBY1": 9.8,
+    "RBY1": 15.8,
     "RBY2": 7.1,
     "RBY3": -0.02,
     "RCY1": 1.02,
@@ -177,10 +177,12 @@ _NEWER = {
 }
 
 _OLD = {**_BODY, **_PURE, **_ALIGNING, **COMBINED, **_MOMENTS, **_SCALES, **_OLDER, **_RELAXATION}
-PAC2002 = {"PROPERTY_FILE_FORMAT": "'PAC2002'", **_OLD}
-ELLIPSE = {name: value for name, value in PAC2002.items() if name not in COMBINED}
-MF52 = {"PROPERTY_FILE_FORMAT": "'MF-TYRE'", "FITTYP": 52, **_OLD, "LGAZ": 1.1}
-MF61 = {
+Values = dict[str, float | str]
+
+PAC2002: Values = {"PROPERTY_FILE_FORMAT": "'PAC2002'", **_OLD}
+ELLIPSE: Values = {name: value for name, value in PAC2002.items() if name not in COMBINED}
+MF52: Values = {"PROPERTY_FILE_FORMAT": "'MF-TYRE'", "FITTYP": 52, **_OLD, "LGAZ": 1.1}
+MF61: Values = {
     "PROPERTY_FILE_FORMAT": "'USER'",
     "FITTYP": 61,
     **_BODY,
@@ -191,7 +193,7 @@ MF61 = {
     **_SCALES,
     **_NEWER,
 }
-TYRES: dict[str, Mapping[str, float | str]] = {
+TYRES: dict[str, Values] = {
     "PAC2002": PAC2002,
     "friction ellipse": ELLIPSE,
     "MF 5.2": MF52,
