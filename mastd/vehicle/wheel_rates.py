@@ -1,7 +1,7 @@
 """What a suspension is to its wheel in the design position: rates, lever ratios, roll centre, unsprung mass.
 
 All for a unit of wheel travel of one corner, the axle's other wheels and the chassis held, joints rigid. With
-i the compression of a spring per travel, k its stiffness and F its force, the wheel's rate is Σ k i² + F di/dz.
+i the compression of a spring per travel, k its stiffness, F its force, the wheel's rate is Σ k i² + F di/dz.
 """
 
 from __future__ import annotations
