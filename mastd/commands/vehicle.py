@@ -39,9 +39,7 @@ def add_parsers(subparsers: Subparsers) -> None:
         "figures of handling, ride and braking beside closed formulas (80 km/h)",
         _figures,
     )
-    add_quantities(
-        facts, "speed", told={"speed": "of turn, modes and braking (default: 80 km/h)"}
-    )
+    add_quantities(facts, "speed", told={"speed": "of turn, modes and braking (default: 80 km/h)"})
     add_tyre_parser(manoeuvres)
     for parser in (settle, modes, bench, facts):
         parser.add_argument("--out", dest="target", type=Path, metavar="FILE.csv", help="write it as a table")
