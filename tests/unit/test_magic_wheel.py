@@ -1,0 +1,158 @@
+"""Magic Formula tyres, friction brakes, air, straps and chocks inside the compiled equations.
+
+They are held against ``tests/plain_wheel.py``, which has them once more from their definitions, and against
+their own differences, at states in which every body moves on its own.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from functools import cache
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+from scipy.spatial.transform import Rotation
+
+from mastd.roads.ground import Ground, GroundKind
+from mastd.vehicle.library import find
+from mastd.vehicle.model import Chock, Model
+from mastd.vehicle.state import State
+from mastd.vehicle.system import System
+from tests.magic_cars import InAStep, fasten, restrained, restraint_of, without_offsets
+from tests.plain_wheel import PlainCar, Restraint
+from tests.vehicle_oracle import Oracle
+from tests.vehicle_states import PLACE, any_inputs, anywhere
+
+Array = NDArray[np.float64]
+
+CARS = ("sedan", "mcpherson_hatchback", "transporter_8x8")
+TILT = Rotation.from_rotvec([0.03, -0.02, 0.4]).as_matrix()
+TABLE = PLACE + np.array([0.8, -1.1, 0.1])
+DRIFT, TURN = np.array([0.1, 0.2, 0.3]), np.array([0.3, 0.2, 0.1])
+TILTED = Ground.plane(TABLE, TILT)
+GROUNDS = {
+    "flat": Ground.flat(),
+    "split friction": Ground.flat().with_friction(0.3, 0.8),
+    "one side's bump": Ground.bump(PLACE[0] - 10.0, 20.0, 0.05, "right"),
+    "tilted plane": TILTED,
+    "slippery plane that moves and turns": Ground.plane(TABLE, TILT, DRIFT, TURN).with_friction(0.5, 0.9),
+}
+SPEEDS = (9.0, -6.0, 0.05)
+STEP, REACH = 1e-3, 0.8e-3
+ROUNDING = 1e-10
+"""Of the largest term: carcass lengths of the plain wheel are differences themselves."""
+DIFFERENCES = 1e-9
+
+
+@cache
+def car(name: str) -> Model:
+    """Return a shipped car without its engine, tied down and chocked."""
+    return restrained(replace(find(name), powertrain=None))
+
+
+def deflected(model: Model, seed: int, speed: float) -> State:
+    """Return a state of ``anywhere`` with carcasses deflected by a centimetre: some stick, some slide."""
+    random = np.random.default_rng(seed + 50)
+    return replace(
+        anywhere(model, seed, speed), deflection=0.01 * random.standard_normal((len(model.wheels), 2))
+    )
+
+
+def rolled_away(model: Model, state: State, ground: Ground) -> Restraint:
+    """Return straps that are taut, and chocks that one wheel pushes against and another has not reached."""
+    if ground.kind is GroundKind.PLANE:
+        values = np.array(ground.values)
+        found = restraint_of(model, state, values[9:12], values[12:21].reshape(3, 3))
+    else:
+        found = restraint_of(model, state)
+    ways = np.zeros((len(model.wheels), 3))
+    ways[:2, 0] = 0.012, -0.004
+    return Restraint(found.lengths, found.centres - ways)
+
+
+def loads_before(model: Model) -> Array:
+    """Return loads that the wheels may have carried before a step, the first one in the air."""
+    return np.linspace(0.0, 6000.0, len(model.wheels))
+
+
+@pytest.mark.parametrize("ground", GROUNDS)
+@pytest.mark.parametrize("name", CARS)
+def test_the_residual_in_steady_motion_is_that_of_the_definitions(name: str, ground: str) -> None:
+    model = car(name)
+    for seed, speed in enumerate(SPEEDS):
+        state, row = anywhere(model, seed, speed), any_inputs(model, seed)
+        restraint = rolled_away(model, state, GROUNDS[ground])
+        system = System(model)
+        fasten(system.layout, restraint)
+        found = system.residual(state, row, GROUNDS[ground])
+        assert_equal(found, PlainCar(model, restraint).residual(state, row, GROUNDS[ground]), ROUNDING)
+
+
+@pytest.mark.parametrize("ground", GROUNDS)
+@pytest.mark.parametrize("name", CARS)
+def test_the_residual_within_a_step_is_that_of_the_definitions(name: str, ground: str) -> None:
+    model, loads = car(name), loads_before(car(name))
+    for seed, speed in enumerate(SPEEDS):
+        state, row = deflected(model, seed, speed), any_inputs(model, seed)
+        restraint = rolled_away(model, state, GROUNDS[ground])
+        system = InAStep(model, (REACH, 1.0 / STEP), loads, state.deflection)
+        fasten(system.layout, restraint)
+        found = system.residual(state, row, GROUNDS[ground])
+        plain = PlainCar(model, restraint)
+        assert_equal(found, plain.residual(state, row, GROUNDS[ground], STEP, REACH, loads), ROUNDING)
+
+
+def constantly_pushed(model: Model) -> Model:
+    """Return the car with chocks of 1 kN whatever it does: their change counts as none within a step."""
+    chocks = tuple(Chock(wheel, 0.0, 1e-6, 0.0) for wheel in (0, 1))
+    return replace(model, tie_downs=(), aerodynamics=None, chocks=chocks)
+
+
+@pytest.mark.parametrize("within", [False, True])
+@pytest.mark.parametrize("ground", ["flat", "tilted plane"])
+@pytest.mark.parametrize("name", CARS)
+def test_the_matrices_are_the_derivatives(name: str, ground: str, within: bool) -> None:
+    """By acceleration, velocity and displacement, in steady motion or within a step.
+
+    A wheel is in the air; one brake holds, others slip, drive and motor torques act and chocks push. Share
+    and speed of rolling are those of the step's beginning, so tyres have no offsets here, and where a wheel
+    nearly stands its spin is left alone. At rest the dampers' tables have a kink in their curvature.
+    """
+    model = without_offsets(constantly_pushed(car(name)))
+    oracle, loads = Oracle(model), loads_before(model)
+    for seed, speed in enumerate((*SPEEDS, 0.0)):
+        state = oracle.with_bars((deflected if within else anywhere)(model, seed, speed))
+        if speed == 0.0:
+            state = replace(state, velocity=0.0 * state.velocity, angular_velocity=0.0 * state.velocity)
+        row = any_inputs(model, seed)
+        system = InAStep(model, (REACH, 1.0 / STEP), loads, state.deflection) if within else System(model)
+        far = np.tile([-1e9, 0.0, 0.0], (len(model.wheels), 1))
+        fasten(system.layout, Restraint(np.zeros(0), far))
+        directions = np.random.default_rng(1).standard_normal((6, system.size))
+        if abs(speed) < 1.0:
+            directions[:, 6 * len(model.bodies) :] = 0.0
+
+        def difference(change: Callable[[State, Array], State], size: float) -> Array:
+            def at(steps: float, direction: Array) -> Array:
+                moved = change(state, steps * size * direction)  # noqa: B023
+                return system.residual(moved, row, GROUNDS[ground])  # noqa: B023
+
+            columns = [
+                (8.0 * (at(1.0, unit) - at(-1.0, unit)) - at(2.0, unit) + at(-2.0, unit)) / (12.0 * size)
+                for unit in directions  # noqa: B023
+            ]
+            return np.stack(columns, axis=1)
+
+        found = system.matrices(state, row, GROUNDS[ground])
+        assert_equal(found.mass @ directions.T, difference(oracle.accelerate, 1e-2), DIFFERENCES)
+        if speed != 0.0:
+            assert_equal(found.damping @ directions.T, difference(oracle.push, 1e-4), DIFFERENCES)
+        moved = difference(lambda at, step: oracle.with_bars(oracle.move(at, step)), 2e-6)
+        assert_equal(found.stiffness @ directions.T, moved, DIFFERENCES)
+
+
+def assert_equal(ours: Array, theirs: Array, share: float) -> None:
+    """Fail unless both agree to a share of the largest."""
+    np.testing.assert_allclose(ours, theirs, rtol=0.0, atol=share * max(1.0, float(np.max(np.abs(theirs)))))
