@@ -28,6 +28,10 @@ class FormatError(MastdError):
     """A data file (record, road, measurement) that cannot be read, with its place."""
 
 
+class GroundError(MastdError):
+    """A vehicle that does not stand on the road or table that is under it."""
+
+
 class KinematicsError(MastdError):
     """A geometry the kinematics cannot serve, for instance one whose observer does not contract."""
 

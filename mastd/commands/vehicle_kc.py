@@ -14,6 +14,7 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
+from mastd.commands.vehicle_options import deliver
 from mastd.commands.vehicle_text import fixed, table_text
 from mastd.record.plain import plain
 from mastd.vehicle.library import find
@@ -46,7 +47,6 @@ _PER_AXLE: Final = {
 
 def run_kc(arguments: argparse.Namespace, given: dict[str, float]) -> int:
     """Print, write or draw the kinematics of every axle."""
-    from mastd.commands.vehicle import deliver
     from mastd.vehicle.plots import check_format, write_kinematics
 
     if arguments.plot:

@@ -8,6 +8,7 @@ import json
 import math
 from pathlib import Path
 
+from mastd.commands.vehicle_options import deliver
 from mastd.commands.vehicle_text import fixed, table_text
 from mastd.formats.columns import write_columns
 from mastd.record.plain import plain
@@ -24,8 +25,6 @@ POSE_COLUMNS = ("x_m", "y_m", "z_m", "roll_rad", "pitch_rad", "yaw_rad")
 
 def run_settle(arguments: argparse.Namespace, given: dict[str, float]) -> int:
     """Print, write or both: wheel loads and pose of the chassis at rest on flat ground."""
-    from mastd.commands.vehicle import deliver
-
     model = find(arguments.vehicle)
     found = _settled(System(model))
     pose = [*found.state.position[0].tolist(), *roll_pitch_yaw(found.state.attitude[0]).tolist()]
@@ -53,8 +52,6 @@ def run_settle(arguments: argparse.Namespace, given: dict[str, float]) -> int:
 
 def run_linearise(arguments: argparse.Namespace, given: dict[str, float]) -> int:
     """Print, write or both: the modes about the equilibrium."""
-    from mastd.commands.vehicle import deliver
-
     model = find(arguments.vehicle)
     system = System(model)
     found = linearise(

@@ -7,14 +7,20 @@ from collections.abc import Mapping, Sequence
 from typing import Final
 
 from mastd.record.plain import plain
-from mastd.vehicle.manoeuvres import Summary, Unconverged
+from mastd.vehicle.run_summary import Finding, Summary, Unconverged
 from mastd.vehicle.trace import Trace
 
 ROLLED_OVER: Final = 1.0
 """rad of roll from which on a car that does not converge has more wrong with it than its step."""
 
 
-def document(setup: Mapping[str, object], trace: Trace, figures: Summary, seconds_per_step: float) -> object:
+def document(
+    setup: Mapping[str, object],
+    trace: Trace,
+    figures: Summary,
+    seconds_per_step: float,
+    findings: Sequence[Finding] = (),
+) -> object:
     """Return the summary of a manoeuvre as data for JSON; numbers that are not finite are null."""
     loads = zip(trace.wheels, figures.least_loads, figures.largest_loads, strict=True)
     first = figures.unconverged
@@ -28,12 +34,15 @@ def document(setup: Mapping[str, object], trace: Trace, figures: Summary, second
             "final_position_m": figures.final_position,
             "final_yaw_rad": figures.final_yaw,
             "wheel_loads_n": {wheel: {"least": least, "most": most} for wheel, least, most in loads},
+            "outside_m": dict(zip(trace.wheels, figures.outside, strict=True)),
+            "left_road_s": figures.left_road,
             "iterations": {"mean": figures.mean_iterations, "most": figures.most_iterations},
             "joint_error_m": figures.joint_error,
             "velocity_error_ms": figures.velocity_error,
             "time_per_step_us": 1e6 * seconds_per_step,
             "converged": first is None,
             "unconverged": None if first is None else _left(first),
+            **({"findings": entries(findings)} if findings else {}),
         }
     )
 
@@ -48,7 +57,37 @@ def _left(step: Unconverged) -> dict[str, float]:
     }
 
 
-def page(setup: Mapping[str, object], trace: Trace, figures: Summary, seconds_per_step: float) -> str:
+def entries(findings: Sequence[Finding]) -> dict[str, dict[str, object]]:
+    """Return figures as data: value and, where there is one, that of the closed formula, SI, and a note."""
+    return {
+        finding.key: {
+            "value": finding.value,
+            **({} if finding.formula is None else {"formula": finding.formula}),
+            **({"note": finding.note} if finding.note else {}),
+        }
+        for finding in findings
+    }
+
+
+def finding_lines(findings: Sequence[Finding]) -> list[tuple[str, str]]:
+    """Return name and text of each figure."""
+    lines = []
+    for finding in findings:
+        there = math.isfinite(finding.value)
+        text = f"{fixed(finding.value * finding.scale, finding.digits)} {finding.unit}" if there else "-"
+        if finding.formula is not None and math.isfinite(finding.formula):
+            text += f"  (by formula {fixed(finding.formula * finding.scale, finding.digits)})"
+        lines.append((finding.label, f"{text.rstrip()}{'  ' if finding.note else ''}{finding.note}"))
+    return lines
+
+
+def page(
+    setup: Mapping[str, object],
+    trace: Trace,
+    figures: Summary,
+    seconds_per_step: float,
+    findings: Sequence[Finding] = (),
+) -> str:
     """Return the summary of a manoeuvre as lines."""
     x, y, z = figures.final_position
     lines = [
@@ -65,6 +104,8 @@ def page(setup: Mapping[str, object], trace: Trace, figures: Summary, seconds_pe
                 trace.wheels, figures.least_loads, figures.largest_loads, strict=True
             )
         ),
+        *_beside(trace, figures),
+        *finding_lines(findings),
         (
             "solver",
             f"{setup['solver']}, {setup['accuracy']}, {len(trace) - 1} steps of {setup['step_s']:g} s",
@@ -73,7 +114,24 @@ def page(setup: Mapping[str, object], trace: Trace, figures: Summary, seconds_pe
         ("joints", f"within {figures.joint_error:.2g} m and {figures.velocity_error:.2g} m/s"),
         ("time", f"{1e6 * seconds_per_step:.2f} us a step"),
     ]
-    return "\n".join(f"{name:14}{value}" for name, value in lines)
+    return aligned(lines)
+
+
+def _beside(trace: Trace, figures: Summary) -> list[tuple[str, str]]:
+    """Return a line about wheels that left the road or the table, if any did."""
+    if figures.left_road is None:
+        return []
+    wheels = [wheel for wheel, far in zip(trace.wheels, figures.outside, strict=True) if far > 0.0]
+    when = f"{', '.join(wheels)} from t = {figures.left_road:.3f} s on, {max(figures.outside):.3f} m at most"
+    return [
+        ("off the road", f"{when}; the ground goes on level there: a longer road, or a shorter --duration")
+    ]
+
+
+def aligned(lines: Sequence[tuple[str, str]]) -> str:
+    """Return names and texts in two columns."""
+    width = max(14, *(len(name) + 2 for name, _ in lines))
+    return "\n".join(f"{name:{width}}{value}" for name, value in lines)
 
 
 def fault(figures: Summary, accuracy: str) -> str:

@@ -355,11 +355,6 @@ class _Builder:
             values[f.SLIP_STIFFNESS] = tyre.longitudinal_slip_stiffness
             values[f.CORNERING_STIFFNESS] = tyre.cornering_stiffness
             values[f.LEAST_SPEED] = tyre.least_speed
-        chock = next((chock for chock in self.model.chocks if chock.wheel == index), None)
-        if chock is not None:
-            values[f.CHOCK_GAP] = chock.gap
-            values[f.CHOCK_STIFFNESS] = chock.stiffness
-            values[f.CHOCK_DAMPING] = chock.damping
 
     def _fill_joined(self, arrays: Arrays, line: Integers, group: Group, part: Part, lane: int) -> None:
         position = lane if lane < len(group.parts) else 0

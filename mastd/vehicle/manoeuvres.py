@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Final, Literal, TypeAlias
 
@@ -13,9 +13,12 @@ from numpy.typing import NDArray
 
 from mastd.errors import UsageError
 from mastd.roads.ground import Ground, Side
+from mastd.vehicle.driver import SAMPLE, Driver, Seen
 from mastd.vehicle.model import Model
+from mastd.vehicle.powertrain import start as started
+from mastd.vehicle.run_summary import Finding
 from mastd.vehicle.steering import ControlLaw, hands_off, ramp
-from mastd.vehicle.trace import ACCELERATION, ANGLES, POSITION, Trace, join
+from mastd.vehicle.trace import Trace, join
 
 FloatArray = NDArray[np.float64]
 Formulation: TypeAlias = Literal["chassis", "inertial"]
@@ -35,9 +38,16 @@ class Manoeuvre:
     speed: float
     """m/s."""
     duration: float
-    """s."""
+    """s; a driver may end it before."""
     ground: Ground
     controls: ControlLaw
+    """What is done whatever the car does; drivers write over it."""
+    drivers: Callable[[], Sequence[Driver]] = tuple
+    """Makes the drivers of one run, who act in this order."""
+    gear: int = 0
+    """That is engaged in the beginning, of a vehicle with a powertrain; 0 neutral."""
+    findings: Callable[[Trace], tuple[Finding, ...]] = lambda trace: ()
+    """What this manoeuvre tells beside the summary of any run."""
 
 
 def jturn(
@@ -88,7 +98,7 @@ def bump(
 
 def driven(manoeuvre: Manoeuvre, controls: ControlLaw, duration: float) -> Manoeuvre:
     """Return the manoeuvre under other controls, for ``duration`` s."""
-    return replace(manoeuvre, controls=controls, duration=duration)
+    return replace(manoeuvre, controls=controls, duration=duration, drivers=tuple, gear=0)
 
 
 def step_count(duration: float, step: float) -> int:
@@ -99,79 +109,6 @@ def step_count(duration: float, step: float) -> int:
             f"--duration: {duration:g} s is {wanted:.10g} steps of {step:g} s, due are 1 to {MOST_STEPS}"
         )
     return max(1, math.ceil(wanted - 1e-9))
-
-
-@dataclass(frozen=True)
-class Unconverged:
-    """A step that missed a tolerance: what was left of each measure."""
-
-    time: float
-    move: float
-    """Last correction of a position, m."""
-    joint_error: float
-    """m."""
-    velocity_error: float
-    """m/s."""
-    roll: float
-    """Of the chassis, rad."""
-
-
-@dataclass(frozen=True)
-class Summary:
-    """What is told about a run; SI, accelerations in chassis axes at its centre of mass."""
-
-    peak_lateral_acceleration: float
-    peak_vertical_acceleration: float
-    final_position: tuple[float, ...]
-    final_yaw: float
-    least_loads: tuple[float, ...]
-    largest_loads: tuple[float, ...]
-    mean_iterations: float
-    most_iterations: int
-    joint_error: float
-    velocity_error: float
-    unconverged: Unconverged | None
-    """The first step that did not converge, None if all did."""
-
-
-def summary(trace: Trace) -> Summary:
-    """Return the figures of a run, up to the step before the first one that did not converge."""
-    first = trace.first_unconverged
-    unconverged = None if first is None else _unconverged(trace, first)
-    if first:
-        trace = trace.until(first)
-    stepped = trace.iterations[trace.iterations > 0]
-    accelerations = np.abs(trace.chassis[:, ACCELERATION])
-    return Summary(
-        peak_lateral_acceleration=float(accelerations[:, 1].max()),
-        peak_vertical_acceleration=float(accelerations[:, 2].max()),
-        final_position=tuple(trace.chassis[-1, POSITION].tolist()),
-        final_yaw=float(trace.table()[-1, 1 + ANGLES.stop - 1]),
-        least_loads=tuple(trace.wheel_loads.min(axis=0).tolist()),
-        largest_loads=tuple(trace.wheel_loads.max(axis=0).tolist()),
-        mean_iterations=float(stepped.mean()) if len(stepped) else 0.0,
-        most_iterations=int(trace.iterations.max()),
-        joint_error=float(trace.joint_error.max()),
-        velocity_error=float(trace.velocity_error.max()),
-        unconverged=unconverged,
-    )
-
-
-def _unconverged(trace: Trace, at: int) -> Unconverged:
-    return Unconverged(
-        time=float(trace.time[at]),
-        move=float(trace.residual[at]),
-        joint_error=float(trace.joint_error[at]),
-        velocity_error=float(trace.velocity_error[at]),
-        roll=_last_roll(trace, at),
-    )
-
-
-def _last_roll(trace: Trace, at: int) -> float:
-    """Return the roll at a sample, or the last one before it that is a number."""
-    rolls = trace.chassis[: at + 1, ANGLES.start]
-    finite = np.flatnonzero(np.isfinite(rolls))
-    return float(rolls[finite[-1]]) if len(finite) else float("nan")
 
 
 def play(
@@ -185,8 +122,9 @@ def play(
 ) -> tuple[Trace, float]:
     """Run a manoeuvre; return its trace, from t = 0 on, and the thread's CPU time for one step, s.
 
-    ``progress`` is called with the time (s) that has been simulated. The first step, which may have to
-    compile, is not in the CPU time. A run whose numbers are not finite any more ends there.
+    Drivers are asked every 10 ms, or every step where that is longer. ``progress`` is called with the time
+    (s) that has been simulated. The first chunk of steps, which may have to compile, is not in the CPU time.
+    A run whose numbers are not finite any more ends there, and one that a driver has brought to its end.
     """
     from mastd.vehicle.simulation import Simulation
 
@@ -195,12 +133,24 @@ def play(
         model, step=step, formulation=formulation, accuracy=accuracy, ground=manoeuvre.ground
     )
     simulation.start(manoeuvre.speed)
+    if model.powertrain is not None:
+        spins = simulation.state.spin
+        simulation.layout.arrays.drive_state[:] = started(
+            model.powertrain, model.wheels, spins, manoeuvre.gear
+        )
+    drivers = manoeuvre.drivers()
+    sample = max(1, round(SAMPLE / step)) if drivers else _CHUNK
     traces = [simulation.sample()]
     seconds, done = 0.0, 0
+    first = sample if drivers else 1
     while done < count:
-        chunk = 1 if done == 0 else min(_CHUNK, count - done)
+        chunk = min(sample if done else first, count - done)
         times = np.asarray(step * np.arange(done + 1, done + chunk + 1), dtype=np.float64)
-        rows = manoeuvre.controls(times).rows(model)
+        controls = manoeuvre.controls(times)
+        seen = Seen.last(traces[-1])
+        for driver in drivers:
+            driver.act(seen, times, controls)
+        rows = controls.rows(model)
         begun = time.thread_time()
         traces.append(simulation.run(rows))
         seconds += time.thread_time() - begun if done else 0.0
@@ -209,4 +159,6 @@ def play(
             progress(done * step)
         if not np.isfinite(traces[-1].chassis[-1]).all():
             break
-    return join(traces), seconds / max(done - 1, 1)
+        if drivers and any(driver.done for driver in drivers):
+            break
+    return join(traces), seconds / max(done - first, 1)

@@ -8,12 +8,14 @@ in ``start``, before t = 0; in the proposed method nothing is factorised after t
 
 from __future__ import annotations
 
+import math
 from dataclasses import replace
 from typing import Final, Literal, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
+from mastd.errors import GroundError
 from mastd.lanes import LANES
 from mastd.roads.ground import Ground
 from mastd.vehicle import fields as f
@@ -26,7 +28,8 @@ from mastd.vehicle.generalized_alpha import Formula
 from mastd.vehicle.model import Model, Tyre
 from mastd.vehicle.newton import Method
 from mastd.vehicle.recording import TraceLayout, record_now
-from mastd.vehicle.settle import rolling, settle
+from mastd.vehicle.restraints import put_on
+from mastd.vehicle.settle import at_rest, rolling, settle
 from mastd.vehicle.state import State, design_state, read_state, turned_forces, write_state
 from mastd.vehicle.stepping import look, take_steps
 from mastd.vehicle.system import System
@@ -44,6 +47,11 @@ SPEED_RATIO: Final = 1.25
 """Between the speeds of neighbouring matrices."""
 TOP_SPEED: Final = 80.0
 """m/s: the last matrix is made for this or a little more, and serves beyond it too."""
+TIGHTENING: Final = 1.5
+"""s that a car stands after each pull at its straps."""
+TIGHTENING_ROUNDS: Final = 4
+FIRM_BRAKE: Final = 1e6
+"""N m: what no wheel turns against."""
 JOINT_TOLERANCE: Final = 1e-8
 """m, and m/s in the exact mode."""
 MOVE_TOLERANCE: Final[dict[Accuracy, float]] = {"fast": 1e-6, "exact": 6e-10}
@@ -66,6 +74,7 @@ class Simulation:
         accuracy: Accuracy = "fast",
         damping: float = SHIPPED_DAMPING,
         ground: Ground | None = None,
+        restrained: bool = False,
         frozen: bool | None = None,
         least_iterations: int = 1,
         most_iterations: int = 30,
@@ -75,6 +84,7 @@ class Simulation:
     ) -> None:
         """Lay out the car.
 
+        ``restrained``: the model's tie-downs and chocks are on, from where the car stands at rest.
         ``frozen``: True keeps the one matrix of ``start`` whatever the formulation; by default the chassis
         formulation has a row of matrices over speed and the inertial one a fresh matrix each step.
         ``tolerance``: largest gap of a joint (m); ``rate_tolerance``: its largest rate in the exact accuracy
@@ -112,6 +122,8 @@ class Simulation:
         self.system = System(model)
         self.layout = self.system.layout
         self._one_matrix = bool(frozen)
+        self._restrained = restrained
+        self._tight = False
         self._settled: State | None = None
         self._frozen: Frozen | None = None
         self._fresh = Fresh.of(self.layout)
@@ -132,16 +144,37 @@ class Simulation:
 
         ``gear``: of the powertrain, engaged, its engine turning with the wheels; by default neutral, idling.
         Makes the matrices where they are not there. Raises EquilibriumError for a car that does not stand,
-        ValueError for a gear that there is not.
+        GroundError for wheels beside the ground, ValueError for a gear that there is not.
         """
+        self._start(speed, gear)
+        self._refuse_outside()
+
+    def begin(self, state: State, speed: float = 0.0) -> None:
+        """Start from any state, multipliers in inertial axes; ``speed``: what the one matrix is made for.
+
+        Raises as ``start`` does.
+        """
+        self._start(speed, 0)
+        self._load(state)
+        self._begin_clock()
+        self._refuse_outside()
+
+    def _start(self, speed: float, gear: int) -> None:
         if self._settled is None:
-            self._settled = settle(self.system, design_state(self.model), None, None).state
+            self._settled = settle(self.system, design_state(self.model)).state
+        if self._restrained and speed != 0.0:
+            raise ValueError(f"{speed!r} m/s: a vehicle that is tied down stands")
         moving = self._accelerated(rolling(self.model, self._settled, speed))
         if self._frozen is None or self._one_matrix:
             single = self._one_matrix or not self.method.relative
             speeds = np.zeros(1) if single else self._matrix_speeds()
             self._frozen = self._freeze(np.array([speed]) if single else speeds, speeds)
             self._note_loads()
+        if self._restrained and not self._tight:
+            self._load(moving)
+            self._begin_clock()
+            self._tighten()
+            moving = self._accelerated(self._settled)
         self._fresh.factorisations[0] = 0.0
         self._load(moving)
         if self.model.powertrain is not None:
@@ -151,11 +184,34 @@ class Simulation:
             self._look(self._fresh, self._parameters, relative=False, factors=True)
         self._begin_clock()
 
-    def begin(self, state: State, speed: float = 0.0) -> None:
-        """Start from any state, multipliers in inertial axes; ``speed``: what the one matrix is made for."""
-        self.start(speed)
-        self._load(state)
-        self._begin_clock()
+    def _refuse_outside(self) -> None:
+        """Raise GroundError for wheels that stand beside the road or the table."""
+        wheels = self.layout.arrays.wheels
+        beside = [
+            f"{wheel.name} by {1e3 * wheels[item, f.OUTSIDE, lane]:.0f} mm"
+            for wheel, (item, lane) in zip(self.model.wheels, self.layout.wheel, strict=True)
+            if not wheels[item, f.OUTSIDE, lane] <= 0.0
+        ]
+        if beside:
+            raise GroundError(
+                f"{self.model.name}: wheels stand beside the ground: {', '.join(beside)}; move the vehicle, "
+                "or take a wider road or table"
+            )
+
+    def _tighten(self) -> None:
+        """Put straps and chocks on the standing car: pulled tight, let go down, and pulled again.
+
+        The springs' equilibrium under the straps is found by standing there, brakes on: as on a table.
+        """
+        row = self.system.inputs.row()
+        row[self.system.inputs.brake_capacity] = FIRM_BRAKE
+        rows = np.tile(row, (math.ceil(TIGHTENING / self.formula.step), 1))
+        for _ in range(TIGHTENING_ROUNDS):
+            put_on(self.layout, self.state)
+            self.advance(rows)
+        self._settled = at_rest(self.state)
+        put_on(self.layout, self._settled)
+        self._tight = True
 
     def _begin_clock(self) -> None:
         self._steps = 0

@@ -15,7 +15,7 @@ from scipy.interpolate import CubicHermiteSpline, PchipInterpolator
 
 from mastd.errors import FormatError
 from mastd.formats.columns import read_columns
-from mastd.vehicle.inputs import InputLayout
+from mastd.vehicle.inputs import BRAKE_PEDAL, CLUTCH_PEDAL, GEAR, THROTTLE, InputLayout
 from mastd.vehicle.model import Model
 
 FloatArray = NDArray[np.float64]
@@ -31,6 +31,8 @@ class Controls:
     """(n, nw) N m, forward positive; it reacts on the chassis."""
     brake_torque: FloatArray
     """(n, nw) N m that the friction brakes take at most, 0 or more; they hold at rest."""
+    driver: FloatArray
+    """(n, 4) throttle, brake pedal, clutch pedal (0…1, 1: pressed), gear lever."""
 
     def rows(self, model: Model) -> FloatArray:
         """Return the rows of inputs that the equations of motion take, (n, width): see ``InputLayout``."""
@@ -40,6 +42,7 @@ class Controls:
             table[:, layout.drive(place)] = self.drives[:, place]
         table[:, layout.drive_torque] = self.drive_torque
         table[:, layout.brake_capacity] = self.brake_torque
+        table[:, layout.driver] = self.driver
         return table
 
 
@@ -49,7 +52,7 @@ ControlLaw: TypeAlias = Callable[[FloatArray], Controls]
 
 def hands_off(model: Model) -> ControlLaw:
     """Return no steering and no torques."""
-    return lambda times: _no_controls(model, times)
+    return lambda times: no_controls(model, times)
 
 
 def ramp(model: Model, drive: int, amplitude: float, start: float, end: float) -> ControlLaw:
@@ -59,7 +62,7 @@ def ramp(model: Model, drive: int, amplitude: float, start: float, end: float) -
     """
 
     def law(times: FloatArray) -> Controls:
-        controls = _no_controls(model, times)
+        controls = no_controls(model, times)
         controls.drives[:, drive, :] = half_cosine(times, amplitude, start, end)
         return controls
 
@@ -91,26 +94,43 @@ def input_columns(model: Model) -> tuple[tuple[str, ...], tuple[str, ...], tuple
     )
 
 
+def pedal_columns(model: Model) -> dict[str, int]:
+    """Return the names of further columns, what the driver moves, and their places in ``Controls.driver``."""
+    found = {}
+    if any(wheel.brake_torque > 0.0 for wheel in model.wheels):
+        found["brake_pedal"] = BRAKE_PEDAL
+    if model.powertrain is not None:
+        found |= {"throttle": THROTTLE, "clutch_pedal": CLUTCH_PEDAL, "gear": GEAR}
+    return found
+
+
 def rows_of_file(path: Path, model: Model) -> tuple[ControlLaw, float]:
     """Return the controls that the rows of a CSV file describe, and the time of its last row, s.
 
-    Columns: ``t_s`` and any of ``input_columns``; those that are left out are zero. Displacements go through
-    the rows as a monotone cubic (no overshoot), from rest, and stay where the last row leaves them; torques
-    are straight between the rows. Raises FormatError, one line a problem: columns that are not known, times
-    that do not begin at 0 or do not rise, a displacement that does not begin at 0 or is beyond the travel.
+    Columns: ``t_s`` and any of ``input_columns`` and ``pedal_columns``; those that are left out are zero.
+    Displacements go through the rows as a monotone cubic (no overshoot), from rest, and stay where the last
+    row leaves them; torques and pedals are straight between the rows, the gear is that of the last row
+    before. Raises FormatError, one line a problem: columns that are not known, times that do not begin at 0
+    or do not rise, a displacement that does not begin at 0 or is beyond the travel, brake torques below zero,
+    pedals that are not between 0 and 1, gears that are no whole numbers.
     """
     drives, drive_torques, brake_torques = input_columns(model)
-    known = (*drives, *drive_torques, *brake_torques)
+    pedals = pedal_columns(model)
+    known = (*drives, *drive_torques, *brake_torques, *pedals)
     given = _known_columns(path, known)
     table = read_columns(path, ("t_s", *given))
     times, values = table[:, 0], dict(zip(given, table[:, 1:].T, strict=True))
-    problems = [*_time_problems(path, times), *_travel_problems(path, model, drives, values)]
+    problems = [
+        *_time_problems(path, times),
+        *_travel_problems(path, model, drives, values),
+        *_range_problems(path, brake_torques, pedals, values),
+    ]
     if problems:
         raise FormatError("\n".join(problems))
     splines = {name: _from_rest(times, values[name]) for name in drives if name in values}
 
     def law(at: FloatArray) -> Controls:
-        controls = _no_controls(model, at)
+        controls = no_controls(model, at)
         within = np.clip(at, times[0], times[-1])
         for place, name in enumerate(drives):
             if name in splines:
@@ -122,14 +142,30 @@ def rows_of_file(path: Path, model: Model) -> tuple[ControlLaw, float]:
             for place, name in enumerate(names):
                 if name in values:
                     target[:, place] = np.interp(at, times, values[name])
+        for name, place in pedals.items():
+            if name in values:
+                controls.driver[:, place] = _lever_or_pedal(name, at, times, values[name])
         return controls
 
     return law, float(times[-1])
 
 
-def _no_controls(model: Model, times: FloatArray) -> Controls:
+def no_controls(model: Model, times: FloatArray) -> Controls:
+    """Return controls at n times that do nothing."""
     n, wheels = len(times), len(model.wheels)
-    return Controls(np.zeros((n, len(model.drives), 3)), np.zeros((n, wheels)), np.zeros((n, wheels)))
+    return Controls(
+        drives=np.zeros((n, len(model.drives), 3)),
+        drive_torque=np.zeros((n, wheels)),
+        brake_torque=np.zeros((n, wheels)),
+        driver=np.zeros((n, 4)),
+    )
+
+
+def _lever_or_pedal(name: str, at: FloatArray, times: FloatArray, values: FloatArray) -> FloatArray:
+    if name != "gear":
+        return np.asarray(np.interp(at, times, values))
+    rows = np.clip(np.searchsorted(times, at + 1e-9, side="right") - 1, 0, len(values) - 1)
+    return np.asarray(values[rows])
 
 
 def _from_rest(times: FloatArray, values: FloatArray) -> CubicHermiteSpline:
@@ -205,4 +241,23 @@ def _travel_problems(
             problems.append(
                 f"{path}: row {worst + 1}: {name} {travel[worst]:g} m is beyond its travel ±{drive.limit:g} m"
             )
+    return problems
+
+
+def _range_problems(
+    path: Path, brake_torques: tuple[str, ...], pedals: dict[str, int], values: dict[str, FloatArray]
+) -> list[str]:
+    problems = []
+    for name, column in values.items():
+        if name in brake_torques:
+            wrong, due = ~(column >= 0.0), "a friction brake has 0 N m or more, whichever way the wheel turns"
+        elif name == "gear":
+            wrong, due = column != np.round(column), "due is a whole number: -1 reverse, 0 neutral, 1 first"
+        elif name in pedals:
+            wrong, due = ~((column >= 0.0) & (column <= 1.0)), "a pedal is between 0 and 1"
+        else:
+            continue
+        rows = np.flatnonzero(wrong)
+        if len(rows):
+            problems.append(f"{path}: row {int(rows[0]) + 1}: {name} {column[rows[0]]:g}: {due}")
     return problems

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -198,6 +199,7 @@ def test_rows_of_inputs_have_racks_and_torques_in_their_places(tmp_path: Path) -
     assert np.array_equal(table[:, layout.drive(1)], controls.drives[:, 1])
     assert np.array_equal(table[1, layout.drive_torque], [0.0, 100.0, 0.0, 0.0])
     assert np.array_equal(table[1, layout.brake_capacity], [0.0, 0.0, 400.0, 0.0])
+    assert not table[:, layout.driver].any()
     assert not table[:, layout.chassis_wrench].any()
 
 
@@ -250,3 +252,19 @@ def test_the_number_of_steps_reaches_the_duration() -> None:
     for duration, step in ((1e9, 1e-3), (0.0, 1e-3), (math.nan, 1e-3)):
         with pytest.raises(UsageError, match="--duration"):
             step_count(duration, step)
+
+
+def test_brakes_below_zero_are_refused(tmp_path: Path) -> None:
+    with pytest.raises(FormatError) as refused:
+        rows_of_file(rows(tmp_path, "t_s,brake_torque_fl_Nm\n0,0\n1,-400\n"), car(RACK))
+    assert "row 2: brake_torque_fl_Nm -400: a friction brake has 0 N m or more" in str(refused.value)
+
+
+def test_pedals_move_in_straight_lines_and_are_checked(tmp_path: Path) -> None:
+    braked = replace(car(RACK), wheels=tuple(replace(wheel, brake_torque=1e3) for wheel in car().wheels))
+    law, _ = rows_of_file(rows(tmp_path, "t_s,brake_pedal\n0,0\n1,1\n"), braked)
+    assert law(np.array([0.25])).driver[0] == pytest.approx([0.0, 0.25, 0.0, 0.0])
+    with pytest.raises(FormatError, match="row 2: brake_pedal 2: a pedal is between 0 and 1"):
+        rows_of_file(rows(tmp_path, "t_s,brake_pedal\n0,0\n1,2\n"), braked)
+    with pytest.raises(FormatError, match="'throttle' is no column of inputs"):
+        rows_of_file(rows(tmp_path, "t_s,throttle\n0,0\n1,1\n"), braked)
