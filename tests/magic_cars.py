@@ -63,11 +63,15 @@ def restrained(model: Model, stiffness: float = 1e6, preload: float = 4e3) -> Mo
 
 
 def fasten(layout: Layout, restraint: Restraint) -> None:
-    """Write the straps' free lengths and the chocks' places into a car's arrays."""
+    """Write the straps' free lengths and the chocks into a car's arrays."""
     car = layout.arrays
     car.straps[:, f.T_LENGTH] = restraint.lengths
-    for (item, lane), centre in zip(layout.wheel, restraint.centres, strict=True):
-        car.wheels[item, f.CHOCK_PLACE : f.CHOCK_PLACE + 3, lane] = centre
+    for chock in layout.model.chocks:
+        item, lane = layout.wheel[chock.wheel]
+        values = car.wheels[item, :, lane]
+        values[f.CHOCK_PLACE : f.CHOCK_PLACE + 3] = restraint.centres[chock.wheel]
+        values[f.CHOCK_GAP], values[f.CHOCK_STIFFNESS] = chock.gap, chock.stiffness
+        values[f.CHOCK_DAMPING] = chock.damping
 
 
 def restraint_of(
