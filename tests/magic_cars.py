@@ -12,11 +12,14 @@ from mastd.roads.ground import Ground
 from mastd.vehicle import fields as f
 from mastd.vehicle import magic_formula_layout as n
 from mastd.vehicle.attitude import rotation_matrix
-from mastd.vehicle.fresh import Weights
+from mastd.vehicle.fresh import Fresh, Weights
 from mastd.vehicle.layout import Layout
+from mastd.vehicle.library import find
 from mastd.vehicle.model import Chock, MagicTyre, Model, TieDown
 from mastd.vehicle.settle import wheel_frames
-from mastd.vehicle.state import State
+from mastd.vehicle.standing_tyre import depth_at
+from mastd.vehicle.state import State, design_state, repeat_first_lane
+from mastd.vehicle.stepping import look
 from mastd.vehicle.system import System
 from tests.plain_wheel import Restraint
 
@@ -113,3 +116,84 @@ class InAStep(System):
         for k in range(2):
             car.wheels[:, f.DEFLECTION + k, :] = self._deflection[car.wheel_of, k]
         super()._look(inputs, ground, relative, weights, self._clock)
+
+
+class Rig:
+    """One wheel on a carrier that is led over flat ground step by step; its load is that of its depth."""
+
+    def __init__(self, name: str = "sedan", wheel: int = 0, step: float = 1e-3) -> None:
+        """Take the tyre of a shipped car's wheel, upright on the quarter car's knuckle."""
+        tyre = find(name).wheels[wheel].tyre
+        assert isinstance(tyre, MagicTyre)
+        quarter = find("quarter_car")
+        self.tyre: MagicTyre = tyre
+        self.model = replace(quarter, wheels=(replace(quarter.wheels[0], tyre=tyre),))
+        self.step = step
+        self._system = System(self.model)
+        self._carrier = self._system.layout.body[quarter.wheels[0].carrier]
+        self._wheel = self._system.layout.wheel[0]
+        self._state = design_state(self.model)
+        self._system.residual(self._state)
+        self._last = np.zeros(3)
+
+    def put(self, load: float) -> None:
+        """Put the wheel down at rest with this load (N), its carcass relaxed."""
+        values = self._values()
+        values[f.DEFLECTION : f.DEFLECTION + 2] = 0.0
+        self._last = np.array([0.0, 0.0, self.height(load)])
+        self._look(np.zeros(3), 0.0, 0.0)
+
+    def height(self, load: float) -> float:
+        """Return the height of the wheel's centre (m) for a load (N)."""
+        return self.tyre.free_radius - depth_at(self.tyre.coefficients, load)
+
+    def lead(self, place: Array, spin: float = 0.0, yaw_rate: float = 0.0) -> Array:
+        """Take a step to a place (3) of the wheel's centre, m; return F_x, F_y and the load, N."""
+        velocity = (place - self._last) / self.step
+        self._last = place
+        self._look(velocity, spin, yaw_rate)
+        return self.force
+
+    def drive(self, velocity: Array, spin: float, steps: int) -> Array:
+        """Take steps at a constant velocity (3); return F_x, F_y and the load of each, (steps, 3)."""
+        return np.array([self.lead(self._last + self.step * velocity, spin) for _ in range(steps)])
+
+    @property
+    def force(self) -> Array:
+        """F_x, F_y and the load, N."""
+        values = self._values()
+        return np.array([*values[f.CONTACT_FORCE : f.CONTACT_FORCE + 2], values[f.LOAD]])
+
+    @property
+    def deflection(self) -> Array:
+        """Of the carcass, (2), m."""
+        return self._values()[f.DEFLECTION : f.DEFLECTION + 2].copy()
+
+    def _values(self) -> Array:
+        item, lane = self._wheel
+        values: Array = self._system.layout.arrays.wheels[item, :, lane]
+        return values
+
+    def _look(self, velocity: Array, spin: float, yaw_rate: float) -> None:
+        car, (item, lane) = self._system.layout.arrays, self._carrier
+        body = self.model.wheels[0].carrier
+        arm = self.model.wheels[0].centre - self.model.bodies[body].centre
+        values = car.bodies[item, :, lane]
+        turn = np.array([0.0, 0.0, yaw_rate])
+        values[f.POSITION : f.POSITION + 3] = self._last - arm
+        values[f.VELOCITY : f.VELOCITY + 3] = velocity - np.cross(turn, arm)
+        values[f.ANGULAR_VELOCITY : f.ANGULAR_VELOCITY + 3] = turn
+        self._values()[f.SPIN] = spin
+        repeat_first_lane(car)
+        look(
+            car,
+            Fresh.of(self._system.layout),
+            Weights(0.0, 0.0, 0.0, 0.0, 0.0),
+            self._system.inputs.row(),
+            Ground.flat().parameters,
+            self.model.gravity,
+            False,
+            False,
+            False,
+            (self.step, 1.0 / self.step),
+        )

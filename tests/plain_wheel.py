@@ -110,9 +110,8 @@ def place(motion: Motion, index: int, ground: Ground | None) -> Place:
     foot = np.array([centre.value[0], centre.value[1], height])
     radius = float(normal @ (centre.value - foot)) / np.cos(gamma)
     turn = turn_of(ground)
-    rate = float(normal @ (velocity - centre.rate)) / np.cos(gamma)
-    load = float(formula.normal_load(c, tyre.free_radius - radius, rate))
     seen = centre.rate - velocity - cross(turn, centre.value - foot)
+    load = float(formula.normal_load(c, tyre.free_radius - radius, -float(normal @ seen) / np.cos(gamma)))
     omega = motion.omega[wheel.carrier] - turn
     spin, pitch = float(motion.state.spin[index]), float(motion.omega[wheel.carrier] @ axis)
     rolling = (spin - pitch) * float(formula.rolling_radius(c, load))
@@ -167,7 +166,9 @@ def pull(
         change = (stretch - forget * start) / (1.0 / step + forget / lengths)
         deflection = deflection + change
         slip = start + change / lengths
-        ahead = slip + 0.01 * 0.5 / (0.5 + forget) * (slip - start) / step
+        # (κ′ + τ stretch / (du/dκ′)) / (1 + τ L / (du/dκ′)): a dashpot beside the carcass' spring
+        dashpot = 0.01 * 0.5 / (0.5 + forget)
+        ahead = slip + dashpot / (1.0 + dashpot * forget / lengths) * (slip - start) / step
     side = -1.0 if tyre.mirrored else 1.0
     speed = spin * tyre.rolling_radius
     fx, fy, mx, my, mz = 0.0, 0.0, 0.0, 0.0, 0.0
