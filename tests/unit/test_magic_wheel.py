@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from scipy.spatial.transform import Rotation
 
 from mastd.roads.ground import Ground, GroundKind
+from mastd.vehicle.generalized_alpha import Formula
 from mastd.vehicle.library import find
 from mastd.vehicle.model import Chock, Model
 from mastd.vehicle.state import State
@@ -163,6 +164,24 @@ def test_the_matrices_are_the_derivatives(name: str, ground: str, within: bool) 
                 continue
             due = differences(system, state, acting, change, size * directions) / size
             assert_equal(matrix @ directions.T, due, DIFFERENCES)
+
+
+def test_the_matrix_of_a_step_is_made_for_the_loads_that_the_tyres_carry() -> None:
+    model = without_offsets(replace(car("sedan"), tie_downs=(), chocks=(), aerodynamics=None))
+    oracle, formula = Oracle(model), Formula.of(STEP, 0.2)
+    state = deflected(model, 2, 9.0)
+    loads = System(model).wheel_loads(state)
+    system = InAStep(model, (formula.velocity, 1.0 / STEP), loads, state.deflection)
+
+    def change(at: State, increment: Array) -> State:
+        pushed = oracle.push(oracle.accelerate(at, increment), formula.velocity * increment)
+        return oracle.move(pushed, formula.position * increment)
+
+    directions = np.random.default_rng(1).standard_normal((6, system.size))
+    acting = system.inputs.row(), Ground.flat()
+    due = differences(system, state, acting, change, 0.1 * directions) / 0.1
+    matrix = System(model).step_matrix(state, formula, Ground.flat(), False)[: system.size, : system.size]
+    assert_equal(matrix @ directions.T, due, DIFFERENCES)
 
 
 def assert_equal(ours: Array, theirs: Array, share: float) -> None:
