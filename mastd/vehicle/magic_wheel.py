@@ -38,9 +38,10 @@ tyre that slid springs back by a centimetre, not by σ. The equations are solved
 the linearly implicit Euler rule, with S, σ, K, μ and Q of its beginning. What a load that falls cannot
 hold any more is let go at once: υ stays within 2, and a tyre off the ground has no deflection.
 
-A standing tyre has some damping of its own: the forces are those of κ′ + τ / (1 + τ L / (du/dκ′)) dκ′/dt, τ
-itself falling with L and with S. Its dashpot stands beside the carcass' spring and both before the contact that forgets:
-a deflection that is only forgotten, as of a rolling wheel that lifts, does not pull the other way.
+A standing tyre has some damping of its own: the forces are those of κ′ + τ / (1 + τ L / (du/dκ′)) dκ′/dt,
+τ itself falling with L and with S. Its dashpot stands beside the carcass' spring and both before the
+contact that forgets: a deflection that is only forgotten, as of a rolling wheel that lifts, does not pull
+the other way.
 
 Friction brake. Within a step it takes the torque that stops the wheel against its carrier by the end of
 the step, as far as its capacity reaches: so it holds without creeping and never drives the wheel
