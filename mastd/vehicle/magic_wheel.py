@@ -26,7 +26,7 @@ formula's for the slips κ′ = u Q / σ_x, tan α′ = v Q / σ_y. On a wheel t
 become the steady ones, −V_sx/|V_x| and V_sy/|V_x|. Where the tyre stands L = 0: it holds like a spring,
 by a law of its deflection and load alone, so that shaking does not make it creep. Therefore
 
-    L = min(V, max(S V, 2 |V_r|)),  V = max(|V_x|, |V_s| / s_most).
+    L = min(V, max(S V, 2 |V_r|)),  V = max(|V_x|, |V_s| / s_most),  V_s: what stretches at L = 0.
 
 V_r is the speed at which the tread runs through the contact, since a carrier pitches by less than the
 length of the contact. S is the share of sliding, from 0 below 0.7 of the friction to 1 above: a wheel
@@ -38,8 +38,10 @@ tyre that slid springs back by a centimetre, not by σ. The equations are solved
 the linearly implicit Euler rule, with S, σ, K, μ and Q of its beginning. What a load that falls cannot
 hold any more is let go at once: υ stays within 2, and a tyre off the ground has no deflection.
 
-A standing tyre has some damping of its own: the forces are those of κ′ + τ dκ′/dt, τ falling with L and
-with sliding.
+A standing tyre has some damping of its own: the forces are those of κ′ + τ / (1 + τ L / (du/dκ′)) dκ′/dt,
+τ itself falling with L and with S. Its dashpot stands beside the carcass' spring and both before the
+contact that forgets: a deflection that is only forgotten, as of a rolling wheel that lifts, does not pull
+the other way.
 
 Friction brake. Within a step it takes the torque that stops the wheel against its carrier by the end of
 the step, as far as its capacity reaches: so it holds without creeping and never drives the wheel
@@ -165,18 +167,14 @@ def _speeds(
     s: Triple,
     arm: Triple,
     normal: Triple,
-    above: Triple,
     ground_turn: Triple,
-    velocity: Triple,
+    centre: Triple,
     turn: Triple,
 ) -> tuple[float, float, float, float]:
     """Return V_x, V_sx + V_r, V_sy and ψ̇, all as seen from the ground.
 
-    ``arm`` from the wheel centre to the nominal contact, −r_0 e_r; ``above`` to the wheel centre from the
-    place whose velocity is the ground's.
+    ``arm`` from the wheel centre to the nominal contact, −r_0 e_r; ``centre``: velocity of the wheel centre.
     """
-    x, y, z = cross(ground_turn[0], ground_turn[1], ground_turn[2], above[0], above[1], above[2])
-    centre = velocity[0] - x, velocity[1] - y, velocity[2] - z
     w = turn[0] - ground_turn[0], turn[1] - ground_turn[1], turn[2] - ground_turn[2]
     x, y, z = cross(w[0], w[1], w[2], arm[0], arm[1], arm[2])
     return (
@@ -206,9 +204,9 @@ def _slips(
     elif rate > 0.0:
         slip_x = (sigma_x * rate * start_x - speed_x) / (sigma_x * rate + forget)
         slip_y = (sigma_y * rate * start_y + speed_y) / (sigma_y * rate + forget)
-        lead = (1.0 - sliding) * CARCASS_TIME * CARCASS_SPEED / (CARCASS_SPEED + forget) * rate
-        ahead_x = slip_x + lead * (slip_x - start_x)
-        ahead_y = slip_y + lead * (slip_y - start_y)
+        lead = (1.0 - sliding) * CARCASS_TIME * CARCASS_SPEED / (CARCASS_SPEED + forget)
+        ahead_x = slip_x + lead * rate * sigma_x / (sigma_x + lead * forget) * (slip_x - start_x)
+        ahead_y = slip_y + lead * rate * sigma_y / (sigma_y + lead * forget) * (slip_y - start_y)
     return slip_x, slip_y, ahead_x, ahead_y
 
 
@@ -281,13 +279,15 @@ def wheel_balance(
     reach, rate = clock
     e, s, r, lean, cosine = _axes(axis, normal)
     radius = height / cosine
-    sinking = -dot(normal[0], normal[1], normal[2], velocity[0], velocity[1], velocity[2]) / cosine
-    load = normal_load(c, c[FREE_RADIUS] - radius, sinking)
     # The ground's velocity is that of the place below the wheel centre.
     level = height / dot(up[0], up[1], up[2], normal[0], normal[1], normal[2])
     above = level * up[0], level * up[1], level * up[2]
+    x, y, z = cross(ground_turn[0], ground_turn[1], ground_turn[2], above[0], above[1], above[2])
+    seen = velocity[0] - x, velocity[1] - y, velocity[2] - z
+    sinking = -dot(normal[0], normal[1], normal[2], seen[0], seen[1], seen[2]) / cosine
+    load = normal_load(c, c[FREE_RADIUS] - radius, sinking)
     lever = -nominal * r[0], -nominal * r[1], -nominal * r[2]
-    forward, speed_x, speed_y, heading = _speeds(e, s, lever, normal, above, ground_turn, velocity, turn)
+    forward, speed_x, speed_y, heading = _speeds(e, s, lever, normal, ground_turn, seen, turn)
     carrier_spin = dot(turn[0], turn[1], turn[2], axis[0], axis[1], axis[2])
     effective = rolling_radius(c, load)
     rolling = (spin - carrier_spin) * effective

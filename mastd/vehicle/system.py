@@ -40,6 +40,8 @@ class Matrices:
 
 
 _NOTHING = Weights(0.0, 0.0, 0.0, 0.0, 0.0)
+STANDING: Final = -1.0
+"""Rate with which slips stay as they stand."""
 STEADY: Final = (1e-3, 0.0)
 """Reach and rate of no step: slips are those of steady motion, brakes act as in a step of a millisecond."""
 
@@ -128,8 +130,9 @@ class System:
         """
         turn = rotation_matrix(state.attitude[0])
         write_state(self.layout, turned_forces(self.model, state, turn.T) if relative else state)
-        clock = (formula.velocity, 1.0 / formula.step)
-        self._look(None, ground, relative, Weights.of(formula), clock)
+        # What the tyres' deflections mean depends on the loads that they carry, which the first look finds.
+        self._look(None, ground, relative, None, (formula.velocity, STANDING))
+        self._look(None, ground, relative, Weights.of(formula), (formula.velocity, 1.0 / formula.step))
         whole = self._dense_whole()
         if relative:
             change = np.eye(len(whole))
