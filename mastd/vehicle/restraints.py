@@ -13,6 +13,8 @@ from mastd.vehicle.model import Model
 from mastd.vehicle.settle import wheel_frames
 from mastd.vehicle.state import State
 
+LONG_STRETCH: Final = 1e4
+"""m: so far stretched, a strap's pull changes by 1e-4 of it for a metre."""
 MOST_SPRING: Final = 1.36
 MOST_DAMPER: Final = 0.93
 
@@ -45,13 +47,21 @@ def problems(model: Model, step: float) -> list[str]:
     ]
 
 
+def pull(layout: Layout) -> None:
+    """Write straps that pull with their preloads, however far the car goes."""
+    for row, strap in zip(layout.arrays.straps, layout.model.tie_downs, strict=True):
+        row[f.T_STIFFNESS], row[f.T_DAMPING] = strap.preload / LONG_STRETCH, 0.0
+        row[f.T_LENGTH] = -LONG_STRETCH
+
+
 def put_on(layout: Layout, state: State) -> None:
-    """Write straps, pulled to their preloads, and chocks for a car that stands in ``state``, on ground whose
-    axes are the inertial ones."""
+    """Write straps at their preloads, and chocks, for a car that stands in ``state``, on ground whose axes
+    are the inertial ones."""
     model, car = layout.model, layout.arrays
     turn = rotation_matrix(state.attitude[0])
     for row, strap in zip(car.straps, model.tie_downs, strict=True):
         place = state.position[0] + turn @ (strap.point - model.bodies[0].centre)
+        row[f.T_STIFFNESS], row[f.T_DAMPING] = strap.stiffness, strap.damping
         row[f.T_LENGTH] = np.linalg.norm(strap.anchor - place) - strap.preload / strap.stiffness
     centres, _ = wheel_frames(model, state)
     for chock in model.chocks:

@@ -50,9 +50,8 @@ HEAVIEST: Final = 9
 """The heaviest of them but one is LOAD_RATIO to this power times the load at rest, 21 times."""
 TOP_SPEED: Final = 80.0
 """m/s: the last matrix is made for this or a little more, and serves beyond it too."""
-TIGHTENING: Final = 1.5
-"""s that a car stands after each pull at its straps."""
-TIGHTENING_ROUNDS: Final = 4
+TIGHTENING: Final = 8.0
+"""s in which a car goes down under its straps."""
 FIRM_BRAKE: Final = 1e6
 """N m: what no wheel turns against."""
 JOINT_TOLERANCE: Final = 1e-8
@@ -212,16 +211,13 @@ class Simulation:
             )
 
     def _tighten(self) -> None:
-        """Put straps and chocks on the standing car: pulled tight, let go down, and pulled again.
-
-        The springs' equilibrium under the straps is found by standing there, brakes on: as on a table.
-        """
+        """Put straps and chocks on the standing car: it goes down under the straps' pull, brakes on, as it
+        does on a table; there they are made fast."""
         row = self.system.inputs.row()
         row[self.system.inputs.brake_capacity] = FIRM_BRAKE
         rows = np.tile(row, (math.ceil(TIGHTENING / self.formula.step), 1))
-        for _ in range(TIGHTENING_ROUNDS):
-            restraints.put_on(self.layout, self.state)
-            self.advance(rows)
+        restraints.pull(self.layout)
+        self.advance(rows)
         self._settled = at_rest(self.state)
         restraints.put_on(self.layout, self._settled)
         self._tight = True
