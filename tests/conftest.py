@@ -21,8 +21,8 @@ import pytest  # noqa: E402
 from tests.lab import ROOT, SHARED, Lab, StartFollower, quick_lab  # noqa: E402
 
 # The same examples in every run, so that a change is judged by itself; `make evidence` looks for new ones.
-hypothesis.settings.register_profile("repeatable", derandomize=True)
-hypothesis.settings.register_profile("searching", derandomize=False)
+hypothesis.settings.register_profile("repeatable", derandomize=True, deadline=None)
+hypothesis.settings.register_profile("searching", derandomize=False, deadline=None)
 hypothesis.settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "repeatable"))
 
 

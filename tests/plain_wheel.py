@@ -167,7 +167,7 @@ def pull(
         deflection = deflection + change
         slip = start + change / lengths
         # (κ′ + τ stretch / (du/dκ′)) / (1 + τ L / (du/dκ′)): a dashpot beside the carcass' spring
-        dashpot = 0.01 * 0.5 / (0.5 + forget)
+        dashpot = 0.01 * 0.5 / (0.5 + forget) * (1.0 - before.sliding)
         ahead = slip + dashpot / (1.0 + dashpot * forget / lengths) * (slip - start) / step
     side = -1.0 if tyre.mirrored else 1.0
     speed = spin * tyre.rolling_radius
@@ -184,6 +184,8 @@ def pull(
             speed**2 / (speed**2 + 0.25),
         )
     fy, mx, mz = side * fy, side * mx, side * mz
+    # The force along pulls at the radius on which its slip is told.
+    my -= fx * (float(formula.rolling_radius(tyre.coefficients, at.load)) - at.radius)
     force = fx * at.along + fy * at.across + at.load * at.normal
     moment = cross(-at.radius * at.radial, force) + mx * at.along + my * at.across + mz * at.normal
     return Pull(at.load, fx, fy, force, moment, slip, deflection)

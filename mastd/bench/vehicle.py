@@ -36,6 +36,7 @@ ROUNDS = 21
 AXLE_COUNTS = (2, 4, 6, 8, 12)
 EXUDYN_STEPS = 1000
 """The first second has the bump and the steering; all of it would take minutes."""
+COMPLETE = ("sedan", "mcpherson_hatchback", "transporter_8x8")
 _PEERS = ("prototype", "mujoco", "exudyn")
 
 
@@ -159,6 +160,27 @@ def proposed_over_conventional() -> dict[str, Figure]:
         "vehicle.proposed_us": figure(np.concatenate([times for _, _, times in found.values()]), "us"),
         "vehicle.proposed_over_conventional": _largest(ratios.values()),
         **ratios,
+    }
+
+
+@bench(*(f"vehicle.{name}_us" for name in COMPLETE))
+def complete() -> dict[str, Figure]:
+    """The shipped vehicles with Magic Formula tyres and powertrain, in gear and under throttle.
+
+    Over the bump and in the J-turn at 1 ms, accuracy ``fast``.
+    """
+    from mastd.bench.vehicle_car import MANOEUVRES, Car, in_gear
+    from mastd.vehicle.library import find
+
+    cars = {
+        (name, manoeuvre): Car(model, in_gear(make(model)))
+        for name, model in ((name, find(name)) for name in COMPLETE)
+        for manoeuvre, make in MANOEUVRES.items()
+    }
+    times = interleaved({key: car.drive for key, car in cars.items()}, ROUNDS)
+    return {
+        f"vehicle.{name}_us": figure(np.concatenate([times[name, where] for where in MANOEUVRES]), "us")
+        for name in COMPLETE
     }
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Final
 
 import numpy as np
@@ -11,10 +12,12 @@ from numpy.typing import NDArray
 
 from mastd.bench.registry import Figure
 from mastd.bench.vehicle_timing import interleaved, ratio_of_turns
+from mastd.vehicle.inputs import GEAR, THROTTLE
 from mastd.vehicle.library import find
 from mastd.vehicle.manoeuvres import Accuracy, Formulation, Manoeuvre, bump, jturn, step_count
 from mastd.vehicle.model import Model
 from mastd.vehicle.simulation import Simulation
+from mastd.vehicle.steering import Controls
 
 FloatArray = NDArray[np.float64]
 
@@ -23,6 +26,7 @@ STEP: Final = 1e-3
 MANOEUVRES: Final[dict[str, Callable[[Model], Manoeuvre]]] = {"bump": bump, "jturn": jturn}
 _FORMULATIONS: Final[tuple[Formulation, Formulation]] = ("inertial", "chassis")
 """Conventional and proposed."""
+_GEAR: Final = 3
 _WARMING_STEPS: Final = 500
 _CHUNK: Final = 20
 """Steps between two looks at the clock where single steps matter: it costs as much as a tenth of a step."""
@@ -42,7 +46,7 @@ class Car:
         self._simulation = Simulation(
             model, step=STEP, formulation=formulation, accuracy=accuracy, ground=manoeuvre.ground
         )
-        self._speed = manoeuvre.speed
+        self._speed, self._gear = manoeuvre.speed, manoeuvre.gear
         times: FloatArray = STEP * np.arange(1, step_count(manoeuvre.duration, STEP) + 1, dtype=np.float64)
         self._inputs = manoeuvre.controls(times).rows(model)
 
@@ -68,15 +72,26 @@ class Car:
 
     def joint_error(self) -> float:
         """Drive the manoeuvre; return the largest constraint error of position in m, NaN if a step failed."""
-        self._simulation.start(self._speed)
+        self._simulation.start(self._speed, self._gear)
         trace = self._simulation.run(self._inputs)
         return float(trace.joint_error.max()) if trace.first_unconverged is None else float("nan")
 
     def _warm(self) -> None:
         """Go to the start, with everything compiled and the caches warm after the others' turn."""
-        self._simulation.start(self._speed)
+        self._simulation.start(self._speed, self._gear)
         self._simulation.advance(self._inputs[:_WARMING_STEPS])
-        self._simulation.start(self._speed)
+        self._simulation.start(self._speed, self._gear)
+
+
+def in_gear(manoeuvre: Manoeuvre) -> Manoeuvre:
+    """Return a manoeuvre of a vehicle with a powertrain in its third gear, a fifth of the throttle open."""
+
+    def controls(times: FloatArray) -> Controls:
+        found = manoeuvre.controls(times)
+        found.driver[:, THROTTLE], found.driver[:, GEAR] = 0.2, _GEAR
+        return found
+
+    return replace(manoeuvre, controls=controls, gear=_GEAR)
 
 
 def methods(rounds: int) -> dict[str, tuple[Figure, FloatArray, FloatArray]]:

@@ -187,7 +187,9 @@ DEFLECTION_START: Final = 81
 """The same at the beginning of the step, as far as the load can hold it."""
 BALANCE: Final = 83
 """What the wheel adds to the out-of-balance force and moment of its carrier."""
-WHEEL_FIELDS: Final = 89
+STIFFENING: Final = 89
+"""By which the slip's stiffness is taken stiffer than it is, where matrices are frozen for more load."""
+WHEEL_FIELDS: Final = 90
 
 # Strap from the chassis to the ground
 T_POINT: Final = 0

@@ -53,8 +53,8 @@ def prepare_tyres(wheels: Floats, tyres: Floats, wheel: int, moving: bool) -> No
         wheels[wheel, f.DEFLECTION_START + 1, lane] = v
         wheels[wheel, f.SLIP_START, lane] = slip_x
         wheels[wheel, f.SLIP_START + 1, lane] = slip_y
-        wheels[wheel, f.RELAXATION, lane] = along
-        wheels[wheel, f.RELAXATION + 1, lane] = across
+        wheels[wheel, f.RELAXATION, lane] = along / wheels[wheel, f.STIFFENING, lane]
+        wheels[wheel, f.RELAXATION + 1, lane] = across / wheels[wheel, f.STIFFENING, lane]
         wheels[wheel, f.SLIDING, lane] = sliding
         speed = wheels[wheel, f.SPIN, lane] * wheels[wheel, f.ROLLING_RADIUS, lane]
         wheels[wheel, f.ROLLING_SPEED, lane] = speed

@@ -38,9 +38,10 @@ tyre that slid springs back by a centimetre, not by σ. The equations are solved
 the linearly implicit Euler rule, with S, σ, K, μ and Q of its beginning. What a load that falls cannot
 hold any more is let go at once: υ stays within 2, and a tyre off the ground has no deflection.
 
-A standing tyre has some damping of its own: the forces are those of κ′ + τ / (1 + τ L / (du/dκ′)) dκ′/dt, τ
-itself falling with L. Its dashpot stands beside the carcass' spring and both before the contact that forgets:
-a deflection that is only forgotten, as of a rolling wheel that lifts, does not pull the other way.
+A standing tyre has some damping of its own: the forces are those of κ′ + τ / (1 + τ L / (du/dκ′)) dκ′/dt,
+τ itself falling with L and with S. Its dashpot stands beside the carcass' spring and both before the
+contact that forgets: a deflection that is only forgotten, as of a rolling wheel that lifts, does not pull
+the other way.
 
 Friction brake. Within a step it takes the torque that stops the wheel against its carrier by the end of
 the step, as far as its capacity reaches: so it holds without creeping and never drives the wheel
@@ -193,7 +194,7 @@ def _slips(
     speed_y: float,
 ) -> tuple[float, float, float, float]:
     """Return κ′ and tan α′ at the end of the step, and those with the standing tyre's damping in them."""
-    _, _, start_x, start_y, sigma_x, sigma_y, _, _ = contact
+    _, _, start_x, start_y, sigma_x, sigma_y, sliding, _ = contact
     slip_x, slip_y = start_x + 0.0 * speed_x, start_y + 0.0 * speed_y
     ahead_x, ahead_y = slip_x, slip_y
     if rate == 0.0:
@@ -203,7 +204,7 @@ def _slips(
     elif rate > 0.0:
         slip_x = (sigma_x * rate * start_x - speed_x) / (sigma_x * rate + forget)
         slip_y = (sigma_y * rate * start_y + speed_y) / (sigma_y * rate + forget)
-        lead = CARCASS_TIME * CARCASS_SPEED / (CARCASS_SPEED + forget)
+        lead = (1.0 - sliding) * CARCASS_TIME * CARCASS_SPEED / (CARCASS_SPEED + forget)
         ahead_x = slip_x + lead * rate * sigma_x / (sigma_x + lead * forget) * (slip_x - start_x)
         ahead_y = slip_y + lead * rate * sigma_y / (sigma_y + lead * forget) * (slip_y - start_y)
     return slip_x, slip_y, ahead_x, ahead_y
@@ -288,7 +289,8 @@ def wheel_balance(
     lever = -nominal * r[0], -nominal * r[1], -nominal * r[2]
     forward, speed_x, speed_y, heading = _speeds(e, s, lever, normal, ground_turn, seen, turn)
     carrier_spin = dot(turn[0], turn[1], turn[2], axis[0], axis[1], axis[2])
-    rolling = (spin - carrier_spin) * rolling_radius(c, load)
+    effective = rolling_radius(c, load)
+    rolling = (spin - carrier_spin) * effective
     slip_speed_x, slip_speed_y = speed_x - rolling + heading * contact[1], speed_y + heading * contact[0]
     forget = forgetting_speed(forward, slip_speed_x, slip_speed_y, rolling, contact[6])
     slip_x, slip_y, ahead_x, ahead_y = _slips(contact, rate, forget, slip_speed_x, slip_speed_y)
@@ -308,6 +310,8 @@ def wheel_balance(
         fx * e[1] + fy * s[1] + load * normal[1],
         fx * e[2] + fy * s[2] + load * normal[2],
     )
+    # What slips at r_e also pulls there: at R it would give power that nothing takes.
+    my = my - fx * (effective - radius)
     x, y, z = cross(-radius * r[0], -radius * r[1], -radius * r[2], f[0], f[1], f[2])
     m = (
         x + mx * e[0] + my * s[0] + mz * normal[0],

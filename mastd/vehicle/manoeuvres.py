@@ -15,7 +15,6 @@ from mastd.errors import UsageError
 from mastd.roads.ground import Ground, Side
 from mastd.vehicle.driver import SAMPLE, Driver, Seen
 from mastd.vehicle.model import Model
-from mastd.vehicle.powertrain import start as started
 from mastd.vehicle.run_summary import Finding
 from mastd.vehicle.steering import ControlLaw, hands_off, ramp
 from mastd.vehicle.trace import Trace, join
@@ -132,12 +131,7 @@ def play(
     simulation = Simulation(
         model, step=step, formulation=formulation, accuracy=accuracy, ground=manoeuvre.ground
     )
-    simulation.start(manoeuvre.speed)
-    if model.powertrain is not None:
-        spins = simulation.state.spin
-        simulation.layout.arrays.drive_state[:] = started(
-            model.powertrain, model.wheels, spins, manoeuvre.gear
-        )
+    simulation.start(manoeuvre.speed, manoeuvre.gear)
     drivers = manoeuvre.drivers()
     sample = max(1, round(SAMPLE / step)) if drivers else _CHUNK
     traces = [simulation.sample()]

@@ -45,6 +45,10 @@ MOST_FAST_DAMPING: Final = 0.95
 """Largest spectral radius for the fast accuracy, whose joint forces have no damping but the formula's."""
 SPEED_RATIO: Final = 1.25
 """Between the speeds of neighbouring matrices."""
+LOAD_RATIO: Final = 1.4
+"""Between the loads of neighbouring matrices of cars on Magic Formula tyres."""
+HEAVIEST: Final = 9
+"""The heaviest of them but one is LOAD_RATIO to this power times the load at rest, 21 times."""
 TOP_SPEED: Final = 80.0
 """m/s: the last matrix is made for this or a little more, and serves beyond it too."""
 TIGHTENING: Final = 1.5
@@ -166,9 +170,7 @@ class Simulation:
             raise ValueError(f"{speed!r} m/s: a vehicle that is tied down stands")
         moving = self._accelerated(rolling(self.model, self._settled, speed))
         if self._frozen is None or self._one_matrix:
-            single = self._one_matrix or not self.method.relative
-            speeds = np.zeros(1) if single else self._matrix_speeds()
-            self._frozen = self._freeze(np.array([speed]) if single else speeds, speeds)
+            self._frozen = self._freeze(speed)
             self._note_loads()
         if self._restrained and not self._tight:
             self._load(moving)
@@ -242,29 +244,37 @@ class Simulation:
             multipliers=found[size : size + self.model.rows].copy(),
         )
 
-    def _matrix_speeds(self) -> Floats:
-        """Return the speeds to make matrices for: with linear tyres a row of them, their slip's damping goes
-        as 1 / speed; relaxed slips make a single one enough."""
-        speeds = [wheel.tyre.least_speed for wheel in self.model.wheels if isinstance(wheel.tyre, Tyre)]
-        if not speeds:
-            return np.zeros(1)
-        least = min(speeds)
-        count = max(1, int(np.ceil(np.log(TOP_SPEED / least) / np.log(SPEED_RATIO))))
-        return np.array([0.0, *(least * SPEED_RATIO**k for k in range(1, count + 1))])
-
-    def _freeze(self, made_for: Floats, speeds: Floats) -> Frozen:
-        """Return the matrices for these speeds, to be chosen by ``speeds``."""
+    def _freeze(self, speed: float) -> Frozen:
+        """Return the matrices for a row of speeds, or of loads (see ``frozen``); where one must do, for this
+        speed."""
+        least = [wheel.tyre.least_speed for wheel in self.model.wheels if isinstance(wheel.tyre, Tyre)]
+        single, by_load = self._one_matrix or not self.method.relative, not least
+        chosen_by = np.zeros(1)
+        made_for, stiffenings = np.array([speed]), np.ones(1)
+        if not single and by_load:
+            chosen_by = np.array([0.0, *(LOAD_RATIO**-k for k in range(HEAVIEST, -1, -1))])
+            made_for, stiffenings = (
+                np.zeros(len(chosen_by)),
+                1.0 / np.append(chosen_by[1] / LOAD_RATIO, chosen_by[1:]),
+            )
+        elif not single:
+            count = max(1, int(np.ceil(np.log(TOP_SPEED / min(least)) / np.log(SPEED_RATIO))))
+            chosen_by = np.array([0.0, *(min(least) * SPEED_RATIO**k for k in range(1, count + 1))])
+            made_for, stiffenings = chosen_by, np.ones(len(chosen_by))
         cells = np.zeros((len(made_for), self.layout.cells, LANES))
         cores = np.zeros((len(made_for), 6, 6))
-        for k, speed in enumerate(made_for):
-            self._assemble(float(speed), cells[k], cores[k])
+        for k in range(len(made_for)):
+            self._assemble(float(made_for[k]), float(stiffenings[k]), cells[k], cores[k])
         self._factorised = len(made_for)
-        return freeze(self.layout, cells, cores, speeds)
+        return freeze(self.layout, cells, cores, chosen_by, by_load)
 
-    def _assemble(self, speed: float, cells: Floats, core: Floats) -> None:
+    def _assemble(self, speed: float, stiffening: float, cells: Floats, core: Floats) -> None:
         assert self._settled is not None
+        wheels = self.layout.arrays.wheels
         self._load(rolling(self.model, self._settled, speed), relative=True)
+        wheels[:, f.STIFFENING] = stiffening
         self._look(self._fresh._replace(cells=cells), Ground.flat().parameters, relative=True)
+        wheels[:, f.STIFFENING] = 1.0
         core[:] = self._fresh.chassis[:, 0].reshape(6, 6)
 
     def _look(self, matrices: Fresh | None, ground: Floats, relative: bool, *, factors: bool = False) -> None:
