@@ -24,6 +24,9 @@ def add_parsers(subparsers: Subparsers) -> None:
     settle = add_manoeuvre(
         manoeuvres, "settle", "equilibrium at rest: wheel loads, pose of the chassis", _settle
     )
+    settle.add_argument(
+        "--restrained", action="store_true", help="with its tie_downs and chocks on, as on a table"
+    )
     add_drive_parsers(manoeuvres)
     modes = add_manoeuvre(manoeuvres, "linearise", "modes about the equilibrium", _linearise)
     modes.add_argument(

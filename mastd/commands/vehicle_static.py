@@ -8,17 +8,24 @@ import json
 import math
 from pathlib import Path
 
+import numpy as np
+from numpy.typing import NDArray
+
 from mastd.commands.vehicle_options import deliver
 from mastd.commands.vehicle_text import fixed, table_text
+from mastd.errors import UsageError
 from mastd.formats.columns import write_columns
 from mastd.record.plain import plain
 from mastd.roads.ground import Ground
 from mastd.vehicle.attitude import roll_pitch_yaw
 from mastd.vehicle.library import find
 from mastd.vehicle.linearise import Linearisation, Mode, linearise
+from mastd.vehicle.model import Model
 from mastd.vehicle.settle import Equilibrium, settle
-from mastd.vehicle.state import design_state
+from mastd.vehicle.state import State, design_state
 from mastd.vehicle.system import System
+
+FloatArray = NDArray[np.float64]
 
 POSE_COLUMNS = ("x_m", "y_m", "z_m", "roll_rad", "pitch_rad", "yaw_rad")
 
@@ -26,9 +33,9 @@ POSE_COLUMNS = ("x_m", "y_m", "z_m", "roll_rad", "pitch_rad", "yaw_rad")
 def run_settle(arguments: argparse.Namespace, given: dict[str, float]) -> int:
     """Print, write or both: wheel loads and pose of the chassis at rest on flat ground."""
     model = find(arguments.vehicle)
-    found = _settled(System(model))
-    pose = [*found.state.position[0].tolist(), *roll_pitch_yaw(found.state.attitude[0]).tolist()]
-    loads = dict(zip((wheel.name for wheel in model.wheels), found.wheel_loads.tolist(), strict=True))
+    state, found_loads = _tied_down(model) if arguments.restrained else _standing(model)
+    pose = [*state.position[0].tolist(), *roll_pitch_yaw(state.attitude[0]).tolist()]
+    loads = dict(zip((wheel.name for wheel in model.wheels), found_loads.tolist(), strict=True))
     if arguments.target:
         names = (*POSE_COLUMNS, *(f"fz_{wheel}_N" for wheel in loads))
 
@@ -40,7 +47,7 @@ def run_settle(arguments: argparse.Namespace, given: dict[str, float]) -> int:
     if arguments.json:
         print(json.dumps(plain({"wheel_loads_n": loads, "chassis_pose": pose}), allow_nan=False))
         return 0
-    print(f"{model.name} at rest")
+    print(f"{model.name} at rest{', tied down' if arguments.restrained else ''}")
     for wheel, load in loads.items():
         print(f"load {wheel:9}{fixed(load, 3):>12} N")
     for name, value in zip(("x", "y", "z"), pose[:3], strict=True):
@@ -74,6 +81,22 @@ def run_linearise(arguments: argparse.Namespace, given: dict[str, float]) -> int
     ]
     print(table_text(("frequency, Hz", "damping", "mode"), rows))
     return 0
+
+
+def _standing(model: Model) -> tuple[State, FloatArray]:
+    found = _settled(System(model))
+    return found.state, found.wheel_loads
+
+
+def _tied_down(model: Model) -> tuple[State, FloatArray]:
+    """Return state and wheel loads under the model's tie-downs, pulled to their preloads."""
+    if not model.tie_downs and not model.chocks:
+        raise UsageError(f"--restrained: {model.name} has no tie_downs and no chocks")
+    from mastd.vehicle.simulation import Simulation
+
+    simulation = Simulation(model, restrained=True)
+    simulation.start(0.0)
+    return simulation.state, simulation.sample().wheel_loads[0]
 
 
 def _settled(system: System) -> Equilibrium:

@@ -101,8 +101,8 @@ def read_tir(path: Path | str) -> TyreProperties:
     path = Path(path)
     reading = _Reading(path)
     _split(reading, _text(path))
-    if not reading.entries and not reading.problems:
-        reading.problems.append(f"{path}: holds no NAME = value, a tyre property file was expected")
+    if not reading.entries and not reading.section:
+        raise FormatError(f"{path}: holds no NAME = value, a tyre property file was expected")
     factors = _unit_factors(reading)
     coefficients = _numbers(reading, factors)
     kind = _format(reading, coefficients)

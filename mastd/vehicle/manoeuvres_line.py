@@ -199,11 +199,10 @@ def braking(car: Car, trace: Trace, begin: float, friction: tuple[float, float])
     """
     first = int(np.searchsorted(trace.time, begin - 1e-9))
     speed = np.hypot(trace.chassis[:, VELOCITY][:, 0], trace.chassis[:, VELOCITY][:, 1])
-    ahead = trace.chassis[:, VELOCITY][:, 0]
-    initial = float(ahead[first])
+    initial = float(speed[first])
     places = trace.chassis[:, POSITION]
     way = np.concatenate([[0.0], np.cumsum(np.hypot(*np.diff(places[:, :2], axis=0).T))])
-    stood = np.flatnonzero((ahead <= 0.05) & (np.arange(len(trace)) > first))
+    stood = np.flatnonzero((speed <= 0.05) & (np.arange(len(trace)) > first))
     note, distance, lasting, creep = "", math.nan, math.nan, math.nan
     end = len(trace) - 1
     if len(stood):
@@ -213,7 +212,7 @@ def braking(car: Car, trace: Trace, begin: float, friction: tuple[float, float])
             still = int(np.searchsorted(trace.time, trace.time[-1] - _CREEPING))
             creep = float(np.hypot(*(places[-1, :2] - places[still, :2])))
     else:
-        note = f"still at {ahead[-1] * 3.6:.1f} km/h: a longer --duration, or more --pedal"
+        note = f"still at {speed[-1] * 3.6:.1f} km/h: a longer --duration, or more --pedal"
     mu = peak_friction_of(car)
     limit = None if mu is None else initial**2 / (mu * sum(friction) * car.model.gravity)
     rims = trace.spin * np.array([wheel.tyre.rolling_radius for wheel in car.model.wheels])
@@ -222,7 +221,7 @@ def braking(car: Car, trace: Trace, begin: float, friction: tuple[float, float])
     return (
         Finding("braking_distance_m", "distance", distance, "m", 1.0, 2, limit, note),
         Finding("braking_time_s", "time", lasting, "s", 1.0, 3),
-        Finding("mean_deceleration_ms2", "deceleration", _developed(ahead, way, initial), "m/s2", 1.0, 3),
+        Finding("mean_deceleration_ms2", "deceleration", _developed(speed, way, initial), "m/s2", 1.0, 3),
         Finding("locked_share", "locked", float(np.max(locked)), "of the time, the wheel that most was"),
         Finding("yaw_change_rad", "yaw", _yaw_change(trace, first), "deg", _DEGREES, 2),
         Finding("sideways_m", "sideways", float(places[end, 1] - places[first, 1]), "m", 1.0, 3),
@@ -245,15 +244,15 @@ def peak_friction_of(car: Car) -> float | None:
     return float(np.average(values, weights=car.loads))
 
 
-def _developed(ahead: FloatArray, way: FloatArray, initial: float) -> float:
+def _developed(speed: FloatArray, way: FloatArray, initial: float) -> float:
     """Return the mean fully developed deceleration."""
     upper, lower = 0.8 * initial, 0.1 * initial
-    high = np.flatnonzero(ahead <= upper)
-    low = np.flatnonzero(ahead <= lower)
+    high = np.flatnonzero(speed <= upper)
+    low = np.flatnonzero(speed <= lower)
     if not len(high) or not len(low):
         return math.nan
     stretch = way[low[0]] - way[high[0]]
-    return float((ahead[high[0]] ** 2 - ahead[low[0]] ** 2) / (2.0 * stretch)) if stretch > 0.0 else math.nan
+    return float((speed[high[0]] ** 2 - speed[low[0]] ** 2) / (2.0 * stretch)) if stretch > 0.0 else math.nan
 
 
 def _yaw_change(trace: Trace, first: int) -> float:

@@ -15,11 +15,11 @@ from typing import Final, Literal, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from mastd.errors import GroundError
+from mastd.errors import GroundError, UsageError
 from mastd.lanes import LANES
 from mastd.roads.ground import Ground
 from mastd.vehicle import fields as f
-from mastd.vehicle import newton, powertrain
+from mastd.vehicle import newton, powertrain, restraints
 from mastd.vehicle.attitude import rotation_matrix
 from mastd.vehicle.equations import constraint_rows
 from mastd.vehicle.fresh import Fresh, Weights
@@ -28,7 +28,6 @@ from mastd.vehicle.generalized_alpha import Formula
 from mastd.vehicle.model import Model, Tyre
 from mastd.vehicle.newton import Method
 from mastd.vehicle.recording import TraceLayout, record_now
-from mastd.vehicle.restraints import put_on
 from mastd.vehicle.settle import at_rest, rolling, settle
 from mastd.vehicle.state import State, design_state, read_state, turned_forces, write_state
 from mastd.vehicle.stepping import look, take_steps
@@ -51,9 +50,8 @@ HEAVIEST: Final = 9
 """The heaviest of them but one is LOAD_RATIO to this power times the load at rest, 21 times."""
 TOP_SPEED: Final = 80.0
 """m/s: the last matrix is made for this or a little more, and serves beyond it too."""
-TIGHTENING: Final = 1.5
-"""s that a car stands after each pull at its straps."""
-TIGHTENING_ROUNDS: Final = 4
+TIGHTENING: Final = 8.0
+"""s in which a car goes down under its straps."""
 FIRM_BRAKE: Final = 1e6
 """N m: what no wheel turns against."""
 JOINT_TOLERANCE: Final = 1e-8
@@ -94,7 +92,8 @@ class Simulation:
         ``tolerance``: largest gap of a joint (m); ``rate_tolerance``: its largest rate in the exact accuracy
         (m/s); ``move_tolerance``: largest correction of a position in the last iteration, m at a step of
         1 ms, by default that of the accuracy (see ``MOVE_TOLERANCE``). The solver goes on from
-        ``least_iterations`` to ``most_iterations`` until all hold.
+        ``least_iterations`` to ``most_iterations`` until all hold. Raises UsageError, one line each, for a
+        powertrain or restraints that are too stiff for the step.
         """
         if formulation not in ("chassis", "inertial") or accuracy not in ("fast", "exact"):
             raise ValueError(f"formulation {formulation!r}, accuracy {accuracy!r}: not known")
@@ -105,6 +104,7 @@ class Simulation:
                 f"damping {damping!r} with accuracy fast: above {MOST_FAST_DAMPING} the joint forces, "
                 "closed by the gaps of position alone, grow from step to step; take exact"
             )
+        self._check_step(model, step, restrained)
         move = MOVE_TOLERANCE[accuracy] if move_tolerance is None else move_tolerance
         relative = formulation == "chassis"
         self.model = model
@@ -140,6 +140,16 @@ class Simulation:
         self._wrench = np.zeros(6)
         self._no_table = np.zeros((0, self._trace.width))
         self._steps = 0
+
+    @staticmethod
+    def _check_step(model: Model, step: float, restrained: bool) -> None:
+        problems = restraints.problems(model, step) if restrained else []
+        if model.powertrain is not None:
+            inertias = [wheel.axial_inertia for wheel in model.wheels]
+            found = powertrain.problems(model.powertrain, inertias, step)
+            problems += [f"{model.name}: powertrain: {what}" for what in found]
+        if problems:
+            raise UsageError("\n".join(problems))
 
     # Beginning
 
@@ -201,18 +211,15 @@ class Simulation:
             )
 
     def _tighten(self) -> None:
-        """Put straps and chocks on the standing car: pulled tight, let go down, and pulled again.
-
-        The springs' equilibrium under the straps is found by standing there, brakes on: as on a table.
-        """
+        """Put straps and chocks on the standing car: it goes down under the straps' pull, brakes on, as it
+        does on a table; there they are made fast."""
         row = self.system.inputs.row()
         row[self.system.inputs.brake_capacity] = FIRM_BRAKE
         rows = np.tile(row, (math.ceil(TIGHTENING / self.formula.step), 1))
-        for _ in range(TIGHTENING_ROUNDS):
-            put_on(self.layout, self.state)
-            self.advance(rows)
+        restraints.pull(self.layout)
+        self.advance(rows)
         self._settled = at_rest(self.state)
-        put_on(self.layout, self._settled)
+        restraints.put_on(self.layout, self._settled)
         self._tight = True
 
     def _begin_clock(self) -> None:

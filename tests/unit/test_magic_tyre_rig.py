@@ -105,7 +105,7 @@ def sweep(motion: Motion, count: int) -> tuple[Array, Array]:
 
 @pytest.mark.parametrize("name", SWEEPS)
 def test_forces_have_no_jumps(name: str) -> None:
-    """Through standstill, reversal, lift-off and landing: with a quarter of the step a quarter of the change."""
+    """Through standstill, reversal, lift-off and landing: four times the steps, a quarter of the change."""
     motion = SWEEPS[name]
     coarse, fine = (sweep(motion, count)[0] for count in (1000, 4000))
     changes = [np.max(np.abs(np.diff(forces, axis=0)), axis=0) for forces in (coarse, fine)]

@@ -357,15 +357,6 @@ def test_toe_in_and_positive_camber_point_the_way_they_are_defined() -> None:
         assert np.linalg.norm(spin_axis(0.1, -0.2, right)) == pytest.approx(1.0, abs=1e-15)
 
 
-@pytest.mark.parametrize("axles", [2, 4, 6, 8, 12])
-def test_vehicles_of_equal_axles_grow_by_the_same_parts(axles: int) -> None:
-    model = build(library.repeated(library.settings("benchmark_sedan"), axles))
-    assert (len(model.bodies), model.rows, len(model.drives)) == (1 + 7 * axles, 40 * axles, axles)
-    assert mobility.freedom(model) == 6 + 2 * axles
-    middle = np.mean([wheel.centre for wheel in model.wheels], axis=0)
-    assert model.bodies[0].centre[:2] == pytest.approx(middle[:2], abs=1e-12)
-
-
 # -------------------- joints
 
 UNIT = st.builds(
