@@ -8,6 +8,7 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
+from mastd.lanes import LANES
 from mastd.roads.ground import Ground
 from mastd.vehicle import fields as f
 from mastd.vehicle import magic_formula_layout as n
@@ -18,7 +19,7 @@ from mastd.vehicle.library import find
 from mastd.vehicle.model import Chock, MagicTyre, Model, TieDown
 from mastd.vehicle.settle import wheel_frames
 from mastd.vehicle.standing_tyre import depth_at
-from mastd.vehicle.state import State, design_state, repeat_first_lane
+from mastd.vehicle.state import State, design_state
 from mastd.vehicle.stepping import look
 from mastd.vehicle.system import System
 from tests.plain_wheel import Restraint
@@ -135,6 +136,8 @@ class Rig:
         self._state = design_state(self.model)
         self._system.residual(self._state)
         self._last = np.zeros(3)
+        self._row, self._ground = self._system.inputs.row(), Ground.flat().parameters
+        self._matrices, self._weights = Fresh.of(self._system.layout), Weights(0.0, 0.0, 0.0, 0.0, 0.0)
 
     def put(self, load: float) -> None:
         """Put the wheel down at rest with this load (N), its carcass relaxed."""
@@ -184,13 +187,15 @@ class Rig:
         values[f.VELOCITY : f.VELOCITY + 3] = velocity - np.cross(turn, arm)
         values[f.ANGULAR_VELOCITY : f.ANGULAR_VELOCITY + 3] = turn
         self._values()[f.SPIN] = spin
-        repeat_first_lane(car)
+        for lane in range(1, LANES):
+            car.bodies[item, :, lane] = values
+            car.wheels[self._wheel[0], :, lane] = self._values()
         look(
             car,
-            Fresh.of(self._system.layout),
-            Weights(0.0, 0.0, 0.0, 0.0, 0.0),
-            self._system.inputs.row(),
-            Ground.flat().parameters,
+            self._matrices,
+            self._weights,
+            self._row,
+            self._ground,
             self.model.gravity,
             False,
             False,

@@ -211,9 +211,10 @@ def correct(car: Arrays, formula: Formula, relative: bool) -> float:
             turned = turned_back(car.slots, slot + k, f.S_ROTATION, p, q, r)
             correct_body(car.bodies, formula, line[f.G_FIRST_BODY] + k, moved, turned)
         if line[f.G_WHEEL] >= 0:
-            correct_spin(
-                car.wheels, formula, line[f.G_WHEEL], load_row(car.increments, u + line[f.G_SPIN_UNKNOWN])
-            )
+            spin = load_row(car.increments, u + line[f.G_SPIN_UNKNOWN])
+            correct_spin(car.wheels, formula, line[f.G_WHEEL], spin)
+            rolled = spin * load(car.wheels, line[f.G_WHEEL], f.ROLLING_RADIUS)
+            largest = larger_size(largest, rolled * rolled)
         correct_forces(car, group)
     x, y, z = chassis_rows(car, 0)
     p, q, r = chassis_rows(car, 3)
