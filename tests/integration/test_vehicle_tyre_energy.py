@@ -127,7 +127,7 @@ def test_energy_in_a_turn_with_brakes() -> None:
 def test_tyres_follow_their_equations_from_step_to_step() -> None:
     """A car that locks its wheels, slides to rest and springs back, beside its tyres calculated once more."""
     model = bare("sedan")
-    assert_balanced(balance(model, 1.0, iter(tiled(pressed(model, 1.0), 0.35)), level))
+    assert_balanced(balance(model, 1.0, iter(tiled(pressed(model, 1.0), 0.2)), level))
 
 
 def assert_balanced(found: Balance) -> None:

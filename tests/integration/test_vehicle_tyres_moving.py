@@ -58,8 +58,15 @@ def on_slope(model: Model, degrees: float, row: Array, friction: float = 1.0) ->
     return simulation
 
 
-@pytest.mark.parametrize("degrees", [10.0, 20.0])
-@pytest.mark.parametrize("name", ["sedan", HEAVY])
+@pytest.mark.parametrize(
+    ("name", "degrees"),
+    [
+        ("sedan", 20.0),
+        pytest.param("sedan", 10.0, marks=pytest.mark.evidence),
+        pytest.param(HEAVY, 10.0, marks=pytest.mark.evidence),
+        pytest.param(HEAVY, 20.0, marks=pytest.mark.evidence),
+    ],
+)
 def test_a_braked_car_stays_on_a_slope(name: str, degrees: float) -> None:
     """When it has swung out, 60 s move it by less than a thousandth of a millimetre."""
     model = find(name)
@@ -118,9 +125,20 @@ def test_a_car_with_open_brakes_rolls_away() -> None:
 # Brakes -----------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("step", [1e-3, 5e-3])
-@pytest.mark.parametrize(("speed", "pedal"), [(10.0, 0.3), (10.0, 1.0), (-5.0, 1.0)])
-@pytest.mark.parametrize("name", CARS)
+@pytest.mark.parametrize(
+    ("name", "speed", "pedal", "step"),
+    [
+        ("sedan", 10.0, 1.0, 1e-3),
+        ("sedan", -5.0, 1.0, 5e-3),
+        (HEAVY, 10.0, 1.0, 1e-3),
+        *(
+            pytest.param(name, speed, pedal, step, marks=pytest.mark.evidence)
+            for name in CARS
+            for speed, pedal in ((10.0, 0.3), (10.0, 1.0), (-5.0, 1.0))
+            for step in (1e-3, 5e-3)
+        ),
+    ],
+)
 def test_a_car_that_brakes_to_rest_swings_back_a_little_and_stays(
     name: str, speed: float, pedal: float, step: float
 ) -> None:
@@ -198,9 +216,9 @@ def shaken_in_x(simulation: Simulation, row: Array, amplitude: float, hertz: flo
         rise = 1.0 if k * STEP < 1.0 else 0.0
         speed = amplitude / omega * (share * np.cos(phase) + rise * np.sin(phase) / omega)
         ground = Ground.plane(np.array([place, 0.0, 0.0]), np.eye(3), velocity=np.array([speed, 0.0, 0.0]))
-        simulation.step(row, ground.parameters)
+        _, signals = simulation.step(row, ground.parameters)
         assert simulation.converged
-        ways.append(simulation.state.position[0] - start - np.array([place, 0.0, 0.0]))
+        ways.append(signals[:3] - start - np.array([place, 0.0, 0.0]))
     return np.array(ways)
 
 
@@ -305,7 +323,7 @@ def imbalance(model: Model, simulation: Simulation, wrench: Array) -> Array:
 # A quarter car ----------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("hertz", [0.8, 1.5, 5.0, 12.0])
+@pytest.mark.parametrize("hertz", [1.5, 5.0, 12.0])
 def test_a_quarter_car_on_a_plate_is_two_masses_on_two_springs(hertz: float) -> None:
     """With a damper without table, on a plate without friction that heaves by half a millimetre.
 
