@@ -159,7 +159,8 @@ def pull(
     most = max(abs(at.forward), float(np.hypot(stretch_x, stretch_y)) / 1.5)
     forget = min(most, max(before.sliding * most, 2.0 * abs(at.rolling)))
     # The carcass keeps its stiffness as the load grows, so its lengths grow as the slip stiffness does.
-    growth = 1.0 if step is None else float(np.clip(at.load / before.load, 1.0, 20.0))
+    ratio = 1.0 if step is None else max(1.0, at.load / before.load)
+    growth = min(1.0 + (ratio - 1.0) ** 2 / ratio, 20.0)
     start = np.array([before.slip_x, before.slip_y]) / growth
     stretch, lengths = np.array([stretch_x, stretch_y]), np.array([before.length_x, before.length_y]) * growth
     deflection = np.array([before.u, before.v])

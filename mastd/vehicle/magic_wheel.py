@@ -143,11 +143,15 @@ def relaxation(c: Floats, load: float, u: float, v: float, least: float) -> Rela
 
 @fused_kernel
 def growth_of(load: float, start_load: float) -> float:
-    """Return how much longer the carcass' lengths are at a load than at that of the step's beginning."""
-    growth = load * (1.0 / start_load)
-    if growth.real < 1.0:
-        return 1.0 + 0.0 * growth
-    return MOST_GROWTH + 0.0 * growth if growth.real > MOST_GROWTH else growth
+    """Return how much longer the carcass' lengths count at a load than at that of the step's beginning.
+
+    With the ratio q of the loads 1 + (q − 1)² / q above 1, and 1 below: about q − 1, and without a bend at 1.
+    """
+    ratio = load * (1.0 / start_load)
+    if ratio.real <= 1.0:
+        return 1.0 + 0.0 * ratio
+    growth = ratio - 1.0 + 1.0 / ratio
+    return MOST_GROWTH + 0.0 * ratio if growth.real > MOST_GROWTH else growth
 
 
 @fused_kernel
