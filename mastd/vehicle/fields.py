@@ -189,7 +189,9 @@ BALANCE: Final = 83
 """What the wheel adds to the out-of-balance force and moment of its carrier."""
 STIFFENING: Final = 89
 """By which the slip's stiffness is taken stiffer than it is, where matrices are frozen for more load."""
-WHEEL_FIELDS: Final = 90
+ENVELOPED: Final = 90
+"""1 where the ground's height is that of what a wheel feels, 0 where it is that of a plane."""
+WHEEL_FIELDS: Final = 91
 
 # Strap from the chassis to the ground
 T_POINT: Final = 0
