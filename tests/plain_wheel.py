@@ -110,7 +110,11 @@ def place(motion: Motion, index: int, ground: Ground | None) -> Place:
     across = cross(normal, along)
     radial = (normal - axis * np.sin(gamma)) / np.cos(gamma)
     foot = np.array([centre.value[0], centre.value[1], height])
-    radius = float(normal @ (centre.value - foot)) / np.cos(gamma)
+    distance = float(normal @ (centre.value - foot))
+    if ground is not None and ground.kind is not GroundKind.PLANE:
+        # A wheel at R₀ above what it feels just touches, and sinks along the normal.
+        distance += tyre.free_radius * (1.0 - normal[2])
+    radius = distance / np.cos(gamma)
     turn = turn_of(ground)
     seen = centre.rate - velocity - cross(turn, centre.value - foot)
     load = float(formula.normal_load(c, tyre.free_radius - radius, -float(normal @ seen) / np.cos(gamma)))

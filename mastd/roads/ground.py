@@ -142,6 +142,12 @@ def surface_turn(parameters: Vector) -> tuple[float, float, float]:
 
 
 @fused_kernel
+def is_plane(parameters: Vector) -> bool:
+    """Return whether the ground is one plane, not a surface of which a wheel feels the height below it."""
+    return bool(parameters[0] == _PLANE)
+
+
+@fused_kernel
 def surface_friction(parameters: Vector, x: float, y: float) -> float:
     """Return the factor on the tyres' friction at a point (m, inertial axes)."""
     if parameters[FRICTION] == 1.0 and parameters[FRICTION + 1] == 1.0:
@@ -416,6 +422,7 @@ __all__ = [
     "Side",
     "Vector",
     "from_ground",
+    "is_plane",
     "outside",
     "surface",
     "surface_friction",

@@ -189,7 +189,9 @@ BALANCE: Final = 83
 """What the wheel adds to the out-of-balance force and moment of its carrier."""
 START_LOAD: Final = 89
 """Load at the beginning of the step, at least LEAST_LOAD, N."""
-WHEEL_FIELDS: Final = 90
+ENVELOPED: Final = 90
+"""1 where the ground's height is that of what a wheel feels, 0 where it is that of a plane."""
+WHEEL_FIELDS: Final = 91
 
 # Strap from the chassis to the ground
 T_POINT: Final = 0

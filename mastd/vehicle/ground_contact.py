@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from mastd.kernel import fused_kernel
 from mastd.lanes import LANES
-from mastd.roads.ground import outside, surface, surface_friction, surface_turn, surface_velocity
+from mastd.roads.ground import is_plane, outside, surface, surface_friction, surface_turn, surface_velocity
 from mastd.vehicle import fields as f
 from mastd.vehicle.layout import Arrays
 from mastd.vehicle.tyre import contact_points
@@ -24,6 +24,7 @@ def look_up_ground(car: Arrays, ground: Floats) -> None:
     """Write height, slope, motion and friction of the ground below all wheels, at their present places."""
     wheels = car.wheels
     turn_x, turn_y, turn_z = surface_turn(ground)
+    enveloped = 0.0 if is_plane(ground) else 1.0
     for group in range(car.groups.shape[0]):
         contact_points(car, group)
     for item in range(wheels.shape[0]):
@@ -41,4 +42,5 @@ def look_up_ground(car: Arrays, ground: Floats) -> None:
             wheels[item, f.GROUND_TURN + 1, lane] = turn_y
             wheels[item, f.GROUND_TURN + 2, lane] = turn_z
             wheels[item, f.FRICTION, lane] = surface_friction(ground, x, y)
+            wheels[item, f.ENVELOPED, lane] = enveloped
             wheels[item, f.OUTSIDE, lane] = outside(ground, x, y)

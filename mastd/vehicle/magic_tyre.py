@@ -70,6 +70,17 @@ def _normal_length(wheels: Floats, wheel: int, lane: int) -> float:
 
 
 @fused_kernel
+def _distance(wheels: Floats, wheel: int, lane: int, length: float) -> float:
+    """Return the distance of the wheel's centre from the ground, m.
+
+    Of a plane it is the height times n_z. A road's height is that which the wheel feels: with its centre at
+    R₀ above it the wheel just touches, and sinks along the normal, d = R₀ + (h − R₀) n_z.
+    """
+    above = wheels[wheel, f.ENVELOPED, lane] * wheels[wheel, f.FREE_RADIUS, lane]
+    return float(above + (wheels[wheel, f.TYRE_HEIGHT, lane] - above) / length)
+
+
+@fused_kernel
 def _known(wheels: Floats, frame: Floats, clock: Floats, wheel: int, lane: int, length: float) -> Known:
     """Return what of a wheel's balance does not vary with the motion: the first arguments of
     ``wheel_balance``."""
@@ -135,7 +146,7 @@ def magic_forces(
             *known,
             _triple(wheels, wheel, f.PLACE_ARM, lane),
             _triple(wheels, wheel, f.PLACE_AXIS, lane),
-            wheels[wheel, f.TYRE_HEIGHT, lane] / length,
+            _distance(wheels, wheel, lane, length),
             _triple(wheels, wheel, f.PLACE_VELOCITY, lane),
             _triple(slots, slot, f.S_ANGULAR, lane),
             wheels[wheel, f.SPIN, lane],
@@ -249,7 +260,7 @@ def magic_matrix(
                 *known,
                 _all_varied(arm, _scaled(displacement, d_arm)),
                 _all_varied(axis, _scaled(displacement, d_axis)),
-                _varied(wheels[wheel, f.TYRE_HEIGHT, lane] / length, d_height),
+                _varied(_distance(wheels, wheel, lane, length), d_height),
                 _all_varied(speed, d_speed),
                 _all_varied(turn, d_turning),
                 _varied(wheels[wheel, f.SPIN, lane], velocity * spins),

@@ -174,6 +174,23 @@ def test_a_friction_brake_never_drives_a_wheel(speed: float, step: float) -> Non
     assert driving < 1900.0 * 20.0 * step
 
 
+# Kerbs ------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(("name", "height"), [("sedan", 0.05), ("sedan", 0.1), (HEAVY, 0.1)])
+def test_a_wheel_meets_a_kerb_without_a_blow(name: str, height: float) -> None:
+    """At its first touch the load leans over and does not jump: the kerb is as a rigid wheel feels it, and
+    the tyre goes on from how deep it was. At walking pace tyre and spring take it with two or three loads."""
+    model = bare(name)
+    simulation = Simulation(model, ground=Ground.kerb(1.0, height, model.wheels[0].tyre.free_radius))
+    simulation.start(2.0)
+    trace = simulation.run(tiled(InputLayout.of(model).row(), 0.8))
+    loads = trace.wheel_loads[:, :2]
+    assert trace.converged.all()
+    assert np.max(np.diff(loads, axis=0)) < 0.1 * loads[0, 0]
+    assert 1.4 * loads[0, 0] < np.max(loads) < 3.5 * loads[0, 0]
+
+
 # Air --------------------------------------------------------------------------------------------------------
 
 
