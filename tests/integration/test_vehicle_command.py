@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 from typing import Any
 
@@ -198,6 +199,16 @@ def test_a_run_is_drawn(tmp_path: Path, suffix: str) -> None:
     head = path.read_bytes()[:200]
     assert head.startswith(b"\x89PNG") or b"<svg" in path.read_bytes()[:2000]
     assert path.stat().st_size > 10_000
+
+
+def test_a_straight_run_is_drawn_with_speed_and_forces_and_without_its_rounding(tmp_path: Path) -> None:
+    path = tmp_path / "stop.svg"
+    words = ["brake", "--deceleration", "4m/s2", "--duration", "1.5s", "--step", "2ms", "--plot", str(path)]
+    assert main(["vehicle", *words]) == 0
+    # Text is drawn as curves, and stands beside them in comments.
+    drawn = re.findall(r"<!-- (.*?) -->", path.read_text(encoding="utf-8"))
+    assert {"speed ahead, m/s", "tyre force along, kN", "wheel spin, rad/s"} <= set(drawn)
+    assert [text for text in drawn if text.startswith(("1e", "+"))] == []
 
 
 def test_what_is_printed_for_people(capsys: pytest.CaptureFixture[str]) -> None:
