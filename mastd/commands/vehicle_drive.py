@@ -169,7 +169,8 @@ def drive(arguments: argparse.Namespace) -> int:
         print(page(setup, trace, figures, seconds_per_step, findings))
     if figures.unconverged is None:
         return 0
-    print(fault(figures, arguments.accuracy), file=sys.stderr)
+    told = fault(figures, accuracy=arguments.accuracy, solver=arguments.solver, step=step)
+    print(told, file=sys.stderr)
     return FAULT
 
 

@@ -12,6 +12,8 @@ from mastd.vehicle.trace import Trace
 
 ROLLED_OVER: Final = 1.0
 """rad of roll from which on a car that does not converge has more wrong with it than its step."""
+ROBUST_STEP: Final = 1e-3
+"""s: at this step kerbs, stops and lift-off converge with ``fast``."""
 
 
 def document(
@@ -92,14 +94,21 @@ def page(
     x, y, z = figures.final_position
     lines = [
         ("manoeuvre", f"{setup['manoeuvre']} of {setup['vehicle']}, {trace.time[-1]:.4g} s"),
-        ("end", f"x {x:.4f}  y {y:.4f}  z {z:.4f} m, yaw {math.degrees(figures.final_yaw):.3f} deg"),
+        (
+            "end",
+            f"x {fixed(x, 4)}  y {fixed(y, 4)}  z {fixed(z, 4)} m, "
+            f"yaw {fixed(math.degrees(figures.final_yaw), 3)} deg",
+        ),
         (
             "acceleration",
             f"lateral {figures.peak_lateral_acceleration:.4f}, "
             f"vertical {figures.peak_vertical_acceleration:.4f} m/s2 at most",
         ),
         *(
-            (f"load {wheel}", f"{least:.1f} to {most:.1f} N" + ("  (lifts off)" if least <= 0.0 else ""))
+            (
+                f"load {wheel}",
+                f"{fixed(least, 1)} to {fixed(most, 1)} N" + ("  (lifts off)" if least <= 0.0 else ""),
+            )
             for wheel, least, most in zip(
                 trace.wheels, figures.least_loads, figures.largest_loads, strict=True
             )
@@ -134,12 +143,20 @@ def aligned(lines: Sequence[tuple[str, str]]) -> str:
     return "\n".join(f"{name:{width}}{value}" for name, value in lines)
 
 
-def fault(figures: Summary, accuracy: str) -> str:
-    """Return the line about the first step that did not converge; there must be one."""
+def fault(figures: Summary, *, accuracy: str, solver: str, step: float) -> str:
+    """Return the line about the first step that did not converge (there must be one), with what can help;
+    ``step`` in s.
+    """
     left = figures.unconverged
     assert left is not None
-    remedy = "a smaller --step" if accuracy == "exact" else "a smaller --step or --accuracy exact"
-    remedy += ", or --solver inertial"
+    remedies = ["--accuracy fast"] if accuracy == "exact" else []
+    if step > ROBUST_STEP:
+        remedies.append(f"a --step of {ROBUST_STEP * 1e3:g} ms")
+    elif accuracy != "exact":
+        remedies.append("a smaller --step")
+    if solver != "inertial":
+        remedies.append("--solver inertial")
+    remedy = " or ".join((", ".join(remedies[:-1]), remedies[-1])) if len(remedies) > 1 else remedies[0]
     if abs(left.roll) > ROLLED_OVER:
         remedy = f"a lower speed: the car has rolled over (roll {math.degrees(left.roll):.0f} deg)"
     return (

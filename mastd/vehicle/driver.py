@@ -43,6 +43,7 @@ class Seen:
     velocity: FloatArray
     """(3) of that point in chassis axes, m/s."""
     yaw_rate: float
+    """rad/s."""
     spins: FloatArray
     """(nw) rad/s."""
     engine_speed: float

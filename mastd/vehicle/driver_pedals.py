@@ -11,14 +11,15 @@ from numpy.typing import NDArray
 
 from mastd.vehicle.driver import Driver, Seen
 from mastd.vehicle.model import Model
+from mastd.vehicle.standstill import STANDING, turning_speed
 from mastd.vehicle.steering import Controls
 
 FloatArray = NDArray[np.float64]
 Intention: TypeAlias = Callable[[float], tuple[float, float]]
 """Time (s) → speed that is wanted (m/s) and its rate (m/s²)."""
 
-_STANDING: Final = 0.05
-"""m/s under which a car counts as standing."""
+HOLDING: Final = 5.0
+"""m/s²: the foot that keeps a car at rest presses as if it braked like this."""
 
 
 @dataclass(frozen=True)
@@ -59,6 +60,11 @@ class SpeedController:
 def hold(speed: float) -> Intention:
     """Return the intention to keep a speed (m/s)."""
     return lambda time: (speed, 0.0)
+
+
+def stays(wanted: float, seen: Seen) -> bool:
+    """Return whether the car is to stand, and does: then its brakes hold it."""
+    return wanted == 0.0 and abs(seen.speed) <= STANDING
 
 
 @dataclass(frozen=True, eq=False)
@@ -105,7 +111,8 @@ class TorqueFoot(Driver):
     def act(self, seen: Seen, times: FloatArray, controls: Controls) -> None:
         """Write the torques: straight lines from the last demand to the new one."""
         wanted, rate = self._intention(float(times[-1]))
-        force = self._torques.mass * self._controller.demand(wanted, rate, seen)
+        demand = self._controller.demand(wanted, rate, seen)
+        force = self._torques.mass * (-HOLDING if stays(wanted, seen) else demand)
         forces = between(self._force, force, seen, times)
         self._force = force
         forwards = 1.0 if wanted >= 0.0 else -1.0
@@ -114,10 +121,10 @@ class TorqueFoot(Driver):
 
 
 class Stop(Driver):
-    """Ends the manoeuvre some time after the car has come to rest."""
+    """Ends the manoeuvre some time after the car has come to rest and its body has swayed out."""
 
     def __init__(self, begin: float, stay: float) -> None:
-        """Look from ``begin`` (s) on; end ``stay`` s after the standstill."""
+        """Look from ``begin`` (s) on; end when nothing has moved for ``stay`` s."""
         self._begin = begin
         self._stay = stay
         self._since: float | None = None
@@ -130,8 +137,9 @@ class Stop(Driver):
 
     def act(self, seen: Seen, times: FloatArray, controls: Controls) -> None:
         """Look; move nothing."""
-        standing = seen.time >= self._begin and abs(seen.speed) < _STANDING
-        self._since = (seen.time if self._since is None else self._since) if standing else None
+        resting = float(turning_speed(seen.velocity, seen.yaw_rate)) <= STANDING
+        resting = resting and seen.time >= self._begin
+        self._since = (seen.time if self._since is None else self._since) if resting else None
         self._over = self._since is not None and seen.time - self._since >= self._stay
 
 

@@ -10,7 +10,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mastd.vehicle.driver import Driver, Seen
-from mastd.vehicle.driver_pedals import Intention, SpeedController, SpeedGains, WheelTorques, between
+from mastd.vehicle.driver_pedals import (
+    HOLDING,
+    Intention,
+    SpeedController,
+    SpeedGains,
+    WheelTorques,
+    between,
+    stays,
+)
 from mastd.vehicle.inputs import BRAKE_PEDAL, CLUTCH_PEDAL, GEAR, THROTTLE
 from mastd.vehicle.model import Model
 from mastd.vehicle.powertrain import Clutch, Differential, Engine, Powertrain
@@ -236,7 +244,7 @@ class PowertrainFoot(Driver):
     ) -> None:
         """Begin in a gear at a speed (m/s).
 
-        Without an intention the throttle is what is given, from ``go`` s on.
+        Without an intention the throttle is what is given, from ``go`` s on; until then the brakes hold.
         """
         assert model.powertrain is not None
         self._train = Train.of(model, model.powertrain)
@@ -247,18 +255,20 @@ class PowertrainFoot(Driver):
         self._gears = Gears(self._train, gear, standing=abs(speed) < 1.0)
         self._full = throttle
         self._go = go
-        self._last = (0.0, 0.0, self._gears.clutch)
+        self._holding = HOLDING * torques.mass
+        """N with which the brakes keep the car at rest."""
+        self._last = (0.0, self._holding if speed == 0.0 else 0.0, self._gears.clutch)
 
     def act(self, seen: Seen, times: FloatArray, controls: Controls) -> None:
         """Write the pedals as straight lines to the next look, and the gear lever."""
         span = float(times[-1]) - seen.time
         going = seen.time >= self._go
         if self._intention is None:
-            throttle, brake = (self._full if going else 0.0), 0.0
+            throttle, brake = (self._full, 0.0) if going else (0.0, self._holding)
         else:
             wanted, rate = self._intention(float(times[-1]))
             demand = self._torques.mass * self._controller.demand(wanted, rate, seen)
-            throttle, brake = self._pedals(demand, seen)
+            throttle, brake = (0.0, self._holding) if stays(wanted, seen) else self._pedals(demand, seen)
             going = going and wanted != 0.0
         self._gears.move(seen, span, throttle, going=going)
         throttle = self._eased(throttle, seen)

@@ -27,7 +27,7 @@ from mastd.vehicle.car import Car
 from mastd.vehicle.linearise import Mode, linearise
 from mastd.vehicle.manoeuvres import KM_PER_H, Accuracy, Formulation, Manoeuvre, play
 from mastd.vehicle.manoeuvres_handling import ramp_steer
-from mastd.vehicle.manoeuvres_line import brake
+from mastd.vehicle.manoeuvres_line import ALONG, brake
 from mastd.vehicle.model import Model
 from mastd.vehicle.run_summary import Finding, summary
 from mastd.vehicle.settle import settle
@@ -82,7 +82,7 @@ def figures(
             for finding in turned
             if "gradient" in finding.key
         )
-    if any(wheel.brake_torque > 0.0 for wheel in model.wheels):
+    if ALONG not in model.held and any(wheel.brake_torque > 0.0 for wheel in model.wheels):
         tell("brake")
         found.extend(_braking(model, speed, step, formulation, accuracy))
     return tuple(found)

@@ -18,18 +18,19 @@ from mastd.vehicle.driver_pedals import Stop, hold
 from mastd.vehicle.manoeuvres import KM_PER_H, Manoeuvre
 from mastd.vehicle.model import MagicTyre, Model
 from mastd.vehicle.run_summary import Finding
+from mastd.vehicle.standstill import creep, standstill
 from mastd.vehicle.steering import hands_off
 from mastd.vehicle.trace import ACCELERATION, ANGLES, POSITION, VELOCITY, Trace
 
 FloatArray = NDArray[np.float64]
 
 _DEGREES: Final = 180.0 / math.pi
+ALONG: Final = 0
+"""The motion along the road among those of ``Model.held``."""
 _BRAKE_START: Final = 0.5
 """s."""
-_STAY: Final = 2.0
-"""s that a braked car stands before the manoeuvre ends: the body has swayed out by then."""
-_CREEPING: Final = 0.5
-"""s at the end in which what the car still moves counts as creep."""
+_STAY: Final = 3.0
+"""s that nothing of a braked car moves before the manoeuvre ends."""
 _LOCKED: Final = 0.1
 """Share of the car's speed under which the rim of a wheel counts as locked."""
 _MARKS: Final = (30.0, 50.0, 80.0, 100.0)
@@ -46,13 +47,15 @@ def brake(
     friction: tuple[float, float] = (1.0, 1.0),
     steered: bool = False,
 ) -> Manoeuvre:
-    """Return straight braking from a speed to standstill, from 0.5 s on, and two seconds of standing.
+    """Return straight braking from a speed to standstill, from 0.5 s on, and three seconds of standing.
 
     ``pedal``: share of the vehicle's brakes (1 by default); or ``deceleration`` (m/s²), which a foot holds,
     by the brakes of the vehicle or by torques on its wheels where it has none. ``friction``: factors on the
     tyres' friction left and right of y = 0. ``steered``: hands keep the car on its line, else they hold the
     wheel straight. Raises UsageError, one line each.
     """
+    if ALONG in model.held:
+        raise UsageError(f"brake: {model.name} is held along the road (held: surge), nothing can stop it")
     problems = []
     has_brakes = any(wheel.brake_torque > 0.0 for wheel in model.wheels)
     if pedal is not None and deceleration is not None:
@@ -67,7 +70,7 @@ def brake(
         raise UsageError("\n".join(problems))
     car = Car.of(model)
     least = min(1.0, *friction) * (3.0 if deceleration is None else deceleration)
-    lasting = _BRAKE_START + 1.5 * speed / least + 3.0 if duration is None else duration
+    lasting = _BRAKE_START + 1.5 * speed / least + 5.0 if duration is None else duration
     share = (1.0 if pedal is None else pedal) if deceleration is None else None
 
     def drivers() -> tuple[Driver, ...]:
@@ -193,24 +196,22 @@ def road(
 def braking(car: Car, trace: Trace, begin: float, friction: tuple[float, float]) -> tuple[Finding, ...]:
     """Return distance and time to standstill, deceleration, and how straight the car went.
 
-    The mean deceleration is that between 80 and 10 % of the first speed, (v₁² − v₂²) / 2 Δs (UN Regulation
-    13-H, mean fully developed deceleration); the closed distance v² / (2 µ g) takes the tyres' peak friction
-    at their loads at rest.
+    Distance and time end where the tyres stand. The mean deceleration is that between 80 and 10 % of the
+    first speed, (v₁² − v₂²) / 2 Δs (UN Regulation 13-H, mean fully developed deceleration); the closed
+    distance v² / (2 µ g) takes the tyres' peak friction at their loads at rest.
     """
     first = int(np.searchsorted(trace.time, begin - 1e-9))
     speed = np.hypot(trace.chassis[:, VELOCITY][:, 0], trace.chassis[:, VELOCITY][:, 1])
     initial = float(speed[first])
     places = trace.chassis[:, POSITION]
     way = np.concatenate([[0.0], np.cumsum(np.hypot(*np.diff(places[:, :2], axis=0).T))])
-    stood = np.flatnonzero((speed <= 0.05) & (np.arange(len(trace)) > first))
-    note, distance, lasting, creep = "", math.nan, math.nan, math.nan
+    stood = standstill(trace, first)
+    note, distance, lasting, crept = "", math.nan, math.nan, math.nan
     end = len(trace) - 1
-    if len(stood):
-        end = int(stood[0])
+    if stood is not None:
+        end = stood
         distance, lasting = float(way[end] - way[first]), float(trace.time[end] - trace.time[first])
-        if trace.time[-1] - trace.time[end] > 0.9 * _STAY:
-            still = int(np.searchsorted(trace.time, trace.time[-1] - _CREEPING))
-            creep = float(np.hypot(*(places[-1, :2] - places[still, :2])))
+        crept = creep(trace, end)
     else:
         note = f"still at {speed[-1] * 3.6:.1f} km/h: a longer --duration, or more --pedal"
     mu = peak_friction_of(car)
@@ -225,7 +226,7 @@ def braking(car: Car, trace: Trace, begin: float, friction: tuple[float, float])
         Finding("locked_share", "locked", float(np.max(locked)), "of the time, the wheel that most was"),
         Finding("yaw_change_rad", "yaw", _yaw_change(trace, first), "deg", _DEGREES, 2),
         Finding("sideways_m", "sideways", float(places[end, 1] - places[first, 1]), "m", 1.0, 3),
-        Finding("creep_m", "creep", creep, "mm after standstill", 1e3, 4),
+        Finding("creep_m", "creep", crept, "mm after standstill", 1e3, 4),
     )
 
 

@@ -18,10 +18,14 @@ FloatArray = NDArray[np.float64]
 
 FORMATS = (".svg", ".png", ".pdf")
 _PAGE = (8.27, 8.6)
+_TALL_PAGE = (8.27, 11.69)
 _DPI = 150
 _STYLES = ("-", "--")
 """Left and right wheels alternate: equal curves show both."""
 _GRID = {"left": 0.09, "right": 0.975, "top": 0.92, "bottom": 0.06, "hspace": 0.38, "wspace": 0.24}
+_TALL_GRID = {**_GRID, "top": 0.945, "bottom": 0.04, "hspace": 0.42}
+_LEAST_SPANS = (0.1, 1.0, 0.1, 0.01, 0.1, 0.1, 0.1, 0.1, 0.1, 1.0, 0.1, 0.1)
+"""Of the axes of a manoeuvre's panels, each in its unit; less is not worth looking at."""
 
 
 def check_format(path: Path) -> None:
@@ -31,45 +35,57 @@ def check_format(path: Path) -> None:
 
 
 def write_manoeuvre(trace: Trace, title: str, path: Path) -> None:
-    """Draw path, accelerations, angles, speeds of rotation, wheel loads and the solver's work over time.
+    """Draw path, speed, accelerations, angles, speeds of rotation and, for each wheel, spin, load, travel and
+    tyre forces over time.
 
     Raises UsageError if the ending of ``path`` is none of FORMATS or the file cannot be written.
     """
     check_format(path)
-    figure = Figure(figsize=_PAGE, dpi=_DPI)
+    figure = Figure(figsize=_TALL_PAGE, dpi=_DPI)
     figure.suptitle(title, fontsize=9, x=_GRID["left"], ha="left")
-    grid = figure.add_gridspec(4, 2, **_GRID)
-    time = trace.time
-    table = trace.table()
-    way = _panel(figure.add_subplot(grid[0, 0]), "y, m", "x, m")
-    way.plot(table[:, 1], table[:, 2], linewidth=1.0)
-    height = _panel(figure.add_subplot(grid[0, 1]), "z, mm")
-    height.plot(time, 1e3 * table[:, 3], linewidth=1.0)
-    _lines(figure.add_subplot(grid[1, 0]), "acceleration, m/s²", time, trace.chassis[:, ACCELERATION], "xyz")
-    _lines(
-        figure.add_subplot(grid[1, 1]), "velocity across, m/s", time, trace.chassis[:, VELOCITY][:, 1:], "yz"
-    )
+    grid = figure.add_gridspec(6, 2, **_TALL_GRID)
+    panels = [figure.add_subplot(grid[row, column]) for row in range(6) for column in range(2)]
+    time, table, chassis = trace.time, trace.table(), trace.chassis
+    _panel(panels[0], "y, m", "x, m").plot(table[:, 1], table[:, 2], linewidth=1.0)
+    _panel(panels[1], "z, mm").plot(time, 1e3 * table[:, 3], linewidth=1.0)
+    _panel(panels[2], "speed ahead, m/s").plot(time, chassis[:, VELOCITY.start], linewidth=1.0)
+    _lines(panels[3], "velocity across, m/s", time, chassis[:, VELOCITY][:, 1:], "yz")
+    _lines(panels[4], "acceleration, m/s²", time, chassis[:, ACCELERATION], "xyz")
     angles = np.degrees(table[:, 1 + ANGLES.start : 1 + ANGLES.stop])
-    _lines(figure.add_subplot(grid[2, 0]), "angle, deg", time, angles, ("roll", "pitch", "yaw"))
-    rates = np.degrees(trace.chassis[:, ANGULAR_VELOCITY])
-    _lines(figure.add_subplot(grid[2, 1]), "angular velocity, deg/s", time, rates, "xyz")
-    _lines(
-        figure.add_subplot(grid[3, 0]),
-        "wheel load, kN",
-        time,
-        1e-3 * trace.wheel_loads,
-        trace.wheels,
-        _STYLES,
-    )
-    _lines(
-        figure.add_subplot(grid[3, 1]),
-        "wheel travel, mm",
-        time,
-        1e3 * trace.wheel_travel,
-        trace.wheels,
-        _STYLES,
-    )
+    _lines(panels[5], "angle, deg", time, angles, ("roll", "pitch", "yaw"))
+    rates = np.degrees(chassis[:, ANGULAR_VELOCITY])
+    _lines(panels[6], "angular velocity, deg/s", time, rates, "xyz")
+    for panel, label, values in zip(
+        panels[7:],
+        (
+            "wheel spin, rad/s",
+            "wheel load, kN",
+            "wheel travel, mm",
+            "tyre force along, kN",
+            "tyre force across, kN",
+        ),
+        (
+            trace.spin,
+            1e-3 * trace.wheel_loads,
+            1e3 * trace.wheel_travel,
+            1e-3 * trace.tyre_force[:, :, 0],
+            1e-3 * trace.tyre_force[:, :, 1],
+        ),
+        strict=True,
+    ):
+        _lines(panel, label, time, values, trace.wheels, _STYLES)
+    for panel, least in zip(panels, _LEAST_SPANS, strict=True):
+        _widen(panel, least)
     save(figure, path)
+
+
+def _widen(panel: Axes, least: float) -> None:
+    """Let the axis of values span ``least`` or more, so that what is only rounding is a straight line."""
+    low, high = panel.get_ylim()
+    if high - low < least:
+        middle = 0.5 * (low + high)
+        panel.set_ylim(middle - 0.5 * least, middle + 0.5 * least)
+    panel.ticklabel_format(axis="y", useOffset=False)
 
 
 def write_kinematics(axles: Sequence[AxleKinematics], title: str, path: Path) -> None:
@@ -135,7 +151,9 @@ def _legend(panel: Axes, entries: int) -> None:
     panel.legend(
         fontsize=6,
         frameon=False,
-        ncols=min(entries, 6),
+        ncols=min(entries, 8),
+        handlelength=1.4,
+        columnspacing=1.0,
         borderpad=0.1,
         borderaxespad=0.1,
         loc="lower right",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 from typing import Any
 
@@ -10,7 +11,9 @@ import numpy as np
 import pytest
 
 from mastd.cli import main
+from mastd.commands.vehicle_text import fault
 from mastd.formats.columns import read_columns
+from mastd.vehicle.run_summary import Summary, Unconverged
 from mastd.vehicle.trace import columns
 from tests.lab import ROOT
 
@@ -198,6 +201,16 @@ def test_a_run_is_drawn(tmp_path: Path, suffix: str) -> None:
     assert path.stat().st_size > 10_000
 
 
+def test_a_straight_run_is_drawn_with_speed_and_forces_and_without_its_rounding(tmp_path: Path) -> None:
+    path = tmp_path / "stop.svg"
+    words = ["brake", "--deceleration", "4m/s2", "--duration", "1.5s", "--step", "2ms", "--plot", str(path)]
+    assert main(["vehicle", *words]) == 0
+    # Text is drawn as curves, and stands beside them in comments.
+    drawn = re.findall(r"<!-- (.*?) -->", path.read_text(encoding="utf-8"))
+    assert {"speed ahead, m/s", "tyre force along, kN", "wheel spin, rad/s"} <= set(drawn)
+    assert [text for text in drawn if text.startswith(("1e", "+"))] == []
+
+
 def test_what_is_printed_for_people(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["vehicle", "bump", "--duration", "0.2s", "--accuracy", "exact"]) == 0
     printed = capsys.readouterr()
@@ -292,8 +305,34 @@ def test_a_step_that_does_not_converge_is_a_fault(tmp_path: Path, capsys: pytest
     assert main(["vehicle", *words, "--out", str(path)]) == 3
     printed = capsys.readouterr().err
     assert "the solver did not converge" in printed
-    assert "a smaller --step or --accuracy exact, or --solver inertial" in printed
+    assert "; try a --step of 1 ms or --solver inertial" in printed
     assert path.read_text(encoding="utf-8").startswith("t_s,x_m")
+
+
+@pytest.mark.parametrize(
+    ("accuracy", "solver", "step", "remedy"),
+    [
+        ("fast", "chassis", 5e-3, "a --step of 1 ms or --solver inertial"),
+        ("fast", "inertial", 5e-3, "a --step of 1 ms"),
+        ("fast", "chassis", 1e-3, "a smaller --step or --solver inertial"),
+        ("fast", "inertial", 1e-3, "a smaller --step"),
+        ("exact", "chassis", 5e-3, "--accuracy fast, a --step of 1 ms or --solver inertial"),
+        ("exact", "inertial", 1e-3, "--accuracy fast"),
+    ],
+)
+def test_what_is_in_use_already_is_no_remedy(accuracy: str, solver: str, step: float, remedy: str) -> None:
+    lost = Unconverged(time=0.5, move=1e-5, joint_error=0.0, velocity_error=0.0, roll=0.0)
+    figures = Summary(0.0, 0.0, (), 0.0, (), (), 1.0, 30, 0.0, 0.0, (), None, lost)
+    told = fault(figures, accuracy=accuracy, solver=solver, step=step)
+    assert told.endswith(f"; try {remedy}")
+
+
+def test_a_load_of_nothing_has_no_sign(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["vehicle", "kerb", "--duration", "1.5s"]) == 0
+    printed = capsys.readouterr().out
+    assert "(lifts off)" in printed
+    assert " -0.0 " not in printed
+    assert " -0.0000 " not in printed
 
 
 def test_kc_tells_camber_toe_track_and_steer(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
