@@ -16,8 +16,6 @@ CLUTCH_PEDAL: Final = 2
 """0…1, 1 is pressed."""
 GEAR_LEVER: Final = 3
 """-1, -2 reverse, 0 neutral, 1, 2, … that gear, ``DRIVE``; what the gearbox does not have is neutral."""
-DRIVER: Final = 4
-"""Columns of the driver."""
 DRIVE: Final = 100.0
 """Gear lever: the gearbox chooses among its forward gears."""
 

@@ -17,7 +17,8 @@ from numpy.typing import NDArray
 
 from mastd.errors import GroundError, UsageError
 from mastd.lanes import LANES
-from mastd.roads.ground import Ground
+from mastd.roads.entries import GroundKind
+from mastd.roads.ground import Ground, surface
 from mastd.vehicle import fields as f
 from mastd.vehicle import newton, powertrain, restraints
 from mastd.vehicle.attitude import rotation_matrix
@@ -46,6 +47,9 @@ SPEED_RATIO: Final = 1.25
 """Between the speeds of neighbouring matrices."""
 TOP_SPEED: Final = 80.0
 """m/s: the last matrix is made for this or a little more, and serves beyond it too."""
+LEVEL_HEIGHT: Final = 1e-3
+"""m that the table may be off z = 0 where a car is put on it."""
+LEVEL_SLOPE: Final = 1e-3
 TIGHTENING: Final = 8.0
 """s in which a car goes down under its straps."""
 FIRM_BRAKE: Final = 1e6
@@ -154,8 +158,10 @@ class Simulation:
 
         ``gear``: of the powertrain, engaged, its engine turning with the wheels; by default neutral, idling.
         Makes the matrices where they are not there. Raises EquilibriumError for a car that does not stand,
-        GroundError for wheels beside the ground, ValueError for a gear that there is not.
+        GroundError for wheels beside the ground or a table that is not level at z = 0, ValueError for a gear
+        that there is not.
         """
+        self._refuse_tilted()
         self._start(speed, gear)
         self._refuse_outside()
 
@@ -191,6 +197,19 @@ class Simulation:
         if not self.method.relative and self._one_matrix:
             self._look(self._fresh, self._parameters, relative=False, factors=True)
         self._begin_clock()
+
+    def _refuse_tilted(self) -> None:
+        """Raise GroundError for a plane that is not level at z = 0, where the car has settled."""
+        if self.ground.kind is not GroundKind.PLANE:
+            return
+        names = [wheel.name for wheel in self.model.wheels]
+        for name, wheel in zip(names, self.model.wheels, strict=True):
+            height, slope_x, slope_y = surface(self._parameters, wheel.centre[0], wheel.centre[1])
+            if not (abs(height) <= LEVEL_HEIGHT and np.hypot(slope_x, slope_y) <= LEVEL_SLOPE):
+                raise GroundError(
+                    f"{self.model.name}: under {name} the table is {1e3 * height:.3g} mm above z = 0, with a "
+                    f"slope of {np.hypot(slope_x, slope_y):.3g}: a vehicle starts where it is level, at z = 0"
+                )
 
     def _refuse_outside(self) -> None:
         """Raise GroundError for wheels that stand beside the road or the table."""

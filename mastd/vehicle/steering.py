@@ -17,6 +17,7 @@ from mastd.errors import FormatError
 from mastd.formats.columns import read_columns
 from mastd.vehicle.inputs import BRAKE_PEDAL, CLUTCH_PEDAL, GEAR, THROTTLE, InputLayout
 from mastd.vehicle.model import Model
+from mastd.vehicle.powertrain_fields import DRIVE
 
 FloatArray = NDArray[np.float64]
 
@@ -123,7 +124,7 @@ def rows_of_file(path: Path, model: Model) -> tuple[ControlLaw, float]:
     problems = [
         *_time_problems(path, times),
         *_travel_problems(path, model, drives, values),
-        *_range_problems(path, brake_torques, pedals, values),
+        *_range_problems(path, model, brake_torques, pedals, values),
     ]
     if problems:
         raise FormatError("\n".join(problems))
@@ -148,6 +149,15 @@ def rows_of_file(path: Path, model: Model) -> tuple[ControlLaw, float]:
         return controls
 
     return law, float(times[-1])
+
+
+def _gears(model: Model) -> list[float]:
+    """Return the places of the gear lever: reverse below 0, neutral 0, and DRIVE of an automatic gearbox."""
+    if model.powertrain is None:
+        return [0.0]
+    box = model.powertrain.gearbox
+    places = [float(gear) for gear in range(-len(box.reverse), len(box.forward) + 1)]
+    return places if box.changes is None else [*places, DRIVE]
 
 
 def no_controls(model: Model, times: FloatArray) -> Controls:
@@ -245,14 +255,19 @@ def _travel_problems(
 
 
 def _range_problems(
-    path: Path, brake_torques: tuple[str, ...], pedals: dict[str, int], values: dict[str, FloatArray]
+    path: Path,
+    model: Model,
+    brake_torques: tuple[str, ...],
+    pedals: dict[str, int],
+    values: dict[str, FloatArray],
 ) -> list[str]:
     problems = []
+    gears = _gears(model)
     for name, column in values.items():
         if name in brake_torques:
             wrong, due = ~(column >= 0.0), "a friction brake has 0 N m or more, whichever way the wheel turns"
         elif name == "gear":
-            wrong, due = column != np.round(column), "due is a whole number: -1 reverse, 0 neutral, 1 first"
+            wrong, due = ~np.isin(column, gears), f"{model.name} has {', '.join(f'{g:g}' for g in gears)}"
         elif name in pedals:
             wrong, due = ~((column >= 0.0) & (column <= 1.0)), "a pedal is between 0 and 1"
         else:

@@ -87,6 +87,16 @@ def test_a_tied_car_does_not_start_rolling(tied: Model) -> None:
         Simulation(tied, restrained=True).start(5.0)
 
 
+def test_a_car_is_put_on_a_level_table_at_the_origins_height(tied: Model) -> None:
+    tilt = Rotation.from_rotvec([0.0, 0.02, 0.0]).as_matrix()
+    with pytest.raises(GroundError, match=r"under fl the table is .* a vehicle starts where it is level"):
+        Simulation(tied, ground=Ground.plane(np.zeros(3), tilt)).start(0.0)
+    with pytest.raises(GroundError, match=r"under fl the table is 5 mm above z = 0"):
+        Simulation(tied, ground=Ground.plane(np.array([0.0, 0.0, 0.005]), np.eye(3)), restrained=True).start(
+            0.0
+        )
+
+
 def test_wheels_beside_the_table_are_refused_and_told(tied: Model) -> None:
     plate = Ground.plane(np.zeros(3), np.eye(3))
     with pytest.raises(GroundError, match=r"wheels stand beside the ground: rl by .* mm, rr by .* mm; move"):

@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 
 from mastd.errors import FormatError, UsageError
 from mastd.vehicle.inputs import InputLayout
+from mastd.vehicle.library import find
 from mastd.vehicle.manoeuvres import bump, jturn, step_count
 from mastd.vehicle.model import Drive, Model, Tyre, Wheel
 from mastd.vehicle.steering import hands_off, input_columns, ramp, rows_of_file
@@ -258,6 +259,13 @@ def test_brakes_below_zero_are_refused(tmp_path: Path) -> None:
     with pytest.raises(FormatError) as refused:
         rows_of_file(rows(tmp_path, "t_s,brake_torque_fl_Nm\n0,0\n1,-400\n"), car(RACK))
     assert "row 2: brake_torque_fl_Nm -400: a friction brake has 0 N m or more" in str(refused.value)
+
+
+def test_a_gear_that_there_is_not_is_refused(tmp_path: Path) -> None:
+    model = find("sedan")
+    with pytest.raises(FormatError) as refused:
+        rows_of_file(rows(tmp_path, "t_s,gear\n0,3\n1,9\n"), model)
+    assert "row 2: gear 9: sedan has -1, 0, 1, 2, 3, 4, 5" in str(refused.value)
 
 
 def test_pedals_move_in_straight_lines_and_are_checked(tmp_path: Path) -> None:
