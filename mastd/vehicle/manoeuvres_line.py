@@ -86,7 +86,7 @@ def brake(
         hands_off(model),
         drivers=drivers,
         gear=car.rolling_gear(speed),
-        findings=lambda trace: braking(car, trace, _BRAKE_START, friction),
+        findings=lambda trace: braking(car, trace, _BRAKE_START, friction, speed, scaled=share is not None),
     )
 
 
@@ -193,29 +193,35 @@ def road(
     )
 
 
-def braking(car: Car, trace: Trace, begin: float, friction: tuple[float, float]) -> tuple[Finding, ...]:
+def braking(
+    car: Car, trace: Trace, begin: float, friction: tuple[float, float], asked: float, *, scaled: bool
+) -> tuple[Finding, ...]:
     """Return distance and time to standstill, deceleration, and how straight the car went.
 
-    Distance and time end where the tyres stand. The mean deceleration is that between 80 and 10 % of the
-    first speed, (v₁² − v₂²) / 2 Δs (UN Regulation 13-H, mean fully developed deceleration); the closed
-    distance v² / (2 µ g) takes the tyres' peak friction at their loads at rest.
+    Distance and time end where the tyres stand. Until the pedal goes down the car rolls and becomes a little
+    slower than the speed ``asked`` for (m/s): ``scaled``, they are told for that speed, with its square and
+    itself. A foot that holds a deceleration goes by that speed already. The mean deceleration is that between
+    80 and 10 % of the first speed, (v₁² − v₂²) / 2 Δs (UN Regulation 13-H, mean fully developed
+    deceleration); the closed distance v² / (2 µ g) takes the tyres' peak friction at their loads at rest.
     """
     first = int(np.searchsorted(trace.time, begin - 1e-9))
     speed = np.hypot(trace.chassis[:, VELOCITY][:, 0], trace.chassis[:, VELOCITY][:, 1])
     initial = float(speed[first])
     places = trace.chassis[:, POSITION]
     way = np.concatenate([[0.0], np.cumsum(np.hypot(*np.diff(places[:, :2], axis=0).T))])
+    more = asked / initial if scaled else 1.0
     stood = standstill(trace, first)
     note, distance, lasting, crept = "", math.nan, math.nan, math.nan
     end = len(trace) - 1
     if stood is not None:
         end = stood
-        distance, lasting = float(way[end] - way[first]), float(trace.time[end] - trace.time[first])
+        distance = more**2 * float(way[end] - way[first])
+        lasting = more * float(trace.time[end] - trace.time[first])
         crept = creep(trace, end)
     else:
         note = f"still at {speed[-1] * 3.6:.1f} km/h: a longer --duration, or more --pedal"
     mu = peak_friction_of(car)
-    limit = None if mu is None else initial**2 / (mu * sum(friction) * car.model.gravity)
+    limit = None if mu is None else asked**2 / (mu * sum(friction) * car.model.gravity)
     rims = trace.spin * np.array([wheel.tyre.rolling_radius for wheel in car.model.wheels])
     taken = (speed > 2.0) & (np.arange(len(trace)) >= first) & (np.arange(len(trace)) <= end)
     locked = (np.abs(rims) < _LOCKED * speed[:, None])[taken].mean(axis=0) if taken.any() else np.zeros(1)

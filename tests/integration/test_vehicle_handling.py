@@ -12,6 +12,9 @@ import pytest
 
 from mastd.cli import main
 from mastd.formats.columns import read_columns
+from mastd.vehicle.car import Car
+from mastd.vehicle.library import find
+from mastd.vehicle.manoeuvres_line import peak_friction_of
 from mastd.vehicle.trace import columns
 from tests.lab import ROOT
 
@@ -267,10 +270,20 @@ def test_a_foot_holds_a_speed_by_throttle_and_gears(capsys: pytest.CaptureFixtur
 
 
 def test_brakes_of_the_vehicle_stop_it_no_shorter_than_friction_lets_them(
-    capsys: pytest.CaptureFixture[str],
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    words = ["brake", "--vehicle", "sedan", "--speed", "50km/h"]
-    dry = document(capsys, *words, "--pedal", "60%")["findings"]
+    words, path = ["brake", "--vehicle", "sedan", "--speed", "50km/h"], tmp_path / "dry.csv"
+    dry = document(capsys, *words, "--pedal", "60%", "--out", str(path))["findings"]
+    rows = read_columns(path, columns(WHEELS))
+    begin = rows[rows[:, 0] >= 0.5 - 1e-9][0]
+    assert begin[4] < 0.998 * 50.0 / 3.6, "it has rolled until then"
+    of_the_speed = (rows[-1, 1] - begin[1]) * (50.0 / 3.6 / begin[4]) ** 2
+    assert dry["braking_distance_m"]["value"] == pytest.approx(of_the_speed, rel=2e-3)
+    model = find("sedan")
+    friction = peak_friction_of(Car.of(model))
+    assert friction is not None
+    closed = (50.0 / 3.6) ** 2 / (2.0 * friction * model.gravity)
+    assert dry["braking_distance_m"]["formula"] == pytest.approx(closed, rel=1e-4)
     assert dry["braking_distance_m"]["formula"] < dry["braking_distance_m"]["value"] < 20.0
     assert dry["locked_share"]["value"] == 0.0
     assert dry["creep_m"]["value"] < 1e-3
