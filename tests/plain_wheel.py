@@ -40,6 +40,8 @@ class Carcass:
     """du/dκ′, m."""
     length_y: float
     sliding: float
+    load: float
+    """That they are of, N."""
 
 
 def carcass(c: Array, load: float, u: float, v: float, least: float = 1.0) -> Carcass:
@@ -63,7 +65,7 @@ def carcass(c: Array, load: float, u: float, v: float, least: float = 1.0) -> Ca
     by_v = _slope(lambda change: slips(u, v + change)[1])
     linear = share(u, v) * (1.0 + (share(u, v) / 0.73) ** 4)
     part = float(np.clip((linear - 0.7) / 0.5, 0.0, 1.0))
-    return Carcass(u, v, slip_x, slip_y, 1.0 / by_u, 1.0 / by_v, part * part * (3.0 - 2.0 * part))
+    return Carcass(u, v, slip_x, slip_y, 1.0 / by_u, 1.0 / by_v, part * part * (3.0 - 2.0 * part), load)
 
 
 def _slope(function: Callable[[float], float], size: float = 1e-7) -> float:
@@ -160,8 +162,11 @@ def pull(
     stretch_x, stretch_y = -at.slip_x - at.heading * before.v, at.slip_y + at.heading * before.u
     most = max(abs(at.forward), float(np.hypot(stretch_x, stretch_y)) / 1.5)
     forget = min(most, max(before.sliding * most, 2.0 * abs(at.rolling)))
-    start = np.array([before.slip_x, before.slip_y])
-    stretch, lengths = np.array([stretch_x, stretch_y]), np.array([before.length_x, before.length_y])
+    # The carcass keeps its stiffness as the load grows, so its lengths grow as the slip stiffness does.
+    ratio = 1.0 if step is None else max(1.0, at.load / before.load)
+    growth = min(1.0 + (ratio - 1.0) ** 2 / ratio, 20.0)
+    start = np.array([before.slip_x, before.slip_y]) / growth
+    stretch, lengths = np.array([stretch_x, stretch_y]), np.array([before.length_x, before.length_y]) * growth
     deflection = np.array([before.u, before.v])
     if step is None:
         slip = ahead = stretch / max(forget, 1.0)

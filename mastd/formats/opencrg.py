@@ -3,7 +3,8 @@
 ``pycrg`` (ASAM's own C library) takes damaged files as they are, so that its reading is used only for what
 this module has found whole: as many data as rows and columns are declared, no cell that is no number, units
 of metres and radians. Of the file's options the borders are ignored: beyond its ends and edges a road goes on
-level. Modifiers are the file's own; where it has none, none are applied.
+level. Modifiers are the file's own; where it has none, none are applied. Where stated start and end of the
+reference line contradict each other, the end counts.
 
 A cell without a number at either edge of v takes the height of its neighbour towards the middle. Any other is
 refused.
@@ -11,10 +12,14 @@ refused.
 
 from __future__ import annotations
 
+import logging
 import math
 import re
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any, Final, TypeAlias
 
 import numpy as np
@@ -38,6 +43,9 @@ _LINE_UNITS: Final = {
 }
 _AT: Final = re.compile(r"at v\s*=\s*([-+.\deE]+)")
 _EVEN: Final = 1e-3
+_FILLING: Final = b"\0\x1a"
+"""Bytes with which old programs end a text."""
+_UNHEARD: Final = logging.NullHandler()
 
 
 @dataclass(frozen=True, eq=False)
@@ -90,7 +98,8 @@ def read_opencrg(path: Path) -> OpenCrgRoad:
     sections = [k for k, channel in enumerate(header.channels) if channel.name.startswith("long section")]
     _check_cells(path, header, values, sections)
     _check_across(path, header, len(sections))
-    return _sampled(path, header, values.shape[0], len(sections))
+    with _ended(path, header, content) as whole:
+        return _sampled(path, whole, header, values.shape[0], len(sections))
 
 
 def _content(path: Path) -> bytes:
@@ -186,7 +195,7 @@ def _text(path: Path, header: _Header, data: bytes, rows: int | None) -> Array:
     """Return the cells of formatted data, NaN where a star stands for a number."""
     width, per_line = _TEXT[header.coding]
     columns = len(header.channels)
-    lines = [line.rstrip("\r") for line in data.decode("latin-1").rstrip("\0\x1a").split("\n")]
+    lines = [line.rstrip("\r") for line in data.rstrip(_FILLING).decode("latin-1").split("\n")]
     while lines and not lines[-1].strip():
         lines.pop()
     per_row = math.ceil(columns / per_line)
@@ -289,14 +298,27 @@ def _check_across(path: Path, header: _Header, count: int) -> None:
             )
 
 
-def _sampled(path: Path, header: _Header, rows: int, columns: int) -> OpenCrgRoad:
-    """Return what ``pycrg`` makes of a file that is whole."""
+@contextmanager
+def _ended(path: Path, header: _Header, content: bytes) -> Iterator[Path]:
+    """Give a file whose last line of text has an end, without which ``pycrg`` drops it: a copy if need be."""
+    text = content.rstrip(_FILLING)
+    if header.coding not in _TEXT or text.endswith(b"\n"):
+        yield path
+        return
+    with TemporaryDirectory() as folder:
+        copy = Path(folder, "road.crg")
+        copy.write_bytes(text.replace(b"\r\n", b"\n").rstrip(b"\r") + b"\n")
+        yield copy
+
+
+def _sampled(path: Path, whole: Path, header: _Header, rows: int, columns: int) -> OpenCrgRoad:
+    """Return what ``pycrg`` makes of the file ``whole``, which a user knows as ``path``."""
     pycrg = _pycrg()
     try:
-        with pycrg.DataSet.open(path, apply_modifiers=header.has_modifiers) as dataset:
+        with pycrg.DataSet.open(whole, apply_modifiers=header.has_modifiers) as dataset:
             grid = dataset.grid()
     except (pycrg.OpenCRGError, OSError) as error:
-        raise FormatError(f"{path}: refused by pycrg: {' '.join(str(error).split())}") from error
+        raise FormatError(f"{path}: refused by pycrg: {_told(error, path, whole)}") from error
     if grid.z.shape != (rows, columns):
         raise FormatError(f"{path}: {rows} x {columns} heights, of which pycrg reads {grid.z.shape}")
     across = np.asarray(grid.v, dtype=np.float64)
@@ -313,7 +335,13 @@ def _sampled(path: Path, header: _Header, rows: int, columns: int) -> OpenCrgRoa
     return OpenCrgRoad(float(u[0]), float(u[1] - u[0]), np.column_stack([grid.x, grid.y]), across, heights)
 
 
+def _told(error: Exception, path: Path, whole: Path) -> str:
+    return " ".join(str(error).replace(str(whole), str(path)).split())
+
+
 def _pycrg() -> Any:
+    """Return the package, whose messages Python would print where nobody listens to them."""
+    logging.getLogger("pycrg").addHandler(_UNHEARD)
     try:
         import pycrg
     except ImportError as error:

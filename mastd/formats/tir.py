@@ -21,6 +21,7 @@ from typing import Final, Literal
 
 from mastd.errors import FormatError
 from mastd.formats import tir_names as names
+from mastd.formats.tir_limits import improbable
 from mastd.formats.tir_names import Format
 
 Side = Literal["left", "right", "symmetric"]
@@ -94,15 +95,15 @@ class _Reading:
 def read_tir(path: Path | str) -> TyreProperties:
     """Return what a tyre property file says.
 
-    Raises FormatError, one line for each problem, for a file that cannot be read or is no text, an unknown
-    format, missing coefficients, unknown units, values that are no finite numbers or cannot be a tyre's,
-    names that stand there twice, and a file that is cut off.
+    Raises FormatError, one line for each problem, for a file that cannot be read or is no text or nothing of
+    a tyre, an unknown format, missing coefficients, unknown units, values that are no finite numbers or
+    cannot be a tyre's, names that stand there twice, and a file that is cut off.
     """
     path = Path(path)
     reading = _Reading(path)
     _split(reading, _text(path))
-    if not reading.entries and not reading.section:
-        raise FormatError(f"{path}: holds no NAME = value, a tyre property file was expected")
+    if not (reading.units or reading.broken or reading.entries.keys() & names.TELLING):
+        raise FormatError(f"{path}: is no tyre property file: no format, unit or coefficient of one is in it")
     factors = _unit_factors(reading)
     coefficients = _numbers(reading, factors)
     kind = _format(reading, coefficients)
@@ -328,6 +329,8 @@ def _check_ranges(reading: _Reading, coefficients: Mapping[str, float]) -> None:
     for name in names.NOT_NEGATIVE:
         if name in coefficients and not coefficients[name] >= 0.0:
             reading.refuse_entry(name, f"{coefficients[name]:g} is below zero")
+    for name, problem in improbable(coefficients):
+        reading.refuse_entry(name, problem)
     cornering = coefficients.get("PKY1")
     if cornering is not None and not cornering < 0.0:
         problem = f"{cornering:g} is not below zero; in a file's axes (y left) a slip to the left pulls right"

@@ -21,6 +21,11 @@ LONGEST_GAP: Final = 5.0
 """Between two rows of a measured profile, m."""
 STEEPEST: Final = 20.0
 """Mean slope between two rows of a measured profile from which on its units are not believed."""
+REACHES: Final = (0.25, 0.5, 1.0)
+"""Distances (m) over which no measured profile rises or falls by more than ``HIGHEST_RISE``: kerbs and ramps
+are far below, while even a smooth road changes by millimetres there. Several, for waves as long as one."""
+HIGHEST_RISE: Final = 1.0
+"""Metres; between rows that are further apart, as many as there are metres between them."""
 _SAME_SPACING: Final = 1e-6
 
 
@@ -100,6 +105,10 @@ def _columns_of(path: Path) -> tuple[str, ...]:
     except (OSError, UnicodeDecodeError, csv.Error):
         return ("x_m", "z_m")  # read_columns says what is wrong
     named = {cell.strip() for cell in first}
+    if "z_m" in named and {"left_m", "right_m"} & named:
+        raise FormatError(
+            f"{path}:1:1: the first line names z_m beside left_m or right_m, due is the one or the others"
+        )
     return ("x_m", "left_m", "right_m") if {"left_m", "right_m"} & named else ("x_m", "z_m")
 
 
@@ -125,6 +134,23 @@ def _check_rows(path: Path, names: tuple[str, ...], table: Vector) -> None:
             raise FormatError(
                 f"{path}: data row {row + 1}: {name} {table[row, column]:g} is at a slope of "
                 f"{slopes[row - 1]:.3g} from the row before, due is at most {STEEPEST:g}: is it in metres?"
+            )
+        _check_rises(path, name, x, table[:, column])
+
+
+def _check_rises(path: Path, name: str, x: Vector, heights: Vector) -> None:
+    """Raise FormatError for the first row that is further above or below one before than roads are."""
+    here = np.arange(len(x) - 1)
+    for reach in REACHES:
+        ahead = np.maximum(np.searchsorted(x, x[:-1] + reach, side="right") - 1, here + 1)
+        rises, lengths = np.abs(heights[ahead] - heights[:-1]), x[ahead] - x[:-1]
+        wrong = ~(rises <= HIGHEST_RISE * np.maximum(lengths, 1.0))
+        if wrong.any():
+            before = int(np.argmax(wrong))
+            row = ahead[before]
+            raise FormatError(
+                f"{path}: data row {row + 1}: {name} {heights[row]:g} is {rises[before]:.3g} m above or "
+                f"below data row {before + 1}, {lengths[before]:.3g} m before: is it in metres?"
             )
 
 

@@ -187,8 +187,8 @@ DEFLECTION_START: Final = 81
 """The same at the beginning of the step, as far as the load can hold it."""
 BALANCE: Final = 83
 """What the wheel adds to the out-of-balance force and moment of its carrier."""
-STIFFENING: Final = 89
-"""By which the slip's stiffness is taken stiffer than it is, where matrices are frozen for more load."""
+START_LOAD: Final = 89
+"""Load at the beginning of the step, at least LEAST_LOAD, N."""
 ENVELOPED: Final = 90
 """1 where the ground's height is that of what a wheel feels, 0 where it is that of a plane."""
 WHEEL_FIELDS: Final = 91

@@ -11,8 +11,8 @@ a matrix that is never renewed is off by. Right sides, sums and the state are do
 Slip stiffness of linear tyres goes as load / speed: the matrices are made for a row of speeds. That of the
 highest speed not above the present one, divided by the most that any wheel carries against its load at rest,
 is used: its slip is the stiffer one, and the chord converges as long as the true matrix is the softer. Magic
-Formula tyres have relaxed slips, whose stiffness against the step hardly goes with the speed; a car that has
-no others has a row of matrices for loads, chosen in the same way with 1 for the speed.
+Formula tyres have relaxed slips, whose stiffness against the step hardly goes with speed or load; a car that
+has no others has one matrix.
 """
 
 from __future__ import annotations
@@ -43,8 +43,6 @@ class Frozen(NamedTuple):
     forward: Singles
     """(speeds, cells, LANES)."""
     backward: Singles
-    by_load: bool
-    """The row is one of loads: ``speeds`` are the loads at rest over those it is made for."""
     core: Floats
     """(speeds, 36) inverse of what is left for the chassis."""
     first_forward: Integers
@@ -52,7 +50,7 @@ class Frozen(NamedTuple):
     first_backward: Integers
 
 
-def freeze(layout: Layout, cells: Floats, core: Floats, speeds: Floats, by_load: bool) -> Frozen:
+def freeze(layout: Layout, cells: Floats, core: Floats, speeds: Floats) -> Frozen:
     """Return the products of the factors of matrices in relative coordinates.
 
     ``cells`` (speeds, cells, LANES) and ``core`` (speeds, 6, 6) are those of the groups and of the chassis,
@@ -71,7 +69,6 @@ def freeze(layout: Layout, cells: Floats, core: Floats, speeds: Floats, by_load:
         speeds,
         np.zeros((len(speeds), forward_cells, LANES), dtype=np.float32),
         np.zeros((len(speeds), backward_cells, LANES), dtype=np.float32),
-        by_load,
         np.zeros((len(speeds), 36)),
         np.array(first_forward, dtype=np.int64),
         np.array(first_backward, dtype=np.int64),
@@ -183,7 +180,7 @@ def choose_matrix(car: Arrays, frozen: Frozen, speed: float) -> int:
     for wheel in range(car.wheels.shape[0]):
         share = load(car.wheels, wheel, f.LOAD) / load(car.wheels, wheel, f.REST_LOAD)
         heaviest = select(share - heaviest, share, heaviest)
-    effective = (1.0 if frozen.by_load else abs(speed)) / peak(heaviest)
+    effective = abs(speed) / peak(heaviest)
     found = 0
     for k in range(1, frozen.speeds.shape[0]):
         if effective >= frozen.speeds[k]:

@@ -347,7 +347,7 @@ class _Builder:
         values[f.TYRE_STIFFNESS] = tyre.stiffness
         values[f.TYRE_DAMPING] = tyre.damping
         values[f.FRICTION] = 1.0
-        values[f.STIFFENING] = 1.0
+        values[f.START_LOAD] = 1.0
         values[f.FULL_BRAKE] = wheel.brake_torque
         if isinstance(tyre, MagicTyre):
             arrays.tyres[at, lane] = tyre.coefficients

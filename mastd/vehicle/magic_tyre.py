@@ -10,13 +10,13 @@ from numpy.typing import NDArray
 from mastd.kernel import fused_kernel, separate_kernel
 from mastd.lanes import LANES
 from mastd.vehicle import fields as f
-from mastd.vehicle.magic_wheel import LEAST_LOAD, ROLLING_FROM, relaxation, wheel_balance
+from mastd.vehicle.magic_wheel import LEAST_LOAD, ROLLING_FROM, growth_of, relaxation, wheel_balance
 from mastd.vehicle.vectors import Triple, cross, to_frame
 
 Floats = NDArray[np.float64]
 Known = tuple[
     tuple[float, float, float, float, float],
-    tuple[float, float, float, float, float, float, float, float],
+    tuple[float, float, float, float, float, float, float, float, float],
     tuple[float, float, float],
     tuple[float, float],
     Triple,
@@ -53,8 +53,9 @@ def prepare_tyres(wheels: Floats, tyres: Floats, wheel: int, moving: bool) -> No
         wheels[wheel, f.DEFLECTION_START + 1, lane] = v
         wheels[wheel, f.SLIP_START, lane] = slip_x
         wheels[wheel, f.SLIP_START + 1, lane] = slip_y
-        wheels[wheel, f.RELAXATION, lane] = along / wheels[wheel, f.STIFFENING, lane]
-        wheels[wheel, f.RELAXATION + 1, lane] = across / wheels[wheel, f.STIFFENING, lane]
+        wheels[wheel, f.RELAXATION, lane] = along
+        wheels[wheel, f.RELAXATION + 1, lane] = across
+        wheels[wheel, f.START_LOAD, lane] = max(wheels[wheel, f.LOAD, lane], least, LEAST_LOAD)
         wheels[wheel, f.SLIDING, lane] = sliding
         speed = wheels[wheel, f.SPIN, lane] * wheels[wheel, f.ROLLING_RADIUS, lane]
         wheels[wheel, f.ROLLING_SPEED, lane] = speed
@@ -103,6 +104,7 @@ def _known(wheels: Floats, frame: Floats, clock: Floats, wheel: int, lane: int, 
             wheels[wheel, f.RELAXATION + 1, lane],
             wheels[wheel, f.SLIDING, lane],
             wheels[wheel, f.ROLLING_SPEED, lane],
+            wheels[wheel, f.START_LOAD, lane],
         ),
         (
             wheels[wheel, f.DRIVE_TORQUE, lane],
@@ -160,9 +162,10 @@ def magic_forces(
         wheels[wheel, f.CONTACT_FORCE, lane] = along
         wheels[wheel, f.CONTACT_FORCE + 1, lane] = across
         slips = slip_x, slip_y
+        growth = growth_of(pressed, wheels[wheel, f.START_LOAD, lane])
         for k in range(2):
             wheels[wheel, f.SLIP + k, lane] = slips[k]
-            change = slips[k] - wheels[wheel, f.SLIP_START + k, lane]
+            change = growth * slips[k] - wheels[wheel, f.SLIP_START + k, lane]
             change *= wheels[wheel, f.RELAXATION + k, lane]
             if clock[f.C_RATE] > 0.0:
                 wheels[wheel, f.DEFLECTION + k, lane] = wheels[wheel, f.DEFLECTION_START + k, lane] + change

@@ -35,8 +35,10 @@ that is locked and slides forgets where it stood.
 Q = 1 + (υ/υ_1)⁴ with the deflection υ as a share of what the friction could hold, υ_x = K_x u / (σ_x μ_x
 F_z): the carcass takes little more deflection where the force grows no more (Pacejka (7.27)), so that a
 tyre that slid springs back by a centimetre, not by σ. The equations are solved for the end of the step by
-the linearly implicit Euler rule, with S, σ, K, μ and Q of its beginning. What a load that falls cannot
-hold any more is let go at once: υ stays within 2, and a tyre off the ground has no deflection.
+the linearly implicit Euler rule, with S, σ, K, μ and Q of its beginning; where the load grows within the
+step σ grows with it, as K does, since the carcass, K / σ, is no stiffer under load. What a load that
+falls cannot hold any more is let go at once: υ stays within 2, and a tyre off the ground has no
+deflection.
 
 A standing tyre has some damping of its own: the forces are those of κ′ + τ / (1 + τ L / (du/dκ′)) dκ′/dt,
 τ itself falling with L and with S. Its dashpot stands beside the carcass' spring and both before the
@@ -78,6 +80,8 @@ CARCASS_TIME: Final = 0.01
 """τ in s of a tyre that stands."""
 CARCASS_SPEED: Final = 0.5
 """m/s of L at which τ has fallen to half."""
+MOST_GROWTH: Final = 20.0
+"""Of the lengths within a step."""
 STICKING: Final = 0.7
 """Share of the friction below which a tyre that stands holds without creeping."""
 SLIDING_ALL: Final = 1.2
@@ -138,6 +142,19 @@ def relaxation(c: Floats, load: float, u: float, v: float, least: float) -> Rela
 
 
 @fused_kernel
+def growth_of(load: float, start_load: float) -> float:
+    """Return how much longer the carcass' lengths count at a load than at that of the step's beginning.
+
+    With the ratio q of the loads 1 + (q − 1)² / q above 1, and 1 below: about q − 1, and without a bend at 1.
+    """
+    ratio = load * (1.0 / start_load)
+    if ratio.real <= 1.0:
+        return 1.0 + 0.0 * ratio
+    growth = ratio - 1.0 + 1.0 / ratio
+    return MOST_GROWTH + 0.0 * ratio if growth.real > MOST_GROWTH else growth
+
+
+@fused_kernel
 def forgetting_speed(forward: float, slip_x: float, slip_y: float, rolling: float, sliding: float) -> float:
     """Return L (m/s) for V_x, V_sx, V_sy, V_r and the share of sliding."""
     slip = root(slip_x * slip_x + slip_y * slip_y + 1e-24)
@@ -187,14 +204,15 @@ def _speeds(
 
 @fused_kernel
 def _slips(
-    contact: tuple[float, float, float, float, float, float, float, float],
+    contact: tuple[float, float, float, float, float, float, float, float, float],
     rate: float,
+    load: float,
     forget: float,
     speed_x: float,
     speed_y: float,
 ) -> tuple[float, float, float, float]:
     """Return κ′ and tan α′ at the end of the step, and those with the standing tyre's damping in them."""
-    _, _, start_x, start_y, sigma_x, sigma_y, sliding, _ = contact
+    _, _, start_x, start_y, sigma_x, sigma_y, sliding, _, start_load = contact
     slip_x, slip_y = start_x + 0.0 * speed_x, start_y + 0.0 * speed_y
     ahead_x, ahead_y = slip_x, slip_y
     if rate == 0.0:
@@ -202,6 +220,9 @@ def _slips(
         slip_x, slip_y = -speed_x / forget, speed_y / forget
         ahead_x, ahead_y = slip_x, slip_y
     elif rate > 0.0:
+        growth = growth_of(load, start_load)
+        sigma_x, sigma_y = sigma_x * growth, sigma_y * growth
+        start_x, start_y = start_x / growth, start_y / growth
         slip_x = (sigma_x * rate * start_x - speed_x) / (sigma_x * rate + forget)
         slip_y = (sigma_y * rate * start_y + speed_y) / (sigma_y * rate + forget)
         lead = (1.0 - sliding) * CARCASS_TIME * CARCASS_SPEED / (CARCASS_SPEED + forget)
@@ -243,7 +264,7 @@ def _held(needed: float, capacity: float) -> float:
 def wheel_balance(
     c: Floats,
     wheel: tuple[float, float, float, float, float],
-    contact: tuple[float, float, float, float, float, float, float, float],
+    contact: tuple[float, float, float, float, float, float, float, float, float],
     torques: tuple[float, float, float],
     clock: tuple[float, float],
     normal: Triple,
@@ -264,8 +285,8 @@ def wheel_balance(
     ``c``: coefficients (``magic_formula.COUNT``); ``wheel``: axial inertia (kg m2), mirrored (−1 or 1),
     friction of the ground, share of rolling offsets, nominal rolling radius (m); ``contact``: of the
     beginning of the step the deflections (m), their slips, their lengths per slip (m), share of sliding,
-    rolling speed at the beginning (m/s); ``torques``: of the drive, of a motor on the carrier, capacity
-    of the brake (N m); ``clock``: reach (s) and rate (1/s) of the step (``fields``); ``normal`` (unit) of
+    rolling speed (m/s) and load (N); ``torques``: of the drive, of a motor on the carrier, capacity of
+    the brake (N m); ``clock``: reach (s) and rate (1/s) of the step (``fields``); ``normal`` (unit) of
     the ground, ``up`` (unit) against gravity, ``ground_turn`` (rad/s) of the ground; ``push``: further
     force at the wheel centre (N). What may be complex: ``arm`` of the wheel centre on its carrier (m),
     ``axis``, vertical ``height`` over the ground times n_z (its distance, m), ``velocity`` against the
@@ -293,7 +314,7 @@ def wheel_balance(
     rolling = (spin - carrier_spin) * effective
     slip_speed_x, slip_speed_y = speed_x - rolling + heading * contact[1], speed_y + heading * contact[0]
     forget = forgetting_speed(forward, slip_speed_x, slip_speed_y, rolling, contact[6])
-    slip_x, slip_y, ahead_x, ahead_y = _slips(contact, rate, forget, slip_speed_x, slip_speed_y)
+    slip_x, slip_y, ahead_x, ahead_y = _slips(contact, rate, load, forget, slip_speed_x, slip_speed_y)
     fx, fy, mx, my, mz = _mounted_forces(
         c,
         mirrored,

@@ -44,10 +44,6 @@ MOST_FAST_DAMPING: Final = 0.95
 """Largest spectral radius for the fast accuracy, whose joint forces have no damping but the formula's."""
 SPEED_RATIO: Final = 1.25
 """Between the speeds of neighbouring matrices."""
-LOAD_RATIO: Final = 1.4
-"""Between the loads of neighbouring matrices of cars on Magic Formula tyres."""
-HEAVIEST: Final = 9
-"""The heaviest of them but one is LOAD_RATIO to this power times the load at rest, 21 times."""
 TOP_SPEED: Final = 80.0
 """m/s: the last matrix is made for this or a little more, and serves beyond it too."""
 TIGHTENING: Final = 8.0
@@ -252,36 +248,25 @@ class Simulation:
         )
 
     def _freeze(self, speed: float) -> Frozen:
-        """Return the matrices for a row of speeds, or of loads (see ``frozen``); where one must do, for this
-        speed."""
+        """Return the matrices for a row of speeds; where one must do, for this speed."""
         least = [wheel.tyre.least_speed for wheel in self.model.wheels if isinstance(wheel.tyre, Tyre)]
-        single, by_load = self._one_matrix or not self.method.relative, not least
         chosen_by = np.zeros(1)
-        made_for, stiffenings = np.array([speed]), np.ones(1)
-        if not single and by_load:
-            chosen_by = np.array([0.0, *(LOAD_RATIO**-k for k in range(HEAVIEST, -1, -1))])
-            made_for, stiffenings = (
-                np.zeros(len(chosen_by)),
-                1.0 / np.append(chosen_by[1] / LOAD_RATIO, chosen_by[1:]),
-            )
-        elif not single:
+        made_for = np.array([speed if self._one_matrix else 0.0])
+        if least and self.method.relative and not self._one_matrix:
             count = max(1, int(np.ceil(np.log(TOP_SPEED / min(least)) / np.log(SPEED_RATIO))))
             chosen_by = np.array([0.0, *(min(least) * SPEED_RATIO**k for k in range(1, count + 1))])
-            made_for, stiffenings = chosen_by, np.ones(len(chosen_by))
+            made_for = chosen_by
         cells = np.zeros((len(made_for), self.layout.cells, LANES))
         cores = np.zeros((len(made_for), 6, 6))
         for k in range(len(made_for)):
-            self._assemble(float(made_for[k]), float(stiffenings[k]), cells[k], cores[k])
+            self._assemble(float(made_for[k]), cells[k], cores[k])
         self._factorised = len(made_for)
-        return freeze(self.layout, cells, cores, chosen_by, by_load)
+        return freeze(self.layout, cells, cores, chosen_by)
 
-    def _assemble(self, speed: float, stiffening: float, cells: Floats, core: Floats) -> None:
+    def _assemble(self, speed: float, cells: Floats, core: Floats) -> None:
         assert self._settled is not None
-        wheels = self.layout.arrays.wheels
         self._load(rolling(self.model, self._settled, speed), relative=True)
-        wheels[:, f.STIFFENING] = stiffening
         self._look(self._fresh._replace(cells=cells), Ground.flat().parameters, relative=True)
-        wheels[:, f.STIFFENING] = 1.0
         core[:] = self._fresh.chassis[:, 0].reshape(6, 6)
 
     def _look(self, matrices: Fresh | None, ground: Floats, relative: bool, *, factors: bool = False) -> None:

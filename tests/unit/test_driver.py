@@ -69,7 +69,8 @@ def test_the_sine_begins_and_ends_at_rest_and_its_rows_are_one_motion(
     for order in (0, 1):
         slope = np.gradient(rows[:, order], times)[inner]
         scale = np.abs(rows[:, order + 1]).max()
-        assert np.abs(slope - rows[inner, order + 1]).max() < 2e-3 * scale
+        # Differences over the ends of the swelling, where the jerk jumps, are off by up to its half step.
+        assert np.abs(slope - rows[inner, order + 1]).max() < 5e-3 * scale
 
 
 def test_the_slow_ramp_arrives_with_a_steady_rate() -> None:

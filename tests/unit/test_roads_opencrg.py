@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import subprocess
 import sys
 from pathlib import Path
 
@@ -123,6 +124,26 @@ def assert_is_z(path: Path, close: float = 1e-7) -> None:
 def test_formatted_numbers(tmp_path: Path, ends: str) -> None:
     assert_is_z(crg(tmp_path / "a.crg", data=cells(Z).replace("\n", ends)))
     assert_is_z(crg(tmp_path / "b.crg", coding="LDFI", data=cells(Z, 20, 4).replace("\n", ends)))
+
+
+@pytest.mark.parametrize("end", ["", "\r", "\x1a", "\0\0\x1a"])
+def test_the_last_line_of_text_needs_no_end(tmp_path: Path, end: str) -> None:
+    assert_is_z(crg(tmp_path / "c.crg", data=cells(Z)[:-1].replace("\n", "\r\n") + end))
+    assert_is_z(crg(tmp_path / "a.crg", data=cells(Z)[:-1] + end))
+    assert_is_z(crg(tmp_path / "b.crg", coding="LDFI", data=cells(Z, 20, 4)[:-1] + end))
+
+
+def test_the_packages_own_messages_are_not_printed(tmp_path: Path) -> None:
+    """Of a level line that is stated to fall by 1 m, in a process whose logging nobody has touched."""
+    stated = ROAD + RANGE + "REFERENCE_LINE_START_Z = 1.0\nREFERENCE_LINE_END_Z = 0.0\n"
+    sloped = np.column_stack([np.zeros(9), Z])
+    channels = "D:reference line slope,m/m\n" + SECTIONS
+    path = crg(tmp_path / "a.crg", road=stated, channels=channels, data=cells(sloped))
+    code = f"import pathlib; from mastd.formats import opencrg; opencrg.read_opencrg(pathlib.{path!r})"
+    done = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=60
+    )
+    assert done.stdout + done.stderr == ""
 
 
 @pytest.mark.parametrize(("coding", "kind"), [("KRBI", ">f4"), ("KDBI", ">f8")])

@@ -170,6 +170,16 @@ def test_rows_that_are_not_equally_spaced_are_joined_by_lines(tmp_path: Path) ->
         ("x_m,z_m\n0,0\n0.1,12\n", "z_m 12 is at a slope of 120 from the row before, due is at most 20"),
         ("x_m,z_m\n0,0\n", "one row; a road has at least two"),
         ("", "the first line must name the columns x_m, z_m"),
+        (
+            "x_m,z_m,left_m,right_m\n0,0,0,0\n1,0,0,0\n",
+            "1:1: the first line names z_m beside left_m or right",
+        ),
+        ("x_m,right_m,z_m\n0,0,0\n1,0,0\n", "1:1: the first line names z_m beside left_m or right_m, due is"),
+        (
+            "x_m,z_m\n0,0\n0.4,0.5\n0.8,1.3\n1.2,1\n",
+            "data row 3: z_m 1.3 is 1.3 m above or below data row 1, 0.8 m before: is it in metres?",
+        ),
+        ("x_m,left_m,right_m\n0,0,0\n4,0,-4.5\n", "right_m -4.5 is 4.5 m above or below data row 1, 4 m bef"),
         ("x_m,z_m\n0,0\n1e-9,0\n4,0\n", "too large: 256000 MB, at most 64 MB"),
     ],
 )
@@ -180,6 +190,40 @@ def test_a_file_that_is_no_measured_road_is_refused_in_one_line(tmp_path: Path, 
     assert told in str(error.value)
     assert str(error.value).startswith(str(path))
     assert "\n" not in str(error.value)
+
+
+@pytest.mark.parametrize(("wave", "height"), [(0.5, 1.0), (1.0, 1.0), (6.0, 10.0), (30.0, 10.0)])
+def test_waves_of_millimetres_for_metres_are_refused(tmp_path: Path, wave: float, height: float) -> None:
+    x = 0.05 * np.arange(1000)
+    z = height * np.sin(2.0 * math.pi * x / wave)
+    rows = "".join(f"{a:.6g},{b:.6g}\n" for a, b in zip(x, z, strict=True))
+    with pytest.raises(FormatError, match=r"data row \d+: z_m \S+ is .* is it in metres\?"):
+        Ground.profile(write(tmp_path / "wave.csv", f"x_m,z_m\n{rows}"), WIDTH)
+
+
+@settings(deadline=None, max_examples=20)
+@given(road_class=st.sampled_from(list(CLASS_DENSITIES)), seed=st.integers(0, 50))
+def test_random_roads_are_believed_in_metres_and_not_in_millimetres(
+    tmp_path_factory: pytest.TempPathFactory, road_class: RoadClass, seed: int
+) -> None:
+    """Any class of ISO 8608, 100 m of it."""
+    ground = Ground.tracks(road_class, WIDTH, length=120.0, seed=seed)
+    path = tmp_path_factory.getbasetemp() / "random.csv"
+    x = np.arange(12.0, 112.0, 0.1)
+    z = along(ground, x, 0.5 * WIDTH)[:, 0]
+    for factor in (1.0, 1000.0):
+        rows = "".join(f"{a:.6g},{factor * b:.9g}\n" for a, b in zip(x, z, strict=True))
+        write(path, f"x_m,z_m\n{rows}")
+        if factor == 1.0:
+            Ground.profile(path, WIDTH)
+        else:
+            with pytest.raises(FormatError, match="is it in metres"):
+                Ground.profile(path, WIDTH)
+
+
+def test_kerbs_potholes_and_steep_ramps_are_roads(tmp_path: Path) -> None:
+    kerb = "x_m,z_m\n0,0\n1,0\n1.01,0.15\n2,0.15\n2.02,-0.1\n2.5,-0.1\n2.52,0.15\n7,3.5\n"
+    assert Ground.profile(write(tmp_path / "kerb.csv", kerb), WIDTH).height(1.5, 0.0) == pytest.approx(0.15)
 
 
 def test_lengths_that_make_no_road_are_refused(tmp_path: Path) -> None:

@@ -186,6 +186,45 @@ def test_what_is_wrong_is_said_in_one_line_with_its_place(
     assert said in complaint(tmp_path, GOOD.replace(before, after, 1))
 
 
+@pytest.mark.parametrize(
+    ("changes", "said"),
+    [
+        ({"UNLOADED_RADIUS": 620}, "UNLOADED_RADIUS: 620 m, due is 0.05 to 3 m: is [UNITS] right?"),
+        ({"UNLOADED_RADIUS": 4, "RIM_RADIUS": 3}, "UNLOADED_RADIUS: 4 m, due is 0.05 to 3 m"),
+        ({"VERTICAL_STIFFNESS": 210}, "VERTICAL_STIFFNESS: 210 N/m, due is 10000 to 1e+08 N/m: is [UNITS]"),
+        ({"FNOMIN": 4.2}, "FNOMIN: 4.2 N, due is 10 to 1e+06 N: is [UNITS] right?"),
+        ({"FZMAX": 100}, "FZMAX: 100 N is not above the nominal load, FNOMIN, 4200 N"),
+        ({"PDX1": 80}, "PDX1: 80 times LMUX, 0.95, is a friction of 76, due is 0.05 to 3"),
+        ({"PDY1": 1e-9}, "PDY1: 1e-09 times LMUY, 1.05, is a friction of 1.05e-09, due is 0.05 to 3"),
+        ({"LMUY": 100}, "PDY1: 0.98 times LMUY, 100, is a friction of 98, due is 0.05 to 3"),
+        ({"CAMMIN": 0.1}, "CAMMIN: 0.1 rad is not below zero; the range must hold the upright wheel"),
+        ({"CAMMAX": 0}, "CAMMAX: 0 rad is not above zero; the range must hold the upright wheel"),
+    ],
+)
+def test_values_that_no_tyre_has_are_refused(tmp_path: Path, changes: dict[str, float], said: str) -> None:
+    text = tyre_text({**PAC2002, **changes})
+    name = said.partition(":")[0]
+    assert complaint(tmp_path, text).startswith(f":{line_of(text, name)}:28: {said}")
+    if "UNITS" not in said:
+        assert "UNITS" not in complaint(tmp_path, text)
+
+
+def test_a_wrong_unit_is_told_at_every_value_it_spoils(tmp_path: Path) -> None:
+    told = complaints(tmp_path, tyre_text(PAC2002, {**SI, "LENGTH": "mm"}))
+    assert [line.split(": ")[1] for line in told] == ["UNLOADED_RADIUS", "VERTICAL_STIFFNESS"]
+    assert all(line.endswith(": is [UNITS] right?") for line in told)
+
+
+def test_tyres_of_motorcycles_karts_and_mining_trucks_are_taken(tmp_path: Path) -> None:
+    for changes in (
+        {"UNLOADED_RADIUS": 0.13, "RIM_RADIUS": 0.06, "FNOMIN": 400, "VERTICAL_STIFFNESS": 6e4},
+        {"UNLOADED_RADIUS": 2.0, "FNOMIN": 8e5, "FZMAX": 1.2e6, "VERTICAL_STIFFNESS": 5e6},
+        {"PDX1": 2.4, "PDY1": 2.2, "CAMMIN": -1.0, "CAMMAX": 1.0},
+        {"LMUX": 0.1, "LMUY": 0.1},
+    ):
+        read_text(tmp_path, tyre_text({**PAC2002, **changes}))
+
+
 def test_a_vertical_law_that_ends_is_refused(tmp_path: Path) -> None:
     assert "QFZ2: -40 leaves no vertical stiffness" in complaint(tmp_path, tyre_text({**MF61, "QFZ2": -40.0}))
     assert "QFZ2: 1000 leaves no" in complaint(tmp_path, tyre_text({**MF61, "QFZ2": 1e3}))
@@ -220,10 +259,9 @@ def test_what_is_no_text_is_refused(tmp_path: Path) -> None:
     assert complaint(tmp_path, b" \r\n \n") == ": is empty"
     assert complaint(tmp_path, b"[UNITS]\n\x00\x01\x02") == ":2: is no text (byte 0x00)"
     assert complaint(tmp_path, GOOD.encode("utf-16")).endswith("(byte 0x00)")
-    assert (
-        complaint(tmp_path, b"$ only a comment\n")
-        == ": holds no NAME = value, a tyre property file was expected"
-    )
+    for text in ("$ only a comment\n", "[a]\n", "# b = 2\nvehicle:\n  mass: 1 t\n  axles: [1, 2]\n" * 30):
+        said = ": is no tyre property file: no format, unit or coefficient of one is in it"
+        assert complaint(tmp_path, text) == said
     assert complaint(tmp_path, b"a" * 4_000_001) == ": is larger than 4 MB, which no tyre file is"
     with pytest.raises(FormatError, match="cannot be read: No such file"):
         read_tir(tmp_path / "none.tir")
