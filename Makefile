@@ -33,8 +33,9 @@ lint: $(STAMP)
 types: $(STAMP)
 	$(BIN)/mypy
 
-test: lint types
-	$(BIN)/pytest -q
+# Types are checked beside the tests, which begin with compiling on one core.
+test: lint
+	@$(BIN)/mypy & types=$$!; $(BIN)/pytest -q; tests=$$?; wait $$types && exit $$tests
 
 evidence: $(STAMP)
 	$(BIN)/pytest -q -m evidence
