@@ -161,6 +161,7 @@ class Simulation:
         GroundError for wheels beside the ground or a table that is not level at z = 0, ValueError for a gear
         that there is not.
         """
+        self._parameters = self.ground.parameters
         self._refuse_tilted()
         self._start(speed, gear)
         self._refuse_outside()
@@ -202,13 +203,13 @@ class Simulation:
         """Raise GroundError for a plane that is not level at z = 0, where the car has settled."""
         if self.ground.kind is not GroundKind.PLANE:
             return
-        names = [wheel.name for wheel in self.model.wheels]
-        for name, wheel in zip(names, self.model.wheels, strict=True):
+        for wheel in self.model.wheels:
             height, slope_x, slope_y = surface(self._parameters, wheel.centre[0], wheel.centre[1])
             if not (abs(height) <= LEVEL_HEIGHT and np.hypot(slope_x, slope_y) <= LEVEL_SLOPE):
                 raise GroundError(
-                    f"{self.model.name}: under {name} the table is {1e3 * height:.3g} mm above z = 0, with a "
-                    f"slope of {np.hypot(slope_x, slope_y):.3g}: a vehicle starts where it is level, at z = 0"
+                    f"{self.model.name}: under {wheel.name} the table is {1e3 * height:.3g} mm above z = 0, "
+                    f"with a slope of {np.hypot(slope_x, slope_y):.3g}: a vehicle starts where it is level, "
+                    "at z = 0"
                 )
 
     def _refuse_outside(self) -> None:

@@ -97,6 +97,15 @@ def test_a_car_is_put_on_a_level_table_at_the_origins_height(tied: Model) -> Non
         )
 
 
+def test_a_car_starts_again_on_the_ground_it_was_given(tied: Model) -> None:
+    simulation = Simulation(tied, ground=Ground.plane(np.zeros(3), np.eye(3)))
+    simulation.start(0.0)
+    raised = Ground.plane(np.array([0.0, 0.0, 0.05]), np.eye(3)).parameters
+    simulation.step(simulation.system.inputs.row(), raised)
+    simulation.start(0.0)
+    assert simulation.sample().wheel_loads[0].sum() == pytest.approx(weight(tied), rel=1e-3)
+
+
 def test_wheels_beside_the_table_are_refused_and_told(tied: Model) -> None:
     plate = Ground.plane(np.zeros(3), np.eye(3))
     with pytest.raises(GroundError, match=r"wheels stand beside the ground: rl by .* mm, rr by .* mm; move"):
