@@ -12,10 +12,10 @@ from numpy.typing import NDArray
 
 from mastd.bench.registry import Figure
 from mastd.bench.vehicle_timing import interleaved, ratio_of_turns
-from mastd.vehicle.inputs import GEAR, THROTTLE
 from mastd.vehicle.library import find
 from mastd.vehicle.manoeuvres import Accuracy, Formulation, Manoeuvre, bump, jturn, step_count
 from mastd.vehicle.model import Model
+from mastd.vehicle.powertrain_fields import GEAR_LEVER, THROTTLE_PEDAL
 from mastd.vehicle.simulation import Simulation
 from mastd.vehicle.steering import Controls
 
@@ -88,7 +88,7 @@ def in_gear(manoeuvre: Manoeuvre) -> Manoeuvre:
 
     def controls(times: FloatArray) -> Controls:
         found = manoeuvre.controls(times)
-        found.driver[:, THROTTLE], found.driver[:, GEAR] = 0.2, _GEAR
+        found.driver[:, THROTTLE_PEDAL], found.driver[:, GEAR_LEVER] = 0.2, _GEAR
         return found
 
     return replace(manoeuvre, controls=controls, gear=_GEAR)

@@ -5,12 +5,13 @@ from __future__ import annotations
 import argparse
 import re
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, cast
 
 from mastd.errors import UsageError
 
 if TYPE_CHECKING:
     from mastd.roads.ground import Ground
+    from mastd.roads.iso8608 import RoadClass
     from mastd.vehicle.model import Model
 
 RUN_UP: Final = 1.0
@@ -48,8 +49,8 @@ def ground_of(arguments: argparse.Namespace, model: Model) -> Ground:
     track_width = 2.0 * sum(abs(float(wheel.centre[1])) for wheel in model.wheels) / len(model.wheels)
     found = _CLASS.fullmatch(text)
     if found:
-        road_class, seed = found.group(1), int(found.group(2) or 0)
-        ground = Ground.tracks(road_class, track_width, start=start, seed=seed)  # type: ignore[arg-type]
+        road_class, seed = cast("RoadClass", found.group(1)), int(found.group(2) or 0)
+        ground = Ground.tracks(road_class, track_width, start=start, seed=seed)
         return ground.with_run_up(behind)
     path = Path(text)
     if path.suffix.lower() == ".crg":

@@ -9,9 +9,10 @@ does not hide them.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Final
 
-from pydantic import BaseModel, ConfigDict
+from pydantic import BaseModel, ConfigDict, ValidationInfo
 from pydantic_core import PydanticCustomError
 
 FROM_FILE: Final = {"from_file": True}
@@ -59,3 +60,14 @@ def dotted(place: Sequence[str | int]) -> str:
         else:
             text += f".{part}" if text else part
     return text
+
+
+def beside(file: str, info: ValidationInfo) -> str:
+    """Return the path of a file that settings name, from the directory of their own file.
+
+    Raises ValueError where there is none.
+    """
+    path = Path((info.context or {}).get("directory", ".")) / Path(file).expanduser()
+    if not path.is_file():
+        raise ValueError(f"there is no file {path}")
+    return str(path)

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import math
-from pathlib import Path
 from typing import Annotated, Any, Final, Literal
 
 from pydantic import Field, ValidationInfo, field_validator
 
-from mastd.settings.base import Problem, Settings, refuse
+from mastd.settings.base import Problem, Settings, beside, refuse
 from mastd.settings.channel_limits import MOST_LIMITS, ChannelLimitSettings
 from mastd.settings.criteria import Criteria
 from mastd.settings.quantity import (
@@ -269,10 +268,7 @@ class RecordComponent(Settings):
     @field_validator("file")
     @classmethod
     def _found(cls, file: str, info: ValidationInfo) -> str:
-        path = Path((info.context or {}).get("directory", ".")) / Path(file).expanduser()
-        if not path.is_file():
-            raise ValueError(f"there is no file {path}")
-        return str(path)
+        return beside(file, info)
 
 
 class RecordAxes(Settings):

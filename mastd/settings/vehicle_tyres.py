@@ -7,12 +7,11 @@ found here; it is read where the model is built.
 from __future__ import annotations
 
 import math
-from pathlib import Path
 from typing import Annotated, Final
 
 from pydantic import Discriminator, Field, Tag, ValidationInfo, field_validator
 
-from mastd.settings.base import Settings
+from mastd.settings.base import Settings, beside
 from mastd.settings.quantity import Damping, Length, Ratio, SlipAngleGain, Stiffness, Velocity
 
 _LINEAR: Final = "linear tyre"
@@ -54,10 +53,7 @@ class MagicTyreSettings(Settings):
     @field_validator("magic_formula")
     @classmethod
     def _found(cls, file: str, info: ValidationInfo) -> str:
-        path = Path((info.context or {}).get("directory", ".")) / Path(file).expanduser()
-        if not path.is_file():
-            raise ValueError(f"there is no file {path}")
-        return str(path)
+        return beside(file, info)
 
 
 def _kind(tyre: object) -> str:

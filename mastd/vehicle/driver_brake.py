@@ -10,9 +10,8 @@ from numpy.typing import NDArray
 from mastd.vehicle.driver import Driver, Seen
 from mastd.vehicle.driver_pedals import SpeedController, SpeedGains, WheelTorques, between
 from mastd.vehicle.driver_powertrain import Train
-from mastd.vehicle.inputs import BRAKE_PEDAL, CLUTCH_PEDAL, GEAR
 from mastd.vehicle.model import Model
-from mastd.vehicle.powertrain_fields import DRIVE
+from mastd.vehicle.powertrain_fields import BRAKE_PEDAL, CLUTCH_PEDAL, DRIVE, GEAR_LEVER
 from mastd.vehicle.steering import Controls
 
 FloatArray = NDArray[np.float64]
@@ -54,7 +53,7 @@ class Braking(Driver):
     def act(self, seen: Seen, times: FloatArray, controls: Controls) -> None:
         """Write pedal, clutch and lever."""
         controls.driver[:, CLUTCH_PEDAL] = 1.0
-        controls.driver[:, GEAR] = self._lever
+        controls.driver[:, GEAR_LEVER] = self._lever
         if self._pedal is not None:
             share = np.clip((times - self._start) / _RISE, 0.0, 1.0)
             controls.driver[:, BRAKE_PEDAL] = self._pedal * 0.5 * (1.0 - np.cos(np.pi * share))

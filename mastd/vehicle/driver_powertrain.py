@@ -19,10 +19,9 @@ from mastd.vehicle.driver_pedals import (
     between,
     stays,
 )
-from mastd.vehicle.inputs import BRAKE_PEDAL, CLUTCH_PEDAL, GEAR, THROTTLE
 from mastd.vehicle.model import Model
 from mastd.vehicle.powertrain import Clutch, Differential, Engine, Powertrain
-from mastd.vehicle.powertrain_fields import DRIVE
+from mastd.vehicle.powertrain_fields import BRAKE_PEDAL, CLUTCH_PEDAL, DRIVE, GEAR_LEVER, THROTTLE_PEDAL
 from mastd.vehicle.steering import Controls
 
 FloatArray = NDArray[np.float64]
@@ -275,8 +274,8 @@ class PowertrainFoot(Driver):
         now = (throttle, brake, self._gears.clutch)
         lines = [between(old, new, seen, times) for old, new in zip(self._last, now, strict=True)]
         self._last = now
-        controls.driver[:, THROTTLE], controls.driver[:, CLUTCH_PEDAL] = lines[0], lines[2]
-        controls.driver[:, GEAR] = float(self._gears.gear) if self._train.manual else self._lever()
+        controls.driver[:, THROTTLE_PEDAL], controls.driver[:, CLUTCH_PEDAL] = lines[0], lines[2]
+        controls.driver[:, GEAR_LEVER] = float(self._gears.gear) if self._train.manual else self._lever()
         full = float(np.sum(self._full_brakes / self._torques.radii))
         if full > 0.0:
             controls.driver[:, BRAKE_PEDAL] = np.clip(lines[1] / full, 0.0, 1.0)

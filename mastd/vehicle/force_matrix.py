@@ -20,15 +20,9 @@ from mastd.vehicle.grouping import CHASSIS
 from mastd.vehicle.joint_matrix import column_of, line_stiffness
 from mastd.vehicle.joints import between, vector_rate
 from mastd.vehicle.layout import Arrays
-from mastd.vehicle.vectors import Triple, cross, symmetric_times, take, turned
+from mastd.vehicle.vectors import Triple, cross, scaled, symmetric_times, take, turned
 
 Floats = NDArray[np.float64]
-
-
-@fused_kernel
-def scaled(k: float, v: Triple) -> Triple:
-    """Return k · v."""
-    return k * v[0], k * v[1], k * v[2]
 
 
 @fused_kernel

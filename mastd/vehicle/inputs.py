@@ -20,10 +20,10 @@ from mastd.lanes import LANES
 from mastd.vehicle import fields as f
 from mastd.vehicle.layout import Arrays
 from mastd.vehicle.model import Model
+from mastd.vehicle.powertrain_fields import BRAKE_PEDAL
 
 Floats = NDArray[np.float64]
 
-THROTTLE, BRAKE_PEDAL, CLUTCH_PEDAL, GEAR = range(4)
 DRIVER_COLUMNS: Final = 4
 
 

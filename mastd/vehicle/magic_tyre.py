@@ -11,7 +11,7 @@ from mastd.kernel import fused_kernel, separate_kernel
 from mastd.lanes import LANES
 from mastd.vehicle import fields as f
 from mastd.vehicle.magic_wheel import LEAST_LOAD, ROLLING_FROM, growth_of, relaxation, wheel_balance
-from mastd.vehicle.vectors import Triple, cross, to_frame
+from mastd.vehicle.vectors import Triple, cross, scaled, to_frame
 
 Floats = NDArray[np.float64]
 Known = tuple[
@@ -204,11 +204,6 @@ def _unit(k: int) -> Triple:
 
 
 @fused_kernel
-def _scaled(k: float, v: Triple) -> Triple:
-    return k * v[0], k * v[1], k * v[2]
-
-
-@fused_kernel
 def _sum(u: Triple, v: Triple) -> Triple:
     return u[0] + v[0], u[1] + v[1], u[2] + v[2]
 
@@ -245,21 +240,21 @@ def magic_matrix(
             shifts, turns = 1.0 if column < 3 else 0.0, 1.0 if 3 <= column < 6 else 0.0
             spins = 1.0 if column == 6 else 0.0
             d = direction
-            d_arm = _scaled(turns, cross(d[0], d[1], d[2], arm[0], arm[1], arm[2]))
-            d_axis = _scaled(turns, cross(d[0], d[1], d[2], axis[0], axis[1], axis[2]))
-            d_rate = _scaled(turns, cross(d[0], d[1], d[2], arm_rate[0], arm_rate[1], arm_rate[2]))
-            d_turn = _scaled(turns, cross(d[0], d[1], d[2], turn[0], turn[1], turn[2]))
-            d_place = _sum(_scaled(shifts, d), d_arm)
-            d_speed = _sum(_scaled(displacement, d_rate), _scaled(velocity, d_place))
-            d_turning = _sum(_scaled(displacement, d_turn), _scaled(velocity * turns, d))
+            d_arm = scaled(turns, cross(d[0], d[1], d[2], arm[0], arm[1], arm[2]))
+            d_axis = scaled(turns, cross(d[0], d[1], d[2], axis[0], axis[1], axis[2]))
+            d_rate = scaled(turns, cross(d[0], d[1], d[2], arm_rate[0], arm_rate[1], arm_rate[2]))
+            d_turn = scaled(turns, cross(d[0], d[1], d[2], turn[0], turn[1], turn[2]))
+            d_place = _sum(scaled(shifts, d), d_arm)
+            d_speed = _sum(scaled(displacement, d_rate), scaled(velocity, d_place))
+            d_turning = _sum(scaled(displacement, d_turn), scaled(velocity * turns, d))
             d_height = displacement * (
                 normal[0] * d_place[0] + normal[1] * d_place[1] + normal[2] * d_place[2]
             )
             force, moment, spin_moment, _, _, _, _, _, _, _ = wheel_balance(
                 tyres[wheel, lane],
                 *known,
-                _all_varied(arm, _scaled(displacement, d_arm)),
-                _all_varied(axis, _scaled(displacement, d_axis)),
+                _all_varied(arm, scaled(displacement, d_arm)),
+                _all_varied(axis, scaled(displacement, d_axis)),
                 _varied(_distance(wheels, wheel, lane, length), d_height),
                 _all_varied(speed, d_speed),
                 _all_varied(turn, d_turning),

@@ -15,9 +15,9 @@ from scipy.interpolate import CubicHermiteSpline, PchipInterpolator
 
 from mastd.errors import FormatError
 from mastd.formats.columns import read_columns
-from mastd.vehicle.inputs import BRAKE_PEDAL, CLUTCH_PEDAL, GEAR, THROTTLE, InputLayout
+from mastd.vehicle.inputs import InputLayout
 from mastd.vehicle.model import Model
-from mastd.vehicle.powertrain_fields import DRIVE
+from mastd.vehicle.powertrain_fields import BRAKE_PEDAL, CLUTCH_PEDAL, DRIVE, GEAR_LEVER, THROTTLE_PEDAL
 
 FloatArray = NDArray[np.float64]
 
@@ -101,7 +101,7 @@ def pedal_columns(model: Model) -> dict[str, int]:
     if any(wheel.brake_torque > 0.0 for wheel in model.wheels):
         found["brake_pedal"] = BRAKE_PEDAL
     if model.powertrain is not None:
-        found |= {"throttle": THROTTLE, "clutch_pedal": CLUTCH_PEDAL, "gear": GEAR}
+        found |= {"throttle": THROTTLE_PEDAL, "clutch_pedal": CLUTCH_PEDAL, "gear": GEAR_LEVER}
     return found
 
 

@@ -20,8 +20,6 @@ reaction. The drive torque's reaction acts on the chassis.
 
 from __future__ import annotations
 
-from typing import Final
-
 import numpy as np
 from numpy.typing import NDArray
 
@@ -31,13 +29,11 @@ from mastd.vehicle import fields as f
 from mastd.vehicle.grouping import CHASSIS
 from mastd.vehicle.joints import vector_rate
 from mastd.vehicle.layout import Arrays
+from mastd.vehicle.magic_formula import DAMPING_DEPTH
 from mastd.vehicle.magic_tyre import magic_forces
 from mastd.vehicle.vectors import Triple, cross, decrease, dot, increase, put, take, to_frame, turned
 
 Floats = NDArray[np.float64]
-
-DAMPING_DEPTH: Final = 1e-3
-"""m of contact from which on the whole damping acts."""
 
 
 @fused_kernel

@@ -10,13 +10,12 @@ from mastd.kernel import fused_kernel
 from mastd.lanes import load, select, splat
 from mastd.vehicle import fields as f
 from mastd.vehicle.cells import add, add_cross, add_cross_cross, add_product
-from mastd.vehicle.force_matrix import scaled
 from mastd.vehicle.joint_matrix import column_of
 from mastd.vehicle.joints import vector_rate
 from mastd.vehicle.layout import Arrays
+from mastd.vehicle.magic_formula import DAMPING_DEPTH
 from mastd.vehicle.magic_tyre import magic_matrix
 from mastd.vehicle.tyre import (
-    DAMPING_DEPTH,
     damping_share,
     holding,
     rolling_axes,
@@ -24,7 +23,7 @@ from mastd.vehicle.tyre import (
     up_axis,
     wheel_place,
 )
-from mastd.vehicle.vectors import Triple, cross, dot, take, to_frame
+from mastd.vehicle.vectors import Triple, cross, dot, scaled, take, to_frame
 
 Floats = NDArray[np.float64]
 

@@ -22,6 +22,12 @@ def dot(a0: float, a1: float, a2: float, b0: float, b1: float, b2: float) -> flo
 
 
 @fused_kernel
+def scaled(k: float, v: Triple) -> Triple:
+    """Return k · v."""
+    return k * v[0], k * v[1], k * v[2]
+
+
+@fused_kernel
 def cross(a0: float, a1: float, a2: float, b0: float, b1: float, b2: float) -> Triple:
     """Vector product a × b."""
     return a1 * b2 - a2 * b1, a2 * b0 - a0 * b2, a0 * b1 - a1 * b0

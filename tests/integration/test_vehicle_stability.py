@@ -11,10 +11,11 @@ from numpy.typing import NDArray
 
 from mastd.roads.entries import HEADER
 from mastd.roads.ground import Ground
-from mastd.vehicle.inputs import CLUTCH_PEDAL, GEAR, THROTTLE, InputLayout
+from mastd.vehicle.inputs import InputLayout
 from mastd.vehicle.library import find
 from mastd.vehicle.manoeuvres import Manoeuvre, bump, jturn
 from mastd.vehicle.model import Model
+from mastd.vehicle.powertrain_fields import CLUTCH_PEDAL, GEAR_LEVER, THROTTLE_PEDAL
 from mastd.vehicle.simulation import Accuracy, Formulation, Simulation
 from mastd.vehicle.system import System
 from mastd.vehicle.trace import ACCELERATION, ANGLES, POSITION, VELOCITY, Trace
@@ -220,7 +221,7 @@ def test_what_is_not_a_number_is_reported_and_ends(
         # The gaps alone close the fast mode's joints: it takes no rate and no acceleration of the rack.
         rates = accuracy == "fast" and column in (1, 2)
         # Without a powertrain nothing looks at throttle, clutch and gear.
-        unused = rates or column - layout.driver.start in (THROTTLE, CLUTCH_PEDAL, GEAR)
+        unused = rates or column - layout.driver.start in (THROTTLE_PEDAL, CLUTCH_PEDAL, GEAR_LEVER)
         assert simulation.converged == unused, column
         assert np.isfinite(simulation.state.position).all() == unused
     simulation.start(12.0)
