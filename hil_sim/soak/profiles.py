@@ -10,8 +10,9 @@ from mastd.motion.compiler import Program, program
 from mastd.motion.limits import Examiner, all_windows
 from mastd.motion.preflight import examine
 from mastd.motion.timeline import Timeline
-from mastd.settings.profile import AXES, NoPayload, ProfileSettings
-from mastd.settings.profile import RigidPayload as Payload
+from mastd.settings.payload import NoPayload
+from mastd.settings.payload import RigidPayload as Payload
+from mastd.settings.profile import AXES, ProfileSettings
 from mastd.settings.table import TableSettings
 
 NEAR_LIMITS = 0.95

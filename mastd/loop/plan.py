@@ -17,7 +17,8 @@ from mastd.motion.timeline import Timeline
 from mastd.safety.profile_limits import tabulate
 from mastd.settings.daemon import DaemonSettings
 from mastd.settings.loader import load
-from mastd.settings.profile import NoPayload, ProfileSettings
+from mastd.settings.payload import NoPayload
+from mastd.settings.profile import ProfileSettings
 from mastd.settings.table import TableSettings
 from mastd.wire.hello import LinkTerms, Mode
 

@@ -32,7 +32,8 @@ from mastd.motion.survey import (
     survey,
 )
 from mastd.motion.timeline import KNOT_SPACING, Timeline
-from mastd.settings.profile import AXES, NoPayload, RigidPayload
+from mastd.settings.payload import NoPayload, RigidPayload
+from mastd.settings.profile import AXES
 from mastd.settings.table import TableSettings
 
 FloatArray = NDArray[np.float64]

@@ -13,7 +13,8 @@ from mastd.dynamics.table_model import TableModel
 from mastd.kinematics.geometry import Geometry
 from mastd.motion.compiler import Program, RecordNote, program
 from mastd.motion.limits import Examiner, Findings, Limit, Oil, Windows, all_windows
-from mastd.settings.profile import NoPayload, ProfileSettings, RigidPayload
+from mastd.settings.payload import NoPayload, RigidPayload
+from mastd.settings.profile import ProfileSettings
 from mastd.settings.table import TableSettings
 
 LARGEST_SCALE = 10.0

@@ -18,7 +18,8 @@ from mastd.motion.compiler import program
 from mastd.motion.limits import Examiner, Findings, Limit, Windows, all_windows
 from mastd.motion.preflight import LARGEST_SCALE, Preflight, check
 from mastd.settings.loader import load, load_text
-from mastd.settings.profile import NoPayload, ProfileSettings
+from mastd.settings.payload import NoPayload
+from mastd.settings.profile import ProfileSettings
 from mastd.settings.starter import find, names
 from mastd.settings.table import TableSettings
 
