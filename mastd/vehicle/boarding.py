@@ -19,7 +19,7 @@ def vehicle_on_table(payload: VehiclePayload, table: TableSettings, step: float)
     """Return the payload's vehicle, settled on the table under the table's gravity.
 
     ``step``: period of the loop, s. Raises SettingsError with every problem of the vehicle's file,
-    GroundError with each wheel that stands beside the table, EquilibriumError for a vehicle that does not stand,
+    GroundError with each wheel that stands beside the table, EquilibriumError for a vehicle that falls over,
     UsageError for restraints that are too stiff for the step, each with the vehicle's file.
     """
     model = replace(library.find(payload.vehicle), gravity=table.gravity)
