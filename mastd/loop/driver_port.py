@@ -21,10 +21,7 @@ _MOST: Final = np.array([1.0, 1.0, 1.0, 1.0, 100.0])
 
 
 class DriverPort:
-    """The loop's end of the driver's block; ``take`` in a cycle, at the cost of one comparison if nothing came.
-
-    Several ports may read one block.
-    """
+    """The loop's end of the driver's block; ``take`` costs one comparison where nothing has come."""
 
     def __init__(self, block: NewestValueBlock) -> None:
         """Begin with what is in the block already counted as old."""
@@ -41,7 +38,7 @@ class DriverPort:
             return False
         given = block.values[_FIRST : _FIRST + VALUES]
         count = float(block.values[_COUNT])
-        if count == self._count or not np.isfinite(given).all():
+        if count == self._count or not np.isfinite(block.values).all():
             return False
         self._count = count
         np.clip(given, _LEAST, _MOST, out=self.values)

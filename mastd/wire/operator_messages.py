@@ -2,10 +2,10 @@
 
 Every message is one frame with one MessagePack map whose text ``kind`` says what it is (docs/protocol.md,
 chapter "Operators"). A client sends ``hello``, ``command``, ``drive`` and ``bye``; the gateway sends
-``welcome``, ``answer``, ``error`` and, on its status socket, ``status``. Unknown keys of a message are ignored,
-so that a later minor version may add some; unknown verbs and unknown arguments are refused, because an argument that
-nobody reads is a command that was not understood. Only ``stop`` and ``estop`` are taken whatever comes with
-them.
+``welcome``, ``answer``, ``error`` and, on its status socket, ``status``. Unknown keys of a message are
+ignored, so that a later minor version may add some; unknown verbs and unknown arguments are refused, because
+an argument that nobody reads is a command that was not understood. Only ``stop`` and ``estop`` are taken
+whatever comes with them.
 
 Reading checks types exactly (a boolean is no number), ranges, finiteness and lengths. What does not pass
 raises ``MalformedError`` with one line that says what would be right.
@@ -41,7 +41,6 @@ COMMANDING = frozenset({"load", "raise", "arm", "start", "hold", "resume", "lowe
 ASKING = frozenset({"status", "release"})
 """Verbs that the gateway answers by itself."""
 VERBS = STOPPING | COMMANDING | ASKING
-PEDALS = ("throttle", "brake", "clutch")
 ROLES = ("operator", "observer")
 OBSERVER_VERBS = STOPPING | {"status"}
 
@@ -299,13 +298,17 @@ def _drive(message: dict[str, Any]) -> Drive:
     session = _integer(message, "session", "drive")
     sequence = _integer(message, "sequence", "drive")
     try:
-        steering = _number(message, "steering", "drive", -1.0, 1.0)
-        pedals = [_number(message, pedal, "drive", 0.0, 1.0) for pedal in PEDALS]
-        gear = _integer(message, "gear", "drive", LEAST_GEAR, LARGEST_GEAR)
+        inputs = Inputs(
+            steering=_number(message, "steering", "drive", -1.0, 1.0),
+            throttle=_number(message, "throttle", "drive", 0.0, 1.0),
+            brake=_number(message, "brake", "drive", 0.0, 1.0),
+            clutch=_number(message, "clutch", "drive", 0.0, 1.0),
+            gear=_integer(message, "gear", "drive", LEAST_GEAR, LARGEST_GEAR),
+        )
     except MalformedError as error:
         error.sequence = sequence
         raise
-    return Drive(session, sequence, Inputs(steering, *pedals, gear))
+    return Drive(session, sequence, inputs)
 
 
 def _arguments(verb: str, given: object) -> Arguments:
