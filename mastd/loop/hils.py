@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from mastd.loop.vehicle_notes import note_vehicle
 from mastd.safety.codes import Code
 from mastd.safety.faults import Action, Report
-from mastd.signals.comfort import Weighting
+from mastd.signals.comfort import STATE, design
 from mastd.vehicle.model import Seat
 from mastd.vehicle.on_table import VehicleOnTable
 from mastd.wire.vehicle_block import first_wheel
@@ -45,7 +45,8 @@ class TableVehicle:
         self._vehicle = vehicle
         self._seat = seat.place
         self._gravity = vehicle.model.gravity
-        self._weighting = Weighting(1.0 / period)
+        self._weights = design(1.0 / period)
+        self._weighing = np.zeros(STATE)
         self._felt = np.zeros(9)
         self._period = period
         self._unsound = 0
@@ -59,7 +60,7 @@ class TableVehicle:
         """Stand as settled on the table that lies at ``pose`` (6); everything before is forgotten."""
         self._vehicle.lie(pose)
         self._unsound, self._given_up, self._why = 0, None, ""
-        self._weighting.begin()
+        self._weighing[:] = 0.0
         self.wrench[:] = self._vehicle.wrench
         self._note(numbers)
 
@@ -79,14 +80,13 @@ class TableVehicle:
         return []
 
     def _note(self, numbers: Floats) -> float:
-        weighting = self._weighting
         return note_vehicle(
             self._vehicle.signals,
             len(self.wheels),
             self._seat,
             self._gravity,
-            weighting.constants,
-            weighting.state,
+            self._weights,
+            self._weighing,
             self._felt,
             first_wheel(False),
             numbers,
