@@ -20,7 +20,7 @@ from mastd.loop.realtime import Rights, acquire, one_processor, relax
 from mastd.loop.requests import RequestPort
 from mastd.loop.runner import Journal, Runner, Script
 from mastd.record.recorder import RecorderHandle
-from mastd.wire.blocks import REQUEST, NewestValueBlock, status_layout
+from mastd.wire.blocks import DRIVER, REQUEST, NewestValueBlock, status_layout
 from mastd.wire.direct_link import DirectLink
 from mastd.wire.gateway import GatewayHandle
 from mastd.wire.hello import Mode
@@ -42,15 +42,19 @@ class Connection:
 
 @dataclass(frozen=True)
 class Blocks:
-    """The two newest-value blocks between the loop and the processes around it."""
+    """The newest-value blocks between the loop and the processes around it."""
 
     request: NewestValueBlock
     status: NewestValueBlock
+    driver: NewestValueBlock
 
     @classmethod
     def of(cls, installation: Installation) -> Blocks:
-        """Make both."""
-        return cls(NewestValueBlock(REQUEST), NewestValueBlock(status_layout(len(installation.table.links))))
+        """Make them."""
+        links = len(installation.table.links)
+        return cls(
+            NewestValueBlock(REQUEST), NewestValueBlock(status_layout(links)), NewestValueBlock(DRIVER)
+        )
 
 
 def open_link(installation: Installation, connection: Connection, stack: ExitStack) -> PlantLink:

@@ -92,6 +92,15 @@ def loop_part(port: LoopPort, words: Words, now_ns: int) -> dict[str, Any]:
         "lengths_m": vector(status.field("lengths")),
         "forces_n": vector(status.field("forces")),
         "following_peak_m": vector(status.field("following_peak")),
+        "vehicle": _vehicle(status) if scalar("vehicle") else None,
+    }
+
+
+def _vehicle(status: NewestValueBlock) -> dict[str, Any]:
+    return {
+        "speed_ms": finite(status.scalar("vehicle_speed")),
+        "gear": known(status.scalar("vehicle_gear")),
+        "driver_lost": bool(status.scalar("driver_lost")),
     }
 
 
