@@ -82,8 +82,12 @@ def live_line(blocks: Blocks, installation: Installation, stack: ExitStack) -> N
 
 
 def take_rights(installation: Installation, link: PlantLink, cycle: Cycle, stack: ExitStack) -> Rights:
-    """Take the real-time rights until the stack is left; raise RealtimeRightsError where they are needed."""
+    """Take the real-time rights until the stack is left; raise RealtimeRightsError where they are needed.
+
+    What the plant is decides whether it takes the forces of a simulated vehicle.
+    """
     settings = installation.daemon.realtime
+    cycle.vehicles.plant_feels = link.hello.simulated
     rights = acquire(settings)
     stack.callback(relax)
     cycle.supervisor.rights = link.hello.simulated or settings.allow_without_rights or not rights.degraded

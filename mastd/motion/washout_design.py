@@ -17,6 +17,7 @@ from mastd.settings.cueing import (
     TiltSettings,
     TranslationRide,
     WashoutSettings,
+    standing_acceleration,
 )
 from mastd.settings.profile import AXES
 
@@ -49,17 +50,21 @@ def boxes(cueing: WashoutSettings | RideSettings) -> Boxes:
 def cue_constants(cueing: WashoutSettings | RideSettings, period: float) -> Array:
     """Return the constants (6, CUE_SIZE) of the axes.
 
-    An axis without a cue takes the limits and the corner of its like for its way home from where it began,
-    and has no travel else.
+    A wall may be met while a tilt from before points against the vehicle; both together stay within the
+    return acceleration. An axis without a cue takes the limits and the corner of its like for its way home
+    from where it began, and has no travel else.
     """
     constants = np.empty((6, CUE_SIZE))
+    tilted = standing_acceleration(cueing.tilt) if isinstance(cueing, WashoutSettings) else 0.0
+    reserved = (tilted, tilted, 0.0, 0.0, 0.0, 0.0)
     for axis, name in enumerate(AXES):
         settings: TranslationRide | RotationRide | None = getattr(cueing, name, None)
         like = settings or (cueing.heave if axis < 3 else cueing.roll)
         gain, travel = (like.gain, like.travel) if settings else (0.0, 0.0)
         back: float | None = getattr(like, "return_acceleration", None)
+        braking = like.acceleration if back is None else back - reserved[axis]
         constants[axis] = [
-            *box(travel, like.velocity, like.acceleration, like.jerk, back or like.acceleration, period),
+            *box(travel, like.velocity, like.acceleration, like.jerk, braking, period),
             gain,
             *_feedback(like),
             back or math.inf,

@@ -9,8 +9,9 @@ s²/(s² + 2ζωs + ω²) · s/(s + ω₁) of k·in, doubly integrated, added to
 really is, so it does not matter how it came there.
 
 Where an axis has a return acceleration θ, the part k·in − … is kept within [min(k·in, 0) − θ, max(k·in, 0) +
-θ], less the gravity that the tilt makes felt: both together never point against the vehicle by more than θ.
-What z had gathered for an input that is gone is given up as far as that limit acts, never the other way.
+θ], less the gravity that is felt along a translation by the table's attitude: both together never point
+against the vehicle by more than θ. What z had gathered for an input that is gone is given up as far as that
+limit acts, never the other way.
 """
 
 from __future__ import annotations
@@ -147,15 +148,6 @@ def step(
         before[0, axis] = axes[axis, POSITION]
         before[1, axis] = axes[axis, VELOCITY]
         before[2, axis] = axes[axis, ACCELERATION]
-    for axis in range(3):
-        gravity_felt = 0.0
-        if axis == 0:
-            gravity_felt = -gravity * tilts[PITCH_TILT, POSITION]
-        elif axis == 1:
-            gravity_felt = gravity * tilts[ROLL_TILT, POSITION]
-        integrals[axis] = advance_cue(
-            constants[axis], axes[axis], integrals[axis], asked[axis], 0.0, 0.0, 0.0, gravity_felt, period
-        )
     for axis in range(3, 6):
         cue = _scaled(felt[axis + 3], share * constants[axis, GAIN])
         tilt, rate, acceleration = 0.0, 0.0, 0.0
@@ -165,6 +157,15 @@ def step(
             acceleration = tilts[row, ACCELERATION]
         integrals[axis] = advance_cue(
             constants[axis], axes[axis], integrals[axis], cue, tilt, rate, acceleration, 0.0, period
+        )
+    for axis in range(3):
+        gravity_felt = 0.0
+        if axis == 0:
+            gravity_felt = -gravity * math.sin(axes[4, POSITION])
+        elif axis == 1:
+            gravity_felt = gravity * math.sin(axes[3, POSITION])
+        integrals[axis] = advance_cue(
+            constants[axis], axes[axis], integrals[axis], asked[axis], 0.0, 0.0, 0.0, gravity_felt, period
         )
     for axis in range(6):
         before[3, axis] = axes[axis, JERK]

@@ -27,6 +27,7 @@ from mastd.settings.quantity import (
     Ratio,
     Velocity,
 )
+from mastd.units import STANDARD_GRAVITY
 
 Gain = Annotated[Ratio, Field(ge=0.0, le=2.0, description="Share of the vehicle's motion; 0 leaves it out.")]
 Corner = Annotated[
@@ -146,13 +147,13 @@ class SurgeCue(TranslationCue):
     """Along the vehicle."""
 
     gain: Gain = 0.2
-    corner: Corner = 0.8
-    slow_corner: SlowCorner = 0.08
+    corner: Corner = 0.6
+    slow_corner: SlowCorner = 0.06
     travel: Travel = 24e-3
     velocity: Speed = 0.11
     acceleration: LargestAcceleration = 2.0
     jerk: LargestJerk = 40.0
-    return_acceleration: ReturnAcceleration = 0.15
+    return_acceleration: ReturnAcceleration = 0.17
 
 
 class SwayCue(TranslationCue):
@@ -165,7 +166,7 @@ class SwayCue(TranslationCue):
     velocity: Speed = 0.1
     acceleration: LargestAcceleration = 2.0
     jerk: LargestJerk = 40.0
-    return_acceleration: ReturnAcceleration = 0.15
+    return_acceleration: ReturnAcceleration = 0.17
 
 
 class HeaveCue(TranslationCue):
@@ -174,7 +175,7 @@ class HeaveCue(TranslationCue):
     gain: Gain = 0.3
     corner: Corner = 0.8
     slow_corner: SlowCorner = 0.08
-    travel: Travel = 14e-3
+    travel: Travel = 13e-3
     velocity: Speed = 0.1
     acceleration: LargestAcceleration = 1.5
     jerk: LargestJerk = 40.0
@@ -220,8 +221,9 @@ class TiltSettings(Settings):
     corner: Annotated[Frequency, Field(ge=0.01, le=5.0)] = 0.5
     """Corner of the low-pass of second order on the scaled specific force, in Hz."""
     damping: DampingRatio = 1.0
-    angle: Annotated[Angle, Field(ge=0.0, le=0.2)] = 10e-3
-    """Largest tilt; 10 mrad stand for 0.1 m/s2. 0 leaves tilting out."""
+    angle: Annotated[Angle, Field(ge=0.0, le=0.2)] = 8e-3
+    """Largest tilt; 10 mrad stand for 0.1 m/s2. 0 leaves tilting out. Braking before the end of the travel
+    has what it leaves of the return acceleration of surge and sway."""
     rate: Annotated[AngularVelocity, Field(gt=0.0)] = math.radians(1.5)
     """Largest rate of tilting; 3 deg/s are not noticed."""
     acceleration: Annotated[AngularAcceleration, Field(gt=0.0)] = math.radians(6.0)
@@ -244,6 +246,15 @@ class WashoutSettings(Settings):
     @classmethod
     def _leaves_room(cls, tilt: TiltSettings, info: ValidationInfo) -> TiltSettings:
         problems: list[Problem] = []
+        stands_for = standing_acceleration(tilt)
+        for name in ("surge", "sway"):
+            axis = info.data.get(name)
+            if axis is not None and not stands_for < axis.return_acceleration:
+                what = (
+                    f"stands for {stands_for:.3g} m/s2, it must stand for less than return_acceleration of "
+                    f"{name}, {axis.return_acceleration:g} m/s2"
+                )
+                problems.append((("angle",), what))
         for name in ("roll", "pitch"):
             axis = info.data.get(name)
             if axis is None:
@@ -307,6 +318,11 @@ class RideSettings(Settings):
 
 Cueing = Annotated[WashoutSettings | RideSettings, Field(discriminator="kind")]
 """How the motion at the driver's seat becomes motion of the table."""
+
+
+def standing_acceleration(tilt: TiltSettings) -> float:
+    """Return the acceleration in m/s² that the largest tilt stands for, at standard gravity."""
+    return STANDARD_GRAVITY * math.sin(tilt.angle)
 
 
 def _at_most(value: float, info: ValidationInfo, other: str, unit: str) -> float:

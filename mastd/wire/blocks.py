@@ -21,6 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mastd.wire.layout import Field, Layout
+from mastd.wire.vehicle_block import VEHICLE_NUMBERS
 
 READ_ATTEMPTS = 100
 """A reader that meets the writer this often in a row gives up for now and keeps its last value."""
@@ -79,6 +80,7 @@ _TEXTS = (
     ("refusal", "why the last request was refused"),
     ("cause", "latched first cause"),
     ("profile", "name of the loaded profile"),
+    ("vehicle", "name of the simulated vehicle, hils or oils, and its wheels, by |; empty for none"),
 )
 
 
@@ -118,10 +120,7 @@ def status_layout(links: int) -> Layout:
             Field("lengths", links, "m", "measured lengths"),
             Field("forces", links, "N", "measured actuator forces"),
             Field("following_peak", links, "m", "largest following errors since arming"),
-            Field("vehicle", 1, "1", "1 when a simulated vehicle is driven"),
-            Field("vehicle_speed", 1, "m/s", "its speed ahead"),
-            Field("vehicle_gear", 1, "1", "its gear, below 0 reverse"),
-            Field("driver_lost", 1, "1", "1 when nothing comes from its driver any more"),
+            Field("vehicle_numbers", VEHICLE_NUMBERS, "SI", "the simulated vehicle, see vehicle_block"),
             Field("ended", 1, "1", "1 when the loop has ended"),
             *(Field(name, TEXT_BYTES // 8, "UTF-8", meaning) for name, meaning in _TEXTS),
         ),
