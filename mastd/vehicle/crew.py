@@ -7,7 +7,14 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from mastd.settings.oils import Cruise, EmergencyStop, LaneChange, OperatorDriver, RandomDriver, ScriptedDriver
+from mastd.settings.oils import (
+    Cruise,
+    EmergencyStop,
+    LaneChange,
+    OperatorDriver,
+    RandomDriver,
+    ScriptedDriver,
+)
 from mastd.vehicle.car import Car
 from mastd.vehicle.course import Course, double_lane_change, straight
 from mastd.vehicle.driver import Driver, PathFollower, Seen
