@@ -11,12 +11,19 @@ from numpy.typing import NDArray
 from mastd.loop.virtual_drive import VirtualDrive
 from mastd.settings.cueing import WashoutSettings
 from mastd.settings.oils import OilsSettings, OpenCrgRoad, OperatorDriver
+from mastd.settings.starter import find, names
 
 Array = NDArray[np.float64]
 
 PERIOD = 1e-3
-CABIN_SEAT = (0.4, 0.3, 0.9)
+CABIN_SEAT = (0.3, 0.4, 1.5)
 KM_PER_H = 1.0 / 3.6
+DRIVES = [
+    name for name in names("profile") if "\nmode: oils\n" in find("profile", name).read_text(encoding="utf-8")
+]
+"""Starter profiles in which a vehicle is driven."""
+MOTIONS = [name for name in names("profile") if name not in DRIVES]
+"""Starter profiles that play segments."""
 
 
 def oils(**given: Any) -> OilsSettings:

@@ -14,6 +14,7 @@ from scipy.spatial.transform import Rotation
 
 from mastd.loop.parcel import pack, unpack
 from mastd.loop.virtual_drive import HOME, Played, VirtualDrive, play
+from mastd.motion.envelope import prove
 from mastd.settings.cueing import RideSettings, WashoutSettings
 from mastd.settings.loader import load
 from mastd.settings.oils import (
@@ -25,6 +26,8 @@ from mastd.settings.oils import (
     OperatorDriver,
     RandomDriver,
 )
+from mastd.settings.payload import RigidPayload
+from mastd.settings.profile import ProfileSettings
 from mastd.settings.starter import find
 from mastd.settings.table import TableSettings
 from mastd.vehicle import library
@@ -32,7 +35,7 @@ from mastd.vehicle.drive_checks import DriveError
 from mastd.vehicle.manoeuvres import play as play_alone
 from mastd.vehicle.manoeuvres_line import lane_change
 from mastd.vehicle.trace import VELOCITY
-from tests.virtual_drives import CABIN_SEAT, KM_PER_H, PERIOD, by_hand, drive_of
+from tests.virtual_drives import CABIN_SEAT, DRIVES, KM_PER_H, PERIOD, by_hand, drive_of
 
 Array = NDArray[np.float64]
 
@@ -51,10 +54,18 @@ def manoeuvre(request: pytest.FixtureRequest) -> tuple[str, VirtualDrive, Played
     return request.param, drive, play(drive)
 
 
-def seat_motion(motion: Array) -> Array:
-    """Return the displacement (n, 3) of the seat that a motion of C (n, 4, 6) makes."""
-    turned = Rotation.from_euler("xyz", motion[:, 0, 3:]).apply(CABIN_SEAT)
-    return np.asarray(motion[:, 0, :3] + turned - CABIN_SEAT)
+def assert_in_boxes(poses: Array) -> None:
+    """The seat keeps travel, velocity and acceleration of the settings' boxes while C makes ``poses`` (n, 6)."""
+    turned = Rotation.from_euler("xyz", poses[:, 3:]).apply(CABIN_SEAT)
+    places = np.column_stack([poses[:, :3] + turned - CABIN_SEAT, poses[:, 3:]])
+    rates = np.diff(places, axis=0) / PERIOD
+    pushes = np.diff(rates, axis=0) / PERIOD
+    cueing = WashoutSettings(kind="washout")
+    for column, axis in enumerate(AXES):
+        box = getattr(cueing, axis)
+        assert np.abs(places[:, column]).max() <= box.travel, axis
+        assert np.abs(rates[:, column]).max() <= box.velocity, axis
+        assert np.abs(pushes[:, column]).max() <= box.acceleration * (1.0 + 1e-6), axis
 
 
 def reversal(asked: Array, given: Array, window: int) -> float:
@@ -73,16 +84,7 @@ def follow_time(cueing: WashoutSettings, axis: str) -> float:
 
 
 def test_the_seat_stays_in_its_boxes(manoeuvre: tuple[str, VirtualDrive, Played]) -> None:
-    _, _, played = manoeuvre
-    cueing = WashoutSettings(kind="washout")
-    places = np.column_stack([seat_motion(played.motion), played.motion[:, 0, 3:]])
-    rates = np.diff(places, axis=0) / PERIOD
-    pushes = np.diff(rates, axis=0) / PERIOD
-    for column, axis in enumerate(AXES):
-        box = getattr(cueing, axis)
-        assert np.abs(places[:, column]).max() <= box.travel, axis
-        assert np.abs(rates[:, column]).max() <= box.velocity, axis
-        assert np.abs(pushes[:, column]).max() <= box.acceleration * (1.0 + 1e-6), axis
+    assert_in_boxes(manoeuvre[2].motion[:, 0])
 
 
 def test_the_links_stay_within_stroke_and_rate(manoeuvre: tuple[str, VirtualDrive, Played]) -> None:
@@ -225,12 +227,13 @@ def test_another_seed_is_another_drive() -> None:
 def test_random_driving_keeps_to_what_is_asked_for(seconds: float) -> None:
     driver = RandomDriver(kind="random", lateral=3.0, longitudinal=2.5, top_speed=25.0)
     drive = drive_of(3, driver=driver, duration=seconds)
-    lateral, along, speeds = [], [], []
+    lateral, along, speeds, poses = [], [], [], []
     for _ in range(round(seconds / PERIOD)):
         drive.step()
         lateral.append(drive.signals[7])
         along.append(drive.signals[6])
         speeds.append(drive.signals[3])
+        poses.append(drive.motion[0].copy())
         assert drive.conditions == ()
     # The car overshoots what is steered and braked for, as cars do.
     assert 0.6 * 3.0 < np.abs(lateral).max() < 1.35 * 3.0
@@ -238,6 +241,7 @@ def test_random_driving_keeps_to_what_is_asked_for(seconds: float) -> None:
     assert min(speeds) > 0.0
     assert max(speeds) < 1.05 * 25.0
     assert np.ptp(speeds) > 4.0
+    assert_in_boxes(np.array(poses))
 
 
 def test_slippery_roads_are_slippery() -> None:
@@ -292,3 +296,20 @@ def test_the_inputs_of_the_record_are_those_that_were_heard() -> None:
 def test_what_cannot_be_driven_is_refused(given: dict[str, Any], said: str) -> None:
     with pytest.raises(DriveError, match=said):
         drive_of(**given)
+
+
+@pytest.mark.parametrize("name", DRIVES)
+def test_starter_drives_are_proved_and_start(name: str) -> None:
+    path = find("profile", name)
+    assert path.read_text(encoding="utf-8").startswith("# yaml-language-server: $schema=../schemas/")
+    profile = load(path, ProfileSettings)
+    assert profile.oils is not None
+    assert isinstance(profile.payload, RigidPayload)
+    table = load(find("table", "table"), TableSettings)
+    drive = VirtualDrive.of(profile.oils, profile.seed, PERIOD)
+    for _ in range(300):
+        drive.step()
+    assert [condition.name for condition in drive.conditions] == (
+        ["driver_lost"] if name == "drive_by_hand" else []
+    )
+    assert prove(profile.oils.cueing, profile.oils.cabin_seat, table, profile.payload).ok
