@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -28,7 +29,7 @@ from mastd.vehicle.steering import Controls
 
 FloatArray = NDArray[np.float64]
 
-BEFORE_CHANGE = 10.0
+BEFORE_CHANGE: Final = 10.0
 """m that a vehicle goes straight on before the course of a lane change begins."""
 
 
