@@ -162,6 +162,28 @@ def test_the_end_of_a_braking_is_not_felt_as_acceleration(gain: float, rise: flo
     assert np.min(given[:1300, SURGE]) < -0.3 * gain
 
 
+@pytest.mark.parametrize("sign", [-1.0, 1.0])
+def test_the_way_home_does_not_lead_past_it(sign: float) -> None:
+    """What the integral had gathered against a long braking is gone when the braking is."""
+    settings = washout(surge="{gain: 1, slow_corner: 0.2 Hz}", tilt="{angle: 0 mrad}")
+    _, _, seat = run(Washout(settings, SEAT, PERIOD), SURGE, sign * braking(3.0, 0.1))
+    place = -sign * seat[:, 0, SURGE]
+    assert np.max(place) > 0.95 * settings.surge.travel
+    assert np.min(place) > -0.2 * settings.surge.travel
+
+
+@pytest.mark.parametrize("sign", [-1.0, 1.0])
+def test_a_tilt_from_before_and_the_way_home_do_not_add_up(sign: float) -> None:
+    """Braking, for which the table tilts, then a burst forward: its way home meets the tilt still there."""
+    at = [0.5, 0.6, 2.0, 2.05, 2.15, 2.2]
+    history = np.interp(np.arange(4000) * PERIOD, at, [0.0, -3.0, -3.0, 6.0, 6.0, 0.0])
+    settings = washout(tilt="{corner: 0.2 Hz}")
+    asked, given, _ = run(Washout(settings, SEAT, PERIOD), SURGE, sign * history)
+    felt_wrongly = false_reversal(asked[2250:, SURGE], given[2250:, SURGE])
+    assert felt_wrongly <= settings.surge.return_acceleration + 2e-3
+    assert felt_wrongly > 0.9 * settings.surge.return_acceleration
+
+
 @pytest.mark.parametrize("peak", [1.0, 4.0, 9.0])
 def test_lane_changes_do_not_reverse(peak: float) -> None:
     """The tilt of before and the end of the travel together stay below the return acceleration."""
