@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 import pytest
 from numpy.typing import NDArray
+from scipy.spatial.transform import Rotation
 
 from mastd.motion.compiler import pose_of_centre
 from mastd.motion.envelope import Envelope, Proof, mean_speeds, prove
@@ -64,6 +67,15 @@ def inside(limits: Boxes, random: np.random.Generator, knots: int = 3000) -> Arr
     return motion
 
 
+def lengths(seat: Array, table: TableSettings) -> Array:
+    """Return the links' lengths (m, n) at coordinates (m, 6) of the seat, by matrices and square roots."""
+    turns = Rotation.from_euler("ZYX", seat[:, [5, 4, 3]]).as_matrix()
+    arms = np.array([link.table_joint for link in table.links]) - SEAT
+    joints = np.array(table.neutral_position) + SEAT + seat[:, None, :3] + arms @ np.swapaxes(turns, 1, 2)
+    bases = np.array([link.base_joint for link in table.links])
+    return np.asarray(np.linalg.norm(joints - bases, axis=2))
+
+
 def walk(motion: Array, table: TableSettings) -> dict[str, Limit]:
     """Return the limits of a seat's motion as `mastd check` finds them, its first and last knots apart."""
     timeline = join([(pose_of_centre(motion, SEAT), 1)], 1)
@@ -114,22 +126,31 @@ def test_corners_of_the_travel_are_reached_exactly(table: TableSettings) -> None
     travel = boxes(cueing).travel
     random = np.random.default_rng(2)
     places = np.vstack((random.choice([-1.0, 1.0], (300, 6)), random.uniform(-1.0, 1.0, (300, 6))))
-    poses = pose_of_centre(places * travel, SEAT)
-    joints = np.array([link.table_joint for link in table.links])
-    bases = np.array([link.base_joint for link in table.links])
     neutral = np.array([link.neutral_length for link in table.links])
-    longest = 0.0
-    for pose in poses:
-        sr, sp, sy = np.sin(pose[3:])
-        cr, cp, cy = np.cos(pose[3:])
-        turn = (
-            np.array([[cy, -sy, 0.0], [sy, cy, 0.0], [0.0, 0.0, 1.0]])
-            @ np.array([[cp, 0.0, sp], [0.0, 1.0, 0.0], [-sp, 0.0, cp]])
-            @ np.array([[1.0, 0.0, 0.0], [0.0, cr, -sr], [0.0, sr, cr]])
-        )
-        vectors = np.array(table.neutral_position) + pose[:3] + joints @ turn.T - bases
-        longest = max(longest, float(np.max(np.abs(np.linalg.norm(vectors, axis=1) - neutral))))
+    longest = float(np.max(np.abs(lengths(places * travel, table) - neutral)))
     assert 0.985 * proved <= longest <= proved
+
+
+@pytest.mark.parametrize("sizes", [(0.02, 0.5, 2.0, 10.0), (0.02, 0.1, 5.0, 0.1)])
+def test_rates_accelerations_and_jerks_at_the_corners_of_all_boxes(
+    sizes: tuple[float, float, float, float], table: TableSettings
+) -> None:
+    """Against derivatives of the plain lengths by time, where products of rates and accelerations count."""
+    rows = np.repeat(np.array(sizes)[:, None], 6, axis=1)
+    proved = named(Envelope(Boxes(*rows), SEAT, table, CABIN).limits())
+    random = np.random.default_rng(3)
+    step = 4e-3
+    times = np.arange(-4, 5) * step
+    powers = np.stack([np.ones_like(times), times, times**2 / 2.0, times**3 / 6.0], axis=1)
+    worst = np.zeros(4)
+    for _ in range(800):
+        path = powers @ (rows * random.choice([-1.0, 1.0], (4, 6)))
+        fitted = np.polynomial.polynomial.polyfit(times / times[-1], lengths(path, table), 7)
+        for order in range(1, 4):
+            derivative = fitted[order] * math.factorial(order) / times[-1] ** order
+            worst[order] = max(worst[order], float(np.max(np.abs(derivative))))
+    for order, name, share in ((1, "velocity", 0.8), (2, "acceleration", 0.8), (3, "jerk", 0.35)):
+        assert share * proved[name].worst <= worst[order] <= proved[name].worst, name
 
 
 @pytest.mark.parametrize("axis", range(6))
