@@ -12,7 +12,7 @@ from mastd.loop.requests import RequestPort
 from mastd.safety.faults import ROWS
 from mastd.safety.states import Conditions, Event, State, next_state
 from mastd.settings.gateway import GatewaySettings
-from mastd.wire.blocks import REQUEST, NewestValueBlock, Verb, status_layout
+from mastd.wire.blocks import DRIVER, REQUEST, NewestValueBlock, Verb, status_layout
 from mastd.wire.gateway_job import GatewayJob
 from mastd.wire.snapshot import FaultWords
 
@@ -60,6 +60,7 @@ class StandInLoop:
     def __init__(self, state: State = State.READY) -> None:
         self.request = NewestValueBlock(REQUEST)
         self.status = NewestValueBlock(status_layout(LINKS))
+        self.driver = NewestValueBlock(DRIVER)
         self.state = state
         self.taken: list[tuple[Verb, tuple[float, ...]]] = []
         self.fault = 0
@@ -110,6 +111,9 @@ class StandInLoop:
             ("level", 1.0),
             ("level_target", 1.0),
             ("level_limit", 1.0),
+            ("vehicle", 1.0),
+            ("vehicle_speed", 12.5),
+            ("vehicle_gear", 2.0),
             ("ended", ended),
         ):
             status.field(name)[:] = value

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from mastd.loop.hils import TableVehicle
 from mastd.motion.timeline import Timeline
 
 
@@ -17,7 +18,8 @@ class LoadedProfile:
     ``serial`` counts the loadings of one daemon from 1, ``slot`` is where it stands (−1 for none);
     ``level_limit`` is the largest master gain that the check has proved; ``model`` are the values of
     ``TableModel`` with the payload; ``limits`` the profile's own limits as of
-    ``mastd.safety.profile_limits.tabulate``.
+    ``mastd.safety.profile_limits.tabulate``; ``vehicle`` is what is simulated on the table, None for nothing,
+    and ``vehicle_key`` tells one from another, 0 for none.
     """
 
     serial: int
@@ -27,3 +29,10 @@ class LoadedProfile:
     level_limit: float
     model: NDArray[np.float64]
     limits: NDArray[np.float64]
+    vehicle_key: int = 0
+    vehicle: TableVehicle | None = None
+
+    @property
+    def payload_key(self) -> tuple[bytes, int]:
+        """What must be the same for another profile to be loaded while the table stands raised."""
+        return self.model.tobytes(), self.vehicle_key

@@ -13,10 +13,10 @@ import os
 import sys
 from pathlib import Path
 
-from mastd.dynamics.table_model import TableModel
 from mastd.errors import MastdError
 from mastd.loop import provenance
-from mastd.loop.frame import channel_columns, channel_units
+from mastd.loop.boarding import table_model, table_vehicle
+from mastd.loop.frame import channel_columns, channel_units, vehicle_channels
 from mastd.loop.loaded import LoadedProfile
 from mastd.loop.slots import ProfileSlots
 from mastd.motion.compiler import program
@@ -62,11 +62,15 @@ def load_profile(
         text = f"{path}: it does not pass the check:\n{verdict.text()}"
         return {"ok": False, "text": text, "slot": slot, "name": settings.name, "scale": verdict.scale}
     timeline = motion.timeline()
-    model = TableModel.from_settings(table, settings.payload).values
-    limits = tabulate(settings.limits, channel_columns(table))
-    slots.write(slot, LoadedProfile(0, slot, settings.name, timeline, verdict.scale, model, limits))
+    model = table_model(settings, table).values
     daemon = json.loads(daemon_path(directory).read_text(encoding="utf-8"))
-    head = provenance.join(daemon, provenance.of_profile(path, settings, timeline))
+    vehicle = table_vehicle(settings, table, round(1e9 / daemon["daemon"]["rate"]) * 1e-9)
+    limits = tabulate(settings.limits, channel_columns(table))
+    key = vehicle.key if vehicle is not None else 0
+    loaded = LoadedProfile(0, slot, settings.name, timeline, verdict.scale, model, limits, key, vehicle)
+    slots.write(slot, loaded)
+    channels = () if vehicle is None else vehicle_channels(vehicle.wheels, driven=False)
+    head = provenance.join(daemon, provenance.of_profile(path, settings, timeline, channels))
     metadata_path(directory, slot).write_text(json.dumps(head), encoding="utf-8")
     text = f"{settings.name}: {timeline.duration:.1f} s, passes; its level may go up to {verdict.scale:.1%}"
     return {"ok": True, "text": text, "slot": slot, "name": settings.name, "scale": verdict.scale}

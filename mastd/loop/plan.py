@@ -8,12 +8,15 @@ from pathlib import Path
 from mastd.dynamics.table_model import TableModel
 from mastd.kinematics.forward import Observer
 from mastd.kinematics.geometry import Geometry
+from mastd.loop.boarding import table_model, table_vehicle
 from mastd.loop.cycle import Cycle
-from mastd.loop.frame import channel_columns, channel_units
+from mastd.loop.frame import channel_columns, channel_units, vehicle_channels
+from mastd.loop.hils import TableVehicle
 from mastd.loop.loaded import LoadedProfile
 from mastd.loop.slots import ProfileSlots
 from mastd.motion.compiler import compile_profile
 from mastd.motion.timeline import Timeline
+from mastd.record.channels import Channel
 from mastd.safety.profile_limits import tabulate
 from mastd.settings.daemon import DaemonSettings
 from mastd.settings.loader import load
@@ -66,6 +69,8 @@ class Plan(Installation):
     profile: ProfileSettings
     timeline: Timeline
     model: TableModel
+    vehicle: TableVehicle | None
+    """What stands on the table, if that is simulated."""
 
     @classmethod
     def load(cls, table_path: Path, profile_path: Path, daemon_path: Path) -> Plan:
@@ -78,7 +83,8 @@ class Plan(Installation):
             profile_path=profile_path,
             profile=profile,
             timeline=compile_profile(profile, table),
-            model=TableModel.from_settings(table, profile.payload),
+            model=table_model(profile, table),
+            vehicle=table_vehicle(profile, table, installation.daemon.period_ns * 1e-9),
         )
 
     def loaded(self, level_limit: float = 1.0) -> LoadedProfile:
@@ -91,7 +97,14 @@ class Plan(Installation):
             level_limit,
             self.model.values,
             tabulate(self.profile.limits, channel_columns(self.table)),
+            self.vehicle.key if self.vehicle is not None else 0,
+            self.vehicle,
         )
+
+    @property
+    def vehicle_channels(self) -> tuple[Channel, ...]:
+        """Channels of what is simulated, which a record of the profile has beside the table's."""
+        return () if self.vehicle is None else vehicle_channels(self.vehicle.wheels, driven=False)
 
     def cycle(self, level_limit: float = 1.0) -> Cycle:
         """Return a cycle with the profile loaded."""

@@ -2,7 +2,7 @@
 
 Two slots: the loader fills the one that is not played, the loop is then told its number. The memory is mapped
 before the loop locks its own, so that taking a profile over costs it no system call. A slot is a head of
-float64 numbers, followed by the arrays.
+float64 numbers, followed by the arrays and by what is simulated beside them (``mastd.loop.parcel``).
 """
 
 from __future__ import annotations
@@ -13,7 +13,9 @@ import os
 import numpy as np
 from numpy.typing import NDArray
 
+from mastd.loop.hils import TableVehicle
 from mastd.loop.loaded import LoadedProfile
+from mastd.loop.parcel import MOST_BYTES, pack, unpack
 from mastd.motion.timeline import KNOT_SPACING, Timeline
 from mastd.safety.profile_limits import LIMIT_NUMBERS, MOST_CHECKS
 from mastd.settings.profile import LONGEST_MOTION
@@ -25,11 +27,12 @@ LARGEST_BLOCKS = 1024
 NAME_BYTES = 320
 MODEL_SIZE = 11
 # places in the head
-FILLED, ROWS, BLOCKS, REPEATS, LEVEL_LIMIT, CHECKS = range(6)
+FILLED, ROWS, BLOCKS, REPEATS, LEVEL_LIMIT, CHECKS, PARCEL, VEHICLE_KEY = range(8)
 MODEL, NAME = 8, 24
 LIMITS = NAME + NAME_BYTES // 8
 HEAD = LIMITS + MOST_CHECKS * LIMIT_NUMBERS
-SLOT_NUMBERS = HEAD + 3 * (LARGEST_BLOCKS + 1) + 6 * LARGEST_ROWS
+ARRAYS = HEAD + 3 * (LARGEST_BLOCKS + 1) + 6 * LARGEST_ROWS
+SLOT_NUMBERS = ARRAYS + MOST_BYTES // 8
 
 
 class ProfileSlots:
@@ -47,6 +50,7 @@ class ProfileSlots:
 
     def write(self, slot: int, loaded: LoadedProfile) -> None:
         """Fill a slot that is not played; raise ValueError if the profile is larger than a slot."""
+        parcel = pack(loaded.vehicle) if loaded.vehicle is not None else b""
         timeline = loaded.timeline
         rows, blocks = len(timeline.coefficients), len(timeline.intervals)
         if rows > LARGEST_ROWS or blocks > LARGEST_BLOCKS:
@@ -54,6 +58,8 @@ class ProfileSlots:
         head = self._numbers[slot * SLOT_NUMBERS :][:HEAD]
         head[FILLED] = 0.0
         head[ROWS : CHECKS + 1] = rows, blocks, timeline.repeats, loaded.level_limit, len(loaded.limits)
+        head[PARCEL], head[VEHICLE_KEY] = len(parcel), loaded.vehicle_key
+        self._parcel(slot, len(parcel))[:] = parcel
         head[MODEL : MODEL + MODEL_SIZE] = loaded.model
         name = loaded.name.encode()[:NAME_BYTES].ljust(NAME_BYTES, b"\0")
         head[NAME:LIMITS] = np.frombuffer(name, dtype=np.float64)
@@ -65,10 +71,11 @@ class ProfileSlots:
         coefficients[:] = timeline.coefficients
         head[FILLED] = 1.0
 
-    def read(self, slot: int, serial: int) -> LoadedProfile | None:
+    def read(self, slot: int, serial: int, *, vehicles: bool = True) -> LoadedProfile | None:
         """Return the profile in a slot, as views of the memory; None if there is none.
 
-        ``serial`` is what its loading is called from now on.
+        ``serial`` is what its loading is called from now on. ``vehicles``: also make what is simulated, which
+        takes some milliseconds. Raises ValueError for a vehicle that cannot be read.
         """
         if not 0 <= slot < SLOTS:
             return None
@@ -76,8 +83,11 @@ class ProfileSlots:
         rows, blocks = int(head[ROWS]), int(head[BLOCKS])
         if not (head[FILLED] == 1.0 and 0 < rows <= LARGEST_ROWS and 0 < blocks <= LARGEST_BLOCKS):
             return None
-        if not 0 <= int(head[CHECKS]) <= MOST_CHECKS:
+        if not (0 <= int(head[CHECKS]) <= MOST_CHECKS and 0 <= int(head[PARCEL]) <= MOST_BYTES):
             return None
+        vehicle = unpack(self._parcel(slot, int(head[PARCEL]))) if head[PARCEL] and vehicles else None
+        if not isinstance(vehicle, TableVehicle | None):
+            raise ValueError("it holds no vehicle")
         first_rows, intervals, starts, coefficients = self._arrays(slot, rows, blocks)
         return LoadedProfile(
             serial,
@@ -87,7 +97,13 @@ class ProfileSlots:
             float(head[LEVEL_LIMIT]),
             head[MODEL : MODEL + MODEL_SIZE],
             head[LIMITS:][: int(head[CHECKS]) * LIMIT_NUMBERS].reshape(-1, LIMIT_NUMBERS),
+            int(head[VEHICLE_KEY]),
+            vehicle,
         )
+
+    def _parcel(self, slot: int, size: int) -> memoryview:
+        start = 8 * (slot * SLOT_NUMBERS + ARRAYS)
+        return self._numbers.data.cast("B")[start : start + size]
 
     def _arrays(
         self, slot: int, rows: int, blocks: int

@@ -12,7 +12,8 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from mastd.control.reference import Reference, Source
+from mastd.control.reference import Reference
+from mastd.control.reference_kernels import Source
 from mastd.loop.orders import Orders
 from mastd.loop.sensing import Sensing
 from mastd.safety.faults import ROWS, Action, Code, Fault, FaultLatch, Report

@@ -117,16 +117,8 @@ class Examiner:
         self._gain = observer_gain(self._geometry)
         self._full_oil = accumulator_oil(table.supply.accumulator, table.supply.pressure)
         self._least_oil = accumulator_oil(table.supply.accumulator, table.supply.limits.minimum_pressure)
-        limits = table.limits
-        force = limits.force_share * table.actuator.maximum_force
-        self._bounds = np.empty((LINK_ROWS, self._geometry.links))
-        self._bounds[STROKE] = self._geometry.strokes - limits.stroke_margin
-        self._bounds[VELOCITY] = limits.velocity
-        self._bounds[ACCELERATION] = limits.acceleration
-        self._bounds[JERK] = _JERK_SHARE * limits.jerk
-        self._bounds[[PUSH, PULL]] = force
-        self._bounds[VALVE] = 1.0
-        self._pose_bounds = np.array([getattr(limits.pose, axis) for axis in AXES])
+        self._bounds = link_bounds(table)
+        self._pose_bounds = np.array([getattr(table.limits.pose, axis) for axis in AXES])
 
     def walk(
         self, timeline: Timeline, windows: Windows, load: Load | None = None, share: float = 1.0
@@ -285,6 +277,19 @@ class Examiner:
                 "oil left in the accumulators",
             ),
         ]
+
+
+def link_bounds(table: TableSettings) -> FloatArray:
+    """Return what each link may be asked for, (LINK_ROWS, n) in SI."""
+    limits = table.limits
+    bounds = np.empty((LINK_ROWS, len(table.links)))
+    bounds[STROKE] = np.array([link.stroke for link in table.links]) - limits.stroke_margin
+    bounds[VELOCITY] = limits.velocity
+    bounds[ACCELERATION] = limits.acceleration
+    bounds[JERK] = _JERK_SHARE * limits.jerk
+    bounds[[PUSH, PULL]] = limits.force_share * table.actuator.maximum_force
+    bounds[VALVE] = 1.0
+    return bounds
 
 
 def all_windows(timeline: Timeline) -> Windows:

@@ -163,10 +163,8 @@ def ride(
 
 
 @fused_kernel
-def lie(table: Floats, scratch: Floats, pose: Floats, wrench: Floats, out: Floats) -> None:
-    """Let the vehicle stand, as settled, on a table that lies at ``pose`` (6): its wrench at C (6)."""
-    table[TIME], table[MOVED] = 0.0, 0.0
-    table[OFFSET], table[OFFSET + 1], table[OFFSET + 2] = pose[2], pose[3], pose[4]
+def stand(table: Floats, scratch: Floats, pose: Floats, wrench: Floats, out: Floats) -> None:
+    """Let the vehicle stand, as settled, on the table at ``pose`` (6): its wrench at C (6)."""
     _put_plane(table, pose, scratch[:3], scratch[3:12].reshape((3, 3)))
     for k in range(3):
         table[POINT + k] = scratch[k]
@@ -233,8 +231,15 @@ class VehicleOnTable:
         if self._table[MOVED] != 0.0:
             restore(self._blocks, self._start)
             self.signals[:] = self._at_rest
+        table = self._table
+        table[[TIME, MOVED]] = 0.0
+        table[OFFSET : OFFSET + 3] = pose[2:5]
         self.missed = 0
-        lie(self._table, self._scratch, pose, self._settled, self.wrench)
+        stand(table, self._scratch, pose, self._settled, self.wrench)
+
+    def weigh_down(self, pose: Floats) -> None:
+        """Stand at ``pose`` (6) as settled, whatever moves: a vehicle that cannot be simulated any more."""
+        stand(self._table, self._scratch, pose, self._settled, self.wrench)
 
     def follow(self, pose: Floats, steps: int) -> None:
         """Take the steps of ``steps`` periods, in which the table has come to ``pose`` (6).

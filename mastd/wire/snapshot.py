@@ -13,6 +13,7 @@ from typing import Any
 from mastd.safety.codes import Action
 from mastd.wire.blocks import NewestValueBlock
 from mastd.wire.loop_port import Loop, LoopPort
+from mastd.wire.vehicle_block import vehicle_fields
 
 ACTIONS = {int(action): action.name for action in Action}
 NEVER_BEGUN = "the loop is still preparing itself; wait for it"
@@ -92,7 +93,25 @@ def loop_part(port: LoopPort, words: Words, now_ns: int) -> dict[str, Any]:
         "lengths_m": vector(status.field("lengths")),
         "forces_n": vector(status.field("forces")),
         "following_peak_m": vector(status.field("following_peak")),
+        **vehicle_part(status),
     }
+
+
+def vehicle_part(status: NewestValueBlock) -> dict[str, Any]:
+    """Return the entries of the simulated vehicle: its channels as maps in maps, by their dotted names."""
+    name, _, rest = status.text("vehicle").partition("|")
+    if not rest:
+        return {}
+    kind, *wheels = rest.split("|")
+    found: dict[str, Any] = {"vehicle": {"name": name}}
+    fields = vehicle_fields(wheels, driven=kind == "oils")
+    for (channel, _, _), value in zip(fields, status.field("vehicle_numbers"), strict=False):
+        *groups, last = channel.split(".")
+        place = found
+        for group in groups:
+            place = place.setdefault(group, {})
+        place[last] = finite(float(value))
+    return found
 
 
 def _cause(code: int, text: str, action: int, words: Words) -> dict[str, Any] | None:
