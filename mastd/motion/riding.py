@@ -17,10 +17,13 @@ from numpy.typing import NDArray
 
 from mastd.motion.limits import Limit, Load
 from mastd.motion.timeline import KNOT_SPACING, Timeline
+from mastd.motion.verdict import RideMode, VehicleNote
 from mastd.settings.payload import VehiclePayload
 from mastd.settings.table import TableSettings
 from mastd.vehicle.boarding import vehicle_on_table
 from mastd.vehicle.on_table import VehicleOnTable
+from mastd.vehicle.ride_modes import ride_modes
+from mastd.vehicle.rigid import as_one_body
 from mastd.vehicle.trace import ANGLES
 
 FloatArray = NDArray[np.float64]
@@ -52,7 +55,7 @@ class Soundness:
     @property
     def ok(self) -> bool:
         """Everything held."""
-        return self.unsound == 0 and self.outside == 0.0 and math.isnan(self.tipped_time)
+        return self.unsound == 0 and self.outside <= 0.0 and math.isnan(self.tipped_time)
 
     def limit(self) -> Limit:
         """Return it as a limit: all of it is left, or none."""
@@ -63,25 +66,36 @@ class Soundness:
             what = "it rolls over"
             degrees = math.degrees(TIPPED)
             return Limit("vehicle", degrees, degrees, "deg", -1.0, self.tipped_time, what)
-        if not self.outside == 0.0:
+        if not self.outside <= 0.0:
             what = f"wheel {self.outside_wheel} leaves the table"
             return Limit("vehicle", self.outside, 0.0, "m", -1.0, self.outside_time, what)
         return Limit("vehicle", 0.0, 0.0, "steps", 1.0, 0.0, "every step sound, every wheel on the table")
 
 
 class Rider:
-    """A vehicle that can be taken through motions of one table."""
+    """A vehicle that can be taken through motions of one table.
+
+    ``body``: what it is as one rigid body; ``modes``: how it swings.
+    """
 
     def __init__(self, payload: VehiclePayload, table: TableSettings) -> None:
         """Put the vehicle on the table; raise as ``vehicle_on_table`` does."""
         self._vehicle = vehicle_on_table(payload, table, KNOT_SPACING)
         self._vehicle.lie(np.zeros(6))
-        self.standing = self._vehicle.wrench.copy()
-        """Its wrench (6) on the table at rest in the neutral pose, at C in P axes."""
+        self._standing = self._vehicle.wrench.copy()
+        self.body = as_one_body(payload, table)
+        self.modes = tuple(
+            RideMode(mode.name, mode.frequency_hz, mode.damping)
+            for mode in ride_modes(self._vehicle.model, payload.restrained)
+        )
 
-    def ride(
-        self, timeline: Timeline, tell: Callable[[float], None] | None = None
-    ) -> tuple[Load, Soundness]:
+    def note(self, soundness: Soundness) -> VehicleNote:
+        """Return what there is to know of the vehicle on one motion."""
+        x, y, z = map(float, self.body.centre)
+        name = self._vehicle.model.name
+        return VehicleNote(name, self.body.mass, (x, y, z), self.modes, soundness.lift_off)
+
+    def ride(self, timeline: Timeline, tell: Callable[[float], None] | None = None) -> tuple[Load, Soundness]:
         """Return the load of the table along one play of each block, and whether the vehicle stayed sound.
 
         Where it can no longer be simulated the load is not a number. ``tell`` hears the share that is done.
@@ -92,23 +106,27 @@ class Rider:
         blocks: list[FloatArray] = []
         done = 0
         for block, knots in enumerate(timeline.intervals):
-            first = float(timeline.starts[block])
-            poses = timeline.sample((first + np.arange(int(knots) + 1)) * KNOT_SPACING)[:, 0]
-            # The last knot of a block that is repeated would be read as the first of its next play: the same.
-            wrenches = np.full((len(poses), 6), np.nan)
+            first = int(timeline.starts[block])
+            wrenches = np.full((int(knots) + 1, 6), np.nan)
             blocks.append(wrenches)
             if block == 0:
-                vehicle.lie(poses[0])
+                vehicle.lie(_poses(timeline, 0, 1)[0])
             wrenches[0] = vehicle.wrench
-            for begin in range(1, len(poses), _CHUNK):
+            for begin in range(1, len(wrenches), _CHUNK):
                 if watch.lost:
                     break
-                part = poses[begin : begin + _CHUNK]
-                _follow(vehicle, part, wrenches[begin : begin + _CHUNK], watch, first + begin)
+                part = wrenches[begin : begin + _CHUNK]
+                _follow(vehicle, _poses(timeline, first + begin, len(part)), part, watch, first + begin)
                 done += len(part)
                 if tell is not None:
                     tell(done / total)
-        return Load(self.standing, blocks), watch.soundness()
+        return Load(self._standing, blocks), watch.soundness()
+
+
+def _poses(timeline: Timeline, first_knot: int, count: int) -> FloatArray:
+    """Return the poses (count, 6) at a knot and those after it; a block's last is the next one's first."""
+    knots = np.arange(first_knot, first_knot + count, dtype=np.float64)
+    return timeline.sample(knots * KNOT_SPACING)[:, 0]
 
 
 class _Watch:
