@@ -40,7 +40,8 @@ from mastd.motion.limits import Limit, link_bounds
 from mastd.motion.survey import ACCELERATION, JERK, LINK_ROWS, PULL, PUSH, STROKE, VALVE, VELOCITY
 from mastd.motion.washout_design import Boxes, boxes
 from mastd.settings.cueing import RideSettings, WashoutSettings
-from mastd.settings.profile import AXES, NoPayload, RigidPayload
+from mastd.settings.payload import NoPayload, RigidPayload
+from mastd.settings.profile import AXES
 from mastd.settings.table import TableSettings
 
 Array = NDArray[np.float64]
