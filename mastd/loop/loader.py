@@ -57,7 +57,7 @@ def load_profile(
     table = load(table_path, TableSettings)
     settings = load(path, ProfileSettings, channels=channel_units(table))
     motion = program(settings, table)
-    verdict = examine(motion, table, settings.payload)
+    verdict = examine(motion, table, settings.payload, settings.band())
     if not verdict.ok:
         text = f"{path}: it does not pass the check:\n{verdict.text()}"
         return {"ok": False, "text": text, "slot": slot, "name": settings.name, "scale": verdict.scale}

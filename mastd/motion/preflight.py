@@ -77,7 +77,6 @@ def examine(
         duration=motion.timeline().duration,
         records=motion.records,
         oil_column_frequencies=modes,
-        model=bench.model,
         vehicle=None if rider is None or trial.soundness is None else rider.note(trial.soundness),
         warnings=() if rider is None or band is None else tuple(_warnings(rider.modes, modes, band)),
     )

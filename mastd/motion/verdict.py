@@ -6,13 +6,13 @@ import math
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from mastd.dynamics.table_model import TableModel
 from mastd.motion.compiler import RecordNote
 from mastd.motion.limits import Limit, Oil
 
 LARGEST_SCALE = 10.0
 """Where the search for the passing scale ends."""
 
+_HOP = "wheel hop"
 _DISPLAY = {
     "m": (1e3, "mm"),
     "rad": (180.0 / math.pi, "deg"),
@@ -61,8 +61,6 @@ class Preflight:
     oil_column_frequencies: tuple[float, ...]
     """Natural frequencies in Hz of the table with what it carries, as one body, on the oil columns at
     neutral, ascending."""
-    model: TableModel
-    """Nominal model of the table with what it carries, as one body."""
     vehicle: VehicleNote | None
     """Where one stands on the table."""
     warnings: tuple[str, ...]
@@ -148,10 +146,16 @@ def _record_line(note: RecordNote) -> str:
 def _vehicle_lines(vehicle: VehicleNote) -> Iterator[str]:
     place = ", ".join(f"{1e3 * _rounded(value, 5e-5):.0f}" for value in vehicle.centre_of_gravity)
     yield f"{vehicle.name}: {vehicle.mass:.0f} kg, centre of gravity at {place} mm from C"
-    modes = ", ".join(
-        f"{mode.name} {mode.frequency_hz:.2f} Hz ({mode.damping:.2f})" for mode in vehicle.ride_modes
-    )
-    yield f"it swings on its springs and tyres, damping ratio in brackets: {modes}"
+    modes = [mode for mode in vehicle.ride_modes if not mode.name.startswith(_HOP)]
+    hops = [mode for mode in vehicle.ride_modes if mode.name.startswith(_HOP)]
+    told = [f"{mode.name} {mode.frequency_hz:.2f} Hz ({mode.damping:.2f})" for mode in modes]
+    if hops:
+        damping = sorted(mode.damping for mode in hops)
+        told.append(
+            f"{_HOP} {hops[0].frequency_hz:.1f} to {hops[-1].frequency_hz:.1f} Hz "
+            f"({damping[0]:.2f} to {damping[-1]:.2f})"
+        )
+    yield f"it swings on springs and tyres, damping ratio in brackets: {', '.join(told)}"
     lifted = {name: share for name, share in vehicle.lift_off.items() if share > 0.0}
     shares = ", ".join(f"{name} {share:.2%}" for name, share in lifted.items())
     yield f"off the table, of the time: wheel {shares}" if lifted else "no wheel leaves the table"
