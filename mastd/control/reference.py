@@ -79,12 +79,12 @@ from mastd.control.warp import (
     WARP_SIZE,
     speed_bounds,
 )
-from mastd.motion.timeline import Timeline, join
+from mastd.motion.timeline import Timeline, at_rest
 
 Array = NDArray[np.float64]
 
 
-_NOTHING = join([(np.zeros((1, 6)), 1)], 1)
+_NOTHING = at_rest()
 """The timeline that is passed while none is loaded."""
 _CONTINUOUS = 1e-12
 """Metres, radians and their rates up to which a path begins where the last command was: rounding."""

@@ -59,14 +59,8 @@ class Cycle:
         self.vehicles = Vehicles(self.frame, self.sensing)
         self._links = LinkCommand(geometry, model, self.frame.motion, self.frame.command)
         self.orders = Orders(self.reference, self._links, observer, self.vehicles, slots)
-        self.supervisor = Supervisor(
-            daemon,
-            self.sensing,
-            self.sample,
-            self.reference,
-            lowered_pose(geometry, daemon.moves.clearance),
-            self.orders,
-        )
+        lowered = lowered_pose(geometry, daemon.moves.clearance)
+        self.supervisor = Supervisor(daemon, self.sensing, self.sample, self.reference, lowered, self.orders)
         self.missed = self.cycles = 0
         self._digest = CommandDigest(self.frame.command[: 5 * len(table.links)])
         self._bridged = table.drive.command_timeout
@@ -142,6 +136,7 @@ class Cycle:
 
     def advance(self, dt: float) -> None:
         """Advance the reference by ``dt`` seconds."""
+        self.vehicles.drive_on(self.reference, dt)
         loaded = self.orders.loaded
         self.reference.advance(dt, loaded.timeline if loaded is not None else None)
 

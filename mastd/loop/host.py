@@ -13,6 +13,7 @@ from mastd.errors import RealtimeRightsError
 from mastd.loop.clock import PeriodicClock
 from mastd.loop.companions import Companions
 from mastd.loop.cycle import Cycle
+from mastd.loop.driver_port import DriverPort
 from mastd.loop.live import LiveLine
 from mastd.loop.plan import Installation
 from mastd.loop.publisher import StatusPublisher
@@ -117,6 +118,7 @@ def loop(
     """
     daemon = installation.daemon
     requests = RequestPort(blocks.request)
+    cycle.vehicles.driver = DriverPort(blocks.driver)
     publisher = StatusPublisher(blocks.status, cycle, requests, recorder, rights.degraded)
     lost_ns = round(daemon.timeouts.gateway_lost * 1e9)
     companions = Companions(cycle.supervisor, requests, recorder, gateway, lost_ns)

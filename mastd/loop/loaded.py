@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mastd.loop.hils import TableVehicle
+from mastd.loop.oils import DrivenVehicle
 from mastd.motion.timeline import Timeline
 
 
@@ -19,7 +20,9 @@ class LoadedProfile:
     ``level_limit`` is the largest master gain that the check has proved; ``model`` are the values of
     ``TableModel`` with the payload; ``limits`` the profile's own limits as of
     ``mastd.safety.profile_limits.tabulate``; ``vehicle`` is what is simulated on the table, None for nothing,
-    and ``vehicle_key`` tells one from another, 0 for none.
+    and ``vehicle_key`` tells one from another, 0 for none;
+    ``driven`` is the vehicle that makes the motion in the timeline's place, and ``is_driven`` tells whether
+    there is one: it may still lie in the slot.
     """
 
     serial: int
@@ -31,6 +34,13 @@ class LoadedProfile:
     limits: NDArray[np.float64]
     vehicle_key: int = 0
     vehicle: TableVehicle | None = None
+    is_driven: bool = False
+    driven: DrivenVehicle | None = None
+
+    @property
+    def duration(self) -> float:
+        """s that it takes; a driven vehicle's way home comes on top."""
+        return self.timeline.duration if self.driven is None else self.driven.duration
 
     @property
     def payload_key(self) -> tuple[bytes, int]:

@@ -36,7 +36,7 @@ class Orders:
     ) -> None:
         self.loaded: LoadedProfile | None = None
         self.profile_start: NDArray[np.float64] | None = None
-        """First pose of the loaded profile."""
+        """First pose of the loaded profile; None where it begins from any."""
         self.profile_end = 0.0
         """Its duration in seconds."""
         self._reference = reference
@@ -73,12 +73,26 @@ class Orders:
         self.loaded = loaded
         start = np.zeros((4, 6))
         loaded.timeline.evaluate(0.0, start)
-        self.profile_start = start[0]
-        self.profile_end = loaded.timeline.duration
+        self.profile_start = start[0] if loaded.driven is None else None
+        self.profile_end = loaded.duration
         self._links.model[:] = loaded.model
-        self._vehicles.take(loaded.vehicle)
+        self._vehicles.take(loaded.vehicle, loaded.driven)
         if self._reference.level_target > loaded.level_limit:
             self._reference.set_level(loaded.level_limit)
+
+    def begin(self) -> None:
+        """Let the reference follow the loaded profile from its beginning."""
+        if self._vehicles.driven is not None:
+            self._vehicles.begin_drive(self._reference)
+        else:
+            assert self.profile_start is not None, "a profile is loaded before it can be started"
+            self._reference.play(self.profile_start)
+
+    @property
+    def ended(self) -> bool:
+        """Whether the loaded profile, which is being played, is at its end."""
+        driven = self._vehicles.driven
+        return driven.finished if driven is not None else self._reference.time >= self.profile_end
 
     def _load_slot(self, arguments: Sequence[float], off: bool) -> str:
         if self._slots is None:
@@ -92,13 +106,17 @@ class Orders:
         if loaded is None:
             return "load is refused: the loader has left no profile; load again"
         carried = self.loaded.vehicle_key if self.loaded is not None else 0
+        if not off and loaded.is_driven:
+            return "load is refused: a driven vehicle is taken over in OFF; lower the table first"
         if not off and loaded.payload_key != (self._links.model.tobytes(), carried):
             return "load is refused: its payload is another one; lower the table before you change it"
-        self.busy = loaded.vehicle is not None
+        self.busy = loaded.vehicle is not None or loaded.driven is not None
         self.take(loaded)
         return ""
 
     def _level(self, arguments: Sequence[float]) -> str:
+        if self._vehicles.driven is not None:
+            return "level is refused: a driven vehicle has none; its gains are the profile's cueing"
         refusal = level_refusal(arguments[0], self.level_limit)
         if not refusal:
             self._reference.set_level(arguments[0])

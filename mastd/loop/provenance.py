@@ -13,7 +13,6 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from mastd.motion.timeline import Timeline
 from mastd.record.channels import Channel
 from mastd.record.run_files import MORE_CHANNELS
 from mastd.safety.faults import TABLE
@@ -65,13 +64,13 @@ def of_daemon(installation: Installation, connection: Connection, hello: PlantHe
 
 
 def of_profile(
-    path: Path, profile: ProfileSettings, timeline: Timeline, channels: Sequence[Channel] = ()
+    path: Path, profile: ProfileSettings, duration: float, channels: Sequence[Channel] = ()
 ) -> dict[str, Any]:
-    """Return the profile's part as plain data; ``channels``: of what is simulated beside the table."""
+    """Return the profile's part as plain data; ``duration`` in s, ``channels``: of what is simulated."""
     return {
         MORE_CHANNELS: [[channel.name, channel.unit, channel.meaning] for channel in channels],
         "name": profile.name,
-        "duration": timeline.duration,
+        "duration": duration,
         "band": profile.band(),
         "settings_text": {"profile": path.read_text(encoding="utf-8")},
         "profile": as_json(profile),

@@ -66,7 +66,9 @@ def run(
             channels = ChannelSet(recorded, plan.daemon.period_ns)
             metadata = provenance.join(
                 provenance.of_daemon(plan, connection, link.hello),
-                provenance.of_profile(plan.profile_path, plan.profile, plan.timeline, plan.vehicle_channels),
+                provenance.of_profile(
+                    plan.profile_path, plan.profile, plan.ready.duration, plan.vehicle_channels
+                ),
             )
             lockstep = connection.mode == "lockstep"
             recorder = RecorderHandle.start(record_path, metadata, channels, lockstep)

@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from mastd.loop.hils import TableVehicle
 from mastd.loop.loaded import LoadedProfile
+from mastd.loop.oils import DrivenVehicle
 from mastd.loop.parcel import MOST_BYTES, pack, unpack
 from mastd.motion.timeline import KNOT_SPACING, Timeline
 from mastd.safety.profile_limits import LIMIT_NUMBERS, MOST_CHECKS
@@ -27,8 +28,8 @@ LARGEST_BLOCKS = 1024
 NAME_BYTES = 320
 MODEL_SIZE = 11
 # places in the head
-FILLED, ROWS, BLOCKS, REPEATS, LEVEL_LIMIT, CHECKS, PARCEL, VEHICLE_KEY = range(8)
-MODEL, NAME = 8, 24
+FILLED, ROWS, BLOCKS, REPEATS, LEVEL_LIMIT, CHECKS, PARCEL, VEHICLE_KEY, IS_DRIVEN = range(9)
+MODEL, NAME = 9, 24
 LIMITS = NAME + NAME_BYTES // 8
 HEAD = LIMITS + MOST_CHECKS * LIMIT_NUMBERS
 ARRAYS = HEAD + 3 * (LARGEST_BLOCKS + 1) + 6 * LARGEST_ROWS
@@ -50,7 +51,8 @@ class ProfileSlots:
 
     def write(self, slot: int, loaded: LoadedProfile) -> None:
         """Fill a slot that is not played; raise ValueError if the profile is larger than a slot."""
-        parcel = pack(loaded.vehicle) if loaded.vehicle is not None else b""
+        simulated = loaded.vehicle or loaded.driven
+        parcel = pack(simulated) if simulated is not None else b""
         timeline = loaded.timeline
         rows, blocks = len(timeline.coefficients), len(timeline.intervals)
         if rows > LARGEST_ROWS or blocks > LARGEST_BLOCKS:
@@ -58,7 +60,7 @@ class ProfileSlots:
         head = self._numbers[slot * SLOT_NUMBERS :][:HEAD]
         head[FILLED] = 0.0
         head[ROWS : CHECKS + 1] = rows, blocks, timeline.repeats, loaded.level_limit, len(loaded.limits)
-        head[PARCEL], head[VEHICLE_KEY] = len(parcel), loaded.vehicle_key
+        head[PARCEL], head[VEHICLE_KEY], head[IS_DRIVEN] = len(parcel), loaded.vehicle_key, loaded.is_driven
         self._parcel(slot, len(parcel))[:] = parcel
         head[MODEL : MODEL + MODEL_SIZE] = loaded.model
         name = loaded.name.encode()[:NAME_BYTES].ljust(NAME_BYTES, b"\0")
@@ -85,8 +87,8 @@ class ProfileSlots:
             return None
         if not (0 <= int(head[CHECKS]) <= MOST_CHECKS and 0 <= int(head[PARCEL]) <= MOST_BYTES):
             return None
-        vehicle = unpack(self._parcel(slot, int(head[PARCEL]))) if head[PARCEL] and vehicles else None
-        if not isinstance(vehicle, TableVehicle | None):
+        simulated = unpack(self._parcel(slot, int(head[PARCEL]))) if head[PARCEL] and vehicles else None
+        if not isinstance(simulated, TableVehicle | DrivenVehicle | None):
             raise ValueError("it holds no vehicle")
         first_rows, intervals, starts, coefficients = self._arrays(slot, rows, blocks)
         return LoadedProfile(
@@ -98,7 +100,9 @@ class ProfileSlots:
             head[MODEL : MODEL + MODEL_SIZE],
             head[LIMITS:][: int(head[CHECKS]) * LIMIT_NUMBERS].reshape(-1, LIMIT_NUMBERS),
             int(head[VEHICLE_KEY]),
-            vehicle,
+            simulated if isinstance(simulated, TableVehicle) else None,
+            bool(head[IS_DRIVEN]),
+            simulated if isinstance(simulated, DrivenVehicle) else None,
         )
 
     def _parcel(self, slot: int, size: int) -> memoryview:

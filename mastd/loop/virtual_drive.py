@@ -42,7 +42,7 @@ class VirtualDrive:
         self.vehicle = vehicle
         self.washout = washout
         self.duration = duration
-        self._period = period
+        self.period = period
         self._steps = 0
         self._last = round(duration / period)
 
@@ -98,7 +98,7 @@ class VirtualDrive:
     @property
     def time(self) -> float:
         """Of the virtual world, s since the start."""
-        return self._steps * self._period
+        return self._steps * self.period
 
     @property
     def ending(self) -> bool:
@@ -110,7 +110,7 @@ class VirtualDrive:
         """The drive is over, and the table stands at neutral; or it had long enough for that."""
         if not self.ending:
             return False
-        if (self._steps - self._last) * self._period >= LONGEST_WAY_HOME:
+        if (self._steps - self._last) * self.period >= LONGEST_WAY_HOME:
             return True
         away = np.abs(self.motion[:2])
         return self.vehicle.share == 0.0 and bool((away <= HOME).all())
@@ -188,7 +188,7 @@ class Played:
 def play(drive: VirtualDrive, longest: float | None = None) -> Played:
     """Play a drive from where it is to its end, without a plant; at most ``longest`` s of it."""
     left = drive.duration + LONGEST_WAY_HOME - drive.time
-    count = max(0, round((left if longest is None else min(longest, left)) / drive._period))
+    count = max(0, round((left if longest is None else min(longest, left)) / drive.period))
     rows: list[list[Array]] = [[], [], [], [], [], []]
     seen: dict[Condition, None] = {}
     for _ in range(count):
@@ -202,4 +202,5 @@ def play(drive: VirtualDrive, longest: float | None = None) -> Played:
             seen.update(dict.fromkeys(drive.conditions))
     shapes = ((4, 6), (6,), (6,), drive.felt.shape, drive.signals.shape, drive.inputs.shape)
     tables = [np.array(column).reshape(-1, *shape) for column, shape in zip(rows, shapes, strict=True)]
-    return Played(drive._period, *tables, tuple(seen))
+    motion, asked, given, felt, signals, inputs = tables
+    return Played(drive.period, motion, asked, given, felt, signals, inputs, tuple(seen))

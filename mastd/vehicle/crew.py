@@ -3,11 +3,19 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Final
 
 import numpy as np
 from numpy.typing import NDArray
 
-from mastd.settings.oils import Cruise, EmergencyStop, LaneChange, OperatorDriver, RandomDriver, ScriptedDriver
+from mastd.settings.oils import (
+    Cruise,
+    EmergencyStop,
+    LaneChange,
+    OperatorDriver,
+    RandomDriver,
+    ScriptedDriver,
+)
 from mastd.vehicle.car import Car
 from mastd.vehicle.course import Course, double_lane_change, straight
 from mastd.vehicle.driver import Driver, PathFollower, Seen
@@ -21,7 +29,7 @@ from mastd.vehicle.steering import Controls
 
 FloatArray = NDArray[np.float64]
 
-BEFORE_CHANGE = 10.0
+BEFORE_CHANGE: Final = 10.0
 """m that a vehicle goes straight on before the course of a lane change begins."""
 
 

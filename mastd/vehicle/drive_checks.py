@@ -50,9 +50,9 @@ def _of_driver(oils: OilsSettings, model: Model) -> Iterator[Problem]:
     driver = oils.driver
     if isinstance(driver, LaneChange | RandomDriver) and not model.drives:
         yield ("driver", "kind"), f"{model.name} has no rack to steer with, cruise and brake need none"
-    if isinstance(driver, EmergencyStop) and driver.pedal is not None:
-        if not any(wheel.brake_torque > 0.0 for wheel in model.wheels):
-            yield ("driver", "pedal"), f"{model.name} has no brakes; give deceleration instead"
+    has_brakes = any(wheel.brake_torque > 0.0 for wheel in model.wheels)
+    if isinstance(driver, EmergencyStop) and driver.pedal is not None and not has_brakes:
+        yield ("driver", "pedal"), f"{model.name} has no brakes; give deceleration instead"
     if isinstance(driver, RandomDriver) and not oils.speed <= driver.top_speed:
         yield ("speed",), f"{oils.speed:g} m/s is above the driver's top_speed, {driver.top_speed:g} m/s"
 

@@ -8,7 +8,8 @@ z₀ the height at the start,
     r = [x, y, z − z₀] + R d − d
 
 is the point of the plane under the vehicle, and c = r − R d is C. The vehicle's wrench on the ground
-(F, M about the origin of W) becomes [Rᵀ F, Rᵀ (M − c × F)], at C in P axes.
+(F, M about the origin of W) becomes [Rᵀ F, Rᵀ (M − c × F)], at C in P axes. It is what the accelerations of a
+step take of the weight (``reaction``), so that momentum is kept to rounding.
 
 **Motion.** The plane's velocity and angular velocity are differences of its poses, so that what the tyres
 integrate is the table's way and turn to the last digit: ω = log(R_k R_{k−1}ᵀ)/h and v = (r_k − r_{k−1})/h,
@@ -36,6 +37,7 @@ from mastd.vehicle.generalized_alpha import Formula
 from mastd.vehicle.layout import Arrays
 from mastd.vehicle.model import Model
 from mastd.vehicle.newton import CONVERGED, REPORT_FIELDS, Method
+from mastd.vehicle.reaction import guided, reaction
 from mastd.vehicle.simulation import FIRM_BRAKE, Simulation
 from mastd.vehicle.snapshot import remember, restore
 from mastd.vehicle.stepping import take_steps
@@ -156,6 +158,8 @@ def ride(
         take_steps(car, formula, method, frozen, fresh, inputs, ground, report, heights, signals, wrench)
         if not report[CONVERGED] > 0.0:
             missed += 1
+    if not guided(car):
+        reaction(car, method.gravity, wrench)
     for n in range(6):
         table[POSE + n] = pose[n]
     at_centre(table, wrench, out)

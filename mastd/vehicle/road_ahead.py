@@ -40,7 +40,10 @@ def class_road(model: Model, road_class: RoadClass, length: float = 1000.0, seed
 
 
 def measured_road(model: Model, path: Path) -> Ground:
-    """Return the measured road of a CSV file before the vehicle; raise FormatError for a file that is none."""
+    """Return the measured road of a CSV file before the vehicle.
+
+    Raises FormatError for a file that holds none.
+    """
     radius = smallest_radius(model)
     ground = Ground.profile(path, _track_width(model), start=_start(model), fade=FADE, radius=radius)
     return ground.with_run_up(_behind(model))

@@ -1,7 +1,7 @@
 """Taking the controls away from a driver, and giving them back, without a jump.
 
-A share b of the driver's hands and feet goes from 1 to 0 and back like u³ (10 − 15 u + 6 u²). Racks are held at
-the place h where they were taken: h + b (x − h), with the rate and the acceleration that belong to it.
+The driver's share b goes from 1 to 0 and back like u³ (10 − 15 u + 6 u²). Racks are held at the place h where
+they were taken: h + b (x − h), with the rate and the acceleration that belong to it.
 """
 
 from __future__ import annotations
@@ -72,6 +72,5 @@ class Takeover:
             (controls.brake_torque, other.brake_torque),
             (controls.driver, other.driver),
         ):
-            own *= b
-            own += (1.0 - b) * theirs
+            own[:] = b * own + (1.0 - b) * theirs
         controls.driver[:, 3:] = gears
