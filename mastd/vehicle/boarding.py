@@ -22,7 +22,7 @@ def vehicle_on_table(payload: VehiclePayload, table: TableSettings, step: float)
     GroundError with each wheel that stands beside the table, EquilibriumError for a vehicle that falls over,
     UsageError for restraints that are too stiff for the step, each with the vehicle's file.
     """
-    model = replace(library.find(payload.vehicle), gravity=table.gravity)
+    model = model_on_table(payload, table)
     place = place_on_table(payload, table, model)
     length, width, _ = table.body.size
     _refuse_beside(payload, table, model, place)
@@ -30,6 +30,12 @@ def vehicle_on_table(payload: VehiclePayload, table: TableSettings, step: float)
         return VehicleOnTable(model, step, place, (0.5 * length, 0.5 * width), restrained=payload.restrained)
     except (GroundError, EquilibriumError, UsageError) as error:
         raise _of_file(payload, error) from error
+
+
+def model_on_table(payload: VehiclePayload, table: TableSettings) -> Model:
+    """Return the payload's vehicle under the table's gravity; raise SettingsError with all problems of its
+    file."""
+    return replace(library.find(payload.vehicle), gravity=table.gravity)
 
 
 def place_on_table(payload: VehiclePayload, table: TableSettings, model: Model) -> tuple[float, float, float]:

@@ -16,7 +16,8 @@ from mastd.errors import SettingsError
 from mastd.motion import preflight
 from mastd.motion.compiler import program
 from mastd.motion.limits import Examiner, Findings, Limit, Windows, all_windows
-from mastd.motion.preflight import LARGEST_SCALE, Preflight, check
+from mastd.motion.preflight import check
+from mastd.motion.verdict import LARGEST_SCALE, Preflight
 from mastd.settings.loader import load, load_text
 from mastd.settings.payload import NoPayload
 from mastd.settings.profile import ProfileSettings
