@@ -145,6 +145,10 @@ class Terminal:
         if self._shown:
             print(text, end="", flush=True)
 
+    def tell(self, text: str) -> None:
+        """Print a line that stays, above the one that changes."""
+        self.write(f"\r\x1b[K{printable(text)}\n")
+
     def line(self, text: str) -> None:
         """Print over the present line, cut to the terminal's width."""
         if self._shown:
@@ -174,7 +178,6 @@ class Seat:
         self._events = EventReader()
         self._gamepad = Gamepad(mapping)
         self._left = False
-        self._note = ""
         self._status: dict[str, Any] = {}
 
     def drive(self) -> None:
@@ -197,12 +200,21 @@ class Seat:
             next_sent = max(next_sent + self._period, now)
             inputs = self._inputs(now)
             self._client.drive(inputs)
-            for answer in self._client.heard():
-                self._note = f"{answer.verb}: {'accepted' if answer.accepted else answer.reason}"
-            self._status = self._client.newest() or self._status
+            self._hear()
             if now >= next_drawn:
                 next_drawn = now + REDRAW_S
-                self._terminal.line(line(inputs, self._status, self._note))
+                self._terminal.line(line(inputs, self._status))
+
+    def _hear(self) -> None:
+        for answer in self._client.heard():
+            self._terminal.tell(f"{answer.verb}: {'accepted' if answer.accepted else answer.reason}")
+        status = self._client.newest()
+        if status is not None:
+            before, self._status = self._status, status
+            for key in ("advice", "cause"):
+                if status.get(key) and status[key] != before.get(key):
+                    told = status[key]
+                    self._terminal.tell(str(told["text"] if isinstance(told, dict) else told))
 
     def _inputs(self, now: float) -> Inputs:
         return self._keyboard.inputs(now) if self._device is None else self._gamepad.inputs()
@@ -240,17 +252,17 @@ class Seat:
         self._left = self._left or action == "quit"
 
 
-def line(inputs: Inputs, status: dict[str, Any], note: str) -> str:
+def line(inputs: Inputs, status: dict[str, Any]) -> str:
     """Return one line: what the car does, as far as the daemon tells, and what is sent to it."""
-    parts = [_car(status.get("vehicle")), str(status.get("state", ""))]
     side = "left" if inputs.steering >= 0.0 else "right"
-    parts += [
-        f"steering {abs(inputs.steering):4.0%} {side:5}",
+    parts = [
+        _car(status.get("vehicle")),
+        str(status.get("state", "")),
+        f"{side:5} {abs(inputs.steering):4.0%}",
         f"throttle {inputs.throttle:4.0%}",
         f"brake {inputs.brake:4.0%}",
         *([f"clutch {inputs.clutch:4.0%}"] if inputs.clutch > 0.0 else []),
         f"lever {_gear(inputs.gear)}",
-        str(status.get("advice") or note),
     ]
     return printable("  ".join(part for part in parts if part))
 
