@@ -15,7 +15,7 @@ from pathlib import Path
 from types import FrameType
 from typing import TYPE_CHECKING, Any, Final
 
-from mastd.commands.status_text import UNKNOWN, printable
+from mastd.commands.status_text import gear_name, printable, vehicle_words
 from mastd.errors import UsageError
 
 if TYPE_CHECKING:
@@ -254,31 +254,15 @@ class Seat:
 
 def line(inputs: Inputs, status: dict[str, Any]) -> str:
     """Return one line: what the car does, as far as the daemon tells, and what is sent to it."""
+    vehicle = status.get("vehicle")
     side = "left" if inputs.steering >= 0.0 else "right"
     parts = [
-        _car(status.get("vehicle")),
+        vehicle_words(vehicle) if vehicle else "no car is driven",
         str(status.get("state", "")),
         f"{side:5} {abs(inputs.steering):4.0%}",
         f"throttle {inputs.throttle:4.0%}",
         f"brake {inputs.brake:4.0%}",
         *([f"clutch {inputs.clutch:4.0%}"] if inputs.clutch > 0.0 else []),
-        f"lever {_gear(inputs.gear)}",
+        f"lever {gear_name(inputs.gear)}",
     ]
     return printable("  ".join(part for part in parts if part))
-
-
-def _car(vehicle: dict[str, Any] | None) -> str:
-    if not vehicle:
-        return "no car is driven"
-    speed, gear = vehicle.get("speed_ms"), vehicle.get("gear")
-    told = UNKNOWN if speed is None else f"{3.6 * speed:5.1f} km/h"
-    lost = "  DRIVER LOST" if vehicle.get("driver_lost") else ""
-    return f"{told}  gear {UNKNOWN if gear is None else _gear(gear)}{lost}"
-
-
-def _gear(gear: int) -> str:
-    from mastd.commands.drive_keys import DRIVE
-
-    if gear < 0:
-        return "R" if gear == -1 else f"R{-gear}"
-    return {0: "N", DRIVE: "D"}.get(gear, str(gear))

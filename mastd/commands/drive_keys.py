@@ -28,11 +28,8 @@ BRAKE_TIME: Final = 0.8
 ESCAPE_S: Final = 0.05
 """An escape that nothing follows for so long is the key."""
 
-HELP = (
-    "arrows or WASD  steer, throttle, throttle away and brake     space  full brake until throttle\n"
-    "1…9 gear   r reverse   n neutral   g the car chooses         x  stop the table   q or Esc  leave"
-)
-GAMEPAD_HELP = "1…9 gear   r reverse   n neutral   g the car chooses   x  stop the table   q or Esc  leave"
+GAMEPAD_HELP = "1…9 gear   r reverse   n neutral   g the car chooses   x stop the table   q leave"
+HELP = "arrows or WASD: steer, throttle, brake   space: full brake until throttle\n" + GAMEPAD_HELP
 _SEQUENCE: Final = re.compile(rb"\x1b(?:\[[0-9;?]*([@-~])|O([@-~]))")
 _ARROWS: Final = {b"A": "up", b"B": "down", b"C": "right", b"D": "left"}
 _NAMES: Final = {"w": "up", "s": "down", "a": "left", "d": "right", " ": "full brake"}
