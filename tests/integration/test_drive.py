@@ -19,12 +19,12 @@ import pytest
 import zmq
 
 from mastd import cli
+from mastd.commands.drive_keys import DRIVE
 from mastd.loop.driver_port import DriverPort
 from mastd.vehicle.car import Car
 from mastd.vehicle.driver import Seen
 from mastd.vehicle.driver_manual import ManualDriver
 from mastd.vehicle.library import find
-from mastd.vehicle.powertrain_fields import DRIVE
 from mastd.vehicle.steering import no_controls
 from mastd.wire.blocks import DRIVER, NewestValueBlock
 from mastd.wire.client import OperatorClient
@@ -92,8 +92,8 @@ class Driven:
         with contextlib.suppress(BlockingIOError):
             self.text += os.read(self.main, 1 << 16).decode()
         self.block.read()
-        _, *values, gear = self.block.values.tolist()
-        return Inputs(*values, int(gear))
+        _, steering, throttle, brake, clutch, gear = self.block.values.tolist()
+        return Inputs(steering, throttle, brake, clutch, int(gear))
 
     def wait(self, condition: Callable[[Inputs], bool], what: str) -> None:
         wait_for(lambda: condition(self.shown()), what)
@@ -182,16 +182,8 @@ def test_a_gamepad_drives_until_it_is_gone(
     assert driven.shown().throttle == 0.0
 
 
-def test_whoever_has_not_the_lease_is_told_who_has(table: Table, drive: Callable[..., Driven]) -> None:
-    with OperatorClient(table.handle.address, "bert") as bert:
-        assert bert.command("arm").accepted
-    driven = drive("--as", "anna")
-    assert driven.end() == 1
-    assert "drive is refused: bert commands the table, for another" in driven.text
-
-
 def test_what_is_wrong_is_said_in_a_line(
-    table: Table, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+    table: Table, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with open(os.devnull, encoding="ascii") as nothing:
         monkeypatch.setattr(sys, "stdin", nothing)
@@ -208,16 +200,30 @@ def test_what_is_wrong_is_said_in_a_line(
             "--map",
             "--map gas=1",
         ]
+
+
+def test_whoever_is_refused_is_told_why_and_has_the_terminal_back(
+    table: Table, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
     main, side = pty.openpty()
+    before = termios.tcgetattr(side)
+    handler = signal.getsignal(signal.SIGTERM)
     try:
         with open(side, encoding="ascii", closefd=False) as terminal:
             monkeypatch.setattr(sys, "stdin", terminal)
             assert cli.main(["drive", f"ipc://{tmp_path}/nobody.operators"]) == 2
-            assert capsys.readouterr().err.startswith(
-                f"no daemon answers at ipc://{tmp_path}/nobody.operators: start"
-            )
+            told = capsys.readouterr().err
+            assert told.startswith(f"no daemon answers at ipc://{tmp_path}/nobody.operators: start")
             assert cli.main(["drive", "--gamepad", "/dev/null"]) == 2
             assert capsys.readouterr().err.startswith("--gamepad /dev/null: is no joystick device")
+            with OperatorClient(table.handle.address, "bert") as bert:
+                assert bert.command("arm").accepted
+            assert cli.main(["drive", table.handle.address, "--as", "anna"]) == 1
+            told = capsys.readouterr().err
+            assert told.startswith("drive is refused: bert commands the table, for another ")
+            assert told.count("\n") == 1
+            assert termios.tcgetattr(side) == before
+            assert signal.getsignal(signal.SIGTERM) == handler
     finally:
         os.close(main)
         os.close(side)
@@ -303,7 +309,7 @@ def test_the_car_of_a_driver_who_dies_coasts_after_the_timeout(table: Table) -> 
     for look in range(60):
         assert not port.take(), "nobody says anything any more"
         time = 1.0 + 0.01 * look
-        times = time + 1e-3 * np.arange(1, 11)
+        times = np.asarray(time + 1e-3 * np.arange(1, 11), dtype=np.float64)
         controls = no_controls(car.model, times)
         seen = Seen(time, np.zeros(3), 0.0, np.array([10.0, 0.0, 0.0]), 0.0, np.full(4, 30.0), 0.0)
         driver.act(seen, times, controls)

@@ -185,6 +185,16 @@ def test_in_drive_a_car_with_a_gearbox_by_hand_starts_changes_up_and_stands_agai
     assert min(sight.engine_speed for sight in sights) > 1.5 * powertrain.engine.stall_speed
 
 
+def test_a_car_that_has_come_to_rest_in_a_high_gear_starts_in_the_first() -> None:
+    car = car_of(MANUAL)
+    driver = ManualDriver(car.model, car, TIMEOUT)
+    rolling, _ = controls_of(driver, car, lambda time: (0.0, 0.1, 0.0, 0.0, DRIVE), 1.0, 25.0)
+    assert rolling.driver[-1, GEAR_LEVER] > 2.0
+    standing, _ = controls_of(driver, car, lambda time: (0.0, 0.0, 0.5, 0.0, DRIVE), 1.5, 0.0, engine=84.0)
+    assert standing.driver[-1, GEAR_LEVER] == 1.0
+    assert standing.driver[-1, CLUTCH_PEDAL] == 1.0
+
+
 def test_a_driver_without_a_clutch_pedal_reverses() -> None:
     _, sights = driven(MANUAL, lambda time: (0.0, 0.3, 0.0, 0.0, -1.0), 3.0)
     assert sights[-1].speed < -1.0

@@ -58,7 +58,7 @@ def test_what_is_no_number_counts_as_nothing(name: str, value: float) -> None:
     assert port.values.tolist() == [0.0, 0.5, 0.0, 0.0, 0.0]
 
 
-@settings(deadline=None, max_examples=100)
+@settings(deadline=None, max_examples=40)
 @given(st.lists(ANY, min_size=5, max_size=5))
 def test_whatever_the_gateway_writes_the_values_keep_to_their_ranges(given: list[float]) -> None:
     block = NewestValueBlock(DRIVER)

@@ -96,8 +96,8 @@ class Seats(Counter):
     def shown(self) -> tuple[float, Inputs]:
         """Return the block's count and inputs."""
         assert self.view.read()
-        count, *values, gear = self.view.values.tolist()
-        return count, Inputs(*values, int(gear))
+        count, steering, throttle, brake, clutch, gear = self.view.values.tolist()
+        return count, Inputs(steering, throttle, brake, clutch, int(gear))
 
     def complaint(self) -> Complaint:
         """Return the one reply since, which is a complaint."""
