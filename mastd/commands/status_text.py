@@ -62,6 +62,9 @@ def _loop_lines(status: dict[str, Any]) -> list[str]:
     if others:
         lines.append(f"  also active  {', '.join(others)}")
     profile, level, supply = status["profile"], status["level"], status["supply"]
+    vehicle = status["vehicle"]
+    if vehicle:
+        lines.append(f"  vehicle      {vehicle_words(vehicle)}")
     return [
         *lines,
         f"  profile      {_profile(profile)}",
@@ -95,6 +98,20 @@ def line(status: dict[str, Any]) -> str:
     if status["cause"]:
         parts.append(status["cause"]["text"])
     return printable("  ".join(parts))
+
+
+def vehicle_words(vehicle: dict[str, Any]) -> str:
+    """Return speed and gear of a simulated vehicle, and whether its driver is lost."""
+    speed, gear = _number(vehicle["speed_ms"], 3.6, "5.1f", "km/h"), vehicle["gear"]
+    lost = "  DRIVER LOST" if vehicle["driver_lost"] else ""
+    return f"{speed}  gear {UNKNOWN if gear is None else gear_name(gear)}{lost}"
+
+
+def gear_name(gear: int) -> str:
+    """Return what a gear lever shows; R2 is the second reverse gear, D leaves the choice to the car."""
+    if gear < 0:
+        return "R" if gear == -1 else f"R{-gear}"
+    return {0: "N", 100: "D"}.get(gear, str(gear))
 
 
 def _degraded(status: dict[str, Any]) -> str:

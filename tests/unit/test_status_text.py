@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from mastd.commands.status_text import line, page
+from mastd.commands.status_text import line, page, vehicle_words
 from mastd.safety.states import State
 from tests.operators import StandInLoop
 from tests.unit.test_sessions import Counter
@@ -53,6 +53,19 @@ def test_what_is_not_known_is_nil_and_is_said(monkeypatch: pytest.MonkeyPatch) -
     json.dumps(status, allow_nan=False)
 
 
+def test_a_vehicle_that_is_driven_is_told_with_its_speed_gear_and_a_driver_who_is_lost() -> None:
+    assert vehicle_words({"speed_ms": 10.0, "gear": -2, "driver_lost": False}) == " 36.0 km/h  gear R2"
+    assert vehicle_words({"speed_ms": None, "gear": None, "driver_lost": True}) == (
+        "not known  gear not known  DRIVER LOST"
+    )
+    counter = Counter()
+    assert "\n  vehicle       45.0 km/h  gear 2\n" in page(counter.desk.snapshot(counter.now))
+    counter.loop.status.field("vehicle")[:] = 0.0
+    counter.loop.status.publish()
+    counter.desk.turn(counter.now)
+    assert "  vehicle " not in page(counter.desk.snapshot(counter.now))
+
+
 def test_of_a_row_only_what_is_not_known_is_called_so(monkeypatch: pytest.MonkeyPatch) -> None:
     status = snapshot(monkeypatch)
     status["lengths_m"] = [1.5, None, 1.25, *status["lengths_m"][3:]]
@@ -87,6 +100,6 @@ def test_nothing_reaches_the_terminal_that_commands_it(monkeypatch: pytest.Monke
     for text in (*page(status).split("\n"), line(status)):
         assert text.isprintable()
     assert r"\x1b[2Janna\nREADY" in line(status)
-    assert len(page(status).split("\n")) == 16
+    assert len(page(status).split("\n")) == 17
     status["advice"] = evil
     assert line(status).isprintable()
