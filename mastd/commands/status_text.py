@@ -101,10 +101,13 @@ def line(status: dict[str, Any]) -> str:
 
 
 def vehicle_words(vehicle: dict[str, Any]) -> str:
-    """Return speed and gear of a simulated vehicle, and whether its driver is lost."""
-    speed, gear = _number(vehicle["speed_ms"], 3.6, "5.1f", "km/h"), vehicle["gear"]
+    """Return what a simulated vehicle does: on the table what its seat feels, driven its speed and lever."""
+    if not vehicle["driven"]:
+        felt = [_number(vehicle["seat"]["rms"][axis], 1.0, ".2f") for axis in "xyz"]
+        return f"{vehicle['name']} on the table; seat x {felt[0]}, y {felt[1]}, z {felt[2]} m/s2 weighted"
+    speed, gear = _number(vehicle["speed"], 3.6, "5.1f", "km/h"), vehicle["driver"]["gear"]
     lost = "  DRIVER LOST" if vehicle["driver_lost"] else ""
-    return f"{speed}  gear {UNKNOWN if gear is None else gear_name(gear)}{lost}"
+    return f"{speed}  lever {UNKNOWN if gear is None else gear_name(round(gear))}{lost}"
 
 
 def gear_name(gear: int) -> str:

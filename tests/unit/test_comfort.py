@@ -39,10 +39,11 @@ def test_the_weighting_is_the_standards_table(weighting: Weighting) -> None:
 
 def test_outside_the_band_the_weighting_falls_as_the_standard_says() -> None:
     far = np.array([0.1, 0.2, 200.0, 400.0])
-    for weighting, factors in (
+    expected: tuple[tuple[comfort.Weighting, tuple[float, ...]], ...] = (
         ("k", (0.0312, 0.121, 0.0152, 0.00195)),
         ("d", (0.0624, 0.243, 0.00243, 0.00031)),
-    ):
+    )
+    for weighting, factors in expected:
         weights = np.abs(comfort.frequency_weighting(far, weighting))
         np.testing.assert_allclose(weights, factors, rtol=0.03)
 
@@ -130,8 +131,8 @@ def test_weighted_noise_has_the_power_that_the_weighting_leaves() -> None:
     rate, count = 2000.0, 400_000
     noise = np.random.default_rng(8).normal(0.0, 1.0, count)
     spectrum = np.abs(np.fft.rfft(noise)) ** 2
-    frequency = np.fft.rfftfreq(count, 1.0 / rate)
-    for weighting in ("k", "d"):
+    frequency = np.asarray(np.fft.rfftfreq(count, 1.0 / rate), dtype=np.float64)
+    for weighting in comfort.WEIGHTINGS:
         expected = (
             2.0 * np.sum(spectrum * np.abs(comfort.frequency_weighting(frequency, weighting)) ** 2) / count
         )

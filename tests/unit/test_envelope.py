@@ -17,7 +17,7 @@ from mastd.motion.timeline import KNOT_SPACING, Timeline, join
 from mastd.motion.washout_design import Boxes, boxes
 from mastd.settings.cueing import PitchCue, RideSettings, SurgeCue, WashoutSettings
 from mastd.settings.loader import load
-from mastd.settings.profile import RigidPayload
+from mastd.settings.payload import RigidPayload
 from mastd.settings.starter import find
 from mastd.settings.table import TableSettings
 

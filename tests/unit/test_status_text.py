@@ -53,14 +53,19 @@ def test_what_is_not_known_is_nil_and_is_said(monkeypatch: pytest.MonkeyPatch) -
     json.dumps(status, allow_nan=False)
 
 
+def test_a_vehicle_on_the_table_is_told_with_what_its_seat_feels() -> None:
+    vehicle = {"name": "van", "driven": False, "seat": {"rms": {"x": 0.1, "y": 0.2, "z": 0.314}}}
+    assert vehicle_words(vehicle) == "van on the table; seat x 0.10, y 0.20, z 0.31 m/s2 weighted"
+
+
 def test_a_vehicle_that_is_driven_is_told_with_its_speed_gear_and_a_driver_who_is_lost() -> None:
-    assert vehicle_words({"speed_ms": 10.0, "gear": -2, "driver_lost": False}) == " 36.0 km/h  gear R2"
-    assert vehicle_words({"speed_ms": None, "gear": None, "driver_lost": True}) == (
-        "not known  gear not known  DRIVER LOST"
-    )
+    driven = {"driven": True, "driver_lost": False, "speed": 10.0, "driver": {"gear": -2.0}}
+    assert vehicle_words(driven) == " 36.0 km/h  lever R2"
+    unknown = {"driven": True, "driver_lost": True, "speed": None, "driver": {"gear": None}}
+    assert vehicle_words(unknown) == "not known  lever not known  DRIVER LOST"
     counter = Counter()
-    assert "\n  vehicle       45.0 km/h  gear 2\n" in page(counter.desk.snapshot(counter.now))
-    counter.loop.status.field("vehicle")[:] = 0.0
+    assert "\n  vehicle       45.0 km/h  lever 2\n" in page(counter.desk.snapshot(counter.now))
+    counter.loop.status.set_text("vehicle", "")
     counter.loop.status.publish()
     counter.desk.turn(counter.now)
     assert "  vehicle " not in page(counter.desk.snapshot(counter.now))

@@ -55,7 +55,7 @@ def manoeuvre(request: pytest.FixtureRequest) -> tuple[str, VirtualDrive, Played
 
 
 def assert_in_boxes(poses: Array) -> None:
-    """The seat keeps travel, velocity and acceleration of the settings' boxes while C makes ``poses`` (n, 6)."""
+    """The seat keeps travel, velocity and acceleration of its boxes while C makes ``poses`` (n, 6)."""
     turned = Rotation.from_euler("xyz", poses[:, 3:]).apply(CABIN_SEAT)
     places = np.column_stack([poses[:, :3] + turned - CABIN_SEAT, poses[:, 3:]])
     rates = np.diff(places, axis=0) / PERIOD
