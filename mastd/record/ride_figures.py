@@ -101,8 +101,10 @@ def _seat(run: Run, span: Span | None) -> dict[str, object]:
         table["vdv_ms175"][axis] = comfort.vibration_dose(weighted, rate)
         table["mtvv_ms2"][axis] = comfort.largest_running_rms(weighted, rate)
         table["crest_factor"][axis] = comfort.crest_factor(weighted)
-    parts = [value for value in table["weighted_rms_ms2"].values() if value is not None]
-    total = comfort.vibration_total_value(*parts) if len(parts) == len(SEAT_AXES) else None
+    x, y, z = (table["weighted_rms_ms2"][axis] for axis in SEAT_AXES)
+    total: float | None = None
+    if x is not None and y is not None and z is not None:
+        total = comfort.vibration_total_value(x, y, z)
     reaction = None if total is None else comfort.reaction(total)
     return {**table, "total_value_ms2": total, "reaction": reaction}
 
@@ -124,7 +126,8 @@ def _weighted(run: Run, name: str, weighting: comfort.Weighting, span: Span | No
         return None
     grid = np.arange(places[sound][0], last + 1.0)
     whole = comfort.weighted(np.interp(grid, places[sound], values[sound]), rate, weighting)
-    return whole[grid >= first]
+    played: Floats = whole[grid >= first]
+    return played
 
 
 def _wheel(run: Run, wheel: str, span: Span | None) -> Figures:
