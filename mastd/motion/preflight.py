@@ -12,11 +12,12 @@ import numpy as np
 
 from mastd.dynamics.oil_flow import oil_column_frequencies
 from mastd.dynamics.table_model import TableModel
-from mastd.errors import SettingsError
 from mastd.kinematics.geometry import Geometry
 from mastd.motion.compiler import Program, program
+from mastd.motion.envelope import prove
 from mastd.motion.limits import Examiner, Findings, Limit, Load, Oil, Windows, all_windows
 from mastd.motion.verdict import LARGEST_SCALE, Preflight, RideMode
+from mastd.settings.oils import OilsSettings
 from mastd.settings.payload import NoPayload, Payload, VehiclePayload
 from mastd.settings.profile import ProfileSettings
 from mastd.settings.table import TableSettings
@@ -41,10 +42,36 @@ _LIGHT_DAMPING: Final = 0.1
 
 def check(profile: ProfileSettings, table: TableSettings, tell: Tell | None = None) -> Preflight:
     """Return the proof for a profile on a table, see ``examine``; raise SettingsError if its motion cannot be
-    made."""
-    if profile.mode == "oils":
-        raise SettingsError([f"{profile.name}: mode: oils has no motion of its own that could be checked"])
+    made.
+
+    A motion that its driver makes is proved by the boxes of its axes, see ``envelope.prove``.
+    """
+    if profile.oils is not None:
+        return _of_envelope(profile.oils, table, profile.payload)
     return examine(program(profile, table), table, profile.payload, profile.band(), tell)
+
+
+def _of_envelope(oils: OilsSettings, table: TableSettings, payload: Payload) -> Preflight:
+    """Return the proof for all that a driver can make of the table that carries a cabin."""
+    assert not isinstance(payload, VehiclePayload), "refused by the profile's settings"
+    proof = prove(oils.cueing, oils.cabin_seat, table, payload)
+    worst = {limit.name: limit.worst for limit in proof.limits}
+    modes = _oil_columns(table, TableModel.from_settings(table, payload))
+    return Preflight(
+        ok=proof.ok,
+        scale=proof.scale,
+        limits=proof.limits,
+        oil=Oil(math.nan, math.nan, worst["mean_flow"], worst["accumulator"], math.nan),
+        duration=oils.duration,
+        records=(),
+        oil_column_frequencies=modes,
+        scaled="of the axes' velocities, accelerations and jerks ",
+    )
+
+
+def _oil_columns(table: TableSettings, model: TableModel) -> tuple[float, ...]:
+    frequencies = oil_column_frequencies(table, Geometry.from_settings(table), model)
+    return tuple(map(float, frequencies))
 
 
 def examine(
@@ -67,7 +94,7 @@ def examine(
     bench = _Bench.of(motion, table, payload, tell)
     trial = bench.whole(1.0)
     ok = trial.margin >= 0.0
-    modes = tuple(map(float, oil_column_frequencies(table, Geometry.from_settings(table), bench.model)))
+    modes = _oil_columns(table, bench.model)
     rider = bench.rider
     return Preflight(
         ok=ok,

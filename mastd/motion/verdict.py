@@ -61,10 +61,12 @@ class Preflight:
     oil_column_frequencies: tuple[float, ...]
     """Natural frequencies in Hz of the table with what it carries, as one body, on the oil columns at
     neutral, ascending."""
-    vehicle: VehicleNote | None
+    vehicle: VehicleNote | None = None
     """Where one stands on the table."""
-    warnings: tuple[str, ...]
+    warnings: tuple[str, ...] = ()
     """What may be in order, and should be known."""
+    scaled: str = ""
+    """Of what ``scale`` is, where it is not the whole motion."""
 
     def document(self) -> dict[str, object]:
         """Return the result as plain data for JSON; numbers that are not finite become None."""
@@ -103,9 +105,8 @@ class Preflight:
         lines.extend(f"warning: {warning}" for warning in self.warnings)
         verdict = "passes" if self.ok else "does not pass"
         more = " or more" if self.scale >= LARGEST_SCALE else ""
-        lines.append(
-            f"{verdict}; {self.duration:.1f} s; largest scale that would pass: {self.scale:.3f}{more}"
-        )
+        scale = f"largest scale {self.scaled}that would pass: {self.scale:.3f}{more}"
+        lines.append(f"{verdict}; {self.duration:.1f} s; {scale}")
         return "\n".join(lines)
 
 
