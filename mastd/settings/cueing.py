@@ -119,9 +119,12 @@ class TranslationRide(HighPass):
     jerk: LargestJerk
 
     @model_validator(mode="after")
-    def _follows_its_corner(self) -> Self:
-        refuse(_too_slow(self, "m/s3"))
+    def _fits_together(self) -> Self:
+        refuse(self._problems())
         return self
+
+    def _problems(self) -> list[Problem]:
+        return _too_slow(self, "m/s3")
 
 
 class RotationRide(HighPass):
@@ -133,9 +136,12 @@ class RotationRide(HighPass):
     jerk: LargestAngularJerk
 
     @model_validator(mode="after")
-    def _follows_its_corner(self) -> Self:
-        refuse(_too_slow(self, "rad/s3"))
+    def _fits_together(self) -> Self:
+        refuse(self._problems())
         return self
+
+    def _problems(self) -> list[Problem]:
+        return _too_slow(self, "rad/s3")
 
 
 class TranslationCue(TranslationRide):
@@ -143,10 +149,8 @@ class TranslationCue(TranslationRide):
 
     return_acceleration: ReturnAcceleration
 
-    @model_validator(mode="after")
-    def _returns_within_acceleration(self) -> Self:
-        refuse(_too_hard(self.return_acceleration, self.acceleration, "m/s2"))
-        return self
+    def _problems(self) -> list[Problem]:
+        return super()._problems() + _too_hard(self.return_acceleration, self.acceleration, "m/s2")
 
 
 class RotationCue(RotationRide):
@@ -154,11 +158,9 @@ class RotationCue(RotationRide):
 
     return_acceleration: AngularReturnAcceleration = None
 
-    @model_validator(mode="after")
-    def _returns_within_acceleration(self) -> Self:
-        if self.return_acceleration is not None:
-            refuse(_too_hard(self.return_acceleration, self.acceleration, "rad/s2"))
-        return self
+    def _problems(self) -> list[Problem]:
+        back = 0.0 if self.return_acceleration is None else self.return_acceleration
+        return super()._problems() + _too_hard(back, self.acceleration, "rad/s2")
 
 
 class SurgeCue(TranslationCue):

@@ -358,6 +358,13 @@ def test_settings_that_cannot_be_are_refused_at_their_place(text: str, told: str
     assert any(part in str(caught.value) for part in told.split("|"))
 
 
+def test_all_mistakes_of_an_axis_are_told_at_once() -> None:
+    with pytest.raises(SettingsError) as caught:
+        cueing("{kind: washout, surge: {jerk: 1 m/s3, return_acceleration: 3 m/s2}}")
+    assert "surge.jerk" in str(caught.value)
+    assert "surge.return_acceleration" in str(caught.value)
+
+
 def test_an_axis_takes_what_is_left_out_from_its_own_defaults() -> None:
     whole, part = washout(), washout(surge="{gain: 50 %}")
     assert part.surge.gain == 0.5
