@@ -22,6 +22,7 @@ from mastd.vehicle.crew import Crew
 from mastd.vehicle.driver import SAMPLE, Driver, Seen
 from mastd.vehicle.driver_manual import ManualDriver
 from mastd.vehicle.driver_pedals import SpeedGains
+from mastd.vehicle.engine_starter import EngineStarter
 from mastd.vehicle.model import Model, Seat
 from mastd.vehicle.newton import CONVERGED, REPORT_FIELDS
 from mastd.vehicle.powertrain_fields import BRAKE_PEDAL, CLUTCH_PEDAL, GEAR_LEVER, THROTTLE_PEDAL
@@ -182,6 +183,7 @@ class VehicleOnRoad:
         self._drivers: tuple[Driver, ...] = self._crew.drivers()
         self._coasting: Driver = ManualDriver(self.model, self._crew.car)
         self._takeover = Takeover(len(self.model.drives))
+        self._starter = EngineStarter(self.model)
         self._rows = np.zeros((0, 0))
         self._shown = np.zeros((self._sample, len(DRIVER_INPUTS)))
         self.inputs[:] = 0.0
@@ -204,6 +206,8 @@ class VehicleOnRoad:
             takeover.mix(controls, coasting, times - seen.time)
         else:
             takeover.note(controls)
+        clutch = float(controls.driver[-1, CLUTCH_PEDAL])
+        self._starter.look(self._blocks[0].drive_state, clutch, self._sample * self._period)
         self._rows = controls.rows(self.model)
         self._show(controls)
 
