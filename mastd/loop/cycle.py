@@ -57,7 +57,8 @@ class Cycle:
         self.reference = Reference(self.frame.motion, motion_limits(table, daemon, geometry), self._period)
         self.sensing = Sensing(table, daemon, observer, self.frame, self.sample)
         self.vehicles = Vehicles(self.frame, self.sensing)
-        self._links = LinkCommand(geometry, model, self.frame.motion, self.frame.command)
+        load = self.frame.field("command.payload_wrench")
+        self._links = LinkCommand(geometry, model, self.frame.motion, self.frame.command, load)
         self.orders = Orders(self.reference, self._links, observer, self.vehicles, slots)
         lowered = lowered_pose(geometry, daemon.moves.clearance)
         self.supervisor = Supervisor(daemon, self.sensing, self.sample, self.reference, lowered, self.orders)
@@ -72,6 +73,12 @@ class Cycle:
     def load(self, loaded: LoadedProfile) -> None:
         """Take over a checked profile; only while nothing moves."""
         self.orders.take(loaded)
+
+    def meet_plant(self, simulated: bool) -> None:
+        """Learn what the plant is: a simulated one feels a simulated vehicle, a real one carries its own."""
+        self.vehicles.plant_feels = simulated
+        if self.orders.loaded is not None:
+            self.load(self.orders.loaded)
 
     @property
     def command_sha256(self) -> str:
