@@ -177,7 +177,8 @@ def add_load(
 ) -> None:
     """Take what a load does off the wrench (6,) that the legs must exert, in B axes.
 
-    The load's wrench at C in P axes is ``standing`` (6,), and beyond it ``share`` of what ``riding`` (6,) is more.
+    The load's wrench at C in P axes is ``standing`` (6,), and beyond it ``share`` of what ``riding`` (6,) is
+    more.
     """
     r00, r01, r02, r10, r11, r12, r20, r21, r22 = rotation(pose[3], pose[4], pose[5])
     for first in (0, 3):
@@ -224,7 +225,7 @@ def loaded_force_reference(
     work: FloatArray,
     forces: FloatArray,
 ) -> None:
-    """Write the forces as ``force_reference`` does, of a table with a ``load`` (6,) at C, P axes, N and N m."""
+    """Write forces as ``force_reference`` does, of a table with a ``load`` (6,) at C, P axes, N and N m."""
     links = table_joints.shape[0]
     geometric_jacobian(table_joints, base_joints, neutral_position, pose, work[:links])
     wrench(model, pose, rates, accelerations, work[links])

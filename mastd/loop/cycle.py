@@ -74,12 +74,6 @@ class Cycle:
         """Take over a checked profile; only while nothing moves."""
         self.orders.take(loaded)
 
-    def meet_plant(self, simulated: bool) -> None:
-        """Learn what the plant is: a simulated one feels a simulated vehicle, a real one carries its own."""
-        self.vehicles.plant_feels = simulated
-        if self.orders.loaded is not None:
-            self.load(self.orders.loaded)
-
     @property
     def command_sha256(self) -> str:
         """Digest of what was sent to the links from the profile's first to its last command."""

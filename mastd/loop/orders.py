@@ -76,12 +76,18 @@ class Orders:
         loaded.timeline.evaluate(0.0, start)
         self.profile_start = start[0] if loaded.driven is None else None
         self.profile_end = loaded.duration
-        # A simulated plant's legs carry the vehicle's own wrench, a real one's the body that it is as a whole.
+        # A simulated plant's legs carry the vehicle's own wrench, a real one's that of a rigid body like it.
         felt = loaded.vehicle is not None and self._vehicles.plant_feels
         self._links.model[:] = self._bare if felt else loaded.model
         self._vehicles.take(loaded.vehicle, loaded.driven)
         if self._reference.level_target > loaded.level_limit:
             self._reference.set_level(loaded.level_limit)
+
+    def meet_plant(self, simulated: bool) -> None:
+        """Learn what the plant is: a simulated one feels a simulated vehicle, a real one carries its own."""
+        self._vehicles.plant_feels = simulated
+        if self.loaded is not None:
+            self.take(self.loaded)
 
     def begin(self) -> None:
         """Let the reference follow the loaded profile from its beginning."""
