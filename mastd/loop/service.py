@@ -24,6 +24,7 @@ from mastd.record.recorder import RecorderHandle
 from mastd.safety.faults import Fault
 from mastd.safety.states import State
 from mastd.wire.blocks import Verb
+from mastd.wire.vehicle_block import VEHICLE_NUMBERS
 
 
 class ServiceScript:
@@ -84,7 +85,8 @@ def serve(
         head = provenance.of_daemon(installation, connection, link.hello)
         loader.daemon_path(profiles).write_text(json.dumps(head), encoding="utf-8")
         channels = ChannelSet(frame_channels(cycle.frame.layout), installation.daemon.period_ns)
-        recorder = RecorderHandle.start_service(directory, head, channels, connection.mode == "lockstep")
+        lockstep = connection.mode == "lockstep"
+        recorder = RecorderHandle.start_service(directory, head, channels, lockstep, VEHICLE_NUMBERS)
         stack.callback(recorder.close)
         load = loader.command(installation.table_path, slots, profiles)
         gateway = operators.open(installation, blocks, stack, load, (slots.descriptor,))

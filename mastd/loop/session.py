@@ -62,10 +62,13 @@ def run(
         blocks = Blocks.of(plan)
         recorder = None
         if record_path is not None:
-            channels = ChannelSet(frame_channels(cycle.frame.layout), plan.daemon.period_ns)
+            recorded = (*frame_channels(cycle.frame.layout), *plan.vehicle_channels)
+            channels = ChannelSet(recorded, plan.daemon.period_ns)
             metadata = provenance.join(
                 provenance.of_daemon(plan, connection, link.hello),
-                provenance.of_profile(plan.profile_path, plan.profile, plan.timeline),
+                provenance.of_profile(
+                    plan.profile_path, plan.profile, plan.ready.duration, plan.vehicle_channels
+                ),
             )
             lockstep = connection.mode == "lockstep"
             recorder = RecorderHandle.start(record_path, metadata, channels, lockstep)

@@ -156,10 +156,7 @@ def read_course(path: Path, start: tuple[float, float]) -> Course:
     same = np.flatnonzero(~(steps > 1e-6))
     if len(same):
         raise FormatError(f"{path}: row {int(same[0]) + 2}: the same point as in the row before")
-    chord = np.concatenate([[0.0], np.cumsum(steps)])
-    spline = CubicSpline(chord, points)
-    fine = np.linspace(0.0, chord[-1], max(50, int(chord[-1] / _SPACING)))
-    course = _of_points(spline(fine), spline(fine, 1), spline(fine, 2))
+    course = through(points)
     _, beside = course.nearest(*start, 0.0)
     problems = []
     if not abs(beside) <= _FAR:
@@ -175,6 +172,24 @@ def read_course(path: Path, start: tuple[float, float]) -> Course:
     if problems:
         raise FormatError("\n".join(problems))
     return course
+
+
+def through(points: Array) -> Course:
+    """Return the course through points (n, 2: x and y in m, three or more, none twice), as a cubic spline."""
+    chord = np.concatenate([[0.0], np.cumsum(np.hypot(*np.diff(points, axis=0).T))])
+    spline = CubicSpline(chord, points)
+    fine = np.linspace(0.0, chord[-1], max(50, int(chord[-1] / _SPACING)))
+    return _of_points(spline(fine), spline(fine, 1), spline(fine, 2))
+
+
+def along(line: Array, spacing: float = 1.0) -> Course:
+    """Return the course along a road's reference line (n, 2: x and y in m), which may be denser than needed.
+
+    Of its points those are taken that lie about ``spacing`` (m) apart, and its last one.
+    """
+    length = np.concatenate([[0.0], np.cumsum(np.hypot(*np.diff(line, axis=0).T))])
+    wanted = np.linspace(0.0, length[-1], max(3, round(length[-1] / spacing) + 1))
+    return through(np.column_stack([np.interp(wanted, length, line[:, axis]) for axis in (0, 1)]))
 
 
 def _half_cosine(x: Array, start: float, length: float, height: float) -> tuple[Array, Array, Array]:

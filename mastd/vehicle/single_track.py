@@ -13,6 +13,7 @@ axles that are not steered, or of all where every axle is. q is the curvature th
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Final
 
 import numpy as np
@@ -72,13 +73,13 @@ class SingleTrack:
     steering: tuple[SteeringTable | None, ...]
     """One for each axle."""
 
-    @property
+    @cached_property
     def pole(self) -> float:
         """x about which the car turns without slip, ahead of the centre of gravity."""
         fixed = [x for x, table in zip(self.place, self.steering, strict=True) if table is None]
         return float(np.mean(fixed if fixed else self.place))
 
-    @property
+    @cached_property
     def steered(self) -> SteeringTable:
         """The first steered axle's table; its angle stands for the steering as a whole."""
         return next(table for table in self.steering if table is not None)
@@ -98,11 +99,11 @@ class SingleTrack:
         extra = self.rolling_curvature(curvature, speed) - self.rolling_curvature(curvature, 1e-3)
         return self.wheelbase * extra / (curvature * speed**2)
 
-    @property
+    @cached_property
     def _first(self) -> int:
         return next(index for index, table in enumerate(self.steering) if table is not None)
 
-    @property
+    @cached_property
     def _shares(self) -> Array:
         """Steer of each axle for q = 1, m."""
         steered = np.array([table is not None for table in self.steering])

@@ -32,7 +32,7 @@ def restore(blocks: Blocks, snapshot: Snapshot) -> None:
 
 def _written(blocks: Blocks) -> Iterator[NDArray[np.float64]]:
     car, _, _, _, fresh = blocks
-    for block in (car, fresh):
-        for array in block:
-            if isinstance(array, np.ndarray) and array.dtype == np.float64 and array.size:
-                yield array
+    entries: tuple[object, ...] = (*car, *fresh)
+    for array in entries:
+        if isinstance(array, np.ndarray) and array.dtype == np.float64 and array.size:
+            yield array

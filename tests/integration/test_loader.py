@@ -73,7 +73,7 @@ def test_a_profile_comes_out_of_its_slot_as_it_was_compiled(load: Loader) -> Non
     plan = Plan.load(load.lab.table, path, load.lab.config)
     assert (loaded.serial, loaded.slot, loaded.name) == (5, 1, "shaking")
     assert loaded.level_limit == document["scale"] > 1.0
-    assert np.array_equal(loaded.model, plan.model.values)
+    assert np.array_equal(loaded.model, plan.ready.model)
     assert np.array_equal(loaded.timeline.coefficients, plan.timeline.coefficients)
     times = np.linspace(0.0, 6.0, 50)
     assert np.array_equal(loaded.timeline.sample(times), plan.timeline.sample(times))
