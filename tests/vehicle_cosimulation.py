@@ -21,6 +21,8 @@ HEIGHT = 0.5
 TOP = (2.5, 1.0)
 MASS = np.diag([35e3, 35e3, 35e3, 14.6e3, 75.8e3, 84.6e3])
 """Of the shipped table about C."""
+OIL_COLUMNS = np.array([11.7, 16.6, 23.5, 29.0, 22.3, 14.9])
+"""Hz of its six motions."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -32,13 +34,13 @@ class SprungTable:
     damping: float
 
     @classmethod
-    def with_frequencies(cls, mass: Array, frequencies: Array, damping: float) -> SprungTable:
-        """Return a table of diagonal mass (6, 6) with these frequencies (6) in Hz of its six motions."""
-        return cls(mass, mass * (2.0 * np.pi * frequencies) ** 2, damping)
+    def of_share(cls, share: float, damping: float) -> SprungTable:
+        """Return a table on the springs of the shipped table's oil columns, with a share of its mass."""
+        return cls(share * MASS, MASS * (2.0 * np.pi * OIL_COLUMNS) ** 2, damping)
 
     def step(self, h: float) -> tuple[Array, Array]:
-        """Return (12, 12) and (12, 18): x − x_c and its rate after h, from those before, from a wrench that is
-        held, and from ẍ_c at the beginning and the end of h, between which it is linear."""
+        """Return (12, 12) and (12, 18): x − x_c and its rate after h, from those before, from a wrench that
+        is held, and from ẍ_c at the beginning and the end of h, between which it is linear."""
         squares, shapes = eigh(self.stiffness, self.mass)
         modes = shapes.T @ self.mass
         damper = modes.T @ (2.0 * self.damping * np.sqrt(np.maximum(squares, 0.0))[:, None] * modes)
@@ -135,6 +137,26 @@ def co_simulated(
             total = np.zeros(6)
     found = np.array(rows)
     return Ride(found[:, :6], found[:, 6:12], found[:, 12:18], found[:, 18:], missed)
+
+
+def let_go(vehicle: VehicleOnTable, table: SprungTable, step: float, steps: int, late: int, gain: float) -> Array:
+    """Return rates (n, 6) of a table that is left to itself with a small random rate.
+
+    It gets ``gain`` times what the wrench differs from that at rest, ``late`` periods old at the end of the
+    period in which it acts. Ends early where the table has left its strokes.
+    """
+    matrix, push = table.step(step)
+    at_rest, motion = vehicle.wrench.copy(), np.zeros(12)
+    motion[6:] = 1e-5 * np.random.default_rng(3).standard_normal(6)
+    waiting, rates = [np.zeros(6)] * (late - 1), []
+    for _ in range(steps):
+        vehicle.follow(motion[:6], 1)
+        waiting.append(gain * (vehicle.wrench - at_rest))
+        motion = matrix @ motion + push[:, :6] @ waiting.pop(0)
+        rates.append(motion[6:])
+        if not np.max(np.abs(motion[:6])) < 1e-2:
+            break
+    return np.array(rates)
 
 
 def error(found: Array, reference: Array) -> Array:
