@@ -12,6 +12,7 @@ from mastd.loop.requests import RequestPort
 from mastd.safety.faults import ROWS
 from mastd.safety.states import Conditions, Event, State, next_state
 from mastd.settings.gateway import GatewaySettings
+from mastd.wire import vehicle_block
 from mastd.wire.blocks import DRIVER, REQUEST, NewestValueBlock, Verb, status_layout
 from mastd.wire.gateway_job import GatewayJob
 from mastd.wire.snapshot import FaultWords
@@ -111,15 +112,15 @@ class StandInLoop:
             ("level", 1.0),
             ("level_target", 1.0),
             ("level_limit", 1.0),
-            ("vehicle", 1.0),
-            ("vehicle_speed", 12.5),
-            ("vehicle_gear", 2.0),
             ("ended", ended),
         ):
             status.field(name)[:] = value
         status.set_text("refusal", port.refusal)
         status.set_text("cause", self.cause)
         status.set_text("profile", "stand-in")
+        status.set_text("vehicle", "stand-in car|oils|fl|fr|rl|rr")
+        numbers = status.field("vehicle_numbers")
+        numbers[[vehicle_block.SPEED, vehicle_block.DRIVER + 4]] = 12.5, 2.0
         status.publish()
 
     def run(self) -> None:

@@ -19,11 +19,12 @@ from mastd.motion.timeline import at_rest
 from mastd.record.channels import Channel
 from mastd.safety.profile_limits import tabulate
 from mastd.settings.export import as_json
-from mastd.settings.payload import NoPayload, VehiclePayload
+from mastd.settings.payload import VehiclePayload
 from mastd.settings.profile import ProfileSettings
 from mastd.settings.table import TableSettings
 from mastd.vehicle.boarding import vehicle_on_table
 from mastd.vehicle.model import Model, Seat
+from mastd.vehicle.rigid import as_one_body
 
 _KEY_BYTES = 6
 """Of a digest: what a float64 holds exactly."""
@@ -61,9 +62,10 @@ def channels_of(vehicle: TableVehicle | None, driven: DrivenVehicle | None) -> t
 
 
 def table_model(profile: ProfileSettings, table: TableSettings) -> TableModel:
-    """Return the nominal model of the table with what it carries."""
+    """Return the nominal model of the table with what it carries, a vehicle as one rigid body."""
     payload = profile.payload
-    return TableModel.from_settings(table, NoPayload() if isinstance(payload, VehiclePayload) else payload)
+    carried = as_one_body(payload, table) if isinstance(payload, VehiclePayload) else payload
+    return TableModel.from_settings(table, carried)
 
 
 def seat_of(model: Model, name: str | None, file: str) -> Seat:

@@ -47,7 +47,7 @@ _PLANNED_JERK = 0.8
 _PLANNED_BRAKING = 0.95
 _PLANNED_BOX = 0.999
 _PERIODS_AHEAD = 4.0
-_HALVINGS = 24
+_HALVINGS = 20
 
 
 def box(
@@ -160,7 +160,7 @@ def advance_axis(box: Array, axis: Array, wanted: float, period: float) -> None:
     """
     x, v, a = axis[POSITION], axis[VELOCITY], axis[ACCELERATION]
     largest, braking, planned_jerk = box[LARGEST_JERK], box[PLANNED_BRAKING], box[PLANNED_JERK]
-    if not abs(wanted) <= math.inf:
+    if not abs(wanted) < math.inf:
         wanted = 0.0
     low = min(max((-box[LARGEST_ACCELERATION] - a) / period, -largest), largest)
     high = max(min((box[LARGEST_ACCELERATION] - a) / period, largest), -largest)

@@ -6,12 +6,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mastd.dynamics.oil_flow import oil_flow, valve_share
-from mastd.dynamics.table_model import leg_forces, wrench
+from mastd.dynamics.table_model import add_load, leg_forces, wrench
 from mastd.kernel import fused_kernel
 from mastd.kinematics.inverse import link_motion
 from mastd.kinematics.jacobian import geometric_jacobian
 from mastd.kinematics.observer import observe
-from mastd.kinematics.rotation import rotation
 from mastd.motion.timeline import KNOT_SPACING, spline_point
 
 FloatArray = NDArray[np.float64]
@@ -27,21 +26,6 @@ WINDOW = 64
 
 POSE_TOLERANCE = 1e-5
 """Difference in m and rad at which the pose that the observer finds is another one."""
-
-
-@fused_kernel
-def _add_riding(
-    pose: FloatArray, standing: FloatArray, riding: FloatArray, share: float, wanted: FloatArray
-) -> None:
-    """Take what the load does at C, P axes, off the wrench (6,) that the legs must exert, B axes."""
-    r00, r01, r02, r10, r11, r12, r20, r21, r22 = rotation(pose[3], pose[4], pose[5])
-    for first in (0, 3):
-        x = standing[first] + share * (riding[first] - standing[first])
-        y = standing[first + 1] + share * (riding[first + 1] - standing[first + 1])
-        z = standing[first + 2] + share * (riding[first + 2] - standing[first + 2])
-        wanted[first] -= r00 * x + r01 * y + r02 * z
-        wanted[first + 1] -= r10 * x + r11 * y + r12 * z
-        wanted[first + 2] -= r20 * x + r21 * y + r22 * z
 
 
 @fused_kernel
@@ -128,7 +112,7 @@ def survey(
         geometric_jacobian(table_joints, base_joints, neutral_position, pose, jacobian)
         wrench(model, pose, pose_rates, pose_accelerations, wanted)
         if k < riding.shape[0]:
-            _add_riding(pose, standing, riding[k], riding_share, wanted)
+            add_load(pose, standing, riding[k], riding_share, wanted)
         leg_forces(jacobian, wanted, factors, forces)
         flow = 0.0
         for i in range(count):

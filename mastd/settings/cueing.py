@@ -10,9 +10,9 @@ frequencies are in Hz: ω = 2π · corner.
 from __future__ import annotations
 
 import math
-from typing import Annotated, Literal
+from typing import Annotated, Literal, Self
 
-from pydantic import Field, ValidationInfo, field_validator
+from pydantic import Field, model_validator
 
 from mastd.settings.base import Problem, Settings, refuse
 from mastd.settings.quantity import (
@@ -69,7 +69,7 @@ LargestAngularAcceleration = Annotated[
 ]
 LargestAngularJerk = Annotated[AngularJerk, Field(gt=0.0, description="Largest angular jerk.")]
 AngularReturnAcceleration = Annotated[
-    AngularAcceleration | None,
+    Annotated[AngularAcceleration, Field(gt=0.0)] | None,
     Field(
         description="Largest angular acceleration against the vehicle's, tilt apart, as on the "
         "translations; left out, it is not limited."
@@ -78,6 +78,27 @@ AngularReturnAcceleration = Annotated[
 
 _RESPONSE = 2.0
 """Longest change of acceleration from end to end, in units of the corner's 1/ω, that is quick."""
+
+
+def standing_acceleration(tilt: TiltSettings) -> float:
+    """Return the acceleration in m/s² that the largest tilt stands for, at standard gravity."""
+    return STANDARD_GRAVITY * math.sin(tilt.angle)
+
+
+def _too_hard(value: float, largest: float, unit: str) -> list[Problem]:
+    if value <= largest:
+        return []
+    what = f"is {value:g} {unit}, it must be at most acceleration, {largest:g} {unit}"
+    return [(("return_acceleration",), what)]
+
+
+def _too_slow(axis: TranslationRide | RotationRide, unit: str) -> list[Problem]:
+    """Return the problem of a jerk with which the axis cannot follow its own high-pass."""
+    least = 2.0 * axis.acceleration * 2.0 * math.pi * axis.corner / _RESPONSE
+    if axis.jerk >= least:
+        return []
+    what = f"is {axis.jerk:g} {unit}, too little to follow the corner, at least {least:.3g} {unit}"
+    return [(("jerk",), what)]
 
 
 class HighPass(Settings):
@@ -97,10 +118,13 @@ class TranslationRide(HighPass):
     acceleration: LargestAcceleration
     jerk: LargestJerk
 
-    @field_validator("jerk")
-    @classmethod
-    def _is_quick(cls, jerk: float, info: ValidationInfo) -> float:
-        return _quick_enough(jerk, info, "m/s3")
+    @model_validator(mode="after")
+    def _fits_together(self) -> Self:
+        refuse(self._problems())
+        return self
+
+    def _problems(self) -> list[Problem]:
+        return _too_slow(self, "m/s3")
 
 
 class RotationRide(HighPass):
@@ -111,10 +135,13 @@ class RotationRide(HighPass):
     acceleration: LargestAngularAcceleration
     jerk: LargestAngularJerk
 
-    @field_validator("jerk")
-    @classmethod
-    def _is_quick(cls, jerk: float, info: ValidationInfo) -> float:
-        return _quick_enough(jerk, info, "rad/s3")
+    @model_validator(mode="after")
+    def _fits_together(self) -> Self:
+        refuse(self._problems())
+        return self
+
+    def _problems(self) -> list[Problem]:
+        return _too_slow(self, "rad/s3")
 
 
 class TranslationCue(TranslationRide):
@@ -122,10 +149,8 @@ class TranslationCue(TranslationRide):
 
     return_acceleration: ReturnAcceleration
 
-    @field_validator("return_acceleration")
-    @classmethod
-    def _within_acceleration(cls, value: float, info: ValidationInfo) -> float:
-        return _at_most(value, info, "acceleration", "m/s2")
+    def _problems(self) -> list[Problem]:
+        return super()._problems() + _too_hard(self.return_acceleration, self.acceleration, "m/s2")
 
 
 class RotationCue(RotationRide):
@@ -133,14 +158,9 @@ class RotationCue(RotationRide):
 
     return_acceleration: AngularReturnAcceleration = None
 
-    @field_validator("return_acceleration")
-    @classmethod
-    def _within_acceleration(cls, value: float | None, info: ValidationInfo) -> float | None:
-        if value is None:
-            return None
-        if not value > 0.0:
-            raise ValueError("must be above 0; leave it out for no limit")
-        return _at_most(value, info, "acceleration", "rad/s2")
+    def _problems(self) -> list[Problem]:
+        back = 0.0 if self.return_acceleration is None else self.return_acceleration
+        return super()._problems() + _too_hard(back, self.acceleration, "rad/s2")
 
 
 class SurgeCue(TranslationCue):
@@ -242,33 +262,28 @@ class WashoutSettings(Settings):
     yaw: YawCue = YawCue()
     tilt: TiltSettings = TiltSettings()
 
-    @field_validator("tilt")
-    @classmethod
-    def _leaves_room(cls, tilt: TiltSettings, info: ValidationInfo) -> TiltSettings:
+    @model_validator(mode="after")
+    def _tilt_leaves_room(self) -> Self:
         problems: list[Problem] = []
-        stands_for = standing_acceleration(tilt)
-        for name in ("surge", "sway"):
-            axis = info.data.get(name)
-            if axis is not None and not stands_for < axis.return_acceleration:
+        tilt, stands_for = self.tilt, standing_acceleration(self.tilt)
+        for name, along in (("surge", self.surge), ("sway", self.sway)):
+            if not stands_for < along.return_acceleration:
                 what = (
                     f"stands for {stands_for:.3g} m/s2, it must stand for less than return_acceleration of "
-                    f"{name}, {axis.return_acceleration:g} m/s2"
+                    f"{name}, {along.return_acceleration:g} m/s2"
                 )
-                problems.append((("angle",), what))
-        for name in ("roll", "pitch"):
-            axis = info.data.get(name)
-            if axis is None:
-                continue
+                problems.append((("tilt", "angle"), what))
+        for name, about in (("roll", self.roll), ("pitch", self.pitch)):
             for own, value, largest, unit in (
-                ("angle", tilt.angle, axis.travel, "rad"),
-                ("rate", tilt.rate, axis.velocity, "rad/s"),
-                ("acceleration", tilt.acceleration, axis.acceleration, "rad/s2"),
+                ("angle", tilt.angle, about.travel, "rad"),
+                ("rate", tilt.rate, about.velocity, "rad/s"),
+                ("acceleration", tilt.acceleration, about.acceleration, "rad/s2"),
             ):
                 if not value < largest:
                     what = f"is {value:g} {unit}, it must be below the largest of {name}, {largest:g} {unit}"
-                    problems.append(((own,), what))
+                    problems.append((("tilt", own), what))
         refuse(problems)
-        return tilt
+        return self
 
 
 class HeaveRide(TranslationRide):
@@ -318,27 +333,3 @@ class RideSettings(Settings):
 
 Cueing = Annotated[WashoutSettings | RideSettings, Field(discriminator="kind")]
 """How the motion at the driver's seat becomes motion of the table."""
-
-
-def standing_acceleration(tilt: TiltSettings) -> float:
-    """Return the acceleration in m/s² that the largest tilt stands for, at standard gravity."""
-    return STANDARD_GRAVITY * math.sin(tilt.angle)
-
-
-def _at_most(value: float, info: ValidationInfo, other: str, unit: str) -> float:
-    largest = info.data.get(other, math.inf)
-    if not value <= largest:
-        raise ValueError(f"is {value:g} {unit}, it must be at most {other}, {largest:g} {unit}")
-    return value
-
-
-def _quick_enough(jerk: float, info: ValidationInfo, unit: str) -> float:
-    """Refuse a jerk with which the axis cannot follow its own high-pass."""
-    corner = info.data.get("corner")
-    acceleration = info.data.get("acceleration")
-    if corner is None or acceleration is None:
-        return jerk
-    least = 2.0 * acceleration * 2.0 * math.pi * corner / _RESPONSE
-    if not jerk >= least:
-        raise ValueError(f"is {jerk:g} {unit}, too little to follow the corner, at least {least:.3g} {unit}")
-    return jerk

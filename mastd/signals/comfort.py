@@ -156,7 +156,7 @@ def weighted(series: Floats, rate: float, weighting: Weighting) -> Floats:
 
 def vibration_dose(weighted_series: Floats, rate: float) -> float:
     """Return the vibration dose value in m/s^1.75 of a weighted series (n) at ``rate`` Hz."""
-    return float(np.sum(np.square(np.square(weighted_series))) / rate) ** 0.25
+    return math.sqrt(math.sqrt(float(np.sum(np.square(np.square(weighted_series)))) / rate))
 
 
 def largest_running_rms(weighted_series: Floats, rate: float, time: float = 1.0) -> float | None:

@@ -10,6 +10,7 @@ A margin is how far one number goes, all others as they are, until an eigenvalue
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 
@@ -102,8 +103,8 @@ def vehicle_step(vehicle: LinearVehicle) -> Step:
 
     def given(name: str, q_now: Array, v_now: Array, a_now: Array) -> Array:
         """Return one of the things that a state gives, as rows by state before and pose."""
-        parts = ((by.position, q_now), (by.velocity, v_now), (by.acceleration, a_now))
-        parts += ((by.deflection, u), (by.pose, pose), (by.rate, rate))
+        parts = [(by.position, q_now), (by.velocity, v_now), (by.acceleration, a_now)]
+        parts += [(by.deflection, u), (by.pose, pose), (by.rate, rate)]
         return np.asarray(sum(getattr(slopes, name) @ rows for slopes, rows in parts))
 
     matrix = by.acceleration.residual + formula.velocity * by.velocity.residual
@@ -207,7 +208,7 @@ def _boundary(stable: Callable[[float], bool]) -> float | None:
     if not stable(1.0):
         return 1.0
     factors = np.logspace(0.0, np.log10(FARTHEST), round(GRID * np.log10(FARTHEST)) + 1)
-    for below, above in zip(factors, factors[1:], strict=False):
+    for below, above in itertools.pairwise(factors):
         if stable(float(above)):
             continue
         inside, outside = float(below), float(above)
@@ -225,7 +226,7 @@ def _least_damping(stable: Callable[[float], bool]) -> float | None:
     ratios = np.logspace(0.0, -6.0, 61)
     if not stable(float(ratios[0])):
         return None
-    for above, below in zip(ratios, ratios[1:], strict=False):
+    for above, below in itertools.pairwise(ratios):
         if not stable(float(below)):
             return float(above)
     return float(ratios[-1])

@@ -206,7 +206,9 @@ class _Look:
         residual = self.system.residual(state, self.inputs, ground, clock)
         outer, outer_wrench = self._outer(state)
         wheels = [car.wheels[item, :, lane] for item, lane in self.system.layout.wheel]
-        tyres = np.array([[*w[f.TYRE_FORCE : f.TYRE_FORCE + 3], *w[f.TYRE_MOMENT : f.TYRE_MOMENT + 3]] for w in wheels])
+        tyres = np.array(
+            [[*w[f.TYRE_FORCE : f.TYRE_FORCE + 3], *w[f.TYRE_MOMENT : f.TYRE_MOMENT + 3]] for w in wheels]
+        )
         ends = np.array([w[f.DEFLECTION : f.DEFLECTION + 2] for w in wheels])
         wrench = np.zeros(6)
         for wheel, tyre in zip(self.model.wheels, tyres, strict=True):

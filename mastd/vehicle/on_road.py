@@ -22,15 +22,17 @@ from mastd.vehicle.crew import Crew
 from mastd.vehicle.driver import SAMPLE, Driver, Seen
 from mastd.vehicle.driver_manual import ManualDriver
 from mastd.vehicle.driver_pedals import SpeedGains
+from mastd.vehicle.engine_starter import EngineStarter
 from mastd.vehicle.model import Model, Seat
 from mastd.vehicle.newton import CONVERGED, REPORT_FIELDS
 from mastd.vehicle.powertrain_fields import BRAKE_PEDAL, CLUTCH_PEDAL, GEAR_LEVER, THROTTLE_PEDAL
 from mastd.vehicle.recording import TraceLayout, record_now
-from mastd.vehicle.road_step import GLANCE, drive
+from mastd.vehicle.road_step import GLANCE, judge
 from mastd.vehicle.seat import FELT, feel
 from mastd.vehicle.simulation import Simulation
 from mastd.vehicle.snapshot import remember, restore
 from mastd.vehicle.steering import Controls, no_controls
+from mastd.vehicle.stepping import WRENCHES, take_steps
 from mastd.vehicle.takeover import Takeover
 from mastd.vehicle.trace import ANGLES, ANGULAR_VELOCITY, POSITION, VELOCITY
 from mastd.vehicle.watch import FADE_IN, FADE_OUT, Condition, Watch
@@ -77,7 +79,7 @@ class VehicleOnRoad:
         self._seat = seat.place.copy()
         self._report = np.zeros(REPORT_FIELDS)
         self._table = np.zeros((1, self.layout.width))
-        self._wrench = np.zeros(6)
+        self._wrench = np.zeros(WRENCHES)
         self._glance = np.zeros(GLANCE)
         self._start = remember(self._blocks)
         self._report[CONVERGED] = 1.0
@@ -150,7 +152,7 @@ class VehicleOnRoad:
         if place == 0:
             self._look()
         self.inputs[:] = self._shown[place]
-        status = drive(
+        take_steps(
             *self._blocks,
             self._rows[place : place + 1],
             self._ground,
@@ -158,6 +160,11 @@ class VehicleOnRoad:
             self._heights,
             self._table,
             self._wrench,
+        )
+        status = judge(
+            self._table,
+            self.layout.wheels,
+            self.layout.drives,
             self._seat,
             self.gravity,
             self.signals,
@@ -176,6 +183,7 @@ class VehicleOnRoad:
         self._drivers: tuple[Driver, ...] = self._crew.drivers()
         self._coasting: Driver = ManualDriver(self.model, self._crew.car)
         self._takeover = Takeover(len(self.model.drives))
+        self._starter = EngineStarter(self.model)
         self._rows = np.zeros((0, 0))
         self._shown = np.zeros((self._sample, len(DRIVER_INPUTS)))
         self.inputs[:] = 0.0
@@ -198,6 +206,8 @@ class VehicleOnRoad:
             takeover.mix(controls, coasting, times - seen.time)
         else:
             takeover.note(controls)
+        clutch = float(controls.driver[-1, CLUTCH_PEDAL])
+        self._starter.look(self._blocks[0].drive_state, clutch, self._sample * self._period)
         self._rows = controls.rows(self.model)
         self._show(controls)
 

@@ -28,19 +28,14 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-from mastd.kernel import fused_kernel, separate_kernel
+from mastd.kernel import fused_kernel
 from mastd.kinematics.rotation import rotation
 from mastd.roads.ground import Ground, write_plane
-from mastd.vehicle.fresh import Fresh
-from mastd.vehicle.frozen import Frozen
-from mastd.vehicle.generalized_alpha import Formula
-from mastd.vehicle.layout import Arrays
 from mastd.vehicle.model import Model
-from mastd.vehicle.newton import CONVERGED, REPORT_FIELDS, Method
-from mastd.vehicle.reaction import guided, reaction
+from mastd.vehicle.newton import CONVERGED, REPORT_FIELDS
 from mastd.vehicle.simulation import FIRM_BRAKE, Simulation
 from mastd.vehicle.snapshot import remember, restore
-from mastd.vehicle.stepping import take_steps
+from mastd.vehicle.stepping import WRENCHES, take_steps
 
 Floats = NDArray[np.float64]
 
@@ -124,46 +119,15 @@ def at_centre(table: Floats, wrench: Floats, out: Floats) -> None:
         out[3 + k] = turn[0, k] * mx + turn[1, k] * my + turn[2, k] * mz
 
 
-@separate_kernel
-def ride(
-    car: Arrays,
-    formula: Formula,
-    method: Method,
-    frozen: Frozen,
-    fresh: Fresh,
-    inputs: Floats,
-    ground: Floats,
-    report: Floats,
-    heights: Floats,
-    signals: Floats,
-    wrench: Floats,
-    table: Floats,
-    scratch: Floats,
-    pose: Floats,
-    steps: int,
-    out: Floats,
-) -> int:
-    """Take ``steps`` steps on the table's way to ``pose`` (6); write the wrench at C (6) to ``out``.
-
-    ``inputs`` and ``signals`` (1, width), ``table`` (TABLE_SIZE,), ``scratch`` (SCRATCH,). Returns how many
-    of the steps were not sound.
-    """
-    missed = 0
+@fused_kernel
+def move(table: Floats, scratch: Floats, pose: Floats, share: float, ground: Floats) -> None:
+    """Take the plane in ``ground`` one step further on the straight line to ``pose`` (6), by ``share`` of
+    what is left of it; ``table`` (TABLE_SIZE,), ``scratch`` (SCRATCH,)."""
     between = scratch[18:24]
-    for k in range(steps):
-        share = (k + 1.0) / steps
-        for n in range(6):
-            between[n] = table[POSE + n] + share * (pose[n] - table[POSE + n])
-        _move_plane(table, between, scratch, ground)
-        take_steps(car, formula, method, frozen, fresh, inputs, ground, report, heights, signals, wrench)
-        if not report[CONVERGED] > 0.0:
-            missed += 1
-    if not guided(car):
-        reaction(car, method.gravity, wrench)
     for n in range(6):
-        table[POSE + n] = pose[n]
-    at_centre(table, wrench, out)
-    return missed
+        between[n] = table[POSE + n] + share * (pose[n] - table[POSE + n])
+        table[POSE + n] = between[n]
+    _move_plane(table, between, scratch, ground)
 
 
 @fused_kernel
@@ -213,7 +177,8 @@ class VehicleOnTable:
         self.model = model
         self.layout = simulation.signals
         self.wrench = np.zeros(6)
-        self.signals = signals.copy()
+        self._rows = signals[np.newaxis].copy()
+        self.signals = self._rows[0]
         self.missed = 0
         """Steps of the last call that were not sound."""
         self._settled = settled.copy()
@@ -224,7 +189,7 @@ class VehicleOnTable:
         self._ground = level.parameters
         self._report = np.zeros(REPORT_FIELDS)
         self._heights = simulation.design_heights
-        self._about_origin = np.zeros(6)
+        self._wrenches = np.zeros(WRENCHES)
         self._table = np.zeros(TABLE_SIZE)
         self._table[PLACE : PLACE + 3] = place
         self._table[STEP] = step
@@ -252,17 +217,18 @@ class VehicleOnTable:
         """
         if steps <= 0:
             return
-        self.missed = ride(
-            *self._blocks,
-            self._inputs,
-            self._ground,
-            self._report,
-            self._heights,
-            self.signals[np.newaxis],
-            self._about_origin,
-            self._table,
-            self._scratch,
-            pose,
-            min(steps, MOST_STEPS),
-            self.wrench,
-        )
+        count = min(steps, MOST_STEPS)
+        self.missed = 0
+        for k in range(count):
+            move(self._table, self._scratch, pose, 1.0 / (count - k), self._ground)
+            take_steps(
+                *self._blocks,
+                self._inputs,
+                self._ground,
+                self._report,
+                self._heights,
+                self._rows,
+                self._wrenches,
+            )
+            self.missed += not self._report[CONVERGED] > 0.0
+        at_centre(self._table, self._wrenches[6:], self.wrench)

@@ -58,7 +58,10 @@ def reaction(car: Arrays, gravity: float, wrench: Floats) -> None:
             carrier = line[f.G_FIRST_BODY] + line[f.G_CARRIER_SLOT] - line[f.G_JOINED]
             nothing = splat(0.0)
             _add(
-                wrench, weight, (nothing, nothing, nothing), _of_spin(bodies, car.wheels, carrier, line[f.G_WHEEL])
+                wrench,
+                weight,
+                (nothing, nothing, nothing),
+                _of_spin(bodies, car.wheels, carrier, line[f.G_WHEEL]),
             )
 
 

@@ -1,4 +1,4 @@
-"""One step of a driven vehicle, compiled: the step, whether it is sound, and what is felt at the seat."""
+"""A look at a step of a driven vehicle, compiled: whether it is sound, and what is felt at the seat."""
 
 from __future__ import annotations
 
@@ -8,14 +8,9 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-from mastd.kernel import separate_kernel
-from mastd.vehicle.fresh import Fresh
-from mastd.vehicle.frozen import Frozen
-from mastd.vehicle.generalized_alpha import Formula
-from mastd.vehicle.layout import Arrays
-from mastd.vehicle.newton import CONVERGED, Method
+from mastd.kernel import fused_kernel
+from mastd.vehicle.newton import CONVERGED
 from mastd.vehicle.seat import feel
-from mastd.vehicle.stepping import take_steps
 from mastd.vehicle.trace import ANGLES, CHASSIS_WIDTH, VELOCITY
 
 Floats = NDArray[np.float64]
@@ -34,32 +29,23 @@ GLANCE: Final = 6
 _ANGLES, _VELOCITY = ANGLES.start, VELOCITY.start
 
 
-@separate_kernel
-def drive(
-    car: Arrays,
-    formula: Formula,
-    method: Method,
-    frozen: Frozen,
-    fresh: Fresh,
-    inputs: Floats,
-    ground: Floats,
-    report: Floats,
-    heights: Floats,
+@fused_kernel
+def judge(
     table: Floats,
-    wrench: Floats,
+    wheels: int,
+    drives: int,
     seat: Floats,
     gravity: float,
     row: Floats,
     felt: Floats,
     glance: Floats,
 ) -> int:
-    """Take one step with ``inputs`` (1, width); return SOUND, MISSED or BROKEN.
+    """Look at the step whose signals are ``table`` (1, width); return SOUND, MISSED or BROKEN.
 
-    ``table`` (1, width of the signals) is scratch. The signals go to ``row``, what is felt at ``seat`` (3) to
-    ``felt`` (9), see ``mastd.vehicle.seat``, and what a watch looks at to ``glance`` (GLANCE): all three stay
-    as they are after a step that is BROKEN.
+    Sound signals go to ``row``, what is felt at ``seat`` (3) to ``felt`` (9), see ``mastd.vehicle.seat``, and
+    what a watch looks at to ``glance`` (GLANCE): all three stay as they are after a step that is BROKEN.
+    ``wheels`` and ``drives`` count those of the vehicle.
     """
-    take_steps(car, formula, method, frozen, fresh, inputs, ground, report, heights, table, wrench)
     for k in range(table.shape[1]):
         if not abs(table[0, k]) < math.inf:
             return BROKEN
@@ -68,9 +54,8 @@ def drive(
     feel(row, seat, gravity, felt)
     glance[ROLL], glance[PITCH] = row[_ANGLES], row[_ANGLES + 1]
     glance[AHEAD], glance[ASIDE] = row[_VELOCITY], row[_VELOCITY + 1]
-    wheels = car.wheel_count
     # Metres outside are the last columns of the wheels, before the racks' and the engine's.
-    first = row.shape[0] - 1 - car.drive_rows.shape[0] - wheels
+    first = row.shape[0] - 1 - drives - wheels
     glance[OUTSIDE], glance[WHEEL] = 0.0, 0.0
     for k in range(wheels):
         if row[first + k] > glance[OUTSIDE]:

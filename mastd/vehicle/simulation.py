@@ -32,7 +32,7 @@ from mastd.vehicle.recording import TraceLayout, record_now
 from mastd.vehicle.settle import at_rest, rolling, settle
 from mastd.vehicle.snapshot import Blocks
 from mastd.vehicle.state import State, design_state, read_state, turned_forces, write_state
-from mastd.vehicle.stepping import look, take_steps
+from mastd.vehicle.stepping import WRENCHES, look, take_steps
 from mastd.vehicle.system import System
 from mastd.vehicle.trace import Trace
 
@@ -140,7 +140,7 @@ class Simulation:
         self._report = np.zeros(newton.REPORT_FIELDS)
         self._parameters = self.ground.parameters
         self._row = np.zeros(self.signals.width)
-        self._wrench = np.zeros(6)
+        self._wrench = np.zeros(WRENCHES)
         self._no_table = np.zeros((0, self.signals.width))
         self._steps = 0
 
@@ -339,7 +339,7 @@ class Simulation:
         if ground is not None:
             self._parameters = ground
         self._take(inputs[np.newaxis], self._row[np.newaxis])
-        return self._wrench, self._row
+        return self._wrench[:6], self._row
 
     def advance(self, inputs: Floats) -> None:
         """Take a step for each row of ``inputs`` (n, width), keeping nothing."""

@@ -98,7 +98,7 @@ class Watch:
         self._share = max(self._share - step, 0.0) if away else min(self._share + step, 1.0)
 
     def look(self, status: int, glance: Sequence[float], time: float) -> None:
-        """Look at a step that ended at ``time`` (s) as ``road_step.drive`` tells it."""
+        """Look at a step that ended at ``time`` (s) as ``road_step.judge`` tells it."""
         self._look_at_solver(status, time)
         if self.stopped:
             return

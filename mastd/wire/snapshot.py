@@ -63,6 +63,7 @@ def loop_part(port: LoopPort, words: Words, now_ns: int) -> dict[str, Any]:
     status = port.status
     scalar = status.scalar
     code = whole(scalar("fault"))
+    active = [words.fault(code).name for code in _bits(whole(scalar("active")))]
     return {
         "loop": port.state(now_ns).value,
         "advice": loop_advice(port, now_ns),
@@ -72,7 +73,7 @@ def loop_part(port: LoopPort, words: Words, now_ns: int) -> dict[str, Any]:
         "time_s": finite(scalar("time")),
         "cycle": whole(scalar("cycle")),
         "cause": _cause(code, status.text("cause"), whole(scalar("fault_action")), words),
-        "active": [words.fault(code).name for code in _bits(whole(scalar("active")))],
+        "active": active,
         "degraded": bool(scalar("degraded")),
         "missed": whole(scalar("missed")),
         "late_s": finite(scalar("late")),
@@ -93,20 +94,22 @@ def loop_part(port: LoopPort, words: Words, now_ns: int) -> dict[str, Any]:
         "lengths_m": vector(status.field("lengths")),
         "forces_n": vector(status.field("forces")),
         "following_peak_m": vector(status.field("following_peak")),
-        **vehicle_part(status),
+        "vehicle": vehicle_part(status, active),
     }
 
 
-def vehicle_part(status: NewestValueBlock) -> dict[str, Any]:
-    """Return the entries of the simulated vehicle: its channels as maps in maps, by their dotted names."""
+def vehicle_part(status: NewestValueBlock, active: list[str]) -> dict[str, Any] | None:
+    """Return what there is of a simulated vehicle: its channels as maps in maps by their dotted names, those
+    of the vehicle itself directly; None for none."""
     name, _, rest = status.text("vehicle").partition("|")
     if not rest:
-        return {}
+        return None
     kind, *wheels = rest.split("|")
-    found: dict[str, Any] = {"vehicle": {"name": name}}
-    fields = vehicle_fields(wheels, driven=kind == "oils")
-    for (channel, _, _), value in zip(fields, status.field("vehicle_numbers"), strict=False):
-        *groups, last = channel.split(".")
+    driven = kind == "oils"
+    found: dict[str, Any] = {"name": name, "driven": driven, "driver_lost": "DRIVER_LOST" in active}
+    values = status.field("vehicle_numbers")
+    for (channel, _, _), value in zip(vehicle_fields(wheels, driven), values, strict=False):
+        *groups, last = channel.removeprefix("vehicle.").split(".")
         place = found
         for group in groups:
             place = place.setdefault(group, {})
