@@ -39,7 +39,7 @@ def passage(page: str, chapter: str) -> str:
     return apart[chapter] if chapter else "".join(texts.values())
 
 
-@pytest.mark.parametrize(("page", "chapter"), passages())
+@pytest.mark.parametrize(("page", "chapter"), list(passages()))
 def test_the_commands_of_a_page_run_in_their_order(
     page: str, chapter: str, tmp_path: Path, runtime: Path
 ) -> None:
