@@ -60,18 +60,19 @@ def test_the_plant_carries_the_vehicle_from_off_to_the_end_of_the_profile(lab: L
     wrench = rig.cycle.frame.field("command.payload_wrench")
     for _ in range(20):
         rig.step()
-    assert rig.supervisor.state is State.OFF
+    assert rig.state() is State.OFF
     assert wrench[2] == pytest.approx(-MASS * GRAVITY, rel=1e-6)
     assert rig.cycle.vehicles.label == "benchmark sedan|hils|fl|fr|rl|rr"
     rig.run_profile(0.0)
-    loads, forces = [], []
-    while rig.supervisor.state is State.RUNNING:
+    loads: list[float] = []
+    forces: list[float] = []
+    while rig.state() is State.RUNNING:
         rig.step()
         found = rig.cycle.frame.vehicle
         loads.append(found[block.first_wheel(False) :][:4].sum())
         forces.append(rig.cycle.sensing.forces[:4].sum())
     assert rig.codes() == []
-    assert rig.supervisor.state is State.READY
+    assert rig.state() is State.READY
     assert rig.cycle.sensing.following_peak.max() < 1e-3
     load = np.array(loads)
     assert np.ptp(load) > 0.1 * MASS * GRAVITY, "the car is shaken, it does not only press"
