@@ -147,7 +147,9 @@ def test_the_command_says_what_would_break_it(capsys: pytest.CaptureFixture[str]
     assert "beside the table" in capsys.readouterr().err
 
 
-def compared(name: str, duration: float, fine: float, stride: int) -> tuple[dict[str, Array], dict[str, Array]]:
+def compared(
+    name: str, duration: float, fine: float, stride: int
+) -> tuple[dict[str, Array], dict[str, Array]]:
     """Return errors of the loop and of an exchange twice as coarse as the reference, against the reference:
     an exchange each fine step without delay. Columns as in ``Ride``."""
     model, table = find(name), SprungTable.of_share(1.0, 0.1)
