@@ -172,6 +172,25 @@ def leg_forces(jacobian: FloatArray, wanted: FloatArray, work: FloatArray, force
 
 
 @fused_kernel
+def add_load(
+    pose: FloatArray, standing: FloatArray, riding: FloatArray, share: float, wanted: FloatArray
+) -> None:
+    """Take what a load does off the wrench (6,) that the legs must exert, in B axes.
+
+    The load's wrench at C in P axes is ``standing`` (6,), and beyond it ``share`` of what ``riding`` (6,) is
+    more.
+    """
+    r00, r01, r02, r10, r11, r12, r20, r21, r22 = rotation(pose[3], pose[4], pose[5])
+    for first in (0, 3):
+        x = standing[first] + share * (riding[first] - standing[first])
+        y = standing[first + 1] + share * (riding[first + 1] - standing[first + 1])
+        z = standing[first + 2] + share * (riding[first + 2] - standing[first + 2])
+        wanted[first] -= r00 * x + r01 * y + r02 * z
+        wanted[first + 1] -= r10 * x + r11 * y + r12 * z
+        wanted[first + 2] -= r20 * x + r21 * y + r22 * z
+
+
+@fused_kernel
 def force_reference(
     table_joints: FloatArray,
     base_joints: FloatArray,
@@ -190,4 +209,25 @@ def force_reference(
     links = table_joints.shape[0]
     geometric_jacobian(table_joints, base_joints, neutral_position, pose, work[:links])
     wrench(model, pose, rates, accelerations, work[links])
+    leg_forces(work[:links], work[links], work[links + 1 :], forces)
+
+
+@fused_kernel
+def loaded_force_reference(
+    table_joints: FloatArray,
+    base_joints: FloatArray,
+    neutral_position: FloatArray,
+    model: FloatArray,
+    pose: FloatArray,
+    rates: FloatArray,
+    accelerations: FloatArray,
+    load: FloatArray,
+    work: FloatArray,
+    forces: FloatArray,
+) -> None:
+    """Write forces as ``force_reference`` does, of a table with a ``load`` (6,) at C, P axes, N and N m."""
+    links = table_joints.shape[0]
+    geometric_jacobian(table_joints, base_joints, neutral_position, pose, work[:links])
+    wrench(model, pose, rates, accelerations, work[links])
+    add_load(pose, load, load, 1.0, work[links])
     leg_forces(work[:links], work[links], work[links + 1 :], forces)

@@ -88,7 +88,7 @@ def take_rights(installation: Installation, link: PlantLink, cycle: Cycle, stack
     What the plant is decides whether it takes the forces of a simulated vehicle.
     """
     settings = installation.daemon.realtime
-    cycle.vehicles.plant_feels = link.hello.simulated
+    cycle.orders.meet_plant(link.hello.simulated)
     rights = acquire(settings)
     stack.callback(relax)
     cycle.supervisor.rights = link.hello.simulated or settings.allow_without_rights or not rights.degraded

@@ -41,6 +41,7 @@ class Orders:
         """Its duration in seconds."""
         self._reference = reference
         self._links = links
+        self._bare = links.model.copy()
         self._vehicles = vehicles
         self._slots = slots
         self._observer = observer
@@ -75,10 +76,18 @@ class Orders:
         loaded.timeline.evaluate(0.0, start)
         self.profile_start = start[0] if loaded.driven is None else None
         self.profile_end = loaded.duration
-        self._links.model[:] = loaded.model
+        # A simulated plant's legs carry the vehicle's own wrench, a real one's that of a rigid body like it.
+        felt = loaded.vehicle is not None and self._vehicles.plant_feels
+        self._links.model[:] = self._bare if felt else loaded.model
         self._vehicles.take(loaded.vehicle, loaded.driven)
         if self._reference.level_target > loaded.level_limit:
             self._reference.set_level(loaded.level_limit)
+
+    def meet_plant(self, simulated: bool) -> None:
+        """Learn what the plant is: a simulated one feels a simulated vehicle, a real one carries its own."""
+        self._vehicles.plant_feels = simulated
+        if self.loaded is not None:
+            self.take(self.loaded)
 
     def begin(self) -> None:
         """Let the reference follow the loaded profile from its beginning."""
@@ -105,10 +114,10 @@ class Orders:
             return f"load is refused: {error}"
         if loaded is None:
             return "load is refused: the loader has left no profile; load again"
-        carried = self.loaded.vehicle_key if self.loaded is not None else 0
+        carried = self.loaded.payload_key if self.loaded is not None else (self._bare.tobytes(), 0)
         if not off and loaded.is_driven:
             return "load is refused: a driven vehicle is taken over in OFF; lower the table first"
-        if not off and loaded.payload_key != (self._links.model.tobytes(), carried):
+        if not off and loaded.payload_key != carried:
             return "load is refused: its payload is another one; lower the table before you change it"
         self.busy = loaded.vehicle is not None or loaded.driven is not None
         self.take(loaded)

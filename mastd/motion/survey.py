@@ -6,12 +6,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mastd.dynamics.oil_flow import oil_flow, valve_share
-from mastd.dynamics.table_model import leg_forces, wrench
+from mastd.dynamics.table_model import add_load, leg_forces, wrench
 from mastd.kernel import fused_kernel
 from mastd.kinematics.inverse import link_motion
 from mastd.kinematics.jacobian import geometric_jacobian
 from mastd.kinematics.observer import observe
-from mastd.kinematics.rotation import rotation
 from mastd.motion.timeline import KNOT_SPACING, spline_point
 
 FloatArray = NDArray[np.float64]
@@ -30,21 +29,6 @@ POSE_TOLERANCE = 1e-5
 
 
 @fused_kernel
-def _add_riding(
-    pose: FloatArray, standing: FloatArray, riding: FloatArray, share: float, wanted: FloatArray
-) -> None:
-    """Take what the load does at C, P axes, off the wrench (6,) that the legs must exert, B axes."""
-    r00, r01, r02, r10, r11, r12, r20, r21, r22 = rotation(pose[3], pose[4], pose[5])
-    for first in (0, 3):
-        x = standing[first] + share * (riding[first] - standing[first])
-        y = standing[first + 1] + share * (riding[first + 1] - standing[first + 1])
-        z = standing[first + 2] + share * (riding[first + 2] - standing[first + 2])
-        wanted[first] -= r00 * x + r01 * y + r02 * z
-        wanted[first + 1] -= r10 * x + r11 * y + r12 * z
-        wanted[first + 2] -= r20 * x + r21 * y + r22 * z
-
-
-@fused_kernel
 def survey(
     coefficients: FloatArray,
     first_row: int,
@@ -59,7 +43,7 @@ def survey(
     model: FloatArray,
     standing: FloatArray,
     riding: FloatArray,
-    share: float,
+    riding_share: float,
     hydraulics: FloatArray,
     work: FloatArray,
     links: FloatArray,
@@ -75,12 +59,13 @@ def survey(
     """Walk over one play of a block, from its first knot to its last.
 
     ``riding`` (knots, 6) is the wrench at C in P axes that the table is loaded with at each knot beside its
-    own ``model``, or (0, 6) for none; ``standing`` (6,) is what it is at rest, and only ``share`` of the
-    difference from that counts. ``gain``, ``tolerances`` (residual, update) and ``maximum_updates`` are the
-    observer's. ``work`` (n + WORK_ROWS, max(LINK_ROWS, n)) is scratch. Results, each with the knot it was met
-    at: ``links`` (LINK_ROWS, n) and ``axes`` (6,) take the greatest values; ``found`` (4,) takes the knots
-    whose pose the observer did not find again, the first of them, the greatest number of updates and its
-    knot; ``flows`` (knots,) the flow drawn from the supply. A value that is not a number counts as infinite.
+    own ``model``, or (0, 6) for none; ``standing`` (6,) is what it is at rest, and only ``riding_share`` of
+    the difference from that counts. ``gain``, ``tolerances`` (residual, update) and ``maximum_updates`` are
+    the observer's. ``work`` (n + WORK_ROWS, max(LINK_ROWS, n)) is scratch. Results, each with the knot it was
+    met at: ``links`` (LINK_ROWS, n) and ``axes`` (6,) take the greatest values; ``found`` (4,) takes the
+    knots whose pose the observer did not find again, the first of them, the greatest number of updates and
+    its knot; ``flows`` (knots,) the flow drawn from the supply. A value that is not a number counts as
+    infinite.
 
     Only those ``windows`` of WINDOW knots are walked whose flag is set; ``peaks`` (windows, LINK_ROWS) takes
     the greatest value over its bound (``bounds``, LINK_ROWS × n) in each of them.
@@ -127,7 +112,7 @@ def survey(
         geometric_jacobian(table_joints, base_joints, neutral_position, pose, jacobian)
         wrench(model, pose, pose_rates, pose_accelerations, wanted)
         if k < riding.shape[0]:
-            _add_riding(pose, standing, riding[k], share, wanted)
+            add_load(pose, standing, riding[k], riding_share, wanted)
         leg_forces(jacobian, wanted, factors, forces)
         flow = 0.0
         for i in range(count):
