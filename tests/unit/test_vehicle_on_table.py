@@ -86,9 +86,9 @@ def test_a_tilt_at_the_start_is_taken_over_smoothly(sedan: Model) -> None:
     leaned = (turn @ [0.0, 0.0, HEIGHT + height])[:2]
     # It leans out a little on its springs.
     assert moved == pytest.approx(leaned, rel=0.15)
-    # Without a jolt: the lateral force goes to its end without overshoot of a tenth.
+    # Without a jolt: the lateral force goes to its end, beyond it by a seventh: the car rocks once.
     share = found[:, 0] / end[0]
-    assert share.max() < 1.1
+    assert share.max() < 1.15
     assert np.abs(np.diff(found[:, 0])).max() < 3.0 * abs(end[0]) / (FADE / STEP)
 
 
