@@ -197,7 +197,8 @@ class VehicleOnTable:
     def signals(self) -> Floats:
         """The row of ``TraceLayout`` after the last step."""
         # No attribute of its own: a view does not come through a pickle as one.
-        return self._rows[0]
+        row: Floats = self._rows[0]
+        return row
 
     def lie(self, pose: Floats) -> None:
         """Stand as settled on a table that lies still at ``pose`` (6); what moved before is forgotten."""
