@@ -33,10 +33,14 @@ lint: $(STAMP)
 types: $(STAMP)
 	$(BIN)/mypy
 
-# The vehicle is compiled and types are checked beside the first tests, which leave a core idle.
+# First what several tests would otherwise wait for or compile twice: the vehicle takes a core, plant, cycle and types
+# the other. Then all cores, two of them as a rule, share the tests that mind no neighbour; then come, one by one,
+# those marked `alone`, whose time is real or measured.
 test: lint
-	@{ $(BIN)/mastd vehicle bump --duration 5ms > /dev/null && $(BIN)/mypy; } & beside=$$!; \
-	  $(BIN)/pytest -q; tests=$$?; wait $$beside && exit $$tests
+	@{ $(BIN)/mypy && $(BIN)/hil-sim soak --hours 0.001 > /dev/null; } & beside=$$!; \
+	  $(BIN)/mastd vehicle bump --duration 5ms > /dev/null; vehicle=$$?; wait $$beside && exit $$vehicle
+	@$(BIN)/pytest -q -n auto --maxprocesses 4 --dist worksteal -m 'not evidence and not alone'; together=$$?; \
+	  $(BIN)/pytest -q -m 'alone and not evidence' && exit $$together
 
 evidence: $(STAMP)
 	$(BIN)/pytest -q -m evidence

@@ -11,6 +11,7 @@ every later process.
 
 from __future__ import annotations
 
+import fcntl
 import hashlib
 import os
 import re
@@ -63,9 +64,27 @@ if "NUMBA_CACHE_DIR" not in os.environ:
 
 # The cache directory must be known before numba reads its configuration.
 import numba  # noqa: E402
+from numba.core.caching import IndexDataCacheFile  # noqa: E402
 from numba.core.options import DefaultOptions  # noqa: E402
 
 _Function = TypeVar("_Function", bound=Callable[..., object])
+_index_file: Any = IndexDataCacheFile
+_save = _index_file.save
+
+
+def _save_in_turn(index: Any, key: object, data: object) -> None:
+    """Save a compiled kernel as numba does, but one process at a time.
+
+    numba reads the function's index, adds a line and writes it again. Two processes that do so at once, each
+    with a signature of its own, may lose a line, or name one file for both and so run what was made for the
+    other.
+    """
+    with Path(index._cache_path, "lock").open("ab") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        _save(index, key, data)
+
+
+_index_file.save = _save_in_turn
 
 
 def kernel(function: _Function) -> _Function:

@@ -31,7 +31,7 @@ SLOW = 1.0
 FARTHEST = 1e4
 """How far a margin is looked for."""
 MOST_PERIODS = 40
-GRID = 25
+GRID = 8
 """Points in each factor of ten at which a margin is looked for, before its place is halved down to 0.1 %."""
 
 

@@ -38,8 +38,6 @@ MOVE = 1e-6
 PUSH = 1e-3
 """m/s² and rad/s² by which accelerations are differenced: they enter linearly."""
 
-BODIES, TYRES, OUTER, WRENCH, DEFLECTIONS = range(5)
-
 
 @dataclass(frozen=True, eq=False)
 class Slopes:

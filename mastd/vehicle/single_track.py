@@ -52,9 +52,14 @@ class SteeringTable:
 
     def displacement(self, angle: float) -> float:
         """Return the rack's displacement for an angle, at the end of its travel where there is none."""
-        sign = 1.0 if self.ratio >= 0.0 else -1.0
-        order = np.argsort(sign * self.rack)
-        return float(np.interp(angle, self.steer[order], self.rack[order]))
+        steer, rack = self._by_steer
+        return float(np.interp(angle, steer, rack))
+
+    @cached_property
+    def _by_steer(self) -> tuple[Array, Array]:
+        """Steer, rising, and the rack's displacements for it."""
+        order = np.argsort(self.rack if self.ratio >= 0.0 else -self.rack)
+        return self.steer[order], self.rack[order]
 
 
 @dataclass(frozen=True, eq=False)
@@ -111,11 +116,16 @@ class SingleTrack:
 
     def rolling_curvature(self, curvature: float, speed: float) -> float:
         """Return q for a steady turn of a curvature (1/m) at a speed (m/s)."""
-        x, c = self.place, self.stiffness
-        # Unknown q and β; yaw rate v κ.
-        left = np.array([[c @ self._shares, -np.sum(c)], [(x * c) @ self._shares, -(x @ c)]])
-        right = np.array([self.mass * speed**2 * curvature + x @ c * curvature, (x * x) @ c * curvature])
+        left, first, second = self._turning
+        right = np.array([self.mass * speed**2 * curvature + first * curvature, second * curvature])
         return float(np.linalg.solve(left, right)[0])
+
+    @cached_property
+    def _turning(self) -> tuple[Array, float, float]:
+        """What balances a steady turn: (2, 2) of q and β, and what the yaw rate v κ takes of both sums."""
+        x, c = self.place, self.stiffness
+        left = np.array([[c @ self._shares, -np.sum(c)], [(x * c) @ self._shares, -(x @ c)]])
+        return left, float(x @ c), float((x * x) @ c)
 
     def response(self, frequency: float, speed: float) -> tuple[complex, complex]:
         """Return yaw rate (1/s) and lateral acceleration (m/s²) per rad of the first steered axle's angle.

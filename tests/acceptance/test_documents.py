@@ -7,6 +7,7 @@ import re
 import shlex
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -14,13 +15,35 @@ import pytest
 from tests.lab import ROOT
 
 PAGES = ("README.md", "docs/operating.md", "docs/vehicles.md", "docs/theory.md", "docs/protocol.md")
+IN_REAL_TIME = {"docs/operating.md", "docs/protocol.md"}
+APART = {"docs/operating.md": ("The vehicle alone", "Soak")}
+"""Chapters in virtual time that need nothing from the rest of their page: others may run beside them."""
 BLOCK = re.compile(r"```(\w*)\n(.*?)```", flags=re.DOTALL)
 FILE_BEFORE = re.compile(r"Write `([^`]+)`:\s*$")
 
 
-@pytest.mark.parametrize("page", PAGES)
-def test_the_commands_of_a_page_run_in_their_order(page: str, tmp_path: Path, runtime: Path) -> None:
-    text = (ROOT / page).read_text(encoding="utf-8")
+def passages() -> Iterator[object]:
+    """Give each page without its chapters that stand apart, and each of these."""
+    for page in PAGES:
+        marks = [pytest.mark.alone] if page in IN_REAL_TIME else []
+        yield pytest.param(page, "", id=page, marks=marks)
+        for chapter in APART.get(page, ()):
+            yield pytest.param(page, chapter, id=f"{page}-{chapter}")
+
+
+def passage(page: str, chapter: str) -> str:
+    """Return the text of a chapter, or without one that of the page but for its chapters that stand apart."""
+    chapters = re.split(r"^## ", (ROOT / page).read_text(encoding="utf-8"), flags=re.MULTILINE)
+    texts = {text.partition("\n")[0]: text for text in chapters}
+    apart = {title: texts.pop(title) for title in APART.get(page, ())}
+    return apart[chapter] if chapter else "".join(texts.values())
+
+
+@pytest.mark.parametrize(("page", "chapter"), list(passages()))
+def test_the_commands_of_a_page_run_in_their_order(
+    page: str, chapter: str, tmp_path: Path, runtime: Path
+) -> None:
+    text = passage(page, chapter)
     programs = tmp_path / "bin"
     programs.mkdir()
     for program, module in (("mastd", "mastd"), ("hil-sim", "hil_sim")):

@@ -22,6 +22,8 @@ from mastd.wire.blocks import Verb
 from mastd.wire.provider import PlantRequest, rigid_payload
 from tests.lab import SHAKING, Lab
 
+pytestmark = pytest.mark.alone
+
 
 @pytest.fixture
 def plan(lab: Lab) -> Plan:

@@ -28,6 +28,8 @@ from mastd.wire.plant_link import LOST_PLANT_NS
 from mastd.wire.provider import PlantRequest, rigid_payload
 from tests.lab import Lab
 
+pytestmark = pytest.mark.alone
+
 HALF_G = 0.5 * 9.80665
 ROAD = """
 name: rough ride

@@ -89,6 +89,7 @@ segments:
     assert (lab.directory / document["page"]).stat().st_size > 10_000
 
 
+@pytest.mark.alone
 def test_a_run_in_real_time_over_a_socket_passes_and_leaves_record_and_page(lab: Lab) -> None:
     code, document = lab.play(lab.profile(SHORT), "--sim")
     assert code == 0, document
@@ -106,6 +107,7 @@ def test_a_run_in_real_time_over_a_socket_passes_and_leaves_record_and_page(lab:
     assert 0.0 <= document["axes"]["heave"]["lag_s"] < 0.02
 
 
+@pytest.mark.alone
 @pytest.mark.parametrize("number", [signal.SIGINT, pytest.param(signal.SIGTERM, marks=pytest.mark.evidence)])
 def test_a_signal_stops_softly_lowers_and_closes_the_record(lab: Lab, number: signal.Signals) -> None:
     profile = lab.profile(SHORT.replace("duration: 2.5 s", "duration: 60 s"))

@@ -21,6 +21,8 @@ from mastd.record.reader import open_run
 from mastd.wire.client import OperatorClient
 from tests.lab import Lab, quick_lab
 
+pytestmark = pytest.mark.alone
+
 PROFILE = """
 name: shaking
 segments:

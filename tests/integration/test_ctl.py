@@ -26,6 +26,8 @@ from mastd.wire.sessions import Guest
 from tests.lab import ROOT
 from tests.operators import StandInLoop, job, wait_for
 
+pytestmark = pytest.mark.alone
+
 
 class Table:
     """A stand-in daemon in a runtime directory of its own, and the commands that speak with it."""

@@ -21,6 +21,8 @@ from mastd.record.recorder import RecorderHandle
 from mastd.record.recover import recover
 from tests.recording import Stream, fault_files, stream_channels, wait_for
 
+pytestmark = pytest.mark.alone
+
 RATE = 100
 CHANNELS = stream_channels(1_000_000_000 // RATE)
 BEFORE, AFTER = 5 * RATE, 1 * RATE

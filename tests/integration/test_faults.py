@@ -60,7 +60,6 @@ CASES = [
     case("oil-level@5s", Code.SUPPLY_FAULT, State.FAULT, 0.5),
     case("oil-temperature@5s:90degC", Code.SUPPLY_FAULT, State.FAULT, 0.5),
     case("filter-blocked@5s", Code.SUPPLY_FAULT, State.FAULT, 0.5),
-    case("silence@5s:10s", Code.PLANT_LOST, State.FAULT, 2.1),
 ]
 MORE_CASES = [
     case("length-stuck.3@5s", Code.LENGTH_STUCK, State.FAULT, 0.080),
@@ -71,6 +70,8 @@ MORE_CASES = [
     case("clock-rate@5s:1.3", Code.CLOCK, State.FAULT, 2.8),
 ]
 """Detected by the same code as in process (test_fault_table.py), here over the link."""
+SILENCE = pytest.param(case("silence@5s:10s", Code.PLANT_LOST, State.FAULT, 2.1), marks=pytest.mark.alone)
+"""In lockstep, too, silence is known by real time alone."""
 
 
 @pytest.fixture
@@ -92,7 +93,7 @@ def play(plan: Plan, record: Path, faults: tuple[str, ...]) -> tuple[Ending, Run
 
 @pytest.mark.parametrize(
     "case",
-    [*CASES, *(pytest.param(one, marks=pytest.mark.evidence) for one in MORE_CASES)],
+    [*CASES, SILENCE, *(pytest.param(one, marks=pytest.mark.evidence) for one in MORE_CASES)],
     ids=lambda case: case.injected[0].split("@")[0],
 )
 def test_a_fault_is_detected_in_time_acts_and_leaves_its_cause(
@@ -195,6 +196,7 @@ class Journal:
         self.events.append(dict(event))
 
 
+@pytest.mark.alone
 def test_what_the_plant_refuses_is_indicated(plan: Plan) -> None:
     """A command that is not finite, which the daemon never sends, is answered by the plant in words."""
     request = PlantRequest(

@@ -41,6 +41,8 @@ from mastd.wire.operator_messages import (
 )
 from tests.operators import StandInLoop, job, settings, wait_for
 
+pytestmark = pytest.mark.alone
+
 STRANGE_MESSAGES = 20_000
 """In the normal suite; the evidence sends 100,000."""
 FLAT_MEMORY_KB = 4096

@@ -24,6 +24,8 @@ from mastd.wire.plant_link import PlantLink
 from mastd.wire.plant_process import PlantProcess
 from mastd.wire.provider import PlantRequest, RigidPayload, find_provider
 
+pytestmark = pytest.mark.alone
+
 SECOND = 1_000_000_000
 ROOT = Path(__file__).parents[2]
 PAYLOAD = RigidPayload(12_000.0, (0.1, 0.0, 2.0), (9e3, 30e3, 30e3))

@@ -21,6 +21,8 @@ from mastd.wire.hello import LinkTerms, PlantHello
 from mastd.wire.messages import Command, Sample
 from mastd.wire.plant_link import SocketLink, connect
 
+pytestmark = pytest.mark.alone
+
 SECOND = 1_000_000_000
 COMMAND_HASH = "e69a8f5fdc881bd85d3d1ca37dc9a9a36e42343bf5c21fbe9ba5b74850a7a898"  # n = 7, from the page
 SAMPLE_HASH = (

@@ -21,6 +21,8 @@ from mastd.wire.hello import LinkTerms, Mode
 from mastd.wire.messages import Command, Sample
 from mastd.wire.plant_link import PlantLink, SocketLink, connect
 
+pytestmark = pytest.mark.alone
+
 PERIOD = 1_000_000
 SECOND = 1_000_000_000
 ROOT = Path(__file__).parents[2]

@@ -32,6 +32,8 @@ from mastd.wire.plant_link import LARGEST_MESSAGE, SocketLink, connect
 from mastd.wire.provider import PlantRequest
 from tests.lab import Lab
 
+pytestmark = pytest.mark.alone
+
 SECOND = 1_000_000_000
 PER_CYCLE = 100
 GROWTH_MIB = 8.0

@@ -23,6 +23,8 @@ from mastd.record.recorder import RecorderHandle
 from mastd.record.recover import recover
 from tests.recording import ended, wait_for
 
+pytestmark = pytest.mark.alone
+
 PERIOD_NS = 1_000_000
 CHANNELS = ChannelSet(
     [

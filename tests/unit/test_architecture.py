@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -26,6 +27,11 @@ MAY_IMPORT: dict[str, set[str]] = {
     "bench": GROUND | PURE | WORKING | {"loop", "bench"},
 }
 LONGEST_FILE = 450
+NEEDS_THE_MACHINE = re.compile(
+    r"\b(Popen|GatewayHandle|PlantProcess|SocketLink)\b|\blab\.(run|start|play)\("
+    r"|\btime\.(monotonic|perf_counter|process_time|thread_time)"
+)
+"""Processes and sockets in real time, and measured times, which a busy neighbour would spoil."""
 
 
 def sources(package: str) -> Iterator[Path]:
@@ -62,3 +68,10 @@ def test_only_wire_knows_zeromq_and_messagepack() -> None:
 def test_files_stay_small(package: str) -> None:
     for path in sources(package):
         assert len(path.read_text(encoding="utf-8").splitlines()) <= LONGEST_FILE, path
+
+
+@pytest.mark.parametrize("path", sorted((ROOT / "tests").rglob("test_*.py")), ids=lambda path: path.stem)
+def test_what_needs_the_machine_for_itself_is_marked(path: Path) -> None:
+    text = path.read_text(encoding="utf-8")
+    if NEEDS_THE_MACHINE.search(text):
+        assert "pytest.mark.alone" in text, f"{path.name} is run beside other tests"

@@ -16,7 +16,7 @@ from scipy.spatial.transform import Rotation
 from mastd.loop.parcel import pack, unpack
 from mastd.loop.virtual_drive import HOME, Played, VirtualDrive, play
 from mastd.motion.envelope import prove
-from mastd.settings.cueing import RideSettings, WashoutSettings
+from mastd.settings.cueing import Cueing, RideSettings, WashoutSettings
 from mastd.settings.loader import load
 from mastd.settings.oils import (
     ClassRoad,
@@ -36,7 +36,7 @@ from mastd.vehicle.drive_checks import DriveError
 from mastd.vehicle.manoeuvres import play as play_alone
 from mastd.vehicle.manoeuvres_line import lane_change
 from mastd.vehicle.trace import VELOCITY
-from tests.virtual_drives import CABIN_SEAT, DRIVES, KM_PER_H, PERIOD, by_hand, drive_of
+from tests.virtual_drives import CABIN_SEAT, DRIVES, KM_PER_H, PERIOD, drive_of
 
 Array = NDArray[np.float64]
 
@@ -169,13 +169,13 @@ def test_the_kerb_is_met_where_it_is() -> None:
 
 
 def test_the_vehicle_does_what_it_does_alone() -> None:
-    drive = drive_of(duration=4.0, driver=LaneChange(kind="lane_change"))
+    drive = drive_of(duration=2.5, driver=LaneChange(kind="lane_change"))
     rows = []
-    for _ in range(4000):
+    for _ in range(2500):
         drive.step()
         rows.append(drive.signals[:18].copy())
     model = library.find("sedan")
-    trace, _ = play_alone(model, lane_change(model, duration=4.0))
+    trace, _ = play_alone(model, lane_change(model, duration=2.5))
     assert np.array_equal(np.array(rows), trace.chassis[1:])
 
 
@@ -222,14 +222,7 @@ def test_it_repeats_also_out_of_a_parcel_and_after_a_new_beginning(given: dict[s
     assert steered(drive, 0, 50) != first[: 50 * len(first) // 1234]
 
 
-def test_another_seed_is_another_drive() -> None:
-    one, other = (
-        play(drive_of(seed, driver=RandomDriver(kind="random"), duration=2.0), 2.0) for seed in (1, 2)
-    )
-    assert not np.array_equal(one.inputs, other.inputs)
-
-
-@pytest.mark.parametrize("seconds", [20.0, pytest.param(600.0, marks=pytest.mark.evidence)])
+@pytest.mark.parametrize("seconds", [12.0, pytest.param(600.0, marks=pytest.mark.evidence)])
 def test_random_driving_keeps_to_what_is_asked_for(seconds: float) -> None:
     driver = RandomDriver(kind="random", lateral=3.0, longitudinal=2.5, top_speed=25.0)
     drive = drive_of(3, driver=driver, duration=seconds)
@@ -246,7 +239,7 @@ def test_random_driving_keeps_to_what_is_asked_for(seconds: float) -> None:
     assert np.quantile(np.abs(along), 0.999) < 1.4 * 2.5
     assert min(speeds) > 0.0
     assert max(speeds) < 1.05 * 25.0
-    assert np.ptp(speeds) > 4.0
+    assert np.ptp(speeds) > min(0.1 * seconds, 10.0)
     assert_in_boxes(np.array(poses))
 
 
@@ -260,16 +253,6 @@ def test_slippery_roads_are_slippery() -> None:
             drive.step()
     lost = [60.0 * KM_PER_H - drive.signals[3] for drive in stops]
     assert lost[1] == pytest.approx(0.4 * lost[0], rel=0.2)
-
-
-def test_the_inputs_of_the_record_are_those_that_were_heard() -> None:
-    drive = by_hand()
-    for k in range(1500):
-        if k % 10 == 0:
-            drive.hear(np.array([-0.25, 0.0, 0.5, 0.0, 100.0]))
-        drive.step()
-    assert drive.inputs[:3] == pytest.approx([-0.25, 0.0, 0.5], abs=1e-3)
-    assert drive.signals[14] < 0.0  # to the right
 
 
 @pytest.mark.parametrize(
@@ -304,6 +287,12 @@ def test_what_cannot_be_driven_is_refused(given: dict[str, Any], said: str) -> N
         drive_of(**given)
 
 
+@cache
+def proved(cueing: Cueing, seat: tuple[float, ...], cabin: RigidPayload) -> bool:
+    """Return whether the table has room for the cue, whatever happens."""
+    return prove(cueing, seat, load(find("table", "table"), TableSettings), cabin).ok
+
+
 @pytest.mark.parametrize("name", DRIVES)
 def test_starter_drives_are_proved_and_start(name: str) -> None:
     path = find("profile", name)
@@ -311,11 +300,9 @@ def test_starter_drives_are_proved_and_start(name: str) -> None:
     profile = load(path, ProfileSettings)
     assert profile.oils is not None
     assert isinstance(profile.payload, RigidPayload)
-    table = load(find("table", "table"), TableSettings)
     drive = VirtualDrive.of(profile.oils, profile.seed, PERIOD)
-    for _ in range(300):
-        drive.step()
+    drive.step()
     assert [condition.name for condition in drive.conditions] == (
         ["driver_lost"] if name == "drive_by_hand" else []
     )
-    assert prove(profile.oils.cueing, profile.oils.cabin_seat, table, profile.payload).ok
+    assert proved(profile.oils.cueing, profile.oils.cabin_seat, profile.payload)

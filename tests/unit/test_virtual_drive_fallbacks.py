@@ -157,6 +157,8 @@ def test_a_silent_driver_is_lost_after_the_time_out_and_the_vehicle_coasts() -> 
         drive.hear(heard)
         drive.step()
     assert drive.conditions == ()
+    assert drive.inputs[:2] == pytest.approx(heard[:2], abs=1e-3)
+    assert drive.signals[14] > 0.0  # to the left
     driven = drive.inputs.copy()
     for _ in range(290):
         drive.step()
@@ -280,6 +282,14 @@ def test_random_wishes_are_smooth_bounded_and_slow_enough(seed: int, value: floa
     assert np.abs(values).max() <= 1.0
     assert np.abs(np.gradient(values, times) - rates)[1:-1].max() < 0.02 * max(np.abs(rates).max(), 0.1)
     assert np.quantile(np.abs(rates), 0.99) <= rate
+
+
+def test_another_seed_is_another_wish() -> None:
+    first, again, other, stream = (
+        Wave.of(seed, stream, STEERING_BAND).at(3.0) for seed, stream in ((1, 0), (1, 0), (2, 0), (1, 1))
+    )
+    assert first == again
+    assert len({first, other, stream}) == 3
 
 
 def test_a_random_pace_begins_at_the_speed_and_never_stands() -> None:
