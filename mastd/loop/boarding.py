@@ -88,8 +88,8 @@ def seat_of(model: Model, name: str | None, file: str) -> Seat:
 def _refuse_slow(period: float) -> None:
     if not 1.0 / period >= LEAST_RATE:
         raise UsageError(
-            f"rate: {1.0 / period:g} Hz; with a simulated vehicle {LEAST_RATE:g} Hz are due, so that what its "
-            "seat feels can be weighted"
+            f"rate: {1.0 / period:g} Hz; with a simulated vehicle {LEAST_RATE:g} Hz are due, so that what "
+            "its seat feels can be weighted"
         )
 
 
