@@ -139,7 +139,9 @@ def co_simulated(
     return Ride(found[:, :6], found[:, 6:12], found[:, 12:18], found[:, 18:], missed)
 
 
-def let_go(vehicle: VehicleOnTable, table: SprungTable, step: float, steps: int, late: int, gain: float) -> Array:
+def let_go(
+    vehicle: VehicleOnTable, table: SprungTable, step: float, steps: int, late: int, gain: float
+) -> Array:
     """Return rates (n, 6) of a table that is left to itself with a small random rate.
 
     It gets ``gain`` times what the wrench differs from that at rest, ``late`` periods old at the end of the

@@ -147,8 +147,7 @@ def stand(table: Floats, scratch: Floats, pose: Floats, wrench: Floats, out: Flo
 class VehicleOnTable:
     """A vehicle that stands on the table and is shaken by it.
 
-    ``wrench`` (6): on the table at C in P axes, N and N m, the weight included. ``signals``: the row of
-    ``TraceLayout`` after the last step.
+    ``wrench`` (6): on the table at C in P axes, N and N m, the weight included.
     """
 
     def __init__(
@@ -178,7 +177,6 @@ class VehicleOnTable:
         self.layout = simulation.signals
         self.wrench = np.zeros(6)
         self._rows = signals[np.newaxis].copy()
-        self.signals = self._rows[0]
         self.missed = 0
         """Steps of the last call that were not sound."""
         self._settled = settled.copy()
@@ -194,6 +192,13 @@ class VehicleOnTable:
         self._table[PLACE : PLACE + 3] = place
         self._table[STEP] = step
         self._scratch = np.zeros(SCRATCH)
+
+    @property
+    def signals(self) -> Floats:
+        """The row of ``TraceLayout`` after the last step."""
+        # No attribute of its own: a view does not come through a pickle as one.
+        row: Floats = self._rows[0]
+        return row
 
     def lie(self, pose: Floats) -> None:
         """Stand as settled on a table that lies still at ``pose`` (6); what moved before is forgotten."""

@@ -51,7 +51,7 @@ def sizes(rates: Array) -> Array:
 
 
 @pytest.mark.parametrize(
-    "name, what, beyond",
+    ("name", "what", "beyond"),
     [
         ("benchmark_sedan", "mass", 1.05),
         ("sedan", "gain", 1.05),
@@ -74,7 +74,6 @@ def test_the_real_loop_is_stable_up_to_the_margin_and_not_beyond(name: str, what
         foretold, _ = largest(loop_matrix(vehicle_step(vehicle), as_table(table), gain), STEP)
         rates = let_go(standing(model, STEP), table, STEP, 1500, 1, gain)
         size = sizes(rates)
-        print(name, what, factor, foretold, len(rates), size[0], size[-1])
         if factor < 1.0:
             assert foretold < 1.0
             assert size[-1] < 0.05 * size[0]
@@ -96,7 +95,6 @@ def test_the_age_of_the_wrench_that_the_real_loop_bears() -> None:
         size = sizes(let_go(standing(model, STEP), table, STEP, 3000, late, 1.0))
         assert (foretold < 1.0) == stable
         assert (size[-1] < 0.3 * size[5:15].max()) == stable
-        print(late, foretold, size[5:15].max(), size[-1])
 
 
 def test_stiffer_tyres_are_those_of_a_model_with_stiffer_tyres() -> None:
@@ -147,7 +145,9 @@ def test_the_command_says_what_would_break_it(capsys: pytest.CaptureFixture[str]
     assert "beside the table" in capsys.readouterr().err
 
 
-def compared(name: str, duration: float, fine: float, stride: int) -> tuple[dict[str, Array], dict[str, Array]]:
+def compared(
+    name: str, duration: float, fine: float, stride: int
+) -> tuple[dict[str, Array], dict[str, Array]]:
     """Return errors of the loop and of an exchange twice as coarse as the reference, against the reference:
     an exchange each fine step without delay. Columns as in ``Ride``."""
     model, table = find(name), SprungTable.of_share(1.0, 0.1)
