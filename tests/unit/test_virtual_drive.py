@@ -240,7 +240,7 @@ def test_random_driving_keeps_to_what_is_asked_for(seconds: float) -> None:
     # The car overshoots what is steered and braked for, as cars do, most where it brakes in a bend.
     assert 0.6 * 3.0 < np.abs(lateral).max() < 1.6 * 3.0
     assert np.quantile(np.abs(lateral), 0.99) < 1.2 * 3.0
-    assert np.quantile(np.abs(along), 0.999) < 1.4 * 2.5
+    assert np.quantile(np.abs(along), 0.99) < 1.1 * 2.5  # changes of gear jerk
     assert min(speeds) > 0.0
     assert max(speeds) < 1.05 * 25.0
     assert np.ptp(speeds) > min(0.1 * seconds, 10.0)
