@@ -17,6 +17,7 @@ COMMANDS = (
     "run",
     "serve",
     "ctl",
+    "drive",
     "report",
     "recover",
     "kinematics",

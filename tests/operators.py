@@ -12,7 +12,8 @@ from mastd.loop.requests import RequestPort
 from mastd.safety.faults import ROWS
 from mastd.safety.states import Conditions, Event, State, next_state
 from mastd.settings.gateway import GatewaySettings
-from mastd.wire.blocks import REQUEST, NewestValueBlock, Verb, status_layout
+from mastd.wire import vehicle_block
+from mastd.wire.blocks import DRIVER, REQUEST, NewestValueBlock, Verb, status_layout
 from mastd.wire.gateway_job import GatewayJob
 from mastd.wire.snapshot import FaultWords
 
@@ -60,6 +61,7 @@ class StandInLoop:
     def __init__(self, state: State = State.READY) -> None:
         self.request = NewestValueBlock(REQUEST)
         self.status = NewestValueBlock(status_layout(LINKS))
+        self.driver = NewestValueBlock(DRIVER)
         self.state = state
         self.taken: list[tuple[Verb, tuple[float, ...]]] = []
         self.fault = 0
@@ -116,6 +118,9 @@ class StandInLoop:
         status.set_text("refusal", port.refusal)
         status.set_text("cause", self.cause)
         status.set_text("profile", "stand-in")
+        status.set_text("vehicle", "stand-in car|oils|fl|fr|rl|rr")
+        numbers = status.field("vehicle_numbers")
+        numbers[[vehicle_block.SPEED, vehicle_block.DRIVER + 4]] = 12.5, 2.0
         status.publish()
 
     def run(self) -> None:

@@ -9,6 +9,7 @@ from hil_sim.plant.provider import provider
 from mastd.loop.plan import Plan
 from mastd.safety.states import State
 from mastd.wire.blocks import Verb
+from mastd.wire.messages import DriveMode, Stage
 from mastd.wire.provider import PlantRequest, rigid_payload
 
 
@@ -47,6 +48,11 @@ class Rig:
         self.plant.read(self.cycle.sample)
         self.cycle.sample.step = self.plant.time_ns // self.plan.daemon.period_ns
         self.cycle.sample.sequence = self.samples = self.samples + 1
+
+    @property
+    def at_rest(self) -> bool:
+        """The drive is disabled and the supply off: nothing is asked for."""
+        return self.supervisor.mode is DriveMode.DISABLED and self.supervisor.stage is Stage.OFF
 
     def until(self, state: State, most: int = 20_000) -> None:
         """Step until the state is reached."""

@@ -10,7 +10,7 @@ from functools import cache
 from hil_sim.soak import numbers
 from hil_sim.soak.numbers import Bounds, Numbers
 from hil_sim.soak.world import World
-from mastd.control.reference import Source
+from mastd.control.reference_kernels import Source
 from mastd.loop.supervisor import EVENT_OF_VERB
 from mastd.safety.faults import Code
 from mastd.safety.states import COMMANDS, Conditions, Event, State, next_state

@@ -10,8 +10,9 @@ from mastd.motion.compiler import Program, program
 from mastd.motion.limits import Examiner, all_windows
 from mastd.motion.preflight import examine
 from mastd.motion.timeline import Timeline
-from mastd.settings.profile import AXES, NoPayload, ProfileSettings
-from mastd.settings.profile import RigidPayload as Payload
+from mastd.settings.payload import NoPayload, VehiclePayload
+from mastd.settings.payload import RigidPayload as Payload
+from mastd.settings.profile import AXES, ProfileSettings
 from mastd.settings.table import TableSettings
 
 NEAR_LIMITS = 0.95
@@ -27,6 +28,7 @@ class Playable:
     """A profile that has been proved: its settings, the motion, and the scale of it that is played."""
 
     profile: ProfileSettings
+    payload: NoPayload | Payload
     timeline: Timeline
     scale: float
     level_limit: float
@@ -59,9 +61,11 @@ def random_playable(
             motion = program(profile, table)
         except SettingsError:
             continue
-        scale, proved = _passing_scale(random, motion, table, profile.payload)
+        carried = profile.payload
+        assert not isinstance(carried, VehiclePayload), "the profiles are made above, none has a vehicle"
+        scale, proved = _passing_scale(random, motion, table, carried)
         if scale > 0.0:
-            return Playable(profile, motion.timeline(scale), scale, proved / scale)
+            return Playable(profile, carried, motion.timeline(scale), scale, proved / scale)
     raise SettingsError([f"no random profile passes the check of table {table.name!r} with its payload"])
 
 

@@ -173,7 +173,7 @@ class Episode:
         deviation = DeviationTruth(spread=random.choice((0.0, 0.02, 0.05)), seed=random.randrange(2**31))
         self.options = options
         self.number = number
-        carried = playables[0].profile.payload
+        carried = playables[0].payload
         truth = PlantTruth(name=f"soak {number}", deviation=deviation, payload=true_payload(carried))
         self.world = World(table, daemon, carried, truth, random.randrange(2**31))
         self.operator = Operator(Random(random.getrandbits(64)), self.world, playables)

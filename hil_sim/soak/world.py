@@ -24,7 +24,7 @@ from mastd.loop.loaded import LoadedProfile
 from mastd.loop.slots import SLOTS, ProfileSlots
 from mastd.safety.profile_limits import LIMIT_NUMBERS
 from mastd.settings.daemon import DaemonSettings
-from mastd.settings.profile import NoPayload, RigidPayload
+from mastd.settings.payload import NoPayload, RigidPayload
 from mastd.settings.table import TableSettings
 from mastd.wire.blocks import Verb
 

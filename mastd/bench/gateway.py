@@ -11,7 +11,7 @@ import numpy as np
 
 from mastd.bench.registry import Figure, bench, figure
 from mastd.safety.states import State
-from mastd.wire.blocks import REQUEST, NewestValueBlock, status_layout
+from mastd.wire.blocks import DRIVER, REQUEST, NewestValueBlock, status_layout
 from mastd.wire.client import OperatorClient
 from mastd.wire.gateway import GatewayHandle
 from mastd.wire.gateway_job import GatewayJob
@@ -45,7 +45,7 @@ def stop() -> dict[str, Figure]:
             status_rate=20.0,
             address=f"ipc://{Path(directory)}/mastd.operators",
         )
-        gateway = GatewayHandle.start(job, request, status)
+        gateway = GatewayHandle.start(job, request, status, NewestValueBlock(DRIVER))
         try:
             with OperatorClient(gateway.address, "bench") as client:
                 times = [_one_stop(client, view, status, number) for number in range(1, STOPS + 1)]

@@ -1,6 +1,7 @@
-"""Clients that nobody wants, each a process: one floods, one never reads, one dies again and again.
+"""Clients that nobody wants, each a process: one floods, one never reads, one dies again and again, one
+drives a car as fast as it can send.
 
-``python -m mastd.bench.hostile KIND ADDRESS``, KIND flood, deaf or dying; it ends when its parent is gone.
+``python -m mastd.bench.hostile KIND ADDRESS``, KIND of ``KINDS``; it ends when its parent is gone.
 """
 
 from __future__ import annotations
@@ -12,9 +13,10 @@ import sys
 import time
 
 from mastd.errors import UsageError
-from mastd.wire.client import OperatorClient
+from mastd.wire.drive_client import DriveClient
+from mastd.wire.operator_messages import Inputs
 
-KINDS = ("flood", "deaf", "dying")
+KINDS = ("flood", "deaf", "dying", "driving")
 DYING_AFTER = 500
 
 
@@ -42,13 +44,16 @@ def misbehave(kind: str, address: str, parent: int) -> None:
     client = None
     while client is None and os.getppid() == parent:
         try:
-            client = OperatorClient(address, f"hostile {kind}")
+            client = DriveClient(address, f"hostile {kind}")
         except UsageError:
             time.sleep(0.01)  # nobody there yet
     sent = 0
     while client is not None and os.getppid() == parent and not (kind == "dying" and sent > DYING_AFTER):
-        client.send("status")
         sent += 1
+        if kind == "driving":
+            client.drive(Inputs(throttle=(sent % DYING_AFTER) / DYING_AFTER))
+        else:
+            client.send("status")
         if kind == "flood" and sent % DYING_AFTER == 0:
             with contextlib.suppress(UsageError):  # a session that the gateway has dropped meanwhile
                 client.status()

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import argparse
 import json
+import sys
+
+from mastd.commands.riding_progress import RidingProgress
 
 
 def add_parsers(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
@@ -28,7 +31,8 @@ def run(arguments: argparse.Namespace) -> int:
 
     table = load(find("table", arguments.table), TableSettings)
     profile = load(find("profile", arguments.profile), ProfileSettings, channels=channel_units(table))
-    result = check(profile, table)
+    with RidingProgress(shown=not arguments.json and sys.stderr.isatty()) as progress:
+        result = check(profile, table, progress)
     if arguments.json:
         print(json.dumps(result.document(), allow_nan=False))
     else:

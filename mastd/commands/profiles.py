@@ -29,13 +29,15 @@ def run(arguments: argparse.Namespace) -> int:
     listed = []
     for name in names("profile"):
         profile = load(find("profile", name), ProfileSettings)
-        duration = compile_profile(profile, table).duration
+        driven = profile.oils
+        duration = compile_profile(profile, table).duration if driven is None else driven.duration
         listed.append(
             {"name": name, "duration_s": duration, "description": profile.description or profile.name}
         )
     if arguments.json:
         print(json.dumps(listed))
     else:
+        width = max(len(str(entry["name"])) for entry in listed)
         for entry in listed:
-            print(f"{entry['name']:24} {entry['duration_s']:7.1f} s  {entry['description']}")
+            print(f"{entry['name']:{width}} {entry['duration_s']:7.1f} s  {entry['description']}")
     return 0

@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from mastd.errors import FormatError, UsageError
+from mastd.record.ride_text import ride_lines
 
 _EXIT_CODES = {"pass": 0, "fail": 1, "stopped": 1, "fault": 3}
 
@@ -95,6 +96,7 @@ def summary(result: Mapping[str, object]) -> str:
             f" ({'–' if lag is None else f'{1e3 * lag:.1f}'} ms), peak ratio {figures['peak_ratio']},"
             f" cross axis {figures['cross_axis']}"
         )
+    lines += [f"  {line}" for line in ride_lines(result)]
     for criterion in criteria:
         if not criterion["pass"]:
             limit = criterion["limit"]

@@ -62,6 +62,9 @@ def _loop_lines(status: dict[str, Any]) -> list[str]:
     if others:
         lines.append(f"  also active  {', '.join(others)}")
     profile, level, supply = status["profile"], status["level"], status["supply"]
+    vehicle = status["vehicle"]
+    if vehicle:
+        lines.append(f"  vehicle      {vehicle_words(vehicle)}")
     return [
         *lines,
         f"  profile      {_profile(profile)}",
@@ -95,6 +98,23 @@ def line(status: dict[str, Any]) -> str:
     if status["cause"]:
         parts.append(status["cause"]["text"])
     return printable("  ".join(parts))
+
+
+def vehicle_words(vehicle: dict[str, Any]) -> str:
+    """Return what a simulated vehicle does: on the table what its seat feels, driven its speed and lever."""
+    if not vehicle["driven"]:
+        felt = [_number(vehicle["seat"]["rms"][axis], 1.0, ".2f") for axis in "xyz"]
+        return f"{vehicle['name']} on the table; seat x {felt[0]}, y {felt[1]}, z {felt[2]} m/s2 weighted"
+    speed, gear = _number(vehicle["speed"], 3.6, "5.1f", "km/h"), vehicle["driver"]["gear"]
+    lost = "  DRIVER LOST" if vehicle["driver_lost"] else ""
+    return f"{speed}  lever {UNKNOWN if gear is None else gear_name(round(gear))}{lost}"
+
+
+def gear_name(gear: int) -> str:
+    """Return what a gear lever shows; R2 is the second reverse gear, D leaves the choice to the car."""
+    if gear < 0:
+        return "R" if gear == -1 else f"R{-gear}"
+    return {0: "N", 100: "D"}.get(gear, str(gear))
 
 
 def _degraded(status: dict[str, Any]) -> str:

@@ -1,4 +1,5 @@
-"""``mastd vehicle``: the car alone, at rest, driven, its modes, its suspension and its figures."""
+"""``mastd vehicle``: the car alone, at rest, driven, its modes, its suspension, its figures, its loop with
+the table."""
 
 from __future__ import annotations
 
@@ -7,6 +8,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from mastd.commands.vehicle_coupling import add_coupling_parser
 from mastd.commands.vehicle_drive import add_drive_parsers
 from mastd.commands.vehicle_options import add_manoeuvre, add_quantities, check_places, quantities
 from mastd.commands.vehicle_tyre import add_tyre_parser
@@ -43,6 +45,7 @@ def add_parsers(subparsers: Subparsers) -> None:
         _figures,
     )
     add_quantities(facts, "speed", told={"speed": "of turn, modes and braking (default: 80 km/h)"})
+    add_coupling_parser(manoeuvres)
     add_tyre_parser(manoeuvres)
     for parser in (settle, modes, bench, facts):
         parser.add_argument("--out", dest="target", type=Path, metavar="FILE.csv", help="write it as a table")

@@ -21,7 +21,6 @@ Poses are [x, y, z, roll, pitch, yaw] of C against neutral in m and rad, rates a
 
 from __future__ import annotations
 
-import enum
 from dataclasses import dataclass
 
 import numpy as np
@@ -34,36 +33,40 @@ from mastd.control.level import (
     LEVEL_SIZE,
     LEVEL_TARGET,
     TIME_CONSTANT,
-    advance_level,
-    level_at,
-    scale_path,
 )
 from mastd.control.paths import (
     brake_duration,
-    brake_path,
     fade_duration,
-    fade_out,
     hardest_brake,
     move_duration,
-    move_path,
 )
 from mastd.control.preview import (
-    CELLS,
     FRESH,
-    GRID,
     LAST,
     LIMIT,
-    LINKS,
     NEXT,
-    POINTS_PER_CYCLE,
     WALL,
     WALLS,
     PathLimits,
     describe_wall,
-    note_point,
     preview_block,
-    update_limit,
 )
+from mastd.control.reference_kernels import (
+    DURATION,
+    FADE,
+    LEVEL,
+    OFFSET,
+    PATH,
+    RATES,
+    REST,
+    START,
+    STATE_SIZE,
+    TARGET,
+    WARP,
+    Source,
+    advance,
+)
+from mastd.control.stream import NEWEST, PERIOD, stream_block
 from mastd.control.warp import (
     FIRST,
     LARGEST_FIRST,
@@ -74,141 +77,19 @@ from mastd.control.warp import (
     TIME,
     WANTED,
     WARP_SIZE,
-    advance_speed,
     speed_bounds,
 )
-from mastd.kernel import kernel
-from mastd.motion.timeline import Timeline, evaluate, join
+from mastd.motion.timeline import Timeline, at_rest
 
 Array = NDArray[np.float64]
-Integers = NDArray[np.int64]
 
 
-class Source(enum.IntEnum):
-    """What the path is."""
-
-    REST = 0
-    MOVE = 1
-    PROFILE = 2
-    BRAKE = 3
-
-
-REST, MOVE, PROFILE, BRAKE = (int(source) for source in Source)
-
-# places in the generator's state block
-_SIZES = (WARP_SIZE, LEVEL_SIZE, 24, 24, 18, 2, 6, 6, 6, 4, 4, 1)
-(WARP, LEVEL, PATH, AHEAD, OFFSET, FADE, START, TARGET, RATES, STEP, FACTOR, DURATION) = (
-    sum(_SIZES[:place]) for place in range(len(_SIZES))
-)
-STATE_SIZE = sum(_SIZES)
-_NOTHING = join([(np.zeros((1, 6)), 1)], 1)
+_NOTHING = at_rest()
 """The timeline that is passed while none is loaded."""
 _CONTINUOUS = 1e-12
 """Metres, radians and their rates up to which a path begins where the last command was: rounding."""
-_AT_ONCE = 1 << 30
-"""Points of the preview in one cycle: all of them."""
-
-
-@kernel
-def write_path(
-    source: int,
-    state: Array,
-    coefficients: Array,
-    first_rows: Integers,
-    intervals: Integers,
-    starts: Integers,
-    repeats: int,
-    time: float,
-    path: Array,
-) -> None:
-    """Write the path of ``source`` at path time ``time``, level apart, into ``path`` (4, 6); REST stays."""
-    if source == PROFILE:
-        evaluate(coefficients, first_rows, intervals, starts, repeats, time, path)
-    elif source == MOVE:
-        start, target = state[START : START + 6], state[TARGET : TARGET + 6]
-        move_path(start, target, state[DURATION], time, state[STEP : STEP + 4], path)
-    elif source == BRAKE:
-        brake_path(state[START : START + 6], state[RATES : RATES + 6], state[DURATION], time, path)
-
-
-@kernel
-def look_ahead(
-    source: int,
-    state: Array,
-    preview: Array,
-    coefficients: Array,
-    first_rows: Integers,
-    intervals: Integers,
-    starts: Integers,
-    repeats: int,
-    points: int,
-) -> None:
-    """Look at the points of the grid that have come within the horizon, at most ``points`` of them."""
-    now = np.floor(state[WARP + TIME] / GRID)
-    end = now + preview[CELLS] - 1.0
-    preview[NEXT] = max(preview[NEXT], now)
-    path = state[AHEAD : AHEAD + 24].reshape((4, 6))
-    while preview[NEXT] <= end and points > 0:
-        time = preview[NEXT] * GRID
-        write_path(source, state, coefficients, first_rows, intervals, starts, repeats, time, path)
-        if source == PROFILE:
-            ahead = max(time - state[WARP + TIME], 0.0)
-            level_at(state[LEVEL : LEVEL + LEVEL_SIZE], ahead, state[FACTOR : FACTOR + 4])
-            scale_path(state[FACTOR : FACTOR + 4], path)
-        note_point(preview, path)
-        points -= 1
-    update_limit(preview, now, preview[NEXT] > end)
-
-
-@kernel
-def compose(path: Array, warp: Array, out: Array) -> None:
-    """Write pose, rates, accelerations, jerks (4, 6) of the path at the speed of its time."""
-    s, s1, s2 = warp[SPEED], warp[FIRST], warp[SECOND]
-    for axis in range(6):
-        out[0, axis] = path[0, axis]
-        out[1, axis] = path[1, axis] * s
-        out[2, axis] = path[2, axis] * s * s + path[1, axis] * s1
-        out[3, axis] = path[3, axis] * s * s * s + 3.0 * path[2, axis] * s * s1 + path[1, axis] * s2
-
-
-@kernel
-def advance(
-    source: int,
-    state: Array,
-    preview: Array,
-    coefficients: Array,
-    first_rows: Integers,
-    intervals: Integers,
-    starts: Integers,
-    repeats: int,
-    dt: float,
-    out: Array,
-) -> None:
-    """Advance path time by ``dt``, write the path of ``source``, compose ``out`` (4, 6) and look ahead.
-
-    ``state`` (STATE_SIZE,) is the generator's block, ``preview`` the look-ahead's; the arrays after them are
-    the timeline's.
-    """
-    warp = state[WARP : WARP + WARP_SIZE]
-    looking = preview[LINKS] > 0.0 and source in (PROFILE, MOVE)
-    if looking and preview[FRESH] != 0.0:
-        preview[FRESH] = 0.0
-        look_ahead(source, state, preview, coefficients, first_rows, intervals, starts, repeats, _AT_ONCE)
-        warp[SPEED] = min(warp[SPEED], preview[LIMIT])  # a path begins at rest, so at any speed
-    before = warp[TIME]
-    advance_speed(warp, min(warp[WANTED], preview[LIMIT]), dt)
-    path = state[PATH : PATH + 24].reshape((4, 6))
-    write_path(source, state, coefficients, first_rows, intervals, starts, repeats, warp[TIME], path)
-    if source == PROFILE:
-        advance_level(state[LEVEL : LEVEL + LEVEL_SIZE], warp[TIME] - before)
-        scale_path(state[LEVEL + GAIN : LEVEL + GAIN + 4], path)
-    compose(path, warp, out)
-    if state[FADE + 1] > 0.0:
-        fade_out(state[OFFSET : OFFSET + 18].reshape((3, 6)), state[FADE : FADE + 2], dt, out)
-    if looking:
-        look_ahead(
-            source, state, preview, coefficients, first_rows, intervals, starts, repeats, POINTS_PER_CYCLE
-        )
+_ROUNDING = 1e-6
+"""Share of a period by which path time may be rounded."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -235,8 +116,10 @@ class Reference:
     ``limits`` are what moves, brakes, fades and changes of speed and level keep.
     """
 
-    def __init__(self, motion: Array, limits: MotionLimits) -> None:
+    def __init__(self, motion: Array, limits: MotionLimits, period: float = 1e-3) -> None:
         self.motion = motion
+        self.stream = stream_block(period)
+        """Knots of the path while ``source`` is STREAM, ``period`` s apart: whoever makes it adds them."""
         self.limits = limits
         self.source = Source.REST
         self._number = REST
@@ -345,6 +228,17 @@ class Reference:
         self._begin(Source.PROFILE)
         self._carry(start * self.level)
 
+    def follow_stream(self) -> None:
+        """Follow the knots of ``stream`` from the first one on, which is to be the last command."""
+        self._begin(Source.STREAM)
+        self._fade[1] = 0.0
+
+    def lacks(self, dt: float) -> bool:
+        """Return whether the stream needs another knot before ``dt`` s more of it can be followed."""
+        warp, stream = self._warp, self.stream
+        stands = warp[SPEED] == 0.0 and warp[WANTED] == 0.0
+        return not stands and bool(stream[NEWEST] * stream[PERIOD] < warp[TIME] + (1.0 - _ROUNDING) * dt)
+
     def brake(self, pose: Array, rates: Array) -> None:
         """Come to rest from ``pose`` and ``rates`` as measured, within the limits.
 
@@ -394,6 +288,7 @@ class Reference:
         advance(
             source,
             self._state,
+            self.stream,
             self._preview,
             read.coefficients,
             read.first_rows,

@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 from mastd.kernel import fused_kernel
 from mastd.kinematics.jacobian import geometric_jacobian
 from mastd.kinematics.rotation import rotation, sines_cosines
-from mastd.settings.profile import NoPayload, RigidPayload
+from mastd.settings.payload import NoPayload, RigidPayload
 from mastd.settings.table import TableSettings
 
 FloatArray = NDArray[np.float64]
@@ -31,9 +31,25 @@ WORK_ROWS = 8
 """Rows of six beyond one a link that ``force_reference`` needs as scratch."""
 
 
+@dataclass(frozen=True, eq=False)
+class Carried:
+    """A rigid body on the table, or what a vehicle that stands there would be as one."""
+
+    mass: float
+    centre: FloatArray
+    """(3) centre of mass in P, from C, m."""
+    inertia: FloatArray
+    """(3, 3) about the centre of mass, along P's axes, kg m²."""
+
+    @classmethod
+    def of(cls, payload: RigidPayload) -> Carried:
+        """Return the body that a rigid payload is."""
+        return cls(payload.mass, np.array(payload.centre_of_gravity), np.diag(payload.inertia))
+
+
 @dataclass(frozen=True)
 class TableModel:
-    """Table and rigid payload as one body.
+    """Table and what it carries as one rigid body.
 
     ``values`` (11,): mass in kg; first moment about C in kg m (3); inertia about C in kg m², xx, yy, zz, xy,
     xz, yz (the last three as they stand in the inertia matrix); gravity in m/s². All in P.
@@ -42,17 +58,17 @@ class TableModel:
     values: FloatArray
 
     @classmethod
-    def from_settings(cls, table: TableSettings, payload: NoPayload | RigidPayload) -> TableModel:
-        """Return the model of a table with its payload."""
+    def from_settings(cls, table: TableSettings, payload: NoPayload | RigidPayload | Carried) -> TableModel:
+        """Return the model of a table with its payload; a vehicle comes as the body that it is as a whole."""
         mass = table.body.mass
         centre = np.array(table.body.centre_of_mass)
         moment = mass * centre
-        inertia = np.diag(table.body.inertia) + _parallel(mass, centre)
-        if isinstance(payload, RigidPayload):
-            place = np.array(payload.centre_of_gravity)
-            mass += payload.mass
-            moment += payload.mass * place
-            inertia += np.diag(payload.inertia) + _parallel(payload.mass, place)
+        inertia = np.diag(table.body.inertia) + parallel(mass, centre)
+        if not isinstance(payload, NoPayload):
+            carried = Carried.of(payload) if isinstance(payload, RigidPayload) else payload
+            mass += carried.mass
+            moment += carried.mass * carried.centre
+            inertia += carried.inertia + parallel(carried.mass, carried.centre)
         products = (inertia[0, 1], inertia[0, 2], inertia[1, 2])
         return cls(np.array([mass, *moment, *np.diag(inertia), *products, table.gravity]))
 
@@ -65,9 +81,9 @@ class TableModel:
         return np.block([[mass * np.eye(3), coupling], [coupling.T, inertia]])
 
 
-def _parallel(mass: float, place: FloatArray) -> FloatArray:
-    """Return the inertia matrix about the origin of a point mass at ``place`` (3,)."""
-    return mass * (place @ place * np.eye(3) - np.outer(place, place))
+def parallel(mass: float, place: FloatArray) -> FloatArray:
+    """Return the inertia matrix (3, 3) about the origin of a point mass at ``place`` (3,)."""
+    return np.asarray(mass * (place @ place * np.eye(3) - np.outer(place, place)))
 
 
 @fused_kernel
@@ -156,6 +172,25 @@ def leg_forces(jacobian: FloatArray, wanted: FloatArray, work: FloatArray, force
 
 
 @fused_kernel
+def add_load(
+    pose: FloatArray, standing: FloatArray, riding: FloatArray, share: float, wanted: FloatArray
+) -> None:
+    """Take what a load does off the wrench (6,) that the legs must exert, in B axes.
+
+    The load's wrench at C in P axes is ``standing`` (6,), and beyond it ``share`` of what ``riding`` (6,) is
+    more.
+    """
+    r00, r01, r02, r10, r11, r12, r20, r21, r22 = rotation(pose[3], pose[4], pose[5])
+    for first in (0, 3):
+        x = standing[first] + share * (riding[first] - standing[first])
+        y = standing[first + 1] + share * (riding[first + 1] - standing[first + 1])
+        z = standing[first + 2] + share * (riding[first + 2] - standing[first + 2])
+        wanted[first] -= r00 * x + r01 * y + r02 * z
+        wanted[first + 1] -= r10 * x + r11 * y + r12 * z
+        wanted[first + 2] -= r20 * x + r21 * y + r22 * z
+
+
+@fused_kernel
 def force_reference(
     table_joints: FloatArray,
     base_joints: FloatArray,
@@ -174,4 +209,25 @@ def force_reference(
     links = table_joints.shape[0]
     geometric_jacobian(table_joints, base_joints, neutral_position, pose, work[:links])
     wrench(model, pose, rates, accelerations, work[links])
+    leg_forces(work[:links], work[links], work[links + 1 :], forces)
+
+
+@fused_kernel
+def loaded_force_reference(
+    table_joints: FloatArray,
+    base_joints: FloatArray,
+    neutral_position: FloatArray,
+    model: FloatArray,
+    pose: FloatArray,
+    rates: FloatArray,
+    accelerations: FloatArray,
+    load: FloatArray,
+    work: FloatArray,
+    forces: FloatArray,
+) -> None:
+    """Write forces as ``force_reference`` does, of a table with a ``load`` (6,) at C, P axes, N and N m."""
+    links = table_joints.shape[0]
+    geometric_jacobian(table_joints, base_joints, neutral_position, pose, work[:links])
+    wrench(model, pose, rates, accelerations, work[links])
+    add_load(pose, load, load, 1.0, work[links])
     leg_forces(work[:links], work[links], work[links + 1 :], forces)

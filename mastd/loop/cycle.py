@@ -8,17 +8,18 @@ samples therefore give the same commands bit for bit, in process or over sockets
 from __future__ import annotations
 
 import contextlib
-import hashlib
 import math
 import os
 import traceback
 from collections.abc import Sequence
 
 from mastd.control.links import LinkCommand
-from mastd.control.reference import Reference, Source
+from mastd.control.reference import Reference
+from mastd.control.reference_kernels import ON_PATH
 from mastd.dynamics.table_model import TableModel
 from mastd.kinematics.forward import Observer
 from mastd.kinematics.geometry import Geometry
+from mastd.loop.digest import CommandDigest
 from mastd.loop.frame import Frame, frame_channels
 from mastd.loop.loaded import LoadedProfile
 from mastd.loop.motion_limits import lowered_pose, motion_limits
@@ -26,6 +27,7 @@ from mastd.loop.orders import Orders
 from mastd.loop.sensing import Sensing
 from mastd.loop.slots import ProfileSlots
 from mastd.loop.supervisor import Supervisor
+from mastd.loop.vehicles import Vehicles
 from mastd.loop.watch import ProfileWatch
 from mastd.safety.faults import Code
 from mastd.safety.pace import Pace
@@ -51,23 +53,17 @@ class Cycle:
         self.frame = Frame(len(table.links), len(table.sensors.accelerometers))
         self.sample = Sample(self.frame.sample_layout, self.frame.sample)
         self.command = Command(self.frame.command_layout, self.frame.command)
-        self.reference = Reference(self.frame.motion, motion_limits(table, daemon, geometry))
-        self.sensing = Sensing(table, daemon, observer, self.frame, self.sample)
-        self._links = LinkCommand(geometry, model, self.frame.motion, self.frame.command)
-        self.orders = Orders(self.reference, self._links, observer, slots)
-        self.supervisor = Supervisor(
-            daemon,
-            self.sensing,
-            self.sample,
-            self.reference,
-            lowered_pose(geometry, daemon.moves.clearance),
-            self.orders,
-        )
-        self.missed = 0
-        self.cycles = 0
-        self._profile_hash = hashlib.sha256()
-        self._covered = self.frame.command[: 5 * len(table.links)]
         self._period = daemon.period_ns * 1e-9
+        self.reference = Reference(self.frame.motion, motion_limits(table, daemon, geometry), self._period)
+        self.sensing = Sensing(table, daemon, observer, self.frame, self.sample)
+        self.vehicles = Vehicles(self.frame, self.sensing)
+        load = self.frame.field("command.payload_wrench")
+        self._links = LinkCommand(geometry, model, self.frame.motion, self.frame.command, load)
+        self.orders = Orders(self.reference, self._links, observer, self.vehicles, slots)
+        lowered = lowered_pose(geometry, daemon.moves.clearance)
+        self.supervisor = Supervisor(daemon, self.sensing, self.sample, self.reference, lowered, self.orders)
+        self.missed = self.cycles = 0
+        self._digest = CommandDigest(self.frame.command[: 5 * len(table.links)])
         self._bridged = table.drive.command_timeout
         self._pace = Pace(daemon, table.drive.command_timeout)
         self._scalars = self.frame.values[:10]
@@ -81,7 +77,7 @@ class Cycle:
     @property
     def command_sha256(self) -> str:
         """Digest of what was sent to the links from the profile's first to its last command."""
-        return self._profile_hash.hexdigest()
+        return self._digest.text
 
     def step(
         self,
@@ -98,6 +94,7 @@ class Cycle:
         """
         self.sensing.take(fresh, now_ns, skipped)
         self.sensing.sense(self.supervisor.state, self.supervisor.enabled)
+        self.sensing.reports += self.vehicles.ride(self.supervisor.state)
         self._account(skipped)
         self._decide(verb, now_ns, arguments)
         self._follow(skipped)
@@ -109,7 +106,9 @@ class Cycle:
         self.supervisor.cycle = self.cycles
         self.missed += skipped
         playing = self.supervisor.state is State.RUNNING
-        self.sensing.reports += self._pace.account(skipped)
+        # Making another vehicle, in OFF, may take longer than a period; nothing moves then.
+        expected, self.orders.busy = self.orders.busy, False
+        self.sensing.reports += self._pace.account(0 if expected else skipped)
         self.sensing.reports += self._watch.inspect(
             playing, self.sensing.usable, (1 + skipped) * self._period
         )
@@ -120,7 +119,7 @@ class Cycle:
         before = supervisor.state
         supervisor.decide(verb, now_ns, arguments)
         if before is State.ARMED and supervisor.state is State.RUNNING:
-            self._profile_hash = hashlib.sha256()
+            self._digest.begin()
             assert self.orders.loaded is not None
             self._watch.begin(self.orders.loaded.limits)
             self.sensing.reset_following_peak()
@@ -138,6 +137,7 @@ class Cycle:
 
     def advance(self, dt: float) -> None:
         """Advance the reference by ``dt`` seconds."""
+        self.vehicles.drive_on(self.reference, dt)
         loaded = self.orders.loaded
         self.reference.advance(dt, loaded.timeline if loaded is not None else None)
 
@@ -151,7 +151,7 @@ class Cycle:
         command.mode = int(supervisor.mode)
         command.stage = int(supervisor.stage)
         if supervisor.playing:
-            self._profile_hash.update(self._covered.data)
+            self._digest.add()
 
     def _stand(self) -> None:
         """Put a command together that asks for nothing but where the table is."""
@@ -183,7 +183,7 @@ class Cycle:
         scalars[0] = self.cycles
         scalars[1] = self.sample.step
         scalars[2] = self.sample.time_ns * 1e-9
-        scalars[3] = self.reference.time if self.reference.source is Source.PROFILE else math.nan
+        scalars[3] = self.reference.time if self.reference.source in ON_PATH else math.nan
         scalars[4] = self.supervisor.state
         scalars[5] = first.code if first else 0
         scalars[6] = self.sample.flags
@@ -193,8 +193,3 @@ class Cycle:
     def note_compute(self, nanoseconds: int) -> None:
         """Keep the processor time of the cycle that has just ended, for the next frame."""
         self._scalars[8] = nanoseconds * 1e-9
-
-    @property
-    def at_rest(self) -> bool:
-        """The drive is disabled and the supply off: nothing is asked for."""
-        return self.supervisor.mode is DriveMode.DISABLED and self.supervisor.stage is Stage.OFF

@@ -3,9 +3,14 @@
 Samples are unpacked into it, kernels write into views of it, commands are packed from it; recording a cycle
 is one copy. Frame k holds sample k and what was computed from it: the pose is the measured one at step k,
 reference and command are meant for step k + 1, whose sample answers them.
+
+The last numbers are those of a simulated vehicle (``mastd.wire.vehicle_block``); a record has as many of
+them as the vehicle has names for.
 """
 
 from __future__ import annotations
+
+from collections.abc import Sequence
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,6 +18,9 @@ from numpy.typing import NDArray
 from mastd.record.channels import AXES, Channel
 from mastd.settings.table import TableSettings
 from mastd.wire.layout import SUPPLY_FIELDS, Field, Layout, command_layout, sample_layout
+from mastd.wire.vehicle_block import VEHICLE_NUMBERS, vehicle_fields
+
+VEHICLE = "vehicle"
 
 _SCALARS = (
     Field("cycle", 1, "1", "cycles executed, counted from 0"),
@@ -63,6 +71,7 @@ def frame_layout(links: int, accelerometers: int) -> Layout:
                 Field(f"sample.{field.name}", field.size, field.unit, field.meaning)
                 for field in sample_layout(links, accelerometers)
             ),
+            Field(VEHICLE, VEHICLE_NUMBERS, "SI", "the simulated vehicle"),
         ),
     )
 
@@ -79,11 +88,17 @@ _SUPPLY = {f"sample.{name}" for name, _, _ in SUPPLY_FIELDS}
 
 
 def frame_channels(layout: Layout) -> tuple[Channel, ...]:
-    """Return one channel for each value of the frame, in its order."""
+    """Return one channel for each value of the frame but the vehicle's, in its order."""
     channels: list[Channel] = []
     for field in layout:
-        channels += _channels(field)
+        if field.name != VEHICLE:
+            channels += _channels(field)
     return tuple(channels)
+
+
+def vehicle_channels(wheels: Sequence[str], driven: bool) -> tuple[Channel, ...]:
+    """Return the channels of a vehicle with these wheels, which follow the others."""
+    return tuple(Channel(name, unit, None, meaning) for name, unit, meaning in vehicle_fields(wheels, driven))
 
 
 def _channels(field: Field) -> list[Channel]:
@@ -143,6 +158,7 @@ class Frame:
         self.sample_layout = sample_layout(links, accelerometers)
         self.command = self._block("command.", self.command_layout)
         self.sample = self._block("sample.", self.sample_layout)
+        self.vehicle = self.field(VEHICLE)
 
     def field(self, name: str) -> NDArray[np.float64]:
         """Return the view of one field."""

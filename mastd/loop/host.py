@@ -13,6 +13,7 @@ from mastd.errors import RealtimeRightsError
 from mastd.loop.clock import PeriodicClock
 from mastd.loop.companions import Companions
 from mastd.loop.cycle import Cycle
+from mastd.loop.driver_port import DriverPort
 from mastd.loop.live import LiveLine
 from mastd.loop.plan import Installation
 from mastd.loop.publisher import StatusPublisher
@@ -20,7 +21,7 @@ from mastd.loop.realtime import Rights, acquire, one_processor, relax
 from mastd.loop.requests import RequestPort
 from mastd.loop.runner import Journal, Runner, Script
 from mastd.record.recorder import RecorderHandle
-from mastd.wire.blocks import REQUEST, NewestValueBlock, status_layout
+from mastd.wire.blocks import DRIVER, REQUEST, NewestValueBlock, status_layout
 from mastd.wire.direct_link import DirectLink
 from mastd.wire.gateway import GatewayHandle
 from mastd.wire.hello import Mode
@@ -42,15 +43,19 @@ class Connection:
 
 @dataclass(frozen=True)
 class Blocks:
-    """The two newest-value blocks between the loop and the processes around it."""
+    """The newest-value blocks between the loop and the processes around it."""
 
     request: NewestValueBlock
     status: NewestValueBlock
+    driver: NewestValueBlock
 
     @classmethod
     def of(cls, installation: Installation) -> Blocks:
-        """Make both."""
-        return cls(NewestValueBlock(REQUEST), NewestValueBlock(status_layout(len(installation.table.links))))
+        """Make them."""
+        links = len(installation.table.links)
+        return cls(
+            NewestValueBlock(REQUEST), NewestValueBlock(status_layout(links)), NewestValueBlock(DRIVER)
+        )
 
 
 def open_link(installation: Installation, connection: Connection, stack: ExitStack) -> PlantLink:
@@ -78,8 +83,12 @@ def live_line(blocks: Blocks, installation: Installation, stack: ExitStack) -> N
 
 
 def take_rights(installation: Installation, link: PlantLink, cycle: Cycle, stack: ExitStack) -> Rights:
-    """Take the real-time rights until the stack is left; raise RealtimeRightsError where they are needed."""
+    """Take the real-time rights until the stack is left; raise RealtimeRightsError where they are needed.
+
+    What the plant is decides whether it takes the forces of a simulated vehicle.
+    """
     settings = installation.daemon.realtime
+    cycle.orders.meet_plant(link.hello.simulated)
     rights = acquire(settings)
     stack.callback(relax)
     cycle.supervisor.rights = link.hello.simulated or settings.allow_without_rights or not rights.degraded
@@ -109,6 +118,7 @@ def loop(
     """
     daemon = installation.daemon
     requests = RequestPort(blocks.request)
+    cycle.vehicles.driver = DriverPort(blocks.driver)
     publisher = StatusPublisher(blocks.status, cycle, requests, recorder, rights.degraded)
     lost_ns = round(daemon.timeouts.gateway_lost * 1e9)
     companions = Companions(cycle.supervisor, requests, recorder, gateway, lost_ns)

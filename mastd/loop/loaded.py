@@ -7,6 +7,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from mastd.loop.hils import TableVehicle
+from mastd.loop.oils import DrivenVehicle
 from mastd.motion.timeline import Timeline
 
 
@@ -17,7 +19,10 @@ class LoadedProfile:
     ``serial`` counts the loadings of one daemon from 1, ``slot`` is where it stands (−1 for none);
     ``level_limit`` is the largest master gain that the check has proved; ``model`` are the values of
     ``TableModel`` with the payload; ``limits`` the profile's own limits as of
-    ``mastd.safety.profile_limits.tabulate``.
+    ``mastd.safety.profile_limits.tabulate``; ``vehicle`` is what is simulated on the table, None for nothing,
+    and ``vehicle_key`` tells one from another, 0 for none;
+    ``driven`` is the vehicle that makes the motion in the timeline's place, and ``is_driven`` tells whether
+    there is one: it may still lie in the slot.
     """
 
     serial: int
@@ -27,3 +32,17 @@ class LoadedProfile:
     level_limit: float
     model: NDArray[np.float64]
     limits: NDArray[np.float64]
+    vehicle_key: int = 0
+    vehicle: TableVehicle | None = None
+    is_driven: bool = False
+    driven: DrivenVehicle | None = None
+
+    @property
+    def duration(self) -> float:
+        """s that it takes; a driven vehicle's way home comes on top."""
+        return self.timeline.duration if self.driven is None else self.driven.duration
+
+    @property
+    def payload_key(self) -> tuple[bytes, int]:
+        """What must be the same for another profile to be loaded while the table stands raised."""
+        return self.model.tobytes(), self.vehicle_key

@@ -13,15 +13,12 @@ import os
 import sys
 from pathlib import Path
 
-from mastd.dynamics.table_model import TableModel
 from mastd.errors import MastdError
 from mastd.loop import provenance
-from mastd.loop.frame import channel_columns, channel_units
-from mastd.loop.loaded import LoadedProfile
+from mastd.loop.boarding import channels_of, ready_profile
+from mastd.loop.frame import channel_units
 from mastd.loop.slots import ProfileSlots
-from mastd.motion.compiler import program
-from mastd.motion.preflight import examine
-from mastd.safety.profile_limits import tabulate
+from mastd.motion.preflight import check
 from mastd.settings.loader import load
 from mastd.settings.profile import ProfileSettings
 from mastd.settings.starter import find
@@ -56,19 +53,19 @@ def load_profile(
     path = find("profile", profile)
     table = load(table_path, TableSettings)
     settings = load(path, ProfileSettings, channels=channel_units(table))
-    motion = program(settings, table)
-    verdict = examine(motion, table, settings.payload)
+    verdict = check(settings, table)
     if not verdict.ok:
         text = f"{path}: it does not pass the check:\n{verdict.text()}"
         return {"ok": False, "text": text, "slot": slot, "name": settings.name, "scale": verdict.scale}
-    timeline = motion.timeline()
-    model = TableModel.from_settings(table, settings.payload).values
-    limits = tabulate(settings.limits, channel_columns(table))
-    slots.write(slot, LoadedProfile(0, slot, settings.name, timeline, verdict.scale, model, limits))
     daemon = json.loads(daemon_path(directory).read_text(encoding="utf-8"))
-    head = provenance.join(daemon, provenance.of_profile(path, settings, timeline))
+    period = round(1e9 / daemon["daemon"]["rate"]) * 1e-9
+    loaded = ready_profile(settings, table, period, verdict.scale, slot=slot)
+    slots.write(slot, loaded)
+    channels = channels_of(loaded.vehicle, loaded.driven)
+    head = provenance.join(daemon, provenance.of_profile(path, settings, loaded.duration, channels))
     metadata_path(directory, slot).write_text(json.dumps(head), encoding="utf-8")
-    text = f"{settings.name}: {timeline.duration:.1f} s, passes; its level may go up to {verdict.scale:.1%}"
+    text = f"{settings.name}: {loaded.duration:.1f} s, passes; "
+    text += "driven" if loaded.is_driven else f"its level may go up to {verdict.scale:.1%}"
     return {"ok": True, "text": text, "slot": slot, "name": settings.name, "scale": verdict.scale}
 
 

@@ -72,7 +72,7 @@ class Operators:
             loader=tuple(loader or ()),
             loader_descriptors=descriptors,
         )
-        gateway = GatewayHandle.start(job, blocks.request, blocks.status)
+        gateway = GatewayHandle.start(job, blocks.request, blocks.status, blocks.driver)
         stack.callback(gateway.close)
         return gateway
 

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,6 +19,7 @@ from mastd.control.reference import Reference
 from mastd.kinematics.forward import Observer
 from mastd.loop.loaded import LoadedProfile
 from mastd.loop.slots import ProfileSlots
+from mastd.loop.vehicles import Vehicles
 from mastd.wire.blocks import Verb
 
 
@@ -25,18 +27,27 @@ class Orders:
     """Carries requests out; owns the loaded profile. ``slots`` is None where no other can be loaded."""
 
     def __init__(
-        self, reference: Reference, links: LinkCommand, observer: Observer, slots: ProfileSlots | None
+        self,
+        reference: Reference,
+        links: LinkCommand,
+        observer: Observer,
+        vehicles: Vehicles,
+        slots: ProfileSlots | None,
     ) -> None:
         self.loaded: LoadedProfile | None = None
         self.profile_start: NDArray[np.float64] | None = None
-        """First pose of the loaded profile."""
+        """First pose of the loaded profile; None where it begins from any."""
         self.profile_end = 0.0
         """Its duration in seconds."""
         self._reference = reference
         self._links = links
+        self._bare = links.model.copy()
+        self._vehicles = vehicles
         self._slots = slots
         self._observer = observer
         self._ranges = JogRanges.of(observer)
+        self.busy = False
+        """Whether the last order took longer than a period."""
 
     @property
     def level_limit(self) -> float:
@@ -54,29 +65,67 @@ class Orders:
         return ""
 
     def take(self, loaded: LoadedProfile) -> None:
-        """Take over a checked profile; only while nothing moves."""
+        """Take over a checked profile; only while nothing moves.
+
+        What stands on the table already goes on standing there if it is the same.
+        """
+        if loaded.vehicle is None and loaded.vehicle_key and self.loaded is not None:
+            loaded = replace(loaded, vehicle=self.loaded.vehicle)
         self.loaded = loaded
         start = np.zeros((4, 6))
         loaded.timeline.evaluate(0.0, start)
-        self.profile_start = start[0]
-        self.profile_end = loaded.timeline.duration
-        self._links.model[:] = loaded.model
+        self.profile_start = start[0] if loaded.driven is None else None
+        self.profile_end = loaded.duration
+        # A simulated plant's legs carry the vehicle's own wrench, a real one's that of a rigid body like it.
+        felt = loaded.vehicle is not None and self._vehicles.plant_feels
+        self._links.model[:] = self._bare if felt else loaded.model
+        self._vehicles.take(loaded.vehicle, loaded.driven)
         if self._reference.level_target > loaded.level_limit:
             self._reference.set_level(loaded.level_limit)
+
+    def meet_plant(self, simulated: bool) -> None:
+        """Learn what the plant is: a simulated one feels a simulated vehicle, a real one carries its own."""
+        self._vehicles.plant_feels = simulated
+        if self.loaded is not None:
+            self.take(self.loaded)
+
+    def begin(self) -> None:
+        """Let the reference follow the loaded profile from its beginning."""
+        if self._vehicles.driven is not None:
+            self._vehicles.begin_drive(self._reference)
+        else:
+            assert self.profile_start is not None, "a profile is loaded before it can be started"
+            self._reference.play(self.profile_start)
+
+    @property
+    def ended(self) -> bool:
+        """Whether the loaded profile, which is being played, is at its end."""
+        driven = self._vehicles.driven
+        return driven.finished if driven is not None else self._reference.time >= self.profile_end
 
     def _load_slot(self, arguments: Sequence[float], off: bool) -> str:
         if self._slots is None:
             return "load is refused: this daemon plays one profile; start `mastd serve` to play others"
         whole = all(map(math.isfinite, arguments[:2]))  # the gateway is not trusted to send numbers
-        loaded = self._slots.read(int(arguments[0]), int(arguments[1])) if whole else None
+        slot, serial = (int(arguments[0]), int(arguments[1])) if whole else (-1, 0)
+        try:
+            loaded = self._slots.read(slot, serial, vehicles=off)
+        except ValueError as error:
+            return f"load is refused: {error}"
         if loaded is None:
             return "load is refused: the loader has left no profile; load again"
-        if not off and not np.array_equal(loaded.model, self._links.model):
+        carried = self.loaded.payload_key if self.loaded is not None else (self._bare.tobytes(), 0)
+        if not off and loaded.is_driven:
+            return "load is refused: a driven vehicle is taken over in OFF; lower the table first"
+        if not off and loaded.payload_key != carried:
             return "load is refused: its payload is another one; lower the table before you change it"
+        self.busy = loaded.vehicle is not None or loaded.driven is not None
         self.take(loaded)
         return ""
 
     def _level(self, arguments: Sequence[float]) -> str:
+        if self._vehicles.driven is not None:
+            return "level is refused: a driven vehicle has none; its gains are the profile's cueing"
         refusal = level_refusal(arguments[0], self.level_limit)
         if not refusal:
             self._reference.set_level(arguments[0])

@@ -2,22 +2,23 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from mastd.dynamics.table_model import TableModel
 from mastd.kinematics.forward import Observer
 from mastd.kinematics.geometry import Geometry
+from mastd.loop.boarding import channels_of, ready_profile
 from mastd.loop.cycle import Cycle
-from mastd.loop.frame import channel_columns, channel_units
+from mastd.loop.frame import channel_units
 from mastd.loop.loaded import LoadedProfile
 from mastd.loop.slots import ProfileSlots
-from mastd.motion.compiler import compile_profile
 from mastd.motion.timeline import Timeline
-from mastd.safety.profile_limits import tabulate
+from mastd.record.channels import Channel
 from mastd.settings.daemon import DaemonSettings
 from mastd.settings.loader import load
-from mastd.settings.profile import NoPayload, ProfileSettings
+from mastd.settings.payload import NoPayload
+from mastd.settings.profile import ProfileSettings
 from mastd.settings.table import TableSettings
 from mastd.wire.hello import LinkTerms, Mode
 
@@ -63,8 +64,8 @@ class Plan(Installation):
 
     profile_path: Path
     profile: ProfileSettings
-    timeline: Timeline
-    model: TableModel
+    ready: LoadedProfile
+    """As the loop takes it over, checked up to its own motion."""
 
     @classmethod
     def load(cls, table_path: Path, profile_path: Path, daemon_path: Path) -> Plan:
@@ -76,24 +77,25 @@ class Plan(Installation):
             **vars(installation),
             profile_path=profile_path,
             profile=profile,
-            timeline=compile_profile(profile, table),
-            model=TableModel.from_settings(table, profile.payload),
+            ready=ready_profile(profile, table, installation.daemon.period_ns * 1e-9, 1.0),
         )
 
     def loaded(self, level_limit: float = 1.0) -> LoadedProfile:
         """Return the profile as the loop takes it over, checked up to ``level_limit`` times its motion."""
-        return LoadedProfile(
-            1,
-            -1,
-            self.profile.name,
-            self.timeline,
-            level_limit,
-            self.model.values,
-            tabulate(self.profile.limits, channel_columns(self.table)),
-        )
+        return replace(self.ready, level_limit=level_limit)
+
+    @property
+    def timeline(self) -> Timeline:
+        """The motion of the profile's segments."""
+        return self.ready.timeline
+
+    @property
+    def vehicle_channels(self) -> tuple[Channel, ...]:
+        """Channels of what is simulated, which a record of the profile has beside the table's."""
+        return channels_of(self.ready.vehicle, self.ready.driven)
 
     def cycle(self, level_limit: float = 1.0) -> Cycle:
         """Return a cycle with the profile loaded."""
-        cycle = Cycle(self.table, self.daemon, self.geometry, self.observer, self.model)
+        cycle = self.bare_cycle()
         cycle.load(self.loaded(level_limit))
         return cycle

@@ -8,11 +8,13 @@ from __future__ import annotations
 import os
 import platform
 import time
+from collections.abc import Sequence
 from importlib.metadata import version
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from mastd.motion.timeline import Timeline
+from mastd.record.channels import Channel
+from mastd.record.run_files import MORE_CHANNELS
 from mastd.safety.faults import TABLE
 from mastd.safety.states import State
 from mastd.settings.export import as_json, digest
@@ -61,11 +63,14 @@ def of_daemon(installation: Installation, connection: Connection, hello: PlantHe
     }
 
 
-def of_profile(path: Path, profile: ProfileSettings, timeline: Timeline) -> dict[str, Any]:
-    """Return the profile's part as plain data."""
+def of_profile(
+    path: Path, profile: ProfileSettings, duration: float, channels: Sequence[Channel] = ()
+) -> dict[str, Any]:
+    """Return the profile's part as plain data; ``duration`` in s, ``channels``: of what is simulated."""
     return {
+        MORE_CHANNELS: [[channel.name, channel.unit, channel.meaning] for channel in channels],
         "name": profile.name,
-        "duration": timeline.duration,
+        "duration": duration,
         "band": profile.band(),
         "settings_text": {"profile": path.read_text(encoding="utf-8")},
         "profile": as_json(profile),

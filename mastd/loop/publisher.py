@@ -71,10 +71,12 @@ class StatusPublisher:
         block.field("lengths")[:] = cycle.sensing.lengths
         block.field("forces")[:] = cycle.sensing.forces
         block.field("following_peak")[:] = cycle.sensing.following_peak
+        block.field("vehicle_numbers")[:] = frame.vehicle
         block.field("ended")[:] = ended
         self._show("refusal", requests.refusal)
         self._show("cause", first.cause if first else "")
         self._show("profile", cycle.orders.loaded.name if cycle.orders.loaded else "")
+        self._show("vehicle", cycle.vehicles.label)
         block.publish()
 
     def _show(self, name: str, text: str) -> None:

@@ -69,6 +69,7 @@ class Runner:
         self._period_ns = period_ns
         self._journal = journal or recorder
         self._push: Callable[..., bool] = recorder.push if recorder is not None else (lambda _frame: True)
+        self._recorded = cycle.frame.values[: recorder.width if recorder is not None else 0]
         self._requests = requests
         self._publisher = publisher
         self._companions = companions
@@ -76,7 +77,7 @@ class Runner:
 
     def free_run(self, clock: PeriodicClock) -> None:
         """Run on the clock's deadlines."""
-        cycle, link, push = self._cycle, self._link, self._push
+        cycle, link, push, recorded = self._cycle, self._link, self._push, self._recorded
         thread_time = time.thread_time_ns
         self._forget_old_samples()
         cycle.sensing.last_ns = cycle.supervisor.since_ns = time.monotonic_ns()
@@ -87,7 +88,7 @@ class Runner:
             fresh = link.newest(cycle.sample, 0)
             self._step(fresh, now, clock.skipped, clock.late_ns)
             link.send(cycle.command)
-            push(cycle.frame.values)
+            push(recorded)
             self._after(now)
             cycle.note_compute(thread_time() - begun)
 
@@ -102,7 +103,7 @@ class Runner:
 
     def lockstep(self) -> None:
         """Run as fast as the plant answers; its step count is the time."""
-        cycle, link, push = self._cycle, self._link, self._push
+        cycle, link, push, recorded = self._cycle, self._link, self._push, self._recorded
         thread_time = time.thread_time_ns
         now = cycle.sensing.last_ns = 0
         while not self._script.finished:
@@ -111,7 +112,7 @@ class Runner:
             now = cycle.sample.step * self._period_ns if fresh else now + LOST_PLANT_NS
             self._step(fresh, now)
             link.send(cycle.command)
-            push(cycle.frame.values)
+            push(recorded)
             self._after(now)
             cycle.note_compute(thread_time() - begun)
 

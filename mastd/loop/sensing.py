@@ -117,6 +117,11 @@ class Sensing:
         self._loss = ""
 
     @property
+    def smoothed_pose(self) -> NDArray[np.float64]:
+        """Pose (6,) of C as the motion's estimate has it: between samples and lengths it goes on smoothly."""
+        return self._motion.state[:6]
+
+    @property
     def trusted(self) -> bool:
         """The feedback can be acted on: a pose was found from the last sample, which is not stale.
 

@@ -18,12 +18,13 @@ from mastd.loop.plan import Installation
 from mastd.loop.script import StopRequest, leave_fault
 from mastd.loop.slots import ProfileSlots
 from mastd.loop.supervisor import Supervisor
-from mastd.loop.warmup import compile_kernels
+from mastd.loop.warmup import compile_any_vehicle, compile_kernels
 from mastd.record.channels import ChannelSet
 from mastd.record.recorder import RecorderHandle
 from mastd.safety.faults import Fault
 from mastd.safety.states import State
 from mastd.wire.blocks import Verb
+from mastd.wire.vehicle_block import VEHICLE_NUMBERS
 
 
 class ServiceScript:
@@ -76,6 +77,7 @@ def serve(
     """
     with ExitStack() as stack:
         compile_kernels(installation)
+        compile_any_vehicle(installation)
         link = host.open_link(installation, connection, stack)
         slots = ProfileSlots()
         cycle = installation.bare_cycle(slots)
@@ -84,7 +86,8 @@ def serve(
         head = provenance.of_daemon(installation, connection, link.hello)
         loader.daemon_path(profiles).write_text(json.dumps(head), encoding="utf-8")
         channels = ChannelSet(frame_channels(cycle.frame.layout), installation.daemon.period_ns)
-        recorder = RecorderHandle.start_service(directory, head, channels, connection.mode == "lockstep")
+        lockstep = connection.mode == "lockstep"
+        recorder = RecorderHandle.start_service(directory, head, channels, lockstep, VEHICLE_NUMBERS)
         stack.callback(recorder.close)
         load = loader.command(installation.table_path, slots, profiles)
         gateway = operators.open(installation, blocks, stack, load, (slots.descriptor,))

@@ -19,7 +19,7 @@ from mastd.loop.operators import Operators
 from mastd.loop.plan import Plan
 from mastd.loop.realtime import Rights
 from mastd.loop.script import RunScript, StopRequest
-from mastd.loop.warmup import compile_kernels
+from mastd.loop.warmup import compile_kernels, compile_vehicles
 from mastd.record.channels import ChannelSet
 from mastd.record.recorder import RecorderHandle, RecorderResult
 from mastd.safety.faults import Fault
@@ -58,14 +58,18 @@ def run(
     with ExitStack() as stack:
         cycle = plan.cycle(level_limit)
         compile_kernels(plan)
+        compile_vehicles(plan.ready.vehicle, plan.ready.driven)
         link = host.open_link(plan, connection, stack)
         blocks = Blocks.of(plan)
         recorder = None
         if record_path is not None:
-            channels = ChannelSet(frame_channels(cycle.frame.layout), plan.daemon.period_ns)
+            recorded = (*frame_channels(cycle.frame.layout), *plan.vehicle_channels)
+            channels = ChannelSet(recorded, plan.daemon.period_ns)
             metadata = provenance.join(
                 provenance.of_daemon(plan, connection, link.hello),
-                provenance.of_profile(plan.profile_path, plan.profile, plan.timeline),
+                provenance.of_profile(
+                    plan.profile_path, plan.profile, plan.ready.duration, plan.vehicle_channels
+                ),
             )
             lockstep = connection.mode == "lockstep"
             recorder = RecorderHandle.start(record_path, metadata, channels, lockstep)

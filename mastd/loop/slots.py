@@ -2,7 +2,7 @@
 
 Two slots: the loader fills the one that is not played, the loop is then told its number. The memory is mapped
 before the loop locks its own, so that taking a profile over costs it no system call. A slot is a head of
-float64 numbers, followed by the arrays.
+float64 numbers, followed by the arrays and by what is simulated beside them (``mastd.loop.parcel``).
 """
 
 from __future__ import annotations
@@ -13,7 +13,10 @@ import os
 import numpy as np
 from numpy.typing import NDArray
 
+from mastd.loop.hils import TableVehicle
 from mastd.loop.loaded import LoadedProfile
+from mastd.loop.oils import DrivenVehicle
+from mastd.loop.parcel import MOST_BYTES, pack, unpack
 from mastd.motion.timeline import KNOT_SPACING, Timeline
 from mastd.safety.profile_limits import LIMIT_NUMBERS, MOST_CHECKS
 from mastd.settings.profile import LONGEST_MOTION
@@ -25,11 +28,12 @@ LARGEST_BLOCKS = 1024
 NAME_BYTES = 320
 MODEL_SIZE = 11
 # places in the head
-FILLED, ROWS, BLOCKS, REPEATS, LEVEL_LIMIT, CHECKS = range(6)
-MODEL, NAME = 8, 24
+FILLED, ROWS, BLOCKS, REPEATS, LEVEL_LIMIT, CHECKS, PARCEL, VEHICLE_KEY, IS_DRIVEN = range(9)
+MODEL, NAME = 9, 24
 LIMITS = NAME + NAME_BYTES // 8
 HEAD = LIMITS + MOST_CHECKS * LIMIT_NUMBERS
-SLOT_NUMBERS = HEAD + 3 * (LARGEST_BLOCKS + 1) + 6 * LARGEST_ROWS
+ARRAYS = HEAD + 3 * (LARGEST_BLOCKS + 1) + 6 * LARGEST_ROWS
+SLOT_NUMBERS = ARRAYS + MOST_BYTES // 8
 
 
 class ProfileSlots:
@@ -47,6 +51,8 @@ class ProfileSlots:
 
     def write(self, slot: int, loaded: LoadedProfile) -> None:
         """Fill a slot that is not played; raise ValueError if the profile is larger than a slot."""
+        simulated = loaded.vehicle or loaded.driven
+        parcel = pack(simulated) if simulated is not None else b""
         timeline = loaded.timeline
         rows, blocks = len(timeline.coefficients), len(timeline.intervals)
         if rows > LARGEST_ROWS or blocks > LARGEST_BLOCKS:
@@ -54,6 +60,8 @@ class ProfileSlots:
         head = self._numbers[slot * SLOT_NUMBERS :][:HEAD]
         head[FILLED] = 0.0
         head[ROWS : CHECKS + 1] = rows, blocks, timeline.repeats, loaded.level_limit, len(loaded.limits)
+        head[PARCEL], head[VEHICLE_KEY], head[IS_DRIVEN] = len(parcel), loaded.vehicle_key, loaded.is_driven
+        self._parcel(slot, len(parcel))[:] = parcel
         head[MODEL : MODEL + MODEL_SIZE] = loaded.model
         name = loaded.name.encode()[:NAME_BYTES].ljust(NAME_BYTES, b"\0")
         head[NAME:LIMITS] = np.frombuffer(name, dtype=np.float64)
@@ -65,10 +73,11 @@ class ProfileSlots:
         coefficients[:] = timeline.coefficients
         head[FILLED] = 1.0
 
-    def read(self, slot: int, serial: int) -> LoadedProfile | None:
+    def read(self, slot: int, serial: int, *, vehicles: bool = True) -> LoadedProfile | None:
         """Return the profile in a slot, as views of the memory; None if there is none.
 
-        ``serial`` is what its loading is called from now on.
+        ``serial`` is what its loading is called from now on. ``vehicles``: also make what is simulated, which
+        takes some milliseconds. Raises ValueError for a vehicle that cannot be read.
         """
         if not 0 <= slot < SLOTS:
             return None
@@ -76,8 +85,11 @@ class ProfileSlots:
         rows, blocks = int(head[ROWS]), int(head[BLOCKS])
         if not (head[FILLED] == 1.0 and 0 < rows <= LARGEST_ROWS and 0 < blocks <= LARGEST_BLOCKS):
             return None
-        if not 0 <= int(head[CHECKS]) <= MOST_CHECKS:
+        if not (0 <= int(head[CHECKS]) <= MOST_CHECKS and 0 <= int(head[PARCEL]) <= MOST_BYTES):
             return None
+        simulated = unpack(self._parcel(slot, int(head[PARCEL]))) if head[PARCEL] and vehicles else None
+        if not isinstance(simulated, TableVehicle | DrivenVehicle | None):
+            raise ValueError("it holds no vehicle")
         first_rows, intervals, starts, coefficients = self._arrays(slot, rows, blocks)
         return LoadedProfile(
             serial,
@@ -87,7 +99,15 @@ class ProfileSlots:
             float(head[LEVEL_LIMIT]),
             head[MODEL : MODEL + MODEL_SIZE],
             head[LIMITS:][: int(head[CHECKS]) * LIMIT_NUMBERS].reshape(-1, LIMIT_NUMBERS),
+            int(head[VEHICLE_KEY]),
+            simulated if isinstance(simulated, TableVehicle) else None,
+            bool(head[IS_DRIVEN]),
+            simulated if isinstance(simulated, DrivenVehicle) else None,
         )
+
+    def _parcel(self, slot: int, size: int) -> memoryview:
+        start = 8 * (slot * SLOT_NUMBERS + ARRAYS)
+        return self._numbers.data.cast("B")[start : start + size]
 
     def _arrays(
         self, slot: int, rows: int, blocks: int

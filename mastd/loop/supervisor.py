@@ -12,11 +12,12 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from mastd.control.reference import Reference, Source
+from mastd.control.reference import Reference
+from mastd.control.reference_kernels import ON_PATH
 from mastd.loop.orders import Orders
 from mastd.loop.sensing import Sensing
 from mastd.safety.faults import ROWS, Action, Code, Fault, FaultLatch, Report
-from mastd.safety.states import Conditions, Event, State, next_state
+from mastd.safety.states import ON_PROFILE, Conditions, Event, State, next_state
 from mastd.settings.daemon import DaemonSettings
 from mastd.wire.blocks import Verb
 from mastd.wire.messages import DriveMode, Sample, SampleFlag, Stage
@@ -41,7 +42,6 @@ _EVENT_OF_ACTION = {
     Action.POWER_OFF: Event.FAULT_POWER_OFF,
 }
 _WAITING = frozenset({State.LOW, State.HIGH})
-_ON_PROFILE = frozenset({State.RUNNING, State.HOLD, State.STOPPING})
 DRIVE_ANSWER_NS = 1_000_000_000
 """Time the drive has to show that it is fading or lowering."""
 AT_START = 1e-6
@@ -136,15 +136,15 @@ class Supervisor:
     def conditions(self) -> Conditions:
         """Return what the state machine has to know."""
         start = self._orders.profile_start
-        at_start = start is not None and bool(
-            self._reference.standing and np.all(np.abs(self._reference.motion[0] - start) <= AT_START)
+        at_start = self._reference.standing and (
+            start is None or bool(np.all(np.abs(self._reference.motion[0] - start) <= AT_START))
         )
         return Conditions(
             raised=self.raised,
             supply_on=self._sample.stage == Stage.HIGH and self.stage is Stage.HIGH,
             fault_latched=self.latch.stopped,
             estop_released=not self._sample.flags & SampleFlag.ESTOP,
-            profile_loaded=start is not None,
+            profile_loaded=self._orders.loaded is not None,
             at_start=at_start,
             feedback_valid=self._sensing.trusted,
             drive_idle=self.drive_idle and not self._sample.flags & SampleFlag.DRIVE_TIMED_OUT,
@@ -214,11 +214,7 @@ class Supervisor:
     def _observation(self, now_ns: int) -> Event | None:
         state, reference = self.state, self._reference
         if state is State.RUNNING:
-            return (
-                Event.PROFILE_ENDED
-                if reference.time >= self._orders.profile_end and reference.settled
-                else None
-            )
+            return Event.PROFILE_ENDED if self._orders.ended and reference.settled else None
         if state is State.LOW and self._sample.stage >= Stage.LOW:
             return Event.LOW_STAGE_REACHED
         if state is State.HIGH and self._sample.stage >= Stage.HIGH:
@@ -266,8 +262,7 @@ class Supervisor:
             case State.RUNNING if before is State.HOLD:
                 reference.slow(1.0)
             case State.RUNNING:
-                assert self._orders.profile_start is not None
-                reference.play(self._orders.profile_start)
+                self._orders.begin()
             case State.HOLD:
                 reference.slow(0.0)
             case State.STOPPING:
@@ -316,4 +311,4 @@ class Supervisor:
     @property
     def playing(self) -> bool:
         """The profile is the path: its commands are those that ``command_sha256`` covers."""
-        return self._reference.source is Source.PROFILE and self.state in _ON_PROFILE
+        return self._reference.source in ON_PATH and self.state in ON_PROFILE

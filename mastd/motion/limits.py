@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mastd.dynamics.oil_flow import accumulator_oil, drain, hydraulic_constants
-from mastd.dynamics.table_model import TableModel
+from mastd.dynamics.table_model import Carried, TableModel
 from mastd.kinematics.design import observer_gain
 from mastd.kinematics.geometry import Geometry
 from mastd.motion.survey import (
@@ -32,7 +32,8 @@ from mastd.motion.survey import (
     survey,
 )
 from mastd.motion.timeline import KNOT_SPACING, Timeline
-from mastd.settings.profile import AXES, NoPayload, RigidPayload
+from mastd.settings.payload import NoPayload, RigidPayload
+from mastd.settings.profile import AXES
 from mastd.settings.table import TableSettings
 
 FloatArray = NDArray[np.float64]
@@ -42,6 +43,8 @@ _OBSERVER_TOLERANCES = np.array([1e-7, 1e-9])
 _OBSERVER_UPDATES = 10
 _JERK_SHARE = 0.5
 """Share of the jerk limit that a profile may take; the rest is for stops and for changes of its level."""
+_NO_LOAD = np.zeros(6)
+_NO_LOADS = np.zeros((0, 6))
 _STEADY_OIL = 1e-7
 _MOST_PLAYS = 200
 
@@ -92,10 +95,21 @@ class Findings:
     peaks: list[FloatArray]
 
 
+@dataclass(frozen=True)
+class Load:
+    """The wrench of something on the table that is not a part of it, at C in P axes, N and N m.
+
+    ``standing`` (6,) at rest in the neutral pose; ``riding`` by block (knots, 6), on one play of a motion.
+    """
+
+    standing: FloatArray
+    riding: list[FloatArray]
+
+
 class Examiner:
     """Examines motions of one table with one payload."""
 
-    def __init__(self, table: TableSettings, payload: NoPayload | RigidPayload) -> None:
+    def __init__(self, table: TableSettings, payload: NoPayload | RigidPayload | Carried) -> None:
         self._table = table
         self._geometry = Geometry.from_settings(table)
         self._model = TableModel.from_settings(table, payload).values
@@ -103,19 +117,16 @@ class Examiner:
         self._gain = observer_gain(self._geometry)
         self._full_oil = accumulator_oil(table.supply.accumulator, table.supply.pressure)
         self._least_oil = accumulator_oil(table.supply.accumulator, table.supply.limits.minimum_pressure)
-        limits = table.limits
-        force = limits.force_share * table.actuator.maximum_force
-        self._bounds = np.empty((LINK_ROWS, self._geometry.links))
-        self._bounds[STROKE] = self._geometry.strokes - limits.stroke_margin
-        self._bounds[VELOCITY] = limits.velocity
-        self._bounds[ACCELERATION] = limits.acceleration
-        self._bounds[JERK] = _JERK_SHARE * limits.jerk
-        self._bounds[[PUSH, PULL]] = force
-        self._bounds[VALVE] = 1.0
-        self._pose_bounds = np.array([getattr(limits.pose, axis) for axis in AXES])
+        self._bounds = link_bounds(table)
+        self._pose_bounds = np.array([getattr(table.limits.pose, axis) for axis in AXES])
 
-    def walk(self, timeline: Timeline, windows: Windows) -> Findings:
-        """Return the worst values within the flagged windows of each block of a motion."""
+    def walk(
+        self, timeline: Timeline, windows: Windows, load: Load | None = None, share: float = 1.0
+    ) -> Findings:
+        """Return the worst values within the flagged windows of each block of a motion.
+
+        Of what ``load`` does beyond standing, ``share`` counts.
+        """
         count = self._geometry.links
         links = np.full((LINK_ROWS, count), -np.inf)
         links_knot = np.zeros((LINK_ROWS, count), dtype=np.int64)
@@ -143,6 +154,9 @@ class Examiner:
                 _OBSERVER_TOLERANCES,
                 _OBSERVER_UPDATES,
                 self._model,
+                _NO_LOAD if load is None else load.standing,
+                _NO_LOADS if load is None else load.riding[block],
+                share,
                 self._hydraulics,
                 np.zeros((count + WORK_ROWS, max(count, LINK_ROWS))),
                 block_links,
@@ -263,6 +277,19 @@ class Examiner:
                 "oil left in the accumulators",
             ),
         ]
+
+
+def link_bounds(table: TableSettings) -> FloatArray:
+    """Return what each link may be asked for, (LINK_ROWS, n) in SI."""
+    limits = table.limits
+    bounds = np.empty((LINK_ROWS, len(table.links)))
+    bounds[STROKE] = np.array([link.stroke for link in table.links]) - limits.stroke_margin
+    bounds[VELOCITY] = limits.velocity
+    bounds[ACCELERATION] = limits.acceleration
+    bounds[JERK] = _JERK_SHARE * limits.jerk
+    bounds[[PUSH, PULL]] = limits.force_share * table.actuator.maximum_force
+    bounds[VALVE] = 1.0
+    return bounds
 
 
 def all_windows(timeline: Timeline) -> Windows:

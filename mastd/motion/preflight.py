@@ -3,143 +3,184 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import partial
+from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
 from mastd.dynamics.oil_flow import oil_column_frequencies
 from mastd.dynamics.table_model import TableModel
 from mastd.kinematics.geometry import Geometry
-from mastd.motion.compiler import Program, RecordNote, program
-from mastd.motion.limits import Examiner, Findings, Limit, Oil, Windows, all_windows
-from mastd.settings.profile import NoPayload, ProfileSettings, RigidPayload
+from mastd.motion.compiler import Program, program
+from mastd.motion.envelope import prove
+from mastd.motion.limits import Examiner, Findings, Limit, Load, Oil, Windows, all_windows
+from mastd.motion.verdict import LARGEST_SCALE, Preflight, RideMode
+from mastd.settings.oils import OilsSettings
+from mastd.settings.payload import NoPayload, Payload, VehiclePayload
+from mastd.settings.profile import ProfileSettings
 from mastd.settings.table import TableSettings
 
-LARGEST_SCALE = 10.0
-"""Where the search for the passing scale ends."""
+if TYPE_CHECKING:
+    from mastd.motion.riding import Rider, Soundness
+
+Band = tuple[float, float]
+Tell = Callable[[float], None]
 
 _SCALE_RESOLUTION = 0.002
 _SCALE_STEPS = 40
 _NUDGE = 0.001
 _VERIFICATIONS = 5
 _HOT_RANGE = 0.15
-_DISPLAY = {
-    "m": (1e3, "mm"),
-    "rad": (180.0 / math.pi, "deg"),
-    "N": (1e-3, "kN"),
-    "m3/s": (6e4, "L/min"),
-    "m3": (1e3, "L"),
-}
+_STEP_BACK: Final = 0.01
+"""Each further trial of a vehicle goes so much more below the scale that is predicted: it is not linear."""
+_NEAR: Final = 1.1
+"""Ratio to an end of the band up to which what swings there is excited."""
+_LIGHT_DAMPING: Final = 0.1
 
 
-@dataclass(frozen=True)
-class Preflight:
-    """The result: whether every limit holds, the largest scale that would pass, and the limits.
+def check(profile: ProfileSettings, table: TableSettings, tell: Tell | None = None) -> Preflight:
+    """Return the proof for a profile on a table, see ``examine``; raise SettingsError if its motion cannot be
+    made.
 
-    ``duration`` of the profile in s; ``records``: what the baseline corrections changed.
+    A motion that its driver makes is proved by the boxes of its axes, see ``envelope.prove``.
     """
-
-    ok: bool
-    scale: float
-    limits: tuple[Limit, ...]
-    oil: Oil
-    duration: float
-    records: tuple[RecordNote, ...]
-    oil_column_frequencies: tuple[float, ...]
-    """Natural frequencies in Hz of table and payload on the oil columns at neutral, ascending."""
-
-    def document(self) -> dict[str, object]:
-        """Return the result as plain data for JSON; numbers that are not finite become None."""
-        records = [
-            {"segment": note.segment, "axis": note.axis, "file": note.file, **vars(note.report)}
-            for note in self.records
-        ]
-        return {
-            "ok": self.ok,
-            "scale": self.scale,
-            "limits": [_finite(vars(limit)) for limit in self.limits],
-            "duration_s": self.duration,
-            "oil": _finite(vars(self.oil)),
-            "records": records,
-            "oil_column_hz": list(self.oil_column_frequencies),
-        }
-
-    def text(self) -> str:
-        """Return the result as a table to read."""
-        rows = [("limit", "worst", "of", "", "left", "at", "where")]
-        for limit in self.limits:
-            factor, unit = _DISPLAY.get(limit.unit, (1.0, limit.unit))
-            rows.append(
-                (
-                    limit.name.replace("_", " "),
-                    f"{_rounded(limit.worst * factor):.4g}",
-                    f"{limit.limit * factor:.4g}",
-                    "" if unit == "1" else unit,
-                    f"{limit.margin:.0%}" if limit.margin > -10.0 else "none",
-                    f"{limit.time_s:.2f} s",
-                    limit.where + ("" if limit.margin >= 0.0 else "  <- exceeded"),
-                )
-            )
-        widths = [max(len(row[column]) for row in rows) for column in range(7)]
-        lines = [
-            "  ".join(
-                cell.rjust(width) if column in (1, 2, 4, 5) else cell.ljust(width)
-                for column, (cell, width) in enumerate(zip(row, widths, strict=True))
-            ).rstrip()
-            for row in rows
-        ]
-        for note in self.records:
-            report = note.report
-            lines.append(
-                f"record on {note.axis}: {report.offset:.3g} m/s2 and {report.slope:.3g} m/s3 taken off, "
-                f"peak {report.peak_before:.3g} -> {report.peak_after:.3g} m/s2 in the band, "
-                f"{report.peak_displacement * 1e3:.3g} mm"
-            )
-        modes = ", ".join(f"{frequency:.1f}" for frequency in self.oil_column_frequencies)
-        lines.append(f"table and payload swing on the oil columns at {modes} Hz")
-        verdict = "passes" if self.ok else "does not pass"
-        more = " or more" if self.scale >= LARGEST_SCALE else ""
-        lines.append(
-            f"{verdict}; {self.duration:.1f} s; largest scale that would pass: {self.scale:.3f}{more}"
-        )
-        return "\n".join(lines)
+    if profile.oils is not None:
+        return _of_envelope(profile.oils, table, profile.payload)
+    return examine(program(profile, table), table, profile.payload, profile.band(), tell)
 
 
-def _rounded(value: float) -> float:
-    """Return the value, with what is only rounding as zero."""
-    return 0.0 if abs(value) < 1e-9 else value
+def _of_envelope(oils: OilsSettings, table: TableSettings, payload: Payload) -> Preflight:
+    """Return the proof for all that a driver can make of the table that carries a cabin."""
+    assert not isinstance(payload, VehiclePayload), "refused by the profile's settings"
+    proof = prove(oils.cueing, oils.cabin_seat, table, payload)
+    worst = {limit.name: limit.worst for limit in proof.limits}
+    modes = _oil_columns(table, TableModel.from_settings(table, payload))
+    return Preflight(
+        ok=proof.ok,
+        scale=proof.scale,
+        limits=proof.limits,
+        oil=Oil(math.nan, math.nan, worst["mean_flow"], worst["accumulator"], math.nan),
+        duration=oils.duration,
+        records=(),
+        oil_column_frequencies=modes,
+        scaled="of the axes' velocities, accelerations and jerks ",
+    )
 
 
-def _finite(values: dict[str, object]) -> dict[str, object]:
-    return {
-        key: None if isinstance(value, float) and not math.isfinite(value) else value
-        for key, value in values.items()
-    }
+def _oil_columns(table: TableSettings, model: TableModel) -> tuple[float, ...]:
+    frequencies = oil_column_frequencies(table, Geometry.from_settings(table), model)
+    return tuple(map(float, frequencies))
 
 
-def check(profile: ProfileSettings, table: TableSettings) -> Preflight:
-    """Return the proof for a profile on a table; raise SettingsError if its motion cannot be made."""
-    return examine(program(profile, table), table, profile.payload)
-
-
-def examine(motion: Program, table: TableSettings, payload: NoPayload | RigidPayload) -> Preflight:
+def examine(
+    motion: Program,
+    table: TableSettings,
+    payload: Payload,
+    band: Band | None = None,
+    tell: Tell | None = None,
+) -> Preflight:
     """Return the proof for a profile's motion, with the largest scale of the motion that would pass.
 
     ``scale`` multiplies the profile's own gain; the weight stays. It is found to 0.2 %, up to
     ``LARGEST_SCALE``, always on the passing side and proved there in full; 0 if the table with its payload
-    cannot even stand still.
+    cannot even stand still. A vehicle is simulated on the motion, and anew at each scale that is proved.
+
+    ``band``: frequencies in Hz that the profile excites, for the warnings. ``tell`` hears the share that is
+    done of each simulation of the vehicle. Raises what ``vehicle_on_table`` raises for a vehicle that cannot
+    stand there.
     """
-    examiner = Examiner(table, payload)
-    timeline = motion.timeline()
-    findings = examiner.walk(timeline, all_windows(timeline))
-    limits, oil = examiner.limits(timeline, findings)
-    ok = _least_margin(limits) >= 0.0
-    scale = _passing_scale(examiner, motion, findings, ok)
-    modes = oil_column_frequencies(
-        table, Geometry.from_settings(table), TableModel.from_settings(table, payload)
+    bench = _Bench.of(motion, table, payload, tell)
+    trial = bench.whole(1.0)
+    ok = trial.margin >= 0.0
+    modes = _oil_columns(table, bench.model)
+    rider = bench.rider
+    return Preflight(
+        ok=ok,
+        scale=_passing_scale(bench, trial, ok),
+        limits=trial.limits,
+        oil=trial.oil,
+        duration=motion.timeline().duration,
+        records=motion.records,
+        oil_column_frequencies=modes,
+        vehicle=None if rider is None or trial.soundness is None else rider.note(trial.soundness),
+        warnings=() if rider is None or band is None else tuple(_warnings(rider.modes, modes, band)),
     )
-    return Preflight(ok, scale, limits, oil, timeline.duration, motion.records, tuple(map(float, modes)))
+
+
+@dataclass(frozen=True)
+class _Trial:
+    """The motion at one scale, examined in full; ``load`` and ``soundness`` of a vehicle."""
+
+    factor: float
+    findings: Findings
+    limits: tuple[Limit, ...]
+    oil: Oil
+    load: Load | None
+    soundness: Soundness | None
+
+    @property
+    def margin(self) -> float:
+        """Least margin of all limits."""
+        return _least_margin(self.limits)
+
+    @property
+    def sound(self) -> bool:
+        """The vehicle, if there is one, stays on the table and can be simulated."""
+        return self.soundness is None or self.soundness.ok
+
+    @property
+    def finite(self) -> bool:
+        """The vehicle's load, if there is one, is known to the end."""
+        return self.load is None or all(bool(np.isfinite(block[-1]).all()) for block in self.load.riding)
+
+
+@dataclass(frozen=True)
+class _Bench:
+    """A motion on a table with what it carries; a vehicle that rides is not in the examiner's model."""
+
+    motion: Program
+    examiner: Examiner
+    model: TableModel
+    rider: Rider | None
+    tell: Tell | None
+
+    @classmethod
+    def of(cls, motion: Program, table: TableSettings, payload: Payload, tell: Tell | None) -> _Bench:
+        """Return the bench; a vehicle is put on the table."""
+        if not isinstance(payload, VehiclePayload):
+            model = TableModel.from_settings(table, payload)
+            return cls(motion, Examiner(table, payload), model, None, tell)
+        # Only here: reading the compiled parts of a vehicle takes half a second.
+        from mastd.motion.riding import Rider
+
+        rider = Rider(payload, table)
+        model = TableModel.from_settings(table, rider.body)
+        return cls(motion, Examiner(table, NoPayload()), model, rider, tell)
+
+    def whole(self, factor: float) -> _Trial:
+        """Return the whole motion at ``factor``, a vehicle simulated on it."""
+        timeline = self.motion.timeline(factor)
+        load, soundness = None, None
+        if self.rider is not None:
+            load, soundness = self.rider.ride(timeline, self.tell)
+        findings = self.examiner.walk(timeline, all_windows(timeline), load)
+        limits, oil = self.examiner.limits(timeline, findings)
+        if soundness is not None:
+            limits = (*limits, soundness.limit())
+        return _Trial(factor, findings, limits, oil, load, soundness)
+
+    def predicted_margin(self, factor: float, known: _Trial, hot: Windows) -> float:
+        """Return the least margin at ``factor``, told from the hot windows.
+
+        A vehicle's load beyond its weight is taken as proportional to the motion.
+        """
+        timeline, share = self.motion.timeline(factor), factor / known.factor
+        part = self.examiner.walk(timeline, hot, known.load, share)
+        for series, full in zip(part.flows, known.findings.flows, strict=True):
+            np.maximum(series, full * min(share, 1.0), out=series)
+        return _least_margin(self.examiner.limits(timeline, part)[0])
 
 
 def _least_margin(limits: tuple[Limit, ...]) -> float:
@@ -154,30 +195,38 @@ def _hot_windows(findings: Findings) -> Windows:
     return [np.any(peaks >= near, axis=1) for peaks in findings.peaks]
 
 
-def _passing_scale(examiner: Examiner, motion: Program, findings: Findings, ok: bool) -> float:
+def _passing_scale(bench: _Bench, first: _Trial, ok: bool) -> float:
     """Return the scale at which the least margin becomes zero, rounded down.
 
     The search walks only the hot windows; the result is proved on the whole motion, and if that fails the
-    windows that failed join the hot ones and the search goes on below.
+    windows that failed join the hot ones and the search goes on below. A vehicle's load is predicted from the
+    last trial. Where it is not sound nothing can be predicted, and the trials halve what is left.
     """
-    hot = _hot_windows(findings)
-
-    def least_margin(factor: float) -> float:
-        timeline = motion.timeline(factor)
-        partial = examiner.walk(timeline, hot)
-        for series, full in zip(partial.flows, findings.flows, strict=True):
-            np.maximum(series, full * min(factor, 1.0), out=series)
-        return _least_margin(examiner.limits(timeline, partial)[0])
-
     proved, high = (1.0, LARGEST_SCALE) if ok else (0.0, 1.0)
-    for _ in range(_VERIFICATIONS):
-        scale = _bracket(least_margin, proved, high)
-        timeline = motion.timeline(scale)
-        whole = examiner.walk(timeline, all_windows(timeline))
-        if _least_margin(examiner.limits(timeline, whole)[0]) >= 0.0:
-            return scale
-        hot = [old | new for old, new in zip(hot, _hot_windows(whole), strict=True)]
-        high = scale
+    known, hot = first, _hot_windows(first.findings)
+    unsound_above = not first.sound
+    for number in range(_VERIFICATIONS):
+        scale = high
+        if known.finite:
+            scale = _bracket(partial(bench.predicted_margin, known=known, hot=hot), proved, high)
+            if bench.rider is not None:
+                scale = _floor(scale * (1.0 - number * _STEP_BACK))
+        middle = _floor(0.5 * (proved + high))
+        halved = unsound_above and not scale <= middle
+        scale = middle if halved else scale
+        if not scale > proved:
+            break
+        trial = bench.whole(scale)
+        if trial.margin >= 0.0:
+            proved = scale
+            if not halved:
+                break
+        else:
+            high, unsound_above = scale, not trial.sound
+        if trial.finite:
+            windows = _hot_windows(trial.findings)
+            hot = [old | new for old, new in zip(hot, windows, strict=True)] if known.finite else windows
+            known = known if bench.rider is None else trial
     return proved
 
 
@@ -203,4 +252,26 @@ def _bracket(least_margin: Callable[[float], float], low: float, high: float) ->
                 else:
                     high, high_margin = trial, margin
                     break
-    return max(math.floor(low * 1000.0) / 1000.0, 0.0)
+    return _floor(low)
+
+
+def _floor(scale: float) -> float:
+    """Return a scale rounded down to a thousandth."""
+    return max(math.floor(scale * 1000.0) / 1000.0, 0.0)
+
+
+def _warnings(modes: tuple[RideMode, ...], oil_columns: tuple[float, ...], band: Band) -> Iterator[str]:
+    """Yield what a vehicle makes of a band, in Hz, that need not be wrong."""
+    reach = f"the band of {band[0]:g} to {band[1]:g} Hz"
+
+    def excited(frequency: float) -> bool:
+        return band[0] / _NEAR <= frequency <= band[1] * _NEAR
+
+    swinging = [frequency for frequency in oil_columns if excited(frequency)]
+    if swinging:
+        told = ", ".join(f"{frequency:.1f}" for frequency in swinging)
+        yield f"{reach} excites the table on its oil columns, with the vehicle on it at {told} Hz"
+    light = [mode for mode in modes if excited(mode.frequency_hz) and mode.damping < _LIGHT_DAMPING]
+    if light:
+        told = ", ".join(f"{mode.name} at {mode.frequency_hz:.2f} Hz ({mode.damping:.2f})" for mode in light)
+        yield f"{reach} excites what the vehicle hardly damps: {told}"

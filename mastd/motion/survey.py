@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mastd.dynamics.oil_flow import oil_flow, valve_share
-from mastd.dynamics.table_model import leg_forces, wrench
+from mastd.dynamics.table_model import add_load, leg_forces, wrench
 from mastd.kernel import fused_kernel
 from mastd.kinematics.inverse import link_motion
 from mastd.kinematics.jacobian import geometric_jacobian
@@ -41,6 +41,9 @@ def survey(
     tolerances: FloatArray,
     maximum_updates: int,
     model: FloatArray,
+    standing: FloatArray,
+    riding: FloatArray,
+    riding_share: float,
     hydraulics: FloatArray,
     work: FloatArray,
     links: FloatArray,
@@ -55,11 +58,14 @@ def survey(
 ) -> None:
     """Walk over one play of a block, from its first knot to its last.
 
-    ``gain``, ``tolerances`` (residual, update) and ``maximum_updates`` are the observer's. ``work``
-    (n + WORK_ROWS, max(LINK_ROWS, n)) is scratch. Results, each with the knot it was met at: ``links``
-    (LINK_ROWS, n) and ``axes`` (6,) take the greatest values; ``found`` (4,) takes the knots whose pose the
-    observer did not find again, the first of them, the greatest number of updates and its knot; ``flows``
-    (knots,) the flow drawn from the supply. A value that is not a number counts as infinite.
+    ``riding`` (knots, 6) is the wrench at C in P axes that the table is loaded with at each knot beside its
+    own ``model``, or (0, 6) for none; ``standing`` (6,) is what it is at rest, and only ``riding_share`` of
+    the difference from that counts. ``gain``, ``tolerances`` (residual, update) and ``maximum_updates`` are
+    the observer's. ``work`` (n + WORK_ROWS, max(LINK_ROWS, n)) is scratch. Results, each with the knot it was
+    met at: ``links`` (LINK_ROWS, n) and ``axes`` (6,) take the greatest values; ``found`` (4,) takes the
+    knots whose pose the observer did not find again, the first of them, the greatest number of updates and
+    its knot; ``flows`` (knots,) the flow drawn from the supply. A value that is not a number counts as
+    infinite.
 
     Only those ``windows`` of WINDOW knots are walked whose flag is set; ``peaks`` (windows, LINK_ROWS) takes
     the greatest value over its bound (``bounds``, LINK_ROWS × n) in each of them.
@@ -105,6 +111,8 @@ def survey(
         )
         geometric_jacobian(table_joints, base_joints, neutral_position, pose, jacobian)
         wrench(model, pose, pose_rates, pose_accelerations, wanted)
+        if k < riding.shape[0]:
+            add_load(pose, standing, riding[k], riding_share, wanted)
         leg_forces(jacobian, wanted, factors, forces)
         flow = 0.0
         for i in range(count):

@@ -172,3 +172,8 @@ def evaluate_batch(
     """Evaluate at every one of ``times`` (n,) into ``out`` (n, 4, 6)."""
     for k in range(len(times)):
         evaluate(coefficients, first_rows, intervals, starts, repeats, times[k], out[k])
+
+
+def at_rest() -> Timeline:
+    """Return the timeline that stands at neutral: for a motion that is made on the way."""
+    return join([(np.zeros((1, 6)), 1)], 1)

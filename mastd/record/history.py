@@ -193,7 +193,8 @@ class FaultFiles:
         for number in range(1, _MOST_NAMESAKES):
             path = origin.directory / f"{stem}{'' if number == 1 else f'-{number}'}.mcap"
             try:
-                return RunWriter(path, self._channels, metadata, first)
+                channels = self._channels if origin.run is None else origin.run.channels
+                return RunWriter(path, channels, metadata, first)
             except FileExistsError:
                 continue
         raise FileExistsError(f"{stem}.mcap exists {_MOST_NAMESAKES} times")

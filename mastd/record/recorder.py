@@ -86,6 +86,8 @@ class RecorderHandle:
         self, process: subprocess.Popen[bytes], ring: RingProducer, control: socket.socket, path: Path
     ) -> None:
         self.path = path
+        self.width = ring.width
+        """Numbers of a frame that are taken."""
         self.status = RecorderStatus()
         self.push: Callable[[NDArray[np.float64]], bool] = ring.push
         self.dropped_events = 0
@@ -114,15 +116,17 @@ class RecorderHandle:
         metadata: Mapping[str, object],
         channels: ChannelSet,
         lockstep: bool = False,
+        spare: int = 0,
     ) -> RecorderHandle:
         """Start a recorder of runs that begin and end by events; the directory is made if need be.
 
         ``metadata`` (plain data) stand in the head of every file; those of a run come on top, from the file
-        that its ``record_begin`` names. Fault files between runs go to ``directory``. Raises UsageError with
-        one line if the directory cannot be written.
+        that its ``record_begin`` names. ``spare`` numbers of each frame, after the channels', are for
+        channels that a run's metadata name (``MORE_CHANNELS``). Fault files between runs go to
+        ``directory``. Raises UsageError with one line if the directory cannot be written.
         """
         directory = directory.resolve()
-        return cls._start(directory, directory, None, metadata, channels, lockstep)
+        return cls._start(directory, directory, None, metadata, channels, lockstep, spare)
 
     @classmethod
     def _start(
@@ -133,6 +137,7 @@ class RecorderHandle:
         metadata: Mapping[str, object],
         channels: ChannelSet,
         lockstep: bool,
+        spare: int = 0,
     ) -> RecorderHandle:
         try:
             directory.mkdir(parents=True, exist_ok=True)
@@ -149,12 +154,13 @@ class RecorderHandle:
                 "directory": str(directory),
                 "period_ns": channels.period_ns,
                 "capacity": capacity,
+                "width": len(channels) + spare,
                 "channels": [[c.name, c.unit, c.rate_hz, c.meaning] for c in channels],
                 "metadata": plain(metadata),
             }
         ).encode()
         ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
-        ring = RingProducer(len(channels), capacity, LOCKSTEP_WAIT_S if lockstep else 0.0)
+        ring = RingProducer(len(channels) + spare, capacity, LOCKSTEP_WAIT_S if lockstep else 0.0)
         arguments = ("--ring", str(ring.fd), "--control", str(theirs.fileno()), "--parent", str(os.getpid()))
         process = subprocess.Popen(
             [sys.executable, "-P", "-m", "mastd.record.recorder_process", *arguments],

@@ -123,7 +123,7 @@ def main() -> int:
     single = None if job["path"] is None else Path(job["path"])
     files = None
     try:
-        ring = RingConsumer(arguments.ring, len(channels), job["capacity"])
+        ring = RingConsumer(arguments.ring, job["width"], job["capacity"])
         files = RunFiles(channels, Path(job["directory"]), job["metadata"], single)
         control.send(b'{"ready": true}')
         record(files, ring, control, arguments.parent)

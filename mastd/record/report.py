@@ -2,8 +2,9 @@
 
 The page is an A4 sheet. Every axis has the whole run on the left and, on the right, two seconds around the
 largest reference, both as recorded; below come stroke and force of every link with their limits, and the
-histogram of the cycle times. Events and gaps in the record stand as numbered lines. The page of a fault
-history has the whole file on the left and, on the right, one second before and after the fault.
+histogram of the cycle times, then the figures of a ride as text. Events and gaps in the record stand as
+numbered lines. The page of a fault history has the whole file on the left and, on the right, one second
+before and after the fault.
 """
 
 from __future__ import annotations
@@ -21,6 +22,7 @@ from numpy.typing import NDArray
 from mastd.errors import FormatError, UsageError
 from mastd.record.channels import AXES, LENGTH_AXES
 from mastd.record.fault_report import fault_history, fault_time
+from mastd.record.page_foot import foot_height, write_foot
 from mastd.record.page_head import write_fault_head, write_head
 from mastd.record.reader import Run
 from mastd.record.result import NEEDED, find_window
@@ -59,7 +61,7 @@ def write_page(run: Run, result: Mapping[str, object], path: Path) -> None:
         left=0.085,
         right=0.975,
         top=0.845,
-        bottom=0.045,
+        bottom=0.045 + foot_height(result),
         hspace=0.42,
         wspace=0.16,
     )
@@ -103,6 +105,7 @@ def write_page(run: Run, result: Mapping[str, object], path: Path) -> None:
     if len(times):
         force.set_xlim(times[0], times[-1])
     _cycle_times(figure.add_subplot(grid[8, :]), run, shown)
+    write_foot(figure, result)
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         figure.savefig(path)

@@ -27,6 +27,7 @@ from mastd.errors import FormatError
 from mastd.record.channels import AXES, LENGTH_AXES
 from mastd.record.fault_report import fault_history
 from mastd.record.reader import Run
+from mastd.record.ride_figures import ride_figures
 from mastd.record.writer import RUN_FILE
 from mastd.signals.band import band_filter, judging_band
 from mastd.signals.metrics import (
@@ -64,6 +65,9 @@ class Window:
 def make_result(run: Run) -> dict[str, object]:
     """Return the document of one run; every figure that cannot be had is None.
 
+    ``vehicle`` and ``cueing`` are in it where the record has their channels, see
+    ``mastd.record.ride_figures``.
+
     Raises FormatError if the record lacks a channel or metadata that the document needs, or is the history of
     a fault.
     """
@@ -98,7 +102,13 @@ def make_result(run: Run) -> dict[str, object]:
         "lost_frames": sum(_integer(gap.get("lost")) for gap in run.events if gap.get("event") == "gap"),
         "damage": run.broken_off,
         "degraded_rt": _degraded(run),
+        **ride_figures(run, _span(run, window)),
     }
+
+
+def _span(run: Run, window: Window | None) -> tuple[float, float] | None:
+    """Return the times in s of the first and last frame of a window."""
+    return None if window is None else (float(run.times[window.first]), float(run.times[window.last]))
 
 
 def _degraded(run: Run) -> bool | None:

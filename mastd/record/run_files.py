@@ -23,12 +23,14 @@ import time
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
-from mastd.record.channels import ChannelSet
+from mastd.record.channels import Channel, ChannelSet
 from mastd.record.history import Arrived, FaultFiles, History, Origin, is_first_cause
 from mastd.record.plain import plain
 from mastd.record.writer import RUN_FILE, RunWriter
 
 BEGIN, END = "record_begin", "record_end"
+MORE_CHANNELS = "more_channels"
+"""Key of a run's metadata: name, unit and meaning of channels that stand in its frames after all others."""
 MOST_METADATA_BYTES = 16 * 1024 * 1024
 
 
@@ -135,7 +137,8 @@ class RunFiles:
                 unread = f"{file}: the run's metadata cannot be read: {_words(error)}"
         try:
             path.parent.mkdir(parents=True, exist_ok=True)
-            self._run = RunWriter(path, self._channels, self._metadata, number)
+            channels = self._channels.extended(more_channels(self._metadata))
+            self._run = RunWriter(path, channels, self._metadata, number)
         except (OSError, ValueError) as error:
             self._run_trouble = f"{path}: cannot record here: {_words(error)}"
             return
@@ -195,6 +198,15 @@ def read_metadata(path: Path) -> dict[str, object]:
     if not isinstance(data, dict):
         raise ValueError("not a JSON object")
     return data
+
+
+def more_channels(metadata: Mapping[str, object]) -> list[Channel]:
+    """Return the channels that a run's metadata name; raise ValueError for what names none."""
+    named = metadata.get(MORE_CHANNELS, [])
+    try:
+        return [Channel(str(name), str(unit), None, str(meaning)) for name, unit, meaning in named]  # type: ignore[attr-defined]
+    except (TypeError, ValueError) as error:
+        raise ValueError(f"{MORE_CHANNELS}: {error}") from error
 
 
 def _words(error: Exception) -> str:

@@ -81,6 +81,7 @@ class RunWriter:
         self, path: Path, channels: ChannelSet, metadata: Mapping[str, object], first: int = 0
     ) -> None:
         self.path = path
+        self.channels = channels
         self.first = first
         self.frames = 0
         self.lost = 0

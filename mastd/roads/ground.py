@@ -349,12 +349,18 @@ class Ground:
         leaves it where the file puts it. Raises FormatError for a file that is no whole road
         (``mastd.formats.opencrg``), and UsageError where the package for it is not installed.
         """
+        return cls.crg_with_line(path, start=start)[0]
+
+    @classmethod
+    def crg_with_line(cls, path: Path, *, start: tuple[float, float] | None = None) -> tuple[Ground, Vector]:
+        """Return the road of an OpenCRG file as ``crg`` does, and its reference line: (n, 2) x and y, m."""
         from mastd.formats.opencrg import read_opencrg
 
         road = read_opencrg(path)
         grid = RoadGrid(road.start, road.spacing, road.line, road.across, road.heights)
+        grid = grid if start is None else grid.put(*start)
         try:
-            return cls(grid_parameters(grid if start is None else grid.put(*start)))
+            return cls(grid_parameters(grid)), grid.line
         except ValueError as error:
             raise FormatError(f"{path}: {error}") from error
 

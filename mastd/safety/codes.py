@@ -72,6 +72,9 @@ class Code(enum.IntEnum):
     PROFILE_LIMIT = 42
     SENSOR_FROZEN = 43
     SPOOL_LOST = 44
+    VEHICLE_FAILED = 45
+    VEHICLE_LOST = 46
+    DRIVER_LOST = 47
 
 
 CODES = max(int(code) for code in Code) + 1

@@ -7,6 +7,7 @@ hold that every path exists, that every threshold is named, and that every fault
 from __future__ import annotations
 
 from mastd.safety.codes import Action, Code, Row
+from mastd.safety.vehicle_rows import VEHICLE_ROWS
 
 TABLE: tuple[Row, ...] = (
     Row(
@@ -420,6 +421,7 @@ TABLE: tuple[Row, ...] = (
         "The valve of the named leg does not tell its opening; nothing is controlled by it. Check its cable.",
         delay="guard.sample_delay",
     ),
+    *VEHICLE_ROWS,
 )
 
 ROWS: dict[Code, Row] = {row.code: row for row in TABLE}

@@ -72,6 +72,9 @@ COMMANDS = frozenset(
 )
 """The events that an operator can send; all others come from the loop."""
 
+ON_PROFILE = frozenset({State.RUNNING, State.HOLD, State.STOPPING})
+"""States in which the path may be that of the loaded profile."""
+
 MOVING = frozenset({State.RAISING, State.RUNNING, State.HOLD, State.STOPPING})
 """States in which a fault of action *stop* first has to bring the table to rest."""
 

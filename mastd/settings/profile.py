@@ -10,6 +10,8 @@ from pydantic import Field, ValidationInfo, field_validator
 from mastd.settings.base import Problem, Settings, beside, refuse
 from mastd.settings.channel_limits import MOST_LIMITS, ChannelLimitSettings
 from mastd.settings.criteria import Criteria
+from mastd.settings.oils import OilsSettings
+from mastd.settings.payload import NoPayload, Payload
 from mastd.settings.quantity import (
     Acceleration,
     AccelerationDensity,
@@ -17,10 +19,7 @@ from mastd.settings.quantity import (
     AngularAcceleration,
     AngularAccelerationDensity,
     Frequency,
-    Inertia,
     Length,
-    Mass,
-    Point,
     Ratio,
     SweepRate,
     Time,
@@ -36,45 +35,12 @@ LONGEST_MOTION: Final = 1800.0
 PlayableFrequency = Annotated[Frequency, Field(ge=0.02, le=100.0)]
 Duration = Annotated[Time, Field(ge=0.1, le=LONGEST_MOTION)]
 Fade = Annotated[Time, Field(ge=0.05, le=60.0)]
-PositiveInertia = Annotated[Inertia, Field(gt=0.0)]
 Repeats = Annotated[int, Field(ge=1, le=100_000)]
 
 
 def _ascending_band(band: tuple[float, float]) -> None:
     if not band[0] < band[1]:
         refuse([((1,), f"{band[1]:g} Hz is not above {band[0]:g} Hz, the upper end comes second")])
-
-
-class NoPayload(Settings):
-    """Nothing stands on the table."""
-
-    kind: Literal["none"] = "none"
-
-
-class RigidPayload(Settings):
-    """A rigid body bolted to the table."""
-
-    kind: Literal["rigid"]
-    mass: Annotated[Mass, Field(gt=0.0)]
-    centre_of_gravity: Point
-    """Centre of gravity in table axes P, from C."""
-    inertia: tuple[
-        Annotated[Inertia, Field(gt=0.0)],
-        Annotated[Inertia, Field(gt=0.0)],
-        Annotated[Inertia, Field(gt=0.0)],
-    ]
-    """Principal moments of inertia about its own centre of gravity, along the table's axes."""
-
-    @field_validator("inertia")
-    @classmethod
-    def _is_a_body(cls, inertia: tuple[float, float, float]) -> tuple[float, float, float]:
-        for k in range(3):
-            if not inertia[k] <= inertia[k - 1] + inertia[k - 2]:
-                refuse([((k,), "more than the sum of the other two, no body has such moments of inertia")])
-        return inertia
-
-
-Payload = Annotated[NoPayload | RigidPayload, Field(discriminator="kind")]
 
 
 class Hold(Settings):
@@ -315,7 +281,10 @@ class ProfileSettings(Settings):
     """Time of rise and fall of every segment that does not state its own."""
     repeats: Repeats = 1
     """How often the row of segments is played."""
-    segments: Annotated[tuple[Segment, ...], Field(max_length=1000)]
+    mode: Literal["segments", "oils"] = "segments"
+    """Whether the segments are played, or a driven vehicle moves its driver (operator in the loop)."""
+    segments: Annotated[tuple[Segment, ...], Field(max_length=1000, validate_default=True)] = ()
+    oils: Annotated[OilsSettings | None, Field(validate_default=True)] = None
     verdict: Criteria = Criteria()
     limits: Annotated[tuple[ChannelLimitSettings, ...], Field(max_length=MOST_LIMITS)] = ()
     """What recorded channels may do while the profile plays, beside the limits of the table."""
@@ -323,10 +292,27 @@ class ProfileSettings(Settings):
     @field_validator("segments")
     @classmethod
     def _playable(cls, segments: tuple[Segment, ...], info: ValidationInfo) -> tuple[Segment, ...]:
+        if info.data.get("mode") == "oils":
+            if segments:
+                raise ValueError("in mode oils the driver makes the motion, leave segments out")
+            return segments
         if not segments:
             raise ValueError("no segment, a profile needs at least one")
         refuse(_segment_problems(segments, info.data.get("fade", 0.0)))
         return segments
+
+    @field_validator("oils")
+    @classmethod
+    def _what_is_driven(cls, oils: OilsSettings | None, info: ValidationInfo) -> OilsSettings | None:
+        mode = info.data.get("mode")
+        if mode == "oils" and oils is None:
+            raise ValueError("missing: mode oils needs to know what is driven")
+        if mode == "segments" and oils is not None:
+            raise ValueError("is for mode: oils, this profile plays its segments")
+        payload = info.data.get("payload")
+        if oils is not None and payload is not None and payload.kind == "vehicle":
+            raise ValueError("the vehicle drives on its road; what the table carries is a rigid cabin")
+        return oils
 
     @field_validator("verdict")
     @classmethod

@@ -20,6 +20,7 @@ from mastd.settings.vehicle_equipment import (
     ChockSettings,
     Held,
     Motion,
+    SeatSettings,
     TieDownSettings,
     chock_problems,
     wheel_name,
@@ -39,6 +40,8 @@ class VehicleSettings(Settings):
     """Front to rear, at least two, one where motions are held."""
     groups: dict[Identifier, GroupSettings] = Field(default_factory=dict)
     """Further bodies on the chassis: a cab, an engine, a load."""
+    seats: Annotated[dict[Identifier, SeatSettings], Field(max_length=100)] = Field(default_factory=dict)
+    """Places on the chassis at which the ride is felt; who drives sits on ``driver``."""
     powertrain: PowertrainSettings | None = None
     aerodynamics: AerodynamicsSettings | None = None
     tie_downs: Annotated[dict[Identifier, TieDownSettings], Field(max_length=40)] = Field(

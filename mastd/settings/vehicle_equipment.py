@@ -51,6 +51,13 @@ class AerodynamicsSettings(Settings):
     """Where the rear lift acts on the chassis; by default in the middle between the last axle's wheels."""
 
 
+class SeatSettings(Settings):
+    """A seat, fixed to the chassis: a place at which the ride is felt."""
+
+    position: Point
+    """Middle of the seat's surface, where a person sits on it, in the design position."""
+
+
 class TieDownSettings(Settings):
     """A strap from the chassis to the ground: it pulls, and does not push."""
 

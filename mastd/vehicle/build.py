@@ -28,7 +28,7 @@ from mastd.settings.vehicle_parts import (
     WheelSettings,
 )
 from mastd.vehicle.assembly import assembled
-from mastd.vehicle.equipment import aerodynamics_of, chocks_of, driven_by, held_of, tie_downs_of
+from mastd.vehicle.equipment import aerodynamics_of, chocks_of, driven_by, held_of, seats_of, tie_downs_of
 from mastd.vehicle.joint_primitives import Ends, Side, primitives_of, prismatic
 from mastd.vehicle.mobility import Finding, findings
 from mastd.vehicle.model import (
@@ -112,6 +112,7 @@ class _Parts:
             tie_downs=tie_downs_of(settings),
             chocks=chocks_of(settings, self.wheels),
             held=held_of(settings),
+            seats=seats_of(settings),
         )
 
     def counts(self) -> tuple[int, int, int]:

@@ -8,6 +8,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import Final
 
@@ -50,13 +51,21 @@ class Course:
     curvature: Array
     """(n) 1/m, to the left positive."""
 
+    @cached_property
+    def _table(self) -> Array:
+        """(n, 5) length, x, y, heading, curvature."""
+        return np.column_stack([self.length, self.place, self.heading, self.curvature])
+
     def at(self, length: float) -> tuple[float, float, float, float]:
         """Return x, y, heading and curvature at a distance (m) along the course."""
         inside = min(max(length, 0.0), float(self.length[-1]))
         beyond = length - inside
-        x, y = (float(np.interp(inside, self.length, self.place[:, axis])) for axis in (0, 1))
-        heading = float(np.interp(inside, self.length, self.heading))
-        curvature = 0.0 if beyond else float(np.interp(inside, self.length, self.curvature))
+        # One search for all four: drivers ask several times a look.
+        after = min(max(int(np.searchsorted(self.length, inside, side="right")), 1), len(self.length) - 1)
+        first, last = self._table[after - 1 : after + 1].tolist()
+        share = (inside - first[0]) / (last[0] - first[0])
+        x, y, heading, bend = (a + share * (b - a) for a, b in zip(first[1:], last[1:], strict=True))
+        curvature = 0.0 if beyond else bend
         return x + beyond * math.cos(heading), y + beyond * math.sin(heading), heading, curvature
 
     def nearest(self, x: float, y: float, guess: float) -> tuple[float, float]:
@@ -65,10 +74,11 @@ class Course:
 
         Looked for within 20 m of ``guess``, so that a course may cross itself.
         """
-        near = np.flatnonzero(np.abs(self.length - guess) <= _WINDOW)
-        if len(near) == 0:
-            near = np.array([0 if guess < 0.0 else len(self.length) - 1])
-        best = int(near[np.argmin(np.hypot(self.place[near, 0] - x, self.place[near, 1] - y))])
+        first = int(np.searchsorted(self.length, guess - _WINDOW))
+        first = min(first, len(self.length) - 1)
+        last = int(np.searchsorted(self.length, guess + _WINDOW, side="right"))
+        near = self.place[first : max(last, first + 1)]
+        best = first + int(np.argmin(np.hypot(near[:, 0] - x, near[:, 1] - y)))
         length = float(self.length[best])
         for _ in range(3):
             px, py, heading, _ = self.at(length)
@@ -156,10 +166,7 @@ def read_course(path: Path, start: tuple[float, float]) -> Course:
     same = np.flatnonzero(~(steps > 1e-6))
     if len(same):
         raise FormatError(f"{path}: row {int(same[0]) + 2}: the same point as in the row before")
-    chord = np.concatenate([[0.0], np.cumsum(steps)])
-    spline = CubicSpline(chord, points)
-    fine = np.linspace(0.0, chord[-1], max(50, int(chord[-1] / _SPACING)))
-    course = _of_points(spline(fine), spline(fine, 1), spline(fine, 2))
+    course = through(points)
     _, beside = course.nearest(*start, 0.0)
     problems = []
     if not abs(beside) <= _FAR:
@@ -175,6 +182,24 @@ def read_course(path: Path, start: tuple[float, float]) -> Course:
     if problems:
         raise FormatError("\n".join(problems))
     return course
+
+
+def through(points: Array) -> Course:
+    """Return the course through points (n, 2: x and y in m, three or more, none twice), as a cubic spline."""
+    chord = np.concatenate([[0.0], np.cumsum(np.hypot(*np.diff(points, axis=0).T))])
+    spline = CubicSpline(chord, points)
+    fine = np.linspace(0.0, chord[-1], max(50, int(chord[-1] / _SPACING)))
+    return _of_points(spline(fine), spline(fine, 1), spline(fine, 2))
+
+
+def along(line: Array, spacing: float = 1.0) -> Course:
+    """Return the course along a road's reference line (n, 2: x and y in m), which may be denser than needed.
+
+    Of its points those are taken that lie about ``spacing`` (m) apart, and its last one.
+    """
+    length = np.concatenate([[0.0], np.cumsum(np.hypot(*np.diff(line, axis=0).T))])
+    wanted = np.linspace(0.0, length[-1], max(3, round(length[-1] / spacing) + 1))
+    return through(np.column_stack([np.interp(wanted, length, line[:, axis]) for axis in (0, 1)]))
 
 
 def _half_cosine(x: Array, start: float, length: float, height: float) -> tuple[Array, Array, Array]:

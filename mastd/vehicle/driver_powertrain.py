@@ -158,7 +158,8 @@ class Gears:
         self._train = train
         self.gear = gear
         self.clutch = 1.0 if standing and train.pedal else 0.0
-        self._next = gear
+        self.wanted = gear
+        """Gear that a change under way leads to."""
         self._phase = math.inf
         """s since a change began."""
         self._slipping = standing
@@ -173,19 +174,26 @@ class Gears:
         """Whether a change is under way, and the throttle to be left."""
         return self._phase < _RELEASE_TIME + _SHIFT_TIME
 
-    def move(self, seen: Seen, span: float, throttle: float, *, going: bool) -> None:
-        """Move lever and clutch for the next ``span`` s; ``going``: the car is to be driven, not to stop."""
+    def move(
+        self, seen: Seen, span: float, throttle: float, *, going: bool, chosen: int | None = None
+    ) -> None:
+        """Move lever and clutch for the next ``span`` s; ``going``: the car is to be driven, not to stop.
+
+        ``chosen`` is a gear that somebody has asked for; without one it is that which suits.
+        """
         train = self._train
         if not train.manual:
             return
         self._phase += span
+        if chosen is not None and chosen != self.wanted:
+            self.wanted, self._phase = chosen, 0.0
         turning = abs(train.speed_in(self.gear, seen.speed))
         if self._phase < _RELEASE_TIME + _SHIFT_TIME:
             self.clutch = min(1.0, self.clutch + span / _RELEASE_TIME) if train.pedal else 0.0
             if self._phase >= _RELEASE_TIME:
-                self.gear = self._next
+                self.gear = self.wanted
             return
-        if self._phase > _SETTLED and not self._slipping and self.gear > 0:
+        if chosen is None and self._phase > _SETTLED and not self._slipping and self.gear > 0:
             self._choose(turning, throttle)
         if not train.pedal:
             return
@@ -199,16 +207,34 @@ class Gears:
         else:
             self.clutch = max(0.0, self.clutch - span / _CLOSE_TIME)
 
+    def press(self, span: float) -> None:
+        """Press the clutch, as for a stop; what is let go afterwards slips first."""
+        if self._train.pedal:
+            self._slipping = True
+            self.clutch = min(1.0, self.clutch + span / _RELEASE_TIME)
+
+    def eased(self, throttle: float, seen: Seen) -> float:
+        """Return what changes of gear and a slipping clutch leave of a throttle."""
+        train = self._train
+        if self.busy:
+            return 0.0
+        if not train.pedal:
+            return throttle
+        if self._slipping:
+            beyond = (1.1 * train.launch - seen.engine_speed) / (0.2 * train.launch)
+            return throttle * min(max(beyond, 0.0), 1.0)
+        return throttle * (1.0 - self.clutch)
+
     def _choose(self, turning: float, throttle: float) -> None:
         train, top = self._train, len(self._train.powertrain.gearbox.forward)
         up = train.change_up(throttle)
         forward = train.powertrain.gearbox.forward
         if turning > up and self.gear < top:
-            self._next, self._phase = self.gear + 1, 0.0
+            self.wanted, self._phase = self.gear + 1, 0.0
         elif self.gear > 1:
             lower = turning * forward[self.gear - 2] / forward[self.gear - 1]
             if lower < 0.7 * up or turning < 1.2 * train.idle:
-                self._next, self._phase = self.gear - 1, 0.0
+                self.wanted, self._phase = self.gear - 1, 0.0
 
     def _let_go(self, seen: Seen, span: float, turning: float) -> None:
         """Let the clutch go at a standing start, press it again where the engine would stall."""
@@ -270,7 +296,7 @@ class PowertrainFoot(Driver):
             throttle, brake = (0.0, self._holding) if stays(wanted, seen) else self._pedals(demand, seen)
             going = going and wanted != 0.0
         self._gears.move(seen, span, throttle, going=going)
-        throttle = self._eased(throttle, seen)
+        throttle = self._gears.eased(throttle * self._train.grip(seen), seen)
         now = (throttle, brake, self._gears.clutch)
         lines = [between(old, new, seen, times) for old, new in zip(self._last, now, strict=True)]
         self._last = now
@@ -281,19 +307,6 @@ class PowertrainFoot(Driver):
             controls.driver[:, BRAKE_PEDAL] = np.clip(lines[1] / full, 0.0, 1.0)
         else:
             self._torques.brake(lines[1], controls)
-
-    def _eased(self, throttle: float, seen: Seen) -> float:
-        """Return the throttle that changes of gear, a slipping clutch and spinning wheels leave."""
-        gears, train = self._gears, self._train
-        if gears.busy:
-            return 0.0
-        throttle *= train.grip(seen)
-        if not train.pedal:
-            return throttle
-        if gears.slipping:
-            beyond = (1.1 * train.launch - seen.engine_speed) / (0.2 * train.launch)
-            return throttle * min(max(beyond, 0.0), 1.0)
-        return throttle * (1.0 - gears.clutch)
 
     def _lever(self) -> float:
         return DRIVE if self._gears.gear > 0 else float(self._gears.gear)

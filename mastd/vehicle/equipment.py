@@ -1,4 +1,4 @@
-"""From the settings of powertrain, air, straps, chocks and held motions to their parts of the model."""
+"""From the settings of powertrain, air, straps, chocks, held motions, seats to their parts of the model."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import numpy as np
 
 from mastd.settings.vehicle import VehicleSettings
 from mastd.settings.vehicle_equipment import MOTIONS, wheel_name
-from mastd.vehicle.model import Aerodynamics, Chock, TieDown, Vector, Wheel
+from mastd.vehicle.model import Aerodynamics, Chock, Seat, TieDown, Vector, Wheel
 from mastd.vehicle.powertrain import Powertrain
 from mastd.vehicle.powertrain_build import powertrain_of
 
@@ -73,6 +73,15 @@ def chocks_of(settings: VehicleSettings, wheels: Sequence[Wheel]) -> tuple[Chock
 def held_of(settings: VehicleSettings) -> tuple[int, ...]:
     """Return the numbers of the held motions, rising."""
     return tuple(sorted(MOTIONS.index(motion) for motion in settings.held))
+
+
+def seats_of(settings: VehicleSettings) -> tuple[Seat, ...]:
+    """Return the seats in the order of the file.
+
+    Assembly moves every body but the chassis, so their places on it are those of the file.
+    """
+    centre = np.array(settings.chassis.centre_of_mass)
+    return tuple(Seat(name, np.array(seat.position) - centre) for name, seat in settings.seats.items())
 
 
 def _middle(settings: VehicleSettings, axle: int) -> Vector:

@@ -13,15 +13,21 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from enum import IntEnum
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 import numpy as np
 from numpy.typing import NDArray
+
+from mastd.errors import UsageError
+from mastd.settings.explain import near
 
 if TYPE_CHECKING:
     from mastd.vehicle.powertrain import Powertrain
 
 Vector = NDArray[np.float64]
+
+DRIVER: Final = "driver"
+"""Name of the seat of who drives."""
 
 
 class PrimitiveKind(IntEnum):
@@ -209,6 +215,15 @@ class TieDown:
     """N where the car stands at rest."""
 
 
+@dataclass(frozen=True, eq=False)
+class Seat:
+    """A place on the chassis at which the ride is felt."""
+
+    name: str
+    place: Vector
+    """(3) from the chassis' centre of mass, chassis axes, m."""
+
+
 @dataclass(frozen=True)
 class Chock:
     """A wedge before and behind a wheel: it pushes the wheel back when it has rolled through the gap."""
@@ -280,8 +295,22 @@ class Model:
     held: tuple[int, ...] = ()
     """Motions of the chassis that are held: 0…2 along, 3…5 about the inertial axes; a quarter car holds all
     but 2. Where any is held, all three rotations are."""
+    seats: tuple[Seat, ...] = ()
+    """In the order of the file."""
 
     @property
     def rows(self) -> int:
         """Number of constraint equations."""
         return sum(primitive.kind.rows for primitive in self.primitives)
+
+    def seat(self, name: str = DRIVER) -> Seat:
+        """Return a seat by its name; raise UsageError with what would be right if there is none."""
+        for seat in self.seats:
+            if seat.name == name:
+                return seat
+        if not self.seats:
+            raise UsageError(
+                f"{self.name}: has no seats, one is written as"
+                f" `seats: {{{name}: {{position: [-1400 mm, 350 mm, 500 mm]}}}}` in the vehicle's file"
+            )
+        raise UsageError(f"{self.name}: no seat {name!r}, {near(name, (seat.name for seat in self.seats))}")

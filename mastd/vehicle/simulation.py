@@ -30,8 +30,9 @@ from mastd.vehicle.model import Model, Tyre
 from mastd.vehicle.newton import Method
 from mastd.vehicle.recording import TraceLayout, record_now
 from mastd.vehicle.settle import at_rest, rolling, settle
+from mastd.vehicle.snapshot import Blocks
 from mastd.vehicle.state import State, design_state, read_state, turned_forces, write_state
-from mastd.vehicle.stepping import look, take_steps
+from mastd.vehicle.stepping import WRENCHES, look, take_steps
 from mastd.vehicle.system import System
 from mastd.vehicle.trace import Trace
 
@@ -132,13 +133,15 @@ class Simulation:
         self._frozen: Frozen | None = None
         self._fresh = Fresh.of(self.layout)
         self._factorised = 0
-        self._trace = TraceLayout(len(model.wheels), len(model.drives))
-        self._heights = np.array([wheel.centre[2] - model.bodies[0].centre[2] for wheel in model.wheels])
+        self.signals = TraceLayout(len(model.wheels), len(model.drives))
+        self.design_heights = np.array(
+            [wheel.centre[2] - model.bodies[0].centre[2] for wheel in model.wheels]
+        )
         self._report = np.zeros(newton.REPORT_FIELDS)
         self._parameters = self.ground.parameters
-        self._row = np.zeros(self._trace.width)
-        self._wrench = np.zeros(6)
-        self._no_table = np.zeros((0, self._trace.width))
+        self._row = np.zeros(self.signals.width)
+        self._wrench = np.zeros(WRENCHES)
+        self._no_table = np.zeros((0, self.signals.width))
         self._steps = 0
 
     @staticmethod
@@ -245,7 +248,7 @@ class Simulation:
         # What the tyres' deflections mean depends on loads, which the first look finds.
         for _ in range(2):
             self._look(None, self._parameters, self.method.relative)
-        record_now(self.layout.arrays, self._heights, self._report, self._row)
+        record_now(self.layout.arrays, self.design_heights, self._report, self._row)
 
     def _accelerated(self, state: State) -> State:
         """Return the state with the accelerations and joint forces that its motion asks for."""
@@ -336,7 +339,7 @@ class Simulation:
         if ground is not None:
             self._parameters = ground
         self._take(inputs[np.newaxis], self._row[np.newaxis])
-        return self._wrench, self._row
+        return self._wrench[:6], self._row
 
     def advance(self, inputs: Floats) -> None:
         """Take a step for each row of ``inputs`` (n, width), keeping nothing."""
@@ -345,23 +348,19 @@ class Simulation:
     def run(self, inputs: Floats) -> Trace:
         """Take a step for each row of ``inputs`` (n, width); return what happened, one sample after each
         step."""
-        table = np.zeros((len(inputs), self._trace.width))
+        table = np.zeros((len(inputs), self.signals.width))
         first = self._steps + 1
         self._take(inputs, table)
         times = self.formula.step * np.arange(first, self._steps + 1, dtype=np.float64)
-        return self._trace.trace(self.model, np.asarray(times, dtype=np.float64), table)
+        return self.signals.trace(self.model, np.asarray(times, dtype=np.float64), table)
 
     def _take(self, inputs: Floats, table: Floats) -> None:
         take_steps(
-            self.layout.arrays,
-            self.formula,
-            self.method,
-            self._matrices,
-            self._fresh,
+            *self.blocks,
             inputs,
             self._parameters,
             self._report,
-            self._heights,
+            self.design_heights,
             table,
             self._wrench,
         )
@@ -374,6 +373,11 @@ class Simulation:
         if self._frozen is None:
             raise RuntimeError("the car has not been started")
         return self._frozen
+
+    @property
+    def blocks(self) -> Blocks:
+        """What a compiled step is handed of this car; its arrays are the simulation's own."""
+        return self.layout.arrays, self.formula, self.method, self._matrices, self._fresh
 
     @property
     def time(self) -> float:
@@ -401,7 +405,7 @@ class Simulation:
 
     def sample(self) -> Trace:
         """Return the present state as a trace of one sample."""
-        return self._trace.trace(self.model, np.array([self.time]), self._row[np.newaxis].copy())
+        return self.signals.trace(self.model, np.array([self.time]), self._row[np.newaxis].copy())
 
     def matrix(self) -> Floats:
         """Return the matrix of a step at the present state, dense, in the formulation's own axes and

@@ -13,6 +13,7 @@ axles that are not steered, or of all where every axle is. q is the curvature th
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Final
 
 import numpy as np
@@ -51,9 +52,14 @@ class SteeringTable:
 
     def displacement(self, angle: float) -> float:
         """Return the rack's displacement for an angle, at the end of its travel where there is none."""
-        sign = 1.0 if self.ratio >= 0.0 else -1.0
-        order = np.argsort(sign * self.rack)
-        return float(np.interp(angle, self.steer[order], self.rack[order]))
+        steer, rack = self._by_steer
+        return float(np.interp(angle, steer, rack))
+
+    @cached_property
+    def _by_steer(self) -> tuple[Array, Array]:
+        """Steer, rising, and the rack's displacements for it."""
+        order = np.argsort(self.rack if self.ratio >= 0.0 else -self.rack)
+        return self.steer[order], self.rack[order]
 
 
 @dataclass(frozen=True, eq=False)
@@ -72,13 +78,13 @@ class SingleTrack:
     steering: tuple[SteeringTable | None, ...]
     """One for each axle."""
 
-    @property
+    @cached_property
     def pole(self) -> float:
         """x about which the car turns without slip, ahead of the centre of gravity."""
         fixed = [x for x, table in zip(self.place, self.steering, strict=True) if table is None]
         return float(np.mean(fixed if fixed else self.place))
 
-    @property
+    @cached_property
     def steered(self) -> SteeringTable:
         """The first steered axle's table; its angle stands for the steering as a whole."""
         return next(table for table in self.steering if table is not None)
@@ -98,11 +104,11 @@ class SingleTrack:
         extra = self.rolling_curvature(curvature, speed) - self.rolling_curvature(curvature, 1e-3)
         return self.wheelbase * extra / (curvature * speed**2)
 
-    @property
+    @cached_property
     def _first(self) -> int:
         return next(index for index, table in enumerate(self.steering) if table is not None)
 
-    @property
+    @cached_property
     def _shares(self) -> Array:
         """Steer of each axle for q = 1, m."""
         steered = np.array([table is not None for table in self.steering])
@@ -110,11 +116,16 @@ class SingleTrack:
 
     def rolling_curvature(self, curvature: float, speed: float) -> float:
         """Return q for a steady turn of a curvature (1/m) at a speed (m/s)."""
-        x, c = self.place, self.stiffness
-        # Unknown q and β; yaw rate v κ.
-        left = np.array([[c @ self._shares, -np.sum(c)], [(x * c) @ self._shares, -(x @ c)]])
-        right = np.array([self.mass * speed**2 * curvature + x @ c * curvature, (x * x) @ c * curvature])
+        left, first, second = self._turning
+        right = np.array([self.mass * speed**2 * curvature + first * curvature, second * curvature])
         return float(np.linalg.solve(left, right)[0])
+
+    @cached_property
+    def _turning(self) -> tuple[Array, float, float]:
+        """What balances a steady turn: (2, 2) of q and β, and what the yaw rate v κ takes of both sums."""
+        x, c = self.place, self.stiffness
+        left = np.array([[c @ self._shares, -np.sum(c)], [(x * c) @ self._shares, -(x @ c)]])
+        return left, float(x @ c), float((x * x) @ c)
 
     def response(self, frequency: float, speed: float) -> tuple[complex, complex]:
         """Return yaw rate (1/s) and lateral acceleration (m/s²) per rad of the first steered axle's angle.

@@ -6,6 +6,8 @@ of fresh matrices becomes part of it.
 
 from __future__ import annotations
 
+from typing import Final
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -23,10 +25,14 @@ from mastd.vehicle.inputs import apply_inputs
 from mastd.vehicle.layout import Arrays
 from mastd.vehicle.newton import JOINT_RATE, Method, advance, largest_rate
 from mastd.vehicle.outer_forces import act_from_outside, prepare_wheels
+from mastd.vehicle.reaction import guided, reaction
 from mastd.vehicle.recording import record
 from mastd.vehicle.vectors import from_frame
 
 Floats = NDArray[np.float64]
+
+WRENCHES: Final = 12
+"""Numbers of the two wrenches that steps leave."""
 
 
 @separate_kernel
@@ -45,7 +51,8 @@ def take_steps(
 ) -> None:
     """Take a step for each row of ``inputs``; write signals to the rows of ``table`` if it has as many.
 
-    ``wrench`` (6) is that on the ground in the last step.
+    ``wrench`` (WRENCHES): the one on the ground in the last step, as tyres, straps and chocks say it, and
+    behind it as the accelerations say it (``reaction``; the same one for a car whose motions are held).
     """
     keep = table.shape[0] == inputs.shape[0]
     car.clock[f.C_REACH], car.clock[f.C_RATE] = formula.velocity, 1.0 / formula.step
@@ -56,6 +63,11 @@ def take_steps(
                 report[JOINT_RATE] = largest_rate(car, method.relative)
             record(car, heights, report, table[k])
     ground_wrench(car, wrench)
+    if guided(car):
+        for k in range(6):
+            wrench[6 + k] = wrench[k]
+    else:
+        reaction(car, method.gravity, wrench[6:])
 
 
 @separate_kernel

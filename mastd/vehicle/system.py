@@ -68,10 +68,19 @@ class System:
         found = np.array([self._rows(field) for field in (f.GAP, f.GAP_RATE, f.GAP_ACCELERATION)])
         return found[0], found[1], found[2]
 
-    def residual(self, state: State, inputs: Floats | None = None, ground: Ground | None = None) -> Floats:
+    def residual(
+        self,
+        state: State,
+        inputs: Floats | None = None,
+        ground: Ground | None = None,
+        clock: tuple[float, float] = STEADY,
+    ) -> Floats:
         """Return M a − f + Φᵀλ (N): force and moment about the centre of each body, then the wheels' spin
-        moments."""
-        self._evaluate(state, inputs, ground)
+        moments.
+
+        ``clock``: reach and rate that tyres and brakes are told (``fields``), by default those of no step.
+        """
+        self._evaluate(state, inputs, ground, clock)
         car = self.layout.arrays
         found = [car.chassis_residual.copy()]
         for slot, lane in self.layout.slot[1:]:
@@ -141,9 +150,15 @@ class System:
             whole = change.T @ whole @ change
         return whole
 
-    def _evaluate(self, state: State, inputs: Floats | None, ground: Ground | None) -> None:
+    def _evaluate(
+        self,
+        state: State,
+        inputs: Floats | None,
+        ground: Ground | None,
+        clock: tuple[float, float] = STEADY,
+    ) -> None:
         write_state(self.layout, state)
-        self._look(inputs, ground, False, None)
+        self._look(inputs, ground, False, None, clock)
 
     def _look(
         self,

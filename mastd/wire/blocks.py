@@ -4,9 +4,11 @@ A block is a fixed-size float64 array in shared memory with a version counter be
 writer raises the first counter, writes, raises the second; a reader takes a copy and keeps it only if both
 counters agree. The newest value wins, nothing queues, and neither side can hold up the other.
 
-``STATUS`` goes from the loop outwards, ``REQUEST`` inwards. A request is taken once, by the number that its
-writer raises with every new one; the writer waits for the answer before the next. Stops and emergency stops
-are counters of their own, so that nothing that is written after them can take their place.
+``STATUS`` goes from the loop outwards, ``REQUEST`` and ``DRIVER`` inwards. A request is taken once, by the
+number that its writer raises with every new one; the writer waits for the answer before the next. Stops and
+emergency stops are counters of their own, so that nothing that is written after them can take their place.
+What somebody drives with has a block of its own: it comes many times a second, is not answered, and must not
+make the loop read its requests again.
 """
 
 from __future__ import annotations
@@ -19,6 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mastd.wire.layout import Field, Layout
+from mastd.wire.vehicle_block import VEHICLE_NUMBERS
 
 READ_ATTEMPTS = 100
 """A reader that meets the writer this often in a row gives up for now and keeps its last value."""
@@ -57,6 +60,18 @@ REQUEST = Layout(
         Field("arguments", ARGUMENTS, "1", "numbers that go with the verb"),
     ),
 )
+DRIVER = Layout(
+    "driver",
+    (
+        Field("count", 1, "1", "raised by the writer with every new set of values"),
+        Field("steering", 1, "1", "share of the rack's travel, -1 to 1, left positive"),
+        Field("throttle", 1, "1", "0 to 1"),
+        Field("brake", 1, "1", "pedal, 0 to 1"),
+        Field("clutch", 1, "1", "pedal, 0 to 1 pressed"),
+        Field("gear", 1, "1", "below 0 reverse, 0 neutral, 1 and up that gear, 100 the car's choice"),
+    ),
+)
+"""What somebody drives a simulated vehicle with, beside its count."""
 TEXT_BYTES = 320
 """Bytes of a text in a status block, UTF-8, cut to size and padded with zeros."""
 
@@ -65,6 +80,7 @@ _TEXTS = (
     ("refusal", "why the last request was refused"),
     ("cause", "latched first cause"),
     ("profile", "name of the loaded profile"),
+    ("vehicle", "name of the simulated vehicle, hils or oils, and its wheels, by |; empty for none"),
 )
 
 
@@ -104,6 +120,7 @@ def status_layout(links: int) -> Layout:
             Field("lengths", links, "m", "measured lengths"),
             Field("forces", links, "N", "measured actuator forces"),
             Field("following_peak", links, "m", "largest following errors since arming"),
+            Field("vehicle_numbers", VEHICLE_NUMBERS, "SI", "the simulated vehicle, see vehicle_block"),
             Field("ended", 1, "1", "1 when the loop has ended"),
             *(Field(name, TEXT_BYTES // 8, "UTF-8", meaning) for name, meaning in _TEXTS),
         ),

@@ -15,7 +15,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
-from typing import Any
+from typing import Any, Self
 
 import zmq
 
@@ -155,17 +155,11 @@ class OperatorClient:
 
         Raises UsageError when none comes for ``SILENT_S``.
         """
-        address = self.welcome.snapshots or snapshots_address(self.address)
-        if address.startswith("tcp://*:"):
-            host = self.address.rpartition(":")[0]
-            address = f"{host}:{address.rpartition(':')[2]}"
-        subscriber = self._open(zmq.SUB, address)
+        subscriber = self._subscriber()
         try:
-            subscriber.setsockopt(zmq.SUBSCRIBE, b"")
             while True:
                 if not subscriber.poll(round(SILENT_S * 1000)):
-                    silent = f"the daemon at {self.address} shows no status any more"
-                    raise UsageError(_with(silent, self._silent_daemon()))
+                    raise self._no_status()
                 with contextlib.suppress(MalformedError):
                     snapshot = read_status(subscriber.recv())
                     yield snapshot
@@ -181,7 +175,7 @@ class OperatorClient:
                 self._socket.send(pack_bye(self.welcome.session), zmq.NOBLOCK)
         self._context.destroy(linger=200)
 
-    def __enter__(self) -> OperatorClient:
+    def __enter__(self) -> Self:
         return self
 
     def __exit__(
@@ -203,6 +197,16 @@ class OperatorClient:
             socket.setsockopt(zmq.CURVE_SERVERKEY, _key(self._keys.server, "mastd keys server")[0])
         socket.connect(address)
         return socket
+
+    def _subscriber(self) -> zmq.Socket[bytes]:
+        """Open the daemon's status socket."""
+        address = self.welcome.snapshots or snapshots_address(self.address)
+        if address.startswith("tcp://*:"):
+            host = self.address.rpartition(":")[0]
+            address = f"{host}:{address.rpartition(':')[2]}"
+        subscriber = self._open(zmq.SUB, address)
+        subscriber.setsockopt(zmq.SUBSCRIBE, b"")
+        return subscriber
 
     def _greet(self) -> Welcome:
         end = time.monotonic() + self._patience_s
@@ -239,6 +243,11 @@ class OperatorClient:
             return read_from_gateway(self._socket.recv(zmq.NOBLOCK))
         except (MalformedError, zmq.Again):
             return None
+
+    def _no_status(self) -> UsageError:
+        return UsageError(
+            _with(f"the daemon at {self.address} shows no status any more", self._silent_daemon())
+        )
 
     def _nobody(self) -> UsageError:
         silent = self._silent_daemon()

@@ -1,7 +1,7 @@
 """The gateway: the process that owns every socket but the plant's, between the operators and the loop.
 
 Life. ``GatewayHandle.start`` starts ``python -m mastd.wire.gateway`` before the loop's process takes its
-rights, gives it the two blocks by file descriptor and the job through standard input, and waits until the
+rights, gives it the blocks by file descriptor and the job through standard input, and waits until the
 sockets are open. The gateway ends when the handle is closed, when the loop's process is gone or when the
 status block says that the loop has ended. It ignores SIGINT, SIGTERM and SIGHUP: as long as the table can
 move, somebody must be able to stop it.
@@ -24,7 +24,7 @@ from pathlib import Path
 
 from mastd.errors import UsageError
 from mastd.wire.address import snapshots_address
-from mastd.wire.blocks import REQUEST, NewestValueBlock, status_layout
+from mastd.wire.blocks import DRIVER, REQUEST, NewestValueBlock, status_layout
 from mastd.wire.gateway_job import GatewayJob
 
 START_TIMEOUT_S = 20.0
@@ -41,7 +41,13 @@ class GatewayHandle:
         self._control = control
 
     @classmethod
-    def start(cls, job: GatewayJob, request: NewestValueBlock, status: NewestValueBlock) -> GatewayHandle:
+    def start(
+        cls,
+        job: GatewayJob,
+        request: NewestValueBlock,
+        status: NewestValueBlock,
+        driver: NewestValueBlock,
+    ) -> GatewayHandle:
         """Start the gateway and wait until its sockets are open.
 
         Start it before the loop takes its rights and locks its memory. Raises UsageError with one line if a
@@ -51,6 +57,7 @@ class GatewayHandle:
         arguments = {
             "--request": request.descriptor,
             "--status": status.descriptor,
+            "--driver": driver.descriptor,
             "--control": theirs.fileno(),
             "--parent": os.getpid(),
         }
@@ -58,7 +65,11 @@ class GatewayHandle:
         process = subprocess.Popen(
             [sys.executable, "-P", "-m", "mastd.wire.gateway", *words],
             stdin=subprocess.PIPE,
-            pass_fds=(request.descriptor, status.descriptor, theirs.fileno(), *job.loader_descriptors),
+            pass_fds=(
+                *(block.descriptor for block in (request, status, driver)),
+                theirs.fileno(),
+                *job.loader_descriptors,
+            ),
             start_new_session=True,
         )
         theirs.close()
@@ -102,7 +113,7 @@ def main() -> int:
         signal.signal(number, signal.SIG_IGN)
     os.umask(0o077)  # the socket files are for this user alone
     parser = argparse.ArgumentParser(prog="mastd.wire.gateway")
-    for name in ("--request", "--status", "--control", "--parent"):
+    for name in ("--request", "--status", "--driver", "--control", "--parent"):
         parser.add_argument(name, type=int, required=True)
     arguments = parser.parse_args()
     if os.sched_getscheduler(0) != os.SCHED_OTHER:  # inherited from a loop that already has its rights
@@ -128,7 +139,8 @@ def main() -> int:
         control.setblocking(False)
         request = NewestValueBlock(REQUEST, arguments.request)
         status = NewestValueBlock(status_layout(job.links), arguments.status)
-        turns = GatewayTurns(job, sockets, counters, request, status, arguments.parent)
+        driver = NewestValueBlock(DRIVER, arguments.driver)
+        turns = GatewayTurns(job, sockets, counters, request, status, driver, arguments.parent)
         turns.run(lambda: _told_to_end(control))
     finally:
         sockets.close()

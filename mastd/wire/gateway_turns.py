@@ -13,6 +13,7 @@ import time
 from collections.abc import Callable
 
 from mastd.wire.blocks import NewestValueBlock
+from mastd.wire.driver_relay import DriverRelay
 from mastd.wire.gateway_job import GatewayJob
 from mastd.wire.gateway_sockets import OperatorSockets
 from mastd.wire.load_process import ProfileLoader
@@ -38,13 +39,15 @@ class GatewayTurns:
         counters: GatewayCounters,
         request: NewestValueBlock,
         status: NewestValueBlock,
+        driver: NewestValueBlock,
         parent: int,
     ) -> None:
         self._sockets = sockets
         self._parent = parent
         self._port = LoopPort(request, status, round(job.loop_stuck_s * 1e9), time.monotonic_ns())
         loader = ProfileLoader(job.loader, job.loader_descriptors, job.slots) if job.loader else None
-        self._desk = OperatorDesk(job.terms(parent), self._port, loader, counters)
+        relay = DriverRelay(driver, counters)
+        self._desk = OperatorDesk(job.terms(parent), self._port, loader, relay, counters)
         self._every_ns = round(1e9 / job.status_rate)
         self._beaten_ns = 0
         self._shown_ns = 0

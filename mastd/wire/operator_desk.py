@@ -7,6 +7,7 @@
   move the table after it.
 - Every other request needs the lease. One is in flight at a time, ``MOST_WAITING`` more wait in their order,
   further ones are refused as busy.
+- What somebody drives with needs the lease as well; the newest goes to the loop, without an answer.
 - The loop answers through its status block. What it does not answer in time is withdrawn and refused.
 """
 
@@ -18,6 +19,7 @@ from dataclasses import replace
 from typing import Any
 
 from mastd.wire.blocks import Verb
+from mastd.wire.driver_relay import DriverRelay
 from mastd.wire.gateway_job import DeskTerms
 from mastd.wire.lease import Lease
 from mastd.wire.load_process import Loading, ProfileLoader
@@ -32,6 +34,7 @@ from mastd.wire.operator_messages import (
     Bye,
     Command,
     Complaint,
+    Drive,
     Hello,
     MalformedError,
     Welcome,
@@ -48,6 +51,8 @@ MOST_WAITING = 8
 MOST_STOPS_WAITING = 512
 """Stops that wait for the loop's confirmation; further ones are answered as soon as they are in the block."""
 
+_BE_OPERATOR = "use the key, or the role, of an operator"
+_UNKNOWN_SESSION = "this session is not known here; say hello first"
 _VERBS = {verb.name.lower(): verb for verb in Verb if verb is not Verb.NONE}
 
 
@@ -59,6 +64,7 @@ class OperatorDesk:
         terms: DeskTerms,
         port: LoopPort,
         loader: ProfileLoader | None,
+        relay: DriverRelay,
         counters: GatewayCounters,
     ) -> None:
         self.counters = counters
@@ -68,6 +74,7 @@ class OperatorDesk:
         self._terms = terms
         self._port = port
         self._loader = loader
+        self._relay = relay
         self._flying: Pending | None = None
         self._waiting: deque[Pending] = deque()
         self._stops: deque[Pending] = deque()
@@ -97,6 +104,8 @@ class OperatorDesk:
             self._welcome(peer, message, now_ns, snapshots, guest)
         elif isinstance(message, Bye):
             self.sessions.close(peer, message.session)
+        elif isinstance(message, Drive):
+            self._drive(peer, message, now_ns)
         else:
             self._command(peer, message, now_ns)
 
@@ -107,6 +116,7 @@ class OperatorDesk:
         self._settle_request(now_ns)
         self._settle_loading(now_ns)
         self._ask_next(now_ns)
+        self._relay.turn(now_ns)
 
     def end(self, now_ns: int) -> None:
         """Tell everybody who still waits that the daemon has ended."""
@@ -164,9 +174,7 @@ class OperatorDesk:
     def _command(self, peer: Peer, command: Command, now_ns: int) -> None:
         session = self.sessions.find(peer, command.session)
         if session is None:
-            self._complain(
-                peer, "unknown_session", "this session is not known here; say hello first", command.sequence
-            )
+            self._complain(peer, "unknown_session", _UNKNOWN_SESSION, command.sequence)
             return
         order = session.order(command.sequence)
         if order is Order.REPEATED:
@@ -190,13 +198,32 @@ class OperatorDesk:
         elif session.role == "observer" and command.verb not in OBSERVER_VERBS:
             self.counters.not_allowed += 1
             reason = f"{command.verb} is refused: {session.operator} is an observer"
-            self._refuse(session, command, now_ns, reason, "use the key, or the role, of an operator")
+            self._refuse(session, command, now_ns, reason, _BE_OPERATOR)
         elif command.verb in COMMANDING:
             self._commanding(session, command, now_ns)
         elif command.verb == "release":
             self._release(session, command, now_ns)
         else:
             self._answer(session, command, now_ns, True, snapshot=self.snapshot(now_ns))
+
+    def _drive(self, peer: Peer, drive: Drive, now_ns: int) -> None:
+        """Pass on what somebody drives with; good inputs have no answer."""
+        session, sequence = self.sessions.find(peer, drive.session), drive.sequence
+        if session is None:
+            self._complain(peer, "unknown_session", _UNKNOWN_SESSION, sequence)
+        elif sequence <= session.driven:
+            reason = f"drive: sequence {sequence} does not come after {session.driven}; count upwards"
+            self._complain(peer, "out_of_order", reason, sequence)
+        elif session.role == "observer":
+            reason = f"drive is refused: {session.operator} is an observer"
+            self._complain(peer, "not_allowed", f"{reason}; {_BE_OPERATOR}", sequence)
+        elif loop_advice(self._port, now_ns):
+            self.counters.undriven += 1  # the loop would take it for new when it goes on
+        elif not self.lease.take(session.operator, now_ns):
+            self._complain(peer, "no_lease", "; ".join(self._lease_words("drive", now_ns)), sequence)
+        else:
+            session.driven = sequence
+            self._relay.hear(drive.inputs)
 
     def _stop(self, session: Session, command: Command, now_ns: int) -> None:
         emergency = command.verb == "estop"

@@ -1,11 +1,11 @@
 """Messages between operators and the gateway: what may be said, and the strict reading of it.
 
 Every message is one frame with one MessagePack map whose text ``kind`` says what it is (docs/protocol.md,
-chapter "Operators"). A client sends ``hello``, ``command`` and ``bye``; the gateway sends ``welcome``,
-``answer``, ``error`` and, on its status socket, ``status``. Unknown keys of a message are ignored, so that a
-later minor version may add some; unknown verbs and unknown arguments are refused, because an argument that
-nobody reads is a command that was not understood. Only ``stop`` and ``estop`` are taken whatever comes with
-them.
+chapter "Operators"). A client sends ``hello``, ``command``, ``drive`` and ``bye``; the gateway sends
+``welcome``, ``answer``, ``error`` and, on its status socket, ``status``. Unknown keys of a message are
+ignored, so that a later minor version may add some; unknown verbs and unknown arguments are refused, because
+an argument that nobody reads is a command that was not understood. Only ``stop`` and ``estop`` are taken
+whatever comes with them.
 
 Reading checks types exactly (a boolean is no number), ranges, finiteness and lengths. What does not pass
 raises ``MalformedError`` with one line that says what would be right.
@@ -28,6 +28,8 @@ LONGEST_PATH = 4096
 LARGEST_NUMBER = (1 << 63) - 1
 LARGEST_SHARE = 100.0
 """Largest master gain that can be asked for; how much is allowed is for the loop to say."""
+LEAST_GEAR, LARGEST_GEAR = -9, 100
+"""Gears that can be asked for, 100 leaves the choice to the car; which ones there are the vehicle knows."""
 LARGEST_JOG = 10.0
 """Largest jog that can be asked for, in m or rad; how much is allowed is for the loop to say."""
 
@@ -105,6 +107,27 @@ class Command:
 
 
 @dataclass(frozen=True)
+class Inputs:
+    """What somebody drives with: steering −1…1 (left positive, share of the rack's travel), throttle, brake
+    and clutch pedal 0…1 (1: pressed), gear."""
+
+    steering: float = 0.0
+    throttle: float = 0.0
+    brake: float = 0.0
+    clutch: float = 0.0
+    gear: int = 0
+
+
+@dataclass(frozen=True)
+class Drive:
+    """The newest inputs of a session's driver; ``sequence`` counts upwards, apart from the commands."""
+
+    session: int
+    sequence: int
+    inputs: Inputs
+
+
+@dataclass(frozen=True)
 class Bye:
     """The client has no more to say in this session."""
 
@@ -133,7 +156,8 @@ class Answer:
 class Complaint:
     """A message that was not taken as a command (kind ``error``); nothing has changed by it.
 
-    ``error`` is the counter's name: malformed, oversize, unknown_session, out_of_order, too_many.
+    ``error`` is the counter's name: malformed, oversize, unknown_session, out_of_order, too_many; of inputs
+    also not_allowed and no_lease.
     """
 
     error: str
@@ -141,7 +165,7 @@ class Complaint:
     sequence: int
 
 
-FromClient = Hello | Command | Bye
+FromClient = Hello | Command | Drive | Bye
 FromGateway = Welcome | Answer | Complaint
 
 
@@ -153,6 +177,11 @@ def pack_hello(hello: Hello) -> bytes:
 def pack_command(session: int, sequence: int, verb: str, arguments: dict[str, object]) -> bytes:
     """Return a command as bytes; the arguments as they stand on the wire (``link`` counts from 1)."""
     return _pack("command", {"session": session, "sequence": sequence, "verb": verb, "arguments": arguments})
+
+
+def pack_drive(session: int, sequence: int, inputs: Inputs) -> bytes:
+    """Return what somebody drives with as bytes."""
+    return _pack("drive", {"session": session, "sequence": sequence, **asdict(inputs)})
 
 
 def pack_bye(session: int) -> bytes:
@@ -186,11 +215,13 @@ def read_from_client(data: bytes) -> FromClient:
     kind = message["kind"]
     if kind == "command":
         return _command(message)
+    if kind == "drive":
+        return _drive(message)
     if kind == "hello":
         return _hello(message)
     if kind == "bye":
         return Bye(_integer(message, "session", "bye"))
-    raise MalformedError(f"kind {kind[:20]!r} is not known; send hello, command or bye")
+    raise MalformedError(f"kind {kind[:20]!r} is not known; send hello, command, drive or bye")
 
 
 def read_from_gateway(data: bytes) -> FromGateway:
@@ -261,6 +292,23 @@ def _command(message: dict[str, Any]) -> Command:
     except MalformedError as error:
         error.sequence = sequence
         raise
+
+
+def _drive(message: dict[str, Any]) -> Drive:
+    session = _integer(message, "session", "drive")
+    sequence = _integer(message, "sequence", "drive")
+    try:
+        inputs = Inputs(
+            steering=_number(message, "steering", "drive", -1.0, 1.0),
+            throttle=_number(message, "throttle", "drive", 0.0, 1.0),
+            brake=_number(message, "brake", "drive", 0.0, 1.0),
+            clutch=_number(message, "clutch", "drive", 0.0, 1.0),
+            gear=_integer(message, "gear", "drive", LEAST_GEAR, LARGEST_GEAR),
+        )
+    except MalformedError as error:
+        error.sequence = sequence
+        raise
+    return Drive(session, sequence, inputs)
 
 
 def _arguments(verb: str, given: object) -> Arguments:

@@ -27,7 +27,7 @@ class RigidPayload:
 def rigid_payload(profile: ProfileSettings) -> RigidPayload | None:
     """Return the payload of ``profile`` as a plant is told of it, None for none."""
     payload = profile.payload
-    if payload.kind == "none":
+    if payload.kind != "rigid":
         return None
     return RigidPayload(payload.mass, payload.centre_of_gravity, payload.inertia)
 

@@ -51,6 +51,9 @@ class GatewayCounters:
     unanswered: int = 0  # commands that the loop did not answer in time
     sessions_dropped: int = 0  # sessions that gave their place to newer ones
     strangers: int = 0  # messages over the network whose key has been removed
+    driven: int = 0  # inputs of a driver taken
+    overtaken: int = 0  # inputs that newer ones overtook before the loop was shown them
+    undriven: int = 0  # inputs while the loop was not running
     unsent: int = 0  # answers that could not be sent
 
 
@@ -92,6 +95,8 @@ class Session:
         self.role = role
         self.bucket = bucket
         self.newest = -1
+        self.driven = -1
+        """Sequence of the newest inputs that somebody drives with."""
         self._answers: OrderedDict[int, bytes | None] = OrderedDict()
 
     def order(self, sequence: int) -> Order:

@@ -13,6 +13,7 @@ from typing import Any
 from mastd.safety.codes import Action
 from mastd.wire.blocks import NewestValueBlock
 from mastd.wire.loop_port import Loop, LoopPort
+from mastd.wire.vehicle_block import vehicle_fields
 
 ACTIONS = {int(action): action.name for action in Action}
 NEVER_BEGUN = "the loop is still preparing itself; wait for it"
@@ -62,6 +63,7 @@ def loop_part(port: LoopPort, words: Words, now_ns: int) -> dict[str, Any]:
     status = port.status
     scalar = status.scalar
     code = whole(scalar("fault"))
+    active = [words.fault(code).name for code in _bits(whole(scalar("active")))]
     return {
         "loop": port.state(now_ns).value,
         "advice": loop_advice(port, now_ns),
@@ -71,7 +73,7 @@ def loop_part(port: LoopPort, words: Words, now_ns: int) -> dict[str, Any]:
         "time_s": finite(scalar("time")),
         "cycle": whole(scalar("cycle")),
         "cause": _cause(code, status.text("cause"), whole(scalar("fault_action")), words),
-        "active": [words.fault(code).name for code in _bits(whole(scalar("active")))],
+        "active": active,
         "degraded": bool(scalar("degraded")),
         "missed": whole(scalar("missed")),
         "late_s": finite(scalar("late")),
@@ -92,7 +94,27 @@ def loop_part(port: LoopPort, words: Words, now_ns: int) -> dict[str, Any]:
         "lengths_m": vector(status.field("lengths")),
         "forces_n": vector(status.field("forces")),
         "following_peak_m": vector(status.field("following_peak")),
+        "vehicle": vehicle_part(status, active),
     }
+
+
+def vehicle_part(status: NewestValueBlock, active: list[str]) -> dict[str, Any] | None:
+    """Return what there is of a simulated vehicle: its channels as maps in maps by their dotted names, those
+    of the vehicle itself directly; None for none."""
+    name, _, rest = status.text("vehicle").partition("|")
+    if not rest:
+        return None
+    kind, *wheels = rest.split("|")
+    driven = kind == "oils"
+    found: dict[str, Any] = {"name": name, "driven": driven, "driver_lost": "DRIVER_LOST" in active}
+    values = status.field("vehicle_numbers")
+    for (channel, _, _), value in zip(vehicle_fields(wheels, driven), values, strict=False):
+        *groups, last = channel.removeprefix("vehicle.").split(".")
+        place = found
+        for group in groups:
+            place = place.setdefault(group, {})
+        place[last] = finite(float(value))
+    return found
 
 
 def _cause(code: int, text: str, action: int, words: Words) -> dict[str, Any] | None:

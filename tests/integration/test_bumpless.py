@@ -14,7 +14,7 @@ import pytest
 from numpy.typing import NDArray
 
 from hil_sim.faults import Fault
-from mastd.control.reference import Source
+from mastd.control.reference_kernels import Source
 from mastd.kinematics.workspace import lengths_at
 from mastd.loop.plan import Plan
 from mastd.safety.codes import Code

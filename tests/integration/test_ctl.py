@@ -38,7 +38,9 @@ class Table:
         self.environment.pop("RUNTIME_DIRECTORY", None)
         self.loop = StandInLoop()
         self.loop.show()
-        self.handle = GatewayHandle.start(job(directory), self.loop.request, self.loop.status)
+        self.handle = GatewayHandle.start(
+            job(directory), self.loop.request, self.loop.status, self.loop.driver
+        )
         self.loop.run()
 
     def close(self) -> None:

@@ -324,7 +324,7 @@ def acted(rig: Bench, action: Action, first: Code) -> None:
         rig.until(State.FAULT, 3000)
     else:
         assert rig.state() in (State.FAULT, State.ESTOP)
-        assert rig.cycle.at_rest, "the supply is off in the same cycle"
+        assert rig.at_rest, "the supply is off in the same cycle"
 
 
 @pytest.mark.parametrize("code", [Code.LENGTH_DRIFT, Code.OIL_LEVEL, Code.OIL_TEMPERATURE, Code.FORCE])

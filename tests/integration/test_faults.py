@@ -160,7 +160,9 @@ class BreakingTimeline:
 
 def test_an_exception_in_a_cycle_powers_off(plan: Plan, tmp_path: Path) -> None:
     broken = cast(Timeline, BreakingTimeline(plan.timeline, 12_000))
-    ending, record = play(replace(plan, timeline=broken), tmp_path / "run.mcap", ())
+    ending, record = play(
+        replace(plan, ready=replace(plan.ready, timeline=broken)), tmp_path / "run.mcap", ()
+    )
     assert ending.fault is not None
     assert ending.fault.code is Code.LOOP_EXCEPTION
     assert "RuntimeError" in ending.fault.cause

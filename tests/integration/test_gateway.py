@@ -55,7 +55,9 @@ class Daemon:
         self.directory = directory
         self.loop = StandInLoop()
         self.loop.show()
-        self.handle = GatewayHandle.start(job(directory, **changes), self.loop.request, self.loop.status)
+        self.handle = GatewayHandle.start(
+            job(directory, **changes), self.loop.request, self.loop.status, self.loop.driver
+        )
         self.loop.run()
 
     def client(self, operator: str = "anna", **more: Any) -> OperatorClient:
@@ -538,7 +540,7 @@ from pathlib import Path
 from mastd.wire.gateway import GatewayHandle
 from tests.operators import StandInLoop, job
 loop = StandInLoop()
-handle = GatewayHandle.start(job(Path(sys.argv[1])), loop.request, loop.status)
+handle = GatewayHandle.start(job(Path(sys.argv[1])), loop.request, loop.status, loop.driver)
 print(handle.process_id, flush=True)
 sys.stdin.read()
 """

@@ -56,7 +56,7 @@ class Loader:
 
 @pytest.fixture
 def load(lab: Lab, tmp_path: Path) -> Loader:
-    base = {"settings_text": {"table": "", "daemon": ""}, "seeds": {"plant": 0}}
+    base = {"settings_text": {"table": "", "daemon": ""}, "seeds": {"plant": 0}, "daemon": {"rate": 1000.0}}
     loader.daemon_path(tmp_path).write_text(json.dumps(base), encoding="utf-8")
     return Loader(lab, ProfileSlots(), tmp_path)
 
@@ -73,7 +73,7 @@ def test_a_profile_comes_out_of_its_slot_as_it_was_compiled(load: Loader) -> Non
     plan = Plan.load(load.lab.table, path, load.lab.config)
     assert (loaded.serial, loaded.slot, loaded.name) == (5, 1, "shaking")
     assert loaded.level_limit == document["scale"] > 1.0
-    assert np.array_equal(loaded.model, plan.model.values)
+    assert np.array_equal(loaded.model, plan.ready.model)
     assert np.array_equal(loaded.timeline.coefficients, plan.timeline.coefficients)
     times = np.linspace(0.0, 6.0, 50)
     assert np.array_equal(loaded.timeline.sample(times), plan.timeline.sample(times))

@@ -74,7 +74,7 @@ def test_stop_comes_to_rest_on_the_path_and_lower_brings_the_table_down(rig: Rig
     for _ in range(3000):
         rig.step()
     assert rig.plant.true_pose[2] < -0.049
-    assert rig.cycle.at_rest
+    assert rig.at_rest
 
 
 @pytest.mark.parametrize(
@@ -92,7 +92,7 @@ def test_a_stop_request_in_any_state_brings_the_table_down_without_a_fault(rig: 
     assert script.finished
     assert rig.codes() == []
     assert rig.state() is State.OFF
-    assert rig.cycle.at_rest
+    assert rig.at_rest
     if state is not State.LOWERING:
         assert not script.completed
 
@@ -183,7 +183,7 @@ def test_silence_stops_the_table_and_then_loses_the_plant(rig: Rig) -> None:
     assert seen[Code.SAMPLE_STALE] == pytest.approx(limits.sample_stale, abs=3e-3)
     assert seen[Code.PLANT_LOST] == pytest.approx(limits.plant_lost, abs=3e-3)
     assert rig.supervisor.state is State.FAULT
-    assert rig.cycle.at_rest
+    assert rig.at_rest
 
 
 def test_lost_samples_are_indicated_by_their_share(rig: Rig) -> None:
@@ -266,14 +266,14 @@ def test_a_sensor_that_goes_on_drifting_in_fault_takes_the_oil_away(rig: Rig) ->
     rig.until(State.READY)
     rig.plant.inject(parse(f"length-drift.1@{rig.plant.time_ns * 1e-9:.9f}s:1mm/s"))
     rig.until(State.FAULT)
-    assert not rig.cycle.at_rest, "at first it stands"
+    assert not rig.at_rest, "at first it stands"
     roll = 0.0
     for _ in range(20_000):
         rig.step()
-        if rig.cycle.at_rest:
+        if rig.at_rest:
             break
         roll = max(roll, abs(float(rig.plant.true_pose[3])))
-    assert rig.cycle.at_rest
+    assert rig.at_rest
     assert roll < 4e-3
     assert rig.state() is State.FAULT
     assert rig.supervisor.latch.first is not None

@@ -22,7 +22,7 @@ from mastd.record.reader import open_run
 from mastd.safety.states import Event, State
 from mastd.settings.daemon import DaemonSettings
 from mastd.settings.loader import load
-from mastd.settings.profile import NoPayload
+from mastd.settings.payload import NoPayload
 from mastd.settings.starter import find
 from mastd.settings.table import TableSettings
 from mastd.wire.blocks import Verb

@@ -16,7 +16,7 @@ WORKING = {"motion", "control", "vehicle", "safety", "wire", "record"}
 MAY_IMPORT: dict[str, set[str]] = {
     **dict.fromkeys(GROUND, GROUND),
     **dict.fromkeys(PURE, GROUND | PURE),
-    "motion": GROUND | PURE | {"motion"},
+    "motion": GROUND | PURE | {"vehicle", "motion"},
     "control": GROUND | PURE | {"motion", "control"},
     "vehicle": GROUND | PURE | {"vehicle"},
     "safety": GROUND | {"safety"},

@@ -9,10 +9,20 @@ import msgpack
 import pytest
 
 from mastd.safety.states import State
-from mastd.wire import client, gateway_sockets, gateway_turns, operator_messages, sessions
+from mastd.wire import client, driver_relay, gateway_sockets, gateway_turns, operator_messages, sessions
 from mastd.wire.load_process import TIMEOUT_NS
 from mastd.wire.operator_desk import MOST_WAITING
-from mastd.wire.operator_messages import COMMANDING, VERBS, Answer, Complaint, Hello, Welcome, pack_command
+from mastd.wire.operator_messages import (
+    COMMANDING,
+    VERBS,
+    Answer,
+    Complaint,
+    Hello,
+    Inputs,
+    Welcome,
+    pack_command,
+    pack_drive,
+)
 from tests.unit.test_sessions import Counter
 
 PAGE = (Path(__file__).parents[2] / "docs" / "protocol.md").read_text(encoding="utf-8")
@@ -58,6 +68,18 @@ def test_the_table_of_a_command_is_that_of_its_bytes() -> None:
     ]
 
 
+def test_the_table_of_inputs_is_that_of_their_bytes_and_ranges() -> None:
+    message = msgpack.unpackb(pack_drive(1, 2, Inputs()))
+    kinds = {str: "text", int: "integer", float: "number"}
+    rows = table_after("<!-- operators drive -->")
+    assert [(row[0].strip("`"), row[1]) for row in rows] == [
+        (key, kinds[type(value)]) for key, value in message.items()
+    ]
+    meanings = {row[0].strip("`"): row[2] for row in rows}
+    assert meanings["gear"].startswith(f"−{-operator_messages.LEAST_GEAR} to −1 reverse")
+    assert f"{operator_messages.LARGEST_GEAR}: the car chooses" in meanings["gear"]
+
+
 def test_every_verb_stands_there_with_its_need_of_the_lease() -> None:
     rows = {row[0].strip("`"): row for row in table_after("<!-- verbs -->")}
     assert set(rows) == VERBS
@@ -101,10 +123,13 @@ def test_the_figures_on_the_page_are_those_of_the_code() -> None:
     assert f"At most {sessions.CAPACITY} sessions" in CHAPTER
     assert f"{MOST_WAITING} more wait" in CHAPTER
     assert f"up to {TIMEOUT_NS // 1_000_000_000} s" in CHAPTER
+    assert f"at most every {driver_relay.SHOWN_NS // 1_000_000} ms" in CHAPTER
     assert f"again every {client.AGAIN_S} s" in CHAPTER
     assert f"({client.HELLO_S:g} s: nobody is there)" in CHAPTER
 
 
 def test_the_bytes_on_the_page_are_those_of_the_command_they_describe() -> None:
     packed = pack_command(7, 3, "jog", {"link": 5, "amount": -0.01})
+    assert packed.hex(" ") in CHAPTER.replace("\n", " ")
+    packed = pack_drive(7, 3, Inputs(steering=0.25, throttle=0.5, gear=3))
     assert packed.hex(" ") in CHAPTER.replace("\n", " ")

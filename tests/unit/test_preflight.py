@@ -16,11 +16,14 @@ from mastd.errors import SettingsError
 from mastd.motion import preflight
 from mastd.motion.compiler import program
 from mastd.motion.limits import Examiner, Findings, Limit, Windows, all_windows
-from mastd.motion.preflight import LARGEST_SCALE, Preflight, check
+from mastd.motion.preflight import check
+from mastd.motion.verdict import LARGEST_SCALE, Preflight
 from mastd.settings.loader import load, load_text
-from mastd.settings.profile import NoPayload, ProfileSettings
-from mastd.settings.starter import find, names
+from mastd.settings.payload import NoPayload
+from mastd.settings.profile import ProfileSettings
+from mastd.settings.starter import find
 from mastd.settings.table import TableSettings
+from tests.virtual_drives import MOTIONS
 
 
 @pytest.fixture(scope="module")
@@ -66,7 +69,7 @@ def test_the_demo_profile(table: TableSettings) -> None:
     assert 1.3 < result.scale < 2.2
 
 
-@pytest.mark.parametrize("name", names("profile"))
+@pytest.mark.parametrize("name", MOTIONS)
 def test_starter_profiles_pass(table: TableSettings, name: str) -> None:
     """Every profile that is shipped passes on the table that is shipped."""
     assert check(load(find("profile", name), ProfileSettings), table).ok

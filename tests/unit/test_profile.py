@@ -15,8 +15,9 @@ from mastd.motion.compiler import compile_profile, pose_of_centre, program
 from mastd.motion.timeline import KNOT_SPACING
 from mastd.settings.loader import load, load_text
 from mastd.settings.profile import ProfileSettings
-from mastd.settings.starter import find, names
+from mastd.settings.starter import find
 from mastd.settings.table import TableSettings
+from tests.virtual_drives import MOTIONS
 
 
 @pytest.fixture(scope="module")
@@ -31,7 +32,7 @@ def profile(segments: str, head: str = "") -> ProfileSettings:
     return load_text(f"name: p\n{head}segments:\n{lines}", "p.yaml", ProfileSettings)
 
 
-@pytest.mark.parametrize("name", names("profile"))
+@pytest.mark.parametrize("name", MOTIONS)
 def test_starter_profiles_compile(table: TableSettings, name: str) -> None:
     """Every profile that is shipped loads, names its schema, and makes a motion from rest to rest."""
     path = find("profile", name)

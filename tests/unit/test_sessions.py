@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 from mastd.safety.states import State
 from mastd.wire.blocks import REQUEST, NewestValueBlock, Verb
+from mastd.wire.driver_relay import DriverRelay
 from mastd.wire.gateway_job import DeskTerms
 from mastd.wire.load_process import ProfileLoader
 from mastd.wire.loop_port import LoopPort
@@ -113,7 +114,9 @@ class Counter:
         self.loop = StandInLoop(state)
         self.now = SECOND
         self.port = LoopPort(self.loop.request, self.loop.status, 300 * MS, self.now)
-        self.desk = OperatorDesk(terms, self.port, loader, GatewayCounters())
+        counters = GatewayCounters()
+        relay = DriverRelay(self.loop.driver, counters)
+        self.desk = OperatorDesk(terms, self.port, loader, relay, counters)
         self.numbers: dict[Peer, int] = {}
         self.loop.show()
         self.desk.turn(self.now)
@@ -301,7 +304,9 @@ def test_what_a_stuck_loop_does_not_answer_is_withdrawn_and_said(counter: Counte
 def test_a_loop_that_has_not_begun_takes_no_commands() -> None:
     desk = Counter()
     desk.port = LoopPort(desk.loop.request, StandInLoop().status, 300 * MS, desk.now)
-    desk.desk = OperatorDesk(TERMS, desk.port, None, GatewayCounters())
+    counters = GatewayCounters()
+    relay = DriverRelay(desk.loop.driver, counters)
+    desk.desk = OperatorDesk(TERMS, desk.port, None, relay, counters)
     desk.hello(ANNA, "anna")
     desk.say(ANNA, 1, "raise")
     (answer,) = desk.answers()

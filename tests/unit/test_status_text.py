@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from mastd.commands.status_text import line, page
+from mastd.commands.status_text import line, page, vehicle_words
 from mastd.safety.states import State
 from tests.operators import StandInLoop
 from tests.unit.test_sessions import Counter
@@ -53,6 +53,24 @@ def test_what_is_not_known_is_nil_and_is_said(monkeypatch: pytest.MonkeyPatch) -
     json.dumps(status, allow_nan=False)
 
 
+def test_a_vehicle_on_the_table_is_told_with_what_its_seat_feels() -> None:
+    vehicle = {"name": "van", "driven": False, "seat": {"rms": {"x": 0.1, "y": 0.2, "z": 0.314}}}
+    assert vehicle_words(vehicle) == "van on the table; seat x 0.10, y 0.20, z 0.31 m/s2 weighted"
+
+
+def test_a_vehicle_that_is_driven_is_told_with_its_speed_gear_and_a_driver_who_is_lost() -> None:
+    driven = {"driven": True, "driver_lost": False, "speed": 10.0, "driver": {"gear": -2.0}}
+    assert vehicle_words(driven) == " 36.0 km/h  lever R2"
+    unknown = {"driven": True, "driver_lost": True, "speed": None, "driver": {"gear": None}}
+    assert vehicle_words(unknown) == "not known  lever not known  DRIVER LOST"
+    counter = Counter()
+    assert "\n  vehicle       45.0 km/h  lever 2\n" in page(counter.desk.snapshot(counter.now))
+    counter.loop.status.set_text("vehicle", "")
+    counter.loop.status.publish()
+    counter.desk.turn(counter.now)
+    assert "  vehicle " not in page(counter.desk.snapshot(counter.now))
+
+
 def test_of_a_row_only_what_is_not_known_is_called_so(monkeypatch: pytest.MonkeyPatch) -> None:
     status = snapshot(monkeypatch)
     status["lengths_m"] = [1.5, None, 1.25, *status["lengths_m"][3:]]
@@ -87,6 +105,6 @@ def test_nothing_reaches_the_terminal_that_commands_it(monkeypatch: pytest.Monke
     for text in (*page(status).split("\n"), line(status)):
         assert text.isprintable()
     assert r"\x1b[2Janna\nREADY" in line(status)
-    assert len(page(status).split("\n")) == 16
+    assert len(page(status).split("\n")) == 17
     status["advice"] = evil
     assert line(status).isprintable()

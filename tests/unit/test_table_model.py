@@ -22,7 +22,7 @@ from mastd.dynamics.oil_flow import (
 from mastd.dynamics.table_model import WORK_ROWS, TableModel, force_reference, wrench
 from mastd.kinematics.geometry import Geometry
 from mastd.settings.loader import load
-from mastd.settings.profile import NoPayload, RigidPayload
+from mastd.settings.payload import NoPayload, RigidPayload
 from mastd.settings.starter import find
 from mastd.settings.table import TableSettings
 

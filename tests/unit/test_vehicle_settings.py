@@ -65,7 +65,7 @@ HARDPOINTS = [
             ("      spring_lower: [0 mm", "      wheel_centre : [0 mm, 1 m, 1 m]\n      spring_lower: [0 mm")
         ),
         "wheel_centre :",
-        "axles[0].hardpoints.wheel_centre: key 'wheel_centre' is given twice, first in line 20; keep one "
+        "axles[0].hardpoints.wheel_centre: key 'wheel_centre' is given twice, first in line 23; keep one "
         "of the two",
         id="given-twice",
     ),
@@ -542,7 +542,7 @@ def test_a_vehicle_has_2_to_12_axles(axles: int, tmp_path: Path) -> None:
 def test_two_axles_of_one_name_are_refused(tmp_path: Path) -> None:
     text = in_sedan(("name: rear", "name: front"))
     assert problems(text, tmp_path) == [
-        "67:11: axles[1].name: 'front' is the name of axles[0] already",
+        "70:11: axles[1].name: 'front' is the name of axles[0] already",
     ]
 
 

@@ -1,0 +1,124 @@
+"""What a profile has simulated, made ready for the loop: slow, and done before it begins or beside it."""
+
+from __future__ import annotations
+
+import hashlib
+from pathlib import Path
+
+import numpy as np
+
+from mastd.dynamics.table_model import TableModel
+from mastd.errors import UsageError
+from mastd.loop.frame import channel_columns, vehicle_channels
+from mastd.loop.hils import TableVehicle
+from mastd.loop.loaded import LoadedProfile
+from mastd.loop.oils import DrivenVehicle
+from mastd.loop.virtual_drive import VirtualDrive
+from mastd.motion.compiler import compile_profile
+from mastd.motion.timeline import at_rest
+from mastd.record.channels import Channel
+from mastd.safety.profile_limits import tabulate
+from mastd.settings.export import as_json
+from mastd.settings.payload import VehiclePayload
+from mastd.settings.profile import ProfileSettings
+from mastd.settings.table import TableSettings
+from mastd.signals.comfort import LEAST_RATE
+from mastd.vehicle.boarding import vehicle_on_table
+from mastd.vehicle.model import Model, Seat
+from mastd.vehicle.rigid import as_one_body
+
+_KEY_BYTES = 6
+"""Of a digest: what a float64 holds exactly."""
+
+
+def table_vehicle(profile: ProfileSettings, table: TableSettings, period: float) -> TableVehicle | None:
+    """Return the vehicle that a profile has on the table, settled, None for none.
+
+    Raises as ``mastd.vehicle.boarding.vehicle_on_table`` does, UsageError for a seat that there is not.
+    """
+    payload = profile.payload
+    if not isinstance(payload, VehiclePayload):
+        return None
+    _refuse_slow(period)
+    vehicle = vehicle_on_table(payload, table, period)
+    seat = seat_of(vehicle.model, payload.seat, payload.vehicle)
+    return TableVehicle(vehicle, seat, period, _key(payload))
+
+
+def driven_vehicle(profile: ProfileSettings, period: float) -> DrivenVehicle | None:
+    """Return the vehicle whose driver a profile moves, ready to start, None for none.
+
+    Raises MastdError as ``VirtualDrive.of`` does, UsageError for a seat that there is not.
+    """
+    oils = profile.oils
+    if oils is None:
+        return None
+    _refuse_slow(period)
+    drive = VirtualDrive.of(oils, profile.seed, period)
+    return DrivenVehicle(drive, seat_of(drive.vehicle.model, oils.seat, oils.vehicle), period)
+
+
+def channels_of(vehicle: TableVehicle | None, driven: DrivenVehicle | None) -> tuple[Channel, ...]:
+    """Return the channels of what is simulated, which a record has beside the table's."""
+    simulated = vehicle or driven
+    return () if simulated is None else vehicle_channels(simulated.wheels, driven=driven is not None)
+
+
+def table_model(profile: ProfileSettings, table: TableSettings) -> TableModel:
+    """Return the nominal model of the table with what it carries, a vehicle as one rigid body."""
+    payload = profile.payload
+    carried = as_one_body(payload, table) if isinstance(payload, VehiclePayload) else payload
+    return TableModel.from_settings(table, carried)
+
+
+def seat_of(model: Model, name: str | None, file: str) -> Seat:
+    """Return a seat by its name, or the first one; a vehicle without any sits in the chassis' centre of mass.
+
+    Raises UsageError, with the seats that there are.
+    """
+    if name is None:
+        return model.seats[0] if model.seats else Seat("chassis", np.zeros(3))
+    for seat in model.seats:
+        if seat.name == name:
+            return seat
+    known = ", ".join(seat.name for seat in model.seats) or "none"
+    raise UsageError(f"{file}: it has no seat {name!r}; its seats are: {known}")
+
+
+def _refuse_slow(period: float) -> None:
+    if not 1.0 / period >= LEAST_RATE:
+        raise UsageError(
+            f"rate: {1.0 / period:g} Hz; with a simulated vehicle {LEAST_RATE:g} Hz are due, so that what "
+            "its seat feels can be weighted"
+        )
+
+
+def _key(payload: VehiclePayload) -> int:
+    """Return a number that tells this payload from others, above 0."""
+    text = f"{as_json(payload)}{Path(payload.vehicle).read_text(encoding='utf-8')}"
+    return 1 + int.from_bytes(hashlib.sha256(text.encode()).digest()[:_KEY_BYTES], "little")
+
+
+def ready_profile(
+    profile: ProfileSettings, table: TableSettings, period: float, level_limit: float, *, slot: int = -1
+) -> LoadedProfile:
+    """Return a checked profile as the loop takes it over; ``level_limit``: what the check has proved.
+
+    Raises SettingsError, FormatError, KinematicsError for a motion that cannot be made, and what the vehicles
+    raise.
+    """
+    vehicle = table_vehicle(profile, table, period)
+    driven = driven_vehicle(profile, period)
+    return LoadedProfile(
+        1,
+        slot,
+        profile.name,
+        compile_profile(profile, table) if driven is None else at_rest(),
+        level_limit,
+        table_model(profile, table).values,
+        tabulate(profile.limits, channel_columns(table)),
+        vehicle.key if vehicle is not None else 0,
+        vehicle,
+        driven is not None,
+        driven,
+    )

@@ -1,0 +1,118 @@
+"""A vehicle as the table's payload: stepped on the measured motion once a period (hardware in the loop).
+
+In OFF it stands as settled on the table that lies still, and presses on it with its weight. From LOW on it
+follows the table. What goes wrong: a solver that does not meet its tolerances for ``PATIENCE`` in a row, or a
+motion that is not finite, leaves a dead weight of the vehicle's size on the table until it is put on again in
+OFF; a wheel beside the table stops it. The rest of the loop sees a wrench, some numbers in the frame, and
+conditions for the table of faults.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mastd.loop.vehicle_notes import note_vehicle
+from mastd.safety.codes import Code
+from mastd.safety.faults import Action, Report
+from mastd.signals.comfort import STATE, design
+from mastd.vehicle.model import Seat
+from mastd.vehicle.on_table import VehicleOnTable
+from mastd.wire.vehicle_block import first_wheel
+
+Floats = NDArray[np.float64]
+
+PATIENCE: Final = 0.02
+"""s for which a solver may miss its tolerances: a hard impact costs it single steps."""
+GIVING_UP: Final = 0.1
+"""s in which a vehicle that cannot be simulated any more becomes a dead weight."""
+
+
+class TableVehicle:
+    """The payload's vehicle in the loop; ``key`` tells one payload from another, and is not 0.
+
+    ``wrench`` (6): on the table at C in P axes. ``numbers`` of the frame are written by ``ride`` and ``lie``.
+    """
+
+    def __init__(self, vehicle: VehicleOnTable, seat: Seat, period: float, key: int) -> None:
+        self.name = vehicle.model.name
+        self.wheels = tuple(wheel.name for wheel in vehicle.model.wheels)
+        self.key = key
+        self.wrench = np.zeros(6)
+        self._vehicle = vehicle
+        self._seat = seat.place
+        self._gravity = vehicle.model.gravity
+        self._weights = design(1.0 / period)
+        self._weighing = np.zeros(STATE)
+        self._felt = np.zeros(9)
+        self._period = period
+        self._unsound = 0
+        self._missed_most = max(1, round(PATIENCE / period))
+        self._given_up: float | None = None
+        """s since the vehicle has been a dead weight; None: it is simulated."""
+        self._last_wrench = np.zeros(6)
+        self._why = ""
+
+    def lie(self, pose: Floats, numbers: Floats) -> None:
+        """Stand as settled on the table that lies at ``pose`` (6); everything before is forgotten."""
+        self._vehicle.lie(pose)
+        self._unsound, self._given_up, self._why = 0, None, ""
+        self._weighing[:] = 0.0
+        self.wrench[:] = self._vehicle.wrench
+        self._note(numbers)
+
+    def ride(self, pose: Floats, steps: int, numbers: Floats) -> list[Report]:
+        """Go on by ``steps`` periods, in which the table came to ``pose`` (6); return what is wrong."""
+        if self._given_up is None and steps > 0:
+            self._vehicle.follow(pose, steps)
+            beside = self._note(numbers)
+            self._judge(steps)
+            if self._given_up is None:
+                self.wrench[:] = self._vehicle.wrench
+                if beside > 0.0:
+                    return [Report(Code.VEHICLE_LOST, self._beside(), Action.STOP)]
+        if self._given_up is not None:
+            self._weigh_down(pose, steps)
+            return [Report(Code.VEHICLE_FAILED, self._why)]
+        return []
+
+    def _note(self, numbers: Floats) -> float:
+        return note_vehicle(
+            self._vehicle.signals,
+            len(self.wheels),
+            self._seat,
+            self._gravity,
+            self._weights,
+            self._weighing,
+            self._felt,
+            first_wheel(False),
+            numbers,
+        )
+
+    def _judge(self, steps: int) -> None:
+        vehicle = self._vehicle
+        self._unsound = self._unsound + vehicle.missed if vehicle.missed else 0
+        finite = bool(np.isfinite(vehicle.wrench).all() and math.isfinite(self._felt.sum()))
+        if finite and self._unsound < self._missed_most:
+            self._last_wrench[:] = vehicle.wrench
+            return
+        self._given_up = 0.0
+        why = (
+            f"its solver missed its tolerances for {self._unsound} steps in a row" if finite else "not finite"
+        )
+        self._why = f"{self.name}: {why}; it is a dead weight until the table is lowered to OFF"
+
+    def _weigh_down(self, pose: Floats, steps: int) -> None:
+        assert self._given_up is not None
+        self._given_up += steps * self._period
+        self._vehicle.weigh_down(pose)
+        left = max(1.0 - self._given_up / GIVING_UP, 0.0)
+        self.wrench[:] = self._vehicle.wrench + left * (self._last_wrench - self._vehicle.wrench)
+
+    def _beside(self) -> str:
+        outside = self._vehicle.signals[self._vehicle.layout.wheel(7)]
+        wheel = int(np.argmax(outside))
+        return f"{self.name}: wheel {self.wheels[wheel]} is {outside[wheel] * 1e3:.0f} mm beside the table"

@@ -1,0 +1,106 @@
+"""A driven vehicle as the loop sees it: knots of the table's path, numbers for the frame, conditions.
+
+The drive itself is ``mastd.loop.virtual_drive``; here its periods meet the table of faults and the frame.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mastd.loop.vehicle_notes import note_vehicle
+from mastd.loop.virtual_drive import VirtualDrive
+from mastd.safety.codes import Action, Code
+from mastd.safety.faults import Report
+from mastd.signals.comfort import STATE, design
+from mastd.vehicle.model import Seat
+from mastd.vehicle.watch import DRIVER_LOST, NOT_CONVERGED, NOT_FINITE, OFF_ROAD, ROLLED_OVER, SPUN
+from mastd.wire import vehicle_block as b
+
+Floats = NDArray[np.float64]
+
+_FAULTS: Final[dict[str, tuple[Code, Action]]] = {
+    NOT_CONVERGED: (Code.VEHICLE_FAILED, Action.STOP),
+    NOT_FINITE: (Code.VEHICLE_FAILED, Action.STOP),
+    ROLLED_OVER: (Code.VEHICLE_FAILED, Action.STOP),
+    SPUN: (Code.VEHICLE_LOST, Action.INDICATE),
+    OFF_ROAD: (Code.VEHICLE_LOST, Action.HOLD),
+    DRIVER_LOST: (Code.DRIVER_LOST, Action.INDICATE),
+}
+
+
+class DrivenVehicle:
+    """The driven vehicle of a loaded profile.
+
+    ``motion`` (4, 6): pose of C, rates, accelerations, jerks at the end of the last period.
+    """
+
+    def __init__(self, drive: VirtualDrive, seat: Seat, period: float) -> None:
+        model = drive.vehicle.model
+        self.name = model.name
+        self.wheels = tuple(wheel.name for wheel in model.wheels)
+        self._drive = drive
+        self._seat = seat.place
+        self._gravity = model.gravity
+        self._weights = design(1.0 / period)
+        self._weighing = np.zeros(STATE)
+        self._felt = np.zeros(9)
+
+    @property
+    def duration(self) -> float:
+        """Of the drive, s; the table comes home after it."""
+        return self._drive.duration
+
+    @property
+    def finished(self) -> bool:
+        """The drive is over and the table has come home."""
+        return self._drive.finished
+
+    @property
+    def motion(self) -> Floats:
+        """See the class."""
+        return self._drive.motion
+
+    def begin(self, motion: Floats, numbers: Floats) -> None:
+        """Start from the motion (≥ 3, 6) that the table has, the vehicle anew."""
+        self._drive.begin(motion)
+        self._weighing[:] = 0.0
+        self._note(numbers)
+
+    def hear(self, values: Floats) -> None:
+        """Take what somebody drives with (5)."""
+        self._drive.hear(values)
+
+    def step(self, numbers: Floats) -> None:
+        """Go on by one period."""
+        self._drive.step()
+        self._note(numbers)
+
+    def reports(self) -> list[Report]:
+        """Return what is wrong in this period, of each code the most severe."""
+        found: dict[Code, Report] = {}
+        for name, text in self._drive.conditions:
+            code, action = _FAULTS[name]
+            before = found.get(code)
+            if before is None or before.action is None or before.action < action:
+                found[code] = Report(code, f"{self.name}: {text}", action)
+        return list(found.values())
+
+    def _note(self, numbers: Floats) -> None:
+        drive = self._drive
+        note_vehicle(
+            drive.signals,
+            len(self.wheels),
+            self._seat,
+            self._gravity,
+            self._weights,
+            self._weighing,
+            self._felt,
+            b.first_wheel(True),
+            numbers,
+        )
+        numbers[b.ASKED : b.ASKED + 6] = drive.asked
+        numbers[b.GIVEN : b.GIVEN + 6] = drive.given
+        numbers[b.DRIVER : b.DRIVER + b.DRIVER_NUMBERS] = drive.inputs

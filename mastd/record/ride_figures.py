@@ -1,0 +1,172 @@
+"""Figures of a recorded ride: of the vehicle in the loop, and of the cue that a person on the table got.
+
+All are those of the time in which the profile played. Channels that a record does not have leave their
+figures out; figures that cannot be had are None.
+
+Of the vehicle: what its seat felt by ISO 2631-1 (``mastd.signals.comfort``), weighted here from the channels
+``seat.acceleration`` with all that the record holds before the profile, lost samples bridged by straight
+lines; loads, time aloft (no load) and travel of each wheel; the share of steps that did not converge.
+
+Of the cue, for each axis, a(t) asked and g(t) given: rms of a, g and g − a, their correlation (Pearson's),
+and the largest false reversal, the largest |g| while g pushes against a: max(−g sign a), where a is more than
+a small share of its largest magnitude.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mastd.record.reader import Run, Series
+from mastd.signals import comfort
+from mastd.signals.metrics import rms
+
+Floats = NDArray[np.float64]
+Figures = dict[str, float | None]
+Span = tuple[float, float]
+"""First and last time, both included, s of the record's clock."""
+
+SEAT_AXES: Final = ("x", "y", "z")
+CUE_AXES: Final = ("x", "y", "z", "roll", "pitch", "yaw")
+SEAT_FIGURES: Final = ("weighted_rms_ms2", "vdv_ms175", "mtvv_ms2", "crest_factor")
+WHEEL_FIGURES: Final = ("least_load_n", "largest_load_n", "aloft_share", "largest_travel_m")
+CUE_FIGURES: Final = ("rms_asked", "rms_given", "rms_error", "correlation", "largest_false_reversal")
+"""Metres and radians: x, y, z in m/s², roll, pitch, yaw in rad/s."""
+_MOST_GAPS: Final = 10
+"""Periods for each recorded sample beyond which a record has too little in it to be weighted."""
+_ASKED_SHARE: Final = 0.02
+"""Of the largest magnitude asked, from which on a cue has a direction that can be reversed."""
+_LOAD: Final = "vehicle.load."
+
+
+def ride_figures(run: Run, span: Span | None) -> dict[str, object]:
+    """Return what of ``vehicle`` and ``cueing`` the record has channels for; see the top of the module.
+
+    ``vehicle``: ``seat`` (for each of SEAT_FIGURES its x, y, z; ``total_value_ms2``; ``reaction``),
+    ``wheels`` (name → WHEEL_FIGURES) and ``unconverged_share``; ``cueing``: axis → CUE_FIGURES. ``span`` is
+    None where the profile never played.
+    """
+    figures: dict[str, object] = {}
+    vehicle: dict[str, object] = {}
+    if _has(run, [f"seat.acceleration.{axis}" for axis in SEAT_AXES]):
+        vehicle["seat"] = _seat(run, span)
+    wheels = [name.removeprefix(_LOAD) for name in run.columns if name.startswith(_LOAD)]
+    if wheels:
+        vehicle["wheels"] = {wheel: _wheel(run, wheel, span) for wheel in wheels}
+    if "vehicle.converged" in run.columns:
+        converged = _played(run, "vehicle.converged", span)
+        vehicle["unconverged_share"] = _share(~(converged > 0.0))
+    if vehicle:
+        figures["vehicle"] = vehicle
+    axes = [axis for axis in CUE_AXES if _has(run, [f"cue.asked.{axis}", f"cue.given.{axis}"])]
+    if axes:
+        figures["cueing"] = {axis: _cue(run, axis, span) for axis in axes}
+    return figures
+
+
+def _has(run: Run, names: list[str]) -> bool:
+    return all(name in run.columns for name in names)
+
+
+def _played(run: Run, name: str, span: Span | None) -> Floats:
+    """Return the samples of one channel while the profile played."""
+    if span is None:
+        return np.empty(0)
+    series = run.series_of(name)
+    values: Floats = run.columns[name][_within(series, span)]
+    return values
+
+
+def _within(series: Series, span: Span) -> NDArray[np.bool_]:
+    inside: NDArray[np.bool_] = (series.times >= span[0]) & (series.times <= span[1])
+    return inside
+
+
+def _share(those: NDArray[np.bool_]) -> float | None:
+    return float(np.mean(those)) if len(those) else None
+
+
+def _seat(run: Run, span: Span | None) -> dict[str, object]:
+    """Return the comfort at the seat."""
+    table: dict[str, Figures] = {figure: dict.fromkeys(SEAT_AXES) for figure in SEAT_FIGURES}
+    for axis, weighting in zip(SEAT_AXES, comfort.AXIS_WEIGHTINGS, strict=True):
+        name = f"seat.acceleration.{axis}"
+        rate = run.series_of(name).rate_hz
+        weighted = _weighted(run, name, weighting, span)
+        if weighted is None:
+            continue
+        table["weighted_rms_ms2"][axis] = rms(weighted)
+        table["vdv_ms175"][axis] = comfort.vibration_dose(weighted, rate)
+        table["mtvv_ms2"][axis] = comfort.largest_running_rms(weighted, rate)
+        table["crest_factor"][axis] = comfort.crest_factor(weighted)
+    x, y, z = (table["weighted_rms_ms2"][axis] for axis in SEAT_AXES)
+    total: float | None = None
+    if x is not None and y is not None and z is not None:
+        total = comfort.vibration_total_value(x, y, z)
+    reaction = None if total is None else comfort.reaction(total)
+    return {**table, "total_value_ms2": total, "reaction": reaction}
+
+
+def _weighted(run: Run, name: str, weighting: comfort.Weighting, span: Span | None) -> Floats | None:
+    """Return the weighted samples of a channel while the profile played, one for each of its periods.
+
+    None without any, with hardly any, and at a rate that is too low for the weighting.
+    """
+    series = run.series_of(name)
+    values, rate = run.columns[name], series.rate_hz
+    if span is None or rate < comfort.LEAST_RATE:
+        return None
+    places = np.rint(series.times * rate)
+    first, last = (np.rint(time * rate) for time in span)
+    sound = np.isfinite(values) & (places <= last)
+    inside = np.count_nonzero(sound & (places >= first))
+    if not (inside and last - places[sound][0] <= _MOST_GAPS * np.count_nonzero(sound)):
+        return None
+    grid = np.arange(places[sound][0], last + 1.0)
+    whole = comfort.weighted(np.interp(grid, places[sound], values[sound]), rate, weighting)
+    played: Floats = whole[grid >= first]
+    return played
+
+
+def _wheel(run: Run, wheel: str, span: Span | None) -> Figures:
+    """Return WHEEL_FIGURES of one wheel; its travel is the one of the largest magnitude, bump positive."""
+    load = _finite(_played(run, f"{_LOAD}{wheel}", span))
+    name = f"vehicle.travel.{wheel}"
+    travel = _finite(_played(run, name, span)) if name in run.columns else np.empty(0)
+    return {
+        "least_load_n": float(np.min(load)) if len(load) else None,
+        "largest_load_n": float(np.max(load)) if len(load) else None,
+        "aloft_share": _share(load <= 0.0),
+        "largest_travel_m": float(travel[np.argmax(np.abs(travel))]) if len(travel) else None,
+    }
+
+
+def _finite(values: Floats) -> Floats:
+    return values[np.isfinite(values)]
+
+
+def _cue(run: Run, axis: str, span: Span | None) -> Figures:
+    """Return CUE_FIGURES of one axis."""
+    asked, given = (_played(run, f"cue.{which}.{axis}", span) for which in ("asked", "given"))
+    sound = np.isfinite(asked) & np.isfinite(given)
+    asked, given = asked[sound], given[sound]
+    if not len(asked):
+        return dict.fromkeys(CUE_FIGURES)
+    directed = np.abs(asked) > _ASKED_SHARE * np.max(np.abs(asked))
+    against = float(np.max(-given * np.sign(asked) * directed))
+    return {
+        "rms_asked": rms(asked),
+        "rms_given": rms(given),
+        "rms_error": rms(given - asked),
+        "correlation": _correlation(asked, given),
+        "largest_false_reversal": max(0.0, against),
+    }
+
+
+def _correlation(first: Floats, second: Floats) -> float | None:
+    """Return Pearson's coefficient of two series of one length, None where either does not vary."""
+    first, second = first - np.mean(first), second - np.mean(second)
+    sizes = float(np.linalg.norm(first) * np.linalg.norm(second))
+    return float(np.clip(first @ second / sizes, -1.0, 1.0)) if sizes > 0.0 else None

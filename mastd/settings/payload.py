@@ -1,0 +1,78 @@
+"""What stands on the table: nothing, a rigid body, or a vehicle that is simulated."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Literal
+
+from pydantic import Field, ValidationInfo, field_validator
+
+from mastd.errors import UsageError
+from mastd.settings.base import Settings, beside, refuse
+from mastd.settings.quantity import Inertia, Length, Mass, Point
+from mastd.settings.starter import find
+
+
+class NoPayload(Settings):
+    """Nothing stands on the table."""
+
+    kind: Literal["none"] = "none"
+
+
+class RigidPayload(Settings):
+    """A rigid body bolted to the table."""
+
+    kind: Literal["rigid"]
+    mass: Annotated[Mass, Field(gt=0.0)]
+    centre_of_gravity: Point
+    """Centre of gravity in table axes P, from C."""
+    inertia: tuple[
+        Annotated[Inertia, Field(gt=0.0)],
+        Annotated[Inertia, Field(gt=0.0)],
+        Annotated[Inertia, Field(gt=0.0)],
+    ]
+    """Principal moments of inertia about its own centre of gravity, along the table's axes."""
+
+    @field_validator("inertia")
+    @classmethod
+    def _is_a_body(cls, inertia: tuple[float, float, float]) -> tuple[float, float, float]:
+        for k in range(3):
+            if not inertia[k] <= inertia[k - 1] + inertia[k - 2]:
+                refuse([((k,), "more than the sum of the other two, no body has such moments of inertia")])
+        return inertia
+
+
+def vehicle_file(name: str, info: ValidationInfo) -> str:
+    """Return the path of a vehicle: a starter's name, or a file from the directory of the settings' own.
+
+    Raises ValueError where there is neither.
+    """
+    if Path(name).suffix in {".yaml", ".yml"} or len(Path(name).parts) > 1:
+        return beside(name, info)
+    try:
+        return str(find("vehicle", name))
+    except UsageError as error:
+        raise ValueError(str(error)) from error
+
+
+class VehiclePayload(Settings):
+    """A vehicle that is simulated on the measured table (hardware in the loop).
+
+    It stands with its brakes on. A simulated plant feels its forces; a real one carries the vehicle itself.
+    """
+
+    kind: Literal["vehicle"]
+    vehicle: Annotated[str, Field(min_length=1)]
+    """Name of a starter vehicle, or a vehicle file; a relative path starts at the profile's own folder."""
+    position: tuple[Length, Length] | None = None
+    """Where the origin of the vehicle's axes stands on the table's top, along x and y from its middle; if
+    left out, the middle between its foremost and its hindmost wheels stands in the middle of the table."""
+    restrained: bool = True
+    """Whether its tie-downs and chocks are on."""
+    seat: Annotated[str, Field(min_length=1)] | None = None
+    """Seat of the vehicle whose vibration is recorded and weighted; its first one if left out."""
+
+    _found = field_validator("vehicle")(vehicle_file)
+
+
+Payload = Annotated[NoPayload | RigidPayload | VehiclePayload, Field(discriminator="kind")]

@@ -1,0 +1,44 @@
+"""What somebody drives with, on its way from the desk to the loop: the newest, and not too often.
+
+Every change of the block costs the loop a read of it. So it is written at most once in ``SHOWN_NS``, with the
+newest inputs heard until then; those that newer ones have overtaken are dropped and counted. The last of any
+flood always arrives.
+"""
+
+from __future__ import annotations
+
+from mastd.wire.blocks import NewestValueBlock
+from mastd.wire.operator_messages import Inputs
+from mastd.wire.sessions import GatewayCounters
+
+SHOWN_NS = 5_000_000
+
+
+class DriverRelay:
+    """Writes the driver's block; all times are monotonic, in ns."""
+
+    def __init__(self, block: NewestValueBlock, counters: GatewayCounters) -> None:
+        block.read()  # a second gateway counts on from the first one
+        self._block = block
+        self._counters = counters
+        self._waiting: Inputs | None = None
+        self._next_ns = 0
+
+    def hear(self, inputs: Inputs) -> None:
+        """Take the newest inputs; those that still wait are overtaken by them."""
+        self._counters.driven += 1
+        if self._waiting is not None:
+            self._counters.overtaken += 1
+        self._waiting = inputs
+
+    def turn(self, now_ns: int) -> None:
+        """Show the loop the newest inputs, if there are any and it is time."""
+        inputs = self._waiting
+        if inputs is None or now_ns < self._next_ns:
+            return
+        self._waiting = None
+        self._next_ns = now_ns + SHOWN_NS
+        self._block.field("count")[:] += 1.0
+        for name, value in vars(inputs).items():
+            self._block.field(name)[:] = value
+        self._block.publish()
