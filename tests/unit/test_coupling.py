@@ -63,8 +63,8 @@ def growth(size: Array) -> float:
     ("name", "what", "beyond"),
     [
         ("benchmark_sedan", "mass", 1.05),
-        ("sedan", "gain", 1.05),
-        ("transporter_8x8", "mass", 1.1),
+        pytest.param("sedan", "gain", 1.05, marks=pytest.mark.evidence),
+        pytest.param("transporter_8x8", "mass", 1.1, marks=pytest.mark.evidence),
         ("sedan on straps", "mass", 1.3),
     ],
 )
