@@ -29,9 +29,10 @@ class History:
         self.frames = 0
         self.events: deque[tuple[int, Mapping[str, object]]] = deque(maxlen=_MOST_EVENTS)
         self._period_ns = period_ns
-        self._channels = ChannelSet(frame_channels(frame.layout), period_ns).extended(_true_channels())
-        self._values = frame.values
-        self._size = frame.values.size
+        recorded = frame_channels(frame.layout)
+        self._channels = ChannelSet(recorded, period_ns).extended(_true_channels())
+        self._size = len(recorded)
+        self._values = frame.values[: self._size]
         self._rows: NDArray[np.float64] = np.zeros((round(SECONDS * 1e9 / period_ns), len(self._channels)))
         self._digest = hashlib.blake2b(digest_size=16)
 

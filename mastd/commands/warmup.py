@@ -21,19 +21,14 @@ def run(arguments: argparse.Namespace) -> int:
     import time
 
     from mastd.kernel import cache_directory
-    from mastd.loop.plan import Plan
-    from mastd.loop.warmup import compile_kernels
+    from mastd.loop.plan import Installation
+    from mastd.loop.warmup import compile_any_vehicle, compile_kernels
     from mastd.settings.starter import find
-    from mastd.vehicle.library import find as find_vehicle
-    from mastd.vehicle.simulation import Simulation
 
     begun = time.monotonic()
-    compile_kernels(
-        Plan.load(find("table", "table"), find("profile", "first_motion"), find("daemon", "simulated"))
-    )
-    vehicle = Simulation(find_vehicle("benchmark_sedan"))
-    vehicle.start(0.0)
-    vehicle.step(vehicle.system.inputs.row())
+    installation = Installation.read(find("table", "table"), find("daemon", "simulated"))
+    compile_kernels(installation)
+    compile_any_vehicle(installation)
     if sys.stderr.isatty():
         print(f"kernels ready in {time.monotonic() - begun:.1f} s ({cache_directory()})", file=sys.stderr)
     return 0

@@ -22,6 +22,7 @@ from mastd.settings.export import as_json
 from mastd.settings.payload import VehiclePayload
 from mastd.settings.profile import ProfileSettings
 from mastd.settings.table import TableSettings
+from mastd.signals.comfort import LEAST_RATE
 from mastd.vehicle.boarding import vehicle_on_table
 from mastd.vehicle.model import Model, Seat
 from mastd.vehicle.rigid import as_one_body
@@ -38,6 +39,7 @@ def table_vehicle(profile: ProfileSettings, table: TableSettings, period: float)
     payload = profile.payload
     if not isinstance(payload, VehiclePayload):
         return None
+    _refuse_slow(period)
     vehicle = vehicle_on_table(payload, table, period)
     seat = seat_of(vehicle.model, payload.seat, payload.vehicle)
     return TableVehicle(vehicle, seat, period, _key(payload))
@@ -51,6 +53,7 @@ def driven_vehicle(profile: ProfileSettings, period: float) -> DrivenVehicle | N
     oils = profile.oils
     if oils is None:
         return None
+    _refuse_slow(period)
     drive = VirtualDrive.of(oils, profile.seed, period)
     return DrivenVehicle(drive, seat_of(drive.vehicle.model, oils.seat, oils.vehicle), period)
 
@@ -80,6 +83,14 @@ def seat_of(model: Model, name: str | None, file: str) -> Seat:
             return seat
     known = ", ".join(seat.name for seat in model.seats) or "none"
     raise UsageError(f"{file}: it has no seat {name!r}; its seats are: {known}")
+
+
+def _refuse_slow(period: float) -> None:
+    if not 1.0 / period >= LEAST_RATE:
+        raise UsageError(
+            f"rate: {1.0 / period:g} Hz; with a simulated vehicle {LEAST_RATE:g} Hz are due, so that what "
+            "its seat feels can be weighted"
+        )
 
 
 def _key(payload: VehiclePayload) -> int:

@@ -18,7 +18,7 @@ from mastd.loop.plan import Installation
 from mastd.loop.script import StopRequest, leave_fault
 from mastd.loop.slots import ProfileSlots
 from mastd.loop.supervisor import Supervisor
-from mastd.loop.warmup import compile_kernels
+from mastd.loop.warmup import compile_any_vehicle, compile_kernels
 from mastd.record.channels import ChannelSet
 from mastd.record.recorder import RecorderHandle
 from mastd.safety.faults import Fault
@@ -77,6 +77,7 @@ def serve(
     """
     with ExitStack() as stack:
         compile_kernels(installation)
+        compile_any_vehicle(installation)
         link = host.open_link(installation, connection, stack)
         slots = ProfileSlots()
         cycle = installation.bare_cycle(slots)

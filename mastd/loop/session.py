@@ -19,7 +19,7 @@ from mastd.loop.operators import Operators
 from mastd.loop.plan import Plan
 from mastd.loop.realtime import Rights
 from mastd.loop.script import RunScript, StopRequest
-from mastd.loop.warmup import compile_kernels
+from mastd.loop.warmup import compile_kernels, compile_vehicles
 from mastd.record.channels import ChannelSet
 from mastd.record.recorder import RecorderHandle, RecorderResult
 from mastd.safety.faults import Fault
@@ -58,6 +58,7 @@ def run(
     with ExitStack() as stack:
         cycle = plan.cycle(level_limit)
         compile_kernels(plan)
+        compile_vehicles(plan.ready.vehicle, plan.ready.driven)
         link = host.open_link(plan, connection, stack)
         blocks = Blocks.of(plan)
         recorder = None

@@ -6,12 +6,58 @@ from collections.abc import Callable
 
 import numpy as np
 
+from mastd.control.stream import add_knot, begin_stream, read_stream, stream_block
 from mastd.kinematics.inverse import link_lengths
+from mastd.loop.boarding import driven_vehicle, table_vehicle
+from mastd.loop.hils import TableVehicle
+from mastd.loop.oils import DrivenVehicle
 from mastd.loop.plan import Installation
 from mastd.safety.profile_limits import ProfileLimits
 from mastd.safety.states import State
+from mastd.settings.cueing import WashoutSettings
+from mastd.settings.oils import OilsSettings
+from mastd.settings.payload import VehiclePayload
+from mastd.settings.profile import Hold, ProfileSettings
+from mastd.settings.starter import find
 from mastd.wire.blocks import Verb
 from mastd.wire.messages import Stage
+from mastd.wire.vehicle_block import VEHICLE_NUMBERS
+
+ANY_VEHICLE = "benchmark_sedan"
+"""Vehicles differ in numbers only: what is compiled for one serves for all."""
+
+
+def compile_vehicles(vehicle: TableVehicle | None, driven: DrivenVehicle | None) -> None:
+    """Load what these vehicles' periods call, by a period of each; both begin anew afterwards."""
+    numbers, pose = np.zeros(VEHICLE_NUMBERS), np.zeros(6)
+    if vehicle is not None:
+        vehicle.lie(pose, numbers)
+        vehicle.ride(pose, 1, numbers)
+        vehicle.lie(pose, numbers)
+    if driven is not None:
+        driven.begin(np.zeros((4, 6)), numbers)
+        driven.step(numbers)
+        stream = stream_block(1e-3)
+        begin_stream(stream, driven.motion)
+        add_knot(stream, driven.motion)
+        read_stream(stream, 0.5e-3, np.zeros((4, 6)))
+
+
+def compile_any_vehicle(installation: Installation) -> None:
+    """Load what any vehicle's periods call: a service may be given one at any time."""
+    file, period = str(find("vehicle", ANY_VEHICLE)), installation.daemon.period_ns * 1e-9
+    segment = Hold(kind="hold", duration=1.0)
+    on_table = VehiclePayload(kind="vehicle", vehicle=file)
+    carried = ProfileSettings(name=ANY_VEHICLE, payload=on_table, segments=(segment,))
+    oils = OilsSettings(
+        vehicle=file,
+        cabin_seat=(0.0, 0.0, installation.table.body.top_height),
+        speed=10.0,
+        duration=1.0,
+        cueing=WashoutSettings(kind="washout"),
+    )
+    driven = ProfileSettings(name=ANY_VEHICLE, mode="oils", oils=oils)
+    compile_vehicles(table_vehicle(carried, installation.table, period), driven_vehicle(driven, period))
 
 
 def compile_kernels(installation: Installation) -> None:

@@ -56,7 +56,7 @@ class Loader:
 
 @pytest.fixture
 def load(lab: Lab, tmp_path: Path) -> Loader:
-    base = {"settings_text": {"table": "", "daemon": ""}, "seeds": {"plant": 0}}
+    base = {"settings_text": {"table": "", "daemon": ""}, "seeds": {"plant": 0}, "daemon": {"rate": 1000.0}}
     loader.daemon_path(tmp_path).write_text(json.dumps(base), encoding="utf-8")
     return Loader(lab, ProfileSlots(), tmp_path)
 
