@@ -48,15 +48,22 @@ def by_hand(**given: Any) -> VirtualDrive:
     return drive_of(driver=OperatorDriver(kind="operator"), **given)
 
 
-def grid(path: Path, left: Array, right: Array, spacing: float = 0.5, half_width: float = 2.0) -> OpenCrgRoad:
-    """Write an OpenCRG road, straight, with heights (n) along its edges, and return it as a setting."""
-    length = spacing * (len(left) - 1)
+def grid(
+    path: Path, left: Array, right: Array, headings: Array | None = None, spacing: float = 0.5
+) -> OpenCrgRoad:
+    """Write an OpenCRG road 4 m wide with heights (n) along its edges, and return it as a setting.
+
+    ``headings`` (n) of its reference line in rad; None: straight.
+    """
+    length, half = spacing * (len(left) - 1), 2.0
+    bend = "" if headings is None else "D:reference line phi,rad\n"
     head = (
         f"$CT\nroad\n$\n$ROAD_CRG\nREFERENCE_LINE_INCREMENT = {spacing}\nREFERENCE_LINE_START_U = 0.0\n"
-        f"REFERENCE_LINE_END_U = {length}\nLONG_SECTION_V_RIGHT = {-half_width}\n"
-        f"LONG_SECTION_V_LEFT = {half_width}\nLONG_SECTION_V_INCREMENT = {2.0 * half_width}\n$\n"
-        "$KD_DEFINITION\n#:LRFI\nD:long section 1,m\nD:long section 2,m\n$\n" + "$" * 80 + "\n"
+        f"REFERENCE_LINE_END_U = {length}\nLONG_SECTION_V_RIGHT = {-half}\n"
+        f"LONG_SECTION_V_LEFT = {half}\nLONG_SECTION_V_INCREMENT = {2.0 * half}\n$\n"
+        f"$KD_DEFINITION\n#:LRFI\n{bend}D:long section 1,m\nD:long section 2,m\n$\n" + "$" * 80 + "\n"
     )
-    rows = "".join(f"{low:10.5f}{high:10.5f}\n" for low, high in zip(right, left, strict=True))
+    columns = [right, left] if headings is None else [headings, right, left]
+    rows = "".join("".join(f"{cell:10.5f}" for cell in row) + "\n" for row in np.column_stack(columns))
     path.write_text(head + rows, encoding="ascii")
     return OpenCrgRoad(kind="opencrg", file=str(path))

@@ -6,6 +6,7 @@ import argparse
 import json
 import sys
 
+from mastd.commands.cue_preview import cue_document, cue_text
 from mastd.commands.riding_progress import RidingProgress
 
 
@@ -30,11 +31,16 @@ def run(arguments: argparse.Namespace) -> int:
     from mastd.settings.table import TableSettings
 
     table = load(find("table", arguments.table), TableSettings)
-    profile = load(find("profile", arguments.profile), ProfileSettings, channels=channel_units(table))
+    path = find("profile", arguments.profile)
+    profile = load(path, ProfileSettings, channels=channel_units(table))
+    cue = cue_document(profile, path)
     with RidingProgress(shown=not arguments.json and sys.stderr.isatty()) as progress:
         result = check(profile, table, progress)
     if arguments.json:
-        print(json.dumps(result.document(), allow_nan=False))
+        document = result.document() if cue is None else {**result.document(), "cue": cue}
+        print(json.dumps(document, allow_nan=False))
     else:
         print(f"{profile.name}\n{result.text()}")
+        if cue is not None:
+            print(cue_text(cue))
     return 0 if result.ok else 1

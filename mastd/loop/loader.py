@@ -23,6 +23,7 @@ from mastd.settings.loader import load
 from mastd.settings.profile import ProfileSettings
 from mastd.settings.starter import find
 from mastd.settings.table import TableSettings
+from mastd.vehicle.drive_checks import placed
 
 
 def metadata_path(directory: Path, slot: int) -> Path:
@@ -59,7 +60,8 @@ def load_profile(
         return {"ok": False, "text": text, "slot": slot, "name": settings.name, "scale": verdict.scale}
     daemon = json.loads(daemon_path(directory).read_text(encoding="utf-8"))
     period = round(1e9 / daemon["daemon"]["rate"]) * 1e-9
-    loaded = ready_profile(settings, table, period, verdict.scale, slot=slot)
+    with placed(path):
+        loaded = ready_profile(settings, table, period, verdict.scale, slot=slot)
     slots.write(slot, loaded)
     channels = channels_of(loaded.vehicle, loaded.driven)
     head = provenance.join(daemon, provenance.of_profile(path, settings, loaded.duration, channels))

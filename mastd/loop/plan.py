@@ -20,6 +20,7 @@ from mastd.settings.loader import load
 from mastd.settings.payload import NoPayload
 from mastd.settings.profile import ProfileSettings
 from mastd.settings.table import TableSettings
+from mastd.vehicle.drive_checks import placed
 from mastd.wire.hello import LinkTerms, Mode
 
 
@@ -73,11 +74,13 @@ class Plan(Installation):
         installation = Installation.read(table_path, daemon_path)
         table = installation.table
         profile = load(profile_path, ProfileSettings, channels=channel_units(table))
+        with placed(profile_path):
+            ready = ready_profile(profile, table, installation.daemon.period_ns * 1e-9, 1.0)
         return cls(
             **vars(installation),
             profile_path=profile_path,
             profile=profile,
-            ready=ready_profile(profile, table, installation.daemon.period_ns * 1e-9, 1.0),
+            ready=ready,
         )
 
     def loaded(self, level_limit: float = 1.0) -> LoadedProfile:

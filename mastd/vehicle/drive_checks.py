@@ -4,10 +4,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
 
 from mastd.errors import SettingsError
 from mastd.settings.base import Problem, dotted
+from mastd.settings.loader import refusal
 from mastd.settings.oils import Cruise, EmergencyStop, KerbRoad, LaneChange, OilsSettings, RandomDriver
+from mastd.settings.strict_yaml import read_text
 from mastd.vehicle import road_ahead
 from mastd.vehicle.model import Model
 
@@ -21,6 +25,16 @@ class DriveError(SettingsError):
     def __init__(self, name: str, places: Sequence[Problem]) -> None:
         super().__init__([f"{name}: {dotted(place)}: {what}" for place, what in places])
         self.places = list(places)
+
+
+@contextmanager
+def placed(path: Path) -> Iterator[None]:
+    """Turn a DriveError into the error that tells the places in the profile's file."""
+    try:
+        yield
+    except DriveError as error:
+        problems = [(("oils", *place), what) for place, what in error.places]
+        raise refusal(read_text(path), str(path), problems) from error
 
 
 def refuse_kerb(oils: OilsSettings, model: Model) -> None:

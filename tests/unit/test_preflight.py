@@ -21,9 +21,8 @@ from mastd.motion.verdict import LARGEST_SCALE, Preflight
 from mastd.settings.loader import load, load_text
 from mastd.settings.payload import NoPayload
 from mastd.settings.profile import ProfileSettings
-from mastd.settings.starter import find
+from mastd.settings.starter import find, names
 from mastd.settings.table import TableSettings
-from tests.virtual_drives import MOTIONS
 
 
 @pytest.fixture(scope="module")
@@ -69,7 +68,7 @@ def test_the_demo_profile(table: TableSettings) -> None:
     assert 1.3 < result.scale < 2.2
 
 
-@pytest.mark.parametrize("name", MOTIONS)
+@pytest.mark.parametrize("name", names("profile"))
 def test_starter_profiles_pass(table: TableSettings, name: str) -> None:
     """Every profile that is shipped passes on the table that is shipped."""
     assert check(load(find("profile", name), ProfileSettings), table).ok

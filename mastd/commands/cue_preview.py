@@ -1,0 +1,63 @@
+"""What a driven vehicle would make its driver feel on the table: told by ``mastd check`` in advance."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+from mastd.settings.oils import OperatorDriver
+from mastd.settings.profile import AXES
+
+if TYPE_CHECKING:
+    from mastd.settings.profile import ProfileSettings
+
+LONGEST: Final = 30.0
+"""s of a drive that are played at most."""
+PERIOD: Final = 1e-3
+"""s: of the loop as it is shipped; the cue hardly depends on it."""
+
+
+def cue_document(profile: ProfileSettings, path: Path) -> dict[str, Any] | None:
+    """Return the cue that the first seconds of a drive ask for and give, SI; None where nobody drives yet.
+
+    Raises SettingsError, with the places in the profile's file, for what cannot be driven.
+    """
+    from mastd.loop.virtual_drive import VirtualDrive, play
+    from mastd.vehicle.drive_checks import placed
+
+    oils = profile.oils
+    if oils is None:
+        return None
+    with placed(path):
+        drive = VirtualDrive.of(oils, profile.seed, PERIOD)
+    if isinstance(oils.driver, OperatorDriver):
+        return None
+    played = play(drive, LONGEST)
+    error = played.cue_error
+    return {
+        "played_s": float(played.time[-1]),
+        "axes": {
+            name: {
+                "asked_rms": float(error.asked[axis]),
+                "missed_rms": float(error.missed[axis]),
+                "against": float(error.against[axis]),
+                "largest": float(abs(played.motion[:, 0, axis]).max()),
+            }
+            for axis, name in enumerate(AXES)
+        },
+        "conditions": [condition.text for condition in played.conditions],
+    }
+
+
+def cue_text(document: dict[str, Any]) -> str:
+    """Return the document as a table to read."""
+    lines = [
+        f"the first {document['played_s']:.1f} s of the drive, at the seat on the table:",
+        f"{'axis':<6}{'asked rms':>12}{'missed rms':>12}{'against':>12}{'':8}{'C moves':>9}",
+    ]
+    for axis, (name, values) in enumerate(document["axes"].items()):
+        unit, factor, place = ("m/s2", 1e3, "mm") if axis < 3 else ("rad/s", 1e3, "mrad")
+        row = "".join(f"{values[key]:12.4f}" for key in ("asked_rms", "missed_rms", "against"))
+        lines.append(f"{name:<6}{row}  {unit:<6}{factor * values['largest']:9.2f} {place}")
+    lines.extend(f"warning: {text}" for text in document["conditions"])
+    return "\n".join(lines)
