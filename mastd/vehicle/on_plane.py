@@ -86,7 +86,7 @@ class LinearVehicle:
     pose: Slopes
     rate: Slopes
     wrench: Array
-    """(6) at rest, at C in P axes."""
+    """(6) at rest, at C in P axes, that of straps and chocks with it."""
 
     def stiffer(self, factor: float) -> LinearVehicle:
         """Return the vehicle with tyres of ``factor`` times the stiffness, vertical and of the carcass.
@@ -136,7 +136,7 @@ def linear_vehicle(simulation: Simulation, place: Array) -> LinearVehicle:
         ),
         pose=slopes(6, np.full(6, MOVE), lambda x: look.at(pose=x)),
         rate=slopes(6, np.full(6, MOVE), lambda x: look.at(rate=x)),
-        wrench=look.at(pose=nothing)[look.wrench_at],
+        wrench=look.at(pose=nothing)[look.wrench_at].reshape(2, 6).sum(axis=0),
     )
 
 
@@ -176,7 +176,7 @@ class _Look:
         widths = (self.size, self.size, 6, 6, 2 * wheels, 6 * wheels)
         self.width = sum(widths)
         self.ends = np.cumsum(widths)[:-1]
-        self.wrench_at = slice(2 * self.size, 2 * self.size + 6)
+        self.wrench_at = slice(2 * self.size, 2 * self.size + 12)
         # Twice, for what the deflections of tyres mean depends on loads that the first look finds.
         self._loads = np.zeros_like(self.system.layout.arrays.wheels[:, f.LOAD])
         for _ in range(2):

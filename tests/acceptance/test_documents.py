@@ -15,9 +15,10 @@ import pytest
 from tests.lab import ROOT
 
 PAGES = ("README.md", "docs/operating.md", "docs/vehicles.md", "docs/theory.md", "docs/protocol.md")
-IN_REAL_TIME = {"docs/operating.md", "docs/protocol.md"}
-APART = {"docs/operating.md": ("The vehicle alone", "Soak")}
-"""Chapters in virtual time that need nothing from the rest of their page: others may run beside them."""
+SERVICE = "The service and its operators"
+APART = {"docs/operating.md": (SERVICE, "A plant of one's own to play on", "The vehicle alone", "Soak")}
+"""Chapters that need nothing from the rest of their page: other tests may run beside them, or must not."""
+IN_REAL_TIME = {("docs/operating.md", SERVICE), ("docs/protocol.md", "")}
 BLOCK = re.compile(r"```(\w*)\n(.*?)```", flags=re.DOTALL)
 FILE_BEFORE = re.compile(r"Write `([^`]+)`:\s*$")
 
@@ -25,10 +26,9 @@ FILE_BEFORE = re.compile(r"Write `([^`]+)`:\s*$")
 def passages() -> Iterator[object]:
     """Give each page without its chapters that stand apart, and each of these."""
     for page in PAGES:
-        marks = [pytest.mark.alone] if page in IN_REAL_TIME else []
-        yield pytest.param(page, "", id=page, marks=marks)
-        for chapter in APART.get(page, ()):
-            yield pytest.param(page, chapter, id=f"{page}-{chapter}")
+        for chapter in ("", *APART.get(page, ())):
+            marks = [pytest.mark.alone] if (page, chapter) in IN_REAL_TIME else []
+            yield pytest.param(page, chapter, id=f"{page}-{chapter}" if chapter else page, marks=marks)
 
 
 def passage(page: str, chapter: str) -> str:

@@ -43,6 +43,8 @@ from tests.integration.test_ctl import Table
 from tests.integration.test_gateway import heard
 from tests.operators import wait_for
 
+pytestmark = pytest.mark.alone
+
 FLOOD = 10_000
 AXIS, BUTTON = 2, 1
 

@@ -14,7 +14,9 @@ from mastd.vehicle.coupling import Table, largest, loop_matrix, margins, vehicle
 from mastd.vehicle.library import find
 from mastd.vehicle.model import Model, Tyre
 from mastd.vehicle.on_plane import LinearVehicle, linear_vehicle
+from mastd.vehicle.settle import weight
 from mastd.vehicle.simulation import Simulation
+from tests.magic_cars import restrained
 from tests.vehicle_cosimulation import (
     SprungTable,
     Support,
@@ -50,17 +52,28 @@ def sizes(rates: Array) -> Array:
     return np.asarray(np.max(np.abs(rates[: count * WINDOW]).reshape(count, -1), axis=1))
 
 
+def growth(size: Array) -> float:
+    """Return the growth of a period, as a logarithm, as long as rates are small."""
+    begin, end = int(np.argmax(size > 5e-5)), int(np.argmax(size > 3e-3))
+    assert end - begin >= 5
+    return float(np.log(size[end] / size[begin]) / (WINDOW * (end - begin)))
+
+
 @pytest.mark.parametrize(
     ("name", "what", "beyond"),
     [
         ("benchmark_sedan", "mass", 1.05),
-        ("sedan", "gain", 1.05),
-        ("transporter_8x8", "mass", 1.1),
+        pytest.param("sedan", "gain", 1.05, marks=pytest.mark.evidence),
+        pytest.param("transporter_8x8", "mass", 1.1, marks=pytest.mark.evidence),
+        ("sedan on straps", "mass", 1.3),
     ],
 )
 def test_the_real_loop_is_stable_up_to_the_margin_and_not_beyond(name: str, what: str, beyond: float) -> None:
-    model, whole = find(name), SprungTable.of_share(1.0, DAMPING)
+    model, whole = find(name.removesuffix(" on straps")), SprungTable.of_share(1.0, DAMPING)
+    if name.endswith("straps"):
+        model = restrained(model)
     vehicle = linear(model)
+    assert vehicle.wrench == pytest.approx(standing(model, STEP).wrench, abs=1e-3 * weight(model))
     found = margins(vehicle, as_table(whole))
     assert found.largest < 1.0
     for factor in (1.0 / beyond, beyond):
@@ -76,13 +89,9 @@ def test_the_real_loop_is_stable_up_to_the_margin_and_not_beyond(name: str, what
         size = sizes(rates)
         if factor < 1.0:
             assert foretold < 1.0
-            assert size[-1] < 0.05 * size[0]
+            assert size[-1] < 0.1 * size[0]
         else:
-            # As long as it is small it grows as the linear loop does.
-            begin, end = int(np.argmax(size > 5e-5)), int(np.argmax(size > 3e-3))
-            assert end - begin >= 5
-            grown = np.log(size[end] / size[begin]) / (WINDOW * (end - begin))
-            assert grown == pytest.approx(np.log(foretold), rel=0.15)
+            assert growth(size) == pytest.approx(np.log(foretold), rel=0.15)
 
 
 def test_the_age_of_the_wrench_that_the_real_loop_bears() -> None:
@@ -90,11 +99,14 @@ def test_the_age_of_the_wrench_that_the_real_loop_bears() -> None:
     vehicle = linear(model)
     found = margins(vehicle, as_table(table)).periods
     assert found is not None
-    for late, stable in ((max(found - 1, 1), True), (found + 2, False)):
+    for late in (max(found - 1, 1), found + 2):
         foretold, _ = largest(loop_matrix(vehicle_step(vehicle), as_table(table), late=late), STEP)
         size = sizes(let_go(standing(model, STEP), table, STEP, 3000, late, 1.0))
-        assert (foretold < 1.0) == stable
-        assert (size[-1] < 0.3 * size[5:15].max()) == stable
+        if late < found:
+            assert foretold < 1.0
+            assert size[-1] < 0.3 * size[5:15].max()
+        else:
+            assert growth(size) == pytest.approx(np.log(foretold), rel=0.1)
 
 
 def test_stiffer_tyres_are_those_of_a_model_with_stiffer_tyres() -> None:
@@ -173,13 +185,13 @@ def compared(
 
 def test_the_loop_against_an_exchange_in_small_steps() -> None:
     """Band noise of 0.5 to 20 Hz in six axes."""
-    loop, finer = compared("sedan", 4.1, 2e-4, 5)
+    loop, finer = compared("sedan", 4.1, 2.5e-4, 4)
     assert np.all(loop["pose"] < 5e-4)
     assert np.all(loop["loads"] < 0.02)
     assert np.all(loop["wrench"] < 0.06)
     assert np.all(loop["acting"] < 0.06)
     # The reference is so near to its limit as the first order says.
-    assert np.all(finer["wrench"] < 0.35 * loop["wrench"])
+    assert np.all(finer["wrench"] < 0.45 * loop["wrench"])
 
 
 @pytest.mark.evidence
