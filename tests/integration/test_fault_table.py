@@ -46,6 +46,11 @@ ELSEWHERE: dict[Code, str] = {
     Code.COMMAND_NOT_FINITE: (
         "integration/test_loop.py::test_a_profile_that_is_not_a_number_powers_off_and_sends_nothing_of_it"
     ),
+    Code.VEHICLE_FAILED: (
+        "integration/test_oils.py::test_a_vehicle_that_fails_stops_the_table_softly_and_can_be_started_again"
+    ),
+    Code.VEHICLE_LOST: "integration/test_hils.py::test_a_wheel_that_leaves_the_table_stops_it",
+    Code.DRIVER_LOST: "integration/test_oils.py::test_a_driver_who_is_lost_is_told_and_taken_back",
     Code.RECORDER_LOST: (
         "acceptance/test_kills.py::"
         "test_kill_9_of_the_recorder_is_not_noticed_by_the_loop_and_the_file_recovers"
