@@ -69,11 +69,9 @@ class TableVehicle:
         if self._given_up is None and steps > 0:
             self._vehicle.follow(pose, steps)
             beside = self._note(numbers)
-            self._judge(steps)
-            if self._given_up is None:
+            if self._holds(not math.isnan(beside)):
                 self.wrench[:] = self._vehicle.wrench
-                if beside > 0.0:
-                    return [Report(Code.VEHICLE_LOST, self._beside(), Action.STOP)]
+                return [Report(Code.VEHICLE_LOST, self._beside(), Action.STOP)] if beside > 0.0 else []
         if self._given_up is not None:
             self._weigh_down(pose, steps)
             return [Report(Code.VEHICLE_FAILED, self._why)]
@@ -82,6 +80,7 @@ class TableVehicle:
     def _note(self, numbers: Floats) -> float:
         return note_vehicle(
             self._vehicle.signals,
+            self._vehicle.wrench,
             len(self.wheels),
             self._seat,
             self._gravity,
@@ -92,18 +91,19 @@ class TableVehicle:
             numbers,
         )
 
-    def _judge(self, steps: int) -> None:
-        vehicle = self._vehicle
-        self._unsound = self._unsound + vehicle.missed if vehicle.missed else 0
-        finite = bool(np.isfinite(vehicle.wrench).all() and math.isfinite(self._felt.sum()))
+    def _holds(self, finite: bool) -> bool:
+        """Tell whether the simulation still holds; the last wrench is kept where it ends."""
+        missed = self._vehicle.missed
+        self._unsound = self._unsound + missed if missed else 0
         if finite and self._unsound < self._missed_most:
-            self._last_wrench[:] = vehicle.wrench
-            return
+            return True
         self._given_up = 0.0
+        self._last_wrench[:] = self.wrench
         why = (
             f"its solver missed its tolerances for {self._unsound} steps in a row" if finite else "not finite"
         )
         self._why = f"{self.name}: {why}; it is a dead weight until the table is lowered to OFF"
+        return False
 
     def _weigh_down(self, pose: Floats, steps: int) -> None:
         assert self._given_up is not None

@@ -47,6 +47,7 @@ class DrivenVehicle:
         self._weights = design(1.0 / period)
         self._weighing = np.zeros(STATE)
         self._felt = np.zeros(9)
+        self._no_load = np.zeros(6)
 
     @property
     def duration(self) -> float:
@@ -92,6 +93,7 @@ class DrivenVehicle:
         drive = self._drive
         note_vehicle(
             drive.signals,
+            self._no_load,
             len(self.wheels),
             self._seat,
             self._gravity,

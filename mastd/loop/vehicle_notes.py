@@ -23,6 +23,7 @@ _OF_WHEEL = (0, 2, 3, 4, 7)
 @fused_kernel
 def note_vehicle(
     row: Floats,
+    load: Floats,
     wheels: int,
     seat: Floats,
     gravity: float,
@@ -36,12 +37,15 @@ def note_vehicle(
 
     ``row``: the vehicle's signals (``TraceLayout``); ``seat`` (3): its place; ``weights`` and ``weighing``:
     constants and state of ``mastd.signals.comfort``; ``felt`` (9): what the seat feels, written; ``first``:
-    place of the first wheel. NaN where the vehicle's motion is not finite.
+    place of the first wheel. NaN where the vehicle's motion, or what it loads a table with, ``load`` (6), is
+    not finite.
     """
     feel(row, seat, gravity, felt)
     sound = 0.0
     for k in range(CHASSIS_WIDTH):
         sound += 0.0 * row[k]
+    for k in range(6):
+        sound += 0.0 * load[k]
     for k in range(3):
         out[b.ACCELERATION + k] = row[6 + k]
         out[b.SEAT + k] = felt[k]
