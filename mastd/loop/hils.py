@@ -55,11 +55,13 @@ class TableVehicle:
         """s since the vehicle has been a dead weight; None: it is simulated."""
         self._last_wrench = np.zeros(6)
         self._why = ""
+        self._standing: list[Report] = []
+        """What is wrong since the last step, also in a cycle that has none."""
 
     def lie(self, pose: Floats, numbers: Floats) -> None:
         """Stand as settled on the table that lies at ``pose`` (6); everything before is forgotten."""
         self._vehicle.lie(pose)
-        self._unsound, self._given_up, self._why = 0, None, ""
+        self._unsound, self._given_up, self._why, self._standing = 0, None, "", []
         self._weighing[:] = 0.0
         self.wrench[:] = self._vehicle.wrench
         self._note(numbers)
@@ -71,11 +73,12 @@ class TableVehicle:
             beside = self._note(numbers)
             if self._holds(not math.isnan(beside)):
                 self.wrench[:] = self._vehicle.wrench
-                return [Report(Code.VEHICLE_LOST, self._beside(), Action.STOP)] if beside > 0.0 else []
+                lost = [Report(Code.VEHICLE_LOST, self._beside(), Action.STOP)] if beside > 0.0 else []
+                self._standing = lost
         if self._given_up is not None:
             self._weigh_down(pose, steps)
-            return [Report(Code.VEHICLE_FAILED, self._why)]
-        return []
+            self._standing = [Report(Code.VEHICLE_FAILED, self._why)]
+        return self._standing
 
     def _note(self, numbers: Floats) -> float:
         return note_vehicle(
@@ -99,9 +102,8 @@ class TableVehicle:
             return True
         self._given_up = 0.0
         self._last_wrench[:] = self.wrench
-        why = (
-            f"its solver missed its tolerances for {self._unsound} steps in a row" if finite else "not finite"
-        )
+        missing = f"its solver missed its tolerances for {self._unsound} steps in a row"
+        why = missing if finite else "its motion is not finite"
         self._why = f"{self.name}: {why}; it is a dead weight until the table is lowered to OFF"
         return False
 
