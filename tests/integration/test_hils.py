@@ -80,6 +80,38 @@ def test_the_plant_carries_the_vehicle_from_off_to_the_end_of_the_profile(lab: L
     assert np.mean(forces) == pytest.approx((table + MASS) * GRAVITY, rel=0.01), "what the legs carry"
 
 
+BURST = """
+name: a heave burst that lifts wheels
+payload: {kind: vehicle, vehicle: sedan}
+fade: 1 s
+segments:
+  - kind: sine
+    frequency: 1.6 Hz
+    duration: 4 s
+    axes: {heave: {amplitude: 40 mm}}
+"""
+
+
+def test_wheels_that_leave_the_table_come_down_without_chatter_or_fault(lab: Lab) -> None:
+    """In the ride's resonance half of gravity lifts the rear wheels, once in each period of the burst."""
+    rig = Rig(Plan.load(lab.table, lab.profile(BURST), lab.config))
+    rig.run_profile(0.0)
+    rows = []
+    while rig.state() is State.RUNNING:
+        rig.step()
+        rows.append(rig.cycle.frame.vehicle.copy())
+    found = np.array(rows)
+    loads = found[:, block.first_wheel(False) :][:, :4]
+    assert rig.codes() == []
+    assert found[:, block.CONVERGED].all()
+    assert loads.min() == 0.0
+    aloft = loads == 0.0
+    assert 10 < aloft[:, 2].sum() < 200, "ms that the left rear wheel is off the table"
+    changes = np.abs(np.diff(aloft.astype(int), axis=0)).sum(axis=0)
+    assert changes.max() <= 2 * round(4.0 * 1.6), "once up and once down in a period"
+    assert loads.max() < 4.0 * 1400.0 * GRAVITY / 4.0
+
+
 def test_missed_periods_are_made_up_for_so_that_vehicle_and_plant_keep_one_time(lab: Lab) -> None:
     """The same motion of the table, seen every period and with gaps, shakes the car alike."""
     plan = Plan.load(lab.table, lab.profile(PROFILE), lab.config)
