@@ -7,7 +7,7 @@ import json
 import sys
 
 from mastd.commands.cue_preview import cue_document, cue_text
-from mastd.commands.riding_progress import RidingProgress
+from mastd.commands.progress import riding
 
 
 def add_parsers(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
@@ -34,7 +34,7 @@ def run(arguments: argparse.Namespace) -> int:
     path = find("profile", arguments.profile)
     profile = load(path, ProfileSettings, channels=channel_units(table))
     cue = cue_document(profile, path)
-    with RidingProgress(shown=not arguments.json and sys.stderr.isatty()) as progress:
+    with riding(shown=not arguments.json and sys.stderr.isatty()) as progress:
         result = check(profile, table, progress)
     if arguments.json:
         document = result.document() if cue is None else {**result.document(), "cue": cue}

@@ -10,8 +10,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from mastd.commands.plant_options import add_plant_options, connection, daemon_settings, stop_on_signals
+from mastd.commands.progress import riding
 from mastd.commands.report import exit_code, summary
-from mastd.commands.riding_progress import RidingProgress
 from mastd.errors import StoppedError, UsageError
 
 if TYPE_CHECKING:
@@ -65,7 +65,7 @@ def _run(arguments: argparse.Namespace, stop: StopRequest) -> int:
         find("profile", arguments.profile),
         daemon_settings(arguments),
     )
-    with RidingProgress(shown=live) as progress:
+    with riding(shown=live) as progress:
         verdict = check(plan.profile, plan.table, progress)
     if not verdict.ok:
         raise UsageError(f"{plan.profile_path}: refused, it does not pass the check:\n{verdict.text()}")

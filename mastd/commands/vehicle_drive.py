@@ -5,13 +5,12 @@ from __future__ import annotations
 import argparse
 import json
 import sys
-import time
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from types import TracebackType
 from typing import TYPE_CHECKING, Final, TypeAlias
 
 from mastd import units
+from mastd.commands.progress import Progress
 from mastd.commands.vehicle_ground import add_ground_options, ground_of
 from mastd.commands.vehicle_options import (
     add_history_options,
@@ -34,7 +33,6 @@ Plan: TypeAlias = "Callable[[argparse.Namespace, Model, dict[str, float]], Manoe
 
 DEFAULT_STEP: Final = 1e-3
 FAULT: Final = 3
-_REDRAW_S: Final = 0.2
 _STEERING_LAW: Final = ("rack", "ramp-start", "ramp-end")
 _FRICTION: Final = ("friction-left", "friction-right")
 _SLALOM: Final = (40.0, 30.0, 1.5, 6)
@@ -138,7 +136,11 @@ def drive(arguments: argparse.Namespace) -> int:
     model = find(arguments.vehicle)
     manoeuvre = _planned(arguments, model, given)
     step_count(manoeuvre.duration, step)
-    with _Progress(manoeuvre.duration, shown=not arguments.json and sys.stderr.isatty()) as progress:
+    with Progress(
+        lambda done: f"{done:.2f} of {manoeuvre.duration:.2f} s",
+        shown=not arguments.json and sys.stderr.isatty(),
+        first="compiling, or loading what was compiled …",
+    ) as progress:
         trace, seconds_per_step = play(
             model,
             manoeuvre,
@@ -290,30 +292,3 @@ _PLANS: Final[Mapping[str, Plan]] = {
     "sine-steer": _sine_steer,
 }
 """Manoeuvre → its plan."""
-
-
-class _Progress:
-    """One line on a terminal: how much of the manoeuvre is done."""
-
-    def __init__(self, duration: float, *, shown: bool) -> None:
-        self._duration = duration
-        self._shown = shown
-        self._drawn = 0.0
-        if shown:
-            print("compiling, or loading what was compiled …", end="", file=sys.stderr, flush=True)
-
-    def __call__(self, done: float) -> None:
-        now = time.monotonic()
-        if not self._shown or now - self._drawn < _REDRAW_S:
-            return
-        self._drawn = now
-        print(f"\r\x1b[K{done:.2f} of {self._duration:.2f} s", end="", file=sys.stderr, flush=True)
-
-    def __enter__(self) -> _Progress:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        if self._shown:
-            print("\r\x1b[K", end="", file=sys.stderr, flush=True)
