@@ -13,7 +13,7 @@ _CLEAR: Final = "\r\x1b[K"
 
 
 class Progress:
-    """Redraws its line twice a second at most, and takes it away at the end; nothing where it is not shown."""
+    """Redraws its line twice a second at most, and takes it away at the end; not shown, it does nothing."""
 
     def __init__(self, words: Callable[[float], str], *, shown: bool, first: str = "") -> None:
         """Tell what is done as ``words`` has it; ``first`` stands there until then."""
