@@ -126,6 +126,21 @@ def separate_kernel(function: _Function) -> _Function:
     return cast(_Function, numba.njit(**_fused_options())(function))
 
 
+def entry(function: Callable[..., Any], arguments: tuple[object, ...]) -> Callable[..., Any]:
+    """Return the compiled entry of a kernel for arguments of these types.
+
+    A kernel that is called looks at the type of each argument first; with some seventy arrays that takes
+    7 µs, and 20 µs with cold caches. The entry does not look: whoever has it must keep to the types.
+    """
+    kernel: Any = function
+    look: Callable[[object], object] = numba.typeof
+    types = tuple(look(argument) for argument in arguments)
+    if types not in kernel.overloads:
+        kernel.compile(types)
+    compiled: Callable[..., Any] = kernel.overloads[types].entry_point
+    return compiled
+
+
 def _fused_options() -> dict[str, Any]:
     options: dict[str, Any] = {"cache": True, "error_model": "numpy", "fastmath": {"contract"}}
     if hasattr(DefaultOptions, "_nrt"):

@@ -118,7 +118,7 @@ class StandInLoop:
         status.set_text("refusal", port.refusal)
         status.set_text("cause", self.cause)
         status.set_text("profile", "stand-in")
-        status.set_text("vehicle", "stand-in car|oils|fl|fr|rl|rr")
+        status.set_text("vehicle", "stand-in car|oils by hand|fl|fr|rl|rr")
         numbers = status.field("vehicle_numbers")
         numbers[[vehicle_block.SPEED, vehicle_block.DRIVER + 4]] = 12.5, 2.0
         status.publish()

@@ -36,11 +36,12 @@ def run(arguments: argparse.Namespace) -> int:
     cue = cue_document(profile, path)
     with riding(shown=not arguments.json and sys.stderr.isatty()) as progress:
         result = check(profile, table, progress)
+    ok = result.ok and not (cue is not None and cue["failed"])
     if arguments.json:
-        document = result.document() if cue is None else {**result.document(), "cue": cue}
+        document = result.document() if cue is None else {**result.document(), "ok": ok, "cue": cue}
         print(json.dumps(document, allow_nan=False))
     else:
         print(f"{profile.name}\n{result.text()}")
         if cue is not None:
             print(cue_text(cue))
-    return 0 if result.ok else 1
+    return 0 if ok else 1

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from mastd.settings.oils import OperatorDriver
 from mastd.settings.profile import AXES
+from mastd.vehicle.watch import FAILED
 
 if TYPE_CHECKING:
     from mastd.settings.profile import ProfileSettings
@@ -46,6 +47,7 @@ def cue_document(profile: ProfileSettings, path: Path) -> dict[str, Any] | None:
             for axis, name in enumerate(AXES)
         },
         "conditions": [condition.text for condition in played.conditions],
+        "failed": any(condition.name in FAILED for condition in played.conditions),
     }
 
 
@@ -59,5 +61,6 @@ def cue_text(document: dict[str, Any]) -> str:
         unit, factor, place = ("m/s2", 1e3, "mm") if axis < 3 else ("rad/s", 1e3, "mrad")
         row = "".join(f"{values[key]:12.4f}" for key in ("asked_rms", "missed_rms", "against"))
         lines.append(f"{name:<6}{row}  {unit:<6}{factor * values['largest']:9.2f} {place}")
-    lines.extend(f"warning: {text}" for text in document["conditions"])
+    word = "does not pass" if document["failed"] else "warning"
+    lines.extend(f"{word}: {text}" for text in document["conditions"])
     return "\n".join(lines)

@@ -103,6 +103,7 @@ def summary(result: Mapping[str, object]) -> str:
             bound = f"within {limit[0]:g} … {limit[1]:g}" if isinstance(limit, list) else f"at most {limit:g}"
             value = "no figure" if criterion["value"] is None else f"{criterion['value']:.4g}"
             lines.append(f"  not met: {criterion['name']} is {value}, {bound} would pass")
+    lines += [f"  indicated: {cause}" for cause in result["indicated"]]  # type: ignore[attr-defined]
     if result["damage"]:
         lines.append(f"  record broken off: {result['damage']}")
     if result.get("page"):

@@ -5,8 +5,6 @@ from __future__ import annotations
 import hashlib
 from pathlib import Path
 
-import numpy as np
-
 from mastd.dynamics.table_model import TableModel
 from mastd.errors import UsageError
 from mastd.loop.frame import channel_columns, vehicle_channels
@@ -19,12 +17,12 @@ from mastd.motion.timeline import at_rest
 from mastd.record.channels import Channel
 from mastd.safety.profile_limits import tabulate
 from mastd.settings.export import as_json
+from mastd.settings.oils import OperatorDriver
 from mastd.settings.payload import VehiclePayload
 from mastd.settings.profile import ProfileSettings
 from mastd.settings.table import TableSettings
 from mastd.signals.comfort import LEAST_RATE
-from mastd.vehicle.boarding import vehicle_on_table
-from mastd.vehicle.model import Model, Seat
+from mastd.vehicle.boarding import seat_of, vehicle_on_table
 from mastd.vehicle.rigid import as_one_body
 
 _KEY_BYTES = 6
@@ -55,7 +53,8 @@ def driven_vehicle(profile: ProfileSettings, period: float) -> DrivenVehicle | N
         return None
     _refuse_slow(period)
     drive = VirtualDrive.of(oils, profile.seed, period)
-    return DrivenVehicle(drive, seat_of(drive.vehicle.model, oils.seat, oils.vehicle), period)
+    seat = seat_of(drive.vehicle.model, oils.seat, oils.vehicle)
+    return DrivenVehicle(drive, seat, period, by_hand=isinstance(oils.driver, OperatorDriver))
 
 
 def channels_of(vehicle: TableVehicle | None, driven: DrivenVehicle | None) -> tuple[Channel, ...]:
@@ -69,20 +68,6 @@ def table_model(profile: ProfileSettings, table: TableSettings) -> TableModel:
     payload = profile.payload
     carried = as_one_body(payload, table) if isinstance(payload, VehiclePayload) else payload
     return TableModel.from_settings(table, carried)
-
-
-def seat_of(model: Model, name: str | None, file: str) -> Seat:
-    """Return a seat by its name, or the first one; a vehicle without any sits in the chassis' centre of mass.
-
-    Raises UsageError, with the seats that there are.
-    """
-    if name is None:
-        return model.seats[0] if model.seats else Seat("chassis", np.zeros(3))
-    for seat in model.seats:
-        if seat.name == name:
-            return seat
-    known = ", ".join(seat.name for seat in model.seats) or "none"
-    raise UsageError(f"{file}: it has no seat {name!r}; its seats are: {known}")
 
 
 def _refuse_slow(period: float) -> None:

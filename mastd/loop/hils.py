@@ -21,7 +21,7 @@ from mastd.safety.faults import Action, Report
 from mastd.signals.comfort import STATE, design
 from mastd.vehicle.model import Seat
 from mastd.vehicle.on_table import VehicleOnTable
-from mastd.wire.vehicle_block import first_wheel
+from mastd.wire.vehicle_block import ON_TABLE, first_wheel
 
 Floats = NDArray[np.float64]
 
@@ -39,6 +39,7 @@ class TableVehicle:
 
     def __init__(self, vehicle: VehicleOnTable, seat: Seat, period: float, key: int) -> None:
         self.name = vehicle.model.name
+        self.purpose = ON_TABLE
         self.wheels = tuple(wheel.name for wheel in vehicle.model.wheels)
         self.key = key
         self.wrench = np.zeros(6)

@@ -37,9 +37,10 @@ class DrivenVehicle:
     ``motion`` (4, 6): pose of C, rates, accelerations, jerks at the end of the last period.
     """
 
-    def __init__(self, drive: VirtualDrive, seat: Seat, period: float) -> None:
+    def __init__(self, drive: VirtualDrive, seat: Seat, period: float, *, by_hand: bool = False) -> None:
         model = drive.vehicle.model
         self.name = model.name
+        self.purpose = b.BY_HAND if by_hand else b.DRIVEN_BY_SCRIPT
         self.wheels = tuple(wheel.name for wheel in model.wheels)
         self._drive = drive
         self._seat = seat.place

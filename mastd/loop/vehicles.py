@@ -50,9 +50,8 @@ class Vehicles:
     @property
     def label(self) -> str:
         """Name, kind and wheels as the status shows them; empty for none."""
-        kind = "oils" if self.driven is not None else "hils"
         vehicle = self.driven or self.on_table
-        return "|".join((vehicle.name, kind, *vehicle.wheels)) if vehicle is not None else ""
+        return "|".join((vehicle.name, vehicle.purpose, *vehicle.wheels)) if vehicle is not None else ""
 
     def begin_drive(self, reference: Reference) -> None:
         """Let the reference follow the driven vehicle, from its start on and from the last command on."""

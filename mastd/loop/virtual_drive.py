@@ -17,6 +17,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from mastd.motion.washout import Washout
 from mastd.settings.oils import OilsSettings
+from mastd.signals.metrics import false_reversal
 from mastd.vehicle.on_road import VehicleOnRoad
 from mastd.vehicle.recording import TraceLayout
 from mastd.vehicle.watch import Condition
@@ -145,7 +146,7 @@ class CueError(NamedTuple):
     missed: Array
     """Effective value of what was given less what was asked."""
     against: Array
-    """Most that was given against what was asked, 0: never."""
+    """Largest false reversal, see ``mastd.signals.metrics.false_reversal``; 0: never."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -177,11 +178,11 @@ class Played:
     def cue_error(self) -> CueError:
         """How well the cue was given."""
         asked, given = self.asked, self.given
-        against = np.where(asked > 0.0, -given, np.where(asked < 0.0, given, 0.0))
+        against = [false_reversal(asked[:, k], given[:, k], self.period) for k in range(6)]
         return CueError(
             asked=np.sqrt(np.mean(asked**2, axis=0)),
             missed=np.sqrt(np.mean((given - asked) ** 2, axis=0)),
-            against=np.maximum(against.max(axis=0), 0.0),
+            against=np.array(against),
         )
 
 

@@ -20,7 +20,7 @@ from mastd.motion.timeline import KNOT_SPACING, Timeline
 from mastd.motion.verdict import RideMode, VehicleNote
 from mastd.settings.payload import VehiclePayload
 from mastd.settings.table import TableSettings
-from mastd.vehicle.boarding import vehicle_on_table
+from mastd.vehicle.boarding import restrained, vehicle_on_table
 from mastd.vehicle.on_table import VehicleOnTable
 from mastd.vehicle.ride_modes import ride_modes
 from mastd.vehicle.rigid import as_one_body
@@ -82,18 +82,19 @@ class Rider:
         """Put the vehicle on the table; raise as ``vehicle_on_table`` does."""
         self._vehicle = vehicle_on_table(payload, table, KNOT_SPACING)
         self._vehicle.lie(np.zeros(6))
+        self._restrained = restrained(payload, self._vehicle.model)
         self._standing = self._vehicle.wrench.copy()
         self.body = as_one_body(payload, table)
         self.modes = tuple(
             RideMode(mode.name, mode.frequency_hz, mode.damping)
-            for mode in ride_modes(self._vehicle.model, payload.restrained)
+            for mode in ride_modes(self._vehicle.model, self._restrained)
         )
 
     def note(self, soundness: Soundness) -> VehicleNote:
         """Return what there is to know of the vehicle on one motion."""
         x, y, z = map(float, self.body.centre)
         name = self._vehicle.model.name
-        return VehicleNote(name, self.body.mass, (x, y, z), self.modes, soundness.lift_off)
+        return VehicleNote(name, self.body.mass, (x, y, z), self.modes, soundness.lift_off, self._restrained)
 
     def ride(self, timeline: Timeline, tell: Callable[[float], None] | None = None) -> tuple[Load, Soundness]:
         """Return the load of the table along one play of each block, and whether the vehicle stayed sound.

@@ -43,6 +43,8 @@ class VehicleNote:
     centre_of_gravity: tuple[float, float, float]
     ride_modes: tuple[RideMode, ...]
     lift_off: dict[str, float]
+    restrained: bool = False
+    """Whether tie-downs and chocks are on; else its brakes alone hold it."""
 
 
 @dataclass(frozen=True)
@@ -90,6 +92,7 @@ class Preflight:
                 "mass_kg": self.vehicle.mass,
                 "centre_of_gravity_m": list(self.vehicle.centre_of_gravity),
                 "lift_off": self.vehicle.lift_off,
+                "restrained": self.vehicle.restrained,
             }
             document["ride_modes"] = [vars(mode) for mode in self.vehicle.ride_modes]
         return document
@@ -146,7 +149,8 @@ def _record_line(note: RecordNote) -> str:
 
 def _vehicle_lines(vehicle: VehicleNote) -> Iterator[str]:
     place = ", ".join(f"{1e3 * _rounded(value, 5e-5):.0f}" for value in vehicle.centre_of_gravity)
-    yield f"{vehicle.name}: {vehicle.mass:.0f} kg, centre of gravity at {place} mm from C"
+    held = "tied down and chocked" if vehicle.restrained else "on its brakes alone"
+    yield f"{vehicle.name}: {vehicle.mass:.0f} kg, {held}, centre of gravity at {place} mm from C"
     modes = [mode for mode in vehicle.ride_modes if not mode.name.startswith(_HOP)]
     hops = [mode for mode in vehicle.ride_modes if mode.name.startswith(_HOP)]
     told = [f"{mode.name} {mode.frequency_hz:.2f} Hz ({mode.damping:.2f})" for mode in modes]

@@ -49,6 +49,8 @@ NEEDED = (
     *("cycle", "step", "missed", "state", "fault", "late", "compute", "internal_force", "profile_time"),
     *(f"{quantity}.{axis}" for quantity in ("reference", "pose") for axis in AXES),
 )
+MOST_INDICATED = 10
+"""Causes that a result names."""
 COMMAND_FIELDS = ("length", "rate", "acceleration", "force", "trim")
 
 Outcome = Literal["completed", "stopped", "fault"]
@@ -102,6 +104,7 @@ def make_result(run: Run) -> dict[str, object]:
         "lost_frames": sum(_integer(gap.get("lost")) for gap in run.events if gap.get("event") == "gap"),
         "damage": run.broken_off,
         "degraded_rt": _degraded(run),
+        "indicated": _indicated(run),
         **ride_figures(run, _span(run, window)),
     }
 
@@ -109,6 +112,16 @@ def make_result(run: Run) -> dict[str, object]:
 def _span(run: Run, window: Window | None) -> tuple[float, float] | None:
     """Return the times in s of the first and last frame of a window."""
     return None if window is None else (float(run.times[window.first]), float(run.times[window.last]))
+
+
+def _indicated(run: Run) -> list[str]:
+    """Return the causes of the faults that were only indicated, each once, in their order."""
+    causes = [
+        str(event.get("cause"))
+        for event in run.events
+        if event.get("event") == "fault" and event.get("action") == "INDICATE"
+    ]
+    return list(dict.fromkeys(causes))[:MOST_INDICATED]
 
 
 def _degraded(run: Run) -> bool | None:

@@ -8,8 +8,7 @@ Of the vehicle: what its seat felt by ISO 2631-1 (``mastd.signals.comfort``), we
 lines; loads, time aloft (no load) and travel of each wheel; the share of steps that did not converge.
 
 Of the cue, for each axis, a(t) asked and g(t) given: rms of a, g and g − a, their correlation (Pearson's),
-and the largest false reversal, the largest |g| while g pushes against a: max(−g sign a), where a is more than
-a small share of its largest magnitude.
+and the largest false reversal (``mastd.signals.metrics.false_reversal``).
 """
 
 from __future__ import annotations
@@ -21,7 +20,7 @@ from numpy.typing import NDArray
 
 from mastd.record.reader import Run, Series
 from mastd.signals import comfort
-from mastd.signals.metrics import rms
+from mastd.signals.metrics import false_reversal, rms
 
 Floats = NDArray[np.float64]
 Figures = dict[str, float | None]
@@ -36,8 +35,8 @@ CUE_FIGURES: Final = ("rms_asked", "rms_given", "rms_error", "correlation", "lar
 """Metres and radians: x, y, z in m/s², roll, pitch, yaw in rad/s."""
 _MOST_GAPS: Final = 10
 """Periods for each recorded sample beyond which a record has too little in it to be weighted."""
-_ASKED_SHARE: Final = 0.02
-"""Of the largest magnitude asked, from which on a cue has a direction that can be reversed."""
+_NOTHING: Final = 1e-6
+"""m/s² and rad/s: what varies less than that is rounding."""
 _LOAD: Final = "vehicle.load."
 
 
@@ -154,19 +153,19 @@ def _cue(run: Run, axis: str, span: Span | None) -> Figures:
     asked, given = asked[sound], given[sound]
     if not len(asked):
         return dict.fromkeys(CUE_FIGURES)
-    directed = np.abs(asked) > _ASKED_SHARE * np.max(np.abs(asked))
-    against = float(np.max(-given * np.sign(asked) * directed))
     return {
         "rms_asked": rms(asked),
         "rms_given": rms(given),
         "rms_error": rms(given - asked),
         "correlation": _correlation(asked, given),
-        "largest_false_reversal": max(0.0, against),
+        "largest_false_reversal": false_reversal(asked, given, run.period),
     }
 
 
 def _correlation(first: Floats, second: Floats) -> float | None:
     """Return Pearson's coefficient of two series of one length, None where either does not vary."""
     first, second = first - np.mean(first), second - np.mean(second)
+    if not min(rms(first), rms(second)) > _NOTHING:
+        return None
     sizes = float(np.linalg.norm(first) * np.linalg.norm(second))
-    return float(np.clip(first @ second / sizes, -1.0, 1.0)) if sizes > 0.0 else None
+    return float(np.clip(first @ second / sizes, -1.0, 1.0))

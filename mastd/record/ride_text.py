@@ -33,7 +33,8 @@ def seat_block(result: Mapping[str, Any]) -> Block:
     seat = _part(result, "vehicle", "seat")
     if not seat:
         return []
-    lines = [f"{'seat, ISO 2631-1':<20}{'x':>8}{'y':>8}{'z':>8}"]
+    whose = "car's seat, ISO 2631" if _part(result, "cueing") else "seat, ISO 2631-1"
+    lines = [f"{whose:<20}{'x':>8}{'y':>8}{'z':>8}"]
     for title, key, digits in _SEAT_ROWS:
         lines.append(f"{title:<20}" + "".join(_cell(value, 8, digits) for value in seat[key].values()))
     total = _cell(seat["total_value_ms2"], 0, 3)

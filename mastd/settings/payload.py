@@ -67,8 +67,8 @@ class VehiclePayload(Settings):
     position: tuple[Length, Length] | None = None
     """Where the origin of the vehicle's axes stands on the table's top, along x and y from its middle; if
     left out, the middle between its foremost and its hindmost wheels stands in the middle of the table."""
-    restrained: bool = True
-    """Whether its tie-downs and chocks are on."""
+    restrained: bool | None = None
+    """Whether its tie-downs and chocks are on; if left out, those that its file has."""
     seat: Annotated[str, Field(min_length=1)] | None = None
     """Seat of the vehicle whose vibration is recorded and weighted; its first one if left out."""
 

@@ -306,7 +306,7 @@ class ProfileSettings(Settings):
     def _what_is_driven(cls, oils: OilsSettings | None, info: ValidationInfo) -> OilsSettings | None:
         mode = info.data.get("mode")
         if mode == "oils" and oils is None:
-            raise ValueError("missing: mode oils needs to know what is driven")
+            raise ValueError("oils is missing: mode oils needs this group, which says what is driven")
         if mode == "segments" and oils is not None:
             raise ValueError("is for mode: oils, this profile plays its segments")
         payload = info.data.get("payload")

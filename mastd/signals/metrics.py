@@ -20,11 +20,35 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import signal
 from scipy.interpolate import CubicSpline
+from scipy.ndimage import maximum_filter1d, minimum_filter1d
 
 ROTATION_ARM = 1.4
 """Distance in m at which a rotation counts as a translation."""
 LONGEST_LAG = 0.25
+REVERSAL_WINDOW = 0.2
+"""s within which what was asked before excuses the direction of a cue."""
+ASKED_SHARE = 0.02
+"""Of the largest magnitude asked, from which on a cue has a direction that can be reversed."""
 _EQUAL_FIT = 0.01
+
+
+def false_reversal(asked: NDArray[np.float64], given: NDArray[np.float64], period: float) -> float:
+    """Return the most that ``given`` points against what was ``asked``, 0: never; ``period`` of both in s.
+
+    Against is what points the other way than all that was asked within REVERSAL_WINDOW up to then, where it
+    was more than ASKED_SHARE of its peak: a cue that is only late, as an axis of limited jerk must be after
+    an impact, is none; one that turns round when the asking ends is.
+    """
+    if not len(asked):
+        return 0.0
+    least = ASKED_SHARE * float(np.max(np.abs(asked)))
+    count = max(1, round(REVERSAL_WINDOW / period))
+    count += 1 - count % 2  # odd, so that this origin has the filters look at the samples up to now
+    highest = maximum_filter1d(asked, count, mode="nearest", origin=count // 2)
+    lowest = minimum_filter1d(asked, count, mode="nearest", origin=count // 2)
+    forwards, backwards = (highest > least) & (lowest > -least), (lowest < -least) & (highest < least)
+    against = np.where(forwards, -given, np.where(backwards, given, 0.0))
+    return max(0.0, float(np.max(against)))
 
 
 def rms(values: NDArray[np.float64]) -> float:

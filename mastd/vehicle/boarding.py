@@ -10,7 +10,7 @@ from mastd.errors import GroundError, MastdError, UsageError
 from mastd.settings.payload import VehiclePayload
 from mastd.settings.table import TableSettings
 from mastd.vehicle import library
-from mastd.vehicle.model import Model
+from mastd.vehicle.model import Model, Seat
 from mastd.vehicle.on_table import VehicleOnTable
 from mastd.vehicle.settle import EquilibriumError
 
@@ -20,16 +20,45 @@ def vehicle_on_table(payload: VehiclePayload, table: TableSettings, step: float)
 
     ``step``: period of the loop, s. Raises SettingsError with every problem of the vehicle's file,
     GroundError with each wheel that stands beside the table, EquilibriumError for a vehicle that falls over,
-    UsageError for restraints that are too stiff for the step, each with the vehicle's file.
+    UsageError for a seat or restraints that there are not, or that are too stiff for the step; each with the
+    vehicle's file.
     """
     model = model_on_table(payload, table)
+    seat_of(model, payload.seat, payload.vehicle)
     place = place_on_table(payload, table, model)
     length, width, _ = table.body.size
     _refuse_beside(payload, table, model, place)
+    half = (0.5 * length, 0.5 * width)
+    held = restrained(payload, model)
     try:
-        return VehicleOnTable(model, step, place, (0.5 * length, 0.5 * width), restrained=payload.restrained)
+        return VehicleOnTable(model, step, place, half, restrained=held)
     except (GroundError, EquilibriumError, UsageError) as error:
         raise _of_file(payload, error) from error
+
+
+def restrained(payload: VehiclePayload, model: Model) -> bool:
+    """Return whether tie-downs and chocks are on; raise UsageError where they are asked for and none are."""
+    there = bool(model.tie_downs or model.chocks)
+    if payload.restrained and not there:
+        raise UsageError(
+            f"{payload.vehicle}: payload.restrained: it has neither tie_downs nor chocks; add some to its "
+            "file, or leave restrained out"
+        )
+    return there if payload.restrained is None else payload.restrained
+
+
+def seat_of(model: Model, name: str | None, file: str) -> Seat:
+    """Return a seat by its name, or the first one; a vehicle without any sits in the chassis' centre of mass.
+
+    Raises UsageError, with the seats that there are.
+    """
+    if name is None:
+        return model.seats[0] if model.seats else Seat("chassis", np.zeros(3))
+    for seat in model.seats:
+        if seat.name == name:
+            return seat
+    known = ", ".join(seat.name for seat in model.seats) or "none"
+    raise UsageError(f"{file}: it has no seat {name!r}; its seats are: {known}")
 
 
 def model_on_table(payload: VehiclePayload, table: TableSettings) -> Model:

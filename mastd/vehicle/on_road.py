@@ -32,7 +32,7 @@ from mastd.vehicle.seat import FELT, feel
 from mastd.vehicle.simulation import Simulation
 from mastd.vehicle.snapshot import remember, restore
 from mastd.vehicle.steering import Controls, no_controls
-from mastd.vehicle.stepping import WRENCHES, take_steps
+from mastd.vehicle.stepping import WRENCHES, BoundSteps
 from mastd.vehicle.takeover import Takeover
 from mastd.vehicle.trace import ANGLES, ANGULAR_VELOCITY, POSITION, VELOCITY
 from mastd.vehicle.watch import FADE_IN, FADE_OUT, Condition, Watch
@@ -79,7 +79,16 @@ class VehicleOnRoad:
         self._seat = seat.place.copy()
         self._report = np.zeros(REPORT_FIELDS)
         self._table = np.zeros((1, self.layout.width))
-        self._wrench = np.zeros(WRENCHES)
+        self._now = simulation.system.inputs.row()[np.newaxis].copy()
+        self._take_step = BoundSteps(
+            *self._blocks,
+            self._now,
+            self._ground,
+            self._report,
+            self._heights,
+            self._table,
+            np.zeros(WRENCHES),
+        )
         self._glance = np.zeros(GLANCE)
         self._start = remember(self._blocks)
         self._report[CONVERGED] = 1.0
@@ -152,15 +161,8 @@ class VehicleOnRoad:
         if place == 0:
             self._look()
         self.inputs[:] = self._shown[place]
-        take_steps(
-            *self._blocks,
-            self._rows[place : place + 1],
-            self._ground,
-            self._report,
-            self._heights,
-            self._table,
-            self._wrench,
-        )
+        self._now[0] = self._rows[place]
+        self._take_step()
         status = judge(
             self._table,
             self.layout.wheels,

@@ -35,7 +35,7 @@ from mastd.vehicle.model import Model
 from mastd.vehicle.newton import CONVERGED, REPORT_FIELDS
 from mastd.vehicle.simulation import FIRM_BRAKE, Simulation
 from mastd.vehicle.snapshot import remember, restore
-from mastd.vehicle.stepping import WRENCHES, take_steps
+from mastd.vehicle.stepping import WRENCHES, BoundSteps
 
 Floats = NDArray[np.float64]
 
@@ -192,6 +192,15 @@ class VehicleOnTable:
         self._table[PLACE : PLACE + 3] = place
         self._table[STEP] = step
         self._scratch = np.zeros(SCRATCH)
+        self._take_step = BoundSteps(
+            *self._blocks,
+            self._inputs,
+            self._ground,
+            self._report,
+            self._heights,
+            self._rows,
+            self._wrenches,
+        )
 
     @property
     def signals(self) -> Floats:
@@ -226,14 +235,6 @@ class VehicleOnTable:
         self.missed = 0
         for k in range(count):
             move(self._table, self._scratch, pose, 1.0 / (count - k), self._ground)
-            take_steps(
-                *self._blocks,
-                self._inputs,
-                self._ground,
-                self._report,
-                self._heights,
-                self._rows,
-                self._wrenches,
-            )
+            self._take_step()
             self.missed += not self._report[CONVERGED] > 0.0
         at_centre(self._table, self._wrenches[6:], self.wrench)

@@ -11,7 +11,7 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-from mastd.kernel import fused_kernel, separate_kernel
+from mastd.kernel import entry, fused_kernel, separate_kernel
 from mastd.lanes import LANES
 from mastd.vehicle import fields as f
 from mastd.vehicle.balance import out_of_balance
@@ -68,6 +68,26 @@ def take_steps(
             wrench[6 + k] = wrench[k]
     else:
         reaction(car, method.gravity, wrench[6:])
+
+
+class BoundSteps:
+    """``take_steps`` with its arguments, whose contents may change, but not their types.
+
+    It can be pickled together with whoever has the same arrays.
+    """
+
+    def __init__(self, *arguments: object) -> None:
+        """Take the arguments of ``take_steps``."""
+        self._arguments = arguments
+        self._take = entry(take_steps, arguments)
+
+    def __call__(self) -> None:
+        """Take the steps."""
+        self._take(*self._arguments)
+
+    def __reduce__(self) -> tuple[type[BoundSteps], tuple[object, ...]]:
+        """Leave the compiled entry out: it belongs to this process."""
+        return BoundSteps, self._arguments
 
 
 @separate_kernel

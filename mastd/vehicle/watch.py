@@ -26,6 +26,8 @@ ROLLED_OVER: Final = "rolled_over"
 SPUN: Final = "spun"
 OFF_ROAD: Final = "off_road"
 DRIVER_LOST: Final = "driver_lost"
+FAILED: Final = frozenset({NOT_CONVERGED, NOT_FINITE, ROLLED_OVER})
+"""What ends a drive."""
 CONDITIONS: Final = (NOT_CONVERGED, NOT_FINITE, ROLLED_OVER, SPUN, OFF_ROAD, DRIVER_LOST)
 
 UNSOUND_TIME: Final = 0.02

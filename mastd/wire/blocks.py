@@ -80,7 +80,10 @@ _TEXTS = (
     ("refusal", "why the last request was refused"),
     ("cause", "latched first cause"),
     ("profile", "name of the loaded profile"),
-    ("vehicle", "name of the simulated vehicle, hils or oils, and its wheels, by |; empty for none"),
+    (
+        "vehicle",
+        "name of the simulated vehicle, what it is for (see vehicle_block), its wheels, by |; empty for none",
+    ),
 )
 
 

@@ -45,7 +45,7 @@ from mastd.wire.operator_messages import (
 )
 from mastd.wire.requests import Pending, SlotBook, numbers, split_refusal
 from mastd.wire.sessions import GatewayCounters, Guest, Order, Peer, Session, Sessions
-from mastd.wire.snapshot import loop_advice, loop_part, whole
+from mastd.wire.snapshot import driven_by_hand, loop_advice, loop_part, whole
 
 MOST_WAITING = 8
 MOST_STOPS_WAITING = 512
@@ -53,6 +53,9 @@ MOST_STOPS_WAITING = 512
 
 _BE_OPERATOR = "use the key, or the role, of an operator"
 _UNKNOWN_SESSION = "this session is not known here; say hello first"
+_NOT_DRIVEN = (
+    "drive is refused: no car waits for inputs; load a profile with mode: oils and driver: {kind: operator}"
+)
 _VERBS = {verb.name.lower(): verb for verb in Verb if verb is not Verb.NONE}
 
 
@@ -219,6 +222,8 @@ class OperatorDesk:
             self._complain(peer, "not_allowed", f"{reason}; {_BE_OPERATOR}", sequence)
         elif loop_advice(self._port, now_ns):
             self.counters.undriven += 1  # the loop would take it for new when it goes on
+        elif not driven_by_hand(self._port.status):
+            self._complain(peer, "not_allowed", _NOT_DRIVEN, sequence)
         elif not self.lease.take(session.operator, now_ns):
             self._complain(peer, "no_lease", "; ".join(self._lease_words("drive", now_ns)), sequence)
         else:

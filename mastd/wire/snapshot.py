@@ -13,7 +13,7 @@ from typing import Any
 from mastd.safety.codes import Action
 from mastd.wire.blocks import NewestValueBlock
 from mastd.wire.loop_port import Loop, LoopPort
-from mastd.wire.vehicle_block import vehicle_fields
+from mastd.wire.vehicle_block import BY_HAND, ON_TABLE, vehicle_fields
 
 ACTIONS = {int(action): action.name for action in Action}
 NEVER_BEGUN = "the loop is still preparing itself; wait for it"
@@ -98,6 +98,11 @@ def loop_part(port: LoopPort, words: Words, now_ns: int) -> dict[str, Any]:
     }
 
 
+def driven_by_hand(status: NewestValueBlock) -> bool:
+    """Return whether a vehicle is loaded that waits for somebody's inputs."""
+    return status.text("vehicle").partition("|")[2].startswith(BY_HAND)
+
+
 def vehicle_part(status: NewestValueBlock, active: list[str]) -> dict[str, Any] | None:
     """Return what there is of a simulated vehicle: its channels as maps in maps by their dotted names, those
     of the vehicle itself directly; None for none."""
@@ -105,7 +110,7 @@ def vehicle_part(status: NewestValueBlock, active: list[str]) -> dict[str, Any] 
     if not rest:
         return None
     kind, *wheels = rest.split("|")
-    driven = kind == "oils"
+    driven = kind != ON_TABLE
     found: dict[str, Any] = {"name": name, "driven": driven, "driver_lost": "DRIVER_LOST" in active}
     values = status.field("vehicle_numbers")
     for (channel, _, _), value in zip(vehicle_fields(wheels, driven), values, strict=False):

@@ -12,6 +12,10 @@ from collections.abc import Sequence
 from typing import Final
 
 MOST_WHEELS: Final = 16
+ON_TABLE: Final = "hils"
+DRIVEN_BY_SCRIPT: Final = "oils"
+BY_HAND: Final = "oils by hand"
+"""What a simulated vehicle is for."""
 _AXES: Final = ("x", "y", "z")
 _ANGLES: Final = ("roll", "pitch", "yaw")
 

@@ -144,7 +144,7 @@ def test_keys_drive_the_car_stop_the_table_and_leave(table: Table, drive: Callab
     driven.type(b"wwq")
     assert driven.end() == 0
     assert driven.shown().throttle == 0.0, "the foot is taken off"
-    assert " 45.0 km/h  gear 2  READY  " in driven.text
+    assert " 45.0 km/h  lever 2  READY  " in driven.text
     assert (
         "left; the car coasts to standstill. `mastd ctl release --as anna` lets others drive" in driven.text
     )
