@@ -146,8 +146,8 @@ def test_the_wheels_figures_are_those_of_the_time_in_which_the_profile_played(re
 def test_the_cues_figures_are_those_that_were_put_in(result: dict[str, Any]) -> None:
     cueing = result["cueing"]
     assert list(cueing) == ["x", "y", "z", "yaw"]
-    # A sine and a cosine: uncorrelated, and √2 of either apart. A quarter of a second is later than what excuses
-    # a direction: at the end of each half period all of what is given points against what was asked.
+    # A sine and a cosine: uncorrelated, and √2 of either apart. A quarter of a second is later than what
+    # excuses a direction: at the end of each half period all that is given points against what was asked.
     late = cueing["x"]
     assert (late["rms_asked"], late["rms_given"]) == (
         pytest.approx(math.sqrt(2.0)),
