@@ -91,7 +91,7 @@ def _margins(name: str, settings: TableSettings, *, restrained: bool) -> dict[st
     from mastd.vehicle.simulation import Simulation
 
     file = str(starter.find("vehicle", name))
-    payload = VehiclePayload(kind="vehicle", vehicle=file, restrained=restrained)
+    payload = VehiclePayload(kind="vehicle", vehicle=file, restrained=None if restrained else False)
     # Refuses what does not stand on it.
     vehicle_on_table(payload, settings, PERIOD)
     model = model_on_table(payload, settings)

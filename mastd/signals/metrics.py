@@ -48,7 +48,8 @@ def false_reversal(asked: NDArray[np.float64], given: NDArray[np.float64], perio
     lowest = minimum_filter1d(asked, count, mode="nearest", origin=count // 2)
     forwards, backwards = (highest > least) & (lowest > -least), (lowest < -least) & (highest < least)
     against = np.where(forwards, -given, np.where(backwards, given, 0.0))
-    return max(0.0, float(np.max(against)))
+    worst = float(np.max(against))
+    return worst if worst > least else 0.0
 
 
 def rms(values: NDArray[np.float64]) -> float:

@@ -46,6 +46,7 @@ def test_a_run_with_a_vehicle_repeats_over_both_links(lab: Lab, text: str) -> No
     assert digests[0] == digests[1]
 
 
+@pytest.mark.alone
 def test_a_run_tells_of_the_vehicle_on_the_table(lab: Lab) -> None:
     code, document = lab.play(lab.profile(ON_TABLE), "--lockstep", "--link", "direct")
     assert code == 0, document
@@ -58,6 +59,7 @@ def test_a_run_tells_of_the_vehicle_on_the_table(lab: Lab) -> None:
     assert np.abs(columns["payload_wrench.fz"] + loads).max() < 2e-3 * loads.mean()
 
 
+@pytest.mark.alone
 def test_a_run_tells_how_its_driver_was_moved(lab: Lab) -> None:
     code, document = lab.play(lab.profile(DRIVEN), "--lockstep", "--link", "direct")
     assert code == 0, document
