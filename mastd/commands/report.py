@@ -85,7 +85,9 @@ def summary(result: Mapping[str, object]) -> str:
         f" {result['lost_frames']} frames lost"
     ]
     axes, driven, criteria = result["axes"], result["driven"], result["criteria"]
+    indicated = result["indicated"]
     assert isinstance(axes, Mapping)
+    assert isinstance(indicated, list)
     assert isinstance(driven, list)
     assert isinstance(criteria, list)
     for axis in driven:
@@ -103,7 +105,7 @@ def summary(result: Mapping[str, object]) -> str:
             bound = f"within {limit[0]:g} … {limit[1]:g}" if isinstance(limit, list) else f"at most {limit:g}"
             value = "no figure" if criterion["value"] is None else f"{criterion['value']:.4g}"
             lines.append(f"  not met: {criterion['name']} is {value}, {bound} would pass")
-    lines += [f"  indicated: {cause}" for cause in result["indicated"]]  # type: ignore[attr-defined]
+    lines += [f"  indicated: {cause}" for cause in indicated]
     if result["damage"]:
         lines.append(f"  record broken off: {result['damage']}")
     if result.get("page"):

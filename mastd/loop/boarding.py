@@ -39,8 +39,7 @@ def table_vehicle(profile: ProfileSettings, table: TableSettings, period: float)
         return None
     _refuse_slow(period)
     vehicle = vehicle_on_table(payload, table, period)
-    seat = seat_of(vehicle.model, payload.seat, payload.vehicle)
-    return TableVehicle(vehicle, seat, period, _key(payload))
+    return TableVehicle(vehicle, seat_of(vehicle.model, payload.seat), period, _key(payload))
 
 
 def driven_vehicle(profile: ProfileSettings, period: float) -> DrivenVehicle | None:
@@ -53,8 +52,7 @@ def driven_vehicle(profile: ProfileSettings, period: float) -> DrivenVehicle | N
         return None
     _refuse_slow(period)
     drive = VirtualDrive.of(oils, profile.seed, period)
-    seat = seat_of(drive.vehicle.model, oils.seat, oils.vehicle)
-    return DrivenVehicle(drive, seat, period, by_hand=isinstance(oils.driver, OperatorDriver))
+    return DrivenVehicle(drive, period, by_hand=isinstance(oils.driver, OperatorDriver))
 
 
 def channels_of(vehicle: TableVehicle | None, driven: DrivenVehicle | None) -> tuple[Channel, ...]:

@@ -1,7 +1,7 @@
 """A vehicle as the table's payload: stepped on the measured motion once a period (hardware in the loop).
 
 In OFF it stands as settled on the table that lies still, and presses on it with its weight. From LOW on it
-follows the table. What goes wrong: a solver that does not meet its tolerances for ``PATIENCE`` in a row, or a
+follows the table. What goes wrong: a solver that misses its tolerances for ``UNSOUND_TIME`` in a row, or a
 motion that is not finite, leaves a dead weight of the vehicle's size on the table until it is put on again in
 OFF; a wheel beside the table stops it. The rest of the loop sees a wrench, some numbers in the frame, and
 conditions for the table of faults.
@@ -21,12 +21,11 @@ from mastd.safety.faults import Action, Report
 from mastd.signals.comfort import STATE, design
 from mastd.vehicle.model import Seat
 from mastd.vehicle.on_table import VehicleOnTable
+from mastd.vehicle.watch import UNSOUND_TIME
 from mastd.wire.vehicle_block import ON_TABLE, first_wheel
 
 Floats = NDArray[np.float64]
 
-PATIENCE: Final = 0.02
-"""s for which a solver may miss its tolerances: a hard impact costs it single steps."""
 GIVING_UP: Final = 0.1
 """s in which a vehicle that cannot be simulated any more becomes a dead weight."""
 
@@ -51,7 +50,7 @@ class TableVehicle:
         self._felt = np.zeros(9)
         self._period = period
         self._unsound = 0
-        self._missed_most = max(1, round(PATIENCE / period))
+        self._missed_most = max(1, round(UNSOUND_TIME / period))
         self._given_up: float | None = None
         """s since the vehicle has been a dead weight; None: it is simulated."""
         self._last_wrench = np.zeros(6)

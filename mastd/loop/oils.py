@@ -15,7 +15,6 @@ from mastd.loop.virtual_drive import VirtualDrive
 from mastd.safety.codes import Action, Code
 from mastd.safety.faults import Report
 from mastd.signals.comfort import STATE, design
-from mastd.vehicle.model import Seat
 from mastd.vehicle.watch import DRIVER_LOST, NOT_CONVERGED, NOT_FINITE, OFF_ROAD, ROLLED_OVER, SPUN
 from mastd.wire import vehicle_block as b
 
@@ -37,13 +36,13 @@ class DrivenVehicle:
     ``motion`` (4, 6): pose of C, rates, accelerations, jerks at the end of the last period.
     """
 
-    def __init__(self, drive: VirtualDrive, seat: Seat, period: float, *, by_hand: bool = False) -> None:
+    def __init__(self, drive: VirtualDrive, period: float, *, by_hand: bool = False) -> None:
         model = drive.vehicle.model
         self.name = model.name
         self.purpose = b.BY_HAND if by_hand else b.DRIVEN_BY_SCRIPT
         self.wheels = tuple(wheel.name for wheel in model.wheels)
         self._drive = drive
-        self._seat = seat.place
+        self._seat = drive.vehicle.seat.place
         self._gravity = model.gravity
         self._weights = design(1.0 / period)
         self._weighing = np.zeros(STATE)

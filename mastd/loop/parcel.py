@@ -21,10 +21,6 @@ _FOREIGN: Final = frozenset(
         ("numpy.core.multiarray", "_reconstruct"),
         ("numpy.core.multiarray", "scalar"),
         ("numpy.core.numeric", "_frombuffer"),
-        ("numpy.random._pickle", "__generator_ctor"),
-        ("numpy.random._pickle", "__bit_generator_ctor"),
-        ("numpy.random._pcg64", "PCG64"),
-        ("numpy.random.bit_generator", "SeedSequence"),
     }
 )
 

@@ -36,8 +36,9 @@ from mastd.dynamics.oil_flow import accumulator_oil, hydraulic_constants
 from mastd.dynamics.table_model import WORK_ROWS, TableModel
 from mastd.kinematics.geometry import Geometry
 from mastd.motion.envelope_kernel import links_of_motions, worst_valve_shares
-from mastd.motion.limits import Limit, link_bounds
+from mastd.motion.limits import LINK_LIMITS, Limit, link_bounds
 from mastd.motion.survey import ACCELERATION, JERK, LINK_ROWS, PULL, PUSH, STROKE, VALVE, VELOCITY
+from mastd.motion.verdict import LARGEST_SCALE
 from mastd.motion.washout_design import Boxes, boxes
 from mastd.settings.cueing import RideSettings, WashoutSettings
 from mastd.settings.payload import NoPayload, RigidPayload
@@ -46,9 +47,6 @@ from mastd.settings.table import TableSettings
 
 Array = NDArray[np.float64]
 
-LARGEST_SCALE = 10.0
-"""Where the search for the passing scale ends."""
-
 _HALVINGS = 14
 _PAIRS = list(itertools.combinations(range(6), 2))
 _STILL, _PUSHED, _MOVED, _PAIRED = 0, 1, 7, 13
@@ -56,15 +54,6 @@ _PROBES = _PAIRED + len(_PAIRS)
 """Motions looked at in each pose: at rest, unit accelerations, unit rates of each axis, and of each two."""
 _SHARPEST_TURN = 2.0 / math.sqrt(27.0)
 """Greatest s·(1 − s²) of a share s."""
-_ROWS = (
-    ("stroke", STROKE, "m"),
-    ("velocity", VELOCITY, "m/s"),
-    ("acceleration", ACCELERATION, "m/s2"),
-    ("jerk", JERK, "m/s3"),
-    ("push_force", PUSH, "N"),
-    ("pull_force", PULL, "N"),
-    ("valve_flow", VALVE, "1"),
-)
 
 
 class Proof(NamedTuple):
@@ -245,7 +234,7 @@ class Envelope:
 
     def _link_limits(self, worst: Array) -> list[Limit]:
         limits: list[Limit] = []
-        for name, row, unit in _ROWS:
+        for name, row, unit in LINK_LIMITS:
             link = int(np.argmax(worst[row] / self._bounds[row]))
             where = f"link {link + 1}: {self._table.links[link].name}"
             limits.append(_upper(name, worst[row, link], self._bounds[row, link], unit, where))

@@ -39,6 +39,16 @@ from mastd.settings.table import TableSettings
 FloatArray = NDArray[np.float64]
 Windows = list[NDArray[np.bool_]]
 
+LINK_LIMITS = (
+    ("stroke", STROKE, "m"),
+    ("velocity", VELOCITY, "m/s"),
+    ("acceleration", ACCELERATION, "m/s2"),
+    ("jerk", JERK, "m/s3"),
+    ("push_force", PUSH, "N"),
+    ("pull_force", PULL, "N"),
+    ("valve_flow", VALVE, "1"),
+)
+"""Limits of a link: name, row of the survey's link table, unit."""
 _OBSERVER_TOLERANCES = np.array([1e-7, 1e-9])
 _OBSERVER_UPDATES = 10
 _JERK_SHARE = 0.5
@@ -190,17 +200,8 @@ class Examiner:
         ), oil
 
     def _link_limits(self, findings: Findings) -> list[Limit]:
-        rows = (
-            ("stroke", STROKE, "m"),
-            ("velocity", VELOCITY, "m/s"),
-            ("acceleration", ACCELERATION, "m/s2"),
-            ("jerk", JERK, "m/s3"),
-            ("push_force", PUSH, "N"),
-            ("pull_force", PULL, "N"),
-            ("valve_flow", VALVE, "1"),
-        )
         limits: list[Limit] = []
-        for name, row, unit in rows:
+        for name, row, unit in LINK_LIMITS:
             bounds, worst = self._bounds[row], findings.links[row]
             link = int(np.argmax(worst / bounds))
             where = f"link {link + 1}: {self._table.links[link].name}"

@@ -96,8 +96,3 @@ class Washout:
     def seat(self) -> Array:
         """Position, velocity, acceleration (3, 6) of the seat at the end of the last period."""
         return self._axes[:, :3].T.copy()
-
-    @property
-    def tilt(self) -> Array:
-        """Roll and pitch in rad that stand for accelerations that last (2,)."""
-        return self._tilts[::-1, 0].copy()

@@ -203,8 +203,10 @@ def read_metadata(path: Path) -> dict[str, object]:
 def more_channels(metadata: Mapping[str, object]) -> list[Channel]:
     """Return the channels that a run's metadata name; raise ValueError for what names none."""
     named = metadata.get(MORE_CHANNELS, [])
+    if not isinstance(named, list):
+        raise ValueError(f"{MORE_CHANNELS}: not a list")
     try:
-        return [Channel(str(name), str(unit), None, str(meaning)) for name, unit, meaning in named]  # type: ignore[attr-defined]
+        return [Channel(str(name), str(unit), None, str(meaning)) for name, unit, meaning in named]
     except (TypeError, ValueError) as error:
         raise ValueError(f"{MORE_CHANNELS}: {error}") from error
 

@@ -24,13 +24,13 @@ def vehicle_on_table(payload: VehiclePayload, table: TableSettings, step: float)
     vehicle's file.
     """
     model = model_on_table(payload, table)
-    seat_of(model, payload.seat, payload.vehicle)
     place = place_on_table(payload, table, model)
     length, width, _ = table.body.size
     _refuse_beside(payload, table, model, place)
     half = (0.5 * length, 0.5 * width)
     held = restrained(payload, model)
     try:
+        seat_of(model, payload.seat)  # so that a check, too, refuses one that there is not
         return VehicleOnTable(model, step, place, half, restrained=held)
     except (GroundError, EquilibriumError, UsageError) as error:
         raise _of_file(payload, error) from error
@@ -47,18 +47,14 @@ def restrained(payload: VehiclePayload, model: Model) -> bool:
     return there if payload.restrained is None else payload.restrained
 
 
-def seat_of(model: Model, name: str | None, file: str) -> Seat:
+def seat_of(model: Model, name: str | None) -> Seat:
     """Return a seat by its name, or the first one; a vehicle without any sits in the chassis' centre of mass.
 
-    Raises UsageError, with the seats that there are.
+    Raises UsageError as ``Model.seat`` does.
     """
-    if name is None:
-        return model.seats[0] if model.seats else Seat("chassis", np.zeros(3))
-    for seat in model.seats:
-        if seat.name == name:
-            return seat
-    known = ", ".join(seat.name for seat in model.seats) or "none"
-    raise UsageError(f"{file}: it has no seat {name!r}; its seats are: {known}")
+    if name is not None:
+        return model.seat(name)
+    return model.seats[0] if model.seats else Seat("chassis", np.zeros(3))
 
 
 def model_on_table(payload: VehiclePayload, table: TableSettings) -> Model:

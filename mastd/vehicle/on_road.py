@@ -76,7 +76,7 @@ class VehicleOnRoad:
         self._blocks = simulation.blocks
         self._ground = ground.parameters
         self._heights = simulation.design_heights
-        self._seat = seat.place.copy()
+        self.seat = seat
         self._report = np.zeros(REPORT_FIELDS)
         self._table = np.zeros((1, self.layout.width))
         self._now = simulation.system.inputs.row()[np.newaxis].copy()
@@ -93,7 +93,7 @@ class VehicleOnRoad:
         self._start = remember(self._blocks)
         self._report[CONVERGED] = 1.0
         record_now(self._blocks[0], self._heights, self._report, self.signals)
-        feel(self.signals, self._seat, self.gravity, self.felt)
+        feel(self.signals, self.seat.place, self.gravity, self.felt)
         self._start_signals, self._start_felt = self.signals.copy(), self.felt.copy()
         self._torques = crew.car.torques
         self._steered, self._reach = _first_rack(crew.car)
@@ -167,7 +167,7 @@ class VehicleOnRoad:
             self._table,
             self.layout.wheels,
             self.layout.drives,
-            self._seat,
+            self.seat.place,
             self.gravity,
             self.signals,
             self.felt,
