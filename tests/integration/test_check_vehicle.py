@@ -15,7 +15,7 @@ from scipy.spatial.transform import Rotation
 
 from mastd.commands import check as check_command
 from mastd.dynamics.table_model import Carried, TableModel, wrench
-from mastd.errors import GroundError, SettingsError
+from mastd.errors import GroundError, SettingsError, UsageError
 from mastd.kinematics.geometry import Geometry
 from mastd.kinematics.jacobian import geometric_jacobian
 from mastd.motion.compiler import program
@@ -345,6 +345,22 @@ def test_wheels_beside_the_table_are_told_one_by_one(table: TableSettings) -> No
     told = next(line for line in lines if " fl " in line)
     assert f"fl stands {over:.0f} mm before it" in told
     assert "change position in the profile's payload" in told
+
+
+@pytest.mark.parametrize(
+    ("payload", "told"),
+    [
+        (", seat: rear_bench", "no seat 'rear_bench'"),
+        (", restrained: true", "it has neither tie_downs nor chocks"),
+    ],
+)
+def test_a_seat_or_straps_that_there_are_not_are_refused(
+    table: TableSettings, payload: str, told: str
+) -> None:
+    made = profile("{kind: hold, duration: 1 s}", "sedan", payload=payload)
+    with pytest.raises(UsageError, match=told) as caught:
+        check(made, table)
+    assert str(caught.value).startswith(f"{payload_of(made).vehicle}: ")
 
 
 def test_an_unknown_vehicle_is_a_line_of_the_profile() -> None:

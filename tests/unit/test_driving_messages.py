@@ -176,6 +176,19 @@ def test_an_observer_does_not_drive(seats: Seats) -> None:
     assert not seats.desk.lease.holder(seats.now)
 
 
+@pytest.mark.parametrize("vehicle", ["", "van|hils|fl|fr|rl|rr", "van|oils|fl|fr|rl|rr"])
+def test_no_car_that_waits_for_inputs_takes_none_and_no_lease(seats: Seats, vehicle: str) -> None:
+    seats.loop.status.set_text("vehicle", vehicle)
+    seats.loop.status.publish()
+    seats.desk.turn(seats.now)
+    seats.drive(ANNA, 1, Inputs(throttle=1.0))
+    complaint = seats.complaint()
+    assert (complaint.error, complaint.sequence) == ("not_allowed", 1)
+    assert "load a profile with mode: oils and driver: {kind: operator}" in complaint.reason
+    assert seats.shown() == (0.0, Inputs())
+    assert not seats.desk.lease.holder(seats.now)
+
+
 def test_inputs_that_are_older_or_of_no_session_change_nothing(seats: Seats) -> None:
     seats.drive(ANNA, 5, Inputs(throttle=0.5))
     seats.turn()

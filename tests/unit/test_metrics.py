@@ -9,7 +9,15 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from mastd.signals.band import band_filter, judging_band
-from mastd.signals.metrics import best_lag, cross_axis, nrmse, peak_ratio, rms, second_derivative
+from mastd.signals.metrics import (
+    best_lag,
+    cross_axis,
+    false_reversal,
+    nrmse,
+    peak_ratio,
+    rms,
+    second_derivative,
+)
 
 RATE = 1000.0
 
@@ -34,6 +42,19 @@ def test_best_lag_finds_a_delay_to_a_fraction_of_a_sample(lag: float, gain: floa
     # A wrong gain pulls the best lag aside by less than a tenth of a sample.
     assert fit[1] == pytest.approx(lag, abs=1e-4)
     assert fit[0] == pytest.approx(abs(gain - 1.0), abs=1e-3)
+
+
+def test_a_cue_that_turns_round_when_the_asking_ends_is_a_reversal_and_one_that_is_late_is_none() -> None:
+    asked, given = np.zeros(3000), np.zeros(3000)
+    asked[500:1500] = 3.0
+    given[550:1550] = 0.5  # late
+    assert false_reversal(asked, given, 1e-3) == 0.0
+    given[1600:1650] = -2.0
+    assert false_reversal(asked, given, 1e-3) == 2.0
+    assert false_reversal(-asked, -given, 1e-3) == 2.0
+    given[1600:1650], given[1750:1800] = 0.0, -2.0  # later: on its way home, against nothing
+    assert false_reversal(asked, given, 1e-3) == 0.0
+    assert false_reversal(np.zeros(0), np.zeros(0), 1e-3) == 0.0
 
 
 def test_of_equal_fits_of_a_sine_the_smallest_lag_counts() -> None:
