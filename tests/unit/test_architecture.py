@@ -21,7 +21,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     "vehicle": GROUND | PURE | {"vehicle"},
     "safety": GROUND | {"safety"},
     "wire": GROUND | {"safety", "wire"},
-    "record": GROUND | {"signals", "record"},
+    "record": GROUND | {"signals", "formats", "record"},
     "loop": GROUND | PURE | WORKING | {"loop"},
     "reproduce": GROUND | PURE | {"vehicle", "bench", "reproduce"},
     "bench": GROUND | PURE | WORKING | {"loop", "bench"},

@@ -1,0 +1,124 @@
+"""Reading a file's bytes and lines, and replacing a file at once: what all formats share."""
+
+from __future__ import annotations
+
+import os
+import re
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import BinaryIO, Final
+
+from mastd.errors import FormatError
+
+MOST_BYTES: Final = 4_000_000_000
+"""Of a file that is read whole."""
+MOST_TEXT: Final = 2_000_000_000
+"""Of a text that is read whole."""
+_LINE_END: Final = re.compile(r"\r\r\n|\r\n|\n|\r")
+_NOT_TEXT: Final = re.compile(rb"[\x00-\x08\x0e-\x19\x1b-\x1f]")
+
+
+def head_of(path: Path, count: int) -> bytes:
+    """Return the first bytes of a file; raise FormatError where it cannot be read."""
+    try:
+        with path.open("rb") as file:
+            return file.read(count)
+    except OSError as error:
+        raise FormatError(f"{path}: cannot be read: {error.strerror}") from error
+
+
+def content_of(path: Path, most: int = MOST_BYTES) -> bytes:
+    """Return the bytes of a file; raise FormatError where it cannot be read or has more than ``most``."""
+    try:
+        size = path.stat().st_size
+        if size > most:
+            raise FormatError(f"{path}: too large: {size / 1e6:.0f} MB, at most {most / 1e6:.0f} MB")
+        with path.open("rb") as file:
+            content = file.read(most + 1)
+    except OSError as error:
+        raise FormatError(f"{path}: cannot be read: {error.strerror}") from error
+    if len(content) > most:
+        raise FormatError(f"{path}: too large: more than {most / 1e6:.0f} MB")
+    return content
+
+
+def is_text(content: bytes) -> bool:
+    """Whether bytes may be a text: no control characters but blanks, line ends and old end-of-file marks."""
+    return _NOT_TEXT.search(content) is None
+
+
+def text_of(path: Path) -> str:
+    """Return a file's text, UTF-8 or Latin-1, without the marks with which old programs begin and end it.
+
+    Raises FormatError where it cannot be read or is no text.
+    """
+    content = content_of(path, MOST_TEXT)
+    if (place := _NOT_TEXT.search(content)) is not None:
+        line = content.count(b"\n", 0, place.start()) + 1
+        raise FormatError(f"{path}:{line}: a byte {place.group()[0]:#04x}: this is no text")
+    try:
+        text = content.decode("utf-8-sig")
+    except UnicodeDecodeError:
+        text = content.decode("latin-1")
+    return text.rstrip("\x1a")
+
+
+def lines_of(path: Path) -> list[str]:
+    """Return the lines of a text without their ends (LF, CR LF, CR, or the CR CR LF of old transfers)."""
+    return split_lines(text_of(path))
+
+
+def split_lines(text: str) -> list[str]:
+    """Return the lines of a text; what follows its last line end is a line only if it is not empty."""
+    if "\r" in text:
+        text = _LINE_END.sub("\n", text)
+    lines = text.split("\n")
+    if lines and not lines[-1]:
+        lines.pop()
+    return lines
+
+
+@contextmanager
+def replacing(path: Path) -> Iterator[BinaryIO]:
+    """Give a file to write that takes the place of ``path`` when all is written, and never before.
+
+    Raises FormatError where the file system refuses; an exception leaves ``path`` as it was.
+    """
+    try:
+        with tempfile.NamedTemporaryFile(
+            dir=path.parent, prefix=f".{path.name[:40]}-", suffix=".part", delete=False
+        ) as file:
+            temporary = Path(file.name)
+            try:
+                yield file  # type: ignore[misc]
+                file.flush()
+                os.fsync(file.fileno())
+                os.chmod(temporary, 0o666 & ~_umask())
+                os.replace(temporary, path)
+            except BaseException:
+                temporary.unlink(missing_ok=True)
+                raise
+    except OSError as error:
+        raise FormatError(f"{path}: cannot be written: {error.strerror or error}") from error
+
+
+@contextmanager
+def replacing_named(path: Path) -> Iterator[Path]:
+    """As ``replacing``, for libraries that write to a path: give one with the same suffix."""
+    try:
+        with tempfile.TemporaryDirectory(dir=path.parent, prefix=f".{path.name[:40]}-") as folder:
+            temporary = Path(folder, f"part{path.suffix}")
+            yield temporary
+            with temporary.open("rb+") as file:
+                os.fsync(file.fileno())
+            os.replace(temporary, path)
+    except OSError as error:
+        raise FormatError(f"{path}: cannot be written: {error.strerror or error}") from error
+
+
+def _umask() -> int:
+    mask = os.umask(0)
+    os.umask(mask)
+    return mask
