@@ -10,7 +10,6 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from types import MappingProxyType
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,8 +17,6 @@ from numpy.typing import NDArray
 from mastd.errors import FormatError
 
 Array = NDArray[np.float64]
-
-NO_NOTES: Mapping[str, str] = MappingProxyType({})
 
 
 @dataclass(frozen=True, eq=False)
@@ -77,7 +74,7 @@ class Measurement:
 
     format: str
     series: tuple[Series, ...]
-    notes: Mapping[str, str] = field(default=NO_NOTES)
+    notes: Mapping[str, str] = field(default_factory=dict)
     warnings: tuple[str, ...] = ()
 
     @property

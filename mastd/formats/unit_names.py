@@ -118,10 +118,13 @@ _MARKS: Final = str.maketrans({"²": "2", "³": "3", "·": " ", "⋅": " ", "µ"
 @cache
 def si_unit(spelled: str) -> SiUnit | None:
     """Return the meaning of a unit as a file spells it, None for one that is not known, or for ""."""
-    text = " ".join(spelled.translate(_MARKS).strip().strip("[]()").split())
+    text = " ".join(spelled.translate(_MARKS).split())
     if not text or len(text) > 40:
         return None
     exact, small = _tables()
+    if text in exact:
+        return exact[text]
+    text = text.strip("[]() ")
     for candidate in dict.fromkeys((text, _normal(text))):
         if candidate in exact:
             return exact[candidate]
