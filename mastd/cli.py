@@ -20,6 +20,7 @@ COMMANDS = (
     "drive",
     "report",
     "recover",
+    "inspect",
     "kinematics",
     "vehicle",
     "reproduce",

@@ -1,0 +1,198 @@
+"""The picture of ``mastd inspect``: channels over time and their spectra; a road as heights."""
+
+from __future__ import annotations
+
+import textwrap
+from pathlib import Path
+from typing import Final
+
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from numpy.typing import NDArray
+
+from mastd.commands.inspect_report import Inspected, clean
+from mastd.errors import UsageError
+from mastd.formats.measurement import Array, Channel, Series
+from mastd.formats.summary import density, envelope
+
+PICTURES: Final = (".svg", ".png", ".pdf")
+MOST_CHANNELS: Final = 12
+_MOST_TRACKS: Final = 7
+_POINTS: Final = 3000
+_IMAGE: Final = (1600, 400)
+"""Most rows and columns of heights that an image shows."""
+_WIDTH: Final = 8.27
+_ROW: Final = 1.45
+_DPI: Final = 150
+_GRID: Final = {"left": 0.1, "right": 0.975, "wspace": 0.24}
+_COLOUR: Final = "#20262e"
+_LEAST_DENSITY: Final = 1e-12
+"""Of the largest density: what lies below is rounding and not shown."""
+
+
+def check_picture(path: Path) -> None:
+    """Raise UsageError if no picture can be written to ``path``."""
+    if path.suffix.lower() not in PICTURES:
+        raise UsageError(f"{path}: a picture ends in {', '.join(PICTURES)}")
+    if not path.absolute().parent.is_dir():
+        raise UsageError(f"{path}: cannot be written: No such file or directory")
+
+
+def write_picture(inspected: Inspected, path: Path) -> list[str]:
+    """Draw what was found; return what is not shown, one line each. Raises UsageError."""
+    if any(is_road(series) for series in inspected.measurement.series):
+        figure, notes = _road(inspected), list[str]()
+    else:
+        figure, notes = _series(inspected)
+    try:
+        figure.savefig(path)
+    except OSError as error:
+        raise UsageError(f"{path}: cannot be written: {error.strerror or error}") from error
+    return [f"picture: {path}", *notes]
+
+
+def is_road(series: Series) -> bool:
+    """Whether a series is a road's heights along u."""
+    return series.axis == "u" and len(series.channels) > 1
+
+
+def _series(inspected: Inspected) -> tuple[Figure, list[str]]:
+    rows = list(inspected.rows())
+    shown = rows[:MOST_CHANNELS]
+    height = 0.9 + _ROW * len(shown)
+    figure = Figure(figsize=(_WIDTH, height), dpi=_DPI)
+    _head(figure, inspected, height)
+    grid = figure.add_gridspec(
+        len(shown),
+        2,
+        width_ratios=(2.0, 1.0),
+        top=1.0 - 0.5 / height,
+        bottom=0.4 / height,
+        hspace=0.32,
+        **_GRID,
+    )
+    for row, (series, _, channel, _) in enumerate(shown):
+        last = row + 1 == len(shown) or shown[row + 1][0] is not series
+        _history(figure.add_subplot(grid[row, 0]), series, channel, last=last)
+        _spectrum(figure.add_subplot(grid[row, 1]), series, channel, last=last)
+    if len(shown) == len(rows):
+        return figure, []
+    return figure, [f"the picture shows {len(shown)} of {len(rows)} channels, choose them with --channels"]
+
+
+def _head(figure: Figure, inspected: Inspected, height: float) -> None:
+    text = f"{inspected.path.name}: {inspected.format.title}"
+    figure.text(_GRID["left"], 1.0 - 0.3 / height, _plain(text, 110), fontsize=9, ha="left")
+
+
+def _plain(text: str, most: int) -> str:
+    """Return a text of a file as a label: short, and no formula."""
+    shown = clean(text)
+    return (shown if len(shown) <= most else f"{shown[: most - 1]}…").replace("$", r"\$")
+
+
+def _history(panel: Axes, series: Series, channel: Channel, *, last: bool) -> None:
+    picked = envelope(channel.values, _POINTS)
+    values = np.where(np.isfinite(channel.values[picked]), channel.values[picked], np.nan)
+    name = "\n".join(textwrap.wrap(clean(channel.name), 20)[:3])
+    unit = clean(channel.unit) or "unit not stated"
+    _tidy(panel, f"{name}\n{unit}".replace("$", r"\$"))
+    across, label = _across(series, picked)
+    panel.plot(across, values, color=_COLOUR, linewidth=0.6)
+    if last:
+        panel.set_xlabel(label, fontsize=7, labelpad=1)
+
+
+def _across(series: Series, picked: NDArray[np.int64]) -> tuple[Array, str]:
+    """Return the places of values on the axis, and its label; their numbers from 1 on where it is unknown."""
+    label = _plain(f"{series.axis}, {series.axis_unit}", 60)
+    if series.places is not None:
+        return series.places[picked], label
+    if series.step is not None:
+        return series.start + series.step * picked.astype(np.float64), label
+    return picked + 1.0, "number of the value"
+
+
+def _spectrum(panel: Axes, series: Series, channel: Channel, *, last: bool) -> None:
+    unit = clean(channel.unit) or "unit"
+    per = "Hz" if series.axis_unit == "s" else f"(1/{clean(series.axis_unit) or 'step'})"
+    _tidy(panel, _plain(f"({unit})²/{per}", 30))
+    found = None if series.step is None else density(channel.values, series.step)
+    if found is None or not found[1].max() > 0.0:
+        panel.set_axis_off()
+        panel.text(
+            0.5, 0.5, _why_no_spectrum(series, found), fontsize=7, ha="center", transform=panel.transAxes
+        )
+        return
+    frequency, power = found
+    panel.loglog(
+        frequency[1:], np.maximum(power[1:], _LEAST_DENSITY * power.max()), color=_COLOUR, linewidth=0.6
+    )
+    panel.minorticks_off()
+    if last:
+        label = "frequency, Hz" if series.axis_unit == "s" else f"per {clean(series.axis_unit) or 'step'}"
+        panel.set_xlabel(_plain(label, 40), fontsize=7, labelpad=1)
+
+
+def _why_no_spectrum(series: Series, found: tuple[Array, Array] | None) -> str:
+    if series.places is not None:
+        return "no spectrum: uneven places"
+    if series.step is None:
+        return "no spectrum: step not stated"
+    if series.count < 16:
+        return "no spectrum: too few values"
+    return "no spectrum: values missing" if found is None else "no spectrum: constant"
+
+
+def _road(inspected: Inspected) -> Figure:
+    """Return the picture of a road: heights over u of a few tracks, and all heights as an image."""
+    series = next(one for one in inspected.measurement.series if is_road(one))
+    height = 6.0
+    figure = Figure(figsize=(_WIDTH, height), dpi=_DPI)
+    _head(figure, inspected, height)
+    grid = figure.add_gridspec(
+        2, 1, top=0.9, bottom=0.08, hspace=0.3, left=_GRID["left"], right=_GRID["right"]
+    )
+    above = figure.add_subplot(grid[0])
+    unit = clean(series.channels[0].unit) or "unit not stated"
+    _tidy(above, _plain(f"height, {unit}", 40))
+    tracks = np.unique(np.linspace(0, len(series.channels) - 1, _MOST_TRACKS).round().astype(int))
+    for track in tracks:
+        channel = series.channels[track]
+        picked = envelope(channel.values, _POINTS)
+        heights = np.where(np.isfinite(channel.values[picked]), channel.values[picked], np.nan)
+        above.plot(_across(series, picked)[0], heights, linewidth=0.6, label=_plain(channel.name, 24))
+    above.legend(fontsize=6, frameon=False, ncols=len(tracks), loc="lower right", bbox_to_anchor=(1.0, 1.0))
+    _image(figure, figure.add_subplot(grid[1]), series, unit)
+    return figure
+
+
+def _image(figure: Figure, panel: Axes, series: Series, unit: str) -> None:
+    rows, columns = (
+        max(1, -(-size // most))
+        for size, most in zip((series.count, len(series.channels)), _IMAGE, strict=True)
+    )
+    heights = np.column_stack([channel.values[::rows] for channel in series.channels[::columns]])
+    (first, last), label = _across(series, np.array([0, series.count - 1]))
+    image = panel.imshow(
+        np.where(np.isfinite(heights), heights, np.nan).T,
+        origin="lower",
+        aspect="auto",
+        extent=(float(first), float(last), 0.5, len(series.channels) + 0.5),
+        cmap="viridis",
+    )
+    bar = figure.colorbar(image, ax=panel, orientation="horizontal", pad=0.22, aspect=50)
+    bar.ax.tick_params(labelsize=6, length=2, pad=1.5)
+    bar.set_label(_plain(f"height, {unit}", 40), fontsize=7, labelpad=1)
+    panel.set_ylabel("channel, from right to left", fontsize=7, labelpad=2)
+    panel.set_xlabel(label, fontsize=7, labelpad=1)
+    panel.tick_params(labelsize=6, length=2, pad=1.5)
+
+
+def _tidy(panel: Axes, label: str) -> None:
+    panel.set_ylabel(label, fontsize=6.5, labelpad=2)
+    panel.tick_params(labelsize=6, length=2, pad=1.5)
+    panel.grid(visible=True, linewidth=0.3, alpha=0.5)
+    for side in ("top", "right"):
+        panel.spines[side].set_visible(False)
