@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import textwrap
 from pathlib import Path
 from typing import Final
 
@@ -27,6 +26,7 @@ _ROW: Final = 1.45
 _DPI: Final = 150
 _GRID: Final = {"left": 0.1, "right": 0.975, "wspace": 0.24}
 _COLOUR: Final = "#20262e"
+_LARGEST: Final = 1e300
 _LEAST_DENSITY: Final = 1e-12
 """Of the largest density: what lies below is rounding and not shown."""
 
@@ -69,7 +69,7 @@ def _series(inspected: Inspected) -> tuple[Figure, list[str]]:
         width_ratios=(2.0, 1.0),
         top=1.0 - 0.5 / height,
         bottom=0.4 / height,
-        hspace=0.32,
+        hspace=0.42,
         **_GRID,
     )
     for row, (series, _, channel, _) in enumerate(shown):
@@ -94,14 +94,17 @@ def _plain(text: str, most: int) -> str:
 
 def _history(panel: Axes, series: Series, channel: Channel, *, last: bool) -> None:
     picked = envelope(channel.values, _POINTS)
-    values = np.where(np.isfinite(channel.values[picked]), channel.values[picked], np.nan)
-    name = "\n".join(textwrap.wrap(clean(channel.name), 20)[:3])
-    unit = clean(channel.unit) or "unit not stated"
-    _tidy(panel, f"{name}\n{unit}".replace("$", r"\$"))
     across, label = _across(series, picked)
-    panel.plot(across, values, color=_COLOUR, linewidth=0.6)
+    _tidy(panel, _plain(channel.unit or "unit not stated", 24))
+    panel.set_title(_plain(channel.name, 90), fontsize=7, loc="left", pad=3)
+    panel.plot(across, _drawable(channel.values[picked]), color=_COLOUR, linewidth=0.6)
     if last:
         panel.set_xlabel(label, fontsize=7, labelpad=1)
+
+
+def _drawable(values: Array) -> Array:
+    """Return values with gaps for what is infinite, or larger than axes can be divided for."""
+    return np.where(np.abs(values) < _LARGEST, values, np.nan)
 
 
 def _across(series: Series, picked: NDArray[np.int64]) -> tuple[Array, str]:
@@ -111,13 +114,13 @@ def _across(series: Series, picked: NDArray[np.int64]) -> tuple[Array, str]:
         return series.places[picked], label
     if series.step is not None:
         return series.start + series.step * picked.astype(np.float64), label
-    return picked + 1.0, "number of the value"
+    return picked.astype(np.float64) + 1.0, "number of the value"
 
 
 def _spectrum(panel: Axes, series: Series, channel: Channel, *, last: bool) -> None:
     unit = clean(channel.unit) or "unit"
-    per = "Hz" if series.axis_unit == "s" else f"(1/{clean(series.axis_unit) or 'step'})"
-    _tidy(panel, _plain(f"({unit})²/{per}", 30))
+    square = f"{unit}²" if unit.isalpha() else f"({unit})²"
+    _tidy(panel, _plain(f"{square}/Hz" if series.axis_unit == "s" else f"{square} {series.axis_unit}", 24))
     found = None if series.step is None else density(channel.values, series.step)
     if found is None or not found[1].max() > 0.0:
         panel.set_axis_off()
@@ -152,23 +155,25 @@ def _road(inspected: Inspected) -> Figure:
     figure = Figure(figsize=(_WIDTH, height), dpi=_DPI)
     _head(figure, inspected, height)
     grid = figure.add_gridspec(
-        2, 1, top=0.9, bottom=0.08, hspace=0.3, left=_GRID["left"], right=_GRID["right"]
+        2, 2, width_ratios=(60, 1), top=0.88, bottom=0.08, hspace=0.22, left=0.1, right=0.92, wspace=0.03
     )
-    above = figure.add_subplot(grid[0])
+    above = figure.add_subplot(grid[0, 0])
     unit = clean(series.channels[0].unit) or "unit not stated"
     _tidy(above, _plain(f"height, {unit}", 40))
     tracks = np.unique(np.linspace(0, len(series.channels) - 1, _MOST_TRACKS).round().astype(int))
     for track in tracks:
         channel = series.channels[track]
         picked = envelope(channel.values, _POINTS)
-        heights = np.where(np.isfinite(channel.values[picked]), channel.values[picked], np.nan)
-        above.plot(_across(series, picked)[0], heights, linewidth=0.6, label=_plain(channel.name, 24))
+        across, heights = _across(series, picked)[0], _drawable(channel.values[picked])
+        above.plot(across, heights, linewidth=0.6, label=_plain(channel.name, 24))
     above.legend(fontsize=6, frameon=False, ncols=len(tracks), loc="lower right", bbox_to_anchor=(1.0, 1.0))
-    _image(figure, figure.add_subplot(grid[1]), series, unit)
+    below = figure.add_subplot(grid[1, 0], sharex=above)
+    _image(figure, below, figure.add_subplot(grid[1, 1]), series, unit)
+    above.set_xlim(below.get_xlim())
     return figure
 
 
-def _image(figure: Figure, panel: Axes, series: Series, unit: str) -> None:
+def _image(figure: Figure, panel: Axes, scale: Axes, series: Series, unit: str) -> None:
     rows, columns = (
         max(1, -(-size // most))
         for size, most in zip((series.count, len(series.channels)), _IMAGE, strict=True)
@@ -176,14 +181,14 @@ def _image(figure: Figure, panel: Axes, series: Series, unit: str) -> None:
     heights = np.column_stack([channel.values[::rows] for channel in series.channels[::columns]])
     (first, last), label = _across(series, np.array([0, series.count - 1]))
     image = panel.imshow(
-        np.where(np.isfinite(heights), heights, np.nan).T,
+        _drawable(heights).T,
         origin="lower",
         aspect="auto",
         extent=(float(first), float(last), 0.5, len(series.channels) + 0.5),
         cmap="viridis",
     )
-    bar = figure.colorbar(image, ax=panel, orientation="horizontal", pad=0.22, aspect=50)
-    bar.ax.tick_params(labelsize=6, length=2, pad=1.5)
+    bar = figure.colorbar(image, cax=scale)
+    scale.tick_params(labelsize=6, length=2, pad=1.5)
     bar.set_label(_plain(f"height, {unit}", 40), fontsize=7, labelpad=1)
     panel.set_ylabel("channel, from right to left", fontsize=7, labelpad=2)
     panel.set_xlabel(label, fontsize=7, labelpad=1)
@@ -191,7 +196,8 @@ def _image(figure: Figure, panel: Axes, series: Series, unit: str) -> None:
 
 
 def _tidy(panel: Axes, label: str) -> None:
-    panel.set_ylabel(label, fontsize=6.5, labelpad=2)
+    panel.set_ylabel(label, fontsize=7, labelpad=2)
+    panel.yaxis.get_offset_text().set_fontsize(6)
     panel.tick_params(labelsize=6, length=2, pad=1.5)
     panel.grid(visible=True, linewidth=0.3, alpha=0.5)
     for side in ("top", "right"):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -22,7 +23,7 @@ _MOST_WARNINGS: Final = 24
 _LEAST_NAME, _MOST_NAME = 8, 40
 _GAP: Final = "  "
 _NOT_STATED: Final = "not stated"
-_HEADINGS: Final = ("least", "at", "most", "at", "mean", "rms", "deviation", "crest")
+_HEADINGS: Final = ("min", "at", "max", "at", "mean", "rms", "s.d.", "crest")
 
 
 @dataclass(frozen=True)
@@ -191,7 +192,12 @@ def page(inspected: Inspected, *, everything: bool) -> str:
             lines += _table(series, numbers[:shown], series.channels[:shown], figures[:shown])
     if hidden:
         lines.append(f"  … {hidden} more of {channels} channels: --all, or --channels NAME,…")
-    lines += ["", *_unit_lines(inspected), *_description_lines(inspected, everything)]
+    lines += [
+        "",
+        *_unit_lines(inspected),
+        *_missing_lines(inspected, everything),
+        *_description_lines(inspected, everything),
+    ]
     warnings = measurement.warnings if everything else measurement.warnings[:_MOST_WARNINGS]
     lines += [f"warning: {clean(warning)}" for warning in warnings]
     if len(warnings) < len(measurement.warnings):
@@ -257,19 +263,17 @@ def _table(
     series: Series, numbers: Sequence[int], channels: Sequence[Channel], figures: Sequence[Statistics]
 ) -> list[str]:
     """Return the channels below their headings; names take what width is left."""
-    some_missing = any(found.missing or found.infinite for found in figures)
-    headings = [*_HEADINGS, *(["NaN", "inf"] if some_missing else [])]
-    cells = [_figure_cells(series, found, some_missing) for found in figures]
-    widths = [max(len(row[k]) for row in (headings, *cells)) for k in range(len(headings))]
+    cells = [_figure_cells(series, found) for found in figures]
+    widths = [max(len(row[k]) for row in (_HEADINGS, *cells)) for k in range(len(_HEADINGS))]
     number_width = max(len(str(number)) for number in numbers)
-    units = [_cut(clean(channel.unit), 12) or "?" for channel in channels]
+    units = [_cut(clean(channel.unit), 10) or "?" for channel in channels]
     unit_width = max(len("unit"), *map(len, units))
     room = _WIDTH - 2 - number_width - unit_width - sum(width + 1 for width in widths) - 3
     names = [clean(channel.name) for channel in channels]
     name_width = max(_LEAST_NAME, min(room, _MOST_NAME, max(len("name"), *map(len, names))))
     lines = []
     for number, name, unit, row in (
-        ("#", "name", "unit", headings),
+        ("#", "name", "unit", _HEADINGS),
         *zip(map(str, numbers), names, units, cells, strict=True),
     ):
         figures_text = " ".join(cell.rjust(width) for cell, width in zip(row, widths, strict=True))
@@ -280,8 +284,8 @@ def _table(
     return lines
 
 
-def _figure_cells(series: Series, found: Statistics, some_missing: bool) -> list[str]:
-    cells = [
+def _figure_cells(series: Series, found: Statistics) -> list[str]:
+    return [
         _number(found.least, 5),
         _place(series, found.least_index),
         _number(found.most, 5),
@@ -291,11 +295,14 @@ def _figure_cells(series: Series, found: Statistics, some_missing: bool) -> list
         _number(found.deviation, 4),
         "–" if found.crest is None else f"{found.crest:.2f}" if found.crest < 1e4 else f"{found.crest:.2g}",
     ]
-    return [*cells, str(found.missing), str(found.infinite)] if some_missing else cells
 
 
 def _number(value: float | None, digits: int) -> str:
-    return "–" if value is None else f"{value:.{digits}g}"
+    return "–" if value is None else re.sub(r"e([+-])0*(\d)", _short_exponent, f"{value:.{digits}g}")
+
+
+def _short_exponent(found: re.Match[str]) -> str:
+    return f"e{found[1].strip('+')}{found[2]}"
 
 
 def _place(series: Series, index: int | None) -> str:
@@ -335,8 +342,9 @@ def _meaning(unit: str) -> str:
     quantity = f", {meaning.dimension}" if meaning.dimension else ""
     if meaning.factor == 1.0 and not meaning.offset and shown == meaning.symbol:
         return f"{shown}: SI{quantity}"
-    offset = f" {meaning.offset:+.9g}" if meaning.offset else ""
-    return f"{shown} = {meaning.factor:.9g}{offset} {meaning.symbol}{quantity}"
+    if meaning.offset:
+        return f"{shown}: {meaning.factor:.9g} · value {meaning.offset:+.9g} {meaning.symbol}{quantity}"
+    return f"{shown} = {meaning.factor:.9g} {meaning.symbol}{quantity}"
 
 
 def _ranges(numbers: Sequence[int]) -> str:
@@ -348,6 +356,20 @@ def _ranges(numbers: Sequence[int]) -> str:
         else:
             runs.append([number, number])
     return ", ".join(str(first) if first == last else f"{first}–{last}" for first, last in runs)
+
+
+def _missing_lines(inspected: Inspected, everything: bool) -> list[str]:
+    """Return how many values of which channels are no finite numbers."""
+    told = [
+        f"channel {number}: {found.missing} NaN" + (f", {found.infinite} infinite" if found.infinite else "")
+        for _, number, _, found in inspected.rows()
+        if found.missing or found.infinite
+    ]
+    shown = told if everything else told[:_MOST_CHANNELS]
+    lines = [_pair("" if k else "missing", text) for k, text in enumerate(shown)]
+    return (
+        lines if len(shown) == len(told) else [*lines, _pair("", f"… {len(told) - len(shown)} more: --all")]
+    )
 
 
 def _description_lines(inspected: Inspected, everything: bool) -> list[str]:
