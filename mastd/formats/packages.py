@@ -1,0 +1,31 @@
+"""Packages that only some formats need, and texts in a shape that every library takes."""
+
+from __future__ import annotations
+
+from importlib import import_module
+from importlib.util import find_spec
+from typing import Any
+
+from mastd.errors import UsageError
+
+
+def package(name: str, extra: str, title: str) -> Any:
+    """Import a package that reading or writing ``title`` needs; UsageError where it is missing."""
+    require(name, extra, title)
+    return import_module(name)
+
+
+def require(name: str, extra: str, title: str) -> None:
+    """Raise UsageError where a package is missing, without importing it: that may take a second."""
+    if find_spec(name.partition(".")[0]) is None:
+        raise UsageError(f"{title} needs the package {name}: pip install 'mastd[{extra}]'")
+
+
+def plain(text: str) -> str:
+    """Return a text without what C libraries cannot store: characters of value 0, halves of characters."""
+    return text.replace("\0", "").encode("utf-8", "replace").decode()
+
+
+def one_line(text: str, most: int = 300) -> str:
+    """Return a text in one line of at most ``most`` characters."""
+    return " ".join(text.split())[:most]
