@@ -1,0 +1,184 @@
+"""Any table of numbers survives write and read in every format, or is refused with the reason."""
+
+from __future__ import annotations
+
+import math
+import tempfile
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, event, given, settings
+from hypothesis import strategies as st
+
+from mastd.errors import FormatError
+from mastd.formats import catalogue
+from mastd.formats.measurement import Channel, Measurement, Series
+from mastd.formats.unit_names import si_unit
+
+LARGEST_SINGLE: Final = float(np.finfo(np.float32).max)
+
+
+@dataclass(frozen=True)
+class Promise:
+    """What a format says that it keeps: of a value all but a share of it, or of the least that it tells from
+    zero."""
+
+    share: float = 0.0
+    least: float = 0.0
+    largest: float = math.inf
+    holds_missing: bool = True
+    holds_infinite: bool = True
+    channels: int = 8
+    step: float = 0.0
+    """Share of the step that may be lost."""
+    units: tuple[str, ...] = ()
+    """The only units that it knows; any for none."""
+
+
+SINGLE: Final = Promise(2.0**-24, 2.0**-149, LARGEST_SINGLE)
+PROMISES: Final = {
+    "mcap": Promise(),
+    "hdf5": Promise(),
+    "parquet": Promise(),
+    "mdf4": Promise(),
+    "rpc3": Promise(
+        2.0**-24, 2.0**-149, LARGEST_SINGLE, holds_missing=False, holds_infinite=False, step=1e-15
+    ),
+    "mts_bin": SINGLE,
+    "csv": Promise(),
+    "peer": Promise(
+        0.5e-7,
+        channels=1,
+        holds_missing=False,
+        holds_infinite=False,
+        units=("g", "cm/s2", "cm/s/s", "cm/s", "cm", "m/s2", "m/s", "m", "mm"),
+    ),
+}
+"""Of the formats that hold time histories; a road is another thing and has its own tests."""
+
+NAMES: Final = st.one_of(
+    st.sampled_from(
+        [
+            *("a", "Beschleunigung vorn links, z", "加速度", "accel.LF.z", "wheel load [kN]", "x" * 200, "1"),
+            *("time", "a/b", "a,b", 'the "seat"', "sea t", ".", "ü" * 60, "#1", "50 %", "a;b", "-", "NaN", "t s"),
+        ]
+    ),
+    st.text(
+        st.characters(exclude_categories=("C", "Zl", "Zp"), include_characters=" ."), min_size=1, max_size=40
+    ).filter(lambda text: text == text.strip()),
+)
+UNITS: Final = st.sampled_from(
+    ["", "g", "m/s2", "m/s²", "kN", "N m", "°", "degC", "cm/s/s", "mm", "%", "furlong", "µm", "1", "V"]
+)
+VALUES: Final = st.one_of(
+    st.floats(-1e3, 1e3),
+    st.floats(allow_nan=False, allow_infinity=False),
+    st.sampled_from([0.0, -0.0, 5e-324, 1e-320, -1e-310, 1e38, 3.4028236e38, 1e39, 1.7e308, -9.99999999e99]),
+    st.integers(-100, 100).map(float),
+)
+STEPS: Final = st.sampled_from([1 / 256, 0.005, 1e-3, 1 / 3, 0.01, 1 / 2048, 1e-6, 0.1, 7.3])
+
+
+@st.composite
+def tables(draw: st.DrawFn, promise: Promise) -> Series:
+    """Draw channels of equal length on even times: mostly what a format says it keeps, or anything."""
+    daring = draw(st.integers(0, 4)) == 0
+    most = 8 if daring else promise.channels
+    names = draw(st.lists(NAMES, min_size=1, max_size=most, unique=True))
+    count = draw(st.one_of(st.integers(1, 20), st.integers(1, 300)))
+    values = VALUES if daring else VALUES.filter(lambda value: abs(value) <= promise.largest)
+    some = draw(st.lists(values, min_size=1, max_size=12))
+    if daring or (promise.holds_missing and draw(st.booleans())):
+        some.append(math.nan)
+    if daring or (promise.holds_infinite and draw(st.booleans())):
+        some += [math.inf, -math.inf]
+    units = UNITS if daring or not promise.units else st.sampled_from(promise.units)
+    order = np.random.default_rng(draw(st.integers(0, 9)))
+    channels = tuple(Channel(name, draw(units), order.choice(np.array(some), count)) for name in names)
+    return Series(channels, draw(STEPS), draw(st.sampled_from([0.0, 0.0, 12.5])))
+
+
+def written() -> list[object]:
+    known = [one.name for one in catalogue.formats() if one.write is not None]
+    assert set(known) <= {*PROMISES, "opencrg"}, "every writer is tried here"
+    return [pytest.param(name, id=name) for name in known if name in PROMISES]
+
+
+@pytest.mark.parametrize("name", written())
+@given(data=st.data())
+@settings(max_examples=25, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large])
+def test_a_table_survives_or_is_refused_with_the_reason(name: str, data: st.DataObject) -> None:
+    promise = PROMISES[name]
+    series = data.draw(tables(promise))
+    known = catalogue.named(name)
+    assert known.write is not None
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder, f"a table.ü{known.suffixes[0]}")
+        try:
+            told = known.write(path, Measurement("test", (series,), {"title": "a note", "Ort": "Köln"}))
+        except FormatError as error:
+            event("refused")
+            assert_told(str(error), path)
+            assert list(path.parent.iterdir()) == [], "the whole file or none"
+            assert has_reason(series, promise), f"refused without reason: {error}"
+            return
+        event("written")
+        assert all(line and "\n" not in line for line in told)
+        assert catalogue.recognise(path).name == name
+        back = known.read(path)
+    assert back.format == name
+    assert_same(back, series, promise, told)
+
+
+def assert_told(text: str, path: Path) -> None:
+    for line in text.split("\n"):
+        assert line.startswith(f"{path}: ")
+        assert line.isprintable()
+
+
+def has_reason(series: Series, promise: Promise) -> bool:
+    """Whether a format may refuse a table by what it says that it keeps."""
+    values = np.concatenate([channel.values for channel in series.channels])
+    sizes = np.abs(values[np.isfinite(values)])
+    return bool(
+        (np.isnan(values).any() and not promise.holds_missing)
+        or (np.isinf(values).any() and not promise.holds_infinite)
+        or len(series.channels) > promise.channels
+        or (len(sizes) and sizes.max() > promise.largest)
+        or (promise.units and any(channel.unit not in promise.units for channel in series.channels))
+    )
+
+
+def assert_same(back: Measurement, series: Series, promise: Promise, told: tuple[str, ...]) -> None:
+    (found,) = back.series
+    assert found.step is not None
+    assert series.step is not None
+    assert abs(found.step - series.step) <= promise.step * series.step
+    assert found.start == series.start or any(f"{series.start:g}" in line for line in told)
+    assert (found.axis, found.axis_unit) == ("time", "s")
+    assert len(found.channels) == len(series.channels)
+    for one, other in zip(found.channels, series.channels, strict=True):
+        assert one.name == other.name or any("name" in line for line in told), (one.name, other.name)
+        assert means_the_same(one.unit, other.unit) or any("unit" in line for line in told)
+        assert_values(one, other, promise)
+
+
+def means_the_same(unit: str, other: str) -> bool:
+    return unit == other or (si_unit(other) is not None and si_unit(unit) == si_unit(other))
+
+
+def assert_values(one: Channel, other: Channel, promise: Promise) -> None:
+    values, due = one.values, other.values
+    assert values.shape == due.shape
+    assert values.dtype == np.float64
+    finite = np.isfinite(due)
+    if (np.abs(due[finite]) > promise.largest).any():
+        raise AssertionError("values beyond what the format holds were written")
+    np.testing.assert_array_equal(values[~finite], due[~finite])
+    off = np.abs(values[finite] - due[finite])
+    assert (off <= np.maximum(promise.share * np.abs(due[finite]), promise.least)).all()
+    if not promise.share:
+        np.testing.assert_array_equal(np.signbit(values[finite]), np.signbit(due[finite]))
