@@ -16,6 +16,9 @@ from mastd.formats.unit_names import si_unit
 
 _MODULES: Final[tuple[str, ...]] = (
     "mcap_file",
+    "hdf5",
+    "parquet",
+    "mdf4",
     "rpc3",
 )
 """Modules of this room, one a format; those that know their own files best come first."""

@@ -6,8 +6,10 @@ from typing import Final
 
 import numpy as np
 
-from mastd.formats.measurement import Array
+from mastd.formats.measurement import Array, Channel, Series
+from mastd.formats.unit_names import SiUnit, si_unit
 
+_MORE: Final = {"": SiUnit("s", 1.0), "ns": SiUnit("s", 1e-9), "nanoseconds": SiUnit("s", 1e-9)}
 _EVEN: Final = 1e-6
 """Of a step: places that are off by no more are even; clocks that files state are rounded to some ns."""
 
@@ -51,3 +53,46 @@ def first_fall(places: Array) -> int | None:
     with np.errstate(invalid="ignore"):
         falls = np.flatnonzero(~(np.diff(places) > 0.0))
     return int(falls[0]) + 1 if len(falls) else None
+
+
+def series_on(places: Array, channels: tuple[Channel, ...], name: str = "") -> tuple[Series, tuple[str, ...]]:
+    """Return channels on a column of times in s that a file holds, and warnings where it is no good axis."""
+    found = even(places)
+    if found is not None:
+        start, step = found
+        return Series(channels, step, start, name=name), ()
+    series = Series(channels, None, places=places, name=name)
+    fall = first_fall(places)
+    if fall is None:
+        return series, ()
+    of_which = f"{name}: " if name else ""
+    warning = f"{of_which}the times do not increase from value {fall - 1} ({places[fall - 1]:g} s) to the next "
+    return series, (warning + f"({places[fall]:g} s)",)
+
+
+def kept_or_own(
+    places: Array, start: float, step: float | None, channels: tuple[Channel, ...], name: str
+) -> tuple[Series, tuple[str, ...]]:
+    """Return channels of a file of ours that states ``start`` and ``step`` beside its column of times.
+
+    Where somebody has changed one of the two since, the column counts, with a warning.
+    """
+    if step is None:
+        return Series(channels, None, places=places, name=name), ()
+    stated = Series(channels, step, start, name=name)
+    if len(places) == stated.count and np.array_equal(stated.axis_values(), places):
+        return stated, ()
+    series, warnings = series_on(places, channels, name)
+    of_which = f"{name}: " if name else ""
+    text = f"{of_which}states start {start:g} s and step {step:g} s, its times are others: they count"
+    return series, (text, *warnings)
+
+
+def in_seconds(values: Array, unit: str) -> Array | None:
+    """Return times in s that a file has in another unit, None where it is not one of time."""
+    meaning = _MORE.get(unit) or si_unit(unit)
+    if meaning is None or meaning.symbol != "s":
+        return None
+    inverse = round(1.0 / meaning.factor)
+    # An exact division where the factor, a negative power of ten, is not exact.
+    return values / inverse if inverse > 1 else values * meaning.factor

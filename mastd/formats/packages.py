@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from importlib import import_module
 from importlib.util import find_spec
 from typing import Any
@@ -24,6 +25,20 @@ def require(name: str, extra: str, title: str) -> None:
 def plain(text: str) -> str:
     """Return a text without what C libraries cannot store: characters of value 0, halves of characters."""
     return text.replace("\0", "").encode("utf-8", "replace").decode()
+
+
+def distinct(names: Iterable[str], taken: Iterable[str] = ()) -> list[str]:
+    """Return names that differ from one another and from those taken: the second ``x`` is ``x (2)``."""
+    used = set(taken)
+    found = []
+    for name in names:
+        number, one = 1, name
+        while one in used:
+            number += 1
+            one = f"{name} ({number})"
+        used.add(one)
+        found.append(one)
+    return found
 
 
 def one_line(text: str, most: int = 300) -> str:
