@@ -134,7 +134,7 @@ def _status(key: str) -> int:
 
 
 @contextlib.contextmanager
-def _measured(spent: list[float]) -> Iterator[None]:
+def measured(spent: list[float]) -> Iterator[None]:
     """Append processor seconds, and bytes of memory at most, that what is done within takes."""
     Path("/proc/self/clear_refs").write_text("5", encoding="ascii")  # the peak begins anew
     memory, seconds = _status("VmRSS"), processor_seconds()
@@ -148,20 +148,21 @@ def _work(number: int, seed: int, ends: float, folder: Path, names: list[str], s
     chance = random.Random(f"{seed} {number}")
     wholes = samples()
     known = [one for one in catalogue.formats() if one.name in names]
-    others = list(wholes.values())
+    others = [content for contents in wholes.values() for content in contents]
     tallies = {one.name: Tally() for one in known}
     for one in known:  # libraries are loaded before times and sizes count
         path = folder / f"whole-{number}{one.suffixes[0]}"
-        path.write_bytes(wholes[one.name])
+        path.write_bytes(wholes[one.name][0])
         one.read(path)
     turn = 0
     while time.monotonic() < ends:
         one = known[turn % len(known)]
         turn += 1
+        whole = chance.choice(wholes[one.name])
         if chance.random() < 0.02:
-            content = junk(chance, wholes[one.name][: chance.choice((0, 4, 16, 64, 512))])
+            content = junk(chance, whole[: chance.choice((0, 4, 16, 64, 512))])
         else:
-            content = damaged(chance, wholes[one.name], others)
+            content = damaged(chance, whole, others)
         suffix = chance.choice((one.suffixes[0], chance.choice(known).suffixes[0]))
         path = folder / f"damaged-{number}{suffix}"
         path.write_bytes(content)
@@ -172,7 +173,7 @@ def _work(number: int, seed: int, ends: float, folder: Path, names: list[str], s
 
 def _try(path: Path, one: Format, tally: Tally, folder: Path, by_content: bool) -> None:
     spent: list[float] = []
-    with _measured(spent):
+    with measured(spent):
         problem, result = problem_of(path, None if by_content else one)
     seconds, memory = spent
     if seconds > MOST_SECONDS + 0.05 or memory > MOST_BYTES:

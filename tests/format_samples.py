@@ -3,6 +3,8 @@ none. Their values are a short swinging motion."""
 
 from __future__ import annotations
 
+import json
+import struct
 import tempfile
 from collections.abc import Callable, Mapping
 from functools import cache
@@ -10,33 +12,71 @@ from pathlib import Path
 from typing import Final
 
 import numpy as np
+from mcap.writer import CompressionType, Writer
 
 from mastd.formats import catalogue
 from mastd.formats.measurement import Channel, Format, Measurement, Series
+from mastd.formats.rpc3 import Layout, write_rpc3
 
 COUNT: Final = 40
 STEP: Final = 0.005
 VALUES: Final = 80.0 * np.sin(0.7 * np.arange(COUNT)) * np.exp(-0.05 * np.arange(COUNT))
 
 
-def sample(known: Format) -> bytes:
-    """Return a small whole file of a format."""
-    return samples()[known.name]
-
-
 @cache
-def samples() -> Mapping[str, bytes]:
-    """Return a small whole file of each format, by the format's name."""
+def samples() -> Mapping[str, tuple[bytes, ...]]:
+    """Return small whole files of each format, by the format's name; the first is the common layout."""
     return {known.name: _made(known) for known in catalogue.formats()}
 
 
-def _made(known: Format) -> bytes:
+def _made(known: Format) -> tuple[bytes, ...]:
+    others = tuple(make() for make in _OTHERS.get(known.name, ()))
     if known.write is None:
-        return _TEXTS[known.name]()
+        return others
+    write = known.write
+    return (_file(lambda path: write(path, fitting(known.name)), known.suffixes[0]), *others)
+
+
+def _file(write: Callable[[Path], object], suffix: str) -> bytes:
     with tempfile.TemporaryDirectory() as folder:
-        path = Path(folder, f"sample{known.suffixes[0]}")
-        known.write(path, fitting(known.name))
+        path = Path(folder, f"sample{suffix}")
+        write(path)
         return path.read_bytes()
+
+
+def rpc3(layout: Layout) -> bytes:
+    """Return an RPC III file of another layout than the writer's common one."""
+    return _file(lambda path: write_rpc3(path, fitting("rpc3"), layout), ".rsp")
+
+
+def mcap_unchecked() -> bytes:
+    """Return a record as an MCAP file without checksums, which keep damage from going deep."""
+
+    def write(path: Path) -> None:
+        with path.open("wb") as file:
+            writer = Writer(file, compression=CompressionType.NONE, enable_crcs=False, chunk_size=600)
+            writer.start()
+            document = {
+                "rate_hz": 1.0 / STEP,
+                "channels": [{"name": "pose.heave", "unit": "m", "meaning": ""}],
+            }
+            schema = writer.register_schema("frame", "json", json.dumps(document).encode())
+            channel = writer.register_channel("frame", "float64le", schema)
+            for k, value in enumerate(VALUES):
+                stamp = round(k * STEP * 1e9)
+                writer.add_message(channel, stamp, struct.pack("<d", value), stamp, k)
+            writer.add_metadata("mastd", {"profile": '"ours"'})
+            writer.finish()
+
+    return _file(write, ".mcap")
+
+
+def road_binary() -> bytes:
+    """Return the road of ``road_text`` in big-endian float32."""
+    head, _, _ = road_text().partition(b"$" * 80)
+    heights = np.array([[0.02 * np.sin(row + column) for column in range(5)] for row in range(12)])
+    data = heights.astype(">f4").tobytes()
+    return head.replace(b"LRFI", b"KRBI") + b"$" * 80 + b"\n" + data.ljust(-(-len(data) // 80) * 80, b"\0")
 
 
 def fitting(name: str) -> Measurement:
@@ -251,11 +291,18 @@ def knet() -> bytes:
     return ("\n".join(lines) + "\n").encode("ascii")
 
 
-_TEXTS: Final[Mapping[str, Callable[[], bytes]]] = {
-    "smc": smc,
-    "cosmos": cosmos,
-    "usc": usc,
-    "esm": esm,
-    "knet": knet,
-    "opencrg": road_text,
+_OTHERS: Final[Mapping[str, tuple[Callable[[], bytes], ...]]] = {
+    "smc": (smc,),
+    "cosmos": (cosmos,),
+    "usc": (usc,),
+    "esm": (esm,),
+    "knet": (knet,),
+    "opencrg": (road_text, road_binary),
+    "mcap": (mcap_unchecked,),
+    "rpc3": (
+        lambda: rpc3(Layout(data_type="SHORT_INTEGER", points_per_frame=16, points_per_group=32)),
+        lambda: rpc3(Layout(format="BINARY_IEEE_BIG_END", points_per_frame=16, points_per_group=16)),
+        lambda: rpc3(Layout(format="ASCII", points_per_frame=8, points_per_group=16, half_frames="added")),
+    ),
 }
+"""Other layouts of formats that we write, and formats that we do not."""

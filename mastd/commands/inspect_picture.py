@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from typing import Final
 
 import numpy as np
 from matplotlib.axes import Axes
+from matplotlib.collections import QuadMesh
 from matplotlib.figure import Figure
 from numpy.typing import NDArray
 
@@ -26,6 +28,8 @@ _ROW: Final = 1.45
 _DPI: Final = 150
 _GRID: Final = {"left": 0.1, "right": 0.975, "wspace": 0.24}
 _COLOUR: Final = "#20262e"
+_SECTION: Final = re.compile(r"v = (\S+) m")
+"""The name of a road's long section (``mastd.formats.opencrg``)."""
 _LARGEST: Final = 1e300
 _LEAST_DENSITY: Final = 1e-12
 """Of the largest density: what lies below is rounding and not shown."""
@@ -41,10 +45,8 @@ def check_picture(path: Path) -> None:
 
 def write_picture(inspected: Inspected, path: Path) -> list[str]:
     """Draw what was found; return what is not shown, one line each. Raises UsageError."""
-    if any(is_road(series) for series in inspected.measurement.series):
-        figure, notes = _road(inspected), list[str]()
-    else:
-        figure, notes = _series(inspected)
+    road = next((series for series in inspected.measurement.series if len(_sections(series)) > 1), None)
+    figure, notes = _series(inspected) if road is None else (_road(inspected, road), list[str]())
     try:
         figure.savefig(path)
     except OSError as error:
@@ -52,22 +54,25 @@ def write_picture(inspected: Inspected, path: Path) -> list[str]:
     return [f"picture: {path}", *notes]
 
 
-def is_road(series: Series) -> bool:
-    """Whether a series is a road's heights along u."""
-    return series.axis == "u" and len(series.channels) > 1
+def _sections(series: Series) -> list[tuple[float, Channel]]:
+    """Return a road's long sections with their v in m, from right to left; none for what is no road."""
+    if series.axis != "u":
+        return []
+    found = [(_SECTION.fullmatch(channel.name), channel) for channel in series.channels]
+    return sorted(((float(match[1]), channel) for match, channel in found if match), key=lambda pair: pair[0])
 
 
 def _series(inspected: Inspected) -> tuple[Figure, list[str]]:
     rows = list(inspected.rows())
     shown = rows[:MOST_CHANNELS]
-    height = 0.9 + _ROW * len(shown)
+    height = 1.02 + _ROW * len(shown)
     figure = Figure(figsize=(_WIDTH, height), dpi=_DPI)
     _head(figure, inspected, height)
     grid = figure.add_gridspec(
         len(shown),
         2,
         width_ratios=(2.0, 1.0),
-        top=1.0 - 0.5 / height,
+        top=1.0 - 0.62 / height,
         bottom=0.4 / height,
         hspace=0.42,
         **_GRID,
@@ -148,51 +153,44 @@ def _why_no_spectrum(series: Series, found: tuple[Array, Array] | None) -> str:
     return "no spectrum: values missing" if found is None else "no spectrum: constant"
 
 
-def _road(inspected: Inspected) -> Figure:
+def _road(inspected: Inspected, series: Series) -> Figure:
     """Return the picture of a road: heights over u of a few tracks, and all heights as an image."""
-    series = next(one for one in inspected.measurement.series if is_road(one))
+    sections = _sections(series)
     height = 6.0
     figure = Figure(figsize=(_WIDTH, height), dpi=_DPI)
     _head(figure, inspected, height)
     grid = figure.add_gridspec(
-        2, 2, width_ratios=(60, 1), top=0.88, bottom=0.08, hspace=0.22, left=0.1, right=0.92, wspace=0.03
+        2, 2, width_ratios=(60, 1), top=0.88, bottom=0.08, hspace=0.22, left=0.1, right=0.9, wspace=0.03
     )
+    label = _plain(f"height, {sections[0][1].unit or 'unit not stated'}", 40)
     above = figure.add_subplot(grid[0, 0])
-    unit = clean(series.channels[0].unit) or "unit not stated"
-    _tidy(above, _plain(f"height, {unit}", 40))
-    tracks = np.unique(np.linspace(0, len(series.channels) - 1, _MOST_TRACKS).round().astype(int))
-    for track in tracks:
-        channel = series.channels[track]
+    _tidy(above, label)
+    tracks = np.unique(np.linspace(0, len(sections) - 1, _MOST_TRACKS).round().astype(int))
+    for _, channel in [sections[track] for track in tracks]:
         picked = envelope(channel.values, _POINTS)
         across, heights = _across(series, picked)[0], _drawable(channel.values[picked])
         above.plot(across, heights, linewidth=0.6, label=_plain(channel.name, 24))
     above.legend(fontsize=6, frameon=False, ncols=len(tracks), loc="lower right", bbox_to_anchor=(1.0, 1.0))
     below = figure.add_subplot(grid[1, 0], sharex=above)
-    _image(figure, below, figure.add_subplot(grid[1, 1]), series, unit)
+    _tidy(below, "v, m")
+    image = _image(below, series, sections)
+    scale = figure.add_subplot(grid[1, 1])
+    figure.colorbar(image, cax=scale).set_label(label, fontsize=7, labelpad=1)
+    scale.tick_params(labelsize=6, length=2, pad=1.5)
     above.set_xlim(below.get_xlim())
     return figure
 
 
-def _image(figure: Figure, panel: Axes, scale: Axes, series: Series, unit: str) -> None:
+def _image(panel: Axes, series: Series, sections: list[tuple[float, Channel]]) -> QuadMesh:
+    """Draw heights over u and v, every so manyeth where there are more than can be told apart."""
     rows, columns = (
-        max(1, -(-size // most))
-        for size, most in zip((series.count, len(series.channels)), _IMAGE, strict=True)
+        -(-size // most) for size, most in zip((series.count, len(sections)), _IMAGE, strict=True)
     )
-    heights = np.column_stack([channel.values[::rows] for channel in series.channels[::columns]])
-    (first, last), label = _across(series, np.array([0, series.count - 1]))
-    image = panel.imshow(
-        _drawable(heights).T,
-        origin="lower",
-        aspect="auto",
-        extent=(float(first), float(last), 0.5, len(series.channels) + 0.5),
-        cmap="viridis",
-    )
-    bar = figure.colorbar(image, cax=scale)
-    scale.tick_params(labelsize=6, length=2, pad=1.5)
-    bar.set_label(_plain(f"height, {unit}", 40), fontsize=7, labelpad=1)
-    panel.set_ylabel("channel, from right to left", fontsize=7, labelpad=2)
+    shown = sections[::columns]
+    heights = np.column_stack([_drawable(channel.values[::rows]) for _, channel in shown])
+    along, label = _across(series, np.arange(0, series.count, rows))
     panel.set_xlabel(label, fontsize=7, labelpad=1)
-    panel.tick_params(labelsize=6, length=2, pad=1.5)
+    return panel.pcolormesh(along, [v for v, _ in shown], heights.T, cmap="viridis", rasterized=True)
 
 
 def _tidy(panel: Axes, label: str) -> None:

@@ -373,17 +373,14 @@ def _missing_lines(inspected: Inspected, everything: bool) -> list[str]:
 
 
 def _description_lines(inspected: Inspected, everything: bool) -> list[str]:
-    told = [
-        (number, clean(channel.description))
-        for _, number, channel, _ in inspected.rows()
-        if channel.description and channel.description != channel.name
-    ]
-    shown = told if everything else told[:_MOST_CHANNELS]
-    lines = [f"{number:>4}: {text}" for number, text in shown]
-    return [
-        _pair("" if k else "meaning", line if everything else _cut(line, _WIDTH - 12))
-        for k, line in enumerate(lines)
-    ]
+    """Return what channels mean in the file's words, each once."""
+    told: dict[str, list[int]] = {}
+    for _, number, channel, _ in inspected.rows():
+        if channel.description and channel.description != channel.name:
+            told.setdefault(clean(channel.description), []).append(number)
+    lines = [f"{_ranges(numbers)}: {text}" for text, numbers in told.items()]
+    shown = lines if everything else [_cut(line, _WIDTH - 12) for line in lines[:_MOST_CHANNELS]]
+    return [_pair("" if k else "meaning", line) for k, line in enumerate(shown)]
 
 
 def _cut(text: str, most: int) -> str:

@@ -20,6 +20,7 @@ _MODULES: Final[tuple[str, ...]] = (
     "parquet",
     "mdf4",
     "rpc3",
+    "opencrg",
 )
 """Modules of this room, one a format; those that know their own files best come first."""
 

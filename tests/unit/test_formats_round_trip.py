@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from mastd.errors import FormatError
 from mastd.formats import catalogue
-from mastd.formats.measurement import Channel, Measurement, Series
+from mastd.formats.measurement import Channel, Format, Measurement, Series
 from mastd.formats.unit_names import si_unit
 
 LARGEST_SINGLE: Final = float(np.finfo(np.float32).max)
@@ -63,7 +63,21 @@ NAMES: Final = st.one_of(
     st.sampled_from(
         [
             *("a", "Beschleunigung vorn links, z", "加速度", "accel.LF.z", "wheel load [kN]", "x" * 200, "1"),
-            *("time", "a/b", "a,b", 'the "seat"', "sea t", ".", "ü" * 60, "#1", "50 %", "a;b", "-", "NaN", "t s"),
+            *(
+                "time",
+                "a/b",
+                "a,b",
+                'the "seat"',
+                "sea t",
+                ".",
+                "ü" * 60,
+                "#1",
+                "50 %",
+                "a;b",
+                "-",
+                "NaN",
+                "t s",
+            ),
         ]
     ),
     st.text(
@@ -114,23 +128,29 @@ def test_a_table_survives_or_is_refused_with_the_reason(name: str, data: st.Data
     promise = PROMISES[name]
     series = data.draw(tables(promise))
     known = catalogue.named(name)
-    assert known.write is not None
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder, f"a table.ü{known.suffixes[0]}")
-        try:
-            told = known.write(path, Measurement("test", (series,), {"title": "a note", "Ort": "Köln"}))
-        except FormatError as error:
-            event("refused")
-            assert_told(str(error), path)
+        told, refusal = outcome(known, path, series)
+        event("refused" if refusal else "written")
+        if refusal:
+            assert_told(refusal, path)
             assert list(path.parent.iterdir()) == [], "the whole file or none"
-            assert has_reason(series, promise), f"refused without reason: {error}"
+            assert has_reason(series, promise), f"refused without reason: {refusal}"
             return
-        event("written")
         assert all(line and "\n" not in line for line in told)
         assert catalogue.recognise(path).name == name
         back = known.read(path)
     assert back.format == name
     assert_same(back, series, promise, told)
+
+
+def outcome(known: Format, path: Path, series: Series) -> tuple[tuple[str, ...], str]:
+    """Write a table; return what the file does not keep, and why it is refused, "" where it is not."""
+    assert known.write is not None
+    try:
+        return known.write(path, Measurement("test", (series,), {"title": "a note", "Ort": "Köln"})), ""
+    except FormatError as error:
+        return (), str(error)
 
 
 def assert_told(text: str, path: Path) -> None:
