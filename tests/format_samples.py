@@ -66,7 +66,7 @@ def mcap_unchecked() -> bytes:
                 stamp = round(k * STEP * 1e9)
                 writer.add_message(channel, stamp, struct.pack("<d", value), stamp, k)
             writer.add_metadata("mastd", {"profile": '"ours"'})
-            writer.finish()
+            writer.finish()  # type: ignore[no-untyped-call]
 
     return _file(write, ".mcap")
 
