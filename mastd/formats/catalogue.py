@@ -21,6 +21,12 @@ _MODULES: Final[tuple[str, ...]] = (
     "mdf4",
     "rpc3",
     "opencrg",
+    "peer",
+    "smc",
+    "cosmos",
+    "usc",
+    "esm",
+    "knet",
 )
 """Modules of this room, one a format; those that know their own files best come first."""
 
