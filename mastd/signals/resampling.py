@@ -1,8 +1,8 @@
 """Another rate for whole series, without aliasing and without shift.
 
-The ideal low-pass at the lower of both Nyquist frequencies f (Hz), as a sinc under a Kaiser window. Of what is
-sampled: up to 0.9 · f the gain is 1 within 0.01 %, from f on at most -90 dB. The filter is symmetric, so
-nothing is shifted, and its gain for a constant is exactly 1.
+The ideal low-pass below the lower of both Nyquist frequencies f (Hz), as a sinc under a Kaiser window. Up to
+0.9 · f the gain is 1 within 0.01 %, from f on at most -90 dB. The filter is symmetric, so nothing is shifted,
+and its gain for a constant is exactly 1.
 
 The filter is read from a fine table at every new place. Where the ratio of the rates is one of small whole
 numbers its weights repeat, a block of them is one matrix.
@@ -29,7 +29,7 @@ _LARGEST_MATRIX: Final = 1 << 22
 _MOST_DRIFT: Final = 1e-6
 """Steps by which the last value may be misplaced for the sake of a ratio of whole numbers."""
 _TABLE: Final = 2048
-"""Places of the table per zero of the sinc; between them it is read by straight lines (error below -120 dB)."""
+"""Places of the table per zero of the sinc; between them it is read by straight lines, 120 dB below."""
 _WEIGHTS_AT_ONCE: Final = 1 << 20
 LARGEST_CHANGE: Final = 1e3
 """Of the rate, up or down."""
@@ -112,14 +112,12 @@ def _weights(
     return first, weights / weights.sum(axis=1, keepdims=True)
 
 
-def _in_blocks(
-    padded: NDArray[np.float64], width: int, ratio: Fraction, count: int
-) -> NDArray[np.float64]:
+def _in_blocks(padded: NDArray[np.float64], width: int, ratio: Fraction, count: int) -> NDArray[np.float64]:
     """Return ``count`` rows at the places k · ``ratio``, whose weights repeat after so many rows as its
     denominator says."""
     repeats = max(1, 2 * width // ratio.numerator)
     rows, advance = repeats * ratio.denominator, repeats * ratio.numerator
-    places = np.arange(rows) * ratio.numerator / ratio.denominator
+    places: NDArray[np.float64] = np.arange(rows) * ratio.numerator / ratio.denominator
     first, weights = _weights(places, width, float(ratio))
     matrix = np.zeros((rows, int(first[-1]) + 2 * width))
     matrix[np.arange(rows)[:, None], first[:, None] + np.arange(2 * width)] = weights
@@ -131,9 +129,7 @@ def _in_blocks(
     return done
 
 
-def _place_by_place(
-    padded: NDArray[np.float64], width: int, ratio: float, count: int
-) -> NDArray[np.float64]:
+def _place_by_place(padded: NDArray[np.float64], width: int, ratio: float, count: int) -> NDArray[np.float64]:
     """Return ``count`` rows at the places k · ``ratio``, each with weights of its own."""
     from scipy import sparse
 
