@@ -47,7 +47,8 @@ _OWN_METADATA: Final = "mastd"
 _TITLE: Final = "MCAP"
 _CHUNK_BYTES: Final = 1 << 21
 _MOST_NAMED: Final = 8
-_LATEST_NS: Final = 1 << 63
+_FARTHEST: Final = 9e9
+"""Of the axis: what fits into 63 bits of nanoseconds."""
 
 
 def _read(path: Path) -> Measurement:
@@ -232,34 +233,32 @@ def _topic_names(names: Sequence[str]) -> list[str]:
 
 def _times_ns(path: Path, topic: str, series: Series) -> NDArray[np.uint64]:
     """Return the places in whole ns from 0 on, or from the lowest one if that is negative."""
-    if series.places is not None:
-        places = series.places
+    places = series.places
+    if places is not None:
         if len(wrong := np.flatnonzero(~np.isfinite(places))):
             raise FormatError(f"{path}: {topic}: {series.axis} of value {wrong[0]} is {places[wrong[0]]:g}")
-        lowest = min(0.0, float(places.min())) if len(places) else 0.0
-        exact = np.rint((places - lowest) * 1e9)
-    else:
-        if series.step is None:
-            raise FormatError(
-                f"{path}: {topic}: the {series.axis} between two values is not known, it must be given"
-            )
-        if not (0.0 < series.step < math.inf and math.isfinite(series.start)):
-            raise FormatError(
-                f"{path}: {topic}: starts at {series.start:g} with a step of {series.step:g}, which must be"
-                " positive"
-            )
-        step_ns: float | int = series.step * 1e9
-        if math.isclose(step_ns, round(step_ns), rel_tol=1e-9):
-            step_ns = round(step_ns)
-        first = max(0, round(series.start * 1e9))
-        if not first + step_ns * series.count < _LATEST_NS:
-            raise FormatError(f"{path}: {topic}: ends later than {_TITLE} can say (292 years)")
-        steps = np.arange(series.count)
-        exact = (steps * step_ns if isinstance(step_ns, int) else np.rint(steps * step_ns)) + first
-    if len(exact) and not exact.max() < _LATEST_NS:
-        raise FormatError(f"{path}: {topic}: ends later than {_TITLE} can say (292 years)")
-    times: NDArray[np.uint64] = exact.astype(np.uint64)
+        _refuse_far(path, topic, float(np.max(np.abs(places), initial=0.0)))
+        lowest = float(np.min(places, initial=0.0))
+        uneven: NDArray[np.uint64] = np.rint((places - lowest) * 1e9).astype(np.uint64)
+        return uneven
+    if series.step is None:
+        raise FormatError(
+            f"{path}: {topic}: the {series.axis} between two values is not known, it must be given"
+        )
+    if not series.step > 0.0:
+        raise FormatError(f"{path}: {topic}: a step of {series.step:g}, it must be positive")
+    _refuse_far(path, topic, abs(series.start) + series.step * (series.count + 1))
+    step_ns = series.step * 1e9
+    steps = np.arange(series.count)
+    whole = round(step_ns)
+    exact = steps * whole if math.isclose(step_ns, whole, rel_tol=1e-9) else np.rint(steps * step_ns)
+    times: NDArray[np.uint64] = (exact.astype(np.int64) + max(0, round(series.start * 1e9))).astype(np.uint64)
     return times
+
+
+def _refuse_far(path: Path, topic: str, farthest: float) -> None:
+    if not farthest < _FARTHEST:
+        raise FormatError(f"{path}: {topic}: reaches to {farthest:g}, {_TITLE} to {_FARTHEST:g} s")
 
 
 def _what_others_see(series: Series) -> list[str]:
