@@ -20,6 +20,8 @@ from mastd.formats.rpc3 import Layout, write_rpc3
 
 COUNT: Final = 40
 STEP: Final = 0.005
+RECORDS: Final = ("peer", "smc", "cosmos", "usc", "esm", "knet")
+"""Formats of one quantity of a shaken place."""
 VALUES: Final = 80.0 * np.sin(0.7 * np.arange(COUNT)) * np.exp(-0.05 * np.arange(COUNT))
 
 
@@ -84,7 +86,7 @@ def fitting(name: str) -> Measurement:
     if name == "opencrg":
         return road()
     channels = (Channel("accel LF", "g", VALUES / 981.0), Channel("force", "kN", 3.0 * VALUES[::-1]))
-    kept = channels[:1] if name == "peer" else channels
+    kept = channels[:1] if name in RECORDS else channels
     notes = {"title": "a motion of our own", "station": "bench 1"}
     return Measurement(name, (Series(kept, STEP),), notes)
 

@@ -32,7 +32,7 @@ def add_parsers(subparsers: Subparsers) -> None:
     parser.add_argument(
         "--channels",
         metavar="NAME,…",
-        help="only these, by name or by number from 1 on (a name with a comma by its number)",
+        help="only these, by name, by patterns like pose.*, or by number from 1 on",
     )
     parser.add_argument("--unit", help="unit of the channels, such as g, where the file states none")
     parser.add_argument("--step", help="time from value to value, such as 5ms, where the file states none")

@@ -9,9 +9,10 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Final
 
-from mastd.errors import FormatError
+from mastd.errors import FormatError, printable
 from mastd.formats import catalogue
 from mastd.formats.measurement import Channel, Format, Measurement, Series
+from mastd.formats.reshape import matching
 from mastd.formats.summary import Statistics, duration, place, statistics
 from mastd.formats.unit_names import si_unit
 from mastd.record.plain import plain
@@ -68,9 +69,7 @@ def _chosen(
     measurement: Measurement, path: Path, names: Sequence[str] | None
 ) -> tuple[list[Series], list[list[int]]]:
     """Return the series with the channels of these names only, and the channels' numbers in the file."""
-    wanted = None
-    if names is not None:
-        wanted = {id(catalogue.pick(measurement, path, name)[1]) for name in names}
+    wanted = None if names is None else {id(one) for name in names for one in _named(measurement, path, name)}
     series, numbers, number = [], [], 0
     for one in measurement.series:
         kept = []
@@ -84,6 +83,14 @@ def _chosen(
     if not any(numbers):
         raise FormatError(f"{path}: no channel is chosen" if names is not None else f"{path}: no channels")
     return series, numbers
+
+
+def _named(measurement: Measurement, path: Path, name: str) -> list[Channel]:
+    """Return the channels of a name, of a pattern like ``pose.*``, or of a number."""
+    met = set(matching([channel.name for channel in measurement.channels], [name])[0])
+    if met:
+        return [channel for channel in measurement.channels if channel.name in met]
+    return [catalogue.pick(measurement, path, name)[1]]
 
 
 def _completed(
@@ -208,11 +215,7 @@ def page(inspected: Inspected, *, everything: bool) -> str:
 
 def clean(text: str) -> str:
     """Return a text of a file as one line that any terminal can show, without control characters."""
-    shown = "".join(
-        letter if letter.isprintable() else " " if letter.isspace() else f"\\x{ord(letter):02x}"
-        for letter in text
-    )
-    return " ".join(shown.split())
+    return printable(" ".join(text.split()))
 
 
 def _pair(name: str, text: str) -> str:

@@ -45,7 +45,8 @@ def test_any_bytes(content: bytes) -> None:
 @given(st.text(max_size=300))
 @settings(QUICK, max_examples=12)
 def test_any_text(content: str) -> None:
-    check(content.encode("utf-8", "replace"), ".txt", None, *(known for known in catalogue.formats() if known.library is None))
+    readers = [known for known in catalogue.formats() if known.library is None]
+    check(content.encode("utf-8", "replace"), ".txt", None, *readers)
 
 
 @pytest.mark.parametrize("known", FORMATS)
