@@ -48,6 +48,8 @@ def main() -> int:
     try:
         import_module(library)
         readers = import_module(module)
+        # What libraries load at the first use is loaded once, and not in each child.
+        getattr(readers, "first_use", lambda: None)()
     except Exception as error:
         connection.send(one_line(f"{type(error).__name__}: {error}").encode())
         return 1

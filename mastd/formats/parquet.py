@@ -59,6 +59,11 @@ def read(path: Path) -> Measurement:
     return unpack(_APART.call("read_here", path))
 
 
+def first_use() -> None:
+    """Have pyarrow load what it needs to turn columns into numbers (pandas, where it is installed)."""
+    package("pyarrow", "parquet", _TITLE).chunked_array([[0.0]]).to_numpy()
+
+
 def read_here(path: Path) -> Packed:
     """Read in this process; see ``read``."""
     parquet = package("pyarrow.parquet", "parquet", _TITLE)

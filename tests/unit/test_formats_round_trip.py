@@ -37,8 +37,8 @@ def single(values: NDArray[np.float64]) -> NDArray[np.float64]:
 def smc_digits(values: NDArray[np.float64]) -> NDArray[np.float64]:
     """Return what fields of ten characters lose: five digits, four with exponents of two, three of three."""
     sizes = np.abs(values)
-    share = np.where((sizes > 1e-9) & (sizes < 0.9e10), 0.51e-4, np.where(sizes > 1e-99, 0.51e-3, 0.51e-2))
-    return share * sizes
+    five, four = (sizes > 1e-9) & (sizes < 0.9e10), (sizes > 1e-99) & (sizes < 0.9e100)
+    return np.where(five, 0.51e-4, np.where(four, 0.51e-3, 0.51e-2)) * sizes
 
 
 @dataclass(frozen=True)
