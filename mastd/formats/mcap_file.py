@@ -38,7 +38,7 @@ from mastd.formats.mcap_frames import (
     provenance,
 )
 from mastd.formats.mcap_topics import CHANNELS_KEY, SERIES_KEY, FlatTopic, frame_series
-from mastd.formats.mcap_walk import MAGIC, Contents, walk
+from mastd.formats.mcap_walk import MAGIC, Contents, one_line, walk
 from mastd.formats.measurement import Array, Format, Measurement, Series
 from mastd.formats.ros2_message import LITTLE_ENDIAN, FieldText, definition, field_names
 
@@ -81,7 +81,7 @@ def _read(path: Path) -> Measurement:
         warnings.append(f"not read: {_named(others, contents)}")
     recovery = plain_metadata(contents.metadata.get(RECOVERY_NAME, {}))
     if recovery:
-        warnings.append(f"recovered, {str(recovery.get('damage'))[:200]}")
+        warnings.append(f"recovered, {one_line(str(recovery.get('damage')))}")
     return Measurement("mcap", tuple(series), _notes(contents.metadata), tuple(warnings))
 
 
@@ -113,13 +113,9 @@ def _named(channels: Sequence[McapChannel], contents: Contents) -> str:
     for channel in channels[:_MOST_NAMED]:
         schema = contents.schemas.get(channel.schema_id)
         kind = f", {schema.encoding} {schema.name}" if schema is not None else ""
-        texts.append(_line(f"{channel.topic} ({channel.message_encoding or 'no encoding'}{kind})"))
+        texts.append(one_line(f"{channel.topic} ({channel.message_encoding or 'no encoding'}{kind})"))
     more = f", … ({len(channels)} in all)" if len(channels) > _MOST_NAMED else ""
     return ", ".join(texts) + more
-
-
-def _line(text: str) -> str:
-    return "".join(character if character.isprintable() else "?" for character in text[:120])
 
 
 def _notes(metadata: Mapping[str, Mapping[str, str]]) -> dict[str, str]:

@@ -21,7 +21,7 @@ from mcap.records import Channel, Schema
 from numpy.typing import NDArray
 
 from mastd.errors import FormatError
-from mastd.formats.mcap_walk import Messages
+from mastd.formats.mcap_walk import Messages, one_line
 
 FRAME_ENCODING: Final = "float64le"
 FRAME_TOPIC: Final = "frame"
@@ -33,6 +33,7 @@ PROFILE_NAME: Final = "mastd"
 """Of the file's header."""
 _NANOSECONDS: Final = 1_000_000_000
 _HALF_SEQUENCE: Final = 1 << 31
+_MOST_CHANNELS: Final = 20_000
 
 
 @dataclass(frozen=True, eq=False)
@@ -71,7 +72,7 @@ class Frames:
     """
 
     def __init__(self, path: Path, channel: Channel, schemas: Mapping[int, Schema]) -> None:
-        self.topic: str = channel.topic
+        self.topic = one_line(channel.topic)
         self._path = path
         try:
             document = json.loads(schemas[channel.schema_id].data)
@@ -81,11 +82,11 @@ class Frames:
             self._meanings = tuple(str(item.get("meaning", "")) for item in channels)
             self._rate = float(document["rate_hz"])
         except (ValueError, KeyError, TypeError, AttributeError, OverflowError, RecursionError) as error:
-            raise FormatError(f"{path}: the schema of channel {channel.topic} cannot be read") from error
+            raise FormatError(f"{path}: the schema of channel {self.topic} cannot be read") from error
         if not 0.0 < self._rate < math.inf:
-            raise FormatError(f"{path}: channel {channel.topic} has a rate of {self._rate:g} Hz")
-        if not self._names:
-            raise FormatError(f"{path}: the schema of channel {channel.topic} names no channels")
+            raise FormatError(f"{path}: channel {self.topic} has a rate of {self._rate:g} Hz")
+        if not 0 < len(self._names) <= _MOST_CHANNELS:
+            raise FormatError(f"{path}: the schema of channel {self.topic} names {len(self._names)} channels")
         self._times: list[NDArray[np.uint64]] = []
         self._numbers: list[NDArray[np.int64]] = []
         self._values: list[NDArray[np.float64]] = []

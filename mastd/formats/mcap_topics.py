@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from mastd.errors import FormatError
 from mastd.formats.mcap_frames import FRAME_TOPIC, Frames
-from mastd.formats.mcap_walk import Messages
+from mastd.formats.mcap_walk import Messages, one_line
 from mastd.formats.measurement import Array, Channel, Series
 from mastd.formats.ros2_message import FieldText, body_values, flat_fields
 
@@ -46,7 +46,7 @@ def frame_series(frames: Frames) -> tuple[Series, list[str]]:
         lost = int(np.sum(np.diff(found.numbers) - 1)) if frames.topic == FRAME_TOPIC else 0
         of_them = f", {lost} of them frames that were lost" if lost > 0 else ""
         warnings.append(
-            f"{frames.topic}: {missing} periods are missing in {np.count_nonzero(gaps > 1)} gaps, the first"
+            f"{frames.topic}: periods missing: {missing}, in {np.count_nonzero(gaps > 1)} gaps, the first"
             f" behind {at:g} s{of_them}"
         )
     series = Series(
@@ -77,7 +77,7 @@ class FlatTopic:
 
     def __init__(self, path: Path, topic: str, fields: list[FieldText], described: _Described | None) -> None:
         self._path = path
-        self._topic = topic
+        self._topic, self._shown = topic, one_line(topic)
         self._fields = fields
         self._described = described
         self._values: list[Array] = [np.zeros((0, len(fields)))]
@@ -96,7 +96,7 @@ class FlatTopic:
                 described = _described(channel.metadata, [field.name for field in fields])
             except (ValueError, KeyError, TypeError, AttributeError, OverflowError, RecursionError) as error:
                 raise FormatError(
-                    f"{path}: {channel.topic[:100]!r}: {SERIES_KEY} and {CHANNELS_KEY} do not fit its fields"
+                    f"{path}: {one_line(channel.topic)}: {SERIES_KEY}, {CHANNELS_KEY} do not fit its fields"
                 ) from error
         return cls(path, channel.topic, fields, described)
 
@@ -105,7 +105,7 @@ class FlatTopic:
         try:
             self._values.append(body_values(messages.rows(), len(self._fields)))
         except ValueError as error:
-            raise FormatError(f"{self._path}: {self._topic[:100]!r}: {error}") from error
+            raise FormatError(f"{self._path}: {self._shown}: {error}") from error
         self._times.append(messages.times_ns)
         self._sequences.append(messages.sequences)
 
@@ -130,7 +130,7 @@ class FlatTopic:
             if np.any(np.diff(sequences) != 1):
                 places = start + step * sequences.astype(np.float64)
                 step = None
-                warnings.append(f"{self._topic}: messages are missing, its {described.axis} is uneven")
+                warnings.append(f"{self._shown}: messages are missing, its {described.axis} is uneven")
             else:
                 start += step * float(sequences[0])
         return (
@@ -148,7 +148,7 @@ class FlatTopic:
         warnings = []
         first = int(times[0]) if len(times) else 0
         if first >= _LONG_AGO_NS:
-            warnings.append(f"{self._topic}: times are counted from the first message, logged at {first} ns")
+            warnings.append(f"{self._shown}: times are counted from the first message, logged at {first} ns")
             start = 0.0
         else:
             start = first / 1e9

@@ -35,8 +35,9 @@ _MESSAGE_HEAD: Final = np.dtype(
 LARGEST_CHUNK: Final = 1 << 25
 """Bytes of a chunk, packed or not, and of any other record that is read."""
 _LOOSE_BYTES: Final = 1 << 20
-_UNPACKED_AT_ALL, _UNPACKED_SHARE = 1 << 24, 1000
-"""Bytes that a file may unpack to: some, and so many times its size."""
+_UNPACKED_AT_ALL, _UNPACKED_SHARE = 1 << 26, 300
+"""Bytes that a file may unpack to: some, and so many times its size. Its records may be as many as it has
+bytes: those of a real one differ at least in their times."""
 _MOST_DEFINITIONS: Final = 10_000
 
 
@@ -96,8 +97,14 @@ class Contents:
     damage_at: int = 0
     lost_bytes: int = 0
     unpacked: int = 0
+    records_left: int = 0
     definitions: dict[tuple[int, bytes], bytes] = field(default_factory=dict)
     """Schema and channel records as they stand, by opcode and number."""
+
+
+def one_line(text: str) -> str:
+    """Return a name from a file so that it can stand in a line: printable, and not too long."""
+    return "".join(character if character.isprintable() else "?" for character in text[:120])
 
 
 def profile_of(head: bytes) -> str | None:
@@ -118,7 +125,7 @@ def walk(path: Path, contents: Contents) -> Iterator[Messages]:
     """
     try:
         with path.open("rb") as file:
-            size = path.stat().st_size
+            contents.records_left = size = path.stat().st_size
             if file.read(len(MAGIC)) != MAGIC:
                 raise FormatError(f"{path}: not an MCAP file, or cut off before its first {len(MAGIC)} bytes")
             for messages in _walk_records(file, size, contents):
@@ -194,8 +201,7 @@ def _damaged(contents: Contents, why: str, position: int, size: int) -> None:
 
 def _words(error: Exception) -> str:
     """Return what went wrong in a few words without a line end."""
-    known = type(error) is ValueError and len(text := str(error)) < 80 and text.isprintable()
-    return str(error) if known else type(error).__name__
+    return one_line(str(error)) if type(error) is ValueError else type(error).__name__
 
 
 def _unpacked(data: bytes, file_size: int, contents: Contents) -> bytes:
@@ -242,8 +248,12 @@ def _messages(content: bytes, contents: Contents) -> Messages:
     size = len(content)
     position = 0
     unpack = _PREFIX.unpack_from
+    left = contents.records_left
     while position < size:
         opcode, length = unpack(content, position)
+        left -= 1
+        if left < 0:
+            raise ValueError("more records than a file of this size can hold")
         start = position + 9
         position = start + length
         if position > size:
@@ -255,6 +265,7 @@ def _messages(content: bytes, contents: Contents) -> Messages:
             stops.append(position)
         elif opcode in (SCHEMA, CHANNEL):
             _define(opcode, content[start:position], contents)
+    contents.records_left = left
     begins: NDArray[np.int64] = np.frombuffer(starts, dtype=np.int64)
     heads = _gather(content, begins, _MESSAGE_HEAD.itemsize).view(_MESSAGE_HEAD)[:, 0]
     channel_ids = heads["channel"].astype(np.int64)

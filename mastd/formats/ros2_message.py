@@ -19,6 +19,7 @@ LITTLE_ENDIAN: Final = b"\x00\x01\x00\x00"
 _ORDERS: Final = {0: ">f8", 1: "<f8"}
 _FIELD: Final = re.compile(r"float64[ \t]+([A-Za-z][A-Za-z0-9_]{0,200})[ \t]*(?:#(.*))?")
 _LONGEST_FIELD: Final = 60
+_MOST_FIELDS: Final = 20_000
 
 
 @dataclass(frozen=True)
@@ -51,14 +52,14 @@ def definition(fields: Sequence[FieldText]) -> str:
 
 
 def flat_fields(text: str) -> list[FieldText] | None:
-    """Return the fields of a definition, None if it has other ones than float64 or none at all."""
+    """Return the fields of a definition, None if it has other ones than float64, none, or far too many."""
     fields = []
     for line in text.splitlines():
         stripped = line.strip()
         if not stripped or stripped.startswith("#"):
             continue
         match = _FIELD.fullmatch(stripped)
-        if match is None:
+        if match is None or len(fields) >= _MOST_FIELDS:
             return None
         fields.append(FieldText(match[1], (match[2] or "").strip()))
     return fields or None

@@ -117,7 +117,7 @@ def _in_blocks(padded: NDArray[np.float64], width: int, ratio: Fraction, count: 
     denominator says."""
     repeats = max(1, 2 * width // ratio.numerator)
     rows, advance = repeats * ratio.denominator, repeats * ratio.numerator
-    places: NDArray[np.float64] = np.arange(rows) * ratio.numerator / ratio.denominator
+    places = np.arange(rows, dtype=np.float64) * ratio.numerator / ratio.denominator
     first, weights = _weights(places, width, float(ratio))
     matrix = np.zeros((rows, int(first[-1]) + 2 * width))
     matrix[np.arange(rows)[:, None], first[:, None] + np.arange(2 * width)] = weights
@@ -136,7 +136,7 @@ def _place_by_place(padded: NDArray[np.float64], width: int, ratio: float, count
     done = np.empty((count, padded.shape[1]))
     at_once = max(1, _WEIGHTS_AT_ONCE // (2 * width))
     for start in range(0, count, at_once):
-        places = np.arange(start, min(start + at_once, count)) * ratio
+        places = np.arange(start, min(start + at_once, count), dtype=np.float64) * ratio
         first, weights = _weights(places, width, ratio)
         low, high = int(first[0]), int(first[-1]) + 2 * width
         columns = first[:, None] - low + np.arange(2 * width)
