@@ -20,6 +20,7 @@ _MODULES: Final[tuple[str, ...]] = (
     "parquet",
     "mdf4",
     "rpc3",
+    "mts_bin",
     "opencrg",
     "peer",
     "smc",
@@ -27,6 +28,7 @@ _MODULES: Final[tuple[str, ...]] = (
     "usc",
     "esm",
     "knet",
+    "csv_table",
 )
 """Modules of this room, one a format; those that know their own files best come first."""
 
