@@ -16,6 +16,7 @@ import resource
 import sys
 import time
 import traceback
+import warnings
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from multiprocessing import get_context
@@ -67,7 +68,9 @@ def problem_of(path: Path, read: Format | None) -> tuple[str, bool]:
     Return what is wrong with how that ended, "" for nothing, and whether there was a result.
     """
     try:
-        found = catalogue.read(path) if read is None else read.read(path)
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            found = catalogue.read(path) if read is None else read.read(path)
     except FormatError as error:
         return _wrong_message(path, str(error)), False
     except MemoryError:

@@ -80,7 +80,13 @@ def _series(inspected: Inspected) -> tuple[Figure, list[str]]:
     for row, (series, _, channel, _) in enumerate(shown):
         last = row + 1 == len(shown) or shown[row + 1][0] is not series
         _history(figure.add_subplot(grid[row, 0]), series, channel, last=last)
-        _spectrum(figure.add_subplot(grid[row, 1]), series, channel, last=last)
+    spectra = [
+        panel
+        for row, (series, _, channel, _) in enumerate(shown)
+        if _spectrum(panel := figure.add_subplot(grid[row, 1]), series, channel)
+    ]
+    if spectra:
+        spectra[-1].set_xlabel(_frequency(shown[0][0]), fontsize=7, labelpad=1)
     if len(shown) == len(rows):
         return figure, []
     return figure, [f"the picture shows {len(shown)} of {len(rows)} channels, choose them with --channels"]
@@ -122,7 +128,12 @@ def _across(series: Series, picked: NDArray[np.int64]) -> tuple[Array, str]:
     return picked.astype(np.float64) + 1.0, "number of the value"
 
 
-def _spectrum(panel: Axes, series: Series, channel: Channel, *, last: bool) -> None:
+def _frequency(series: Series) -> str:
+    return "frequency, Hz" if series.axis_unit == "s" else _plain(f"per {series.axis_unit or 'step'}", 40)
+
+
+def _spectrum(panel: Axes, series: Series, channel: Channel) -> bool:
+    """Draw the density of a channel, or say why there is none; return whether there is one."""
     unit = clean(channel.unit) or "unit"
     square = f"{unit}²" if unit.isalpha() else f"({unit})²"
     _tidy(panel, _plain(f"{square}/Hz" if series.axis_unit == "s" else f"{square} {series.axis_unit}", 24))
@@ -132,15 +143,13 @@ def _spectrum(panel: Axes, series: Series, channel: Channel, *, last: bool) -> N
         panel.text(
             0.5, 0.5, _why_no_spectrum(series, found), fontsize=7, ha="center", transform=panel.transAxes
         )
-        return
+        return False
     frequency, power = found
     panel.loglog(
         frequency[1:], np.maximum(power[1:], _LEAST_DENSITY * power.max()), color=_COLOUR, linewidth=0.6
     )
     panel.minorticks_off()
-    if last:
-        label = "frequency, Hz" if series.axis_unit == "s" else f"per {clean(series.axis_unit) or 'step'}"
-        panel.set_xlabel(_plain(label, 40), fontsize=7, labelpad=1)
+    return True
 
 
 def _why_no_spectrum(series: Series, found: tuple[Array, Array] | None) -> str:

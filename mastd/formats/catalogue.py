@@ -30,7 +30,8 @@ _MODULES: Final[tuple[str, ...]] = (
     "knet",
     "csv_table",
 )
-"""Modules of this room, one a format; those that know their own files best come first."""
+"""Modules of this room, one a format; the first that recognises a file reads it, so that those that know their
+own files best come first, and what takes any table of numbers last."""
 
 
 def formats() -> tuple[Format, ...]:
@@ -51,12 +52,11 @@ def recognise(path: Path) -> Format:
     head = head_of(path, HEAD)
     if not head:
         raise FormatError(f"{path}: the file is empty")
-    candidates = [known for known in formats() if known.recognises(head)]
-    if not candidates:
-        titles = ", ".join(known.title for known in formats())
-        raise FormatError(f"{path}: none of the formats known here ({titles})")
-    suffix = path.suffix.lower()
-    return next((known for known in candidates if suffix in known.suffixes), candidates[0])
+    for known in formats():
+        if known.recognises(head):
+            return known
+    titles = ", ".join(known.title for known in formats())
+    raise FormatError(f"{path}: none of the formats known here ({titles})")
 
 
 def read(path: Path) -> Measurement:
