@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import re
+import textwrap
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -206,16 +207,20 @@ def page(inspected: Inspected, *, everything: bool) -> str:
         *_description_lines(inspected, everything),
     ]
     warnings = measurement.warnings if everything else measurement.warnings[:_MOST_WARNINGS]
-    lines += [f"warning: {clean(warning)}" for warning in warnings]
+    lines += [_wrapped("warning", warning.removeprefix(f"{inspected.path}: ")) for warning in warnings]
     if len(warnings) < len(measurement.warnings):
         lines.append(f"… {len(measurement.warnings) - len(warnings)} more warnings: --all")
-    lines += [f"note: {clean(remark)}" for remark in inspected.remarks]
+    lines += [_wrapped("note", remark) for remark in inspected.remarks]
     return "\n".join(lines)
 
 
 def clean(text: str) -> str:
     """Return a text of a file as one line that any terminal can show, without control characters."""
     return printable(" ".join(text.split()))
+
+
+def _wrapped(kind: str, text: str) -> str:
+    return textwrap.fill(f"{kind}: {clean(text)}", _WIDTH, subsequent_indent="  ", break_on_hyphens=False)
 
 
 def _pair(name: str, text: str) -> str:
