@@ -66,7 +66,9 @@ def _word(chance: random.Random, content: bytes, others: Sequence[bytes]) -> byt
 
 def _inserted(chance: random.Random, content: bytes, others: Sequence[bytes]) -> bytes:
     start = _place(chance, len(content))
-    filling = chance.choice((b"\0", b" ", b"\n", b"\r", b"\t", b",", b"\xff", chance.randbytes(1)))
+    filling = chance.choice(
+        (b"\0", b" ", b"\n", b"\r", b"\t", b",", b"\xff", b"\x1b[2J", chance.randbytes(1))
+    )
     return content[:start] + filling * chance.choice((1, 1, 2, 7, 128, 5000)) + content[start:]
 
 

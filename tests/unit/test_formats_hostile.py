@@ -16,7 +16,7 @@ from mastd.formats import catalogue
 from mastd.formats.measurement import HEAD, Format
 from tests.format_fuzz import MOST_BYTES, measured, problem_of
 from tests.format_mutations import damaged
-from tests.format_samples import samples
+from tests.format_samples import road_text, samples
 
 FORMATS = [pytest.param(known, id=known.name) for known in catalogue.formats()]
 CHANCE = st.randoms(use_true_random=True)
@@ -56,6 +56,16 @@ def test_any_bytes_behind_the_beginning_of_a_file(known: Format, data: st.DataOb
     content = data.draw(st.sampled_from(samples()[known.name]))
     kept = data.draw(st.integers(0, min(len(content), 2000)))
     check(content[:kept] + data.draw(st.binary(max_size=400)), known.suffixes[0], known, None)
+
+
+def test_an_error_cannot_make_a_terminal_obey_the_file(tmp_path: Path) -> None:
+    path = tmp_path / "road.crg"
+    path.write_bytes(
+        road_text().replace(b"REFERENCE_LINE_END_U = 11.0", b"REFERENCE_LINE\x1b[2J_X = \x9bnan")
+    )
+    problem, result = problem_of(path, None)
+    assert not problem
+    assert not result
 
 
 @pytest.mark.parametrize("known", FORMATS)
