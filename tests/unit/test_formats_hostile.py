@@ -58,6 +58,18 @@ def test_any_bytes_behind_the_beginning_of_a_file(known: Format, data: st.DataOb
     check(content[:kept] + data.draw(st.binary(max_size=400)), known.suffixes[0], known, None)
 
 
+@pytest.mark.parametrize("known", FORMATS)
+def test_files_that_are_cut_off(known: Format, tmp_path: Path) -> None:
+    path = tmp_path / f"cut{known.suffixes[0]}"
+    for content in samples()[known.name]:
+        ends = [k + 1 for k, byte in enumerate(content) if byte == 10]
+        places = {*ends[:: 1 + len(ends) // 60], *range(0, len(content), 1 + len(content) // 30)}
+        for place in sorted(places)[:: 1 if known.library is None else 12]:
+            path.write_bytes(content[:place])
+            problem, _ = problem_of(path, known)
+            assert not problem, place
+
+
 def test_an_error_cannot_make_a_terminal_obey_the_file(tmp_path: Path) -> None:
     path = tmp_path / "road.crg"
     path.write_bytes(
