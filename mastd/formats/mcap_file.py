@@ -65,7 +65,7 @@ def _read(path: Path) -> Measurement:
             topics[channel_id] = _topic_of(path, channel, contents)
     series: list[Series] = []
     warnings = [] if contents.damage is None else [f"{contents.damage}: what lies before it is read"]
-    for topic in topics.values():
+    for _, topic in sorted(topics.items()):
         if topic is not None:
             found, more = frame_series(topic) if isinstance(topic, Frames) else topic.series()
             series.append(found)

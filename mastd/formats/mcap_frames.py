@@ -34,6 +34,7 @@ PROFILE_NAME: Final = "mastd"
 _NANOSECONDS: Final = 1_000_000_000
 _HALF_SEQUENCE: Final = 1 << 31
 _MOST_CHANNELS: Final = 20_000
+_HIGHEST_RATE: Final = 1e9
 
 
 @dataclass(frozen=True, eq=False)
@@ -83,7 +84,7 @@ class Frames:
             self._rate = float(document["rate_hz"])
         except (ValueError, KeyError, TypeError, AttributeError, OverflowError, RecursionError) as error:
             raise FormatError(f"{path}: the schema of channel {self.topic} cannot be read") from error
-        if not 0.0 < self._rate < math.inf:
+        if not 1.0 / _HIGHEST_RATE <= self._rate <= _HIGHEST_RATE:
             raise FormatError(f"{path}: channel {self.topic} has a rate of {self._rate:g} Hz")
         if not 0 < len(self._names) <= _MOST_CHANNELS:
             raise FormatError(f"{path}: the schema of channel {self.topic} names {len(self._names)} channels")

@@ -152,8 +152,8 @@ class FlatTopic:
             start = 0.0
         else:
             start = first / 1e9
-        passed = (times.astype(np.int64) - first).astype(np.float64) / 1e9
-        steps = np.diff(times.astype(np.int64))
+        passed = (times - times[:1]).view(np.int64).astype(np.float64) / 1e9
+        steps = np.diff(times).view(np.int64)
         if len(steps) and steps[0] > 0 and np.all(steps == steps[0]):
             return Series(channels, float(steps[0]) / 1e9, start, name=self._topic), warnings
         return Series(channels, None, start, start + passed, name=self._topic), warnings

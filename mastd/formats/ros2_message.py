@@ -53,7 +53,7 @@ def definition(fields: Sequence[FieldText]) -> str:
 
 def flat_fields(text: str) -> list[FieldText] | None:
     """Return the fields of a definition, None if it has other ones than float64, none, or far too many."""
-    fields = []
+    fields: list[FieldText] = []
     for line in text.splitlines():
         stripped = line.strip()
         if not stripped or stripped.startswith("#"):

@@ -80,7 +80,7 @@ def _window(place: NDArray[np.float64]) -> NDArray[np.float64]:
     beta = 0.1102 * (_ATTENUATION - 8.7)
     inside = np.sqrt(np.maximum(0.0, 1.0 - (place / _half_width()) ** 2))
     kernel: NDArray[np.float64] = np.sinc(corner * place) * np.i0(beta * inside)
-    return np.where(np.abs(place) <= _half_width(), kernel, 0.0)
+    return np.where(np.abs(place) < _half_width(), kernel, 0.0)
 
 
 def _continued(values: NDArray[np.float64], width: int) -> NDArray[np.float64]:
