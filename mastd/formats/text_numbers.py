@@ -37,8 +37,10 @@ _VALUE: Final = re.compile(
 )
 _BEHIND: Final = ("", *" \t+-")
 _WORD: Final = 24
+_BLOCK: Final = 500
+"""Lines that are tried at once, and looked at one by one only if that fails."""
 _LAYOUT: Final = re.compile(
-    r"\(*\s*(?:1P)?\s*(?P<fields>\d{1,3})?\s*\(?\s*(?:1P)?,?\s*(?:E[NS]?|[FDGI])(?P<width>\d{1,3})"
+    r"\(*\s*(?:1P,?)?\s*(?P<fields>\d{1,3})?\s*\(?\s*(?:1P,?)?\s*(?:E[NS]?|[FDGI])(?P<width>\d{1,3})"
     r"(?:\.\d{1,3})?(?:E\d)?\s*\)*",
     re.IGNORECASE,
 )
@@ -92,14 +94,17 @@ def free_values(path: Path, lines: Sequence[str], first: int) -> Array:
 
     ``first`` is the number in the file of the first line. Raises FormatError with line and column.
     """
-    values = _quick("\n".join(lines))
-    if values is not None and np.isfinite(array := np.array(values, dtype=np.float64)).all():
-        return array
     found: list[float] = []
-    for number, line in enumerate(lines, start=first):
-        values = _quick(line)
-        whole = values is not None and not any(map(math.isinf, values))
-        found.extend(values if values is not None and whole else _scanned(path, number, line))
+    for start in range(0, len(lines), _BLOCK):
+        block = lines[start : start + _BLOCK]
+        values = _quick("\n".join(block))
+        if values is None or any(map(math.isinf, values)):
+            values = [
+                value
+                for number, line in enumerate(block, start=first + start)
+                for value in _scanned(path, number, line)
+            ]
+        found.extend(values)
     return np.array(found, dtype=np.float64)
 
 

@@ -28,7 +28,7 @@ FINITE = st.floats(allow_nan=False, allow_infinity=False)
 
 
 def fortran(value: float, digits: int) -> str:
-    """Return what Fortran's ``E{digits + 7}.{digits}`` makes of a value: a leading zero where there is room."""
+    """Return what Fortran's ``E{digits + 7}.{digits}`` makes of a value: a zero before where it fits."""
     mantissa, exponent = f"{abs(value):.{digits - 1}E}".split("E")
     power = int(exponent) + (1 if value else 0)
     figures = f".{mantissa.replace('.', '')}"
@@ -38,7 +38,7 @@ def fortran(value: float, digits: int) -> str:
     return f"{sign}0{figures}{letter}" if len(text) < digits + 7 else text
 
 
-@settings(max_examples=200)
+@settings(max_examples=80)
 @given(st.lists(FINITE, min_size=1, max_size=30), st.integers(1, 9), st.integers(7, 9))
 def test_what_fortran_writes_is_read(values: list[float], fields: int, spare: int) -> None:
     """In columns, touching or not, with exponents of two digits and of three without their letter."""
@@ -55,7 +55,7 @@ def test_what_fortran_writes_is_read(values: list[float], fields: int, spare: in
     assert np.array_equal(free_values(HERE, lines, 1), expected)
 
 
-@settings(max_examples=200)
+@settings(max_examples=80)
 @given(st.lists(st.tuples(FINITE, st.sampled_from(["{!r}", "{:.17E}", "{:+.17e}"])), max_size=40), st.data())
 def test_free_numbers_keep_every_digit(pairs: list[tuple[float, str]], data: st.DataObject) -> None:
     """Whatever parts them: blanks, tabs, lines; with E or D."""
@@ -110,7 +110,7 @@ def test_refused(line: str, said: str) -> None:
 
 
 def test_columns() -> None:
-    """Short last lines, blanks before digits; a field of blanks, one too many, two numbers in one: refused."""
+    """Short last lines, blanks before digits; a field of blanks, of two numbers, or too many: refused."""
     layout = Layout(3, 6)
     assert fixed_values(HERE, ["  1.50 -2.25  3.00", "  4.00   "], 1, layout).tolist() == [
         1.5,
