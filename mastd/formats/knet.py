@@ -220,7 +220,7 @@ def _value_warnings(path: Path, header: dict[str, str], values: Array) -> list[s
 
 
 def _offset_and_peak(values: Array) -> tuple[float, float]:
-    """Return the mean, and the largest size less the mean; scaled meanwhile, so that no sum leaves the range."""
+    """Return the mean, and the largest size less the mean, so scaled that no sum leaves the range."""
     size = float(np.max(np.abs(values)))
     if size == 0.0:
         return 0.0, 0.0

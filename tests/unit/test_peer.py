@@ -208,4 +208,4 @@ def test_a_real_record(shared: Path) -> None:
     assert (channel.unit, len(channel.values), series.step) == ("g", 7999, 0.005)
     assert channel.values[[0, -1]].tolist() == [-0.0008075668, 0.0003362115]
     peak = int(np.argmax(np.abs(channel.values)))
-    assert (channel.values[peak], peak * series.step) == pytest.approx((-0.3585328, 3.365), rel=1e-12)
+    assert (channel.values[peak], series.axis_values()[peak]) == pytest.approx((-0.3585328, 3.365), rel=1e-12)

@@ -110,3 +110,13 @@ def test_a_value_too_large(tmp_path: Path) -> None:
     large = Channel("a", "cm/s2", measurement.channels[0].values * 1e3)
     with pytest.raises(FormatError, match="holds values below 1e5 cm/s2, here are 242395"):
         usc.write(path, Measurement("", (Series((large,), 0.02),)))
+
+
+def test_others_of_this_family(tmp_path: Path) -> None:
+    """Small letters, a unit without the word before it, a format, a line that ends the values."""
+    section = "    9 points of accel data equally spaced at   .005 sec, in cm/sec2. (5f9.3)\n"
+    rows = "   -1.133   -1.152    -.596     .494     .888\n    -.019   -1.193    -.564-1242.395\n"
+    end = "/&  ----------  End of data for channel  1  ----------\n"
+    (series,) = read(tmp_path, HEAD.format(peak="-1242.395") + section + rows + end).series
+    assert (series.step, series.channels[0].unit) == (0.005, "cm/s2")
+    assert series.channels[0].values[[0, -1]].tolist() == [-1.133, -1242.395]
