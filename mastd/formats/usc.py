@@ -59,6 +59,8 @@ _TEXTS: Final = ("title", "volume I", "event", "date", "record", "station", "sit
 _TEXT_LINES: Final = 25
 _WRITTEN: Final = {"cm/s2": ("ACC", "CM/SEC/SEC"), "cm/s": ("VEL", "CM/SEC"), "cm": ("DISPL", "CM")}
 _LARGEST: Final = 99999.9994
+_DECIMAL: Final = 1e-3
+"""The last decimal of values."""
 _TITLE: Final = "a USC volume II file"
 
 
@@ -161,7 +163,7 @@ def _section(path: Path, lines: list[str], begin: int, mark: int, end: int) -> _
         raise FormatError(f"{place}: states {count} points, but {len(values)} follow")
     component = _first(_COMPONENT, lines[begin:mark])
     name = component if kind == "ACC" and component else f"{component} {quantity or match['kind']}".strip()
-    warnings = peak_warning(path, _stated_peak(lines[begin:mark], kind), values, unit)
+    warnings = peak_warning(path, _stated_peak(lines[begin:mark], kind), values, unit, _DECIMAL)
     return _Found(Channel(name, unit, values, quantity), step, warnings)
 
 

@@ -67,7 +67,8 @@ def test_what_is_not_stated_is_not_guessed(tmp_path: Path) -> None:
     assert read(tmp_path, TEXT.replace(" 0.005000", "")).series[0].step is None
     slashes = read(tmp_path, TEXT.replace("20190728_160905.700", "2019/07/28 16:09:05.700"))
     assert slashes.notes["start time"] == "2019-07-28T16:09:05.700"
-    assert "start time" not in read(tmp_path, TEXT.replace("20190728_16", "28072019_16")).notes
+    for time in ("28072019_160905.700", "20190728_160999.000", "20190728_250905.700", "yesterday"):
+        assert "start time" not in read(tmp_path, TEXT.replace("20190728_160905.700", time)).notes
 
 
 @pytest.mark.parametrize(

@@ -185,6 +185,20 @@ def test_written_files_are_read_back(
     assert np.allclose(again.channels[0].values, values, rtol=5.0001e-8, atol=TINY)
 
 
+@pytest.mark.parametrize("words", ["NPTS= 7, DT= 3", "UNITS OF CM", "5 0.1 NPTS, DT", "end", "1.5 2.5", ""])
+def test_words_that_look_like_a_header(tmp_path: Path, words: str) -> None:
+    """Do not come between the header and its reader."""
+    path = tmp_path / "x.AT2"
+    channel = Channel(words, "g", np.array([1.0, 2.0]))
+    peer.write(path, Measurement("", (Series((channel,), 0.01),), {"title": words, "event": words}))
+    (series,) = peer.read(path).series
+    assert (series.step, series.channels[0].unit, series.channels[0].values.tolist()) == (
+        0.01,
+        "g",
+        [1.0, 2.0],
+    )
+
+
 def test_what_is_written_beside_other_units(tmp_path: Path) -> None:
     """Units that PEER has no words for are converted, and what is lost is told; others are refused."""
     path = tmp_path / "x.AT2"

@@ -72,7 +72,9 @@ def test_what_is_written_is_read_back(
     assert known.write is not None
     lines = known.write(path, Measurement("", (Series((channel,), step),), notes))
     assert catalogue.recognise(path) is known
-    (series,) = known.read(path).series
+    measurement = known.read(path)
+    (series,) = measurement.series
+    assert not [warning for warning in measurement.warnings if "constant offset" not in warning]
     assert series.channels[0].unit == unit
     assert series.step is not None
     if any("the step of" in line for line in lines):

@@ -77,6 +77,7 @@ def test_free_numbers_keep_every_digit(pairs: list[tuple[float, str]], data: st.
         ("1.5E-105-2.0E-104", [1.5e-105, -2.0e-104]),
         ("-13.586-9.520-100.25", [-13.586, -9.52, -100.25]),
         ("-100-200-300", [-100.0, -200.0, -300.0]),
+        ("-100-200 5.68-304", [-100.0, -200.0, 5.68e-304]),
         ("1.0D0 2.0d-1", [1.0, 0.2]),
         ("", []),
     ],
@@ -107,6 +108,20 @@ def test_refused(line: str, said: str) -> None:
     """With line and column; the lines before are fine, and the third is not the first of the file."""
     with pytest.raises(FormatError, match="^here" + re.escape(said)):
         free_values(HERE, ["1 2", line], 2)
+
+
+def test_the_line_of_a_long_text() -> None:
+    """Complaints count from the file's first line, however many lines were fine."""
+    lines = ["1.0 2.0"] * 1234 + ["1.0 x"]
+    with pytest.raises(FormatError, match=r"^here:1244:5: 'x' is not a number"):
+        free_values(HERE, lines, 10)
+
+
+def test_numbers_of_headers() -> None:
+    """One number, and nothing beside it."""
+    assert number_of(" .5D+01 ") == 5.0
+    for text in ("100-200", "1 2", "1,5", "", "nan", "1e999", "0x1", "9" * 500):
+        assert number_of(text) is None
 
 
 def test_columns() -> None:
