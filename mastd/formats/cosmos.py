@@ -222,7 +222,7 @@ def _channel_text(
             *("".join(fields[k : k + 3]) + "\n" for k in range(0, 100, 3)),
             '   1 Comment line(s) follow, each starting with a "|":\n',
             f"| {comments}\n",
-            f"{len(values):8d} {what} pts, approx {len(values) * step:.0f} secs, ",
+            f"{len(values):8d} {what} pts, approx {len(values) * step:.4g} secs, ",
             f"units={_WORDS.get(unit, unit)}({code:02d}),Format=(3E25.16)\n",
             rows_of(values, "%25.16E", 3),
             f"/&  ----------  End of data for channel {number:2d}  ----------\n",

@@ -137,10 +137,10 @@ def read(path: Path) -> Measurement:
         raise FormatError(f"{path}:{places['DATA_TYPE']}: holds a response spectrum, not a record over time")
     step = _step(path, entries, places)
     count = whole_number_of(entries.get("NDATA", ""))
-    first = len(entries)
-    values = free_values(path, lines[first:], first + 1)
     if count is None:
         raise FormatError(f"{path}:{places.get('NDATA', 1)}: NDATA states no count of values")
+    first = len(entries)
+    values = free_values(path, lines[first:], first + 1)
     if len(values) != count:
         raise FormatError(f"{path}:{places['NDATA']}: NDATA is {count}, but {len(values)} values follow")
     unit = plain_unit(entries.get("UNITS", ""))

@@ -138,7 +138,7 @@ def write(path: Path, measurement: Measurement) -> tuple[str, ...]:
         "Duration Time(s)": f"{len(values) * step:.12g}",
         "Dir.": line_of(channel.name, 60),
         "Scale Factor": f"{full!r}(gal)/{_FULL_SCALE}",
-        "Max. Acc. (gal)": f"{_peak(values):.6g}",
+        "Max. Acc. (gal)": f"{_offset_and_peak(values)[1]:.6g}",
     }
     head = "\n".join(f"{name:<{_NAME_WIDTH}s}{line_of(notes[name], 60)}".rstrip() for name in _NAMES)
     with replacing(path) as file:
@@ -207,7 +207,7 @@ def _duration_warning(path: Path, duration: float | None, count: int, step: floa
 
 
 def _value_warnings(path: Path, header: dict[str, str], values: Array) -> list[str]:
-    offset, peak = float(np.mean(values)), _peak(values)
+    offset, peak = _offset_and_peak(values)
     warnings = []
     if abs(offset) > _SMALL_OFFSET * peak:
         warnings.append(f"{path}: values have a constant offset of {offset:g} gal, which is kept")
@@ -219,8 +219,14 @@ def _value_warnings(path: Path, header: dict[str, str], values: Array) -> list[s
     return warnings
 
 
-def _peak(values: Array) -> float:
-    return float(np.max(np.abs(values - np.mean(values))))
+def _offset_and_peak(values: Array) -> tuple[float, float]:
+    """Return the mean, and the largest size less the mean, so scaled that no sum leaves the range."""
+    size = float(np.max(np.abs(values)))
+    if size == 0.0:
+        return 0.0, 0.0
+    shares = values / size
+    offset = float(np.mean(shares))
+    return offset * size, float(np.max(np.abs(shares - offset))) * size
 
 
 def _start(stated: str) -> str:

@@ -78,7 +78,8 @@ _NOTES: Final = (
 """What the lines of text are about."""
 _STATION: Final = 5
 _COMPONENT: Final = re.compile(r"\bcomponent\s*=\s*(.*)$", re.IGNORECASE)
-_LARGEST: Final = 1e300
+_LARGEST: Final = 1e38
+"""Of a value that is written: what stands for an unknown one is not far above."""
 _TITLE: Final = "an SMC file"
 
 

@@ -112,12 +112,17 @@ def step_line(step: float, again: float | None) -> tuple[str, ...]:
     return () if again == step else (f"the step of {step!r} s, it becomes {again!r} s",)
 
 
-def peak_warning(path: Path, stated: float | None, values: Array, unit: str) -> tuple[str, ...]:
-    """Return a warning where the peak that a header states is not that of the values, sign included."""
+def peak_warning(
+    path: Path, stated: float | None, values: Array, unit: str, resolution: float = 1e-6
+) -> tuple[str, ...]:
+    """Return a warning where the peak that a header states is not that of the values, sign included.
+
+    ``resolution``: the last decimal that the format's values have.
+    """
     if stated is None or not len(values):
         return ()
     peak = float(values[np.argmax(np.abs(values))])
-    allowed = _SHARE_OF_PEAK * max(abs(stated), abs(peak))
+    allowed = resolution + _SHARE_OF_PEAK * max(abs(stated), abs(peak))
     if abs(peak - stated) <= allowed:
         return ()
     # A record may have its largest value on both sides, and the header may name the other.

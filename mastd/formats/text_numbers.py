@@ -31,14 +31,17 @@ _BARE_EXPONENT: Final = re.compile(r"\.\d*[+-]\d{3}(?![\d.])")
 # An exponent has two digits where the next field follows at once, with at most one digit before its point.
 # Without its letter it has three, and only behind a point: whole numbers that touch have none.
 _VALUE: Final = re.compile(
-    r"[ \t]*(?P<mantissa>[+-]?(?:\d+\.?\d*|\.\d+))"
-    r"(?:[EeDd](?:(?P<closed>[+-]?\d{2})(?=\d?\.)|(?P<exponent>[+-]?\d{1,3}))|(?P<bare>[+-]\d{3})(?![\d.]))?",
+    r"[ \t]*(?P<mantissa>[+-]?(?:(?P<pointed>\d+\.\d*|\.\d+)|\d+))"
+    r"(?:[EeDd](?:(?P<closed>[+-]?\d{2})(?=\d?\.)|(?P<exponent>[+-]?\d{1,3}))"
+    r"|(?(pointed)(?P<bare>[+-]\d{3})(?![\d.])|(?!)))?",
     re.ASCII,
 )
 _BEHIND: Final = ("", *" \t+-")
 _WORD: Final = 24
+_BLOCK: Final = 500
+"""Lines that are tried at once, and looked at one by one only if that fails."""
 _LAYOUT: Final = re.compile(
-    r"\(*\s*(?:1P)?\s*(?P<fields>\d{1,3})?\s*\(?\s*(?:1P)?,?\s*(?:E[NS]?|[FDGI])(?P<width>\d{1,3})"
+    r"\(*\s*(?:1P,?)?\s*(?P<fields>\d{1,3})?\s*\(?\s*(?:1P,?)?\s*(?:E[NS]?|[FDGI])(?P<width>\d{1,3})"
     r"(?:\.\d{1,3})?(?:E\d)?\s*\)*",
     re.IGNORECASE,
 )
@@ -72,7 +75,7 @@ def scaled_number(text: str, power: int) -> float | None:
     if match is None or len(text) > 400:
         return None
     value = float(f"{match['mantissa']}e{int(_exponent(match) or 0) + power}")
-    return value if _is_whole(match) and math.isfinite(value) else None
+    return value if math.isfinite(value) else None
 
 
 def whole_number_of(text: str) -> int | None:
@@ -92,14 +95,17 @@ def free_values(path: Path, lines: Sequence[str], first: int) -> Array:
 
     ``first`` is the number in the file of the first line. Raises FormatError with line and column.
     """
-    values = _quick("\n".join(lines))
-    if values is not None and np.isfinite(array := np.array(values, dtype=np.float64)).all():
-        return array
     found: list[float] = []
-    for number, line in enumerate(lines, start=first):
-        values = _quick(line)
-        whole = values is not None and not any(map(math.isinf, values))
-        found.extend(values if values is not None and whole else _scanned(path, number, line))
+    for start in range(0, len(lines), _BLOCK):
+        block = lines[start : start + _BLOCK]
+        values = _quick("\n".join(block))
+        if values is None or any(map(math.isinf, values)):
+            values = [
+                value
+                for number, line in enumerate(block, start=first + start)
+                for value in _scanned(path, number, line)
+            ]
+        found.extend(values)
     return np.array(found, dtype=np.float64)
 
 
@@ -167,7 +173,7 @@ def _quick(text: str) -> list[float] | None:
 
 def _quick_signed(plain: str) -> list[float] | None:
     """Return numbers that touch, parted by their signs; None where a sign may stand for an exponent."""
-    if "E " in plain or _BARE_EXPONENT.search(plain):
+    if _BARE_EXPONENT.search(plain):
         return None
     parted = plain.replace("-", " -").replace("+", " +").replace("E -", "E-").replace("E +", "E+")
     try:
@@ -207,7 +213,7 @@ def _scanned(path: Path, number: int, line: str) -> list[float]:
         behind = line[position : position + 1]
         value = float(f"{match['mantissa']}e{_exponent(match) or 0}")
         parted = behind in _BEHIND or match["closed"] is not None
-        if not (parted and _is_whole(match) and math.isfinite(value)):
+        if not (parted and math.isfinite(value)):
             raise FormatError(_complaint(path, number, line, match.start("mantissa")))
         values.append(value)
     return values
@@ -215,11 +221,6 @@ def _scanned(path: Path, number: int, line: str) -> list[float]:
 
 def _exponent(match: re.Match[str]) -> str | None:
     return match["closed"] or match["exponent"] or match["bare"]
-
-
-def _is_whole(match: re.Match[str]) -> bool:
-    """Whether it is one number: without its letter, an exponent needs a point before it."""
-    return match["bare"] is None or "." in match["mantissa"]
 
 
 def _complaint(path: Path, number: int, line: str, position: int) -> str:

@@ -3,9 +3,9 @@
 Lines of text, 100 integers (16I5), 100 reals (8F10.3), then a line such as ``1887 POINTS OF ACC DATA
 EQUALLY SPACED AT .020 SEC. IN UNITS CM/SEC/SEC`` and its values (8F10.3); velocity and displacement follow
 in the same way, and perhaps further components. Only that line is asked for count, step and unit: ``UNITS
-ARE SEC AND G/10`` in the text speaks of the raw data of volume I. The peak in the text often has the other
-sign than the values, which a warning tells. Source: files of the University of Southern California's
-strong-motion group.
+ARE SEC AND G/10`` in the text speaks of the raw data of volume I. Others of this family end that line with
+a format and the values with ``/&``. The peak in the text often has the other sign than the values, which a
+warning tells. Source: files of the University of Southern California's strong-motion group.
 """
 
 from __future__ import annotations
@@ -31,16 +31,18 @@ from mastd.formats.strong_motion import (
     plain_unit,
     step_line,
 )
-from mastd.formats.text_numbers import NUMBER, Layout, laid_out_values, number_of, rows_of
+from mastd.formats.text_numbers import NUMBER, Layout, laid_out_values, layout_of, number_of, rows_of
 from mastd.formats.unit_names import si_unit
 
 _LONGEST_LINE: Final = 200
 _SECTION: Final = re.compile(
     r"^\s{0,20}(?P<count>\d{1,9})\s{1,20}POINTS\s{1,9}OF\s{1,9}(?P<kind>[A-Z.]{1,20})\s{1,9}DATA"
     rf"\s{{1,9}}EQUALLY\s{{1,9}}SPACED\s{{1,9}}AT\s{{1,20}}(?P<step>{NUMBER})\s{{0,9}}SEC\w{{0,4}}\.?,?"
-    r"(?:\s{1,20}IN\s{1,9}UNITS?\s{1,9}(?:OF\s{1,9})?(?P<unit>[A-Z0-9/*^.]{1,20}))?",
+    r"(?:\s{1,20}IN\s{1,9}(?:UNITS?\s{1,9}(?:OF\s{1,9})?)?(?P<unit>[A-Z0-9/*^.]{1,20}))?"
+    r"(?:\s{1,20}\((?P<layout>[^()]{1,20})\))?",
     re.IGNORECASE,
 )
+_END: Final = re.compile(r"\s{0,9}/&")
 _NEXT_COMPONENT: Final = re.compile(r"\s{0,9}CORRECTED\s{1,9}ACCELEROGRAM", re.IGNORECASE)
 _COMPONENT: Final = re.compile(r"\bCOMP\s{1,9}(\S{1,12})", re.IGNORECASE)
 _PEAK: Final = re.compile(
@@ -57,6 +59,8 @@ _TEXTS: Final = ("title", "volume I", "event", "date", "record", "station", "sit
 _TEXT_LINES: Final = 25
 _WRITTEN: Final = {"cm/s2": ("ACC", "CM/SEC/SEC"), "cm/s": ("VEL", "CM/SEC"), "cm": ("DISPL", "CM")}
 _LARGEST: Final = 99999.9994
+_DECIMAL: Final = 1e-3
+"""The last decimal of values."""
 _TITLE: Final = "a USC volume II file"
 
 
@@ -86,7 +90,7 @@ def read(path: Path) -> Measurement:
     begin = 0
     for place, mark in enumerate(marks):
         last = marks[place + 1] if place + 1 < len(marks) else len(lines)
-        end = next((k for k in range(mark + 1, last) if _NEXT_COMPONENT.match(lines[k][:80])), last)
+        end = next((k for k in range(mark + 1, last) if _ends_section(lines[k][:80])), last)
         found.append(_section(path, lines, begin, mark, end))
         begin = end if end < last else begin
     notes = _notes(lines[: marks[0]])
@@ -153,13 +157,18 @@ def _section(path: Path, lines: list[str], begin: int, mark: int, end: int) -> _
         raise FormatError(
             f"{place}: {quantity} in {match['unit']}, which is a unit of {meaning.dimension or unit}"
         )
-    values = laid_out_values(path, lines[mark + 1 : end], mark + 2, _LAYOUT, count)
+    layout = layout_of(match["layout"] or "") or _LAYOUT
+    values = laid_out_values(path, lines[mark + 1 : end], mark + 2, layout, count)
     if len(values) != count:
         raise FormatError(f"{place}: states {count} points, but {len(values)} follow")
     component = _first(_COMPONENT, lines[begin:mark])
     name = component if kind == "ACC" and component else f"{component} {quantity or match['kind']}".strip()
-    warnings = peak_warning(path, _stated_peak(lines[begin:mark], kind), values, unit)
+    warnings = peak_warning(path, _stated_peak(lines[begin:mark], kind), values, unit, _DECIMAL)
     return _Found(Channel(name, unit, values, quantity), step, warnings)
+
+
+def _ends_section(line: str) -> bool:
+    return _NEXT_COMPONENT.match(line) is not None or _END.match(line) is not None
 
 
 def _joined(found: list[_Found]) -> tuple[Series, ...]:
