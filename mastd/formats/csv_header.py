@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import csv
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Final
@@ -94,14 +94,14 @@ def start_of(path: Path, lines: Sequence[str]) -> Start | None:
         if following is None and _delimiter(lines[follower]) is None:
             odd_numbers.append((index, delimiter, columns))
             continue
-        stated = _count_and_step(line)
+        stated = _count_and_step(line) if delimiter in ("\t", BLANK) else None
         if stated is not None and _columns(lines[follower], BLANK) == 1:
             start = Start(follower, BLANK, 1, count=stated[0], count_line=index, step=stated[1])
             return _with_header(path, lines, start, above, odd_numbers)
         raise FormatError(
             f"{path}:{follower + 1}: not as many numbers as in line {index + 1}, which has {columns}"
         )
-    _refuse_commas(path, lines)
+    _refuse_commas(path, lines, range(len(lines)))
     return None
 
 
@@ -146,7 +146,7 @@ def number_of(cell: str) -> float | None:
 def split_name(cell: str) -> tuple[str, str]:
     """Return name and unit of ``name [unit]``, ``name (unit)`` or ``name, unit``; "" for no unit.
 
-    What stands in brackets is a unit; what stands in parentheses or behind a comma only if it is known as one.
+    What stands in brackets is a unit; in parentheses or behind a comma only what is known as one.
     """
     if len(cell) > _LONGEST_NAME:
         return cell, ""
@@ -188,7 +188,7 @@ def _next(lines: Sequence[str], index: int) -> int | None:
 
 
 def _count_and_step(line: str) -> tuple[int, float] | None:
-    words = line.replace(",", " ").split()
+    words = line.split()
     if len(words) != 2 or not words[0].isdecimal() or len(words[0]) > 12:
         return None
     step = number_of(words[1])
@@ -205,6 +205,7 @@ def _with_header(
             raise FormatError(
                 f"{path}:{wrong + 1}: {lines[wrong].strip()[:40]!r} between lines of {columns} numbers"
             )
+    _refuse_commas(path, lines, above)
     rows = [_header_cells(lines[index], start) for index in above]
     taken = 0
     names: list[str] | None = None
@@ -302,9 +303,10 @@ def _notes(comments: list[str], rest: list[str]) -> dict[str, str]:
     return notes
 
 
-def _refuse_commas(path: Path, lines: Sequence[str]) -> None:
+def _refuse_commas(path: Path, lines: Sequence[str], indices: Iterable[int]) -> None:
     """Raise FormatError where a line would be one of numbers if it had points for commas."""
-    for index, line in enumerate(lines):
+    for index in indices:
+        line = lines[index]
         for delimiter in ("\t", ";", BLANK):
             cells = cells_of(line, delimiter)
             commas = [cell for cell in cells if _COMMA_NUMBER.fullmatch(cell)]

@@ -8,7 +8,7 @@ evenly, is the axis: even within its printed digits (``mastd.formats.even_times`
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from pathlib import Path
@@ -35,7 +35,7 @@ from mastd.formats.unit_names import si_unit
 
 TITLE: Final = "CSV table"
 _CHUNK: Final = 1 << 22
-_ROWS: Final = 16384
+_ROWS: Final = 512
 _MOST_PROBLEMS: Final = 20
 _LONGEST_HEADER: Final = 1 << 20
 _SEEN: Final = 64
@@ -86,7 +86,8 @@ def write(path: Path, measurement: Measurement) -> tuple[str, ...]:
     """Write one series: notes as ``# key: value``, one line of ``name [unit]``, then the numbers.
 
     The first column is the time, exactly start + k · step, in s, where the series has one. NaN leaves a cell
-    empty. Numbers keep every digit. Returns what is not kept; raises FormatError, also for infinite values.
+    empty, or, where no time stands in the line, is written as such. Numbers keep every digit. Returns what is
+    not kept; raises FormatError, also for infinite values.
     """
     series = one_series(measurement, path, TITLE)
     if not series.channels:
@@ -100,14 +101,15 @@ def write(path: Path, measurement: Measurement) -> tuple[str, ...]:
     columns += [channel.values for channel in series.channels]
     header = [] if axis is None else [f"{series.axis} [{series.axis_unit}]"]
     header += [_heading(channel, lost) for channel in series.channels]
-    empty = b"nan" if len(columns) == 1 else b""
+    empty = b"nan" if axis is None else b""
     with replacing(path) as file:
         file.write("".join(_note_lines(measurement, lost)).encode())
         file.write((",".join(header) + "\n").encode())
         for first in range(0, series.count, _ROWS):
             block = np.column_stack([column[first : first + _ROWS] for column in columns])
-            text = orjson.dumps(block, option=orjson.OPT_SERIALIZE_NUMPY)
-            file.write(text[2:-2].replace(b"],[", b"\n").replace(b"null", empty) + b"\n")
+            text = orjson.dumps(block, option=orjson.OPT_SERIALIZE_NUMPY)[2:-2].replace(b"],[", b"\n")
+            file.write(text.replace(b"null", empty) if np.isnan(block).any() else text)
+            file.write(b"\n")
     return tuple(lost)
 
 
@@ -127,7 +129,8 @@ def _heading(channel: Channel, lost: list[str]) -> str:
     unit = " ".join(channel.unit.replace("[", "(").replace("]", ")").split())
     if (name, unit) != (channel.name, channel.unit):
         lost.append(f"{channel.name[:40]!r} [{channel.unit[:40]}] is written as {name[:40]!r} [{unit[:40]}]")
-    cell = f"{name} [{unit}]" if unit or not name or split_name(name) != (name, "") or "_" in name else name
+    plain = name and "_" not in name and split_name(name) == (name, "") and number_of(name) is None
+    cell = name if plain and not unit else f"{name} [{unit}]"
     return '"' + cell.replace('"', '""') + '"' if any(mark in cell for mark in _MARKS) else cell
 
 
@@ -190,44 +193,60 @@ def _fast(chunk: bytes, start: Start) -> Array | None:
         chunk = chunk.replace(start.delimiter.encode(), b",")
     if chunk.translate(None, _PLAIN):
         return None
+    block = _json_rows(chunk, start.columns)
+    return block if block is not None else _json_rows(_as_json(chunk), start.columns)
+
+
+def _json_rows(chunk: bytes, columns: int) -> Array | None:
     try:
         rows = orjson.loads(b"[[" + chunk.rstrip(b"\n").replace(b"\n", b"],[") + b"]]")
         block = np.array(rows, dtype=np.float64)
     except (ValueError, OverflowError):
         return None
-    return block if block.ndim == 2 and block.shape[1] == start.columns else None
+    return block if block.ndim == 2 and block.shape[1] == columns else None
+
+
+def _as_json(chunk: bytes) -> bytes:
+    """Return plain numbers without what only JSON minds: plus signs, and points with no digit before them."""
+    chunk = b"\n" + chunk
+    for before in (b",", b"\n"):
+        chunk = chunk.replace(before + b"+", before).replace(before + b".", before + b"0.")
+    return chunk.replace(b"-.", b"-0.")[1:]
 
 
 def _slow(path: Path, chunk: bytes, line: int, start: Start, problems: list[str]) -> Array:
     """Return the numbers of whole lines, the first of them ``line`` (from 0 on), adding to the problems."""
     rows: list[list[float]] = []
+    delimiter = None if start.delimiter == BLANK else start.delimiter
     for number, content in enumerate(chunk.split(b"\n"), line + 1):
         text = _decoded(content)
+        row = _plain_row(text, delimiter)
+        if row is not None and len(row) == start.columns:
+            rows.append(row)
+            continue
         if is_skipped(text, start.delimiter):
             continue
         cells = cells_of(text, start.delimiter)
-        if len(cells) == start.columns:
-            row = _row(text, cells)
-            wrong = next((cell for cell, value in zip(cells, row, strict=True) if value is None), None)
-            if wrong is None:
-                rows.append([value for value in row if value is not None])
-                continue
-            problems.append(_complaint(path, number, text, wrong))
-        else:
+        values = [number_of(cell) for cell in cells]
+        if len(cells) != start.columns:
             problems.append(f"{path}:{number}: {len(cells)} cells, the table has {start.columns} columns")
+        elif None in values:
+            problems.append(_complaint(path, number, text, cells[values.index(None)]))
+        else:
+            rows.append([value for value in values if value is not None])
         if len(problems) >= _MOST_PROBLEMS:
             break
     return np.array(rows, dtype=np.float64).reshape(-1, start.columns)
 
 
-def _row(text: str, cells: list[str]) -> Sequence[float | None]:
-    """Return the numbers of cells, None for what is none; Python's own reading where it means the same."""
-    if text.isascii() and "_" not in text:
-        try:
-            return [float(cell) for cell in cells]
-        except ValueError:
-            pass
-    return [number_of(cell) for cell in cells]
+def _plain_row(text: str, delimiter: str | None) -> list[float] | None:
+    """Return the numbers of a line as Python reads them, None where that may be something else."""
+    if "_" in text or not text.isascii():
+        return None
+    try:
+        return [float(cell) for cell in text.split(delimiter)]
+    except ValueError:
+        return None
 
 
 def _complaint(path: Path, number: int, text: str, cell: str) -> str:
@@ -258,7 +277,8 @@ class _Source:
     def first_words(self) -> list[str]:
         """The first cells of some lines at both ends."""
         most = 256 * _SEEN
-        begin, end = self.content[self.begin :][:most], self.content[self.begin :][-most:]
+        last = max(self.begin, len(self.content) - most)
+        begin, end = self.content[self.begin : self.begin + most], self.content[last:]
         lines = [*begin.split(b"\n")[:_SEEN], *end.rstrip().split(b"\n")[1:][-_SEEN:]]
         delimiter = self.start.delimiter
         return [cells[0] for line in lines if (cells := cells_of(_decoded(line), delimiter))]

@@ -7,7 +7,7 @@ from pathlib import Path
 import hypothesis.extra.numpy as hnp
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
@@ -70,6 +70,7 @@ def test_a_text(tmp_path: Path, end: bytes) -> None:
     assert measurement.notes["GAIN_0"] == "0.5"
 
 
+@settings(max_examples=40)
 @given(
     values=hnp.arrays(
         np.float64,

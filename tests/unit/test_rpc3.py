@@ -12,7 +12,7 @@ import hypothesis.extra.numpy as hnp
 import numpy as np
 import pytest
 import rpc3 as independent
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
@@ -140,6 +140,7 @@ def test_files_of_an_independent_writer(tmp_path: Path, kind: type) -> None:
     assert measurement.warnings == ()
 
 
+@settings(max_examples=40)
 @given(
     values=hnp.arrays(
         np.float64,
