@@ -162,7 +162,7 @@ def test_rows_that_are_not_equally_spaced_are_joined_by_lines(tmp_path: Path) ->
 @pytest.mark.parametrize(
     ("text", "told"),
     [
-        ("x_mm,z_mm\n0,0\n1,1\n", "1:1: the first line must name the columns x_m, z_m; x_m, z_m are missing"),
+        ("x_ft,z_ft\n0,0\n1,1\n", "1:1: the first line must name the columns x_m, z_m; x_m, z_m are missing"),
         ("x_m,left_m\n0,0\n1,1\n", "right_m is missing"),
         ("x_m,z_m\n0,0\n1,nan\n", "3:2: z_m: 'nan' is not a finite number"),
         ("x_m,z_m\n0,0\n1,0.1\n1,0.2\n", "data row 3: x_m 1 does not rise: 1 before"),
