@@ -61,7 +61,7 @@ _BLOCKS: Final = {
 }
 _NO_NUMBERS: Final = {"", "CT", "KD_DEFINITION", "ROAD_CRG_FILE", "ROAD_CRG_MPRO"}
 _MOST_PROBLEMS: Final = 20
-_END: Final = re.compile(rb"(?:^|[\r\n])(\$\$\$\$[^\r\n]*)(\r\n|\n|\r)")
+_END: Final = re.compile(rb"(?:^|[\r\n])(\$\$\$\$[^\r\n]*)(\r\r\n|\r\n|\n|\r)")
 _SECTION: Final = re.compile(r"long section\s+(?:at v\s*=\s*(\S+)|(\d{1,9}))")
 
 
@@ -153,7 +153,7 @@ def read_header(path: Path, content: bytes) -> tuple[Header, bytes]:
     end = _END.search(content, 0, LONGEST_HEADER)
     header = Header(path)
     text = content[: end.start(1) if end else LONGEST_HEADER].decode("latin-1")
-    lines = re.split(r"\r\n|\n|\r", text)
+    lines = re.split(r"\r\r\n|\r\n|\n|\r", text)
     header.lines = len(lines) if end else 0
     block = ""
     for number, line in enumerate(lines, start=1):

@@ -152,7 +152,8 @@ def _near(road: StoredRoad, gap: Array, end: Stated, stated: str) -> str | None:
 def _blended(from_start: Array, end: Array) -> Array:
     """Return a line integrated from both ends, each weighing the more the nearer it is."""
     share = np.linspace(0.0, 1.0, len(from_start))[:, np.newaxis]
-    return from_start + share * (end - from_start[-1])
+    met: Array = from_start + share * (end - from_start[-1])
+    return met
 
 
 def _check_channels(header: Header, channels: Mapping[str, Array], start: float, spacing: float) -> None:

@@ -15,9 +15,7 @@ ACROSS = np.array([-1.5, -0.5, 0.5, 1.5])
 RANGE = "LONG_SECTION_V_RIGHT = -1.5\nLONG_SECTION_V_LEFT = 1.5\n"
 ROAD = "REFERENCE_LINE_END_U = 4.0\nREFERENCE_LINE_INCREMENT = 0.5\nLONG_SECTION_V_INCREMENT = 1.0\n"
 SECTIONS = "".join(f"D:long section {k},m\n" for k in range(1, 5))
-PHI, SLOPE, BANKING = (
-    f"D:reference line {name}\n" for name in ("phi,rad", "slope,m/m", "banking,m/m")
-)
+PHI, SLOPE, BANKING = (f"D:reference line {name}\n" for name in ("phi,rad", "slope,m/m", "banking,m/m"))
 
 
 def cells(table: Array, width: int = 10, per_line: int = 8) -> str:

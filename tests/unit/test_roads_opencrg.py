@@ -13,6 +13,7 @@ from mastd.roads.grid import grid_place
 from mastd.roads.ground import Ground, outside, surface
 from tests.unit.opencrg_texts import RANGE, ROAD, SECTIONS, Z, cells, crg, holed
 
+
 @pytest.mark.parametrize(
     ("name", "u", "v", "z"),
     [
@@ -136,7 +137,10 @@ INCREMENT_OF_V = "LONG_SECTION_V_INCREMENT = 1.0\n"
         ({"data": cells(Z).replace(f"{Z[2, 1]:10.5f}", "   0,03120")}, ":21:11: '0,03120' is not a finite"),
         ({"data": cells(Z).replace(f"{Z[2, 1]:10.5f}", "       inf")}, "'inf' is not a finite number"),
         ({"data": cells(holed((4, 1)))}, "data row 5, u = 2 m, v = -0.5 m: no finite number, which without"),
-        ({"data": cells(holed(*((4, k) for k in range(4))))}, "v = -1.5 m: no finite number, and none beside"),
+        (
+            {"data": cells(holed(*((4, k) for k in range(4))))},
+            "v = -1.5 m: no finite number, and none beside",
+        ),
         ({"coding": "KRBI", "data": BINARY[:-1]}, "143 bytes of data, due are 9 rows x 4 columns x 4 = 144"),
         ({"coding": "KDBI", "data": BINARY}, "due are 9 rows x 4 columns x 8 = 288, or 320 in records of 80"),
         (
