@@ -30,8 +30,6 @@ _MODULES: Final[tuple[str, ...]] = (
     "knet",
     "csv_table",
 )
-"""Modules of this room, one a format; the first that recognises a file reads it, so that those that know their
-own files best come first, and what takes any table of numbers last."""
 
 
 def formats() -> tuple[Format, ...]:

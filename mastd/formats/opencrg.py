@@ -2,7 +2,7 @@
 
 Everything that a file declares is checked against what it holds, and a file that is cut, has its line ends
 converted or contradicts itself is refused. ``read_opencrg`` returns a road to drive on, with the file's own
-modifiers and options applied (``opencrg_modifiers``, ``opencrg_options``); where it has none, none are applied.
+modifiers and options applied (``opencrg_modifiers``, ``opencrg_options``); where it has none, none are.
 ``FORMAT`` holds what is stored, as it is stored. Files that refer to others: ``opencrg_references``.
 """
 
@@ -58,7 +58,8 @@ def read_opencrg(path: Path) -> OpenCrgRoad:
     with np.errstate(all="ignore"):
         road = filled(scaled(stored, modifiers), header)
         line, levels = line_of(road, warnings), levels_of(road, warnings)
-        heights = road.heights + levels[:, np.newaxis] + road.banking[:, np.newaxis] * road.across
+        heights = levels[:, np.newaxis] + road.banking[:, np.newaxis] * road.across
+        heights += road.heights
         heights = smoothed(heights, levels, road.spacing, options)
         line, heights = placed(road, line, heights, modifiers, warnings)
     if not all(np.isfinite(values).all() for values in (line, heights, road.across)):

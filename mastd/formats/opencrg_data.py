@@ -1,8 +1,8 @@
 """The numbers after the header of an OpenCRG file, in its four codings: as many as declared, or none.
 
 Text has lines of eight numbers of ten characters (LRFI) or four of twenty (LDFI), and each cross section
-begins a new line. Binary has big-endian floats of 4 (KRBI) or 8 bytes (KDBI) one after the other, filled up to
-records of 80 bytes or not. A number that is not there is a word that begins with a star, or NaN.
+begins a new line. Binary has big-endian floats of 4 (KRBI) or 8 bytes (KDBI) one after the other, filled up
+to records of 80 bytes or not. A number that is not there is a word that begins with a star, or NaN.
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ from mastd.formats.opencrg_header import Header, number_of
 
 Array = NDArray[np.float64]
 Bytes = NDArray[np.uint8]
+Places = NDArray[np.intp]
 
 TEXT: Final = {"LRFI": (10, 8), "LDFI": (20, 4)}
 """Characters of a number, numbers of a line."""
@@ -25,6 +26,7 @@ BINARY: Final = {"KRBI": ">f4", "KDBI": ">f8"}
 RECORD: Final = 80
 MOST_CELLS: Final = 8_000_000
 """As many heights as a ground's array may hold (``mastd.roads.entries``)."""
+_BLANK, _LINE_END = 32, 10
 _FILLING: Final = b"\0\x1a"
 """Bytes with which old programs end a text."""
 _MOST_PROBLEMS: Final = 20
@@ -61,19 +63,20 @@ def _check_count(header: Header, rows: int) -> None:
 def _text(header: Header, data: bytes, rows: int | None) -> Array:
     width, per_line = TEXT[header.coding]
     columns = len(header.columns)
-    buffer = np.frombuffer(_lines(data), dtype=np.uint8)
-    ends = np.append(np.flatnonzero(buffer == 10), len(buffer))
-    starts = np.append(0, ends[:-1] + 1)
-    count = len(starts) if len(buffer) else 0
+    text, size = _lines(data)
+    count = text.count(b"\n", 0, size) + 1 if size else 0
     per_row = math.ceil(columns / per_line)
     due = count if rows is None else rows * per_row
     if count != due or count % per_row:
         declared = "whole rows" if rows is None else f"{due} for {rows} rows"
         raise FormatError(
-            f"{header.path}: {count} lines of data, due are {declared} of {columns} columns, {per_row} a row: "
-            f"{'truncated or damaged' if count < due else 'damaged, or the header is'}"
+            f"{header.path}: {count} lines of data, due are {declared} of {columns} columns, {per_row} a "
+            f"row: {'truncated or damaged' if count <= due else 'damaged, or the header is'}"
         )
     _check_count(header, count // per_row)
+    buffer = np.frombuffer(text, dtype=np.uint8, count=size)
+    ends = np.append(np.flatnonzero(buffer == _LINE_END), size)
+    starts = np.append(0, ends[:-1] + 1)
     values = np.empty((count // per_row, columns))
     problems: list[str] = []
     for part in range(per_row):
@@ -81,56 +84,53 @@ def _text(header: Header, data: bytes, rows: int | None) -> Array:
         for first in range(0, count // per_row, _LINES_AT_ONCE):
             lines = np.arange(first, min(first + _LINES_AT_ONCE, count // per_row)) * per_row + part
             begin, length = starts[lines], ends[lines] - starts[lines]
-            good = _whole_lines(header, buffer, lines, begin, length, cells * width, cells, problems)
-            if good:
+            wrong = _wrong_lines(buffer, begin, length, cells * width)
+            if len(wrong):
+                problems += [
+                    f"{header.path}:{header.lines + 1 + lines[k]}: {length[k]} characters, due are {cells} "
+                    f"numbers of {width}"
+                    for k in wrong[:_MOST_PROBLEMS]
+                ]
+            else:
                 characters = buffer[begin[:, np.newaxis] + np.arange(cells * width)]
                 block = _numbers(header, characters.reshape(-1, width), lines, width, cells, problems)
                 values[first : first + len(lines), part * per_line : part * per_line + cells] = block
             if len(problems) >= _MOST_PROBLEMS:
-                break
+                raise FormatError("\n".join(problems[:_MOST_PROBLEMS]))
     if problems:
-        raise FormatError("\n".join(problems[:_MOST_PROBLEMS]))
+        raise FormatError("\n".join(problems))
     return values
 
 
-def _lines(data: bytes) -> bytes:
-    """Return text with LF as line ends, without blank lines and marks at its end."""
+def _lines(data: bytes) -> tuple[bytes, int]:
+    """Return text with LF as line ends, and its size without blank lines and marks at its end."""
     text = data.rstrip(_FILLING)
     if b"\r" in text:
         text = text.replace(b"\r\r\n", b"\n").replace(b"\r\n", b"\n").replace(b"\r", b"\n")
     end = text.find(b"\n", len(text.rstrip()))
-    return text if end < 0 else text[:end]
+    return text, len(text) if end < 0 else end
 
 
-def _whole_lines(
-    header: Header,
-    buffer: Bytes,
-    lines: NDArray[np.intp],
-    begin: NDArray[np.intp],
-    length: NDArray[np.intp],
-    due: int,
-    cells: int,
-    problems: list[str],
-) -> bool:
-    """Whether all of these lines have their characters, and nothing after them."""
-    before = len(problems)
-    for k in np.flatnonzero(length != due):
-        rest = buffer[begin[k] + due : begin[k] + length[k]]
-        if length[k] < due or (rest != 32).any():
-            problems.append(
-                f"{header.path}:{header.lines + 1 + lines[k]}: {length[k]} characters, due are {cells} numbers "
-                f"of {due // cells}"
-            )
-            if len(problems) >= _MOST_PROBLEMS:
-                break
-    return len(problems) == before
+def _wrong_lines(buffer: Bytes, begin: Places, length: Places, due: int) -> Places:
+    """Return which lines have too few characters, or something after them."""
+    rest = length - due
+    longest = int(rest.max())
+    if longest <= 0:
+        return np.flatnonzero(rest < 0)
+    wrong = rest < 0
+    for k in range(min(longest, RECORD)):
+        after = np.minimum(begin + due + k, len(buffer) - 1)
+        wrong |= (rest > k) & (buffer[after] != _BLANK)
+    for k in np.flatnonzero(rest > RECORD).tolist():
+        wrong[k] |= bool((buffer[begin[k] + due : begin[k] + length[k]] != _BLANK).any())
+    return np.flatnonzero(wrong)
 
 
 def _numbers(
-    header: Header, texts: Bytes, lines: NDArray[np.intp], width: int, cells: int, problems: list[str]
+    header: Header, texts: Bytes, lines: Places, width: int, cells: int, problems: list[str]
 ) -> Array:
     """Return the numbers (lines, cells) of texts (cells, width), NaN where a star stands for one."""
-    filled = texts != 32
+    filled = texts != _BLANK
     first = texts[np.arange(len(texts)), np.argmax(filled, axis=1)]
     missing = first == ord("*")
     wrong = ~missing & ~(_IN_NUMBERS[texts].all(axis=1) & filled.any(axis=1))
@@ -142,9 +142,8 @@ def _numbers(
     for k in np.flatnonzero(wrong | ~np.isfinite(values))[:_MOST_PROBLEMS]:
         text = bytes(texts[k]).decode("latin-1").strip()
         line, cell = divmod(int(k), cells)
-        problems.append(
-            f"{header.path}:{header.lines + 1 + lines[line]}:{cell * width + 1}: {text!r} is not a finite number"
-        )
+        place = f"{header.path}:{header.lines + 1 + lines[line]}:{cell * width + 1}"
+        problems.append(f"{place}: {text!r} is not a finite number")
     values[missing] = np.nan
     return values.reshape(-1, cells)
 
@@ -156,7 +155,8 @@ def _value(text: bytes) -> float:
 
 def _binary(header: Header, data: bytes, rows: int | None) -> Array:
     if rows is None:
-        raise FormatError(f"{header.path}: $ROAD_CRG: REFERENCE_LINE_END_U is missing, which binary data need")
+        missing = "REFERENCE_LINE_END_U is missing, which binary data need"
+        raise FormatError(f"{header.path}: $ROAD_CRG: {missing}")
     kind = np.dtype(BINARY[header.coding])
     columns = len(header.columns)
     due = rows * columns * kind.itemsize
@@ -167,12 +167,15 @@ def _binary(header: Header, data: bytes, rows: int | None) -> Array:
             f"{kind.itemsize} = {due}, or {filled} in records of {RECORD}: {_damage(data, due, filled, kind)}"
         )
     _check_count(header, rows)
-    values = np.frombuffer(data[:due], dtype=kind).astype(np.float64).reshape(rows, columns)
+    # Some bytes are numbers that signal when they are taken for one: they are none as well.
+    with np.errstate(invalid="ignore"):
+        cells = np.frombuffer(data, dtype=kind, count=rows * columns).astype(np.float64)
+    values = cells.reshape(rows, columns)
     endless = np.isinf(values)
     if endless.any():
         row, column = np.argwhere(endless)[0]
         raise FormatError(
-            f"{header.path}: data row {row + 1}, {header.columns[column].name}: no finite number, but infinite"
+            f"{header.path}: data row {row + 1}, {header.columns[column].name}: no finite number but infinity"
         )
     return values
 

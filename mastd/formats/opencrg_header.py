@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 import re
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
@@ -18,32 +19,49 @@ CODINGS: Final = ("LRFI", "LDFI", "KRBI", "KDBI")
 """Text of 10 and of 20 characters a number, binary of 4 and of 8 bytes; the binary ones big end first."""
 LONGEST_HEADER: Final = 1_000_000
 """Bytes; the definition of a long section takes some thirty."""
+LONGEST_NAME: Final = 1000
+"""Characters of the name of another file."""
 REFERENCE_CHANNELS: Final = {"phi": "rad", "slope": "m/m", "banking": "m/m"}
 """Channels of the reference line, and their units."""
 
 _LINE_KEYS: Final = ("u", "x", "y", "z", "phi", "s", "b", "lon", "lat", "alt")
-ROAD_KEYS: Final = frozenset(
-    [f"reference_line_{end}_{key}" for end in ("start", "end") for key in _LINE_KEYS]
-    + [f"reference_line_offset_{key}" for key in ("x", "y", "z", "phi")]
-    + ["reference_line_increment"]
-    + [f"long_section_v_{key}" for key in ("right", "left", "increment")]
-)
-OPTION_KEYS: Final = frozenset(
-    "border_mode_u border_mode_v border_offset_u border_offset_v border_smooth_ubeg border_smooth_uend "
-    "refline_continuation refline_search_far refline_search_close refline_search_u refline_search_ufrac "
-    "warn_msgs warn_curv_local warn_curv_global log_msgs log_eval log_eval_freq log_hist log_hist_freq "
-    "log_stat log_stat_freq check_eps check_inc check_tol check_wgs check_pro".split()
-)
-MODIFIER_KEYS: Final = frozenset(
-    "scale_z_grid scale_slope scale_banking scale_length scale_width scale_curvature grid_nan_mode "
-    "grid_nan_offset refline_rotcenter_x refline_rotcenter_y refline_offset_phi refline_offset_x "
-    "refline_offset_y refline_offset_z refpoint_u_fraction refpoint_u_offset refpoint_u refpoint_v_fraction "
-    "refpoint_v_offset refpoint_v refpoint_x refpoint_y refpoint_z refpoint_phi".split()
-)
-_BLOCKS: Final = {"ROAD_CRG": ROAD_KEYS, "ROAD_CRG_OPTS": OPTION_KEYS, "ROAD_CRG_MODS": MODIFIER_KEYS}
+ROAD_KEYS: Final = {
+    "reference_line_start": _LINE_KEYS,
+    "reference_line_end": _LINE_KEYS,
+    "reference_line_offset": ("x", "y", "z", "phi"),
+    "reference_line": ("increment",),
+    "long_section_v": ("right", "left", "increment"),
+}
+OPTION_KEYS: Final = {
+    "border": ("mode_u", "mode_v", "offset_u", "offset_v", "smooth_ubeg", "smooth_uend"),
+    "refline": ("continuation", "search_far", "search_close", "search_u", "search_ufrac"),
+    "warn": ("msgs", "curv_local", "curv_global"),
+    "log": ("msgs", "eval", "eval_freq", "hist", "hist_freq", "stat", "stat_freq"),
+    "check": ("eps", "inc", "tol", "wgs", "pro"),
+}
+MODIFIER_KEYS: Final = {
+    "scale": ("z_grid", "slope", "banking", "length", "width", "curvature"),
+    "grid_nan": ("mode", "offset"),
+    "refline": ("rotcenter_x", "rotcenter_y", "offset_phi", "offset_x", "offset_y", "offset_z"),
+    "refpoint_u": ("fraction", "offset"),
+    "refpoint_v": ("fraction", "offset"),
+    "refpoint": ("u", "v", "x", "y", "z", "phi"),
+}
+"""What the keys of a block begin with, and their endings; in small letters, any may stand in a file."""
+
+
+def _whole(keys: Mapping[str, Sequence[str]]) -> frozenset[str]:
+    return frozenset(f"{begin}_{end}" for begin, ends in keys.items() for end in ends)
+
+
+_BLOCKS: Final = {
+    "ROAD_CRG": _whole(ROAD_KEYS),
+    "ROAD_CRG_OPTS": _whole(OPTION_KEYS),
+    "ROAD_CRG_MODS": _whole(MODIFIER_KEYS),
+}
 _NO_NUMBERS: Final = {"", "CT", "KD_DEFINITION", "ROAD_CRG_FILE", "ROAD_CRG_MPRO"}
 _MOST_PROBLEMS: Final = 20
-_END: Final = re.compile(rb"(?:^|[\r\n])(\$\$\$\$[^\r\n]*)(\r\n|\n|\r)")
+_END: Final = re.compile(rb"(?:^|[\r\n])(\$\$\$\$[^\r\n]*)(\r\r\n|\r\n|\n|\r)")
 _SECTION: Final = re.compile(r"long section\s+(?:at v\s*=\s*(\S+)|(\d{1,9}))")
 
 
@@ -135,7 +153,7 @@ def read_header(path: Path, content: bytes) -> tuple[Header, bytes]:
     end = _END.search(content, 0, LONGEST_HEADER)
     header = Header(path)
     text = content[: end.start(1) if end else LONGEST_HEADER].decode("latin-1")
-    lines = re.split(r"\r\n|\n|\r", text)
+    lines = re.split(r"\r\r\n|\r\n|\n|\r", text)
     header.lines = len(lines) if end else 0
     block = ""
     for number, line in enumerate(lines, start=1):
@@ -144,7 +162,7 @@ def read_header(path: Path, content: bytes) -> tuple[Header, bytes]:
             block = name[0].upper() if name else ""
             _begin(header, block, number)
         elif block == "CT":
-            header.comment.append(line.rstrip())
+            header.comment.append(_printable(line.rstrip()))
         elif not line.lstrip().startswith("*"):
             _take(header, block, number, line.split("!")[0].strip())
     header.check()
@@ -166,7 +184,7 @@ def _begin(header: Header, block: str, line: int) -> None:
     if block in _BLOCKS:
         header.blocks.setdefault(block, {})
     elif block not in _NO_NUMBERS:
-        header.warn(f"{header.path}:{line}: block ${block} is not known: ignored")
+        header.warn(f"{header.path}:{line}: block ${_some(block)} is not known: ignored")
     if block == "ROAD_CRG_FILE":
         if header.reference is not None:
             header.told(f"{header.path}:{line}: a second $ROAD_CRG_FILE, due is one")
@@ -182,7 +200,11 @@ def _take(header: Header, block: str, line: int, text: str) -> None:
         _take_definition(header, line, text)
     elif block == "ROAD_CRG_FILE" and header.reference is not None:
         # A name that is longer than a line goes on in the next one.
-        header.reference = header.reference[0] + text, header.reference[1]
+        name, first = header.reference
+        if len(name) + len(text) > LONGEST_NAME:
+            told = f"a name of more than {LONGEST_NAME} characters"
+            raise FormatError(f"{header.path}:{line}: $ROAD_CRG_FILE: {told}")
+        header.reference = name + text, first
 
 
 def _take_number(header: Header, block: str, line: int, text: str) -> None:
@@ -251,4 +273,8 @@ def _take_channel(header: Header, line: int, text: str) -> None:
 
 
 def _some(text: str, most: int = 40) -> str:
-    return text if len(text) <= most else text[: most - 1] + "…"
+    return _printable(text if len(text) <= most else text[: most - 1] + "…")
+
+
+def _printable(text: str) -> str:
+    return "".join(character if character.isprintable() else "?" for character in text)

@@ -16,8 +16,8 @@ Array = NDArray[np.float64]
 
 _EVEN: Final = 1e-3
 """Of an increment: how far a stated end may lie beside a whole number of them."""
-_LEAST_WIDTH: Final = 1e-6
-"""Between two long sections, m (the least that readers of the format take)."""
+LEAST: Final = 1e-6
+"""Between two long sections or two rows, m (the least that readers of the format take)."""
 _MOST_ROWS: Final = 1e9
 
 
@@ -45,8 +45,8 @@ def layout_of(header: Header) -> Layout:
         header.told(f"{path}: $KD_Definition: no format #:")
     if len(sections) < 2:
         header.told(f"{path}: $KD_Definition: due are two long sections or more")
-    if not header.number("reference_line_increment") > 0.0:
-        header.told(f"{path}: $ROAD_CRG: REFERENCE_LINE_INCREMENT is missing, or not above 0 m")
+    if not header.number("reference_line_increment") >= LEAST:
+        header.told(f"{path}: $ROAD_CRG: REFERENCE_LINE_INCREMENT is missing, or not above 0 m (1e-6 m)")
     header.check()
     start, spacing = header.number("reference_line_start_u", 0.0), header.number("reference_line_increment")
     _check_virtual(header, start, spacing)
@@ -95,8 +95,8 @@ def _across(header: Header, sections: list[int]) -> tuple[Array, list[int]]:
     for due, k in enumerate(order, start=1):
         if numbers[k] != due:
             raise FormatError(
-                f"{header.path}:{columns[k].line}: {columns[k].name}: due are the numbers 1 to {len(columns)}, "
-                "each once"
+                f"{header.path}:{columns[k].line}: {columns[k].name}: due are the numbers 1 to "
+                f"{len(columns)}, each once"
             )
     return _even_places(header, len(columns)), [sections[k] for k in order]
 
@@ -105,7 +105,7 @@ def _stated_places(header: Header, sections: list[int]) -> tuple[Array, list[int
     columns = [header.columns[k] for k in sections]
     places = np.array([column.v for column in columns], dtype=np.float64)
     order = np.argsort(places, kind="stable")
-    narrow = ~(np.diff(places[order]) >= _LEAST_WIDTH)
+    narrow = ~(np.diff(places[order]) >= LEAST)
     if narrow.any():
         column = columns[order[int(np.argmax(narrow)) + 1]]
         raise FormatError(f"{header.path}:{column.line}: {column.name}: v must rise, each by 1e-6 m or more")
@@ -123,9 +123,9 @@ def _stated_places(header: Header, sections: list[int]) -> tuple[Array, list[int
 def _even_places(header: Header, count: int) -> Array:
     right, left = header.number("long_section_v_right"), header.number("long_section_v_left")
     increment = header.number("long_section_v_increment")
-    if not increment >= _LEAST_WIDTH:
+    if not increment >= LEAST:
         raise FormatError(
-            f"{header.path}: $ROAD_CRG: LONG_SECTION_V_INCREMENT is missing, or not above 0 m"
+            f"{header.path}: $ROAD_CRG: LONG_SECTION_V_INCREMENT is missing, or not above 0 m (1e-6 m)"
         )
     width = (count - 1) * increment
     if math.isfinite(right) and math.isfinite(left):
@@ -138,5 +138,6 @@ def _even_places(header: Header, count: int) -> Array:
     begin = right if math.isfinite(right) else left - width if math.isfinite(left) else -0.5 * width
     across = begin + increment * np.arange(count, dtype=np.float64)
     if not (np.isfinite(across).all() and (np.diff(across) > 0.0).all()):
-        raise FormatError(f"{header.path}: long sections from v = {begin:g} m every {increment:g} m do not rise")
+        places = f"long sections from v = {begin:g} m every {increment:g} m"
+        raise FormatError(f"{header.path}: {places} do not rise")
     return across

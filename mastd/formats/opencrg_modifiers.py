@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 
 from mastd.errors import FormatError
 from mastd.formats.opencrg_header import Header, Stated
+from mastd.formats.opencrg_layout import LEAST
 from mastd.formats.opencrg_surface import StoredRoad
 
 Array = NDArray[np.float64]
@@ -46,6 +47,8 @@ def scaled(road: StoredRoad, modifiers: Modifiers) -> StoredRoad:
         road = replace(road, banking=modifiers["scale_banking"].value * road.banking)
     if "scale_length" in modifiers:
         spacing = modifiers["scale_length"].value * road.spacing
+        if not spacing >= LEAST:
+            raise FormatError(f"{modifiers['scale_length'].place}: SCALE_LENGTH leaves {spacing:g} m a row")
         road = replace(road, spacing=spacing).without_end("x", "y", "z")
     if "scale_width" in modifiers:
         road = replace(road, across=modifiers["scale_width"].value * road.across)
@@ -113,7 +116,7 @@ def placed(
     if turn != 0.0:
         cosine, sine = math.cos(turn), math.sin(turn)
         line = centre + (line - centre) @ np.array([[cosine, sine], [-sine, cosine]])
-    return line + shift, heights + rise
+    return line + shift, heights + rise if rise != 0.0 else heights
 
 
 def _value(modifiers: Modifiers, key: str, default: float = 0.0) -> float:

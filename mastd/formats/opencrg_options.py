@@ -3,7 +3,7 @@
 | option | honoured |
 |---|---|
 | BORDER_SMOOTH_UBEG, _UEND | heights rise from those of the reference line's end over this length |
-| BORDER_MODE_U, _V | 2 (keep): as all roads here go on, level. 0 (none), 1 (zero), 3 (repeat), 4 (reflect): told |
+| BORDER_MODE_U, _V | 2 (keep): level beyond, as all roads here; 0 (none), 1 (zero), 3 and 4 (again): told |
 | BORDER_OFFSET_U, _V | no: told where it is not 0 |
 | REFLINE_CONTINUATION | 0 (straight on); 1 (closed track): told |
 | REFLINE_SEARCH_… | need no attention: u and v of a point are looked for in the whole road |
@@ -39,24 +39,23 @@ def ignored_options(options: Options) -> list[str]:
     """
     told = []
     for axis, sides in _SIDES.items():
+        level = f"is not applied: beyond the {sides} the ground goes on level"
         mode, offset = (options.get(f"border_{key}_{axis}") for key in ("mode", "offset"))
         if mode is not None and mode.value != _KEEP:
             if mode.value not in _BORDERS:
-                raise FormatError(f"{mode.place}: BORDER_MODE_{axis.upper()} is {mode.value:g}, due is 0 to 4")
-            told.append(
-                f"{mode.place}: BORDER_MODE_{axis.upper()} = {mode.value:g} ({_BORDERS[mode.value]} beyond the "
-                f"{sides}) is not applied: the ground goes on level there"
-            )
+                raise FormatError(
+                    f"{mode.place}: BORDER_MODE_{axis.upper()} is {mode.value:g}, due is 0 to 4"
+                )
+            asked = f"BORDER_MODE_{axis.upper()} = {mode.value:g} ({_BORDERS[mode.value]})"
+            told.append(f"{mode.place}: {asked} {level}")
         if offset is not None and offset.value != 0.0:
-            told.append(
-                f"{offset.place}: BORDER_OFFSET_{axis.upper()} = {offset.value:g} m is not applied: beyond the "
-                f"{sides} the ground goes on level"
-            )
+            told.append(f"{offset.place}: BORDER_OFFSET_{axis.upper()} = {offset.value:g} m {level}")
     closed = options.get("refline_continuation")
     if closed is not None and closed.value != 0.0:
         if closed.value != 1.0:
             raise FormatError(f"{closed.place}: REFLINE_CONTINUATION is {closed.value:g}, due is 0 or 1")
-        told.append(f"{closed.place}: REFLINE_CONTINUATION = 1 is not applied: the track ends where its line does")
+        asked = "REFLINE_CONTINUATION = 1 (a closed track)"
+        told.append(f"{closed.place}: {asked} is not applied: the road ends where its line does")
     return told
 
 
@@ -79,4 +78,6 @@ def smoothed(heights: Array, levels: Array, spacing: float, options: Options) ->
             raise FormatError(f"{stated.place}: {key.upper()} is {stated.value:g} m, due is a length")
         inside = way < stated.value
         share[inside], base[inside] = way[inside] / stated.value, level
+    if (share == 1.0).all():
+        return heights
     return np.where((share < 1.0)[:, np.newaxis], (base + share * (heights.T - base)).T, heights)

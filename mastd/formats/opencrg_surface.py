@@ -1,9 +1,9 @@
 """A road as an OpenCRG file stores it: its reference line by headings and slopes, heights beside it.
 
 The laws are those of ASAM OpenCRG 1.2: between two rows the line goes straight, by one increment, with the
-heading and the slope of the second row; heights are those of the line, plus banking times v, plus those of the
-grid. Where the file states where the line ends, it is integrated from both ends, and each counts the more the
-nearer it is.
+heading and the slope of the second row; heights are those of the line, plus banking times v, plus those of
+the grid. Where the file states where the line ends, it is integrated from both ends, and each counts the more
+the nearer it is.
 """
 
 from __future__ import annotations
@@ -29,6 +29,7 @@ _ROUNDED_SHARE: Final = 1e-6
 """The same, of the line's length."""
 _WRONG_SHARE: Final = 1e-2
 """Of the line's length, from which on a stated end is not believed."""
+_STATED: Final = "the reference line is stated to end at"
 _SAME: Final = 1e-6
 """Between the numbers at both ends of a line without a channel, which has one number."""
 _BESIDE: Final = 1e-3
@@ -84,7 +85,7 @@ def stored_road(header: Header, data: bytes) -> StoredRoad:
         layout.start,
         layout.spacing,
         layout.across,
-        values[:, layout.sections],
+        _columns(values, layout.sections),
         headings,
         slopes,
         banking,
@@ -94,6 +95,14 @@ def stored_road(header: Header, data: bytes) -> StoredRoad:
         channels,
         "phi" not in channels,
     )
+
+
+def _columns(values: Array, columns: list[int]) -> Array:
+    """Return columns, as a part of the whole where they lie side by side: they may be large."""
+    first = columns[0]
+    beside = columns == list(range(first, first + len(columns)))
+    taken: Array = values[:, first : first + len(columns)] if beside else values[:, columns]
+    return taken
 
 
 def line_of(road: StoredRoad, warnings: list[str]) -> Array:
@@ -106,8 +115,9 @@ def line_of(road: StoredRoad, warnings: list[str]) -> Array:
     if not {"x", "y"} <= set(road.ends):
         return from_start
     end = np.array([road.ends["x"].value, road.ends["y"].value])
-    place = f"x, y = {end[0]:g}, {end[1]:g} m, its headings to {from_start[-1][0]:g}, {from_start[-1][1]:g} m"
-    near = _near(road, end - from_start[-1], road.ends["x"], f"the reference line is stated to end at {place}")
+    x, y = from_start[-1]
+    stated = f"{_STATED} x, y = {end[0]:g}, {end[1]:g} m, its headings lead to {x:g}, {y:g} m"
+    near = _near(road, end - from_start[-1], road.ends["x"], stated)
     if near is None and road.straight:
         return from_start
     if near is not None:
@@ -117,15 +127,16 @@ def line_of(road: StoredRoad, warnings: list[str]) -> Array:
 
 def levels_of(road: StoredRoad, warnings: list[str]) -> Array:
     """Return z (n) of the reference line, as ``line_of`` does x and y."""
-    from_start = np.cumsum(np.append(road.corner[2], road.spacing * road.slopes))
+    from_start: Array = np.cumsum(np.append(road.corner[2], road.spacing * road.slopes))
     if "z" not in road.ends:
         return from_start
     end = np.array([road.ends["z"].value])
-    stated = f"the reference line is stated to end at z = {end[0]:g} m, its slopes lead to {from_start[-1]:g} m"
+    stated = f"{_STATED} z = {end[0]:g} m, its slopes lead to {from_start[-1]:g} m"
     near = _near(road, end - from_start[-1:], road.ends["z"], stated)
     if near is not None:
         warnings.append(f"{near}: the difference is spread")
-    return _blended(from_start[:, np.newaxis], end)[:, 0] if near or road.slopes.any() else from_start
+    spread: Array = _blended(from_start[:, np.newaxis], end)[:, 0]
+    return spread if near is not None or road.slopes.any() else from_start
 
 
 def _near(road: StoredRoad, gap: Array, end: Stated, stated: str) -> str | None:
@@ -141,7 +152,8 @@ def _near(road: StoredRoad, gap: Array, end: Stated, stated: str) -> str | None:
 def _blended(from_start: Array, end: Array) -> Array:
     """Return a line integrated from both ends, each weighing the more the nearer it is."""
     share = np.linspace(0.0, 1.0, len(from_start))[:, np.newaxis]
-    return from_start + share * (end - from_start[-1])
+    met: Array = from_start + share * (end - from_start[-1])
+    return met
 
 
 def _check_channels(header: Header, channels: Mapping[str, Array], start: float, spacing: float) -> None:
@@ -180,7 +192,7 @@ def _constant(header: Header, key: str) -> float:
         gap = math.remainder(end.value - value, math.tau) if key == "phi" else end.value - value
         if not abs(gap) <= _SAME:
             raise FormatError(
-                f"{end.place}: REFERENCE_LINE_END_{key.upper()} is {end.value:g}, at the start {value:g}, and "
-                "there is no channel between them"
+                f"{end.place}: REFERENCE_LINE_END_{key.upper()} is {end.value:g}, at the start {value:g}, "
+                "and there is no channel between them"
             )
     return value

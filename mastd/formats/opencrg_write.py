@@ -21,6 +21,7 @@ from mastd.formats.files import replacing
 from mastd.formats.measurement import Channel, Measurement, even_step, one_series
 from mastd.formats.opencrg_data import BINARY, MOST_CELLS, RECORD, TEXT
 from mastd.formats.opencrg_header import CODINGS, REFERENCE_CHANNELS
+from mastd.formats.opencrg_layout import LEAST
 
 if TYPE_CHECKING:
     from mastd.formats.opencrg import OpenCrgRoad
@@ -62,8 +63,8 @@ def write_opencrg(path: Path, road: OpenCrgRoad, coding: str = "KDBI", comment: 
 
     Heights and headings keep the digits of the coding: some 7 with KRBI, 16 with KDBI, 7 decimals below 10 m
     with LRFI, 16 with LDFI. An empty block of modifiers says that the road stays where it is. Raises
-    FormatError for a road of less than two rows or long sections, numbers that are not finite, v that does not
-    rise, or points of the line that are not ``spacing`` apart.
+    FormatError for a road of less than two rows or long sections, numbers that are not finite, v that does
+    not rise, or points of the line that are not ``spacing`` apart.
     """
     line, heights = np.asarray(road.line, np.float64), np.asarray(road.heights, np.float64)
     if heights.ndim != 2 or line.shape != (len(heights), 2):
@@ -95,7 +96,7 @@ def write_measurement(path: Path, measurement: Measurement) -> tuple[str, ...]:
     spacing = even_step(series, path, _TITLE)
     if series.axis_unit != "m":
         raise FormatError(
-            f"{path}: {_TITLE} holds heights along a road, by m; this is {series.axis} by {series.axis_unit!r}"
+            f"{path}: {_TITLE} holds heights along a road in m, this is {series.axis} in {series.axis_unit!r}"
         )
     sections, reference, lost = _sorted(path, series.channels)
     across = np.array([v for v, _ in sections])
@@ -147,9 +148,8 @@ def _sorted(
         if channel.unit != due:
             raise FormatError(f"{path}: {channel.name}: unit {channel.unit!r}, {_TITLE} needs {due}")
     if len(sections) < 2:
-        raise FormatError(
-            f"{path}: {_TITLE} needs two or more channels of heights called 'v = … m', here are {len(sections)}"
-        )
+        due = "two or more channels of heights called 'v = … m'"
+        raise FormatError(f"{path}: {_TITLE} needs {due}, here are {len(sections)}")
     return sorted(sections, key=lambda pair: pair[0]), reference, lost
 
 
@@ -161,7 +161,7 @@ def _place(path: Path, text: str) -> float:
 
 
 def _stated_headings(path: Path, reference: Mapping[str, Array], rows: int, spacing: float) -> Array:
-    """Return the headings (n − 1) of a line: those stated, to which x and y must belong, or those of x and y."""
+    """Return the headings (n − 1) of a line: those stated, which x and y must follow, or those of x and y."""
     points = np.column_stack([reference[key] for key in "xy"]) if {"x", "y"} <= set(reference) else None
     if "phi" not in reference:
         return np.zeros(max(rows - 1, 0)) if points is None else _headings(path, points, spacing)
@@ -197,14 +197,14 @@ def _check(path: Path, content: _Content) -> None:
     rows, columns = content.heights.shape
     if not (rows >= 2 and columns >= 2 and content.across.shape == (columns,)):
         raise FormatError(
-            f"{path}: {rows} rows of {columns} heights at {len(content.across)} v: due are two or more of each"
+            f"{path}: {rows} rows of {columns} heights at {len(content.across)} v: due are two or more each"
         )
     if rows * (columns + 3) > MOST_CELLS:
         raise FormatError(f"{path}: {rows} x {columns} heights are more than readers here take")
-    if not (math.isfinite(content.start) and 0.0 < content.spacing < math.inf):
+    if not (math.isfinite(content.start) and LEAST <= content.spacing < math.inf):
         raise FormatError(f"{path}: u from {content.start!r} every {content.spacing!r} m: due is above 0 m")
     _check_finite(path, ("v", content.across), ("headings", content.headings))
-    if not (np.diff(content.across) >= 1e-6).all():
+    if not (np.diff(content.across) >= LEAST).all():
         raise FormatError(f"{path}: v must rise, each by 1e-6 m or more")
     if np.isinf(content.heights).any():
         raise FormatError(f"{path}: not all heights are finite")
