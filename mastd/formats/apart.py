@@ -1,9 +1,10 @@
 """Reading with a C library that trusts its files, in a process of its own whose time and memory are bounded.
 
-HDF5, Arrow and the compiled parts of asammdf crash, spin or allocate without end on damaged files. So the file
-is read by a child process: a *template* process (``mastd.formats.apart_template``) imports the library once and
-forks a child for each file, which costs some 10 ms. The child's numbers come back in anonymous shared memory,
-which is mapped here and not copied. A child that crashes, takes too long or needs too much is a FormatError.
+HDF5, Arrow and the compiled parts of asammdf crash, spin or allocate without end on damaged files. So the
+file is read by a child process: a *template* process (``mastd.formats.apart_template``) imports the library
+once and forks a child for each file, which costs some 10 ms. The child's numbers come back in anonymous shared
+memory, which is mapped here and not copied. A child that crashes, takes too long or needs too much is a
+FormatError.
 
 The template ends with the process that started it, however that ends. It is started with ``subprocess`` and
 not with ``multiprocessing``, whose daemonic children may start nothing, and which would run the main module
@@ -38,7 +39,7 @@ LEAST_SECONDS: Final = 1.0
 SECONDS_PER_MEGABYTE: Final = 0.1
 """Processor time for a file: the least, and as much more for each MB of it. Of wall time it may take
 ``WAITING`` times as much, because others may use the processor too."""
-WAITING: Final = 10.0
+WAITING: Final = 5.0
 LEAST_MEMORY: Final = 200_000_000
 """Bytes that a reader may allocate for any file, beside the library itself."""
 _EXPANSION: Final = 1000
@@ -72,12 +73,16 @@ class Packed:
 
 @dataclass(eq=False)
 class Apart:
-    """Calls functions of ``module``, ``(Path) -> Packed``, in child processes that have ``library`` at hand."""
+    """Calls functions of ``module``, ``(Path) -> Packed``, in child processes that have ``library`` at hand.
+
+    ``also``: modules of the library that it would import for every file anew.
+    """
 
     module: str
     library: str
     extra: str
     title: str
+    also: tuple[str, ...] = ()
     _running: dict[int, _Template] = field(default_factory=dict)
     _lock: threading.Lock = field(default_factory=threading.Lock)
 
@@ -120,21 +125,23 @@ class Apart:
         own = os.getpid()
         if own not in self._running:
             try:
-                self._running[own] = _Template(self.module, self.library)
+                self._running[own] = _Template(self.module, (self.library, *self.also))
             except OSError as error:
-                raise FormatError(f"{path}: no process to read it can be started: {error.strerror}") from error
+                raise FormatError(
+                    f"{path}: no process to read it can be started: {error.strerror}"
+                ) from error
         return self._running[own]
 
 
 class _Template:
     """The template process, seen from the process that started it."""
 
-    def __init__(self, module: str, library: str) -> None:
+    def __init__(self, module: str, libraries: tuple[str, ...]) -> None:
         self._socket, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         command = [sys.executable, "-P", "-m", "mastd.formats.apart_template"]
         with theirs:
             process = subprocess.Popen(
-                [*command, str(theirs.fileno()), str(os.getpid()), module, library],
+                [*command, str(theirs.fileno()), str(os.getpid()), module, *libraries],
                 pass_fds=(theirs.fileno(),),
                 stdin=subprocess.DEVNULL,
                 stdout=subprocess.DEVNULL,
@@ -146,7 +153,9 @@ class _Template:
         said = self._received()
         if said != "ready":
             self.end()
-            raise UsageError(f"the package {library} cannot be used: {said or 'its process ends at once'}")
+            raise UsageError(
+                f"the package {libraries[0]} cannot be used: {said or 'its process ends at once'}"
+            )
 
     def run(self, request: Mapping[str, Any], descriptor: int) -> int | None:
         """Have a file read into the memory ``descriptor``; return the child's exit status, None for none."""

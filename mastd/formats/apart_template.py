@@ -1,8 +1,8 @@
-"""The process from which ``mastd.formats.apart`` has files read: it imports a library and forks for each file.
+"""The process from which ``mastd.formats.apart`` has files read: it imports a library, and forks for each.
 
-Called as ``python -m mastd.formats.apart_template SOCKET PARENT MODULE LIBRARY``. It says ``ready`` or what is
-wrong with the library, then takes requests (a JSON document with the descriptor of the memory for the answer)
-and gives back the exit status of the child that it has forked for each.
+Called as ``python -m mastd.formats.apart_template SOCKET PARENT MODULE LIBRARY…``. It says ``ready`` or what
+is wrong with the library, then takes requests (a JSON document with the descriptor of the memory for the
+answer) and gives back the exit status of the child that it has forked for each.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ _MOST_SAID: Final = 10
 
 def main() -> int:
     """Serve the process that started this one until it ends."""
-    descriptor, parent, module, library = sys.argv[1:5]
+    descriptor, parent, module, *libraries = sys.argv[1:]
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     signal.pthread_sigmask(signal.SIG_SETMASK, ())
     connection = socket.socket(fileno=int(descriptor))
@@ -46,7 +46,8 @@ def main() -> int:
     if os.getppid() != int(parent):
         return 1
     try:
-        import_module(library)
+        for library in libraries:
+            import_module(library)
         readers = import_module(module)
         # What libraries load at the first use is loaded once, and not in each child.
         getattr(readers, "first_use", lambda: None)()
@@ -123,13 +124,21 @@ def _child(request: Mapping[str, Any], memory: int, readers: ModuleType, folder:
                 return OUT_OF_MEMORY
             except BaseException as error:
                 packed = Packed({}, ())
-                message = {"error": f"damaged: {one_line(str(error)) or type(error).__name__}"}
+                message = {"error": f"damaged: {_reason(error)}"}
         _put(memory, message, packed)
     except MemoryError:
         return OUT_OF_MEMORY
     except BaseException:
         return 1
     return 0
+
+
+def _reason(error: BaseException) -> str:
+    """Return what an exception says in one line; of a missing key Python gives the bare key."""
+    if isinstance(error, KeyError) and len(error.args) == 1:
+        key = error.args[0]
+        return one_line(key) if isinstance(key, str) and " " in key else f"{key} is missing"
+    return one_line(str(error)) or type(error).__name__
 
 
 def _put(memory: int, message: Mapping[str, Any], packed: Packed) -> None:
@@ -139,7 +148,7 @@ def _put(memory: int, message: Mapping[str, Any], packed: Packed) -> None:
     with open(memory, "wb", buffering=0) as file:
         file.write(start.ljust(aligned(len(start)), b"\0"))
         for array in packed.arrays:
-            rest = memoryview(np.ascontiguousarray(array, dtype=np.float64).reshape(-1)).cast("B")
+            rest = np.ascontiguousarray(array, dtype=np.float64).reshape(-1).data.cast("B")
             while len(rest):
                 rest = rest[file.write(rest) :]
 

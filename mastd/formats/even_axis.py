@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import math
 from typing import Final
 
 import numpy as np
 
+from mastd.errors import FormatError
 from mastd.formats.measurement import Array, Channel, Series
 from mastd.formats.unit_names import SiUnit, si_unit
 
@@ -61,13 +63,25 @@ def series_on(places: Array, channels: tuple[Channel, ...], name: str = "") -> t
     if found is not None:
         start, step = found
         return Series(channels, step, start, name=name), ()
+    return _uneven(places, channels, name)
+
+
+def _uneven(places: Array, channels: tuple[Channel, ...], name: str) -> tuple[Series, tuple[str, ...]]:
     series = Series(channels, None, places=places, name=name)
     fall = first_fall(places)
     if fall is None:
         return series, ()
     of_which = f"{name}: " if name else ""
-    warning = f"{of_which}the times do not increase from value {fall - 1} ({places[fall - 1]:g} s) to the next "
+    warning = (
+        f"{of_which}the times do not increase from value {fall - 1} ({places[fall - 1]:g} s) to the next "
+    )
     return series, (warning + f"({places[fall]:g} s)",)
+
+
+def check_stated(start: float, step: float | None) -> None:
+    """Raise FormatError where a file of ours states a start or step that it was never written with."""
+    if not math.isfinite(start) or not (step is None or 0.0 < step < math.inf):
+        raise FormatError(f"damaged: states start {start} and step {step}")
 
 
 def kept_or_own(
@@ -77,8 +91,9 @@ def kept_or_own(
 
     Where somebody has changed one of the two since, the column counts, with a warning.
     """
+    check_stated(start, step)
     if step is None:
-        return Series(channels, None, places=places, name=name), ()
+        return _uneven(places, channels, name)
     stated = Series(channels, step, start, name=name)
     if len(places) == stated.count and np.array_equal(stated.axis_values(), places):
         return stated, ()

@@ -19,6 +19,7 @@ Source: HDF5 File Format Specification 3.0 (The HDF Group).
 
 from __future__ import annotations
 
+import signal
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -27,12 +28,12 @@ from typing import Any, Final
 import numpy as np
 
 from mastd.errors import FormatError
-from mastd.formats.apart import Apart, Packed, check_expanded, pack, unpack
-from mastd.formats.even_axis import kept_or_own
-from mastd.formats.files import replacing_named
+from mastd.formats.apart import LEAST_SECONDS, Apart, Packed, check_expanded, pack, unpack
+from mastd.formats.even_axis import check_stated, kept_or_own
+from mastd.formats.files import head_of, replacing_named
 from mastd.formats.hdf5_foreign import read_foreign
 from mastd.formats.hdf5_parts import attribute_text, attributes, refuse_unreadable
-from mastd.formats.measurement import Array, Channel, Format, Measurement, Series
+from mastd.formats.measurement import HEAD, Array, Channel, Format, Measurement, Series
 from mastd.formats.packages import distinct, package, plain
 
 _TITLE: Final = "HDF5"
@@ -68,15 +69,20 @@ def read_here(path: Path) -> Packed:
 @contextmanager
 def _opened(path: Path) -> Iterator[tuple[Any, tuple[str, ...]]]:
     h5py = package("h5py", "hdf", _TITLE)
-    try:
-        file = h5py.File(path, "r")
-        warnings: tuple[str, ...] = ()
-    except OSError:
-        # One that its writer has not closed can be read if it was made for that (single writer, many readers).
-        file = h5py.File(path, "r", swmr=True)
-        warnings = ("its writer has not closed the file: what was flushed is read",)
-    with file:
-        yield file, warnings
+    shared = _is_being_written(path)
+    if shared:
+        # Of such a file HDF5 takes damage for writing that goes on, and waits: no longer than this.
+        signal.setitimer(signal.ITIMER_REAL, LEAST_SECONDS)
+    with h5py.File(path, "r", swmr=shared) as file:
+        yield file, ("its writer has not closed the file: what was flushed is read",) * shared
+
+
+def _is_being_written(path: Path) -> bool:
+    """Whether a file is one for a single writer and many readers that the writer has not closed."""
+    head = head_of(path, HEAD)
+    place = head.find(_SIGNATURE)
+    # Superblock of version 3: signature, version, two sizes, flags of consistency (bit 2).
+    return place >= 0 and head[place + 8 : place + 9] == b"\3" and head[place + 11] & 4 != 0
 
 
 def _read_own(path: Path, file: Any) -> Measurement:
@@ -86,7 +92,8 @@ def _read_own(path: Path, file: Any) -> Measurement:
         for item in items:
             refuse_unreadable(path, item)
     check_expanded(path, sum(item.size for items in columns for item in items))
-    series, warnings = [], []
+    series: list[Series] = []
+    warnings: list[str] = []
     for group, items in zip(groups, columns, strict=True):
         one, more = _own_series(path, group, items)
         series.append(one)
@@ -101,7 +108,7 @@ def _children(path: Path, group: Any) -> list[Any]:
     for name in group:
         if isinstance(group.get(name, getlink=True), h5py.ExternalLink):
             raise FormatError(f"{path}: {group.name}/{name} is a link to another file: those are not opened")
-    return list(group.values())
+    return [group[name] for name in group]
 
 
 def _number(item: Any) -> int:
@@ -128,6 +135,7 @@ def _own_series(path: Path, group: Any, items: list[Any]) -> tuple[Series, tuple
     step = float(group.attrs["step"]) if "step" in group.attrs else None
     start = float(group.attrs.get("start", 0.0))
     if places is None:
+        check_stated(start, step)
         return Series(channels, step, start, axis=axis, name=name), ()
     column = _column(path, places)
     if channels and len(column) != len(channels[0].values):

@@ -1,9 +1,9 @@
-"""HDF5 files of other programs, MATLAB's .mat files of version 7.3 among them: what series of numbers they hold.
+"""HDF5 files of other programs, MATLAB's .mat files of version 7.3 among them: their series of numbers.
 
 A group's data sets of numbers are channels; those of equal length are one series. A data set called time or t
 (or so) of that length is its axis. Two-dimensional data sets are a channel for each column: along the length
-of the group's times, where there are such; else, as MATLAB stores its columns, along the last dimension in its
-own files, and along the first in others. Dimensions of length 1 do not count. Scalars and short texts are
+of the group's times, where there are such; else, as MATLAB stores its columns, along the last dimension in
+its own files, and along the first in others. Dimensions of length 1 do not count. Scalars and short texts are
 notes. Links within the file are not followed: what they lead to is found at its own place.
 """
 
@@ -85,7 +85,7 @@ def _walked(path: Path, file: Any) -> _Content:
                 )
             if not isinstance(link, h5py.HardLink) or name in _HIDDEN:
                 continue
-            item = group.get(name)
+            item = group[name]
             place = h5py.h5o.get_info(item.id).addr
             if place in seen:
                 continue

@@ -52,7 +52,7 @@ def _text(value: Any) -> str:
 
 
 def refuse_unreadable(path: Path, dataset: Any) -> None:
-    """Raise FormatError where the values of a data set are in other files, or need a filter that is not here."""
+    """Raise FormatError where values are in other files, or need a filter that is not here."""
     h5py = package("h5py", "hdf", "HDF5")
     if dataset.is_virtual or dataset.external:
         raise FormatError(f"{path}: the values of {dataset.name} are in other files: those are not opened")

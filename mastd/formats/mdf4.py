@@ -3,9 +3,9 @@
 What is written: for each series a channel group with a master ``time`` of its own in s, exactly
 start + k · step, and a channel of float64 for each channel, with unit and comment. The group's acquisition
 name is that of the series; its comment (XML) has start and step as common properties ``mastd_start`` and
-``mastd_step``. The file's comment (XML) has the notes as common properties; one of several lines is there as a
-JSON string, because asammdf strips the lines of XML. The start of the measurement is the note ``start time``
-(ISO 8601), else 1970: unknown.
+``mastd_step``. The file's comment (XML) has the notes as common properties; one of several lines is there as
+a JSON string, because asammdf strips the lines of XML. The start of the measurement is the note ``start
+time`` (ISO 8601), else 1970: unknown.
 
 Version 4.10 without compression, since every tool of the last ten years reads it: 4.20 brought columns, 4.30
 other compressions, and measured values in float64 hardly shrink.
@@ -102,9 +102,7 @@ def _append(asammdf: Any, mdf: Any, series: Series) -> None:
         )
         for number, channel in enumerate(series.channels, start=1)
     ]
-    mdf.append(
-        signals, acq_name=plain(series.name), comment=_group_comment(series), common_timebase=True
-    )
+    mdf.append(signals, acq_name=plain(series.name), comment=_group_comment(series), common_timebase=True)
 
 
 def _start_time(measurement: Measurement) -> datetime:
@@ -116,7 +114,7 @@ def _start_time(measurement: Measurement) -> datetime:
 
 
 def _file_comment(measurement: Measurement) -> str:
-    notes = {key: text for key, text in measurement.notes.items() if key not in ("start time", "version")}
+    notes = {key: text for key, text in measurement.notes.items() if key not in ("start time", "MDF version")}
     names = distinct((_xml_name(key) or "note" for key in notes), ("mastd_layout",))
     properties = {"mastd_layout": "1"}
     properties |= {name: _xml_text(text) for name, text in zip(names, notes.values(), strict=True)}

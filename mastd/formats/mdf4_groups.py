@@ -130,9 +130,7 @@ def _checked(path: Path, mdf: Any, index: int) -> list[str]:
     return []
 
 
-def _series(
-    mdf: Any, master: int, pairs: list[tuple[int, int]], own: bool
-) -> tuple[Series, tuple[str, ...]]:
+def _series(mdf: Any, master: int, pairs: list[tuple[int, int]], own: bool) -> tuple[Series, tuple[str, ...]]:
     warnings: list[str] = []
     signals = mdf.select(
         [(None, index, channel) for index, channel in pairs],
@@ -222,7 +220,7 @@ def _properties(comment: str) -> dict[str, str]:
 def _notes(mdf: Any, four: bool) -> tuple[dict[str, str], bool]:
     """Return what the file says about itself, and whether it is one of ours."""
     header = mdf.header
-    notes = {"version": mdf.version}
+    notes = {"MDF version": mdf.version}
     if not four or header.abs_time:
         notes["start time"] = header.start_time.isoformat()
     if not four:

@@ -13,9 +13,11 @@ each channel, exact and without nulls. Beside the columns stand, as key-value me
 ``description``    field  description
 =================  =====  ===========================================================================
 
-Numbers in that JSON have every digit. Columns are not compressed: measured values hardly shrink. Files of
-others: columns of numbers are channels; the first column of time stamps or durations, or else one called time or t,
-is the axis: the index of pandas before others. ``unit`` and ``description`` of fields are taken where they are.
+Numbers in that JSON have every digit. Columns are not compressed: measured values hardly shrink.
+
+Files of others: columns of numbers are channels; the first column of time stamps or durations, or else one
+called time or t, is the axis, the index of pandas before others. ``unit`` and ``description`` of fields are
+taken where they are.
 
 Source: Apache Parquet format 2.10; "Pandas metadata" in the developer documentation of pandas.
 """
@@ -32,13 +34,13 @@ import numpy as np
 
 from mastd.errors import FormatError
 from mastd.formats.apart import Apart, Packed, check_expanded, pack, unpack
-from mastd.formats.even_axis import in_seconds, kept_or_own, series_on
+from mastd.formats.even_axis import check_stated, in_seconds, kept_or_own, series_on
 from mastd.formats.files import replacing
 from mastd.formats.measurement import Array, Channel, Format, Measurement, Series, one_series
 from mastd.formats.packages import distinct, package, plain
 
 _TITLE: Final = "Parquet"
-_APART: Final = Apart(__name__, "pyarrow.parquet", "parquet", _TITLE)
+_APART: Final = Apart(__name__, "pyarrow.parquet", "parquet", _TITLE, ("pyarrow.compute",))
 _TIMES: Final = ("time", "t", "times", "timestamp", "timestamps", "zeit")
 _UNITS_A_SECOND: Final = {"s": 1, "ms": 1_000, "us": 1_000_000, "ns": 1_000_000_000}
 _NOT_NOTES: Final = ("ARROW:schema", "pandas", "mastd.layout", "mastd.series", "mastd.notes")
@@ -131,22 +133,33 @@ def _column(table: Any, number: int) -> _Column:
     first = ""
     is_time = _is_time(schema_field.type)
     if is_time:
-        per_second = _UNITS_A_SECOND[schema_field.type.unit]
         whole = data.cast(pyarrow.int64())
-        origin = next((one.as_py() for one in whole if one.is_valid), 0)
-        first = _moment(origin, schema_field.type) if pyarrow.types.is_timestamp(schema_field.type) else ""
-        origin = origin if first else 0
-        valid = ~np.asarray(whole.is_null())
-        differences = np.asarray(whole.fill_null(origin)) - origin
-        values = np.where(valid, differences / per_second, np.nan)
+        known = whole.drop_null()
+        origin = 0
+        if pyarrow.types.is_timestamp(schema_field.type) and len(known):
+            origin = known[0].as_py()
+            first = _moment(origin, schema_field.type)
+        values = (_flat(whole, np.int64) - origin) / _UNITS_A_SECOND[schema_field.type.unit]
     else:
         if pyarrow.types.is_boolean(schema_field.type):
             data = data.cast(pyarrow.uint8())
-        raw = data.to_numpy()
-        values = np.asarray(raw, dtype=np.float64)
-        if raw.dtype.kind in "iu" and len(raw) and np.any(np.abs(values) > 2.0**53):
+        values = _flat(data.cast(pyarrow.float64(), safe=False), np.float64)
+        if pyarrow.types.is_integer(schema_field.type) and np.any(np.abs(values) > 2.0**53):
             warnings.append(f"{schema_field.name}: integers above 2^53 are rounded")
+    if data.null_count:
+        values = np.where(_flat(data.is_null().cast(pyarrow.uint8()), np.uint8), np.nan, values)
     return _Column(schema_field.name, labels, values, is_time, first, tuple(warnings))
+
+
+def _flat(data: Any, kind: type[np.generic]) -> Any:
+    """Return a column as an array, anything where it is null: Arrow's own way would import pandas."""
+    size = np.dtype(kind).itemsize
+    parts = [
+        np.frombuffer(chunk.buffers()[1], kind, len(chunk), chunk.offset * size)
+        for chunk in data.chunks
+        if len(chunk)
+    ]
+    return np.concatenate(parts) if parts else np.zeros(0, kind)
 
 
 def _moment(count: int, kind: Any) -> str:
@@ -173,18 +186,15 @@ def _own(path: Path, said: Mapping[str, str], columns: list[_Column]) -> Measure
     notes = {str(key): str(text) for key, text in json.loads(said["mastd.notes"]).items()}
     warnings = [warning for column in columns for warning in column.warnings]
     if places is None:
+        check_stated(start, step)
         series = Series(channels, step, start, name=name)
     else:
         series, more = kept_or_own(places.values, start, step, channels, name)
         warnings.extend(more)
-    return Measurement(
-        "parquet", (replace(series, axis=axis, axis_unit=axis_unit),), notes, tuple(warnings)
-    )
+    return Measurement("parquet", (replace(series, axis=axis, axis_unit=axis_unit),), notes, tuple(warnings))
 
 
-def _foreign(
-    path: Path, said: Mapping[str, str], columns: list[_Column], skipped: list[str]
-) -> Measurement:
+def _foreign(path: Path, said: Mapping[str, str], columns: list[_Column], skipped: list[str]) -> Measurement:
     warnings = [warning for column in columns for warning in column.warnings]
     if skipped:
         more = ", …" if len(skipped) > 5 else ""
@@ -203,7 +213,9 @@ def _foreign(
         warnings.append(f"{axis.name}: states no unit, read as times in s")
     places = in_seconds(axis.values, unit)
     if places is None:
-        warnings.append(f"{axis.name}: the unit {unit!r} of the times is not known, they are read as they are")
+        warnings.append(
+            f"{axis.name}: the unit {unit!r} of the times is not known, they are read as they are"
+        )
         series = Series(channels, None, places=axis.values, axis_unit=unit)
     else:
         series, more_warnings = series_on(places, channels)
@@ -270,11 +282,17 @@ def write(path: Path, measurement: Measurement) -> tuple[str, ...]:
         ],
         metadata=metadata,
     )
-    arrays = [pyarrow.array(np.asarray(column, dtype=np.float64)) for column in columns]
+    arrays = [_array(pyarrow, column) for column in columns]
     table = pyarrow.Table.from_arrays(arrays, schema=schema)
     with replacing(path) as file:
         parquet.write_table(table, file, compression="none", use_dictionary=False, write_statistics=True)
     return ()
+
+
+def _array(pyarrow: Any, values: Array) -> Any:
+    """Return values as an array of Arrow, without copying them and without pandas."""
+    buffer = pyarrow.py_buffer(np.ascontiguousarray(values, dtype=np.float64))
+    return pyarrow.Array.from_buffers(pyarrow.float64(), len(values), [None, buffer])
 
 
 FORMAT = Format(
