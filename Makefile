@@ -1,5 +1,6 @@
 # make demo: set up and run the main job.   make test: set up, then lint, types and tests.
 # make evidence: the longer proofs, and properties tried on new examples.   make soak: an hour of random operation, in virtual time.
+# make fuzz: damaged files given to every reader of files for 20 minutes (SEED=1, MINUTES=20).
 # make fault-table: every fault of the plant over the real link, found when and by what.
 # make bench: speeds; where ../shared holds the vehicle's peers, they are installed into an environment of their own.
 PYTHON ?= python3
@@ -7,9 +8,11 @@ VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.ready
 PEERS := .venv-peers
+MINUTES ?= 20
+SEED ?= 1
 PEER_PROGRAMS := ../shared/peers/vehicle
 
-.PHONY: setup demo test lint types evidence soak fault-table bench clean
+.PHONY: setup demo test lint types evidence soak fuzz fault-table bench clean
 
 setup: $(STAMP)
 
@@ -48,6 +51,9 @@ evidence: $(STAMP)
 
 soak: $(STAMP)
 	$(BIN)/hil-sim soak --hours 1 --out runs
+
+fuzz: $(STAMP)
+	$(BIN)/python -m tests.format_fuzz --minutes $(MINUTES) --seed $(SEED) --out runs/fuzz
 
 fault-table: $(STAMP)
 	$(BIN)/python -m tests.fault_report

@@ -25,7 +25,23 @@ class UsageError(MastdError):
 
 
 class FormatError(MastdError):
-    """A data file (record, road, measurement) that cannot be read, with its place."""
+    """A data file (record, road, measurement) that cannot be read, with its place.
+
+    Messages quote what stands in files: a terminal does not get to obey it.
+    """
+
+    def __init__(self, text: str) -> None:
+        super().__init__(printable(text))
+
+
+def printable(text: str) -> str:
+    """Return a text with escapes for all that a terminal would obey, or not show, but line ends."""
+    if text.isprintable():
+        return text
+    return "".join(
+        letter if letter.isprintable() or letter == "\n" else letter.encode("unicode_escape").decode()
+        for letter in text
+    )
 
 
 class GroundError(MastdError):

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import argparse
 import re
+import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, cast
 
+from mastd.commands.status_text import printable
 from mastd.errors import UsageError
 
 if TYPE_CHECKING:
@@ -33,7 +35,8 @@ def ground_of(arguments: argparse.Namespace, model: Model) -> Ground:
     """Return the ground that ``--road`` names, for a model that starts at x = 0 heading along x.
 
     The tracks are as far apart as its wheels on average; what lies before the road is level and belongs to
-    it. Raises UsageError for what names no ground, FormatError for a file that holds none.
+    it. What is odd about an OpenCRG file goes to the standard error, a line each. Raises UsageError for what
+    names no ground, FormatError for a file that holds none.
     """
     from mastd.roads.ground import Ground
     from mastd.vehicle import road_ahead
@@ -47,7 +50,10 @@ def ground_of(arguments: argparse.Namespace, model: Model) -> Ground:
         return road_ahead.class_road(model, road_class, seed=seed)
     path = Path(text)
     if path.suffix.lower() == ".crg":
-        return road_ahead.opencrg_road(model, path)[0]
+        ahead = road_ahead.opencrg_road(model, path)
+        for warning in ahead.warnings:
+            print(printable(warning), file=sys.stderr)
+        return ahead.ground
     if path.suffix.lower() == ".csv":
         return road_ahead.measured_road(model, path)
     raise UsageError(

@@ -14,8 +14,22 @@ from mastd.formats.files import head_of
 from mastd.formats.measurement import HEAD, Channel, Format, Measurement, Series
 from mastd.formats.unit_names import si_unit
 
-_MODULES: Final[tuple[str, ...]] = ()
-"""Modules of this room, one a format; those that know their own files best come first."""
+_MODULES: Final[tuple[str, ...]] = (
+    "mcap_file",
+    "hdf5",
+    "parquet",
+    "mdf4",
+    "rpc3",
+    "mts_bin",
+    "opencrg",
+    "peer",
+    "smc",
+    "cosmos",
+    "usc",
+    "esm",
+    "knet",
+    "csv_table",
+)
 
 
 def formats() -> tuple[Format, ...]:
@@ -36,12 +50,11 @@ def recognise(path: Path) -> Format:
     head = head_of(path, HEAD)
     if not head:
         raise FormatError(f"{path}: the file is empty")
-    candidates = [known for known in formats() if known.recognises(head)]
-    if not candidates:
-        titles = ", ".join(known.title for known in formats())
-        raise FormatError(f"{path}: none of the formats known here ({titles})")
-    suffix = path.suffix.lower()
-    return next((known for known in candidates if suffix in known.suffixes), candidates[0])
+    for known in formats():
+        if known.recognises(head):
+            return known
+    titles = ", ".join(known.title for known in formats())
+    raise FormatError(f"{path}: none of the formats known here ({titles})")
 
 
 def read(path: Path) -> Measurement:
@@ -62,7 +75,7 @@ def pick(
     agree. Raises FormatError that names what there is.
     """
     series, chosen = _chosen(measurement, path, channel)
-    return (series if step is None else with_step(series, path, step)), _with_unit(chosen, path, unit)
+    return (series if step is None else with_step(series, path, step)), with_unit(chosen, path, unit)
 
 
 def with_step(series: Series, path: Path, step: float) -> Series:
@@ -74,7 +87,8 @@ def with_step(series: Series, path: Path, step: float) -> Series:
     return series if series.step is not None else replace(series, step=step)
 
 
-def _with_unit(channel: Channel, path: Path, unit: str | None) -> Channel:
+def with_unit(channel: Channel, path: Path, unit: str | None) -> Channel:
+    """Return a channel with the unit that the user says, FormatError where the file says something else."""
     if unit is None or channel.unit == unit:
         return channel
     if not channel.unit:

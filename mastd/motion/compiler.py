@@ -16,6 +16,8 @@ from numpy.typing import NDArray
 
 from mastd.errors import FormatError, SettingsError
 from mastd.formats import peer
+from mastd.formats.catalogue import pick
+from mastd.formats.unit_names import si_unit
 from mastd.motion.fades import REST_KNOTS, rise, window
 from mastd.motion.random import random_displacement
 from mastd.motion.records import BaselineReport, correct
@@ -222,11 +224,16 @@ def _road(segment: Road, seed: list[int]) -> Samples:
 def _record(segment: Record, index: int, fade: float, notes: list[RecordNote]) -> Samples:
     columns: dict[int, NDArray[np.float64]] = {}
     for axis, name, component in axis_items(segment.axes):
-        record = peer.read(Path(component.file))
-        if record.quantity != "acceleration":
-            raise ValueError(f"{component.file}: holds {record.quantity}, accelerations are due")
+        series, channel = pick(peer.read(Path(component.file)), Path(component.file))
+        unit = si_unit(channel.unit)
+        if unit is None or unit.dimension != "acceleration" or series.step is None:
+            raise ValueError(f"{component.file}: states no unit of acceleration or no step")
         corrected = correct(
-            record.values * component.scale, record.spacing, segment.band, segment.baseline, KNOT_SPACING
+            channel.values * (unit.factor * component.scale),
+            series.step,
+            segment.band,
+            segment.baseline,
+            KNOT_SPACING,
         )
         columns[axis] = corrected.displacement
         notes.append(RecordNote(index, name, component.file, corrected.report))

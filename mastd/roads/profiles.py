@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import csv
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
@@ -14,6 +16,7 @@ from mastd.formats.columns import read_columns
 from mastd.roads.entries import Vector, checked_size
 from mastd.roads.iso8608 import RoadClass, random_road
 from mastd.roads.tracks import faded_in, rolled_over, tracks
+from mastd.units import LENGTH
 
 WAVES: Final = (0.011, 2.83)
 """Spatial frequencies of a random road (cycles/m): those of ISO 8608's octaves from 0.0156 to 2."""
@@ -63,7 +66,8 @@ def measured_tracks(
     path: Path, track_width: float, *, start: float | None = None, fade: float = 0.0, radius: float = 0.0
 ) -> Vector:
     """Return the parameters of a measured road: a CSV file of ``x_m`` and ``z_m``, the same under both
-    tracks, or of ``x_m``, ``left_m`` and ``right_m``.
+    tracks, or of ``x_m``, ``left_m`` and ``right_m``. Any other unit of length in a name counts as well
+    (``z_mm``).
 
     ``start`` (m): where the first row is put; None leaves it at its x, and the heights as they are. A road
     that is put elsewhere has the mean height of its first row as zero and is faded in over ``fade`` (m).
@@ -73,9 +77,12 @@ def measured_tracks(
 
     Raises FormatError, one line for each problem with its place.
     """
-    names = _columns_of(path)
-    table = read_columns(path, names)
-    _check_rows(path, names, table)
+    columns = _columns_of(path)
+    table = read_columns(path, [column.name for column in columns])
+    # Numbers that are too large for their differences are no road, which the checks tell.
+    with np.errstate(all="ignore"):
+        table = table * [column.factor for column in columns]
+        _check_rows(path, columns, table)
     x = table[:, 0]
     gaps = np.diff(x)
     spacing = (x[-1] - x[0]) / len(gaps)
@@ -98,47 +105,89 @@ def measured_tracks(
         raise FormatError(f"{path}: {error}") from error
 
 
-def _columns_of(path: Path) -> tuple[str, ...]:
+@dataclass(frozen=True)
+class _Column:
+    """A column of a profile: its name, and the metres of its unit."""
+
+    name: str
+    unit: str = "m"
+    factor: float = 1.0
+
+    def told(self, value: float) -> str:
+        """Return name and value as they stand in the file."""
+        return f"{self.name} {value / self.factor:g}"
+
+    @property
+    def doubt(self) -> str:
+        return f"is it in {'metres' if self.unit == 'm' else self.unit}?"
+
+
+def _columns_of(path: Path) -> tuple[_Column, ...]:
+    """Return the columns of x and heights that the first line names, those in m where it names none."""
     try:
         with path.open(encoding="utf-8-sig", newline="") as file:
             first = next(csv.reader(file), [])
     except (OSError, UnicodeDecodeError, csv.Error):
-        return ("x_m", "z_m")  # read_columns says what is wrong
-    named = {cell.strip() for cell in first}
-    if "z_m" in named and {"left_m", "right_m"} & named:
+        return _Column("x_m"), _Column("z_m")  # read_columns says what is wrong
+    if len(first) == 1 and (separator := next((mark for mark in ";\t" if mark in first[0]), "")):
+        raise FormatError(f"{path}:1:1: the first line has {separator!r} between its names, due is a comma")
+    named = [cell.strip() for cell in first]
+    units = {unit.symbol: float(unit.factor) for unit in LENGTH.units}
+    found = {
+        what: [
+            _Column(name, unit, factor)
+            for unit, factor in units.items()
+            if (name := f"{what}_{unit}") in named
+        ]
+        for what in ("x", "z", "left", "right")
+    }
+    for columns in found.values():
+        if len(columns) > 1:
+            both = " and ".join(column.name for column in columns)
+            raise FormatError(f"{path}:1:1: the first line names {both}, due is one of them")
+    two = bool(found["left"] or found["right"])
+    if two and found["z"]:
         raise FormatError(
-            f"{path}:1:1: the first line names z_m beside left_m or right_m, due is the one or the others"
+            f"{path}:1:1: the first line names {found['z'][0].name} beside {_left_or_right(found)}, due is "
+            "the one or the others"
         )
-    return ("x_m", "left_m", "right_m") if {"left_m", "right_m"} & named else ("x_m", "z_m")
+    due = ("x", "left", "right") if two else ("x", "z")
+    return tuple(found[what][0] if found[what] else _Column(f"{what}_m") for what in due)
 
 
-def _check_rows(path: Path, names: tuple[str, ...], table: Vector) -> None:
-    """Raise FormatError for the first pair of rows that makes no road."""
+def _left_or_right(found: Mapping[str, Sequence[_Column]]) -> str:
+    units = {side: found[side][0].unit if found[side] else "m" for side in ("left", "right")}
+    return f"left_{units['left']} or right_{units['right']}"
+
+
+def _check_rows(path: Path, columns: Sequence[_Column], table: Vector) -> None:
+    """Raise FormatError for the first pair of rows that makes no road; ``table`` in m."""
     if len(table) < 2:
         raise FormatError(f"{path}: one row; a road has at least two")
-    x = table[:, 0]
+    x, of_x = table[:, 0], columns[0]
     gaps = np.diff(x)
     row = _first(~(gaps > 0.0))
     if row:
-        raise FormatError(f"{path}: data row {row + 1}: x_m {x[row]:g} does not rise: {x[row - 1]:g} before")
+        before = x[row - 1] / of_x.factor
+        raise FormatError(f"{path}: data row {row + 1}: {of_x.told(x[row])} does not rise: {before:g} before")
     row = _first(~(gaps <= LONGEST_GAP))
     if row:
         raise FormatError(
-            f"{path}: data row {row + 1}: x_m {x[row]:g} is {gaps[row - 1]:g} m after the row before, due "
-            f"are at most {LONGEST_GAP:g} m: is it in metres?"
+            f"{path}: data row {row + 1}: {of_x.told(x[row])} is {gaps[row - 1]:g} m after the row before, "
+            f"due are at most {LONGEST_GAP:g} m: {of_x.doubt}"
         )
-    for column, name in enumerate(names[1:], start=1):
-        slopes = np.abs(np.diff(table[:, column])) / gaps
+    for k, column in enumerate(columns[1:], start=1):
+        slopes = np.abs(np.diff(table[:, k])) / gaps
         row = _first(~(slopes <= STEEPEST))
         if row:
             raise FormatError(
-                f"{path}: data row {row + 1}: {name} {table[row, column]:g} is at a slope of "
-                f"{slopes[row - 1]:.3g} from the row before, due is at most {STEEPEST:g}: is it in metres?"
+                f"{path}: data row {row + 1}: {column.told(table[row, k])} is at a slope of "
+                f"{slopes[row - 1]:.3g} from the row before, due is at most {STEEPEST:g}: {column.doubt}"
             )
-        _check_rises(path, name, x, table[:, column])
+        _check_rises(path, column, x, table[:, k])
 
 
-def _check_rises(path: Path, name: str, x: Vector, heights: Vector) -> None:
+def _check_rises(path: Path, column: _Column, x: Vector, heights: Vector) -> None:
     """Raise FormatError for the first row that is further above or below one before than roads are."""
     here = np.arange(len(x) - 1)
     for reach in REACHES:
@@ -149,8 +198,8 @@ def _check_rises(path: Path, name: str, x: Vector, heights: Vector) -> None:
             before = int(np.argmax(wrong))
             row = ahead[before]
             raise FormatError(
-                f"{path}: data row {row + 1}: {name} {heights[row]:g} is {rises[before]:.3g} m above or "
-                f"below data row {before + 1}, {lengths[before]:.3g} m before: is it in metres?"
+                f"{path}: data row {row + 1}: {column.told(heights[row])} is {rises[before]:.3g} m above or "
+                f"below data row {before + 1}, {lengths[before]:.3g} m before: {column.doubt}"
             )
 
 

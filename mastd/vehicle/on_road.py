@@ -250,7 +250,7 @@ def _first_rack(car: Car) -> tuple[int, float]:
 def road_of(road: Road, model: Model, seed: int) -> tuple[Ground, Course | None]:
     """Return the road before a vehicle, and the line that it follows, None for straight on.
 
-    Raises FormatError or UsageError for a file that holds no road, ValueError for a kerb that is too high.
+    Raises FormatError for a file that holds no road, ValueError for a kerb that is too high.
     """
     if isinstance(road, FlatRoad):
         return Ground.flat().with_friction(road.friction, road.friction), None
@@ -261,5 +261,5 @@ def road_of(road: Road, model: Model, seed: int) -> tuple[Ground, Course | None]
         return Ground.kerb(start, road.height, radius, length, road.side), None
     if isinstance(road, ClassRoad):
         return road_ahead.class_road(model, road.road_class, road.length, seed), None
-    ground, line = road_ahead.opencrg_road(model, Path(road.file))
-    return ground, along(line)
+    ahead = road_ahead.opencrg_road(model, Path(road.file))
+    return ahead.ground, along(ahead.line)

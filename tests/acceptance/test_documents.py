@@ -14,7 +14,14 @@ import pytest
 
 from tests.lab import ROOT
 
-PAGES = ("README.md", "docs/operating.md", "docs/vehicles.md", "docs/theory.md", "docs/protocol.md")
+PAGES = (
+    "README.md",
+    "docs/operating.md",
+    "docs/vehicles.md",
+    "docs/theory.md",
+    "docs/protocol.md",
+    "docs/formats.md",
+)
 SERVICE = "The service and its operators"
 APART = {"docs/operating.md": (SERVICE, "A plant of one's own to play on", "The vehicle alone", "Soak")}
 """Chapters that need nothing from the rest of their page: other tests may run beside them, or must not."""

@@ -2,52 +2,16 @@
 
 from __future__ import annotations
 
-import math
-import subprocess
-import sys
 from pathlib import Path
 
 import numpy as np
 import pytest
-from numpy.typing import NDArray
 
-from mastd.errors import FormatError, UsageError
+from mastd.errors import FormatError
 from mastd.formats.opencrg import read_opencrg
 from mastd.roads.grid import grid_place
 from mastd.roads.ground import Ground, outside, surface
-
-Array = NDArray[np.float64]
-Z = np.round(np.random.default_rng(2).normal(0.0, 0.05, (9, 4)), 4)
-RANGE = "LONG_SECTION_V_RIGHT = -1.5\nLONG_SECTION_V_LEFT = 1.5\n"
-ROAD = "REFERENCE_LINE_END_U = 4.0\nREFERENCE_LINE_INCREMENT = 0.5\nLONG_SECTION_V_INCREMENT = 1.0\n"
-SECTIONS = "".join(f"D:long section {k},m\n" for k in range(1, 5))
-
-
-def cells(table: Array, width: int = 10, per_line: int = 8) -> str:
-    """Return formatted rows, stars for what is no number."""
-    digits = width - 5
-    rows = []
-    for row in table:
-        texts = ["*missing*".rjust(width) if math.isnan(z) else f"{z:{width}.{digits}f}" for z in row]
-        rows += ["".join(texts[k : k + per_line]) for k in range(0, len(texts), per_line)]
-    return "\n".join(rows) + "\n"
-
-
-def crg(
-    path: Path,
-    *,
-    coding: str = "LRFI",
-    road: str = ROAD + RANGE,
-    channels: str = SECTIONS,
-    data: str | bytes | None = None,
-    more: str = "",
-) -> Path:
-    """Write a road of our own, by the letter of the format, whole unless told."""
-    head = f"$CT\na road of our own\n$\n$ROAD_CRG\n{road}$\n{more}"
-    head += f"$KD_Definition\n#:{coding}\n{channels}$\n$$$$\n"
-    content = cells(Z) if data is None else data
-    path.write_bytes(head.encode() + (content.encode() if isinstance(content, str) else content))
-    return path
+from tests.unit.opencrg_texts import RANGE, ROAD, SECTIONS, Z, cells, crg, holed
 
 
 @pytest.mark.parametrize(
@@ -97,8 +61,7 @@ def test_readings_of_a_curved_banked_sloping_road(shared: Path) -> None:
 def test_a_curved_road_is_where_the_library_has_it(shared: Path) -> None:
     """Places and heights at any u and v. The library's line has corners of 11 mrad where this one is smooth:
     half of it, 1.2 m beside the line, is 6.6 mm."""
-    import pycrg
-
+    pycrg = pytest.importorskip("pycrg")
     path = shared / "data" / "crg" / "asam_handmade_curved_banked_sloped.crg"
     parameters = Ground.crg(path).parameters
     rng = np.random.default_rng(1)
@@ -133,19 +96,6 @@ def test_the_last_line_of_text_needs_no_end(tmp_path: Path, end: str) -> None:
     assert_is_z(crg(tmp_path / "b.crg", coding="LDFI", data=cells(Z, 20, 4)[:-1] + end))
 
 
-def test_the_packages_own_messages_are_not_printed(tmp_path: Path) -> None:
-    """Of a level line that is stated to fall by 1 m, in a process whose logging nobody has touched."""
-    stated = ROAD + RANGE + "REFERENCE_LINE_START_Z = 1.0\nREFERENCE_LINE_END_Z = 0.0\n"
-    sloped = np.column_stack([np.zeros(9), Z])
-    channels = "D:reference line slope,m/m\n" + SECTIONS
-    path = crg(tmp_path / "a.crg", road=stated, channels=channels, data=cells(sloped))
-    code = f"import pathlib; from mastd.formats import opencrg; opencrg.read_opencrg(pathlib.{path!r})"
-    done = subprocess.run(
-        [sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=60
-    )
-    assert done.stdout + done.stderr == ""
-
-
 @pytest.mark.parametrize(("coding", "kind"), [("KRBI", ">f4"), ("KDBI", ">f8")])
 def test_binary_numbers(tmp_path: Path, coding: str, kind: str) -> None:
     data = Z.astype(kind).tobytes()
@@ -174,20 +124,6 @@ def test_only_the_files_own_modifiers_are_applied(tmp_path: Path) -> None:
     assert put.height(2.5, 2.5) == pytest.approx(Z[3, 2] - Z[0, 1:3].mean(), abs=1e-7)
 
 
-def test_a_missing_cell_at_an_edge_takes_its_neighbours_height(tmp_path: Path) -> None:
-    holes = Z.copy()
-    holes[3, 0] = holes[4, 0] = holes[6, 3] = math.nan
-    road = read_opencrg(crg(tmp_path / "a.crg", data=cells(holes)))
-    assert road.heights[[3, 4, 6], [0, 0, 3]] == pytest.approx(Z[[3, 4, 6], [1, 1, 2]], abs=1e-7)
-
-
-def holed(*places: tuple[int, int]) -> str:
-    table = Z.copy()
-    for place in places:
-        table[place] = math.nan
-    return cells(table)
-
-
 BINARY = Z.astype(">f4").tobytes()
 INCREMENT_OF_V = "LONG_SECTION_V_INCREMENT = 1.0\n"
 
@@ -200,15 +136,18 @@ INCREMENT_OF_V = "LONG_SECTION_V_INCREMENT = 1.0\n"
         ({"data": cells(Z) + cells(Z[:1])}, "10 lines of data, due are 9"),
         ({"data": cells(Z).replace(f"{Z[2, 1]:10.5f}", "   0,03120")}, ":21:11: '0,03120' is not a finite"),
         ({"data": cells(Z).replace(f"{Z[2, 1]:10.5f}", "       inf")}, "'inf' is not a finite number"),
-        ({"data": holed((4, 1))}, "data row 5, u = 2 m, long section 2: no finite number"),
-        ({"data": holed((4, 0), (4, 1))}, "data row 5, u = 2 m, long section 1: no finite number"),
+        ({"data": cells(holed((4, 1)))}, "data row 5, u = 2 m, v = -0.5 m: no finite number, which without"),
+        (
+            {"data": cells(holed(*((4, k) for k in range(4))))},
+            "v = -1.5 m: no finite number, and none beside",
+        ),
         ({"coding": "KRBI", "data": BINARY[:-1]}, "143 bytes of data, due are 9 rows x 4 columns x 4 = 144"),
         ({"coding": "KDBI", "data": BINARY}, "due are 9 rows x 4 columns x 8 = 288, or 320 in records of 80"),
         (
             {"coding": "KRBI", "road": ROAD[27:] + RANGE, "data": BINARY},
             "END_U is missing, which binary data need",
         ),
-        ({"coding": "KRBI", "data": np.full((9, 4), np.inf, ">f4").tobytes()}, "data row 1, u = 0 m"),
+        ({"coding": "KRBI", "data": np.full((9, 4), np.inf, ">f4").tobytes()}, "data row 1, long section 1"),
         ({"coding": "XYZW"}, "format 'XYZW' is none of LRFI, LDFI, KRBI, KDBI"),
         ({"channels": SECTIONS.replace("3,m", "3,mm")}, ":15: long section 3: unit 'mm', due is m"),
         ({"channels": "D:reference line phi,deg\n" + SECTIONS}, "reference line phi: unit 'deg', due is rad"),
@@ -219,7 +158,7 @@ INCREMENT_OF_V = "LONG_SECTION_V_INCREMENT = 1.0\n"
         ({"road": ROAD.replace("= 0.5", "= half") + RANGE}, ":6: REFERENCE_LINE_INCREMENT: 'half' is not a"),
         ({"road": ROAD.replace("= 1.0", "= 0.5") + RANGE}, "4 long sections, due are 7 from v = -1.5 to 1.5"),
         ({"road": ROAD.replace(INCREMENT_OF_V, "") + RANGE}, "LONG_SECTION_V_INCREMENT is missing"),
-        ({"more": "$ROAD_CRG_FILE\nother.crg\n$\n"}, "the data are in another file, due is one file"),
+        ({"more": "$ROAD_CRG_FILE\nother.crg\n$\n"}, "$ROAD_CRG_FILE beside a road of the file's own"),
         ({"road": ROAD.replace("4.0", "0.5") + RANGE, "data": cells(Z)}, "9 lines of data, due are 2"),
     ],
 )
@@ -272,9 +211,3 @@ def test_a_bend_too_narrow_for_the_road_is_refused(tmp_path: Path) -> None:
     path = crg(tmp_path / "road.crg", channels="D:reference line phi,rad\n" + SECTIONS, data=cells(headed))
     with pytest.raises(FormatError, match=r"u = \S+ m: a radius of 1.25 m is too small for edges"):
         Ground.crg(path)
-
-
-def test_a_missing_package_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(sys.modules, "pycrg", None)
-    with pytest.raises(UsageError, match="pip install pycrg"):
-        Ground.crg(crg(tmp_path / "road.crg"))

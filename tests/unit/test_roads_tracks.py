@@ -160,12 +160,50 @@ def test_rows_that_are_not_equally_spaced_are_joined_by_lines(tmp_path: Path) ->
 
 
 @pytest.mark.parametrize(
+    ("names", "metre"),
+    [
+        ("x_m,z_mm", (1, 1000)),
+        ("x_mm,z_mm", (1000, 1000)),
+        ("x_km,z_cm", (0.001, 100)),
+        ("x_m,z_um", (1, 1e6)),
+    ],
+)
+def test_a_measured_road_in_other_units_of_length(
+    tmp_path: Path, names: str, metre: tuple[float, float]
+) -> None:
+    x, z = np.arange(5.0), np.array([0.0, 0.01, -0.02, 0.03, 0.5])
+    rows = "".join(f"{metre[0] * a:.12g},{metre[1] * b:.12g}\n" for a, b in zip(x, z, strict=True))
+    ground = Ground.profile(write(tmp_path / "road.csv", f"{names}\n{rows}"), WIDTH)
+    assert along(ground, x, 0.3)[:, 0] == pytest.approx(z, abs=1e-15)
+
+
+def test_the_tracks_of_a_measured_road_may_have_units_of_their_own(tmp_path: Path) -> None:
+    path = write(tmp_path / "road.csv", "left_mm,x_cm,right_m,note\n0,0,0,a\n20,50,0.03,b\n")
+    ground = Ground.profile(path, WIDTH)
+    assert (ground.height(0.5, 0.8), ground.height(0.5, -0.8)) == pytest.approx((0.02, 0.03))
+
+
+@pytest.mark.parametrize(
     ("text", "told"),
     [
-        ("x_mm,z_mm\n0,0\n1,1\n", "1:1: the first line must name the columns x_m, z_m; x_m, z_m are missing"),
+        ("x_ft,z_ft\n0,0\n1,1\n", "1:1: the first line must name the columns x_m, z_m; x_m, z_m are missing"),
         ("x_m,left_m\n0,0\n1,1\n", "right_m is missing"),
         ("x_m,z_m\n0,0\n1,nan\n", "3:2: z_m: 'nan' is not a finite number"),
         ("x_m,z_m\n0,0\n1,0.1\n1,0.2\n", "data row 3: x_m 1 does not rise: 1 before"),
+        ("x_m,z_m\n1,0\n0,0.1\n-1,0.2\n", "data row 2: x_m 0 does not rise: 1 before"),
+        ("x_mm,z_m\n0,0\n10,0\n5,0\n", "data row 3: x_mm 5 does not rise: 10 before"),
+        (
+            "x_mm,z_m\n0,0\n50000,0.1\n",
+            "x_mm 50000 is 50 m after the row before, due are at most 5 m: is it in mm?",
+        ),
+        (
+            "x_m,z_cm\n0,0\n0.5,120\n",
+            "data row 2: z_cm 120 is 1.2 m above or below data row 1, 0.5 m before: is",
+        ),
+        ("x_m,x_mm,z_m\n0,0,0\n1,1,0\n", "1:1: the first line names x_m and x_mm, due is one of them"),
+        ("x_m;z_m\n0;0\n1;0\n", "1:1: the first line has ';' between its names, due is a comma"),
+        ("x_m\tz_m\n0\t0\n1\t0\n", "1:1: the first line has '\\t' between its names, due is a comma"),
+        ("x_m,z_m\n-1e308,0\n1e308,0\n", "x_m 1e+308 is inf m after the row before"),
         ("x_m,z_m\n0,0\n50,0.1\n", "x_m 50 is 50 m after the row before, due are at most 5 m"),
         ("x_m,z_m\n0,0\n0.1,12\n", "z_m 12 is at a slope of 120 from the row before, due is at most 20"),
         ("x_m,z_m\n0,0\n", "one row; a road has at least two"),

@@ -12,6 +12,7 @@ from mastd.errors import FormatError, UsageError
 from mastd.roads.ground import Ground, GroundKind, outside
 from mastd.vehicle.library import find
 from mastd.vehicle.model import Model
+from tests.unit.opencrg_texts import block, crg
 
 
 @pytest.fixture(scope="module")
@@ -58,6 +59,20 @@ def test_an_opencrg_road_is_put_before_the_car(sedan: Model, shared: Path) -> No
     for x in (0.0, 49.9, 50.0, 50.05, 99.0):
         assert road.height(front + 1.0 + x, 0.8) == pytest.approx(stored.height(x, 0.8), abs=1e-9)
     assert all(outside(road.parameters, *wheel.centre[:2]) == 0.0 for wheel in sedan.wheels)
+
+
+def test_what_is_not_applied_of_an_opencrg_road_is_told(
+    sedan: Model, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    options = block("ROAD_CRG_OPTS", "BORDER_MODE_U = 3", "BORDER_MODE_V = 2", "REFLINE_CONTINUATION = 1")
+    path = crg(tmp_path / "road.crg", more=options)
+    ground(sedan, "--road", str(path))
+    shown = capsys.readouterr()
+    assert not shown.out
+    assert [line.split(" (")[0] for line in shown.err.splitlines()] == [
+        f"{path}:12: BORDER_MODE_U = 3",
+        f"{path}:14: REFLINE_CONTINUATION = 1",
+    ]
 
 
 @pytest.mark.parametrize("text", ["", "class:I", "class:c", "class:A:-1", "class:A:x", "road.txt", "bumpy"])
