@@ -14,7 +14,9 @@ from mastd.formats.files import head_of
 from mastd.formats.measurement import HEAD, Channel, Format, Measurement, Series
 from mastd.formats.unit_names import si_unit
 
-_MODULES: Final[tuple[str, ...]] = ()
+_MODULES: Final[tuple[str, ...]] = (
+    "rpc3",
+)
 """Modules of this room, one a format; those that know their own files best come first."""
 
 

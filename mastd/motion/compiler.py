@@ -89,7 +89,8 @@ def program(profile: ProfileSettings, table: TableSettings) -> Program:
         try:
             block, made = _block(profile, index, segment, position, point)
         except (ValueError, FormatError) as error:
-            problems.append(f"{profile.name}: segments[{index}]: {error}")
+            lines = str(error).splitlines()
+            problems.extend(f"{profile.name}: segments[{index}]: {line}" for line in lines)
             continue
         position = block.samples[-1]
         notes += made

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass
+from pathlib import Path
 from typing import Final
 
-from mastd.motion.records import BaselineReport
+from mastd.motion.records import ABOUT, ALONG, BaselineReport
 from mastd.motion.similitude import LAW, Similitude
 
 _UNITS = {
@@ -156,8 +157,8 @@ def _record_lines(note: RecordNote) -> Iterator[str]:
     late = f", {note.start:.6g} s after the first" if note.start > 0.0 else ""
     channel = f", {note.channel}" if note.channel else ""
     yield (
-        f"segments[{note.segment}]: {what}{note.file}{channel}: {report.quantity}, {note.duration:.4g} s, "
-        f"every {1e3 * note.step:.6g} ms{late}"
+        f"segments[{note.segment}]: {what}{Path(note.file).name}{channel}: {report.quantity}, "
+        f"{note.duration:.4g} s, every {1e3 * note.step:.6g} ms{late}"
     )
     unit = _UNITS[report.quantity]
     slope = f" and {report.slope:.3g} {unit} per s" if note.baseline == "linear" else ""
@@ -167,17 +168,9 @@ def _record_lines(note: RecordNote) -> Iterator[str]:
         f"{report.padding:.3g} s of rest put around; {report.outside_band:.1%} of its energy lay outside "
         f"{report.band[0]:.4g} to {report.band[1]:.4g} Hz"
     )
-    kinds = (
-        ("angular acceleration", "angular velocity", "angle")
-        if "ang" in report.quantity
-        else (
-            "acceleration",
-            "velocity",
-            "displacement",
-        )
-    )
-    pairs = zip(kinds, vars(report.before).values(), vars(report.after).values(), strict=True)
-    told = ", ".join(_peak(_UNITS[kind], before, after) for kind, before, after in pairs)
+    kinds = reversed(ABOUT if report.quantity in ABOUT else ALONG)
+    peaks = zip(kinds, vars(report.before).values(), vars(report.after).values(), strict=True)
+    told = ", ".join(_peak(_UNITS[kind], before, after) for kind, before, after in peaks)
     yield f"  peaks, integrated as it stands -> corrected: {told}"
 
 

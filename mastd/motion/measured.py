@@ -40,7 +40,8 @@ class Reduction:
         followed = self.rows @ (self.solution @ channels)
         size = np.sqrt(np.mean(channels**2, axis=1))
         missing = np.sqrt(np.mean((channels - followed) ** 2, axis=1))
-        return np.divide(missing, size, out=np.zeros_like(size), where=size > 0.0)
+        shares: Array = np.divide(missing, size, out=np.zeros_like(size), where=size > 0.0)
+        return shares
 
 
 def reduction(

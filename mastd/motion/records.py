@@ -26,6 +26,10 @@ Array = NDArray[np.float64]
 MOST_VALUES = 1 << 25
 """Values of one record, with the rest around it, that are transformed at once."""
 
+ALONG = ("displacement", "velocity", "acceleration")
+ABOUT = ("angle", "angular velocity", "angular acceleration")
+"""Quantities along and about an axis by the order of their derivative."""
+
 _ORDER = 4
 _TAPER_SHARE = 0.02
 _DEGREES = {"none": -1, "mean": 0, "linear": 1}
@@ -203,9 +207,7 @@ def correct(record: Recorded, band: tuple[float, float], baseline: str, base: Ti
 
 def quantity(record: Recorded) -> str:
     """Return what a record holds: "acceleration", "angular velocity", …"""
-    if record.angular:
-        return ("angle", "angular velocity", "angular acceleration")[record.derivative]
-    return ("displacement", "velocity", "acceleration")[record.derivative]
+    return (ABOUT if record.angular else ALONG)[record.derivative]
 
 
 def _without_baseline(values: Array, step: float, baseline: str) -> tuple[Array, float, float]:

@@ -133,7 +133,7 @@ BURST = 11.0
 """Frequency in Hz of a burst whose three derivatives are known."""
 
 
-def burst(times: NDArray[np.float64], derivative: int) -> NDArray[np.float64]:
+def burst(times: NDArray[np.floating], derivative: int) -> NDArray[np.float64]:
     """Return a derivative of exp(−(t/0.4)²) sin(2π·11 t), which is band-limited to some 7 to 15 Hz."""
     width, omega = 0.4, 2.0 * np.pi * BURST
     complex_rate = -2.0 * times / width**2 + 1j * omega
