@@ -16,6 +16,12 @@ from mastd.formats.unit_names import si_unit
 
 _MODULES: Final[tuple[str, ...]] = (
     "rpc3",
+    "knet",
+    "esm",
+    "cosmos",
+    "smc",
+    "usc",
+    "peer",
 )
 """Modules of this room, one a format; those that know their own files best come first."""
 

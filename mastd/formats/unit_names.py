@@ -73,6 +73,7 @@ _WORDS: Final = {
     "centimeters": "cm",
     "centimeter": "cm",
     "centimetres": "cm",
+    "cms": "cm",
     "inches": "in",
     "inch": "in",
     "feet": "ft",
