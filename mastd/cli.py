@@ -19,6 +19,7 @@ COMMANDS = (
     "ctl",
     "drive",
     "report",
+    "export",
     "recover",
     "kinematics",
     "vehicle",

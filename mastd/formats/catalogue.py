@@ -22,6 +22,7 @@ _MODULES: Final[tuple[str, ...]] = (
     "smc",
     "usc",
     "peer",
+    "mcap_file",
 )
 """Modules of this room, one a format; those that know their own files best come first."""
 
@@ -70,7 +71,7 @@ def pick(
     agree. Raises FormatError that names what there is.
     """
     series, chosen = _chosen(measurement, path, channel)
-    return (series if step is None else with_step(series, path, step)), _with_unit(chosen, path, unit)
+    return (series if step is None else with_step(series, path, step)), with_unit(chosen, path, unit)
 
 
 def with_step(series: Series, path: Path, step: float) -> Series:
@@ -82,7 +83,8 @@ def with_step(series: Series, path: Path, step: float) -> Series:
     return series if series.step is not None else replace(series, step=step)
 
 
-def _with_unit(channel: Channel, path: Path, unit: str | None) -> Channel:
+def with_unit(channel: Channel, path: Path, unit: str | None) -> Channel:
+    """Return a channel with the unit that the user says, FormatError where the file says something else."""
     if unit is None or channel.unit == unit:
         return channel
     if not channel.unit:

@@ -12,9 +12,9 @@ from typing import Any
 from mcap.writer import CompressionType, Writer
 
 from mastd.errors import FormatError, UsageError
-from mastd.record.container import Contents, Message, walk
+from mastd.formats.mcap_frames import END_NAME, EVENT_TOPIC, FRAME_TOPIC, PROFILE_NAME, RECOVERY_NAME
+from mastd.formats.mcap_walk import Contents, Messages, walk
 from mastd.record.reader import find_run
-from mastd.record.writer import END_NAME, EVENT_TOPIC, FRAME_TOPIC, PROFILE_NAME, RECOVERY_NAME
 
 
 @dataclass(frozen=True)
@@ -104,14 +104,14 @@ class _Tally:
         self.events = 0
         self.last: float | None = None
 
-    def add(self, messages: list[Message], contents: Contents) -> None:
-        for message in messages:
-            topic = contents.channels[message.channel_id].topic
+    def add(self, messages: Messages, contents: Contents) -> None:
+        for channel_id, own in messages.by_channel():
+            topic = contents.channels[channel_id].topic
             if topic == FRAME_TOPIC:
-                self.frames += 1
-                self.last = message.time_ns / 1e9
+                self.frames += len(own)
+                self.last = float(own.times_ns[-1]) / 1e9
             elif topic == EVENT_TOPIC:
-                self.events += 1
+                self.events += len(own)
 
 
 def _free_name(path: Path) -> Path:
@@ -145,13 +145,11 @@ def _copy(path: Path, target: Path, contents: Contents) -> _Tally:
                     numbers[number] = writer.register_channel(
                         channel.topic, channel.message_encoding, schema_id, channel.metadata
                     )
-            for message in messages:
+            heads = zip(messages.channel_ids, messages.times_ns, messages.sequences, strict=True)
+            for index, (channel_id, time_ns, sequence) in enumerate(heads):
+                stamp = int(time_ns)
                 writer.add_message(
-                    numbers[message.channel_id],
-                    message.time_ns,
-                    message.data,
-                    message.time_ns,
-                    message.sequence,
+                    numbers[int(channel_id)], stamp, messages.data(index), stamp, int(sequence)
                 )
             tally.add(messages, contents)
             writer.flush()

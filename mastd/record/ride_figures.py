@@ -18,7 +18,8 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-from mastd.record.reader import Run, Series
+from mastd.formats.mcap_frames import FrameSeries
+from mastd.record.reader import Run
 from mastd.signals import comfort
 from mastd.signals.metrics import false_reversal, rms
 
@@ -78,7 +79,7 @@ def _played(run: Run, name: str, span: Span | None) -> Floats:
     return values
 
 
-def _within(series: Series, span: Span) -> NDArray[np.bool_]:
+def _within(series: FrameSeries, span: Span) -> NDArray[np.bool_]:
     inside: NDArray[np.bool_] = (series.times >= span[0]) & (series.times <= span[1])
     return inside
 

@@ -38,16 +38,16 @@ from typing import Any
 
 from mcap.writer import CompressionType, Writer
 
+from mastd.formats.mcap_frames import (
+    END_NAME,
+    EVENT_TOPIC,
+    FRAME_ENCODING,
+    METADATA_NAME,
+    PROFILE_NAME,
+)
 from mastd.record.channels import ChannelGroup, ChannelSet, PeriodCounter
 
 RUN_FILE = "run.mcap"
-FRAME_ENCODING = "float64le"
-FRAME_TOPIC = "frame"
-EVENT_TOPIC = "events"
-METADATA_NAME = "mastd"
-END_NAME = "mastd.end"
-RECOVERY_NAME = "mastd.recovery"
-PROFILE_NAME = "mastd"
 CHUNK_NS = 250_000_000
 _CHUNK_BYTES = 16 * 1024 * 1024
 _EVENT_SCHEMA = json.dumps(

@@ -42,7 +42,7 @@ def table() -> TableSettings:
     return load(find("table", "table"), TableSettings)
 
 
-def burst(times: Array, centre: float, frequency: float, derivative: int) -> Array:
+def burst(times: NDArray[np.floating], centre: float, frequency: float, derivative: int) -> Array:
     """Return a derivative of exp(−((t − centre)/0.6)²) sin(2π f (t − centre))."""
     x = times - centre
     rate = -2.0 * x / 0.36 + 2j * math.pi * frequency

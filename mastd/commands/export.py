@@ -1,0 +1,193 @@
+"""``mastd export RUN --to FORMAT``: a run's signals, or any file of series, as a file for other programs."""
+
+from __future__ import annotations
+
+import argparse
+import math
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from mastd.errors import FormatError, UsageError
+
+if TYPE_CHECKING:
+    from mastd.formats.measurement import Format, Measurement, Series
+
+
+def add_parsers(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    """Add the parser of ``export``."""
+    parser = subparsers.add_parser(
+        "export",
+        help="write a run's signals, or any file of series, in another format",
+        description="Write a run's signals, or any file of series, in another format. Times of a run are"
+        " seconds of the record's clock, exactly n times its period; periods that are missing are filled, and"
+        " told.",
+    )
+    parser.add_argument(
+        "source",
+        metavar="RUN",
+        type=Path,
+        help="a run's directory, its run.mcap, a fault-….mcap, or any other file of series",
+    )
+    parser.add_argument(
+        "--to", metavar="FORMAT", help="name of the format; if left out, told from the suffix of --out"
+    )
+    parser.add_argument("--out", metavar="FILE", type=Path, help="if left out, beside what it is made of")
+    which = parser.add_mutually_exclusive_group()
+    which.add_argument(
+        "--signals",
+        metavar="SIGNAL,…",
+        help="of a run: reference (poses and accelerations), achieved (the same, measured), drive (lengths"
+        " that the actuators were sent), all; if left out, reference,achieved",
+    )
+    which.add_argument("--channels", metavar="NAME,…", help="channels by name, or by patterns like pose.*")
+    parser.add_argument(
+        "--rate", metavar="HZ", type=float, help="resample without aliasing; if left out, as recorded"
+    )
+    parser.add_argument("--from", dest="first", metavar="S", type=float, help="from this time on")
+    parser.add_argument("--to-time", dest="last", metavar="S", type=float, help="up to this time")
+    parser.add_argument("--unit", help="unit of the channels of a file that states none")
+    parser.add_argument("--step", metavar="S", type=float, help="step of a file that states none")
+    parser.set_defaults(run=run)
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Read, cut, resample and write; say what was written, what was odd and what is lost."""
+    from mastd.formats.reshape import between
+
+    _refuse_numbers(arguments)
+    target = _format(arguments.to, arguments.out)
+    source, measurement, recorded = _taken(arguments)
+    out = arguments.out or _beside(source, recorded, target, arguments.signals)
+    if out.exists() and out.samefile(source):
+        raise UsageError(f"{out}: is what is exported, name another file with --out")
+    if arguments.rate is not None:
+        measurement = _resampled(measurement, source, arguments.rate, recorded)
+    measurement = between(measurement, source, arguments.first, arguments.last)
+    assert target.write is not None
+    lost = target.write(out, measurement)
+    print("\n".join(_report(out, target, measurement, lost)))
+    return 0
+
+
+def _refuse_numbers(arguments: argparse.Namespace) -> None:
+    for option, value in (("--rate", arguments.rate), ("--step", arguments.step)):
+        if value is not None and not 0.0 < value < math.inf:
+            raise UsageError(f"{option} {value:g}: must be a positive number")
+    for option, value in (("--from", arguments.first), ("--to-time", arguments.last)):
+        if value is not None and not math.isfinite(value):
+            raise UsageError(f"{option} {value:g}: must be a time in s")
+
+
+def _format(name: str | None, out: Path | None) -> Format:
+    """Return the format to write, by its name or by the suffix of the file to write."""
+    from mastd.formats.catalogue import formats
+
+    writable = [known for known in formats() if known.write is not None]
+    known_names = ", ".join(known.name for known in writable)
+    if name is not None:
+        chosen = next((known for known in writable if known.name == name.lower()), None)
+        if chosen is None:
+            raise UsageError(f"--to {name}: cannot be written, {known_names} can")
+        return chosen
+    if out is None:
+        raise UsageError(f"--to FORMAT or --out FILE is needed; formats are {known_names}")
+    chosen = next((known for known in writable if out.suffix.lower() in known.suffixes), None)
+    if chosen is None:
+        raise UsageError(f"{out}: its suffix names no format, give one with --to: {known_names}")
+    return chosen
+
+
+def _taken(arguments: argparse.Namespace) -> tuple[Path, Measurement, bool]:
+    """Return the file that is read, what is taken of it, and whether it is a record."""
+    from mastd.formats.files import head_of
+    from mastd.formats.mcap_frames import PROFILE_NAME
+    from mastd.formats.mcap_walk import profile_of
+    from mastd.formats.measurement import HEAD
+    from mastd.record.export import DEFAULT_SIGNALS, SIGNALS, run_measurement
+    from mastd.record.reader import find_run, open_run
+
+    source = find_run(arguments.source)
+    channels = _listed(arguments.channels)
+    if profile_of(head_of(source, HEAD)) != PROFILE_NAME:
+        if arguments.signals is not None:
+            raise UsageError(f"{source}: is no record, choose its channels with --channels")
+        return source, _from_file(source, channels, arguments.unit, arguments.step), False
+    if arguments.unit is not None or arguments.step is not None:
+        raise UsageError(f"{source}: a record states its units and step, leave out --unit and --step")
+    signals = _listed(arguments.signals)
+    unknown = [signal for signal in signals if signal not in SIGNALS]
+    if unknown:
+        raise UsageError(f"--signals {', '.join(unknown)}: there are {', '.join(SIGNALS)}")
+    return source, run_measurement(open_run(source), signals or channels or DEFAULT_SIGNALS), True
+
+
+def _listed(text: str | None) -> list[str]:
+    return [] if text is None else [part.strip() for part in text.split(",") if part.strip()]
+
+
+def _from_file(source: Path, channels: Sequence[str], unit: str | None, step: float | None) -> Measurement:
+    """Return what a file holds, with what the user says and it does not."""
+    from mastd.formats.catalogue import read, with_step, with_unit
+    from mastd.formats.reshape import chosen
+
+    measurement = read(source)
+    if channels:
+        measurement = chosen(measurement, source, channels)
+    series = []
+    for one in measurement.series:
+        stepped = one if step is None else with_step(one, source, step)
+        told = tuple(with_unit(channel, source, unit) for channel in one.channels)
+        series.append(replace(stepped, channels=told))
+    notes = {**measurement.notes, "made_of": f"{source.name} ({measurement.format})"}
+    return replace(measurement, series=tuple(series), notes=notes)
+
+
+def _beside(source: Path, recorded: bool, target: Format, signals: str | None) -> Path:
+    """Return where the file goes if nothing else is said: beside the source, called as the run or file."""
+    from mastd.record.writer import RUN_FILE
+
+    name = source.stem
+    if recorded and source.name == RUN_FILE:
+        name = source.resolve().parent.name or name
+    suffix = ".drv" if ".drv" in target.suffixes and _listed(signals) == ["drive"] else target.suffixes[0]
+    return source.with_name(name + suffix)
+
+
+def _resampled(measurement: Measurement, source: Path, rate: float, recorded: bool) -> Measurement:
+    from mastd.formats.reshape import at_step
+    from mastd.record.export import held
+
+    done = (
+        at_step(measurement, source, 1.0 / rate, held)
+        if recorded
+        else at_step(measurement, source, 1.0 / rate)
+    )
+    return replace(done, notes={**done.notes, "resampled": f"to {rate:.9g} Hz, band-limited, without shift"})
+
+
+def _report(out: Path, target: Format, measurement: Measurement, lost: Sequence[str]) -> list[str]:
+    """Return what the command prints."""
+    lines = [f"{out}: {target.title}, {out.stat().st_size / 1e6:.1f} MB"]
+    lines += [f"  {_extent(series)}" for series in measurement.series]
+    lines += [f"  as read: {warning}" for warning in measurement.warnings]
+    return lines + [f"  not kept: {line}" for line in lost]
+
+
+def _extent(series: Series) -> str:
+    """Return name, channels, rate, values and reach of a series."""
+    called = f"{series.name}: " if series.name else ""
+    text = f"{called}{len(series.channels)} channels, {series.count} samples"
+    if series.step is not None and series.places is None:
+        rate = f"{1.0 / series.step:.9g} Hz" if series.axis_unit == "s" else f"step {series.step:.9g}"
+        text += f", {rate}" + (f" {series.axis_unit}" if series.axis_unit != "s" else "")
+    else:
+        text += ", uneven"
+    if not series.count:
+        return text
+    try:
+        reach = series.axis_values()
+    except FormatError:
+        return text
+    return f"{text}, {reach[0]:.9g} to {reach[-1]:.9g} {series.axis_unit}"

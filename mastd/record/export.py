@@ -1,0 +1,142 @@
+"""A record as a measurement for other programs: which channels, on whole periods, and where it comes from.
+
+Times are seconds of the record's clock: frame n of the file stands at n · period, missed and lost frames
+counted. Where one is missing, its values are put on the straight line between their neighbours, states and
+counters (unit ``1``) stay as they were: the files of other programs have one step from value to value.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Final
+
+import numpy as np
+
+from mastd.errors import FormatError
+from mastd.formats.mcap_frames import FrameSeries, provenance
+from mastd.formats.measurement import Channel, Measurement, Series
+from mastd.formats.reshape import matching
+from mastd.record.fault_report import fault_history
+from mastd.record.reader import Run
+from mastd.record.result import LARGEST_GAP_SHARE, find_window
+from mastd.record.writer import RUN_FILE
+
+SIGNALS: Final[Mapping[str, tuple[str, ...]]] = {
+    "reference": ("reference.*", "reference_acceleration.*"),
+    "achieved": ("pose.*", "pose_acceleration.*"),
+    "drive": ("command.length.*",),
+    "all": ("*",),
+}
+"""Patterns of the channels that a choice of signals takes."""
+DEFAULT_SIGNALS: Final = ("reference", "achieved")
+_ON_A_STEP: Final = 1e-6
+
+
+def held(channel: Channel) -> bool:
+    """Whether a recorded channel must not be interpolated or filtered: states, counters, profile time."""
+    return channel.unit == "1" or channel.name == "profile_time"
+
+
+def run_measurement(run: Run, signals: Sequence[str]) -> Measurement:
+    """Return the channels of the ``signals`` (see ``SIGNALS``) of a record, or channels by name or pattern.
+
+    Values are SI, as recorded. ``notes`` tell run, profile, software, plant and how it ended; ``warnings``
+    what was missing. Raises FormatError for channels that the record does not hold, and where so much is
+    missing that nearly all would be made up.
+    """
+    warnings = [] if run.broken_off is None else [f"the record breaks off: {run.broken_off}"]
+    names: dict[str, None] = {}
+    for signal in signals:
+        found, missing = matching(list(run.columns), SIGNALS.get(signal, (signal,)))
+        if not found:
+            raise FormatError(f"{run.path}: holds no channel {', '.join(missing)}")
+        warnings += [f"{signal}: the record holds no channel {pattern}" for pattern in missing]
+        names |= dict.fromkeys(found)
+    series = []
+    filled = []
+    for topic, frames in run.series.items():
+        columns = [frames.names.index(name) for name in names if name in frames.names]
+        if columns:
+            one, words = _on_whole_steps(run, frames, columns)
+            series.append(replace(one, name=topic))
+            filled += [f"{topic}: {words}"] if words else []
+    notes = _notes(run, signals, filled)
+    return Measurement("mcap", tuple(series), notes, (*warnings, *filled))
+
+
+def _on_whole_steps(run: Run, frames: FrameSeries, columns: Sequence[int]) -> tuple[Series, str]:
+    """Return some columns at every step, and in words what had to be filled, "" for nothing."""
+    places = (frames.times - frames.times[0]) / frames.step
+    whole = np.rint(places)
+    places = np.where(np.abs(places - whole) < _ON_A_STEP, whole, places)
+    fresh = np.concatenate(([True], np.diff(np.maximum.accumulate(places)) > 0.0))
+    places = places[fresh]
+    count = int(places[-1]) + 1
+    if not count <= LARGEST_GAP_SHARE * len(places):
+        raise FormatError(
+            f"{run.path}: {len(places)} frames in {count} periods: too little is there to be exported"
+        )
+    grid = np.arange(count, dtype=np.float64)
+    latest = np.searchsorted(places, grid, side="right") - 1
+    absent = places[latest] != grid
+    missing = int(np.count_nonzero(absent))
+    channels = []
+    for column in columns:
+        channel = Channel(
+            frames.names[column],
+            frames.units[column],
+            frames.values[fresh, column],
+            frames.meanings[column],
+        )
+        values = channel.values[latest]
+        if missing and not held(channel):
+            values[absent] = np.interp(grid[absent], places, channel.values)
+        channels.append(replace(channel, values=values))
+    gaps = int(np.count_nonzero(np.diff(places) > 1.0 + _ON_A_STEP))
+    words = (
+        f"{missing} of {count} periods missed or lost, in {gaps} gaps: filled by straight lines, states held"
+    )
+    return Series(tuple(channels), frames.step, float(frames.times[0])), words if missing else ""
+
+
+def _notes(run: Run, signals: Sequence[str], filled: Sequence[str]) -> dict[str, str]:
+    name = run.path.resolve().parent.name if run.path.name == RUN_FILE else run.path.stem
+    notes = {"run": name, **provenance(run.metadata)}
+    notes["signals"] = ", ".join(signals)
+    notes["times"] = f"s of the record's clock, frame n at n * {run.period:.9g} s"
+    if any(signal in ("reference", "all") or signal.startswith("reference") for signal in signals):
+        notes["reference"] = "that of a frame is meant for the period after it"
+    played = _played(run)
+    if played is not None:
+        notes["profile_played"] = f"from {played[0]:.9g} s to {played[1]:.9g} s"
+    ended = _ended(run)
+    if ended:
+        notes["ended"] = ended
+    if run.broken_off is not None:
+        notes["broken_off"] = run.broken_off
+    if filled:
+        notes["filled"] = "; ".join(filled)
+    return notes
+
+
+def _played(run: Run) -> tuple[float, float] | None:
+    """Return the times in s of the first and last frame in which the profile played."""
+    states = run.metadata.get("states")
+    if not isinstance(states, list) or "RUNNING" not in states or "state" not in run.columns:
+        return None
+    window = find_window(run, states)
+    return None if window is None else (float(run.times[window.first]), float(run.times[window.last]))
+
+
+def _ended(run: Run) -> str:
+    """Return how a run ended, in which state and why, as its last event tells; "" if it does not."""
+    history = fault_history(run)
+    if history is not None:
+        return f"fault history: {history.text('cause') or history.text('name') or 'cause not told'}"
+    for event in reversed(run.events):
+        if event.get("event") == "end":
+            cause = event.get("cause")
+            state = f" in {event['state']}" if event.get("state") else ""
+            return f"{event.get('outcome')}{state}" + (f": {cause}" if cause else "")
+    return ""
