@@ -16,6 +16,7 @@ from mastd.formats.unit_names import si_unit
 
 _MODULES: Final[tuple[str, ...]] = (
     "rpc3",
+    "mts_bin",
     "knet",
     "esm",
     "cosmos",
@@ -23,6 +24,7 @@ _MODULES: Final[tuple[str, ...]] = (
     "usc",
     "peer",
     "mcap_file",
+    "csv_table",
 )
 """Modules of this room, one a format; those that know their own files best come first."""
 

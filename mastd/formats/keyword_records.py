@@ -1,7 +1,7 @@
 """Headers of 128-byte records, keyword and value, as RPC III and MTS .bin files have them.
 
-A keyword has 32 bytes, a value 96. Both are text whatever the data are, filled up with NUL or blanks. Numbers are as writers of
-several languages leave them: ``4.D-3``, ``3.906250E-003``, ``1024.``
+A keyword has 32 bytes, a value 96. Both are text whatever the data are, filled up with NUL or blanks. Numbers
+are as writers of several languages leave them: ``4.D-3``, ``3.906250E-003``, ``1024.``
 """
 
 from __future__ import annotations

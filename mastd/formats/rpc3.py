@@ -46,6 +46,9 @@ from mastd.formats.rpc3_header import (
 TITLE: Final = "RPC III"
 FULL_SCALE: Final = 32752
 """Of int16 numbers, by MTS."""
+FormatWord = Literal["BINARY", "BINARY_IEEE_LITTLE_END", "BINARY_IEEE_BIG_END", "ASCII"]
+Numbers = NDArray[np.generic]
+"""As they are stored: int16, float32, or what was text."""
 _MOST_CHANNELS: Final = 128
 _A_LINE: Final = 8
 _LARGEST: Final = float(np.finfo(np.float32).max)
@@ -60,9 +63,7 @@ class Layout:
     ``states_…``: whether the record is written; without DATA_TYPE a file is SHORT_INTEGER.
     """
 
-    format: Literal["BINARY", "BINARY_IEEE_LITTLE_END", "BINARY_IEEE_BIG_END", "ASCII"] = (
-        "BINARY_IEEE_LITTLE_END"
-    )
+    format: FormatWord = "BINARY_IEEE_LITTLE_END"
     data_type: Literal["FLOATING_POINT", "SHORT_INTEGER"] = "FLOATING_POINT"
     time_type: Literal["DRIVE", "RESPONSE"] = "RESPONSE"
     points_per_frame: int = 1024
@@ -152,7 +153,7 @@ def recognises(head: bytes) -> bool:
     )
 
 
-def _numbers_of(path: Path, content: bytes, begin: int, stated: Stated) -> NDArray[np.generic]:
+def _numbers_of(path: Path, content: bytes, begin: int, stated: Stated) -> Numbers:
     """Return all numbers behind the header, as they are stored."""
     if not stated.order:
         return _text_numbers(path, content, begin, stated)
@@ -174,9 +175,7 @@ def _text_numbers(path: Path, content: bytes, begin: int, stated: Stated) -> Arr
         odd = np.flatnonzero(~((values == np.floor(values)) & (np.abs(values) <= 32768)))
         if len(odd):
             text = words[odd[0]][:30].decode("latin-1")
-            raise FormatError(
-                f"{path}: number {odd[0] + 1} behind the header: {text!r} is no SHORT_INTEGER, which DATA_TYPE states"
-            )
+            raise FormatError(f"{path}: number {odd[0] + 1} behind the header: {text!r} is no SHORT_INTEGER")
     return values
 
 
@@ -200,9 +199,9 @@ def _is_number(word: bytes) -> bool:
 def _frames_stored(
     path: Path, content: bytes, begin: int, count: int, stated: Stated, warnings: list[str]
 ) -> tuple[int, bool]:
-    """Return how many frames are stored, and whether the last group is whole; raise FormatError for no reading.
+    """Return how many frames are stored, and whether the last group is whole.
 
-    ``count``: the numbers that there are.
+    ``count``: the numbers that there are. Raises FormatError where the size agrees with no reading.
     """
     readings = [stated.frames + 1, stated.frames] if stated.half_frames else [stated.frames]
     if not stated.order:
@@ -212,15 +211,16 @@ def _frames_stored(
     fitting_ones = [frames for frames in readings if stated.numbers(frames) * size == present]
     if len(fitting_ones) > 1 and stated.samples is None:
         warnings.append(
-            f"HALF_FRAMES: the size does not tell whether FRAMES, {stated.frames}, counts them: read as if not, "
-            "the last frame may be empty"
+            f"HALF_FRAMES: the size does not tell whether FRAMES, {stated.frames}, counts them: "
+            "read as if not, the last frame may be empty"
         )
     if fitting_ones:
         return fitting_ones[0], True
     for frames in readings:
-        if frames * stated.points_per_frame * stated.channels * size == present:
+        points = frames * stated.points_per_frame
+        if points * stated.channels * size == present:
             warnings.append(
-                f"the last group is not whole: {frames * stated.points_per_frame % stated.points_per_group} of "
+                f"the last group is not whole: {points % stated.points_per_group} of "
                 f"{stated.points_per_group} points a channel, read as such"
             )
             return frames, False
@@ -253,14 +253,12 @@ def _span(header: Header, stated: Stated, frames: int, warnings: list[str]) -> t
         return first, most
     if stated.samples > most:
         raise FormatError(f"{header.place('SAMPLES')}: {stated.samples}, but the frames hold {most}")
-    if most - stated.samples >= points * max(1, stated.points_per_group // points):
+    if most - stated.samples >= stated.points_per_group:
         warnings.append(f"SAMPLES is {stated.samples}, the frames hold {most}: {stated.samples} are taken")
     return first, stated.samples
 
 
-def _points(
-    numbers: NDArray[np.generic], stated: Stated, k: int, whole: bool, frames: int
-) -> NDArray[np.generic]:
+def _points(numbers: Numbers, stated: Stated, k: int, whole: bool, frames: int) -> Numbers:
     """Return all stored points of channel ``k`` (from 1 on), filling included."""
     points, channels = stated.points_per_group, stated.channels
     groups = stated.groups(frames) if whole else frames * stated.points_per_frame // points
@@ -272,7 +270,7 @@ def _points(
     return np.concatenate([joined, rest[k - 1]])
 
 
-def _channel(header: Header, stated: Stated, k: int, points: NDArray[np.generic]) -> Channel:
+def _channel(header: Header, stated: Stated, k: int, points: Numbers) -> Channel:
     values = points.astype(np.float64)
     if stated.data_type == "SHORT_INTEGER":
         values *= header.number(f"SCALE.CHAN_{k}")
@@ -300,26 +298,24 @@ def _check(path: Path, layout: Layout) -> None:
         raise FormatError(f"{path}: a file without DATA_TYPE is SHORT_INTEGER, not {layout.data_type}")
 
 
-def _raw(
-    path: Path, series: Series, layout: Layout, lost: list[str]
-) -> tuple[list[float], list[NDArray[np.generic]]]:
+def _raw(path: Path, series: Series, layout: Layout, lost: list[str]) -> tuple[list[float], list[Numbers]]:
     """Return the scale of each channel and the numbers to be stored, (n,) each."""
     if layout.data_type == "SHORT_INTEGER":
-        lost.append("values are rounded to 16 bits: a step is the largest value of the channel / 32752")
+        lost.append(f"values are rounded to 16 bits: in steps of the channel's largest / {layout.full_scale}")
         pairs = [_integers(channel.values, layout.full_scale) for channel in series.channels]
         return [scale for scale, _ in pairs], [numbers for _, numbers in pairs]
     for channel in series.channels:
         largest = float(np.max(np.abs(channel.values)))
         if largest > _LARGEST:
             raise FormatError(f"{path}: {channel.name}: {largest:g} is beyond what 32 bits can hold")
-    numbers: list[NDArray[np.generic]] = [channel.values.astype(np.float32) for channel in series.channels]
+    numbers: list[Numbers] = [channel.values.astype(np.float32) for channel in series.channels]
     pairs_equal = zip(numbers, series.channels, strict=True)
     if not all(np.array_equal(stored, channel.values) for stored, channel in pairs_equal):
         lost.append("values are rounded to 32 bits: 7 digits")
     return [1.0] * len(numbers), numbers
 
 
-def _integers(values: Array, full_scale: int) -> tuple[float, NDArray[np.generic]]:
+def _integers(values: Array, full_scale: int) -> tuple[float, Numbers]:
     scale = float(f"{np.max(np.abs(values)) / full_scale:.9E}") or 1.0
     most = min(full_scale, 32767)
     return scale, np.clip(np.rint(values / scale), -most, most).astype(np.int16)
@@ -354,13 +350,11 @@ def _records(
         texts["INT_FULL_SCALE"] = layout.full_scale
     records = {key: str(text).encode() for key, text in texts.items()}
     for k, (channel, scale) in enumerate(zip(series.channels, scales, strict=True), 1):
-        records |= _of_channel(k, channel, scale, layout, lost)
+        records |= _of_channel(k, channel, scale, lost)
     return records
 
 
-def _of_channel(
-    k: int, channel: Channel, scale: float, layout: Layout, lost: list[str]
-) -> Mapping[str, bytes]:
+def _of_channel(k: int, channel: Channel, scale: float, lost: list[str]) -> Mapping[str, bytes]:
     largest = number_text(float(np.max(np.abs(channel.values))))
     name, unit = fitting(channel.name, VALUE - 1), fitting(channel.unit, VALUE - 1)
     for what, text, kept in (("name", channel.name, name), ("unit", channel.unit, unit)):
@@ -378,7 +372,7 @@ def _of_channel(
     }
 
 
-def _data(raw: list[NDArray[np.generic]], layout: Layout) -> bytes:
+def _data(raw: list[Numbers], layout: Layout) -> bytes:
     """Return the data behind the header: filled up, in groups, in the layout's order."""
     frame, group = layout.points_per_frame, layout.points_per_group
     count = len(raw[0])
@@ -394,7 +388,7 @@ def _data(raw: list[NDArray[np.generic]], layout: Layout) -> bytes:
     return stored.astype(stored.dtype.newbyteorder(">" if "BIG" in layout.format else "<")).tobytes()
 
 
-def _lines(numbers: NDArray[np.generic]) -> bytes:
+def _lines(numbers: Numbers) -> bytes:
     integers = numbers.dtype.kind == "i"
     words = [f"{number:7d}" if integers else f"{number:16.8E}" for number in numbers.tolist()]
     lines = ["".join(words[k : k + _A_LINE]) for k in range(0, len(words), _A_LINE)]

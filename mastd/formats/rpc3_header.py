@@ -42,8 +42,10 @@ _ORDERS: Final = {"BINARY": "<", "BINARY_IEEE_LITTLE_END": "<", "BINARY_IEEE_BIG
 _SIZES: Final = {"SHORT_INTEGER": 2, "FLOATING_POINT": 4}
 _KEYWORD: Final = re.compile(r"[A-Z][A-Z0-9_.\-]*")
 _LAYOUT: Final = frozenset(
-    "FORMAT NUM_HEADER_BLOCKS NUM_PARAMS FILE_TYPE DATA_TYPE CHANNELS DELTA_T PTS_PER_FRAME PTS_PER_GROUP "
-    "FRAMES HALF_FRAMES SAMPLES".split()
+    {
+        *("FORMAT", "NUM_HEADER_BLOCKS", "NUM_PARAMS", "FILE_TYPE", "DATA_TYPE", "CHANNELS", "DELTA_T"),
+        *("PTS_PER_FRAME", "PTS_PER_GROUP", "FRAMES", "HALF_FRAMES", "SAMPLES"),
+    }
 )
 _OF_CHANNEL: Final = re.compile(r"(?:PART\.N?CHAN|(?:DESC|UNITS|SCALE)\.CHAN)_\d+")
 _OF_DATA: Final = re.compile(r"PARTITIONS$|PART\.|.*CHAN_\d+$|NCODE_STAT|INT_FULL_SCALE$|TIME_TYPE$")
@@ -53,8 +55,8 @@ _OF_DATA: Final = re.compile(r"PARTITIONS$|PART\.|.*CHAN_\d+$|NCODE_STAT|INT_FUL
 class Stated:
     """What a header states about the data.
 
-    ``order`` is numpy's sign of the byte order, "" for numbers in text; ``samples`` the length of each channel
-    where the file says it (an extension), else None; ``step`` s.
+    ``order`` is numpy's sign of the byte order, "" for numbers in text; ``samples`` the length of each
+    channel where the file says it (an extension), else None; ``step`` s.
     """
 
     order: str
@@ -89,8 +91,8 @@ def header_of(path: Path, content: bytes) -> tuple[Header, int, tuple[str, ...]]
     start = content[:6].upper()
     if start == b"OFMRTA":
         raise FormatError(
-            f"{path}: each two bytes of the header have changed places (OFMRTA for FORMAT), as machines of another "
-            "byte order leave it, and nothing says how the data stand: swap them back (dd conv=swab)"
+            f"{path}: each two bytes of the header have changed places (OFMRTA for FORMAT), and nothing says "
+            "how the data stand: let the program that wrote it convert it, or swap the bytes (dd conv=swab)"
         )
     if start != b"FORMAT":
         raise FormatError(f"{path}: begins with {content[:6]!r}, an RPC III file begins with FORMAT")
@@ -104,8 +106,8 @@ def header_of(path: Path, content: bytes) -> tuple[Header, int, tuple[str, ...]]
     end = blocks * BLOCK
     if end > len(content):
         raise FormatError(
-            f"{path}: record 2: NUM_HEADER_BLOCKS: a header of {blocks} blocks has {end} bytes, the whole file has "
-            f"{len(content)}: it is cut off"
+            f"{path}: record 2: NUM_HEADER_BLOCKS: a header of {blocks} blocks has {end} bytes, "
+            f"the whole file has {len(content)}: it is cut off"
         )
     records = [record for record in records_of(content[:end]) if record.key]
     count = fold(path, first[:3]).whole("NUM_PARAMS", 0, 10**9)
@@ -138,7 +140,7 @@ def stated_of(header: Header, size: int) -> tuple[Stated, tuple[str, ...]]:
     stated = Stated(
         order=_ORDERS[order],
         data_type=data_type,
-        channels=header.whole("CHANNELS", 1, size),
+        channels=header.whole("CHANNELS", 1, min(size, 4 * MOST_BLOCKS)),
         step=header.number("DELTA_T"),
         points_per_frame=header.whole("PTS_PER_FRAME", 1, size),
         points_per_group=header.whole("PTS_PER_GROUP", 1, size),
@@ -217,9 +219,9 @@ def written_notes(
 
 
 def packed_header(word: str, records: Mapping[str, bytes], blocks: int | None, filling: bytes) -> bytes:
-    """Return a header for the FORMAT ``word`` with these records, in ``blocks`` blocks or as many as it needs.
+    """Return a header for the FORMAT ``word``, in ``blocks`` blocks or as many as the records need.
 
-    Raises FormatError where the records need more than that.
+    Raises FormatError where they need more than that.
     """
     count = 3 + len(records)
     needed = -(-count // (BLOCK // RECORD))
