@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
 
 import numpy as np
 from numpy.typing import NDArray
 
+from mastd.errors import FormatError
 from mastd.motion.file_notes import FileNotes, RecordNote, ReductionNote, ScalingNote, TimeBaseNote
 from mastd.motion.measured import reduction
-from mastd.motion.records import CorrectedRecord, TimeBase, correct
+from mastd.motion.records import CorrectedRecord, TimeBase, coarse, correct
 from mastd.motion.similitude import Similitude, of_stroke
 from mastd.motion.sources import Files, Source, part_of
 from mastd.motion.timeline import KNOT_SPACING
@@ -60,10 +62,10 @@ def file_motion(
 def _of_record(segment: Record, index: int) -> tuple[list[_Part], TimeBase, FileNotes]:
     files = Files()
     items = axis_items(segment.axes)
-    sources = [
-        files.source(one.file, one.channel, one.unit, one.step, one.scale, angular=axis > 2)
+    sources = _all(
+        partial(files.source, one.file, one.channel, one.unit, one.step, one.scale, angular=axis > 2)
         for axis, _, one in items
-    ]
+    )
     placed, how = files.on_one_base(sources)
     placed = part_of(placed, segment.start, segment.duration)
     base = TimeBase.of([source.record for source in placed], segment.band[0])
@@ -85,17 +87,19 @@ def _of_measured(
 ) -> tuple[list[_Part], TimeBase, FileNotes]:
     reduced = reduction(list(segment.channels.values()), segment.axes, point)
     files = Files()
-    sources = [
-        files.source(segment.file, name, one.unit, segment.step, one.scale, angular=False)
+    sources = _all(
+        partial(files.source, segment.file, name, one.unit, segment.step, one.scale, angular=False)
         for name, one in segment.channels.items()
-    ]
+    )
     placed, _ = files.on_one_base(sources)
     placed = part_of(placed, segment.start, segment.duration)
     base = TimeBase.of([source.record for source in placed], segment.band[0])
     parts = [
         _Part(_corrected(source, segment, base), reduced.solution[:, k]) for k, source in enumerate(placed)
     ]
-    accelerations = np.stack([part.corrected.motion(base.times(KNOT_SPACING), (2,))[0] for part in parts])
+    accelerations = np.stack(
+        [part.corrected.motion(base.times(coarse(segment.band)), (2,))[0] for part in parts]
+    )
     shares = map(float, reduced.left_over(accelerations))
     note = ReductionNote(
         index,
@@ -105,6 +109,20 @@ def _of_measured(
     )
     records = _record_notes(segment, index, [""] * len(parts), placed, parts)
     return parts, base, FileNotes(records, reductions=(note,), warnings=files.warnings)
+
+
+def _all(channels: Iterable[Callable[[], Source]]) -> list[Source]:
+    """Return all channels, or raise FormatError with the problem of each that cannot be had."""
+    sources: list[Source] = []
+    problems: list[str] = []
+    for channel in channels:
+        try:
+            sources.append(channel())
+        except FormatError as error:
+            problems.append(str(error))
+    if problems:
+        raise FormatError("\n".join(dict.fromkeys(problems)))
+    return sources
 
 
 def _corrected(source: Source, segment: FileMotion, base: TimeBase) -> CorrectedRecord:
@@ -149,11 +167,21 @@ def _poses(parts: Sequence[_Part], base: TimeBase, spacing: float) -> Samples:
     """Return the poses (n, 6) over the whole time base."""
     times = base.times(spacing)
     samples = np.zeros((times[2], 6))
-    for part in parts:
-        moved = part.corrected.motion(times)[0]
-        for axis in np.flatnonzero(part.pose):
-            samples[:, axis] += part.pose[axis] * moved
+    for axis in range(6):
+        for moved in _sums([part for part in parts if part.pose[axis]], axis):
+            samples[:, axis] += moved.motion(times)[0]
     return samples
+
+
+def _sums(parts: Sequence[_Part], axis: int) -> list[CorrectedRecord]:
+    """Return what the parts add to an axis, those on the same lines as one sum: lines are cheaper added."""
+    sums: dict[tuple[float, float, int], CorrectedRecord] = {}
+    for part in parts:
+        corrected = part.corrected
+        key = (corrected.period, corrected.start, len(corrected.lines))
+        lines = part.pose[axis] * corrected.lines
+        sums[key] = replace(corrected, lines=sums[key].lines + lines if key in sums else lines)
+    return list(sums.values())
 
 
 def _trimmed(samples: Samples, fade_knots: int) -> Samples:

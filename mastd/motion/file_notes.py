@@ -161,8 +161,9 @@ def _record_lines(note: RecordNote) -> Iterator[str]:
         f"{note.duration:.4g} s, every {1e3 * note.step:.6g} ms{late}"
     )
     unit = _UNITS[report.quantity]
-    slope = f" and {report.slope:.3g} {unit} per s" if note.baseline == "linear" else ""
-    offset = f" ({report.offset:.3g} {unit}{slope})" if note.baseline != "none" else ""
+    largest = max(vars(report.before).values())
+    slope = f" and {_shown(report.slope, largest)} {unit} per s" if note.baseline == "linear" else ""
+    offset = f" ({_shown(report.offset, largest)} {unit}{slope})" if note.baseline != "none" else ""
     yield (
         f"  {_TAKEN_OFF[note.baseline]}{offset} taken off, ends tapered over {report.taper:.3g} s, "
         f"{report.padding:.3g} s of rest put around; {report.outside_band:.1%} of its energy lay outside "
@@ -172,6 +173,11 @@ def _record_lines(note: RecordNote) -> Iterator[str]:
     peaks = zip(kinds, vars(report.before).values(), vars(report.after).values(), strict=True)
     told = ", ".join(_peak(_UNITS[kind], before, after) for kind, before, after in peaks)
     yield f"  peaks, integrated as it stands -> corrected: {told}"
+
+
+def _shown(value: float, size: float) -> str:
+    """Return a number, or 0 for what is rounding beside values of ``size``."""
+    return f"{value if abs(value) > 1e-9 * size else 0.0:.3g}"
 
 
 def _peak(unit: str, before: float, after: float) -> str:

@@ -275,6 +275,18 @@ def test_what_a_file_does_not_say_is_not_guessed(
     assert said in caught.value.problems[0]
 
 
+def test_all_channels_with_something_missing_are_told(tmp_path: Path, table: TableSettings) -> None:
+    """Two channels without a unit are two lines."""
+    rsp(tmp_path / "road.rsp", [(name, "", TIMES) for name in ("lf", "rf", "lr", "rr")])
+    keys = ", ".join(
+        f"{name}: {{at: [{x} m, {y} m, 0 m], along: z{unit}}}"
+        for name, x, y, unit in (("lf", 1, 1, ", unit: g"), ("rf", 1, -1, ""), ("lr", -1, 1, ""))
+    )
+    with pytest.raises(SettingsError) as caught:
+        program(profile(tmp_path, tell(channels=keys)), table)
+    assert [problem.split(": ")[3] for problem in caught.value.problems] == ["rf", "lr"]
+
+
 def series(values: Array, step: float | None = STEP, start: float = 0.0, unit: str = "m/s2") -> Series:
     """Return one channel."""
     return Series((Channel("a", unit, values),), step, start)
