@@ -12,7 +12,7 @@ from mastd.loop.hils import TableVehicle
 from mastd.loop.loaded import LoadedProfile
 from mastd.loop.oils import DrivenVehicle
 from mastd.loop.virtual_drive import VirtualDrive
-from mastd.motion.compiler import compile_profile
+from mastd.motion.compiler import program
 from mastd.motion.timeline import at_rest
 from mastd.record.channels import Channel
 from mastd.safety.profile_limits import tabulate
@@ -92,11 +92,12 @@ def ready_profile(
     """
     vehicle = table_vehicle(profile, table, period)
     driven = driven_vehicle(profile, period)
+    motion = program(profile, table) if driven is None else None
     return LoadedProfile(
         1,
         slot,
         profile.name,
-        compile_profile(profile, table) if driven is None else at_rest(),
+        at_rest() if motion is None else motion.timeline(),
         level_limit,
         table_model(profile, table).values,
         tabulate(profile.limits, channel_columns(table)),
@@ -104,4 +105,5 @@ def ready_profile(
         vehicle,
         driven is not None,
         driven,
+        None if motion is None else motion.band,
     )

@@ -21,6 +21,8 @@ class LoadedProfile:
     ``TableModel`` with the payload; ``limits`` the profile's own limits as of
     ``mastd.safety.profile_limits.tabulate``; ``vehicle`` is what is simulated on the table, None for nothing,
     and ``vehicle_key`` tells one from another, 0 for none;
+    ``band``: lowest and highest frequency in Hz that the motion excites, for whoever judges it; it does not
+    come along through a slot;
     ``driven`` is the vehicle that makes the motion in the timeline's place, and ``is_driven`` tells whether
     there is one: it may still lie in the slot.
     """
@@ -36,6 +38,7 @@ class LoadedProfile:
     vehicle: TableVehicle | None = None
     is_driven: bool = False
     driven: DrivenVehicle | None = None
+    band: tuple[float, float] | None = None
 
     @property
     def duration(self) -> float:

@@ -64,7 +64,7 @@ def load_profile(
         loaded = ready_profile(settings, table, period, verdict.scale, slot=slot)
     slots.write(slot, loaded)
     channels = channels_of(loaded.vehicle, loaded.driven)
-    head = provenance.join(daemon, provenance.of_profile(path, settings, loaded.duration, channels))
+    head = provenance.join(daemon, provenance.of_profile(path, settings, loaded, channels))
     metadata_path(directory, slot).write_text(json.dumps(head), encoding="utf-8")
     text = f"{settings.name}: {loaded.duration:.1f} s, passes; "
     text += "driven" if loaded.is_driven else f"its level may go up to {verdict.scale:.1%}"

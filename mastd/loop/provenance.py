@@ -5,6 +5,7 @@ The daemon's part is known when it starts, the profile's part when that is loade
 
 from __future__ import annotations
 
+import hashlib
 import os
 import platform
 import time
@@ -13,6 +14,7 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from mastd.errors import FormatError
 from mastd.record.channels import Channel
 from mastd.record.run_files import MORE_CHANNELS
 from mastd.safety.faults import TABLE
@@ -23,6 +25,7 @@ from mastd.wire.hello import PlantHello
 
 if TYPE_CHECKING:
     from mastd.loop.host import Connection
+    from mastd.loop.loaded import LoadedProfile
     from mastd.loop.plan import Installation
 
 PACKAGES = ("mastd", "numpy", "scipy", "numba", "pyzmq", "msgpack", "pydantic", "mcap")
@@ -64,18 +67,30 @@ def of_daemon(installation: Installation, connection: Connection, hello: PlantHe
 
 
 def of_profile(
-    path: Path, profile: ProfileSettings, duration: float, channels: Sequence[Channel] = ()
+    path: Path, profile: ProfileSettings, loaded: LoadedProfile, channels: Sequence[Channel] = ()
 ) -> dict[str, Any]:
-    """Return the profile's part as plain data; ``duration`` in s, ``channels``: of what is simulated."""
+    """Return the profile's part as plain data; ``channels``: of what is simulated.
+
+    Of each file that the profile names the path and the SHA-256 of its bytes are kept.
+    """
     return {
         MORE_CHANNELS: [[channel.name, channel.unit, channel.meaning] for channel in channels],
         "name": profile.name,
-        "duration": duration,
-        "band": profile.band(),
+        "duration": loaded.duration,
+        "band": loaded.band,
+        "input_files_sha256": {name: _sha256(Path(name)) for name in profile.input_files()},
         "settings_text": {"profile": path.read_text(encoding="utf-8")},
         "profile": as_json(profile),
         "seeds": {"profile": profile.seed},
     }
+
+
+def _sha256(path: Path) -> str:
+    try:
+        with path.open("rb") as file:
+            return hashlib.file_digest(file, "sha256").hexdigest()
+    except OSError as error:
+        raise FormatError(f"{path}: cannot be read: {error.strerror}") from error
 
 
 def join(daemon: dict[str, Any], profile: dict[str, Any]) -> dict[str, object]:

@@ -68,7 +68,7 @@ def run(
             metadata = provenance.join(
                 provenance.of_daemon(plan, connection, link.hello),
                 provenance.of_profile(
-                    plan.profile_path, plan.profile, plan.ready.duration, plan.vehicle_channels
+                    plan.profile_path, plan.profile, plan.ready, plan.vehicle_channels
                 ),
             )
             lockstep = connection.mode == "lockstep"

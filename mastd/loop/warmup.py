@@ -17,7 +17,8 @@ from mastd.safety.states import State
 from mastd.settings.cueing import WashoutSettings
 from mastd.settings.oils import OilsSettings
 from mastd.settings.payload import VehiclePayload
-from mastd.settings.profile import Hold, ProfileSettings
+from mastd.settings.profile import ProfileSettings
+from mastd.settings.segments import Hold
 from mastd.settings.starter import find
 from mastd.wire.blocks import Verb
 from mastd.wire.messages import Stage

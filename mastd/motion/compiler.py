@@ -9,31 +9,26 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
 
 from mastd.errors import FormatError, SettingsError
-from mastd.formats import peer
-from mastd.formats.catalogue import pick
-from mastd.formats.unit_names import si_unit
 from mastd.motion.fades import REST_KNOTS, rise, window
+from mastd.motion.file_motion import file_motion
+from mastd.motion.file_notes import FileNotes
 from mastd.motion.random import random_displacement
-from mastd.motion.records import BaselineReport, correct
 from mastd.motion.timeline import KNOT_SPACING, Timeline, join
 from mastd.motion.waveforms import sine, sweep
 from mastd.roads.iso8608 import random_road, wheel_plane
-from mastd.settings.profile import (
+from mastd.settings.profile import ProfileSettings, Segment
+from mastd.settings.segments import (
     LONGEST_MOTION,
     Hold,
-    ProfileSettings,
     Ramp,
     Random,
-    Record,
     Road,
     RotationWave,
-    Segment,
     Sine,
     Sweep,
     TranslationWave,
@@ -43,8 +38,6 @@ from mastd.settings.profile import (
 from mastd.settings.table import TableSettings
 
 Samples = NDArray[np.float64]
-
-_QUIET_SHARE = 0.01
 
 
 @dataclass(frozen=True)
@@ -56,27 +49,19 @@ class Block:
 
 
 @dataclass(frozen=True)
-class RecordNote:
-    """What the baseline correction of one record changed."""
-
-    segment: int
-    axis: str
-    file: str
-    report: BaselineReport
-
-
-@dataclass(frozen=True)
 class Program:
-    """A profile's motion at gain 1: blocks, repeats of the whole, and what was done to its records.
+    """A profile's motion at gain 1: blocks, repeats of the whole, and what was done to its files.
 
-    ``point`` (3,) is the commanded point in P, ``gain`` the profile's.
+    ``point`` (3,) is the commanded point in P, ``gain`` the profile's. ``band``: lowest and highest frequency
+    in Hz that it excites as it is played, None if it only moves.
     """
 
     blocks: tuple[Block, ...]
     repeats: int
     point: NDArray[np.float64]
     gain: float
-    records: tuple[RecordNote, ...]
+    notes: FileNotes
+    band: tuple[float, float] | None
 
     def timeline(self, factor: float = 1.0) -> Timeline:
         """Return the spline of the pose of C at ``factor`` times the profile's own gain."""
@@ -96,16 +81,19 @@ def program(profile: ProfileSettings, table: TableSettings) -> Program:
     """Return the commanded point's motion of a profile; raise SettingsError as above."""
     position = np.zeros(6)
     blocks: list[Block] = []
-    notes: list[RecordNote] = []
+    notes = FileNotes()
+    point = np.array(table.control_point) if profile.point == "T" else np.zeros(3)
     problems: list[str] = []
     knots = 0
     for index, segment in enumerate(profile.segments):
         try:
-            block = _block(profile, index, segment, position, notes)
+            block, made = _block(profile, index, segment, position, point)
         except (ValueError, FormatError) as error:
-            problems.append(f"{profile.name}: segments[{index}]: {error}")
+            lines = str(error).splitlines()
+            problems.extend(f"{profile.name}: segments[{index}]: {line}" for line in lines)
             continue
         position = block.samples[-1]
+        notes += made
         knots += len(block.samples)
         blocks.append(block)
         if not knots * KNOT_SPACING <= LONGEST_MOTION + 1.0:
@@ -115,8 +103,8 @@ def program(profile: ProfileSettings, table: TableSettings) -> Program:
             break
     if problems:
         raise SettingsError(problems)
-    point = np.array(table.control_point) if profile.point == "T" else np.zeros(3)
-    return Program(tuple(blocks), profile.repeats, point, profile.gain, tuple(notes))
+    band = profile.band(notes.length_scales)
+    return Program(tuple(blocks), profile.repeats, point, profile.gain, notes, band)
 
 
 def pose_of_centre(samples: Samples, point: NDArray[np.float64]) -> Samples:
@@ -148,15 +136,16 @@ def _block(
     index: int,
     segment: Segment,
     position: NDArray[np.float64],
-    notes: list[RecordNote],
-) -> Block:
+    point: NDArray[np.float64],
+) -> tuple[Block, FileNotes]:
+    notes = FileNotes()
     if isinstance(segment, Hold):
-        return Block(np.tile(position, (_knots(segment.duration), 1)), 1)
+        return Block(np.tile(position, (_knots(segment.duration), 1)), 1), notes
     if isinstance(segment, Ramp):
         target = position.copy()
         for axis, _, value in axis_items(segment.to):
             target[axis] = value
-        return Block(position + rise(_knots(segment.duration))[:, None] * (target - position), 1)
+        return Block(position + rise(_knots(segment.duration))[:, None] * (target - position), 1), notes
     fade = profile.fade if segment.fade is None else segment.fade
     if isinstance(segment, Sine):
         shaken = _sine(segment)
@@ -167,9 +156,9 @@ def _block(
     elif isinstance(segment, Road):
         shaken = _road(segment, [profile.seed, index])
     else:
-        shaken = _record(segment, index, fade, notes)
+        shaken, notes = file_motion(segment, index, point, round(fade / KNOT_SPACING))
     faded = shaken * window(len(shaken), round(fade / KNOT_SPACING))[:, None]
-    return Block(position + segment.gain * faded, segment.repeats)
+    return Block(position + segment.gain * faded, segment.repeats), notes
 
 
 def _sine(segment: Sine) -> Samples:
@@ -219,34 +208,3 @@ def _road(segment: Road, seed: list[int]) -> Samples:
     heave, pitch, roll = wheel_plane(front, rear, segment.wheelbase, segment.track_width)
     still = np.zeros(knots)
     return np.column_stack((still, still, heave, roll, pitch, still))
-
-
-def _record(segment: Record, index: int, fade: float, notes: list[RecordNote]) -> Samples:
-    columns: dict[int, NDArray[np.float64]] = {}
-    for axis, name, component in axis_items(segment.axes):
-        series, channel = pick(peer.read(Path(component.file)), Path(component.file))
-        unit = si_unit(channel.unit)
-        if unit is None or unit.dimension != "acceleration" or series.step is None:
-            raise ValueError(f"{component.file}: states no unit of acceleration or no step")
-        corrected = correct(
-            channel.values * (unit.factor * component.scale),
-            series.step,
-            segment.band,
-            segment.baseline,
-            KNOT_SPACING,
-        )
-        columns[axis] = corrected.displacement
-        notes.append(RecordNote(index, name, component.file, corrected.report))
-    samples = np.zeros((max(len(column) for column in columns.values()), 6))
-    for axis, column in columns.items():
-        samples[: len(column), axis] = column
-    return _trimmed(samples, round(fade / KNOT_SPACING))
-
-
-def _trimmed(samples: Samples, fade_knots: int) -> Samples:
-    """Return the samples without the quiet of the filter's padding, with room for the fades at either end."""
-    size = np.max(np.abs(samples), axis=1)
-    loud = np.flatnonzero(size > _QUIET_SHARE * np.max(size, initial=0.0))
-    first = max(0, int(loud[0]) - fade_knots) if len(loud) else 0
-    last = min(len(samples), int(loud[-1]) + fade_knots + 1) if len(loud) else len(samples)
-    return samples[first:last]

@@ -48,7 +48,7 @@ def check(profile: ProfileSettings, table: TableSettings, tell: Tell | None = No
     """
     if profile.oils is not None:
         return _of_envelope(profile.oils, table, profile.payload)
-    return examine(program(profile, table), table, profile.payload, profile.band(), tell)
+    return examine(program(profile, table), table, profile.payload, tell)
 
 
 def _of_envelope(oils: OilsSettings, table: TableSettings, payload: Payload) -> Preflight:
@@ -63,7 +63,6 @@ def _of_envelope(oils: OilsSettings, table: TableSettings, payload: Payload) -> 
         limits=proof.limits,
         oil=Oil(math.nan, math.nan, worst["mean_flow"], worst["accumulator"], math.nan),
         duration=oils.duration,
-        records=(),
         oil_column_frequencies=modes,
         scaled="of the axes' velocities, accelerations and jerks ",
     )
@@ -78,7 +77,6 @@ def examine(
     motion: Program,
     table: TableSettings,
     payload: Payload,
-    band: Band | None = None,
     tell: Tell | None = None,
 ) -> Preflight:
     """Return the proof for a profile's motion, with the largest scale of the motion that would pass.
@@ -87,7 +85,7 @@ def examine(
     ``LARGEST_SCALE``, always on the passing side and proved there in full; 0 if the table with its payload
     cannot even stand still. A vehicle is simulated on the motion, and anew at each scale that is proved.
 
-    ``band``: frequencies in Hz that the profile excites, for the warnings. ``tell`` hears the share that is
+    ``tell`` hears the share that is
     done of each simulation of the vehicle. Raises what ``vehicle_on_table`` raises for a vehicle that cannot
     stand there.
     """
@@ -95,17 +93,18 @@ def examine(
     trial = bench.whole(1.0)
     ok = trial.margin >= 0.0
     modes = _oil_columns(table, bench.model)
-    rider = bench.rider
+    rider, band = bench.rider, motion.band
+    excited = () if rider is None or band is None else tuple(_warnings(rider.modes, modes, band))
     return Preflight(
         ok=ok,
         scale=_passing_scale(bench, trial, ok),
         limits=trial.limits,
         oil=trial.oil,
         duration=motion.timeline().duration,
-        records=motion.records,
+        files=motion.notes,
         oil_column_frequencies=modes,
         vehicle=None if rider is None or trial.soundness is None else rider.note(trial.soundness),
-        warnings=() if rider is None or band is None else tuple(_warnings(rider.modes, modes, band)),
+        warnings=(*motion.notes.warnings, *excited),
     )
 
 

@@ -6,7 +6,7 @@ import math
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from mastd.motion.compiler import RecordNote
+from mastd.motion.file_notes import NO_FILES, FileNotes
 from mastd.motion.limits import Limit, Oil
 
 LARGEST_SCALE = 10.0
@@ -51,7 +51,7 @@ class VehicleNote:
 class Preflight:
     """The result: whether every limit holds, the largest scale that would pass, and the limits.
 
-    ``duration`` of the profile in s; ``records``: what the baseline corrections changed.
+    ``duration`` of the profile in s; ``files``: what was done to the motion of files.
     """
 
     ok: bool
@@ -59,10 +59,10 @@ class Preflight:
     limits: tuple[Limit, ...]
     oil: Oil
     duration: float
-    records: tuple[RecordNote, ...]
     oil_column_frequencies: tuple[float, ...]
     """Natural frequencies in Hz of the table with what it carries, as one body, on the oil columns at
     neutral, ascending."""
+    files: FileNotes = NO_FILES
     vehicle: VehicleNote | None = None
     """Where one stands on the table."""
     warnings: tuple[str, ...] = ()
@@ -72,17 +72,13 @@ class Preflight:
 
     def document(self) -> dict[str, object]:
         """Return the result as plain data for JSON; numbers that are not finite become None."""
-        records = [
-            {"segment": note.segment, "axis": note.axis, "file": note.file, **vars(note.report)}
-            for note in self.records
-        ]
         document: dict[str, object] = {
             "ok": self.ok,
             "scale": self.scale,
             "limits": [_finite(vars(limit)) for limit in self.limits],
             "duration_s": self.duration,
             "oil": _finite(vars(self.oil)),
-            "records": records,
+            **self.files.document(),
             "oil_column_hz": list(self.oil_column_frequencies),
             "warnings": list(self.warnings),
         }
@@ -99,7 +95,7 @@ class Preflight:
 
     def text(self) -> str:
         """Return the result as a table to read."""
-        lines = [*_table(self.limits), *map(_record_line, self.records)]
+        lines = [*_table(self.limits), *self.files.lines()]
         if self.vehicle is not None:
             lines.extend(_vehicle_lines(self.vehicle))
         modes = ", ".join(f"{frequency:.1f}" for frequency in self.oil_column_frequencies)
@@ -136,15 +132,6 @@ def _table(limits: tuple[Limit, ...]) -> list[str]:
         ).rstrip()
         for row in rows
     ]
-
-
-def _record_line(note: RecordNote) -> str:
-    report = note.report
-    return (
-        f"record on {note.axis}: {report.offset:.3g} m/s2 and {report.slope:.3g} m/s3 taken off, "
-        f"peak {report.peak_before:.3g} -> {report.peak_after:.3g} m/s2 in the band, "
-        f"{report.peak_displacement * 1e3:.3g} mm"
-    )
 
 
 def _vehicle_lines(vehicle: VehicleNote) -> Iterator[str]:

@@ -2,267 +2,42 @@
 
 from __future__ import annotations
 
-import math
-from typing import Annotated, Any, Final, Literal
+from collections.abc import Mapping
+from types import MappingProxyType
+from typing import Annotated, Final, Literal
 
 from pydantic import Field, ValidationInfo, field_validator
 
-from mastd.settings.base import Problem, Settings, beside, refuse
+from mastd.settings.base import Problem, Settings, refuse
 from mastd.settings.channel_limits import MOST_LIMITS, ChannelLimitSettings
 from mastd.settings.criteria import Criteria
-from mastd.settings.oils import OilsSettings
-from mastd.settings.payload import NoPayload, Payload
-from mastd.settings.quantity import (
-    Acceleration,
-    AccelerationDensity,
-    Angle,
-    AngularAcceleration,
-    AngularAccelerationDensity,
-    Frequency,
-    Length,
-    Ratio,
-    SweepRate,
-    Time,
-    Velocity,
+from mastd.settings.file_segments import FileMotion, Measured, Record
+from mastd.settings.oils import OilsSettings, OpenCrgRoad
+from mastd.settings.payload import NoPayload, Payload, VehiclePayload
+from mastd.settings.quantity import Ratio
+from mastd.settings.segments import (
+    AXES,
+    LONGEST_MOTION,
+    Fade,
+    Hold,
+    Ramp,
+    Random,
+    Repeats,
+    Road,
+    Shaking,
+    Sine,
+    Sweep,
+    axis_items,
+    sweep_duration,
 )
 
-AXES: Final = ("surge", "sway", "heave", "roll", "pitch", "yaw")
-"""Names of the six degrees of freedom, in the order of a pose."""
+__all__ = ["AXES", "LONGEST_MOTION", "ProfileSettings", "Segment"]
 
-LONGEST_MOTION: Final = 1800.0
-"""Longest motion in s that one profile may hold, repeats not counted: it is kept in memory whole."""
+UNSCALED: Final[Mapping[int, float]] = MappingProxyType({})
 
-PlayableFrequency = Annotated[Frequency, Field(ge=0.02, le=100.0)]
-Duration = Annotated[Time, Field(ge=0.1, le=LONGEST_MOTION)]
-Fade = Annotated[Time, Field(ge=0.05, le=60.0)]
-Repeats = Annotated[int, Field(ge=1, le=100_000)]
-
-
-def _ascending_band(band: tuple[float, float]) -> None:
-    if not band[0] < band[1]:
-        refuse([((1,), f"{band[1]:g} Hz is not above {band[0]:g} Hz, the upper end comes second")])
-
-
-class Hold(Settings):
-    """Stand still where the segment before ended."""
-
-    kind: Literal["hold"]
-    duration: Duration
-
-
-class Target(Settings):
-    """A pose to go to; axes left out stay where they are."""
-
-    surge: Length | None = None
-    sway: Length | None = None
-    heave: Length | None = None
-    roll: Angle | None = None
-    pitch: Angle | None = None
-    yaw: Angle | None = None
-
-
-class Ramp(Settings):
-    """Go smoothly to a pose, from rest to rest."""
-
-    kind: Literal["ramp"]
-    to: Target
-    duration: Duration
-
-
-class Shaking(Settings):
-    """What all segments share that shake about the pose where the segment before ended."""
-
-    gain: Ratio = 1.0
-    """Multiplies the motion."""
-    repeats: Repeats = 1
-    """How often the segment is played."""
-    fade: Fade | None = None
-    """Time of the rise from rest and of the fall to rest, within the duration; the profile's if left out."""
-
-
-class TranslationWave(Settings):
-    """Size of a sine along an axis: its amplitude, or its peak acceleration."""
-
-    amplitude: Length | None = None
-    peak: Annotated[Acceleration | None, Field(validate_default=True)] = None
-    phase: Angle = 0.0
-
-    @field_validator("peak")
-    @classmethod
-    def _one_size(cls, peak: float | None, info: ValidationInfo) -> float | None:
-        return _exactly_one(peak, info)
-
-
-class RotationWave(Settings):
-    """Size of a sine about an axis: its amplitude, or its peak acceleration."""
-
-    amplitude: Angle | None = None
-    peak: Annotated[AngularAcceleration | None, Field(validate_default=True)] = None
-    phase: Angle = 0.0
-
-    @field_validator("peak")
-    @classmethod
-    def _one_size(cls, peak: float | None, info: ValidationInfo) -> float | None:
-        return _exactly_one(peak, info)
-
-
-def _exactly_one(peak: float | None, info: ValidationInfo) -> float | None:
-    if "amplitude" in info.data and (peak is None) == (info.data["amplitude"] is None):
-        raise ValueError("give either amplitude or peak (peak acceleration), one of the two")
-    return peak
-
-
-class WaveAxes(Settings):
-    """Size of a wave on each axis that takes part."""
-
-    surge: TranslationWave | None = None
-    sway: TranslationWave | None = None
-    heave: TranslationWave | None = None
-    roll: RotationWave | None = None
-    pitch: RotationWave | None = None
-    yaw: RotationWave | None = None
-
-
-class Sine(Shaking):
-    """A sine of constant frequency on one or several axes."""
-
-    kind: Literal["sine"]
-    frequency: PlayableFrequency
-    axes: WaveAxes
-    duration: Duration
-
-
-class Sweep(Shaking):
-    """A sine whose frequency moves at a constant number of octaves per time."""
-
-    kind: Literal["sweep"]
-    start: PlayableFrequency
-    stop: PlayableFrequency
-    rate: Annotated[SweepRate, Field(gt=0.0)]
-    axes: WaveAxes
-
-    @field_validator("stop")
-    @classmethod
-    def _moves(cls, stop: float, info: ValidationInfo) -> float:
-        if stop == info.data.get("start"):
-            raise ValueError("equals start, a sweep needs two frequencies")
-        return stop
-
-
-TranslationPoint = tuple[PlayableFrequency, Annotated[AccelerationDensity, Field(gt=0.0)]]
-RotationPoint = tuple[PlayableFrequency, Annotated[AngularAccelerationDensity, Field(gt=0.0)]]
-
-
-def _ascending(points: tuple[tuple[float, float], ...]) -> tuple[tuple[float, float], ...]:
-    if len(points) < 2:
-        raise ValueError(f"{len(points)} break points, a density needs at least two")
-    problems: list[Problem] = [
-        ((k, 0), f"{points[k][0]:g} Hz does not lie above the {points[k - 1][0]:g} Hz before it")
-        for k in range(1, len(points))
-        if not points[k][0] > points[k - 1][0]
-    ]
-    refuse(problems)
-    return points
-
-
-class TranslationDensity(Settings):
-    """Acceleration density by break points, joined by straight lines on double-logarithmic axes."""
-
-    density: Annotated[tuple[TranslationPoint, ...], Field(max_length=100)]
-    """Pairs of frequency and one-sided density; there is no motion outside the first and the last."""
-
-    _order = field_validator("density")(_ascending)
-
-
-class RotationDensity(Settings):
-    """Angular acceleration density by break points, joined by straight lines on double-logarithmic axes."""
-
-    density: Annotated[tuple[RotationPoint, ...], Field(max_length=100)]
-    """Pairs of frequency and one-sided density; there is no motion outside the first and the last."""
-
-    _order = field_validator("density")(_ascending)
-
-
-class DensityAxes(Settings):
-    """Density on each axis that takes part; the axes are independent of each other."""
-
-    surge: TranslationDensity | None = None
-    sway: TranslationDensity | None = None
-    heave: TranslationDensity | None = None
-    roll: RotationDensity | None = None
-    pitch: RotationDensity | None = None
-    yaw: RotationDensity | None = None
-
-
-class Random(Shaking):
-    """Random motion of given acceleration densities."""
-
-    kind: Literal["random"]
-    axes: DensityAxes
-    duration: Duration
-    sigma_clip: Annotated[Ratio, Field(ge=2.0, le=10.0)] = 3.0
-    """Peaks of the acceleration in units of its effective value."""
-
-
-class Road(Shaking):
-    """A vehicle's four wheels on a random road of a class of ISO 8608: heave, pitch and roll."""
-
-    kind: Literal["road"]
-    road_class: Literal["A", "B", "C", "D", "E", "F", "G", "H"]
-    speed: Annotated[Velocity, Field(ge=0.1, le=100.0)]
-    band: tuple[PlayableFrequency, PlayableFrequency]
-    """Frequencies that are played. Mandatory: stroke and force bound how much of a road can be followed."""
-    duration: Duration
-    wheelbase: Annotated[Length, Field(gt=0.0, le=20.0)]
-    track_width: Annotated[Length, Field(gt=0.0, le=5.0)]
-
-    @field_validator("band")
-    @classmethod
-    def _ascending(cls, band: tuple[float, float]) -> tuple[float, float]:
-        _ascending_band(band)
-        return band
-
-
-class RecordComponent(Settings):
-    """One component of a strong-motion record on one axis."""
-
-    file: Annotated[str, Field(min_length=1)]
-    """PEER file of accelerations (.AT2); a relative path starts at the profile's own folder."""
-    scale: Ratio = 1.0
-    """Multiplies the recorded acceleration; negative turns it round."""
-
-    @field_validator("file")
-    @classmethod
-    def _found(cls, file: str, info: ValidationInfo) -> str:
-        return beside(file, info)
-
-
-class RecordAxes(Settings):
-    """Which component of the record moves which axis."""
-
-    surge: RecordComponent | None = None
-    sway: RecordComponent | None = None
-    heave: RecordComponent | None = None
-
-
-class Record(Shaking):
-    """A strong-motion record."""
-
-    kind: Literal["record"]
-    axes: RecordAxes
-    band: tuple[PlayableFrequency, PlayableFrequency]
-    """Frequencies that are played; the lower one bounds the displacement."""
-    baseline: Literal["none", "mean", "linear"] = "mean"
-    """What is taken off the accelerations first: nothing, their mean, or the best straight line."""
-
-    @field_validator("band")
-    @classmethod
-    def _ascending(cls, band: tuple[float, float]) -> tuple[float, float]:
-        _ascending_band(band)
-        return band
-
-
-Segment = Annotated[Hold | Ramp | Sine | Sweep | Random | Road | Record, Field(discriminator="kind")]
+Segment = Annotated[
+    Hold | Ramp | Sine | Sweep | Random | Road | Record | Measured, Field(discriminator="kind")
+]
 
 
 class ProfileSettings(Settings):
@@ -330,27 +105,41 @@ class ProfileSettings(Settings):
         )
         return verdict
 
-    def band(self) -> tuple[float, float] | None:
-        """Return lowest and highest frequency in Hz that the profile excites, None if it only moves."""
-        bands = [_band(segment) for segment in self.segments if not isinstance(segment, Hold | Ramp)]
+    def band(self, length_scales: Mapping[int, float] = UNSCALED) -> tuple[float, float] | None:
+        """Return lowest and highest frequency in Hz that the profile excites, None if it only moves.
+
+        ``length_scales``: S of the segments, by their index, whose lengths are scaled: their frequencies are
+        1/√S times those of the file.
+        """
+        bands = [
+            (low / length_scales.get(k, 1.0) ** 0.5, high / length_scales.get(k, 1.0) ** 0.5)
+            for k, segment in enumerate(self.segments)
+            if not isinstance(segment, Hold | Ramp)
+            for low, high in (_band(segment),)
+        ]
         if not bands:
             return None
         return min(low for low, _ in bands), max(high for _, high in bands)
 
+    def input_files(self) -> tuple[str, ...]:
+        """Return the paths of all files that the profile names, each once."""
+        named: list[str] = []
+        for segment in self.segments:
+            if isinstance(segment, Record):
+                named.extend(component.file for _, _, component in axis_items(segment.axes))
+            elif isinstance(segment, Measured):
+                named.append(segment.file)
+        if isinstance(self.payload, VehiclePayload):
+            named.append(self.payload.vehicle)
+        if self.oils is not None:
+            named.append(self.oils.vehicle)
+            if isinstance(self.oils.road, OpenCrgRoad):
+                named.append(self.oils.road.file)
+        return tuple(dict.fromkeys(named))
 
-def axis_items(axes: Settings) -> list[tuple[int, str, Any]]:
-    """Return index, name and settings of each axis that takes part, in the order of a pose."""
-    named = [(index, name, getattr(axes, name, None)) for index, name in enumerate(AXES)]
-    return [(index, name, value) for index, name, value in named if value is not None]
 
-
-def sweep_duration(segment: Sweep) -> float:
-    """Return the time in s that a sweep takes."""
-    return abs(math.log2(segment.stop / segment.start)) / segment.rate
-
-
-def _band(segment: Sine | Sweep | Random | Road | Record) -> tuple[float, float]:
-    if isinstance(segment, Road | Record):
+def _band(segment: Sine | Sweep | Random | Road | FileMotion) -> tuple[float, float]:
+    if isinstance(segment, Road | FileMotion):
         return segment.band
     if isinstance(segment, Sine):
         return segment.frequency, segment.frequency
@@ -366,6 +155,8 @@ def _driven(segment: Segment) -> tuple[str, ...]:
         return ()
     if isinstance(segment, Road):
         return ("heave", "roll", "pitch")
+    if isinstance(segment, Measured):
+        return segment.axes
     return tuple(name for _, name, _ in axis_items(segment.to if isinstance(segment, Ramp) else segment.axes))
 
 
@@ -379,9 +170,9 @@ def _segment_problems(segments: tuple[Segment, ...], profile_fade: float) -> lis
             if not moves:
                 problems.append(((k, "to"), "no axis named, name one or more of " + ", ".join(AXES)))
             position.update((name, value) for _, name, value in moves)
-        elif not isinstance(segment, Hold | Road) and not axis_items(segment.axes):
+        elif not isinstance(segment, Hold | Road | Measured) and not axis_items(segment.axes):
             problems.append(((k, "axes"), "no axis named, name one or more of " + ", ".join(AXES)))
-        if isinstance(segment, Record):
+        if isinstance(segment, FileMotion):
             continue
         duration = sweep_duration(segment) if isinstance(segment, Sweep) else segment.duration
         total += duration

@@ -221,7 +221,8 @@ class _Builder:
             self._complain(event, place, "merge key << is not read, write the values out")
             return None
         if event.value == "" or (event.style is None and not isinstance(_plain_value(event.value), str)):
-            what: str | None = f"a key must be a name, not {event.value!r}"
+            quoted = "; in quotes it would be one" if event.value else ""
+            what: str | None = f"a key must be a name, not {event.value!r}{quoted}"
         else:
             what = _plain_problem(event.value) if event.style is None else _text_problem(event.value)
         if what is not None:

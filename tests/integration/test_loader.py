@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import subprocess
 from dataclasses import dataclass
@@ -81,6 +82,25 @@ def test_a_profile_comes_out_of_its_slot_as_it_was_compiled(load: Loader) -> Non
     head = json.loads(loader.metadata_path(load.directory, 1).read_text(encoding="utf-8"))
     assert head["profile"]["name"] == head["name"] == "shaking"
     assert head["settings_text"]["profile"] == PROFILE
+
+
+def test_the_head_of_a_record_knows_the_files_of_its_profile(load: Loader) -> None:
+    """Path and digest of each input file, and the band as it is played."""
+    directory = load.lab.directory
+    times = np.linspace(0.0, 10.0, 1001)
+    values = np.sin(2.0 * np.pi * 3.0 * times) * np.exp(-((times - 5.0) ** 2))
+    header = "T\nE\nACCELERATION TIME SERIES IN UNITS OF G\nNPTS= 1001, DT= .01 SEC\n"
+    file = directory / "burst.AT2"
+    file.write_text(header + "".join(f"{value:.6f}\n" for value in 0.1 * values), encoding="ascii")
+    path = load.lab.profile(
+        "name: p\nsegments:\n  - {kind: record, band: [1 Hz, 10 Hz], length_scale: 0.25, fade: 0.5 s, "
+        "axes: {heave: {file: burst.AT2}}}\n"
+    )
+    code, document = load.load(path, 0)
+    assert code == 0, document
+    head = json.loads(loader.metadata_path(load.directory, 0).read_text(encoding="utf-8"))
+    assert head["input_files_sha256"] == {str(file): hashlib.sha256(file.read_bytes()).hexdigest()}
+    assert head["band"] == pytest.approx([2.0, 20.0])
 
 
 @pytest.mark.parametrize(

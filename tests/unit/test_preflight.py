@@ -294,8 +294,8 @@ def test_a_real_record(table: TableSettings) -> None:
     record = f"{{kind: record, band: [0.5 Hz, 15 Hz], axes: {{sway: {{file: {path}, scale: 80 %}}}}}}"
     result = check(profile(record), table)
     assert result.ok
-    note = result.records[0]
-    assert note.report.peak_before == pytest.approx(0.8 * 0.3585328 * 9.80665, rel=1e-9)
-    assert note.report.peak_after == pytest.approx(note.report.peak_before, rel=0.1)
+    report = result.files.records[0].report
+    assert report.before.acceleration == pytest.approx(0.8 * 0.3585328 * 9.80665, rel=1e-9)
+    assert report.after.acceleration == pytest.approx(report.before.acceleration, rel=0.1)
     assert 0.005 < limits(result)["stroke"].worst < 0.048
     assert np.isfinite(result.scale)

@@ -135,8 +135,8 @@ def test_files_are_found_beside_the_profile(tmp_path: Path, table: TableSettings
         "  - {kind: record, band: [1 Hz, 20 Hz], axes: {heave: {file: my record.AT2, scale: 50 %}}}\n"
     )
     motion = program(load(path, ProfileSettings), table)
-    assert motion.records[0].axis == "heave"
-    assert motion.records[0].report.peak_before == pytest.approx(0.05 * 9.80665, rel=0.01)
+    assert motion.notes.records[0].axis == "heave"
+    assert motion.notes.records[0].report.before.acceleration == pytest.approx(0.05 * 9.80665, rel=0.01)
     (tmp_path / "my record.AT2").write_text(header.replace("400", "401") + data)
     with pytest.raises(SettingsError, match=r"segments\[0\].*my record.AT2:4: NPTS is 401, but 400"):
         program(load(path, ProfileSettings), table)

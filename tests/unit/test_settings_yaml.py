@@ -151,7 +151,7 @@ def test_scientific_notation_is_a_number_with_or_without_a_point(text: str) -> N
         ("inner: {mass: 1 t, mass: 2 t}", "1:20: inner.mass: key 'mass' is given twice, first in line 1"),
         ("'name': a\nname: b", "2:1: name: key 'name' is given twice, first in line 1"),
         ("? [a, b]\n: 1", "1:3: (file): a key must be a plain name"),
-        ("1: a", "1:1: (file): a key must be a name, not '1'"),
+        ("1: a", "1:1: (file): a key must be a name, not '1'; in quotes it would be one"),
         ("on: a", "1:1: (file): on is true or false to some readers"),
         ("true: a", "1:1: (file): a key must be a name, not 'true'"),
         ("? \n: a", "1:2: (file): a key must be a name, not ''"),
