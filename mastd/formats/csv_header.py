@@ -21,7 +21,7 @@ BLANK: Final = " "
 """Any number of blanks and tabs."""
 _DELIMITERS: Final = ("\t", ";", ",", BLANK)
 _MARKS: Final = ("#", "%", "//", ";")
-_NUMBER: Final = re.compile(r"([+-]?(?:\d+\.?\d*|\.\d+))(?:[eEdD]([+-]?\d{1,5})|([+-]\d{3}))?")
+_NUMBER: Final = re.compile(r"([+-]?(?:\d+(?:\.\d*)?|\.\d+))(?:[eEdD]([+-]?\d{1,5})|([+-]\d{3}))?")
 _COMMA_NUMBER: Final = re.compile(r"[+-]?\d*,\d+(?:[eEdD][+-]?\d{1,5})?")
 NO_NUMBER: Final = frozenset({"", "nan", "-nan", "+nan", "na", "n/a", "null"})
 _INFINITE: Final = frozenset({"inf", "-inf", "+inf", "infinity", "-infinity", "+infinity"})
@@ -245,7 +245,7 @@ def _header_cells(line: str, start: Start) -> list[str]:
         cells = cells_of(line, start.delimiter)
         while len(cells) > start.columns and not cells[-1]:
             cells.pop()
-        if len(cells) == start.columns - 1:
+        if 1 < len(cells) == start.columns - 1:
             cells.append("")
         return cells
     if len(line) > _LONGEST_NAMES:
