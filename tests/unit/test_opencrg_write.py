@@ -82,6 +82,7 @@ def test_any_road_survives_and_the_library_reads_the_same(
     assert grid.v == pytest.approx(road.across, abs=1e-12)
     header = path.read_bytes().split(b"$$$$")[0].decode("ascii").splitlines()
     assert all(len(line) <= 72 for line in header)
+    assert header.count("$ROAD_CRG") == 1
 
 
 @settings(max_examples=40)
