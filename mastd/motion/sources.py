@@ -77,7 +77,11 @@ class Files:
     @property
     def warnings(self) -> tuple[str, ...]:
         """What is odd about the files that were read, one line each."""
-        return tuple(warning for measurement in self.read.values() for warning in measurement.warnings)
+        return tuple(
+            warning if warning.startswith(path) else f"{path}: {warning}"
+            for path, measurement in self.read.items()
+            for warning in measurement.warnings
+        )
 
     def on_one_base(self, sources: Sequence[Source]) -> tuple[list[Source], str]:
         """Return the sources with times from the first value of all on, and how files were brought together.

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from mastd.cli import main
 from mastd.errors import FormatError, SettingsError
-from mastd.formats import rpc3
+from mastd.formats import knet, rpc3
 from mastd.formats.measurement import Channel, Measurement, Series
 from mastd.motion.compiler import program
 from mastd.motion.measured import reduction
@@ -401,6 +401,32 @@ def test_components_of_unlike_files_meet_at_the_right_time(tmp_path: Path, table
     )
     assert np.max(np.abs(samples[:, 1] - samples[:, 2])) < 2e-8
     assert np.max(np.abs(samples[:, 1])) == pytest.approx(0.01, rel=0.02)
+
+
+def test_components_that_began_at_other_times(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Two K-NET files, the first axis' begun 12.25 s late: moved by that, and told."""
+    for name, at, second, offset in (("late", 5.0, "12.25", 0.0), ("early", 5.0, "00", 3.0)):
+        values = 20.0 * burst(TIMES, at, 4.0, 0) + offset
+        made = Measurement(
+            "knet",
+            (Series((Channel(name, "gal", values),), STEP),),
+            {"start time": f"2024-01-01T16:10:{second}+09:00"},
+        )
+        knet.write(tmp_path / f"{name}.NS", made)
+    path = tmp_path / "p.yaml"
+    path.write_text(
+        f"name: p\nsegments:\n  - {{kind: record, {BAND}, fade: 0.5 s, "
+        "axes: {surge: {file: late.NS}, sway: {file: early.NS}}}\n"
+    )
+    assert main(["check", str(path)]) == 0
+    text = capsys.readouterr().out
+    assert "every 3.90625 ms, 12.25 s after the first\n" in text
+    assert "segments[0]: by the start times that the files state" in text
+    assert f"warning: {tmp_path}/early.NS: values have a constant offset of 3 gal" in text
+    motion = program(load(path, ProfileSettings), load(find("table", "table"), TableSettings))
+    surge, sway = motion.blocks[0].samples[:, :2].T
+    assert np.argmax(surge) - np.argmax(sway) == pytest.approx(12_250, abs=1)
+    assert np.max(surge) == pytest.approx(np.max(sway), rel=1e-3)
 
 
 def test_angular_records(tmp_path: Path, table: TableSettings) -> None:
