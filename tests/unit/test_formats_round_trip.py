@@ -83,7 +83,7 @@ PROMISES: Final = {
     "mts_bin": Promise(single, LARGEST_SINGLE, holds_missing=False, holds_infinite=False),
     "csv": Promise(holds_infinite=False),
     "peer": record(lambda values: 0.51e-7 * np.abs(values), ("", *MOTION)),
-    "smc": record(smc_digits, ("", *MOTION)),
+    "smc": record(smc_digits, ("", *MOTION), largest=1e35),
     "cosmos": record(nothing, (*MOTION, "V"), channels=8),
     "usc": record(lambda values: np.full_like(values, 0.50001e-3), MOTION, largest=1e-3),
     "esm": record(nothing, ("", *MOTION)),
