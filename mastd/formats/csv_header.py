@@ -21,7 +21,7 @@ BLANK: Final = " "
 """Any number of blanks and tabs."""
 _DELIMITERS: Final = ("\t", ";", ",", BLANK)
 _MARKS: Final = ("#", "%", "//", ";")
-_NUMBER: Final = re.compile(r"([+-]?(?:\d+\.?\d*|\.\d+))(?:[eEdD]([+-]?\d{1,5})|([+-]\d{3}))?")
+_NUMBER: Final = re.compile(r"([+-]?(?:\d+(?:\.\d*)?|\.\d+))(?:[eEdD]([+-]?\d{1,5})|([+-]\d{3}))?")
 _COMMA_NUMBER: Final = re.compile(r"[+-]?\d*,\d+(?:[eEdD][+-]?\d{1,5})?")
 NO_NUMBER: Final = frozenset({"", "nan", "-nan", "+nan", "na", "n/a", "null"})
 _INFINITE: Final = frozenset({"inf", "-inf", "+inf", "infinity", "-infinity", "+infinity"})

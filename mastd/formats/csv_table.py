@@ -38,6 +38,7 @@ _CHUNK: Final = 1 << 22
 _ROWS: Final = 512
 _MOST_PROBLEMS: Final = 20
 _LONGEST_HEADER: Final = 1 << 20
+_LONGEST_CELL: Final = 400
 _SEEN: Final = 64
 """Lines at each end whose printed digits are looked at."""
 _PLAIN: Final = b"0123456789+-.eE, \n"
@@ -219,6 +220,9 @@ def _slow(path: Path, chunk: bytes, line: int, start: Start, problems: list[str]
     rows: list[list[float]] = []
     delimiter = None if start.delimiter == BLANK else start.delimiter
     for number, content in enumerate(chunk.split(b"\n"), line + 1):
+        if len(content) > _LONGEST_CELL * start.columns + HEAD:
+            problems.append(f"{path}:{number}: {len(content)} bytes in one line of {start.columns} columns")
+            break
         text = _decoded(content)
         row = _plain_row(text, delimiter)
         if row is not None and len(row) == start.columns:
@@ -227,12 +231,13 @@ def _slow(path: Path, chunk: bytes, line: int, start: Start, problems: list[str]
         if is_skipped(text, start.delimiter):
             continue
         cells = cells_of(text, start.delimiter)
-        values = [number_of(cell) for cell in cells]
         if len(cells) != start.columns:
             problems.append(f"{path}:{number}: {len(cells)} cells, the table has {start.columns} columns")
-        elif None in values:
+            cells = []
+        values = [number_of(cell) for cell in cells]
+        if None in values:
             problems.append(_complaint(path, number, text, cells[values.index(None)]))
-        else:
+        elif values:
             rows.append([value for value in values if value is not None])
         if len(problems) >= _MOST_PROBLEMS:
             break

@@ -18,7 +18,7 @@ import numpy as np
 
 from mastd.formats.measurement import Array
 
-_PRINTED: Final = re.compile(r"[+-]?(\d*)\.?(\d*)(?:[eEdD]([+-]?\d{1,3}))?")
+_PRINTED: Final = re.compile(r"[+-]?(\d*)(?:\.(\d*))?(?:[eEdD]([+-]?\d{1,3}))?")
 _COARSE: Final = 20.0
 """Units of the last digit in a step, below which a skipped sample could look like rounding."""
 _SIMPLE: Final = 5
@@ -56,8 +56,9 @@ def printed(words: Iterable[str]) -> Printed:
         match = _PRINTED.fullmatch(word.strip())
         if match is None:
             continue
-        digits = (match[1] + match[2]).lstrip("0")
-        decimals = max(decimals, min(len(match[2]) - int(match[3] or 0), 300))
+        fraction = match[2] or ""
+        digits = (match[1] + fraction).lstrip("0")
+        decimals = max(decimals, min(len(fraction) - int(match[3] or 0), 300))
         significant = max(significant, len(digits))
     return Printed(decimals, significant)
 

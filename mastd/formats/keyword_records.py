@@ -21,7 +21,7 @@ KEY: Final = 32
 """Bytes of its keyword."""
 VALUE: Final = RECORD - KEY
 """Bytes of its value."""
-_NUMBER: Final = re.compile(r"[+-]?(?:\d+\.?\d*|\.\d+)(?:[EeDd][+-]?\d{1,5})?")
+_NUMBER: Final = re.compile(r"[+-]?(?:\d+(?:\.\d*)?|\.\d+)(?:[EeDd][+-]?\d{1,5})?")
 _WITH_COMMA: Final = re.compile(r"[+-]?\d*,\d+(?:[EeDd][+-]?\d{1,5})?")
 _CONTROL: Final = re.compile(r"[\x00-\x1f\x7f]")
 

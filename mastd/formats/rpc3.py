@@ -273,7 +273,8 @@ def _points(numbers: Numbers, stated: Stated, k: int, whole: bool, frames: int) 
 def _channel(header: Header, stated: Stated, k: int, points: Numbers) -> Channel:
     values = points.astype(np.float64)
     if stated.data_type == "SHORT_INTEGER":
-        values *= header.number(f"SCALE.CHAN_{k}")
+        with np.errstate(over="ignore"):
+            values *= header.number(f"SCALE.CHAN_{k}")
     name = header.text(f"DESC.CHAN_{k}") or f"channel {k}"
     return Channel(name, header.text(f"UNITS.CHAN_{k}") or "", values)
 

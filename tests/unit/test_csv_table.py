@@ -219,7 +219,10 @@ def test_a_missing_sample_leaves_uneven_places(tmp_path: Path, missing: int) -> 
         ("1.5,abc\n1,2\n3,4\n", r"csv:1: "),
         ("1,2\nx,y\n3,4\n", r"csv:2: 'x,y' between lines of 2 numbers"),
         (b"\xff\xfe1\0,\0", "UTF-16"),
-        ("a,b\n" + "1,2\n" * 3 + "x,y\n" * 30, r"(?s)(.*not a number\n){20}.*more problems may follow"),
+        (
+            "a,b\n" + "1,2\n" * 3 + "x,y\n" * 30,
+            r"(?s)csv:24:1: 'x' is not a number\n[^\n]*more problems may follow$",
+        ),
     ],
 )
 def test_what_is_refused(tmp_path: Path, text: str | bytes, message: str) -> None:
@@ -241,8 +244,8 @@ def test_what_is_no_table(tmp_path: Path, text: str) -> None:
 
 @pytest.mark.parametrize("kind", ["plain", "signs", "letters", "blanks"])
 def test_long_tables_are_read_alike(tmp_path: Path, kind: str) -> None:
-    """Longer than a chunk; the fast ways and the careful one agree."""
-    table = np.random.default_rng(5).normal(size=(12000, 20))
+    """More than is read at once; the fast ways and the careful one agree."""
+    table = np.random.default_rng(5).normal(size=(12000 if kind == "plain" else 1000, 20))
     text = "\n".join(",".join(map(repr, row)) for row in table.tolist())
     if kind == "signs":
         text = text.replace(",", ",+").replace("+-", "-").replace("0.", ".")
