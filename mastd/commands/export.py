@@ -14,6 +14,8 @@ from mastd.errors import FormatError, UsageError
 if TYPE_CHECKING:
     from mastd.formats.measurement import Format, Measurement, Series
 
+_MOST_LOST = 20
+
 
 def add_parsers(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     """Add the parser of ``export``."""
@@ -145,14 +147,22 @@ def _from_file(source: Path, channels: Sequence[str], unit: str | None, step: fl
 
 
 def _beside(source: Path, recorded: bool, target: Format, signals: str | None) -> Path:
-    """Return where the file goes if nothing else is said: beside the source, called as the run or file."""
+    """Return where the file goes if nothing else is said: beside the source, called as the run or file.
+
+    Other signals than the usual ones stand in its name, but the drive of RPC III has a suffix of its own.
+    """
+    from mastd.record.export import DEFAULT_SIGNALS
     from mastd.record.writer import RUN_FILE
 
     name = source.stem
     if recorded and source.name == RUN_FILE:
         name = source.resolve().parent.name or name
-    suffix = ".drv" if ".drv" in target.suffixes and _listed(signals) == ["drive"] else target.suffixes[0]
-    return source.with_name(name + suffix)
+    listed = _listed(signals)
+    if listed == ["drive"] and ".drv" in target.suffixes:
+        return source.with_name(f"{name}.drv")
+    if listed and listed != list(DEFAULT_SIGNALS):
+        name = "-".join((name, *listed))
+    return source.with_name(name + target.suffixes[0])
 
 
 def _resampled(measurement: Measurement, source: Path, rate: float, recorded: bool) -> Measurement:
@@ -172,7 +182,10 @@ def _report(out: Path, target: Format, measurement: Measurement, lost: Sequence[
     lines = [f"{out}: {target.title}, {out.stat().st_size / 1e6:.1f} MB"]
     lines += [f"  {_extent(series)}" for series in measurement.series]
     lines += [f"  as read: {warning}" for warning in measurement.warnings]
-    return lines + [f"  not kept: {line}" for line in lost]
+    lines += [f"  not kept: {line}" for line in lost[:_MOST_LOST]]
+    if len(lost) > _MOST_LOST:
+        lines.append(f"  not kept: and {len(lost) - _MOST_LOST} more of these")
+    return lines
 
 
 def _extent(series: Series) -> str:

@@ -115,7 +115,8 @@ def _weights(
 def _in_blocks(padded: NDArray[np.float64], width: int, ratio: Fraction, count: int) -> NDArray[np.float64]:
     """Return ``count`` rows at the places k · ``ratio``, whose weights repeat after so many rows as its
     denominator says."""
-    repeats = max(1, 2 * width // ratio.numerator)
+    room = _LARGEST_MATRIX // (4 * width * ratio.denominator)
+    repeats = max(1, min(room, 2 * width // ratio.numerator))
     rows, advance = repeats * ratio.denominator, repeats * ratio.numerator
     places = np.arange(rows, dtype=np.float64) * ratio.numerator / ratio.denominator
     first, weights = _weights(places, width, float(ratio))

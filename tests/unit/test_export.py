@@ -123,6 +123,14 @@ def test_reference_and_achieved_are_exported_beside_the_run_as_recorded(
     assert "filled" not in found.notes
 
 
+def test_other_signals_go_to_a_file_of_their_own_name(tmp_path: Path) -> None:
+    record(tmp_path)
+    for signals in ("drive", "reference,drive", "reference,achieved"):
+        assert export(tmp_path / "shake-1", "--to", "mcap", "--signals", signals) == 0
+    found = sorted(path.name for path in (tmp_path / "shake-1").glob("shake*"))
+    assert found == ["shake-1-drive.mcap", "shake-1-reference-drive.mcap", "shake-1.mcap"]
+
+
 def test_missing_periods_are_filled_counted_and_noted(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -110,6 +110,12 @@ def test_any_series_come_back_to_the_last_bit(
     assert len(messages) == sum(one.count for one in series)
 
 
+def test_series_without_values_keep_their_place(tmp_path: Path) -> None:
+    path = tmp_path / "two.mcap"
+    write(path, Series((wave("a", 0),), 0.1, name="none"), Series((wave("b", 3),), 0.1, name="some"))
+    assert [(series.name, series.count) for series in read(path).series] == [("none", 0), ("some", 3)]
+
+
 def test_an_independent_reader_gets_the_same_numbers_at_exact_times(tmp_path: Path) -> None:
     path = tmp_path / "run.mcap"
     names = ["pose.heave", "Pose Heave", "4WD", "", "class", "pose.heave"]
@@ -453,40 +459,53 @@ def frames_of(schema: bytes) -> bytes:
     )
 
 
+TOO_LONG = b'{"channels": [{"name": "a", "unit": "m"}], "rate_hz": 1' + b"0" * 5000 + b"}"
 HOSTILE = {
-    "more records than bytes": HEAD + chunk(DEFINED + ONE * 500_000),
-    "unpacks to more than it says": HEAD + chunk(bytes(1 << 25), size=100),
-    "lz4 unpacks to more": HEAD
-    + chunk(b"", size=100, packed=lz4.frame.compress(bytes(1 << 25)), name=b"lz4"),
-    "too large": HEAD + chunk(b"", size=1 << 50),
-    "unpacks a thousandfold": HEAD + DEFINED + 40 * chunk(rec(5, bytes(22 + 30_000_000))),
-    "unknown compression": HEAD + chunk(DEFINED + ONE, name=b"rar\n"),
-    "message of no channel": HEAD + chunk(ONE),
-    "message without a head": HEAD + chunk(DEFINED + rec(5, b"\1\0")),
-    "two channels of one number": HEAD + chunk(DEFINED + DEFINED.replace(b"/t", b"/u") + ONE),
-    "nested schema": frames_of(b"[" * 200_000),
-    "no channels": frames_of(b'{"channels": [], "rate_hz": 1}'),
-    "no rate": frames_of(b'{"channels": [{"name": "a", "unit": "m"}], "rate_hz": NaN}'),
-    "rate beyond all": frames_of(b'{"channels": [{"name": "a", "unit": "m"}], "rate_hz": 1e-300}'),
-    "rate of digits": frames_of(
-        b'{"channels": [{"name": "a", "unit": "m"}], "rate_hz": 1' + b"0" * 5000 + b"}"
+    "more records than bytes": (
+        HEAD + chunk(DEFINED + ONE * 500_000),
+        "more records than a file of this size",
     ),
-    "another size": frames_of(b'{"channels": [{"name": "a", "unit": "m"}], "rate_hz": 10}'),
-    "more fields than sense": HEAD + chunk(defined(b"float64 a\n" * 300_000) + ONE),
-    "a line without end": HEAD + chunk(defined(b"float64 " + b" " * 3_000_000 + b"!") + ONE),
-    "only its head": HEAD,
-    "only its magic": HEAD[:8],
+    "unpacks to more than it says": (HEAD + chunk(bytes(1 << 25), size=100), "another length than it says"),
+    "lz4 unpacks to more": (
+        HEAD + chunk(b"", size=100, packed=lz4.frame.compress(bytes(1 << 25)), name=b"lz4"),
+        "another length than it says",
+    ),
+    "too large": (HEAD + chunk(b"", size=1 << 50), "chunk too large"),
+    "unpacks a thousandfold": (HEAD + DEFINED + 40 * chunk(rec(4, bytes(30_000_000))), "chunk too large"),
+    "unknown compression": (HEAD + chunk(DEFINED + ONE, name=b"rar\n"), "unknown compression"),
+    "message of no channel": (HEAD + chunk(ONE), "unknown channel 1"),
+    "message without a head": (HEAD + chunk(DEFINED + rec(5, b"\1\0")), "without a head"),
+    "two channels of one number": (
+        HEAD + chunk(DEFINED + DEFINED.replace(b"/t", b"/u") + ONE),
+        "two definitions of one number",
+    ),
+    "nested schema": (frames_of(b"[" * 200_000), "schema of channel /t cannot be read"),
+    "no channels": (frames_of(b'{"channels": [], "rate_hz": 1}'), "names 0 channels"),
+    "no rate": (frames_of(b'{"channels": [{"name": "a", "unit": "m"}], "rate_hz": NaN}'), "rate of nan"),
+    "rate beyond all": (
+        frames_of(b'{"channels": [{"name": "a", "unit": "m"}], "rate_hz": 1e-300}'),
+        "rate of 1e-300",
+    ),
+    "rate of digits": (frames_of(TOO_LONG), "schema of channel /t cannot be read"),
+    "another size": (frames_of(b'{"channels": [{"name": "a", "unit": "m"}], "rate_hz": 10}'), "12 bytes, 8"),
+    "more fields than sense": (HEAD + chunk(defined(b"float64 a\n" * 300_000) + ONE), "no topic of flat"),
+    "a line without end": (HEAD + chunk(defined(b"float64 " + b" " * 3_000_000 + b"!") + ONE), "no topic of"),
+    "only its head": (HEAD, "holds no topics"),
+    "only its magic": (HEAD[:8], "holds no topics"),
+    "nothing": (HEAD[:5], "not an MCAP file"),
 }
 
 
 @pytest.mark.parametrize("name", HOSTILE)
 def test_hostile_files_are_one_line(name: str, tmp_path: Path) -> None:
     path = tmp_path / "hostile.mcap"
-    path.write_bytes(HOSTILE[name])
+    content, words = HOSTILE[name]
+    path.write_bytes(content)
     with pytest.raises(FormatError) as caught:
         FORMAT.read(path)
     assert "\n" not in str(caught.value)
-    assert str(path) in str(caught.value)
+    assert str(caught.value).startswith(f"{path}: ")
+    assert words in str(caught.value)
 
 
 def test_our_metadata_that_do_not_fit_are_refused(tmp_path: Path) -> None:
