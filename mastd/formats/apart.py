@@ -2,9 +2,9 @@
 
 HDF5, Arrow and the compiled parts of asammdf crash, spin or allocate without end on damaged files. So the
 file is read by a child process: a *template* process (``mastd.formats.apart_template``) imports the library
-once and forks a child for each file, which costs some 10 ms. The child's numbers come back in anonymous shared
-memory, which is mapped here and not copied. A child that crashes, takes too long or needs too much is a
-FormatError.
+once and forks a child for each file, which costs some 10 ms. The child's numbers come back in anonymous
+shared memory, which is mapped here and not copied. A child that crashes, takes too long or needs too much is
+a FormatError.
 
 The template ends with the process that started it, however that ends. It is started with ``subprocess`` and
 not with ``multiprocessing``, whose daemonic children may start nothing, and which would run the main module
@@ -45,6 +45,7 @@ LEAST_MEMORY: Final = 200_000_000
 _EXPANSION: Final = 1000
 _LEAST_EXPANDED: Final = 64_000_000
 _MOST_EXPANDED: Final = 8_000_000_000
+_MOST_DOCUMENT: Final = 16_000_000
 _STARTING_SECONDS: Final = 120.0
 
 
@@ -103,7 +104,7 @@ class Apart:
             "seconds": seconds,
             "wall": WAITING * seconds,
             "memory": memory,
-            "written": most_expanded(size) + size + LEAST_MEMORY,
+            "written": most_expanded(size) + size + _MOST_DOCUMENT,
         }
         with self._lock, _SharedMemory() as shared:
             status = self._template(path).run(request, shared.descriptor)
