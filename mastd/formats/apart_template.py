@@ -38,7 +38,9 @@ _MOST_SAID: Final = 10
 def main() -> int:
     """Serve the process that started this one until it ends."""
     descriptor, parent, module, *libraries = sys.argv[1:]
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    # It ends with its parent, not with what is sent to all processes of a terminal.
+    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+        signal.signal(number, signal.SIG_IGN)
     signal.pthread_sigmask(signal.SIG_SETMASK, ())
     connection = socket.socket(fileno=int(descriptor))
     os.set_inheritable(connection.fileno(), False)

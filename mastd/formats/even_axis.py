@@ -12,16 +12,17 @@ from mastd.formats.measurement import Array, Channel, Series
 from mastd.formats.unit_names import SiUnit, si_unit
 
 _MORE: Final = {"": SiUnit("s", 1.0), "ns": SiUnit("s", 1e-9), "nanoseconds": SiUnit("s", 1e-9)}
-_EVEN: Final = 1e-6
-"""Of a step: places that are off by no more are even; clocks that files state are rounded to some ns."""
+_EVEN: Final = 1e-3
+"""Of a step: places that are off by no more are even. Times are rounded, to ns or µs as a rule, or summed."""
 
 
 def even(places: Array) -> tuple[float, float] | None:
     """Return (start, step) so that ``places`` (n,) are start + k · step, None where they are uneven.
 
-    Of all steps that fit, it is the one that fits best; of equal ones the shortest decimal number, or the
-    inverse of a whole number, which recorders have. Places that are rounded to float64 far from 0 are even
-    where they are so to their last digit, and that digit is below 1 % of the step.
+    The step is the inverse of a whole number or a short decimal number, as recorders have them, where that
+    fits to the last digit of the places or nearly as well as any; else the one that does. Places that are
+    rounded to float64 far from 0 are even where they are so to their last digit, and that digit is below 1 %
+    of the step.
     """
     count = len(places)
     if count < 2 or not np.all(np.isfinite(places)):
@@ -34,11 +35,10 @@ def even(places: Array) -> tuple[float, float] | None:
     if last_digit > 0.01 * mean:
         return None
     numbers = np.arange(count, dtype=np.float64)
-    step = min(
-        _candidates(mean, float(places[1]) - start),
-        key=lambda candidate: float(np.max(np.abs(start + candidate * numbers - places))),
-    )
-    off = float(np.max(np.abs(start + step * numbers - places)))
+    candidates = _candidates(mean, float(places[1]) - start)
+    offs = [float(np.max(np.abs(start + candidate * numbers - places))) for candidate in candidates]
+    good = max(2.0 * min(offs), last_digit)
+    step, off = next(pair for pair in zip(candidates, offs, strict=True) if pair[1] <= good)
     return (start, step) if off <= max(_EVEN * step, last_digit) else None
 
 

@@ -32,7 +32,7 @@ from mastd.formats.apart import LEAST_SECONDS, Apart, Packed, check_expanded, pa
 from mastd.formats.even_axis import check_stated, kept_or_own
 from mastd.formats.files import head_of, replacing_named
 from mastd.formats.hdf5_foreign import read_foreign
-from mastd.formats.hdf5_parts import attribute_text, attributes, refuse_unreadable
+from mastd.formats.hdf5_parts import attribute_text, attributes, refuse_link, refuse_unreadable
 from mastd.formats.measurement import HEAD, Array, Channel, Format, Measurement, Series
 from mastd.formats.packages import distinct, package, plain
 
@@ -104,10 +104,8 @@ def _read_own(path: Path, file: Any) -> Measurement:
 
 def _children(path: Path, group: Any) -> list[Any]:
     """Return the objects of a group that are in this file; raise FormatError for links to others."""
-    h5py = package("h5py", "hdf", _TITLE)
     for name in group:
-        if isinstance(group.get(name, getlink=True), h5py.ExternalLink):
-            raise FormatError(f"{path}: {group.name}/{name} is a link to another file: those are not opened")
+        refuse_link(path, group, name)
     return [group[name] for name in group]
 
 

@@ -19,7 +19,7 @@ import numpy as np
 from mastd.errors import FormatError
 from mastd.formats.apart import check_expanded
 from mastd.formats.even_axis import in_seconds, series_on
-from mastd.formats.hdf5_parts import attribute_text, attributes, refuse_unreadable
+from mastd.formats.hdf5_parts import attribute_text, attributes, refuse_link, refuse_unreadable
 from mastd.formats.measurement import Array, Channel, Measurement, Series
 from mastd.formats.packages import package
 
@@ -77,12 +77,7 @@ def _walked(path: Path, file: Any) -> _Content:
         group = waiting.pop(0)
         found = []
         for name in group:
-            link = group.get(name, getlink=True)
-            if isinstance(link, h5py.ExternalLink):
-                raise FormatError(
-                    f"{path}: {group.name.rstrip('/')}/{name} is a link to the file {link.filename!r}: "
-                    "others are not opened"
-                )
+            link = refuse_link(path, group, name)
             if not isinstance(link, h5py.HardLink) or name in _HIDDEN:
                 continue
             item = group[name]

@@ -51,6 +51,17 @@ def _text(value: Any) -> str:
     return "" if type(value).__name__ == "Empty" else str(value)
 
 
+def refuse_link(path: Path, group: Any, name: str) -> Any:
+    """Return how a group holds what is called ``name``; FormatError where that is in another file."""
+    link = group.get(name, getlink=True)
+    if isinstance(link, package("h5py", "hdf", "HDF5").ExternalLink):
+        raise FormatError(
+            f"{path}: {group.name.rstrip('/')}/{name} is a link to the file {link.filename!r}: "
+            "others are not opened"
+        )
+    return link
+
+
 def refuse_unreadable(path: Path, dataset: Any) -> None:
     """Raise FormatError where values are in other files, or need a filter that is not here."""
     h5py = package("h5py", "hdf", "HDF5")
