@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import warnings
 from pathlib import Path
 
 import numpy as np
@@ -58,6 +59,7 @@ def test_a_file_may_refer_to_another_one(tmp_path: Path) -> None:
     ("name", "told"),
     [
         ("../road.crg", "leads out of the folder"),
+        ("below/../inside.crg", "leads out of the folder"),
         ("below/../../road.crg", "leads out of the folder"),
         ("..\\road.crg", "leads out of the folder"),
         ("/etc/passwd", "leads out of the folder"),
@@ -78,6 +80,7 @@ def test_references_that_lead_nowhere_are_refused(tmp_path: Path, name: str, tol
     folder = tmp_path / "files"
     crg(tmp_path / "road.crg")
     (folder / "below").mkdir(parents=True)
+    crg(folder / "inside.crg")
     (folder / "out").symlink_to(tmp_path)
     refer(folder / "circle.crg", "self.crg")
     with pytest.raises(FormatError) as error:
@@ -102,6 +105,31 @@ def test_old_line_ends_and_numbers(tmp_path: Path) -> None:
     assert read_opencrg(path).heights == pytest.approx(Z)
     path.write_bytes(path.read_bytes().replace(b"\r", b"\r\r\n"))
     assert read_opencrg(path).heights == pytest.approx(Z)
+
+
+def test_blanks_may_follow_the_numbers_of_a_line(tmp_path: Path) -> None:
+    lines = cells(Z).splitlines()
+    lines[2] += "   "
+    lines[5] += " " * 100
+    assert read_opencrg(crg(tmp_path / "a.crg", data="\n".join(lines))).heights == pytest.approx(Z)
+    for wrong in (lines[3][:-1], lines[3] + " 1", lines[3] + " " * 99 + "1"):
+        path = crg(tmp_path / "b.crg", data="\n".join([*lines[:3], wrong, *lines[4:]]))
+        with pytest.raises(
+            FormatError, match=rf"b.crg:22: {len(wrong)} characters, due are 4 numbers of 10$"
+        ):
+            read_opencrg(path)
+
+
+def test_any_bytes_for_not_a_number_are_a_missing_cell(tmp_path: Path) -> None:
+    """Signalling ones too, of which the conversion would warn."""
+    table = Z.astype(">f4")
+    data = bytearray(table.tobytes())
+    data[:4], data[-4:] = b"\x7f\x80\0\1", b"\xff\xc0\0\0"
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        road = read_opencrg(crg(tmp_path / "a.crg", coding="KRBI", data=bytes(data)))
+    assert road.heights[0, 0] == pytest.approx(Z[0, 1])
+    assert road.heights[-1, -1] == pytest.approx(Z[-1, -2])
 
 
 def test_long_sections_may_stand_in_any_order(tmp_path: Path) -> None:
@@ -197,12 +225,12 @@ def test_what_is_odd_is_told(tmp_path: Path, road: str, told: str | None) -> Non
 
 
 def test_the_virtual_channel_is_compared(tmp_path: Path) -> None:
-    def warnings(line: str) -> tuple[str, ...]:
+    def told(line: str) -> tuple[str, ...]:
         return read_opencrg(crg(tmp_path / "a.crg", channels=f"{line}\n{SECTIONS}")).warnings
 
-    assert not warnings("U:reference line u,m,0,0.5 ! only for viewing")
-    assert not warnings("U:reference line u,m")
-    assert "U: has u begin at 0 m every 0.25 m, $ROAD_CRG at 0 m every 0.5 m" in warnings("U:u,m,0,0.25")[0]
+    assert not told("U:reference line u,m,0,0.5 ! only for viewing")
+    assert not told("U:reference line u,m")
+    assert "U: has u begin at 0 m every 0.25 m, $ROAD_CRG at 0 m every 0.5 m" in told("U:u,m,0,0.25")[0]
 
 
 def test_stated_ends_of_channels_are_compared(tmp_path: Path) -> None:

@@ -62,7 +62,7 @@ def test_any_road_survives_and_the_library_reads_the_same(
 ) -> None:
     road = any_road(seed, curved, even, scale, level)
     path = tmp_path_factory.getbasetemp() / "written.crg"
-    write_opencrg(path, road, coding, ["$ a comment", "x" * 200])
+    write_opencrg(path, road, coding, ["$ a comment", "x" * 72 + "$ROAD_CRG"])
     read = read_opencrg(path)
     metres, share = HEIGHTS[coding]
     beside = metres + share * (np.abs(road.heights).max() - abs(round(level)) + 5.0 + 10.0 * scale)
@@ -82,6 +82,7 @@ def test_any_road_survives_and_the_library_reads_the_same(
     assert grid.v == pytest.approx(road.across, abs=1e-12)
     header = path.read_bytes().split(b"$$$$")[0].decode("ascii").splitlines()
     assert all(len(line) <= 72 for line in header)
+    assert header.count("$ROAD_CRG") == 1
 
 
 @settings(max_examples=40)
@@ -138,6 +139,18 @@ def test_what_is_stored_survives_reading_and_writing(tmp_path: Path, channels: t
     pycrg = pytest.importorskip("pycrg")
     with pycrg.DataSet.open(tmp_path / "b.crg") as dataset:
         assert dataset.grid().elevation == pytest.approx(read_opencrg(path).heights, abs=1e-6)
+
+
+def test_levels_of_the_line_become_its_slopes(tmp_path: Path) -> None:
+    assert FORMAT.write is not None
+    level = np.array([1.0, 1.2, 1.1, 5.0])
+    channels = [Channel("reference line z", "m", level)]
+    channels += [Channel(f"v = {v} m", "m", np.full(4, v)) for v in (0.5, -0.5)]
+    measurement = Measurement("csv", (Series(tuple(channels), 2.0, axis="u", axis_unit="m"),))
+    assert FORMAT.write(tmp_path / "a.crg", measurement) == ()
+    road = read_opencrg(tmp_path / "a.crg")
+    assert road.heights == pytest.approx(level[:, np.newaxis] + np.array([-0.5, 0.5]))
+    assert road.across == pytest.approx([-0.5, 0.5])
 
 
 STRAIGHT = OpenCrgRoad(0.0, 0.5, np.column_stack([0.5 * np.arange(9), np.zeros(9)]), np.arange(4.0), Z)

@@ -136,6 +136,9 @@ INCREMENT_OF_V = "LONG_SECTION_V_INCREMENT = 1.0\n"
         ({"data": cells(Z) + cells(Z[:1])}, "10 lines of data, due are 9"),
         ({"data": cells(Z).replace(f"{Z[2, 1]:10.5f}", "   0,03120")}, ":21:11: '0,03120' is not a finite"),
         ({"data": cells(Z).replace(f"{Z[2, 1]:10.5f}", "       inf")}, "'inf' is not a finite number"),
+        ({"data": cells(Z).replace(f"{Z[2, 1]:10.5f}", "     1_000")}, "'1_000' is not a finite number"),
+        ({"data": cells(Z).replace(f"{Z[2, 1]:10.5f}", " " * 10)}, ":21:11: '' is not a finite number"),
+        ({"data": cells(Z).replace(f"{Z[2, 1]:10.5f}", "  5.68-304")}, "'5.68-304' is not a finite number"),
         ({"data": cells(holed((4, 1)))}, "data row 5, u = 2 m, v = -0.5 m: no finite number, which without"),
         (
             {"data": cells(holed(*((4, k) for k in range(4))))},
