@@ -19,6 +19,11 @@ from mastd.errors import FormatError
 Array = NDArray[np.float64]
 
 
+def _encodable(text: str) -> str:
+    """Return a text that every file takes: lone surrogates, as JSON can hold them, become ``?``."""
+    return text if text.isascii() else text.encode("utf-8", "replace").decode()
+
+
 @dataclass(frozen=True, eq=False)
 class Channel:
     """One quantity: ``values`` (n,) in ``unit`` as the file spells it, "" where the file states none."""
@@ -27,6 +32,10 @@ class Channel:
     unit: str
     values: Array
     description: str = ""
+
+    def __post_init__(self) -> None:
+        for key in ("name", "unit", "description"):
+            object.__setattr__(self, key, _encodable(getattr(self, key)))
 
 
 @dataclass(frozen=True, eq=False)

@@ -16,7 +16,7 @@ from mastd.formats import catalogue
 from mastd.formats.measurement import HEAD, Format
 from tests.format_fuzz import MOST_BYTES, measured, problem_of
 from tests.format_mutations import damaged
-from tests.format_samples import road_text, samples
+from tests.format_samples import mcap_unchecked, road_text, samples
 
 FORMATS = [pytest.param(known, id=known.name) for known in catalogue.formats()]
 CHANCE = st.randoms(use_true_random=True)
@@ -78,6 +78,12 @@ def test_an_error_cannot_make_a_terminal_obey_the_file(tmp_path: Path) -> None:
     problem, result = problem_of(path, None)
     assert not problem
     assert not result
+
+
+def test_names_that_no_text_can_hold_are_replaced(tmp_path: Path) -> None:
+    path = tmp_path / "run.mcap"
+    path.write_bytes(mcap_unchecked().replace(b'"pose.heave"', b'"pose\\ud800"'))
+    assert [channel.name for channel in catalogue.read(path).channels] == ["pose?"]
 
 
 @pytest.mark.parametrize("known", FORMATS)
