@@ -100,9 +100,7 @@ def write(path: Path, measurement: Measurement) -> tuple[str, ...]:
             raise FormatError(f"{path}: {TITLE} cannot hold the infinite values of {channel.name}")
     lost = [f"the description of {one.name} is not kept" for one in series.channels if one.description]
     if series.step is not None and series.count < 2:
-        lost.append(
-            f"the step of {series.step!r} {series.axis_unit} is not kept: {series.count} values do not show it"
-        )
+        lost.append(f"the step of {series.step!r} {series.axis_unit} is not kept: one value does not show it")
     axis = None if series.places is None and series.step is None else series.axis_values()
     columns = [] if axis is None else [axis]
     columns += [channel.values for channel in series.channels]
