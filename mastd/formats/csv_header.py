@@ -245,7 +245,7 @@ def _header_cells(line: str, start: Start) -> list[str]:
         cells = cells_of(line, start.delimiter)
         while len(cells) > start.columns and not cells[-1]:
             cells.pop()
-        if len(cells) == start.columns - 1:
+        if 1 < len(cells) == start.columns - 1:
             cells.append("")
         return cells
     if len(line) > _LONGEST_NAMES:

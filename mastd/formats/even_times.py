@@ -21,7 +21,7 @@ from mastd.formats.measurement import Array
 _PRINTED: Final = re.compile(r"[+-]?(\d*)(?:\.(\d*))?(?:[eEdD]([+-]?\d{1,3}))?")
 _COARSE: Final = 20.0
 """Units of the last digit in a step, below which a skipped sample could look like rounding."""
-_SIMPLE: Final = 5
+_SIMPLE: Final = 4
 """Digits that a step or rate may have that is told from such times."""
 _SINGLE: Final = 2.0**-23
 

@@ -95,6 +95,12 @@ def test_comments_are_notes(tmp_path: Path) -> None:
     assert measurement.series[0].step is None
 
 
+def test_a_comment_further_up_names_no_columns(tmp_path: Path) -> None:
+    measurement = read(tmp_path, "# hello, world\nTitle\n3,2\n1,4\n")
+    assert names(measurement) == [("column 1", ""), ("column 2", "")]
+    assert measurement.notes == {"comment": "hello, world", "title": "Title"}
+
+
 def test_name_line_and_count_with_step(tmp_path: Path) -> None:
     measurement = read(tmp_path, "test-motion\n3 0.0100\n2.42E-07\n1.46E-07\n-3\n")
     assert names(measurement) == [("test-motion", "")]
@@ -198,6 +204,12 @@ def test_a_missing_sample_leaves_uneven_places(tmp_path: Path, missing: int) -> 
     assert series.places.tolist() == times
 
 
+def test_a_missing_sample_is_no_rounding(tmp_path: Path) -> None:
+    """A step of 1.00081 ms would round to these times."""
+    lines = [f"{k / 1000.0:.3f},1\n" for k in range(1000) if k != 617]
+    assert read(tmp_path, "time [s],a\n" + "".join(lines)).series[0].step is None
+
+
 @pytest.mark.parametrize(
     ("text", "message"),
     [
@@ -218,6 +230,9 @@ def test_a_missing_sample_leaves_uneven_places(tmp_path: Path, missing: int) -> 
         ("a,b,c\n1,2\n3,4\n", r"csv:1: 3 names above 2 columns"),
         ("1.5,abc\n1,2\n3,4\n", r"csv:1: "),
         ("1,2\nx,y\n3,4\n", r"csv:2: 'x,y' between lines of 2 numbers"),
+        ("a;b\n1;2\n3;4\n1,5\n", r"csv:4: 1 cells, the table has 2 columns"),
+        ("a,b\n1,2\n3,+4\n1+5,6\n", r"csv:4:1: '1\+5' is not a number"),
+        (f"1,{2:.250f}\n" * 18000 + "3;4\n", r"csv:18001: 1 cells"),
         (b"\xff\xfe1\0,\0", "UTF-16"),
         (
             "a,b\n" + "1,2\n" * 3 + "x,y\n" * 30,
@@ -326,6 +341,14 @@ def test_a_file_of_pandas(tmp_path: Path) -> None:
     assert names(measurement) == [("a", "g"), ("b", ""), ("c", "N")]
     assert np.array_equal(measurement.series[0].matrix(), table)
     assert measurement.series[0].step == 0.02
+
+
+def test_a_first_line_without_numbers_survives(tmp_path: Path) -> None:
+    path = tmp_path / "table.csv"
+    column = np.array([NAN, 1.0])
+    series = Series((Channel("a", "", column), Channel("b", "", column)), None)
+    csv_table.write(path, Measurement("test", (series,)))
+    assert np.array_equal(csv_table.read(path).series[0].matrix(), series.matrix(), equal_nan=True)
 
 
 def test_uneven_places_and_roads_survive(tmp_path: Path) -> None:
