@@ -126,7 +126,9 @@ UNITS: Final = st.sampled_from(
 VALUES: Final = st.one_of(
     st.floats(-1e3, 1e3),
     st.floats(allow_nan=False, allow_infinity=False),
-    st.sampled_from([0.0, -0.0, 5e-324, 1e-320, -1e-310, 1e38, 3.4028236e38, 1e39, 1.7e308, -9.99999999e99]),
+    st.sampled_from(
+        [0.0, -0.0, 5e-324, 1e-320, 1e-30, -1e-310, 1e38, 3.4028236e38, 1e39, 1.7e308, -9.99999999e99]
+    ),
     st.integers(-100, 100).map(float),
 )
 STEPS: Final = st.sampled_from([1 / 256, 0.005, 1e-3, 1 / 3, 0.01, 1 / 2048, 1e-6, 0.1, 7.3])
