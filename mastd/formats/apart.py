@@ -149,7 +149,7 @@ class _Template:
                 stderr=subprocess.DEVNULL,
                 env={**os.environ, **_ENVIRONMENT, "PYTHONPATH": _module_path()},
             )
-        self.end = weakref.finalize(self, _end, process, self._socket, os.getpid())
+        self.end = weakref.finalize(self, _end, process, self._socket)
         self._socket.settimeout(_STARTING_SECONDS)
         said = self._received()
         if said != "ready":
@@ -189,11 +189,9 @@ _ENVIRONMENT: Final = {
 }
 
 
-def _end(process: subprocess.Popen[bytes], connection: socket.socket, owner: int) -> None:
+def _end(process: subprocess.Popen[bytes], connection: socket.socket) -> None:
     """Leave no template behind: it ends when its connection does."""
     connection.close()
-    if os.getpid() != owner:
-        return
     try:
         process.wait(2.0)
     except subprocess.TimeoutExpired:

@@ -72,11 +72,13 @@ def test_a_mat_file_of_matlab(path: Path) -> None:
         _matlab(file, "run/accelerations", table)
         _matlab(file, "run/row", table[:, :1].T)
         _matlab(file, "run/fs", 200.0)
+        _matlab(file, "wide", table[:2])
         _matlab(file, "run/site", np.frombuffer("Prüfstand".encode("utf-16le"), np.uint16)[None], "char")
         file.create_dataset("cells", data=[file["run"].ref], dtype=h5py.ref_dtype)
     assert hdf5.recognises(path.read_bytes())
     read = hdf5.read(path)
-    (series,) = read.series
+    wide, series = read.series
+    assert np.array_equal(wide.matrix(), table[:2])
     assert (series.name, series.step, series.start) == ("run", 0.005, 0.0)
     assert [channel.name for channel in series.channels] == [
         *(f"accelerations[{number}]" for number in (1, 2, 3)),

@@ -47,7 +47,9 @@ def test_pandas_reads_it_back_equal(path: Path) -> None:
     assert list(frame.columns) == ["time", "heave", "heave (2)", "frame.x"]
     assert np.array_equal(frame["time"], 0.25 + 1e-3 * np.arange(500))
     assert np.array_equal(frame.to_numpy()[:, 1:], table, equal_nan=True)
-    assert pq.read_schema(path).field("heave (2)").metadata[b"unit"] == "m/s²".encode()
+    field = pq.read_schema(path).field("heave (2)")
+    assert field.metadata[b"unit"] == "m/s²".encode()
+    assert not field.nullable
 
 
 def test_several_series_are_refused(path: Path) -> None:
