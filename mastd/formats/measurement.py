@@ -54,6 +54,10 @@ class Series:
     axis_unit: str = "s"
     name: str = ""
 
+    def __post_init__(self) -> None:
+        for key in ("axis", "axis_unit", "name"):
+            object.__setattr__(self, key, _encodable(getattr(self, key)))
+
     @property
     def count(self) -> int:
         """Values of each channel."""
@@ -85,6 +89,11 @@ class Measurement:
     series: tuple[Series, ...]
     notes: Mapping[str, str] = field(default_factory=dict)
     warnings: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        notes = {_encodable(key): _encodable(text) for key, text in self.notes.items()}
+        object.__setattr__(self, "notes", notes)
+        object.__setattr__(self, "warnings", tuple(map(_encodable, self.warnings)))
 
     @property
     def channels(self) -> tuple[Channel, ...]:

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from mastd.errors import FormatError
 from mastd.formats import catalogue
-from mastd.formats.measurement import HEAD, Format
+from mastd.formats.measurement import HEAD, Channel, Format, Measurement, Series
 from tests.format_fuzz import MOST_BYTES, measured, problem_of
 from tests.format_mutations import damaged
 from tests.format_samples import fitting, mcap_unchecked, road_text, samples
@@ -94,8 +94,19 @@ def test_numbers_that_signal_are_read_in_silence(name: str, tmp_path: Path) -> N
 
 def test_names_that_no_text_can_hold_are_replaced(tmp_path: Path) -> None:
     path = tmp_path / "run.mcap"
-    path.write_bytes(mcap_unchecked().replace(b'"pose.heave"', b'"pose\\ud800"'))
-    assert [channel.name for channel in catalogue.read(path).channels] == ["pose?"]
+    content = mcap_unchecked().replace(b'"pose.heave"', b'"pose\\ud800"')
+    path.write_bytes(content)
+    found = catalogue.read(path)
+    assert [channel.name for channel in found.channels] == ["pose?"]
+
+
+def test_all_words_of_a_measurement_can_be_written() -> None:
+    lone = "a\udcd9"
+    channel = Channel(lone, lone, np.zeros(1), lone)
+    series = Series((channel,), 1.0, axis=lone, axis_unit=lone, name=lone)
+    found = Measurement("x", (series,), {lone: lone}, (lone,))
+    words = (series.axis, series.axis_unit, series.name, channel.name, channel.unit, channel.description)
+    assert {*words, *found.notes, *found.notes.values(), *found.warnings} == {"a?"}
 
 
 @pytest.mark.parametrize("known", FORMATS)
