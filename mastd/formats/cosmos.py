@@ -45,6 +45,7 @@ from mastd.formats.strong_motion import (
     in_units,
     left_out,
     line_of,
+    names_told,
     peak_warning,
     series_of,
     start_of,
@@ -270,5 +271,5 @@ def _harmless(line: str) -> str:
 
 
 FORMAT: Final = Format(
-    "cosmos", "COSMOS V1/V2", (".v1", ".v2", ".v0", ".v1c", ".v2c"), recognises, read, write
+    "cosmos", "COSMOS V1/V2", (".v1", ".v2", ".v0", ".v1c", ".v2c"), recognises, read, names_told(write, read)
 )

@@ -49,7 +49,7 @@ TIMES: Final = frozenset(
 )
 """Names of a column of times, small letters."""
 _MOST_NOTES: Final = 500
-_LONGEST_NAME: Final = 200
+LONGEST_NAME: Final = 200
 _LONGEST_NAMES: Final = 4000
 
 
@@ -148,7 +148,7 @@ def split_name(cell: str) -> tuple[str, str]:
 
     What stands in brackets is a unit; in parentheses or behind a comma only what is known as one.
     """
-    if len(cell) > _LONGEST_NAME:
+    if len(cell) > LONGEST_NAME:
         return cell, ""
     match = _BRACKETS.fullmatch(cell)
     if match is not None:

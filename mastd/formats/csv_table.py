@@ -20,6 +20,7 @@ import orjson
 from mastd.errors import FormatError
 from mastd.formats.csv_header import (
     BLANK,
+    LONGEST_NAME,
     TIMES,
     Start,
     cells_of,
@@ -39,6 +40,7 @@ _ROWS: Final = 512
 _MOST_PROBLEMS: Final = 20
 _LONGEST_HEADER: Final = 1 << 20
 _LONGEST_CELL: Final = 400
+_LONGEST_UNIT: Final = 60
 _SEEN: Final = 64
 """Lines at each end whose printed digits are looked at."""
 _PLAIN: Final = b"0123456789+-.eE, \n"
@@ -97,6 +99,8 @@ def write(path: Path, measurement: Measurement) -> tuple[str, ...]:
         if np.isinf(channel.values).any():
             raise FormatError(f"{path}: {TITLE} cannot hold the infinite values of {channel.name}")
     lost = [f"the description of {one.name} is not kept" for one in series.channels if one.description]
+    if series.step is not None and series.count < 2:
+        lost.append(f"the step of {series.step!r} {series.axis_unit} is not kept: one value does not show it")
     axis = None if series.places is None and series.step is None else series.axis_values()
     columns = [] if axis is None else [axis]
     columns += [channel.values for channel in series.channels]
@@ -126,10 +130,11 @@ def _note_lines(measurement: Measurement, lost: list[str]) -> Iterator[str]:
 
 def _heading(channel: Channel, lost: list[str]) -> str:
     """Return the cell above a channel, which the reader splits into the same name and unit."""
-    name = " ".join(channel.name.split())
-    unit = " ".join(channel.unit.replace("[", "(").replace("]", ")").split())
+    unit = " ".join(channel.unit.replace("[", "(").replace("]", ")").split())[:_LONGEST_UNIT].strip()
+    name = " ".join(channel.name.split())[: LONGEST_NAME - len(unit) - 3].strip()
     if (name, unit) != (channel.name, channel.unit):
-        lost.append(f"{channel.name[:40]!r} [{channel.unit[:40]}] is written as {name[:40]!r} [{unit[:40]}]")
+        kept = f"{name[:40]!r} [{unit[:40]}]"
+        lost.append(f"name and unit of {channel.name[:40]!r} [{channel.unit[:40]}] are written as {kept}")
     plain = name and "_" not in name and split_name(name) == (name, "") and number_of(name) is None
     cell = name if plain and not unit else f"{name} [{unit}]"
     return '"' + cell.replace('"', '""') + '"' if any(mark in cell for mark in _MARKS) else cell

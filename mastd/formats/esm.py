@@ -25,6 +25,7 @@ from mastd.formats.strong_motion import (
     iso_time,
     left_out,
     line_of,
+    names_told,
     peak_warning,
     plain_unit,
     start_of,
@@ -240,4 +241,4 @@ def _duration_warning(path: Path, entries: dict[str, str], count: int, step: flo
     )
 
 
-FORMAT: Final = Format("esm", "ESM/ITACA DYNA", (".asc",), recognises, read, write)
+FORMAT: Final = Format("esm", "ESM/ITACA DYNA", (".asc",), recognises, read, names_told(write, read))

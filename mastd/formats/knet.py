@@ -28,6 +28,7 @@ from mastd.formats.strong_motion import (
     iso_time,
     left_out,
     line_of,
+    names_told,
     start_of,
     step_line,
 )
@@ -275,5 +276,5 @@ FORMAT: Final = Format(
     (".ns", ".ew", ".ud", ".ns1", ".ew1", ".ud1", ".ns2", ".ew2", ".ud2"),
     recognises,
     read,
-    write,
+    names_told(write, read),
 )

@@ -19,6 +19,11 @@ from mastd.errors import FormatError
 Array = NDArray[np.float64]
 
 
+def _encodable(text: str) -> str:
+    """Return a text that every file takes: lone surrogates, as JSON can hold them, become ``?``."""
+    return text if text.isascii() else text.encode("utf-8", "replace").decode()
+
+
 @dataclass(frozen=True, eq=False)
 class Channel:
     """One quantity: ``values`` (n,) in ``unit`` as the file spells it, "" where the file states none."""
@@ -27,6 +32,10 @@ class Channel:
     unit: str
     values: Array
     description: str = ""
+
+    def __post_init__(self) -> None:
+        for key in ("name", "unit", "description"):
+            object.__setattr__(self, key, _encodable(getattr(self, key)))
 
 
 @dataclass(frozen=True, eq=False)
@@ -44,6 +53,10 @@ class Series:
     axis: str = "time"
     axis_unit: str = "s"
     name: str = ""
+
+    def __post_init__(self) -> None:
+        for key in ("axis", "axis_unit", "name"):
+            object.__setattr__(self, key, _encodable(getattr(self, key)))
 
     @property
     def count(self) -> int:
@@ -76,6 +89,11 @@ class Measurement:
     series: tuple[Series, ...]
     notes: Mapping[str, str] = field(default_factory=dict)
     warnings: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        notes = {_encodable(key): _encodable(text) for key, text in self.notes.items()}
+        object.__setattr__(self, "notes", notes)
+        object.__setattr__(self, "warnings", tuple(map(_encodable, self.warnings)))
 
     @property
     def channels(self) -> tuple[Channel, ...]:

@@ -50,6 +50,8 @@ _MOST_CHANNELS: Final = 10_000
 _NOTED: Final = ("FILE_DATE", "FILE_INFO")
 _KEYWORD: Final = re.compile(r"[!-~]+(?: [!-~]+)*")
 _LARGEST: Final = float(np.finfo(np.float32).max)
+_TELLING: Final = 16
+"""Different numbers that it takes to tell their byte order."""
 _LOOKED_AT: Final = 100_000
 
 
@@ -76,7 +78,7 @@ def read(path: Path) -> Measurement:
             Channel(
                 of_channels.text(f"DESC.CHAN_{k}") or f"channel {k}",
                 of_channels.text(f"UNITS.CHAN_{k}") or "",
-                np.ascontiguousarray(column, dtype=np.float64),
+                _exact(column),
             )
             for k, column in enumerate(table.T, 1)
         ),
@@ -209,8 +211,18 @@ class _Lines:
             raise FormatError(f"{self._path}:{line}: {text!r}{hint}") from None
 
 
+def _exact(column: NDArray[np.floating]) -> NDArray[np.float64]:
+    with np.errstate(invalid="ignore"):  # a signalling NaN is one like any other
+        return np.ascontiguousarray(column, dtype=np.float64)
+
+
 def _other_order(values: NDArray[np.float32]) -> bool:
-    """Whether bytes that are absurd as they stand are all sensible the other way round."""
+    """Whether bytes that are absurd as they stand are all sensible the other way round.
+
+    A few different numbers can be so by chance.
+    """
+    if len(np.unique(values)) < _TELLING:
+        return False
     with np.errstate(all="ignore"):
         absurd = [np.count_nonzero(~_sensible(one)) for one in (values, values.byteswap())]
     return bool(absurd[0] > len(values) // 4 and absurd[1] == 0)

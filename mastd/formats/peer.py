@@ -23,6 +23,7 @@ from mastd.formats.strong_motion import (
     in_units,
     left_out,
     line_of,
+    names_told,
     plain_unit,
     step_line,
 )
@@ -192,4 +193,6 @@ def _harmless(text: str) -> str:
     return "RECORD" if any(pattern.search(text) for pattern in patterns) else text
 
 
-FORMAT: Final = Format("peer", "PEER AT2, VT2, DT2", (".at2", ".vt2", ".dt2"), recognises, read, write)
+FORMAT: Final = Format(
+    "peer", "PEER AT2, VT2, DT2", (".at2", ".vt2", ".dt2"), recognises, read, names_told(write, read)
+)

@@ -271,7 +271,8 @@ def _points(numbers: Numbers, stated: Stated, k: int, whole: bool, frames: int) 
 
 
 def _channel(header: Header, stated: Stated, k: int, points: Numbers) -> Channel:
-    values = points.astype(np.float64)
+    with np.errstate(invalid="ignore"):  # a signalling NaN is one like any other
+        values = points.astype(np.float64)
     if stated.data_type == "SHORT_INTEGER":
         with np.errstate(over="ignore"):
             values *= header.number(f"SCALE.CHAN_{k}")

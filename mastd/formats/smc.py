@@ -30,6 +30,7 @@ from mastd.formats.strong_motion import (
     iso_time,
     left_out,
     line_of,
+    names_told,
     start_of,
     step_line,
 )
@@ -320,4 +321,4 @@ def _real_lines(rate: str, values: Array, step: float) -> list[str]:
     return ["".join(fields[k : k + 5]) for k in range(0, len(fields), 5)]
 
 
-FORMAT: Final = Format("smc", "USGS SMC", (".smc",), recognises, read, write)
+FORMAT: Final = Format("smc", "USGS SMC", (".smc",), recognises, read, names_told(write, read))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Final
@@ -30,6 +30,9 @@ COMPONENT: Final = "component"
 """Note with the direction of a channel, in the file's own words (an azimuth in degrees, ``UP``)."""
 _SHARE_OF_PEAK: Final = 2e-3
 """By which a peak in the header may differ from the values' for its rounding alone."""
+
+
+Writer = Callable[[Path, Measurement], tuple[str, ...]]
 
 
 def head_lines(head: bytes, most: int) -> list[str]:
@@ -105,6 +108,21 @@ def left_out(measurement: Measurement, series: Series, kept: Collection[str]) ->
     if series.start:
         lines.append(f"the time of the first value, {series.start:g} s: it becomes 0 s")
     return tuple(lines)
+
+
+def names_told(write: Writer, read: Callable[[Path], Measurement]) -> Writer:
+    """Return a writer that also tells which channels are read back under another name.
+
+    What of a name survives in a record's header depends on the words beside it, so the file itself is asked.
+    """
+
+    def writing(path: Path, measurement: Measurement) -> tuple[str, ...]:
+        lines = write(path, measurement)
+        pairs = zip(measurement.channels, read(path).channels, strict=True)
+        changed = [(one.name, other.name) for one, other in pairs if one.name != other.name]
+        return (*lines, *(f"the name {name[:60]!r}, it becomes {other[:60]!r}" for name, other in changed))
+
+    return writing
 
 
 def step_line(step: float, again: float | None) -> tuple[str, ...]:

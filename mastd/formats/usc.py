@@ -27,6 +27,7 @@ from mastd.formats.strong_motion import (
     in_units,
     left_out,
     line_of,
+    names_told,
     peak_warning,
     plain_unit,
     step_line,
@@ -217,4 +218,6 @@ def _harmless(line: str) -> str:
     return "" if _SECTION.match(line) or _NEXT_COMPONENT.match(line) else line
 
 
-FORMAT: Final = Format("usc", "USC volume II", (".s0a", ".s0t", ".v2"), recognises, read, write)
+FORMAT: Final = Format(
+    "usc", "USC volume II", (".s0a", ".s0t", ".v2"), recognises, read, names_told(write, read)
+)

@@ -302,7 +302,7 @@ def test_any_table_survives(
     told = csv_table.write(path, Measurement("test", (series,), {"note": "words, and: more"}))
     measurement = csv_table.read(path)
     again = measurement.series[0]
-    assert told == ()
+    assert len(told) == (step is not None and len(table) == 1), "the step of one row"
     assert np.array_equal(again.matrix(), table, equal_nan=True)
     assert np.array_equal(np.signbit(again.matrix()), np.signbit(np.where(np.isnan(table), 1.0, table)))
     assert names(measurement) == [(one.name, one.unit) for one in channels]

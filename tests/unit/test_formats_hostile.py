@@ -7,16 +7,17 @@ import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
+import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from mastd.errors import FormatError
 from mastd.formats import catalogue
-from mastd.formats.measurement import HEAD, Format
+from mastd.formats.measurement import HEAD, Channel, Format, Measurement, Series
 from tests.format_fuzz import MOST_BYTES, measured, problem_of
 from tests.format_mutations import damaged
-from tests.format_samples import road_text, samples
+from tests.format_samples import fitting, mcap_unchecked, road_text, samples
 
 FORMATS = [pytest.param(known, id=known.name) for known in catalogue.formats()]
 CHANCE = st.randoms(use_true_random=True)
@@ -78,6 +79,34 @@ def test_an_error_cannot_make_a_terminal_obey_the_file(tmp_path: Path) -> None:
     problem, result = problem_of(path, None)
     assert not problem
     assert not result
+
+
+@pytest.mark.parametrize("name", ["mts_bin", "rpc3"])
+def test_numbers_that_signal_are_read_in_silence(name: str, tmp_path: Path) -> None:
+    number = np.float32(fitting(name).channels[0].values[1]).tobytes()
+    path = tmp_path / "noise.bin"
+    path.write_bytes(samples()[name][0].replace(number, 0x7F800001.to_bytes(4, "little")))
+    problem, result = problem_of(path, None)
+    assert not problem
+    assert result
+    assert np.isnan(catalogue.read(path).channels[0].values[1])
+
+
+def test_names_that_no_text_can_hold_are_replaced(tmp_path: Path) -> None:
+    path = tmp_path / "run.mcap"
+    content = mcap_unchecked().replace(b'"pose.heave"', b'"pose\\ud800"')
+    path.write_bytes(content)
+    found = catalogue.read(path)
+    assert [channel.name for channel in found.channels] == ["pose?"]
+
+
+def test_all_words_of_a_measurement_can_be_written() -> None:
+    lone = "a\udcd9"
+    channel = Channel(lone, lone, np.zeros(1), lone)
+    series = Series((channel,), 1.0, axis=lone, axis_unit=lone, name=lone)
+    found = Measurement("x", (series,), {lone: lone}, (lone,))
+    words = (series.axis, series.axis_unit, series.name, channel.name, channel.unit, channel.description)
+    assert {*words, *found.notes, *found.notes.values(), *found.warnings} == {"a?"}
 
 
 @pytest.mark.parametrize("known", FORMATS)

@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 from mastd.errors import FormatError
 from mastd.formats import catalogue
 from mastd.formats.measurement import Channel, Format, Measurement, Series
+from mastd.formats.summary import place
 from mastd.formats.unit_names import si_unit
 
 Tolerance = Callable[[NDArray[np.float64]], NDArray[np.float64]]
@@ -83,7 +84,7 @@ PROMISES: Final = {
     "mts_bin": Promise(single, LARGEST_SINGLE, holds_missing=False, holds_infinite=False),
     "csv": Promise(holds_infinite=False),
     "peer": record(lambda values: 0.51e-7 * np.abs(values), ("", *MOTION)),
-    "smc": record(smc_digits, ("", *MOTION)),
+    "smc": record(smc_digits, ("", *MOTION), largest=1e35),
     "cosmos": record(nothing, (*MOTION, "V"), channels=8),
     "usc": record(lambda values: np.full_like(values, 0.50001e-3), MOTION, largest=1e-3),
     "esm": record(nothing, ("", *MOTION)),
@@ -125,7 +126,9 @@ UNITS: Final = st.sampled_from(
 VALUES: Final = st.one_of(
     st.floats(-1e3, 1e3),
     st.floats(allow_nan=False, allow_infinity=False),
-    st.sampled_from([0.0, -0.0, 5e-324, 1e-320, -1e-310, 1e38, 3.4028236e38, 1e39, 1.7e308, -9.99999999e99]),
+    st.sampled_from(
+        [0.0, -0.0, 5e-324, 1e-320, 1e-30, -1e-310, 1e38, 3.4028236e38, 1e39, 1.7e308, -9.99999999e99]
+    ),
     st.integers(-100, 100).map(float),
 )
 STEPS: Final = st.sampled_from([1 / 256, 0.005, 1e-3, 1 / 3, 0.01, 1 / 2048, 1e-6, 0.1, 7.3])
@@ -157,12 +160,18 @@ def written() -> list[object]:
 
 
 @pytest.mark.parametrize("name", written())
-@given(data=st.data())
-@settings(max_examples=25, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large])
-def test_a_table_survives_or_is_refused_with_the_reason(name: str, data: st.DataObject) -> None:
-    promise = PROMISES[name]
-    series = data.draw(tables(promise))
-    known = catalogue.named(name)
+def test_a_table_survives_or_is_refused_with_the_reason(name: str) -> None:
+    known, promise = catalogue.named(name), PROMISES[name]
+
+    @given(tables(promise))
+    @settings(max_examples=25 if known.library is None else 10, suppress_health_check=list(HealthCheck))
+    def tried(series: Series) -> None:
+        check(known, promise, series)
+
+    tried()
+
+
+def check(known: Format, promise: Promise, series: Series) -> None:
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder, f"a table.ü{known.suffixes[0]}")
         told, refusal = outcome(known, path, series)
@@ -173,9 +182,9 @@ def test_a_table_survives_or_is_refused_with_the_reason(name: str, data: st.Data
             assert promise.refuses(series), f"refused without reason: {refusal}"
             return
         assert all(line and "\n" not in line for line in told)
-        assert catalogue.recognise(path).name == name
+        assert catalogue.recognise(path).name == known.name
         back = known.read(path)
-    assert back.format == name
+    assert back.format == known.name
     assert_same(back, series, promise, told)
 
 
@@ -197,8 +206,8 @@ def assert_told(text: str, path: Path) -> None:
 def assert_same(back: Measurement, series: Series, promise: Promise, told: tuple[str, ...]) -> None:
     (found,) = back.series
     assert found.step == series.step or any(f"{series.step!r}" in line for line in told), told
-    assert found.step == pytest.approx(series.step, rel=1e-7)
-    assert found.start == series.start or any(f"{series.start:g}" in line for line in told), told
+    assert found.step == pytest.approx(series.step, rel=1e-7) or (found.step is None and series.count == 1)
+    assert place(found, 0) == series.start or any(f"{series.start:g}" in line for line in told), told
     assert (found.axis, found.axis_unit) == ("time", "s")
     assert len(found.channels) == len(series.channels)
     for one, other in zip(found.channels, series.channels, strict=True):
