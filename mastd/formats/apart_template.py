@@ -14,7 +14,6 @@ import logging
 import os
 import resource
 import select
-import shutil
 import signal
 import socket
 import sys
@@ -58,30 +57,24 @@ def main() -> int:
         return 1
     gc.collect()
     gc.freeze()
-    folder = tempfile.mkdtemp(prefix="mastd-apart-")
-    try:
+    with contextlib.suppress(ConnectionError):
         connection.send(b"ready")
-        _serve(connection, watched, readers, Path(folder))
-    except ConnectionError:
-        return 0
-    finally:
-        shutil.rmtree(folder, ignore_errors=True)
+        _serve(connection, watched, readers)
     return 0
 
 
-def _serve(connection: socket.socket, parent: int, readers: ModuleType, folder: Path) -> None:
+def _serve(connection: socket.socket, parent: int, readers: ModuleType) -> None:
     while _first_ready(connection.fileno(), parent) != parent:
         message, descriptors, _, _ = socket.recv_fds(connection, 65536, 1)
         if not message:
             return
-        child = os.fork()
-        if child == 0:
-            os._exit(_child(json.loads(message), descriptors[0], readers, folder))
-        os.close(descriptors[0])
-        status = _status(child, connection.fileno(), parent)
-        # Libraries leave files behind when they are killed.
-        for left in folder.iterdir():
-            left.unlink(missing_ok=True)
+        # A child that is killed leaves its temporary files behind.
+        with tempfile.TemporaryDirectory(prefix="mastd-apart-", ignore_cleanup_errors=True) as folder:
+            child = os.fork()
+            if child == 0:
+                os._exit(_child(json.loads(message), descriptors[0], readers, folder))
+            os.close(descriptors[0])
+            status = _status(child, connection.fileno(), parent)
         if status is None:
             return
         connection.send(str(status).encode())
@@ -107,10 +100,10 @@ def _status(child: int, connection: int, parent: int) -> int | None:
         os.close(ended)
 
 
-def _child(request: Mapping[str, Any], memory: int, readers: ModuleType, folder: Path) -> int:
+def _child(request: Mapping[str, Any], memory: int, readers: ModuleType, folder: str) -> int:
     """Read one file into the memory; return the exit code."""
     try:
-        tempfile.tempdir = str(folder)
+        tempfile.tempdir = folder
         _limit(request)
         with _listening() as said:
             try:

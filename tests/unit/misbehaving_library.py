@@ -5,6 +5,7 @@ from __future__ import annotations
 import ctypes
 import logging
 import os
+import tempfile
 import warnings
 from pathlib import Path
 from typing import NoReturn
@@ -44,6 +45,12 @@ def fill_disk(path: Path) -> NoReturn:
     with path.with_suffix(".filled").open("wb") as file:
         while True:
             file.write(bytes(1 << 20))
+
+
+def leave_files(path: Path) -> NoReturn:
+    with tempfile.NamedTemporaryFile(delete=False) as file:
+        path.with_suffix(".told").write_text(file.name, encoding="utf-8")
+        os.abort()
 
 
 def leave(_: Path) -> NoReturn:

@@ -77,6 +77,13 @@ def test_what_a_library_prints_is_not_seen_and_what_it_warns_of_is_a_warning(
     assert capfd.readouterr() == ("", "")
 
 
+def test_temporary_files_of_a_library_that_crashes_are_removed(apart: Apart, path: Path) -> None:
+    with pytest.raises(FormatError, match="crashes on it"):
+        apart.call("leave_files", path)
+    left = Path(path.with_suffix(".told").read_text(encoding="utf-8"))
+    assert not left.parent.exists()
+
+
 @pytest.mark.parametrize("name", ["missing", "."])
 def test_what_is_no_file_is_refused(apart: Apart, tmp_path: Path, name: str) -> None:
     with pytest.raises(FormatError, match=r"cannot be read: No such file|is no file"):
