@@ -12,6 +12,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from mastd.commands.quantities import quantity
 from mastd.commands.status_text import printable
 from mastd.errors import UsageError
 
@@ -177,7 +178,7 @@ def wire_arguments(arguments: argparse.Namespace) -> dict[str, object]:
     if arguments.link is not None:
         if len(arguments.quantities) != 1:
             raise UsageError("jog: one amount is due, such as `mastd ctl jog --link 5 +10mm`")
-        amount = _quantity("jog", arguments.quantities[0], units.LENGTH)
+        amount = quantity("jog", arguments.quantities[0], units.LENGTH)
         return {"link": arguments.link, "amount": amount}
     if len(arguments.quantities) != 2:
         raise UsageError("jog: an axis and an amount are due, such as `mastd ctl jog heave 5mm`")
@@ -185,14 +186,14 @@ def wire_arguments(arguments: argparse.Namespace) -> dict[str, object]:
     if axis not in AXES:
         raise UsageError(f"jog: axis {axis!r} is not known; axes are {', '.join(AXES)}")
     dimension = units.LENGTH if AXES.index(axis) < 3 else units.ANGLE
-    return {"axis": axis, "amount": _quantity("jog", text, dimension)}
+    return {"axis": axis, "amount": quantity("jog", text, dimension)}
 
 
 def _share(text: str) -> float:
     """Return a master gain; a bare number is refused, because 30 may mean 30% and 0.3, too."""
     from mastd import units
 
-    share = _quantity("level", text, units.RATIO)
+    share = quantity("level", text, units.RATIO)
     if share < 0.0:
         raise UsageError(f"level: {text} is below 0%; 100% is the profile as written")
     if "%" not in text:
@@ -201,19 +202,10 @@ def _share(text: str) -> float:
     return share
 
 
-def _quantity(verb: str, text: str, dimension: Any) -> float:
-    from mastd import units
-
-    try:
-        return units.parse(text, dimension)
-    except units.UnitError as error:
-        raise UsageError(f"{verb}: {error}") from error
-
-
 def _time(text: str) -> float:
     from mastd import units
 
-    return _quantity("--timeout", text, units.TIME)
+    return quantity("--timeout", text, units.TIME)
 
 
 def _status(client: OperatorClient, as_json: bool) -> int:

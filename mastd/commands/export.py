@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import argparse
-import math
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from mastd import units
+from mastd.commands.quantities import positive, quantity
 from mastd.errors import FormatError, UsageError
 
 if TYPE_CHECKING:
@@ -45,12 +46,14 @@ def add_parsers(subparsers: argparse._SubParsersAction[argparse.ArgumentParser])
     )
     which.add_argument("--channels", metavar="NAME,…", help="channels by name, or by patterns like pose.*")
     parser.add_argument(
-        "--rate", metavar="HZ", type=float, help="resample without aliasing; if left out, as recorded"
+        "--rate", metavar="RATE", help="resample to this rate, such as 256Hz, without aliasing"
     )
-    parser.add_argument("--from", dest="first", metavar="S", type=float, help="from this time on")
-    parser.add_argument("--to-time", dest="last", metavar="S", type=float, help="up to this time")
+    parser.add_argument("--from", dest="first", metavar="TIME", help="from this time on, such as 10s")
+    parser.add_argument("--to-time", dest="last", metavar="TIME", help="up to this time")
     parser.add_argument("--unit", help="unit of the channels of a file that states none")
-    parser.add_argument("--step", metavar="S", type=float, help="step of a file that states none")
+    parser.add_argument(
+        "--step", metavar="TIME", help="time from value to value, such as 5ms, of a file that states none"
+    )
     parser.set_defaults(run=run)
 
 
@@ -58,28 +61,32 @@ def run(arguments: argparse.Namespace) -> int:
     """Read, cut, resample and write; say what was written, what was odd and what is lost."""
     from mastd.formats.reshape import between
 
-    _refuse_numbers(arguments)
+    rate, step, first, last = _quantities(arguments)
     target = _format(arguments.to, arguments.out)
-    source, measurement, recorded = _taken(arguments)
+    source, measurement, recorded = _taken(arguments, step)
     out = arguments.out or _beside(source, recorded, target, arguments.signals)
     if out.exists() and out.samefile(source):
         raise UsageError(f"{out}: is what is exported, name another file with --out")
-    if arguments.rate is not None:
-        measurement = _resampled(measurement, source, arguments.rate, recorded)
-    measurement = between(measurement, source, arguments.first, arguments.last)
+    if rate is not None:
+        measurement = _resampled(measurement, source, rate, recorded)
+    measurement = between(measurement, source, first, last)
     assert target.write is not None
     lost = target.write(out, measurement)
     print("\n".join(_report(out, target, measurement, lost)))
     return 0
 
 
-def _refuse_numbers(arguments: argparse.Namespace) -> None:
-    for option, value in (("--rate", arguments.rate), ("--step", arguments.step)):
-        if value is not None and not 0.0 < value < math.inf:
-            raise UsageError(f"{option} {value:g}: must be a positive number")
-    for option, value in (("--from", arguments.first), ("--to-time", arguments.last)):
-        if value is not None and not math.isfinite(value):
-            raise UsageError(f"{option} {value:g}: must be a time in s")
+def _quantities(arguments: argparse.Namespace) -> tuple[float | None, ...]:
+    """Return rate (Hz), step (s), first and last time (s), None for what is not asked for."""
+    rate, step = arguments.rate, arguments.step
+    return (
+        None if rate is None else positive("--rate", rate, units.FREQUENCY),
+        None if step is None else positive("--step", step, units.TIME),
+        *(
+            None if text is None else quantity(option, text, units.TIME)
+            for option, text in (("--from", arguments.first), ("--to-time", arguments.last))
+        ),
+    )
 
 
 def _format(name: str | None, out: Path | None) -> Format:
@@ -101,7 +108,7 @@ def _format(name: str | None, out: Path | None) -> Format:
     return chosen
 
 
-def _taken(arguments: argparse.Namespace) -> tuple[Path, Measurement, bool]:
+def _taken(arguments: argparse.Namespace, step: float | None) -> tuple[Path, Measurement, bool]:
     """Return the file that is read, what is taken of it, and whether it is a record."""
     from mastd.formats.files import head_of
     from mastd.formats.mcap_frames import PROFILE_NAME
@@ -115,8 +122,8 @@ def _taken(arguments: argparse.Namespace) -> tuple[Path, Measurement, bool]:
     if profile_of(head_of(source, HEAD)) != PROFILE_NAME:
         if arguments.signals is not None:
             raise UsageError(f"{source}: is no record, choose its channels with --channels")
-        return source, _from_file(source, channels, arguments.unit, arguments.step), False
-    if arguments.unit is not None or arguments.step is not None:
+        return source, _from_file(source, channels, arguments.unit, step), False
+    if arguments.unit is not None or step is not None:
         raise UsageError(f"{source}: a record states its units and step, leave out --unit and --step")
     signals = _listed(arguments.signals)
     unknown = [signal for signal in signals if signal not in SIGNALS]

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from mastd import units
+from mastd.commands.quantities import positive
 from mastd.errors import FormatError, MastdError, UsageError
 
 if TYPE_CHECKING:
@@ -57,7 +58,7 @@ def run(arguments: argparse.Namespace) -> int:
         if len(arguments.files) > 1:
             raise UsageError("--plot names one picture, give one FILE with it")
         check_picture(arguments.plot)
-    step = _step(arguments.step)
+    step = None if arguments.step is None else positive("--step", arguments.step, units.TIME)
     documents: list[object] = []
     unread = 0
     for place, path in enumerate(arguments.files):
@@ -74,19 +75,6 @@ def run(arguments: argparse.Namespace) -> int:
     if arguments.json:
         print(json.dumps(documents[0] if len(documents) == 1 else documents, allow_nan=False))
     return FormatError.exit_code if unread else 0
-
-
-def _step(text: str | None) -> float | None:
-    """Return the step that ``--step`` gives, in s."""
-    if text is None:
-        return None
-    try:
-        step = units.parse(text, units.TIME)
-    except units.UnitError as error:
-        raise UsageError(f"--step: {error}") from error
-    if not step > 0.0:
-        raise UsageError(f"--step: {text} is not above zero")
-    return step
 
 
 def _shown(path: Path, arguments: argparse.Namespace, step: float | None) -> tuple[str, object]:

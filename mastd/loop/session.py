@@ -67,9 +67,7 @@ def run(
             channels = ChannelSet(recorded, plan.daemon.period_ns)
             metadata = provenance.join(
                 provenance.of_daemon(plan, connection, link.hello),
-                provenance.of_profile(
-                    plan.profile_path, plan.profile, plan.ready, plan.vehicle_channels
-                ),
+                provenance.of_profile(plan.profile_path, plan.profile, plan.ready, plan.vehicle_channels),
             )
             lockstep = connection.mode == "lockstep"
             recorder = RecorderHandle.start(record_path, metadata, channels, lockstep)

@@ -28,7 +28,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 import numpy as np
 
@@ -342,25 +342,20 @@ class Ground:
         return cls(measured_tracks(path, track_width, start=start, fade=fade, radius=radius))
 
     @classmethod
-    def crg(cls, path: Path, *, start: tuple[float, float] | None = None) -> Ground:
+    def crg(cls, path: Path, *, start: tuple[float, float] | None = None) -> RoadOfFile:
         """Return the road of an OpenCRG file.
 
         ``start``: x and y (m) where its reference line is to begin, heading along x, at height zero; None
         leaves it where the file puts it. Raises FormatError for a file that is no whole road
-        (``mastd.formats.opencrg``), and UsageError where the package for it is not installed.
+        (``mastd.formats.opencrg``).
         """
-        return cls.crg_with_line(path, start=start)[0]
-
-    @classmethod
-    def crg_with_line(cls, path: Path, *, start: tuple[float, float] | None = None) -> tuple[Ground, Vector]:
-        """Return the road of an OpenCRG file as ``crg`` does, and its reference line: (n, 2) x and y, m."""
         from mastd.formats.opencrg import read_opencrg
 
         road = read_opencrg(path)
         grid = RoadGrid(road.start, road.spacing, road.line, road.across, road.heights)
         grid = grid if start is None else grid.put(*start)
         try:
-            return cls(grid_parameters(grid)), grid.line
+            return RoadOfFile(cls(grid_parameters(grid)), grid.line, road.warnings)
         except ValueError as error:
             raise FormatError(f"{path}: {error}") from error
 
@@ -436,3 +431,12 @@ __all__ = [
     "surface_velocity",
     "write_plane",
 ]
+
+
+class RoadOfFile(NamedTuple):
+    """A road of a file, its reference line, (n, 2) x and y in m, and what is odd about the file or is not
+    applied of it, one line each."""
+
+    ground: Ground
+    line: Vector
+    warnings: tuple[str, ...]

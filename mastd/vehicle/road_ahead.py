@@ -7,13 +7,10 @@ from __future__ import annotations
 
 import math
 from pathlib import Path
-from typing import Final, NamedTuple
+from typing import Final
 
-from mastd.errors import FormatError
-from mastd.formats.opencrg import read_opencrg
-from mastd.roads.entries import EXTENT, Vector
-from mastd.roads.grid import RoadGrid, grid_parameters
-from mastd.roads.ground import Ground
+from mastd.roads.entries import EXTENT
+from mastd.roads.ground import Ground, RoadOfFile
 from mastd.roads.iso8608 import RoadClass
 from mastd.vehicle.model import Model
 
@@ -21,15 +18,6 @@ RUN_UP: Final = 1.0
 """From the foremost wheel to the beginning of a road, m."""
 FADE: Final = 10.0
 """Over which a measured road rises to its unevenness, m."""
-
-
-class OpenCrgAhead(NamedTuple):
-    """A road of a file before the vehicle, its reference line, (n, 2) x and y in m, and what is odd about the
-    file or not applied of it, one line each."""
-
-    ground: Ground
-    line: Vector
-    warnings: tuple[str, ...]
 
 
 def front(model: Model) -> float:
@@ -61,19 +49,13 @@ def measured_road(model: Model, path: Path) -> Ground:
     return ground.with_run_up(_behind(model))
 
 
-def opencrg_road(model: Model, path: Path) -> OpenCrgAhead:
+def opencrg_road(model: Model, path: Path) -> RoadOfFile:
     """Return the road of an OpenCRG file before the vehicle.
 
     Raises FormatError for a file that holds none.
     """
-    stored = read_opencrg(path)
-    grid = RoadGrid(stored.start, stored.spacing, stored.line, stored.across, stored.heights)
-    grid = grid.put(_start(model))
-    try:
-        ground = Ground(grid_parameters(grid))
-    except ValueError as error:
-        raise FormatError(f"{path}: {error}") from error
-    return OpenCrgAhead(ground.with_run_up(_behind(model)), grid.line, stored.warnings)
+    road = Ground.crg(path, start=(_start(model), 0.0))
+    return road._replace(ground=road.ground.with_run_up(_behind(model)))
 
 
 def way_to_end(ground: Ground, model: Model) -> float:

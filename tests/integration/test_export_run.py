@@ -46,7 +46,7 @@ def test_a_run_is_exported_as_recorded_and_at_another_rate(lab: Lab) -> None:
     assert found.notes["profile"] == "short"
     assert found.notes["ended"].startswith("completed in READY")
     out = lab.directory / "drive.mcap"
-    words = ("--signals", "drive", "--rate", 200, "--out", out)
+    words = ("--signals", "drive", "--rate", "200Hz", "--out", out)
     assert lab.run("export", path, *words).returncode == 0
     drive = read(out)
     assert len(drive.channels) == 7

@@ -167,7 +167,7 @@ def test_a_record_of_which_hardly_anything_is_left_is_refused(
 def test_another_rate_and_a_span_stand_on_the_clock_of_the_record(tmp_path: Path) -> None:
     record(tmp_path)
     out = tmp_path / "part.mcap"
-    words = ("--signals", "drive", "--rate", 250, "--from", 0.1001, "--to-time", 0.3, "--out", out)
+    words = ("--signals", "drive", "--rate", "250Hz", "--from", "0.1001s", "--to-time", "0.3s", "--out", out)
     assert export(tmp_path / "shake-1", *words) == 0
     (series,) = read(out).series
     assert [channel.name for channel in series.channels] == [f"command.length.{k}" for k in range(1, 8)]
@@ -181,7 +181,9 @@ def test_another_rate_and_a_span_stand_on_the_clock_of_the_record(tmp_path: Path
 def test_states_and_the_time_of_the_profile_are_held_at_another_rate(tmp_path: Path) -> None:
     record(tmp_path)
     out = tmp_path / "all.mcap"
-    assert export(tmp_path / "shake-1", "--channels", "state,profile_time", "--rate", 300, "--out", out) == 0
+    assert (
+        export(tmp_path / "shake-1", "--channels", "state,profile_time", "--rate", "300Hz", "--out", out) == 0
+    )
     found = read(out)
     latest = np.floor(np.arange(180) * 1000 / 300 + 1e-9)
     running = (latest >= RUNNING.start) & (latest < RUNNING.stop)
@@ -229,7 +231,7 @@ def plain(path: Path, step: float | None = 0.01, unit: str = "", places: bool = 
 def test_any_file_is_exported_with_what_the_user_says_and_keeps_its_notes(tmp_path: Path) -> None:
     source, out = tmp_path / "in.mcap", tmp_path / "out.mcap"
     plain(source)
-    assert export(source, "--out", out, "--unit", "m/s2", "--channels", "a", "--rate", 50) == 0
+    assert export(source, "--out", out, "--unit", "m/s2", "--channels", "a", "--rate", "50Hz") == 0
     found = read(out)
     (channel,) = found.channels
     assert (channel.name, channel.unit, channel.description) == ("a", "m/s2", "first")
@@ -249,14 +251,14 @@ def test_any_file_is_exported_with_what_the_user_says_and_keeps_its_notes(tmp_pa
         (["in.mcap", "--out", "o.mcap", "--channels", "c,a"], "in.mcap: no channel c, there are 2: a, b"),
         (["in.mcap", "--out", "o.mcap", "--signals", "drive"], "in.mcap: is no record"),
         (["in.mcap", "--out", "o.mcap", "--unit", "mm"], "states the unit 'g', given is 'mm'"),
-        (["in.mcap", "--out", "o.mcap", "--step", "0.02"], "states a step of 0.01 s, given is 0.02 s"),
-        (["in.mcap", "--out", "o.mcap", "--rate", "50"], "b: value 30 is nan, it cannot be resampled"),
-        (["in.mcap", "--out", "o.mcap", "--rate", "nan"], "--rate nan"),
-        (["in.mcap", "--out", "o.mcap", "--rate", "-1"], "--rate -1"),
-        (["in.mcap", "--out", "o.mcap", "--from", "inf"], "--from inf"),
-        (["in.mcap", "--out", "o.mcap", "--from", "7"], "nothing from 7 to inf"),
-        (["in.mcap", "--out", "o.mcap", "--rate", "1e9", "--channels", "a"], "1000 times"),
-        (["uneven.mcap", "--out", "o.mcap", "--rate", "10"], "cannot be resampled"),
+        (["in.mcap", "--out", "o.mcap", "--step", "20ms"], "states a step of 0.01 s, given is 0.02 s"),
+        (["in.mcap", "--out", "o.mcap", "--rate", "50Hz"], "b: value 30 is nan, it cannot be resampled"),
+        (["in.mcap", "--out", "o.mcap", "--rate", "50"], "--rate: 50 has no unit"),
+        (["in.mcap", "--out", "o.mcap", "--rate", "0Hz"], "--rate: 0Hz is not above zero"),
+        (["in.mcap", "--out", "o.mcap", "--from", "inf"], "--from: 'inf' is not finite"),
+        (["in.mcap", "--out", "o.mcap", "--from", "7s"], "nothing from 7 to inf"),
+        (["in.mcap", "--out", "o.mcap", "--rate", "1e9Hz", "--channels", "a"], "1000 times"),
+        (["uneven.mcap", "--out", "o.mcap", "--rate", "10Hz"], "cannot be resampled"),
         (["shake-1", "--to", "mcap", "--signals", "drives"], "--signals drives: there are reference, "),
         (["shake-1", "--to", "mcap", "--channels", "pose.x"], "run.mcap: holds no channel pose.x"),
         (["shake-1", "--to", "mcap", "--unit", "m"], "a record states its units"),

@@ -23,7 +23,7 @@ from tests.unit.opencrg_texts import RANGE, ROAD, SECTIONS, Z, cells, crg, holed
     ],
 )
 def test_readings_of_straight_roads(shared: Path, name: str, u: float, v: float, z: float) -> None:
-    ground = Ground.crg(shared / "data" / "crg" / f"{name}.crg")
+    ground = Ground.crg(shared / "data" / "crg" / f"{name}.crg").ground
     assert ground.height(u, v) == pytest.approx(z, abs=5e-8)
     assert outside(ground.parameters, u, 0.0) == 0.0
 
@@ -45,13 +45,13 @@ def test_ranges_of_real_roads(
     assert road.heights.max() == pytest.approx(highest, abs=5e-8)
     assert road.across[[0, -1]] == pytest.approx((-edge, edge))
     assert road.start + road.spacing * (len(road.line) - 1) == pytest.approx(last)
-    parameters = Ground.crg(shared / "data" / "crg" / f"{name}.crg").parameters
+    parameters = Ground.crg(shared / "data" / "crg" / f"{name}.crg").ground.parameters
     assert outside(parameters, last + 2.0, 0.0) == pytest.approx(2.0)
     assert outside(parameters, 1.0, -edge - 0.5) == pytest.approx(0.5)
 
 
 def test_readings_of_a_curved_banked_sloping_road(shared: Path) -> None:
-    ground = Ground.crg(shared / "data" / "crg" / "asam_handmade_curved_banked_sloped.crg")
+    ground = Ground.crg(shared / "data" / "crg" / "asam_handmade_curved_banked_sloped.crg").ground
     parameters = ground.parameters
     x, y = 10.92183, 1.10131
     assert grid_place(parameters, x, y) == pytest.approx((11.0, 0.5), abs=1e-5)
@@ -63,7 +63,7 @@ def test_a_curved_road_is_where_the_library_has_it(shared: Path) -> None:
     half of it, 1.2 m beside the line, is 6.6 mm."""
     pycrg = pytest.importorskip("pycrg")
     path = shared / "data" / "crg" / "asam_handmade_curved_banked_sloped.crg"
-    parameters = Ground.crg(path).parameters
+    parameters = Ground.crg(path).ground.parameters
     rng = np.random.default_rng(1)
     with pycrg.DataSet.open(path, apply_modifiers=False) as dataset:
         point = dataset.create_contact_point()
@@ -78,7 +78,7 @@ def assert_is_z(path: Path, close: float = 1e-7) -> None:
     road = read_opencrg(path)
     assert np.allclose(road.heights, Z, rtol=0.0, atol=close)
     assert np.allclose(road.across, [-1.5, -0.5, 0.5, 1.5])
-    ground = Ground.crg(path)
+    ground = Ground.crg(path).ground
     assert ground.height(1.5, 0.5) == pytest.approx(Z[3, 2], abs=close)
     assert ground.height(1.75, 1.0) == pytest.approx(Z[3:5, 2:].mean(), abs=close)
 
@@ -116,11 +116,11 @@ def test_a_road_without_a_range_lies_about_its_reference_line(tmp_path: Path) ->
 
 def test_only_the_files_own_modifiers_are_applied(tmp_path: Path) -> None:
     moved = ROAD + RANGE + "REFERENCE_LINE_START_X = 5.0\nREFERENCE_LINE_START_Z = 0.25\n"
-    plain = Ground.crg(crg(tmp_path / "plain.crg", road=moved))
+    plain = Ground.crg(crg(tmp_path / "plain.crg", road=moved)).ground
     assert plain.height(6.5, 0.5) == pytest.approx(Z[3, 2] + 0.25, abs=1e-7)
     scaled = crg(tmp_path / "scaled.crg", more="$ROAD_CRG_MODS\nSCALE_Z_GRID = 2.0\n$\n")
-    assert Ground.crg(scaled).height(1.5, 0.5) == pytest.approx(2.0 * Z[3, 2], abs=1e-7)
-    put = Ground.crg(tmp_path / "plain.crg", start=(1.0, 2.0))
+    assert Ground.crg(scaled).ground.height(1.5, 0.5) == pytest.approx(2.0 * Z[3, 2], abs=1e-7)
+    put = Ground.crg(tmp_path / "plain.crg", start=(1.0, 2.0)).ground
     assert put.height(2.5, 2.5) == pytest.approx(Z[3, 2] - Z[0, 1:3].mean(), abs=1e-7)
 
 
