@@ -54,10 +54,10 @@ def test_a_measured_road_is_put_before_the_car(sedan: Model, tmp_path: Path) -> 
 
 def test_an_opencrg_road_is_put_before_the_car(sedan: Model, shared: Path) -> None:
     path = shared / "data" / "crg" / "chrono_halfround_4in.crg"
-    road, stored = ground(sedan, "--road", str(path)), Ground.crg(path)
+    road, stored = ground(sedan, "--road", str(path)), Ground.crg(path).ground
     front = max(float(wheel.centre[0]) for wheel in sedan.wheels)
     for x in (0.0, 49.9, 50.0, 50.05, 99.0):
-        assert road.ground.height(front + 1.0 + x, 0.8) == pytest.approx(stored.height(x, 0.8), abs=1e-9)
+        assert road.height(front + 1.0 + x, 0.8) == pytest.approx(stored.height(x, 0.8), abs=1e-9)
     assert all(outside(road.parameters, *wheel.centre[:2]) == 0.0 for wheel in sedan.wheels)
 
 
