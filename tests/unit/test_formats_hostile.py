@@ -38,13 +38,13 @@ def check(content: bytes, suffix: str, *readers: Format | None) -> None:
 
 
 @given(st.binary(max_size=600))
-@settings(QUICK, max_examples=12)
+@settings(QUICK, max_examples=10)
 def test_any_bytes(content: bytes) -> None:
     check(content, ".bin", None, *catalogue.formats())
 
 
 @given(st.text(max_size=300))
-@settings(QUICK, max_examples=12)
+@settings(QUICK, max_examples=10)
 def test_any_text(content: str) -> None:
     readers = [known for known in catalogue.formats() if known.library is None]
     check(content.encode("utf-8", "replace"), ".txt", None, *readers)
@@ -52,7 +52,7 @@ def test_any_text(content: str) -> None:
 
 @pytest.mark.parametrize("known", FORMATS)
 @given(data=st.data())
-@settings(QUICK, max_examples=8)
+@settings(QUICK, max_examples=6)
 def test_any_bytes_behind_the_beginning_of_a_file(known: Format, data: st.DataObject) -> None:
     content = data.draw(st.sampled_from(samples()[known.name]))
     kept = data.draw(st.integers(0, min(len(content), 2000)))
@@ -114,7 +114,7 @@ def test_damaged_files(known: Format) -> None:
     others = [content for contents in samples().values() for content in contents]
 
     @given(CHANCE)
-    @settings(QUICK, max_examples=60 if known.library is None else 12)
+    @settings(QUICK, max_examples=40 if known.library is None else 8)
     def tried(chance: random.Random) -> None:
         content = damaged(chance, chance.choice(samples()[known.name]), others)
         check(content, known.suffixes[0], chance.choice((known, None)))

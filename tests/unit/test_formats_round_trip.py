@@ -164,7 +164,7 @@ def test_a_table_survives_or_is_refused_with_the_reason(name: str) -> None:
     known, promise = catalogue.named(name), PROMISES[name]
 
     @given(tables(promise))
-    @settings(max_examples=25 if known.library is None else 10, suppress_health_check=list(HealthCheck))
+    @settings(max_examples=15 if known.library is None else 8, suppress_health_check=list(HealthCheck))
     def tried(series: Series) -> None:
         check(known, promise, series)
 

@@ -148,7 +148,8 @@ def test_a_picture_has_the_channels_and_their_units(
         Channel("holes", "", np.where(np.arange(5000) % 100 == 7, np.nan, 1.0)),
         Channel("constant", "kN", np.ones(5000)),
     )
-    path = write("csv", tmp_path / "three.csv", Measurement("csv", (Series(channels, 1 / 256),)))
+    drawn = channels if suffix == ".svg" else channels[:1]
+    path = write("csv", tmp_path / "some.csv", Measurement("csv", (Series(drawn, 1 / 256),)))
     picture = tmp_path / f"picture{suffix}"
     assert str(picture) in page(capsys, path, "--plot", picture)
     assert picture.stat().st_size > 5000
