@@ -138,17 +138,13 @@ def _listed(text: str | None) -> list[str]:
 
 def _from_file(source: Path, channels: Sequence[str], unit: str | None, step: float | None) -> Measurement:
     """Return what a file holds, with what the user says and it does not."""
-    from mastd.formats.catalogue import read, with_step, with_unit
+    from mastd.formats.catalogue import completed, read
     from mastd.formats.reshape import chosen
 
     measurement = read(source)
     if channels:
-        measurement = chosen(measurement, source, channels)
-    series = []
-    for one in measurement.series:
-        stepped = one if step is None else with_step(one, source, step)
-        told = tuple(with_unit(channel, source, unit) for channel in one.channels)
-        series.append(replace(stepped, channels=told))
+        measurement = chosen(measurement, source, channels).measurement
+    series = [completed(one, source, unit, step) for one in measurement.series]
     notes = {**measurement.notes, "made_of": f"{source.name} ({measurement.format})"}
     return replace(measurement, series=tuple(series), notes=notes)
 

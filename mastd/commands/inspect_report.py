@@ -7,13 +7,14 @@ import re
 import textwrap
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from itertools import count
 from pathlib import Path
 from typing import Final
 
 from mastd.errors import FormatError, printable
 from mastd.formats import catalogue
 from mastd.formats.measurement import Channel, Format, Measurement, Series
-from mastd.formats.reshape import matching
+from mastd.formats.reshape import chosen
 from mastd.formats.summary import Statistics, duration, place, statistics
 from mastd.formats.unit_names import si_unit
 from mastd.record.plain import plain
@@ -58,53 +59,21 @@ def inspect(path: Path, names: Sequence[str] | None, unit: str | None, step: flo
     recognised = catalogue.recognise(path)
     measurement = recognised.read(path)
     size = path.stat().st_size
-    series, numbers = _chosen(measurement, path, names)
-    if unit is not None or step is not None:
-        series = [_completed(measurement, one, path, unit, step) for one in series]
-    figures = tuple(tuple(statistics(channel.values) for channel in one.channels) for one in series)
-    shown = replace(measurement, series=tuple(series))
-    return Inspected(path, size, recognised, shown, tuple(map(tuple, numbers)), figures)
-
-
-def _chosen(
-    measurement: Measurement, path: Path, names: Sequence[str] | None
-) -> tuple[list[Series], list[list[int]]]:
-    """Return the series with the channels of these names only, and the channels' numbers in the file."""
-    wanted = None if names is None else {id(one) for name in names for one in _named(measurement, path, name)}
-    series, numbers, number = [], [], 0
-    for one in measurement.series:
-        kept = []
-        for channel in one.channels:
-            number += 1
-            if wanted is None or id(channel) in wanted:
-                kept.append((number, channel))
-        if kept or wanted is None:
-            series.append(replace(one, channels=tuple(channel for _, channel in kept)))
-            numbers.append([place for place, _ in kept])
+    if names is not None:
+        measurement, numbers = chosen(measurement, path, names)
+    else:
+        numbers = _all_numbers(measurement)
     if not any(numbers):
-        raise FormatError(f"{path}: no channel is chosen" if names is not None else f"{path}: no channels")
-    return series, numbers
+        raise FormatError(f"{path}: no channels")
+    series = tuple(catalogue.completed(one, path, unit, step) for one in measurement.series)
+    figures = tuple(tuple(statistics(channel.values) for channel in one.channels) for one in series)
+    return Inspected(path, size, recognised, replace(measurement, series=series), numbers, figures)
 
 
-def _named(measurement: Measurement, path: Path, name: str) -> list[Channel]:
-    """Return the channels of a name, of a pattern like ``pose.*``, or of a number."""
-    met = set(matching([channel.name for channel in measurement.channels], [name])[0])
-    if met:
-        return [channel for channel in measurement.channels if channel.name in met]
-    return [catalogue.pick(measurement, path, name)[1]]
-
-
-def _completed(
-    measurement: Measurement, series: Series, path: Path, unit: str | None, step: float | None
-) -> Series:
-    """Return a series with what the user says of it; FormatError where the file says something else."""
-    told = [
-        catalogue.pick(
-            replace(measurement, series=(replace(series, channels=(channel,)),)), path, None, unit, step
-        )
-        for channel in series.channels
-    ]
-    return replace(told[0][0], channels=tuple(channel for _, channel in told)) if told else series
+def _all_numbers(measurement: Measurement) -> tuple[tuple[int, ...], ...]:
+    """Return the numbers of all channels, series by series."""
+    number = count(1)
+    return tuple(tuple(next(number) for _ in one.channels) for one in measurement.series)
 
 
 def document(inspected: Inspected) -> object:

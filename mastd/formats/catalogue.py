@@ -99,6 +99,12 @@ def with_unit(channel: Channel, path: Path, unit: str | None) -> Channel:
     return channel
 
 
+def completed(series: Series, path: Path, unit: str | None, step: float | None) -> Series:
+    """Return a series with what the user says of its channels, see ``pick``."""
+    stepped = series if step is None else with_step(series, path, step)
+    return replace(stepped, channels=tuple(with_unit(channel, path, unit) for channel in series.channels))
+
+
 def _chosen(measurement: Measurement, path: Path, channel: str | None) -> tuple[Series, Channel]:
     found = [(series, one) for series in measurement.series for one in series.channels]
     if channel is None and len(found) == 1:

@@ -31,7 +31,16 @@ from mastd.formats.csv_header import (
 )
 from mastd.formats.even_times import even, printed
 from mastd.formats.files import MOST_TEXT, content_of, is_text, replacing
-from mastd.formats.measurement import HEAD, Array, Channel, Format, Measurement, Series, one_series
+from mastd.formats.measurement import (
+    HEAD,
+    Array,
+    Channel,
+    Format,
+    Measurement,
+    Series,
+    lost_descriptions,
+    one_series,
+)
 from mastd.formats.unit_names import si_unit
 
 TITLE: Final = "CSV table"
@@ -98,7 +107,7 @@ def write(path: Path, measurement: Measurement) -> tuple[str, ...]:
     for channel in series.channels:
         if np.isinf(channel.values).any():
             raise FormatError(f"{path}: {TITLE} cannot hold the infinite values of {channel.name}")
-    lost = [f"the description of {one.name} is not kept" for one in series.channels if one.description]
+    lost = lost_descriptions(series)
     if series.step is not None and series.count < 2:
         lost.append(f"the step of {series.step!r} {series.axis_unit} is not kept: one value does not show it")
     axis = None if series.places is None and series.step is None else series.axis_values()

@@ -135,6 +135,16 @@ def finite(series: Series, path: Path, title: str) -> None:
             )
 
 
+def lost_descriptions(series: Series) -> list[str]:
+    """Return in one line, or none, which channels' descriptions a format without a place for them loses."""
+    described = [channel.name for channel in series.channels if channel.description]
+    if not described:
+        return []
+    if len(described) == 1:
+        return [f"the description of {described[0]} is not kept"]
+    return [f"the descriptions of {len(described)} channels are not kept"]
+
+
 @dataclass(frozen=True)
 class Format:
     """One format of files.

@@ -38,6 +38,7 @@ from mastd.formats.measurement import (
     Series,
     even_step,
     finite,
+    lost_descriptions,
     one_series,
 )
 
@@ -267,8 +268,7 @@ def _records(
             if decode(kept) != text:
                 lost.append(f"channel {k}: the {what} {text[:40]!r}… is written as {decode(kept)!r}")
             records.append((f"{key}.CHAN_{k}", kept))
-        if channel.description:
-            lost.append(f"channel {k}: the description is not kept")
+    lost += lost_descriptions(series)
     if further:
         records += [("EXTENDED_HEADER_RECORDS", str(len(further)).encode()), *further.items()]
     return records

@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from fnmatch import fnmatchcase
 from pathlib import Path
-from typing import Final
+from typing import Final, NamedTuple
 
 import numpy as np
 
@@ -32,24 +32,43 @@ def matching(names: Sequence[str], wanted: Sequence[str]) -> tuple[list[str], li
     return list(found), missing
 
 
-def chosen(measurement: Measurement, path: Path, wanted: Sequence[str]) -> Measurement:
-    """Return only some channels, see ``matching``, in the order in which they are wanted.
+class Chosen(NamedTuple):
+    """Some channels of a measurement, and for each of its series their numbers in the file, from 1 on."""
+
+    measurement: Measurement
+    numbers: tuple[tuple[int, ...], ...]
+
+
+def chosen(measurement: Measurement, path: Path, wanted: Sequence[str]) -> Chosen:
+    """Return only some channels: by name, pattern like ``pose.*`` or number, in the order of ``wanted``.
 
     Raises FormatError that names what there is where one is not there.
     """
     names = [channel.name for channel in measurement.channels]
-    found, missing = matching(names, wanted)
-    if missing:
+    order: dict[int, None] = {}
+    missing = []
+    for name in wanted:
+        met = set(matching(names, [name])[0])
+        numbers = [number for number, known in enumerate(names, start=1) if known in met]
+        if not numbers and name.isdecimal() and len(name) < 10 and 1 <= int(name) <= len(names):
+            numbers = [int(name)]
+        order |= dict.fromkeys(numbers)
+        if not numbers:
+            missing.append(name)
+    if missing or not order:
+        what = f"no channel {', '.join(missing)}" if missing else "no channel is chosen"
         shown = ", ".join(names[:_MOST_NAMED]) + (", …" if len(names) > _MOST_NAMED else "")
-        raise FormatError(f"{path}: no channel {', '.join(missing)}, there are {len(names)}: {shown}")
-    place = {name: number for number, name in enumerate(found)}
-    series = []
+        raise FormatError(f"{path}: {what}, there are {len(names)}: {shown}")
+    series: list[Series] = []
+    kept: list[tuple[int, ...]] = []
+    before = 0
     for one in measurement.series:
-        own = [channel for channel in one.channels if channel.name in place]
+        own = tuple(number for number in order if before < number <= before + len(one.channels))
         if own:
-            ordered = sorted(own, key=lambda channel: place[channel.name])
-            series.append(replace(one, channels=tuple(ordered)))
-    return replace(measurement, series=tuple(series))
+            series.append(replace(one, channels=tuple(one.channels[number - before - 1] for number in own)))
+            kept.append(own)
+        before += len(one.channels)
+    return Chosen(replace(measurement, series=tuple(series)), tuple(kept))
 
 
 def between(measurement: Measurement, path: Path, first: float | None, last: float | None) -> Measurement:

@@ -31,6 +31,7 @@ from mastd.formats.measurement import (
     Series,
     even_step,
     finite,
+    lost_descriptions,
     one_series,
 )
 from mastd.formats.rpc3_header import (
@@ -353,6 +354,7 @@ def _records(
     records = {key: str(text).encode() for key, text in texts.items()}
     for k, (channel, scale) in enumerate(zip(series.channels, scales, strict=True), 1):
         records |= _of_channel(k, channel, scale, lost)
+    lost += lost_descriptions(series)
     return records
 
 
@@ -362,8 +364,6 @@ def _of_channel(k: int, channel: Channel, scale: float, lost: list[str]) -> Mapp
     for what, text, kept in (("name", channel.name, name), ("unit", channel.unit, unit)):
         if decode(kept) != text:
             lost.append(f"channel {k}: the {what} {text[:40]!r}… is written as {decode(kept)!r}")
-    if channel.description:
-        lost.append(f"channel {k}: the description is not kept")
     return {
         f"DESC.CHAN_{k}": name,
         f"UNITS.CHAN_{k}": unit,

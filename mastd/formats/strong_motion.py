@@ -30,6 +30,8 @@ COMPONENT: Final = "component"
 """Note with the direction of a channel, in the file's own words (an azimuth in degrees, ``UP``)."""
 _SHARE_OF_PEAK: Final = 2e-3
 """By which a peak in the header may differ from the values' for its rounding alone."""
+_LEAST_PEAK: Final = 1e-300
+"""Below this numbers lose their digits."""
 
 
 Writer = Callable[[Path, Measurement], tuple[str, ...]]
@@ -140,7 +142,7 @@ def peak_warning(
     if stated is None or not len(values):
         return ()
     peak = float(values[np.argmax(np.abs(values))])
-    allowed = resolution + _SHARE_OF_PEAK * max(abs(stated), abs(peak))
+    allowed = resolution + _SHARE_OF_PEAK * max(abs(stated), abs(peak)) + _LEAST_PEAK
     if abs(peak - stated) <= allowed:
         return ()
     # A record may have its largest value on both sides, and the header may name the other.

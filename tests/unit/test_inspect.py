@@ -91,7 +91,7 @@ def test_many_channels_are_cut_and_shown_with_all(capsys: pytest.CaptureFixture[
     assert "acceleration 30 " in long
     assert max(map(len, short.splitlines())) <= 100
     document = inspected(capsys, path, "--channels", "30,acceleration 2")
-    assert [channel["number"] for channel in document["series"][0]["channels"]] == [2, 30]
+    assert [channel["number"] for channel in document["series"][0]["channels"]] == [30, 2]
 
 
 def test_what_a_file_does_not_state_is_asked_for_and_taken(
