@@ -6,12 +6,14 @@ import math
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import partial
+from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
 from mastd.dynamics.oil_flow import oil_column_frequencies
 from mastd.dynamics.table_model import TableModel
+from mastd.formats.opencrg import read_opencrg
 from mastd.kinematics.geometry import Geometry
 from mastd.motion.compiler import Program, program
 from mastd.motion.envelope import prove
@@ -65,6 +67,7 @@ def _of_envelope(oils: OilsSettings, table: TableSettings, payload: Payload) -> 
         duration=oils.duration,
         oil_column_frequencies=modes,
         scaled="of the axes' velocities, accelerations and jerks ",
+        warnings=read_opencrg(Path(oils.road.file)).warnings if oils.road.kind == "opencrg" else (),
     )
 
 

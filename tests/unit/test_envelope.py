@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -13,13 +14,16 @@ from mastd.motion.compiler import pose_of_centre
 from mastd.motion.envelope import Envelope, Proof, mean_speeds, prove
 from mastd.motion.limiter import AXIS_SIZE, POSITION, VELOCITY, advance_axis, box, enter
 from mastd.motion.limits import Examiner, Limit, all_windows
+from mastd.motion.preflight import check
 from mastd.motion.timeline import KNOT_SPACING, Timeline, join
 from mastd.motion.washout_design import Boxes, boxes
 from mastd.settings.cueing import PitchCue, RideSettings, SurgeCue, WashoutSettings
 from mastd.settings.loader import load
 from mastd.settings.payload import RigidPayload
+from mastd.settings.profile import ProfileSettings
 from mastd.settings.starter import find
 from mastd.settings.table import TableSettings
+from tests.unit.opencrg_texts import crg
 
 Array = NDArray[np.float64]
 
@@ -212,3 +216,13 @@ def test_the_way_in_any_time_is_the_mean_and_one_burst(
         furthest = float(np.max(way[length:] - way[:-length]))
         assert furthest <= means[0] * length * KNOT_SPACING + bursts[0]
     assert way[-1] >= 0.7 * means[0] * len(way) * KNOT_SPACING
+
+
+def test_what_is_not_applied_of_the_road_of_a_drive_is_told(tmp_path: Path, table: TableSettings) -> None:
+    crg(tmp_path / "road.crg", more="$ROAD_CRG_OPTS\nBORDER_MODE_U = 3\n$\n")
+    text = find("profile", "lane_change_in_the_seat").read_text(encoding="utf-8")
+    profile = tmp_path / "drive.yaml"
+    profile.write_text(f"{text.rstrip()}\n  road: {{kind: opencrg, file: road.crg}}\n", encoding="utf-8")
+    (warning,) = check(load(profile, ProfileSettings), table).warnings
+    assert warning.startswith(f"{tmp_path / 'road.crg'}:")
+    assert "BORDER_MODE_U = 3 (the road again) is not applied" in warning
