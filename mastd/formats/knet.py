@@ -215,7 +215,7 @@ def _value_warnings(path: Path, header: dict[str, str], values: Array) -> list[s
     stated = number_of(header["Max. Acc. (gal)"])
     if stated is not None and not abs(stated - peak) <= 2e-3 * max(abs(stated), peak):
         warnings.append(
-            f"{path}:15: states a peak of {stated:g} gal, less their mean the values' is {peak:g} gal"
+            f"{path}:15: states a peak of {stated:g} gal, that of the values less their mean is {peak:g} gal"
         )
     return warnings
 

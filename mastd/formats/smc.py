@@ -286,7 +286,7 @@ def _extreme_warnings(path: Path, reals: list[float], values: Array, unit: str) 
     found = (float(np.max(values)), float(np.min(values)))
     allowed = 2e-3 * float(np.max(np.abs(values)))
     return tuple(
-        f"{path}: the header states a {name} of {stated:g} {unit}, the values' is {value:g}"
+        f"{path}: the header states a {name} of {stated:g} {unit}, that of the values is {value:g}"
         for name, stated, value in zip(("maximum", "minimum"), (reals[29], reals[31]), found, strict=True)
         if stated != reals[0] and not abs(stated - value) <= allowed
     )

@@ -149,7 +149,7 @@ def peak_warning(
     if stated * peak < 0.0 and np.min(np.abs(values - stated)) <= allowed:
         return ()
     other = "has the other sign:" if abs(abs(peak) - abs(stated)) <= allowed else "is"
-    return (f"{path}: the header states a peak of {stated:g} {unit}, the values' {other} {peak:g}",)
+    return (f"{path}: the header states a peak of {stated:g} {unit}, that of the values {other} {peak:g}",)
 
 
 def line_of(text: str, most: int = 80) -> str:

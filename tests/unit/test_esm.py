@@ -92,7 +92,7 @@ def test_refused(tmp_path: Path, old: str, new: str, said: str) -> None:
 def test_contradictions_that_are_told(tmp_path: Path) -> None:
     """The peak with its sign, and the duration: both values in the line."""
     (warning,) = read(tmp_path, TEXT.replace("-3.5\n", "3.5\n", 1)).warnings
-    assert "states a peak of 3.5 cm/s2, the values' has the other sign: -3.5" in warning
+    assert "states a peak of 3.5 cm/s2, that of the values has the other sign: -3.5" in warning
     (warning,) = read(tmp_path, TEXT.replace("0.020", "0.7")).warnings
     assert "states a duration of 0.7 s, 4 values every 0.005 s are 0.02 s" in warning
     assert not read(tmp_path, TEXT.replace("0.020", "0.015")).warnings, "some writers count the steps between"

@@ -125,7 +125,7 @@ def test_a_rate_that_is_not_stated(tmp_path: Path) -> None:
 
 def test_contradictions_that_are_told(tmp_path: Path) -> None:
     (warning,) = read(tmp_path, text(reals={30: 99.0})).warnings
-    assert "states a maximum of 99 cm/s2, the values' is 104.41" in warning
+    assert "states a maximum of 99 cm/s2, that of the values is 104.41" in warning
     (warning,) = read(tmp_path, text({16: 7})).warnings
     assert ":13: states 7 comments, 2 lines begin with '|'" in warning
 

@@ -51,9 +51,9 @@ def test_the_unit_is_that_of_the_section(tmp_path: Path) -> None:
 def test_the_peak_of_the_text(tmp_path: Path) -> None:
     """With the other sign it is told, and with another size."""
     (warning,) = read(tmp_path, text("-242.39450")).warnings
-    assert "states a peak of -242.394 cm/s2, the values' has the other sign: 242.395" in warning
+    assert "states a peak of -242.394 cm/s2, that of the values has the other sign: 242.395" in warning
     (warning,) = read(tmp_path, text("200.0")).warnings
-    assert "states a peak of 200 cm/s2, the values' is 242.395" in warning
+    assert "states a peak of 200 cm/s2, that of the values is 242.395" in warning
 
 
 def test_several_sections_and_components(tmp_path: Path) -> None:
