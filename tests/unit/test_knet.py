@@ -75,7 +75,8 @@ def test_the_peak_of_the_header_is_compared_without_the_mean(tmp_path: Path) -> 
     """A scale that was applied twice, or not at all, would show here."""
     warnings = read(tmp_path, text(peak="61.2")).warnings
     assert any(
-        ":15: states a peak of 61.2 gal, that of the values less their mean is 0.63" in line for line in warnings
+        ":15: states a peak of 61.2 gal, that of the values less their mean is 0.63" in line
+        for line in warnings
     )
 
 
