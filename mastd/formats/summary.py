@@ -135,16 +135,17 @@ def place(series: Series, index: int) -> float | None:
 
 
 def duration(series: Series) -> float | None:
-    """Return how long a series is on its axis: count · step where even, as a record's length is told.
+    """Return how long a series is on its axis: in time count · step, as a record's length is told.
 
-    Of uneven places it is the way from the first to the last. None where that is not known.
+    Of uneven places, and of another axis than time, it is the way from the first to the last. None where that
+    is not known.
     """
     if not series.count:
         return None
     if series.places is not None:
         found = float(series.places[-1] - series.places[0])
     elif series.step is not None:
-        found = series.count * series.step
+        found = (series.count - (series.axis != "time")) * series.step
     else:
         return None
     return found if math.isfinite(found) else None

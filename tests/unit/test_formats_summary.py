@@ -121,3 +121,9 @@ def test_an_envelope_keeps_the_extremes_with_few_places(
         assert np.nanmin(values[picked]) == np.nanmin(values)
         assert np.nanmax(values[picked]) == np.nanmax(values)
     assert np.isnan(values[picked]).any() == np.isnan(values).any(), "a gap is seen"
+
+
+def test_a_road_is_as_long_as_the_way_from_its_first_to_its_last_section() -> None:
+    channels = (Channel("v = 0 m", "m", np.zeros(23)),)
+    assert duration(Series(channels, 1.0, axis="u", axis_unit="m")) == 22.0
+    assert duration(Series(channels, 1.0)) == 23.0
