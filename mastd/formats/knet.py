@@ -96,7 +96,7 @@ def read(path: Path) -> Measurement:
             f"{path}:{first + 1}: value {broken[0] + 1} is {counts[broken[0]]:g}, not a whole count"
         )
     warnings = _duration_warning(path, duration, len(counts), step)
-    with np.errstate(over="ignore"):
+    with np.errstate(over="ignore", invalid="ignore"):
         values = counts * numerator / denominator
         if not np.isfinite(values).all():
             values = counts * (numerator / denominator)
