@@ -93,7 +93,7 @@ def test_a_duration_that_is_not_the_values(tmp_path: Path) -> None:
     [
         ("3920(gal)/6182761", "3920/6182761", ":14: Scale Factor is '3920/6182761', not like 3920(gal)"),
         ("3920(gal)/6182761", "3920(gal)/0", ":14: Scale Factor is '3920(gal)/0'"),
-        ("3920(gal)/6182761", "71(gal)/1e-320", ":14: Scale Factor '71(gal)/1e-320' makes values that are not"),
+        ("3920(gal)/6182761", "71(gal)/1e-320", ":14: Scale Factor '71(gal)/1e-320' makes values"),
         ("100Hz", "0Hz", ":11: Sampling Freq(Hz) is '0Hz', it must be a number above zero"),
         ("100Hz", "nanHz", ":11: Sampling Freq(Hz) is 'nanHz'"),
         ("     9006", "   9006.5", ":18: value 2 is 9006.5, not a whole count"),
