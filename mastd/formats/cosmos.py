@@ -37,10 +37,9 @@ from mastd.formats.cosmos_header import (
     channel_head,
 )
 from mastd.formats.files import lines_of, replacing
-from mastd.formats.measurement import Array, Channel, Format, Measurement, Series
+from mastd.formats.measurement import START_TIME, Array, Channel, Format, Measurement, Series
 from mastd.formats.strong_motion import (
     COMPONENT,
-    START_TIME,
     head_lines,
     in_units,
     left_out,

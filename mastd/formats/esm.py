@@ -15,10 +15,9 @@ import numpy as np
 
 from mastd.errors import FormatError
 from mastd.formats.files import lines_of, replacing
-from mastd.formats.measurement import Channel, Format, Measurement, Series
+from mastd.formats.measurement import START_TIME, Channel, Format, Measurement, Series
 from mastd.formats.strong_motion import (
     COMPONENT,
-    START_TIME,
     channel_of,
     head_lines,
     in_units,

@@ -18,10 +18,9 @@ import numpy as np
 
 from mastd.errors import FormatError
 from mastd.formats.files import lines_of, replacing
-from mastd.formats.measurement import Array, Channel, Format, Measurement, Series
+from mastd.formats.measurement import START_TIME, Array, Channel, Format, Measurement, Series
 from mastd.formats.strong_motion import (
     COMPONENT,
-    START_TIME,
     channel_of,
     head_lines,
     in_units,

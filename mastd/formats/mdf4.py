@@ -27,7 +27,7 @@ from mastd.errors import FormatError
 from mastd.formats.apart import Apart, Packed, pack, unpack
 from mastd.formats.files import replacing
 from mastd.formats.mdf4_groups import measurement_of
-from mastd.formats.measurement import Format, Measurement, Series
+from mastd.formats.measurement import START_TIME, Format, Measurement, Series
 from mastd.formats.packages import distinct, one_line, package, plain
 
 _TITLE: Final = "MDF"
@@ -107,14 +107,14 @@ def _append(asammdf: Any, mdf: Any, series: Series) -> None:
 
 def _start_time(measurement: Measurement) -> datetime:
     try:
-        found = datetime.fromisoformat(measurement.notes.get("start time", ""))
+        found = datetime.fromisoformat(measurement.notes.get(START_TIME, ""))
         return found if found.year >= 1970 else _UNKNOWN_START
     except ValueError:
         return _UNKNOWN_START
 
 
 def _file_comment(measurement: Measurement) -> str:
-    notes = {key: text for key, text in measurement.notes.items() if key not in ("start time", "MDF version")}
+    notes = {key: text for key, text in measurement.notes.items() if key not in (START_TIME, "MDF version")}
     names = distinct((_xml_name(key) or "note" for key in notes), ("mastd_layout",))
     properties = {"mastd_layout": "1"}
     properties |= {name: _xml_text(text) for name, text in zip(names, notes.values(), strict=True)}

@@ -15,7 +15,7 @@ import numpy as np
 from mastd.errors import FormatError
 from mastd.formats.apart import check_expanded
 from mastd.formats.even_axis import in_seconds, kept_or_own, series_on
-from mastd.formats.measurement import Array, Channel, Measurement, Series
+from mastd.formats.measurement import START_TIME, Array, Channel, Measurement, Series
 
 _VARIABLE_LENGTH_GROUP: Final = 1
 _BUS_EVENTS: Final = 2
@@ -222,7 +222,7 @@ def _notes(mdf: Any, four: bool) -> tuple[dict[str, str], bool]:
     header = mdf.header
     notes = {"MDF version": mdf.version}
     if not four or header.abs_time:
-        notes["start time"] = header.start_time.isoformat()
+        notes[START_TIME] = header.start_time.isoformat()
     if not four:
         fields = {name: getattr(header, name, "") for name in ("author", "department", "project", "subject")}
         fields["comment"] = header.comment

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
+from typing import Final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,6 +18,9 @@ from numpy.typing import NDArray
 from mastd.errors import FormatError
 
 Array = NDArray[np.float64]
+
+START_TIME: Final = "start time"
+"""Note that says when the time of a file is zero, by ISO 8601, with a zone where the file states one."""
 
 
 def _encodable(text: str) -> str:

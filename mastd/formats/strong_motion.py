@@ -14,6 +14,7 @@ import numpy as np
 from mastd.errors import FormatError
 from mastd.formats.files import is_text, split_lines
 from mastd.formats.measurement import (
+    START_TIME,
     Array,
     Channel,
     Measurement,
@@ -24,8 +25,6 @@ from mastd.formats.measurement import (
 )
 from mastd.formats.unit_names import si_unit
 
-START_TIME: Final = "start time"
-"""Note with the time of the first value, ISO 8601, where a file states it."""
 COMPONENT: Final = "component"
 """Note with the direction of a channel, in the file's own words (an azimuth in degrees, ``UP``)."""
 _SHARE_OF_PEAK: Final = 2e-3

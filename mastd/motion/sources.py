@@ -12,13 +12,10 @@ import numpy as np
 
 from mastd.errors import FormatError
 from mastd.formats import catalogue
-from mastd.formats.measurement import Channel, Measurement, Series
+from mastd.formats.measurement import START_TIME, Channel, Measurement, Series
 from mastd.formats.unit_names import si_unit
 from mastd.motion.records import Recorded
 from mastd.settings.segments import LONGEST_MOTION
-
-START_TIME: Final = "start time"
-"""Note of a file that says when its time is zero, by ISO 8601."""
 
 _ALONG: Final = {"length": 0, "velocity": 1, "acceleration": 2}
 _ABOUT: Final = {"angle": 0, "angular velocity": 1, "angular acceleration": 2}
