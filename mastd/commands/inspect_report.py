@@ -230,6 +230,8 @@ def _series_text(series: Series) -> str:
     if series.step is None:
         given = "give it with --step" if series.axis == "time" else "unknown"
         return f"{name}{count}, step not stated: {given}"
+    if series.axis == "time" and not unit:
+        return f"{name}{count} every {series.step:.9g}, unit of time not stated: give the step with --step"
     rate = f" ({1.0 / series.step:.6g} Hz)" if series.axis == "time" and unit == "s" and series.step else ""
     length = "" if long is None else f", {long:.6g} {unit}"
     start = f" from {clean(series.axis)} {series.start:.6g} {unit} on"

@@ -79,7 +79,12 @@ def pick(
 
 
 def with_step(series: Series, path: Path, step: float) -> Series:
-    """Return a series with the step that the user says, FormatError where the file says something else."""
+    """Return a series with the step in s that the user says, FormatError where the file says something else.
+
+    Times whose unit the file does not state have it thereby.
+    """
+    if series.axis == "time" and not series.axis_unit and series.step is not None:
+        return replace(series, step=step, start=series.start * (step / series.step), axis_unit="s")
     if series.places is not None:
         raise FormatError(f"{path}: has a column of times of its own, a step is not to be given")
     if series.step is not None and not math.isclose(series.step, step, rel_tol=1e-6):

@@ -113,7 +113,8 @@ def write(path: Path, measurement: Measurement) -> tuple[str, ...]:
     axis = None if series.places is None and series.step is None else series.axis_values()
     columns = [] if axis is None else [axis]
     columns += [channel.values for channel in series.channels]
-    header = [] if axis is None else [f"{series.axis} [{series.axis_unit}]"]
+    above = f"{series.axis} [{series.axis_unit}]" if series.axis_unit else series.axis
+    header = [] if axis is None else [above]
     header += [_heading(channel, lost) for channel in series.channels]
     empty = b"nan" if axis is None else b""
     with replacing(path) as file:
@@ -316,54 +317,57 @@ def _measurement(source: _Source, table: Array) -> Measurement:
         warnings.append(f"{infinite} cells are infinite")
     columns = list(np.ascontiguousarray(table.T))
     series = Series((), start.step)
-    factor = _time_factor(source, names[0], units[0], columns, warnings)
-    if factor is not None:
-        series = _on_times(source, columns[0], factor, warnings)
+    unit = _time_unit(source, names[0], units[0], columns, warnings)
+    if unit is not None:
+        series = _on_times(source, columns[0], unit, warnings)
     channels = tuple(
         Channel(names[k] or f"column {k + 1}", units[k], column)
         for k, column in enumerate(columns)
-        if k or factor is None
+        if k or unit is None
     )
     return Measurement("csv", (replace(series, channels=channels),), start.notes, tuple(warnings))
 
 
-def _time_factor(
+def _time_unit(
     source: _Source, name: str, unit: str, columns: list[Array], warnings: list[str]
-) -> float | None:
-    """Return what the first column is to be multiplied by to be the time in s, None if it is no time."""
+) -> str | None:
+    """Return the unit of the first column as a time, "" for one that is not stated, None if it is no time."""
     if len(columns) < 2:
         return None
     rising = bool(np.all(np.diff(columns[0]) > 0.0)) and len(columns[0]) > 1
     if source.start.names is None:
         if len(columns) != 2 or not rising or even(columns[0], printed(source.first_words())) is None:
             return None
-        warnings.append("no names: the first column, which rises evenly, is taken as the time in s")
-        return 1.0
+        warnings.append("no names: the first column, which rises evenly, is taken as a time without unit")
+        return ""
     meaning = si_unit(unit)
-    factor = meaning.factor if meaning is not None and meaning.symbol == "s" else None
+    known = unit if meaning is not None and meaning.symbol == "s" else None
     if name.lower() not in TIMES and name.lower().rpartition("_")[0] not in TIMES:
-        return factor if rising else None
+        return known if rising else None
     if not unit:
-        warnings.append(f"{name} states no unit: taken as s")
-        return 1.0
-    if factor is None:
+        warnings.append(f"{name} states no unit")
+        return ""
+    if known is None:
         warnings.append(f"{name}: {unit!r} is no known unit of time, the column is kept as a channel")
-    return factor
+    return known
 
 
-def _on_times(source: _Source, times: Array, factor: float, warnings: list[str]) -> Series:
-    """Return the axis that a column of times gives, without channels."""
+def _on_times(source: _Source, times: Array, unit: str, warnings: list[str]) -> Series:
+    """Return the axis that a column of times gives, without channels: in s, or in no unit for ""."""
     wrong = np.flatnonzero(~(np.diff(times, prepend=-np.inf) > 0.0))
     if len(wrong):
         row = int(wrong[0])
         before = f"{times[row]:.15g} after {times[row - 1]:.15g}" if row else f"{times[row]:.15g}"
         raise FormatError(f"{source.place(row)}: the time does not rise: {before}")
     found = even(times, printed(source.first_words()))
+    meaning = si_unit(unit)
+    factor, axis_unit = (1.0, "") if meaning is None else (meaning.factor, "s")
     if found is None:
-        return Series((), None, places=times * factor)
+        return Series((), None, places=times * factor, axis_unit=axis_unit)
     if found.warning:
         warnings.append(found.warning)
-    return Series((), _product(found.step, factor), _product(float(times[0]), factor))
+    step, start = _product(found.step, factor), _product(float(times[0]), factor)
+    return Series((), step, start, axis_unit=axis_unit)
 
 
 def _product(value: float, factor: float) -> float:

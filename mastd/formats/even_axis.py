@@ -11,7 +11,7 @@ from mastd.errors import FormatError
 from mastd.formats.measurement import Array, Channel, Series
 from mastd.formats.unit_names import SiUnit, si_unit
 
-_MORE: Final = {"": SiUnit("s", 1.0), "ns": SiUnit("s", 1e-9), "nanoseconds": SiUnit("s", 1e-9)}
+_MORE: Final = {"ns": SiUnit("s", 1e-9), "nanoseconds": SiUnit("s", 1e-9)}
 _EVEN: Final = 1e-3
 """Of a step: places that are off by no more are even. Times are rounded, to ns or µs as a rule, or summed."""
 

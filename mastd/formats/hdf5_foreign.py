@@ -10,7 +10,7 @@ notes. Links within the file are not followed: what they lead to is found at its
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Final
 
@@ -164,7 +164,9 @@ def _timed(
     unit = attribute_text(dataset, *_UNITS)
     column = np.asarray(dataset[()], dtype=np.float64).ravel()
     if not unit:
-        warnings = [*warnings, f"{dataset.name}: states no unit, read as times in s"]
+        series, more_warnings = series_on(column, channels, name)
+        told = f"{dataset.name}: times that state no unit"
+        return replace(series, axis_unit=""), (*warnings, told, *more_warnings)
     places = in_seconds(column, unit)
     if places is None:
         more = f"{dataset.name}: the unit {unit!r} of the times is not known, they are read as they are"

@@ -160,7 +160,7 @@ def _series(mdf: Any, master: int, pairs: list[tuple[int, int]], own: bool) -> t
         series, more_warnings = kept_or_own(times, start or 0.0, step, tuple(channels), name)
     else:
         stated = _unit(mdf.groups[master].channels[mdf.masters_db[master]].unit)
-        seconds = in_seconds(times, stated) if axis_unit == "s" else times
+        seconds = in_seconds(times, stated or "s") if axis_unit == "s" else times
         if seconds is None or (axis_unit == "s" and stated not in ("", "s")):
             warnings.append(f"{axis}: times are in s in MDF, the unit is {stated!r}")
         series, more_warnings = series_on(times if seconds is None else seconds, tuple(channels), name)

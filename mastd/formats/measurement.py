@@ -7,6 +7,7 @@ rounded on the way from one file to another; ``mastd.formats.unit_names`` conver
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -47,7 +48,7 @@ class Series:
     """Channels of equal length on one axis, as a rule time in s: value k belongs to ``start`` + k · ``step``.
 
     ``step`` is None where the file does not state one, or where the places are uneven: then ``places`` (n,)
-    has them. A road's axis is its u in m.
+    has them. A road's axis is its u in m. Times whose unit the file does not state have ``axis_unit`` "".
     """
 
     channels: tuple[Channel, ...]
@@ -126,6 +127,18 @@ def even_step(series: Series, path: Path, title: str) -> float:
             f"{path}: {title} needs one step from value to value, here it is uneven or not known"
         )
     return series.step
+
+
+def step_in_seconds(series: Series, path: Path, title: str) -> float:
+    """Return the step of times in s of what is to be written as ``title``; FormatError where it has none."""
+    step = even_step(series, path, title)
+    if series.axis == "time" and not series.axis_unit:
+        raise FormatError(f"{path}: {title} has times in s, the unit of these is not stated: give the step")
+    if (series.axis, series.axis_unit) != ("time", "s") or not 0.0 < step < math.inf:
+        raise FormatError(
+            f"{path}: {title} has times in s, this is {series.axis} in {series.axis_unit}, every {step:g}"
+        )
+    return step
 
 
 def finite(series: Series, path: Path, title: str) -> None:

@@ -36,10 +36,10 @@ from mastd.formats.measurement import (
     Format,
     Measurement,
     Series,
-    even_step,
     finite,
     lost_descriptions,
     one_series,
+    step_in_seconds,
 )
 
 TITLE: Final = "MTS time series"
@@ -102,10 +102,8 @@ def write_mts(path: Path, measurement: Measurement, *, text: bool) -> tuple[str,
     Returns what the file does not keep, one line each; raises FormatError for what it cannot hold.
     """
     series = one_series(measurement, path, TITLE)
-    step = even_step(series, path, TITLE)
+    step = step_in_seconds(series, path, TITLE)
     finite(series, path, TITLE)
-    if (series.axis, series.axis_unit) != ("time", "s"):
-        raise FormatError(f"{path}: {TITLE} has times in s, this is {series.axis} in {series.axis_unit}")
     if not 1 <= len(series.channels) <= _MOST_CHANNELS:
         raise FormatError(f"{path}: {TITLE} cannot hold {len(series.channels)} channels")
     lost = [f"the times begin at 0, not at {series.start:g} s"] if series.start else []

@@ -210,8 +210,8 @@ def _foreign(path: Path, said: Mapping[str, str], columns: list[_Column], skippe
         notes[f"{axis.name} begins"] = axis.first
     unit = "s" if axis.is_time else axis.labels.get("unit", axis.labels.get("units", ""))
     if not unit:
-        warnings.append(f"{axis.name}: states no unit, read as times in s")
-    places = in_seconds(axis.values, unit)
+        warnings.append(f"{axis.name}: times that state no unit")
+    places = in_seconds(axis.values, unit) if unit else axis.values
     if places is None:
         warnings.append(
             f"{axis.name}: the unit {unit!r} of the times is not known, they are read as they are"
@@ -219,6 +219,7 @@ def _foreign(path: Path, said: Mapping[str, str], columns: list[_Column], skippe
         series = Series(channels, None, places=axis.values, axis_unit=unit)
     else:
         series, more_warnings = series_on(places, channels)
+        series = series if unit else replace(series, axis_unit="")
         warnings.extend(more_warnings)
     return Measurement("parquet", (series,), notes, tuple(warnings))
 

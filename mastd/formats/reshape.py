@@ -115,6 +115,8 @@ def _at_step(series: Series, path: Path, step: float, held: Callable[[Channel], 
     old = series.step
     if series.places is not None or old is None:
         raise FormatError(f"{path}: its {series.axis} is uneven or not known, it cannot be resampled")
+    if series.axis == "time" and not series.axis_unit:
+        raise FormatError(f"{path}: its times state no unit, give the step with --step")
     if math.isclose(old, step, rel_tol=1e-12):
         return series
     if not 1.0 / LARGEST_CHANGE <= step / old <= LARGEST_CHANGE:

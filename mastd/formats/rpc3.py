@@ -29,10 +29,10 @@ from mastd.formats.measurement import (
     Format,
     Measurement,
     Series,
-    even_step,
     finite,
     lost_descriptions,
     one_series,
+    step_in_seconds,
 )
 from mastd.formats.rpc3_header import (
     Stated,
@@ -127,10 +127,8 @@ def write_rpc3(path: Path, measurement: Measurement, layout: Layout) -> tuple[st
     Raises FormatError for what the format cannot hold, and for a layout that contradicts itself.
     """
     series = one_series(measurement, path, TITLE)
-    step = even_step(series, path, TITLE)
+    step = step_in_seconds(series, path, TITLE)
     finite(series, path, TITLE)
-    if (series.axis, series.axis_unit) != ("time", "s"):
-        raise FormatError(f"{path}: {TITLE} has times in s, this is {series.axis} in {series.axis_unit}")
     if not series.count:
         raise FormatError(f"{path}: {TITLE} cannot hold channels without values")
     _check(path, layout)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import re
 from collections.abc import Callable, Collection, Mapping, Sequence
 from datetime import UTC, datetime, timedelta
@@ -19,9 +18,9 @@ from mastd.formats.measurement import (
     Channel,
     Measurement,
     Series,
-    even_step,
     finite,
     one_series,
+    step_in_seconds,
 )
 from mastd.formats.unit_names import si_unit
 
@@ -47,10 +46,8 @@ def series_of(measurement: Measurement, path: Path, title: str) -> tuple[Series,
     Raises FormatError unless there is just one, over time, with an even step and finite values.
     """
     series = one_series(measurement, path, title)
-    step = even_step(series, path, title)
+    step = step_in_seconds(series, path, title)
     finite(series, path, title)
-    if series.axis_unit != "s" or not (0.0 < step < math.inf):
-        raise FormatError(f"{path}: {title} has values over time, here they are over {series.axis}")
     if not series.count:
         raise FormatError(f"{path}: {title} cannot hold a record without values")
     return series, step

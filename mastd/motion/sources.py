@@ -134,13 +134,18 @@ def part_of(sources: Sequence[Source], start: float, duration: float | None) -> 
 
 def _times(series: Series, path: Path) -> tuple[float, float]:
     """Return step and start of a series in s."""
+    if series.axis == "time" and series.places is not None:
+        raise FormatError(f"{path}: its values are unevenly spaced in time, a motion needs one step")
+    if series.axis == "time" and not series.axis_unit and series.step is not None:
+        raise FormatError(
+            f"{path}: its times state no unit, they are {series.step:g} apart: write the step, "
+            "for instance step: 5 ms"
+        )
     unit = si_unit(series.axis_unit)
     if series.axis != "time" or unit is None or unit.dimension != "time":
         raise FormatError(
             f"{path}: its values stand along {series.axis} in {series.axis_unit}, a motion needs time"
         )
-    if series.places is not None:
-        raise FormatError(f"{path}: its values are unevenly spaced in time, a motion needs one step")
     if series.step is None:
         raise FormatError(f"{path}: states no step from value to value: write it, for instance step: 5 ms")
     if not (series.step > 0.0 and np.isfinite(series.step) and np.isfinite(series.start)):

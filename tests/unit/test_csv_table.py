@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from mastd.errors import FormatError
-from mastd.formats import csv_table
+from mastd.formats import catalogue, csv_table
 from mastd.formats.measurement import Channel, Measurement, Series
 
 NAN = float("nan")
@@ -123,7 +123,7 @@ def test_two_columns_without_names(tmp_path: Path) -> None:
     measurement = read(tmp_path, "0.00 1.5\n0.02 2.5\n0.04 -1\n")
     assert measurement.series[0].step == 0.02
     assert names(measurement) == [("column 2", "")]
-    assert "taken as the time in s" in measurement.warnings[0]
+    assert "taken as a time without unit" in measurement.warnings[0]
     both = read(tmp_path, "3 1.5\n1 2.5\n2 -1\n")
     assert len(both.channels) == 2
     assert both.series[0].step is None
@@ -132,7 +132,10 @@ def test_two_columns_without_names(tmp_path: Path) -> None:
 def test_a_time_without_unit_is_told(tmp_path: Path) -> None:
     measurement = read(tmp_path, "Time,a\n0,1\n2,1\n")
     assert measurement.series[0].step == 2.0
-    assert measurement.warnings == ("Time states no unit: taken as s",)
+    assert measurement.series[0].axis_unit == ""
+    assert measurement.warnings == ("Time states no unit",)
+    given = catalogue.with_step(measurement.series[0], Path("a.csv"), 0.002)
+    assert (given.step, given.axis_unit) == (0.002, "s")
 
 
 def test_a_time_in_an_unknown_unit_stays_a_channel(tmp_path: Path) -> None:

@@ -240,6 +240,19 @@ def test_any_file_is_exported_with_what_the_user_says_and_keeps_its_notes(tmp_pa
     assert found.notes["made_of"] == "in.mcap (mcap)"
 
 
+def test_times_without_unit_are_given_their_step_before_anything_needs_seconds(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    source, out = tmp_path / "in.csv", tmp_path / "out.rsp"
+    source.write_text("0,1.5\n5,2.5\n10,-1\n")
+    for words in ((), ("--rate", "50Hz")):
+        assert export(source, "--out", out, "--unit", "g", *words) == 2
+        assert "give the step" in capsys.readouterr().err
+        assert not out.exists()
+    assert export(source, "--out", out, "--unit", "g", "--step", "5ms") == 0
+    assert read(out).series[0].step == 0.005
+
+
 @pytest.mark.parametrize(
     ("words", "line"),
     [

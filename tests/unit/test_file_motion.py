@@ -297,6 +297,10 @@ def series(values: Array, step: float | None = STEP, start: float = 0.0, unit: s
     [
         (series(TIMES, None), "states no step from value to value: write it, for instance step: 5 ms"),
         (Series((Channel("a", "g", TIMES),), None, places=TIMES**2), "unevenly spaced in time"),
+        (
+            Series((Channel("a", "g", TIMES),), 5.0, axis_unit=""),
+            "its times state no unit, they are 5 apart: write the step, for instance step: 5 ms",
+        ),
         (Series((Channel("a", "m", TIMES),), 0.1, axis="u", axis_unit="m"), "stand along u in m"),
         (series(np.where(TIMES == STEP, np.nan, TIMES)), "value 2 of 2560 is not a finite number"),
         (series(TIMES[:5]), "5 values, a motion takes 8 at least"),
@@ -321,6 +325,9 @@ def test_a_step_and_a_unit_that_are_given(tmp_path: Path) -> None:
     assert source.record.step == 0.02
     assert source.record.derivative == 1
     assert np.allclose(source.record.values, -2e-3 * TIMES)
+    unstated = Measurement("csv", (Series((Channel("a", "g", TIMES),), 5.0, 20.0, axis_unit=""),))
+    told = Files({"t.csv": unstated}).source("t.csv", None, None, 0.005, 1.0, angular=False).record
+    assert (told.step, told.start) == (0.005, 0.02)
     timed = files.source("ms.txt", "1", "g", None, 1.0, angular=False).record
     assert (timed.step, timed.start, timed.derivative) == (0.005, 0.02, 2)
 

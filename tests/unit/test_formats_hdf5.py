@@ -87,7 +87,7 @@ def test_a_mat_file_of_matlab(path: Path) -> None:
     assert np.array_equal(series.matrix(), np.column_stack([table, table[:, 0]]))
     assert read.notes == {"run/fs": "200.0", "run/site": "Prüfstand"}
     assert read.warnings == (
-        "/run/t: states no unit, read as times in s",
+        "/run/t: times that state no unit",
         "not read, no series of numbers: 1 (cells)",
     )
 

@@ -94,7 +94,8 @@ def test_columns_called_time_and_durations(path: Path) -> None:
     pd.DataFrame({"Time": [0.0, 0.1, 0.3], "x": [1.0, 2.0, 3.0]}).to_parquet(path)
     read = parquet.read(path)
     assert read.series[0].axis_values().tolist() == [0.0, 0.1, 0.3]
-    assert read.warnings == ("Time: states no unit, read as times in s",)
+    assert read.series[0].axis_unit == ""
+    assert read.warnings == ("Time: times that state no unit",)
     durations = pa.array([5_000, 7_000, 9_000], pa.duration("us"))
     pq.write_table(pa.table({"x": [1, 2, 3], "d": durations}), path)
     series = parquet.read(path).series[0]
