@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+import stat
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -23,6 +24,7 @@ _NOT_TEXT: Final = re.compile(rb"[\x00-\x08\x0e-\x19\x1b-\x1f]")
 def head_of(path: Path, count: int) -> bytes:
     """Return the first bytes of a file; raise FormatError where it cannot be read."""
     try:
+        _refuse_streams(path)
         with path.open("rb") as file:
             return file.read(count)
     except OSError as error:
@@ -32,7 +34,7 @@ def head_of(path: Path, count: int) -> bytes:
 def content_of(path: Path, most: int = MOST_BYTES) -> bytes:
     """Return the bytes of a file; raise FormatError where it cannot be read or has more than ``most``."""
     try:
-        size = path.stat().st_size
+        size = _refuse_streams(path)
         if size > most:
             raise FormatError(f"{path}: too large: {size / 1e6:.0f} MB, at most {most / 1e6:.0f} MB")
         with path.open("rb") as file:
@@ -42,6 +44,14 @@ def content_of(path: Path, most: int = MOST_BYTES) -> bytes:
     if len(content) > most:
         raise FormatError(f"{path}: too large: more than {most / 1e6:.0f} MB")
     return content
+
+
+def _refuse_streams(path: Path) -> int:
+    """Return the size of a regular file; a pipe or a device, on which reading may wait for ever, is none."""
+    found = path.stat()
+    if not stat.S_ISREG(found.st_mode):
+        raise FormatError(f"{path}: is no file")
+    return found.st_size
 
 
 def is_text(content: bytes) -> bool:

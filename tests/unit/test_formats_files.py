@@ -39,6 +39,14 @@ def test_text_is_utf_8_or_latin_1_and_nothing_else(tmp_path: Path) -> None:
         files.lines_of(path)
 
 
+def test_a_pipe_or_a_device_is_not_waited_for(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "a.AT2")
+    for path in (tmp_path / "a.AT2", Path("/dev/zero"), tmp_path):
+        for reading in (catalogue.read, files.content_of, lambda path: files.head_of(path, 10)):
+            with pytest.raises(FormatError, match=": is no file"):
+                reading(path)
+
+
 @pytest.mark.parametrize("replacing", [files.replacing, files.replacing_named])
 def test_a_file_is_replaced_whole_or_stays(tmp_path: Path, replacing: object) -> None:
     path = tmp_path / "a.bin"
