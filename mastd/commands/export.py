@@ -6,7 +6,7 @@ import argparse
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from mastd import units
 from mastd.commands.quantities import positive, quantity
@@ -50,6 +50,7 @@ def add_parsers(subparsers: argparse._SubParsersAction[argparse.ArgumentParser])
     )
     parser.add_argument("--from", dest="first", metavar="TIME", help="from this time on, such as 10s")
     parser.add_argument("--to-time", dest="last", metavar="TIME", help="up to this time")
+    parser.add_argument("--played", action="store_true", help="of a run: only while its profile played")
     parser.add_argument("--unit", help="unit of the channels of a file that states none")
     parser.add_argument(
         "--step", metavar="TIME", help="time from value to value, such as 5ms, of a file that states none"
@@ -63,13 +64,13 @@ def run(arguments: argparse.Namespace) -> int:
 
     rate, step, first, last = _quantities(arguments)
     target = _format(arguments.to, arguments.out)
-    source, measurement, recorded = _taken(arguments, step)
+    source, measurement, recorded, span = _taken(arguments, step)
     out = arguments.out or _beside(source, recorded, target, arguments.signals)
     if out.exists() and out.samefile(source):
         raise UsageError(f"{out}: is what is exported, name another file with --out")
     if rate is not None:
         measurement = _resampled(measurement, source, rate, recorded)
-    measurement = between(measurement, source, first, last)
+    measurement = between(measurement, source, *(span or (first, last)))
     assert target.write is not None
     lost = target.write(out, measurement)
     print("\n".join(_report(out, target, measurement, lost)))
@@ -108,13 +109,22 @@ def _format(name: str | None, out: Path | None) -> Format:
     return chosen
 
 
-def _taken(arguments: argparse.Namespace, step: float | None) -> tuple[Path, Measurement, bool]:
-    """Return the file that is read, what is taken of it, and whether it is a record."""
+class _Taken(NamedTuple):
+    """The file, what is taken of it, whether it is a record, and from when to when (s), if that is asked."""
+
+    source: Path
+    measurement: Measurement
+    recorded: bool
+    span: tuple[float, float] | None = None
+
+
+def _taken(arguments: argparse.Namespace, step: float | None) -> _Taken:
+    """Return what is read, as the user asks for it."""
     from mastd.formats.files import head_of
     from mastd.formats.mcap_frames import PROFILE_NAME
     from mastd.formats.mcap_walk import profile_of
     from mastd.formats.measurement import HEAD
-    from mastd.record.export import DEFAULT_SIGNALS, SIGNALS, run_measurement
+    from mastd.record.export import DEFAULT_SIGNALS, SIGNALS, played, run_measurement
     from mastd.record.reader import find_run, open_run
 
     source = find_run(arguments.source)
@@ -122,14 +132,22 @@ def _taken(arguments: argparse.Namespace, step: float | None) -> tuple[Path, Mea
     if profile_of(head_of(source, HEAD)) != PROFILE_NAME:
         if arguments.signals is not None:
             raise UsageError(f"{source}: is no record, choose its channels with --channels")
-        return source, _from_file(source, channels, arguments.unit, step), False
+        if arguments.played:
+            raise UsageError(f"{source}: is no record, cut it with --from and --to-time")
+        return _Taken(source, _from_file(source, channels, arguments.unit, step), False)
     if arguments.unit is not None or step is not None:
         raise UsageError(f"{source}: a record states its units and step, leave out --unit and --step")
+    if arguments.played and (arguments.first is not None or arguments.last is not None):
+        raise UsageError("--played says from when to when, leave out --from and --to-time")
     signals = _listed(arguments.signals)
     unknown = [signal for signal in signals if signal not in SIGNALS]
     if unknown:
         raise UsageError(f"--signals {', '.join(unknown)}: there are {', '.join(SIGNALS)}")
-    return source, run_measurement(open_run(source), signals or channels or DEFAULT_SIGNALS), True
+    record = open_run(source)
+    span = played(record) if arguments.played else None
+    if arguments.played and span is None:
+        raise UsageError(f"{source}: no profile played in this record, leave out --played")
+    return _Taken(source, run_measurement(record, signals or channels or DEFAULT_SIGNALS), True, span)
 
 
 def _listed(text: str | None) -> list[str]:

@@ -107,9 +107,9 @@ def _notes(run: Run, signals: Sequence[str], filled: Sequence[str]) -> dict[str,
     notes["times"] = f"s of the record's clock, frame n at n * {run.period:.9g} s"
     if any(signal in ("reference", "all") or signal.startswith("reference") for signal in signals):
         notes["reference"] = "that of a frame is meant for the period after it"
-    played = _played(run)
-    if played is not None:
-        notes["profile_played"] = f"from {played[0]:.9g} s to {played[1]:.9g} s"
+    span = played(run)
+    if span is not None:
+        notes["profile_played"] = f"from {span[0]:.9g} s to {span[1]:.9g} s"
     ended = _ended(run)
     if ended:
         notes["ended"] = ended
@@ -120,7 +120,7 @@ def _notes(run: Run, signals: Sequence[str], filled: Sequence[str]) -> dict[str,
     return notes
 
 
-def _played(run: Run) -> tuple[float, float] | None:
+def played(run: Run) -> tuple[float, float] | None:
     """Return the times in s of the first and last frame in which the profile played."""
     states = run.metadata.get("states")
     if not isinstance(states, list) or "RUNNING" not in states or "state" not in run.columns:

@@ -253,9 +253,21 @@ def test_times_without_unit_are_given_their_step_before_anything_needs_seconds(
     assert read(out).series[0].step == 0.005
 
 
+def test_only_what_the_profile_played(tmp_path: Path) -> None:
+    record(tmp_path)
+    out = tmp_path / "played.mcap"
+    assert export(tmp_path / "shake-1", "--played", "--channels", "state", "--out", out) == 0
+    found = read(out)
+    assert set(column(found, "state")) == {float(State.RUNNING)}
+    assert found.series[0].start == pytest.approx(0.001 * RUNNING.start)
+    assert found.series[0].count == len(RUNNING)
+
+
 @pytest.mark.parametrize(
     ("words", "line"),
     [
+        (["in.mcap", "--out", "o.mcap", "--played"], "in.mcap: is no record, cut it with --from"),
+        (["shake-1", "--to", "mcap", "--played", "--from", "1s"], "--played says from when to when"),
         (["in.mcap", "--to", "mcap"], "in.mcap: is what is exported"),
         (["in.mcap"], "--to FORMAT or --out FILE is needed"),
         (["in.mcap", "--to", "wav"], "--to wav: cannot be written, "),
