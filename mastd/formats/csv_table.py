@@ -354,7 +354,8 @@ def _time_unit(
 
 def _on_times(source: _Source, times: Array, unit: str, warnings: list[str]) -> Series:
     """Return the axis that a column of times gives, without channels: in s, or in no unit for ""."""
-    wrong = np.flatnonzero(~(np.diff(times, prepend=-np.inf) > 0.0))
+    with np.errstate(invalid="ignore"):
+        wrong = np.flatnonzero(~(np.diff(times, prepend=-np.inf) > 0.0))
     if len(wrong):
         row = int(wrong[0])
         before = f"{times[row]:.15g} after {times[row - 1]:.15g}" if row else f"{times[row]:.15g}"

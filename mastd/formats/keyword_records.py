@@ -105,9 +105,10 @@ def fold(path: Path, records: Iterable[Record]) -> Header:
             continue
         known = found.setdefault(record.key, record)
         if known.value != record.value:
+            key = " ".join(record.key.split())
             raise FormatError(
-                f"{path}: record {record.number}: {record.key} is {record.value[:40]!r}, in record "
-                f"{known.number} it is {known.value[:40]!r}"
+                f"{path}: record {record.number}: {key} is {record.value[:40]!r}, in record {known.number} "
+                f"it is {known.value[:40]!r}"
             )
     return Header(path, found)
 

@@ -60,6 +60,8 @@ _MORE: Final[dict[str, tuple[str, Fraction, str]]] = {
     "a": ("A", Fraction(1), ""),
     "ma": ("A", Fraction("1e-3"), ""),
     "1": ("1", Fraction(1), "ratio"),
+    "m/m": ("1", Fraction(1), "ratio"),
+    "um/m": ("1", Fraction("1e-6"), "ratio"),
     "counts": ("counts", Fraction(1), ""),
 }
 _WORDS: Final = {

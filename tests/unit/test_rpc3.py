@@ -355,6 +355,15 @@ def test_a_keyword_with_two_values(tmp_path: Path) -> None:
         rpc3.read(path)
 
 
+def test_a_keyword_with_a_line_end_is_told_in_one_line(tmp_path: Path) -> None:
+    path = written(tmp_path, SMALL)
+    content = path.read_bytes().replace(b"REPEATS\0", b"TWO\nBITS", 1)
+    path.write_bytes(content.replace(b"BYPASS_FILTER\0", b"TWO\nBITS\0\0\0\0\0\0", 1))
+    with pytest.raises(FormatError, match="TWO BITS is '0', in record") as caught:
+        rpc3.read(path)
+    assert "\n" not in str(caught.value)
+
+
 @pytest.mark.parametrize(
     ("words", "message"),
     [
