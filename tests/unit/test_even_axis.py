@@ -70,10 +70,11 @@ def test_where_times_do_not_increase() -> None:
 
 
 @pytest.mark.parametrize(
-    ("unit", "seconds"), [("", 7.0), ("s", 7.0), ("ms", 0.007), ("µs", 7e-6), ("ns", 7e-9), ("min", 420.0)]
+    ("unit", "seconds"), [("s", 7.0), ("ms", 0.007), ("µs", 7e-6), ("ns", 7e-9), ("min", 420.0)]
 )
 def test_units_of_time(unit: str, seconds: float) -> None:
     found = in_seconds(np.array([7.0]), unit)
     assert found is not None
     assert found[0] == seconds
     assert in_seconds(np.array([7.0]), "mm") is None
+    assert in_seconds(np.array([7.0]), "") is None
