@@ -124,7 +124,7 @@ def _chosen(measurement: Measurement, path: Path, channel: str | None) -> tuple[
         raise FormatError(f"{path}: holds {len(found)} channels, name one of them: {names}")
     if chosen:
         raise FormatError(f"{path}: {len(chosen)} channels are called {channel!r}, name it by its number")
-    raise FormatError(f"{path}: no channel {channel!r}, there are {names}")
+    raise FormatError(f"{path}: no channel {channel!r}, there are {names}; numbers go from 1 to {len(found)}")
 
 
 def _some(names: Sequence[str], most: int = 12) -> str:

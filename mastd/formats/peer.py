@@ -33,6 +33,8 @@ from mastd.formats.unit_names import si_unit
 _HEADER_LINES: Final = 12
 _LONGEST_LINE: Final = 400
 _COUNT: Final = re.compile(r"\bNPTS\s{0,20}[=:]\s{0,20}(\d{1,12})\b", re.IGNORECASE)
+_COUNTING: Final = re.compile(r"\bNPTS\s{0,20}[=:]", re.IGNORECASE)
+"""A count, whatever it is: only PEER files have it so."""
 _STEP: Final = re.compile(
     rf"\bDT\s{{0,20}}[=:]\s{{0,20}}(?P<step>{NUMBER})(?P<rest>,?\d*)\s{{0,20}}(?P<milli>MSEC|MS\b)?",
     re.IGNORECASE,
@@ -125,7 +127,7 @@ def write(path: Path, measurement: Measurement) -> tuple[str, ...]:
 def recognises(head: bytes) -> bool:
     """Whether the first lines have NPTS with DT, or a line of units, as only PEER files write them."""
     lines = [line[:_LONGEST_LINE] for line in head_lines(head, _HEADER_LINES)]
-    counted = any(_TRAILING.search(line) or _COUNT.search(line) for line in lines)
+    counted = any(_TRAILING.search(line) or _COUNTING.search(line) for line in lines)
     return counted or any(_UNIT.search(line) and re.search(r"TIME (SERIES|HISTORY)", line) for line in lines)
 
 

@@ -52,7 +52,7 @@ class ScalingNote:
 
 @dataclass(frozen=True)
 class ReductionNote:
-    """The least squares of one segment: its axes, condition number, and what no motion of them can follow.
+    """The least squares of one segment: axes, condition number, and what is left of the channels.
 
     ``left_over``: share of each channel's rms, in acceleration within the band.
     """
@@ -135,7 +135,7 @@ class FileNotes:
                 f"channels by least squares, condition number {reduced.condition:.3g}"
             )
             shares = ", ".join(f"{name} {share:.1%}" for name, share in reduced.left_over.items())
-            yield f"  no motion of these axes can follow, of the rms: {shares}"
+            yield f"  what this motion leaves of each channel's rms: {shares}"
         for scaled in self.scalings:
             yield (
                 f"segments[{scaled.segment}]: {LAW}: S = {scaled.similitude.length_scale:.4g}, "

@@ -180,8 +180,11 @@ def correct(record: Recorded, band: tuple[float, float], baseline: str, base: Ti
     count = fft.next_fast_len(needed, real=True)
     spectrum = fft.rfft(flat, count)
     frequency = fft.rfftfreq(count, step)
-    energy = np.abs(spectrum) ** 2
-    total = float(np.sum(energy))
+    with np.errstate(over="ignore", invalid="ignore"):
+        energy = np.abs(spectrum) ** 2
+        total = float(np.sum(energy))
+    if not total < np.inf:
+        raise ValueError(f"values up to {float(np.max(np.abs(values))):.3g} are no motion of a table")
     inside = float(np.sum(energy[(frequency >= low) & (frequency <= high)]))
     # From half the rate on lines stand for other frequencies; and none above the knots' can be played.
     kept = frequency < 0.5 / max(step, KNOT_SPACING)

@@ -57,8 +57,19 @@ class Files:
         if path not in self.read:
             self.read[path] = catalogue.read(place)
         series, chosen = catalogue.pick(self.read[path], place, channel, unit, step)
-        seconds, begin = _times(series, place)
-        factor, derivative = _meaning(chosen, place, angular)
+        missing: list[str] = []
+        seconds = begin = factor = 0.0
+        derivative = 0
+        try:
+            seconds, begin = _times(series, place)
+        except FormatError as error:
+            missing.append(str(error))
+        try:
+            factor, derivative = _meaning(chosen, place, angular)
+        except FormatError as error:
+            missing.append(str(error))
+        if missing:
+            raise FormatError("\n".join(missing))
         values = chosen.values * (factor * scale)
         wrong = np.flatnonzero(~np.isfinite(values))
         if len(wrong):

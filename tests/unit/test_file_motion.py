@@ -316,6 +316,25 @@ def test_what_is_no_motion(made: Series, said: str) -> None:
     assert "\n" not in str(caught.value)
 
 
+def test_all_that_a_file_does_not_say_is_told_at_once() -> None:
+    files = Files({"f.csv": Measurement("csv", (series(TIMES, None, unit=""),))})
+    with pytest.raises(FormatError) as caught:
+        files.source("f.csv", None, None, None, 1.0, angular=False)
+    step, unit = str(caught.value).splitlines()
+    assert "write it, for instance step: 5 ms" in step
+    assert "write it, for instance unit: m/s2" in unit
+
+
+def test_a_scale_beyond_all_tables_is_refused(tmp_path: Path, table: TableSettings) -> None:
+    rsp(tmp_path / "road.rsp", [("lf", "m/s2", TIMES), ("rf", "m/s2", TIMES), ("lr", "m/s2", TIMES)])
+    keys = ", ".join(
+        f"{name}: {{at: [{x} m, {y} m, 0 m], along: z, scale: 1e300}}"
+        for name, x, y in (("lf", 1, 1), ("rf", 1, -1), ("lr", -1, 1))
+    )
+    with pytest.raises(SettingsError, match="are no motion of a table"):
+        program(profile(tmp_path, tell(channels=keys)), table)
+
+
 def test_a_step_and_a_unit_that_are_given(tmp_path: Path) -> None:
     """A bare column is read with what the profile says of it, milliseconds of time are seconds."""
     bare = Measurement("text", (series(TIMES, None, unit=""),))
@@ -565,7 +584,7 @@ def test_check_says_what_no_motion_can_follow(tmp_path: Path, capsys: pytest.Cap
     assert main(["check", str(path)]) == 0
     text = capsys.readouterr().out
     assert "heave, roll, pitch from 4 channels by least squares, condition number" in text
-    assert "no motion of these axes can follow, of the rms: lf " in text
+    assert "what this motion leaves of each channel's rms: lf " in text
 
 
 def test_files_that_a_profile_names(tmp_path: Path) -> None:

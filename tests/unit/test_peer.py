@@ -117,6 +117,9 @@ def test_refused_headers(tmp_path: Path) -> None:
     said = complaint(tmp_path, HEADER + "NPTS= 2, DT= 0,01 SEC\n0.1 0.2\n")
     assert said.startswith(":4:15: decimal comma in DT")
     assert "must be above zero" in complaint(tmp_path, HEADER + "NPTS= 2, DT= 0.0 SEC\n0.1 0.2\n")
+    nonsense = "T\nE\nNPTS= 99999999999999999999, DT= 1e999 SEC\n0.1 0.2\n"
+    assert peer.recognises(nonsense.encode())
+    assert "NPTS" in complaint(tmp_path, nonsense)
     assert "must be above zero" in complaint(tmp_path, HEADER + "NPTS= 2, DT= -0.1 SEC\n0.1 0.2\n")
     wrong = "T\nE\nACCELERATION TIME SERIES IN UNITS OF CM/S\nNPTS= 2, DT= .01 SEC\n1 2\n"
     assert "acceleration in CM/S, which is a unit of velocity" in complaint(tmp_path, wrong)
