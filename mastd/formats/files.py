@@ -97,6 +97,7 @@ def replacing(path: Path) -> Iterator[BinaryIO]:
     Raises FormatError where the file system refuses; an exception leaves ``path`` as it was.
     """
     try:
+        _refuse_to_replace(path)
         with tempfile.NamedTemporaryFile(
             dir=path.parent, prefix=f".{path.name[:40]}-", suffix=".part", delete=False
         ) as file:
@@ -118,6 +119,7 @@ def replacing(path: Path) -> Iterator[BinaryIO]:
 def replacing_named(path: Path) -> Iterator[Path]:
     """As ``replacing``, for libraries that write to a path: give one with the same suffix."""
     try:
+        _refuse_to_replace(path)
         with tempfile.TemporaryDirectory(dir=path.parent, prefix=f".{path.name[:40]}-") as folder:
             temporary = Path(folder, f"part{path.suffix}")
             yield temporary
@@ -126,6 +128,12 @@ def replacing_named(path: Path) -> Iterator[Path]:
             os.replace(temporary, path)
     except OSError as error:
         raise FormatError(f"{path}: cannot be written: {error.strerror or error}") from error
+
+
+def _refuse_to_replace(path: Path) -> None:
+    """Raise FormatError where a pipe, a device or a directory has the name of what is to be written."""
+    if path.exists() and not path.is_file():
+        raise FormatError(f"{path}: is there and is no file, it is not replaced")
 
 
 def _umask() -> int:

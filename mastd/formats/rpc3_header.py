@@ -203,7 +203,8 @@ def written_notes(
     Notes about the stored numbers (statistics, limits, partitions) would not be those of the new file.
     """
     kept: dict[str, bytes] = {}
-    lost: list[str] = []
+    statistics = [name for name in notes if name.upper().startswith("NCODE_STAT")]
+    lost = [f"{len(statistics)} notes of the old file's statistics are not kept"] if statistics else []
     for name, text in notes.items():
         key = name.upper()
         value = fitting(text, VALUE - 1)

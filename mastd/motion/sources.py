@@ -19,6 +19,8 @@ from mastd.settings.segments import LONGEST_MOTION
 
 _ALONG: Final = {"length": 0, "velocity": 1, "acceleration": 2}
 _ABOUT: Final = {"angle": 0, "angular velocity": 1, "angular acceleration": 2}
+_SHORTEST: Final = 1e-7
+"""s from value to value below which a record is none."""
 _FEWEST: Final = 8
 """Values below which a record is none."""
 
@@ -159,7 +161,7 @@ def _times(series: Series, path: Path) -> tuple[float, float]:
         )
     if series.step is None:
         raise FormatError(f"{path}: states no step from value to value: write it, for instance step: 5 ms")
-    if not (series.step > 0.0 and np.isfinite(series.step) and np.isfinite(series.start)):
+    if not (_SHORTEST <= series.step < np.inf and np.isfinite(series.start)):
         raise FormatError(f"{path}: states a step of {series.step:g} s from {series.start:g} s on")
     return series.step * unit.factor, series.start * unit.factor
 

@@ -24,7 +24,7 @@ def channel_text(
 ) -> str:
     """Return one channel; places in the headers are counted from 0 on."""
     whole = [-999] * 100
-    for place, value in ({0: 2, 1: 4, 2: 1} | (integers or {})).items():
+    for place, value in ({0: 2, 1: 1, 2: 4} | (integers or {})).items():
         whole[place] = value
     real = [-999.0] * 100
     for place, size in ({61: 5.0} | (reals or {})).items():
@@ -101,13 +101,13 @@ def test_several_channels(tmp_path: Path) -> None:
 )
 def test_units(tmp_path: Path, data: str, code: int, unit: str) -> None:
     """By the word, else by the codes; without both there is none."""
-    content = channel_text({1: code}, data=f"   3  acceleration pts, approx 0 secs, {data}")
+    content = channel_text({2: code}, data=f"   3  acceleration pts, approx 0 secs, {data}")
     assert read(tmp_path, content).channels[0].unit == unit
 
 
 def test_units_that_contradict(tmp_path: Path) -> None:
     assert "states contradicting units: cm/s2 by its text, cm/s2 by its code, g by its header" in complaint(
-        tmp_path, channel_text({1: 2})
+        tmp_path, channel_text({2: 2})
     )
 
 
@@ -192,3 +192,14 @@ def test_channels_are_written_and_read_back(tmp_path: Path) -> None:
     ]
     assert np.array_equal(series.matrix(), np.column_stack([one.values for one in channels]))
     assert measurement.notes["event"] == "Quake"
+
+
+def test_quantity_and_units_stand_where_real_records_have_them(tmp_path: Path, shared: Path) -> None:
+    """Acceleration (1) in cm/s2 (4): the second and the third integer."""
+    ours = tmp_path / "a.v2"
+    series = Series((Channel("a", "cm/s2", np.array([0.0, 1.5, -2.0])),), 0.01)
+    cosmos.write(ours, Measurement("cosmos", (series,)))
+    for path in (shared / "data" / "records" / "usgs_cosmos12.v1", ours):
+        lines = path.read_text(encoding="latin-1").splitlines()
+        first = next(k for k, line in enumerate(lines) if "Integer-header" in line) + 1
+        assert lines[first].split()[1:3] == ["1", "4"]

@@ -305,6 +305,7 @@ def series(values: Array, step: float | None = STEP, start: float = 0.0, unit: s
         (series(np.where(TIMES == STEP, np.nan, TIMES)), "value 2 of 2560 is not a finite number"),
         (series(TIMES[:5]), "5 values, a motion takes 8 at least"),
         (series(TIMES, -1.0), "a step of -1 s"),
+        (series(TIMES, 1e-320), "a step of 9.99989e-321 s"),
     ],
 )
 def test_what_is_no_motion(made: Series, said: str) -> None:

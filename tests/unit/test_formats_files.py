@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import stat
 from pathlib import Path
 
 import numpy as np
@@ -71,6 +72,15 @@ def test_a_file_is_replaced_whole_or_stays(tmp_path: Path, replacing: object) ->
     write(b"new")
     assert path.read_bytes() == b"new"
     assert os.listdir(tmp_path) == ["a.bin"], "nothing else is left"
+
+
+def test_what_is_no_file_is_not_replaced(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "pipe.csv")
+    for path in (tmp_path / "pipe.csv", tmp_path):
+        for writing in (files.replacing(path), files.replacing_named(path)):
+            with pytest.raises(FormatError, match="is there and is no file, it is not replaced"), writing:
+                pass
+    assert stat.S_ISFIFO((tmp_path / "pipe.csv").stat().st_mode)
 
 
 def test_a_folder_that_is_not_there_is_one_line(tmp_path: Path) -> None:
