@@ -216,6 +216,11 @@ def _with_header(
             units, names, taken = [_bare(cell) for cell in names], rows[-2], 2
     elif rows and start.delimiter != BLANK and len(rows[-1]) > 1:
         raise FormatError(f"{path}:{above[-1] + 1}: {len(rows[-1])} names above {start.columns} columns")
+    elif rows and start.delimiter == "," and start.columns == 2 and split_name(rows[-1][0])[1]:
+        raise FormatError(
+            f"{path}:{start.line + 1}: one name above 2 columns: a decimal comma (write a point), or one name "
+            "too few"
+        )
     comments = [index for index in range(start.line) if is_comment(lines[index])]
     if names is None and comments and comments[-1] == start.line - 1 and start.columns > 1:
         text = lines[comments[-1]].strip().lstrip("#%;/").strip()

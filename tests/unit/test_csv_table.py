@@ -219,6 +219,7 @@ def test_a_missing_sample_is_no_rounding(tmp_path: Path) -> None:
         ("time [s],a\n0,1\n\n# x\n0.1,2\n0.1,3\n", r"csv:6: the time does not rise: 0.1 after 0.1"),
         ("time [s],a\n0,1\n0.2,2\n0.1,3\n", r"csv:4: the time does not rise: 0.1 after 0.2"),
         ("time [s],a\n0,1\n,2\n", r"csv:3: the time does not rise: nan after 0"),
+        ("acc [g]\n0,5\n1,5\n-2,5\n", r"csv:2: one name above 2 columns: a decimal comma"),
         ("time [s],a\n-inf,1\n0,2\n", r"csv:2: the time does not rise: -inf"),
         ("a,b\n1,2\n3\n4,5,6\n", r"csv:3: not as many numbers as in line 2, which has 2"),
         ("a,b\n1,2\n3,4\n5\n6,7,8\n", r"csv:4: 1 cells, the table has 2 columns\n.*csv:5: 3 cells"),
