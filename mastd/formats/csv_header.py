@@ -218,8 +218,8 @@ def _with_header(
         raise FormatError(f"{path}:{above[-1] + 1}: {len(rows[-1])} names above {start.columns} columns")
     elif rows and start.delimiter == "," and start.columns == 2 and split_name(rows[-1][0])[1]:
         raise FormatError(
-            f"{path}:{start.line + 1}: one name above 2 columns: a decimal comma (write a point), or one name "
-            "too few"
+            f"{path}:{start.line + 1}: one name above 2 columns: a decimal comma (write a point), or one "
+            "name too few"
         )
     comments = [index for index in range(start.line) if is_comment(lines[index])]
     if names is None and comments and comments[-1] == start.line - 1 and start.columns > 1:
