@@ -95,6 +95,8 @@ def read(path: Path) -> Measurement:
             raise FormatError(f"{path}:{first}: states {head.count} values, but {len(values)} follow")
         heads.append(head)
         channels.append(values)
+        if marked := int(np.count_nonzero(values == head.unknown)):
+            warnings.append(f"{path}:{first}: {marked} values are {head.unknown:g}, the mark of unknown ones")
         warnings += _length_warning(path, head)
         warnings += peak_warning(path, head.real(PEAK), values, head.unit)
         place = end + 1

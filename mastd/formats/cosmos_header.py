@@ -80,7 +80,7 @@ class ChannelHead:
     """What the sections before the values say; places are indices of lines.
 
     ``step`` in s, None where it is not stated. ``integers`` and ``reals`` have None for what is marked as
-    unknown.
+    unknown; ``unknown`` is the mark of the values.
     """
 
     text: tuple[str, ...]
@@ -93,6 +93,7 @@ class ChannelHead:
     step: float | None
     layout: Layout
     data_line: int
+    unknown: float | None
 
     @property
     def number(self) -> str:
@@ -159,7 +160,7 @@ def channel_head(path: Path, lines: Sequence[str], begin: int) -> ChannelHead:
     step = _step(path, words, reals, place)
     comments, place = _comments(path, lines, place)
     what, count, unit, layout = _data_line(path, lines, place, integers)
-    return ChannelHead(text, integers, reals, comments, what, unit, count, step, layout, place)
+    return ChannelHead(text, integers, reals, comments, what, unit, count, step, layout, place, no_real)
 
 
 def _numbers(path: Path, lines: Sequence[str], place: int, kind: str) -> tuple[list[str], int]:

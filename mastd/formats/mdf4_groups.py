@@ -22,7 +22,6 @@ _BUS_EVENTS: Final = 2
 """Flags of a channel group (ASAM MDF 4.1, cg_flags)."""
 _FIXED_LENGTH: Final = 0
 _VIRTUAL: Final = 6
-_SYNCHRONISATION: Final = 4
 """Types of a channel (cn_type)."""
 _NUMBERS_4: Final = range(6)
 _NUMBERS_3: Final = (*range(7), *range(9, 17))

@@ -203,3 +203,11 @@ def test_quantity_and_units_stand_where_real_records_have_them(tmp_path: Path, s
         lines = path.read_text(encoding="latin-1").splitlines()
         first = next(k for k, line in enumerate(lines) if "Integer-header" in line) + 1
         assert lines[first].split()[1:3] == ["1", "4"]
+
+
+def test_values_that_bear_the_mark_of_unknown_ones_are_told(tmp_path: Path) -> None:
+    path = tmp_path / "a.v2"
+    series = Series((Channel("a", "cm/s2", np.array([0.0, -999.0, 1.0])),), 0.01)
+    cosmos.write(path, Measurement("cosmos", (series,)))
+    (warning,) = cosmos.read(path).warnings
+    assert "1 values are -999, the mark of unknown ones" in warning
