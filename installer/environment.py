@@ -1,8 +1,8 @@
 """The private environment: locked packages and the product, on the machine's own interpreter.
 
-It is a virtual environment put together by hand: a link to the interpreter, a `pyvenv.cfg` that makes it look beside
-the link, and `site-packages`. `sys.executable` is the link, so processes that the product starts find the same.
-Nothing in it names the directory in which it was built.
+It is a virtual environment put together by hand: a link to the interpreter, a `pyvenv.cfg` that makes it look
+beside the link, and `site-packages`. `sys.executable` is the link, so processes that the product starts find
+the same. Nothing in it names the directory in which it was built.
 """
 
 from __future__ import annotations
@@ -19,8 +19,11 @@ from installer.places import PROGRAMS, PROJECT, Places, below
 BUILDER = ("hatchling", "packaging", "pathspec", "pluggy", "trove-classifiers")
 """The build backend and what it needs, as far as `requirements.txt` locks them."""
 SOURCE_TIME = 1_580_601_600
-"""Time stamp of all files, 2020-02-02 as in the project's wheels. The compiled kernels are kept by the stamps of their
-sources: with the same one in every version, an upgrade that leaves the kernels alone does not compile them again."""
+"""Time stamp of all files, 2020-02-02 as in the project's wheels.
+
+The compiled kernels are kept by the stamps of their sources: with the same one in every version, an upgrade
+that leaves the kernels alone does not compile them again."""
+_MARKS = ("--invalidation-mode", "checked-hash")
 _LAUNCHER = """#!{python} -I
 import sys
 
@@ -71,7 +74,7 @@ def write_launchers(root: Path, places: Places) -> None:
 
 
 def locked(names: tuple[str, ...], lock: str) -> str:
-    """Return the part of a lock file that locks ``names``; raise InstallError for one that it does not hold."""
+    """Return the part of a lock file that locks ``names``; raise InstallError for one that is not there."""
     blocks = {
         match[1]: match[0]
         for match in re.finditer(r"^([\w.-]+)==.*\n(?:^[ \t]+--hash.*\n?)*", lock, flags=re.MULTILINE)
@@ -125,11 +128,9 @@ def _stamp(packages: Path) -> None:
 
 
 def _compile(tools: Path, root: Path, packages: Path) -> None:
-    """Compile everything, under the names that the files will have, with marks that do not go by time stamps."""
-    _run(
-        [str(tools), "-m", "compileall", "-q", "-j", "0", "-s", str(root), "-p", "/"]
-        + ["--invalidation-mode", "checked-hash", str(packages)],
-    )
+    """Compile everything under the names that files will have, with marks that do not go by time stamps."""
+    names = ("-s", str(root), "-p", "/")
+    _run([str(tools), "-m", "compileall", "-q", "-j", "0", *names, *_MARKS, str(packages)])
 
 
 def _pip(python: Path, *arguments: str) -> None:

@@ -18,7 +18,7 @@ _CONFIGURATION = {
 
 
 def stage(root: Path, places: Places, interpreter: Interpreter, work: Path) -> None:
-    """Put everything below ``root``, which must not exist; raise InstallError when something cannot be had."""
+    """Put everything below ``root``, which is emptied; raise InstallError when something cannot be had."""
     shutil.rmtree(root, ignore_errors=True)
     build_environment(root, places, interpreter, work)
     write_launchers(root, places)

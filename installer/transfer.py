@@ -1,4 +1,4 @@
-"""From the staged tree onto a machine, and away from it again; edited configuration and records always stay."""
+"""From the staged tree onto a machine, and away from it again; edited settings and records always stay."""
 
 from __future__ import annotations
 
