@@ -17,7 +17,7 @@ from mastd.safety.faults import TABLE
 from mastd.safety.states import State
 from mastd.wire.address import DAEMON_LOCK, operators_address, private_directory, runtime_directory
 from mastd.wire.gateway import GatewayHandle
-from mastd.wire.gateway_job import GatewayJob
+from mastd.wire.gateway_job import GatewayJob, Past
 from mastd.wire.keys import keys_directory
 from mastd.wire.snapshot import FaultWords
 
@@ -51,8 +51,12 @@ class Operators:
         stack: ExitStack,
         loader: list[str] | None = None,
         descriptors: tuple[int, ...] = (),
+        checker: list[str] | None = None,
+        past: Past = Past(),  # noqa: B008  frozen
     ) -> GatewayHandle:
         """Start the gateway; it ends with the stack. ``loader`` is the command that loads profiles.
+
+        ``checker`` is the one that checks the settings before a reload, ``past`` what went before this loop.
 
         Raises UsageError when the address is taken or cannot be used.
         """
@@ -71,6 +75,8 @@ class Operators:
             keys=str(keys_directory()) if daemon.gateway.address else None,
             loader=tuple(loader or ()),
             loader_descriptors=descriptors,
+            checker=tuple(checker or ()),
+            past=past,
         )
         gateway = GatewayHandle.start(job, blocks.request, blocks.status, blocks.driver)
         stack.callback(gateway.close)

@@ -43,6 +43,7 @@ class Verb(enum.IntEnum):
     LOAD = 10
     JOG = 11
     LEVEL = 12
+    RELOAD = 13
 
 
 ARGUMENTS = 4
@@ -84,6 +85,7 @@ _TEXTS = (
         "vehicle",
         "name of the simulated vehicle, what it is for (see vehicle_block), its wheels, by |; empty for none",
     ),
+    ("waiting", "what the daemon waits for while its loop takes no commands; empty for nothing"),
 )
 
 

@@ -26,6 +26,7 @@ from mastd.wire.operator_messages import (
     LARGEST_OPERATOR_MESSAGE,
     LONGEST_NAME,
     OPERATOR_PROTOCOL_VERSION,
+    PREPARED,
     STOPPING,
     Answer,
     Complaint,
@@ -113,7 +114,7 @@ class OperatorClient:
         for its loop), ProtocolError when the gateway does not understand the command.
         """
         if timeout_s is None:
-            timeout_s = LOADING_S if verb == "load" else self.welcome.answer_s + HELLO_S
+            timeout_s = LOADING_S if verb in PREPARED else self.welcome.answer_s + HELLO_S
         end = time.monotonic() + timeout_s
         sent, again = 0, 0.0
         number = self._next(verb, arguments)

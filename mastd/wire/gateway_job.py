@@ -15,6 +15,18 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
+class Past:
+    """What operators should know of the time before this loop began."""
+
+    last_ending: str = ""
+    """How the daemon before this one ended, empty if well."""
+    reloads: int = 0
+    """How often this daemon has taken its settings anew, with or without success."""
+    kept_old: str = ""
+    """Why the newest settings could not be taken and the old ones are in force, empty if they are."""
+
+
+@dataclass(frozen=True)
 class DeskTerms:
     """What the desk has to know beside the loop's blocks."""
 
@@ -29,6 +41,7 @@ class DeskTerms:
     load_states: tuple[str, ...] = ("OFF", "READY")
     slot: int = -1
     """Slot of the profile that the loop has at the beginning, −1 for none."""
+    past: Past = Past()
 
 
 @dataclass(frozen=True)
@@ -38,7 +51,8 @@ class GatewayJob:
     ``states`` names the loop's states by their numbers, ``faults`` holds a fault's words by its code.
     ``loader`` is the command line of the profile loader (empty: this daemon plays one profile),
     ``loader_descriptors`` are inherited by it; ``slot`` is the slot of the profile that the loop has, −1 for
-    none. ``load_states`` are the states in which loading is worth while.
+    none. ``load_states`` are the states in which loading is worth while. ``checker`` is the command line that
+    checks the settings files before they are taken anew (empty: this daemon does not do that).
     """
 
     links: int
@@ -60,6 +74,8 @@ class GatewayJob:
     slots: int = 2
     slot: int = -1
     load_states: tuple[str, ...] = ("OFF", "READY")
+    checker: tuple[str, ...] = ()
+    past: Past = Past()
 
     @classmethod
     def of(cls, settings: GatewaySettings, **others: Any) -> GatewayJob:
@@ -77,6 +93,7 @@ class GatewayJob:
     def to_json(self) -> bytes:
         """Return the job as the process reads it."""
         entries = {name: getattr(self, name) for name in self.__dataclass_fields__}
+        entries["past"] = asdict(self.past)
         entries["faults"] = {str(code): asdict(words) for code, words in self.faults.items()}
         return json.dumps(entries).encode()
 
@@ -84,10 +101,11 @@ class GatewayJob:
     def from_json(cls, data: bytes) -> GatewayJob:
         """Return the job that ``to_json`` has written."""
         entries: dict[str, Any] = json.loads(data)
-        for name in ("states", "loader", "loader_descriptors", "load_states"):
+        for name in ("states", "loader", "loader_descriptors", "load_states", "checker"):
             entries[name] = tuple(entries[name])
+        past = Past(**entries.pop("past"))
         faults = {int(code): FaultWords(**words) for code, words in entries.pop("faults").items()}
-        return cls(faults=faults, **entries)
+        return cls(faults=faults, past=past, **entries)
 
     def terms(self, pid: int) -> DeskTerms:
         """Return what the desk has to know; ``pid`` is the daemon's process id."""
@@ -102,4 +120,5 @@ class GatewayJob:
             burst=self.burst,
             load_states=self.load_states,
             slot=self.slot,
+            past=self.past,
         )

@@ -8,15 +8,19 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from mastd.safety.codes import Action
 from mastd.wire.blocks import NewestValueBlock
 from mastd.wire.loop_port import Loop, LoopPort
 from mastd.wire.vehicle_block import BY_HAND, ON_TABLE, vehicle_fields
 
+if TYPE_CHECKING:
+    from mastd.wire.gateway_job import Past
+
 ACTIONS = {int(action): action.name for action in Action}
 NEVER_BEGUN = "the loop is still preparing itself; wait for it"
+OVER = "the daemon has ended; start it again"
 STUCK = "the drive lets the table down by itself; restart the daemon"
 
 
@@ -52,10 +56,10 @@ def loop_advice(port: LoopPort, now_ns: int) -> str:
     """Return why the loop takes no commands and what to do, empty if it does."""
     state = port.state(now_ns)
     if state is Loop.PREPARING:
-        return NEVER_BEGUN
+        return port.status.text("waiting") or NEVER_BEGUN
     if state is Loop.STUCK:
         return f"the loop has not moved for {port.silent_ns(now_ns) * 1e-9:.1f} s; {STUCK}"
-    return "the daemon has ended; start it again" if state is Loop.ENDED else ""
+    return (port.status.text("waiting") or OVER) if state is Loop.ENDED else ""
 
 
 def loop_part(port: LoopPort, words: Words, now_ns: int) -> dict[str, Any]:
@@ -67,6 +71,7 @@ def loop_part(port: LoopPort, words: Words, now_ns: int) -> dict[str, Any]:
     return {
         "loop": port.state(now_ns).value,
         "advice": loop_advice(port, now_ns),
+        "waiting": status.text("waiting"),
         "silent_s": port.silent_ns(now_ns) * 1e-9,
         "state": words.state(scalar("state")),
         "since_s": finite(scalar("time") - scalar("since")),
@@ -96,6 +101,12 @@ def loop_part(port: LoopPort, words: Words, now_ns: int) -> dict[str, Any]:
         "following_peak_m": vector(status.field("following_peak")),
         "vehicle": vehicle_part(status, active),
     }
+
+
+def past_part(past: Past) -> dict[str, Any]:
+    """Return the entries about the time before this loop began."""
+    reload = {"number": past.reloads, "kept_old": past.kept_old} if past.reloads else None
+    return {"last_ending": past.last_ending, "reload": reload}
 
 
 def driven_by_hand(status: NewestValueBlock) -> bool:
