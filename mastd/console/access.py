@@ -1,7 +1,7 @@
 """Who may use the console: two tokens, limited tries, sessions in memory.
 
-A token is asked for once a browser; the session's cookie says nothing but a random number. Neither stands in a
-URL or in a log.
+A token is asked for once a browser; the session's cookie says nothing but a random number. Neither stands in
+a URL or in a log.
 """
 
 from __future__ import annotations
@@ -67,7 +67,7 @@ def _write(path: Path, token: str) -> None:
 
 
 class Tries:
-    """Counts wrong tokens: a few a minute for each address, some more in all, which also bounds the memory."""
+    """Counts wrong tokens: a few a minute for each address, some more in all, which bounds the memory."""
 
     def __init__(self) -> None:
         self._wrong: deque[tuple[float, str]] = deque(maxlen=TRIES_IN_ALL)

@@ -17,10 +17,10 @@ from starlette.requests import Request
 from starlette.responses import FileResponse, HTMLResponse, RedirectResponse, Response
 from starlette.routing import BaseRoute, Mount, Route, WebSocketRoute
 from starlette.staticfiles import StaticFiles
-from starlette.types import ASGIApp, Scope
+from starlette.types import ASGIApp
 from starlette.websockets import WebSocket
 
-from mastd.console.access import SESSION_S, Session, Sessions, Tokens, Tries
+from mastd.console.access import Session, Sessions, Tokens, Tries
 from mastd.console.guard import Guard
 from mastd.console.hub import Hub
 from mastd.console.place import Place
@@ -82,7 +82,6 @@ class Console:
         response.set_cookie(
             self._cookie,
             session.key,
-            max_age=round(SESSION_S),
             secure=self._place.secure,
             httponly=True,
             samesite="strict",
@@ -142,11 +141,6 @@ class _Files(StaticFiles):
         response = super().file_response(*args, **kwargs)  # type: ignore[arg-type]
         response.headers["cache-control"] = "no-cache"
         return response
-
-    async def get_response(self, path: str, scope: Scope) -> Response:
-        if path == "index.html":  # the page itself is for those who have logged in
-            raise HTTPException(404)
-        return await super().get_response(path, scope)
 
 
 async def _body(request: Request) -> bytes:

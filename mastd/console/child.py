@@ -1,7 +1,7 @@
 """Processes that the console starts for long calculations: low priority, limited time, none left behind.
 
-Run as a module (``python -m mastd.console.child PARENT MODULE …``) it becomes another module with low priority,
-and dies with its parent however that ends (prctl(2), PR_SET_PDEATHSIG, which execve(2) keeps).
+Run as a module (``python -m mastd.console.child PARENT MODULE …``) it becomes another module with low
+priority, and dies with its parent however that ends (prctl(2), PR_SET_PDEATHSIG, which execve(2) keeps).
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """What every request passes first: is it meant for this console, and does it come from its own page?
 
 The page's own requests carry its origin. A form that is sent under ``Referrer-Policy: no-referrer`` has the
-origin ``null`` (Fetch standard, "append a request Origin header"); then the browser's ``Sec-Fetch-Site``, which
-no page can set, says where it comes from.
+origin ``null`` (Fetch standard, "append a request Origin header"); then the browser's ``Sec-Fetch-Site``,
+which no page can set, says where it comes from.
 """
 
 from __future__ import annotations
@@ -14,14 +14,17 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from mastd.console.place import Place
 
 SECURITY_HEADERS = {
-    "content-security-policy": "default-src 'self'; object-src 'none'; base-uri 'none'; form-action 'self'; "
-    "frame-ancestors 'none'",
     "x-content-type-options": "nosniff",
     "x-frame-options": "DENY",
     "referrer-policy": "no-referrer",
     "cross-origin-opener-policy": "same-origin",
     "cross-origin-resource-policy": "same-origin",
 }
+_SOURCES = (
+    "default-src 'self'; connect-src 'self' {socket}; object-src 'none'; base-uri 'none'; form-action 'self'; "
+    "frame-ancestors 'none'"
+)
+"""Content Security Policy; the socket is named because some browsers do not count it among 'self'."""
 _READING = ("GET", "HEAD")
 
 
@@ -49,6 +52,9 @@ class Guard:
             if message["type"] == "http.response.start":
                 headers = MutableHeaders(scope=message)
                 headers.update(SECURITY_HEADERS)
+                headers["content-security-policy"] = _SOURCES.format(
+                    socket="" if reason else self._socket(scope)
+                )
                 headers.setdefault("cache-control", "no-store")
             await send(message)
 
@@ -56,6 +62,9 @@ class Guard:
             await PlainTextResponse(f"{reason}\n", 403)(scope, receive, secured)
         else:
             await self._app(scope, receive, secured)
+
+    def _socket(self, scope: Scope) -> str:
+        return f"ws{self._place.scheme.removeprefix('http')}://{Headers(scope=scope)['host']}"
 
     def _foreign(self, scope: Scope) -> str:
         """Return why a request is refused, empty if it is not."""

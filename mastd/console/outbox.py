@@ -38,7 +38,7 @@ class TraceWriter:
         self.lost = 0
 
     def pack(self, traces: Traces) -> bytes:
-        """Return a message, little-endian: uint32 n, uint32 m, float64 lost, float64 t[n] (s), float32 v[m][n]."""
+        """Return a message, little-endian: uint32 n, m; float64 lost; float64 t[n] in s; float32 v[m][n]."""
         numbers = traces.numbers
         first, last = int(numbers[0]), int(numbers[-1])
         if self._next is not None and first >= self._next:

@@ -26,8 +26,8 @@ AGAIN_S = 0.5
 """Pause before a daemon that has gone is looked for again."""
 STATUS_S = 0.045
 """Shortest time between statuses to browsers, unless the state changes: 20 a second and a little slack."""
-GATHERED_S = 0.04
-"""Frames of so long go to the browsers in one message."""
+GATHERED_S = 0.035
+"""Frames of at least so long go to the browsers in one message: two of the daemon's messages."""
 MOST_FRAMES = 25
 MOST_CHANGES = 16
 
@@ -208,11 +208,11 @@ class Watcher:
             for telemetry in client.telemetry():
                 if not self._wanted.is_set() or self._ended.is_set():
                     return
+                if not len(telemetry.numbers):
+                    continue
                 numbers.append(telemetry.numbers)
                 frames.append(telemetry.frames)
-                same = frames[0].shape[1] == frames[-1].shape[1]
-                if not same or time.monotonic() - gathered_s >= GATHERED_S - 0.005:
-                    if same and sum(map(len, numbers)):
-                        box.frames(np.concatenate(numbers), np.concatenate(frames))
+                if time.monotonic() - gathered_s >= GATHERED_S:
+                    box.frames(np.concatenate(numbers), np.concatenate(frames))
                     numbers, frames = [], []
                     gathered_s = time.monotonic()
