@@ -21,8 +21,8 @@ SECURITY_HEADERS = {
     "cross-origin-resource-policy": "same-origin",
 }
 _SOURCES = (
-    "default-src 'self'; connect-src 'self' {socket}; object-src 'none'; base-uri 'none'; form-action 'self'; "
-    "frame-ancestors 'none'"
+    "default-src 'self'; connect-src 'self' {socket}; object-src 'none'; base-uri 'none'; "
+    "form-action 'self'; frame-ancestors 'none'"
 )
 """Content Security Policy; the socket is named because some browsers do not count it among 'self'."""
 _READING = ("GET", "HEAD")
