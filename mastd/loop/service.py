@@ -8,6 +8,7 @@ all around it is made anew with new settings; if these cannot come up, with the 
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Callable
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
@@ -31,6 +32,7 @@ from mastd.loop.supervisor import Supervisor
 from mastd.loop.warmup import compile_any_vehicle, compile_kernels
 from mastd.record.channels import ChannelSet
 from mastd.record.recorder import RecorderHandle
+from mastd.record.service_log import destination
 from mastd.safety.faults import Fault
 from mastd.safety.states import State
 from mastd.wire.blocks import NewestValueBlock, Verb
@@ -237,7 +239,8 @@ class Turn:
         loader.daemon_path(profiles).write_text(json.dumps(head), encoding="utf-8")
         channels = ChannelSet(frame_channels(cycle.frame.layout), installation.daemon.period_ns)
         lockstep = connection.mode == "lockstep"
-        recorder = RecorderHandle.start_service(around.directory, head, channels, lockstep, VEHICLE_NUMBERS)
+        log, out = destination(os.environ), around.directory
+        recorder = RecorderHandle.start_service(out, head, channels, lockstep, VEHICLE_NUMBERS, log)
         stack.callback(recorder.close)
         around.diary.helpers(gateway.process_id, recorder.process_id)
         rights = host.take_rights(installation, link, cycle, stack)
