@@ -40,17 +40,12 @@ def build_environment(root: Path, places: Places, interpreter: Interpreter, work
     """
     home = below(root, places.environment)
     packages = home / "lib" / interpreter.name / "site-packages"
-    packages.mkdir(parents=True)
     tools = _tools(interpreter, work)
-    wheel = _wheel(tools, work)
-    lock = PROJECT / "requirements-package.txt"
-    # Wheels only: whatever had to be compiled here would carry paths of this machine.
-    options = ("--only-binary", ":all:", "--no-compile", "--target", str(packages))
-    _pip(tools, "install", "--require-hashes", *options, "-r", str(lock))
-    _pip(tools, "install", "--no-deps", *options, str(wheel))
-    shutil.rmtree(
-        packages / "bin", ignore_errors=True
-    )  # launchers of the packages, with the builder's interpreter
+    locked_packages = _packages(tools, interpreter, work)
+    # Links instead of copies: what follows adds files and changes none.
+    shutil.copytree(locked_packages, packages, copy_function=os.link)
+    _pip(tools, "install", "--no-deps", "--no-compile", "--target", str(packages), str(_wheel(tools, work)))
+    shutil.rmtree(packages / "bin", ignore_errors=True)  # launchers with the builder's interpreter
     for origin in packages.glob("*.dist-info/direct_url.json"):  # where the wheel lay
         origin.unlink()
     (home / "bin").mkdir()
@@ -111,6 +106,22 @@ def _tools(interpreter: Interpreter, work: Path) -> Path:
         _pip(python, "install", "--require-hashes", "--no-deps", "-r", str(work / "lock.txt"))
         (work / "lock.txt").replace(lock)
     return python
+
+
+def _packages(tools: Path, interpreter: Interpreter, work: Path) -> Path:
+    """Return a directory with the locked packages, made anew when the lock has changed."""
+    directory, lock = work / f"packages-{interpreter.name}", PROJECT / "requirements-package.txt"
+    mark = work / f"packages-{interpreter.name}.txt"
+    wanted = lock.read_text(encoding="utf-8")
+    if not mark.exists() or mark.read_text(encoding="utf-8") != wanted:
+        mark.unlink(missing_ok=True)
+        shutil.rmtree(directory, ignore_errors=True)
+        # Wheels only: whatever had to be compiled here would carry paths of this machine.
+        options = ("--require-hashes", "--only-binary", ":all:", "--no-compile")
+        _pip(tools, "install", *options, "--target", str(directory), "-r", str(lock))
+        shutil.rmtree(directory / "bin", ignore_errors=True)
+        mark.write_text(wanted, encoding="utf-8")
+    return directory
 
 
 def _wheel(tools: Path, work: Path) -> Path:

@@ -91,7 +91,8 @@ def done(scene: Scene, step: Callable[[Scene], str]) -> bool:
     print(f"{time.monotonic() - begin:8.1f} s  {word:6} {name}: {figure}", flush=True)
     if word == "ok":
         return True
-    lines = scene.machine.run("journalctl", "--no-pager", "--lines=40", check=False).stdout
+    units = [f"--unit={unit}" for unit in steps_install.UNITS]
+    lines = scene.machine.run("journalctl", "--no-pager", "--lines=60", *units, check=False).stdout
     print(lines, file=sys.stderr)
     return False
 

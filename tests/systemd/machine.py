@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import shutil
 import subprocess
 import threading
@@ -23,6 +24,12 @@ _ENVIRONMENT = (
     "LANG=C.UTF-8",
     "DEBIAN_FRONTEND=noninteractive",
 )
+_EYE = """
+import json, sys
+from hil_sim.plant.client import ask
+for _ in sys.stdin:
+    print(json.dumps(ask("ipc:///run/mastd-plant/plant", "truth")), flush=True)
+"""
 _CAPABILITIES = "CAP_SYS_NICE,CAP_IPC_LOCK"
 
 
@@ -64,6 +71,8 @@ class Machine:
 
     root: Path
     process: subprocess.Popen[bytes]
+    eye: subprocess.Popen[str] | None = None
+    """The process that asks the plant for the truth."""
 
     @classmethod
     def boot(cls, archive: Path, root: Path) -> Machine:
@@ -91,9 +100,8 @@ class Machine:
         self, *command: str, user: str = "", check: bool = True, given: str = "", timeout: float = 900.0
     ) -> subprocess.CompletedProcess[str]:
         """Run a command inside to its end; with ``check`` StepError tells of one that fails."""
-        person = ("runuser", "-u", user, "--") if user else ()
         done = subprocess.run(
-            ["nsenter", "--all", f"--target={self._leader()}", *_ENVIRONMENT, *person, *command],
+            [*self.enter(user), *command],
             input=given,
             capture_output=True,
             text=True,
@@ -105,6 +113,12 @@ class Machine:
             said = (done.stderr.strip() or done.stdout.strip() or "nothing said").splitlines()
             raise StepError(f"{' '.join(command)} ended with {done.returncode}: {' / '.join(said[-3:])}")
         return done
+
+    def enter(self, user: str = "") -> list[str]:
+        """Return the beginning of a command line that is carried out inside."""
+        # Not runuser: its sessions would fill the journal.
+        ids = ("setpriv", f"--reuid={user}", f"--regid={user}", "--init-groups", "env", f"HOME=/home/{user}")
+        return ["nsenter", "--all", f"--target={self._leader()}", *_ENVIRONMENT, *(ids if user else ())]
 
     def output(self, *command: str, user: str = "") -> str:
         """Return what a command says."""
@@ -121,12 +135,23 @@ class Machine:
         return document
 
     def truth(self) -> Mapping[str, Any]:
-        """Return where the simulated table really is and how fast it moves."""
-        program = (
-            "import json; from hil_sim.plant.client import ask;"
-            "print(json.dumps(ask('ipc:///run/mastd-plant/plant', 'truth')))"
-        )
-        document = json.loads(self.output("/usr/lib/mastd/bin/python3", "-c", program, user="mastd"))
+        """Return where the simulated table really is and how fast it moves.
+
+        One process of the container stays to ask the plant; a new one for every look would take a second.
+        """
+        if self.eye is None or self.eye.poll() is not None:
+            self.eye = subprocess.Popen(
+                [*self.enter("mastd"), "/usr/lib/mastd/bin/python3", "-c", _EYE],
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                text=True,
+                cwd="/",
+            )
+        assert self.eye.stdin is not None
+        assert self.eye.stdout is not None
+        self.eye.stdin.write("\n")
+        self.eye.stdin.flush()
+        document = json.loads(self.eye.stdout.readline() or "{}")
         assert isinstance(document, dict)
         return document
 
@@ -159,12 +184,16 @@ class Machine:
         return self.wait(lambda: self.state() in states, " or ".join(states), seconds)
 
     def state(self) -> str:
-        """Return the daemon's state, empty while none answers."""
-        done = self.run("mastd", "ctl", "status", "--json", user="anna", check=False)
-        return str(json.loads(done.stdout)["state"]) if done.returncode == 0 else ""
+        """Return the daemon's state as it tells systemd, empty while it is not up."""
+        if self.shows("mastd.service", "ActiveState") != "active":
+            return ""
+        return re.split(r"[ :;]", self.shows("mastd.service", "StatusText"), maxsplit=1)[0]
 
     def end(self) -> None:
         """Power the container off, by force if need be."""
+        if self.eye is not None:
+            self.eye.kill()
+            self.eye.communicate()
         if self.process.poll() is None:
             self.process.terminate()
             try:
