@@ -158,7 +158,7 @@ def _take_last(directory: Path) -> Ending | None:
     if noted:
         with contextlib.suppress(TypeError, ValueError):
             texts = {name: str(noted.get(name, "")) for name in ("kind", "code", "status", "cause")}
-            ending = Ending(**texts, ended_unix=float(noted["ended_unix"]))
+            ending = Ending(**texts, ended_unix=float(noted.get("ended_unix", 0.0)))
             return None if ending.good else ending
     if running and (running.get("pid") == os.getpid() or not _is_ours(running.get("pid"))):
         return _left_behind(running)

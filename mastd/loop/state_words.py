@@ -38,12 +38,12 @@ class StateTeller:
         stopping = self._stop.requested
         seen = (supervisor.state, supervisor.latch.first, profile, stopping)
         if seen != self._seen:
-            if stopping and not (self._seen and self._seen[3]):
-                self._manager.stopping()
-            self._seen = seen
             if supervisor.state is not State.OFF:
                 self._note = ""
             self._manager.status(words(*seen, self._always, self._note))
+            if stopping and not (self._seen and self._seen[3]):
+                self._manager.stopping()
+            self._seen = seen
         self._manager.alive()
 
 

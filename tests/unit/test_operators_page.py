@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import fields
+from dataclasses import fields, replace
 from pathlib import Path
 
 import msgpack
@@ -10,6 +10,7 @@ import pytest
 
 from mastd.safety.states import State
 from mastd.wire import client, driver_relay, gateway_sockets, gateway_turns, operator_messages, sessions
+from mastd.wire.gateway_job import Past
 from mastd.wire.load_process import TIMEOUT_NS
 from mastd.wire.operator_desk import MOST_WAITING
 from mastd.wire.operator_messages import (
@@ -23,7 +24,7 @@ from mastd.wire.operator_messages import (
     pack_command,
     pack_drive,
 )
-from tests.unit.test_sessions import Counter
+from tests.unit.test_sessions import TERMS, Counter
 
 PAGE = (Path(__file__).parents[2] / "docs" / "protocol.md").read_text(encoding="utf-8")
 CHAPTER = PAGE[PAGE.index("# Operators, version 1") :]
@@ -89,7 +90,7 @@ def test_every_verb_stands_there_with_its_need_of_the_lease() -> None:
 
 
 def test_the_snapshot_has_the_entries_of_the_page() -> None:
-    desk = Counter()
+    desk = Counter(terms=replace(TERMS, past=Past("by a signal", 1, "the plant refuses")))
     desk.loop.fault = 10
     desk.turn()
     desk.desk.lease.take("anna", desk.now)
