@@ -172,7 +172,7 @@ class Watcher:
                 daemon = self._meet(client)
                 self._reason = ""
                 box.change(daemon)
-                self._follow(client, box, daemon.description.get("pid"))
+                self._follow(client, box, daemon)
             reason = "the daemon has ended; it is looked for again"
         except MastdError as error:
             reason = str(error)
@@ -184,12 +184,18 @@ class Watcher:
         own = client.welcome.operator == self._operator
         return Daemon(client.describe(), client.welcome.role, "" if own else client.welcome.operator)
 
-    def _follow(self, client: OperatorClient, box: Box, process_id: object) -> None:
+    def _follow(self, client: OperatorClient, box: Box, daemon: Daemon) -> None:
         """Hand on statuses until the daemon ends, or another one answers in its place."""
-        shown_s, matter = 0.0, None
+        shown_s, matter, carried = 0.0, None, None
         for snapshot in client.watch():
-            if self._ended.is_set() or snapshot.get("pid") != process_id:
+            if self._ended.is_set() or snapshot.get("pid") != daemon.description.get("pid"):
                 return
+            if carried != (carried := _carried(snapshot)):
+                # With another vehicle some channels have other names.
+                now = self._meet(client)
+                if now != daemon:
+                    daemon = now
+                    box.change(daemon)
             now_s = time.monotonic()
             important = (snapshot.get("state"), snapshot.get("cause"), snapshot.get("loop"))
             if now_s - shown_s >= STATUS_S or important != matter:
@@ -216,3 +222,8 @@ class Watcher:
                     box.frames(np.concatenate(numbers), np.concatenate(frames))
                     numbers, frames = [], []
                     gathered_s = time.monotonic()
+
+
+def _carried(snapshot: dict[str, Any]) -> tuple[object, object]:
+    """Return what tells one loaded vehicle from another."""
+    return (snapshot.get("profile") or {}).get("loaded"), (snapshot.get("vehicle") or {}).get("name")

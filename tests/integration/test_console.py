@@ -34,7 +34,7 @@ from tests.lab import SHAKING, Lab, quick_lab
 
 pytestmark = pytest.mark.alone
 
-WAIT_S = 60.0
+WAIT_S = 120.0
 """Longest wait for anything; the first start compiles the kernels."""
 
 
