@@ -6,6 +6,7 @@ It comes up in OFF and never moves by itself. SIGTERM and Ctrl-C stop what moves
 from __future__ import annotations
 
 import json
+import os
 from contextlib import ExitStack
 from pathlib import Path
 
@@ -22,6 +23,7 @@ from mastd.loop.supervisor import Supervisor
 from mastd.loop.warmup import compile_any_vehicle, compile_kernels
 from mastd.record.channels import ChannelSet
 from mastd.record.recorder import RecorderHandle
+from mastd.record.service_log import destination
 from mastd.safety.faults import Fault
 from mastd.safety.states import State
 from mastd.wire.blocks import Verb
@@ -88,7 +90,8 @@ def serve(
         loader.daemon_path(profiles).write_text(json.dumps(head), encoding="utf-8")
         channels = ChannelSet(frame_channels(cycle.frame.layout), installation.daemon.period_ns)
         lockstep = connection.mode == "lockstep"
-        recorder = RecorderHandle.start_service(directory, head, channels, lockstep, VEHICLE_NUMBERS)
+        log = destination(os.environ)
+        recorder = RecorderHandle.start_service(directory, head, channels, lockstep, VEHICLE_NUMBERS, log)
         stack.callback(recorder.close)
         load = loader.command(installation.table_path, slots, profiles)
         about = description(installation, link.hello, channels)

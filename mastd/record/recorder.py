@@ -117,16 +117,18 @@ class RecorderHandle:
         channels: ChannelSet,
         lockstep: bool = False,
         spare: int = 0,
+        log: Mapping[str, str] | None = None,
     ) -> RecorderHandle:
         """Start a recorder of runs that begin and end by events; the directory is made if need be.
 
         ``metadata`` (plain data) stand in the head of every file; those of a run come on top, from the file
         that its ``record_begin`` names. ``spare`` numbers of each frame, after the channels', are for
         channels that a run's metadata name (``MORE_CHANNELS``). Fault files between runs go to
-        ``directory``. Raises UsageError with one line if the directory cannot be written.
+        ``directory``. ``log`` is where the service's log goes (``service_log.destination``), None for
+        nowhere. Raises UsageError with one line if the directory cannot be written.
         """
         directory = directory.resolve()
-        return cls._start(directory, directory, None, metadata, channels, lockstep, spare)
+        return cls._start(directory, directory, None, metadata, channels, lockstep, spare, log)
 
     @classmethod
     def _start(
@@ -138,6 +140,7 @@ class RecorderHandle:
         channels: ChannelSet,
         lockstep: bool,
         spare: int = 0,
+        log: Mapping[str, str] | None = None,
     ) -> RecorderHandle:
         try:
             directory.mkdir(parents=True, exist_ok=True)
@@ -157,6 +160,7 @@ class RecorderHandle:
                 "width": len(channels) + spare,
                 "channels": [[c.name, c.unit, c.rate_hz, c.meaning] for c in channels],
                 "metadata": plain(metadata),
+                "log": None if log is None else dict(log),
             }
         ).encode()
         ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
