@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from mastd.report.motion_pictures import marks
-from mastd.report.numbers import NOTHING
+from mastd.report.numbers import NOTHING, part
 from mastd.report.picture import Bound, Curve, Floats, Panel
 from mastd.report.reading import View
 from mastd.report.thinning import largest
@@ -18,9 +18,12 @@ _EDGES = np.logspace(0, 6, 121)
 def cycle_time_rows(view: View) -> tuple[tuple[str, str], ...]:
     """Return median, 99.9 % and largest of both times in words."""
     rows = []
+    lockstep = part(view.run.metadata, "plant", "mode") == "lockstep"
     for name, title, _ in _TIMES:
         values = _microseconds(view, name)
-        if len(values):
+        if lockstep and name == "late":
+            text = "lockstep, there are no deadlines"
+        elif len(values):
             middle, high = np.percentile(values, (50.0, 99.9))
             text = f"median {middle:.0f} µs, 99.9 % below {high:.0f} µs, largest {values.max():.0f} µs"
         else:

@@ -15,9 +15,11 @@ from mastd.report.ticks import Tick, linear_ticks, logarithmic_ticks
 
 WIDE, NARROW = 700.0, 340.0
 """Widths of panels; two narrow ones and the space between are a wide one with one."""
-SMALL, NORMAL = 9.5, 11.0
+SMALL, NORMAL = 10.0, 11.5
 """Sizes of letters."""
 _TOP, _BELOW, _LABEL, _RIGHT = 32.0, 17.0, 12.0, 10.0
+_LEFT = 38.0
+"""Least margin on the left, so that panels below each other begin at the same place."""
 _LETTER = 0.56
 """Width of a letter as a share of its size, on average."""
 _LOG_DEPTH = 1e-6
@@ -58,6 +60,7 @@ class Words:
     size: float = SMALL
     anchor: str = "start"
     bold: bool = False
+    code: bool = False
 
 
 @dataclass(frozen=True, eq=False)
@@ -69,17 +72,17 @@ class Drawing:
     items: tuple[Line | Box | Words, ...]
 
 
-def draw(panel: Panel) -> Drawing:
-    """Return the drawing of a panel."""
-    width = WIDE if panel.wide else NARROW
+def draw(panel: Panel, width: float | None = None) -> Drawing:
+    """Return the drawing of a panel, ``width`` wide, or as wide as such a panel is on a screen."""
+    width = (WIDE if panel.wide else NARROW) if width is None else width
     y_range = _y_range(panel)
     x_range = _x_range(panel)
     bottom = panel.height - _BELOW - (_LABEL if panel.x_label else 0.0)
     most = max(2, int((bottom - _TOP) / 19.0))
     y_ticks = logarithmic_ticks(y_range) if panel.y_log else linear_ticks(y_range, most)
-    left = 10.0 + SMALL * _LETTER * max((len(text) for _, text in y_ticks), default=1)
+    left = max(_LEFT, 10.0 + SMALL * _LETTER * max((len(text) for _, text in y_ticks), default=1))
     right = width - _RIGHT
-    x_ticks = logarithmic_ticks(x_range) if panel.x_log else linear_ticks(x_range, int((right - left) / 60.0))
+    x_ticks = _x_ticks(panel, x_range, right - left)
     to_x = _scale(x_range, (left, right), panel.x_log)
     to_y = _scale(y_range, (bottom, _TOP), panel.y_log)
     items: list[Line | Box | Words] = []
@@ -106,6 +109,12 @@ def draw(panel: Panel) -> Drawing:
             items.append(Line(points, curve.tone, curve.width, "dashed" if curve.dashed else ""))
     items += [_bound(bound, to_x, to_y, (left, right), bottom) for bound in panel.bounds]
     return Drawing(width, panel.height, tuple(items))
+
+
+def _x_ticks(panel: Panel, x_range: Range, width: float) -> list[Tick]:
+    if panel.bars:
+        return [(bar.x, f"{bar.x:g}") for bar in panel.bars]
+    return logarithmic_ticks(x_range) if panel.x_log else linear_ticks(x_range, int(width / 60.0))
 
 
 def _x_range(panel: Panel) -> Range:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from html import escape
-from unicodedata import category
 
 from mastd.report.blocks import (
     Banner,
@@ -21,6 +20,7 @@ from mastd.report.blocks import (
 from mastd.report.drawing import draw
 from mastd.report.style import style_sheet
 from mastd.report.svg import svg
+from mastd.report.text import printable
 
 _WARNING = ' class="warning"'
 _HEAD = (
@@ -29,10 +29,6 @@ _HEAD = (
     '<meta http-equiv="Content-Security-Policy"'
     " content=\"default-src 'none'; style-src 'unsafe-inline'\">\n"
 )
-
-
-_NO_TEXT = ("Cc", "Cf", "Cs", "Cn")
-"""Kinds of characters: controls, invisible ones that turn text round, halves of characters, none at all."""
 
 
 def html(page: Page) -> str:
@@ -91,5 +87,5 @@ def _cell(cell: Cell) -> str:
 
 
 def _text(text: str) -> str:
-    """Return text that may stand anywhere: escaped, without characters that are none or turn others round."""
-    return escape("".join(c if c in "\n\t" or category(c) not in _NO_TEXT else "\ufffd" for c in text))
+    """Return text that may stand anywhere."""
+    return escape(printable(text))

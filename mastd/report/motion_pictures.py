@@ -43,7 +43,7 @@ def axis_panels(view: View, axes: Collection[str], driven: Collection[str]) -> t
     The close-up shows ``CLOSE_UP_S`` s around the largest reference of the ``driven`` axes, or around a
     fault. References stand at the step that they are meant for.
     """
-    centre, largest = _largest_reference(view, driven or AXES)
+    centre, largest = largest_reference(view, driven or AXES)
     if view.of_fault:
         centre = 0.0
     least = 2e3 * max(largest * _LEAST_HEIGHT, _LEAST_M)
@@ -210,7 +210,7 @@ def _together(view: View, title: str, names: list[str], factor: float) -> Panel:
     return Panel(title, view.clock, curves, marks=marks(view), x_range=view.span, wide=True)
 
 
-def _largest_reference(view: View, driven: Collection[str]) -> tuple[float, float]:
+def largest_reference(view: View, driven: Collection[str]) -> tuple[float, float]:
     """Return the time of the largest reference of the driven axes and its size in m (rotations at 1.4 m)."""
     centre, largest = 0.0, 0.0
     for axis in driven:

@@ -118,18 +118,13 @@ def _warnings(view: View, result: Result) -> list[Block]:
 
 
 def _judgement(result: Result) -> list[Block]:
-    blocks: list[Block] = []
     criteria = result["criteria"]
-    if criteria:
-        blocks.append(criteria_table(criteria))
-    else:
-        blocks.append(Paragraph("The profile sets no criteria."))
+    judged: list[Block] = [
+        criteria_table(criteria) if criteria else Paragraph("The profile sets no criteria.")
+    ]
     if result["verdict"] == "stopped":
-        blocks.append(
-            Paragraph("The profile was not played to its end, so that no criterion can pass the run.")
-        )
-    blocks += [axis_table(result), Paragraph(EXPLANATION)]
-    return blocks
+        judged.append(Paragraph("The profile did not play to its end, so the criteria cannot pass the run."))
+    return [Beside(tuple(judged), (axis_table(result),)), Paragraph(EXPLANATION)]
 
 
 def _asked(view: View) -> list[Block]:
@@ -183,7 +178,6 @@ def _done(view: View, result: Result) -> Facts:
     ]
     ended = run.end.get("ended_unix")
     gaps = sum(1 for event in run.events if event.get("event") == "gap")
-    lost = counted(result["lost_frames"], "frame")
     return Facts(
         (
             ("outcome", f"{result['verdict']}, ended in {result['state']}"),
@@ -191,7 +185,7 @@ def _done(view: View, result: Result) -> Facts:
             ("started", moment(run.metadata.get("started_unix"))),
             ("record closed", moment(ended) if ended is not None else "never, it breaks off"),
             ("cycles while it played", f"{result['cycles']}, {result['missed']} missed"),
-            ("record", f"{counted(len(run.times), 'frame')}, {lost} lost in {counted(gaps, 'gap')}"),
+            ("frames recorded", f"{len(run.times)}, {result['lost_frames']} lost in {counted(gaps, 'gap')}"),
             *cycle_time_rows(view),
             ("internal force", quantity(result["internal_force_rms_n"], "kN rms", 1e-3)),
             ("requests", "; ".join(requests[:_FEW_EVENTS]) or "none"),
@@ -247,7 +241,7 @@ def spectra_words(spectra: Spectra) -> str:
     return (
         f"Welch, Hann, {counted(spectra.averages, 'average')}, {figure(spectra.resolution, digits=3)} Hz"
         f" apart; the judged band {figure(spectra.band[0])} … {figure(spectra.band[1])} Hz is shaded. H1 and"
-        " coherence stand where the asked density is more than 1/10 000 of its largest."
+        " coherence stand where, in it, the asked density is more than 1/10 000 of its largest."
     )
 
 

@@ -22,7 +22,7 @@ from mastd.signals.metrics import second_derivative
 from mastd.signals.spectra import power_spectral_density, squared_coherence, transfer_function
 
 ASKED_SHARE: Final = 1e-4
-"""Of the largest asked density in the shown frequencies, below which a transfer function means nothing."""
+"""Of the largest asked density in the judged band, below which a transfer function means nothing."""
 _WAVES: Final = 8.0
 """Periods of the lowest frequency of the band in one segment, where the run is long enough."""
 _LONGEST_SEGMENT_S: Final = 60.0
@@ -76,7 +76,7 @@ def spectra_of(run: Run) -> Spectra | None:
     resolution = rate / segment
     shown = (max(resolution, _AROUND[0] * band[0]), min(_AROUND[1] * band[1], HIGHEST_SHARE * rate))
     axes = {
-        axis: _axis(asked[:, column], achieved[:, column], rate, segment, averages, shown)
+        axis: _axis(asked[:, column], achieved[:, column], rate, segment, averages, band)
         for column, axis in enumerate(AXES)
     }
     return Spectra(axes, band, shown, averages, resolution)
@@ -91,14 +91,14 @@ def _segment(count: int, rate: float, lowest: float) -> int | None:
 
 
 def _axis(
-    asked: Floats, achieved: Floats, rate: float, segment: int, averages: int, shown: tuple[float, float]
+    asked: Floats, achieved: Floats, rate: float, segment: int, averages: int, band: tuple[float, float]
 ) -> AxisSpectra:
     wanted, given = second_derivative(asked, rate), second_derivative(achieved, rate)
     frequency, asked_density = power_spectral_density(wanted, 1.0 / rate, segment)
     _, achieved_density = power_spectral_density(given, 1.0 / rate, segment)
-    inside = (frequency >= shown[0]) & (frequency <= shown[1])
+    inside = (frequency >= band[0]) & (frequency <= band[1])
     floor = ASKED_SHARE * float(np.max(asked_density[inside], initial=0.0))
-    meaningful = inside & (asked_density > floor) & (asked_density > 0.0)
+    meaningful = inside & (asked_density > floor) & (frequency > 0.0)
     transfer = coherence = None
     if averages >= _LEAST_AVERAGES and meaningful.any():
         with np.errstate(invalid="ignore", divide="ignore"):

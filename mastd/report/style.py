@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from mastd.report.tones import TONES
+from mastd.report.tones import RUNS, TONES, VERDICTS
 
 _SHEET = """
 *{box-sizing:border-box}
@@ -15,7 +15,7 @@ header{display:flex;gap:1rem;align-items:flex-start;justify-content:space-betwee
 header div{flex:1 1 20rem;min-width:0}
 header p{margin:.35rem 0 0;color:var(--quiet);overflow-wrap:anywhere}
 .verdict{font-size:1.5rem;font-weight:700;padding:.1rem .9rem;border:2px solid;border-radius:.5rem}
-.good{color:var(--good)}.bad{color:var(--limit)}.warn{color:var(--warn)}
+.good{color:var(--good)}.bad{color:var(--bad)}.warn{color:var(--warn)}
 p{margin:.5rem 0;max-width:60rem;color:var(--quiet);font-size:.9rem}
 p.warning{color:var(--words);border-left:4px solid var(--warn);background:var(--raised);padding:.45rem .8rem;
 font-size:1rem}
@@ -66,8 +66,9 @@ def style_sheet() -> str:
     rules = []
     for tone in TONES:
         rules.append(f".l.{tone}{{stroke:var(--{tone})}}.f.{tone}{{fill:var(--{tone})}}")
-    light = _variables(0) + "--page:#fff;--raised:#f5f6f8;--edge:#c8ccd2;--good:#1b7f3b;--warn:#8a6d00"
-    dark = _variables(1) + "--page:#14181d;--raised:#1d232a;--edge:#3a424b;--good:#6fcf8a;--warn:#e3b341"
+    rules += [f"td.{tone}{{color:var(--{tone});font-weight:700}}" for tone in RUNS]
+    light = _variables(0) + "--page:#fff;--raised:#f5f6f8;--edge:#c8ccd2"
+    dark = _variables(1) + "--page:#14181d;--raised:#1d232a;--edge:#3a424b"
     return (
         f":root{{color-scheme:light dark;{light}}}"
         f"@media screen and (prefers-color-scheme:dark){{:root{{{dark}}}}}" + "".join(rules) + _SHEET
@@ -75,4 +76,4 @@ def style_sheet() -> str:
 
 
 def _variables(ground: int) -> str:
-    return "".join(f"--{tone}:{colours[ground]};" for tone, colours in TONES.items())
+    return "".join(f"--{tone}:{colours[ground]};" for tone, colours in (TONES | VERDICTS).items())

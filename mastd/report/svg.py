@@ -8,6 +8,7 @@ import numpy as np
 
 from mastd.report.drawing import Box, Drawing, Line, Words
 from mastd.report.picture import Floats
+from mastd.report.text import one_line
 
 FINENESS = 10
 """Steps of a coordinate in a pixel; lines are written in whole steps, which keeps pages small."""
@@ -17,7 +18,7 @@ def svg(drawing: Drawing, title: str) -> str:
     """Return a drawing as an ``svg`` element that tells its title to who cannot see it."""
     parts = [
         f'<svg viewBox="0 0 {drawing.width:g} {drawing.height:g}" width="{drawing.width:g}"'
-        f' height="{drawing.height:g}" role="img" aria-label="{escape(title)}">'
+        f' height="{drawing.height:g}" role="img" aria-label="{escape(one_line(title))}">'
     ]
     parts += [_item(item) for item in drawing.items]
     parts.append("</svg>")
@@ -37,7 +38,7 @@ def _item(item: Line | Box | Words) -> str:
     anchor = f' text-anchor="{item.anchor}"' if item.anchor != "start" else ""
     return (
         f'<text class="f {item.tone}" x="{item.x:.1f}" y="{item.y:.1f}" font-size="{item.size:g}"'
-        f"{anchor}{weight}>{escape(item.text)}</text>"
+        f"{anchor}{weight}>{escape(one_line(item.text))}</text>"
     )
 
 

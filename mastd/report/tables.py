@@ -63,7 +63,7 @@ def axis_table(result: Result) -> Table:
     rows = []
     for axis in order:
         values = result["axes"][axis]
-        name = axis if axis in driven else f"{axis} (not asked to move)"
+        name = axis if axis in driven else f"{axis} (not asked)"
         rows.append(cells(name, *(figure(values[key], factor) for key, _, factor in FIGURES)))
     return Table(("axis", *(title for _, title, _ in FIGURES)), tuple(rows), numbers=True)
 

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Final
 
 LINKS: Final = ("link1", "link2", "link3", "link4", "link5", "link6", "link7", "link8")
 RUNS: Final = ("run1", "run2", "run3", "run4", "run5", "run6")
 
-TONES: Final[Mapping[str, tuple[str, str]]] = {
+TONES: Final[dict[str, tuple[str, str]]] = {
     "reference": ("#20262e", "#e8eaed"),
     "achieved": ("#d9581c", "#ff9a5c"),
     "limit": ("#b3261e", "#ff7b72"),
@@ -37,6 +36,13 @@ TONES: Final[Mapping[str, tuple[str, str]]] = {
     "run6": ("#8c564b", "#d09a8c"),
 }
 """Tone → colour on light, on dark ground."""
+
+VERDICTS: Final[dict[str, tuple[str, str]]] = {
+    "good": ("#1b7f3b", "#6fcf8a"),
+    "bad": ("#b3261e", "#ff7b72"),
+    "warn": ("#8a6d00", "#e3b341"),
+}
+"""Colours of what is well, is not, and must not be overlooked."""
 
 
 def tone_of(tones: tuple[str, ...], index: int) -> str:
