@@ -70,6 +70,7 @@ class ServiceJournal:
             }
         )
         self._send(self._rights)
+        self._send({"event": "level", "share": self._cycle.reference.level_target})
 
     def _send(self, event: Mapping[str, object]) -> None:
         """Offer an event to the recorder after those that it had no room for."""

@@ -22,6 +22,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     "safety": GROUND | {"safety"},
     "wire": GROUND | {"safety", "wire"},
     "record": GROUND | {"signals", "formats", "record"},
+    "report": GROUND | {"signals", "formats", "record", "report"},
     "loop": GROUND | PURE | WORKING | {"loop"},
     "reproduce": GROUND | PURE | {"vehicle", "bench", "reproduce"},
     "bench": GROUND | PURE | WORKING | {"loop", "bench"},
