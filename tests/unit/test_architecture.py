@@ -23,6 +23,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     "wire": GROUND | {"safety", "wire"},
     "record": GROUND | {"signals", "formats", "record"},
     "report": GROUND | {"signals", "formats", "record", "report"},
+    "console": GROUND | {"motion", "wire", "console"},
     "loop": GROUND | PURE | WORKING | {"loop"},
     "reproduce": GROUND | PURE | {"vehicle", "bench", "reproduce"},
     "bench": GROUND | PURE | WORKING | {"loop", "bench"},
