@@ -37,6 +37,7 @@ _HELP = {
     "jog": "move one axis or one link by an amount",
     "level": "set the master gain",
     "release": "give the lease back to others",
+    "reload": "take the settings files anew, in OFF; wait until it is done",
 }
 TARGETS: Mapping[str, frozenset[str]] = {
     "raise": frozenset({"READY"}),
@@ -112,11 +113,14 @@ def add_parsers(subparsers: Subparsers) -> None:
         if verb in TARGETS or verb in ("jog", "level"):
             child.add_argument("--wait", action="store_true", help="wait until it is done, or a fault")
             child.add_argument("--timeout", default="10 min", metavar="TIME", help="longest wait (10 min)")
+        if verb == "reload":
+            child.add_argument("--timeout", default="2 min", metavar="TIME", help="longest wait (2 min)")
         child.set_defaults(run=run)
 
 
 def run(arguments: argparse.Namespace) -> int:
     """Carry out one verb; return 0 accepted, 1 refused, 3 when a fault ended the wait."""
+    from mastd.commands.ctl_reload import reload
     from mastd.wire.client import ClientKeys
 
     numbers = wire_arguments(arguments)
@@ -127,13 +131,18 @@ def run(arguments: argparse.Namespace) -> int:
     keys = ClientKeys(arguments.key, arguments.server_key) if arguments.key else None
     role = "observer" if arguments.observer else "operator"
     patience_s = longest_s if arguments.verb == "status" and arguments.wait else None
-    with joined(arguments.address, arguments.operator, role, keys, patience_s) as client:
+    who = arguments.operator, role
+    with joined(arguments.address, *who, keys, patience_s) as client:
         if arguments.verb == "status":
             if patience_s is not None:
-                next(snapshot for snapshot in client.watch() if snapshot["loop"] != "preparing")
+                _until_up(client, longest_s)
             return _status(client, arguments.json)
         if arguments.verb == "watch":
             return _watch(client, arguments.json)
+        if arguments.verb == "reload":
+            answer, done = reload(client, lambda: joined(client.address, *who, keys, None), longest_s)
+            _tell(answer, 0, arguments.json)
+            return 0 if done else 1
         answer = client.command(arguments.verb, numbers)
         code = 0 if answer.accepted else 1
         if answer.accepted and "wait" in arguments and arguments.wait:
@@ -156,6 +165,16 @@ def joined(
             if time.monotonic() > end:
                 raise
             time.sleep(LINE_S)
+
+
+def _until_up(client: OperatorClient, longest_s: float) -> None:
+    """Wait until the daemon's loop runs; raise UsageError with what it waits for when that takes too long."""
+    end = time.monotonic() + longest_s
+    for snapshot in client.watch():
+        if snapshot["loop"] != "preparing":
+            return
+        if time.monotonic() > end:
+            raise UsageError(f"the daemon is not up after {longest_s:g} s: {snapshot['advice']}")
 
 
 def wire_arguments(arguments: argparse.Namespace) -> dict[str, object]:

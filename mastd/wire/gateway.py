@@ -23,7 +23,7 @@ import sys
 from pathlib import Path
 
 from mastd.errors import UsageError
-from mastd.wire.address import snapshots_address, telemetry_address
+from mastd.wire.address import snapshots_address, sockets_umask, telemetry_address
 from mastd.wire.blocks import DRIVER, REQUEST, NewestValueBlock, status_layout
 from mastd.wire.gateway_job import GatewayJob
 
@@ -112,7 +112,6 @@ def main() -> int:
     """Run the gateway's process; the arguments come from ``GatewayHandle.start``."""
     for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
         signal.signal(number, signal.SIG_IGN)
-    os.umask(0o077)  # the socket files are for this user alone
     parser = argparse.ArgumentParser(prog="mastd.wire.gateway")
     for name in ("--request", "--status", "--driver", "--control", "--parent"):
         parser.add_argument(name, type=int, required=True)
@@ -131,6 +130,7 @@ def main() -> int:
 
     counters = GatewayCounters()
     keys = KeyRing(Path(job.keys)) if job.keys else None
+    os.umask(sockets_umask(job.address))
     try:
         telemetry = telemetry_address(job.address) if job.ring is not None else None
         sockets = OperatorSockets(
@@ -139,6 +139,7 @@ def main() -> int:
     except UsageError as error:
         control.send(json.dumps({"error": str(error)}).encode())
         return 2
+    os.umask(0o077)  # what the loader writes is for this user alone
     try:
         control.send(b'{"ready": true}')
         control.setblocking(False)

@@ -12,7 +12,7 @@ from mastd.wire.lease import Lease
 from mastd.wire.load_process import ProfileLoader
 from mastd.wire.loop_port import LoopPort
 from mastd.wire.sessions import GatewayCounters, Sessions
-from mastd.wire.snapshot import loop_part, vehicle_channels
+from mastd.wire.snapshot import loop_part, past_part, plant_part, vehicle_channels
 
 
 @dataclass(frozen=True)
@@ -36,6 +36,7 @@ class NoticeBoard:
             "name": self.terms.name,
             "pid": self.terms.pid,
             **loop_part(self.port, self.terms.words, now_ns),
+            **past_part(self.terms.past),
             "cycle_time": self.times.summary() if self.times is not None else None,
             "rigs": self.relay.rigs(now_ns),
             "lease": {"holder": holder, "left_s": left_s} if holder else None,
@@ -51,6 +52,7 @@ class NoticeBoard:
             "name": terms.name,
             "pid": terms.pid,
             **terms.description,
+            **plant_part(self.port.status),
             "channels": self._channels(),
             "states": list(terms.words.states),
             "faults": {str(code): asdict(words) for code, words in terms.words.faults.items()},

@@ -23,6 +23,7 @@ from mastd.wire import (
     telemetry_feed,
 )
 from mastd.wire.cycle_times import CycleTimes
+from mastd.wire.gateway_job import Past
 from mastd.wire.load_process import TIMEOUT_NS
 from mastd.wire.operator_desk import MOST_WAITING
 from mastd.wire.operator_messages import (
@@ -107,7 +108,7 @@ def test_every_verb_stands_there_with_its_need_of_the_lease() -> None:
 def test_the_snapshot_has_the_entries_of_the_page() -> None:
     times = CycleTimes(("late", "missed", "compute"), 1000.0)
     times.take(np.zeros((3, 3)))
-    desk = Counter(times=times)
+    desk = Counter(terms=replace(TERMS, past=Past("by a signal", 1, "the plant refuses")), times=times)
     desk.loop.fault = 10
     desk.turn()
     desk.desk.lease.take("anna", desk.now)
