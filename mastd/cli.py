@@ -26,6 +26,7 @@ COMMANDS = (
     "vehicle",
     "reproduce",
     "bench",
+    "latency",
     "warmup",
     "keys",
 )
