@@ -27,6 +27,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     "loop": GROUND | PURE | WORKING | {"loop"},
     "reproduce": GROUND | PURE | {"vehicle", "bench", "reproduce"},
     "bench": GROUND | PURE | WORKING | {"loop", "bench"},
+    "latency": GROUND | {"loop", "latency"},
 }
 LONGEST_FILE = 450
 NEEDS_THE_MACHINE = re.compile(
