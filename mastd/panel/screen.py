@@ -68,9 +68,6 @@ def screen(view: View, look: Look) -> list[Text]:
     chosen = fit(parts, look.height - len(foot))
     body = spread([chosen[part.name] for part in parts if chosen.get(part.name)], look.height - len(foot))
     body = spread([chosen[part.name] for part in parts if chosen.get(part.name)], look.height - len(foot))
-    if "title" not in chosen:
-        # The age of what is shown is never left out.
-        foot[-1] = ends(foot[-1], age(view), look.width)
     body = _exactly(body, max(look.height - len(foot), 0))
     return _exactly([fitted(line, look) for line in [*body, *foot]], look.height)
 

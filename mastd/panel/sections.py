@@ -190,11 +190,15 @@ def cycle(view: View, look: Look) -> list[Lines]:
         style = CARE if counted else ""
         counts += [(f"{name} ", QUIET), (shown(counted, 1.0, ".0f"), style), "   "]
     most = [
-        f"{name} {shown(number(status, 'cycle_time', key, 'max'), 1e6, '.0f', 'µs')}  "
+        f"{name} {_short(number(status, 'cycle_time', key, 'max'), 1e6, ' µs')}  "
         for key, name in (("compute_s", "compute at most"), ("late_s", "late at most"))
     ]
-    short = [f"{name} {shown(number(status, key), 1.0, '.0f')}  " for key, name in _COUNTS_SHORT]
+    short = [f"{name} {_short(number(status, key))}  " for key, name in _COUNTS_SHORT]
     return [[row("cycle", *short, *most)], [row("cycle", *times), row("", *counts)]]
+
+
+def _short(found: float | None, factor: float = 1.0, unit: str = "") -> str:
+    return "?" if found is None else f"{found * factor:.0f}{unit}"
 
 
 def profile(view: View, look: Look) -> list[Lines]:

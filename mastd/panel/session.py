@@ -193,8 +193,8 @@ def watch_panel(
 ) -> tuple[int, list[str]]:
     """Show the panel until somebody leaves; return the exit code and what is to be told afterwards.
 
-    The code is 0, or 128 and the number of the signal that ended it. Raises UsageError where no daemon answers
-    at first, ProtocolError where it refuses.
+    The code is 0, or 128 and the number of the signal that ended it. Raises UsageError where no daemon
+    answers at first, ProtocolError where it refuses.
     """
     terminal = Terminal(environment)
     first = OperatorClient(address, operator, role, "mastd ctl watch", keys)
