@@ -27,13 +27,22 @@ class Screen:
         self.width, self.height = width, height
         self.rows = [[" "] * width for _ in range(height)]
         self.row = self.column = 0
-        self.modes: set[str] = set()
+        self.modes = {"7", "25"}
         """Private modes that are on, such as ``1049``."""
         self.styles: set[str] = set()
         """All codes of colours and other looks that have come."""
         self.wrapped = 0
         """How often a line went on beyond the last column."""
         self._rest = ""
+        self._behind: tuple[list[list[str]], int, int] | None = None
+
+    def resize(self, width: int, height: int) -> None:
+        """Become another size; what is shown is drawn anew by whoever shows it."""
+        self.width, self.height = width, height
+        self.rows = [[" "] * width for _ in range(height)]
+        self.row = self.column = 0
+        if self._behind:
+            self._behind = [row[:] for row in self.rows], 0, 0
 
     def feed(self, text: str) -> None:
         """Take what a program sends."""
@@ -53,14 +62,23 @@ class Screen:
             if character == "\r":
                 self.column = 0
             elif character == "\n":
-                self.row = min(self.row + 1, self.height - 1)
+                self._line_feed()
             elif character >= " ":
                 self._put(character)
+
+    def _line_feed(self) -> None:
+        self.row += 1
+        if self.row == self.height:
+            self.row -= 1
+            self.rows = [*self.rows[1:], [" "] * self.width]
 
     def _put(self, character: str) -> None:
         if self.column >= self.width:
             self.wrapped += 1
-            return
+            if "7" not in self.modes:
+                return
+            self.column = 0
+            self._line_feed()
         self.rows[self.row][self.column] = character
         self.column += 1
 
@@ -68,6 +86,8 @@ class Screen:
         if private:
             change = self.modes.add if command == "h" else self.modes.discard
             change(numbers)
+            if numbers == "1049":
+                self._turn(command == "h")
         elif command == "H":
             row, _, column = numbers.partition(";")
             self.row = min(int(row or 1), self.height) - 1
@@ -78,6 +98,14 @@ class Screen:
             self.rows[self.row][self.column :] = [" "] * (self.width - self.column)
         elif command == "m":
             self.styles.update(numbers.split(";"))
+
+    def _turn(self, other: bool) -> None:
+        """Show the other screen, or what has been behind it."""
+        if other:
+            self._behind = self.rows, self.row, self.column
+            self.rows = [[" "] * self.width for _ in range(self.height)]
+        elif self._behind:
+            self.rows, self.row, self.column = self._behind
 
     @property
     def lines(self) -> list[str]:
@@ -99,19 +127,18 @@ class Terminal:
         """``size`` is columns and rows."""
         self._ours, theirs = pty.openpty()
         self.device = os.ttyname(theirs)
+        self.screen = Screen(*size)
         self.resize(*size)
         self._theirs = theirs  # kept open, so that what is left behind can be seen after the end
         self.before = termios.tcgetattr(theirs)
         self.raw = b""
         self.process = subprocess.Popen(
-            command,
+            ["setsid", "--ctty", *command],  # the terminal is its own, so that keys send signals
             stdin=theirs,
             stdout=theirs,
             stderr=theirs,
             cwd=directory,
             env=environment,
-            start_new_session=True,
-            preexec_fn=_own_terminal,
         )
 
     def __enter__(self) -> Terminal:
@@ -127,7 +154,7 @@ class Terminal:
     def resize(self, width: int, height: int) -> None:
         """Change columns and rows, as a window does."""
         fcntl.ioctl(self._ours, termios.TIOCSWINSZ, struct.pack("HHHH", height, width, 0, 0))
-        self.screen = Screen(width, height)
+        self.screen.resize(width, height)
 
     def press(self, keys: str) -> None:
         """Press keys."""
@@ -168,7 +195,3 @@ class Terminal:
     def attributes(self) -> list[Any]:
         """The modes of the terminal now."""
         return termios.tcgetattr(self._theirs)
-
-
-def _own_terminal() -> None:
-    fcntl.ioctl(0, termios.TIOCSCTTY, 0)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 import time
 from collections import deque
+from collections.abc import Callable
 from typing import Final
 
 from mastd.panel.keys import CONFIRM, CONFIRM_S
@@ -19,8 +20,9 @@ _MOST_MESSAGES: Final = 50
 class Board:
     """Written by watcher, senders and keyboard, read by the drawing thread; every call is short."""
 
-    def __init__(self, me: str, observer: bool) -> None:
-        """``me`` is who looks and commands here."""
+    def __init__(self, me: str, observer: bool, clock: Callable[[], float] = time.monotonic) -> None:
+        """``me`` is who looks and commands here; ``clock`` in s."""
+        self._clock = clock
         self.changed = threading.Event()
         """Set when something is to be shown at once."""
         self._lock = threading.Lock()
@@ -28,7 +30,7 @@ class Board:
         self._observer = observer
         self._status: Told = {}
         self._description: Told = {}
-        self._arrived = time.monotonic()
+        self._arrived = self._clock()
         self._lost = ""
         self._messages: deque[Message] = deque(maxlen=_MOST_MESSAGES)
         self._told = 0
@@ -40,16 +42,16 @@ class Board:
         """Take a new status."""
         with self._lock:
             before, self._status = self._status, status
-            self._arrived = time.monotonic()
+            self._arrived = self._clock()
             was_lost, self._lost = self._lost, ""
         changed = [
             (text(told, "state"), text(told, "loop"), text(told, "cause", "text"))
             for told in (before, status)
         ]
         if was_lost:
-            self.tell("the daemon answers again")
+            self.tell("the daemon answers again", event=True)
         elif before and changed[0] != changed[1]:
-            self.tell(_change(before, status), good=not changed[1][2])
+            self.tell(_change(before, status), good=not changed[1][2], event=True)
         if was_lost or changed[0] != changed[1]:
             self.changed.set()
 
@@ -68,11 +70,11 @@ class Board:
     def lost(self) -> bool:
         """Whether the daemon cannot be heard."""
         with self._lock:
-            return bool(self._lost) or time.monotonic() - self._arrived > LOST_S
+            return bool(self._lost) or self._clock() - self._arrived > LOST_S
 
-    def tell(self, words: str, good: bool = True) -> None:
+    def tell(self, words: str, good: bool = True, event: bool = False) -> None:
         """Add a message."""
-        message = Message(time.strftime("%H:%M:%S"), words, good)
+        message = Message(time.strftime("%H:%M:%S"), words, good, event)
         with self._lock:
             self._messages.append(message)
             self._told += 1
@@ -93,14 +95,14 @@ class Board:
     def ask(self, verb: str) -> None:
         """Let a verb wait for its confirmation."""
         with self._lock:
-            self._verb, self._asked = verb, time.monotonic()
+            self._verb, self._asked = verb, self._clock()
         self.changed.set()
 
     def confirmed(self, key: str) -> str:
         """Return the verb that ``key`` confirms, empty for none; no key lets a question wait on."""
         with self._lock:
             verb, self._verb = self._verb, ""
-            in_time = time.monotonic() - self._asked <= CONFIRM_S
+            in_time = self._clock() - self._asked <= CONFIRM_S
         self.changed.set()
         return verb if key == CONFIRM and in_time else ""
 
@@ -118,7 +120,7 @@ class Board:
     def view(self) -> View:
         """Return all that is to be shown now."""
         with self._lock:
-            now = time.monotonic()
+            now = self._clock()
             age, waits = now - self._arrived, CONFIRM_S - (now - self._asked)
             silent = f"no status has come for {age:.0f} s" if age > LOST_S else ""
             verb = self._verb if waits > 0.0 else ""
@@ -143,5 +145,5 @@ def _change(before: Told, status: Told) -> str:
     cause, loop = text(status, "cause", "text"), text(status, "loop")
     change = f"{was} > {now}" if was != now else now
     if loop != text(before, "loop"):
-        change += f", loop {loop}"
+        change += f", the loop is {loop}"
     return f"{change}: {cause}" if cause and cause != text(before, "cause", "text") else change

@@ -9,7 +9,7 @@ from typing import Final
 CONFIRM_S: Final = 3.0
 CONFIRM: Final = "y"
 QUIT, HELP, REDRAW = "quit", "help", "redraw"
-_SEQUENCE: Final = re.compile(rb"\x1b(?:\[[0-9;?<=>]*[ -/]*[@-~]|O[ -~])")
+_SEQUENCE: Final = re.compile(rb"\x1b(?:\[[0-9;?<=>]{0,24}[ -/]{0,4}[@-~]|O[ -~])")
 _LONGEST_SEQUENCE: Final = 32
 _PASTE_BEGINS, _PASTE_ENDS = b"\x1b[200~", b"\x1b[201~"
 
@@ -82,9 +82,8 @@ class KeyReader:
         return keys
 
     def waited(self) -> None:
-        """Forget a sequence that has begun and does not go on: it was the escape key."""
-        if not self._pasting:
-            self._rest = b""
+        """Forget what has begun and does not go on: an escape key, a paste that has been torn off."""
+        self._rest, self._pasting = b"", False
 
 
 def _begins_sequence(data: bytes) -> bool:

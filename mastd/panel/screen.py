@@ -9,7 +9,7 @@ from typing import Final
 from rich.text import Text
 
 from mastd.panel.keys import BINDINGS, CONFIRM, CONFIRM_S
-from mastd.panel.lines import BAD, CARE, QUIET, fitted, joined, paragraph
+from mastd.panel.lines import BAD, CARE, QUIET, fitted, paragraph
 from mastd.panel.link_rows import link_rows
 from mastd.panel.sections import (
     Lines,
@@ -24,7 +24,7 @@ from mastd.panel.sections import (
     trouble,
     vehicle,
 )
-from mastd.panel.view import SMALLEST_WIDTH, Look, View, glyphs
+from mastd.panel.view import SMALLEST_WIDTH, Look, Message, View, glyphs
 
 
 @dataclass(frozen=True)
@@ -66,10 +66,10 @@ def screen(view: View, look: Look) -> list[Text]:
     foot = footer(view, look)
     parts.append(Part("history", history(view), 10))
     chosen = fit(parts, look.height - len(foot))
-    body = spread([chosen[part.name] for part in parts if chosen.get(part.name)], look.height - len(foot))
-    body = spread([chosen[part.name] for part in parts if chosen.get(part.name)], look.height - len(foot))
-    body = _exactly(body, max(look.height - len(foot), 0))
-    return _exactly([fitted(line, look) for line in [*body, *foot]], look.height)
+    bottom = [*chosen.pop("history", []), *foot]
+    room = max(look.height - len(bottom), 0)
+    body = spread([chosen[part.name] for part in parts if chosen.get(part.name)], room)
+    return _exactly([fitted(line, look) for line in [*_exactly(body, room), *bottom]], look.height)
 
 
 def fit(parts: list[Part], height: int) -> dict[str, Lines]:
@@ -103,21 +103,26 @@ def _exactly(lines: Lines, height: int) -> Lines:
     return [*lines, *[Text()] * height][:height]
 
 
+def newest_answer(view: View) -> Message | None:
+    """Return what the message line shows: the newest answer, which no event pushes away."""
+    return next((message for message in reversed(view.messages) if not message.event), None)
+
+
 def history(view: View) -> list[Lines]:
-    """Return what happened before the newest message, from nothing to the last few."""
-    earlier = [
-        joined([(f"{message.clock} ", QUIET), (message.text, QUIET)]) for message in view.messages[:-1]
-    ][-_MOST_HISTORY:]
-    return [earlier[len(earlier) - count :] for count in range(len(earlier) + 1)]
+    """Return what happened beside the newest answer, from nothing to the last few."""
+    newest = newest_answer(view)
+    others = [message for message in view.messages if message is not newest][-_MOST_HISTORY:]
+    lines = [Text(f"{message.clock} {message.text}", QUIET if message.good else BAD) for message in others]
+    return [lines[len(lines) - count :] for count in range(len(lines) + 1)]
 
 
 def footer(view: View, look: Look) -> Lines:
-    """Return the newest message, or the question that waits, above the keys."""
+    """Return the newest answer, or the question that waits, above the keys."""
     lines: Lines = []
+    newest = newest_answer(view)
     if view.question:
         lines += paragraph(view.question, look.width, f"{CARE} reverse")
-    elif view.messages:
-        newest = view.messages[-1]
+    elif newest:
         style = "bold" if newest.good else BAD
         lines += paragraph(f"{newest.clock} {newest.text}", look.width, style)
     else:

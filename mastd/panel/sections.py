@@ -54,15 +54,17 @@ def age(view: View) -> str:
     """Return how old what is shown is."""
     if not view.status:
         return "NOTHING HEARD YET"
-    words = time_words(view.age_s)
-    return f"NO NEWS FOR {words}" if view.lost or view.age_s > STALE_S else f"as of {words} ago"
+    # A gateway that answers shows a loop that stands still as it was.
+    seconds = view.age_s + (number(view.status, "silent_s") or 0.0)
+    words = time_words(seconds)
+    return f"NO NEWS FOR {words}" if view.lost or not seconds <= STALE_S else f"as of {words} ago"
 
 
 def state(view: View, look: Look) -> list[Lines]:
     """Return the state as a bar over the whole width, and large where there is room, with its age."""
     name, notes, flags = state_name(view), _state_notes(view), _flags(view)
     style, how_old = bar_style(name, look), age(view)
-    bar = f"  {' '.join(name) if len(name) * 2 < look.width // 3 else name}"
+    bar = f"  {name if ' ' in name else ' '.join(name)}"
     for note in notes:
         if cell_len(bar) + 3 + cell_len(note) + 2 + len(how_old) <= look.width:
             bar += f"   {note}"

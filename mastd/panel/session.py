@@ -211,15 +211,10 @@ def watch_panel(
     panel.say_goodbye()
     watcher.leave()
     watcher.join(SOONEST_S)
-    words = [*(message.text for message in board.told_since(told)), _farewell(board.view())]
+    words = [message.text for message in board.told_since(told) if not message.event]
+    view = board.view()
+    words.append(f"left the panel, which stops nothing; the state was {state_name(view)}")
     return (0 if number in (0, signal.SIGINT) else 128 + number), words
-
-
-def _farewell(view: View) -> str:
-    return (
-        f"left the panel, which stops nothing: the state was {state_name(view)} {view.age_s:.1f} s ago; "
-        "`mastd ctl stop` and `mastd ctl estop` stop the table"
-    )
 
 
 def _undrawable(view: View, look: Look, error: Exception) -> list[Text]:

@@ -10,18 +10,18 @@ from mastd.panel.view import Look
 
 _QUIET, _CALM, _CARE, _MOVES, _ALARM = "white", "green", "yellow", "cyan", "red"
 _STATES: Final = {
-    "OFF": (_QUIET, "supply off, the table is down"),
-    "LOW": (_MOVES, "the supply comes up, the table still lies"),
-    "HIGH": (_MOVES, "the supply comes up, the table still lies"),
-    "RAISING": (_MOVES, "the table MOVES to neutral"),
-    "READY": (_CALM, "the table stands raised"),
-    "ARMED": (_CARE, "start will move the table"),
-    "RUNNING": (_MOVES, "the table MOVES as the profile says"),
-    "HOLD": (_CARE, "the profile waits, the table stands"),
-    "STOPPING": (_MOVES, "the table MOVES, it is brought to rest"),
-    "LOWERING": (_MOVES, "the table MOVES down"),
-    "FAULT": (_ALARM, "stopped by a fault, see the cause"),
-    "ESTOP": (_ALARM, "supply off at once, see the cause"),
+    "OFF": (_QUIET, "supply off, table down"),
+    "LOW": (_MOVES, "supply comes up, table lies"),
+    "HIGH": (_MOVES, "supply comes up, table lies"),
+    "RAISING": (_MOVES, "table MOVES to neutral"),
+    "READY": (_CALM, "table stands raised"),
+    "ARMED": (_CARE, "start moves the table"),
+    "RUNNING": (_MOVES, "table MOVES, profile plays"),
+    "HOLD": (_CARE, "table stands, profile waits"),
+    "STOPPING": (_MOVES, "table MOVES, comes to rest"),
+    "LOWERING": (_MOVES, "table MOVES down"),
+    "FAULT": (_ALARM, "a fault is latched"),
+    "ESTOP": (_ALARM, "supply off at once"),
 }
 _ALARMS: Final = {
     "CONNECTION LOST": "what the table does is not known here",

@@ -14,12 +14,13 @@ SMALLEST_WIDTH: Final = 20
 
 @dataclass(frozen=True)
 class Message:
-    """Something that happened, or an answer of the daemon."""
+    """An answer to a key, or an event: something that happened by itself."""
 
     clock: str
     """When, as local time."""
     text: str
     good: bool = True
+    event: bool = False
 
 
 @dataclass(frozen=True)
