@@ -12,7 +12,7 @@ from collections.abc import Callable
 from typing import Any, Final
 
 from mastd.commands.status_text import printable
-from mastd.errors import MastdError
+from mastd.errors import MastdError, ProtocolError
 from mastd.panel.board import Board
 from mastd.wire.client import OperatorClient
 from mastd.wire.operator_messages import STOPPING, Answer
@@ -58,9 +58,8 @@ class Watcher(threading.Thread):
 
 def description_of(client: OperatorClient) -> dict[str, Any]:
     """Return what the daemon tells of itself, nothing where it is too old to."""
-    ask = getattr(client, "describe", None)
-    with contextlib.suppress(MastdError):
-        return dict(ask()) if ask else {}
+    with contextlib.suppress(ProtocolError):
+        return client.describe()
     return {}
 
 

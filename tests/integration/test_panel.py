@@ -222,7 +222,8 @@ def test_lines_where_they_are_asked_for_or_no_cursor_can_be_placed(desk: Desk) -
         desk.open("--json", size=size),
     )
     for terminal, begins in ((asked, "READY "), (plain, "READY "), (json, '{"')):
-        terminal.until(lambda screen, begins=begins: screen.lines[0].startswith(begins), begins)
+        terminal.shows(begins)
+        assert terminal.screen.lines[0].startswith(begins)
         assert b"\x1b" not in terminal.raw
         assert terminal.attributes == terminal.before
         terminal.press("\x03")

@@ -41,7 +41,7 @@ def status(state: str = "RUNNING", cause: bool = False, **changes: Any) -> dict[
     """Return the status of a daemon in the middle of its day."""
     counter = Counter()
     counter.turn(3)
-    found = counter.desk.snapshot(counter.now)
+    found = counter.desk.board.snapshot(counter.now)
     row = ROWS[max(ROWS, key=lambda code: len(ROWS[code].hint))]
     told = {
         "code": 10,
