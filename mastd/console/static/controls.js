@@ -10,7 +10,7 @@ const BUTTONS = [
   ["start", "Start"],
   ["hold", "Hold"],
   ["resume", "Resume"],
-  ["reset", "Reset cause"],
+  ["reset", "Reset"],
   ["release", "Give lease back"],
 ];
 const SURE_MS = 3000;

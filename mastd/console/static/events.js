@@ -5,6 +5,7 @@ import { clock } from "./format.js";
 import { stateShown } from "./words.js";
 
 const MOST = 200;
+const NEAR = 8;
 
 /** Keeps the newest `MOST` events. */
 export class Events {
@@ -48,9 +49,15 @@ export class Events {
   /** Add one event; `hint` says what to do. */
   note(tone, text, hint = "") {
     const list = byId("events");
+    // What comes and goes many times is one line with a count, and pushes nothing out.
+    const before = [...list.children].slice(0, NEAR).find((one) => one.dataset.text === text);
+    const times = before ? Number(before.dataset.times) + 1 : 1;
+    before?.remove();
     const line = element("li");
+    line.dataset.text = text;
+    line.dataset.times = String(times);
     line.dataset.tone = tone;
-    const words = element("div", "event-words", text);
+    const words = element("div", "event-words", times > 1 ? `${text} (${times} times)` : text);
     if (hint) words.append(element("p", "event-hint", hint));
     line.append(element("time", "", clock(new Date())), words);
     list.prepend(line);

@@ -1,7 +1,7 @@
 // The profiles: which one is loaded, how far it is, which there are, and what `check` says before one is loaded.
 
 import { byId, element, setShown, setText, setTone } from "./dom.js";
-import { duration, fixed, percent, quantity } from "./format.js";
+import { duration, fixed, percent, shown } from "./format.js";
 
 const TITLES = { ok: "PASSES", no: "DOES NOT PASS", none: "NOT CHECKED" };
 
@@ -37,6 +37,7 @@ export class Profiles {
   async _read() {
     const list = byId("profile-list");
     const before = list.value;
+    setText(byId("profile-about"), "Reading the profiles …");
     try {
       const answer = await fetch("/api/profiles");
       if (!answer.ok) throw new Error(`the console answers ${answer.status}`);
@@ -113,8 +114,14 @@ function limitLines({ limits, scale }) {
   if (!limits.length) return [];
   const worst = limits.reduce((least, one) => ((one.margin ?? -Infinity) < (least.margin ?? -Infinity) ? one : least));
   const lines = [
-    `Worst: ${worst.name.replaceAll("_", " ")}, ${quantity(worst.worst, worst.unit)} of ${quantity(worst.limit, worst.unit)}`,
+    `Worst: ${worst.name.replaceAll("_", " ")}, ${ofLimit(worst)}`,
     `Margin ${percent(worst.margin)}, at ${fixed(worst.time_s, 1)} s, ${worst.where}`,
   ];
   return scale === null ? lines : [...lines, `Passes up to ${fixed(scale, 2)} times this profile`];
+}
+
+function ofLimit({ worst, limit, unit }) {
+  const how = shown(unit);
+  const [value, most] = [worst, limit].map((one) => (one === null ? "–" : String(Number((one * how.factor).toPrecision(3)))));
+  return `${value} of ${most} ${how.unit}`.trim();
 }

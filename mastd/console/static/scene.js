@@ -10,12 +10,12 @@ import { VehicleFigure } from "./vehicle_figure.js";
 
 /** Side and height of the eye in rad, distance in m. */
 const SIDES = {
-  corner: [-0.95, 0.3, 9.6],
+  corner: [-0.95, 0.3, 9.8],
   side: [-Math.PI / 2, 0.06, 9.4],
   front: [0, 0.06, 9.4],
   top: [-Math.PI / 2, 1.5, 9.4],
 };
-/** Share of the picture's width at the left that figures lie over. */
+/** Width in pixels at the left of a large picture that figures lie over. */
 const FIGURES = 250;
 const CALM = new Color("#4f9fe8");
 const NEAR = new Color("#ffb02e");
@@ -72,7 +72,7 @@ export class Scene {
   }
 
   _middle() {
-    return new Vector3(this._neutral.x - 0.5, this._neutral.y - 0.4, this._neutral.z * 0.6);
+    return new Vector3(this._neutral.x - 0.5, this._neutral.y - 0.4, this._neutral.z * 0.53);
   }
 
   _furnish() {
@@ -82,7 +82,7 @@ export class Scene {
     sun.position.set(-3, -6, 9);
     this._space.add(grid, new AmbientLight("#c8d6e4", 1.3), sun);
     [["x forward", "#ff8a8a", [1, 0, 0]], ["y", "#7fe0a0", [0, 1, 0]], ["z", "#8fbcff", [0, 0, 1]]].forEach(([text, colour, way]) => {
-      const origin = new Vector3(3.1, 1.7, 0.01);
+      const origin = new Vector3(2.3, 2.1, 0.01);
       const tip = new Vector3(...way).multiplyScalar(0.8).add(origin);
       this._space.add(rod(origin, tip, 0.02, colour));
       const label = word(text, colour, 0.3);
