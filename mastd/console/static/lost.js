@@ -9,7 +9,7 @@ const USE_THE_ESTOP = "In danger use the table's own e-stop.";
 const WORDS = {
   connecting: ["CONNECTING", "The page asks the console for the state of the table."],
   lost: ["CONNECTION LOST", "This page does not reach the console. Its buttons reach nothing."],
-  daemon: ["THE DAEMON IS GONE", "The console answers, the daemon behind it does not. Buttons reach nothing."],
+  daemon: ["THE DAEMON DOES NOT ANSWER", "The console answers, the daemon behind it does not. The buttons reach nothing."],
 };
 
 /** Shows and hides the banner by the connection's phase. */
