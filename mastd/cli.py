@@ -17,6 +17,7 @@ COMMANDS = (
     "run",
     "serve",
     "ctl",
+    "console",
     "drive",
     "report",
     "export",

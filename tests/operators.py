@@ -8,13 +8,18 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from mastd.loop.description import description
+from mastd.loop.frame import frame_channels, frame_layout
+from mastd.loop.plan import Installation
 from mastd.loop.requests import RequestPort
 from mastd.safety.faults import ROWS
 from mastd.safety.states import Conditions, Event, State, next_state
 from mastd.settings.gateway import GatewaySettings
+from mastd.settings.starter import find
 from mastd.wire import vehicle_block
 from mastd.wire.blocks import DRIVER, REQUEST, NewestValueBlock, Verb, status_layout
 from mastd.wire.gateway_job import GatewayJob
+from mastd.wire.hello import PlantHello
 from mastd.wire.snapshot import FaultWords
 
 LINKS = 7
@@ -53,6 +58,14 @@ def job(directory: Path, limits: GatewaySettings | None = None, **changes: Any) 
         **changes,
     }
     return GatewayJob.of(limits or settings(), **entries)
+
+
+def about() -> dict[str, Any]:
+    """Return what a daemon with the starter table tells of itself."""
+    installation = Installation.read(find("table", "table"), find("daemon", "simulated"))
+    hello = PlantHello(1, "", "", "free-run", 1_000_000, 1, "stand-in plant", True)
+    layout = frame_layout(LINKS, len(installation.table.sensors.accelerometers))
+    return description(installation, hello, frame_channels(layout))
 
 
 class StandInLoop:

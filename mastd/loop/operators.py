@@ -5,14 +5,15 @@ from __future__ import annotations
 import enum
 import os
 import shutil
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from mastd.errors import UsageError
 from mastd.loop.lock import held
+from mastd.record.recorder import RecorderHandle
 from mastd.safety.faults import TABLE
 from mastd.safety.states import State
 from mastd.wire.address import DAEMON_LOCK, operators_address, private_directory, runtime_directory
@@ -49,10 +50,15 @@ class Operators:
         installation: Installation,
         blocks: Blocks,
         stack: ExitStack,
+        about: Mapping[str, Any],
+        recorder: RecorderHandle | None,
         loader: list[str] | None = None,
         descriptors: tuple[int, ...] = (),
     ) -> GatewayHandle:
-        """Start the gateway; it ends with the stack. ``loader`` is the command that loads profiles.
+        """Start the gateway; it ends with the stack.
+
+        ``about`` is what it tells of the daemon (see ``mastd.loop.description``), the recorder's frames are
+        its telemetry, ``loader`` is the command that loads profiles.
 
         Raises UsageError when the address is taken or cannot be used.
         """
@@ -71,6 +77,8 @@ class Operators:
             keys=str(keys_directory()) if daemon.gateway.address else None,
             loader=tuple(loader or ()),
             loader_descriptors=descriptors,
+            description=about,
+            ring=recorder.ring if recorder is not None else None,
         )
         gateway = GatewayHandle.start(job, blocks.request, blocks.status, blocks.driver)
         stack.callback(gateway.close)

@@ -10,6 +10,7 @@ from contextlib import ExitStack
 from pathlib import Path
 
 from mastd.loop import host, loader, provenance
+from mastd.loop.description import description
 from mastd.loop.frame import frame_channels
 from mastd.loop.host import Blocks, Connection
 from mastd.loop.journal import ServiceJournal
@@ -90,7 +91,8 @@ def serve(
         recorder = RecorderHandle.start_service(directory, head, channels, lockstep, VEHICLE_NUMBERS)
         stack.callback(recorder.close)
         load = loader.command(installation.table_path, slots, profiles)
-        gateway = operators.open(installation, blocks, stack, load, (slots.descriptor,))
+        about = description(installation, link.hello, channels)
+        gateway = operators.open(installation, blocks, stack, about, recorder, load, (slots.descriptor,))
         rights = host.take_rights(installation, link, cycle, stack)
         journal = ServiceJournal(recorder, cycle, directory.resolve(), profiles, rights)
         script = ServiceScript(cycle.supervisor, stop)

@@ -32,7 +32,7 @@ from typing import TYPE_CHECKING
 from mastd.errors import UsageError
 from mastd.record.channels import NANOSECONDS, ChannelSet
 from mastd.record.plain import plain
-from mastd.record.ring import RingProducer
+from mastd.ring.ends import RingPlace, RingProducer
 
 if TYPE_CHECKING:
     import numpy as np
@@ -192,6 +192,11 @@ class RecorderHandle:
     def backlog(self) -> int:
         """Frames that wait for the recorder."""
         return self._ring.backlog
+
+    @property
+    def ring(self) -> RingPlace:
+        """Where the frames are, for processes that look on."""
+        return RingPlace(self._ring.fd, self._ring.width, self._ring.capacity)
 
     @property
     def process_id(self) -> int:

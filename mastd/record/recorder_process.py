@@ -19,8 +19,8 @@ from pathlib import Path
 
 from mastd.record.channels import Channel, ChannelSet
 from mastd.record.history import Arrived
-from mastd.record.ring import RingConsumer
 from mastd.record.run_files import RunFiles
+from mastd.ring.ends import RingConsumer
 
 MESSAGE_BYTES = 1 << 17
 _BATCH = 1024

@@ -76,6 +76,7 @@ def loop_part(port: LoopPort, words: Words, now_ns: int) -> dict[str, Any]:
         "active": active,
         "degraded": bool(scalar("degraded")),
         "missed": whole(scalar("missed")),
+        "late": whole(scalar("late_cycles")),
         "late_s": finite(scalar("late")),
         "compute_s": finite(scalar("compute")),
         "dropped": whole(scalar("dropped")),
@@ -93,6 +94,8 @@ def loop_part(port: LoopPort, words: Words, now_ns: int) -> dict[str, Any]:
         "residual_m": finite(scalar("residual")),
         "lengths_m": vector(status.field("lengths")),
         "forces_n": vector(status.field("forces")),
+        "pressures_pa": [vector(chambers) for chambers in status.field("pressures").reshape(-1, 2)],
+        "internal_force_n": finite(scalar("internal_force")),
         "following_peak_m": vector(status.field("following_peak")),
         "vehicle": vehicle_part(status, active),
     }
@@ -103,17 +106,29 @@ def driven_by_hand(status: NewestValueBlock) -> bool:
     return status.text("vehicle").partition("|")[2].startswith(BY_HAND)
 
 
+def vehicle_channels(status: NewestValueBlock) -> tuple[tuple[str, str, str], ...]:
+    """Return name, unit and meaning of the simulated vehicle's numbers in their order, none without one."""
+    _, kind, wheels = _vehicle(status)
+    return vehicle_fields(wheels, kind != ON_TABLE) if kind else ()
+
+
+def _vehicle(status: NewestValueBlock) -> tuple[str, str, list[str]]:
+    """Return the vehicle's name, what it is for and its wheels; empty for none."""
+    name, _, rest = status.text("vehicle").partition("|")
+    kind, *wheels = rest.split("|")
+    return name, kind, wheels
+
+
 def vehicle_part(status: NewestValueBlock, active: list[str]) -> dict[str, Any] | None:
     """Return what there is of a simulated vehicle: its channels as maps in maps by their dotted names, those
     of the vehicle itself directly; None for none."""
-    name, _, rest = status.text("vehicle").partition("|")
-    if not rest:
+    name, kind, _ = _vehicle(status)
+    if not kind:
         return None
-    kind, *wheels = rest.split("|")
     driven = kind != ON_TABLE
     found: dict[str, Any] = {"name": name, "driven": driven, "driver_lost": "DRIVER_LOST" in active}
     values = status.field("vehicle_numbers")
-    for (channel, _, _), value in zip(vehicle_fields(wheels, driven), values, strict=False):
+    for (channel, _, _), value in zip(vehicle_channels(status), values, strict=False):
         *groups, last = channel.removeprefix("vehicle.").split(".")
         place = found
         for group in groups:
