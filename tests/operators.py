@@ -19,7 +19,6 @@ from mastd.settings.starter import find
 from mastd.wire import vehicle_block
 from mastd.wire.blocks import DRIVER, REQUEST, NewestValueBlock, Verb, status_layout
 from mastd.wire.gateway_job import GatewayJob
-from mastd.wire.hello import PlantHello
 from mastd.wire.snapshot import FaultWords
 
 LINKS = 7
@@ -63,9 +62,8 @@ def job(directory: Path, limits: GatewaySettings | None = None, **changes: Any) 
 def about() -> dict[str, Any]:
     """Return what a daemon with the starter table tells of itself."""
     installation = Installation.read(find("table", "table"), find("daemon", "simulated"))
-    hello = PlantHello(1, "", "", "free-run", 1_000_000, 1, "stand-in plant", True)
     layout = frame_layout(LINKS, len(installation.table.sensors.accelerometers))
-    return description(installation, hello, frame_channels(layout))
+    return description(installation, frame_channels(layout))
 
 
 class StandInLoop:

@@ -48,7 +48,7 @@ def flood() -> dict[str, Figure]:
         compile_kernels(plan)
         link = host.open_link(plan, connection, stack)
         blocks = Blocks.of(plan)
-        about = description(plan, link.hello, frame_channels(cycle.frame.layout))
+        about = description(plan, frame_channels(cycle.frame.layout))
         gateway = operators.open(plan, blocks, stack, about, None)
         clients = [hostile.start(kind, gateway.address) for kind in hostile.KINDS]
         for client in clients:

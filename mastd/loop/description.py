@@ -11,19 +11,16 @@ from typing import TYPE_CHECKING, Any
 from mastd.loop.provenance import versions
 from mastd.record.channels import Channel
 from mastd.settings.table import LinkSettings
-from mastd.wire.hello import PlantHello
 
 if TYPE_CHECKING:
     from mastd.loop.plan import Installation
 
 
-def description(installation: Installation, hello: PlantHello, channels: Iterable[Channel]) -> dict[str, Any]:
+def description(installation: Installation, channels: Iterable[Channel]) -> dict[str, Any]:
     """Return the description as plain data; ``channels`` are those of the frame, in order."""
     table = installation.table
     return {
         "rate_hz": 1e9 / installation.daemon.period_ns,
-        "simulated": hello.simulated,
-        "plant": hello.name,
         "table_file": str(installation.table_path.resolve()),
         "table_name": table.name,
         "table_top_m": table.body.top_height,

@@ -74,8 +74,10 @@ def run(
             recorder = RecorderHandle.start(record_path, metadata, channels, lockstep)
         gateway = None
         if operators is not None:
-            about = description(plan, link.hello, recorded)
-            gateway = operators.open(plan, blocks, stack, about, recorder)
+            host.show_plant(blocks, link)
+            about = description(plan, recorded)
+            ring = recorder.ring if recorder is not None else None
+            gateway = operators.open(plan, blocks, stack, about, ring)
         if live:
             host.live_line(blocks, plan, stack)
         try:

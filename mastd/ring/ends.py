@@ -86,6 +86,11 @@ class RingProducer:
         self._stride = stride
 
     @property
+    def place(self) -> RingPlace:
+        """Where it is, for the processes at its other ends."""
+        return RingPlace(self.fd, self.width, self.capacity)
+
+    @property
     def backlog(self) -> int:
         """Frames that the consumer has not taken yet."""
         return self._published - self._words[_TAKEN]

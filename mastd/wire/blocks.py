@@ -43,6 +43,7 @@ class Verb(enum.IntEnum):
     LOAD = 10
     JOG = 11
     LEVEL = 12
+    RELOAD = 13
 
 
 ARGUMENTS = 4
@@ -72,6 +73,8 @@ DRIVER = Layout(
     ),
 )
 """What somebody drives a simulated vehicle with, beside its count."""
+SIMULATED, REAL = "simulated", "real"
+"""How the text of the plant begins."""
 TEXT_BYTES = 320
 """Bytes of a text in a status block, UTF-8, cut to size and padded with zeros."""
 
@@ -79,11 +82,13 @@ TEXT_BYTES = 320
 _TEXTS = (
     ("refusal", "why the last request was refused"),
     ("cause", "latched first cause"),
+    ("plant", "simulated or real, and its name, by |; empty as long as it is waited for"),
     ("profile", "name of the loaded profile"),
     (
         "vehicle",
         "name of the simulated vehicle, what it is for (see vehicle_block), its wheels, by |; empty for none",
     ),
+    ("waiting", "what the daemon waits for while its loop takes no commands; empty for nothing"),
 )
 
 

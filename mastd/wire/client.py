@@ -20,12 +20,13 @@ from typing import TYPE_CHECKING, Any, Self
 import zmq
 
 from mastd.errors import ProtocolError, UsageError
-from mastd.wire.address import check_address, operators_address, snapshots_address, usual_daemon
+from mastd.wire.address import check_address, daemon_address, snapshots_address, usual_daemon
 from mastd.wire.keys import read_key
 from mastd.wire.operator_messages import (
     LARGEST_ANSWER,
     LONGEST_NAME,
     OPERATOR_PROTOCOL_VERSION,
+    PREPARED,
     STOPPING,
     Answer,
     Complaint,
@@ -91,13 +92,13 @@ class OperatorClient:
         patience_s: float = HELLO_S,
     ) -> None:
         self.address = check_address(
-            address or operators_address(), allow_remote=True, what="operators' address"
+            address or daemon_address(), allow_remote=True, what="operators' address"
         )
         self._hello = Hello(OPERATOR_PROTOCOL_VERSION, name, operator or identity(), role)
         self._keys = keys
         self._patience_s = patience_s
-        if self.address.startswith("ipc:///") and not Path(self.address.removeprefix("ipc://")).exists():
-            raise self._nobody()
+        if self.address.startswith("ipc:///"):
+            self._look_at(Path(self.address.removeprefix("ipc://")))
         self._context: zmq.Context[zmq.Socket[bytes]] = zmq.Context()
         self._sequence = 0
         try:
@@ -116,7 +117,7 @@ class OperatorClient:
         for its loop), ProtocolError when the gateway does not understand the command.
         """
         if timeout_s is None:
-            timeout_s = LOADING_S if verb == "load" else self.welcome.answer_s + HELLO_S
+            timeout_s = LOADING_S if verb in PREPARED else self.welcome.answer_s + HELLO_S
         end = time.monotonic() + timeout_s
         sent, again = 0, 0.0
         number = self._next(verb, arguments)
@@ -277,6 +278,17 @@ class OperatorClient:
             return read_from_gateway(self._socket.recv(zmq.NOBLOCK))
         except (MalformedError, zmq.Again):
             return None
+
+    def _look_at(self, socket: Path) -> None:
+        """Raise UsageError if there is no such socket, or none that this user may use."""
+        try:
+            there = socket.exists()
+        except PermissionError:
+            there = True
+        if not there:
+            raise self._nobody()
+        if not os.access(socket, os.W_OK):
+            raise UsageError(f"{self.address}: you have no permission to use this socket")
 
     def _silent(self, what: str) -> UsageError:
         return UsageError(

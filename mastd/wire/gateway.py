@@ -3,8 +3,8 @@
 Life. ``GatewayHandle.start`` starts ``python -m mastd.wire.gateway`` before the loop's process takes its
 rights, gives it the blocks by file descriptor and the job through standard input, and waits until the
 sockets are open. The gateway ends when the handle is closed, when the loop's process is gone or when the
-status block says that the loop has ended. It ignores SIGINT, SIGTERM and SIGHUP: as long as the table can
-move, somebody must be able to stop it.
+status block says that the loop has ended. It ignores SIGINT, SIGTERM, SIGHUP and a watchdog's SIGABRT: as
+long as the table can move, somebody must be able to stop it.
 
 What happens in between stands in ``gateway_turns``; what is said in ``operator_messages``; who may what in
 ``operator_desk``.
@@ -23,7 +23,7 @@ import sys
 from pathlib import Path
 
 from mastd.errors import UsageError
-from mastd.wire.address import snapshots_address, telemetry_address
+from mastd.wire.address import snapshots_address, sockets_umask, telemetry_address
 from mastd.wire.blocks import DRIVER, REQUEST, NewestValueBlock, status_layout
 from mastd.wire.gateway_job import GatewayJob
 
@@ -110,9 +110,8 @@ class GatewayHandle:
 
 def main() -> int:
     """Run the gateway's process; the arguments come from ``GatewayHandle.start``."""
-    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGABRT):
         signal.signal(number, signal.SIG_IGN)
-    os.umask(0o077)  # the socket files are for this user alone
     parser = argparse.ArgumentParser(prog="mastd.wire.gateway")
     for name in ("--request", "--status", "--driver", "--control", "--parent"):
         parser.add_argument(name, type=int, required=True)
@@ -131,6 +130,7 @@ def main() -> int:
 
     counters = GatewayCounters()
     keys = KeyRing(Path(job.keys)) if job.keys else None
+    os.umask(sockets_umask(job.address))
     try:
         telemetry = telemetry_address(job.address) if job.ring is not None else None
         sockets = OperatorSockets(
@@ -139,6 +139,7 @@ def main() -> int:
     except UsageError as error:
         control.send(json.dumps({"error": str(error)}).encode())
         return 2
+    os.umask(0o077)  # what the loader writes is for this user alone
     try:
         control.send(b'{"ready": true}')
         control.setblocking(False)

@@ -49,9 +49,10 @@ class GatewayTurns:
         self._parent = parent
         self._port = LoopPort(request, status, round(job.loop_stuck_s * 1e9), time.monotonic_ns())
         loader = ProfileLoader(job.loader, job.loader_descriptors, job.slots) if job.loader else None
+        checker = ProfileLoader(job.checker, (), 1, "check of the settings") if job.checker else None
         relay = DriverRelay(driver, counters)
         times = feed.times if feed is not None else None
-        self._desk = OperatorDesk(job.terms(parent), self._port, loader, relay, counters, times)
+        self._desk = OperatorDesk(job.terms(parent), self._port, loader, relay, counters, times, checker)
         self._every_ns = round(1e9 / job.status_rate)
         self._beaten_ns = 0
         self._shown_ns = 0

@@ -12,7 +12,7 @@ from mastd.wire.lease import Lease
 from mastd.wire.load_process import ProfileLoader
 from mastd.wire.loop_port import LoopPort
 from mastd.wire.sessions import GatewayCounters, Sessions
-from mastd.wire.snapshot import loop_part, vehicle_channels
+from mastd.wire.snapshot import loop_part, past_part, plant_part, vehicle_channels
 
 
 @dataclass(frozen=True)
@@ -38,6 +38,7 @@ class NoticeBoard:
             **loop_part(self.port, self.terms.words, now_ns),
             "cycle_time": self.times.summary() if self.times is not None else None,
             "rigs": self.relay.rigs(now_ns),
+            **past_part(self.terms.past),
             "lease": {"holder": holder, "left_s": left_s} if holder else None,
             "loading": self.loader.profile if self.loader is not None else "",
             "clients": len(self.sessions),
@@ -50,6 +51,7 @@ class NoticeBoard:
         return {
             "name": terms.name,
             "pid": terms.pid,
+            **plant_part(self.port.status),
             **terms.description,
             "channels": self._channels(),
             "states": list(terms.words.states),

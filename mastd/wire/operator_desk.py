@@ -29,6 +29,7 @@ from mastd.wire.operator_messages import (
     COMMANDING,
     OBSERVER_VERBS,
     OPERATOR_PROTOCOL_VERSION,
+    PREPARED,
     STOPPING,
     Answer,
     Arguments,
@@ -46,7 +47,7 @@ from mastd.wire.operator_messages import (
 )
 from mastd.wire.requests import Pending, SlotBook, numbers, split_refusal
 from mastd.wire.sessions import Addresses, GatewayCounters, Guest, Order, Peer, Session, Sessions
-from mastd.wire.snapshot import driven_by_hand, loop_advice, whole
+from mastd.wire.snapshot import OVER, driven_by_hand, loop_advice, whole
 
 MOST_WAITING = 8
 MOST_STOPS_WAITING = 512
@@ -72,6 +73,7 @@ class OperatorDesk:
         relay: DriverRelay,
         counters: GatewayCounters,
         times: CycleTimes | None = None,
+        checker: ProfileLoader | None = None,
     ) -> None:
         self.counters = counters
         self.lease = Lease(terms.lease_ns)
@@ -80,6 +82,7 @@ class OperatorDesk:
         self._terms = terms
         self._port = port
         self._loader = loader
+        self._helpers = {"load": loader, "reload": checker}
         self._relay = relay
         self._flying: Pending | None = None
         self._waiting: deque[Pending] = deque()
@@ -127,15 +130,17 @@ class OperatorDesk:
 
     def end(self, now_ns: int) -> None:
         """Tell everybody who still waits that the daemon has ended."""
+        why, _, needed = (loop_advice(self._port, now_ns) or OVER).partition("; ")
         left = [*self._stops, *self._waiting, *(p for p in (self._flying, self._loading) if p is not None)]
         for pending in left:
-            reason = f"{pending.command.verb} was not answered: the daemon has ended"
-            self._refuse(pending.session, pending.command, now_ns, reason, "start it again")
+            reason = f"{pending.command.verb} was not answered: {why}"
+            self._refuse(pending.session, pending.command, now_ns, reason, needed)
 
     def close(self) -> None:
         """Leave no loader behind."""
-        if self._loader is not None:
-            self._loader.end()
+        for helper in self._helpers.values():
+            if helper is not None:
+                helper.end()
 
     def _welcome(
         self, peer: Peer, hello: Hello, now_ns: int, addresses: Addresses, guest: Guest | None
@@ -255,8 +260,8 @@ class OperatorDesk:
         problem = self._problem(command.arguments)
         if problem:
             self._refuse(session, command, now_ns, f"{command.verb} is refused: {problem}")
-        elif command.verb == "load":
-            self._load(session, command, now_ns)
+        elif command.verb in PREPARED:
+            self._prepare(session, command, now_ns)
         else:
             verb = _VERBS[command.verb]
             self._enqueue(Pending(session, command, verb, numbers(command)), now_ns)
@@ -281,36 +286,35 @@ class OperatorDesk:
             "ask them for `mastd ctl release`, or wait until their lease has run out",
         )
 
-    def _load(self, session: Session, command: Command, now_ns: int) -> None:
-        loader = self._loader
-        state = self._state()
-        if loader is None:
-            self._refuse(
-                session,
-                command,
-                now_ns,
-                "load is refused: this daemon plays one profile",
-                "start `mastd serve`",
-            )
-        elif state not in self._terms.load_states:
-            needed = f"load in {' or '.join(self._terms.load_states)}"
-            self._refuse(session, command, now_ns, f"load is refused in {state}", needed)
-        elif self._load_under_way():
+    def _prepare(self, session: Session, command: Command, now_ns: int) -> None:
+        """Start the process whose part comes before the loop is asked: loader, or check of the settings."""
+        verb, helper, state = command.verb, self._helpers[command.verb], self._state()
+        states = self._terms.load_states if verb == "load" else ("OFF",)
+        reason, needed = "", ""
+        if helper is None:
+            reason, needed = f"{verb} is refused: this daemon plays one profile", "start `mastd serve`"
+        elif state not in states:
+            reason, needed = f"{verb} is refused in {state}", f"{verb} in {' or '.join(states)}"
+        elif under_way := self._under_way():
             self.counters.busy += 1
-            reason = f"load is refused: {loader.profile or 'another profile'} is just being loaded"
-            self._refuse(session, command, now_ns, reason, "wait for it")
+            reason, needed = f"{verb} is refused: {under_way}", "wait for it"
         else:
             slot, serial = self._slots.offer(whole(self._port.status.scalar("loaded")))
-            problem = loader.start(command.arguments.profile, slot, now_ns)
-            if problem:
-                self._refuse(session, command, now_ns, f"load is refused: {problem}")
-                return
-            self._loading = Pending(session, command, Verb.LOAD, (float(slot), float(serial)))
+            if problem := helper.start(command.arguments.profile, slot, now_ns):
+                reason = f"{verb} is refused: {problem}"
+            else:
+                self._loading = Pending(session, command, _VERBS[verb], (float(slot), float(serial)))
+        if reason:
+            self._refuse(session, command, now_ns, reason, needed)
 
-    def _load_under_way(self) -> bool:
-        """Tell whether a profile is on its way: into a slot, or as a request to the loop."""
-        requests = (*self._waiting, *([self._flying] if self._flying else []))
-        return self._loading is not None or any(pending.verb is Verb.LOAD for pending in requests)
+    def _under_way(self) -> str:
+        """Return what is on its way already: in a process, or as a request to the loop; empty for nothing."""
+        requests = (self._loading, self._flying, *self._waiting)
+        verbs = {pending.verb for pending in requests if pending is not None}
+        if Verb.RELOAD in verbs:
+            return "the settings are just being taken anew"
+        profile = self._loader.profile if self._loader is not None else ""
+        return f"{profile or 'another profile'} is just being loaded" if Verb.LOAD in verbs else ""
 
     def _enqueue(self, pending: Pending, now_ns: int) -> None:
         if len(self._waiting) >= MOST_WAITING:
@@ -366,27 +370,26 @@ class OperatorDesk:
         self._refuse(pending.session, pending.command, now_ns, reason, "see `mastd ctl status`")
 
     def _settle_loading(self, now_ns: int) -> None:
-        pending, loader = self._loading, self._loader
-        if pending is None or loader is None:
+        pending = self._loading
+        helper = self._helpers[pending.command.verb] if pending is not None else None
+        if pending is None or helper is None:
             return
         # Whoever waits for the loader must not lose the table meanwhile.
         if self.lease.holder(now_ns) == pending.session.operator:
             self.lease.take(pending.session.operator, now_ns)
-        loading = loader.poll(now_ns)
+        loading = helper.poll(now_ns)
         if loading is None:
             return
         self._loading = None
         self._loaded(pending, loading, now_ns)
 
     def _loaded(self, pending: Pending, loading: Loading, now_ns: int) -> None:
-        holder = self.lease.holder(now_ns)
+        holder, verb = self.lease.holder(now_ns), pending.command.verb
         if not loading.ok:
-            self._refuse(pending.session, pending.command, now_ns, f"load is refused: {loading.text}")
+            self._refuse(pending.session, pending.command, now_ns, f"{verb} is refused: {loading.text}")
         elif holder != pending.session.operator:
-            reason = (
-                f"load is refused: the lease was given away while the profile was loaded ({holder or 'free'})"
-            )
-            self._refuse(pending.session, pending.command, now_ns, reason, "load again")
+            reason = f"{verb} is refused: the lease was given away meanwhile ({holder or 'free'})"
+            self._refuse(pending.session, pending.command, now_ns, reason, f"{verb} again")
         else:
             self._enqueue(replace(pending, note=loading.text), now_ns)
 

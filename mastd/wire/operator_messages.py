@@ -38,7 +38,9 @@ LARGEST_JOG = 10.0
 AXES = ("surge", "sway", "heave", "roll", "pitch", "yaw")
 STOPPING = frozenset({"stop", "estop"})
 """Verbs for anybody: they need no lease, no rate is too high for them, and nothing goes before them."""
-COMMANDING = frozenset({"load", "raise", "arm", "start", "hold", "resume", "lower", "reset", "jog", "level"})
+PREPARED = frozenset({"load", "reload"})
+"""Verbs for which the gateway has to start a process first."""
+COMMANDING = PREPARED | {"raise", "arm", "start", "hold", "resume", "lower", "reset", "jog", "level"}
 """Verbs that take or need the lease."""
 ASKING = frozenset({"status", "describe", "release"})
 """Verbs that the gateway answers by itself."""

@@ -8,15 +8,19 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from mastd.safety.codes import Action
-from mastd.wire.blocks import NewestValueBlock
+from mastd.wire.blocks import SIMULATED, NewestValueBlock
 from mastd.wire.loop_port import Loop, LoopPort
 from mastd.wire.vehicle_block import BY_HAND, ON_TABLE, vehicle_fields
 
+if TYPE_CHECKING:
+    from mastd.wire.gateway_job import Past
+
 ACTIONS = {int(action): action.name for action in Action}
 NEVER_BEGUN = "the loop is still preparing itself; wait for it"
+OVER = "the daemon has ended; start it again"
 STUCK = "the drive lets the table down by itself; restart the daemon"
 
 
@@ -52,10 +56,10 @@ def loop_advice(port: LoopPort, now_ns: int) -> str:
     """Return why the loop takes no commands and what to do, empty if it does."""
     state = port.state(now_ns)
     if state is Loop.PREPARING:
-        return NEVER_BEGUN
+        return port.status.text("waiting") or NEVER_BEGUN
     if state is Loop.STUCK:
         return f"the loop has not moved for {port.silent_ns(now_ns) * 1e-9:.1f} s; {STUCK}"
-    return "the daemon has ended; start it again" if state is Loop.ENDED else ""
+    return (port.status.text("waiting") or OVER) if state is Loop.ENDED else ""
 
 
 def loop_part(port: LoopPort, words: Words, now_ns: int) -> dict[str, Any]:
@@ -67,6 +71,7 @@ def loop_part(port: LoopPort, words: Words, now_ns: int) -> dict[str, Any]:
     return {
         "loop": port.state(now_ns).value,
         "advice": loop_advice(port, now_ns),
+        "waiting": status.text("waiting"),
         "silent_s": port.silent_ns(now_ns) * 1e-9,
         "state": words.state(scalar("state")),
         "since_s": finite(scalar("time") - scalar("since")),
@@ -101,6 +106,12 @@ def loop_part(port: LoopPort, words: Words, now_ns: int) -> dict[str, Any]:
     }
 
 
+def past_part(past: Past) -> dict[str, Any]:
+    """Return the entries about the time before this loop began."""
+    reload = {"number": past.reloads, "kept_old": past.kept_old} if past.reloads else None
+    return {"last_ending": past.last_ending, "reload": reload}
+
+
 def driven_by_hand(status: NewestValueBlock) -> bool:
     """Return whether a vehicle is loaded that waits for somebody's inputs."""
     return status.text("vehicle").partition("|")[2].startswith(BY_HAND)
@@ -117,6 +128,12 @@ def _vehicle(status: NewestValueBlock) -> tuple[str, str, list[str]]:
     name, _, rest = status.text("vehicle").partition("|")
     kind, *wheels = rest.split("|")
     return name, kind, wheels
+
+
+def plant_part(status: NewestValueBlock) -> dict[str, Any]:
+    """Return name of the plant and whether it is simulated; None for both as long as it is waited for."""
+    kind, found, name = status.text("plant").partition("|")
+    return {"plant": name if found else None, "simulated": kind == SIMULATED if found else None}
 
 
 def vehicle_part(status: NewestValueBlock, active: list[str]) -> dict[str, Any] | None:

@@ -22,7 +22,9 @@ from mastd.wire import (
     telemetry,
     telemetry_feed,
 )
+from mastd.wire.blocks import SIMULATED
 from mastd.wire.cycle_times import CycleTimes
+from mastd.wire.gateway_job import Past
 from mastd.wire.load_process import TIMEOUT_NS
 from mastd.wire.operator_desk import MOST_WAITING
 from mastd.wire.operator_messages import (
@@ -107,7 +109,7 @@ def test_every_verb_stands_there_with_its_need_of_the_lease() -> None:
 def test_the_snapshot_has_the_entries_of_the_page() -> None:
     times = CycleTimes(("late", "missed", "compute"), 1000.0)
     times.take(np.zeros((3, 3)))
-    desk = Counter(times=times)
+    desk = Counter(terms=replace(TERMS, past=Past("by a signal", 1, "the plant refuses")), times=times)
     desk.loop.fault = 10
     desk.turn()
     desk.desk.lease.take("anna", desk.now)
@@ -124,6 +126,9 @@ def test_the_snapshot_has_the_entries_of_the_page() -> None:
 def test_the_description_has_the_entries_of_the_page() -> None:
     desk = Counter(terms=replace(TERMS, description=about(), spare=3))
     desk.loop.status.set_text("vehicle", "")
+    desk.loop.status.set_text("plant", f"{SIMULATED}|stand-in plant")
+    desk.loop.show()
+    desk.turn()
     told = desk.desk.board.description()
     rows = {row[0].strip("`"): row for row in table_after("<!-- description -->")}
     assert list(rows) == list(told)
