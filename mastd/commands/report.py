@@ -1,21 +1,25 @@
-"""``mastd report RUN…``: the result of recorded runs, and a page of plots for each."""
+"""``mastd report RUN…``: the result of recorded runs, and a page to look at and to forward."""
 
 from __future__ import annotations
 
 import argparse
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from mastd.errors import FormatError, UsageError
 from mastd.record.ride_text import ride_lines
+
+if TYPE_CHECKING:
+    from mastd.report.blocks import Page
 
 _EXIT_CODES = {"pass": 0, "fail": 1, "stopped": 1, "fault": 3}
 
 
 def add_parsers(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     """Add the parser of ``report``."""
-    parser = subparsers.add_parser("report", help="result and page of plots of recorded runs")
+    parser = subparsers.add_parser("report", help="result and page of recorded runs, alone or side by side")
     parser.add_argument(
         "runs", metavar="RUN", nargs="+", type=Path, help="a run's directory, its run.mcap, or a fault-….mcap"
     )
@@ -23,52 +27,95 @@ def add_parsers(subparsers: argparse._SubParsersAction[argparse.ArgumentParser])
         "--json", action="store_true", help="print the result as JSON, a list for several runs"
     )
     parser.add_argument(
+        "--compare", action="store_true", help="one page with all runs side by side, instead of one for each"
+    )
+    parser.add_argument(
         "--out",
         metavar="FILE",
         type=Path,
-        help="page of plots (.png, .pdf, .svg) of one run; if left out, report.png beside each run's record",
+        help="the page (.html, .pdf, .png, .svg) of one run or comparison; if left out, report.html beside"
+        " the run's record, or compare.html beside the first run's directory",
     )
     parser.set_defaults(run=run)
 
 
 def run(arguments: argparse.Namespace) -> int:
     """Report on every run named; return the exit code of the worst verdict."""
-    if arguments.out is not None and len(arguments.runs) > 1:
-        raise UsageError("--out names one page, give one RUN with it")
-    documents = []
-    for path in arguments.runs:
-        document, text = _report(path, arguments.out)
-        documents.append(document)
-        if not arguments.json:
-            print(text)
+    from mastd.report.write import require_ending
+
+    if arguments.compare and len(arguments.runs) < 2:
+        raise UsageError("--compare sets runs side by side, give two or more RUN with it")
+    if arguments.out is not None:
+        if len(arguments.runs) > 1 and not arguments.compare:
+            raise UsageError("--out names one page, give one RUN with it, or --compare")
+        require_ending(arguments.out)
+    if arguments.compare:
+        documents = _compare(arguments.runs, arguments.out)
+    else:
+        documents = []
+        for path in arguments.runs:
+            document, text = _report(path, arguments.out)
+            documents.append(document)
+            if not arguments.json:
+                print(text)
     if arguments.json:
         print(json.dumps(documents[0] if len(documents) == 1 else documents, ensure_ascii=False, indent=2))
+    elif arguments.compare:
+        print("\n".join(summary({**document, "page": None}) for document in documents))
+        print(f"page: {documents[0]['page']}")
     return max(exit_code(document) for document in documents)
+
+
+def write_run_page(page: Page, path: Path, result: dict[str, object]) -> None:
+    """Write a page and say in the document where it is."""
+    from mastd.report.write import write_page
+
+    write_page(page, path)
+    result["page"] = str(path)
 
 
 def _report(path: Path, page: Path | None) -> tuple[dict[str, object], str]:
     """Write the page of one record and return its document, and the document as text."""
     from mastd.record.fault_report import fault_history, fault_summary, make_fault_result
-    from mastd.record.reader import find_run, open_run
-    from mastd.record.report import write_page
     from mastd.record.result import make_result
+    from mastd.report.fault_page import fault_page
+    from mastd.report.reading import read
+    from mastd.report.run_page import default_page, run_page
 
-    record = open_run(path)
+    record = read(path)
     history = fault_history(record)
     if history is None:
         result = make_result(record)
-        page = page or find_run(path).with_name("report.png")
-        write_page(record, result, page)
-        result["page"] = str(page)
+        write_run_page(run_page(record, result), page or default_page(record.path), result)
         return result, summary(result)
     result = make_fault_result(record, history)
-    page = page or path.with_suffix(".png")
     try:
-        write_page(record, result, page)
-        result["page"] = str(page)
-    except FormatError as error:  # the cause is worth more than the plots
+        write_run_page(fault_page(record, result), page or path.with_suffix(".html"), result)
+    except FormatError as error:  # the cause is worth more than the page
         result["no_page"] = str(error)
     return result, fault_summary(result)
+
+
+def _compare(paths: Sequence[Path], page: Path | None) -> list[dict[str, object]]:
+    """Write one page of several runs and return their documents."""
+    from mastd.record.result import make_result
+    from mastd.report.compare_page import MOST_RUNS, compare_page, compared
+    from mastd.report.reading import read
+
+    if len(paths) > MOST_RUNS:
+        raise UsageError(f"{len(paths)} runs; at most {MOST_RUNS} stand side by side on a page")
+    runs, documents = [], []
+    for number, path in enumerate(paths):
+        record = read(path)
+        document = make_result(record)
+        runs.append(compared(record, document, number))
+        documents.append(document)
+    page = page or runs[0].view.run.path.parent.with_name("compare.html")
+    whole = compare_page(runs)
+    for document in documents:
+        document["page"] = str(page)
+    write_run_page(whole, page, documents[0])
+    return documents
 
 
 def exit_code(result: Mapping[str, object]) -> int:
@@ -110,4 +157,6 @@ def summary(result: Mapping[str, object]) -> str:
         lines.append(f"  record broken off: {result['damage']}")
     if result.get("page"):
         lines.append(f"  page: {result['page']}")
+    if result.get("no_page"):
+        lines.append(f"  no page: {result['no_page']}")
     return "\n".join(lines)

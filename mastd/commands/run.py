@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from mastd.commands.plant_options import add_plant_options, connection, daemon_settings, stop_on_signals
 from mastd.commands.progress import riding
-from mastd.commands.report import exit_code, summary
+from mastd.commands.report import exit_code, summary, write_run_page
 from mastd.errors import StoppedError, UsageError
 
 if TYPE_CHECKING:
@@ -49,9 +49,9 @@ def _run(arguments: argparse.Namespace, stop: StopRequest) -> int:
     from mastd.loop.plan import Plan
     from mastd.loop.session import run as play
     from mastd.motion.preflight import check
-    from mastd.record.reader import open_run
-    from mastd.record.report import write_page
     from mastd.record.result import make_result
+    from mastd.report.reading import read
+    from mastd.report.run_page import default_page, run_page
     from mastd.settings.starter import find
     from mastd.wire.provider import rigid_payload
 
@@ -81,12 +81,13 @@ def _run(arguments: argparse.Namespace, stop: StopRequest) -> int:
         if operators.note:
             print(operators.note, file=sys.stderr)
         ending = play(plan, link, record_path, live, stop, verdict.scale, operators)
-    record = open_run(record_path)
+    record = read(record_path)
     result = make_result(record)
     _tell_recorder_loss(result, ending)
-    page = record_path.with_name("report.png")
-    write_page(record, result, page)
-    result["page"] = str(page)
+    try:
+        write_run_page(run_page(record, result), default_page(record_path), result)
+    except UsageError as error:  # a full disk must not hide how the run went
+        result["page"], result["no_page"] = None, str(error)
     if arguments.json:
         print(json.dumps(result, allow_nan=False))
     else:

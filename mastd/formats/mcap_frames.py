@@ -11,7 +11,7 @@ import datetime
 import hashlib
 import json
 import math
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
@@ -69,10 +69,17 @@ class FrameSeries:
 class Frames:
     """Collects the frames of one MCAP channel, decoded with nothing but its schema, chunk by chunk.
 
-    Raises FormatError for a schema that cannot be read.
+    ``wanted`` says by its name which number is kept, all if left out. Raises FormatError for a schema that
+    cannot be read.
     """
 
-    def __init__(self, path: Path, channel: Channel, schemas: Mapping[int, Schema]) -> None:
+    def __init__(
+        self,
+        path: Path,
+        channel: Channel,
+        schemas: Mapping[int, Schema],
+        wanted: Callable[[str], bool] | None = None,
+    ) -> None:
         self.topic = one_line(channel.topic)
         self._path = path
         try:
@@ -88,6 +95,8 @@ class Frames:
             raise FormatError(f"{path}: channel {self.topic} has a rate of {self._rate:g} Hz")
         if not 0 < len(self._names) <= _MOST_CHANNELS:
             raise FormatError(f"{path}: the schema of channel {self.topic} names {len(self._names)} channels")
+        kept = [place for place, name in enumerate(self._names) if wanted is None or wanted(name)]
+        self._kept = None if len(kept) == len(self._names) else np.array(kept, dtype=np.int64)
         self._times: list[NDArray[np.uint64]] = []
         self._numbers: list[NDArray[np.int64]] = []
         self._values: list[NDArray[np.float64]] = []
@@ -101,7 +110,8 @@ class Frames:
                 f"{self._path}: {self.topic}: a message has {found[found != size][0]} bytes, {size} would be"
                 " right"
             )
-        self._values.append(messages.rows().view("<f8"))
+        values = messages.rows().view("<f8")
+        self._values.append(values if self._kept is None else values[:, self._kept])
         self._times.append(messages.times_ns)
         self._numbers.append(messages.sequences)
 
@@ -113,11 +123,14 @@ class Frames:
             np.concatenate(self._times) / 1e9,
             numbers + wraps * 2 * _HALF_SEQUENCE,
             np.concatenate(self._values).astype(np.float64, copy=False),
-            self._names,
-            self._units,
-            self._meanings,
+            self._of_kept(self._names),
+            self._of_kept(self._units),
+            self._of_kept(self._meanings),
             self._rate,
         )
+
+    def _of_kept(self, texts: tuple[str, ...]) -> tuple[str, ...]:
+        return texts if self._kept is None else tuple(texts[place] for place in self._kept)
 
 
 def plain_metadata(texts: Mapping[str, str]) -> dict[str, object]:

@@ -24,7 +24,7 @@ from mastd.loop.requests import RequestPort
 from mastd.loop.runner import Journal, Runner, Script
 from mastd.loop.state_words import StateTeller
 from mastd.record.recorder import RecorderHandle
-from mastd.wire.blocks import DRIVER, REQUEST, NewestValueBlock, status_layout
+from mastd.wire.blocks import DRIVER, REAL, REQUEST, SIMULATED, NewestValueBlock, status_layout
 from mastd.wire.direct_link import DirectLink
 from mastd.wire.gateway import GatewayHandle
 from mastd.wire.hello import Mode
@@ -96,6 +96,12 @@ def turns(connection: Connection) -> AbstractContextManager[None]:
     """Return the context in which a plant process of our own is started, and in which the loop runs."""
     own = connection.mode == "lockstep" and connection.address is None and connection.link == "socket"
     return one_processor() if own else nullcontext()
+
+
+def show_plant(blocks: Blocks, link: PlantLink) -> None:
+    """Show what is at the other end of the link."""
+    kind = SIMULATED if link.hello.simulated else REAL
+    blocks.status.set_text("plant", f"{kind}|{link.hello.name}")
 
 
 def live_line(blocks: Blocks, installation: Installation, stack: ExitStack) -> None:

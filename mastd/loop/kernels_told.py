@@ -6,39 +6,30 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from numba.core import event
-
+import mastd.kernel  # noqa: F401  gives numba's cache its place, before anything else imports numba
 from mastd.loop.notify import ServiceManager
 
-_EVENT = "numba:compile"
-
-
-_events: Any = event  # numba has no types
-
-
-class _Listener(event.Listener):
-    """Counts the kernels; one that is found in the cache is none."""
-
-    def __init__(self, manager: ServiceManager) -> None:
-        self._manager = manager
-        self._count = 0
-
-    def on_start(self, _event: Any) -> None:
-        self._count += 1
-        self._manager.busy(
-            f"compiling kernel {self._count}: the first start after an installation takes some minutes"
-        )
-
-    def on_end(self, _event: Any) -> None:
-        """The next one tells."""
+COMPILED = "numba:compile"
+"""The event around each compilation; what is found in the cache makes none."""
 
 
 @contextmanager
 def compiling_told(manager: ServiceManager) -> Iterator[None]:
     """Tell of each kernel that is compiled in this context."""
-    listener = _Listener(manager)
-    _events.register(_EVENT, listener)
-    try:
+    from numba.core import event
+
+    class Told(event.Listener):
+        count = 0
+
+        def on_start(self, _event: Any) -> None:
+            self.count += 1
+            manager.busy(
+                f"compiling kernel {self.count}: the first start after an installation takes some minutes"
+            )
+
+        def on_end(self, _event: Any) -> None:
+            """The next one tells."""
+
+    install: Any = event.install_listener
+    with install(COMPILED, Told()):
         yield
-    finally:
-        _events.unregister(_EVENT, listener)

@@ -16,8 +16,9 @@ from pathlib import Path
 
 from mastd.errors import MastdError
 from mastd.loop import host, loader, provenance, settings_check
+from mastd.loop.description import description
 from mastd.loop.endings import Diary
-from mastd.loop.frame import frame_channels
+from mastd.loop.frame import frame_channels, frame_layout
 from mastd.loop.host import Blocks, Connection
 from mastd.loop.journal import ServiceJournal
 from mastd.loop.kernels_told import compiling_told
@@ -31,8 +32,9 @@ from mastd.loop.state_words import StateTeller
 from mastd.loop.supervisor import Supervisor
 from mastd.loop.warmup import compile_any_vehicle, compile_kernels
 from mastd.record.channels import ChannelSet
-from mastd.record.recorder import RecorderHandle
+from mastd.record.recorder import RecorderHandle, recorder_ring
 from mastd.record.service_log import destination
+from mastd.ring.ends import RingProducer
 from mastd.safety.faults import Fault
 from mastd.safety.states import State
 from mastd.wire.blocks import NewestValueBlock, Verb
@@ -160,6 +162,9 @@ class Turn:
         self._past = past
         self._blocks = Blocks.of(installation)
         self._slots = ProfileSlots()
+        table = installation.table
+        layout = frame_layout(len(table.links), len(table.sensors.accelerometers))
+        self._channels = ChannelSet(frame_channels(layout), installation.daemon.period_ns)
 
     def run(self) -> None:
         """Prepare everything, wait for the plant, run the loop until it ends, and end everything in order."""
@@ -169,13 +174,14 @@ class Turn:
             stack.callback(self._blocks.close)
             self._compile()
             connection = around.connect(self._installation)
-            gateway = self._open_gateway(stack)
+            ring = recorder_ring(self._channels, connection.mode == "lockstep", VEHICLE_NUMBERS)
+            gateway = self._open_gateway(ring, stack)
             around.diary.helpers(gateway.process_id)
             link = self._await_plant(connection, stack)
             if link is None:
                 return
             around.manager.busy("starting the loop")
-            self._loop(connection, link, gateway, stack)
+            self._loop(connection, link, gateway, ring, stack)
 
     def _compile(self) -> None:
         around = self._around
@@ -184,12 +190,14 @@ class Turn:
             compile_kernels(self._installation)
             compile_any_vehicle(self._installation)
 
-    def _open_gateway(self, stack: ExitStack) -> GatewayHandle:
+    def _open_gateway(self, ring: RingProducer, stack: ExitStack) -> GatewayHandle:
         installation, operators = self._installation, self._around.operators
         return operators.open(
             installation,
             self._blocks,
             stack,
+            description(installation, self._channels),
+            ring.place,
             loader.command(installation.table_path, self._slots, operators.directory),
             (self._slots.descriptor,),
             settings_check.command(installation.table_path, installation.daemon_path),
@@ -227,20 +235,25 @@ class Turn:
         return "; ".join(part for part in (kept if past.kept_old else "", ending) if part)
 
     def _loop(
-        self, connection: Connection, link: PlantLink, gateway: GatewayHandle, stack: ExitStack
+        self,
+        connection: Connection,
+        link: PlantLink,
+        gateway: GatewayHandle,
+        ring: RingProducer,
+        stack: ExitStack,
     ) -> None:
         installation, around, blocks = self._installation, self._around, self._blocks
         blocks.status.set_text("waiting", "")
+        host.show_plant(blocks, link)
         cycle = installation.bare_cycle(self._slots)
         profiles = around.operators.directory
         head = provenance.of_daemon(installation, connection, link.hello)
         if self._past.last_ending:
             head["last_ending"] = self._past.last_ending
         loader.daemon_path(profiles).write_text(json.dumps(head), encoding="utf-8")
-        channels = ChannelSet(frame_channels(cycle.frame.layout), installation.daemon.period_ns)
-        lockstep = connection.mode == "lockstep"
-        log, out = destination(os.environ), around.directory
-        recorder = RecorderHandle.start_service(out, head, channels, lockstep, VEHICLE_NUMBERS, log)
+        recorder = RecorderHandle.start_service(
+            around.directory, head, self._channels, log=destination(os.environ), ring=ring
+        )
         stack.callback(recorder.close)
         around.diary.helpers(gateway.process_id, recorder.process_id)
         rights = host.take_rights(installation, link, cycle, stack)

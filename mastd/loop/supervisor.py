@@ -200,7 +200,7 @@ class Supervisor:
         self.refusal = self._apply(event, now_ns)
         if not self.refusal:
             self.refusal = self._orders.execute(verb, arguments, self.state is State.OFF)
-        self._note_request(verb)
+        self._note_request(verb, arguments)
         if event is Event.RESET and not self.refusal:
             self.latch.reset()
         if event in (Event.RESET, Event.RAISE) and not self.refusal:
@@ -210,8 +210,11 @@ class Supervisor:
         self.refusal = f"{verb.name.lower()} is refused: {why}"
         self._note_request(verb)
 
-    def _note_request(self, verb: Verb) -> None:
-        self.events.append({"event": "request", "verb": verb.name.lower(), "refused": self.refusal})
+    def _note_request(self, verb: Verb, arguments: Sequence[float] = ()) -> None:
+        event: dict[str, object] = {"event": "request", "verb": verb.name.lower(), "refused": self.refusal}
+        if verb is Verb.LEVEL and arguments:
+            event["share"] = float(arguments[0])
+        self.events.append(event)
 
     def _observe_supply(self, now_ns: int) -> None:
         if self.state in _WAITING and now_ns - self.since_ns > self._stage_timeout_ns:

@@ -131,7 +131,7 @@ def fault_summary(result: Mapping[str, object]) -> str:
     if result.get("page"):
         lines.append(f"  page: {result['page']}")
     if result.get("no_page"):
-        lines.append(f"  no page of plots: {result['no_page']}")
+        lines.append(f"  no page: {result['no_page']}")
     return "\n".join(lines)
 
 

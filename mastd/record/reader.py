@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -87,8 +87,10 @@ def find_run(path: Path) -> Path:
     return path / RUN_FILE if path.is_dir() else path
 
 
-def open_run(path: Path) -> Run:
+def open_run(path: Path, wanted: Callable[[str], bool] | None = None) -> Run:
     """Read a record, given its file or its directory, as far as it is sound.
+
+    ``wanted`` says by its name which channel is kept, all if left out: a long record fits into less memory.
 
     Raises FormatError with one line if there is no file, if it is not a record, or if it breaks off before
     its first chunk.
@@ -102,7 +104,7 @@ def open_run(path: Path) -> Run:
             channel = contents.channels[channel_id]
             if channel.message_encoding == FRAME_ENCODING:
                 if channel_id not in collected:
-                    collected[channel_id] = Frames(path, channel, contents.schemas)
+                    collected[channel_id] = Frames(path, channel, contents.schemas, wanted)
                 collected[channel_id].add(own)
             elif channel.topic == EVENT_TOPIC:
                 texts += [own.data(index) for index in range(len(own))]

@@ -215,7 +215,7 @@ def axis_figures(
         return figures, frozenset()
     achieved, reference = motion
     rate = 1.0 / run.period
-    band = judging_band(_band(run))
+    band = judging_band(profile_band(run))
     achieved = band_filter(achieved, rate, band)
     reference = band_filter(reference, rate, band)
     arms = np.array([1.0 if axis in LENGTH_AXES else ROTATION_ARM for axis in AXES])
@@ -312,7 +312,8 @@ def _criteria(run: Run) -> Mapping[str, object]:
     return criteria if isinstance(criteria, Mapping) else {}
 
 
-def _band(run: Run) -> tuple[float, float] | None:
+def profile_band(run: Run) -> tuple[float, float] | None:
+    """Return lowest and highest frequency in Hz that the profile excites, None if it only moves."""
     band = run.metadata.get("band")
     return (float(band[0]), float(band[1])) if isinstance(band, list) and len(band) == 2 else None
 

@@ -29,6 +29,22 @@ def squared_coherence(
     return frequency, coherence
 
 
+def transfer_function(
+    first: NDArray[np.float64], second: NDArray[np.float64], spacing: float, segment: int
+) -> tuple[NDArray[np.float64], NDArray[np.complex128]]:
+    """Return frequencies and H1 from ``first`` to ``second``, averaged as above.
+
+    H1 = S(first, second) / S(first, first): what ``second`` adds of its own averages out. NaN where ``first``
+    has nothing at all.
+    """
+    from scipy import signal
+
+    frequency, cross = signal.csd(first, second, 1.0 / spacing, nperseg=segment)
+    _, own = signal.welch(first, 1.0 / spacing, nperseg=segment)
+    with np.errstate(invalid="ignore", divide="ignore"):
+        return frequency, cross / own
+
+
 def interpolate_density(
     frequencies: NDArray[np.float64], densities: NDArray[np.float64], at: NDArray[np.float64]
 ) -> NDArray[np.float64]:

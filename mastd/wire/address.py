@@ -198,3 +198,8 @@ def usual_daemon(operators: str) -> int | None:
 def snapshots_address(operators: str) -> str:
     """Return the address of the status socket beside an ``ipc://`` address for operators."""
     return f"{operators.removesuffix('.operators')}.status"
+
+
+def telemetry_address(operators: str) -> str:
+    """Return the address of the telemetry socket beside an ``ipc://`` address for operators."""
+    return f"{operators.removesuffix('.operators')}.telemetry"

@@ -23,7 +23,7 @@ import sys
 from pathlib import Path
 
 from mastd.errors import UsageError
-from mastd.wire.address import snapshots_address, sockets_umask
+from mastd.wire.address import snapshots_address, sockets_umask, telemetry_address
 from mastd.wire.blocks import DRIVER, REQUEST, NewestValueBlock, status_layout
 from mastd.wire.gateway_job import GatewayJob
 
@@ -69,6 +69,7 @@ class GatewayHandle:
                 *(block.descriptor for block in (request, status, driver)),
                 theirs.fileno(),
                 *job.loader_descriptors,
+                *([job.ring.descriptor] if job.ring is not None else ()),
             ),
             start_new_session=True,
         )
@@ -120,17 +121,21 @@ def main() -> int:
     control = socket.socket(fileno=arguments.control)
     job = GatewayJob.from_json(sys.stdin.buffer.read())
 
+    from mastd.ring.observer import RingObserver
     from mastd.wire.gateway_sockets import OperatorSockets
     from mastd.wire.gateway_turns import GatewayTurns
     from mastd.wire.keys import KeyRing
     from mastd.wire.sessions import GatewayCounters
+    from mastd.wire.telemetry_feed import TelemetryFeed
 
     counters = GatewayCounters()
     keys = KeyRing(Path(job.keys)) if job.keys else None
     os.umask(sockets_umask(job.address))
     try:
-        snapshots = snapshots_address(job.address)
-        sockets = OperatorSockets(job.address, snapshots, job.network, keys, counters)
+        telemetry = telemetry_address(job.address) if job.ring is not None else None
+        sockets = OperatorSockets(
+            job.address, snapshots_address(job.address), telemetry, job.network, keys, counters
+        )
     except UsageError as error:
         control.send(json.dumps({"error": str(error)}).encode())
         return 2
@@ -141,7 +146,10 @@ def main() -> int:
         request = NewestValueBlock(REQUEST, arguments.request)
         status = NewestValueBlock(status_layout(job.links), arguments.status)
         driver = NewestValueBlock(DRIVER, arguments.driver)
-        turns = GatewayTurns(job, sockets, counters, request, status, driver, arguments.parent)
+        feed = None
+        if job.ring is not None:
+            feed = TelemetryFeed(RingObserver(*job.ring), job.cycle_times(), sockets)
+        turns = GatewayTurns(job, sockets, counters, request, status, driver, feed, arguments.parent)
         turns.run(lambda: _told_to_end(control))
     finally:
         sockets.close()

@@ -7,7 +7,9 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from typing import TYPE_CHECKING, Any
 
+from mastd.ring.ends import RingPlace
 from mastd.wire.address import operators_address
+from mastd.wire.cycle_times import CycleTimes
 from mastd.wire.snapshot import FaultWords, Words
 
 if TYPE_CHECKING:
@@ -41,6 +43,9 @@ class DeskTerms:
     load_states: tuple[str, ...] = ("OFF", "READY")
     slot: int = -1
     """Slot of the profile that the loop has at the beginning, −1 for none."""
+    description: Mapping[str, Any] = field(default_factory=dict)
+    spare: int = 0
+    """Numbers of a frame after those that the description names."""
     past: Past = Past()
 
 
@@ -51,8 +56,10 @@ class GatewayJob:
     ``states`` names the loop's states by their numbers, ``faults`` holds a fault's words by its code.
     ``loader`` is the command line of the profile loader (empty: this daemon plays one profile),
     ``loader_descriptors`` are inherited by it; ``slot`` is the slot of the profile that the loop has, −1 for
-    none. ``load_states`` are the states in which loading is worth while. ``checker`` is the command line that
-    checks the settings files before they are taken anew (empty: this daemon does not do that).
+    none. ``load_states`` are the states in which loading is worth while. ``description`` is what ``describe``
+    answers beside name, process id, plant, states and faults; ``ring`` is where the loop's frames are, None
+    where nothing is recorded (and so there is no telemetry). ``checker`` is the command line that checks the
+    settings files before they are taken anew (empty: this daemon does not do that).
     """
 
     links: int
@@ -74,6 +81,8 @@ class GatewayJob:
     slots: int = 2
     slot: int = -1
     load_states: tuple[str, ...] = ("OFF", "READY")
+    description: Mapping[str, Any] = field(default_factory=dict)
+    ring: RingPlace | None = None
     checker: tuple[str, ...] = ()
     past: Past = Past()
 
@@ -103,6 +112,8 @@ class GatewayJob:
         entries: dict[str, Any] = json.loads(data)
         for name in ("states", "loader", "loader_descriptors", "load_states", "checker"):
             entries[name] = tuple(entries[name])
+        if entries["ring"] is not None:
+            entries["ring"] = RingPlace(*entries["ring"])
         past = Past(**entries.pop("past"))
         faults = {int(code): FaultWords(**words) for code, words in entries.pop("faults").items()}
         return cls(faults=faults, past=past, **entries)
@@ -120,5 +131,12 @@ class GatewayJob:
             burst=self.burst,
             load_states=self.load_states,
             slot=self.slot,
+            description=self.description,
+            spare=max(0, self.ring.width - len(self.description["channels"])) if self.ring else 0,
             past=self.past,
         )
+
+    def cycle_times(self) -> CycleTimes:
+        """Return the view of the loop's times that fits its frames."""
+        names = [name for name, _, _ in self.description["channels"]]
+        return CycleTimes(names, self.description["rate_hz"])

@@ -16,14 +16,15 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any
 
 from mastd.wire.blocks import Verb
+from mastd.wire.cycle_times import CycleTimes
 from mastd.wire.driver_relay import DriverRelay
 from mastd.wire.gateway_job import DeskTerms
 from mastd.wire.lease import Lease
 from mastd.wire.load_process import Loading, ProfileLoader
 from mastd.wire.loop_port import Loop, LoopPort
+from mastd.wire.notice_board import NoticeBoard
 from mastd.wire.operator_messages import (
     COMMANDING,
     OBSERVER_VERBS,
@@ -45,13 +46,14 @@ from mastd.wire.operator_messages import (
     read_from_client,
 )
 from mastd.wire.requests import Pending, SlotBook, numbers, split_refusal
-from mastd.wire.sessions import GatewayCounters, Guest, Order, Peer, Session, Sessions
-from mastd.wire.snapshot import OVER, driven_by_hand, loop_advice, loop_part, past_part, whole
+from mastd.wire.sessions import Addresses, GatewayCounters, Guest, Order, Peer, Session, Sessions
+from mastd.wire.snapshot import OVER, driven_by_hand, loop_advice, whole
 
 MOST_WAITING = 8
 MOST_STOPS_WAITING = 512
 """Stops that wait for the loop's confirmation; further ones are answered as soon as they are in the block."""
 
+_NOWHERE = Addresses()
 _BE_OPERATOR = "use the key, or the role, of an operator"
 _UNKNOWN_SESSION = "this session is not known here; say hello first"
 _NOT_DRIVEN = (
@@ -70,6 +72,7 @@ class OperatorDesk:
         loader: ProfileLoader | None,
         relay: DriverRelay,
         counters: GatewayCounters,
+        times: CycleTimes | None = None,
         checker: ProfileLoader | None = None,
     ) -> None:
         self.counters = counters
@@ -86,13 +89,14 @@ class OperatorDesk:
         self._stops: deque[Pending] = deque()
         self._loading: Pending | None = None
         self._slots = SlotBook(loader.slots if loader is not None else 1, terms.slot)
+        self.board = NoticeBoard(terms, port, loader, relay, counters, self.lease, self.sessions, times)
 
     def hear(
         self,
         peer: Peer,
         frames: Sequence[bytes],
         now_ns: int,
-        snapshots: str = "",
+        addresses: Addresses = _NOWHERE,
         guest: Guest | None = None,
     ) -> None:
         """Take one message, which is one frame; ``guest`` is whose key it is, None on the local socket."""
@@ -107,7 +111,7 @@ class OperatorDesk:
             self._complain(peer, "oversize" if error.oversize else "malformed", str(error), error.sequence)
             return
         if isinstance(message, Hello):
-            self._welcome(peer, message, now_ns, snapshots, guest)
+            self._welcome(peer, message, now_ns, addresses, guest)
         elif isinstance(message, Bye):
             self.sessions.close(peer, message.session)
         elif isinstance(message, Drive):
@@ -138,22 +142,9 @@ class OperatorDesk:
             if helper is not None:
                 helper.end()
 
-    def snapshot(self, now_ns: int) -> dict[str, Any]:
-        """Return everything that is known, as plain values."""
-        holder = self.lease.holder(now_ns)
-        left_s = self.lease.left_ns(now_ns) * 1e-9
-        return {
-            "name": self._terms.name,
-            "pid": self._terms.pid,
-            **loop_part(self._port, self._terms.words, now_ns),
-            **past_part(self._terms.past),
-            "lease": {"holder": holder, "left_s": left_s} if holder else None,
-            "loading": self._loader.profile if self._loader is not None else "",
-            "clients": len(self.sessions),
-            "counters": dict(vars(self.counters)),
-        }
-
-    def _welcome(self, peer: Peer, hello: Hello, now_ns: int, snapshots: str, guest: Guest | None) -> None:
+    def _welcome(
+        self, peer: Peer, hello: Hello, now_ns: int, addresses: Addresses, guest: Guest | None
+    ) -> None:
         if hello.protocol_version != OPERATOR_PROTOCOL_VERSION:
             self._complain(
                 peer,
@@ -165,7 +156,7 @@ class OperatorDesk:
         role = "observer" if observer else "operator"
         # A key proves who somebody is; what such a client says about itself proves nothing.
         operator = guest.name if guest is not None else hello.operator
-        session, dropped = self.sessions.open(peer, operator, role, now_ns)
+        session, dropped = self.sessions.open(peer, operator, role, now_ns, hello.name)
         self.counters.sessions_dropped += dropped
         welcome = Welcome(
             OPERATOR_PROTOCOL_VERSION,
@@ -174,9 +165,10 @@ class OperatorDesk:
             self._terms.pid,
             role,
             operator,
-            snapshots,
+            addresses.snapshots,
             self._terms.lease_ns * 1e-9,
             self._terms.answer_ns * 1e-9,
+            addresses.telemetry,
         )
         self.replies.append((peer, pack_welcome(welcome)))
 
@@ -188,9 +180,11 @@ class OperatorDesk:
         order = session.order(command.sequence)
         if order is Order.REPEATED:
             self.counters.replayed += 1
-            answer = session.answer(command.sequence)
-            if answer is not None:
-                self.replies.append((peer, answer))
+            remembered = session.answer(command.sequence)
+            if command.verb == "describe":
+                self._describe(session, command, now_ns)
+            elif remembered is not None:
+                self.replies.append((peer, remembered))
             return
         if order is Order.OLD:
             reason = f"sequence {command.sequence} is older than {session.newest}; count upwards"
@@ -212,8 +206,11 @@ class OperatorDesk:
             self._commanding(session, command, now_ns)
         elif command.verb == "release":
             self._release(session, command, now_ns)
+        elif command.verb == "describe":
+            self._describe(session, command, now_ns)
         else:
-            self._answer(session, command, now_ns, True, snapshot=self.snapshot(now_ns))
+            answer = self._compose(session, command, now_ns, True)
+            self._keep(session, replace(answer, snapshot=self.board.snapshot(now_ns)))
 
     def _drive(self, peer: Peer, drive: Drive, now_ns: int) -> None:
         """Pass on what somebody drives with; good inputs have no answer."""
@@ -234,7 +231,7 @@ class OperatorDesk:
             self._complain(peer, "no_lease", "; ".join(self._lease_words("drive", now_ns)), sequence)
         else:
             session.driven = sequence
-            self._relay.hear(drive.inputs)
+            self._relay.hear(drive.inputs, session, now_ns)
 
     def _stop(self, session: Session, command: Command, now_ns: int) -> None:
         emergency = command.verb == "estop"
@@ -414,10 +411,32 @@ class OperatorDesk:
         accepted: bool,
         reason: str = "",
         needed: str = "",
-        snapshot: dict[str, Any] | None = None,
     ) -> None:
+        self._keep(session, self._compose(session, command, now_ns, accepted, reason, needed))
+
+    def _describe(self, session: Session, command: Command, now_ns: int) -> None:
+        """Answer without remembering it: it is long, and can be said again at any time."""
+        answer = self._compose(session, command, now_ns, True)
+        packed = pack_answer(replace(answer, description=self.board.description()))
+        self.replies.append((session.peer, packed))
+
+    def _keep(self, session: Session, answer: Answer) -> None:
+        """Send an answer and remember it."""
+        packed = pack_answer(answer)
+        session.keep(answer.sequence, packed)
+        self.replies.append((session.peer, packed))
+
+    def _compose(
+        self,
+        session: Session,
+        command: Command,
+        now_ns: int,
+        accepted: bool,
+        reason: str = "",
+        needed: str = "",
+    ) -> Answer:
         begun = self._port.state(now_ns) is not Loop.PREPARING
-        answer = Answer(
+        return Answer(
             session.number,
             command.sequence,
             command.verb,
@@ -427,8 +446,4 @@ class OperatorDesk:
             self._state() if begun else "",
             self._port.status.text("cause"),
             self.lease.holder(now_ns),
-            snapshot,
         )
-        packed = pack_answer(answer)
-        session.keep(command.sequence, packed)
-        self.replies.append((session.peer, packed))

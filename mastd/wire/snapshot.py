@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from mastd.safety.codes import Action
-from mastd.wire.blocks import NewestValueBlock
+from mastd.wire.blocks import SIMULATED, NewestValueBlock
 from mastd.wire.loop_port import Loop, LoopPort
 from mastd.wire.vehicle_block import BY_HAND, ON_TABLE, vehicle_fields
 
@@ -81,6 +81,7 @@ def loop_part(port: LoopPort, words: Words, now_ns: int) -> dict[str, Any]:
         "active": active,
         "degraded": bool(scalar("degraded")),
         "missed": whole(scalar("missed")),
+        "late": whole(scalar("late_cycles")),
         "late_s": finite(scalar("late")),
         "compute_s": finite(scalar("compute")),
         "dropped": whole(scalar("dropped")),
@@ -98,6 +99,8 @@ def loop_part(port: LoopPort, words: Words, now_ns: int) -> dict[str, Any]:
         "residual_m": finite(scalar("residual")),
         "lengths_m": vector(status.field("lengths")),
         "forces_n": vector(status.field("forces")),
+        "pressures_pa": [vector(chambers) for chambers in status.field("pressures").reshape(-1, 2)],
+        "internal_force_n": finite(scalar("internal_force")),
         "following_peak_m": vector(status.field("following_peak")),
         "vehicle": vehicle_part(status, active),
     }
@@ -114,17 +117,35 @@ def driven_by_hand(status: NewestValueBlock) -> bool:
     return status.text("vehicle").partition("|")[2].startswith(BY_HAND)
 
 
+def vehicle_channels(status: NewestValueBlock) -> tuple[tuple[str, str, str], ...]:
+    """Return name, unit and meaning of the simulated vehicle's numbers in their order, none without one."""
+    _, kind, wheels = _vehicle(status)
+    return vehicle_fields(wheels, kind != ON_TABLE) if kind else ()
+
+
+def _vehicle(status: NewestValueBlock) -> tuple[str, str, list[str]]:
+    """Return the vehicle's name, what it is for and its wheels; empty for none."""
+    name, _, rest = status.text("vehicle").partition("|")
+    kind, *wheels = rest.split("|")
+    return name, kind, wheels
+
+
+def plant_part(status: NewestValueBlock) -> dict[str, Any]:
+    """Return name of the plant and whether it is simulated; None for both as long as it is waited for."""
+    kind, found, name = status.text("plant").partition("|")
+    return {"plant": name if found else None, "simulated": kind == SIMULATED if found else None}
+
+
 def vehicle_part(status: NewestValueBlock, active: list[str]) -> dict[str, Any] | None:
     """Return what there is of a simulated vehicle: its channels as maps in maps by their dotted names, those
     of the vehicle itself directly; None for none."""
-    name, _, rest = status.text("vehicle").partition("|")
-    if not rest:
+    name, kind, _ = _vehicle(status)
+    if not kind:
         return None
-    kind, *wheels = rest.split("|")
     driven = kind != ON_TABLE
     found: dict[str, Any] = {"name": name, "driven": driven, "driver_lost": "DRIVER_LOST" in active}
     values = status.field("vehicle_numbers")
-    for (channel, _, _), value in zip(vehicle_fields(wheels, driven), values, strict=False):
+    for (channel, _, _), value in zip(vehicle_channels(status), values, strict=False):
         *groups, last = channel.removeprefix("vehicle.").split(".")
         place = found
         for group in groups:

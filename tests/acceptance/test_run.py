@@ -94,7 +94,7 @@ def test_a_run_in_real_time_over_a_socket_passes_and_leaves_record_and_page(lab:
     code, document = lab.play(lab.profile(SHORT), "--sim")
     assert code == 0, document
     directory = lab.directory / document["run"]
-    assert (directory / "report.png").stat().st_size > 10_000
+    assert (directory / "report.html").stat().st_size > 10_000
     record = open_run(directory)
     assert record.damage is None
     seen = [State(int(code)).name for code in record.columns["state"]]

@@ -6,13 +6,12 @@ import argparse
 import hashlib
 import json
 import time
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import datetime
 from pathlib import Path
 
 import numpy as np
 import pytest
-from numpy.typing import NDArray
 
 from mastd.commands import recover as recover_command
 from mastd.commands import report as report_command
@@ -23,129 +22,21 @@ from mastd.record.reader import open_run
 from mastd.record.recorder import RecorderHandle
 from mastd.record.result import make_result
 from mastd.record.writer import RunWriter
-
-COMMAND_FIELDS = ("length", "rate", "acceleration", "force", "trim")
-
-STATES = ["OFF", "LOW", "HIGH", "RAISING", "READY", "ARMED", "RUNNING", "HOLD", "STOPPING", "LOWERING"]
-STATES += ["FAULT", "ESTOP"]
-RATE, PERIOD_NS = 500.0, 2_000_000
-LAG, GAIN, SIDEWAYS = 0.0083, 0.97, 0.05
-FREQUENCIES = {"heave": (0.83, 1.7, 2.9), "roll": (0.7, 2.1, 3.0), "pitch": (1.1, 1.9, 4.1)}
-SIZES = {"heave": 4e-3, "roll": 2e-3, "pitch": 1e-3}
-NAMES = [
-    *("cycle", "step", "missed", "state", "fault", "late", "compute", "internal_force", "profile_time"),
-    *(f"{quantity}.{axis}" for quantity in ("reference", "pose") for axis in AXES),
-    *(
-        f"{quantity}.{link}"
-        for quantity in ("force", "length", *(f"command.{field}" for field in COMMAND_FIELDS))
-        for link in range(1, 8)
-    ),
-]
-TABLE = {
-    "links": [
-        {"neutral_length": 1.2, "stroke": 0.05, "transducer": {"serial": f"L-{n}"}} for n in range(1, 8)
-    ],
-    "actuator": {"maximum_force": 196e3, "piston_areas": (95e-4, 95e-4)},
-}
-CRITERIA: dict[str, object] = {
-    "axes": {
-        "heave": {"best_lag_nrmse": 0.1, "lag": 0.02, "peak_ratio": (0.9, 1.1), "nrmse": None},
-        "yaw": None,
-    },
-    "missed_share": 0.01,
-    "internal_force": 8000.0,
-}
-
-
-@dataclass(frozen=True)
-class Synthetic:
-    """Frames (k, channels) of one run and the frames in which its profile plays."""
-
-    channels: ChannelSet
-    frames: NDArray[np.float64]
-    first: int
-    last: int
-
-    def column(self, name: str) -> NDArray[np.float64]:
-        column: NDArray[np.float64] = self.frames[:, self.channels.column(name)]
-        return column
-
-
-def motion(axis: str, times: NDArray[np.float64], duration: float) -> NDArray[np.float64]:
-    """Return the reference of one axis at any time, within the band, at rest at both ends."""
-    fade = np.clip(np.minimum(times, duration - times), 0.0, 1.0)
-    waves = sum(np.sin(2 * np.pi * frequency * times + frequency) for frequency in FREQUENCIES.get(axis, ()))
-    pose: NDArray[np.float64] = SIZES.get(axis, 0.0) * waves * fade**3 * (10.0 - 15.0 * fade + 6.0 * fade**2)
-    return pose
-
-
-def synthetic(duration: float = 8.0) -> Synthetic:
-    """Return a run that follows with GAIN and LAG and moves sideways by SIDEWAYS of its heave."""
-    channels = ChannelSet([Channel(name, "?") for name in NAMES], PERIOD_NS)
-    first = 200
-    last = first + round(duration * RATE) - 1
-    count = last + 101
-    run = Synthetic(channels, np.zeros((count, len(channels))), first, last)
-    random = np.random.default_rng(7)
-    steps = np.arange(count)
-    run.column("cycle")[:] = steps + 1
-    run.column("step")[:] = steps + 77_000
-    time = (steps - first) / RATE
-    state = np.full(count, STATES.index("READY"))
-    state[first : last + 1] = STATES.index("RUNNING")
-    state[last + 2 :] = STATES.index("LOWERING")
-    run.column("state")[:] = state
-    run.column("profile_time")[:] = np.where(state == STATES.index("RUNNING"), time + 1.0 / RATE, np.nan)
-    run.column("late")[:] = random.gamma(2.0, 20e-6, count)
-    run.column("compute")[:] = random.gamma(9.0, 6e-6, count)
-    for axis in AXES:
-        run.column(f"reference.{axis}")[:] = motion(axis, time + 1.0 / RATE, duration)
-        run.column(f"pose.{axis}")[:] = GAIN * motion(axis, time - LAG, duration)
-    heave = run.column("pose.heave").copy()
-    run.column("pose.sway")[:] = SIDEWAYS * heave
-    for link in range(1, 8):
-        run.column(f"command.length.{link}")[:] = 1.2 + run.column("reference.heave") + 1e-3 * link
-        run.column(f"command.force.{link}")[:] = 1e3 * link
-        run.column(f"length.{link}")[:] = 1.2 + heave * (1.0 + 0.05 * link)
-        run.column(f"force.{link}")[:] = 4e6 * heave
-    run.column("internal_force")[first : last + 1] = np.where(steps[first : last + 1] % 2, 3000.0, -5000.0)
-    return run
-
-
-def metadata(criteria: dict[str, object] | None = None, duration: float = 8.0) -> dict[str, object]:
-    return {
-        "started_unix": 1.8e9,
-        "table": TABLE,
-        "profile": {"name": "synthetic road", "verdict": criteria if criteria is not None else CRITERIA},
-        "band": (0.5, 5.0),
-        "duration": duration,
-        "states": STATES,
-        "faults": {"12": "following error"},
-    }
-
-
-def record(
-    run: Synthetic,
-    directory: Path,
-    *,
-    criteria: dict[str, object] | None = None,
-    events: tuple[dict[str, object], ...] = (),
-    duration: float = 8.0,
-    kill: bool = False,
-) -> Path:
-    """Write a run through the real recorder and return its file, cut off without an end if ``kill``."""
-    handle = RecorderHandle.start(
-        directory / "run.mcap", metadata(criteria, duration), run.channels, lockstep=True
-    )
-    for event in events:
-        assert handle.event(event)
-    for frame in run.frames:
-        assert handle.push(frame)
-    assert handle.close().frames == len(run.frames)
-    if kill:
-        data = handle.path.read_bytes()
-        handle.path.write_bytes(data[: len(data) * 6 // 10])
-    return handle.path
+from tests.synthetic_run import (
+    COMMAND_FIELDS,
+    FAULT,
+    GAIN,
+    LAG,
+    PERIOD_NS,
+    RATE,
+    SIDEWAYS,
+    STATES,
+    metadata,
+    motion,
+    record,
+    record_in_service,
+    synthetic,
+)
 
 
 def axes_of(result: dict[str, object]) -> dict[str, dict[str, float]]:
@@ -326,37 +217,6 @@ def parse(*words: str) -> argparse.Namespace:
     return parser.parse_args(words)
 
 
-def record_in_service(run: Synthetic, directory: Path, event: dict[str, object], at: int) -> Path:
-    """Write a run as a service does, with one event before frame ``at``, and return its directory."""
-    handle = RecorderHandle.start_service(directory, {"states": STATES}, run.channels, lockstep=True)
-    for frame in run.frames[:300]:
-        assert handle.push(frame)
-    (directory / "metadata.json").write_text(json.dumps(metadata()))
-    assert handle.event({"event": "record_begin", "directory": "run", "metadata_file": "metadata.json"})
-    for number, frame in enumerate(run.frames):
-        if number == at:
-            assert handle.event(event)
-        assert handle.push(frame)
-    assert handle.event({"event": "end", "outcome": "completed", "state": "READY", "cause": None})
-    assert handle.event({"event": "record_end"})
-    for frame in run.frames[:300]:
-        assert handle.push(frame)
-    assert handle.close().error is None
-    return directory / "run"
-
-
-FAULT: dict[str, object] = {
-    "event": "fault",
-    "code": 12,
-    "name": "FOLLOWING_ERROR",
-    "cause": "following error: leg 3 is 41 mm off",
-    "action": "STOP",
-    "hint": "A leg does not follow: oil pressure, valve, drive gains, or something blocks the table.",
-    "first": True,
-    "cycle": 3000,
-}
-
-
 def test_a_run_of_a_service_has_the_same_result_as_one_of_its_own(tmp_path: Path) -> None:
     run = synthetic()
     alone = make_result(open_run(record(run, tmp_path / "alone")))
@@ -379,10 +239,10 @@ def test_report_of_a_fault_history_tells_the_cause_and_plots_the_seconds_around_
     arguments = parse("report", str(path), "--json")
     assert arguments.run(arguments) == 3
     document = json.loads(capsys.readouterr().out)
-    page = path.with_suffix(".png")
+    page = path.with_suffix(".html")
     assert document["page"] == str(page)
-    assert page.read_bytes().startswith(b"\x89PNG")
-    assert not (directory / "report.png").exists()
+    assert page.read_text(encoding="utf-8").startswith("<!DOCTYPE html>")
+    assert not (directory / "report.html").exists()
     assert (document["verdict"], document["fault_history"], document["cycle"]) == ("fault", True, 3000)
     assert (document["before_s"], document["after_s"]) == (pytest.approx(5.0), pytest.approx(1.0))
     assert document["time_in_run_s"] == pytest.approx(6.002)
@@ -410,8 +270,8 @@ def test_a_fault_history_without_the_pages_channels_still_tells_its_cause(
     text = capsys.readouterr().out
     assert "leg 3 is 41 mm off" in text
     assert "holds 0.000 s before and 0.002 s after" in text
-    assert "no page of plots" in text
-    assert not path.with_suffix(".png").exists()
+    assert "no page:" in text
+    assert not path.with_suffix(".html").exists()
 
 
 def test_report_prints_one_document_and_makes_the_page(
@@ -432,9 +292,11 @@ def test_report_prints_one_document_and_makes_the_page(
     assert "PASS" in text
     assert "internal_force is 4123" in text
     for directory in ("a", "b"):
-        assert (tmp_path / directory / "report.png").read_bytes().startswith(b"\x89PNG")
+        assert (
+            (tmp_path / directory / "report.html").read_text(encoding="utf-8").startswith("<!DOCTYPE html>")
+        )
     arguments = parse("report", str(second), "--out", str(tmp_path / "page.docx"))
-    with pytest.raises(UsageError, match=r"ends in \.png"):
+    with pytest.raises(UsageError, match=r"ends in \.html"):
         arguments.run(arguments)
     arguments = parse("report", str(first), str(second), "--out", "page.png")
     with pytest.raises(UsageError, match="one RUN"):

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 from mastd.safety.states import State
 from mastd.wire.blocks import REQUEST, NewestValueBlock, Verb, status_layout
+from mastd.wire.cycle_times import CycleTimes
 from mastd.wire.driver_relay import DriverRelay
 from mastd.wire.gateway_job import DeskTerms
 from mastd.wire.load_process import ProfileLoader
@@ -113,6 +114,7 @@ class Counter:
         state: State = State.READY,
         terms: DeskTerms = TERMS,
         loader: ProfileLoader | None = None,
+        times: CycleTimes | None = None,
         checker: ProfileLoader | None = None,
     ) -> None:
         self.loop = StandInLoop(state)
@@ -120,14 +122,14 @@ class Counter:
         self.port = LoopPort(self.loop.request, self.loop.status, 300 * MS, self.now)
         counters = GatewayCounters()
         relay = DriverRelay(self.loop.driver, counters)
-        self.desk = OperatorDesk(terms, self.port, loader, relay, counters, checker)
+        self.desk = OperatorDesk(terms, self.port, loader, relay, counters, times, checker)
         self.numbers: dict[Peer, int] = {}
         self.loop.show()
         self.desk.turn(self.now)
 
     def hello(self, peer: Peer, operator: str, role: str = "operator", guest: Guest | None = None) -> Welcome:
         """Open a session."""
-        self.desk.hear(peer, [pack_hello(Hello(1, "test", operator, role))], self.now, "", guest)
+        self.desk.hear(peer, [pack_hello(Hello(1, "test", operator, role))], self.now, guest=guest)
         ((_, welcome),) = self.heard()
         assert isinstance(welcome, Welcome)
         self.numbers[peer] = welcome.session
@@ -315,7 +317,7 @@ def test_a_loop_that_has_not_begun_takes_no_commands() -> None:
     desk.say(ANNA, 1, "raise")
     (answer,) = desk.answers()
     assert "still preparing" in answer.reason
-    assert desk.desk.snapshot(desk.now)["loop"] == "preparing"
+    assert desk.desk.board.snapshot(desk.now)["loop"] == "preparing"
 
 
 @pytest.mark.parametrize("verb", sorted(VERBS))
@@ -404,14 +406,14 @@ def test_the_lease_does_not_run_out_while_its_holder_waits_for_the_loader(loadin
         loading.now += 39 * SECOND
         loading.turn()
     assert loading.desk.lease.holder(loading.now) == "anna"
-    assert loading.desk.snapshot(loading.now)["loading"] == "sine"
+    assert loading.desk.board.snapshot(loading.now)["loading"] == "sine"
     loading.now += 39 * SECOND
     loading.turn()
     (answer,) = loading.answers()
     assert answer.reason == "load is refused: the loader took longer than 120 s"
-    assert loading.desk.snapshot(loading.now)["loading"] == ""
+    assert loading.desk.board.snapshot(loading.now)["loading"] == ""
     loading.say(ANNA, 2, "load")  # it can be tried again
-    assert loading.desk.snapshot(loading.now)["loading"] == "sine"
+    assert loading.desk.board.snapshot(loading.now)["loading"] == "sine"
 
 
 def test_a_profile_is_not_loaded_for_one_who_gave_the_lease_back() -> None:

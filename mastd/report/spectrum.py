@@ -1,0 +1,107 @@
+"""Spectra of what was asked and achieved over the time in which the profile played.
+
+Both motions are those that the figures compare (``mastd.record.result.aligned_motion``), unfiltered. Their
+accelerations are second differences of the pose, so that a steep spectrum of displacements does not leak over
+the whole band. Averages are Welch's over Hann windows that overlap by half; the transfer function is
+H1 = S(asked, achieved) / S(asked, asked), for which noise of the achieved motion is no bias.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Final
+
+import numpy as np
+
+from mastd.record.channels import AXES
+from mastd.record.reader import Run
+from mastd.record.result import aligned_motion, find_window, profile_band
+from mastd.report.picture import Floats
+from mastd.signals.band import HIGHEST_SHARE, judging_band
+from mastd.signals.metrics import second_derivative
+from mastd.signals.spectra import power_spectral_density, squared_coherence, transfer_function
+
+ASKED_SHARE: Final = 1e-4
+"""Of the largest asked density in the judged band, below which a transfer function means nothing."""
+_WAVES: Final = 8.0
+"""Periods of the lowest frequency of the band in one segment, where the run is long enough."""
+_LONGEST_SEGMENT_S: Final = 60.0
+_LEAST_SAMPLES: Final = 64
+_LEAST_AVERAGES: Final = 3
+_AROUND: Final = (0.4, 4.0)
+"""Of the band's lower and upper end: the frequencies that are shown."""
+
+
+@dataclass(frozen=True, eq=False)
+class AxisSpectra:
+    """Of one axis at ``frequency`` (k,) in Hz: densities in (m/s²)²/Hz or (rad/s²)²/Hz, ``transfer`` complex.
+
+    ``meaningful`` (k,) says where enough was asked for for transfer and coherence; both are None of a run
+    that is too short for an average.
+    """
+
+    frequency: Floats
+    asked: Floats
+    achieved: Floats
+    transfer: np.ndarray[tuple[int], np.dtype[np.complex128]] | None
+    coherence: Floats | None
+    meaningful: np.ndarray[tuple[int], np.dtype[np.bool_]]
+
+
+@dataclass(frozen=True, eq=False)
+class Spectra:
+    """Spectra of all axes of a run; ``band`` is the one in which it is judged, Hz."""
+
+    axes: dict[str, AxisSpectra]
+    band: tuple[float, float]
+    shown: tuple[float, float]
+    averages: int
+    resolution: float
+
+
+def spectra_of(run: Run) -> Spectra | None:
+    """Return the spectra of a run, None of one that is too short or holds no motion."""
+    states = run.metadata.get("states")
+    names = [str(name) for name in states] if isinstance(states, list) else []
+    motion = aligned_motion(run, find_window(run, names)) if "RUNNING" in names else None
+    if motion is None:
+        return None
+    achieved, asked = motion
+    rate = 1.0 / run.period
+    band = judging_band(profile_band(run))
+    segment = _segment(len(asked), rate, band[0])
+    if segment is None:
+        return None
+    averages = 1 + (len(asked) - segment) // (segment - segment // 2)
+    resolution = rate / segment
+    shown = (max(resolution, _AROUND[0] * band[0]), min(_AROUND[1] * band[1], HIGHEST_SHARE * rate))
+    axes = {
+        axis: _axis(asked[:, column], achieved[:, column], rate, segment, averages, band)
+        for column, axis in enumerate(AXES)
+    }
+    return Spectra(axes, band, shown, averages, resolution)
+
+
+def _segment(count: int, rate: float, lowest: float) -> int | None:
+    """Return the samples of a segment: as many as the lowest frequency needs, if a few averages are left."""
+    seconds = count / rate
+    wanted = min(_WAVES / lowest if lowest > 0.0 else _WAVES, _LONGEST_SEGMENT_S)
+    samples = int(rate * min(wanted, max(seconds / 4.0, min(seconds / 2.0, wanted / 2.0))))
+    return samples if samples >= _LEAST_SAMPLES else None
+
+
+def _axis(
+    asked: Floats, achieved: Floats, rate: float, segment: int, averages: int, band: tuple[float, float]
+) -> AxisSpectra:
+    wanted, given = second_derivative(asked, rate), second_derivative(achieved, rate)
+    frequency, asked_density = power_spectral_density(wanted, 1.0 / rate, segment)
+    _, achieved_density = power_spectral_density(given, 1.0 / rate, segment)
+    inside = (frequency >= band[0]) & (frequency <= band[1])
+    floor = ASKED_SHARE * float(np.max(asked_density[inside], initial=0.0))
+    meaningful = inside & (asked_density > floor) & (frequency > 0.0)
+    transfer = coherence = None
+    if averages >= _LEAST_AVERAGES and meaningful.any():
+        with np.errstate(invalid="ignore", divide="ignore"):
+            _, transfer = transfer_function(wanted, given, 1.0 / rate, segment)
+            _, coherence = squared_coherence(wanted, given, 1.0 / rate, segment)
+    return AxisSpectra(frequency, asked_density, achieved_density, transfer, coherence, meaningful)
