@@ -22,7 +22,6 @@ def build_package(tree: Path, interpreter: Interpreter, version: str, directory:
         raise InstallError("dpkg-deb is missing: packages are made on Debian or Ubuntu")
     architecture = _output("dpkg", "--print-architecture")
     control = tree / "DEBIAN"
-    shutil.rmtree(control, ignore_errors=True)
     files = sorted(path for path in tree.rglob("*") if path.is_file() and not path.is_symlink())
     control.mkdir()
     description = (PROJECT / "installer/debian/control.in").read_text(encoding="utf-8")
@@ -48,7 +47,10 @@ def build_package(tree: Path, interpreter: Interpreter, version: str, directory:
         shutil.copyfile(PROJECT / "installer/debian" / script, control / script)
         (control / script).chmod(0o755)
     package = directory / f"mastd_{version}_{architecture}.deb"
-    _output("dpkg-deb", "--root-owner-group", "-Zzstd", "-z9", "--build", str(tree), str(package))
+    try:
+        _output("dpkg-deb", "--root-owner-group", "-Zzstd", "-z9", "--build", str(tree), str(package))
+    finally:
+        shutil.rmtree(control)
     return package
 
 

@@ -16,12 +16,10 @@ from pathlib import Path
 
 from installer.deb import build_package
 from installer.interpreter import find_interpreter
-from tests.lab import ROOT
 from tests.systemd import steps_install, steps_service
-from tests.systemd.machine import SUITE, Machine, missing, pristine_root
+from tests.systemd.machine import BUILD, SUITE, Machine, missing, pristine_root
 from tests.systemd.scene import Scene
 
-BUILD = ROOT / "build"
 STEPS: tuple[Callable[[Scene], str], ...] = (
     steps_install.installed,
     steps_install.verified,
@@ -30,6 +28,7 @@ STEPS: tuple[Callable[[Scene], str], ...] = (
     steps_service.has_its_rights,
     steps_service.operated_by_the_group,
     steps_service.told_in_the_journal,
+    steps_service.shown_in_a_browser,
     steps_service.killed,
     steps_service.stands_still,
     steps_service.stopped_while_running,
@@ -38,6 +37,7 @@ STEPS: tuple[Callable[[Scene], str], ...] = (
     steps_install.upgraded,
     steps_install.removed,
     steps_install.purged,
+    steps_install.installed_without_dpkg,
 )
 
 

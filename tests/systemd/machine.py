@@ -14,6 +14,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from tests.lab import ROOT
+
+BUILD = ROOT / "build"
 PROGRAMS = ("mmdebstrap", "systemd-nspawn", "nsenter", "tar", "dpkg-deb")
 PACKAGES = ("systemd", "systemd-sysv", "dbus", "python3", "init-system-helpers", "zlib1g", "libstdc++6")
 SUITE = "bookworm"

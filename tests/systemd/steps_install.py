@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import re
 import time
+from pathlib import PurePosixPath
 
-from tests.systemd.machine import StepError
+from installer.places import UNITS, Places
+from installer.transfer import install, uninstall
+from tests.systemd.machine import BUILD, StepError
 from tests.systemd.scene import PROFILE, RECORDS, Scene, expect, those
 
-UNITS = ("mastd.service", "hil-sim-plant.service", "mastd-console.service")
 HIGHEST_EXPOSURE = 3.0
 EDITED = "# edited by the technician\n"
 
@@ -125,6 +127,28 @@ def purged(scene: Scene) -> str:
     owners = machine.output("stat", "--format=%U:%G", "/var/lib/mastd")
     expect(owners == "root:root", f"the records belong to {owners}")
     return f"left: {len(own)} files of records, {len(added)} profiles that were added"
+
+
+def installed_without_dpkg(scene: Scene) -> str:
+    """`make install` puts the same onto the machine, and `make uninstall` leaves what was edited."""
+    machine, places = scene.machine, Places(PurePosixPath("/usr"))
+    before = everything(scene)
+    begin = time.monotonic()
+    install(BUILD / "stage", machine.root, places)
+    seconds = time.monotonic() - begin
+    machine.run("systemd-sysusers", "mastd.conf")
+    machine.run("systemd-tmpfiles", "--create", "mastd.conf")
+    machine.run("systemctl", "daemon-reload")
+    said = machine.run("systemd-analyze", "verify", *UNITS, check=False)
+    expect(not (said.stdout + said.stderr).strip(), f"systemd-analyze verify: {said.stderr}")
+    lengths = machine.output("mastd", "ik", "0mm", "0mm", "0mm", "0deg", "0deg", "0deg", "--json", user="bob")
+    expect("lengths_m" in lengths, f"mastd ik says: {lengths}")
+    machine.run("sh", "-c", f"printf '{EDITED}' >> /etc/mastd/table.yaml")
+    left = uninstall(machine.root, places)
+    expect(any("table.yaml, which was edited" in line for line in left), f"uninstall says: {left}")
+    remaining = {name for name in everything(scene) - before if re.search(r"mastd|hil-sim", name)}
+    expect(remaining <= {"/etc/mastd/table.yaml"}, f"left behind: {those(sorted(remaining))}")
+    return f"in {seconds:.0f} s; {'; '.join(left)}"
 
 
 def everything(scene: Scene) -> set[str]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 import subprocess
 import time
@@ -93,6 +94,35 @@ def operated_by_the_group(scene: Scene) -> str:
     expect("run.mcap" in files and any(name.startswith("report.") for name in files), f"files: {files}")
     missed = found["missed"]
     return f"up, played, down in {seconds:.0f} s; verdict {found['verdict']}, {missed} cycles missed; {files}"
+
+
+def shown_in_a_browser(scene: Scene) -> str:
+    """The page is served to this machine by a user of its own, and finds the daemon."""
+    machine = scene.machine
+    machine.run("systemctl", "start", "mastd-console.service")
+    ask = "import urllib.request as r; print(r.urlopen('http://127.0.0.1:8080/', timeout=5).read().decode())"
+    page = machine.wait(
+        lambda: "<form" in machine.run("python3", "-c", ask, check=False).stdout, "a page to log in", 60.0
+    )
+    tokens = machine.output("sh", "-c", "ls /run/mastd-console").split()
+    expect(len(tokens) == 2, f"files of tokens: {tokens}")
+    for user in ("anna", "bob"):
+        seen = machine.run("ls", "/run/mastd-console", user=user, check=False)
+        expect(seen.returncode != 0, f"{user} may look for the tokens")
+    login = (
+        "import sys, urllib.request as r, urllib.parse as p, http.cookiejar as c;"
+        "o = r.build_opener(r.HTTPCookieProcessor(c.CookieJar()));"
+        "o.addheaders = [('Origin', 'http://127.0.0.1:8080')];"
+        "data = p.urlencode({'token': open('/run/mastd-console/' + sys.argv[1]).read().strip()}).encode();"
+        "o.open('http://127.0.0.1:8080/login', data, timeout=5);"
+        "print(o.open('http://127.0.0.1:8080/api/profiles', timeout=5).read().decode())"
+    )
+    operator = next(name for name in tokens if "operator" in name)
+    profiles = json.loads(machine.output("python3", "-c", login, operator))
+    own = [entry["name"] for entry in profiles if entry["file"].startswith("/etc/mastd/profiles")]
+    expect("step" in own, f"the technician's profile is not offered: {own}")
+    machine.run("systemctl", "stop", "mastd-console.service")
+    return f"served after {page:.1f} s, {len(profiles)} profiles; the tokens are for root alone"
 
 
 def killed(scene: Scene) -> str:
