@@ -56,19 +56,19 @@ def test_one_kind_is_held_back_while_another_is_told_and_the_rest_is_counted() -
     assert told == [True] * 3 + [False] * 214
     assert throttle.admits("rare", "once", 130.0)
     assert throttle.over(159.9) == []
-    assert throttle.over(160.0) == [("noise 216", 214)]
+    assert throttle.over(160.0) == [("noise 216", 214, 60.0)]
     assert throttle.over(1000.0) == [], "told once; what was not held back is not told again"
     assert throttle.admits("noisy", "again", 1000.0), "a window begins with the first that comes after"
     assert not [number for number in range(2) if not throttle.admits("noisy", "again", 1059.0)]
     assert not throttle.admits("noisy", "last", 1059.0)
-    assert throttle.over(1059.5, end=True) == [("last", 1)], "the end tells what no window will"
+    assert throttle.over(1059.5, end=True) == [("last", 1, 59.5)], "the end tells what no window will"
 
 
 def test_a_flood_of_kinds_is_bounded_too() -> None:
     throttle: Throttle[int] = Throttle(most=1)
     told = sum(throttle.admits(number, number, 0.0) for number in range(10 * MOST_KEYS))
     assert told == MOST_KEYS + 1
-    assert throttle.over(60.0) == [(10 * MOST_KEYS - 1, 9 * MOST_KEYS - 1)]
+    assert throttle.over(60.0) == [(10 * MOST_KEYS - 1, 9 * MOST_KEYS - 1, 60.0)]
 
 
 FAULT = {
@@ -127,7 +127,7 @@ def test_rights_are_told_when_they_are_missing_only() -> None:
 
 
 def frames(first: int, rows: list[list[float]]) -> list[tuple[int, memoryview]]:
-    return [(first + k, memoryview(np.array(row)).cast("B")) for k, row in enumerate(rows)]
+    return [(first + k, memoryview(np.array(row).tobytes())) for k, row in enumerate(rows)]
 
 
 def test_a_second_of_frames_by_the_names_of_its_channels() -> None:
