@@ -71,9 +71,7 @@ def test_an_upgrade_keeps_edits_and_lays_the_new_file_beside_them(tmp_path: Path
     (root / "etc/mastd/table.yaml").write_text("table: measured", encoding="utf-8")
     newer = tree(tmp_path / "stage", table="table: 2", daemon="rate: 2 kHz", operating=None)
     said = install(newer, root, PLACES)
-    assert said == [
-        "kept: /etc/mastd/table.yaml, which was edited; the new one is /etc/mastd/table.yaml.new"
-    ]
+    assert said == ["kept: /etc/mastd/table.yaml, which was edited; the new one is /etc/mastd/table.yaml.new"]
     found = files(root)
     assert found["etc/mastd/table.yaml"] == "table: measured"
     assert found["etc/mastd/table.yaml.new"] == "table: 2"

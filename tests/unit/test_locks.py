@@ -11,6 +11,7 @@ from mastd.errors import UsageError
 from mastd.loop import lock
 from mastd.loop.lock import plant_lock
 from mastd.loop.operators import Kind, operators_place
+from mastd.wire.address import runtime_directory
 
 
 @pytest.fixture(autouse=True)
