@@ -94,7 +94,14 @@ def test_a_good_machine_is_told_so_and_left_alone() -> None:
     )
     assert "very good" in said[1]
     assert len(said) == 3, said
+    assert advise(measurement, UNKNOWN) == [], "nothing is left to gain"
+
+
+def test_idle_states_count_unless_they_are_off() -> None:
+    measurement = measured(wake_ups((5e-6, 9999), (90e-6, 1)))
     assert advise(measurement, GOOD) == []
+    sleepy = replace(GOOD, idle_states=(IdleState("C6", 133e-6, False),))
+    assert [item.what for item in advise(measurement, sleepy)] == ["Keep the processors from sleeping deeply"]
 
 
 def test_every_cause_has_its_advice_and_the_heaviest_comes_first() -> None:
