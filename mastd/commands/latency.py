@@ -101,8 +101,8 @@ def _refuse_beside_a_daemon() -> None:
         process_id = usual_daemon(address)
         if process_id is not None:
             raise UsageError(
-                f"a daemon with process id {process_id} runs here, and measuring would take its processor away:"
-                " lower the table and end it first (sudo systemctl stop mastd, or Ctrl-C where it was started)"
+                f"a daemon with process id {process_id} runs here, and measuring would take its processor"
+                " away: lower the table and end it first (sudo systemctl stop mastd, or Ctrl-C where it runs)"
             )
 
 
