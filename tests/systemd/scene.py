@@ -22,7 +22,7 @@ LONG_PROFILE = "/etc/mastd/profiles/long.yaml"
 LONG = """
 name: long
 segments:
-  - {kind: sine, frequency: 1.5 Hz, duration: 5 min, axes: {heave: {amplitude: 6 mm}}}
+  - {kind: sine, frequency: 1.5 Hz, duration: 90 s, axes: {heave: {amplitude: 6 mm}}}
 """
 DOWN_M = -0.0495
 """True height of a table that lies on its lower stops."""

@@ -1,4 +1,4 @@
-"""The ring's observer: whole frames in their order and every loss counted, whatever the producer does meanwhile."""
+"""The ring's observer: whole frames in order, every loss counted, whatever the producer does meanwhile."""
 
 from __future__ import annotations
 
