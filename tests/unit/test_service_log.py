@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import os
+import re
+import threading
 from collections.abc import Mapping
 
 import numpy as np
@@ -11,10 +14,12 @@ from hypothesis import strategies as st
 
 from mastd.record.channels import Channel, ChannelSet
 from mastd.record.journald import MOST_ENTRY_BYTES, MOST_VALUE_BYTES, entry
-from mastd.record.service_log_lines import ERROR, NOTICE, WARNING, and_more, line_of
+from mastd.record.service_log import MOST_WAITING, PlainLines
+from mastd.record.service_log_lines import ERROR, NOTICE, WARNING, Line, and_more, line_of
 from mastd.record.service_log_statistics import SecondOfFrames, spread
 from mastd.record.service_log_throttle import MOST_KEYS, Throttle
 from tests.journal import fields_of
+from tests.recording import wait_for
 
 PERIOD_NS = 1_000_000
 STATES = ("OFF", "READY", "RUNNING")
@@ -124,6 +129,31 @@ def test_rights_are_told_when_they_are_missing_only() -> None:
     assert line is not None
     assert line.message.endswith("are missing: memory lock: ENOMEM (raise the limit)")
     assert line_of({"event": "rights", "degraded": False, "rights": rights}) is None
+
+
+def test_a_pipe_that_nobody_reads_costs_lines_and_no_time() -> None:
+    ours, theirs = os.pipe()
+    lines: list[bytes] = []
+
+    def read() -> None:
+        with open(ours, "rb") as file:
+            lines.extend(file)
+
+    sink = PlainLines(theirs)
+    offered = 20_000
+    for number in range(offered):
+        sink.write(Line("line", f"line {number}", NOTICE), 0.0)
+    reader = threading.Thread(target=read)
+    reader.start()
+    wait_for(lambda: len(lines) > MOST_WAITING, "the thread writes what has waited")
+    sink.write(Line("line", "heard again", NOTICE), 0.0)
+    sink.close()
+    os.close(theirs)
+    reader.join()
+    assert lines[-1].endswith(b"heard again\n")
+    missing = [int(number) for number in re.findall(rb"  (\d+) lines are missing", b"".join(lines))]
+    assert missing
+    assert len(lines) - len(missing) + sum(missing) == offered + 1, "every line is told or counted"
 
 
 def frames(first: int, rows: list[list[float]]) -> list[tuple[int, memoryview]]:
