@@ -192,6 +192,11 @@ class Terminal:
         return self.process.returncode
 
     @property
+    def takes(self) -> bool:
+        """Whether more can be shown before somebody reads."""
+        return bool(select.select([], [self._theirs], [], 0.0)[1])
+
+    @property
     def attributes(self) -> list[Any]:
         """The modes of the terminal now."""
         return termios.tcgetattr(self._theirs)

@@ -48,10 +48,12 @@ def run(arguments: argparse.Namespace) -> int:
     rate = positive("--rate", arguments.rate, units.FREQUENCY)
     if not 100.0 <= rate <= 10_000.0:
         raise UsageError(f"--rate: {arguments.rate} is not between 100 Hz and 10 kHz")
+    processor = _processor(arguments.cpu)
+    _refuse_beside_a_daemon()
     simulated = load(find("daemon", "simulated"), DaemonSettings)
     real = load(find("daemon", "real"), DaemonSettings)
     tolerances = Tolerances(_tolerance(real), _tolerance(simulated))
-    settings = real.realtime.model_copy(update={"cpu": _processor(arguments.cpu)})
+    settings = real.realtime.model_copy(update={"cpu": processor})
     shown = sys.stderr.isatty()
     with Progress(lambda done: f"latency: {done:.0%} of {seconds:g} s", shown=shown) as progress:
         measured = survey(settings, rate, seconds, arguments.load, progress)
@@ -88,6 +90,20 @@ def run(arguments: argparse.Namespace) -> int:
     }
     print(json.dumps(document, allow_nan=False))
     return 0
+
+
+def _refuse_beside_a_daemon() -> None:
+    """Raise UsageError when a daemon runs here: a real-time thread that never sleeps would stop its loop."""
+    from mastd.errors import UsageError
+    from mastd.wire.address import OPERATORS_SOCKET, SERVICE_DIRECTORY, operators_address, usual_daemon
+
+    for address in (operators_address(), f"ipc://{SERVICE_DIRECTORY}/{OPERATORS_SOCKET}"):
+        process_id = usual_daemon(address)
+        if process_id is not None:
+            raise UsageError(
+                f"a daemon with process id {process_id} runs here, and measuring would take its processor"
+                " away: lower the table and end it first (sudo systemctl stop mastd, or Ctrl-C where it runs)"
+            )
 
 
 def _tolerance(daemon: DaemonSettings) -> Tolerance:

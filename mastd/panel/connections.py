@@ -12,7 +12,7 @@ from collections.abc import Callable
 from typing import Any, Final
 
 from mastd.commands.status_text import printable
-from mastd.errors import MastdError, ProtocolError
+from mastd.errors import ProtocolError
 from mastd.panel.board import Board
 from mastd.wire.client import OperatorClient
 from mastd.wire.operator_messages import STOPPING, Answer
@@ -93,7 +93,7 @@ class Sender(threading.Thread):
 
     def run(self) -> None:
         """Keep a connection ready, and send what is asked for."""
-        with contextlib.suppress(MastdError):
+        with contextlib.suppress(Exception):  # the first verb tries again, and tells
             self._client = self._connect()
         while True:
             with self._condition:

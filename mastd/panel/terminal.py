@@ -22,6 +22,7 @@ NO_SCREEN: Final = frozenset({"", "dumb", "unknown", "emacs"})
 LEAVING: Final = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT)
 _WATCHED: Final = (*LEAVING, signal.SIGTSTP, signal.SIGCONT)
 _LAST_WORDS_S: Final = 1.0
+_LOOK_AGAIN_S: Final = 0.1
 _USUAL_SIZE: Final = (80, 24)
 # Cursor hidden, lines not continued on the next row, pasted text marked as such.
 _ENTER: Final = "\x1b[?25l\x1b[?7l\x1b[?2004h"
@@ -63,6 +64,14 @@ def _has_other_screen(terminal: str, descriptor: int) -> bool:
         return True
 
 
+def _unblocked(screen: int) -> int:
+    """Return a descriptor of the same terminal at which writing does not wait; others' stay as they are."""
+    try:
+        return os.open(os.ttyname(screen), os.O_WRONLY | os.O_NOCTTY | os.O_NONBLOCK)
+    except OSError:  # it belongs to another user
+        return os.dup(screen)
+
+
 class Terminal:
     """Screen and keyboard while the context is held; whatever ends it, the terminal is as it was before.
 
@@ -82,6 +91,7 @@ class Terminal:
         self._unicode = speaks_unicode(self._encoding, environment)
         self._colour = not environment.get("NO_COLOR") and _number_of_colours(name, self._screen) >= 8
         self._enter, self._leave = _OTHER_SCREEN if _has_other_screen(name, self._screen) else ("", "")
+        self._unblocked = _unblocked(self._screen)
         self._taken = False
         self._signals: dict[int, Any] = {}
         self.woken, self._waker = os.pipe()
@@ -97,10 +107,13 @@ class Terminal:
         return Look(width, height, self._unicode, self._colour)
 
     def write(self, text: str) -> None:
-        """Send text to the screen."""
+        """Send text to the screen while it is ours; what comes too late is left out."""
         data = text.encode(self._encoding, "replace")
-        while data:
-            data = data[os.write(self._screen, data) :]
+        while data and self._taken:
+            try:
+                data = data[os.write(self._unblocked, data) :]
+            except BlockingIOError:
+                select.select([], [self._unblocked], [], _LOOK_AGAIN_S)
 
     def take(self) -> None:
         """Take screen and keyboard; again after somebody else had them. Raises OSError if they are gone."""
@@ -113,21 +126,22 @@ class Terminal:
             termios.tcsetattr(self.keyboard, termios.TCSANOW, mode)
         except termios.error as error:
             raise OSError(*error.args) from error
-        self.write(_ENTER if self._taken else self._enter + _ENTER)
+        enter = _ENTER if self._taken else self._enter + _ENTER
         self._taken = True
+        self.write(enter)
 
     def give_back(self) -> None:
         """Make the terminal as it was."""
         self._taken = False
+        below = self._leave or f"\x1b[{self.look().height};1H\r\n"
         with contextlib.suppress(OSError, termios.error):  # a terminal that is gone
             # Keys for the panel are none for the shell.
             termios.tcflush(self.keyboard, termios.TCIFLUSH)
             termios.tcsetattr(self.keyboard, termios.TCSANOW, self._before)
-        below = self._leave or f"\x1b[{self.look().height};1H\r\n"
-        # A terminal that takes nothing any more must not keep the panel from ending.
-        if select.select([], [self._screen], [], _LAST_WORDS_S)[1]:
-            with contextlib.suppress(OSError):
-                self.write(_LEAVE + below)
+            if not select.select([], [self._screen], [], _LAST_WORDS_S)[1]:
+                # A terminal that takes nothing any more must not keep the panel from ending.
+                termios.tcflush(self._screen, termios.TCOFLUSH)
+            os.write(self._screen, (_LEAVE + below).encode("ascii"))
 
     def suspend(self) -> None:
         """Stop this process as Ctrl-Z does, with the terminal as it was, until it goes on in front."""
@@ -159,8 +173,8 @@ class Terminal:
         signal.set_wakeup_fd(self._wake_before)
         for number, handler in self._signals.items():
             signal.signal(number, handler)
-        os.close(self._waker)
-        os.close(self.woken)
+        for descriptor in (self._waker, self.woken, self._unblocked):
+            os.close(descriptor)
 
 
 def _noted(number: int, frame: FrameType | None) -> None:

@@ -137,7 +137,8 @@ def test_on_a_terminal_or_pipe_every_event_is_one_plain_line(
     assert rest[:2] == ["record begins: blocked", "strange: two lines and \\x1b[2J"]
     assert re.fullmatch(r"not recorded: .*/blocked/run.mcap: cannot record here: File exists", rest[2])
     held_back = 217 - MOST_IN_A_WINDOW
-    assert rest[3:] == [f"fault SAMPLE_MISSING … and {held_back} more in 60 s", "the loop has ended"]
+    assert rest[3].startswith(f"fault SAMPLE_MISSING … and {held_back} more in ")
+    assert rest[4:] == ["the loop has ended"]
 
 
 def test_a_journal_that_takes_nothing_costs_lines_and_never_frames(tmp_path: Path, runtime: Path) -> None:

@@ -7,11 +7,13 @@ import json
 import os
 import resource
 import subprocess
+from pathlib import Path
 
 import pytest
 
 from mastd.cli import main
 from mastd.latency.judge import Verdict
+from mastd.loop.operators import Kind, operators_place
 from tests.lab import Lab
 
 pytestmark = pytest.mark.alone
@@ -71,4 +73,16 @@ def test_what_cannot_be_measured_is_refused_in_one_line(
     said = capsys.readouterr()
     assert said.out == ""
     assert said.err.startswith(options[0])
+    assert said.err.count("\n") == 1
+
+
+def test_beside_a_daemon_nothing_is_measured(
+    runtime: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("XDG_RUNTIME_DIR", str(runtime))
+    with operators_place(Kind.SERVICE, None):
+        assert main(["latency", "--duration", "200ms"]) == 2
+    said = capsys.readouterr()
+    assert said.out == ""
+    assert said.err.startswith(f"a daemon with process id {os.getpid()} runs here")
     assert said.err.count("\n") == 1

@@ -199,6 +199,24 @@ def test_a_failure_leaves_the_terminal_as_it_was(desk: Desk) -> None:
     as_it_was(terminal)
 
 
+def test_a_terminal_that_takes_nothing_keeps_no_stop_from_being_sent_and_no_panel_from_ending(
+    desk: Desk,
+) -> None:
+    panel = desk.open(size=(300, 100))
+    panel.shows("table stands raised")
+
+    def full() -> bool:
+        panel.press("\x0c")
+        return not panel.takes
+
+    wait_for(full, "nobody reads what the panel sends")
+    panel.press("s")
+    wait_for(lambda: Verb.STOP in [verb for verb, _ in desk.table.loop.taken], "the stop")
+    panel.process.send_signal(signal.SIGTERM)
+    assert panel.process.wait(30.0) == 128 + signal.SIGTERM
+    assert panel.attributes == panel.before
+
+
 def test_a_suspended_panel_gives_the_terminal_back_and_takes_it_again(desk: Desk) -> None:
     line = f"set -m; {sys.executable} -m mastd ctl watch; stty -a; read go; fg; echo over"
     shell = desk.run(["sh", "-c", line])

@@ -166,7 +166,7 @@ def broadband(duration: float, noise: float = 0.0) -> tuple[Synthetic, list[tupl
     time = (np.arange(len(run.frames)) - run.first) / RATE
 
     def motion(at: Floats) -> Floats:
-        return np.sum([a * np.sin(2 * np.pi * f * at + p) for a, f, p in sines], axis=0)
+        return np.asarray(np.sum([a * np.sin(2 * np.pi * f * at + p) for a, f, p in sines], axis=0))
 
     for axis in AXES:
         run.column(f"reference.{axis}")[:] = run.column(f"pose.{axis}")[:] = 0.0
@@ -185,7 +185,7 @@ def averaged(first: Floats, second: Floats, count: int) -> np.ndarray[Any, Any]:
         parts.append(np.conj(one) * two)
     density = np.mean(parts, axis=0) * 2.0 / (RATE * np.sum(window**2))
     density[0] /= 2.0
-    return density
+    return np.asarray(density)
 
 
 def test_spectra_are_those_of_a_motion_with_known_gain_and_lag(tmp_path: Path) -> None:

@@ -59,13 +59,13 @@ def measured(
     [
         ([(10e-6, 9999), (45e-6, 1)], 0.0, Verdict.REAL, 10_000.0),
         ([(10e-6, 9999), (450e-6, 1)], 0.0, Verdict.REAL, 1000.0),
-        ([(10e-6, 9999), (505e-6, 1)], 0.0, Verdict.TOLERATED, None),
-        ([(10e-6, 10_000)], 0.7e-3, Verdict.TOLERATED, None),
+        ([(10e-6, 9999), (505e-6, 1)], 0.0, Verdict.TOLERATED, 500.0),
+        ([(10e-6, 10_000)], 0.7e-3, Verdict.TOLERATED, 500.0),
         ([(10e-6, 9999), (5.2e-3, 1)], 0.0, Verdict.TOLERATED, None),
         ([(10e-6, 9999), (6.2e-3, 1)], 0.0, Verdict.SIMULATED, None),
-        ([(10e-6, 9980), (1.2e-3, 20)], 0.0, Verdict.SIMULATED, None),
+        ([(10e-6, 9980), (1.2e-3, 20)], 0.0, Verdict.SIMULATED, 250.0),
         ([(10e-6, 9999)], 20e-3, Verdict.SIMULATED, None),
-        ([(10e-6, 900), (3e-3, 100)], 0.0, Verdict.NONE, None),
+        ([(10e-6, 900), (3e-3, 100)], 0.0, Verdict.NONE, 100.0),
         ([(10e-6, 9999), (0.2, 1)], 0.0, Verdict.NONE, None),
     ],
 )
@@ -90,11 +90,18 @@ def test_a_good_machine_is_told_so_and_left_alone() -> None:
     said = sentences(measurement, TOLERANCES)
     assert said[0] == (
         "This machine held 1 kHz for a real table: of 10000 wake-ups the latest came 15 µs after its"
-        " deadline; 500 µs are allowed."
+        " deadline; half a period, 500 µs, is allowed."
     )
     assert "very good" in said[1]
     assert len(said) == 3, said
+    assert advise(measurement, UNKNOWN) == [], "nothing is left to gain"
+
+
+def test_idle_states_count_unless_they_are_off() -> None:
+    measurement = measured(wake_ups((5e-6, 9999), (90e-6, 1)))
     assert advise(measurement, GOOD) == []
+    sleepy = replace(GOOD, idle_states=(IdleState("C6", 133e-6, False),))
+    assert [item.what for item in advise(measurement, sleepy)] == ["Keep the processors from sleeping deeply"]
 
 
 def test_every_cause_has_its_advice_and_the_heaviest_comes_first() -> None:
@@ -128,6 +135,8 @@ def test_every_cause_has_its_advice_and_the_heaviest_comes_first() -> None:
         assert words in said
     firmware = advise(refused, replace(bad, virtual_machine=""))[0]
     assert "hwlatdetect" in firmware.how
+    quiet = advise(measured(wake_ups((10e-6, 99), (2e-3, 1))), replace(GOOD, virtual_machine="QEMU"))
+    assert quiet[-1].what == advice[0].what, "nothing was taken, so that comes last"
     isolated = advise(replace(refused, processor=None), replace(bad, isolated="3"))
     assert any("--cpu" in item.how for item in isolated)
 
