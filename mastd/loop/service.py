@@ -43,6 +43,8 @@ from mastd.wire.gateway_job import Past
 from mastd.wire.plant_link import PlantLink
 from mastd.wire.vehicle_block import VEHICLE_NUMBERS
 
+ENDING_S = 30.0
+"""The longest that recorder and gateway may take to end, or be ended, on a busy machine."""
 RELOADING = "the settings are being taken anew; the daemon comes back by itself"
 DEGRADED = "DEGRADED_RT, real-time rights are missing"
 
@@ -269,4 +271,6 @@ class Turn:
         host.loop(
             installation, connection, cycle, link, script, blocks, recorder, gateway, rights, journal, teller
         )
+        # From here on nothing feeds the watchdog, and the processes around the loop may take their time to end.
+        around.manager.busy("the table is down; closing the files", ENDING_S)
         self.reload, self.fault = script.reload, cycle.supervisor.latch.first
