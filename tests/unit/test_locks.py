@@ -11,6 +11,7 @@ from mastd.errors import UsageError
 from mastd.loop import lock
 from mastd.loop.lock import plant_lock
 from mastd.loop.operators import Kind, operators_place
+from mastd.wire.address import runtime_directory
 
 
 @pytest.fixture(autouse=True)
@@ -36,7 +37,7 @@ def test_the_plant_of_the_service_is_seen_by_other_users(
 ) -> None:
     monkeypatch.setattr(lock, "SERVICE_DIRECTORY", tmp_path)
     with plant_lock("ipc:///plant"):
-        (name,) = (path.name for path in lock.runtime_directory().glob("plant-*.lock"))
+        (name,) = (path.name for path in runtime_directory().glob("plant-*.lock"))
     with (
         lock.held(tmp_path / name, "4711"),
         pytest.raises(UsageError, match="driven by the service with process id 4711; use `mastd ctl`"),
