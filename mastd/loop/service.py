@@ -20,7 +20,7 @@ from mastd.loop.description import description
 from mastd.loop.endings import Diary
 from mastd.loop.frame import frame_channels, frame_layout
 from mastd.loop.host import Blocks, Connection
-from mastd.loop.journal import ServiceJournal
+from mastd.loop.journal import ServiceJournal, rights_event
 from mastd.loop.kernels_told import compiling_told
 from mastd.loop.notify import ServiceManager
 from mastd.loop.operators import Operators
@@ -260,6 +260,7 @@ class Turn:
         around.diary.helpers(gateway.process_id, recorder.process_id)
         rights = host.take_rights(installation, link, cycle, stack)
         journal = ServiceJournal(recorder, cycle, around.directory.resolve(), profiles, rights)
+        journal.event(rights_event(rights))
         if self._past.last_ending:
             journal.event({"event": "last_ending", "text": self._past.last_ending})
         script = ServiceScript(cycle.supervisor, around.stop, blocks.status)
@@ -271,6 +272,6 @@ class Turn:
         host.loop(
             installation, connection, cycle, link, script, blocks, recorder, gateway, rights, journal, teller
         )
-        # From here on nothing feeds the watchdog, and the processes around the loop may take their time to end.
+        # From here on nothing feeds the watchdog, and the processes around may take their time to end.
         around.manager.busy("the table is down; closing the files", ENDING_S)
         self.reload, self.fault = script.reload, cycle.supervisor.latch.first
