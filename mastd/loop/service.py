@@ -159,6 +159,7 @@ class Turn:
         """It ended because an operator has asked for new settings."""
         self.fault: Fault | None = None
         """The first cause that was latched at the end."""
+        self._up = False
         self._installation = installation
         self._around = around
         self._past = past
@@ -179,8 +180,13 @@ class Turn:
             ring = recorder_ring(self._channels, connection.mode == "lockstep", VEHICLE_NUMBERS)
             gateway = self._open_gateway(ring, stack)
             around.diary.helpers(gateway.process_id)
-            link = self._await_plant(connection, stack)
+            try:
+                link = self._await_plant(connection, stack)
+            except BaseException:
+                ring.release()  # later the recorder's handle does it
+                raise
             if link is None:
+                self._stopping()
                 return
             around.manager.busy("starting the loop")
             self._loop(connection, link, gateway, ring, stack)
@@ -226,7 +232,18 @@ class Turn:
         status.set_text("waiting", text)
         status.publish()
         around.manager.status("; ".join(part for part in (text, self._note) if part))
-        around.manager.ready()
+        self._come_up()
+
+    def _come_up(self) -> None:
+        """Tell that the daemon is up, once."""
+        if not self._up:
+            self._up = True
+            self._around.manager.ready()
+
+    def _stopping(self) -> None:
+        manager = self._around.manager
+        manager.status("stopping: finishing the records")
+        manager.stopping()
 
     @property
     def _note(self) -> str:
@@ -267,7 +284,7 @@ class Turn:
         always = DEGRADED if rights.degraded else ""
         teller = StateTeller(around.manager, cycle, around.stop, self._note, always)
         around.manager.attentive()
-        around.manager.ready()
+        self._come_up()
         self.begun = True
         host.loop(
             installation, connection, cycle, link, script, blocks, recorder, gateway, rights, journal, teller
@@ -275,3 +292,5 @@ class Turn:
         # From here on nothing feeds the watchdog, and the processes around may take their time to end.
         around.manager.busy("the table is down; closing the files", ENDING_S)
         self.reload, self.fault = script.reload, cycle.supervisor.latch.first
+        if not self.reload:
+            self._stopping()
