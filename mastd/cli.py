@@ -17,6 +17,7 @@ COMMANDS = (
     "run",
     "serve",
     "ctl",
+    "console",
     "drive",
     "report",
     "export",
@@ -26,6 +27,7 @@ COMMANDS = (
     "vehicle",
     "reproduce",
     "bench",
+    "latency",
     "warmup",
     "keys",
 )

@@ -8,10 +8,14 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from mastd.loop.description import description
+from mastd.loop.frame import frame_channels, frame_layout
+from mastd.loop.plan import Installation
 from mastd.loop.requests import RequestPort
 from mastd.safety.faults import ROWS
 from mastd.safety.states import Conditions, Event, State, next_state
 from mastd.settings.gateway import GatewaySettings
+from mastd.settings.starter import find
 from mastd.wire import vehicle_block
 from mastd.wire.blocks import DRIVER, REQUEST, NewestValueBlock, Verb, status_layout
 from mastd.wire.gateway_job import GatewayJob
@@ -53,6 +57,13 @@ def job(directory: Path, limits: GatewaySettings | None = None, **changes: Any) 
         **changes,
     }
     return GatewayJob.of(limits or settings(), **entries)
+
+
+def about() -> dict[str, Any]:
+    """Return what a daemon with the starter table tells of itself."""
+    installation = Installation.read(find("table", "table"), find("daemon", "simulated"))
+    layout = frame_layout(LINKS, len(installation.table.sensors.accelerometers))
+    return description(installation, frame_channels(layout))
 
 
 class StandInLoop:

@@ -17,6 +17,8 @@ from mastd.bench.loop import Play
 from mastd.bench.registry import Figure, bench, figure
 from mastd.errors import UsageError
 from mastd.loop import host
+from mastd.loop.description import description
+from mastd.loop.frame import frame_channels
 from mastd.loop.host import Blocks, Connection
 from mastd.loop.operators import Kind, Operators
 from mastd.loop.plan import Plan
@@ -46,7 +48,8 @@ def flood() -> dict[str, Figure]:
         compile_kernels(plan)
         link = host.open_link(plan, connection, stack)
         blocks = Blocks.of(plan)
-        gateway = operators.open(plan, blocks, stack)
+        about = description(plan, frame_channels(cycle.frame.layout))
+        gateway = operators.open(plan, blocks, stack, about, None)
         clients = [hostile.start(kind, gateway.address) for kind in hostile.KINDS]
         for client in clients:
             stack.callback(_end, client)

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import argparse
+import contextlib
 import json
+import os
 import re
 import sys
 import time
@@ -23,7 +25,7 @@ if TYPE_CHECKING:
 
 _HELP = {
     "status": "show everything that is known",
-    "watch": "show a line for every change, until Ctrl-C",
+    "watch": "show the table on the whole terminal; in a pipe a line for every change",
     "load": "check a profile and load it",
     "raise": "switch the supply on and raise the table",
     "arm": "make ready for start",
@@ -37,6 +39,7 @@ _HELP = {
     "jog": "move one axis or one link by an amount",
     "level": "set the master gain",
     "release": "give the lease back to others",
+    "reload": "take the settings files anew, in OFF; wait until it is done",
 }
 TARGETS: Mapping[str, frozenset[str]] = {
     "raise": frozenset({"READY"}),
@@ -106,17 +109,22 @@ def add_parsers(subparsers: Subparsers) -> None:
         child.add_argument(
             "--json", action="store_true", help="print JSON and nothing else on standard output"
         )
+        if verb == "watch":
+            child.add_argument("--lines", action="store_true", help="print lines on a terminal, too")
         if verb == "status":
             child.add_argument("--wait", action="store_true", help="wait until the daemon is up")
             child.add_argument("--timeout", default="2 min", metavar="TIME", help="longest wait (2 min)")
         if verb in TARGETS or verb in ("jog", "level"):
             child.add_argument("--wait", action="store_true", help="wait until it is done, or a fault")
             child.add_argument("--timeout", default="10 min", metavar="TIME", help="longest wait (10 min)")
+        if verb == "reload":
+            child.add_argument("--timeout", default="2 min", metavar="TIME", help="longest wait (2 min)")
         child.set_defaults(run=run)
 
 
 def run(arguments: argparse.Namespace) -> int:
     """Carry out one verb; return 0 accepted, 1 refused, 3 when a fault ended the wait."""
+    from mastd.commands.ctl_reload import reload
     from mastd.wire.client import ClientKeys
 
     numbers = wire_arguments(arguments)
@@ -126,14 +134,24 @@ def run(arguments: argparse.Namespace) -> int:
         raise UsageError("--key and --server-key go together")
     keys = ClientKeys(arguments.key, arguments.server_key) if arguments.key else None
     role = "observer" if arguments.observer else "operator"
+    if arguments.verb == "watch" and not (arguments.json or arguments.lines):
+        from mastd.panel.terminal import can_show
+
+        if can_show(os.environ):
+            return _panel(arguments, role, keys)
     patience_s = longest_s if arguments.verb == "status" and arguments.wait else None
-    with joined(arguments.address, arguments.operator, role, keys, patience_s) as client:
+    who = arguments.operator, role
+    with joined(arguments.address, *who, keys, patience_s) as client:
         if arguments.verb == "status":
             if patience_s is not None:
-                next(snapshot for snapshot in client.watch() if snapshot["loop"] != "preparing")
+                _until_up(client, longest_s)
             return _status(client, arguments.json)
         if arguments.verb == "watch":
             return _watch(client, arguments.json)
+        if arguments.verb == "reload":
+            answer, done = reload(client, lambda: joined(client.address, *who, keys, None), longest_s)
+            _tell(answer, 0, arguments.json)
+            return 0 if done else 1
         answer = client.command(arguments.verb, numbers)
         code = 0 if answer.accepted else 1
         if answer.accepted and "wait" in arguments and arguments.wait:
@@ -156,6 +174,16 @@ def joined(
             if time.monotonic() > end:
                 raise
             time.sleep(LINE_S)
+
+
+def _until_up(client: OperatorClient, longest_s: float) -> None:
+    """Wait until the daemon's loop runs; raise UsageError with what it waits for when that takes too long."""
+    end = time.monotonic() + longest_s
+    for snapshot in client.watch():
+        if snapshot["loop"] != "preparing":
+            return
+        if time.monotonic() > end:
+            raise UsageError(f"the daemon is not up after {longest_s:g} s: {snapshot['advice']}")
 
 
 def wire_arguments(arguments: argparse.Namespace) -> dict[str, object]:
@@ -214,6 +242,16 @@ def _status(client: OperatorClient, as_json: bool) -> int:
     status = client.status()
     print(json.dumps(status, allow_nan=False) if as_json else page(status))
     return 0
+
+
+def _panel(arguments: argparse.Namespace, role: str, keys: ClientKeys | None) -> int:
+    """Show the panel until somebody leaves it."""
+    from mastd.panel.session import watch_panel
+
+    code, words = watch_panel(os.environ, arguments.address, arguments.operator, role, keys)
+    with contextlib.suppress(OSError):  # the terminal is gone
+        print("\n".join(words), flush=True)
+    return code
 
 
 def _watch(client: OperatorClient, as_json: bool) -> int:

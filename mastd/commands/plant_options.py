@@ -95,6 +95,8 @@ def stop_on_signals() -> Iterator[StopRequest]:
 
     def ask(number: int, frame: FrameType | None) -> None:
         stop.requested = True
+        if stop.at_once:
+            raise KeyboardInterrupt
 
     before = {number: signal.signal(number, ask) for number in (signal.SIGINT, signal.SIGTERM)}
     try:

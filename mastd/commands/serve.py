@@ -3,14 +3,21 @@
 from __future__ import annotations
 
 import argparse
+import os
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from mastd.commands.plant_options import add_plant_options, connection, daemon_settings, stop_on_signals
+from mastd.errors import MastdError
 
 if TYPE_CHECKING:
     from mastd.commands import Subparsers
+    from mastd.loop.host import Connection
+    from mastd.loop.notify import ServiceManager
+    from mastd.loop.plan import Installation
+    from mastd.loop.script import StopRequest
+    from mastd.safety.faults import Fault
     from mastd.wire.provider import RigidPayload
 
 
@@ -23,26 +30,77 @@ def add_parsers(subparsers: Subparsers) -> None:
         metavar="PROFILE",
         help="the simulated plant carries the payload of this profile (default: none)",
     )
+    # For ExecStopPost= of the unit alone: notes how the service has ended.
+    parser.add_argument("--ended", action="store_true", help=argparse.SUPPRESS)
     parser.set_defaults(run=run)
 
 
 def run(arguments: argparse.Namespace) -> int:
     """Serve until SIGTERM or Ctrl-C; return 0, or 3 when a fault is latched at the end."""
-    from mastd.loop.lock import plant_lock
-    from mastd.loop.operators import Kind, operators_place
-    from mastd.loop.plan import Installation
-    from mastd.loop.service import serve
-    from mastd.settings.starter import find
+    from mastd.loop.notify import ServiceManager
 
+    manager = ServiceManager.from_environment()
+    if arguments.ended:
+        return _ended(arguments)
     with stop_on_signals() as stop:
-        installation = Installation.read(find("table", arguments.table), daemon_settings(arguments))
-        link = connection(arguments, installation, _payload(arguments.payload))
-        with plant_lock(link.address), operators_place(Kind.SERVICE, arguments.operators) as operators:
-            print(f"mastd serves at {operators.address}; records go to {arguments.out}", file=sys.stderr)
-            fault = serve(installation, link, operators, Path(arguments.out), stop)
+        try:
+            fault = _serve(arguments, stop, manager)
+        except KeyboardInterrupt:  # before anything was there that has to be ended in order
+            return 0
+        except MastdError as error:
+            manager.status(f"refused: {error}")
+            raise
+        finally:
+            manager.close()
     if fault is not None:
         print(f"ended with a fault: {fault.cause}", file=sys.stderr)
     return 0 if fault is None else 3
+
+
+def _serve(arguments: argparse.Namespace, stop: StopRequest, manager: ServiceManager) -> Fault | None:
+    with stop.interrupting():
+        manager.busy("reading the settings")
+        from mastd.loop.endings import Diary, state_directory
+        from mastd.loop.kernels_told import compiling_told
+        from mastd.loop.lock import plant_lock
+        from mastd.loop.operators import Kind, operators_place
+        from mastd.loop.plan import Installation
+        from mastd.loop.service import Surroundings, serve
+        from mastd.settings.starter import find
+
+        payload = _payload(arguments.payload)
+        with compiling_told(manager):
+            installation = Installation.read(find("table", arguments.table), daemon_settings(arguments))
+
+    def connect(installation: Installation) -> Connection:
+        return connection(arguments, installation, payload)
+
+    address = connect(installation).address
+    with plant_lock(address), operators_place(Kind.SERVICE, arguments.operators) as operators:
+        _say(f"mastd serves at {operators.address}; records go to {arguments.out}")
+        out = Path(arguments.out)
+        diary = Diary(state_directory(out))
+        try:
+            fault = serve(installation, Surroundings(connect, operators, out, stop, manager, diary, _say))
+        except (MastdError, KeyboardInterrupt):  # told here and now
+            diary.end("")
+            raise
+        diary.end(fault.cause if fault is not None else "")
+        return fault
+
+
+def _ended(arguments: argparse.Namespace) -> int:
+    """Note how the service has ended."""
+    from mastd.loop.endings import note_ending, state_directory
+
+    ending = note_ending(state_directory(Path(arguments.out)), os.environ)
+    if not ending.good:
+        _say(f"ended: {ending.text}")
+    return 0
+
+
+def _say(text: str) -> None:
+    print(text, file=sys.stderr, flush=True)
 
 
 def _payload(profile: str | None) -> RigidPayload | None:

@@ -34,6 +34,12 @@ def printable(text: str, keep: str = "") -> str:
 def page(status: dict[str, Any]) -> str:
     """Return everything a technician wants to know, several lines."""
     lines = [f"{status['name']} (pid {_count(status['pid'])})"]
+    if status["last_ending"]:
+        lines.append(f"  last ending  {status['last_ending']}")
+    if status["reload"] and status["reload"]["kept_old"]:
+        lines.append(
+            f"  old settings in force, the new ones could not be taken: {status['reload']['kept_old']}"
+        )
     if status["advice"]:
         lines.append(f"LOOP {status['loop'].upper()}: {status['advice']}")
     if status["loop"] != "preparing":

@@ -1,4 +1,8 @@
-"""The processes beside the loop, watched now and then: a dead or silent one becomes a fault, never a wait."""
+"""What is looked at now and then beside the cycles: the processes beside the loop, a plant that was lost.
+
+A dead or silent process becomes a fault, never a wait. The service manager hears of the loop from here, so
+that its watchdog is fed only while cycles go on.
+"""
 
 from __future__ import annotations
 
@@ -6,9 +10,11 @@ import time
 from typing import Protocol
 
 from mastd.loop.requests import RequestPort
+from mastd.loop.state_words import StateTeller
 from mastd.loop.supervisor import Supervisor
 from mastd.record.recorder import RecorderHandle
 from mastd.safety.faults import Code
+from mastd.wire.plant_link import LinkCounters
 
 LOOK_NS = 250_000_000
 """Wall time between two looks: asking the system for a process costs some ten microseconds."""
@@ -21,8 +27,21 @@ class Process(Protocol):
         """Return whether it still runs."""
 
 
+class Plant(Protocol):
+    """A plant link whose session can be renewed."""
+
+    @property
+    def counters(self) -> LinkCounters:
+        """What became of the messages so far."""
+
+    def renew(self) -> None:
+        """Ask for a new session, without waiting."""
+
+
 class Companions:
     """Reports the recorder and the gateway when they are gone; ``look`` is called once a cycle.
+
+    A ``plant`` that is silent while the drive rests is asked for a new session: it may have been restarted.
 
     Time is the wall's also in lockstep: the other processes live in it.
     """
@@ -34,6 +53,8 @@ class Companions:
         recorder: RecorderHandle | None,
         gateway: Process | None,
         gateway_lost_ns: int,
+        teller: StateTeller | None = None,
+        plant: Plant | None = None,
     ) -> None:
         self._supervisor = supervisor
         self._requests = requests
@@ -45,13 +66,21 @@ class Companions:
         self._looked_ns = time.monotonic_ns()
         self._heartbeat = requests.heartbeat
         self._heard_ns = self._looked_ns
+        self._teller = teller
+        self._plant = plant
+        self._received = -1
+        self._every_ns = min(LOOK_NS, teller.interval_ns) if teller is not None else LOOK_NS
 
     def look(self) -> None:
-        """Look at both if it is time to; what is wrong is reported in every cycle, as long as it stands."""
+        """Look at all if it is time to; what is wrong is reported in every cycle, as long as it stands."""
         now = time.monotonic_ns()
         elapsed = now - self._looked_ns
-        if elapsed >= LOOK_NS:
+        if elapsed >= self._every_ns:
             self._looked_ns = now
+            if self._teller is not None:
+                self._teller.look()
+            if self._plant is not None:
+                self._look_at_plant(self._plant)
             if self._recorder is not None:
                 self._trouble = self._recorder.trouble()
             if self._gateway is not None:
@@ -60,6 +89,12 @@ class Companions:
             self._supervisor.report_next(Code.RECORDER_LOST, self._trouble)
         if self._lost is not None:
             self._supervisor.report_next(Code.GATEWAY_LOST, self._lost)
+
+    def _look_at_plant(self, plant: Plant) -> None:
+        """While the drive follows, a session must not be renewed: another plant may stand elsewhere."""
+        received, self._received = self._received, plant.counters.received
+        if received == self._received and self._supervisor.resting:
+            plant.renew()
 
     def _gateway_trouble(self, gateway: Process, now: int, elapsed: int) -> str | None:
         # A loop that stood still itself has heard nothing and must not blame the other.

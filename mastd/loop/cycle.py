@@ -53,6 +53,7 @@ class Cycle:
         self.frame = Frame(len(table.links), len(table.sensors.accelerometers))
         self.sample = Sample(self.frame.sample_layout, self.frame.sample)
         self.command = Command(self.frame.command_layout, self.frame.command)
+        self._period_ns = daemon.period_ns
         self._period = daemon.period_ns * 1e-9
         self.reference = Reference(self.frame.motion, motion_limits(table, daemon, geometry), self._period)
         self.sensing = Sensing(table, daemon, observer, self.frame, self.sample)
@@ -62,7 +63,7 @@ class Cycle:
         self.orders = Orders(self.reference, self._links, observer, self.vehicles, slots)
         lowered = lowered_pose(geometry, daemon.moves.clearance)
         self.supervisor = Supervisor(daemon, self.sensing, self.sample, self.reference, lowered, self.orders)
-        self.missed = self.cycles = 0
+        self.missed = self.cycles = self.late = 0
         self._digest = CommandDigest(self.frame.command[: 5 * len(table.links)])
         self._bridged = table.drive.command_timeout
         self._pace = Pace(daemon, table.drive.command_timeout)
@@ -95,16 +96,17 @@ class Cycle:
         self.sensing.take(fresh, now_ns, skipped)
         self.sensing.sense(self.supervisor.state, self.supervisor.enabled)
         self.sensing.reports += self.vehicles.ride(self.supervisor.state)
-        self._account(skipped)
+        self._account(skipped, late_ns)
         self._decide(verb, now_ns, arguments)
         self._follow(skipped)
         self._act()
         self._note(late_ns)
 
-    def _account(self, skipped: int) -> None:
+    def _account(self, skipped: int, late_ns: int) -> None:
         self.cycles += 1
         self.supervisor.cycle = self.cycles
         self.missed += skipped
+        self.late += 2 * (late_ns + skipped * self._period_ns) > self._period_ns
         playing = self.supervisor.state is State.RUNNING
         # Making another vehicle, in OFF, may take longer than a period; nothing moves then.
         expected, self.orders.busy = self.orders.busy, False

@@ -6,6 +6,8 @@ pages and hand the rights on.
 
 from __future__ import annotations
 
+import os
+from collections.abc import Callable
 from contextlib import AbstractContextManager, ExitStack, nullcontext
 from dataclasses import dataclass
 
@@ -20,14 +22,17 @@ from mastd.loop.publisher import StatusPublisher
 from mastd.loop.realtime import Rights, acquire, one_processor, relax
 from mastd.loop.requests import RequestPort
 from mastd.loop.runner import Journal, Runner, Script
+from mastd.loop.state_words import StateTeller
 from mastd.record.recorder import RecorderHandle
-from mastd.wire.blocks import DRIVER, REQUEST, NewestValueBlock, status_layout
+from mastd.wire.blocks import DRIVER, REAL, REQUEST, SIMULATED, NewestValueBlock, status_layout
 from mastd.wire.direct_link import DirectLink
 from mastd.wire.gateway import GatewayHandle
 from mastd.wire.hello import Mode
 from mastd.wire.plant_link import PlantLink, connect
 from mastd.wire.plant_process import PlantProcess
 from mastd.wire.provider import PlantRequest, find_provider
+
+PATIENCE_NS = 5_000_000_000
 
 
 @dataclass(frozen=True)
@@ -57,24 +62,46 @@ class Blocks:
             NewestValueBlock(REQUEST), NewestValueBlock(status_layout(links)), NewestValueBlock(DRIVER)
         )
 
+    def close(self) -> None:
+        """Release their memory; the loop and the processes around it have ended."""
+        for block in (self.request, self.status, self.driver):
+            block.close()
 
-def open_link(installation: Installation, connection: Connection, stack: ExitStack) -> PlantLink:
-    """Open the plant link; a simulated plant is started and ended by the stack."""
+
+def open_link(
+    installation: Installation,
+    connection: Connection,
+    stack: ExitStack,
+    waiting: Callable[[], None] | None = None,
+    timeout_ns: int = PATIENCE_NS,
+) -> PlantLink:
+    """Open the plant link; a simulated plant is started and ended by the stack.
+
+    A plant that is there already has ``timeout_ns`` to answer; ``waiting`` is called until it does
+    (``mastd.wire.plant_link.connect``).
+    """
     terms = installation.terms(connection.mode)
     if connection.address is not None:
-        return connect(connection.address, terms, allow_remote=connection.allow_remote)
+        remote = connection.allow_remote
+        return connect(connection.address, terms, timeout_ns, allow_remote=remote, waiting=waiting)
     provider = find_provider()
     if connection.link == "direct":
         return DirectLink(provider.open(connection.request), terms)
     with turns(connection):
         plant = stack.enter_context(PlantProcess(provider, connection.request))
-        return plant.connect(terms)
+        return plant.connect(terms, waiting=waiting)
 
 
 def turns(connection: Connection) -> AbstractContextManager[None]:
     """Return the context in which a plant process of our own is started, and in which the loop runs."""
     own = connection.mode == "lockstep" and connection.address is None and connection.link == "socket"
     return one_processor() if own else nullcontext()
+
+
+def show_plant(blocks: Blocks, link: PlantLink) -> None:
+    """Show what is at the other end of the link."""
+    kind = SIMULATED if link.hello.simulated else REAL
+    blocks.status.set_text("plant", f"{kind}|{link.hello.name}")
 
 
 def live_line(blocks: Blocks, installation: Installation, stack: ExitStack) -> None:
@@ -89,7 +116,9 @@ def take_rights(installation: Installation, link: PlantLink, cycle: Cycle, stack
     """
     settings = installation.daemon.realtime
     cycle.orders.meet_plant(link.hello.simulated)
+    processors = os.sched_getaffinity(0)
     rights = acquire(settings)
+    stack.callback(os.sched_setaffinity, 0, processors)
     stack.callback(relax)
     cycle.supervisor.rights = link.hello.simulated or settings.allow_without_rights or not rights.degraded
     if not cycle.supervisor.rights:
@@ -111,17 +140,20 @@ def loop(
     gateway: GatewayHandle | None,
     rights: Rights,
     journal: Journal | None = None,
+    teller: StateTeller | None = None,
 ) -> None:
     """Run cycles until the script has finished, then say goodbye to the plant.
 
-    ``journal`` takes the events in the recorder's place.
+    ``journal`` takes the events in the recorder's place. With a ``teller`` the loop is a service's: the
+    service manager hears of it, and a plant that was restarted is asked for a new session.
     """
     daemon = installation.daemon
     requests = RequestPort(blocks.request)
     cycle.vehicles.driver = DriverPort(blocks.driver)
     publisher = StatusPublisher(blocks.status, cycle, requests, recorder, rights.degraded)
     lost_ns = round(daemon.timeouts.gateway_lost * 1e9)
-    companions = Companions(cycle.supervisor, requests, recorder, gateway, lost_ns)
+    plant = link if teller is not None else None
+    companions = Companions(cycle.supervisor, requests, recorder, gateway, lost_ns, teller, plant)
     runner = Runner(cycle, link, script, daemon.period_ns, recorder, requests, publisher, companions, journal)
     with turns(connection):
         if connection.mode == "lockstep":

@@ -37,6 +37,8 @@ class ServiceJournal:
         self._profiles = profiles
         self._rights = rights_event(rights)
         self._waiting: deque[Mapping[str, object]] = deque(maxlen=MOST_WAITING)
+        self._plant: Mapping[str, object] | None = None
+        """The plant's newest boot, if it is not the one of which the heads of the records tell."""
         self._run = ""
         self._asked = ""
         self._cycles_before = 0
@@ -46,6 +48,8 @@ class ServiceJournal:
         """Pass one event on."""
         if event.get("event") == "request" and not event["refused"]:
             self._asked = str(event["verb"])
+        if event.get("event") == "plant":
+            self._plant = event
         if event.get("event") != "state":
             self._send(event)
             return
@@ -71,6 +75,8 @@ class ServiceJournal:
         )
         self._send(self._rights)
         self._send({"event": "level", "share": self._cycle.reference.level_target})
+        if self._plant is not None:
+            self._send(self._plant)
 
     def _send(self, event: Mapping[str, object]) -> None:
         """Offer an event to the recorder after those that it had no room for."""

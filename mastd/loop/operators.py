@@ -5,19 +5,20 @@ from __future__ import annotations
 import enum
 import os
 import shutil
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from mastd.errors import UsageError
 from mastd.loop.lock import held
+from mastd.ring.ends import RingPlace
 from mastd.safety.faults import TABLE
 from mastd.safety.states import State
 from mastd.wire.address import DAEMON_LOCK, operators_address, private_directory, runtime_directory
 from mastd.wire.gateway import GatewayHandle
-from mastd.wire.gateway_job import GatewayJob
+from mastd.wire.gateway_job import GatewayJob, Past
 from mastd.wire.keys import keys_directory
 from mastd.wire.snapshot import FaultWords
 
@@ -49,10 +50,19 @@ class Operators:
         installation: Installation,
         blocks: Blocks,
         stack: ExitStack,
+        about: Mapping[str, Any],
+        ring: RingPlace | None,
         loader: list[str] | None = None,
         descriptors: tuple[int, ...] = (),
+        checker: list[str] | None = None,
+        past: Past = Past(),  # noqa: B008  frozen
     ) -> GatewayHandle:
-        """Start the gateway; it ends with the stack. ``loader`` is the command that loads profiles.
+        """Start the gateway; it ends with the stack.
+
+        ``about`` is what it tells of the daemon (see ``mastd.loop.description``), the recorder's frames are
+        its telemetry, ``loader`` is the command that loads profiles.
+
+        ``checker`` is the one that checks the settings before a reload, ``past`` what went before this loop.
 
         Raises UsageError when the address is taken or cannot be used.
         """
@@ -71,6 +81,10 @@ class Operators:
             keys=str(keys_directory()) if daemon.gateway.address else None,
             loader=tuple(loader or ()),
             loader_descriptors=descriptors,
+            description=about,
+            ring=ring,
+            checker=tuple(checker or ()),
+            past=past,
         )
         gateway = GatewayHandle.start(job, blocks.request, blocks.status, blocks.driver)
         stack.callback(gateway.close)

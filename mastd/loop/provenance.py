@@ -31,11 +31,16 @@ if TYPE_CHECKING:
 PACKAGES = ("mastd", "numpy", "scipy", "numba", "pyzmq", "msgpack", "pydantic", "mcap")
 
 
+def versions() -> dict[str, str]:
+    """Return the versions of the daemon and of what it computes with."""
+    return {package: version(package) for package in PACKAGES}
+
+
 def of_daemon(installation: Installation, connection: Connection, hello: PlantHello) -> dict[str, Any]:
     """Return the daemon's part as plain data; every settings file is kept as text and as SI values."""
     table = installation.table
     return {
-        "versions": {package: version(package) for package in PACKAGES},
+        "versions": versions(),
         "settings_text": {
             "table": installation.table_path.read_text(encoding="utf-8"),
             "daemon": installation.daemon_path.read_text(encoding="utf-8"),

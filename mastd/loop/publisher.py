@@ -51,6 +51,7 @@ class StatusPublisher:
             requests.stops,
             requests.estops,
             cycle.missed,
+            cycle.late,
             frame.values[frame.index["late"]],
             frame.values[frame.index["compute"]],
             self._recorder.dropped if self._recorder is not None else 0,
@@ -70,6 +71,8 @@ class StatusPublisher:
         block.field("residual")[:] = frame.field("residual")
         block.field("lengths")[:] = cycle.sensing.lengths
         block.field("forces")[:] = cycle.sensing.forces
+        block.field("pressures")[:] = cycle.sensing.pressures
+        block.field("internal_force")[:] = frame.field("internal_force")
         block.field("following_peak")[:] = cycle.sensing.following_peak
         block.field("vehicle_numbers")[:] = frame.vehicle
         block.field("ended")[:] = ended

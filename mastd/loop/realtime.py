@@ -98,13 +98,15 @@ def acquire(settings: RealtimeSettings) -> Rights:
 
 
 def relax() -> None:
-    """Give scheduling and memory lock back, so that what follows the loop disturbs nobody."""
+    """Give scheduling, timer slack and memory lock back, so that what follows the loop disturbs nobody."""
     release_garbage()
+    library = ctypes.CDLL(None)
+    library.prctl(PR_SET_TIMERSLACK, ctypes.c_ulong(0), 0, 0, 0)  # back to the value it was started with
     try:
         os.sched_setscheduler(0, os.SCHED_OTHER, os.sched_param(0))
     except OSError:
         return
-    ctypes.CDLL(None).munlockall()
+    library.munlockall()
 
 
 @contextmanager

@@ -19,7 +19,7 @@ from mastd.loop.requests import RequestPort
 from mastd.record.recorder import RecorderHandle
 from mastd.safety.faults import Code
 from mastd.wire.blocks import Verb
-from mastd.wire.plant_link import LOST_PLANT_NS, PlantLink
+from mastd.wire.plant_link import LOST_PLANT_NS, PlantHello, PlantLink
 
 FIRST_SAMPLE_NS = 100_000_000
 """How long each sample is waited for while the old ones are thrown away."""
@@ -74,6 +74,7 @@ class Runner:
         self._publisher = publisher
         self._companions = companions
         self._refusal: str | None = None
+        self._plant = link.hello
 
     def free_run(self, clock: PeriodicClock) -> None:
         """Run on the clock's deadlines."""
@@ -150,6 +151,19 @@ class Runner:
         elif supervisor.cycle % PUBLISH_EVERY == 0:
             self._publisher.publish(now_ns)
         if self._link.refusal is not self._refusal:
-            self._refusal = self._link.refusal
-            supervisor.report_next(Code.PLANT_REFUSES, self._refusal or "")
+            self._note_refusal(self._link.refusal)
+        if self._link.hello is not self._plant:
+            self._note_plant(self._link.hello)
         self._companions.look()
+
+    def _note_refusal(self, refusal: str | None) -> None:
+        """Report what the plant complains of, but not the same words over and over again."""
+        before, self._refusal = self._refusal, refusal
+        if refusal and refusal != before:
+            self._cycle.supervisor.report_next(Code.PLANT_REFUSES, refusal)
+
+    def _note_plant(self, hello: PlantHello) -> None:
+        """Tell that another boot of the plant serves this daemon from now on."""
+        self._plant = hello
+        if self._journal is not None:
+            self._journal.event({"event": "plant", "name": hello.name, "boot_id": hello.boot_id})

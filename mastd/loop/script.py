@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 
 from mastd.loop.supervisor import Supervisor
@@ -18,6 +20,19 @@ class StopRequest:
     """Somebody's wish to stop softly (Ctrl-C, SIGTERM); setting it again changes nothing."""
 
     requested: bool = False
+    at_once: bool = False
+    """Nothing has begun that must be ended in order: a wish to stop interrupts what is being done."""
+
+    @contextmanager
+    def interrupting(self) -> Iterator[None]:
+        """Let a wish to stop raise KeyboardInterrupt in this context."""
+        self.at_once = True
+        try:
+            if self.requested:
+                raise KeyboardInterrupt
+            yield
+        finally:
+            self.at_once = False
 
 
 def leave_fault(supervisor: Supervisor, now_ns: int) -> tuple[Verb, bool]:

@@ -67,6 +67,10 @@ class Sensing:
         self.pose_accelerations = frame.field("pose_acceleration")
         self.lengths = frame.field("length")
         self.forces = frame.field("force")
+        self._raw_pressures = frame.field("sample.pressures")
+        transducers = [sensor for link in table.links for sensor in link.pressure_transducers]
+        self._pressure_scales = np.array([sensor.scale for sensor in transducers])
+        self._pressure_offsets = np.array([sensor.offset for sensor in transducers])
         self._frame = frame.values
         self._timeouts = daemon.timeouts
         self._missing_share = daemon.guard.missing_share
@@ -120,6 +124,12 @@ class Sensing:
     def smoothed_pose(self) -> NDArray[np.float64]:
         """Pose (6,) of C as the motion's estimate has it: between samples and lengths it goes on smoothly."""
         return self._motion.state[:6]
+
+    @property
+    def pressures(self) -> NDArray[np.float64]:
+        """Pressures (2 n,) of the newest sample in Pa, calibrated: both chambers of each link in turn."""
+        pressures: NDArray[np.float64] = self._pressure_scales * self._raw_pressures + self._pressure_offsets
+        return pressures
 
     @property
     def trusted(self) -> bool:

@@ -1,43 +1,73 @@
 """The service: a loop that waits for operators, plays what they load, and records every run.
 
 It comes up in OFF and never moves by itself. SIGTERM and Ctrl-C stop what moves, lower the table and end it.
+A plant that is not there is waited for, with the gateway there to say so. `reload` ends the loop in OFF, and
+all around it is made anew with new settings; if these cannot come up, with the old ones.
 """
 
 from __future__ import annotations
 
 import json
+import os
+from collections.abc import Callable
 from contextlib import ExitStack
+from dataclasses import dataclass, replace
 from pathlib import Path
 
-from mastd.loop import host, loader, provenance
-from mastd.loop.frame import frame_channels
+from mastd.errors import MastdError
+from mastd.loop import host, loader, provenance, settings_check
+from mastd.loop.description import description
+from mastd.loop.endings import Diary
+from mastd.loop.frame import frame_channels, frame_layout
 from mastd.loop.host import Blocks, Connection
-from mastd.loop.journal import ServiceJournal
+from mastd.loop.journal import ServiceJournal, rights_event
+from mastd.loop.kernels_told import compiling_told
+from mastd.loop.notify import ServiceManager
 from mastd.loop.operators import Operators
 from mastd.loop.plan import Installation
+from mastd.loop.plant_wait import ATTEMPT_NS, await_plant
 from mastd.loop.script import StopRequest, leave_fault
 from mastd.loop.slots import ProfileSlots
+from mastd.loop.state_words import StateTeller
 from mastd.loop.supervisor import Supervisor
 from mastd.loop.warmup import compile_any_vehicle, compile_kernels
 from mastd.record.channels import ChannelSet
-from mastd.record.recorder import RecorderHandle
+from mastd.record.recorder import RecorderHandle, recorder_ring
+from mastd.record.service_log import destination
+from mastd.ring.ends import RingProducer
 from mastd.safety.faults import Fault
 from mastd.safety.states import State
-from mastd.wire.blocks import Verb
+from mastd.wire.blocks import NewestValueBlock, Verb
+from mastd.wire.gateway import GatewayHandle
+from mastd.wire.gateway_job import Past
+from mastd.wire.plant_link import PlantLink
 from mastd.wire.vehicle_block import VEHICLE_NUMBERS
+
+ENDING_S = 30.0
+"""The longest that recorder and gateway may take to end, or be ended, on a busy machine."""
+RELOADING = "the settings are being taken anew; the daemon comes back by itself"
+DEGRADED = "DEGRADED_RT, real-time rights are missing"
 
 
 class ServiceScript:
-    """Asks for nothing until the service is to end; then for stop and lower, until the table is down."""
+    """Asks for nothing until the service is to end; then for stop and lower, until the table is down.
 
-    def __init__(self, supervisor: Supervisor, stop: StopRequest) -> None:
+    A reload that was granted ends the loop as well; ``status`` then shows that it comes back.
+    """
+
+    def __init__(self, supervisor: Supervisor, stop: StopRequest, status: NewestValueBlock) -> None:
         self.finished = False
+        self.reload = False
         self._supervisor = supervisor
         self._stop = stop
+        self._status = status
         self._stopped = False
 
     def heard(self, verb: Verb) -> None:
         """An operator may go on using the table until it is down."""
+        if verb is Verb.RELOAD:
+            self.finished = self.reload = True
+            self._status.set_text("waiting", RELOADING)
 
     def next(self, now_ns: int) -> Verb:
         """Return what to ask for in this cycle."""
@@ -62,37 +92,186 @@ class ServiceScript:
         return Verb.NONE
 
 
-def serve(
-    installation: Installation,
-    connection: Connection,
-    operators: Operators,
-    directory: Path,
-    stop: StopRequest,
-) -> Fault | None:
+@dataclass(frozen=True)
+class Surroundings:
+    """What stays the same however often the settings are taken anew."""
+
+    connect: Callable[[Installation], Connection]
+    operators: Operators
+    directory: Path
+    """Where runs go."""
+    stop: StopRequest
+    manager: ServiceManager
+    diary: Diary
+    say: Callable[[str], None]
+    """Tells the people at the terminal, or the log."""
+
+
+def serve(installation: Installation, around: Surroundings) -> Fault | None:
     """Serve until ``stop`` is set and the table is down; return the fault it ended with, if any.
 
-    Runs go to ``directory``. Raises ProtocolError when the plant refuses or is not there,
-    RealtimeRightsError when rights are missing that a real plant needs, UsageError when nothing can be
-    recorded or the operators' address is taken.
+    Raises ProtocolError when the plant refuses, RealtimeRightsError when rights are missing that a real plant
+    needs, UsageError when nothing can be recorded or the operators' address is taken.
     """
-    with ExitStack() as stack:
-        compile_kernels(installation)
-        compile_any_vehicle(installation)
-        link = host.open_link(installation, connection, stack)
-        slots = ProfileSlots()
-        cycle = installation.bare_cycle(slots)
-        blocks = Blocks.of(installation)
-        profiles = operators.directory
+    last = around.diary.last
+    past = Past(last_ending=last.text if last is not None else "")
+    if last is not None:
+        around.say(f"last ending: {last.text}")
+    old: Installation | None = None
+    while True:
+        turn = Turn(installation, around, past)
+        try:
+            turn.run()
+        except MastdError as error:
+            if old is None or turn.begun:
+                raise
+            past = _kept(past, str(error), around)
+            installation, old = old, None
+            continue
+        if not turn.reload or around.stop.requested:
+            return turn.fault
+        around.say("settings: taken anew")
+        around.manager.reloading()
+        past = replace(past, reloads=past.reloads + 1, kept_old="")
+        old = installation
+        try:
+            with compiling_told(around.manager):
+                around.manager.busy("reloading: reading the settings")
+                installation = Installation.read(old.table_path, old.daemon_path)
+        except MastdError as error:
+            past = _kept(past, str(error), around)
+            installation, old = old, None
+
+
+def _kept(past: Past, why: str, around: Surroundings) -> Past:
+    """Tell that the old settings are taken again, and why."""
+    around.say(f"settings: the new ones could not be taken, the old ones are in force: {why}")
+    return replace(past, kept_old=why)
+
+
+class Turn:
+    """One life of loop and processes around it, with one installation."""
+
+    def __init__(self, installation: Installation, around: Surroundings, past: Past) -> None:
+        self.begun = False
+        """The loop has begun: from now on this installation is the one in force."""
+        self.reload = False
+        """It ended because an operator has asked for new settings."""
+        self.fault: Fault | None = None
+        """The first cause that was latched at the end."""
+        self._installation = installation
+        self._around = around
+        self._past = past
+        self._blocks = Blocks.of(installation)
+        self._slots = ProfileSlots()
+        table = installation.table
+        layout = frame_layout(len(table.links), len(table.sensors.accelerometers))
+        self._channels = ChannelSet(frame_channels(layout), installation.daemon.period_ns)
+
+    def run(self) -> None:
+        """Prepare everything, wait for the plant, run the loop until it ends, and end everything in order."""
+        around = self._around
+        with ExitStack() as stack:
+            stack.callback(self._slots.close)
+            stack.callback(self._blocks.close)
+            self._compile()
+            connection = around.connect(self._installation)
+            ring = recorder_ring(self._channels, connection.mode == "lockstep", VEHICLE_NUMBERS)
+            gateway = self._open_gateway(ring, stack)
+            around.diary.helpers(gateway.process_id)
+            link = self._await_plant(connection, stack)
+            if link is None:
+                return
+            around.manager.busy("starting the loop")
+            self._loop(connection, link, gateway, ring, stack)
+
+    def _compile(self) -> None:
+        around = self._around
+        around.manager.busy("loading the kernels")
+        with around.stop.interrupting(), compiling_told(around.manager):
+            compile_kernels(self._installation)
+            compile_any_vehicle(self._installation)
+
+    def _open_gateway(self, ring: RingProducer, stack: ExitStack) -> GatewayHandle:
+        installation, operators = self._installation, self._around.operators
+        return operators.open(
+            installation,
+            self._blocks,
+            stack,
+            description(installation, self._channels),
+            ring.place,
+            loader.command(installation.table_path, self._slots, operators.directory),
+            (self._slots.descriptor,),
+            settings_check.command(installation.table_path, installation.daemon_path),
+            self._past,
+        )
+
+    def _await_plant(self, connection: Connection, stack: ExitStack) -> PlantLink | None:
+        """Return the link, closed by the stack; None when the service is to end."""
+        around = self._around
+        around.manager.attentive()
+
+        def attempt(waiting: Callable[[], None]) -> PlantLink:
+            return host.open_link(self._installation, connection, stack, waiting, ATTEMPT_NS)
+
+        link = await_plant(attempt, around.stop, around.manager.alive, self._show_waiting)
+        if link is not None:
+            stack.callback(link.close)
+        return link
+
+    def _show_waiting(self, text: str) -> None:
+        """Show what is waited for; a daemon that waits for its plant is up."""
+        around, status = self._around, self._blocks.status
+        around.say(text)
+        status.set_text("waiting", text)
+        status.publish()
+        around.manager.status("; ".join(part for part in (text, self._note) if part))
+        around.manager.ready()
+
+    @property
+    def _note(self) -> str:
+        """What went before, in words for the service manager."""
+        past = self._past
+        ending = f"last ending: {past.last_ending}" if past.last_ending else ""
+        kept = f"the new settings could not be taken, the old ones are in force: {past.kept_old}"
+        return "; ".join(part for part in (kept if past.kept_old else "", ending) if part)
+
+    def _loop(
+        self,
+        connection: Connection,
+        link: PlantLink,
+        gateway: GatewayHandle,
+        ring: RingProducer,
+        stack: ExitStack,
+    ) -> None:
+        installation, around, blocks = self._installation, self._around, self._blocks
+        blocks.status.set_text("waiting", "")
+        host.show_plant(blocks, link)
+        cycle = installation.bare_cycle(self._slots)
+        profiles = around.operators.directory
         head = provenance.of_daemon(installation, connection, link.hello)
+        if self._past.last_ending:
+            head["last_ending"] = self._past.last_ending
         loader.daemon_path(profiles).write_text(json.dumps(head), encoding="utf-8")
-        channels = ChannelSet(frame_channels(cycle.frame.layout), installation.daemon.period_ns)
-        lockstep = connection.mode == "lockstep"
-        recorder = RecorderHandle.start_service(directory, head, channels, lockstep, VEHICLE_NUMBERS)
+        recorder = RecorderHandle.start_service(
+            around.directory, head, self._channels, log=destination(os.environ), ring=ring
+        )
         stack.callback(recorder.close)
-        load = loader.command(installation.table_path, slots, profiles)
-        gateway = operators.open(installation, blocks, stack, load, (slots.descriptor,))
+        around.diary.helpers(gateway.process_id, recorder.process_id)
         rights = host.take_rights(installation, link, cycle, stack)
-        journal = ServiceJournal(recorder, cycle, directory.resolve(), profiles, rights)
-        script = ServiceScript(cycle.supervisor, stop)
-        host.loop(installation, connection, cycle, link, script, blocks, recorder, gateway, rights, journal)
-        return cycle.supervisor.latch.first
+        journal = ServiceJournal(recorder, cycle, around.directory.resolve(), profiles, rights)
+        journal.event(rights_event(rights))
+        if self._past.last_ending:
+            journal.event({"event": "last_ending", "text": self._past.last_ending})
+        script = ServiceScript(cycle.supervisor, around.stop, blocks.status)
+        always = DEGRADED if rights.degraded else ""
+        teller = StateTeller(around.manager, cycle, around.stop, self._note, always)
+        around.manager.attentive()
+        around.manager.ready()
+        self.begun = True
+        host.loop(
+            installation, connection, cycle, link, script, blocks, recorder, gateway, rights, journal, teller
+        )
+        # From here on nothing feeds the watchdog, and the processes around may take their time to end.
+        around.manager.busy("the table is down; closing the files", ENDING_S)
+        self.reload, self.fault = script.reload, cycle.supervisor.latch.first

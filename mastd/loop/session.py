@@ -12,6 +12,7 @@ from pathlib import Path
 from mastd.errors import RealtimeRightsError
 from mastd.loop import host, provenance
 from mastd.loop.cycle import Cycle
+from mastd.loop.description import description
 from mastd.loop.frame import frame_channels
 from mastd.loop.host import Blocks, Connection
 from mastd.loop.journal import end_event, rights_event
@@ -62,8 +63,8 @@ def run(
         link = host.open_link(plan, connection, stack)
         blocks = Blocks.of(plan)
         recorder = None
+        recorded = (*frame_channels(cycle.frame.layout), *plan.vehicle_channels)
         if record_path is not None:
-            recorded = (*frame_channels(cycle.frame.layout), *plan.vehicle_channels)
             channels = ChannelSet(recorded, plan.daemon.period_ns)
             metadata = provenance.join(
                 provenance.of_daemon(plan, connection, link.hello),
@@ -71,7 +72,12 @@ def run(
             )
             lockstep = connection.mode == "lockstep"
             recorder = RecorderHandle.start(record_path, metadata, channels, lockstep)
-        gateway = operators.open(plan, blocks, stack) if operators is not None else None
+        gateway = None
+        if operators is not None:
+            host.show_plant(blocks, link)
+            about = description(plan, recorded)
+            ring = recorder.ring if recorder is not None else None
+            gateway = operators.open(plan, blocks, stack, about, ring)
         if live:
             host.live_line(blocks, plan, stack)
         try:

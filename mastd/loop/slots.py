@@ -41,6 +41,7 @@ class ProfileSlots:
 
     def __init__(self, descriptor: int | None = None) -> None:
         size = 8 * SLOT_NUMBERS * SLOTS
+        self._owned = descriptor is None
         if descriptor is None:
             descriptor = os.memfd_create("mastd-profiles", os.MFD_CLOEXEC)
             os.ftruncate(descriptor, size)
@@ -48,6 +49,11 @@ class ProfileSlots:
         memory = mmap.mmap(descriptor, size)
         self._numbers: NDArray[np.float64] = np.frombuffer(memory, dtype=np.float64)
         self._integers: NDArray[np.int64] = np.frombuffer(memory, dtype=np.int64)
+
+    def close(self) -> None:
+        """Let go of the memory; it vanishes with the last profile that was read from it."""
+        if self._owned:
+            os.close(self.descriptor)
 
     def write(self, slot: int, loaded: LoadedProfile) -> None:
         """Fill a slot that is not played; raise ValueError if the profile is larger than a slot."""

@@ -35,6 +35,7 @@ EVENT_OF_VERB: dict[Verb, Event] = {
     Verb.LOAD: Event.LOAD,
     Verb.JOG: Event.JOG,
     Verb.LEVEL: Event.LEVEL,
+    Verb.RELOAD: Event.RELOAD,
 }
 _EVENT_OF_ACTION = {
     Action.HOLD: Event.FAULT_HOLD,
@@ -87,6 +88,11 @@ class Supervisor:
     def enabled(self) -> bool:
         """The drive follows the daemon's set-points."""
         return self.mode is DriveMode.FOLLOW
+
+    @property
+    def resting(self) -> bool:
+        """Nothing is asked of the plant: the supply is off and the drive disabled."""
+        return self.stage is Stage.OFF and self.mode is DriveMode.DISABLED
 
     @property
     def raised(self) -> bool:

@@ -32,7 +32,7 @@ from typing import TYPE_CHECKING
 from mastd.errors import UsageError
 from mastd.record.channels import NANOSECONDS, ChannelSet
 from mastd.record.plain import plain
-from mastd.record.ring import RingProducer
+from mastd.ring.ends import RingPlace, RingProducer
 
 if TYPE_CHECKING:
     import numpy as np
@@ -44,6 +44,18 @@ START_TIMEOUT_S = 20.0
 _MINIMUM_CAPACITY, _MAXIMUM_CAPACITY = 1024, 32768
 _MESSAGE_BYTES = 1 << 17
 _READS_PER_LOOK = 8
+
+
+def recorder_ring(channels: ChannelSet, lockstep: bool = False, spare: int = 0) -> RingProducer:
+    """Return a ring for a recorder of ``channels``, some seconds deep; it can be made before the recorder.
+
+    ``spare`` numbers of each frame, after the channels', are for channels that a run's metadata name
+    (``MORE_CHANNELS``). In lockstep a push waits for room (``LOCKSTEP_WAIT_S``).
+    """
+    capacity = min(
+        max(RING_SECONDS * NANOSECONDS // channels.period_ns, _MINIMUM_CAPACITY), _MAXIMUM_CAPACITY
+    )
+    return RingProducer(len(channels) + spare, capacity, LOCKSTEP_WAIT_S if lockstep else 0.0)
 
 
 @dataclass(frozen=True)
@@ -107,7 +119,8 @@ class RecorderHandle:
         real-time rights and its processor. Raises UsageError with one line if the file cannot be written.
         """
         path = path.resolve()
-        return cls._start(path, path.parent, path, metadata, channels, lockstep)
+        ring = recorder_ring(channels, lockstep)
+        return cls._start(path, path.parent, path, metadata, channels, ring)
 
     @classmethod
     def start_service(
@@ -116,17 +129,20 @@ class RecorderHandle:
         metadata: Mapping[str, object],
         channels: ChannelSet,
         lockstep: bool = False,
-        spare: int = 0,
+        log: Mapping[str, str] | None = None,
+        ring: RingProducer | None = None,
     ) -> RecorderHandle:
         """Start a recorder of runs that begin and end by events; the directory is made if need be.
 
         ``metadata`` (plain data) stand in the head of every file; those of a run come on top, from the file
-        that its ``record_begin`` names. ``spare`` numbers of each frame, after the channels', are for
-        channels that a run's metadata name (``MORE_CHANNELS``). Fault files between runs go to
-        ``directory``. Raises UsageError with one line if the directory cannot be written.
+        that its ``record_begin`` names. ``ring`` was made before (``recorder_ring``) and belongs to the
+        handle from now on; without it one is made. Fault files between runs go to ``directory``. ``log`` is
+        where the service's log goes (``service_log.destination``), None for nowhere. Raises UsageError with
+        one line if the directory cannot be written.
         """
         directory = directory.resolve()
-        return cls._start(directory, directory, None, metadata, channels, lockstep, spare)
+        ring = ring or recorder_ring(channels, lockstep)
+        return cls._start(directory, directory, None, metadata, channels, ring, log)
 
     @classmethod
     def _start(
@@ -136,8 +152,8 @@ class RecorderHandle:
         single: Path | None,
         metadata: Mapping[str, object],
         channels: ChannelSet,
-        lockstep: bool,
-        spare: int = 0,
+        ring: RingProducer,
+        log: Mapping[str, str] | None = None,
     ) -> RecorderHandle:
         try:
             directory.mkdir(parents=True, exist_ok=True)
@@ -145,22 +161,19 @@ class RecorderHandle:
             raise UsageError(f"{place}: cannot record here: {error.strerror}") from error
         if not os.access(directory, os.W_OK | os.X_OK):
             raise UsageError(f"{place}: cannot record here: the directory cannot be written")
-        capacity = min(
-            max(RING_SECONDS * NANOSECONDS // channels.period_ns, _MINIMUM_CAPACITY), _MAXIMUM_CAPACITY
-        )
         job = json.dumps(
             {
                 "path": None if single is None else str(single),
                 "directory": str(directory),
                 "period_ns": channels.period_ns,
-                "capacity": capacity,
-                "width": len(channels) + spare,
+                "capacity": ring.capacity,
+                "width": ring.width,
                 "channels": [[c.name, c.unit, c.rate_hz, c.meaning] for c in channels],
                 "metadata": plain(metadata),
+                "log": None if log is None else dict(log),
             }
         ).encode()
         ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
-        ring = RingProducer(len(channels) + spare, capacity, LOCKSTEP_WAIT_S if lockstep else 0.0)
         arguments = ("--ring", str(ring.fd), "--control", str(theirs.fileno()), "--parent", str(os.getpid()))
         process = subprocess.Popen(
             [sys.executable, "-P", "-m", "mastd.record.recorder_process", *arguments],
@@ -192,6 +205,11 @@ class RecorderHandle:
     def backlog(self) -> int:
         """Frames that wait for the recorder."""
         return self._ring.backlog
+
+    @property
+    def ring(self) -> RingPlace:
+        """Where the frames are, for processes that look on."""
+        return self._ring.place
 
     @property
     def process_id(self) -> int:

@@ -1,7 +1,8 @@
-"""The recorder's process: takes frames from the ring and events from the socket, and writes the files.
+"""The recorder's process: takes frames from the ring and events from the socket, and writes files and log.
 
 ``RecorderHandle`` starts it as ``python -m mastd.record.recorder_process``; the job comes through standard
-input. It ignores SIGINT, SIGTERM and SIGHUP, since it has to outlive the loop, and ends when the socket does.
+input. It ignores SIGINT, SIGTERM, SIGHUP and a watchdog's SIGABRT, since it has to outlive the loop, and ends
+when the socket does.
 """
 
 from __future__ import annotations
@@ -19,8 +20,9 @@ from pathlib import Path
 
 from mastd.record.channels import Channel, ChannelSet
 from mastd.record.history import Arrived
-from mastd.record.ring import RingConsumer
 from mastd.record.run_files import RunFiles
+from mastd.record.service_log import Log, open_log, say
+from mastd.ring.ends import RingConsumer
 
 MESSAGE_BYTES = 1 << 17
 _BATCH = 1024
@@ -32,9 +34,10 @@ _PATIENCE_S = 5.0
 class StatusLine:
     """Sends the newest status to the loop whenever it has changed, as soon as the socket takes it."""
 
-    def __init__(self, control: socket.socket, files: RunFiles) -> None:
+    def __init__(self, control: socket.socket, files: RunFiles, log: Log) -> None:
         self._control = control
         self._files = files
+        self._log = log
         self._sent = files.status()
         self._said = self._sent["trouble"]
 
@@ -46,23 +49,28 @@ class StatusLine:
         if status["trouble"] != self._said:
             self._said = status["trouble"]
             if self._said:
-                _say(self._said)
+                self._log.trouble(str(self._said))
         with contextlib.suppress(OSError):
             self._control.send(json.dumps({"status": status}).encode())
             self._sent = status
 
 
-def record(files: RunFiles, ring: RingConsumer, control: socket.socket, parent: int) -> None:
+def record(files: RunFiles, ring: RingConsumer, control: socket.socket, parent: int, log: Log) -> None:
     """Take frames and events until the producer has closed or is gone, and finish the files.
 
     Events wait for the frames that were offered before them, so that all is in order. The recorder looks
     every 10 ms and is never woken: waking a process may cost the loop its processor.
     """
     control.setblocking(False)
-    status = StatusLine(control, files)
+    status = StatusLine(control, files, log)
     events: deque[Arrived] = deque()
     busy = ended = False
     quiet = 0
+
+    def happened(arrived: Arrived) -> None:
+        files.event(arrived)
+        log.event(arrived)
+
     while True:
         if not busy and not ended:
             time.sleep(_LOOK_S)
@@ -70,24 +78,28 @@ def record(files: RunFiles, ring: RingConsumer, control: socket.socket, parent: 
         frames = ring.take(_BATCH, last=ended)
         for number, data in frames:
             while events and events[0].number <= number:
-                files.event(events.popleft())
+                happened(events.popleft())
             files.frame(number, data)
+        if frames:
+            log.frames(frames)
         ring.release(len(frames))
         if frames:
             following = frames[-1][0] + 1
             while events and events[0].number <= following:
-                files.event(events.popleft())
+                happened(events.popleft())
         quiet = 0 if frames else quiet + 1
         while len(events) >= _MOST_EVENTS and quiet > 1:  # no frames come: the order must wait no longer
-            files.event(events.popleft())
+            happened(events.popleft())
         files.synchronise_if_due()
         status.update()
+        log.look()
         busy = len(frames) == _BATCH
         if ended and not frames:
             break
     for event in events:
-        files.event(event)
+        happened(event)
     files.finish(ring.offered, ring.closed)
+    log.close(ring.closed)
 
 
 def _take_events(events: deque[Arrived], control: socket.socket) -> bool:
@@ -109,7 +121,7 @@ def _take_events(events: deque[Arrived], control: socket.socket) -> bool:
 
 def main() -> int:
     """Run the recorder's process; the arguments come from ``RecorderHandle``."""
-    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGABRT):
         signal.signal(number, signal.SIG_IGN)
     parser = argparse.ArgumentParser(prog="mastd.record.recorder_process")
     for name in ("--ring", "--control", "--parent"):
@@ -125,24 +137,18 @@ def main() -> int:
     try:
         ring = RingConsumer(arguments.ring, job["width"], job["capacity"])
         files = RunFiles(channels, Path(job["directory"]), job["metadata"], single)
+        log = open_log(job["log"], channels, job["metadata"].get("states", ()))
         control.send(b'{"ready": true}')
-        record(files, ring, control, arguments.parent)
+        record(files, ring, control, arguments.parent, log)
     except OSError as error:
         if files is not None:
             files.give_up()
         text = f"{error.strerror or error}"
         _answer(control, {"error": text})
-        _say(f"{job['path']}: {text}")
+        say(f"{job['path']}: {text}")
         return 3
     _answer(control, files.totals())
     return 0
-
-
-def _say(text: object) -> None:
-    """Write one line to standard error, which may lie on the full disk too."""
-    with contextlib.suppress(OSError):
-        sys.stderr.write(f"mastd recorder: {text}\n")
-        sys.stderr.flush()
 
 
 def _answer(control: socket.socket, answer: dict[str, object]) -> None:

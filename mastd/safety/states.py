@@ -43,6 +43,7 @@ class Event(enum.Enum):
     ESTOP = "estop"
     RESET = "reset"
     LEVEL = "level"
+    RELOAD = "reload"
     LOW_STAGE_REACHED = "low stage reached"
     HIGH_STAGE_REACHED = "high stage reached"
     RAISED = "raised"
@@ -68,6 +69,7 @@ COMMANDS = frozenset(
         Event.ESTOP,
         Event.RESET,
         Event.LEVEL,
+        Event.RELOAD,
     }
 )
 """The events that an operator can send; all others come from the loop."""
@@ -149,6 +151,7 @@ _ALLOWED: dict[Event, dict[State, State]] = {
     Event.JOG: {State.READY: State.READY},
     Event.RESET: {state: state for state in (State.FAULT, State.ESTOP, State.OFF, State.READY)},
     Event.LEVEL: {state: state for state in (State.OFF, State.READY, State.ARMED, State.RUNNING, State.HOLD)},
+    Event.RELOAD: {State.OFF: State.OFF},
 }
 
 _OBSERVED: dict[Event, dict[State, State]] = {
@@ -170,6 +173,7 @@ _NEEDED: dict[Event, str] = {
     Event.JOG: "raise the table to READY first",
     Event.RESET: "a cause is reset in READY, OFF, FAULT or ESTOP",
     Event.LEVEL: "level is set in OFF, READY, ARMED, RUNNING or HOLD",
+    Event.RELOAD: "settings are taken anew in OFF; lower the table first",
 }
 
 
@@ -237,6 +241,8 @@ def _missing_condition(state: State, event: Event, conditions: Conditions) -> st
         return f"{event.value} is refused: the feedback is invalid (no pose from the lengths); see the faults"
     if event is Event.RAISE and state is State.OFF and not conditions.drive_idle:
         return "raise is refused: the drive is still letting the table down by itself; wait until it is down"
+    if event is Event.RELOAD and not conditions.drive_idle:
+        return "reload is refused: the drive is still letting the table down by itself; wait until it is down"
     if event is Event.RAISE and not conditions.estop_released:
         return "raise is refused: the e-stop is pressed; release it first"
     if event is Event.LOWER and state is State.FAULT and not conditions.supply_on:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import contextlib
 import fcntl
+import getpass
+import grp
 import ipaddress
 import os
 import re
@@ -14,8 +16,11 @@ from pathlib import Path
 
 from mastd.errors import UsageError
 
+OPERATORS_SOCKET = "mastd.operators"
 DAEMON_LOCK = "daemon.lock"
 """Name of the file in the runtime directory that says which daemon is there: its process id and kind."""
+SERVICE_DIRECTORY = Path("/run/mastd")
+"""Runtime directory of this machine's service; who may enter it is an operator."""
 LONGEST_PATH = 107  # bytes of a Unix socket's path (unix(7): sun_path holds 108 with its closing zero)
 _FORMS = "ipc:///path/of/socket, ipc://@name or tcp://127.0.0.1:port"
 _PRIVATE = re.compile(r"mastd-([1-9][0-9]{0,8})-[a-z0-9_]+")
@@ -101,7 +106,7 @@ def _remove_left_behind(place: Path) -> None:
 def runtime_directory() -> Path:
     """Return the directory for sockets and locks: the service's, the user's, or a private temporary one."""
     for variable in ("RUNTIME_DIRECTORY", "XDG_RUNTIME_DIR"):
-        value = os.environ.get(variable)
+        value = os.environ.get(variable, "").split(":")[0]
         if value and Path(value).is_dir():
             return Path(value)
     directory = Path(tempfile.gettempdir()) / f"mastd-{os.getuid()}"
@@ -113,13 +118,66 @@ def runtime_directory() -> Path:
 
 def operators_address() -> str:
     """Return the address at which the gateway of this user's daemon answers operators."""
-    return f"ipc://{runtime_directory()}/mastd.operators"
+    return f"ipc://{runtime_directory()}/{OPERATORS_SOCKET}"
+
+
+def daemon_address() -> str:
+    """Return where operators find a daemon: this user's own one, else the service of this machine.
+
+    Raises UsageError when there is only the service and this user may not speak with it.
+    """
+    own = operators_address()
+    if usual_daemon(own) is not None or _is_served(own):
+        return own
+    if not SERVICE_DIRECTORY.is_dir():
+        return own
+    socket = SERVICE_DIRECTORY / OPERATORS_SOCKET
+    if not os.access(SERVICE_DIRECTORY, os.X_OK) or (socket.exists() and not os.access(socket, os.W_OK)):
+        raise UsageError(_not_in_group())
+    return f"ipc://{socket}" if socket.exists() else own
+
+
+def sockets_umask(operators: str) -> int:
+    """Return the umask for a gateway's socket files: a service's are for its group, others for one user."""
+    directory = Path(operators.removeprefix("ipc://")).parent
+    with contextlib.suppress(OSError):
+        service = directory == Path(os.environ.get("RUNTIME_DIRECTORY", "").split(":")[0])
+        if operators.startswith("ipc:///") and service and directory.stat().st_mode & stat.S_IXGRP:
+            return 0o117
+    return 0o177
+
+
+def _is_served(operators: str) -> bool:
+    """Tell whether a gateway holds the lock beside its socket, whatever became of its daemon."""
+    try:
+        with open(f"{operators.removeprefix('ipc://')}.lock", encoding="ascii") as file:
+            fcntl.flock(file, fcntl.LOCK_SH | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return True
+    except OSError:
+        return False
+    return False
+
+
+def _not_in_group() -> str:
+    try:
+        group = grp.getgrgid(SERVICE_DIRECTORY.stat().st_gid).gr_name
+    except KeyError:
+        group = str(SERVICE_DIRECTORY.stat().st_gid)
+    try:
+        user = getpass.getuser()
+    except (OSError, KeyError):  # a user without a name
+        user = str(os.getuid())
+    return (
+        f"the service of this machine has its sockets in {SERVICE_DIRECTORY}, and you are not in group "
+        f"{group}: `sudo adduser {user} {group}`, then log in again"
+    )
 
 
 def usual_daemon(operators: str) -> int | None:
     """Return the process id of the daemon that holds the lock beside a usual address, None if none lives."""
     path = Path(operators.removeprefix("ipc://"))
-    if not operators.startswith("ipc:///") or path.name != "mastd.operators":
+    if not operators.startswith("ipc:///") or path.name != OPERATORS_SOCKET:
         return None
     try:
         with open(path.with_name(DAEMON_LOCK), encoding="ascii") as file:
@@ -140,3 +198,8 @@ def usual_daemon(operators: str) -> int | None:
 def snapshots_address(operators: str) -> str:
     """Return the address of the status socket beside an ``ipc://`` address for operators."""
     return f"{operators.removesuffix('.operators')}.status"
+
+
+def telemetry_address(operators: str) -> str:
+    """Return the address of the telemetry socket beside an ``ipc://`` address for operators."""
+    return f"{operators.removesuffix('.operators')}.telemetry"

@@ -43,6 +43,7 @@ class Verb(enum.IntEnum):
     LOAD = 10
     JOG = 11
     LEVEL = 12
+    RELOAD = 13
 
 
 ARGUMENTS = 4
@@ -72,6 +73,8 @@ DRIVER = Layout(
     ),
 )
 """What somebody drives a simulated vehicle with, beside its count."""
+SIMULATED, REAL = "simulated", "real"
+"""How the text of the plant begins."""
 TEXT_BYTES = 320
 """Bytes of a text in a status block, UTF-8, cut to size and padded with zeros."""
 
@@ -79,11 +82,13 @@ TEXT_BYTES = 320
 _TEXTS = (
     ("refusal", "why the last request was refused"),
     ("cause", "latched first cause"),
+    ("plant", "simulated or real, and its name, by |; empty as long as it is waited for"),
     ("profile", "name of the loaded profile"),
     (
         "vehicle",
         "name of the simulated vehicle, what it is for (see vehicle_block), its wheels, by |; empty for none",
     ),
+    ("waiting", "what the daemon waits for while its loop takes no commands; empty for nothing"),
 )
 
 
@@ -105,6 +110,7 @@ def status_layout(links: int) -> Layout:
             Field("stops_answered", 1, "1", "stops taken so far"),
             Field("estops_answered", 1, "1", "emergency stops taken so far"),
             Field("missed", 1, "1", "periods missed since the loop began"),
+            Field("late_cycles", 1, "1", "cycles that began over half a period late, since the loop began"),
             Field("late", 1, "s", "lateness of this cycle's wake-up"),
             Field("compute", 1, "s", "processor time of the last cycle"),
             Field("dropped", 1, "1", "frames that the recorder did not take"),
@@ -122,6 +128,8 @@ def status_layout(links: int) -> Layout:
             Field("residual", 1, "m", "sum of the length residuals of the pose"),
             Field("lengths", links, "m", "measured lengths"),
             Field("forces", links, "N", "measured actuator forces"),
+            Field("pressures", 2 * links, "Pa", "measured, chamber 1 and chamber 2 of each link in turn"),
+            Field("internal_force", 1, "N", "actuator forces along the null space of the links"),
             Field("following_peak", links, "m", "largest following errors since arming"),
             Field("vehicle_numbers", VEHICLE_NUMBERS, "SI", "the simulated vehicle, see vehicle_block"),
             Field("ended", 1, "1", "1 when the loop has ended"),

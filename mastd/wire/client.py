@@ -15,17 +15,18 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
 import zmq
 
 from mastd.errors import ProtocolError, UsageError
-from mastd.wire.address import check_address, operators_address, snapshots_address, usual_daemon
+from mastd.wire.address import check_address, daemon_address, snapshots_address, usual_daemon
 from mastd.wire.keys import read_key
 from mastd.wire.operator_messages import (
-    LARGEST_OPERATOR_MESSAGE,
+    LARGEST_ANSWER,
     LONGEST_NAME,
     OPERATOR_PROTOCOL_VERSION,
+    PREPARED,
     STOPPING,
     Answer,
     Complaint,
@@ -39,6 +40,9 @@ from mastd.wire.operator_messages import (
     read_from_gateway,
     read_status,
 )
+
+if TYPE_CHECKING:  # numpy takes its time to be imported, and few clients read telemetry
+    from mastd.wire.telemetry import Telemetry
 
 HELLO_S = 2.0
 AGAIN_S = 0.5
@@ -88,13 +92,13 @@ class OperatorClient:
         patience_s: float = HELLO_S,
     ) -> None:
         self.address = check_address(
-            address or operators_address(), allow_remote=True, what="operators' address"
+            address or daemon_address(), allow_remote=True, what="operators' address"
         )
         self._hello = Hello(OPERATOR_PROTOCOL_VERSION, name, operator or identity(), role)
         self._keys = keys
         self._patience_s = patience_s
-        if self.address.startswith("ipc:///") and not Path(self.address.removeprefix("ipc://")).exists():
-            raise self._nobody()
+        if self.address.startswith("ipc:///"):
+            self._look_at(Path(self.address.removeprefix("ipc://")))
         self._context: zmq.Context[zmq.Socket[bytes]] = zmq.Context()
         self._sequence = 0
         try:
@@ -113,7 +117,7 @@ class OperatorClient:
         for its loop), ProtocolError when the gateway does not understand the command.
         """
         if timeout_s is None:
-            timeout_s = LOADING_S if verb == "load" else self.welcome.answer_s + HELLO_S
+            timeout_s = LOADING_S if verb in PREPARED else self.welcome.answer_s + HELLO_S
         end = time.monotonic() + timeout_s
         sent, again = 0, 0.0
         number = self._next(verb, arguments)
@@ -150,6 +154,10 @@ class OperatorClient:
         """Return everything the daemon tells about itself (docs/protocol.md)."""
         return self.command("status").snapshot or {}
 
+    def describe(self) -> dict[str, Any]:
+        """Return what the daemon is: table, links, channels, states, faults (docs/protocol.md)."""
+        return self.command("describe").description or {}
+
     def watch(self) -> Iterator[dict[str, Any]]:
         """Give status snapshots as they come, until the daemon ends; what is not read in time is lost.
 
@@ -159,11 +167,35 @@ class OperatorClient:
         try:
             while True:
                 if not subscriber.poll(round(SILENT_S * 1000)):
-                    raise self._no_status()
+                    raise self._silent("status")
                 with contextlib.suppress(MalformedError):
                     snapshot = read_status(subscriber.recv())
                     yield snapshot
                     if snapshot.get("loop") == "ended":
+                        return
+        finally:
+            subscriber.close()
+
+    def telemetry(self) -> Iterator[Telemetry]:
+        """Give the loop's frames as they come, until the daemon ends; what is not read in time is lost.
+
+        Twice a second something is given even if there are no frames. Raises UsageError when there is no
+        telemetry, or none comes for ``SILENT_S``.
+        """
+        from mastd.wire.telemetry import LARGEST_TELEMETRY, read_telemetry
+
+        if not self.welcome.telemetry:
+            raise UsageError(f"the daemon at {self.address} has no telemetry, because it records nothing")
+        subscriber = self._open(zmq.SUB, self._beside(self.welcome.telemetry), LARGEST_TELEMETRY)
+        subscriber.setsockopt(zmq.SUBSCRIBE, b"")
+        try:
+            while True:
+                if not subscriber.poll(round(SILENT_S * 1000)):
+                    raise self._silent("telemetry")
+                with contextlib.suppress(MalformedError):
+                    telemetry = read_telemetry(subscriber.recv())
+                    yield telemetry
+                    if telemetry.ended:
                         return
         finally:
             subscriber.close()
@@ -183,11 +215,11 @@ class OperatorClient:
     ) -> None:
         self.close()
 
-    def _open(self, kind: int, address: str) -> zmq.Socket[bytes]:
+    def _open(self, kind: int, address: str, largest: int = 2 * LARGEST_ANSWER) -> zmq.Socket[bytes]:
         socket = self._context.socket(kind)
         socket.linger = 0
         socket.set_hwm(_HIGH_WATER_MARK)
-        socket.setsockopt(zmq.MAXMSGSIZE, 4 * LARGEST_OPERATOR_MESSAGE)
+        socket.setsockopt(zmq.MAXMSGSIZE, largest)
         socket.setsockopt(zmq.RECONNECT_IVL, 20)
         socket.setsockopt(zmq.IPV6, int("[" in address))
         if self._keys is not None:
@@ -201,12 +233,15 @@ class OperatorClient:
     def _subscriber(self) -> zmq.Socket[bytes]:
         """Open the daemon's status socket."""
         address = self.welcome.snapshots or snapshots_address(self.address)
-        if address.startswith("tcp://*:"):
-            host = self.address.rpartition(":")[0]
-            address = f"{host}:{address.rpartition(':')[2]}"
-        subscriber = self._open(zmq.SUB, address)
+        subscriber = self._open(zmq.SUB, self._beside(address))
         subscriber.setsockopt(zmq.SUBSCRIBE, b"")
         return subscriber
+
+    def _beside(self, address: str) -> str:
+        """Return the address of another socket of the daemon; a host ``*`` is the one connected to."""
+        if not address.startswith("tcp://*:"):
+            return address
+        return f"{self.address.rpartition(':')[0]}:{address.rpartition(':')[2]}"
 
     def _greet(self) -> Welcome:
         end = time.monotonic() + self._patience_s
@@ -244,9 +279,20 @@ class OperatorClient:
         except (MalformedError, zmq.Again):
             return None
 
-    def _no_status(self) -> UsageError:
+    def _look_at(self, socket: Path) -> None:
+        """Raise UsageError if there is no such socket, or none that this user may use."""
+        try:
+            there = socket.exists()
+        except PermissionError:
+            there = True
+        if not there:
+            raise self._nobody()
+        if not os.access(socket, os.W_OK):
+            raise UsageError(f"{self.address}: you have no permission to use this socket")
+
+    def _silent(self, what: str) -> UsageError:
         return UsageError(
-            _with(f"the daemon at {self.address} shows no status any more", self._silent_daemon())
+            _with(f"the daemon at {self.address} shows no {what} any more", self._silent_daemon())
         )
 
     def _nobody(self) -> UsageError:

@@ -89,6 +89,9 @@ class DirectLink:
             self._waiting = True
         return True
 
+    def renew(self) -> None:
+        """Nothing to renew: this plant ends with its maker."""
+
     def close(self) -> None:
         """Nothing to close: the plant belongs to its maker."""
 

@@ -83,7 +83,7 @@ class DriveClient(OperatorClient):
             if snapshot.get("loop") == "ended":
                 raise UsageError(f"the daemon at {self.address} has ended")
         elif now - self._shown > SILENT_S:
-            raise self._no_status()
+            raise self._silent("status")
         return snapshot
 
     def _complained(self, complaint: Complaint) -> None:

@@ -7,11 +7,14 @@ flood always arrives.
 
 from __future__ import annotations
 
+from typing import Any
+
 from mastd.wire.blocks import NewestValueBlock
 from mastd.wire.operator_messages import Inputs
-from mastd.wire.sessions import GatewayCounters
+from mastd.wire.sessions import GatewayCounters, Session
 
 SHOWN_NS = 5_000_000
+GONE_NS = 10_000_000_000
 
 
 class DriverRelay:
@@ -22,14 +25,30 @@ class DriverRelay:
         self._block = block
         self._counters = counters
         self._waiting: Inputs | None = None
+        self._driver: tuple[Session, int] | None = None
         self._next_ns = 0
 
-    def hear(self, inputs: Inputs) -> None:
+    def hear(self, inputs: Inputs, session: Session, now_ns: int) -> None:
         """Take the newest inputs; those that still wait are overtaken by them."""
+        self._driver = session, now_ns
         self._counters.driven += 1
         if self._waiting is not None:
             self._counters.overtaken += 1
         self._waiting = inputs
+
+    def rigs(self, now_ns: int) -> list[dict[str, Any]]:
+        """Return who drives, as plain values; who has been silent for ``GONE_NS`` does not any more."""
+        if self._driver is None or now_ns - self._driver[1] > GONE_NS:
+            return []
+        session, heard_ns = self._driver
+        return [
+            {
+                "name": session.name,
+                "operator": session.operator,
+                "kind": "driver",
+                "age_s": (now_ns - heard_ns) * 1e-9,
+            }
+        ]
 
     def turn(self, now_ns: int) -> None:
         """Show the loop the newest inputs, if there are any and it is time."""

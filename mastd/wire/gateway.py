@@ -3,8 +3,8 @@
 Life. ``GatewayHandle.start`` starts ``python -m mastd.wire.gateway`` before the loop's process takes its
 rights, gives it the blocks by file descriptor and the job through standard input, and waits until the
 sockets are open. The gateway ends when the handle is closed, when the loop's process is gone or when the
-status block says that the loop has ended. It ignores SIGINT, SIGTERM and SIGHUP: as long as the table can
-move, somebody must be able to stop it.
+status block says that the loop has ended. It ignores SIGINT, SIGTERM, SIGHUP and a watchdog's SIGABRT: as
+long as the table can move, somebody must be able to stop it.
 
 What happens in between stands in ``gateway_turns``; what is said in ``operator_messages``; who may what in
 ``operator_desk``.
@@ -23,7 +23,7 @@ import sys
 from pathlib import Path
 
 from mastd.errors import UsageError
-from mastd.wire.address import snapshots_address
+from mastd.wire.address import snapshots_address, sockets_umask, telemetry_address
 from mastd.wire.blocks import DRIVER, REQUEST, NewestValueBlock, status_layout
 from mastd.wire.gateway_job import GatewayJob
 
@@ -69,6 +69,7 @@ class GatewayHandle:
                 *(block.descriptor for block in (request, status, driver)),
                 theirs.fileno(),
                 *job.loader_descriptors,
+                *([job.ring.descriptor] if job.ring is not None else ()),
             ),
             start_new_session=True,
         )
@@ -109,9 +110,8 @@ class GatewayHandle:
 
 def main() -> int:
     """Run the gateway's process; the arguments come from ``GatewayHandle.start``."""
-    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGABRT):
         signal.signal(number, signal.SIG_IGN)
-    os.umask(0o077)  # the socket files are for this user alone
     parser = argparse.ArgumentParser(prog="mastd.wire.gateway")
     for name in ("--request", "--status", "--driver", "--control", "--parent"):
         parser.add_argument(name, type=int, required=True)
@@ -121,26 +121,35 @@ def main() -> int:
     control = socket.socket(fileno=arguments.control)
     job = GatewayJob.from_json(sys.stdin.buffer.read())
 
+    from mastd.ring.observer import RingObserver
     from mastd.wire.gateway_sockets import OperatorSockets
     from mastd.wire.gateway_turns import GatewayTurns
     from mastd.wire.keys import KeyRing
     from mastd.wire.sessions import GatewayCounters
+    from mastd.wire.telemetry_feed import TelemetryFeed
 
     counters = GatewayCounters()
     keys = KeyRing(Path(job.keys)) if job.keys else None
+    os.umask(sockets_umask(job.address))
     try:
-        snapshots = snapshots_address(job.address)
-        sockets = OperatorSockets(job.address, snapshots, job.network, keys, counters)
+        telemetry = telemetry_address(job.address) if job.ring is not None else None
+        sockets = OperatorSockets(
+            job.address, snapshots_address(job.address), telemetry, job.network, keys, counters
+        )
     except UsageError as error:
         control.send(json.dumps({"error": str(error)}).encode())
         return 2
+    os.umask(0o077)  # what the loader writes is for this user alone
     try:
         control.send(b'{"ready": true}')
         control.setblocking(False)
         request = NewestValueBlock(REQUEST, arguments.request)
         status = NewestValueBlock(status_layout(job.links), arguments.status)
         driver = NewestValueBlock(DRIVER, arguments.driver)
-        turns = GatewayTurns(job, sockets, counters, request, status, driver, arguments.parent)
+        feed = None
+        if job.ring is not None:
+            feed = TelemetryFeed(RingObserver(*job.ring), job.cycle_times(), sockets)
+        turns = GatewayTurns(job, sockets, counters, request, status, driver, feed, arguments.parent)
         turns.run(lambda: _told_to_end(control))
     finally:
         sockets.close()

@@ -1,4 +1,5 @@
-"""The gateway's sockets: a ROUTER for commands and a PUB for the status, local and, with keys, for others.
+"""The gateway's sockets: a ROUTER for commands, a PUB for the status and an XPUB for telemetry, for this
+machine and, with keys, for others.
 
 Every peer has bounded queues. A client that never reads loses its own answers, one that floods is slowed down
 by its own full queue, since ROUTER takes one message of each peer in turn. Bigger messages than
@@ -23,10 +24,13 @@ from zmq.utils import z85
 from mastd.errors import UsageError
 from mastd.wire.address import check_address
 from mastd.wire.keys import KeyRing
-from mastd.wire.sessions import GatewayCounters, Guest, Peer
+from mastd.wire.sessions import Addresses, GatewayCounters, Guest, Peer
 
 HIGH_WATER_MARK = 256
 SNAPSHOT_HIGH_WATER_MARK = 64
+TELEMETRY_HIGH_WATER_MARK = 64
+MOST_NOTICES = 1024
+"""Subscriptions and their ends that are read at a time."""
 LARGEST_FRAME = 1 << 16
 HANDSHAKE_MS = 2000
 LAST_WORDS_MS = 200
@@ -43,6 +47,7 @@ class OperatorSockets:
         self,
         local: str,
         snapshots: str,
+        telemetry: str | None,
         network: str | None,
         keys: KeyRing | None,
         counters: GatewayCounters,
@@ -54,10 +59,16 @@ class OperatorSockets:
         self._locks: list[int] = []
         self._zap: _Socket | None = None
         self._counters = counters
+        self._tellers: list[_Socket] = []
+        self._telemetry: dict[int, str] = {}
+        self._subscriptions = 0
         try:
             self._routers = {LOCAL: self._router(local, None)}
             self._publishers = [self._publisher(snapshots, None)]
             self._snapshots = {LOCAL: snapshots}
+            if telemetry is not None:
+                self._tellers.append(self._teller(telemetry, None))
+                self._telemetry = {LOCAL: telemetry}
             if network is not None:
                 self._open_network(network)
         except BaseException:
@@ -79,9 +90,11 @@ class OperatorSockets:
         self._poller.register(self._zap, zmq.POLLIN)
         router = self._routers[NETWORK] = self._router(address, secret)
         host, _, port = router.getsockopt_string(zmq.LAST_ENDPOINT).rpartition(":")
-        publisher = self._publisher(f"{host}:{int(port) + 1}", secret)
-        self._publishers.append(publisher)
+        self._publishers.append(self._publisher(f"{host}:{int(port) + 1}", secret))
         self._snapshots[NETWORK] = f"tcp://*:{int(port) + 1}"
+        if self._telemetry:
+            self._tellers.append(self._teller(f"{host}:{int(port) + 2}", secret))
+            self._telemetry[NETWORK] = f"tcp://*:{int(port) + 2}"
 
     def poll(self, milliseconds: int) -> None:
         """Wait for a message, at most so long; answer who asks whether a key may connect."""
@@ -112,9 +125,9 @@ class OperatorSockets:
                         continue
                 yield (kind, parts[0].bytes), [part.bytes for part in parts[1:]], guest
 
-    def snapshots_address(self, peer: Peer) -> str:
-        """Return where a peer can read the status; a host of ``*`` means the one it has connected to."""
-        return self._snapshots[peer[0]]
+    def addresses(self, peer: Peer) -> Addresses:
+        """Return where a peer can read status and telemetry; a host ``*`` is the one it has connected to."""
+        return Addresses(self._snapshots[peer[0]], self._telemetry.get(peer[0], ""))
 
     def send(self, peer: Peer, data: bytes) -> None:
         """Send to a peer; what its queue has no room for, and what is for nobody, is lost."""
@@ -128,6 +141,21 @@ class OperatorSockets:
         for publisher in self._publishers:
             with contextlib.suppress(zmq.ZMQError):
                 publisher.send(data, zmq.NOBLOCK)
+
+    def subscribed(self) -> bool:
+        """Return whether anybody reads telemetry."""
+        for teller in self._tellers:
+            with contextlib.suppress(zmq.Again):
+                for _ in range(MOST_NOTICES):
+                    # The socket tells the first subscription to a topic, and the end of the last one.
+                    self._subscriptions += {b"\1": 1, b"\0": -1}.get(teller.recv(zmq.NOBLOCK)[:1], 0)
+        return self._subscriptions > 0
+
+    def tell(self, data: bytes) -> None:
+        """Send telemetry to whoever reads; who has no room loses it."""
+        for teller in self._tellers:
+            with contextlib.suppress(zmq.ZMQError):
+                teller.send(data, zmq.NOBLOCK)
 
     def close(self) -> None:
         """Close everything and remove the socket files; the last words have a moment to leave."""
@@ -145,6 +173,11 @@ class OperatorSockets:
 
     def _publisher(self, address: str, secret: bytes | None) -> _Socket:
         socket = self._socket(zmq.PUB, SNAPSHOT_HIGH_WATER_MARK, secret)
+        self._bind(socket, address)
+        return socket
+
+    def _teller(self, address: str, secret: bytes | None) -> _Socket:
+        socket = self._socket(zmq.XPUB, TELEMETRY_HIGH_WATER_MARK, secret)
         self._bind(socket, address)
         return socket
 

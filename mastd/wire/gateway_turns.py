@@ -21,6 +21,7 @@ from mastd.wire.loop_port import Loop, LoopPort
 from mastd.wire.operator_desk import OperatorDesk
 from mastd.wire.operator_messages import pack_status
 from mastd.wire.sessions import GatewayCounters
+from mastd.wire.telemetry_feed import TelemetryFeed
 
 TURN_MS = 5
 MESSAGES_PER_TURN = 32
@@ -40,14 +41,18 @@ class GatewayTurns:
         request: NewestValueBlock,
         status: NewestValueBlock,
         driver: NewestValueBlock,
+        feed: TelemetryFeed | None,
         parent: int,
     ) -> None:
+        self._feed = feed
         self._sockets = sockets
         self._parent = parent
         self._port = LoopPort(request, status, round(job.loop_stuck_s * 1e9), time.monotonic_ns())
         loader = ProfileLoader(job.loader, job.loader_descriptors, job.slots) if job.loader else None
+        checker = ProfileLoader(job.checker, (), 1, "check of the settings") if job.checker else None
         relay = DriverRelay(driver, counters)
-        self._desk = OperatorDesk(job.terms(parent), self._port, loader, relay, counters)
+        times = feed.times if feed is not None else None
+        self._desk = OperatorDesk(job.terms(parent), self._port, loader, relay, counters, times, checker)
         self._every_ns = round(1e9 / job.status_rate)
         self._beaten_ns = 0
         self._shown_ns = 0
@@ -65,6 +70,8 @@ class GatewayTurns:
             self._desk.end(time.monotonic_ns())
             self._reply()
             self._show(time.monotonic_ns())
+            if self._feed is not None:
+                self._feed.end(time.monotonic_ns())
         finally:
             self._desk.close()
 
@@ -75,8 +82,7 @@ class GatewayTurns:
         taken = 0
         for peer, frames, guest in sockets.receive(MESSAGES_PER_TURN):
             taken += 1
-            snapshots = sockets.snapshots_address(peer)
-            desk.hear(peer, frames, time.monotonic_ns(), snapshots, guest)
+            desk.hear(peer, frames, time.monotonic_ns(), sockets.addresses(peer), guest)
             self._reply()
         now = time.monotonic_ns()
         desk.turn(now)
@@ -84,6 +90,8 @@ class GatewayTurns:
         if now - self._beaten_ns >= HEARTBEAT_NS:
             self._beaten_ns = now
             self._port.beat()
+        if self._feed is not None:
+            self._feed.turn(now)
         if now - self._shown_ns >= self._every_ns:
             self._show(now)
         return taken
@@ -96,4 +104,4 @@ class GatewayTurns:
     def _show(self, now_ns: int) -> None:
         self._shown_ns = now_ns
         self._shown += 1
-        self._sockets.publish(pack_status({"number": self._shown, **self._desk.snapshot(now_ns)}))
+        self._sockets.publish(pack_status({"number": self._shown, **self._desk.board.snapshot(now_ns)}))

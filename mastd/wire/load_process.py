@@ -1,5 +1,7 @@
 """The loader: a process that checks and compiles one profile into a slot, watched without waiting for it.
 
+The check of the settings before a reload is watched in the same way; it heeds nothing of the line.
+
 It gets one JSON line, ``{"profile": …, "slot": k}``, on standard input, and prints one JSON document,
 ``{"ok": bool, "text": …, "slot": k, "name": …, "scale": …}``, on standard output. A loader that takes longer
 than ``TIMEOUT_NS``, dies, or prints anything else is a refused profile, with the reason.
@@ -31,8 +33,11 @@ class Loading:
 class ProfileLoader:
     """Starts the loader's process, at most one at a time."""
 
-    def __init__(self, command: tuple[str, ...], descriptors: tuple[int, ...], slots: int) -> None:
+    def __init__(
+        self, command: tuple[str, ...], descriptors: tuple[int, ...], slots: int, name: str = "loader"
+    ) -> None:
         self.slots = slots
+        self._name = name
         self._command = command
         self._descriptors = descriptors
         self._process: subprocess.Popen[bytes] | None = None
@@ -65,7 +70,7 @@ class ProfileLoader:
             os.write(target, line)  # at most some 5 kB: a pipe holds 64 kB and this never waits
         except OSError as error:
             self.end()
-            return f"the loader cannot be started: {error.strerror}"
+            return f"the {self._name} cannot be started: {error.strerror}"
         finally:
             for descriptor in ends:
                 os.close(descriptor)
@@ -82,7 +87,7 @@ class ProfileLoader:
             if now_ns < self._end_ns:
                 return None
             self.end()
-            return Loading(False, f"the loader took longer than {TIMEOUT_NS // 1_000_000_000} s")
+            return Loading(False, f"the {self._name} took longer than {TIMEOUT_NS // 1_000_000_000} s")
         loading = self._result(code)
         self.end()
         return loading
@@ -97,7 +102,7 @@ class ProfileLoader:
         except (ValueError, LookupError, TypeError):
             self._messages.seek(0)
             said = self._messages.read(4096).decode(errors="replace").strip() or "no message"
-            return Loading(False, f"the loader ended with code {code}: {said}")
+            return Loading(False, f"the {self._name} ended with code {code}: {said}")
         return Loading(ok is True and code == 0, str(text))
 
     def end(self) -> None:

@@ -51,10 +51,15 @@ class LoopPort:
         self._seen = False
 
     def refresh(self, now_ns: int) -> None:
-        """Take the newest status and note whether the loop has moved since the last one."""
+        """Take the newest status and note whether the loop has moved since the last one.
+
+        Before its first cycle the daemon only shows what it waits for.
+        """
         if not self.status.changed() or not self.status.read():
             return
         cycle = self.status.scalar("cycle")
+        if cycle == 0.0 and not self.status.scalar("ended"):
+            return
         if cycle != self._cycle or not self._seen:
             self._cycle = cycle
             self._seen = True

@@ -16,18 +16,20 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any
 
 from mastd.wire.blocks import Verb
+from mastd.wire.cycle_times import CycleTimes
 from mastd.wire.driver_relay import DriverRelay
 from mastd.wire.gateway_job import DeskTerms
 from mastd.wire.lease import Lease
 from mastd.wire.load_process import Loading, ProfileLoader
 from mastd.wire.loop_port import Loop, LoopPort
+from mastd.wire.notice_board import NoticeBoard
 from mastd.wire.operator_messages import (
     COMMANDING,
     OBSERVER_VERBS,
     OPERATOR_PROTOCOL_VERSION,
+    PREPARED,
     STOPPING,
     Answer,
     Arguments,
@@ -44,13 +46,14 @@ from mastd.wire.operator_messages import (
     read_from_client,
 )
 from mastd.wire.requests import Pending, SlotBook, numbers, split_refusal
-from mastd.wire.sessions import GatewayCounters, Guest, Order, Peer, Session, Sessions
-from mastd.wire.snapshot import driven_by_hand, loop_advice, loop_part, whole
+from mastd.wire.sessions import Addresses, GatewayCounters, Guest, Order, Peer, Session, Sessions
+from mastd.wire.snapshot import OVER, driven_by_hand, loop_advice, whole
 
 MOST_WAITING = 8
 MOST_STOPS_WAITING = 512
 """Stops that wait for the loop's confirmation; further ones are answered as soon as they are in the block."""
 
+_NOWHERE = Addresses()
 _BE_OPERATOR = "use the key, or the role, of an operator"
 _UNKNOWN_SESSION = "this session is not known here; say hello first"
 _NOT_DRIVEN = (
@@ -69,6 +72,8 @@ class OperatorDesk:
         loader: ProfileLoader | None,
         relay: DriverRelay,
         counters: GatewayCounters,
+        times: CycleTimes | None = None,
+        checker: ProfileLoader | None = None,
     ) -> None:
         self.counters = counters
         self.lease = Lease(terms.lease_ns)
@@ -77,19 +82,21 @@ class OperatorDesk:
         self._terms = terms
         self._port = port
         self._loader = loader
+        self._helpers = {"load": loader, "reload": checker}
         self._relay = relay
         self._flying: Pending | None = None
         self._waiting: deque[Pending] = deque()
         self._stops: deque[Pending] = deque()
         self._loading: Pending | None = None
         self._slots = SlotBook(loader.slots if loader is not None else 1, terms.slot)
+        self.board = NoticeBoard(terms, port, loader, relay, counters, self.lease, self.sessions, times)
 
     def hear(
         self,
         peer: Peer,
         frames: Sequence[bytes],
         now_ns: int,
-        snapshots: str = "",
+        addresses: Addresses = _NOWHERE,
         guest: Guest | None = None,
     ) -> None:
         """Take one message, which is one frame; ``guest`` is whose key it is, None on the local socket."""
@@ -104,7 +111,7 @@ class OperatorDesk:
             self._complain(peer, "oversize" if error.oversize else "malformed", str(error), error.sequence)
             return
         if isinstance(message, Hello):
-            self._welcome(peer, message, now_ns, snapshots, guest)
+            self._welcome(peer, message, now_ns, addresses, guest)
         elif isinstance(message, Bye):
             self.sessions.close(peer, message.session)
         elif isinstance(message, Drive):
@@ -123,31 +130,21 @@ class OperatorDesk:
 
     def end(self, now_ns: int) -> None:
         """Tell everybody who still waits that the daemon has ended."""
+        why, _, needed = (loop_advice(self._port, now_ns) or OVER).partition("; ")
         left = [*self._stops, *self._waiting, *(p for p in (self._flying, self._loading) if p is not None)]
         for pending in left:
-            reason = f"{pending.command.verb} was not answered: the daemon has ended"
-            self._refuse(pending.session, pending.command, now_ns, reason, "start it again")
+            reason = f"{pending.command.verb} was not answered: {why}"
+            self._refuse(pending.session, pending.command, now_ns, reason, needed)
 
     def close(self) -> None:
         """Leave no loader behind."""
-        if self._loader is not None:
-            self._loader.end()
+        for helper in self._helpers.values():
+            if helper is not None:
+                helper.end()
 
-    def snapshot(self, now_ns: int) -> dict[str, Any]:
-        """Return everything that is known, as plain values."""
-        holder = self.lease.holder(now_ns)
-        left_s = self.lease.left_ns(now_ns) * 1e-9
-        return {
-            "name": self._terms.name,
-            "pid": self._terms.pid,
-            **loop_part(self._port, self._terms.words, now_ns),
-            "lease": {"holder": holder, "left_s": left_s} if holder else None,
-            "loading": self._loader.profile if self._loader is not None else "",
-            "clients": len(self.sessions),
-            "counters": dict(vars(self.counters)),
-        }
-
-    def _welcome(self, peer: Peer, hello: Hello, now_ns: int, snapshots: str, guest: Guest | None) -> None:
+    def _welcome(
+        self, peer: Peer, hello: Hello, now_ns: int, addresses: Addresses, guest: Guest | None
+    ) -> None:
         if hello.protocol_version != OPERATOR_PROTOCOL_VERSION:
             self._complain(
                 peer,
@@ -159,7 +156,7 @@ class OperatorDesk:
         role = "observer" if observer else "operator"
         # A key proves who somebody is; what such a client says about itself proves nothing.
         operator = guest.name if guest is not None else hello.operator
-        session, dropped = self.sessions.open(peer, operator, role, now_ns)
+        session, dropped = self.sessions.open(peer, operator, role, now_ns, hello.name)
         self.counters.sessions_dropped += dropped
         welcome = Welcome(
             OPERATOR_PROTOCOL_VERSION,
@@ -168,9 +165,10 @@ class OperatorDesk:
             self._terms.pid,
             role,
             operator,
-            snapshots,
+            addresses.snapshots,
             self._terms.lease_ns * 1e-9,
             self._terms.answer_ns * 1e-9,
+            addresses.telemetry,
         )
         self.replies.append((peer, pack_welcome(welcome)))
 
@@ -182,9 +180,11 @@ class OperatorDesk:
         order = session.order(command.sequence)
         if order is Order.REPEATED:
             self.counters.replayed += 1
-            answer = session.answer(command.sequence)
-            if answer is not None:
-                self.replies.append((peer, answer))
+            remembered = session.answer(command.sequence)
+            if command.verb == "describe":
+                self._describe(session, command, now_ns)
+            elif remembered is not None:
+                self.replies.append((peer, remembered))
             return
         if order is Order.OLD:
             reason = f"sequence {command.sequence} is older than {session.newest}; count upwards"
@@ -206,8 +206,11 @@ class OperatorDesk:
             self._commanding(session, command, now_ns)
         elif command.verb == "release":
             self._release(session, command, now_ns)
+        elif command.verb == "describe":
+            self._describe(session, command, now_ns)
         else:
-            self._answer(session, command, now_ns, True, snapshot=self.snapshot(now_ns))
+            answer = self._compose(session, command, now_ns, True)
+            self._keep(session, replace(answer, snapshot=self.board.snapshot(now_ns)))
 
     def _drive(self, peer: Peer, drive: Drive, now_ns: int) -> None:
         """Pass on what somebody drives with; good inputs have no answer."""
@@ -228,7 +231,7 @@ class OperatorDesk:
             self._complain(peer, "no_lease", "; ".join(self._lease_words("drive", now_ns)), sequence)
         else:
             session.driven = sequence
-            self._relay.hear(drive.inputs)
+            self._relay.hear(drive.inputs, session, now_ns)
 
     def _stop(self, session: Session, command: Command, now_ns: int) -> None:
         emergency = command.verb == "estop"
@@ -257,8 +260,8 @@ class OperatorDesk:
         problem = self._problem(command.arguments)
         if problem:
             self._refuse(session, command, now_ns, f"{command.verb} is refused: {problem}")
-        elif command.verb == "load":
-            self._load(session, command, now_ns)
+        elif command.verb in PREPARED:
+            self._prepare(session, command, now_ns)
         else:
             verb = _VERBS[command.verb]
             self._enqueue(Pending(session, command, verb, numbers(command)), now_ns)
@@ -283,36 +286,35 @@ class OperatorDesk:
             "ask them for `mastd ctl release`, or wait until their lease has run out",
         )
 
-    def _load(self, session: Session, command: Command, now_ns: int) -> None:
-        loader = self._loader
-        state = self._state()
-        if loader is None:
-            self._refuse(
-                session,
-                command,
-                now_ns,
-                "load is refused: this daemon plays one profile",
-                "start `mastd serve`",
-            )
-        elif state not in self._terms.load_states:
-            needed = f"load in {' or '.join(self._terms.load_states)}"
-            self._refuse(session, command, now_ns, f"load is refused in {state}", needed)
-        elif self._load_under_way():
+    def _prepare(self, session: Session, command: Command, now_ns: int) -> None:
+        """Start the process whose part comes before the loop is asked: loader, or check of the settings."""
+        verb, helper, state = command.verb, self._helpers[command.verb], self._state()
+        states = self._terms.load_states if verb == "load" else ("OFF",)
+        reason, needed = "", ""
+        if helper is None:
+            reason, needed = f"{verb} is refused: this daemon plays one profile", "start `mastd serve`"
+        elif state not in states:
+            reason, needed = f"{verb} is refused in {state}", f"{verb} in {' or '.join(states)}"
+        elif under_way := self._under_way():
             self.counters.busy += 1
-            reason = f"load is refused: {loader.profile or 'another profile'} is just being loaded"
-            self._refuse(session, command, now_ns, reason, "wait for it")
+            reason, needed = f"{verb} is refused: {under_way}", "wait for it"
         else:
             slot, serial = self._slots.offer(whole(self._port.status.scalar("loaded")))
-            problem = loader.start(command.arguments.profile, slot, now_ns)
-            if problem:
-                self._refuse(session, command, now_ns, f"load is refused: {problem}")
-                return
-            self._loading = Pending(session, command, Verb.LOAD, (float(slot), float(serial)))
+            if problem := helper.start(command.arguments.profile, slot, now_ns):
+                reason = f"{verb} is refused: {problem}"
+            else:
+                self._loading = Pending(session, command, _VERBS[verb], (float(slot), float(serial)))
+        if reason:
+            self._refuse(session, command, now_ns, reason, needed)
 
-    def _load_under_way(self) -> bool:
-        """Tell whether a profile is on its way: into a slot, or as a request to the loop."""
-        requests = (*self._waiting, *([self._flying] if self._flying else []))
-        return self._loading is not None or any(pending.verb is Verb.LOAD for pending in requests)
+    def _under_way(self) -> str:
+        """Return what is on its way already: in a process, or as a request to the loop; empty for nothing."""
+        requests = (self._loading, self._flying, *self._waiting)
+        verbs = {pending.verb for pending in requests if pending is not None}
+        if Verb.RELOAD in verbs:
+            return "the settings are just being taken anew"
+        profile = self._loader.profile if self._loader is not None else ""
+        return f"{profile or 'another profile'} is just being loaded" if Verb.LOAD in verbs else ""
 
     def _enqueue(self, pending: Pending, now_ns: int) -> None:
         if len(self._waiting) >= MOST_WAITING:
@@ -368,27 +370,26 @@ class OperatorDesk:
         self._refuse(pending.session, pending.command, now_ns, reason, "see `mastd ctl status`")
 
     def _settle_loading(self, now_ns: int) -> None:
-        pending, loader = self._loading, self._loader
-        if pending is None or loader is None:
+        pending = self._loading
+        helper = self._helpers[pending.command.verb] if pending is not None else None
+        if pending is None or helper is None:
             return
         # Whoever waits for the loader must not lose the table meanwhile.
         if self.lease.holder(now_ns) == pending.session.operator:
             self.lease.take(pending.session.operator, now_ns)
-        loading = loader.poll(now_ns)
+        loading = helper.poll(now_ns)
         if loading is None:
             return
         self._loading = None
         self._loaded(pending, loading, now_ns)
 
     def _loaded(self, pending: Pending, loading: Loading, now_ns: int) -> None:
-        holder = self.lease.holder(now_ns)
+        holder, verb = self.lease.holder(now_ns), pending.command.verb
         if not loading.ok:
-            self._refuse(pending.session, pending.command, now_ns, f"load is refused: {loading.text}")
+            self._refuse(pending.session, pending.command, now_ns, f"{verb} is refused: {loading.text}")
         elif holder != pending.session.operator:
-            reason = (
-                f"load is refused: the lease was given away while the profile was loaded ({holder or 'free'})"
-            )
-            self._refuse(pending.session, pending.command, now_ns, reason, "load again")
+            reason = f"{verb} is refused: the lease was given away meanwhile ({holder or 'free'})"
+            self._refuse(pending.session, pending.command, now_ns, reason, f"{verb} again")
         else:
             self._enqueue(replace(pending, note=loading.text), now_ns)
 
@@ -410,10 +411,32 @@ class OperatorDesk:
         accepted: bool,
         reason: str = "",
         needed: str = "",
-        snapshot: dict[str, Any] | None = None,
     ) -> None:
+        self._keep(session, self._compose(session, command, now_ns, accepted, reason, needed))
+
+    def _describe(self, session: Session, command: Command, now_ns: int) -> None:
+        """Answer without remembering it: it is long, and can be said again at any time."""
+        answer = self._compose(session, command, now_ns, True)
+        packed = pack_answer(replace(answer, description=self.board.description()))
+        self.replies.append((session.peer, packed))
+
+    def _keep(self, session: Session, answer: Answer) -> None:
+        """Send an answer and remember it."""
+        packed = pack_answer(answer)
+        session.keep(answer.sequence, packed)
+        self.replies.append((session.peer, packed))
+
+    def _compose(
+        self,
+        session: Session,
+        command: Command,
+        now_ns: int,
+        accepted: bool,
+        reason: str = "",
+        needed: str = "",
+    ) -> Answer:
         begun = self._port.state(now_ns) is not Loop.PREPARING
-        answer = Answer(
+        return Answer(
             session.number,
             command.sequence,
             command.verb,
@@ -423,8 +446,4 @@ class OperatorDesk:
             self._state() if begun else "",
             self._port.status.text("cause"),
             self.lease.holder(now_ns),
-            snapshot,
         )
-        packed = pack_answer(answer)
-        session.keep(command.sequence, packed)
-        self.replies.append((session.peer, packed))

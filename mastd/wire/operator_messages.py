@@ -14,7 +14,7 @@ raises ``MalformedError`` with one line that says what would be right.
 from __future__ import annotations
 
 import math
-from dataclasses import asdict, dataclass, fields
+from dataclasses import MISSING, asdict, dataclass, fields
 from typing import Any, TypeVar
 
 import msgpack
@@ -23,6 +23,8 @@ from mastd.errors import ProtocolError
 
 OPERATOR_PROTOCOL_VERSION = 1
 LARGEST_OPERATOR_MESSAGE = 1 << 14
+LARGEST_ANSWER = 1 << 17
+"""Bytes of the longest message of a gateway: a description names every channel and every fault."""
 LONGEST_NAME = 200
 LONGEST_PATH = 4096
 LARGEST_NUMBER = (1 << 63) - 1
@@ -36,13 +38,15 @@ LARGEST_JOG = 10.0
 AXES = ("surge", "sway", "heave", "roll", "pitch", "yaw")
 STOPPING = frozenset({"stop", "estop"})
 """Verbs for anybody: they need no lease, no rate is too high for them, and nothing goes before them."""
-COMMANDING = frozenset({"load", "raise", "arm", "start", "hold", "resume", "lower", "reset", "jog", "level"})
+PREPARED = frozenset({"load", "reload"})
+"""Verbs for which the gateway has to start a process first."""
+COMMANDING = PREPARED | {"raise", "arm", "start", "hold", "resume", "lower", "reset", "jog", "level"}
 """Verbs that take or need the lease."""
-ASKING = frozenset({"status", "release"})
+ASKING = frozenset({"status", "describe", "release"})
 """Verbs that the gateway answers by itself."""
 VERBS = STOPPING | COMMANDING | ASKING
 ROLES = ("operator", "observer")
-OBSERVER_VERBS = STOPPING | {"status"}
+OBSERVER_VERBS = STOPPING | {"status", "describe"}
 
 
 class MalformedError(ProtocolError):
@@ -78,6 +82,8 @@ class Welcome:
     """Address of the status socket; empty if it cannot be told."""
     lease_s: float
     answer_s: float
+    telemetry: str = ""
+    """Address of the telemetry socket; empty if there is none."""
 
 
 @dataclass(frozen=True)
@@ -150,6 +156,8 @@ class Answer:
     """Who holds the lease, empty for nobody."""
     snapshot: dict[str, Any] | None = None
     """Everything known, in the answer to ``status``."""
+    description: dict[str, Any] | None = None
+    """What the daemon is, in the answer to ``describe``."""
 
 
 @dataclass(frozen=True)
@@ -226,7 +234,7 @@ def read_from_client(data: bytes) -> FromClient:
 
 def read_from_gateway(data: bytes) -> FromGateway:
     """Return the message of a gateway; raise ``MalformedError`` for anything else."""
-    message = _map(data)
+    message = _map(data, LARGEST_ANSWER)
     classes: dict[str, type[FromGateway]] = {"welcome": Welcome, "answer": Answer, "error": Complaint}
     cls = classes.get(message["kind"])
     if cls is None:
@@ -236,7 +244,7 @@ def read_from_gateway(data: bytes) -> FromGateway:
 
 def read_status(data: bytes) -> dict[str, Any]:
     """Return the entries of a status snapshot; raise ``MalformedError`` for anything else."""
-    message = _map(data)
+    message = _map(data, LARGEST_ANSWER)
     if message.pop("kind") != "status":
         raise MalformedError("not a status")
     return message
@@ -247,10 +255,10 @@ def _pack(kind: str, entries: dict[str, Any]) -> bytes:
     return packed
 
 
-def _map(data: bytes) -> dict[str, Any]:
-    if len(data) > LARGEST_OPERATOR_MESSAGE:
+def _map(data: bytes, largest: int = LARGEST_OPERATOR_MESSAGE) -> dict[str, Any]:
+    if len(data) > largest:
         raise MalformedError(
-            f"a message has at most {LARGEST_OPERATOR_MESSAGE} bytes, this one has {len(data)}", oversize=True
+            f"a message has at most {largest} bytes, this one has {len(data)}", oversize=True
         )
     try:
         message = msgpack.unpackb(data)
@@ -394,6 +402,8 @@ _Message = TypeVar("_Message", bound=FromGateway)
 def _read(message: dict[str, Any], cls: type[_Message]) -> _Message:
     entries: dict[str, object] = {}
     for field in fields(cls):
+        if field.name not in message and field.default is not MISSING:
+            continue  # a gateway that is older than this client
         value = message.get(field.name)
         wanted = _TYPES[str(field.type)]
         if type(value) not in wanted or (type(value) is float and not math.isfinite(value)):

@@ -28,6 +28,8 @@ __all__ = [
     "LinkCounters",
     "LinkTerms",
     "Mode",
+    "NoPlantError",
+    "PlaceTakenError",
     "PlantHello",
     "PlantLink",
     "SocketLink",
@@ -41,6 +43,14 @@ LAST_WORD_MS = 200  # how long closing waits for the last command and the farewe
 SPIN_NS = 200_000
 ANSWERS_ASLEEP = 300  # how many answers are waited for asleep after one that did not come while spinning
 DRAIN_LIMIT = 4 * HIGH_WATER_MARK  # messages taken per call at most
+
+
+class NoPlantError(ProtocolError):
+    """No plant answers: it may come yet."""
+
+
+class PlaceTakenError(ProtocolError):
+    """The plant serves another daemon, which may leave it yet."""
 
 
 @dataclass
@@ -80,6 +90,13 @@ class PlantLink(Protocol):
     def send(self, command: Command) -> bool:
         """Number ``command`` (sequence, step) and send it; False if it could not be queued."""
 
+    def renew(self) -> None:
+        """Ask the plant for a new session, without waiting; it may have been restarted meanwhile.
+
+        Only while nothing is asked of the plant. ``hello`` changes when it welcomes this daemon anew, and
+        ``refusal`` says why if it does not.
+        """
+
     def close(self) -> None:
         """Leave the plant; what was sent before still goes out."""
 
@@ -93,6 +110,7 @@ class SocketLink:
         context: zmq.Context[zmq.Socket[bytes]],
         terms: LinkTerms,
         hello: PlantHello,
+        name: str = "mastd",
     ) -> None:
         self.hello = hello
         self.counters = LinkCounters()
@@ -106,6 +124,8 @@ class SocketLink:
         self._sample_sequence = -1
         self._step = 0
         self._command_sequence = -1
+        self._greeting = DaemonHello.of(terms, name)
+        self._renewing = False
 
     def newest(self, sample: Sample, timeout_ns: int) -> int:
         """Fill ``sample`` with the newest one; see ``PlantLink.newest``."""
@@ -125,6 +145,12 @@ class SocketLink:
             return False
         self._command_sequence += 1
         return True
+
+    def renew(self) -> None:
+        """Say hello again; see ``PlantLink.renew``."""
+        self._renewing = True
+        with contextlib.suppress(zmq.Again):  # it is not there
+            self._socket.send(session.pack_hello(self._greeting), zmq.NOBLOCK)
 
     def close(self) -> None:
         """Say goodbye, which frees the place at once, and close the socket; may be called twice."""
@@ -220,6 +246,29 @@ class SocketLink:
             return
         if message["kind"] == "refused":
             self.refusal = session.read_refusal(message).text
+        elif message["kind"] == "welcome" and self._renewing:
+            self._take_welcome(message)
+
+    def _take_welcome(self, message: dict[str, object]) -> None:
+        """Begin a new session; commands are counted on, since old ones may still wait in the plant."""
+        try:
+            welcome = session.read_welcome(message)
+        except ProtocolError:
+            self.counters.invalid += 1
+            return
+        differences = session.mismatches(welcome, self._greeting)
+        if welcome.simulated != self.hello.simulated:
+            kinds = ("a real plant", "a simulated plant")
+            differences = (f"{kinds[welcome.simulated]} is in the place of {kinds[self.hello.simulated]}",)
+        if differences:
+            self.refusal = f"{'; '.join(differences)}; restart the daemon"
+            return
+        self._renewing = False
+        self.refusal = None
+        if welcome.boot_id != self.hello.boot_id:
+            self.hello = welcome
+            self._sample_sequence = -1
+            self._step = 0
 
 
 def _milliseconds(nanoseconds: int) -> int:
@@ -237,8 +286,9 @@ def connect(
     """Connect to the plant at ``address`` and open a session under ``terms``.
 
     ``waiting`` is called every 50 ms until the plant answers; what it raises ends the attempt.
-    Raises UsageError for an address that is not allowed, ProtocolError if the plant refuses (both values, or
-    the daemon that has the place) or does not answer within ``timeout_ns``.
+    Raises UsageError for an address that is not allowed, ProtocolError if the plant refuses (both values):
+    PlaceTakenError if it names the daemon that has the place, NoPlantError if none answers within
+    ``timeout_ns``.
     """
     address = check_address(address, allow_remote)
     context: zmq.Context[zmq.Socket[bytes]] = zmq.Context()
@@ -252,7 +302,7 @@ def connect(
         socket.setsockopt(zmq.ROUTING_ID, b"mastd" + secrets.token_bytes(11))
         socket.connect(address)
         hello = _greet(socket, address, DaemonHello.of(terms, name), timeout_ns, waiting)
-        return SocketLink(socket, context, terms, hello)
+        return SocketLink(socket, context, terms, hello, name)
     except BaseException:
         socket.close()
         context.term()
@@ -281,7 +331,9 @@ def _greet(
         if event & zmq.POLLIN:
             message = session.unpack_map(socket.recv(zmq.NOBLOCK))
             if message["kind"] == "refused":
-                raise ProtocolError(f"the plant at {address} refuses: {session.read_refusal(message).text}")
+                refusal = session.read_refusal(message)
+                kind = PlaceTakenError if refusal.holder else ProtocolError
+                raise kind(f"the plant at {address} refuses: {refusal.text}")
             if message["kind"] == "welcome":
                 welcome = session.read_welcome(message)
                 # A careless plant may welcome whom it should have refused.
@@ -290,4 +342,4 @@ def _greet(
                 return welcome
         elif waiting is not None:
             waiting()
-    raise ProtocolError(f"no plant answers at {address} within {timeout_ns / 1e9:g} s")
+    raise NoPlantError(f"no plant answers at {address} within {timeout_ns / 1e9:g} s")

@@ -6,6 +6,7 @@ import os
 import shutil
 import subprocess
 import tempfile
+from collections.abc import Callable
 from pathlib import Path
 from types import TracebackType
 from typing import IO
@@ -36,9 +37,24 @@ class PlantProcess:
             start_new_session=True,  # Ctrl-C is for the daemon, which still needs the plant to stop softly
         )
 
-    def connect(self, terms: LinkTerms, timeout_ns: int = 30_000_000_000, name: str = "mastd") -> SocketLink:
-        """Open a session with the plant once it is up; raise ProtocolError if it ends before that."""
-        return connect(self.address, terms, timeout_ns, name, waiting=self._check)
+    def connect(
+        self,
+        terms: LinkTerms,
+        timeout_ns: int = 30_000_000_000,
+        name: str = "mastd",
+        waiting: Callable[[], None] | None = None,
+    ) -> SocketLink:
+        """Open a session with the plant once it is up; raise ProtocolError if it ends before that.
+
+        ``waiting`` as for ``mastd.wire.plant_link.connect``.
+        """
+
+        def look() -> None:
+            self._check()
+            if waiting is not None:
+                waiting()
+
+        return connect(self.address, terms, timeout_ns, name, waiting=look)
 
     def messages(self) -> str:
         """Return what the plant has written to its standard error so far (the last 4 kB)."""

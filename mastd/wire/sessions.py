@@ -26,6 +26,14 @@ Peer = tuple[int, bytes]
 
 
 @dataclass(frozen=True)
+class Addresses:
+    """Where a connection's peer finds the other sockets; empty for one that there is not."""
+
+    snapshots: str = ""
+    telemetry: str = ""
+
+
+@dataclass(frozen=True)
 class Guest:
     """Who a network connection belongs to: the name of its key, and whether it may only watch and stop."""
 
@@ -88,11 +96,15 @@ class Order(enum.Enum):
 class Session:
     """One client's session; the answer of a command that is not yet answered is None in the cache."""
 
-    def __init__(self, number: int, peer: Peer, operator: str, role: str, bucket: TokenBucket) -> None:
+    def __init__(
+        self, number: int, peer: Peer, operator: str, role: str, bucket: TokenBucket, name: str = ""
+    ) -> None:
         self.number = number
         self.peer = peer
         self.operator = operator
         self.role = role
+        self.name = name
+        """The program that the operator uses."""
         self.bucket = bucket
         self.newest = -1
         self.driven = -1
@@ -141,7 +153,7 @@ class Sessions:
     def __len__(self) -> int:
         return len(self._by_peer)
 
-    def open(self, peer: Peer, operator: str, role: str, now_ns: int) -> tuple[Session, int]:
+    def open(self, peer: Peer, operator: str, role: str, now_ns: int, name: str = "") -> tuple[Session, int]:
         """Open a session for a peer; return it and how many others lost their place (0 or 1)."""
         before = self._by_peer.pop(peer, None)
         # The rate belongs to the connection: a new hello gives no new burst.
@@ -150,7 +162,7 @@ class Sessions:
         while len(self._by_peer) >= self._capacity:
             self._by_peer.popitem(last=False)
             dropped += 1
-        session = Session(self._new_number(), peer, operator, role, bucket)
+        session = Session(self._new_number(), peer, operator, role, bucket, name)
         self._by_peer[peer] = session
         return session, dropped
 

@@ -8,15 +8,19 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from mastd.safety.codes import Action
-from mastd.wire.blocks import NewestValueBlock
+from mastd.wire.blocks import SIMULATED, NewestValueBlock
 from mastd.wire.loop_port import Loop, LoopPort
 from mastd.wire.vehicle_block import BY_HAND, ON_TABLE, vehicle_fields
 
+if TYPE_CHECKING:
+    from mastd.wire.gateway_job import Past
+
 ACTIONS = {int(action): action.name for action in Action}
 NEVER_BEGUN = "the loop is still preparing itself; wait for it"
+OVER = "the daemon has ended; start it again"
 STUCK = "the drive lets the table down by itself; restart the daemon"
 
 
@@ -52,10 +56,10 @@ def loop_advice(port: LoopPort, now_ns: int) -> str:
     """Return why the loop takes no commands and what to do, empty if it does."""
     state = port.state(now_ns)
     if state is Loop.PREPARING:
-        return NEVER_BEGUN
+        return port.status.text("waiting") or NEVER_BEGUN
     if state is Loop.STUCK:
         return f"the loop has not moved for {port.silent_ns(now_ns) * 1e-9:.1f} s; {STUCK}"
-    return "the daemon has ended; start it again" if state is Loop.ENDED else ""
+    return (port.status.text("waiting") or OVER) if state is Loop.ENDED else ""
 
 
 def loop_part(port: LoopPort, words: Words, now_ns: int) -> dict[str, Any]:
@@ -67,6 +71,7 @@ def loop_part(port: LoopPort, words: Words, now_ns: int) -> dict[str, Any]:
     return {
         "loop": port.state(now_ns).value,
         "advice": loop_advice(port, now_ns),
+        "waiting": status.text("waiting"),
         "silent_s": port.silent_ns(now_ns) * 1e-9,
         "state": words.state(scalar("state")),
         "since_s": finite(scalar("time") - scalar("since")),
@@ -76,6 +81,7 @@ def loop_part(port: LoopPort, words: Words, now_ns: int) -> dict[str, Any]:
         "active": active,
         "degraded": bool(scalar("degraded")),
         "missed": whole(scalar("missed")),
+        "late": whole(scalar("late_cycles")),
         "late_s": finite(scalar("late")),
         "compute_s": finite(scalar("compute")),
         "dropped": whole(scalar("dropped")),
@@ -93,9 +99,17 @@ def loop_part(port: LoopPort, words: Words, now_ns: int) -> dict[str, Any]:
         "residual_m": finite(scalar("residual")),
         "lengths_m": vector(status.field("lengths")),
         "forces_n": vector(status.field("forces")),
+        "pressures_pa": [vector(chambers) for chambers in status.field("pressures").reshape(-1, 2)],
+        "internal_force_n": finite(scalar("internal_force")),
         "following_peak_m": vector(status.field("following_peak")),
         "vehicle": vehicle_part(status, active),
     }
+
+
+def past_part(past: Past) -> dict[str, Any]:
+    """Return the entries about the time before this loop began."""
+    reload = {"number": past.reloads, "kept_old": past.kept_old} if past.reloads else None
+    return {"last_ending": past.last_ending, "reload": reload}
 
 
 def driven_by_hand(status: NewestValueBlock) -> bool:
@@ -103,17 +117,35 @@ def driven_by_hand(status: NewestValueBlock) -> bool:
     return status.text("vehicle").partition("|")[2].startswith(BY_HAND)
 
 
+def vehicle_channels(status: NewestValueBlock) -> tuple[tuple[str, str, str], ...]:
+    """Return name, unit and meaning of the simulated vehicle's numbers in their order, none without one."""
+    _, kind, wheels = _vehicle(status)
+    return vehicle_fields(wheels, kind != ON_TABLE) if kind else ()
+
+
+def _vehicle(status: NewestValueBlock) -> tuple[str, str, list[str]]:
+    """Return the vehicle's name, what it is for and its wheels; empty for none."""
+    name, _, rest = status.text("vehicle").partition("|")
+    kind, *wheels = rest.split("|")
+    return name, kind, wheels
+
+
+def plant_part(status: NewestValueBlock) -> dict[str, Any]:
+    """Return name of the plant and whether it is simulated; None for both as long as it is waited for."""
+    kind, found, name = status.text("plant").partition("|")
+    return {"plant": name if found else None, "simulated": kind == SIMULATED if found else None}
+
+
 def vehicle_part(status: NewestValueBlock, active: list[str]) -> dict[str, Any] | None:
     """Return what there is of a simulated vehicle: its channels as maps in maps by their dotted names, those
     of the vehicle itself directly; None for none."""
-    name, _, rest = status.text("vehicle").partition("|")
-    if not rest:
+    name, kind, _ = _vehicle(status)
+    if not kind:
         return None
-    kind, *wheels = rest.split("|")
     driven = kind != ON_TABLE
     found: dict[str, Any] = {"name": name, "driven": driven, "driver_lost": "DRIVER_LOST" in active}
     values = status.field("vehicle_numbers")
-    for (channel, _, _), value in zip(vehicle_fields(wheels, driven), values, strict=False):
+    for (channel, _, _), value in zip(vehicle_channels(status), values, strict=False):
         *groups, last = channel.removeprefix("vehicle.").split(".")
         place = found
         for group in groups:

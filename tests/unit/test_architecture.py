@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
-GROUND = {"settings", "units", "errors", "kernel", "lanes"}
+GROUND = {"settings", "units", "errors", "kernel", "lanes", "ring"}
 PURE = {"kinematics", "dynamics", "roads", "signals", "formats"}
 WORKING = {"motion", "control", "vehicle", "safety", "wire", "record"}
 MAY_IMPORT: dict[str, set[str]] = {
@@ -23,9 +23,12 @@ MAY_IMPORT: dict[str, set[str]] = {
     "wire": GROUND | {"safety", "wire"},
     "record": GROUND | {"signals", "formats", "record"},
     "report": GROUND | {"signals", "formats", "record", "report"},
+    "console": GROUND | {"motion", "wire", "console"},
     "loop": GROUND | PURE | WORKING | {"loop"},
     "reproduce": GROUND | PURE | {"vehicle", "bench", "reproduce"},
     "bench": GROUND | PURE | WORKING | {"loop", "bench"},
+    "latency": GROUND | {"loop", "latency"},
+    "panel": GROUND | {"wire", "commands", "panel"},
 }
 LONGEST_FILE = 450
 NEEDS_THE_MACHINE = re.compile(

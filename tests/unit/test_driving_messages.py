@@ -21,7 +21,7 @@ from mastd.wire.operator_messages import (
     pack_drive,
     read_from_client,
 )
-from mastd.wire.sessions import GatewayCounters
+from mastd.wire.sessions import GatewayCounters, Session, TokenBucket
 from tests.unit.test_sessions import ANNA, BERT, MS, SECOND, Counter
 
 FLOOD = 10_000
@@ -240,7 +240,8 @@ def test_a_second_gateway_counts_on() -> None:
     for count in (1.0, 2.0):
         counters = GatewayCounters()
         relay = DriverRelay(NewestValueBlock(DRIVER, block.descriptor), counters)
-        relay.hear(Inputs())
+        session = Session(1, (0, b"anna"), "anna", "operator", TokenBucket(1.0, 1, 0))
+        relay.hear(Inputs(), session, SECOND)
         relay.turn(SECOND)
         block.read()
         assert block.scalar("count") == count

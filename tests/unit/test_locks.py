@@ -8,8 +8,10 @@ from pathlib import Path
 import pytest
 
 from mastd.errors import UsageError
+from mastd.loop import lock
 from mastd.loop.lock import plant_lock
 from mastd.loop.operators import Kind, operators_place
+from mastd.wire.address import runtime_directory
 
 
 @pytest.fixture(autouse=True)
@@ -23,6 +25,22 @@ def test_a_plant_has_one_daemon_which_a_second_one_is_told_of() -> None:
         plant_lock("ipc:///plant"),
         plant_lock("ipc:///another"),
         pytest.raises(UsageError, match=f"driven by the daemon with process id {os.getpid()}"),
+        plant_lock("ipc:///plant"),
+    ):
+        pass
+    with plant_lock("ipc:///plant"):
+        pass
+
+
+def test_the_plant_of_the_service_is_seen_by_other_users(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(lock, "SERVICE_DIRECTORY", tmp_path)
+    with plant_lock("ipc:///plant"):
+        (name,) = (path.name for path in runtime_directory().glob("plant-*.lock"))
+    with (
+        lock.held(tmp_path / name, "4711"),
+        pytest.raises(UsageError, match="driven by the service with process id 4711; use `mastd ctl`"),
         plant_lock("ipc:///plant"),
     ):
         pass

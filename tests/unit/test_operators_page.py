@@ -2,14 +2,29 @@
 
 from __future__ import annotations
 
-from dataclasses import fields
+import struct
+from dataclasses import fields, replace
 from pathlib import Path
 
 import msgpack
+import numpy as np
 import pytest
 
+from mastd.record.recorder import RING_SECONDS
 from mastd.safety.states import State
-from mastd.wire import client, driver_relay, gateway_sockets, gateway_turns, operator_messages, sessions
+from mastd.wire import (
+    client,
+    driver_relay,
+    gateway_sockets,
+    gateway_turns,
+    operator_messages,
+    sessions,
+    telemetry,
+    telemetry_feed,
+)
+from mastd.wire.blocks import SIMULATED
+from mastd.wire.cycle_times import CycleTimes
+from mastd.wire.gateway_job import Past
 from mastd.wire.load_process import TIMEOUT_NS
 from mastd.wire.operator_desk import MOST_WAITING
 from mastd.wire.operator_messages import (
@@ -23,10 +38,13 @@ from mastd.wire.operator_messages import (
     pack_command,
     pack_drive,
 )
-from tests.unit.test_sessions import Counter
+from mastd.wire.telemetry import Telemetry, pack_telemetry
+from tests.operators import about
+from tests.unit.test_sessions import TERMS, Counter
 
 PAGE = (Path(__file__).parents[2] / "docs" / "protocol.md").read_text(encoding="utf-8")
 CHAPTER = PAGE[PAGE.index("# Operators, version 1") :]
+KINDS = {"text": str, "integer": int, "boolean": bool, "number": float, "map": dict, "array": list}
 TYPES = {
     "int": "integer",
     "str": "text",
@@ -89,19 +107,47 @@ def test_every_verb_stands_there_with_its_need_of_the_lease() -> None:
 
 
 def test_the_snapshot_has_the_entries_of_the_page() -> None:
-    desk = Counter()
+    times = CycleTimes(("late", "missed", "compute"), 1000.0)
+    times.take(np.zeros((3, 3)))
+    desk = Counter(terms=replace(TERMS, past=Past("by a signal", 1, "the plant refuses")), times=times)
     desk.loop.fault = 10
     desk.turn()
     desk.desk.lease.take("anna", desk.now)
-    snapshot = desk.desk.snapshot(desk.now)
+    snapshot = desk.desk.board.snapshot(desk.now)
     rows = {row[0].strip("`"): row for row in table_after("<!-- snapshot -->")}
     assert list(rows) == ["number", *snapshot]
-    kinds = {"text": str, "integer": int, "boolean": bool, "number": float, "map": dict, "array": list}
     for key, value in snapshot.items():
-        assert isinstance(value, kinds[rows[key][1].split()[0]]), key
+        assert isinstance(value, KINDS[rows[key][1].split()[0]]), key
         if isinstance(value, dict) and key != "counters":
             assert all(f"`{entry}`" in rows[key][2] for entry in value), key
     assert all(state.name in rows["state"][2] for state in State)
+
+
+def test_the_description_has_the_entries_of_the_page() -> None:
+    desk = Counter(terms=replace(TERMS, description=about(), spare=3))
+    desk.loop.status.set_text("vehicle", "")
+    desk.loop.status.set_text("plant", f"{SIMULATED}|stand-in plant")
+    desk.loop.show()
+    desk.turn()
+    told = desk.desk.board.description()
+    rows = {row[0].strip("`"): row for row in table_after("<!-- description -->")}
+    assert list(rows) == list(told)
+    for key, value in told.items():
+        assert isinstance(value, KINDS[rows[key][1].split()[0]]), key
+    for words, key in ((next(iter(told["faults"].values())), "faults"), (told["links"][0], "links")):
+        assert all(f"`{entry}`" in rows[key][2] for entry in words), key
+
+
+def test_the_table_of_telemetry_is_that_of_its_bytes() -> None:
+    numbers, frames = np.array([7, 9]), np.array([[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]])
+    message = msgpack.unpackb(pack_telemetry(Telemetry(numbers, frames, 1), 10))
+    kinds = {str: "text", int: "integer", bool: "boolean", bytes: "binary"}
+    assert [(row[0].strip("`"), row[1]) for row in table_after("<!-- telemetry -->")] == [
+        (key, kinds[type(value)]) for key, value in message.items()
+    ]
+    assert message["first"] == 7
+    assert struct.unpack("<2q", message["numbers"]) == (7, 9)
+    assert struct.unpack("<6d", message["frames"]) == (1.0, 2.0, 3.0, 4.0, 5.0, 6.0)
 
 
 def test_every_counter_is_explained() -> None:
@@ -117,7 +163,16 @@ def test_the_figures_on_the_page_are_those_of_the_code() -> None:
     assert f"`LINGER` | {gateway_sockets.LAST_WORDS_MS} ms" in CHAPTER
     assert f"at most {gateway_turns.MESSAGES_PER_TURN} a turn" in CHAPTER
     assert f"pauses {gateway_turns.PAUSE_S * 1e3:g} ms" in CHAPTER
+    assert f"of the XPUB | {gateway_sockets.TELEMETRY_HIGH_WATER_MARK} |" in CHAPTER
     assert f"at most {operator_messages.LARGEST_OPERATOR_MESSAGE} bytes" in CHAPTER
+    assert f"client, {operator_messages.LARGEST_ANSWER} from the gateway" in CHAPTER
+    assert f"at most {telemetry.LARGEST_TELEMETRY} bytes" in CHAPTER
+    assert f"up to {2 * telemetry_feed.MOST_FRAMES} frames" in CHAPTER
+    assert f"about {1_000_000_000 // telemetry_feed.MESSAGE_NS} messages a second" in CHAPTER
+    assert f"every {telemetry_feed.SILENT_NS * 1e-9:g} s with n = 0" in CHAPTER
+    assert f"None for {client.SILENT_S:g} s" in CHAPTER
+    assert f"({RING_SECONDS} s at 1 kHz)" in CHAPTER
+    assert f"until silent for {driver_relay.GONE_NS // 1_000_000_000} s" in CHAPTER
     assert f"at most {operator_messages.LONGEST_NAME} characters" in CHAPTER
     assert f"the last {sessions.CACHED_ANSWERS}," in CHAPTER
     assert f"At most {sessions.CAPACITY} sessions" in CHAPTER

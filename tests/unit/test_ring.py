@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mastd.record.ring import RingConsumer, RingProducer, ring_bytes
+from mastd.ring.ends import RingConsumer, RingProducer, ring_bytes
 
 
 def numbers(data: memoryview) -> list[float]:

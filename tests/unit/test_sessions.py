@@ -11,7 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mastd.safety.states import State
-from mastd.wire.blocks import REQUEST, NewestValueBlock, Verb
+from mastd.wire.blocks import REQUEST, NewestValueBlock, Verb, status_layout
+from mastd.wire.cycle_times import CycleTimes
 from mastd.wire.driver_relay import DriverRelay
 from mastd.wire.gateway_job import DeskTerms
 from mastd.wire.load_process import ProfileLoader
@@ -109,21 +110,26 @@ class Counter:
     """A desk with a loop that cycles when told, and a clock that the test moves."""
 
     def __init__(
-        self, state: State = State.READY, terms: DeskTerms = TERMS, loader: ProfileLoader | None = None
+        self,
+        state: State = State.READY,
+        terms: DeskTerms = TERMS,
+        loader: ProfileLoader | None = None,
+        times: CycleTimes | None = None,
+        checker: ProfileLoader | None = None,
     ) -> None:
         self.loop = StandInLoop(state)
         self.now = SECOND
         self.port = LoopPort(self.loop.request, self.loop.status, 300 * MS, self.now)
         counters = GatewayCounters()
         relay = DriverRelay(self.loop.driver, counters)
-        self.desk = OperatorDesk(terms, self.port, loader, relay, counters)
+        self.desk = OperatorDesk(terms, self.port, loader, relay, counters, times, checker)
         self.numbers: dict[Peer, int] = {}
         self.loop.show()
         self.desk.turn(self.now)
 
     def hello(self, peer: Peer, operator: str, role: str = "operator", guest: Guest | None = None) -> Welcome:
         """Open a session."""
-        self.desk.hear(peer, [pack_hello(Hello(1, "test", operator, role))], self.now, "", guest)
+        self.desk.hear(peer, [pack_hello(Hello(1, "test", operator, role))], self.now, guest=guest)
         ((_, welcome),) = self.heard()
         assert isinstance(welcome, Welcome)
         self.numbers[peer] = welcome.session
@@ -311,7 +317,7 @@ def test_a_loop_that_has_not_begun_takes_no_commands() -> None:
     desk.say(ANNA, 1, "raise")
     (answer,) = desk.answers()
     assert "still preparing" in answer.reason
-    assert desk.desk.snapshot(desk.now)["loop"] == "preparing"
+    assert desk.desk.board.snapshot(desk.now)["loop"] == "preparing"
 
 
 @pytest.mark.parametrize("verb", sorted(VERBS))
@@ -400,14 +406,14 @@ def test_the_lease_does_not_run_out_while_its_holder_waits_for_the_loader(loadin
         loading.now += 39 * SECOND
         loading.turn()
     assert loading.desk.lease.holder(loading.now) == "anna"
-    assert loading.desk.snapshot(loading.now)["loading"] == "sine"
+    assert loading.desk.board.snapshot(loading.now)["loading"] == "sine"
     loading.now += 39 * SECOND
     loading.turn()
     (answer,) = loading.answers()
     assert answer.reason == "load is refused: the loader took longer than 120 s"
-    assert loading.desk.snapshot(loading.now)["loading"] == ""
+    assert loading.desk.board.snapshot(loading.now)["loading"] == ""
     loading.say(ANNA, 2, "load")  # it can be tried again
-    assert loading.desk.snapshot(loading.now)["loading"] == "sine"
+    assert loading.desk.board.snapshot(loading.now)["loading"] == "sine"
 
 
 def test_a_profile_is_not_loaded_for_one_who_gave_the_lease_back() -> None:
@@ -425,6 +431,70 @@ def test_a_profile_is_not_loaded_for_one_who_gave_the_lease_back() -> None:
     assert released.accepted
     assert "the lease was given away" in refused.reason
     assert desk.loop.taken == []
+
+
+def checked(state: State, document: str) -> Answer:
+    """Return the answer to a reload whose check ends with ``document``."""
+    desk = Counter(state, checker=ProfileLoader(("echo", document), (), 1, "check of the settings"))
+    desk.hello(ANNA, "anna")
+    desk.say(ANNA, 1, "reload")
+
+    def answered() -> bool:
+        desk.turn()
+        return bool(desk.desk.replies)
+
+    wait_for(answered, "the check has ended")
+    (answer,) = desk.answers()
+    assert (Verb.RELOAD in [verb for verb, _ in desk.loop.taken]) is answer.accepted
+    desk.desk.close()
+    return answer
+
+
+def test_settings_are_taken_anew_in_off_and_only_when_they_are_right() -> None:
+    assert checked(State.OFF, '{"ok": true, "text": "right"}').accepted
+    wrong = checked(State.OFF, '{"ok": false, "text": "the old ones stay:\\na.yaml:1:1: x\\nb.yaml:2:2: y"}')
+    assert wrong.reason == "reload is refused: the old ones stay:\na.yaml:1:1: x\nb.yaml:2:2: y"
+    broken = checked(State.OFF, "")
+    assert "the check of the settings ended with code 0: no message" in broken.reason
+    raised = checked(State.READY, '{"ok": true, "text": "right"}')
+    assert (raised.reason, raised.needed) == ("reload is refused in READY", "reload in OFF")
+    desk = Counter(State.OFF)
+    desk.hello(ANNA, "anna")
+    desk.say(ANNA, 1, "reload")
+    (answer,) = desk.answers()
+    assert answer.reason == "reload is refused: this daemon plays one profile"
+
+
+def test_nothing_is_loaded_while_the_settings_are_taken_anew() -> None:
+    loader, checker = (ProfileLoader(("sleep", "60"), (), slots) for slots in (2, 1))
+    desk = Counter(State.OFF, loader=loader, checker=checker)
+    desk.hello(ANNA, "anna")
+    desk.say(ANNA, 1, "reload")
+    desk.say(ANNA, 2, "load")
+    desk.say(ANNA, 3, "reload")
+    for answer in desk.answers():
+        assert answer.reason.endswith("refused: the settings are just being taken anew")
+    desk.desk.close()
+
+
+def test_before_its_loop_a_daemon_says_what_it_waits_for() -> None:
+    desk = Counter(State.OFF)
+    desk.port = LoopPort(desk.loop.request, NewestValueBlock(status_layout(LINKS)), 300 * MS, desk.now)
+    desk.desk = OperatorDesk(
+        TERMS, desk.port, None, DriverRelay(desk.loop.driver, GatewayCounters()), GatewayCounters()
+    )
+    desk.port.status.set_text("waiting", "waiting for the plant: nobody answers; start it")
+    desk.port.status.publish()
+    desk.hello(ANNA, "anna")
+    desk.say(ANNA, 1, "raise")
+    (answer,) = desk.answers()
+    assert answer.reason == "raise is refused: waiting for the plant: nobody answers; start it"
+    assert answer.state == "", "there is none yet"
+    desk.say(ANNA, 2, "status")
+    (status,) = desk.answers()
+    assert status.snapshot is not None
+    assert (status.snapshot["loop"], status.snapshot["state"]) == ("preparing", "OFF")
+    assert status.snapshot["waiting"].startswith("waiting for the plant")
 
 
 def test_stops_beyond_all_reason_are_in_the_block_all_the_same(counter: Counter) -> None:

@@ -40,6 +40,7 @@ TAKEN = {
         State.HIGH: State.OFF,
         **dict.fromkeys((State.READY, State.ARMED, State.LOWERING), State.LOWERING),
     },
+    Verb.RELOAD: {State.OFF: State.OFF},
     Verb.RESET: {State.ESTOP: State.OFF, State.FAULT: State.OFF},
 }
 """What a supervisor without samples takes: the feedback is invalid, so raise and arm are refused as well."""

@@ -18,6 +18,7 @@ ACCEPTED: dict[Event, dict[State, State]] = {
     Event.HOLD: {State.RUNNING: State.HOLD},
     Event.RESUME: {State.HOLD: State.RUNNING},
     Event.JOG: {State.READY: State.READY},
+    Event.RELOAD: {State.OFF: State.OFF},
     Event.LEVEL: {state: state for state in (State.OFF, State.READY, State.ARMED, State.RUNNING, State.HOLD)},
     Event.RESET: {
         State.FAULT: State.READY,
@@ -93,6 +94,7 @@ def test_a_fault_stop_ends_in_fault_and_an_operators_stop_in_ready() -> None:
         (Event.RAISE, State.OFF, Conditions(estop_released=False), "e-stop is pressed"),
         (Event.RAISE, State.OFF, Conditions(feedback_valid=False), "feedback is invalid"),
         (Event.RAISE, State.OFF, Conditions(drive_idle=False), "still letting the table down"),
+        (Event.RELOAD, State.OFF, Conditions(drive_idle=False), "still letting the table down"),
         (Event.ARM, State.READY, Conditions(profile_loaded=False), "no profile"),
         (Event.ARM, State.READY, Conditions(profile_loaded=True), "where the profile begins"),
         (

@@ -19,21 +19,37 @@ import mmap
 import os
 import time
 from collections.abc import Callable
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:  # the recorder starts quicker without numpy
     import numpy as np
     from numpy.typing import NDArray
 
-_PUBLISHED, _TAKEN, _CLOSED, _OFFERED = 0, 8, 16, 17
-_HEADER_WORDS = 24
+PUBLISHED, _TAKEN, _CLOSED, _OFFERED = 0, 8, 16, 17
+HEADER_WORDS = 24
 _WAIT_S = 50e-6
 _LOOKS_PER_LIFE_SIGN = 100
 
 
+class RingPlace(NamedTuple):
+    """Where a ring is: its file descriptor, and how many frames of how many numbers it holds."""
+
+    descriptor: int
+    width: int
+    capacity: int
+
+
 def ring_bytes(width: int, capacity: int) -> int:
     """Return the size of the shared memory for ``capacity`` slots of ``width`` float64."""
-    return 8 * (_HEADER_WORDS + capacity * (1 + width))
+    return 8 * (HEADER_WORDS + capacity * (1 + width))
+
+
+def check_size(fd: int, width: int, capacity: int) -> int:
+    """Return the size of the ring behind ``fd``; raise ValueError if it is not that of such frames."""
+    size, found = ring_bytes(width, capacity), os.fstat(fd).st_size
+    if found != size:
+        raise ValueError(f"ring has {found} bytes, {size} fit {capacity} frames of {width}")
+    return size
 
 
 class RingProducer:
@@ -65,9 +81,14 @@ class RingProducer:
         stride = 1 + width
         self._slots = [
             values[start + 1 : start + stride]
-            for start in range(_HEADER_WORDS, _HEADER_WORDS + capacity * stride, stride)
+            for start in range(HEADER_WORDS, HEADER_WORDS + capacity * stride, stride)
         ]
         self._stride = stride
+
+    @property
+    def place(self) -> RingPlace:
+        """Where it is, for the processes at its other ends."""
+        return RingPlace(self.fd, self.width, self.capacity)
 
     @property
     def backlog(self) -> int:
@@ -86,9 +107,9 @@ class RingProducer:
             return False
         slot = published % self.capacity
         self._slots[slot][:] = frame.data
-        words[_HEADER_WORDS + slot * self._stride] = offered
+        words[HEADER_WORDS + slot * self._stride] = offered
         self._published = published + 1
-        words[_PUBLISHED] = published + 1
+        words[PUBLISHED] = published + 1
         return True
 
     def _room(self) -> bool:
@@ -127,11 +148,7 @@ class RingConsumer:
     """The recorder's end, made from the producer's file descriptor."""
 
     def __init__(self, fd: int, width: int, capacity: int) -> None:
-        size = ring_bytes(width, capacity)
-        if os.fstat(fd).st_size != size:
-            raise ValueError(
-                f"ring has {os.fstat(fd).st_size} bytes, {size} fit {capacity} frames of {width}"
-            )
+        size = check_size(fd, width, capacity)
         self._bytes = memoryview(mmap.mmap(fd, size, flags=mmap.MAP_SHARED))
         self._words = self._bytes.cast("q")
         self._capacity = capacity
@@ -155,12 +172,12 @@ class RingConsumer:
         The bytes stay valid until ``release``. ``last`` takes all that is published, for a producer that has
         closed or is gone.
         """
-        published = self._words[_PUBLISHED]
+        published = self._words[PUBLISHED]
         visible = published if last else self._seen
         self._seen = published
         frames = []
         for index in range(self._taken, min(visible, self._taken + maximum)):
-            word = _HEADER_WORDS + (index % self._capacity) * self._stride
+            word = HEADER_WORDS + (index % self._capacity) * self._stride
             frames.append((self._words[word], self._bytes[8 * (word + 1) : 8 * (word + self._stride)]))
         return frames
 

@@ -1,0 +1,62 @@
+"""The check of the settings before a reload: a process that reads them completely while the loop goes on.
+
+It prints one document, ``{"ok": bool, "text": …}``, on standard output: with all problems of both files, one
+line each, or with what was read.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import sys
+from pathlib import Path
+
+from mastd.errors import MastdError, SettingsError
+from mastd.loop.plan import Installation
+from mastd.settings.base import Settings
+from mastd.settings.daemon import DaemonSettings
+from mastd.settings.loader import load
+from mastd.settings.table import TableSettings
+
+
+def command(table: Path, daemon: Path) -> list[str]:
+    """Return the command line of the check."""
+    return [sys.executable, "-P", "-m", "mastd.loop.settings_check", str(table), str(daemon)]
+
+
+def problems(table: Path, daemon: Path) -> list[str]:
+    """Return everything that keeps a daemon from coming up with these files, as far as the files can tell."""
+    files: tuple[tuple[Path, type[Settings]], ...] = ((table, TableSettings), (daemon, DaemonSettings))
+    found: list[str] = []
+    for path, model in files:
+        try:
+            load(path, model)
+        except SettingsError as error:
+            found += error.problems
+        except (MastdError, OSError) as error:
+            found.append(str(error))
+    if not found:
+        try:
+            Installation.read(table, daemon).bare_cycle()
+        except (MastdError, OSError, ValueError) as error:
+            found.append(str(error))
+    return found
+
+
+def main() -> int:
+    """Check both files; return 0 when they are right."""
+    os.nice(10)
+    parser = argparse.ArgumentParser(prog="mastd.loop.settings_check")
+    parser.add_argument("table", type=Path)
+    parser.add_argument("daemon", type=Path)
+    arguments = parser.parse_args()
+    found = problems(arguments.table, arguments.daemon)
+    lines = ["the old settings stay in force:", *found]
+    text = "\n".join(lines) if found else f"{arguments.table} and {arguments.daemon} are right"
+    sys.stdout.write(json.dumps({"ok": not found, "text": text}) + "\n")
+    return 1 if found else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
