@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from mastd.commands import report as report_command
@@ -325,6 +325,8 @@ values = st.lists(st.floats(-1e6, 1e6) | st.just(np.nan), min_size=1, max_size=4
 
 
 @given(values=values, points=st.integers(2, 60))
+@example(values=np.array([5.0, np.nan, 7.0, 6.0, np.nan, np.nan, 9.0, 8.0]), points=4)
+@example(values=-np.array([5.0, np.nan, 7.0, 6.0, np.nan, np.nan, 9.0, 8.0]), points=4)
 def test_thinning_keeps_extremes_and_gaps(values: Floats, points: int) -> None:
     times = np.arange(len(values)) / 7.0
     x, y = thinned(times, values, points)
