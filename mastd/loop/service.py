@@ -135,7 +135,7 @@ def serve(installation: Installation, around: Surroundings) -> Fault | None:
         past = replace(past, reloads=past.reloads + 1, kept_old="")
         old = installation
         try:
-            with compiling_told(around.manager):
+            with compiling_told(around.manager, around.say):
                 around.manager.busy("reloading: reading the settings")
                 installation = Installation.read(old.table_path, old.daemon_path)
         except MastdError as error:
@@ -179,6 +179,7 @@ class Turn:
             connection = around.connect(self._installation)
             ring = recorder_ring(self._channels, connection.mode == "lockstep", VEHICLE_NUMBERS)
             gateway = self._open_gateway(ring, stack)
+            around.say(f"mastd serves at {gateway.address}; records go to {around.directory}")
             around.diary.helpers(gateway.process_id)
             try:
                 link = self._await_plant(connection, stack)
@@ -194,7 +195,7 @@ class Turn:
     def _compile(self) -> None:
         around = self._around
         around.manager.busy("loading the kernels")
-        with around.stop.interrupting(), compiling_told(around.manager):
+        with around.stop.interrupting(), compiling_told(around.manager, around.say):
             compile_kernels(self._installation)
             compile_any_vehicle(self._installation)
 
