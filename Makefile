@@ -3,7 +3,11 @@
 # make fuzz: damaged files given to every reader of files for 20 minutes (SEED=1, MINUTES=20).
 # make fault-table: every fault of the plant over the real link, found when and by what.
 # make bench: speeds; where ../shared holds the vehicle's peers, they are installed into an environment of their own.
+# make install: onto this machine, or below DESTDIR; make uninstall; make deb: a Debian package in build/.
+# make systemd-test: the package from installation to purge under a real systemd in a container (root, Debian).
 PYTHON ?= python3
+SYSTEM_PYTHON ?= /usr/bin/python3
+PREFIX ?= /usr
 VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.ready
@@ -12,7 +16,7 @@ MINUTES ?= 20
 SEED ?= 1
 PEER_PROGRAMS := ../shared/peers/vehicle
 
-.PHONY: setup demo test lint types evidence soak fuzz fault-table bench clean
+.PHONY: setup demo test lint types evidence soak fuzz fault-table bench install uninstall deb systemd-test clean
 
 setup: $(STAMP)
 
@@ -69,5 +73,14 @@ $(PEERS)/.ready: requirements-peers.txt
 	$(PEERS)/bin/pip install --quiet --disable-pip-version-check --require-hashes -r requirements-peers.txt
 	@touch $@
 
+install uninstall:
+	@$(PYTHON) -m installer $@ --python $(SYSTEM_PYTHON) --prefix $(PREFIX) --destdir "$(DESTDIR)"
+
+deb:
+	@$(PYTHON) -m installer deb --python $(SYSTEM_PYTHON)
+
+systemd-test:
+	@$(PYTHON) -m tests.systemd
+
 clean:
-	rm -rf $(VENV) $(PEERS) runs .pytest_cache .mypy_cache .ruff_cache
+	rm -rf $(VENV) $(PEERS) build runs .pytest_cache .mypy_cache .ruff_cache

@@ -27,6 +27,7 @@ COMMANDS = (
     "vehicle",
     "reproduce",
     "bench",
+    "latency",
     "warmup",
     "keys",
 )

@@ -20,6 +20,7 @@ MODULES = (
     "mastd.bench.loop",
     "mastd.bench.gateway",
     "mastd.bench.flood",
+    "mastd.bench.watching",
     "mastd.bench.vehicle",
 )
 

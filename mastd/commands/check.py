@@ -6,7 +6,6 @@ import argparse
 import json
 import sys
 
-from mastd.commands.cue_preview import cue_document, cue_text
 from mastd.commands.progress import riding
 
 
@@ -23,6 +22,7 @@ def add_parsers(subparsers: argparse._SubParsersAction[argparse.ArgumentParser])
 
 def run(arguments: argparse.Namespace) -> int:
     """Check one profile; return 0 if it passes, 1 if not."""
+    from mastd.commands.cue_preview import cue_document, cue_text
     from mastd.loop.frame import channel_units
     from mastd.motion.preflight import check
     from mastd.settings.loader import load

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import argparse
+import contextlib
 import json
+import os
 import re
 import sys
 import time
@@ -23,7 +25,7 @@ if TYPE_CHECKING:
 
 _HELP = {
     "status": "show everything that is known",
-    "watch": "show a line for every change, until Ctrl-C",
+    "watch": "show the table on the whole terminal; in a pipe a line for every change",
     "load": "check a profile and load it",
     "raise": "switch the supply on and raise the table",
     "arm": "make ready for start",
@@ -107,9 +109,11 @@ def add_parsers(subparsers: Subparsers) -> None:
         child.add_argument(
             "--json", action="store_true", help="print JSON and nothing else on standard output"
         )
+        if verb == "watch":
+            child.add_argument("--lines", action="store_true", help="print lines on a terminal, too")
         if verb == "status":
             child.add_argument("--wait", action="store_true", help="wait until the daemon is up")
-            child.add_argument("--timeout", default="2 min", metavar="TIME", help="longest wait (2 min)")
+            child.add_argument("--timeout", default="10 min", metavar="TIME", help="longest wait (10 min)")
         if verb in TARGETS or verb in ("jog", "level"):
             child.add_argument("--wait", action="store_true", help="wait until it is done, or a fault")
             child.add_argument("--timeout", default="10 min", metavar="TIME", help="longest wait (10 min)")
@@ -130,6 +134,11 @@ def run(arguments: argparse.Namespace) -> int:
         raise UsageError("--key and --server-key go together")
     keys = ClientKeys(arguments.key, arguments.server_key) if arguments.key else None
     role = "observer" if arguments.observer else "operator"
+    if arguments.verb == "watch" and not (arguments.json or arguments.lines):
+        from mastd.panel.terminal import can_show
+
+        if can_show(os.environ):
+            return _panel(arguments, role, keys)
     patience_s = longest_s if arguments.verb == "status" and arguments.wait else None
     who = arguments.operator, role
     with joined(arguments.address, *who, keys, patience_s) as client:
@@ -233,6 +242,16 @@ def _status(client: OperatorClient, as_json: bool) -> int:
     status = client.status()
     print(json.dumps(status, allow_nan=False) if as_json else page(status))
     return 0
+
+
+def _panel(arguments: argparse.Namespace, role: str, keys: ClientKeys | None) -> int:
+    """Show the panel until somebody leaves it."""
+    from mastd.panel.session import watch_panel
+
+    code, words = watch_panel(os.environ, arguments.address, arguments.operator, role, keys)
+    with contextlib.suppress(OSError):  # the terminal is gone
+        print("\n".join(words), flush=True)
+    return code
 
 
 def _watch(client: OperatorClient, as_json: bool) -> int:

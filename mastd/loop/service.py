@@ -20,7 +20,7 @@ from mastd.loop.description import description
 from mastd.loop.endings import Diary
 from mastd.loop.frame import frame_channels, frame_layout
 from mastd.loop.host import Blocks, Connection
-from mastd.loop.journal import ServiceJournal
+from mastd.loop.journal import ServiceJournal, rights_event
 from mastd.loop.kernels_told import compiling_told
 from mastd.loop.notify import ServiceManager
 from mastd.loop.operators import Operators
@@ -43,6 +43,8 @@ from mastd.wire.gateway_job import Past
 from mastd.wire.plant_link import PlantLink
 from mastd.wire.vehicle_block import VEHICLE_NUMBERS
 
+ENDING_S = 30.0
+"""The longest that recorder and gateway may take to end, or be ended, on a busy machine."""
 RELOADING = "the settings are being taken anew; the daemon comes back by itself"
 DEGRADED = "DEGRADED_RT, real-time rights are missing"
 
@@ -133,7 +135,7 @@ def serve(installation: Installation, around: Surroundings) -> Fault | None:
         past = replace(past, reloads=past.reloads + 1, kept_old="")
         old = installation
         try:
-            with compiling_told(around.manager):
+            with compiling_told(around.manager, around.say):
                 around.manager.busy("reloading: reading the settings")
                 installation = Installation.read(old.table_path, old.daemon_path)
         except MastdError as error:
@@ -177,6 +179,7 @@ class Turn:
             connection = around.connect(self._installation)
             ring = recorder_ring(self._channels, connection.mode == "lockstep", VEHICLE_NUMBERS)
             gateway = self._open_gateway(ring, stack)
+            around.say(f"mastd serves at {gateway.address}; records go to {around.directory}")
             around.diary.helpers(gateway.process_id)
             try:
                 link = self._await_plant(connection, stack)
@@ -192,7 +195,7 @@ class Turn:
     def _compile(self) -> None:
         around = self._around
         around.manager.busy("loading the kernels")
-        with around.stop.interrupting(), compiling_told(around.manager):
+        with around.stop.interrupting(), compiling_told(around.manager, around.say):
             compile_kernels(self._installation)
             compile_any_vehicle(self._installation)
 
@@ -275,6 +278,7 @@ class Turn:
         around.diary.helpers(gateway.process_id, recorder.process_id)
         rights = host.take_rights(installation, link, cycle, stack)
         journal = ServiceJournal(recorder, cycle, around.directory.resolve(), profiles, rights)
+        journal.event(rights_event(rights))
         if self._past.last_ending:
             journal.event({"event": "last_ending", "text": self._past.last_ending})
         script = ServiceScript(cycle.supervisor, around.stop, blocks.status)
@@ -286,6 +290,8 @@ class Turn:
         host.loop(
             installation, connection, cycle, link, script, blocks, recorder, gateway, rights, journal, teller
         )
+        # From here on nothing feeds the watchdog, and the processes around may take their time to end.
+        around.manager.busy("the table is down; closing the files", ENDING_S)
         self.reload, self.fault = script.reload, cycle.supervisor.latch.first
         if not self.reload:
             self._stopping()

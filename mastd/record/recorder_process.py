@@ -1,7 +1,8 @@
 """The recorder's process: takes frames from the ring and events from the socket, and writes files and log.
 
 ``RecorderHandle`` starts it as ``python -m mastd.record.recorder_process``; the job comes through standard
-input. It ignores SIGINT, SIGTERM and SIGHUP, since it has to outlive the loop, and ends when the socket does.
+input. It ignores SIGINT, SIGTERM, SIGHUP and a watchdog's SIGABRT, since it has to outlive the loop, and ends
+when the socket does.
 """
 
 from __future__ import annotations
@@ -120,7 +121,7 @@ def _take_events(events: deque[Arrived], control: socket.socket) -> bool:
 
 def main() -> int:
     """Run the recorder's process; the arguments come from ``RecorderHandle``."""
-    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGABRT):
         signal.signal(number, signal.SIG_IGN)
     parser = argparse.ArgumentParser(prog="mastd.record.recorder_process")
     for name in ("--ring", "--control", "--parent"):

@@ -191,8 +191,8 @@ class ServiceLog:
             self._write(line, unix)
 
     def _tell_held_back(self, now: float, end: bool = False) -> None:
-        for line, count in self._throttle.over(now, end):
-            self._write(and_more(line, count, self._throttle.window_s), time.time())
+        for line, count, window_s in self._throttle.over(now, end):
+            self._write(and_more(line, count, window_s), time.time())
 
     def _write(self, line: Line, unix: float) -> None:
         place = {"MASTD_STATE": self._state, "MASTD_RUN": self._run}

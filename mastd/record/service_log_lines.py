@@ -46,7 +46,7 @@ def line_of(event: Event) -> Line | None:
 def and_more(line: Line, count: int, window_s: float) -> Line:
     """Return the line that stands for ``count`` lines like this one, which were held back."""
     fields = {**line.fields, "MASTD_MORE": str(count)}
-    return replace(line, message=f"{line.label} … and {count} more in {window_s:g} s", fields=fields)
+    return replace(line, message=f"{line.label} … and {count} more in {window_s:.0f} s", fields=fields)
 
 
 def _state(event: Event) -> Line:

@@ -48,11 +48,16 @@ class Throttle(Generic[Item]):
         window.newest = item
         return False
 
-    def over(self, now: float, end: bool = False) -> list[tuple[Item, int]]:
-        """Forget the windows that are over (``end``: all), and return what was held back: newest, how many.
+    def over(self, now: float, end: bool = False) -> list[tuple[Item, int, float]]:
+        """Forget the windows that are over (``end``: all), and return what was held back in each.
 
-        To be called before ``admits`` of the same time, so that a new window can begin.
+        That is the newest item, how many there were, and the seconds of the window. To be called before
+        ``admits`` of the same time, so that a new window can begin.
         """
         over = [key for key, window in self._windows.items() if end or now - window.begun >= self.window_s]
         windows = [self._windows.pop(key) for key in over]
-        return [(window.newest, window.more) for window in windows if window.newest is not None]
+        return [
+            (window.newest, window.more, min(now - window.begun, self.window_s))
+            for window in windows
+            if window.newest is not None
+        ]

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Final
 
 from mastd.record.reader import Run
-from mastd.report.numbers import NOTHING, plain
+from mastd.report.numbers import NOTHING, group, plain
 
 COMPARED: Final = (
     ("profile", "profile"),
@@ -15,7 +15,6 @@ COMPARED: Final = (
     ("versions", "versions"),
     ("seeds", "seeds"),
     ("serials", "serials"),
-    ("input_files_sha256", "input file"),
     ("plant", "plant"),
     ("host", "machine"),
 )
@@ -58,6 +57,8 @@ def same_profile(runs: Sequence[Run]) -> bool:
 def _flat(run: Run) -> Iterator[tuple[str, str]]:
     for key, title in COMPARED:
         yield from _paths(title, run.metadata.get(key))
+    for name, digest in group(run.metadata, "input_files_sha256").items():
+        yield f"SHA-256 of {name}", plain(digest)
 
 
 def _paths(path: str, value: object) -> Iterator[tuple[str, str]]:

@@ -79,7 +79,7 @@ def draw(panel: Panel, width: float | None = None) -> Drawing:
     x_range = _x_range(panel)
     bottom = panel.height - _BELOW - (_LABEL if panel.x_label else 0.0)
     most = max(2, int((bottom - _TOP) / 19.0))
-    y_ticks = logarithmic_ticks(y_range) if panel.y_log else linear_ticks(y_range, most)
+    y_ticks = (logarithmic_ticks if panel.y_log else linear_ticks)(y_range, most)
     left = max(_LEFT, 10.0 + SMALL * _LETTER * max((len(text) for _, text in y_ticks), default=1))
     right = width - _RIGHT
     x_ticks = _x_ticks(panel, x_range, right - left)
@@ -114,7 +114,9 @@ def draw(panel: Panel, width: float | None = None) -> Drawing:
 def _x_ticks(panel: Panel, x_range: Range, width: float) -> list[Tick]:
     if panel.bars:
         return [(bar.x, f"{bar.x:g}") for bar in panel.bars]
-    return logarithmic_ticks(x_range) if panel.x_log else linear_ticks(x_range, int(width / 60.0))
+    if panel.x_log:
+        return logarithmic_ticks(x_range, int(width / 30.0))
+    return linear_ticks(x_range, int(width / 60.0))
 
 
 def _x_range(panel: Panel) -> Range:

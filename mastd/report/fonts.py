@@ -35,6 +35,8 @@ def width(text: str, size: float, bold: bool = False, code: bool = False) -> flo
 
 def wrapped(text: str, room: float, size: float, bold: bool = False, code: bool = False) -> list[str]:
     """Return a text in lines that fit into ``room`` points; words that do not fit alone are cut."""
+    if code:  # its spaces have a meaning
+        return _pieces(text, room, size, bold, code)
     lines = [""]
     for word in text.split(" "):
         longer = f"{lines[-1]} {word}" if lines[-1] else word

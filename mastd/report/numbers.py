@@ -23,6 +23,11 @@ def quantity(value: object, unit: str, factor: float = 1.0) -> str:
     return text if text == NOTHING else f"{text} {unit}"
 
 
+def seconds(time: float, digits: int = 1) -> str:
+    """Return a time in s with so many decimals."""
+    return f"{time:.{digits}f}".replace("-", "−")
+
+
 def moment(unix: object) -> str:
     """Return a wall time where the page is made, with its distance from UTC."""
     if isinstance(unix, bool) or not isinstance(unix, int | float) or not 0 <= unix < 1e11:

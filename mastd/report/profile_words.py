@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
+from pathlib import PurePath
 from typing import Any
 
 from mastd.record.channels import AXES, LENGTH_AXES
@@ -47,7 +48,7 @@ def payload_words(payload: Mapping[str, Any]) -> str:
         return f"rigid body of {quantity(payload.get('mass'), 't', 1e-3)}{at}"
     if kind == "vehicle":
         restrained = {True: ", tied down", False: ", not tied down"}.get(payload.get("restrained"), "")  # type: ignore[arg-type]
-        return f"simulated vehicle {payload.get('vehicle')}{restrained}"
+        return f"simulated vehicle {_name(payload.get('vehicle'))}{restrained}"
     return "nothing" if kind in ("none", None) else plain(payload)
 
 
@@ -55,7 +56,7 @@ def driving_words(oils: Mapping[str, Any]) -> str:
     """Return what is driven, and by whom."""
     driver = {key: value for key, value in group(oils, "driver").items() if key != "kind"}
     return (
-        f"{oils.get('vehicle')} from {quantity(oils.get('speed'), 'km/h', 3.6)} on a road"
+        f"{_name(oils.get('vehicle'))} from {quantity(oils.get('speed'), 'km/h', 3.6)} on a road"
         f" ({plain(group(oils, 'road'))}), driver: {part(oils, 'driver', 'kind')}"
         + (f" ({plain(driver)})" if driver else "")
         + ", whose seat moves the table"
@@ -171,6 +172,11 @@ def _scaling(segment: Mapping[str, Any]) -> str:
     if segment.get("length_scale") is not None:
         return f", lengths times {figure(segment['length_scale'])}"
     return ""
+
+
+def _name(file: object) -> str:
+    """Return what a vehicle is called: its path stands with the digests."""
+    return PurePath(str(file)).stem
 
 
 def _point(values: list[Any]) -> str:

@@ -13,6 +13,7 @@ from mastd.errors import FormatError
 from mastd.record.fault_report import fault_history, fault_time
 from mastd.record.reader import Run, open_run
 from mastd.record.result import NEEDED, find_window
+from mastd.report.numbers import seconds
 from mastd.report.picture import Floats
 
 _MARGIN_S: Final = 1.0
@@ -129,7 +130,7 @@ def level_words(view: View) -> str:
             start = float(share)
         elif event.get("event") == "request":
             time = _time(event, view.run, view.origin)
-            later.append(f"{1e2 * share:.4g} %" + ("" if time is None else f" from {time:.1f} s"))
+            later.append(f"{1e2 * share:.4g} %" + ("" if time is None else f" from {seconds(time)} s"))
     return ", ".join([f"{1e2 * start:.4g} %", *later[:_MOST_LEVELS]])
 
 

@@ -31,7 +31,7 @@ from mastd.report.motion_pictures import (
     ride_panels,
     supply_panel,
 )
-from mastd.report.numbers import NOTHING, counted, figure, group, moment, part, plain, quantity
+from mastd.report.numbers import NOTHING, counted, figure, group, moment, part, plain, quantity, seconds
 from mastd.report.profile_words import driving_words, payload_words, segment_duration, segment_words
 from mastd.report.provenance_table import plant_words, provenance_facts, rights_table, serials_table
 from mastd.report.reading import View, level_words, view_of
@@ -172,7 +172,7 @@ def _done(view: View, result: Result) -> Facts:
     run = view.run
     requests = [
         happening.text.removeprefix("asked: ")
-        + (f" at {happening.time:.1f} s" if happening.time is not None else "")
+        + (f" at {seconds(happening.time)} s" if happening.time is not None else "")
         for happening in view.happenings
         if happening.text.startswith("asked: ")
     ]
@@ -264,7 +264,7 @@ def event_blocks(view: View) -> list[Block]:
     """Return the list of events with their numbers in the pictures and what to do."""
     rows = []
     for number, happening in enumerate(view.happenings, start=1):
-        time = NOTHING if happening.time is None else f"{happening.time:.3f}".replace("-", "−")
+        time = NOTHING if happening.time is None else seconds(happening.time, 3)
         tone = "bad" if happening.tone != "event" else ""
         rows.append((Cell(str(number)), Cell(time), Cell(happening.text, tone), Cell(happening.hint)))
     if not rows:

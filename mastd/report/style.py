@@ -22,10 +22,12 @@ font-size:1rem}
 .wide{overflow-x:auto}
 table{border-collapse:collapse;margin:.5rem 0;font-size:.92rem}
 th,td{text-align:left;vertical-align:top;padding:.22rem .9rem .22rem 0;border-bottom:1px solid var(--grid);
-overflow-wrap:break-word}
-th{color:var(--quiet);font-weight:600}
+overflow-wrap:anywhere}
+th{color:var(--quiet);font-weight:600;overflow-wrap:normal}
 table.numbers td:not(:first-child),table.numbers th:not(:first-child){text-align:right;
-font-variant-numeric:tabular-nums;white-space:nowrap}
+font-variant-numeric:tabular-nums}
+table.numbers td{white-space:nowrap}
+table.numbers th{vertical-align:bottom}
 dl{display:grid;grid-template-columns:minmax(9rem,auto) 1fr;gap:.2rem 1rem;margin:.5rem 0;font-size:.92rem}
 dt{color:var(--quiet)}
 dd{margin:0;min-width:0;overflow-wrap:anywhere}

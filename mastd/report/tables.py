@@ -49,10 +49,11 @@ _CRITERIA: Final[Mapping[str, tuple[str, float]]] = {
 }
 """Last part of a criterion's name → its words and the factor to their unit."""
 EXPLANATION: Final = (
-    "NRMSE: rms of achieved less asked over the rms asked, in the profile's band; at best lag: the same"
-    " with what was asked delayed by the lag that fits best. Peak ratio: largest achieved over largest asked."
-    " Cross axis: of an axis that was not asked to move its acceleration over that of all that were, of one"
-    " that was the largest of the others over its own; rotations count at 1.4 m."
+    "Axes that were not asked to move are called idle. NRMSE: rms of achieved less asked over the rms asked,"
+    " in the profile's band; at best lag: the same with what was asked delayed by the lag that fits best."
+    " Peak ratio: largest achieved over largest asked. Cross axis: of an idle axis its acceleration over that"
+    " of all that were asked to move, of one of these the largest of the idle ones over its own; rotations"
+    " count at 1.4 m."
 )
 
 
@@ -63,7 +64,7 @@ def axis_table(result: Result) -> Table:
     rows = []
     for axis in order:
         values = result["axes"][axis]
-        name = axis if axis in driven else f"{axis} (not asked)"
+        name = axis if axis in driven else f"{axis}, idle"
         rows.append(cells(name, *(figure(values[key], factor) for key, _, factor in FIGURES)))
     return Table(("axis", *(title for _, title, _ in FIGURES)), tuple(rows), numbers=True)
 

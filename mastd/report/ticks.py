@@ -8,8 +8,6 @@ from mastd.report.picture import Range
 
 Tick = tuple[float, str]
 _SUPERSCRIPTS = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
-_FINE_DECADES = 2.2
-_MOST_DECADES = 9
 
 
 def linear_ticks(span: Range, most: int) -> list[Tick]:
@@ -19,23 +17,23 @@ def linear_ticks(span: Range, most: int) -> list[Tick]:
         return []
     rough = (high - low) / max(most, 1)
     power = 10.0 ** math.floor(math.log10(rough))
-    step = next(factor * power for factor in (1.0, 2.0, 5.0, 10.0) if factor * power >= rough * (1 - 1e-9))
+    step = next(factor * power for factor in (1.0, 2.0, 5.0, 10.0) if factor * power >= 0.8 * rough)
     first, last = math.ceil(low / step - 1e-6), math.floor(high / step + 1e-6)
     digits = max(0, -math.floor(math.log10(step) + 1e-9))
     return [(number * step, _plain(number * step, digits)) for number in range(first, last + 1)]
 
 
-def logarithmic_ticks(span: Range) -> list[Tick]:
-    """Return ticks at powers of ten, with 2 and 5 times them on a short range."""
+def logarithmic_ticks(span: Range, most: int) -> list[Tick]:
+    """Return at most about ``most`` ticks at powers of ten, with 2 and 5 times them where there is room."""
     low, high = span
     if not 0.0 < low < high < math.inf:
         return []
     decades = math.log10(high / low)
     first, last = math.floor(math.log10(low)), math.ceil(math.log10(high))
-    if decades <= _FINE_DECADES:
+    if 3.0 * decades <= most:
         found = [factor * 10.0**power for power in range(first, last + 1) for factor in (1.0, 2.0, 5.0)]
         return [(value, f"{value:g}") for value in found if low <= value * (1 + 1e-9) and value <= high]
-    every = max(1, math.ceil(decades / _MOST_DECADES))
+    every = max(1, math.ceil(decades / most))
     powers = [power for power in range(first, last + 1) if power % every == 0]
     return [(10.0**power, power_of_ten(power)) for power in powers if low <= 10.0**power <= high]
 

@@ -33,9 +33,12 @@ Item = Line | Box | Words
 _TITLE, _HEAD, _TEXT, _SMALL, _CODE = 15.0, 10.5, 7.5, 6.8, 6.0
 _LEADING: Final = 1.32
 _GAP: Final = 10.0
-"""Between columns, and between panels."""
+"""Between panels."""
+_COLUMN_GAP: Final = 8.0
 _SCALE: Final = 0.72
 """Of a panel's pixels in points: its letters are then as large as those of tables."""
+_LONGEST_WORD: Final = 110.0
+"""Points; digests and paths are torn before they take the room of everything else."""
 _MOST_SOURCE_LINES: Final = 200
 
 
@@ -63,12 +66,9 @@ def _rows(block: Block, room: float) -> list[Row]:
         case Paragraph():
             return _paragraph(block, room)
         case Facts():
-            pairs = tuple(cells(name, value) for name, value in block.rows)
-            return [*_grid(pairs, room, names="quiet"), Row(4.0, ())]
+            return _facts(block, room)
         case Table():
-            head = [replace(row, keep=True) for row in _grid((cells(*block.head),), room, block, ruled=True)]
-            title = _folded(block.folded)
-            return [*title, *head, *_grid(block.rows, room, block, ruled=True), Row(6.0, ())]
+            return _table(block, room)
         case Source():
             lines = block.text.replace("\t", "    ").split("\n")[:_MOST_SOURCE_LINES]
             return [*_folded(block.folded), *_source(lines, room)]
@@ -117,58 +117,82 @@ def _source(lines: Sequence[str], room: float) -> list[Row]:
     return [Row(_CODE * _LEADING, (Words(0.0, _CODE, line, "words", _CODE, code=True),)) for line in found]
 
 
-def _grid(
-    rows: Sequence[tuple[Cell, ...]],
-    room: float,
-    table: Table | None = None,
-    ruled: bool = False,
-    names: str = "words",
-) -> list[Row]:
-    """Return rows of cells below each other; the columns of a table are those of its head, too."""
-    if not rows:
+def _table(table: Table, room: float) -> list[Row]:
+    widths = _column_widths(_Columns.of(table), room)
+    head = _line(cells(*table.head), widths, table.numbers, "quiet", bold=True)
+    rows = [_ruled(_line(row, widths, table.numbers, "words"), room) for row in table.rows]
+    return [*_folded(table.folded), replace(_ruled(head, room), keep=True), *rows, Row(6.0, ())]
+
+
+def _facts(facts: Facts, room: float) -> list[Row]:
+    if not facts.rows:
         return []
-    every = [*rows, *(table.rows if table else ()), *((cells(*table.head),) if table else ())]
-    columns = _column_widths(every, room)
-    of_head = table is not None and rows[0] == cells(*table.head)
-    numbers = table is not None and table.numbers
-    found = []
-    for row in rows:
-        parts = [
-            wrapped(cell.text, column + 0.5, _TEXT, of_head)
-            for cell, column in zip(row, columns, strict=True)
-        ]
-        height = _TEXT * _LEADING * max(len(lines) for lines in parts) + (3.0 if ruled else 1.0)
-        items: list[Item] = []
-        left = 0.0
-        for place, (cell, lines, column) in enumerate(zip(row, parts, columns, strict=True)):
-            tone = "quiet" if of_head else (cell.tone or (names if place == 0 else "words"))
-            right = numbers and place > 0
-            for number, line in enumerate(lines):
-                x, y = left + (column if right else 0.0), _TEXT * _LEADING * (number + 1) - 1.0
-                items.append(Words(x, y, line, tone, _TEXT, "end" if right else "start", of_head))
-            left += column + _GAP
-        if ruled:
-            end = min(left - _GAP, room)
-            items.append(Line(np.array([[0.0, height - 0.5], [end, height - 0.5]]), "grid", 0.5))
-        found.append(Row(height, tuple(items)))
-    return found
+    rows = tuple(cells(name, value) for name, value in facts.rows)
+    widths = _column_widths(_Columns.of(Table(("", ""), rows)), room)
+    return [*_folded(facts.title), *(_line(row, widths, False, "quiet") for row in rows), Row(4.0, ())]
 
 
-def _column_widths(rows: Sequence[tuple[Cell, ...]], room: float) -> list[float]:
+def _line(
+    row: tuple[Cell, ...], widths: Sequence[float], numbers: bool, names: str, bold: bool = False
+) -> Row:
+    """Return cells side by side; ``names`` is the tone of the first one, and of a whole head."""
+    items: list[Item] = []
+    left, most = 0.0, 1
+    for place, (cell, room) in enumerate(zip(row, widths, strict=True)):
+        lines = wrapped(cell.text, room + 0.5, _TEXT, bold)
+        most = max(most, len(lines))
+        right = numbers and place > 0
+        tone = cell.tone or (names if place == 0 or bold else "words")
+        for number, text in enumerate(lines):
+            x, y = left + (room if right else 0.0), _TEXT * _LEADING * (number + 1) - 1.0
+            items.append(Words(x, y, text, tone, _TEXT, "end" if right else "start", bold))
+        left += room + _COLUMN_GAP
+    return Row(_TEXT * _LEADING * most + 1.0, tuple(items))
+
+
+def _ruled(row: Row, room: float) -> Row:
+    """Return a row with a line below it."""
+    y = row.height + 1.5
+    line = Line(np.array([[0.0, y], [room, y]]), "grid", 0.5)
+    return Row(row.height + 2.0, (*row.items, line))
+
+
+@dataclass(frozen=True)
+class _Columns:
+    """What the columns of a table need: ``whole`` for whole lines, ``least`` for all but very long words."""
+
+    whole: tuple[float, ...]
+    least: tuple[float, ...]
+
+    @classmethod
+    def of(cls, table: Table) -> _Columns:
+        whole, least = [], []
+        for place, title in enumerate(table.head):
+            texts = [row[place].text for row in table.rows]
+            words = [word for text in texts for word in text.split()]
+            if table.numbers and place == 0:
+                words = texts  # its names stay whole, the titles of figures give way
+            head = max([4.0, *(width(word, _TEXT, bold=True) for word in title.split())])
+            least.append(max([head, *(min(width(word, _TEXT), _LONGEST_WORD) for word in words)]))
+            whole.append(max([width(title, _TEXT, bold=True), 4.0, *(width(text, _TEXT) for text in texts)]))
+        return cls(tuple(whole), tuple(least))
+
+    @property
+    def gaps(self) -> float:
+        """Width of the space between the columns."""
+        return _COLUMN_GAP * (len(self.whole) - 1)
+
+
+def _column_widths(columns: _Columns, room: float) -> list[float]:
     """Return the widths of columns: what they need, or so much that no word is torn and the rest by need."""
-    room -= _GAP * (len(rows[0]) - 1)
-    texts = [[row[place].text for row in rows] for place in range(len(rows[0]))]
-    needed = [max(width(text, _TEXT, bold=True) for text in column) for column in texts]
-    if sum(needed) <= room:
-        return needed
-    share = room / len(needed)
-    least = [
-        min(max(width(word, _TEXT, bold=True) for text in column for word in text.split(" ")), share)
-        for column in texts
-    ]
-    more = [whole - some for whole, some in zip(needed, least, strict=True)]
-    factor = (room - sum(least)) / sum(more)
-    return [some + factor * rest for some, rest in zip(least, more, strict=True)]
+    room -= columns.gaps
+    least, whole = columns.least, columns.whole
+    if sum(whole) <= room:
+        return list(whole)
+    if sum(least) >= room:
+        return [room * some / sum(least) for some in least]
+    factor = (room - sum(least)) / (sum(whole) - sum(least))
+    return [some + factor * (all_of - some) for some, all_of in zip(least, whole, strict=True)]
 
 
 def _pictures(panels: Sequence[Panel], room: float) -> list[Row]:
@@ -200,19 +224,30 @@ def _panels(line: Sequence[tuple[Panel, float]]) -> Row:
 
 
 def _beside(block: Beside, room: float) -> list[Row]:
-    """Return two parts as one row if they are short, else below each other."""
-    half = (room - 2.0 * _GAP) / 2.0
-    left, right = rows_of(block.left, half), rows_of(block.right, half)
+    """Return two parts as one row if they are short and narrow enough, else below each other."""
+    share = room - 2.0 * _GAP
+    half = share / 2.0
+    needs = [max([0.0, *map(_least_width, part)]) for part in (block.left, block.right)]
+    first = half if max(needs) <= half else needs[0] + (share - sum(needs)) / 2.0
+    left, right = rows_of(block.left, first), rows_of(block.right, share - first)
     height = max(sum(row.height for row in part) for part in (left, right))
-    if height > room:
+    if height > room or sum(needs) > share:
         return [*rows_of(block.left, room), *rows_of(block.right, room)]
     items: list[Item] = []
-    for part, x in ((left, 0.0), (right, half + 2.0 * _GAP)):
+    for part, x in ((left, 0.0), (right, first + 2.0 * _GAP)):
         y = 0.0
         for row in part:
             items += [moved(item, x, y) for item in row.items]
             y += row.height
     return [Row(height, tuple(items))]
+
+
+def _least_width(block: Block) -> float:
+    """Return the width in which a block of figures has no number torn."""
+    if not isinstance(block, Table) or not block.numbers:
+        return 0.0
+    columns = _Columns.of(block)
+    return sum(columns.least) + columns.gaps
 
 
 def moved(item: Item, x: float, y: float, scale: float = 1.0) -> Item:

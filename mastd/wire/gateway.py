@@ -3,8 +3,8 @@
 Life. ``GatewayHandle.start`` starts ``python -m mastd.wire.gateway`` before the loop's process takes its
 rights, gives it the blocks by file descriptor and the job through standard input, and waits until the
 sockets are open. The gateway ends when the handle is closed, when the loop's process is gone or when the
-status block says that the loop has ended. It ignores SIGINT, SIGTERM and SIGHUP: as long as the table can
-move, somebody must be able to stop it.
+status block says that the loop has ended. It ignores SIGINT, SIGTERM, SIGHUP and a watchdog's SIGABRT: as
+long as the table can move, somebody must be able to stop it.
 
 What happens in between stands in ``gateway_turns``; what is said in ``operator_messages``; who may what in
 ``operator_desk``.
@@ -110,7 +110,7 @@ class GatewayHandle:
 
 def main() -> int:
     """Run the gateway's process; the arguments come from ``GatewayHandle.start``."""
-    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGABRT):
         signal.signal(number, signal.SIG_IGN)
     parser = argparse.ArgumentParser(prog="mastd.wire.gateway")
     for name in ("--request", "--status", "--driver", "--control", "--parent"):

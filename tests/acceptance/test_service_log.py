@@ -69,9 +69,10 @@ def test_the_journal_tells_a_night_at_the_table(lab: Lab) -> None:
         process = start_under_journal(lab, found, said.fileno())
         try:
             with join(lab, process) as client:
+                found.until(lambda entry: "MASTD_CYCLES" in entry, "a second of the loop")
                 refused = client.command("arm")
                 entry = found.until(lambda entry: entry.get("MASTD_VERB") == "arm", "the refusal")
-                assert entry["MESSAGE"] == entry["MASTD_CAUSE"] == refused.reason
+                assert entry["MESSAGE"] == entry["MASTD_CAUSE"] == f"{refused.reason}: {refused.needed}"
                 assert entry["MESSAGE_ID"] == "337a7ce2fbd044539cd8c38169c5a157"
                 profile = lab.profile(SHAKING)
                 assert client.command("load", {"profile": str(profile)}).accepted
@@ -136,7 +137,8 @@ def test_on_a_terminal_or_pipe_every_event_is_one_plain_line(
     assert rest[:2] == ["record begins: blocked", "strange: two lines and \\x1b[2J"]
     assert re.fullmatch(r"not recorded: .*/blocked/run.mcap: cannot record here: File exists", rest[2])
     held_back = 217 - MOST_IN_A_WINDOW
-    assert rest[3:] == [f"fault SAMPLE_MISSING … and {held_back} more in 60 s", "the loop has ended"]
+    assert rest[3].startswith(f"fault SAMPLE_MISSING … and {held_back} more in ")
+    assert rest[4:] == ["the loop has ended"]
 
 
 def test_a_journal_that_takes_nothing_costs_lines_and_never_frames(tmp_path: Path, runtime: Path) -> None:
@@ -166,7 +168,9 @@ def test_a_journal_that_takes_nothing_costs_lines_and_never_frames(tmp_path: Pat
     lost = [re.match(r"(\d+) entries of this log are missing", message) for message in messages]
     missing = [int(match[1]) for match in lost if match]
     assert missing, "the socket held all of it: nothing was tried"
-    assert len(messages) - len(missing) + sum(missing) == offered + 3, "every entry is told or counted"
+    known = len(messages) - len(missing) + sum(missing)
+    statistics = known - (offered + 3)  # beside the record, "heard again" and the end
+    assert 0 <= statistics < 100, "every entry is told or counted, and once"
 
 
 def test_only_a_standard_error_that_is_the_journals_makes_entries(runtime: Path) -> None:

@@ -611,14 +611,16 @@ def test_over_the_network_only_with_a_key(start_daemon: StartDaemon, tmp_path: P
     assert daemon.loop.taken[-1][0] is Verb.STOP
 
 
-def free_port() -> int:
-    """Return a port that is free, and whose next one is."""
+def free_port(count: int = 2) -> int:
+    """Return a port that is free, as are the next ones, ``count`` in all."""
     with zmq.Context() as context:
         while True:
-            with context.socket(zmq.REP) as first, context.socket(zmq.REP) as second:
+            with contextlib.ExitStack() as stack:
+                first, *others = (stack.enter_context(context.socket(zmq.REP)) for _ in range(count))
                 port = first.bind_to_random_port("tcp://127.0.0.1")
                 with contextlib.suppress(zmq.ZMQError):
-                    second.bind(f"tcp://127.0.0.1:{port + 1}")
+                    for place, other in enumerate(others, start=1):
+                        other.bind(f"tcp://127.0.0.1:{port + place}")
                     return port
 
 

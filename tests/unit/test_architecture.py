@@ -27,6 +27,8 @@ MAY_IMPORT: dict[str, set[str]] = {
     "loop": GROUND | PURE | WORKING | {"loop"},
     "reproduce": GROUND | PURE | {"vehicle", "bench", "reproduce"},
     "bench": GROUND | PURE | WORKING | {"loop", "bench"},
+    "latency": GROUND | {"loop", "latency"},
+    "panel": GROUND | {"wire", "commands", "panel"},
 }
 LONGEST_FILE = 450
 NEEDS_THE_MACHINE = re.compile(

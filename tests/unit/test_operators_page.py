@@ -22,6 +22,7 @@ from mastd.wire import (
     telemetry,
     telemetry_feed,
 )
+from mastd.wire.blocks import SIMULATED
 from mastd.wire.cycle_times import CycleTimes
 from mastd.wire.gateway_job import Past
 from mastd.wire.load_process import TIMEOUT_NS
@@ -125,6 +126,9 @@ def test_the_snapshot_has_the_entries_of_the_page() -> None:
 def test_the_description_has_the_entries_of_the_page() -> None:
     desk = Counter(terms=replace(TERMS, description=about(), spare=3))
     desk.loop.status.set_text("vehicle", "")
+    desk.loop.status.set_text("plant", f"{SIMULATED}|stand-in plant")
+    desk.loop.show()
+    desk.turn()
     told = desk.desk.board.description()
     rows = {row[0].strip("`"): row for row in table_after("<!-- description -->")}
     assert list(rows) == list(told)

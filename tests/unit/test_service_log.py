@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import os
+import re
+import threading
 from collections.abc import Mapping
 
 import numpy as np
@@ -11,10 +14,12 @@ from hypothesis import strategies as st
 
 from mastd.record.channels import Channel, ChannelSet
 from mastd.record.journald import MOST_ENTRY_BYTES, MOST_VALUE_BYTES, entry
-from mastd.record.service_log_lines import ERROR, NOTICE, WARNING, and_more, line_of
+from mastd.record.service_log import MOST_WAITING, PlainLines
+from mastd.record.service_log_lines import ERROR, NOTICE, WARNING, Line, and_more, line_of
 from mastd.record.service_log_statistics import SecondOfFrames, spread
 from mastd.record.service_log_throttle import MOST_KEYS, Throttle
 from tests.journal import fields_of
+from tests.recording import wait_for
 
 PERIOD_NS = 1_000_000
 STATES = ("OFF", "READY", "RUNNING")
@@ -56,19 +61,19 @@ def test_one_kind_is_held_back_while_another_is_told_and_the_rest_is_counted() -
     assert told == [True] * 3 + [False] * 214
     assert throttle.admits("rare", "once", 130.0)
     assert throttle.over(159.9) == []
-    assert throttle.over(160.0) == [("noise 216", 214)]
+    assert throttle.over(160.0) == [("noise 216", 214, 60.0)]
     assert throttle.over(1000.0) == [], "told once; what was not held back is not told again"
     assert throttle.admits("noisy", "again", 1000.0), "a window begins with the first that comes after"
     assert not [number for number in range(2) if not throttle.admits("noisy", "again", 1059.0)]
     assert not throttle.admits("noisy", "last", 1059.0)
-    assert throttle.over(1059.5, end=True) == [("last", 1)], "the end tells what no window will"
+    assert throttle.over(1059.5, end=True) == [("last", 1, 59.5)], "the end tells what no window will"
 
 
 def test_a_flood_of_kinds_is_bounded_too() -> None:
     throttle: Throttle[int] = Throttle(most=1)
     told = sum(throttle.admits(number, number, 0.0) for number in range(10 * MOST_KEYS))
     assert told == MOST_KEYS + 1
-    assert throttle.over(60.0) == [(10 * MOST_KEYS - 1, 9 * MOST_KEYS - 1)]
+    assert throttle.over(60.0) == [(10 * MOST_KEYS - 1, 9 * MOST_KEYS - 1, 60.0)]
 
 
 FAULT = {
@@ -126,8 +131,33 @@ def test_rights_are_told_when_they_are_missing_only() -> None:
     assert line_of({"event": "rights", "degraded": False, "rights": rights}) is None
 
 
+def test_a_pipe_that_nobody_reads_costs_lines_and_no_time() -> None:
+    ours, theirs = os.pipe()
+    lines: list[bytes] = []
+
+    def read() -> None:
+        with open(ours, "rb") as file:
+            lines.extend(file)
+
+    sink = PlainLines(theirs)
+    offered = 20_000
+    for number in range(offered):
+        sink.write(Line("line", f"line {number}", NOTICE), 0.0)
+    reader = threading.Thread(target=read)
+    reader.start()
+    wait_for(lambda: len(lines) > MOST_WAITING, "the thread writes what has waited")
+    sink.write(Line("line", "heard again", NOTICE), 0.0)
+    sink.close()
+    os.close(theirs)
+    reader.join()
+    assert lines[-1].endswith(b"heard again\n")
+    missing = [int(number) for number in re.findall(rb"  (\d+) lines are missing", b"".join(lines))]
+    assert missing
+    assert len(lines) - len(missing) + sum(missing) == offered + 1, "every line is told or counted"
+
+
 def frames(first: int, rows: list[list[float]]) -> list[tuple[int, memoryview]]:
-    return [(first + k, memoryview(np.array(row)).cast("B")) for k, row in enumerate(rows)]
+    return [(first + k, memoryview(np.array(row).tobytes())) for k, row in enumerate(rows)]
 
 
 def test_a_second_of_frames_by_the_names_of_its_channels() -> None:

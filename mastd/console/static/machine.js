@@ -1,0 +1,92 @@
+// Supply, forces that move nothing, cycle times, losses, rigs, the vehicle: what tells of trouble before it stops.
+
+import { byId, element, setText, setTone } from "./dom.js";
+import { UNKNOWN, brief, duration, fixed, quantity } from "./format.js";
+
+const STAGES = ["off", "low", "high"];
+
+/** Facts in rows: [name, text, tone]. */
+function facts(status, describe) {
+  const { supply, cycle_time: cycle } = status;
+  const period = describe ? 1 / describe.rate_hz : null;
+  const rows = [
+    ["Supply", `${quantity(supply.pressure_pa, "Pa")}, ${STAGES[supply.stage] ?? UNKNOWN}`, "idle"],
+    ["Internal force", quantity(status.internal_force_n, "N"), "idle"],
+    ["Residual", `${fixed(status.residual_m === null ? null : status.residual_m * 1e6, 1)} µm`, "idle"],
+    ["Following, most", following(status.following_peak_m), "idle"],
+  ];
+  if (cycle) {
+    const { compute_s: compute, late_s: late } = cycle;
+    const full = period !== null && compute.max > period ? "bad" : "idle";
+    rows.push(
+      ["Cycle", `${brief(compute.median)}, 99 % ${brief(compute.p99)}, most ${brief(compute.max)}`, full],
+      ["Wakes late", `${brief(late.median)}, 99 % ${brief(late.p99)}, most ${brief(late.max)}`, "idle"],
+    );
+  } else {
+    rows.push(["Cycle", brief(status.compute_s), "idle"], ["Wakes late", brief(status.late_s), "idle"]);
+  }
+  const late = cycle ? `, ${cycle.late} in the last ${fixed(cycle.window_s, 0)} s` : "";
+  rows.push(
+    ["Late cycles", `${status.late ?? UNKNOWN}${late}`, cycle?.late ? "warn" : "idle"],
+    ["Missed periods", String(status.missed), "idle"],
+    ["Not recorded", `${status.dropped} frames`, status.dropped ? "warn" : "idle"],
+    ["Rigs", rigs(status.rigs), "idle"],
+  );
+  if (status.vehicle) rows.push(["Vehicle", vehicle(status.vehicle), status.vehicle.driver_lost ? "bad" : "idle"]);
+  return rows;
+}
+
+/** Shows the facts. */
+export class Machine {
+  constructor() {
+    this._describe = null;
+    this._shown = new Map();
+  }
+
+  hello({ describe }) {
+    this._describe = describe;
+  }
+
+  status(status) {
+    const rows = facts(status, this._describe);
+    const names = new Set(rows.map(([name]) => name));
+    for (const [name, [term, figure]] of this._shown) {
+      if (names.has(name)) continue;
+      term.remove();
+      figure.remove();
+      this._shown.delete(name);
+    }
+    for (const [name, text, tone] of rows) {
+      const figure = this._figure(name);
+      setText(figure, text);
+      setTone(figure, tone);
+    }
+  }
+
+  _figure(name) {
+    const known = this._shown.get(name);
+    if (known) return known[1];
+    const made = [element("dt", "", name), element("dd")];
+    this._shown.set(name, made);
+    byId("machine").append(...made);
+    return made[1];
+  }
+}
+
+function following(peaks) {
+  const most = Math.max(...(peaks ?? []).map((one) => Math.abs(one ?? NaN)));
+  if (!Number.isFinite(most)) return UNKNOWN;
+  return `${quantity(most, "m")} (leg ${peaks.findIndex((one) => Math.abs(one) === most) + 1}), since arming`;
+}
+
+function rigs(found) {
+  if (!found?.length) return "none";
+  return found.map((rig) => `${rig.name} by ${rig.operator}, ${duration(rig.age_s)} ago`).join("; ");
+}
+
+function vehicle(one) {
+  if (one.driver_lost) return `${one.name}: DRIVER LOST`;
+  if (one.driven) return `${one.name}, ${fixed(one.speed === null ? null : one.speed * 3.6, 1)} km/h`;
+  const felt = ["x", "y", "z"].map((axis) => `${axis} ${fixed(one.seat?.rms?.[axis], 2)}`);
+  return `${one.name}; seat ${felt.join(", ")} m/s² weighted`;
+}

@@ -1,0 +1,90 @@
+"""Keys of the panel: bytes of a terminal become keys, keys become what is asked of the daemon."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import Final
+
+CONFIRM_S: Final = 3.0
+CONFIRM: Final = "y"
+QUIT, HELP, REDRAW = "quit", "help", "redraw"
+_SEQUENCE: Final = re.compile(rb"\x1b(?:\[[0-9;?<=>]{0,24}[ -/]{0,4}[@-~]|O[ -~])")
+_LONGEST_SEQUENCE: Final = 32
+_PASTE_BEGINS, _PASTE_ENDS = b"\x1b[200~", b"\x1b[201~"
+
+
+@dataclass(frozen=True)
+class Binding:
+    """What a key asks for; a verb that sets the table in motion has to be confirmed."""
+
+    verb: str
+    what: str
+    confirmed: bool = False
+    observer: bool = False
+    """Whether one who only watches may, too."""
+
+
+BINDINGS: Final = {
+    "s": Binding("stop", "stop softly, at once, from anybody", observer=True),
+    "e": Binding("estop", "E-STOP: supply off, at once, from anybody", observer=True),
+    "h": Binding("hold", "let the profile wait"),
+    "r": Binding("resume", "let the profile go on", confirmed=True),
+    "u": Binding("raise", "supply on, table up to neutral", confirmed=True),
+    "a": Binding("arm", "make ready for start"),
+    "t": Binding("start", "play the loaded profile", confirmed=True),
+    "l": Binding("lower", "table down, supply off", confirmed=True),
+    "x": Binding("reset", "forget a latched cause; moves nothing"),
+    "g": Binding("release", "give the lease back to others"),
+}
+_OWN: Final = {"q": QUIT, "?": HELP, "\x0c": REDRAW}
+
+
+def own(key: str) -> str:
+    """Return what a key asks of the panel itself: quit, help, redraw, or nothing."""
+    return _OWN.get(key, "")
+
+
+class KeyReader:
+    """Cuts what a terminal sends into keys in lower case; sequences of other keys and pasted text are none.
+
+    What is pasted by mistake must not move a table, and an arrow key ends in a letter.
+    """
+
+    def __init__(self) -> None:
+        self._rest = b""
+        self._pasting = False
+
+    def feed(self, data: bytes) -> list[str]:
+        """Return the keys that end within ``data``."""
+        data, self._rest = self._rest + data, b""
+        keys: list[str] = []
+        place = 0
+        while place < len(data):
+            if self._pasting:
+                end = data.find(_PASTE_ENDS, place)
+                if end < 0:
+                    self._rest = data[max(place, len(data) - len(_PASTE_ENDS) + 1) :]
+                    break
+                self._pasting, place = False, end + len(_PASTE_ENDS)
+            elif data[place] != 0x1B:
+                if data[place] < 0x80:
+                    keys.append(chr(data[place]).lower())
+                place += 1
+            elif match := _SEQUENCE.match(data, place):
+                self._pasting = match[0] == _PASTE_BEGINS
+                place = match.end()
+            elif _begins_sequence(data[place : place + _LONGEST_SEQUENCE]):
+                self._rest = data[place:]
+                break
+            else:
+                place += 1
+        return keys
+
+    def waited(self) -> None:
+        """Forget what has begun and does not go on: an escape key, a paste that has been torn off."""
+        self._rest, self._pasting = b"", False
+
+
+def _begins_sequence(data: bytes) -> bool:
+    return len(data) < _LONGEST_SEQUENCE and (data == b"\x1b" or data[1:2] in (b"[", b"O"))

@@ -1,0 +1,95 @@
+"""The links of the table: a bar within the stroke for each, and what they carry."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from rich.text import Text
+
+from mastd.panel.lines import BAD, CARE, QUIET, filled, joined, track
+from mastd.panel.reading import LinkReading, links, text
+from mastd.panel.view import Look, View, glyphs
+
+NEAR_END: Final = 0.9
+"""Share of the stroke beyond which a link is called near its end."""
+BEYOND_END: Final = 1.02
+"""Share of the stroke beyond which no stop explains it; a table that lies on its stops presses them."""
+LYING: Final = frozenset({"OFF", "LOW", "HIGH"})
+"""States in which the table lies on its lower stops."""
+LITTLE_FORCE: Final = 0.1
+"""Share of the maximum force below which a margin is called small."""
+_SHORTEST_BAR: Final = 9
+_WIDE: Final = 110
+_LONGEST_NAME: Final = 24
+_NUMBERS: Final = " offset mm follow mm   a/b bar  force kN margin %"
+_LENGTH: Final = "  length mm"
+_NOTE: Final = len(" NEAR END")
+
+
+def link_rows(view: View, look: Look) -> list[list[Text]]:
+    """Return a row for each link behind a heading; where there is room with its name and whole length."""
+    found = links(view.status, view.description)
+    if not found:
+        return [[joined([("links   not known", QUIET)])]]
+    wide = look.width >= _WIDE
+    name_width = min(max(len(link.name) for link in found), _LONGEST_NAME) + 1 if wide else 0
+    numbers = f"{_LENGTH if wide else ''}{_NUMBERS}"
+    bar_width = max(look.width - 2 - name_width - len(numbers) - _NOTE, _SHORTEST_BAR)
+    within = f"{'in':<{bar_width // 2 - 3}}{'neutral':<{bar_width - bar_width // 2}}out"
+    heading = f"  {'':{name_width}}{within:<{bar_width}}{numbers}"
+    lies = text(view.status, "state") in LYING
+    rows = [
+        _row(number, link, lies, (name_width, bar_width), look) for number, link in enumerate(found, start=1)
+    ]
+    return [[Text(heading, QUIET), *rows]]
+
+
+def _row(number: int, link: LinkReading, lies: bool, widths: tuple[int, int], look: Look) -> Text:
+    name_width, bar_width = widths
+    style, note = _state(link.share, lies)
+    little = link.margin is not None and not link.margin >= LITTLE_FORCE
+    margin_style = "" if not little else CARE if link.margin is not None and link.margin >= 0.0 else BAD
+    return joined(
+        [
+            (f"{number} ", "bold"),
+            filled(link.name, name_width),
+            (track(_within(link.share), bar_width, glyphs(look)), style),
+            _figure(link.length, 1e3, "z11.2f") if name_width else "",
+            _figure(link.offset, 1e3, "+z10.2f"),
+            _figure(link.following, 1e3, "z10.2f"),
+            _pressures(link),
+            _figure(link.force, 1e-3, "+z10.1f"),
+            (_figure(link.margin, 100.0, "z9.0f"), margin_style),
+            (note, style),
+        ]
+    )
+
+
+def _within(share: float | None) -> float | None:
+    """Return a share that presses a stop as at the end."""
+    return share if share is None or not abs(share) <= BEYOND_END else min(max(share, -1.0), 1.0)
+
+
+def _state(share: float | None, lies: bool) -> tuple[str, str]:
+    """Return style and note of a bar; a table that lies on its stops is where it belongs."""
+    if share is None:
+        return QUIET, ""
+    if not abs(share) <= BEYOND_END:
+        return BAD, " BEYOND!"
+    if abs(share) <= NEAR_END:
+        return "", ""
+    return (QUIET, " on stop") if lies else (CARE, " NEAR END")
+
+
+def _pressures(link: LinkReading) -> str:
+    if link.pressures == (None, None):
+        return f"{'?':>10}"
+    a, b = (_figure(pressure, 1e-5, "z.0f") for pressure in link.pressures)
+    return f"{f'{a}/{b}':>10}"
+
+
+def _figure(found: float | None, factor: float, form: str) -> str:
+    if found is not None:
+        return format(found * factor, form)
+    width = form.strip("+z").partition(".")[0]
+    return f"{'?':>{width}}" if width else "?"

@@ -1,0 +1,165 @@
+"""The whole screen: which parts, in which order and size, so that what matters is always there."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Final
+
+from rich.text import Text
+
+from mastd.panel.keys import BINDINGS, CONFIRM, CONFIRM_S
+from mastd.panel.lines import BAD, CARE, QUIET, fitted, paragraph
+from mastd.panel.link_rows import link_rows
+from mastd.panel.sections import (
+    Lines,
+    cycle,
+    forces,
+    people,
+    pose,
+    profile,
+    state,
+    state_name,
+    title,
+    trouble,
+    vehicle,
+)
+from mastd.panel.view import SMALLEST_WIDTH, Look, Message, View, glyphs
+
+
+@dataclass(frozen=True)
+class Part:
+    """A part of the screen, from its smallest size to its largest."""
+
+    name: str
+    sizes: list[Lines]
+    need: int
+    """The lowest goes first when there is too little room; parts of ``ALWAYS`` never do."""
+
+
+ALWAYS: Final = 100
+_SECTIONS: Final[tuple[tuple[Callable[[View, Look], list[Lines]], int], ...]] = (
+    (title, 20),
+    (state, ALWAYS),
+    (trouble, ALWAYS),
+    (link_rows, 90),
+    (forces, 80),
+    (pose, 50),
+    (cycle, 60),
+    (profile, 85),
+    (vehicle, 30),
+    (people, 70),
+)
+_GROWTH: Final = ("profile", "cycle", "vehicle", "state", "pose", "history")
+"""What grows first when there is room."""
+_MOST_HISTORY: Final = 5
+
+
+def screen(view: View, look: Look) -> list[Text]:
+    """Return exactly ``look.height`` lines, none wider than ``look.width``."""
+    if look.width < SMALLEST_WIDTH:
+        lines = [Text(state_name(view), BAD), Text("s stop e e-stop q quit")]
+        return _exactly([fitted(line, look) for line in lines], look.height)
+    if view.help:
+        return _exactly([fitted(line, look) for line in help_lines(view, look)], look.height)
+    parts = [Part(section.__name__, section(view, look), need) for section, need in _SECTIONS]
+    foot = footer(view, look)
+    parts.append(Part("history", history(view), 10))
+    chosen = fit(parts, look.height - len(foot))
+    bottom = [*chosen.pop("history", []), *foot]
+    room = max(look.height - len(bottom), 0)
+    body = spread([chosen[part.name] for part in parts if chosen.get(part.name)], room)
+    return _exactly([fitted(line, look) for line in [*_exactly(body, room), *bottom]], look.height)
+
+
+def fit(parts: list[Part], height: int) -> dict[str, Lines]:
+    """Return the lines of the parts that fit, each as large as there is room for."""
+    chosen = {part.name: part.sizes[0] for part in parts}
+    for part in sorted(parts, key=lambda part: part.need):
+        if _height(chosen) <= height or part.need >= ALWAYS:
+            break
+        del chosen[part.name]
+    for name in _GROWTH:
+        for size in next(part.sizes for part in parts if part.name == name):
+            if name in chosen and _height({**chosen, name: size}) <= height:
+                chosen[name] = size
+    return chosen
+
+
+def spread(groups: list[Lines], height: int) -> Lines:
+    """Return the groups behind each other, with blank lines between them as far as there is room."""
+    free = height - sum(len(lines) for lines in groups)
+    body: Lines = []
+    for index, lines in enumerate(groups):
+        body += [*([Text()] if 0 < index <= free else []), *lines]
+    return body
+
+
+def _height(chosen: dict[str, Lines]) -> int:
+    return sum(len(lines) for lines in chosen.values())
+
+
+def _exactly(lines: Lines, height: int) -> Lines:
+    return [*lines, *[Text()] * height][:height]
+
+
+def newest_answer(view: View) -> Message | None:
+    """Return what the message line shows: the newest answer, which no event pushes away."""
+    return next((message for message in reversed(view.messages) if not message.event), None)
+
+
+def history(view: View) -> list[Lines]:
+    """Return what happened beside the newest answer, from nothing to the last few."""
+    newest = newest_answer(view)
+    others = [message for message in view.messages if message is not newest][-_MOST_HISTORY:]
+    lines = [Text(f"{message.clock} {message.text}", QUIET if message.good else BAD) for message in others]
+    return [lines[len(lines) - count :] for count in range(len(lines) + 1)]
+
+
+def footer(view: View, look: Look) -> Lines:
+    """Return the newest answer, or the question that waits, above the keys."""
+    lines: Lines = []
+    newest = newest_answer(view)
+    if view.question:
+        lines += paragraph(view.question, look.width, f"{CARE} reverse")
+    elif newest:
+        style = "bold" if newest.good else BAD
+        lines += paragraph(f"{newest.clock} {newest.text}", look.width, style)
+    else:
+        lines.append(Text(glyphs(look).line * look.width, QUIET))
+    return [*lines, keys_line(view, look)]
+
+
+def keys_line(view: View, look: Look) -> Text:
+    """Return the keys in one line, those that stop first."""
+    always = "s STOP  e E-STOP"
+    if view.observer:
+        return Text.assemble((always, "bold"), "  q quit  ? help", ("   other keys are off: observer", QUIET))
+    others = "  h hold  r resume  u raise  a arm  t start  l lower  q quit  ? help"
+    short = "  h hold  r resume  l lower  q quit  ? help"
+    fits = len(always) + len(others) <= look.width
+    return Text.assemble((always, "bold"), others if fits else short)
+
+
+def help_lines(view: View, look: Look) -> Lines:
+    """Return what every key does."""
+    lines = [Text.assemble(("Keys", "bold"), f"   you are {view.me}; the state is {state_name(view)}")]
+    for key, binding in BINDINGS.items():
+        off = view.observer and not binding.observer
+        confirmed = f" (then {CONFIRM} within {CONFIRM_S:g} s)" if binding.confirmed else ""
+        note = " - off, you are an observer" if off else confirmed
+        style = QUIET if off else "bold" if binding.observer else ""
+        lines.append(Text(f"  {key}  {binding.verb:<8} {binding.what}{note}", style))
+    lines += [
+        Text("  q  quit     leave this panel; it never stops anything. Ctrl-C does the same"),
+        Text("  ?  help     back to the panel"),
+        Text("  Ctrl-L draws anew, Ctrl-Z suspends, pasted text presses no keys"),
+        Text(""),
+    ]
+    for text in (
+        "Bars show each link within its stroke, retracted left; follow is the largest following error since "
+        "arming, margin what is left to the maximum force, residual how well seven lengths fit one pose.",
+        "In danger use the e-stop of the table: it needs no computer.",
+    ):
+        lines += paragraph(text, look.width)
+    return lines

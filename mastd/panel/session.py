@@ -1,0 +1,226 @@
+"""The panel at work: keys in, commands out, ten pictures a second at most, until somebody leaves."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import select
+import signal
+import threading
+import time
+from collections.abc import Mapping
+from functools import partial
+from typing import Final
+
+from rich.text import Text
+
+from mastd.commands.status_text import printable
+from mastd.panel.board import Board
+from mastd.panel.connections import Sender, Watcher
+from mastd.panel.keys import BINDINGS, HELP, QUIT, REDRAW, KeyReader, own
+from mastd.panel.lines import BAD, fitted, paragraph
+from mastd.panel.painter import Painter
+from mastd.panel.screen import screen
+from mastd.panel.sections import state_name
+from mastd.panel.terminal import LEAVING, Terminal
+from mastd.panel.view import Look, View
+from mastd.wire.client import ClientKeys, OperatorClient
+from mastd.wire.operator_messages import STOPPING
+
+REDRAW_S: Final = 0.2
+"""Between two pictures while nothing happens but numbers that change."""
+SOONEST_S: Final = 0.1
+"""Between two pictures at least."""
+_KEY_ENDS_S: Final = 0.25
+_LAST_ANSWERS_S: Final = 3.0
+_BYTES: Final = 1024
+
+
+class Drawer(threading.Thread):
+    """Draws in a thread of its own: a terminal that takes nothing must not keep keys from being read."""
+
+    def __init__(self, terminal: Terminal, board: Board) -> None:
+        super().__init__(name="screen", daemon=True)
+        self._terminal = terminal
+        self._board = board
+        self._painter = Painter(terminal.write)
+        self._turn = threading.Lock()
+        self._left = False
+        self.gone = False
+        """Whether the terminal cannot be written to any more."""
+
+    def run(self) -> None:
+        """Draw until ``leave``."""
+        while not self._left:
+            self._board.changed.wait(REDRAW_S)
+            self._board.changed.clear()
+            with self._turn:
+                if self._left:
+                    return
+                try:
+                    self._draw()
+                except OSError:
+                    self.gone = True
+                    return
+            time.sleep(SOONEST_S)
+
+    def _draw(self) -> None:
+        view, look = self._board.view(), self._terminal.look()
+        try:
+            lines = screen(view, look)
+        except Exception as error:  # whatever a daemon sends, keys must work and somebody must see that
+            lines = _undrawable(view, look, error)
+        self._painter.paint(lines, look)
+
+    def pause(self) -> bool:
+        """Draw nothing from now on; return whether the last picture has ended."""
+        return self._turn.acquire(timeout=SOONEST_S * 10)
+
+    def go_on(self, paused: bool) -> None:
+        """Draw again, all of it."""
+        self._painter.forget()
+        if paused:
+            self._turn.release()
+        self._board.changed.set()
+
+    def leave(self) -> None:
+        """End, in the middle of a picture only if the terminal has stopped taking it."""
+        self._left = True
+        self._board.changed.set()
+        self.join(SOONEST_S * 10)
+
+
+class Panel:
+    """What keys do; ``look_on`` takes them until somebody leaves."""
+
+    def __init__(
+        self, terminal: Terminal, board: Board, connect: partial[OperatorClient], observer: bool
+    ) -> None:
+        self._terminal = terminal
+        self._board = board
+        self._observer = observer
+        self._commands = Sender(connect, board, "commands")
+        self._stops = {verb: Sender(connect, board, verb) for verb in sorted(STOPPING)}
+        self._drawer = Drawer(terminal, board)
+        self._keys = KeyReader()
+        self._left = False
+
+    def look_on(self) -> int:
+        """Return the number of the signal that ended it, 0 for the key."""
+        for thread in (self._commands, *self._stops.values(), self._drawer):
+            thread.start()
+        try:
+            while not self._left and not self._drawer.gone:
+                ready, _, _ = select.select(
+                    [self._terminal.keyboard, self._terminal.woken], [], [], _KEY_ENDS_S
+                )
+                if self._terminal.woken in ready:
+                    number = self._woken()
+                    if number:
+                        return number
+                if self._terminal.keyboard in ready:
+                    with contextlib.suppress(OSError):
+                        if data := os.read(self._terminal.keyboard, _BYTES):
+                            for key in self._keys.feed(data):
+                                self.press(key)
+                            continue
+                    return signal.SIGHUP  # the terminal is gone
+                self._keys.waited()
+            return signal.SIGHUP if self._drawer.gone else 0
+        finally:
+            self._drawer.leave()
+
+    def say_goodbye(self) -> None:
+        """Wait a moment for answers that are on their way."""
+        end = time.monotonic() + _LAST_ANSWERS_S
+        for sender in (*self._stops.values(), self._commands):
+            sender.leave(max(0.0, end - time.monotonic()))
+
+    def press(self, key: str) -> None:
+        """Do what a key asks for."""
+        binding = BINDINGS.get(key)
+        wanted = own(key)
+        verb = self._board.confirmed(key)
+        helped = self._board.helping
+        self._board.turn_help(wanted == HELP and not helped)
+        if wanted == QUIT:
+            self._left = True
+        elif wanted == REDRAW:
+            self._drawer.go_on(self._drawer.pause())
+        elif verb:
+            self._send(verb)
+        elif binding is None:
+            return
+        elif binding.verb in STOPPING:
+            self._stops[binding.verb].ask(binding.verb)
+        elif self._observer:
+            self._board.tell(f"{binding.verb} is off: you are an observer, only s and e command", good=False)
+        elif binding.confirmed:
+            self._board.ask(binding.verb)
+        else:
+            self._send(binding.verb)
+
+    def _send(self, verb: str) -> None:
+        if self._board.lost:
+            self._board.tell(f"{verb} is NOT sent: the connection is lost", good=False)
+        else:
+            self._commands.ask(verb)
+
+    def _woken(self) -> int:
+        """Return the number of a signal that ends the panel, 0 after the others."""
+        for number in os.read(self._terminal.woken, _BYTES):
+            if number in LEAVING:
+                return number
+            paused = self._drawer.pause()
+            try:
+                if number == signal.SIGTSTP:
+                    self._terminal.suspend()
+                else:
+                    self._terminal.take()
+            except OSError:
+                return signal.SIGHUP
+            finally:
+                self._drawer.go_on(paused)
+        return 0
+
+
+def watch_panel(
+    environment: Mapping[str, str],
+    address: str | None,
+    operator: str | None,
+    role: str,
+    keys: ClientKeys | None,
+) -> tuple[int, list[str]]:
+    """Show the panel until somebody leaves; return the exit code and what is to be told afterwards.
+
+    The code is 0, or 128 and the number of the signal that ended it. Raises UsageError where no daemon
+    answers at first, ProtocolError where it refuses.
+    """
+    terminal = Terminal(environment)
+    first = OperatorClient(address, operator, role, "mastd ctl watch", keys)
+    me, observer = first.welcome.operator, first.welcome.role == "observer"
+    # The same daemon all the time: where another one answers, somebody would command another table.
+    connect = partial(OperatorClient, first.address, me, role, "mastd ctl watch", keys)
+    board = Board(me, observer)
+    watcher = Watcher(first, connect, board)
+    watcher.start()
+    with terminal:
+        panel = Panel(terminal, board, connect, observer)
+        number = panel.look_on()
+    told = board.told
+    panel.say_goodbye()
+    watcher.leave()
+    watcher.join(SOONEST_S)
+    words = [message.text for message in board.told_since(told) if not message.event]
+    view = board.view()
+    words.append(f"left the panel, which stops nothing; the state was {state_name(view)}")
+    return (0 if number in (0, signal.SIGINT) else 128 + number), words
+
+
+def _undrawable(view: View, look: Look, error: Exception) -> list[Text]:
+    """Return what is left when a status cannot be shown: the state, the reason, the keys that stop."""
+    reason = printable(
+        f"this status cannot be shown ({type(error).__name__}: {error}); see `mastd ctl status`"
+    )
+    lines = [Text(state_name(view), BAD), *paragraph(reason, look.width), Text("s STOP  e E-STOP  q quit")]
+    return [fitted(line, look) for line in [*lines, *[Text()] * look.height][: look.height]]

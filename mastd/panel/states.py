@@ -1,0 +1,91 @@
+"""How states look: in words, in colour and, where there is room, in letters that are seen from afar."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from rich.text import Text
+
+from mastd.panel.view import Look
+
+_QUIET, _CALM, _CARE, _MOVES, _ALARM = "white", "green", "yellow", "cyan", "red"
+_STATES: Final = {
+    "OFF": (_QUIET, "supply off, table down"),
+    "LOW": (_MOVES, "supply comes up, table lies"),
+    "HIGH": (_MOVES, "supply comes up, table lies"),
+    "RAISING": (_MOVES, "table MOVES to neutral"),
+    "READY": (_CALM, "table stands raised"),
+    "ARMED": (_CARE, "start moves the table"),
+    "RUNNING": (_MOVES, "table MOVES, profile plays"),
+    "HOLD": (_CARE, "table stands, profile waits"),
+    "STOPPING": (_MOVES, "table MOVES, comes to rest"),
+    "LOWERING": (_MOVES, "table MOVES down"),
+    "FAULT": (_ALARM, "a fault is latched"),
+    "ESTOP": (_ALARM, "supply off at once"),
+}
+_ALARMS: Final = {
+    "CONNECTION LOST": "what the table does is not known here",
+    "LOOP STUCK": "nothing is commanded",
+    "DAEMON ENDED": "nothing is commanded",
+}
+LETTER_ROWS: Final = 3
+# Five rows a letter, from the top.
+_LETTERS: Final = {
+    "A": (".##.", "#..#", "####", "#..#", "#..#"),
+    "C": (".###", "#...", "#...", "#...", ".###"),
+    "D": ("###.", "#..#", "#..#", "#..#", "###."),
+    "E": ("####", "#...", "###.", "#...", "####"),
+    "F": ("####", "#...", "###.", "#...", "#..."),
+    "G": (".###", "#...", "#.##", "#..#", ".###"),
+    "H": ("#..#", "#..#", "####", "#..#", "#..#"),
+    "I": ("###", ".#.", ".#.", ".#.", "###"),
+    "K": ("#..#", "#.#.", "##..", "#.#.", "#..#"),
+    "L": ("#...", "#...", "#...", "#...", "####"),
+    "M": ("#...#", "##.##", "#.#.#", "#...#", "#...#"),
+    "N": ("#...#", "##..#", "#.#.#", "#..##", "#...#"),
+    "O": (".##.", "#..#", "#..#", "#..#", ".##."),
+    "P": ("###.", "#..#", "###.", "#...", "#..."),
+    "R": ("###.", "#..#", "###.", "#.#.", "#..#"),
+    "S": (".###", "#...", ".##.", "...#", "###."),
+    "T": ("#####", "..#..", "..#..", "..#..", "..#.."),
+    "U": ("#..#", "#..#", "#..#", "#..#", ".##."),
+    "W": ("#...#", "#...#", "#.#.#", "##.##", "#...#"),
+    "Y": ("#...#", ".#.#.", "..#..", "..#..", "..#.."),
+    " ": ("..", "..", "..", "..", ".."),
+}
+_HALVES: Final = {(False, False): " ", (True, False): "▀", (False, True): "▄", (True, True): "█"}
+
+
+def meaning(state: str) -> str:
+    """Return what a state means for people at the table."""
+    return _ALARMS.get(state) or _STATES.get(state, (_QUIET, ""))[1]
+
+
+def alarming(state: str) -> bool:
+    """Return whether it needs somebody now."""
+    return state in _ALARMS or _colour(state) == _ALARM
+
+
+def bar_style(state: str, look: Look) -> str:
+    """Return the style of a whole line that says the state."""
+    if not look.colour:
+        return "bold reverse"
+    colour = _colour(state)
+    return f"bold white on {colour}" if colour == _ALARM else f"bold black on {colour}"
+
+
+def letters(state: str, look: Look) -> list[Text]:
+    """Return the state in large letters, ``LETTER_ROWS`` lines; none where they cannot be drawn."""
+    if not look.unicode or any(letter not in _LETTERS for letter in state):
+        return []
+    rows = [".".join(_LETTERS[letter][row] for letter in state) for row in range(5)]
+    rows.append("." * len(rows[0]))
+    style = f"bold {_colour(state)}" if look.colour else "bold"
+    return [
+        Text("".join(_HALVES[upper == "#", lower == "#"] for upper, lower in zip(*pair, strict=True)), style)
+        for pair in zip(rows[::2], rows[1::2], strict=True)
+    ]
+
+
+def _colour(state: str) -> str:
+    return _ALARM if state in _ALARMS else _STATES.get(state, (_QUIET, ""))[0]
