@@ -79,7 +79,7 @@ install uninstall:
 deb:
 	@$(PYTHON) -m installer deb --python $(SYSTEM_PYTHON)
 
-systemd-test:
+systemd-test: deb
 	@$(PYTHON) -m tests.systemd
 
 clean:

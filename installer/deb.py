@@ -22,6 +22,7 @@ def build_package(tree: Path, interpreter: Interpreter, version: str, directory:
         raise InstallError("dpkg-deb is missing: packages are made on Debian or Ubuntu")
     architecture = _output("dpkg", "--print-architecture")
     control = tree / "DEBIAN"
+    shutil.rmtree(control, ignore_errors=True)  # of a build that was interrupted
     files = sorted(path for path in tree.rglob("*") if path.is_file() and not path.is_symlink())
     control.mkdir()
     description = (PROJECT / "installer/debian/control.in").read_text(encoding="utf-8")

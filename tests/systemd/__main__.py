@@ -16,6 +16,7 @@ from pathlib import Path
 
 from installer.deb import build_package
 from installer.interpreter import find_interpreter
+from installer.places import UNITS
 from tests.systemd import steps_install, steps_service
 from tests.systemd.machine import BUILD, SUITE, Machine, missing, pristine_root
 from tests.systemd.scene import Scene
@@ -91,7 +92,7 @@ def done(scene: Scene, step: Callable[[Scene], str]) -> bool:
     print(f"{time.monotonic() - begin:8.1f} s  {word:6} {name}: {figure}", flush=True)
     if word == "ok":
         return True
-    units = [f"--unit={unit}" for unit in steps_install.UNITS]
+    units = [f"--unit={unit}" for unit in UNITS]
     lines = scene.machine.run("journalctl", "--no-pager", "--lines=300", *units, check=False).stdout
     told = [line for line in lines.splitlines() if " cycles; " not in line]
     print("\n".join(told[-60:]), file=sys.stderr)
