@@ -58,9 +58,8 @@ class Daemon:
                 self.client = OperatorClient(address, "test", "observer")
                 break
             except UsageError:
-                assert time.monotonic() < deadline and self.process.poll() is None, (
-                    "the daemon did not come up"
-                )
+                assert self.process.poll() is None, "the daemon has ended"
+                assert time.monotonic() < deadline, "the daemon did not come up"
                 threading.Event().wait(0.1)  # another process's socket can only be looked for
         self.until(lambda status: status["loop"] == "running")
 
