@@ -63,7 +63,8 @@ def shoot(lab: Lab, directory: Path) -> None:
         try:
             wait_for(lambda: done(board.view()), "the picture's state", PATIENCE_S)
         except AssertionError:
-            raise AssertionError("\n".join(line.plain for line in screen(board.view(), Look(120, 40)))) from None
+            shown = "\n".join(line.plain for line in screen(board.view(), Look(120, 40)))
+            raise AssertionError(shown) from None
         return board.view()
 
     def state(name: str) -> Callable[[View], bool]:

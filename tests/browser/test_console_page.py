@@ -7,12 +7,16 @@ import tempfile
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
 
 from mastd.safety.states import COMMANDS, Conditions, Event, State, next_state
 from tests.lab import SHAKING, quick_lab, replaced
 from tests.pages import WAIT_S, Console, Daemon, Screen, browser_program, end, launch
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Browser
 
 sync_api = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
 pytest.importorskip("uvicorn", reason="mastd[console] is not installed")
@@ -36,7 +40,7 @@ UNAVOIDABLE = ("WebSocket connection to", "Failed to load resource")
 class Site:
     """Daemon, console and browser of this file's tests, and the screens that one test has opened."""
 
-    def __init__(self, daemon: Daemon, console: Console, browser: sync_api.Browser) -> None:
+    def __init__(self, daemon: Daemon, console: Console, browser: Browser) -> None:
         self.daemon = daemon
         self.console = console
         self.browser = browser
