@@ -16,7 +16,7 @@ from tests.lab import SHAKING, quick_lab, replaced
 from tests.pages import WAIT_S, Console, Daemon, Screen, browser_program, end, launch
 
 if TYPE_CHECKING:
-    from playwright.sync_api import Browser
+    from playwright.sync_api import Browser, ViewportSize
 
 sync_api = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
 pytest.importorskip("uvicorn", reason="mastd[console] is not installed")
@@ -25,7 +25,7 @@ pytestmark = [
     pytest.mark.skipif(browser_program() is None, reason="no Chromium on this machine"),
 ]
 
-SMALL = {"width": 1200, "height": 760}
+SMALL: ViewportSize = {"width": 1200, "height": 760}
 WITHOUT_WEBGL = """
 const all = HTMLCanvasElement.prototype.getContext;
 HTMLCanvasElement.prototype.getContext = function (kind, ...others) {
