@@ -72,10 +72,11 @@ def test_a_lockstep_run_is_the_same_beside_three_readers_of_which_one_is_deaf(la
     assert watched["cycles"] == alone["cycles"]
     assert watched["missed"] == 0
     run = open_run(find_run(lab.directory / watched["run"]))
-    assert len(run.columns["cycle"]) == watched["cycles"], "every frame is in the record"
+    cycles = run.columns["cycle"]
+    assert cycles.tolist() == list(range(1, len(cycles) + 1)), "every frame is in the record"
     for one in found:
-        assert one["shown"] > 0.5 * (watched["cycles"] - one["first"])
+        assert one["shown"] > 0.5 * (len(cycles) - one["first"])
         assert one["misplaced"] == 0
         assert one["shown"] + one["gaps"] == one["following"] - one["first"]
         assert one["ended"] == 1
-        assert one["following"] == watched["cycles"], "the last frame is shown as well"
+        assert one["following"] == len(cycles), "the last frame is shown as well"
