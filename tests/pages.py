@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import re
-import select
 import shutil
 import signal
 import subprocess
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 START_S = 90.0
 """The first start compiles the kernels."""
-WAIT_S = 30.0
+WAIT_S = 60.0
 _URL = re.compile(r"console at (\S+)")
 _TOKEN = re.compile(r"(operator|observer)'s token: in (\S+)")
 
@@ -58,9 +58,8 @@ class Daemon:
                 self.client = OperatorClient(address, "test", "observer")
                 break
             except UsageError:
-                assert time.monotonic() < deadline and self.process.poll() is None, (
-                    "the daemon did not come up"
-                )
+                assert self.process.poll() is None, "the daemon has ended"
+                assert time.monotonic() < deadline, "the daemon did not come up"
                 threading.Event().wait(0.1)  # another process's socket can only be looked for
         self.until(lambda status: status["loop"] == "running")
 
@@ -105,8 +104,7 @@ class Console:
         assert self.process.stdout is not None
         said = ""
         while "Ctrl-C" not in said:
-            ready, _, _ = select.select([self.process.stdout], [], [], WAIT_S)
-            line = self.process.stdout.readline() if ready else ""
+            line = self.process.stdout.readline()
             assert line, f"the console did not come up: {said}"
             said += line
         found = _URL.search(said)
@@ -115,13 +113,14 @@ class Console:
         self._port = int(self.url.rstrip("/").rpartition(":")[2])
         self.tokens = {role: Path(path).read_text().strip() for role, path in _TOKEN.findall(said)}
 
-    def freeze(self) -> None:
-        """Let it stand still, as a machine does that is in distress."""
+    @contextlib.contextmanager
+    def frozen(self) -> Iterator[None]:
+        """Let it stand still for a while, as a machine does that is in distress."""
         os.kill(self.process.pid, signal.SIGSTOP)
-
-    def thaw(self) -> None:
-        """Let it go on."""
-        os.kill(self.process.pid, signal.SIGCONT)
+        try:
+            yield
+        finally:
+            os.kill(self.process.pid, signal.SIGCONT)
 
     def kill(self) -> None:
         """Take it away without a word."""
@@ -194,13 +193,9 @@ def browser_program() -> str | None:
     return shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
 
 
-def launch(playwright: Playwright, directory: Path) -> Browser:
-    """Start a browser that leaves the daemon the processor: it paints with it here, on a table's desk it does not."""
-    program = browser_program()
-    wrapper = directory / "patient-browser"
-    wrapper.write_text(f'#!/bin/sh\nexec nice -n 10 "{program}" "$@"\n', encoding="utf-8")
-    wrapper.chmod(0o755)
-    return playwright.chromium.launch(executable_path=str(wrapper), args=["--no-sandbox"])
+def launch(playwright: Playwright) -> Browser:
+    """Start the browser; without its sandbox, which a container's root may not have."""
+    return playwright.chromium.launch(executable_path=browser_program(), args=["--no-sandbox"])
 
 
 def end(process: subprocess.Popen[str]) -> None:

@@ -18,7 +18,7 @@ from typing import Final
 from rich.console import Console
 
 from mastd.panel.board import Board
-from mastd.panel.connections import Watcher
+from mastd.panel.connections import Watcher, answer_words
 from mastd.panel.screen import screen
 from mastd.panel.view import Look, View
 from mastd.wire.client import OperatorClient
@@ -30,10 +30,10 @@ name: track with bumps
 segments:
   - kind: sine
     frequency: 1.2 Hz
-    duration: 40 s
+    duration: 90 s
     axes: {heave: {amplitude: 25 mm}, roll: {amplitude: 0.6 deg, phase: 60 deg}, pitch: {amplitude: 0.4 deg}}
 """
-STUCK_VALVE: Final = "valve-stuck.2@25:0.2"
+STUCK_VALVE: Final = "valve-stuck.2@40s:0.2"
 """Link and plant time: some seconds after the profile has begun."""
 ME: Final = "anna@rig/pts/0"
 PATIENCE_S: Final = 120.0
@@ -60,7 +60,11 @@ def shoot(lab: Lab, directory: Path) -> None:
     watcher.start()
 
     def until(done: Callable[[View], bool]) -> View:
-        wait_for(lambda: done(board.view()), "the picture's state", PATIENCE_S)
+        try:
+            wait_for(lambda: done(board.view()), "the picture's state", PATIENCE_S)
+        except AssertionError:
+            shown = "\n".join(line.plain for line in screen(board.view(), Look(120, 40)))
+            raise AssertionError(shown) from None
         return board.view()
 
     def state(name: str) -> Callable[[View], bool]:
@@ -70,9 +74,8 @@ def shoot(lab: Lab, directory: Path) -> None:
 
         def ask(verb: str, **arguments: object) -> None:
             answer = client.command(verb, arguments)
-            board.tell(
-                f"{verb}: accepted; {answer.state}" if answer.accepted else answer.reason, answer.accepted
-            )
+            assert answer.accepted, answer.reason
+            board.tell(answer_words(answer))
 
         ask("load", profile=str(lab.profile(PROFILE)))
         ask("raise")

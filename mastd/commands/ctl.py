@@ -113,7 +113,7 @@ def add_parsers(subparsers: Subparsers) -> None:
             child.add_argument("--lines", action="store_true", help="print lines on a terminal, too")
         if verb == "status":
             child.add_argument("--wait", action="store_true", help="wait until the daemon is up")
-            child.add_argument("--timeout", default="2 min", metavar="TIME", help="longest wait (2 min)")
+            child.add_argument("--timeout", default="10 min", metavar="TIME", help="longest wait (10 min)")
         if verb in TARGETS or verb in ("jog", "level"):
             child.add_argument("--wait", action="store_true", help="wait until it is done, or a fault")
             child.add_argument("--timeout", default="10 min", metavar="TIME", help="longest wait (10 min)")

@@ -69,7 +69,7 @@ def _serve(arguments: argparse.Namespace, stop: StopRequest, manager: ServiceMan
         from mastd.settings.starter import find
 
         payload = _payload(arguments.payload)
-        with compiling_told(manager):
+        with compiling_told(manager, _say):
             installation = Installation.read(find("table", arguments.table), daemon_settings(arguments))
 
     def connect(installation: Installation) -> Connection:
@@ -77,7 +77,6 @@ def _serve(arguments: argparse.Namespace, stop: StopRequest, manager: ServiceMan
 
     address = connect(installation).address
     with plant_lock(address), operators_place(Kind.SERVICE, arguments.operators) as operators:
-        _say(f"mastd serves at {operators.address}; records go to {arguments.out}")
         out = Path(arguments.out)
         diary = Diary(state_directory(out))
         try:

@@ -35,6 +35,10 @@ if TYPE_CHECKING:
 
 PATIENCE_S = 10.0
 """A browser that takes nothing for so long is disconnected."""
+DROPPED_S = 5.0
+"""Time in which a browser that is disconnected for that may still take what waits, the reason last."""
+ENDING_S = 0.3
+"""The same for all where the console ends."""
 RATE = 50.0
 BURST = 100
 MOST_EXCESS = 200
@@ -50,8 +54,8 @@ TOO_MANY_BROWSERS = 4004
 class Connection(Protocol):
     """The browser's connection below the messages."""
 
-    def drop(self, code: int, reason: str) -> None:
-        """Close it without waiting for what the browser has not taken."""
+    def drop(self, code: int, reason: str, within_s: float) -> None:
+        """End it within a time, whether the browser takes what waits or not."""
 
 
 class Browser:
@@ -234,10 +238,10 @@ class Browser:
 async def close(websocket: WebSocket, code: int, reason: str) -> None:
     """Close a browser's socket; one that takes nothing is not waited for."""
     try:
-        async with asyncio.timeout(1.0):
+        async with asyncio.timeout(ENDING_S):
             await websocket.close(code, reason)
     except TimeoutError:
         connection: Connection = websocket.scope["state"]["connection"]
-        connection.drop(code, reason)
+        connection.drop(code, reason, ENDING_S if code == ENDED else DROPPED_S)
     except (WebSocketDisconnect, RuntimeError):
         pass

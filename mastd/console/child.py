@@ -28,30 +28,51 @@ class Done:
     messages: str
 
 
-async def run(module: str, *arguments: str, given: bytes = b"", limit_s: float) -> Done:
-    """Run ``python -m MODULE ARGUMENTS`` to its end, or to the end of its time."""
-    process = await asyncio.create_subprocess_exec(
-        sys.executable,
-        "-m",
-        "mastd.console.child",
-        str(os.getpid()),
-        module,
-        *arguments,
-        stdin=asyncio.subprocess.PIPE,
-        stdout=asyncio.subprocess.PIPE,
-        stderr=asyncio.subprocess.PIPE,
-        start_new_session=True,
-    )
-    try:
-        async with asyncio.timeout(limit_s):
-            output, messages = await process.communicate(given)
-    except TimeoutError:
-        return Done(None, b"", "")
-    finally:  # also where the console ends meanwhile
-        if process.returncode is None:
-            with contextlib.suppress(ProcessLookupError):
-                os.killpg(process.pid, signal.SIGKILL)
-    return Done(process.returncode, output, messages.decode(errors="replace"))
+class Children:
+    """Processes that are running; ``end`` leaves none."""
+
+    def __init__(self) -> None:
+        self._running: set[asyncio.subprocess.Process] = set()
+        self._ended = False
+
+    async def run(self, module: str, *arguments: str, given: bytes = b"", limit_s: float) -> Done:
+        """Run ``python -m MODULE ARGUMENTS`` to its end, or to the end of its time."""
+        if self._ended:
+            return Done(None, b"", "")
+        process = await asyncio.create_subprocess_exec(
+            sys.executable,
+            "-m",
+            "mastd.console.child",
+            str(os.getpid()),
+            module,
+            *arguments,
+            stdin=asyncio.subprocess.PIPE,
+            stdout=asyncio.subprocess.PIPE,
+            stderr=asyncio.subprocess.PIPE,
+            start_new_session=True,
+        )
+        self._running.add(process)
+        try:
+            async with asyncio.timeout(limit_s):
+                output, messages = await process.communicate(given)
+        except TimeoutError:
+            return Done(None, b"", "")
+        finally:
+            self._running.discard(process)
+            _kill(process)
+        return Done(process.returncode, output, messages.decode(errors="replace"))
+
+    def end(self) -> None:
+        """End all that run, and start no more."""
+        self._ended = True
+        for process in self._running:
+            _kill(process)
+
+
+def _kill(process: asyncio.subprocess.Process) -> None:
+    if process.returncode is None:
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(process.pid, signal.SIGKILL)
 
 
 def main() -> None:

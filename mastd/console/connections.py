@@ -13,8 +13,6 @@ from uvicorn.protocols.websockets.websockets_sansio_impl import WebSocketsSansIO
 
 MOST_CONNECTIONS = 200
 FIRST_REQUEST_S = 10.0
-DROPPED_S = 5.0
-"""Time in which a browser that was dropped may still take what waits, the reason last."""
 
 
 class Visitor(H11Protocol):
@@ -39,11 +37,15 @@ class BrowserSocket(WebSocketsSansIOProtocol):
         super().connection_made(transport)
         self.app_state = {**self.app_state, "connection": self}
 
-    def drop(self, code: int, reason: str) -> None:
-        """Put the reason behind what the browser has not taken, and end the connection soon, taken or not."""
+    def drop(self, code: int, reason: str, within_s: float) -> None:
+        """Put the reason behind what the browser has not taken, and end the connection, taken or not."""
         if not self.close_sent and not self.disconnected:
             self.stop_keepalive()
             self.conn.send_close(code, reason)
             self.transport.write(b"".join(self.conn.data_to_send()))
             self.close_sent = True
-        self.loop.call_later(DROPPED_S, self.transport.abort)
+        self.loop.call_later(within_s, self._abort)
+
+    def _abort(self) -> None:
+        if not self.disconnected:
+            self.transport.abort()

@@ -8,7 +8,7 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
-from mastd.console import child
+from mastd.console.child import Children, Done
 from mastd.errors import UsageError
 from mastd.settings.starter import find, names
 
@@ -38,6 +38,11 @@ class Profiles:
         self._known: dict[_Stamp, dict[str, object]] = {}
         self._reading = asyncio.Lock()
         self._checking = ""
+        self._children = Children()
+
+    def end(self) -> None:
+        """End what is being read or checked."""
+        self._children.end()
 
     def files(self) -> dict[str, Path]:
         """Return the files by name, sorted by name."""
@@ -83,7 +88,7 @@ class Profiles:
             return
         paths = [stamp[0].partition("\0")[0] for stamp in stamps]
         asked = json.dumps({"table": table, "files": paths}).encode()
-        done = await child.run("mastd.console.listing", given=asked, limit_s=LISTING_S)
+        done = await self._children.run("mastd.console.listing", given=asked, limit_s=LISTING_S)
         if done.code == 0:
             self._known.update(zip(stamps, json.loads(done.output), strict=True))
             return
@@ -104,7 +109,9 @@ class Profiles:
             return _unchecked(f"{self._checking} is being checked; ask again when that is done")
         self._checking = name
         try:
-            done = await child.run("mastd", "check", str(path), "--json", "--table", table, limit_s=CHECK_S)
+            done = await self._children.run(
+                "mastd", "check", str(path), "--json", "--table", table, limit_s=CHECK_S
+            )
         finally:
             self._checking = ""
         if done.code is None:
@@ -143,7 +150,7 @@ def _unchecked(text: str) -> dict[str, object]:
     return {"ok": False, "text": text, "document": None}
 
 
-def _first_line(done: child.Done) -> str:
+def _first_line(done: Done) -> str:
     return done.messages.strip().partition("\n")[0] or f"reading ended with code {done.code}"
 
 

@@ -109,6 +109,7 @@ async def _serve(
 
     def end() -> None:
         hub.end()
+        profiles.end()
         server.should_exit = True
 
     for number in _SIGNALS:

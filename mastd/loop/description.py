@@ -24,6 +24,7 @@ def description(installation: Installation, channels: Iterable[Channel]) -> dict
         "table_file": str(installation.table_path.resolve()),
         "table_name": table.name,
         "table_top_m": table.body.top_height,
+        "table_size_m": list(table.body.size),
         "neutral_position_m": list(table.neutral_position),
         "links": [_link(link) for link in table.links],
         "maximum_force_n": table.actuator.maximum_force,

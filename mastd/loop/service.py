@@ -20,7 +20,7 @@ from mastd.loop.description import description
 from mastd.loop.endings import Diary
 from mastd.loop.frame import frame_channels, frame_layout
 from mastd.loop.host import Blocks, Connection
-from mastd.loop.journal import ServiceJournal
+from mastd.loop.journal import ServiceJournal, rights_event
 from mastd.loop.kernels_told import compiling_told
 from mastd.loop.notify import ServiceManager
 from mastd.loop.operators import Operators
@@ -135,7 +135,7 @@ def serve(installation: Installation, around: Surroundings) -> Fault | None:
         past = replace(past, reloads=past.reloads + 1, kept_old="")
         old = installation
         try:
-            with compiling_told(around.manager):
+            with compiling_told(around.manager, around.say):
                 around.manager.busy("reloading: reading the settings")
                 installation = Installation.read(old.table_path, old.daemon_path)
         except MastdError as error:
@@ -159,6 +159,7 @@ class Turn:
         """It ended because an operator has asked for new settings."""
         self.fault: Fault | None = None
         """The first cause that was latched at the end."""
+        self._up = False
         self._installation = installation
         self._around = around
         self._past = past
@@ -178,9 +179,15 @@ class Turn:
             connection = around.connect(self._installation)
             ring = recorder_ring(self._channels, connection.mode == "lockstep", VEHICLE_NUMBERS)
             gateway = self._open_gateway(ring, stack)
+            around.say(f"mastd serves at {gateway.address}; records go to {around.directory}")
             around.diary.helpers(gateway.process_id)
-            link = self._await_plant(connection, stack)
+            try:
+                link = self._await_plant(connection, stack)
+            except BaseException:
+                ring.release()  # later the recorder's handle does it
+                raise
             if link is None:
+                self._stopping()
                 return
             around.manager.busy("starting the loop")
             self._loop(connection, link, gateway, ring, stack)
@@ -188,7 +195,7 @@ class Turn:
     def _compile(self) -> None:
         around = self._around
         around.manager.busy("loading the kernels")
-        with around.stop.interrupting(), compiling_told(around.manager):
+        with around.stop.interrupting(), compiling_told(around.manager, around.say):
             compile_kernels(self._installation)
             compile_any_vehicle(self._installation)
 
@@ -226,7 +233,18 @@ class Turn:
         status.set_text("waiting", text)
         status.publish()
         around.manager.status("; ".join(part for part in (text, self._note) if part))
-        around.manager.ready()
+        self._come_up()
+
+    def _come_up(self) -> None:
+        """Tell that the daemon is up, once."""
+        if not self._up:
+            self._up = True
+            self._around.manager.ready()
+
+    def _stopping(self) -> None:
+        manager = self._around.manager
+        manager.status("stopping: finishing the records")
+        manager.stopping()
 
     @property
     def _note(self) -> str:
@@ -260,17 +278,20 @@ class Turn:
         around.diary.helpers(gateway.process_id, recorder.process_id)
         rights = host.take_rights(installation, link, cycle, stack)
         journal = ServiceJournal(recorder, cycle, around.directory.resolve(), profiles, rights)
+        journal.event(rights_event(rights))
         if self._past.last_ending:
             journal.event({"event": "last_ending", "text": self._past.last_ending})
         script = ServiceScript(cycle.supervisor, around.stop, blocks.status)
         always = DEGRADED if rights.degraded else ""
         teller = StateTeller(around.manager, cycle, around.stop, self._note, always)
         around.manager.attentive()
-        around.manager.ready()
+        self._come_up()
         self.begun = True
         host.loop(
             installation, connection, cycle, link, script, blocks, recorder, gateway, rights, journal, teller
         )
-        # From here on nothing feeds the watchdog, and the processes around the loop may take their time to end.
+        # From here on nothing feeds the watchdog, and the processes around may take their time to end.
         around.manager.busy("the table is down; closing the files", ENDING_S)
         self.reload, self.fault = script.reload, cycle.supervisor.latch.first
+        if not self.reload:
+            self._stopping()

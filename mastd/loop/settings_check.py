@@ -13,7 +13,6 @@ import sys
 from pathlib import Path
 
 from mastd.errors import MastdError, SettingsError
-from mastd.loop.plan import Installation
 from mastd.settings.base import Settings
 from mastd.settings.daemon import DaemonSettings
 from mastd.settings.loader import load
@@ -37,6 +36,8 @@ def problems(table: Path, daemon: Path) -> list[str]:
         except (MastdError, OSError) as error:
             found.append(str(error))
     if not found:
+        from mastd.loop.plan import Installation  # it takes seconds, and wrong files are told without it
+
         try:
             Installation.read(table, daemon).bare_cycle()
         except (MastdError, OSError, ValueError) as error:

@@ -7,11 +7,15 @@ from typing import Final
 from rich.text import Text
 
 from mastd.panel.lines import BAD, CARE, QUIET, filled, joined, track
-from mastd.panel.reading import LinkReading, links
+from mastd.panel.reading import LinkReading, links, text
 from mastd.panel.view import Look, View, glyphs
 
 NEAR_END: Final = 0.9
 """Share of the stroke beyond which a link is called near its end."""
+BEYOND_END: Final = 1.02
+"""Share of the stroke beyond which no stop explains it; a table that lies on its stops presses them."""
+LYING: Final = frozenset({"OFF", "LOW", "HIGH"})
+"""States in which the table lies on its lower stops."""
 LITTLE_FORCE: Final = 0.1
 """Share of the maximum force below which a margin is called small."""
 _SHORTEST_BAR: Final = 9
@@ -33,46 +37,59 @@ def link_rows(view: View, look: Look) -> list[list[Text]]:
     bar_width = max(look.width - 2 - name_width - len(numbers) - _NOTE, _SHORTEST_BAR)
     within = f"{'in':<{bar_width // 2 - 3}}{'neutral':<{bar_width - bar_width // 2}}out"
     heading = f"  {'':{name_width}}{within:<{bar_width}}{numbers}"
-    rows = [_row(number, link, name_width, bar_width, look) for number, link in enumerate(found, start=1)]
+    lies = text(view.status, "state") in LYING
+    rows = [
+        _row(number, link, lies, (name_width, bar_width), look) for number, link in enumerate(found, start=1)
+    ]
     return [[Text(heading, QUIET), *rows]]
 
 
-def _row(number: int, link: LinkReading, name_width: int, bar_width: int, look: Look) -> Text:
-    style, note = _state(link.share)
-    small_margin = link.margin is not None and not link.margin >= LITTLE_FORCE
+def _row(number: int, link: LinkReading, lies: bool, widths: tuple[int, int], look: Look) -> Text:
+    name_width, bar_width = widths
+    style, note = _state(link.share, lies)
+    little = link.margin is not None and not link.margin >= LITTLE_FORCE
+    margin_style = "" if not little else CARE if link.margin is not None and link.margin >= 0.0 else BAD
     return joined(
         [
             (f"{number} ", "bold"),
             filled(link.name, name_width),
-            (track(link.share, bar_width, glyphs(look)), style),
-            _figure(link.length, 1e3, "11.2f") if name_width else "",
-            _figure(link.offset, 1e3, "+10.2f"),
-            _figure(link.following, 1e3, "10.2f"),
+            (track(_within(link.share), bar_width, glyphs(look)), style),
+            _figure(link.length, 1e3, "z11.2f") if name_width else "",
+            _figure(link.offset, 1e3, "+z10.2f"),
+            _figure(link.following, 1e3, "z10.2f"),
             _pressures(link),
-            _figure(link.force, 1e-3, "+10.1f"),
-            (_figure(link.margin, 100.0, "9.0f"), CARE if small_margin else ""),
+            _figure(link.force, 1e-3, "+z10.1f"),
+            (_figure(link.margin, 100.0, "z9.0f"), margin_style),
             (note, style),
         ]
     )
 
 
-def _state(share: float | None) -> tuple[str, str]:
+def _within(share: float | None) -> float | None:
+    """Return a share that presses a stop as at the end."""
+    return share if share is None or not abs(share) <= BEYOND_END else min(max(share, -1.0), 1.0)
+
+
+def _state(share: float | None, lies: bool) -> tuple[str, str]:
+    """Return style and note of a bar; a table that lies on its stops is where it belongs."""
     if share is None:
         return QUIET, ""
-    if not abs(share) <= 1.0:
+    if not abs(share) <= BEYOND_END:
         return BAD, " BEYOND!"
-    return (CARE, " NEAR END") if not abs(share) <= NEAR_END else ("", "")
+    if abs(share) <= NEAR_END:
+        return "", ""
+    return (QUIET, " on stop") if lies else (CARE, " NEAR END")
 
 
 def _pressures(link: LinkReading) -> str:
     if link.pressures == (None, None):
         return f"{'?':>10}"
-    a, b = (_figure(pressure, 1e-5, ".0f") for pressure in link.pressures)
+    a, b = (_figure(pressure, 1e-5, "z.0f") for pressure in link.pressures)
     return f"{f'{a}/{b}':>10}"
 
 
 def _figure(found: float | None, factor: float, form: str) -> str:
     if found is not None:
         return format(found * factor, form)
-    width = form.strip("+").partition(".")[0]
+    width = form.strip("+z").partition(".")[0]
     return f"{'?':>{width}}" if width else "?"

@@ -45,7 +45,7 @@ def entries(told: object, *path: Step) -> list[Any]:
 
 def shown(found: float | None, factor: float, form: str, unit: str = "") -> str:
     """Return a number in another unit as text."""
-    return UNKNOWN if found is None else f"{format(found * factor, form)} {unit}".rstrip()
+    return UNKNOWN if found is None else f"{format(found * factor, f'z{form}')} {unit}".rstrip()
 
 
 def time_words(seconds: float | None) -> str:

@@ -52,7 +52,7 @@ _SECTIONS: Final[tuple[tuple[Callable[[View, Look], list[Lines]], int], ...]] = 
 )
 _GROWTH: Final = ("profile", "cycle", "vehicle", "state", "pose", "history")
 """What grows first when there is room."""
-_MOST_HISTORY: Final = 8
+_MOST_HISTORY: Final = 5
 
 
 def screen(view: View, look: Look) -> list[Text]:

@@ -21,7 +21,7 @@ Lines = list[Text]
 _DEGREES: Final = 57.29577951308232
 _AXES: Final = ("x", "y", "z", "roll", "pitch", "yaw")
 _COUNTS: Final = (("late", "late cycles"), ("missed", "missed periods"), ("dropped", "frames not recorded"))
-_COUNTS_SHORT: Final = (("late", "late"), ("missed", "missed"), ("dropped", "not recorded"))
+_COUNTS_SHORT: Final = (("late", "late"), ("missed", "missed"), ("dropped", "unrecorded"))
 
 
 def state_name(view: View) -> str:
@@ -80,7 +80,8 @@ def state(view: View, look: Look) -> list[Lines]:
         Text.assemble(" ", letter, "   ", note) for letter, note in zip(drawn, notes_below, strict=False)
     ]
     strip = Text(filled("", look.width - len(how_old) - 1) + f"{how_old} ", style)
-    return [small, [strip, *large]]
+    # Below them: the last row of the letters has room for that.
+    return [small, [*large, strip]]
 
 
 def _state_notes(view: View) -> list[str]:
@@ -162,7 +163,7 @@ def _six(label: str, numbers: Sequence[float | None]) -> Text:
     pieces: list[Piece] = []
     for axis, (name, entry) in enumerate(zip(_AXES, numbers, strict=True)):
         length = axis < 3
-        form, factor = ("+7.2f", 1e3) if length else ("+6.3f", _DEGREES)
+        form, factor = ("+z7.2f", 1e3) if length else ("+z6.3f", _DEGREES)
         figure = f"{'?':>6}" if entry is None else format(entry * factor, form)
         pieces += [(f"{name} ", QUIET), f"{figure} "]
         pieces += [(("mm ", "deg")[axis // 3], QUIET)] if axis in (2, 5) else []
@@ -193,14 +194,14 @@ def cycle(view: View, look: Look) -> list[Lines]:
         counts += [(f"{name} ", QUIET), (shown(counted, 1.0, ".0f"), style), "   "]
     most = [
         f"{name} {_short(number(status, 'cycle_time', key, 'max'), 1e6, ' µs')}  "
-        for key, name in (("compute_s", "compute at most"), ("late_s", "late at most"))
+        for key, name in (("compute_s", "compute max"), ("late_s", "delay max"))
     ]
     short = [f"{name} {_short(number(status, key))}  " for key, name in _COUNTS_SHORT]
     return [[row("cycle", *short, *most)], [row("cycle", *times), row("", *counts)]]
 
 
 def _short(found: float | None, factor: float = 1.0, unit: str = "") -> str:
-    return "?" if found is None else f"{found * factor:.0f}{unit}"
+    return "?" if found is None else f"{found * factor:z.0f}{unit}"
 
 
 def profile(view: View, look: Look) -> list[Lines]:
@@ -259,7 +260,7 @@ def vehicle(view: View, look: Look) -> list[Lines]:
         missing = row("rigs", (UNKNOWN, QUIET))
         return [lines, [*lines, missing]]
     if not entries(view.status, "rigs"):
-        return [lines, [*lines, row("rigs", ("none drives", QUIET))]]
+        return [lines, [*lines, row("rigs", ("nobody drives", QUIET))]]
     return [lines]
 
 

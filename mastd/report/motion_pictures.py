@@ -11,7 +11,7 @@ from mastd.record.channels import AXES, LENGTH_AXES
 from mastd.report.numbers import group, part
 from mastd.report.picture import Bar, Bound, Curve, Floats, Mark, Panel
 from mastd.report.reading import View
-from mastd.report.thinning import broken, thinned
+from mastd.report.thinning import broken, gap_ends, thinned
 from mastd.report.tones import LINKS, tone_of
 from mastd.signals.metrics import ROTATION_ARM
 
@@ -82,9 +82,9 @@ def curve(
 ) -> Curve:
     """Return the part of a series within ``reach`` s, thinned, broken where frames are missing."""
     first, last = np.searchsorted(times, reach[0]), np.searchsorted(times, reach[1], side="right")
-    part_of = slice(int(first), int(last))
-    joined = broken(times[part_of], values[part_of], _LONGEST_JOIN * view.run.period)
-    return Curve(*thinned(*joined), tone, name, width)
+    times, values = times[int(first) : int(last)], values[int(first) : int(last)]
+    ends = gap_ends(times, _LONGEST_JOIN * view.run.period)
+    return Curve(*broken(*thinned(times, values), ends), tone, name, width)
 
 
 def length_panels(view: View) -> tuple[Panel, ...]:

@@ -50,10 +50,10 @@ _CRITERIA: Final[Mapping[str, tuple[str, float]]] = {
 """Last part of a criterion's name → its words and the factor to their unit."""
 EXPLANATION: Final = (
     "Axes that were not asked to move are called idle. NRMSE: rms of achieved less asked over the rms asked,"
-    " in the profile's band; at best lag: the same with what was asked delayed by the lag that fits best. Peak"
-    " ratio: largest achieved over largest asked. Cross axis: of an idle axis its acceleration over that of"
-    " all that were asked to move, of one of these the largest of the idle ones over its own; rotations count"
-    " at 1.4 m."
+    " in the profile's band; at best lag: the same with what was asked delayed by the lag that fits best."
+    " Peak ratio: largest achieved over largest asked. Cross axis: of an idle axis its acceleration over that"
+    " of all that were asked to move, of one of these the largest of the idle ones over its own; rotations"
+    " count at 1.4 m."
 )
 
 

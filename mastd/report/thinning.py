@@ -39,12 +39,18 @@ def largest(times: Floats, values: Floats, points: int = WIDE_POINTS) -> tuple[F
     return times[picked], values[picked]
 
 
-def broken(times: Floats, values: Floats, longest: float) -> tuple[Floats, Floats]:
-    """Return the samples with NaN where more than ``longest`` s lie between two of them."""
-    breaks = np.flatnonzero(np.diff(times) > longest)[:_MOST_BREAKS] + 1
-    if not len(breaks):
+def gap_ends(times: Floats, longest: float) -> Floats:
+    """Return the times at which samples go on after more than ``longest`` s without any."""
+    ends: Floats = times[1:][np.diff(times) > longest][:_MOST_BREAKS]
+    return ends
+
+
+def broken(times: Floats, values: Floats, ends: Floats) -> tuple[Floats, Floats]:
+    """Return the samples, thinned or not, with NaN before each of the ``ends`` of gaps."""
+    if not len(ends):
         return times, values
-    return np.insert(times, breaks, times[breaks]), np.insert(values, breaks, np.nan)
+    places = np.searchsorted(times, ends)
+    return np.insert(times, places, ends), np.insert(values, places, np.nan)
 
 
 def _blocks(values: Floats, stretch: int) -> Floats:

@@ -313,8 +313,9 @@ class OperatorClient:
         if process_id is None:
             return ""
         return (
-            f"the daemon with process id {process_id} is there: unless it is just starting, use the table's "
-            f"e-stop, or end it by `kill -TERM {process_id}` (SIGTERM), which lowers the table"
+            f"the daemon with process id {process_id} is there: if it is just starting, wait (a first start "
+            "takes minutes); if not, use the table's e-stop, or end it by "
+            f"`kill -TERM {process_id}` (SIGTERM), which lowers the table"
         )
 
 

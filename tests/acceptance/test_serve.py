@@ -151,6 +151,8 @@ def test_a_day_at_the_table(service: Service) -> None:
     assert [event["to"] for event in run.events if event.get("event") == "state"] == [
         "ARMED", "RUNNING", "HOLD", "RUNNING", "READY",
     ]  # fmt: skip
+    levels = [event["share"] for event in run.events if "share" in event and not event.get("refused")]
+    assert levels == [0.5, 1.0], "at the record's beginning, and as asked"
     assert run.damage is None
     assert abs(run.columns["reference.heave"]).max() == pytest.approx(0.004, rel=0.02)
     done = lab.run("report", record.parent, "--json")

@@ -17,10 +17,9 @@ from typing import Any
 import pytest
 
 from mastd.loop.companions import LOOK_NS
-from mastd.record.reader import open_run
 from mastd.wire.client import OperatorClient
 from tests.lab import Lab, replaced
-from tests.notify_socket import NotifySocket
+from tests.notify_socket import Listener
 from tests.operators import wait_for
 
 pytestmark = pytest.mark.alone
@@ -37,7 +36,7 @@ class Unit:
         lab.runtime.chmod(0o750)
         self.lab = lab
         self.address = f"ipc://{lab.runtime}/plant"
-        self.manager = NotifySocket(lab.runtime / "notify")
+        self.manager = Listener(lab.runtime / "notify")
         self.plant: subprocess.Popen[str] | None = None
         self.process: subprocess.Popen[bytes] | None = None
 
@@ -96,6 +95,12 @@ class Unit:
         with self.client() as client:
             next(now for now in client.watch() if now["loop"] == "running" and now["state"] == name)
 
+    def rise(self) -> None:
+        """Raise the table; a drive that is still letting it down is waited for."""
+        with self.client() as client:
+            next(now for now in client.watch() if client.command("raise").accepted)
+        self.state("READY")
+
     def close(self) -> None:
         self.stop_plant()
         if self.process is not None:
@@ -111,6 +116,60 @@ def unit(lab: Lab) -> Iterator[Unit]:
     unit.close()
 
 
+def reload(unit: Unit) -> tuple[int, dict[str, Any]]:
+    """Have the settings taken anew by the command; return its exit code and document."""
+    with unit.client() as client:
+        client.command("reset")  # of what a busy machine may have caused
+    done = unit.lab.run("ctl", "reload", "--as", "anna", "--json", timeout=START_S)
+    return done.returncode, json.loads(done.stdout)
+
+
+def settings_are_taken_anew(unit: Unit, process_id: int) -> None:
+    """Wrong files change nothing, right ones are in force afterwards, in the same process."""
+    lab = unit.lab
+    good, table = lab.config.read_text(encoding="utf-8"), lab.table.read_text(encoding="utf-8")
+    lab.config.write_text(replaced(good, "^rate: 1 kHz", "rate: 1 mm"), encoding="utf-8")
+    lab.table.write_text(replaced(table, r"rise_time: 0.2 s ", "rise_time: soon "), encoding="utf-8")
+    code, answer = reload(unit)
+    assert (code, answer["accepted"]) == (1, False)
+    heading, *lines = answer["reason"].splitlines()
+    assert heading == "reload is refused: the old settings stay in force:"
+    assert [line.split(":")[0] for line in lines] == [str(lab.table), str(lab.config)]
+    lab.table.write_text(table, encoding="utf-8")
+    lab.config.write_text(replaced(good, "^  lease: 60 s", "  lease: 45 s"), encoding="utf-8")
+    code, answer = reload(unit)
+    assert code == 0, answer
+    assert answer["reason"] == "the new settings are in force; load a profile anew"
+    told = [line for line in unit.manager.lines if line in ("READY=1", "RELOADING=1")]
+    assert told == ["READY=1", "RELOADING=1", "READY=1"]
+    with unit.client() as client:
+        assert (client.welcome.pid, client.welcome.lease_s) == (process_id, 45.0)
+
+
+def the_plant_is_restarted(unit: Unit) -> None:
+    """A raised table loses its plant, and can be used again as soon as that is back and the fault reset."""
+    unit.stop_plant()
+    assert "samples stale" in unit.manager.status("FAULT: ")
+    with unit.client() as client:
+        next(now for now in client.watch() if "PLANT_LOST" in now["active"])
+        unit.start_plant()
+        wait_for(lambda: "PLANT_LOST" not in client.status()["active"], "the plant is found again", START_S)
+        assert client.status()["state"] == "FAULT", "nobody has reset it"
+        assert client.command("reset").accepted
+    unit.state("OFF")
+
+
+def the_loop_stands(unit: Unit, process_id: int) -> None:
+    """Stop the process; the watchdog is not fed until somebody has noticed."""
+    with unit.client() as client:
+        os.kill(process_id, signal.SIGSTOP)
+        wait_for(lambda: is_stopped(process_id), "it stands")
+        told = len(unit.manager.lines)
+        stuck = next(now for now in client.watch() if now["loop"] == "stuck")
+        assert stuck["silent_s"] > 4e-9 * LOOK_NS
+        assert unit.manager.lines[told:].count("WATCHDOG=1") <= 1, "a loop that stands feeds no watchdog"
+
+
 def helpers(process_id: int) -> list[int]:
     """Return the processes that a daemon has started."""
     found = Path(f"/proc/{process_id}/task/{process_id}/children").read_text(encoding="ascii")
@@ -121,7 +180,8 @@ def is_stopped(process_id: int) -> bool:
     return Path(f"/proc/{process_id}/stat").read_text().rpartition(")")[2].split()[0] == "T"
 
 
-def test_a_service_waits_for_its_plant_and_finds_it_again(unit: Unit) -> None:
+def test_a_day_of_a_service(unit: Unit) -> None:
+    """It waits for its plant, takes new settings, loses and finds the plant, stands still, and ends."""
     process_id = unit.start()
     manager = unit.manager
     assert unit.lab.runtime is not None
@@ -143,112 +203,70 @@ def test_a_service_waits_for_its_plant_and_finds_it_again(unit: Unit) -> None:
     manager.until(lambda line: line == "WATCHDOG=1")  # also while it waits
     unit.start_plant()
     manager.status("OFF", START_S)
-    assert [line for line in manager.lines if line == "READY=1"], manager.lines
     for helper in helpers(process_id):
         inherited = Path(f"/proc/{helper}/environ").read_bytes()
         assert b"NOTIFY_SOCKET" not in inherited
         assert b"WATCHDOG" not in inherited
-    with unit.client() as client:
-        assert client.command("raise").accepted
-    unit.state("READY")
-    unit.stop_plant()
-    assert "plant lost" in manager.status("FAULT: ")
-    unit.start_plant()
-    with unit.client() as client:
-        wait_for(lambda: "PLANT_LOST" not in client.status()["active"], "the plant is found again", START_S)
-        assert client.status()["state"] == "FAULT", "nobody has reset it"
-        assert client.command("reset").accepted
-        unit.state("OFF")
-        assert client.command("raise").accepted
-    unit.state("READY")
+    settings_are_taken_anew(unit, process_id)
+    unit.rise()
+    the_plant_is_restarted(unit)
+    unit.rise()
+    the_loop_stands(unit, process_id)
+    os.kill(process_id, signal.SIGCONT)
+    assert "loop" in manager.status("FAULT: ")
     os.kill(process_id, signal.SIGTERM)
-    manager.until(lambda line: line == "STOPPING=1")
-    manager.status("stopping: LOWERING")
-    assert unit.wait() == 0
-    (history,) = (unit.lab.directory / "runs").glob("fault-*.mcap")
-    events = open_run(history).events
-    first = next(event["name"] for event in events if event.get("event") == "fault")
-    assert first in ("SAMPLE_STALE", "PLANT_LOST")
+    assert unit.wait() == 3
+    manager.status("stopping: finishing the records")
+    assert "STOPPING=1" in manager.lines
+    unit.ended("exit-code", "exited", "3")
+    noted = json.loads((unit.lab.directory / "runs" / "last-ending.json").read_text(encoding="utf-8"))
+    assert noted["status"] == "3"
+    assert "loop" in noted["cause"]
 
 
-def test_the_watchdog_starves_with_the_loop_and_the_next_start_tells_why(unit: Unit) -> None:
+@pytest.mark.evidence
+def test_after_the_watchdog_the_next_start_tells_why(unit: Unit) -> None:
     process_id = unit.start()
     unit.start_plant()
     unit.manager.status("OFF", START_S)
-    with unit.client() as client:
-        os.kill(process_id, signal.SIGSTOP)
-        wait_for(lambda: is_stopped(process_id), "it stands")
-        unit.manager.waiting()
-        next(now for now in client.watch() if now["loop"] == "stuck")
-        assert now_ns_of(client) > 4 * LOOK_NS
-        assert unit.manager.waiting() == [], "a loop that stands feeds no watchdog"
+    the_loop_stands(unit, process_id)
     os.kill(process_id, signal.SIGKILL)  # SIGABRT by the service manager, to the same effect
     unit.wait()
     unit.ended("watchdog", "dumped", "ABRT")
     unit.start()
     unit.manager.status("last ending: ", START_S)
     assert "watchdog: the loop stood still" in unit.lab.run("ctl", "status").stdout
+    unit.rise()  # it has come up in OFF and can be used
     with unit.client() as client:
-        assert client.command("raise").accepted, "it has come up in OFF and can be used"
         assert "watchdog" in client.status()["last_ending"]
-    unit.manager.status("HIGH")
-    assert "last ending" not in unit.manager.statuses[-1]
+    assert "last ending" not in unit.manager.status("READY")
+    assert unit.process is not None
+    unit.process.send_signal(signal.SIGTERM)
+    assert unit.wait() == 0
+    assert "STATUS=stopping: LOWERING" in [line.partition(";")[0] for line in unit.manager.lines]
 
 
-def now_ns_of(client: OperatorClient) -> int:
-    """Return how long the loop has not moved."""
-    return round(1e9 * float(client.status()["silent_s"]))
-
-
-def test_settings_are_taken_anew_or_the_old_ones_stay(unit: Unit) -> None:
+@pytest.mark.evidence
+def test_settings_that_the_plant_refuses_give_way_to_the_old_ones(unit: Unit) -> None:
     process_id, lab = unit.start(), unit.lab
     unit.start_plant()
     unit.manager.status("OFF", START_S)
     good = lab.config.read_text(encoding="utf-8")
-    table = lab.table.read_text(encoding="utf-8")
-
-    def reload() -> tuple[int, dict[str, Any]]:
-        done = lab.run("ctl", "reload", "--as", "anna", "--json")
-        return done.returncode, json.loads(done.stdout)
-
-    lab.config.write_text(replaced(good, "^rate: 1 kHz", "rate: 1 mm"), encoding="utf-8")
-    lab.table.write_text(replaced(table, r"rise_time: 0.2 s ", "rise_time: soon "), encoding="utf-8")
-    code, answer = reload()
-    assert (code, answer["accepted"]) == (1, False)
-    heading, *lines = answer["reason"].splitlines()
-    assert heading == "reload is refused: the old settings stay in force:"
-    assert [line.split(":")[0] for line in lines] == [str(lab.table), str(lab.config)]
-    assert process_id == unit.client().welcome.pid
-    lab.table.write_text(table, encoding="utf-8")
-
-    lab.config.write_text(replaced(good, "^  lease: 60 s", "  lease: 45 s"), encoding="utf-8")
-    code, answer = reload()
-    assert code == 0, answer
-    assert answer["reason"] == "the new settings are in force; load a profile anew"
-    unit.manager.waiting()
-    told = [line for line in unit.manager.lines if line in ("READY=1", "RELOADING=1")]
-    assert told == ["READY=1", "RELOADING=1", "READY=1"]
-    with unit.client() as client:
-        assert (client.welcome.pid, client.welcome.lease_s) == (process_id, 45.0)
-
     lab.config.write_text(replaced(good, "^rate: 1 kHz", "rate: 500 Hz"), encoding="utf-8")
-    code, answer = reload()
-    assert code == 1, "the plant has another period"
+    code, answer = reload(unit)
+    assert code == 1
     assert "period: plant 1000000 ns, daemon 2000000 ns" in answer["reason"]
     assert "the old ones are in force" in answer["needed"]
     assert "the new ones could not be taken, the old ones are in force: the plant at" in unit.log
+    unit.rise()  # it can be used
     with unit.client() as client:
-        assert client.welcome.lease_s == 45.0
-        assert client.command("raise").accepted, "it can be used"
-        unit.state("READY")
         refused = client.command("reload")
         assert (refused.reason, refused.needed) == ("reload is refused in READY", "reload in OFF")
     open_files = len(list(Path(f"/proc/{process_id}/fd").iterdir()))
     assert open_files < 40, "nothing is left open by the turns before"
-    os.kill(process_id, signal.SIGTERM)
-    assert unit.wait() == 0
 
 
+@pytest.mark.evidence
 def test_a_plant_with_other_terms_is_a_settings_error_and_sigterm_ends_the_wait(unit: Unit) -> None:
     process_id = unit.start()
     unit.manager.status("waiting for the plant", START_S)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import contextlib
 import http.client
 import json
@@ -25,12 +26,14 @@ from urllib.parse import urlencode
 import numpy as np
 import pytest
 from numpy.typing import NDArray
+from websockets.asyncio.client import connect as connect_without_threads
 from websockets.exceptions import ConnectionClosed, InvalidStatus
 from websockets.sync.client import ClientConnection, connect
+from websockets.typing import Origin
 
 from mastd.errors import UsageError
 from mastd.wire.client import OperatorClient
-from tests.lab import SHAKING, Lab, quick_lab
+from tests.lab import SHAKING, Lab, quick_lab, replaced
 
 pytestmark = pytest.mark.alone
 
@@ -43,7 +46,7 @@ class Daemon:
 
     def __init__(self, lab: Lab) -> None:
         self.lab = lab
-        self.process = lab.start("serve", "--table", lab.table, "--config", lab.config)
+        self.process = lab.start("serve", "--table", lab.table, "--config", patient(lab))
         self.address = f"ipc://{lab.environment['XDG_RUNTIME_DIR']}/mastd.operators"
 
     def join(self) -> OperatorClient:
@@ -58,9 +61,24 @@ class Daemon:
         raise AssertionError(f"the service did not come up: {self.process.communicate()[1]}")
 
     def kill(self) -> None:
-        """End it at once, with all that belongs to it."""
+        """End it at once; what belongs to it ends by itself when it notices."""
         self.process.kill()
-        self.process.communicate()
+        self.process.wait()
+        for pipe in (self.process.stdout, self.process.stderr):
+            assert pipe is not None
+            pipe.close()
+
+
+def patient(lab: Lab) -> Path:
+    """Write settings of a daemon that forgives a machine on which so much else runs."""
+    text = lab.config.read_text(encoding="utf-8")
+    for before, after in (
+        ("sample_stale: 150 ms", "sample_stale: 1.5 s"),
+        ("maximum_missed: 150", "maximum_missed: 1500"),
+        ("answer: 1 s", "answer: 10 s"),
+    ):
+        text = replaced(text, before, after)
+    return lab.profile(text, "patient.yaml")
 
 
 class Console:
@@ -68,7 +86,9 @@ class Console:
 
     def __init__(self, lab: Lab, *options: object) -> None:
         self.lab = lab
-        self.process = lab.start("console", "--listen", "127.0.0.1:0", "--profiles", lab.directory, *options)
+        self.profiles = lab.directory / "profiles"
+        self.profiles.mkdir(exist_ok=True)
+        self.process = lab.start("console", "--listen", "127.0.0.1:0", "--profiles", self.profiles, *options)
 
     def read(self) -> None:
         """Read what it says when it is up."""
@@ -126,12 +146,10 @@ class Browser:
     """A page's socket: what comes is kept by kind."""
 
     def __init__(self, console: Console, cookie: str, **options: Any) -> None:
-        trusting = ssl._create_unverified_context() if console.scheme == "https" else None
         self._opening = connect(
-            f"ws{console.origin.removeprefix('http')}/ws",
+            f"ws://127.0.0.1:{console.port}/ws",
             additional_headers={"Cookie": cookie.partition(";")[0]},
-            ssl=trusting,
-            **{"origin": console.origin, "compression": None, "max_size": None, **options},
+            **{"origin": console.origin, "compression": None, "max_queue": None, **options},
         )
         self.socket: ClientConnection = self._opening.__enter__()
         self._number = 0
@@ -184,7 +202,7 @@ class Browser:
 
     def accepted(self, verb: str, **arguments: object) -> None:
         answer = self.command(verb, **arguments)
-        assert answer["accepted"], answer
+        assert answer["accepted"], str(answer)
 
     def closed(self) -> int:
         """Return the code with which the console closes the socket, 0 if it gives none, or no reason."""
@@ -193,6 +211,35 @@ class Browser:
                 self.socket.recv(WAIT_S)
             except ConnectionClosed as end:
                 return end.rcvd.code if end.rcvd is not None and end.rcvd.reason else 0
+
+
+class Telemetry:
+    """The daemon's own telemetry, read in a thread meanwhile."""
+
+    def __init__(self, address: str) -> None:
+        self.frames: dict[int, NDArray[np.float64]] = {}
+        self.newest = -1
+        self._address = address
+        self._begun, self._ended = threading.Event(), threading.Event()
+        self._thread = threading.Thread(target=self._read)
+
+    def __enter__(self) -> Telemetry:
+        self._thread.start()
+        assert self._begun.wait(WAIT_S)
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._ended.set()
+        self._thread.join(WAIT_S)
+
+    def _read(self) -> None:
+        with OperatorClient(self._address, "beside", "observer") as client:
+            for telemetry in client.telemetry():
+                self._begun.set()
+                self.frames.update(zip(telemetry.numbers.tolist(), telemetry.frames, strict=True))
+                self.newest = max(self.frames, default=-1)
+                if self._ended.is_set():
+                    return
 
 
 class Hall:
@@ -204,8 +251,8 @@ class Hall:
         self.console = Console(lab)
         self.secure = Console(lab, *certificate(lab.directory))
         try:
-            lab.profile(SHAKING, "shaking.yaml")
-            lab.profile("name: nothing\nsegments: []\n", "broken.yaml")
+            lab.profile(SHAKING, "profiles/shaking.yaml")
+            lab.profile("name: nothing\nsegments: []\n", "profiles/broken.yaml")
             self.console.read()
             self.secure.read()
             self.cookie = self.console.log_in(self.console.operator)
@@ -301,10 +348,25 @@ def test_with_a_certificate_all_of_it_is_encrypted(hall: Hall) -> None:
     console = hall.secure
     cookie = console.log_in(console.operator)
     assert "Secure" in cookie
-    with console.browser(cookie) as browser:
-        assert browser.next("hello")["describe"]["pid"] == hall.daemon.process.pid
-        assert console.end() == 0
-        assert browser.closed() == 1001
+
+    async def watch() -> int:
+        opening = connect_without_threads(
+            f"wss://127.0.0.1:{console.port}/ws",
+            origin=Origin(console.origin),
+            additional_headers={"Cookie": cookie.partition(";")[0]},
+            ssl=ssl._create_unverified_context(),
+        )
+        async with opening as browser:
+            while json.loads(await browser.recv())["kind"] != "hello":
+                pass
+            console.process.send_signal(signal.SIGTERM)
+            with contextlib.suppress(ConnectionClosed):
+                while await browser.recv():
+                    pass
+            return browser.close_code or 0
+
+    assert asyncio.run(asyncio.wait_for(watch(), WAIT_S)) == 1001
+    assert console.process.wait(WAIT_S) == 0
 
 
 def test_a_browser_sees_what_the_daemon_tells(hall: Hall, slow: Browser) -> None:
@@ -317,27 +379,24 @@ def test_a_browser_sees_what_the_daemon_tells(hall: Hall, slow: Browser) -> None
     with hall.console.browser(hall.cookie) as browser:
         shown = browser.status()
         own = hall.client.status()
-        assert set(shown) == set(own)
+        assert set(own) <= set(shown)
         assert (shown["pid"], shown["state"]) == (own["pid"], "OFF")
         assert shown["lengths_m"] == pytest.approx(own["lengths_m"], abs=1e-4)
         browser.say("traces", channels=[*wanted, "nonsense"])
         answer = browser.next("traces")
         assert (answer["channels"], answer["refused"]) == (wanted, ["nonsense"])
-        telemetry = hall.client.telemetry()
-        frames: dict[int, NDArray[np.float64]] = {}
-        times: list[float] = []
-        values: list[NDArray[np.float32]] = []
-        lost = [0.0]
-        while not (len(times) > 500 and frames and max(frames) * 1e-3 >= times[-1]):
-            got = next(telemetry)
-            frames.update(zip(got.numbers.tolist(), got.frames, strict=True))
-            gone, when, what = browser.traces()
-            lost.append(gone)
-            times.extend(when.tolist())
-            values.extend(what.T)
+        with Telemetry(hall.daemon.address) as telemetry:
+            times: list[float] = []
+            values: list[NDArray[np.float32]] = []
+            lost = 0.0
+            while not (len(times) > 500 and telemetry.newest * 1e-3 >= times[-1]):
+                lost, when, what = browser.traces()
+                times.extend(when.tolist())
+                values.extend(what.T)
+            frames = telemetry.frames
         numbers = np.rint(np.array(times) * 1e3).astype(int)
         assert np.all(np.diff(numbers) >= 1)
-        assert np.sum(np.diff(numbers) - 1) <= lost[-1]
+        assert np.sum(np.diff(numbers) - 1) <= lost
         both = [(k, number) for k, number in enumerate(numbers) if number in frames]
         assert len(both) > 300
         columns = [names.index(name) for name in wanted]
@@ -373,15 +432,17 @@ def test_two_operators_one_observer_and_everybody_stops(hall: Hall, slow: Browse
             Cookie=console.log_in(console.observer).partition(";")[0],
         )  # fmt: skip
         assert (status, "only watches" in text) == (403, True)
-        for stopper in (second, third):
-            first.accepted("arm")
-            first.accepted("start")
-            first.status(lambda now: (now["profile"]["time_s"] or 0.0) > 0.3)
-            # A load that takes its time does not hold up the stop of the same browser.
-            stopper.say("command", id=1000, verb="load", arguments={"profile": "sine"})
-            stopper.say("command", id="now!", verb="stop", more=1)
-            assert stopper.next("answer", lambda answer: bool(answer["verb"] == "stop"))["accepted"]
-            first.state("READY")
+        first.accepted("arm")
+        first.accepted("start")
+        first.status(lambda now: (now["profile"]["time_s"] or 0.0) > 0.3)
+        second.say("command", id="now!", verb="stop", more=1)
+        assert second.next("answer", lambda answer: bool(answer["verb"] == "stop"))["accepted"]
+        first.state("READY")
+        # A load takes seconds; the stop of the same browser does not wait behind it.
+        first.say("command", id=100, verb="load", arguments={"profile": "first_motion"})
+        first.say("command", id=101, verb="stop", arguments={})
+        assert [first.next("answer")["id"] for _ in range(2)] == [101, 100]
+        third.accepted("stop")
         third.accepted("estop")
         assert first.state("ESTOP")["cause"]["name"] == "ESTOP"
 
@@ -391,7 +452,7 @@ def test_profiles_and_their_check(hall: Hall) -> None:
     status, _, text = hall.console.ask("GET", "/api/profiles", Cookie=cookie)
     listed = {entry["name"]: entry for entry in json.loads(text)}
     assert status == 200
-    assert listed["shaking"]["file"] == str(hall.lab.directory / "shaking.yaml")
+    assert listed["shaking"]["file"] == str(hall.console.profiles / "shaking.yaml")
     assert (listed["shaking"]["title"], listed["shaking"]["duration_s"]) == ("shaking", 8.0)
     assert "segments" in listed["broken"]["problem"]
     assert listed["first_motion"]["problem"] is None, "those that travel with the product"
@@ -448,17 +509,16 @@ def test_a_browser_that_takes_nothing_holds_up_nobody_and_is_sent_away(hall: Hal
         browser = stack.enter_context(hall.console.browser(hall.cookie))
         for _ in range(14):
             stack.enter_context(hall.console.browser(hall.cookie)).next("hello")
+        with hall.console.browser(hall.cookie) as late:
+            assert late.closed() == 4004
         deadline = time.monotonic() + WAIT_S
         for number in range(1_000_000):
             browser.say("ping", id=number)
             assert browser.next("pong")["id"] == number
             assert browser.status()["pid"] == hall.daemon.process.pid
-            with hall.console.browser(hall.cookie) as late:
-                word = late.socket.recv(WAIT_S) if number else late.closed()
-                if number == 0:
-                    assert word == 4004
-                elif '"hello"' in str(word):
-                    break
+            with hall.console.browser(hall.cookie) as late, contextlib.suppress(ConnectionClosed):
+                late.next("hello")
+                break
             assert time.monotonic() < deadline
         assert slow.closed() == 4002
 
@@ -483,11 +543,11 @@ def test_a_daemon_that_goes_and_comes_back_is_told_and_the_console_ends_in_order
         assert browser.next("traces")["channels"] == ["cycle"]
         browser.status(lambda now: bool(now["pid"] == hello["describe"]["pid"]))
         assert browser.traces()[0] == 0.0
-        hall.lab.profile(SHAKING.replace("8 s", "600 s"), "long.yaml")
+        hall.lab.profile(SHAKING.replace("8 s", "600 s"), "profiles/long.yaml")
         cookie = hall.cookie.partition(";")[0]
         asking = threading.Thread(target=unanswered, args=(console, cookie))
         asking.start()
-        process = wait_for_check(str(hall.lab.directory / "long.yaml"))
+        process = wait_for_check(str(console.profiles / "long.yaml"))
         assert console.end() == 0
         assert browser.closed() == 1001
         asking.join(WAIT_S)

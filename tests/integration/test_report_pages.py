@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from mastd.commands import report as report_command
@@ -30,7 +30,7 @@ from mastd.report.run_page import run_page
 from mastd.report.spectrum import Spectra, spectra_of
 from mastd.report.spectrum_pictures import NamedSpectra, spectrum_row
 from mastd.report.svg import svg
-from mastd.report.thinning import broken, thinned
+from mastd.report.thinning import broken, gap_ends, thinned
 from mastd.report.write import write_page
 from tests.synthetic_run import (
     FAULT,
@@ -166,7 +166,8 @@ def broadband(duration: float, noise: float = 0.0) -> tuple[Synthetic, list[tupl
     time = (np.arange(len(run.frames)) - run.first) / RATE
 
     def motion(at: Floats) -> Floats:
-        return np.asarray(np.sum([a * np.sin(2 * np.pi * f * at + p) for a, f, p in sines], axis=0))
+        waves: Floats = np.sum([a * np.sin(2 * np.pi * f * at + p) for a, f, p in sines], axis=0)
+        return waves
 
     for axis in AXES:
         run.column(f"reference.{axis}")[:] = run.column(f"pose.{axis}")[:] = 0.0
@@ -175,17 +176,15 @@ def broadband(duration: float, noise: float = 0.0) -> tuple[Synthetic, list[tupl
     return run, sines
 
 
-def averaged(first: Floats, second: Floats, count: int) -> np.ndarray[Any, Any]:
-    """Return the cross density of two series by hand: Hann windows of ``count`` samples, half overlapping."""
+def density_of(series: Floats, count: int) -> Floats:
+    """Return the density of a series by hand: Hann windows of ``count`` samples, half overlapping."""
     window = np.sin(np.pi * np.arange(count) / count) ** 2
-    parts = []
-    for start in range(0, len(first) - count + 1, count // 2):
-        both = [values[start : start + count] for values in (first, second)]
-        one, two = (np.fft.rfft(window * (values - values.mean())) for values in both)
-        parts.append(np.conj(one) * two)
-    density = np.mean(parts, axis=0) * 2.0 / (RATE * np.sum(window**2))
-    density[0] /= 2.0
-    return np.asarray(density)
+    powers = []
+    for start in range(0, len(series) - count + 1, count // 2):
+        part = series[start : start + count]
+        powers.append(np.abs(np.fft.rfft(window * (part - part.mean()))) ** 2)
+    density: Floats = np.mean(powers, axis=0) * 2.0 / (RATE * np.sum(window**2))
+    return density
 
 
 def test_spectra_are_those_of_a_motion_with_known_gain_and_lag(tmp_path: Path) -> None:
@@ -198,7 +197,7 @@ def test_spectra_are_those_of_a_motion_with_known_gain_and_lag(tmp_path: Path) -
     asked = np.sum(
         [-a * (2 * np.pi * f) ** 2 * np.sin(2 * np.pi * f * time + p) for a, f, p in sines], axis=0
     )
-    expected = averaged(asked, asked, count).real
+    expected = density_of(asked, count)
     inside = (heave.frequency > 0.6) & (heave.frequency < 4.8)
     assert np.allclose(heave.asked[inside], expected[inside], rtol=0.01)
     assert np.allclose(heave.achieved[inside], GAIN**2 * expected[inside], rtol=0.01)
@@ -326,6 +325,8 @@ values = st.lists(st.floats(-1e6, 1e6) | st.just(np.nan), min_size=1, max_size=4
 
 
 @given(values=values, points=st.integers(2, 60))
+@example(values=np.array([5.0, np.nan, 7.0, 6.0, np.nan, np.nan, 9.0, 8.0]), points=4)
+@example(values=-np.array([5.0, np.nan, 7.0, 6.0, np.nan, np.nan, 9.0, 8.0]), points=4)
 def test_thinning_keeps_extremes_and_gaps(values: Floats, points: int) -> None:
     times = np.arange(len(values)) / 7.0
     x, y = thinned(times, values, points)
@@ -337,10 +338,15 @@ def test_thinning_keeps_extremes_and_gaps(values: Floats, points: int) -> None:
     assert "nan" not in drawn
 
 
-def test_a_line_is_broken_where_samples_are_missing() -> None:
-    times, values = broken(np.array([0.0, 1.0, 5.0, 6.0]), np.ones(4), 2.0)
-    assert np.array_equal(times, [0.0, 1.0, 5.0, 5.0, 6.0])
-    assert np.array_equal(np.isnan(values), [False, False, True, False, False])
+@pytest.mark.parametrize("points", [2, 4, 1000])
+def test_a_line_is_broken_where_samples_are_missing(points: int) -> None:
+    times = np.concatenate((np.arange(0.0, 50.0), np.arange(80.0, 200.0)))
+    ends = gap_ends(times, 2.0)
+    assert np.array_equal(ends, [80.0])
+    x, y = broken(*thinned(times, times**2, points), ends)
+    (hole,) = np.flatnonzero(np.isnan(y))
+    assert np.all(x[:hole] < 50.0)
+    assert np.all(x[hole:] >= 80.0)
 
 
 def parse(*words: object) -> argparse.Namespace:

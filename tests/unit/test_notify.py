@@ -68,17 +68,17 @@ def test_a_ping_comes_at_its_time_together_with_what_has_changed(
     daemon = ServiceManager(manager.address, 2_000_000)
     daemon.status("OFF")
     daemon.alive()
-    assert manager.next(0.0) == ["STATUS=OFF", "WATCHDOG=1"], "one datagram"
+    assert manager.next() == ["STATUS=OFF", "WATCHDOG=1"], "one datagram"
     daemon.status("OFF")
     daemon.alive()
-    assert manager.next(0.0) == [], "nothing has changed, and it is not time to"
+    assert manager.next() == [], "nothing has changed, and it is not time to"
     clock.now += 250_000_000
     daemon.alive()
-    assert manager.next(0.0) == ["WATCHDOG=1"]
+    assert manager.next() == ["WATCHDOG=1"]
     daemon.status("FAULT: two\nlines " + "é" * LONGEST_STATUS)
     clock.now += 250_000_000
     daemon.alive()
-    (status, ping) = manager.next(0.0)
+    (status, ping) = manager.next()
     assert status.startswith("STATUS=FAULT: two lines é")
     assert len(status.encode()) <= LONGEST_STATUS + 7
     assert ping == "WATCHDOG=1"
@@ -94,7 +94,7 @@ def test_what_found_no_room_comes_again_with_the_newest_state(manager: NotifySoc
     assert "state 1999" not in str(manager.waiting())
     clock.now += 250_000_000
     daemon.alive()
-    assert manager.next(0.0) == ["STATUS=state 1999", "READY=1", "WATCHDOG=1"]
+    assert manager.next() == ["STATUS=state 1999", "READY=1", "WATCHDOG=1"]
 
 
 def test_patience_is_asked_for_and_given_back(manager: NotifySocket, clock: FakeTime) -> None:
@@ -164,6 +164,6 @@ def test_state_and_cause_are_told_in_words(manager: NotifySocket, clock: FakeTim
     assert told() == f"FAULT: plant lost: no sample for 2.00 s; what to do: {hint}; DEGRADED_RT"
     stop.requested = True
     teller.look()
-    status, told_to_stop = manager.next(0.0)
+    status, told_to_stop = manager.next()
     assert status.startswith("STATUS=stopping: FAULT: plant lost")
     assert told_to_stop == "STOPPING=1"

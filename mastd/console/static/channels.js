@@ -21,7 +21,8 @@ export class Channels {
 
   /** Offer `channels`, [name, unit, meaning] each; what was chosen before stays chosen where it is there. */
   offer(channels) {
-    this._offered = channels;
+    // Places that are kept free for a vehicle's channels show nothing.
+    this._offered = channels.filter(([name]) => !name.startsWith("spare."));
     this._build();
     const there = new Set(channels.map(([name]) => name));
     const before = remembered("channels", []);

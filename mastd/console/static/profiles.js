@@ -12,7 +12,7 @@ export class Profiles {
     this._profiles = new Map();
     this._verdicts = new Map();
     this._checking = "";
-    this._asked = false;
+    this._daemon = null;
     const list = byId("profile-list");
     list.addEventListener("change", () => this._chosen());
     byId("profile-again").addEventListener("click", () => this._read());
@@ -20,7 +20,9 @@ export class Profiles {
     controls.guard(byId("load"), "load", () => this._load(list.value));
   }
 
-  hello() {
+  hello({ describe }) {
+    if (describe.pid === this._daemon) return;
+    this._daemon = describe.pid;
     this._read();
   }
 

@@ -82,7 +82,7 @@ export class Scene {
     sun.position.set(-3, -6, 9);
     this._space.add(grid, new AmbientLight("#c8d6e4", 1.3), sun);
     [["x forward", "#ff8a8a", [1, 0, 0]], ["y", "#7fe0a0", [0, 1, 0]], ["z", "#8fbcff", [0, 0, 1]]].forEach(([text, colour, way]) => {
-      const origin = new Vector3(2.3, 2.1, 0.01);
+      const origin = new Vector3(-2.3, -3.3, 0.01);
       const tip = new Vector3(...way).multiplyScalar(0.8).add(origin);
       this._space.add(rod(origin, tip, 0.02, colour));
       const label = word(text, colour, 0.3);

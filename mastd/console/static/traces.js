@@ -3,7 +3,7 @@
 import { Channels } from "./channels.js";
 import { byId, choice, element, remember, remembered, setText, setTone } from "./dom.js";
 import { fixed, shown, signed } from "./format.js";
-import { TRACES_MS } from "./graphics.js";
+import { Painter, TRACES_MS } from "./graphics.js";
 import { Plots, lineOf } from "./plots.js";
 import { Ring, readTraces } from "./ring.js";
 
@@ -24,21 +24,15 @@ export class Traces {
     this._rate = 1000;
     this._lost = 0;
     this._paused = false;
-    this._fresh = false;
-    this._drawnAt = 0;
     this._wordsAt = 0;
     this._seconds = 10;
+    this._painter = new Painter(() => this._draw());
     choice(byId("traces-window"), [[2, "2 s"], [10, "10 s"], [60, "60 s"]], remembered("window", 10), (seconds) => {
       this._seconds = seconds;
-      this._fresh = true;
+      this._ask();
       remember("window", seconds);
     });
     byId("traces-pause").addEventListener("click", () => this._pause(!this._paused));
-    const frame = (now) => {
-      this._draw(now);
-      requestAnimationFrame(frame);
-    };
-    requestAnimationFrame(frame);
   }
 
   hello({ describe }) {
@@ -68,7 +62,7 @@ export class Traces {
     if (!this._ring || message.channels !== this._names.length) return;
     this._ring.push(message);
     this._lost = message.lost;
-    this._fresh = true;
+    this._ask();
   }
 
   _subscribe(names) {
@@ -77,19 +71,21 @@ export class Traces {
 
   _pause(paused) {
     this._paused = paused;
-    this._fresh = true;
+    this._ask();
     byId("traces-pause").setAttribute("aria-pressed", String(paused));
     setText(byId("traces-pause"), paused ? "Go on" : "Pause");
   }
 
-  _draw(now) {
-    if (!this._ring || !this._fresh || this._paused) return;
+  _ask() {
+    if (!this._ring || this._paused) return;
     // A column of a minute's picture is long: drawing it more often than it changes would only warm the room.
-    const columns = this._plots.columns;
-    if (now - this._drawnAt < Math.max(TRACES_MS, (1000 * this._seconds) / columns)) return;
-    this._drawnAt = now;
-    this._fresh = false;
-    this._plots.draw(this._ring.picture(this._seconds, columns), this._seconds);
+    this._painter.ask(Math.max(TRACES_MS, (1000 * this._seconds) / this._plots.columns));
+  }
+
+  _draw() {
+    if (this._paused) return;
+    this._plots.draw(this._ring.picture(this._seconds, this._plots.columns), this._seconds);
+    const now = performance.now();
     if (now - this._wordsAt > WORDS_MS) {
       this._wordsAt = now;
       this._showWords();

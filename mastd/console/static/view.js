@@ -1,7 +1,7 @@
 // The place of the 3-D picture: loads it apart from everything else, so that nothing waits for it or fails with it.
 
 import { byId, choice, element, remember, remembered, setText } from "./dom.js";
-import { VIEW_MS, graphics } from "./graphics.js";
+import { Painter, VIEW_MS, graphics } from "./graphics.js";
 
 const FACTORS = [[1, "1 ×"], [5, "5 ×"], [20, "20 ×"]];
 const SIDES = [["corner", "Corner"], ["side", "Side"], ["front", "Front"], ["top", "Top"]];
@@ -11,18 +11,18 @@ export class View {
   constructor() {
     this._scene = null;
     this._describe = null;
+    this._table = "";
     this._status = null;
     this._factor = 5;
     this._side = "corner";
-    this._fresh = false;
-    this._drawnAt = 0;
+    this._painter = new Painter(() => this._draw());
     choice(byId("view-from"), SIDES, "corner", (side) => {
       this._side = side;
       this._scene?.look(side);
     });
     choice(byId("view-factor"), FACTORS, remembered("factor", 5), (factor) => {
       this._factor = factor;
-      this._fresh = true;
+      this._ask();
       remember("factor", factor);
       setText(byId("view-note"), factor === 1 ? "Motion as it is" : `Motion drawn ${factor} times as large`);
     });
@@ -30,13 +30,17 @@ export class View {
   }
 
   hello({ describe }) {
+    // The greeting comes again when a vehicle is loaded; the table stays the same.
+    const table = JSON.stringify([describe.pid, describe.links]);
+    if (table === this._table) return;
+    this._table = table;
     this._describe = describe;
     this._build();
   }
 
   status(status) {
     this._status = status;
-    this._fresh = true;
+    this._ask();
   }
 
   async _load() {
@@ -53,22 +57,19 @@ export class View {
     if (!this._module || !this._describe) return;
     try {
       this._scene?.destroy();
-      this._scene = new this._module.Scene(byId("view"), this._describe, () => { this._fresh = true; });
+      this._scene = new this._module.Scene(byId("view"), this._describe, () => this._ask());
       this._scene.look(this._side);
-      if (!this._drawing) requestAnimationFrame((now) => this._frame(now));
-      this._drawing = true;
     } catch (error) {
       this._without(error);
     }
   }
 
-  _frame(now) {
-    requestAnimationFrame((next) => this._frame(next));
-    if (!this._scene || !this._fresh || !this._status) return;
-    if (now - this._drawnAt < VIEW_MS) return;
-    this._drawnAt = now;
-    this._fresh = false;
-    this._scene.draw(this._status, this._factor);
+  _ask() {
+    if (this._scene && this._status) this._painter.ask(VIEW_MS);
+  }
+
+  _draw() {
+    this._scene?.draw(this._status, this._factor);
   }
 
   _without(error) {
