@@ -169,7 +169,7 @@ def stopped_while_running(scene: Scene) -> str:
     code = machine.shows("mastd.service", "ExecMainStatus")
     expect(result == "success" and code == "0", f"it ended with {result}, exit code {code}")
     expect(machine.height() < DOWN_M, f"the table is at {machine.height():.4f} m")
-    machine.run("systemctl", "reset-failed", "mastd.service")  # else so many starts in a short time are refused
+    machine.run("systemctl", "reset-failed", "mastd.service")  # so many starts are refused else
     machine.run("systemctl", "start", "mastd.service", timeout=FIRST_START_S)
     machine.wait_state("OFF", seconds=300.0)
     return f"lowered and ended in {seconds:.1f} s of 60 s, exit code 0"
