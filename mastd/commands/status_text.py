@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 STAGES = ("off", "low", "high")
@@ -55,6 +55,12 @@ def page(status: dict[str, Any]) -> str:
     return "\n".join(printable(text) for text in lines)
 
 
+def clearing(state: str, cause: Mapping[str, Any], active: Sequence[Any]) -> str:
+    """Return when a cause clears: in FAULT and ESTOP a condition that is over waits to be acknowledged."""
+    over = cause["name"] not in active and state in ("FAULT", "ESTOP")
+    return "acknowledged by reset; the condition itself is over" if over else str(cause["clear"])
+
+
 def _loop_lines(status: dict[str, Any]) -> list[str]:
     lines = [f"{status['state']} since {_duration(status['since_s'])}{_degraded(status)}"]
     cause = status["cause"]
@@ -62,7 +68,7 @@ def _loop_lines(status: dict[str, Any]) -> list[str]:
         lines += [
             f"  cause        {cause['text']} ({cause['name']})",
             f"  what to do   {cause['hint']}",
-            f"  clears when  {cause['clear']}",
+            f"  clears when  {clearing(status['state'], cause, status['active'])}",
         ]
     others = [name for name in status["active"] if not cause or name != cause["name"]]
     if others:

@@ -175,9 +175,13 @@ def favour_helpers() -> bool:
     """
     own = threading.get_native_id()
     try:
-        for thread in map(int, os.listdir("/proc/self/task")):
-            if thread != own:
-                os.setpriority(os.PRIO_PROCESS, thread, HELPERS_NICE)
+        others = [thread for thread in map(int, os.listdir("/proc/self/task")) if thread != own]
+        for thread in others:
+            os.setpriority(os.PRIO_PROCESS, thread, HELPERS_NICE)
+        if not others:  # nobody to favour: whether it would be allowed is seen on this thread
+            before = os.getpriority(os.PRIO_PROCESS, own)
+            os.setpriority(os.PRIO_PROCESS, own, HELPERS_NICE)
+            os.setpriority(os.PRIO_PROCESS, own, before)
     except OSError:
         return False
     return True

@@ -11,6 +11,7 @@ from rich.text import Text
 from mastd.panel.keys import BINDINGS, CONFIRM, CONFIRM_S
 from mastd.panel.lines import BAD, CARE, QUIET, fitted, paragraph
 from mastd.panel.link_rows import link_rows
+from mastd.panel.reading import text
 from mastd.panel.sections import (
     Lines,
     cycle,
@@ -53,6 +54,16 @@ _SECTIONS: Final[tuple[tuple[Callable[[View, Look], list[Lines]], int], ...]] = 
 _GROWTH: Final = ("profile", "cycle", "vehicle", "state", "pose", "history")
 """What grows first when there is room."""
 _MOST_HISTORY: Final = 5
+_USEFUL: Final = {
+    "OFF": "u raise",
+    "READY": "a arm  l lower",
+    "ARMED": "t start  l lower",
+    "RUNNING": "h hold",
+    "HOLD": "r resume",
+    "FAULT": "x reset  l lower",
+    "ESTOP": "x reset",
+}
+"""Keys that make sense in a state, where there is no room for all."""
 
 
 def screen(view: View, look: Look) -> list[Text]:
@@ -135,8 +146,9 @@ def keys_line(view: View, look: Look) -> Text:
     always = "s STOP  e E-STOP"
     if view.observer:
         return Text.assemble((always, "bold"), "  q quit  ? help", ("   other keys are off: observer", QUIET))
-    others = "  h hold  r resume  u raise  a arm  t start  l lower  q quit  ? help"
-    short = "  h hold  r resume  l lower  q quit  ? help"
+    others = "  h hold  r resume  u raise  a arm  t start  l lower  x reset  q quit  ? help"
+    useful = _USEFUL.get(text(view.status, "state"), "")
+    short = f"{useful and '  '}{useful}  q quit  ? help"
     fits = len(always) + len(others) <= look.width
     return Text.assemble((always, "bold"), others if fits else short)
 
@@ -156,10 +168,10 @@ def help_lines(view: View, look: Look) -> Lines:
         Text("  Ctrl-L draws anew, Ctrl-Z suspends, pasted text presses no keys"),
         Text(""),
     ]
-    for text in (
+    for note in (
         "Bars show each link within its stroke, retracted left; follow is the largest following error since "
         "arming, margin what is left to the maximum force, residual how well seven lengths fit one pose.",
         "In danger use the e-stop of the table: it needs no computer.",
     ):
-        lines += paragraph(text, look.width)
+        lines += paragraph(note, look.width)
     return lines

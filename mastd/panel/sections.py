@@ -11,7 +11,7 @@ from typing import Final
 from rich.cells import cell_len
 from rich.text import Text
 
-from mastd.commands.status_text import STAGES, UNKNOWN
+from mastd.commands.status_text import STAGES, UNKNOWN, clearing
 from mastd.panel.lines import BAD, CARE, LABEL, QUIET, Piece, ends, filled, progress, row, wrapped
 from mastd.panel.reading import Told, entries, number, shown, text, time_words, value
 from mastd.panel.states import LETTER_ROWS, bar_style, letters, meaning
@@ -119,7 +119,9 @@ def trouble(view: View, look: Look) -> list[Lines]:
     name = text(cause, "name")
     lines += wrapped("cause", f"{text(cause, 'text')} ({name})", width, BAD)
     lines += wrapped("do this", text(cause, "hint"), width, "bold")
-    lines += wrapped("clears", f"when: {text(cause, 'clear')}", width)
+    told = {"name": name, "clear": text(cause, "clear")}
+    when = clearing(text(view.status, "state"), told, entries(view.status, "active"))
+    lines += wrapped("clears", f"when: {when}", width)
     others = [text(other) for other in entries(view.status, "active") if other != value(cause, "name")]
     if others:
         lines += wrapped("also", ", ".join(others), width, CARE)
