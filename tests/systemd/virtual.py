@@ -1,4 +1,4 @@
-"""The unit's limits on a kernel of its own: where nobody may raise limits, a container cannot show what they grant."""
+"""What the limits of the unit grant, on a kernel of its own: not every container can raise limits."""
 
 from __future__ import annotations
 
@@ -24,7 +24,8 @@ from mastd.settings.loader import load
 rights = acquire(load(Path("/etc/mastd/daemon-real.yaml"), DaemonSettings).realtime)
 for right in rights.items:
     print(f"TOLD {right.name}: {right.found}", flush=True)
-print("TOLD capabilities:", [line for line in open("/proc/self/status") if line.startswith("CapEff")][0].split()[1])
+status = Path("/proc/self/status").read_text()
+print("TOLD capabilities:", status.partition("CapEff:")[2].split()[0])
 print(f"TOLD degraded: {rights.degraded}", flush=True)
 """
 _INSTEAD = """[Service]
