@@ -17,7 +17,7 @@ from pathlib import Path
 from installer.deb import build_package
 from installer.interpreter import find_interpreter
 from installer.places import UNITS
-from tests.systemd import steps_install, steps_service
+from tests.systemd import steps_install, steps_service, virtual
 from tests.systemd.machine import BUILD, SUITE, Machine, missing, pristine_root
 from tests.systemd.scene import Scene
 
@@ -39,6 +39,7 @@ STEPS: tuple[Callable[[Scene], str], ...] = (
     steps_install.removed,
     steps_install.purged,
     steps_install.installed_without_dpkg,
+    virtual.rights_by_limits_alone,
 )
 
 

@@ -9,7 +9,7 @@ import shutil
 import subprocess
 import threading
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -50,13 +50,13 @@ def missing() -> str:
     return ""
 
 
-def pristine_root(archive: Path) -> None:
+def pristine_root(archive: Path, packages: Sequence[str] = PACKAGES) -> None:
     """Make the archive of a fresh Debian root, unless it is there."""
     if archive.exists():
         return
     archive.parent.mkdir(parents=True, exist_ok=True)
     partly = archive.with_name(f"new-{archive.name}")
-    include = f"--include={','.join(PACKAGES)}"
+    include = f"--include={','.join(packages)}"
     done = subprocess.run(
         ["mmdebstrap", "--variant=minbase", "--mode=root", include, SUITE, str(partly)],
         capture_output=True,
@@ -158,6 +158,13 @@ class Machine:
         assert isinstance(document, dict)
         return document
 
+    def close_eye(self) -> None:
+        """End the process that asks the plant; it runs under the daemon's user."""
+        if self.eye is not None:
+            self.eye.kill()
+            self.eye.communicate()
+            self.eye = None
+
     def height(self) -> float:
         """Return the true height of the table against neutral, m."""
         return float(self.truth()["pose"][2])
@@ -194,9 +201,7 @@ class Machine:
 
     def end(self) -> None:
         """Power the container off, by force if need be."""
-        if self.eye is not None:
-            self.eye.kill()
-            self.eye.communicate()
+        self.close_eye()
         if self.process.poll() is None:
             self.process.terminate()
             try:

@@ -110,6 +110,7 @@ def removed(scene: Scene) -> str:
 def purged(scene: Scene) -> str:
     """Purging leaves the records and what somebody has added, and nothing else."""
     machine = scene.machine
+    machine.close_eye()
     said = scene.dpkg("--purge", "mastd").stdout
     expect(RECORDS in said, "purge does not say that records are left")
     for database in ("passwd", "group"):
