@@ -34,6 +34,8 @@ def patient(lab: Lab) -> Path:
     text = lab.config.read_text(encoding="utf-8")
     text = replaced(text, "sample_stale: 150 ms", "sample_stale: 1.5 s")
     text = replaced(text, "maximum_missed: 150", "maximum_missed: 1500")
+    text = replaced(text, "following_delay: 20 ms", "following_delay: 1 s")
+    text = replaced(text, "stuck_travel: 0.3 mm", "stuck_travel: 3 mm")
     text = replaced(text, "lease: 60 s", "lease: 600 s")
     path = lab.directory / "patient.yaml"
     path.write_text(text, encoding="utf-8")
@@ -43,19 +45,19 @@ def patient(lab: Lab) -> Path:
 class Daemon:
     """A service on a simulated plant, and a watcher who never commands."""
 
-    def __init__(self, lab: Lab) -> None:
+    def __init__(self, lab: Lab, *options: object) -> None:
         self._lab = lab
-        self._config = patient(lab)
+        self._options = ("--sim", "--table", lab.table, "--config", patient(lab), *options)
+        self._address = f"ipc://{lab.environment['XDG_RUNTIME_DIR']}/mastd.operators"
         self.start()
 
     def start(self) -> None:
         """Start it and wait until its loop runs."""
-        self.process = self._lab.start("serve", "--sim", "--table", self._lab.table, "--config", self._config)
-        address = f"ipc://{self._lab.environment['XDG_RUNTIME_DIR']}/mastd.operators"
+        self.process = self._lab.start("serve", *self._options)
         deadline = time.monotonic() + START_S
         while True:
             try:
-                self.client = OperatorClient(address, "test", "observer")
+                self.client = self.join("test", "observer")
                 break
             except UsageError:
                 assert self.process.poll() is None, "the daemon has ended"
@@ -63,22 +65,26 @@ class Daemon:
                 threading.Event().wait(0.1)  # another process's socket can only be looked for
         self.until(lambda status: status["loop"] == "running")
 
+    def join(self, operator: str, role: str = "operator") -> OperatorClient:
+        """Return a session of somebody without a browser."""
+        return OperatorClient(self._address, operator, role)
+
     def status(self) -> dict[str, Any]:
         """Return what the daemon itself says."""
         return self.client.status()
 
-    def until(self, done: Callable[[dict[str, Any]], bool]) -> dict[str, Any]:
+    def until(self, done: Callable[[dict[str, Any]], bool], seconds: float = WAIT_S) -> dict[str, Any]:
         """Return the first status that fits."""
-        deadline = time.monotonic() + WAIT_S
+        deadline = time.monotonic() + seconds
         for status in self.client.watch():
             if done(status):
                 return status
             assert time.monotonic() < deadline, status
         raise AssertionError("the daemon has ended")
 
-    def state(self, name: str) -> dict[str, Any]:
+    def state(self, name: str, seconds: float = WAIT_S) -> dict[str, Any]:
         """Wait until the daemon is in a state."""
-        return self.until(lambda status: bool(status["state"] == name))
+        return self.until(lambda status: bool(status["state"] == name), seconds)
 
     def kill(self) -> None:
         """Take it away without a word."""
@@ -156,8 +162,8 @@ class Screen:
         self.page.click("button[type=submit]")
 
     def button(self, verb: str) -> Any:
-        """Return one of the commanding buttons."""
-        return self.page.locator(f"[data-verb={verb}]")
+        """Return one of the commanding buttons, by its verb or its id."""
+        return self.page.locator(f"[data-verb={verb}], #{verb}")
 
     def text(self, place: str) -> str:
         """Return what stands at a place."""

@@ -28,6 +28,7 @@ export class Profiles {
 
   status({ profile, loading }) {
     setText(byId("profile-name"), loading ? `loading ${loading} …` : profile.name || "none loaded");
+    byId("profile-name").title = profile.name;
     const played = profile.time_s;
     const total = profile.duration_s;
     const both = played === null || total === null ? duration(total) : `${fixed(played, 1)} of ${fixed(total, 1)} s`;

@@ -40,11 +40,12 @@ export class Scene {
     this._camera = new PerspectiveCamera(32, 1, 0.1, 100);
     this._camera.up.set(0, 0, 1);
     this._neutral = new Vector3(...describe.neutral_position_m);
-    this._orbit = new Orbit(this._camera, canvas, this._middle(), changed);
+    this._orbit = new Orbit(this._camera, canvas, this._neutral.clone(), changed);
     this._furnish();
     this._legs = describe.links.map((link, index) => new Leg(link, index + 1, this._space));
     this._plate();
     this._vehicle = null;
+    this._vehicleKey = "";
     this._observer = new ResizeObserver(() => this._resize(changed));
     this._observer.observe(place);
     this._resize(changed);
@@ -57,8 +58,12 @@ export class Scene {
   }
 
   look(side) {
-    this._orbit.target.copy(this._middle());
-    this._orbit.look(...SIDES[side]);
+    this._side = side;
+    const [turn, height, distance] = SIDES[side];
+    // What stands on the table makes the whole higher.
+    const [middle, further] = this._vehicle ? [0.78, 1.22] : [0.53, 1];
+    this._orbit.target.set(this._neutral.x - 0.5, this._neutral.y - 0.4, this._neutral.z * middle);
+    this._orbit.look(turn, height, distance * further);
   }
 
   draw(status, factor) {
@@ -69,10 +74,6 @@ export class Scene {
     this._legs.forEach((leg, index) => leg.show(this._table, status.lengths_m[index]));
     this._showVehicle(status.vehicle, status.pose, factor);
     this._renderer.render(this._space, this._camera);
-  }
-
-  _middle() {
-    return new Vector3(this._neutral.x - 0.5, this._neutral.y - 0.4, this._neutral.z * 0.53);
   }
 
   _furnish() {
@@ -115,11 +116,12 @@ export class Scene {
   }
 
   _showVehicle(vehicle, pose, factor) {
-    const key = vehicle ? `${vehicle.name}|${Object.keys(vehicle.load ?? {}).join()}` : "";
+    const key = vehicle ? [vehicle.name, vehicle.driven, ...Object.keys(vehicle.travel ?? {})].join() : "";
     if (key !== this._vehicleKey) {
       this._vehicle?.remove();
       this._vehicle = vehicle ? new VehicleFigure(vehicle, this._describe, this._table, this._space) : null;
       this._vehicleKey = key;
+      this.look(this._side);
     }
     this._vehicle?.show(vehicle, pose, factor);
   }
