@@ -73,8 +73,11 @@ $(PEERS)/.ready: requirements-peers.txt
 	$(PEERS)/bin/pip install --quiet --disable-pip-version-check --require-hashes -r requirements-peers.txt
 	@touch $@
 
-install uninstall:
-	@$(PYTHON) -m installer $@ --python $(SYSTEM_PYTHON) --prefix $(PREFIX) --destdir "$(DESTDIR)"
+install:
+	@$(PYTHON) -m installer install --python $(SYSTEM_PYTHON) --prefix $(PREFIX) --destdir "$(DESTDIR)"
+
+uninstall:
+	@$(PYTHON) -m installer uninstall --prefix $(PREFIX) --destdir "$(DESTDIR)"
 
 deb:
 	@$(PYTHON) -m installer deb --python $(SYSTEM_PYTHON)
