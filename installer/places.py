@@ -9,7 +9,12 @@ PROJECT = Path(__file__).resolve().parents[1]
 CONFIGURATION = PurePosixPath("/etc/mastd")
 DEFAULTS = PurePosixPath("/etc/default/mastd")
 RECORDS = PurePosixPath("/var/lib/mastd")
-KERNELS = PurePosixPath("/var/cache/mastd")
+CACHES = (
+    PurePosixPath("/var/cache/mastd"),
+    PurePosixPath("/var/cache/mastd-console"),  # a link to the next one, as of every unit with DynamicUser=
+    PurePosixPath("/var/cache/private/mastd-console"),
+)
+"""Compiled kernels."""
 UNITS = ("mastd.service", "hil-sim-plant.service", "mastd-console.service")
 PROGRAMS = {"mastd": "mastd.cli", "hil-sim": "hil_sim.cli"}
 

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from installer.interpreter import InstallError
-from installer.places import CONFIGURATION, DEFAULTS, KERNELS, RECORDS, Places, below
+from installer.places import CACHES, CONFIGURATION, DEFAULTS, RECORDS, Places, below
 
 _CONFIGURATION = (str(CONFIGURATION.relative_to("/")) + "/", str(DEFAULTS.relative_to("/")))
 
@@ -56,7 +56,10 @@ def uninstall(root: Path, places: Places) -> list[str]:
     for name in sorted(manifest, reverse=True):
         left += _remove(root, name, manifest[name])
     shutil.rmtree(below(root, places.environment))
-    shutil.rmtree(below(root, KERNELS), ignore_errors=True)  # compiled again by whoever needs them
+    for cache in CACHES:  # compiled again by whoever needs it
+        if below(root, cache).is_symlink():
+            below(root, cache).unlink()
+        shutil.rmtree(below(root, cache), ignore_errors=True)
     for place in (CONFIGURATION, places.documents):
         _remove_empty(below(root, place))
     if below(root, RECORDS).exists():
