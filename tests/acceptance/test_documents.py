@@ -26,6 +26,8 @@ SERVICE = "The service and its operators"
 APART = {"docs/operating.md": (SERVICE, "A plant of one's own to play on", "The vehicle alone", "Soak")}
 """Chapters that need nothing from the rest of their page: other tests may run beside them, or must not."""
 IN_REAL_TIME = {("docs/operating.md", SERVICE), ("docs/protocol.md", "")}
+LONG = {("docs/vehicles.md", ""), ("docs/theory.md", ""), ("docs/operating.md", "The vehicle alone")}
+"""Passages of long calculations, each of which has tests of its own."""
 BLOCK = re.compile(r"```(\w*)\n(.*?)```", flags=re.DOTALL)
 FILE_BEFORE = re.compile(r"Write `([^`]+)`:\s*$")
 
@@ -35,6 +37,7 @@ def passages() -> Iterator[object]:
     for page in PAGES:
         for chapter in ("", *APART.get(page, ())):
             marks = [pytest.mark.alone] if (page, chapter) in IN_REAL_TIME else []
+            marks += [pytest.mark.evidence] if (page, chapter) in LONG else []
             yield pytest.param(page, chapter, id=f"{page}-{chapter}" if chapter else page, marks=marks)
 
 
@@ -95,7 +98,8 @@ def test_the_commands_of_a_page_run_in_their_order(
 
 def test_make_targets_that_the_documents_name_exist() -> None:
     makefile = (ROOT / "Makefile").read_text(encoding="utf-8")
-    targets = set(re.findall(r"^([a-z-]+):", makefile, flags=re.MULTILINE))
+    rules = re.findall(r"^([a-z][a-z -]*):", makefile, flags=re.MULTILINE)
+    targets = {target for rule in rules for target in rule.split()}
     for path in (ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))):
         named = re.findall(
             r"`make ([a-z-]+)`|^make ([a-z-]+)", path.read_text(encoding="utf-8"), flags=re.MULTILINE

@@ -14,6 +14,8 @@ const BUTTONS = [
   ["release", "Give lease back"],
 ];
 const SURE_MS = 3000;
+/** Per cent up to which the slider goes; a gentle profile's limit may be far beyond, and a slider that coarse. */
+const MOST_LEVEL = 300;
 const AXES = ["surge", "sway", "heave", "roll", "pitch", "yaw"];
 const LENGTHS = [[1e-4, "0.1 mm"], [5e-4, "0.5 mm"], [1e-3, "1 mm"], [5e-3, "5 mm"]];
 const ANGLES = [[0.01, "0.01°"], [0.05, "0.05°"], [0.1, "0.1°"], [0.5, "0.5°"]]
@@ -153,7 +155,7 @@ export class Controls {
 
   _showLevel({ now, target, limit }) {
     const slider = byId("level");
-    const most = String(Math.max(100, Math.floor((limit ?? 1) * 100)));
+    const most = String(Math.min(MOST_LEVEL, Math.max(100, Math.floor((limit ?? 1) * 100))));
     if (slider.max !== most) slider.max = most;
     if (!this._levelTouched && target !== null && document.activeElement !== slider) {
       slider.value = String(Math.round(target * 100));

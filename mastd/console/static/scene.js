@@ -44,6 +44,7 @@ export class Scene {
     this._furnish();
     this._legs = describe.links.map((link, index) => new Leg(link, index + 1, this._space));
     this._plate();
+    this._pose = [0, 0, 0, 0, 0, 0];
     this._vehicle = null;
     this._vehicleKey = "";
     this._observer = new ResizeObserver(() => this._resize(changed));
@@ -66,13 +67,17 @@ export class Scene {
     this._orbit.look(turn, height, distance * further);
   }
 
+  /** Draw what a status tells; a pose that is not known leaves the table where it was seen last, and pale. */
   draw(status, factor) {
-    const pose = status.pose.map((value) => (value ?? 0) * factor);
+    const known = poseKnown(status);
+    if (known) this._pose = status.pose;
+    const pose = this._pose.map((value) => value * factor);
     this._table.position.set(pose[0], pose[1], pose[2]).add(this._neutral);
     this._table.quaternion.setFromEuler(new Euler(pose[3], pose[4], pose[5], "ZYX"));
     this._table.updateMatrixWorld(true);
+    this._paint.opacity = known ? 1 : 0.25;
     this._legs.forEach((leg, index) => leg.show(this._table, status.lengths_m[index]));
-    this._showVehicle(status.vehicle, status.pose, factor);
+    this._showVehicle(status.vehicle, this._pose, factor);
     this._renderer.render(this._space, this._camera);
   }
 
@@ -95,7 +100,8 @@ export class Scene {
   _plate() {
     const { table_size_m: size, table_top_m: top, links } = this._describe;
     this._table = new Group();
-    const plate = new Mesh(new BoxGeometry(...size), new MeshLambertMaterial({ color: "#6f8192" }));
+    this._paint = new MeshLambertMaterial({ color: "#6f8192", transparent: true });
+    const plate = new Mesh(new BoxGeometry(...size), this._paint);
     const edges = new EdgesGeometry(plate.geometry);
     const outline = new LineSegments(edges, new LineBasicMaterial({ color: "#d5e2ee" }));
     // Where the plate is at neutral, so that a small motion can be seen.
@@ -135,6 +141,11 @@ export class Scene {
     this._camera.updateProjectionMatrix();
     changed();
   }
+}
+
+/** Return whether a status tells where the table is. */
+export function poseKnown(status) {
+  return status.pose.every((value) => value !== null);
 }
 
 /** One leg: cylinder, rod, joints, number; the rod's colour tells how much of the stroke is used. */

@@ -42,7 +42,7 @@ export class VehicleFigure {
     const sunk = travels.length ? travels.reduce((sum, one) => sum + one, 0) / travels.length : 0;
     this._body.position.z = RADIUS + BODY_HEIGHT / 2 + 0.12 - sunk * factor;
     // Its attitude is told against level ground; on the table the figure already turns with the table.
-    const [roll, pitch] = this._driven ? [0, 0] : [pose[3] ?? 0, pose[4] ?? 0];
+    const [roll, pitch] = this._driven ? [0, 0] : [pose[3], pose[4]];
     this._body.rotation.set(leaning((vehicle.roll ?? 0) - roll, factor), leaning((vehicle.pitch ?? 0) - pitch, factor), 0);
     this._wheels.forEach((wheel, index) => {
       const load = vehicle.load?.[this._names[index]];

@@ -1,6 +1,6 @@
 // The place of the 3-D picture: loads it apart from everything else, so that nothing waits for it or fails with it.
 
-import { byId, choice, element, remember, remembered, setText } from "./dom.js";
+import { byId, choice, element, remember, remembered, setText, setTone } from "./dom.js";
 import { Painter, VIEW_MS, graphics } from "./graphics.js";
 
 const FACTORS = [[1, "1 ×"], [5, "5 ×"], [20, "20 ×"]];
@@ -24,7 +24,6 @@ export class View {
       this._factor = factor;
       this._ask();
       remember("factor", factor);
-      setText(byId("view-note"), factor === 1 ? "Motion as it is" : `Motion drawn ${factor} times as large`);
     });
     this._load();
   }
@@ -69,7 +68,12 @@ export class View {
   }
 
   _draw() {
-    this._scene?.draw(this._status, this._factor);
+    if (!this._scene) return;
+    this._scene.draw(this._status, this._factor);
+    const drawn = this._factor === 1 ? "Motion as it is" : `Motion drawn ${this._factor} times as large`;
+    const known = this._module.poseKnown(this._status);
+    setText(byId("view-note"), known ? drawn : "The pose is not known: drawn where it was seen last");
+    setTone(byId("view-note"), known ? "idle" : "warn");
   }
 
   _without(error) {
