@@ -222,6 +222,7 @@ SWING = f"""async () => {{
 """How far the figures of pose and trace have moved in a while, and how often the plot has changed."""
 
 
+@pytest.mark.evidence
 def test_two_browsers_and_an_observer(site: Site) -> None:
     """One commands, the others are told who does; anybody stops, and a browser that hangs holds up nobody."""
     first, second, watcher, daemon = site.visit(), site.visit(), site.visit("observer"), site.daemon
@@ -274,7 +275,7 @@ def test_what_the_page_holds_possible_is_what_the_states_take(site: Site) -> Non
     best = Conditions(
         raised=True, supply_on=True, profile_loaded=True, at_start=True, feedback_valid=True, drive_idle=True
     )
-    for event in COMMANDS - {Event.STOP, Event.ESTOP}:
+    for event in COMMANDS - {Event.STOP, Event.ESTOP, Event.RELOAD}:
         accepted = {state.name for state in State if not next_state(state, event, best).refusal}
         assert set(taken[event.value]) == accepted, event
 

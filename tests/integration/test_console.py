@@ -503,6 +503,7 @@ def test_nonsense_is_answered_with_a_reason(hall: Hall) -> None:
         browser.next("hello")
 
 
+@pytest.mark.evidence
 def test_a_browser_that_takes_nothing_holds_up_nobody_and_is_sent_away(hall: Hall, slow: Browser) -> None:
     """There is no room for a 17th browser until the console has given up the slow one by itself."""
     with contextlib.ExitStack() as stack:
@@ -523,6 +524,7 @@ def test_a_browser_that_takes_nothing_holds_up_nobody_and_is_sent_away(hall: Hal
         assert slow.closed() == 4002
 
 
+@pytest.mark.evidence
 def test_a_daemon_that_goes_and_comes_back_is_told_and_the_console_ends_in_order(hall: Hall) -> None:
     console = hall.console
     with console.browser(hall.cookie) as browser:
