@@ -191,7 +191,7 @@ class Watcher:
             if self._ended.is_set() or snapshot.get("pid") != daemon.description.get("pid"):
                 return
             if carried != (carried := _carried(snapshot)):
-                # With another vehicle some channels have other names.
+                # With another vehicle some channels have other names; before its plant a daemon knows of none.
                 now = self._meet(client)
                 if now != daemon:
                     daemon = now
@@ -224,6 +224,7 @@ class Watcher:
                     gathered_s = time.monotonic()
 
 
-def _carried(snapshot: dict[str, Any]) -> tuple[object, object]:
-    """Return what tells one loaded vehicle from another."""
-    return (snapshot.get("profile") or {}).get("loaded"), (snapshot.get("vehicle") or {}).get("name")
+def _carried(snapshot: dict[str, Any]) -> tuple[object, ...]:
+    """Return what tells one loaded vehicle from another, and whether the plant is there already."""
+    waiting = snapshot.get("loop") == "preparing"
+    return waiting, (snapshot.get("profile") or {}).get("loaded"), (snapshot.get("vehicle") or {}).get("name")

@@ -48,8 +48,11 @@ class Watcher(threading.Thread):
                 self._left.wait(AGAIN_S)
 
     def _follow(self, client: OperatorClient) -> None:
-        self._board.describe(description_of(client))
+        waiting = None
         for status in client.watch():
+            # Before its plant is there a daemon cannot describe it.
+            if waiting != (waiting := status.get("loop") == "preparing"):
+                self._board.describe(description_of(client))
             self._board.show(status)
             # Another process at the same address is another daemon, with perhaps another table.
             if self._left.is_set() or status.get("pid") != client.welcome.pid:

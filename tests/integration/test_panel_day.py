@@ -11,7 +11,7 @@ from tests.acceptance.test_serve import PROFILE, Service
 from tests.lab import Lab
 from tests.terminals import Screen, Terminal
 
-pytestmark = pytest.mark.alone
+pytestmark = [pytest.mark.alone, pytest.mark.evidence]
 
 
 @pytest.fixture
