@@ -191,7 +191,7 @@ class Watcher:
             if self._ended.is_set() or snapshot.get("pid") != daemon.description.get("pid"):
                 return
             if carried != (carried := _carried(snapshot)):
-                # With another vehicle some channels have other names; before its plant a daemon knows of none.
+                # Another vehicle has other channels; a daemon that waits for its plant cannot tell of it.
                 now = self._meet(client)
                 if now != daemon:
                     daemon = now

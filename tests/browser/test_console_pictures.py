@@ -8,11 +8,15 @@ import tempfile
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
 
 from tests.lab import SHAKING, Lab, quick_lab, replaced
 from tests.pages import WAIT_S, Console, Daemon, Screen, browser_program, end, launch
+
+if TYPE_CHECKING:
+    from playwright.sync_api import ViewportSize
 
 sync_api = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
 pytest.importorskip("uvicorn", reason="mastd[console] is not installed")
@@ -22,7 +26,7 @@ pytestmark = [
     pytest.mark.skipif(browser_program() is None, reason="no Chromium on this machine"),
 ]
 
-SIZE = {"width": 1600, "height": 1000}
+SIZE: ViewportSize = {"width": 1600, "height": 1000}
 STUCK_S = 100
 """When a transducer sticks: late enough that the profile plays."""
 

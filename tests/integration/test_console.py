@@ -258,6 +258,8 @@ class Hall:
             self.cookie = self.console.log_in(self.console.operator)
             with self.console.browser(self.cookie) as early:
                 self.hello = early.next("hello")
+                while self.hello["describe"]["plant"] is None:  # told again as soon as the plant is there
+                    self.hello = early.next("hello")
             self.client = self.daemon.join()
         except BaseException:
             self.close()
