@@ -62,6 +62,7 @@ def waiting_entries(deaf: socket.socket) -> list[dict[str, str]]:
     return entries
 
 
+@pytest.mark.evidence
 def test_the_journal_tells_a_night_at_the_table(lab: Lab) -> None:
     assert lab.runtime is not None
     said = (lab.directory / "stderr").open("w+b")

@@ -286,6 +286,7 @@ def test_without_webgl_all_but_the_picture_is_there(site: Site) -> None:
     screen.until("document.querySelector('#traces canvas') !== null")
 
 
+@pytest.mark.evidence
 def test_a_lost_connection_is_unmistakable_and_comes_back(site: Site) -> None:
     screen, console, daemon = site.visit(), site.console, site.daemon
     with console.frozen():

@@ -133,6 +133,7 @@ def test_a_stop_does_not_wait_for_the_answer_to_another_command(tmp_path: Path) 
         table.close()
 
 
+@pytest.mark.evidence
 def test_a_lost_daemon_is_told_and_found_again(tmp_path: Path) -> None:
     table = Table(tmp_path)
     desk = Desk(table)
