@@ -30,6 +30,8 @@ class Subscribers(Protocol):
 
     def tell(self, data: bytes) -> None:
         """Send a message to all of them, without ever waiting."""
+MOST_LAST = 64
+"""Messages at the end at most: more than a ring of frames fills."""
 
 
 class TelemetryFeed:
@@ -59,17 +61,22 @@ class TelemetryFeed:
             self._send(now_ns)
 
     def end(self, now_ns: int) -> None:
-        """Send what is left, as the last message."""
-        for _ in range(2):  # what was published last is seen at the second look
-            self._look()
+        """Send what the ring still holds, and the last message."""
+        self._look()  # what was published last is seen at the second look
+        for _ in range(MOST_LAST):
+            if not self._look():
+                break
+            self._send(now_ns)
         self._send(now_ns, ended=True)
         self._ring.close()
 
-    def _look(self) -> None:
+    def _look(self) -> bool:
+        """Take what there is; return whether there was anything."""
         taken = self._ring.take(MOST_FRAMES)
         self.times.take(taken[1])
         if self._wanted:
             self._waiting.append(taken)
+        return len(taken[0]) > 0
 
     def _forget(self) -> None:
         del self._waiting[1:]  # the first one is empty, it gives the shape
