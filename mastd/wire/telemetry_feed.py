@@ -30,6 +30,8 @@ class Subscribers(Protocol):
 
     def tell(self, data: bytes) -> None:
         """Send a message to all of them, without ever waiting."""
+
+
 MOST_LAST = 64
 """Messages at the end at most: more than a ring of frames fills."""
 
