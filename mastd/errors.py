@@ -34,12 +34,12 @@ class FormatError(MastdError):
         super().__init__(printable(text))
 
 
-def printable(text: str) -> str:
-    """Return a text with escapes for all that a terminal would obey, or not show, but line ends."""
+def printable(text: str, keep: str = "\n") -> str:
+    """Return a text with escapes for all that a terminal would obey, or not show, but what is in ``keep``."""
     if text.isprintable():
         return text
     return "".join(
-        letter if letter.isprintable() or letter == "\n" else letter.encode("unicode_escape").decode()
+        letter if letter.isprintable() or letter in keep else letter.encode("unicode_escape").decode()
         for letter in text
     )
 

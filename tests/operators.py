@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import contextlib
 import threading
 import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
+
+import zmq
 
 from mastd.loop.description import description
 from mastd.loop.frame import frame_channels, frame_layout
@@ -18,10 +21,14 @@ from mastd.settings.gateway import GatewaySettings
 from mastd.settings.starter import find
 from mastd.wire import vehicle_block
 from mastd.wire.blocks import DRIVER, REQUEST, NewestValueBlock, Verb, status_layout
+from mastd.wire.client import OperatorClient
+from mastd.wire.gateway import GatewayHandle
 from mastd.wire.gateway_job import GatewayJob
 from mastd.wire.snapshot import FaultWords
 
 LINKS = 7
+FLAT_MEMORY_KB = 4096
+"""By how much a gateway's memory may grow while it is abused."""
 STATES = tuple(state.name for state in State)
 FAULTS = {
     int(code): FaultWords(code.name, row.title, row.action.name.lower(), row.clear, row.hint)
@@ -164,6 +171,46 @@ class StandInLoop:
         """Return the request block's counters: stops, estops, number."""
         self._view.read()
         return tuple(self._view.scalar(name) for name in ("stops", "estops", "number"))
+
+
+class Daemon:
+    """A gateway's process and the loop behind it, which only answers."""
+
+    def __init__(self, directory: Path, **changes: Any) -> None:
+        self.directory = directory
+        self.loop = StandInLoop()
+        self.loop.show()
+        terms = job(directory, **changes)
+        self.handle = GatewayHandle.start(terms, self.loop.request, self.loop.status, self.loop.driver)
+        self.loop.run()
+
+    def client(self, operator: str = "anna", **more: Any) -> OperatorClient:
+        """Return a client's session."""
+        return OperatorClient(self.handle.address, operator, **more)
+
+    def close(self) -> None:
+        """End both."""
+        self.loop.pause()
+        self.handle.close()
+
+    @property
+    def resident_kb(self) -> int:
+        """Memory of the gateway's process that is resident."""
+        text = Path(f"/proc/{self.handle.process_id}/status").read_text(encoding="ascii")
+        return next(int(line.split()[1]) for line in text.splitlines() if line.startswith("VmRSS"))
+
+
+def free_port(count: int = 2) -> int:
+    """Return a port that is free, as are the next ones, ``count`` in all."""
+    with zmq.Context() as context:
+        while True:
+            with contextlib.ExitStack() as stack:
+                first, *others = (stack.enter_context(context.socket(zmq.REP)) for _ in range(count))
+                port = first.bind_to_random_port("tcp://127.0.0.1")
+                with contextlib.suppress(zmq.ZMQError):
+                    for place, other in enumerate(others, start=1):
+                        other.bind(f"tcp://127.0.0.1:{port + place}")
+                    return port
 
 
 def wait_for(condition: Callable[[], bool], what: str, limit: float = 20.0) -> None:

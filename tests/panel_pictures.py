@@ -18,8 +18,9 @@ from typing import Final
 from rich.console import Console
 
 from mastd.panel.board import Board
-from mastd.panel.connections import Watcher, answer_words
+from mastd.panel.connections import Watcher
 from mastd.panel.screen import screen
+from mastd.panel.status_text import answer_words
 from mastd.panel.view import Look, View
 from mastd.wire.client import OperatorClient
 from tests.lab import ROOT, Lab, quick_lab

@@ -4,30 +4,17 @@ not connected, in turns of one run."""
 from __future__ import annotations
 
 import os
-import subprocess
-import tempfile
 from contextlib import ExitStack
 from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
 
-from mastd.bench.loop import Play
+from mastd.bench.operated import OperatedLoop
 from mastd.bench.registry import Figure, bench, figure, ratio
 from mastd.bench.watchers import BESIDE, KINDS, WATCHING, Board
-from mastd.errors import UsageError
-from mastd.loop import host
 from mastd.loop.cycle import Cycle
-from mastd.loop.description import description
-from mastd.loop.frame import frame_channels
-from mastd.loop.host import Blocks, Connection
-from mastd.loop.operators import Kind, Operators
-from mastd.loop.plan import Plan
-from mastd.loop.warmup import compile_kernels
-from mastd.record.channels import ChannelSet
-from mastd.record.recorder import RecorderHandle
-from mastd.settings.starter import find
-from mastd.wire.provider import PlantRequest, rigid_payload
+from mastd.ring.times import LATE_SHARE
 
 TURN = 2_000
 """Cycles of a turn."""
@@ -52,32 +39,14 @@ def watching() -> dict[str, Figure]:
     Late cycles begin over half a period after their deadline, and are counted in a thousand. ``added`` is the
     difference of neighbouring turns, ``busy`` the share of a processor that watching takes in all.
     """
-    plan = Plan.load(find("table", "table"), find("profile", "class_b_road"), find("daemon", "simulated"))
-    request = PlantRequest(
-        plan.table_path, payload=rigid_payload(plan.profile), period_ns=plan.daemon.period_ns
-    )
-    connection = Connection(None, "socket", "free-run", request)
     with ExitStack() as stack:
-        directory = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="mastd-")))
-        operators = Operators(Kind.SIMULATED_RUN, f"ipc://{directory}/mastd.operators", directory)
-        cycle = plan.cycle()
-        compile_kernels(plan)
-        link = host.open_link(plan, connection, stack)
-        blocks = Blocks.of(plan)
-        channels = ChannelSet(frame_channels(cycle.frame.layout), plan.daemon.period_ns)
-        recorder = RecorderHandle.start(directory / "run.mcap", {}, channels)
-        stack.callback(recorder.close)
-        gateway = operators.open(plan, blocks, stack, description(plan, channels), recorder.ring)
+        operated = OperatedLoop.open(stack, recorded=True)
         board = Board()
         for place in range(len(KINDS)):
-            stack.callback(_end, board.start(place, gateway.address))
-        rights = host.take_rights(plan, link, cycle, stack)
-        notes = Notes(cycle, board, gateway.process_id, plan.daemon.period_ns * 1e-9)
-        play = Play(cycle, notes.cycles, notes.take)
-        host.loop(plan, connection, cycle, link, play, blocks, recorder, gateway, rights)
-    if len(play.notes) < notes.cycles:
-        first = cycle.supervisor.latch.first
-        raise UsageError(f"the run ended early: {first.cause if first else 'no fault'}")
+            operated.accompany(board.start(place, operated.gateway.address))
+        period = operated.plan.daemon.period_ns * 1e-9
+        notes = Notes(operated.cycle, board, operated.gateway.process_id, period)
+        operated.play(notes.cycles, notes.take)
     return notes.figures()
 
 
@@ -134,7 +103,7 @@ class Notes:
         turns = self._kept[: self.cycles].reshape(-1, TURN, 2)[len(WARMING) :, SETTLING:]
         skipped = self._skipped[: self.cycles].reshape(-1, TURN)[len(WARMING) :, SETTLING:]
         watched = np.array(TURNS) == WATCHING
-        late = np.mean(turns[:, :, 0] > 0.5 * self._period, axis=1) * 1e3
+        late = np.mean(turns[:, :, 0] > LATE_SHARE * self._period, axis=1) * 1e3
         figures = _compared("late_cycles", late, watched, "1/1000")
         for column, name in enumerate(("late_us", "compute_us")):
             times = turns[:, :, column] * 1e6
@@ -163,8 +132,3 @@ def _processor_s(stat: Path) -> float:
     """Return the processor time that a process has used, with all its threads, in s."""
     fields = stat.read_text(encoding="ascii").rpartition(")")[2].split()
     return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
-
-
-def _end(process: subprocess.Popen[bytes]) -> None:
-    process.kill()
-    process.wait()

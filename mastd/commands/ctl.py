@@ -15,8 +15,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from mastd.commands.quantities import quantity
-from mastd.commands.status_text import printable
-from mastd.errors import UsageError
+from mastd.errors import UsageError, printable
+from mastd.panel.status_text import answer_words, line, page
 
 if TYPE_CHECKING:
     from mastd.commands import Subparsers
@@ -72,7 +72,7 @@ class _VerbParser(argparse.ArgumentParser):
     def parse_known_args(self, args: Any = None, namespace: Any = None) -> Any:
         known, unknown = super().parse_known_args(args, namespace)
         if unknown and not self.refuses:
-            print(f"{self.prog}: passed over: {printable(' '.join(unknown))}", file=sys.stderr)
+            print(f"{self.prog}: passed over: {printable(' '.join(unknown), keep='')}", file=sys.stderr)
             unknown = []
         return known, unknown
 
@@ -237,8 +237,6 @@ def _time(text: str) -> float:
 
 
 def _status(client: OperatorClient, as_json: bool) -> int:
-    from mastd.commands.status_text import page
-
     status = client.status()
     print(json.dumps(status, allow_nan=False) if as_json else page(status))
     return 0
@@ -256,8 +254,6 @@ def _panel(arguments: argparse.Namespace, role: str, keys: ClientKeys | None) ->
 
 def _watch(client: OperatorClient, as_json: bool) -> int:
     """Print a changed line twice a second, at once where it matters (``--json``: every snapshot)."""
-    from mastd.commands.status_text import line
-
     last, shown, matter = "", 0.0, None
     try:
         for snapshot in client.watch():
@@ -334,10 +330,6 @@ def _tell(answer: Answer, code: int, as_json: bool) -> None:
         }
         print(json.dumps(document, allow_nan=False))
     elif not answer.accepted:
-        needed = f"; needed: {answer.needed}" if answer.needed else ""
-        print(printable(f"{answer.reason}{needed}", keep="\n"), file=sys.stderr)
+        print(printable(answer_words(answer)), file=sys.stderr)
     else:
-        note = f"; {answer.reason}" if answer.reason else ""
-        ended = "ended by a fault" if code else "accepted"
-        cause = f" ({answer.cause})" if answer.cause else ""
-        print(printable(f"{answer.verb}: {ended}; {answer.state}{cause}{note}", keep="\n"))
+        print(printable(answer_words(answer, "ended by a fault" if code else "accepted")))

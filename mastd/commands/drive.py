@@ -15,8 +15,8 @@ from pathlib import Path
 from types import FrameType
 from typing import TYPE_CHECKING, Any, Final
 
-from mastd.commands.status_text import gear_name, printable, vehicle_words
-from mastd.errors import UsageError
+from mastd.errors import UsageError, printable
+from mastd.panel.status_text import gear_name, vehicle_words
 
 if TYPE_CHECKING:
     from mastd.commands import Subparsers
@@ -78,8 +78,9 @@ def run(arguments: argparse.Namespace) -> int:
         client = stack.enter_context(DriveClient(arguments.address, arguments.operator, keys))
         stack.enter_context(terminal)
         Seat(client, terminal, device, mapping, rate).drive()
+    me = printable(client.welcome.operator, keep="")
     print(
-        f"left; the car coasts to standstill. `mastd ctl release --as {printable(client.welcome.operator)}` "
+        f"left; the car coasts to standstill. `mastd ctl release --as {me}` "
         f"lets others drive, {client.welcome.lease_s:g} s do as well"
     )
     return 0
@@ -147,7 +148,7 @@ class Terminal:
 
     def tell(self, text: str) -> None:
         """Print a line that stays, above the one that changes."""
-        self.write(f"\r\x1b[K{printable(text)}\n")
+        self.write(f"\r\x1b[K{printable(text, keep='')}\n")
 
     def line(self, text: str) -> None:
         """Print over the present line, cut to the terminal's width."""
@@ -265,4 +266,4 @@ def line(inputs: Inputs, status: dict[str, Any]) -> str:
         *([f"clutch {inputs.clutch:4.0%}"] if inputs.clutch > 0.0 else []),
         f"lever {gear_name(inputs.gear)}",
     ]
-    return printable("  ".join(part for part in parts if part))
+    return printable("  ".join(part for part in parts if part), keep="")

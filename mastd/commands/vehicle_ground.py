@@ -8,8 +8,7 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, cast
 
-from mastd.commands.status_text import printable
-from mastd.errors import UsageError
+from mastd.errors import UsageError, printable
 
 if TYPE_CHECKING:
     from mastd.roads.ground import Ground
@@ -52,7 +51,7 @@ def ground_of(arguments: argparse.Namespace, model: Model) -> Ground:
     if path.suffix.lower() == ".crg":
         ahead = road_ahead.opencrg_road(model, path)
         for warning in ahead.warnings:
-            print(printable(warning), file=sys.stderr)
+            print(printable(warning, keep=""), file=sys.stderr)
         return ahead.ground
     if path.suffix.lower() == ".csv":
         return road_ahead.measured_road(model, path)

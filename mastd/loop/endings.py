@@ -20,7 +20,8 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from mastd.errors import UsageError
+from mastd.errors import FormatError, UsageError
+from mastd.formats.files import replacing
 from mastd.record.run_files import read_metadata
 from mastd.wire.address import process_lives
 
@@ -116,7 +117,7 @@ class Diary:
             self._path.unlink(missing_ok=True)
 
     def _write(self) -> None:
-        with contextlib.suppress(OSError):
+        with contextlib.suppress(OSError, FormatError):
             self._path.parent.mkdir(parents=True, exist_ok=True)
             _write(self._path, self._entries)
 
@@ -137,8 +138,8 @@ def note_ending(directory: Path, environment: Mapping[str, str], patience_s: flo
         directory.mkdir(parents=True, exist_ok=True)
         _write(directory / ENDING_FILE, asdict(ending))
         (directory / RUNNING_FILE).unlink(missing_ok=True)
-    except OSError as error:
-        raise UsageError(f"{directory}: the ending cannot be noted: {error.strerror}") from error
+    except (OSError, FormatError) as error:
+        raise UsageError(f"the ending cannot be noted: {error}") from error
     return ending
 
 
@@ -193,13 +194,8 @@ def _read(path: Path) -> dict[str, Any]:
 
 
 def _write(path: Path, entries: Mapping[str, object]) -> None:
-    """Write a file whole or not at all, also if the power fails."""
-    new = path.with_name(path.name + ".new")
-    with open(new, "w", encoding="utf-8") as file:
-        json.dump(entries, file)
-        file.flush()
-        os.fsync(file.fileno())
-    os.replace(new, path)
+    with replacing(path) as file:
+        file.write(json.dumps(entries).encode())
 
 
 def _boot_id() -> str:

@@ -181,11 +181,12 @@ class Turn:
             gateway = self._open_gateway(ring, stack)
             around.say(f"mastd serves at {gateway.address}; records go to {around.directory}")
             around.diary.helpers(gateway.process_id)
+            link = None
             try:
                 link = self._await_plant(connection, stack)
-            except BaseException:
-                ring.release()  # later the recorder's handle does it
-                raise
+            finally:
+                if link is None:
+                    ring.release()  # later the recorder's handle does it
             if link is None:
                 self._stopping()
                 return

@@ -11,11 +11,11 @@ import threading
 from collections.abc import Callable
 from typing import Any, Final
 
-from mastd.commands.status_text import printable
-from mastd.errors import ProtocolError
+from mastd.errors import ProtocolError, printable
 from mastd.panel.board import Board
+from mastd.panel.status_text import answer_words
 from mastd.wire.client import OperatorClient
-from mastd.wire.operator_messages import STOPPING, Answer
+from mastd.wire.operator_messages import STOPPING
 
 AGAIN_S: Final = 0.5
 """Between two attempts to reach a daemon that is not there."""
@@ -44,7 +44,7 @@ class Watcher(threading.Thread):
                 with client:
                     self._follow(client)
             except Exception as error:  # a thread that has ended would never see the daemon again
-                self._board.lose(printable(str(error)))
+                self._board.lose(printable(str(error), keep=""))
                 self._left.wait(AGAIN_S)
 
     def _follow(self, client: OperatorClient) -> None:
@@ -116,18 +116,9 @@ class Sender(threading.Thread):
             answer = self._client.command(verb)
         except Exception as error:  # whatever it is, the key must work the next time
             what = f"{verb} was NOT CONFIRMED, use the e-stop of the table: " if verb in STOPPING else ""
-            self._board.tell(printable(f"{what}{error}"), good=False)
+            self._board.tell(printable(f"{what}{error}", keep=""), good=False)
             if self._client is not None:
                 self._client.close()
                 self._client = None
         else:
-            self._board.tell(answer_words(answer), answer.accepted)
-
-
-def answer_words(answer: Answer) -> str:
-    """Return an answer as one line."""
-    if not answer.accepted:
-        return printable(f"{answer.reason}{f'; needed: {answer.needed}' if answer.needed else ''}")
-    cause = f" ({answer.cause})" if answer.cause else ""
-    note = f"; {answer.reason}" if answer.reason else ""
-    return printable(f"{answer.verb}: accepted; {answer.state}{cause}{note}")
+            self._board.tell(printable(answer_words(answer), keep=""), answer.accepted)

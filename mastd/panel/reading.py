@@ -7,7 +7,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from mastd.commands.status_text import UNKNOWN, printable
+from mastd.errors import printable
+from mastd.panel.status_text import UNKNOWN
 
 Told = Mapping[str, Any]
 """A status or a description as it came over the wire."""
@@ -34,7 +35,7 @@ def number(told: object, *path: Step) -> float | None:
 def text(told: object, *path: Step) -> str:
     """Return a text in which nothing commands a terminal, empty where there is none."""
     found = value(told, *path)
-    return printable(found) if isinstance(found, str) else ""
+    return printable(found, keep="") if isinstance(found, str) else ""
 
 
 def entries(told: object, *path: Step) -> list[Any]:

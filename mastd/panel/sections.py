@@ -11,10 +11,10 @@ from typing import Final
 from rich.cells import cell_len
 from rich.text import Text
 
-from mastd.commands.status_text import STAGES, UNKNOWN, clearing
 from mastd.panel.lines import BAD, CARE, LABEL, QUIET, Piece, ends, filled, progress, row, wrapped
 from mastd.panel.reading import Told, entries, number, shown, text, time_words, value
 from mastd.panel.states import LETTER_ROWS, bar_style, letters, meaning
+from mastd.panel.status_text import STAGES, UNKNOWN, clearing, gear_name
 from mastd.panel.view import STALE_S, Look, View, glyphs
 
 Lines = list[Text]
@@ -186,11 +186,7 @@ def cycle(view: View, look: Look) -> list[Lines]:
     if number(status, "cycle_time", "window_s") is not None:
         times.append(("median/p99/max", QUIET))
     counts: list[Piece] = []
-    for key, name in (
-        ("late", "late cycles"),
-        ("missed", "missed periods"),
-        ("dropped", "frames not recorded"),
-    ):
+    for key, name in _COUNTS:
         counted = number(status, key)
         style = CARE if counted else ""
         counts += [(f"{name} ", QUIET), (shown(counted, 1.0, ".0f"), style), "   "]
@@ -267,8 +263,6 @@ def vehicle(view: View, look: Look) -> list[Lines]:
 
 
 def _vehicle_pieces(found: Told) -> list[Piece]:
-    from mastd.commands.status_text import gear_name
-
     name = text(found, "name")
     if value(found, "driven") is not True:
         felt = [shown(number(found, "seat", "rms", axis), 1.0, ".2f") for axis in "xyz"]

@@ -14,7 +14,7 @@ from typing import Final
 
 from rich.text import Text
 
-from mastd.commands.status_text import printable
+from mastd.errors import printable
 from mastd.panel.board import Board
 from mastd.panel.connections import Sender, Watcher
 from mastd.panel.keys import BINDINGS, HELP, QUIT, REDRAW, KeyReader, own
@@ -220,7 +220,7 @@ def watch_panel(
 def _undrawable(view: View, look: Look, error: Exception) -> list[Text]:
     """Return what is left when a status cannot be shown: the state, the reason, the keys that stop."""
     reason = printable(
-        f"this status cannot be shown ({type(error).__name__}: {error}); see `mastd ctl status`"
+        f"this status cannot be shown ({type(error).__name__}: {error}); see `mastd ctl status`", keep=""
     )
     lines = [Text(state_name(view), BAD), *paragraph(reason, look.width), Text("s STOP  e E-STOP  q quit")]
     return [fitted(line, look) for line in [*lines, *[Text()] * look.height][: look.height]]

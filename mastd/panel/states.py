@@ -61,11 +61,6 @@ def meaning(state: str) -> str:
     return _ALARMS.get(state) or _STATES.get(state, (_QUIET, ""))[1]
 
 
-def alarming(state: str) -> bool:
-    """Return whether it needs somebody now."""
-    return state in _ALARMS or _colour(state) == _ALARM
-
-
 def bar_style(state: str, look: Look) -> str:
     """Return the style of a whole line that says the state."""
     if not look.colour:

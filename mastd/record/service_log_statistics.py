@@ -13,6 +13,7 @@ from struct import Struct
 
 from mastd.record.channels import NANOSECONDS, ChannelSet
 from mastd.record.service_log_lines import INFORMATION, STATISTICS_ID, WARNING, Line
+from mastd.ring.times import LATE_SHARE, spread
 
 _FLOAT64 = Struct("<d")
 SPREADS = ("compute", "late")
@@ -43,10 +44,11 @@ class SecondOfFrames:
             name: 8 * channels.column(name) for name in (*SPREADS, *LAST) if name in channels.columns
         }
         self._states = states
-        self._late_s = 0.5 * channels.period_ns / NANOSECONDS
+        self._period_s = channels.period_ns / NANOSECONDS
         self._values: dict[str, list[float]] = {name: [] for name in SPREADS if name in self._offsets}
         self._frames = 0
         self._next = 0
+        self._missed: float | None = None
         self._missed_before: float | None = None
 
     def take(self, frames: Sequence[tuple[int, memoryview]]) -> None:
@@ -55,6 +57,7 @@ class SecondOfFrames:
         for name, values in self._values.items():
             offset = self._offsets[name]
             values += [unpack(data, offset)[0] for _, data in frames]
+        self._add_skipped(frames)
         number, data = frames[-1]
         self.counters.dropped += number + 1 - self._next - len(frames)
         self._next = number + 1
@@ -62,6 +65,18 @@ class SecondOfFrames:
         self.newest = {name: unpack(data, self._offsets[name])[0] for name in LAST if name in self._offsets}
         if self._missed_before is None:
             self._missed_before = self.newest.get("missed", 0.0)
+
+    def _add_skipped(self, frames: Sequence[tuple[int, memoryview]]) -> None:
+        """Add the whole periods that wake-ups came too late to their lateness, which counts the rest only."""
+        offset, late = self._offsets.get("missed"), self._values.get("late")
+        if offset is None or late is None:
+            return
+        first = len(late) - len(frames)
+        for place, (_, data) in enumerate(frames, first):
+            missed = _FLOAT64.unpack_from(data, offset)[0]
+            if self._missed is not None:
+                late[place] += (missed - self._missed) * self._period_s
+            self._missed = missed
 
     @property
     def state(self) -> str:
@@ -73,12 +88,12 @@ class SecondOfFrames:
     def line(self, elapsed_s: float, fault_names: Mapping[int, str]) -> Line:
         """Return what the frames since the last call say, and begin anew."""
         frames, self._frames = self._frames, 0
-        late = sum(value > self._late_s for value in self._values.get("late", ()))
+        late = sum(value > LATE_SHARE * self._period_s for value in self._values.get("late", ()))
         self.counters.late += late
         missed = self.newest.get("missed", 0.0)
         missed_now = missed - (missed if self._missed_before is None else self._missed_before)
         self._missed_before = missed
-        spreads = {name: spread(values) for name, values in self._values.items()}
+        spreads = {name: _spread(values) for name, values in self._values.items()}
         for values in self._values.values():
             values.clear()
         counters = self.counters
@@ -130,10 +145,7 @@ class SecondOfFrames:
         return fields
 
 
-def spread(values: Sequence[float]) -> tuple[float, float, float] | None:
-    """Return median, 99th percentile (nearest rank) and maximum of finite values; None without any."""
+def _spread(values: Sequence[float]) -> tuple[float, float, float] | None:
+    """Return the figures of finite values, None without any."""
     ordered = sorted(value for value in values if math.isfinite(value))
-    if not ordered:
-        return None
-    count = len(ordered)
-    return ordered[(count - 1) // 2], ordered[math.ceil(0.99 * count) - 1], ordered[-1]
+    return spread(ordered) if ordered else None

@@ -9,6 +9,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from mastd.ring.times import LATE_SHARE, spread
+
 _NAMES = ("late", "missed", "compute")
 
 
@@ -52,16 +54,10 @@ class CycleTimes:
                 "window_s": len(rows) * self._period,
                 "compute_s": _spread(rows[:, 1]),
                 "late_s": _spread(late),
-                "late": int(np.count_nonzero(late > 0.5 * self._period)),
+                "late": int(np.count_nonzero(late > LATE_SHARE * self._period)),
             }
         return self._summary
 
 
 def _spread(values: NDArray[np.float64]) -> dict[str, float]:
-    ordered = np.sort(values)
-    last = len(ordered) - 1
-    return {
-        "median": float(ordered[last // 2]),
-        "p99": float(ordered[math.ceil(0.99 * last)]),
-        "max": float(ordered[last]),
-    }
+    return dict(zip(("median", "p99", "max"), spread(np.sort(values).tolist()), strict=True))

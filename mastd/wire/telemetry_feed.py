@@ -20,6 +20,8 @@ SILENT_NS = 500_000_000
 """A subscriber gets a message at least so often, without frames if there are none."""
 MOST_FRAMES = 256
 """Frames that one look takes; a gateway that was held up catches up look by look, or is lapped."""
+MOST_LAST = 64
+"""Messages at the end at most: more than a ring of frames fills."""
 
 
 class Subscribers(Protocol):
@@ -30,10 +32,6 @@ class Subscribers(Protocol):
 
     def tell(self, data: bytes) -> None:
         """Send a message to all of them, without ever waiting."""
-
-
-MOST_LAST = 64
-"""Messages at the end at most: more than a ring of frames fills."""
 
 
 class TelemetryFeed:

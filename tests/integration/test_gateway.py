@@ -13,7 +13,7 @@ import sys
 import threading
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import TypeVar
 
 import msgpack
 import pytest
@@ -23,7 +23,6 @@ from mastd.errors import ProtocolError, UsageError
 from mastd.safety.states import State
 from mastd.wire.blocks import Verb
 from mastd.wire.client import ClientKeys, OperatorClient
-from mastd.wire.gateway import GatewayHandle
 from mastd.wire.keys import KeyRing
 from mastd.wire.operator_messages import (
     Answer,
@@ -39,41 +38,12 @@ from mastd.wire.operator_messages import (
     read_from_client,
     read_from_gateway,
 )
-from tests.operators import StandInLoop, job, settings, wait_for
+from tests.operators import FLAT_MEMORY_KB, Daemon, free_port, settings, wait_for
 
 pytestmark = pytest.mark.alone
 
 STRANGE_MESSAGES = 20_000
 """In the normal suite; the evidence sends 100,000."""
-FLAT_MEMORY_KB = 4096
-
-
-class Daemon:
-    """A gateway and the loop behind it."""
-
-    def __init__(self, directory: Path, **changes: Any) -> None:
-        self.directory = directory
-        self.loop = StandInLoop()
-        self.loop.show()
-        self.handle = GatewayHandle.start(
-            job(directory, **changes), self.loop.request, self.loop.status, self.loop.driver
-        )
-        self.loop.run()
-
-    def client(self, operator: str = "anna", **more: Any) -> OperatorClient:
-        """Return a client's session."""
-        return OperatorClient(self.handle.address, operator, **more)
-
-    def close(self) -> None:
-        """End both."""
-        self.loop.pause()
-        self.handle.close()
-
-    @property
-    def resident_kb(self) -> int:
-        """Memory of the gateway's process that is resident."""
-        text = Path(f"/proc/{self.handle.process_id}/status").read_text(encoding="ascii")
-        return next(int(line.split()[1]) for line in text.splitlines() if line.startswith("VmRSS"))
 
 
 StartDaemon = Callable[..., Daemon]
@@ -609,19 +579,6 @@ def test_over_the_network_only_with_a_key(start_daemon: StartDaemon, tmp_path: P
         with pytest.raises(UsageError, match="no daemon answers"):
             OperatorClient(address, keys=stranger, patience_s=0.5)
     assert daemon.loop.taken[-1][0] is Verb.STOP
-
-
-def free_port(count: int = 2) -> int:
-    """Return a port that is free, as are the next ones, ``count`` in all."""
-    with zmq.Context() as context:
-        while True:
-            with contextlib.ExitStack() as stack:
-                first, *others = (stack.enter_context(context.socket(zmq.REP)) for _ in range(count))
-                port = first.bind_to_random_port("tcp://127.0.0.1")
-                with contextlib.suppress(zmq.ZMQError):
-                    for place, other in enumerate(others, start=1):
-                        other.bind(f"tcp://127.0.0.1:{port + place}")
-                    return port
 
 
 def test_a_network_address_without_keys_is_refused(start_daemon: StartDaemon) -> None:

@@ -15,34 +15,25 @@ import zmq
 from mastd.errors import UsageError
 from mastd.ring.ends import RingPlace
 from mastd.wire.client import ClientKeys, OperatorClient
-from mastd.wire.gateway import GatewayHandle
 from mastd.wire.gateway_sockets import OperatorSockets
 from mastd.wire.keys import KeyRing
 from mastd.wire.operator_messages import Inputs, pack_drive
 from mastd.wire.sessions import GatewayCounters
 from mastd.wire.telemetry import Telemetry
+from tests import operators
 from tests.frames import CAPACITY, Frames
-from tests.integration.test_gateway import FLAT_MEMORY_KB, free_port
-from tests.operators import StandInLoop, job, settings, wait_for
+from tests.operators import FLAT_MEMORY_KB, free_port, settings, wait_for
 
 pytestmark = pytest.mark.alone
 
 
-class Daemon:
+class Daemon(operators.Daemon):
     """A gateway, a loop that only answers, and frames that come when the test makes them."""
 
     def __init__(self, directory: Path, records: bool = True, **changes: Any) -> None:
-        self.loop = StandInLoop()
-        self.loop.show()
         self.frames = Frames()
         ring = RingPlace(self.frames.ring.fd, self.frames.width, CAPACITY) if records else None
-        terms = job(directory, description=self.frames.about, ring=ring, **changes)
-        self.handle = GatewayHandle.start(terms, self.loop.request, self.loop.status, self.loop.driver)
-        self.loop.run()
-
-    def client(self, operator: str = "anna", **more: Any) -> OperatorClient:
-        """Return a client's session."""
-        return OperatorClient(self.handle.address, operator, **more)
+        super().__init__(directory, description=self.frames.about, ring=ring, **changes)
 
     def end(self) -> None:
         """Let the loop end, and with it the gateway."""
@@ -51,15 +42,8 @@ class Daemon:
 
     def close(self) -> None:
         """End both."""
-        self.loop.pause()
-        self.handle.close()
+        super().close()
         self.frames.ring.release()
-
-    @property
-    def resident_kb(self) -> int:
-        """Memory of the gateway's process that is resident."""
-        text = Path(f"/proc/{self.handle.process_id}/status").read_text(encoding="ascii")
-        return next(int(line.split()[1]) for line in text.splitlines() if line.startswith("VmRSS"))
 
 
 StartDaemon = Callable[..., Daemon]

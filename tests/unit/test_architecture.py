@@ -28,7 +28,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     "reproduce": GROUND | PURE | {"vehicle", "bench", "reproduce"},
     "bench": GROUND | PURE | WORKING | {"loop", "bench"},
     "latency": GROUND | {"loop", "latency"},
-    "panel": GROUND | {"wire", "commands", "panel"},
+    "panel": GROUND | {"wire", "panel"},
 }
 LONGEST_FILE = 450
 NEEDS_THE_MACHINE = re.compile(

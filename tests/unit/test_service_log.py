@@ -16,8 +16,10 @@ from mastd.record.channels import Channel, ChannelSet
 from mastd.record.journald import MOST_ENTRY_BYTES, MOST_VALUE_BYTES, entry
 from mastd.record.service_log import MOST_WAITING, PlainLines
 from mastd.record.service_log_lines import ERROR, NOTICE, WARNING, Line, and_more, line_of
-from mastd.record.service_log_statistics import SecondOfFrames, spread
+from mastd.record.service_log_statistics import SecondOfFrames
 from mastd.record.service_log_throttle import MOST_KEYS, Throttle
+from mastd.ring.times import spread
+from mastd.wire.cycle_times import CycleTimes
 from tests.journal import fields_of
 from tests.recording import wait_for
 
@@ -182,7 +184,7 @@ def test_a_second_of_frames_by_the_names_of_its_channels() -> None:
     line = second.line(1.0, {7: "STROKE"})
     expected = {
         "MASTD_MISSED": "5", "MASTD_MISSED_TOTAL": "8", "MASTD_DROPPED_TOTAL": "10", "MASTD_CYCLES": "90",
-        "MASTD_LATE_CYCLES_TOTAL": str(counted), "MASTD_FAULT": "STROKE", "MASTD_STATE": "READY",
+        "MASTD_LATE_CYCLES_TOTAL": str(counted + 1), "MASTD_FAULT": "STROKE", "MASTD_STATE": "READY",
     }  # fmt: skip
     assert expected.items() <= line.fields.items()
     assert "MASTD_PROFILE_TIME_S" not in line.fields
@@ -190,6 +192,24 @@ def test_a_second_of_frames_by_the_names_of_its_channels() -> None:
     still = second.line(1.0, {})
     assert still.priority == WARNING
     assert "no cycle for 1.0 s" in still.message
+
+
+def test_the_log_and_the_status_say_the_same_of_a_second() -> None:
+    random = np.random.default_rng(7)
+    missed = np.cumsum(random.integers(0, 4, 1000) == 3) + 5.0
+    rows = np.column_stack((random.uniform(0.0, 700e-6, 1000), missed, random.uniform(1e-5, 3e-4, 1000)))
+    names = ("late", "missed", "compute")
+    second = SecondOfFrames(ChannelSet([Channel(name, "1") for name in names], PERIOD_NS), ())
+    status = CycleTimes(names, 1e9 / PERIOD_NS)
+    for part in np.split(rows, 10):
+        second.take(frames(0, part.tolist()))
+        status.take(part)
+    told, shown = second.line(1.0, {}).fields, status.summary()
+    assert shown is not None
+    assert told["MASTD_LATE_CYCLES"] == str(shown["late"]) != "0"
+    for name in ("late", "compute"):
+        for key, figure in zip(("MEDIAN", "P99", "MAX"), shown[f"{name}_s"].values(), strict=True):
+            assert told[f"MASTD_{name.upper()}_{key}_US"] == f"{1e6 * figure:.1f}"
 
 
 def test_a_frame_without_these_channels_has_statistics_too() -> None:
@@ -200,9 +220,7 @@ def test_a_frame_without_these_channels_has_statistics_too() -> None:
 
 @given(st.lists(st.floats(0, 1), min_size=1, max_size=300))
 def test_spread_is_that_of_the_nearest_rank(values: list[float]) -> None:
-    found = spread(values)
-    assert found is not None
-    median, p99, highest = found
+    median, p99, highest = spread(sorted(values))
     expected = np.quantile(values, [0.5, 0.99], method="inverted_cdf")
     assert (p99, highest) == (expected[1], max(values))
     assert median == expected[0]

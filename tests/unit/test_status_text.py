@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from mastd.commands.status_text import line, page, vehicle_words
+from mastd.panel.status_text import line, page, vehicle_words
 from mastd.safety.states import State
 from tests.operators import StandInLoop
 from tests.unit.test_sessions import Counter

@@ -1,10 +1,15 @@
-"""The daemon's status in words, for `mastd ctl status` and `mastd ctl watch`."""
+"""The daemon's status and answers in words, for `mastd ctl` and the panel."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+from mastd.errors import printable
+
+if TYPE_CHECKING:
+    from mastd.wire.operator_messages import Answer
 
 STAGES = ("off", "low", "high")
 _DEGREES = 180.0 / math.pi
@@ -19,16 +24,6 @@ _POSE = (
 
 
 UNKNOWN = "not known"
-
-
-def printable(text: str, keep: str = "") -> str:
-    """Return a text in which nothing commands a terminal: such characters, but ``keep``, as ``\\x1b``."""
-    return "".join(
-        character
-        if character.isprintable() or character in keep
-        else character.encode("unicode_escape").decode("ascii")
-        for character in text
-    )
 
 
 def page(status: dict[str, Any]) -> str:
@@ -52,7 +47,7 @@ def page(status: dict[str, Any]) -> str:
     )
     if status["loading"]:
         lines.append(f"  loading      {status['loading']}")
-    return "\n".join(printable(text) for text in lines)
+    return "\n".join(printable(text, keep="") for text in lines)
 
 
 def clearing(state: str, cause: Mapping[str, Any], active: Sequence[Any]) -> str:
@@ -94,7 +89,7 @@ def _loop_lines(status: dict[str, Any]) -> list[str]:
 def line(status: dict[str, Any]) -> str:
     """Return the status as one line."""
     if status["advice"]:
-        return printable(f"LOOP {status['loop'].upper()}: {status['advice']}")
+        return printable(f"LOOP {status['loop'].upper()}: {status['advice']}", keep="")
     parts = [
         f"{status['state']:8}",
         _profile(status["profile"]),
@@ -109,7 +104,16 @@ def line(status: dict[str, Any]) -> str:
         parts.append("DEGRADED_RT")
     if status["cause"]:
         parts.append(status["cause"]["text"])
-    return printable("  ".join(parts))
+    return printable("  ".join(parts), keep="")
+
+
+def answer_words(answer: Answer, became: str = "accepted") -> str:
+    """Return what became of a command; of one that was refused why, and what is needed."""
+    if not answer.accepted:
+        return f"{answer.reason}{f'; needed: {answer.needed}' if answer.needed else ''}"
+    cause = f" ({answer.cause})" if answer.cause else ""
+    note = f"; {answer.reason}" if answer.reason else ""
+    return f"{answer.verb}: {became}; {answer.state}{cause}{note}"
 
 
 def vehicle_words(vehicle: dict[str, Any]) -> str:

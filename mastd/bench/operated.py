@@ -1,0 +1,92 @@
+"""The loop at 1 kHz with the gateway beside it, for benches of those who connect to it.
+
+As in the daemon, all processes are started before the loop takes its rights: ``open``, then ``accompany``,
+then ``play``.
+"""
+
+from __future__ import annotations
+
+import subprocess
+import tempfile
+from collections.abc import Callable
+from contextlib import ExitStack
+from dataclasses import dataclass
+from pathlib import Path
+
+from mastd.bench.loop import Play
+from mastd.errors import UsageError
+from mastd.loop import host
+from mastd.loop.cycle import Cycle
+from mastd.loop.description import description
+from mastd.loop.frame import frame_channels
+from mastd.loop.host import Blocks, Connection
+from mastd.loop.operators import Kind, Operators
+from mastd.loop.plan import Plan
+from mastd.loop.warmup import compile_kernels
+from mastd.record.channels import ChannelSet
+from mastd.record.recorder import RecorderHandle
+from mastd.settings.starter import find
+from mastd.wire.gateway import GatewayHandle
+from mastd.wire.plant_link import PlantLink
+from mastd.wire.provider import PlantRequest, rigid_payload
+
+
+@dataclass(frozen=True)
+class OperatedLoop:
+    """A loop on the class B road with a plant of its own; ``stack`` ends everything."""
+
+    plan: Plan
+    cycle: Cycle
+    gateway: GatewayHandle
+    connection: Connection
+    link: PlantLink
+    blocks: Blocks
+    recorder: RecorderHandle | None
+    stack: ExitStack
+
+    @classmethod
+    def open(cls, stack: ExitStack, recorded: bool) -> OperatedLoop:
+        """Start plant, gateway and, if the frames are to be ``recorded``, the recorder."""
+        plan = Plan.load(find("table", "table"), find("profile", "class_b_road"), find("daemon", "simulated"))
+        request = PlantRequest(
+            plan.table_path, payload=rigid_payload(plan.profile), period_ns=plan.daemon.period_ns
+        )
+        connection = Connection(None, "socket", "free-run", request)
+        directory = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="mastd-")))
+        operators = Operators(Kind.SIMULATED_RUN, f"ipc://{directory}/mastd.operators", directory)
+        cycle = plan.cycle()
+        compile_kernels(plan)
+        link = host.open_link(plan, connection, stack)
+        blocks = Blocks.of(plan)
+        channels = ChannelSet(frame_channels(cycle.frame.layout), plan.daemon.period_ns)
+        recorder = RecorderHandle.start(directory / "run.mcap", {}, channels) if recorded else None
+        if recorder is not None:
+            stack.callback(recorder.close)
+        ring = recorder.ring if recorder is not None else None
+        gateway = operators.open(plan, blocks, stack, description(plan, channels), ring)
+        return cls(plan, cycle, gateway, connection, link, blocks, recorder, stack)
+
+    def accompany(self, process: subprocess.Popen[bytes]) -> None:
+        """End a client's process with the rest."""
+        self.stack.callback(process.wait)
+        self.stack.callback(process.kill)
+
+    def play(self, cycles: int, note: Callable[[], float]) -> list[float]:
+        """Return what ``note`` gives in each of ``cycles`` cycles; raise UsageError if they end early."""
+        rights = host.take_rights(self.plan, self.link, self.cycle, self.stack)
+        play = Play(self.cycle, cycles, note)
+        host.loop(
+            self.plan,
+            self.connection,
+            self.cycle,
+            self.link,
+            play,
+            self.blocks,
+            self.recorder,
+            self.gateway,
+            rights,
+        )
+        if len(play.notes) < cycles:
+            first = self.cycle.supervisor.latch.first
+            raise UsageError(f"the run ended early: {first.cause if first else 'no fault'}")
+        return play.notes[:cycles]
