@@ -7,6 +7,7 @@ from typing import Annotated, Literal
 from pydantic import Field
 
 from mastd.settings.base import Settings
+from mastd.settings.control import ControlSettings
 from mastd.settings.estimator import EstimatorSettings
 from mastd.settings.gateway import GatewaySettings
 from mastd.settings.quantity import (
@@ -164,6 +165,7 @@ class DaemonSettings(Settings):
     moves: MoveSettings
     kinematics: KinematicsSettings
     estimator: EstimatorSettings
+    control: ControlSettings
     gateway: GatewaySettings
 
     @property
