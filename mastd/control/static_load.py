@@ -93,7 +93,7 @@ def weigh(jacobian: Array, forces: Array, doubts: Array, other: Array, gravity: 
     covariance = jacobian.T @ (doubts[:, None] ** 2 * jacobian)
     weights = np.linalg.solve(covariance, share)
     spread = np.linalg.inv(share.T @ weights)
-    weight, *moments = spread @ weights.T @ (jacobian.T @ forces + other)
+    weight, *moments = map(float, spread @ weights.T @ (jacobian.T @ forces + other))
     x, y = (moment / weight for moment in moments)
     # First order: a moment's doubt, and the arm times that of the weight.
     doubts_of_arms = [
@@ -101,8 +101,8 @@ def weigh(jacobian: Array, forces: Array, doubts: Array, other: Array, gravity: 
         for k, arm in ((1, x), (2, y))
     ]
     return StaticLoad(
-        float(weight) / gravity,
-        (float(x), float(y)),
+        weight / gravity,
+        (x, y),
         math.sqrt(spread[0, 0]) / gravity,
         (doubts_of_arms[0], doubts_of_arms[1]),
     )
@@ -125,15 +125,16 @@ def contradiction(found: StaticLoad, stated: StaticLoad, most_mass: float, most_
             f"the legs carry {_tons(found.mass)} ± {_tons(found.mass_doubt)} t, with the profile's payload "
             f"it would be {_tons(stated.mass)} t"
         )
-    for found_arm, stated_arm, doubt, ways in zip(
-        found.centre, stated.centre, found.centre_doubt, (("ahead", "behind"), ("left", "right")), strict=True
-    ):
-        off = found_arm - stated_arm
-        if not abs(off) <= max(most_centre, CERTAINTY * doubt):
-            said.append(
-                f"the centre of gravity of table and payload is {abs(off) * 1e3:.0f} ± {doubt * 1e3:.0f} mm "
-                f"further {ways[0] if off > 0.0 else ways[1]} than the profile says"
-            )
+    ways = (("ahead", "behind"), ("left", "right"))
+    off = [
+        f"{abs(arm - its) * 1e3:.0f} ± {doubt * 1e3:.0f} mm further {way[0] if arm > its else way[1]}"
+        for arm, its, doubt, way in zip(found.centre, stated.centre, found.centre_doubt, ways, strict=True)
+        if not abs(arm - its) <= max(most_centre, CERTAINTY * doubt)
+    ]
+    if off:
+        said.append(
+            f"the centre of gravity of table and payload is {' and '.join(off)} than the profile says"
+        )
     return "; ".join(said)
 
 

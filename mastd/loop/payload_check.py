@@ -57,6 +57,8 @@ class PayloadCheck:
         self._turn = np.eye(3)
         """Rotation from P to B at which the table was weighed."""
         self._state = State.OFF
+        self._felt = False
+        """The simulated plant felt a simulated vehicle, which is taken off."""
         self._rising = self._ready = False
         self._judged: tuple[object, object] = (None, None)
         self._standing: tuple[Report, ...] = ()
@@ -109,6 +111,7 @@ class PayloadCheck:
         mean.values /= self._blocks
         pose = mean.pose
         self._turn = np.array(rotation(pose[3], pose[4], pose[5])).reshape(3, 3)
+        self._felt = bool(mean.load.any())
         self.weighed = weigh(
             jacobians_at(self._geometry, pose)[0],
             mean.forces,
@@ -125,7 +128,8 @@ class PayloadCheck:
             if loaded is not None and weighed is not None:
                 stated = nominal_load(self._orders.carried, self._turn)
                 why = contradiction(weighed, stated, self._settings.mass, self._settings.centre)
-                self._standing = (Report(Code.PAYLOAD_MISMATCH, why),) if why else ()
+                beside = "beside the simulated vehicle, " if self._felt else ""
+                self._standing = (Report(Code.PAYLOAD_MISMATCH, beside + why),) if why else ()
         return self._standing
 
 
