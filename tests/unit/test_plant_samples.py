@@ -204,6 +204,28 @@ def test_the_drive_sees_an_offset_of_its_transducer() -> None:
     assert plant.true_pose[2] - before == pytest.approx(-1e-3, abs=1e-4)
 
 
+def test_a_calibration_in_the_tables_file_makes_up_for_what_is_true() -> None:
+    """The drive works with calibrated lengths; the sample has what the transducer itself reads."""
+    off = ActuatorTruth(link=TABLE.links[0].name, transducer_scale=1.25, transducer_offset=2e-3)
+    link = TABLE.links[0]
+    pressure = link.pressure_transducers[0].model_copy(update={"scale": 2.0, "offset": 1e5})
+    mended = link.model_copy(
+        update={
+            "transducer": link.transducer.model_copy(update={"scale": 0.8, "offset": -0.8 * 2e-3}),
+            "pressure_transducers": (pressure, link.pressure_transducers[1]),
+        }
+    )
+    table = TABLE.model_copy(update={"links": (mended, *TABLE.links[1:])})
+    plant = plant_of(PlantTruth(actuators=(off,)), table=table)
+    raise_table(plant)
+    assert np.abs(plant.true_pose).max() < 1e-4, "no leg is off"
+    sample = sample_of(plant)
+    assert sample.field("lengths")[0] == pytest.approx(1.25 * 1.2 + 2e-3, abs=1e-4)
+    assert sample.field("lengths")[1] == pytest.approx(1.2, abs=1e-4)
+    true, told = plant._block.links[0, b.PRESSURE_1], sample.field("pressures")[0]
+    assert told == pytest.approx(true, abs=2e5)
+
+
 def test_silence_ends() -> None:
     plant = plant_of()
     plant.inject(parse("silence@2ms:3ms"))
