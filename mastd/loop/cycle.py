@@ -153,6 +153,7 @@ class Cycle:
             supervisor.report(Code.COMMAND_NOT_FINITE, "the reference or its kinematics failed")
             supervisor.decide(Verb.NONE, self.sensing.last_ns)
             self._stand()
+        self._control.tell(supervisor)
         command.mode = int(supervisor.mode)
         command.stage = int(supervisor.stage)
         if supervisor.playing:
