@@ -6,8 +6,11 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
+from mastd.kinematics.control_point import motion_at_point
+from mastd.record.acceleration import sines
 from mastd.signals.acceleration_figures import AXES, FIGURES, acceleration_figures
 from mastd.signals.distortion import total_harmonic_distortion
+from mastd.signals.point_motion import acceleration_at_point, displacement_at_point
 from mastd.signals.response_spectrum import octave_points, outside_share, response_spectrum
 from mastd.signals.transfer_points import transfer_points
 
@@ -185,3 +188,45 @@ def test_what_was_drowned_or_too_short_has_no_transfer_points() -> None:
     assert transfer_points(stranger, asked, RATE, (0.5, 20.0), 0.0).measured_to_hz is None
     short = transfer_points(asked[:60], asked[:60], RATE, (0.5, 20.0), 0.0)
     assert short.measured_to_hz is short.bandwidth_hz is short.flatness_hz is None
+
+
+def test_a_point_moves_as_the_kinematics_say() -> None:
+    time = np.arange(2000) / RATE
+    waves = 2.0 * np.pi * np.array([1.0, 1.3, 0.7, 2.0, 1.7, 2.3])
+    angles = np.outer(time, waves) + np.arange(6.0)
+    pose, rate, acceleration = (
+        0.2 * np.sin(angles),
+        0.2 * waves * np.cos(angles),
+        -0.2 * waves**2 * np.sin(angles),
+    )
+    point = np.array([0.7, -0.4, 1.9])
+    expected = np.array([pose, rate, acceleration]).transpose(1, 0, 2).copy()
+    for motion in expected:
+        motion_at_point(motion, point, motion)
+    assert np.allclose(displacement_at_point(pose, point), expected[:, 0], atol=1e-12)
+    moved = acceleration_at_point(pose, acceleration, RATE, point)
+    # The ends take one-sided differences; a rate from differences is 1e-4 off here.
+    assert np.allclose(moved[1:-1], expected[1:-1, 2], atol=5e-3)
+    assert np.ptp(expected[:, 2, 0] - acceleration[:, 0]) > 50.0
+
+
+def test_an_axis_plays_one_sine_if_nothing_else_moves_it() -> None:
+    def sine(frequency: object, *axes: str) -> dict[str, object]:
+        sizes = {axis: {"amplitude": 1e-3} if axis in axes else None for axis in AXES}
+        return {"kind": "sine", "frequency": frequency, "axes": sizes}
+
+    hold, ramp = {"kind": "hold", "duration": 1.0}, {"kind": "ramp", "to": {"roll": 0.0, "yaw": None}}
+    noise_of_sway = {"kind": "random", "axes": {"sway": {"density": []}}}
+    segments = [
+        sine(5.0, "heave", "sway", "roll"),
+        hold,
+        sine(5.0, "heave"),
+        sine(8.0, "yaw"),
+        ramp,
+        noise_of_sway,
+    ]
+    assert sines({"segments": segments}) == {"heave": 5.0, "yaw": 8.0}
+    assert sines({"segments": [*segments, sine(6.0, "heave")]}) == {"yaw": 8.0}
+    assert sines({"segments": [*segments, {"kind": "road"}]}) == {}
+    assert sines({"segments": [sine("fast", "heave"), "nonsense"]}) == {}
+    assert sines({}) == sines({"segments": 3}) == {}
