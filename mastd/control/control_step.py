@@ -3,9 +3,9 @@
 Feed-forward: ``mastd.control.feedforward``. Acceleration feedback, in pose space: what is missing of the
 acceleration, times the bare table's mass, as legs' forces over the stiffness of their oil, times the gain,
 added to the speed that the drive asks of the valves. Scaled by the bare table because the payload may be
-absent or sprung (control study). Balance: the part of the legs' forces that makes no wrench, f − J (JᵀJ)⁻¹ Jᵀ f
-with the rows of J as in eq. (9b) of Jin 2012 at the present pose, is taken off by a slow integration on the
-lengths; for any number of links beyond six.
+absent or sprung (control study). Balance: the part of the legs' forces that makes no wrench, that is
+f − J (JᵀJ)⁻¹ Jᵀ f with the rows of J as in eq. (9b) of Jin 2012 at the present pose, is taken off by a slow
+integration on the lengths; for any number of links beyond six.
 """
 
 from __future__ import annotations
@@ -43,9 +43,9 @@ Array = NDArray[np.float64]
     LEARNING,
 ) = range(14)
 CONSTANTS = 14
-"""s; see ``Dynamics``; whether friction, the inverse of the valves and the preview are on; periods known ahead,
-periods waited; 1/s; 1/s; m; m/s; s; number of notches; whether the valves are learned. The bare table's mass matrix (36) and the notches (6
-each: axis and five weights) follow."""
+"""s; one of WHOLE … WEIGHT; whether friction, the inverse of the valves and the preview are on; periods known
+ahead, periods waited; 1/s; 1/s; m; m/s; s; number of notches; whether the valves are learned. The bare
+table's mass matrix (36) and the notches (NOTCH_COLUMNS each: axis and five weights) follow."""
 NOTCH_COLUMNS = 6
 
 WHOLE, TABLE, LINKS, WEIGHT = range(4)
@@ -54,8 +54,9 @@ WHOLE, TABLE, LINKS, WEIGHT = range(4)
 # what changes every period
 SUPPLY, ENGAGED, BALANCING, FRESH, STREAMED, BROKEN = range(6)
 NOW = 6
-"""Pressure of the supply in Pa; whether the drive follows, whether the table stands on its legs alone, whether
-a sample has come, whether the motion is not known ahead, whether it does not go on from the last one."""
+"""Pressure of the supply in Pa; whether the drive follows, whether the table stands on its legs alone,
+whether a sample has come, whether the motion is not known ahead, whether it does not go on from the last
+one."""
 
 FINITE, BALANCE_SATURATED, TRIM_LIMITED = 1, 2, 4
 """Bits of the result."""
@@ -199,9 +200,10 @@ def control_step(
 
     ``links`` (2, n): mass of each link's own and the preload of its balance; ``nominal`` and ``rows`` (n, …):
     what the drive counts on, and what is known of the actuators by now; ``known`` (n, …): what was known
-    before anything was learned, ``memory_of_valves`` as of ``learning_memory``; ``filters`` (2, taps, n) with and without
-    preview; ``load`` (6,): what is simulated on the table, at C in P axes; ``measured`` (6,) acceleration of
-    the pose, forces, lengths and spools (n,) as measured; ``motion`` (4, 6) and ``later`` (m, 4, 6) as of ``Reference``. Returns FINITE and other bits.
+    before anything was learned, ``memory_of_valves`` as of ``learning_memory``; ``filters`` (2, taps, n) with
+    and without preview; ``load`` (6,): what is simulated on the table, at C in P axes; ``measured`` (6,)
+    acceleration of the pose, forces, lengths and spools (n,) as measured; ``motion`` (4, 6) and ``later``
+    (m, 4, 6) as of ``Reference``. Returns FINITE and other bits.
     """
     n = rows.shape[0]
     taps = filters.shape[1]

@@ -78,7 +78,9 @@ def note_opening(
 
 
 @fused_kernel
-def drive_speed(nominal: Array, drive: Array, rate: float, acceleration: float, force: float, force_rate: float) -> float:
+def drive_speed(
+    nominal: Array, drive: Array, rate: float, acceleration: float, force: float, force_rate: float
+) -> float:
     """Return the mean speed in m/s that the drive makes of a command by itself, errors and trim apart."""
     back = drive[DRIVE_OFFSET]
     bound = LARGEST_FORCE_RATE_SPEED * drive[DRIVE_STIFFNESS]

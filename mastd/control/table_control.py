@@ -13,15 +13,10 @@ from mastd.control.control_step import (
     AHEAD,
     BALANCE,
     BALANCE_LIMIT,
-    BALANCING,
-    BROKEN,
     CONSTANTS,
     DELAY,
     DYNAMICS,
     ENGAGE,
-    ENGAGED,
-    FINITE,
-    FRESH,
     FRICTION,
     GAIN,
     INVERSE,
@@ -32,8 +27,6 @@ from mastd.control.control_step import (
     NOTCHES,
     NOW,
     PERIOD,
-    STREAMED,
-    SUPPLY,
     TABLE,
     TRIM_LIMIT,
     WEIGHT,
@@ -42,8 +35,8 @@ from mastd.control.control_step import (
     state_size,
 )
 from mastd.control.feedforward import DRIVE_COLUMNS
-from mastd.control.valve_learning import learning_memory
 from mastd.control.valve_inverse import Horizon, valve_inverse
+from mastd.control.valve_learning import learning_memory
 from mastd.dynamics.actuator import ACTUATOR_COLUMNS, actuator_rows, valve_delays
 from mastd.dynamics.oil_flow import oil_stiffness
 from mastd.dynamics.table_model import TableModel
@@ -113,7 +106,9 @@ class TableControl:
             ]
         )
         self.now: Array = np.zeros(NOW)
-        self._state = np.zeros(state_size(n, horizon.taps, horizon.ahead, delay, len(settings.acceleration.notches)))
+        self._state = np.zeros(
+            state_size(n, horizon.taps, horizon.ahead, delay, len(settings.acceleration.notches))
+        )
         self._arguments = (
             geometry.table_joints,
             geometry.base_joints,

@@ -18,7 +18,15 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
-from mastd.dynamics.actuator import BULK_MODULUS, GAIN, LEAK_SPEED, OVERLAP, SATURATION, available_force, oil_spring
+from mastd.dynamics.actuator import (
+    BULK_MODULUS,
+    GAIN,
+    LEAK_SPEED,
+    OVERLAP,
+    SATURATION,
+    available_force,
+    oil_spring,
+)
 from mastd.kernel import fused_kernel
 
 Array = NDArray[np.float64]

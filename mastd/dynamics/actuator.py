@@ -66,9 +66,8 @@ def actuator_rows(table: TableSettings, identified: IdentifiedSettings | None = 
     found = {link.link: link for link in identified.links}
     names = [link.name for link in table.links]
     if identified.table != table.name or sorted(found) != sorted(names):
-        raise SettingsError(
-            [f"{identified.name}: was identified on {identified.table!r} with links that {table.name!r} has not"]
-        )
+        what = f"was identified on {identified.table!r}, whose links are not those of {table.name!r}"
+        raise SettingsError([f"{identified.name}: {what}"])
     for row, name in zip(rows, names, strict=True):
         _apply(row, found[name])
     return rows

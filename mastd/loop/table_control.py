@@ -23,6 +23,7 @@ from mastd.control.table_control import TableControl
 from mastd.dynamics.table_model import TableModel
 from mastd.kinematics.geometry import Geometry
 from mastd.loop.frame import Frame
+from mastd.loop.motion_limits import motion_limits
 from mastd.loop.sensing import Sensing
 from mastd.loop.supervisor import Supervisor
 from mastd.safety.faults import Code
@@ -31,9 +32,7 @@ from mastd.settings.daemon import DaemonSettings
 from mastd.settings.identified import IdentifiedSettings
 from mastd.settings.table import TableSettings
 
-ON_ITS_LEGS = frozenset(
-    {State.READY, State.ARMED, State.RUNNING, State.HOLD, State.STOPPING}
-)
+ON_ITS_LEGS = frozenset({State.READY, State.ARMED, State.RUNNING, State.HOLD, State.STOPPING})
 """States in which the legs alone carry the table, so that their forces can be balanced."""
 SUPPLY_FILTER_TIME = 0.02
 """s over which the measured supply pressure is smoothed, as the drive does."""
@@ -78,7 +77,9 @@ class LoopControl:
         self._broken = -1
         self._limited = 0.0
         self.model = self._control.model
-        self.ahead = self._control.ahead
+        limits = motion_limits(table, daemon, geometry)
+        self.reference = Reference(frame.motion, limits, self._period, self._control.ahead)
+        """Makes the motion that is followed, and knows it as far ahead as the control looks."""
         self._unbalanced = False
 
     def tell(self, supervisor: Supervisor) -> None:
@@ -89,9 +90,9 @@ class LoopControl:
         if self._limited > SATURATION_DELAY:
             supervisor.report_next(Code.CONTROL_SATURATED, f"for {self._limited:.1f} s")
 
-    def write(self, reference: Reference, state: State, follows: bool) -> bool:
-        """Write the command for ``reference``; return False if anything in it is not finite."""
-        now, sensing = self._control.now, self._sensing
+    def write(self, state: State, follows: bool) -> bool:
+        """Write the command for the reference; return False if anything in it is not finite."""
+        now, sensing, reference = self._control.now, self._sensing, self.reference
         fresh = sensing.usable and sensing.pose_valid
         pressure = self._supply[0]
         if sensing.usable and pressure > 0.0:
