@@ -21,10 +21,13 @@ class SimulatedPlantProvider:
     """Makes the simulated plant as an object, or the command line that runs it as a process."""
 
     def open(self, request: PlantRequest) -> Plant:
-        """Return the plant for ``request``; raise SettingsError or UsageError for what cannot be."""
+        """Return the plant for ``request``; raise SettingsError or UsageError for what cannot be.
+
+        A truth that says what stands on the table is believed before the request.
+        """
         table = load(request.table_path, TableSettings)
         truth = load(request.truth_path, PlantTruth) if request.truth_path else PlantTruth()
-        if request.payload is not None:
+        if request.payload is not None and truth.payload is None:
             truth = truth.model_copy(update={"payload": _payload(request.payload)})
         scheduled = [faults.parse(text) for text in request.faults]
         plant = Plant(table, truth, request.period_ns, request.seed)

@@ -55,7 +55,8 @@ def fit_body(measured: Measurement, table: TableSettings, geometry: Geometry) ->
     links = _links(measured.pose, rotations, geometry)
     spin, force, turn = _motion(measured, table, rotations)
     areas = np.array(table.actuator.piston_areas) * [1.0, -1.0]
-    rates = derivative(low_passed(measured.lengths, RATE_CORNER, period), period)
+    lengths = low_passed(measured.lengths, RATE_CORNER, period)
+    rates = derivative(lengths, period)
     # One measure for forces and moments: the noise of the links' forces becomes equal in all six.
     whitening = np.linalg.inv(np.linalg.cholesky(np.mean(np.einsum("kia,kib->kab", links, links), axis=0)))
     target = _filtered(np.einsum("kia,ki->ka", links, measured.pressures @ areas) @ whitening.T, period)
@@ -63,7 +64,7 @@ def fit_body(measured: Measurement, table: TableSettings, geometry: Geometry) ->
     coulomb = np.full(rates.shape[1], max(table.actuator.friction.coulomb, 100.0))
     fit = None
     for _ in range(_ROUNDS):
-        shape = sliding_friction(rates, coulomb, table.actuator.friction, period)
+        shape = sliding_friction(lengths, rates, coulomb, table.actuator.friction, period)
         resisting = np.concatenate(
             (np.einsum("kia,ki->kai", links, shape), np.einsum("kia,ki->kai", links, rates)), axis=2
         )

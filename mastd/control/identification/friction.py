@@ -13,23 +13,32 @@ from mastd.settings.hydraulics import FrictionSettings
 
 FloatArray = NDArray[np.float64]
 
+_LEAST_TRAVEL = 1e-15
 
-def sliding_friction(rates: FloatArray, coulomb: FloatArray, friction: FrictionSettings, period: float) -> FloatArray:
-    """Return friction without its viscous part over ``coulomb`` (k, n), for link rates (k, n) in m/s.
+
+def sliding_friction(
+    lengths: FloatArray, rates: FloatArray, coulomb: FloatArray, friction: FrictionSettings, period: float
+) -> FloatArray:
+    """Return friction without its viscous part over ``coulomb`` (k, n), for lengths and rates (k, n).
 
     ``coulomb`` (n,) in N, above zero; breakaway keeps its nominal ratio to it. Before breakaway the bristles
-    deflect as the settings say. The first row starts with undeflected bristles.
+    deflect as the settings say. Each row's travel is taken at one speed, for which the bristle's equation is
+    solved exactly: a reversal is over within a few periods. The first row starts with undeflected bristles.
     """
     breakaway = friction.breakaway / friction.coulomb if friction.coulomb > 0.0 else 1.0
-    excess = (breakaway - 1.0) / (1.0 + (rates / friction.stribeck_velocity) ** 2)
-    level = coulomb * (1.0 + excess)
-    decay = 1.0 / (1.0 + period * friction.bristle_stiffness * np.abs(rates) / level)
-    bristle = np.empty_like(rates)
-    now = np.zeros(rates.shape[1])
-    for row in range(len(rates)):
-        now = (now + period * rates[row]) * decay[row]
-        bristle[row] = now
-    before = np.vstack((np.zeros((1, rates.shape[1])), bristle[:-1]))
-    force = friction.bristle_stiffness * 0.5 * (bristle + before)
-    force += friction.bristle_damping * (bristle - before) / period
-    return np.asarray(force / coulomb)
+
+    def level(speeds: FloatArray) -> FloatArray:
+        excess = (breakaway - 1.0) / (1.0 + (speeds / friction.stribeck_velocity) ** 2)
+        return np.asarray(coulomb * (1.0 + excess))
+
+    travel = np.diff(lengths, axis=0)
+    limit = level(travel / period) / friction.bristle_stiffness
+    towards = limit * np.sign(travel)
+    left = np.exp(-np.maximum(np.abs(travel), _LEAST_TRAVEL) / limit)
+    bristle = np.zeros_like(lengths)
+    for row in range(len(travel)):
+        bristle[row + 1] = towards[row] + (bristle[row] - towards[row]) * left[row]
+    deflecting = rates - friction.bristle_stiffness * np.abs(rates) * bristle / level(rates)
+    return np.asarray(
+        (friction.bristle_stiffness * bristle + friction.bristle_damping * deflecting) / coulomb
+    )
