@@ -30,8 +30,13 @@ RATE_CORNER = 60.0
 """Hz, low-pass of lengths and pose before rates are taken of them."""
 CORNER = 40.0
 """Hz, low-pass of both sides of the balance."""
-BLOCK_TIME = 1.0
-_ROUNDS = 4
+BLOCK_TIME = 0.5
+EDGE_TIME = 0.5
+"""s at either end that the filters spoil."""
+_ROWS_PER_CORNER = 5.0
+"""Rows that are kept for a period of the low-pass's corner: more would tell nothing new."""
+_ROUNDS = 3
+_LEAST_COULOMB = 10.0
 
 
 @dataclass(frozen=True, eq=False)
@@ -46,6 +51,12 @@ class BodyFit:
     viscous_deviation: FloatArray
     residual: float
     """Effective value of the force unaccounted for, N a link."""
+    times: FloatArray
+    """(r,) s from the play's begin, of the two that follow."""
+    wrench: FloatArray
+    """(r, 6) that the pressures make at C in P, low-passed, N and N m."""
+    explained: FloatArray
+    """(r, 6) of it that the body and the friction found ask for."""
 
 
 def fit_body(measured: Measurement, table: TableSettings, geometry: Geometry) -> BodyFit:
@@ -58,25 +69,36 @@ def fit_body(measured: Measurement, table: TableSettings, geometry: Geometry) ->
     lengths = low_passed(measured.lengths, RATE_CORNER, period)
     rates = derivative(lengths, period)
     # One measure for forces and moments: the noise of the links' forces becomes equal in all six.
-    whitening = np.linalg.inv(np.linalg.cholesky(np.mean(np.einsum("kia,kib->kab", links, links), axis=0)))
-    target = _filtered(np.einsum("kia,ki->ka", links, measured.pressures @ areas) @ whitening.T, period)
-    inertia = _inertia_columns(spin, force, turn)
-    coulomb = np.full(rates.shape[1], max(table.actuator.friction.coulomb, 100.0))
-    fit = None
+    root = np.asarray(np.linalg.cholesky(np.mean(np.einsum("kia,kib->kab", links, links), axis=0)))
+    whitening = np.linalg.inv(root)
+    edge = round(EDGE_TIME / period)
+    every = max(1, round(1.0 / (_ROWS_PER_CORNER * CORNER * period)))
+    rows = np.arange(edge, len(lengths) - edge, every)
+
+    def balanced(values: FloatArray) -> FloatArray:
+        """Whiten and filter what acts on the body, (k, 6, p)."""
+        whitened = np.einsum("ba,kap->kbp", whitening, values)
+        return low_passed(whitened, CORNER, period)[rows]
+
+    def along_links(values: FloatArray) -> FloatArray:
+        return balanced(np.swapaxes(links * values[:, :, None], 1, 2))
+
+    pressing = np.einsum("kia,ki->ka", links, measured.pressures @ areas)
+    target = balanced(pressing[:, :, None])[:, :, 0]
+    inertia, viscous = balanced(_inertia_columns(spin, force, turn)), along_links(rates)
+    coulomb = np.full(rates.shape[1], max(table.actuator.friction.coulomb, _LEAST_COULOMB))
+    block = round(BLOCK_TIME / (period * every))
     for _ in range(_ROUNDS):
         shape = sliding_friction(lengths, rates, coulomb, table.actuator.friction, period)
-        resisting = np.concatenate(
-            (np.einsum("kia,ki->kai", links, shape), np.einsum("kia,ki->kai", links, rates)), axis=2
-        )
-        design = np.einsum("ba,kap->kbp", whitening, np.concatenate((inertia, resisting), axis=2))
-        keep = slice(round(0.5 / period), -round(0.5 / period))
-        fit = least_squares(_filtered(design, period)[keep], target[keep], round(BLOCK_TIME / period))
-        coulomb = np.maximum(fit.values[BODY : BODY + rates.shape[1]], 10.0)
-    assert fit is not None
-    return _result(fit, rates.shape[1])
+        design = np.concatenate((inertia, along_links(shape), viscous), axis=2)
+        fit = least_squares(design, target, block)
+        coulomb = np.maximum(fit.values[BODY : BODY + rates.shape[1]], _LEAST_COULOMB)
+    return _result(
+        fit, rates.shape[1], period * rows.astype(np.float64), target @ root.T, design @ fit.values @ root.T
+    )
 
 
-def _result(fit: Fit, links: int) -> BodyFit:
+def _result(fit: Fit, links: int, times: FloatArray, wrench: FloatArray, explained: FloatArray) -> BodyFit:
     deviations = fit.deviations
     middle = BODY + links
     return BodyFit(
@@ -87,11 +109,10 @@ def _result(fit: Fit, links: int) -> BodyFit:
         fit.values[middle:],
         deviations[middle:],
         fit.residual,
+        times,
+        wrench,
+        explained,
     )
-
-
-def _filtered(values: FloatArray, period: float) -> FloatArray:
-    return low_passed(values, CORNER, period)
 
 
 def _rotations(pose: FloatArray) -> FloatArray:

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import signal
+from scipy.interpolate import CubicSpline
+
+from mastd.settings.table import SensorSettings
 
 FloatArray = NDArray[np.float64]
 
@@ -43,6 +46,26 @@ class Measurement:
     """(k, n) N."""
     trims: FloatArray
     """(k, n) m/s."""
+
+
+def aligned(measured: Measurement, sensors: SensorSettings) -> Measurement:
+    """Return the readings at the times of their rows: the delays of the sensors are taken off."""
+
+    def early(values: FloatArray, delay: float) -> FloatArray:
+        if not delay > 0.0:
+            return values
+        rows = np.arange(len(values))
+        places = np.minimum(rows + delay / measured.period, len(values) - 1.0)
+        return np.asarray(CubicSpline(rows, values, axis=0)(places))
+
+    return replace(
+        measured,
+        lengths=early(measured.lengths, sensors.length.delay),
+        pose=early(measured.pose, sensors.length.delay),
+        pressures=early(measured.pressures, sensors.pressure.delay),
+        spools=early(measured.spools, sensors.spool.delay),
+        accelerometers=early(measured.accelerometers, sensors.acceleration.delay),
+    )
 
 
 def low_passed(values: FloatArray, corner: float, period: float) -> FloatArray:

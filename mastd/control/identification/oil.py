@@ -28,17 +28,22 @@ FloatArray = NDArray[np.float64]
 BAND = (0.7, 40.0)
 """Hz in which the balance is looked at: below, the spool's noise adds up; above, the transducers'."""
 BLOCK_TIME = 1.0
-_ROUNDS = 8
+_MOST_ROUNDS = 8
+_STANDS_STILL = 1e-6
+"""Step of the overlap, of the full opening, at which the rounds end."""
+_LARGEST_OVERLAP = 0.1
 _GAIN, _SOFTNESS, _LEAKAGE, _OVERLAP, _ZERO = range(5)
 
 
 @dataclass(frozen=True, eq=False)
 class OilFit:
-    """One actuator: gain over the nominal valve's, overlap, bulk modulus in Pa, each with its deviation."""
+    """One actuator, each value with its standard deviation."""
 
     gain: tuple[float, float]
+    """Over that of the nominal valve."""
     overlap: tuple[float, float]
     bulk_modulus: tuple[float, float]
+    """Pa."""
     leakage: tuple[float, float]
     """m³/(s Pa)."""
     zero: tuple[float, float]
@@ -71,7 +76,7 @@ def fit_oil(
     target = _banded(volumes, period)[keep] / areas
     overlap, zero = valve.overlap, 0.0
     fit = None
-    for _ in range(_ROUNDS):
+    for _ in range(_MOST_ROUNDS):
         flow, slope = _flow(spool, overlap, zero, orifices, valve)
         design = np.stack(
             (
@@ -86,9 +91,11 @@ def fit_oil(
         design = _banded(design, period)[keep] / areas[:, None]
         # The last two stand for gain times step of overlap and zero.
         fit = least_squares(design, target, round(BLOCK_TIME / period))
-        gain = fit.values[_GAIN]
-        overlap = min(max(overlap + fit.values[_OVERLAP] / gain, 0.0), 0.1)
-        zero = min(max(zero + fit.values[_ZERO] / gain, -0.1), 0.1)
+        steps = fit.values[[_OVERLAP, _ZERO]] / fit.values[_GAIN]
+        overlap = min(max(overlap + steps[0], 0.0), _LARGEST_OVERLAP)
+        zero = min(max(zero + steps[1], -_LARGEST_OVERLAP), _LARGEST_OVERLAP)
+        if np.all(np.abs(steps) < _STANDS_STILL):
+            break
     assert fit is not None
     return _result(fit, overlap, zero)
 
@@ -96,7 +103,9 @@ def fit_oil(
 def _result(fit: Fit, overlap: float, zero: float) -> OilFit:
     gain, softness = float(fit.values[_GAIN]), float(fit.values[_SOFTNESS])
     if not (gain > 0.0 and softness > 0.0):
-        raise ValueError("valve gain or bulk modulus come out negative: spool or pressures read the wrong way")
+        raise ValueError(
+            "valve gain or bulk modulus come out negative: spool or pressures read the wrong way"
+        )
     deviations = fit.deviations
     return OilFit(
         (gain, float(deviations[_GAIN])),

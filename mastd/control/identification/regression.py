@@ -9,7 +9,9 @@ from numpy.typing import NDArray
 
 FloatArray = NDArray[np.float64]
 
-FEWEST_BLOCKS = 8
+BLOCKS_PER_VALUE = 3
+"""Blocks of residuals that are wanted for each value, at least."""
+LEAST_BLOCK = 4
 
 
 @dataclass(frozen=True, eq=False)
@@ -23,7 +25,7 @@ class Fit:
     @property
     def deviations(self) -> FloatArray:
         """Standard deviations (p,)."""
-        return np.sqrt(np.maximum(np.diag(self.covariance), 0.0))
+        return np.asarray(np.sqrt(np.maximum(np.diag(self.covariance), 0.0)))
 
 
 def least_squares(design: FloatArray, target: FloatArray, block: int) -> Fit:
@@ -31,13 +33,15 @@ def least_squares(design: FloatArray, target: FloatArray, block: int) -> Fit:
 
     Residuals within ``block`` rows of k, and between the m of a row, may depend on each other in any way: the
     covariance is the sandwich H⁻¹ (Σ s sᵀ) H⁻¹ with the scores s summed over blocks (Liang and Zeger 1986),
-    corrected for the number of blocks, and nowhere below that of independent residuals.
-    Raises ValueError if the rows do not fill a few blocks, or do not determine the values.
+    corrected for the values that were fitted, and nowhere below that of independent residuals. Where there
+    are too few rows the blocks become shorter.
+    Raises ValueError if the rows are too few even so, or do not determine the values.
     """
     rows, outputs, unknowns = design.shape
+    block = min(block, rows // (BLOCKS_PER_VALUE * unknowns))
+    if block < LEAST_BLOCK:
+        raise ValueError("the play is too short to tell the values from each other")
     blocks = rows // block
-    if blocks < FEWEST_BLOCKS:
-        raise ValueError(f"{rows} rows, {FEWEST_BLOCKS * block} are needed")
     used = blocks * block
     x = design[:used].reshape(used * outputs, unknowns)
     y = target[:used].reshape(used * outputs)
@@ -53,7 +57,7 @@ def least_squares(design: FloatArray, target: FloatArray, block: int) -> Fit:
     values = inverse @ (x.T @ y)
     residual = y - x @ values
     scores = (x * residual[:, None]).reshape(blocks, block * outputs, unknowns).sum(axis=1)
-    spread = scores.T @ scores * (blocks / (blocks - 1.0))
+    spread = scores.T @ scores * (blocks / (blocks - unknowns))
     covariance = inverse @ spread @ inverse
     white = inverse * float(residual @ residual) / (used * outputs - unknowns)
     lift = np.sqrt(np.maximum(np.diag(white) / np.maximum(np.diag(covariance), 1e-300), 1.0))

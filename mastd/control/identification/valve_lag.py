@@ -28,6 +28,8 @@ BAND = (0.7, 60.0)
 """Hz in which the response is fitted, as far as it is coherent."""
 LEAST_COHERENCE = 0.5
 SEGMENT_TIME = 4.0
+LINE_DEPENDENCE = 1.5
+"""Neighbouring lines of a Hann window share noise: so many count for one."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -43,10 +45,13 @@ class LagFit:
     frequency: FloatArray
     response: NDArray[np.complex128]
     """From the nominal lag without delay to the spool, (f,)."""
-    coherence: FloatArray
+    fitted: NDArray[np.complex128]
+    """What the values found make of it, (f,)."""
 
 
-def fit_lag(commands: FloatArray, spool: FloatArray, valve: ValveSettings, ticks: int, period: float) -> LagFit:
+def fit_lag(
+    commands: FloatArray, spool: FloatArray, valve: ValveSettings, ticks: int, period: float
+) -> LagFit:
     """Return the lag of one valve from ``commands`` (k · ticks,) at the drive's ticks and ``spool`` (k,).
 
     Raises ValueError if the spool does not follow the commands.
@@ -67,18 +72,20 @@ def fit_lag(commands: FloatArray, spool: FloatArray, valve: ValveSettings, ticks
     omega = 2.0 * math.pi * frequency[used]
     before = _second_order(omega, valve.natural_frequency, valve.damping_ratio)
 
-    def misfit(values: FloatArray) -> FloatArray:
+    def fitted(values: FloatArray) -> NDArray[np.complex128]:
         dead_time, natural_frequency, damping_ratio = values
         gain = np.exp(-1j * omega * dead_time) * _second_order(omega, natural_frequency, damping_ratio)
-        off = weight * (response - gain / before)
+        return np.asarray(gain / before)
+
+    def misfit(values: FloatArray) -> FloatArray:
+        off = weight * (response - fitted(values))
         return np.concatenate((off.real, off.imag))
 
     start = np.array([valve.delay, valve.natural_frequency, valve.damping_ratio])
     fit = least_squares(misfit, start, x_scale=[1e-4, 10.0, 0.1], method="trf")
-    # Lines of a Hann window lean on their neighbours: half as many are independent.
-    scale = max(1.0, 2.0 * fit.cost / max(len(fit.fun) - 3, 1)) * 1.5
+    scale = max(1.0, 2.0 * fit.cost / max(len(fit.fun) - 3, 1)) * LINE_DEPENDENCE
     covariance = np.linalg.inv(fit.jac.T @ fit.jac) * scale
-    return _result(fit.x, covariance, valve, frequency[used], response, coherence[used])
+    return _result(fit.x, covariance, valve, frequency[used], response, fitted(fit.x))
 
 
 def _result(
@@ -87,7 +94,7 @@ def _result(
     valve: ValveSettings,
     frequency: FloatArray,
     response: NDArray[np.complex128],
-    coherence: FloatArray,
+    fitted: NDArray[np.complex128],
 ) -> LagFit:
     dead_time, natural_frequency, damping_ratio = (float(value) for value in values)
     omega = 2.0 * math.pi * natural_frequency
@@ -101,7 +108,7 @@ def _result(
         (damping_ratio, float(deviations[2])),
         frequency,
         response,
-        coherence,
+        fitted,
     )
 
 
@@ -110,7 +117,9 @@ def low_frequency_lag(valve: ValveSettings) -> float:
     return 2.0 * valve.damping_ratio / (2.0 * math.pi * valve.natural_frequency)
 
 
-def _second_order(omega: FloatArray, natural_frequency: float, damping_ratio: float) -> NDArray[np.complex128]:
+def _second_order(
+    omega: FloatArray, natural_frequency: float, damping_ratio: float
+) -> NDArray[np.complex128]:
     ratio = omega / (2.0 * math.pi * natural_frequency)
     return np.asarray(1.0 / (1.0 - ratio * ratio + 2j * damping_ratio * ratio))
 
