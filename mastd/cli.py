@@ -15,6 +15,7 @@ COMMANDS = (
     "profiles",
     "check",
     "run",
+    "identify",
     "serve",
     "ctl",
     "console",

@@ -3,9 +3,9 @@
 A valve lags behind its command like V(f) = e^{−2πifτ}/(1 + 2ζ if/f₀ − (f/f₀)²). What is wanted of the spool
 is known as its mean over each of the control's periods, some of them ahead. The command of a period, held
 over it, is the weighted sum of them whose response comes nearest to L(f) e^{−2πifD}: least squares over the
-frequencies, with a weight on the size of the sum above the band so that it does not shout there. L is 1 in the band and falls to zero
-smoothly, so that the valves are not asked for what they cannot do; D is the time that is allowed when nothing
-is known ahead.
+frequencies, with a weight on the size of the sum above the band so that it does not shout there. L is 1 in
+the band and falls to zero smoothly, so that the valves are not asked for what they cannot do; D is the time
+that is allowed when nothing is known ahead.
 """
 
 from __future__ import annotations

@@ -55,8 +55,7 @@ class Cycle:
         self.frame = Frame(len(table.links), len(table.sensors.accelerometers))
         self.sample = Sample(self.frame.sample_layout, self.frame.sample)
         self.command = Command(self.frame.command_layout, self.frame.command)
-        self._period_ns = daemon.period_ns
-        self._period = daemon.period_ns * 1e-9
+        self._period_ns, self._period = daemon.period_ns, daemon.period_ns * 1e-9
         self.sensing = Sensing(table, daemon, observer, self.frame, self.sample)
         self.vehicles = Vehicles(self.frame, self.sensing)
         self._control = LoopControl(table, daemon, geometry, model, self.frame, self.sensing, identified)
