@@ -10,11 +10,13 @@ import tempfile
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Protocol, runtime_checkable
+from typing import Literal, Protocol, cast, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
 
+from mastd.bench.control_known import model_with
+from mastd.bench.control_streams import StreamedMotion
 from mastd.bench.control_truth import TableTruth
 from mastd.errors import UsageError
 from mastd.kinematics.control_point import motion_at_point
@@ -24,12 +26,13 @@ from mastd.loop.cycle import Cycle
 from mastd.loop.frame import frame_channels
 from mastd.loop.host import Blocks
 from mastd.loop.loaded import LoadedProfile
+from mastd.loop.oils import DrivenVehicle
 from mastd.loop.plan import Installation
 from mastd.loop.publisher import StatusPublisher
 from mastd.loop.requests import RequestPort
 from mastd.loop.runner import Runner
 from mastd.loop.script import RunScript
-from mastd.motion.timeline import Timeline
+from mastd.motion.timeline import Timeline, at_rest
 from mastd.safety.states import State
 from mastd.settings.daemon import DaemonSettings
 from mastd.settings.identified import IdentifiedSettings
@@ -41,6 +44,8 @@ from mastd.wire.messages import Command
 from mastd.wire.provider import PlantRequest, find_provider
 
 Array = NDArray[np.float64]
+Streamed = Literal["poses", "derivatives"]
+"""What a source gives whose motion comes as it is made."""
 
 TRUE_MOTION = 18
 """Numbers of the true motion: pose, Euler rates, accelerations of C."""
@@ -69,7 +74,11 @@ class Played:
     truth: Array
     """True pose, Euler rates, accelerations of C (6 each), forces of the links (n), as the plant has answered
     the command of the same row: (k, 18 + n)."""
-    band: tuple[float, float] | None
+    asked_motion: Array
+    """Pose, rates, accelerations of C (k, 18) asked for, from the motion itself: what the control holds back
+    or a stream brings late is none of it."""
+    began_ns: int
+    """Plant time at which the profile began."""
     state: State
     """Where it ended, before lowering."""
     cause: str | None
@@ -99,7 +108,7 @@ class Played:
     @property
     def asked_pose(self) -> Array:
         """Pose of C asked for (k, 6)."""
-        return self.channels("reference.surge", 6)
+        return self.asked_motion[:, :6]
 
     @property
     def achieved(self) -> Array:
@@ -109,7 +118,7 @@ class Played:
     @property
     def asked(self) -> Array:
         """Acceleration asked for there (k, 6)."""
-        return _acceleration_at(self.channels("reference.surge", TRUE_MOTION), self.point)
+        return _acceleration_at(self.asked_motion, self.point)
 
     @property
     def internal_force(self) -> Array:
@@ -219,23 +228,29 @@ def play(
     on: Installation | None = None,
     identified: IdentifiedSettings | None = None,
     timeline: Timeline | None = None,
+    streamed: Streamed | None = None,
     faults: Sequence[str] = (),
+    plant_table: Path | None = None,
     settle: float = 1.0,
 ) -> Played:
     """Play a profile once on a plant that is as ``truth`` says and whose sensors' noise has ``seed``.
 
-    ``timeline`` is played in the place of the profile's own; ``faults`` as of ``hil-sim``, at plant times;
-    ``settle``: s that the raised table stands before the profile begins. Raises UsageError where the
+    ``timeline`` is played in the place of the profile's own; ``streamed``: it comes as it is made, with or
+    without derivatives; ``faults`` as of ``hil-sim``, at plant times; ``plant_table``: settings of the plant
+    where they are not the daemon's; ``settle``: s that the raised table stands before the profile begins.
+    Raises UsageError where the
     installed plant does not tell its true motion, and what making the profile ready raises.
     """
     house = on or installation()
     ready = ready_profile(profile, house.table, house.daemon.period_ns * 1e-9, 1.0)
-    if timeline is not None:
-        ready = replace(ready, timeline=timeline)
+    asked = ready.timeline if timeline is None else timeline
+    ready = _as_played(ready, asked, streamed, house.daemon.period_ns * 1e-9)
+    if identified is not None and identified.payload is not None:
+        ready = replace(ready, model=model_with(identified.payload, house.table).values)
     cycle = _cycle(house, ready, identified)
     with tempfile.TemporaryDirectory(prefix="mastd-bench-") as directory:
         request = PlantRequest(
-            house.table_path,
+            plant_table or house.table_path,
             truth.write(Path(directory) / "truth.yaml"),
             mode="lockstep",
             period_ns=house.daemon.period_ns,
@@ -250,24 +265,37 @@ def play(
     events = _run(house, cycle, link, script)
     point = np.array(house.table.control_point if profile.point == "T" else (0.0, 0.0, 0.0))
     width = cycle.frame.layout.size
+    columns = {c.name: column for column, c in enumerate(frame_channels(cycle.frame.layout))}
+    frames = np.array(link.frames).reshape(-1, width)
+    times = np.ascontiguousarray(frames[:, columns["profile_time"]])
     links = len(house.table.links)
     return Played(
         rate=1e9 / house.daemon.period_ns,
         point=point,
-        frames=np.array(link.frames).reshape(-1, width),
-        columns={c.name: column for column, c in enumerate(frame_channels(cycle.frame.layout))},
+        frames=frames,
+        columns=columns,
         truth=np.array(link.truth).reshape(-1, TRUE_MOTION + links),
-        band=ready.band,
+        asked_motion=asked.sample(times)[:, :3].reshape(-1, TRUE_MOTION),
+        began_ns=round(float(frames[0, columns["plant_time"]]) * 1e9) if len(frames) else 0,
         state=cycle.supervisor.state,
         cause=script.cause,
         indicated=tuple(events.indicated),
     )
 
 
+def _as_played(ready: LoadedProfile, asked: Timeline, streamed: Streamed | None, period: float) -> LoadedProfile:
+    """Return the profile with ``asked`` as its motion, on a path that is known or as it is made."""
+    if streamed is None:
+        return replace(ready, timeline=asked)
+    source = StreamedMotion(asked, period, derivatives=streamed == "derivatives")
+    return replace(ready, timeline=at_rest(), is_driven=True, driven=cast(DrivenVehicle, source))
+
+
 def _cycle(house: Installation, ready: LoadedProfile, identified: IdentifiedSettings | None) -> Cycle:
     """Return a cycle with the profile loaded, on a plant that is simulated."""
-    assert identified is None, "the control does not take identified values yet"
-    cycle = house.bare_cycle()
+    cycle = Cycle(
+        house.table, house.daemon, house.geometry, house.observer, house.bare_model, identified=identified
+    )
     cycle.orders.meet_plant(simulated=True)
     cycle.supervisor.rights = True
     cycle.load(ready)
