@@ -103,6 +103,15 @@ class ProfileSettings(Settings):
                 and set(bounds.model_dump(exclude_none=True)) - {"cross_axis"}
             ]
         )
+        refuse(
+            [
+                (("axes", name, "thd"), f"is for a profile that moves {name} in nothing but one sine")
+                for _, name, bounds in axis_items(verdict.axes)
+                if bounds.thd is not None
+                and "segments" in info.data
+                and not _one_sine(info.data["segments"], name)
+            ]
+        )
         return verdict
 
     def band(self, length_scales: Mapping[int, float] = UNSCALED) -> tuple[float, float] | None:
@@ -158,6 +167,13 @@ def _driven(segment: Segment) -> tuple[str, ...]:
     if isinstance(segment, Measured):
         return segment.axes
     return tuple(name for _, name, _ in axis_items(segment.to if isinstance(segment, Ramp) else segment.axes))
+
+
+def _one_sine(segments: tuple[Segment, ...], axis: str) -> bool:
+    """Return whether sines of one frequency are all that moves an axis."""
+    moving = [segment for segment in segments if axis in _driven(segment)]
+    frequencies = {segment.frequency for segment in moving if isinstance(segment, Sine)}
+    return len(frequencies) == 1 and all(isinstance(segment, Sine) for segment in moving)
 
 
 def _segment_problems(segments: tuple[Segment, ...], profile_fade: float) -> list[Problem]:
