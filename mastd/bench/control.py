@@ -7,87 +7,76 @@ possible to go on after an interruption and to look at a single play.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from types import MappingProxyType
 
 import numpy as np
 
+from mastd.bench.control_cases import CASES
 from mastd.bench.control_results import Job, Result, Results, carry_out, digest
-from mastd.bench.control_stages import STAGES, play_stage
+from mastd.bench.control_work import play_case
 from mastd.bench.registry import Figure, Scope, long_bench
-from mastd.settings.segments import AXES
 
-UNITS = {
-    "best_lag_nrmse": "1",
-    "worst_best_lag_nrmse": "1",
-    "raw_nrmse": "1",
-    "lag_s": "s",
-    "cross_axis": "1",
-    "bandwidth_hz": "Hz",
-    "flatness_db": "dB",
-    "pose_error_m": "m",
-    "internal_force_rms_n": "N",
-    "stopped": "1",
-}
-OF_AN_AXIS = (
-    "best_lag_nrmse",
-    "worst_best_lag_nrmse",
-    "raw_nrmse",
-    "lag_s",
-    "cross_axis",
-    "bandwidth_hz",
-    "flatness_db",
-    "pose_error_m",
-    "stopped",
+UNITS: Mapping[str, str] = MappingProxyType(
+    {
+        "lag_s": "s",
+        "bandwidth_hz": "Hz",
+        "flatness_hz": "Hz",
+        "internal_force_rms_n": "N",
+    }
 )
-NOTHING_FOLLOWED = {"best_lag_nrmse": 1.0, "raw_nrmse": 1.0, "cross_axis": 1.0, "bandwidth_hz": 0.0}
+"""Of those figures that are no ratios or counts."""
+NOTHING_FOLLOWED: Mapping[str, float] = MappingProxyType(
+    {"best_lag_nrmse": 1.0, "raw_nrmse": 1.0, "cross_axis": 1.0, "bandwidth_hz": 0.0, "flatness_hz": 0.0}
+)
+WORST = "worst_"
 
 
-def _names(stage: str) -> Iterator[str]:
-    for axis in AXES:
-        yield from (f"control.{stage}.{axis}.{name}" for name in OF_AN_AXIS)
-    yield f"control.{stage}.internal_force_rms_n"
+def case_names() -> Iterator[str]:
+    """Return the names of all figures of all cases."""
+    for group, case in CASES.items():
+        for axis in case.axes:
+            yield from (f"control.{group}.{axis}.{name}" for name in (*case.figures, "stopped"))
+        yield f"control.{group}.internal_force_rms_n"
 
 
-@long_bench(*(name for stage in STAGES for name in _names(stage)))
-def stages(wanted: Sequence[str], scope: Scope) -> dict[str, Figure]:
-    """Play every stage and axis that is asked for with every seed."""
-    asked = {(parts[1], parts[2]) for parts in (name.split(".") for name in wanted)}
+@long_bench(*case_names())
+def cases(wanted: Sequence[str], scope: Scope) -> dict[str, Figure]:
+    """Play every case and axis that is asked for with every seed."""
+    asked = frozenset(wanted)
     chosen = [
-        (stage, axis)
-        for stage in STAGES
-        for axis in AXES
-        if (stage, axis) in asked or (stage, "internal_force_rms_n") in asked
+        (group, axis)
+        for group, case in CASES.items()
+        for axis in case.axes
+        if f"control.{group}.internal_force_rms_n" in asked
+        or any(f"control.{group}.{axis}.{name}" in asked for name in (*case.figures, "stopped"))
     ]
     results = Results(scope.directory, digest())
-    jobs = [Job(stage, seed, axis) for stage, axis in chosen for seed in scope.seeds]
-    carry_out(jobs, results, play_stage, scope.directory, scope.tell)
+    jobs = [Job(group, seed, axis) for group, axis in chosen for seed in scope.seeds]
+    carry_out(jobs, results, play_case, scope.directory, scope.tell)
+    found = {job: result for job in jobs for result in (results.get(job),) if result is not None}
     figures: dict[str, Figure] = {}
-    for stage, axis in chosen:
-        found = [results.get(Job(stage, seed, axis)) for seed in scope.seeds]
-        figures |= _of_axis(f"control.{stage}.{axis}", [result for result in found if result is not None])
-    for stage in dict.fromkeys(stage for stage, _ in chosen):
-        forces = [
-            result.figures["internal_force_rms_n"]
-            for result in (results.get(job) for job in jobs if job.group == stage)
-            if result is not None and "internal_force_rms_n" in result.figures
-        ]
-        if forces:
-            name = f"control.{stage}.internal_force_rms_n"
-            figures[name] = Figure(float(np.median(forces)), "N", len(forces))
+    for group, axis in chosen:
+        own = [result for job, result in found.items() if (job.group, job.axis) == (group, axis)]
+        for name in CASES[group].figures:
+            figures |= _figure(f"control.{group}.{axis}", name, own)
+        stopped = sum(result.cause is not None for result in own)
+        figures[f"control.{group}.{axis}.stopped"] = Figure(stopped, "1", len(own))
+    for group in dict.fromkeys(group for group, _ in chosen):
+        own = [result for job, result in found.items() if job.group == group]
+        figures |= _figure(f"control.{group}", "internal_force_rms_n", own)
     return figures
 
 
-def _of_axis(begin: str, results: Sequence[Result]) -> dict[str, Figure]:
-    """Return the figures of an axis over all its plays."""
-    figures = {f"{begin}.stopped": Figure(sum(r.cause is not None for r in results), "1", len(results))}
-    for name in OF_AN_AXIS:
-        values = [
-            value
-            for value in (r.figures.get(name, NOTHING_FOLLOWED.get(name)) for r in results)
-            if value is not None
-        ]
-        if values:
-            figures[f"{begin}.{name}"] = Figure(float(np.median(values)), UNITS[name], len(values))
-        if values and name == "best_lag_nrmse":
-            figures[f"{begin}.worst_{name}"] = Figure(max(values), UNITS[name], len(values))
-    return figures
+def _figure(begin: str, name: str, results: Sequence[Result]) -> dict[str, Figure]:
+    """Return one figure over several plays, none where no play has it."""
+    own = name.removeprefix(WORST)
+    values = [
+        value
+        for value in (result.figures.get(own, NOTHING_FOLLOWED.get(own)) for result in results)
+        if value is not None
+    ]
+    if not values:
+        return {}
+    value = max(values) if name.startswith(WORST) else float(np.median(values))
+    return {f"{begin}.{name}": Figure(value, UNITS.get(own, "1"), len(values))}

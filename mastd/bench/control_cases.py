@@ -1,4 +1,4 @@
-"""What is played in the benches of the control: stages of knowledge, the worth of each part, a table in trouble.
+"""What is played in the benches of the control: stages, the worth of each part, trouble.
 
 A case is played for each seed of the hidden truth and each axis, in noise along that axis.
 """
@@ -23,8 +23,13 @@ MOTION = ("best_lag_nrmse", "worst_best_lag_nrmse", "raw_nrmse", "lag_s", "cross
 RESPONSE = ("bandwidth_hz", "flatness_hz")
 
 FULL_FORCE: Changes = MappingProxyType({"limits": {"force_share": "100 %"}})
-"""The hidden truth may be heavier than what `mastd check` has proved: only what the links can give bounds it."""
+"""The truth may be heavier than what `mastd check` has proved: only what the links can give bounds it."""
 UNCHECKED: Changes = MappingProxyType({"control": {"payload_check": {"enabled": False}}})
+
+WEAK_SUPPLY: Changes = MappingProxyType(
+    {"supply": {"pressure": "168 bar"}, "actuator": {"maximum_force": "155 kN"}}
+)
+"""20 % less than the daemon thinks."""
 
 
 @dataclass(frozen=True)
@@ -36,7 +41,7 @@ class Case:
     profile. ``wide``: a second play, of wide noise, shows the bandwidth.
     """
 
-    table: Changes = FULL_FORCE
+    table: Changes = field(default_factory=lambda: FULL_FORCE)
     daemon: Changes = field(default_factory=dict)
     plant_table: Changes = field(default_factory=dict)
     known: bool = False
@@ -172,7 +177,7 @@ ROBUST: Mapping[str, Case] = MappingProxyType(
             "undisturbed": Case(profile=_half),
             "payload_heavier": Case(daemon=UNCHECKED, profile=_half, truth=_heavier),
             "payload_missing": Case(daemon=UNCHECKED, profile=_half, truth=_missing),
-            "supply_weak": Case(profile=_half, plant_table={"supply": {"pressure": "168 bar"}}),
+            "supply_weak": Case(profile=_half, plant_table=WEAK_SUPPLY),
             "accelerometer_stuck": Case(profile=_half, faults=(("accelerometer-stuck.5", TROUBLE_AT, ""),)),
             "accelerometer_missing": Case(
                 profile=_half, faults=(("accelerometer-missing.5", TROUBLE_AT, ""),)

@@ -1,4 +1,4 @@
-"""What is known of a table before a play: what `mastd identify` would find out, here from the hidden truth itself."""
+"""What is known of a table before a play: what `mastd identify` would find, here from the truth."""
 
 from __future__ import annotations
 
@@ -37,7 +37,9 @@ def known_to_accuracy(truth: TableTruth, table: TableSettings, seed: int) -> Ide
     links = tuple(
         IdentifiedLink(
             link=one.link,
-            valve_gain=RatioEstimate(value=near(one.rated_flow / table.valve.rated_flow), uncertainty=ACCURACY),
+            valve_gain=RatioEstimate(
+                value=near(one.rated_flow / table.valve.rated_flow), uncertainty=ACCURACY
+            ),
             valve_delay=TimeEstimate(value=near(one.delay), uncertainty=ACCURACY * one.delay),
             valve_overlap=ShareEstimate(value=near(one.overlap), uncertainty=ACCURACY * one.overlap),
             bulk_modulus=PressureEstimate(

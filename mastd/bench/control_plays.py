@@ -74,6 +74,8 @@ class Played:
     truth: Array
     """True pose, Euler rates, accelerations of C (6 each), forces of the links (n), as the plant has answered
     the command of the same row: (k, 18 + n)."""
+    band: tuple[float, float] | None
+    """Hz of what the motion excites."""
     asked_motion: Array
     """Pose, rates, accelerations of C (k, 18) asked for, from the motion itself: what the control holds back
     or a stream brings late is none of it."""
@@ -275,6 +277,7 @@ def play(
         frames=frames,
         columns=columns,
         truth=np.array(link.truth).reshape(-1, TRUE_MOTION + links),
+        band=ready.band,
         asked_motion=asked.sample(times)[:, :3].reshape(-1, TRUE_MOTION),
         began_ns=round(float(frames[0, columns["plant_time"]]) * 1e9) if len(frames) else 0,
         state=cycle.supervisor.state,
@@ -283,7 +286,9 @@ def play(
     )
 
 
-def _as_played(ready: LoadedProfile, asked: Timeline, streamed: Streamed | None, period: float) -> LoadedProfile:
+def _as_played(
+    ready: LoadedProfile, asked: Timeline, streamed: Streamed | None, period: float
+) -> LoadedProfile:
     """Return the profile with ``asked`` as its motion, on a path that is known or as it is made."""
     if streamed is None:
         return replace(ready, timeline=asked)

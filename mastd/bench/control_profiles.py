@@ -66,7 +66,7 @@ def noise_segment(axis: str, band: tuple[float, float], peak: float, duration: f
     """Return noise of flat acceleration along ``axis``; ``peak`` in m/s² or rad/s²."""
     level = (peak / CLIP) ** 2 / (band[1] - band[0])
     density = TranslationDensity if AXES.index(axis) < 3 else RotationDensity
-    axes = DensityAxes(**{axis: density(density=((band[0], level), (band[1], level)))})
+    axes = DensityAxes.model_validate({axis: density(density=((band[0], level), (band[1], level)))})
     return Random(kind="random", duration=duration, fade=FADE, sigma_clip=CLIP, axes=axes)
 
 
@@ -95,4 +95,6 @@ def corner_noise(axis: str) -> ProfileSettings:
     there = Ramp(kind="ramp", to=CORNER, duration=3.0)
     home = Target(surge=0.0, sway=0.0, heave=0.0, roll=0.0, pitch=0.0, yaw=0.0)
     back = Ramp(kind="ramp", to=home, duration=3.0)
-    return ProfileSettings(name=f"noise along {axis}, corner", payload=PAYLOAD, segments=(there, segment, back))
+    return ProfileSettings(
+        name=f"noise along {axis}, corner", payload=PAYLOAD, segments=(there, segment, back)
+    )

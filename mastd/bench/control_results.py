@@ -36,10 +36,12 @@ class Job:
 
 @dataclass(frozen=True)
 class Result:
-    """What came of a job; ``cause`` says why the play did not reach its end, None if it did."""
+    """What came of a job; ``cause`` says why a play did not reach its end, None if it did."""
 
     figures: Mapping[str, float]
     cause: str | None = None
+    told: tuple[str, ...] = ()
+    """What the daemon has indicated meanwhile."""
 
 
 Work = Callable[[Job, Path], Result]
@@ -78,7 +80,7 @@ class Results:
             try:
                 row = json.loads(line)
                 if row["made_with"] == made_with:
-                    self._known[Job(**row["job"])] = Result(row["figures"], row["cause"])
+                    self._known[Job(**row["job"])] = Result(row["figures"], row["cause"], tuple(row["told"]))
             except (ValueError, KeyError, TypeError):
                 continue  # a line that an interruption has cut off is done again
 
@@ -124,4 +126,5 @@ def _line(job: Job, results: Results) -> str:
     assert result is not None
     figures = "  ".join(f"{name} {value:.4g}" for name, value in result.figures.items())
     end = "" if result.cause is None else f"  NOT PLAYED TO ITS END: {result.cause}"
-    return f"{job.group} {job.axis} seed {job.seed}: {figures}{end}"
+    told = "".join(f"\n    {line}" for line in result.told)
+    return f"{job.group} {job.axis} seed {job.seed}: {figures}{end}{told}"
