@@ -1,7 +1,7 @@
 """The inverse of the valves as finite filters: which command now makes the spool follow what is wanted.
 
 A valve lags behind its command like V(f) = e^{−2πifτ}/(1 + 2ζ if/f₀ − (f/f₀)²). What is wanted of the spool is
-known at the control's periods, some of them ahead. The command of a period, held over it, is the weighted sum
+known as its mean over each of the control's periods, some of them ahead. The command of a period, held over it, is the weighted sum
 of them whose response comes nearest to L(f) e^{−2πifD}: least squares over the frequencies, with a weight on
 the size of the sum above the band so that it does not shout there. L is 1 in the band and falls to zero
 smoothly, so that the valves are not asked for what they cannot do; D is the time that is allowed when nothing
@@ -51,10 +51,11 @@ def valve_inverse(
     frequency = np.linspace(0.0, 0.5 / period, LINES)
     s = 2j * np.pi * frequency
     ratio = frequency / valve.natural_frequency
-    held = np.sinc(frequency * period)
+    held = np.sinc(frequency * period)  # the command over its period
+    mean = held * np.exp(-0.5 * s * period)  # what is wanted, over the period before
     spool = np.exp(-s * delay) / (1.0 + 2j * valve.damping_ratio * ratio - ratio**2) * held
     places = np.arange(-horizon.back, horizon.ahead + 1) * period + 0.5 * period
-    columns = spool[:, None] * np.exp(s[:, None] * places)
+    columns = (spool * mean)[:, None] * np.exp(s[:, None] * places)
     wanted = roll_off(frequency, bandwidth) * np.exp(-s * horizon.delay)
     weights = np.where(frequency <= HELD_SHARE * bandwidth, LOW_WEIGHT, 1.0)
     shouting = 0.05 * np.clip(frequency / bandwidth - 1.0, 0.0, 1.0)

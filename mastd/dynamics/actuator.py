@@ -51,6 +51,9 @@ LEAST_AVAILABLE = 0.05
 LEAST_LENGTH = 1.0e-3
 """Oil column in m that is counted at least, however near its end a piston stands."""
 
+LAP_SHARE = 0.1
+"""Of the overlap, over which the spool passes through it: a step has no slope."""
+
 
 def actuator_rows(table: TableSettings, identified: IdentifiedSettings | None = None) -> Array:
     """Return the rows (n, ACTUATOR_COLUMNS) of a table's links: nominal, or what was identified.
@@ -172,9 +175,18 @@ def speed_for(row: Array, opening: float, load: float, supply: float) -> float:
 
 
 @fused_kernel
-def over_lap(row: Array, opening: float) -> float:
-    """Return the opening at the spool for an ``opening`` of the ports, smooth through the centre."""
+def mean_over_lap(row: Array, before: float, after: float) -> float:
+    """Return the mean opening at the spool while that of the ports goes evenly from ``before`` to ``after``.
+
+    A spool jumps through its overlap. The mean over a period tells when within it, to the last microsecond;
+    the opening at its end would not.
+    """
+    middle = 0.5 * (before + after)
     overlap = row[OVERLAP]
     if not overlap > 0.0:
-        return opening
-    return float(opening + overlap * opening / math.sqrt(opening * opening + overlap * overlap))
+        return middle
+    edge = LAP_SHARE * overlap
+    first = math.sqrt(before * before + edge * edge)
+    last = math.sqrt(after * after + edge * edge)
+    # (last − first) / (after − before), without the difference of nearly equal numbers.
+    return float(middle + overlap * (after + before) / (last + first))

@@ -23,6 +23,7 @@ from mastd.loop.frame import Frame, frame_channels
 from mastd.loop.loaded import LoadedProfile
 from mastd.loop.motion_limits import lowered_pose, motion_limits
 from mastd.loop.orders import Orders
+from mastd.loop.payload_check import PayloadCheck
 from mastd.loop.sensing import Sensing
 from mastd.loop.slots import ProfileSlots
 from mastd.loop.supervisor import Supervisor
@@ -64,6 +65,7 @@ class Cycle:
             self.frame.motion, motion_limits(table, daemon, geometry), self._period, self._control.ahead
         )
         self.orders = Orders(self.reference, self._control.model, observer, self.vehicles, slots)
+        self.payload_check = PayloadCheck(table, daemon, self.frame, self.sensing, self.orders)
         lowered = lowered_pose(geometry, daemon.moves.clearance)
         self.supervisor = Supervisor(daemon, self.sensing, self.sample, self.reference, lowered, self.orders)
         self.missed = self.cycles = self.late = 0
@@ -99,6 +101,7 @@ class Cycle:
         self.sensing.take(fresh, now_ns, skipped)
         self.sensing.sense(self.supervisor.state, self.supervisor.enabled)
         self.sensing.reports += self.vehicles.ride(self.supervisor.state)
+        self.sensing.reports += self.payload_check.inspect(self.supervisor.state)
         self._account(skipped, late_ns)
         self._decide(verb, now_ns, arguments)
         self._follow(skipped)
@@ -114,9 +117,8 @@ class Cycle:
         # Making another vehicle, in OFF, may take longer than a period; nothing moves then.
         expected, self.orders.busy = self.orders.busy, False
         self.sensing.reports += self._pace.account(0 if expected else skipped)
-        self.sensing.reports += self._watch.inspect(
-            playing, self.sensing.usable, (1 + skipped) * self._period
-        )
+        elapsed = (1 + skipped) * self._period
+        self.sensing.reports += self._watch.inspect(playing, self.sensing.usable, elapsed)
 
     def _decide(self, verb: Verb, now_ns: int, arguments: Sequence[float]) -> None:
         """Move the state machine; what belongs to one playing of the profile begins anew with it."""
@@ -153,6 +155,7 @@ class Cycle:
             supervisor.report(Code.COMMAND_NOT_FINITE, "the reference or its kinematics failed")
             supervisor.decide(Verb.NONE, self.sensing.last_ns)
             self._stand()
+        self._control.tell(supervisor)
         command.mode = int(supervisor.mode)
         command.stage = int(supervisor.stage)
         if supervisor.playing:

@@ -256,7 +256,8 @@ def spectra_words(spectra: Spectra) -> str:
     return (
         f"Welch, Hann, {counted(spectra.averages, 'average')}, {figure(spectra.resolution, digits=3)} Hz"
         f" apart; the judged band {figure(spectra.band[0])} … {figure(spectra.band[1])} Hz is shaded. H1 and"
-        " coherence stand where, in it, the asked density is more than 1/10 000 of its largest."
+        " coherence stand where, in it, the asked density is more than 1/10 000 of its largest;"
+        " dashed: ±1.5 dB."
     )
 
 

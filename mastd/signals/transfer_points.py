@@ -69,11 +69,10 @@ def transfer_points(
     segment = averaging_segment(len(asked), rate, band[0])
     if segment is None or averages_of(len(asked), segment) < LEAST_AVERAGES:
         return TransferPoints()
-    frequency, magnitude = _measured(achieved, asked, rate, band[0], lag, segment)
+    frequency, magnitude, highest = _measured(achieved, asked, rate, band[0], lag, segment)
     if not len(frequency) or frequency[-1] < 2.0 * frequency[0]:
         return TransferPoints()
     level = 20.0 * np.log10(np.maximum(magnitude, np.finfo(float).tiny))
-    highest = float(frequency[-1])
     low = _first_below(frequency, level, -FLATNESS_DB) or highest
     high = _first_below(frequency, -level, -FLATNESS_DB) or highest
     return TransferPoints(_first_below(frequency, level, BANDWIDTH_DB) or highest, min(low, high), highest)
@@ -81,8 +80,8 @@ def transfer_points(
 
 def _measured(
     achieved: Floats, asked: Floats, rate: float, lowest: float, lag: float, segment: int
-) -> tuple[Floats, Floats]:
-    """Return frequency and |H| of the twelfths of an octave that were measured."""
+) -> tuple[Floats, Floats, float]:
+    """Return frequency and |H| of the twelfths of an octave that were measured, and the last one's end."""
     frequency, own = signal.welch(asked, rate, nperseg=segment)
     _, given = signal.welch(achieved, rate, nperseg=segment)
     _, cross = signal.csd(asked, achieved, rate, nperseg=segment)
@@ -90,7 +89,7 @@ def _measured(
     frequency, own, given = frequency[inside], own[inside], given[inside]
     cross = cross[inside] * np.exp(2j * np.pi * frequency * lag)
     if not len(frequency):
-        return frequency, own
+        return frequency, own, 0.0
     _, group = np.unique(np.floor(_PER_OCTAVE * np.log2(frequency)), return_inverse=True)
     lines, asked_power, given_power = (np.bincount(group, weights=part) for part in (frequency, own, given))
     shared = np.hypot(np.bincount(group, weights=cross.real), np.bincount(group, weights=cross.imag))
@@ -101,7 +100,8 @@ def _measured(
         averages = averages_of(len(asked), segment) * np.maximum(1.0, 0.5 * count)
         error = np.sqrt(np.maximum(1.0 - coherence, 0.0) / (2.0 * coherence * averages))
     told = error <= _LARGEST_ERROR
-    return (lines / count)[told], (shared / asked_power)[told]
+    highest = float(np.max(frequency[told[group]], initial=0.0))
+    return (lines / count)[told], (shared / asked_power)[told], highest
 
 
 def _first_below(frequency: Floats, level: Floats, bound: float) -> float | None:
