@@ -79,6 +79,18 @@ STAGES: Mapping[str, Case] = MappingProxyType(
 )
 
 
+WIDE_GUARDS: Changes = MappingProxyType(
+    {
+        "limits": {
+            "force_share": "100 %",
+            "following_error": {"minimum": "40 mm", "at_maximum_velocity": "60 mm"},
+        }
+    }
+)
+PATIENT_GUARD: Changes = MappingProxyType({"stuck_travel": "10 mm", "limit_delay": "1 s"})
+"""A control that follows badly is to be seen to the end."""
+
+
 def _ladder() -> Mapping[str, Case]:
     """Return the ladder of the control study: each row adds a part to the one above."""
     rows: tuple[tuple[str, Changes, Changes], ...] = (
@@ -122,8 +134,8 @@ def _ladder() -> Mapping[str, Case]:
     for number, (name, of_drive, of_control) in enumerate(rows, start=1):
         drive, control = merged(drive, of_drive), merged(control, of_control)
         cases[f"{number:02}_{name}"] = Case(
-            merged(FULL_FORCE, {"drive": drive}),
-            {"control": control},
+            merged(WIDE_GUARDS, {"drive": drive}),
+            {"control": control, "guard": PATIENT_GUARD},
             figures=("best_lag_nrmse", "lag_s", "cross_axis"),
         )
     cases[f"{len(rows) + 1:02}_identified"] = replace(next(reversed(cases.values())), known=True)
