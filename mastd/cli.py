@@ -15,6 +15,7 @@ COMMANDS = (
     "profiles",
     "check",
     "run",
+    "iterate",
     "serve",
     "ctl",
     "console",

@@ -42,6 +42,7 @@ Floats = NDArray[np.float64]
 Tell = Callable[[str], None]
 
 RATE: Final = 1.0 / KNOT_SPACING
+NOISE: Final = -1
 TARGET: Final = "target.rsp"
 BEST_DRIVE, BEST_PROFILE = "drive.rsp", "drive.yaml"
 _TRIALS: Final = 6
@@ -52,11 +53,11 @@ _LEAST_SHARE: Final = 0.05
 class Play(Protocol):
     """Plays a profile's file and gives back the channels that were asked for."""
 
-    def __call__(self, profile: Path, label: str, channels: tuple[str, ...], knots: int) -> Columns:
+    def __call__(self, profile: Path, number: int, channels: tuple[str, ...], knots: int) -> Columns:
         """Return each of ``channels`` (knots,) at every millisecond of the profile.
 
-        ``label`` tells plays apart: ``noise``, ``play_0``, ``play_1``, … Raises MastdError where the play was
-        not completed.
+        ``number`` counts the plays of drives from 0; NOISE is that of the noise. Raises MastdError where the
+        play was not completed.
         """
 
 
@@ -251,7 +252,7 @@ def _played(task: Task, number: int, made: _Made, play: Play) -> PlayNote:
     drive, profile = f"drive_{number}.rsp", f"drive_{number}.yaml"
     path = task.directory / profile
     written = _write_profile(task, made.poses, task.directory / drive, path, f"drive {number}")
-    columns = play(path, f"play_{number}", task.responses.channels, task.knots)
+    columns = play(path, number, task.responses.channels, task.knots)
     responses = task.responses.of(columns)
     file = f"response_{number}.rsp"
     drives.write_series(task.directory / file, task.responses.names, task.responses.units, responses)
@@ -293,7 +294,7 @@ def _matrix(
         path, levels, motion = _noise_profile(task, noise_time, tell)
         drives_played = motion[:, 2]
         duration, source = (len(motion) - 1) * KNOT_SPACING, path.name
-        columns = play(path, "noise", task.responses.channels, len(motion))
+        columns = play(path, NOISE, task.responses.channels, len(motion))
         matrix = matrix_of(drives_played, task.responses.of(columns))
     save_matrix(task.directory, matrix, names)
     inside = (matrix.frequency >= task.band[0]) & (matrix.frequency <= task.band[1])
