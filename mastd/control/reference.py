@@ -88,6 +88,8 @@ _NOTHING = at_rest()
 """The timeline that is passed while none is loaded."""
 _CONTINUOUS = 1e-12
 """Metres, radians and their rates up to which a path begins where the last command was: rounding."""
+MOST_LATER = 32
+"""Periods that one cycle makes up for at most in ``Reference.later``."""
 _ROUNDING = 1e-6
 """Share of a period by which path time may be rounded."""
 
@@ -116,8 +118,18 @@ class Reference:
     ``limits`` are what moves, brakes, fades and changes of speed and level keep.
     """
 
-    def __init__(self, motion: Array, limits: MotionLimits, period: float = 1e-3) -> None:
+    def __init__(
+        self, motion: Array, limits: MotionLimits, period: float = 1e-3, ahead: float = 0.0
+    ) -> None:
         self.motion = motion
+        self._period = period
+        self._ahead = ahead
+        self._later = np.zeros((MOST_LATER, 4, 6))
+        self.later = self._later[:1]
+        """What comes ``ahead`` s after ``motion``, if nothing is asked meanwhile: (m, 4, 6), one for each
+        period of the last ``advance``, the newest last. A stream is not known ahead: there it is ``motion``."""
+        self.broken = 0
+        """Counts how often the motion was begun anew without going on smoothly from the last one."""
         self.stream = stream_block(period)
         """Knots of the path while ``source`` is STREAM, ``period`` s apart: whoever makes it adds them."""
         self.limits = limits
@@ -200,6 +212,7 @@ class Reference:
         self.path[0] = pose
         self._begin(Source.REST)
         self._fade[1] = 0.0
+        self.broken += 1
 
     def stand(self) -> None:
         """Stand where the last command was."""
@@ -254,6 +267,7 @@ class Reference:
         self._state[DURATION] = duration
         self._begin(Source.BRAKE)
         self._fade[1] = 0.0
+        self.broken += 1
 
     def slow(self, speed: float) -> None:
         """Take the speed of path time to ``speed`` (0 or 1) from what it is now, within ``stop_time``."""
@@ -279,12 +293,16 @@ class Reference:
         A path that stood stays standing.
         """
         self._warp[[SPEED, FIRST, SECOND]] = 0.0
+        self.broken += 1
         self._fade_from(pose - self.path[0], rates, np.zeros(6))
 
     def advance(self, dt: float, timeline: Timeline | None = None) -> None:
         """Advance path time by ``dt`` seconds and write ``motion``; a profile is read from ``timeline``."""
         source = REST if timeline is None and self.source is Source.PROFILE else self._number
         read = _NOTHING if timeline is None else timeline
+        periods = min(max(round(dt / self._period), 1), MOST_LATER)
+        self.later = self._later[:periods]
+        known = self.source is not Source.STREAM
         advance(
             source,
             self._state,
@@ -297,6 +315,9 @@ class Reference:
             read.repeats,
             dt,
             self.motion,
+            self._ahead if known else 0.0,
+            self._period,
+            self.later,
         )
 
     def _begin(self, source: Source) -> None:

@@ -44,8 +44,8 @@ ON_PATH = frozenset({Source.PROFILE, Source.STREAM})
 """Sources that a loaded profile makes."""
 
 # places in the generator's state block
-_SIZES = (WARP_SIZE, LEVEL_SIZE, 24, 24, 18, 2, 6, 6, 6, 4, 4, 1)
-(WARP, LEVEL, PATH, AHEAD, OFFSET, FADE, START, TARGET, RATES, STEP, FACTOR, DURATION) = (
+_SIZES = (WARP_SIZE, LEVEL_SIZE, 24, 24, 18, 2, 6, 6, 6, 4, 4, 1, WARP_SIZE, 2)
+(WARP, LEVEL, PATH, AHEAD, OFFSET, FADE, START, TARGET, RATES, STEP, FACTOR, DURATION, LATER, LATER_FADE) = (
     sum(_SIZES[:place]) for place in range(len(_SIZES))
 )
 STATE_SIZE = sum(_SIZES)
@@ -121,6 +121,45 @@ def compose(path: Array, warp: Array, out: Array) -> None:
 
 
 @kernel
+def foresee(
+    source: int,
+    state: Array,
+    stream: Array,
+    preview: Array,
+    coefficients: Array,
+    first_rows: Integers,
+    intervals: Integers,
+    starts: Integers,
+    repeats: int,
+    ahead: float,
+    out: Array,
+) -> None:
+    """Write into ``out`` (4, 6) what ``advance`` would after ``ahead`` s more, if nothing is asked meanwhile.
+
+    Negative ``ahead`` looks back, which is exact only while the speed of path time does not change.
+    """
+    warp = state[LATER : LATER + WARP_SIZE]
+    warp[:] = state[WARP : WARP + WARP_SIZE]
+    if ahead > 0.0:
+        advance_speed(warp, min(warp[WANTED], preview[LIMIT]), ahead)
+    else:
+        warp[TIME] = max(warp[TIME] + ahead * warp[SPEED], 0.0)
+    path = state[AHEAD : AHEAD + 24].reshape((4, 6))
+    if source == REST:
+        path[:] = state[PATH : PATH + 24].reshape((4, 6))
+    write_path(source, state, stream, coefficients, first_rows, intervals, starts, repeats, warp[TIME], path)
+    if source == PROFILE:
+        passed = max(warp[TIME] - state[WARP + TIME], 0.0)
+        level_at(state[LEVEL : LEVEL + LEVEL_SIZE], passed, state[FACTOR : FACTOR + 4])
+        scale_path(state[FACTOR : FACTOR + 4], path)
+    compose(path, warp, out)
+    fade = state[LATER_FADE : LATER_FADE + 2]
+    fade[:] = state[FADE : FADE + 2]
+    if fade[1] > 0.0 and fade[0] + ahead > 0.0:
+        fade_out(state[OFFSET : OFFSET + 18].reshape((3, 6)), fade, ahead, out)
+
+
+@kernel
 def advance(
     source: int,
     state: Array,
@@ -133,11 +172,15 @@ def advance(
     repeats: int,
     dt: float,
     out: Array,
+    ahead: float,
+    period: float,
+    later: Array,
 ) -> None:
     """Advance path time by ``dt``, write the path of ``source``, compose ``out`` (4, 6) and look ahead.
 
     ``state`` (STATE_SIZE,) is the generator's block, ``stream`` that of a path that is made on the way,
-    ``preview`` the look-ahead's; the arrays after them are the timeline's.
+    ``preview`` the look-ahead's; the arrays after them are the timeline's. ``later`` (m, 4, 6) takes the
+    motions ``ahead`` s after the new one and the m − 1 before that, ``period`` s apart, oldest first.
     """
     warp = state[WARP : WARP + WARP_SIZE]
     looking = preview[LINKS] > 0.0 and source in (PROFILE, MOVE)
@@ -169,4 +212,19 @@ def advance(
             starts,
             repeats,
             POINTS_PER_CYCLE,
+        )
+    count = later.shape[0]
+    for k in range(count):
+        foresee(
+            source,
+            state,
+            stream,
+            preview,
+            coefficients,
+            first_rows,
+            intervals,
+            starts,
+            repeats,
+            ahead - (count - 1 - k) * period,
+            later[k],
         )

@@ -13,7 +13,6 @@ import os
 import traceback
 from collections.abc import Sequence
 
-from mastd.control.links import LinkCommand
 from mastd.control.reference import Reference
 from mastd.control.reference_kernels import ON_PATH
 from mastd.dynamics.table_model import TableModel
@@ -27,12 +26,14 @@ from mastd.loop.orders import Orders
 from mastd.loop.sensing import Sensing
 from mastd.loop.slots import ProfileSlots
 from mastd.loop.supervisor import Supervisor
+from mastd.loop.table_control import LoopControl
 from mastd.loop.vehicles import Vehicles
 from mastd.loop.watch import ProfileWatch
 from mastd.safety.faults import Code
 from mastd.safety.pace import Pace
 from mastd.safety.states import State
 from mastd.settings.daemon import DaemonSettings
+from mastd.settings.identified import IdentifiedSettings
 from mastd.settings.table import TableSettings
 from mastd.wire.blocks import Verb
 from mastd.wire.messages import Command, DriveMode, Sample, Stage
@@ -49,18 +50,20 @@ class Cycle:
         observer: Observer,
         model: TableModel,
         slots: ProfileSlots | None = None,
+        identified: IdentifiedSettings | None = None,
     ) -> None:
         self.frame = Frame(len(table.links), len(table.sensors.accelerometers))
         self.sample = Sample(self.frame.sample_layout, self.frame.sample)
         self.command = Command(self.frame.command_layout, self.frame.command)
         self._period_ns = daemon.period_ns
         self._period = daemon.period_ns * 1e-9
-        self.reference = Reference(self.frame.motion, motion_limits(table, daemon, geometry), self._period)
         self.sensing = Sensing(table, daemon, observer, self.frame, self.sample)
         self.vehicles = Vehicles(self.frame, self.sensing)
-        load = self.frame.field("command.payload_wrench")
-        self._links = LinkCommand(geometry, model, self.frame.motion, self.frame.command, load)
-        self.orders = Orders(self.reference, self._links, observer, self.vehicles, slots)
+        self._control = LoopControl(table, daemon, geometry, model, self.frame, self.sensing, identified)
+        self.reference = Reference(
+            self.frame.motion, motion_limits(table, daemon, geometry), self._period, self._control.ahead
+        )
+        self.orders = Orders(self.reference, self._control.model, observer, self.vehicles, slots)
         lowered = lowered_pose(geometry, daemon.moves.clearance)
         self.supervisor = Supervisor(daemon, self.sensing, self.sample, self.reference, lowered, self.orders)
         self.missed = self.cycles = self.late = 0
@@ -146,7 +149,7 @@ class Cycle:
     def _act(self) -> None:
         """Turn the reference into the command of the links; nothing that is not finite ever leaves."""
         supervisor, command = self.supervisor, self.command
-        if not self._links.write():
+        if not self._control.write(self.reference, supervisor.state, supervisor.enabled):
             supervisor.report(Code.COMMAND_NOT_FINITE, "the reference or its kinematics failed")
             supervisor.decide(Verb.NONE, self.sensing.last_ns)
             self._stand()
@@ -159,7 +162,7 @@ class Cycle:
         """Put a command together that asks for nothing but where the table is."""
         self.reference.rest(self.sensing.pose)
         self.reference.advance(self._period)
-        self._links.write()
+        self._control.write(self.reference, self.supervisor.state, follows=False)
 
     def fail(self, error: Exception, now_ns: int) -> None:
         """End a cycle that an exception has broken: supply off, the drive lets the table down.

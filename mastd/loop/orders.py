@@ -14,7 +14,6 @@ from numpy.typing import NDArray
 
 from mastd.control.jog import JogRanges, plan_jog
 from mastd.control.level import level_refusal
-from mastd.control.links import LinkCommand
 from mastd.control.reference import Reference
 from mastd.kinematics.forward import Observer
 from mastd.loop.loaded import LoadedProfile
@@ -29,7 +28,7 @@ class Orders:
     def __init__(
         self,
         reference: Reference,
-        links: LinkCommand,
+        model: NDArray[np.float64],
         observer: Observer,
         vehicles: Vehicles,
         slots: ProfileSlots | None,
@@ -40,8 +39,8 @@ class Orders:
         self.profile_end = 0.0
         """Its duration in seconds."""
         self._reference = reference
-        self._links = links
-        self._bare = links.model.copy()
+        self._model = model
+        self._bare = model.copy()
         self._vehicles = vehicles
         self._slots = slots
         self._observer = observer
@@ -78,7 +77,7 @@ class Orders:
         self.profile_end = loaded.duration
         # A simulated plant's legs carry the vehicle's own wrench, a real one's that of a rigid body like it.
         felt = loaded.vehicle is not None and self._vehicles.plant_feels
-        self._links.model[:] = self._bare if felt else loaded.model
+        self._model[:] = self._bare if felt else loaded.model
         self._vehicles.take(loaded.vehicle, loaded.driven)
         if self._reference.level_target > loaded.level_limit:
             self._reference.set_level(loaded.level_limit)

@@ -75,6 +75,9 @@ class Code(enum.IntEnum):
     VEHICLE_FAILED = 45
     VEHICLE_LOST = 46
     DRIVER_LOST = 47
+    PAYLOAD_MISMATCH = 48
+    BALANCE_SATURATED = 49
+    CONTROL_SATURATED = 50
 
 
 CODES = max(int(code) for code in Code) + 1

@@ -7,6 +7,7 @@ hold that every path exists, that every threshold is named, and that every fault
 from __future__ import annotations
 
 from mastd.safety.codes import Action, Code, Row
+from mastd.safety.control_rows import CONTROL_ROWS
 from mastd.safety.vehicle_rows import VEHICLE_ROWS
 
 TABLE: tuple[Row, ...] = (
@@ -422,6 +423,7 @@ TABLE: tuple[Row, ...] = (
         delay="guard.sample_delay",
     ),
     *VEHICLE_ROWS,
+    *CONTROL_ROWS,
 )
 
 ROWS: dict[Code, Row] = {row.code: row for row in TABLE}

@@ -1,0 +1,399 @@
+"""One period of the table's control, compiled: from motion and measurement to the command of the links.
+
+Feed-forward: ``mastd.control.feedforward``. Acceleration feedback, in pose space: what is missing of the
+acceleration, times the bare table's mass, as legs' forces over the stiffness of their oil, times the gain,
+added to the speed that the drive asks of the valves. Scaled by the bare table because the payload may be
+absent or sprung (control study). Balance: the part of the legs' forces that makes no wrench, f − J (JᵀJ)⁻¹ Jᵀ f
+with the rows of J as in eq. (9b) of Jin 2012 at the present pose, is taken off by a slow integration on the
+lengths; for any number of links beyond six.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mastd.control.feedforward import note_opening, trim_for
+from mastd.dynamics.actuator import oil_spring
+from mastd.dynamics.table_model import WORK_ROWS, add_load, leg_forces, wrench
+from mastd.kernel import fused_kernel, kernel
+from mastd.kinematics.inverse import link_motion
+from mastd.kinematics.jacobian import geometric_jacobian
+
+Array = NDArray[np.float64]
+
+# constants
+(
+    PERIOD,
+    DYNAMICS,
+    FRICTION,
+    INVERSE,
+    KNOWN,
+    AHEAD,
+    DELAY,
+    GAIN,
+    BALANCE,
+    BALANCE_LIMIT,
+    TRIM_LIMIT,
+    ENGAGE,
+    NOTCHES,
+) = range(13)
+CONSTANTS = 13
+"""s; see ``Dynamics``; whether friction, the inverse of the valves and the preview are on; periods known ahead,
+periods waited; 1/s; 1/s; m; m/s; s; number of notches. The bare table's mass matrix (36) and the notches (6
+each: axis and five weights) follow."""
+NOTCH_COLUMNS = 6
+
+WHOLE, TABLE, LINKS, WEIGHT = range(4)
+"""Dynamics: the model's, the bare table's, each link's own mass, nothing but the weight."""
+
+# what changes every period
+SUPPLY, ENGAGED, BALANCING, FRESH, STREAMED, BROKEN = range(6)
+NOW = 6
+"""Pressure of the supply in Pa; whether the drive follows, whether the table stands on its legs alone, whether
+a sample has come, whether the motion is not known ahead, whether it does not go on from the last one."""
+
+FINITE, BALANCE_SATURATED, TRIM_LIMITED = 1, 2, 4
+"""Bits of the result."""
+
+STALE_SHARE = 0.5
+"""What stays of the last feedback in each period without a sample."""
+FORGET_TIME = 0.5
+"""Time constant in s in which the balance is given up when the drive does not follow."""
+
+
+def state_size(links: int, taps: int, ahead: int, delay: int, notches: int) -> int:
+    """Return the size of the state for so many links, weights of a filter, periods ahead, waited, notches."""
+    return sum(_sizes(links, taps, ahead, delay, notches))
+
+
+def _sizes(links: int, taps: int, ahead: int, delay: int, notches: int) -> tuple[int, ...]:
+    return (
+        taps * links,
+        (ahead + delay + 1) * links,
+        (delay + 1) * 24,
+        links,
+        2 * links,
+        links,
+        links,
+        links,
+        6,
+        1,
+        2 * notches,
+        5 * links,
+        (links + WORK_ROWS) * 6,
+        links,
+    )
+
+
+@fused_kernel
+def shift(rows: Array) -> None:
+    """Move each row one place towards the first; the last one stays, to be written anew."""
+    for k in range(rows.shape[0] - 1):
+        for i in range(rows.shape[1]):
+            rows[k, i] = rows[k + 1, i]
+
+
+@fused_kernel
+def forces_of(
+    table_joints: Array,
+    base_joints: Array,
+    neutral_position: Array,
+    model: Array,
+    bare: Array,
+    masses: Array,
+    dynamics: int,
+    motion: Array,
+    accelerations: Array,
+    load: Array,
+    work: Array,
+    forces: Array,
+) -> None:
+    """Write the legs' forces (n,) that ``motion`` (≥ 3, 6) takes; ``accelerations`` (n,) of the links in it.
+
+    ``work`` (n + WORK_ROWS, 6): its first n rows are the Jacobian afterwards.
+    """
+    n = table_joints.shape[0]
+    wanted, other, still = work[n], work[n + 1], work[n + 2]
+    geometric_jacobian(table_joints, base_joints, neutral_position, motion[0], work[:n])
+    for axis in range(6):
+        still[axis] = 0.0
+    if dynamics == WHOLE:
+        wrench(model, motion[0], motion[1], motion[2], wanted)
+    else:
+        wrench(model, motion[0], still, still, wanted)
+    if dynamics == TABLE:
+        wrench(bare, motion[0], motion[1], motion[2], other)
+        for axis in range(6):
+            wanted[axis] += other[axis]
+        wrench(bare, motion[0], still, still, other)
+        for axis in range(6):
+            wanted[axis] -= other[axis]
+    add_load(motion[0], load, load, 1.0, wanted)
+    leg_forces(work[:n], wanted, work[n + 1 :], forces)
+    if dynamics == LINKS:
+        for i in range(n):
+            forces[i] += masses[i] * accelerations[i]
+
+
+@fused_kernel
+def notched(constants: Array, memory: Array, missing: Array) -> None:
+    """Pass the missing acceleration (6,) through the notches; ``memory`` (2 per notch) goes on."""
+    for k in range(int(constants[NOTCHES])):
+        first = CONSTANTS + 36 + NOTCH_COLUMNS * k
+        axis = int(constants[first])
+        b0, b1, b2 = constants[first + 1], constants[first + 2], constants[first + 3]
+        a1, a2 = constants[first + 4], constants[first + 5]
+        value = missing[axis]
+        out = b0 * value + memory[2 * k]
+        memory[2 * k] = b1 * value - a1 * out + memory[2 * k + 1]
+        memory[2 * k + 1] = b2 * value - a2 * out
+        missing[axis] = out
+
+
+@fused_kernel
+def internal_part(jacobian: Array, forces: Array, wanted: Array, work: Array, out: Array) -> None:
+    """Write the part of ``forces`` (n,) that makes no wrench."""
+    for axis in range(6):
+        total = 0.0
+        for i in range(forces.shape[0]):
+            total += jacobian[i, axis] * forces[i]
+        wanted[axis] = total
+    leg_forces(jacobian, wanted, work, out)
+    for i in range(forces.shape[0]):
+        out[i] = forces[i] - out[i]
+
+
+@kernel
+def control_step(
+    table_joints: Array,
+    base_joints: Array,
+    neutral_position: Array,
+    model: Array,
+    bare: Array,
+    links: Array,
+    nominal: Array,
+    rows: Array,
+    drives: Array,
+    filters: Array,
+    constants: Array,
+    now: Array,
+    load: Array,
+    measured: Array,
+    measured_forces: Array,
+    motion: Array,
+    later: Array,
+    state: Array,
+    block: Array,
+) -> int:
+    """Write the command of the links into ``block``: lengths, rates, accelerations, forces, trims (n each).
+
+    ``links`` (2, n): mass of each link's own and the preload of its balance; ``nominal`` and ``rows`` (n, …):
+    what the drive counts on, and what is known of the actuators; ``filters`` (2, taps, n) with and without
+    preview; ``load`` (6,): what is simulated on the table, at C in P axes; ``measured`` (6,) acceleration of
+    the pose; ``motion`` (4, 6) and ``later`` (m, 4, 6) as of ``Reference``. Returns FINITE and other bits.
+    """
+    n = rows.shape[0]
+    taps = filters.shape[1]
+    ahead, delay = int(constants[AHEAD]), int(constants[DELAY])
+    notches = int(constants[NOTCHES])
+    period, supply = constants[PERIOD], now[SUPPLY]
+    at = 0
+    openings = state[at : at + taps * n].reshape((taps, n))
+    at += taps * n
+    seals = state[at : at + (ahead + delay + 1) * n].reshape((ahead + delay + 1, n))
+    at += (ahead + delay + 1) * n
+    motions = state[at : at + (delay + 1) * 24].reshape((delay + 1, 24))
+    at += (delay + 1) * 24
+    bristles = state[at : at + n]
+    at += n
+    earlier = state[at : at + 2 * n].reshape((2, n))
+    at += 2 * n
+    balance = state[at : at + n]
+    at += n
+    sent_force = state[at : at + n]
+    at += n
+    feedback = state[at : at + n]
+    at += n
+    asked = state[at : at + 6]
+    at += 6
+    engaged = state[at : at + 1]
+    at += 1
+    memory = state[at : at + 2 * notches]
+    at += 2 * notches
+    scratch = state[at : at + 5 * n].reshape((5, n))
+    at += 5 * n
+    work = state[at : at + (n + WORK_ROWS) * 6].reshape((n + WORK_ROWS, 6))
+    at += (n + WORK_ROWS) * 6
+    trims = state[at : at + n]
+    dynamics = int(constants[DYNAMICS])
+    waiting = now[STREAMED] > 0.0 or constants[KNOWN] == 0.0
+    friction = constants[FRICTION] > 0.0
+
+    # What is to come: openings of the periods that are new on the horizon.
+    for k in range(later.shape[0]):
+        coming = motion if waiting else later[k]
+        link_motion(
+            table_joints,
+            base_joints,
+            neutral_position,
+            coming[0],
+            coming[1],
+            coming[2],
+            scratch[0],
+            scratch[1],
+            scratch[2],
+        )
+        forces_of(
+            table_joints,
+            base_joints,
+            neutral_position,
+            model,
+            bare,
+            links[0],
+            dynamics,
+            coming,
+            scratch[2],
+            load,
+            work,
+            scratch[3],
+        )
+        if now[BROKEN] > 0.0 and k == 0:
+            for i in range(n):
+                earlier[0, i] = earlier[1, i] = scratch[3, i]
+        shift(openings)
+        shift(seals)
+        shift(motions)
+        note_opening(
+            rows,
+            friction,
+            period,
+            supply,
+            scratch[0],
+            scratch[1],
+            scratch[3],
+            bristles,
+            earlier,
+            seals[ahead + delay],
+            openings[taps - 1],
+        )
+        for row in range(4):
+            for axis in range(6):
+                motions[delay, 6 * row + axis] = motion[row, axis]
+        if now[BROKEN] > 0.0 and k == 0:
+            for row in range(taps - 1):
+                openings[row] = openings[taps - 1]
+            for row in range(ahead + delay):
+                seals[row] = seals[ahead + delay]
+            for row in range(delay):
+                motions[row] = motions[delay]
+
+    # The command of the links, where the references of length and force are now.
+    due = motions[0].reshape((4, 6)) if waiting else motion
+    sealed = seals[ahead] if waiting else seals[delay]
+    lengths, rates, accelerations = block[:n], block[n : 2 * n], block[2 * n : 3 * n]
+    forces = block[3 * n : 4 * n]
+    link_motion(
+        table_joints,
+        base_joints,
+        neutral_position,
+        due[0],
+        due[1],
+        due[2],
+        lengths,
+        rates,
+        accelerations,
+    )
+    forces_of(
+        table_joints,
+        base_joints,
+        neutral_position,
+        model,
+        bare,
+        links[0],
+        dynamics,
+        due,
+        accelerations,
+        load,
+        work,
+        forces,
+    )
+    jacobian = work[:n]
+    for i in range(n):
+        forces[i] += sealed[i]
+
+    # Feedback of what is missing of the acceleration.
+    if now[FRESH] > 0.0:
+        missing, wanted = work[n + 1], work[n]
+        for axis in range(6):
+            missing[axis] = asked[axis] - measured[axis]
+        notched(constants, memory, missing)
+        for axis in range(6):
+            total = 0.0
+            for j in range(6):
+                total += constants[CONSTANTS + 6 * axis + j] * missing[j]
+            wanted[axis] = total
+        leg_forces(jacobian, wanted, work[n + 1 :], feedback)
+        for i in range(n):
+            feedback[i] *= constants[GAIN] / oil_spring(nominal[i], lengths[i])
+    else:
+        for i in range(n):
+            feedback[i] *= STALE_SHARE
+    for axis in range(6):
+        asked[axis] = due[2, axis]
+
+    # Trims of the valves.
+    if now[ENGAGED] > 0.0:
+        engaged[0] = min(1.0, engaged[0] + later.shape[0] * period / constants[ENGAGE])
+    else:
+        engaged[0] = 0.0
+    bits = FINITE
+    bank = filters[1] if waiting else filters[0]
+    for i in range(n):
+        trim = feedback[i]
+        if constants[INVERSE] > 0.0:
+            opening = 0.0
+            for k in range(taps):
+                opening += bank[k, i] * openings[k, i]
+            force_rate = (forces[i] - sent_force[i]) / period if now[BROKEN] == 0.0 else 0.0
+            trim += trim_for(
+                nominal[i], drives[i], opening, supply, rates[i], accelerations[i], forces[i], force_rate
+            )
+        sent_force[i] = forces[i]
+        trim *= engaged[0]
+        if abs(trim) > constants[TRIM_LIMIT]:
+            bits |= TRIM_LIMITED
+            trim = math.copysign(constants[TRIM_LIMIT], trim)
+        trims[i] = block[4 * n + i] = trim
+
+    # Balance of the forces that make no wrench.
+    if now[BALANCING] > 0.0 and now[FRESH] > 0.0 and constants[BALANCE] > 0.0 and engaged[0] == 1.0:
+        internal_part(jacobian, measured_forces, work[n], work[n + 1 :], scratch[3])
+        for i in range(n):
+            excess = scratch[3, i] - links[1, i]
+            step = constants[BALANCE] * period * excess / oil_spring(nominal[i], lengths[i])
+            balance[i] -= step
+        internal_part(jacobian, balance, work[n], work[n + 1 :], scratch[3])
+        largest = 0.0
+        for i in range(n):
+            largest = max(largest, abs(scratch[3, i]))
+        share = 1.0
+        if largest > constants[BALANCE_LIMIT]:
+            share = constants[BALANCE_LIMIT] / largest
+            bits |= BALANCE_SATURATED
+        for i in range(n):
+            balance[i] = share * scratch[3, i]
+    elif now[ENGAGED] == 0.0:
+        for i in range(n):
+            balance[i] *= 1.0 - period / FORGET_TIME
+            if abs(balance[i]) < 1e-12:
+                balance[i] = 0.0
+    for i in range(n):
+        lengths[i] += balance[i]
+
+    for k in range(block.shape[0]):
+        if not -1e300 < block[k] < 1e300:
+            bits &= ~FINITE
+    return bits

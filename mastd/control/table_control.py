@@ -1,0 +1,205 @@
+"""The table's control for one table: constants, filters and state of ``control_step``, and their meaning."""
+
+from __future__ import annotations
+
+import math
+from typing import Final
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import signal
+
+from mastd.control.control_step import (
+    AHEAD,
+    BALANCE,
+    BALANCE_LIMIT,
+    BALANCING,
+    BROKEN,
+    CONSTANTS,
+    DELAY,
+    DYNAMICS,
+    ENGAGE,
+    ENGAGED,
+    FINITE,
+    FRESH,
+    FRICTION,
+    GAIN,
+    INVERSE,
+    KNOWN,
+    LINKS,
+    NOTCH_COLUMNS,
+    NOTCHES,
+    NOW,
+    PERIOD,
+    STREAMED,
+    SUPPLY,
+    TABLE,
+    TRIM_LIMIT,
+    WEIGHT,
+    WHOLE,
+    control_step,
+    state_size,
+)
+from mastd.control.feedforward import DRIVE_COLUMNS
+from mastd.control.valve_inverse import Horizon, valve_inverse
+from mastd.dynamics.actuator import ACTUATOR_COLUMNS, actuator_rows, valve_delays
+from mastd.dynamics.oil_flow import oil_stiffness
+from mastd.dynamics.table_model import TableModel
+from mastd.kinematics.geometry import Geometry
+from mastd.kinematics.jacobian import geometric_jacobian
+from mastd.settings.control import ControlSettings, NotchSettings
+from mastd.settings.identified import IdentifiedSettings
+from mastd.settings.segments import AXES
+from mastd.settings.table import TableSettings
+
+Array = NDArray[np.float64]
+
+PREVIEW_TIME: Final = 12e-3
+"""s that the inverse of the valves looks ahead."""
+MEMORY_TIME: Final = 12e-3
+"""s that it looks back."""
+_DYNAMICS = {"payload": WHOLE, "table": TABLE, "links": LINKS, "none": WEIGHT}
+
+
+class TableControl:
+    """Writes the command ``block`` of the links for the reference ``motion``.
+
+    ``load`` (6,): wrench of what is simulated on the table, at C in P axes, beside the model. ``measured``
+    (6,): acceleration of the pose; ``forces`` (n,): of the links.
+    """
+
+    def __init__(
+        self,
+        table: TableSettings,
+        settings: ControlSettings,
+        geometry: Geometry,
+        model: TableModel,
+        period: float,
+        motion: Array,
+        block: Array,
+        load: Array,
+        measured: Array,
+        forces: Array,
+        identified: IdentifiedSettings | None = None,
+    ) -> None:
+        n = geometry.links
+        self.model: Array = model.values.copy()
+        """Values of the nominal model, to be overwritten when the payload changes."""
+        self.ahead = PREVIEW_TIME if settings.feedforward.preview else 0.0
+        """s that the reference is to be known ahead."""
+        self._period = period
+        horizon = preview_horizon(period)
+        delay = round(settings.feedforward.stream_delay / period)
+        nominal = actuator_rows(table)
+        rows = nominal if identified is None else actuator_rows(table, identified)
+        waiting = Horizon(0, horizon.taps - 1, delay * period)
+        delays = valve_delays(table, identified)
+        filters = np.stack(
+            [
+                np.column_stack(
+                    [
+                        valve_inverse(table.valve, one, settings.feedforward.bandwidth, period, look)
+                        for one in delays
+                    ]
+                )
+                for look in (horizon, waiting)
+            ]
+        )
+        self.now: Array = np.zeros(NOW)
+        self._state = np.zeros(state_size(n, horizon.taps, horizon.ahead, delay, len(settings.acceleration.notches)))
+        self._arguments = (
+            geometry.table_joints,
+            geometry.base_joints,
+            geometry.neutral_position,
+            self.model,
+            model.values.copy(),
+            np.stack((_own_masses(geometry, model), settings.balance.preload * _null_vector(geometry))),
+            np.ascontiguousarray(nominal),
+            np.ascontiguousarray(rows),
+            _drives(table, period),
+            np.ascontiguousarray(filters),
+            _constants(settings, model, period, horizon, delay),
+            self.now,
+            load,
+            measured,
+            forces,
+            motion,
+        )
+        self._block = block
+        assert nominal.shape == (n, ACTUATOR_COLUMNS)
+
+    def write(self, later: Array) -> int:
+        """Write the block; return the bits of ``control_step``. ``later``: as of ``Reference``."""
+        return control_step(*self._arguments, later, self._state, self._block)
+
+
+def preview_horizon(period: float) -> Horizon:
+    """Return how far the inverse of the valves looks, in periods of ``period`` s."""
+    return Horizon(round(PREVIEW_TIME / period), round(MEMORY_TIME / period), 0.0)
+
+
+def _jacobian(geometry: Geometry) -> Array:
+    jacobian = np.empty((geometry.links, 6))
+    geometric_jacobian(
+        geometry.table_joints, geometry.base_joints, geometry.neutral_position, np.zeros(6), jacobian
+    )
+    return jacobian
+
+
+def _own_masses(geometry: Geometry, model: TableModel) -> Array:
+    """Return the mass in kg that each link has to itself: shared with the links that push the same way."""
+    directions = _jacobian(geometry)[:, :3]
+    return np.asarray(model.values[0] / np.sum((directions @ directions.T) ** 2, axis=1))
+
+
+def _null_vector(geometry: Geometry) -> Array:
+    """Return the unit vector (n,) of forces that make no wrench at neutral, 0 where there is none."""
+    if geometry.links < 7:
+        return np.zeros(geometry.links)
+    return np.asarray(np.linalg.svd(_jacobian(geometry))[0][:, 6])
+
+
+def _drives(table: TableSettings, period: float) -> Array:
+    """Return what the drive does with the commands of each link, (n, DRIVE_COLUMNS)."""
+    drive = table.drive
+    ticks = math.ceil(period * drive.update_rate - 1e-9)
+    rows = np.zeros((len(table.links), DRIVE_COLUMNS))
+    for row, link in zip(rows, table.links, strict=True):
+        row[:] = (
+            drive.rate_feedforward,
+            drive.valve_lead,
+            drive.force_feedforward,
+            float(drive.orifice_law),
+            oil_stiffness(table.actuator, link.stroke, 0.0),
+            0.5 * period * (1.0 + 1.0 / ticks),
+        )
+    return rows
+
+
+def _constants(
+    settings: ControlSettings, model: TableModel, period: float, horizon: Horizon, delay: int
+) -> Array:
+    feedforward, notches = settings.feedforward, settings.acceleration.notches
+    head = np.zeros(CONSTANTS)
+    head[PERIOD] = period
+    head[DYNAMICS] = _DYNAMICS[feedforward.dynamics]
+    head[FRICTION] = feedforward.friction
+    head[INVERSE] = feedforward.valve_inverse
+    head[KNOWN] = feedforward.preview
+    head[AHEAD], head[DELAY] = horizon.ahead, delay
+    head[GAIN] = settings.acceleration.gain
+    head[BALANCE], head[BALANCE_LIMIT] = settings.balance.gain, settings.balance.limit
+    head[TRIM_LIMIT], head[ENGAGE] = settings.trim_limit, settings.engage_time
+    head[NOTCHES] = len(notches)
+    rows = [_notch(notch, period) for notch in notches]
+    return np.concatenate((head, model.mass_matrix.ravel(), *rows))
+
+
+def _notch(notch: NotchSettings, period: float) -> Array:
+    """Return axis and weights b₀, b₁, b₂, a₁, a₂ of the biquad that takes ``depth`` out."""
+    numerator, denominator = signal.iirnotch(notch.frequency, notch.frequency / notch.width, 1.0 / period)
+    # What is left of full depth is passed beside it.
+    mixed = notch.depth * numerator + (1.0 - notch.depth) * denominator
+    row = np.array([float(AXES.index(notch.axis)), *mixed, *denominator[1:]])
+    assert row.shape == (NOTCH_COLUMNS,)
+    return row

@@ -1,0 +1,180 @@
+"""What an actuator with its valve does, and what its valve must do: one row of numbers a link.
+
+Oil of both chambers as springs in series with the rod, k = β (A₁²/V₁ + A₂²/V₂) (Merritt 1967); seals by the
+LuGre model (Canudas de Wit 1995); flow by the orifice law over both lands (table-control study, section 5.1):
+the no-load speed of an opening o under the load F is
+
+    v = G φ(o') √(A p_s − A p_r ∓ F),   φ(o) = o/√(1 + (s o)²),   o' = o less the overlap,
+
+A of the chamber that is fed for p_s, the other one's for p_r.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mastd.errors import SettingsError
+from mastd.kernel import fused_kernel
+from mastd.settings.identified import IdentifiedLink, IdentifiedSettings
+from mastd.settings.table import TableSettings
+
+Array = NDArray[np.float64]
+
+(
+    NEUTRAL_LENGTH,
+    AREA_1,
+    AREA_2,
+    COLUMN,
+    BULK_MODULUS,
+    GAIN,
+    SATURATION,
+    OVERLAP,
+    LEAK_SPEED,
+    COULOMB,
+    BREAKAWAY,
+    STRIBECK_SPEED,
+    VISCOUS,
+    BRISTLE_STIFFNESS,
+    BRISTLE_DAMPING,
+    RETURN_PRESSURE,
+) = range(16)
+ACTUATOR_COLUMNS = 16
+"""Columns of a row: neutral length (m); areas (m²); oil column of a chamber at neutral (m); bulk modulus
+(Pa); G (m/s per √N); s; overlap; piston speed that leaks per N; friction as in ``FrictionSettings``; return
+pressure (Pa)."""
+
+LEAST_AVAILABLE = 0.05
+"""Of the force of full supply, what the orifice law counts on at least: beyond it a valve is open anyway."""
+LEAST_LENGTH = 1.0e-3
+"""Oil column in m that is counted at least, however near its end a piston stands."""
+
+
+def actuator_rows(table: TableSettings, identified: IdentifiedSettings | None = None) -> Array:
+    """Return the rows (n, ACTUATOR_COLUMNS) of a table's links: nominal, or what was identified.
+
+    Raises SettingsError if the identified links are not those of the table.
+    """
+    rows = np.array([_nominal(table, link.neutral_length, link.stroke) for link in table.links])
+    if identified is None:
+        return rows
+    found = {link.link: link for link in identified.links}
+    names = [link.name for link in table.links]
+    if identified.table != table.name or sorted(found) != sorted(names):
+        raise SettingsError(
+            [f"{identified.name}: was identified on {identified.table!r} with links that {table.name!r} has not"]
+        )
+    for row, name in zip(rows, names, strict=True):
+        _apply(row, found[name])
+    return rows
+
+
+def valve_delays(table: TableSettings, identified: IdentifiedSettings | None = None) -> list[float]:
+    """Return the delay in s of each link's valve, beside its lag."""
+    if identified is None:
+        return [table.valve.delay] * len(table.links)
+    found = {link.link: link.valve_delay.value for link in identified.links}
+    return [found[link.name] for link in table.links]
+
+
+def _nominal(table: TableSettings, neutral_length: float, stroke: float) -> list[float]:
+    actuator, valve, friction = table.actuator, table.valve, table.actuator.friction
+    first, second = actuator.piston_areas
+    port_gain = valve.rated_flow / math.sqrt(0.5 * valve.rated_pressure_drop) / valve.saturation
+    return [
+        neutral_length,
+        first,
+        second,
+        stroke + actuator.dead_length,
+        actuator.bulk_modulus,
+        port_gain / math.sqrt(first**3 + second**3),
+        math.sqrt(1.0 - valve.saturation**2) / valve.saturation,
+        valve.overlap,
+        actuator.leakage / (0.5 * (first + second)) ** 2,
+        friction.coulomb,
+        friction.breakaway,
+        friction.stribeck_velocity,
+        friction.viscous,
+        friction.bristle_stiffness,
+        friction.bristle_damping,
+        table.supply.return_pressure,
+    ]
+
+
+def _apply(row: Array, found: IdentifiedLink) -> None:
+    breakaway = row[BREAKAWAY] / row[COULOMB] if row[COULOMB] > 0.0 else 1.0
+    row[GAIN] *= found.valve_gain.value
+    row[OVERLAP] = found.valve_overlap.value
+    row[BULK_MODULUS] = found.bulk_modulus.value
+    row[COULOMB] = found.coulomb.value
+    row[BREAKAWAY] = breakaway * found.coulomb.value
+    row[VISCOUS] = found.viscous.value
+
+
+@fused_kernel
+def oil_spring(row: Array, length: float) -> float:
+    """Return the stiffness in N/m of the locked oil of a link that is ``length`` m long."""
+    offset = length - row[NEUTRAL_LENGTH]
+    first = max(row[COLUMN] + offset, LEAST_LENGTH)
+    second = max(row[COLUMN] - offset, LEAST_LENGTH)
+    return float(row[BULK_MODULUS] * (row[AREA_1] / first + row[AREA_2] / second))
+
+
+@fused_kernel
+def seal_friction(row: Array, bristles: Array, link: int, rate: float, step: float) -> float:
+    """Advance the seal's bristle of ``link`` over ``step`` s at ``rate`` m/s; return the force in N.
+
+    It has the sign of the rate: what the oil must push in addition. The bristle is advanced implicitly, so
+    that no step is too long.
+    """
+    viscous = row[VISCOUS] * rate
+    if not row[COULOMB] > 0.0:
+        return float(viscous)
+    ratio = rate / row[STRIBECK_SPEED]
+    level = row[COULOMB] + (row[BREAKAWAY] - row[COULOMB]) / (1.0 + ratio * ratio)
+    before = bristles[link]
+    after = (before + step * rate) / (1.0 + step * row[BRISTLE_STIFFNESS] * abs(rate) / level)
+    bristles[link] = after
+    deflecting = row[BRISTLE_DAMPING] * (after - before) / step
+    return float(row[BRISTLE_STIFFNESS] * after + deflecting + viscous)
+
+
+@fused_kernel
+def available_force(row: Array, supply: float, load: float, extends: bool) -> float:
+    """Return the pressure drop over the lands times the area in N, under ``load`` N (push positive)."""
+    fed, drained = (row[AREA_1], row[AREA_2]) if extends else (row[AREA_2], row[AREA_1])
+    still = fed * supply - drained * row[RETURN_PRESSURE]
+    left = still - load if extends else still + load
+    return float(max(left, LEAST_AVAILABLE * max(still, 1.0)))
+
+
+@fused_kernel
+def opening_for(row: Array, speed: float, load: float, supply: float) -> float:
+    """Return the opening, beside the overlap, that gives the no-load ``speed`` in m/s under ``load`` N."""
+    share = abs(speed) / (row[GAIN] * math.sqrt(available_force(row, supply, load, speed > 0.0)))
+    saturation = row[SATURATION] * share
+    opening = 1.0
+    if saturation < 1.0:
+        opening = min(share / math.sqrt(1.0 - saturation * saturation), 1.0)
+    return opening if speed > 0.0 else -opening
+
+
+@fused_kernel
+def speed_for(row: Array, opening: float, load: float, supply: float) -> float:
+    """Return the no-load speed in m/s of an ``opening``: the inverse of ``opening_for``."""
+    size = min(abs(opening), 1.0)
+    bent = row[SATURATION] * size
+    share = size / math.sqrt(1.0 + bent * bent)
+    speed = share * row[GAIN] * math.sqrt(available_force(row, supply, load, opening > 0.0))
+    return float(speed if opening > 0.0 else -speed)
+
+
+@fused_kernel
+def over_lap(row: Array, opening: float) -> float:
+    """Return the opening at the spool for an ``opening`` of the ports, smooth through the centre."""
+    overlap = row[OVERLAP]
+    if not overlap > 0.0:
+        return opening
+    return float(opening + overlap * opening / math.sqrt(opening * opening + overlap * overlap))

@@ -1,0 +1,103 @@
+"""The table's control in its place in the cycle: after the reference, before the command is sent.
+
+The control itself is ``mastd.control.table_control``; here it hears from the state machine whether the drive
+follows, and whether the table stands on its legs alone, and what it cannot do becomes a fault.
+"""
+
+from __future__ import annotations
+
+from mastd.control.control_step import (
+    BALANCE_SATURATED,
+    BALANCING,
+    BROKEN,
+    ENGAGED,
+    FINITE,
+    FRESH,
+    STREAMED,
+    SUPPLY,
+    TRIM_LIMITED,
+)
+from mastd.control.reference import Reference
+from mastd.control.reference_kernels import Source
+from mastd.control.table_control import TableControl
+from mastd.dynamics.table_model import TableModel
+from mastd.kinematics.geometry import Geometry
+from mastd.loop.frame import Frame
+from mastd.loop.sensing import Sensing
+from mastd.safety.states import State
+from mastd.settings.daemon import DaemonSettings
+from mastd.settings.identified import IdentifiedSettings
+from mastd.settings.table import TableSettings
+
+ON_ITS_LEGS = frozenset(
+    {State.READY, State.ARMED, State.RUNNING, State.HOLD, State.STOPPING}
+)
+"""States in which the legs alone carry the table, so that their forces can be balanced."""
+SUPPLY_FILTER_TIME = 0.02
+"""s over which the measured supply pressure is smoothed, as the drive does."""
+SATURATION_DELAY = 0.25
+"""s for which the trims must be at their limit to be told."""
+
+
+class LoopControl:
+    """Writes the command of the links each cycle; ``saturated`` and ``unbalanced`` tell what it cannot do."""
+
+    def __init__(
+        self,
+        table: TableSettings,
+        daemon: DaemonSettings,
+        geometry: Geometry,
+        model: TableModel,
+        frame: Frame,
+        sensing: Sensing,
+        identified: IdentifiedSettings | None = None,
+    ) -> None:
+        self._period = daemon.period_ns * 1e-9
+        self._control = TableControl(
+            table,
+            daemon.control,
+            geometry,
+            model,
+            self._period,
+            frame.motion,
+            frame.command,
+            frame.field("command.payload_wrench"),
+            frame.field("pose_acceleration"),
+            frame.field("force"),
+            identified,
+        )
+        self._sensing = sensing
+        self._supply = frame.field("sample.supply_pressure")
+        self._smoothing = min(1.0, self._period / SUPPLY_FILTER_TIME)
+        self._smoothed = table.supply.pressure
+        self._broken = -1
+        self._limited = 0.0
+        self.model = self._control.model
+        self.ahead = self._control.ahead
+        self.unbalanced = False
+        """The trim of the lengths that balances the legs has reached its limit."""
+
+    @property
+    def saturated(self) -> bool:
+        """The trims of the valves are at their limit, and have been for a while."""
+        return self._limited > SATURATION_DELAY
+
+    def write(self, reference: Reference, state: State, follows: bool) -> bool:
+        """Write the command for ``reference``; return False if anything in it is not finite."""
+        now, sensing = self._control.now, self._sensing
+        fresh = sensing.usable and sensing.pose_valid
+        pressure = self._supply[0]
+        if sensing.usable and pressure > 0.0:
+            self._smoothed += self._smoothing * (float(pressure) - self._smoothed)
+        now[SUPPLY] = self._smoothed
+        now[ENGAGED] = follows
+        now[BALANCING] = state in ON_ITS_LEGS
+        now[FRESH] = fresh
+        now[STREAMED] = reference.source is Source.STREAM
+        now[BROKEN] = reference.broken != self._broken
+        self._broken = reference.broken
+        bits = self._control.write(reference.later)
+        self.unbalanced = bool(bits & BALANCE_SATURATED)
+        periods = len(reference.later) * self._period
+        self._limited = self._limited + periods if bits & TRIM_LIMITED else 0.0
+        return bool(bits & FINITE)
