@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import argparse
 import json
+import math
 import shutil
 import sys
 import time
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
@@ -22,8 +24,10 @@ if TYPE_CHECKING:
     from mastd.settings.table import TableSettings
     from mastd.wire.hello import Mode
 
-NOT_WORTH: Final = 2.0
+CERTAINTY: Final = 2.0
 """Standard deviations below which an offset is not told from none."""
+DIGITS: Final = 4
+"""Of an offset in mm: a tenth of a micrometre, less than any transducer resolves."""
 
 
 def add_parsers(subparsers: Subparsers) -> None:
@@ -85,8 +89,9 @@ def run(arguments: argparse.Namespace) -> int:
     except (ValueError, FormatError) as error:
         raise UsageError(f"{record.path}: {error}; no offset was found") from error
     document = _document(found, table, str(record.path), said)
-    if arguments.write:
-        document["written"] = str(_write(path, table, found))
+    if arguments.write and document["told"]:
+        write(path, table, _new_offsets(found, table))
+        document["written"] = str(path)
     print(json.dumps(document, allow_nan=False) if arguments.json else _text(found, table, document))
     return code
 
@@ -128,75 +133,88 @@ def _played(arguments: argparse.Namespace, stop: StopRequest) -> tuple[Path, End
 
 
 def _document(found: LengthOffsets, table: TableSettings, record: str, ended: str) -> dict[str, object]:
-    corrections = found.corrections
     return {
         "run": record,
         "ended": ended or None,
-        "told": bool((abs(found.amount) > NOT_WORTH * found.doubt).any()),
+        "told": bool((abs(found.amount) > CERTAINTY * found.doubt).any()),
+        "balanced": found.balanced,
         "links": [
-            {
-                "name": link.name,
-                "offset_m": link.transducer.offset,
-                "correction_m": float(correction),
-                "new_offset_m": link.transducer.offset + float(correction),
-            }
-            for link, correction in zip(table.links, corrections, strict=True)
+            {"name": link.name, "offset_m": link.transducer.offset, "new_offset_m": new}
+            for link, new in zip(table.links, _new_offsets(found, table), strict=True)
         ],
         "patterns": [
             {
-                "links": [float(share) for share in found.patterns[k]],
+                "links": found.patterns[k].tolist(),
                 "amount_m": float(found.amount[k]),
                 "uncertainty_m": float(found.doubt[k]),
                 "by_lengths_m": float(found.by_lengths[k]),
                 "by_balance_m": float(found.by_trim[k]) if found.balanced else None,
                 "internal_force_n": float(found.force[k]),
-                "unbalanced_before_n": float(found.free_force[k]),
-                "unbalanced_after_n": float(found.rest_force[k]),
-                "unbalanced_uncertainty_n": float(found.force_doubt[k]),
+                "without_balance_n": float(found.free_force[k]),
+                "with_new_offsets_n": float(found.rest_force[k]),
+                "with_new_offsets_uncertainty_n": float(found.force_doubt[k]),
             }
             for k in range(len(found.patterns))
         ],
-        "balanced": found.balanced,
         "written": None,
     }
+
+
+def _new_offsets(found: LengthOffsets, table: TableSettings) -> list[float]:
+    """Return the offset of each transducer in m as it would be written; one that stays is as it was."""
+    return [
+        link.transducer.offset
+        if abs(correction) < 0.5 * 10.0 ** -(DIGITS + 3)
+        else round(1e3 * (link.transducer.offset + float(correction)), DIGITS) * 1e-3
+        for link, correction in zip(table.links, found.corrections, strict=True)
+    ]
 
 
 def _text(found: LengthOffsets, table: TableSettings, document: dict[str, object]) -> str:
     lines = [f"offsets of the lengths, from {document['run']}"]
     width = max(len(link.name) for link in table.links)
     lines.append(f"  {'link':<{width}}  offset, mm      new, mm")
-    for link, correction in zip(table.links, found.corrections, strict=True):
-        offset = link.transducer.offset
-        lines.append(f"  {link.name:<{width}}  {offset * 1e3:10.4f}  {(offset + correction) * 1e3:11.4f}")
+    for link, new in zip(table.links, _new_offsets(found, table), strict=True):
+        lines.append(f"  {link.name:<{width}}  {link.transducer.offset * 1e3:10.4f}  {new * 1e3:11.4f}")
     for k in range(len(found.patterns)):
-        amount, doubt = found.amount[k] * 1e3, found.doubt[k] * 1e3
-        ways = f"the lengths say {found.by_lengths[k] * 1e3:+.4f} mm"
-        if found.balanced:
-            ways += f", the balance {found.by_trim[k] * 1e3:+.4f} mm"
-        lines.append(f"  legs against each other: {amount:+.4f} ± {doubt:.4f} mm ({ways})")
-        free, rest, about = (
-            1e-3 * value[k] for value in (found.free_force, found.rest_force, found.force_doubt)
-        )
-        lines.append(
-            f"  internal force: {found.force[k] * 1e-3:+.1f} kN as it was; without the balance about "
-            f"{free:+.0f} kN, with the new offsets {rest:+.0f} ± {about:.0f} kN"
-        )
-        alone = [
-            f"{link.name} by {error * 1e3:+.3f} mm"
-            for link, error in zip(table.links, found.single[k], strict=True)
-            if abs(error) != float("inf")
-        ]
-        lines.append(f"  if a single transducer reads wrong: {', or '.join(alone)}")
+        lines += _pattern_lines(found, table, k)
     lines.append("  a movement of the table explains all other combinations; they do not show here")
     if not document["told"]:
-        lines.append("  no offset is told from none: nothing to change")
-    written = document["written"]
-    lines.append(f"  written to {written}" if written else "  nothing is written without --write")
+        lines.append("  it cannot be told from none: the offsets stay as they are")
+    elif document["written"]:
+        lines.append(f"  written to {document['written']}")
+    else:
+        lines.append("  nothing is written without --write")
     return "\n".join(lines)
 
 
-def _write(path: Path, table: TableSettings, found: LengthOffsets) -> Path:
-    """Write the new offsets into the table's file, all else as it stands; the old file stays beside it."""
+def _pattern_lines(found: LengthOffsets, table: TableSettings, k: int) -> list[str]:
+    """Return what is known of one pattern."""
+    ways = f"the lengths say {found.by_lengths[k] * 1e3:+.4f} mm"
+    if found.balanced:
+        ways += f", the balance {found.by_trim[k] * 1e3:+.4f} mm"
+    force, free, rest, about = (
+        1e-3 * value[k] for value in (found.force, found.free_force, found.rest_force, found.force_doubt)
+    )
+    alone = [
+        f"{link.name} by {error * 1e3:+.3f} mm"
+        for link, error in zip(table.links, found.single[k], strict=True)
+        if math.isfinite(error)
+    ]
+    return [
+        f"  legs against each other: {found.amount[k] * 1e3:+.4f} ± {found.doubt[k] * 1e3:.4f} mm ({ways})",
+        f"  internal force: {force:+.1f} kN as it was, without the balance up to {free:+.0f} kN; without it "
+        f"and with the new offsets {rest:+.0f} ± {about:.0f} kN",
+        f"  if one transducer alone reads wrong: {', or '.join(alone)}",
+    ]
+
+
+def write(path: Path, table: TableSettings, offsets: Sequence[float]) -> None:
+    """Write the transducers' offsets (m) into the file of ``table``, all else as it stands.
+
+    The old file stays beside it as FILE.bak. Raises UsageError for a starter file, and for a file that is
+    another table by now; SettingsError for one in which an offset is not to be found.
+    """
     from mastd.formats.files import replacing
     from mastd.settings.amend import amended
     from mastd.settings.loader import load, load_text
@@ -211,12 +229,10 @@ def _write(path: Path, table: TableSettings, found: LengthOffsets) -> Path:
         )
     if load(path, TableSettings) != table:
         raise UsageError(f"{path}: is not the table of that run any more; play anew before you write")
-    offsets = [
-        link.transducer.offset + float(correction)
-        for link, correction in zip(table.links, found.corrections, strict=True)
-    ]
     changes = {
-        ("links", k, "transducer", "offset"): f"{offset * 1e3:.4f} mm" for k, offset in enumerate(offsets)
+        ("links", k, "transducer", "offset"): f"{offset * 1e3:.{DIGITS}f} mm"
+        for k, (link, offset) in enumerate(zip(table.links, offsets, strict=True))
+        if offset != link.transducer.offset
     }
     text = amended(read_text(path), str(path), changes)
     load_text(text, str(path), TableSettings)
@@ -226,4 +242,3 @@ def _write(path: Path, table: TableSettings, found: LengthOffsets) -> Path:
         raise UsageError(f"{path}.bak: cannot be written: {error.strerror}") from error
     with replacing(path) as file:
         file.write(text.encode("utf-8"))
-    return path

@@ -29,6 +29,8 @@ PARTS: Final = 8
 """Parts of the motion by whose spread the doubt is told."""
 LEAST_DOUBT: Final = 1e-6
 """m; no offset is known better."""
+LEAST_SHARE: Final = 0.05
+"""Of a pattern; a link with less of it does not make the legs fight."""
 FORCE_DOUBT: Final = 0.2
 """Share of the forces that leakage, of which the nominal value is taken, leaves open."""
 
@@ -50,8 +52,8 @@ class LengthOffsets:
 
     ``by_lengths`` and ``by_trim`` are how much of its pattern is too long; ``amount`` is the one that is to
     be believed, ``doubt`` its standard deviation. ``force`` is the mean internal force as it was,
-    ``free_force`` what it would be without the balance, ``rest_force`` what is left of that without the
-    offsets, ``force_doubt`` how well the last two are known.
+    ``free_force`` what it would be without the balance, at most: the overlap of the valves lets a part of it
+    be; ``rest_force`` what is left of that with the corrections, ``force_doubt`` how well that is known.
     """
 
     patterns: Array
@@ -73,9 +75,11 @@ class LengthOffsets:
 
     @property
     def single(self) -> Array:
-        """Error (m, n) of a transducer that alone would do it, m; infinite where none would."""
+        """Error (m, n) of a transducer that alone would make the lengths contradict each other so, m;
+        infinite where none would."""
         with np.errstate(divide="ignore"):
-            return np.where(np.abs(self.patterns) > 0.05, self.amount[:, None] / self.patterns, np.inf)
+            alone = self.by_lengths[:, None] / self.patterns
+        return np.where(np.abs(self.patterns) > LEAST_SHARE, alone, np.inf)
 
 
 def find_offsets(geometry: Geometry, motion: SlowMotion, stiffness: float, limit: float) -> LengthOffsets:
@@ -104,6 +108,9 @@ def find_offsets(geometry: Geometry, motion: SlowMotion, stiffness: float, limit
     free_force = force - stiffness * by_trim
     spread = _doubt(trims if balanced else contradictions)
     own = np.abs(force) / stiffness * FORCE_DOUBT if balanced else 0.0
+    rest = free_force + stiffness * amount
+    # Where the balance has not taken the force away, the prediction is no better than it explains the force.
+    unexplained = 0.0 if balanced else np.abs(rest)
     return LengthOffsets(
         vectors.mean(axis=0),
         by_lengths,
@@ -113,8 +120,8 @@ def find_offsets(geometry: Geometry, motion: SlowMotion, stiffness: float, limit
         np.hypot(spread, own),
         force,
         free_force,
-        free_force + stiffness * amount,
-        np.hypot(_doubt(forces), FORCE_DOUBT * stiffness * np.abs(amount)),
+        rest,
+        np.hypot(np.hypot(_doubt(forces), FORCE_DOUBT * stiffness * np.abs(amount)), unexplained),
     )
 
 
