@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
+from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -118,10 +120,22 @@ def true_actuators(table: TableSettings, truth: PlantTruth) -> list[dict[str, fl
     return actuators
 
 
+class _Calibrated(Protocol):
+    """A sensor of the table's settings."""
+
+    @property
+    def scale(self) -> float:
+        """Calibrated per reading."""
+
+    @property
+    def offset(self) -> float:
+        """Calibrated at reading zero."""
+
+
 def calibration_of(table: TableSettings, layout: Layout) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Return scale and offset of each value of a sample: calibrated = scale · reading + offset."""
     scales, offsets = np.ones(layout.size), np.zeros(layout.size)
-    sensors = {
+    sensors: dict[str, Sequence[_Calibrated]] = {
         "lengths": [link.transducer for link in table.links],
         "pressures": [sensor for link in table.links for sensor in link.pressure_transducers],
         "accelerometers": table.sensors.accelerometers,

@@ -65,10 +65,10 @@ def add_parsers(subparsers: Subparsers) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Play unless a run is named, find, show, write when told; return 0 when done, 1 stopped, 3 fault."""
+    from mastd.commands.calibrate_record import balance_limit, slow_motion, table_of, wanted
     from mastd.control.length_offsets import find_offsets, settled_stiffness
     from mastd.kinematics.geometry import Geometry
     from mastd.record.reader import open_run
-    from mastd.record.slow_motion import balance_limit, slow_motion, table_of, wanted
     from mastd.settings.starter import find
 
     path = find("table", arguments.table)
@@ -216,7 +216,7 @@ def write(path: Path, table: TableSettings, offsets: Sequence[float]) -> None:
     another table by now; SettingsError for one in which an offset is not to be found.
     """
     from mastd.formats.files import replacing
-    from mastd.settings.amend import amended
+    from mastd.settings.amend import Place, amended
     from mastd.settings.loader import load, load_text
     from mastd.settings.starter import starter_directory
     from mastd.settings.strict_yaml import read_text
@@ -229,7 +229,7 @@ def write(path: Path, table: TableSettings, offsets: Sequence[float]) -> None:
         )
     if load(path, TableSettings) != table:
         raise UsageError(f"{path}: is not the table of that run any more; play anew before you write")
-    changes = {
+    changes: dict[Place, str] = {
         ("links", k, "transducer", "offset"): f"{offset * 1e3:.{DIGITS}f} mm"
         for k, (link, offset) in enumerate(zip(table.links, offsets, strict=True))
         if offset != link.transducer.offset
