@@ -15,6 +15,8 @@ COMMANDS = (
     "profiles",
     "check",
     "run",
+    "identify",
+    "iterate",
     "serve",
     "ctl",
     "console",

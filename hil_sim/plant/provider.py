@@ -21,10 +21,13 @@ class SimulatedPlantProvider:
     """Makes the simulated plant as an object, or the command line that runs it as a process."""
 
     def open(self, request: PlantRequest) -> Plant:
-        """Return the plant for ``request``; raise SettingsError or UsageError for what cannot be."""
+        """Return the plant for ``request``; raise SettingsError or UsageError for what cannot be.
+
+        A payload that the truth itself states is the true one, whatever the request says.
+        """
         table = load(request.table_path, TableSettings)
         truth = load(request.truth_path, PlantTruth) if request.truth_path else PlantTruth()
-        if request.payload is not None:
+        if truth.payload is None and request.payload is not None:
             truth = truth.model_copy(update={"payload": _payload(request.payload)})
         scheduled = [faults.parse(text) for text in request.faults]
         plant = Plant(table, truth, request.period_ns, request.seed)

@@ -28,6 +28,9 @@ def add_parsers(subparsers: Subparsers) -> None:
     add_plant_options(parser)
     parser.add_argument("--link", choices=("direct", "socket"), help="kind of link to a plant of its own")
     parser.add_argument("--lockstep", action="store_true", help="plant and loop step by step, repeatable")
+    parser.add_argument(
+        "--identified", metavar="FILE", help="what `mastd identify` has found out, in the settings' place"
+    )
     parser.add_argument("--json", action="store_true", help="print one JSON document, nothing else")
     parser.set_defaults(run=run)
 
@@ -64,6 +67,7 @@ def _run(arguments: argparse.Namespace, stop: StopRequest) -> int:
         find("table", arguments.table),
         find("profile", arguments.profile),
         daemon_settings(arguments),
+        Path(arguments.identified) if arguments.identified else None,
     )
     with riding(shown=live) as progress:
         verdict = check(plan.profile, plan.table, progress)
@@ -72,7 +76,7 @@ def _run(arguments: argparse.Namespace, stop: StopRequest) -> int:
     if stop.requested:
         raise StoppedError("stopped before anything moved")
     directory = Path(arguments.out) / f"{slug(plan.profile.name)}-{time.strftime('%Y%m%d-%H%M%S')}"
-    record_path = _fresh(directory) / "run.mcap"
+    record_path = fresh_directory(directory) / "run.mcap"
     mode: Mode = "lockstep" if arguments.lockstep else "free-run"
     payload = rigid_payload(plan.profile)
     link = connection(arguments, plan, payload, arguments.link or "socket", mode)
@@ -83,7 +87,7 @@ def _run(arguments: argparse.Namespace, stop: StopRequest) -> int:
         ending = play(plan, link, record_path, live, stop, verdict.scale, operators)
     record = read(record_path)
     result = make_result(record)
-    _tell_recorder_loss(result, ending)
+    tell_recorder_loss(result, ending)
     try:
         write_run_page(run_page(record, result), default_page(record_path), result)
     except UsageError as error:  # a full disk must not hide how the run went
@@ -97,7 +101,7 @@ def _run(arguments: argparse.Namespace, stop: StopRequest) -> int:
     return exit_code(result)
 
 
-def _tell_recorder_loss(result: dict[str, object], ending: Ending) -> None:
+def tell_recorder_loss(result: dict[str, object], ending: Ending) -> None:
     """A run that was not recorded to its end cannot be judged: say so, and what is known."""
     if ending.recorded is None or ending.recorded.error is None:
         return
@@ -110,7 +114,7 @@ def _tell_recorder_loss(result: dict[str, object], ending: Ending) -> None:
     )
 
 
-def _fresh(directory: Path) -> Path:
+def fresh_directory(directory: Path) -> Path:
     """Return a directory that does not exist yet: two runs may begin in the same second."""
     for suffix in ("", *(f"-{count}" for count in range(2, 1000))):
         candidate = directory.with_name(directory.name + suffix)

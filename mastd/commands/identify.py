@@ -1,0 +1,251 @@
+"""`mastd identify`: play a short prescribed motion, and find from its record what the table really is."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+import time
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+from mastd.commands.plant_options import add_plant_options, connection, daemon_settings, stop_on_signals
+from mastd.commands.progress import riding
+from mastd.commands.report import exit_code, summary
+from mastd.commands.run import fresh_directory, tell_recorder_loss
+from mastd.errors import StoppedError, UsageError
+
+if TYPE_CHECKING:
+    from mastd.commands import Subparsers
+    from mastd.loop.plan import Plan
+    from mastd.loop.script import StopRequest
+    from mastd.motion.verdict import Preflight
+    from mastd.record.reader import Run
+    from mastd.settings.identified import IdentifiedSettings
+    from mastd.wire.hello import Mode
+
+LEAST_SCALE: Final = 0.3
+"""Least share of the play that is worth playing."""
+SCALE_RESERVE: Final = 0.95
+"""Of the scale that would just pass."""
+
+
+def add_parsers(subparsers: Subparsers) -> None:
+    """Add the subcommand."""
+    parser = subparsers.add_parser(
+        "identify", help="find valves, oil, friction and payload from a short play, each with its uncertainty"
+    )
+    parser.add_argument(
+        "--profile",
+        metavar="PROFILE",
+        help="profile whose payload stands on the table (file, or name of a starter profile; default: that of"
+        " the play, which is nothing)",
+    )
+    parser.add_argument(
+        "--play", metavar="PROFILE", default="identify", help="what is played (default: identify)"
+    )
+    parser.add_argument(
+        "--from",
+        dest="source",
+        metavar="RUN",
+        type=Path,
+        help="play nothing, take a run that is already there",
+    )
+    parser.add_argument(
+        "--write",
+        metavar="FILE",
+        type=Path,
+        help="file of the values found (default: identified-DATE.yaml beside the record)",
+    )
+    add_plant_options(parser)
+    parser.add_argument("--link", choices=("direct", "socket"), help="kind of link to a plant of its own")
+    parser.add_argument("--lockstep", action="store_true", help="plant and loop step by step, repeatable")
+    parser.add_argument("--json", action="store_true", help="print one JSON document, nothing else")
+    parser.set_defaults(run=run)
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Play unless a run is named, find, write; return 0 when done, 1 stopped, 3 fault.
+
+    Ctrl-C and SIGTERM are heard as `mastd run` does.
+    """
+    from mastd.record.reader import open_run
+
+    if arguments.source is not None:
+        if arguments.profile:
+            raise UsageError(
+                "--profile is for a new play; what stood on the table is in the record of --from"
+            )
+        return _find(open_run(arguments.source), arguments)
+    with stop_on_signals() as stop:
+        result = _played(arguments, stop)
+    if result["verdict"] != "pass":
+        if arguments.json:
+            print(json.dumps({"identified": None, **_head(result)}, allow_nan=False))
+        else:
+            print(summary(result))
+            print("nothing was identified: the play did not go to its end")
+        return exit_code(result)
+    return _find(open_run(Path(str(result["run"]))), arguments, result)
+
+
+def _head(result: dict[str, Any]) -> dict[str, Any]:
+    return {key: result[key] for key in ("run", "verdict", "state", "cause")}
+
+
+def _played(arguments: argparse.Namespace, stop: StopRequest) -> dict[str, Any]:
+    """Play, record, and return the document of the run."""
+    from mastd.loop.journal import slug
+    from mastd.loop.lock import plant_lock
+    from mastd.loop.operators import Kind, operators_place
+    from mastd.loop.session import run as play
+    from mastd.record.result import make_result
+    from mastd.report.reading import read
+    from mastd.wire.provider import rigid_payload
+
+    if arguments.plant and arguments.link == "direct":
+        raise UsageError("--link direct is for a simulated plant of its own; leave out --plant")
+    live = not arguments.json and sys.stderr.isatty()
+    if live:
+        print("preparing; the very first run compiles the kernels, which takes a minute", file=sys.stderr)
+    plan, verdict = _checked(arguments, live)
+    if stop.requested:
+        raise StoppedError("stopped before anything moved")
+    directory = Path(arguments.out) / f"{slug(plan.profile.name)}-{time.strftime('%Y%m%d-%H%M%S')}"
+    record_path = fresh_directory(directory) / "run.mcap"
+    mode: Mode = "lockstep" if arguments.lockstep else "free-run"
+    link = connection(arguments, plan, rigid_payload(plan.profile), arguments.link or "socket", mode)
+    kind = Kind.RUN if arguments.plant else Kind.SIMULATED_RUN
+    with plant_lock(link.address), operators_place(kind, arguments.operators) as operators:
+        if operators.note:
+            print(operators.note, file=sys.stderr)
+        ending = play(plan, link, record_path, live, stop, verdict.scale, operators)
+    result = make_result(read(record_path))
+    tell_recorder_loss(result, ending)
+    return result
+
+
+def _checked(arguments: argparse.Namespace, live: bool) -> tuple[Plan, Preflight]:
+    """Return the plan with the payload that is meant, scaled down if it does not pass the check as it is."""
+    from mastd.loop.boarding import ready_profile
+    from mastd.loop.plan import Plan
+    from mastd.motion.preflight import check
+    from mastd.settings.starter import find
+
+    plan = Plan.load(
+        find("table", arguments.table), find("profile", arguments.play), daemon_settings(arguments)
+    )
+    profile = plan.profile
+    if profile.mode != "segments":
+        raise UsageError(f"{plan.profile_path}: is driven by hand or by a driver, a play needs segments")
+    if arguments.profile:
+        profile = profile.model_copy(update={"payload": _payload_of(arguments.profile, plan)})
+    if profile.payload.kind == "vehicle":
+        raise UsageError(
+            f"{arguments.profile or plan.profile_path}: a simulated vehicle stands on the table, which a"
+            " plant feels as forces alone; identify needs a rigid payload or none"
+        )
+    with riding(shown=live) as progress:
+        verdict = check(profile, plan.table, progress)
+        if not verdict.ok and verdict.scale * SCALE_RESERVE >= LEAST_SCALE:
+            scale = verdict.scale * SCALE_RESERVE
+            print(f"{profile.name}: played at {scale:.0%}, more does not pass the check", file=sys.stderr)
+            profile = profile.model_copy(update={"gain": profile.gain * scale})
+            verdict = check(profile, plan.table, progress)
+    if not verdict.ok:
+        raise UsageError(f"{plan.profile_path}: refused, it does not pass the check:\n{verdict.text()}")
+    ready = ready_profile(profile, plan.table, plan.daemon.period_ns * 1e-9, 1.0)
+    return replace(plan, profile=profile, ready=ready), verdict
+
+
+def _payload_of(name: str, plan: Plan) -> object:
+    """Return the payload of another profile."""
+    from mastd.loop.frame import channel_units
+    from mastd.settings.loader import load
+    from mastd.settings.profile import ProfileSettings
+    from mastd.settings.starter import find
+
+    return load(find("profile", name), ProfileSettings, channels=channel_units(plan.table)).payload
+
+
+@dataclass(frozen=True)
+class _Files:
+    """Where the values and the page go."""
+
+    values: Path
+    page: Path
+
+    @classmethod
+    def beside(cls, record: Path, wanted: Path | None, made: time.struct_time) -> _Files:
+        values = wanted or record.with_name(f"identified-{time.strftime('%Y%m%d-%H%M%S', made)}.yaml")
+        if values.suffix not in {".yaml", ".yml"}:
+            raise UsageError(f"{values}: the file of the values ends in .yaml")
+        return cls(values, values.with_suffix(".html"))
+
+
+def _find(record: Run, arguments: argparse.Namespace, result: dict[str, Any] | None = None) -> int:
+    """Find from a record, write values and page, print."""
+    from mastd.control.identification.findings import find
+    from mastd.control.identification.settings import settings_of
+    from mastd.record.identification import measurement, payload_of_run, sha256_of, table_of
+    from mastd.report.identified_page import identified_page
+    from mastd.report.identified_rows import document_of, rows_of, text_table
+    from mastd.report.provenance_table import plant_words
+    from mastd.report.write import write_page
+    from mastd.settings.identified_file import payload_line
+
+    table, payload = table_of(record), payload_of_run(record)
+    made = time.localtime()
+    files = _Files.beside(record.path, arguments.write, made)
+    try:
+        found = find(measurement(record, table), table)
+    except ValueError as error:
+        raise UsageError(f"{record.path}: {error}; nothing was identified") from error
+    day = time.strftime("%Y-%m-%d %H:%M", made)
+    values = settings_of(
+        found,
+        f"{table.name}, {day}",
+        time.strftime("%Y-%m-%dT%H:%M:%S%z", made),
+        table.name,
+        sha256_of(record.path),
+        payload_line(payload),
+    )
+    _write(values, files.values)
+    rows = rows_of(values, table, payload)
+    facts = (
+        ("record", str(record.path)),
+        ("SHA-256 of the record", values.run_sha256),
+        ("plant", plant_words(record.metadata)),
+        ("payload, nominal", values.nominal_payload),
+        ("values", str(files.values)),
+    )
+    write_page(identified_page(found, rows, table, f"Identified {day}", facts), files.page)
+    if arguments.json:
+        head = _head(result) if result is not None else {"run": str(arguments.source)}
+        document = {
+            "identified": str(files.values),
+            "page": str(files.page),
+            **head,
+            **document_of(values, table),
+            "notes": list(found.notes),
+        }
+        print(json.dumps(document, allow_nan=False))
+        return 0
+    print(text_table(rows))
+    if found.payload is None:
+        print("nothing stands on the table")
+    for note in found.notes:
+        print(f"doubtful: {note}")
+    print(f"values: {files.values}\npage: {files.page}")
+    return 0
+
+
+def _write(values: IdentifiedSettings, path: Path) -> None:
+    from mastd.settings.identified_file import identified_text
+
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(identified_text(values), encoding="utf-8")
+    except OSError as error:
+        raise UsageError(f"{path}: cannot write the values: {error.strerror or error}") from error

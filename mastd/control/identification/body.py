@@ -1,0 +1,201 @@
+"""Table and payload as one rigid body, and the friction of the links, from pressures and accelerometers.
+
+Newton's and Euler's equations about C in table axes P (``mastd.dynamics.table_model``), with A the specific
+force of C as accelerometers feel it (acceleration less gravity), α and ω angular acceleration and velocity:
+
+    Jᵀ (F_p − F_c φ(v) − c v) = [m A + α × s + ω × (ω × s);  I α + ω × I ω + s × A],
+
+F_p the forces of the pressures, φ the shape of sliding friction. Linear in mass, first moment, inertia, F_c
+and c. The part of the forces that the links exert against each other does not appear.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mastd.control.identification.friction import sliding_friction
+from mastd.control.identification.measurement import Measurement, derivative, low_passed
+from mastd.control.identification.regression import Fit, least_squares
+from mastd.kinematics.geometry import Geometry
+from mastd.settings.table import TableSettings
+
+FloatArray = NDArray[np.float64]
+
+BODY = 10
+"""Values of the body: mass, first moment (3), inertia xx, yy, zz, xy, xz, yz, as ``TableModel`` has them."""
+RATE_CORNER = 60.0
+"""Hz, low-pass of lengths and pose before rates are taken of them."""
+CORNER = 40.0
+"""Hz, low-pass of both sides of the balance."""
+BLOCK_TIME = 0.5
+EDGE_TIME = 0.5
+"""s at either end that the filters spoil."""
+_ROWS_PER_CORNER = 5.0
+"""Rows that are kept for a period of the low-pass's corner: more would tell nothing new."""
+_ROUNDS = 3
+_LEAST_COULOMB = 10.0
+
+
+@dataclass(frozen=True, eq=False)
+class BodyFit:
+    """Body values (10,) and their covariance, Coulomb and viscous friction (n,) with their deviations."""
+
+    body: FloatArray
+    body_covariance: FloatArray
+    coulomb: FloatArray
+    coulomb_deviation: FloatArray
+    viscous: FloatArray
+    viscous_deviation: FloatArray
+    residual: float
+    """Effective value of the force unaccounted for, N a link."""
+    times: FloatArray
+    """(r,) s from the play's begin, of the two that follow."""
+    wrench: FloatArray
+    """(r, 6) that the pressures make at C in P, low-passed, N and N m."""
+    explained: FloatArray
+    """(r, 6) of it that the body and the friction found ask for."""
+
+
+def fit_body(measured: Measurement, table: TableSettings, geometry: Geometry) -> BodyFit:
+    """Return table and payload as one body; raise ValueError if the motion does not determine it."""
+    period = measured.period
+    rotations = _rotations(measured.pose)
+    links = _links(measured.pose, rotations, geometry)
+    spin, force, turn = _motion(measured, table, rotations)
+    areas = np.array(table.actuator.piston_areas) * [1.0, -1.0]
+    lengths = low_passed(measured.lengths, RATE_CORNER, period)
+    rates = derivative(lengths, period)
+    # One measure for forces and moments: the noise of the links' forces becomes equal in all six.
+    root = np.asarray(np.linalg.cholesky(np.mean(np.einsum("kia,kib->kab", links, links), axis=0)))
+    whitening = np.linalg.inv(root)
+    edge = round(EDGE_TIME / period)
+    every = max(1, round(1.0 / (_ROWS_PER_CORNER * CORNER * period)))
+    rows = np.arange(edge, len(lengths) - edge, every)
+
+    def balanced(values: FloatArray) -> FloatArray:
+        """Whiten and filter what acts on the body, (k, 6, p)."""
+        whitened = np.einsum("ba,kap->kbp", whitening, values)
+        return low_passed(whitened, CORNER, period)[rows]
+
+    def along_links(values: FloatArray) -> FloatArray:
+        return balanced(np.swapaxes(links * values[:, :, None], 1, 2))
+
+    pressing = np.einsum("kia,ki->ka", links, measured.pressures @ areas)
+    target = balanced(pressing[:, :, None])[:, :, 0]
+    inertia, viscous = balanced(_inertia_columns(spin, force, turn)), along_links(rates)
+    coulomb = np.full(rates.shape[1], max(table.actuator.friction.coulomb, _LEAST_COULOMB))
+    block = round(BLOCK_TIME / (period * every))
+    for _ in range(_ROUNDS):
+        shape = sliding_friction(lengths, rates, coulomb, table.actuator.friction, period)
+        design = np.concatenate((inertia, along_links(shape), viscous), axis=2)
+        fit = least_squares(design, target, block)
+        coulomb = np.maximum(fit.values[BODY : BODY + rates.shape[1]], _LEAST_COULOMB)
+    return _result(
+        fit, rates.shape[1], period * rows.astype(np.float64), target @ root.T, design @ fit.values @ root.T
+    )
+
+
+def _result(fit: Fit, links: int, times: FloatArray, wrench: FloatArray, explained: FloatArray) -> BodyFit:
+    deviations = fit.deviations
+    middle = BODY + links
+    return BodyFit(
+        fit.values[:BODY],
+        fit.covariance[:BODY, :BODY],
+        fit.values[BODY:middle],
+        deviations[BODY:middle],
+        fit.values[middle:],
+        deviations[middle:],
+        fit.residual,
+        times,
+        wrench,
+        explained,
+    )
+
+
+def _rotations(pose: FloatArray) -> FloatArray:
+    """Return R from P to B (k, 3, 3), rotation order yaw, pitch, roll."""
+    sr, sp, sy = np.sin(pose[:, 3:]).T
+    cr, cp, cy = np.cos(pose[:, 3:]).T
+    rows = (
+        (cy * cp, cy * sp * sr - sy * cr, cy * sp * cr + sy * sr),
+        (sy * cp, sy * sp * sr + cy * cr, sy * sp * cr - cy * sr),
+        (-sp, cp * sr, cp * cr),
+    )
+    return np.stack([np.stack(row, axis=1) for row in rows], axis=1)
+
+
+def _links(pose: FloatArray, rotations: FloatArray, geometry: Geometry) -> FloatArray:
+    """Return the Jacobian's rows in P (k, n, 6): direction of the force, and its moment about C."""
+    centre = geometry.neutral_position + pose[:, :3]
+    reach = centre[:, None, :] - geometry.base_joints
+    along = np.einsum("kba,knb->kna", rotations, reach) + geometry.table_joints
+    along /= np.linalg.norm(along, axis=2, keepdims=True)
+    return np.concatenate((along, np.cross(geometry.table_joints[None], along)), axis=2)
+
+
+def _motion(
+    measured: Measurement, table: TableSettings, rotations: FloatArray
+) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """Return angular velocity, specific force of C and angular acceleration (k, 3 each) in P.
+
+    The readings' own offsets are taken off by what they must be on average: a table that comes back has no
+    mean acceleration.
+    """
+    angles = low_passed(measured.pose[:, 3:], RATE_CORNER, measured.period)
+    spin = _angular_velocity(angles, derivative(angles, measured.period))
+    sensors = table.sensors.accelerometers
+    places = np.array([sensor.position for sensor in sensors])
+    axes = np.array([sensor.direction for sensor in sensors])
+    centripetal = np.cross(spin[:, None], np.cross(spin[:, None], places[None]))
+    felt = measured.accelerometers - np.einsum("ksa,sa->ks", centripetal, axes)
+    solver = np.linalg.pinv(np.hstack((axes, np.cross(places, axes))))
+    motion = felt @ solver.T
+    weight = table.gravity * rotations[:, 2, :]
+    motion[:, :3] += np.mean(weight, axis=0) - np.mean(motion[:, :3], axis=0)
+    motion[:, 3:] -= np.mean(motion[:, 3:], axis=0)
+    return spin, motion[:, :3], motion[:, 3:]
+
+
+def _angular_velocity(angles: FloatArray, rates: FloatArray) -> FloatArray:
+    """Return the angular velocity in P (k, 3) for Euler angles and their rates (k, 3 each)."""
+    roll, pitch = angles[:, 0], angles[:, 1]
+    sr, cr, sp, cp = np.sin(roll), np.cos(roll), np.sin(pitch), np.cos(pitch)
+    return np.stack(
+        (
+            rates[:, 0] - rates[:, 2] * sp,
+            rates[:, 1] * cr + rates[:, 2] * sr * cp,
+            -rates[:, 1] * sr + rates[:, 2] * cr * cp,
+        ),
+        axis=1,
+    )
+
+
+def _cross_matrix(vectors: FloatArray) -> FloatArray:
+    """Return the matrices (k, 3, 3) that make v × b of b."""
+    x, y, z = vectors.T
+    none = np.zeros_like(x)
+    rows = ((none, -z, y), (z, none, -x), (-y, x, none))
+    return np.stack([np.stack(row, axis=1) for row in rows], axis=1)
+
+
+def _inertia_matrix(vectors: FloatArray) -> FloatArray:
+    """Return the matrices (k, 3, 6) that make I v of xx, yy, zz, xy, xz, yz."""
+    x, y, z = vectors.T
+    none = np.zeros_like(x)
+    rows = ((x, none, none, y, z, none), (none, y, none, x, none, z), (none, none, z, none, x, y))
+    return np.stack([np.stack(row, axis=1) for row in rows], axis=1)
+
+
+def _inertia_columns(spin: FloatArray, force: FloatArray, turn: FloatArray) -> FloatArray:
+    """Return what each body value asks of the links, (k, 6, 10)."""
+    rows = len(force)
+    columns = np.zeros((rows, 6, BODY))
+    spinning = _cross_matrix(spin)
+    columns[:, :3, 0] = force
+    columns[:, :3, 1:4] = _cross_matrix(turn) + spinning @ spinning
+    columns[:, 3:, 1:4] = -_cross_matrix(force)
+    columns[:, 3:, 4:] = _inertia_matrix(turn) + spinning @ _inertia_matrix(spin)
+    return columns

@@ -1,0 +1,113 @@
+"""What a drive asks of its valves, made again from a record: its commands, its sensors, its settings.
+
+The law is that of the table's drive (docs/theory.md): the no-load speed asked of a valve is
+
+    k_v·rate + lead·acceleration + k_F·(dF_ref/dt)/k_oil + F_ref·(leakage/A²) + k_p·(length error)
+        − (c/k_oil)·HP(F − F_ref) + trim,
+
+and the opening follows from the nominal orifice law at the force reference. The set-points at a tick of the
+drive lie on the parabola through the last command, which is meant for the end of its period.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import signal
+from scipy.interpolate import CubicSpline
+
+from mastd.control.identification.measurement import Measurement
+from mastd.settings.table import TableSettings
+
+FloatArray = NDArray[np.float64]
+
+SUPPLY_FILTER_TIME = 0.02
+"""Low-pass of the measured supply pressure in the orifice law, s."""
+LARGEST_FORCE_RATE_SPEED = 0.1
+"""Largest share of the speed that follows from the rate of the force reference, m/s."""
+LEAST_PRESSURE_SHARE = 0.05
+"""Of the full pressure, the least that the orifice law counts on."""
+
+
+def ticks_of(table: TableSettings, period: float) -> int:
+    """Return how often the drive closes its loops in a period of the commands."""
+    return math.ceil(period * table.drive.update_rate - 1e-9)
+
+
+def valve_commands(measured: Measurement, table: TableSettings) -> FloatArray:
+    """Return the opening (k · ticks, n) that the drive has asked for at each of its ticks, from row 0 on."""
+    ticks = ticks_of(table, measured.period)
+    tick = measured.period / ticks
+    drive, areas = table.drive, table.actuator.piston_areas
+    column = table.actuator.dead_length + np.array([link.stroke for link in table.links])
+    stiffness = table.actuator.bulk_modulus * sum(areas) / column
+    leak_speed = table.actuator.leakage / (0.5 * sum(areas)) ** 2
+    lengths = _between(measured.lengths, ticks)
+    forces = _between(measured.pressures @ np.array([areas[0], -areas[1]]), ticks)
+    supply = _follow(_between(measured.supply[:, :1], ticks), SUPPLY_FILTER_TIME, tick)
+    force_rates = np.diff(measured.force_commands, axis=0, prepend=measured.force_commands[:1])
+    bound = LARGEST_FORCE_RATE_SPEED * stiffness
+    force_rates = np.clip(force_rates / measured.period, -bound, bound)
+    ahead = np.tile(tick * (np.arange(ticks) - ticks), len(measured.lengths))[:, None]
+
+    def held(values: FloatArray) -> FloatArray:
+        return np.repeat(values, ticks, axis=0)
+
+    acceleration, force_rate = held(measured.acceleration_commands), held(force_rates)
+    rate = held(measured.rate_commands) + ahead * acceleration
+    length = held(measured.length_commands) + ahead * (
+        held(measured.rate_commands) + 0.5 * ahead * acceleration
+    )
+    force = held(measured.force_commands) + ahead * force_rate
+    excess = forces - force
+    speed = (
+        drive.rate_feedforward * rate
+        + drive.valve_lead * acceleration
+        + drive.force_feedforward * force_rate / stiffness
+        + leak_speed * force
+        + drive.length_gain * (length - lengths)
+        - drive.pressure_damping
+        * (excess - _follow(excess, 1.0 / (2.0 * math.pi * drive.pressure_high_pass), tick))
+        / stiffness
+        + held(measured.trims)
+    )
+    return _opening(speed, force + drive.valve_lead * force_rate, supply, table)
+
+
+def _opening(speed: FloatArray, load: FloatArray, supply: FloatArray, table: TableSettings) -> FloatArray:
+    """Return the opening that passes ``speed`` under ``load`` by the nominal valve, solved for its bend."""
+    first, second = table.actuator.piston_areas
+    valve, back = table.valve, table.supply.return_pressure
+    gain = (
+        valve.rated_flow
+        / math.sqrt(0.5 * valve.rated_pressure_drop)
+        / valve.saturation
+        / math.sqrt(first**3 + second**3)
+    )
+    bend = math.sqrt(1.0 - valve.saturation**2) / valve.saturation
+    extends = speed > 0.0
+    at_rest = np.where(extends, first * supply - second * back, second * supply - first * back)
+    available = at_rest
+    if table.drive.orifice_law:
+        available = at_rest + np.where(extends, -load, load)
+    available = np.maximum(available, LEAST_PRESSURE_SHARE * np.maximum(at_rest, 1.0))
+    share = np.abs(speed) / (gain * np.sqrt(available))
+    straight = np.maximum(1.0 - (bend * share) ** 2, 1e-12)
+    return np.asarray(np.sign(speed) * np.minimum(share / np.sqrt(straight), 1.0))
+
+
+def _between(values: FloatArray, ticks: int) -> FloatArray:
+    """Return rows (k, …) at all ticks (k · ticks, …), by a cubic spline through them."""
+    rows = len(values)
+    places = np.arange(rows * ticks) / ticks
+    return np.asarray(CubicSpline(np.arange(rows), values, axis=0)(places))
+
+
+def _follow(values: FloatArray, time: float, tick: float) -> FloatArray:
+    """Return a first-order lag of rows (k, …) as the drive computes it, settled at the first row."""
+    share = tick / time
+    start = (1.0 - share) * values[:1]
+    followed, _ = signal.lfilter([share], [1.0, share - 1.0], values, axis=0, zi=start)
+    return np.asarray(followed)

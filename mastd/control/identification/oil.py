@@ -1,0 +1,166 @@
+"""The oil of one actuator: what came through the valve moved the piston, compressed, or leaked across it.
+
+A chamber of volume V at pressure p holds V (1 + p/β) of oil, so that between two instants
+
+    Δ(V₁ (1 + p₁/β)) = g ∫ Q₁ dt − L ∫ (p₁ − p₂) dt,
+    Δ(V₂ (1 + p₂/β)) = g ∫ Q₂ dt + L ∫ (p₁ − p₂) dt
+
+(Merritt 1967, continuity of a chamber) with the flow Q of the nominal valve at the measured opening and
+pressures, orifice by orifice: Q = G w/√(1 + (s w)²) √Δp, w the opening less the overlap. Linear in g, 1/β and
+L; the overlap and the spool's zero enter by their derivatives, repeated until they stand still.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import signal
+from scipy.interpolate import CubicSpline
+
+from mastd.control.identification.regression import Fit, least_squares
+from mastd.settings.hydraulics import ActuatorSettings, ValveSettings
+
+FloatArray = NDArray[np.float64]
+
+BAND = (0.7, 40.0)
+"""Hz in which the balance is looked at: below, the spool's noise adds up; above, the transducers'."""
+BLOCK_TIME = 1.0
+_MOST_ROUNDS = 8
+_STANDS_STILL = 1e-6
+"""Step of the overlap, of the full opening, at which the rounds end."""
+_LARGEST_OVERLAP = 0.1
+_GAIN, _SOFTNESS, _LEAKAGE, _OVERLAP, _ZERO = range(5)
+
+
+@dataclass(frozen=True, eq=False)
+class OilFit:
+    """One actuator, each value with its standard deviation."""
+
+    gain: tuple[float, float]
+    """Over that of the nominal valve."""
+    overlap: tuple[float, float]
+    bulk_modulus: tuple[float, float]
+    """Pa."""
+    leakage: tuple[float, float]
+    """m³/(s Pa)."""
+    zero: tuple[float, float]
+    """Reading of the spool at which the valve is closed."""
+    residual: float
+    """Effective value of the oil unaccounted for, as travel of the piston in m."""
+
+
+def fit_oil(
+    extension: FloatArray,
+    pressures: FloatArray,
+    spool: FloatArray,
+    supply: FloatArray,
+    stroke: float,
+    actuator: ActuatorSettings,
+    valve: ValveSettings,
+    period: float,
+) -> OilFit:
+    """Return what the oil of one actuator tells.
+
+    ``extension`` (k,) from mid-stroke in m, ``pressures`` (k, 2) and ``supply`` (k, 2: supply, return) in Pa,
+    ``spool`` (k,). Raises ValueError if the motion does not determine it.
+    """
+    column = stroke + actuator.dead_length
+    areas = np.array(actuator.piston_areas)
+    volumes = areas * np.stack((column + extension, column - extension), axis=1)
+    leaked = _integral(pressures[:, 0] - pressures[:, 1], period)
+    orifices = _orifices(pressures, supply)
+    keep = _interior(len(spool), period)
+    target = _banded(volumes, period)[keep] / areas
+    overlap, zero = valve.overlap, 0.0
+    fit = None
+    for _ in range(_MOST_ROUNDS):
+        flow, slope = _flow(spool, overlap, zero, orifices, valve)
+        design = np.stack(
+            (
+                _integral(flow, period),
+                -volumes * pressures,
+                np.stack((-leaked, leaked), axis=1),
+                _integral(-slope * np.sign(spool - zero)[:, None], period),
+                _integral(-slope, period),
+            ),
+            axis=2,
+        )
+        design = _banded(design, period)[keep] / areas[:, None]
+        # The last two stand for gain times step of overlap and zero.
+        fit = least_squares(design, target, round(BLOCK_TIME / period))
+        steps = fit.values[[_OVERLAP, _ZERO]] / fit.values[_GAIN]
+        overlap = min(max(overlap + steps[0], 0.0), _LARGEST_OVERLAP)
+        zero = min(max(zero + steps[1], -_LARGEST_OVERLAP), _LARGEST_OVERLAP)
+        if np.all(np.abs(steps) < _STANDS_STILL):
+            break
+    assert fit is not None
+    return _result(fit, overlap, zero)
+
+
+def _result(fit: Fit, overlap: float, zero: float) -> OilFit:
+    gain, softness = float(fit.values[_GAIN]), float(fit.values[_SOFTNESS])
+    if not (gain > 0.0 and softness > 0.0):
+        raise ValueError(
+            "valve gain or bulk modulus come out negative: spool or pressures read the wrong way"
+        )
+    deviations = fit.deviations
+    return OilFit(
+        (gain, float(deviations[_GAIN])),
+        (overlap, float(deviations[_OVERLAP]) / gain),
+        (1.0 / softness, float(deviations[_SOFTNESS]) / softness**2),
+        (float(fit.values[_LEAKAGE]), float(deviations[_LEAKAGE])),
+        (zero, float(deviations[_ZERO]) / gain),
+        fit.residual,
+    )
+
+
+def _orifices(pressures: FloatArray, supply: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Return √Δp with the sign of the flow into each chamber (k, 2), for an opening to 1 and to 2."""
+    from_supply = _root(supply[:, :1] - pressures)
+    to_return = _root(supply[:, 1:] - pressures)
+    extending = np.stack((from_supply[:, 0], to_return[:, 1]), axis=1)
+    retracting = np.stack((to_return[:, 0], from_supply[:, 1]), axis=1)
+    return extending, retracting
+
+
+def _root(drop: FloatArray) -> FloatArray:
+    return np.asarray(np.sign(drop) * np.sqrt(np.abs(drop)))
+
+
+def _flow(
+    spool: FloatArray,
+    overlap: float,
+    zero: float,
+    orifices: tuple[FloatArray, FloatArray],
+    valve: ValveSettings,
+) -> tuple[FloatArray, FloatArray]:
+    """Return the nominal valve's flow into each chamber (k, 2) and its derivative by the opening, signed."""
+    full = valve.rated_flow / math.sqrt(0.5 * valve.rated_pressure_drop) / valve.saturation
+    bend = math.sqrt(1.0 - valve.saturation**2) / valve.saturation
+    opening = spool - zero
+    port = np.clip(np.abs(opening) - overlap, 0.0, 1.0)
+    root = np.where(opening[:, None] > 0.0, *orifices)
+    factor = 1.0 / np.sqrt(1.0 + (bend * port) ** 2)
+    flow = (full * port * factor)[:, None] * root
+    slope = np.where(port > 0.0, full * factor**3, 0.0)[:, None] * root
+    return flow, slope * np.sign(opening)[:, None]
+
+
+def _integral(values: FloatArray, period: float) -> FloatArray:
+    """Return the integral over time of rows (k, …) from the first, by a cubic spline through them."""
+    times = period * np.arange(len(values))
+    return np.asarray(CubicSpline(times, values, axis=0).antiderivative()(times))
+
+
+def _banded(values: FloatArray, period: float) -> FloatArray:
+    sections = signal.butter(2, BAND, "bandpass", fs=1.0 / period, output="sos")
+    return np.asarray(signal.sosfiltfilt(sections, values - values.mean(axis=0), axis=0))
+
+
+def _interior(rows: int, period: float) -> slice:
+    """Return the rows that the ends of the band-pass do not reach."""
+    margin = round(0.5 / BAND[0] / period)
+    return slice(margin, rows - margin)
