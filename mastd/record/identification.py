@@ -5,12 +5,14 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Final, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 from pydantic import Field, TypeAdapter, ValidationError
+from scipy.interpolate import CubicSpline
 
 from mastd.control.identification.measurement import Measurement
 from mastd.errors import FormatError
@@ -24,10 +26,10 @@ FloatArray = NDArray[np.float64]
 Standing = NoPayload | RigidPayload
 
 LONGEST_BRIDGE: Final = 20
-"""Periods without a sample that are bridged by straight lines; a longer gap divides the play."""
+"""Periods without a sample that are bridged; a longer gap divides the play."""
 SHORTEST_PLAY: Final = 4.0
 """s of the longest undivided stretch that are needed."""
-MOST_BRIDGED: Final = 0.02
+MOST_BRIDGED: Final = 0.5
 """Share of the rows that may be bridged."""
 _T = TypeVar("_T")
 
@@ -68,76 +70,112 @@ def sha256_of(path: Path) -> str:
         raise FormatError(f"{path}: cannot be read: {error.strerror}") from error
 
 
-def measurement(run: Run, table: TableSettings) -> Measurement:
+@dataclass(frozen=True, eq=False)
+class Play:
+    """The play on an even grid; ``bridged`` is the share of its rows without a sample of their own."""
+
+    measurement: Measurement
+    bridged: float
+
+
+def play_of(run: Run, table: TableSettings) -> Play:
     """Return the longest stretch that the profile played without a long gap, a row a period.
 
-    Raises FormatError if there is none that is long enough, or a channel is missing or was not read.
+    Samples stand at the plant's time, commands at the loop's periods, which a stale sample repeats; the median
+    of their difference ties the two together. Raises FormatError if there is no stretch that is long enough,
+    or a channel is missing or was not read.
     """
     states = run.metadata.get("states")
     window = find_window(run, [str(name) for name in states]) if isinstance(states, list) else None
     if window is None:
         raise FormatError(f"{run.path}: the profile never played")
     shown = slice(window.first, window.last + 1)
-    rows = _stretch(run, run.columns["plant_time"][shown])
+    rows = _Rows.of(run, shown)
     links, sensors = len(table.links), len(table.sensors.accelerometers)
 
-    def evenly(names: list[str]) -> FloatArray:
-        values = run.matrix(names)[shown][rows.kept]
+    def sampled(names: list[str]) -> FloatArray:
+        values = run.matrix(names)[shown][rows.fresh]
         bad = [name for name, column in zip(names, values.T, strict=True) if not np.all(np.isfinite(column))]
         if bad:
             raise FormatError(f"{run.path}: {', '.join(bad)} was not read all the time")
-        return np.column_stack([np.interp(rows.even, rows.places, column) for column in values.T])
+        return np.asarray(CubicSpline(rows.samples, values, axis=0)(rows.even))
 
-    def numbered(quantity: str, count: int = links) -> FloatArray:
-        return evenly([f"{quantity}.{number + 1}" for number in range(count)])
+    def commanded(quantity: str) -> FloatArray:
+        values = run.matrix(_numbered(f"command.{quantity}", links))[shown]
+        return np.column_stack([np.interp(rows.even, rows.commands, column) for column in values.T])
 
-    chambers = np.stack((numbered("pressure_1"), numbered("pressure_2")), axis=2)
+    chambers = np.stack(
+        [sampled(_numbered(f"pressure_{chamber}", links)) for chamber in (1, 2)], axis=2
+    )
     transducers = [[(one.scale, one.offset) for one in link.pressure_transducers] for link in table.links]
     scale, offset = np.moveaxis(np.array(transducers), 2, 0)
     accelerometers = table.sensors.accelerometers
-    return Measurement(
+    measured = Measurement(
         period=run.period,
-        lengths=numbered("length"),
+        lengths=sampled(_numbered("length", links)),
         pressures=scale * chambers + offset,
-        spools=numbered("spool"),
-        supply=evenly(["supply.supply_pressure", "supply.return_pressure"]),
-        accelerometers=numbered("accelerometer", sensors) * [sensor.scale for sensor in accelerometers]
+        spools=sampled(_numbered("spool", links)),
+        supply=sampled(["supply.supply_pressure", "supply.return_pressure"]),
+        accelerometers=sampled(_numbered("accelerometer", sensors))
+        * [sensor.scale for sensor in accelerometers]
         + [sensor.offset for sensor in accelerometers],
-        pose=evenly([f"pose.{axis}" for axis in AXES]),
-        length_commands=numbered("command.length"),
-        rate_commands=numbered("command.rate"),
-        acceleration_commands=numbered("command.acceleration"),
-        force_commands=numbered("command.force"),
-        trims=numbered("command.trim"),
+        pose=sampled([f"pose.{axis}" for axis in AXES]),
+        length_commands=commanded("length"),
+        rate_commands=commanded("rate"),
+        acceleration_commands=commanded("acceleration"),
+        force_commands=commanded("force"),
+        trims=commanded("trim"),
     )
+    return Play(measured, rows.bridged)
 
 
+def _numbered(quantity: str, count: int) -> list[str]:
+    return [f"{quantity}.{number + 1}" for number in range(count)]
+
+
+@dataclass(frozen=True, eq=False)
 class _Rows:
-    """Which frames of the window are taken, at which places, and the even places that are wanted."""
+    """Where samples and commands of a window stand, in periods of the plant's time."""
 
-    def __init__(self, kept: NDArray[np.int64], places: FloatArray) -> None:
-        self.kept = kept
-        self.places = places
-        self.even = np.arange(places[0], places[-1] + 0.5)
+    fresh: NDArray[np.int64]
+    """Frames of the window whose sample is taken, of one stretch."""
+    samples: FloatArray
+    """Their places."""
+    commands: FloatArray
+    """Places of the commands of all frames of the window."""
+    even: FloatArray
+    """The whole places that are wanted."""
 
+    @property
+    def bridged(self) -> float:
+        return 1.0 - len(self.samples) / len(self.even)
 
-def _stretch(run: Run, times: FloatArray) -> _Rows:
-    """Return the longest stretch of samples in order, placed in whole periods of the plant's time."""
-    places = np.round((times - times[0]) / run.period)
-    # A sample that was seen twice counts once: the command of its first cycle answers it.
-    fresh = np.flatnonzero(np.diff(places, prepend=places[0] - 1.0) > 0.0)
-    breaks = np.flatnonzero(np.diff(places[fresh]) > LONGEST_BRIDGE) + 1
-    kept = max(np.split(fresh, breaks), key=len)
-    rows = _Rows(kept, places[kept])
-    if not len(rows.even) * run.period >= SHORTEST_PLAY:
-        raise FormatError(
-            f"{run.path}: {len(rows.even) * run.period:.3g} s of undisturbed play, {SHORTEST_PLAY:g} s"
-            " are needed"
+    @classmethod
+    def of(cls, run: Run, shown: slice) -> _Rows:
+        """Return the longest stretch of samples without a gap."""
+        times = run.columns["plant_time"][shown]
+        places = np.rint((times - times[0]) / run.period)
+        periods = np.rint((run.times[shown] - run.times[shown][0]) / run.period)
+        # The command of the frame in which a sample is seen first answers it.
+        newest = np.maximum.accumulate(places)
+        fresh = np.flatnonzero(np.diff(newest, prepend=newest[0] - 1.0) > 0.0)
+        breaks = np.flatnonzero(np.diff(newest[fresh]) > LONGEST_BRIDGE) + 1
+        kept = max(np.split(fresh, breaks), key=lambda part: newest[part[-1]] - newest[part[0]])
+        samples = newest[kept]
+        rows = cls(
+            kept,
+            samples,
+            periods + np.rint(np.median(places - periods)),
+            np.arange(samples[0], samples[-1] + 0.5),
         )
-    bridged = 1.0 - len(kept) / len(rows.even)
-    if not bridged <= MOST_BRIDGED:
-        raise FormatError(
-            f"{run.path}: {bridged:.1%} of its samples are missing, {MOST_BRIDGED:.0%} may be; play it"
-            " again on a machine that is less busy, or in lockstep"
-        )
-    return rows
+        seconds = len(rows.even) * run.period
+        if not seconds >= SHORTEST_PLAY:
+            raise FormatError(
+                f"{run.path}: {seconds:.3g} s of undisturbed play, {SHORTEST_PLAY:g} s are needed"
+            )
+        if not rows.bridged <= MOST_BRIDGED:
+            raise FormatError(
+                f"{run.path}: {rows.bridged:.0%} of its samples are missing, {MOST_BRIDGED:.0%} may be; play it"
+                " again on a machine that is less busy, or in lockstep"
+            )
+        return rows
