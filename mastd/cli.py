@@ -16,6 +16,7 @@ COMMANDS = (
     "check",
     "run",
     "identify",
+    "iterate",
     "serve",
     "ctl",
     "console",

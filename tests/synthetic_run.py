@@ -100,6 +100,29 @@ def synthetic(duration: float = 8.0) -> Synthetic:
     return run
 
 
+def with_accelerations(run: Synthetic) -> Synthetic:
+    """Return a run that also holds what it asked for and measured in acceleration, without noise."""
+    names = [f"{kind}_acceleration.{axis}" for kind in ("reference", "pose") for axis in AXES]
+    channels = ChannelSet([Channel(name, "?") for name in (*NAMES, *names)], PERIOD_NS)
+    frames = np.hstack([run.frames, np.zeros((len(run.frames), len(names)))])
+    whole = Synthetic(channels, frames, run.first, run.last)
+    time = (np.arange(len(frames)) - run.first) / RATE
+    duration = (run.last - run.first + 1) / RATE
+    for axis in AXES:
+        whole.column(f"reference_acceleration.{axis}")[:] = bend(axis, time + 1.0 / RATE, duration)
+        whole.column(f"pose_acceleration.{axis}")[:] = GAIN * bend(axis, time - LAG, duration)
+    whole.column("pose_acceleration.sway")[:] = SIDEWAYS * whole.column("pose_acceleration.heave")
+    return whole
+
+
+def bend(axis: str, times: NDArray[np.float64], duration: float) -> NDArray[np.float64]:
+    """Return the second derivative of ``motion``."""
+    step = 1e-4
+    before, at, after = (motion(axis, times + shift, duration) for shift in (-step, 0.0, step))
+    second: NDArray[np.float64] = (before - 2.0 * at + after) / step**2
+    return second
+
+
 def metadata(criteria: dict[str, object] | None = None, duration: float = 8.0) -> dict[str, object]:
     return {
         "started_unix": 1.8e9,

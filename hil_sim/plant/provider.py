@@ -23,11 +23,11 @@ class SimulatedPlantProvider:
     def open(self, request: PlantRequest) -> Plant:
         """Return the plant for ``request``; raise SettingsError or UsageError for what cannot be.
 
-        A truth that says what stands on the table is believed before the request.
+        A payload that the truth itself states is the true one, whatever the request says.
         """
         table = load(request.table_path, TableSettings)
         truth = load(request.truth_path, PlantTruth) if request.truth_path else PlantTruth()
-        if request.payload is not None and truth.payload is None:
+        if truth.payload is None and request.payload is not None:
             truth = truth.model_copy(update={"payload": _payload(request.payload)})
         scheduled = [faults.parse(text) for text in request.faults]
         plant = Plant(table, truth, request.period_ns, request.seed)

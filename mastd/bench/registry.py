@@ -1,11 +1,16 @@
-"""Benches by name: each is a function that measures and returns named figures."""
+"""Benches by name: each is a function that measures and returns named figures.
+
+Long benches are measured only when they are asked for by name; they are told which of their figures are
+wanted, and within what scope.
+"""
 
 from __future__ import annotations
 
 import difflib
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from importlib import import_module
+from pathlib import Path
 from typing import TypeVar
 
 import numpy as np
@@ -22,6 +27,7 @@ MODULES = (
     "mastd.bench.flood",
     "mastd.bench.watching",
     "mastd.bench.vehicle",
+    "mastd.bench.control",
 )
 
 
@@ -48,10 +54,23 @@ class Figure:
         }
 
 
+@dataclass(frozen=True)
+class Scope:
+    """How much of a long bench is measured, and where results are kept for the next call."""
+
+    seeds: tuple[int, ...] = tuple(range(1, 11))
+    directory: Path = Path("runs/bench")
+    tell: Callable[[str], None] = lambda _line: None
+    """Hears of each play's end."""
+
+
 Bench = Callable[[], dict[str, Figure]]
+LongBench = Callable[[Sequence[str], Scope], dict[str, Figure]]
 _Measure = TypeVar("_Measure", bound=Bench)
+_LongMeasure = TypeVar("_LongMeasure", bound=LongBench)
 
 _BENCHES: dict[str, Bench] = {}
+_LONG_BENCHES: dict[str, LongBench] = {}
 
 
 def bench(*names: str) -> Callable[[_Measure], _Measure]:
@@ -60,6 +79,17 @@ def bench(*names: str) -> Callable[[_Measure], _Measure]:
     def register(function: _Measure) -> _Measure:
         for name in names:
             _BENCHES[name] = function
+        return function
+
+    return register
+
+
+def long_bench(*names: str) -> Callable[[_LongMeasure], _LongMeasure]:
+    """Register a function that measures those of its figures that are wanted, only when they are named."""
+
+    def register(function: _LongMeasure) -> _LongMeasure:
+        for name in names:
+            _LONG_BENCHES[name] = function
         return function
 
     return register
@@ -83,34 +113,46 @@ def load() -> None:
 
 
 def names() -> list[str]:
-    """Return the names of all figures, in the order of registration."""
+    """Return the names of all figures but those of long benches, in the order of registration."""
     load()
     return list(_BENCHES)
 
 
-def measure(wanted: list[str]) -> dict[str, Figure]:
-    """Measure the figures ``wanted``, or all; ``fk`` chooses every name that begins with ``fk.``.
+def long_names() -> list[str]:
+    """Return the names of the figures that are measured only when they are named."""
+    load()
+    return list(_LONG_BENCHES)
 
-    Each bench runs once, whatever number of its figures are asked for. Raises UsageError for unknown names.
+
+def measure(wanted: list[str], scope: Scope | None = None) -> dict[str, Figure]:
+    """Measure the figures ``wanted``, or all but the long ones; ``fk`` chooses all that begin with ``fk.``.
+
+    Each bench runs once, whatever number of its figures are asked for; ``scope`` is for long ones. Raises
+    UsageError for unknown names.
     """
     load()
-    chosen = [name for name in _BENCHES if not wanted or any(_begins(name, begin) for begin in wanted)]
+    known = [*_BENCHES, *_LONG_BENCHES]
     problems = []
     for begin in wanted:
-        if not any(_begins(name, begin) for name in _BENCHES):
-            near = difflib.get_close_matches(begin, _BENCHES, n=1)
-            hint = f"did you mean {near[0]}?" if near else f"known are {', '.join(_BENCHES)}"
+        if not any(_begins(name, begin) for name in known):
+            near = difflib.get_close_matches(begin, known, n=1)
+            hint = f"did you mean {near[0]}?" if near else f"known are {', '.join(known)}"
             problems.append(f"{begin}: no such bench, {hint}")
     if problems:
         raise UsageError("\n".join(problems))
+    chosen = [name for name in _BENCHES if not wanted or _asked(name, wanted)]
+    long_ones = [name for name in _LONG_BENCHES if _asked(name, wanted)]
     figures: dict[str, Figure] = {}
     for function in dict.fromkeys(_BENCHES[name] for name in chosen):
         figures |= function()
-    return {
-        name: value
-        for name, value in figures.items()
-        if not wanted or any(_begins(name, begin) for begin in wanted)
-    }
+    for long_function in dict.fromkeys(_LONG_BENCHES[name] for name in long_ones):
+        own = [name for name in long_ones if _LONG_BENCHES[name] is long_function]
+        figures |= long_function(own, scope or Scope())
+    return {name: value for name, value in figures.items() if not wanted or _asked(name, wanted)}
+
+
+def _asked(name: str, wanted: list[str]) -> bool:
+    return any(_begins(name, begin) for begin in wanted)
 
 
 def _begins(name: str, begin: str) -> bool:

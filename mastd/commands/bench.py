@@ -5,7 +5,10 @@ from __future__ import annotations
 import argparse
 import json
 import sys
+from pathlib import Path
 from typing import TYPE_CHECKING
+
+from mastd.errors import UsageError
 
 if TYPE_CHECKING:
     from mastd.commands import Subparsers
@@ -16,20 +19,31 @@ def add_parsers(subparsers: Subparsers) -> None:
     parser = subparsers.add_parser("bench", help="measure speeds on this machine")
     parser.add_argument("names", metavar="NAME", nargs="*", help="figure or group, such as ik.us or fk")
     parser.add_argument("--list", action="store_true", help="list the names and measure nothing")
+    parser.add_argument(
+        "--seeds", default="10", metavar="N|A-B", help="long benches: seeds 1 to N, or A to B (default: 10)"
+    )
+    parser.add_argument(
+        "--out",
+        default="runs/bench",
+        metavar="DIR",
+        help="long benches: where results are kept, so that a second call goes on (default: runs/bench)",
+    )
     parser.add_argument("--json", action="store_true", help="print the figures as one JSON document")
     parser.set_defaults(run=run)
 
 
 def run(arguments: argparse.Namespace) -> int:
     """Measure and print; return 0."""
-    from mastd.bench.registry import measure, names
+    from mastd.bench.registry import Scope, long_names, measure, names
 
     if arguments.list:
         print("\n".join(names()))
+        print("\n".join(f"{name}  (takes long, only when named)" for name in long_names()))
         return 0
+    scope = Scope(_seeds(arguments.seeds), Path(arguments.out), _tell)
     if sys.stderr.isatty():
         print("measuring; other load on this machine shows in the figures", file=sys.stderr)
-    figures = measure(arguments.names)
+    figures = measure(arguments.names, scope)
     if arguments.json:
         print(json.dumps({name: figure.as_json() for name, figure in figures.items()}, allow_nan=False))
         return 0
@@ -39,3 +53,16 @@ def run(arguments: argparse.Namespace) -> int:
         high = ["-" if value is None else f"{value:.4g}" for value in (figure.p99, figure.p999)]
         print(f"{name:{width}}  {figure.median:>12.4g}  {high[0]:>12}  {high[1]:>12}  {figure.unit}")
     return 0
+
+
+def _tell(line: str) -> None:
+    if sys.stderr.isatty():
+        print(line, file=sys.stderr)
+
+
+def _seeds(text: str) -> tuple[int, ...]:
+    """Return the seeds of ``N`` (1 to N) or ``A-B``; raise UsageError for anything else."""
+    first, _, last = text.rpartition("-")
+    if (first or "1").isdecimal() and last.isdecimal() and 1 <= int(first or "1") <= int(last) <= 10_000:
+        return tuple(range(int(first or "1"), int(last) + 1))
+    raise UsageError(f"--seeds {text}: a number of seeds or a range of them is due, for instance 3 or 4-6")

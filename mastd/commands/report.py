@@ -123,6 +123,29 @@ def exit_code(result: Mapping[str, object]) -> int:
     return _EXIT_CODES[str(result["verdict"])]
 
 
+def _following(figures: Mapping[str, float | None]) -> str:
+    """Return how an axis followed, in displacement or acceleration."""
+    raw, best, peak, cross = (
+        "–" if figures[name] is None else f"{figures[name]:.3f}"
+        for name in ("nrmse", "best_lag_nrmse", "peak_ratio", "cross_axis")
+    )
+    lag = "–" if figures["lag_s"] is None else f"{1e3 * figures['lag_s']:.1f}"
+    return f"nrmse {raw}, at best lag {best} ({lag} ms), peak ratio {peak}, cross axis {cross}"
+
+
+def _more(figures: Mapping[str, float | None]) -> str:
+    """Return what only accelerations have: response spectrum, flatness, distortion, as far as known."""
+    from mastd.record.acceleration import is_lower_bound
+
+    words = ""
+    outside, flat, distortion = figures["spectrum_outside_share"], figures["flatness_hz"], figures["thd"]
+    if outside is not None:
+        words += f", response spectrum {1e2 * outside:.1f} % outside"
+    if flat is not None:
+        words += f", ±1.5 dB to {'≥ ' if is_lower_bound(figures, 'flatness_hz') else ''}{flat:.3g} Hz"
+    return words + ("" if distortion is None else f", distortion {1e2 * distortion:.2f} %")
+
+
 def summary(result: Mapping[str, object]) -> str:
     """Return the result as a few lines for a terminal."""
     cause = f" ({result['cause']})" if result["cause"] else ""
@@ -138,13 +161,10 @@ def summary(result: Mapping[str, object]) -> str:
     assert isinstance(driven, list)
     assert isinstance(criteria, list)
     for axis in driven:
-        figures = {name: "–" if value is None else f"{value:.3f}" for name, value in axes[axis].items()}
-        lag = axes[axis]["lag_s"]
-        lines.append(
-            f"  {axis:<6} nrmse {figures['nrmse']}, at best lag {figures['best_lag_nrmse']}"
-            f" ({'–' if lag is None else f'{1e3 * lag:.1f}'} ms), peak ratio {figures['peak_ratio']},"
-            f" cross axis {figures['cross_axis']}"
-        )
+        lines.append(f"  {axis:<6} {_following(axes[axis])}")
+        accelerations = axes[axis]["acceleration"]
+        if accelerations["nrmse"] is not None:
+            lines.append(f"         acceleration {_following(accelerations)}{_more(accelerations)}")
     lines += [f"  {line}" for line in ride_lines(result)]
     for criterion in criteria:
         if not criterion["pass"]:

@@ -28,6 +28,9 @@ def add_parsers(subparsers: Subparsers) -> None:
     add_plant_options(parser)
     parser.add_argument("--link", choices=("direct", "socket"), help="kind of link to a plant of its own")
     parser.add_argument("--lockstep", action="store_true", help="plant and loop step by step, repeatable")
+    parser.add_argument(
+        "--identified", metavar="FILE", help="what `mastd identify` has found out, in the settings' place"
+    )
     parser.add_argument("--json", action="store_true", help="print one JSON document, nothing else")
     parser.set_defaults(run=run)
 
@@ -64,6 +67,7 @@ def _run(arguments: argparse.Namespace, stop: StopRequest) -> int:
         find("table", arguments.table),
         find("profile", arguments.profile),
         daemon_settings(arguments),
+        Path(arguments.identified) if arguments.identified else None,
     )
     with riding(shown=live) as progress:
         verdict = check(plan.profile, plan.table, progress)

@@ -3,9 +3,9 @@
 Feed-forward: ``mastd.control.feedforward``. Acceleration feedback, in pose space: what is missing of the
 acceleration, times the bare table's mass, as legs' forces over the stiffness of their oil, times the gain,
 added to the speed that the drive asks of the valves. Scaled by the bare table because the payload may be
-absent or sprung (control study). Balance: the part of the legs' forces that makes no wrench, f − J (JᵀJ)⁻¹ Jᵀ f
-with the rows of J as in eq. (9b) of Jin 2012 at the present pose, is taken off by a slow integration on the
-lengths; for any number of links beyond six.
+absent or sprung (control study). Balance: the part of the legs' forces that makes no wrench, that is
+f − J (JᵀJ)⁻¹ Jᵀ f with the rows of J as in eq. (9b) of Jin 2012 at the present pose, is taken off by a slow
+integration on the lengths; for any number of links beyond six.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mastd.control.feedforward import note_opening, trim_for
+from mastd.control.valve_learning import learn
 from mastd.dynamics.actuator import oil_spring
 from mastd.dynamics.table_model import WORK_ROWS, add_load, leg_forces, wrench
 from mastd.kernel import fused_kernel, kernel
@@ -39,11 +40,12 @@ Array = NDArray[np.float64]
     TRIM_LIMIT,
     ENGAGE,
     NOTCHES,
-) = range(13)
-CONSTANTS = 13
-"""s; see ``Dynamics``; whether friction, the inverse of the valves and the preview are on; periods known ahead,
-periods waited; 1/s; 1/s; m; m/s; s; number of notches. The bare table's mass matrix (36) and the notches (6
-each: axis and five weights) follow."""
+    LEARNING,
+) = range(14)
+CONSTANTS = 14
+"""s; one of WHOLE … WEIGHT; whether friction, the inverse of the valves and the preview are on; periods known
+ahead, periods waited; 1/s; 1/s; m; m/s; s; number of notches; whether the valves are learned. The bare
+table's mass matrix (36) and the notches (NOTCH_COLUMNS each: axis and five weights) follow."""
 NOTCH_COLUMNS = 6
 
 WHOLE, TABLE, LINKS, WEIGHT = range(4)
@@ -52,8 +54,9 @@ WHOLE, TABLE, LINKS, WEIGHT = range(4)
 # what changes every period
 SUPPLY, ENGAGED, BALANCING, FRESH, STREAMED, BROKEN = range(6)
 NOW = 6
-"""Pressure of the supply in Pa; whether the drive follows, whether the table stands on its legs alone, whether
-a sample has come, whether the motion is not known ahead, whether it does not go on from the last one."""
+"""Pressure of the supply in Pa; whether the drive follows, whether the table stands on its legs alone,
+whether a sample has come, whether the motion is not known ahead, whether it does not go on from the last
+one."""
 
 FINITE, BALANCE_SATURATED, TRIM_LIMITED = 1, 2, 4
 """Bits of the result."""
@@ -76,6 +79,7 @@ def _sizes(links: int, taps: int, ahead: int, delay: int, notches: int) -> tuple
         (delay + 1) * 24,
         links,
         2 * links,
+        links,
         links,
         links,
         links,
@@ -183,6 +187,10 @@ def control_step(
     load: Array,
     measured: Array,
     measured_forces: Array,
+    measured_lengths: Array,
+    spools: Array,
+    known: Array,
+    memory_of_valves: Array,
     motion: Array,
     later: Array,
     state: Array,
@@ -191,9 +199,11 @@ def control_step(
     """Write the command of the links into ``block``: lengths, rates, accelerations, forces, trims (n each).
 
     ``links`` (2, n): mass of each link's own and the preload of its balance; ``nominal`` and ``rows`` (n, …):
-    what the drive counts on, and what is known of the actuators; ``filters`` (2, taps, n) with and without
-    preview; ``load`` (6,): what is simulated on the table, at C in P axes; ``measured`` (6,) acceleration of
-    the pose; ``motion`` (4, 6) and ``later`` (m, 4, 6) as of ``Reference``. Returns FINITE and other bits.
+    what the drive counts on, and what is known of the actuators by now; ``known`` (n, …): what was known
+    before anything was learned, ``memory_of_valves`` as of ``learning_memory``; ``filters`` (2, taps, n) with
+    and without preview; ``load`` (6,): what is simulated on the table, at C in P axes; ``measured`` (6,)
+    acceleration of the pose, forces, lengths and spools (n,) as measured; ``motion`` (4, 6) and ``later``
+    (m, 4, 6) as of ``Reference``. Returns FINITE and other bits.
     """
     n = rows.shape[0]
     taps = filters.shape[1]
@@ -211,6 +221,8 @@ def control_step(
     at += n
     earlier = state[at : at + 2 * n].reshape((2, n))
     at += 2 * n
+    before = state[at : at + n]
+    at += n
     balance = state[at : at + n]
     at += n
     sent_force = state[at : at + n]
@@ -231,6 +243,20 @@ def control_step(
     dynamics = int(constants[DYNAMICS])
     waiting = now[STREAMED] > 0.0 or constants[KNOWN] == 0.0
     friction = constants[FRICTION] > 0.0
+
+    if constants[LEARNING] > 0.0:
+        whole = now[FRESH] > 0.0 and now[ENGAGED] > 0.0 and later.shape[0] == 1
+        learn(
+            known,
+            rows,
+            memory_of_valves,
+            measured_lengths,
+            measured_forces,
+            spools,
+            supply,
+            period,
+            whole,
+        )
 
     # What is to come: openings of the periods that are new on the horizon.
     for k in range(later.shape[0]):
@@ -276,6 +302,7 @@ def control_step(
             scratch[3],
             bristles,
             earlier,
+            before,
             seals[ahead + delay],
             openings[taps - 1],
         )

@@ -16,9 +16,9 @@ from numpy.typing import NDArray
 
 from mastd.dynamics.actuator import (
     LEAK_SPEED,
+    mean_over_lap,
     oil_spring,
     opening_for,
-    over_lap,
     seal_friction,
     speed_for,
 )
@@ -54,13 +54,15 @@ def note_opening(
     forces: Array,
     bristles: Array,
     earlier: Array,
+    before: Array,
     seals: Array,
     openings: Array,
 ) -> None:
-    """Write the seals' forces and the openings (n,) that a motion ahead needs.
+    """Write the seals' forces and the mean openings (n,) of the period up to a motion ahead.
 
     ``lengths``, ``rates``, ``forces`` (n,) of the links in it, forces without friction; ``bristles`` (n,) go
-    on; ``earlier`` (2, n): the total forces of the last two periods, newest first, taken on.
+    on; ``earlier`` (2, n): the total forces of the last two periods, newest first, and
+    ``before`` (n,), the opening at the last period's end, are taken on.
     """
     for i in range(rows.shape[0]):
         seals[i] = seal_friction(rows[i], bristles, i, rates[i], period) if friction else 0.0
@@ -70,11 +72,15 @@ def note_opening(
         earlier[0, i] = force
         speed = rates[i] + force_rate / oil_spring(rows[i], lengths[i])
         speed += rows[i, LEAK_SPEED] * force
-        openings[i] = over_lap(rows[i], opening_for(rows[i], speed, force, supply))
+        opening = opening_for(rows[i], speed, force, supply)
+        openings[i] = mean_over_lap(rows[i], before[i], opening)
+        before[i] = opening
 
 
 @fused_kernel
-def drive_speed(nominal: Array, drive: Array, rate: float, acceleration: float, force: float, force_rate: float) -> float:
+def drive_speed(
+    nominal: Array, drive: Array, rate: float, acceleration: float, force: float, force_rate: float
+) -> float:
     """Return the mean speed in m/s that the drive makes of a command by itself, errors and trim apart."""
     back = drive[DRIVE_OFFSET]
     bound = LARGEST_FORCE_RATE_SPEED * drive[DRIVE_STIFFNESS]

@@ -118,16 +118,14 @@ class Reference:
     ``limits`` are what moves, brakes, fades and changes of speed and level keep.
     """
 
-    def __init__(
-        self, motion: Array, limits: MotionLimits, period: float = 1e-3, ahead: float = 0.0
-    ) -> None:
+    def __init__(self, motion: Array, limits: MotionLimits, period: float = 1e-3, ahead: float = 0.0) -> None:
         self.motion = motion
         self._period = period
         self._ahead = ahead
         self._later = np.zeros((MOST_LATER, 4, 6))
         self.later = self._later[:1]
         """What comes ``ahead`` s after ``motion``, if nothing is asked meanwhile: (m, 4, 6), one for each
-        period of the last ``advance``, the newest last. A stream is not known ahead: there it is ``motion``."""
+        period of the last ``advance``, the newest last. A stream is not known ahead."""
         self.broken = 0
         """Counts how often the motion was begun anew without going on smoothly from the last one."""
         self.stream = stream_block(period)

@@ -13,26 +13,20 @@ from mastd.control.control_step import (
     AHEAD,
     BALANCE,
     BALANCE_LIMIT,
-    BALANCING,
-    BROKEN,
     CONSTANTS,
     DELAY,
     DYNAMICS,
     ENGAGE,
-    ENGAGED,
-    FINITE,
-    FRESH,
     FRICTION,
     GAIN,
     INVERSE,
     KNOWN,
+    LEARNING,
     LINKS,
     NOTCH_COLUMNS,
     NOTCHES,
     NOW,
     PERIOD,
-    STREAMED,
-    SUPPLY,
     TABLE,
     TRIM_LIMIT,
     WEIGHT,
@@ -42,6 +36,7 @@ from mastd.control.control_step import (
 )
 from mastd.control.feedforward import DRIVE_COLUMNS
 from mastd.control.valve_inverse import Horizon, valve_inverse
+from mastd.control.valve_learning import learning_memory
 from mastd.dynamics.actuator import ACTUATOR_COLUMNS, actuator_rows, valve_delays
 from mastd.dynamics.oil_flow import oil_stiffness
 from mastd.dynamics.table_model import TableModel
@@ -58,6 +53,8 @@ PREVIEW_TIME: Final = 12e-3
 """s that the inverse of the valves looks ahead."""
 MEMORY_TIME: Final = 12e-3
 """s that it looks back."""
+IDENTIFIED_SHARE: Final = 0.2
+"""Of the usual spread, what is left unknown of valves and oil that were identified."""
 _DYNAMICS = {"payload": WHOLE, "table": TABLE, "links": LINKS, "none": WEIGHT}
 
 
@@ -65,7 +62,8 @@ class TableControl:
     """Writes the command ``block`` of the links for the reference ``motion``.
 
     ``load`` (6,): wrench of what is simulated on the table, at C in P axes, beside the model. ``measured``
-    (6,): acceleration of the pose; ``forces`` (n,): of the links.
+    (6,): acceleration of the pose; ``forces``, ``lengths``, ``spools`` (n,): of
+    the links, as measured.
     """
 
     def __init__(
@@ -80,6 +78,8 @@ class TableControl:
         load: Array,
         measured: Array,
         forces: Array,
+        lengths: Array,
+        spools: Array,
         identified: IdentifiedSettings | None = None,
     ) -> None:
         n = geometry.links
@@ -91,7 +91,7 @@ class TableControl:
         horizon = preview_horizon(period)
         delay = round(settings.feedforward.stream_delay / period)
         nominal = actuator_rows(table)
-        rows = nominal if identified is None else actuator_rows(table, identified)
+        rows = actuator_rows(table, identified)
         waiting = Horizon(0, horizon.taps - 1, delay * period)
         delays = valve_delays(table, identified)
         filters = np.stack(
@@ -106,7 +106,9 @@ class TableControl:
             ]
         )
         self.now: Array = np.zeros(NOW)
-        self._state = np.zeros(state_size(n, horizon.taps, horizon.ahead, delay, len(settings.acceleration.notches)))
+        self._state = np.zeros(
+            state_size(n, horizon.taps, horizon.ahead, delay, len(settings.acceleration.notches))
+        )
         self._arguments = (
             geometry.table_joints,
             geometry.base_joints,
@@ -123,6 +125,10 @@ class TableControl:
             load,
             measured,
             forces,
+            lengths,
+            spools,
+            rows.copy(),
+            learning_memory(rows, 1.0 if identified is None else IDENTIFIED_SHARE),
             motion,
         )
         self._block = block
@@ -191,6 +197,7 @@ def _constants(
     head[BALANCE], head[BALANCE_LIMIT] = settings.balance.gain, settings.balance.limit
     head[TRIM_LIMIT], head[ENGAGE] = settings.trim_limit, settings.engage_time
     head[NOTCHES] = len(notches)
+    head[LEARNING] = feedforward.learning
     rows = [_notch(notch, period) for notch in notches]
     return np.concatenate((head, model.mass_matrix.ravel(), *rows))
 

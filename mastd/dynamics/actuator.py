@@ -51,6 +51,9 @@ LEAST_AVAILABLE = 0.05
 LEAST_LENGTH = 1.0e-3
 """Oil column in m that is counted at least, however near its end a piston stands."""
 
+LAP_SHARE = 0.1
+"""Of the overlap, over which the spool passes through it: a step has no slope."""
+
 
 def actuator_rows(table: TableSettings, identified: IdentifiedSettings | None = None) -> Array:
     """Return the rows (n, ACTUATOR_COLUMNS) of a table's links: nominal, or what was identified.
@@ -63,9 +66,8 @@ def actuator_rows(table: TableSettings, identified: IdentifiedSettings | None = 
     found = {link.link: link for link in identified.links}
     names = [link.name for link in table.links]
     if identified.table != table.name or sorted(found) != sorted(names):
-        raise SettingsError(
-            [f"{identified.name}: was identified on {identified.table!r} with links that {table.name!r} has not"]
-        )
+        what = f"was identified on {identified.table!r}, whose links are not those of {table.name!r}"
+        raise SettingsError([f"{identified.name}: {what}"])
     for row, name in zip(rows, names, strict=True):
         _apply(row, found[name])
     return rows
@@ -172,9 +174,18 @@ def speed_for(row: Array, opening: float, load: float, supply: float) -> float:
 
 
 @fused_kernel
-def over_lap(row: Array, opening: float) -> float:
-    """Return the opening at the spool for an ``opening`` of the ports, smooth through the centre."""
+def mean_over_lap(row: Array, before: float, after: float) -> float:
+    """Return the mean opening at the spool while that of the ports goes evenly from ``before`` to ``after``.
+
+    A spool jumps through its overlap. The mean over a period tells when within it, to the last microsecond;
+    the opening at its end would not.
+    """
+    middle = 0.5 * (before + after)
     overlap = row[OVERLAP]
     if not overlap > 0.0:
-        return opening
-    return float(opening + overlap * opening / math.sqrt(opening * opening + overlap * overlap))
+        return middle
+    edge = LAP_SHARE * overlap
+    first = math.sqrt(before * before + edge * edge)
+    last = math.sqrt(after * after + edge * edge)
+    # (last − first) / (after − before), without the difference of nearly equal numbers.
+    return float(middle + overlap * (after + before) / (last + first))

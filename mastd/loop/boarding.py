@@ -5,7 +5,9 @@ from __future__ import annotations
 import hashlib
 from pathlib import Path
 
-from mastd.dynamics.table_model import TableModel
+import numpy as np
+
+from mastd.dynamics.table_model import Carried, TableModel
 from mastd.errors import UsageError
 from mastd.loop.frame import channel_columns, vehicle_channels
 from mastd.loop.hils import TableVehicle
@@ -17,6 +19,8 @@ from mastd.motion.timeline import at_rest
 from mastd.record.channels import Channel
 from mastd.safety.profile_limits import tabulate
 from mastd.settings.export import as_json
+from mastd.settings.identified import IdentifiedPayload, IdentifiedSettings
+from mastd.settings.identified_file import payload_line
 from mastd.settings.oils import OperatorDriver
 from mastd.settings.payload import VehiclePayload
 from mastd.settings.profile import ProfileSettings
@@ -61,11 +65,28 @@ def channels_of(vehicle: TableVehicle | None, driven: DrivenVehicle | None) -> t
     return () if simulated is None else vehicle_channels(simulated.wheels, driven=driven is not None)
 
 
-def table_model(profile: ProfileSettings, table: TableSettings) -> TableModel:
-    """Return the nominal model of the table with what it carries, a vehicle as one rigid body."""
+def table_model(
+    profile: ProfileSettings, table: TableSettings, identified: IdentifiedSettings | None = None
+) -> TableModel:
+    """Return the model of the table with what it carries, a vehicle as one rigid body.
+
+    What was identified of this very payload takes the place of what the profile says.
+    """
     payload = profile.payload
+    found = identified.payload if identified is not None else None
+    if identified is not None and found is not None and identified.nominal_payload == payload_line(payload):
+        return TableModel.from_settings(table, found_body(found))
     carried = as_one_body(payload, table) if isinstance(payload, VehiclePayload) else payload
     return TableModel.from_settings(table, carried)
+
+
+def found_body(payload: IdentifiedPayload) -> Carried:
+    """Return the rigid body that was identified."""
+    return Carried(
+        payload.mass.value,
+        np.array([part.value for part in payload.centre_of_gravity]),
+        np.diag([part.value for part in payload.inertia]),
+    )
 
 
 def _refuse_slow(period: float) -> None:
@@ -83,9 +104,16 @@ def _key(payload: VehiclePayload) -> int:
 
 
 def ready_profile(
-    profile: ProfileSettings, table: TableSettings, period: float, level_limit: float, *, slot: int = -1
+    profile: ProfileSettings,
+    table: TableSettings,
+    period: float,
+    level_limit: float,
+    *,
+    slot: int = -1,
+    identified: IdentifiedSettings | None = None,
 ) -> LoadedProfile:
-    """Return a checked profile as the loop takes it over; ``level_limit``: what the check has proved.
+    """Return a checked profile as the loop takes it over; ``level_limit``: what the check has proved;
+    ``identified``: what was found out about table and payload.
 
     Raises SettingsError, FormatError, KinematicsError for a motion that cannot be made, and what the vehicles
     raise.
@@ -99,7 +127,7 @@ def ready_profile(
         profile.name,
         at_rest() if motion is None else motion.timeline(),
         level_limit,
-        table_model(profile, table).values,
+        table_model(profile, table, identified).values,
         tabulate(profile.limits, channel_columns(table)),
         vehicle.key if vehicle is not None else 0,
         vehicle,

@@ -13,7 +13,6 @@ import os
 import traceback
 from collections.abc import Sequence
 
-from mastd.control.reference import Reference
 from mastd.control.reference_kernels import ON_PATH
 from mastd.dynamics.table_model import TableModel
 from mastd.kinematics.forward import Observer
@@ -21,8 +20,9 @@ from mastd.kinematics.geometry import Geometry
 from mastd.loop.digest import CommandDigest
 from mastd.loop.frame import Frame, frame_channels
 from mastd.loop.loaded import LoadedProfile
-from mastd.loop.motion_limits import lowered_pose, motion_limits
+from mastd.loop.motion_limits import lowered_pose
 from mastd.loop.orders import Orders
+from mastd.loop.payload_check import PayloadCheck
 from mastd.loop.sensing import Sensing
 from mastd.loop.slots import ProfileSlots
 from mastd.loop.supervisor import Supervisor
@@ -55,15 +55,13 @@ class Cycle:
         self.frame = Frame(len(table.links), len(table.sensors.accelerometers))
         self.sample = Sample(self.frame.sample_layout, self.frame.sample)
         self.command = Command(self.frame.command_layout, self.frame.command)
-        self._period_ns = daemon.period_ns
-        self._period = daemon.period_ns * 1e-9
+        self._period_ns, self._period = daemon.period_ns, daemon.period_ns * 1e-9
         self.sensing = Sensing(table, daemon, observer, self.frame, self.sample)
         self.vehicles = Vehicles(self.frame, self.sensing)
         self._control = LoopControl(table, daemon, geometry, model, self.frame, self.sensing, identified)
-        self.reference = Reference(
-            self.frame.motion, motion_limits(table, daemon, geometry), self._period, self._control.ahead
-        )
+        self.reference = self._control.reference
         self.orders = Orders(self.reference, self._control.model, observer, self.vehicles, slots)
+        self.payload_check = PayloadCheck(table, daemon, self.frame, self.sensing, self.orders)
         lowered = lowered_pose(geometry, daemon.moves.clearance)
         self.supervisor = Supervisor(daemon, self.sensing, self.sample, self.reference, lowered, self.orders)
         self.missed = self.cycles = self.late = 0
@@ -99,6 +97,7 @@ class Cycle:
         self.sensing.take(fresh, now_ns, skipped)
         self.sensing.sense(self.supervisor.state, self.supervisor.enabled)
         self.sensing.reports += self.vehicles.ride(self.supervisor.state)
+        self.sensing.reports += self.payload_check.inspect(self.supervisor.state)
         self._account(skipped, late_ns)
         self._decide(verb, now_ns, arguments)
         self._follow(skipped)
@@ -114,9 +113,8 @@ class Cycle:
         # Making another vehicle, in OFF, may take longer than a period; nothing moves then.
         expected, self.orders.busy = self.orders.busy, False
         self.sensing.reports += self._pace.account(0 if expected else skipped)
-        self.sensing.reports += self._watch.inspect(
-            playing, self.sensing.usable, (1 + skipped) * self._period
-        )
+        elapsed = (1 + skipped) * self._period
+        self.sensing.reports += self._watch.inspect(playing, self.sensing.usable, elapsed)
 
     def _decide(self, verb: Verb, now_ns: int, arguments: Sequence[float]) -> None:
         """Move the state machine; what belongs to one playing of the profile begins anew with it."""
@@ -149,10 +147,11 @@ class Cycle:
     def _act(self) -> None:
         """Turn the reference into the command of the links; nothing that is not finite ever leaves."""
         supervisor, command = self.supervisor, self.command
-        if not self._control.write(self.reference, supervisor.state, supervisor.enabled):
+        if not self._control.write(supervisor.state, supervisor.enabled):
             supervisor.report(Code.COMMAND_NOT_FINITE, "the reference or its kinematics failed")
             supervisor.decide(Verb.NONE, self.sensing.last_ns)
             self._stand()
+        self._control.tell(supervisor)
         command.mode = int(supervisor.mode)
         command.stage = int(supervisor.stage)
         if supervisor.playing:
@@ -162,7 +161,7 @@ class Cycle:
         """Put a command together that asks for nothing but where the table is."""
         self.reference.rest(self.sensing.pose)
         self.reference.advance(self._period)
-        self._control.write(self.reference, self.supervisor.state, follows=False)
+        self._control.write(self.supervisor.state, follows=False)
 
     def fail(self, error: Exception, now_ns: int) -> None:
         """End a cycle that an exception has broken: supply off, the drive lets the table down.

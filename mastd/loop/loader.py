@@ -12,6 +12,7 @@ import json
 import os
 import sys
 from pathlib import Path
+from typing import Any
 
 from mastd.errors import MastdError
 from mastd.loop import provenance
@@ -19,7 +20,8 @@ from mastd.loop.boarding import channels_of, ready_profile
 from mastd.loop.frame import channel_units
 from mastd.loop.slots import ProfileSlots
 from mastd.motion.preflight import check
-from mastd.settings.loader import load
+from mastd.settings.identified import IdentifiedSettings
+from mastd.settings.loader import load, load_text
 from mastd.settings.profile import ProfileSettings
 from mastd.settings.starter import find
 from mastd.settings.table import TableSettings
@@ -61,7 +63,9 @@ def load_profile(
     daemon = json.loads(daemon_path(directory).read_text(encoding="utf-8"))
     period = round(1e9 / daemon["daemon"]["rate"]) * 1e-9
     with placed(path):
-        loaded = ready_profile(settings, table, period, verdict.scale, slot=slot)
+        loaded = ready_profile(
+            settings, table, period, verdict.scale, slot=slot, identified=_identified(daemon)
+        )
     slots.write(slot, loaded)
     channels = channels_of(loaded.vehicle, loaded.driven)
     head = provenance.join(daemon, provenance.of_profile(path, settings, loaded, channels))
@@ -69,6 +73,12 @@ def load_profile(
     text = f"{settings.name}: {loaded.duration:.1f} s, passes; "
     text += "driven" if loaded.is_driven else f"its level may go up to {verdict.scale:.1%}"
     return {"ok": True, "text": text, "slot": slot, "name": settings.name, "scale": verdict.scale}
+
+
+def _identified(daemon: dict[str, Any]) -> IdentifiedSettings | None:
+    """Return what the daemon has found out about its table, as it stood when the daemon began."""
+    text = daemon["settings_text"].get("identified")
+    return None if text is None else load_text(text, "identified", IdentifiedSettings)
 
 
 def main() -> int:

@@ -49,6 +49,11 @@ class Orders:
         """Whether the last order took longer than a period."""
 
     @property
+    def carried(self) -> NDArray[np.float64]:
+        """Values (11,) of the model of table and payload that the daemon believes to stand there."""
+        return self._model
+
+    @property
     def level_limit(self) -> float:
         """Largest master gain that is allowed: what the check of the loaded profile has proved."""
         return self.loaded.level_limit if self.loaded is not None else 1.0

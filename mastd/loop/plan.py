@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from mastd.dynamics.actuator import actuator_rows
 from mastd.dynamics.table_model import TableModel
 from mastd.kinematics.forward import Observer
 from mastd.kinematics.geometry import Geometry
@@ -16,6 +17,7 @@ from mastd.loop.slots import ProfileSlots
 from mastd.motion.timeline import Timeline
 from mastd.record.channels import Channel
 from mastd.settings.daemon import DaemonSettings
+from mastd.settings.identified import IdentifiedSettings
 from mastd.settings.loader import load
 from mastd.settings.payload import NoPayload
 from mastd.settings.profile import ProfileSettings
@@ -34,14 +36,35 @@ class Installation:
     daemon: DaemonSettings
     geometry: Geometry
     observer: Observer
+    identified_path: Path | None
+    identified: IdentifiedSettings | None
+    """What was found out about the table, in the place of nominal values."""
 
     @classmethod
-    def read(cls, table_path: Path, daemon_path: Path) -> Installation:
-        """Load and check; raise SettingsError or KinematicsError with every problem of a file."""
+    def read(cls, table_path: Path, daemon_path: Path, identified_path: Path | None = None) -> Installation:
+        """Load and check; raise SettingsError or KinematicsError with every problem of a file.
+
+        ``identified_path`` takes the place of what the daemon's settings name.
+        """
         table = load(table_path, TableSettings)
         daemon = load(daemon_path, DaemonSettings)
         geometry = Geometry.from_settings(table)
-        return cls(table_path, daemon_path, table, daemon, geometry, Observer(geometry))
+        if identified_path is None and daemon.control.identified is not None:
+            identified_path = Path(daemon.control.identified)
+        identified = None
+        if identified_path is not None:
+            identified = load(identified_path, IdentifiedSettings)
+            actuator_rows(table, identified)
+        return cls(
+            table_path,
+            daemon_path,
+            table,
+            daemon,
+            geometry,
+            Observer(geometry),
+            identified_path,
+            identified,
+        )
 
     def terms(self, mode: Mode) -> LinkTerms:
         """Return what both ends of the plant link must agree on."""
@@ -51,7 +74,9 @@ class Installation:
 
     def bare_cycle(self, slots: ProfileSlots | None = None) -> Cycle:
         """Return a cycle without a profile; profiles are loaded from ``slots``."""
-        return Cycle(self.table, self.daemon, self.geometry, self.observer, self.bare_model, slots)
+        return Cycle(
+            self.table, self.daemon, self.geometry, self.observer, self.bare_model, slots, self.identified
+        )
 
     @property
     def bare_model(self) -> TableModel:
@@ -69,13 +94,17 @@ class Plan(Installation):
     """As the loop takes it over, checked up to its own motion."""
 
     @classmethod
-    def load(cls, table_path: Path, profile_path: Path, daemon_path: Path) -> Plan:
+    def load(
+        cls, table_path: Path, profile_path: Path, daemon_path: Path, identified_path: Path | None = None
+    ) -> Plan:
         """Load, check and compile; raise SettingsError, FormatError or KinematicsError with every problem."""
-        installation = Installation.read(table_path, daemon_path)
+        installation = Installation.read(table_path, daemon_path, identified_path)
         table = installation.table
         profile = load(profile_path, ProfileSettings, channels=channel_units(table))
         with placed(profile_path):
-            ready = ready_profile(profile, table, installation.daemon.period_ns * 1e-9, 1.0)
+            ready = ready_profile(
+                profile, table, installation.daemon.period_ns * 1e-9, 1.0, identified=installation.identified
+            )
         return cls(
             **vars(installation),
             profile_path=profile_path,

@@ -44,6 +44,7 @@ def of_daemon(installation: Installation, connection: Connection, hello: PlantHe
         "settings_text": {
             "table": installation.table_path.read_text(encoding="utf-8"),
             "daemon": installation.daemon_path.read_text(encoding="utf-8"),
+            **_identified(installation),
         },
         "table": as_json(table),
         "daemon": as_json(installation.daemon),
@@ -69,6 +70,11 @@ def of_daemon(installation: Installation, connection: Connection, hello: PlantHe
         "states": [state.name for state in State],
         "faults": {str(int(row.code)): row.title for row in TABLE},
     }
+
+
+def _identified(installation: Installation) -> dict[str, str]:
+    path = installation.identified_path
+    return {} if path is None else {"identified": path.read_text(encoding="utf-8")}
 
 
 def of_profile(

@@ -23,15 +23,16 @@ from mastd.control.table_control import TableControl
 from mastd.dynamics.table_model import TableModel
 from mastd.kinematics.geometry import Geometry
 from mastd.loop.frame import Frame
+from mastd.loop.motion_limits import motion_limits
 from mastd.loop.sensing import Sensing
+from mastd.loop.supervisor import Supervisor
+from mastd.safety.faults import Code
 from mastd.safety.states import State
 from mastd.settings.daemon import DaemonSettings
 from mastd.settings.identified import IdentifiedSettings
 from mastd.settings.table import TableSettings
 
-ON_ITS_LEGS = frozenset(
-    {State.READY, State.ARMED, State.RUNNING, State.HOLD, State.STOPPING}
-)
+ON_ITS_LEGS = frozenset({State.READY, State.ARMED, State.RUNNING, State.HOLD, State.STOPPING})
 """States in which the legs alone carry the table, so that their forces can be balanced."""
 SUPPLY_FILTER_TIME = 0.02
 """s over which the measured supply pressure is smoothed, as the drive does."""
@@ -40,7 +41,7 @@ SATURATION_DELAY = 0.25
 
 
 class LoopControl:
-    """Writes the command of the links each cycle; ``saturated`` and ``unbalanced`` tell what it cannot do."""
+    """Writes the command of the links each cycle."""
 
     def __init__(
         self,
@@ -53,6 +54,7 @@ class LoopControl:
         identified: IdentifiedSettings | None = None,
     ) -> None:
         self._period = daemon.period_ns * 1e-9
+        self._balance_limit = daemon.control.balance.limit
         self._control = TableControl(
             table,
             daemon.control,
@@ -64,6 +66,8 @@ class LoopControl:
             frame.field("command.payload_wrench"),
             frame.field("pose_acceleration"),
             frame.field("force"),
+            frame.field("length"),
+            frame.field("sample.spools"),
             identified,
         )
         self._sensing = sensing
@@ -73,18 +77,22 @@ class LoopControl:
         self._broken = -1
         self._limited = 0.0
         self.model = self._control.model
-        self.ahead = self._control.ahead
-        self.unbalanced = False
-        """The trim of the lengths that balances the legs has reached its limit."""
+        limits = motion_limits(table, daemon, geometry)
+        self.reference = Reference(frame.motion, limits, self._period, self._control.ahead)
+        """Makes the motion that is followed, and knows it as far ahead as the control looks."""
+        self._unbalanced = False
 
-    @property
-    def saturated(self) -> bool:
-        """The trims of the valves are at their limit, and have been for a while."""
-        return self._limited > SATURATION_DELAY
+    def tell(self, supervisor: Supervisor) -> None:
+        """Report with the next cycle's conditions what the control cannot do."""
+        if self._unbalanced:
+            limit = self._balance_limit * 1e3
+            supervisor.report_next(Code.BALANCE_SATURATED, f"the trim of a link's length is at {limit:g} mm")
+        if self._limited > SATURATION_DELAY:
+            supervisor.report_next(Code.CONTROL_SATURATED, f"for {self._limited:.1f} s")
 
-    def write(self, reference: Reference, state: State, follows: bool) -> bool:
-        """Write the command for ``reference``; return False if anything in it is not finite."""
-        now, sensing = self._control.now, self._sensing
+    def write(self, state: State, follows: bool) -> bool:
+        """Write the command for the reference; return False if anything in it is not finite."""
+        now, sensing, reference = self._control.now, self._sensing, self.reference
         fresh = sensing.usable and sensing.pose_valid
         pressure = self._supply[0]
         if sensing.usable and pressure > 0.0:
@@ -97,7 +105,7 @@ class LoopControl:
         now[BROKEN] = reference.broken != self._broken
         self._broken = reference.broken
         bits = self._control.write(reference.later)
-        self.unbalanced = bool(bits & BALANCE_SATURATED)
+        self._unbalanced = bool(bits & BALANCE_SATURATED)
         periods = len(reference.later) * self._period
         self._limited = self._limited + periods if bits & TRIM_LIMITED else 0.0
         return bool(bits & FINITE)

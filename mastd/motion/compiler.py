@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mastd.errors import FormatError, SettingsError
+from mastd.motion.drive_motion import drive_motion
 from mastd.motion.fades import REST_KNOTS, rise, window
 from mastd.motion.file_motion import file_motion
 from mastd.motion.file_notes import FileNotes
@@ -21,6 +22,7 @@ from mastd.motion.random import random_displacement
 from mastd.motion.timeline import KNOT_SPACING, Timeline, join
 from mastd.motion.waveforms import sine, sweep
 from mastd.roads.iso8608 import random_road, wheel_plane
+from mastd.settings.file_segments import Drive
 from mastd.settings.profile import ProfileSettings, Segment
 from mastd.settings.segments import (
     LONGEST_MOTION,
@@ -146,6 +148,9 @@ def _block(
         for axis, _, value in axis_items(segment.to):
             target[axis] = value
         return Block(position + rise(_knots(segment.duration))[:, None] * (target - position), 1), notes
+    if isinstance(segment, Drive):
+        driven, notes = drive_motion(segment)
+        return Block(position + segment.gain * driven, segment.repeats), notes
     fade = profile.fade if segment.fade is None else segment.fade
     if isinstance(segment, Sine):
         shaken = _sine(segment)

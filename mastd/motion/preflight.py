@@ -111,6 +111,12 @@ def examine(
     )
 
 
+def exceeded(motion: Program, table: TableSettings, payload: Payload) -> tuple[Limit, ...]:
+    """Return the limits that a profile's motion does not keep, none if it passes; raises as ``examine``."""
+    limits = _Bench.of(motion, table, payload, None).whole(1.0).limits
+    return tuple(limit for limit in limits if not limit.margin >= 0.0)
+
+
 @dataclass(frozen=True)
 class _Trial:
     """The motion at one scale, examined in full; ``load`` and ``soundness`` of a vehicle."""

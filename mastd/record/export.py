@@ -17,9 +17,9 @@ from mastd.errors import FormatError
 from mastd.formats.mcap_frames import FrameSeries, provenance
 from mastd.formats.measurement import Channel, Measurement, Series
 from mastd.formats.reshape import matching
+from mastd.record.alignment import LARGEST_GAP_SHARE, find_window
 from mastd.record.fault_report import fault_history
 from mastd.record.reader import Run
-from mastd.record.result import LARGEST_GAP_SHARE, find_window
 from mastd.record.writer import RUN_FILE
 
 SIGNALS: Final[Mapping[str, tuple[str, ...]]] = {

@@ -1,13 +1,8 @@
 """The result of a run, from its record: the JSON document of ``mastd run`` and ``mastd report``, and the
 verdict.
 
-What is compared. The profile's window reaches from the first to the last frame in state RUNNING. Frame k
-holds the pose measured at step k, while its reference is meant for step k + 1; so the pose at step k is
-compared with the reference of frame k − 1, and a lag of zero means that the sample that answers a command
-shows its reference. References lie on the loop's periods, poses on the plant's steps, which a stale sample
-repeats; the median of their difference ties the two together. What is missing (missed cycles, lost frames,
-stale or invalid poses) is bridged by straight lines. Both are filtered to the profile's band
-(``mastd.signals.band``); displacements in m and rad of point C.
+What is compared: see ``mastd.record.alignment``. Displacements (m and rad) are those of point C, filtered to
+the profile's band (``mastd.signals.band``); accelerations see ``mastd.record.acceleration``.
 
 Verdict: ``fault`` if a fault ended the run, ``stopped`` if anything else ended it before the profile's end,
 else ``pass`` or ``fail`` by the criteria in the profile. A criterion whose figure cannot be had fails.
@@ -17,51 +12,39 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import Literal
+from typing import Final, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
 from mastd.errors import FormatError
-from mastd.record.channels import AXES, LENGTH_AXES
+from mastd.record.acceleration import acceleration_results, driven_axes
+from mastd.record.alignment import Aligned, Window, aligned_motion, find_window
+from mastd.record.channels import AXES
 from mastd.record.fault_report import fault_history
 from mastd.record.reader import Run
 from mastd.record.ride_figures import ride_figures
 from mastd.record.writer import RUN_FILE
+from mastd.signals.acceleration_figures import ARMS
 from mastd.signals.band import band_filter, judging_band
-from mastd.signals.metrics import (
-    ROTATION_ARM,
-    best_lag,
-    cross_axis,
-    nrmse,
-    peak_ratio,
-    rms,
-    second_derivative,
-)
+from mastd.signals.metrics import best_lag, cross_axis, nrmse, peak_ratio, rms, second_derivative
 
-DRIVEN_SHARE = 0.02
-"""An axis counts as driven from this share of the largest reference on (effective displacement, 1.4 m)."""
-DRIVEN_LEAST = 1e-6
-LARGEST_GAP_SHARE = 10
-"""Steps per recorded frame beyond which a record has too little in it to be judged."""
 NEEDED = (
     *("cycle", "step", "missed", "state", "fault", "late", "compute", "internal_force", "profile_time"),
     *(f"{quantity}.{axis}" for quantity in ("reference", "pose") for axis in AXES),
 )
 MOST_INDICATED = 10
 """Causes that a result names."""
+ACCELERATION_CRITERIA: Final = {
+    "acceleration_nrmse": "nrmse",
+    "acceleration_best_lag_nrmse": "best_lag_nrmse",
+    "spectrum_outside_share": "spectrum_outside_share",
+    "thd": "thd",
+}
+"""Criterion → key among the figures of an axis's acceleration."""
 COMMAND_FIELDS = ("length", "rate", "acceleration", "force", "trim")
 
 Outcome = Literal["completed", "stopped", "fault"]
-
-
-@dataclass(frozen=True)
-class Window:
-    """Frames ``first`` … ``last`` (both included) in which the profile played."""
-
-    first: int
-    last: int
 
 
 def make_result(run: Run) -> dict[str, object]:
@@ -78,16 +61,21 @@ def make_result(run: Run) -> dict[str, object]:
     states = _state_names(run)
     window = find_window(run, states)
     outcome, state, cause = _ending(run, states, window)
-    figures, driven = axis_figures(run, window)
+    motion = aligned_motion(run, window)
+    band = judging_band(profile_band(run))
+    figures, driven = axis_figures(motion, 1.0 / run.period, band)
+    point, accelerations = acceleration_results(run, window, motion, band)
     cycles = missed = 0
     internal: float | None = None
+    internal_peak: float | None = None
     if window is not None:
         cycles = _difference(run.columns["cycle"], window) + 1
         missed = _difference(run.columns["missed"], window)
         forces = run.columns["internal_force"][window.first : window.last + 1]
         forces = forces[np.isfinite(forces)]
         internal = rms(forces) if len(forces) else None
-    criteria = judge(_criteria(run), figures, cycles, missed, internal)
+        internal_peak = float(np.max(np.abs(forces))) if len(forces) else None
+    criteria = judge(_criteria(run), figures, accelerations, cycles, missed, internal)
     verdict = outcome if outcome != "completed" else _verdict(criteria)
     return {
         "verdict": verdict,
@@ -97,8 +85,10 @@ def make_result(run: Run) -> dict[str, object]:
         "command_sha256": command_sha256(run, window),
         "cycles": cycles,
         "missed": missed,
-        "axes": figures,
+        "axes": {axis: {**figures[axis], "acceleration": accelerations[axis]} for axis in AXES},
         "internal_force_rms_n": internal,
+        "internal_force_peak_n": internal_peak,
+        "acceleration_point": point,
         "driven": sorted(driven, key=AXES.index),
         "criteria": criteria,
         "lost_frames": sum(_integer(gap.get("lost")) for gap in run.events if gap.get("event") == "gap"),
@@ -144,12 +134,6 @@ def _state_names(run: Run) -> list[str]:
     if missing:
         raise FormatError(f"{run.path}: no channel {', '.join(missing)}")
     return [str(name) for name in names]
-
-
-def find_window(run: Run, states: list[str]) -> Window | None:
-    """Return the profile's window, None if the profile never ran."""
-    running = np.flatnonzero(run.columns["state"] == states.index("RUNNING"))
-    return Window(int(running[0]), int(running[-1])) if len(running) else None
 
 
 def _ending(run: Run, states: list[str], window: Window | None) -> tuple[Outcome, str | None, str | None]:
@@ -203,27 +187,20 @@ def command_sha256(run: Run, window: Window | None) -> str | None:
 
 
 def axis_figures(
-    run: Run, window: Window | None
+    motion: Aligned | None, rate: float, band: tuple[float, float]
 ) -> tuple[dict[str, dict[str, float | None]], frozenset[str]]:
-    """Return the figures per axis and which axes were driven."""
+    """Return the figures of the displacements per axis and which axes were driven."""
     none: dict[str, float | None] = dict.fromkeys(
         ("nrmse", "best_lag_nrmse", "lag_s", "peak_ratio", "cross_axis")
     )
     figures = {axis: dict(none) for axis in AXES}
-    motion = aligned_motion(run, window)
     if motion is None:
         return figures, frozenset()
-    achieved, reference = motion
-    rate = 1.0 / run.period
-    band = judging_band(profile_band(run))
-    achieved = band_filter(achieved, rate, band)
-    reference = band_filter(reference, rate, band)
-    arms = np.array([1.0 if axis in LENGTH_AXES else ROTATION_ARM for axis in AXES])
-    sizes = np.array([rms(reference[:, column]) for column in range(len(AXES))]) * arms
-    least = max(DRIVEN_LEAST, DRIVEN_SHARE * float(np.max(sizes)))
-    driven = frozenset(axis for axis, size in zip(AXES, sizes, strict=True) if size >= least)
+    achieved = band_filter(motion.achieved, rate, band)
+    reference = band_filter(motion.asked, rate, band)
+    driven = driven_axes(reference)
     accelerations = {
-        axis: float(arms[column]) * rms(second_derivative(achieved[:, column], rate))
+        axis: float(ARMS[column]) * rms(second_derivative(achieved[:, column], rate))
         for column, axis in enumerate(AXES)
     }
     for axis, ratio in cross_axis(accelerations, driven).items():
@@ -240,44 +217,10 @@ def axis_figures(
     return figures, driven
 
 
-def aligned_motion(run: Run, window: Window | None) -> tuple[NDArray[np.float64], NDArray[np.float64]] | None:
-    """Return measured and asked pose, both (k, 6), at the periods that the profile's references are meant
-    for.
-
-    None if there is no window or hardly a valid pose in it.
-    """
-    if window is None:
-        return None
-    reach = slice(window.first, min(window.last + 2, len(run.times)))
-    periods = np.rint(run.times[reach] / run.period)
-    if not 2.0 <= periods[-1] - periods[0] <= LARGEST_GAP_SHARE * len(periods):
-        return None
-    steps = run.columns["step"][reach]
-    if not np.any(np.isfinite(steps)):
-        return None
-    steps = steps - np.rint(np.nanmedian(steps - periods))
-    grid = np.arange(periods[0] + 1.0, periods[-1] + 1.0)
-    achieved = _on_grid(grid, steps, run.matrix([f"pose.{axis}" for axis in AXES])[reach])
-    asked = _on_grid(grid, periods + 1.0, run.matrix([f"reference.{axis}" for axis in AXES])[reach])
-    return None if achieved is None or asked is None else (achieved, asked)
-
-
-def _on_grid(
-    grid: NDArray[np.float64], places: NDArray[np.float64], values: NDArray[np.float64]
-) -> NDArray[np.float64] | None:
-    """Interpolate the finite rows of (k, columns) onto whole places; None if fewer than half are finite."""
-    sound = np.isfinite(places) & np.all(np.isfinite(values), axis=1)
-    if not np.count_nonzero(sound) >= 0.5 * len(places):
-        return None
-    places, values = places[sound], values[sound]
-    highest = np.maximum.accumulate(places)
-    fresh = np.concatenate(([True], np.diff(highest) > 0))
-    return np.column_stack([np.interp(grid, places[fresh], column) for column in values[fresh].T])
-
-
 def judge(
     criteria: Mapping[str, object],
     figures: Mapping[str, Mapping[str, float | None]],
+    accelerations: Mapping[str, Mapping[str, float | None]],
     cycles: int,
     missed: int,
     internal_force: float | None,
@@ -288,7 +231,10 @@ def judge(
     for axis, bounds in axes.items() if isinstance(axes, Mapping) else ():
         for name, limit in bounds.items() if isinstance(bounds, Mapping) else ():
             if limit is not None:
-                value = figures[axis]["lag_s" if name == "lag" else name]
+                if name in ACCELERATION_CRITERIA:
+                    value = accelerations[axis][ACCELERATION_CRITERIA[name]]
+                else:
+                    value = figures[axis]["lag_s" if name == "lag" else name]
                 judged.append(_criterion(f"{axis}.{name}", value, limit))
     share = missed / (cycles + missed) if cycles else None
     for name, value in (("missed_share", share), ("internal_force", internal_force)):

@@ -111,6 +111,11 @@ def _measured(segment: Mapping[str, Any]) -> str:
     )
 
 
+def _drive(segment: Mapping[str, Any]) -> str:
+    moved = ", ".join(axis for axis in AXES if group(segment, "channels").get(axis) is not None)
+    return f"displacements of {moved} as they stand in {segment.get('file')}, {_band(segment)}"
+
+
 _KINDS = {
     "hold": _hold,
     "ramp": _ramp,
@@ -120,6 +125,7 @@ _KINDS = {
     "road": _road,
     "record": _record,
     "measured": _measured,
+    "drive": _drive,
 }
 
 

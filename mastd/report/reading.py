@@ -10,9 +10,10 @@ from typing import Final
 import numpy as np
 
 from mastd.errors import FormatError
+from mastd.record.alignment import find_window
 from mastd.record.fault_report import fault_history, fault_time
 from mastd.record.reader import Run, open_run
-from mastd.record.result import NEEDED, find_window
+from mastd.record.result import NEEDED
 from mastd.report.numbers import seconds
 from mastd.report.picture import Floats
 
@@ -22,10 +23,8 @@ _MOST_EVENTS: Final = 500
 _MOST_LEVELS: Final = 10
 _NOT_SHOWN: Final = (
     "reference_rate.",
-    "reference_acceleration.",
     "reference_jerk.",
     "pose_rate.",
-    "pose_acceleration.",
     "length_rate.",
     "raw_length.",
     "pressure_",

@@ -37,7 +37,16 @@ from mastd.report.provenance_table import plant_words, provenance_facts, rights_
 from mastd.report.reading import View, level_words, view_of
 from mastd.report.spectrum import Spectra, spectra_of
 from mastd.report.spectrum_pictures import NamedSpectra, spectrum_row
-from mastd.report.tables import EXPLANATION, axis_table, criteria_table, cue_table, seat_table, wheel_table
+from mastd.report.tables import (
+    ACCELERATION_EXPLANATION,
+    EXPLANATION,
+    acceleration_table,
+    axis_table,
+    criteria_table,
+    cue_table,
+    seat_table,
+    wheel_table,
+)
 
 Result = Mapping[str, Any]
 
@@ -124,7 +133,9 @@ def _judgement(result: Result) -> list[Block]:
     ]
     if result["verdict"] == "stopped":
         judged.append(Paragraph("The profile did not play to its end, so the criteria cannot pass the run."))
-    return [Beside(tuple(judged), (axis_table(result),)), Paragraph(EXPLANATION)]
+    accelerations = acceleration_table(result)
+    more: list[Block] = [] if accelerations is None else [accelerations, Paragraph(ACCELERATION_EXPLANATION)]
+    return [Beside(tuple(judged), (axis_table(result),)), Paragraph(EXPLANATION), *more]
 
 
 def _asked(view: View) -> list[Block]:
@@ -187,7 +198,11 @@ def _done(view: View, result: Result) -> Facts:
             ("cycles while it played", f"{result['cycles']}, {result['missed']} missed"),
             ("frames recorded", f"{len(run.times)}, {result['lost_frames']} lost in {counted(gaps, 'gap')}"),
             *cycle_time_rows(view),
-            ("internal force", quantity(result["internal_force_rms_n"], "kN rms", 1e-3)),
+            (
+                "internal force",
+                f"{quantity(result['internal_force_rms_n'], 'kN rms', 1e-3)}, at most"
+                f" {quantity(result['internal_force_peak_n'], 'kN', 1e-3)}",
+            ),
             ("requests", "; ".join(requests[:_FEW_EVENTS]) or "none"),
         )
     )
@@ -241,7 +256,8 @@ def spectra_words(spectra: Spectra) -> str:
     return (
         f"Welch, Hann, {counted(spectra.averages, 'average')}, {figure(spectra.resolution, digits=3)} Hz"
         f" apart; the judged band {figure(spectra.band[0])} … {figure(spectra.band[1])} Hz is shaded. H1 and"
-        " coherence stand where, in it, the asked density is more than 1/10 000 of its largest."
+        " coherence stand where, in it, the asked density is more than 1/10 000 of its largest;"
+        " dashed: ±1.5 dB."
     )
 
 

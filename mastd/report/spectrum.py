@@ -1,9 +1,10 @@
-"""Spectra of what was asked and achieved over the time in which the profile played.
+"""Spectra of the acceleration asked and achieved over the time in which the profile played.
 
-Both motions are those that the figures compare (``mastd.record.result.aligned_motion``), unfiltered. Their
-accelerations are second differences of the pose, so that a steep spectrum of displacements does not leak over
-the whole band. Averages are Welch's over Hann windows that overlap by half; the transfer function is
-H1 = S(asked, achieved) / S(asked, asked), for which noise of the achieved motion is no bias.
+They are those that the figures compare (``mastd.record.acceleration``), unfiltered, of the point that makes
+the profile's motion. Of a record without accelerations they are second differences of the pose of C, so that
+a steep spectrum of displacements does not leak over the whole band. Averages are Welch's over Hann windows
+that overlap by half; the transfer function is H1 = S(asked, achieved) / S(asked, asked), for which noise of
+the achieved motion is no bias.
 """
 
 from __future__ import annotations
@@ -13,21 +14,17 @@ from typing import Final
 
 import numpy as np
 
+from mastd.record.acceleration import accelerations_at, judged_point
+from mastd.record.alignment import Aligned, Window, aligned_motion, find_window
 from mastd.record.channels import AXES
 from mastd.record.reader import Run
-from mastd.record.result import aligned_motion, find_window, profile_band
+from mastd.record.result import profile_band
 from mastd.report.picture import Floats
 from mastd.signals.band import HIGHEST_SHARE, judging_band
 from mastd.signals.metrics import second_derivative
 from mastd.signals.spectra import power_spectral_density, squared_coherence, transfer_function
+from mastd.signals.transfer_points import ASKED_SHARE, LEAST_AVERAGES, averages_of, averaging_segment
 
-ASKED_SHARE: Final = 1e-4
-"""Of the largest asked density in the judged band, below which a transfer function means nothing."""
-_WAVES: Final = 8.0
-"""Periods of the lowest frequency of the band in one segment, where the run is long enough."""
-_LONGEST_SEGMENT_S: Final = 60.0
-_LEAST_SAMPLES: Final = 64
-_LEAST_AVERAGES: Final = 3
 _AROUND: Final = (0.4, 4.0)
 """Of the band's lower and upper end: the frequencies that are shown."""
 
@@ -63,16 +60,16 @@ def spectra_of(run: Run) -> Spectra | None:
     """Return the spectra of a run, None of one that is too short or holds no motion."""
     states = run.metadata.get("states")
     names = [str(name) for name in states] if isinstance(states, list) else []
-    motion = aligned_motion(run, find_window(run, names)) if "RUNNING" in names else None
+    motion = _accelerations(run, find_window(run, names)) if "RUNNING" in names else None
     if motion is None:
         return None
-    achieved, asked = motion
+    achieved, asked = motion.achieved, motion.asked
     rate = 1.0 / run.period
     band = judging_band(profile_band(run))
-    segment = _segment(len(asked), rate, band[0])
+    segment = averaging_segment(len(asked), rate, band[0])
     if segment is None:
         return None
-    averages = 1 + (len(asked) - segment) // (segment - segment // 2)
+    averages = averages_of(len(asked), segment)
     resolution = rate / segment
     shown = (max(resolution, _AROUND[0] * band[0]), min(_AROUND[1] * band[1], HIGHEST_SHARE * rate))
     axes = {
@@ -82,25 +79,25 @@ def spectra_of(run: Run) -> Spectra | None:
     return Spectra(axes, band, shown, averages, resolution)
 
 
-def _segment(count: int, rate: float, lowest: float) -> int | None:
-    """Return the samples of a segment: as many as the lowest frequency needs, if a few averages are left."""
-    seconds = count / rate
-    wanted = min(_WAVES / lowest if lowest > 0.0 else _WAVES, _LONGEST_SEGMENT_S)
-    samples = int(rate * min(wanted, max(seconds / 4.0, min(seconds / 2.0, wanted / 2.0))))
-    return samples if samples >= _LEAST_SAMPLES else None
+def _accelerations(run: Run, window: Window | None) -> Aligned | None:
+    motion = aligned_motion(run, window)
+    if motion is None:
+        return None
+    rate = 1.0 / run.period
+    differences = (second_derivative(values, rate) for values in (motion.achieved, motion.asked))
+    return accelerations_at(run, window, motion, judged_point(run)) or Aligned(*differences)
 
 
 def _axis(
-    asked: Floats, achieved: Floats, rate: float, segment: int, averages: int, band: tuple[float, float]
+    wanted: Floats, given: Floats, rate: float, segment: int, averages: int, band: tuple[float, float]
 ) -> AxisSpectra:
-    wanted, given = second_derivative(asked, rate), second_derivative(achieved, rate)
     frequency, asked_density = power_spectral_density(wanted, 1.0 / rate, segment)
     _, achieved_density = power_spectral_density(given, 1.0 / rate, segment)
     inside = (frequency >= band[0]) & (frequency <= band[1])
     floor = ASKED_SHARE * float(np.max(asked_density[inside], initial=0.0))
     meaningful = inside & (asked_density > floor) & (frequency > 0.0)
     transfer = coherence = None
-    if averages >= _LEAST_AVERAGES and meaningful.any():
+    if averages >= LEAST_AVERAGES and meaningful.any():
         with np.errstate(invalid="ignore", divide="ignore"):
             _, transfer = transfer_function(wanted, given, 1.0 / rate, segment)
             _, coherence = squared_coherence(wanted, given, 1.0 / rate, segment)

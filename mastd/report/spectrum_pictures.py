@@ -8,13 +8,15 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from mastd.record.channels import AXES, LENGTH_AXES
-from mastd.report.picture import Curve, Floats, Panel, Range
+from mastd.report.picture import Bound, Curve, Floats, Panel, Range
 from mastd.report.spectrum import AxisSpectra, Spectra
+from mastd.signals.transfer_points import FLATNESS_DB
 
 _DEPTH = 1e-6
 """Of the largest density: what lies below is not shown."""
 _HEIGHT = 170.0
 _LARGEST_GAIN = 3.0
+_FLAT = tuple(Bound(10.0 ** (sign * FLATNESS_DB / 20.0), "±1.5 dB") for sign in (-1, 1))
 
 
 @dataclass(frozen=True, eq=False)
@@ -35,7 +37,10 @@ def spectrum_row(run: NamedSpectra, axis: str) -> tuple[Panel, ...]:
     magnitude = tuple(replace(curve, name="|H1|") for curve in parts.gain)
     return (
         _density_panel([run], axis),
-        _panel(f"{axis}: transfer", (*coherence, *magnitude), [run], _gain_range(parts.gain, lowest=0.0)),
+        replace(
+            _panel(f"{axis}: transfer", (*coherence, *magnitude), [run], _gain_range(parts.gain, lowest=0.0)),
+            bounds=_FLAT if magnitude else (),
+        ),
         _panel(f"{axis}: phase, °", parts.phase, [run], least=10.0),
     )
 
@@ -46,7 +51,11 @@ def overlaid_spectra(runs: Sequence[NamedSpectra], axis: str) -> tuple[Panel, ..
     return (
         replace(_density_panel(runs, axis), wide=True),
         _panel(f"{axis}: coherence", parts.coherence, runs, (0.0, 1.02)),
-        replace(_panel(f"{axis}: |H1|", parts.gain, runs, _gain_range(parts.gain)), wide=True),
+        replace(
+            _panel(f"{axis}: |H1|", parts.gain, runs, _gain_range(parts.gain)),
+            wide=True,
+            bounds=_FLAT if parts.gain else (),
+        ),
         _panel(f"{axis}: phase, °", parts.phase, runs, least=10.0),
     )
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
+from mastd.record.acceleration import is_lower_bound
 from mastd.record.channels import AXES
 from mastd.report.blocks import Cell, Table, cells
 from mastd.report.numbers import NOTHING, figure, group
@@ -19,6 +20,19 @@ FIGURES: Final = (
     ("cross_axis", "cross axis", 1.0),
 )
 """Key of a result's axis, title, factor."""
+ACCELERATION_FIGURES: Final = (
+    ("nrmse", "NRMSE", 1.0),
+    ("best_lag_nrmse", "NRMSE at best lag", 1.0),
+    ("lag_s", "lag, ms", 1e3),
+    ("peak_ratio", "peak ratio", 1.0),
+    ("spectrum_outside_share", "response spectrum outside, %", 1e2),
+    ("flatness_hz", "±1.5 dB up to, Hz", 1.0),
+    ("bandwidth_hz", "−3 dB at, Hz", 1.0),
+    ("thd", "distortion, %", 1e2),
+    ("cross_axis", "cross axis", 1.0),
+)
+"""Key among the figures of an axis's acceleration, title, factor."""
+LOWER_BOUNDS: Final = ("flatness_hz", "bandwidth_hz")
 SEAT_ROWS: Final = (
     ("weighted_rms_ms2", "weighted rms, m/s²"),
     ("vdv_ms175", "vibration dose, m/s^1.75"),
@@ -44,6 +58,10 @@ _CRITERIA: Final[Mapping[str, tuple[str, float]]] = {
     "lag": ("lag, ms", 1e3),
     "peak_ratio": ("peak ratio", 1.0),
     "cross_axis": ("cross axis", 1.0),
+    "acceleration_nrmse": ("NRMSE of acceleration", 1.0),
+    "acceleration_best_lag_nrmse": ("NRMSE of acceleration at best lag", 1.0),
+    "spectrum_outside_share": ("response spectrum outside ±10 %, % of points", 1e2),
+    "thd": ("harmonic distortion, %", 1e2),
     "missed_share": ("cycles missed, %", 1e2),
     "internal_force": ("internal force, rms, kN", 1e-3),
 }
@@ -54,6 +72,12 @@ EXPLANATION: Final = (
     " Peak ratio: largest achieved over largest asked. Cross axis: of an idle axis its acceleration over that"
     " of all that were asked to move, of one of these the largest of the idle ones over its own; rotations"
     " count at 1.4 m."
+)
+ACCELERATION_EXPLANATION: Final = (
+    "Of the acceleration of the point that makes the profile's motion, without gravity. Response spectrum:"
+    " share of its points (5 % damping, 12 an octave) that lie more than 10 % off. ±1.5 dB, −3 dB: the first"
+    " frequency at which the transfer function leaves; ≥ where it does not, as far as anything was asked for."
+    " Distortion: harmonics 2 to 5 of a sine over its fundamental, without its rise and fall."
 )
 
 
@@ -67,6 +91,29 @@ def axis_table(result: Result) -> Table:
         name = axis if axis in driven else f"{axis}, idle"
         rows.append(cells(name, *(figure(values[key], factor) for key, _, factor in FIGURES)))
     return Table(("axis", *(title for _, title, _ in FIGURES)), tuple(rows), numbers=True)
+
+
+def acceleration_table(result: Result) -> Table | None:
+    """Return the figures of the accelerations of all axes that have any, None where none has."""
+    own = {axis: group(result, "axes", axis, "acceleration") for axis in AXES}
+    rows = []
+    for axis in sorted(AXES, key=lambda axis: own[axis].get("nrmse") is None):
+        if any(value is not None for value in own[axis].values()):
+            name = axis if own[axis].get("nrmse") is not None else f"{axis}, idle"
+            rows.append(cells(name, *acceleration_words(own[axis])))
+    if not rows:
+        return None
+    point = f"acceleration of {result['acceleration_point']}"
+    return Table((point, *(title for _, title, _ in ACCELERATION_FIGURES)), tuple(rows), numbers=True)
+
+
+def acceleration_words(figures: Mapping[str, Any]) -> tuple[str, ...]:
+    """Return ACCELERATION_FIGURES of one axis in words; a frequency that is a lower bound says so."""
+    return tuple(
+        ("≥ " if key in LOWER_BOUNDS and is_lower_bound(figures, key) else "")
+        + figure(figures.get(key), factor)
+        for key, _, factor in ACCELERATION_FIGURES
+    )
 
 
 def criterion_words(name: str) -> tuple[str, float]:
@@ -141,12 +188,18 @@ def comparison_rows(results: Sequence[Result]) -> tuple[tuple[Cell, ...], ...]:
             values = [figure(result["axes"][axis][key], factor) for result in results]
             if any(value != NOTHING for value in values):
                 rows.append(cells(f"{axis}: {title}", *values))
+        own = [acceleration_words(group(result, "axes", axis, "acceleration")) for result in results]
+        for (_, title, _), *columns in zip(ACCELERATION_FIGURES, *own, strict=True):
+            if any(value != NOTHING for value in columns):
+                rows.append(cells(f"{axis}, acceleration: {title}", *columns))
     rows.append(
         cells(
             "internal force, rms, kN",
             *(figure(result["internal_force_rms_n"], 1e-3) for result in results),
         )
     )
+    peaks = (figure(result["internal_force_peak_n"], 1e-3) for result in results)
+    rows.append(cells("internal force, peak, kN", *peaks))
     for key, title in (("cycles", "cycles"), ("missed", "missed"), ("lost_frames", "frames lost")):
         rows.append(cells(title, *(figure(result[key], digits=10) for result in results)))
     totals = [figure(group(result, "vehicle", "seat").get("total_value_ms2")) for result in results]

@@ -12,9 +12,9 @@ CONTROL_ROWS: tuple[Row, ...] = (
         "pressures, against the loaded profile's payload",
         Action.STOP,
         "reset; the table is weighed anew at the next raise, and compared anew with the next profile",
-        "Stand and look: is the right specimen on the table, is all of it there, does the profile say so? "
-        "Then lower, correct the one that is wrong, reset and raise again. If both are right, a pressure "
-        "transducer is off.",
+        "Is the right specimen on the table, all of it, and does the profile say so? Lower, correct it, "
+        "reset and raise again. If all is right, a pressure transducer is off. A simulated plant carries "
+        "what `--payload`, or its truth file, says.",
         threshold="control.payload_check.mass",
         also=("control.payload_check.centre", "control.payload_check.enabled"),
     ),

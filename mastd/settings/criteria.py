@@ -23,6 +23,14 @@ class AxisCriteria(Settings):
     """Lowest and highest ratio of the achieved peak to the peak of the reference."""
     cross_axis: Annotated[Ratio, Field(gt=0.0)] | None = None
     """Acceleration on this axis that was not asked for, as share of what was asked for overall."""
+    acceleration_nrmse: Annotated[Ratio, Field(gt=0.0)] | None = None
+    """Error of the acceleration of the profile's point without shifting in time, as share of that asked."""
+    acceleration_best_lag_nrmse: Annotated[Ratio, Field(gt=0.0)] | None = None
+    """The same at the shift in time that fits best."""
+    spectrum_outside_share: Annotated[Ratio, Field(ge=0.0, le=1.0)] | None = None
+    """Greatest share of points of the response spectrum (5 % damping) that may lie more than 10 % off."""
+    thd: Annotated[Ratio, Field(gt=0.0)] | None = None
+    """Harmonics 2 … 5 of the acceleration as share of its fundamental, where the axis plays one sine."""
 
 
 class CriteriaAxes(Settings):

@@ -1,4 +1,4 @@
-"""Segments of a profile whose motion comes from files: records axis by axis, and points of a body."""
+"""Segments of a profile whose motion comes from files: records axis by axis, points of a body, drives."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from pydantic import BeforeValidator, Field, ValidationInfo, WithJsonSchema, fie
 
 from mastd.settings.base import Problem, Settings, beside, refuse
 from mastd.settings.quantity import Length, Point, Ratio, Time
-from mastd.settings.segments import Duration, PlayableFrequency, Shaking, ascending_band
+from mastd.settings.segments import AXES, Duration, PlayableFrequency, Repeats, Shaking, ascending_band
 
 MOST_CHANNELS = 24
 """Channels of one measured segment: all are held in memory at once."""
@@ -151,3 +151,58 @@ class Measured(FileMotion):
         if channels is not None and len(channels) < len(axes):
             raise ValueError(f"{len(axes)} axes cannot be told from {len(channels)} channels")
         return axes
+
+
+class DriveChannel(Settings):
+    """The channel of a drive that moves one axis."""
+
+    channel: ChannelName | None = None
+    """Name of the channel, or its number from 1 on; the name of the axis if left out."""
+    unit: FileUnit | None = None
+    """Unit of the values, a length or an angle. Due where the file states none, else it must agree."""
+    scale: Ratio = 1.0
+    """Multiplies the values; negative turns them round."""
+
+
+class DriveChannels(Settings):
+    """Which channel of a drive moves which axis; what is left out stands still."""
+
+    surge: DriveChannel | None = None
+    sway: DriveChannel | None = None
+    heave: DriveChannel | None = None
+    roll: DriveChannel | None = None
+    pitch: DriveChannel | None = None
+    yaw: DriveChannel | None = None
+
+
+ALL_AXES = DriveChannels(**{name: DriveChannel() for name in AXES})
+"""Six channels with the names of the axes."""
+
+
+class Drive(Settings):
+    """Displacements of the commanded point, played as they stand: no filter, no baseline, no fade.
+
+    The file begins and ends at rest, at neutral. Between values that are more than a millisecond apart the
+    motion follows the quintic spline through them.
+    """
+
+    kind: Literal["drive"]
+    file: Annotated[str, Field(min_length=1)]
+    """File of any known format; a relative path starts at the profile's own folder."""
+    channels: DriveChannels = ALL_AXES
+    """If left out, six channels called surge, sway, heave, roll, pitch and yaw."""
+    step: Step | None = None
+    """Time from value to value, 1 ms at least. Due where the file states none, else it must agree."""
+    band: tuple[PlayableFrequency, PlayableFrequency]
+    """Frequencies in which the run is judged; nothing is filtered by them."""
+    gain: Ratio = 1.0
+    """Multiplies the motion."""
+    repeats: Repeats = 1
+    """How often the segment is played."""
+
+    _ascending = field_validator("band")(ascending_band)
+
+    @field_validator("file")
+    @classmethod
+    def _found(cls, file: str, info: ValidationInfo) -> str:
+        return beside(file, info)

@@ -11,7 +11,7 @@ from pydantic import Field, ValidationInfo, field_validator
 from mastd.settings.base import Problem, Settings, refuse
 from mastd.settings.channel_limits import MOST_LIMITS, ChannelLimitSettings
 from mastd.settings.criteria import Criteria
-from mastd.settings.file_segments import FileMotion, Measured, Record
+from mastd.settings.file_segments import Drive, FileMotion, Measured, Record
 from mastd.settings.oils import OilsSettings, OpenCrgRoad
 from mastd.settings.payload import NoPayload, Payload, VehiclePayload
 from mastd.settings.quantity import Ratio
@@ -36,7 +36,7 @@ __all__ = ["AXES", "LONGEST_MOTION", "ProfileSettings", "Segment"]
 UNSCALED: Final[Mapping[int, float]] = MappingProxyType({})
 
 Segment = Annotated[
-    Hold | Ramp | Sine | Sweep | Random | Road | Record | Measured, Field(discriminator="kind")
+    Hold | Ramp | Sine | Sweep | Random | Road | Record | Measured | Drive, Field(discriminator="kind")
 ]
 
 
@@ -103,6 +103,15 @@ class ProfileSettings(Settings):
                 and set(bounds.model_dump(exclude_none=True)) - {"cross_axis"}
             ]
         )
+        refuse(
+            [
+                (("axes", name, "thd"), f"is for a profile that moves {name} in nothing but one sine")
+                for _, name, bounds in axis_items(verdict.axes)
+                if bounds.thd is not None
+                and "segments" in info.data
+                and not _one_sine(info.data["segments"], name)
+            ]
+        )
         return verdict
 
     def band(self, length_scales: Mapping[int, float] = UNSCALED) -> tuple[float, float] | None:
@@ -127,7 +136,7 @@ class ProfileSettings(Settings):
         for segment in self.segments:
             if isinstance(segment, Record):
                 named.extend(component.file for _, _, component in axis_items(segment.axes))
-            elif isinstance(segment, Measured):
+            elif isinstance(segment, Measured | Drive):
                 named.append(segment.file)
         if isinstance(self.payload, VehiclePayload):
             named.append(self.payload.vehicle)
@@ -138,8 +147,8 @@ class ProfileSettings(Settings):
         return tuple(dict.fromkeys(named))
 
 
-def _band(segment: Sine | Sweep | Random | Road | FileMotion) -> tuple[float, float]:
-    if isinstance(segment, Road | FileMotion):
+def _band(segment: Sine | Sweep | Random | Road | FileMotion | Drive) -> tuple[float, float]:
+    if isinstance(segment, Road | FileMotion | Drive):
         return segment.band
     if isinstance(segment, Sine):
         return segment.frequency, segment.frequency
@@ -157,7 +166,16 @@ def _driven(segment: Segment) -> tuple[str, ...]:
         return ("heave", "roll", "pitch")
     if isinstance(segment, Measured):
         return segment.axes
+    if isinstance(segment, Drive):
+        return tuple(name for _, name, _ in axis_items(segment.channels))
     return tuple(name for _, name, _ in axis_items(segment.to if isinstance(segment, Ramp) else segment.axes))
+
+
+def _one_sine(segments: tuple[Segment, ...], axis: str) -> bool:
+    """Return whether sines of one frequency are all that moves an axis."""
+    moving = [segment for segment in segments if axis in _driven(segment)]
+    frequencies = {segment.frequency for segment in moving if isinstance(segment, Sine)}
+    return len(frequencies) == 1 and all(isinstance(segment, Sine) for segment in moving)
 
 
 def _segment_problems(segments: tuple[Segment, ...], profile_fade: float) -> list[Problem]:
@@ -170,9 +188,12 @@ def _segment_problems(segments: tuple[Segment, ...], profile_fade: float) -> lis
             if not moves:
                 problems.append(((k, "to"), "no axis named, name one or more of " + ", ".join(AXES)))
             position.update((name, value) for _, name, value in moves)
+        elif isinstance(segment, Drive):
+            if not axis_items(segment.channels):
+                problems.append(((k, "channels"), "no axis named, name one or more of " + ", ".join(AXES)))
         elif not isinstance(segment, Hold | Road | Measured) and not axis_items(segment.axes):
             problems.append(((k, "axes"), "no axis named, name one or more of " + ", ".join(AXES)))
-        if isinstance(segment, FileMotion):
+        if isinstance(segment, FileMotion | Drive):
             continue
         duration = sweep_duration(segment) if isinstance(segment, Sweep) else segment.duration
         total += duration

@@ -5,10 +5,12 @@ from __future__ import annotations
 import argparse
 import hashlib
 import json
+import re
 import time
 from dataclasses import replace
 from datetime import datetime
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -31,15 +33,17 @@ from tests.synthetic_run import (
     RATE,
     SIDEWAYS,
     STATES,
+    TABLE,
     metadata,
     motion,
     record,
     record_in_service,
     synthetic,
+    with_accelerations,
 )
 
 
-def axes_of(result: dict[str, object]) -> dict[str, dict[str, float]]:
+def axes_of(result: dict[str, object]) -> dict[str, dict[str, Any]]:
     axes = result["axes"]
     assert isinstance(axes, dict)
     return axes
@@ -78,6 +82,58 @@ def test_the_figures_are_those_that_were_put_in(tmp_path: Path) -> None:
     expected = SIDEWAYS * roll_sizes["heave"] / (1.4 * roll_sizes["roll"])
     assert axes["roll"]["cross_axis"] == pytest.approx(expected, rel=0.05)  # the band's corners take a little
     json.dumps(result, allow_nan=False)
+
+
+def test_accelerations_are_judged_at_the_point_that_makes_the_motion(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    run = with_accelerations(synthetic(20.0))
+    path = record(run, tmp_path / "c", duration=20.0)
+    result = make_result(open_run(path))
+    assert result["acceleration_point"] == "C"
+    assert result["internal_force_peak_n"] == 5000.0
+    axes = {axis: figures["acceleration"] for axis, figures in axes_of(result).items()}
+    for axis in ("heave", "roll", "pitch"):
+        own = axes[axis]
+        assert own["lag_s"] == pytest.approx(LAG, abs=1e-4)
+        assert own["best_lag_nrmse"] == pytest.approx(1.0 - GAIN, abs=1e-3)
+        assert own["peak_ratio"] == pytest.approx(GAIN, abs=1e-2)
+        assert own["spectrum_outside_share"] == 0.0
+        assert own["thd"] is None
+        assert own["flatness_hz"] == own["measured_to_hz"] > 2.5
+    assert axes["sway"]["nrmse"] is None
+    assert axes["heave"]["cross_axis"] == pytest.approx(SIDEWAYS, rel=1e-3)
+    arguments = parse("report", str(path))
+    assert arguments.run(arguments) == 0
+    text = capsys.readouterr().out
+    assert "at best lag 0.030 (8.3 ms), peak ratio 0.97" in text
+    assert re.search(
+        r"\n +acceleration nrmse 0\.\d+, at best lag 0\.030 \(8\.3 ms\), .* ±1\.5 dB to ≥ ", text
+    )
+    # A point 2 m above C sways as the table rolls: what was idle at C is driven there, and follows as well.
+    head = {**metadata(duration=20.0), "table": {**TABLE, "control_point": [0.0, 0.0, 2.0]}}
+    head["profile"] = {
+        "name": "at T",
+        "point": "T",
+        "verdict": {"axes": {"sway": {"acceleration_nrmse": 1.0}}},
+    }
+    writer = RunWriter(tmp_path / "run.mcap", run.channels, head)
+    for number, frame in enumerate(run.frames):
+        writer.frame(number, memoryview(frame.tobytes()))
+    writer.finish({})
+    elsewhere = make_result(open_run(tmp_path))
+    assert elsewhere["acceleration_point"] == "T"
+    sway = axes_of(elsewhere)["sway"]
+    assert sway["nrmse"] is None
+    # The heave that leaks into the sway of C is neither asked for nor a share of what is.
+    sizes = [np.std(run.column(f"reference_acceleration.{axis}")) for axis in ("heave", "roll")]
+    leak = SIDEWAYS * sizes[0] / (2.0 * sizes[1])
+    assert sway["acceleration"]["best_lag_nrmse"] == pytest.approx(np.hypot(1.0 - GAIN, leak), rel=0.1)
+    assert sway["acceleration"]["lag_s"] == pytest.approx(LAG, abs=1e-3)
+    assert isinstance(elsewhere["criteria"], list)
+    (criterion,) = elsewhere["criteria"]
+    assert criterion["value"] == sway["acceleration"]["nrmse"]
+    assert elsewhere["verdict"] == "pass"
 
 
 def test_command_sha256_covers_the_five_fields_of_the_profiles_window(tmp_path: Path) -> None:
@@ -158,7 +214,8 @@ def test_a_record_without_valid_poses_has_no_figures_but_a_result(tmp_path: Path
     run.column("pose.yaw")[:] = np.nan
     result = make_result(open_run(record(run, tmp_path, duration=4.0)))
     assert result["verdict"] == "fail"
-    assert all(figure is None for figures in axes_of(result).values() for figure in figures.values())
+    for figures in axes_of(result).values():
+        assert set(figures.pop("acceleration").values()) == set(figures.values()) == {None}
 
 
 def test_a_fault_gives_its_name_and_state(tmp_path: Path) -> None:

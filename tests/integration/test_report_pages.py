@@ -30,6 +30,7 @@ from mastd.report.run_page import run_page
 from mastd.report.spectrum import Spectra, spectra_of
 from mastd.report.spectrum_pictures import NamedSpectra, spectrum_row
 from mastd.report.svg import svg
+from mastd.report.tables import ACCELERATION_FIGURES, LOWER_BOUNDS
 from mastd.report.thinning import broken, gap_ends, thinned
 from mastd.report.write import write_page
 from tests.synthetic_run import (
@@ -43,6 +44,7 @@ from tests.synthetic_run import (
     metadata,
     record_in_service,
     synthetic,
+    with_accelerations,
 )
 from tests.web_page import WebPage
 
@@ -140,7 +142,7 @@ def test_the_numbers_on_the_page_are_those_of_the_document(tmp_path: Path) -> No
     assert page.facts["cycles while it played"] == "4000, 0 missed"
     assert page.facts["level"] == "60 %, 80 % from −0.4 s"
     assert page.facts["payload"] == "rigid body of 12 t, centre of gravity (0, 0, 2) m from C"
-    assert page.facts["internal force"] == "4.123 kN rms"
+    assert page.facts["internal force"] == "4.123 kN rms, at most 5 kN"
     assert page.facts["SHA-256 of east.AT2"] == "ab" * 32
     assert page.facts["command_sha256"] == result["command_sha256"]
     assert "mastd 9.9" in page.facts["versions"]
@@ -229,6 +231,34 @@ def test_noise_of_the_achieved_motion_costs_coherence_and_not_gain(tmp_path: Pat
     assert np.median(np.abs(heave.transfer[at])) == pytest.approx(GAIN, rel=0.01)
     clean = GAIN**2 * heave.asked[at]
     assert np.mean(heave.coherence[at]) == pytest.approx(np.mean(clean / (clean + noise)), abs=0.03)
+
+
+def test_the_page_tells_how_well_the_acceleration_followed(tmp_path: Path) -> None:
+    segments = [{"kind": "sine", "frequency": 2.0, "axes": {"pitch": {"amplitude": 0.001}}}]
+    head: dict[str, object] = {"profile": {"name": "sines", "segments": segments}}
+    run = with_accelerations(synthetic(20.0))
+    turn = 2.0 * np.pi * 2.0 / RATE * np.arange(len(run.frames))
+    run.column("reference_acceleration.pitch")[:] = np.sin(turn)
+    run.column("pose_acceleration.pitch")[:] = np.sin(turn) + 0.02 * np.cos(3.0 * turn)
+    path = written(run, tmp_path, head)
+    page, result = page_of(path)
+    for axis in ("heave", "roll", "pitch", "sway"):
+        own = result["axes"][axis]["acceleration"]
+        row = page.row("acceleration of C", f"{axis}, idle" if axis == "sway" else axis)
+        for (key, _, factor), cell in zip(ACCELERATION_FIGURES, row[1:], strict=True):
+            bounded = key in LOWER_BOUNDS and own[key] is not None
+            assert cell.startswith("≥ ") == bounded, (axis, key, cell)
+            assert same(cell.removeprefix("≥ "), own[key], factor), (axis, key, cell)
+    assert result["axes"]["pitch"]["acceleration"]["thd"] == pytest.approx(0.02, rel=1e-3)
+    assert result["axes"]["heave"]["acceleration"]["thd"] is None
+    assert "acceleration of the point that makes the profile's motion" in page.text
+    # What is drawn is what was judged: gain and bounds of the transfer function.
+    spectra = spectra_of(read(path))
+    assert spectra is not None
+    _, transfer, _ = spectrum_row(NamedSpectra(spectra, "achieved", "reference"), "heave")
+    assert [bound.value for bound in transfer.bounds] == pytest.approx([0.8414, 1.1885], abs=1e-4)
+    assert np.nanmedian(transfer.curves[-1].y) == pytest.approx(GAIN, rel=5e-3)
+    assert page_of(written(synthetic(), tmp_path / "old"))[0].text.count("acceleration of C") == 0
 
 
 def test_a_broken_record_with_gaps_says_what_is_lost(tmp_path: Path) -> None:

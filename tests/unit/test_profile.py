@@ -115,6 +115,20 @@ def test_one_mistake_is_one_line() -> None:
         assert len(caught.value.problems) == 1
 
 
+def test_distortion_is_judged_where_an_axis_plays_one_sine() -> None:
+    """A bound on it elsewhere could never be met, so it is refused before anything moves."""
+    sine = "{kind: sine, frequency: 5 Hz, axes: {heave: {peak: 0.3 g}}, duration: 9 s}"
+    other = "{kind: sine, frequency: 6 Hz, axes: {heave: {peak: 0.1 g}}, duration: 9 s}"
+    head = "verdict: {axes: {heave: {thd: 0.5 %, acceleration_best_lag_nrmse: 0.05}}}\n"
+    bounds = profile(f"{sine}\n{{kind: hold, duration: 1 s}}\n{sine}", head).verdict.axes.heave
+    assert bounds is not None
+    assert bounds.thd == pytest.approx(0.005)
+    with pytest.raises(SettingsError) as caught:
+        profile(f"{sine}\n{other}", head)
+    (problem,) = caught.value.problems
+    assert "verdict.axes.heave.thd: is for a profile that moves heave in nothing but one sine" in problem
+
+
 def test_a_payload_that_no_body_has() -> None:
     """Moments of inertia that break the triangle's inequality are refused at their own place."""
     payload = (

@@ -1,0 +1,330 @@
+"""The whole iteration around a callable that plays a profile: noise, first play, corrections, the best kept.
+
+Everything that is known stands in the directory before the next play begins, so that an interrupted iteration
+goes on where it was: ``target.rsp``, ``matrix.npz``, for each play the drive, the profile that plays it and
+the responses, and ``history.json``. ``drive.rsp`` and ``drive.yaml`` are the best so far.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Final, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mastd.control.iteration import drives, learning, noise
+from mastd.control.iteration.figures import figures, sizes_of
+from mastd.control.iteration.history import (
+    LEAST_GAIN,
+    MATRIX,
+    History,
+    NoiseNote,
+    PlayNote,
+    load_matrix,
+    save_matrix,
+)
+from mastd.control.iteration.responses import Columns, ResponseSet, motion_columns
+from mastd.errors import UsageError
+from mastd.motion.compiler import Block, Program, program
+from mastd.motion.file_notes import NO_FILES
+from mastd.motion.preflight import examine, exceeded
+from mastd.motion.timeline import KNOT_SPACING, Timeline
+from mastd.settings.profile import ProfileSettings
+from mastd.settings.segments import Random
+from mastd.settings.table import TableSettings
+from mastd.signals.band import band_filter, judging_band
+from mastd.signals.frequency_matrix import FrequencyMatrix, frequency_matrix
+
+Floats = NDArray[np.float64]
+Tell = Callable[[str], None]
+
+RATE: Final = 1.0 / KNOT_SPACING
+NOISE: Final = -1
+TARGET: Final = "target.rsp"
+BEST_DRIVE, BEST_PROFILE = "drive.rsp", "drive.yaml"
+_TRIALS: Final = 6
+_LEAST_SHARE: Final = 0.05
+"""Of a step below which it is not worth a play."""
+
+
+class Play(Protocol):
+    """Plays a profile's file and gives back the channels that were asked for."""
+
+    def __call__(self, profile: Path, number: int, channels: tuple[str, ...], knots: int) -> Columns:
+        """Return each of ``channels`` (knots,) at every millisecond of the profile.
+
+        ``number`` counts the plays of drives from 0; NOISE is that of the noise. Raises MastdError where the
+        play was not completed.
+        """
+
+
+@dataclass(frozen=True)
+class Task:
+    """What is iterated: a profile on a table, its motion of C, and the target of the responses.
+
+    ``poses`` (k, 6) and ``accelerations`` (k, 6) of C at the knots, one pass of the profile; ``target``
+    (k, r); ``band`` is the one that is judged, in Hz.
+    """
+
+    profile_path: Path
+    profile: ProfileSettings
+    table: TableSettings
+    directory: Path
+    responses: ResponseSet
+    target: Floats
+    poses: Floats
+    accelerations: Floats
+    band: tuple[float, float]
+
+    @property
+    def knots(self) -> int:
+        """Values of each series."""
+        return len(self.poses)
+
+
+def task_of(
+    profile_path: Path,
+    profile: ProfileSettings,
+    table: TableSettings,
+    directory: Path,
+    responses: ResponseSet,
+    target: Floats | None = None,
+) -> Task:
+    """Return the task for a profile; ``target`` (n, r) of another motion, or None for the profile's own.
+
+    A target that is longer than the profile is cut, a shorter one continued by zero. Raises UsageError for a
+    profile that cannot be iterated, and what ``program`` raises.
+    """
+    if profile.oils is not None:
+        raise UsageError(
+            f"{profile_path}: its driver makes the motion, only a profile of segments is iterated"
+        )
+    motion = program(profile, table)
+    if motion.band is None:
+        raise UsageError(f"{profile_path}: only moves from place to place, there is no band to iterate in")
+    sampled = sampled_motion(replace(motion, repeats=1).timeline())
+    own = target
+    if own is None:
+        columns = motion_columns(sampled)
+        strange = [name for name in responses.channels if name not in columns]
+        if strange:
+            raise UsageError(f"{', '.join(strange)}: the profile's motion does not tell it, give --target")
+        own = responses.of(columns)
+    short = len(sampled) - len(own)
+    own = np.pad(own[: len(sampled)], ((0, max(0, short)), (0, 0)))
+    return Task(
+        profile_path,
+        profile,
+        table,
+        directory,
+        responses,
+        own,
+        sampled[:, 0],
+        sampled[:, 2],
+        judging_band(motion.band),
+    )
+
+
+def sampled_motion(timeline: Timeline) -> Floats:
+    """Return pose of C and three derivatives (k, 4, 6) at every knot of a motion."""
+    return timeline.sample(np.arange(timeline.end_knot + 1, dtype=np.float64) * KNOT_SPACING)
+
+
+def begin(task: Task, origin: dict[str, object]) -> History:
+    """Return the history of an iteration that begins, with its directory and target written.
+
+    Raises UsageError for a profile that does not pass the check.
+    """
+    task.directory.mkdir(parents=True, exist_ok=True)
+    drives.write_series(task.directory / TARGET, task.responses.names, task.responses.units, task.target)
+    history = History(task.profile.name, task.band, (task.knots - 1) * KNOT_SPACING, origin)
+    history.save(task.directory)
+    return history
+
+
+def iterate(
+    task: Task,
+    history: History,
+    play: Play,
+    plays: int,
+    noise_time: float,
+    matrix: FrequencyMatrix | None = None,
+    tell: Tell | None = None,
+    shown: Callable[[History], None] | None = None,
+) -> History:
+    """Play, correct and play again until play number ``plays``, from wherever ``history`` stands.
+
+    ``noise_time`` in s is what the frequency response matrix is measured with, unless there is a ``matrix``
+    or the directory holds one. ``tell`` hears what is done, ``shown`` the history after each play. Raises
+    UsageError where the profile or the noise does not pass the check, and what ``play`` raises.
+    """
+    tell = tell or (lambda line: None)
+    if plays >= 1:
+        history, matrix = _matrix(task, history, play, noise_time, matrix, tell)
+    for number in range(len(history.plays), plays + 1):
+        made = _first(task) if number == 0 else _next(task, history, matrix, tell)
+        if isinstance(made, str):
+            history = replace(history, ended=made)
+            break
+        history = history.with_play(_played(task, number, made, play))
+        note = history.plays[-1]
+        _keep_best(task, history)
+        history.save(task.directory)
+        tell(f"play {number}: error {note.figures.error:.4f}")
+        if shown is not None:
+            shown(history)
+    history.save(task.directory)
+    return history
+
+
+@dataclass(frozen=True)
+class _Made:
+    """A drive that passes the check, and how it was made."""
+
+    poses: Floats
+    made_from: int | None
+    gain: float
+    share: float
+    limit: str
+
+
+def _first(task: Task) -> _Made:
+    return _Made(task.poses, None, 1.0, 1.0, "")
+
+
+def _next(task: Task, history: History, matrix: FrequencyMatrix | None, tell: Tell) -> _Made | str:
+    """Return the next drive, or why there is none."""
+    assert matrix is not None
+    source, gain = history.next_step()
+    if gain < LEAST_GAIN:
+        return f"play {source.number} is as good as it gets: halving the step twice has not bettered it"
+    poses = drives.read_drive(task.directory / source.drive, task.knots)
+    missing = task.target - drives.read_series(task.directory / source.responses)[: task.knots]
+    sizes = learning.Sizes(
+        noise.noise_levels(task.accelerations, RATE, task.band),
+        sizes_of(band_filter(task.target, RATE, task.band), task.responses.units)[0],
+    )
+    change = gain * learning.correction(missing, RATE, matrix, sizes, task.band)
+    share, limit = _passing_share(task, poses, change)
+    if limit:
+        tell(f"the check lets {share:.0%} of the step through: {limit}")
+    if share < _LEAST_SHARE:
+        return f"the check leaves no room for a step from play {source.number}: {limit}"
+    return _Made(poses + share * change, source.number, gain, share, limit)
+
+
+def _passing_share(task: Task, poses: Floats, change: Floats) -> tuple[float, str]:
+    """Return how much of a change passes the check, to 1/32, and the limit that does not let more through."""
+    passing, failing, limit = 0.0, 1.0, ""
+    share = 1.0
+    for _ in range(_TRIALS):
+        refused = _refused(task, poses + share * change)
+        if refused:
+            failing, limit = share, refused
+        else:
+            passing = share
+        if passing == 1.0:
+            return 1.0, ""
+        share = 0.5 * (passing + failing)
+    return passing, limit
+
+
+def _refused(task: Task, poses: Floats) -> str:
+    """Return the first limit that a drive does not keep, "" if it passes."""
+    played = drives.as_played(poses, drives.best_step(poses).knots)
+    motion = Program((Block(played, 1),), 1, np.zeros(3), 1.0, NO_FILES, task.band)
+    limits = exceeded(motion, task.table, task.profile.payload)
+    return "; ".join(f"{one.name.replace('_', ' ')}, {one.where}" for one in limits[:1])
+
+
+def _write_profile(task: Task, poses: Floats, drive: Path, path: Path, title: str) -> drives.Step:
+    name = f"{task.profile.name}, {title}"[:100]
+    written = drives.write_drive(drive, poses, {"drive": name})
+    text = drives.drive_profile(task.profile_path, task.profile, name, drive.name, task.band)
+    drives.write_text(path, text)
+    return written
+
+
+def _played(task: Task, number: int, made: _Made, play: Play) -> PlayNote:
+    drive, profile = f"drive_{number}.rsp", f"drive_{number}.yaml"
+    path = task.directory / profile
+    written = _write_profile(task, made.poses, task.directory / drive, path, f"drive {number}")
+    columns = play(path, number, task.responses.channels, task.knots)
+    responses = task.responses.of(columns)
+    file = f"response_{number}.rsp"
+    drives.write_series(task.directory / file, task.responses.names, task.responses.units, responses)
+    judged = figures(responses, task.target, task.responses.names, task.responses.units, RATE, task.band)
+    return PlayNote(
+        number,
+        drive,
+        profile,
+        file,
+        made.made_from,
+        made.gain,
+        made.share,
+        made.limit,
+        written.knots * KNOT_SPACING,
+        written.lost,
+        judged,
+    )
+
+
+def _keep_best(task: Task, history: History) -> None:
+    best = history.best
+    if best is None or best is not history.plays[-1]:
+        return
+    poses = drives.read_drive(task.directory / best.drive, task.knots)
+    directory = task.directory
+    _write_profile(task, poses, directory / BEST_DRIVE, directory / BEST_PROFILE, "iterated")
+
+
+def _matrix(
+    task: Task, history: History, play: Play, noise_time: float, matrix: FrequencyMatrix | None, tell: Tell
+) -> tuple[History, FrequencyMatrix]:
+    """Return the frequency response matrix: the one that is there, or measured now."""
+    names = task.responses.names
+    if history.noise is not None and (task.directory / MATRIX).is_file():
+        return history, load_matrix(task.directory / MATRIX, names)
+    levels: Floats = np.zeros(6)
+    source, duration = "given", 0.0
+    if matrix is None:
+        path, levels, motion = _noise_profile(task, noise_time, tell)
+        drives_played = motion[:, 2]
+        duration, source = (len(motion) - 1) * KNOT_SPACING, path.name
+        columns = play(path, NOISE, task.responses.channels, len(motion))
+        matrix = matrix_of(drives_played, task.responses.of(columns))
+    save_matrix(task.directory, matrix, names)
+    inside = (matrix.frequency >= task.band[0]) & (matrix.frequency <= task.band[1])
+    mean = np.mean(matrix.coherence[inside], axis=0) if np.any(inside) else np.zeros(len(names))
+    coherence = {name: float(value) for name, value in zip(names, mean, strict=True)}
+    told = ", ".join(f"{name} {value:.3f}" for name, value in coherence.items())
+    tell(f"frequency response matrix: mean coherence of {told}")
+    history = replace(history, noise=NoiseNote(source, duration, tuple(map(float, levels)), coherence))
+    history.save(task.directory)
+    return history, matrix
+
+
+def matrix_of(accelerations: Floats, responses: Floats) -> FrequencyMatrix:
+    """Return the matrix from the accelerations (k, 6) that were asked of C to the responses (k, r)."""
+    return frequency_matrix(accelerations, responses, RATE, learning.welch_segment(len(accelerations)))
+
+
+def _noise_profile(task: Task, duration: float, tell: Tell) -> tuple[Path, Floats, Floats]:
+    """Write the noise's profile; return it, its levels and its motion (k, 4, 6)."""
+    levels = noise.noise_levels(task.accelerations, RATE, task.band)
+    path = task.directory / "noise.yaml"
+    for _ in range(3):
+        segment = noise.noise_segment(levels, task.band, duration)
+        name = f"{task.profile.name}, noise"[:100]
+        drives.write_text(path, drives.derived_profile(task.profile_path, task.profile, name, [segment]))
+        only = {"segments": (Random.model_validate(segment),), "gain": 1.0, "repeats": 1, "point": "C"}
+        motion = program(task.profile.model_copy(update=only), task.table)
+        proof = examine(motion, task.table, task.profile.payload)
+        if proof.ok:
+            return path, levels, sampled_motion(motion.timeline())
+        tell(f"the noise is lowered to {proof.scale:.0%}, so that it passes the check")
+        levels = levels * proof.scale * 0.98
+    raise UsageError(f"{path}: no noise passes the check on this table with this payload")

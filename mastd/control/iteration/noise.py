@@ -1,0 +1,51 @@
+"""The noise with which the frequency response matrix is measured: six independent axes in the judged band."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mastd.control.iteration.figures import DRIVEN_SHARE
+from mastd.control.iteration.learning import reach
+from mastd.settings.segments import AXES
+from mastd.signals.band import band_filter
+from mastd.signals.metrics import ROTATION_ARM
+
+Floats = NDArray[np.float64]
+
+LEVEL: Final = 0.35
+"""Of the noise against the profile, rms of acceleration."""
+_IDLE_SHARE: Final = 0.5
+"""Level of an axis that the profile does not drive, against its loudest one."""
+_LOW_SHARE: Final = 3.0
+"""Times the band's lower end, up to which the density rises with the square of the frequency: the stroke."""
+_LOWEST, _HIGHEST = 0.02, 100.0
+"""Hz between which a profile may have noise."""
+FADE: Final = 0.5
+
+
+def noise_levels(accelerations: Floats, rate: float, band: tuple[float, float]) -> Floats:
+    """Return the rms (6,) of the noise of each axis for a motion of these accelerations (k, 6) of C."""
+    arms = np.array([1.0] * 3 + [ROTATION_ARM] * 3)
+    own = np.sqrt(np.mean(band_filter(accelerations, rate, band) ** 2, axis=0)) * arms
+    loudest = float(np.max(own))
+    levels: Floats = LEVEL * np.where(own >= DRIVEN_SHARE * loudest, own, _IDLE_SHARE * loudest) / arms
+    return levels
+
+
+def noise_segment(levels: Floats, band: tuple[float, float], duration: float) -> Mapping[str, Any]:
+    """Return the segment of a profile with noise of these levels (6,), rms in m/s² and rad/s²."""
+    low, high = reach(band)
+    low, high = max(low, _LOWEST), min(high, _HIGHEST)
+    corner = min(_LOW_SHARE * band[0], 0.5 * (low + high))
+    share = (corner / 3.0) * (1.0 - (low / corner) ** 3) + high - corner
+    axes = {}
+    for axis, name in enumerate(AXES):
+        unit = "(m/s2)2/Hz" if axis < 3 else "(rad/s2)2/Hz"
+        density = levels[axis] ** 2 / share
+        points = ((low, density * (low / corner) ** 2), (corner, density), (high, density))
+        axes[name] = {"density": tuple((f"{at:.6g} Hz", f"{value:.6g} {unit}") for at, value in points)}
+    return {"kind": "random", "duration": f"{duration:.9g} s", "fade": f"{FADE} s", "axes": axes}

@@ -1,0 +1,88 @@
+"""Plays one profile after the other and gives back their records' channels: what the iteration plays with."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from mastd.control.iteration.driver import NOISE
+from mastd.control.iteration.responses import Columns
+from mastd.errors import FormatError, MastdError
+from mastd.loop.host import Connection
+from mastd.loop.operators import Operators
+from mastd.loop.plan import Plan
+from mastd.loop.script import StopRequest
+from mastd.loop.session import Ending, run
+from mastd.motion.timeline import KNOT_SPACING
+from mastd.record.play_columns import play_columns
+from mastd.record.reader import open_run
+from mastd.record.writer import RUN_FILE
+
+
+class PlayError(MastdError):
+    """A play that did not come to its end; ``exit_code`` is 3 after a fault, 1 after a stop."""
+
+    def __init__(self, message: str, exit_code: int) -> None:
+        super().__init__(message)
+        self.exit_code = exit_code
+
+
+@dataclass
+class Player:
+    """Plays profiles on one plant, as ``mastd.control.iteration.driver.Play``.
+
+    ``plan`` reads a profile's file, ``connect`` says how the plant is reached for a play of this number.
+    Records go to ``directory``/play_N/run.mcap, that of the noise to noise/run.mcap; ``operators`` is where
+    they may join, None for nobody.
+    """
+
+    plan: Callable[[Path], Plan]
+    connect: Callable[[Plan, int], Connection]
+    directory: Path
+    operators: Callable[[], AbstractContextManager[Operators]] | None = None
+    live: bool = False
+    stop: StopRequest = field(default_factory=StopRequest)
+
+    def __call__(self, profile: Path, number: int, channels: tuple[str, ...], knots: int) -> Columns:
+        """Play a profile; raises PlayError, and what ``session.run`` raises."""
+        plan = self.plan(profile)
+        record = self._record(number)
+        if self.stop.requested:
+            raise PlayError("stopped before the next play", 1)
+        connection = self.connect(plan, number)
+        if self.operators is None:
+            ending = run(plan, connection, record, self.live, self.stop)
+        else:
+            with self.operators() as operators:
+                ending = run(plan, connection, record, self.live, self.stop, operators=operators)
+        _refuse_unfinished(profile, ending)
+        wanted = set(channels)
+        recorded = open_run(record, lambda name: name in wanted or name in _ALWAYS)
+        try:
+            return play_columns(recorded, channels, KNOT_SPACING, knots)
+        except FormatError as error:
+            raise PlayError(str(error), 1) from error
+
+    def _record(self, number: int) -> Path:
+        """Return where a play is recorded; one that was broken off keeps its place."""
+        return next(path for path in self._places(number) if not path.parent.exists())
+
+    def _places(self, number: int) -> Iterator[Path]:
+        name = "noise" if number == NOISE else f"play_{number}"
+        yield self.directory / name / RUN_FILE
+        for more in range(2, 1000):
+            yield self.directory / f"{name}-{more}" / RUN_FILE
+
+
+_ALWAYS = ("step", "state", "profile_time")
+
+
+def _refuse_unfinished(profile: Path, ending: Ending) -> None:
+    if ending.fault is not None:
+        raise PlayError(f"{profile}: stopped by a fault: {ending.fault.cause}", 3)
+    if not ending.completed:
+        raise PlayError(f"{profile}: stopped in {ending.state.name} before its end", 1)
+    if ending.recorded is not None and ending.recorded.error is not None:
+        raise PlayError(f"{profile}: its record was lost: {ending.recorded.error}", 1)

@@ -1,0 +1,75 @@
+"""Channels of a run on the times of its profile: value k belongs to k periods of the profile's own time.
+
+What is commanded in a frame is meant for the next step, what is measured belongs to the frame's own step (see
+``mastd.record.result``); both come out at the profile's time at which they were meant to be, and were.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Final
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.interpolate import CubicSpline
+
+from mastd.errors import FormatError
+from mastd.record.alignment import LARGEST_GAP_SHARE, find_window
+from mastd.record.reader import Run
+
+Floats = NDArray[np.float64]
+
+_COMMANDED: Final = ("reference", "command.", "payload_wrench.")
+_STEADY: Final = 0.01
+"""Periods by which a profile's time may stray from the record's clock."""
+_BESIDE: Final = 3
+"""Frames before and after the profile that bound what is interpolated at its ends."""
+
+
+def play_columns(run: Run, names: Sequence[str], spacing: float, count: int) -> dict[str, Floats]:
+    """Return channels (count,) at the profile times k · ``spacing`` in s.
+
+    Values that are missing are bridged; beyond the first and the last frame they stay as they were there.
+    Raises FormatError for a channel that the record does not hold, and for a run in which the profile did not
+    play to the end without a hold.
+    """
+    states = run.metadata.get("states")
+    window = find_window(run, states) if isinstance(states, list) and "RUNNING" in states else None
+    if window is None:
+        raise FormatError(f"{run.path}: the profile did not play")
+    reach = slice(max(window.first - _BESIDE, 0), window.last + 1 + _BESIDE)
+    matrix = run.matrix(list(names))[reach]
+    periods = np.rint(run.times[reach] / run.period)
+    profile_time = run.columns["profile_time"][reach]
+    playing = np.isfinite(profile_time)
+    begins = profile_time[playing] / run.period - (periods[playing] + 1.0)
+    begin = float(np.median(begins))
+    if not np.max(np.abs(begins - begin)) <= _STEADY:
+        raise FormatError(f"{run.path}: the profile was held or slowed down, play it again without")
+    places = np.arange(count, dtype=np.float64) * (spacing / run.period) - begin
+    if not places[-1] <= periods[-1] + 2.0:
+        raise FormatError(f"{run.path}: the profile did not play to its end")
+    steps = run.columns["step"][reach]
+    steps = steps - np.rint(np.nanmedian(steps - periods))
+    columns = {}
+    for name, values in zip(names, matrix.T, strict=True):
+        own = periods + 1.0 if name.startswith(_COMMANDED) else steps
+        columns[name] = _at(run, name, places, own, values)
+    return columns
+
+
+def _at(run: Run, name: str, places: Floats, own: Floats, values: Floats) -> Floats:
+    """Return values, known at their ``own`` places, at other ``places``."""
+    sound = np.isfinite(own) & np.isfinite(values)
+    own, values = own[sound], values[sound]
+    highest = np.maximum.accumulate(own) if len(own) else own
+    fresh = np.concatenate(([True], np.diff(highest) > 0.0))[: len(own)]
+    own, values = own[fresh], values[fresh]
+    if len(own) < 4 or not own[-1] - own[0] <= LARGEST_GAP_SHARE * len(own):
+        raise FormatError(f"{run.path}: {name} was hardly ever measured while the profile played")
+    at = np.clip(places, own[0], own[-1])
+    whole = np.rint(at)
+    index = np.minimum(np.searchsorted(own, whole), len(own) - 1)
+    if np.all(np.abs(at - whole) < _STEADY) and np.all(own[index] == whole):
+        return np.asarray(values[index])
+    return np.asarray(CubicSpline(own, values)(at))
