@@ -173,8 +173,8 @@ def _payload_of(name: str, plan: Plan) -> object:
 
 def _late_words(bridged: float) -> str:
     return (
-        f"{bridged:.0%} of the plant's periods passed before their sample was looked at: the delays of the valves"
-        " are those of a machine as busy as it was; play in lockstep, or on a machine with real-time rights"
+        f"{bridged:.0%} of the plant's periods passed before their sample was looked at: the delays of the"
+        " valves are those of a machine as busy as it was; play in lockstep, or on a machine with real-time rights"
     )
 
 
@@ -195,10 +195,10 @@ class _Files:
 
 def _find(record: Run, arguments: argparse.Namespace, result: dict[str, Any] | None = None) -> int:
     """Find from a record, write values and page, print."""
+    from mastd.commands.identify_page import identified_page
+    from mastd.commands.identify_record import payload_of_run, play_of, sha256_of, table_of
     from mastd.control.identification.findings import find
     from mastd.control.identification.settings import settings_of
-    from mastd.record.identification import payload_of_run, play_of, sha256_of, table_of
-    from mastd.report.identified_page import identified_page
     from mastd.report.identified_rows import document_of, rows_of, text_table
     from mastd.report.provenance_table import plant_words
     from mastd.report.write import write_page

@@ -16,8 +16,9 @@ from mastd.cli import main
 from mastd.control.identification.regression import least_squares
 from mastd.settings.identified import IdentifiedSettings
 from mastd.settings.loader import load
+from mastd.settings.starter import find
 from mastd.settings.table import TableSettings
-from tests.lab import ROOT, Lab
+from tests.lab import Lab
 
 SHORT = """
 name: short identification
@@ -96,38 +97,42 @@ def compared(
         yield "inertia", inertia.value / value - 1.0, inertia.uncertainty / value, value
 
 
-def identify(lab: Lab, truth: Path, play: object, seed: int) -> dict[str, object]:
+@pytest.fixture
+def place(lab: Lab, monkeypatch: pytest.MonkeyPatch) -> Lab:
+    """The lab as the place in which this process works."""
+    monkeypatch.chdir(lab.directory)
+    monkeypatch.setenv("XDG_RUNTIME_DIR", str(lab.runtime))
+    return lab
+
+
+def identify(
+    place: Lab, truth: Path, play: Path, seed: int, capsys: pytest.CaptureFixture[str]
+) -> dict[str, object]:
     """Play and find; return the document."""
-    done = lab.run(
-        *("identify", "--play", play, "--profile", lab.profile(CARRIES, "carries.yaml")),
-        *("--table", lab.table, "--config", lab.config, "--truth", truth, "--seed", seed),
-        *("--lockstep", "--link", "direct", "--json"),
-        timeout=300.0,
-    )
-    assert done.returncode == 0, done.stderr
-    document: dict[str, object] = json.loads(done.stdout)
+    arguments = ["--play", play, "--profile", place.profile(CARRIES, "carries.yaml"), "--seed", seed]
+    arguments += ["--table", place.table, "--config", place.config, "--truth", truth]
+    assert main(["identify", *map(str, arguments), "--lockstep", "--link", "direct", "--json"]) == 0
+    document: dict[str, object] = json.loads(capsys.readouterr().out)
     return document
 
 
 def test_a_short_play_finds_what_the_plant_is_within_the_uncertainty_that_it_states(
-    lab: Lab, capsys: pytest.CaptureFixture[str]
+    place: Lab, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    table = load(lab.table, TableSettings)
-    truth = hidden_truth(lab.directory / "truth.yaml", table, 7)
-    document = identify(lab, truth, lab.profile(SHORT, "short.yaml"), 7)
-    path = Path(str(document["identified"]))
-    found = load(lab.directory / path, IdentifiedSettings)
+    table = load(place.table, TableSettings)
+    truth = hidden_truth(place.directory / "truth.yaml", table, 7)
+    document = identify(place, truth, place.profile(SHORT, "short.yaml"), 7, capsys)
+    found = load(Path(str(document["identified"])), IdentifiedSettings)
     assert found.nominal_payload.startswith("rigid, 12000.0 kg")
     bounds = {"gain": 0.02, "delay": 6e-5, "overlap": 5e-4, "bulk modulus": 0.03, "coulomb": 0.05}
     bounds |= {"mass": 0.01, "centre of gravity": 0.02, "inertia": 0.06}
     for name, error, uncertainty, _ in compared(found, truth, table):
         assert abs(error) < 3.5 * uncertainty, (name, error, uncertainty)
         assert abs(error) < bounds.get(name, math.inf), (name, error)
-    page = (lab.directory / str(document["page"])).read_text(encoding="utf-8")
-    assert "vertical front left" in page
+    assert "vertical front left" in Path(str(document["page"])).read_text(encoding="utf-8")
     assert document["notes"] == []
 
-    run, again = str(lab.directory / str(document["run"])), lab.directory / "again.yaml"
+    run, again = str(document["run"]), Path("again.yaml")
     assert main(["identify", "--from", run, "--write", str(again)]) == 0
     assert "lateral rear" in capsys.readouterr().out
     repeated = load(again, IdentifiedSettings)
@@ -153,14 +158,16 @@ def test_the_uncertainty_of_dependent_residuals_is_their_spread() -> None:
 
 
 @pytest.mark.evidence
-def test_five_plants_are_found_to_what_the_control_needs(lab: Lab) -> None:
-    table = load(lab.table, TableSettings)
+def test_five_plants_are_found_to_what_the_control_needs(
+    place: Lab, capsys: pytest.CaptureFixture[str]
+) -> None:
+    table = load(place.table, TableSettings)
     needed = {"gain": 0.01, "delay": 3e-5, "overlap": 2e-4, "bulk modulus": 0.02, "coulomb": 0.05}
     needed |= {"viscous": 0.15, "mass": 0.01, "centre of gravity": 0.02, "inertia": 0.03}
     for seed in range(1, 6):
-        truth = hidden_truth(lab.directory / f"truth_{seed}.yaml", table, seed)
-        document = identify(lab, truth, ROOT / "config" / "profiles" / "identify.yaml", seed)
-        found = load(lab.directory / str(document["identified"]), IdentifiedSettings)
+        truth = hidden_truth(place.directory / f"truth_{seed}.yaml", table, seed)
+        document = identify(place, truth, find("profile", "identify"), seed, capsys)
+        found = load(Path(str(document["identified"])), IdentifiedSettings)
         for name, error, uncertainty, _ in compared(found, truth, table):
             assert abs(error) < needed[name], (seed, name, error)
             assert abs(error) < 3.0 * uncertainty, (seed, name, error, uncertainty)

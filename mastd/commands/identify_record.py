@@ -81,8 +81,8 @@ class Play:
 def play_of(run: Run, table: TableSettings) -> Play:
     """Return the longest stretch that the profile played without a long gap, a row a period.
 
-    Samples stand at the plant's time, commands at the loop's periods, which a stale sample repeats; the median
-    of their difference ties the two together. Raises FormatError if there is no stretch that is long enough,
+    Samples stand at the plant's time, commands at the loop's periods, which a stale sample repeats; the
+    median of their difference ties the two together. Raises FormatError if there is no stretch that is long enough,
     or a channel is missing or was not read.
     """
     states = run.metadata.get("states")
@@ -104,9 +104,7 @@ def play_of(run: Run, table: TableSettings) -> Play:
         values = run.matrix(_numbered(f"command.{quantity}", links))[shown]
         return np.column_stack([np.interp(rows.even, rows.commands, column) for column in values.T])
 
-    chambers = np.stack(
-        [sampled(_numbered(f"pressure_{chamber}", links)) for chamber in (1, 2)], axis=2
-    )
+    chambers = np.stack([sampled(_numbered(f"pressure_{chamber}", links)) for chamber in (1, 2)], axis=2)
     transducers = [[(one.scale, one.offset) for one in link.pressure_transducers] for link in table.links]
     scale, offset = np.moveaxis(np.array(transducers), 2, 0)
     accelerometers = table.sensors.accelerometers
@@ -175,7 +173,7 @@ class _Rows:
             )
         if not rows.bridged <= MOST_BRIDGED:
             raise FormatError(
-                f"{run.path}: {rows.bridged:.0%} of its samples are missing, {MOST_BRIDGED:.0%} may be; play it"
-                " again on a machine that is less busy, or in lockstep"
+                f"{run.path}: {rows.bridged:.0%} of its samples are missing, {MOST_BRIDGED:.0%} may be;"
+                " play it again on a machine that is less busy, or in lockstep"
             )
         return rows
