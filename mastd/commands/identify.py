@@ -174,7 +174,7 @@ def _payload_of(name: str, plan: Plan) -> object:
 def _late_words(bridged: float) -> str:
     return (
         f"{bridged:.0%} of the plant's periods passed before their sample was looked at: the delays of the"
-        " valves are those of a machine as busy as it was; play in lockstep, or on a machine with real-time rights"
+        " valves are those of a machine as busy as it was; play in lockstep, or with real-time rights"
     )
 
 

@@ -82,8 +82,8 @@ def play_of(run: Run, table: TableSettings) -> Play:
     """Return the longest stretch that the profile played without a long gap, a row a period.
 
     Samples stand at the plant's time, commands at the loop's periods, which a stale sample repeats; the
-    median of their difference ties the two together. Raises FormatError if there is no stretch that is long enough,
-    or a channel is missing or was not read.
+    median of their difference ties the two together. Raises FormatError if there is no stretch that is long
+    enough, or a channel is missing or was not read.
     """
     states = run.metadata.get("states")
     window = find_window(run, [str(name) for name in states]) if isinstance(states, list) else None
