@@ -7,9 +7,9 @@ from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from mastd.control.iteration.driver import NOISE
+from mastd.control.iteration.driver import NOISE, Playable
 from mastd.control.iteration.responses import Columns
-from mastd.errors import FormatError, MastdError
+from mastd.errors import FormatError, MastdError, UsageError
 from mastd.loop.host import Connection
 from mastd.loop.operators import Operators
 from mastd.loop.plan import Plan
@@ -45,9 +45,11 @@ class Player:
     live: bool = False
     stop: StopRequest = field(default_factory=StopRequest)
 
-    def __call__(self, profile: Path, number: int, channels: tuple[str, ...], knots: int) -> Columns:
+    def __call__(self, profile: Playable, number: int, channels: tuple[str, ...], knots: int) -> Columns:
         """Play a profile; raises PlayError, and what ``session.run`` raises."""
-        plan = self.plan(profile)
+        if profile.path is None:
+            raise UsageError(f"{profile.settings.name}: has no file that could be played")
+        plan = self.plan(profile.path)
         record = self._record(number)
         if self.stop.requested:
             raise PlayError("stopped before the next play", 1)
@@ -57,7 +59,7 @@ class Player:
         else:
             with self.operators() as operators:
                 ending = run(plan, connection, record, self.live, self.stop, operators=operators)
-        _refuse_unfinished(profile, ending)
+        _refuse_unfinished(profile.path, ending)
         wanted = set(channels)
         recorded = open_run(record, lambda name: name in wanted or name in _ALWAYS)
         try:
