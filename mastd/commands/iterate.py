@@ -81,7 +81,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def _run(arguments: argparse.Namespace, stop: StopRequest) -> int:
-    from mastd.control.iteration.driver import iterate
+    from mastd.control.iteration.driver import PlayFaultError, iterate
     from mastd.loop.lock import plant_lock
 
     history, task, matrix = _resumed(arguments) if arguments.resume else _begun(arguments)
@@ -96,7 +96,8 @@ def _run(arguments: argparse.Namespace, stop: StopRequest) -> int:
             )
     except MastdError as error:
         print(error, file=sys.stderr)
-        print(f"what was done stands; go on with: mastd iterate --resume {directory}", file=sys.stderr)
+        smaller = ", with half the step," if isinstance(error, PlayFaultError) else ""
+        print(f"what was done stands; go on{smaller} by: mastd iterate --resume {directory}", file=sys.stderr)
         return error.exit_code
     _show(directory, history, picture=True)
     if arguments.json:

@@ -125,6 +125,11 @@ _EXPLANATION: Final = (
 )
 
 
+def _shown(magnitude: Floats) -> Floats:
+    """Return magnitudes with NaN where a drive drives nothing."""
+    return np.where(magnitude > 0.0, magnitude, np.nan)
+
+
 def _matrix_panels(matrix: MatrixPicture, names: Sequence[str], band: tuple[float, float]) -> list[Panel]:
     shown = (matrix.frequency >= 0.5 * band[0]) & (matrix.frequency <= 2.0 * band[1])
     frequency = matrix.frequency[shown]
@@ -134,7 +139,7 @@ def _matrix_panels(matrix: MatrixPicture, names: Sequence[str], band: tuple[floa
     panels = []
     for k, name in enumerate(names[:_MOST_RESPONSES]):
         curves = tuple(
-            Curve(frequency, np.maximum(matrix.magnitude[shown, k, axis], 1e-9), tone_of(LINKS, axis), drive)
+            Curve(frequency, _shown(matrix.magnitude[shown, k, axis]), tone_of(LINKS, axis), drive)
             for axis, drive in enumerate(_AXES)
         )
         coherence = Curve(frequency, matrix.coherence[shown, k], "achieved")

@@ -28,7 +28,7 @@ from mastd.control.iteration.history import (
     save_matrix,
 )
 from mastd.control.iteration.responses import Columns, ResponseSet, motion_columns
-from mastd.errors import UsageError
+from mastd.errors import MastdError, UsageError
 from mastd.motion.compiler import Block, Program, program
 from mastd.motion.file_notes import NO_FILES
 from mastd.motion.preflight import examine, exceeded
@@ -47,6 +47,7 @@ NOISE: Final = -1
 TARGET: Final = "target.rsp"
 BEST_DRIVE, BEST_PROFILE = "drive.rsp", "drive.yaml"
 _TRIALS: Final = 6
+_LOW_COHERENCE: Final = 0.5
 _LEAST_SHARE: Final = 0.05
 """Of a step below which it is not worth a play."""
 
@@ -59,14 +60,20 @@ class Playable:
     path: Path | None
 
 
+class PlayFaultError(MastdError):
+    """A fault has ended a play: the next attempt takes half the step."""
+
+    exit_code = 3
+
+
 class Play(Protocol):
     """Plays a profile's file and gives back the channels that were asked for."""
 
     def __call__(self, profile: Playable, number: int, channels: tuple[str, ...], knots: int) -> Columns:
         """Return each of ``channels`` (knots,) at every millisecond of the profile.
 
-        ``number`` counts the plays of drives from 0; NOISE is that of the noise. Raises MastdError where the
-        play was not completed.
+        ``number`` counts the plays of drives from 0; NOISE is that of the noise. Raises PlayFaultError where
+        a fault has ended the play, another MastdError where it was not completed otherwise.
         """
 
 
@@ -177,7 +184,12 @@ def iterate(
         if isinstance(made, str):
             history = replace(history, ended=made)
             break
-        history = history.with_play(_played(task, number, made, play))
+        try:
+            history = history.with_play(_played(task, number, made, play))
+        except PlayFaultError:
+            if number > 0:
+                replace(history, largest_gain=0.5 * made.gain).save(task.directory)
+            raise
         note = history.plays[-1]
         _keep_best(task, history)
         history.save(task.directory)
@@ -208,7 +220,7 @@ def _next(task: Task, history: History, matrix: FrequencyMatrix | None, tell: Te
     assert matrix is not None
     source, gain = history.next_step()
     if gain < LEAST_GAIN:
-        return f"play {source.number} is as good as it gets: halving the step twice has not bettered it"
+        return f"play {source.number} is as good as it gets: smaller steps have not bettered it"
     poses = drives.read_drive(task.directory / source.drive, task.knots)
     missing = task.target - drives.read_series(task.directory / source.responses)[: task.knots]
     sizes = learning.Sizes(
@@ -328,6 +340,8 @@ def _matrix(
     coherence = {name: float(value) for name, value in zip(names, mean, strict=True)}
     told = ", ".join(f"{name.rpartition('.')[2]} {value:.3f}" for name, value in coherence.items())
     tell(f"frequency response matrix, mean coherence: {told}")
+    if min(coherence.values()) < _LOW_COHERENCE:
+        tell("low coherence: what the drives do not explain is hardly corrected; play louder or longer noise")
     history = replace(history, noise=NoiseNote(source, duration, tuple(map(float, levels)), coherence))
     history.save(task.directory)
     return history, matrix

@@ -126,7 +126,13 @@ def derived_profile(
     kept: dict[str, Any] = {key: _lists(plain[key]) for key in _KEPT if key in plain}
     if isinstance(settings.payload, VehiclePayload):
         kept["payload"]["vehicle"] = str(Path(settings.payload.vehicle).resolve())
-    document = {"name": name, **kept, "point": "C", "segments": _lists(tuple(segments))}
+    document = {
+        "name": name,
+        "seed": settings.seed,
+        **kept,
+        "point": "C",
+        "segments": _lists(tuple(segments)),
+    }
     return "# Made by mastd iterate.\n" + yaml.safe_dump(
         document, sort_keys=False, allow_unicode=True, width=110
     )
