@@ -27,7 +27,7 @@ from mastd.control.iteration.history import (
     load_matrix,
     save_matrix,
 )
-from mastd.control.iteration.responses import Columns, ResponseSet, motion_columns
+from mastd.control.iteration.responses import Columns, ResponseSet, motion_columns, short_names
 from mastd.errors import MastdError, UsageError
 from mastd.motion.compiler import Block, Program, program
 from mastd.motion.file_notes import NO_FILES
@@ -338,7 +338,7 @@ def _matrix(
     inside = (matrix.frequency >= task.band[0]) & (matrix.frequency <= task.band[1])
     mean = np.mean(matrix.coherence[inside], axis=0) if np.any(inside) else np.zeros(len(names))
     coherence = {name: float(value) for name, value in zip(names, mean, strict=True)}
-    told = ", ".join(f"{name.rpartition('.')[2]} {value:.3f}" for name, value in coherence.items())
+    told = ", ".join(f"{name} {mean[k]:.3f}" for k, name in enumerate(short_names(names)))
     tell(f"frequency response matrix, mean coherence: {told}")
     if min(coherence.values()) < _LOW_COHERENCE:
         tell("low coherence: what the drives do not explain is hardly corrected; play louder or longer noise")
