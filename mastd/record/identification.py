@@ -14,9 +14,9 @@ from pydantic import Field, TypeAdapter, ValidationError
 
 from mastd.control.identification.measurement import Measurement
 from mastd.errors import FormatError
+from mastd.record.alignment import find_window
 from mastd.record.channels import AXES
 from mastd.record.reader import Run
-from mastd.record.alignment import find_window
 from mastd.settings.payload import NoPayload, RigidPayload
 from mastd.settings.table import TableSettings
 

@@ -14,8 +14,8 @@ from numpy.typing import NDArray
 from scipy.interpolate import CubicSpline
 
 from mastd.errors import FormatError
-from mastd.record.reader import Run
 from mastd.record.alignment import LARGEST_GAP_SHARE, find_window
+from mastd.record.reader import Run
 
 Floats = NDArray[np.float64]
 
