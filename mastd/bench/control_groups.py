@@ -6,6 +6,14 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
 
+from mastd.bench.control_balance import (
+    BALANCE,
+    BALANCE_FIGURES,
+    SINE_FIGURES,
+    SINES,
+    play_balance,
+    play_sine,
+)
 from mastd.bench.control_cases import CASES, MOTION
 from mastd.bench.control_identify import ERRORS
 from mastd.bench.control_results import Work
@@ -44,6 +52,9 @@ GROUPS: Mapping[str, Group] = MappingProxyType(
             for name, case in CASES.items()
         },
         "iterated": Group(iterate_noise, AXES, _ITERATED, (IDENTIFY, ("matrix", RIGID))),
+        "balance": Group(play_balance, tuple(BALANCE), BALANCE_FIGURES),
+        "sine.first": Group(play_sine, tuple(SINES), SINE_FIGURES),
+        "sine.identified": Group(play_sine, tuple(SINES), SINE_FIGURES, (IDENTIFY,)),
         f"{SPRUNG}.iterated": Group(iterate_noise, AXES, _ITERATED, (IDENTIFY, ("matrix", SPRUNG))),
     }
 )

@@ -60,7 +60,7 @@ def frequency_matrix_of(profile: ProfileSettings, played: Played, table: TableSe
 
 @dataclass(frozen=True)
 class Iterated:
-    """What was played, by number, and the number of the play that the iteration takes for its best."""
+    """What was played, by number, beside the motion that was the target, and the number of the play that the iteration takes for its best."""
 
     played: dict[int, Played]
     best: int
@@ -78,4 +78,9 @@ def iterated(
     player = Player(once, table)
     history = iterate(task, begin(task, {}), player, plays, 0.0, matrix)
     assert history.best is not None
-    return Iterated(player.played, history.best.number)
+    target = program(settings, table)
+    asked = target.timeline()
+    return Iterated(
+        {number: played.against(asked, target.band) for number, played in player.played.items()},
+        history.best.number,
+    )

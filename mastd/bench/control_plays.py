@@ -32,7 +32,7 @@ from mastd.loop.publisher import StatusPublisher
 from mastd.loop.requests import RequestPort
 from mastd.loop.runner import Runner
 from mastd.loop.script import RunScript
-from mastd.motion.timeline import at_rest
+from mastd.motion.timeline import Timeline, at_rest
 from mastd.record.reader import Run
 from mastd.safety.states import State
 from mastd.settings.daemon import DaemonSettings
@@ -105,6 +105,11 @@ class Played:
         first = self.columns[name]
         return self.frames[:, first : first + count]
 
+    def against(self, timeline: Timeline, band: tuple[float, float] | None) -> Played:
+        """Return the play as one in which another motion, of frequencies ``band`` in Hz, was asked for."""
+        times = np.ascontiguousarray(self.channel("profile_time"))
+        return replace(self, asked_motion=_asked(timeline, times), band=band)
+
     def as_record(self) -> Run:
         """Return the frames as a record of them would be read."""
         channels = frame_channels(self.layout)
@@ -153,6 +158,11 @@ class Played:
     def internal_force(self) -> Array:
         """Measured force of the links along their null space (k,) in N."""
         return self.channel("internal_force")
+
+
+def _asked(timeline: Timeline, times: Array) -> Array:
+    """Return pose, rates and accelerations of C (k, 18) of a motion at profile times."""
+    return timeline.sample(times)[:, :3].reshape(-1, TRUE_MOTION)
 
 
 def _acceleration_at(motion: Array, point: Array) -> Array:
@@ -302,7 +312,7 @@ def play(
         columns=columns,
         truth=np.array(link.truth).reshape(-1, TRUE_MOTION + links),
         band=ready.band,
-        asked_motion=asked.sample(times)[:, :3].reshape(-1, TRUE_MOTION),
+        asked_motion=_asked(asked, times),
         began_ns=round(float(frames[0, columns["plant_time"]]) * 1e9) if len(frames) else 0,
         state=cycle.supervisor.state,
         cause=script.cause,

@@ -156,6 +156,11 @@ def _known(
         return None
     if known == "two per cent":
         return known_to_accuracy(truth, house.table, profile.payload, seed)
+    return identified_as(place, seed)
+
+
+def identified_as(place: Path, seed: int) -> IdentifiedSettings:
+    """Return what was identified of a truth; raise UsageError if that did not succeed."""
     if not _identified_file(place, seed).exists():
         raise UsageError("of this truth nothing was identified")
     return load(_identified_file(place, seed), IdentifiedSettings)
