@@ -210,11 +210,11 @@ def _constants(
     head[NOTCHES] = len(notches)
     head[LEARNING] = feedforward.valve_learning
     head[BODY_LEARNING] = feedforward.payload_learning
-    rows = [_notch(notch, period) for notch in notches]
+    rows = [notch_row(notch, period) for notch in notches]
     return np.concatenate((head, model.mass_matrix.ravel(), *rows))
 
 
-def _notch(notch: NotchSettings, period: float) -> Array:
+def notch_row(notch: NotchSettings, period: float) -> Array:
     """Return axis and weights b₀, b₁, b₂, a₁, a₂ of the biquad that takes ``depth`` out."""
     numerator, denominator = signal.iirnotch(notch.frequency, notch.frequency / notch.width, 1.0 / period)
     # What is left of full depth is passed beside it.
