@@ -15,11 +15,13 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
+from mastd.control.body_learning import learn_body
+from mastd.control.control_parts import forces_of, internal_part, notched, shift
 from mastd.control.feedforward import note_opening, trim_for
 from mastd.control.valve_learning import learn
 from mastd.dynamics.actuator import oil_spring
-from mastd.dynamics.table_model import WORK_ROWS, add_load, leg_forces, wrench
-from mastd.kernel import fused_kernel, kernel
+from mastd.dynamics.table_model import WORK_ROWS, leg_forces
+from mastd.kernel import kernel
 from mastd.kinematics.inverse import link_motion
 from mastd.kinematics.jacobian import geometric_jacobian
 
@@ -41,16 +43,12 @@ Array = NDArray[np.float64]
     ENGAGE,
     NOTCHES,
     LEARNING,
-) = range(14)
-CONSTANTS = 14
-"""s; one of WHOLE … WEIGHT; whether friction, the inverse of the valves and the preview are on; periods known
-ahead, periods waited; 1/s; 1/s; m; m/s; s; number of notches; whether the valves are learned. The bare
-table's mass matrix (36) and the notches (NOTCH_COLUMNS each: axis and five weights) follow."""
-NOTCH_COLUMNS = 6
-
-WHOLE, TABLE, LINKS, WEIGHT = range(4)
-"""Dynamics: the model's, the bare table's, each link's own mass, nothing but the weight."""
-
+    BODY_LEARNING,
+) = range(15)
+CONSTANTS = 15
+"""s; one of WHOLE … WEIGHT of ``control_parts``; whether friction, the inverse of the valves and the preview
+are on; periods known ahead, periods waited; 1/s; 1/s; m; m/s; s; number of notches; whether valves and
+payload are learned. The bare table's mass matrix (36) and the notches follow, see ``notched``."""
 # what changes every period
 SUPPLY, ENGAGED, BALANCING, FRESH, STREAMED, BROKEN = range(6)
 NOW = 6
@@ -83,6 +81,7 @@ def _sizes(links: int, taps: int, ahead: int, delay: int, notches: int) -> tuple
         links,
         links,
         links,
+        links,
         6,
         1,
         2 * notches,
@@ -90,84 +89,6 @@ def _sizes(links: int, taps: int, ahead: int, delay: int, notches: int) -> tuple
         (links + WORK_ROWS) * 6,
         links,
     )
-
-
-@fused_kernel
-def shift(rows: Array) -> None:
-    """Move each row one place towards the first; the last one stays, to be written anew."""
-    for k in range(rows.shape[0] - 1):
-        for i in range(rows.shape[1]):
-            rows[k, i] = rows[k + 1, i]
-
-
-@fused_kernel
-def forces_of(
-    table_joints: Array,
-    base_joints: Array,
-    neutral_position: Array,
-    model: Array,
-    bare: Array,
-    masses: Array,
-    dynamics: int,
-    motion: Array,
-    accelerations: Array,
-    load: Array,
-    work: Array,
-    forces: Array,
-) -> None:
-    """Write the legs' forces (n,) that ``motion`` (≥ 3, 6) takes; ``accelerations`` (n,) of the links in it.
-
-    ``work`` (n + WORK_ROWS, 6): its first n rows are the Jacobian afterwards.
-    """
-    n = table_joints.shape[0]
-    wanted, other, still = work[n], work[n + 1], work[n + 2]
-    geometric_jacobian(table_joints, base_joints, neutral_position, motion[0], work[:n])
-    for axis in range(6):
-        still[axis] = 0.0
-    if dynamics == WHOLE:
-        wrench(model, motion[0], motion[1], motion[2], wanted)
-    else:
-        wrench(model, motion[0], still, still, wanted)
-    if dynamics == TABLE:
-        wrench(bare, motion[0], motion[1], motion[2], other)
-        for axis in range(6):
-            wanted[axis] += other[axis]
-        wrench(bare, motion[0], still, still, other)
-        for axis in range(6):
-            wanted[axis] -= other[axis]
-    add_load(motion[0], load, load, 1.0, wanted)
-    leg_forces(work[:n], wanted, work[n + 1 :], forces)
-    if dynamics == LINKS:
-        for i in range(n):
-            forces[i] += masses[i] * accelerations[i]
-
-
-@fused_kernel
-def notched(constants: Array, memory: Array, missing: Array) -> None:
-    """Pass the missing acceleration (6,) through the notches; ``memory`` (2 per notch) goes on."""
-    for k in range(int(constants[NOTCHES])):
-        first = CONSTANTS + 36 + NOTCH_COLUMNS * k
-        axis = int(constants[first])
-        b0, b1, b2 = constants[first + 1], constants[first + 2], constants[first + 3]
-        a1, a2 = constants[first + 4], constants[first + 5]
-        value = missing[axis]
-        out = b0 * value + memory[2 * k]
-        memory[2 * k] = b1 * value - a1 * out + memory[2 * k + 1]
-        memory[2 * k + 1] = b2 * value - a2 * out
-        missing[axis] = out
-
-
-@fused_kernel
-def internal_part(jacobian: Array, forces: Array, wanted: Array, work: Array, out: Array) -> None:
-    """Write the part of ``forces`` (n,) that makes no wrench."""
-    for axis in range(6):
-        total = 0.0
-        for i in range(forces.shape[0]):
-            total += jacobian[i, axis] * forces[i]
-        wanted[axis] = total
-    leg_forces(jacobian, wanted, work, out)
-    for i in range(forces.shape[0]):
-        out[i] = forces[i] - out[i]
 
 
 @kernel
@@ -186,6 +107,8 @@ def control_step(
     now: Array,
     load: Array,
     measured: Array,
+    bodies: Array,
+    body_memory: Array,
     measured_forces: Array,
     measured_lengths: Array,
     spools: Array,
@@ -201,9 +124,10 @@ def control_step(
     ``links`` (2, n): mass of each link's own and the preload of its balance; ``nominal`` and ``rows`` (n, …):
     what the drive counts on, and what is known of the actuators by now; ``known`` (n, …): what was known
     before anything was learned, ``memory_of_valves`` as of ``learning_memory``; ``filters`` (2, taps, n) with
-    and without preview; ``load`` (6,): what is simulated on the table, at C in P axes; ``measured`` (6,)
-    acceleration of the pose, forces, lengths and spools (n,) as measured; ``motion`` (4, 6) and ``later``
-    (m, 4, 6) as of ``Reference``. Returns FINITE and other bits.
+    and without preview; ``load`` (6,): what is simulated on the table, at C in P axes; ``measured`` (3, 6):
+    pose, rates and accelerations, then forces, lengths and spools (n,) as measured; ``bodies``
+    (1 + UNKNOWNS, 11): what is believed of table and payload by now, and how it may differ from ``model``;
+    ``motion`` (4, 6) and ``later`` (m, 4, 6) as of ``Reference``. Returns FINITE and other bits.
     """
     n = rows.shape[0]
     taps = filters.shape[1]
@@ -222,6 +146,8 @@ def control_step(
     earlier = state[at : at + 2 * n].reshape((2, n))
     at += 2 * n
     before = state[at : at + n]
+    at += n
+    sealed_before = state[at : at + n]
     at += n
     balance = state[at : at + n]
     at += n
@@ -258,6 +184,28 @@ def control_step(
             whole,
         )
 
+    believed = bodies[0]
+    if constants[BODY_LEARNING] > 0.0:
+        whole = now[FRESH] > 0.0 and now[BALANCING] > 0.0 and later.shape[0] == 1
+        geometric_jacobian(table_joints, base_joints, neutral_position, measured[0], work[:n])
+        learn_body(
+            model,
+            bodies[1:],
+            believed,
+            body_memory,
+            work[:n],
+            measured_forces,
+            sealed_before,
+            load,
+            measured,
+            work[n:],
+            period,
+            whole,
+        )
+    else:
+        for k in range(believed.shape[0]):
+            believed[k] = model[k]
+
     # What is to come: openings of the periods that are new on the horizon.
     for k in range(later.shape[0]):
         coming = motion if waiting else later[k]
@@ -276,7 +224,7 @@ def control_step(
             table_joints,
             base_joints,
             neutral_position,
-            model,
+            believed,
             bare,
             links[0],
             dynamics,
@@ -337,7 +285,7 @@ def control_step(
         table_joints,
         base_joints,
         neutral_position,
-        model,
+        believed,
         bare,
         links[0],
         dynamics,
@@ -350,13 +298,14 @@ def control_step(
     jacobian = work[:n]
     for i in range(n):
         forces[i] += sealed[i]
+        sealed_before[i] = sealed[i]
 
     # Feedback of what is missing of the acceleration.
     if now[FRESH] > 0.0:
         missing, wanted = work[n + 1], work[n]
         for axis in range(6):
-            missing[axis] = asked[axis] - measured[axis]
-        notched(constants, memory, missing)
+            missing[axis] = asked[axis] - measured[2, axis]
+        notched(constants[CONSTANTS + 36 :], memory, missing)
         for axis in range(6):
             total = 0.0
             for j in range(6):

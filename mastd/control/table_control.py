@@ -9,10 +9,13 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import signal
 
+from mastd.control.body_learning import BODY_MEMORY, UNKNOWNS, begin_learning, directions
+from mastd.control.control_parts import LINKS, NOTCH_COLUMNS, TABLE, WEIGHT, WHOLE
 from mastd.control.control_step import (
     AHEAD,
     BALANCE,
     BALANCE_LIMIT,
+    BODY_LEARNING,
     CONSTANTS,
     DELAY,
     DYNAMICS,
@@ -22,15 +25,10 @@ from mastd.control.control_step import (
     INVERSE,
     KNOWN,
     LEARNING,
-    LINKS,
-    NOTCH_COLUMNS,
     NOTCHES,
     NOW,
     PERIOD,
-    TABLE,
     TRIM_LIMIT,
-    WEIGHT,
-    WHOLE,
     control_step,
     state_size,
 )
@@ -62,7 +60,7 @@ class TableControl:
     """Writes the command ``block`` of the links for the reference ``motion``.
 
     ``load`` (6,): wrench of what is simulated on the table, at C in P axes, beside the model. ``measured``
-    (6,): acceleration of the pose; ``forces``, ``lengths``, ``spools`` (n,): of
+    (3, 6): pose, rates and accelerations; ``forces``, ``lengths``, ``spools`` (n,): of
     the links, as measured.
     """
 
@@ -84,7 +82,7 @@ class TableControl:
     ) -> None:
         n = geometry.links
         self.model: Array = model.values.copy()
-        """Values of the nominal model, to be overwritten when the payload changes."""
+        """Values (11,) of the nominal model of table and payload; see ``carry``."""
         self.ahead = PREVIEW_TIME if settings.feedforward.preview else 0.0
         """s that the reference is to be known ahead."""
         self._period = period
@@ -106,6 +104,10 @@ class TableControl:
             ]
         )
         self.now: Array = np.zeros(NOW)
+        self._bare = model.values.copy()
+        self._bodies = np.zeros((1 + UNKNOWNS, len(self.model)))
+        self._body_memory = np.zeros(BODY_MEMORY)
+        self.carry(self.model)
         self._state = np.zeros(
             state_size(n, horizon.taps, horizon.ahead, delay, len(settings.acceleration.notches))
         )
@@ -114,7 +116,7 @@ class TableControl:
             geometry.base_joints,
             geometry.neutral_position,
             self.model,
-            model.values.copy(),
+            self._bare,
             np.stack((_own_masses(geometry, model), settings.balance.preload * _null_vector(geometry))),
             np.ascontiguousarray(nominal),
             np.ascontiguousarray(rows),
@@ -124,6 +126,8 @@ class TableControl:
             self.now,
             load,
             measured,
+            self._bodies,
+            self._body_memory,
             forces,
             lengths,
             spools,
@@ -133,6 +137,13 @@ class TableControl:
         )
         self._block = block
         assert nominal.shape == (n, ACTUATOR_COLUMNS)
+
+    def carry(self, model: Array) -> None:
+        """Count on ``model`` (11,), values of ``TableModel``, from now on; what was learned is forgotten."""
+        self.model[:] = model
+        self._bodies[0] = model
+        self._bodies[1:] = directions(model, self._bare)
+        begin_learning(self._body_memory)
 
     def write(self, later: Array) -> int:
         """Write the block; return the bits of ``control_step``. ``later``: as of ``Reference``."""
@@ -197,12 +208,13 @@ def _constants(
     head[BALANCE], head[BALANCE_LIMIT] = settings.balance.gain, settings.balance.limit
     head[TRIM_LIMIT], head[ENGAGE] = settings.trim_limit, settings.engage_time
     head[NOTCHES] = len(notches)
-    head[LEARNING] = feedforward.learning
-    rows = [_notch(notch, period) for notch in notches]
+    head[LEARNING] = feedforward.valve_learning
+    head[BODY_LEARNING] = feedforward.payload_learning
+    rows = [notch_row(notch, period) for notch in notches]
     return np.concatenate((head, model.mass_matrix.ravel(), *rows))
 
 
-def _notch(notch: NotchSettings, period: float) -> Array:
+def notch_row(notch: NotchSettings, period: float) -> Array:
     """Return axis and weights b₀, b₁, b₂, a₁, a₂ of the biquad that takes ``depth`` out."""
     numerator, denominator = signal.iirnotch(notch.frequency, notch.frequency / notch.width, 1.0 / period)
     # What is left of full depth is passed beside it.
