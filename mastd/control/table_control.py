@@ -20,6 +20,7 @@ from mastd.control.control_step import (
     DELAY,
     DYNAMICS,
     ENGAGE,
+    FINITE,
     FRICTION,
     GAIN,
     INVERSE,
@@ -147,7 +148,12 @@ class TableControl:
 
     def write(self, later: Array) -> int:
         """Write the block; return the bits of ``control_step``. ``later``: as of ``Reference``."""
-        return control_step(*self._arguments, later, self._state, self._block)
+        bits = control_step(*self._arguments, later, self._state, self._block)
+        if not bits & FINITE:
+            # What is not a number would stay in the filters, and in what was learned, for good.
+            self._state[:] = 0.0
+            self.carry(self.model)
+        return bits
 
 
 def preview_horizon(period: float) -> Horizon:
