@@ -59,7 +59,7 @@ _DYNAMICS = {"payload": WHOLE, "table": TABLE, "links": LINKS, "none": WEIGHT}
 
 
 class TableControl:
-    """Writes the command ``block`` of the links for the reference ``motion``.
+    """Writes the command ``block`` of the links for a motion.
 
     ``load`` (6,): wrench of what is simulated on the table, at C in P axes, beside the model. ``measured``
     (6,): acceleration of the pose; ``forces``, ``lengths``, ``spools`` (n,): of
@@ -73,7 +73,6 @@ class TableControl:
         geometry: Geometry,
         model: TableModel,
         period: float,
-        motion: Array,
         block: Array,
         load: Array,
         measured: Array,
@@ -129,14 +128,13 @@ class TableControl:
             spools,
             rows.copy(),
             learning_memory(rows, 1.0 if identified is None else IDENTIFIED_SHARE),
-            motion,
         )
         self._block = block
         assert nominal.shape == (n, ACTUATOR_COLUMNS)
 
-    def write(self, later: Array) -> int:
-        """Write the block; return the bits of ``control_step``. ``later``: as of ``Reference``."""
-        return control_step(*self._arguments, later, self._state, self._block)
+    def write(self, motion: Array, later: Array) -> int:
+        """Write the block; return the bits of ``control_step``. Arguments: as of ``Reference``."""
+        return control_step(*self._arguments, motion, later, self._state, self._block)
 
 
 def preview_horizon(period: float) -> Horizon:
