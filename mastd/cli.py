@@ -32,6 +32,7 @@ COMMANDS = (
     "latency",
     "warmup",
     "keys",
+    "calibrate",
 )
 """Modules of ``mastd.commands`` in the order in which the help lists them."""
 

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
+from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,6 +14,7 @@ from hil_sim.plant.block import Block
 from hil_sim.plant.truth import ActuatorTruth, PlantTruth
 from mastd.errors import SettingsError
 from mastd.settings.table import TableSettings
+from mastd.wire.layout import Layout
 
 LONGEST_STEP = 125.0e-6
 """Longest inner step (s)."""
@@ -115,6 +118,32 @@ def true_actuators(table: TableSettings, truth: PlantTruth) -> list[dict[str, fl
             values.update(own)
         actuators.append(values)
     return actuators
+
+
+class _Calibrated(Protocol):
+    """A sensor of the table's settings."""
+
+    @property
+    def scale(self) -> float:
+        """Calibrated per reading."""
+
+    @property
+    def offset(self) -> float:
+        """Calibrated at reading zero."""
+
+
+def calibration_of(table: TableSettings, layout: Layout) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Return scale and offset of each value of a sample: calibrated = scale · reading + offset."""
+    scales, offsets = np.ones(layout.size), np.zeros(layout.size)
+    sensors: dict[str, Sequence[_Calibrated]] = {
+        "lengths": [link.transducer for link in table.links],
+        "pressures": [sensor for link in table.links for sensor in link.pressure_transducers],
+        "accelerometers": table.sensors.accelerometers,
+    }
+    for name, several in sensors.items():
+        scales[layout.slices[name]] = [sensor.scale for sensor in several]
+        offsets[layout.slices[name]] = [sensor.offset for sensor in several]
+    return scales, offsets
 
 
 def valve_gain(rated_flow: float, rated_pressure_drop: float, saturation: float) -> tuple[float, float]:

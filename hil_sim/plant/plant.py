@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from hil_sim.faults import Fault, kind_of
 from hil_sim.plant import block as b
-from hil_sim.plant.assembly import assemble
+from hil_sim.plant.assembly import assemble, calibration_of
 from hil_sim.plant.integration import advance, read, tell_truth
 from hil_sim.plant.truth import PlantTruth
 from mastd.errors import UsageError
@@ -80,6 +80,8 @@ class Plant:
         self._stamps = _Stamps()
         self._all_valid = (1 << self.sample_layout.size) - 1
         self._truth_step = -1
+        self._scales, self._offsets = calibration_of(table, self.sample_layout)
+        self._calibrated = bool(np.any(self._scales != 1.0) or np.any(self._offsets != 0.0))
         self._settle()
 
     @property
@@ -116,10 +118,14 @@ class Plant:
     def read(self, sample: Sample) -> None:
         """Fill ``sample`` with what the sensors tell at the present plant time.
 
-        Sequence and step count the calls of ``advance``.
+        The drive works with calibrated readings; out go the sensors' own. Sequence and step count the calls
+        of ``advance``.
         """
         read(self._floats, self._integers)
         sample.values[:] = self._block.measured
+        if self._calibrated:
+            sample.values -= self._offsets
+            sample.values /= self._scales
         sample.boot_id = self.boot_id
         sample.sequence = self._sequence
         sample.step = self._sequence

@@ -8,64 +8,86 @@ possible to go on after an interruption and to look at a single play.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
 from types import MappingProxyType
 
 import numpy as np
 
-from mastd.bench.control_cases import CASES
+from mastd.bench.control_groups import GROUPS
 from mastd.bench.control_results import Job, Result, Results, carry_out, digest
-from mastd.bench.control_work import play_case
 from mastd.bench.registry import Figure, Scope, long_bench
+from mastd.errors import MastdError
 
-UNITS: Mapping[str, str] = MappingProxyType(
-    {
-        "lag_s": "s",
-        "bandwidth_hz": "Hz",
-        "flatness_hz": "Hz",
-        "internal_force_rms_n": "N",
-    }
-)
-"""Of those figures that are no ratios or counts."""
+UNITS: Mapping[str, str] = MappingProxyType({"_s": "s", "_hz": "Hz", "_n": "N", "_m": "m"})
+"""By the end of a figure's name; all others are ratios and counts."""
 NOTHING_FOLLOWED: Mapping[str, float] = MappingProxyType(
     {"best_lag_nrmse": 1.0, "raw_nrmse": 1.0, "cross_axis": 1.0, "bandwidth_hz": 0.0, "flatness_hz": 0.0}
 )
 WORST = "worst_"
+FORCE = "internal_force_rms_n"
 
 
-def case_names() -> Iterator[str]:
-    """Return the names of all figures of all cases."""
-    for group, case in CASES.items():
-        for axis in case.axes:
-            yield from (f"control.{group}.{axis}.{name}" for name in (*case.figures, "stopped"))
-        yield f"control.{group}.internal_force_rms_n"
+def names_of(group: str, axis: str) -> Iterator[str]:
+    """Return the names of the figures of one axis."""
+    yield from (f"control.{group}.{axis}.{name}" for name in (*GROUPS[group].figures, "stopped"))
 
 
-@long_bench(*case_names())
-def cases(wanted: Sequence[str], scope: Scope) -> dict[str, Figure]:
-    """Play every case and axis that is asked for with every seed."""
+@long_bench(
+    *(
+        name
+        for group, of_group in GROUPS.items()
+        for name in (
+            *(name for axis in of_group.axes for name in names_of(group, axis)),
+            *((f"control.{group}.{FORCE}",) if "raw_nrmse" in of_group.figures else ()),
+        )
+    )
+)
+def control(wanted: Sequence[str], scope: Scope) -> dict[str, Figure]:
+    """Play every group and axis that is asked for with every seed."""
     asked = frozenset(wanted)
     chosen = [
         (group, axis)
-        for group, case in CASES.items()
-        for axis in case.axes
-        if f"control.{group}.internal_force_rms_n" in asked
-        or any(f"control.{group}.{axis}.{name}" in asked for name in (*case.figures, "stopped"))
+        for group, of_group in GROUPS.items()
+        for axis in of_group.axes
+        if f"control.{group}.{FORCE}" in asked or not asked.isdisjoint(names_of(group, axis))
     ]
-    results = Results(scope.directory, digest())
-    jobs = [Job(group, seed, axis) for group, axis in chosen for seed in scope.seeds]
-    carry_out(jobs, results, play_case, scope.directory, scope.tell)
-    found = {job: result for job in jobs for result in (results.get(job),) if result is not None}
+    made_with = digest()
+    results = Results(scope.directory, made_with)
+    place = scope.directory / f"found-{made_with}"
+    place.mkdir(exist_ok=True)
+    for wave in _waves([Job(group, seed, axis) for group, axis in chosen for seed in scope.seeds]):
+        carry_out(wave, results, work, place, scope.tell)
     figures: dict[str, Figure] = {}
+    by_group: dict[str, list[Result]] = {}
     for group, axis in chosen:
-        own = [result for job, result in found.items() if (job.group, job.axis) == (group, axis)]
-        for name in CASES[group].figures:
+        found = [results.get(Job(group, seed, axis)) for seed in scope.seeds]
+        own = [result for result in found if result is not None]
+        by_group.setdefault(group, []).extend(own)
+        for name in GROUPS[group].figures:
             figures |= _figure(f"control.{group}.{axis}", name, own)
         stopped = sum(result.cause is not None for result in own)
         figures[f"control.{group}.{axis}.stopped"] = Figure(stopped, "1", len(own))
-    for group in dict.fromkeys(group for group, _ in chosen):
-        own = [result for job, result in found.items() if job.group == group]
-        figures |= _figure(f"control.{group}", "internal_force_rms_n", own)
+    for group, own in by_group.items():
+        figures |= _figure(f"control.{group}", FORCE, own)
     return figures
+
+
+def work(job: Job, place: Path) -> Result:
+    """Do one job; what keeps it from being done is its cause."""
+    try:
+        return GROUPS[job.group].work(job, place)
+    except (MastdError, ValueError) as error:
+        return Result({}, str(error))
+
+
+def _waves(jobs: Sequence[Job]) -> list[list[Job]]:
+    """Return the jobs behind those that they need, wave by wave."""
+    waves = [list(jobs)]
+    while True:
+        needed = [Job(group, job.seed, axis) for job in waves[0] for group, axis in GROUPS[job.group].needs]
+        if not needed:
+            return waves
+        waves.insert(0, list(dict.fromkeys(needed)))
 
 
 def _figure(begin: str, name: str, results: Sequence[Result]) -> dict[str, Figure]:
@@ -79,4 +101,5 @@ def _figure(begin: str, name: str, results: Sequence[Result]) -> dict[str, Figur
     if not values:
         return {}
     value = max(values) if name.startswith(WORST) else float(np.median(values))
-    return {f"{begin}.{name}": Figure(value, UNITS.get(own, "1"), len(values))}
+    unit = next((unit for end, unit in UNITS.items() if own.endswith(end)), "1")
+    return {f"{begin}.{name}": Figure(value, unit, len(values))}

@@ -8,16 +8,18 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from types import MappingProxyType
+from typing import Literal
 
 from mastd.bench.control_plays import Streamed
 from mastd.bench.control_profiles import corner_noise, heavy_noise, noise
 from mastd.bench.control_truth import PayloadTruth, TableTruth, Truth
 from mastd.bench.control_variants import Changes, Variant, merged
-from mastd.settings.profile import ProfileSettings
 from mastd.settings.segments import AXES
 from mastd.units import STANDARD_GRAVITY
 
-STUDIED = ("heave", "surge", "sway", "roll", "pitch", "yaw")
+Known = Literal["nothing", "identified", "two per cent"]
+"""What is known of the table beside its settings: what `mastd identify` finds, or all to two per cent."""
+
 MAIN = ("heave", "sway", "roll")
 MOTION = ("best_lag_nrmse", "worst_best_lag_nrmse", "raw_nrmse", "lag_s", "cross_axis")
 RESPONSE = ("bandwidth_hz", "flatness_hz")
@@ -36,17 +38,17 @@ WEAK_SUPPLY: Changes = MappingProxyType(
 class Case:
     """One way of playing; everything that is left out is as in the starter settings and in the hidden truth.
 
-    ``known``: whether what `mastd identify` finds out is used. ``plant_table``: what the plant's table has
-    otherwise than the daemon thinks. ``truth`` changes the hidden truth. ``faults``: at seconds of the
-    profile. ``wide``: a second play, of wide noise, shows the bandwidth.
+    ``known``: what is known beside the settings. ``plant_table``: what the plant's table has otherwise than
+    the daemon thinks. ``truth`` changes the hidden truth. ``faults``: at seconds of the profile. ``wide``: a
+    second play, of wide noise, shows the bandwidth. ``profile``: axis → the text of what is played.
     """
 
     table: Changes = field(default_factory=lambda: FULL_FORCE)
     daemon: Changes = field(default_factory=dict)
     plant_table: Changes = field(default_factory=dict)
-    known: bool = False
+    known: Known = "nothing"
     streamed: Streamed | None = None
-    profile: Callable[[str], ProfileSettings] = noise
+    profile: Callable[[str], str] = noise
     truth: Callable[[TableTruth], TableTruth] = lambda truth: truth
     faults: tuple[tuple[str, float, str], ...] = ()
     """Name with channel, s of the profile, value with its unit or nothing."""
@@ -65,15 +67,13 @@ class Case:
         return Variant(merged(self.table, self.plant_table)) if self.plant_table else None
 
 
-_WITHOUT_PREVIEW: Changes = {"control": {"feedforward": {"preview": False}}}
-
 STAGES: Mapping[str, Case] = MappingProxyType(
     {
         "first": Case(wide=True, figures=(*MOTION, *RESPONSE)),
-        "identified": Case(wide=True, known=True, figures=(*MOTION, *RESPONSE)),
-        "streamed": Case(known=True, streamed="poses", wide=True, figures=(*MOTION, *RESPONSE)),
+        "identified": Case(wide=True, known="identified", figures=(*MOTION, *RESPONSE)),
+        "streamed": Case(known="identified", streamed="poses", wide=True, figures=(*MOTION, *RESPONSE)),
         "streamed_derivatives": Case(
-            known=True, streamed="derivatives", wide=True, figures=(*MOTION, *RESPONSE)
+            known="identified", streamed="derivatives", wide=True, figures=(*MOTION, *RESPONSE)
         ),
     }
 )
@@ -109,6 +109,7 @@ def _ladder() -> Mapping[str, Case]:
                     "dynamics": "none",
                     "friction": False,
                     "valve_inverse": False,
+                    "learning": False,
                     "preview": False,
                     "stream_delay": "0 ms",
                 },
@@ -126,7 +127,8 @@ def _ladder() -> Mapping[str, Case]:
         ("mass_matrix", {}, {"feedforward": {"dynamics": "payload"}}),
         ("preview", {}, {"feedforward": {"valve_inverse": True, "preview": True}}),
         ("friction", {}, {"feedforward": {"friction": True}}),
-        ("acceleration", {}, {"acceleration": {"gain": "100 1/s"}}),
+        ("acceleration", {"length_gain": "15 1/s"}, {"acceleration": {"gain": "100 1/s"}}),
+        ("learning", {}, {"feedforward": {"learning": True}}),
     )
     cases: dict[str, Case] = {}
     drive: Changes = {}
@@ -138,14 +140,14 @@ def _ladder() -> Mapping[str, Case]:
             {"control": control, "guard": PATIENT_GUARD},
             figures=("best_lag_nrmse", "lag_s", "cross_axis"),
         )
-    cases[f"{len(rows) + 1:02}_identified"] = replace(next(reversed(cases.values())), known=True)
+    cases[f"{len(rows) + 1:02}_two_per_cent"] = replace(next(reversed(cases.values())), known="two per cent")
     return MappingProxyType(cases)
 
 
 LADDER = _ladder()
 
 
-def _half(axis: str) -> ProfileSettings:
+def _half(axis: str) -> str:
     return noise(axis, share=0.5)
 
 

@@ -1,11 +1,10 @@
-"""What is known of a table before a play: what `mastd identify` would find, here from the truth."""
+"""What is known of a table whose parameters are all known to two per cent, as in the control study."""
 
 from __future__ import annotations
 
 import numpy as np
 
 from mastd.bench.control_truth import TableTruth
-from mastd.dynamics.table_model import TableModel
 from mastd.settings.identified import (
     DampingEstimate,
     ForceEstimate,
@@ -20,15 +19,18 @@ from mastd.settings.identified import (
     ShareEstimate,
     TimeEstimate,
 )
-from mastd.settings.payload import RigidPayload
+from mastd.settings.identified_file import payload_line
+from mastd.settings.payload import Payload
 from mastd.settings.table import TableSettings
 
 ACCURACY = 0.02
 """Share of a value by which what is known is off, either way."""
 
 
-def known_to_accuracy(truth: TableTruth, table: TableSettings, seed: int) -> IdentifiedSettings:
-    """Return all values of ``truth``, each off by up to ACCURACY: what a good identification gives."""
+def known_to_accuracy(
+    truth: TableTruth, table: TableSettings, payload: Payload, seed: int
+) -> IdentifiedSettings:
+    """Return all values of ``truth``, each off by up to ACCURACY."""
     random = np.random.default_rng([seed, 11])
 
     def near(value: float) -> float:
@@ -50,7 +52,7 @@ def known_to_accuracy(truth: TableTruth, table: TableSettings, seed: int) -> Ide
         )
         for one in truth.actuators
     )
-    payload = None
+    found = None
     if truth.payload is not None:
         x, y, z = (
             LengthEstimate(value=near(place), uncertainty=ACCURACY * abs(place))
@@ -61,7 +63,7 @@ def known_to_accuracy(truth: TableTruth, table: TableSettings, seed: int) -> Ide
             for moment in truth.payload.inertia
         )
         mass = truth.payload.mass
-        payload = IdentifiedPayload(
+        found = IdentifiedPayload(
             mass=MassEstimate(value=near(mass), uncertainty=ACCURACY * mass),
             centre_of_gravity=(x, y, z),
             inertia=(xx, yy, zz),
@@ -71,17 +73,7 @@ def known_to_accuracy(truth: TableTruth, table: TableSettings, seed: int) -> Ide
         made="1970-01-01T00:00:00",
         table=table.name,
         run_sha256="0" * 64,
-        nominal_payload="",
+        nominal_payload=payload_line(payload),
         links=links,
-        payload=payload,
+        payload=found,
     )
-
-
-def model_with(known: IdentifiedPayload, table: TableSettings) -> TableModel:
-    """Return the model of the table with the payload that was found on it."""
-    x, y, z = (place.value for place in known.centre_of_gravity)
-    xx, yy, zz = (moment.value for moment in known.inertia)
-    carried = RigidPayload.model_construct(
-        kind="rigid", mass=known.mass.value, centre_of_gravity=(x, y, z), inertia=(xx, yy, zz)
-    )
-    return TableModel.from_settings(table, carried)

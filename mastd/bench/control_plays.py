@@ -15,10 +15,10 @@ from typing import Literal, Protocol, cast, runtime_checkable
 import numpy as np
 from numpy.typing import NDArray
 
-from mastd.bench.control_known import model_with
 from mastd.bench.control_streams import StreamedMotion
 from mastd.bench.control_truth import TableTruth
 from mastd.errors import UsageError
+from mastd.formats.mcap_frames import FRAME_TOPIC, FrameSeries
 from mastd.kinematics.control_point import motion_at_point
 from mastd.loop.boarding import ready_profile
 from mastd.loop.companions import Companions
@@ -33,13 +33,14 @@ from mastd.loop.requests import RequestPort
 from mastd.loop.runner import Runner
 from mastd.loop.script import RunScript
 from mastd.motion.timeline import Timeline, at_rest
+from mastd.record.reader import Run
 from mastd.safety.states import State
 from mastd.settings.daemon import DaemonSettings
-from mastd.settings.identified import IdentifiedSettings
 from mastd.settings.profile import ProfileSettings
 from mastd.settings.starter import find
 from mastd.wire.blocks import Verb
 from mastd.wire.direct_link import DirectLink, DirectPlant
+from mastd.wire.layout import Layout
 from mastd.wire.messages import Command
 from mastd.wire.provider import PlantRequest, find_provider
 
@@ -69,6 +70,8 @@ class Played:
     """Judged point in P (3,): C or the control point T."""
     frames: Array
     """Frames as a record has them (k, channels)."""
+    layout: Layout
+    """Of the frames."""
     columns: dict[str, int]
     """Column of each channel."""
     truth: Array
@@ -102,6 +105,35 @@ class Played:
         first = self.columns[name]
         return self.frames[:, first : first + count]
 
+    def against(self, timeline: Timeline, band: tuple[float, float] | None) -> Played:
+        """Return the play as one in which another motion, of frequencies ``band`` in Hz, was asked for."""
+        times = np.ascontiguousarray(self.channel("profile_time"))
+        return replace(self, asked_motion=_asked(timeline, times), band=band)
+
+    def as_record(self) -> Run:
+        """Return the frames as a record of them would be read."""
+        channels = frame_channels(self.layout)
+        names = tuple(channel.name for channel in channels)
+        units = tuple(channel.unit for channel in channels)
+        meanings = tuple(channel.meaning for channel in channels)
+        numbers = np.arange(len(self.frames))
+        times = numbers / self.rate
+        frames = self.frames[:, : len(names)]
+        series = FrameSeries(times, numbers, frames, names, units, meanings, self.rate)
+        return Run(
+            path=Path("bench"),
+            times=times,
+            numbers=numbers,
+            columns={name: frames[:, column] for name, column in self.columns.items()},
+            units=dict(zip(names, units, strict=True)),
+            metadata={"states": [state.name for state in State]},
+            end={},
+            recovery={},
+            events=(),
+            series={FRAME_TOPIC: series},
+            damage=None,
+        )
+
     @property
     def true_pose(self) -> Array:
         """True pose of C (k, 6)."""
@@ -126,6 +158,11 @@ class Played:
     def internal_force(self) -> Array:
         """Measured force of the links along their null space (k,) in N."""
         return self.channel("internal_force")
+
+
+def _asked(timeline: Timeline, times: Array) -> Array:
+    """Return pose, rates and accelerations of C (k, 18) of a motion at profile times."""
+    return timeline.sample(times)[:, :3].reshape(-1, TRUE_MOTION)
 
 
 def _acceleration_at(motion: Array, point: Array) -> Array:
@@ -228,8 +265,6 @@ def play(
     seed: int,
     *,
     on: Installation | None = None,
-    identified: IdentifiedSettings | None = None,
-    timeline: Timeline | None = None,
     streamed: Streamed | None = None,
     faults: Sequence[str] = (),
     plant_table: Path | None = None,
@@ -237,19 +272,17 @@ def play(
 ) -> Played:
     """Play a profile once on a plant that is as ``truth`` says and whose sensors' noise has ``seed``.
 
-    ``timeline`` is played in the place of the profile's own; ``streamed``: it comes as it is made, with or
-    without derivatives; ``faults`` as of ``hil-sim``, at plant times; ``plant_table``: settings of the plant
-    where they are not the daemon's; ``settle``: s that the raised table stands before the profile begins.
-    Raises UsageError where the
-    installed plant does not tell its true motion, and what making the profile ready raises.
+    ``on`` says, too, what was identified; ``streamed``: the motion comes as it is made, with or without
+    derivatives; ``faults`` as of ``hil-sim``, at plant times; ``plant_table``: settings of the plant where
+    they are not the daemon's; ``settle``: s that the raised table stands before the profile begins. Raises
+    UsageError where the installed plant does not tell its true motion, and what making the profile ready
+    raises.
     """
     house = on or installation()
-    ready = ready_profile(profile, house.table, house.daemon.period_ns * 1e-9, 1.0)
-    asked = ready.timeline if timeline is None else timeline
-    ready = _as_played(ready, asked, streamed, house.daemon.period_ns * 1e-9)
-    if identified is not None and identified.payload is not None:
-        ready = replace(ready, model=model_with(identified.payload, house.table).values)
-    cycle = _cycle(house, ready, identified)
+    period = house.daemon.period_ns * 1e-9
+    ready = ready_profile(profile, house.table, period, 1.0, identified=house.identified)
+    asked = ready.timeline
+    cycle = _cycle(house, ready if streamed is None else _as_stream(ready, streamed, period))
     with tempfile.TemporaryDirectory(prefix="mastd-bench-") as directory:
         request = PlantRequest(
             plant_table or house.table_path,
@@ -275,10 +308,11 @@ def play(
         rate=1e9 / house.daemon.period_ns,
         point=point,
         frames=frames,
+        layout=cycle.frame.layout,
         columns=columns,
         truth=np.array(link.truth).reshape(-1, TRUE_MOTION + links),
         band=ready.band,
-        asked_motion=asked.sample(times)[:, :3].reshape(-1, TRUE_MOTION),
+        asked_motion=_asked(asked, times),
         began_ns=round(float(frames[0, columns["plant_time"]]) * 1e9) if len(frames) else 0,
         state=cycle.supervisor.state,
         cause=script.cause,
@@ -286,21 +320,15 @@ def play(
     )
 
 
-def _as_played(
-    ready: LoadedProfile, asked: Timeline, streamed: Streamed | None, period: float
-) -> LoadedProfile:
-    """Return the profile with ``asked`` as its motion, on a path that is known or as it is made."""
-    if streamed is None:
-        return replace(ready, timeline=asked)
-    source = StreamedMotion(asked, period, derivatives=streamed == "derivatives")
+def _as_stream(ready: LoadedProfile, streamed: Streamed, period: float) -> LoadedProfile:
+    """Return the profile with its motion as a stream."""
+    source = StreamedMotion(ready.timeline, period, derivatives=streamed == "derivatives")
     return replace(ready, timeline=at_rest(), is_driven=True, driven=cast(DrivenVehicle, source))
 
 
-def _cycle(house: Installation, ready: LoadedProfile, identified: IdentifiedSettings | None) -> Cycle:
+def _cycle(house: Installation, ready: LoadedProfile) -> Cycle:
     """Return a cycle with the profile loaded, on a plant that is simulated."""
-    cycle = Cycle(
-        house.table, house.daemon, house.geometry, house.observer, house.bare_model, identified=identified
-    )
+    cycle = house.bare_cycle()
     cycle.orders.meet_plant(simulated=True)
     cycle.supervisor.rights = True
     cycle.load(ready)

@@ -1,31 +1,29 @@
-"""What is played in the benches of the control: band noise along one axis.
+"""What is played in the benches of the control, as texts of profile files: band noise along one axis.
 
 One axis at a time, because motion of the others is what the cross-axis figure is about.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from types import MappingProxyType
+from typing import Any
 
-from mastd.settings.payload import RigidPayload
+import yaml
+
+from mastd.settings.loader import load_text
 from mastd.settings.profile import ProfileSettings
-from mastd.settings.segments import (
-    AXES,
-    DensityAxes,
-    Ramp,
-    Random,
-    RotationDensity,
-    Target,
-    TranslationDensity,
-)
+from mastd.settings.segments import AXES
 from mastd.units import STANDARD_GRAVITY
 
-BAND = (0.5, 20.0)
+Band = tuple[float, float]
+Content = Mapping[str, Any]
+
+BAND: Band = (0.5, 20.0)
 """Hz of the noise, flat in acceleration."""
-WIDE_BAND = (1.0, 80.0)
+WIDE_BAND: Band = (1.0, 80.0)
 """Hz of the noise that shows how far the table follows."""
-WIDE_SHARE = 0.3
+WIDE_SHARE = 0.5
 """Of the peaks, for the wide noise."""
 PEAKS: Mapping[str, float] = MappingProxyType(
     {
@@ -40,61 +38,121 @@ PEAKS: Mapping[str, float] = MappingProxyType(
 """Peak accelerations, m/s² and rad/s²."""
 CLIP = 3.0
 """Peak over effective acceleration."""
+DURATION = 20.0
 FADE = 1.0
-PAYLOAD = RigidPayload(
-    kind="rigid",
-    mass=12_000.0,
-    centre_of_gravity=(0.0, 0.0, 2.0),
-    inertia=(10_250.0, 40_000.0, 42_250.0),
+PAYLOAD: Content = MappingProxyType(
+    {
+        "kind": "rigid",
+        "mass": "12 t",
+        "centre_of_gravity": ["0 m", "0 m", "2 m"],
+        "inertia": ["10250 kg m2", "40000 kg m2", "42250 kg m2"],
+    }
 )
 """12 t whose centre of gravity stands 1.5 m above the table's top."""
-HEAVY = RigidPayload(
-    kind="rigid",
-    mass=40_000.0,
-    centre_of_gravity=(0.0, 0.0, 1.5),
-    inertia=(34_000.0, 133_000.0, 140_000.0),
+HEAVY: Content = MappingProxyType(
+    {
+        "kind": "rigid",
+        "mass": "40 t",
+        "centre_of_gravity": ["0 m", "0 m", "1.5 m"],
+        "inertia": ["34000 kg m2", "133000 kg m2", "140000 kg m2"],
+    }
 )
-"""40 t, no higher than 1 m above the top: they do not pass without a support that carries part of them."""
+"""40 t, 1 m above the top: more than the links can carry without a support."""
 HEAVY_SHARE = 0.25
-CORNER = Target(surge=0.020, sway=-0.020, heave=0.010, roll=0.008, pitch=0.005, yaw=0.005)
+CORNER: Content = MappingProxyType(
+    {
+        "surge": "20 mm",
+        "sway": "-20 mm",
+        "heave": "10 mm",
+        "roll": "8 mrad",
+        "pitch": "5 mrad",
+        "yaw": "5 mrad",
+    }
+)
 """A pose near a corner of the workspace: what is left of the stroke is for the noise."""
-CORNER_BAND = (2.0, 20.0)
+CORNER_BAND: Band = (2.0, 20.0)
 CORNER_SHARE = 0.5
+MATRIX_SHARE = 0.35
+"""Of the peaks, for the noise that the frequency response matrix is measured with."""
+MATRIX_DURATION = 100.0
+MATRIX_BAND: Band = (0.35, 28.0)
 
 
-def noise_segment(axis: str, band: tuple[float, float], peak: float, duration: float) -> Random:
-    """Return noise of flat acceleration along ``axis``; ``peak`` in m/s² or rad/s²."""
-    level = (peak / CLIP) ** 2 / (band[1] - band[0])
-    density = TranslationDensity if AXES.index(axis) < 3 else RotationDensity
-    axes = DensityAxes.model_validate({axis: density(density=((band[0], level), (band[1], level)))})
-    return Random(kind="random", duration=duration, fade=FADE, sigma_clip=CLIP, axes=axes)
+def profile_text(name: str, segments: Sequence[Content], payload: Content = PAYLOAD, **more: object) -> str:
+    """Return the text of a profile; ``more`` are further keys."""
+    content = {"name": name, **more, "payload": dict(payload), "segments": [dict(one) for one in segments]}
+    return yaml.safe_dump(content, sort_keys=False)
 
 
-def noise(
-    axis: str, band: tuple[float, float] = BAND, share: float = 1.0, duration: float = 20.0
-) -> ProfileSettings:
+def read_profile(text: str) -> ProfileSettings:
+    """Return the settings of a profile's text."""
+    return load_text(text, "bench.yaml", ProfileSettings)
+
+
+def noise_segment(levels: Mapping[str, float], band: Band, duration: float) -> Content:
+    """Return noise of flat acceleration; ``levels``: axis → peak in m/s² or rad/s²."""
+    axes = {}
+    for axis, peak in levels.items():
+        density = (peak / CLIP) ** 2 / (band[1] - band[0])
+        unit = "(m/s2)2/Hz" if AXES.index(axis) < 3 else "(rad/s2)2/Hz"
+        axes[axis] = {"density": [[f"{corner!r} Hz", f"{density!r} {unit}"] for corner in band]}
+    return {
+        "kind": "random",
+        "duration": f"{duration!r} s",
+        "fade": f"{FADE!r} s",
+        "sigma_clip": CLIP,
+        "axes": axes,
+    }
+
+
+def noise(axis: str, band: Band = BAND, share: float = 1.0, duration: float = DURATION) -> str:
     """Return noise along ``axis``, ``share`` of its peak, under the payload."""
-    segment = noise_segment(axis, band, share * PEAKS[axis], duration)
-    return ProfileSettings(name=f"noise along {axis}", payload=PAYLOAD, segments=(segment,))
+    return profile_text(f"noise along {axis}", [noise_segment({axis: share * PEAKS[axis]}, band, duration)])
 
 
-def wide_noise(axis: str) -> ProfileSettings:
+def wide_noise(axis: str) -> str:
     """Return low noise up to frequencies that the table no longer follows."""
     return noise(axis, WIDE_BAND, WIDE_SHARE, duration=16.0)
 
 
-def heavy_noise(axis: str) -> ProfileSettings:
+def matrix_noise() -> str:
+    """Return low noise along all axes at once, in which every response to every axis can be told."""
+    levels = {axis: MATRIX_SHARE * peak for axis, peak in PEAKS.items()}
+    segment = noise_segment(levels, MATRIX_BAND, MATRIX_DURATION)
+    return profile_text("noise along all axes", [segment], seed=3)
+
+
+def heavy_noise(axis: str) -> str:
     """Return low noise under more weight than the links can carry by themselves."""
-    segment = noise_segment(axis, BAND, HEAVY_SHARE * PEAKS[axis], 20.0)
-    return ProfileSettings(name=f"noise along {axis}, 40 t", payload=HEAVY, segments=(segment,))
+    segment = noise_segment({axis: HEAVY_SHARE * PEAKS[axis]}, BAND, DURATION)
+    return profile_text(f"noise along {axis}, 40 t", [segment], HEAVY)
 
 
-def corner_noise(axis: str) -> ProfileSettings:
+def corner_noise(axis: str) -> str:
     """Return noise along ``axis`` about a pose in a corner of the workspace."""
-    segment = noise_segment(axis, CORNER_BAND, CORNER_SHARE * PEAKS[axis], 15.0)
-    there = Ramp(kind="ramp", to=CORNER, duration=3.0)
-    home = Target(surge=0.0, sway=0.0, heave=0.0, roll=0.0, pitch=0.0, yaw=0.0)
-    back = Ramp(kind="ramp", to=home, duration=3.0)
-    return ProfileSettings(
-        name=f"noise along {axis}, corner", payload=PAYLOAD, segments=(there, segment, back)
+    home = {name: "0 m" if AXES.index(name) < 3 else "0 rad" for name in CORNER}
+    return profile_text(
+        f"noise along {axis}, corner",
+        [
+            {"kind": "ramp", "to": dict(CORNER), "duration": "3 s"},
+            noise_segment({axis: CORNER_SHARE * PEAKS[axis]}, CORNER_BAND, 15.0),
+            {"kind": "ramp", "to": home, "duration": "3 s"},
+        ],
     )
+
+
+def standing(duration: float) -> str:
+    """Return a table that stands still under the payload."""
+    return profile_text("standing", [{"kind": "hold", "duration": f"{duration!r} s"}])
+
+
+def sine(frequency: float, peak: str, duration: float = 12.0) -> str:
+    """Return a sine of heave under the payload; ``peak`` with its unit."""
+    segment = {
+        "kind": "sine",
+        "frequency": f"{frequency!r} Hz",
+        "duration": f"{duration!r} s",
+        "fade": f"{FADE!r} s",
+        "axes": {"heave": {"peak": peak}},
+    }
+    return profile_text(f"sine of {frequency:g} Hz", [segment])

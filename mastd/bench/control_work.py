@@ -1,52 +1,145 @@
-"""One job of the benches of the control: a case, a hidden truth, an axis, and what its plays show."""
+"""One job of the benches of the control: plays with one hidden truth, and what they show.
+
+Each function takes a job and the directory in which what is found out about a truth is kept for other jobs.
+"""
 
 from __future__ import annotations
 
 import tempfile
+from dataclasses import replace
 from pathlib import Path
 
-from mastd.bench.control_cases import CASES, Case
-from mastd.bench.control_figures import motion_figures, response_figures
+import numpy as np
+import yaml
+
+from mastd.bench.control_cases import CASES, Case, Known
+from mastd.bench.control_figures import axis_figures, motion_figures, response_figures
+from mastd.bench.control_identify import errors, identify
+from mastd.bench.control_iterate import frequency_matrix_of, iterated, responses_of
 from mastd.bench.control_known import known_to_accuracy
 from mastd.bench.control_plays import Played, play
-from mastd.bench.control_profiles import wide_noise
+from mastd.bench.control_profiles import PAYLOAD, matrix_noise, noise, read_profile, wide_noise
 from mastd.bench.control_results import Job, Result
-from mastd.bench.control_truth import hidden_truth
+from mastd.bench.control_truth import TableTruth, hidden_truth
+from mastd.control.iteration.history import MATRIX, load_matrix, save_matrix
+from mastd.errors import UsageError
+from mastd.loop.plan import Installation
+from mastd.settings.identified import IdentifiedSettings
+from mastd.settings.identified_file import identified_text
+from mastd.settings.loader import load
 from mastd.settings.profile import ProfileSettings
+from mastd.settings.starter import find
+from mastd.settings.strict_yaml import read_text
 
 BEGINS_AT = 7.3
-"""s of plant time at which a profile begins, about: supply, raising, settling come before."""
+"""s of plant time at which a profile begins, about: supply, raising and settling come before."""
+RIGID, SPRUNG = "rigid", "sprung"
+"""What stands on the table while the matrix is measured."""
+MOST_PLAYS = 3
+"""Corrections of an iteration."""
 
 
-def play_case(job: Job, directory: Path) -> Result:
-    """Return the figures of one case with one hidden truth along one axis."""
+def play_case(job: Job, place: Path) -> Result:
+    """Play one case along one axis."""
     case = CASES[job.group]
-    played = _play(case, case.profile(job.axis), job.seed)
+    played = _play(case, case.profile(job.axis), job.seed, place)
     if not played.completed:
         return Result({}, played.cause, played.indicated)
     figures = motion_figures(played, job.axis)
     if case.wide:
-        wide = _play(case, wide_noise(job.axis), job.seed)
+        wide = _play(case, wide_noise(job.axis), job.seed, place)
         if not wide.completed:
             return Result(figures, f"wide noise: {wide.cause}", played.indicated)
         figures |= response_figures(wide, job.axis)
     return Result(figures, None, played.indicated)
 
 
-def _play(case: Case, profile: ProfileSettings, seed: int) -> Played:
-    with tempfile.TemporaryDirectory(prefix="mastd-bench-") as place:
-        house = case.variant.installation(Path(place))
+def find_out(job: Job, place: Path) -> Result:
+    """Identify a truth; the values are kept."""
+    profile = read_profile(_with_payload(read_text(find("profile", "identify"))))
+    with tempfile.TemporaryDirectory(prefix="mastd-bench-") as scratch:
+        house = CASES["first"].variant.installation(Path(scratch))
+        truth = hidden_truth(house.table, profile.payload, job.seed)
+        played = play(profile, truth, job.seed, on=house)
+    if not played.completed:
+        return Result({}, played.cause, played.indicated)
+    found = identify(played, house.table, profile.payload)
+    _identified_file(place, job.seed).write_text(identified_text(found), encoding="utf-8")
+    return Result(errors(found, truth, house.table), None, played.indicated)
+
+
+def measure_matrix(job: Job, place: Path) -> Result:
+    """Measure the frequency response matrix with the payload rigid or on springs; it is kept."""
+    case = CASES[f"{SPRUNG}.first"] if job.axis == SPRUNG else CASES["identified"]
+    profile = read_profile(matrix_noise())
+    played = _play(case, matrix_noise(), job.seed, place)
+    if not played.completed:
+        return Result({}, played.cause, played.indicated)
+    with tempfile.TemporaryDirectory(prefix="mastd-bench-") as scratch:
+        table = case.variant.installation(Path(scratch)).table
+    matrix = frequency_matrix_of(profile, played, table)
+    _matrix_directory(place, job).mkdir(parents=True, exist_ok=True)
+    save_matrix(_matrix_directory(place, job), matrix, responses_of(profile, table).names)
+    inside = (matrix.frequency >= 1.0) & (matrix.frequency <= 20.0)
+    return Result({"coherence": float(np.mean(matrix.coherence[inside]))}, None, played.indicated)
+
+
+def iterate_noise(job: Job, place: Path) -> Result:
+    """Iterate noise along one axis; the payload is rigid, or sprung in the group of that name."""
+    kind = SPRUNG if job.group.startswith(SPRUNG) else RIGID
+    case = CASES[f"{SPRUNG}.first"] if kind == SPRUNG else CASES["identified"]
+    return iterate_profile(case, noise(job.axis), (job.axis,), Job("matrix", job.seed, kind), place)
+
+
+def iterate_profile(case: Case, text: str, driven: tuple[str, ...], matrix_job: Job, place: Path) -> Result:
+    """Iterate a profile's own motion; figures are those of the play that the iteration takes for its best."""
+    seed = matrix_job.seed
+    with tempfile.TemporaryDirectory(prefix="mastd-bench-") as scratch:
+        profile = Path(scratch) / "profile.yaml"
+        profile.write_text(text, encoding="utf-8")
+        table = case.variant.installation(Path(scratch)).table
+
+        def once(settings: ProfileSettings, number: int) -> Played:
+            return _play_settings(case, settings, seed, place, noise_seed=1000 * seed + number)
+
+        names = responses_of(read_profile(text), table).names
+        matrix = load_matrix(_matrix_directory(place, matrix_job) / MATRIX, names)
+        done = iterated(profile, table, once, matrix, MOST_PLAYS, Path(scratch) / "iteration")
+    figures: dict[str, float] = {}
+    for number, played in sorted(done.played.items()):
+        own = axis_figures(played, driven)
+        for axis in driven:
+            begin = "" if len(driven) == 1 else f"{axis}."
+            figures[f"{begin}play_{number}_raw_nrmse"] = own[axis]["raw_nrmse"]
+    return Result(figures | _best(done.played, done.best, driven), None, done.played[done.best].indicated)
+
+
+def _best(played: dict[int, Played], best: int, driven: tuple[str, ...]) -> dict[str, float]:
+    if len(driven) == 1:
+        return {**motion_figures(played[best], driven[0]), "plays": float(best)}
+    found = axis_figures(played[best], driven)
+    return {f"{axis}.{name}": value for axis in driven for name, value in found[axis].items()}
+
+
+def _play(case: Case, text: str, seed: int, place: Path) -> Played:
+    return _play_settings(case, read_profile(text), seed, place, noise_seed=seed)
+
+
+def _play_settings(case: Case, profile: ProfileSettings, seed: int, place: Path, noise_seed: int) -> Played:
+    """Play a profile as a case says, with its hidden truth number ``seed``."""
+    with tempfile.TemporaryDirectory(prefix="mastd-bench-") as scratch:
+        house = case.variant.installation(Path(scratch))
+        truth = case.truth(hidden_truth(house.table, profile.payload, seed))
+        house = replace(house, identified=_known(case.known, truth, house, profile, seed, place))
         plant_table = None
         if case.plant_variant is not None:
-            (Path(place) / "plant").mkdir()
-            plant_table = case.plant_variant.installation(Path(place) / "plant").table_path
-        truth = case.truth(hidden_truth(house.table, profile.payload, seed))
+            (Path(scratch) / "plant").mkdir()
+            plant_table = case.plant_variant.installation(Path(scratch) / "plant").table_path
         return play(
             profile,
             truth,
-            seed,
+            noise_seed,
             on=house,
-            identified=known_to_accuracy(truth, house.table, seed) if case.known else None,
             streamed=case.streamed,
             faults=[
                 f"{name}@{BEGINS_AT + at} s" + (f":{value}" if value else "")
@@ -54,3 +147,33 @@ def _play(case: Case, profile: ProfileSettings, seed: int) -> Played:
             ],
             plant_table=plant_table,
         )
+
+
+def _known(
+    known: Known, truth: TableTruth, house: Installation, profile: ProfileSettings, seed: int, place: Path
+) -> IdentifiedSettings | None:
+    if known == "nothing":
+        return None
+    if known == "two per cent":
+        return known_to_accuracy(truth, house.table, profile.payload, seed)
+    return identified_as(place, seed)
+
+
+def identified_as(place: Path, seed: int) -> IdentifiedSettings:
+    """Return what was identified of a truth; raise UsageError if that did not succeed."""
+    if not _identified_file(place, seed).exists():
+        raise UsageError("of this truth nothing was identified")
+    return load(_identified_file(place, seed), IdentifiedSettings)
+
+
+def _identified_file(place: Path, seed: int) -> Path:
+    return place / f"identified-{seed}.yaml"
+
+
+def _matrix_directory(place: Path, job: Job) -> Path:
+    return place / f"matrix-{job.axis}-{job.seed}"
+
+
+def _with_payload(text: str) -> str:
+    """Return a profile's text with the benches' payload on the table."""
+    return yaml.safe_dump({**yaml.safe_load(text), "payload": dict(PAYLOAD)}, sort_keys=False)

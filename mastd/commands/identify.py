@@ -27,6 +27,8 @@ if TYPE_CHECKING:
 
 LEAST_SCALE: Final = 0.3
 """Least share of the play that is worth playing."""
+MUCH_BRIDGED: Final = 0.02
+"""Share of periods without a sample from which on the valves' delays are doubtful."""
 SCALE_RESERVE: Final = 0.95
 """Of the scale that would just pass."""
 
@@ -169,6 +171,13 @@ def _payload_of(name: str, plan: Plan) -> object:
     return load(find("profile", name), ProfileSettings, channels=channel_units(plan.table)).payload
 
 
+def _late_words(bridged: float) -> str:
+    return (
+        f"{bridged:.0%} of the plant's periods passed before their sample was looked at: the delays of the"
+        " valves are those of a machine as busy as it was; play in lockstep, or with real-time rights"
+    )
+
+
 @dataclass(frozen=True)
 class _Files:
     """Where the values and the page go."""
@@ -186,10 +195,10 @@ class _Files:
 
 def _find(record: Run, arguments: argparse.Namespace, result: dict[str, Any] | None = None) -> int:
     """Find from a record, write values and page, print."""
+    from mastd.commands.identify_page import identified_page
+    from mastd.commands.identify_record import payload_of_run, play_of, sha256_of, table_of
     from mastd.control.identification.findings import find
     from mastd.control.identification.settings import settings_of
-    from mastd.record.identification import measurement, payload_of_run, sha256_of, table_of
-    from mastd.report.identified_page import identified_page
     from mastd.report.identified_rows import document_of, rows_of, text_table
     from mastd.report.provenance_table import plant_words
     from mastd.report.write import write_page
@@ -199,7 +208,10 @@ def _find(record: Run, arguments: argparse.Namespace, result: dict[str, Any] | N
     made = time.localtime()
     files = _Files.beside(record.path, arguments.write, made)
     try:
-        found = find(measurement(record, table), table)
+        play = play_of(record, table)
+        found = find(play.measurement, table)
+        if play.bridged > MUCH_BRIDGED:
+            found = replace(found, notes=(*found.notes, _late_words(play.bridged)))
     except ValueError as error:
         raise UsageError(f"{record.path}: {error}; nothing was identified") from error
     day = time.strftime("%Y-%m-%d %H:%M", made)
@@ -217,6 +229,7 @@ def _find(record: Run, arguments: argparse.Namespace, result: dict[str, Any] | N
         ("record", str(record.path)),
         ("SHA-256 of the record", values.run_sha256),
         ("plant", plant_words(record.metadata)),
+        ("periods without a sample, bridged", f"{play.bridged:.2%}"),
         ("payload, nominal", values.nominal_payload),
         ("values", str(files.values)),
     )

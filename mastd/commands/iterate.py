@@ -7,6 +7,7 @@ import hashlib
 import json
 import sys
 import time
+from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
     from mastd.commands import Subparsers
     from mastd.control.iteration.driver import Task
     from mastd.control.iteration.history import History
-    from mastd.control.iteration.responses import ResponseSet
+    from mastd.control.iteration.responses import Columns, Floats, ResponseSet
     from mastd.loop.host import Connection
     from mastd.loop.plan import Plan
     from mastd.loop.player import Player
@@ -59,7 +60,7 @@ def add_parsers(subparsers: Subparsers) -> None:
         "--target",
         metavar="FILE",
         type=Path,
-        help="file with the responses that are wanted; left out, it is the profile's own motion",
+        help="file or run with the responses that are wanted; left out, it is the profile's own motion",
     )
     parser.add_argument(
         "--responses",
@@ -81,7 +82,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def _run(arguments: argparse.Namespace, stop: StopRequest) -> int:
-    from mastd.control.iteration.driver import iterate
+    from mastd.control.iteration.driver import PlayFaultError, iterate
     from mastd.loop.lock import plant_lock
 
     history, task, matrix = _resumed(arguments) if arguments.resume else _begun(arguments)
@@ -96,7 +97,8 @@ def _run(arguments: argparse.Namespace, stop: StopRequest) -> int:
             )
     except MastdError as error:
         print(error, file=sys.stderr)
-        print(f"what was done stands; go on with: mastd iterate --resume {directory}", file=sys.stderr)
+        smaller = ", with half the step," if isinstance(error, PlayFaultError) else ""
+        print(f"what was done stands; go on{smaller} by: mastd iterate --resume {directory}", file=sys.stderr)
         return error.exit_code
     _show(directory, history, picture=True)
     if arguments.json:
@@ -109,7 +111,6 @@ def _run(arguments: argparse.Namespace, stop: StopRequest) -> int:
 def _begun(arguments: argparse.Namespace) -> tuple[History, Task, FrequencyMatrix | None]:
     """Return an iteration that begins, in a directory of its own."""
     from mastd.control.iteration.driver import begin, task_of
-    from mastd.control.iteration.target import read_target
     from mastd.loop.journal import slug
     from mastd.motion.preflight import check
     from mastd.settings.starter import find
@@ -122,9 +123,7 @@ def _begun(arguments: argparse.Namespace) -> tuple[History, Task, FrequencyMatri
     path = find("profile", arguments.profile)
     plan = _plan(arguments, path)
     responses, channels = _responses(arguments, plan)
-    target = None
-    if arguments.target is not None:
-        target = read_target(arguments.target, responses, channels)
+    target = None if arguments.target is None else _target(arguments.target, responses, channels)
     matrix = None if arguments.matrix is None else _given_matrix(arguments.matrix, responses)
     stem = Path(arguments.out) / f"iterate-{slug(plan.profile.name)}-{time.strftime('%Y%m%d-%H%M%S')}"
     directory = next(place for place in _places(stem) if not place.exists())
@@ -189,7 +188,7 @@ def _plan(arguments: argparse.Namespace, profile: Path) -> Plan:
 
 def _responses(arguments: argparse.Namespace, plan: Plan) -> tuple[ResponseSet, dict[str, str]]:
     """Return the responses that are meant, and the target's channels that are called otherwise."""
-    from mastd.control.iteration.responses import chosen, of_profile
+    from mastd.control.iteration.responses import CENTRE, chosen, of_profile
     from mastd.control.iteration.target import names_in, pairs_of
     from mastd.loop.frame import channel_units
 
@@ -199,6 +198,9 @@ def _responses(arguments: argparse.Namespace, plan: Plan) -> tuple[ResponseSet, 
         return chosen(names, plan.table, known), channels
     if arguments.target is None:
         return of_profile(plan.profile.point, plan.table), {}
+    if arguments.target.is_dir():
+        arguments.responses = ",".join(CENTRE)
+        return chosen(CENTRE, plan.table, known), {}
     held = names_in(arguments.target)
     sensors = [sensor.name for sensor in plan.table.sensors.accelerometers]
     names = [name for name in held if name in known or name in sensors or name.startswith("point_")]
@@ -211,26 +213,42 @@ def _responses(arguments: argparse.Namespace, plan: Plan) -> tuple[ResponseSet, 
     return chosen(names, plan.table, known), {}
 
 
+def _target(path: Path, responses: ResponseSet, channels: dict[str, str]) -> Floats:
+    """Return the target of a file, or of a run from its profile's start on."""
+    from mastd.control.iteration.target import read_target
+
+    if not path.is_dir():
+        return read_target(path, responses, channels)
+    if channels:
+        raise UsageError(f"{path}: is a run, its channels are called as the responses are")
+    return responses.of(_columns_of_run(path, responses.channels))
+
+
+def _columns_of_run(path: Path, channels: Sequence[str]) -> Columns:
+    """Return channels of a run at every millisecond of its profile."""
+    from mastd.motion.timeline import KNOT_SPACING
+    from mastd.record.play_columns import play_columns
+    from mastd.record.reader import find_run, open_run
+
+    record = open_run(find_run(path))
+    duration = record.metadata.get("duration")
+    if not isinstance(duration, int | float):
+        raise UsageError(f"{path}: its record does not tell how long the profile took")
+    return play_columns(record, channels, KNOT_SPACING, int(duration / KNOT_SPACING + 0.5) + 1)
+
+
 def _given_matrix(path: Path, responses: ResponseSet) -> FrequencyMatrix:
     """Return the matrix of an earlier iteration, or of a run."""
     import numpy as np
 
     from mastd.control.iteration.driver import matrix_of
     from mastd.control.iteration.history import MATRIX, load_matrix
-    from mastd.motion.timeline import KNOT_SPACING
     from mastd.record.channels import AXES
-    from mastd.record.play_columns import play_columns
-    from mastd.record.reader import find_run, open_run
 
     if (path / MATRIX).is_file():
         return load_matrix(path / MATRIX, responses.names)
-    record = open_run(find_run(path))
     drives = [f"reference_acceleration.{axis}" for axis in AXES]
-    duration = record.metadata.get("duration")
-    if not isinstance(duration, int | float):
-        raise UsageError(f"{path}: its record does not tell how long the profile took")
-    knots = int(duration / KNOT_SPACING)
-    columns = play_columns(record, [*drives, *responses.channels], KNOT_SPACING, knots)
+    columns = _columns_of_run(path, [*drives, *responses.channels])
     accelerations = np.column_stack([columns[name] for name in drives])
     still = [axis for k, axis in enumerate(AXES) if not np.any(accelerations[:, k])]
     if still:
@@ -285,13 +303,18 @@ def _show(directory: Path, history: History, *, picture: bool = False) -> None:
 
 
 def _summary(directory: Path, history: History) -> str:
+    from mastd.control.iteration.responses import short_names
+
     best = history.best
     if best is None:
         return "nothing was played"
-    names = [one.name.rpartition(".")[2] for one in best.figures.responses]
-    lines = ["play   error  " + "  ".join(name.rjust(7) for name in names)]
+    names = short_names([one.name for one in best.figures.responses])
+    widths = [max(7, len(name)) for name in names]
+    pairs = zip(names, widths, strict=True)
+    lines = ["play   error  " + "  ".join(name.rjust(width) for name, width in pairs)]
     for play in history.plays:
-        values = "  ".join(f"{one.nrmse:7.4f}" for one in play.figures.responses)
+        figures = zip(play.figures.responses, widths, strict=True)
+        values = "  ".join(f"{one.nrmse:{width}.4f}" for one, width in figures)
         mark = " <- best" if play is best else ""
         lines.append(f"{play.number:4d}  {play.figures.error:6.4f}  {values}{mark}")
     if history.ended:

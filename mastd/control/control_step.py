@@ -15,6 +15,7 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
+from mastd.control.body_learning import learn_body
 from mastd.control.feedforward import note_opening, trim_for
 from mastd.control.valve_learning import learn
 from mastd.dynamics.actuator import oil_spring
@@ -41,11 +42,13 @@ Array = NDArray[np.float64]
     ENGAGE,
     NOTCHES,
     LEARNING,
-) = range(14)
-CONSTANTS = 14
+    BODY_LEARNING,
+) = range(15)
+CONSTANTS = 15
 """s; one of WHOLE … WEIGHT; whether friction, the inverse of the valves and the preview are on; periods known
-ahead, periods waited; 1/s; 1/s; m; m/s; s; number of notches; whether the valves are learned. The bare
-table's mass matrix (36) and the notches (NOTCH_COLUMNS each: axis and five weights) follow."""
+ahead, periods waited; 1/s; 1/s; m; m/s; s; number of notches; whether valves and payload
+are learned. The bare table's mass matrix (36) and the notches (NOTCH_COLUMNS each: axis and five weights)
+follow."""
 NOTCH_COLUMNS = 6
 
 WHOLE, TABLE, LINKS, WEIGHT = range(4)
@@ -79,6 +82,7 @@ def _sizes(links: int, taps: int, ahead: int, delay: int, notches: int) -> tuple
         (delay + 1) * 24,
         links,
         2 * links,
+        links,
         links,
         links,
         links,
@@ -186,6 +190,8 @@ def control_step(
     now: Array,
     load: Array,
     measured: Array,
+    bodies: Array,
+    body_memory: Array,
     measured_forces: Array,
     measured_lengths: Array,
     spools: Array,
@@ -201,9 +207,10 @@ def control_step(
     ``links`` (2, n): mass of each link's own and the preload of its balance; ``nominal`` and ``rows`` (n, …):
     what the drive counts on, and what is known of the actuators by now; ``known`` (n, …): what was known
     before anything was learned, ``memory_of_valves`` as of ``learning_memory``; ``filters`` (2, taps, n) with
-    and without preview; ``load`` (6,): what is simulated on the table, at C in P axes; ``measured`` (6,)
-    acceleration of the pose, forces, lengths and spools (n,) as measured; ``motion`` (4, 6) and ``later``
-    (m, 4, 6) as of ``Reference``. Returns FINITE and other bits.
+    and without preview; ``load`` (6,): what is simulated on the table, at C in P axes; ``measured`` (3, 6):
+    pose, rates and accelerations, then forces, lengths and spools (n,) as measured; ``bodies``
+    (1 + UNKNOWNS, 11): what is believed of table and payload by now, and how it may differ from ``model``;
+    ``motion`` (4, 6) and ``later`` (m, 4, 6) as of ``Reference``. Returns FINITE and other bits.
     """
     n = rows.shape[0]
     taps = filters.shape[1]
@@ -222,6 +229,8 @@ def control_step(
     earlier = state[at : at + 2 * n].reshape((2, n))
     at += 2 * n
     before = state[at : at + n]
+    at += n
+    sealed_before = state[at : at + n]
     at += n
     balance = state[at : at + n]
     at += n
@@ -258,6 +267,28 @@ def control_step(
             whole,
         )
 
+    believed = bodies[0]
+    if constants[BODY_LEARNING] > 0.0:
+        whole = now[FRESH] > 0.0 and now[BALANCING] > 0.0 and later.shape[0] == 1
+        geometric_jacobian(table_joints, base_joints, neutral_position, measured[0], work[:n])
+        learn_body(
+            model,
+            bodies[1:],
+            believed,
+            body_memory,
+            work[:n],
+            measured_forces,
+            sealed_before,
+            load,
+            measured,
+            work[n:],
+            period,
+            whole,
+        )
+    else:
+        for k in range(believed.shape[0]):
+            believed[k] = model[k]
+
     # What is to come: openings of the periods that are new on the horizon.
     for k in range(later.shape[0]):
         coming = motion if waiting else later[k]
@@ -276,7 +307,7 @@ def control_step(
             table_joints,
             base_joints,
             neutral_position,
-            model,
+            believed,
             bare,
             links[0],
             dynamics,
@@ -337,7 +368,7 @@ def control_step(
         table_joints,
         base_joints,
         neutral_position,
-        model,
+        believed,
         bare,
         links[0],
         dynamics,
@@ -350,12 +381,13 @@ def control_step(
     jacobian = work[:n]
     for i in range(n):
         forces[i] += sealed[i]
+        sealed_before[i] = sealed[i]
 
     # Feedback of what is missing of the acceleration.
     if now[FRESH] > 0.0:
         missing, wanted = work[n + 1], work[n]
         for axis in range(6):
-            missing[axis] = asked[axis] - measured[axis]
+            missing[axis] = asked[axis] - measured[2, axis]
         notched(constants, memory, missing)
         for axis in range(6):
             total = 0.0

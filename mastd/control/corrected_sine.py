@@ -1,4 +1,4 @@
-"""When a corrected sine is played: its rows, the window with which it rises and falls, whole periods of it."""
+"""When a corrected sine is played: its rows, the window in which it rises and falls, its whole periods."""
 
 from __future__ import annotations
 

@@ -9,10 +9,12 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import signal
 
+from mastd.control.body_learning import BODY_MEMORY, UNKNOWNS, begin_learning, directions
 from mastd.control.control_step import (
     AHEAD,
     BALANCE,
     BALANCE_LIMIT,
+    BODY_LEARNING,
     CONSTANTS,
     DELAY,
     DYNAMICS,
@@ -62,7 +64,7 @@ class TableControl:
     """Writes the command ``block`` of the links for a motion.
 
     ``load`` (6,): wrench of what is simulated on the table, at C in P axes, beside the model. ``measured``
-    (6,): acceleration of the pose; ``forces``, ``lengths``, ``spools`` (n,): of
+    (3, 6): pose, rates and accelerations; ``forces``, ``lengths``, ``spools`` (n,): of
     the links, as measured.
     """
 
@@ -83,7 +85,7 @@ class TableControl:
     ) -> None:
         n = geometry.links
         self.model: Array = model.values.copy()
-        """Values of the nominal model, to be overwritten when the payload changes."""
+        """Values (11,) of the nominal model of table and payload; see ``carry``."""
         self.ahead = PREVIEW_TIME if settings.feedforward.preview else 0.0
         """s that the reference is to be known ahead."""
         self._period = period
@@ -105,6 +107,10 @@ class TableControl:
             ]
         )
         self.now: Array = np.zeros(NOW)
+        self._bare = model.values.copy()
+        self._bodies = np.zeros((1 + UNKNOWNS, len(self.model)))
+        self._body_memory = np.zeros(BODY_MEMORY)
+        self.carry(self.model)
         self._state = np.zeros(
             state_size(n, horizon.taps, horizon.ahead, delay, len(settings.acceleration.notches))
         )
@@ -113,7 +119,7 @@ class TableControl:
             geometry.base_joints,
             geometry.neutral_position,
             self.model,
-            model.values.copy(),
+            self._bare,
             np.stack((_own_masses(geometry, model), settings.balance.preload * _null_vector(geometry))),
             np.ascontiguousarray(nominal),
             np.ascontiguousarray(rows),
@@ -123,6 +129,8 @@ class TableControl:
             self.now,
             load,
             measured,
+            self._bodies,
+            self._body_memory,
             forces,
             lengths,
             spools,
@@ -131,6 +139,13 @@ class TableControl:
         )
         self._block = block
         assert nominal.shape == (n, ACTUATOR_COLUMNS)
+
+    def carry(self, model: Array) -> None:
+        """Count on ``model`` (11,), values of ``TableModel``, from now on; what was learned is forgotten."""
+        self.model[:] = model
+        self._bodies[0] = model
+        self._bodies[1:] = directions(model, self._bare)
+        begin_learning(self._body_memory)
 
     def write(self, motion: Array, later: Array) -> int:
         """Write the block; return the bits of ``control_step``. Arguments: as of ``Reference``."""
@@ -195,7 +210,8 @@ def _constants(
     head[BALANCE], head[BALANCE_LIMIT] = settings.balance.gain, settings.balance.limit
     head[TRIM_LIMIT], head[ENGAGE] = settings.trim_limit, settings.engage_time
     head[NOTCHES] = len(notches)
-    head[LEARNING] = feedforward.learning
+    head[LEARNING] = feedforward.valve_learning
+    head[BODY_LEARNING] = feedforward.payload_learning
     rows = [_notch(notch, period) for notch in notches]
     return np.concatenate((head, model.mass_matrix.ravel(), *rows))
 

@@ -54,6 +54,8 @@ LEAST_LENGTH = 1.0e-3
 LAP_SHARE = 0.1
 """Of the overlap, over which the spool passes through it: a step has no slope."""
 
+LEAST_OPENING = 1.0e-12
+
 
 def actuator_rows(table: TableSettings, identified: IdentifiedSettings | None = None) -> Array:
     """Return the rows (n, ACTUATOR_COLUMNS) of a table's links: nominal, or what was identified.
@@ -188,4 +190,4 @@ def mean_over_lap(row: Array, before: float, after: float) -> float:
     first = math.sqrt(before * before + edge * edge)
     last = math.sqrt(after * after + edge * edge)
     # (last − first) / (after − before), without the difference of nearly equal numbers.
-    return float(middle + overlap * (after + before) / (last + first))
+    return float(middle + overlap * (after + before) / max(last + first, LEAST_OPENING))

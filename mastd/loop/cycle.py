@@ -60,7 +60,7 @@ class Cycle:
         self.vehicles = Vehicles(self.frame, self.sensing)
         self._control = LoopControl(table, daemon, geometry, model, self.frame, self.sensing, identified)
         self.reference = self._control.reference
-        self.orders = Orders(self.reference, self._control.model, observer, self.vehicles, slots)
+        self.orders = Orders(self.reference, self._control, observer, self.vehicles, slots)
         self.payload_check = PayloadCheck(table, daemon, self.frame, self.sensing, self.orders)
         lowered = lowered_pose(geometry, daemon.moves.clearance)
         self.supervisor = Supervisor(daemon, self.sensing, self.sample, self.reference, lowered, self.orders)

@@ -154,6 +154,8 @@ class Frame:
         self.values: NDArray[np.float64] = np.zeros(self.layout.size)
         self.index = {name: place.start for name, place in self.layout.slices.items()}
         self.motion = self.values[self.index["reference"] : self.index["reference"] + 24].reshape(4, 6)
+        self.measured = self.values[self.index["pose"] : self.index["pose"] + 18].reshape(3, 6)
+        """Pose, rates and accelerations of C as measured."""
         self.command_layout = command_layout(links)
         self.sample_layout = sample_layout(links, accelerometers)
         self.command = self._block("command.", self.command_layout)

@@ -6,8 +6,9 @@ The state machine has allowed them before; each order returns why it is refused 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
+from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,13 +23,25 @@ from mastd.loop.vehicles import Vehicles
 from mastd.wire.blocks import Verb
 
 
+class Carrier(Protocol):
+    """Who counts on what the table carries."""
+
+    @property
+    def model(self) -> NDArray[np.float64]:
+        """Values (11,) of the nominal model of table and payload."""
+
+    @property
+    def carry(self) -> Callable[[NDArray[np.float64]], None]:
+        """Takes over another one."""
+
+
 class Orders:
     """Carries requests out; owns the loaded profile. ``slots`` is None where no other can be loaded."""
 
     def __init__(
         self,
         reference: Reference,
-        model: NDArray[np.float64],
+        carrier: Carrier,
         observer: Observer,
         vehicles: Vehicles,
         slots: ProfileSlots | None,
@@ -39,8 +52,8 @@ class Orders:
         self.profile_end = 0.0
         """Its duration in seconds."""
         self._reference = reference
-        self._model = model
-        self._bare = model.copy()
+        self._carrier = carrier
+        self._bare = carrier.model.copy()
         self._vehicles = vehicles
         self._slots = slots
         self._observer = observer
@@ -51,7 +64,7 @@ class Orders:
     @property
     def carried(self) -> NDArray[np.float64]:
         """Values (11,) of the model of table and payload that the daemon believes to stand there."""
-        return self._model
+        return self._carrier.model
 
     @property
     def level_limit(self) -> float:
@@ -82,7 +95,7 @@ class Orders:
         self.profile_end = loaded.duration
         # A simulated plant's legs carry the vehicle's own wrench, a real one's that of a rigid body like it.
         felt = loaded.vehicle is not None and self._vehicles.plant_feels
-        self._model[:] = self._bare if felt else loaded.model
+        self._carrier.carry(self._bare if felt else loaded.model)
         self._vehicles.take(loaded.vehicle, loaded.driven)
         if self._reference.level_target > loaded.level_limit:
             self._reference.set_level(loaded.level_limit)

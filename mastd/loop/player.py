@@ -7,9 +7,9 @@ from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from mastd.control.iteration.driver import NOISE
+from mastd.control.iteration.driver import NOISE, Playable, PlayFaultError
 from mastd.control.iteration.responses import Columns
-from mastd.errors import FormatError, MastdError
+from mastd.errors import FormatError, MastdError, UsageError
 from mastd.loop.host import Connection
 from mastd.loop.operators import Operators
 from mastd.loop.plan import Plan
@@ -22,11 +22,9 @@ from mastd.record.writer import RUN_FILE
 
 
 class PlayError(MastdError):
-    """A play that did not come to its end; ``exit_code`` is 3 after a fault, 1 after a stop."""
+    """A play that somebody has stopped, or whose record cannot be used."""
 
-    def __init__(self, message: str, exit_code: int) -> None:
-        super().__init__(message)
-        self.exit_code = exit_code
+    exit_code = 1
 
 
 @dataclass
@@ -45,25 +43,27 @@ class Player:
     live: bool = False
     stop: StopRequest = field(default_factory=StopRequest)
 
-    def __call__(self, profile: Path, number: int, channels: tuple[str, ...], knots: int) -> Columns:
-        """Play a profile; raises PlayError, and what ``session.run`` raises."""
-        plan = self.plan(profile)
+    def __call__(self, profile: Playable, number: int, channels: tuple[str, ...], knots: int) -> Columns:
+        """Play a profile; raises PlayFaultError, PlayError, and what ``session.run`` raises."""
+        if profile.path is None:
+            raise UsageError(f"{profile.settings.name}: has no file that could be played")
+        plan = self.plan(profile.path)
         record = self._record(number)
         if self.stop.requested:
-            raise PlayError("stopped before the next play", 1)
+            raise PlayError("stopped before the next play")
         connection = self.connect(plan, number)
         if self.operators is None:
             ending = run(plan, connection, record, self.live, self.stop)
         else:
             with self.operators() as operators:
                 ending = run(plan, connection, record, self.live, self.stop, operators=operators)
-        _refuse_unfinished(profile, ending)
+        _refuse_unfinished(profile.path, ending)
         wanted = set(channels)
         recorded = open_run(record, lambda name: name in wanted or name in _ALWAYS)
         try:
             return play_columns(recorded, channels, KNOT_SPACING, knots)
         except FormatError as error:
-            raise PlayError(str(error), 1) from error
+            raise PlayError(str(error)) from error
 
     def _record(self, number: int) -> Path:
         """Return where a play is recorded; one that was broken off keeps its place."""
@@ -81,8 +81,8 @@ _ALWAYS = ("step", "state", "profile_time")
 
 def _refuse_unfinished(profile: Path, ending: Ending) -> None:
     if ending.fault is not None:
-        raise PlayError(f"{profile}: stopped by a fault: {ending.fault.cause}", 3)
+        raise PlayFaultError(f"{profile}: stopped by a fault: {ending.fault.cause}")
     if not ending.completed:
-        raise PlayError(f"{profile}: stopped in {ending.state.name} before its end", 1)
+        raise PlayError(f"{profile}: stopped in {ending.state.name} before its end")
     if ending.recorded is not None and ending.recorded.error is not None:
-        raise PlayError(f"{profile}: its record was lost: {ending.recorded.error}", 1)
+        raise PlayError(f"{profile}: its record was lost: {ending.recorded.error}")

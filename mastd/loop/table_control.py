@@ -65,7 +65,7 @@ class LoopControl:
             self._period,
             frame.command,
             frame.field("command.payload_wrench"),
-            frame.field("pose_acceleration"),
+            frame.measured,
             frame.field("force"),
             frame.field("length"),
             frame.field("sample.spools"),
@@ -77,7 +77,7 @@ class LoopControl:
         self._smoothed = table.supply.pressure
         self._broken = -1
         self._limited = 0.0
-        self.model = self._control.model
+        self.carry, self.model = self._control.carry, self._control.model
         limits = motion_limits(table, daemon, geometry)
         self.reference = Reference(frame.motion, limits, self._period, self._control.ahead)
         """Makes the motion that is followed, and knows it as far ahead as the control looks."""

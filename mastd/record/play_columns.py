@@ -6,7 +6,7 @@ What is commanded in a frame is meant for the next step, what is measured belong
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Final
 
 import numpy as np
@@ -19,6 +19,8 @@ from mastd.record.reader import Run
 
 Floats = NDArray[np.float64]
 
+TIMES: Final = ("step", "profile_time")
+"""Channels that tell which value belongs to which time."""
 _COMMANDED: Final = ("reference", "command.", "payload_wrench.")
 _STEADY: Final = 0.01
 """Periods by which a profile's time may stray from the record's clock."""
@@ -38,27 +40,46 @@ def play_columns(run: Run, names: Sequence[str], spacing: float, count: int) -> 
     if window is None:
         raise FormatError(f"{run.path}: the profile did not play")
     reach = slice(max(window.first - _BESIDE, 0), window.last + 1 + _BESIDE)
-    matrix = run.matrix(list(names))[reach]
-    periods = np.rint(run.times[reach] / run.period)
-    profile_time = run.columns["profile_time"][reach]
+    missing = [name for name in (*names, *TIMES) if name not in run.columns]
+    if missing:
+        raise FormatError(f"{run.path}: no channel {', '.join(missing)}")
+    frames = {name: run.columns[name][reach] for name in (*names, *TIMES)}
+    return on_profile_time(str(run.path), frames, run.times[reach], run.period, names, spacing, count)
+
+
+def on_profile_time(
+    where: str,
+    frames: Mapping[str, Floats],
+    times: Floats,
+    period: float,
+    names: Sequence[str],
+    spacing: float,
+    count: int,
+) -> dict[str, Floats]:
+    """Return channels (count,) as above from the frames of one play, a few before and after it included.
+
+    ``frames``: channel → values (n,), those of TIMES among them; ``times`` (n,) are the frames' own in s, a
+    ``period`` apart. ``where`` begins the messages.
+    """
+    periods = np.rint(times / period)
+    profile_time = frames["profile_time"]
     playing = np.isfinite(profile_time)
-    begins = profile_time[playing] / run.period - (periods[playing] + 1.0)
+    begins = profile_time[playing] / period - (periods[playing] + 1.0)
     begin = float(np.median(begins))
     if not np.max(np.abs(begins - begin)) <= _STEADY:
-        raise FormatError(f"{run.path}: the profile was held or slowed down, play it again without")
-    places = np.arange(count, dtype=np.float64) * (spacing / run.period) - begin
+        raise FormatError(f"{where}: the profile was held or slowed down, play it again without")
+    places = np.arange(count, dtype=np.float64) * (spacing / period) - begin
     if not places[-1] <= periods[-1] + 2.0:
-        raise FormatError(f"{run.path}: the profile did not play to its end")
-    steps = run.columns["step"][reach]
-    steps = steps - np.rint(np.nanmedian(steps - periods))
+        raise FormatError(f"{where}: the profile did not play to its end")
+    steps = frames["step"] - np.rint(np.nanmedian(frames["step"] - periods))
     columns = {}
-    for name, values in zip(names, matrix.T, strict=True):
+    for name in names:
         own = periods + 1.0 if name.startswith(_COMMANDED) else steps
-        columns[name] = _at(run, name, places, own, values)
+        columns[name] = _at(f"{where}: {name}", places, own, frames[name])
     return columns
 
 
-def _at(run: Run, name: str, places: Floats, own: Floats, values: Floats) -> Floats:
+def _at(what: str, places: Floats, own: Floats, values: Floats) -> Floats:
     """Return values, known at their ``own`` places, at other ``places``."""
     sound = np.isfinite(own) & np.isfinite(values)
     own, values = own[sound], values[sound]
@@ -66,7 +87,7 @@ def _at(run: Run, name: str, places: Floats, own: Floats, values: Floats) -> Flo
     fresh = np.concatenate(([True], np.diff(highest) > 0.0))[: len(own)]
     own, values = own[fresh], values[fresh]
     if len(own) < 4 or not own[-1] - own[0] <= LARGEST_GAP_SHARE * len(own):
-        raise FormatError(f"{run.path}: {name} was hardly ever measured while the profile played")
+        raise FormatError(f"{what} was hardly ever measured while the profile played")
     at = np.clip(places, own[0], own[-1])
     whole = np.rint(at)
     index = np.minimum(np.searchsorted(own, whole), len(own) - 1)

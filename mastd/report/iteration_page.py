@@ -55,9 +55,10 @@ def convergence(document: Mapping[str, Any]) -> Panel:
     plays = document["plays"]
     numbers = np.array([play["number"] for play in plays], dtype=np.float64)
     curves = [Curve(numbers, _column([play["error"] for play in plays]), "reference", "all", 2.0)]
-    for k, name in enumerate(_asked(plays)):
+    asked = _asked(plays)
+    for k, (name, short) in enumerate(zip(asked, _short(asked), strict=True)):
         values = [one["nrmse"] for play in plays for one in play["figures"] if one["name"] == name]
-        curves.append(Curve(numbers, _column(values), tone_of(LINKS, k), name.rpartition(".")[2]))
+        curves.append(Curve(numbers, _column(values), tone_of(LINKS, k), short))
     best = document["best"]
     return Panel(
         "error, rms over that of the target",
@@ -73,6 +74,12 @@ def convergence(document: Mapping[str, Any]) -> Panel:
 
 def _column(values: Sequence[float]) -> Floats:
     return np.maximum(np.array(values, dtype=np.float64), 1e-6)
+
+
+def _short(names: Sequence[str]) -> list[str]:
+    """Return the last parts of names, the whole names where two would be alike."""
+    last = [name.rpartition(".")[2] for name in names]
+    return last if len(set(last)) == len(last) else list(names)
 
 
 def _asked(plays: Sequence[Mapping[str, Any]]) -> list[str]:
@@ -97,7 +104,7 @@ def _banner(document: Mapping[str, Any]) -> Banner:
 def _plays(document: Mapping[str, Any]) -> Table:
     plays = document["plays"]
     names = [str(one["name"]) for one in plays[0]["figures"]] if plays else []
-    head = ("play", "error", *(name.rpartition(".")[2] for name in names), "from", "gain", "step", "held by")
+    head = ("play", "error", *_short(names), "from", "gain", "step", "held by")
     rows = []
     for play in plays:
         best = "good" if play["number"] == document["best"] else ""
@@ -125,6 +132,11 @@ _EXPLANATION: Final = (
 )
 
 
+def _shown(magnitude: Floats) -> Floats:
+    """Return magnitudes with NaN where a drive drives nothing."""
+    return np.where(magnitude > 0.0, magnitude, np.nan)
+
+
 def _matrix_panels(matrix: MatrixPicture, names: Sequence[str], band: tuple[float, float]) -> list[Panel]:
     shown = (matrix.frequency >= 0.5 * band[0]) & (matrix.frequency <= 2.0 * band[1])
     frequency = matrix.frequency[shown]
@@ -134,7 +146,7 @@ def _matrix_panels(matrix: MatrixPicture, names: Sequence[str], band: tuple[floa
     panels = []
     for k, name in enumerate(names[:_MOST_RESPONSES]):
         curves = tuple(
-            Curve(frequency, np.maximum(matrix.magnitude[shown, k, axis], 1e-9), tone_of(LINKS, axis), drive)
+            Curve(frequency, _shown(matrix.magnitude[shown, k, axis]), tone_of(LINKS, axis), drive)
             for axis, drive in enumerate(_AXES)
         )
         coherence = Curve(frequency, matrix.coherence[shown, k], "achieved")

@@ -31,7 +31,7 @@ CONTROL_ROWS: tuple[Row, ...] = (
     Row(
         Code.CONTROL_SATURATED,
         "control at its limit",
-        "what the control adds to the speed asked of the valves, at its limit for a while",
+        "what the control adds to the speed asked of a valve, at its limit for a quarter of a second",
         Action.INDICATE,
         "it is inside",
         "The motion is not followed as it could be: play it smaller, or run `mastd identify`.",

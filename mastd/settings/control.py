@@ -38,8 +38,10 @@ class FeedForwardSettings(Settings):
     preview: bool
     """Look ahead on a path that is known. Without it, and for motion that comes as it is made, the references
     of length and force wait for the valves."""
-    learning: bool
+    valve_learning: bool
     """Learn gain and overlap of each valve and the softness of the oil while the table moves."""
+    payload_learning: bool
+    """Learn mass, centre of gravity and inertia of the payload while the table moves."""
     bandwidth: Annotated[Frequency, Field(ge=10, le=300)]
     """Above this the inverse of the valves is let go."""
     stream_delay: Annotated[Time, Field(ge=0, le=0.02)]

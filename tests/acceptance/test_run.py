@@ -86,6 +86,11 @@ segments:
     code, document = lab.play(profile, "--lockstep", "--link", "direct")
     assert code == 0
     assert document["axes"]["sway"]["best_lag_nrmse"] < 0.1
+    acceleration = document["axes"]["sway"]["acceleration"]
+    assert acceleration["best_lag_nrmse"] < 0.1
+    assert abs(acceleration["lag_s"]) < 0.02
+    assert acceleration["spectrum_outside_share"] < 0.1
+    assert document["internal_force_peak_n"] > document["internal_force_rms_n"]
     assert (lab.directory / document["page"]).stat().st_size > 10_000
 
 

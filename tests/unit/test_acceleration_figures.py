@@ -92,6 +92,12 @@ def test_a_delay_is_a_lag_and_nothing_else() -> None:
     assert figures["measured_to_hz"] == pytest.approx(20.0, rel=0.05)
 
 
+def test_a_long_delay_takes_nothing_off_the_transfer_function() -> None:
+    asked = noise(8)
+    figures = figures_of(through(asked, np.exp(-2j * np.pi * LINES * 0.1)), asked)
+    assert figures["flatness_hz"] == figures["measured_to_hz"] == pytest.approx(80.0, rel=0.01)
+
+
 def test_a_gain_beyond_the_tolerance_puts_the_whole_response_spectrum_outside() -> None:
     asked = noise(4, 0.5, 20.0)
     for gain, outside in ((1.09, 0.0), (1.12, 1.0), (0.88, 1.0)):

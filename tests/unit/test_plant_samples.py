@@ -49,11 +49,9 @@ def raise_table(plant: Plant, seconds: float = 5.5) -> Command:
     """Bring the supply up and the vertical links to neutral; return the command that holds them."""
     command = Command(plant.command_layout)
     command.stage = Stage.HIGH
-    sample = Sample(plant.sample_layout)
     for _ in range(4000):
         plant.advance(command, PERIOD_NS)
-    plant.read(sample)
-    start = sample.field("lengths").copy()
+    start = plant._block.links[:, b.LENGTH].copy()
     command.mode = DriveMode.FOLLOW
     for k in range(round(seconds * 1e3)):
         u = min(k * 1e-3 / (seconds - 1.5), 1.0)
@@ -202,6 +200,29 @@ def test_the_drive_sees_an_offset_of_its_transducer() -> None:
     for _ in range(1500):
         plant.advance(command, PERIOD_NS)
     assert plant.true_pose[2] - before == pytest.approx(-1e-3, abs=1e-4)
+
+
+def test_a_calibration_in_the_tables_file_makes_up_for_what_is_true() -> None:
+    """The drive works with calibrated lengths; the sample has what the transducer itself reads."""
+    off = ActuatorTruth(link=TABLE.links[0].name, transducer_scale=1.25, transducer_offset=2e-3)
+    link = TABLE.links[0]
+    pressure = link.pressure_transducers[0].model_copy(update={"offset": 3e5})
+    mended = link.model_copy(
+        update={
+            "transducer": link.transducer.model_copy(update={"scale": 0.8, "offset": -0.8 * 2e-3}),
+            "pressure_transducers": (pressure, link.pressure_transducers[1]),
+        }
+    )
+    table = TABLE.model_copy(update={"links": (mended, *TABLE.links[1:])})
+    plant, plain = plant_of(PlantTruth(actuators=(off,)), table=table), plant_of()
+    raise_table(plant)
+    raise_table(plain)
+    assert plant.true_pose == pytest.approx(plain.true_pose, abs=5e-5), "no leg is off"
+    sample = sample_of(plant)
+    assert sample.field("lengths")[0] == pytest.approx(1.25 * 1.2 + 2e-3, abs=1e-3)
+    assert sample.field("lengths")[1] == pytest.approx(1.2, abs=1e-3)
+    true, told = plant._block.links[0, b.PRESSURE_1], sample.field("pressures")[0]
+    assert told == pytest.approx(true, abs=1.5e5), "not by 3 bar, which the daemon is to add"
 
 
 def test_silence_ends() -> None:

@@ -7,13 +7,14 @@ the responses, and ``history.json``. ``drive.rsp`` and ``drive.yaml`` are the be
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Final, Protocol
+from typing import Any, Final, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
+from pydantic import TypeAdapter
 
 from mastd.control.iteration import drives, learning, noise
 from mastd.control.iteration.figures import figures, sizes_of
@@ -26,14 +27,14 @@ from mastd.control.iteration.history import (
     load_matrix,
     save_matrix,
 )
-from mastd.control.iteration.responses import Columns, ResponseSet, motion_columns
-from mastd.errors import UsageError
+from mastd.control.iteration.responses import Columns, ResponseSet, motion_columns, short_names
+from mastd.errors import MastdError, UsageError
 from mastd.motion.compiler import Block, Program, program
 from mastd.motion.file_notes import NO_FILES
 from mastd.motion.preflight import examine, exceeded
 from mastd.motion.timeline import KNOT_SPACING, Timeline
-from mastd.settings.profile import ProfileSettings
-from mastd.settings.segments import Random
+from mastd.settings.criteria import Criteria
+from mastd.settings.profile import ProfileSettings, Segment
 from mastd.settings.table import TableSettings
 from mastd.signals.band import band_filter, judging_band
 from mastd.signals.frequency_matrix import FrequencyMatrix, frequency_matrix
@@ -46,18 +47,33 @@ NOISE: Final = -1
 TARGET: Final = "target.rsp"
 BEST_DRIVE, BEST_PROFILE = "drive.rsp", "drive.yaml"
 _TRIALS: Final = 6
+_LOW_COHERENCE: Final = 0.5
 _LEAST_SHARE: Final = 0.05
 """Of a step below which it is not worth a play."""
+
+
+@dataclass(frozen=True)
+class Playable:
+    """A profile that is to be played: its settings, and its file, None where the iteration has none."""
+
+    settings: ProfileSettings
+    path: Path | None
+
+
+class PlayFaultError(MastdError):
+    """A fault has ended a play: the next attempt takes half the step."""
+
+    exit_code = 3
 
 
 class Play(Protocol):
     """Plays a profile's file and gives back the channels that were asked for."""
 
-    def __call__(self, profile: Path, number: int, channels: tuple[str, ...], knots: int) -> Columns:
+    def __call__(self, profile: Playable, number: int, channels: tuple[str, ...], knots: int) -> Columns:
         """Return each of ``channels`` (knots,) at every millisecond of the profile.
 
-        ``number`` counts the plays of drives from 0; NOISE is that of the noise. Raises MastdError where the
-        play was not completed.
+        ``number`` counts the plays of drives from 0; NOISE is that of the noise. Raises PlayFaultError where
+        a fault has ended the play, another MastdError where it was not completed otherwise.
         """
 
 
@@ -65,11 +81,12 @@ class Play(Protocol):
 class Task:
     """What is iterated: a profile on a table, its motion of C, and the target of the responses.
 
+    ``profile_path`` is None for a profile that was never a file; then drives are written, but no profiles.
     ``poses`` (k, 6) and ``accelerations`` (k, 6) of C at the knots, one pass of the profile; ``target``
     (k, r); ``band`` is the one that is judged, in Hz.
     """
 
-    profile_path: Path
+    profile_path: Path | None
     profile: ProfileSettings
     table: TableSettings
     directory: Path
@@ -86,7 +103,7 @@ class Task:
 
 
 def task_of(
-    profile_path: Path,
+    profile_path: Path | None,
     profile: ProfileSettings,
     table: TableSettings,
     directory: Path,
@@ -99,12 +116,10 @@ def task_of(
     profile that cannot be iterated, and what ``program`` raises.
     """
     if profile.oils is not None:
-        raise UsageError(
-            f"{profile_path}: its driver makes the motion, only a profile of segments is iterated"
-        )
+        raise UsageError(f"{profile.name}: its driver makes the motion, only segments can be iterated")
     motion = program(profile, table)
     if motion.band is None:
-        raise UsageError(f"{profile_path}: only moves from place to place, there is no band to iterate in")
+        raise UsageError(f"{profile.name}: only moves from place to place, there is no band to iterate in")
     sampled = sampled_motion(replace(motion, repeats=1).timeline())
     own = target
     if own is None:
@@ -169,7 +184,12 @@ def iterate(
         if isinstance(made, str):
             history = replace(history, ended=made)
             break
-        history = history.with_play(_played(task, number, made, play))
+        try:
+            history = history.with_play(_played(task, number, made, play))
+        except PlayFaultError:
+            if number > 0:
+                replace(history, largest_gain=0.5 * made.gain).save(task.directory)
+            raise
         note = history.plays[-1]
         _keep_best(task, history)
         history.save(task.directory)
@@ -200,7 +220,7 @@ def _next(task: Task, history: History, matrix: FrequencyMatrix | None, tell: Te
     assert matrix is not None
     source, gain = history.next_step()
     if gain < LEAST_GAIN:
-        return f"play {source.number} is as good as it gets: halving the step twice has not bettered it"
+        return f"play {source.number} is as good as it gets: smaller steps have not bettered it"
     poses = drives.read_drive(task.directory / source.drive, task.knots)
     missing = task.target - drives.read_series(task.directory / source.responses)[: task.knots]
     sizes = learning.Sizes(
@@ -240,19 +260,37 @@ def _refused(task: Task, poses: Floats) -> str:
     return "; ".join(f"{one.name.replace('_', ' ')}, {one.where}" for one in limits[:1])
 
 
-def _write_profile(task: Task, poses: Floats, drive: Path, path: Path, title: str) -> drives.Step:
+def _write_profile(
+    task: Task, poses: Floats, drive: Path, path: Path, title: str
+) -> tuple[Playable, drives.Step]:
     name = f"{task.profile.name}, {title}"[:100]
     written = drives.write_drive(drive, poses, {"drive": name})
-    text = drives.drive_profile(task.profile_path, task.profile, name, drive.name, task.band)
-    drives.write_text(path, text)
-    return written
+    return _playable(task, path, name, drives.drive_segment(drive.name, task.band)), written
+
+
+def _playable(task: Task, path: Path, name: str, segment: Mapping[str, Any]) -> Playable:
+    """Return the profile of one segment on what the task has on the table, written where there are files."""
+    if task.profile_path is not None:
+        text = drives.derived_profile(task.profile_path, task.profile, name, [segment])
+        drives.write_text(path, text)
+    beside = {"directory": str(task.directory)}
+    own: Segment = TypeAdapter(Segment).validate_python(segment, context=beside)
+    only = {
+        "name": name,
+        "segments": (own,),
+        "gain": 1.0,
+        "repeats": 1,
+        "point": "C",
+        "verdict": Criteria(),
+    }
+    return Playable(task.profile.model_copy(update=only), None if task.profile_path is None else path)
 
 
 def _played(task: Task, number: int, made: _Made, play: Play) -> PlayNote:
     drive, profile = f"drive_{number}.rsp", f"drive_{number}.yaml"
-    path = task.directory / profile
-    written = _write_profile(task, made.poses, task.directory / drive, path, f"drive {number}")
-    columns = play(path, number, task.responses.channels, task.knots)
+    title, path = f"drive {number}", task.directory / profile
+    playable, written = _write_profile(task, made.poses, task.directory / drive, path, title)
+    columns = play(playable, number, task.responses.channels, task.knots)
     responses = task.responses.of(columns)
     file = f"response_{number}.rsp"
     drives.write_series(task.directory / file, task.responses.names, task.responses.units, responses)
@@ -291,17 +329,19 @@ def _matrix(
     levels: Floats = np.zeros(6)
     source, duration = "given", 0.0
     if matrix is None:
-        path, levels, motion = _noise_profile(task, noise_time, tell)
+        playable, levels, motion = _noise_profile(task, noise_time, tell)
         drives_played = motion[:, 2]
-        duration, source = (len(motion) - 1) * KNOT_SPACING, path.name
-        columns = play(path, NOISE, task.responses.channels, len(motion))
+        duration, source = (len(motion) - 1) * KNOT_SPACING, "noise"
+        columns = play(playable, NOISE, task.responses.channels, len(motion))
         matrix = matrix_of(drives_played, task.responses.of(columns))
     save_matrix(task.directory, matrix, names)
     inside = (matrix.frequency >= task.band[0]) & (matrix.frequency <= task.band[1])
     mean = np.mean(matrix.coherence[inside], axis=0) if np.any(inside) else np.zeros(len(names))
     coherence = {name: float(value) for name, value in zip(names, mean, strict=True)}
-    told = ", ".join(f"{name} {value:.3f}" for name, value in coherence.items())
-    tell(f"frequency response matrix: mean coherence of {told}")
+    told = ", ".join(f"{name} {mean[k]:.3f}" for k, name in enumerate(short_names(names)))
+    tell(f"frequency response matrix, mean coherence: {told}")
+    if min(coherence.values()) < _LOW_COHERENCE:
+        tell("low coherence: what the drives do not explain is hardly corrected; play louder or longer noise")
     history = replace(history, noise=NoiseNote(source, duration, tuple(map(float, levels)), coherence))
     history.save(task.directory)
     return history, matrix
@@ -312,19 +352,17 @@ def matrix_of(accelerations: Floats, responses: Floats) -> FrequencyMatrix:
     return frequency_matrix(accelerations, responses, RATE, learning.welch_segment(len(accelerations)))
 
 
-def _noise_profile(task: Task, duration: float, tell: Tell) -> tuple[Path, Floats, Floats]:
-    """Write the noise's profile; return it, its levels and its motion (k, 4, 6)."""
+def _noise_profile(task: Task, duration: float, tell: Tell) -> tuple[Playable, Floats, Floats]:
+    """Return the noise's profile, its levels and its motion (k, 4, 6)."""
     levels = noise.noise_levels(task.accelerations, RATE, task.band)
     path = task.directory / "noise.yaml"
     for _ in range(3):
         segment = noise.noise_segment(levels, task.band, duration)
-        name = f"{task.profile.name}, noise"[:100]
-        drives.write_text(path, drives.derived_profile(task.profile_path, task.profile, name, [segment]))
-        only = {"segments": (Random.model_validate(segment),), "gain": 1.0, "repeats": 1, "point": "C"}
-        motion = program(task.profile.model_copy(update=only), task.table)
+        playable = _playable(task, path, f"{task.profile.name}, noise"[:100], segment)
+        motion = program(playable.settings, task.table)
         proof = examine(motion, task.table, task.profile.payload)
         if proof.ok:
-            return path, levels, sampled_motion(motion.timeline())
+            return playable, levels, sampled_motion(motion.timeline())
         tell(f"the noise is lowered to {proof.scale:.0%}, so that it passes the check")
         levels = levels * proof.scale * 0.98
-    raise UsageError(f"{path}: no noise passes the check on this table with this payload")
+    raise UsageError(f"{task.profile.name}: no noise passes the check on this table with this payload")

@@ -110,13 +110,9 @@ def _lost(poses: Floats, knots: int) -> float:
     return float(np.max(error / np.maximum(size, 0.02 * np.max(size)), initial=0.0)) if np.max(size) else 0.0
 
 
-def drive_profile(
-    profile: Path, settings: ProfileSettings, name: str, drive: str, band: tuple[float, float]
-) -> str:
-    """Return the text of a profile that plays the drive's file of that name on what ``profile`` has on the
-    table, within its limits."""
-    segment = {"kind": "drive", "file": drive, "band": [f"{frequency:.9g} Hz" for frequency in band]}
-    return derived_profile(profile, settings, name, [segment])
+def drive_segment(file: str, band: tuple[float, float]) -> dict[str, Any]:
+    """Return the segment that plays a drive's file and is judged in a band (Hz), as plain data."""
+    return {"kind": "drive", "file": file, "band": tuple(f"{frequency:.9g} Hz" for frequency in band)}
 
 
 def derived_profile(
@@ -130,7 +126,13 @@ def derived_profile(
     kept: dict[str, Any] = {key: _lists(plain[key]) for key in _KEPT if key in plain}
     if isinstance(settings.payload, VehiclePayload):
         kept["payload"]["vehicle"] = str(Path(settings.payload.vehicle).resolve())
-    document = {"name": name, **kept, "point": "C", "segments": _lists(tuple(segments))}
+    document = {
+        "name": name,
+        "seed": settings.seed,
+        **kept,
+        "point": "C",
+        "segments": _lists(tuple(segments)),
+    }
     return "# Made by mastd iterate.\n" + yaml.safe_dump(
         document, sort_keys=False, allow_unicode=True, width=110
     )

@@ -68,6 +68,8 @@ class History:
     plays: tuple[PlayNote, ...] = ()
     ended: str = ""
     """Why it ended before the plays that were asked for, "" if it did not."""
+    largest_gain: float = 1.0
+    """Learning gain that a fault in a play has left."""
 
     @property
     def best(self) -> PlayNote | None:
@@ -85,7 +87,8 @@ class History:
         """
         best, last = self.best, self.plays[-1]
         assert best is not None
-        return (last, last.gain) if last is best else (best, 0.5 * last.gain)
+        gain = last.gain if last is best else 0.5 * last.gain
+        return best, min(gain, self.largest_gain)
 
     def document(self) -> dict[str, object]:
         """Return it as plain data."""
@@ -97,6 +100,7 @@ class History:
             "duration_s": self.duration,
             "best": None if best is None else best.number,
             "ended": self.ended,
+            "largest_gain": self.largest_gain,
             "noise": None if self.noise is None else asdict(self.noise),
             "plays": [_play_document(play) for play in self.plays],
             "origin": dict(self.origin),
@@ -126,6 +130,7 @@ def load_history(directory: Path) -> History:
             None if noise is None else NoiseNote(**{**noise, "levels": tuple(noise["levels"])}),
             tuple(_play(one) for one in document["plays"]),
             document["ended"],
+            document["largest_gain"],
         )
     except (KeyError, TypeError, ValueError, IndexError) as error:
         raise FormatError(f"{path}: is damaged: {type(error).__name__}: {error}") from error

@@ -79,11 +79,13 @@ def correction(
     gain = band_weight(at, band) / (2.0 * np.pi * at) ** 2
     inverse = pseudo_inverse(matrix.response, sizes.drives, sizes.responses, FLOOR)
     learned = inverse * matrix.coherence[:, None, :]
-    error = fft.rfft(missing, length, axis=0)[inside]
+    # Without mean and with smooth ends: an offset between two sensors must not be learned as a step.
+    window = _from_rest(count, rate)[:, None]
+    error = fft.rfft(window * (missing - np.mean(missing, axis=0)), length, axis=0)[inside]
     change = np.zeros((length // 2 + 1, learned.shape[1]), dtype=np.complex128)
     change[inside] = -gain[:, None] * np.einsum("fdr,fr->fd", _at(matrix.frequency, learned, at), error)
     moved: Floats = fft.irfft(change, length, axis=0)[:count]
-    return moved * _from_rest(count, rate)[:, None]
+    return moved * window
 
 
 def _at(frequency: Floats, values: NDArray[np.complex128], at: Floats) -> NDArray[np.complex128]:

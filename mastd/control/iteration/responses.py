@@ -73,6 +73,12 @@ class ResponseSet:
         return np.column_stack([one.value(columns) for one in self.responses])
 
 
+def short_names(names: Sequence[str]) -> list[str]:
+    """Return the last parts of names, the whole names where two would be alike."""
+    last = [name.rpartition(".")[2] for name in names]
+    return last if len(set(last)) == len(last) else list(names)
+
+
 def of_profile(point: str, table: TableSettings) -> ResponseSet:
     """Return the six accelerations of the point, C or T, that a profile moves."""
     names = CENTRE if point == "C" else CONTROL_POINT

@@ -1,0 +1,206 @@
+"""Learns, while the table moves, what stands on it: mass, centre of gravity and inertia of the payload.
+
+The wrench that the legs exert is linear in the ten numbers of a rigid body (``table_model``), and they in
+turn go nearly linearly with what is not known for sure of a payload: its mass, the place of its centre of
+gravity, its moments of inertia. These seven, in units of their usual spread, are tracked by a Kalman filter:
+
+    Jᵀ (f − friction) + load = w(θ₀) + Σ p_j w(∂θ/∂p_j),
+
+f by the pressures, w with the measured motion. What is steady is taken off both sides: the weight would tell
+the mass by itself, but the friction of a table that stands hides a tonne of it. A table that stands, or that
+carries nothing, teaches nothing. The seven stay within bounds: more is a contradiction that the payload check
+tells, or a specimen that is no rigid body.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mastd.dynamics.table_model import add_load, parallel, wrench
+from mastd.kernel import fused_kernel
+
+Array = NDArray[np.float64]
+
+UNKNOWNS = 7
+"""Mass, centre of gravity (3), moments of inertia (3)."""
+MODEL = 11
+WINDOW = 10
+"""Periods that are averaged."""
+
+SPREAD_OF_MASS = 0.06
+SPREAD_OF_HEIGHT = 0.06
+SPREAD_ACROSS = 0.03
+"""m, of the centre of gravity from where the profile has it, along x and y."""
+SPREAD_OF_INERTIA = 0.06
+FARTHEST = 2.5
+"""Bound of each of the seven, in spreads."""
+
+STEADY_TIME = 1.0
+"""Time constant in s of what counts as steady."""
+NOISE = (2.0e3, 2.0e3)
+"""Of a window's force in N and moment in N m: friction that the model has not."""
+MODEL_SHARE = 0.02
+"""Of the wrench, that the model may be wrong by."""
+LEAST_SPREAD = 0.02
+"""Spread that always remains, so that what changes can be followed."""
+LEAST_WRENCH = 2.0e3
+"""Changing wrench in N or N m below which a window says more of friction than of the payload."""
+FOLLOW_TIME = 0.2
+"""Time constant in s in which the control follows what was learned."""
+
+_ROWS = 6
+_P = UNKNOWNS
+_SUM = _P + UNKNOWNS * UNKNOWNS
+_STEADY = _SUM + _ROWS * (1 + UNKNOWNS)
+_COUNT = _STEADY + _ROWS * (1 + UNKNOWNS)
+_WINDOWS = _COUNT + 1
+_SCRATCH = _WINDOWS + 1
+BODY_MEMORY = _SCRATCH + UNKNOWNS
+
+
+def directions(model: Array, bare: Array) -> Array:
+    """Return ∂θ/∂p (UNKNOWNS, MODEL), the last column gravity, for ``model`` of which ``bare`` is the table.
+
+    Both as of ``TableModel.values``. Zero where nothing is carried.
+    """
+    rows = np.zeros((UNKNOWNS, MODEL))
+    mass = model[0] - bare[0]
+    if not mass > 0.0:
+        return rows
+    centre = (model[1:4] - bare[1:4]) / mass
+    whole = _matrix(model) - _matrix(bare)
+    own = whole - parallel(mass, centre)
+    rows[0] = SPREAD_OF_MASS * _row(mass, mass * centre, whole)
+    spreads = (SPREAD_ACROSS, SPREAD_ACROSS, SPREAD_OF_HEIGHT * abs(centre[2]))
+    for axis, spread in enumerate(spreads):
+        step = np.zeros(3)
+        step[axis] = spread
+        inertia = parallel(mass, centre + 0.5 * step) - parallel(mass, centre - 0.5 * step)
+        rows[1 + axis] = _row(0.0, mass * step, inertia)
+    for axis in range(3):
+        moment = np.zeros((3, 3))
+        moment[axis, axis] = SPREAD_OF_INERTIA * own[axis, axis]
+        rows[4 + axis] = _row(0.0, np.zeros(3), moment)
+    rows[:, MODEL - 1] = model[MODEL - 1]
+    return rows
+
+
+def begin_learning(memory: Array) -> None:
+    """Forget everything: another payload has come."""
+    memory[:] = 0.0
+    for k in range(UNKNOWNS):
+        memory[_P + (UNKNOWNS + 1) * k] = 1.0
+
+
+def _matrix(model: Array) -> Array:
+    xx, yy, zz, xy, xz, yz = model[4:10]
+    return np.array([[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]])
+
+
+def _row(mass: float, moment: Array, inertia: Array) -> Array:
+    products = (inertia[0, 1], inertia[0, 2], inertia[1, 2])
+    return np.array([mass, *moment, *np.diag(inertia), *products, 0.0])
+
+
+@fused_kernel
+def learn_body(
+    model: Array,
+    rows: Array,
+    believed: Array,
+    memory: Array,
+    jacobian: Array,
+    forces: Array,
+    seals: Array,
+    load: Array,
+    motion: Array,
+    work: Array,
+    period: float,
+    whole: bool,
+) -> None:
+    """Take one sample in; let ``believed`` (MODEL,), what the control counts on, follow.
+
+    ``rows``: as of ``directions``; ``jacobian`` (n, 6), ``forces`` (n,) and ``motion`` (3, 6) as measured,
+    ``seals`` (n,) the friction in the forces; ``load`` (6,) of what is simulated, P axes; ``work`` (≥ 2, 6).
+    ``whole``: this sample follows on the last one.
+    """
+    share = min(1.0, period / FOLLOW_TIME)
+    for k in range(MODEL - 1):
+        wanted = model[k]
+        for j in range(UNKNOWNS):
+            wanted += memory[j] * rows[j, k]
+        believed[k] += share * (wanted - believed[k])
+    believed[MODEL - 1] = model[MODEL - 1]
+    if not whole:
+        memory[_COUNT] = 0.0
+        for k in range(_ROWS * (1 + UNKNOWNS)):
+            memory[_SUM + k] = 0.0
+        return
+    expected, changed = work[0], work[1]
+    wrench(model, motion[0], motion[1], motion[2], expected)
+    add_load(motion[0], load, load, 1.0, expected)
+    for axis in range(_ROWS):
+        total = 0.0
+        for i in range(forces.shape[0]):
+            total += jacobian[i, axis] * (forces[i] - seals[i])
+        memory[_SUM + axis] += total - expected[axis]
+    for j in range(UNKNOWNS):
+        wrench(rows[j], motion[0], motion[1], motion[2], changed)
+        for axis in range(_ROWS):
+            memory[_SUM + _ROWS * (1 + j) + axis] += changed[axis]
+    memory[_COUNT] += 1.0
+    if memory[_COUNT] >= WINDOW:
+        _take_window(memory, expected, changed, period * WINDOW)
+
+
+@fused_kernel
+def _take_window(memory: Array, gain: Array, one: Array, span: float) -> None:
+    """Take a window of ``span`` s into the seven; ``gain`` and ``one`` (≥ 6,) are scratch."""
+    memory[_COUNT] = 0.0
+    memory[_WINDOWS] += 1.0
+    share = max(span / STEADY_TIME, 1.0 / memory[_WINDOWS])
+    for k in range(_ROWS * (1 + UNKNOWNS)):
+        mean = memory[_SUM + k] / WINDOW
+        memory[_STEADY + k] += share * (mean - memory[_STEADY + k])
+        memory[_SUM + k] = mean - memory[_STEADY + k]
+    if memory[_WINDOWS] * span > STEADY_TIME:
+        for axis in range(_ROWS):
+            _take_row(memory, axis)
+    for k in range(_ROWS * (1 + UNKNOWNS)):
+        memory[_SUM + k] = 0.0
+
+
+@fused_kernel
+def _take_row(memory: Array, axis: int) -> None:
+    """Take one of the six equations of a window into the seven."""
+    first = _SUM + _ROWS + axis
+    size = 0.0
+    missed = memory[_SUM + axis]
+    for j in range(UNKNOWNS):
+        column = memory[first + _ROWS * j]
+        size += column * column
+        missed -= memory[j] * column
+    noise = NOISE[0] if axis < 3 else NOISE[1]
+    # Spreads are some six per cent: the changing wrench itself is some sixteen times what they make.
+    if not size > (LEAST_WRENCH * SPREAD_OF_MASS) ** 2:
+        return
+    variance = noise * noise + (MODEL_SHARE / SPREAD_OF_MASS) ** 2 * size
+    total = variance
+    for j in range(UNKNOWNS):
+        for k in range(UNKNOWNS):
+            total += memory[first + _ROWS * j] * memory[_P + UNKNOWNS * j + k] * memory[first + _ROWS * k]
+    inverse = 1.0 / total
+    if not missed * missed * inverse < 25.0:
+        return
+    for j in range(UNKNOWNS):
+        product = 0.0
+        for k in range(UNKNOWNS):
+            product += memory[_P + UNKNOWNS * j + k] * memory[first + _ROWS * k]
+        memory[_SCRATCH + j] = product
+    for j in range(UNKNOWNS):
+        learned = memory[j] + memory[_SCRATCH + j] * inverse * missed
+        memory[j] = min(max(learned, -FARTHEST), FARTHEST)
+        for k in range(UNKNOWNS):
+            memory[_P + UNKNOWNS * j + k] -= memory[_SCRATCH + j] * memory[_SCRATCH + k] * inverse
+        own = _P + (UNKNOWNS + 1) * j
+        memory[own] = max(memory[own], LEAST_SPREAD * LEAST_SPREAD)
