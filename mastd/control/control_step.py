@@ -16,11 +16,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mastd.control.body_learning import learn_body
+from mastd.control.control_parts import forces_of, internal_part, notched, shift
 from mastd.control.feedforward import note_opening, trim_for
 from mastd.control.valve_learning import learn
 from mastd.dynamics.actuator import oil_spring
-from mastd.dynamics.table_model import WORK_ROWS, add_load, leg_forces, wrench
-from mastd.kernel import fused_kernel, kernel
+from mastd.dynamics.table_model import WORK_ROWS, leg_forces
+from mastd.kernel import kernel
 from mastd.kinematics.inverse import link_motion
 from mastd.kinematics.jacobian import geometric_jacobian
 
@@ -45,15 +46,9 @@ Array = NDArray[np.float64]
     BODY_LEARNING,
 ) = range(15)
 CONSTANTS = 15
-"""s; one of WHOLE … WEIGHT; whether friction, the inverse of the valves and the preview are on; periods known
-ahead, periods waited; 1/s; 1/s; m; m/s; s; number of notches; whether valves and payload
-are learned. The bare table's mass matrix (36) and the notches (NOTCH_COLUMNS each: axis and five weights)
-follow."""
-NOTCH_COLUMNS = 6
-
-WHOLE, TABLE, LINKS, WEIGHT = range(4)
-"""Dynamics: the model's, the bare table's, each link's own mass, nothing but the weight."""
-
+"""s; one of WHOLE … WEIGHT of ``control_parts``; whether friction, the inverse of the valves and the preview
+are on; periods known ahead, periods waited; 1/s; 1/s; m; m/s; s; number of notches; whether valves and
+payload are learned. The bare table's mass matrix (36) and the notches follow, see ``notched``."""
 # what changes every period
 SUPPLY, ENGAGED, BALANCING, FRESH, STREAMED, BROKEN = range(6)
 NOW = 6
@@ -94,84 +89,6 @@ def _sizes(links: int, taps: int, ahead: int, delay: int, notches: int) -> tuple
         (links + WORK_ROWS) * 6,
         links,
     )
-
-
-@fused_kernel
-def shift(rows: Array) -> None:
-    """Move each row one place towards the first; the last one stays, to be written anew."""
-    for k in range(rows.shape[0] - 1):
-        for i in range(rows.shape[1]):
-            rows[k, i] = rows[k + 1, i]
-
-
-@fused_kernel
-def forces_of(
-    table_joints: Array,
-    base_joints: Array,
-    neutral_position: Array,
-    model: Array,
-    bare: Array,
-    masses: Array,
-    dynamics: int,
-    motion: Array,
-    accelerations: Array,
-    load: Array,
-    work: Array,
-    forces: Array,
-) -> None:
-    """Write the legs' forces (n,) that ``motion`` (≥ 3, 6) takes; ``accelerations`` (n,) of the links in it.
-
-    ``work`` (n + WORK_ROWS, 6): its first n rows are the Jacobian afterwards.
-    """
-    n = table_joints.shape[0]
-    wanted, other, still = work[n], work[n + 1], work[n + 2]
-    geometric_jacobian(table_joints, base_joints, neutral_position, motion[0], work[:n])
-    for axis in range(6):
-        still[axis] = 0.0
-    if dynamics == WHOLE:
-        wrench(model, motion[0], motion[1], motion[2], wanted)
-    else:
-        wrench(model, motion[0], still, still, wanted)
-    if dynamics == TABLE:
-        wrench(bare, motion[0], motion[1], motion[2], other)
-        for axis in range(6):
-            wanted[axis] += other[axis]
-        wrench(bare, motion[0], still, still, other)
-        for axis in range(6):
-            wanted[axis] -= other[axis]
-    add_load(motion[0], load, load, 1.0, wanted)
-    leg_forces(work[:n], wanted, work[n + 1 :], forces)
-    if dynamics == LINKS:
-        for i in range(n):
-            forces[i] += masses[i] * accelerations[i]
-
-
-@fused_kernel
-def notched(constants: Array, memory: Array, missing: Array) -> None:
-    """Pass the missing acceleration (6,) through the notches; ``memory`` (2 per notch) goes on."""
-    for k in range(int(constants[NOTCHES])):
-        first = CONSTANTS + 36 + NOTCH_COLUMNS * k
-        axis = int(constants[first])
-        b0, b1, b2 = constants[first + 1], constants[first + 2], constants[first + 3]
-        a1, a2 = constants[first + 4], constants[first + 5]
-        value = missing[axis]
-        out = b0 * value + memory[2 * k]
-        memory[2 * k] = b1 * value - a1 * out + memory[2 * k + 1]
-        memory[2 * k + 1] = b2 * value - a2 * out
-        missing[axis] = out
-
-
-@fused_kernel
-def internal_part(jacobian: Array, forces: Array, wanted: Array, work: Array, out: Array) -> None:
-    """Write the part of ``forces`` (n,) that makes no wrench."""
-    for axis in range(6):
-        total = 0.0
-        for i in range(forces.shape[0]):
-            total += jacobian[i, axis] * forces[i]
-        wanted[axis] = total
-    leg_forces(jacobian, wanted, work, out)
-    for i in range(forces.shape[0]):
-        out[i] = forces[i] - out[i]
 
 
 @kernel
@@ -388,7 +305,7 @@ def control_step(
         missing, wanted = work[n + 1], work[n]
         for axis in range(6):
             missing[axis] = asked[axis] - measured[2, axis]
-        notched(constants, memory, missing)
+        notched(constants[CONSTANTS + 36 :], memory, missing)
         for axis in range(6):
             total = 0.0
             for j in range(6):

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from scipy import signal
 
 from mastd.control.body_learning import BODY_MEMORY, UNKNOWNS, begin_learning, directions
+from mastd.control.control_parts import LINKS, NOTCH_COLUMNS, TABLE, WEIGHT, WHOLE
 from mastd.control.control_step import (
     AHEAD,
     BALANCE,
@@ -24,15 +25,10 @@ from mastd.control.control_step import (
     INVERSE,
     KNOWN,
     LEARNING,
-    LINKS,
-    NOTCH_COLUMNS,
     NOTCHES,
     NOW,
     PERIOD,
-    TABLE,
     TRIM_LIMIT,
-    WEIGHT,
-    WHOLE,
     control_step,
     state_size,
 )
