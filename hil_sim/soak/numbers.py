@@ -74,8 +74,8 @@ STANDING = 4
 STOOD = 8
 """Nor was any in the last cycle: the lengths stay."""
 BALANCED = 5.0e-6
-"""m a period by which the balance of the legs' forces may move a length of a standing table: 80 kN of internal
-force, where it is a fault, at the gain of the starter settings."""
+"""m a period by which the balance may move a length of a standing table: 80 kN of internal force, where it is
+a fault, at the gain of the starter settings."""
 FRESH = 16
 """The command starts from the measured pose."""
 ON_STOPS = 32
