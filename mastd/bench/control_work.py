@@ -6,6 +6,7 @@ Each function takes a job and the directory in which what is found out about a t
 from __future__ import annotations
 
 import tempfile
+from collections.abc import Mapping
 from dataclasses import replace
 from functools import cache
 from pathlib import Path
@@ -33,13 +34,14 @@ from mastd.settings.profile import ProfileSettings
 from mastd.settings.starter import find
 from mastd.settings.strict_yaml import read_text
 from mastd.settings.table import TableSettings
+from mastd.signals.metrics import rms
 
 BEGINS_AT = 7.3
 """s of plant time at which a profile begins, about: supply, raising and settling come before."""
 RIGID, SPRUNG, VEHICULAR = "rigid", "sprung", "vehicle"
 """What stands on the table while the matrix is measured."""
-MOST_PLAYS = 3
-"""Corrections of an iteration."""
+PLAYS, MORE_PLAYS = 2, 3
+"""Corrections of an iteration; where the payload does not stand still on the table, one more."""
 RESERVE = 0.9
 """Of the scale that would just pass the check: the iteration is to have room."""
 
@@ -107,10 +109,14 @@ def iterate_noise(job: Job, place: Path) -> Result:
     """Iterate noise along one axis; the payload is rigid, or sprung in the group of that name."""
     kind = SPRUNG if job.group.startswith(SPRUNG) else RIGID
     case = CASES[f"{SPRUNG}.first"] if kind == SPRUNG else CASES["identified"]
-    return iterate_profile(case, noise(job.axis), (job.axis,), Job("matrix", job.seed, kind), place)
+    plays = MORE_PLAYS if kind == SPRUNG else PLAYS
+    matrix = Job("matrix", job.seed, kind)
+    return iterate_profile(case, noise(job.axis), (job.axis,), matrix, plays, place)
 
 
-def iterate_profile(case: Case, text: str, driven: tuple[str, ...], matrix_job: Job, place: Path) -> Result:
+def iterate_profile(
+    case: Case, text: str, driven: tuple[str, ...], matrix_job: Job, plays: int, place: Path
+) -> Result:
     """Iterate a profile's own motion; figures are those of the play that the iteration takes for its best."""
     seed = matrix_job.seed
     with tempfile.TemporaryDirectory(prefix="mastd-bench-") as scratch:
@@ -122,23 +128,40 @@ def iterate_profile(case: Case, text: str, driven: tuple[str, ...], matrix_job: 
 
         names = responses_of(profile, table).names
         matrix = load_matrix(_matrix_directory(place, matrix_job) / MATRIX, names)
-        done = iterated(profile, table, once, matrix, MOST_PLAYS, Path(scratch) / "iteration")
-    figures: dict[str, float] = {}
-    for number, played in sorted(done.played.items()):
-        own = axis_figures(played, driven)
-        for axis in driven:
-            begin = "" if len(driven) == 1 else f"{axis}."
-            figures[f"{begin}play_{number}_raw_nrmse"] = own[axis]["raw_nrmse"]
-    told = (*done.faults, *done.played[done.best].indicated)
-    return Result(
-        {**figures, **_best(done.played, done.best, driven), "faults": float(len(done.faults))}, None, told
-    )
+        done = iterated(profile, table, once, matrix, plays, Path(scratch) / "iteration")
+    best = done.played[done.best]
+    figures = {
+        **_of_plays(done.played, driven),
+        "faults": float(len(done.faults)),
+        "plays": float(done.best),
+        "internal_force_rms_n": rms(best.internal_force),
+    }
+    return Result({**figures, **_figures(best, driven)}, None, (*done.faults, *best.indicated))
 
 
-def _best(played: dict[int, Played], best: int, driven: tuple[str, ...]) -> dict[str, float]:
+def _of_plays(played: Mapping[int, Played], driven: tuple[str, ...]) -> dict[str, float]:
+    """Return all figures of the first play, and the raw NRMSE of each, with the play in their names."""
+    first = {_within(name, 0): value for name, value in _figures(played[0], driven).items()}
+    raw = {
+        _within(name, number): value
+        for number, one in played.items()
+        for name, value in _figures(one, driven).items()
+        if name.endswith("raw_nrmse")
+    }
+    return first | raw
+
+
+def _within(name: str, number: int) -> str:
+    """Return the name of a figure of one play: ``heave.play_1_raw_nrmse``."""
+    axis, dot, figure = name.rpartition(".")
+    return f"{axis}{dot}play_{number}_{figure}"
+
+
+def _figures(played: Played, driven: tuple[str, ...]) -> dict[str, float]:
+    """Return figures by name, with the axis in front where several are driven."""
+    found = axis_figures(played, driven)
     if len(driven) == 1:
-        return {**motion_figures(played[best], driven[0]), "plays": float(best)}
-    found = axis_figures(played[best], driven)
+        return found[driven[0]]
     return {f"{axis}.{name}": value for axis in driven for name, value in found[axis].items()}
 
 
