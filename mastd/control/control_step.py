@@ -44,11 +44,13 @@ Array = NDArray[np.float64]
     NOTCHES,
     LEARNING,
     BODY_LEARNING,
-) = range(15)
-CONSTANTS = 15
+    OLDEST_SHARE,
+) = range(16)
+CONSTANTS = 16
 """s; one of WHOLE … WEIGHT of ``control_parts``; whether friction, the inverse of the valves and the preview
-are on; periods known ahead, periods waited; 1/s; 1/s; m; m/s; s; number of notches; whether valves and
-payload are learned. The bare table's mass matrix (36) and the notches follow, see ``notched``."""
+are on; periods known ahead, periods waited at most; 1/s; 1/s; m; m/s; s; number of notches; whether valves and
+payload are learned; share of the oldest motion, against the one after it, in what is waited for. The bare
+table's mass matrix (36) and the notches follow, see ``notched``."""
 # what changes every period
 SUPPLY, ENGAGED, BALANCING, FRESH, STREAMED, BROKEN = range(6)
 NOW = 6
@@ -75,6 +77,7 @@ def _sizes(links: int, taps: int, ahead: int, delay: int, notches: int) -> tuple
         taps * links,
         (ahead + delay + 1) * links,
         (delay + 1) * 24,
+        24,
         links,
         2 * links,
         links,
@@ -141,6 +144,8 @@ def control_step(
     at += (ahead + delay + 1) * n
     motions = state[at : at + (delay + 1) * 24].reshape((delay + 1, 24))
     at += (delay + 1) * 24
+    waited = state[at : at + 24].reshape((4, 6))
+    at += 24
     bristles = state[at : at + n]
     at += n
     earlier = state[at : at + 2 * n].reshape((2, n))
@@ -266,8 +271,14 @@ def control_step(
                 motions[row] = motions[delay]
 
     # The command of the links, where the references of length and force are now.
-    due = motions[0].reshape((4, 6)) if waiting else motion
-    sealed = seals[ahead] if waiting else seals[delay]
+    due, sealed = motion, seals[delay]
+    if waiting and delay > 0:
+        share = constants[OLDEST_SHARE]
+        for row in range(4):
+            for axis in range(6):
+                place = 6 * row + axis
+                waited[row, axis] = share * motions[0, place] + (1.0 - share) * motions[1, place]
+        due, sealed = waited, seals[ahead]
     lengths, rates, accelerations = block[:n], block[n : 2 * n], block[2 * n : 3 * n]
     forces = block[3 * n : 4 * n]
     link_motion(

@@ -28,6 +28,7 @@ from mastd.control.control_step import (
     LEARNING,
     NOTCHES,
     NOW,
+    OLDEST_SHARE,
     PERIOD,
     TRIM_LIMIT,
     control_step,
@@ -87,10 +88,10 @@ class TableControl:
         """s that the reference is to be known ahead."""
         self._period = period
         horizon = preview_horizon(period)
-        delay = round(settings.feedforward.stream_delay / period)
+        delay = math.ceil(settings.feedforward.stream_delay / period - 1e-9)
         nominal = actuator_rows(table)
         rows = actuator_rows(table, identified)
-        waiting = Horizon(0, horizon.taps - 1, delay * period)
+        waiting = Horizon(0, horizon.taps - 1, settings.feedforward.stream_delay)
         delays = valve_delays(table, identified)
         filters = np.stack(
             [
@@ -208,6 +209,7 @@ def _constants(
     head[INVERSE] = feedforward.valve_inverse
     head[KNOWN] = feedforward.preview
     head[AHEAD], head[DELAY] = horizon.ahead, delay
+    head[OLDEST_SHARE] = 1.0 - (delay - feedforward.stream_delay / period)
     head[GAIN] = settings.acceleration.gain
     head[BALANCE], head[BALANCE_LIMIT] = settings.balance.gain, settings.balance.limit
     head[TRIM_LIMIT], head[ENGAGE] = settings.trim_limit, settings.engage_time
