@@ -62,6 +62,7 @@ GROUPS: Mapping[str, Group] = MappingProxyType(
         "iterated": Group(iterate_noise, AXES, _ITERATED, (IDENTIFY, ("matrix", RIGID))),
         "balance": Group(play_balance, tuple(BALANCE), BALANCE_FIGURES),
         "sine.first": Group(play_sine, tuple(SINES), SINE_FIGURES),
+        "sine.corrected": Group(play_sine, tuple(SINES), SINE_FIGURES),
         "sine.identified": Group(play_sine, tuple(SINES), SINE_FIGURES, (IDENTIFY,)),
         "records": Group(
             iterate_record,

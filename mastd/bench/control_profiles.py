@@ -39,6 +39,9 @@ PEAKS: Mapping[str, float] = MappingProxyType(
 CLIP = 3.0
 """Peak over effective acceleration."""
 DURATION = 20.0
+SINE_DURATION = 12.0
+CORRECTED_DURATION = 30.0
+"""s: what is judged begins while the correction is still being learned."""
 FADE = 1.0
 PAYLOAD: Content = MappingProxyType(
     {
@@ -155,13 +158,15 @@ def standing(duration: float) -> str:
     return profile_text("standing", [{"kind": "hold", "duration": f"{duration!r} s"}])
 
 
-def sine(frequency: float, peak: str, duration: float = 12.0) -> str:
-    """Return a sine of heave under the payload; ``peak`` with its unit."""
-    segment = {
+def sine(frequency: float, peak: str, correction: Content | None = None) -> str:
+    """Return a sine of heave under the payload; ``peak`` with its unit, ``correction`` as of the profile."""
+    segment: dict[str, Any] = {
         "kind": "sine",
         "frequency": f"{frequency!r} Hz",
-        "duration": f"{duration!r} s",
+        "duration": f"{SINE_DURATION!r} s",
         "fade": f"{FADE!r} s",
         "axes": {"heave": {"peak": peak}},
     }
+    if correction is not None:
+        segment |= {"duration": f"{CORRECTED_DURATION!r} s", "correction": dict(correction)}
     return profile_text(f"sine of {frequency:g} Hz", [segment])
