@@ -14,7 +14,8 @@ from mastd.bench.control_truth import hidden_truth, with_offset
 from mastd.bench.registry import Figure, Scope, long_names, measure, names
 from mastd.commands.bench import seeds_of
 from mastd.errors import UsageError
-from mastd.motion.preflight import check
+from mastd.motion.compiler import program
+from mastd.motion.preflight import exceeded
 from mastd.settings.loader import load
 from mastd.settings.starter import find
 from mastd.settings.table import TableSettings
@@ -51,7 +52,8 @@ def test_a_hidden_truth_is_within_its_bounds_and_the_plant_reads_it(
 
 def test_what_is_played_passes_the_check(table: TableSettings) -> None:
     texts = [matrix_noise(), *(text(axis) for axis in PEAKS for text in (noise, wide_noise))]
-    assert [text for text in texts if not check(read_profile(text), table).ok] == []
+    for profile in map(read_profile, texts):
+        assert not exceeded(program(profile, table), table, profile.payload), profile.name
 
 
 def test_a_play_is_judged_by_the_true_motion_and_done_once(tmp_path: Path) -> None:
