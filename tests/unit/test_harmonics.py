@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 
 import numpy as np
 import pytest
@@ -66,7 +66,7 @@ class Table:
         self.correction.take(corrected_sines(settings, motion, self.timeline, self.geometry))
         self.waits = round(waited / DT)
 
-    def play(self, cycles: int, requests: dict[int, Callable[[], object]]) -> tuple[Array, Array, Array]:
+    def play(self, cycles: int, requests: Mapping[int, Callable[[], object]]) -> tuple[Array, Array, Array]:
         """Return (k, 4, 6) what the reference asks, what is made of it, and what is to come AHEAD later.
 
         ``requests``: what is done before a cycle.
