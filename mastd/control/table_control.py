@@ -20,6 +20,7 @@ from mastd.control.control_step import (
     DELAY,
     DYNAMICS,
     ENGAGE,
+    FINITE,
     FRICTION,
     GAIN,
     INVERSE,
@@ -145,7 +146,12 @@ class TableControl:
 
     def write(self, motion: Array, later: Array) -> int:
         """Write the block; return the bits of ``control_step``. Arguments: as of ``Reference``."""
-        return control_step(*self._arguments, motion, later, self._state, self._block)
+        bits = control_step(*self._arguments, motion, later, self._state, self._block)
+        if not bits & FINITE:
+            # What is not a number would stay in the filters, and in what was learned, for good.
+            self._state[:] = 0.0
+            self.carry(self.model)
+        return bits
 
 
 def preview_horizon(period: float) -> Horizon:
@@ -208,11 +214,11 @@ def _constants(
     head[NOTCHES] = len(notches)
     head[LEARNING] = feedforward.valve_learning
     head[BODY_LEARNING] = feedforward.payload_learning
-    rows = [_notch(notch, period) for notch in notches]
+    rows = [notch_row(notch, period) for notch in notches]
     return np.concatenate((head, model.mass_matrix.ravel(), *rows))
 
 
-def _notch(notch: NotchSettings, period: float) -> Array:
+def notch_row(notch: NotchSettings, period: float) -> Array:
     """Return axis and weights b₀, b₁, b₂, a₁, a₂ of the biquad that takes ``depth`` out."""
     numerator, denominator = signal.iirnotch(notch.frequency, notch.frequency / notch.width, 1.0 / period)
     # What is left of full depth is passed beside it.
