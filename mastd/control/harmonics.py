@@ -57,7 +57,7 @@ from mastd.control.preview import LIMIT
 from mastd.control.reference_kernels import LEVEL, WARP, compose
 from mastd.control.warp import FIRST, SECOND, SPEED, WANTED, WARP_SIZE, advance_speed
 from mastd.control.warp import TIME as PATH_TIME
-from mastd.kernel import fused_kernel, kernel
+from mastd.kernel import fused_kernel, separate_kernel
 from mastd.kinematics.jacobian import euler_jacobian
 
 Array = NDArray[np.float64]
@@ -157,7 +157,7 @@ def add_waves(sine: Array, phasors: Array, cosine: float, sinus: float, path: Ar
             path[3, axis] += slope * omega
 
 
-@kernel
+@fused_kernel
 def add_correction(
     sine: Array, state: Array, warp: Array, level: Array, envelope: Array, motion: Array, out: Array
 ) -> None:
@@ -291,7 +291,7 @@ def forget_sine(state: Array) -> None:
 def meet_sine(sines: Array, state: Array, number: int) -> None:
     """Take over which sine is played; one that goes on, or comes again next, keeps its phasors."""
     state[PLACE] = float(number)
-    state[STEADY] = 0.0
+    state[STEADY] = state[BOUNDED] = 0.0
     if number < 0:
         return
     envelope = state[ENVELOPE:LATER_WARP]
@@ -299,7 +299,6 @@ def meet_sine(sines: Array, state: Array, number: int) -> None:
     stop_envelope(envelope, 1.0 if state[OWN_WARP + SPEED] == 1.0 else 0.0)
     if state[OWNER] != number:
         state[OWNER] = float(number)
-        state[BOUNDED] = 0.0
         state[BLEND] = -math.inf
         state[HELD:SUMS] = 0.0
 
@@ -337,7 +336,7 @@ def find_place(sines: Array, reference: Array, state: Array, now: Array) -> int:
     return int(state[PLACE])
 
 
-@kernel
+@separate_kernel
 def correct(
     sines: Array,
     reference: Array,

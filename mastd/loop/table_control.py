@@ -100,6 +100,8 @@ class LoopControl:
             supervisor.report_next(Code.BALANCE_SATURATED, f"the trim of a link's length is at {limit:g} mm")
         if self._limited > SATURATION_DELAY:
             supervisor.report_next(Code.CONTROL_SATURATED, f"for {self._limited:.1f} s")
+        elif self._correction.bounded:
+            supervisor.report_next(Code.CONTROL_SATURATED, "the correction of the sine is at its bound")
 
     def write(self, state: State, follows: bool, profile: LoadedProfile | None = None) -> bool:
         """Write the command for the reference; return False if anything in it is not finite.

@@ -31,10 +31,12 @@ CONTROL_ROWS: tuple[Row, ...] = (
     Row(
         Code.CONTROL_SATURATED,
         "control at its limit",
-        "what the control adds to the speed asked of a valve, at its limit for a quarter of a second",
+        "what the control adds to the speed asked of a valve, at its limit for a quarter of a second; or "
+        "what corrects a sine, at the bound that its profile sets",
         Action.INDICATE,
         "it is inside",
-        "The motion is not followed as it could be: play it smaller, or run `mastd identify`.",
+        "The motion is not followed as it could be: play it smaller, or run `mastd identify`. A sine may be "
+        "given a larger `bound` in its `correction`.",
         threshold="control.trim_limit",
     ),
 )

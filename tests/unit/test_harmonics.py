@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 
 import numpy as np
 import pytest
@@ -22,7 +22,11 @@ from mastd.settings.table import TableSettings
 
 DT, AHEAD = 1e-3, 12e-3
 LIMITS = MotionLimits(
-    np.array([[0.02] * 6, [0.5] * 6, [10.0] * 6]), np.array([[0.5] * 6, [10.0] * 6]), 0.05, 0.4, level_time=2.0
+    np.array([[0.02] * 6, [0.5] * 6, [10.0] * 6]),
+    np.array([[0.5] * 6, [10.0] * 6]),
+    0.05,
+    0.4,
+    level_time=2.0,
 )
 OMEGA = 2.0 * np.pi * 5.0
 PROFILE = """
@@ -50,11 +54,7 @@ def profile(duration: str = "8 s", bound: str = "20 %") -> ProfileSettings:
 
 
 class Table:
-    """Answers as a table would that turns the reference and adds what nobody asked for.
-
-    ``requests``: what is done before a cycle. ``motions`` (k, 4, 6) is what the reference asked, ``sent`` what
-    was made of it, ``foreseen`` what should be sent ``AHEAD`` later.
-    """
+    """Answers as a table would that follows a little less, ``waited`` s later, and adds what nobody asked."""
 
     def __init__(self, settings: ProfileSettings, table: TableSettings, waited: float = 0.0) -> None:
         motion = program(settings, table)
@@ -66,7 +66,11 @@ class Table:
         self.correction.take(corrected_sines(settings, motion, self.timeline, self.geometry))
         self.waits = round(waited / DT)
 
-    def play(self, cycles: int, requests: dict[int, Callable[[], object]]) -> tuple[Array, Array, Array]:
+    def play(self, cycles: int, requests: Mapping[int, Callable[[], object]]) -> tuple[Array, Array, Array]:
+        """Return (k, 4, 6) what the reference asks, what is made of it, and what is to come AHEAD later.
+
+        ``requests``: what is done before a cycle.
+        """
         reference, sent, asked, foreseen = self.reference, [], [], []
         reference.play(np.zeros(6))
         broken = reference.broken
@@ -95,7 +99,7 @@ def errors(table: Table, asked: Array, felt: Array, cycles: slice) -> Array:
 
 def test_a_correction_is_learned_kept_over_repeats_and_gone_at_the_end(table: TableSettings) -> None:
     plays = Table(profile(), table)
-    asked, sent, foreseen = plays.play(16_050, {})
+    asked, sent, _ = plays.play(16_050, {})
     felt = sent[:, 2].copy()
     heave = felt[:, 2] / 3.0
     felt[:, 2] += -0.05 * felt[:, 2] + 0.1 * (2.0 * heave**2 - 1.0)
@@ -170,7 +174,7 @@ def test_a_motion_that_is_broken_off_is_corrected_no_more_until_it_plays_again(t
     asked, sent, _ = plays.play(6000, requests)
     assert np.abs(sent - asked)[2999].max() > 0.01
     assert np.array_equal(sent[3000], asked[3000])
-    requests = {3000: lambda: plays.reference.stand()}
+    requests = {3000: plays.reference.stand}
     asked, sent, _ = plays.play(9000, requests)
     added = np.abs(sent - asked)[:, 0].max(axis=1)
     assert 0.0 < added[3050] < 1.5 * added[2000:3000].max()
