@@ -3,6 +3,7 @@
 # make fuzz: damaged files given to every reader of files for 20 minutes (SEED=1, MINUTES=20).
 # make fault-table: every fault of the plant over the real link, found when and by what.
 # make bench: speeds; where ../shared holds the vehicle's peers, they are installed into an environment of their own.
+# make control-bench: how well the table is made to follow, on ten hidden truths, half an hour; goes on where it was.
 # make install: onto this machine, or below DESTDIR; make uninstall; make deb: a Debian package in build/.
 # make systemd-test: the package from installation to purge under a real systemd in a container (root, Debian).
 PYTHON ?= python3
@@ -16,7 +17,7 @@ MINUTES ?= 20
 SEED ?= 1
 PEER_PROGRAMS := ../shared/peers/vehicle
 
-.PHONY: setup demo test lint types evidence soak fuzz fault-table bench install uninstall deb systemd-test clean
+.PHONY: setup demo test lint types evidence soak fuzz fault-table bench control-bench install uninstall deb systemd-test clean
 
 setup: $(STAMP)
 
@@ -66,6 +67,9 @@ bench: $(STAMP)
 	@if [ -d $(PEER_PROGRAMS) ]; then $(MAKE) --no-print-directory $(PEERS)/.ready || \
 	  echo "the peers are not installed: their figures are left out" >&2; fi
 	$(BIN)/mastd bench
+
+control-bench: $(STAMP)
+	$(BIN)/mastd bench control --out runs/bench
 
 # What the peers' programs import: mujoco, exudyn, numpy, scipy, numba, pyyaml, in versions that requirements.txt allows.
 $(PEERS)/.ready: requirements-peers.txt

@@ -33,6 +33,7 @@ BALANCE: Mapping[str, Changes] = MappingProxyType(
 )
 BALANCE_FIGURES = ("mean_internal_force_n", "last_internal_force_n", "largest_trim_m", "largest_force_n")
 SINES: Mapping[str, tuple[float, str]] = MappingProxyType({"5hz": (5.0, "0.3 g"), "20hz": (20.0, "0.3 g")})
+CORRECTION: Mapping[str, str] = MappingProxyType({"bound": "20 %", "time": "1 s"})
 SINE_FIGURES = ("thd", "peak_ratio", "raw_nrmse", "best_lag_nrmse", "lag_s", "cross_axis")
 
 
@@ -61,9 +62,11 @@ def _standing_figures(played: Played, links: int) -> dict[str, float]:
 
 
 def play_sine(job: Job, place: Path) -> Result:
-    """Play a sine of heave; in the group ``sine.identified`` with what was identified."""
+    """Play a sine of heave, in the group ``sine.identified`` with what was identified, in ``sine.corrected``
+    with its amplitude, phase and harmonics corrected.
+    """
     frequency, peak = SINES[job.axis]
-    profile = read_profile(sine(frequency, peak))
+    profile = read_profile(sine(frequency, peak, CORRECTION if job.group.endswith("corrected") else None))
     with tempfile.TemporaryDirectory(prefix="mastd-bench-") as scratch:
         house = Variant(FULL_FORCE).installation(Path(scratch))
         if job.group.endswith("identified"):

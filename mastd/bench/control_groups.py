@@ -16,11 +16,13 @@ from mastd.bench.control_balance import (
 )
 from mastd.bench.control_cases import CASES, MOTION
 from mastd.bench.control_identify import ERRORS
+from mastd.bench.control_records import RECORDS, iterate_record, iterate_vehicle, record_figures
 from mastd.bench.control_results import Work
 from mastd.bench.control_work import (
-    MOST_PLAYS,
+    MORE_PLAYS,
     RIGID,
     SPRUNG,
+    VEHICULAR,
     find_out,
     iterate_noise,
     measure_matrix,
@@ -41,12 +43,18 @@ class Group:
     needs: tuple[tuple[str, str], ...] = ()
 
 
-_ITERATED = (*MOTION, "spectrum_outside_share", *(f"play_{n}_raw_nrmse" for n in range(MOST_PLAYS + 1)))
+_ITERATED = (
+    *(*MOTION, "bandwidth_hz", "spectrum_outside_share", "faults", "plays"),
+    *("play_0_best_lag_nrmse", "play_0_lag_s", "play_0_cross_axis", "play_0_spectrum_outside_share"),
+    *(f"play_{number}_raw_nrmse" for number in range(MORE_PLAYS + 1)),
+)
+"""Of the play that the iteration takes for its best; then the first play, and what came after it. Noise that
+ends at 20 Hz shows no more of the bandwidth than that the drive has it."""
 
 GROUPS: Mapping[str, Group] = MappingProxyType(
     {
         "identify": Group(find_out, ("play",), ERRORS),
-        "matrix": Group(measure_matrix, (RIGID, SPRUNG), ("coherence",), (IDENTIFY,)),
+        "matrix": Group(measure_matrix, (RIGID, SPRUNG, VEHICULAR), ("coherence",), (IDENTIFY,)),
         **{
             name: Group(play_case, case.axes, case.figures, (IDENTIFY,) if case.known == "identified" else ())
             for name, case in CASES.items()
@@ -54,7 +62,15 @@ GROUPS: Mapping[str, Group] = MappingProxyType(
         "iterated": Group(iterate_noise, AXES, _ITERATED, (IDENTIFY, ("matrix", RIGID))),
         "balance": Group(play_balance, tuple(BALANCE), BALANCE_FIGURES),
         "sine.first": Group(play_sine, tuple(SINES), SINE_FIGURES),
+        "sine.corrected": Group(play_sine, tuple(SINES), SINE_FIGURES),
         "sine.identified": Group(play_sine, tuple(SINES), SINE_FIGURES, (IDENTIFY,)),
+        "records": Group(
+            iterate_record,
+            tuple(RECORDS),
+            tuple(dict.fromkeys(figure for name in RECORDS for figure in record_figures(name))),
+            (IDENTIFY, ("matrix", RIGID)),
+        ),
+        "hils": Group(iterate_vehicle, AXES, ("scale", *_ITERATED), (IDENTIFY, ("matrix", VEHICULAR))),
         f"{SPRUNG}.iterated": Group(iterate_noise, AXES, _ITERATED, (IDENTIFY, ("matrix", SPRUNG))),
     }
 )

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+import numpy as np
+
 from mastd.bench.control_figures import Figures
 from mastd.bench.control_plays import Played
 from mastd.bench.control_truth import TableTruth
 from mastd.control.identification.findings import find
+from mastd.control.identification.measurement import Measurement
 from mastd.control.identification.settings import settings_of
-from mastd.record.identification import measurement
 from mastd.settings.identified import IdentifiedSettings
 from mastd.settings.identified_file import payload_line
 from mastd.settings.payload import Payload
@@ -28,9 +30,32 @@ ERRORS = (
 opening); then that of the payload."""
 
 
+def measurement_of(played: Played, table: TableSettings) -> Measurement:
+    """Return what was measured and commanded; in lockstep no period is missing."""
+    links, sensors = len(table.links), table.sensors.accelerometers
+    chambers = played.channels("pressure_1.1", 2 * links).reshape(-1, links, 2)
+    transducers = [[(one.scale, one.offset) for one in link.pressure_transducers] for link in table.links]
+    scale, offset = np.moveaxis(np.array(transducers), 2, 0)
+    return Measurement(
+        period=1.0 / played.rate,
+        lengths=played.channels("length.1", links),
+        pressures=scale * chambers + offset,
+        spools=played.channels("spool.1", links),
+        supply=played.channels("supply.supply_pressure", 2),
+        accelerometers=played.channels("accelerometer.1", len(sensors)) * [one.scale for one in sensors]
+        + [one.offset for one in sensors],
+        pose=played.channels("pose.surge", 6),
+        length_commands=played.channels("command.length.1", links),
+        rate_commands=played.channels("command.rate.1", links),
+        acceleration_commands=played.channels("command.acceleration.1", links),
+        force_commands=played.channels("command.force.1", links),
+        trims=played.channels("command.trim.1", links),
+    )
+
+
 def identify(played: Played, table: TableSettings, payload: Payload) -> IdentifiedSettings:
-    """Return what a play tells; raise FormatError or ValueError where it does not."""
-    found = find(measurement(played.as_record(), table), table)
+    """Return what a play tells; raise ValueError where it does not."""
+    found = find(measurement_of(played, table), table)
     return settings_of(
         found, "bench", "1970-01-01T00:00:00+0000", table.name, "0" * 64, payload_line(payload)
     )

@@ -7,24 +7,28 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from mastd.bench.control_plays import Played
-from mastd.control.iteration.driver import begin, iterate, matrix_of, sampled_motion, task_of
+from mastd.control.iteration.driver import (
+    Playable,
+    PlayFaultError,
+    begin,
+    iterate,
+    matrix_of,
+    sampled_motion,
+    task_of,
+)
+from mastd.control.iteration.history import load_history
 from mastd.control.iteration.responses import Columns, ResponseSet, of_profile
-from mastd.errors import MastdError
-from mastd.loop.frame import channel_units
 from mastd.motion.compiler import program
 from mastd.motion.timeline import KNOT_SPACING
 from mastd.record.play_columns import play_columns
-from mastd.settings.loader import load
 from mastd.settings.profile import ProfileSettings
 from mastd.settings.table import TableSettings
 from mastd.signals.frequency_matrix import FrequencyMatrix
 
 PlayOnce = Callable[[ProfileSettings, int], Played]
 """Plays a profile; the number tells one play's noise from another's."""
-
-
-class NotPlayedError(MastdError):
-    """A play of an iteration that did not come to its end."""
+MOST_FAULTS = 3
+"""Plays that may end in a fault, after each of which half the step is tried."""
 
 
 @dataclass
@@ -32,15 +36,13 @@ class Player:
     """Plays drives as the iteration wants it and keeps what was played, by number."""
 
     once: PlayOnce
-    table: TableSettings
     played: dict[int, Played] = field(default_factory=dict)
 
-    def __call__(self, profile: Path, number: int, channels: tuple[str, ...], knots: int) -> Columns:
+    def __call__(self, profile: Playable, number: int, channels: tuple[str, ...], knots: int) -> Columns:
         """Return the channels; see ``mastd.control.iteration.driver.Play``."""
-        settings = load(profile, ProfileSettings, channels=channel_units(self.table))
-        played = self.once(settings, number)
+        played = self.once(profile.settings, number)
         if not played.completed:
-            raise NotPlayedError(f"play {number}: {played.cause}")
+            raise PlayFaultError(f"play {number}: {played.cause}")
         self.played[number] = played
         return play_columns(played.as_record(), channels, KNOT_SPACING, knots)
 
@@ -60,27 +62,44 @@ def frequency_matrix_of(profile: ProfileSettings, played: Played, table: TableSe
 
 @dataclass(frozen=True)
 class Iterated:
-    """What was played, by number, beside the motion that was the target, and the number of the play that the iteration takes for its best."""
+    """What was played, by number, beside the target, and the number of what the iteration takes for best."""
 
     played: dict[int, Played]
     best: int
+    faults: tuple[str, ...]
+    """What has ended plays meanwhile."""
 
 
 def iterated(
-    profile: Path, table: TableSettings, once: PlayOnce, matrix: FrequencyMatrix, plays: int, place: Path
+    profile: ProfileSettings,
+    table: TableSettings,
+    once: PlayOnce,
+    matrix: FrequencyMatrix,
+    plays: int,
+    place: Path,
 ) -> Iterated:
-    """Iterate the motion of a profile's file over ``plays`` corrections; files go below ``place``.
+    """Iterate the motion of a profile over ``plays`` corrections; files go below ``place``.
 
-    Raises MastdError where a play was not completed.
+    Raises PlayFaultError where the first play, or too many of those after it, end in a fault.
     """
-    settings = load(profile, ProfileSettings, channels=channel_units(table))
-    task = task_of(profile, settings, table, place, responses_of(settings, table))
-    player = Player(once, table)
-    history = iterate(task, begin(task, {}), player, plays, 0.0, matrix)
+    task = task_of(None, profile, table, place, responses_of(profile, table))
+    player = Player(once)
+    history = begin(task, {})
+    faults: list[str] = []
+    while True:
+        try:
+            history = iterate(task, history, player, plays, 0.0, matrix)
+            break
+        except PlayFaultError as error:
+            faults.append(str(error))
+            if not player.played or len(faults) > MOST_FAULTS:
+                raise
+            history = load_history(place)
     assert history.best is not None
-    target = program(settings, table)
+    target = program(profile, table)
     asked = target.timeline()
     return Iterated(
         {number: played.against(asked, target.band) for number, played in player.played.items()},
         history.best.number,
+        tuple(faults),
     )

@@ -7,7 +7,7 @@ is compared where it belongs together: the command of cycle k is answered by ste
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Literal, Protocol, cast, runtime_checkable
@@ -269,6 +269,7 @@ def play(
     faults: Sequence[str] = (),
     plant_table: Path | None = None,
     settle: float = 1.0,
+    made: Callable[[Installation], Cycle] = Installation.bare_cycle,
 ) -> Played:
     """Play a profile once on a plant that is as ``truth`` says and whose sensors' noise has ``seed``.
 
@@ -282,7 +283,10 @@ def play(
     period = house.daemon.period_ns * 1e-9
     ready = ready_profile(profile, house.table, period, 1.0, identified=house.identified)
     asked = ready.timeline
-    cycle = _cycle(house, ready if streamed is None else _as_stream(ready, streamed, period))
+    cycle = made(house)
+    cycle.orders.meet_plant(simulated=True)
+    cycle.supervisor.rights = True
+    cycle.load(ready if streamed is None else _as_stream(ready, streamed, period))
     with tempfile.TemporaryDirectory(prefix="mastd-bench-") as directory:
         request = PlantRequest(
             plant_table or house.table_path,
@@ -324,15 +328,6 @@ def _as_stream(ready: LoadedProfile, streamed: Streamed, period: float) -> Loade
     """Return the profile with its motion as a stream."""
     source = StreamedMotion(ready.timeline, period, derivatives=streamed == "derivatives")
     return replace(ready, timeline=at_rest(), is_driven=True, driven=cast(DrivenVehicle, source))
-
-
-def _cycle(house: Installation, ready: LoadedProfile) -> Cycle:
-    """Return a cycle with the profile loaded, on a plant that is simulated."""
-    cycle = house.bare_cycle()
-    cycle.orders.meet_plant(simulated=True)
-    cycle.supervisor.rights = True
-    cycle.load(ready)
-    return cycle
 
 
 def _run(house: Installation, cycle: Cycle, link: DirectLink, script: _Script) -> _Events:

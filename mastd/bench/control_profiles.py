@@ -39,6 +39,9 @@ PEAKS: Mapping[str, float] = MappingProxyType(
 CLIP = 3.0
 """Peak over effective acceleration."""
 DURATION = 20.0
+SINE_DURATION = 12.0
+CORRECTED_DURATION = 30.0
+"""s: what is judged begins while the correction is still being learned."""
 FADE = 1.0
 PAYLOAD: Content = MappingProxyType(
     {
@@ -59,6 +62,8 @@ HEAVY: Content = MappingProxyType(
 )
 """40 t, 1 m above the top: more than the links can carry without a support."""
 HEAVY_SHARE = 0.25
+VEHICLE: Content = MappingProxyType({"kind": "vehicle", "vehicle": "transporter_8x8"})
+"""Simulated on the table: 25 t on springs."""
 CORNER: Content = MappingProxyType(
     {
         "surge": "20 mm",
@@ -105,9 +110,16 @@ def noise_segment(levels: Mapping[str, float], band: Band, duration: float) -> C
     }
 
 
-def noise(axis: str, band: Band = BAND, share: float = 1.0, duration: float = DURATION) -> str:
+def noise(
+    axis: str,
+    band: Band = BAND,
+    share: float = 1.0,
+    duration: float = DURATION,
+    payload: Content = PAYLOAD,
+) -> str:
     """Return noise along ``axis``, ``share`` of its peak, under the payload."""
-    return profile_text(f"noise along {axis}", [noise_segment({axis: share * PEAKS[axis]}, band, duration)])
+    segment = noise_segment({axis: share * PEAKS[axis]}, band, duration)
+    return profile_text(f"noise along {axis}", [segment], payload)
 
 
 def wide_noise(axis: str) -> str:
@@ -115,11 +127,11 @@ def wide_noise(axis: str) -> str:
     return noise(axis, WIDE_BAND, WIDE_SHARE, duration=16.0)
 
 
-def matrix_noise() -> str:
+def matrix_noise(payload: Content = PAYLOAD) -> str:
     """Return low noise along all axes at once, in which every response to every axis can be told."""
     levels = {axis: MATRIX_SHARE * peak for axis, peak in PEAKS.items()}
     segment = noise_segment(levels, MATRIX_BAND, MATRIX_DURATION)
-    return profile_text("noise along all axes", [segment], seed=3)
+    return profile_text("noise along all axes", [segment], payload, seed=3)
 
 
 def heavy_noise(axis: str) -> str:
@@ -146,13 +158,15 @@ def standing(duration: float) -> str:
     return profile_text("standing", [{"kind": "hold", "duration": f"{duration!r} s"}])
 
 
-def sine(frequency: float, peak: str, duration: float = 12.0) -> str:
-    """Return a sine of heave under the payload; ``peak`` with its unit."""
-    segment = {
+def sine(frequency: float, peak: str, correction: Content | None = None) -> str:
+    """Return a sine of heave under the payload; ``peak`` with its unit, ``correction`` as of the profile."""
+    segment: dict[str, Any] = {
         "kind": "sine",
         "frequency": f"{frequency!r} Hz",
-        "duration": f"{duration!r} s",
+        "duration": f"{SINE_DURATION!r} s",
         "fade": f"{FADE!r} s",
         "axes": {"heave": {"peak": peak}},
     }
+    if correction is not None:
+        segment |= {"duration": f"{CORRECTED_DURATION!r} s", "correction": dict(correction)}
     return profile_text(f"sine of {frequency:g} Hz", [segment])

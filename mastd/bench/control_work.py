@@ -6,7 +6,9 @@ Each function takes a job and the directory in which what is found out about a t
 from __future__ import annotations
 
 import tempfile
+from collections.abc import Mapping
 from dataclasses import replace
+from functools import cache
 from pathlib import Path
 
 import numpy as np
@@ -18,25 +20,30 @@ from mastd.bench.control_identify import errors, identify
 from mastd.bench.control_iterate import frequency_matrix_of, iterated, responses_of
 from mastd.bench.control_known import known_to_accuracy
 from mastd.bench.control_plays import Played, play
-from mastd.bench.control_profiles import PAYLOAD, matrix_noise, noise, read_profile, wide_noise
+from mastd.bench.control_profiles import PAYLOAD, VEHICLE, matrix_noise, noise, read_profile, wide_noise
 from mastd.bench.control_results import Job, Result
 from mastd.bench.control_truth import TableTruth, hidden_truth
 from mastd.control.iteration.history import MATRIX, load_matrix, save_matrix
 from mastd.errors import UsageError
 from mastd.loop.plan import Installation
+from mastd.motion.preflight import check
 from mastd.settings.identified import IdentifiedSettings
 from mastd.settings.identified_file import identified_text
 from mastd.settings.loader import load
 from mastd.settings.profile import ProfileSettings
 from mastd.settings.starter import find
 from mastd.settings.strict_yaml import read_text
+from mastd.settings.table import TableSettings
+from mastd.signals.metrics import rms
 
 BEGINS_AT = 7.3
 """s of plant time at which a profile begins, about: supply, raising and settling come before."""
-RIGID, SPRUNG = "rigid", "sprung"
+RIGID, SPRUNG, VEHICULAR = "rigid", "sprung", "vehicle"
 """What stands on the table while the matrix is measured."""
-MOST_PLAYS = 3
-"""Corrections of an iteration."""
+PLAYS, MORE_PLAYS = 2, 3
+"""Corrections of an iteration; where the payload does not stand still on the table, one more."""
+RESERVE = 0.9
+"""Of the scale that would just pass the check: the iteration is to have room."""
 
 
 def play_case(job: Job, place: Path) -> Result:
@@ -69,10 +76,11 @@ def find_out(job: Job, place: Path) -> Result:
 
 
 def measure_matrix(job: Job, place: Path) -> Result:
-    """Measure the frequency response matrix with the payload rigid or on springs; it is kept."""
+    """Measure the frequency response matrix with what stands on the table; it is kept."""
     case = CASES[f"{SPRUNG}.first"] if job.axis == SPRUNG else CASES["identified"]
-    profile = read_profile(matrix_noise())
-    played = _play(case, matrix_noise(), job.seed, place)
+    text = passing(matrix_noise(VEHICLE))[0] if job.axis == VEHICULAR else matrix_noise()
+    profile = read_profile(text)
+    played = _play(case, text, job.seed, place)
     if not played.completed:
         return Result({}, played.cause, played.indicated)
     with tempfile.TemporaryDirectory(prefix="mastd-bench-") as scratch:
@@ -84,40 +92,76 @@ def measure_matrix(job: Job, place: Path) -> Result:
     return Result({"coherence": float(np.mean(matrix.coherence[inside]))}, None, played.indicated)
 
 
+@cache
+def starter_table() -> TableSettings:
+    """Return the starter table."""
+    return load(find("table", "table"), TableSettings)
+
+
+def passing(text: str) -> tuple[str, float]:
+    """Return a profile's text with the gain at which it passes the check, 1 at most, and that gain."""
+    verdict = check(read_profile(text), starter_table())
+    gain = 1.0 if verdict.ok and verdict.scale * RESERVE >= 1.0 else verdict.scale * RESERVE
+    return yaml.safe_dump({**yaml.safe_load(text), "gain": gain}, sort_keys=False), gain
+
+
 def iterate_noise(job: Job, place: Path) -> Result:
     """Iterate noise along one axis; the payload is rigid, or sprung in the group of that name."""
     kind = SPRUNG if job.group.startswith(SPRUNG) else RIGID
     case = CASES[f"{SPRUNG}.first"] if kind == SPRUNG else CASES["identified"]
-    return iterate_profile(case, noise(job.axis), (job.axis,), Job("matrix", job.seed, kind), place)
+    plays = MORE_PLAYS if kind == SPRUNG else PLAYS
+    matrix = Job("matrix", job.seed, kind)
+    return iterate_profile(case, noise(job.axis), (job.axis,), matrix, plays, place)
 
 
-def iterate_profile(case: Case, text: str, driven: tuple[str, ...], matrix_job: Job, place: Path) -> Result:
+def iterate_profile(
+    case: Case, text: str, driven: tuple[str, ...], matrix_job: Job, plays: int, place: Path
+) -> Result:
     """Iterate a profile's own motion; figures are those of the play that the iteration takes for its best."""
     seed = matrix_job.seed
     with tempfile.TemporaryDirectory(prefix="mastd-bench-") as scratch:
-        profile = Path(scratch) / "profile.yaml"
-        profile.write_text(text, encoding="utf-8")
+        profile = read_profile(text)
         table = case.variant.installation(Path(scratch)).table
 
         def once(settings: ProfileSettings, number: int) -> Played:
             return _play_settings(case, settings, seed, place, noise_seed=1000 * seed + number)
 
-        names = responses_of(read_profile(text), table).names
+        names = responses_of(profile, table).names
         matrix = load_matrix(_matrix_directory(place, matrix_job) / MATRIX, names)
-        done = iterated(profile, table, once, matrix, MOST_PLAYS, Path(scratch) / "iteration")
-    figures: dict[str, float] = {}
-    for number, played in sorted(done.played.items()):
-        own = axis_figures(played, driven)
-        for axis in driven:
-            begin = "" if len(driven) == 1 else f"{axis}."
-            figures[f"{begin}play_{number}_raw_nrmse"] = own[axis]["raw_nrmse"]
-    return Result(figures | _best(done.played, done.best, driven), None, done.played[done.best].indicated)
+        done = iterated(profile, table, once, matrix, plays, Path(scratch) / "iteration")
+    best = done.played[done.best]
+    figures = {
+        **_of_plays(done.played, driven),
+        "faults": float(len(done.faults)),
+        "plays": float(done.best),
+        "internal_force_rms_n": rms(best.internal_force),
+    }
+    return Result({**figures, **_figures(best, driven)}, None, (*done.faults, *best.indicated))
 
 
-def _best(played: dict[int, Played], best: int, driven: tuple[str, ...]) -> dict[str, float]:
+def _of_plays(played: Mapping[int, Played], driven: tuple[str, ...]) -> dict[str, float]:
+    """Return all figures of the first play, and the raw NRMSE of each, with the play in their names."""
+    first = {_within(name, 0): value for name, value in _figures(played[0], driven).items()}
+    raw = {
+        _within(name, number): value
+        for number, one in played.items()
+        for name, value in _figures(one, driven).items()
+        if name.endswith("raw_nrmse")
+    }
+    return first | raw
+
+
+def _within(name: str, number: int) -> str:
+    """Return the name of a figure of one play: ``heave.play_1_raw_nrmse``."""
+    axis, dot, figure = name.rpartition(".")
+    return f"{axis}{dot}play_{number}_{figure}"
+
+
+def _figures(played: Played, driven: tuple[str, ...]) -> dict[str, float]:
+    """Return figures by name, with the axis in front where several are driven."""
+    found = axis_figures(played, driven)
     if len(driven) == 1:
-        return {**motion_figures(played[best], driven[0]), "plays": float(best)}
-    found = axis_figures(played[best], driven)
+        return found[driven[0]]
     return {f"{axis}.{name}": value for axis in driven for name, value in found[axis].items()}
 
 

@@ -27,6 +27,7 @@ MODULES = (
     "mastd.bench.flood",
     "mastd.bench.watching",
     "mastd.bench.vehicle",
+    "mastd.bench.control_step",
     "mastd.bench.control",
 )
 

@@ -40,7 +40,7 @@ def run(arguments: argparse.Namespace) -> int:
         print("\n".join(names()))
         print("\n".join(f"{name}  (takes long, only when named)" for name in long_names()))
         return 0
-    scope = Scope(_seeds(arguments.seeds), Path(arguments.out), _tell)
+    scope = Scope(seeds_of(arguments.seeds), Path(arguments.out), _tell)
     if sys.stderr.isatty():
         print("measuring; other load on this machine shows in the figures", file=sys.stderr)
     figures = measure(arguments.names, scope)
@@ -60,7 +60,7 @@ def _tell(line: str) -> None:
         print(line, file=sys.stderr)
 
 
-def _seeds(text: str) -> tuple[int, ...]:
+def seeds_of(text: str) -> tuple[int, ...]:
     """Return the seeds of ``N`` (1 to N) or ``A-B``; raise UsageError for anything else."""
     first, _, last = text.rpartition("-")
     if (first or "1").isdecimal() and last.isdecimal() and 1 <= int(first or "1") <= int(last) <= 10_000:

@@ -133,8 +133,10 @@ class Reference:
         self.limits = limits
         self.source = Source.REST
         self._number = REST
-        self._state = state = np.zeros(STATE_SIZE)
-        self._preview = preview_block(limits.path, LONGEST_WAY * limits.stop_time)
+        self.block = self._state = state = np.zeros(STATE_SIZE)
+        """State of the generator (``mastd.control.reference_kernels``): only to be read."""
+        self.preview = self._preview = preview_block(limits.path, LONGEST_WAY * limits.stop_time)
+        """Block of the look ahead (``mastd.control.preview``): only to be read."""
         self.path = state[PATH : PATH + 24].reshape(4, 6)
         self._warp = state[WARP : WARP + WARP_SIZE]
         self._level = state[LEVEL : LEVEL + LEVEL_SIZE]

@@ -20,6 +20,7 @@ from mastd.control.control_step import (
     DELAY,
     DYNAMICS,
     ENGAGE,
+    FINITE,
     FRICTION,
     GAIN,
     INVERSE,
@@ -57,7 +58,7 @@ _DYNAMICS = {"payload": WHOLE, "table": TABLE, "links": LINKS, "none": WEIGHT}
 
 
 class TableControl:
-    """Writes the command ``block`` of the links for the reference ``motion``.
+    """Writes the command ``block`` of the links for a motion.
 
     ``load`` (6,): wrench of what is simulated on the table, at C in P axes, beside the model. ``measured``
     (3, 6): pose, rates and accelerations; ``forces``, ``lengths``, ``spools`` (n,): of
@@ -71,7 +72,6 @@ class TableControl:
         geometry: Geometry,
         model: TableModel,
         period: float,
-        motion: Array,
         block: Array,
         load: Array,
         measured: Array,
@@ -133,7 +133,6 @@ class TableControl:
             spools,
             rows.copy(),
             learning_memory(rows, 1.0 if identified is None else IDENTIFIED_SHARE),
-            motion,
         )
         self._block = block
         assert nominal.shape == (n, ACTUATOR_COLUMNS)
@@ -145,9 +144,14 @@ class TableControl:
         self._bodies[1:] = directions(model, self._bare)
         begin_learning(self._body_memory)
 
-    def write(self, later: Array) -> int:
-        """Write the block; return the bits of ``control_step``. ``later``: as of ``Reference``."""
-        return control_step(*self._arguments, later, self._state, self._block)
+    def write(self, motion: Array, later: Array) -> int:
+        """Write the block; return the bits of ``control_step``. Arguments: as of ``Reference``."""
+        bits = control_step(*self._arguments, motion, later, self._state, self._block)
+        if not bits & FINITE:
+            # What is not a number would stay in the filters, and in what was learned, for good.
+            self._state[:] = 0.0
+            self.carry(self.model)
+        return bits
 
 
 def preview_horizon(period: float) -> Horizon:

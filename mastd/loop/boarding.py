@@ -7,8 +7,10 @@ from pathlib import Path
 
 import numpy as np
 
+from mastd.control.sine_correction import NOTHING, corrected_sines
 from mastd.dynamics.table_model import Carried, TableModel
 from mastd.errors import UsageError
+from mastd.kinematics.geometry import Geometry
 from mastd.loop.frame import channel_columns, vehicle_channels
 from mastd.loop.hils import TableVehicle
 from mastd.loop.loaded import LoadedProfile
@@ -121,11 +123,15 @@ def ready_profile(
     vehicle = table_vehicle(profile, table, period)
     driven = driven_vehicle(profile, period)
     motion = program(profile, table) if driven is None else None
+    timeline = at_rest() if motion is None else motion.timeline()
+    sines = NOTHING
+    if motion is not None:
+        sines = corrected_sines(profile, motion, timeline, Geometry.from_settings(table))
     return LoadedProfile(
         1,
         slot,
         profile.name,
-        at_rest() if motion is None else motion.timeline(),
+        timeline,
         level_limit,
         table_model(profile, table, identified).values,
         tabulate(profile.limits, channel_columns(table)),
@@ -134,4 +140,5 @@ def ready_profile(
         driven is not None,
         driven,
         None if motion is None else motion.band,
+        sines,
     )

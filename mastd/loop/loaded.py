@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 from numpy.typing import NDArray
 
+from mastd.control.sine_correction import NOTHING
 from mastd.loop.hils import TableVehicle
 from mastd.loop.oils import DrivenVehicle
 from mastd.motion.timeline import Timeline
@@ -24,7 +25,8 @@ class LoadedProfile:
     ``band``: lowest and highest frequency in Hz that the motion excites, for whoever judges it; it does not
     come along through a slot;
     ``driven`` is the vehicle that makes the motion in the timeline's place, and ``is_driven`` tells whether
-    there is one: it may still lie in the slot.
+    there is one: it may still lie in the slot;
+    ``corrected_sines``: as of ``mastd.control.sine_correction``.
     """
 
     serial: int
@@ -39,6 +41,7 @@ class LoadedProfile:
     is_driven: bool = False
     driven: DrivenVehicle | None = None
     band: tuple[float, float] | None = None
+    corrected_sines: NDArray[np.float64] = field(default_factory=NOTHING.copy)
 
     @property
     def duration(self) -> float:

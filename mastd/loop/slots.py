@@ -13,6 +13,7 @@ import os
 import numpy as np
 from numpy.typing import NDArray
 
+from mastd.control.corrected_sine import SINE_SIZE
 from mastd.loop.hils import TableVehicle
 from mastd.loop.loaded import LoadedProfile
 from mastd.loop.oils import DrivenVehicle
@@ -29,9 +30,10 @@ NAME_BYTES = 320
 MODEL_SIZE = 11
 # places in the head
 FILLED, ROWS, BLOCKS, REPEATS, LEVEL_LIMIT, CHECKS, PARCEL, VEHICLE_KEY, IS_DRIVEN = range(9)
-MODEL, NAME = 9, 24
+MODEL, SINES, NAME = 9, 20, 24
 LIMITS = NAME + NAME_BYTES // 8
-HEAD = LIMITS + MOST_CHECKS * LIMIT_NUMBERS
+SINE_ROWS = LIMITS + MOST_CHECKS * LIMIT_NUMBERS
+HEAD = SINE_ROWS + LARGEST_BLOCKS * SINE_SIZE
 ARRAYS = HEAD + 3 * (LARGEST_BLOCKS + 1) + 6 * LARGEST_ROWS
 SLOT_NUMBERS = ARRAYS + MOST_BYTES // 8
 
@@ -72,6 +74,8 @@ class ProfileSlots:
         name = loaded.name.encode()[:NAME_BYTES].ljust(NAME_BYTES, b"\0")
         head[NAME:LIMITS] = np.frombuffer(name, dtype=np.float64)
         head[LIMITS:][: loaded.limits.size] = loaded.limits.ravel()
+        head[SINES] = len(loaded.corrected_sines)
+        head[SINE_ROWS:][: loaded.corrected_sines.size] = loaded.corrected_sines.ravel()
         first_rows, intervals, starts, coefficients = self._arrays(slot, rows, blocks)
         first_rows[:] = timeline.first_rows
         intervals[:] = timeline.intervals
@@ -93,6 +97,8 @@ class ProfileSlots:
             return None
         if not (0 <= int(head[CHECKS]) <= MOST_CHECKS and 0 <= int(head[PARCEL]) <= MOST_BYTES):
             return None
+        if not 0 <= int(head[SINES]) <= blocks:
+            return None
         simulated = unpack(self._parcel(slot, int(head[PARCEL]))) if head[PARCEL] and vehicles else None
         if not isinstance(simulated, TableVehicle | DrivenVehicle | None):
             raise ValueError("it holds no vehicle")
@@ -109,6 +115,7 @@ class ProfileSlots:
             simulated if isinstance(simulated, TableVehicle) else None,
             bool(head[IS_DRIVEN]),
             simulated if isinstance(simulated, DrivenVehicle) else None,
+            corrected_sines=head[SINE_ROWS:][: int(head[SINES]) * SINE_SIZE].reshape(-1, SINE_SIZE),
         )
 
     def _parcel(self, slot: int, size: int) -> memoryview:

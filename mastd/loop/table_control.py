@@ -19,10 +19,12 @@ from mastd.control.control_step import (
 )
 from mastd.control.reference import Reference
 from mastd.control.reference_kernels import Source
+from mastd.control.sine_correction import NOTHING, SineCorrection
 from mastd.control.table_control import TableControl
 from mastd.dynamics.table_model import TableModel
 from mastd.kinematics.geometry import Geometry
 from mastd.loop.frame import Frame
+from mastd.loop.loaded import LoadedProfile
 from mastd.loop.motion_limits import motion_limits
 from mastd.loop.sensing import Sensing
 from mastd.loop.supervisor import Supervisor
@@ -61,7 +63,6 @@ class LoopControl:
             geometry,
             model,
             self._period,
-            frame.motion,
             frame.command,
             frame.field("command.payload_wrench"),
             frame.measured,
@@ -80,6 +81,16 @@ class LoopControl:
         limits = motion_limits(table, daemon, geometry)
         self.reference = Reference(frame.motion, limits, self._period, self._control.ahead)
         """Makes the motion that is followed, and knows it as far ahead as the control looks."""
+        feedforward = daemon.control.feedforward
+        self._correction = SineCorrection(
+            self.reference,
+            geometry,
+            frame.field("pose_acceleration"),
+            self._period,
+            self._control.ahead,
+            0.0 if feedforward.preview else feedforward.stream_delay,
+        )
+        self._profile: LoadedProfile | None = None
         self._unbalanced = False
 
     def tell(self, supervisor: Supervisor) -> None:
@@ -90,8 +101,11 @@ class LoopControl:
         if self._limited > SATURATION_DELAY:
             supervisor.report_next(Code.CONTROL_SATURATED, f"for {self._limited:.1f} s")
 
-    def write(self, state: State, follows: bool) -> bool:
-        """Write the command for the reference; return False if anything in it is not finite."""
+    def write(self, state: State, follows: bool, profile: LoadedProfile | None = None) -> bool:
+        """Write the command for the reference; return False if anything in it is not finite.
+
+        ``profile`` is the one that is loaded.
+        """
         now, sensing, reference = self._control.now, self._sensing, self.reference
         fresh = sensing.usable and sensing.pose_valid
         pressure = self._supply[0]
@@ -102,10 +116,17 @@ class LoopControl:
         now[BALANCING] = state in ON_ITS_LEGS
         now[FRESH] = fresh
         now[STREAMED] = reference.source is Source.STREAM
-        now[BROKEN] = reference.broken != self._broken
+        broken = reference.broken != self._broken
+        now[BROKEN] = broken
         self._broken = reference.broken
-        bits = self._control.write(reference.later)
+        if profile is not self._profile:
+            self._profile = profile
+            self._correction.take(NOTHING if profile is None else profile.corrected_sines)
+        motion, later = reference.motion, reference.later
+        if self._correction.wanted:
+            motion, later = self._correction.corrected(fresh and follows, broken)
+        bits = self._control.write(motion, later)
         self._unbalanced = bool(bits & BALANCE_SATURATED)
-        periods = len(reference.later) * self._period
+        periods = len(later) * self._period
         self._limited = self._limited + periods if bits & TRIM_LIMITED else 0.0
         return bool(bits & FINITE)

@@ -31,6 +31,7 @@ from mastd.settings.segments import (
     Random,
     Road,
     RotationWave,
+    Shaking,
     Sine,
     Sweep,
     TranslationWave,
@@ -79,8 +80,11 @@ def compile_profile(profile: ProfileSettings, table: TableSettings) -> Timeline:
     return program(profile, table).timeline()
 
 
-def program(profile: ProfileSettings, table: TableSettings) -> Program:
-    """Return the commanded point's motion of a profile; raise SettingsError as above."""
+def program(profile: ProfileSettings, table: TableSettings, *, corrected: bool = False) -> Program:
+    """Return the commanded point's motion of a profile; raise SettingsError as above.
+
+    ``corrected``: as large as the control may make it where it corrects amplitude, phase and harmonics.
+    """
     position = np.zeros(6)
     blocks: list[Block] = []
     notes = FileNotes()
@@ -90,6 +94,9 @@ def program(profile: ProfileSettings, table: TableSettings) -> Program:
     for index, segment in enumerate(profile.segments):
         try:
             block, made = _block(profile, index, segment, position, point)
+            if corrected and isinstance(segment, Sine) and segment.correction is not None:
+                size = 1.0 + segment.correction.bound
+                block = Block(position + size * (block.samples - position), block.repeats)
         except (ValueError, FormatError) as error:
             lines = str(error).splitlines()
             problems.extend(f"{profile.name}: segments[{index}]: {line}" for line in lines)
@@ -129,6 +136,11 @@ def pose_of_centre(samples: Samples, point: NDArray[np.float64]) -> Samples:
     return centre
 
 
+def fade_knots(profile: ProfileSettings, segment: Shaking) -> int:
+    """Return the knots of a segment's rise from rest, or of its fall to rest."""
+    return round((profile.fade if segment.fade is None else segment.fade) / KNOT_SPACING)
+
+
 def _knots(duration: float) -> int:
     return max(round(duration / KNOT_SPACING), 2 * REST_KNOTS + 2) + 1
 
@@ -151,7 +163,7 @@ def _block(
     if isinstance(segment, Drive):
         driven, notes = drive_motion(segment)
         return Block(position + segment.gain * driven, segment.repeats), notes
-    fade = profile.fade if segment.fade is None else segment.fade
+    fade = fade_knots(profile, segment)
     if isinstance(segment, Sine):
         shaken = _sine(segment)
     elif isinstance(segment, Sweep):
@@ -161,8 +173,8 @@ def _block(
     elif isinstance(segment, Road):
         shaken = _road(segment, [profile.seed, index])
     else:
-        shaken, notes = file_motion(segment, index, point, round(fade / KNOT_SPACING))
-    faded = shaken * window(len(shaken), round(fade / KNOT_SPACING))[:, None]
+        shaken, notes = file_motion(segment, index, point, fade)
+    faded = shaken * window(len(shaken), fade)[:, None]
     return Block(position + segment.gain * faded, segment.repeats), notes
 
 

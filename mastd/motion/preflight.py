@@ -46,11 +46,12 @@ def check(profile: ProfileSettings, table: TableSettings, tell: Tell | None = No
     """Return the proof for a profile on a table, see ``examine``; raise SettingsError if its motion cannot be
     made.
 
-    A motion that its driver makes is proved by the boxes of its axes, see ``envelope.prove``.
+    A sine that is corrected while it plays is examined as large as that may make it. A motion that its driver
+    makes is proved by the boxes of its axes, see ``envelope.prove``.
     """
     if profile.oils is not None:
         return _of_envelope(profile.oils, table, profile.payload)
-    return examine(program(profile, table), table, profile.payload, tell)
+    return examine(program(profile, table, corrected=True), table, profile.payload, tell)
 
 
 def _of_envelope(oils: OilsSettings, table: TableSettings, payload: Payload) -> Preflight:

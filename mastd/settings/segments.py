@@ -31,6 +31,9 @@ LONGEST_MOTION: Final = 1800.0
 HIGHEST_FREQUENCY: Final = 100.0
 """Highest frequency in Hz that is played."""
 
+HIGHEST_CORRECTED: Final = 80.0
+"""Highest frequency in Hz that the control corrects in a sine: above, the valves do not answer in phase."""
+
 PlayableFrequency = Annotated[Frequency, Field(ge=0.02, le=HIGHEST_FREQUENCY)]
 Duration = Annotated[Time, Field(ge=0.1, le=LONGEST_MOTION)]
 Fade = Annotated[Time, Field(ge=0.05, le=60.0)]
@@ -124,6 +127,17 @@ class WaveAxes(Settings):
     yaw: RotationWave | None = None
 
 
+class CorrectionSettings(Settings):
+    """Amplitude and phase of a sine, and its harmonics on all six axes, corrected while it plays."""
+
+    harmonics: Annotated[int, Field(ge=1, le=10)] = 5
+    """Highest multiple of the frequency that is corrected, up to 80 Hz; 1: amplitude and phase alone."""
+    bound: Annotated[Ratio, Field(gt=0.0, le=0.5)] = 0.2
+    """Most that it may move a link by, of what the sine asks of the link that moves most."""
+    time: Annotated[Time, Field(ge=0.2, le=60.0)] = 2.0
+    """Time constant with which it is learned; no faster than in about four periods."""
+
+
 class Sine(Shaking):
     """A sine of constant frequency on one or several axes."""
 
@@ -131,6 +145,20 @@ class Sine(Shaking):
     frequency: PlayableFrequency
     axes: WaveAxes
     duration: Duration
+    correction: CorrectionSettings | None = None
+    """Correct amplitude, phase and harmonics; nothing is corrected if left out."""
+
+    @field_validator("correction")
+    @classmethod
+    def _within_reach(
+        cls, correction: CorrectionSettings | None, info: ValidationInfo
+    ) -> CorrectionSettings | None:
+        frequency = info.data.get("frequency", 0.0)
+        if correction is not None and not frequency <= HIGHEST_CORRECTED:
+            raise ValueError(
+                f"{frequency:g} Hz is too high, sines of up to {HIGHEST_CORRECTED:g} Hz are corrected"
+            )
+        return correction
 
 
 class Sweep(Shaking):

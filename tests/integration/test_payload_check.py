@@ -13,7 +13,7 @@ from mastd.loop.plan import Plan
 from mastd.safety.codes import Code
 from mastd.safety.states import State
 from mastd.wire.blocks import Verb
-from mastd.wire.provider import PlantRequest
+from mastd.wire.provider import PlantRequest, rigid_payload
 from tests.lab import Lab, replaced
 from tests.rig import Rig
 
@@ -34,7 +34,8 @@ def rig_of(lab: Lab, mass: str, x: str = "0 m", y: str = "0 m", profile: str = P
     truth = lab.profile(text, "truth.yaml")
     plan = Plan.load(lab.table, lab.profile(profile), lab.config)
     rig = Rig(plan)
-    plant = provider.open(PlantRequest(plan.table_path, truth, mode="lockstep", seed=seed))
+    said = rigid_payload(plan.profile)
+    plant = provider.open(PlantRequest(plan.table_path, truth, said, mode="lockstep", seed=seed))
     assert isinstance(plant, Plant)
     rig.plant = plant
     return rig
