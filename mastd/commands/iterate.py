@@ -100,7 +100,7 @@ def _run(arguments: argparse.Namespace, stop: StopRequest) -> int:
         smaller = ", with half the step," if isinstance(error, PlayFaultError) else ""
         print(f"what was done stands; go on{smaller} by: mastd iterate --resume {directory}", file=sys.stderr)
         return error.exit_code
-    _show(directory, history, picture=True)
+    _show(directory, history)
     if arguments.json:
         print(json.dumps({**history.document(), "directory": str(directory)}, allow_nan=False))
     else:
@@ -282,12 +282,13 @@ def _connection(arguments: argparse.Namespace, plan: Plan, number: int) -> Conne
     return connection(own, plan, payload, "direct", "lockstep")
 
 
-def _show(directory: Path, history: History, *, picture: bool = False) -> None:
-    """Write the pages of an iteration."""
+def _show(directory: Path, history: History) -> None:
+    """Write page and picture of an iteration."""
     import numpy as np
 
+    from mastd.control.iteration.drives import write_text
     from mastd.control.iteration.history import MATRIX
-    from mastd.report.iteration_page import MatrixPicture, convergence_page, iteration_page
+    from mastd.report.iteration_page import MatrixPicture, convergence_svg, iteration_page
     from mastd.report.write import write_page
 
     if not history.plays:
@@ -298,8 +299,7 @@ def _show(directory: Path, history: History, *, picture: bool = False) -> None:
             matrix = MatrixPicture(held["frequency"], np.abs(held["response"]), held["coherence"])
     document = history.document()
     write_page(iteration_page(document, matrix), directory / _PAGE)
-    if picture:
-        write_page(convergence_page(document), directory / _PICTURE)
+    write_text(directory / _PICTURE, convergence_svg(document))
 
 
 def _summary(directory: Path, history: History) -> str:

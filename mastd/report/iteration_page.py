@@ -10,9 +10,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mastd.report.blocks import Banner, Block, Cell, Heading, Page, Paragraph, Pictures, Table, cells
+from mastd.report.drawing import draw
 from mastd.report.numbers import figure, quantity
 from mastd.report.picture import Curve, Mark, Panel
-from mastd.report.tones import LINKS, tone_of
+from mastd.report.svg import svg
+from mastd.report.tones import LINKS, TONES, tone_of
 
 Floats = NDArray[np.float64]
 
@@ -45,9 +47,17 @@ def iteration_page(document: Mapping[str, Any], matrix: MatrixPicture | None = N
     return Page(f"{document['name']}: iteration", tuple(blocks))
 
 
-def convergence_page(document: Mapping[str, Any]) -> Page:
-    """Return the picture of the convergence alone."""
-    return Page(f"{document['name']}: convergence", (Pictures((convergence(document),)),))
+def convergence_svg(document: Mapping[str, Any]) -> str:
+    """Return the picture of the convergence alone, as a file of its own on light ground."""
+    panel = convergence(document)
+    own = svg(draw(panel), panel.title)
+    rules = "".join(
+        f".l.{tone}{{stroke:{light}}}.f.{tone}{{fill:{light}}}" for tone, (light, _) in TONES.items()
+    )
+    plain = "text{font-family:sans-serif}.l{fill:none}.dotted{stroke-dasharray:1.5 3}"
+    style = f"<style>{plain}{rules}</style>"
+    head = '<svg xmlns="http://www.w3.org/2000/svg"'
+    return own.replace("<svg", head, 1).replace(">", f">{style}", 1) + "\n"
 
 
 def convergence(document: Mapping[str, Any]) -> Panel:
