@@ -48,8 +48,8 @@ Array = NDArray[np.float64]
 ) = range(16)
 CONSTANTS = 16
 """s; one of WHOLE … WEIGHT of ``control_parts``; whether friction, the inverse of the valves and the preview
-are on; periods known ahead, periods waited at most; 1/s; 1/s; m; m/s; s; number of notches; whether valves and
-payload are learned; share of the oldest motion, against the one after it, in what is waited for. The bare
+are on; periods known ahead, periods waited at most; 1/s; 1/s; m; m/s; s; number of notches; whether valves
+and payload are learned; share of the oldest motion, against the one after it, in what is waited for. The bare
 table's mass matrix (36) and the notches follow, see ``notched``."""
 # what changes every period
 SUPPLY, ENGAGED, BALANCING, FRESH, STREAMED, BROKEN = range(6)
