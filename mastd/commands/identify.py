@@ -14,15 +14,17 @@ from mastd.commands.plant_options import add_plant_options, connection, daemon_s
 from mastd.commands.progress import riding
 from mastd.commands.report import exit_code, summary
 from mastd.commands.run import fresh_directory, tell_recorder_loss
-from mastd.errors import StoppedError, UsageError
+from mastd.errors import FormatError, StoppedError, UsageError
 
 if TYPE_CHECKING:
     from mastd.commands import Subparsers
+    from mastd.commands.identify_matrix import Matrices
     from mastd.loop.plan import Plan
     from mastd.loop.script import StopRequest
     from mastd.motion.verdict import Preflight
     from mastd.record.reader import Run
     from mastd.settings.identified import IdentifiedSettings
+    from mastd.settings.table import TableSettings
     from mastd.wire.hello import Mode
 
 LEAST_SCALE: Final = 0.3
@@ -195,6 +197,7 @@ class _Files:
 
 def _find(record: Run, arguments: argparse.Namespace, result: dict[str, Any] | None = None) -> int:
     """Find from a record, write values and page, print."""
+    from mastd.commands.identify_matrix import matrix_blocks, save_matrices
     from mastd.commands.identify_page import identified_page
     from mastd.commands.identify_record import payload_of_run, play_of, sha256_of, table_of
     from mastd.control.identification.findings import find
@@ -233,7 +236,12 @@ def _find(record: Run, arguments: argparse.Namespace, result: dict[str, Any] | N
         ("payload, nominal", values.nominal_payload),
         ("values", str(files.values)),
     )
-    write_page(identified_page(found, rows, table, f"Identified {day}", facts), files.page)
+    page = identified_page(found, rows, table, f"Identified {day}", facts)
+    matrices, no_matrix = _matrices(record, table)
+    if matrices is not None:
+        page = replace(page, blocks=(*page.blocks, *matrix_blocks(matrices)))
+        matrix = save_matrices(files.values.parent, matrices)
+    write_page(page, files.page)
     if arguments.json:
         head = _head(result) if result is not None else {"run": str(arguments.source)}
         document = {
@@ -242,6 +250,8 @@ def _find(record: Run, arguments: argparse.Namespace, result: dict[str, Any] | N
             **head,
             **document_of(values, table),
             "notes": list(found.notes),
+            "matrix": None if matrices is None else str(matrix),
+            "coherence": None if matrices is None else matrices.coherence,
         }
         print(json.dumps(document, allow_nan=False))
         return 0
@@ -250,8 +260,19 @@ def _find(record: Run, arguments: argparse.Namespace, result: dict[str, Any] | N
         print("nothing stands on the table")
     for note in found.notes:
         print(f"doubtful: {note}")
+    print(no_matrix if matrices is None else f"frequency response matrix: {matrix}")
     print(f"values: {files.values}\npage: {files.page}")
     return 0
+
+
+def _matrices(record: Run, table: TableSettings) -> tuple[Matrices | None, str]:
+    """Return the frequency response matrices of a record, or None and why it tells none."""
+    from mastd.commands.identify_matrix import matrices_of
+
+    try:
+        return matrices_of(record, table), ""
+    except (FormatError, ValueError) as error:
+        return None, f"no frequency response matrix: {error}"
 
 
 def _write(values: IdentifiedSettings, path: Path) -> None:

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from mastd.signals.frequency_matrix import FrequencyMatrix
 
 _REMEMBERED: Final = (
-    *("table", "config", "truth", "seed", "fault", "plant", "allow_remote", "operators"),
+    *("table", "config", "identified", "truth", "seed", "fault", "plant", "allow_remote", "operators"),
     *("noise", "responses", "plays"),
 )
 """Options that an iteration that goes on takes from where it began."""
@@ -54,7 +54,7 @@ def add_parsers(subparsers: Subparsers) -> None:
         "--matrix",
         metavar="PATH",
         type=Path,
-        help="take the matrix from the directory of an earlier iteration, or from a run that moved all axes",
+        help="take the matrix from an iteration's or identify's directory, or from a run that moved all axes",
     )
     parser.add_argument(
         "--target",
@@ -71,6 +71,9 @@ def add_parsers(subparsers: Subparsers) -> None:
         "--resume", metavar="DIR", type=Path, help="go on with the iteration in this directory"
     )
     add_plant_options(parser)
+    parser.add_argument(
+        "--identified", metavar="FILE", help="what `mastd identify` has found out, in the settings' place"
+    )
     parser.add_argument("--json", action="store_true", help="print one JSON document, nothing else")
     parser.set_defaults(run=run)
 
@@ -164,7 +167,7 @@ def _resumed(arguments: argparse.Namespace) -> tuple[History, Task, FrequencyMat
 def _origin(arguments: argparse.Namespace, path: Path) -> dict[str, Any]:
     """Return what an iteration must know again to go on."""
     kept = {name: getattr(arguments, name) for name in _REMEMBERED}
-    for name in ("table", "config", "truth"):
+    for name in ("table", "config", "identified", "truth"):
         if kept[name] is not None and Path(kept[name]).is_file():
             kept[name] = str(Path(kept[name]).resolve())
     target = None if arguments.target is None else str(arguments.target.resolve())
@@ -183,7 +186,8 @@ def _plan(arguments: argparse.Namespace, profile: Path) -> Plan:
     from mastd.loop.plan import Plan
     from mastd.settings.starter import find
 
-    return Plan.load(find("table", arguments.table), profile, daemon_settings(arguments))
+    identified = None if arguments.identified is None else Path(arguments.identified)
+    return Plan.load(find("table", arguments.table), profile, daemon_settings(arguments), identified)
 
 
 def _responses(arguments: argparse.Namespace, plan: Plan) -> tuple[ResponseSet, dict[str, str]]:

@@ -25,7 +25,7 @@ _AXES: Final = ("surge", "sway", "heave", "roll", "pitch", "yaw")
 
 @dataclass(frozen=True, eq=False)
 class MatrixPicture:
-    """Frequency (f,) in Hz, magnitude (f, r, 6) of the responses to the drives, coherence (f, r)."""
+    """Frequency (f,) in Hz, magnitude (f, r, d) of the responses to the drives, coherence (f, r)."""
 
     frequency: Floats
     magnitude: Floats
@@ -42,7 +42,7 @@ def iteration_page(document: Mapping[str, Any], matrix: MatrixPicture | None = N
         names = [str(one["name"]) for one in document["plays"][0]["figures"]]
         blocks += [
             Heading("Frequency response matrix"),
-            Pictures(tuple(_matrix_panels(matrix, names, tuple(document["band_hz"])))),
+            Pictures(tuple(matrix_panels(matrix, names, tuple(document["band_hz"]), _AXES))),
         ]
     return Page(f"{document['name']}: iteration", tuple(blocks))
 
@@ -147,7 +147,10 @@ def _shown(magnitude: Floats) -> Floats:
     return np.where(magnitude > 0.0, magnitude, np.nan)
 
 
-def _matrix_panels(matrix: MatrixPicture, names: Sequence[str], band: tuple[float, float]) -> list[Panel]:
+def matrix_panels(
+    matrix: MatrixPicture, names: Sequence[str], band: tuple[float, float], drives: Sequence[str]
+) -> list[Panel]:
+    """Return two panels for each response: its magnitude over each drive, and its coherence."""
     shown = (matrix.frequency >= 0.5 * band[0]) & (matrix.frequency <= 2.0 * band[1])
     frequency = matrix.frequency[shown]
     if len(frequency) < 2:
@@ -157,7 +160,7 @@ def _matrix_panels(matrix: MatrixPicture, names: Sequence[str], band: tuple[floa
     for k, name in enumerate(names[:_MOST_RESPONSES]):
         curves = tuple(
             Curve(frequency, _shown(matrix.magnitude[shown, k, axis]), tone_of(LINKS, axis), drive)
-            for axis, drive in enumerate(_AXES)
+            for axis, drive in enumerate(drives)
         )
         coherence = Curve(frequency, matrix.coherence[shown, k], "achieved")
         panels += [

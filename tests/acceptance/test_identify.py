@@ -124,6 +124,10 @@ def test_a_short_play_finds_what_the_plant_is_within_the_uncertainty_that_it_sta
     document = identify(place, truth, place.profile(SHORT, "short.yaml"), 7, capsys)
     found = load(Path(str(document["identified"])), IdentifiedSettings)
     assert found.nominal_payload.startswith("rigid, 12000.0 kg")
+    assert Path(str(document["matrix"])).is_file()
+    coherence = document["coherence"]
+    assert isinstance(coherence, dict)
+    assert min(coherence.values()) > 0.95
     bounds = {"gain": 0.02, "delay": 6e-5, "overlap": 5e-4, "bulk modulus": 0.03, "coulomb": 0.05}
     bounds |= {"mass": 0.01, "centre of gravity": 0.02, "inertia": 0.06}
     for name, error, uncertainty, _ in compared(found, truth, table):

@@ -37,7 +37,7 @@ def profile(path: Path, segment: str) -> ProfileSettings:
 
 def sampled(timeline: Timeline) -> Floats:
     """Return pose, rate, acceleration and jerk (k, 4, 6) at the knots and between them."""
-    return timeline.sample(np.arange(2 * timeline.end_knot) * (0.5 * KNOT_SPACING))
+    return timeline.sample(np.arange(2 * timeline.end_knot, dtype=np.float64) * (0.5 * KNOT_SPACING))
 
 
 @pytest.mark.parametrize("name", ["random", "strong_motion", "sweep"])
@@ -47,7 +47,7 @@ def test_a_motion_comes_back_from_its_file_within_a_thousandth(
     """Acceleration and jerk, of every axis that moves: 32 bits, differentiated two and three times."""
     motion = compile_profile(load(find("profile", name), ProfileSettings), table)
     knots = motion.end_knot + 1
-    poses = motion.sample(np.arange(knots) * KNOT_SPACING)[:, 0]
+    poses = motion.sample(np.arange(knots, dtype=np.float64) * KNOT_SPACING)[:, 0]
     step = write_drive(tmp_path / "drive.rsp", poses, {})
     played = compile_profile(profile(tmp_path, f"{{kind: drive, file: drive.rsp, {BAND}}}"), table)
     asked, given = sampled(motion), sampled(played)[: 2 * motion.end_knot]
@@ -69,7 +69,7 @@ def program_samples(path: Path, table: TableSettings) -> Floats:
 def test_a_millisecond_from_value_to_value_costs_more_than_four(table: TableSettings) -> None:
     """Why drives are not written at the rate of the loop."""
     motion = compile_profile(load(find("profile", "random"), ProfileSettings), table)
-    poses = motion.sample(np.arange(motion.end_knot + 1) * KNOT_SPACING)[:, 0]
+    poses = motion.sample(np.arange(motion.end_knot + 1, dtype=np.float64) * KNOT_SPACING)[:, 0]
     assert best_step(poses).knots in (4, 5)
     assert best_step(poses).lost < 1e-4
 

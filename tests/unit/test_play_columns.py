@@ -16,6 +16,7 @@ PERIOD = 1e-3
 COUNT = 2000
 """Knots of the profile."""
 BEFORE = 3
+ON_TIME: Floats = np.arange(COUNT, dtype=np.float64) * PERIOD
 NAMES = ("pose.heave", "reference.heave")
 
 
@@ -48,7 +49,7 @@ def on_time(columns: dict[str, Floats], times: Floats) -> dict[str, Floats]:
 
 def test_reference_and_answer_stand_at_the_same_time() -> None:
     found = on_time(*frames())
-    asked = motion(np.arange(COUNT) * PERIOD)
+    asked = motion(ON_TIME)
     assert np.allclose(found["pose.heave"], asked, atol=1e-12)
     assert np.allclose(found["reference.heave"], asked, atol=1e-12)
 
@@ -73,7 +74,7 @@ def blind(columns: dict[str, Floats], times: Floats) -> tuple[dict[str, Floats],
 @pytest.mark.parametrize("damage", [lose, repeat, blind])
 def test_what_is_missing_is_bridged(damage: Callable[..., tuple[dict[str, Floats], Floats]]) -> None:
     found = on_time(*damage(*frames()))
-    asked = motion(np.arange(COUNT) * PERIOD)
+    asked = motion(ON_TIME)
     assert np.max(np.abs(found["pose.heave"] - asked)) < 1e-4
     assert np.max(np.abs(found["reference.heave"] - asked)) < 1e-4
 

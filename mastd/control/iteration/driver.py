@@ -334,7 +334,7 @@ def _matrix(
         duration, source = (len(motion) - 1) * KNOT_SPACING, "noise"
         columns = play(playable, NOISE, task.responses.channels, len(motion))
         matrix = matrix_of(drives_played, task.responses.of(columns))
-    save_matrix(task.directory, matrix, names)
+    save_matrix(task.directory / MATRIX, matrix, names)
     inside = (matrix.frequency >= task.band[0]) & (matrix.frequency <= task.band[1])
     mean = np.mean(matrix.coherence[inside], axis=0) if np.any(inside) else np.zeros(len(names))
     coherence = {name: float(value) for name, value in zip(names, mean, strict=True)}

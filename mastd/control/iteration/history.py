@@ -147,9 +147,9 @@ def _play(document: Mapping[str, Any]) -> PlayNote:
     return PlayNote(**own, figures=Figures(parts, document["error"]))
 
 
-def save_matrix(directory: Path, matrix: FrequencyMatrix, names: Sequence[str]) -> None:
+def save_matrix(path: Path, matrix: FrequencyMatrix, names: Sequence[str]) -> None:
     """Write a frequency response matrix and the names of its responses, as arrays that numpy loads."""
-    with replacing(directory / MATRIX) as file:
+    with replacing(path) as file:
         np.savez(file, **vars(matrix), names=np.array(names))
 
 
