@@ -35,7 +35,7 @@ def patient(lab: Lab) -> Path:
     text = replaced(text, "sample_stale: 150 ms", "sample_stale: 1.5 s")
     text = replaced(text, "maximum_missed: 150", "maximum_missed: 1500")
     text = replaced(text, "following_delay: 20 ms", "following_delay: 1 s")
-    text = replaced(text, "stuck_travel: 0.3 mm", "stuck_travel: 3 mm")
+    text = replaced(text, "stuck_travel: 1 mm", "stuck_travel: 3 mm")
     text = replaced(text, "lease: 60 s", "lease: 600 s")
     path = lab.directory / "patient.yaml"
     path.write_text(text, encoding="utf-8")

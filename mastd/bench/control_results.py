@@ -12,6 +12,7 @@ import os
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor, as_completed
+from concurrent.futures.process import BrokenProcessPool
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
@@ -116,6 +117,10 @@ def carry_out(
             for done in as_completed(futures):
                 results.add(futures[done], done.result())
                 tell(_line(futures[done], results))
+        except BrokenProcessPool as error:
+            raise UsageError(
+                f"{directory}: a play was killed; call again, what is finished is kept"
+            ) from error
         except BaseException:
             pool.shutdown(wait=False, cancel_futures=True)
             raise

@@ -37,8 +37,8 @@ def run(arguments: argparse.Namespace) -> int:
     from mastd.bench.registry import Scope, long_names, measure, names
 
     if arguments.list:
-        print("\n".join(names()))
-        print("\n".join(f"{name}  (takes long, only when named)" for name in long_names()))
+        long = [f"{name}  (takes long, only when named)" for name in long_names()]
+        print("\n".join([*names(), *long]))
         return 0
     scope = Scope(seeds_of(arguments.seeds), Path(arguments.out), _tell)
     if sys.stderr.isatty():

@@ -11,10 +11,10 @@ CONTROL_ROWS: tuple[Row, ...] = (
         "mass and horizontal centre of gravity that the legs carry while the table rises and stands, by the "
         "pressures, against the loaded profile's payload",
         Action.STOP,
-        "reset; the table is weighed anew at the next raise, and compared anew with the next profile",
-        "Is the right specimen on the table, all of it, and does the profile say so? Lower, correct it, "
-        "reset and raise again. If all is right, a pressure transducer is off. A simulated plant carries "
-        "what `--payload`, or its truth file, says.",
+        "reset; the table is weighed anew at the next raise",
+        "Is all of the right specimen on the table, and does the profile say so? Lower, correct it, reset, "
+        "raise. Else a pressure transducer is off; a simulated plant carries what `--payload` or its truth "
+        "says.",
         threshold="control.payload_check.mass",
         also=("control.payload_check.centre", "control.payload_check.enabled"),
     ),

@@ -431,9 +431,10 @@ def test_a_command_far_from_the_table_is_approached_slowly() -> None:
 
 def test_valve_trim_moves_the_link_and_force_references_carry_no_offset() -> None:
     player = Player().raised()
-    player.command.field("valve_trims")[:4] = 2e-3
+    player.command.field("valve_trims")[:4] = 20e-3
     player.wait(1.0, player.command)
-    assert player.height == pytest.approx(2e-3 / TABLE.drive.length_gain, abs=4e-5)
+    # The overlap lets some of it be.
+    assert player.height == pytest.approx(20e-3 / TABLE.drive.length_gain, abs=8e-5)
 
 
 @pytest.mark.parametrize(
