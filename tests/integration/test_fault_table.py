@@ -203,7 +203,7 @@ SCENARIOS: dict[Code, Scenario] = {
     Code.DRIVE_TIMED_OUT: Scenario(disturb=stand_still(0.13)),
     Code.STALL: Scenario(disturb=stand_still(0.13)),
     Code.REDUNDANCY: Scenario(("length-offset.2:-3mm",), lag=0.006),
-    Code.LENGTH_STUCK: Scenario(("length-stuck.3",), visible=Travel(0.3e-3)),
+    Code.LENGTH_STUCK: Scenario(("length-stuck.3",), visible=Travel(1e-3)),
     Code.LENGTH_JUMP: Scenario(("length-offset.7:30mm",)),
     Code.LENGTH_DRIFT: Scenario(
         ("length-drift.1:1mm/s",),
