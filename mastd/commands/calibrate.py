@@ -7,14 +7,13 @@ import json
 import math
 import shutil
 import sys
-import time
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from mastd.commands.plant_options import add_plant_options, connection, daemon_settings, stop_on_signals
-from mastd.commands.run import fresh_directory
-from mastd.errors import FormatError, StoppedError, UsageError
+from mastd.commands.plant_options import add_plant_options, daemon_settings, stop_on_signals
+from mastd.commands.recorded_play import add_play_options, prepare, recorded_play
+from mastd.errors import FormatError, UsageError
 
 if TYPE_CHECKING:
     from mastd.commands import Subparsers
@@ -22,7 +21,6 @@ if TYPE_CHECKING:
     from mastd.loop.script import StopRequest
     from mastd.loop.session import Ending
     from mastd.settings.table import TableSettings
-    from mastd.wire.hello import Mode
 
 CERTAINTY: Final = 2.0
 """Standard deviations below which an offset is not told from none."""
@@ -57,9 +55,7 @@ def add_parsers(subparsers: Subparsers) -> None:
         "--write", action="store_true", help="write them into the table's file; the old one stays as FILE.bak"
     )
     add_plant_options(offsets)
-    offsets.add_argument("--link", choices=("direct", "socket"), help="kind of link to a plant of its own")
-    offsets.add_argument("--lockstep", action="store_true", help="plant and loop step by step, repeatable")
-    offsets.add_argument("--json", action="store_true", help="print one JSON document, nothing else")
+    add_play_options(offsets)
     offsets.set_defaults(run=run)
 
 
@@ -98,38 +94,15 @@ def run(arguments: argparse.Namespace) -> int:
 
 def _played(arguments: argparse.Namespace, stop: StopRequest) -> tuple[Path, Ending]:
     """Check, play and record; return the record and how it ended."""
-    from mastd.loop.journal import slug
-    from mastd.loop.lock import plant_lock
-    from mastd.loop.operators import Kind, operators_place
     from mastd.loop.plan import Plan
-    from mastd.loop.session import run as play
     from mastd.motion.preflight import check
     from mastd.settings.starter import find
-    from mastd.wire.provider import rigid_payload
 
-    if arguments.plant and arguments.link == "direct":
-        raise UsageError("--link direct is for a simulated plant of its own; leave out --plant")
-    live = not arguments.json and sys.stderr.isatty()
-    if live:
-        print("preparing; the very first run compiles the kernels, which takes a minute", file=sys.stderr)
+    live = prepare(arguments)
     plan = Plan.load(
         find("table", arguments.table), find("profile", arguments.profile), daemon_settings(arguments)
     )
-    verdict = check(plan.profile, plan.table)
-    if not verdict.ok:
-        raise UsageError(f"{plan.profile_path}: refused, it does not pass the check:\n{verdict.text()}")
-    if stop.requested:
-        raise StoppedError("stopped before anything moved")
-    directory = Path(arguments.out) / f"{slug(plan.profile.name)}-{time.strftime('%Y%m%d-%H%M%S')}"
-    record = fresh_directory(directory) / "run.mcap"
-    mode: Mode = "lockstep" if arguments.lockstep else "free-run"
-    link = connection(arguments, plan, rigid_payload(plan.profile), arguments.link or "socket", mode)
-    kind = Kind.RUN if arguments.plant else Kind.SIMULATED_RUN
-    with plant_lock(link.address), operators_place(kind, arguments.operators) as operators:
-        if operators.note:
-            print(operators.note, file=sys.stderr)
-        ending = play(plan, link, record, live, stop, verdict.scale, operators)
-    return record, ending
+    return recorded_play(arguments, plan, check(plan.profile, plan.table), stop, live=live)
 
 
 def _document(found: LengthOffsets, table: TableSettings, record: str, ended: str) -> dict[str, object]:

@@ -10,11 +10,11 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
-from mastd.commands.plant_options import add_plant_options, connection, daemon_settings, stop_on_signals
+from mastd.commands.plant_options import add_plant_options, daemon_settings, stop_on_signals
 from mastd.commands.progress import riding
+from mastd.commands.recorded_play import add_play_options, prepare, recorded_play, tell_recorder_loss
 from mastd.commands.report import exit_code, summary
-from mastd.commands.run import fresh_directory, tell_recorder_loss
-from mastd.errors import FormatError, StoppedError, UsageError
+from mastd.errors import FormatError, UsageError
 
 if TYPE_CHECKING:
     from mastd.commands import Subparsers
@@ -25,7 +25,6 @@ if TYPE_CHECKING:
     from mastd.record.reader import Run
     from mastd.settings.identified import IdentifiedSettings
     from mastd.settings.table import TableSettings
-    from mastd.wire.hello import Mode
 
 LEAST_SCALE: Final = 0.3
 """Least share of the play that is worth playing."""
@@ -63,9 +62,7 @@ def add_parsers(subparsers: Subparsers) -> None:
         help="file of the values found (default: identified-DATE.yaml beside the record)",
     )
     add_plant_options(parser)
-    parser.add_argument("--link", choices=("direct", "socket"), help="kind of link to a plant of its own")
-    parser.add_argument("--lockstep", action="store_true", help="plant and loop step by step, repeatable")
-    parser.add_argument("--json", action="store_true", help="print one JSON document, nothing else")
+    add_play_options(parser)
     parser.set_defaults(run=run)
 
 
@@ -100,32 +97,13 @@ def _head(result: dict[str, Any]) -> dict[str, Any]:
 
 def _played(arguments: argparse.Namespace, stop: StopRequest) -> dict[str, Any]:
     """Play, record, and return the document of the run."""
-    from mastd.loop.journal import slug
-    from mastd.loop.lock import plant_lock
-    from mastd.loop.operators import Kind, operators_place
-    from mastd.loop.session import run as play
     from mastd.record.result import make_result
     from mastd.report.reading import read
-    from mastd.wire.provider import rigid_payload
 
-    if arguments.plant and arguments.link == "direct":
-        raise UsageError("--link direct is for a simulated plant of its own; leave out --plant")
-    live = not arguments.json and sys.stderr.isatty()
-    if live:
-        print("preparing; the very first run compiles the kernels, which takes a minute", file=sys.stderr)
+    live = prepare(arguments)
     plan, verdict = _checked(arguments, live)
-    if stop.requested:
-        raise StoppedError("stopped before anything moved")
-    directory = Path(arguments.out) / f"{slug(plan.profile.name)}-{time.strftime('%Y%m%d-%H%M%S')}"
-    record_path = fresh_directory(directory) / "run.mcap"
-    mode: Mode = "lockstep" if arguments.lockstep else "free-run"
-    link = connection(arguments, plan, rigid_payload(plan.profile), arguments.link or "socket", mode)
-    kind = Kind.RUN if arguments.plant else Kind.SIMULATED_RUN
-    with plant_lock(link.address), operators_place(kind, arguments.operators) as operators:
-        if operators.note:
-            print(operators.note, file=sys.stderr)
-        ending = play(plan, link, record_path, live, stop, verdict.scale, operators)
-    result = make_result(read(record_path))
+    record, ending = recorded_play(arguments, plan, verdict, stop, live=live)
+    result = make_result(read(record))
     tell_recorder_loss(result, ending)
     return result
 
@@ -157,8 +135,6 @@ def _checked(arguments: argparse.Namespace, live: bool) -> tuple[Plan, Preflight
             print(f"{profile.name}: played at {scale:.0%}, more does not pass the check", file=sys.stderr)
             profile = profile.model_copy(update={"gain": profile.gain * scale})
             verdict = check(profile, plan.table, progress)
-    if not verdict.ok:
-        raise UsageError(f"{plan.profile_path}: refused, it does not pass the check:\n{verdict.text()}")
     ready = ready_profile(profile, plan.table, plan.daemon.period_ns * 1e-9, 1.0)
     return replace(plan, profile=profile, ready=ready), verdict
 

@@ -1,0 +1,87 @@
+"""One recorded play of a plan that has passed its check: what `run`, `identify` and `calibrate` share."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from mastd.commands.plant_options import connection
+from mastd.errors import StoppedError, UsageError
+
+if TYPE_CHECKING:
+    from mastd.loop.plan import Plan
+    from mastd.loop.script import StopRequest
+    from mastd.loop.session import Ending
+    from mastd.motion.verdict import Preflight
+    from mastd.wire.hello import Mode
+
+
+def add_play_options(parser: argparse.ArgumentParser) -> None:
+    """Add how a simulated plant of one's own is joined, and how the answer is printed."""
+    parser.add_argument("--link", choices=("direct", "socket"), help="kind of link to a plant of its own")
+    parser.add_argument("--lockstep", action="store_true", help="plant and loop step by step, repeatable")
+    parser.add_argument("--json", action="store_true", help="print one JSON document, nothing else")
+
+
+def prepare(arguments: argparse.Namespace) -> bool:
+    """Tell that it begins, and return whether somebody watches; raise UsageError for options that clash."""
+    if arguments.plant and arguments.link == "direct":
+        raise UsageError("--link direct is for a simulated plant of its own; leave out --plant")
+    live = not arguments.json and sys.stderr.isatty()
+    if live:
+        print("preparing; the very first run compiles the kernels, which takes a minute", file=sys.stderr)
+    return live
+
+
+def recorded_play(
+    arguments: argparse.Namespace, plan: Plan, verdict: Preflight, stop: StopRequest, *, live: bool
+) -> tuple[Path, Ending]:
+    """Play, and return the record and how it ended.
+
+    Raises UsageError for a plan that does not pass its check, StoppedError before anything has moved, and
+    what ``mastd.loop.session.run`` raises.
+    """
+    from mastd.loop.journal import slug
+    from mastd.loop.lock import plant_lock
+    from mastd.loop.operators import Kind, operators_place
+    from mastd.loop.session import run as play
+    from mastd.wire.provider import rigid_payload
+
+    if not verdict.ok:
+        raise UsageError(f"{plan.profile_path}: refused, it does not pass the check:\n{verdict.text()}")
+    if stop.requested:
+        raise StoppedError("stopped before anything moved")
+    directory = Path(arguments.out) / f"{slug(plan.profile.name)}-{time.strftime('%Y%m%d-%H%M%S')}"
+    record = fresh_directory(directory) / "run.mcap"
+    mode: Mode = "lockstep" if arguments.lockstep else "free-run"
+    link = connection(arguments, plan, rigid_payload(plan.profile), arguments.link or "socket", mode)
+    kind = Kind.RUN if arguments.plant else Kind.SIMULATED_RUN
+    with plant_lock(link.address), operators_place(kind, arguments.operators) as operators:
+        if operators.note:
+            print(operators.note, file=sys.stderr)
+        return record, play(plan, link, record, live, stop, verdict.scale, operators)
+
+
+def tell_recorder_loss(result: dict[str, object], ending: Ending) -> None:
+    """A run that was not recorded to its end cannot be judged: say so, and what is known."""
+    if ending.recorded is None or ending.recorded.error is None:
+        return
+    result["command_sha256"] = ending.command_sha256
+    result["state"] = ending.state.name
+    if ending.completed:
+        result["verdict"] = "fail"
+    result["cause"] = f"recorder lost: {ending.recorded.error}; the run itself " + (
+        "went to its end" if ending.completed else f"ended in {ending.state.name}"
+    )
+
+
+def fresh_directory(directory: Path) -> Path:
+    """Return a directory that does not exist yet: two runs may begin in the same second."""
+    for suffix in ("", *(f"-{count}" for count in range(2, 1000))):
+        candidate = directory.with_name(directory.name + suffix)
+        if not candidate.exists():
+            return candidate
+    raise UsageError(f"{directory}: a thousand runs of this second are there already")
