@@ -63,6 +63,9 @@ FINITE, BALANCE_SATURATED, TRIM_LIMITED = 1, 2, 4
 
 STALE_SHARE = 0.5
 """What stays of the last feedback in each period without a sample."""
+BALANCE_AT_ONCE = 3.0
+"""Lengths given way at once, per length that the oil gives way under the internal force: the drive's pressure
+damping holds against the slow part, which would swing by itself."""
 FORGET_TIME = 0.5
 """Time constant in s in which the balance is given up when the drive does not follow."""
 
@@ -359,9 +362,9 @@ def control_step(
     if now[BALANCING] > 0.0 and now[FRESH] > 0.0 and constants[BALANCE] > 0.0 and engaged[0] == 1.0:
         internal_part(jacobian, measured_forces, work[n], work[n + 1 :], scratch[3])
         for i in range(n):
-            excess = scratch[3, i] - links[1, i]
-            step = constants[BALANCE] * period * excess / oil_spring(nominal[i], lengths[i])
-            balance[i] -= step
+            # As a length: what the oil gives way under the force that makes no wrench.
+            scratch[4, i] = (scratch[3, i] - links[1, i]) / oil_spring(nominal[i], lengths[i])
+            balance[i] -= constants[BALANCE] * period * scratch[4, i]
         internal_part(jacobian, balance, work[n], work[n + 1 :], scratch[3])
         largest = 0.0
         for i in range(n):
@@ -372,6 +375,8 @@ def control_step(
             bits |= BALANCE_SATURATED
         for i in range(n):
             balance[i] = share * scratch[3, i]
+            at_once = BALANCE_AT_ONCE * scratch[4, i]
+            lengths[i] -= min(max(at_once, -constants[BALANCE_LIMIT]), constants[BALANCE_LIMIT])
     elif now[ENGAGED] == 0.0:
         for i in range(n):
             balance[i] *= 1.0 - period / FORGET_TIME
