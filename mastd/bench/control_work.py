@@ -87,7 +87,7 @@ def measure_matrix(job: Job, place: Path) -> Result:
         table = case.variant.installation(Path(scratch)).table
     matrix = frequency_matrix_of(profile, played, table)
     _matrix_directory(place, job).mkdir(parents=True, exist_ok=True)
-    save_matrix(_matrix_directory(place, job), matrix, responses_of(profile, table).names)
+    save_matrix(_matrix_directory(place, job) / MATRIX, matrix, responses_of(profile, table).names)
     inside = (matrix.frequency >= 1.0) & (matrix.frequency <= 20.0)
     return Result({"coherence": float(np.mean(matrix.coherence[inside]))}, None, played.indicated)
 
