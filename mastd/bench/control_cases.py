@@ -109,7 +109,8 @@ def _ladder() -> Mapping[str, Case]:
                     "dynamics": "none",
                     "friction": False,
                     "valve_inverse": False,
-                    "learning": False,
+                    "valve_learning": False,
+                    "payload_learning": False,
                     "preview": False,
                     "stream_delay": "0 ms",
                 },
@@ -128,7 +129,8 @@ def _ladder() -> Mapping[str, Case]:
         ("preview", {}, {"feedforward": {"valve_inverse": True, "preview": True}}),
         ("friction", {}, {"feedforward": {"friction": True}}),
         ("acceleration", {"length_gain": "15 1/s"}, {"acceleration": {"gain": "100 1/s"}}),
-        ("learning", {}, {"feedforward": {"learning": True}}),
+        ("valve_learning", {}, {"feedforward": {"valve_learning": True}}),
+        ("payload_learning", {}, {"feedforward": {"payload_learning": True}}),
     )
     cases: dict[str, Case] = {}
     drive: Changes = {}
