@@ -28,6 +28,8 @@ if TYPE_CHECKING:
     from mastd.loop.script import StopRequest
     from mastd.signals.frequency_matrix import FrequencyMatrix
 
+LENGTH_TOLERANCE = 0.05
+"""Share of the profile's length by which a target may differ without a word."""
 _REMEMBERED: Final = (
     *("table", "config", "identified", "truth", "seed", "fault", "plant", "allow_remote", "operators"),
     *("noise", "responses", "plays"),
@@ -131,10 +133,20 @@ def _begun(arguments: argparse.Namespace) -> tuple[History, Task, FrequencyMatri
     stem = Path(arguments.out) / f"iterate-{slug(plan.profile.name)}-{time.strftime('%Y%m%d-%H%M%S')}"
     directory = next(place for place in _places(stem) if not place.exists())
     task = task_of(path, plan.profile, plan.table, directory, responses, target)
+    if target is not None:
+        _tell_length(arguments.target, len(target), task.knots)
     verdict = check(plan.profile, plan.table)
     if not verdict.ok:
         raise UsageError(f"{path}: refused, it does not pass the check:\n{verdict.text()}")
     return begin(task, _origin(arguments, path)), task, matrix
+
+
+def _tell_length(path: Path, target: int, knots: int) -> None:
+    """Say that a target is not as long as the motion of the profile, in milliseconds both."""
+    if abs(target - knots) > LENGTH_TOLERANCE * knots:
+        rest = "is followed by rest" if target < knots else "is cut"
+        seconds = (1e-3 * target, 1e-3 * knots)
+        print(f"{path}: takes {seconds[0]:g} s, the profile {seconds[1]:g} s: it {rest}", file=sys.stderr)
 
 
 def _resumed(arguments: argparse.Namespace) -> tuple[History, Task, FrequencyMatrix | None]:
@@ -151,6 +163,7 @@ def _resumed(arguments: argparse.Namespace) -> tuple[History, Task, FrequencyMat
     history = load_history(directory)
     origin = history.origin
     asked = arguments.plays
+    print(f"{directory}: goes on with the options that it began with, but for --plays", file=sys.stderr)
     for name in _REMEMBERED:
         setattr(arguments, name, origin.get(name))
     arguments.plays = origin["plays"] if asked is None else asked

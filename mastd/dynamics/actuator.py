@@ -67,9 +67,12 @@ def actuator_rows(table: TableSettings, identified: IdentifiedSettings | None = 
         return rows
     found = {link.link: link for link in identified.links}
     names = [link.name for link in table.links]
-    if identified.table != table.name or sorted(found) != sorted(names):
-        what = f"was identified on {identified.table!r}, whose links are not those of {table.name!r}"
+    if identified.table != table.name:
+        what = f"was identified on {identified.table!r}, this is {table.name!r}: identify this table"
         raise SettingsError([f"{identified.name}: {what}"])
+    if sorted(found) != sorted(names):
+        differ = ", ".join(sorted(set(found) ^ set(names))) or "one stands there twice"
+        raise SettingsError([f"{identified.name}: its links are not those of {table.name!r}: {differ}"])
     for row, name in zip(rows, names, strict=True):
         _apply(row, found[name])
     return rows

@@ -7,6 +7,7 @@ from pathlib import Path
 
 from mastd.dynamics.actuator import actuator_rows
 from mastd.dynamics.table_model import TableModel
+from mastd.errors import SettingsError
 from mastd.kinematics.forward import Observer
 from mastd.kinematics.geometry import Geometry
 from mastd.loop.boarding import channels_of, ready_profile
@@ -24,6 +25,10 @@ from mastd.settings.profile import ProfileSettings
 from mastd.settings.table import TableSettings
 from mastd.vehicle.drive_checks import placed
 from mastd.wire.hello import LinkTerms, Mode
+
+STABLE_GAINS = 260.0
+"""Feedback of acceleration and pressure together in 1/s that a table can have (control study: 200 and 60
+hold, 300 and 60 do not)."""
 
 
 @dataclass(frozen=True)
@@ -51,6 +56,11 @@ class Installation:
         geometry = Geometry.from_settings(table)
         if identified_path is None and daemon.control.identified is not None:
             identified_path = Path(daemon.control.identified)
+        gains = daemon.control.acceleration.gain + table.drive.pressure_damping
+        if daemon.control.acceleration.gain > 0.0 and not gains <= STABLE_GAINS:
+            both = f"with drive.pressure_damping of {table_path} it is {gains:g} 1/s"
+            what = f"{both}, above {STABLE_GAINS:g} 1/s the table swings up; 200 1/s and less are usual"
+            raise SettingsError([f"{daemon_path}: control.acceleration.gain: {what}"])
         identified = None
         if identified_path is not None:
             identified = load(identified_path, IdentifiedSettings)

@@ -13,7 +13,7 @@ from mastd.settings.quantity import Damping, Force, Inertia, Length, Mass, Press
 class RatioEstimate(Settings):
     """A ratio with the standard deviation of its estimate."""
 
-    value: Annotated[Ratio, Field(gt=0)]
+    value: Annotated[Ratio, Field(ge=0.3, le=3)]
     uncertainty: Annotated[Ratio, Field(ge=0)]
 
 
@@ -27,28 +27,28 @@ class ShareEstimate(Settings):
 class TimeEstimate(Settings):
     """A time with its standard deviation."""
 
-    value: Annotated[Time, Field(ge=0)]
+    value: Annotated[Time, Field(ge=0, le=0.01)]
     uncertainty: Annotated[Time, Field(ge=0)]
 
 
 class PressureEstimate(Settings):
-    """A pressure with its standard deviation."""
+    """A bulk modulus with its standard deviation."""
 
-    value: Annotated[Pressure, Field(gt=0)]
+    value: Annotated[Pressure, Field(ge=5e7, le=3e9)]
     uncertainty: Annotated[Pressure, Field(ge=0)]
 
 
 class ForceEstimate(Settings):
-    """A force with its standard deviation."""
+    """A friction force with its standard deviation."""
 
-    value: Annotated[Force, Field(ge=0)]
+    value: Annotated[Force, Field(ge=0, le=5e4)]
     uncertainty: Annotated[Force, Field(ge=0)]
 
 
 class DampingEstimate(Settings):
     """A damping with its standard deviation."""
 
-    value: Annotated[Damping, Field(ge=0)]
+    value: Annotated[Damping, Field(ge=0, le=5e5)]
     uncertainty: Annotated[Damping, Field(ge=0)]
 
 
@@ -110,7 +110,6 @@ class IdentifiedSettings(Settings):
     run_sha256: str
     """Of the record that it was made from."""
     nominal_payload: str
-    """The payload that the play was made with, as the profile says it, in one line; for another one the
-    payload found here is not used."""
+    """The payload that the play was made with, in one line; what was found serves no other payload."""
     links: tuple[IdentifiedLink, ...]
     payload: IdentifiedPayload | None = None

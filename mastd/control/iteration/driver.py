@@ -153,7 +153,10 @@ def begin(task: Task, origin: dict[str, object]) -> History:
 
     Raises UsageError for a profile that does not pass the check.
     """
-    task.directory.mkdir(parents=True, exist_ok=True)
+    try:
+        task.directory.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise UsageError(f"{task.directory}: cannot be made: {error.strerror}") from error
     drives.write_series(task.directory / TARGET, task.responses.names, task.responses.units, task.target)
     history = History(task.profile.name, task.band, (task.knots - 1) * KNOT_SPACING, origin)
     history.save(task.directory)

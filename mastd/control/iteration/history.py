@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any, Final
+from zipfile import BadZipFile
 
 import numpy as np
 
@@ -159,8 +160,10 @@ def load_matrix(path: Path, names: Sequence[str]) -> FrequencyMatrix:
         with np.load(path, allow_pickle=False) as held:
             own = [str(name) for name in held["names"]]
             matrix = FrequencyMatrix(held["frequency"], held["response"], held["coherence"])
-    except (OSError, KeyError, ValueError) as error:
-        raise UsageError(f"{path}: holds no frequency response matrix: {error}") from error
+    except (OSError, KeyError, ValueError, EOFError, BadZipFile) as error:
+        raise UsageError(
+            f"{path}: holds no frequency response matrix: {error}; remove it, and it is measured"
+        ) from error
     if own != list(names):
         raise UsageError(
             f"{path}: is the matrix of {', '.join(own)}; these responses are {', '.join(names)}: leave it "

@@ -52,6 +52,8 @@ def _one(measurement: Measurement, path: Path, channel: str, unit: str) -> Float
         raise FormatError(f"{path}: {chosen.name}: is in {chosen.unit or 'no unit'}, {unit} is due")
     if not np.all(np.isfinite(chosen.values)):
         raise FormatError(f"{path}: {chosen.name}: has values that are not finite")
+    if not np.any(chosen.values):
+        raise FormatError(f"{path}: {chosen.name}: is zero throughout, nothing can be aimed at")
     return _resampled(found, chosen, step) * known.factor
 
 
