@@ -25,8 +25,8 @@ Array = NDArray[np.float64]
 UNKNOWNS = 7
 """Mass, centre of gravity (3), moments of inertia (3)."""
 MODEL = 11
-WINDOW = 10
-"""Periods that are averaged."""
+WINDOW_TIME = 0.01
+"""s that are averaged."""
 
 SPREAD_OF_MASS = 0.06
 SPREAD_OF_HEIGHT = 0.06
@@ -149,18 +149,18 @@ def learn_body(
         for axis in range(_ROWS):
             memory[_SUM + _ROWS * (1 + j) + axis] += changed[axis]
     memory[_COUNT] += 1.0
-    if memory[_COUNT] >= WINDOW:
-        _take_window(memory, expected, changed, period * WINDOW)
+    if memory[_COUNT] >= WINDOW_TIME / period - 0.5:
+        _take_window(memory, period * memory[_COUNT])
 
 
 @fused_kernel
-def _take_window(memory: Array, gain: Array, one: Array, span: float) -> None:
-    """Take a window of ``span`` s into the seven; ``gain`` and ``one`` (≥ 6,) are scratch."""
-    memory[_COUNT] = 0.0
+def _take_window(memory: Array, span: float) -> None:
+    """Take a window of ``span`` s into the seven."""
+    count, memory[_COUNT] = memory[_COUNT], 0.0
     memory[_WINDOWS] += 1.0
     share = max(span / STEADY_TIME, 1.0 / memory[_WINDOWS])
     for k in range(_ROWS * (1 + UNKNOWNS)):
-        mean = memory[_SUM + k] / WINDOW
+        mean = memory[_SUM + k] / count
         memory[_STEADY + k] += share * (mean - memory[_STEADY + k])
         memory[_SUM + k] = mean - memory[_STEADY + k]
     if memory[_WINDOWS] * span > STEADY_TIME:

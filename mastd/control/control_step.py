@@ -19,7 +19,7 @@ from mastd.control.body_learning import learn_body
 from mastd.control.control_parts import forces_of, internal_part, notched, shift
 from mastd.control.feedforward import note_opening, trim_for
 from mastd.control.valve_learning import learn
-from mastd.dynamics.actuator import oil_spring
+from mastd.dynamics.actuator import mean_over_lap, oil_spring
 from mastd.dynamics.table_model import WORK_ROWS, leg_forces
 from mastd.kernel import kernel
 from mastd.kinematics.inverse import link_motion
@@ -52,11 +52,11 @@ are on; periods known ahead, periods waited at most; 1/s; 1/s; m; m/s; s; number
 and payload are learned; share of the oldest motion, against the one after it, in what is waited for. The bare
 table's mass matrix (36) and the notches follow, see ``notched``."""
 # what changes every period
-SUPPLY, ENGAGED, BALANCING, FRESH, STREAMED, BROKEN = range(6)
-NOW = 6
+SUPPLY, ENGAGED, BALANCING, FRESH, STREAMED, BROKEN, CONTINUOUS, FELT = range(8)
+NOW = 8
 """Pressure of the supply in Pa; whether the drive follows, whether the table stands on its legs alone,
 whether a sample has come, whether the motion is not known ahead, whether it does not go on from the last
-one."""
+one, whether the sample is that of the next period, whether accelerometers tell the acceleration."""
 
 FINITE, BALANCE_SATURATED, TRIM_LIMITED = 1, 2, 4
 """Bits of the result."""
@@ -179,7 +179,7 @@ def control_step(
     friction = constants[FRICTION] > 0.0
 
     if constants[LEARNING] > 0.0:
-        whole = now[FRESH] > 0.0 and now[ENGAGED] > 0.0 and later.shape[0] == 1
+        whole = now[CONTINUOUS] > 0.0 and now[ENGAGED] > 0.0 and later.shape[0] == 1
         learn(
             known,
             rows,
@@ -194,7 +194,8 @@ def control_step(
 
     believed = bodies[0]
     if constants[BODY_LEARNING] > 0.0:
-        whole = now[FRESH] > 0.0 and now[BALANCING] > 0.0 and later.shape[0] == 1
+        whole = now[CONTINUOUS] > 0.0 and now[BALANCING] > 0.0 and later.shape[0] == 1
+        whole = whole and now[FELT] > 0.0
         geometric_jacobian(table_joints, base_joints, neutral_position, measured[0], work[:n])
         learn_body(
             model,
@@ -216,7 +217,7 @@ def control_step(
 
     # What is to come: openings of the periods that are new on the horizon.
     for k in range(later.shape[0]):
-        coming = motion if waiting else later[k]
+        coming = later[k]
         link_motion(
             table_joints,
             base_joints,
@@ -264,10 +265,12 @@ def control_step(
         )
         for row in range(4):
             for axis in range(6):
-                motions[delay, 6 * row + axis] = motion[row, axis]
+                motions[delay, 6 * row + axis] = coming[row, axis]
         if now[BROKEN] > 0.0 and k == 0:
-            for row in range(taps - 1):
-                openings[row] = openings[taps - 1]
+            for i in range(n):
+                standing = mean_over_lap(rows[i], before[i], before[i])
+                for row in range(taps):
+                    openings[row, i] = standing
             for row in range(ahead + delay):
                 seals[row] = seals[ahead + delay]
             for row in range(delay):
@@ -315,7 +318,7 @@ def control_step(
         sealed_before[i] = sealed[i]
 
     # Feedback of what is missing of the acceleration.
-    if now[FRESH] > 0.0:
+    if now[FRESH] > 0.0 and now[FELT] > 0.0:
         missing, wanted = work[n + 1], work[n]
         for axis in range(6):
             missing[axis] = asked[axis] - measured[2, axis]
@@ -347,7 +350,9 @@ def control_step(
             opening = 0.0
             for k in range(taps):
                 opening += bank[k, i] * openings[k, i]
-            force_rate = (forces[i] - sent_force[i]) / period if now[BROKEN] == 0.0 else 0.0
+            force_rate = (
+                (forces[i] - sent_force[i]) / period if now[BROKEN] == 0.0 and later.shape[0] == 1 else 0.0
+            )
             trim += trim_for(
                 nominal[i], drives[i], opening, supply, rates[i], accelerations[i], forces[i], force_rate
             )

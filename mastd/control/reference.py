@@ -300,7 +300,10 @@ class Reference:
         """Advance path time by ``dt`` seconds and write ``motion``; a profile is read from ``timeline``."""
         source = REST if timeline is None and self.source is Source.PROFILE else self._number
         read = _NOTHING if timeline is None else timeline
-        periods = min(max(round(dt / self._period), 1), MOST_LATER)
+        periods = max(round(dt / self._period), 1)
+        if periods > MOST_LATER:
+            periods = 1
+            self.broken += 1
         self.later = self._later[:periods]
         known = self.source is not Source.STREAM
         advance(

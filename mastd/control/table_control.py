@@ -40,6 +40,7 @@ from mastd.control.valve_learning import learning_memory
 from mastd.dynamics.actuator import ACTUATOR_COLUMNS, actuator_rows, valve_delays
 from mastd.dynamics.oil_flow import oil_stiffness
 from mastd.dynamics.table_model import TableModel
+from mastd.errors import SettingsError
 from mastd.kinematics.geometry import Geometry
 from mastd.kinematics.jacobian import geometric_jacobian
 from mastd.settings.control import ControlSettings, NotchSettings
@@ -106,6 +107,10 @@ class TableControl:
         )
         self.now: Array = np.zeros(NOW)
         self._bare = model.values.copy()
+        self._rows, self._known = np.ascontiguousarray(rows), np.ascontiguousarray(rows.copy())
+        self._first_memory = learning_memory(rows, 1.0 if identified is None else IDENTIFIED_SHARE)
+        self._valve_memory = self._first_memory.copy()
+        self._lengths = lengths
         self._bodies = np.zeros((1 + UNKNOWNS, len(self.model)))
         self._body_memory = np.zeros(BODY_MEMORY)
         self.carry(self.model)
@@ -120,7 +125,7 @@ class TableControl:
             self._bare,
             np.stack((_own_masses(geometry, model), settings.balance.preload * _null_vector(geometry))),
             np.ascontiguousarray(nominal),
-            np.ascontiguousarray(rows),
+            self._rows,
             _drives(table, period),
             np.ascontiguousarray(filters),
             _constants(settings, model, period, horizon, delay),
@@ -132,14 +137,19 @@ class TableControl:
             forces,
             lengths,
             spools,
-            rows.copy(),
-            learning_memory(rows, 1.0 if identified is None else IDENTIFIED_SHARE),
+            self._known,
+            self._valve_memory,
         )
         self._block = block
         assert nominal.shape == (n, ACTUATOR_COLUMNS)
 
     def carry(self, model: Array) -> None:
-        """Count on ``model`` (11,), values of ``TableModel``, from now on; what was learned is forgotten."""
+        """Count on ``model`` (11,), values of ``TableModel``, from now on.
+
+        What was learned of another payload is forgotten.
+        """
+        if np.array_equal(model, self.model) and self._bodies[0, 0] > 0.0:
+            return
         self.model[:] = model
         self._bodies[0] = model
         self._bodies[1:] = directions(model, self._bare)
@@ -151,7 +161,12 @@ class TableControl:
         if not bits & FINITE:
             # What is not a number would stay in the filters, and in what was learned, for good.
             self._state[:] = 0.0
-            self.carry(self.model)
+            self._bodies[0] = self.model
+            begin_learning(self._body_memory)
+            self._rows[:] = self._known
+            self._valve_memory[:] = self._first_memory
+            self._block[:] = 0.0
+            self._block[: len(self._lengths)] = np.nan_to_num(self._lengths)
         return bits
 
 
@@ -175,10 +190,14 @@ def _own_masses(geometry: Geometry, model: TableModel) -> Array:
 
 
 def _null_vector(geometry: Geometry) -> Array:
-    """Return the unit vector (n,) of forces that make no wrench at neutral, 0 where there is none."""
+    """Return the unit vector (n,) of forces that make no wrench at neutral, 0 where there is none.
+
+    The first link pushes in it.
+    """
     if geometry.links < 7:
         return np.zeros(geometry.links)
-    return np.asarray(np.linalg.svd(_jacobian(geometry))[0][:, 6])
+    vector = np.linalg.svd(_jacobian(geometry))[0][:, 6]
+    return np.asarray(vector * np.copysign(1.0, vector[0]))
 
 
 def _drives(table: TableSettings, period: float) -> Array:
@@ -221,7 +240,13 @@ def _constants(
 
 
 def notch_row(notch: NotchSettings, period: float) -> Array:
-    """Return axis and weights b₀, b₁, b₂, a₁, a₂ of the biquad that takes ``depth`` out."""
+    """Return axis and weights b₀, b₁, b₂, a₁, a₂ of the biquad that takes ``depth`` out.
+
+    Raises SettingsError for a frequency that the daemon's rate cannot show.
+    """
+    if not notch.frequency < 0.5 / period:
+        what = f"{notch.frequency:g} Hz is not below half of the daemon's rate, {0.5 / period:g} Hz"
+        raise SettingsError([f"control.acceleration.notches: {what}"])
     numerator, denominator = signal.iirnotch(notch.frequency, notch.frequency / notch.width, 1.0 / period)
     # What is left of full depth is passed beside it.
     mixed = notch.depth * numerator + (1.0 - notch.depth) * denominator

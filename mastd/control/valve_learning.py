@@ -3,12 +3,12 @@
 Over a window of time the oil that came through a valve is what the piston has taken, what it was compressed,
 and what leaked:
 
-    Δl + κ Δ(F/k) + leakage = g Σ v(o, F) T,
+    Δl + κ Δ(F/k) + λ Σ c F T = g Σ v(o, F) T,
 
-v the nominal no-load speed at the measured spool and force, less the overlap u. The three unknowns g (gain of
-the valve), u and κ (softness of the oil) of a link are tracked by a Kalman filter on its linearisation, from
-their nominal values with their usual spread. A table that stands tells nothing and changes nothing. They stay
-within bounds, and the control follows them slowly.
+v the nominal no-load speed at the measured spool and force, less the overlap u, and c the nominal leakage.
+Four unknowns of a link, g (gain of the valve), u, κ (softness of the oil) and λ (leakage), are tracked by a Kalman
+filter on its linearisation, from their nominal values with their usual spread. A table that stands tells
+nothing and changes nothing. They stay within bounds, and the control follows them slowly.
 """
 
 from __future__ import annotations
@@ -31,32 +31,38 @@ from mastd.kernel import fused_kernel
 
 Array = NDArray[np.float64]
 
-WINDOW = 20
-"""Periods of a window."""
-LEARNED = 3
-"""g, u and κ of a link."""
+WINDOW_TIME = 0.02
+"""s of a window."""
+LEAST_WINDOW = 4
+"""Periods of a window at least."""
 
 # columns of a link's memory
-_G, _U, _K = 0, 1, 2
-_P = 3  # covariance, 3 × 3
-_PASSED, _SLOPE, _LEAKED, _START_LENGTH, _START_OIL, _COUNT, _LAST_PASSED, _LAST_SLOPE = range(12, 20)
-LEARNING_COLUMNS = 20
+_G, _U, _K, _L = 0, 1, 2, 3
+UNKNOWNS = 4
+_P = UNKNOWNS
+_H = _P + UNKNOWNS * UNKNOWNS
+_GAIN = _H + UNKNOWNS
+_PASSED, _SLOPE, _LEAKED, _START_LENGTH, _START_OIL, _COUNT, _LAST_PASSED, _LAST_SLOPE = range(
+    _GAIN + UNKNOWNS, _GAIN + UNKNOWNS + 8
+)
+LEARNING_COLUMNS = _LAST_SLOPE + 1
 
 LENGTH_NOISE = 5.0e-6
 """Of a window's travel in m: noise of two lengths, of the spool, of the pressures."""
-LEAST_FLOW = 1.0e-4
-"""Travel in m below which a window says more of noise and of the edges of the overlap than of the valve."""
+LEAST_CHANGE = 5.0e-5
+"""Travel and compression in m below which a window says more of noise and leakage than of the valve."""
 LEAST_SQUEEZE = 2.0e-5
 """Oil in m of travel that the noise of the pressures does not hide."""
 MODEL_SHARE = 0.02
 """Of the flow in a window that the model may be wrong by."""
-SPREAD = (0.1, 0.004, 0.1)
-"""Usual spread of g, u and κ."""
-LEAST_SPREAD = (0.002, 1.0e-4, 0.004)
+SPREAD = (0.1, 0.004, 0.1, 0.5)
+"""Usual spread of g, u, κ and λ."""
+LEAST_SPREAD = (0.002, 1.0e-4, 0.004, 0.01)
 """Spread that always remains, so that what changes can be followed."""
 LARGEST_GAIN_CHANGE = 0.3
-LARGEST_OVERLAP = 0.02
+LARGEST_CHANGE_OF_OVERLAP = 0.02
 LARGEST_SOFTENING = 0.4
+LARGEST_LEAKAGE = 5.0
 FOLLOW_TIME = 0.2
 """Time constant in s in which the control follows what was learned."""
 
@@ -64,10 +70,10 @@ FOLLOW_TIME = 0.2
 def learning_memory(rows: Array, share: float) -> Array:
     """Return the memory (n, LEARNING_COLUMNS) at the beginning; ``share`` of the usual spread is unknown."""
     memory = np.zeros((rows.shape[0], LEARNING_COLUMNS))
-    memory[:, _G] = memory[:, _K] = 1.0
+    memory[:, _G] = memory[:, _K] = memory[:, _L] = 1.0
     memory[:, _U] = rows[:, OVERLAP]
     for k, spread in enumerate(SPREAD):
-        memory[:, _P + 4 * k] = (share * spread) ** 2
+        memory[:, _P + (UNKNOWNS + 1) * k] = (share * spread) ** 2
     return memory
 
 
@@ -88,6 +94,7 @@ def learn(
     ``known`` (n, …) are the rows before anything was learned; ``lengths``, ``forces``, ``spools`` (n,) as
     measured. ``whole``: this sample follows on the last one; otherwise the windows begin anew.
     """
+    window = max(float(LEAST_WINDOW), WINDOW_TIME / period - 0.5)
     for i in range(rows.shape[0]):
         m = memory[i]
         opening, force = spools[i], forces[i]
@@ -105,8 +112,8 @@ def learn(
             m[_SLOPE] += 0.5 * period * (slope + m[_LAST_SLOPE])
             m[_LEAKED] += period * known[i, LEAK_SPEED] * force
             m[_COUNT] += 1.0
-            if m[_COUNT] > WINDOW:
-                _take_window(m, lengths[i], force / spring)
+            if m[_COUNT] > window:
+                _take_window(m, lengths[i], force / spring, known[i, OVERLAP] + LARGEST_CHANGE_OF_OVERLAP)
                 usable = False
         if not usable:
             m[_PASSED] = m[_SLOPE] = m[_LEAKED] = 0.0
@@ -117,37 +124,40 @@ def learn(
         rows[i, GAIN] += share * (known[i, GAIN] * m[_G] - rows[i, GAIN])
         rows[i, OVERLAP] += share * (m[_U] - rows[i, OVERLAP])
         rows[i, BULK_MODULUS] += share * (known[i, BULK_MODULUS] / m[_K] - rows[i, BULK_MODULUS])
+        rows[i, LEAK_SPEED] += share * (known[i, LEAK_SPEED] * m[_L] - rows[i, LEAK_SPEED])
 
 
 @fused_kernel
-def _take_window(m: Array, length: float, oil: float) -> None:
-    """Take the window that has ended into g, u and κ of a link."""
-    travel = length - m[_START_LENGTH] + m[_LEAKED]
+def _take_window(m: Array, length: float, oil: float, largest_overlap: float) -> None:
+    """Take the window that has ended into g, u, κ and λ of a link."""
+    travel = length - m[_START_LENGTH]
     squeezed = oil - m[_START_OIL]
-    h0, h1, h2 = m[_PASSED], -m[_G] * m[_SLOPE], -squeezed
-    missed = travel - (m[_G] * m[_PASSED] - m[_K] * squeezed)
-    noise = LENGTH_NOISE**2 + (MODEL_SHARE * m[_PASSED]) ** 2 + (MODEL_SHARE * squeezed) ** 2
-    p0 = m[_P] * h0 + m[_P + 1] * h1 + m[_P + 2] * h2
-    p1 = m[_P + 3] * h0 + m[_P + 4] * h1 + m[_P + 5] * h2
-    p2 = m[_P + 6] * h0 + m[_P + 7] * h1 + m[_P + 8] * h2
-    if not abs(m[_PASSED]) > LEAST_FLOW:
+    if not abs(travel) + abs(squeezed) > LEAST_CHANGE:
         return
-    if not abs(squeezed) > LEAST_SQUEEZE:
-        h2 = 0.0  # noise of the pressures would count as softness
-    inverse = 1.0 / (h0 * p0 + h1 * p1 + h2 * p2 + noise)
+    m[_H + _G], m[_H + _U] = m[_PASSED], -m[_G] * m[_SLOPE]
+    # Noise of the pressures would count as softness.
+    m[_H + _K] = -squeezed if abs(squeezed) > LEAST_SQUEEZE else 0.0
+    m[_H + _L] = -m[_LEAKED]
+    missed = travel - (m[_G] * m[_PASSED] - m[_K] * squeezed - m[_L] * m[_LEAKED])
+    total = LENGTH_NOISE**2 + (MODEL_SHARE * m[_PASSED]) ** 2 + (MODEL_SHARE * squeezed) ** 2
+    for j in range(UNKNOWNS):
+        product = 0.0
+        for k in range(UNKNOWNS):
+            product += m[_P + UNKNOWNS * j + k] * m[_H + k]
+        m[_GAIN + j] = product
+        total += product * m[_H + j]
+    inverse = 1.0 / total
     if not missed * missed * inverse < 25.0:
         return  # no such flow comes from what is unknown: a sensor, or an end stop
-    m[_G] += p0 * inverse * missed
-    m[_U] += p1 * inverse * missed
-    m[_K] += p2 * inverse * missed
-    for row in range(3):
-        left = p0 if row == 0 else p1 if row == 1 else p2
-        m[_P + 3 * row] -= left * p0 * inverse
-        m[_P + 3 * row + 1] -= left * p1 * inverse
-        m[_P + 3 * row + 2] -= left * p2 * inverse
+    for j in range(UNKNOWNS):
+        m[j] += m[_GAIN + j] * inverse * missed
+        for k in range(UNKNOWNS):
+            m[_P + UNKNOWNS * j + k] -= m[_GAIN + j] * m[_GAIN + k] * inverse
     m[_P] = max(m[_P], LEAST_SPREAD[0] ** 2)
-    m[_P + 4] = max(m[_P + 4], LEAST_SPREAD[1] ** 2)
-    m[_P + 8] = max(m[_P + 8], LEAST_SPREAD[2] ** 2)
+    m[_P + 5] = max(m[_P + 5], LEAST_SPREAD[1] ** 2)
+    m[_P + 10] = max(m[_P + 10], LEAST_SPREAD[2] ** 2)
+    m[_P + 15] = max(m[_P + 15], LEAST_SPREAD[3] ** 2)
     m[_G] = min(max(m[_G], 1.0 - LARGEST_GAIN_CHANGE), 1.0 + LARGEST_GAIN_CHANGE)
-    m[_U] = min(max(m[_U], 0.0), LARGEST_OVERLAP)
+    m[_U] = min(max(m[_U], 0.0), largest_overlap)
     m[_K] = min(max(m[_K], 1.0 - LARGEST_SOFTENING), 1.0 + LARGEST_SOFTENING)
+    m[_L] = min(max(m[_L], 0.0), LARGEST_LEAKAGE)

@@ -132,6 +132,11 @@ class Sensing:
         return pressures
 
     @property
+    def accelerometers_out(self) -> int:
+        """Accelerometers that the estimate of the motion does without."""
+        return int(self._motion.counters[LEFT_OUT]).bit_count()
+
+    @property
     def trusted(self) -> bool:
         """The feedback can be acted on: a pose was found from the last sample, which is not stale.
 

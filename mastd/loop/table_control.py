@@ -10,7 +10,9 @@ from mastd.control.control_step import (
     BALANCE_SATURATED,
     BALANCING,
     BROKEN,
+    CONTINUOUS,
     ENGAGED,
+    FELT,
     FINITE,
     FRESH,
     STREAMED,
@@ -38,6 +40,11 @@ ON_ITS_LEGS = frozenset({State.READY, State.ARMED, State.RUNNING, State.HOLD, St
 """States in which the legs alone carry the table, so that their forces can be balanced."""
 SUPPLY_FILTER_TIME = 0.02
 """s over which the measured supply pressure is smoothed, as the drive does."""
+MOST_PRESSURE = 1.3
+"""Of the supply's pressure: a reading above it is none."""
+TOO_FEW = 2
+"""Accelerometers left out from which on the lengths have to tell some acceleration, which is too late for
+feedback and too rough to learn a payload from."""
 SATURATION_DELAY = 0.25
 """s for which the trims must be at their limit to be told."""
 
@@ -75,6 +82,8 @@ class LoopControl:
         self._supply = frame.field("sample.supply_pressure")
         self._smoothing = min(1.0, self._period / SUPPLY_FILTER_TIME)
         self._smoothed = table.supply.pressure
+        self._most_pressure = MOST_PRESSURE * table.supply.pressure
+        self._step = -1
         self._broken = -1
         self._limited = 0.0
         self.carry, self.model = self._control.carry, self._control.model
@@ -111,12 +120,16 @@ class LoopControl:
         now, sensing, reference = self._control.now, self._sensing, self.reference
         fresh = sensing.usable and sensing.pose_valid
         pressure = self._supply[0]
-        if sensing.usable and pressure > 0.0:
+        if sensing.usable and 0.0 < pressure < self._most_pressure:
             self._smoothed += self._smoothing * (float(pressure) - self._smoothed)
         now[SUPPLY] = self._smoothed
         now[ENGAGED] = follows
         now[BALANCING] = state in ON_ITS_LEGS
         now[FRESH] = fresh
+        now[CONTINUOUS] = fresh and sensing.sample.step == self._step + 1
+        now[FELT] = sensing.accelerometers_out < TOO_FEW
+        if fresh:
+            self._step = sensing.sample.step
         now[STREAMED] = reference.source is Source.STREAM
         broken = reference.broken != self._broken
         now[BROKEN] = broken

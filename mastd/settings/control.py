@@ -65,7 +65,7 @@ class BalanceSettings(Settings):
     limit: Annotated[Length, Field(gt=0, le=0.005)]
     """Largest trim of a link; reached, it is a fault."""
     preload: Force = 0.0
-    """Internal force along the null vector that is kept, against backlash."""
+    """Internal force along the null vector that is kept, against backlash; above 0 the first link pushes."""
 
 
 class PayloadCheckSettings(Settings):

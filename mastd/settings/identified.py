@@ -20,7 +20,7 @@ class RatioEstimate(Settings):
 class ShareEstimate(Settings):
     """A share that may be none, with its standard deviation."""
 
-    value: Annotated[Ratio, Field(ge=0, lt=0.5)]
+    value: Annotated[Ratio, Field(ge=0, le=0.1)]
     uncertainty: Annotated[Ratio, Field(ge=0)]
 
 

@@ -64,6 +64,12 @@ def test_each_part_of_the_feed_forward_is_worth_something() -> None:
         assert missed(play(shaken("roll", 5.0), truth, 1, on=without), "roll") > 1.5 * whole, part
 
 
+def test_a_table_that_stands_learns_nothing() -> None:
+    truth = nominal_truth(HOUSE.table, shaken("heave", 3.0).payload)
+    played = play(shaken("heave", 3.0), truth, 1, settle=20.0)
+    assert missed(played, "heave") < 0.03
+
+
 def test_an_offset_of_one_transducer_does_not_bind_the_legs() -> None:
     truth = nominal_truth(HOUSE.table, shaken("heave", 8.0).payload)
     actuators = (replace(truth.actuators[0], transducer_offset=OFFSET), *truth.actuators[1:])
