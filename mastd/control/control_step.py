@@ -63,9 +63,6 @@ FINITE, BALANCE_SATURATED, TRIM_LIMITED = 1, 2, 4
 
 STALE_SHARE = 0.5
 """What stays of the last feedback in each period without a sample."""
-BALANCE_AT_ONCE = 3.0
-"""Lengths given way at once, per length that the oil gives way under the internal force: the drive's pressure
-damping holds against the slow part, which would swing by itself."""
 FORGET_TIME = 0.5
 """Time constant in s in which the balance is given up when the drive does not follow."""
 
@@ -380,8 +377,6 @@ def control_step(
             bits |= BALANCE_SATURATED
         for i in range(n):
             balance[i] = share * scratch[3, i]
-            at_once = BALANCE_AT_ONCE * scratch[4, i]
-            lengths[i] -= min(max(at_once, -constants[BALANCE_LIMIT]), constants[BALANCE_LIMIT])
     elif now[ENGAGED] == 0.0:
         for i in range(n):
             balance[i] *= 1.0 - period / FORGET_TIME

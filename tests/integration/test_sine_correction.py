@@ -18,7 +18,7 @@ from tests.lab import Lab
 from tests.rig import Rig
 
 FREQUENCY = 10.0
-BOUND = 0.2
+BOUND = 0.3
 PROFILE = """
 name: sine
 segments:
@@ -27,7 +27,7 @@ segments:
     axes: {heave: {peak: 0.3 g}}
     duration: 10 s
     fade: 0.5 s
-    correction: {harmonics: 5, bound: 20 %, time: 0.5 s}
+    correction: {harmonics: 5, bound: 30 %, time: 0.5 s}
 """
 TRUTH = "name: another plant\ndeviation: {spread: 10 %, seed: 3}\n"
 HEAVE = 2
