@@ -3,7 +3,7 @@
 Over a window of time the oil that came through a valve is what the piston has taken, what it was compressed,
 and what leaked:
 
-    Δl + κ Δ(F/k) + λ Σ c F T = g Σ v(o, F) T,
+    Δl + κ ΔF/k + λ Σ c F T = g Σ v(o, F) T,
 
 v the nominal no-load speed at the measured spool and force, less the overlap u, and c the nominal leakage.
 Four unknowns of a link, g (gain of the valve), u, κ (softness of the oil) and λ (leakage), are tracked by a
@@ -42,7 +42,7 @@ UNKNOWNS = 4
 _P = UNKNOWNS
 _H = _P + UNKNOWNS * UNKNOWNS
 _GAIN = _H + UNKNOWNS
-_PASSED, _SLOPE, _LEAKED, _START_LENGTH, _START_OIL, _COUNT, _LAST_PASSED, _LAST_SLOPE = range(
+_PASSED, _SLOPE, _LEAKED, _START_LENGTH, _START_FORCE, _COUNT, _LAST_PASSED, _LAST_SLOPE = range(
     _GAIN + UNKNOWNS, _GAIN + UNKNOWNS + 8
 )
 LEARNING_COLUMNS = _LAST_SLOPE + 1
@@ -98,7 +98,6 @@ def learn(
     for i in range(rows.shape[0]):
         m = memory[i]
         opening, force = spools[i], forces[i]
-        spring = oil_spring(known[i], lengths[i])
         size = abs(opening) - m[_U]
         root = known[i, GAIN] * math.sqrt(available_force(known[i], supply, force, opening > 0.0))
         passed = slope = 0.0
@@ -113,11 +112,13 @@ def learn(
             m[_LEAKED] += period * known[i, LEAK_SPEED] * force
             m[_COUNT] += 1.0
             if m[_COUNT] > window:
-                _take_window(m, lengths[i], force / spring, known[i, OVERLAP] + LARGEST_CHANGE_OF_OVERLAP)
+                spring = oil_spring(known[i], lengths[i])
+                largest = known[i, OVERLAP] + LARGEST_CHANGE_OF_OVERLAP
+                _take_window(m, lengths[i], force, spring, largest)
                 usable = False
         if not usable:
             m[_PASSED] = m[_SLOPE] = m[_LEAKED] = 0.0
-            m[_START_LENGTH], m[_START_OIL] = lengths[i], force / spring
+            m[_START_LENGTH], m[_START_FORCE] = lengths[i], force
             m[_COUNT] = 1.0 if abs(opening) <= 1.0 else 0.0
         m[_LAST_PASSED], m[_LAST_SLOPE] = passed, slope
         share = min(1.0, period / FOLLOW_TIME)
@@ -128,10 +129,11 @@ def learn(
 
 
 @fused_kernel
-def _take_window(m: Array, length: float, oil: float, largest_overlap: float) -> None:
+def _take_window(m: Array, length: float, force: float, spring: float, largest_overlap: float) -> None:
     """Take the window that has ended into g, u, κ and λ of a link."""
     travel = length - m[_START_LENGTH]
-    squeezed = oil - m[_START_OIL]
+    # Not the change of force over stiffness: along the stroke the stiffness changes, and squeezes nothing.
+    squeezed = (force - m[_START_FORCE]) / spring
     if not abs(travel) + abs(squeezed) > LEAST_CHANGE:
         return
     m[_H + _G], m[_H + _U] = m[_PASSED], -m[_G] * m[_SLOPE]

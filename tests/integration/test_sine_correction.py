@@ -18,7 +18,7 @@ from tests.lab import Lab
 from tests.rig import Rig
 
 FREQUENCY = 10.0
-BOUND = 0.3
+BOUND = 0.2
 PROFILE = """
 name: sine
 segments:
