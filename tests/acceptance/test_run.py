@@ -109,7 +109,8 @@ def test_a_run_in_real_time_over_a_socket_passes_and_leaves_record_and_page(lab:
         or order[-1] == "OFF"
     )
     assert document["axes"]["heave"]["best_lag_nrmse"] < 0.1
-    assert 0.0 <= document["axes"]["heave"]["lag_s"] < 0.02
+    # With the preview of a known profile the motion is as often a hair early as late.
+    assert abs(document["axes"]["heave"]["lag_s"]) < 5e-3
 
 
 @pytest.mark.alone
