@@ -14,10 +14,9 @@ from typing import Annotated, Any, Final, Literal
 
 from pydantic import Field, ValidationInfo, WithJsonSchema, field_validator
 
-from mastd import units
 from mastd.settings.base import Problem, Settings, refuse
+from mastd.settings.channel_quantity import ONE, PAIR, SIZE, positive, read_quantity
 from mastd.settings.quantity import Time
-from mastd.units import Dimension
 
 MOST_LIMITS: Final = 20
 """Limits that one profile may set."""
@@ -28,21 +27,7 @@ LONGEST_WINDOW: Final = 10.0
 CHANNELS: Final = "channels"
 """Key of the validation context: name → SI unit of every recorded channel."""
 
-_BY_UNIT: Final[dict[str, Dimension]] = {dimension.si or "1": dimension for dimension in units.DIMENSIONS}
-_ONE: Final[dict[str, Any]] = {
-    "anyOf": [
-        {"type": "number", "examples": [0.5]},
-        {"type": "string", "pattern": rf"^\s*{units.NUMBER_PATTERN}\s*\S.*$", "examples": ["20 kN"]},
-    ]
-}
-_SIZE: Final[dict[str, Any]] = {"anyOf": [*_ONE["anyOf"], {"type": "null"}]}
-_BOUNDS: Final[dict[str, Any]] = {
-    "anyOf": [
-        *_ONE["anyOf"],
-        {"type": "array", "items": _ONE, "minItems": 2, "maxItems": 2},
-        {"type": "null"},
-    ]
-}
+_BOUNDS: Final[dict[str, Any]] = {"anyOf": [*ONE["anyOf"], PAIR, {"type": "null"}]}
 
 
 class ChannelLimitSettings(Settings):
@@ -52,9 +37,9 @@ class ChannelLimitSettings(Settings):
     """Name of the channel as in the record, for instance pose.heave, force.3, accelerometer.2."""
     value: Annotated[tuple[float, float] | None, WithJsonSchema(_BOUNDS)] = None
     """Lowest and highest value; a single one bounds the size in either direction."""
-    rate: Annotated[float | None, WithJsonSchema(_SIZE)] = None
+    rate: Annotated[float | None, WithJsonSchema(SIZE)] = None
     """Greatest size of the change per second, from one cycle to the next."""
-    rms: Annotated[float | None, WithJsonSchema(_SIZE)] = None
+    rms: Annotated[float | None, WithJsonSchema(SIZE)] = None
     """Greatest effective value (about zero) over the window."""
     window: Annotated[Time, Field(gt=0.0, le=LONGEST_WINDOW)] = 1.0
     """Window of the effective value."""
@@ -79,7 +64,7 @@ class ChannelLimitSettings(Settings):
         if value is None:
             return None
         if not isinstance(value, list | tuple):
-            size = _positive(_read(value, info, False))
+            size = positive(_read(value, info, False))
             return (-size, size)
         if len(value) != 2:
             raise ValueError(f"{len(value)} items, lowest and highest are due")
@@ -98,12 +83,12 @@ class ChannelLimitSettings(Settings):
     @field_validator("rate", mode="before")
     @classmethod
     def _rate(cls, value: object, info: ValidationInfo) -> float | None:
-        return None if value is None else _positive(_read(value, info, True))
+        return None if value is None else positive(_read(value, info, True))
 
     @field_validator("rms", mode="before")
     @classmethod
     def _rms(cls, value: object, info: ValidationInfo) -> float | None:
-        return None if value is None else _positive(_read(value, info, False))
+        return None if value is None else positive(_read(value, info, False))
 
     @field_validator("action")
     @classmethod
@@ -122,47 +107,5 @@ def _channels(info: ValidationInfo) -> Mapping[str, str] | None:
 def _read(value: object, info: ValidationInfo, per_second: bool) -> float:
     """Return the SI value of a quantity of the limit's channel, or of its change per second."""
     unit = (_channels(info) or {}).get(info.data.get("channel", ""))
-    if isinstance(value, str):
-        return _parse(value, unit, per_second)
-    if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
-        raise ValueError("a finite number with its unit is due")
-    if (info.context or {}).get("from_file") and (per_second or unit not in {None, "1"}):
-        what = f"the channel's is {unit}{'/s' if per_second else ''}" if unit else "it needs one"
-        raise ValueError(f"{value} has no unit, {what}")
-    return float(value)
-
-
-def _parse(text: str, unit: str | None, per_second: bool) -> float:
-    """Read a quantity of a channel in ``unit``, or its change per second; None takes the unit it carries.
-
-    Changes that have no unit of their own are written with one: ``5 kN/s``.
-    """
-    if unit is None:
-        dimension = units.dimension_of(text)
-    else:
-        dimension = _BY_UNIT.get(_per_second(unit) if per_second else unit)
-    if dimension is not None:
-        return units.parse(text, dimension)
-    amount, _, second = text.strip().rpartition("/")
-    dimension = units.dimension_of(amount) if unit is None else _BY_UNIT.get(unit)
-    if not (per_second and second.strip() == "s") or dimension is None:
-        due = f"a number and {unit or 'a unit'}{'/s' if per_second else ''} are due"
-        raise ValueError(f"{text!r} cannot be read, {due}")
-    value = units.parse(amount, dimension)
-    written_in = units.unit_of(amount)
-    return value - float(written_in.offset) if written_in else value
-
-
-def _per_second(unit: str) -> str:
-    """Return the SI unit of a change per second: m → m/s → m/s2; 1 → 1/s; N → N/s."""
-    if unit.endswith("/s"):
-        return f"{unit}2"
-    if unit[-3:-1] == "/s":
-        return f"{unit[:-1]}{int(unit[-1]) + 1}"
-    return f"{unit}/s"
-
-
-def _positive(size: float) -> float:
-    if not size > 0.0:
-        raise ValueError(f"is {size:g}, it must be above 0")
-    return size
+    from_file = bool((info.context or {}).get("from_file"))
+    return read_quantity(value, unit, per_second=per_second, from_file=from_file)

@@ -1,0 +1,30 @@
+"""A rig as the loop's parts see it: names and numbers, whatever brings them."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+Floats = NDArray[np.float64]
+
+
+class BoundRig:
+    """One rig of the settings; ``values`` are those of this cycle: in range, limited in rate, replaced when
+    lost.
+
+    ``present``: it has joined and is not lost. ``index``: its place in the settings. ``delay``: age in periods
+    of the motion that the newest values answer, NaN before the first.
+    """
+
+    def __init__(self, index: int, name: str, kind: str, channels: tuple[str, ...], values: Floats) -> None:
+        self.index = index
+        self.name = name
+        self.kind = kind
+        self.channels = channels
+        self.values = values
+        self.present = False
+        self.delay = float("nan")
+
+    def place(self, channel: str) -> int:
+        """Return the place of a channel in ``values``; raise ValueError if the rig has none of this name."""
+        return self.channels.index(channel)
