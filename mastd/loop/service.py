@@ -18,7 +18,7 @@ from mastd.errors import MastdError
 from mastd.loop import host, loader, provenance, settings_check
 from mastd.loop.description import description
 from mastd.loop.endings import Diary
-from mastd.loop.frame import frame_channels, frame_layout
+from mastd.loop.frame import Frame
 from mastd.loop.host import Blocks, Connection
 from mastd.loop.journal import ServiceJournal, rights_event
 from mastd.loop.kernels_told import compiling_told
@@ -166,8 +166,8 @@ class Turn:
         self._blocks = Blocks.of(installation)
         self._slots = ProfileSlots()
         table = installation.table
-        layout = frame_layout(len(table.links), len(table.sensors.accelerometers))
-        self._channels = ChannelSet(frame_channels(layout), installation.daemon.period_ns)
+        frame = Frame(len(table.links), len(table.sensors.accelerometers), installation.rig_channels)
+        self._channels = ChannelSet(frame.channels, installation.daemon.period_ns)
 
     def run(self) -> None:
         """Prepare everything, wait for the plant, run the loop until it ends, and end everything in order."""
