@@ -35,7 +35,7 @@ from mastd.safety.pace import Pace
 from mastd.safety.states import State
 from mastd.settings.daemon import DaemonSettings
 from mastd.settings.identified import IdentifiedSettings
-from mastd.settings.rigs import RigsSettings
+from mastd.settings.rigs import NO_RIGS, RigsSettings
 from mastd.settings.table import TableSettings
 from mastd.wire.blocks import Verb
 from mastd.wire.messages import Command, DriveMode, Sample, Stage
@@ -53,7 +53,7 @@ class Cycle:
         model: TableModel,
         slots: ProfileSlots | None = None,
         identified: IdentifiedSettings | None = None,
-        rigs: RigsSettings = RigsSettings(),  # noqa: B008  frozen
+        rigs: RigsSettings = NO_RIGS,
     ) -> None:
         self.frame = Frame(len(table.links), len(table.sensors.accelerometers), rig_channels(rigs))
         self.sample = Sample(self.frame.sample_layout, self.frame.sample)

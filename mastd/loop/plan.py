@@ -12,7 +12,7 @@ from mastd.kinematics.forward import Observer
 from mastd.kinematics.geometry import Geometry
 from mastd.loop.boarding import channels_of, ready_profile
 from mastd.loop.cycle import Cycle
-from mastd.loop.frame import channel_units
+from mastd.loop.frame import channel_units, frame_layout
 from mastd.loop.loaded import LoadedProfile
 from mastd.loop.rigs import rig_channels
 from mastd.loop.slots import ProfileSlots
@@ -23,7 +23,7 @@ from mastd.settings.identified import IdentifiedSettings
 from mastd.settings.loader import load
 from mastd.settings.payload import NoPayload
 from mastd.settings.profile import ProfileSettings
-from mastd.settings.rigs import RigsSettings
+from mastd.settings.rigs import NO_RIGS, RigsSettings
 from mastd.settings.table import TableSettings
 from mastd.vehicle.drive_checks import placed
 from mastd.wire.hello import LinkTerms, Mode
@@ -46,7 +46,7 @@ class Installation:
     identified_path: Path | None
     identified: IdentifiedSettings | None
     """What was found out about the table, in the place of nominal values."""
-    rigs: RigsSettings = RigsSettings()
+    rigs: RigsSettings = NO_RIGS
     """Who may join from outside."""
 
     @classmethod
@@ -69,7 +69,7 @@ class Installation:
         if identified_path is not None:
             identified = load(identified_path, IdentifiedSettings)
             actuator_rows(table, identified)
-        rigs = RigsSettings() if daemon.rigs is None else load(Path(daemon.rigs), RigsSettings)
+        rigs = NO_RIGS if daemon.rigs is None else load(Path(daemon.rigs), RigsSettings)
         return cls(
             table_path,
             daemon_path,
@@ -100,6 +100,12 @@ class Installation:
             self.identified,
             self.rigs,
         )
+
+    @property
+    def frame_width(self) -> int:
+        """Numbers of the loop's frame, a simulated vehicle's included."""
+        links, sensors = len(self.table.links), len(self.table.sensors.accelerometers)
+        return frame_layout(links, sensors, len(self.rig_channels)).size
 
     @property
     def rig_channels(self) -> tuple[Channel, ...]:

@@ -1,16 +1,16 @@
-"""What a rig gives, made fit for the table: in range, taken on by its delay, limited in rate, replaced on loss.
+"""What a rig gives, made fit for the table: in range, taken on by its delay, limited in rate, replaced.
 
-One kernel for all rigs, once a cycle. For each channel, with n the neutral value and u the newest value given:
+One kernel for all rigs, once a cycle. For each channel, n the neutral value and u the newest one given:
 
 - u is clipped to its range, and where that is asked for taken on along its last slope by the delay of its
   answer, at most by the horizon (``PREDICT``);
 - while the rig is present the channel goes to u: what it was when the rig came fades out over ``RAMP``;
-- when the rig is lost: *hold* keeps the last value, any other policy goes from it to n over ``RAMP``;
+- when the rig is lost, *hold* keeps the last value, any other policy goes from it to n over ``RAMP``;
 - the change per cycle stays below the channel's rate.
 
-A rig is present when it has joined, has given something since, and what it gave is not older than its time-out
-(in free-run), or answers the present step (in lockstep). While the table lies in OFF nothing fades and no rate
-is limited, so that a rig that is there from the beginning is followed exactly.
+A rig is present when it has joined, has given something since, and what it gave is not older than its
+time-out (free-run), or answers the present step (lockstep). While the table lies in OFF nothing fades and no
+rate is limited, so that a rig that is there from the beginning is followed exactly.
 """
 
 from __future__ import annotations
@@ -34,9 +34,9 @@ CHANNELS, TIMEOUT, PREDICT, RAMP = range(4)
 """Places in the terms of a rig: number of its channels, then seconds."""
 RIG_TERMS: Final = 4
 SEEN_JOINED, SEEN_COUNT, AGE, PRESENT, SHARE, LAST_STEP, STEP_BEFORE, DELAY, EVER = range(9)
-"""Places in the memory of a rig: which joining and how many values were seen; s since the last values; 1 while
-present; share of u in what is given out; steps of the two last values (−1: none); delay in periods; 1 once it
-has been present."""
+"""Places in the memory of a rig: which joining and how many values were seen; s since the last values; 1
+while present; share of u in what is given out; steps of the two last values (−1: none); delay in periods; 1
+once it has been present."""
 RIG_MEMORY: Final = 9
 
 
@@ -57,11 +57,11 @@ def condition(
 ) -> None:
     """Take the newest values over and write ``out`` (rigs, MOST_CHANNELS).
 
-    ``block``: RIG_VALUES. ``rigs`` (rigs, RIG_TERMS), ``channels`` (rigs, MOST_CHANNELS, CHANNEL_TERMS): terms.
-    ``memory`` (rigs, RIG_MEMORY), ``newest`` (rigs, 2, MOST_CHANNELS), ``anchors`` (rigs, MOST_CHANNELS): kept
-    from call to call. ``step``: number of the loop's exchange; ``periods``: passed since the last call, each
-    ``period`` s long; ``answers``: mask of the rigs whose answer to ``step`` was due in lockstep;
-    ``resting``: the table lies in OFF.
+    ``block``: RIG_VALUES. Terms: ``rigs`` (rigs, RIG_TERMS), ``channels`` (rigs, MOST_CHANNELS,
+    CHANNEL_TERMS). Kept from call to call: ``memory`` (rigs, RIG_MEMORY), ``newest`` (rigs, 2,
+    MOST_CHANNELS), ``anchors`` (rigs, MOST_CHANNELS). ``step``: number of the loop's exchange; ``periods``:
+    passed since the last call, each ``period`` s long; ``answers``: mask of the rigs whose answer to ``step``
+    was due in lockstep; ``resting``: the table lies in OFF.
     """
     passed = period * periods
     due = int(answers)
@@ -87,10 +87,8 @@ def condition(
                 newest[r, 1, c] = min(max(value, channels[r, c, LOWEST]), channels[r, c, HIGHEST])
         present = joined > 0.0 and own[LAST_STEP] >= 0.0
         if present:
-            if (due >> r) & 1:
-                present = own[LAST_STEP] >= step
-            else:
-                present = own[AGE] <= rigs[r, TIMEOUT]
+            in_step = (due >> r) & 1
+            present = own[LAST_STEP] >= step if in_step else own[AGE] <= rigs[r, TIMEOUT]
         own[DELAY] = step - own[LAST_STEP] if own[LAST_STEP] >= 0.0 else math.nan
         was = own[PRESENT] == 1.0
         if present != was:

@@ -1,8 +1,8 @@
 """The loop's end of the rigs: shows them the motion, takes what they give, and says which ones are lost.
 
-``exchange`` comes after the sensing. In free-run it never waits: it shows the frame, and takes what lies in the
-block. In lockstep it waits for the answers of the rigs that the loaded profile uses, ``PATIENCE_S`` at most;
-who has not answered until then is lost, and is not waited for again until it gives something new.
+``exchange`` comes after the sensing. In free-run it never waits: it shows the frame, and takes what lies in
+the block. In lockstep it waits for the answers of the rigs that the loaded profile uses, ``PATIENCE_S`` at
+most; who has not answered until then is lost, and is not waited for again until it gives something new.
 
 Where the settings name no rigs there is nothing of all this.
 """
@@ -12,7 +12,6 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Final
 
 import numpy as np
@@ -45,19 +44,18 @@ from mastd.record.channels import Channel
 from mastd.safety.faults import Action, Code, Report
 from mastd.safety.states import State
 from mastd.settings.rigs import RigChannel, RigsSettings
-from mastd.wire.blocks import NewestValueBlock, Verb
+from mastd.wire.blocks import Verb
 from mastd.wire.rig_block import (
     ASKED,
-    BOUND,
     COUNT,
     ESTOPS,
     FIRST_RIG,
     FRAME_HEAD,
+    IN_STEP,
     JOINED,
     NUMBER,
     PLANT_STEP,
     PLANT_TIME,
-    RIG_VALUES,
     RIG_WIDTH,
     SMOOTHED,
     SPEED,
@@ -65,8 +63,7 @@ from mastd.wire.rig_block import (
     STEP,
     STOPS,
     TIME,
-    Event,
-    rig_frame_layout,
+    RigLink,
 )
 from mastd.wire.rig_channels import MOST_CHANNELS
 
@@ -80,29 +77,6 @@ _ACTIONS: Final = {
     "stop": Action.STOP,
     "fault": Action.POWER_OFF,
 }
-
-
-@dataclass(frozen=True)
-class RigLink:
-    """What the loop shares with the rigs' gateway."""
-
-    values: NewestValueBlock
-    frame: NewestValueBlock
-    shown: Event
-    """Set by the loop when it has shown a frame."""
-    answered: Event
-    """Set by the gateway when a rig that keeps in step has answered."""
-
-    @classmethod
-    def of(cls, width: int) -> RigLink:
-        """Make it, for frames of ``width`` numbers."""
-        frame = NewestValueBlock(rig_frame_layout(width))
-        return cls(NewestValueBlock(RIG_VALUES), frame, Event(), Event())
-
-    def close(self) -> None:
-        """Release it; loop and gateway have ended."""
-        for part in (self.values, self.frame, self.shown, self.answered):
-            part.close()
 
 
 def rig_channels(rigs: RigsSettings) -> tuple[Channel, ...]:
@@ -221,7 +195,7 @@ class LoopRigs:
             row = rows[rig.index]
             if self._silent & bit and row[COUNT] != self._memory[rig.index, SEEN_COUNT]:
                 self._silent &= ~bit
-            if self._used & bit and row[JOINED] > 0.0 and row[BOUND] > 0.0 and not self._silent & bit:
+            if self._used & bit and row[JOINED] > 0.0 and row[IN_STEP] > 0.0 and not self._silent & bit:
                 asked |= bit
         return asked
 

@@ -77,6 +77,7 @@ def run(
             about = description(plan, recorded)
             ring = recorder.ring if recorder is not None else None
             gateway = operators.open(plan, blocks, stack, about, ring)
+            operators.open_rigs(plan, blocks, stack, about, connection.mode)
         if live:
             host.live_line(blocks, plan, stack)
         try:

@@ -11,13 +11,15 @@ from __future__ import annotations
 import contextlib
 import os
 import select
+from dataclasses import dataclass
 from typing import Final
 
+from mastd.wire.blocks import NewestValueBlock
 from mastd.wire.layout import Field, Layout
 from mastd.wire.rig_channels import MOST_CHANNELS, MOST_RIGS
 
 _RIG_HEAD: Final = 4
-JOINED, COUNT, STEP, BOUND = range(_RIG_HEAD)
+JOINED, COUNT, STEP, IN_STEP = range(_RIG_HEAD)
 """Places in a rig's row: number of its joining, 0 while it is not there; values given; step of the loop that
 the newest ones answer; 1 if it keeps in step with the loop. Then its values."""
 FIRST_VALUE: Final = _RIG_HEAD
@@ -82,3 +84,26 @@ class Event:
         """Close it where it was made."""
         if self._owned:
             os.close(self.descriptor)
+
+
+@dataclass(frozen=True)
+class RigLink:
+    """What the loop shares with the rigs' gateway."""
+
+    values: NewestValueBlock
+    frame: NewestValueBlock
+    shown: Event
+    """Set by the loop when it has shown a frame."""
+    answered: Event
+    """Set by the gateway when a rig that keeps in step has answered."""
+
+    @classmethod
+    def of(cls, width: int) -> RigLink:
+        """Make it, for frames of ``width`` numbers."""
+        frame = NewestValueBlock(rig_frame_layout(width))
+        return cls(NewestValueBlock(RIG_VALUES), frame, Event(), Event())
+
+    def close(self) -> None:
+        """Release it; loop and gateway have ended."""
+        for part in (self.values, self.frame, self.shown, self.answered):
+            part.close()
