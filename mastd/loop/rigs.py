@@ -56,6 +56,7 @@ from mastd.wire.rig_block import (
     NUMBER,
     PLANT_STEP,
     PLANT_TIME,
+    RIG_VALUES,
     RIG_WIDTH,
     SMOOTHED,
     SPEED,
@@ -126,12 +127,14 @@ class LoopRigs:
         self._period = period
         self._record = frame.rigs
         self._link: RigLink | None = None
+        self._number = 0.0
+        if count:
+            self._condition(np.zeros(RIG_VALUES.size), 1.0, 0, True)  # compiled before the loop begins
         self._used = 0
         """Mask of the rigs that the loaded profile uses."""
         self._silent = 0
         """Mask of those that lockstep has waited for in vain, until they give something new."""
         self._lockstep = False
-        self._number = 0.0
         self._stops, self._estops = 0.0, 0.0
 
     def connect(self, link: RigLink, *, lockstep: bool) -> None:
@@ -171,8 +174,12 @@ class LoopRigs:
             self._show(link, state, speed, asked)
             if asked:
                 self._await(link, rows, asked)
+        self._condition(link.values.values, 1.0 + skipped, asked, state is State.OFF)
+        return self._look(state)
+
+    def _condition(self, given: Floats, periods: float, asked: int, resting: bool) -> None:
         condition(
-            link.values.values,
+            given,
             self._rigs,
             self._channels,
             self._memory,
@@ -181,11 +188,10 @@ class LoopRigs:
             self._out,
             self._number,
             self._period,
-            1.0 + skipped,
+            periods,
             float(asked),
-            state is State.OFF,
+            resting,
         )
-        return self._look(state)
 
     def _asked(self, rows: Floats) -> int:
         """Return the mask of the rigs that lockstep waits for."""
