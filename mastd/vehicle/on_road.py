@@ -81,7 +81,7 @@ class VehicleOnRoad:
         self._report = np.zeros(REPORT_FIELDS)
         self._table = np.zeros((1, self.layout.width))
         self._now = simulation.system.inputs.row()[np.newaxis].copy()
-        self._drive_torque = simulation.system.inputs.drive_torque
+        self._columns = simulation.system.inputs
         self._given = GivenForces(simulation.layout)
         self._take_step = BoundSteps(
             *self._blocks,
@@ -181,7 +181,7 @@ class VehicleOnRoad:
             self._look()
         self.inputs[:] = self._shown[place]
         self._now[0] = self._rows[place]
-        self._now[0, self._drive_torque] += self._given.torques
+        self._now[0, self._columns.drive_torque] += self._given.torques
         self._take_step()
         status = judge(
             self._table,

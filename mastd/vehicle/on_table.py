@@ -186,7 +186,7 @@ class VehicleOnTable:
         self._start = remember(self._blocks)
         self._given = GivenForces(simulation.layout)
         self._inputs = row[np.newaxis].copy()
-        self._drive_torque = simulation.system.inputs.drive_torque
+        self._columns = simulation.system.inputs
         self._ground = level.parameters
         self._report = np.zeros(REPORT_FIELDS)
         self._heights = simulation.design_heights
@@ -219,7 +219,7 @@ class VehicleOnTable:
             restore(self._blocks, self._start)
             self.signals[:] = self._at_rest
         self._given.drop()
-        self._inputs[0, self._drive_torque] = 0.0
+        self._inputs[0, self._columns.drive_torque] = 0.0
         table = self._table
         table[[TIME, MOVED]] = 0.0
         table[OFFSET : OFFSET + 3] = pose[2:5]
@@ -238,7 +238,7 @@ class VehicleOnTable:
         nothing at a wheel that has no damper of its own, see ``mastd.vehicle.given.damper_of_wheel``.
         """
         self._given.take(torques, forces)
-        self._inputs[0, self._drive_torque] = torques
+        self._inputs[0, self._columns.drive_torque] = torques
 
     def follow(self, pose: Floats, steps: int) -> None:
         """Take the steps of ``steps`` periods, in which the table has come to ``pose`` (6).

@@ -388,7 +388,8 @@ def test_what_is_given_holds_and_goes_through_a_pickle(benchmark: Model) -> None
     drive.vehicle.give(*given)
     rows = [ridden(vehicle, poses[:70], None)]
     ways = [driven(drive, 70, None)]
-    vehicle, drive = pickle.loads(pickle.dumps((vehicle, drive)))
+    vehicle = pickle.loads(pickle.dumps(vehicle))
+    drive = pickle.loads(pickle.dumps(drive))
     rows.append(ridden(vehicle, poses[70:], None))
     ways.append(driven(drive, 80, None))
     assert np.array_equal(np.vstack(rows), again)

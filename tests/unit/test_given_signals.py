@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import pickle
-
 import numpy as np
 import pytest
 from numpy.typing import NDArray
@@ -12,6 +10,7 @@ from mastd.errors import UsageError
 from mastd.loop.bound_rig import BoundRig
 from mastd.loop.hils import TableVehicle
 from mastd.loop.oils import DrivenVehicle
+from mastd.loop.parcel import pack, unpack
 from mastd.safety.codes import Code
 from mastd.vehicle.library import find
 from mastd.wire.vehicle_block import DRIVER, DRIVER_NUMBERS, VEHICLE_NUMBERS
@@ -35,8 +34,8 @@ def rig(name: str, **values: float) -> BoundRig:
 def on_table() -> TableVehicle:
     model = find("benchmark_sedan")
     vehicle = TableVehicle(standing(model, PERIOD), model.seats[0], PERIOD, 7)
-    # As the loop gets it.
-    again: TableVehicle = pickle.loads(pickle.dumps(vehicle))
+    again = unpack(pack(vehicle))  # as the loop gets it
+    assert isinstance(again, TableVehicle)
     again.lie(np.zeros(6), np.zeros(VEHICLE_NUMBERS))
     return again
 
@@ -44,7 +43,8 @@ def on_table() -> TableVehicle:
 def on_road(*, operator: bool = True) -> DrivenVehicle:
     drive = by_hand() if operator else drive_of()
     vehicle = DrivenVehicle(drive, PERIOD, by_hand=operator)
-    again: DrivenVehicle = pickle.loads(pickle.dumps(vehicle))
+    again = unpack(pack(vehicle))
+    assert isinstance(again, DrivenVehicle)
     again.begin(np.zeros((4, 6)), np.zeros(VEHICLE_NUMBERS))
     return again
 
