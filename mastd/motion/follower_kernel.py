@@ -77,7 +77,8 @@ def _filter_pose(corner: float, shown: Array, axis: int, left: float, period: fl
     shown[SHOWN, axis] = pose
     shown[PLACE, axis] = pose - 2.0 * slope / corner + (off + both * period) * faded
     shown[RATE, axis] = slope + (off_rate - corner * both * period) * faded
-    return corner * (corner * (pose - shown[PLACE, axis]) - 2.0 * shown[RATE, axis])
+    change: float = corner * (corner * (pose - shown[PLACE, axis]) - 2.0 * shown[RATE, axis])
+    return change
 
 
 @fused_kernel

@@ -87,7 +87,7 @@ def test_a_vehicle_outside_gives_the_commands_of_the_vehicle_here_bit_for_bit(
     here = Rig(Plan.load(lab.table, lab.profile(INSIDE), lab.config))
     outside = Rig(Plan.load(lab.table, lab.profile(OUTSIDE, "outside.yaml"), lab.config), {"car": car})
     monkeypatch.setattr(outside.cycle.vehicles, "ride", vehicle_of_a_rig(outside, car))
-    loads = []
+    loads: list[float] = []
     for cycle in range(30_000):
         verb = Verb.NONE
         if cycle == 20:

@@ -233,7 +233,7 @@ def _turn(roll: float, pitch: float, yaw: float) -> Array:
     about_x = np.array([[1.0, 0.0, 0.0], [0.0, cr, -sr], [0.0, sr, cr]])
     about_y = np.array([[cp, 0.0, sp], [0.0, 1.0, 0.0], [-sp, 0.0, cp]])
     about_z = np.array([[cy, -sy, 0.0], [sy, cy, 0.0], [0.0, 0.0, 1.0]])
-    return about_z @ about_y @ about_x
+    return np.asarray(about_z @ about_y @ about_x)
 
 
 def test_a_rig_that_is_not_there_or_of_another_kind_is_refused() -> None:
