@@ -31,6 +31,8 @@ from mastd.wire.hello import Mode
 from mastd.wire.plant_link import PlantLink, connect
 from mastd.wire.plant_process import PlantProcess
 from mastd.wire.provider import PlantRequest, find_provider
+from mastd.wire.rig_block import RigLink
+from mastd.wire.rig_status import RIG_STATUS
 
 PATIENCE_NS = 5_000_000_000
 
@@ -53,19 +55,25 @@ class Blocks:
     request: NewestValueBlock
     status: NewestValueBlock
     driver: NewestValueBlock
+    rigs: RigLink | None
+    """Shared with the rigs' gateway; None where the settings name no rigs."""
+    rig_status: NewestValueBlock
 
     @classmethod
     def of(cls, installation: Installation) -> Blocks:
         """Make them."""
-        links = len(installation.table.links)
+        status = NewestValueBlock(status_layout(len(installation.table.links)))
+        rigs = RigLink.of(installation.frame_width) if installation.rigs.rigs else None
         return cls(
-            NewestValueBlock(REQUEST), NewestValueBlock(status_layout(links)), NewestValueBlock(DRIVER)
+            NewestValueBlock(REQUEST), status, NewestValueBlock(DRIVER), rigs, NewestValueBlock(RIG_STATUS)
         )
 
     def close(self) -> None:
         """Release their memory; the loop and the processes around it have ended."""
-        for block in (self.request, self.status, self.driver):
+        for block in (self.request, self.status, self.driver, self.rig_status):
             block.close()
+        if self.rigs is not None:
+            self.rigs.close()
 
 
 def open_link(
@@ -150,6 +158,8 @@ def loop(
     daemon = installation.daemon
     requests = RequestPort(blocks.request)
     cycle.vehicles.driver = DriverPort(blocks.driver)
+    if blocks.rigs is not None:
+        cycle.rigs.connect(blocks.rigs, lockstep=connection.mode == "lockstep")
     publisher = StatusPublisher(blocks.status, cycle, requests, recorder, rights.degraded)
     lost_ns = round(daemon.timeouts.gateway_lost * 1e9)
     plant = link if teller is not None else None

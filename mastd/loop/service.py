@@ -9,16 +9,17 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any
 
 from mastd.errors import MastdError
 from mastd.loop import host, loader, provenance, settings_check
 from mastd.loop.description import description
 from mastd.loop.endings import Diary
-from mastd.loop.frame import frame_channels, frame_layout
+from mastd.loop.frame import Frame
 from mastd.loop.host import Blocks, Connection
 from mastd.loop.journal import ServiceJournal, rights_event
 from mastd.loop.kernels_told import compiling_told
@@ -166,8 +167,8 @@ class Turn:
         self._blocks = Blocks.of(installation)
         self._slots = ProfileSlots()
         table = installation.table
-        layout = frame_layout(len(table.links), len(table.sensors.accelerometers))
-        self._channels = ChannelSet(frame_channels(layout), installation.daemon.period_ns)
+        frame = Frame(len(table.links), len(table.sensors.accelerometers), installation.rig_channels)
+        self._channels = ChannelSet(frame.channels, installation.daemon.period_ns)
 
     def run(self) -> None:
         """Prepare everything, wait for the plant, run the loop until it ends, and end everything in order."""
@@ -178,7 +179,9 @@ class Turn:
             self._compile()
             connection = around.connect(self._installation)
             ring = recorder_ring(self._channels, connection.mode == "lockstep", VEHICLE_NUMBERS)
-            gateway = self._open_gateway(ring, stack)
+            about = description(self._installation, self._channels)
+            gateway = self._open_gateway(about, ring, stack)
+            around.operators.open_rigs(self._installation, self._blocks, stack, about, connection.mode)
             around.say(f"mastd serves at {gateway.address}; records go to {around.directory}")
             around.diary.helpers(gateway.process_id)
             link = None
@@ -200,13 +203,13 @@ class Turn:
             compile_kernels(self._installation)
             compile_any_vehicle(self._installation)
 
-    def _open_gateway(self, ring: RingProducer, stack: ExitStack) -> GatewayHandle:
+    def _open_gateway(self, about: Mapping[str, Any], ring: RingProducer, stack: ExitStack) -> GatewayHandle:
         installation, operators = self._installation, self._around.operators
         return operators.open(
             installation,
             self._blocks,
             stack,
-            description(installation, self._channels),
+            about,
             ring.place,
             loader.command(installation.table_path, self._slots, operators.directory),
             (self._slots.descriptor,),

@@ -13,7 +13,6 @@ from mastd.errors import RealtimeRightsError
 from mastd.loop import host, provenance
 from mastd.loop.cycle import Cycle
 from mastd.loop.description import description
-from mastd.loop.frame import frame_channels
 from mastd.loop.host import Blocks, Connection
 from mastd.loop.journal import end_event, rights_event
 from mastd.loop.operators import Operators
@@ -63,7 +62,7 @@ def run(
         link = host.open_link(plan, connection, stack)
         blocks = Blocks.of(plan)
         recorder = None
-        recorded = (*frame_channels(cycle.frame.layout), *plan.vehicle_channels)
+        recorded = (*cycle.frame.channels, *plan.vehicle_channels)
         if record_path is not None:
             channels = ChannelSet(recorded, plan.daemon.period_ns)
             metadata = provenance.join(
@@ -78,6 +77,7 @@ def run(
             about = description(plan, recorded)
             ring = recorder.ring if recorder is not None else None
             gateway = operators.open(plan, blocks, stack, about, ring)
+            operators.open_rigs(plan, blocks, stack, about, connection.mode)
         if live:
             host.live_line(blocks, plan, stack)
         try:

@@ -41,6 +41,7 @@ class GatewayTurns:
         request: NewestValueBlock,
         status: NewestValueBlock,
         driver: NewestValueBlock,
+        rigs: NewestValueBlock | None,
         feed: TelemetryFeed | None,
         parent: int,
     ) -> None:
@@ -52,7 +53,8 @@ class GatewayTurns:
         checker = ProfileLoader(job.checker, (), 1, "check of the settings") if job.checker else None
         relay = DriverRelay(driver, counters)
         times = feed.times if feed is not None else None
-        self._desk = OperatorDesk(job.terms(parent), self._port, loader, relay, counters, times, checker)
+        terms = job.terms(parent)
+        self._desk = OperatorDesk(terms, self._port, loader, relay, counters, times, checker, rigs)
         self._every_ns = round(1e9 / job.status_rate)
         self._beaten_ns = 0
         self._shown_ns = 0

@@ -17,7 +17,7 @@ from collections import deque
 from collections.abc import Sequence
 from dataclasses import replace
 
-from mastd.wire.blocks import Verb
+from mastd.wire.blocks import NewestValueBlock, Verb
 from mastd.wire.cycle_times import CycleTimes
 from mastd.wire.driver_relay import DriverRelay
 from mastd.wire.gateway_job import DeskTerms
@@ -74,6 +74,7 @@ class OperatorDesk:
         counters: GatewayCounters,
         times: CycleTimes | None = None,
         checker: ProfileLoader | None = None,
+        rigs: NewestValueBlock | None = None,
     ) -> None:
         self.counters = counters
         self.lease = Lease(terms.lease_ns)
@@ -89,7 +90,7 @@ class OperatorDesk:
         self._stops: deque[Pending] = deque()
         self._loading: Pending | None = None
         self._slots = SlotBook(loader.slots if loader is not None else 1, terms.slot)
-        self.board = NoticeBoard(terms, port, loader, relay, counters, self.lease, self.sessions, times)
+        self.board = NoticeBoard(terms, port, loader, relay, counters, self.lease, self.sessions, times, rigs)
 
     def hear(
         self,
