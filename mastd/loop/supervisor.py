@@ -158,6 +158,7 @@ class Supervisor:
             standing=self._reference.standing,
             enabled=self.enabled,
             cause=self.latch.first is not None,
+            missing_rig=self._orders.missing_rig,
         )
 
     def _faults(self, now_ns: int) -> Fault | None:
