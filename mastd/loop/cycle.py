@@ -110,17 +110,15 @@ class Cycle:
         self._note(late_ns)
 
     def _account(self, skipped: int, late_ns: int) -> None:
-        self.cycles += 1
-        self.supervisor.cycle = self.cycles
+        self.supervisor.cycle = self.cycles = self.cycles + 1
         self.missed += skipped
         self.late += 2 * (late_ns + skipped * self._period_ns) > self._period_ns
         playing = self.supervisor.state is State.RUNNING
         # Making another vehicle, in OFF, may take longer than a period; nothing moves then.
         expected, self.orders.busy = self.orders.busy, False
         self.sensing.reports += self._pace.account(0 if expected else skipped)
-        self.sensing.reports += self._watch.inspect(
-            playing, self.sensing.usable, (1 + skipped) * self._period
-        )
+        usable, elapsed = self.sensing.usable, (1 + skipped) * self._period
+        self.sensing.reports += self._watch.inspect(playing, usable, elapsed)
 
     def _decide(self, verb: Verb, now_ns: int, arguments: Sequence[float]) -> None:
         """Move the state machine; what belongs to one playing of the profile begins anew with it."""
