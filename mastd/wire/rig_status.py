@@ -8,9 +8,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
+from mastd.settings.rig_channels import MOST_RIGS
 from mastd.wire.blocks import NewestValueBlock
 from mastd.wire.layout import Field, Layout
-from mastd.wire.rig_channels import MOST_RIGS
 
 PROGRAM_BYTES: Final = 160
 _NUMBERS: Final = ("joined", "age_s", "delay", "offset_s", "round_trip_s", "values", "lockstep")

@@ -10,7 +10,7 @@ import math
 import re
 from typing import Final, NamedTuple
 
-from mastd.record.channels import AXES
+from mastd.settings.segments import AXES
 
 MOST_RIGS: Final = 8
 MOST_CHANNELS: Final = 24
