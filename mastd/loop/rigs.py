@@ -153,8 +153,11 @@ class LoopRigs:
     def stop_asked(self) -> Verb:
         """Return STOP or ESTOP where a rig has newly asked for it, else NONE."""
         link = self._link
-        if link is None or not (link.values.changed() and link.values.read()):
+        if link is None:
             return Verb.NONE
+        if link.values.changed():
+            link.values.read()
+        # Not only when there is something new: the exchange reads the block as well.
         stops, estops = float(link.values.values[STOPS]), float(link.values.values[ESTOPS])
         verb = Verb.ESTOP if estops > self._estops else Verb.STOP if stops > self._stops else Verb.NONE
         self._stops, self._estops = max(stops, self._stops), max(estops, self._estops)
