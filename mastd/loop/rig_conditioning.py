@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 
 from mastd.kernel import kernel
 from mastd.wire.rig_block import COUNT, FIRST_RIG, FIRST_VALUE, JOINED, RIG_WIDTH, STEP
-from mastd.wire.rig_channels import MOST_CHANNELS, MOST_RIGS
+from mastd.wire.rig_channels import MOST_RIGS
 
 Floats = NDArray[np.float64]
 
@@ -129,17 +129,16 @@ def condition(
             out[r, c] = value
 
 
-def memory_of(rigs: int) -> tuple[Floats, Floats, Floats, Floats]:
-    """Return memory, newest values, anchors and output for ``condition``, before anything has come."""
-    memory = np.zeros((rigs, RIG_MEMORY))
+def memory_of(channels: Floats) -> tuple[Floats, Floats, Floats, Floats]:
+    """Return memory, newest values, anchors and output for ``condition``, before anything has come.
+
+    ``channels``: terms of all channels (rigs, MOST_CHANNELS, CHANNEL_TERMS); each is neutral at first.
+    """
+    memory = np.zeros((len(channels), RIG_MEMORY))
     memory[:, [LAST_STEP, STEP_BEFORE]] = -1.0
     memory[:, DELAY] = np.nan
-    return (
-        memory,
-        np.zeros((rigs, 2, MOST_CHANNELS)),
-        np.zeros((rigs, MOST_CHANNELS)),
-        np.zeros((rigs, MOST_CHANNELS)),
-    )
+    neutral = channels[:, :, NEUTRAL]
+    return memory, np.stack((neutral, neutral), axis=1), neutral.copy(), neutral.copy()
 
 
 assert MOST_RIGS <= 52, "the mask of the rigs is a whole number in a float64"
