@@ -29,7 +29,7 @@ from mastd.wire.rig_messages import (
 )
 from mastd.wire.rig_seat import LOST_NS
 from mastd.wire.rig_status import RIG_STATUS, RigCounters, read_status, write_status
-from tests.rigs import ANNA, BERT, HELLO, LEVER, MS, PEDALS, SECOND, VirtualDesk, values_of
+from tests.rig_desk import ANNA, BERT, HELLO, LEVER, MS, PEDALS, SECOND, VirtualDesk, values_of
 
 CHANNELS = (("steering", "1"), ("throttle", "1"))
 RADIANS = (("steering", "rad"),)

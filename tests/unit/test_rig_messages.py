@@ -39,7 +39,7 @@ from mastd.wire.rig_messages import (
     read_from_rig,
     read_to_rig,
 )
-from tests.rigs import HELLO
+from tests.rig_desk import HELLO
 
 WELCOME = RigWelcome(
     protocol_version=1,
