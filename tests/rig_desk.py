@@ -110,6 +110,7 @@ class VirtualDesk:
         values = NewestValueBlock(RIG_VALUES)
         self.block = NewestValueBlock(RIG_VALUES, values.descriptor)
         self._kept = values
+        self.places = rigs_job().places
         job = rigs_job(mode)
         numbers = itertools.count(1001)
         self.desk = RigDesk(
