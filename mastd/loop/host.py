@@ -32,6 +32,7 @@ from mastd.wire.plant_link import PlantLink, connect
 from mastd.wire.plant_process import PlantProcess
 from mastd.wire.provider import PlantRequest, find_provider
 from mastd.wire.rig_block import RigLink
+from mastd.wire.rig_gateway import RigGatewayHandle
 from mastd.wire.rig_status import RIG_STATUS
 
 PATIENCE_NS = 5_000_000_000
@@ -146,6 +147,7 @@ def loop(
     blocks: Blocks,
     recorder: RecorderHandle | None,
     gateway: GatewayHandle | None,
+    rig_gateway: RigGatewayHandle | None,
     rights: Rights,
     journal: Journal | None = None,
     teller: StateTeller | None = None,
@@ -163,7 +165,9 @@ def loop(
     publisher = StatusPublisher(blocks.status, cycle, requests, recorder, rights.degraded)
     lost_ns = round(daemon.timeouts.gateway_lost * 1e9)
     plant = link if teller is not None else None
-    companions = Companions(cycle.supervisor, requests, recorder, gateway, lost_ns, teller, plant)
+    companions = Companions(
+        cycle.supervisor, requests, recorder, gateway, lost_ns, teller, plant, rig_gateway
+    )
     runner = Runner(cycle, link, script, daemon.period_ns, recorder, requests, publisher, companions, journal)
     with turns(connection):
         if connection.mode == "lockstep":

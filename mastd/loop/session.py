@@ -71,13 +71,13 @@ def run(
             )
             lockstep = connection.mode == "lockstep"
             recorder = RecorderHandle.start(record_path, metadata, channels, lockstep)
-        gateway = None
+        gateway, rigs = None, None
         if operators is not None:
             host.show_plant(blocks, link)
             about = description(plan, recorded)
             ring = recorder.ring if recorder is not None else None
             gateway = operators.open(plan, blocks, stack, about, ring)
-            operators.open_rigs(plan, blocks, stack, about, connection.mode)
+            rigs = operators.open_rigs(plan, blocks, stack, about, connection.mode)
         if live:
             host.live_line(blocks, plan, stack)
         try:
@@ -89,7 +89,7 @@ def run(
         if recorder is not None:
             recorder.event(rights_event(rights))
         script = RunScript(cycle.supervisor, stop)
-        host.loop(plan, connection, cycle, link, script, blocks, recorder, gateway, rights)
+        host.loop(plan, connection, cycle, link, script, blocks, recorder, gateway, rigs, rights)
         return _end(cycle, script, recorder, rights)
 
 
