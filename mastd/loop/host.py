@@ -138,6 +138,12 @@ def take_rights(installation: Installation, link: PlantLink, cycle: Cycle, stack
     return rights
 
 
+def connect_rigs(cycle: Cycle, blocks: Blocks, connection: Connection) -> None:
+    """Let the cycle see the rigs, if the settings name any."""
+    if blocks.rigs is not None:
+        cycle.rigs.connect(blocks.rigs, lockstep=connection.mode == "lockstep")
+
+
 def loop(
     installation: Installation,
     connection: Connection,
@@ -155,13 +161,12 @@ def loop(
     """Run cycles until the script has finished, then say goodbye to the plant.
 
     ``journal`` takes the events in the recorder's place. With a ``teller`` the loop is a service's: the
-    service manager hears of it, and a plant that was restarted is asked for a new session.
+    service manager hears of it, and a plant that was restarted is asked for a new session. Rigs are there if
+    ``connect_rigs`` was called.
     """
     daemon = installation.daemon
     requests = RequestPort(blocks.request)
     cycle.vehicles.driver = DriverPort(blocks.driver)
-    if blocks.rigs is not None:
-        cycle.rigs.connect(blocks.rigs, lockstep=connection.mode == "lockstep")
     publisher = StatusPublisher(blocks.status, cycle, requests, recorder, rights.degraded)
     lost_ns = round(daemon.timeouts.gateway_lost * 1e9)
     plant = link if teller is not None else None

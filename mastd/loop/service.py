@@ -289,6 +289,7 @@ class Turn:
         journal.event(rights_event(rights))
         if self._past.last_ending:
             journal.event({"event": "last_ending", "text": self._past.last_ending})
+        host.connect_rigs(cycle, blocks, connection)
         script = ServiceScript(cycle.supervisor, around.stop, blocks.status)
         always = DEGRADED if rights.degraded else ""
         teller = StateTeller(around.manager, cycle, around.stop, self._note, always)
