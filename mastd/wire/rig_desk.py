@@ -85,8 +85,8 @@ class RigDesk:
         frame: NewestValueBlock,
         reads: Reads,
         counters: RigCounters,
-        log: RigLog,
         now_ns: int,
+        log: RigLog,
         new_session: Callable[[], int] = lambda: secrets.randbits(62) + 1,
     ) -> None:
         self.counters = counters
