@@ -53,9 +53,10 @@ class Vehicles:
         self._none()
 
     def bind(self, on_table: OnTable | None, driven: Driven | None, names: Sequence[str]) -> None:
-        """Give what a profile brings the rigs that it uses, ``names``.
+        """Give what a profile brings the rigs that it uses, ``names``, instead of any before.
 
-        Raises UsageError for a rig that there is not, or that is of another kind.
+        Raises UsageError for a rig that there is not, that is of another kind, or whose signals a vehicle
+        cannot take.
         """
         missing = [name for name in names if name not in self.rigs]
         if missing:
@@ -65,7 +66,7 @@ class Vehicles:
         for vehicle in (on_table, driven):
             if isinstance(vehicle, ExternalVehicle | PoseDrive | SeatDrive):
                 vehicle.bind(self.rigs)
-            elif signals and isinstance(vehicle, TakesSignals):
+            elif isinstance(vehicle, TakesSignals):
                 vehicle.bind_signals(signals)
 
     def missing(self, names: Sequence[str]) -> str:
