@@ -22,6 +22,7 @@ from mastd.loop.loaded import LoadedProfile
 from mastd.loop.rig_drives import PoseDrive
 from mastd.loop.slots import ProfileSlots
 from mastd.loop.vehicles import Vehicles
+from mastd.motion.timeline import Timeline
 from mastd.wire.blocks import Verb
 
 
@@ -74,9 +75,19 @@ class Orders:
         return self.loaded.level_limit if self.loaded is not None else 1.0
 
     @property
+    def rigs(self) -> tuple[str, ...]:
+        """All rigs that the loaded profile uses."""
+        return self.loaded.rigs if self.loaded is not None else ()
+
+    @property
+    def timeline(self) -> Timeline | None:
+        """Motion of the loaded profile, None without one."""
+        return self.loaded.timeline if self.loaded is not None else None
+
+    @property
     def missing_rig(self) -> str:
         """A rig that the loaded profile uses and that is not there; empty for none."""
-        return self._vehicles.missing(self.loaded.rigs) if self.loaded is not None else ""
+        return self._vehicles.missing(self.rigs)
 
     def execute(self, verb: Verb, arguments: Sequence[float], off: bool) -> str:
         """Carry out ``verb``; ``off`` tells that the table lies down with the supply off."""

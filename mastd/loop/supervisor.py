@@ -135,9 +135,9 @@ class Supervisor:
         """Add a condition found outside the sensing, to be taken with this cycle's others."""
         self._sensing.reports.append(Report(code, detail, action))
 
-    def report_next(self, code: Code, detail: str) -> None:
+    def report_next(self, code: Code, detail: str, action: Action | None = None) -> None:
         """Add a condition found after the cycle, to be taken with the next one's."""
-        self._pending.append(Report(code, detail))
+        self._pending.append(Report(code, detail, action))
 
     def conditions(self) -> Conditions:
         """Return what the state machine has to know."""

@@ -14,6 +14,7 @@ daemon.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from types import MappingProxyType
 
 import numpy as np
 
@@ -37,10 +38,12 @@ from mastd.wire.rig_channels import SIGNALS
 class Vehicles:
     """What is simulated beside the table; writes the vehicle's numbers and the payload's wrench."""
 
-    def __init__(self, frame: Frame, sensing: Sensing) -> None:
+    def __init__(
+        self, frame: Frame, sensing: Sensing, rigs: Mapping[str, BoundRig] = MappingProxyType({})
+    ) -> None:
         self.on_table: OnTable | None = None
         self.driven: Driven | None = None
-        self.rigs: Mapping[str, BoundRig] = {}
+        self.rigs = rigs
         """All rigs that may join, by name."""
         self.driver: DriverPort | None = None
         """Where somebody who drives is heard; None where nobody can be."""
