@@ -42,6 +42,7 @@ class GatewayTurns:
         request: NewestValueBlock,
         status: NewestValueBlock,
         driver: NewestValueBlock,
+        rigs: NewestValueBlock | None,
         feed: TelemetryFeed | None,
         log: RefusalLog,
         parent: int,
@@ -55,7 +56,8 @@ class GatewayTurns:
         checker = ProfileLoader(job.checker, (), 1, "check of the settings") if job.checker else None
         relay = DriverRelay(driver, counters)
         times = feed.times if feed is not None else None
-        self._desk = OperatorDesk(job.terms(parent), self._port, loader, relay, counters, times, checker, log)
+        terms = job.terms(parent)
+        self._desk = OperatorDesk(terms, self._port, loader, relay, counters, times, checker, log, rigs)
         self._every_ns = round(1e9 / job.status_rate)
         self._beaten_ns = 0
         self._shown_ns = 0

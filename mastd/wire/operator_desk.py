@@ -19,7 +19,7 @@ from collections import deque
 from collections.abc import Sequence
 from dataclasses import replace
 
-from mastd.wire.blocks import Verb
+from mastd.wire.blocks import NewestValueBlock, Verb
 from mastd.wire.cycle_times import CycleTimes
 from mastd.wire.desk_answers import DeskAnswers, DeskLog, NoDeskLog
 from mastd.wire.driver_relay import DriverRelay
@@ -73,6 +73,7 @@ class OperatorDesk:
         times: CycleTimes | None = None,
         checker: ProfileLoader | None = None,
         log: DeskLog = _NO_LOG,
+        rigs: NewestValueBlock | None = None,
     ) -> None:
         self.counters = counters
         self.lease = Lease(terms.lease_ns)
@@ -87,7 +88,7 @@ class OperatorDesk:
         self._stops: deque[Pending] = deque()
         self._loading: Pending | None = None
         self._slots = SlotBook(loader.slots if loader is not None else 1, terms.slot)
-        self.board = NoticeBoard(terms, port, loader, relay, counters, self.lease, self.sessions, times)
+        self.board = NoticeBoard(terms, port, loader, relay, counters, self.lease, self.sessions, times, rigs)
         self._says = DeskAnswers(terms, port, self.lease, counters, self.board, log)
         self.replies = self._says.replies
 
