@@ -37,6 +37,8 @@ _LONGEST_LINE: Final = 400
 _STATUS: Final = ("ok", "warning", "discard", "error", "fatal", "pending")
 _OK: Final = 0
 _FATAL: Final = 4
+_FAULTS: Final = ("logStatusWarning", "logStatusDiscard", "logStatusError", "logStatusFatal")
+"""Categories of logs by the names that FMI gives."""
 _SAME: Final = 1e-9
 """Relative; two steps that differ by less are the same."""
 _MISSING: Final = re.compile(r"^(\S+): cannot open shared object file")
@@ -189,10 +191,7 @@ class FmuModel:
             self._set(values)
             self._slave.exitInitializationMode()
             self._running = True
-            if self.interface.major == 2:
-                # On until here, because some FMUs tell why they do not start only then; now it costs time.
-                with contextlib.suppress(Exception):
-                    self._slave.setDebugLogging(False, [])
+            self._log_faults_only()
             return self._get()
         except Exception as error:
             raise self._failed("does not start", error) from error
@@ -303,6 +302,17 @@ class FmuModel:
             # fmpy's own error says that there is no instance; why, only the FMU's log says.
             raise FmuError(self._last_line or "it makes no instance, and does not say why") from error
         self._instantiated = True
+
+    def _log_faults_only(self) -> None:
+        """Keep only what goes wrong in the FMU's log: some tell why they do not start only with all of it on.
+
+        An FMU of FMI 2 that has no such categories keeps quiet; one of FMI 3 would then not tell of errors.
+        """
+        declared = {category.name for category in self._description.logCategories}
+        wanted = [name for name in _FAULTS if name in declared]
+        if wanted or self.interface.major == 2:
+            with contextlib.suppress(Exception):
+                self._slave.setDebugLogging(bool(wanted), wanted)
 
     def _callbacks(self) -> Any:
         from fmpy import calloc, fmi2, free
