@@ -118,9 +118,8 @@ def run(arguments: argparse.Namespace) -> int:
         if arguments.check:
             print(table(model), end="")
             return 0
-        from mastd.wire.rig_client import RigClient
-
         from mastd.wire.client import ClientKeys
+        from mastd.wire.rig_client import RigClient
 
         keys = ClientKeys(arguments.key, arguments.server_key) if arguments.key else None
         name = arguments.name or rig_name(arguments.file)

@@ -12,8 +12,8 @@ class BoundRig:
     """One rig of the settings; ``values`` are those of this cycle: in range, limited in rate, replaced when
     lost.
 
-    ``present``: it has joined and is not lost. ``index``: its place in the settings. ``delay``: age in periods
-    of the motion that the newest values answer, NaN before the first.
+    ``present``: it has joined and is not lost. ``index``: its place in the settings. ``delay``: age of the
+    motion that the newest values answer, in periods, NaN before the first.
     """
 
     def __init__(self, index: int, name: str, kind: str, channels: tuple[str, ...], values: Floats) -> None:

@@ -20,7 +20,7 @@ from mastd.settings.table import TableSettings
 from mastd.wire.layout import SUPPLY_FIELDS, Field, Layout, command_layout, sample_layout
 from mastd.wire.vehicle_block import VEHICLE_NUMBERS, vehicle_fields
 
-VEHICLE = "vehicle"
+VEHICLE, RIGS = "vehicle", "rigs"
 
 _SCALARS = (
     Field("cycle", 1, "1", "cycles executed, counted from 0"),
@@ -45,8 +45,11 @@ _MOTION = (
 )
 
 
-def frame_layout(links: int, accelerometers: int) -> Layout:
-    """Return the layout of the frame; sample and command stand in it exactly as they cross the link."""
+def frame_layout(links: int, accelerometers: int, rigs: int = 0) -> Layout:
+    """Return the layout of the frame; sample and command stand in it exactly as they cross the link.
+
+    ``rigs``: numbers that the rigs' channels take.
+    """
     return Layout(
         "frame",
         (
@@ -71,6 +74,7 @@ def frame_layout(links: int, accelerometers: int) -> Layout:
                 Field(f"sample.{field.name}", field.size, field.unit, field.meaning)
                 for field in sample_layout(links, accelerometers)
             ),
+            *((Field(RIGS, rigs, "SI", "what the rigs give"),) if rigs else ()),
             Field(VEHICLE, VEHICLE_NUMBERS, "SI", "the simulated vehicle"),
         ),
     )
@@ -87,11 +91,13 @@ _WRENCH = (("fx", "N"), ("fy", "N"), ("fz", "N"), ("mx", "N m"), ("my", "N m"), 
 _SUPPLY = {f"sample.{name}" for name, _, _ in SUPPLY_FIELDS}
 
 
-def frame_channels(layout: Layout) -> tuple[Channel, ...]:
-    """Return one channel for each value of the frame but the vehicle's, in its order."""
+def frame_channels(layout: Layout, rigs: Sequence[Channel] = ()) -> tuple[Channel, ...]:
+    """Return one channel for each value of the frame but the vehicle's, in its order; ``rigs``: theirs."""
     channels: list[Channel] = []
     for field in layout:
-        if field.name != VEHICLE:
+        if field.name == RIGS:
+            channels += rigs
+        elif field.name != VEHICLE:
             channels += _channels(field)
     return tuple(channels)
 
@@ -149,8 +155,10 @@ def _table_channels(table: TableSettings) -> tuple[Channel, ...]:
 class Frame:
     """One frame with named views; ``sample`` and ``command`` are the blocks that cross the plant link."""
 
-    def __init__(self, links: int, accelerometers: int) -> None:
-        self.layout = frame_layout(links, accelerometers)
+    def __init__(self, links: int, accelerometers: int, rigs: Sequence[Channel] = ()) -> None:
+        """``rigs``: the channels of what rigs give."""
+        self.layout = frame_layout(links, accelerometers, len(rigs))
+        self.channels = frame_channels(self.layout, rigs)
         self.values: NDArray[np.float64] = np.zeros(self.layout.size)
         self.index = {name: place.start for name, place in self.layout.slices.items()}
         self.motion = self.values[self.index["reference"] : self.index["reference"] + 24].reshape(4, 6)
@@ -161,6 +169,7 @@ class Frame:
         self.command = self._block("command.", self.command_layout)
         self.sample = self._block("sample.", self.sample_layout)
         self.vehicle = self.field(VEHICLE)
+        self.rigs = self.field(RIGS) if rigs else self.values[:0]
 
     def field(self, name: str) -> NDArray[np.float64]:
         """Return the view of one field."""

@@ -16,11 +16,20 @@ from mastd.loop.lock import held
 from mastd.ring.ends import RingPlace
 from mastd.safety.faults import TABLE
 from mastd.safety.states import State
-from mastd.wire.address import DAEMON_LOCK, operators_address, private_directory, runtime_directory
+from mastd.wire.address import (
+    DAEMON_LOCK,
+    operators_address,
+    private_directory,
+    rigs_address,
+    runtime_directory,
+)
 from mastd.wire.gateway import GatewayHandle
 from mastd.wire.gateway_job import GatewayJob, Past
 from mastd.wire.keys import keys_directory
+from mastd.wire.rig_gateway import RigGatewayHandle
+from mastd.wire.rig_job import RigsJob, names_of, places_of
 from mastd.wire.snapshot import FaultWords
+from mastd.wire.vehicle_block import VEHICLE_NUMBERS
 
 if TYPE_CHECKING:
     from mastd.loop.host import Blocks
@@ -85,10 +94,46 @@ class Operators:
             ring=ring,
             checker=tuple(checker or ()),
             past=past,
+            rigs=tuple(names_of(places_of(installation.rigs))),
         )
-        gateway = GatewayHandle.start(job, blocks.request, blocks.status, blocks.driver)
+        gateway = GatewayHandle.start(job, blocks.request, blocks.status, blocks.driver, blocks.rig_status)
         stack.callback(gateway.close)
         return gateway
+
+    def open_rigs(
+        self,
+        installation: Installation,
+        blocks: Blocks,
+        stack: ExitStack,
+        about: Mapping[str, Any],
+        mode: str,
+    ) -> RigGatewayHandle | None:
+        """Start the rigs' gateway, which ends with the stack; None where the settings name no rigs.
+
+        Raises UsageError when its address is taken or cannot be used.
+        """
+        link = blocks.rigs
+        if link is None:
+            return None
+        daemon = installation.daemon
+        columns = [(name, unit) for name, unit, _ in about["channels"]]
+        network = daemon.gateway.address
+        job = RigsJob(
+            name=f"mastd {self.kind.value}",
+            address=rigs_address(self.address),
+            mode=mode,
+            period_ns=daemon.period_ns,
+            places=places_of(installation.rigs),
+            columns=tuple(columns[: installation.frame_width - VEHICLE_NUMBERS]),
+            spare=VEHICLE_NUMBERS,
+            states=tuple(state.name for state in State),
+            links=len(installation.table.links),
+            network=rigs_address(network) if network else None,
+            keys=str(keys_directory()) if network else None,
+        )
+        rigs = RigGatewayHandle.start(job, link, blocks.status, blocks.rig_status)
+        stack.callback(rigs.close)
+        return rigs
 
 
 @contextmanager

@@ -12,8 +12,9 @@ from mastd.kinematics.forward import Observer
 from mastd.kinematics.geometry import Geometry
 from mastd.loop.boarding import channels_of, ready_profile
 from mastd.loop.cycle import Cycle
-from mastd.loop.frame import channel_units
+from mastd.loop.frame import channel_units, frame_layout
 from mastd.loop.loaded import LoadedProfile
+from mastd.loop.rigs import rig_channels
 from mastd.loop.slots import ProfileSlots
 from mastd.motion.timeline import Timeline
 from mastd.record.channels import Channel
@@ -22,6 +23,7 @@ from mastd.settings.identified import IdentifiedSettings
 from mastd.settings.loader import load
 from mastd.settings.payload import NoPayload
 from mastd.settings.profile import ProfileSettings
+from mastd.settings.rigs import NO_RIGS, RigsSettings
 from mastd.settings.table import TableSettings
 from mastd.vehicle.drive_checks import placed
 from mastd.wire.hello import LinkTerms, Mode
@@ -44,12 +46,21 @@ class Installation:
     identified_path: Path | None
     identified: IdentifiedSettings | None
     """What was found out about the table, in the place of nominal values."""
+    rigs_path: Path | None = None
+    rigs: RigsSettings = NO_RIGS
+    """Who may join from outside."""
 
     @classmethod
-    def read(cls, table_path: Path, daemon_path: Path, identified_path: Path | None = None) -> Installation:
+    def read(
+        cls,
+        table_path: Path,
+        daemon_path: Path,
+        identified_path: Path | None = None,
+        rigs_path: Path | None = None,
+    ) -> Installation:
         """Load and check; raise SettingsError or KinematicsError with every problem of a file.
 
-        ``identified_path`` takes the place of what the daemon's settings name.
+        ``identified_path`` and ``rigs_path`` take the place of what the daemon's settings name.
         """
         table = load(table_path, TableSettings)
         daemon = load(daemon_path, DaemonSettings)
@@ -65,6 +76,9 @@ class Installation:
         if identified_path is not None:
             identified = load(identified_path, IdentifiedSettings)
             actuator_rows(table, identified)
+        if rigs_path is None and daemon.rigs is not None:
+            rigs_path = Path(daemon.rigs)
+        rigs = NO_RIGS if rigs_path is None else load(rigs_path, RigsSettings)
         return cls(
             table_path,
             daemon_path,
@@ -74,6 +88,8 @@ class Installation:
             Observer(geometry),
             identified_path,
             identified,
+            rigs_path,
+            rigs,
         )
 
     def terms(self, mode: Mode) -> LinkTerms:
@@ -85,8 +101,26 @@ class Installation:
     def bare_cycle(self, slots: ProfileSlots | None = None) -> Cycle:
         """Return a cycle without a profile; profiles are loaded from ``slots``."""
         return Cycle(
-            self.table, self.daemon, self.geometry, self.observer, self.bare_model, slots, self.identified
+            self.table,
+            self.daemon,
+            self.geometry,
+            self.observer,
+            self.bare_model,
+            slots,
+            self.identified,
+            self.rigs,
         )
+
+    @property
+    def frame_width(self) -> int:
+        """Numbers of the loop's frame, a simulated vehicle's included."""
+        links, sensors = len(self.table.links), len(self.table.sensors.accelerometers)
+        return frame_layout(links, sensors, len(self.rig_channels)).size
+
+    @property
+    def rig_channels(self) -> tuple[Channel, ...]:
+        """Channels of what rigs give, which every record has."""
+        return rig_channels(self.rigs)
 
     @property
     def bare_model(self) -> TableModel:
@@ -94,7 +128,7 @@ class Installation:
         return TableModel.from_settings(self.table, NoPayload())
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Plan(Installation):
     """An installation and the one profile that ``mastd run`` plays on it."""
 
@@ -105,10 +139,15 @@ class Plan(Installation):
 
     @classmethod
     def load(
-        cls, table_path: Path, profile_path: Path, daemon_path: Path, identified_path: Path | None = None
+        cls,
+        table_path: Path,
+        profile_path: Path,
+        daemon_path: Path,
+        identified_path: Path | None = None,
+        rigs_path: Path | None = None,
     ) -> Plan:
         """Load, check and compile; raise SettingsError, FormatError or KinematicsError with every problem."""
-        installation = Installation.read(table_path, daemon_path, identified_path)
+        installation = Installation.read(table_path, daemon_path, identified_path, rigs_path)
         table = installation.table
         profile = load(profile_path, ProfileSettings, channels=channel_units(table))
         with placed(profile_path):

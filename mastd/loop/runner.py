@@ -124,8 +124,10 @@ class Runner:
         state and cause can be seen.
         """
         requests = self._requests
-        asked = requests.take()
-        verb = asked or self._script.next(now_ns)
+        # A stop of a rig goes before everything; what an operator has asked for waits for the next cycle.
+        stop = self._cycle.rigs.stop_asked()
+        asked = Verb.NONE if stop else requests.take()
+        verb = stop or asked or self._script.next(now_ns)
         try:
             self._cycle.step(fresh, now_ns, verb, skipped, late_ns, requests.arguments)
         except Exception as error:
@@ -138,6 +140,8 @@ class Runner:
             requests.answer(refusal)
             if not refusal:
                 self._script.heard(asked)
+        elif stop:
+            self._script.heard(stop)
 
     def _after(self, now_ns: int) -> None:
         """Pass on what happened, and show the state; rare things only, and all bounded."""

@@ -9,16 +9,17 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any
 
 from mastd.errors import MastdError
 from mastd.loop import host, loader, provenance, settings_check
 from mastd.loop.description import description
 from mastd.loop.endings import Diary
-from mastd.loop.frame import frame_channels, frame_layout
+from mastd.loop.frame import Frame
 from mastd.loop.host import Blocks, Connection
 from mastd.loop.journal import ServiceJournal, rights_event
 from mastd.loop.kernels_told import compiling_told
@@ -41,6 +42,7 @@ from mastd.wire.blocks import NewestValueBlock, Verb
 from mastd.wire.gateway import GatewayHandle
 from mastd.wire.gateway_job import Past
 from mastd.wire.plant_link import PlantLink
+from mastd.wire.rig_gateway import RigGatewayHandle
 from mastd.wire.vehicle_block import VEHICLE_NUMBERS
 
 ENDING_S = 30.0
@@ -105,6 +107,8 @@ class Surroundings:
     diary: Diary
     say: Callable[[str], None]
     """Tells the people at the terminal, or the log."""
+    rigs: Path | None = None
+    """File of rigs in the place of what the settings name."""
 
 
 def serve(installation: Installation, around: Surroundings) -> Fault | None:
@@ -137,7 +141,7 @@ def serve(installation: Installation, around: Surroundings) -> Fault | None:
         try:
             with compiling_told(around.manager, around.say):
                 around.manager.busy("reloading: reading the settings")
-                installation = Installation.read(old.table_path, old.daemon_path)
+                installation = Installation.read(old.table_path, old.daemon_path, rigs_path=around.rigs)
         except MastdError as error:
             past = _kept(past, str(error), around)
             installation, old = old, None
@@ -166,8 +170,8 @@ class Turn:
         self._blocks = Blocks.of(installation)
         self._slots = ProfileSlots()
         table = installation.table
-        layout = frame_layout(len(table.links), len(table.sensors.accelerometers))
-        self._channels = ChannelSet(frame_channels(layout), installation.daemon.period_ns)
+        frame = Frame(len(table.links), len(table.sensors.accelerometers), installation.rig_channels)
+        self._channels = ChannelSet(frame.channels, installation.daemon.period_ns)
 
     def run(self) -> None:
         """Prepare everything, wait for the plant, run the loop until it ends, and end everything in order."""
@@ -178,7 +182,9 @@ class Turn:
             self._compile()
             connection = around.connect(self._installation)
             ring = recorder_ring(self._channels, connection.mode == "lockstep", VEHICLE_NUMBERS)
-            gateway = self._open_gateway(ring, stack)
+            about = description(self._installation, self._channels)
+            gateway = self._open_gateway(about, ring, stack)
+            rigs = around.operators.open_rigs(self._installation, self._blocks, stack, about, connection.mode)
             around.say(f"mastd serves at {gateway.address}; records go to {around.directory}")
             around.diary.helpers(gateway.process_id)
             link = None
@@ -191,7 +197,7 @@ class Turn:
                 self._stopping()
                 return
             around.manager.busy("starting the loop")
-            self._loop(connection, link, gateway, ring, stack)
+            self._loop(connection, link, gateway, rigs, ring, stack)
 
     def _compile(self) -> None:
         around = self._around
@@ -200,17 +206,17 @@ class Turn:
             compile_kernels(self._installation)
             compile_any_vehicle(self._installation)
 
-    def _open_gateway(self, ring: RingProducer, stack: ExitStack) -> GatewayHandle:
+    def _open_gateway(self, about: Mapping[str, Any], ring: RingProducer, stack: ExitStack) -> GatewayHandle:
         installation, operators = self._installation, self._around.operators
         return operators.open(
             installation,
             self._blocks,
             stack,
-            description(installation, self._channels),
+            about,
             ring.place,
             loader.command(installation.table_path, self._slots, operators.directory),
             (self._slots.descriptor,),
-            settings_check.command(installation.table_path, installation.daemon_path),
+            settings_check.command(installation.table_path, installation.daemon_path, self._around.rigs),
             self._past,
         )
 
@@ -260,6 +266,7 @@ class Turn:
         connection: Connection,
         link: PlantLink,
         gateway: GatewayHandle,
+        rigs: RigGatewayHandle | None,
         ring: RingProducer,
         stack: ExitStack,
     ) -> None:
@@ -282,6 +289,7 @@ class Turn:
         journal.event(rights_event(rights))
         if self._past.last_ending:
             journal.event({"event": "last_ending", "text": self._past.last_ending})
+        host.connect_rigs(cycle, blocks, connection)
         script = ServiceScript(cycle.supervisor, around.stop, blocks.status)
         always = DEGRADED if rights.degraded else ""
         teller = StateTeller(around.manager, cycle, around.stop, self._note, always)
@@ -289,7 +297,18 @@ class Turn:
         self._come_up()
         self.begun = True
         host.loop(
-            installation, connection, cycle, link, script, blocks, recorder, gateway, rights, journal, teller
+            installation,
+            connection,
+            cycle,
+            link,
+            script,
+            blocks,
+            recorder,
+            gateway,
+            rigs,
+            rights,
+            journal,
+            teller,
         )
         # From here on nothing feeds the watchdog, and the processes around may take their time to end.
         around.manager.busy("the table is down; closing the files", ENDING_S)

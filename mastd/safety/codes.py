@@ -78,6 +78,7 @@ class Code(enum.IntEnum):
     PAYLOAD_MISMATCH = 48
     BALANCE_SATURATED = 49
     CONTROL_SATURATED = 50
+    RIG_LOST = 51
 
 
 CODES = max(int(code) for code in Code) + 1

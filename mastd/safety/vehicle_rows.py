@@ -1,4 +1,4 @@
-"""The rows of the table of faults that belong to simulated vehicles and who drives them."""
+"""The rows of the table of faults that belong to simulated vehicles, who drives them, and rigs outside."""
 
 from __future__ import annotations
 
@@ -32,5 +32,16 @@ VEHICLE_ROWS: tuple[Row, ...] = (
         Action.INDICATE,
         "messages come again",
         "Is `mastd drive`, or the rig that drives, still there and connected? Start it again.",
+    ),
+    Row(
+        Code.RIG_LOST,
+        "rig lost",
+        "a rig that the profile uses gives nothing new for its time-out (lockstep: for 2 s); what happens is "
+        "its `on_loss`: indicate (hold, ramp), stop (stop) or power off (fault)",
+        Action.STOP,
+        "it gives values again, or in OFF",
+        "Look at the rig's own messages, and at `rigs` in `mastd ctl status`; start it again: it comes back "
+        "by itself.",
+        also=("rigs",),
     ),
 )

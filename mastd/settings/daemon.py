@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Annotated, Literal
 
-from pydantic import Field
+from pydantic import Field, ValidationInfo, field_validator
 
-from mastd.settings.base import Settings
+from mastd.settings.base import Settings, beside
 from mastd.settings.control import ControlSettings
 from mastd.settings.estimator import EstimatorSettings
 from mastd.settings.gateway import GatewaySettings
@@ -167,6 +167,13 @@ class DaemonSettings(Settings):
     estimator: EstimatorSettings
     control: ControlSettings
     gateway: GatewaySettings
+    rigs: str | None = None
+    """File with the rigs that may join (config/rigs.yaml), from the directory of this one; null for none."""
+
+    @field_validator("rigs")
+    @classmethod
+    def _found(cls, rigs: str | None, info: ValidationInfo) -> str | None:
+        return None if rigs is None else beside(rigs, info)
 
     @property
     def period_ns(self) -> int:

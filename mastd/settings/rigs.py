@@ -218,3 +218,7 @@ class RigsSettings(Settings):
     def rig(self, name: str) -> RigSettings | None:
         """Return the rig of this name, None if there is none."""
         return next((rig for rig in self.rigs if rig.name == name), None)
+
+
+NO_RIGS: Final = RigsSettings()
+"""Nobody may join."""

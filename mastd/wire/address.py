@@ -203,3 +203,11 @@ def snapshots_address(operators: str) -> str:
 def telemetry_address(operators: str) -> str:
     """Return the address of the telemetry socket beside an ``ipc://`` address for operators."""
     return f"{operators.removesuffix('.operators')}.telemetry"
+
+
+def rigs_address(operators: str) -> str:
+    """Return the address of the rigs' socket: beside that for operators, or three ports on."""
+    if operators.startswith("tcp://"):
+        host, _, port = operators.rpartition(":")
+        return f"{host}:{int(port) + 3}"
+    return f"{operators.removesuffix('.operators')}.rigs"

@@ -26,6 +26,7 @@ from mastd.errors import UsageError
 from mastd.wire.address import snapshots_address, sockets_umask, telemetry_address
 from mastd.wire.blocks import DRIVER, REQUEST, NewestValueBlock, status_layout
 from mastd.wire.gateway_job import GatewayJob
+from mastd.wire.rig_status import RIG_STATUS
 
 START_TIMEOUT_S = 20.0
 END_TIMEOUT_S = 2.0
@@ -47,8 +48,11 @@ class GatewayHandle:
         request: NewestValueBlock,
         status: NewestValueBlock,
         driver: NewestValueBlock,
+        rigs: NewestValueBlock | None = None,
     ) -> GatewayHandle:
         """Start the gateway and wait until its sockets are open.
+
+        ``rigs`` is what the rigs' gateway shows, None where there is none.
 
         Start it before the loop takes its rights and locks its memory. Raises UsageError with one line if a
         socket cannot be opened; for one that another daemon serves, with that daemon's process id.
@@ -58,6 +62,7 @@ class GatewayHandle:
             "--request": request.descriptor,
             "--status": status.descriptor,
             "--driver": driver.descriptor,
+            "--rigs": rigs.descriptor if rigs is not None else -1,
             "--control": theirs.fileno(),
             "--parent": os.getpid(),
         }
@@ -69,6 +74,7 @@ class GatewayHandle:
                 *(block.descriptor for block in (request, status, driver)),
                 theirs.fileno(),
                 *job.loader_descriptors,
+                *((rigs.descriptor,) if rigs is not None else ()),
                 *([job.ring.descriptor] if job.ring is not None else ()),
             ),
             start_new_session=True,
@@ -113,7 +119,7 @@ def main() -> int:
     for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGABRT):
         signal.signal(number, signal.SIG_IGN)
     parser = argparse.ArgumentParser(prog="mastd.wire.gateway")
-    for name in ("--request", "--status", "--driver", "--control", "--parent"):
+    for name in ("--request", "--status", "--driver", "--rigs", "--control", "--parent"):
         parser.add_argument(name, type=int, required=True)
     arguments = parser.parse_args()
     if os.sched_getscheduler(0) != os.SCHED_OTHER:  # inherited from a loop that already has its rights
@@ -121,20 +127,31 @@ def main() -> int:
     control = socket.socket(fileno=arguments.control)
     job = GatewayJob.from_json(sys.stdin.buffer.read())
 
+    from mastd.log.journald import connected_journal
+    from mastd.log.sinks import open_sink
     from mastd.ring.observer import RingObserver
     from mastd.wire.gateway_sockets import OperatorSockets
     from mastd.wire.gateway_turns import GatewayTurns
     from mastd.wire.keys import KeyRing
+    from mastd.wire.refusal_log import RefusalLog
     from mastd.wire.sessions import GatewayCounters
     from mastd.wire.telemetry_feed import TelemetryFeed
 
     counters = GatewayCounters()
     keys = KeyRing(Path(job.keys)) if job.keys else None
+    is_service = bool(job.loader)  # a single run keeps no log of what was asked for
+    log = RefusalLog(open_sink(connected_journal(os.environ)), is_service)
     os.umask(sockets_umask(job.address))
     try:
         telemetry = telemetry_address(job.address) if job.ring is not None else None
         sockets = OperatorSockets(
-            job.address, snapshots_address(job.address), telemetry, job.network, keys, counters
+            job.address,
+            snapshots_address(job.address),
+            telemetry,
+            job.network,
+            keys,
+            counters,
+            log.unheard,
         )
     except UsageError as error:
         control.send(json.dumps({"error": str(error)}).encode())
@@ -149,10 +166,14 @@ def main() -> int:
         feed = None
         if job.ring is not None:
             feed = TelemetryFeed(RingObserver(*job.ring), job.cycle_times(), sockets)
-        turns = GatewayTurns(job, sockets, counters, request, status, driver, feed, arguments.parent)
+        rigs = NewestValueBlock(RIG_STATUS, arguments.rigs) if arguments.rigs >= 0 else None
+        turns = GatewayTurns(
+            job, sockets, counters, request, status, driver, rigs, feed, log, arguments.parent
+        )
         turns.run(lambda: _told_to_end(control))
     finally:
         sockets.close()
+        log.close()
     return 0
 
 

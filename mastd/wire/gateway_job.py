@@ -47,6 +47,8 @@ class DeskTerms:
     spare: int = 0
     """Numbers of a frame after those that the description names."""
     past: Past = Past()
+    rigs: tuple[tuple[str, str], ...] = ()
+    """Name and kind of the rigs that may join."""
 
 
 @dataclass(frozen=True)
@@ -85,6 +87,8 @@ class GatewayJob:
     ring: RingPlace | None = None
     checker: tuple[str, ...] = ()
     past: Past = Past()
+    rigs: tuple[tuple[str, str], ...] = ()
+    """Name and kind of the rigs that may join."""
 
     @classmethod
     def of(cls, settings: GatewaySettings, **others: Any) -> GatewayJob:
@@ -115,6 +119,7 @@ class GatewayJob:
         if entries["ring"] is not None:
             entries["ring"] = RingPlace(*entries["ring"])
         past = Past(**entries.pop("past"))
+        entries["rigs"] = tuple((name, kind) for name, kind in entries["rigs"])
         faults = {int(code): FaultWords(**words) for code, words in entries.pop("faults").items()}
         return cls(faults=faults, past=past, **entries)
 
@@ -134,6 +139,7 @@ class GatewayJob:
             description=self.description,
             spare=max(0, self.ring.width - len(self.description["channels"])) if self.ring else 0,
             past=self.past,
+            rigs=self.rigs,
         )
 
     def cycle_times(self) -> CycleTimes:

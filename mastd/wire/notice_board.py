@@ -5,12 +5,14 @@ from __future__ import annotations
 from dataclasses import asdict, dataclass
 from typing import Any
 
+from mastd.wire.blocks import NewestValueBlock
 from mastd.wire.cycle_times import CycleTimes
 from mastd.wire.driver_relay import DriverRelay
 from mastd.wire.gateway_job import DeskTerms
 from mastd.wire.lease import Lease
 from mastd.wire.load_process import ProfileLoader
 from mastd.wire.loop_port import LoopPort
+from mastd.wire.rig_status import read_status
 from mastd.wire.sessions import GatewayCounters, Sessions
 from mastd.wire.snapshot import loop_part, past_part, plant_part, vehicle_channels
 
@@ -27,17 +29,21 @@ class NoticeBoard:
     lease: Lease
     sessions: Sessions
     times: CycleTimes | None
+    rigs: NewestValueBlock | None = None
+    """What the rigs' gateway shows (``mastd.wire.rig_status``), None where there is none."""
 
     def snapshot(self, now_ns: int) -> dict[str, Any]:
         """Return everything that is known now."""
         holder = self.lease.holder(now_ns)
         left_s = self.lease.left_ns(now_ns) * 1e-9
+        joined, rig_counters = read_status(self.rigs, self.terms.rigs) if self.rigs else ([], {})
         return {
             "name": self.terms.name,
             "pid": self.terms.pid,
             **loop_part(self.port, self.terms.words, now_ns),
             "cycle_time": self.times.summary() if self.times is not None else None,
-            "rigs": self.relay.rigs(now_ns),
+            "rigs": [*self.relay.rigs(now_ns), *joined],
+            "rig_counters": rig_counters,
             **past_part(self.terms.past),
             "lease": {"holder": holder, "left_s": left_s} if holder else None,
             "loading": self.loader.profile if self.loader is not None else "",

@@ -1,0 +1,95 @@
+"""The turns of the rigs' gateway: socket, desk and blocks brought together, until the daemon ends.
+
+A turn: wait for the loop's frame or a message, at most ``TURN_MS``; pass the frame on; take at most
+``MESSAGES_PER_TURN`` messages; show the loop what has come. A turn that was full is followed by a pause, so
+that a flood costs a share of one processor only: whoever floods waits in his own queue, since the socket
+takes one message of each rig in turn.
+"""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Callable
+
+from mastd.wire.blocks import NewestValueBlock
+from mastd.wire.rig_block import Event
+from mastd.wire.rig_desk import RigDesk
+from mastd.wire.rig_job import RigsJob
+from mastd.wire.rig_reads import Reads
+from mastd.wire.rig_sockets import RigSockets
+from mastd.wire.rig_status import RigCounters, write_status
+
+TURN_MS = 20
+MESSAGES_PER_TURN = 64
+PAUSE_S = 0.0005
+SHOWN_NS = 100_000_000
+
+
+class RigTurns:
+    """Serves the rigs turn by turn."""
+
+    def __init__(
+        self,
+        job: RigsJob,
+        parent: int,
+        sockets: RigSockets,
+        counters: RigCounters,
+        values: NewestValueBlock,
+        frame: NewestValueBlock,
+        shown: Event,
+        answered: Event,
+        status: NewestValueBlock,
+        rigs: NewestValueBlock,
+    ) -> None:
+        self._parent = parent
+        self._sockets = sockets
+        self._counters = counters
+        self._shown = shown
+        self._answered = answered
+        self._rigs = rigs
+        self._lockstep = job.mode == "lockstep"
+        self._status = status
+        reads = Reads(job.columns, job.spare, status)
+        self._desk = RigDesk(job, parent, values, frame, reads, counters, time.monotonic_ns())
+        self._shown_ns = 0
+        sockets.also(shown.descriptor)
+
+    def run(self, told_to_end: Callable[[], bool]) -> None:
+        """Serve until the daemon has ended or is gone."""
+        looked = 0
+        while True:
+            now = time.monotonic_ns()
+            if now - looked > SHOWN_NS // 2:
+                looked = now
+                if os.getppid() != self._parent or told_to_end():
+                    break
+            if self._turn() >= MESSAGES_PER_TURN:
+                time.sleep(PAUSE_S)
+        self._desk.end()
+        self._reply()
+
+    def _turn(self) -> int:
+        """Do one turn; return how many messages were taken."""
+        sockets, desk = self._sockets, self._desk
+        if sockets.poll(TURN_MS):
+            self._shown.clear()
+            desk.show(time.monotonic_ns())
+            self._reply()
+        taken = 0
+        for peer, frames, owner, may in sockets.receive(MESSAGES_PER_TURN):
+            taken += 1
+            desk.hear(peer, frames, time.monotonic_ns(), owner, may=may)
+        now = time.monotonic_ns()
+        if desk.turn(now) and self._lockstep:
+            self._answered.set()
+        self._reply()
+        if now - self._shown_ns >= SHOWN_NS:
+            self._shown_ns = now
+            write_status(self._rigs, self._counters, desk.states(now))
+        return taken
+
+    def _reply(self) -> None:
+        replies = self._desk.replies
+        while replies:
+            self._sockets.send(*replies.popleft())
