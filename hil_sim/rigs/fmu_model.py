@@ -181,7 +181,7 @@ class FmuModel:
         self._step_ns = step_ns
         self.count = 0
         try:
-            self._instantiate()
+            self.instantiate()
             self._inputs = self._groups(inputs)
             self._outputs = self._groups(outputs)
             self._values = np.zeros(len(outputs))
@@ -220,7 +220,7 @@ class FmuModel:
     def set_now(self, variable: Variable, value: float) -> None:
         """Set a variable, in its own unit, before ``start``."""
         try:
-            self._instantiate()
+            self.instantiate()
             group = self._groups([Port(variable)])[0]
             group.fill([value])
             group.set(self._slave)
@@ -290,7 +290,11 @@ class FmuModel:
             missing = str(error).rpartition(" ")[2]
             raise UsageError(f"{self.path}: its library lacks the function {missing}") from error
 
-    def _instantiate(self) -> None:
+    def instantiate(self) -> None:
+        """Make the instance, which may take long; ``start`` does it where it has not been done.
+
+        Raises FmuError, with the last line of the FMU's log, where there is none.
+        """
         if self._instantiated:
             return
         try:
@@ -300,7 +304,8 @@ class FmuModel:
                 self._slave.instantiate(loggingOn=True, logMessage=self._log_3)
         except Exception as error:
             # fmpy's own error says that there is no instance; why, only the FMU's log says.
-            raise FmuError(self._last_line or "it makes no instance, and does not say why") from error
+            text = self._last_line or "it makes no instance, and does not say why"
+            raise FmuError(f"{self.path}: does not start: {text}") from error
         self._instantiated = True
 
     def _log_faults_only(self) -> None:
@@ -364,6 +369,8 @@ class FmuModel:
 
     def _failed(self, what: str, error: Exception) -> FmuError:
         """Return the error for one of a call; an FMU that is broken for good is not called again."""
+        if isinstance(error, FmuError) and str(error).startswith(f"{self.path}: "):
+            return error
         status = getattr(error, "status", None)
         self._dead = self._dead or status == _FATAL
         if status is not None:

@@ -59,6 +59,14 @@ def test_inputs_of_whole_numbers_are_rounded(sound: Path) -> None:
             assert model.start([port], [port], [value], MILLISECOND).tolist() == [whole]
 
 
+def test_a_value_that_is_set_once_stays(sound: Path) -> None:
+    with FmuModel(sound) as model:
+        whole = model.variables["whole"]
+        model.set_now(whole, 7.0)
+        assert model.start(ports(model, "u"), [Port(whole)], [0.0], MILLISECOND).tolist() == [7.0]
+        assert model.step([1.0]).tolist() == [7.0]
+
+
 def test_no_step_is_lost_or_doubled_where_sums_of_steps_drift(sound: Path) -> None:
     # 60 steps a second: a sum of them is off by more than the FMU lets pass after a few hundred.
     with FmuModel(sound) as model:
