@@ -18,7 +18,6 @@
 #include <sys/file.h>
 #include <sys/random.h>
 #include <unistd.h>
-#include <zmq.h>
 
 #include "wire.h"
 
@@ -641,14 +640,9 @@ static void *listening(void *context, const char *address, bool allow_remote, ch
     if (file)
         lock_socket_file(address + 6);
     void *socket = zmq_socket(context, ZMQ_ROUTER);
-    const struct {
-        int option, value;
-    } options[] = {{ZMQ_SNDHWM, 256},          {ZMQ_RCVHWM, 256},         {ZMQ_LINGER, 0},
-                   {ZMQ_ROUTER_MANDATORY, 1},  {ZMQ_ROUTER_HANDOVER, 1},  {ZMQ_HANDSHAKE_IVL, 1000}};
-    const int64_t largest = LARGEST_MESSAGE;
-    for (size_t k = 0; socket != NULL && k < sizeof options / sizeof options[0]; k++)
-        zmq_setsockopt(socket, options[k].option, &options[k].value, sizeof options[k].value);
-    if (socket == NULL || zmq_setsockopt(socket, ZMQ_MAXMSGSIZE, &largest, sizeof largest) != 0 ||
+    static const int options[][2] = {{ZMQ_SNDHWM, 256}, {ZMQ_RCVHWM, 256}, {ZMQ_LINGER, 0},
+                                     {ZMQ_ROUTER_MANDATORY, 1}, {ZMQ_ROUTER_HANDOVER, 1}, {ZMQ_HANDSHAKE_IVL, 1000}};
+    if (!set_options(socket, options, sizeof options / sizeof options[0], LARGEST_MESSAGE) ||
         zmq_bind(socket, address) != 0 || zmq_getsockopt(socket, ZMQ_LAST_ENDPOINT, endpoint, &size) != 0)
         give_up("address %s: %s; choose another --address", address, zmq_strerror(zmq_errno()));
     return socket;
