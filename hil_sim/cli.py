@@ -9,7 +9,7 @@ from importlib.metadata import version
 
 from mastd.errors import MastdError
 
-COMMANDS = ("plant", "soak")
+COMMANDS = ("plant", "rig", "soak")
 """Modules of ``hil_sim.commands`` in the order in which the help lists them."""
 
 

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 from mastd.errors import UsageError
 from mastd.wire.client import OperatorClient
+from mastd.wire.roles import Role
 from tests.lab import Lab, replaced
 
 if TYPE_CHECKING:
@@ -65,7 +66,7 @@ class Daemon:
                 threading.Event().wait(0.1)  # another process's socket can only be looked for
         self.until(lambda status: status["loop"] == "running")
 
-    def join(self, operator: str, role: str = "operator") -> OperatorClient:
+    def join(self, operator: str, role: Role = "engineer") -> OperatorClient:
         """Return a session of somebody without a browser."""
         return OperatorClient(self._address, operator, role)
 

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 import numpy as np
 
 from hil_sim.plant.plant import Plant
 from hil_sim.plant.provider import provider
+from mastd.loop.bound_rig import BoundRig
 from mastd.loop.plan import Plan
 from mastd.safety.states import State
 from mastd.wire.blocks import Verb
@@ -14,15 +17,17 @@ from mastd.wire.provider import PlantRequest, rigid_payload
 
 
 class Rig:
-    """Plant and cycle, stepped together."""
+    """Plant and cycle, stepped together; ``rigs``: those that the cycle knows."""
 
-    def __init__(self, plan: Plan) -> None:
+    def __init__(self, plan: Plan, rigs: Mapping[str, BoundRig] | None = None) -> None:
         self.plan = plan
         request = PlantRequest(plan.table_path, payload=rigid_payload(plan.profile), mode="lockstep")
         plant = provider.open(request)
         assert isinstance(plant, Plant)
         self.plant = plant
-        self.cycle = plan.cycle()
+        self.cycle = plan.bare_cycle()
+        self.cycle.vehicles.rigs = rigs or {}
+        self.cycle.load(plan.loaded())
         self.supervisor = self.cycle.supervisor
         self.now = 0
         self.samples = 0

@@ -22,7 +22,13 @@ DRIVES = [
     name for name in names("profile") if "\nmode: oils\n" in find("profile", name).read_text(encoding="utf-8")
 ]
 """Starter profiles in which a vehicle is driven."""
-MOTIONS = [name for name in names("profile") if name not in DRIVES]
+STREAMS = [
+    name
+    for name in names("profile")
+    if "\nmode: stream\n" in find("profile", name).read_text(encoding="utf-8")
+]
+"""Starter profiles whose motion a rig makes."""
+MOTIONS = [name for name in names("profile") if name not in (*DRIVES, *STREAMS)]
 """Starter profiles that play segments."""
 
 

@@ -6,6 +6,7 @@ import itertools
 from collections.abc import Mapping
 from dataclasses import dataclass, fields
 from functools import cache
+from typing import Any
 
 from hil_sim.soak import numbers
 from hil_sim.soak.numbers import Bounds, Numbers
@@ -96,9 +97,12 @@ class Violation:
 def outcomes(state: State, event: Event) -> frozenset[State]:
     """Return the states to which ``event`` can lead from ``state``, under any conditions."""
     names = [field.name for field in fields(Conditions)]
+    choices: list[tuple[Any, ...]] = [
+        ("", "pedals") if name == "missing_rig" else (False, True) for name in names
+    ]
     return frozenset(
         next_state(state, event, Conditions(**dict(zip(names, values, strict=True)))).state
-        for values in itertools.product((False, True), repeat=len(names))
+        for values in itertools.product(*choices)
     )
 
 

@@ -18,7 +18,6 @@ from mastd.errors import UsageError
 from mastd.loop import host
 from mastd.loop.cycle import Cycle
 from mastd.loop.description import description
-from mastd.loop.frame import frame_channels
 from mastd.loop.host import Blocks, Connection
 from mastd.loop.operators import Kind, Operators
 from mastd.loop.plan import Plan
@@ -29,6 +28,7 @@ from mastd.settings.starter import find
 from mastd.wire.gateway import GatewayHandle
 from mastd.wire.plant_link import PlantLink
 from mastd.wire.provider import PlantRequest, rigid_payload
+from mastd.wire.rig_gateway import RigGatewayHandle
 
 
 @dataclass(frozen=True)
@@ -38,6 +38,7 @@ class OperatedLoop:
     plan: Plan
     cycle: Cycle
     gateway: GatewayHandle
+    rigs: RigGatewayHandle | None
     connection: Connection
     link: PlantLink
     blocks: Blocks
@@ -58,13 +59,15 @@ class OperatedLoop:
         compile_kernels(plan)
         link = host.open_link(plan, connection, stack)
         blocks = Blocks.of(plan)
-        channels = ChannelSet(frame_channels(cycle.frame.layout), plan.daemon.period_ns)
+        channels = ChannelSet(cycle.frame.channels, plan.daemon.period_ns)
         recorder = RecorderHandle.start(directory / "run.mcap", {}, channels) if recorded else None
         if recorder is not None:
             stack.callback(recorder.close)
         ring = recorder.ring if recorder is not None else None
-        gateway = operators.open(plan, blocks, stack, description(plan, channels), ring)
-        return cls(plan, cycle, gateway, connection, link, blocks, recorder, stack)
+        about = description(plan, channels)
+        gateway = operators.open(plan, blocks, stack, about, ring)
+        rigs = operators.open_rigs(plan, blocks, stack, about, connection.mode)
+        return cls(plan, cycle, gateway, rigs, connection, link, blocks, recorder, stack)
 
     def accompany(self, process: subprocess.Popen[bytes]) -> None:
         """End a client's process with the rest."""
@@ -74,6 +77,7 @@ class OperatedLoop:
     def play(self, cycles: int, note: Callable[[], float]) -> list[float]:
         """Return what ``note`` gives in each of ``cycles`` cycles; raise UsageError if they end early."""
         rights = host.take_rights(self.plan, self.link, self.cycle, self.stack)
+        host.connect_rigs(self.cycle, self.blocks, self.connection)
         play = Play(self.cycle, cycles, note)
         host.loop(
             self.plan,
@@ -84,6 +88,7 @@ class OperatedLoop:
             self.blocks,
             self.recorder,
             self.gateway,
+            self.rigs,
             rights,
         )
         if len(play.notes) < cycles:

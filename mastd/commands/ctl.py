@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from mastd.commands import Subparsers
     from mastd.wire.client import ClientKeys, OperatorClient
     from mastd.wire.operator_messages import Answer
+    from mastd.wire.roles import Role
 
 _HELP = {
     "status": "show everything that is known",
@@ -133,7 +134,7 @@ def run(arguments: argparse.Namespace) -> int:
     if (arguments.key is None) != (arguments.server_key is None):
         raise UsageError("--key and --server-key go together")
     keys = ClientKeys(arguments.key, arguments.server_key) if arguments.key else None
-    role = "observer" if arguments.observer else "operator"
+    role: Role = "observer" if arguments.observer else "engineer"
     if arguments.verb == "watch" and not (arguments.json or arguments.lines):
         from mastd.panel.terminal import can_show
 
@@ -161,7 +162,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def joined(
-    address: str | None, operator: str | None, role: str, keys: ClientKeys | None, patience_s: float | None
+    address: str | None, operator: str | None, role: Role, keys: ClientKeys | None, patience_s: float | None
 ) -> OperatorClient:
     """Return a session with the daemon; ``patience_s`` is how long one that is not there is waited for."""
     from mastd.wire.client import OperatorClient
@@ -242,7 +243,7 @@ def _status(client: OperatorClient, as_json: bool) -> int:
     return 0
 
 
-def _panel(arguments: argparse.Namespace, role: str, keys: ClientKeys | None) -> int:
+def _panel(arguments: argparse.Namespace, role: Role, keys: ClientKeys | None) -> int:
     """Show the panel until somebody leaves it."""
     from mastd.panel.session import watch_panel
 

@@ -113,6 +113,7 @@ def _checked(arguments: argparse.Namespace, live: bool) -> tuple[Plan, Preflight
     from mastd.loop.boarding import ready_profile
     from mastd.loop.plan import Plan
     from mastd.motion.preflight import check
+    from mastd.settings.payload import SIMULATED
     from mastd.settings.starter import find
 
     plan = Plan.load(
@@ -120,10 +121,12 @@ def _checked(arguments: argparse.Namespace, live: bool) -> tuple[Plan, Preflight
     )
     profile = plan.profile
     if profile.mode != "segments":
-        raise UsageError(f"{plan.profile_path}: is driven by hand or by a driver, a play needs segments")
+        raise UsageError(
+            f"{plan.profile_path}: is driven by hand, by a driver or by a rig, a play needs segments"
+        )
     if arguments.profile:
         profile = profile.model_copy(update={"payload": _payload_of(arguments.profile, plan)})
-    if profile.payload.kind == "vehicle":
+    if profile.payload.kind in SIMULATED:
         raise UsageError(
             f"{arguments.profile or plan.profile_path}: a simulated vehicle stands on the table, which a"
             " plant feels as forces alone; identify needs a rigid payload or none"

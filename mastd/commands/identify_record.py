@@ -19,7 +19,7 @@ from mastd.errors import FormatError
 from mastd.record.alignment import find_window
 from mastd.record.channels import AXES
 from mastd.record.reader import Run
-from mastd.settings.payload import NoPayload, RigidPayload
+from mastd.settings.payload import SIMULATED, NoPayload, RigidPayload
 from mastd.settings.table import TableSettings
 
 FloatArray = NDArray[np.float64]
@@ -43,7 +43,7 @@ def payload_of_run(run: Run) -> Standing:
     """Return what stood on the table as the profile says it; raise FormatError for a simulated vehicle."""
     profile = run.metadata.get("profile")
     payload = profile.get("payload") if isinstance(profile, Mapping) else None
-    if isinstance(payload, Mapping) and payload.get("kind") == "vehicle":
+    if isinstance(payload, Mapping) and payload.get("kind") in SIMULATED:
         raise FormatError(
             f"{run.path}: a simulated vehicle stood on the table; identify needs a rigid payload"
         )

@@ -38,6 +38,9 @@ def add_plant_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--operators", metavar="ADDRESS", help="where `mastd ctl` reaches it (default: one for this machine)"
     )
+    parser.add_argument(
+        "--rigs", metavar="FILE", help="who may join from outside, in the place of what the settings name"
+    )
     parser.add_argument("--truth", metavar="FILE", help="what the simulated plant really is")
     parser.add_argument("--seed", type=seed, default=0, help="seed of the simulated plant")
     parser.add_argument(
@@ -54,6 +57,13 @@ def daemon_settings(arguments: argparse.Namespace) -> Path:
     from mastd.settings.starter import find
 
     return find("daemon", arguments.config or ("real" if arguments.plant else "simulated"))
+
+
+def rigs_settings(arguments: argparse.Namespace) -> Path | None:
+    """Return the file of rigs that is meant in the place of the settings' own, None for none."""
+    from mastd.settings.starter import find
+
+    return find("rigs", arguments.rigs) if arguments.rigs else None
 
 
 def connection(

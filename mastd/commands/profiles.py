@@ -29,8 +29,8 @@ def run(arguments: argparse.Namespace) -> int:
     listed = []
     for name in names("profile"):
         profile = load(find("profile", name), ProfileSettings)
-        driven = profile.oils
-        duration = compile_profile(profile, table).duration if driven is None else driven.duration
+        made = profile.made_duration
+        duration = compile_profile(profile, table).duration if made is None else made
         listed.append(
             {"name": name, "duration_s": duration, "description": profile.description or profile.name}
         )

@@ -7,7 +7,7 @@ import json
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from mastd.commands.plant_options import add_plant_options, daemon_settings, stop_on_signals
+from mastd.commands.plant_options import add_plant_options, daemon_settings, rigs_settings, stop_on_signals
 from mastd.commands.progress import riding
 from mastd.commands.recorded_play import add_play_options, prepare, recorded_play, tell_recorder_loss
 from mastd.commands.report import exit_code, summary, write_run_page
@@ -54,6 +54,7 @@ def _run(arguments: argparse.Namespace, stop: StopRequest) -> int:
         find("profile", arguments.profile),
         daemon_settings(arguments),
         Path(arguments.identified) if arguments.identified else None,
+        rigs_settings(arguments),
     )
     with riding(shown=live) as progress:
         verdict = check(plan.profile, plan.table, progress)

@@ -8,7 +8,13 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from mastd.commands.plant_options import add_plant_options, connection, daemon_settings, stop_on_signals
+from mastd.commands.plant_options import (
+    add_plant_options,
+    connection,
+    daemon_settings,
+    rigs_settings,
+    stop_on_signals,
+)
 from mastd.errors import MastdError
 
 if TYPE_CHECKING:
@@ -70,7 +76,10 @@ def _serve(arguments: argparse.Namespace, stop: StopRequest, manager: ServiceMan
 
         payload = _payload(arguments.payload)
         with compiling_told(manager, _say):
-            installation = Installation.read(find("table", arguments.table), daemon_settings(arguments))
+            rigs = rigs_settings(arguments)
+            installation = Installation.read(
+                find("table", arguments.table), daemon_settings(arguments), rigs_path=rigs
+            )
 
     def connect(installation: Installation) -> Connection:
         return connection(arguments, installation, payload)
@@ -79,8 +88,9 @@ def _serve(arguments: argparse.Namespace, stop: StopRequest, manager: ServiceMan
     with plant_lock(address), operators_place(Kind.SERVICE, arguments.operators) as operators:
         out = Path(arguments.out)
         diary = Diary(state_directory(out))
+        around = Surroundings(connect, operators, out, stop, manager, diary, _say, rigs)
         try:
-            fault = serve(installation, Surroundings(connect, operators, out, stop, manager, diary, _say))
+            fault = serve(installation, around)
         except (MastdError, KeyboardInterrupt):  # told here and now
             diary.end("")
             raise

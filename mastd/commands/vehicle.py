@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from mastd.commands.vehicle_coupling import add_coupling_parser
 from mastd.commands.vehicle_drive import add_drive_parsers
+from mastd.commands.vehicle_fmu import add_fmu_parser
 from mastd.commands.vehicle_options import add_manoeuvre, add_quantities, check_places, quantities
 from mastd.commands.vehicle_tyre import add_tyre_parser
 from mastd.errors import UsageError
@@ -47,6 +48,7 @@ def add_parsers(subparsers: Subparsers) -> None:
     add_quantities(facts, "speed", told={"speed": "of turn, modes and braking (default: 80 km/h)"})
     add_coupling_parser(manoeuvres)
     add_tyre_parser(manoeuvres)
+    add_fmu_parser(manoeuvres)
     for parser in (settle, modes, bench, facts):
         parser.add_argument("--out", dest="target", type=Path, metavar="FILE.csv", help="write it as a table")
 

@@ -87,7 +87,10 @@ class Browser:
 
         def lane(joined: bool) -> Lane:
             return Lane(
-                lambda: door.open(operator, session.role), self._arguments, self._say_from_thread, joined
+                lambda: door.open(operator, session.role == "operator"),
+                self._arguments,
+                self._say_from_thread,
+                joined,
             )
 
         self._commands = lane(False)
@@ -101,7 +104,7 @@ class Browser:
                 "hello",
                 describe=daemon.description,
                 operator=daemon.name or self._operator,
-                role="observer" if "observer" in (daemon.role, self.session.role) else "operator",
+                role="operator" if daemon.commands and self.session.role == "operator" else "observer",
             )
         )
         self._choose()

@@ -25,8 +25,8 @@ def entry(path: Path, table: TableSettings) -> dict[str, object]:
     try:
         profile = load(path, ProfileSettings)
         title = profile.name
-        driven = profile.oils
-        duration = compile_profile(profile, table).duration if driven is None else driven.duration
+        made = profile.made_duration
+        duration = compile_profile(profile, table).duration if made is None else made
     except MastdError as error:
         return {"title": title, "duration_s": None, "problem": str(error).partition("\n")[0]}
     except Exception as error:

@@ -13,7 +13,8 @@ from typing import Any
 import orjson
 
 from mastd.errors import MastdError
-from mastd.wire.operator_messages import COMMANDING, OBSERVER_VERBS, STOPPING, Answer
+from mastd.wire.operator_messages import COMMANDING, STOPPING, Answer
+from mastd.wire.roles import may
 
 LARGEST_MESSAGE = 16 * 1024
 """Longest message of a browser in bytes."""
@@ -85,7 +86,7 @@ def read_message(text: str) -> Ping | Choice | Order:
 
 def refusal(role: str, verb: str) -> str:
     """Return why this role may not ask for ``verb``, empty if it may."""
-    if role == "operator" or verb in OBSERVER_VERBS:
+    if role == "operator" or may("observer", verb):
         return ""
     return f"{verb} is refused: this browser only watches; it may stop, for more log in as operator"
 

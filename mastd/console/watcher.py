@@ -21,6 +21,7 @@ from numpy.typing import NDArray
 from mastd.console.messages import pack
 from mastd.errors import MastdError
 from mastd.wire.client import ClientKeys, OperatorClient
+from mastd.wire.roles import Role, commands, read_role
 
 AGAIN_S = 0.5
 """Pause before a daemon that has gone is looked for again."""
@@ -39,21 +40,25 @@ class Door:
     address: str | None
     keys: ClientKeys | None
 
-    def open(self, operator: str, role: str = "operator") -> OperatorClient:
-        """Return a session of ``operator``; raise MastdError if no daemon answers or it refuses."""
+    def open(self, operator: str, commands: bool = True) -> OperatorClient:
+        """Return a session of ``operator``, who may command or only watch and stop.
+
+        Raises MastdError if no daemon answers or it refuses.
+        """
+        role: Role = "engineer" if commands else "observer"
         return OperatorClient(self.address, operator, role, "mastd console", self.keys)
 
 
 @dataclass(frozen=True)
 class Daemon:
-    """A daemon that answers: its description, and what it grants to the console's key.
+    """A daemon that answers: its description, and whether it lets the console's key command.
 
     ``name`` is the name of the key, under which all browsers act; empty on this machine, where each browser
     has its own.
     """
 
     description: dict[str, Any]
-    role: str
+    commands: bool
     name: str
 
 
@@ -182,7 +187,9 @@ class Watcher:
 
     def _meet(self, client: OperatorClient) -> Daemon:
         own = client.welcome.operator == self._operator
-        return Daemon(client.describe(), client.welcome.role, "" if own else client.welcome.operator)
+        role = read_role(client.welcome.role)
+        granted = role is not None and commands(role)
+        return Daemon(client.describe(), granted, "" if own else client.welcome.operator)
 
     def _follow(self, client: OperatorClient, box: Box, daemon: Daemon) -> None:
         """Hand on statuses until the daemon ends, or another one answers in its place."""
@@ -209,7 +216,7 @@ class Watcher:
         numbers: list[NDArray[np.int64]] = []
         frames: list[NDArray[np.float64]] = []
         # That the daemon does not answer is told by the other thread.
-        with contextlib.suppress(MastdError), self._door.open(self._operator, "observer") as client:
+        with contextlib.suppress(MastdError), self._door.open(self._operator, False) as client:
             gathered_s = time.monotonic()
             for telemetry in client.telemetry():
                 if not self._wanted.is_set() or self._ended.is_set():

@@ -11,10 +11,12 @@ from mastd.control.sine_correction import NOTHING, corrected_sines
 from mastd.dynamics.table_model import Carried, TableModel
 from mastd.errors import UsageError
 from mastd.kinematics.geometry import Geometry
+from mastd.loop.external_vehicle import ExternalVehicle
 from mastd.loop.frame import channel_columns, vehicle_channels
 from mastd.loop.hils import TableVehicle
-from mastd.loop.loaded import LoadedProfile
+from mastd.loop.loaded import Driven, LoadedProfile, OnTable
 from mastd.loop.oils import DrivenVehicle
+from mastd.loop.rig_drives import PoseDrive, SeatDrive
 from mastd.loop.virtual_drive import VirtualDrive
 from mastd.motion.compiler import program
 from mastd.motion.timeline import at_rest
@@ -24,8 +26,9 @@ from mastd.settings.export import as_json
 from mastd.settings.identified import IdentifiedPayload, IdentifiedSettings
 from mastd.settings.identified_file import payload_line
 from mastd.settings.oils import OperatorDriver
-from mastd.settings.payload import VehiclePayload
+from mastd.settings.payload import ExternalPayload, VehiclePayload
 from mastd.settings.profile import ProfileSettings
+from mastd.settings.stream import PoseStream, StreamSettings
 from mastd.settings.table import TableSettings
 from mastd.signals.comfort import LEAST_RATE
 from mastd.vehicle.boarding import seat_of, vehicle_on_table
@@ -33,26 +36,38 @@ from mastd.vehicle.rigid import as_one_body
 
 _KEY_BYTES = 6
 """Of a digest: what a float64 holds exactly."""
+WIDEST_BANDWIDTH = 0.05
+"""Bandwidth of a stream of poses in units of the rate: 50 Hz at 1 kHz."""
 
 
-def table_vehicle(profile: ProfileSettings, table: TableSettings, period: float) -> TableVehicle | None:
+def table_vehicle(profile: ProfileSettings, table: TableSettings, period: float) -> OnTable | None:
     """Return the vehicle that a profile has on the table, settled, None for none.
+
+    One that a rig simulates stands there as a rigid body until the rig is bound.
 
     Raises as ``mastd.vehicle.boarding.vehicle_on_table`` does, UsageError for a seat that there is not.
     """
     payload = profile.payload
+    if isinstance(payload, ExternalPayload):
+        return ExternalVehicle(payload, table.gravity, period, _key(as_json(payload)))
     if not isinstance(payload, VehiclePayload):
         return None
     _refuse_slow(period)
     vehicle = vehicle_on_table(payload, table, period)
-    return TableVehicle(vehicle, seat_of(vehicle.model, payload.seat), period, _key(payload))
+    return TableVehicle(
+        vehicle, seat_of(vehicle.model, payload.seat), period, _key(as_json(payload), Path(payload.vehicle))
+    )
 
 
-def driven_vehicle(profile: ProfileSettings, period: float) -> DrivenVehicle | None:
-    """Return the vehicle whose driver a profile moves, ready to start, None for none.
+def driven_vehicle(profile: ProfileSettings, period: float) -> Driven | None:
+    """Return what makes the motion while a profile is played, ready to start, None for none: the vehicle
+    whose driver is moved, or a rig's stream.
 
-    Raises MastdError as ``VirtualDrive.of`` does, UsageError for a seat that there is not.
+    Raises MastdError as ``VirtualDrive.of`` does, UsageError for a seat that there is not, or for a stream
+    that cannot be followed in this period.
     """
+    if profile.stream is not None:
+        return _stream_drive(profile.stream, period)
     oils = profile.oils
     if oils is None:
         return None
@@ -61,7 +76,19 @@ def driven_vehicle(profile: ProfileSettings, period: float) -> DrivenVehicle | N
     return DrivenVehicle(drive, period, by_hand=isinstance(oils.driver, OperatorDriver))
 
 
-def channels_of(vehicle: TableVehicle | None, driven: DrivenVehicle | None) -> tuple[Channel, ...]:
+def _stream_drive(stream: StreamSettings, period: float) -> PoseDrive | SeatDrive:
+    if not isinstance(stream, PoseStream):
+        return SeatDrive(stream, period)
+    widest = WIDEST_BANDWIDTH / period
+    if not stream.bandwidth <= widest:
+        raise UsageError(
+            f"stream.bandwidth: {stream.bandwidth:g} Hz cannot be followed at a rate of {1.0 / period:g} Hz,"
+            f" at most {widest:g} Hz can"
+        )
+    return PoseDrive(stream, period)
+
+
+def channels_of(vehicle: OnTable | None, driven: Driven | None) -> tuple[Channel, ...]:
     """Return the channels of what is simulated, which a record has beside the table's."""
     simulated = vehicle or driven
     return () if simulated is None else vehicle_channels(simulated.wheels, driven=driven is not None)
@@ -99,9 +126,9 @@ def _refuse_slow(period: float) -> None:
         )
 
 
-def _key(payload: VehiclePayload) -> int:
-    """Return a number that tells this payload from others, above 0."""
-    text = f"{as_json(payload)}{Path(payload.vehicle).read_text(encoding='utf-8')}"
+def _key(payload: object, file: Path | None = None) -> int:
+    """Return a number that tells a payload's settings and file from others, above 0."""
+    text = f"{payload}{'' if file is None else file.read_text(encoding='utf-8')}"
     return 1 + int.from_bytes(hashlib.sha256(text.encode()).digest()[:_KEY_BYTES], "little")
 
 
@@ -141,4 +168,5 @@ def ready_profile(
         driven,
         None if motion is None else motion.band,
         sines,
+        profile.all_rigs(),
     )

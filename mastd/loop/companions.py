@@ -13,11 +13,12 @@ from mastd.loop.requests import RequestPort
 from mastd.loop.state_words import StateTeller
 from mastd.loop.supervisor import Supervisor
 from mastd.record.recorder import RecorderHandle
-from mastd.safety.faults import Code
+from mastd.safety.faults import Action, Code
 from mastd.wire.plant_link import LinkCounters
 
 LOOK_NS = 250_000_000
 """Wall time between two looks: asking the system for a process costs some ten microseconds."""
+RIGS_GONE = "the rigs' gateway has ended, no rig can join any more; restart the daemon"
 
 
 class Process(Protocol):
@@ -55,6 +56,7 @@ class Companions:
         gateway_lost_ns: int,
         teller: StateTeller | None = None,
         plant: Plant | None = None,
+        rigs: Process | None = None,
     ) -> None:
         self._supervisor = supervisor
         self._requests = requests
@@ -68,6 +70,8 @@ class Companions:
         self._heard_ns = self._looked_ns
         self._teller = teller
         self._plant = plant
+        self._rigs = rigs
+        self._rigs_gone = False
         self._received = -1
         self._every_ns = min(LOOK_NS, teller.interval_ns) if teller is not None else LOOK_NS
 
@@ -85,10 +89,14 @@ class Companions:
                 self._trouble = self._recorder.trouble()
             if self._gateway is not None:
                 self._lost = self._gateway_trouble(self._gateway, now, elapsed)
+            self._rigs_gone = self._rigs is not None and not self._rigs.alive()
         if self._trouble is not None:
             self._supervisor.report_next(Code.RECORDER_LOST, self._trouble)
         if self._lost is not None:
             self._supervisor.report_next(Code.GATEWAY_LOST, self._lost)
+        if self._rigs_gone:
+            # What becomes of the rigs that are used is their own policies' affair.
+            self._supervisor.report_next(Code.RIG_LOST, RIGS_GONE, Action.INDICATE)
 
     def _look_at_plant(self, plant: Plant) -> None:
         """While the drive follows, a session must not be renewed: another plant may stand elsewhere."""

@@ -61,7 +61,7 @@ class Cycle:
         self._period_ns, self._period = daemon.period_ns, daemon.period_ns * 1e-9
         self.sensing = Sensing(table, daemon, observer, self.frame, self.sample)
         self.rigs = LoopRigs(rigs, self.frame, self.sensing, self._period)
-        self.vehicles = Vehicles(self.frame, self.sensing)
+        self.vehicles = Vehicles(self.frame, self.sensing, self.rigs.bound)
         self._control = LoopControl(table, daemon, geometry, model, self.frame, self.sensing, identified)
         self.reference = self._control.reference
         self.orders = Orders(self.reference, self._control, observer, self.vehicles, slots)
@@ -71,10 +71,9 @@ class Cycle:
         self.missed = self.cycles = self.late = 0
         self._digest = CommandDigest(self.frame.command[: 5 * len(table.links)])
         self._bridged = table.drive.command_timeout
-        self._pace = Pace(daemon, table.drive.command_timeout)
+        self._pace = Pace(daemon, self._bridged)
         self._scalars = self.frame.values[:10]
-        names = [(channel.name, channel.unit) for channel in self.frame.channels]
-        self._watch = ProfileWatch(self.reference, self.frame.values, names, self._period)
+        self._watch = ProfileWatch(self.reference, self.frame, self._period)
 
     def load(self, loaded: LoadedProfile) -> None:
         """Take over a checked profile; only while nothing moves."""
@@ -100,9 +99,10 @@ class Cycle:
         """
         self.sensing.take(fresh, now_ns, skipped)
         self.sensing.sense(self.supervisor.state, self.supervisor.enabled)
-        self.sensing.reports += self.rigs.exchange(self.supervisor.state, self.reference.speed, skipped)
-        self.sensing.reports += self.vehicles.ride(self.supervisor.state)
-        self.sensing.reports += self.payload_check.inspect(self.supervisor.state)
+        state, reports = self.supervisor.state, self.sensing.reports
+        reports += self.rigs.exchange(state, self.reference.speed, skipped, self.orders.rigs)
+        reports += self.vehicles.ride(state)
+        reports += self.payload_check.inspect(state)
         self._account(skipped, late_ns)
         self._decide(verb, now_ns, arguments)
         self._follow(skipped)
@@ -110,16 +110,15 @@ class Cycle:
         self._note(late_ns)
 
     def _account(self, skipped: int, late_ns: int) -> None:
-        self.cycles += 1
-        self.supervisor.cycle = self.cycles
+        self.supervisor.cycle = self.cycles = self.cycles + 1
         self.missed += skipped
         self.late += 2 * (late_ns + skipped * self._period_ns) > self._period_ns
         playing = self.supervisor.state is State.RUNNING
         # Making another vehicle, in OFF, may take longer than a period; nothing moves then.
         expected, self.orders.busy = self.orders.busy, False
         self.sensing.reports += self._pace.account(0 if expected else skipped)
-        elapsed = (1 + skipped) * self._period
-        self.sensing.reports += self._watch.inspect(playing, self.sensing.usable, elapsed)
+        usable, elapsed = self.sensing.usable, (1 + skipped) * self._period
+        self.sensing.reports += self._watch.inspect(playing, usable, elapsed)
 
     def _decide(self, verb: Verb, now_ns: int, arguments: Sequence[float]) -> None:
         """Move the state machine; what belongs to one playing of the profile begins anew with it."""
@@ -146,8 +145,7 @@ class Cycle:
     def advance(self, dt: float) -> None:
         """Advance the reference by ``dt`` seconds."""
         self.vehicles.drive_on(self.reference, dt)
-        loaded = self.orders.loaded
-        self.reference.advance(dt, loaded.timeline if loaded is not None else None)
+        self.reference.advance(dt, self.orders.timeline)
 
     def _act(self) -> None:
         """Turn the reference into the command of the links; nothing that is not finite ever leaves."""
@@ -191,8 +189,8 @@ class Cycle:
         scalars = self._scalars
         scalars[0], scalars[1], scalars[2] = self.cycles, self.sample.step, self.sample.time_ns * 1e-9
         scalars[3] = self.reference.time if self.reference.source in ON_PATH else math.nan
-        scalars[4], scalars[5] = self.supervisor.state, first.code if first else 0
-        scalars[6] = self.sample.flags
+        code = first.code if first else 0
+        scalars[4], scalars[5], scalars[6] = self.supervisor.state, code, self.sample.flags
         scalars[7] = late_ns * 1e-9
         scalars[9] = self.missed
 

@@ -10,11 +10,14 @@ conditions for the table of faults.
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from typing import Final
 
 import numpy as np
 from numpy.typing import NDArray
 
+from mastd.loop.bound_rig import BoundRig
+from mastd.loop.rig_signals import WheelSignals, refuse, signals_of
 from mastd.loop.vehicle_notes import note_vehicle
 from mastd.safety.codes import Code
 from mastd.safety.faults import Action, Report
@@ -57,6 +60,21 @@ class TableVehicle:
         self._why = ""
         self._standing: list[Report] = []
         """What is wrong since the last step, also in a cycle that has none."""
+        self._signals: WheelSignals | None = None
+
+    def bind_signals(self, rigs: Sequence[BoundRig]) -> None:
+        """Take wheel torques and damper forces from these rigs in each step, instead of any before; none: no
+        more.
+
+        Rigs of other kinds than signals are passed over. Raises UsageError, one line each, for what the
+        vehicle cannot take; then nothing has changed.
+        """
+        given = signals_of(rigs)
+        model = self._vehicle.model
+        refuse(model, given, f"{self.name} stands on the table, nobody drives it")
+        signals = WheelSignals(model, given)
+        self._vehicle.give(np.zeros(len(self.wheels)), np.zeros(len(self.wheels)))
+        self._signals = signals or None
 
     def lie(self, pose: Floats, numbers: Floats) -> None:
         """Stand as settled on the table that lies at ``pose`` (6); everything before is forgotten."""
@@ -69,6 +87,9 @@ class TableVehicle:
     def ride(self, pose: Floats, steps: int, numbers: Floats) -> list[Report]:
         """Go on by ``steps`` periods, in which the table came to ``pose`` (6); return what is wrong."""
         if self._given_up is None and steps > 0:
+            if self._signals is not None:
+                self._signals.read()
+                self._vehicle.give(self._signals.torques, self._signals.forces)
             self._vehicle.follow(pose, steps)
             beside = self._note(numbers)
             if self._holds(not math.isnan(beside)):

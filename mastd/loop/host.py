@@ -32,6 +32,7 @@ from mastd.wire.plant_link import PlantLink, connect
 from mastd.wire.plant_process import PlantProcess
 from mastd.wire.provider import PlantRequest, find_provider
 from mastd.wire.rig_block import RigLink
+from mastd.wire.rig_gateway import RigGatewayHandle
 from mastd.wire.rig_status import RIG_STATUS
 
 PATIENCE_NS = 5_000_000_000
@@ -137,6 +138,12 @@ def take_rights(installation: Installation, link: PlantLink, cycle: Cycle, stack
     return rights
 
 
+def connect_rigs(cycle: Cycle, blocks: Blocks, connection: Connection) -> None:
+    """Let the cycle see the rigs, if the settings name any."""
+    if blocks.rigs is not None:
+        cycle.rigs.connect(blocks.rigs, lockstep=connection.mode == "lockstep")
+
+
 def loop(
     installation: Installation,
     connection: Connection,
@@ -146,6 +153,7 @@ def loop(
     blocks: Blocks,
     recorder: RecorderHandle | None,
     gateway: GatewayHandle | None,
+    rig_gateway: RigGatewayHandle | None,
     rights: Rights,
     journal: Journal | None = None,
     teller: StateTeller | None = None,
@@ -153,17 +161,18 @@ def loop(
     """Run cycles until the script has finished, then say goodbye to the plant.
 
     ``journal`` takes the events in the recorder's place. With a ``teller`` the loop is a service's: the
-    service manager hears of it, and a plant that was restarted is asked for a new session.
+    service manager hears of it, and a plant that was restarted is asked for a new session. Rigs are there if
+    ``connect_rigs`` was called.
     """
     daemon = installation.daemon
     requests = RequestPort(blocks.request)
     cycle.vehicles.driver = DriverPort(blocks.driver)
-    if blocks.rigs is not None:
-        cycle.rigs.connect(blocks.rigs, lockstep=connection.mode == "lockstep")
     publisher = StatusPublisher(blocks.status, cycle, requests, recorder, rights.degraded)
     lost_ns = round(daemon.timeouts.gateway_lost * 1e9)
     plant = link if teller is not None else None
-    companions = Companions(cycle.supervisor, requests, recorder, gateway, lost_ns, teller, plant)
+    companions = Companions(
+        cycle.supervisor, requests, recorder, gateway, lost_ns, teller, plant, rig_gateway
+    )
     runner = Runner(cycle, link, script, daemon.period_ns, recorder, requests, publisher, companions, journal)
     with turns(connection):
         if connection.mode == "lockstep":

@@ -8,9 +8,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mastd.control.sine_correction import NOTHING
+from mastd.loop.external_vehicle import ExternalVehicle
 from mastd.loop.hils import TableVehicle
 from mastd.loop.oils import DrivenVehicle
+from mastd.loop.rig_drives import PoseDrive, SeatDrive
 from mastd.motion.timeline import Timeline
+
+OnTable = TableVehicle | ExternalVehicle
+"""What may be simulated on the table."""
+Driven = DrivenVehicle | PoseDrive | SeatDrive
+"""What may make the motion in the timeline's place."""
 
 
 @dataclass(frozen=True)
@@ -24,8 +31,9 @@ class LoadedProfile:
     and ``vehicle_key`` tells one from another, 0 for none;
     ``band``: lowest and highest frequency in Hz that the motion excites, for whoever judges it; it does not
     come along through a slot;
-    ``driven`` is the vehicle that makes the motion in the timeline's place, and ``is_driven`` tells whether
-    there is one: it may still lie in the slot;
+    ``driven`` is the vehicle or the rig that makes the motion in the timeline's place, and ``is_driven``
+    tells whether there is one: it may still lie in the slot;
+    ``rigs``: names of all rigs that the profile uses;
     ``corrected_sines``: as of ``mastd.control.sine_correction``.
     """
 
@@ -37,11 +45,12 @@ class LoadedProfile:
     model: NDArray[np.float64]
     limits: NDArray[np.float64]
     vehicle_key: int = 0
-    vehicle: TableVehicle | None = None
+    vehicle: OnTable | None = None
     is_driven: bool = False
-    driven: DrivenVehicle | None = None
+    driven: Driven | None = None
     band: tuple[float, float] | None = None
     corrected_sines: NDArray[np.float64] = field(default_factory=NOTHING.copy)
+    rigs: tuple[str, ...] = ()
 
     @property
     def duration(self) -> float:

@@ -5,11 +5,14 @@ The drive itself is ``mastd.loop.virtual_drive``; here its periods meet the tabl
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Final
 
 import numpy as np
 from numpy.typing import NDArray
 
+from mastd.loop.bound_rig import BoundRig
+from mastd.loop.rig_signals import HandSignals, WheelSignals, refuse, signals_of
 from mastd.loop.vehicle_notes import note_vehicle
 from mastd.loop.virtual_drive import VirtualDrive
 from mastd.safety.codes import Action, Code
@@ -48,6 +51,27 @@ class DrivenVehicle:
         self._weighing = np.zeros(STATE)
         self._felt = np.zeros(9)
         self._no_load = np.zeros(6)
+        self._wheel_signals: WheelSignals | None = None
+        self._hand_signals: HandSignals | None = None
+
+    def bind_signals(self, rigs: Sequence[BoundRig]) -> None:
+        """Take these rigs' signals in each step, instead of those of any before; none: no more.
+
+        Steering, pedals and gear that a rig gives take the place of the operator's; the vehicle hears them
+        for as long as one of the rigs that give them is present, and has lost its driver when none is.
+        Rigs of other kinds than signals are passed over. Raises UsageError, one line each, for what the
+        vehicle cannot take; then nothing has changed.
+        """
+        given = signals_of(rigs)
+        vehicle = self._drive.vehicle
+        timeout = vehicle.operator_timeout
+        script = (
+            f"{self.name} drives by itself; take `driver: {{kind: operator}}`" if timeout is None else None
+        )
+        refuse(vehicle.model, given, script)
+        wheels, hands = WheelSignals(vehicle.model, given), HandSignals(given, timeout or 0.0)
+        vehicle.give(np.zeros(len(self.wheels)), np.zeros(len(self.wheels)))
+        self._wheel_signals, self._hand_signals = wheels or None, hands or None
 
     @property
     def duration(self) -> float:
@@ -67,16 +91,29 @@ class DrivenVehicle:
     def begin(self, motion: Floats, numbers: Floats) -> None:
         """Start from the motion (≥ 3, 6) that the table has, the vehicle anew."""
         self._drive.begin(motion)
+        if self._hand_signals is not None:
+            self._hand_signals.forget()
         self._weighing[:] = 0.0
         self._note(numbers)
 
     def hear(self, values: Floats) -> None:
-        """Take what somebody drives with (5)."""
-        self._drive.hear(values)
+        """Take what somebody drives with (5); what rigs give goes before it."""
+        if self._hand_signals is not None:
+            self._hand_signals.hear(values, self._drive.time)
+        else:
+            self._drive.hear(values)
 
     def step(self, numbers: Floats) -> None:
         """Go on by one period."""
-        self._drive.step()
+        drive = self._drive
+        if self._hand_signals is not None:
+            values = self._hand_signals.now(drive.time)
+            if values is not None:
+                drive.hear(values)
+        if self._wheel_signals is not None:
+            self._wheel_signals.read()
+            drive.vehicle.give(self._wheel_signals.torques, self._wheel_signals.forces)
+        drive.step()
         self._note(numbers)
 
     def reports(self) -> list[Report]:

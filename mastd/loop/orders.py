@@ -16,10 +16,13 @@ from numpy.typing import NDArray
 from mastd.control.jog import JogRanges, plan_jog
 from mastd.control.level import level_refusal
 from mastd.control.reference import Reference
+from mastd.errors import UsageError
 from mastd.kinematics.forward import Observer
 from mastd.loop.loaded import LoadedProfile
+from mastd.loop.rig_drives import PoseDrive
 from mastd.loop.slots import ProfileSlots
 from mastd.loop.vehicles import Vehicles
+from mastd.motion.timeline import Timeline
 from mastd.wire.blocks import Verb
 
 
@@ -71,6 +74,21 @@ class Orders:
         """Largest master gain that is allowed: what the check of the loaded profile has proved."""
         return self.loaded.level_limit if self.loaded is not None else 1.0
 
+    @property
+    def rigs(self) -> tuple[str, ...]:
+        """All rigs that the loaded profile uses."""
+        return self.loaded.rigs if self.loaded is not None else ()
+
+    @property
+    def timeline(self) -> Timeline | None:
+        """Motion of the loaded profile, None without one."""
+        return self.loaded.timeline if self.loaded is not None else None
+
+    @property
+    def missing_rig(self) -> str:
+        """A rig that the loaded profile uses and that is not there; empty for none."""
+        return self._vehicles.missing(self.rigs)
+
     def execute(self, verb: Verb, arguments: Sequence[float], off: bool) -> str:
         """Carry out ``verb``; ``off`` tells that the table lies down with the supply off."""
         if verb is Verb.LOAD:
@@ -84,10 +102,12 @@ class Orders:
     def take(self, loaded: LoadedProfile) -> None:
         """Take over a checked profile; only while nothing moves.
 
-        What stands on the table already goes on standing there if it is the same.
+        What stands on the table already goes on standing there if it is the same. Raises UsageError for a
+        profile whose rigs are not the daemon's; nothing has changed then.
         """
         if loaded.vehicle is None and loaded.vehicle_key and self.loaded is not None:
             loaded = replace(loaded, vehicle=self.loaded.vehicle)
+        self._vehicles.bind(loaded.vehicle, loaded.driven, loaded.rigs)
         self.loaded = loaded
         start = np.zeros((4, 6))
         loaded.timeline.evaluate(0.0, start)
@@ -133,15 +153,21 @@ class Orders:
             return "load is refused: the loader has left no profile; load again"
         carried = self.loaded.payload_key if self.loaded is not None else (self._bare.tobytes(), 0)
         if not off and loaded.is_driven:
-            return "load is refused: a driven vehicle is taken over in OFF; lower the table first"
+            return "load is refused: what makes its own motion is taken over in OFF; lower the table first"
         if not off and loaded.payload_key != carried:
             return "load is refused: its payload is another one; lower the table before you change it"
+        try:
+            self.take(loaded)
+        except UsageError as error:
+            return f"load is refused: {error}"
         self.busy = loaded.vehicle is not None or loaded.driven is not None
-        self.take(loaded)
         return ""
 
     def _level(self, arguments: Sequence[float]) -> str:
-        if self._vehicles.driven is not None:
+        driven = self._vehicles.driven
+        if isinstance(driven, PoseDrive):
+            return "level is refused: a stream of poses has none; the rig says how far it goes"
+        if driven is not None:
             return "level is refused: a driven vehicle has none; its gains are the profile's cueing"
         refusal = level_refusal(arguments[0], self.level_limit)
         if not refusal:

@@ -46,14 +46,21 @@ class Installation:
     identified_path: Path | None
     identified: IdentifiedSettings | None
     """What was found out about the table, in the place of nominal values."""
+    rigs_path: Path | None = None
     rigs: RigsSettings = NO_RIGS
     """Who may join from outside."""
 
     @classmethod
-    def read(cls, table_path: Path, daemon_path: Path, identified_path: Path | None = None) -> Installation:
+    def read(
+        cls,
+        table_path: Path,
+        daemon_path: Path,
+        identified_path: Path | None = None,
+        rigs_path: Path | None = None,
+    ) -> Installation:
         """Load and check; raise SettingsError or KinematicsError with every problem of a file.
 
-        ``identified_path`` takes the place of what the daemon's settings name.
+        ``identified_path`` and ``rigs_path`` take the place of what the daemon's settings name.
         """
         table = load(table_path, TableSettings)
         daemon = load(daemon_path, DaemonSettings)
@@ -69,7 +76,9 @@ class Installation:
         if identified_path is not None:
             identified = load(identified_path, IdentifiedSettings)
             actuator_rows(table, identified)
-        rigs = NO_RIGS if daemon.rigs is None else load(Path(daemon.rigs), RigsSettings)
+        if rigs_path is None and daemon.rigs is not None:
+            rigs_path = Path(daemon.rigs)
+        rigs = NO_RIGS if rigs_path is None else load(rigs_path, RigsSettings)
         return cls(
             table_path,
             daemon_path,
@@ -79,6 +88,7 @@ class Installation:
             Observer(geometry),
             identified_path,
             identified,
+            rigs_path,
             rigs,
         )
 
@@ -129,10 +139,15 @@ class Plan(Installation):
 
     @classmethod
     def load(
-        cls, table_path: Path, profile_path: Path, daemon_path: Path, identified_path: Path | None = None
+        cls,
+        table_path: Path,
+        profile_path: Path,
+        daemon_path: Path,
+        identified_path: Path | None = None,
+        rigs_path: Path | None = None,
     ) -> Plan:
         """Load, check and compile; raise SettingsError, FormatError or KinematicsError with every problem."""
-        installation = Installation.read(table_path, daemon_path, identified_path)
+        installation = Installation.read(table_path, daemon_path, identified_path, rigs_path)
         table = installation.table
         profile = load(profile_path, ProfileSettings, channels=channel_units(table))
         with placed(profile_path):

@@ -44,7 +44,8 @@ def of_daemon(installation: Installation, connection: Connection, hello: PlantHe
         "settings_text": {
             "table": installation.table_path.read_text(encoding="utf-8"),
             "daemon": installation.daemon_path.read_text(encoding="utf-8"),
-            **_identified(installation),
+            **_optional("identified", installation.identified_path),
+            **_optional("rigs", installation.rigs_path),
         },
         "table": as_json(table),
         "daemon": as_json(installation.daemon),
@@ -72,9 +73,8 @@ def of_daemon(installation: Installation, connection: Connection, hello: PlantHe
     }
 
 
-def _identified(installation: Installation) -> dict[str, str]:
-    path = installation.identified_path
-    return {} if path is None else {"identified": path.read_text(encoding="utf-8")}
+def _optional(name: str, path: Path | None) -> dict[str, str]:
+    return {} if path is None else {name: path.read_text(encoding="utf-8")}
 
 
 def of_profile(

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from typing import Final
 
 import numpy as np
@@ -130,6 +130,7 @@ class LoopRigs:
         self._number = 0.0
         if count:
             self._condition(np.zeros(RIG_VALUES.size), 1.0, 0, True)  # compiled before the loop begins
+        self._names: tuple[str, ...] = ()
         self._used = 0
         """Mask of the rigs that the loaded profile uses."""
         self._silent = 0
@@ -141,14 +142,19 @@ class LoopRigs:
         """Learn how the gateway is reached, and whether rigs are waited for."""
         self._link, self._lockstep = link, lockstep
 
-    def use(self, names: Iterable[str]) -> None:
+    def _use(self, names: tuple[str, ...]) -> None:
         """Learn which rigs the loaded profile uses; what was lost before is forgotten."""
+        self._names = names
         self._used = sum(1 << self.bound[name].index for name in names if name in self.bound)
         self._memory[:, EVER] = self._memory[:, PRESENT]
 
-    def missing(self, names: Sequence[str]) -> tuple[str, ...]:
-        """Return those of ``names`` that are not there."""
-        return tuple(name for name in names if not self.bound[name].present)
+    def absent(self, names: Iterable[str]) -> tuple[str, ...]:
+        """Return those of ``names`` that have not joined; for before the loop begins."""
+        link = self._link
+        if link is not None and link.values.changed():
+            link.values.read()
+        rows = None if link is None else link.values.values[FIRST_RIG:].reshape(-1, RIG_WIDTH)
+        return tuple(name for name in names if rows is None or not rows[self.bound[name].index, JOINED] > 0.0)
 
     def stop_asked(self) -> Verb:
         """Return STOP or ESTOP where a rig has newly asked for it, else NONE."""
@@ -160,11 +166,14 @@ class LoopRigs:
         self._stops, self._estops = max(stops, self._stops), max(estops, self._estops)
         return verb
 
-    def exchange(self, state: State, speed: float, skipped: int) -> list[Report]:
-        """Show the frame, take what was given, and return which rigs that are used are lost."""
+    def exchange(self, state: State, speed: float, skipped: int, names: tuple[str, ...]) -> list[Report]:
+        """Show the frame, take what was given, and return which of the rigs ``names``, those that the loaded
+        profile uses, are lost."""
         link = self._link
         if link is None:
             return []
+        if names != self._names:
+            self._use(names)
         rows = link.values.values[FIRST_RIG:].reshape(-1, RIG_WIDTH)
         asked = 0
         if link.values.changed():

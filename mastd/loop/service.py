@@ -42,6 +42,7 @@ from mastd.wire.blocks import NewestValueBlock, Verb
 from mastd.wire.gateway import GatewayHandle
 from mastd.wire.gateway_job import Past
 from mastd.wire.plant_link import PlantLink
+from mastd.wire.rig_gateway import RigGatewayHandle
 from mastd.wire.vehicle_block import VEHICLE_NUMBERS
 
 ENDING_S = 30.0
@@ -106,6 +107,8 @@ class Surroundings:
     diary: Diary
     say: Callable[[str], None]
     """Tells the people at the terminal, or the log."""
+    rigs: Path | None = None
+    """File of rigs in the place of what the settings name."""
 
 
 def serve(installation: Installation, around: Surroundings) -> Fault | None:
@@ -138,7 +141,7 @@ def serve(installation: Installation, around: Surroundings) -> Fault | None:
         try:
             with compiling_told(around.manager, around.say):
                 around.manager.busy("reloading: reading the settings")
-                installation = Installation.read(old.table_path, old.daemon_path)
+                installation = Installation.read(old.table_path, old.daemon_path, rigs_path=around.rigs)
         except MastdError as error:
             past = _kept(past, str(error), around)
             installation, old = old, None
@@ -181,7 +184,7 @@ class Turn:
             ring = recorder_ring(self._channels, connection.mode == "lockstep", VEHICLE_NUMBERS)
             about = description(self._installation, self._channels)
             gateway = self._open_gateway(about, ring, stack)
-            around.operators.open_rigs(self._installation, self._blocks, stack, about, connection.mode)
+            rigs = around.operators.open_rigs(self._installation, self._blocks, stack, about, connection.mode)
             around.say(f"mastd serves at {gateway.address}; records go to {around.directory}")
             around.diary.helpers(gateway.process_id)
             link = None
@@ -194,7 +197,7 @@ class Turn:
                 self._stopping()
                 return
             around.manager.busy("starting the loop")
-            self._loop(connection, link, gateway, ring, stack)
+            self._loop(connection, link, gateway, rigs, ring, stack)
 
     def _compile(self) -> None:
         around = self._around
@@ -213,7 +216,7 @@ class Turn:
             ring.place,
             loader.command(installation.table_path, self._slots, operators.directory),
             (self._slots.descriptor,),
-            settings_check.command(installation.table_path, installation.daemon_path),
+            settings_check.command(installation.table_path, installation.daemon_path, self._around.rigs),
             self._past,
         )
 
@@ -263,6 +266,7 @@ class Turn:
         connection: Connection,
         link: PlantLink,
         gateway: GatewayHandle,
+        rigs: RigGatewayHandle | None,
         ring: RingProducer,
         stack: ExitStack,
     ) -> None:
@@ -285,6 +289,7 @@ class Turn:
         journal.event(rights_event(rights))
         if self._past.last_ending:
             journal.event({"event": "last_ending", "text": self._past.last_ending})
+        host.connect_rigs(cycle, blocks, connection)
         script = ServiceScript(cycle.supervisor, around.stop, blocks.status)
         always = DEGRADED if rights.degraded else ""
         teller = StateTeller(around.manager, cycle, around.stop, self._note, always)
@@ -292,7 +297,18 @@ class Turn:
         self._come_up()
         self.begun = True
         host.loop(
-            installation, connection, cycle, link, script, blocks, recorder, gateway, rights, journal, teller
+            installation,
+            connection,
+            cycle,
+            link,
+            script,
+            blocks,
+            recorder,
+            gateway,
+            rigs,
+            rights,
+            journal,
+            teller,
         )
         # From here on nothing feeds the watchdog, and the processes around may take their time to end.
         around.manager.busy("the table is down; closing the files", ENDING_S)

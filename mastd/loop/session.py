@@ -5,11 +5,14 @@ Whatever happens, the recorder closes its file and the simulated plant ends.
 
 from __future__ import annotations
 
+import sys
+import time
+from collections.abc import Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
 
-from mastd.errors import RealtimeRightsError
+from mastd.errors import RealtimeRightsError, UsageError
 from mastd.loop import host, provenance
 from mastd.loop.cycle import Cycle
 from mastd.loop.description import description
@@ -24,6 +27,9 @@ from mastd.record.channels import ChannelSet
 from mastd.record.recorder import RecorderHandle, RecorderResult
 from mastd.safety.faults import Fault
 from mastd.safety.states import State
+
+RIGS_S = 60.0
+"""Time in which the rigs that a profile uses must have joined."""
 
 
 @dataclass(frozen=True)
@@ -71,13 +77,13 @@ def run(
             )
             lockstep = connection.mode == "lockstep"
             recorder = RecorderHandle.start(record_path, metadata, channels, lockstep)
-        gateway = None
+        gateway, rigs = None, None
         if operators is not None:
             host.show_plant(blocks, link)
             about = description(plan, recorded)
             ring = recorder.ring if recorder is not None else None
             gateway = operators.open(plan, blocks, stack, about, ring)
-            operators.open_rigs(plan, blocks, stack, about, connection.mode)
+            rigs = operators.open_rigs(plan, blocks, stack, about, connection.mode)
         if live:
             host.live_line(blocks, plan, stack)
         try:
@@ -88,9 +94,33 @@ def run(
             raise
         if recorder is not None:
             recorder.event(rights_event(rights))
+        host.connect_rigs(cycle, blocks, connection)
+        await_rigs(cycle, plan.ready.rigs, stop)
         script = RunScript(cycle.supervisor, stop)
-        host.loop(plan, connection, cycle, link, script, blocks, recorder, gateway, rights)
+        host.loop(plan, connection, cycle, link, script, blocks, recorder, gateway, rigs, rights)
         return _end(cycle, script, recorder, rights)
+
+
+def await_rigs(cycle: Cycle, names: Sequence[str], stop: StopRequest | None) -> None:
+    """Wait until the rigs that the profile uses have joined, before the first cycle.
+
+    So a run in lockstep has its rigs from the first step on. Raises UsageError when they do not come within
+    ``RIGS_S``; a wish to stop ends the waiting.
+    """
+    end = time.monotonic() + RIGS_S
+    told = False
+    while absent := cycle.rigs.absent(names):
+        if stop is not None and stop.requested:
+            return
+        if time.monotonic() > end:
+            raise UsageError(
+                f"rig {absent[0]} has not joined within {RIGS_S:g} s: start it, for instance "
+                f"`hil-sim rig …  --name {absent[0]}`, and run again"
+            )
+        if not told:
+            sys.stderr.write(f"waiting for rig {', '.join(absent)} to join\n")
+            told = True
+        time.sleep(0.02)
 
 
 def _end(cycle: Cycle, script: RunScript, recorder: RecorderHandle | None, rights: Rights) -> Ending:

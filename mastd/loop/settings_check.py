@@ -19,12 +19,13 @@ from mastd.settings.loader import load
 from mastd.settings.table import TableSettings
 
 
-def command(table: Path, daemon: Path) -> list[str]:
-    """Return the command line of the check."""
-    return [sys.executable, "-P", "-m", "mastd.loop.settings_check", str(table), str(daemon)]
+def command(table: Path, daemon: Path, rigs: Path | None = None) -> list[str]:
+    """Return the command line of the check; ``rigs`` takes the place of what the daemon's settings name."""
+    words = [str(table), str(daemon), *(("--rigs", str(rigs)) if rigs is not None else ())]
+    return [sys.executable, "-P", "-m", "mastd.loop.settings_check", *words]
 
 
-def problems(table: Path, daemon: Path) -> list[str]:
+def problems(table: Path, daemon: Path, rigs: Path | None = None) -> list[str]:
     """Return everything that keeps a daemon from coming up with these files, as far as the files can tell."""
     files: tuple[tuple[Path, type[Settings]], ...] = ((table, TableSettings), (daemon, DaemonSettings))
     found: list[str] = []
@@ -39,7 +40,7 @@ def problems(table: Path, daemon: Path) -> list[str]:
         from mastd.loop.plan import Installation  # it takes seconds, and wrong files are told without it
 
         try:
-            Installation.read(table, daemon).bare_cycle()
+            Installation.read(table, daemon, rigs_path=rigs).bare_cycle()
         except (MastdError, OSError, ValueError) as error:
             found.append(str(error))
     return found
@@ -51,8 +52,9 @@ def main() -> int:
     parser = argparse.ArgumentParser(prog="mastd.loop.settings_check")
     parser.add_argument("table", type=Path)
     parser.add_argument("daemon", type=Path)
+    parser.add_argument("--rigs", type=Path)
     arguments = parser.parse_args()
-    found = problems(arguments.table, arguments.daemon)
+    found = problems(arguments.table, arguments.daemon, arguments.rigs)
     lines = ["the old settings stay in force:", *found]
     text = "\n".join(lines) if found else f"{arguments.table} and {arguments.daemon} are right"
     sys.stdout.write(json.dumps({"ok": not found, "text": text}) + "\n")

@@ -14,9 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mastd.control.corrected_sine import SINE_SIZE
-from mastd.loop.hils import TableVehicle
-from mastd.loop.loaded import LoadedProfile
-from mastd.loop.oils import DrivenVehicle
+from mastd.loop.loaded import Driven, LoadedProfile, OnTable
 from mastd.loop.parcel import MOST_BYTES, pack, unpack
 from mastd.motion.timeline import KNOT_SPACING, Timeline
 from mastd.safety.profile_limits import LIMIT_NUMBERS, MOST_CHECKS
@@ -27,11 +25,14 @@ LARGEST_ROWS = round((LONGEST_MOTION + 10.0) / KNOT_SPACING)
 """Spline rows of the longest profile, with what its segments' ends add."""
 LARGEST_BLOCKS = 1024
 NAME_BYTES = 320
+RIGS_BYTES = 320
+"""Of the names of a profile's rigs, a line each: all that a profile may name."""
 MODEL_SIZE = 11
 # places in the head
 FILLED, ROWS, BLOCKS, REPEATS, LEVEL_LIMIT, CHECKS, PARCEL, VEHICLE_KEY, IS_DRIVEN = range(9)
 MODEL, SINES, NAME = 9, 20, 24
-LIMITS = NAME + NAME_BYTES // 8
+RIGS = NAME + NAME_BYTES // 8
+LIMITS = RIGS + RIGS_BYTES // 8
 SINE_ROWS = LIMITS + MOST_CHECKS * LIMIT_NUMBERS
 HEAD = SINE_ROWS + LARGEST_BLOCKS * SINE_SIZE
 ARRAYS = HEAD + 3 * (LARGEST_BLOCKS + 1) + 6 * LARGEST_ROWS
@@ -71,8 +72,8 @@ class ProfileSlots:
         head[PARCEL], head[VEHICLE_KEY], head[IS_DRIVEN] = len(parcel), loaded.vehicle_key, loaded.is_driven
         self._parcel(slot, len(parcel))[:] = parcel
         head[MODEL : MODEL + MODEL_SIZE] = loaded.model
-        name = loaded.name.encode()[:NAME_BYTES].ljust(NAME_BYTES, b"\0")
-        head[NAME:LIMITS] = np.frombuffer(name, dtype=np.float64)
+        head[NAME:RIGS] = _text_numbers(loaded.name, NAME_BYTES)
+        head[RIGS:LIMITS] = _text_numbers("\n".join(loaded.rigs), RIGS_BYTES)
         head[LIMITS:][: loaded.limits.size] = loaded.limits.ravel()
         head[SINES] = len(loaded.corrected_sines)
         head[SINE_ROWS:][: loaded.corrected_sines.size] = loaded.corrected_sines.ravel()
@@ -100,22 +101,23 @@ class ProfileSlots:
         if not 0 <= int(head[SINES]) <= blocks:
             return None
         simulated = unpack(self._parcel(slot, int(head[PARCEL]))) if head[PARCEL] and vehicles else None
-        if not isinstance(simulated, TableVehicle | DrivenVehicle | None):
+        if not isinstance(simulated, OnTable | Driven | None):
             raise ValueError("it holds no vehicle")
         first_rows, intervals, starts, coefficients = self._arrays(slot, rows, blocks)
         return LoadedProfile(
             serial,
             slot,
-            head[NAME:LIMITS].tobytes().rstrip(b"\0").decode("utf-8", "ignore"),
+            _text(head[NAME:RIGS]),
             Timeline(coefficients, first_rows, intervals, starts, int(head[REPEATS])),
             float(head[LEVEL_LIMIT]),
             head[MODEL : MODEL + MODEL_SIZE],
             head[LIMITS:][: int(head[CHECKS]) * LIMIT_NUMBERS].reshape(-1, LIMIT_NUMBERS),
             int(head[VEHICLE_KEY]),
-            simulated if isinstance(simulated, TableVehicle) else None,
+            simulated if isinstance(simulated, OnTable) else None,
             bool(head[IS_DRIVEN]),
-            simulated if isinstance(simulated, DrivenVehicle) else None,
+            simulated if isinstance(simulated, Driven) else None,
             corrected_sines=head[SINE_ROWS:][: int(head[SINES]) * SINE_SIZE].reshape(-1, SINE_SIZE),
+            rigs=tuple(_text(head[RIGS:LIMITS]).split()),
         )
 
     def _parcel(self, slot: int, size: int) -> memoryview:
@@ -135,3 +137,12 @@ class ProfileSlots:
             whole[2 * step : 2 * step + blocks + 1],
             self._numbers[numbers : numbers + 6 * rows].reshape(rows, 6),
         )
+
+
+def _text_numbers(text: str, size: int) -> NDArray[np.float64]:
+    """Return a text as numbers of ``size`` bytes, cut off where it is longer."""
+    return np.frombuffer(text.encode()[:size].ljust(size, b"\0"), dtype=np.float64)
+
+
+def _text(numbers: NDArray[np.float64]) -> str:
+    return numbers.tobytes().rstrip(b"\0").decode("utf-8", "ignore")

@@ -135,9 +135,9 @@ class Supervisor:
         """Add a condition found outside the sensing, to be taken with this cycle's others."""
         self._sensing.reports.append(Report(code, detail, action))
 
-    def report_next(self, code: Code, detail: str) -> None:
+    def report_next(self, code: Code, detail: str, action: Action | None = None) -> None:
         """Add a condition found after the cycle, to be taken with the next one's."""
-        self._pending.append(Report(code, detail))
+        self._pending.append(Report(code, detail, action))
 
     def conditions(self) -> Conditions:
         """Return what the state machine has to know."""
@@ -158,6 +158,7 @@ class Supervisor:
             standing=self._reference.standing,
             enabled=self.enabled,
             cause=self.latch.first is not None,
+            missing_rig=self._orders.missing_rig,
         )
 
     def _faults(self, now_ns: int) -> Fault | None:

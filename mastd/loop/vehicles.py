@@ -1,35 +1,50 @@
-"""The simulated vehicles of the loaded profile, in their place in the cycle.
+"""The vehicles of the loaded profile, simulated here or by rigs, in their place in the cycle.
 
 ``ride`` comes after the sensing: the payload's vehicle follows the measured table, and its wrench goes out
 with this cycle's command. It takes as many steps as the plant has gone on since the last usable sample, so
 that its time is the plant's, whatever periods are missed.
 
-``drive_on`` comes before the reference goes on: a driven vehicle makes the knots of the path that the
-reference is about to follow. Its time is the path's: on hold its world stands.
+``drive_on`` comes before the reference goes on: a driven vehicle, or a rig, makes the knots of the path that
+the reference is about to follow. Its time is the path's: on hold the vehicle's world stands.
+
+What a profile brings comes out of a parcel and does not know its rigs yet: ``bind`` gives it those of the
+daemon.
 """
 
 from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from types import MappingProxyType
 
 import numpy as np
 
 from mastd.control.reference import Reference
 from mastd.control.reference_kernels import Source
 from mastd.control.stream import KNOTS, add_knot, begin_stream
+from mastd.errors import UsageError
+from mastd.loop.bound_rig import BoundRig
 from mastd.loop.driver_port import DriverPort
+from mastd.loop.external_vehicle import ExternalVehicle
 from mastd.loop.frame import Frame
-from mastd.loop.hils import TableVehicle
-from mastd.loop.oils import DrivenVehicle
+from mastd.loop.loaded import Driven, OnTable
+from mastd.loop.rig_binding import TakesSignals
+from mastd.loop.rig_drives import PoseDrive, SeatDrive
 from mastd.loop.sensing import Sensing
 from mastd.safety.faults import Report
 from mastd.safety.states import ON_PROFILE, State
+from mastd.wire.rig_channels import SIGNALS
 
 
 class Vehicles:
     """What is simulated beside the table; writes the vehicle's numbers and the payload's wrench."""
 
-    def __init__(self, frame: Frame, sensing: Sensing) -> None:
-        self.on_table: TableVehicle | None = None
-        self.driven: DrivenVehicle | None = None
+    def __init__(
+        self, frame: Frame, sensing: Sensing, rigs: Mapping[str, BoundRig] = MappingProxyType({})
+    ) -> None:
+        self.on_table: OnTable | None = None
+        self.driven: Driven | None = None
+        self.rigs = rigs
+        """All rigs that may join, by name."""
         self.driver: DriverPort | None = None
         """Where somebody who drives is heard; None where nobody can be."""
         self.plant_feels = True
@@ -40,8 +55,33 @@ class Vehicles:
         self._last_step: int | None = None
         self._none()
 
-    def take(self, on_table: TableVehicle | None, driven: DrivenVehicle | None) -> None:
-        """Take over what a profile has brought; the vehicle that is there already may go on."""
+    def bind(self, on_table: OnTable | None, driven: Driven | None, names: Sequence[str]) -> None:
+        """Give what a profile brings the rigs that it uses, ``names``.
+
+        Raises UsageError for a rig that there is not, or that is of another kind.
+        """
+        missing = [name for name in names if name not in self.rigs]
+        if missing:
+            known = ", ".join(self.rigs) or "none"
+            raise UsageError(f"the profile uses rig {missing[0]}, the daemon's rigs are: {known}")
+        signals = [rig for rig in (self.rigs[name] for name in names) if rig.kind == SIGNALS]
+        for vehicle in (on_table, driven):
+            if isinstance(vehicle, ExternalVehicle | PoseDrive | SeatDrive):
+                vehicle.bind(self.rigs)
+            elif signals and isinstance(vehicle, TakesSignals):
+                vehicle.bind_signals(signals)
+
+    def missing(self, names: Sequence[str]) -> str:
+        """Return the first of these rigs that has not joined, or is lost; empty if all are there."""
+        for name in names:
+            rig = self.rigs.get(name)
+            if rig is None or not rig.present:
+                return name
+        return ""
+
+    def take(self, on_table: OnTable | None, driven: Driven | None) -> None:
+        """Take over what a profile has brought and ``bind`` has been through; the vehicle that is there
+        already may go on."""
         if on_table is not self.on_table or driven is not None or self.driven is not None:
             self.on_table, self._last_step = on_table, None
             self._none()

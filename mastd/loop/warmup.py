@@ -9,8 +9,7 @@ import numpy as np
 from mastd.control.stream import add_knot, begin_stream, read_stream, stream_block
 from mastd.kinematics.inverse import link_lengths
 from mastd.loop.boarding import driven_vehicle, table_vehicle
-from mastd.loop.hils import TableVehicle
-from mastd.loop.oils import DrivenVehicle
+from mastd.loop.loaded import Driven, OnTable
 from mastd.loop.plan import Installation
 from mastd.safety.profile_limits import ProfileLimits
 from mastd.safety.states import State
@@ -20,6 +19,7 @@ from mastd.settings.payload import VehiclePayload
 from mastd.settings.profile import ProfileSettings
 from mastd.settings.segments import Hold
 from mastd.settings.starter import find
+from mastd.settings.stream import PoseStream, TranslationBox
 from mastd.wire.blocks import Verb
 from mastd.wire.messages import Stage
 from mastd.wire.vehicle_block import VEHICLE_NUMBERS
@@ -28,7 +28,7 @@ ANY_VEHICLE = "benchmark_sedan"
 """Vehicles differ in numbers only: what is compiled for one serves for all."""
 
 
-def compile_vehicles(vehicle: TableVehicle | None, driven: DrivenVehicle | None) -> None:
+def compile_vehicles(vehicle: OnTable | None, driven: Driven | None) -> None:
     """Load what these vehicles' periods call, by a period of each; both begin anew afterwards."""
     numbers, pose = np.zeros(VEHICLE_NUMBERS), np.zeros(6)
     if vehicle is not None:
@@ -45,7 +45,7 @@ def compile_vehicles(vehicle: TableVehicle | None, driven: DrivenVehicle | None)
 
 
 def compile_any_vehicle(installation: Installation) -> None:
-    """Load what any vehicle's periods call: a service may be given one at any time."""
+    """Load what the periods of any vehicle and any rig's stream call: a service may be given one any time."""
     file, period = str(find("vehicle", ANY_VEHICLE)), installation.daemon.period_ns * 1e-9
     segment = Hold(kind="hold", duration=1.0)
     on_table = VehiclePayload(kind="vehicle", vehicle=file)
@@ -59,6 +59,10 @@ def compile_any_vehicle(installation: Installation) -> None:
     )
     driven = ProfileSettings(name=ANY_VEHICLE, mode="oils", oils=oils)
     compile_vehicles(table_vehicle(carried, installation.table, period), driven_vehicle(driven, period))
+    box = TranslationBox(travel=0.01, velocity=0.1, acceleration=1.0, jerk=100.0)
+    stream = PoseStream(kind="pose", rig="any", duration=1.0, bandwidth=1.0, heave=box)
+    streamed = ProfileSettings(name="any", mode="stream", stream=stream)
+    compile_vehicles(None, driven_vehicle(streamed, period))
 
 
 def compile_kernels(installation: Installation) -> None:

@@ -2,30 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 import numpy as np
 from numpy.typing import NDArray
 
 from mastd.control.reference import Reference
+from mastd.loop.frame import Frame
 from mastd.safety.codes import Code
 from mastd.safety.faults import Report
 from mastd.safety.profile_limits import ProfileLimits
 
 
 class ProfileWatch:
-    """Watches the loaded profile; ``channels`` are name and unit of those of ``frame``."""
+    """Watches the loaded profile."""
 
-    def __init__(
-        self,
-        reference: Reference,
-        frame: NDArray[np.float64],
-        channels: Sequence[tuple[str, str]],
-        period: float,
-    ) -> None:
+    def __init__(self, reference: Reference, frame: Frame, period: float) -> None:
         self._reference = reference
-        self._frame = frame
-        self._limits = ProfileLimits(channels, period)
+        self._frame = frame.values
+        self._limits = ProfileLimits([(channel.name, channel.unit) for channel in frame.channels], period)
         self._found: list[Report] = []
         self._elapsed = 0.0
 

@@ -1,9 +1,9 @@
-"""The proof of motion cueing: what the boxes of the seat's axes can ask of the table at the very most.
+"""The proof of a motion that is made while it is played: what its boxes can ask of the table at most.
 
-Each axis of the seat keeps its box of travel X, velocity V, acceleration A and jerk J
-(``mastd.motion.limiter``). Whatever the vehicle and its driver do, the table then keeps its limits if they
-hold for the worst that all six boxes allow at once. A length l and its derivatives l_i, l_ij by the seat's
-coordinates give
+Each axis of the point that is moved, a seat or C, keeps its box of travel X, velocity V, acceleration A and
+jerk J (``mastd.motion.limiter``). Whatever a vehicle and its driver, or a rig, do, the table then keeps its
+limits if they hold for the worst that all six boxes allow at once. A length l and its derivatives l_i, l_ij
+by the point's coordinates give
 
     |l̇| ≤ Σ |l_i| V_i,   |l̈| ≤ Σ |l_i| A_i + Σ |l_ij| V_i V_j,   |l⃛| ≤ Σ |l_i| J_i + 3 Σ |l_ij| V_i A_j +
     cubic,
@@ -43,6 +43,7 @@ from mastd.motion.washout_design import Boxes, boxes
 from mastd.settings.cueing import RideSettings, WashoutSettings
 from mastd.settings.payload import NoPayload, RigidPayload
 from mastd.settings.profile import AXES
+from mastd.settings.stream import PoseStream
 from mastd.settings.table import TableSettings
 
 Array = NDArray[np.float64]
@@ -73,12 +74,13 @@ class Proof(NamedTuple):
 
 
 def prove(
-    cueing: WashoutSettings | RideSettings,
+    cueing: WashoutSettings | RideSettings | PoseStream,
     point: ArrayLike,
     table: TableSettings,
     payload: NoPayload | RigidPayload,
 ) -> Proof:
-    """Prove the boxes of ``cueing`` for the seat at ``point`` (3,) in P on a table with its rigid payload.
+    """Prove the boxes of ``cueing`` for the point that makes the motion, ``point`` (3,) in P, on a table with
+    its rigid payload.
 
     The times of the limits are 0: they hold at any time.
     """

@@ -19,9 +19,11 @@ from mastd.motion.compiler import Program, program
 from mastd.motion.envelope import prove
 from mastd.motion.limits import Examiner, Findings, Limit, Load, Oil, Windows, all_windows
 from mastd.motion.verdict import LARGEST_SCALE, Preflight, RideMode
-from mastd.settings.oils import OilsSettings
-from mastd.settings.payload import NoPayload, Payload, VehiclePayload
+from mastd.settings.cueing import RideSettings, WashoutSettings
+from mastd.settings.payload import ExternalPayload, NoPayload, Payload, VehiclePayload
 from mastd.settings.profile import ProfileSettings
+from mastd.settings.quantity import Point
+from mastd.settings.stream import PoseStream
 from mastd.settings.table import TableSettings
 
 if TYPE_CHECKING:
@@ -47,17 +49,31 @@ def check(profile: ProfileSettings, table: TableSettings, tell: Tell | None = No
     made.
 
     A sine that is corrected while it plays is examined as large as that may make it. A motion that its driver
-    makes is proved by the boxes of its axes, see ``envelope.prove``.
+    or a rig makes is proved by the boxes of its axes, see ``envelope.prove``.
     """
-    if profile.oils is not None:
-        return _of_envelope(profile.oils, table, profile.payload)
-    return examine(program(profile, table, corrected=True), table, profile.payload, tell)
+    payload, oils, stream = profile.payload, profile.oils, profile.stream
+    if oils is not None:
+        road = oils.road
+        warnings = read_opencrg(Path(road.file)).warnings if road.kind == "opencrg" else ()
+        return _of_envelope(oils.cueing, oils.cabin_seat, oils.duration, table, payload, warnings)
+    if isinstance(stream, PoseStream):
+        return _of_envelope(stream, (0.0, 0.0, 0.0), stream.duration, table, payload)
+    if stream is not None:
+        return _of_envelope(stream.cueing, stream.cabin_seat, stream.duration, table, payload)
+    return examine(program(profile, table, corrected=True), table, payload, tell)
 
 
-def _of_envelope(oils: OilsSettings, table: TableSettings, payload: Payload) -> Preflight:
-    """Return the proof for all that a driver can make of the table that carries a cabin."""
+def _of_envelope(
+    moved: WashoutSettings | RideSettings | PoseStream,
+    point: Point,
+    duration: float,
+    table: TableSettings,
+    payload: Payload,
+    warnings: tuple[str, ...] = (),
+) -> Preflight:
+    """Return the proof for all that a driver or a rig can make of the table; ``point`` makes the motion."""
     assert not isinstance(payload, VehiclePayload), "refused by the profile's settings"
-    proof = prove(oils.cueing, oils.cabin_seat, table, payload)
+    proof = prove(moved, point, table, payload)
     worst = {limit.name: limit.worst for limit in proof.limits}
     modes = _oil_columns(table, TableModel.from_settings(table, payload))
     return Preflight(
@@ -65,10 +81,10 @@ def _of_envelope(oils: OilsSettings, table: TableSettings, payload: Payload) -> 
         scale=proof.scale,
         limits=proof.limits,
         oil=Oil(math.nan, math.nan, worst["mean_flow"], worst["accumulator"], math.nan),
-        duration=oils.duration,
+        duration=duration,
         oil_column_frequencies=modes,
         scaled="of the axes' velocities, accelerations and jerks ",
-        warnings=read_opencrg(Path(oils.road.file)).warnings if oils.road.kind == "opencrg" else (),
+        warnings=warnings,
     )
 
 
@@ -108,7 +124,7 @@ def examine(
         files=motion.notes,
         oil_column_frequencies=modes,
         vehicle=None if rider is None or trial.soundness is None else rider.note(trial.soundness),
-        warnings=(*motion.notes.warnings, *excited),
+        warnings=(*motion.notes.warnings, *excited, *_unknown_load(payload)),
     )
 
 
@@ -267,6 +283,14 @@ def _bracket(least_margin: Callable[[float], float], low: float, high: float) ->
 def _floor(scale: float) -> float:
     """Return a scale rounded down to a thousandth."""
     return max(math.floor(scale * 1000.0) / 1000.0, 0.0)
+
+
+def _unknown_load(payload: Payload) -> Iterator[str]:
+    if isinstance(payload, ExternalPayload):
+        yield (
+            f"what the vehicle of rig {payload.rig} does to the table is not known before: the rigid body"
+            f" of {payload.mass:g} kg that stands in for it was counted on"
+        )
 
 
 def _warnings(modes: tuple[RideMode, ...], oil_columns: tuple[float, ...], band: Band) -> Iterator[str]:

@@ -20,6 +20,7 @@ from mastd.settings.cueing import (
     standing_acceleration,
 )
 from mastd.settings.profile import AXES
+from mastd.settings.stream import PoseStream, RotationBox, TranslationBox
 
 Array = NDArray[np.float64]
 
@@ -29,7 +30,7 @@ _TILT_JERK_SHARE = 0.5
 
 @dataclass(frozen=True, eq=False)
 class Boxes:
-    """What each of the seat's six axes never exceeds, (6,) each: m or rad and s."""
+    """What each of the six axes of the point that is moved never exceeds, (6,) each: m or rad and s."""
 
     travel: Array
     velocity: Array
@@ -37,11 +38,13 @@ class Boxes:
     jerk: Array
 
 
-def boxes(cueing: WashoutSettings | RideSettings) -> Boxes:
-    """Return the boxes of the axes; that of an axis without a cue is empty: it rests at neutral."""
+def boxes(cueing: WashoutSettings | RideSettings | PoseStream) -> Boxes:
+    """Return the boxes of the axes; that of an axis without one is empty: it rests at neutral."""
     rows = np.zeros((4, 6))
     for axis, name in enumerate(AXES):
-        settings: TranslationRide | RotationRide | None = getattr(cueing, name, None)
+        settings: TranslationRide | RotationRide | TranslationBox | RotationBox | None = getattr(
+            cueing, name, None
+        )
         if settings is not None:
             rows[:, axis] = settings.travel, settings.velocity, settings.acceleration, settings.jerk
     return Boxes(*rows)

@@ -26,6 +26,7 @@ from mastd.panel.terminal import LEAVING, Terminal
 from mastd.panel.view import Look, View
 from mastd.wire.client import ClientKeys, OperatorClient
 from mastd.wire.operator_messages import STOPPING
+from mastd.wire.roles import Role, commands, read_role
 
 REDRAW_S: Final = 0.2
 """Between two pictures while nothing happens but numbers that change."""
@@ -188,7 +189,7 @@ def watch_panel(
     environment: Mapping[str, str],
     address: str | None,
     operator: str | None,
-    role: str,
+    role: Role,
     keys: ClientKeys | None,
 ) -> tuple[int, list[str]]:
     """Show the panel until somebody leaves; return the exit code and what is to be told afterwards.
@@ -198,7 +199,8 @@ def watch_panel(
     """
     terminal = Terminal(environment)
     first = OperatorClient(address, operator, role, "mastd ctl watch", keys)
-    me, observer = first.welcome.operator, first.welcome.role == "observer"
+    granted = read_role(first.welcome.role)
+    me, observer = first.welcome.operator, granted is None or not commands(granted)
     # The same daemon all the time: where another one answers, somebody would command another table.
     connect = partial(OperatorClient, first.address, me, role, "mastd ctl watch", keys)
     board = Board(me, observer)

@@ -12,46 +12,28 @@ counted instead, and the count is told as soon as there is room again.
 from __future__ import annotations
 
 import contextlib
-import os
-import queue
 import sys
-import threading
 import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Protocol
 
 from mastd.errors import printable
+from mastd.log.journald import connected_journal
+from mastd.log.sinks import CRITICAL, ERROR, NOTICE, STDERR, Line, Sink, open_sink
 from mastd.record.channels import ChannelSet
 from mastd.record.history import Arrived
-from mastd.record.journald import SOCKET, Journal
-from mastd.record.service_log_lines import CRITICAL, ERROR, NOTICE, Line, and_more, line_of
+from mastd.record.service_log_lines import and_more, line_of
 from mastd.record.service_log_statistics import SecondOfFrames
 from mastd.record.service_log_throttle import Throttle
 
-IDENTIFIER = "mastd"
-JOURNAL_VARIABLE = "MASTD_JOURNAL"
-"""Environment variable: path of another socket that speaks journald's protocol."""
 STATISTICS_S = 1.0
-MOST_WAITING = 1024
-"""Lines that wait for a terminal or pipe; further ones are counted."""
-_LAST_WORDS_S = 1.0
-_STDERR = 2
 
 
-def destination(environment: Mapping[str, str], descriptor: int = _STDERR) -> dict[str, str]:
-    """Return where a service's log goes, for the recorder's job.
-
-    That is the journal when ``$JOURNAL_STREAM`` names what ``descriptor`` is connected to (a terminal that a
-    service has opened inherits the variable, but not the stream) and the journal's socket is there.
-    """
-    path = environment.get(JOURNAL_VARIABLE) or SOCKET
-    stream = environment.get("JOURNAL_STREAM")
-    with contextlib.suppress(OSError):
-        status = os.fstat(descriptor)
-        if stream == f"{status.st_dev}:{status.st_ino}" and Path(path).is_socket():
-            return {"to": "journal", "socket": path}
-    return {"to": "stderr"}
+def destination(environment: Mapping[str, str], descriptor: int = STDERR) -> dict[str, str]:
+    """Return where a service's log goes, for the recorder's job: the journal if one is connected."""
+    path = connected_journal(environment, descriptor)
+    return {"to": "journal", "socket": path} if path else {"to": "stderr"}
 
 
 class Log(Protocol):
@@ -71,19 +53,6 @@ class Log(Protocol):
 
     def close(self, whole: bool) -> None:
         """End; ``whole`` is False when the loop has gone without a word."""
-
-
-class Sink(Protocol):
-    """Where lines go."""
-
-    statistics: bool
-    """Whether the lines of every second belong here."""
-
-    def write(self, line: Line, unix: float) -> None:
-        """Write one line, or count it as lost; never wait."""
-
-    def close(self) -> None:
-        """Write what is waiting, for a bounded time."""
 
 
 def say(text: object) -> None:
@@ -200,64 +169,8 @@ class ServiceLog:
         self._sink.write(Line(line.label, printable(line.message), line.priority, fields), unix)
 
 
-class JournalSink:
-    """Lines as entries of the journal."""
-
-    statistics = True
-
-    def __init__(self, path: str) -> None:
-        self._journal = Journal(path, {"SYSLOG_IDENTIFIER": IDENTIFIER})
-
-    def write(self, line: Line, unix: float) -> None:
-        """Send one entry."""
-        self._journal.send(line.message, line.priority, line.fields)
-
-    def close(self) -> None:
-        """Close the socket."""
-        self._journal.close()
-
-
-class PlainLines:
-    """Lines of text for a terminal, pipe or file, written by a thread of its own: any of them may block."""
-
-    statistics = False
-
-    def __init__(self, descriptor: int = _STDERR) -> None:
-        self._descriptor = descriptor
-        self._lines: queue.Queue[str | None] = queue.Queue(MOST_WAITING)
-        self._lost = 0
-        self._thread = threading.Thread(target=self._work, daemon=True)
-        self._thread.start()
-
-    def write(self, line: Line, unix: float) -> None:
-        """Hand one line to the thread."""
-        stamp = time.strftime("%Y-%m-%d %H:%M:%S", time.localtime(unix))
-        text = line.message.replace("\n", " ")
-        try:
-            if self._lost:
-                self._lines.put_nowait(f"{stamp}  {self._lost} lines are missing: nobody was reading\n")
-                self._lost = 0
-            self._lines.put_nowait(f"{stamp}  {text}\n")
-        except queue.Full:
-            self._lost += 1
-
-    def close(self) -> None:
-        """Wait until all is written, but not for a reader who does not read."""
-        with contextlib.suppress(queue.Full):
-            self._lines.put_nowait(None)
-            self._thread.join(_LAST_WORDS_S)
-
-    def _work(self) -> None:
-        while (line := self._lines.get()) is not None:
-            data = line.encode("utf-8", errors="backslashreplace")
-            with contextlib.suppress(OSError):
-                while data:
-                    data = data[os.write(self._descriptor, data) :]
-
-
 def open_log(where: Mapping[str, str] | None, channels: ChannelSet, states: Sequence[str]) -> Log:
     """Return the log that a job asks for (``destination``, None for none); ``states`` by their numbers."""
     if where is None:
         return NoLog()
-    sink = JournalSink(where["socket"]) if where["to"] == "journal" else PlainLines()
-    return ServiceLog(sink, channels, states)
+    return ServiceLog(open_sink(where.get("socket", "")), channels, states)

@@ -7,9 +7,10 @@ same for ever, whatever the words become.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 
-CRITICAL, ERROR, WARNING, NOTICE, INFORMATION = 2, 3, 4, 5, 6
+from mastd.log.sinks import CRITICAL, ERROR, INFORMATION, NOTICE, WARNING, Line
+
 STATE_ID = "a1b9ca6e611446328ca0866155e575e8"
 FAULT_ID = "67fde3563b2442ce84e2ba7ef259f95f"
 REQUEST_ID = "b3be148d78584f33a52d8abb0b4ca5e2"
@@ -21,16 +22,6 @@ STATISTICS_ID = "12cc0dba2efd4c8c8172af8c94bb0f07"
 Event = Mapping[str, object]
 _SEVERE_STATES = frozenset({"FAULT", "ESTOP"})
 _LOWEST_PRIORITY = 7
-
-
-@dataclass(frozen=True)
-class Line:
-    """One entry of the log; ``label`` says in short what it is about and what it is throttled by."""
-
-    label: str
-    message: str
-    priority: int
-    fields: Mapping[str, str] = field(default_factory=dict)
 
 
 def line_of(event: Event) -> Line | None:

@@ -11,8 +11,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from struct import Struct
 
+from mastd.log.sinks import INFORMATION, WARNING, Line
 from mastd.record.channels import NANOSECONDS, ChannelSet
-from mastd.record.service_log_lines import INFORMATION, STATISTICS_ID, WARNING, Line
+from mastd.record.service_log_lines import STATISTICS_ID
 from mastd.ring.times import LATE_SHARE, spread
 
 _FLOAT64 = Struct("<d")

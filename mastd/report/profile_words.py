@@ -49,6 +49,8 @@ def payload_words(payload: Mapping[str, Any]) -> str:
     if kind == "vehicle":
         restrained = {True: ", tied down", False: ", not tied down"}.get(payload.get("restrained"), "")  # type: ignore[arg-type]
         return f"simulated vehicle {_name(payload.get('vehicle'))}{restrained}"
+    if kind == "rig":
+        return f"vehicle of rig {plain(payload.get('rig'))}, of {quantity(payload.get('mass'), 't', 1e-3)}"
     return "nothing" if kind in ("none", None) else plain(payload)
 
 
@@ -60,6 +62,19 @@ def driving_words(oils: Mapping[str, Any]) -> str:
         f" ({plain(group(oils, 'road'))}), driver: {part(oils, 'driver', 'kind')}"
         + (f" ({plain(driver)})" if driver else "")
         + ", whose seat moves the table"
+    )
+
+
+def stream_words(stream: Mapping[str, Any]) -> str:
+    """Return what a rig gives, and within what the table makes it."""
+    rig = plain(stream.get("rig"))
+    if stream.get("kind") == "seat":
+        return (
+            f"what is felt at the seat of the vehicle of rig {rig}, cueing: {part(stream, 'cueing', 'kind')}"
+        )
+    return (
+        f"pose of rig {rig}, followed with {quantity(stream.get('bandwidth'), 'Hz')}: "
+        f"{_each(stream, _travel)}"
     )
 
 
@@ -136,6 +151,10 @@ def _each(axes: Mapping[str, Any], say: Any) -> str:
 
 def _place(axis: str, value: object) -> str:
     return quantity(value, "mm", 1e3) if axis in LENGTH_AXES else quantity(value, "°", _DEGREES)
+
+
+def _travel(axis: str, box: Mapping[str, Any]) -> str:
+    return f"± {_place(axis, box.get('travel'))}"
 
 
 def _wave(axis: str, wave: Mapping[str, Any]) -> str:

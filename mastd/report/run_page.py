@@ -32,7 +32,13 @@ from mastd.report.motion_pictures import (
     supply_panel,
 )
 from mastd.report.numbers import NOTHING, counted, figure, group, moment, part, plain, quantity, seconds
-from mastd.report.profile_words import driving_words, payload_words, segment_duration, segment_words
+from mastd.report.profile_words import (
+    driving_words,
+    payload_words,
+    segment_duration,
+    segment_words,
+    stream_words,
+)
 from mastd.report.provenance_table import plant_words, provenance_facts, rights_table, serials_table
 from mastd.report.reading import View, level_words, view_of
 from mastd.report.spectrum import Spectra, spectra_of
@@ -159,6 +165,10 @@ def _asked(view: View) -> list[Block]:
         rows.append(("played", f"{plain(profile['repeats'])} times"))
     if profile.get("oils"):
         rows.append(("drive", driving_words(group(profile, "oils"))))
+    if profile.get("stream"):
+        rows.append(("stream", stream_words(group(profile, "stream"))))
+    if profile.get("rigs"):
+        rows.append(("rigs", plain(profile["rigs"])))
     blocks: list[Block] = [Facts(tuple(rows))]
     segments = [segment for segment in _list(profile.get("segments")) if isinstance(segment, Mapping)]
     if segments:

@@ -109,6 +109,8 @@ class Conditions:
     """A first cause is latched."""
     standing: bool = True
     """No motion is asked for; in READY a jog may be on its way."""
+    missing_rig: str = ""
+    """Name of a rig that the loaded profile uses and that has not joined, or is lost."""
 
 
 @dataclass(frozen=True)
@@ -249,6 +251,8 @@ def _missing_condition(state: State, event: Event, conditions: Conditions) -> st
         return "lower is refused: the supply is off and the drive lets the table down by itself"
     if event is Event.JOG and not conditions.standing:
         return "jog is refused: the last jog is still on its way; wait for its end, or stop it"
+    if event in (Event.ARM, Event.START) and conditions.missing_rig:
+        return f"{event.value} is refused: rig {conditions.missing_rig} has not joined; start it first"
     if event is Event.ARM:
         if not conditions.profile_loaded:
             return "arm is refused: no profile is loaded; load one first"

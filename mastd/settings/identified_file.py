@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator
 from typing import Final, Protocol
 
 from mastd.settings.identified import IdentifiedLink, IdentifiedPayload, IdentifiedSettings
-from mastd.settings.payload import NoPayload, RigidPayload, VehiclePayload
+from mastd.settings.payload import ExternalPayload, NoPayload, RigidPayload, VehiclePayload
 
 _UNITS: Final = {
     "valve_gain": (1.0, ""),
@@ -39,7 +39,8 @@ def payload_line(payload: NoPayload | RigidPayload | VehiclePayload) -> str:
         return f"vehicle {payload.vehicle}"
     centre = ", ".join(f"{value!r}" for value in payload.centre_of_gravity)
     inertia = ", ".join(f"{value!r}" for value in payload.inertia)
-    return f"rigid, {payload.mass!r} kg at [{centre}] m, inertia [{inertia}] kg m2"
+    sort = f"rig {payload.rig}" if isinstance(payload, ExternalPayload) else "rigid"
+    return f"{sort}, {payload.mass!r} kg at [{centre}] m, inertia [{inertia}] kg m2"
 
 
 def identified_text(found: IdentifiedSettings) -> str:

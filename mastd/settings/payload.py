@@ -1,15 +1,16 @@
-"""What stands on the table: nothing, a rigid body, or a vehicle that is simulated."""
+"""What stands on the table: nothing, a rigid body, or a vehicle that is simulated, here or by a rig."""
 
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated, Final, Literal
 
 from pydantic import Field, ValidationInfo, field_validator
 
 from mastd.errors import UsageError
 from mastd.settings.base import Settings, beside, refuse
 from mastd.settings.quantity import Inertia, Length, Mass, Point
+from mastd.settings.rig_name import RigName
 from mastd.settings.starter import find
 
 
@@ -40,6 +41,17 @@ class RigidPayload(Settings):
             if not inertia[k] <= inertia[k - 1] + inertia[k - 2]:
                 refuse([((k,), "more than the sum of the other two, no body has such moments of inertia")])
         return inertia
+
+
+class ExternalPayload(RigidPayload):
+    """A vehicle that a rig simulates on the measured table: it gives the wrench on the table.
+
+    The rigid body is what the check and the control count on, and what stands in for the vehicle while its
+    rig has not joined or is lost. A simulated plant feels the wrench; a real one carries the vehicle itself.
+    """
+
+    kind: Literal["rig"]  # type: ignore[assignment]  # the tag that tells it from a body that is only rigid
+    rig: RigName
 
 
 def vehicle_file(name: str, info: ValidationInfo) -> str:
@@ -75,4 +87,7 @@ class VehiclePayload(Settings):
     _found = field_validator("vehicle")(vehicle_file)
 
 
-Payload = Annotated[NoPayload | RigidPayload | VehiclePayload, Field(discriminator="kind")]
+Payload = Annotated[NoPayload | RigidPayload | VehiclePayload | ExternalPayload, Field(discriminator="kind")]
+SIMULATED: Final = ("vehicle", "rig")
+"""Kinds of payload that are simulated: a plant that is simulated itself does not carry them, it feels their
+wrench."""

@@ -13,8 +13,9 @@ from mastd.settings.channel_limits import MOST_LIMITS, ChannelLimitSettings
 from mastd.settings.criteria import Criteria
 from mastd.settings.file_segments import Drive, FileMotion, Measured, Record
 from mastd.settings.oils import OilsSettings, OpenCrgRoad
-from mastd.settings.payload import NoPayload, Payload, VehiclePayload
+from mastd.settings.payload import SIMULATED, ExternalPayload, NoPayload, Payload, VehiclePayload
 from mastd.settings.quantity import Ratio
+from mastd.settings.rig_name import RigName
 from mastd.settings.segments import (
     AXES,
     LONGEST_MOTION,
@@ -30,10 +31,19 @@ from mastd.settings.segments import (
     axis_items,
     sweep_duration,
 )
+from mastd.settings.stream import StreamSettings
 
 __all__ = ["AXES", "LONGEST_MOTION", "ProfileSettings", "Segment"]
 
+MOST_SIGNAL_RIGS: Final = 8
 UNSCALED: Final[Mapping[int, float]] = MappingProxyType({})
+
+_MAKERS: Final = {"oils": "the driver", "stream": "a rig"}
+_PLAYS: Final = {
+    "segments": "plays its segments",
+    "oils": "is driven",
+    "stream": "has its motion from a rig",
+}
 
 Segment = Annotated[
     Hold | Ramp | Sine | Sweep | Random | Road | Record | Measured | Drive, Field(discriminator="kind")
@@ -56,20 +66,31 @@ class ProfileSettings(Settings):
     """Time of rise and fall of every segment that does not state its own."""
     repeats: Repeats = 1
     """How often the row of segments is played."""
-    mode: Literal["segments", "oils"] = "segments"
-    """Whether the segments are played, or a driven vehicle moves its driver (operator in the loop)."""
+    rigs: Annotated[tuple[RigName, ...], Field(max_length=MOST_SIGNAL_RIGS)] = ()
+    """Rigs of kind signals that are used: what they give acts on the vehicle, or is recorded."""
+    mode: Literal["segments", "oils", "stream"] = "segments"
+    """Whether the segments are played, a driven vehicle moves its driver (operator in the loop), or a rig
+    makes the motion."""
     segments: Annotated[tuple[Segment, ...], Field(max_length=1000, validate_default=True)] = ()
     oils: Annotated[OilsSettings | None, Field(validate_default=True)] = None
+    stream: Annotated[StreamSettings | None, Field(validate_default=True)] = None
     verdict: Criteria = Criteria()
     limits: Annotated[tuple[ChannelLimitSettings, ...], Field(max_length=MOST_LIMITS)] = ()
     """What recorded channels may do while the profile plays, beside the limits of the table."""
 
+    @field_validator("rigs")
+    @classmethod
+    def _differ(cls, rigs: tuple[str, ...]) -> tuple[str, ...]:
+        refuse([((k,), f"{name} stands there twice") for k, name in enumerate(rigs) if rigs.index(name) != k])
+        return rigs
+
     @field_validator("segments")
     @classmethod
     def _playable(cls, segments: tuple[Segment, ...], info: ValidationInfo) -> tuple[Segment, ...]:
-        if info.data.get("mode") == "oils":
+        maker = _MAKERS.get(info.data.get("mode", ""))
+        if maker is not None:
             if segments:
-                raise ValueError("in mode oils the driver makes the motion, leave segments out")
+                raise ValueError(f"in mode {info.data['mode']} {maker} makes the motion, leave segments out")
             return segments
         if not segments:
             raise ValueError("no segment, a profile needs at least one")
@@ -82,12 +103,25 @@ class ProfileSettings(Settings):
         mode = info.data.get("mode")
         if mode == "oils" and oils is None:
             raise ValueError("oils is missing: mode oils needs this group, which says what is driven")
-        if mode == "segments" and oils is not None:
-            raise ValueError("is for mode: oils, this profile plays its segments")
+        if mode in ("segments", "stream") and oils is not None:
+            raise ValueError(f"is for mode: oils, this profile {_PLAYS[mode]}")
         payload = info.data.get("payload")
-        if oils is not None and payload is not None and payload.kind == "vehicle":
+        if oils is not None and payload is not None and payload.kind in SIMULATED:
             raise ValueError("the vehicle drives on its road; what the table carries is a rigid cabin")
         return oils
+
+    @field_validator("stream")
+    @classmethod
+    def _what_is_streamed(cls, stream: StreamSettings | None, info: ValidationInfo) -> StreamSettings | None:
+        mode = info.data.get("mode")
+        if mode == "stream" and stream is None:
+            raise ValueError("stream is missing: mode stream needs this group, which says what a rig gives")
+        if mode in ("segments", "oils") and stream is not None:
+            raise ValueError(f"is for mode: stream, this profile {_PLAYS[mode]}")
+        payload = info.data.get("payload")
+        if stream is not None and payload is not None and payload.kind in SIMULATED:
+            raise ValueError("while a rig makes the motion the table carries a rigid payload, or none")
+        return stream
 
     @field_validator("verdict")
     @classmethod
@@ -129,6 +163,21 @@ class ProfileSettings(Settings):
         if not bands:
             return None
         return min(low for low, _ in bands), max(high for _, high in bands)
+
+    @property
+    def made_duration(self) -> float | None:
+        """Time in s of a motion that is made while it is played, None where segments are played."""
+        maker = self.oils or self.stream
+        return None if maker is None else maker.duration
+
+    def all_rigs(self) -> tuple[str, ...]:
+        """Return the names of all rigs that the profile uses, each once, those of signals first."""
+        named = list(self.rigs)
+        if isinstance(self.payload, ExternalPayload):
+            named.append(self.payload.rig)
+        if self.stream is not None:
+            named.append(self.stream.rig)
+        return tuple(dict.fromkeys(named))
 
     def input_files(self) -> tuple[str, ...]:
         """Return the paths of all files that the profile names, each once."""

@@ -17,6 +17,7 @@ from mastd.settings.base import Settings
 from mastd.settings.daemon import DaemonSettings
 from mastd.settings.profile import ProfileSettings
 from mastd.settings.quantity import SI_UNIT
+from mastd.settings.rigs import RigsSettings
 from mastd.settings.starter import starter_directory
 from mastd.settings.table import TableSettings
 from mastd.settings.vehicle import VehicleSettings
@@ -24,6 +25,7 @@ from mastd.settings.vehicle import VehicleSettings
 MODELS: Final[dict[str, type[Settings]]] = {
     "daemon": DaemonSettings,
     "profile": ProfileSettings,
+    "rigs": RigsSettings,
     "table": TableSettings,
     "vehicle": VehicleSettings,
 }

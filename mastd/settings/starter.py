@@ -11,7 +11,7 @@ from typing import Final
 
 from mastd.errors import UsageError
 
-KINDS: Final = {"table": "", "daemon": "daemon", "profile": "profiles", "vehicle": "vehicles"}
+KINDS: Final = {"table": "", "rigs": "", "daemon": "daemon", "profile": "profiles", "vehicle": "vehicles"}
 """Kind of settings file, and the directory of its starter files."""
 
 
@@ -27,7 +27,9 @@ def starter_directory() -> Path:
 
 def names(kind: str) -> list[str]:
     """Return the names of the starter files of a kind, sorted."""
-    return sorted(path.stem for path in (starter_directory() / KINDS[kind]).glob("*.yaml"))
+    folder = KINDS[kind]
+    pattern = "*.yaml" if folder else f"{kind}*.yaml"  # what lies beside the folders is called by its kind
+    return sorted(path.stem for path in (starter_directory() / folder).glob(pattern))
 
 
 def find(kind: str, name_or_path: str) -> Path:

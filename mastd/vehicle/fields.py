@@ -90,7 +90,9 @@ SPRING_FORCE: Final = 11
 FORCE_BY_LENGTH: Final = 12
 """Derivatives of the force by length and by its rate."""
 FORCE_BY_RATE: Final = 13
-SPRING_CONSTANTS: Final = 14
+SPRING_GIVEN: Final = 14
+"""N from outside the model, on top of the spring-damper's own force; no part of the derivatives."""
+SPRING_CONSTANTS: Final = 15
 
 # Anti-roll bar's end in a corner, and the bar itself
 B_SIGN: Final = 3

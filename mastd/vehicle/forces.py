@@ -34,7 +34,7 @@ def spring_forces(car: Arrays, group: int) -> None:
         store(spring, k, f.SPRING_RATE, rate)
         stiffness, damping = load(spring, k, f.STIFFNESS), load(spring, k, f.DAMPING)
         force = stiffness * (load(spring, k, f.FREE_LENGTH) - length) - damping * rate
-        store(spring, k, f.SPRING_FORCE, force)
+        store(spring, k, f.SPRING_FORCE, force + load(spring, k, f.SPRING_GIVEN))
         store(spring, k, f.FORCE_BY_LENGTH, -stiffness)
         store(spring, k, f.FORCE_BY_RATE, -damping)
         if car.springs[k, f.F_LAW] > 0:

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mastd.roads.ground import Ground
-from mastd.settings.oils import ClassRoad, FlatRoad, KerbRoad, OilsSettings, Road
+from mastd.settings.oils import ClassRoad, FlatRoad, KerbRoad, OilsSettings, OperatorDriver, Road
 from mastd.vehicle import drive_checks, library, road_ahead
 from mastd.vehicle.car import Car
 from mastd.vehicle.course import Course, along
@@ -23,6 +23,7 @@ from mastd.vehicle.driver import SAMPLE, Driver, Seen
 from mastd.vehicle.driver_manual import ManualDriver
 from mastd.vehicle.driver_pedals import SpeedGains
 from mastd.vehicle.engine_starter import EngineStarter
+from mastd.vehicle.given import GivenForces
 from mastd.vehicle.model import Model, Seat
 from mastd.vehicle.newton import CONVERGED, REPORT_FIELDS
 from mastd.vehicle.powertrain_fields import BRAKE_PEDAL, CLUTCH_PEDAL, GEAR_LEVER, THROTTLE_PEDAL
@@ -80,6 +81,8 @@ class VehicleOnRoad:
         self._report = np.zeros(REPORT_FIELDS)
         self._table = np.zeros((1, self.layout.width))
         self._now = simulation.system.inputs.row()[np.newaxis].copy()
+        self._columns = simulation.system.inputs
+        self._given = GivenForces(simulation.layout)
         self._take_step = BoundSteps(
             *self._blocks,
             self._now,
@@ -132,6 +135,12 @@ class VehicleOnRoad:
         return self._watch.conditions
 
     @property
+    def operator_timeout(self) -> float | None:
+        """s for which an operator who drives may be silent; None: no operator does."""
+        driver = self._crew.settings
+        return driver.timeout if isinstance(driver, OperatorDriver) else None
+
+    @property
     def frozen(self) -> bool:
         """The vehicle has failed and is stepped no more."""
         return self._watch.stopped
@@ -139,8 +148,9 @@ class VehicleOnRoad:
     # Driving
 
     def begin(self) -> None:
-        """Start again: the vehicle where it was in the beginning, new drivers in it."""
+        """Start again: the vehicle where it was in the beginning, new drivers in it, nothing given."""
         restore(self._blocks, self._start)
+        self._given.drop()
         self.signals[:], self.felt[:] = self._start_signals, self._start_felt
         self._prepare()
 
@@ -149,6 +159,15 @@ class VehicleOnRoad:
         for driver in self._drivers:
             if isinstance(driver, ManualDriver):
                 driver.hear(values, self.time)
+
+    def give(self, torques: Floats, forces: Floats) -> None:
+        """Let torques (nw) of motors act on the wheels and forces (nw) in their dampers, until the next call.
+
+        ``torques``: N m, forward positive, on top of powertrain and driver, whoever drives. ``forces``: N,
+        pushing the damper's ends apart positive, added to what it gives by itself; they do nothing at a wheel
+        that has no damper of its own, see ``mastd.vehicle.given.damper_of_wheel``.
+        """
+        self._given.take(torques, forces)
 
     def step(self, *, ending: bool = False) -> None:
         """Go on by one period; ``ending``: the cue is on its way out, the drive is over."""
@@ -162,6 +181,7 @@ class VehicleOnRoad:
             self._look()
         self.inputs[:] = self._shown[place]
         self._now[0] = self._rows[place]
+        self._now[0, self._columns.drive_torque] += self._given.torques
         self._take_step()
         status = judge(
             self._table,

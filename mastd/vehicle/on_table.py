@@ -31,6 +31,7 @@ from numpy.typing import NDArray
 from mastd.kernel import fused_kernel
 from mastd.kinematics.rotation import rotation
 from mastd.roads.ground import Ground, write_plane
+from mastd.vehicle.given import GivenForces
 from mastd.vehicle.model import Model
 from mastd.vehicle.newton import CONVERGED, REPORT_FIELDS
 from mastd.vehicle.simulation import FIRM_BRAKE, Simulation
@@ -183,7 +184,9 @@ class VehicleOnTable:
         self._at_rest = signals.copy()
         self._blocks = simulation.blocks
         self._start = remember(self._blocks)
+        self._given = GivenForces(simulation.layout)
         self._inputs = row[np.newaxis].copy()
+        self._columns = simulation.system.inputs
         self._ground = level.parameters
         self._report = np.zeros(REPORT_FIELDS)
         self._heights = simulation.design_heights
@@ -210,10 +213,13 @@ class VehicleOnTable:
         return row
 
     def lie(self, pose: Floats) -> None:
-        """Stand as settled on a table that lies still at ``pose`` (6); what moved before is forgotten."""
+        """Stand as settled on a table that lies still at ``pose`` (6); what moved before, and what was given,
+        is forgotten."""
         if self._table[MOVED] != 0.0:
             restore(self._blocks, self._start)
             self.signals[:] = self._at_rest
+        self._given.drop()
+        self._inputs[0, self._columns.drive_torque] = 0.0
         table = self._table
         table[[TIME, MOVED]] = 0.0
         table[OFFSET : OFFSET + 3] = pose[2:5]
@@ -223,6 +229,16 @@ class VehicleOnTable:
     def weigh_down(self, pose: Floats) -> None:
         """Stand at ``pose`` (6) as settled, whatever moves: a vehicle that cannot be simulated any more."""
         stand(self._table, self._scratch, pose, self._settled, self.wrench)
+
+    def give(self, torques: Floats, forces: Floats) -> None:
+        """Let torques (nw) of motors act on the wheels and forces (nw) in their dampers, until the next call.
+
+        ``torques``: N m, forward positive; the brakes are on, so that a wheel passes them on to its carrier.
+        ``forces``: N, pushing the damper's ends apart positive, added to what it gives by itself; they do
+        nothing at a wheel that has no damper of its own, see ``mastd.vehicle.given.damper_of_wheel``.
+        """
+        self._given.take(torques, forces)
+        self._inputs[0, self._columns.drive_torque] = torques
 
     def follow(self, pose: Floats, steps: int) -> None:
         """Take the steps of ``steps`` periods, in which the table has come to ``pose`` (6).

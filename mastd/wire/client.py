@@ -40,6 +40,7 @@ from mastd.wire.operator_messages import (
     read_from_gateway,
     read_status,
 )
+from mastd.wire.roles import Role
 
 if TYPE_CHECKING:  # numpy takes its time to be imported, and few clients read telemetry
     from mastd.wire.telemetry import Telemetry
@@ -78,15 +79,16 @@ def identity() -> str:
 class OperatorClient:
     """A session with the gateway at ``address``; a context manager.
 
-    ``operator`` is who acts (see ``identity``), ``role`` operator or observer. Raises UsageError if no daemon
-    answers there within ``patience_s``, ProtocolError if it refuses.
+    ``operator`` is who acts (see ``identity``), ``role`` the most that it wants to be (``mastd.wire.roles``);
+    over the network a key may grant less. Raises UsageError if no daemon answers there within ``patience_s``,
+    ProtocolError if it refuses.
     """
 
     def __init__(
         self,
         address: str | None = None,
         operator: str | None = None,
-        role: str = "operator",
+        role: Role = "engineer",
         name: str = "mastd ctl",
         keys: ClientKeys | None = None,
         patience_s: float = HELLO_S,
@@ -223,7 +225,7 @@ class OperatorClient:
         socket.setsockopt(zmq.RECONNECT_IVL, 20)
         socket.setsockopt(zmq.IPV6, int("[" in address))
         if self._keys is not None:
-            public, secret = _key(self._keys.own, "mastd keys add NAME", secret=True)
+            public, secret = _key(self._keys.own, "mastd keys new NAME", secret=True)
             socket.setsockopt(zmq.CURVE_PUBLICKEY, public)
             socket.setsockopt(zmq.CURVE_SECRETKEY, secret)
             socket.setsockopt(zmq.CURVE_SERVERKEY, _key(self._keys.server, "mastd keys server")[0])

@@ -36,9 +36,15 @@ class DriverRelay:
             self._counters.overtaken += 1
         self._waiting = inputs
 
+    def driver(self, now_ns: int) -> str:
+        """Return which operator drives, empty for nobody."""
+        if self._driver is None or now_ns - self._driver[1] > GONE_NS:
+            return ""
+        return self._driver[0].operator
+
     def rigs(self, now_ns: int) -> list[dict[str, Any]]:
         """Return who drives, as plain values; who has been silent for ``GONE_NS`` does not any more."""
-        if self._driver is None or now_ns - self._driver[1] > GONE_NS:
+        if self._driver is None or not self.driver(now_ns):
             return []
         session, heard_ns = self._driver
         return [

@@ -127,20 +127,31 @@ def main() -> int:
     control = socket.socket(fileno=arguments.control)
     job = GatewayJob.from_json(sys.stdin.buffer.read())
 
+    from mastd.log.journald import connected_journal
+    from mastd.log.sinks import open_sink
     from mastd.ring.observer import RingObserver
     from mastd.wire.gateway_sockets import OperatorSockets
     from mastd.wire.gateway_turns import GatewayTurns
     from mastd.wire.keys import KeyRing
+    from mastd.wire.refusal_log import RefusalLog
     from mastd.wire.sessions import GatewayCounters
     from mastd.wire.telemetry_feed import TelemetryFeed
 
     counters = GatewayCounters()
     keys = KeyRing(Path(job.keys)) if job.keys else None
+    is_service = bool(job.loader)  # a single run keeps no log of what was asked for
+    log = RefusalLog(open_sink(connected_journal(os.environ)), is_service)
     os.umask(sockets_umask(job.address))
     try:
         telemetry = telemetry_address(job.address) if job.ring is not None else None
         sockets = OperatorSockets(
-            job.address, snapshots_address(job.address), telemetry, job.network, keys, counters
+            job.address,
+            snapshots_address(job.address),
+            telemetry,
+            job.network,
+            keys,
+            counters,
+            log.unheard,
         )
     except UsageError as error:
         control.send(json.dumps({"error": str(error)}).encode())
@@ -156,10 +167,13 @@ def main() -> int:
         if job.ring is not None:
             feed = TelemetryFeed(RingObserver(*job.ring), job.cycle_times(), sockets)
         rigs = NewestValueBlock(RIG_STATUS, arguments.rigs) if arguments.rigs >= 0 else None
-        turns = GatewayTurns(job, sockets, counters, request, status, driver, rigs, feed, arguments.parent)
+        turns = GatewayTurns(
+            job, sockets, counters, request, status, driver, rigs, feed, log, arguments.parent
+        )
         turns.run(lambda: _told_to_end(control))
     finally:
         sockets.close()
+        log.close()
     return 0
 
 

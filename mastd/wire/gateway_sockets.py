@@ -5,26 +5,25 @@ Every peer has bounded queues. A client that never reads loses its own answers, 
 by its own full queue, since ROUTER takes one message of each peer in turn. Bigger messages than
 ``LARGEST_FRAME`` end their connection.
 
-The network sockets speak CURVE only. Who connects is asked of this process (ZAP, RFC 27): its public key must
-be in the key ring. A local client is whoever can enter the socket's directory.
+The network sockets speak CURVE only, with keys of the key ring (``authentication``). A local client is
+whoever can enter the socket's directory. When a key is revoked, messages of its connection are dropped from
+then on, and the network's status and telemetry are opened anew, which ends its subscriptions.
 """
 
 from __future__ import annotations
 
 import contextlib
-import fcntl
 import os
-import time
-from collections.abc import Iterator
-from pathlib import Path
+from collections.abc import Callable, Iterator
 
 import zmq
-from zmq.utils import z85
 
 from mastd.errors import UsageError
 from mastd.wire.address import check_address
+from mastd.wire.authentication import Authentication, Unheard
 from mastd.wire.keys import KeyRing
 from mastd.wire.sessions import Addresses, GatewayCounters, Guest, Peer
+from mastd.wire.socket_file import SocketFile
 
 HIGH_WATER_MARK = 256
 SNAPSHOT_HIGH_WATER_MARK = 64
@@ -34,14 +33,26 @@ MOST_NOTICES = 1024
 LARGEST_FRAME = 1 << 16
 HANDSHAKE_MS = 2000
 LAST_WORDS_MS = 200
-LOCK_PATIENCE_S = 1.0
 LOCAL, NETWORK = 0, 1
+_MARKS = {
+    int(zmq.ROUTER): HIGH_WATER_MARK,
+    int(zmq.PUB): SNAPSHOT_HIGH_WATER_MARK,
+    int(zmq.XPUB): TELEMETRY_HIGH_WATER_MARK,
+}
 
 _Socket = zmq.Socket[bytes]
 
 
+def _tell_nobody(unheard: Unheard) -> None:
+    """Somebody is not let in, and nobody needs to know."""
+
+
 class OperatorSockets:
-    """All sockets of the gateway; raises UsageError where one cannot be opened."""
+    """All sockets of the gateway; raises UsageError where one cannot be opened.
+
+    ``report`` is told of everybody who is not let in. The network's sockets have a context of their own, so
+    that whatever comes from there does not hold up this machine's.
+    """
 
     def __init__(
         self,
@@ -51,61 +62,86 @@ class OperatorSockets:
         network: str | None,
         keys: KeyRing | None,
         counters: GatewayCounters,
+        report: Callable[[Unheard], None] = _tell_nobody,
     ) -> None:
         self._context: zmq.Context[_Socket] = zmq.Context()
+        self._network: zmq.Context[_Socket] = zmq.Context()
         self._poller = zmq.Poller()
-        self._keys = keys
-        self._files: list[Path] = []
-        self._locks: list[int] = []
-        self._zap: _Socket | None = None
+        self._files: list[SocketFile] = []
         self._counters = counters
-        self._tellers: list[_Socket] = []
-        self._telemetry: dict[int, str] = {}
-        self._subscriptions = 0
+        self._report = report
+        self._authentication: Authentication | None = None
+        self._revocations = 0
+        self._routers: dict[int, _Socket] = {}
+        self._publishers: dict[int, _Socket] = {}
+        self._tellers: dict[int, _Socket] = {}
+        self._subscriptions: dict[int, int] = {}
+        self._place = ""
+        self._outlets: dict[int, str] = {}
+        """Addresses of the network's status and telemetry, by the kind of socket."""
+        self._snapshots = {LOCAL: snapshots}
+        self._telemetry = {LOCAL: telemetry} if telemetry is not None else {}
         try:
-            self._routers = {LOCAL: self._router(local, None)}
-            self._publishers = [self._publisher(snapshots, None)]
-            self._snapshots = {LOCAL: snapshots}
+            self._routers[LOCAL] = self._router(local)
+            self._publishers[LOCAL] = self._bound(zmq.PUB, snapshots)
             if telemetry is not None:
-                self._tellers.append(self._teller(telemetry, None))
-                self._telemetry = {LOCAL: telemetry}
+                self._tellers[LOCAL] = self._bound(zmq.XPUB, telemetry)
             if network is not None:
-                self._open_network(network)
+                self._open_network(network, keys)
         except BaseException:
             self.close()
             raise
 
-    def _open_network(self, address: str) -> None:
-        if self._keys is None:
-            raise UsageError(
-                f"operators' address {address!r}: a network address needs keys; see `mastd keys server`"
+    def _open_network(self, address: str, keys: KeyRing | None) -> None:
+        what = f"operators' address {address!r}"
+        checked = check_address(address, allow_remote=True, what="operators' address")
+        if not checked.startswith("tcp://"):
+            raise UsageError(f"{what}: it must be tcp://ADDRESS:PORT")
+        if keys is None:
+            raise UsageError(f"{what}: a network address needs keys; see `mastd keys server`")
+        try:
+            self._authentication = Authentication(
+                self._network, self._poller, keys, self._counters, self._report
             )
-        address = check_address(address, allow_remote=True, what="operators' address")
-        if not address.startswith("tcp://"):
-            raise UsageError(f"operators' address {address!r}: it must be tcp://ADDRESS:PORT")
-        secret = self._keys.server()[1]
-        self._zap = self._context.socket(zmq.REP)
-        self._zap.linger = 0
-        self._zap.bind("inproc://zeromq.zap.01")
-        self._poller.register(self._zap, zmq.POLLIN)
-        router = self._routers[NETWORK] = self._router(address, secret)
-        host, _, port = router.getsockopt_string(zmq.LAST_ENDPOINT).rpartition(":")
-        self._publishers.append(self._publisher(f"{host}:{int(port) + 1}", secret))
+        except UsageError as error:
+            raise UsageError(f"{what}: a network address needs keys: {error}") from error
+        router = self._routers[NETWORK] = self._router(checked, self._authentication)
+        self._place = router.getsockopt_string(zmq.LAST_ENDPOINT)
+        host, _, port = self._place.rpartition(":")
+        self._outlets[zmq.PUB] = f"{host}:{int(port) + 1}"
         self._snapshots[NETWORK] = f"tcp://*:{int(port) + 1}"
         if self._telemetry:
-            self._tellers.append(self._teller(f"{host}:{int(port) + 2}", secret))
+            self._outlets[zmq.XPUB] = f"{host}:{int(port) + 2}"
             self._telemetry[NETWORK] = f"tcp://*:{int(port) + 2}"
+        self._open_outlets()
+
+    def _open_outlets(self) -> None:
+        """Open those of the network's status and telemetry that are not open."""
+        for kind, outlets in ((zmq.PUB, self._publishers), (zmq.XPUB, self._tellers)):
+            if kind in self._outlets and NETWORK not in outlets:
+                outlets[NETWORK] = self._bound(kind, self._outlets[kind], self._authentication)
+
+    def _close_outlets(self) -> None:
+        """End every subscription from the network; who still has a key comes back by itself."""
+        assert self._authentication is not None
+        for outlets in (self._publishers, self._tellers):
+            outlet = outlets.pop(NETWORK, None)
+            if outlet is not None:
+                self._authentication.release(outlet)
+                outlet.close(0)
+        self._subscriptions.pop(NETWORK, None)
 
     def poll(self, milliseconds: int) -> None:
         """Wait for a message, at most so long; answer who asks whether a key may connect."""
         self._poller.poll(milliseconds)
-        if self._zap is None:
+        if self._authentication is None:
             return
-        for _ in range(HIGH_WATER_MARK):
-            try:
-                self._answer_key(self._zap, self._zap.recv_multipart(zmq.NOBLOCK))
-            except zmq.Again:
-                break
+        self._authentication.turn()
+        if self._authentication.revocations != self._revocations:
+            self._revocations = self._authentication.revocations
+            self._close_outlets()
+        with contextlib.suppress(UsageError):  # a port that was just closed may take a moment to be free
+            self._open_outlets()
 
     def receive(self, most: int) -> Iterator[tuple[Peer, list[bytes], Guest | None]]:
         """Take at most ``most`` messages from each ROUTER: peer, frames, and whose key it is."""
@@ -117,11 +153,9 @@ class OperatorSockets:
                 except zmq.Again:
                     break
                 guest = None
-                if kind == NETWORK and self._keys is not None:
-                    key = str(parts[-1].get("User-Id")).encode()
-                    guest = self._keys.guests().get(key)
-                    if guest is None:  # its key has been removed since it connected
-                        self._counters.strangers += 1
+                if kind == NETWORK and self._authentication is not None:
+                    guest = self._authentication.guest(parts[-1], self._place)
+                    if guest is None:
                         continue
                 yield (kind, parts[0].bytes), [part.bytes for part in parts[1:]], guest
 
@@ -138,104 +172,56 @@ class OperatorSockets:
 
     def publish(self, data: bytes) -> None:
         """Send a status snapshot to whoever reads."""
-        for publisher in self._publishers:
+        for publisher in self._publishers.values():
             with contextlib.suppress(zmq.ZMQError):
                 publisher.send(data, zmq.NOBLOCK)
 
     def subscribed(self) -> bool:
         """Return whether anybody reads telemetry."""
-        for teller in self._tellers:
+        for place, teller in self._tellers.items():
             with contextlib.suppress(zmq.Again):
                 for _ in range(MOST_NOTICES):
                     # The socket tells the first subscription to a topic, and the end of the last one.
-                    self._subscriptions += {b"\1": 1, b"\0": -1}.get(teller.recv(zmq.NOBLOCK)[:1], 0)
-        return self._subscriptions > 0
+                    change = {b"\1": 1, b"\0": -1}.get(teller.recv(zmq.NOBLOCK)[:1], 0)
+                    self._subscriptions[place] = self._subscriptions.get(place, 0) + change
+        return any(count > 0 for count in self._subscriptions.values())
 
     def tell(self, data: bytes) -> None:
         """Send telemetry to whoever reads; who has no room loses it."""
-        for teller in self._tellers:
+        for teller in self._tellers.values():
             with contextlib.suppress(zmq.ZMQError):
                 teller.send(data, zmq.NOBLOCK)
 
     def close(self) -> None:
         """Close everything and remove the socket files; the last words have a moment to leave."""
+        self._network.destroy(linger=LAST_WORDS_MS)
         self._context.destroy(linger=LAST_WORDS_MS)
-        for path in self._files:
-            path.unlink(missing_ok=True)
-        for descriptor in self._locks:
-            os.close(descriptor)
+        for file in self._files:
+            file.close()
 
-    def _router(self, address: str, secret: bytes | None) -> _Socket:
-        socket = self._socket(zmq.ROUTER, HIGH_WATER_MARK, secret)
-        self._bind(socket, address)
+    def _router(self, address: str, authentication: Authentication | None = None) -> _Socket:
+        socket = self._bound(zmq.ROUTER, address, authentication)
         self._poller.register(socket, zmq.POLLIN)
         return socket
 
-    def _publisher(self, address: str, secret: bytes | None) -> _Socket:
-        socket = self._socket(zmq.PUB, SNAPSHOT_HIGH_WATER_MARK, secret)
-        self._bind(socket, address)
-        return socket
-
-    def _teller(self, address: str, secret: bytes | None) -> _Socket:
-        socket = self._socket(zmq.XPUB, TELEMETRY_HIGH_WATER_MARK, secret)
-        self._bind(socket, address)
-        return socket
-
-    def _socket(self, kind: int, mark: int, secret: bytes | None) -> _Socket:
-        socket = self._context.socket(kind)
+    def _bound(self, kind: int, address: str, authentication: Authentication | None = None) -> _Socket:
+        """Return a socket that is bound, with what bounds a peer's share."""
+        file = SocketFile.of(address, os.getppid())
+        if file is not None:
+            self._files.append(file)
+        context = self._context if authentication is None else self._network
+        socket = context.socket(kind)
         socket.linger = 0
-        socket.set_hwm(mark)
+        socket.set_hwm(_MARKS[kind])
         socket.setsockopt(zmq.MAXMSGSIZE, LARGEST_FRAME)
         socket.setsockopt(zmq.HANDSHAKE_IVL, HANDSHAKE_MS)
-        if secret is not None:
-            socket.setsockopt(zmq.CURVE_SERVER, 1)
-            socket.setsockopt(zmq.CURVE_SECRETKEY, secret)
-            socket.setsockopt_string(zmq.ZAP_DOMAIN, "mastd")
-            socket.setsockopt(zmq.HEARTBEAT_IVL, 2000)
-        return socket
-
-    def _bind(self, socket: _Socket, address: str) -> None:
-        if address.startswith("ipc:///"):
-            path = Path(address.removeprefix("ipc://"))
-            self._lock(path)
-            self._files.append(path)
+        if authentication is not None:
+            authentication.protect(socket, address)
         try:
             socket.bind(address)
         except zmq.ZMQError as error:
+            if authentication is not None:
+                authentication.release(socket)
+            socket.close()
             raise UsageError(f"operators cannot be served at {address}: {error.strerror}") from error
-
-    def _lock(self, path: Path) -> None:
-        """Take the right to a socket file: a second bind would silently take over its clients."""
-        lock = path.with_name(path.name + ".lock")
-        try:
-            descriptor = os.open(lock, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
-        except OSError as error:
-            raise UsageError(f"operators cannot be served at {path}: {error.strerror}") from error
-        self._locks.append(descriptor)
-        end = time.monotonic() + LOCK_PATIENCE_S  # a gateway that has just lost its daemon needs a moment
-        while True:
-            try:
-                fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-                break
-            except OSError:
-                if time.monotonic() > end:
-                    owner = os.pread(descriptor, 20, 0).decode(errors="replace").strip() or "unknown"
-                    raise UsageError(
-                        f"operators are served at {path} by the daemon with process id {owner} already; "
-                        "stop it first, or set XDG_RUNTIME_DIR for a second one"
-                    ) from None
-                time.sleep(0.02)
-        os.ftruncate(descriptor, 0)
-        os.pwrite(descriptor, str(os.getppid()).encode(), 0)
-
-    def _answer_key(self, zap: _Socket, parts: list[bytes]) -> None:
-        """Answer one question of ZAP: version, request, domain, address, identity, mechanism, key."""
-        assert self._keys is not None
-        request = parts[1] if len(parts) > 1 else b""
-        known = False
-        user = b""
-        if len(parts) == 7 and parts[0] == b"1.0" and parts[5] == b"CURVE":
-            user = z85.encode(parts[6])
-            known = user in self._keys.guests()
-        status, text = (b"200", b"OK") if known else (b"400", b"this key may not connect")
-        zap.send_multipart((b"1.0", request, status, text, user if known else b"", b""))
+        return socket

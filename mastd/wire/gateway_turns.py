@@ -20,6 +20,7 @@ from mastd.wire.load_process import ProfileLoader
 from mastd.wire.loop_port import Loop, LoopPort
 from mastd.wire.operator_desk import OperatorDesk
 from mastd.wire.operator_messages import pack_status
+from mastd.wire.refusal_log import RefusalLog
 from mastd.wire.sessions import GatewayCounters
 from mastd.wire.telemetry_feed import TelemetryFeed
 
@@ -43,9 +44,11 @@ class GatewayTurns:
         driver: NewestValueBlock,
         rigs: NewestValueBlock | None,
         feed: TelemetryFeed | None,
+        log: RefusalLog,
         parent: int,
     ) -> None:
         self._feed = feed
+        self._log = log
         self._sockets = sockets
         self._parent = parent
         self._port = LoopPort(request, status, round(job.loop_stuck_s * 1e9), time.monotonic_ns())
@@ -54,7 +57,7 @@ class GatewayTurns:
         relay = DriverRelay(driver, counters)
         times = feed.times if feed is not None else None
         terms = job.terms(parent)
-        self._desk = OperatorDesk(terms, self._port, loader, relay, counters, times, checker, rigs)
+        self._desk = OperatorDesk(terms, self._port, loader, relay, counters, times, checker, log, rigs)
         self._every_ns = round(1e9 / job.status_rate)
         self._beaten_ns = 0
         self._shown_ns = 0
@@ -94,6 +97,7 @@ class GatewayTurns:
             self._port.beat()
         if self._feed is not None:
             self._feed.turn(now)
+        self._log.turn()
         if now - self._shown_ns >= self._every_ns:
             self._show(now)
         return taken

@@ -7,7 +7,9 @@
   move the table after it.
 - Every other request needs the lease. One is in flight at a time, ``MOST_WAITING`` more wait in their order,
   further ones are refused as busy.
-- What somebody drives with needs the lease as well; the newest goes to the loop, without an answer.
+- What somebody drives with needs the lease as well; the newest goes to the loop, without an answer. A rig,
+  which cannot command, drives without the lease, but not beside another driver.
+- What a client may ask for is a matter of its role; over the network the key's role counts in every message.
 - The loop answers through its status block. What it does not answer in time is withdrawn and refused.
 """
 
@@ -19,33 +21,29 @@ from dataclasses import replace
 
 from mastd.wire.blocks import NewestValueBlock, Verb
 from mastd.wire.cycle_times import CycleTimes
+from mastd.wire.desk_answers import DeskAnswers, DeskLog, NoDeskLog
 from mastd.wire.driver_relay import DriverRelay
 from mastd.wire.gateway_job import DeskTerms
 from mastd.wire.lease import Lease
 from mastd.wire.load_process import Loading, ProfileLoader
-from mastd.wire.loop_port import Loop, LoopPort
+from mastd.wire.loop_port import LoopPort
 from mastd.wire.notice_board import NoticeBoard
 from mastd.wire.operator_messages import (
     COMMANDING,
-    OBSERVER_VERBS,
     OPERATOR_PROTOCOL_VERSION,
     PREPARED,
     STOPPING,
-    Answer,
     Arguments,
     Bye,
     Command,
-    Complaint,
     Drive,
     Hello,
     MalformedError,
     Welcome,
-    pack_answer,
-    pack_complaint,
-    pack_welcome,
     read_from_client,
 )
 from mastd.wire.requests import Pending, SlotBook, numbers, split_refusal
+from mastd.wire.roles import Role, commands, lesser, may
 from mastd.wire.sessions import Addresses, GatewayCounters, Guest, Order, Peer, Session, Sessions
 from mastd.wire.snapshot import OVER, driven_by_hand, loop_advice, whole
 
@@ -54,7 +52,7 @@ MOST_STOPS_WAITING = 512
 """Stops that wait for the loop's confirmation; further ones are answered as soon as they are in the block."""
 
 _NOWHERE = Addresses()
-_BE_OPERATOR = "use the key, or the role, of an operator"
+_NO_LOG = NoDeskLog()
 _UNKNOWN_SESSION = "this session is not known here; say hello first"
 _NOT_DRIVEN = (
     "drive is refused: no car waits for inputs; load a profile with mode: oils and driver: {kind: operator}"
@@ -74,12 +72,12 @@ class OperatorDesk:
         counters: GatewayCounters,
         times: CycleTimes | None = None,
         checker: ProfileLoader | None = None,
+        log: DeskLog = _NO_LOG,
         rigs: NewestValueBlock | None = None,
     ) -> None:
         self.counters = counters
         self.lease = Lease(terms.lease_ns)
         self.sessions = Sessions(terms.command_rate, terms.burst)
-        self.replies: deque[tuple[Peer, bytes]] = deque()
         self._terms = terms
         self._port = port
         self._loader = loader
@@ -91,6 +89,8 @@ class OperatorDesk:
         self._loading: Pending | None = None
         self._slots = SlotBook(loader.slots if loader is not None else 1, terms.slot)
         self.board = NoticeBoard(terms, port, loader, relay, counters, self.lease, self.sessions, times, rigs)
+        self._says = DeskAnswers(terms, port, self.lease, counters, self.board, log)
+        self.replies = self._says.replies
 
     def hear(
         self,
@@ -104,21 +104,25 @@ class OperatorDesk:
         self.counters.received += 1
         self._port.refresh(now_ns)  # judge by the newest status, not by that of the last turn
         if len(frames) != 1:
-            self._complain(peer, "malformed", "a message is one frame; a REQ socket sends two, use DEALER")
+            self._says.complain(
+                peer, "malformed", "a message is one frame; a REQ socket sends two, use DEALER"
+            )
             return
         try:
             message = read_from_client(frames[0])
         except MalformedError as error:
-            self._complain(peer, "oversize" if error.oversize else "malformed", str(error), error.sequence)
+            self._says.complain(
+                peer, "oversize" if error.oversize else "malformed", str(error), error.sequence
+            )
             return
         if isinstance(message, Hello):
             self._welcome(peer, message, now_ns, addresses, guest)
         elif isinstance(message, Bye):
             self.sessions.close(peer, message.session)
         elif isinstance(message, Drive):
-            self._drive(peer, message, now_ns)
+            self._drive(peer, message, now_ns, guest)
         else:
-            self._command(peer, message, now_ns)
+            self._command(peer, message, now_ns, guest)
 
     def turn(self, now_ns: int) -> None:
         """Settle what the loop has answered or left unanswered, look at the loader, ask for the next."""
@@ -135,7 +139,7 @@ class OperatorDesk:
         left = [*self._stops, *self._waiting, *(p for p in (self._flying, self._loading) if p is not None)]
         for pending in left:
             reason = f"{pending.command.verb} was not answered: {why}"
-            self._refuse(pending.session, pending.command, now_ns, reason, needed)
+            self._says.refuse(pending.session, pending.command, now_ns, reason, needed)
 
     def close(self) -> None:
         """Leave no loader behind."""
@@ -147,14 +151,13 @@ class OperatorDesk:
         self, peer: Peer, hello: Hello, now_ns: int, addresses: Addresses, guest: Guest | None
     ) -> None:
         if hello.protocol_version != OPERATOR_PROTOCOL_VERSION:
-            self._complain(
+            self._says.complain(
                 peer,
                 "malformed",
                 f"protocol version: gateway {OPERATOR_PROTOCOL_VERSION}, client {hello.protocol_version}",
             )
             return
-        observer = hello.role == "observer" or (guest is not None and guest.observer)
-        role = "observer" if observer else "operator"
+        role = hello.role if guest is None else lesser(hello.role, guest.role)
         # A key proves who somebody is; what such a client says about itself proves nothing.
         operator = guest.name if guest is not None else hello.operator
         session, dropped = self.sessions.open(peer, operator, role, now_ns, hello.name)
@@ -171,67 +174,70 @@ class OperatorDesk:
             self._terms.answer_ns * 1e-9,
             addresses.telemetry,
         )
-        self.replies.append((peer, pack_welcome(welcome)))
+        self._says.welcome(peer, welcome)
 
-    def _command(self, peer: Peer, command: Command, now_ns: int) -> None:
+    def _command(self, peer: Peer, command: Command, now_ns: int, guest: Guest | None) -> None:
         session = self.sessions.find(peer, command.session)
         if session is None:
-            self._complain(peer, "unknown_session", _UNKNOWN_SESSION, command.sequence)
+            self._says.complain(peer, "unknown_session", _UNKNOWN_SESSION, command.sequence)
             return
         order = session.order(command.sequence)
         if order is Order.REPEATED:
-            self.counters.replayed += 1
-            remembered = session.answer(command.sequence)
-            if command.verb == "describe":
-                self._describe(session, command, now_ns)
-            elif remembered is not None:
-                self.replies.append((peer, remembered))
+            self._says.again(session, command, now_ns)
             return
         if order is Order.OLD:
             reason = f"sequence {command.sequence} is older than {session.newest}; count upwards"
-            self._complain(peer, "out_of_order", reason, command.sequence)
+            self._says.complain(peer, "out_of_order", reason, command.sequence)
             return
         if command.verb not in STOPPING and not session.bucket.take(now_ns):
             reason = "too many commands in a short time; slow down and send it again"
-            self._complain(peer, "too_many", reason, command.sequence)
+            self._says.complain(peer, "too_many", reason, command.sequence)
             return
         session.begin(command.sequence)
         self.counters.commands += 1
         if command.verb in STOPPING:
             self._stop(session, command, now_ns)
-        elif session.role == "observer" and command.verb not in OBSERVER_VERBS:
-            self.counters.not_allowed += 1
-            reason = f"{command.verb} is refused: {session.operator} is an observer"
-            self._refuse(session, command, now_ns, reason, _BE_OPERATOR)
+        elif not may(role := _role(session, guest), command.verb):
+            self._says.refuse_role(session, command, role, now_ns)
         elif command.verb in COMMANDING:
             self._commanding(session, command, now_ns)
         elif command.verb == "release":
             self._release(session, command, now_ns)
         elif command.verb == "describe":
-            self._describe(session, command, now_ns)
+            self._says.describe(session, command, now_ns)
         else:
-            answer = self._compose(session, command, now_ns, True)
-            self._keep(session, replace(answer, snapshot=self.board.snapshot(now_ns)))
+            self._says.status(session, command, now_ns)
 
-    def _drive(self, peer: Peer, drive: Drive, now_ns: int) -> None:
+    def _drive(self, peer: Peer, drive: Drive, now_ns: int, guest: Guest | None) -> None:
         """Pass on what somebody drives with; good inputs have no answer."""
         session, sequence = self.sessions.find(peer, drive.session), drive.sequence
         if session is None:
-            self._complain(peer, "unknown_session", _UNKNOWN_SESSION, sequence)
+            self._says.complain(peer, "unknown_session", _UNKNOWN_SESSION, sequence)
         elif sequence <= session.driven:
             reason = f"drive: sequence {sequence} does not come after {session.driven}; count upwards"
-            self._complain(peer, "out_of_order", reason, sequence)
-        elif session.role == "observer":
-            reason = f"drive is refused: {session.operator} is an observer"
-            self._complain(peer, "not_allowed", f"{reason}; {_BE_OPERATOR}", sequence)
+            self._says.complain(peer, "out_of_order", reason, sequence)
+        elif not may(role := _role(session, guest), "drive"):
+            self._says.complain_role(session, drive, role)
         elif loop_advice(self._port, now_ns):
             self.counters.undriven += 1  # the loop would take it for new when it goes on
         elif not driven_by_hand(self._port.status):
-            self._complain(peer, "not_allowed", _NOT_DRIVEN, sequence)
+            self._says.complain(peer, "not_allowed", _NOT_DRIVEN, sequence)
+        elif not commands(role):
+            self._drive_as_rig(session, drive, now_ns)
         elif not self.lease.take(session.operator, now_ns):
-            self._complain(peer, "no_lease", "; ".join(self._lease_words("drive", now_ns)), sequence)
+            self._says.complain_lease(session, drive, now_ns)
         else:
             session.driven = sequence
+            self._relay.hear(drive.inputs, session, now_ns)
+
+    def _drive_as_rig(self, session: Session, drive: Drive, now_ns: int) -> None:
+        """Pass on the inputs of one who commands nothing: no lease, but never beside another driver."""
+        driver = self._relay.driver(now_ns)
+        if driver not in ("", session.operator):
+            reason = f"drive is refused: {driver} drives; end that first"
+            self._says.complain(session.peer, "no_lease", reason, drive.sequence)
+        else:
+            session.driven = drive.sequence
             self._relay.hear(drive.inputs, session, now_ns)
 
     def _stop(self, session: Session, command: Command, now_ns: int) -> None:
@@ -240,9 +246,9 @@ class OperatorDesk:
         while self._waiting:
             other = self._waiting.popleft()
             reason = f"{other.command.verb} is refused: {session.operator} has asked for {command.verb}"
-            self._refuse(other.session, other.command, now_ns, reason, "see the state, then ask again")
+            self._says.refuse(other.session, other.command, now_ns, reason, "see the state, then ask again")
         if len(self._stops) >= MOST_STOPS_WAITING:
-            self._answer(session, command, now_ns, True, "it is in the loop's block, not confirmed yet")
+            self._says.accept(session, command, now_ns, "it is in the loop's block, not confirmed yet")
             return
         verb = Verb.ESTOP if emergency else Verb.STOP
         end_ns = now_ns + self._terms.answer_ns
@@ -251,16 +257,14 @@ class OperatorDesk:
     def _commanding(self, session: Session, command: Command, now_ns: int) -> None:
         advice = loop_advice(self._port, now_ns)
         if advice:
-            self._refuse(session, command, now_ns, f"{command.verb} is refused: {advice}")
+            self._says.refuse(session, command, now_ns, f"{command.verb} is refused: {advice}")
             return
         if not self.lease.take(session.operator, now_ns):
-            self.counters.no_lease += 1
-            reason, needed = self._lease_words(command.verb, now_ns)
-            self._refuse(session, command, now_ns, reason, needed)
+            self._says.refuse_lease(session, command, now_ns)
             return
         problem = self._problem(command.arguments)
         if problem:
-            self._refuse(session, command, now_ns, f"{command.verb} is refused: {problem}")
+            self._says.refuse(session, command, now_ns, f"{command.verb} is refused: {problem}")
         elif command.verb in PREPARED:
             self._prepare(session, command, now_ns)
         else:
@@ -274,22 +278,13 @@ class OperatorDesk:
 
     def _release(self, session: Session, command: Command, now_ns: int) -> None:
         if self.lease.release(session.operator, now_ns):
-            self._answer(session, command, now_ns, True)
-            return
-        self.counters.no_lease += 1
-        reason, needed = self._lease_words(command.verb, now_ns)
-        self._refuse(session, command, now_ns, reason, needed)
-
-    def _lease_words(self, verb: str, now_ns: int) -> tuple[str, str]:
-        holder, left_s = self.lease.holder(now_ns), self.lease.left_ns(now_ns) * 1e-9
-        return (
-            f"{verb} is refused: {holder} commands the table, for another {left_s:.0f} s",
-            "ask them for `mastd ctl release`, or wait until their lease has run out",
-        )
+            self._says.accept(session, command, now_ns)
+        else:
+            self._says.refuse_lease(session, command, now_ns)
 
     def _prepare(self, session: Session, command: Command, now_ns: int) -> None:
         """Start the process whose part comes before the loop is asked: loader, or check of the settings."""
-        verb, helper, state = command.verb, self._helpers[command.verb], self._state()
+        verb, helper, state = command.verb, self._helpers[command.verb], self._says.state
         states = self._terms.load_states if verb == "load" else ("OFF",)
         reason, needed = "", ""
         if helper is None:
@@ -306,7 +301,7 @@ class OperatorDesk:
             else:
                 self._loading = Pending(session, command, _VERBS[verb], (float(slot), float(serial)))
         if reason:
-            self._refuse(session, command, now_ns, reason, needed)
+            self._says.refuse(session, command, now_ns, reason, needed)
 
     def _under_way(self) -> str:
         """Return what is on its way already: in a process, or as a request to the loop; empty for nothing."""
@@ -321,7 +316,7 @@ class OperatorDesk:
         if len(self._waiting) >= MOST_WAITING:
             self.counters.busy += 1
             reason = f"{pending.command.verb} is refused: {MOST_WAITING} requests wait already"
-            self._refuse(pending.session, pending.command, now_ns, reason, "wait for their answers")
+            self._says.refuse(pending.session, pending.command, now_ns, reason, "wait for their answers")
             return
         self._waiting.append(pending)
         self._ask_next(now_ns)
@@ -341,10 +336,10 @@ class OperatorDesk:
         if answer is not None:
             self._flying = None
             if not answer.refused:
-                self._answer(flying.session, flying.command, now_ns, True, flying.note)
+                self._says.accept(flying.session, flying.command, now_ns, flying.note)
                 return
             reason, needed = split_refusal(answer.refusal or f"{flying.command.verb} is refused by the loop")
-            self._refuse(flying.session, flying.command, now_ns, reason, needed)
+            self._says.refuse(flying.session, flying.command, now_ns, reason, needed)
         elif now_ns >= flying.end_ns:
             self._flying = None
             self._port.withdraw()
@@ -354,7 +349,7 @@ class OperatorDesk:
         for _ in range(len(self._stops)):
             pending = self._stops.popleft()
             if self._port.stopped(pending.number, pending.verb is Verb.ESTOP):
-                self._answer(pending.session, pending.command, now_ns, True)
+                self._says.accept(pending.session, pending.command, now_ns)
             elif now_ns >= pending.end_ns:
                 self._unanswered(pending, now_ns, "it stays in the loop's block")
             else:
@@ -368,7 +363,7 @@ class OperatorDesk:
         if not advice:
             advice = f"the loop has last moved {silent_s:.1f} s ago"
         reason = f"{verb} was not answered by the loop; {fate}: {advice}"
-        self._refuse(pending.session, pending.command, now_ns, reason, "see `mastd ctl status`")
+        self._says.refuse(pending.session, pending.command, now_ns, reason, "see `mastd ctl status`")
 
     def _settle_loading(self, now_ns: int) -> None:
         pending = self._loading
@@ -387,64 +382,14 @@ class OperatorDesk:
     def _loaded(self, pending: Pending, loading: Loading, now_ns: int) -> None:
         holder, verb = self.lease.holder(now_ns), pending.command.verb
         if not loading.ok:
-            self._refuse(pending.session, pending.command, now_ns, f"{verb} is refused: {loading.text}")
+            self._says.refuse(pending.session, pending.command, now_ns, f"{verb} is refused: {loading.text}")
         elif holder != pending.session.operator:
             reason = f"{verb} is refused: the lease was given away meanwhile ({holder or 'free'})"
-            self._refuse(pending.session, pending.command, now_ns, reason, f"{verb} again")
+            self._says.refuse(pending.session, pending.command, now_ns, reason, f"{verb} again")
         else:
             self._enqueue(replace(pending, note=loading.text), now_ns)
 
-    def _state(self) -> str:
-        return self._terms.words.state(self._port.status.scalar("state"))
 
-    def _complain(self, peer: Peer, error: str, reason: str, sequence: int = -1) -> None:
-        setattr(self.counters, error, getattr(self.counters, error) + 1)
-        self.replies.append((peer, pack_complaint(Complaint(error, reason, sequence))))
-
-    def _refuse(self, session: Session, command: Command, now_ns: int, reason: str, needed: str = "") -> None:
-        self._answer(session, command, now_ns, False, reason, needed)
-
-    def _answer(
-        self,
-        session: Session,
-        command: Command,
-        now_ns: int,
-        accepted: bool,
-        reason: str = "",
-        needed: str = "",
-    ) -> None:
-        self._keep(session, self._compose(session, command, now_ns, accepted, reason, needed))
-
-    def _describe(self, session: Session, command: Command, now_ns: int) -> None:
-        """Answer without remembering it: it is long, and can be said again at any time."""
-        answer = self._compose(session, command, now_ns, True)
-        packed = pack_answer(replace(answer, description=self.board.description()))
-        self.replies.append((session.peer, packed))
-
-    def _keep(self, session: Session, answer: Answer) -> None:
-        """Send an answer and remember it."""
-        packed = pack_answer(answer)
-        session.keep(answer.sequence, packed)
-        self.replies.append((session.peer, packed))
-
-    def _compose(
-        self,
-        session: Session,
-        command: Command,
-        now_ns: int,
-        accepted: bool,
-        reason: str = "",
-        needed: str = "",
-    ) -> Answer:
-        begun = self._port.state(now_ns) is not Loop.PREPARING
-        return Answer(
-            session.number,
-            command.sequence,
-            command.verb,
-            accepted,
-            reason,
-            needed,
-            self._state() if begun else "",
-            self._port.status.text("cause"),
-            self.lease.holder(now_ns),
-        )
+def _role(session: Session, guest: Guest | None) -> Role:
+    """Return the role that counts now: the key's may have become a lesser one since the hello."""
+    return session.role if guest is None else lesser(session.role, guest.role)

@@ -20,6 +20,7 @@ from typing import Any, TypeVar
 import msgpack
 
 from mastd.errors import ProtocolError
+from mastd.wire.roles import ROLES, Role, read_role
 
 OPERATOR_PROTOCOL_VERSION = 1
 LARGEST_OPERATOR_MESSAGE = 1 << 14
@@ -45,8 +46,6 @@ COMMANDING = PREPARED | {"raise", "arm", "start", "hold", "resume", "lower", "re
 ASKING = frozenset({"status", "describe", "release"})
 """Verbs that the gateway answers by itself."""
 VERBS = STOPPING | COMMANDING | ASKING
-ROLES = ("operator", "observer")
-OBSERVER_VERBS = STOPPING | {"status", "describe"}
 
 
 class MalformedError(ProtocolError):
@@ -65,7 +64,7 @@ class Hello:
     protocol_version: int
     name: str
     operator: str
-    role: str
+    role: Role
 
 
 @dataclass(frozen=True)
@@ -274,9 +273,10 @@ def _hello(message: dict[str, Any]) -> Hello:
     if version != OPERATOR_PROTOCOL_VERSION:
         # The other entries belong to another version: only the version itself is worth reporting.
         return Hello(version, "", "", "operator")
-    role = _text(message, "role", "hello", LONGEST_NAME)
-    if role not in ROLES:
-        raise MalformedError(f"hello: role {role[:20]!r} is not known; it is operator or observer")
+    word = _text(message, "role", "hello", LONGEST_NAME)
+    role = read_role(word)
+    if role is None:
+        raise MalformedError(f"hello: role {word[:20]!r} is not known; roles are {', '.join(ROLES)}")
     name = _text(message, "name", "hello", LONGEST_NAME)
     operator = _text(message, "operator", "hello", LONGEST_NAME)
     for key, text in (("operator", operator), ("name", name)):

@@ -26,7 +26,7 @@ from mastd.errors import ProtocolError, UsageError
 from mastd.wire.address import check_address, daemon_address, rigs_address
 from mastd.wire.client import ClientKeys
 from mastd.wire.keys import read_key
-from mastd.wire.rig_messages import ANY, LARGEST_TO_RIG, RigTerms, RigWelcome
+from mastd.wire.rig_messages import ANY, LARGEST_TO_RIG, ChannelLine, RigTerms, RigWelcome
 from mastd.wire.rig_protocol import Floats, MotionSeen, RigRefusedError, RigSession
 
 AGAIN_S = 0.1
@@ -79,6 +79,11 @@ class RigClient:
     def channels(self) -> tuple[RigTerms, ...]:
         """What this rig gives, in the order of the values."""
         return self._session.channels
+
+    @property
+    def reads(self) -> tuple[ChannelLine, ...]:
+        """Name and unit of what this rig reads, in the order of a motion's values."""
+        return self._welcome.reads
 
     @property
     def mode(self) -> str:

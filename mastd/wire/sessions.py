@@ -18,6 +18,8 @@ from collections import OrderedDict
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from mastd.wire.roles import Role
+
 CAPACITY = 64
 CACHED_ANSWERS = 32
 
@@ -35,10 +37,10 @@ class Addresses:
 
 @dataclass(frozen=True)
 class Guest:
-    """Who a network connection belongs to: the name of its key, and whether it may only watch and stop."""
+    """Who a network connection belongs to: the name of its key, and the role that the key has."""
 
     name: str
-    observer: bool
+    role: Role
 
 
 @dataclass
@@ -58,7 +60,9 @@ class GatewayCounters:
     busy: int = 0  # commands refused because too many wait
     unanswered: int = 0  # commands that the loop did not answer in time
     sessions_dropped: int = 0  # sessions that gave their place to newer ones
-    strangers: int = 0  # messages over the network whose key has been removed
+    unauthenticated: int = 0  # connections without a key, or for another server's
+    unknown_keys: int = 0  # connections with a key that nobody here has made
+    revoked: int = 0  # connections and messages with a key that has been revoked
     driven: int = 0  # inputs of a driver taken
     overtaken: int = 0  # inputs that newer ones overtook before the loop was shown them
     undriven: int = 0  # inputs while the loop was not running
@@ -97,7 +101,7 @@ class Session:
     """One client's session; the answer of a command that is not yet answered is None in the cache."""
 
     def __init__(
-        self, number: int, peer: Peer, operator: str, role: str, bucket: TokenBucket, name: str = ""
+        self, number: int, peer: Peer, operator: str, role: Role, bucket: TokenBucket, name: str = ""
     ) -> None:
         self.number = number
         self.peer = peer
@@ -153,7 +157,7 @@ class Sessions:
     def __len__(self) -> int:
         return len(self._by_peer)
 
-    def open(self, peer: Peer, operator: str, role: str, now_ns: int, name: str = "") -> tuple[Session, int]:
+    def open(self, peer: Peer, operator: str, role: Role, now_ns: int, name: str = "") -> tuple[Session, int]:
         """Open a session for a peer; return it and how many others lost their place (0 or 1)."""
         before = self._by_peer.pop(peer, None)
         # The rate belongs to the connection: a new hello gives no new burst.

@@ -208,7 +208,7 @@ def test_over_the_network_keys_may_be_the_cause() -> None:
 
 def test_a_missing_key_says_how_it_is_made(tmp_path: Path) -> None:
     KeyRing(tmp_path).make_server()
-    own = KeyRing(tmp_path).add("anna", observer=False)
+    own = KeyRing(tmp_path).new("anna")
     with pytest.raises(UsageError, match=r"no key there; .*`mastd keys server`"):
         OperatorClient("tcp://127.0.0.1:9", keys=ClientKeys(own, tmp_path / "none.key"))
     with pytest.raises(UsageError, match=r"no key there; .*`mastd keys add NAME`"):
@@ -304,8 +304,8 @@ def test_keys_are_made_listed_and_removed(tmp_path: Path, capsys: pytest.Capture
     listing = keys()
     assert (listing["operators"], listing["observers"]) == (["anna"], ["otto"])
     assert sorted(KeyRing(directory).guests().values(), key=lambda guest: guest.name) == [
-        Guest("anna", observer=False),
-        Guest("otto", observer=True),
+        Guest("anna", "operator"),
+        Guest("otto", "observer"),
     ]
     keys("remove", "anna")
     assert keys()["operators"] == []

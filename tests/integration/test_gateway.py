@@ -552,8 +552,8 @@ def test_the_heartbeat_goes_on_while_nothing_is_said(daemon: Daemon) -> None:
 def test_over_the_network_only_with_a_key(start_daemon: StartDaemon, tmp_path: Path) -> None:
     ring = KeyRing(tmp_path / "keys")
     server = ring.make_server()
-    ring.add("anna", observer=False)
-    ring.add("otto", observer=True)
+    ring.new("anna")
+    ring.new("otto", "observer")
     port = free_port()
     address = f"tcp://127.0.0.1:{port}"
     daemon = start_daemon(limits=settings(address=address), keys=str(ring.directory))
@@ -569,11 +569,11 @@ def test_over_the_network_only_with_a_key(start_daemon: StartDaemon, tmp_path: P
             assert otto.status()["lease"]["holder"] == "anna"
             assert "observer" in otto.command("start").reason
             assert otto.command("stop").accepted
-            ring.remove("otto")
+            ring.revoke("otto")
             with pytest.raises(UsageError, match="does not answer"):
                 otto.command("stop", timeout_s=0.5)
-        assert anna.status()["counters"]["strangers"] > 0
-    KeyRing(tmp_path / "others").add("mallory", observer=False)
+        assert anna.status()["counters"]["revoked"] > 0
+    KeyRing(tmp_path / "others").new("mallory")
     mallory = ClientKeys(tmp_path / "others" / "private" / "mallory.key_secret", server)
     for stranger in (None, mallory):
         with pytest.raises(UsageError, match="no daemon answers"):

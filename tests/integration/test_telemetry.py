@@ -202,7 +202,7 @@ def shown(client: OperatorClient) -> float:
 def test_over_the_network_with_a_key_that_may_only_watch(start_daemon: StartDaemon, tmp_path: Path) -> None:
     ring = KeyRing(tmp_path / "keys")
     server = ring.make_server()
-    ring.add("otto", observer=True)
+    ring.new("otto", "observer")
     address = f"tcp://127.0.0.1:{free_port(3)}"
     daemon = start_daemon(limits=settings(address=address), keys=str(ring.directory))
     keys = ClientKeys(ring.directory / "private" / "otto.key_secret", server)

@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mastd.wire.blocks import DRIVER, REQUEST, NewestValueBlock
-from mastd.wire.driver_relay import SHOWN_NS, DriverRelay
+from mastd.wire.driver_relay import GONE_NS, SHOWN_NS, DriverRelay
 from mastd.wire.operator_messages import (
     Complaint,
     Drive,
@@ -174,6 +174,32 @@ def test_an_observer_does_not_drive(seats: Seats) -> None:
     seats.turn(10)
     assert seats.shown() == (0.0, Inputs())
     assert not seats.desk.lease.holder(seats.now)
+
+
+def test_a_rig_drives_without_the_lease_but_not_beside_another(seats: Seats) -> None:
+    seats.hello(ANNA, "anna", "rig")
+    seats.say(BERT, 1, "arm")
+    seats.turn()
+    (answer,) = seats.answers()
+    assert (answer.accepted, answer.lease) == (True, "bert")
+    seats.drive(ANNA, 1, Inputs(throttle=0.4))
+    seats.turn()
+    assert seats.shown()[1].throttle == 0.4
+    assert seats.desk.lease.holder(seats.now) == "bert", "who commands goes on commanding"
+    seats.drive(BERT, 1, Inputs(throttle=0.7))
+    seats.turn(SHOWN_NS // MS)
+    assert seats.shown()[1].throttle == 0.7, "an operator takes over"
+    seats.drive(ANNA, 2, Inputs(throttle=1.0))
+    complaint = seats.complaint()
+    assert (complaint.error, complaint.reason) == (
+        "no_lease",
+        "drive is refused: bert drives; end that first",
+    )
+    seats.now += GONE_NS + MS
+    seats.loop.cycle()
+    seats.drive(ANNA, 3, Inputs(throttle=0.1))
+    seats.turn()
+    assert seats.shown()[1].throttle == 0.1
 
 
 @pytest.mark.parametrize("vehicle", ["", "van|hils|fl|fr|rl|rr", "van|oils|fl|fr|rl|rr"])

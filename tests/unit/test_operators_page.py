@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import struct
 from dataclasses import fields, replace
 from pathlib import Path
@@ -38,6 +39,7 @@ from mastd.wire.operator_messages import (
     pack_command,
     pack_drive,
 )
+from mastd.wire.roles import ROLES, least, may
 from mastd.wire.telemetry import Telemetry, pack_telemetry
 from tests.operators import about
 from tests.unit.test_sessions import TERMS, Counter
@@ -48,6 +50,7 @@ KINDS = {"text": str, "integer": int, "boolean": bool, "number": float, "map": d
 TYPES = {
     "int": "integer",
     "str": "text",
+    "Role": "text",
     "bool": "boolean",
     "float": "number",
     "dict[str, Any] | None": "map or nil",
@@ -102,8 +105,18 @@ def test_every_verb_stands_there_with_its_need_of_the_lease() -> None:
     rows = {row[0].strip("`"): row for row in table_after("<!-- verbs -->")}
     assert set(rows) == VERBS
     assert {verb for verb, row in rows.items() if row[2] == "needed"} == COMMANDING
+    assert {verb: row[3] for verb, row in rows.items()} == {verb: least(verb) for verb in VERBS}
     for verb, names in operator_messages.ARGUMENTS.items():
         assert all(f"`{name}`" in rows[verb][1] for name in names)
+
+
+def test_every_role_stands_there_with_its_rights() -> None:
+    rows = [[cell.strip("`") for cell in row] for row in table_after("<!-- roles -->")]
+    assert [row[0] for row in rows] == list(ROLES)
+    named = [set(re.findall(r"`(\w+)`", row[1])) for row in table_after("<!-- roles -->")]
+    assert named[0] == {verb for verb in VERBS if may("observer", verb)}
+    assert named[1] == {verb for verb in {*VERBS, "drive"} if least(verb) == "rig"}
+    assert named[2] == named[3] == {"reload"} == {verb for verb in VERBS if not may("operator", verb)}
 
 
 def test_the_snapshot_has_the_entries_of_the_page() -> None:

@@ -7,7 +7,8 @@ import pytest
 from mastd.panel.board import Board
 from mastd.panel.keys import BINDINGS, CONFIRM, CONFIRM_S, KeyReader, own
 from mastd.panel.terminal import speaks_unicode
-from mastd.wire.operator_messages import OBSERVER_VERBS, STOPPING, VERBS
+from mastd.wire.operator_messages import STOPPING, VERBS
+from mastd.wire.roles import may
 
 
 def test_keys_are_letters_whatever_their_case() -> None:
@@ -42,7 +43,7 @@ def test_whatever_moves_the_table_is_confirmed_and_stops_are_not() -> None:
     for binding in BINDINGS.values():
         moves = binding.verb in {"raise", "start", "resume", "lower"}
         assert binding.confirmed == moves
-        assert binding.observer == (binding.verb in OBSERVER_VERBS)
+        assert binding.observer == may("observer", binding.verb)
     assert {BINDINGS[key].verb for key in "se"} == STOPPING
 
 

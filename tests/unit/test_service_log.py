@@ -12,10 +12,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from mastd.log.journald import MOST_ENTRY_BYTES, MOST_VALUE_BYTES, entry
+from mastd.log.sinks import ERROR, MOST_WAITING, NOTICE, WARNING, Line, PlainLines
 from mastd.record.channels import Channel, ChannelSet
-from mastd.record.journald import MOST_ENTRY_BYTES, MOST_VALUE_BYTES, entry
-from mastd.record.service_log import MOST_WAITING, PlainLines
-from mastd.record.service_log_lines import ERROR, NOTICE, WARNING, Line, and_more, line_of
+from mastd.record.service_log_lines import and_more, line_of
 from mastd.record.service_log_statistics import SecondOfFrames
 from mastd.record.service_log_throttle import MOST_KEYS, Throttle
 from mastd.ring.times import spread

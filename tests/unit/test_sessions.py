@@ -20,7 +20,6 @@ from mastd.wire.loop_port import LoopPort
 from mastd.wire.operator_desk import MOST_STOPS_WAITING, MOST_WAITING, OperatorDesk
 from mastd.wire.operator_messages import (
     COMMANDING,
-    OBSERVER_VERBS,
     VERBS,
     Answer,
     Complaint,
@@ -33,6 +32,7 @@ from mastd.wire.operator_messages import (
     read_from_gateway,
 )
 from mastd.wire.requests import SlotBook, split_refusal
+from mastd.wire.roles import ROLES, Role, called
 from mastd.wire.sessions import (
     CACHED_ANSWERS,
     GatewayCounters,
@@ -106,6 +106,20 @@ def test_the_session_that_is_silent_longest_gives_its_place() -> None:
     assert sessions.find(peers[2], third.number) is None
 
 
+class Noted:
+    """What the desk wants written down."""
+
+    def __init__(self) -> None:
+        self.beyond: list[tuple[str, Role, str]] = []
+        self.taken: list[tuple[str, str, str]] = []
+
+    def beyond_role(self, operator: str, role: Role, verb: str) -> None:
+        self.beyond.append((operator, role, verb))
+
+    def accepted(self, operator: str, verb: str, holder: str) -> None:
+        self.taken.append((operator, verb, holder))
+
+
 class Counter:
     """A desk with a loop that cycles when told, and a clock that the test moves."""
 
@@ -116,18 +130,21 @@ class Counter:
         loader: ProfileLoader | None = None,
         times: CycleTimes | None = None,
         checker: ProfileLoader | None = None,
+        log: Noted | None = None,
     ) -> None:
         self.loop = StandInLoop(state)
         self.now = SECOND
         self.port = LoopPort(self.loop.request, self.loop.status, 300 * MS, self.now)
         counters = GatewayCounters()
         relay = DriverRelay(self.loop.driver, counters)
-        self.desk = OperatorDesk(terms, self.port, loader, relay, counters, times, checker)
+        self.desk = OperatorDesk(terms, self.port, loader, relay, counters, times, checker, log or Noted())
         self.numbers: dict[Peer, int] = {}
         self.loop.show()
         self.desk.turn(self.now)
 
-    def hello(self, peer: Peer, operator: str, role: str = "operator", guest: Guest | None = None) -> Welcome:
+    def hello(
+        self, peer: Peer, operator: str, role: Role = "engineer", guest: Guest | None = None
+    ) -> Welcome:
         """Open a session."""
         self.desk.hear(peer, [pack_hello(Hello(1, "test", operator, role))], self.now, guest=guest)
         ((_, welcome),) = self.heard()
@@ -135,10 +152,10 @@ class Counter:
         self.numbers[peer] = welcome.session
         return welcome
 
-    def say(self, peer: Peer, sequence: int, verb: str) -> None:
+    def say(self, peer: Peer, sequence: int, verb: str, guest: Guest | None = None) -> None:
         """Send a command."""
         packed = pack_command(self.numbers[peer], sequence, verb, ARGUMENTS.get(verb, {}))
-        self.desk.hear(peer, [packed], self.now)
+        self.desk.hear(peer, [packed], self.now, guest=guest)
 
     def heard(self) -> list[tuple[Peer, FromGateway]]:
         """Return what the desk has replied since."""
@@ -320,22 +337,76 @@ def test_a_loop_that_has_not_begun_takes_no_commands() -> None:
     assert desk.desk.board.snapshot(desk.now)["loop"] == "preparing"
 
 
-@pytest.mark.parametrize("verb", sorted(VERBS))
-def test_an_observer_watches_and_stops_and_nothing_else(verb: str) -> None:
+RIGHTS = {
+    "observer": {"status", "describe", "stop", "estop"},
+    "rig": {"status", "describe", "stop", "estop"},
+    "operator": VERBS - {"reload"},
+    "engineer": VERBS,
+}
+
+
+@pytest.mark.parametrize("role", ROLES)
+def test_every_role_may_what_it_may_and_nothing_else(role: Role) -> None:
+    for verb in sorted(VERBS):
+        log = Noted()
+        desk = Counter(log=log)
+        comers: list[tuple[Peer, Guest | None, Role]] = [
+            (ANNA, Guest("anna", role), "engineer"),
+            (BERT, None, role),
+        ]
+        for peer, guest, asked in comers:
+            assert desk.hello(peer, "bert", asked, guest).role == role
+            desk.say(peer, 1, verb, guest)
+            desk.turn(2)
+            (answer,) = desk.answers()
+            role_words = f"is refused: {'anna' if guest else 'bert'} is {called(role)}"
+            assert (role_words in answer.reason) == (verb not in RIGHTS[role]), (verb, answer.reason)
+            if role_words in answer.reason:
+                assert not answer.accepted
+                least = "an engineer" if verb == "reload" else "an operator"
+                assert answer.needed == f"use the key, or the role, of {least}"
+            desk.desk.lease.release("anna", desk.now)
+        beyond = [] if verb in RIGHTS[role] else [("anna", role, verb), ("bert", role, verb)]
+        assert log.beyond == beyond
+        assert desk.desk.counters.not_allowed == len(beyond)
+        if beyond:
+            assert desk.loop.taken == []
+
+
+def test_a_key_grants_no_more_than_its_role_and_a_hello_may_ask_for_less() -> None:
     desk = Counter()
-    for peer, guest, role in ((ANNA, Guest("anna", observer=True), "operator"), (BERT, None, "observer")):
-        assert desk.hello(peer, "x", role, guest).role == "observer"
-        desk.say(peer, 1, verb)
+    for k, granted in enumerate(ROLES):
+        for asked in ROLES:
+            expected = min(granted, asked, key=ROLES.index)
+            assert desk.hello((1, b"%d" % k), "anna", asked, Guest("anna", granted)).role == expected
+
+
+def test_a_key_that_becomes_a_lesser_one_counts_from_the_next_message() -> None:
+    desk = Counter()
+    desk.hello(ANNA, "anna", "operator", Guest("anna", "operator"))
+    desk.say(ANNA, 1, "arm", Guest("anna", "observer"))
+    (answer,) = desk.answers()
+    assert answer.reason == "arm is refused: anna is an observer"
+
+
+def test_what_was_accepted_is_noted_with_operator_and_lease() -> None:
+    log = Noted()
+    desk = Counter(log=log)
+    desk.hello(ANNA, "anna")
+    desk.hello(BERT, "bert")
+    for sequence, (peer, verb) in enumerate(
+        [(ANNA, "arm"), (ANNA, "hold"), (BERT, "raise"), (BERT, "status"), (BERT, "stop"), (ANNA, "release")]
+    ):
+        desk.say(peer, sequence, verb)
         desk.turn(2)
-        (answer,) = desk.answers()
-        assert answer.accepted == (verb in OBSERVER_VERBS)
-        assert ("observer" in answer.reason) == (verb not in OBSERVER_VERBS)
-    assert desk.desk.lease.holder(desk.now) == ""
+    desk.say(ANNA, 5, "release")  # the same again is no second one
+    assert log.taken == [("anna", "arm", "anna"), ("bert", "stop", "anna"), ("anna", "release", "")]
+    assert log.beyond == []
 
 
 def test_a_key_says_who_it_is_whatever_its_client_says() -> None:
     desk = Counter()
-    assert desk.hello(ANNA, "bert", guest=Guest("anna", observer=False)).operator == "anna"
+    assert desk.hello(ANNA, "bert", guest=Guest("anna", "operator")).operator == "anna"
 
 
 def test_too_fast_is_told_and_takes_nothing_but_a_stop_is_never_too_fast() -> None:

@@ -115,8 +115,8 @@ def task_of(
     A target that is longer than the profile is cut, a shorter one continued by zero. Raises UsageError for a
     profile that cannot be iterated, and what ``program`` raises.
     """
-    if profile.oils is not None:
-        raise UsageError(f"{profile.name}: its driver makes the motion, only segments can be iterated")
+    if profile.mode != "segments":
+        raise UsageError(f"{profile.name}: a driver or a rig makes the motion, only segments can be iterated")
     motion = program(profile, table)
     if motion.band is None:
         raise UsageError(f"{profile.name}: only moves from place to place, there is no band to iterate in")

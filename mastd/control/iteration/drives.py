@@ -29,7 +29,7 @@ STEPS: Final = (1, 2, 4, 5, 8, 10)
 MOST_LOST: Final = 1e-3
 """Share of a drive's acceleration (rms) that a file may cost."""
 _AXIS_UNITS: Final = ("m",) * 3 + ("rad",) * 3
-_KEPT: Final = ("payload", "limits")
+_KEPT: Final = ("payload", "rigs", "limits")
 """What a profile that plays a drive takes over from the one it is made of."""
 
 

@@ -12,17 +12,38 @@ are left out.
 
 from __future__ import annotations
 
+import contextlib
+import os
 import re
 import socket
 from collections.abc import Iterable, Mapping
+from pathlib import Path
 
 SOCKET = "/run/systemd/journal/socket"
+JOURNAL_VARIABLE = "MASTD_JOURNAL"
+"""Environment variable: path of another socket that speaks journald's protocol."""
 MOST_VALUE_BYTES = 16 * 1024
 MOST_ENTRY_BYTES = 96 * 1024
 """Below what a datagram may hold by default (``net.core.wmem_default``): the journal needs no file."""
 _CUT = " … (cut)".encode()
 _KEY = re.compile(r"[A-Z][A-Z0-9_]{0,63}")
 _WARNING = 4
+_STDERR = 2
+
+
+def connected_journal(environment: Mapping[str, str], descriptor: int = _STDERR) -> str:
+    """Return the socket of the journal that a service manager has connected, empty if there is none.
+
+    It has when ``$JOURNAL_STREAM`` names what ``descriptor`` is connected to (a terminal that a service has
+    opened inherits the variable, but not the stream) and the journal's socket is there.
+    """
+    path = environment.get(JOURNAL_VARIABLE) or SOCKET
+    with contextlib.suppress(OSError):
+        status = os.fstat(descriptor)
+        stream = f"{status.st_dev}:{status.st_ino}"
+        if environment.get("JOURNAL_STREAM") == stream and Path(path).is_socket():
+            return path
+    return ""
 
 
 def entry(fields: Iterable[tuple[str, str]]) -> bytes:

@@ -1,0 +1,442 @@
+"""One co-simulation FMU: opened, checked, stepped, closed. No sockets.
+
+Communication points are n·h, calculated from the integer n each time: a sum of steps would drift away from
+the FMU's own clock, which then loses or doubles a step. What is set and read goes through arrays that are
+made once, by type.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import ctypes
+import math
+import re
+import shutil
+import sys
+import tempfile
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hil_sim.rigs.fmu_archive import FmuArchive, Interface
+from hil_sim.rigs.fmu_units import BASE, SAME, Conversion, DeclaredUnit, declared_powers
+from mastd.errors import MastdError, UsageError, printable
+from mastd.formats.packages import require
+
+Floats = NDArray[np.float64]
+Say = Callable[[str], None]
+
+NANOSECONDS: Final = 1_000_000_000
+MOST_LOGGED: Final = 100
+"""Lines of the FMU's log, warnings and worse, that are passed on; it is told how many more there were."""
+_LONGEST_LINE: Final = 400
+_STATUS: Final = ("ok", "warning", "discard", "error", "fatal", "pending")
+_OK: Final = 0
+_FATAL: Final = 4
+_SAME: Final = 1e-9
+"""Relative; two steps that differ by less are the same."""
+_MISSING: Final = re.compile(r"^(\S+): cannot open shared object file")
+
+_TYPES_2: Final = {
+    "Real": ("Real", ctypes.c_double),
+    "Integer": ("Integer", ctypes.c_int),
+    "Enumeration": ("Integer", ctypes.c_int),
+    "Boolean": ("Boolean", ctypes.c_int),
+}
+_TYPES_3: Final = {
+    "Float64": ("Float64", ctypes.c_double),
+    "Float32": ("Float32", ctypes.c_float),
+    "Int8": ("Int8", ctypes.c_int8),
+    "UInt8": ("UInt8", ctypes.c_uint8),
+    "Int16": ("Int16", ctypes.c_int16),
+    "UInt16": ("UInt16", ctypes.c_uint16),
+    "Int32": ("Int32", ctypes.c_int32),
+    "UInt32": ("UInt32", ctypes.c_uint32),
+    "Int64": ("Int64", ctypes.c_int64),
+    "UInt64": ("UInt64", ctypes.c_uint64),
+    "Enumeration": ("Int64", ctypes.c_int64),
+    "Boolean": ("Boolean", ctypes.c_bool),
+}
+"""What a type is called in the names of functions, and what it is in C."""
+_REAL: Final = {"Real", "Float64", "Float32"}
+
+
+class FmuError(MastdError):
+    """An FMU that went wrong while it ran; one line."""
+
+
+@dataclass(frozen=True)
+class Variable:
+    """One scalar variable of an FMU."""
+
+    name: str
+    kind: str
+    """Type in FMI's words: Real, Float64, Int32, …"""
+    causality: str
+    reference: int
+    unit: DeclaredUnit | None
+    description: str
+
+
+@dataclass(frozen=True)
+class Port:
+    """A variable that is set or read, and how its value becomes an SI one."""
+
+    variable: Variable
+    conversion: Conversion = SAME
+
+
+def _to_stderr(line: str) -> None:
+    print(line, file=sys.stderr, flush=True)
+
+
+class FmuModel:
+    """An FMU that is stepped by one step at a time; use it as a context manager.
+
+    ``variables``: its variables that are one number or truth value, by name. ``count``: steps taken since
+    the start.
+    """
+
+    def __init__(self, path: Path, say: Say = _to_stderr, directory: Path | None = None) -> None:
+        """Extract and load the FMU; ``say`` takes what it warns of.
+
+        ``directory``: an empty one to extract into, None for one of its own; ``close`` removes it.
+
+        Raises UsageError, one line, for everything that keeps it from running here: see ``FmuArchive``, a
+        library it needs that is not on this machine, a description that cannot be understood.
+        """
+        self.path = path
+        self.count = 0
+        self.variables: dict[str, Variable] = {}
+        self._say = say
+        self._logged = 0
+        self._last_line = ""
+        self._slave: Any = None
+        self._instantiated = False
+        self._running = False
+        self._dead = False
+        self._step_ns = 0
+        self._inputs: list[_Group] = []
+        self._outputs: list[_Group] = []
+        self._values = np.zeros(0)
+        require("fmpy", "fmi", "running an FMU")
+        self.directory = directory or Path(tempfile.mkdtemp(prefix="mastd-fmu-"))
+        try:
+            with FmuArchive(path) as archive:
+                self.interface = archive.interface()
+                library = archive.library(self.interface)
+                archive.extract(self.directory)
+            self._check_library(library)
+            self._describe()
+            self._load(library)
+        except BaseException:
+            self.close()
+            raise
+
+    def __enter__(self) -> FmuModel:
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self.close()
+
+    @property
+    def name(self) -> str:
+        """Name of the model."""
+        return self.interface.identifier
+
+    @property
+    def time(self) -> float:
+        """Time that the FMU has reached, s."""
+        return self.count * self._step_ns / NANOSECONDS
+
+    def check_step(self, step_ns: int) -> None:
+        """Raise UsageError for a step, ns, that the FMU's own fixed step does not divide."""
+        own = self.interface.fixed_step
+        if own is None:
+            return
+        if not (own > 0.0 and math.isfinite(own)):
+            raise UsageError(f"{self.path}: its fixedInternalStepSize is {own:g} s, it must be positive")
+        ratio = step_ns / NANOSECONDS / own
+        if round(ratio) < 1 or abs(ratio - round(ratio)) > _SAME * ratio:
+            raise UsageError(
+                f"{self.path}: its fixed internal step, {own * 1e3:g} ms, does not divide the step of "
+                f"{step_ns / 1e6:g} ms; give --step a multiple of it"
+            )
+
+    def start(
+        self, inputs: Sequence[Port], outputs: Sequence[Port], values: Sequence[float], step_ns: int
+    ) -> Floats:
+        """Initialise the FMU with inputs (SI, in the order of ``inputs``); return its outputs (SI).
+
+        ``step_ns``: the step h. Raises UsageError for a step that cannot be, FmuError where the FMU refuses
+        to start.
+        """
+        self.check_step(step_ns)
+        self._step_ns = step_ns
+        self.count = 0
+        try:
+            self._instantiate()
+            self._inputs = self._groups(inputs)
+            self._outputs = self._groups(outputs)
+            self._values = np.zeros(len(outputs))
+            if self.interface.major == 2:
+                self._slave.setupExperiment(startTime=0.0)
+            self._slave.enterInitializationMode()
+            self._set(values)
+            self._slave.exitInitializationMode()
+            self._running = True
+            if self.interface.major == 2:
+                # On until here, because some FMUs tell why they do not start only then; now it costs time.
+                with contextlib.suppress(Exception):
+                    self._slave.setDebugLogging(False, [])
+            return self._get()
+        except Exception as error:
+            raise self._failed("does not start", error) from error
+
+    def step(self, values: Sequence[float]) -> Floats:
+        """Take the step from n·h to (n+1)·h with inputs (SI); return the outputs (SI) at its end.
+
+        The array is the same every time. Raises FmuError where the FMU says that it failed, that it is
+        finished, or gives what is no number.
+        """
+        begin = self.count * self._step_ns / NANOSECONDS
+        try:
+            self._set(values)
+            ended = self._slave.doStep(begin, self._step_ns / NANOSECONDS)
+            if self.interface.major == 3:
+                _, finished, early, reached = ended
+                if finished:
+                    raise FmuError("it asks to end the simulation")
+                if early:
+                    raise FmuError(f"it came back early, at {reached:.9g} s")
+            self.count += 1
+            return self._get()
+        except Exception as error:
+            raise self._failed(f"step {self.count} at {begin:.9g} s", error) from error
+
+    def set_now(self, variable: Variable, value: float) -> None:
+        """Set a variable, in its own unit, before ``start``."""
+        try:
+            self._instantiate()
+            group = self._groups([Port(variable)])[0]
+            group.fill([value])
+            group.set(self._slave)
+        except Exception as error:
+            raise self._failed(f"{variable.name} cannot be set", error) from error
+
+    def close(self) -> None:
+        """End and unload the FMU, and remove what was extracted."""
+        slave, self._slave = self._slave, None
+        if slave is not None and self._instantiated and not self._dead:
+            with contextlib.suppress(Exception):
+                if self._running:
+                    slave.terminate()
+            with contextlib.suppress(Exception):
+                slave.freeInstance()
+        self._running = self._instantiated = False
+        if self._logged > MOST_LOGGED:
+            self._say(f"{self.path.name}: {self._logged - MOST_LOGGED} more lines of its log are left out")
+            self._logged = 0
+        shutil.rmtree(self.directory, ignore_errors=True)
+
+    def _check_library(self, library: str) -> None:
+        """Load the library by itself: what it needs and does not find is told by name."""
+        try:
+            ctypes.CDLL(str(self.directory / library))
+        except OSError as error:
+            text = str(error).replace(str(self.directory / library), library)
+            missing = _MISSING.match(text)
+            if missing:
+                raise UsageError(
+                    f"{self.path}: needs the shared library {missing[1]}, which is not on this machine; "
+                    "install it"
+                ) from error
+            raise UsageError(f"{self.path}: {printable(text, keep='')}") from error
+
+    def _describe(self) -> None:
+        from fmpy import read_model_description
+
+        try:
+            self._description = read_model_description(str(self.directory), validate=False)
+            units = {unit.name: _unit(unit) for unit in self._description.unitDefinitions}
+            for item in self._description.modelVariables:
+                variable = _variable(item, units, self.interface)
+                if variable is not None:
+                    self.variables[variable.name] = variable
+        except Exception as error:
+            raise UsageError(
+                f"{self.path}: modelDescription.xml cannot be understood: {_line(error)}"
+            ) from error
+
+    def _load(self, library: str) -> None:
+        from fmpy.fmi2 import FMU2Slave
+        from fmpy.fmi3 import FMU3Slave
+
+        arguments = {
+            "guid": self._description.guid or "",
+            "modelIdentifier": self.interface.identifier,
+            "unzipDirectory": str(self.directory),
+            "instanceName": "rig",
+        }
+        try:
+            if self.interface.major == 2:
+                self._slave = FMU2Slave(**arguments, libraryPath=str(self.directory / library))
+            else:
+                self._slave = FMU3Slave(**arguments)
+        except AttributeError as error:
+            missing = str(error).rpartition(" ")[2]
+            raise UsageError(f"{self.path}: its library lacks the function {missing}") from error
+
+    def _instantiate(self) -> None:
+        if self._instantiated:
+            return
+        try:
+            if self.interface.major == 2:
+                self._slave.instantiate(callbacks=self._callbacks(), loggingOn=True)
+            else:
+                self._slave.instantiate(loggingOn=True, logMessage=self._log_3)
+        except Exception as error:
+            # fmpy's own error says that there is no instance; why, only the FMU's log says.
+            raise FmuError(self._last_line or "it makes no instance, and does not say why") from error
+        self._instantiated = True
+
+    def _callbacks(self) -> Any:
+        from fmpy import calloc, fmi2, free
+
+        callbacks = fmi2.fmi2CallbackFunctions()
+        callbacks.logger = fmi2.fmi2CallbackLoggerTYPE(self._log_2)
+        callbacks.allocateMemory = fmi2.fmi2CallbackAllocateMemoryTYPE(calloc)
+        callbacks.freeMemory = fmi2.fmi2CallbackFreeMemoryTYPE(free)
+        with contextlib.suppress(ImportError, OSError):
+            from fmpy.logging import addLoggerProxy
+
+            addLoggerProxy(ctypes.byref(callbacks))
+        return callbacks
+
+    def _log_2(self, _: object, __: object, status: int, ___: object, message: bytes | None) -> None:
+        self._log(status, message)
+
+    def _log_3(self, _: object, status: int, __: object, message: bytes | None) -> None:
+        self._log(status, message)
+
+    def _log(self, status: int, message: bytes | None) -> None:
+        text = self._last_line = _line((message or b"").decode("utf-8", "replace"))
+        if status == _OK:
+            return
+        self._logged += 1
+        if self._logged <= MOST_LOGGED:
+            self._say(f"{self.path.name}: [{_status(status)}] {text}")
+
+    def _groups(self, ports: Sequence[Port]) -> list[_Group]:
+        types = _TYPES_2 if self.interface.major == 2 else _TYPES_3
+        places: dict[str, list[int]] = {}
+        for place, port in enumerate(ports):
+            places.setdefault(types[port.variable.kind][0], []).append(place)
+        c_types = dict(types.values())
+        return [
+            _Group(self.interface.major, name, c_types[name], at, [ports[place] for place in at])
+            for name, at in places.items()
+        ]
+
+    def _set(self, values: Sequence[float]) -> None:
+        for group in self._inputs:
+            group.fill(values)
+            group.set(self._slave)
+
+    def _get(self) -> Floats:
+        for group in self._outputs:
+            group.get(self._slave, self._values)
+        return self._values
+
+    def _failed(self, what: str, error: Exception) -> FmuError:
+        """Return the error for one of a call; an FMU that is broken for good is not called again."""
+        status = getattr(error, "status", None)
+        self._dead = self._dead or status == _FATAL
+        if status is not None:
+            text = f"{getattr(error, 'function', '')} returned {_status(status)}"
+        else:
+            text = _line(error)
+        return FmuError(f"{self.path}: {what}: {text}")
+
+
+class _Group:
+    """Variables of one type, which are set or read by one call."""
+
+    def __init__(
+        self, major: int, name: str, c_type: Any, places: Sequence[int], ports: Sequence[Port]
+    ) -> None:
+        count = len(ports)
+        self._names = [port.variable.name for port in ports]
+        self._references = (ctypes.c_uint * count)(*(port.variable.reference for port in ports))
+        self._buffer = (c_type * count)()
+        self._counts = (count,) if major == 2 else (count, count)
+        self._setter, self._getter = f"fmi{major}Set{name}", f"fmi{major}Get{name}"
+        self._real = c_type in {ctypes.c_double, ctypes.c_float}
+        self._truth = name == "Boolean"
+        self._ports = [(place, port.conversion) for place, port in zip(places, ports, strict=True)]
+
+    def fill(self, values: Sequence[float]) -> None:
+        """Take the values (SI) that belong here."""
+        buffer = self._buffer
+        for k, (place, conversion) in enumerate(self._ports):
+            value = conversion.from_si(float(values[place]))
+            buffer[k] = value if self._real else value >= 0.5 if self._truth else round(value)
+
+    def set(self, slave: Any) -> None:
+        """Set them in the FMU."""
+        self._call(slave, self._setter)
+
+    def get(self, slave: Any, values: Floats) -> None:
+        """Read them from the FMU into ``values`` (SI)."""
+        self._call(slave, self._getter)
+        for k, (place, conversion) in enumerate(self._ports):
+            value = conversion.to_si(float(self._buffer[k]))
+            if not math.isfinite(value):
+                raise FmuError(f"its output {self._names[k]} is {value}")
+            values[place] = value
+
+    def _call(self, slave: Any, function: str) -> None:
+        count, *more = self._counts
+        getattr(slave, function)(slave.component, self._references, count, self._buffer, *more)
+
+
+def _variable(item: Any, units: dict[str, DeclaredUnit], interface: Interface) -> Variable | None:
+    """Return a variable of the description, None for one that is no single number."""
+    types = _TYPES_2 if interface.major == 2 else _TYPES_3
+    if item.type not in types or item.shape:
+        return None
+    name = item.unit
+    if name is None and item.declaredType is not None:
+        name = item.declaredType.unit
+    unit = None if name is None or item.type not in _REAL else units.get(name, DeclaredUnit(name))
+    if unit is not None and _relative(item) and unit.offset:
+        unit = DeclaredUnit(unit.name, unit.powers, unit.factor)
+    return Variable(
+        item.name, item.type, item.causality, int(item.valueReference), unit, item.description or ""
+    )
+
+
+def _relative(item: Any) -> bool:
+    return bool(
+        item.relativeQuantity or (item.declaredType is not None and item.declaredType.relativeQuantity)
+    )
+
+
+def _unit(unit: Any) -> DeclaredUnit:
+    base = unit.baseUnit
+    if base is None:
+        return DeclaredUnit(unit.name)
+    powers = declared_powers({name: int(getattr(base, name)) for name in BASE})
+    return DeclaredUnit(unit.name, powers, float(base.factor), float(base.offset))
+
+
+def _status(status: int) -> str:
+    return _STATUS[status] if 0 <= status < len(_STATUS) else f"status {status}"
+
+
+def _line(text: object) -> str:
+    return printable(" ".join(str(text).split())[:_LONGEST_LINE], keep="")

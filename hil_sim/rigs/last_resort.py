@@ -1,0 +1,52 @@
+"""The end of a process that was told to end and does not: a call into others' code never comes back."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import shutil
+import signal
+import sys
+import threading
+from pathlib import Path
+from typing import Final
+
+GRACE: Final = 2.0
+"""s between a signal and the end by force."""
+
+
+class LastResort:
+    """Ends the process ``GRACE`` s after SIGTERM or SIGINT, if it has not ended; use it as a context manager.
+
+    A signal's handler in Python has to wait until a call into a library returns; a thread does not. Handlers
+    for the signals have to be there already. ``directory``: removed at the end, whichever way.
+    """
+
+    def __init__(self, directory: Path) -> None:
+        self._directory = directory
+        self._over = threading.Event()
+        self._thread = threading.Thread(target=self._watch, daemon=True)
+
+    def __enter__(self) -> LastResort:
+        self._told, self._write = os.pipe()
+        os.set_blocking(self._write, False)
+        self._before = signal.set_wakeup_fd(self._write, warn_on_full_buffer=False)
+        self._thread.start()
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self._over.set()
+        signal.set_wakeup_fd(self._before)
+        os.close(self._write)
+        self._thread.join()
+        os.close(self._told)
+        shutil.rmtree(self._directory, ignore_errors=True)
+
+    def _watch(self) -> None:
+        if not os.read(self._told, 1) or self._over.wait(GRACE):
+            return
+        shutil.rmtree(self._directory, ignore_errors=True)
+        with contextlib.suppress(OSError):
+            sys.stderr.write(f"ended by force: told to end, and did not come back for {GRACE:g} s\n")
+            sys.stderr.flush()
+        os._exit(1)

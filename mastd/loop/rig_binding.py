@@ -1,0 +1,43 @@
+"""How a profile's parts find the rigs that they are made of, once they are in the loop."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Protocol, runtime_checkable
+
+import numpy as np
+
+from mastd.errors import UsageError
+from mastd.loop.bound_rig import BoundRig
+from mastd.units import STANDARD_GRAVITY
+from mastd.wire.rig_channels import REQUIRED, SEAT
+
+SPECIFIC_FORCE_UP = 2
+"""Place in what a seat feels of what it feels at rest: gravity."""
+
+
+@runtime_checkable
+class TakesSignals(Protocol):
+    """Something that acts on what rigs of kind signals give."""
+
+    def bind_signals(self, rigs: Sequence[BoundRig]) -> None:
+        """Take the rigs of a profile, in its order."""
+
+
+def absent_rig(name: str, kind: str) -> BoundRig:
+    """Return a rig that has never joined, for as long as no other is bound: nothing happens there."""
+    values = np.zeros(len(REQUIRED[kind]))
+    if kind == SEAT:
+        values[SPECIFIC_FORCE_UP] = STANDARD_GRAVITY
+    return BoundRig(-1, name, kind, REQUIRED[kind], values)
+
+
+def bound_rig(rigs: Mapping[str, BoundRig], name: str, kind: str) -> BoundRig:
+    """Return the rig of this name; raise UsageError if there is none, or one of another kind."""
+    rig = rigs.get(name)
+    if rig is None:
+        known = ", ".join(rigs) or "none"
+        raise UsageError(f"the profile uses rig {name}, the daemon's rigs are: {known}")
+    if rig.kind != kind:
+        raise UsageError(f"the profile uses rig {name} as one of kind {kind}, here it is of kind {rig.kind}")
+    return rig
