@@ -43,6 +43,7 @@ from mastd.loop.sensing import Sensing
 from mastd.record.channels import Channel
 from mastd.safety.faults import Action, Code, Report
 from mastd.safety.states import State
+from mastd.settings.rig_channels import MOST_CHANNELS
 from mastd.settings.rigs import RigChannel, RigsSettings
 from mastd.wire.blocks import Verb
 from mastd.wire.rig_block import (
@@ -66,7 +67,6 @@ from mastd.wire.rig_block import (
     TIME,
     RigLink,
 )
-from mastd.wire.rig_channels import MOST_CHANNELS
 
 Floats = NDArray[np.float64]
 
@@ -99,28 +99,23 @@ class LoopRigs:
 
     def __init__(self, settings: RigsSettings, frame: Frame, sensing: Sensing, period: float) -> None:
         count = len(settings.rigs)
-        self._memory, self._newest, self._anchors, self._out = memory_of(count)
         self._rigs = np.zeros((count, RIG_TERMS))
         self._channels = np.zeros((count, MOST_CHANNELS, CHANNEL_TERMS))
+        for r, rig in enumerate(settings.rigs):
+            channels = rig.all_channels()
+            terms = (len(channels), rig.timeout, rig.predict, rig.ramp)
+            self._rigs[r, [CHANNELS, TIMEOUT, PREDICT, RAMP]] = terms
+            for c, channel in enumerate(channels):
+                self._channels[r, c] = _terms(channel)
+        self._memory, self._newest, self._anchors, self._out = memory_of(self._channels)
         self._actions: list[Action] = []
-        self.bound: Mapping[str, BoundRig] = {}
         bound: dict[str, BoundRig] = {}
         for r, rig in enumerate(settings.rigs):
             channels = rig.all_channels()
-            self._rigs[r, [CHANNELS, TIMEOUT, PREDICT, RAMP]] = (
-                len(channels),
-                rig.timeout,
-                rig.predict,
-                rig.ramp,
-            )
-            for c, channel in enumerate(channels):
-                self._channels[r, c] = _terms(channel)
-                self._out[r, c] = channel.neutral
             names = tuple(channel.name for channel in channels)
-            values = self._out[r, : len(channels)]
-            bound[rig.name] = BoundRig(r, rig.name, rig.kind, names, values)
+            bound[rig.name] = BoundRig(r, rig.name, rig.kind, names, self._out[r, : len(channels)])
             self._actions.append(max(_ACTIONS[channel.on_loss] for channel in channels))
-        self.bound = bound
+        self.bound: Mapping[str, BoundRig] = bound
         self._all = tuple(bound.values())
         self._frame = frame
         self._sensing = sensing
@@ -159,8 +154,11 @@ class LoopRigs:
     def stop_asked(self) -> Verb:
         """Return STOP or ESTOP where a rig has newly asked for it, else NONE."""
         link = self._link
-        if link is None or not (link.values.changed() and link.values.read()):
+        if link is None:
             return Verb.NONE
+        if link.values.changed():
+            link.values.read()
+        # Not only when there is something new: the exchange reads the block as well.
         stops, estops = float(link.values.values[STOPS]), float(link.values.values[ESTOPS])
         verb = Verb.ESTOP if estops > self._estops else Verb.STOP if stops > self._stops else Verb.NONE
         self._stops, self._estops = max(stops, self._stops), max(estops, self._estops)

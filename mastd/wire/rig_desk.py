@@ -15,6 +15,7 @@ from __future__ import annotations
 import secrets
 from collections import deque
 from collections.abc import Callable, Sequence
+from typing import Protocol
 
 import numpy as np
 
@@ -41,6 +42,7 @@ from mastd.wire.rig_messages import (
     HIGHEST_VERSION,
     Beat,
     Done,
+    FromRig,
     MalformedRigError,
     Motion,
     Refusal,
@@ -65,6 +67,13 @@ BEAT_NS = 100_000_000
 _UNKNOWN = "this session is not known here, or has lost its place; say hello"
 
 
+class RigLog(Protocol):
+    """Who is told of what rigs do that people should know."""
+
+    def rig(self, name: str, program: str, what: str) -> None:
+        """A rig has joined, left, been lost or refused, or has asked for a stop."""
+
+
 class RigDesk:
     """Judges the rigs' messages; all times are monotonic, in ns."""
 
@@ -76,6 +85,7 @@ class RigDesk:
         frame: NewestValueBlock,
         reads: Reads,
         counters: RigCounters,
+        log: RigLog,
         now_ns: int,
         new_session: Callable[[], int] = lambda: secrets.randbits(62) + 1,
     ) -> None:
@@ -86,6 +96,7 @@ class RigDesk:
         self._values = values
         self._frame = frame
         self._reads = reads
+        self._log = log
         self._new_session = new_session
         self._seats = [RigSeat(index, place, now_ns) for index, place in enumerate(job.places)]
         self._by_name = {seat.place.name: seat for seat in self._seats}
@@ -93,6 +104,7 @@ class RigDesk:
         self._rows = values.values[FIRST_RIG:].reshape(-1, RIG_WIDTH)
         self._changed = False
         self._step = -1
+        self._asked = 0
         self._every = [max(1, round(1e9 / job.period_ns / place.motion_rate)) for place in job.places]
         values.read()  # a second gateway counts on from the first one
         self._rows[:, JOINED] = 0.0
@@ -130,8 +142,9 @@ class RigDesk:
         elif isinstance(message, Request):
             seat.sequence = message.sequence
             self.replies.append((peer, pack_small(Done(seat.session, message.sequence, "bye"))))
+            self._log.rig(seat.place.name, seat.program, "has left")
             self._leave(seat)
-        elif not seat.bucket.take(now_ns):
+        elif not (self._is_waited_for(seat, message) or seat.bucket.take(now_ns)):
             reason = f"more than {seat.place.message_rate:g} messages per second; slow down"
             self._complain(peer, "too_many", reason, message.sequence)
         elif isinstance(message, Beat):
@@ -145,28 +158,12 @@ class RigDesk:
         frame = self._frame
         if not (frame.changed() and frame.read()):
             return
-        block = frame.values
-        self._step = step = int(block[NUMBER])
-        asked = int(block[ASKED])
+        self._step = step = int(frame.values[NUMBER])
+        self._asked = int(frame.values[ASKED])
         self._reads.refresh(seat for seat in self._seats if seat.taken)
         for seat in self._seats:
-            due = bool(asked >> seat.index & 1)
-            if not seat.taken or not (due or step % self._every[seat.index] == 0):
-                continue
-            seat.sent += 1
-            seat.shown = step
-            motion = Motion(
-                seat.session,
-                seat.sent,
-                step,
-                now_ns,
-                round(float(block[PLANT_TIME]) * 1e9),
-                int(block[STATE]),
-                float(block[SPEED]),
-                due,
-                seat.motion(block),
-            )
-            self.replies.append((seat.peer, pack_motion(motion)))
+            if seat.taken and (self._is_due(seat) or step % self._every[seat.index] == 0):
+                self._show_to(seat, now_ns)
 
     def turn(self, now_ns: int) -> bool:
         """Do what time brings about, and show the loop what has come; return whether there was anything."""
@@ -174,6 +171,7 @@ class RigDesk:
             if not seat.taken:
                 continue
             if seat.lost(now_ns):
+                self._log.rig(seat.place.name, seat.program, "lost: nothing heard of it")
                 self._leave(seat)
             elif now_ns - seat.beaten_ns >= BEAT_NS and seat.beaten_step != self._step:
                 # A loop that does not move gives no sign of life, whatever moves here.
@@ -226,6 +224,7 @@ class RigDesk:
         if seat is None or reasons:
             self.counters.refused += 1
             self.replies.append((peer, pack_refusal(Refusal(tuple(reasons)))))
+            self._log.rig(hello.name, hello.program, f"refused: {reasons[0]}")
             return
         self._welcome(seat, peer, hello, now_ns)
 
@@ -238,6 +237,7 @@ class RigDesk:
         session = seat.session if goes_on else self._new_session()
         seat.open(session, peer, hello.program, lockstep=self._job.mode == "lockstep", now_ns=now_ns)
         self._by_peer[peer] = seat
+        self._log.rig(seat.place.name, hello.program, "goes on" if goes_on else "has joined")
         self._reads.bind(seat, hello.reads)
         row = self._rows[seat.index]
         if not goes_on:
@@ -261,11 +261,39 @@ class RigDesk:
             place.message_rate,
             place.motion_rate,
             place.predict_s,
-            BEAT_NS * 1e-9,
-            LOST_NS * 1e-9,
+            BEAT_NS / 1e9,
+            LOST_NS / 1e9,
             self._job.states,
         )
         self.replies.append((peer, pack_welcome(welcome)))
+        if self._is_due(seat):
+            self._show_to(seat, now_ns)  # the loop stands still: there will be no other motion
+
+    def _is_due(self, seat: RigSeat) -> bool:
+        return bool(self._asked >> seat.index & 1)
+
+    def _is_waited_for(self, seat: RigSeat, message: FromRig) -> bool:
+        """Return whether the loop stands still for this message: lockstep is faster than any rate."""
+        if not (self._is_due(seat) and isinstance(message, RigValues)):
+            return False
+        return message.step == self._step > seat.answered
+
+    def _show_to(self, seat: RigSeat, now_ns: int) -> None:
+        block = self._frame.values
+        seat.sent += 1
+        seat.shown = self._step
+        motion = Motion(
+            seat.session,
+            seat.sent,
+            self._step,
+            now_ns,
+            round(float(block[PLANT_TIME]) * 1e9),
+            int(block[STATE]),
+            float(block[SPEED]),
+            self._is_due(seat),
+            seat.motion(block),
+        )
+        self.replies.append((seat.peer, pack_motion(motion)))
 
     def _take(self, seat: RigSeat, message: RigValues, now_ns: int) -> None:
         due = 8 * len(seat.place.channels)
@@ -289,6 +317,9 @@ class RigDesk:
         self._values.values[place] += 1.0
         self._values.publish()
         self.counters.stops += 1
+        seat = self._by_peer.get(peer)
+        who = (seat.place.name, seat.program) if seat is not None else ("a rig", "without a place")
+        self._log.rig(*who, f"asks for {request.kind}")
         self.replies.append((peer, pack_small(Done(request.session, request.sequence, request.kind))))
 
     def _leave(self, seat: RigSeat) -> None:
