@@ -107,11 +107,13 @@ struct sample {
 #define PISTON_AREA 0.0095        /* m2, both sides */
 #define RETURN_PRESSURE 4e5       /* Pa */
 #define RISE_TIME_S 0.5           /* from nothing to the high stage */
+#define STIFFNESS 2e8             /* N/m, of the oil of one link */
 #define GRAVITY 9.80665
 
 static const double STAGE_PRESSURE[] = {RETURN_PRESSURE, 70e5, 210e5};
 /* On the lower stops, 50 mm below neutral: four vertical links, then two lateral ones and the longitudinal one. */
 static const double RESTING[LINKS] = {1.15, 1.15, 1.15, 1.15, 1.2010412149, 1.2010412149, 1.2010412149};
+static const double WARP[4] = {0.5, -0.5, 0.5, -0.5}; /* how their forces can balance each other and move nothing */
 static const double STROKE[2] = {1.15, 1.25}; /* m, shortest and longest */
 /* Share of the vertical along each accelerometer, the table level: four look upwards, two to the left, two ahead. */
 static const double UPWARDS[ACCELEROMETERS] = {1, 1, 1, 1, 0, 0, 0, 0};
@@ -157,6 +159,11 @@ static void follow(struct drive *drive, double period_s)
         drive->forces[k] = to->force_references[k];
         to->lengths[k] += to->rates[k] * period_s;
     }
+    double bound = 0.0; /* the four vertical links fight each other as far as they do not end in one plane */
+    for (int k = 0; k < 4; k++)
+        bound += WARP[k] * (STIFFNESS * drive->lengths[k] - drive->forces[k]);
+    for (int k = 0; k < 4; k++)
+        drive->forces[k] += WARP[k] * bound;
 }
 
 static void fade(struct drive *drive, double left, double period_s)

@@ -97,7 +97,7 @@ static void send_hello(struct rig *rig)
         {"units", "SI"},        {"mode", "any"},               {"channels_sha256", ""}};
     struct frame *frame = &rig->frame;
     frame_begin(frame);
-    put_map(frame, 14, "hello");
+    put_map(frame, 15, "hello");
     for (size_t k = 0; k < sizeof texts / sizeof texts[0]; k++)
         put_text_entry(frame, texts[k][0], texts[k][1]);
     put_integer_entry(frame, "version_lowest", 1);
