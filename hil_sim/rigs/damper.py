@@ -106,7 +106,7 @@ def run(arguments: argparse.Namespace) -> int:
     """Control the dampers until told to end; return the exit code."""
     from mastd.commands.quantities import quantity
     from mastd.units import DAMPING
-    from mastd.wire.rig_channels import SIGNALS
+    from mastd.settings.rig_channels import SIGNALS
 
     sky = quantity("--sky", arguments.sky, DAMPING)
     most = quantity("--most", arguments.most, DAMPING)

@@ -145,7 +145,7 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
 
 def run(arguments: argparse.Namespace) -> int:
     """Drive until told to end; return the exit code."""
-    from mastd.wire.rig_channels import SIGNALS
+    from mastd.settings.rig_channels import SIGNALS
 
     with ExitStack() as stack:
         hands, done, tell = _hands(arguments, stack)

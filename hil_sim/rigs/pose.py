@@ -165,7 +165,7 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
 
 def run(arguments: argparse.Namespace) -> int:
     """Give the pose until told to end; return the exit code."""
-    from mastd.wire.rig_channels import POSE
+    from mastd.settings.rig_channels import POSE
 
     laws = _laws(arguments)
     place = look(arguments, POSE)

@@ -151,7 +151,7 @@ def run(arguments: argparse.Namespace) -> int:
     """Stand on the table until told to end; return the exit code."""
     from mastd.commands.quantities import quantity
     from mastd.units import DAMPING, LENGTH, MASS, STIFFNESS
-    from mastd.wire.rig_channels import VEHICLE
+    from mastd.settings.rig_channels import VEHICLE
 
     dimensions = {"mass": MASS, "stiffness": STIFFNESS, "damping": DAMPING}
     given = {

@@ -72,7 +72,7 @@ def run(arguments: argparse.Namespace) -> int:
     from mastd.settings.starter import find
     from mastd.settings.table import TableSettings
     from mastd.vehicle.boarding import vehicle_on_table
-    from mastd.wire.rig_channels import VEHICLE
+    from mastd.settings.rig_channels import VEHICLE
 
     payload = _payload(arguments)
     table = load(find("table", arguments.table), TableSettings)
