@@ -150,8 +150,8 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
 def run(arguments: argparse.Namespace) -> int:
     """Stand on the table until told to end; return the exit code."""
     from mastd.commands.quantities import quantity
-    from mastd.units import DAMPING, LENGTH, MASS, STIFFNESS
     from mastd.settings.rig_channels import VEHICLE
+    from mastd.units import DAMPING, LENGTH, MASS, STIFFNESS
 
     dimensions = {"mass": MASS, "stiffness": STIFFNESS, "damping": DAMPING}
     given = {
