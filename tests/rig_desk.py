@@ -107,6 +107,8 @@ class VirtualDesk:
         self.now = SECOND
         self.frame = NewestValueBlock(rig_frame_layout(len(COLUMNS)))
         self.counters = RigCounters()
+        self.told: list[str] = []
+        """What was logged."""
         values = NewestValueBlock(RIG_VALUES)
         self.block = NewestValueBlock(RIG_VALUES, values.descriptor)
         self._kept = values
@@ -121,8 +123,13 @@ class VirtualDesk:
             Reads(COLUMNS, 0, NewestValueBlock(status_layout(7))),
             self.counters,
             self.now,
+            self,
             lambda: next(numbers),
         )
+
+    def rig(self, name: str, program: str, what: str) -> None:
+        """Take a line of the log."""
+        self.told.append(f"{name} {what}")
 
     def said(self, peer: Peer, data: bytes) -> list[ToRig]:
         """Let the desk hear a message and take its turn; return what it says to that peer."""

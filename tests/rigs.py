@@ -6,7 +6,7 @@ import numpy as np
 
 from mastd.loop.bound_rig import BoundRig
 from mastd.loop.rig_binding import absent_rig
-from mastd.wire.rig_channels import DRIVER, POSE_ACCELERATIONS, POSE_RATES, POSES, SIGNALS
+from mastd.settings.rig_channels import DRIVER, POSE_ACCELERATIONS, POSE_RATES, POSES, SIGNALS
 
 
 def joined(name: str, kind: str, *, derivatives: bool = False) -> BoundRig:

@@ -20,7 +20,7 @@ from mastd.loop.bound_rig import BoundRig
 from mastd.loop.rig_binding import absent_rig, bound_rig
 from mastd.safety.faults import Report
 from mastd.settings.payload import ExternalPayload
-from mastd.wire.rig_channels import VEHICLE
+from mastd.settings.rig_channels import VEHICLE
 from mastd.wire.vehicle_block import ON_TABLE
 
 Floats = NDArray[np.float64]

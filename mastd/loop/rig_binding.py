@@ -9,8 +9,8 @@ import numpy as np
 
 from mastd.errors import UsageError
 from mastd.loop.bound_rig import BoundRig
+from mastd.settings.rig_channels import REQUIRED, SEAT
 from mastd.units import STANDARD_GRAVITY
-from mastd.wire.rig_channels import REQUIRED, SEAT
 
 SPECIFIC_FORCE_UP = 2
 """Place in what a seat feels of what it feels at rest: gravity."""

@@ -22,8 +22,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mastd.kernel import kernel
+from mastd.settings.rig_channels import MOST_RIGS
 from mastd.wire.rig_block import COUNT, FIRST_RIG, FIRST_VALUE, JOINED, RIG_WIDTH, STEP
-from mastd.wire.rig_channels import MOST_RIGS
 
 Floats = NDArray[np.float64]
 

@@ -26,12 +26,12 @@ from mastd.loop.virtual_drive import HOME, LONGEST_WAY_HOME
 from mastd.motion.follower import PoseFollower
 from mastd.motion.washout import Washout
 from mastd.safety.faults import Report
+from mastd.settings.rig_channels import POSE, POSES, SEAT
 from mastd.settings.stream import PoseStream, SeatStream
 from mastd.units import STANDARD_GRAVITY
 from mastd.vehicle.on_road import END_FADE
 from mastd.vehicle.watch import FADE_IN, FADE_OUT, Watch
 from mastd.wire import vehicle_block as b
-from mastd.wire.rig_channels import POSE, POSES, SEAT
 
 Floats = NDArray[np.float64]
 

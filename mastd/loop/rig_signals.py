@@ -14,9 +14,9 @@ from numpy.typing import NDArray
 
 from mastd.errors import UsageError
 from mastd.loop.bound_rig import BoundRig
+from mastd.settings.rig_channels import DRIVER, SIGNALS, WHEEL_SIGNALS
 from mastd.vehicle.given import damper_of_wheel, wheel_index
 from mastd.vehicle.model import Model
-from mastd.wire.rig_channels import DRIVER, SIGNALS, WHEEL_SIGNALS
 
 Floats = NDArray[np.float64]
 

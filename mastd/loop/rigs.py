@@ -43,6 +43,7 @@ from mastd.loop.sensing import Sensing
 from mastd.record.channels import Channel
 from mastd.safety.faults import Action, Code, Report
 from mastd.safety.states import State
+from mastd.settings.rig_channels import MOST_CHANNELS
 from mastd.settings.rigs import RigChannel, RigsSettings
 from mastd.wire.blocks import Verb
 from mastd.wire.rig_block import (
@@ -66,7 +67,6 @@ from mastd.wire.rig_block import (
     TIME,
     RigLink,
 )
-from mastd.wire.rig_channels import MOST_CHANNELS
 
 Floats = NDArray[np.float64]
 

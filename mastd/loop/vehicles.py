@@ -32,7 +32,7 @@ from mastd.loop.rig_drives import PoseDrive, SeatDrive
 from mastd.loop.sensing import Sensing
 from mastd.safety.faults import Report
 from mastd.safety.states import ON_PROFILE, State
-from mastd.wire.rig_channels import SIGNALS
+from mastd.settings.rig_channels import SIGNALS
 
 
 class Vehicles:
@@ -68,7 +68,7 @@ class Vehicles:
         for vehicle in (on_table, driven):
             if isinstance(vehicle, ExternalVehicle | PoseDrive | SeatDrive):
                 vehicle.bind(self.rigs)
-            elif signals and isinstance(vehicle, TakesSignals):
+            elif isinstance(vehicle, TakesSignals):
                 vehicle.bind_signals(signals)
 
     def missing(self, names: Sequence[str]) -> str:

@@ -15,7 +15,7 @@ from pydantic import Field, ValidationInfo, WithJsonSchema, field_validator
 from mastd.settings.base import Problem, Settings, refuse
 from mastd.settings.channel_quantity import PAIR, SIZE, positive, read_quantity
 from mastd.settings.quantity import Rate, Time
-from mastd.wire.rig_channels import (
+from mastd.settings.rig_channels import (
     AUXILIARY,
     MOST_CHANNELS,
     MOST_RIGS,

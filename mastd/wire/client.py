@@ -2,6 +2,8 @@
 
 A command that is not answered is sent again under the same sequence, so that it is carried out once however
 often it was sent. One client is for one thread.
+
+Rigs have clients of their own, ``mastd.wire.rig_client`` and ``mastd.wire.rig_client_async``.
 """
 
 from __future__ import annotations

@@ -27,6 +27,7 @@ MOST_KINDS = 256
 CONNECTION_ID = "5e55406667ee46f796c06c83d3a0e594"
 BEYOND_ROLE_ID = "1701abeca52d44718f6b27bd1cb6ee1d"
 COMMAND_ID = "0077d5657f354002814168e385edfbe8"
+RIG_ID = "8f1c3c2f6a2d4c0f9a5d5a3f0c7be911"
 
 _WORDS = {
     Cause.NO_KEY: "connection refused at {place}: it showed no key (a client without --key?)",
@@ -101,6 +102,11 @@ class RefusalLog:
             self._write(line)
         else:
             self._spaced(("command", operator, verb), line)
+
+    def rig(self, name: str, program: str, what: str) -> None:
+        """Tell of a rig that has joined, left, been lost or refused, or has asked for a stop."""
+        fields = {"MESSAGE_ID": RIG_ID, "MASTD_RIG": name, "MASTD_OPERATOR": program}
+        self._spaced(("rig", name, what), Line("rig", f"rig {name} ({program}) {what}", NOTICE, fields))
 
     def turn(self) -> None:
         """Tell what has come due."""

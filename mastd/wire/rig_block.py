@@ -14,9 +14,9 @@ import select
 from dataclasses import dataclass
 from typing import Final
 
+from mastd.settings.rig_channels import MOST_CHANNELS, MOST_RIGS
 from mastd.wire.blocks import NewestValueBlock
 from mastd.wire.layout import Field, Layout
-from mastd.wire.rig_channels import MOST_CHANNELS, MOST_RIGS
 
 _RIG_HEAD: Final = 4
 JOINED, COUNT, STEP, IN_STEP = range(_RIG_HEAD)

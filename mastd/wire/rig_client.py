@@ -7,7 +7,8 @@
             rig.send((0.1, 0.5), motion)
 
 A client is for one thread. It says hello again by itself when the daemon was silent, and takes its session up
-again; the caller sees motions that go on, and in ``rejoined`` how often that was.
+again; the caller sees motions that go on, and in ``rejoined`` how often that was. The asynchronous client is
+``mastd.wire.rig_client_async.AsyncRigClient``.
 """
 
 from __future__ import annotations
@@ -18,35 +19,32 @@ import time
 from collections.abc import Sequence
 from pathlib import Path
 from types import TracebackType
-from typing import Self
+from typing import Any, Self
 
 import zmq
 
-from mastd.errors import ProtocolError, UsageError
+from mastd.errors import ProtocolError
 from mastd.wire.address import check_address, daemon_address, rigs_address
 from mastd.wire.client import ClientKeys
 from mastd.wire.keys import read_key
-from mastd.wire.rig_messages import ANY, LARGEST_TO_RIG, ChannelLine, RigTerms, RigWelcome
-from mastd.wire.rig_protocol import Floats, MotionSeen, RigRefusedError, RigSession
+from mastd.wire.rig_messages import ANY, LARGEST_TO_RIG
+from mastd.wire.rig_protocol import Floats, MotionSeen, RigPlace, RigSession
 
-AGAIN_S = 0.1
 PATIENCE_S = 5.0
-SILENT_S = 3.0
-"""Without a sign of life for so long, the daemon is gone."""
+MOST_TAKEN = 256
+"""Messages that are taken at once."""
+SLICE_S = 0.05
+"""s between two looks at what is due."""
 _MARK = 64
-_MOST_TAKEN = 256
 
 
-class RigClient:
+class RigClient(RigPlace):
     """A rig that has joined; ``join`` makes one."""
 
     def __init__(self, address: str, session: RigSession, keys: ClientKeys | None) -> None:
-        self.address = address
-        self.rejoined = 0
-        self._session = session
+        super().__init__(address, session)
         self._context: zmq.Context[zmq.Socket[bytes]] = zmq.Context()
         self._socket = open_rig_socket(self._context, address, keys)
-        self._asked = 0.0
 
     @classmethod
     def join(
@@ -66,7 +64,7 @@ class RigClient:
         ``address``: of the rigs' socket, None for this machine's daemon. Raises UsageError if no daemon
         answers within ``patience`` s, RigRefusedError with every reason if it gives no place.
         """
-        session = RigSession(name, kind, reads, program or f"{name}@{machine.gethostname()}", mode)
+        session = RigSession(name, kind, reads, program or own_program(name), mode)
         client = cls(rig_address(address), session, keys)
         try:
             client._greet(patience)
@@ -74,43 +72,6 @@ class RigClient:
             client.close()
             raise
         return client
-
-    @property
-    def channels(self) -> tuple[RigTerms, ...]:
-        """What this rig gives, in the order of the values."""
-        return self._session.channels
-
-    @property
-    def reads(self) -> tuple[ChannelLine, ...]:
-        """Name and unit of what this rig reads, in the order of a motion's values."""
-        return self._welcome.reads
-
-    @property
-    def mode(self) -> str:
-        """lockstep or free-run."""
-        return self._welcome.mode
-
-    @property
-    def period(self) -> float:
-        """Of the loop, s."""
-        return self._welcome.period_ns * 1e-9
-
-    @property
-    def offset(self) -> float | None:
-        """The daemon's monotonic clock minus ours, s; None before it is known."""
-        offset = self._session.clock.offset_ns
-        return None if offset is None else offset * 1e-9
-
-    @property
-    def round_trip(self) -> float | None:
-        """Shortest of the last round trips, s; None before it is known."""
-        trip = self._session.clock.round_trip_ns
-        return None if trip is None else trip * 1e-9
-
-    @property
-    def errors(self) -> tuple[int, str]:
-        """How many messages the daemon has not taken, and why the last one."""
-        return self._session.errors, self._session.last_error
 
     def receive(self, timeout: float = 1.0) -> MotionSeen | None:
         """Return the newest motion, None if none comes within ``timeout`` s.
@@ -124,7 +85,7 @@ class RigClient:
             left = end - time.monotonic()
             if motion is not None or left <= 0.0:
                 return motion
-            self._socket.poll(round(1000 * min(left, 0.05)) + 1)
+            self._socket.poll(round(1000 * min(left, SLICE_S)) + 1)
 
     def send(self, values: Sequence[float] | Floats, motion: MotionSeen | int) -> None:
         """Give values, in the order of ``channels``, computed from this motion (or its step).
@@ -161,75 +122,38 @@ class RigClient:
     ) -> None:
         self.leave()
 
-    @property
-    def _welcome(self) -> RigWelcome:
-        if self._session.welcome is None:
-            raise ProtocolError("the rig has not joined")
-        return self._session.welcome
-
     def _greet(self, patience: float) -> None:
         end = time.monotonic() + patience
-        refused: tuple[str, ...] = ()
-        while time.monotonic() < end:
-            self._session.refused = ()
-            self._session.hello()
-            self._flush()
-            again = time.monotonic() + AGAIN_S
-            while (left := again - time.monotonic()) > 0.0:
-                if self._socket.poll(round(1000 * left) + 1):
-                    self._drain()
-                if self._session.welcome is not None:
-                    return
-                refused = self._session.refused or refused
-                if refused and not _may_change(refused):
-                    raise RigRefusedError("\n".join(refused))
-                if self._session.refused:
-                    time.sleep(max(0.0, again - time.monotonic()))
-        if refused:
-            raise RigRefusedError("\n".join(refused))
-        raise UsageError(
-            f"no daemon serves rigs at {self.address}: start `mastd serve` or `mastd run`, with `rigs:` in "
-            "the daemon's settings"
-        )
+        while self._session.welcome is None:
+            self._drain()
+            if self._session.welcome is None:
+                left = end - time.monotonic()
+                if left <= 0.0:
+                    raise self._session.nobody(self.address)
+                self._socket.poll(round(1000 * min(left, SLICE_S)) + 1)
 
     def _drain(self) -> None:
-        session = self._session
-        for _ in range(_MOST_TAKEN):
+        for _ in range(MOST_TAKEN):
             try:
                 data = self._socket.recv(zmq.NOBLOCK)
             except zmq.Again:
                 break
-            session.hear(data, time.monotonic_ns())
-        now = time.monotonic_ns()
-        beat = session.beat(now)
-        if beat is not None:
-            self._post(beat)
-        if session.welcome is not None and (session.ended or session.silent(now)):
-            self._again(now)
-
-    def _again(self, now_ns: int) -> None:
-        """Say hello again to a daemon that was silent; give up after ``SILENT_S``."""
-        session = self._session
-        if session.refused and not _may_change(session.refused):
-            raise RigRefusedError("\n".join(session.refused))
-        if now_ns - session.heard_ns > SILENT_S * 1e9:
-            raise UsageError(f"the daemon at {self.address} is gone")
-        if now_ns * 1e-9 - self._asked >= AGAIN_S:
-            self._asked = now_ns * 1e-9
-            self.rejoined += 1
-            session.hello()
-            self._flush()
+            self._session.hear(data, time.monotonic_ns())
+        self._session.attend(time.monotonic_ns())
+        while self._session.outbox:
+            self._post(self._session.outbox.pop(0))
 
     def _request(self, kind: str) -> None:
         self._post(self._session.request(kind)[0])
 
-    def _flush(self) -> None:
-        while self._session.outbox:
-            self._post(self._session.outbox.pop(0))
-
     def _post(self, data: bytes) -> None:
         with contextlib.suppress(zmq.Again):
             self._socket.send(data, zmq.NOBLOCK)
+
+
+def own_program(name: str) -> str:
+    """Return what a rig calls itself to people where nothing better is known."""
+    return f"{name}@{machine.gethostname()}"
 
 
 def rig_address(address: str | None) -> str:
@@ -246,7 +170,7 @@ def open_rig_socket(
     return socket
 
 
-def prepare_rig_socket(socket: zmq.Socket[bytes], address: str, keys: ClientKeys | None) -> None:
+def prepare_rig_socket(socket: zmq.Socket[Any], address: str, keys: ClientKeys | None) -> None:
     """Set a DEALER up as a rig's, and connect it; raise UsageError for keys that cannot be read."""
     socket.linger = 0
     socket.set_hwm(_MARK)
@@ -259,8 +183,3 @@ def prepare_rig_socket(socket: zmq.Socket[bytes], address: str, keys: ClientKeys
         socket.setsockopt(zmq.CURVE_SECRETKEY, secret)
         socket.setsockopt(zmq.CURVE_SERVERKEY, read_key(Path(keys.server), secret=False)[0])
     socket.connect(address)
-
-
-def _may_change(reasons: Sequence[str]) -> bool:
-    """Return whether a refusal may end by itself: a place that its last holder has left without a word."""
-    return all(reason.startswith("the place of ") for reason in reasons)

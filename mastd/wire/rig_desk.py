@@ -15,6 +15,7 @@ from __future__ import annotations
 import secrets
 from collections import deque
 from collections.abc import Callable, Sequence
+from typing import Protocol
 
 import numpy as np
 
@@ -66,6 +67,13 @@ BEAT_NS = 100_000_000
 _UNKNOWN = "this session is not known here, or has lost its place; say hello"
 
 
+class RigLog(Protocol):
+    """Who is told of what rigs do that people should know."""
+
+    def rig(self, name: str, program: str, what: str) -> None:
+        """A rig has joined, left, been lost or refused, or has asked for a stop."""
+
+
 class RigDesk:
     """Judges the rigs' messages; all times are monotonic, in ns."""
 
@@ -78,6 +86,7 @@ class RigDesk:
         reads: Reads,
         counters: RigCounters,
         now_ns: int,
+        log: RigLog,
         new_session: Callable[[], int] = lambda: secrets.randbits(62) + 1,
     ) -> None:
         self.counters = counters
@@ -87,6 +96,7 @@ class RigDesk:
         self._values = values
         self._frame = frame
         self._reads = reads
+        self._log = log
         self._new_session = new_session
         self._seats = [RigSeat(index, place, now_ns) for index, place in enumerate(job.places)]
         self._by_name = {seat.place.name: seat for seat in self._seats}
@@ -132,6 +142,7 @@ class RigDesk:
         elif isinstance(message, Request):
             seat.sequence = message.sequence
             self.replies.append((peer, pack_small(Done(seat.session, message.sequence, "bye"))))
+            self._log.rig(seat.place.name, seat.program, "has left")
             self._leave(seat)
         elif not (self._is_waited_for(seat, message) or seat.bucket.take(now_ns)):
             reason = f"more than {seat.place.message_rate:g} messages per second; slow down"
@@ -160,6 +171,7 @@ class RigDesk:
             if not seat.taken:
                 continue
             if seat.lost(now_ns):
+                self._log.rig(seat.place.name, seat.program, "lost: nothing heard of it")
                 self._leave(seat)
             elif now_ns - seat.beaten_ns >= BEAT_NS and seat.beaten_step != self._step:
                 # A loop that does not move gives no sign of life, whatever moves here.
@@ -212,6 +224,7 @@ class RigDesk:
         if seat is None or reasons:
             self.counters.refused += 1
             self.replies.append((peer, pack_refusal(Refusal(tuple(reasons)))))
+            self._log.rig(hello.name, hello.program, f"refused: {reasons[0]}")
             return
         self._welcome(seat, peer, hello, now_ns)
 
@@ -224,6 +237,7 @@ class RigDesk:
         session = seat.session if goes_on else self._new_session()
         seat.open(session, peer, hello.program, lockstep=self._job.mode == "lockstep", now_ns=now_ns)
         self._by_peer[peer] = seat
+        self._log.rig(seat.place.name, hello.program, "goes on" if goes_on else "has joined")
         self._reads.bind(seat, hello.reads)
         row = self._rows[seat.index]
         if not goes_on:
@@ -303,6 +317,9 @@ class RigDesk:
         self._values.values[place] += 1.0
         self._values.publish()
         self.counters.stops += 1
+        seat = self._by_peer.get(peer)
+        who = (seat.place.name, seat.program) if seat is not None else ("a rig", "without a place")
+        self._log.rig(*who, f"asks for {request.kind}")
         self.replies.append((peer, pack_small(Done(request.session, request.sequence, request.kind))))
 
     def _leave(self, seat: RigSeat) -> None:

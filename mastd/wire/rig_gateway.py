@@ -111,14 +111,18 @@ def main() -> int:
     control = socket.socket(fileno=given.control)
     job = RigsJob.from_json(sys.stdin.buffer.read())
 
+    from mastd.log.journald import connected_journal
+    from mastd.log.sinks import open_sink
+    from mastd.wire.refusal_log import RefusalLog
     from mastd.wire.rig_sockets import RigSockets
     from mastd.wire.rig_status import RigCounters
     from mastd.wire.rig_turns import RigTurns
 
     counters = RigCounters()
+    log = RefusalLog(open_sink(connected_journal(os.environ)))
     os.umask(sockets_umask(job.address))
     try:
-        sockets = RigSockets(job, counters)
+        sockets = RigSockets(job, counters, log.unheard)
     except UsageError as error:
         control.send(json.dumps({"error": str(error)}).encode())
         return 2
@@ -135,12 +139,14 @@ def main() -> int:
             Event(given.answered),
             NewestValueBlock(status_layout(job.links), given.status),
             NewestValueBlock(RIG_STATUS, given.rigs),
+            log,
         )
         control.send(b'{"ready": true}')
         control.setblocking(False)
         turns.run(lambda: _told_to_end(control))
     finally:
         sockets.close()
+        log.close()
     return 0
 
 

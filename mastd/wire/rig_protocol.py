@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from mastd.errors import ProtocolError
+from mastd.errors import ProtocolError, UsageError
 from mastd.wire.clock_offset import ClockOffset
 from mastd.wire.rig_messages import (
     ANY,
@@ -18,6 +18,7 @@ from mastd.wire.rig_messages import (
     MAGIC,
     UNITS,
     Beat,
+    ChannelLine,
     Done,
     MalformedRigError,
     Motion,
@@ -35,6 +36,11 @@ from mastd.wire.rig_messages import (
 )
 
 Floats = NDArray[np.float64]
+
+AGAIN_S = 0.1
+"""s between two hellos."""
+SILENT_S = 3.0
+"""Without a sign of life for so long, the daemon is gone."""
 
 
 class RigRefusedError(ProtocolError):
@@ -74,6 +80,8 @@ class RigSession:
         self.last_error = ""
         self.ended = False
         """The daemon has said that it ends, or that it does not know this session."""
+        self.rejoined = 0
+        """How often the place was given again."""
         self.heard_ns = 0
         self.clock = ClockOffset()
         self._name, self._kind, self._reads, self._program, self._mode = (
@@ -88,6 +96,7 @@ class RigSession:
         self._last_step = -1
         self._received = 0
         self._beaten_ns = 0
+        self._asked_ns: int | None = None
         self._gap = 0
         self.done: set[tuple[str, int]] = set()
 
@@ -115,6 +124,35 @@ class RigSession:
             )
         )
 
+    def attend(self, now_ns: int) -> None:
+        """Put into the outbox what is due now: a hello until there is a welcome, and after silence; a beat.
+
+        Raises RigRefusedError with every reason when the daemon gives no place and will not, UsageError when
+        one that was there is gone.
+        """
+        welcome = self.welcome
+        if welcome is not None and not (self.ended or self.silent(now_ns)):
+            beat = self.beat(now_ns)
+            if beat is not None:
+                self.outbox.append(beat)
+            return
+        if self.refused and not _may_change(self.refused):
+            raise RigRefusedError("\n".join(self.refused))
+        if welcome is not None and now_ns - self.heard_ns > SILENT_S * 1e9:
+            raise UsageError(f"the daemon {welcome.name} (process id {welcome.pid}) is gone")
+        if self._asked_ns is None or now_ns - self._asked_ns >= AGAIN_S * 1e9:
+            self._asked_ns = now_ns
+            self.hello()
+
+    def nobody(self, address: str) -> RigRefusedError | UsageError:
+        """Return why there is no welcome after all the patience."""
+        if self.refused:
+            return RigRefusedError("\n".join(self.refused))
+        return UsageError(
+            f"no daemon serves rigs at {address}: start `mastd serve` or `mastd run`, with `rigs:` in "
+            "the daemon's settings"
+        )
+
     def hear(self, data: bytes, now_ns: int) -> None:
         """Take one message of the daemon; one that is none is passed over."""
         try:
@@ -133,6 +171,7 @@ class RigSession:
                 self.clock = ClockOffset()
             # What is due is shown once more after a welcome: the answer may have been lost.
             self._last_step = -1
+            self.rejoined += self.welcome is not None
             self.welcome, self.refused, self.heard_ns, self.ended = message, (), now_ns, False
         elif isinstance(message, Refusal):
             self.refused = message.reasons
@@ -212,11 +251,70 @@ class RigSession:
         return self.welcome is not None and session == self.welcome.session
 
     def _joined(self) -> RigWelcome:
-        if self.welcome is None:
-            raise ProtocolError("the rig has not joined")
-        return self.welcome
+        return joined(self.welcome)
+
+
+class RigPlace:
+    """What a client tells of its place, whatever brings its messages."""
+
+    def __init__(self, address: str, session: RigSession) -> None:
+        self.address = address
+        self._session = session
 
     @property
     def channels(self) -> tuple[RigTerms, ...]:
-        """What the rig gives, in order, as the daemon treats it."""
-        return self._joined().channels
+        """What this rig gives, in the order of the values."""
+        return self._welcome.channels
+
+    @property
+    def reads(self) -> tuple[ChannelLine, ...]:
+        """Name and unit of what it reads, in the order of a motion's values."""
+        return self._welcome.reads
+
+    @property
+    def mode(self) -> str:
+        """lockstep or free-run."""
+        return self._welcome.mode
+
+    @property
+    def period(self) -> float:
+        """Of the loop, s."""
+        return self._welcome.period_ns * 1e-9
+
+    @property
+    def offset(self) -> float | None:
+        """The daemon's monotonic clock minus ours, s; None before it is known."""
+        offset = self._session.clock.offset_ns
+        return None if offset is None else offset * 1e-9
+
+    @property
+    def round_trip(self) -> float | None:
+        """Shortest of the last round trips, s; None before it is known."""
+        trip = self._session.clock.round_trip_ns
+        return None if trip is None else trip * 1e-9
+
+    @property
+    def rejoined(self) -> int:
+        """How often the place had to be taken again."""
+        return self._session.rejoined
+
+    @property
+    def errors(self) -> tuple[int, str]:
+        """How many messages the daemon has not taken, and why the last one."""
+        return self._session.errors, self._session.last_error
+
+    @property
+    def _welcome(self) -> RigWelcome:
+        return joined(self._session.welcome)
+
+
+def joined(welcome: RigWelcome | None) -> RigWelcome:
+    """Return the welcome; raise ProtocolError where there is none yet."""
+    if welcome is None:
+        raise ProtocolError("the rig has not joined")
+    return welcome
+
+
+def _may_change(reasons: Sequence[str]) -> bool:
+    """Return whether a refusal may end by itself: a place that its last holder has left without a word."""
+    return all(reason.startswith("the place of ") for reason in reasons)

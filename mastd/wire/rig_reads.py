@@ -11,7 +11,7 @@ from collections.abc import Iterable, Sequence
 
 import numpy as np
 
-from mastd.record.channels import AXES
+from mastd.settings.rig_channels import AXES
 from mastd.wire.blocks import NewestValueBlock
 from mastd.wire.rig_block import FRAME_HEAD, SMOOTHED
 from mastd.wire.rig_messages import ChannelLine

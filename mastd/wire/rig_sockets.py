@@ -1,24 +1,31 @@
-"""The socket of the rigs' gateway: one ROUTER for this machine.
+"""The sockets of the rigs' gateway: a ROUTER for this machine and, with keys, one for others.
 
 Every rig has bounded queues: one that does not read loses its own messages, one that floods waits in its own
-queue. Longer messages than the protocol has end their connection.
+queue. Longer messages than the protocol has end their connection. The network's socket speaks CURVE only and
+has a context of its own, so that whatever comes from there does not hold up this machine's rigs.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import contextlib
+import os
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import zmq
 
 from mastd.errors import UsageError
+from mastd.wire.address import check_address
+from mastd.wire.authentication import Authentication, Unheard
+from mastd.wire.keys import KeyRing
 from mastd.wire.rig_job import RigsJob
 from mastd.wire.rig_messages import LARGEST_RIG_MESSAGE
 from mastd.wire.rig_status import RigCounters
+from mastd.wire.roles import Role, commands
 from mastd.wire.sessions import Peer
+from mastd.wire.socket_file import SocketFile
 
-RECEIVED_MARK = 64
-SENT_MARK = 64
+MARK = 64
 HANDSHAKE_MS = 2000
 LAST_WORDS_MS = 200
 LOCAL, NETWORK = 0, 1
@@ -27,16 +34,27 @@ _Socket = zmq.Socket[bytes]
 
 
 class RigSockets:
-    """All sockets of the rigs' gateway; raises UsageError where one cannot be opened."""
+    """All sockets of the rigs' gateway; raises UsageError where one cannot be opened.
 
-    def __init__(self, job: RigsJob, counters: RigCounters) -> None:
+    ``report`` is told of everybody who is not let in.
+    """
+
+    def __init__(self, job: RigsJob, counters: RigCounters, report: Callable[[Unheard], None]) -> None:
         self._context: zmq.Context[_Socket] = zmq.Context()
+        self._network: zmq.Context[_Socket] = zmq.Context()
         self._poller = zmq.Poller()
         self._counters = counters
-        self._files: list[Path] = []
+        self._report = report
+        self._file: SocketFile | None = None
+        self._routers: dict[int, _Socket] = {}
+        self._authentication: Authentication | None = None
+        self._place = ""
         self._descriptor = -1
         try:
-            self._routers = {LOCAL: self._router(job.address)}
+            self._file = SocketFile.of(job.address, os.getppid(), "rigs")
+            self._routers[LOCAL] = self._router(self._context, job.address)
+            if job.network is not None:
+                self._open_network(job.network, job.keys)
         except BaseException:
             self.close()
             raise
@@ -48,18 +66,33 @@ class RigSockets:
 
     def poll(self, milliseconds: int) -> bool:
         """Wait for a message, at most so long; return whether the other descriptor can be read."""
-        return any(ready == self._descriptor for ready, _ in self._poller.poll(milliseconds))
+        ready = self._poller.poll(milliseconds)
+        if self._authentication is not None:
+            self._authentication.turn()
+        return any(source == self._descriptor for source, _ in ready)
 
-    def receive(self, most: int) -> Iterator[tuple[Peer, list[bytes], str | None, bool]]:
-        """Take at most ``most`` messages from each ROUTER: peer, frames, whose key it is, and whether that
-        key may be a rig's."""
-        for kind, router in self._routers.items():
-            for _ in range(most):
-                try:
-                    parts = router.recv_multipart(zmq.NOBLOCK)
-                except zmq.Again:
-                    break
-                yield (kind, parts[0]), parts[1:], None, True
+    def receive(self, most: int) -> Iterator[tuple[Peer, list[bytes], str | None, Role]]:
+        """Take at most ``most`` messages from each ROUTER: peer, frames, whose key it is (None on the local
+        socket, empty for one that may be any rig), and its role."""
+        local = self._routers[LOCAL]
+        for _ in range(most):
+            try:
+                peer, *frames = local.recv_multipart(zmq.NOBLOCK)
+            except zmq.Again:
+                break
+            yield (LOCAL, peer), frames, None, "engineer"
+        if self._authentication is None:
+            return
+        for _ in range(most):
+            try:
+                # Frames as objects: they know the key of their connection.
+                parts = self._routers[NETWORK].recv_multipart(zmq.NOBLOCK, copy=False)
+            except zmq.Again:
+                break
+            guest = self._authentication.guest(parts[-1], self._place)
+            if guest is not None:
+                owner = "" if commands(guest.role) else guest.name
+                yield (NETWORK, parts[0].bytes), [part.bytes for part in parts[1:]], owner, guest.role
 
     def send(self, peer: Peer, data: bytes) -> None:
         """Send to a peer; what its queue has no room for, and what is for nobody, is lost."""
@@ -69,21 +102,39 @@ class RigSockets:
             self._counters.unsent += 1
 
     def close(self) -> None:
-        """Close everything and remove the socket files; the last words have a moment to leave."""
-        self._context.destroy(linger=LAST_WORDS_MS)
-        for path in self._files:
-            path.unlink(missing_ok=True)
+        """Close everything and remove the socket's file; the last words have a moment to leave."""
+        for context in (self._context, self._network):
+            with contextlib.suppress(zmq.ZMQError):
+                context.destroy(linger=LAST_WORDS_MS)
+        if self._file is not None:
+            self._file.close()
 
-    def _router(self, address: str) -> _Socket:
-        socket = self._context.socket(zmq.ROUTER)
+    def _open_network(self, address: str, keys: str | None) -> None:
+        what = f"rigs' address {address!r}"
+        checked = check_address(address, allow_remote=True, what="rigs' address")
+        if keys is None:
+            raise UsageError(f"{what}: a network address needs keys; see `mastd keys server`")
+        try:
+            self._authentication = Authentication(
+                self._network, self._poller, KeyRing(Path(keys)), self._counters, self._report
+            )
+        except UsageError as error:
+            raise UsageError(f"{what}: a network address needs keys: {error}") from error
+        self._routers[NETWORK] = self._router(self._network, checked, self._authentication)
+        self._place = checked
+
+    def _router(
+        self, context: zmq.Context[_Socket], address: str, authentication: Authentication | None = None
+    ) -> _Socket:
+        socket = context.socket(zmq.ROUTER)
         socket.linger = 0
-        socket.setsockopt(zmq.RCVHWM, RECEIVED_MARK)
-        socket.setsockopt(zmq.SNDHWM, SENT_MARK)
+        socket.set_hwm(MARK)
         socket.setsockopt(zmq.MAXMSGSIZE, 4 * LARGEST_RIG_MESSAGE)
         socket.setsockopt(zmq.HANDSHAKE_IVL, HANDSHAKE_MS)
         socket.setsockopt(zmq.ROUTER_MANDATORY, 1)
-        if address.startswith("ipc:///"):
-            self._files.append(Path(address.removeprefix("ipc://")))
+        socket.setsockopt(zmq.IPV6, int("[" in address))
+        if authentication is not None:
+            authentication.protect(socket, address)
         try:
             socket.bind(address)
         except zmq.ZMQError as error:

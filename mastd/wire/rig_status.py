@@ -8,9 +8,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
+from mastd.settings.rig_channels import MOST_RIGS
 from mastd.wire.blocks import NewestValueBlock
 from mastd.wire.layout import Field, Layout
-from mastd.wire.rig_channels import MOST_RIGS
 
 PROGRAM_BYTES: Final = 160
 _NUMBERS: Final = ("joined", "age_s", "delay", "offset_s", "round_trip_s", "values", "lockstep")
@@ -33,7 +33,9 @@ class RigCounters:
     too_many: int = 0  # messages beyond the rig's rate
     refused: int = 0  # hellos that got no place
     not_allowed: int = 0  # messages beyond what the client's key permits
-    strangers: int = 0  # messages whose key has been removed
+    unauthenticated: int = 0  # connections over the network without a key, or with another server's
+    unknown_keys: int = 0  # connections over the network with a key that is nobody's
+    revoked: int = 0  # connections and messages whose key has been revoked
     unsent: int = 0  # messages that a rig's queue had no room for
     stops: int = 0  # stops and emergency stops asked for
 

@@ -13,12 +13,14 @@ import time
 from collections.abc import Callable
 
 from mastd.wire.blocks import NewestValueBlock
+from mastd.wire.refusal_log import RefusalLog
 from mastd.wire.rig_block import Event
 from mastd.wire.rig_desk import RigDesk
 from mastd.wire.rig_job import RigsJob
 from mastd.wire.rig_reads import Reads
 from mastd.wire.rig_sockets import RigSockets
 from mastd.wire.rig_status import RigCounters, write_status
+from mastd.wire.roles import may
 
 TURN_MS = 20
 MESSAGES_PER_TURN = 64
@@ -41,6 +43,7 @@ class RigTurns:
         answered: Event,
         status: NewestValueBlock,
         rigs: NewestValueBlock,
+        log: RefusalLog,
     ) -> None:
         self._parent = parent
         self._sockets = sockets
@@ -49,9 +52,9 @@ class RigTurns:
         self._answered = answered
         self._rigs = rigs
         self._lockstep = job.mode == "lockstep"
-        self._status = status
+        self._log = log
         reads = Reads(job.columns, job.spare, status)
-        self._desk = RigDesk(job, parent, values, frame, reads, counters, time.monotonic_ns())
+        self._desk = RigDesk(job, parent, values, frame, reads, counters, time.monotonic_ns(), log)
         self._shown_ns = 0
         sockets.also(shown.descriptor)
 
@@ -77,15 +80,16 @@ class RigTurns:
             desk.show(time.monotonic_ns())
             self._reply()
         taken = 0
-        for peer, frames, owner, may in sockets.receive(MESSAGES_PER_TURN):
+        for peer, frames, owner, role in sockets.receive(MESSAGES_PER_TURN):
             taken += 1
-            desk.hear(peer, frames, time.monotonic_ns(), owner, may=may)
+            desk.hear(peer, frames, time.monotonic_ns(), owner, may=may(role, "drive"))
         now = time.monotonic_ns()
         if desk.turn(now) and self._lockstep:
             self._answered.set()
         self._reply()
         if now - self._shown_ns >= SHOWN_NS:
             self._shown_ns = now
+            self._log.turn()
             write_status(self._rigs, self._counters, desk.states(now))
         return taken
 

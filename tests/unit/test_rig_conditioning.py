@@ -30,8 +30,8 @@ from mastd.loop.rig_conditioning import (
     condition,
     memory_of,
 )
+from mastd.settings.rig_channels import MOST_CHANNELS
 from mastd.wire.rig_block import COUNT, FIRST_RIG, FIRST_VALUE, JOINED, RIG_VALUES, RIG_WIDTH, STEP
-from mastd.wire.rig_channels import MOST_CHANNELS
 
 Floats = NDArray[np.float64]
 PERIOD = 0.001

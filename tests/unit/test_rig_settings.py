@@ -8,9 +8,9 @@ import pytest
 
 from mastd.errors import SettingsError
 from mastd.settings.loader import load, load_text
+from mastd.settings.rig_channels import FELT, KINDS, MOST_RIGS, POSE_ACCELERATIONS, POSE_RATES, POSES, WRENCH
 from mastd.settings.rigs import RigChannel, RigSettings, RigsSettings
 from mastd.settings.starter import find
-from mastd.wire.rig_channels import FELT, KINDS, MOST_RIGS, POSE_ACCELERATIONS, POSE_RATES, POSES, WRENCH
 
 RIGS = """\
 rigs:

@@ -10,8 +10,7 @@ import math
 import re
 from typing import Final, NamedTuple
 
-from mastd.record.channels import AXES
-
+AXES: Final = ("surge", "sway", "heave", "roll", "pitch", "yaw")
 MOST_RIGS: Final = 8
 MOST_CHANNELS: Final = 24
 """Channels of one rig."""

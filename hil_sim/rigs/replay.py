@@ -1,0 +1,90 @@
+"""``hil-sim rig replay``: gives what a rig gave in a recorded run, at the same time of the profile."""
+
+from __future__ import annotations
+
+import argparse
+import math
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hil_sim.rigs.program import add_options, look, serve
+from mastd.errors import UsageError
+
+if TYPE_CHECKING:
+    from mastd.wire.rig_protocol import MotionSeen
+
+Floats = NDArray[np.float64]
+
+READS: Final = ("profile_time",)
+
+
+class Recorded:
+    """What a rig gave: rows (n, channels) at times of the profile (n, s, not falling)."""
+
+    def __init__(self, times: Floats, rows: Floats, period: float) -> None:
+        """``period``: of the loop, s."""
+        self._times = times
+        self._rows = rows
+        self._period = period
+        self._shown = 0.0
+
+    def answer(self, motion: MotionSeen) -> Floats:
+        """Return the row of this time; before the profile plays the first one, after its end the last."""
+        played = float(motion.values[0])
+        if math.isfinite(played):
+            # A motion shows the profile's time of the cycle before, a record has that of the same cycle.
+            self._shown = played + motion.speed * self._period
+            place = int(np.searchsorted(self._times, self._shown - 0.5 * self._period))
+        else:
+            place = len(self._rows) - 1 if self._shown > 0.0 else 0
+        row: Floats = self._rows[min(place, len(self._rows) - 1)]
+        return row
+
+    def line(self) -> str:
+        """Return which time of the record it is at."""
+        return f"at {self._shown:.1f} of {self._times[-1]:.1f} s"
+
+
+def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    """Add the parser of ``replay``."""
+    text = "give what a rig gave in a recorded run"
+    parser = subparsers.add_parser("replay", help=text, description=f"{text[0].upper()}{text[1:]}.")
+    parser.add_argument("record", metavar="RUN", type=Path, help="directory of the run, or its run.mcap")
+    parser.add_argument(
+        "--rig", dest="recorded", required=True, metavar="RIG", help="which of its rigs is replayed"
+    )
+    add_options(parser, None)
+    parser.set_defaults(run=run)
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Replay until told to end; return the exit code."""
+    from mastd.wire.rig_messages import ANY
+
+    arguments.name = arguments.name or arguments.recorded
+    place = look(arguments, ANY)
+    times, rows = recorded(arguments.record, arguments.recorded, place.channels)
+    return serve(arguments, ANY, READS, lambda rig: Recorded(times, rows, rig.period))
+
+
+def recorded(record: Path, rig: str, channels: tuple[str, ...]) -> tuple[Floats, Floats]:
+    """Return times of the profile (n, s) and what a rig of a record gave in these ``channels`` (n, m).
+
+    Raises FormatError for what is no record, UsageError where the rig, a channel or the play is not in it.
+    """
+    from mastd.record.reader import open_run
+
+    run = open_run(record, lambda name: name == "profile_time" or name.startswith("rig."))
+    names = [f"rig.{rig}.{channel}" for channel in channels]
+    missing = [name for name in names if name not in run.columns]
+    if missing:
+        there = ", ".join(name for name in run.columns if name.startswith("rig.")) or "none"
+        raise UsageError(f"{record}: has no {', '.join(missing)}; its channels of rigs are: {there}")
+    times = run.columns["profile_time"]
+    played = np.flatnonzero(np.isfinite(times))
+    if not len(played):
+        raise UsageError(f"{record}: no profile was played in it")
+    return np.maximum.accumulate(times[played]), run.matrix(names)[played]
