@@ -20,11 +20,11 @@ from mastd.cli import main
 from mastd.errors import UsageError
 from mastd.settings.loader import load
 from mastd.settings.payload import VehiclePayload
+from mastd.settings.rig_channels import POSES, VEHICLE, WRENCH, signal
 from mastd.settings.starter import find
 from mastd.settings.table import TableSettings
 from mastd.vehicle.boarding import vehicle_on_table
 from mastd.vehicle.fmu_slave import columns
-from mastd.wire.rig_channels import POSES, VEHICLE, WRENCH, signal
 from tests.fmu_samples import needs_fmpy
 from tests.lab import ROOT
 
