@@ -13,9 +13,7 @@ _NO_FILE = "name a file of rigs by --rigs, or in the daemon's settings"
 
 def rigs_problems(profile: ProfileSettings, rigs: RigsSettings) -> list[str]:
     """Return a line for each rig that the profile uses and that cannot give what it is used for."""
-    known = (
-        ", ".join(rig.name for rig in rigs.rigs) or "none; name a file by --rigs, or in the daemon's settings"
-    )
+    known = ", ".join(rig.name for rig in rigs.rigs) or f"none; {_NO_FILE}"
     problems = []
     for place, name, kind in _uses(profile):
         rig = rigs.rig(name)
