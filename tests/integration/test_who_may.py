@@ -98,11 +98,7 @@ def test_who_is_not_let_in_is_told_apart_counted_and_logged(hall: Hall, tmp_path
     cases: tuple[tuple[str, str, ClientKeys | None], ...] = (
         ("no_key", "unauthenticated", None),
         ("other_server", "unauthenticated", replace(hall.keys("the-engineer"), server=other_server)),
-        (
-            "unknown_key",
-            "unknown_keys",
-            ClientKeys(others.directory / "private/mallory.key_secret", hall.server),
-        ),
+        ("unknown_key", "unknown_keys", unknown),
         ("revoked_key", "revoked", ClientKeys(revoked, hall.server)),
     )
     for cause, counter, keys in cases:
@@ -112,8 +108,9 @@ def test_who_is_not_let_in_is_told_apart_counted_and_logged(hall: Hall, tmp_path
         assert entry["MESSAGE"].startswith("connection refused")
         after = hall.counted()
         assert after[counter] > before[counter], cause
-        for name in {"unauthenticated", "unknown_keys", "revoked"} - {counter}:
-            assert after[name] == before[name], f"{cause} is not {name}"
+        for name, most in (("unauthenticated", 1), ("unknown_keys", 0), ("revoked", 0)):
+            # A client that leaves in the middle of a handshake has not shown a key either.
+            assert name == counter or after[name] <= before[name] + most, f"{cause} is not {name}"
         # It has come back several times a second, and is told once.
         assert len(hall.entries(MASTD_CAUSE=cause)) == 1
     assert hall.entry("the name", MASTD_CAUSE="revoked_key")["MASTD_OPERATOR"] == "the-operator"
