@@ -32,6 +32,7 @@ EXAMPLES = ROOT / "examples"
 PACKAGES = "gcc libc6-dev libzmq3-dev libmsgpack-dev"
 SECOND = 1_000_000_000
 LINKS, ACCELEROMETERS = 7, 8
+SESSION = 7
 COMMAND_SIZE = 5 * LINKS + 6
 SOFTLY = """
 name: softly
@@ -451,6 +452,14 @@ NASTY = (
     packed(["command", -(1 << 63), -(1 << 63), 1, 2, bytes(8 * COMMAND_SIZE)]),
     packed(["command", 0, 0, 3, -1, bytes(8 * COMMAND_SIZE)]),
     packed(["command", 0, 0, 1, 2, bytes(8 * COMMAND_SIZE + 1)]),
+    packed(["command", 0, 0, 1, 2, bytes(8)]),
+    packed(["command", 0, 0, 1, 2, None]),
+    packed(["command", 0, 0]),
+    packed(["motion", SESSION, 1, 1, 0, 0, 0, 0.0, False, b""]),
+    packed(["motion", SESSION]),
+    packed([]),
+    packed({"kind": "welcome", "session": SESSION, "channels": None, "reads": [None]}),
+    packed({"kind": "refused", "reasons": ["the place of "] * 30}),
 )
 
 
@@ -478,7 +487,6 @@ def test_nonsense_neither_ends_the_bridge_nor_moves_its_plant(start: Start, join
     assert figures["invalid"] > 50 * TURNS
 
 
-SESSION = 7
 RIGS = """
 rigs:
   - name: pedals
