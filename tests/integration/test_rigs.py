@@ -277,7 +277,7 @@ def test_a_rigs_stop_acts_within_two_cycles_of_its_entering_the_block(
         host.connect_rigs(cycle, blocks, connection)
         block = NewestValueBlock(RIG_VALUES, blocks.rigs.values.descriptor)
         stopper = StopBetween(RunScript(cycle.supervisor), block, name, 500)
-        host.loop(plan, connection, cycle, link, stopper, blocks, None, None, None, Rights(()), notes)
+        host.loop(plan, connection, cycle, link, stopper, blocks, None, None, Rights(()), notes)
     (acted,) = [
         int(str(event["cycle"]))
         for event in notes.events
