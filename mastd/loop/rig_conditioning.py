@@ -49,13 +49,18 @@ def condition(
     newest: Floats,
     anchors: Floats,
     out: Floats,
+    record: Floats,
     step: float,
     period: float,
     periods: float,
     answers: float,
+    used: float,
     resting: bool,
-) -> None:
-    """Take the newest values over and write ``out`` (rigs, MOST_CHANNELS).
+) -> int:
+    """Take the newest values over, write ``out`` (rigs, MOST_CHANNELS), and return who is there and lost.
+
+    That is a mask of the rigs that are present, and ``MOST_RIGS`` bits above it of those that are in the mask
+    ``used``, have been present, and are lost. ``record``: of each rig its values, 1 while present, delay.
 
     ``block``: RIG_VALUES. Terms: ``rigs`` (rigs, RIG_TERMS), ``channels`` (rigs, MOST_CHANNELS,
     CHANNEL_TERMS). Kept from call to call: ``memory`` (rigs, RIG_MEMORY), ``newest`` (rigs, 2,
@@ -64,7 +69,8 @@ def condition(
     was due in lockstep; ``resting``: the table lies in OFF.
     """
     passed = period * periods
-    due = int(answers)
+    due, needed = int(answers), int(used)
+    found, place = 0, 0
     for r in range(rigs.shape[0]):
         row = FIRST_RIG + r * RIG_WIDTH
         own = memory[r]
@@ -106,6 +112,11 @@ def condition(
         own[PRESENT] = 1.0 if present else 0.0
         if present:
             own[EVER] = 1.0
+            found |= 1 << r
+        elif resting:
+            own[EVER] = 0.0
+        elif (needed >> r) & 1 and own[EVER] == 1.0:
+            found |= 1 << (r + MOST_RIGS)
         change = math.inf if rigs[r, RAMP] <= passed else passed / rigs[r, RAMP]
         own[SHARE] = min(own[SHARE] + change, 1.0) if present else max(own[SHARE] - change, 0.0)
         if resting:
@@ -127,6 +138,11 @@ def condition(
             if not resting and math.isfinite(most):
                 value = min(max(value, out[r, c] - most), out[r, c] + most)
             out[r, c] = value
+            record[place] = value
+            place += 1
+        record[place], record[place + 1] = own[PRESENT], own[DELAY]
+        place += 2
+    return found
 
 
 def memory_of(channels: Floats) -> tuple[Floats, Floats, Floats, Floats]:
@@ -141,4 +157,4 @@ def memory_of(channels: Floats) -> tuple[Floats, Floats, Floats, Floats]:
     return memory, np.stack((neutral, neutral), axis=1), neutral.copy(), neutral.copy()
 
 
-assert MOST_RIGS <= 52, "the mask of the rigs is a whole number in a float64"
+assert 2 * MOST_RIGS <= 52, "masks of the rigs are whole numbers in a float64"

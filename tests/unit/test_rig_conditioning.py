@@ -30,7 +30,7 @@ from mastd.loop.rig_conditioning import (
     condition,
     memory_of,
 )
-from mastd.settings.rig_channels import MOST_CHANNELS
+from mastd.settings.rig_channels import MOST_CHANNELS, MOST_RIGS
 from mastd.wire.rig_block import COUNT, FIRST_RIG, FIRST_VALUE, JOINED, RIG_VALUES, RIG_WIDTH, STEP
 
 Floats = NDArray[np.float64]
@@ -73,6 +73,8 @@ class Conditioned:
         for place, name in places.items():
             self.table[0, :, place] = terms[name]
         self.memory, self.newest, self.anchors, self.out = memory_of(self.table)
+        self.record = np.zeros(self.channels + 2)
+        self.found = 0
         self.block = np.zeros(RIG_VALUES.size)
         self.row: Floats = self.block[FIRST_RIG : FIRST_RIG + RIG_WIDTH]
 
@@ -89,7 +91,7 @@ class Conditioned:
     def cycle(self, *, due: bool = False, resting: bool = False, periods: float = 1.0) -> float:
         """One cycle; return the first channel."""
         self.step += 1.0
-        condition(
+        self.found = condition(
             self.block,
             self.rigs,
             self.table,
@@ -97,16 +99,25 @@ class Conditioned:
             self.newest,
             self.anchors,
             self.out,
+            self.record,
             self.step,
             PERIOD,
             float(periods),
             1.0 if due else 0.0,
+            1.0,
             resting,
         )
+        assert self.record[:-2].tolist() == self.out[0, : self.channels].tolist()
+        assert self.record[-2] == self.memory[0, PRESENT]
+        assert np.array_equal(self.record[-1], self.memory[0, DELAY], equal_nan=True)
         return float(self.out[0, 0])
 
     def cycles(self, count: int, **how: Any) -> list[float]:
         return [self.cycle(**how) for _ in range(count)]
+
+    @property
+    def lost(self) -> bool:
+        return bool(self.found >> MOST_RIGS & 1)
 
     @property
     def present(self) -> bool:
@@ -332,6 +343,27 @@ def test_nothing_is_predicted_from_values_of_before_a_loss() -> None:
     assert rig.cycle() == 1.0
 
 
+def test_who_was_there_and_is_gone_is_lost_until_it_comes_back_or_the_table_lies() -> None:
+    rig = Conditioned(timeout=0.002)
+    rig.join()
+    rig.cycles(3)
+    assert not rig.lost, "it has never been there"
+    rig.give(1.0)
+    rig.cycle()
+    assert (rig.found, rig.lost) == (1, False)
+    rig.cycles(5)
+    assert rig.lost
+    rig.give(1.0)
+    rig.cycle()
+    assert not rig.lost
+    rig.cycles(5)
+    assert rig.lost
+    rig.cycle(resting=True)
+    assert not rig.lost
+    rig.cycle()
+    assert not rig.lost
+
+
 def test_in_lockstep_only_the_answer_to_this_step_is_in_time() -> None:
     rig = Conditioned(timeout=10.0)
     rig.join()
@@ -374,6 +406,12 @@ def test_several_rigs_do_not_touch_each_other() -> None:
     rows = block[FIRST_RIG:].reshape(-1, RIG_WIDTH)
     rows[:2, [JOINED, COUNT, STEP]] = 1.0
     rows[0, FIRST_VALUE:], rows[1, FIRST_VALUE:] = 7.0, np.arange(MOST_CHANNELS)
-    condition(block, rigs, table, memory, newest, anchors, out, 1.0, PERIOD, 1.0, 0.0, False)
+    record = np.zeros(2 + MOST_CHANNELS + 4)
+    found = condition(
+        block, rigs, table, memory, newest, anchors, out, record, 1.0, PERIOD, 1.0, 0.0, 0.0, False
+    )
+    assert found == 0b11
+    assert record[:4].tolist() == [7.0, 7.0, 1.0, 0.0]
+    assert record[4:].tolist() == [*range(MOST_CHANNELS), 1.0, 0.0]
     assert out[0].tolist() == [7.0, 7.0, *[0.0] * (MOST_CHANNELS - 2)], "only the channels it has"
     assert out[1].tolist() == list(range(MOST_CHANNELS))
