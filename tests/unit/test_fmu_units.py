@@ -7,8 +7,8 @@ from fractions import Fraction
 import pytest
 
 from hil_sim.rigs.fmu_units import DeclaredUnit, conversion, powers_of
+from mastd.settings.rig_channels import KINDS, REQUIRED, SIGNALS, signal
 from mastd.units import DIMENSIONS, UnitError
-from mastd.wire.rig_channels import KINDS, REQUIRED, SIGNALS, signal
 
 METRE = {"m": Fraction(1)}
 FORCE = {"kg": Fraction(1), "m": Fraction(1), "s": Fraction(-2)}
