@@ -5,31 +5,30 @@ from __future__ import annotations
 import argparse
 import re
 import tempfile
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, Protocol
+from typing import TYPE_CHECKING, Final, Protocol
 
-from mastd import units
+from hil_sim.rigs.program import add_options, serve
 from mastd.errors import UsageError
 
 if TYPE_CHECKING:
     from hil_sim.rigs.fmu_model import FmuModel
+    from hil_sim.rigs.fmu_variables import Floats
     from hil_sim.rigs.fmu_wiring import Wiring
 
-WAIT: Final = 0.2
-"""s without motion after which is looked whether to end."""
 MOST_BEHIND: Final = 1.0
 """s that the FMU may be behind the table before the rig gives up."""
 _UNFIT: Final = re.compile(r"[^a-z0-9_]+")
 
 
 class Seen(Protocol):
-    """What is used of a motion that the table shows: see ``mastd.wire.rig_client``."""
+    """What is used of a motion: see ``mastd.wire.rig_protocol.MotionSeen``."""
 
     @property
-    def step(self) -> int: ...
+    def time(self) -> float: ...
     @property
-    def values(self) -> Any: ...
+    def values(self) -> Floats: ...
 
 
 class Terms(Protocol):
@@ -42,7 +41,7 @@ class Terms(Protocol):
 
 
 class Joined(Protocol):
-    """What is used of a rig's place at the table: see ``mastd.wire.rig_client.RigClient``."""
+    """What is used of a rig's place: see ``mastd.wire.rig_client.RigClient``."""
 
     @property
     def channels(self) -> Sequence[Terms]: ...
@@ -50,8 +49,57 @@ class Joined(Protocol):
     def reads(self) -> Sequence[tuple[str, str]]: ...
     @property
     def period(self) -> float: ...
-    def receive(self, timeout: float) -> Any: ...
-    def send(self, values: Sequence[float], motion: Any) -> None: ...
+
+
+class FmuAtTable:
+    """An FMU that is stepped with the table.
+
+    The first motion initialises it; from then on its time is that of the plant since. A motion that is not a
+    whole step later is answered with the last values.
+    """
+
+    def __init__(self, model: FmuModel, wiring: Wiring, rig: Joined, step_ns: int | None) -> None:
+        """``step_ns``: the communication step, None for the daemon's period.
+
+        Raises UsageError for a step that is no multiple of that period or that the FMU cannot take, and, one
+        line each, for channels and units that do not fit.
+        """
+        period_ns = round(rig.period * 1e9)
+        self._model = model
+        self._period = rig.period
+        self._ratio = periods_in(step_ns or period_ns, period_ns)
+        self._step_ns = self._ratio * period_ns
+        model.check_step(self._step_ns)
+        self._inputs, self._places = wiring.inputs(rig.reads)
+        self._outputs = wiring.outputs([(channel.name, channel.unit) for channel in rig.channels])
+        self._most_behind = max(2, round(MOST_BEHIND * 1e9 / self._step_ns))
+        self._first: float | None = None
+        self._values: Floats
+
+    def answer(self, motion: Seen) -> Floats:
+        """Return the values of the rig's channels.
+
+        Raises FmuError for an FMU that fails, or is slower than the table.
+        """
+        model = self._model
+        seen = [float(motion.values[place]) for place in self._places]
+        if self._first is None:
+            self._first = motion.time
+            self._values = model.start(self._inputs, self._outputs, seen, self._step_ns)
+        periods = round((motion.time - self._first) / self._period)
+        due = periods // self._ratio - model.count
+        if due > self._most_behind:
+            raise model.error(
+                f"is slower than the table: {due * self._step_ns / 1e9:.1f} s behind; take a longer --step, "
+                "or run in lockstep"
+            )
+        for _ in range(due):
+            self._values = model.step(seen)
+        return self._values
+
+    def line(self) -> str:
+        """Return how far it has come."""
+        return f"{self._model.name}: {self._model.count} steps, {self._model.time:.3f} s"
 
 
 def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
@@ -64,8 +112,6 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
     )
     add = parser.add_argument
     add("file", metavar="FILE", type=Path, help="the FMU")
-    add("--name", metavar="RIG", help="name of the rig in the daemon's settings (name of the file)")
-    add("--address", metavar="ADDR", help="rigs' socket of the daemon (the one on this machine)")
     add(
         "--map",
         metavar="CHANNEL=VARIABLE",
@@ -88,30 +134,28 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
         help="an input or parameter that is set once, in its own unit",
     )
     add("--step", metavar="TIME", help="communication step, a multiple of the daemon's period (that period)")
-    add("--patience", metavar="TIME", default="5 s", help="how long to wait for the daemon (5 s)")
-    add("--key", type=Path, metavar="FILE", help="own secret key, for a network address")
-    add("--server-key", type=Path, metavar="FILE", help="the daemon's public key")
     add("--check", action="store_true", help="check and load the FMU, name its variables, and end")
+    add_options(parser, None)
     parser.set_defaults(run=run)
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Check the FMU, join the table and follow it until told to end; return 0.
+    """Check the FMU, join the table and follow it until told to end; return the exit code.
 
-    Raises UsageError for an FMU that cannot be run here or does not fit, FmuError for one that fails,
-    ProtocolError when the daemon is gone.
+    Raises UsageError for an FMU that cannot be run here or does not fit, FmuError for one that fails, and
+    what ``hil_sim.rigs.program.serve`` raises.
     """
-    from hil_sim.plant.process import EndOfLife
     from hil_sim.rigs.fmu_model import FmuModel
     from hil_sim.rigs.fmu_wiring import wire
     from hil_sim.rigs.last_resort import LastResort
+    from mastd.commands.quantities import quantity
+    from mastd.units import TIME
+    from mastd.wire.rig_messages import ANY
 
-    step_ns = None if arguments.step is None else round(1e9 * _positive("--step", arguments.step))
-    patience = _positive("--patience", arguments.patience)
-    if (arguments.key is None) != (arguments.server_key is None):
-        raise UsageError("--key and --server-key go together")
-    # From here on a signal ends the process cleanly, so that what is extracted is removed.
-    end_of_life = EndOfLife(None)
+    step_ns = None if arguments.step is None else round(1e9 * quantity("--step", arguments.step, TIME))
+    if step_ns is not None and step_ns <= 0:
+        raise UsageError(f"--step: {arguments.step} is not above zero")
+    arguments.name = arguments.name or rig_name(arguments.file)
     directory = Path(tempfile.mkdtemp(prefix="mastd-fmu-"))
     with LastResort(directory), FmuModel(arguments.file, directory=directory) as model:
         wiring = wire(model.variables, arguments.map, arguments.unit, arguments.set)
@@ -124,63 +168,7 @@ def run(arguments: argparse.Namespace) -> int:
         model.instantiate()
         for variable, value in wiring.fixed.items():
             model.set_now(wiring.variables[variable], value)
-        from mastd.wire.client import ClientKeys
-        from mastd.wire.rig_client import RigClient
-
-        keys = ClientKeys(arguments.key, arguments.server_key) if arguments.key else None
-        name = arguments.name or rig_name(arguments.file)
-        with RigClient.join(
-            name,
-            reads=wiring.channels,
-            address=arguments.address,
-            keys=keys,
-            patience=patience,
-            program=model.name,
-        ) as rig:
-            print(f"rig {name!r} has joined ({rig.mode}): {model.name}", flush=True)
-            follow(model, wiring, rig, step_ns, end_of_life.reached)
-    return 0
-
-
-def follow(
-    model: FmuModel,
-    wiring: Wiring,
-    rig: Joined,
-    step_ns: int | None,
-    ended: Callable[[], bool],
-) -> None:
-    """Step the FMU with the table and answer each motion, until ``ended``.
-
-    The first motion initialises the FMU; from then on its time is that of the table since. A motion that is
-    not a whole step later is answered with the last values. Raises UsageError for a step that is no multiple
-    of the daemon's period, and where the FMU is slower than the table.
-    """
-    period_ns = round(rig.period * 1e9)
-    ratio = periods_in(step_ns or period_ns, period_ns)
-    step_ns = ratio * period_ns
-    model.check_step(step_ns)
-    inputs, places = wiring.inputs(rig.reads)
-    outputs = wiring.outputs([(channel.name, channel.unit) for channel in rig.channels])
-    most_behind = max(2, round(MOST_BEHIND * 1e9 / step_ns))
-    first: int | None = None
-    values: Any = ()
-    while not ended():
-        motion: Seen | None = rig.receive(WAIT)
-        if motion is None:
-            continue
-        seen = [float(motion.values[place]) for place in places]
-        if first is None:
-            first = motion.step
-            values = model.start(inputs, outputs, seen, step_ns)
-        due = (motion.step - first) // ratio - model.count
-        if due > most_behind:
-            raise UsageError(
-                f"{model.path}: is slower than the table: {due * step_ns / 1e9:.1f} s behind; take a longer "
-                "--step, or run in lockstep"
-            )
-        for _ in range(due):
-            values = model.step(seen)
-        rig.send(values.tolist(), motion)
+        return serve(arguments, ANY, wiring.channels, lambda rig: FmuAtTable(model, wiring, rig, step_ns))
 
 
 def periods_in(step_ns: int, period_ns: int) -> int:
@@ -207,14 +195,3 @@ def table(model: FmuModel) -> str:
                 f"  {variable.causality:9s} {variable.name:32s} {unit:8s} {variable.description}".rstrip()
             )
     return "\n".join(lines) + "\n"
-
-
-def _positive(option: str, text: str) -> float:
-    """Return an option's time, s."""
-    try:
-        time = units.parse(text, units.TIME)
-    except units.UnitError as error:
-        raise UsageError(f"{option}: {error}") from error
-    if not time > 0.0:
-        raise UsageError(f"{option}: {text} is not above zero")
-    return time

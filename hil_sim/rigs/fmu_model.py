@@ -15,19 +15,16 @@ import shutil
 import sys
 import tempfile
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
 import numpy as np
-from numpy.typing import NDArray
 
-from hil_sim.rigs.fmu_archive import FmuArchive, Interface
-from hil_sim.rigs.fmu_units import BASE, SAME, Conversion, DeclaredUnit, declared_powers
-from mastd.errors import MastdError, UsageError, printable
+from hil_sim.rigs.fmu_archive import FmuArchive
+from hil_sim.rigs.fmu_variables import Floats, FmuError, Group, Port, Variable, groups, variables_of
+from mastd.errors import UsageError, printable
 from mastd.formats.packages import require
 
-Floats = NDArray[np.float64]
 Say = Callable[[str], None]
 
 NANOSECONDS: Final = 1_000_000_000
@@ -42,54 +39,6 @@ _FAULTS: Final = ("logStatusWarning", "logStatusDiscard", "logStatusError", "log
 _SAME: Final = 1e-9
 """Relative; two steps that differ by less are the same."""
 _MISSING: Final = re.compile(r"^(\S+): cannot open shared object file")
-
-_TYPES_2: Final = {
-    "Real": ("Real", ctypes.c_double),
-    "Integer": ("Integer", ctypes.c_int),
-    "Enumeration": ("Integer", ctypes.c_int),
-    "Boolean": ("Boolean", ctypes.c_int),
-}
-_TYPES_3: Final = {
-    "Float64": ("Float64", ctypes.c_double),
-    "Float32": ("Float32", ctypes.c_float),
-    "Int8": ("Int8", ctypes.c_int8),
-    "UInt8": ("UInt8", ctypes.c_uint8),
-    "Int16": ("Int16", ctypes.c_int16),
-    "UInt16": ("UInt16", ctypes.c_uint16),
-    "Int32": ("Int32", ctypes.c_int32),
-    "UInt32": ("UInt32", ctypes.c_uint32),
-    "Int64": ("Int64", ctypes.c_int64),
-    "UInt64": ("UInt64", ctypes.c_uint64),
-    "Enumeration": ("Int64", ctypes.c_int64),
-    "Boolean": ("Boolean", ctypes.c_bool),
-}
-"""What a type is called in the names of functions, and what it is in C."""
-_REAL: Final = {"Real", "Float64", "Float32"}
-
-
-class FmuError(MastdError):
-    """An FMU that went wrong while it ran; one line."""
-
-
-@dataclass(frozen=True)
-class Variable:
-    """One scalar variable of an FMU."""
-
-    name: str
-    kind: str
-    """Type in FMI's words: Real, Float64, Int32, …"""
-    causality: str
-    reference: int
-    unit: DeclaredUnit | None
-    description: str
-
-
-@dataclass(frozen=True)
-class Port:
-    """A variable that is set or read, and how its value becomes an SI one."""
-
-    variable: Variable
-    conversion: Conversion = SAME
 
 
 def _to_stderr(line: str) -> None:
@@ -122,8 +71,8 @@ class FmuModel:
         self._running = False
         self._dead = False
         self._step_ns = 0
-        self._inputs: list[_Group] = []
-        self._outputs: list[_Group] = []
+        self._inputs: list[Group] = []
+        self._outputs: list[Group] = []
         self._values = np.zeros(0)
         require("fmpy", "fmi", "running an FMU")
         self.directory = directory or Path(tempfile.mkdtemp(prefix="mastd-fmu-"))
@@ -182,8 +131,8 @@ class FmuModel:
         self.count = 0
         try:
             self.instantiate()
-            self._inputs = self._groups(inputs)
-            self._outputs = self._groups(outputs)
+            self._inputs = groups(self.interface.major, inputs)
+            self._outputs = groups(self.interface.major, outputs)
             self._values = np.zeros(len(outputs))
             if self.interface.major == 2:
                 self._slave.setupExperiment(startTime=0.0)
@@ -221,11 +170,15 @@ class FmuModel:
         """Set a variable, in its own unit, before ``start``."""
         try:
             self.instantiate()
-            group = self._groups([Port(variable)])[0]
+            group = groups(self.interface.major, [Port(variable)])[0]
             group.fill([value])
             group.set(self._slave)
         except Exception as error:
             raise self._failed(f"{variable.name} cannot be set", error) from error
+
+    def error(self, text: str) -> FmuError:
+        """Return the error that says this of the FMU."""
+        return FmuError(f"{self.path}: {text}")
 
     def close(self) -> None:
         """End and unload the FMU, and remove what was extracted."""
@@ -261,11 +214,7 @@ class FmuModel:
 
         try:
             self._description = read_model_description(str(self.directory), validate=False)
-            units = {unit.name: _unit(unit) for unit in self._description.unitDefinitions}
-            for item in self._description.modelVariables:
-                variable = _variable(item, units, self.interface)
-                if variable is not None:
-                    self.variables[variable.name] = variable
+            self.variables = variables_of(self._description, self.interface.major)
         except Exception as error:
             raise UsageError(
                 f"{self.path}: modelDescription.xml cannot be understood: {_line(error)}"
@@ -305,7 +254,7 @@ class FmuModel:
         except Exception as error:
             # fmpy's own error says that there is no instance; why, only the FMU's log says.
             text = self._last_line or "it makes no instance, and does not say why"
-            raise FmuError(f"{self.path}: does not start: {text}") from error
+            raise self.error(f"does not start: {text}") from error
         self._instantiated = True
 
     def _log_faults_only(self) -> None:
@@ -346,17 +295,6 @@ class FmuModel:
         if self._logged <= MOST_LOGGED:
             self._say(f"{self.path.name}: [{_status(status)}] {text}")
 
-    def _groups(self, ports: Sequence[Port]) -> list[_Group]:
-        types = _TYPES_2 if self.interface.major == 2 else _TYPES_3
-        places: dict[str, list[int]] = {}
-        for place, port in enumerate(ports):
-            places.setdefault(types[port.variable.kind][0], []).append(place)
-        c_types = dict(types.values())
-        return [
-            _Group(self.interface.major, name, c_types[name], at, [ports[place] for place in at])
-            for name, at in places.items()
-        ]
-
     def _set(self, values: Sequence[float]) -> None:
         for group in self._inputs:
             group.fill(values)
@@ -377,78 +315,7 @@ class FmuModel:
             text = f"{getattr(error, 'function', '')} returned {_status(status)}"
         else:
             text = _line(error)
-        return FmuError(f"{self.path}: {what}: {text}")
-
-
-class _Group:
-    """Variables of one type, which are set or read by one call."""
-
-    def __init__(
-        self, major: int, name: str, c_type: Any, places: Sequence[int], ports: Sequence[Port]
-    ) -> None:
-        count = len(ports)
-        self._names = [port.variable.name for port in ports]
-        self._references = (ctypes.c_uint * count)(*(port.variable.reference for port in ports))
-        self._buffer = (c_type * count)()
-        self._counts = (count,) if major == 2 else (count, count)
-        self._setter, self._getter = f"fmi{major}Set{name}", f"fmi{major}Get{name}"
-        self._real = c_type in {ctypes.c_double, ctypes.c_float}
-        self._truth = name == "Boolean"
-        self._ports = [(place, port.conversion) for place, port in zip(places, ports, strict=True)]
-
-    def fill(self, values: Sequence[float]) -> None:
-        """Take the values (SI) that belong here."""
-        buffer = self._buffer
-        for k, (place, conversion) in enumerate(self._ports):
-            value = conversion.from_si(float(values[place]))
-            buffer[k] = value if self._real else value >= 0.5 if self._truth else round(value)
-
-    def set(self, slave: Any) -> None:
-        """Set them in the FMU."""
-        self._call(slave, self._setter)
-
-    def get(self, slave: Any, values: Floats) -> None:
-        """Read them from the FMU into ``values`` (SI)."""
-        self._call(slave, self._getter)
-        for k, (place, conversion) in enumerate(self._ports):
-            value = conversion.to_si(float(self._buffer[k]))
-            if not math.isfinite(value):
-                raise FmuError(f"its output {self._names[k]} is {value}")
-            values[place] = value
-
-    def _call(self, slave: Any, function: str) -> None:
-        count, *more = self._counts
-        getattr(slave, function)(slave.component, self._references, count, self._buffer, *more)
-
-
-def _variable(item: Any, units: dict[str, DeclaredUnit], interface: Interface) -> Variable | None:
-    """Return a variable of the description, None for one that is no single number."""
-    types = _TYPES_2 if interface.major == 2 else _TYPES_3
-    if item.type not in types or item.shape:
-        return None
-    name = item.unit
-    if name is None and item.declaredType is not None:
-        name = item.declaredType.unit
-    unit = None if name is None or item.type not in _REAL else units.get(name, DeclaredUnit(name))
-    if unit is not None and _relative(item) and unit.offset:
-        unit = DeclaredUnit(unit.name, unit.powers, unit.factor)
-    return Variable(
-        item.name, item.type, item.causality, int(item.valueReference), unit, item.description or ""
-    )
-
-
-def _relative(item: Any) -> bool:
-    return bool(
-        item.relativeQuantity or (item.declaredType is not None and item.declaredType.relativeQuantity)
-    )
-
-
-def _unit(unit: Any) -> DeclaredUnit:
-    base = unit.baseUnit
-    if base is None:
-        return DeclaredUnit(unit.name)
-    powers = declared_powers({name: int(getattr(base, name)) for name in BASE})
-    return DeclaredUnit(unit.name, powers, float(base.factor), float(base.offset))
+        return self.error(f"{what}: {text}")
 
 
 def _status(status: int) -> str:

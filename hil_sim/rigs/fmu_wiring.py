@@ -7,8 +7,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from hil_sim.rigs.fmu_model import Port, Variable
 from hil_sim.rigs.fmu_units import DeclaredUnit, conversion, named
+from hil_sim.rigs.fmu_variables import Port, Variable
 from mastd.errors import UsageError, printable
 from mastd.units import UnitError
 

@@ -9,6 +9,7 @@ import signal
 import sys
 import threading
 from pathlib import Path
+from types import FrameType
 from typing import Final
 
 GRACE: Final = 2.0
@@ -18,8 +19,8 @@ GRACE: Final = 2.0
 class LastResort:
     """Ends the process ``GRACE`` s after SIGTERM or SIGINT, if it has not ended; use it as a context manager.
 
-    A signal's handler in Python has to wait until a call into a library returns; a thread does not. Handlers
-    for the signals have to be there already. ``directory``: removed at the end, whichever way.
+    A signal's handler in Python has to wait until a call into a library returns; a thread does not. SIGTERM
+    raises SystemExit as long as nobody else handles it. ``directory``: removed at the end, whichever way.
     """
 
     def __init__(self, directory: Path) -> None:
@@ -30,6 +31,8 @@ class LastResort:
     def __enter__(self) -> LastResort:
         self._told, self._write = os.pipe()
         os.set_blocking(self._write, False)
+        self._handlers = {number: signal.getsignal(number) for number in (signal.SIGTERM, signal.SIGINT)}
+        signal.signal(signal.SIGTERM, _leave)
         self._before = signal.set_wakeup_fd(self._write, warn_on_full_buffer=False)
         self._thread.start()
         return self
@@ -37,6 +40,8 @@ class LastResort:
     def __exit__(self, *error: object) -> None:
         self._over.set()
         signal.set_wakeup_fd(self._before)
+        for number, handler in self._handlers.items():
+            signal.signal(number, handler)
         os.close(self._write)
         self._thread.join()
         os.close(self._told)
@@ -50,3 +55,7 @@ class LastResort:
             sys.stderr.write(f"ended by force: told to end, and did not come back for {GRACE:g} s\n")
             sys.stderr.flush()
         os._exit(1)
+
+
+def _leave(number: int, frame: FrameType | None) -> None:
+    raise SystemExit(1)

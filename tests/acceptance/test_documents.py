@@ -21,12 +21,22 @@ PAGES = (
     "docs/theory.md",
     "docs/protocol.md",
     "docs/formats.md",
+    "docs/fmi.md",
 )
 SERVICE = "The service and its operators"
-APART = {"docs/operating.md": (SERVICE, "A plant of one's own to play on", "The vehicle alone", "Soak")}
+FMU_AT_THE_TABLE = "An FMU as a rig"
+APART = {
+    "docs/operating.md": (SERVICE, "A plant of one's own to play on", "The vehicle alone", "Soak"),
+    "docs/fmi.md": (FMU_AT_THE_TABLE,),
+}
 """Chapters that need nothing from the rest of their page: other tests may run beside them, or must not."""
 IN_REAL_TIME = {("docs/operating.md", SERVICE), ("docs/protocol.md", "")}
-LONG = {("docs/vehicles.md", ""), ("docs/theory.md", ""), ("docs/operating.md", "The vehicle alone")}
+LONG = {
+    ("docs/vehicles.md", ""),
+    ("docs/theory.md", ""),
+    ("docs/operating.md", "The vehicle alone"),
+    ("docs/fmi.md", FMU_AT_THE_TABLE),
+}
 """Passages of long calculations, each of which has tests of its own."""
 BLOCK = re.compile(r"```(\w*)\n(.*?)```", flags=re.DOTALL)
 FILE_BEFORE = re.compile(r"Write `([^`]+)`:\s*$")

@@ -8,8 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from hil_sim.rigs.fmu_model import MOST_LOGGED, FmuError, FmuModel, Port
+from hil_sim.rigs.fmu_model import MOST_LOGGED, FmuModel
 from hil_sim.rigs.fmu_units import conversion
+from hil_sim.rigs.fmu_variables import FmuError, Port
 from mastd.errors import UsageError
 from tests.fmu_samples import IDENTIFIER, LAG, PLATFORM, description, lag, needs_compiler, pack
 

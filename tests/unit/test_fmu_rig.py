@@ -8,7 +8,7 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -16,9 +16,10 @@ import numpy as np
 import pytest
 
 from hil_sim.cli import main
-from hil_sim.rigs.fmu import MOST_BEHIND, follow, rig_name
-from hil_sim.rigs.fmu_model import FmuModel, Variable
+from hil_sim.rigs.fmu import MOST_BEHIND, FmuAtTable, rig_name
+from hil_sim.rigs.fmu_model import FmuModel
 from hil_sim.rigs.fmu_units import DeclaredUnit
+from hil_sim.rigs.fmu_variables import FmuError, Variable
 from hil_sim.rigs.fmu_wiring import wire
 from mastd.errors import UsageError
 from tests.fmu_samples import description, lag, needs_compiler, needs_fmpy
@@ -118,7 +119,7 @@ def test_channels_that_nothing_gives_and_units_that_differ_are_all_named() -> No
 
 @dataclass
 class Shown:
-    step: int
+    time: float
     values: Any
 
 
@@ -130,36 +131,22 @@ class Channel:
 
 @dataclass
 class Table:
-    """A table that shows motions at these steps and keeps what it is given."""
+    """The place of a rig that reads a pose and gives two numbers."""
 
-    steps: Sequence[int]
     period: float = 1e-3
     reads: Sequence[tuple[str, str]] = (("pose.heave", "m"),)
     channels: Sequence[Channel] = (Channel("auxiliary.y", "m"), Channel("auxiliary.steps", "1"))
-    given: list[tuple[int, list[float]]] = field(default_factory=list)
-    shown: int = 0
-
-    def receive(self, timeout: float) -> Shown | None:
-        step = self.steps[self.shown]
-        self.shown += 1
-        return None if step < 0 else Shown(step, np.array([1.0]))
-
-    def send(self, values: Sequence[float], motion: Shown) -> None:
-        self.given.append((motion.step, list(values)))
-
-    def over(self) -> bool:
-        return self.shown == len(self.steps)
 
 
 MAPS = ("pose.heave=u", "auxiliary.y=y", "auxiliary.steps=steps")
 SET = ("whole=0",)
 
 
-def followed(path: Path, table: Table, step_ns: int | None = None) -> list[tuple[int, int]]:
-    """Return the table's steps that were answered, each with how many the FMU had taken."""
+def followed(path: Path, periods: Sequence[int], step_ns: int | None = None) -> list[int]:
+    """Return how many steps the FMU had taken at each of these periods of the plant's time."""
     with FmuModel(path) as model:
-        follow(model, wire(model.variables, MAPS, settings=SET), table, step_ns, table.over)
-    return [(step, round(values[1])) for step, values in table.given]
+        law = FmuAtTable(model, wire(model.variables, MAPS, settings=SET), Table(), step_ns)
+        return [round(law.answer(Shown(1e-3 * k, np.array([1.0])))[1]) for k in periods]
 
 
 @pytest.fixture(scope="module")
@@ -168,46 +155,29 @@ def sample(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @needs_compiler
-def test_its_time_is_that_of_the_table_since_the_first_motion(sample: Path) -> None:
-    table = Table([-1, 700, 701, 702, -1, 703, 706, 706, 707])
+def test_its_time_is_that_of_the_plant_since_the_first_motion(sample: Path) -> None:
     # Periods that were missed are caught up with; a motion that comes again is answered again.
-    assert followed(sample, table) == [(700, 0), (701, 1), (702, 2), (703, 3), (706, 6), (706, 6), (707, 7)]
+    assert followed(sample, [700, 701, 702, 703, 706, 706, 707]) == [0, 1, 2, 3, 6, 6, 7]
 
 
 @needs_compiler
 def test_a_longer_step_answers_the_periods_between_with_its_last_values(sample: Path) -> None:
-    assert followed(sample, Table([10, 11, 12, 13, 15, 16]), 2_000_000) == [
-        (10, 0),
-        (11, 0),
-        (12, 1),
-        (13, 1),
-        (15, 2),
-        (16, 3),
-    ]
+    assert followed(sample, [10, 11, 12, 13, 15, 16], 2_000_000) == [0, 0, 1, 1, 2, 3]
 
 
 @needs_compiler
 @pytest.mark.parametrize("step_ns", [500_000, 1_500_000])
 def test_a_step_that_is_no_multiple_of_the_period_is_refused(step_ns: int, sample: Path) -> None:
     with pytest.raises(UsageError, match=r"ms is no multiple of the daemon's period, 1 ms"):
-        followed(sample, Table([0, 1]), step_ns)
+        followed(sample, [0, 1], step_ns)
 
 
 @needs_compiler
 def test_an_fmu_that_is_slower_than_the_table_gives_up(sample: Path) -> None:
     behind = round(MOST_BEHIND * 1e3)
-    assert followed(sample, Table([0, behind])) == [(0, 0), (behind, behind)]
-    with pytest.raises(UsageError, match=r"is slower than the table: 1\.0 s behind"):
-        followed(sample, Table([0, behind + 1]))
-
-
-@needs_compiler
-def test_an_fmu_that_fails_leaves_what_it_gave_as_it_was(tmp_path: Path) -> None:
-    path = lag(tmp_path, 2, {"FAIL_AT": 2, "FAIL_STATUS": 3})
-    table = Table([0, 1, 2, 3, 4])
-    with pytest.raises(Exception, match=r"step 2 at 0\.002 s: fmi2DoStep returned error"):
-        followed(path, table)
-    assert [step for step, _ in table.given] == [0, 1, 2]
+    assert followed(sample, [0, behind]) == [0, behind]
+    with pytest.raises(FmuError, match=r"is slower than the table: 1\.0 s behind"):
+        followed(sample, [0, behind + 1])
 
 
 @needs_fmpy
@@ -231,7 +201,6 @@ def test_check_shows_what_an_fmu_has(sample: Path, capsys: pytest.CaptureFixture
         (["--step", "2"], "--step: 2 has no unit"),
         (["--step", "0 s"], "--step: 0 s is not above zero"),
         (["--step", "3 ms"], "fixed internal step, 2 ms, does not divide the step of 3 ms"),
-        (["--key", "a"], "--key and --server-key go together"),
         (["--map", "x=z"], "--map x=z: the FMU has no variable z"),
     ],
 )
@@ -249,7 +218,7 @@ import itertools, sys, time, types
 import numpy as np
 
 class Table:
-    mode, period, reads = "free-run", 1e-3, (("pose.heave", "m"),)
+    mode, period, reads, errors = "free-run", 1e-3, (("pose.heave", "m"),), (0, "")
     channels = (types.SimpleNamespace(name="auxiliary.y", unit="m"),)
     def __init__(self): self.steps = itertools.count()
     @classmethod
@@ -258,7 +227,8 @@ class Table:
     def __exit__(self, *error): print("left", flush=True)
     def receive(self, timeout):
         time.sleep(1e-3)
-        return types.SimpleNamespace(step=next(self.steps), values=np.zeros(1))
+        step = next(self.steps)
+        return types.SimpleNamespace(step=step, time=1e-3 * step, state="OFF", values=np.zeros(1))
     def send(self, values, motion):
         if motion.step == 5: print("steps", flush=True)
 
@@ -271,11 +241,11 @@ sys.exit(main(sys.argv[1:]))
 """The command at a table that is not there: what follows a signal is the command's own."""
 
 
-def ended(path: Path, scratch: Path, number: signal.Signals, word: str = "steps") -> tuple[int, str]:
-    """Run an FMU, send the signal once it says this word; return exit code and standard error."""
+def at_a_table(path: Path, scratch: Path) -> subprocess.Popen[str]:
+    """Start the command for an FMU at that table."""
     scratch.mkdir()
     arguments = [str(path), "--map", MAPS[0], "--map", MAPS[1], "--set", SET[0]]
-    process = subprocess.Popen(
+    return subprocess.Popen(
         [sys.executable, "-c", PROGRAM, "rig", "fmu", *arguments],
         cwd=ROOT,
         env={**os.environ, "TMPDIR": str(scratch), "PYTHONPATH": str(ROOT)},
@@ -283,6 +253,11 @@ def ended(path: Path, scratch: Path, number: signal.Signals, word: str = "steps"
         stderr=subprocess.PIPE,
         text=True,
     )
+
+
+def ended(path: Path, scratch: Path, number: signal.Signals, word: str = "steps") -> tuple[int, str]:
+    """Run an FMU, send the signal once it says this word; return exit code and standard error."""
+    process = at_a_table(path, scratch)
     try:
         assert process.stdout is not None
         while (line := process.stdout.readline()) != f"{word}\n":
@@ -303,6 +278,18 @@ def test_a_signal_ends_it_and_removes_what_was_extracted(
     number: signal.Signals, sample: Path, tmp_path: Path
 ) -> None:
     assert ended(sample, tmp_path / "scratch", number) == (0, "")
+
+
+@needs_compiler
+@pytest.mark.alone
+def test_an_fmu_that_fails_gives_its_place_back_and_says_why(tmp_path: Path) -> None:
+    path = lag(tmp_path, 2, {"FAIL_AT": 20, "FAIL_STATUS": 3})
+    process = at_a_table(path, tmp_path / "scratch")
+    output, errors = process.communicate(timeout=60)
+    assert process.returncode == 2
+    assert output == "steps\nleft\n"
+    assert errors == f"{path}: step 20 at 0.02 s: fmi2DoStep returned error\n"
+    assert not list((tmp_path / "scratch").iterdir())
 
 
 @needs_compiler

@@ -13,8 +13,9 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from hil_sim.rigs.fmu import follow
-from hil_sim.rigs.fmu_model import FmuError, FmuModel, Port
+from hil_sim.rigs.fmu import FmuAtTable
+from hil_sim.rigs.fmu_model import FmuModel
+from hil_sim.rigs.fmu_variables import FmuError, Port
 from hil_sim.rigs.fmu_wiring import wire
 from mastd.cli import main
 from mastd.errors import UsageError
@@ -139,8 +140,8 @@ def test_a_step_that_is_no_multiple_of_its_own_is_refused(exported: Path) -> Non
 
 
 class Shown:
-    def __init__(self, step: int, values: Array) -> None:
-        self.step, self.values = step, values
+    def __init__(self, time: float, values: Array) -> None:
+        self.time, self.values = time, values
 
 
 class Channel:
@@ -151,27 +152,13 @@ class Channel:
 
 
 class Table:
-    """A table in lockstep with a vehicle outside: shows what it follows, keeps the wrenches."""
+    """The place of a vehicle outside, which reads what a payload follows."""
 
     period = STEP
     channels = tuple(Channel(name) for name in WRENCH)
-
-    def __init__(self) -> None:
-        # In another order than the FMU's inputs, as a daemon may have them.
-        self.order = [3, 4, 5, 0, 1, 2]
-        names = [POSES[k].replace("pose.", "smoothed_pose.") for k in self.order]
-        self.reads = tuple((name, "m" if k < 3 else "rad") for name, k in zip(names, self.order, strict=True))
-        self.motions = np.vstack([START, poses()])
-        self.wrenches: list[list[float]] = []
-
-    def receive(self, timeout: float) -> Shown:
-        return Shown(1000 + len(self.wrenches), self.motions[len(self.wrenches)][self.order])
-
-    def send(self, values: Sequence[float], motion: Shown) -> None:
-        self.wrenches.append(list(values))
-
-    def over(self) -> bool:
-        return len(self.wrenches) == len(self.motions)
+    # In another order than the FMU's inputs, as a daemon may have them.
+    order = (3, 4, 5, 0, 1, 2)
+    reads = tuple((f"smoothed_{POSES[k]}", "m" if k < 3 else "rad") for k in order)
 
 
 def test_back_as_a_rig_of_kind_vehicle_its_wrench_is_the_native_one(exported: Path, native: Array) -> None:
@@ -179,8 +166,10 @@ def test_back_as_a_rig_of_kind_vehicle_its_wrench_is_the_native_one(exported: Pa
     with FmuModel(exported) as model:
         wiring = wire(model.variables, ["smoothed_pose.*=pose.*"])
         assert set(wiring.channels) == {name for name, _ in table.reads}
-        follow(model, wiring, table, None, table.over)
-    assert np.array(table.wrenches) == pytest.approx(native[:, :6], rel=1e-12, abs=1e-12)
+        law = FmuAtTable(model, wiring, table, None)
+        motions = np.vstack([START, poses()])[:, table.order]
+        wrenches = [law.answer(Shown(7.0 + STEP * k, row)).copy() for k, row in enumerate(motions)]
+    assert np.array(wrenches) == pytest.approx(native[:, :6], rel=1e-12, abs=1e-12)
 
 
 def test_both_run_in_a_process_that_knows_nothing_of_mastd(files: dict[str, Path], native: Array) -> None:
