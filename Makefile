@@ -1,6 +1,7 @@
 # make demo: set up and run the main job.   make test: set up, then lint, types and tests.
 # make evidence: the longer proofs, and properties tried on new examples.   make soak: an hour of random operation, in virtual time.
 # make fuzz: damaged files given to every reader of files for 20 minutes (SEED=1, MINUTES=20).
+# make wire-fuzz: a million false frames at every socket of a running daemon (SEED=1, FRAMES=1000000).
 # make fault-table: every fault of the plant over the real link, found when and by what.
 # make bench: speeds; where ../shared holds the vehicle's peers, they are installed into an environment of their own.
 # make control-bench: how well the table is made to follow, on ten hidden truths, half an hour; goes on where it was.
@@ -15,9 +16,10 @@ STAMP := $(VENV)/.ready
 PEERS := .venv-peers
 MINUTES ?= 20
 SEED ?= 1
+FRAMES ?= 1000000
 PEER_PROGRAMS := ../shared/peers/vehicle
 
-.PHONY: setup demo test lint types evidence soak fuzz fault-table bench control-bench install uninstall deb systemd-test clean
+.PHONY: setup demo test lint types evidence soak fuzz wire-fuzz fault-table bench control-bench install uninstall deb systemd-test clean
 
 setup: $(STAMP)
 
@@ -59,6 +61,9 @@ soak: $(STAMP)
 
 fuzz: $(STAMP)
 	$(BIN)/python -m tests.format_fuzz --minutes $(MINUTES) --seed $(SEED) --out runs/fuzz
+
+wire-fuzz: $(STAMP)
+	$(BIN)/python -m tests.rig_fuzz --frames $(FRAMES) --seed $(SEED)
 
 fault-table: $(STAMP)
 	$(BIN)/python -m tests.fault_report

@@ -88,8 +88,8 @@ class OperatedLoop:
             self.blocks,
             self.recorder,
             self.gateway,
-            self.rigs,
             rights,
+            rigs=self.rigs,
         )
         if len(play.notes) < cycles:
             first = self.cycle.supervisor.latch.first

@@ -12,8 +12,7 @@ class BoundRig:
     """One rig of the settings; ``values`` are those of this cycle: in range, limited in rate, replaced when
     lost.
 
-    ``present``: it has joined and is not lost. ``index``: its place in the settings. ``delay``: age of the
-    motion that the newest values answer, in periods, NaN before the first.
+    ``present``: it has joined and is not lost. ``index``: its place in the settings.
     """
 
     def __init__(self, index: int, name: str, kind: str, channels: tuple[str, ...], values: Floats) -> None:
@@ -23,7 +22,6 @@ class BoundRig:
         self.channels = channels
         self.values = values
         self.present = False
-        self.delay = float("nan")
 
     def place(self, channel: str) -> int:
         """Return the place of a channel in ``values``; raise ValueError if the rig has none of this name."""

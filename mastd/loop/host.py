@@ -153,10 +153,10 @@ def loop(
     blocks: Blocks,
     recorder: RecorderHandle | None,
     gateway: GatewayHandle | None,
-    rig_gateway: RigGatewayHandle | None,
     rights: Rights,
     journal: Journal | None = None,
     teller: StateTeller | None = None,
+    rigs: RigGatewayHandle | None = None,
 ) -> None:
     """Run cycles until the script has finished, then say goodbye to the plant.
 
@@ -170,9 +170,7 @@ def loop(
     publisher = StatusPublisher(blocks.status, cycle, requests, recorder, rights.degraded)
     lost_ns = round(daemon.timeouts.gateway_lost * 1e9)
     plant = link if teller is not None else None
-    companions = Companions(
-        cycle.supervisor, requests, recorder, gateway, lost_ns, teller, plant, rig_gateway
-    )
+    companions = Companions(cycle.supervisor, requests, recorder, gateway, lost_ns, teller, plant, rigs)
     runner = Runner(cycle, link, script, daemon.period_ns, recorder, requests, publisher, companions, journal)
     with turns(connection):
         if connection.mode == "lockstep":

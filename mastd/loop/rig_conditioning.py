@@ -22,7 +22,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mastd.kernel import kernel
-from mastd.settings.rig_channels import MOST_CHANNELS, MOST_RIGS
+from mastd.settings.rig_channels import MOST_RIGS
 from mastd.wire.rig_block import COUNT, FIRST_RIG, FIRST_VALUE, JOINED, RIG_WIDTH, STEP
 
 Floats = NDArray[np.float64]
@@ -49,13 +49,18 @@ def condition(
     newest: Floats,
     anchors: Floats,
     out: Floats,
+    record: Floats,
     step: float,
     period: float,
     periods: float,
     answers: float,
+    used: float,
     resting: bool,
-) -> None:
-    """Take the newest values over and write ``out`` (rigs, MOST_CHANNELS).
+) -> int:
+    """Take the newest values over, write ``out`` (rigs, MOST_CHANNELS), and return who is there and lost.
+
+    That is a mask of the rigs that are present, and ``MOST_RIGS`` bits above it of those that are in the mask
+    ``used``, have been present, and are lost. ``record``: of each rig its values, 1 while present, delay.
 
     ``block``: RIG_VALUES. Terms: ``rigs`` (rigs, RIG_TERMS), ``channels`` (rigs, MOST_CHANNELS,
     CHANNEL_TERMS). Kept from call to call: ``memory`` (rigs, RIG_MEMORY), ``newest`` (rigs, 2,
@@ -64,20 +69,22 @@ def condition(
     was due in lockstep; ``resting``: the table lies in OFF.
     """
     passed = period * periods
-    due = int(answers)
+    due, needed = int(answers), int(used)
+    found, place = 0, 0
     for r in range(rigs.shape[0]):
         row = FIRST_RIG + r * RIG_WIDTH
         own = memory[r]
         joined, count = block[row + JOINED], block[row + COUNT]
-        fresh = joined > 0.0 and (joined != own[SEEN_JOINED] or count != own[SEEN_COUNT]) and count > 0.0
-        if joined != own[SEEN_JOINED]:
+        was, rejoined = own[PRESENT] == 1.0, joined != own[SEEN_JOINED]
+        fresh = joined > 0.0 and count > 0.0 and (rejoined or count != own[SEEN_COUNT])
+        if rejoined:
             own[LAST_STEP], own[STEP_BEFORE] = -1.0, -1.0
             own[SEEN_JOINED] = joined
         own[SEEN_COUNT] = count
         own[AGE] += passed
         if fresh:
             own[AGE] = 0.0
-            own[STEP_BEFORE] = own[LAST_STEP] if own[PRESENT] == 1.0 else -1.0
+            own[STEP_BEFORE] = own[LAST_STEP] if was else -1.0
             own[LAST_STEP] = block[row + STEP]
             for c in range(int(rigs[r, CHANNELS])):
                 newest[r, 0, c] = newest[r, 1, c]
@@ -85,23 +92,31 @@ def condition(
                 if not math.isfinite(value):
                     value = newest[r, 0, c]
                 newest[r, 1, c] = min(max(value, channels[r, c, LOWEST]), channels[r, c, HIGHEST])
-        present = joined > 0.0 and own[LAST_STEP] >= 0.0
+        # Who was lost is there again when he gives something new, not when he is no longer waited for.
+        present = joined > 0.0 and count > 0.0 and (was or fresh)
         if present:
             in_step = (due >> r) & 1
             present = own[LAST_STEP] >= step if in_step else own[AGE] <= rigs[r, TIMEOUT]
         own[DELAY] = step - own[LAST_STEP] if own[LAST_STEP] >= 0.0 else math.nan
-        was = own[PRESENT] == 1.0
-        if present != was:
-            own[SHARE] = 0.0 if present else 1.0
-            for c in range(int(rigs[r, CHANNELS])):
-                if present:
-                    anchors[r, c] = out[r, c]
-                else:
-                    anchors[r, c] = channels[r, c, NEUTRAL]
-                    newest[r, 1, c] = out[r, c]
+        arrived = present and (rejoined or not was)
+        if arrived:
+            own[SHARE] = 0.0
+        elif was and not present:
+            own[SHARE] = 1.0
+        for c in range(int(rigs[r, CHANNELS])):
+            if arrived:
+                anchors[r, c] = out[r, c]
+            elif was and not present:
+                anchors[r, c] = channels[r, c, NEUTRAL]
+                newest[r, 1, c] = out[r, c]
         own[PRESENT] = 1.0 if present else 0.0
         if present:
             own[EVER] = 1.0
+            found |= 1 << r
+        elif resting:
+            own[EVER] = 0.0
+        elif (needed >> r) & 1 and own[EVER] == 1.0:
+            found |= 1 << (r + MOST_RIGS)
         change = math.inf if rigs[r, RAMP] <= passed else passed / rigs[r, RAMP]
         own[SHARE] = min(own[SHARE] + change, 1.0) if present else max(own[SHARE] - change, 0.0)
         if resting:
@@ -123,19 +138,23 @@ def condition(
             if not resting and math.isfinite(most):
                 value = min(max(value, out[r, c] - most), out[r, c] + most)
             out[r, c] = value
+            record[place] = value
+            place += 1
+        record[place], record[place + 1] = own[PRESENT], own[DELAY]
+        place += 2
+    return found
 
 
-def memory_of(rigs: int) -> tuple[Floats, Floats, Floats, Floats]:
-    """Return memory, newest values, anchors and output for ``condition``, before anything has come."""
-    memory = np.zeros((rigs, RIG_MEMORY))
+def memory_of(channels: Floats) -> tuple[Floats, Floats, Floats, Floats]:
+    """Return memory, newest values, anchors and output for ``condition``, before anything has come.
+
+    ``channels``: terms of all channels (rigs, MOST_CHANNELS, CHANNEL_TERMS); each is neutral at first.
+    """
+    memory = np.zeros((len(channels), RIG_MEMORY))
     memory[:, [LAST_STEP, STEP_BEFORE]] = -1.0
     memory[:, DELAY] = np.nan
-    return (
-        memory,
-        np.zeros((rigs, 2, MOST_CHANNELS)),
-        np.zeros((rigs, MOST_CHANNELS)),
-        np.zeros((rigs, MOST_CHANNELS)),
-    )
+    neutral = channels[:, :, NEUTRAL]
+    return memory, np.stack((neutral, neutral), axis=1), neutral.copy(), neutral.copy()
 
 
-assert MOST_RIGS <= 52, "the mask of the rigs is a whole number in a float64"
+assert 2 * MOST_RIGS <= 52, "masks of the rigs are whole numbers in a float64"

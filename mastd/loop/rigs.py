@@ -11,19 +11,19 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Final
 
 import numpy as np
 from numpy.typing import NDArray
 
+from mastd.kernel import entry
 from mastd.loop.bound_rig import BoundRig
 from mastd.loop.frame import Frame
 from mastd.loop.rig_conditioning import (
     AGE,
     CHANNEL_TERMS,
     CHANNELS,
-    DELAY,
     EVER,
     HIGHEST,
     HOLDS,
@@ -43,7 +43,7 @@ from mastd.loop.sensing import Sensing
 from mastd.record.channels import Channel
 from mastd.safety.faults import Action, Code, Report
 from mastd.safety.states import State
-from mastd.settings.rig_channels import MOST_CHANNELS
+from mastd.settings.rig_channels import MOST_CHANNELS, MOST_RIGS, VEHICLE
 from mastd.settings.rigs import RigChannel, RigsSettings
 from mastd.wire.blocks import Verb
 from mastd.wire.rig_block import (
@@ -72,6 +72,9 @@ Floats = NDArray[np.float64]
 
 PATIENCE_S: Final = 2.0
 """Wall time that lockstep waits for the answers of rigs."""
+_ALL: Final = (1 << MOST_RIGS) - 1
+_NOBODY: Final = bytes(8 * MOST_RIGS)
+"""What the joinings are while there is no rig."""
 _ACTIONS: Final = {
     "hold": Action.INDICATE,
     "ramp": Action.INDICATE,
@@ -99,40 +102,56 @@ class LoopRigs:
 
     def __init__(self, settings: RigsSettings, frame: Frame, sensing: Sensing, period: float) -> None:
         count = len(settings.rigs)
-        self._memory, self._newest, self._anchors, self._out = memory_of(count)
         self._rigs = np.zeros((count, RIG_TERMS))
         self._channels = np.zeros((count, MOST_CHANNELS, CHANNEL_TERMS))
+        for r, rig in enumerate(settings.rigs):
+            channels = rig.all_channels()
+            # A vehicle's forces fade in the loop, to and from the weight that stands in for them.
+            ramp = 0.0 if rig.kind == VEHICLE else rig.ramp
+            terms = (len(channels), rig.timeout, rig.predict, ramp)
+            self._rigs[r, [CHANNELS, TIMEOUT, PREDICT, RAMP]] = terms
+            for c, channel in enumerate(channels):
+                self._channels[r, c] = _terms(channel)
+        self._memory, self._newest, self._anchors, self._out = memory_of(self._channels)
         self._actions: list[Action] = []
-        self.bound: Mapping[str, BoundRig] = {}
         bound: dict[str, BoundRig] = {}
         for r, rig in enumerate(settings.rigs):
             channels = rig.all_channels()
-            self._rigs[r, [CHANNELS, TIMEOUT, PREDICT, RAMP]] = (
-                len(channels),
-                rig.timeout,
-                rig.predict,
-                rig.ramp,
-            )
-            for c, channel in enumerate(channels):
-                self._channels[r, c] = _terms(channel)
-                self._out[r, c] = channel.neutral
             names = tuple(channel.name for channel in channels)
-            values = self._out[r, : len(channels)]
-            bound[rig.name] = BoundRig(r, rig.name, rig.kind, names, values)
+            bound[rig.name] = BoundRig(r, rig.name, rig.kind, names, self._out[r, : len(channels)])
             self._actions.append(max(_ACTIONS[channel.on_loss] for channel in channels))
-        self.bound = bound
+        self.bound: Mapping[str, BoundRig] = bound
         self._all = tuple(bound.values())
         self._frame = frame
         self._sensing = sensing
         self._period = period
-        self._record = frame.rigs
+        self._kept = (
+            self._rigs,
+            self._channels,
+            self._memory,
+            self._newest,
+            self._anchors,
+            self._out,
+            frame.rigs,
+        )
         self._link: RigLink | None = None
+        self._rows = np.zeros((0, RIG_WIDTH))
+        """What each rig gives, as a view of the block that the gateway writes."""
+        self._joined = self._rows[:, JOINED]
+        self._asked_for = np.zeros(FIRST_RIG).data
+        """Stops and emergency stops, likewise."""
         self._number = 0.0
-        if count:
-            self._condition(np.zeros(RIG_VALUES.size), 1.0, 0, True)  # compiled before the loop begins
+        self._present = 0
+        """Mask of the rigs that are there."""
         self._names: tuple[str, ...] = ()
         self._used = 0
         """Mask of the rigs that the loaded profile uses."""
+        self._condition: Callable[..., int] = condition
+        if count:  # compiled before the loop begins
+            block = np.zeros(RIG_VALUES.size)
+            arguments = (block, *self._kept, 0.0, period, 1.0, 0.0, 0.0, True)
+            self._condition = entry(condition, arguments)
+            self._condition(*arguments)
         self._silent = 0
         """Mask of those that lockstep has waited for in vain, until they give something new."""
         self._lockstep = False
@@ -141,6 +160,10 @@ class LoopRigs:
     def connect(self, link: RigLink, *, lockstep: bool) -> None:
         """Learn how the gateway is reached, and whether rigs are waited for."""
         self._link, self._lockstep = link, lockstep
+        values = link.values.values
+        self._rows = values[FIRST_RIG:].reshape(-1, RIG_WIDTH)
+        self._joined = self._rows[:, JOINED]
+        self._asked_for = values.data
 
     def _use(self, names: tuple[str, ...]) -> None:
         """Learn which rigs the loaded profile uses; what was lost before is forgotten."""
@@ -153,15 +176,19 @@ class LoopRigs:
         link = self._link
         if link is not None and link.values.changed():
             link.values.read()
-        rows = None if link is None else link.values.values[FIRST_RIG:].reshape(-1, RIG_WIDTH)
-        return tuple(name for name in names if rows is None or not rows[self.bound[name].index, JOINED] > 0.0)
+        return tuple(name for name in names if link is None or not self._joined[self.bound[name].index] > 0.0)
 
     def stop_asked(self) -> Verb:
         """Return STOP or ESTOP where a rig has newly asked for it, else NONE."""
         link = self._link
-        if link is None or not (link.values.changed() and link.values.read()):
+        if link is None:
             return Verb.NONE
-        stops, estops = float(link.values.values[STOPS]), float(link.values.values[ESTOPS])
+        if link.values.changed():
+            link.values.read()
+        # Not only when there is something new: the exchange reads the block as well.
+        stops, estops = self._asked_for[STOPS], self._asked_for[ESTOPS]
+        if stops == self._stops and estops == self._estops:
+            return Verb.NONE
         verb = Verb.ESTOP if estops > self._estops else Verb.STOP if stops > self._stops else Verb.NONE
         self._stops, self._estops = max(stops, self._stops), max(estops, self._estops)
         return verb
@@ -174,40 +201,32 @@ class LoopRigs:
             return []
         if names != self._names:
             self._use(names)
-        rows = link.values.values[FIRST_RIG:].reshape(-1, RIG_WIDTH)
         asked = 0
         if link.values.changed():
             link.values.read()
-        if rows[:, JOINED].any():
-            asked = self._asked(rows) if self._lockstep else 0
+        if self._joined.tobytes() != _NOBODY:
+            asked = self._asked() if self._lockstep else 0
             self._show(link, state, speed, asked)
             if asked:
-                self._await(link, rows, asked)
-        self._condition(link.values.values, 1.0 + skipped, asked, state is State.OFF)
-        return self._look(state)
-
-    def _condition(self, given: Floats, periods: float, asked: int, resting: bool) -> None:
-        condition(
-            given,
-            self._rigs,
-            self._channels,
-            self._memory,
-            self._newest,
-            self._anchors,
-            self._out,
+                self._await(link, asked)
+        found = self._condition(
+            link.values.values,
+            *self._kept,
             self._number,
             self._period,
-            periods,
+            1.0 + skipped,
             float(asked),
-            resting,
+            float(self._used),
+            state is State.OFF,
         )
+        return self._look(found)
 
-    def _asked(self, rows: Floats) -> int:
+    def _asked(self) -> int:
         """Return the mask of the rigs that lockstep waits for."""
         asked = 0
         for rig in self._all:
             bit = 1 << rig.index
-            row = rows[rig.index]
+            row = self._rows[rig.index]
             if self._silent & bit and row[COUNT] != self._memory[rig.index, SEEN_COUNT]:
                 self._silent &= ~bit
             if self._used & bit and row[JOINED] > 0.0 and row[IN_STEP] > 0.0 and not self._silent & bit:
@@ -229,7 +248,7 @@ class LoopRigs:
         link.frame.publish()
         link.shown.set()
 
-    def _await(self, link: RigLink, rows: Floats, asked: int) -> None:
+    def _await(self, link: RigLink, asked: int) -> None:
         """Wait until every rig asked has answered, has left, or the patience is over."""
         end = time.monotonic() + PATIENCE_S
         waiting = asked
@@ -238,28 +257,29 @@ class LoopRigs:
             if not (link.values.changed() and link.values.read()):
                 continue
             for rig in self._all:
-                row = rows[rig.index]
+                row = self._rows[rig.index]
                 if row[STEP] >= self._number or row[JOINED] == 0.0:
                     waiting &= ~(1 << rig.index)
         self._silent |= waiting
 
-    def _look(self, state: State) -> list[Report]:
-        reports: list[Report] = []
-        place = 0
-        for rig in self._all:
-            memory = self._memory[rig.index]
-            rig.present, rig.delay = memory[PRESENT] == 1.0, float(memory[DELAY])
-            end = place + len(rig.values)
-            self._record[place:end] = rig.values
-            self._record[end], self._record[end + 1] = memory[PRESENT], rig.delay
-            place = end + 2
-            if self._used >> rig.index & 1 and not rig.present and memory[EVER] == 1.0:
-                if state is State.OFF:
-                    memory[EVER] = 0.0
-                else:
-                    text = f"{rig.name}: nothing new for {memory[AGE]:.3g} s"
-                    reports.append(Report(Code.RIG_LOST, text, self._actions[rig.index]))
-        return reports
+    def _look(self, found: int) -> list[Report]:
+        """Tell who is there, and report who is lost: masks as ``condition`` returns them."""
+        present, lost = found & _ALL, found >> MOST_RIGS
+        if present != self._present:
+            self._present = present
+            for rig in self._all:
+                rig.present = bool(present >> rig.index & 1)
+        if not lost:
+            return []
+        return [
+            Report(
+                Code.RIG_LOST,
+                f"{rig.name}: nothing new for {self._memory[rig.index, AGE]:.3g} s",
+                self._actions[rig.index],
+            )
+            for rig in self._all
+            if lost >> rig.index & 1
+        ]
 
 
 def _terms(channel: RigChannel) -> tuple[float, ...]:

@@ -305,10 +305,10 @@ class Turn:
             blocks,
             recorder,
             gateway,
-            rigs,
             rights,
             journal,
             teller,
+            rigs,
         )
         # From here on nothing feeds the watchdog, and the processes around may take their time to end.
         around.manager.busy("the table is down; closing the files", ENDING_S)

@@ -97,7 +97,7 @@ def run(
         host.connect_rigs(cycle, blocks, connection)
         await_rigs(cycle, plan.ready.rigs, stop)
         script = RunScript(cycle.supervisor, stop)
-        host.loop(plan, connection, cycle, link, script, blocks, recorder, gateway, rigs, rights)
+        host.loop(plan, connection, cycle, link, script, blocks, recorder, gateway, rights, rigs=rigs)
         return _end(cycle, script, recorder, rights)
 
 

@@ -13,7 +13,7 @@ from typing import Annotated, Final, Literal
 from pydantic import Field, ValidationInfo, WithJsonSchema, field_validator
 
 from mastd.settings.base import Problem, Settings, refuse
-from mastd.settings.channel_quantity import ONE, PAIR, SIZE, positive, read_quantity
+from mastd.settings.channel_quantity import PAIR, SIZE, positive, read_quantity
 from mastd.settings.quantity import Rate, Time
 from mastd.settings.rig_channels import (
     AUXILIARY,
@@ -30,6 +30,7 @@ from mastd.settings.rig_channels import (
 )
 
 _NAME: Final = re.compile(r"[a-z][a-z0-9_]{0,29}")
+LONGEST_UNIT: Final = 20
 _RANGE: Final = {"anyOf": [PAIR, {"type": "null"}]}
 
 
@@ -45,11 +46,19 @@ class RigChannelSettings(Settings):
     """Lowest and highest value; what lies outside is brought to the nearer end. Left out: the usual."""
     rate_limit: Annotated[float | None, WithJsonSchema(SIZE)] = None
     """Greatest change per second of what the table sees; left out, none."""
-    neutral: Annotated[float, WithJsonSchema(ONE)] = 0.0
-    """What stands here before the rig has given anything, and what a ramp goes to."""
+    neutral: Annotated[float | None, WithJsonSchema(SIZE)] = None
+    """What stands here before the rig has given anything, and what a ramp goes to; left out, 0, and for
+    seat.specific_force.z what is felt at rest, 9.80665 m/s2."""
     on_loss: Literal["hold", "ramp", "stop", "fault"] = "ramp"
     """When the rig is lost: the last value stays; it goes to neutral; the table stops softly, and it goes to
     neutral; the supply is switched off."""
+
+    @field_validator("unit")
+    @classmethod
+    def _is_short(cls, unit: str | None) -> str | None:
+        if unit is not None and not (unit.isprintable() and 0 < len(unit) <= LONGEST_UNIT):
+            raise ValueError(f"a unit has 1 to {LONGEST_UNIT} printable characters")
+        return unit
 
     @field_validator("range", mode="before")
     @classmethod
@@ -70,8 +79,8 @@ class RigChannelSettings(Settings):
 
     @field_validator("neutral", mode="before")
     @classmethod
-    def _rest(cls, value: object, info: ValidationInfo) -> float:
-        return _read(value, info, per_second=False)
+    def _rest(cls, value: object, info: ValidationInfo) -> float | None:
+        return None if value is None else _read(value, info, per_second=False)
 
 
 def _read(value: object, info: ValidationInfo, *, per_second: bool) -> float:
@@ -120,6 +129,13 @@ class RigSettings(Settings):
             raise ValueError(f"{name!r}: small letters, digits and _, at most 30, a letter first")
         return name
 
+    @field_validator("derivatives")
+    @classmethod
+    def _are_of_a_pose(cls, derivatives: bool, info: ValidationInfo) -> bool:
+        if derivatives and info.data.get("kind", POSE) != POSE:
+            raise ValueError(f"a rig of kind {info.data['kind']} gives none; leave it out")
+        return derivatives
+
     @field_validator("channels")
     @classmethod
     def _are_known(
@@ -139,12 +155,16 @@ class RigSettings(Settings):
                 )
             elif names.index(item.channel) != k:
                 problems.append(((k, "channel"), f"{item.channel} stands there twice"))
+            elif item.channel in (*POSE_RATES, *POSE_ACCELERATIONS) and not info.data.get("derivatives"):
+                problems.append(((k, "channel"), f"{item.channel} is given with `derivatives: true` only"))
             elif auxiliary and item.unit is None:
-                problems.append(((k, "unit"), "is missing: an auxiliary channel says its unit, 1 for none"))
+                problems.append(
+                    ((k, "unit"), "unit is missing: an auxiliary channel says its own, 1 for none")
+                )
             elif not auxiliary and item.unit is not None:
                 problems.append(((k, "unit"), f"{item.channel} has its unit, {known.unit}; leave it out"))
-            elif not _bounds(item, known)[0] <= item.neutral <= _bounds(item, known)[1]:
-                problems.append(((k, "neutral"), f"{item.neutral:g} lies outside the range"))
+            elif not _bounds(item, known)[0] <= _neutral(item) <= _bounds(item, known)[1]:
+                problems.append(((k, "neutral"), f"neutral, {_neutral(item):g}, lies outside the range"))
         if kind == SIGNALS and not channels:
             problems.append(((), f"nothing is given, name one or more of {choices(kind)}"))
         refuse(problems)
@@ -175,7 +195,7 @@ class RigChannel(Settings):
         """Return a channel of a rig of ``kind``, as ``given`` in the settings or as usual."""
         known = signal(kind, name)
         assert known is not None
-        item = given or RigChannelSettings(channel=name, neutral=_rest(name))
+        item = given or RigChannelSettings(channel=name)
         low, high = (min(max(end, -1e300), 1e300) for end in _bounds(item, known))
         return cls(
             name=name,
@@ -183,7 +203,7 @@ class RigChannel(Settings):
             lowest=low,
             highest=high,
             rate_limit=item.rate_limit,
-            neutral=item.neutral,
+            neutral=_neutral(item),
             on_loss=item.on_loss,
         )
 
@@ -192,9 +212,11 @@ def _bounds(item: RigChannelSettings, known: Signal) -> tuple[float, float]:
     return item.range if item.range is not None else (known.lowest, known.highest)
 
 
-def _rest(name: str) -> float:
-    """Return what a channel says of nothing happening."""
-    return 9.80665 if name == "seat.specific_force.z" else 0.0
+def _neutral(item: RigChannelSettings) -> float:
+    """Return what a channel goes to; where it is left out, what says of nothing happening."""
+    if item.neutral is not None:
+        return item.neutral
+    return 9.80665 if item.channel == "seat.specific_force.z" else 0.0
 
 
 class RigsSettings(Settings):

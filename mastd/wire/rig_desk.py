@@ -42,6 +42,7 @@ from mastd.wire.rig_messages import (
     HIGHEST_VERSION,
     Beat,
     Done,
+    FromRig,
     MalformedRigError,
     Motion,
     Refusal,
@@ -84,8 +85,8 @@ class RigDesk:
         frame: NewestValueBlock,
         reads: Reads,
         counters: RigCounters,
-        log: RigLog,
         now_ns: int,
+        log: RigLog,
         new_session: Callable[[], int] = lambda: secrets.randbits(62) + 1,
     ) -> None:
         self.counters = counters
@@ -103,6 +104,7 @@ class RigDesk:
         self._rows = values.values[FIRST_RIG:].reshape(-1, RIG_WIDTH)
         self._changed = False
         self._step = -1
+        self._asked = 0
         self._every = [max(1, round(1e9 / job.period_ns / place.motion_rate)) for place in job.places]
         values.read()  # a second gateway counts on from the first one
         self._rows[:, JOINED] = 0.0
@@ -142,7 +144,7 @@ class RigDesk:
             self.replies.append((peer, pack_small(Done(seat.session, message.sequence, "bye"))))
             self._log.rig(seat.place.name, seat.program, "has left")
             self._leave(seat)
-        elif not seat.bucket.take(now_ns):
+        elif not (self._is_waited_for(seat, message) or seat.bucket.take(now_ns)):
             reason = f"more than {seat.place.message_rate:g} messages per second; slow down"
             self._complain(peer, "too_many", reason, message.sequence)
         elif isinstance(message, Beat):
@@ -156,28 +158,12 @@ class RigDesk:
         frame = self._frame
         if not (frame.changed() and frame.read()):
             return
-        block = frame.values
-        self._step = step = int(block[NUMBER])
-        asked = int(block[ASKED])
+        self._step = step = int(frame.values[NUMBER])
+        self._asked = int(frame.values[ASKED])
         self._reads.refresh(seat for seat in self._seats if seat.taken)
         for seat in self._seats:
-            due = bool(asked >> seat.index & 1)
-            if not seat.taken or not (due or step % self._every[seat.index] == 0):
-                continue
-            seat.sent += 1
-            seat.shown = step
-            motion = Motion(
-                seat.session,
-                seat.sent,
-                step,
-                now_ns,
-                round(float(block[PLANT_TIME]) * 1e9),
-                int(block[STATE]),
-                float(block[SPEED]),
-                due,
-                seat.motion(block),
-            )
-            self.replies.append((seat.peer, pack_motion(motion)))
+            if seat.taken and (self._is_due(seat) or step % self._every[seat.index] == 0):
+                self._show_to(seat, now_ns)
 
     def turn(self, now_ns: int) -> bool:
         """Do what time brings about, and show the loop what has come; return whether there was anything."""
@@ -275,11 +261,39 @@ class RigDesk:
             place.message_rate,
             place.motion_rate,
             place.predict_s,
-            BEAT_NS * 1e-9,
-            LOST_NS * 1e-9,
+            BEAT_NS / 1e9,
+            LOST_NS / 1e9,
             self._job.states,
         )
         self.replies.append((peer, pack_welcome(welcome)))
+        if self._is_due(seat):
+            self._show_to(seat, now_ns)  # the loop stands still: there will be no other motion
+
+    def _is_due(self, seat: RigSeat) -> bool:
+        return bool(self._asked >> seat.index & 1)
+
+    def _is_waited_for(self, seat: RigSeat, message: FromRig) -> bool:
+        """Return whether the loop stands still for this message: lockstep is faster than any rate."""
+        if not (self._is_due(seat) and isinstance(message, RigValues)):
+            return False
+        return message.step == self._step > seat.answered
+
+    def _show_to(self, seat: RigSeat, now_ns: int) -> None:
+        block = self._frame.values
+        seat.sent += 1
+        seat.shown = self._step
+        motion = Motion(
+            seat.session,
+            seat.sent,
+            self._step,
+            now_ns,
+            round(float(block[PLANT_TIME]) * 1e9),
+            int(block[STATE]),
+            float(block[SPEED]),
+            self._is_due(seat),
+            seat.motion(block),
+        )
+        self.replies.append((seat.peer, pack_motion(motion)))
 
     def _take(self, seat: RigSeat, message: RigValues, now_ns: int) -> None:
         due = 8 * len(seat.place.channels)

@@ -167,8 +167,10 @@ class RigSession:
                 self.clock.hear(message.time_ns, message.echo_ns, message.held_ns, now_ns)
         elif isinstance(message, RigWelcome):
             if self.welcome is None or message.session != self.welcome.session:
-                self._sequence, self._last_step, self._received = 0, -1, 0
+                self._sequence, self._received = 0, 0
                 self.clock = ClockOffset()
+            # What is due is shown once more after a welcome: the answer may have been lost.
+            self._last_step = -1
             self.rejoined += self.welcome is not None
             self.welcome, self.refused, self.heard_ns, self.ended = message, (), now_ns, False
         elif isinstance(message, Refusal):

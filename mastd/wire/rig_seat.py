@@ -64,10 +64,10 @@ class RigSeat:
         """Give the place to a rig; a session that goes on keeps its count of messages."""
         if session != self.session:
             self.joinings += 1
-            self.sequence, self.sent, self.answered = -1, 0, -1
+            self.sequence, self.sent, self.answered, self.shown = -1, 0, -1, -1
             self.clock = ClockOffset()
         self.session, self.peer, self.program, self.lockstep = session, peer, program, lockstep
-        self.heard_ns, self.shown, self.pending = now_ns, -1, None
+        self.heard_ns, self.pending = now_ns, None
         self.beaten_ns, self.beaten_step = 0, NEVER
 
     def close(self) -> None:

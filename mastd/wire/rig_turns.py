@@ -54,7 +54,7 @@ class RigTurns:
         self._lockstep = job.mode == "lockstep"
         self._log = log
         reads = Reads(job.columns, job.spare, status)
-        self._desk = RigDesk(job, parent, values, frame, reads, counters, log, time.monotonic_ns())
+        self._desk = RigDesk(job, parent, values, frame, reads, counters, time.monotonic_ns(), log)
         self._shown_ns = 0
         sockets.also(shown.descriptor)
 

@@ -47,7 +47,7 @@ def profile() -> ProfileSettings:
 @pytest.fixture
 def vehicle(profile: ProfileSettings, lab: Lab) -> TableVehicle:
     found = table_vehicle(profile, Plan.load(lab.table, lab.profile(PROFILE), lab.config).table, PERIOD)
-    assert found is not None
+    assert isinstance(found, TableVehicle)
     return found
 
 
