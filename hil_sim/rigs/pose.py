@@ -158,7 +158,7 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
         help='such as heave "2 mm" "0.5 Hz" "5 Hz" "20 s"',
     )
     add("--file", type=Path, metavar="FILE", help="CSV with the columns time_s and some of surge_m … yaw_rad")
-    add_options(parser, "pose")
+    add_options(parser, "pose_source")
     parser.set_defaults(run=run)
 
 

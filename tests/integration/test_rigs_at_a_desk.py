@@ -175,7 +175,7 @@ def test_the_asynchronous_client_finds_nobody(tmp_path: Path) -> None:
     [
         (("damper", "--name", "pedals"), "its place has throttle, brake, this rig gives damper_force.WHEEL;"),
         (("pose", "--name", "pedals", "--sine", "heave", "1 mm", "1 Hz"), "role: daemon signals, rig pose"),
-        (("quarter_car",), "no rig 'vehicle' in the daemon's rigs file; there are pedals, ecu"),
+        (("quarter_car",), "no rig 'external_vehicle' in the daemon's rigs file; there are pedals, ecu"),
         (
             ("driver", "--name", "ecu", "--follow", "straight"),
             "its place has damper_force.fl, this rig gives",
