@@ -205,12 +205,12 @@ def laws(tmp_path: Path) -> dict[str, pose.Law]:
 @pytest.mark.parametrize("name", ["sine", "sweep", "heave"])
 def test_poses_begin_smoothly_and_have_their_exact_derivatives(name: str, tmp_path: Path) -> None:
     law = laws(tmp_path)[name]
-    step = 1e-4
-    rows = np.array([pose.faded(law, k * step) for k in range(-1, 50_001)])
+    step = 5e-4
+    rows = np.array([pose.faded(law, k * step) for k in range(-1, 10_001)])
     assert not rows[:2].any()
     middle = (rows[2:] - rows[:-2]) / (2.0 * step)
     turning = np.abs(rows[2:, 2] - rows[:-2, 2]) > 0.5  # a sweep that ends, and ends of a spline's pieces
-    assert np.abs(middle[:, 0] - rows[1:-1, 1]).max() < 1e-5
+    assert np.abs(middle[:, 0] - rows[1:-1, 1]).max() < 3e-5
     assert np.abs(middle[:, 1] - rows[1:-1, 2])[~turning].max() < 3e-2
     assert np.abs(rows[:, 0]).max() > 5e-3
 
