@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import math
 import os
 import pty
+import re
+import signal
 import subprocess
 import sys
 import threading
@@ -16,6 +19,7 @@ import numpy as np
 import pytest
 
 from hil_sim import cli
+from hil_sim.rigs import damper
 from mastd.errors import UsageError
 from mastd.safety.states import State
 from mastd.settings.loader import load_text
@@ -222,6 +226,20 @@ def test_a_rig_leaves_with_its_parent(desk: Desk) -> None:
         parent.wait()
     assert process.communicate(timeout=30.0) == ("", "")
     assert process.returncode == 0
+
+
+def test_values_that_are_not_finite_end_a_rig_with_a_line_and_exit_code_1(
+    desk: Desk, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(damper.Skyhook, "step", lambda *_: [math.nan])
+    before = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)}
+    try:
+        assert cli.main(["rig", "damper", "--name", "ecu", "--address", desk.address]) == 1
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+    assert re.fullmatch(r"ecu: values at [0-9.]+ s are not finite; it leaves\n", capsys.readouterr().err)
+    wait_for(lambda: bool(desk.row(1)[JOINED] == 0.0), "it has left")
 
 
 def test_a_keyboard_drives_stops_and_leaves(desk: Desk) -> None:
