@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final, Protocol
 
 from hil_sim.rigs.driver_course import Follower
-from hil_sim.rigs.program import add_options, channels_of, serve
+from hil_sim.rigs.program import add_options, channels_of, profile_time, serve
 from mastd.errors import FormatError, UsageError
 
 if TYPE_CHECKING:
@@ -105,7 +105,7 @@ class Driving:
     def answer(self, motion: MotionSeen) -> list[float]:
         """Return what is done."""
         played, speed, yaw, yaw_rate = motion.values.tolist()
-        self._row = self._hands.drive(played + motion.speed * self._period, speed, yaw, yaw_rate)
+        self._row = self._hands.drive(profile_time(motion, played, self._period), speed, yaw, yaw_rate)
         return [self._row[place] for place in self._places]
 
     def line(self) -> str:

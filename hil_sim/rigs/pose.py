@@ -13,7 +13,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from hil_sim.rigs.program import add_options, serve
+from hil_sim.rigs.program import add_options, profile_time, serve
 from mastd.errors import UsageError
 
 if TYPE_CHECKING:
@@ -92,8 +92,8 @@ def file_laws(path: Path) -> dict[str, Law]:
 
 
 def faded(law: Law, time: float) -> tuple[float, float, float]:
-    """Return the law, coming in smoothly from ``time`` 0 on."""
-    if time <= 0.0:
+    """Return the law, coming in smoothly from ``time`` 0 on; nothing before, and for NaN."""
+    if not time > 0.0:
         return 0.0, 0.0, 0.0
     value, rate, acceleration = law(time)
     u = time / FADE
@@ -118,9 +118,7 @@ class PoseSource:
 
     def answer(self, motion: MotionSeen) -> list[float]:
         """Return the pose, and its derivatives where they are asked for, for the next step."""
-        played = float(motion.values[0])
-        # What is shown is the cycle's before; on hold the profile's time goes by `speed` of the plant's.
-        time = played + motion.speed * self._period if math.isfinite(played) else 0.0
+        time = profile_time(motion, float(motion.values[0]), self._period)
         self._now = {axis: self._sum(laws, time, motion.speed) for axis, laws in self._laws.items()}
         return [self._now[axis][order] if axis in self._now else 0.0 for order, axis in self._places]
 
@@ -160,7 +158,7 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
         help='such as heave "2 mm" "0.5 Hz" "5 Hz" "20 s"',
     )
     add("--file", type=Path, metavar="FILE", help="CSV with the columns time_s and some of surge_m … yaw_rad")
-    add_options(parser, "pose")
+    add_options(parser, "pose_source")
     parser.set_defaults(run=run)
 
 

@@ -24,6 +24,8 @@ if TYPE_CHECKING:
 WAIT_S: Final = 0.2
 """s without motion after which is looked whether to end."""
 REDRAW_S: Final = 0.1
+ON_PROFILE: Final = ("RUNNING", "HOLD", "STOPPING")
+"""States in which a profile's time is shown."""
 
 
 class LawError(MastdError):
@@ -121,6 +123,15 @@ class Screen:
         """Go to the next line."""
         if self._shown:
             print("\r")
+
+
+def profile_time(motion: MotionSeen, shown: float, period: float) -> float:
+    """Return the time of the profile (s) that an answer goes to, NaN while none is played.
+
+    ``shown``: ``profile_time`` as read, which is that of the cycle before. On hold it goes on by ``speed`` of
+    the plant's.
+    """
+    return shown + motion.speed * period if motion.state in ON_PROFILE else math.nan
 
 
 class PlantSteps:

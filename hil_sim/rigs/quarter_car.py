@@ -143,7 +143,7 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
     parser.add_argument(
         "--position", nargs=2, metavar=("X", "Y"), default=["0 m", "0 m"], help="of the wheel (0 m 0 m)"
     )
-    add_options(parser, "vehicle")
+    add_options(parser, "external_vehicle")
     parser.set_defaults(run=run)
 
 

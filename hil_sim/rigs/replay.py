@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 from numpy.typing import NDArray
 
-from hil_sim.rigs.program import add_options, serve
+from hil_sim.rigs.program import add_options, profile_time, serve
 from mastd.errors import UsageError
 
 if TYPE_CHECKING:
@@ -34,10 +34,9 @@ class Recorded:
 
     def answer(self, motion: MotionSeen) -> Floats:
         """Return the row of this time; before the profile plays the first one, after its end the last."""
-        played = float(motion.values[0])
-        if math.isfinite(played):
-            # A motion shows the profile's time of the cycle before, a record has that of the same cycle.
-            self._shown = played + motion.speed * self._period
+        time = profile_time(motion, float(motion.values[0]), self._period)
+        if math.isfinite(time):
+            self._shown = time
             place = int(np.searchsorted(self._times, self._shown - 0.5 * self._period))
         else:
             place = len(self._rows) - 1 if self._shown > 0.0 else 0
