@@ -18,7 +18,6 @@
 #include <sys/file.h>
 #include <sys/random.h>
 #include <unistd.h>
-#include <zmq.h>
 
 #include "wire.h"
 
@@ -108,11 +107,13 @@ struct sample {
 #define PISTON_AREA 0.0095        /* m2, both sides */
 #define RETURN_PRESSURE 4e5       /* Pa */
 #define RISE_TIME_S 0.5           /* from nothing to the high stage */
+#define STIFFNESS 2e8             /* N/m, of the oil of one link */
 #define GRAVITY 9.80665
 
 static const double STAGE_PRESSURE[] = {RETURN_PRESSURE, 70e5, 210e5};
 /* On the lower stops, 50 mm below neutral: four vertical links, then two lateral ones and the longitudinal one. */
 static const double RESTING[LINKS] = {1.15, 1.15, 1.15, 1.15, 1.2010412149, 1.2010412149, 1.2010412149};
+static const double WARP[4] = {0.5, -0.5, 0.5, -0.5}; /* how their forces can balance each other and move nothing */
 static const double STROKE[2] = {1.15, 1.25}; /* m, shortest and longest */
 /* Share of the vertical along each accelerometer, the table level: four look upwards, two to the left, two ahead. */
 static const double UPWARDS[ACCELEROMETERS] = {1, 1, 1, 1, 0, 0, 0, 0};
@@ -158,6 +159,11 @@ static void follow(struct drive *drive, double period_s)
         drive->forces[k] = to->force_references[k];
         to->lengths[k] += to->rates[k] * period_s;
     }
+    double bound = 0.0; /* the four vertical links fight each other as far as they do not end in one plane */
+    for (int k = 0; k < 4; k++)
+        bound += WARP[k] * (STIFFNESS * drive->lengths[k] - drive->forces[k]);
+    for (int k = 0; k < 4; k++)
+        drive->forces[k] += WARP[k] * bound;
 }
 
 static void fade(struct drive *drive, double left, double period_s)
@@ -641,14 +647,9 @@ static void *listening(void *context, const char *address, bool allow_remote, ch
     if (file)
         lock_socket_file(address + 6);
     void *socket = zmq_socket(context, ZMQ_ROUTER);
-    const struct {
-        int option, value;
-    } options[] = {{ZMQ_SNDHWM, 256},          {ZMQ_RCVHWM, 256},         {ZMQ_LINGER, 0},
-                   {ZMQ_ROUTER_MANDATORY, 1},  {ZMQ_ROUTER_HANDOVER, 1},  {ZMQ_HANDSHAKE_IVL, 1000}};
-    const int64_t largest = LARGEST_MESSAGE;
-    for (size_t k = 0; socket != NULL && k < sizeof options / sizeof options[0]; k++)
-        zmq_setsockopt(socket, options[k].option, &options[k].value, sizeof options[k].value);
-    if (socket == NULL || zmq_setsockopt(socket, ZMQ_MAXMSGSIZE, &largest, sizeof largest) != 0 ||
+    static const int options[][2] = {{ZMQ_SNDHWM, 256}, {ZMQ_RCVHWM, 256}, {ZMQ_LINGER, 0},
+                                     {ZMQ_ROUTER_MANDATORY, 1}, {ZMQ_ROUTER_HANDOVER, 1}, {ZMQ_HANDSHAKE_IVL, 1000}};
+    if (!set_options(socket, options, sizeof options / sizeof options[0], LARGEST_MESSAGE) ||
         zmq_bind(socket, address) != 0 || zmq_getsockopt(socket, ZMQ_LAST_ENDPOINT, endpoint, &size) != 0)
         give_up("address %s: %s; choose another --address", address, zmq_strerror(zmq_errno()));
     return socket;

@@ -1,5 +1,6 @@
-/* MessagePack for both examples: frames from outside are looked through before they are believed, frames of one's own
- * are written into memory of fixed size. Nothing here waits, and nothing is allocated beyond what a sound frame holds.
+/* What both examples need of MessagePack, ZeroMQ and clocks. Frames from outside are looked through before they are
+ * believed, frames of one's own are written into memory of fixed size. Nothing here waits, and nothing is allocated
+ * beyond what a sound frame holds.
  */
 #ifndef WIRE_H
 #define WIRE_H
@@ -10,6 +11,7 @@
 #include <stdint.h>
 #include <string.h>
 #include <time.h>
+#include <zmq.h>
 
 _Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__ && sizeof(double) == 8,
                "blocks are copied as they are: they are little-endian float64");
@@ -23,6 +25,42 @@ static inline int64_t monotonic_ns(void)
     struct timespec now;
     clock_gettime(CLOCK_MONOTONIC, &now);
     return (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
+}
+
+/* How far the clock of the other side is ahead, from its beats. */
+#define BEATS_KEPT 16
+struct clock_estimate {
+    int64_t beats, round_trips_ns[BEATS_KEPT], offsets_ns[BEATS_KEPT];
+};
+
+/* A beat sent at `time_ns` of the other side has come now; it echoes our own of `echo_ns`, held there for `held_ns`. */
+static inline void clock_beat(struct clock_estimate *clock, int64_t now, int64_t time_ns, int64_t echo_ns,
+                              int64_t held_ns)
+{
+    if (echo_ns <= 0 || echo_ns > now || held_ns > now - echo_ns)
+        return; /* none of ours has come there yet, or it cannot be */
+    int64_t round_trip = now - echo_ns - held_ns;
+    clock->round_trips_ns[clock->beats % BEATS_KEPT] = round_trip;
+    clock->offsets_ns[clock->beats++ % BEATS_KEPT] = time_ns - (now - round_trip / 2);
+}
+
+/* The shortest round trip tells best; false before there was one. */
+static inline bool clock_best(const struct clock_estimate *clock, double *offset_s, double *round_trip_s)
+{
+    int64_t kept = clock->beats < BEATS_KEPT ? clock->beats : BEATS_KEPT, best = 0;
+    for (int64_t k = 1; k < kept; k++)
+        best = clock->round_trips_ns[k] < clock->round_trips_ns[best] ? k : best;
+    *offset_s = (double)clock->offsets_ns[best] * 1e-9;
+    *round_trip_s = (double)clock->round_trips_ns[best] * 1e-9;
+    return kept > 0;
+}
+
+static inline bool set_options(void *socket, const int (*options)[2], size_t count, int64_t largest_message)
+{
+    for (size_t k = 0; socket != NULL && k < count; k++)
+        if (zmq_setsockopt(socket, options[k][0], &options[k][1], sizeof options[k][1]) != 0)
+            return false;
+    return socket != NULL && zmq_setsockopt(socket, ZMQ_MAXMSGSIZE, &largest_message, sizeof largest_message) == 0;
 }
 
 /* --- Looking through a frame */
@@ -153,6 +191,26 @@ static inline bool take_text(const msgpack_object *object, char text[TEXT_BYTES]
     memcpy(text, bytes, size);
     text[size] = '\0';
     return true;
+}
+
+static inline bool take_float(const msgpack_object *object, double *value)
+{
+    if (object == NULL || (object->type != MSGPACK_OBJECT_FLOAT64 && object->type != MSGPACK_OBJECT_FLOAT32))
+        return false;
+    *value = object->via.f64;
+    return isfinite(*value);
+}
+
+/* Entries of an array, 0 if it is none. */
+static inline uint32_t length(const msgpack_object *array)
+{
+    return array != NULL && array->type == MSGPACK_OBJECT_ARRAY ? array->via.array.size : 0;
+}
+
+/* Entry k of an array, NULL if there is none. */
+static inline const msgpack_object *item(const msgpack_object *array, uint32_t k)
+{
+    return k < length(array) ? &array->via.array.ptr[k] : NULL;
 }
 
 /* Copy a block of exactly `count` float64. */

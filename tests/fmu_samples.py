@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import shutil
 import subprocess
+import tempfile
 import zipfile
 from collections.abc import Mapping, Sequence
+from functools import cache
 from importlib.util import find_spec
 from pathlib import Path
 from platform import machine
@@ -29,6 +31,7 @@ _BODY = """
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 typedef struct {
   double u, y, fault; int steps, whole, loud;
@@ -45,7 +48,7 @@ static int advance(Lag *m, double now, double h) {
   if (m->steps == FAIL_AT) return FAIL_STATUS;
 #endif
 #ifdef HANG_AT
-  if (m->steps == HANG_AT) for (;;) { volatile int k = 0; (void)k; }
+  if (m->steps == HANG_AT) { write(1, "hangs\\n", 6); for (;;) pause(); }
 #endif
   if (fabs(now - m->steps * h) > 1e-12 * (1.0 + now)) m->fault += 1.0;
   m->y += (m->u - m->y) * (1.0 - exp(-h / 0.02));
@@ -198,11 +201,14 @@ def _compile(sources: Sequence[Path], library: Path, *options: str) -> None:
     import fmpy
 
     headers = Path(str(fmpy.__file__)).parent / "c-code"
-    command = ["gcc", "-O1", "-w", "-shared", "-fPIC", f"-I{headers}", *options, "-o", str(library)]
-    subprocess.run([*command, *map(str, sources), "-lm"], check=True, capture_output=True, timeout=60)
+    command = ["gcc", "-O1", "-w", "-shared", "-fPIC", f"-I{headers}", "-o", str(library)]
+    subprocess.run(
+        [*command, *map(str, sources), *options, "-lm"], check=True, capture_output=True, timeout=60
+    )
 
 
-def library(directory: Path, major: int, defines: Mapping[str, object] | None = None, *options: str) -> Path:
+@cache
+def library(major: int, defines: tuple[tuple[str, object], ...] = (), options: tuple[str, ...] = ()) -> bytes:
     """Compile the lag with these macros; return the shared library."""
     from fmpy.fmi2 import FMU2Slave
     from fmpy.fmi3 import FMU3Slave
@@ -212,12 +218,14 @@ def library(directory: Path, major: int, defines: Mapping[str, object] | None = 
     names = [name for name in dir(slave) if name.startswith(f"fmi{major}")]
     # What an FMU has to export, but nobody calls here.
     stubs = "".join(f"int {name}(void) {{ return 3; }}\n" for name in names if f"{name}(" not in source)
-    main, rest, target = directory / "lag.c", directory / "rest.c", directory / "lag.so"
-    main.write_text(source, encoding="ascii")
-    rest.write_text(stubs, encoding="ascii")
-    macros = [f"-D{name}={value}" for name, value in (defines or {}).items()]
-    _compile([main, rest], target, *macros, *options)
-    return target
+    macros = [f"-D{name}={value}" for name, value in defines]
+    with tempfile.TemporaryDirectory() as place:
+        directory = Path(place)
+        main, rest, target = directory / "lag.c", directory / "rest.c", directory / "lag.so"
+        main.write_text(source, encoding="ascii")
+        rest.write_text(stubs, encoding="ascii")
+        _compile([main, rest], target, *macros, *options)
+        return target.read_bytes()
 
 
 UNITS = """
@@ -289,7 +297,7 @@ def lag(
     text: str | None = None,
 ) -> Path:
     """Return the file of a lag FMU with these macros."""
-    binary = library(directory, major, defines, *options).read_bytes()
+    binary = library(major, tuple((defines or {}).items()), options)
     members: dict[str, str | bytes] = {
         "modelDescription.xml": text or description(major),
         f"binaries/{PLATFORM[major]}/{IDENTIFIER}.so": binary,

@@ -17,12 +17,16 @@ import math
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Final
 
-from hil_sim.rigs.program import add_options, look, refuse_channels, serve
+from hil_sim.rigs.program import add_options, channels_of, serve
 
 if TYPE_CHECKING:
+    from mastd.wire.rig_client import RigClient
     from mastd.wire.rig_protocol import MotionSeen
 
 CHANNEL: Final = "damper_force."
+WHEELS: Final = tuple(f"{axle}{side}" for axle in ("f", "r", "3", "4", "5", "6", "7", "8") for side in "lr")
+"""All that there may be; what the place gives is only known once it is there."""
+READS: Final = ("vehicle.acceleration.z", *(f"vehicle.travel.{wheel}" for wheel in WHEELS))
 HIGH_PASS: Final = 2.0 * math.pi * 0.2
 """rad/s: what is slower is an offset of the sensor."""
 TRAVEL_FILTER: Final = 2.0 * math.pi * 60.0
@@ -69,15 +73,16 @@ class Skyhook:
 
 
 class DamperEcu:
-    """The law on the table: reads the acceleration, then one travel for each wheel."""
+    """The law on the table; ``reads`` the acceleration and the travels of ``wheels``, by their names."""
 
-    def __init__(self, wheels: Sequence[str], law: Skyhook) -> None:
+    def __init__(self, wheels: Sequence[str], law: Skyhook, reads: Sequence[str] = READS) -> None:
         self._wheels = wheels
         self._law = law
+        self._places = [reads.index(name) for name in (READS[0], *(f"vehicle.travel.{w}" for w in wheels))]
 
     def answer(self, motion: MotionSeen) -> list[float]:
         """Return the forces."""
-        acceleration, *travels = motion.values.tolist()
+        acceleration, *travels = motion.values[self._places].tolist()
         return self._law.step(motion.time, acceleration, travels)
 
     def line(self) -> str:
@@ -110,9 +115,9 @@ def run(arguments: argparse.Namespace) -> int:
 
     sky = quantity("--sky", arguments.sky, DAMPING)
     most = quantity("--most", arguments.most, DAMPING)
-    place = look(arguments, SIGNALS)
-    strange = [name for name in place.channels if not name.startswith(CHANNEL)]
-    refuse_channels(arguments, strange, f"{CHANNEL}WHEEL")
-    wheels = [name.removeprefix(CHANNEL) for name in place.channels]
-    reads = ("vehicle.acceleration.z", *(f"vehicle.travel.{wheel}" for wheel in wheels))
-    return serve(arguments, SIGNALS, reads, lambda rig: DamperEcu(wheels, Skyhook(len(wheels), sky, most)))
+
+    def law(rig: RigClient) -> DamperEcu:
+        names = channels_of(rig, lambda name: name.removeprefix(CHANNEL) in WHEELS, f"{CHANNEL}WHEEL")
+        return DamperEcu([name.removeprefix(CHANNEL) for name in names], Skyhook(len(names), sky, most))
+
+    return serve(arguments, SIGNALS, READS, law)

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final, Protocol
 
 from hil_sim.rigs.driver_course import Follower
-from hil_sim.rigs.program import add_options, look, refuse_channels, serve
+from hil_sim.rigs.program import add_options, channels_of, serve
 from mastd.errors import FormatError, UsageError
 
 if TYPE_CHECKING:
@@ -149,13 +149,11 @@ def run(arguments: argparse.Namespace) -> int:
 
     with ExitStack() as stack:
         hands, done, tell = _hands(arguments, stack)
-        place = look(arguments, SIGNALS)
-        strange = [name for name in place.channels if name not in CHANNELS]
-        refuse_channels(arguments, strange, ", ".join(CHANNELS))
 
         def law(rig: RigClient) -> Driving:
             tell(rig)
-            return Driving(hands, place.channels, place.period)
+            names = channels_of(rig, CHANNELS.__contains__, ", ".join(CHANNELS))
+            return Driving(hands, names, rig.period)
 
         return serve(arguments, SIGNALS, READS, law, done)
 

@@ -88,6 +88,7 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
         help="an input or parameter that is set once, in its own unit",
     )
     add("--step", metavar="TIME", help="communication step, a multiple of the daemon's period (that period)")
+    add("--patience", metavar="TIME", default="5 s", help="how long to wait for the daemon (5 s)")
     add("--key", type=Path, metavar="FILE", help="own secret key, for a network address")
     add("--server-key", type=Path, metavar="FILE", help="the daemon's public key")
     add("--check", action="store_true", help="check and load the FMU, name its variables, and end")
@@ -105,7 +106,8 @@ def run(arguments: argparse.Namespace) -> int:
     from hil_sim.rigs.fmu_wiring import wire
     from hil_sim.rigs.last_resort import LastResort
 
-    step_ns = _step_ns(arguments.step)
+    step_ns = None if arguments.step is None else round(1e9 * _positive("--step", arguments.step))
+    patience = _positive("--patience", arguments.patience)
     if (arguments.key is None) != (arguments.server_key is None):
         raise UsageError("--key and --server-key go together")
     # From here on a signal ends the process cleanly, so that what is extracted is removed.
@@ -118,13 +120,22 @@ def run(arguments: argparse.Namespace) -> int:
         if arguments.check:
             print(table(model), end="")
             return 0
+        # Before the table waits for answers: an instance may take long to make.
+        model.instantiate()
+        for variable, value in wiring.fixed.items():
+            model.set_now(wiring.variables[variable], value)
         from mastd.wire.client import ClientKeys
         from mastd.wire.rig_client import RigClient
 
         keys = ClientKeys(arguments.key, arguments.server_key) if arguments.key else None
         name = arguments.name or rig_name(arguments.file)
         with RigClient.join(
-            name, reads=wiring.channels, address=arguments.address, keys=keys, program=model.name
+            name,
+            reads=wiring.channels,
+            address=arguments.address,
+            keys=keys,
+            patience=patience,
+            program=model.name,
         ) as rig:
             print(f"rig {name!r} has joined ({rig.mode}): {model.name}", flush=True)
             follow(model, wiring, rig, step_ns, end_of_life.reached)
@@ -150,8 +161,6 @@ def follow(
     model.check_step(step_ns)
     inputs, places = wiring.inputs(rig.reads)
     outputs = wiring.outputs([(channel.name, channel.unit) for channel in rig.channels])
-    for name, value in wiring.fixed.items():
-        model.set_now(wiring.variables[name], value)
     most_behind = max(2, round(MOST_BEHIND * 1e9 / step_ns))
     first: int | None = None
     values: Any = ()
@@ -200,13 +209,12 @@ def table(model: FmuModel) -> str:
     return "\n".join(lines) + "\n"
 
 
-def _step_ns(text: str | None) -> int | None:
-    if text is None:
-        return None
+def _positive(option: str, text: str) -> float:
+    """Return an option's time, s."""
     try:
-        step_ns = round(1e9 * units.parse(text, units.TIME))
+        time = units.parse(text, units.TIME)
     except units.UnitError as error:
-        raise UsageError(f"--step: {error}") from error
-    if step_ns <= 0:
-        raise UsageError(f"--step: {text} is not above zero")
-    return step_ns
+        raise UsageError(f"{option}: {error}") from error
+    if not time > 0.0:
+        raise UsageError(f"{option}: {text} is not above zero")
+    return time

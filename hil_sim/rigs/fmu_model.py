@@ -37,6 +37,8 @@ _LONGEST_LINE: Final = 400
 _STATUS: Final = ("ok", "warning", "discard", "error", "fatal", "pending")
 _OK: Final = 0
 _FATAL: Final = 4
+_FAULTS: Final = ("logStatusWarning", "logStatusDiscard", "logStatusError", "logStatusFatal")
+"""Categories of logs by the names that FMI gives."""
 _SAME: Final = 1e-9
 """Relative; two steps that differ by less are the same."""
 _MISSING: Final = re.compile(r"^(\S+): cannot open shared object file")
@@ -179,7 +181,7 @@ class FmuModel:
         self._step_ns = step_ns
         self.count = 0
         try:
-            self._instantiate()
+            self.instantiate()
             self._inputs = self._groups(inputs)
             self._outputs = self._groups(outputs)
             self._values = np.zeros(len(outputs))
@@ -189,10 +191,7 @@ class FmuModel:
             self._set(values)
             self._slave.exitInitializationMode()
             self._running = True
-            if self.interface.major == 2:
-                # On until here, because some FMUs tell why they do not start only then; now it costs time.
-                with contextlib.suppress(Exception):
-                    self._slave.setDebugLogging(False, [])
+            self._log_faults_only()
             return self._get()
         except Exception as error:
             raise self._failed("does not start", error) from error
@@ -221,7 +220,7 @@ class FmuModel:
     def set_now(self, variable: Variable, value: float) -> None:
         """Set a variable, in its own unit, before ``start``."""
         try:
-            self._instantiate()
+            self.instantiate()
             group = self._groups([Port(variable)])[0]
             group.fill([value])
             group.set(self._slave)
@@ -291,7 +290,11 @@ class FmuModel:
             missing = str(error).rpartition(" ")[2]
             raise UsageError(f"{self.path}: its library lacks the function {missing}") from error
 
-    def _instantiate(self) -> None:
+    def instantiate(self) -> None:
+        """Make the instance, which may take long; ``start`` does it where it has not been done.
+
+        Raises FmuError, with the last line of the FMU's log, where there is none.
+        """
         if self._instantiated:
             return
         try:
@@ -301,8 +304,20 @@ class FmuModel:
                 self._slave.instantiate(loggingOn=True, logMessage=self._log_3)
         except Exception as error:
             # fmpy's own error says that there is no instance; why, only the FMU's log says.
-            raise FmuError(self._last_line or "it makes no instance, and does not say why") from error
+            text = self._last_line or "it makes no instance, and does not say why"
+            raise FmuError(f"{self.path}: does not start: {text}") from error
         self._instantiated = True
+
+    def _log_faults_only(self) -> None:
+        """Keep only what goes wrong in the FMU's log: some tell why they do not start only with all of it on.
+
+        An FMU of FMI 2 that has no such categories keeps quiet; one of FMI 3 would then not tell of errors.
+        """
+        declared = {category.name for category in self._description.logCategories}
+        wanted = [name for name in _FAULTS if name in declared]
+        if wanted or self.interface.major == 2:
+            with contextlib.suppress(Exception):
+                self._slave.setDebugLogging(bool(wanted), wanted)
 
     def _callbacks(self) -> Any:
         from fmpy import calloc, fmi2, free
@@ -354,6 +369,8 @@ class FmuModel:
 
     def _failed(self, what: str, error: Exception) -> FmuError:
         """Return the error for one of a call; an FMU that is broken for good is not called again."""
+        if isinstance(error, FmuError) and str(error).startswith(f"{self.path}: "):
+            return error
         status = getattr(error, "status", None)
         self._dead = self._dead or status == _FATAL
         if status is not None:

@@ -13,10 +13,11 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from hil_sim.rigs.program import add_options, look, serve
+from hil_sim.rigs.program import add_options, serve
 from mastd.errors import UsageError
 
 if TYPE_CHECKING:
+    from mastd.wire.rig_client import RigClient
     from mastd.wire.rig_protocol import MotionSeen
 
 FADE: Final = 2.0
@@ -168,8 +169,11 @@ def run(arguments: argparse.Namespace) -> int:
     from mastd.settings.rig_channels import POSE
 
     laws = _laws(arguments)
-    place = look(arguments, POSE)
-    return serve(arguments, POSE, READS, lambda rig: PoseSource(laws, place.channels, place.period))
+
+    def law(rig: RigClient) -> PoseSource:
+        return PoseSource(laws, [channel.name for channel in rig.channels], rig.period)
+
+    return serve(arguments, POSE, READS, law)
 
 
 def _laws(arguments: argparse.Namespace) -> dict[str, Sequence[Law]]:

@@ -11,7 +11,6 @@ import os
 import sys
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, Protocol
 
@@ -43,15 +42,6 @@ class Law(Protocol):
         """Return in one line what it does now."""
 
 
-@dataclass(frozen=True)
-class Place:
-    """What the daemon says of a rig's place."""
-
-    channels: tuple[str, ...]
-    period: float
-    """Of the loop, s."""
-
-
 def add_options(parser: argparse.ArgumentParser, name: str | None) -> None:
     """Add what every rig has; ``name``: usual name of its place, None where it follows from other options."""
     add = parser.add_argument
@@ -64,12 +54,6 @@ def add_options(parser: argparse.ArgumentParser, name: str | None) -> None:
     add("--parent-pid", metavar="PID", type=int, help="leave when this process has ended")
 
 
-def look(arguments: argparse.Namespace, kind: str) -> Place:
-    """Join for a moment to learn what the place gives; raise what ``RigClient.join`` raises."""
-    with _join(arguments, kind, ()) as rig:
-        return Place(tuple(channel.name for channel in rig.channels), rig.period)
-
-
 def serve(
     arguments: argparse.Namespace,
     kind: str,
@@ -79,9 +63,9 @@ def serve(
 ) -> int:
     """Join, answer every motion, and leave on SIGTERM, Ctrl-C, at the end of the duration or when ``done``.
 
-    ``law`` is asked for what to compute once the place is there. Returns 0 when it has left or the daemon has
-    ended, 2 when the daemon is gone without a word. Raises LawError for values that are not finite, and what
-    ``RigClient.join`` raises.
+    ``law`` is asked for what to compute once the place is there; what takes long is made before. Returns 0
+    when it has left or the daemon has ended, 2 when the daemon is gone without a word. Raises LawError for
+    values that are not finite, and what ``RigClient.join`` raises.
     """
     from hil_sim.plant.process import EndOfLife
     from mastd.commands.quantities import quantity
@@ -152,13 +136,16 @@ class PlantSteps:
         return 0 if last is None else max(round((time - last) / self._period), 0)
 
 
-def refuse_channels(arguments: argparse.Namespace, strange: Sequence[str], known: str) -> None:
-    """Raise UsageError if the place has channels that this rig does not know."""
+def channels_of(rig: RigClient, known: Callable[[str], bool], gives: str) -> list[str]:
+    """Return the channels of the place; raise UsageError if there are some that this rig does not know."""
+    names = [channel.name for channel in rig.channels]
+    strange = [name for name in names if not known(name)]
     if strange:
         raise UsageError(
-            f"{arguments.name}: its place has {', '.join(strange)}, this rig gives {known}; "
-            "change the channels in the daemon's rigs file, or take another --name"
+            f"its place has {', '.join(strange)}, this rig gives {gives}; change the channels in the "
+            "daemon's rigs file, or take another --name"
         )
+    return names
 
 
 def _join(arguments: argparse.Namespace, kind: str, reads: Sequence[str]) -> RigClient:

@@ -10,10 +10,11 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 from numpy.typing import NDArray
 
-from hil_sim.rigs.program import add_options, look, serve
+from hil_sim.rigs.program import add_options, serve
 from mastd.errors import UsageError
 
 if TYPE_CHECKING:
+    from mastd.wire.rig_client import RigClient
     from mastd.wire.rig_protocol import MotionSeen
 
 Floats = NDArray[np.float64]
@@ -65,26 +66,40 @@ def run(arguments: argparse.Namespace) -> int:
     from mastd.wire.rig_messages import ANY
 
     arguments.name = arguments.name or arguments.recorded
-    place = look(arguments, ANY)
-    times, rows = recorded(arguments.record, arguments.recorded, place.channels)
-    return serve(arguments, ANY, READS, lambda rig: Recorded(times, rows, rig.period))
+    times, columns = recorded(arguments.record, arguments.recorded)
+
+    def law(rig: RigClient) -> Recorded:
+        names = [channel.name for channel in rig.channels]
+        missing = [name for name in names if name not in columns]
+        if missing:
+            raise UsageError(
+                f"{arguments.record}: rig {arguments.recorded} gave {', '.join(columns)}, the place of "
+                f"{arguments.name} also has {', '.join(missing)}"
+            )
+        return Recorded(times, np.column_stack([columns[name] for name in names]), rig.period)
+
+    return serve(arguments, ANY, READS, law)
 
 
-def recorded(record: Path, rig: str, channels: tuple[str, ...]) -> tuple[Floats, Floats]:
-    """Return times of the profile (n, s) and what a rig of a record gave in these ``channels`` (n, m).
+def recorded(record: Path, rig: str) -> tuple[Floats, dict[str, Floats]]:
+    """Return times of the profile (n, s) and by channel what a rig of a record gave then (n).
 
-    Raises FormatError for what is no record, UsageError where the rig, a channel or the play is not in it.
+    Raises FormatError for what is no record, UsageError where the rig or the play is not in it.
     """
     from mastd.record.reader import open_run
 
     run = open_run(record, lambda name: name == "profile_time" or name.startswith("rig."))
-    names = [f"rig.{rig}.{channel}" for channel in channels]
-    missing = [name for name in names if name not in run.columns]
-    if missing:
-        there = ", ".join(name for name in run.columns if name.startswith("rig.")) or "none"
-        raise UsageError(f"{record}: has no {', '.join(missing)}; its channels of rigs are: {there}")
-    times = run.columns["profile_time"]
-    played = np.flatnonzero(np.isfinite(times))
+    played = np.flatnonzero(np.isfinite(run.columns["profile_time"]))
+    head = f"rig.{rig}."
+    told = ("present", "delay")
+    columns = {
+        name.removeprefix(head): values[played]
+        for name, values in run.columns.items()
+        if name.startswith(head) and name.removeprefix(head) not in told
+    }
+    if not columns:
+        rigs = sorted({name.split(".")[1] for name in run.columns if name.startswith("rig.")})
+        raise UsageError(f"{record}: no rig {rig} in it, there are: {', '.join(rigs) or 'none'}")
     if not len(played):
         raise UsageError(f"{record}: no profile was played in it")
-    return np.maximum.accumulate(times[played]), run.matrix(names)[played]
+    return np.maximum.accumulate(run.columns["profile_time"][played]), columns

@@ -1,6 +1,6 @@
 """``hil-sim rig vehicle``: a vehicle of this package on the table, simulated outside the daemon.
 
-In lockstep it gives, bit for bit, what the daemon's own vehicle gives: the same vehicle takes the same steps
+In lockstep it gives, to rounding, what the daemon's own vehicle gives: the same vehicle takes the same steps
 on the same poses. So it shows that a vehicle may be anywhere, and what a vehicle model of one's own has to
 do: read ``smoothed_pose.*``, stand still in OFF, otherwise go on by the periods of the plant's time, and give
 the wrench on the table at C, in the table's axes, weight included.
@@ -11,15 +11,18 @@ from __future__ import annotations
 import argparse
 from typing import TYPE_CHECKING, Final
 
-from hil_sim.rigs.program import PlantSteps, add_options, look, serve
+from hil_sim.rigs.program import PlantSteps, add_options, serve
 from mastd.errors import UsageError
 
 if TYPE_CHECKING:
     from mastd.settings.payload import VehiclePayload
     from mastd.vehicle.on_table import VehicleOnTable
+    from mastd.wire.rig_client import RigClient
     from mastd.wire.rig_protocol import Floats, MotionSeen
 
 READS: Final = tuple(f"smoothed_pose.{axis}" for axis in ("surge", "sway", "heave", "roll", "pitch", "yaw"))
+PERIOD: Final = 1e-3
+"""Of the loop, s, as it usually is."""
 
 
 class Riding:
@@ -77,9 +80,14 @@ def run(arguments: argparse.Namespace) -> int:
     payload = _payload(arguments)
     table = load(find("table", arguments.table), TableSettings)
     # Made before the place is taken: it takes a while, and the table does not wait for so long.
-    period = look(arguments, VEHICLE).period
-    vehicle = vehicle_on_table(payload, table, period)
-    return serve(arguments, VEHICLE, READS, lambda rig: Riding(vehicle, period))
+    vehicle = vehicle_on_table(payload, table, PERIOD)
+
+    def law(rig: RigClient) -> Riding:
+        if rig.period == PERIOD:
+            return Riding(vehicle, PERIOD)
+        return Riding(vehicle_on_table(payload, table, rig.period), rig.period)
+
+    return serve(arguments, VEHICLE, READS, law)
 
 
 def _payload(arguments: argparse.Namespace) -> VehiclePayload:

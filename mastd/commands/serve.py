@@ -73,6 +73,8 @@ def _serve(arguments: argparse.Namespace, stop: StopRequest, manager: ServiceMan
         from mastd.loop.plan import Installation
         from mastd.loop.service import Surroundings, serve
         from mastd.settings.starter import find
+        from mastd.wire.authentication import check_network
+        from mastd.wire.keys import KeyRing, keys_directory
 
         payload = _payload(arguments.payload)
         with compiling_told(manager, _say):
@@ -80,6 +82,9 @@ def _serve(arguments: argparse.Namespace, stop: StopRequest, manager: ServiceMan
             installation = Installation.read(
                 find("table", arguments.table), daemon_settings(arguments), rigs_path=rigs
             )
+        network = installation.daemon.gateway.address
+        if network is not None:  # before kernels are compiled, which may take minutes
+            check_network(network, KeyRing(keys_directory()))
 
     def connect(installation: Installation) -> Connection:
         return connection(arguments, installation, payload)

@@ -14,7 +14,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from mastd.errors import MastdError
+from mastd.errors import MastdError, SettingsError
 from mastd.loop import provenance
 from mastd.loop.boarding import channels_of, ready_profile
 from mastd.loop.frame import channel_units
@@ -23,6 +23,8 @@ from mastd.motion.preflight import check
 from mastd.settings.identified import IdentifiedSettings
 from mastd.settings.loader import load, load_text
 from mastd.settings.profile import ProfileSettings
+from mastd.settings.profile_rigs import rigs_problems
+from mastd.settings.rigs import NO_RIGS, RigsSettings
 from mastd.settings.starter import find
 from mastd.settings.table import TableSettings
 from mastd.vehicle.drive_checks import placed
@@ -56,11 +58,13 @@ def load_profile(
     path = find("profile", profile)
     table = load(table_path, TableSettings)
     settings = load(path, ProfileSettings, channels=channel_units(table))
+    daemon = json.loads(daemon_path(directory).read_text(encoding="utf-8"))
+    if problems := rigs_problems(settings, _rigs(daemon)):
+        raise SettingsError([f"{path}: {problem}" for problem in problems])
     verdict = check(settings, table)
     if not verdict.ok:
         text = f"{path}: it does not pass the check:\n{verdict.text()}"
         return {"ok": False, "text": text, "slot": slot, "name": settings.name, "scale": verdict.scale}
-    daemon = json.loads(daemon_path(directory).read_text(encoding="utf-8"))
     period = round(1e9 / daemon["daemon"]["rate"]) * 1e-9
     with placed(path):
         loaded = ready_profile(
@@ -79,6 +83,12 @@ def _identified(daemon: dict[str, Any]) -> IdentifiedSettings | None:
     """Return what the daemon has found out about its table, as it stood when the daemon began."""
     text = daemon["settings_text"].get("identified")
     return None if text is None else load_text(text, "identified", IdentifiedSettings)
+
+
+def _rigs(daemon: dict[str, Any]) -> RigsSettings:
+    """Return the rigs that may join, as they stood when the daemon began."""
+    text = daemon["settings_text"].get("rigs")
+    return NO_RIGS if text is None else load_text(text, "rigs", RigsSettings)
 
 
 def main() -> int:

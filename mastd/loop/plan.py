@@ -23,6 +23,7 @@ from mastd.settings.identified import IdentifiedSettings
 from mastd.settings.loader import load
 from mastd.settings.payload import NoPayload
 from mastd.settings.profile import ProfileSettings
+from mastd.settings.profile_rigs import rigs_problems
 from mastd.settings.rigs import NO_RIGS, RigsSettings
 from mastd.settings.table import TableSettings
 from mastd.vehicle.drive_checks import placed
@@ -150,6 +151,9 @@ class Plan(Installation):
         installation = Installation.read(table_path, daemon_path, identified_path, rigs_path)
         table = installation.table
         profile = load(profile_path, ProfileSettings, channels=channel_units(table))
+        problems = rigs_problems(profile, installation.rigs)
+        if problems:
+            raise SettingsError([f"{profile_path}: {problem}" for problem in problems])
         with placed(profile_path):
             ready = ready_profile(
                 profile, table, installation.daemon.period_ns * 1e-9, 1.0, identified=installation.identified

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Protocol, runtime_checkable
+from collections.abc import Mapping
 
 import numpy as np
 
@@ -14,14 +13,6 @@ from mastd.units import STANDARD_GRAVITY
 
 SPECIFIC_FORCE_UP = 2
 """Place in what a seat feels of what it feels at rest: gravity."""
-
-
-@runtime_checkable
-class TakesSignals(Protocol):
-    """Something that acts on what rigs of kind signals give."""
-
-    def bind_signals(self, rigs: Sequence[BoundRig]) -> None:
-        """Take the rigs of a profile, in its order."""
 
 
 def absent_rig(name: str, kind: str) -> BoundRig:

@@ -43,7 +43,7 @@ from mastd.loop.sensing import Sensing
 from mastd.record.channels import Channel
 from mastd.safety.faults import Action, Code, Report
 from mastd.safety.states import State
-from mastd.settings.rig_channels import MOST_CHANNELS, MOST_RIGS
+from mastd.settings.rig_channels import MOST_CHANNELS, MOST_RIGS, VEHICLE
 from mastd.settings.rigs import RigChannel, RigsSettings
 from mastd.wire.blocks import Verb
 from mastd.wire.rig_block import (
@@ -106,7 +106,9 @@ class LoopRigs:
         self._channels = np.zeros((count, MOST_CHANNELS, CHANNEL_TERMS))
         for r, rig in enumerate(settings.rigs):
             channels = rig.all_channels()
-            terms = (len(channels), rig.timeout, rig.predict, rig.ramp)
+            # A vehicle's forces fade in the loop, to and from the weight that stands in for them.
+            ramp = 0.0 if rig.kind == VEHICLE else rig.ramp
+            terms = (len(channels), rig.timeout, rig.predict, ramp)
             self._rigs[r, [CHANNELS, TIMEOUT, PREDICT, RAMP]] = terms
             for c, channel in enumerate(channels):
                 self._channels[r, c] = _terms(channel)

@@ -27,7 +27,6 @@ from mastd.loop.driver_port import DriverPort
 from mastd.loop.external_vehicle import ExternalVehicle
 from mastd.loop.frame import Frame
 from mastd.loop.loaded import Driven, OnTable
-from mastd.loop.rig_binding import TakesSignals
 from mastd.loop.rig_drives import PoseDrive, SeatDrive
 from mastd.loop.sensing import Sensing
 from mastd.safety.faults import Report
@@ -68,7 +67,7 @@ class Vehicles:
         for vehicle in (on_table, driven):
             if isinstance(vehicle, ExternalVehicle | PoseDrive | SeatDrive):
                 vehicle.bind(self.rigs)
-            elif isinstance(vehicle, TakesSignals):
+            elif vehicle is not None:
                 vehicle.bind_signals(signals)
 
     def missing(self, names: Sequence[str]) -> str:

@@ -252,13 +252,15 @@ def vehicle(view: View, look: Look) -> list[Lines]:
         lines.append(row("vehicle", *_vehicle_pieces(found)))
     for rig in entries(view.status, "rigs"):
         heard = shown(number(rig, "age_s"), 1.0, ".2f", "s ago")
-        who = f"{text(rig, 'name')} ({text(rig, 'kind')}) of {text(rig, 'operator')}, heard {heard}"
+        delay = number(rig, "delay")
+        late = "" if delay is None else f", {delay:.0f} steps late"
+        who = f"{text(rig, 'name')} ({text(rig, 'kind')}) of {text(rig, 'operator')}, heard {heard}{late}"
         lines.append(row("rig", who))
     if "rigs" not in view.status:
         missing = row("rigs", (UNKNOWN, QUIET))
         return [lines, [*lines, missing]]
     if not entries(view.status, "rigs"):
-        return [lines, [*lines, row("rigs", ("nobody drives", QUIET))]]
+        return [lines, [*lines, row("rigs", ("none has joined, nobody drives", QUIET))]]
     return [lines]
 
 

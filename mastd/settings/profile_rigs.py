@@ -8,10 +8,12 @@ from mastd.settings.payload import ExternalPayload
 from mastd.settings.profile import ProfileSettings
 from mastd.settings.rigs import RigsSettings
 
+_NO_FILE = "name a file of rigs by --rigs, or in the daemon's settings"
+
 
 def rigs_problems(profile: ProfileSettings, rigs: RigsSettings) -> list[str]:
     """Return a line for each rig that the profile uses and that cannot give what it is used for."""
-    known = ", ".join(rig.name for rig in rigs.rigs) or "none"
+    known = ", ".join(rig.name for rig in rigs.rigs) or f"none; {_NO_FILE}"
     problems = []
     for place, name, kind in _uses(profile):
         rig = rigs.rig(name)

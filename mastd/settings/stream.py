@@ -31,8 +31,8 @@ from mastd.settings.segments import AXES
 
 StreamDuration = Annotated[Time, Field(ge=0.1, le=86_400.0)]
 LEAST_JERK: Final = 1.0
-"""Least jerk of an axis in units of its acceleration times 2π·bandwidth: with less it swings about the pose
-that it follows."""
+"""Least jerk of an axis in units of its acceleration times 2π·bandwidth: with a fifth of it the axis swings
+about the pose that it follows."""
 
 
 class TranslationBox(Settings):

@@ -126,10 +126,9 @@ def _description(
     for name in dict.fromkeys(variable.unit for variable in variables):
         unit = SubElement(definitions, "Unit", {"name": name})
         SubElement(unit, "BaseUnit", {base: str(power) for base, power in _BASE_UNITS[name].items()})
-    if major == 2:
-        # A caller may switch kinds of messages on and off; there is one kind.
-        categories = SubElement(root, "LogCategories")
-        SubElement(categories, "Category", {"name": "logAll", "description": "everything"})
+    categories = SubElement(root, "LogCategories")
+    for name in ("logStatusWarning", "logStatusDiscard", "logStatusError", "logStatusFatal"):
+        SubElement(categories, "Category", {"name": name, "description": "messages of this status"})
     SubElement(root, "DefaultExperiment", {"startTime": "0", "stepSize": repr(STEP)})
     listed = SubElement(root, "ModelVariables")
     structure = SubElement(root, "ModelStructure")

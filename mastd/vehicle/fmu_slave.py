@@ -110,6 +110,9 @@ class VehicleSlave:
         self._columns = np.array(columns(self.vehicle.layout))
         self.values = [0.0] * (_SIGNALS + len(self._columns))
         self.stand()
+        # So that what a step compiles or loads is there before the first one is due; standing forgets it.
+        self.vehicle.follow(np.zeros(INPUTS), 1)
+        self.stand()
 
     def stand(self) -> None:
         """Stand, as settled, on a table that lies still at the pose in the inputs; time begins."""

@@ -23,6 +23,8 @@ import zmq
 from zmq.utils import z85
 from zmq.utils.monitor import recv_monitor_message
 
+from mastd.errors import UsageError
+from mastd.wire.address import check_address
 from mastd.wire.keys import KeyRing
 from mastd.wire.sessions import Guest
 
@@ -34,6 +36,20 @@ _ZAP = "inproc://zeromq.zap.01"
 _EVENTS = zmq.EVENT_HANDSHAKE_FAILED_NO_DETAIL | zmq.EVENT_HANDSHAKE_FAILED_PROTOCOL
 
 _Socket = zmq.Socket[bytes]
+
+
+def check_network(address: str, keys: KeyRing | None, what: str = "operators' address") -> str:
+    """Return a network address that may be served; UsageError for others, or without a key of our own."""
+    checked = check_address(address, allow_remote=True, what=what)
+    if not checked.startswith("tcp://"):
+        raise UsageError(f"{what} {address!r}: it must be tcp://ADDRESS:PORT")
+    if keys is None:
+        raise UsageError(f"{what} {address!r}: a network address needs keys; see `mastd keys server`")
+    try:
+        keys.server()
+    except UsageError as error:
+        raise UsageError(f"{what} {address!r}: a network address needs keys: {error}") from error
+    return checked
 
 
 class Cause(enum.Enum):

@@ -19,8 +19,7 @@ from collections.abc import Callable, Iterator
 import zmq
 
 from mastd.errors import UsageError
-from mastd.wire.address import check_address
-from mastd.wire.authentication import Authentication, Unheard
+from mastd.wire.authentication import Authentication, Unheard, check_network
 from mastd.wire.keys import KeyRing
 from mastd.wire.sessions import Addresses, GatewayCounters, Guest, Peer
 from mastd.wire.socket_file import SocketFile
@@ -93,18 +92,9 @@ class OperatorSockets:
             raise
 
     def _open_network(self, address: str, keys: KeyRing | None) -> None:
-        what = f"operators' address {address!r}"
-        checked = check_address(address, allow_remote=True, what="operators' address")
-        if not checked.startswith("tcp://"):
-            raise UsageError(f"{what}: it must be tcp://ADDRESS:PORT")
-        if keys is None:
-            raise UsageError(f"{what}: a network address needs keys; see `mastd keys server`")
-        try:
-            self._authentication = Authentication(
-                self._network, self._poller, keys, self._counters, self._report
-            )
-        except UsageError as error:
-            raise UsageError(f"{what}: a network address needs keys: {error}") from error
+        checked = check_network(address, keys)
+        assert keys is not None
+        self._authentication = Authentication(self._network, self._poller, keys, self._counters, self._report)
         router = self._routers[NETWORK] = self._router(checked, self._authentication)
         self._place = router.getsockopt_string(zmq.LAST_ENDPOINT)
         host, _, port = self._place.rpartition(":")

@@ -18,7 +18,7 @@ import itertools
 import os
 import re
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -78,10 +78,11 @@ class KeyEntry:
 
 
 class KeyRing:
-    """The certificates in one directory."""
+    """The certificates in one directory; ``clock`` gives seconds and does not go back."""
 
-    def __init__(self, directory: Path) -> None:
+    def __init__(self, directory: Path, clock: Callable[[], float] = time.monotonic) -> None:
         self.directory = directory
+        self._clock = clock
         self._changed: tuple[int, ...] = ()
         self._files: tuple[tuple[_Entry, ...], ...] = ()
         self._looked = float("-inf")
@@ -171,7 +172,7 @@ class KeyRing:
     def _look(self) -> None:
         folders = [self.directory / folder for folder in (*_FOLDERS.values(), _REVOKED)]
         changed = tuple(_changed_ns(folder) for folder in folders)
-        now = time.monotonic()
+        now = self._clock()
         if changed == self._changed and now - self._looked < LOOK_S:
             return
         files = tuple(_key_files(folder) for folder in folders)

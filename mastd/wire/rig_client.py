@@ -173,6 +173,7 @@ def open_rig_socket(
 def prepare_rig_socket(socket: zmq.Socket[Any], address: str, keys: ClientKeys | None) -> None:
     """Set a DEALER up as a rig's, and connect it; raise UsageError for keys that cannot be read."""
     socket.linger = 0
+    socket.immediate = True  # hellos do not pile up until a daemon is there
     socket.set_hwm(_MARK)
     socket.setsockopt(zmq.MAXMSGSIZE, LARGEST_TO_RIG)
     socket.setsockopt(zmq.RECONNECT_IVL, 20)

@@ -15,9 +15,11 @@ from random import Random
 from typing import Any
 
 import msgpack
+import numpy as np
 import pytest
 import zmq
 
+from mastd.wire.client import OperatorClient
 from mastd.wire.hello import LinkTerms, Mode
 from mastd.wire.messages import Command, DriveMode, Sample, SampleFlag, Stage
 from mastd.wire.plant_link import PlaceTakenError, connect
@@ -30,6 +32,7 @@ EXAMPLES = ROOT / "examples"
 PACKAGES = "gcc libc6-dev libzmq3-dev libmsgpack-dev"
 SECOND = 1_000_000_000
 LINKS, ACCELEROMETERS = 7, 8
+SESSION = 7
 COMMAND_SIZE = 5 * LINKS + 6
 SOFTLY = """
 name: softly
@@ -39,6 +42,7 @@ segments:
 """
 Start = Callable[..., "Bridge"]
 Join = Callable[["Bridge"], "Raw"]
+StartRig = Callable[[str], "Program"]
 
 
 def terms(mode: Mode) -> LinkTerms:
@@ -390,9 +394,7 @@ def test_a_wrong_argument_is_one_line_and_exit_code_2(built: Path, options: list
     assert ended.stderr.count("\n") == 1
 
 
-def test_a_second_bridge_at_the_same_socket_file_gives_up(
-    built: Path, start: Start, address: str, runtime: Path
-) -> None:
+def test_a_second_bridge_at_the_same_socket_file_gives_up(built: Path, start: Start, runtime: Path) -> None:
     address = f"ipc://{runtime}/plant"
     first = start("free-run", address=address)
     ended = subprocess.run(
@@ -436,7 +438,7 @@ NASTY = (
     b"\xc6\xff\xff\xff\xff",
     b"\x91" * 60_000,
     b"\xdd\x00\x00\xea\x60" * 12_000,
-    b"\xdc\xff\xff" + b"\xc0" * 65_535,
+    b"\xdc\xea\x60" + b"\xc0" * 60_000,
     bytes(64 * 1024),
     packed({"kind": "x" * 201}),
     packed({"kind": b"hello"}),
@@ -450,6 +452,14 @@ NASTY = (
     packed(["command", -(1 << 63), -(1 << 63), 1, 2, bytes(8 * COMMAND_SIZE)]),
     packed(["command", 0, 0, 3, -1, bytes(8 * COMMAND_SIZE)]),
     packed(["command", 0, 0, 1, 2, bytes(8 * COMMAND_SIZE + 1)]),
+    packed(["command", 0, 0, 1, 2, bytes(8)]),
+    packed(["command", 0, 0, 1, 2, None]),
+    packed(["command", 0, 0]),
+    packed(["motion", SESSION, 1, 1, 0, 0, 0, 0.0, False, b""]),
+    packed(["motion", SESSION]),
+    packed([]),
+    packed({"kind": "welcome", "session": SESSION, "channels": None, "reads": [None]}),
+    packed({"kind": "refused", "reasons": ["the place of "] * 30}),
 )
 
 
@@ -475,3 +485,255 @@ def test_nonsense_neither_ends_the_bridge_nor_moves_its_plant(start: Start, join
     figures = bridge.figures()
     assert figures["steps"] == figures["commands"] == step + 1
     assert figures["invalid"] > 50 * TURNS
+
+
+RIGS = """
+rigs:
+  - name: pedals
+    kind: signals
+    ramp: 100 ms
+    channels:
+      - {channel: steering}
+      - {channel: throttle}
+      - {channel: gear, neutral: 100}
+"""
+DRIVEN = """
+name: driven from outside
+mode: oils
+rigs: [pedals]
+oils:
+  vehicle: benchmark_sedan
+  cabin_seat: [0 m, 0 m, 1.5 m]
+  speed: 0 km/h
+  duration: 60 s
+  driver: {kind: operator}
+  cueing: {kind: washout}
+"""
+
+
+@pytest.fixture
+def rig(built: Path) -> Iterator[StartRig]:
+    """Return a function that starts the rig in C, sanitized, at an address, and end them all."""
+    started: list[Program] = []
+
+    def start(address: str) -> Program:
+        started.append(Program(built / "sanitized" / "rig", "pedals", address))
+        return started[-1]
+
+    yield start
+    for program in started:
+        program.close()
+
+
+class Gateway:
+    """The daemon's end of the rigs' socket, written with plain ZeroMQ and MessagePack."""
+
+    def __init__(self, address: str) -> None:
+        context: zmq.Context[zmq.Socket[bytes]] = zmq.Context.instance()
+        self.socket = context.socket(zmq.ROUTER)
+        self.socket.setsockopt(zmq.LINGER, 0)
+        self.socket.bind(address)
+        self.sequence = self.step = 0
+        self.peer = b""
+
+    def heard(self, kind: str) -> Any:
+        """Return the rig's next message of this kind."""
+        while True:
+            assert self.socket.poll(3000), f"no {kind} came"
+            self.peer, data = self.socket.recv_multipart()
+            message = msgpack.unpackb(data)
+            if kind == (message["kind"] if isinstance(message, dict) else message[0]):
+                return message
+
+    def say(self, message: object) -> None:
+        self.socket.send_multipart([self.peer, message if isinstance(message, bytes) else packed(message)])
+
+    def welcome(self, session: int = SESSION, **changes: object) -> dict[str, object]:
+        bounds = [-1.0, 1.0, None, 0.0, "ramp"]
+        entries = {
+            "kind": "welcome",
+            "protocol_version": 1,
+            "session": session,
+            "name": "stand-in",
+            "pid": 1,
+            "mode": "lockstep",
+            "period_ns": 1_000_000,
+            "channels": [["steering", "1", *bounds], ["gear", "1", *bounds], ["clutch", "1", *bounds]],
+            "channels_sha256": "",
+            "reads": [["vehicle.speed", "m/s"]],
+            "reads_sha256": "",
+            "timeout_s": 0.05,
+            "message_rate": 2000.0,
+            "motion_rate": 1000.0,
+            "predict_s": 0.0,
+            "beat_s": 0.1,
+            "lost_s": 0.3,
+            "states": ["OFF"],
+        }
+        return {**entries, **changes}
+
+    def motion(self, session: int = SESSION) -> list[object]:
+        self.sequence += 1
+        self.step += 1
+        now, plant = time.monotonic_ns(), self.step * 1_000_000
+        return [
+            *("motion", session, self.sequence, self.step, now, plant, 0, 1.0, True),
+            struct.pack("<d", 3.0),
+        ]
+
+    def beat(self, echo_ns: int = 0) -> dict[str, object]:
+        self.sequence += 1
+        entries = {"session": SESSION, "sequence": self.sequence, "time_ns": time.monotonic_ns() + SECOND}
+        return {"kind": "beat", **entries, "echo_ns": echo_ns, "held_ns": 0, "step": self.step}
+
+
+@pytest.fixture
+def gateway(runtime: Path) -> Iterator[Gateway]:
+    gateway = Gateway(f"ipc://{runtime}/mastd.rigs")
+    yield gateway
+    gateway.socket.close()
+
+
+def test_the_rig_says_what_the_page_says(gateway: Gateway, rig: StartRig, runtime: Path) -> None:
+    program = rig(f"ipc://{runtime}/mastd.rigs")
+    assert gateway.heard("hello") == {
+        "kind": "hello",
+        "magic": "mastd-rig",
+        "version_lowest": 1,
+        "version_highest": 1,
+        "name": "pedals",
+        "program": "examples/rig.c",
+        "role": "signals",
+        "frame": "iso8855",
+        "units": "SI",
+        "mode": "any",
+        "period_ns": 0,
+        "channels": [],
+        "channels_sha256": "",
+        "reads": ["vehicle.speed"],
+        "resume": 0,
+    }
+    gateway.say({"kind": "refused", "reasons": ["the place of pedals is taken by somebody"]})
+    gateway.heard("hello")  # it waits for the place
+    gateway.say(gateway.welcome())
+    assert program.line() == f"joined as pedals (lockstep), session {SESSION}\n"
+    sequences = []
+    for step in (1, 2, 3):
+        gateway.say(gateway.motion())
+        _, session, sequence, answered, at_ns, block = gateway.heard("values")
+        assert (session, answered) == (SESSION, step)
+        assert abs(at_ns - time.monotonic_ns()) < SECOND
+        steering, gear, clutch = struct.unpack("<3d", block)
+        assert (gear, clutch) == (100.0, 0.0)
+        assert steering == pytest.approx(0.05 * np.sin(1.5e-3 * step))
+        sequences.append(sequence)
+    beat = gateway.heard("beat")
+    assert (beat["session"], beat["step"]) == (SESSION, 3)
+    assert beat["sequence"] > sequences[-1] > sequences[0]
+    gateway.say(gateway.beat(echo_ns=beat["time_ns"]))
+    hello = gateway.heard("hello")  # the loop is silent
+    assert hello["resume"] == SESSION
+    gateway.say(gateway.welcome())
+    assert program.line() == f"resumed as pedals (lockstep), session {SESSION}\n"
+    gateway.say(gateway.motion())
+    assert gateway.heard("values")[2] > beat["sequence"], "the numbers go on"
+    for error in ("unknown_session", "ended"):
+        gateway.say({"kind": "error", "error": error, "reason": "so", "sequence": -1})
+        gateway.heard("hello")
+        gateway.say(gateway.welcome(SESSION + 1))
+        program.line()
+    gateway.say(gateway.motion(SESSION))
+    gateway.say(gateway.motion(SESSION + 1))
+    values = gateway.heard("values")
+    assert (values[1], values[3]) == (SESSION + 1, gateway.step), "that of another session is not answered"
+    program.process.send_signal(signal.SIGUSR1)
+    stop = gateway.heard("stop")
+    assert gateway.heard("stop")["sequence"] > stop["sequence"], "until it is done"
+    gateway.say({"kind": "done", "of": "stop", "session": SESSION + 1, "sequence": stop["sequence"]})
+    code, printed = program.end()
+    assert gateway.heard("bye")["session"] == SESSION + 1
+    assert code == 0
+    offset = float(printed.partition("offset ")[2].partition(" s")[0])
+    assert offset == pytest.approx(1.0, abs=0.02), "the stand-in's clock is a second ahead"
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        {"kind": "refused", "reasons": ["role: daemon vehicle, rig signals", "the place of pedals is taken"]},
+        {"kind": "refused", "reasons": []},
+        {"kind": "refused"},
+        {"reads": [["vehicle.spin", "m/s"]]},
+        {"reads": [["vehicle.speed", "km/h"]]},
+        {"channels": [["steering"]]},
+        {"channels": [["x", "1", -1.0, 1.0, None, 0.0, "ramp"]] * 65},
+        {"lost_s": float("nan")},
+    ],
+)
+def test_what_cannot_go_well_ends_the_rig_with_2(
+    gateway: Gateway, rig: StartRig, runtime: Path, answer: dict[str, object]
+) -> None:
+    program = rig(f"ipc://{runtime}/mastd.rigs")
+    gateway.heard("hello")
+    gateway.say(answer if "kind" in answer else gateway.welcome(**answer))  # type: ignore[arg-type]
+    _, errors = program.process.communicate(timeout=10)
+    assert program.process.returncode == 2
+    assert "see above" in errors
+
+
+def test_nonsense_does_not_end_the_rig(gateway: Gateway, rig: StartRig, runtime: Path) -> None:
+    program = rig(f"ipc://{runtime}/mastd.rigs")
+    gateway.heard("hello")
+    gateway.say(gateway.welcome())
+    random = Random(12)
+    for turn in range(TURNS):
+        for _ in range(50):
+            valid = packed(random.choice((gateway.motion(), gateway.beat())))
+            gateway.say(mutated(random, valid))
+        for frame in NASTY if turn % 10 == 0 else ():
+            gateway.say(frame)
+        gateway.step += 1 << 20  # above whatever a mutated step may have been, but for the largest
+        gateway.say(gateway.welcome(SESSION + 1 + turn))
+        gateway.say(gateway.motion(SESSION + 1 + turn))
+        while gateway.heard("values")[1] != SESSION + 1 + turn:
+            pass
+    code, printed = program.end()
+    assert code == 0, printed
+    assert "ERROR" not in printed
+
+
+def test_the_rig_drives_is_killed_comes_back_and_stops_the_table(
+    lab: Lab, start: Start, rig: StartRig, runtime: Path
+) -> None:
+    """Both examples with the real daemon between them, the table moved by what the rig does."""
+    nobody = rig(f"ipc://{runtime}/nobody")
+    (lab.directory / "rigs.yaml").write_text(RIGS, encoding="utf-8")
+    options = ("--table", lab.table, "--config", lab.config, "--rigs", "rigs.yaml", "--json")
+    run = lab.start("run", lab.profile(DRIVEN), *options, "--plant", start("free-run").address)
+    try:
+        wait_for(lambda: (runtime / "mastd.rigs").exists() or run.poll() is not None, "a place for rigs", 60)
+        first = rig(f"ipc://{runtime}/mastd.rigs")
+        assert first.line().startswith("joined as pedals (free-run), session "), first.process.stderr
+        with OperatorClient(f"ipc://{runtime}/mastd.operators", "watcher", role="observer") as watcher:
+
+            def drives(least: float) -> bool:
+                status = watcher.status()
+                vehicle, rigs = status["vehicle"] or {}, [known["name"] for known in status["rigs"]]
+                return "pedals" in rigs and (vehicle.get("speed") or 0.0) > least
+
+            wait_for(lambda: drives(0.3), "it drives", 60)
+            first.process.kill()
+            wait_for(lambda: "RIG_LOST" in watcher.status()["active"], "it is missed")
+            second = rig(f"ipc://{runtime}/mastd.rigs")
+            assert second.line().startswith("joined as pedals")
+            wait_for(lambda: drives(1.0), "it drives on", 60)
+            second.process.send_signal(signal.SIGUSR1)
+        document, errors = run.communicate(timeout=60)
+    finally:
+        run.kill()
+        run.communicate()
+    assert run.returncode == 1, errors
+    assert json.loads(document)["verdict"] == "stopped"
+    assert second.end()[0] == 0
+    _, errors = nobody.process.communicate(timeout=10)
+    assert (nobody.process.returncode, "is the daemon there" in errors) == (1, True)

@@ -10,6 +10,7 @@ import stat
 import subprocess
 import sys
 from collections.abc import Iterator
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -211,7 +212,7 @@ def test_a_missing_key_says_how_it_is_made(tmp_path: Path) -> None:
     own = KeyRing(tmp_path).new("anna")
     with pytest.raises(UsageError, match=r"no key there; .*`mastd keys server`"):
         OperatorClient("tcp://127.0.0.1:9", keys=ClientKeys(own, tmp_path / "none.key"))
-    with pytest.raises(UsageError, match=r"no key there; .*`mastd keys add NAME`"):
+    with pytest.raises(UsageError, match=r"no key there; .*`mastd keys new NAME`"):
         OperatorClient("tcp://127.0.0.1:9", keys=ClientKeys(tmp_path / "none", tmp_path / "server.key"))
 
 
@@ -283,7 +284,7 @@ def test_wrong_command_lines_say_what_would_be_right(words: tuple[str, ...], mat
         parsed(*words)
 
 
-def test_keys_are_made_listed_and_removed(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_keys_are_made_listed_and_revoked(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     from mastd.cli import main
 
     directory = tmp_path / "keys"
@@ -293,29 +294,41 @@ def test_keys_are_made_listed_and_removed(tmp_path: Path, capsys: pytest.Capture
         document: dict[str, Any] = json.loads(capsys.readouterr().out)
         return document
 
-    assert keys() == {"directory": str(directory), "server": False, "operators": [], "observers": []}
+    def roles() -> dict[str, str]:
+        return {key["name"]: key["role"] for key in keys("list")["keys"]}
+
+    assert keys() == {"directory": str(directory), "server": False, "keys": []}
     assert keys("server") == {"server_key": str(directory / "server.key")}
-    secret = Path(keys("add", "anna")["secret_key"])
-    keys("add", "otto", "--observer")
+    secret = Path(keys("new", "anna")["secret_key"])
+    keys("new", "otto", "--role", "observer")
     for path in (secret, directory / "server.key_secret"):
         assert stat.S_IMODE(path.stat().st_mode) == 0o600
     for path in (directory, secret.parent):
         assert stat.S_IMODE(path.stat().st_mode) == 0o700
-    listing = keys()
-    assert (listing["operators"], listing["observers"]) == (["anna"], ["otto"])
+    assert roles() == {"anna": "operator", "otto": "observer"}
+    assert main(["keys", "list", "--dir", str(directory)]) == 0
+    heading, *lines = capsys.readouterr().out.splitlines()
+    assert heading == f"keys in {directory}"
+    made = datetime.fromisoformat(keys("list")["keys"][0]["made"])
+    assert abs((datetime.now(UTC) - made).total_seconds()) < 60.0
+    assert [line.split() for line in lines] == [
+        ["anna", "operator", made.strftime("%Y-%m-%dT%H:%M:%S%z")],
+        ["otto", "observer", lines[1].split()[-1]],
+    ]
     assert sorted(KeyRing(directory).guests().values(), key=lambda guest: guest.name) == [
         Guest("anna", "operator"),
         Guest("otto", "observer"),
     ]
-    keys("remove", "anna")
-    assert keys()["operators"] == []
+    assert keys("revoke", "anna") == {"revoked": "anna"}
+    assert roles() == {"otto": "observer"}
     assert not secret.exists()
     for words, message in (
-        (("add", "otto"), "otto is among the observers already"),
-        (("add", "../otto"), "cannot be the name of a key"),
-        (("remove", "nobody"), "'nobody' has no key"),
+        (("new", "otto"), "otto is among the observers already"),
+        (("new", "../otto"), "cannot be the name of a key"),
+        (("revoke", "nobody"), "'nobody' has no key"),
+        (("revoke", "otto", "--role", "rig"), "--role goes with `mastd keys new NAME`"),
         (("server",), "is there already"),
-        (("add",), "a NAME is due"),
+        (("new",), "a NAME is due"),
     ):
         assert main(["keys", *words, "--dir", str(directory)]) == 2
         assert message in capsys.readouterr().err

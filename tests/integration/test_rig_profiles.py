@@ -223,7 +223,7 @@ def test_signals_of_rigs_reach_the_vehicle_that_takes_them(lab: Lab, monkeypatch
         taken.append(tuple(rig.name for rig in rigs))
 
     plan = Plan.load(lab.table, lab.profile(f"rigs: [ecu, pedals]\n{INSIDE}"), lab.config)
-    monkeypatch.setattr(type(plan.ready.vehicle), "bind_signals", bind_signals, raising=False)
+    monkeypatch.setattr(type(plan.ready.vehicle), "bind_signals", bind_signals)
     rigs = {name: joined(name, "signals") for name in ("pedals", "ecu")}
     rig = Rig(plan, rigs)
     assert taken == [("ecu", "pedals")]

@@ -81,7 +81,8 @@ function following(peaks) {
 
 function rigs(found) {
   if (!found?.length) return "none";
-  return found.map((rig) => `${rig.name} by ${rig.operator}, ${duration(rig.age_s)} ago`).join("; ");
+  const late = (rig) => (Number.isFinite(rig.delay) ? `, ${rig.delay} steps late` : "");
+  return found.map((rig) => `${rig.name} by ${rig.operator}, ${duration(rig.age_s)} ago${late(rig)}`).join("; ");
 }
 
 function vehicle(one) {
