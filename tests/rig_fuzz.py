@@ -79,6 +79,8 @@ class RigsTarget:
         self.frames = RigFrames(random, 2, HELLO)
         self.said = 0
         """Messages that were sent, of any kind."""
+        self.raw = 0
+        """How often something was said that is not even of ZeroMQ's own protocol."""
         self._socket = socket
         self._true = 0
         self._join()
@@ -235,6 +237,8 @@ class Daemon:
             lab.config.read_text(encoding="utf-8"), r"command_rate: \S+ 1/s", "command_rate: 1000 1/s"
         )
         text = replaced(text, r"burst: \d+", "burst: 1000")
+        # How busy this machine is, is no question here.
+        text = replaced(text, r"sample_stale: 150 ms", "sample_stale: 1.5 s")
         lab.config.write_text(f"{text}rigs: rigs.yaml\n", encoding="utf-8")
         words = ("plant", "--table", lab.table, "--address", self.addresses["plant"], "--mode", "free-run")
         self._out = (lab.directory / "out.txt").open("w")
@@ -371,6 +375,7 @@ def _attack(
             done += count
         if random.random() < 0.02:
             raw_bytes(random, daemon.addresses)
+            rigs.raw += 1
         if not memory and done >= min(WARM, frames // 2):
             memory = daemon.memory()
     seconds = time.monotonic() - begun
@@ -378,10 +383,14 @@ def _attack(
     plant.refresh()
     problems = [f"{target.name}: {line}" for target in targets for line in target.tally.problems]
     old, new = _steady(before), _steady(after)
-    problems += [f"{name} was {old[name]}, is {new[name]}" for name in old if old[name] != new[name]]
-    problems += _counted("rigs", before["rig_counters"], after["rig_counters"], rigs.tally.counted)
-    problems += _counted("operators", before["counters"], after["counters"], operators.tally.counted)
-    problems += _plant_problems(plant_before, plant)
+    problems += [
+        f"{name} was {old[name]}, is {new[name]}: {after['cause']}" for name in old if old[name] != new[name]
+    ]
+    problems += _counted("rigs", before["rig_counters"], after["rig_counters"], rigs.tally.counted, rigs.raw)
+    problems += _counted(
+        "operators", before["counters"], after["counters"], operators.tally.counted, rigs.raw
+    )
+    problems += _plant_problems(plant_before, plant, rigs.raw)
     lost = rigs.tally.counted["unknown_session"] - rigs.tally.sent["no session"]
     if lost > MOST_LOST * sum(rigs.tally.sent.values()) + rigs.tally.sent["mutated"]:
         problems.append(f"rigs: the place was lost for {lost} frames")
@@ -398,33 +407,40 @@ def _settled(watch: OperatorClient, rigs: RigsTarget) -> dict[str, Any]:
     end = time.monotonic() + ANSWER_S
     while time.monotonic() < end:
         status: dict[str, Any] = watch.status()
-        if status["rig_counters"]["received"] == rigs.said:
+        if rigs.said <= status["rig_counters"]["received"] <= rigs.said + rigs.raw:
             return status
         time.sleep(0.05)  # the gateway shows them ten times a second
     raise AssertionError(f"{rigs.said} messages were sent: {status['rig_counters']}")
 
 
 def _counted(
-    name: str, before: Mapping[str, int], after: Mapping[str, int], expected: Counter[str]
+    name: str, before: Mapping[str, int], after: Mapping[str, int], expected: Counter[str], raw: int
 ) -> list[str]:
-    """Compare what the answers said with the counters."""
+    """Compare what the answers said with the counters.
+
+    Raw bytes may be whole messages of an older ZeroMQ's protocol: then they are malformed, and who has sent
+    them may be gone when the answer is.
+    """
     known = set(after) - {"received", "commands", "values", "overtaken"}
-    return [
-        f"{name}: {expected[counter]} answers said {counter}, the counter rose by {rise}"
-        for counter in sorted(known | set(expected))
-        if (rise := after.get(counter, 0) - before.get(counter, 0)) != expected[counter]
-    ]
+    problems = []
+    for counter in sorted(known | set(expected)):
+        more = after.get(counter, 0) - before.get(counter, 0) - expected[counter]
+        if not 0 <= more <= (raw if counter in {"malformed", "unsent"} else 0):
+            problems.append(
+                f"{name}: {expected[counter]} answers said {counter}, the counter rose by {more} more"
+            )
+    return problems
 
 
-def _plant_problems(before: Mapping[str, Any], plant: PlantTarget) -> list[str]:
-    rise = {
-        name: plant.status["counters"][name] - before["counters"][name] for name in ("invalid", "strangers")
-    }
+def _plant_problems(before: Mapping[str, Any], plant: PlantTarget, raw: int) -> list[str]:
+    counters = plant.status["counters"]
+    rise = {name: counters[name] - before["counters"][name] for name in ("invalid", "strangers")}
     problems = []
     if plant.status["daemon"] != before["daemon"]:
         problems.append(f"plant: the daemon was {before['daemon']}, is {plant.status['daemon']}")
-    if sum(rise.values()) != plant.tally.counted["counted"]:
-        problems.append(f"plant: {plant.tally.counted['counted']} frames were sent, {rise} were counted")
+    sent = plant.tally.counted["counted"]
+    if not 0 <= sum(rise.values()) - sent <= raw:
+        problems.append(f"plant: {sent} frames were sent, {rise} were counted")
     problems += [
         f"plant: {least} frames were {name}, {rise[name]} were counted"
         for name, least in plant.least.items()

@@ -21,11 +21,13 @@ from mastd.loop.description import description
 from mastd.loop.host import Blocks, Connection
 from mastd.loop.operators import Kind, Operators
 from mastd.loop.plan import Plan
+from mastd.loop.session import await_rigs
 from mastd.loop.warmup import compile_kernels
 from mastd.record.channels import ChannelSet
 from mastd.record.recorder import RecorderHandle
 from mastd.settings.starter import find
 from mastd.wire.gateway import GatewayHandle
+from mastd.wire.hello import Mode
 from mastd.wire.plant_link import PlantLink
 from mastd.wire.provider import PlantRequest, rigid_payload
 from mastd.wire.rig_gateway import RigGatewayHandle
@@ -46,13 +48,28 @@ class OperatedLoop:
     stack: ExitStack
 
     @classmethod
-    def open(cls, stack: ExitStack, recorded: bool) -> OperatedLoop:
-        """Start plant, gateway and, if the frames are to be ``recorded``, the recorder."""
-        plan = Plan.load(find("table", "table"), find("profile", "class_b_road"), find("daemon", "simulated"))
-        request = PlantRequest(
-            plan.table_path, payload=rigid_payload(plan.profile), period_ns=plan.daemon.period_ns
+    def open(
+        cls,
+        stack: ExitStack,
+        recorded: bool,
+        profile: Path | None = None,
+        rigs: Path | None = None,
+        mode: Mode = "free-run",
+    ) -> OperatedLoop:
+        """Start plant, gateway and, if the frames are to be ``recorded``, the recorder.
+
+        ``profile`` takes the place of the class B road, ``rigs`` names who may join from outside.
+        """
+        plan = Plan.load(
+            find("table", "table"),
+            profile or find("profile", "class_b_road"),
+            find("daemon", "simulated"),
+            rigs_path=rigs,
         )
-        connection = Connection(None, "socket", "free-run", request)
+        request = PlantRequest(
+            plan.table_path, payload=rigid_payload(plan.profile), mode=mode, period_ns=plan.daemon.period_ns
+        )
+        connection = Connection(None, "socket" if mode == "free-run" else "direct", mode, request)
         directory = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="mastd-")))
         operators = Operators(Kind.SIMULATED_RUN, f"ipc://{directory}/mastd.operators", directory)
         cycle = plan.cycle()
@@ -66,8 +83,8 @@ class OperatedLoop:
         ring = recorder.ring if recorder is not None else None
         about = description(plan, channels)
         gateway = operators.open(plan, blocks, stack, about, ring)
-        rigs = operators.open_rigs(plan, blocks, stack, about, connection.mode)
-        return cls(plan, cycle, gateway, rigs, connection, link, blocks, recorder, stack)
+        rig_gateway = operators.open_rigs(plan, blocks, stack, about, connection.mode)
+        return cls(plan, cycle, gateway, rig_gateway, connection, link, blocks, recorder, stack)
 
     def accompany(self, process: subprocess.Popen[bytes]) -> None:
         """End a client's process with the rest."""
@@ -78,6 +95,7 @@ class OperatedLoop:
         """Return what ``note`` gives in each of ``cycles`` cycles; raise UsageError if they end early."""
         rights = host.take_rights(self.plan, self.link, self.cycle, self.stack)
         host.connect_rigs(self.cycle, self.blocks, self.connection)
+        await_rigs(self.cycle, self.plan.ready.rigs, None)
         play = Play(self.cycle, cycles, note)
         host.loop(
             self.plan,

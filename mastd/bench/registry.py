@@ -26,6 +26,7 @@ MODULES = (
     "mastd.bench.gateway",
     "mastd.bench.flood",
     "mastd.bench.watching",
+    "mastd.bench.rigs",
     "mastd.bench.vehicle",
     "mastd.bench.control_step",
     "mastd.bench.control",

@@ -35,8 +35,8 @@ _News = TypeVar("_News")
 class Board:
     """The phase and the shares, in shared memory."""
 
-    def __init__(self, descriptor: int | None = None) -> None:
-        size = 8 * (1 + len(KINDS))
+    def __init__(self, places: int, descriptor: int | None = None) -> None:
+        size = 8 * (1 + places)
         if descriptor is None:
             descriptor = os.memfd_create("mastd-watchers", os.MFD_CLOEXEC)
             os.ftruncate(descriptor, size)
@@ -53,17 +53,15 @@ class Board:
     def phase(self, phase: int) -> None:
         self._values[0] = phase
 
-    def start(self, place: int, address: str) -> subprocess.Popen[bytes]:
-        """Start the process of this place."""
-        words = (KINDS[place], str(place), address, str(self.descriptor))
-        return subprocess.Popen(
-            [sys.executable, "-P", "-m", "mastd.bench.watchers", *words], pass_fds=(self.descriptor,)
-        )
+    def start(self, module: str, *words: object) -> subprocess.Popen[bytes]:
+        """Start a process of a module with these words and the board's descriptor behind them."""
+        command = [sys.executable, "-P", "-m", module, *map(str, words), str(self.descriptor)]
+        return subprocess.Popen(command, pass_fds=(self.descriptor,))
 
 
 def main(kind: str, place: int, address: str, descriptor: int) -> None:
     """Do what the board says until the parent is gone."""
-    board = Board(descriptor)
+    board = Board(len(KINDS), descriptor)
     parent = os.getppid()
     while os.getppid() == parent:
         if board.phase == BESIDE:

@@ -10,6 +10,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
+from mastd.bench import watchers
 from mastd.bench.operated import OperatedLoop
 from mastd.bench.registry import Figure, bench, figure, ratio
 from mastd.bench.watchers import BESIDE, KINDS, WATCHING, Board
@@ -27,12 +28,13 @@ TURNS = (WATCHING, BESIDE, BESIDE, WATCHING) * 5
 _NAMES = ("late_cycles", "late_us", "compute_us")
 
 
-@bench(
-    *(f"watching.{kind}{name}" for name in _NAMES for kind in ("", "beside_", "added_")),
-    "watching.missed",
-    "watching.beside_missed",
-    "watching.busy",
-)
+def names_of(group: str) -> tuple[str, ...]:
+    """Return the names of the figures of ``Notes`` in a group."""
+    measured = [f"{group}.{kind}{name}" for name in _NAMES for kind in ("", "beside_", "added_")]
+    return (*measured, f"{group}.missed", f"{group}.beside_missed", f"{group}.busy")
+
+
+@bench(*names_of("watching"))
 def watching() -> dict[str, Figure]:
     """The loop at 1 kHz, watched by panel, console and three readers of telemetry, or beside busy processes.
 
@@ -41,19 +43,23 @@ def watching() -> dict[str, Figure]:
     """
     with ExitStack() as stack:
         operated = OperatedLoop.open(stack, recorded=True)
-        board = Board()
-        for place in range(len(KINDS)):
-            operated.accompany(board.start(place, operated.gateway.address))
+        board = Board(len(KINDS))
+        for place, kind in enumerate(KINDS):
+            operated.accompany(board.start(watchers.__name__, kind, place, operated.gateway.address))
         period = operated.plan.daemon.period_ns * 1e-9
-        notes = Notes(operated.cycle, board, operated.gateway.process_id, period)
+        notes = Notes("watching", operated.cycle, board, operated.gateway.process_id, period)
         operated.play(notes.cycles, notes.take)
     return notes.figures()
 
 
 class Notes:
-    """Turns the phases, and keeps how late each cycle began and how long it took."""
+    """Turns the phases, and keeps how late each cycle began and how long it took.
 
-    def __init__(self, cycle: Cycle, board: Board, gateway: int, period: float) -> None:
+    ``gateway`` is the process id of the one that they are connected to; ``group`` begins the figures' names.
+    """
+
+    def __init__(self, group: str, cycle: Cycle, board: Board, gateway: int, period: float) -> None:
+        self._group = group
         self._phases = (*WARMING, *TURNS)
         self.cycles = TURN * len(self._phases)
         self._cycle = cycle
@@ -104,28 +110,27 @@ class Notes:
         skipped = self._skipped[: self.cycles].reshape(-1, TURN)[len(WARMING) :, SETTLING:]
         watched = np.array(TURNS) == WATCHING
         late = np.mean(turns[:, :, 0] > LATE_SHARE * self._period, axis=1) * 1e3
-        figures = _compared("late_cycles", late, watched, "1/1000")
+        figures = self._compared("late_cycles", late, watched, "1/1000")
         for column, name in enumerate(("late_us", "compute_us")):
             times = turns[:, :, column] * 1e6
-            figures |= _compared(name, np.median(times, axis=1), watched, "us")
-            figures[f"watching.{name}"] = figure(times[watched].ravel(), "us")
-            figures[f"watching.beside_{name}"] = figure(times[~watched].ravel(), "us")
-        figures["watching.missed"] = ratio(float(skipped[watched].sum()), int(watched.sum()))
-        figures["watching.beside_missed"] = ratio(float(skipped[~watched].sum()), int(watched.sum()))
-        figures["watching.busy"] = ratio(float(np.median(self._busy)), len(self._busy))
+            figures |= self._compared(name, np.median(times, axis=1), watched, "us")
+            figures[f"{self._group}.{name}"] = figure(times[watched].ravel(), "us")
+            figures[f"{self._group}.beside_{name}"] = figure(times[~watched].ravel(), "us")
+        figures[f"{self._group}.missed"] = ratio(float(skipped[watched].sum()), int(watched.sum()))
+        figures[f"{self._group}.beside_missed"] = ratio(float(skipped[~watched].sum()), int(watched.sum()))
+        figures[f"{self._group}.busy"] = ratio(float(np.median(self._busy)), len(self._busy))
         return figures
 
-
-def _compared(
-    name: str, values: NDArray[np.float64], watched: NDArray[np.bool_], unit: str
-) -> dict[str, Figure]:
-    """Return one value a turn of both kinds, and the differences of neighbouring ones."""
-    added = values[watched] - values[~watched]
-    return {
-        f"watching.{name}": figure(values[watched], unit),
-        f"watching.beside_{name}": figure(values[~watched], unit),
-        f"watching.added_{name}": figure(added, unit),
-    }
+    def _compared(
+        self, name: str, values: NDArray[np.float64], watched: NDArray[np.bool_], unit: str
+    ) -> dict[str, Figure]:
+        """Return one value a turn of both kinds, and the differences of neighbouring ones."""
+        added = values[watched] - values[~watched]
+        return {
+            f"{self._group}.{name}": figure(values[watched], unit),
+            f"{self._group}.beside_{name}": figure(values[~watched], unit),
+            f"{self._group}.added_{name}": figure(added, unit),
+        }
 
 
 def _processor_s(stat: Path) -> float:

@@ -17,6 +17,9 @@ from mastd.wire.rig_messages import (
     channels_hash,
 )
 
+LONGEST_LIST = 1500
+"""Characters of a list of channels in a refusal; the 24 channels of a rig need less."""
+
 
 def agree(job: RigsJob, place: RigPlace | None, hello: RigHello) -> list[str]:
     """Return the differences, none where the rig may have its place; ``place``: of its name, if there is one.
@@ -56,4 +59,5 @@ def _channel_reasons(ours: Sequence[ChannelLine], theirs: Sequence[ChannelLine])
 
 
 def _words(channels: Sequence[ChannelLine]) -> str:
-    return ", ".join(f"{name} [{unit}]" for name, unit in channels)
+    text = ", ".join(f"{name} [{unit}]" for name, unit in channels)
+    return text if len(text) <= LONGEST_LIST else f"{text[:LONGEST_LIST]} …"

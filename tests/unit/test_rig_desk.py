@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import time
 from dataclasses import fields, replace
 from random import Random
 
@@ -105,6 +106,23 @@ def test_each_difference_is_refused_with_both_values(
 ) -> None:
     assert desk.refusal(ANNA, **changes) == words
     assert desk.rows()[0, JOINED] == 0.0
+
+
+def test_a_refusal_of_everything_can_be_read_and_is_made_in_a_moment(desk: VirtualDesk) -> None:
+    names = tuple(f"pose.heave.of.something.quite.like.it.{k}" for k in range(128))
+    begun = time.process_time()
+    reasons = desk.refusal(
+        ANNA,
+        reads=names,
+        channels=tuple((name, "1" * 30) for name in names),
+        role="r" * 200,
+        program="p" * 200,
+        channels_sha256="0" * 200,
+    )
+    assert time.process_time() - begun < 0.05, "others wait meanwhile"
+    assert reasons[0] == f"role: daemon signals, rig {'r' * 200}"
+    assert "reads: there is no channel 'pose.heave.of.something.quite.like.it.0'" in reasons[3]
+    assert reasons[-1] == "reads: and 124 more that there are not"
 
 
 def test_keys_that_are_not_a_rigs_or_anothers_get_no_place(desk: VirtualDesk) -> None:

@@ -74,7 +74,7 @@ odd: st.SearchStrategy[Any] = st.one_of(
     st.integers(1 << 63, (1 << 64) - 1),
     st.binary(max_size=9).filter(lambda block: len(block) % 8 != 0),
     st.text(st.characters(codec="utf-8", categories=["Cc"]), min_size=1),
-    st.lists(st.integers(), max_size=3),
+    st.lists(st.integers(-9, 9), max_size=3),
 )
 
 
