@@ -185,10 +185,9 @@ static bool take_welcome(struct rig *rig, const msgpack_object *map)
     printf("%s as %s (%s), session %" PRId64 "\n", session == rig->session ? "resumed" : "joined", rig->name, mode,
            session);
     fflush(stdout);
-    if (session != rig->session) {
+    if (session != rig->session)
         rig->sequence = rig->echo_ns = rig->clock.beats = 0;
-        rig->step = -1;
-    }
+    rig->step = -1; /* the motion that the loop waits at comes again, and is answered again */
     rig->session = session;
     rig->beat_ns = (int64_t)(beat_s * SECOND);
     rig->lost_ns = (int64_t)(lost_s * SECOND);
