@@ -96,7 +96,7 @@ class World:
         """Play a profile in lockstep with a rig, which is told to leave afterwards; return the record."""
         profile = self.lab.profile(text)
         plan = Plan.load(self.lab.table, profile, self.lab.config, rigs_path=self.rigs)
-        name = text.split("name: ")[1].split("\n", maxsplit=1)[0]
+        name = f"{plan.profile.name} {rig[0] if rig else 'alone'}"
         record = self.lab.directory / name / "run.mcap"
         request = PlantRequest(plan.table_path, payload=rigid_payload(plan.profile), mode="lockstep")
         process = self.rig(*rig) if rig else None
