@@ -39,8 +39,9 @@ GROWTH_MB: Final = 8.0
 START_S: Final = 600.0
 """The first start compiles the kernels."""
 ANSWER_S: Final = 20.0
-WARM: Final = 6000
-"""Frames before the memory is looked at for the first time."""
+WARM_S: Final = 60.0
+"""Time, or half of the frames, before the memory is looked at first: till then the recorder fills
+what it keeps of the past."""
 MOST_LOST: Final = 0.05
 """Share of the rig's frames that may find its place lost, where this machine is too busy."""
 RIGS: Final = """
@@ -376,7 +377,7 @@ def _attack(
         if random.random() < 0.02:
             raw_bytes(random, daemon.addresses)
             rigs.raw += 1
-        if not memory and done >= min(WARM, frames // 2):
+        if not memory and (done >= frames // 2 or time.monotonic() - begun > WARM_S):
             memory = daemon.memory()
     seconds = time.monotonic() - begun
     after = _settled(watch, rigs)

@@ -28,7 +28,7 @@ from mastd.wire.provider import PlantRequest, rigid_payload
 from mastd.wire.rig_block import RIG_VALUES
 from mastd.wire.rig_client import RigClient
 from mastd.wire.rig_protocol import RigRefusedError
-from tests.lab import ROOT, SHAKING, Lab
+from tests.lab import ROOT, SHAKING, Lab, replaced
 
 pytestmark = pytest.mark.alone
 
@@ -36,6 +36,7 @@ RIGS = """
 rigs:
   - name: pedals
     kind: signals
+    timeout: 250 ms
     ramp: 100 ms
     channels:
       - {channel: steering, on_loss: hold}
@@ -49,8 +50,9 @@ rigs:
 def with_rigs(lab: Lab) -> Lab:
     """Let rigs join the lab's daemon."""
     (lab.directory / "rigs.yaml").write_text(RIGS, encoding="utf-8")
-    with lab.config.open("a", encoding="utf-8") as daemon:
-        daemon.write("rigs: rigs.yaml\n")
+    # How busy this machine is, is no question here.
+    text = replaced(lab.config.read_text(encoding="utf-8"), r"sample_stale: 150 ms", "sample_stale: 1.5 s")
+    lab.config.write_text(f"{text}rigs: rigs.yaml\n", encoding="utf-8")
     return lab
 
 
@@ -158,7 +160,7 @@ def test_a_rig_dies_comes_back_and_another_one_stops_the_run(play: Callable[...,
         assert 0.0 < shown["round_trip_s"] < 0.05
         assert abs(shown["offset_s"]) <= shown["round_trip_s"] / 2, "one machine, one clock"
         with pytest.raises(RigRefusedError, match="the place of pedals is taken by pedals@"):
-            RigClient.join("pedals", address=run.address, patience=0.05)
+            RigClient.join("pedals", address=run.address, patience=0.7)
         pedals.kill()
         killed = time.monotonic()
         until(observer, lambda status: not status["rigs"], "its place is free")
