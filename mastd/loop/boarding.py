@@ -91,7 +91,9 @@ def _stream_drive(stream: StreamSettings, period: float) -> PoseDrive | SeatDriv
 def channels_of(vehicle: OnTable | None, driven: Driven | None) -> tuple[Channel, ...]:
     """Return the channels of what is simulated, which a record has beside the table's."""
     simulated = vehicle or driven
-    return () if simulated is None else vehicle_channels(simulated.wheels, driven=driven is not None)
+    if simulated is None or isinstance(simulated, ExternalVehicle | PoseDrive):
+        return ()  # of what a rig does there is nothing but what it gives
+    return vehicle_channels(simulated.wheels, driven=driven is not None)
 
 
 def table_model(

@@ -169,6 +169,7 @@ class Frame:
         self.command = self._block("command.", self.command_layout)
         self.sample = self._block("sample.", self.sample_layout)
         self.vehicle = self.field(VEHICLE)
+        self.field("profile_time")[:] = np.nan
         self.rigs = self.field(RIGS) if rigs else self.values[:0]
 
     def field(self, name: str) -> NDArray[np.float64]:

@@ -88,9 +88,11 @@ class Vehicles:
 
     @property
     def label(self) -> str:
-        """Name, kind and wheels as the status shows them; empty for none."""
+        """Name, kind and wheels as the status shows them; empty for none, and for what a rig does."""
         vehicle = self.driven or self.on_table
-        return "|".join((vehicle.name, vehicle.purpose, *vehicle.wheels)) if vehicle is not None else ""
+        if vehicle is None or isinstance(vehicle, ExternalVehicle | PoseDrive):
+            return ""
+        return "|".join((vehicle.name, vehicle.purpose, *vehicle.wheels))
 
     def begin_drive(self, reference: Reference) -> None:
         """Let the reference follow the driven vehicle, from its start on and from the last command on."""

@@ -170,7 +170,7 @@ class RigDesk:
         for seat in self._seats:
             if not seat.taken:
                 continue
-            if seat.lost(now_ns):
+            if seat.given_up(now_ns, due=self._is_due(seat)):
                 self._log.rig(seat.place.name, seat.program, "lost: nothing heard of it")
                 self._leave(seat)
             elif now_ns - seat.beaten_ns >= BEAT_NS and seat.beaten_step != self._step:

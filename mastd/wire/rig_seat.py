@@ -16,6 +16,8 @@ from mastd.wire.sessions import Peer, TokenBucket
 Floats = NDArray[np.float64]
 
 NEVER = -2
+DUE_NS = 2_500_000_000
+"""Lockstep waits for an answer for 2 s; then the loop has found the rig lost."""
 LOST_NS = 300_000_000
 """A rig of which nothing has been heard for so long, three beats, has left its place."""
 
@@ -57,8 +59,15 @@ class RigSeat:
         return self.session != 0
 
     def lost(self, now_ns: int) -> bool:
-        """Return whether who is there has been silent for too long."""
+        """Return whether who is there has been silent for too long: another may have the place."""
         return now_ns - self.heard_ns > LOST_NS
+
+    def given_up(self, now_ns: int, *, due: bool) -> bool:
+        """Return whether the place is taken away though nobody else wants it.
+
+        ``due``: the loop waits for the rig's answer, which a busy machine may hold up.
+        """
+        return self.lost(now_ns) and not (due and now_ns - self.heard_ns <= DUE_NS)
 
     def open(self, session: int, peer: Peer, program: str, *, lockstep: bool, now_ns: int) -> None:
         """Give the place to a rig; a session that goes on keeps its count of messages."""
