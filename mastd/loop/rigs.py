@@ -138,8 +138,6 @@ class LoopRigs:
         self._rows = np.zeros((0, RIG_WIDTH))
         """What each rig gives, as a view of the block that the gateway writes."""
         self._joined = self._rows[:, JOINED]
-        self._asked_for = np.zeros(FIRST_RIG).data
-        """Stops and emergency stops, likewise."""
         self._number = 0.0
         self._present = 0
         """Mask of the rigs that are there."""
@@ -163,7 +161,6 @@ class LoopRigs:
         values = link.values.values
         self._rows = values[FIRST_RIG:].reshape(-1, RIG_WIDTH)
         self._joined = self._rows[:, JOINED]
-        self._asked_for = values.data
 
     def _use(self, names: tuple[str, ...]) -> None:
         """Learn which rigs the loaded profile uses; what was lost before is forgotten."""
@@ -183,10 +180,8 @@ class LoopRigs:
         link = self._link
         if link is None:
             return Verb.NONE
-        if link.values.changed():
-            link.values.read()
-        # Not only when there is something new: the exchange reads the block as well.
-        stops, estops = self._asked_for[STOPS], self._asked_for[ESTOPS]
+        # Counters, which say the same whether the rest of the block is whole or not.
+        stops, estops = link.values.peek(STOPS), link.values.peek(ESTOPS)
         if stops == self._stops and estops == self._estops:
             return Verb.NONE
         verb = Verb.ESTOP if estops > self._estops else Verb.STOP if stops > self._stops else Verb.NONE

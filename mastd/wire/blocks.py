@@ -154,6 +154,7 @@ class NewestValueBlock:
         self._shared = np.frombuffer(self._memory, dtype=np.float64, count=layout.size, offset=8)
         self._after = np.frombuffer(self._memory, dtype=np.int64, count=1, offset=size - 8)
         self._versions = memoryview(self._memory).cast("q")
+        self._numbers = memoryview(self._memory).cast("d")
         self._seen = 0
         self.values: NDArray[np.float64] = np.zeros(layout.size)
         """The writer fills this before ``publish``; the reader finds the newest value here after ``read``."""
@@ -188,6 +189,10 @@ class NewestValueBlock:
         """Tell, without taking it, whether there is a value that has not been read yet."""
         return self._versions[0] != self._seen
 
+    def peek(self, place: int) -> float:
+        """Return one number as it is just now, without taking the rest."""
+        return self._numbers[1 + place]
+
     def read(self) -> bool:
         """Take the newest whole value; return False and keep the last one if the writer never paused."""
         for _ in range(READ_ATTEMPTS):
@@ -201,6 +206,7 @@ class NewestValueBlock:
     def close(self) -> None:
         """Release the memory; the block vanishes with its last user."""
         self._versions.release()
+        self._numbers.release()
         del self._before, self._shared, self._after
         self._memory.close()
         if self._owned:
