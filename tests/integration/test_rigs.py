@@ -195,6 +195,7 @@ def test_a_rig_dies_comes_back_and_another_one_stops_the_run(play: Callable[...,
     assert np.nanmedian(delay[back:]) <= 3
 
 
+@pytest.mark.evidence
 def test_in_lockstep_the_loop_waits_for_its_rigs_and_one_that_dies_stops_what_uses_it(
     play: Callable[..., Play],
 ) -> None:
