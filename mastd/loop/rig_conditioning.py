@@ -16,12 +16,13 @@ rate is limited, so that a rig that is there from the beginning is followed exac
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from typing import Final
 
 import numpy as np
 from numpy.typing import NDArray
 
-from mastd.kernel import kernel
+from mastd.kernel import entry, kernel
 from mastd.settings.rig_channels import MOST_RIGS
 from mastd.wire.rig_block import COUNT, FIRST_RIG, FIRST_VALUE, JOINED, RIG_WIDTH, STEP
 
@@ -158,3 +159,8 @@ def memory_of(channels: Floats) -> tuple[Floats, Floats, Floats, Floats]:
 
 
 assert 2 * MOST_RIGS <= 52, "masks of the rigs are whole numbers in a float64"
+
+
+def compiled(arguments: tuple[object, ...]) -> Callable[..., int]:
+    """Return ``condition`` compiled for arguments of these types."""
+    return entry(condition, arguments)

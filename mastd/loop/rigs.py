@@ -17,7 +17,6 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-from mastd.kernel import entry
 from mastd.loop.bound_rig import BoundRig
 from mastd.loop.frame import Frame
 from mastd.loop.rig_conditioning import (
@@ -36,6 +35,7 @@ from mastd.loop.rig_conditioning import (
     RIG_TERMS,
     SEEN_COUNT,
     TIMEOUT,
+    compiled,
     condition,
     memory_of,
 )
@@ -148,7 +148,7 @@ class LoopRigs:
         if count:  # compiled before the loop begins
             block = np.zeros(RIG_VALUES.size)
             arguments = (block, *self._kept, 0.0, period, 1.0, 0.0, 0.0, True)
-            self._condition = entry(condition, arguments)
+            self._condition = compiled(arguments)
             self._condition(*arguments)
         self._silent = 0
         """Mask of those that lockstep has waited for in vain, until they give something new."""
@@ -241,7 +241,8 @@ class LoopRigs:
         values[SMOOTHED:FRAME_HEAD] = self._sensing.smoothed_pose
         values[FRAME_HEAD:] = self._frame.values
         link.frame.publish()
-        link.shown.set()
+        if self._lockstep:
+            link.shown.set()  # in free-run the gateway knows when to look, and waking it would cost the cycle
 
     def _await(self, link: RigLink, asked: int) -> None:
         """Wait until every rig asked has answered, has left, or the patience is over."""

@@ -127,6 +127,7 @@ class Runner:
         # A stop of a rig goes before everything; what an operator has asked for waits for the next cycle.
         stop = self._cycle.rigs.stop_asked()
         asked = Verb.NONE if stop else requests.take()
+        self._cycle.supervisor.asker = "a rig" if stop else "an operator"
         verb = stop or asked or self._script.next(now_ns)
         try:
             self._cycle.step(fresh, now_ns, verb, skipped, late_ns, requests.arguments)

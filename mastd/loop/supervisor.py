@@ -73,6 +73,8 @@ class Supervisor:
         self.rights = True
         """Real-time rights are there, or are not asked for; set before the first cycle."""
         self.cycle = 0
+        self.asker = "an operator"
+        """Who asks for the verb of this cycle."""
         self._moves = daemon.moves
         self._stage_timeout_ns = round(daemon.timeouts.supply_stage * 1e9)
         self.lowering_timeout_ns = round(daemon.timeouts.lowering * 1e9)
@@ -195,7 +197,7 @@ class Supervisor:
     def _request(self, verb: Verb, arguments: Sequence[float], now_ns: int) -> None:
         event = EVENT_OF_VERB[verb]
         if event is Event.ESTOP:
-            estop = Fault(Code.ESTOP, "asked for by an operator", now_ns, self.cycle)
+            estop = Fault(Code.ESTOP, f"asked for by {self.asker}", now_ns, self.cycle)
             self.latch.report([estop])
             self._note_faults([estop])
         self.refusal = self._apply(event, now_ns)

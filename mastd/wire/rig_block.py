@@ -93,7 +93,7 @@ class RigLink:
     values: NewestValueBlock
     frame: NewestValueBlock
     shown: Event
-    """Set by the loop when it has shown a frame."""
+    """Set by the loop in lockstep when it has shown a frame; in free-run the gateway looks by itself."""
     answered: Event
     """Set by the gateway when a rig that keeps in step has answered."""
 

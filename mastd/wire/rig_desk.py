@@ -35,6 +35,7 @@ from mastd.wire.rig_block import (
     STATE,
     STEP,
     STOPS,
+    TIME,
 )
 from mastd.wire.rig_hello import agree
 from mastd.wire.rig_job import RigsJob
@@ -153,17 +154,23 @@ class RigDesk:
         else:
             self._take(seat, message, now_ns)
 
-    def show(self, now_ns: int) -> None:
-        """Pass the newest frame on to the rigs that read it now."""
+    @property
+    def occupied(self) -> bool:
+        """Somebody has a place."""
+        return bool(self._by_peer)
+
+    def show(self, now_ns: int) -> int:
+        """Pass the newest frame on to the rigs that read it now; return its time in ns, 0 if it is old."""
         frame = self._frame
         if not (frame.changed() and frame.read()):
-            return
+            return 0
         self._step = step = int(frame.values[NUMBER])
         self._asked = int(frame.values[ASKED])
         self._reads.refresh(seat for seat in self._seats if seat.taken)
         for seat in self._seats:
             if seat.taken and (self._is_due(seat) or step % self._every[seat.index] == 0):
                 self._show_to(seat, now_ns)
+        return round(float(frame.values[TIME]) * 1e9)
 
     def turn(self, now_ns: int) -> bool:
         """Do what time brings about, and show the loop what has come; return whether there was anything."""

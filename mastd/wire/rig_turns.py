@@ -1,9 +1,9 @@
 """The turns of the rigs' gateway: socket, desk and blocks brought together, until the daemon ends.
 
-A turn: wait for the loop's frame or a message, at most ``TURN_MS``; pass the frame on; take at most
-``MESSAGES_PER_TURN`` messages; show the loop what has come. A turn that was full is followed by a pause, so
-that a flood costs a share of one processor only: whoever floods waits in his own queue, since the socket
-takes one message of each rig in turn.
+A turn: wait for the loop's frame (in lockstep by its event, in free-run by its time) or a message, at most
+``TURN_MS``; pass the frame on; take at most ``MESSAGES_PER_TURN`` messages; show the loop what has come. A
+turn that was full is followed by a pause, so that a flood costs a share of one processor only: whoever floods
+waits in his own queue, since the socket takes one message of each rig in turn.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ import time
 from collections.abc import Callable
 
 from mastd.wire.blocks import NewestValueBlock
+from mastd.wire.frame_timer import FrameTimer
 from mastd.wire.refusal_log import RefusalLog
 from mastd.wire.rig_block import Event
 from mastd.wire.rig_desk import RigDesk
@@ -53,10 +54,13 @@ class RigTurns:
         self._rigs = rigs
         self._lockstep = job.mode == "lockstep"
         self._log = log
+        self._waits = False
+        """The timer is set for a frame."""
         reads = Reads(job.columns, job.spare, status)
         self._desk = RigDesk(job, parent, values, frame, reads, counters, time.monotonic_ns(), log)
         self._shown_ns = 0
-        sockets.also(shown.descriptor)
+        self._timer = None if self._lockstep else FrameTimer(job.period_ns)
+        sockets.also(shown.descriptor if self._timer is None else self._timer.descriptor)
 
     def run(self, told_to_end: Callable[[], bool]) -> None:
         """Serve until the daemon has ended or is gone."""
@@ -75,10 +79,8 @@ class RigTurns:
     def _turn(self) -> int:
         """Do one turn; return how many messages were taken."""
         sockets, desk = self._sockets, self._desk
-        if sockets.poll(TURN_MS):
-            self._shown.clear()
-            desk.show(time.monotonic_ns())
-            self._reply()
+        self._look(sockets.poll(TURN_MS))
+        self._reply()
         taken = 0
         for peer, frames, owner, role in sockets.receive(MESSAGES_PER_TURN):
             taken += 1
@@ -92,6 +94,25 @@ class RigTurns:
             self._log.turn()
             write_status(self._rigs, self._counters, desk.states(now))
         return taken
+
+    def _look(self, ready: bool) -> None:
+        """Pass the loop's frame on, where one is there or due; ``ready``: the event or the timer says so."""
+        timer, now = self._timer, time.monotonic_ns()
+        if timer is None:
+            if ready:
+                self._shown.clear()
+                self._desk.show(now)
+            return
+        if ready:
+            timer.clear()
+        frame_ns = self._desk.show(now)
+        if frame_ns:
+            timer.expect_after(frame_ns)
+        elif not self._desk.occupied:
+            timer.rest()
+        elif ready or not self._waits:
+            timer.again(now)
+        self._waits = self._desk.occupied
 
     def _reply(self) -> None:
         replies = self._desk.replies
