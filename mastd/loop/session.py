@@ -28,8 +28,8 @@ from mastd.record.recorder import RecorderHandle, RecorderResult
 from mastd.safety.faults import Fault
 from mastd.safety.states import State
 
-RIGS_S = 60.0
-"""Time in which the rigs that a profile uses must have joined."""
+RIGS_S = 600.0
+"""Time in which the rigs that a profile uses must have joined; one that compiles kernels first takes minutes."""
 
 
 @dataclass(frozen=True)
@@ -118,7 +118,10 @@ def await_rigs(cycle: Cycle, names: Sequence[str], stop: StopRequest | None) -> 
                 f"`hil-sim rig …  --name {absent[0]}`, and run again"
             )
         if not told:
-            sys.stderr.write(f"waiting for rig {', '.join(absent)} to join\n")
+            names_due = ", ".join(absent)
+            sys.stderr.write(
+                f"waiting for rig {names_due} to join, for {RIGS_S:g} s at most; Ctrl-C gives up\n"
+            )
             told = True
         time.sleep(0.02)
 

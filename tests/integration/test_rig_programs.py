@@ -17,6 +17,7 @@ from mastd.loop.plan import Plan
 from mastd.loop.session import run as play
 from mastd.record.reader import Run, open_run
 from mastd.wire.address import rigs_address
+from mastd.wire.hello import Mode
 from mastd.wire.provider import PlantRequest, rigid_payload
 from tests.lab import ROOT, Lab, quick_lab
 
@@ -92,19 +93,19 @@ class World:
         address = rigs_address(self.operators)
         return self.lab.start("rig", *arguments, "--address", address, "--wait", "60 s", program="hil-sim")
 
-    def play(self, text: str, *rig: object) -> Run:
-        """Play a profile in lockstep with a rig, which is told to leave afterwards; return the record."""
+    def play(self, text: str, *rig: object, mode: Mode = "lockstep") -> Run:
+        """Play a profile with a rig, which is told to leave afterwards; return the record."""
         profile = self.lab.profile(text)
         plan = Plan.load(self.lab.table, profile, self.lab.config, rigs_path=self.rigs)
         name = f"{plan.profile.name} {rig[0] if rig else 'alone'}"
         record = self.lab.directory / name / "run.mcap"
-        request = PlantRequest(plan.table_path, payload=rigid_payload(plan.profile), mode="lockstep")
+        request = PlantRequest(plan.table_path, payload=rigid_payload(plan.profile), mode=mode)
         process = self.rig(*rig) if rig else None
         try:
             operators = Operators(Kind.SIMULATED_RUN, self.operators, self.runtime)
             ending = play(
                 plan,
-                Connection(None, "direct", "lockstep", request),
+                Connection(None, "direct" if mode == "lockstep" else "socket", mode, request),
                 record,
                 False,
                 operators=operators,
@@ -149,6 +150,18 @@ def test_a_vehicle_outside_moves_the_table_as_the_vehicle_inside(world: World, w
     assert np.ptp(played(with_a_rig, "rig.car.wrench.fz")) > 0.1 * 1526.0 * 9.80665
     assert with_a_rig.columns["rig.car.present"].all()
     assert not played(with_a_rig, "rig.car.delay").any()
+
+
+@pytest.mark.evidence
+def test_in_free_run_no_answer_is_used_that_is_older_than_the_time_out(world: World) -> None:
+    run = world.play(OUTSIDE, "vehicle", "benchmark_sedan", "--name", "car", mode="free-run")
+    present = run.columns["rig.car.present"] == 1.0
+    delay = run.columns["rig.car.delay"][present]
+    assert played(run, "rig.car.present").mean() > 0.9
+    assert delay.min() >= 0.0
+    assert delay.max() <= 50.0  # periods of 1 ms: the time-out of a rig that does not state its own
+    assert np.median(delay) <= 5.0
+    assert np.ptp(played(run, "rig.car.wrench.fz")) > 0.1 * 1526.0 * 9.80665
 
 
 def test_what_a_rig_gave_is_given_again_to_the_last_digit(world: World, with_a_rig: Run) -> None:
