@@ -29,7 +29,7 @@ from mastd.safety.faults import Fault
 from mastd.safety.states import State
 
 RIGS_S = 600.0
-"""Time in which the rigs that a profile uses must have joined; one that compiles kernels first takes minutes."""
+"""Time in which the rigs of a profile must have joined; one that compiles kernels first takes minutes."""
 
 
 @dataclass(frozen=True)
@@ -114,8 +114,8 @@ def await_rigs(cycle: Cycle, names: Sequence[str], stop: StopRequest | None) -> 
             return
         if time.monotonic() > end:
             raise UsageError(
-                f"rig {absent[0]} has not joined within {RIGS_S:g} s: start it, for instance "
-                f"`hil-sim rig …  --name {absent[0]}`, and run again"
+                f"rig {absent[0]} has not joined within {RIGS_S:g} s: start it and run again; "
+                "`hil-sim rig --help` lists those that are ready to run"
             )
         if not told:
             names_due = ", ".join(absent)
