@@ -26,7 +26,7 @@ class Rig:
         assert isinstance(plant, Plant)
         self.plant = plant
         self.cycle = plan.bare_cycle()
-        self.cycle.vehicles.rigs = rigs or {}
+        self.cycle.vehicles.rigs = rigs if rigs is not None else self.cycle.vehicles.rigs
         self.cycle.load(plan.loaded())
         self.supervisor = self.cycle.supervisor
         self.now = 0

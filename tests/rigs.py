@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import numpy as np
 
 from mastd.loop.bound_rig import BoundRig
 from mastd.loop.rig_binding import absent_rig
 from mastd.settings.rig_channels import DRIVER, POSE_ACCELERATIONS, POSE_RATES, POSES, SIGNALS
+from tests.lab import Lab
 
 
 def joined(name: str, kind: str, *, derivatives: bool = False) -> BoundRig:
@@ -20,3 +23,17 @@ def joined(name: str, kind: str, *, derivatives: bool = False) -> BoundRig:
         rig = absent_rig(name, kind)
     rig.present = True
     return rig
+
+
+def rigs_file(lab: Lab) -> Path:
+    """Write a file of the rigs that tests use, and return it."""
+    path = lab.directory / "rigs.yaml"
+    path.write_text(
+        "rigs:\n"
+        "  - {name: car, kind: vehicle}\n"
+        "  - {name: source, kind: pose, derivatives: true}\n"
+        "  - {name: ecu, kind: signals, channels: [{channel: damper_force.fl}]}\n"
+        "  - {name: pedals, kind: signals, channels: [{channel: brake}]}\n",
+        encoding="utf-8",
+    )
+    return path

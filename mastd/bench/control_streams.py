@@ -11,6 +11,7 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
+from mastd.loop.bound_rig import BoundRig
 from mastd.motion.timeline import Timeline
 
 Array = NDArray[np.float64]
@@ -50,6 +51,9 @@ class StreamedMotion:
     def finished(self) -> bool:
         """The motion is over, its last knots included."""
         return self._knot * self._period >= self.duration + POSES * self._period
+
+    def bind_signals(self, rigs: Sequence[BoundRig]) -> None:
+        """Take no signals of rigs."""
 
     def begin(self, motion: Array, numbers: Array) -> None:
         """Begin at rest."""

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from mastd.safety.codes import Action, Code, Row
 from mastd.safety.control_rows import CONTROL_ROWS
-from mastd.safety.vehicle_rows import VEHICLE_ROWS
+from mastd.safety.vehicle_rows import RIG_ROWS, VEHICLE_ROWS
 
 TABLE: tuple[Row, ...] = (
     Row(
@@ -424,6 +424,7 @@ TABLE: tuple[Row, ...] = (
     ),
     *VEHICLE_ROWS,
     *CONTROL_ROWS,
+    *RIG_ROWS,
 )
 
 ROWS: dict[Code, Row] = {row.code: row for row in TABLE}

@@ -1,4 +1,4 @@
-"""The rows of the table of faults that belong to simulated vehicles, who drives them, and rigs outside."""
+"""The rows of the table of faults that belong to simulated vehicles, who drives them, and rigs."""
 
 from __future__ import annotations
 
@@ -33,6 +33,9 @@ VEHICLE_ROWS: tuple[Row, ...] = (
         "messages come again",
         "Is `mastd drive`, or the rig that drives, still there and connected? Start it again.",
     ),
+)
+
+RIG_ROWS: tuple[Row, ...] = (
     Row(
         Code.RIG_LOST,
         "rig lost",
@@ -42,6 +45,5 @@ VEHICLE_ROWS: tuple[Row, ...] = (
         "it gives values again, or in OFF",
         "Look at the rig's own messages, and at `rigs` in `mastd ctl status`; start it again: it comes back "
         "by itself.",
-        also=("rigs",),
     ),
 )

@@ -52,6 +52,7 @@ ELSEWHERE: dict[Code, str] = {
     ),
     Code.VEHICLE_LOST: "integration/test_hils.py::test_a_wheel_that_leaves_the_table_stops_it",
     Code.DRIVER_LOST: "integration/test_oils.py::test_a_driver_who_is_lost_is_told_and_taken_back",
+    Code.RIG_LOST: "integration/test_rigs.py::test_a_rig_dies_comes_back_and_another_one_stops_the_run",
     Code.RECORDER_LOST: (
         "acceptance/test_kills.py::"
         "test_kill_9_of_the_recorder_is_not_noticed_by_the_loop_and_the_file_recovers"

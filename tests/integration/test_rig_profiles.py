@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from mastd.errors import UsageError
+from mastd.errors import SettingsError
 from mastd.loop.boarding import ready_profile
 from mastd.loop.bound_rig import BoundRig
 from mastd.loop.loaded import OnTable
@@ -23,7 +23,7 @@ from mastd.vehicle.boarding import vehicle_on_table
 from mastd.wire.blocks import Verb
 from tests.lab import Lab
 from tests.rig import Rig
-from tests.rigs import joined
+from tests.rigs import joined, rigs_file
 
 Array = NDArray[np.float64]
 
@@ -57,6 +57,11 @@ stream:
 """
 
 
+def planned(lab: Lab, text: str, name: str = "profile.yaml") -> Plan:
+    """Return the plan of a profile where the rigs of these tests may join."""
+    return Plan.load(lab.table, lab.profile(text, name), lab.config, rigs_path=rigs_file(lab))
+
+
 def vehicle_of_a_rig(rig: Rig, car: BoundRig) -> Callable[[State], list[Report]]:
     """Return a ``ride`` that lets a vehicle follow the table outside first, as a rig in lockstep does."""
     file = str(find("vehicle", "benchmark_sedan"))
@@ -84,8 +89,11 @@ def test_a_vehicle_outside_gives_the_commands_of_the_vehicle_here_bit_for_bit(
 ) -> None:
     """From OFF over raising and playing to the end: every command, and where the table went."""
     car = joined("car", "vehicle")
-    here = Rig(Plan.load(lab.table, lab.profile(INSIDE), lab.config))
-    outside = Rig(Plan.load(lab.table, lab.profile(OUTSIDE, "outside.yaml"), lab.config), {"car": car})
+    here = Rig(planned(lab, INSIDE))
+    outside = Rig(
+        planned(lab, OUTSIDE, "outside.yaml"),
+        {"car": car},
+    )
     monkeypatch.setattr(outside.cycle.vehicles, "ride", vehicle_of_a_rig(outside, car))
     loads: list[float] = []
     for cycle in range(30_000):
@@ -109,13 +117,13 @@ def test_a_vehicle_outside_gives_the_commands_of_the_vehicle_here_bit_for_bit(
     assert np.ptp(loads) > 0.1 * 1526.0 * GRAVITY, "the car is shaken, it does not only press"
     assert here.codes() == outside.codes() == []
     assert np.isnan(outside.cycle.frame.vehicle).all()
-    assert outside.cycle.vehicles.label == "rig car|hils"
+    assert outside.cycle.vehicles.label == ""
 
 
 def test_without_its_rig_the_table_carries_the_rigid_body_and_is_not_armed(lab: Lab) -> None:
     car = joined("car", "vehicle")
     car.present = False
-    rig = Rig(Plan.load(lab.table, lab.profile(OUTSIDE), lab.config), {"car": car})
+    rig = Rig(planned(lab, OUTSIDE), {"car": car})
     rig.step()
     rig.step(Verb.RAISE)
     rig.until(State.READY)
@@ -134,7 +142,7 @@ def test_without_its_rig_the_table_carries_the_rigid_body_and_is_not_armed(lab: 
 
 def test_a_real_plant_is_sent_no_wrench_and_its_legs_carry_the_rigid_body(lab: Lab) -> None:
     car = joined("car", "vehicle")
-    rig = Rig(Plan.load(lab.table, lab.profile(OUTSIDE), lab.config), {"car": car})
+    rig = Rig(planned(lab, OUTSIDE), {"car": car})
     rig.cycle.orders.meet_plant(False)
     car.values[2] = -20_000.0
     for _ in range(20):
@@ -147,7 +155,7 @@ def test_a_real_plant_is_sent_no_wrench_and_its_legs_carry_the_rigid_body(lab: L
 
 def test_a_table_follows_a_rigs_pose_holds_resumes_and_comes_home(lab: Lab) -> None:
     source = joined("source", "pose", derivatives=True)
-    rig = Rig(Plan.load(lab.table, lab.profile(POSE), lab.config), {"source": source})
+    rig = Rig(planned(lab, POSE), {"source": source})
 
     def step(verb: Verb = Verb.NONE) -> None:
         omega, t = 2.0 * math.pi, rig.now * 1e-9
@@ -189,11 +197,12 @@ def test_a_table_follows_a_rigs_pose_holds_resumes_and_comes_home(lab: Lab) -> N
 
 
 def test_a_profile_whose_rigs_are_not_here_is_refused_and_changes_nothing(lab: Lab) -> None:
-    plan = Plan.load(lab.table, lab.profile(POSE), lab.config)
+    plan = planned(lab, POSE)
     slots = ProfileSlots()
     rig = Rig(plan, {"source": joined("source", "pose")})
     standing = rig.cycle.orders.loaded
     rig.cycle = plan.bare_cycle(slots)
+    rig.cycle.vehicles.rigs = {}
     rig.supervisor = rig.cycle.supervisor
     slots.write(0, ready_profile(plan.profile, plan.table, PERIOD, 1.0, slot=0))
     rig.step()
@@ -210,9 +219,9 @@ def test_a_profile_whose_rigs_are_not_here_is_refused_and_changes_nothing(lab: L
     rig.step(Verb.LOAD, arguments=(0.0, 3.0))
     assert rig.supervisor.refusal == ""
     assert rig.cycle.orders.loaded is not standing
-    assert rig.cycle.vehicles.label == "rig source|oils"
-    with pytest.raises(UsageError, match="the daemon's rigs are: none"):
-        plan.cycle()
+    assert rig.cycle.vehicles.label == ""
+    with pytest.raises(SettingsError, match="no rig 'source', there are: none; name a file of rigs"):
+        Plan.load(lab.table, lab.profile(POSE), lab.config)
 
 
 def test_signals_of_rigs_reach_the_vehicle_that_takes_them(lab: Lab, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -222,7 +231,7 @@ def test_signals_of_rigs_reach_the_vehicle_that_takes_them(lab: Lab, monkeypatch
     def bind_signals(vehicle: OnTable, rigs: list[BoundRig]) -> None:
         taken.append(tuple(rig.name for rig in rigs))
 
-    plan = Plan.load(lab.table, lab.profile(f"rigs: [ecu, pedals]\n{INSIDE}"), lab.config)
+    plan = planned(lab, f"rigs: [ecu, pedals]\n{INSIDE}")
     monkeypatch.setattr(type(plan.ready.vehicle), "bind_signals", bind_signals)
     rigs = {name: joined(name, "signals") for name in ("pedals", "ecu")}
     rig = Rig(plan, rigs)

@@ -124,7 +124,9 @@ def test_a_rig_of_another_kind_or_none_is_told_with_both() -> None:
     assert rigs_problems(read(SEAT), rigs) == [
         "stream.rig: the rigs' settings have no rig 'simulator', there are: source, car, pedals"
     ]
-    assert rigs_problems(read(EXTERNAL), RigsSettings())[1].endswith("no rig 'car', there are: none")
+    assert rigs_problems(read(EXTERNAL), RigsSettings())[1].endswith(
+        "no rig 'car', there are: none; name a file of rigs by --rigs, or in the daemon's settings"
+    )
 
 
 def test_a_stream_of_poses_is_proved_for_whatever_the_rig_gives(table: TableSettings) -> None:
