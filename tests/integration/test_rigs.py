@@ -137,6 +137,7 @@ def changes(run: Run) -> list[tuple[str, str]]:
     return [(str(event["from"]), str(event["to"])) for event in run.events if event.get("event") == "state"]
 
 
+@pytest.mark.evidence
 def test_a_rig_dies_comes_back_and_another_one_stops_the_run(play: Callable[..., Play]) -> None:
     run = play(SHAKING, "--link", "socket")
     pedals = run.start("pedals")
