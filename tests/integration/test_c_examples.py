@@ -253,7 +253,9 @@ def test_the_daemon_raises_plays_and_lowers_against_the_bridge(lab: Lab, start: 
     assert free.figures()["commands"] > 2000
     figures = step_by_step.figures()
     assert figures["steps"] == figures["commands"] > 2000
-    assert sum(figures.values()) == 2 * figures["steps"], "nothing lost, late, old, invalid or unsent"
+    # The sample that answers the last command may find the daemon gone.
+    assert figures.pop("unsent") <= 1
+    assert sum(figures.values()) == 2 * figures["steps"], "nothing lost, late, old or invalid"
 
 
 def test_a_daemon_that_is_killed_frees_the_place(start: Start) -> None:
