@@ -8,9 +8,11 @@ from __future__ import annotations
 import argparse
 import math
 import os
+import signal
 import sys
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, Protocol
 
@@ -74,7 +76,12 @@ def serve(
     from mastd.units import TIME
 
     duration = quantity("--duration", arguments.duration, TIME) if arguments.duration else math.inf
-    with _join(arguments, kind, reads) as rig:
+    try:
+        with interrupting():
+            joined = _join(arguments, kind, reads)
+    except KeyboardInterrupt:  # told to end before there was a place
+        return 0
+    with joined as rig:
         own = law(rig)
         end_of_life = EndOfLife(arguments.parent_pid)
         screen = Screen(f"{arguments.name}: joined in {rig.mode}, gives {_some(rig)}")
@@ -100,6 +107,16 @@ def serve(
         finally:
             screen.close()
     return 0
+
+
+@contextmanager
+def interrupting() -> Iterator[None]:
+    """Let SIGTERM end what is done in this context as Ctrl-C does."""
+    before = signal.signal(signal.SIGTERM, signal.default_int_handler)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, before)
 
 
 class Screen:

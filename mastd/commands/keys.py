@@ -60,9 +60,10 @@ def run(arguments: argparse.Namespace) -> int:
         role: Role = arguments.role or "operator"
         secret = ring.new(name, role)
         document = {"name": name, "role": role, "secret_key": str(secret)}
+        what, port = ("hil-sim rig PROGRAM", "PORT+3") if role == "rig" else ("mastd ctl status", "PORT")
         lines = [
             f"{secret}: hand it to {name}, by a safe way, then delete it here",
-            f"they connect by: mastd ctl status --address tcp://HOST:PORT --key {secret.name} "
+            f"they connect by: {what} --address tcp://HOST:{port} --key {secret.name} "
             "--server-key server.key",
         ]
     elif action == "revoke":

@@ -268,14 +268,18 @@ class LoopRigs:
         if not lost:
             return []
         return [
-            Report(
-                Code.RIG_LOST,
-                f"{rig.name}: nothing new for {self._memory[rig.index, AGE]:.3g} s",
-                self._actions[rig.index],
-            )
+            Report(Code.RIG_LOST, f"{rig.name}: {self._why(rig.index)}", self._actions[rig.index])
             for rig in self._all
             if lost >> rig.index & 1
         ]
+
+    def _why(self, index: int) -> str:
+        """Return why a rig is lost."""
+        if not self._rows[index, JOINED] > 0.0:
+            return "it has left, or nothing is heard of it any more"
+        if self._silent >> index & 1:
+            return f"no answer within {PATIENCE_S:g} s"
+        return f"nothing new for {self._memory[index, AGE]:.3g} s"
 
 
 def _terms(channel: RigChannel) -> tuple[float, ...]:

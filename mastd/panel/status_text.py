@@ -72,6 +72,7 @@ def _loop_lines(status: dict[str, Any]) -> list[str]:
     vehicle = status["vehicle"]
     if vehicle:
         lines.append(f"  vehicle      {vehicle_words(vehicle)}")
+    lines += [f"  rig          {rig_words(rig)}" for rig in status.get("rigs", ())]
     return [
         *lines,
         f"  profile      {_profile(profile)}",
@@ -124,6 +125,15 @@ def vehicle_words(vehicle: dict[str, Any]) -> str:
     speed, gear = _number(vehicle["speed"], 3.6, "5.1f", "km/h"), vehicle["driver"]["gear"]
     lost = "  DRIVER LOST" if vehicle["driver_lost"] else ""
     return f"{speed}  lever {UNKNOWN if gear is None else gear_name(round(gear))}{lost}"
+
+
+def rig_words(rig: dict[str, Any]) -> str:
+    """Return who a rig, or somebody who drives, is, when it was heard last and how late it answers."""
+    delay, trip = rig.get("delay"), rig.get("round_trip_s")
+    late = "" if delay is None else f", {delay:.0f} steps late"
+    way = "" if trip is None else f", round trip {trip * 1e3:.2f} ms"
+    heard = _number(rig["age_s"], 1.0, ".2f", "s ago")
+    return f"{rig['name']} ({rig['kind']}) of {rig['operator']}, heard {heard}{late}{way}"
 
 
 def gear_name(gear: int) -> str:

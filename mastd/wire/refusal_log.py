@@ -47,6 +47,8 @@ class _Kind:
     until: float
     more: int = 0
     newest: Line | None = None
+    at: float = 0.0
+    """When that happened, Unix time."""
 
 
 class RefusalLog:
@@ -128,7 +130,7 @@ class RefusalLog:
             self._write(line)
         else:
             kind.more += 1
-            kind.newest = line
+            kind.newest, kind.at = line, time.time()
 
     def _tell_held_back(self, now: float) -> None:
         for key, kind in list(self._kinds.items()):
@@ -137,12 +139,12 @@ class RefusalLog:
             if kind.newest is None:
                 del self._kinds[key]
                 continue
-            self._write(_and_more(kind.newest, kind.more - 1))
+            self._write(_and_more(kind.newest, kind.more - 1), kind.at)
             kind.until, kind.more, kind.newest = now + SPACING_S, 0, None
 
-    def _write(self, line: Line) -> None:
+    def _write(self, line: Line, at: float | None = None) -> None:
         fields = {key: value for key, value in line.fields.items() if value}
-        self._sink.write(Line(line.label, printable(line.message), line.priority, fields), time.time())
+        self._sink.write(Line(line.label, printable(line.message), line.priority, fields), at or time.time())
 
 
 def _and_more(line: Line, count: int) -> Line:

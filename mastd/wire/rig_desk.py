@@ -133,7 +133,7 @@ class RigDesk:
         seat = self._by_peer.get(peer)
         if isinstance(message, Request) and message.kind != "bye":
             # Anybody may stop, whoever has the place.
-            self._stop(peer, message)
+            self._stop(peer, message, owner)
             return
         if seat is None or seat.session != message.session:
             self._complain(peer, "unknown_session", _UNKNOWN, message.sequence)
@@ -319,13 +319,13 @@ class RigDesk:
         seat.answered = max(message.step, seat.answered)
         seat.pending = message.block
 
-    def _stop(self, peer: Peer, request: Request) -> None:
+    def _stop(self, peer: Peer, request: Request, owner: str | None) -> None:
         place = ESTOPS if request.kind == "estop" else STOPS
         self._values.values[place] += 1.0
         self._values.publish()
         self.counters.stops += 1
         seat = self._by_peer.get(peer)
-        who = (seat.place.name, seat.program) if seat is not None else ("a rig", "without a place")
+        who = (seat.place.name, seat.program) if seat is not None else (owner or "unnamed", "without a place")
         self._log.rig(*who, f"asks for {request.kind}")
         self.replies.append((peer, pack_small(Done(request.session, request.sequence, request.kind))))
 

@@ -27,10 +27,10 @@ def agree(job: RigsJob, place: RigPlace | None, hello: RigHello) -> list[str]:
     Of two protocols without a common version nothing else is compared.
     """
     if hello.magic != MAGIC:
-        return [f"magic: gateway {MAGIC}, rig {hello.magic}"]
+        return [f"magic: daemon {MAGIC}, rig {hello.magic}"]
     if hello.version_lowest > HIGHEST_VERSION or hello.version_highest < LOWEST_VERSION:
         ours = f"{LOWEST_VERSION} to {HIGHEST_VERSION}"
-        return [f"protocol version: gateway {ours}, rig {hello.version_lowest} to {hello.version_highest}"]
+        return [f"protocol version: daemon {ours}, rig {hello.version_lowest} to {hello.version_highest}"]
     if place is None:
         names = ", ".join(known.name for known in job.places) or "none"
         return [f"name: no rig {hello.name!r} in the daemon's rigs file; there are {names}"]
@@ -49,6 +49,9 @@ def agree(job: RigsJob, place: RigPlace | None, hello: RigHello) -> list[str]:
         ours = channels_hash("values", hello.channels)
         if hello.channels_sha256 != ours:
             reasons.append(f"hash of the channels: daemon {ours}, rig {hello.channels_sha256}")
+    elif hello.channels_sha256 not in ("", channels_hash("values", given)):
+        ours = channels_hash("values", given)
+        reasons.append(f"hash of the channels: daemon {ours}, rig {hello.channels_sha256}")
     return reasons
 
 

@@ -148,9 +148,14 @@ class RigSession:
         """Return why there is no welcome after all the patience."""
         if self.refused:
             return RigRefusedError("\n".join(self.refused))
+        if address.startswith("tcp://"):
+            return UsageError(
+                f"no daemon serves rigs at {address}: rigs have the third port after the operators', and "
+                "need their own key and the daemon's (--key, --server-key); or it names no rigs"
+            )
         return UsageError(
-            f"no daemon serves rigs at {address}: start `mastd serve` or `mastd run`, with `rigs:` in "
-            "the daemon's settings"
+            f"no daemon serves rigs at {address}: start `mastd serve` or `mastd run` with rigs (--rigs FILE, "
+            "or `rigs:` in the daemon's settings); one that compiles its kernels first takes minutes"
         )
 
     def hear(self, data: bytes, now_ns: int) -> None:

@@ -68,10 +68,10 @@ def test_terms_that_are_named_and_agree_are_taken(desk: VirtualDesk) -> None:
 @pytest.mark.parametrize(
     ("changes", "words"),
     [
-        ({"magic": "mastd-rag"}, ["magic: gateway mastd-rig, rig mastd-rag"]),
+        ({"magic": "mastd-rag"}, ["magic: daemon mastd-rig, rig mastd-rag"]),
         (
             {"version_lowest": 2, "version_highest": 3, "role": "seat"},
-            ["protocol version: gateway 1 to 1, rig 2 to 3"],
+            ["protocol version: daemon 1 to 1, rig 2 to 3"],
         ),
         ({"name": "pedal"}, ["name: no rig 'pedal' in the daemon's rigs file; there are pedals, lever"]),
         ({"role": "vehicle"}, ["role: daemon signals, rig vehicle"]),

@@ -170,7 +170,7 @@ def test_the_figures_on_the_page_are_those_of_the_code() -> None:
             {"channels": RADIANS, "channels_sha256": channels_hash("values", RADIANS)},
             "; rig steering [rad]",
         ),
-        ({"version_lowest": 2, "version_highest": 3}, "protocol version: gateway 1 to 1, rig 2 to 3"),
+        ({"version_lowest": 2, "version_highest": 3}, "protocol version: daemon 1 to 1, rig 2 to 3"),
         ({"reads": ("pose.heav",)}, "reads: there is no channel 'pose.heav'; did you mean pose.heave?"),
     ],
 )
