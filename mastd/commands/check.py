@@ -16,6 +16,7 @@ def add_parsers(subparsers: argparse._SubParsersAction[argparse.ArgumentParser])
     parser.add_argument(
         "--table", metavar="FILE", default="table", help="table settings (default: the starter table)"
     )
+    parser.add_argument("--rigs", metavar="FILE", help="rigs that may join: can the profile's?")
     parser.add_argument("--json", action="store_true", help="print the result as one JSON document")
     parser.set_defaults(run=run)
 
@@ -27,21 +28,30 @@ def run(arguments: argparse.Namespace) -> int:
     from mastd.motion.preflight import check
     from mastd.settings.loader import load
     from mastd.settings.profile import ProfileSettings
+    from mastd.settings.profile_rigs import rigs_problems
+    from mastd.settings.rigs import RigsSettings
     from mastd.settings.starter import find
     from mastd.settings.table import TableSettings
 
     table = load(find("table", arguments.table), TableSettings)
     path = find("profile", arguments.profile)
     profile = load(path, ProfileSettings, channels=channel_units(table))
+    rigs = load(find("rigs", arguments.rigs), RigsSettings) if arguments.rigs else None
+    missing = rigs_problems(profile, rigs) if rigs is not None else []
     cue = cue_document(profile, path)
     with riding(shown=not arguments.json and sys.stderr.isatty()) as progress:
         result = check(profile, table, progress)
-    ok = result.ok and not (cue is not None and cue["failed"])
+    ok = result.ok and not missing and not (cue is not None and cue["failed"])
     if arguments.json:
-        document = result.document() if cue is None else {**result.document(), "ok": ok, "cue": cue}
-        print(json.dumps(document, allow_nan=False))
+        document = result.document() if cue is None else {**result.document(), "cue": cue}
+        if profile.all_rigs():
+            document["rigs"] = {"uses": list(profile.all_rigs()), "problems": missing}
+        print(json.dumps({**document, "ok": ok}, allow_nan=False))
     else:
         print(f"{profile.name}\n{result.text()}")
+        print("".join(f"  {path}: {problem}\n" for problem in missing), end="")
+        if profile.all_rigs() and rigs is None:
+            print(f"  uses {', '.join(profile.all_rigs())}: --rigs FILE checks whether they may join")
         if cue is not None:
             print(cue_text(cue))
     return 0 if ok else 1

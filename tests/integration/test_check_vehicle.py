@@ -384,3 +384,15 @@ def test_the_wrench_goes_on_from_block_to_block(table: TableSettings) -> None:
     assert np.ptp(second[:, 2]) > 100.0
     again, _ = rider.ride(timeline)
     assert np.array_equal(again.riding[1], second), "each ride starts from the settled vehicle"
+
+
+@pytest.mark.alone
+def test_a_profiles_rigs_are_compared_with_those_that_may_join(lab: Lab) -> None:
+    (lab.directory / "none.yaml").write_text("rigs: []\n", encoding="utf-8")
+    alone = lab.run("check", "pose_stream")
+    assert alone.returncode == 0
+    assert alone.stdout.endswith("uses pose_source: --rigs FILE checks whether they may join\n")
+    assert lab.run("check", "pose_stream", "--rigs", "rigs").returncode == 0
+    refused = lab.run("check", "pose_stream", "--rigs", lab.directory / "none.yaml")
+    assert refused.returncode == 1
+    assert "stream.rig: the rigs' settings have no rig 'pose_source'" in refused.stdout
