@@ -37,6 +37,7 @@ from mastd.vehicle.rigid import as_one_body, one_body
 from mastd.vehicle.settle import settle
 from mastd.vehicle.state import design_state
 from mastd.vehicle.system import System
+from tests.lab import Lab
 
 Array = NDArray[np.float64]
 
