@@ -164,6 +164,7 @@ def test_in_free_run_no_answer_is_used_that_is_older_than_the_time_out(world: Wo
     assert np.ptp(played(run, "rig.car.wrench.fz")) > 0.1 * 1526.0 * 9.80665
 
 
+@pytest.mark.evidence
 def test_what_a_rig_gave_is_given_again_to_the_last_digit(world: World, with_a_rig: Run) -> None:
     again = world.play(OUTSIDE, "replay", with_a_rig.path, "--rig", "car")
     for part in ("fx", "fy", "fz", "mx", "my", "mz"):
