@@ -98,7 +98,8 @@ class RigSession:
         self._beaten_ns = 0
         self._asked_ns: int | None = None
         self._gap = 0
-        self.done: set[tuple[str, int]] = set()
+        self._unconfirmed: dict[str, int | None] = {}
+        """Stops that the daemon has not confirmed, and when they were said last (None: just now)."""
 
     def hello(self) -> None:
         """Ask for the place; a session that was there before is taken up again."""
@@ -125,11 +126,13 @@ class RigSession:
         )
 
     def attend(self, now_ns: int) -> None:
-        """Put into the outbox what is due now: a hello until there is a welcome, and after silence; a beat.
+        """Put into the outbox what is due now: a hello until there is a welcome, and after silence; a beat;
+        a stop that was not confirmed.
 
         Raises RigRefusedError with every reason when the daemon gives no place and will not, UsageError when
         one that was there is gone.
         """
+        self._say_again(now_ns)
         welcome = self.welcome
         if welcome is not None and not (self.ended or self.silent(now_ns)):
             beat = self.beat(now_ns)
@@ -181,7 +184,7 @@ class RigSession:
         elif isinstance(message, Refusal):
             self.refused = message.reasons
         elif isinstance(message, Done):
-            self.done.add((message.kind, message.sequence))
+            self._unconfirmed.pop(message.kind, None)
         elif isinstance(message, Trouble):
             self._trouble(message)
 
@@ -220,7 +223,18 @@ class RigSession:
         """Return a stop, estop or bye, and its sequence."""
         welcome = self._joined()
         self._sequence += 1
+        if kind != "bye":
+            self._unconfirmed[kind] = None
         return pack_small(Request(kind, welcome.session, self._sequence)), self._sequence
+
+    def _say_again(self, now_ns: int) -> None:
+        """Repeat the stops that were not confirmed: one that is lost must not be."""
+        for kind, said_ns in list(self._unconfirmed.items()):
+            if said_ns is None:
+                self._unconfirmed[kind] = now_ns
+            elif now_ns - said_ns >= AGAIN_S * 1e9:
+                self.outbox.append(self.request(kind)[0])
+                self._unconfirmed[kind] = now_ns
 
     def beat(self, now_ns: int) -> bytes | None:
         """Return the sign of life that is due now, None if none is."""

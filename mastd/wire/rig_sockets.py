@@ -15,8 +15,7 @@ from pathlib import Path
 import zmq
 
 from mastd.errors import UsageError
-from mastd.wire.address import check_address
-from mastd.wire.authentication import Authentication, Unheard
+from mastd.wire.authentication import Authentication, Unheard, check_network
 from mastd.wire.keys import KeyRing
 from mastd.wire.rig_job import RigsJob
 from mastd.wire.rig_messages import LARGEST_RIG_MESSAGE
@@ -110,16 +109,10 @@ class RigSockets:
             self._file.close()
 
     def _open_network(self, address: str, keys: str | None) -> None:
-        what = f"rigs' address {address!r}"
-        checked = check_address(address, allow_remote=True, what="rigs' address")
-        if keys is None:
-            raise UsageError(f"{what}: a network address needs keys; see `mastd keys server`")
-        try:
-            self._authentication = Authentication(
-                self._network, self._poller, KeyRing(Path(keys)), self._counters, self._report
-            )
-        except UsageError as error:
-            raise UsageError(f"{what}: a network address needs keys: {error}") from error
+        ring = KeyRing(Path(keys)) if keys is not None else None
+        checked = check_network(address, ring, "rigs' address")
+        assert ring is not None, "check_network refuses an address without keys"
+        self._authentication = Authentication(self._network, self._poller, ring, self._counters, self._report)
         self._routers[NETWORK] = self._router(self._network, checked, self._authentication)
         self._place = checked
 

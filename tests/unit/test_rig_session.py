@@ -136,3 +136,17 @@ def test_what_is_no_message_of_a_gateway_is_passed_over() -> None:
     assert ends.session.welcome is not None
     ends.session.hear(pack_small(Trouble("ended", "the daemon has ended")), ends.desk.now)
     assert ends.session.ended
+
+
+def test_a_stop_is_said_again_until_it_is_confirmed() -> None:
+    ends = Ends()
+    ends.session.request("stop")  # lost on its way
+    for step in range(1, 31):
+        ends.desk.now += 10 * MS
+        ends.desk.show(step)
+        ends.deliver()
+        ends.session.attend(ends.desk.now)
+        said, ends.session.outbox[:] = list(ends.session.outbox), []
+        for data in said:
+            ends.said(data)
+    assert ends.desk.counters.stops == 1, "repeated, and not any more once it was confirmed"
