@@ -17,15 +17,8 @@ from mastd.vehicle.model import Model
 
 Integers = NDArray[np.int64]
 
-COORDINATES = {
-    TreeJoint.FREE: 6,
-    TreeJoint.SPHERICAL: 3,
-    TreeJoint.UNIVERSAL: 2,
-    TreeJoint.REVOLUTE: 1,
-    TreeJoint.PRISMATIC: 1,
-}
-"""Velocity coordinates of each kind of joint."""
-_PLACES = COORDINATES | {TreeJoint.FREE: 7, TreeJoint.SPHERICAL: 4}
+_PLACES = {TreeJoint.FREE: 7, TreeJoint.SPHERICAL: 4}
+"""Numbers in ``q`` of the joints that have more of them than coordinates."""
 _TURNING = {
     TreeJoint.FREE: (0, 0, 0, 1, 1, 1),
     TreeJoint.SPHERICAL: (1, 1, 1),
@@ -39,9 +32,9 @@ def tree_of(layout: Layout, topology: Topology, body_groups: tuple[BodyGroup, ..
     """Return the arrays of a vehicle's tree, in the design position at rest."""
     model, links = layout.model, topology.links
     number = {link.body: i for i, link in enumerate(links)}
-    counts = [COORDINATES[link.joint] for link in links]
+    counts = [link.joint.coordinates for link in links]
     firsts = np.concatenate([[0], np.cumsum(counts)]).astype(np.int64)
-    places = np.concatenate([[0], np.cumsum([_PLACES[link.joint] for link in links])]).astype(np.int64)
+    places = np.concatenate([[0], np.cumsum([_PLACES.get(joint, joint.coordinates) for joint in (link.joint for link in links)])]).astype(np.int64)
     n = int(firsts[-1])
     table = np.full((len(links), a.LINK_FIELDS), -1, dtype=np.int64)
     paths: list[list[int]] = []
