@@ -1,0 +1,1 @@
+"""Other formulations of the vehicle: relative coordinates on a spanning tree, loops cut."""
