@@ -8,8 +8,10 @@ from numpy.typing import NDArray
 from mastd.kernel import separate_kernel
 from mastd.vehicle.formulations.chain import Chain, accelerate, analytic_column, sum_outboard
 from mastd.vehicle.formulations.implicit_euler import (
+    POSITION_PERTURBATION,
     STEP,
     STEPS,
+    VELOCITY_PERTURBATION,
     ImplicitEuler,
     Policy,
     columns_due,
@@ -31,14 +33,14 @@ def numerical_column(chain: Chain, j: int, by_position: Floats, by_velocity: Flo
 
     Two more evaluations of f; the state is left as it was, to the last bit.
     """
-    _difference(chain, chain.q, j, by_position)
-    _difference(chain, chain.u, j, by_velocity)
+    _difference(chain, chain.q, j, POSITION_PERTURBATION, by_position)
+    _difference(chain, chain.u, j, VELOCITY_PERTURBATION, by_velocity)
 
 
 @separate_kernel
-def _difference(chain: Chain, moved: Floats, j: int, column: Floats) -> None:
+def _difference(chain: Chain, moved: Floats, j: int, relative: float, column: Floats) -> None:
     kept = moved[j]
-    epsilon = perturbation(kept)
+    epsilon = perturbation(kept, relative)
     moved[j] = kept + epsilon
     accelerate(chain, column)
     moved[j] = kept

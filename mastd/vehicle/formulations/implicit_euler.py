@@ -62,9 +62,12 @@ _COUNTS: Final = 6
 _LEAST_DENOMINATOR: Final = 1e-6
 _LARGEST_DEFECT: Final = 1e-8
 
-PERTURBATION: Final = 2.0**-26
-"""ε of (5), (6), relative: the square root of the rounding of a float64, where cancellation and curvature
-together cost the fewest digits. It is relative to the coordinate or velocity where that exceeds 1."""
+POSITION_PERTURBATION: Final = 2.0**-25
+VELOCITY_PERTURBATION: Final = 2.0**-20
+"""ε of (5), (6) for coordinates and for velocities, relative where they exceed 1: where cancellation, which
+goes as 1/ε, and curvature, which goes as ε, together cost least. That is at the square root of the rounding
+errors of f over its second derivative. Stiff springs put errors of 1e-15 of large forces into f, and what is
+quadratic in velocities is small beside them: so ε of velocities is the larger one."""
 
 
 class ImplicitEuler(NamedTuple):
@@ -321,8 +324,8 @@ def solve_afresh(euler: ImplicitEuler, accelerations: Floats, velocities: Floats
 
 
 @fused_kernel
-def perturbation(value: float) -> float:
+def perturbation(value: float, relative: float) -> float:
     """Return ε for a coordinate or velocity of this value: what value + ε really differs by."""
     size = abs(value)
-    moved = value + PERTURBATION * (size if size > 1.0 else 1.0)
+    moved = value + relative * (size if size > 1.0 else 1.0)
     return moved - value
