@@ -306,6 +306,7 @@ class Simulation:
             matrices is not None,
             factors,
             (reach, -1.0 if matrices is None else 1.0 / step),
+            False,
         )
 
     @property

@@ -102,17 +102,19 @@ def look(
     matrices: bool,
     factors: bool,
     clock: tuple[float, float],
+    moving: bool,
 ) -> None:
     """Evaluate everything at the present state; write matrices with these weights, and their factors, if
     asked.
 
-    ``clock``: reach and rate that the tyres and brakes are told, see ``fields``.
+    ``clock``: reach and rate that the tyres and brakes are told, see ``fields``; ``moving``: tyres are on the way,
+    not only looked at (``magic_tyre.prepare_tyres``).
     """
     car.clock[f.C_REACH], car.clock[f.C_RATE] = clock
     apply_inputs(car, inputs)
     attitudes(car)
     look_up_ground(car, ground)
-    prepare_wheels(car, False)
+    prepare_wheels(car, moving)
     act_from_outside(car, ground)
     out_of_balance(car, gravity, relative, True)
     if matrices:

@@ -1,0 +1,1 @@
+"""Other formulations of the same vehicle: independent coordinates, subsystem synthesis, partial Jacobian."""
