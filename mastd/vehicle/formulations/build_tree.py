@@ -140,7 +140,7 @@ def _groups(
         own = [int(table[i, a.L_FIRST]) + k for i in links for k in range(int(table[i, a.L_COUNT]))]
         free = [k for k in own if fixed[k] == a.FREE]
         first = len(rows)
-        rows += [row for cut in group.cuts for row in _rows(layout, cut, number)]
+        rows += [row for cut in group.cuts for row in constraint_rows(layout, cut, number)]
         count = len(rows) - first
         groups[g, : a.B_FACTOR + 1] = len(members), len(own), first, count, len(free) - count, 0, factor
         members += free + [k for k in own if fixed[k] != a.FREE]
@@ -187,7 +187,7 @@ def _outside(
     return found
 
 
-def _rows(layout: Layout, cut: int, number: dict[int, int]) -> list[list[int]]:
+def constraint_rows(layout: Layout, cut: int, number: dict[int, int]) -> list[list[int]]:
     """Return the rows of a cut primitive as in the table of rows."""
     car, primitive = layout.arrays, layout.model.primitives[cut]
     row, lane = layout.row[cut]
