@@ -6,7 +6,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from mastd.kernel import fused_kernel
+from mastd.kernel import fused_kernel, separate_kernel
 from mastd.lanes import LANES, load, root, store
 from mastd.vehicle import fields as f
 from mastd.vehicle.force_laws import Laws, further_force
@@ -92,7 +92,7 @@ def bar_forces(car: Arrays, group: int) -> None:
     x, y, z = cross(reach[0], reach[1], reach[2], fx, fy, fz)
     decrease(car.slots, chassis, f.S_MOMENT, x, y, z)
     height = sign * dot(up[0], up[1], up[2], reach[0], reach[1], reach[2])
-    _scatter_height(car, group, end, height)
+    _scatter_height(car, group, end, f.BAR_GAP, -height)
 
 
 @fused_kernel
@@ -121,13 +121,36 @@ def _gather_force(car: Arrays, end: int) -> float:
 
 
 @fused_kernel
-def _scatter_height(car: Arrays, group: int, end: int, height: float) -> None:
+def _scatter_height(car: Arrays, group: int, end: int, field: int, height: float) -> None:
     store(car.ends, end, f.B_HEIGHT, height)
     for lane in range(LANES):
         bar = car.end_bar[end, lane]
         if bar >= 0:
             share = car.ends[end, f.B_HEIGHT, lane] * car.weights[group, lane]
-            car.bars[bar, f.BAR_GAP, car.end_lane[end, lane]] -= share
+            car.bars[bar, field, car.end_lane[end, lane]] += share
+
+
+@separate_kernel
+def strain_bars(car: Arrays) -> None:
+    """Write the bars' forces from their ends' heights, after ``places_to_frame``: where they are no unknowns."""
+    for bar in range(car.bars.shape[0]):
+        store(car.bars, bar, f.BAR_FORCE, -load(car.bars, bar, f.BAR_OFFSET))
+    for group in range(car.groups.shape[0]):
+        end = car.groups[group, f.G_BAR_END]
+        if end < 0:
+            continue
+        chassis = car.groups[group, f.G_FIRST_SLOT]
+        slot = chassis + car.groups[group, f.G_BAR_END_SLOT]
+        _, up, reach = bar_geometry(car.ends, car.slots, end, chassis, slot)
+        height = load(car.ends, end, f.B_SIGN) * dot(up[0], up[1], up[2], reach[0], reach[1], reach[2])
+        _scatter_height(car, group, end, f.BAR_FORCE, height)
+    for bar in range(car.bars.shape[0]):
+        store(
+            car.bars,
+            bar,
+            f.BAR_FORCE,
+            load(car.bars, bar, f.BAR_FORCE) / load(car.bars, bar, f.BAR_COMPLIANCE),
+        )
 
 
 @fused_kernel

@@ -11,8 +11,8 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from mastd.kernel import fused_kernel
-from mastd.lanes import load, splat
+from mastd.kernel import fused_kernel, separate_kernel
+from mastd.lanes import load, splat, store_row
 from mastd.vehicle import fields as f
 from mastd.vehicle.cells import add_cross, add_cross_cross, add_diagonal, add_row
 from mastd.vehicle.joints import arm, between
@@ -35,6 +35,17 @@ def column_of(line: Integers, slot: int) -> int:
     if slot < joined:
         return int(line[f.G_UNKNOWNS] + 6 * slot)
     return int(6 * (slot - joined))
+
+
+@separate_kernel
+def joint_rows(car: Arrays, cells: Floats) -> None:
+    """Write the constraint rows of all groups, after ``places_to_frame``, alone into their matrices."""
+    for group in range(car.groups.shape[0]):
+        line = car.groups[group]
+        first, size = line[f.G_FIRST_CELL], line[f.G_SIZE]
+        for entry in range(first, first + size * size):
+            store_row(cells, entry, splat(0.0))
+        joint_matrix(car, cells, group, 1.0, 0.0)
 
 
 @fused_kernel

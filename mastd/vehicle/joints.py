@@ -130,27 +130,27 @@ def _distance(points: Floats, slots: Floats, rows: Floats, k: int, i: int, j: in
 
 
 @fused_kernel
-def largest_joint_gap(car: Arrays, group: int, largest: float) -> float:
-    """Return the larger of ``largest`` and the gaps of a group's constraints, in lanes."""
-    line, points, slots = car.groups[group], car.points, car.slots
+def joint_gaps(car: Arrays, group: int) -> None:
+    """Write the gaps of a group's constraints, after ``places_to_frame``."""
+    line, points, slots, rows = car.groups[group], car.points, car.slots, car.rows
     slot = line[f.G_FIRST_SLOT]
     for k in range(line[f.G_FIRST_PRIMITIVE], line[f.G_FIRST_PRIMITIVE] + line[f.G_PRIMITIVES]):
-        kind = car.primitives[k, f.P_KIND]
+        kind, at = car.primitives[k, f.P_KIND], line[f.G_FIRST_ROW] + car.primitives[k, f.P_ROW]
         i, j = slot + car.primitives[k, f.P_FIRST], slot + car.primitives[k, f.P_SECOND]
         if kind == _DOT_1:
             u, v = arm(points, slots, k, f.AXIS_FIRST, i), arm(points, slots, k, f.AXIS_SECOND, j)
-            largest = larger_size(largest, dot(u[0], u[1], u[2], v[0], v[1], v[2]))
+            store(rows, at, f.GAP, dot(u[0], u[1], u[2], v[0], v[1], v[2]))
             continue
         p, q = arm(points, slots, k, f.POINT_FIRST, i), arm(points, slots, k, f.POINT_SECOND, j)
         d = between(slots, i, j, p, q)
         if kind == _SPHERICAL:
-            largest = larger_size(larger_size(larger_size(largest, d[0]), d[1]), d[2])
+            for c in range(3):
+                store(rows, at + c, f.GAP, d[c])
         elif kind == _DOT_2:
             gap = dot_2_gap(points, slots, car.drives, k, i, d, car.primitives[k, f.P_DRIVE])
-            largest = larger_size(largest, gap)
+            store(rows, at, f.GAP, gap)
         else:
-            largest = larger_size(largest, distance_gap(points, k, d))
-    return largest
+            store(rows, at, f.GAP, distance_gap(points, k, d))
 
 
 @fused_kernel

@@ -33,7 +33,7 @@ from mastd.vehicle.generalized_alpha import Formula, correct_body, correct_spin,
 from mastd.vehicle.ground_contact import look_up_ground
 from mastd.vehicle.grouping import CHASSIS
 from mastd.vehicle.inputs import apply_inputs
-from mastd.vehicle.joints import joint_rates, larger_size, largest_joint_gap
+from mastd.vehicle.joints import joint_gaps, joint_rates, larger_size
 from mastd.vehicle.layout import Arrays
 from mastd.vehicle.outer_forces import act_from_outside, prepare_wheels, turn_wheels
 from mastd.vehicle.vectors import Triple, decrease, dot, from_frame, turned_back
@@ -264,11 +264,16 @@ def correct_forces(car: Arrays, group: int) -> None:
 @merged_kernel
 def largest_gap(car: Arrays) -> float:
     """Return the largest gap of all joints at the present positions, in the axes of the frame as it is."""
-    largest = splat(0.0)
+    gaps(car)
+    return largest_row(car, f.GAP)
+
+
+@fused_kernel
+def gaps(car: Arrays) -> None:
+    """Write the gaps of all joints at the present positions, in the axes of the frame as it is."""
     for group in range(car.groups.shape[0]):
         places_to_frame(car, group)
-        largest = largest_joint_gap(car, group, largest)
-    return peak(largest)
+        joint_gaps(car, group)
 
 
 @merged_kernel

@@ -179,6 +179,7 @@ class System:
             weights is not None,
             False,
             clock,
+            False,
         )
 
     def _rows(self, field: int) -> Floats:

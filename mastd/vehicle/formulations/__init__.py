@@ -1,1 +1,1 @@
-"""Other formulations of the vehicle: relative coordinates on a spanning tree, loops cut."""
+"""Other formulations of the same vehicle: independent coordinates, subsystem synthesis, partial Jacobian."""

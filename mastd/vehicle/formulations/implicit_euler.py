@@ -1,0 +1,331 @@
+"""Implicit Euler (3)–(4) of document 003, with a Jacobian that is renewed in part.
+
+The system q̈ = f(q, q̇) is whatever the caller evaluates; what is kept here are its derivatives f_x = ∂f/∂q and
+f_v = ∂f/∂q̇, and the inverse of A = 1 − h f_v − h² f_x, for which (4) reads
+
+    q̇(k+1) = q̇(k) + h A⁻¹ (f(q(k), q̇(k)) + h f_x q̇(k)),    q(k+1) = q(k) + h q̇(k+1).
+
+Column j of f_x and of f_v makes column j of A and no other. So one new column changes A by a matrix of rank
+one, and its inverse by the formula of Sherman and Morrison: with c the change of the column, w = A⁻¹ c and
+a the row j of A⁻¹, A⁻¹ ← A⁻¹ − w aᵀ / (1 + w_j). That takes 2 n² multiplications, and (4) itself two products
+with a matrix, another 2 n²; a new factorisation would take n³ / 3. Where 1 + w_j is almost zero the formula
+loses its digits, and errors may gather over many steps: both are looked for, and answered by inverting A
+afresh (``INVERSIONS`` counts).
+
+KR patent 10-1310276 (registered in 2013) covers integration with a Jacobian that is renewed in part. Nothing
+here is the default of anything.
+
+Matrices are kept by columns: row j of an array is column j of the matrix, so that all inner loops run along
+neighbouring numbers.
+"""
+
+from __future__ import annotations
+
+from enum import IntEnum
+from typing import Final, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mastd.kernel import fused_kernel, separate_kernel
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+
+
+class Policy(IntEnum):
+    """Which columns of the Jacobian are renewed in a step; all of them in the first one."""
+
+    FULL = 0
+    """All: the conventional method, solved by a factorisation."""
+    ROUND_ROBIN = 1
+    """One after the other, claim 6."""
+    FASTEST = 2
+    """That of the coordinate with the largest absolute velocity, claim 7."""
+    NONE = 3
+    """None: the Jacobian of the first step for all time."""
+
+
+POLICIES: Final = {
+    "full": Policy.FULL,
+    "round-robin": Policy.ROUND_ROBIN,
+    "fastest": Policy.FASTEST,
+    "none": Policy.NONE,
+}
+
+STEP, LEAST_DENOMINATOR, LARGEST_DEFECT = 0, 1, 2
+STEPS, NEXT_COLUMN, CHECKED_ROW, REPLACED, INVERSIONS, FACTORISATIONS = 0, 1, 2, 3, 4, 5
+_COUNTS: Final = 6
+
+# |1 + w_j| at which half of the digits of the inverse would be lost, and the defect of an equation of (4),
+# relative to its terms, at which as many are.
+_LEAST_DENOMINATOR: Final = 1e-6
+_LARGEST_DEFECT: Final = 1e-8
+
+POSITION_PERTURBATION: Final = 2.0**-25
+VELOCITY_PERTURBATION: Final = 2.0**-20
+"""ε of (5), (6) for coordinates and for velocities, relative where they exceed 1: where cancellation, which
+goes as 1/ε, and curvature, which goes as ε, together cost least. That is at the square root of the rounding
+errors of f over its second derivative. Stiff springs put errors of 1e-15 of large forces into f, and what is
+quadratic in velocities is small beside them: so ε of velocities is the larger one."""
+
+
+class ImplicitEuler(NamedTuple):
+    """Jacobian, inverse and scratch of ``n`` coordinates; n × n arrays by columns (row j is column j)."""
+
+    position_columns: Floats
+    """(n, n) f_x, 1/s² between equal units."""
+    velocity_columns: Floats
+    """(n, n) f_v, 1/s."""
+    inverse: Floats
+    """(n, n) A⁻¹."""
+    matrix: Floats
+    """(n, n) scratch: A, and its triangular factors after ``solve_afresh``."""
+    order: Ints
+    """(n) scratch: rows exchanged by pivoting."""
+    position_column: Floats
+    """(n) a new column of f_x, before it is put in place."""
+    velocity_column: Floats
+    """(n) a new column of f_v."""
+    right: Floats
+    """(n) f + h f_x q̇."""
+    change: Floats
+    """(n) scratch: w."""
+    increment: Floats
+    """(n) q̇(k+1) − q̇(k), the result of (4)."""
+    limits: Floats
+    """``STEP`` h (s), ``LEAST_DENOMINATOR``, ``LARGEST_DEFECT`` (both without unit)."""
+    counts: Ints
+    """``STEPS``, ``NEXT_COLUMN``, ``CHECKED_ROW`` (turn by turn), ``REPLACED`` columns, ``INVERSIONS`` in all
+    (the first one included), ``FACTORISATIONS``."""
+
+
+def implicit_euler(
+    n: int,
+    step: float,
+    *,
+    least_denominator: float = _LEAST_DENOMINATOR,
+    largest_defect: float = _LARGEST_DEFECT,
+) -> ImplicitEuler:
+    """Return the state of an integrator of ``n`` coordinates and steps of ``step`` s, before its first step."""
+    limits = np.zeros(3)
+    limits[STEP], limits[LEAST_DENOMINATOR], limits[LARGEST_DEFECT] = step, least_denominator, largest_defect
+    square = [np.zeros((n, n)) for _ in range(4)]
+    vectors = [np.zeros(n) for _ in range(5)]
+    return ImplicitEuler(
+        *square, np.zeros(n, np.int64), *vectors, limits=limits, counts=np.zeros(_COUNTS, np.int64)
+    )
+
+
+@fused_kernel
+def columns_due(euler: ImplicitEuler, policy: int, columns: int) -> int:
+    """Return how many columns the coming step renews: n for all of them, ``columns`` of a round robin."""
+    if policy == Policy.FULL or euler.counts[STEPS] == 0:
+        return len(euler.right)
+    if policy == Policy.NONE:
+        return 0
+    return min(columns, len(euler.right)) if policy == Policy.ROUND_ROBIN else 1
+
+
+@fused_kernel
+def next_column(euler: ImplicitEuler, policy: int, velocities: Floats) -> int:
+    """Return the column to be renewed next, with ``velocities`` (n) of the new state."""
+    n = len(velocities)
+    if policy != Policy.FASTEST:
+        column = euler.counts[NEXT_COLUMN]
+        euler.counts[NEXT_COLUMN] = column + 1 if column + 1 < n else 0
+        return int(column)
+    fastest = 0
+    for i in range(1, n):
+        if abs(velocities[i]) > abs(velocities[fastest]):
+            fastest = i
+    return fastest
+
+
+@fused_kernel
+def put_column(euler: ImplicitEuler, j: int) -> None:
+    """Put the new column j in its place and leave the inverse: for all columns, before a factorisation."""
+    for i in range(len(euler.right)):
+        euler.position_columns[j, i] = euler.position_column[i]
+        euler.velocity_columns[j, i] = euler.velocity_column[i]
+
+
+@separate_kernel
+def replace_column(euler: ImplicitEuler, j: int) -> int:
+    """Put the new column j in its place and let the inverse follow; return 1 if A has become singular."""
+    h = euler.limits[STEP]
+    n = len(euler.right)
+    w, inverse = euler.change, euler.inverse
+    euler.counts[REPLACED] += 1
+    for i in range(n):
+        w[i] = 0.0
+    for k in range(n):
+        c = h * (
+            euler.velocity_columns[j, k]
+            - euler.velocity_column[k]
+            + h * (euler.position_columns[j, k] - euler.position_column[k])
+        )
+        for i in range(n):
+            w[i] += c * inverse[k, i]
+    put_column(euler, j)
+    denominator = 1.0 + w[j]
+    if not abs(denominator) > euler.limits[LEAST_DENOMINATOR]:
+        return invert(euler)
+    factor = 1.0 / denominator
+    for k in range(n):
+        a = factor * inverse[k, j]
+        for i in range(n):
+            inverse[k, i] -= a * w[i]
+    return 0
+
+
+@fused_kernel
+def system_matrix(euler: ImplicitEuler) -> None:
+    """Fill ``matrix`` with A = 1 − h f_v − h² f_x."""
+    h = euler.limits[STEP]
+    n = len(euler.right)
+    for j in range(n):
+        for i in range(n):
+            euler.matrix[j, i] = -h * (euler.velocity_columns[j, i] + h * euler.position_columns[j, i])
+        euler.matrix[j, j] += 1.0
+
+
+@separate_kernel
+def invert(euler: ImplicitEuler) -> int:
+    """Fill ``inverse`` with A⁻¹ by the columns as they are; return 1 if A is singular."""
+    euler.counts[INVERSIONS] += 1
+    system_matrix(euler)
+    n = len(euler.right)
+    rows, order = euler.inverse, euler.order
+    for k in range(n):
+        for i in range(n):
+            rows[k, i] = euler.matrix[k, i]
+    for k in range(n):
+        pivot = k
+        for i in range(k + 1, n):
+            if abs(rows[i, k]) > abs(rows[pivot, k]):
+                pivot = i
+        order[k] = pivot
+        if not abs(rows[pivot, k]) > 0.0:
+            return 1
+        if pivot != k:
+            for i in range(n):
+                rows[k, i], rows[pivot, i] = rows[pivot, i], rows[k, i]
+        factor = 1.0 / rows[k, k]
+        rows[k, k] = 1.0
+        for i in range(n):
+            rows[k, i] *= factor
+        for other in range(n):
+            if other != k:
+                factor = rows[other, k]
+                rows[other, k] = 0.0
+                for i in range(n):
+                    rows[other, i] -= factor * rows[k, i]
+    for k in range(n - 1, -1, -1):
+        pivot = order[k]
+        if pivot != k:
+            for i in range(n):
+                rows[i, k], rows[i, pivot] = rows[i, pivot], rows[i, k]
+    return 0
+
+
+@fused_kernel
+def right_side(euler: ImplicitEuler, accelerations: Floats, velocities: Floats) -> None:
+    """Fill ``right`` with f + h f_x q̇ of (4)."""
+    n = len(velocities)
+    for i in range(n):
+        euler.right[i] = accelerations[i]
+    for j in range(n):
+        moved = euler.limits[STEP] * velocities[j]
+        for i in range(n):
+            euler.right[i] += moved * euler.position_columns[j, i]
+
+
+@fused_kernel
+def _multiply(euler: ImplicitEuler) -> None:
+    n = len(euler.right)
+    for i in range(n):
+        euler.increment[i] = 0.0
+    for j in range(n):
+        moved = euler.limits[STEP] * euler.right[j]
+        for i in range(n):
+            euler.increment[i] += moved * euler.inverse[j, i]
+
+
+@fused_kernel
+def _holds(euler: ImplicitEuler) -> bool:
+    """Return whether the increment solves one equation of (4), another one each time."""
+    h = euler.limits[STEP]
+    n = len(euler.right)
+    row = euler.counts[CHECKED_ROW]
+    euler.counts[CHECKED_ROW] = row + 1 if row + 1 < n else 0
+    defect = euler.increment[row] - h * euler.right[row]
+    size = abs(euler.increment[row]) + abs(h * euler.right[row])
+    for j in range(n):
+        slope = h * (euler.velocity_columns[j, row] + h * euler.position_columns[j, row])
+        defect -= slope * euler.increment[j]
+        size += abs(slope * euler.increment[j])
+    return abs(defect) <= euler.limits[LARGEST_DEFECT] * size
+
+
+@separate_kernel
+def multiply_by_inverse(euler: ImplicitEuler, accelerations: Floats, velocities: Floats) -> int:
+    """Fill ``increment`` by (4) with the inverse as it is; invert afresh if an equation shows its errors.
+
+    Returns 1 if A is singular.
+    """
+    euler.counts[STEPS] += 1
+    right_side(euler, accelerations, velocities)
+    _multiply(euler)
+    if _holds(euler):
+        return 0
+    if invert(euler) != 0:
+        return 1
+    _multiply(euler)
+    return 0
+
+
+@separate_kernel
+def solve_afresh(euler: ImplicitEuler, accelerations: Floats, velocities: Floats) -> int:
+    """Fill ``increment`` by (4) with a factorisation of A and no inverse; return 1 if A is singular."""
+    euler.counts[STEPS] += 1
+    euler.counts[FACTORISATIONS] += 1
+    h = euler.limits[STEP]
+    right_side(euler, accelerations, velocities)
+    system_matrix(euler)
+    n = len(euler.right)
+    a, x = euler.matrix, euler.increment
+    for i in range(n):
+        x[i] = h * euler.right[i]
+    for k in range(n):
+        pivot = k
+        for i in range(k + 1, n):
+            if abs(a[k, i]) > abs(a[k, pivot]):
+                pivot = i
+        if not abs(a[k, pivot]) > 0.0:
+            return 1
+        if pivot != k:
+            x[k], x[pivot] = x[pivot], x[k]
+            for j in range(n):
+                a[j, k], a[j, pivot] = a[j, pivot], a[j, k]
+        factor = 1.0 / a[k, k]
+        for i in range(k + 1, n):
+            a[k, i] *= factor
+            x[i] -= a[k, i] * x[k]
+        for j in range(k + 1, n):
+            above = a[j, k]
+            for i in range(k + 1, n):
+                a[j, i] -= above * a[k, i]
+    for k in range(n - 1, -1, -1):
+        x[k] /= a[k, k]
+        for i in range(k):
+            x[i] -= x[k] * a[k, i]
+    return 0
+
+
+@fused_kernel
+def perturbation(value: float, relative: float) -> float:
+    """Return ε for a coordinate or velocity of this value: what value + ε really differs by."""
+    size = abs(value)
+    moved = value + relative * (size if size > 1.0 else 1.0)
+    return moved - value
