@@ -14,7 +14,7 @@ Corrections to the document. (16): ÿ_0i = Ψ_z⁻¹ (γ̂ − Ψ_θ θ̈) ≡ N
 
 from __future__ import annotations
 
-from mastd.kernel import fused_kernel
+from mastd.kernel import fused_kernel, merged_kernel
 from mastd.vehicle import fields as f
 from mastd.vehicle.formulations import arrays as a
 from mastd.vehicle.formulations.arrays import Tree
@@ -43,7 +43,7 @@ from mastd.vehicle.layout import Arrays
 from mastd.vehicle.vectors import Triple, cross, dot, symmetric_times
 
 
-@fused_kernel
+@merged_kernel
 def reduce_cartesian(tree: Tree, car: Arrays, room: SubsystemRoom, s: int) -> bool:
     """Add a subsystem's effective inertia and force to the base; False if its joints and independent
     coordinates do not determine it."""
@@ -54,7 +54,7 @@ def reduce_cartesian(tree: Tree, car: Arrays, room: SubsystemRoom, s: int) -> bo
     return reduce_to_base(room, s)
 
 
-@fused_kernel
+@merged_kernel
 def gather_constraints(tree: Tree, car: Arrays, room: SubsystemRoom, s: int) -> None:
     """Write Ψ_z of (14), and beside it −Ψ_θ and γ̂ of (16), to ``block``."""
     size, frees, rows = 6 * room.table[s, S_LINKS], room.table[s, S_FREES], room.table[s, S_EQUATIONS]
@@ -78,7 +78,7 @@ def gather_constraints(tree: Tree, car: Arrays, room: SubsystemRoom, s: int) -> 
         block[rows + k, size + k] = 1.0
 
 
-@fused_kernel
+@merged_kernel
 def null_space(room: SubsystemRoom, s: int) -> bool:
     """Write N and p of (16) to ``solution``; return whether Ψ_z has full rank."""
     size, frees, out = 6 * room.table[s, S_LINKS], room.table[s, S_FREES], room.table[s, S_SOLUTION]
@@ -90,7 +90,7 @@ def null_space(room: SubsystemRoom, s: int) -> bool:
     return True
 
 
-@fused_kernel
+@merged_kernel
 def project(tree: Tree, room: SubsystemRoom, s: int) -> None:
     """Write M_θθ, M_Eθᵀ and g_θ of (17) to ``reduced``, and add M_EE and ĝ_E to the base."""
     links, count, frees = room.table[s, S_LINK], room.table[s, S_LINKS], room.table[s, S_FREES]
@@ -149,7 +149,7 @@ def _add_force(room: SubsystemRoom, i: int, force: Triple, moment: Triple) -> No
         room.composite[i, C_FORCE + 3 + k] += moment[k]
 
 
-@fused_kernel
+@merged_kernel
 def expand_cartesian(tree: Tree, room: SubsystemRoom, s: int) -> None:
     """Write the accelerations of a subsystem's coordinates when those of the base stand: (18), (16)."""
     independent_rates(room, s)

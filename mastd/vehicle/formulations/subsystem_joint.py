@@ -18,7 +18,7 @@ M* v̈ = Q* − Q*_y Ẏ₀ with, U standing for Φ_u⁻¹ Φ_v,
 
 from __future__ import annotations
 
-from mastd.kernel import fused_kernel
+from mastd.kernel import merged_kernel
 from mastd.vehicle.formulations import arrays as a
 from mastd.vehicle.formulations.arrays import Tree
 from mastd.vehicle.formulations.subsystem_algebra import (
@@ -45,7 +45,7 @@ from mastd.vehicle.formulations.subsystem_room import (
 )
 
 
-@fused_kernel
+@merged_kernel
 def reduce_joint(tree: Tree, room: SubsystemRoom, s: int) -> bool:
     """Add a subsystem's effective inertia and force to the base; False if its dependent coordinates do not
     follow."""
@@ -57,7 +57,7 @@ def reduce_joint(tree: Tree, room: SubsystemRoom, s: int) -> bool:
     return reduce_to_base(room, s)
 
 
-@fused_kernel
+@merged_kernel
 def compose(tree: Tree, room: SubsystemRoom, s: int) -> None:
     """Sum up state inertia and force from the outermost links down to the base: M_yy and P_y of (27)."""
     first, count = room.table[s, S_LINK], room.table[s, S_LINKS]
@@ -69,7 +69,7 @@ def compose(tree: Tree, room: SubsystemRoom, s: int) -> None:
         pass_down(room, i, lower if room.seat[lower] >= 0 else 0)
 
 
-@fused_kernel
+@merged_kernel
 def couple(tree: Tree, room: SubsystemRoom, s: int) -> None:
     """Write B_j of (23), M_yq, M_qq and P_q of (27), coordinates in the present order."""
     first, size = room.table[s, S_COORDINATE], room.table[s, S_ROWS] + room.table[s, S_FREES]
@@ -125,7 +125,7 @@ def couple(tree: Tree, room: SubsystemRoom, s: int) -> None:
             mass[other, at] = value
 
 
-@fused_kernel
+@merged_kernel
 def part_coordinates(tree: Tree, room: SubsystemRoom, s: int) -> bool:
     """Write −Φ_u⁻¹ Φ_v and Φ_u⁻¹ γ of (30) to ``solution``; return whether Φ_u has full rank."""
     first, rows, frees = room.table[s, S_COORDINATE], room.table[s, S_ROWS], room.table[s, S_FREES]
@@ -145,7 +145,7 @@ def part_coordinates(tree: Tree, room: SubsystemRoom, s: int) -> bool:
     return True
 
 
-@fused_kernel
+@merged_kernel
 def project(room: SubsystemRoom, s: int) -> None:
     """Write M*, Q*_y and Q* of (29) to ``reduced``, and P_y − M_yu Φ_u⁻¹ γ of (32) to the base."""
     rows, frees, first = room.table[s, S_ROWS], room.table[s, S_FREES], room.table[s, S_FREE]
@@ -177,7 +177,7 @@ def project(room: SubsystemRoom, s: int) -> None:
             room.core[c, 6] -= coupling[n, c] * solution[out + n, frees]
 
 
-@fused_kernel
+@merged_kernel
 def expand_joint(tree: Tree, room: SubsystemRoom, s: int) -> None:
     """Write the accelerations of a subsystem's coordinates when those of the base stand: (29), (30)."""
     independent_rates(room, s)
