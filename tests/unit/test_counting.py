@@ -23,7 +23,7 @@ from mastd.vehicle.formulations import counted, recursion
 from mastd.vehicle.formulations.arrays import Tree
 from mastd.vehicle.formulations.counted import Counted, CountedArray, CountedComplex, counting, plain
 from mastd.vehicle.formulations.counting import operations
-from mastd.vehicle.formulations.tally import Operations, Tally, counting_kernels, total
+from mastd.vehicle.formulations.tally import Operations, Tally, counting_kernels, innermost, total
 from mastd.vehicle.formulations.topology import TreeJoint
 from mastd.vehicle.library import find
 from mastd.vehicle.system import System
@@ -130,16 +130,28 @@ def test_an_array_that_stands_twice_stays_one() -> None:
     np.testing.assert_array_equal(plain(first), [5.0, 1.0])
 
 
-def test_the_innermost_stage_counts() -> None:
+def test_operations_go_to_the_stage_that_is_under_way() -> None:
     tally, x = Tally(), Counted(1.0)
     with tally.stage("outer"):
         x = x + x
-        with tally.stage("inner"):
+        with tally.stage("inner"), tally.stage("outer"):
             x = x * x
         x = x + x
+    with tally.stage("inner"):
+        x = x / x
+    x = x + x
     tally.note()
-    assert tally.stages == {"outer": Operations(0, 0, 2, 0, 0), "inner": Operations(1, 0, 0, 0, 0)}
-    assert total(tally.stages) == Operations(1, 0, 2, 0, 0)
+    once, sums = Operations(1, 0, 0, 0, 0), Operations(0, 0, 2, 0, 0)
+    ratio = Operations(0, 1, 0, 0, 0)
+    assert tally.stages == {
+        "outer": sums,
+        "outer/inner": once,
+        "inner": ratio,
+        "other": Operations(0, 0, 1, 0, 0),
+    }
+    assert total(tally.stages) == Operations(1, 1, 3, 0, 0)
+    assert innermost(tally.stages)["inner"] == once.plus(ratio)
+    assert innermost(tally.stages, "outer") == {"outer": sums, "inner": once}
 
 
 # Kernels
@@ -157,7 +169,7 @@ def three_links() -> dict[str, list[int]]:
     shapes |= dict.fromkeys(("inertia", "inertia_constants"), (3, 6))
     shapes |= dict.fromkeys(("place", "reach", "arm", "velocity", "omega"), (3, 3))
     random = np.random.default_rng(1)
-    blocks = {name: random.standard_normal(shape) for name, shape in shapes.items()}
+    blocks: dict[str, Any] = {name: random.standard_normal(shape) for name, shape in shapes.items()}
     blocks["u"] = blocks["u"].ravel()
     tree = Tree(**{name: blocks.get(name, np.zeros(0)) for name in Tree._fields})
     tree = tree._replace(
