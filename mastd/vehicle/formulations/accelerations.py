@@ -7,6 +7,7 @@ from typing import Final, NamedTuple
 from mastd.kernel import separate_kernel
 from mastd.vehicle.formulations.arrays import Floats, Tree
 from mastd.vehicle.formulations.closing import close_places, close_rates
+from mastd.vehicle.formulations.drive_forces import ForceRoom
 from mastd.vehicle.formulations.evaluate import give_drives, look_at_forces
 from mastd.vehicle.formulations.independent import (
     IndependentRoom,
@@ -32,6 +33,7 @@ class Rooms(NamedTuple):
     lagrange: LagrangeRoom
     independent: IndependentRoom
     subsystem: SubsystemRoom
+    forces: ForceRoom
     fresh: Fresh
     shift: Floats
     """(n)."""
