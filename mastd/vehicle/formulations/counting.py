@@ -53,8 +53,7 @@ def all_operations(wanted: Sequence[Wanted]) -> list[Stages]:
     if told.returncode:
         raise UsageError(told.stderr.strip().splitlines()[-1] if told.stderr.strip() else "counting failed")
     return [
-        {stage: Operations(*counts) for stage, counts in stages.items()}
-        for stages in json.loads(told.stdout)
+        {stage: Operations(*counts) for stage, counts in stages.items()} for stages in json.loads(told.stdout)
     ]
 
 

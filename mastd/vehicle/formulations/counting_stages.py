@@ -5,12 +5,38 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any, Final
 
-from mastd.vehicle import balance, forces, frames, fresh, frozen, generalized_alpha, joints, newton
-from mastd.vehicle import outer_forces, tyre
-from mastd.vehicle.formulations import accelerations, closing, evaluate, independent, lagrange
-from mastd.vehicle.formulations import marching, mass_matrix, partition, partitioning, recursion
-from mastd.vehicle.formulations import sparse_cholesky, subsystem, subsystem_algebra
-from mastd.vehicle.formulations import subsystem_cartesian, subsystem_joint
+from mastd.vehicle import (
+    balance,
+    forces,
+    frames,
+    fresh,
+    frozen,
+    generalized_alpha,
+    joints,
+    newton,
+    outer_forces,
+    reaction,
+    stepping,
+    tyre,
+)
+from mastd.vehicle.formulations import (
+    accelerations,
+    closing,
+    drive_forces,
+    evaluate,
+    independent,
+    lagrange,
+    marching,
+    mass_matrix,
+    partition,
+    partitioning,
+    recursion,
+    sparse_cholesky,
+    subsystem,
+    subsystem_algebra,
+    subsystem_cartesian,
+    subsystem_joint,
+)
 from mastd.vehicle.ground_contact import look_up_ground
 from mastd.vehicle.joint_matrix import joint_rows
 
@@ -35,6 +61,7 @@ _LOOK: Final[Kernels] = {
         look_up_ground,
     ),
     "tyres": (tyre.tyre_forces, outer_forces.prepare_wheels),
+    "report": (stepping.ground_wrench, reaction.reaction, drive_forces.drive_forces, closing.largest_rate),
 }
 """Of what all solvers share."""
 
@@ -49,9 +76,14 @@ NEWTON_STAGES: Final[Kernels] = {
 }
 """Of a step of ``chassis`` and ``inertial``."""
 
-CLOSING, LOOK, SOLVE, EXCHANGE = "closing", "look", "solve", "exchange"
-"""Outer stages of an evaluation over the tree: cut joints closed, and rates with them; the shared kernels'
-forces; the accelerations of the formulation. What is carried between tree and car is an exchange."""
+CLOSING: Final = "closing"
+"""Outer stages of an evaluation over the tree: cut joints closed, and rates with them;"""
+LOOK: Final = "look"
+"""the shared kernels' forces;"""
+SOLVE: Final = "solve"
+"""the accelerations of the formulation."""
+EXCHANGE: Final = "exchange"
+"""What is carried between tree and car."""
 
 TREE_STAGES: Final[Kernels] = {
     **_LOOK,

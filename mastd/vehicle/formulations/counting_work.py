@@ -12,17 +12,19 @@ import numpy as np
 from mastd.errors import UsageError
 from mastd.roads.ground import Ground
 from mastd.settings.explain import near
-from mastd.settings.solver_names import FORMULATIONS, POLICIES, TREE_FORMULATIONS, Formulation, integrators_of
+from mastd.settings.solver_names import FORMULATIONS, POLICIES, TREE_FORMULATIONS, integrators_of
 from mastd.vehicle import newton
 from mastd.vehicle.formulations.accelerations import Law, evaluate
-from mastd.vehicle.formulations.build_rooms import FORMULATION_CODES, rooms_of
 from mastd.vehicle.formulations.body_groups import body_groups
+from mastd.vehicle.formulations.build_rooms import FORMULATION_CODES, rooms_of
 from mastd.vehicle.formulations.build_tree import tree_of
 from mastd.vehicle.formulations.closing import move_link
 from mastd.vehicle.formulations.counting_stages import NEWTON_STAGES, TREE_STAGES, Kernel, Kernels
 from mastd.vehicle.formulations.evaluate import look_at_columns, look_at_places
+from mastd.vehicle.formulations.lagrange import reduced_room
 from mastd.vehicle.formulations.paper_car import paper_car
 from mastd.vehicle.formulations.partition import choose_independent
+from mastd.vehicle.formulations.partitioning import partitioning_room
 from mastd.vehicle.formulations.topology import topology_of
 from mastd.vehicle.formulations.tree_steps import take_tree_steps
 from mastd.vehicle.library import find
@@ -42,6 +44,9 @@ TOLERANCE: Final = 1e-9
 
 PAPER_CARS: Final[dict[str, Callable[[], Model]]] = {"document-001": paper_car}
 """Cars of source documents, which do not drive: only their evaluations are counted."""
+
+
+DENSE: Final = ":dense"
 
 
 class Extent(StrEnum):
@@ -66,15 +71,19 @@ def work_of(vehicle: str, solver: str, extent: Extent) -> Work:
     """Return what is counted: of a shipped vehicle, a file, or a paper's car (``PAPER_CARS``).
 
     ``solver``: a formulation, after a colon its integrator or the policy of implicit Euler where that is not
-    the usual one. Raise UsageError for what is not known.
+    the usual one; of papers' cars ``partitioning`` and ``reduced-lagrange`` may end in ``DENSE``: as if their
+    matrices had entries everywhere. Raise UsageError for what is not known.
     """
-    chosen = solver_of(solver)
+    dense = solver.endswith(DENSE)
+    chosen = solver_of(solver.removesuffix(DENSE))
+    if dense and vehicle not in PAPER_CARS:
+        raise UsageError(f"{solver}: full matrices are counted of papers' cars alone")
     if extent is Extent.EVALUATION and chosen.formulation not in TREE_FORMULATIONS:
         raise UsageError(f"{solver}: solves a step as a whole, it has no evaluation of accelerations")
     if vehicle in PAPER_CARS:
         if extent is Extent.STEP:
             raise UsageError(f"{vehicle}: does not drive, only an evaluation can be counted")
-        return _evaluation_in_design(PAPER_CARS[vehicle](), chosen)
+        return _evaluation_in_design(PAPER_CARS[vehicle](), chosen, dense)
     simulation = _under_way(find(vehicle), chosen)
     return _step(simulation) if extent is Extent.STEP else _evaluation(simulation)
 
@@ -87,7 +96,7 @@ def solver_of(name: str) -> Solver:
     formulation, _, how = name.partition(":")
     if formulation not in FORMULATIONS:
         raise UsageError(f"{formulation}: no such solver, {near(formulation, FORMULATIONS)}")
-    chosen = Solver(cast(Formulation, formulation))
+    chosen = Solver(formulation)
     fitting = integrators_of(chosen.formulation)
     if not how:
         return chosen
@@ -126,8 +135,8 @@ def _evaluation(simulation: Simulation) -> Work:
     return Work(evaluate, (tree, car, rooms, law, row, ground), TREE_STAGES)
 
 
-def _evaluation_in_design(model: Model, solver: Solver) -> Work:
-    """Return the evaluation near the design position, with rates: closed, so that no correction is counted."""
+def _evaluation_in_design(model: Model, solver: Solver, dense: bool) -> Work:
+    """Return the evaluation near the design position, with rates; closed already, so nothing is corrected."""
     system = System(model)
     topology = topology_of(model)
     groups = body_groups(model, topology)
@@ -143,6 +152,11 @@ def _evaluation_in_design(model: Model, solver: Solver) -> Work:
     tree.u[:] = random.standard_normal(len(tree.u))
     law = Law(FORMULATION_CODES[cast(Any, solver.formulation)], model.gravity, STEP, TOLERANCE)
     row, ground = system.inputs.row(), Ground.flat().parameters
-    arguments = tree, system.layout.arrays, rooms_of(system.layout, tree, solver), law, row, ground
+    rooms = rooms_of(system.layout, tree, solver)
+    if dense:
+        rooms = rooms._replace(
+            partitioning=partitioning_room(tree, dense=True), reduced=reduced_room(tree, dense=True)
+        )
+    arguments = tree, system.layout.arrays, rooms, law, row, ground
     evaluate(*arguments)
     return Work(evaluate, arguments, TREE_STAGES)
