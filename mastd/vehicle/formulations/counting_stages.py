@@ -116,7 +116,8 @@ TREE_STAGES: Final[Kernels] = {
     "Cholesky": (sparse_cholesky.factor,),
     "solution": (sparse_cholesky.solve,),
     "LU": (lagrange._solve_dense,),
-    "L⁻¹ Φᵀ, L⁻¹ f": (lagrange._carry_rows, sparse_cholesky.forward),
+    "forward": (lagrange._carry_rows, sparse_cholesky.forward),
+    "backward": (sparse_cholesky.backward,),
     "state inertias": (
         subsystem.start_base,
         subsystem_joint.compose,
