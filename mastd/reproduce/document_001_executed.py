@@ -4,9 +4,9 @@ Both count divisions as multiplications. What is compared are the equations of m
 from the kernels that all formulations of ``mastd`` share (forces, out-of-balance forces, all joints' gaps and
 derivatives, also of joints that the tree needs no equations for) is told once, as ``shared``.
 
-The kernels of coordinate partitioning and of reduced Lagrange multipliers leave out what is zero by structure;
-the paper's figures come from full matrices. Where that makes a share differ by more than a point, each term
-tells the points that it makes (``points``), and these add up to the difference.
+The kernels of coordinate partitioning and of reduced Lagrange multipliers leave out what is zero by
+structure; the paper's figures come from full matrices. Where that makes a share differ by more than a point,
+each term tells the points that it makes (``points``), and these add up to the difference.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
+from mastd.reproduce.document_001 import NEAREST, OF, PAPER_SHARES, POINT, SPOKEN
 from mastd.reproduce.item import Item, answer, compare
 from mastd.vehicle.formulations.body_groups import body_groups
 from mastd.vehicle.formulations.counting import Stages, all_operations
@@ -22,11 +23,6 @@ from mastd.vehicle.formulations.counting_work import Extent as Counted
 from mastd.vehicle.formulations.operation_formulas import Extent, Method, kinematics_of, steps_of
 from mastd.vehicle.formulations.paper_car import paper_car
 from mastd.vehicle.formulations.topology import topology_of
-
-PAPER_SHARES: Final = {Method.INDEPENDENT: 12.0, Method.PARTITIONING: 62.3, Method.REDUCED_LAGRANGE: 80.6}
-"""Section 4: percent of the multiplications of Lagrange multipliers with LU."""
-POINT: Final = 1.0
-"""Percentage points by which a share may differ without being explained."""
 
 SOLVERS: Final = {
     Method.LAGRANGE: "lagrange",
@@ -98,7 +94,7 @@ _DEPENDENT: Final = Term(
     "LU of Φ_d, B_di and g_di, (28), (30)",
     ("dependent_lu", "dependent_solutions"),
     ("closing/LU of Φ_d", "closing/B_di", "solve/g_di"),
-    "group by group",
+    "group by group, and a division a row for the quality of the pivots",
 )
 _SMALL: Final = Term(
     "cholesky",
@@ -172,20 +168,11 @@ TERMS: Final[Mapping[Method, tuple[Term, ...]]] = {
 }
 
 
-def items(spoken: Mapping[Method, str], nearest: Mapping[Method, Extent]) -> list[Item]:
-    """Return what the kernels execute of each method, term by term, in all, and as shares.
-
-    ``spoken``: the methods' names in words; ``nearest``: what the formulas form of the matrices of a method
-    whose figure in the paper that reproduces.
-    """
-    formulas = {method: _formulas(method, nearest.get(method, Extent.WHOLE)) for method in Method}
-    counts = dict(
-        zip(
-            Method,
-            all_operations([("document-001", SOLVERS[method], Counted.EVALUATION) for method in Method]),
-            strict=True,
-        )
-    )
+def items() -> list[Item]:
+    """Return what the kernels execute of each method, term by term, in all, and as shares."""
+    formulas = {method: _formulas(method, NEAREST.get(method, Extent.WHOLE)) for method in Method}
+    wanted = [("document-001", SOLVERS[method], Counted.EVALUATION) for method in Method]
+    counts = dict(zip(Method, all_operations(wanted), strict=True))
     executed = {
         method: {term.name: _done(counts[method], term.stages) for term in (*KINEMATICS, *TERMS[method])}
         for method in Method
@@ -205,8 +192,8 @@ def items(spoken: Mapping[Method, str], nearest: Mapping[Method, Extent]) -> lis
         for term in TERMS[method]:
             steps, count = _steps(formulas[method], term), executed[method][term.name]
             identifier = f"001.executed.{method.value}.{term.name}"
-            found.append(answer(identifier, _told(spoken[method], term, steps, count), count, "1"))
-        what = f"multiplications executed, {spoken[method]}, in all"
+            found.append(answer(identifier, _told(SPOKEN[method], term, steps, count), count, "1"))
+        what = f"multiplications executed, {SPOKEN[method]}, in all"
         found.append(answer(f"001.executed.{method.value}.total", what, sums[method], "1"))
         if method is Method.LAGRANGE:
             continue
@@ -214,7 +201,7 @@ def items(spoken: Mapping[Method, str], nearest: Mapping[Method, Extent]) -> lis
             100.0 * sums[method] / reference,
             100.0 * sum(formulas[method].values()) / by_formula,
         )
-        found.append(_share(method, spoken[method], share, expected))
+        found.append(_share(method, share, expected))
         if abs(share - expected) > POINT:
             for term in (*KINEMATICS, *TERMS[method]):
                 points = 100.0 * executed[method][term.name] / reference
@@ -228,12 +215,11 @@ def items(spoken: Mapping[Method, str], nearest: Mapping[Method, Extent]) -> lis
     return found
 
 
-def _share(method: Method, spoken: str, share: float, expected: float) -> Item:
-    identifier = f"001.executed.{method.value}.percent"
-    what = f"section 4: multiplications executed, {spoken}, of those of Lagrange multipliers with LU"
+def _share(method: Method, share: float, expected: float) -> Item:
+    identifier, paper = f"001.executed.{method.value}.percent", PAPER_SHARES[method]
+    what = f"section 4: multiplications executed, {SPOKEN[method]}, {OF}"
     if abs(share - expected) <= POINT:
-        return compare(identifier, what, PAPER_SHARES[method], share, "%", absolute=POINT)
-    paper = PAPER_SHARES[method]
+        return compare(identifier, what, paper, share, "%", absolute=POINT)
     return answer(identifier, f"{what}; the paper's {paper:g} % is that of full matrices", share, "%")
 
 
