@@ -118,6 +118,27 @@ def test_dependent_columns_chosen_in_the_design_position_are_regular(name: str) 
 
 
 @pytest.mark.parametrize("name", EVERY)
+def test_dependent_columns_depend_on_what_their_cuts_constrain(name: str) -> None:
+    """B_di solved in the design position over the columns of all bodies: zero but for images."""
+    model = model_named(name)
+    topology = topology_of(model)
+    patterns = patterns_of(model)
+    free = {link.body for link in topology.links if link.drive < 0}
+    columns = sorted(patterns.unknown)
+    held = [column for column in range(6) if column in model.held]
+    matrix = cut_jacobian(model, topology.links, topology.cuts, free)
+    matrix = np.delete(matrix, held, axis=1)
+    dependent = [columns.index(column) for column in columns if patterns.images[column] != {column}]
+    others = [place for place in range(len(columns)) if place not in dependent]
+    solved = np.abs(np.linalg.solve(matrix[:, dependent], matrix[:, others])) > 1e-9
+    for row, place in zip(solved, dependent, strict=True):
+        found = {columns[others[k]] for k in np.flatnonzero(row)}
+        assert found <= patterns.images[columns[place]]
+    images = {image for place in dependent for image in patterns.images[columns[place]]}
+    assert {columns[others[k]] for k in np.flatnonzero(solved.any(axis=0))} == images
+
+
+@pytest.mark.parametrize("name", EVERY)
 def test_patterns_of_the_reduced_equations_are_those_of_numbers(name: str) -> None:
     """R and M with random numbers where they may have any: products and factors counted one by one."""
     model = model_named(name)
@@ -199,6 +220,21 @@ def test_table_1_of_the_papers_car_by_hand() -> None:
         12 * 21 + 18 * (22 + 16),
         45 * 22,
     ]
+
+
+def test_table_3_of_the_papers_car_by_hand() -> None:
+    """Independent: front lower and rear upper arms; B_di of a front corner has the rack's column too."""
+    model = model_named("paper car")
+    topology = topology_of(model)
+    names = [model.bodies[link.body].name for link in topology.links for _ in range(link.joint.coordinates)]
+    chosen = {names[column] for column in patterns_of(model).independent if "arm" in names[column]}
+    ends = ("front", "lower"), ("rear", "upper")
+    assert chosen == {f"{end} {side} {arm} arm" for end, arm in ends for side in ("left", "right")}
+    front = (3 + 3) + (4 + 3) + (2 + 2) + (3 + 3)  # knuckle, strut, tie rod, wheel: of V and of W
+    rear = (1 + 1) + (4 + 4) + (2 + 2) + (4 + 4)  # lower arm, knuckle, toe link, wheel
+    found = steps(model, Method.INDEPENDENT)
+    assert found["independent_matrices"] == 3 * 2 * (2 * front + 1 * rear)
+    assert found["independent_terms"] == 3 * 2 * (front + rear)
 
 
 def test_a_driven_rack_adds_kinematics_but_no_column() -> None:
