@@ -41,7 +41,7 @@ class _Links:
 
 
 def random_tree(rng: Generator) -> Tree:
-    """Return a chassis, racks that rows of several groups depend on, groups with rows, and bodies on these."""
+    """Return a chassis, racks that rows of several groups depend on, groups with rows, bodies on these."""
     links = _Links()
     chassis = links.add(-1, 0, _TURNING[4], a.HELD if rng.random() < 0.2 else a.FREE)
     groups = 1

@@ -11,6 +11,7 @@ from mastd.vehicle.formulations.arrays import Tree
 from mastd.vehicle.formulations.partition import (
     RENEWED_SHARE,
     acceleration_terms,
+    choose_groups,
     choose_independent,
     expand,
     factor_groups,
@@ -27,7 +28,7 @@ SEEDS = range(30)
 
 def _tree(seed: int) -> Tree:
     tree = random_tree(np.random.default_rng(seed))
-    assert renew(tree) == 0
+    assert choose_groups(tree) == 0
     return tree
 
 

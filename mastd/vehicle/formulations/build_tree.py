@@ -34,7 +34,9 @@ def tree_of(layout: Layout, topology: Topology, body_groups: tuple[BodyGroup, ..
     number = {link.body: i for i, link in enumerate(links)}
     counts = [link.joint.coordinates for link in links]
     firsts = np.concatenate([[0], np.cumsum(counts)]).astype(np.int64)
-    places = np.concatenate([[0], np.cumsum([_PLACES.get(joint, joint.coordinates) for joint in (link.joint for link in links)])]).astype(np.int64)
+    places = np.concatenate(
+        [[0], np.cumsum([_PLACES.get(joint, joint.coordinates) for joint in (link.joint for link in links)])]
+    ).astype(np.int64)
     n = int(firsts[-1])
     table = np.full((len(links), a.LINK_FIELDS), -1, dtype=np.int64)
     paths: list[list[int]] = []
@@ -135,9 +137,7 @@ def _groups(
     for g, group in enumerate(body_groups):
         links = sorted(number[body] for body in group.bodies)
         table[links, a.L_GROUP] = g
-        own = [
-            int(table[i, a.L_FIRST]) + k for i in links for k in range(int(table[i, a.L_COUNT]))
-        ]
+        own = [int(table[i, a.L_FIRST]) + k for i in links for k in range(int(table[i, a.L_COUNT]))]
         free = [k for k in own if fixed[k] == a.FREE]
         first = len(rows)
         rows += [row for cut in group.cuts for row in constraint_rows(layout, cut, number)]

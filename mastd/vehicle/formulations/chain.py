@@ -142,9 +142,7 @@ def _fold(chain: Chain) -> None:
         bias = moment + lx * py - ly * px
         px = px - squared * (m * cx)
         py = py - squared * (m * cy)
-        moment = (
-            constants[i, STIFFNESS] * (chain.rest[i] - chain.q[i]) - constants[i, DAMPING] * chain.u[i]
-        )
+        moment = constants[i, STIFFNESS] * (chain.rest[i] - chain.q[i]) - constants[i, DAMPING] * chain.u[i]
         compliance = 1.0 / about
         forced = moment - bias
         factors[i, COMPLIANCE] = compliance
@@ -167,9 +165,7 @@ def _unfold(chain: Chain, result: Floats) -> None:
     for i in range(len(chain.q)):
         motion[i, AX] = ax
         motion[i, AY] = ay
-        total = factors[i, COMPLIANCE] * (
-            factors[i, FORCED] - factors[i, BX] * ax - factors[i, BY] * ay
-        )
+        total = factors[i, COMPLIANCE] * (factors[i, FORCED] - factors[i, BX] * ax - factors[i, BY] * ay)
         result[i] = total - alpha
         alpha = total
         squared = motion[i, OMEGA] * motion[i, OMEGA]

@@ -14,7 +14,13 @@ from mastd.kernel import fused_kernel, separate_kernel
 from mastd.vehicle.formulations import arrays as a
 from mastd.vehicle.formulations.arrays import Floats, Tree
 from mastd.vehicle.formulations.evaluate import look_at_columns, look_at_places
-from mastd.vehicle.formulations.partition import expand, independent_columns, renew, solve_dependent, velocity_terms
+from mastd.vehicle.formulations.partition import (
+    expand,
+    independent_columns,
+    renew,
+    solve_dependent,
+    velocity_terms,
+)
 from mastd.vehicle.formulations.recursion import FREE_LINK, SPHERICAL
 from mastd.vehicle.layout import Arrays
 from mastd.vehicle.vectors import Triple, cross

@@ -51,6 +51,8 @@ class March(NamedTuple):
     """(2, …) parameters of the last step and of the present stage."""
     known: Integers
     """(1) slopes of earlier steps that stand in ``slopes``."""
+    failed: Integers
+    """(1) what ``evaluate`` said in the last step."""
 
 
 @fused_kernel
@@ -192,9 +194,6 @@ def adams_bashforth(
     for k in range(march.move.shape[0]):
         march.move[k] = 0.0
     if march.known[0] == 0:
-        write_slopes(tree, march, 0)
-        for k in range(march.move.shape[0]):
-            march.slopes[3, k] = march.slopes[0, k]
         failed = runge_kutta(tree, car, rooms, law, march, step, ground)
         march.known[0] = 1
         # The beginning's slopes stand where the formula looks for the last ones.
