@@ -14,7 +14,7 @@ Corrections to the document. (16): ÿ_0i = Ψ_z⁻¹ (γ̂ − Ψ_θ θ̈) ≡ N
 
 from __future__ import annotations
 
-from mastd.kernel import fused_kernel
+from mastd.kernel import fused_kernel, merged_kernel
 from mastd.vehicle import fields as f
 from mastd.vehicle.formulations import arrays as a
 from mastd.vehicle.formulations.arrays import Tree
@@ -43,7 +43,7 @@ from mastd.vehicle.layout import Arrays
 from mastd.vehicle.vectors import Triple, cross, dot, symmetric_times
 
 
-@fused_kernel
+@merged_kernel
 def reduce_cartesian(tree: Tree, car: Arrays, room: SubsystemRoom, s: int) -> bool:
     """Add a subsystem's effective inertia and force to the base; False if its joints and independent
     coordinates do not determine it."""
@@ -149,7 +149,7 @@ def _add_force(room: SubsystemRoom, i: int, force: Triple, moment: Triple) -> No
         room.composite[i, C_FORCE + 3 + k] += moment[k]
 
 
-@fused_kernel
+@merged_kernel
 def expand_cartesian(tree: Tree, room: SubsystemRoom, s: int) -> None:
     """Write the accelerations of a subsystem's coordinates when those of the base stand: (18), (16)."""
     independent_rates(room, s)

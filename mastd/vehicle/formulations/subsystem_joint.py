@@ -19,7 +19,7 @@ M* v̈ = Q* − Q*_y Ẏ₀ with, U standing for Φ_u⁻¹ Φ_v,
 
 from __future__ import annotations
 
-from mastd.kernel import fused_kernel
+from mastd.kernel import fused_kernel, merged_kernel
 from mastd.vehicle.formulations import arrays as a
 from mastd.vehicle.formulations.arrays import Tree
 from mastd.vehicle.formulations.subsystem_algebra import (
@@ -46,7 +46,7 @@ from mastd.vehicle.formulations.subsystem_room import (
 )
 
 
-@fused_kernel
+@merged_kernel
 def reduce_joint(tree: Tree, room: SubsystemRoom, s: int) -> bool:
     """Add a subsystem's effective inertia and force to the base; tell whether its own is positive."""
     compose(tree, room, s)
@@ -181,7 +181,7 @@ def project(room: SubsystemRoom, s: int) -> None:
             room.core[c, 6] -= coupling[n, c] * solution[out + n, frees]
 
 
-@fused_kernel
+@merged_kernel
 def expand_joint(tree: Tree, room: SubsystemRoom, s: int) -> None:
     """Write the accelerations of a subsystem's coordinates when those of the base stand: (29), (30)."""
     independent_rates(room, s)
