@@ -27,9 +27,9 @@ def _document_000(_table: Path) -> list[Item]:
 
 
 def _document_001(_table: Path) -> list[Item]:
-    from mastd.reproduce.document_001 import items
+    from mastd.reproduce import document_001, document_001_executed
 
-    return items()
+    return [*document_001.items(), *document_001_executed.items()]
 
 
 # Document → all its items; those of the table are computed from the table settings in a file.

@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from mastd.reproduce import document_001
+from mastd.reproduce import document_001, document_001_executed
 from mastd.reproduce.registry import select
 from mastd.vehicle import library, mobility
 from mastd.vehicle.formulations import symbolic
@@ -280,6 +280,26 @@ def test_totals_are_the_sums_of_the_steps_shown() -> None:
         assert whole == shared + sum(own.values())
 
 
+@pytest.mark.alone
+def test_executed_multiplications_are_those_of_the_formulas_or_explained_term_by_term() -> None:
+    items = {item.identifier: item for item in document_001_executed.items()}
+    assert all(item.within for item in items.values())
+    values = {identifier: item.ours or 0.0 for identifier, item in items.items()}
+    shared = sum(value for key, value in values.items() if key.startswith("001.executed.kinematics."))
+    for method in Method:
+        prefix = f"001.executed.{method.value}."
+        own = {key.removeprefix(prefix): value for key, value in values.items() if key.startswith(prefix)}
+        whole, share = own.pop("total"), own.pop("percent", 100.0)
+        points = [own.pop(key) for key in list(own) if key.endswith("_points")]
+        assert whole == shared + sum(own.values())
+        assert share == pytest.approx(100.0 * whole / values["001.executed.lagrange.total"])
+        formula = {item.identifier: item.ours or 0.0 for item in document_001.items()}
+        expected = 100.0 if method is Method.LAGRANGE else formula[f"001.formula.{method.value}.percent"]
+        assert share == pytest.approx(expected + sum(points), abs=1e-9 if points else 1.0)
+        assert bool(points) == (abs(share - expected) > 1.0)
+
+
+@pytest.mark.alone
 def test_document_001_is_chosen_by_its_number() -> None:
     chosen = select(["001.structure"], Path("unused"))
     assert [item.ours for item in chosen] == [22, 39, 8, 24, 15, 10]

@@ -2,7 +2,7 @@
 
 ``operations`` asks a process of its own, in which kernels are not compiled:
 
-    NUMBA_DISABLE_JIT=1 python -m mastd.vehicle.formulations.counting VEHICLE SOLVER [VEHICLE SOLVER …]
+    NUMBA_DISABLE_JIT=1 python -m mastd.vehicle.formulations.counting VEHICLE SOLVER EXTENT […]
 
 What is counted is what the processor is asked for: products with structural zeros and with constants count,
 index arithmetic, comparisons and changes of sign do not. Four lanes at a time, the compiled kernels do the
@@ -21,27 +21,29 @@ from typing import Final
 from mastd.errors import UsageError
 from mastd.kernel import COMPILED
 from mastd.vehicle.formulations.counted import counting
-from mastd.vehicle.formulations.counting_work import Work, work_of
+from mastd.vehicle.formulations.counting_work import Extent, Work, work_of
 from mastd.vehicle.formulations.tally import Operations, counting_kernels
 
 LONGEST: Final = 600.0
 """s that a count may take."""
 
 Stages = Mapping[str, Operations]
+Wanted = tuple[str, str, Extent]
+"""Vehicle, solver and extent, as in ``counting_work.work_of``."""
 
 
-def operations(vehicle: str, solver: str) -> Stages:
-    """Return the operations of each stage; vehicle and solver as in ``counting_work.work_of``.
+def operations(vehicle: str, solver: str, extent: Extent = Extent.STEP) -> Stages:
+    """Return the operations of each stage; what is wanted as in ``counting_work.work_of``.
 
     Raise UsageError for what is not known.
     """
-    return all_operations([(vehicle, solver)])[vehicle, solver]
+    return all_operations([(vehicle, solver, extent)])[0]
 
 
-def all_operations(wanted: Sequence[tuple[str, str]]) -> dict[tuple[str, str], Stages]:
+def all_operations(wanted: Sequence[Wanted]) -> list[Stages]:
     """Return the operations of several vehicles and solvers, counted one after the other in one process."""
     told = subprocess.run(
-        [sys.executable, "-m", __name__, *(word for pair in wanted for word in pair)],
+        [sys.executable, "-m", __name__, *(word for one in wanted for word in one)],
         env=os.environ | {"NUMBA_DISABLE_JIT": "1", "PYTHONPATH": os.pathsep.join(sys.path)},
         check=False,
         capture_output=True,
@@ -50,11 +52,9 @@ def all_operations(wanted: Sequence[tuple[str, str]]) -> dict[tuple[str, str], S
     )
     if told.returncode:
         raise UsageError(told.stderr.strip().splitlines()[-1] if told.stderr.strip() else "counting failed")
-    counted = json.loads(told.stdout)
-    return {
-        pair: {stage: Operations(*counts) for stage, counts in stages.items()}
-        for pair, stages in zip(wanted, counted, strict=True)
-    }
+    return [
+        {stage: Operations(*counts) for stage, counts in stages.items()} for stages in json.loads(told.stdout)
+    ]
 
 
 def count(work: Work) -> Stages:
@@ -68,8 +68,9 @@ def count(work: Work) -> Stages:
 
 
 def _main(words: Sequence[str]) -> None:
-    pairs = zip(words[::2], words[1::2], strict=True)
-    sys.stdout.write(json.dumps([count(work_of(vehicle, solver)) for vehicle, solver in pairs]) + "\n")
+    wanted = zip(words[::3], words[1::3], words[2::3], strict=True)
+    found = [count(work_of(vehicle, solver, Extent(extent))) for vehicle, solver, extent in wanted]
+    sys.stdout.write(json.dumps(found) + "\n")
 
 
 if __name__ == "__main__":

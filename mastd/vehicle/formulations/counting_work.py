@@ -2,37 +2,36 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass
+from enum import StrEnum
 from typing import Any, Final, cast
 
 import numpy as np
 
 from mastd.errors import UsageError
 from mastd.roads.ground import Ground
-from mastd.vehicle import (
-    balance,
-    forces,
-    frames,
-    fresh,
-    frozen,
-    generalized_alpha,
-    joints,
-    newton,
-    outer_forces,
-    tyre,
-)
-from mastd.vehicle.formulations import evaluate, recursion
+from mastd.settings.explain import near
+from mastd.settings.solver_names import FORMULATIONS, POLICIES, TREE_FORMULATIONS, integrators_of
+from mastd.vehicle import newton
+from mastd.vehicle.formulations.accelerations import Law, evaluate
 from mastd.vehicle.formulations.body_groups import body_groups
+from mastd.vehicle.formulations.build_rooms import FORMULATION_CODES, rooms_of
 from mastd.vehicle.formulations.build_tree import tree_of
+from mastd.vehicle.formulations.closing import move_link
+from mastd.vehicle.formulations.counting_stages import NEWTON_STAGES, TREE_STAGES, Kernel, Kernels
+from mastd.vehicle.formulations.evaluate import look_at_columns, look_at_places
+from mastd.vehicle.formulations.lagrange import reduced_room
+from mastd.vehicle.formulations.paper_car import paper_car
+from mastd.vehicle.formulations.partition import choose_independent
+from mastd.vehicle.formulations.partitioning import partitioning_room
 from mastd.vehicle.formulations.topology import topology_of
-from mastd.vehicle.formulations.tree_state import take_state
-from mastd.vehicle.ground_contact import look_up_ground
-from mastd.vehicle.joint_matrix import joint_rows
+from mastd.vehicle.formulations.tree_steps import take_tree_steps
 from mastd.vehicle.library import find
 from mastd.vehicle.model import Model
-from mastd.vehicle.simulation import Formulation, Simulation
-from mastd.vehicle.stepping import WRENCHES, look, take_steps
+from mastd.vehicle.simulation import Simulation
+from mastd.vehicle.solvers import Solver
+from mastd.vehicle.stepping import WRENCHES, take_steps
 from mastd.vehicle.system import System
 
 SPEED: Final = 15.0
@@ -40,51 +39,23 @@ SPEED: Final = 15.0
 BEFORE: Final = 20
 """Steps that they are under way by then."""
 STEP: Final = 1e-3
+TOLERANCE: Final = 1e-9
+"""m of the joints of papers' cars."""
 
-Kernel = Callable[..., Any]
-Kernels = Mapping[str, tuple[Kernel, ...]]
+PAPER_CARS: Final[dict[str, Callable[[], Model]]] = {"document-001": paper_car}
+"""Cars of source documents, which do not drive: only their evaluations are counted."""
 
-LOOK_STAGES: Final[Kernels] = {
-    "frames": (
-        frames.attitudes,
-        frames.choose_frame,
-        frames.chassis_to_frame,
-        frames.bodies_to_frame,
-        frames.places_to_frame,
-    ),
-    "joints": (joints.joint_forces, joints.joint_rates, newton.gaps),
-    "forces": (
-        forces.spring_forces,
-        forces.bar_forces,
-        forces.start_bars,
-        outer_forces.act_from_outside,
-        outer_forces.turn_wheels,
-        look_up_ground,
-    ),
-    "tyres": (tyre.tyre_forces, outer_forces.prepare_wheels),
-}
-"""Of what all solvers share."""
-STEP_STAGES: Final[Kernels] = {
-    **LOOK_STAGES,
-    "prediction": (generalized_alpha.predict,),
-    "matrices": (fresh.make_matrices,),
-    "factors": (fresh.factorise,),
-    "right sides": (balance.right_sides, balance.gap_sides),
-    "substitution": (fresh.substitute_fresh, frozen.substitute),
-    "correction": (newton.correct, newton.correct_free),
-}
-"""Of a step of ``chassis`` and ``inertial``."""
-TREE_STAGES: Final[Kernels] = {
-    **LOOK_STAGES,
-    "R, d": (recursion.place_links, evaluate.show_places),
-    "W, V": (recursion.directions, recursion.velocity_columns),
-    "ω, v": (recursion.velocities, evaluate.show_rates),
-    "γ": (recursion.velocity_terms,),
-    "I": (recursion.inertias,),
-    "Φ_q": (joint_rows, evaluate.take_rows),
-    "out of balance": (look, evaluate.take_forces),
-}
-"""Of an evaluation over the tree, beside those of the formulation itself."""
+
+DENSE: Final = ":dense"
+
+
+class Extent(StrEnum):
+    """What is counted."""
+
+    STEP = "step"
+    """A step of a millisecond."""
+    EVALUATION = "evaluation"
+    """An evaluation of all accelerations over the tree."""
 
 
 @dataclass(frozen=True)
@@ -96,29 +67,54 @@ class Work:
     stages: Kernels
 
 
-def work_of(vehicle: str, solver: str) -> Work:
-    """Return what is counted of a solver on a shipped vehicle (or a file).
+def work_of(vehicle: str, solver: str, extent: Extent) -> Work:
+    """Return what is counted: of a shipped vehicle, a file, or a paper's car (``PAPER_CARS``).
 
-    Of ``chassis`` and ``inertial`` it is a step of a millisecond with accuracy ``fast``; of ``tree`` what all
-    formulations over the tree share. Raise UsageError for what is not known.
+    ``solver``: a formulation, after a colon its integrator or the policy of implicit Euler where that is not
+    the usual one; of papers' cars ``partitioning`` and ``reduced-lagrange`` may end in ``DENSE``: as if their
+    matrices had entries everywhere. Raise UsageError for what is not known.
     """
-    model = find(vehicle)
-    if solver in ("chassis", "inertial"):
-        return _step(model, cast(Formulation, solver))
-    if solver == "tree":
-        return _evaluation(model)
-    raise UsageError(f"{solver}: no solver whose operations are counted; known are chassis, inertial, tree")
+    dense = solver.endswith(DENSE)
+    chosen = solver_of(solver.removesuffix(DENSE))
+    if dense and vehicle not in PAPER_CARS:
+        raise UsageError(f"{solver}: full matrices are counted of papers' cars alone")
+    if extent is Extent.EVALUATION and chosen.formulation not in TREE_FORMULATIONS:
+        raise UsageError(f"{solver}: solves a step as a whole, it has no evaluation of accelerations")
+    if vehicle in PAPER_CARS:
+        if extent is Extent.STEP:
+            raise UsageError(f"{vehicle}: does not drive, only an evaluation can be counted")
+        return _evaluation_in_design(PAPER_CARS[vehicle](), chosen, dense)
+    simulation = _under_way(find(vehicle), chosen)
+    return _step(simulation) if extent is Extent.STEP else _evaluation(simulation)
 
 
-def _under_way(model: Model, formulation: Formulation) -> Simulation:
-    simulation = Simulation(model, step=STEP, formulation=formulation)
+def solver_of(name: str) -> Solver:
+    """Return the solver of a name such as ``independent:adams-bashforth`` or ``partial-jacobian:none``.
+
+    Raise UsageError for what is not known.
+    """
+    formulation, _, how = name.partition(":")
+    if formulation not in FORMULATIONS:
+        raise UsageError(f"{formulation}: no such solver, {near(formulation, FORMULATIONS)}")
+    chosen = Solver(formulation)
+    fitting = integrators_of(chosen.formulation)
+    if not how:
+        return chosen
+    if how in fitting:
+        return Solver(chosen.formulation, integrator=cast(Any, how))
+    if how in POLICIES and "implicit-euler" in fitting:
+        return Solver(chosen.formulation, integrator="implicit-euler", policy=cast(Any, how))
+    raise UsageError(f"{name}: goes with {', '.join(fitting)}, not with {how}")
+
+
+def _under_way(model: Model, solver: Solver) -> Simulation:
+    simulation = Simulation(model, step=STEP, solver=solver)
     simulation.start(SPEED)
     simulation.advance(np.tile(simulation.system.inputs.row(), (BEFORE, 1)))
     return simulation
 
 
-def _step(model: Model, formulation: Formulation) -> Work:
-    simulation = _under_way(model, formulation)
+def _step(simulation: Simulation) -> Work:
     arguments = (
         *simulation.blocks,
         simulation.system.inputs.row()[np.newaxis],
@@ -128,22 +124,39 @@ def _step(model: Model, formulation: Formulation) -> Work:
         np.zeros((0, simulation.signals.width)),
         np.zeros(WRENCHES),
     )
-    return Work(take_steps, arguments, STEP_STAGES)
+    if simulation.solver.formulation in TREE_FORMULATIONS:
+        return Work(take_tree_steps, arguments, TREE_STAGES)
+    return Work(take_steps, arguments, NEWTON_STAGES)
 
 
-def _evaluation(model: Model) -> Work:
+def _evaluation(simulation: Simulation) -> Work:
+    car, tree, rooms, _, law = simulation.blocks[:5]
+    row, ground = simulation.system.inputs.row(), simulation.ground.parameters
+    return Work(evaluate, (tree, car, rooms, law, row, ground), TREE_STAGES)
+
+
+def _evaluation_in_design(model: Model, solver: Solver, dense: bool) -> Work:
+    """Return the evaluation near the design position, with rates; closed already, so nothing is corrected."""
     system = System(model)
     topology = topology_of(model)
-    tree = tree_of(system.layout, topology, body_groups(model, topology))
-    take_state(tree, _under_way(model, "chassis").state)
-    car = system.layout.arrays
-    room = evaluate.empty_room(system.layout.cells)
-    row = system.inputs.row()
-    evaluate.give_drives(tree, row)
-    return Work(_evaluate, (tree, car, room, row, Ground.flat().parameters, model.gravity, STEP), TREE_STAGES)
-
-
-def _evaluate(tree: Any, car: Any, room: Any, inputs: Any, ground: Any, gravity: Any, reach: Any) -> None:
-    evaluate.look_at_places(tree, car)
-    evaluate.look_at_columns(tree, car)
-    evaluate.look_at_forces(tree, car, room, inputs, ground, gravity, reach)
+    groups = body_groups(model, topology)
+    tree = tree_of(system.layout, topology, groups)
+    random = np.random.default_rng(1)
+    look_at_places(tree, system.layout.arrays)
+    look_at_columns(tree, system.layout.arrays)
+    for group in range(len(groups)):
+        choose_independent(tree, group)
+    start, shift = tree.q.copy(), 0.01 * random.standard_normal(len(tree.u))
+    for link in range(len(tree.links)):
+        move_link(tree, link, start, shift)
+    tree.u[:] = random.standard_normal(len(tree.u))
+    law = Law(FORMULATION_CODES[cast(Any, solver.formulation)], model.gravity, STEP, TOLERANCE)
+    row, ground = system.inputs.row(), Ground.flat().parameters
+    rooms = rooms_of(system.layout, tree, solver)
+    if dense:
+        rooms = rooms._replace(
+            partitioning=partitioning_room(tree, dense=True), reduced=reduced_room(tree, dense=True)
+        )
+    arguments = tree, system.layout.arrays, rooms, law, row, ground
+    evaluate(*arguments)
+    return Work(evaluate, arguments, TREE_STAGES)

@@ -1,4 +1,7 @@
-"""Operations by stages: a stage lasts as long as one of its kernels, run as a plain function, is at work."""
+"""Operations by stages: a stage lasts as long as one of its kernels, run as a plain function, is at work.
+
+Stages lie within others: ``closing/Φ_q`` is what the kernels of Φ_q do while those of closing are at work.
+"""
 
 from __future__ import annotations
 
@@ -6,6 +9,7 @@ import math
 import sys
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
+from functools import reduce
 from typing import Any, NamedTuple
 
 from mastd.vehicle.formulations import counted
@@ -40,16 +44,19 @@ NONE = Operations(0, 0, 0, 0, 0)
 
 
 class Tally:
-    """Operations by the name of the stage they were executed in: the innermost that was under way."""
+    """Operations by the path of the stage they were executed in, ``other`` outside of all."""
 
     def __init__(self) -> None:
         self.stages: dict[str, Operations] = {}
-        self._open = ["other"]
+        self._open: list[str] = []
         self._seen = Operations(*counted.tally)
 
     @contextmanager
     def stage(self, name: str) -> Iterator[None]:
-        """Count what is done inside for a stage."""
+        """Count what is done inside for a stage; within itself a stage goes on."""
+        if name in self._open:
+            yield
+            return
         self.note()
         self._open.append(name)
         try:
@@ -63,17 +70,24 @@ class Tally:
         now = Operations(*counted.tally)
         done = Operations(*(x - y for x, y in zip(now, self._seen, strict=True)))
         if done.total:
-            name = self._open[-1]
-            self.stages[name] = self.stages.get(name, NONE).plus(done)
+            path = "/".join(self._open) or "other"
+            self.stages[path] = self.stages.get(path, NONE).plus(done)
         self._seen = now
 
 
 def total(stages: Mapping[str, Operations]) -> Operations:
     """Return the operations of all stages."""
-    whole = NONE
-    for part in stages.values():
-        whole = whole.plus(part)
-    return whole
+    return reduce(Operations.plus, stages.values(), NONE)
+
+
+def innermost(stages: Mapping[str, Operations], within: str = "") -> dict[str, Operations]:
+    """Return the operations by the last name of each path, of paths that begin with ``within``."""
+    found: dict[str, Operations] = {}
+    for path, part in stages.items():
+        if not within or path.split("/")[0] == within:
+            name = path.split("/")[-1]
+            found[name] = found.get(name, NONE).plus(part)
+    return found
 
 
 @contextmanager
