@@ -22,13 +22,15 @@ from mastd.vehicle.formulations.subsystem_room import (
 from mastd.vehicle.formulations.subsystems import CARTESIAN
 from mastd.vehicle.layout import Arrays
 
+__all__ = ["SubsystemRoom", "solve_subsystems"]
+
 
 @separate_kernel
 def solve_subsystems(tree: Tree, car: Arrays, room: SubsystemRoom) -> int:
     """Write the accelerations of all free coordinates to ``tree.udot``.
 
-    Needs the tree after ``look_at_forces``, with its choice of independent coordinates in ``members``.
-    Returns 0, or 1 + the subsystem whose dependent coordinates do not follow from its independent ones.
+    Needs the tree after ``look_at_forces`` and ``acceleration_terms``: its choice of independent coordinates,
+    and how the others follow. Returns 0, or 1 + the subsystem that joints or inertia leave undetermined.
     """
     sort_coordinates(tree, room)
     start_base(tree, room)
