@@ -26,8 +26,18 @@ def _document_000(_table: Path) -> list[Item]:
     return items(find("benchmark_sedan"))
 
 
+def _document_003(_table: Path) -> list[Item]:
+    from mastd.reproduce.document_003 import items
+
+    return items()
+
+
 # Document → all its items; those of the table are computed from the table settings in a file.
-DOCUMENTS: dict[str, Callable[[Path], list[Item]]] = {"000": _document_000, "004": _document_004}
+DOCUMENTS: dict[str, Callable[[Path], list[Item]]] = {
+    "000": _document_000,
+    "003": _document_003,
+    "004": _document_004,
+}
 
 
 def select(identifiers: list[str], table: Path) -> list[Item]:
