@@ -17,7 +17,7 @@ import os
 import re
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any, TypeVar, cast
+from typing import Any, Final, TypeVar, cast
 
 _PACKAGES = ("mastd", "hil_sim")
 _MARK = b"mastd.kernel import"
@@ -66,6 +66,10 @@ if "NUMBA_CACHE_DIR" not in os.environ:
 import numba  # noqa: E402
 from numba.core.caching import IndexDataCacheFile  # noqa: E402
 from numba.core.options import DefaultOptions  # noqa: E402
+
+_settings: Any = numba.config
+COMPILED: Final = not _settings.DISABLE_JIT
+"""Whether kernels are compiled; with NUMBA_DISABLE_JIT=1 in the environment each is the plain function."""
 
 _Function = TypeVar("_Function", bound=Callable[..., object])
 _index_file: Any = IndexDataCacheFile
@@ -130,8 +134,11 @@ def entry(function: Callable[..., Any], arguments: tuple[object, ...]) -> Callab
     """Return the compiled entry of a kernel for arguments of these types.
 
     A kernel that is called looks at the type of each argument first; with some seventy arrays that takes
-    7 µs, and 20 µs with cold caches. The entry does not look: whoever has it must keep to the types.
+    7 µs, and 20 µs with cold caches. The entry does not look: whoever has it must keep to the types. Where
+    kernels are plain functions, it is the function itself.
     """
+    if not COMPILED:
+        return function
     kernel: Any = function
     look: Callable[[object], object] = numba.typeof
     types = tuple(look(argument) for argument in arguments)

@@ -12,11 +12,13 @@ from numpy.typing import NDArray
 
 from mastd.bench.registry import Figure
 from mastd.bench.vehicle_timing import interleaved, ratio_of_turns
+from mastd.settings.solver_names import Formulation
 from mastd.vehicle.library import find
-from mastd.vehicle.manoeuvres import Accuracy, Formulation, Manoeuvre, bump, jturn, step_count
+from mastd.vehicle.manoeuvres import Accuracy, Manoeuvre, bump, jturn, step_count
 from mastd.vehicle.model import Model
 from mastd.vehicle.powertrain_fields import GEAR_LEVER, THROTTLE_PEDAL
 from mastd.vehicle.simulation import Simulation
+from mastd.vehicle.solvers import Solver
 from mastd.vehicle.steering import Controls
 
 FloatArray = NDArray[np.float64]
@@ -40,11 +42,11 @@ class Car:
         model: Model,
         manoeuvre: Manoeuvre,
         *,
-        formulation: Formulation = "chassis",
+        solver: Solver | Formulation = "chassis",
         accuracy: Accuracy = "fast",
     ) -> None:
         self._simulation = Simulation(
-            model, step=STEP, formulation=formulation, accuracy=accuracy, ground=manoeuvre.ground
+            model, step=STEP, solver=solver, accuracy=accuracy, ground=manoeuvre.ground
         )
         self._speed, self._gear = manoeuvre.speed, manoeuvre.gear
         times: FloatArray = STEP * np.arange(1, step_count(manoeuvre.duration, STEP) + 1, dtype=np.float64)
@@ -102,7 +104,7 @@ def methods(rounds: int) -> dict[str, tuple[Figure, FloatArray, FloatArray]]:
     """
     model = find(VEHICLE)
     measures = {
-        (formulation, name): Car(model, make(model), formulation=formulation, accuracy="exact").drive
+        (formulation, name): Car(model, make(model), solver=formulation, accuracy="exact").drive
         for name, make in MANOEUVRES.items()
         for formulation in _FORMULATIONS
     }

@@ -19,6 +19,7 @@ from mastd.commands.vehicle_options import (
     add_rows_option,
     deliver,
     quantities,
+    solver_of,
 )
 from mastd.errors import UsageError
 
@@ -131,11 +132,13 @@ def drive(arguments: argparse.Namespace) -> int:
 
     given = quantities(arguments)
     step = given.pop("step", DEFAULT_STEP)
+    solver = solver_of(arguments)
     if arguments.plot:
         check_format(arguments.plot)
     model = find(arguments.vehicle)
     manoeuvre = _planned(arguments, model, given)
     step_count(manoeuvre.duration, step)
+    troubles: list[str] = []
     with Progress(
         lambda done: f"{done:.2f} of {manoeuvre.duration:.2f} s",
         shown=not arguments.json and sys.stderr.isatty(),
@@ -145,9 +148,10 @@ def drive(arguments: argparse.Namespace) -> int:
             model,
             manoeuvre,
             step=step,
-            formulation=arguments.solver,
+            solver=solver,
             accuracy=arguments.accuracy,
             progress=progress,
+            trouble=troubles.append,
         )
     figures = summary(trace)
     # What comes after a step that failed is no measurement.
@@ -155,7 +159,8 @@ def drive(arguments: argparse.Namespace) -> int:
     setup = {
         "manoeuvre": manoeuvre.name,
         "vehicle": model.name,
-        "solver": arguments.solver,
+        "solver": solver.formulation,
+        "integrator": solver.steps_by,
         "accuracy": arguments.accuracy,
         "step_s": step,
         "speed_ms": manoeuvre.speed,
@@ -171,8 +176,8 @@ def drive(arguments: argparse.Namespace) -> int:
         print(page(setup, trace, figures, seconds_per_step, findings))
     if figures.unconverged is None:
         return 0
-    told = fault(figures, accuracy=arguments.accuracy, solver=arguments.solver, step=step)
-    print(told, file=sys.stderr)
+    told = fault(figures, accuracy=arguments.accuracy, solver=solver.formulation, step=step)
+    print("\n".join([*troubles, told]), file=sys.stderr)
     return FAULT
 
 

@@ -8,7 +8,7 @@ import math
 import sys
 from pathlib import Path
 
-from mastd.commands.vehicle_options import deliver
+from mastd.commands.vehicle_options import deliver, solver_of
 from mastd.commands.vehicle_text import aligned, entries, finding_lines
 from mastd.formats.columns import write_columns
 from mastd.record.plain import plain
@@ -33,7 +33,7 @@ def run_figures(arguments: argparse.Namespace, given: dict[str, float]) -> int:
         model,
         speed=speed,
         step=given.get("step", 1e-3),
-        formulation=arguments.solver,
+        solver=solver_of(arguments),
         accuracy="fast",
         tell=tell,
     )

@@ -10,10 +10,12 @@ from typing import TYPE_CHECKING
 
 from mastd import units
 from mastd.errors import UsageError
+from mastd.settings.solver_names import FORMULATIONS, POLICIES, TREE_FORMULATIONS, TREE_INTEGRATORS
 
 if TYPE_CHECKING:
     from mastd.commands import Subparsers
     from mastd.units import Dimension
+    from mastd.vehicle.solvers import Solver
 
 DEFAULT_VEHICLE = "benchmark_sedan"
 
@@ -101,15 +103,44 @@ def add_manoeuvre(
     )
     parser.add_argument(
         "--solver",
-        choices=("chassis", "inertial"),
+        choices=FORMULATIONS,
         default="chassis",
+        metavar="NAME",
         help="chassis: equations relative to the chassis, a matrix that is never renewed; inertial: a fresh "
-        "one every step. Equilibria, modes and kinematics do not depend on it (default: chassis)",
+        f"one every step; over a tree of links: {', '.join(TREE_FORMULATIONS)}. All make the same motion; "
+        "equilibria, modes and kinematics do not depend on it (default: chassis)",
+    )
+    parser.add_argument(
+        "--integrator",
+        choices=TREE_INTEGRATORS,
+        help="formula in time of a solver over a tree of links (default: the solver's usual one)",
+    )
+    parser.add_argument(
+        "--jacobian",
+        choices=POLICIES,
+        default="round-robin",
+        help="columns of its matrix that implicit-euler makes anew in a step (default: round-robin)",
+    )
+    parser.add_argument(
+        "--cartesian",
+        action="append",
+        default=[],
+        metavar="SUBSYSTEM",
+        help="with --solver subsystem-joint: relative Cartesian coordinates for this one, by its name (front left)",
     )
     add_quantities(parser, "step")
     parser.add_argument("--json", action="store_true", help="print the result as one JSON document")
     parser.set_defaults(carry_out=carry_out)
     return parser
+
+
+def solver_of(arguments: argparse.Namespace) -> Solver:
+    """Return what ``add_manoeuvre``'s options say of the solver; raise UsageError where they do not go together."""
+    from mastd.vehicle.solvers import Solver
+
+    if arguments.cartesian and arguments.solver != "subsystem-joint":
+        raise UsageError(f"--cartesian: goes with --solver subsystem-joint, not with {arguments.solver}")
+    return Solver(arguments.solver, arguments.integrator, arguments.jacobian, tuple(arguments.cartesian))
 
 
 def add_history_options(parser: argparse.ArgumentParser) -> None:

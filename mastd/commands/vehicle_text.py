@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import Final
 
 from mastd.record.plain import plain
+from mastd.settings.solver_names import NEWTON_FORMULATIONS
 from mastd.vehicle.run_summary import Finding, Summary, Unconverged
 from mastd.vehicle.trace import Trace
 
@@ -92,6 +93,8 @@ def page(
 ) -> str:
     """Return the summary of a manoeuvre as lines."""
     x, y, z = figures.final_position
+    newton = setup["solver"] in NEWTON_FORMULATIONS
+    manner = setup["accuracy"] if newton else setup["integrator"]
     lines = [
         ("manoeuvre", f"{setup['manoeuvre']} of {setup['vehicle']}, {trace.time[-1]:.4g} s"),
         (
@@ -117,9 +120,12 @@ def page(
         *finding_lines(findings),
         (
             "solver",
-            f"{setup['solver']}, {setup['accuracy']}, {len(trace) - 1} steps of {setup['step_s']:g} s",
+            f"{setup['solver']}, {manner}, {len(trace) - 1} steps of {setup['step_s']:g} s",
         ),
-        ("iterations", f"{figures.mean_iterations:.2f} in the mean, {figures.most_iterations} at most"),
+        (
+            "iterations" if newton else "corrections",
+            f"{figures.mean_iterations:.2f} in the mean, {figures.most_iterations} at most",
+        ),
         ("joints", f"within {figures.joint_error:.2g} m and {figures.velocity_error:.2g} m/s"),
         ("time", f"{1e6 * seconds_per_step:.2f} us a step"),
     ]

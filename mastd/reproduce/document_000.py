@@ -18,7 +18,8 @@ from numpy.typing import NDArray
 from mastd.bench.vehicle_car import MANOEUVRES, methods
 from mastd.reproduce.document_000_measures import Changes, position_error
 from mastd.reproduce.item import Item, answer, at_most, compare
-from mastd.vehicle.manoeuvres import Formulation, Manoeuvre, jturn, step_count
+from mastd.settings.solver_names import Formulation
+from mastd.vehicle.manoeuvres import Manoeuvre, jturn, step_count
 from mastd.vehicle.model import Model
 from mastd.vehicle.simulation import JOINT_TOLERANCE, MOVE_TOLERANCE, Simulation
 from mastd.vehicle.trace import ANGLES, Trace
@@ -90,7 +91,7 @@ def _drive(
     simulation = Simulation(
         model,
         step=step,
-        formulation=formulation,
+        solver=formulation,
         accuracy="exact",
         ground=manoeuvre.ground,
         frozen=frozen,
@@ -116,7 +117,7 @@ def _matrix_changes(model: Model) -> list[Item]:
     yaw = float("nan")
     for formulation in METHODS.values():
         simulation = Simulation(
-            model, step=STEP, formulation=formulation, accuracy="exact", ground=manoeuvre.ground
+            model, step=STEP, solver=formulation, accuracy="exact", ground=manoeuvre.ground
         )
         simulation.start(manoeuvre.speed)
         matrices, angles = [simulation.matrix()], [np.zeros(1)]

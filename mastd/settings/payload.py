@@ -5,12 +5,13 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Annotated, Final, Literal
 
-from pydantic import Field, ValidationInfo, field_validator
+from pydantic import Field, ValidationInfo, field_validator, model_validator
 
 from mastd.errors import UsageError
 from mastd.settings.base import Settings, beside, refuse
 from mastd.settings.quantity import Inertia, Length, Mass, Point
 from mastd.settings.rig_name import RigName
+from mastd.settings.solver_names import Formulation, Integrator, JacobianPolicy, integrators_of
 from mastd.settings.starter import find
 
 
@@ -84,7 +85,22 @@ class VehiclePayload(Settings):
     seat: Annotated[str, Field(min_length=1)] | None = None
     """Seat of the vehicle whose vibration is recorded and weighted; its first one if left out."""
 
+    solver: Formulation = "chassis"
+    """How its equations are solved; all ways make the same motion, at different costs: see the theory."""
+    integrator: Integrator | None = None
+    """Formula in time of a solver that has a choice; its usual one if left out."""
+    jacobian: JacobianPolicy = "round-robin"
+    """Which columns of its matrix implicit Euler makes anew in a step."""
+
     _found = field_validator("vehicle")(vehicle_file)
+
+    @model_validator(mode="after")
+    def _goes_together(self) -> VehiclePayload:
+        fitting = integrators_of(self.solver)
+        if self.integrator is not None and self.integrator not in fitting:
+            told = f"goes with solver {self.solver}: {', '.join(fitting)}; not {self.integrator}"
+            refuse([(("integrator",), told)])
+        return self
 
 
 Payload = Annotated[NoPayload | RigidPayload | VehiclePayload | ExternalPayload, Field(discriminator="kind")]

@@ -13,6 +13,7 @@ from mastd.vehicle import library
 from mastd.vehicle.model import Model, Seat
 from mastd.vehicle.on_table import VehicleOnTable
 from mastd.vehicle.settle import EquilibriumError
+from mastd.vehicle.solvers import Solver
 
 
 def vehicle_on_table(payload: VehiclePayload, table: TableSettings, step: float) -> VehicleOnTable:
@@ -31,7 +32,8 @@ def vehicle_on_table(payload: VehiclePayload, table: TableSettings, step: float)
     held = restrained(payload, model)
     try:
         seat_of(model, payload.seat)  # so that a check, too, refuses one that there is not
-        return VehicleOnTable(model, step, place, half, restrained=held)
+        solver = Solver(payload.solver, payload.integrator, payload.jacobian)
+        return VehicleOnTable(model, step, place, half, restrained=held, solver=solver)
     except (GroundError, EquilibriumError, UsageError) as error:
         raise _of_file(payload, error) from error
 

@@ -23,14 +23,16 @@ from numpy.typing import NDArray
 from scipy.linalg import eigh
 
 from mastd.roads.ground import Ground
+from mastd.settings.solver_names import Formulation
 from mastd.vehicle.car import Car
 from mastd.vehicle.linearise import Mode, linearise
-from mastd.vehicle.manoeuvres import KM_PER_H, Accuracy, Formulation, Manoeuvre, play
+from mastd.vehicle.manoeuvres import KM_PER_H, Accuracy, Manoeuvre, play
 from mastd.vehicle.manoeuvres_handling import ramp_steer
 from mastd.vehicle.manoeuvres_line import ALONG, brake
 from mastd.vehicle.model import Model
 from mastd.vehicle.run_summary import Finding, summary
 from mastd.vehicle.settle import settle
+from mastd.vehicle.solvers import Solver
 from mastd.vehicle.state import design_state
 from mastd.vehicle.system import System
 from mastd.vehicle.wheel_rates import CornerRates, wheel_rates
@@ -59,7 +61,7 @@ def figures(
     *,
     speed: float = 80.0 * KM_PER_H,
     step: float = 1e-3,
-    formulation: Formulation = "chassis",
+    solver: Solver | Formulation = "chassis",
     accuracy: Accuracy = "fast",
     tell: Callable[[str], None] = lambda part: None,
 ) -> tuple[Finding, ...]:
@@ -76,7 +78,7 @@ def figures(
     found.extend(_ride(car, formulas, speed))
     if model.drives:
         tell("ramp-steer")
-        turned = _run(model, ramp_steer(model, speed=speed), step, formulation, accuracy)
+        turned = _run(model, ramp_steer(model, speed=speed), step, solver, accuracy)
         found.extend(
             replace(finding, formula=formulas.roll_gradient) if finding.key.startswith("roll") else finding
             for finding in turned
@@ -84,12 +86,12 @@ def figures(
         )
     if ALONG not in model.held and any(wheel.brake_torque > 0.0 for wheel in model.wheels):
         tell("brake")
-        found.extend(_braking(model, speed, step, formulation, accuracy))
+        found.extend(_braking(model, speed, step, solver, accuracy))
     return tuple(found)
 
 
 def _braking(
-    model: Model, speed: float, step: float, formulation: Formulation, accuracy: Accuracy
+    model: Model, speed: float, step: float, solver: Solver | Formulation, accuracy: Accuracy
 ) -> list[Finding]:
     """Return distance and deceleration of the pedal that stops the car first, and what the whole pedal does.
 
@@ -97,7 +99,7 @@ def _braking(
     """
     tried = {}
     for pedal in PEDALS:
-        findings = _run(model, brake(model, speed=speed, pedal=pedal), step, formulation, accuracy)
+        findings = _run(model, brake(model, speed=speed, pedal=pedal), step, solver, accuracy)
         tried[pedal] = {finding.key: finding for finding in findings}
     distances = {pedal: found["braking_distance_m"].value for pedal, found in tried.items()}
     best = min(distances, key=lambda pedal: distances[pedal] if math.isfinite(distances[pedal]) else math.inf)
@@ -118,9 +120,9 @@ def _braking(
 
 
 def _run(
-    model: Model, manoeuvre: Manoeuvre, step: float, formulation: Formulation, accuracy: Accuracy
+    model: Model, manoeuvre: Manoeuvre, step: float, solver: Solver | Formulation, accuracy: Accuracy
 ) -> tuple[Finding, ...]:
-    trace, _ = play(model, manoeuvre, step=step, formulation=formulation, accuracy=accuracy)
+    trace, _ = play(model, manoeuvre, step=step, solver=solver, accuracy=accuracy)
     lost = summary(trace).unconverged
     if lost is None:
         return manoeuvre.findings(trace)

@@ -145,7 +145,12 @@ def strain_bars(car: Arrays) -> None:
         height = load(car.ends, end, f.B_SIGN) * dot(up[0], up[1], up[2], reach[0], reach[1], reach[2])
         _scatter_height(car, group, end, f.BAR_FORCE, height)
     for bar in range(car.bars.shape[0]):
-        store(car.bars, bar, f.BAR_FORCE, load(car.bars, bar, f.BAR_FORCE) / load(car.bars, bar, f.BAR_COMPLIANCE))
+        store(
+            car.bars,
+            bar,
+            f.BAR_FORCE,
+            load(car.bars, bar, f.BAR_FORCE) / load(car.bars, bar, f.BAR_COMPLIANCE),
+        )
 
 
 @fused_kernel

@@ -25,14 +25,11 @@ from numpy.typing import NDArray
 from mastd.kernel import fused_kernel
 from mastd.lanes import LANES, load, load_row, load_single, peak, select, splat, store_row, total
 from mastd.vehicle import fields as f
-from mastd.vehicle.layout import Arrays, Layout
+from mastd.vehicle.layout import BLOCK, Arrays, Layout
 
 Floats = NDArray[np.float64]
 Singles = NDArray[np.float32]
 Integers = NDArray[np.int64]
-
-BLOCK = 4
-"""Rows that the substitution takes at a time."""
 
 
 class Frozen(NamedTuple):

@@ -28,6 +28,8 @@ Place = tuple[int, int]
 """Item of a block, and lane."""
 
 NO_TARGET = -100
+BLOCK = 4
+"""Rows that the substitution with frozen matrices takes at a time."""
 
 
 class Arrays(NamedTuple):
@@ -68,7 +70,7 @@ class Arrays(NamedTuple):
     wheels: Floats
     drives: Floats
     unknowns: Floats
-    """(unknowns, LANES): right sides; each group begins at a multiple of four rows."""
+    """(unknowns, LANES): right sides; each group begins at a multiple of BLOCK rows."""
     increments: Floats
     """(unknowns, LANES): the solution for these right sides."""
     chassis_unknowns: Floats
@@ -182,7 +184,7 @@ class _Builder:
             counts["wheel"] += part.wheel >= 0
             counts["bar"] += part.bar >= 0
             counts["end"] += group.end_slot >= 0
-            counts["unknown"] += -(-size // LANES) * LANES
+            counts["unknown"] += -(-size // BLOCK) * BLOCK
             counts["cell"] += size * size
         self.counts = counts
 

@@ -12,7 +12,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from typing import Any, Final
+from numbers import Complex, Real
+from typing import Any, Final, cast
 
 # isort: off
 # The compiler's wrapper comes first: it sets the cache directory before numba reads its configuration.
@@ -47,9 +48,15 @@ def _compiled(stub: _Function, real: _Function, infinitesimal: _Function) -> Non
     overload(stub, jit_options=_OPTIONS)(choose)
 
 
+def _uncompiled(x: Any, real: _Function, infinitesimal: _Function) -> float:
+    """Return the form of a function that a number asks for, where kernels are plain functions."""
+    form = infinitesimal if isinstance(x, Complex) and not isinstance(x, Real) else real
+    return cast(float, form(x))
+
+
 def arctan(x: float) -> float:
     """Return the arc tangent."""
-    raise NotImplementedError("compiled code only")
+    return _uncompiled(x, _chosen_arctan, _infinitesimal_arctan)
 
 
 @fused_kernel
@@ -88,7 +95,7 @@ _compiled(arctan, _chosen_arctan, _infinitesimal_arctan)
 
 def sine(x: float) -> float:
     """Return the sine."""
-    raise NotImplementedError("compiled code only")
+    return _uncompiled(x, _real_sine, _infinitesimal_sine)
 
 
 def _real_sine(x: Any) -> Any:
@@ -104,7 +111,7 @@ _compiled(sine, _real_sine, _infinitesimal_sine)
 
 def cosine(x: float) -> float:
     """Return the cosine."""
-    raise NotImplementedError("compiled code only")
+    return _uncompiled(x, _real_cosine, _infinitesimal_cosine)
 
 
 def _real_cosine(x: Any) -> Any:
@@ -120,7 +127,7 @@ _compiled(cosine, _real_cosine, _infinitesimal_cosine)
 
 def exponential(x: float) -> float:
     """Return e to the power of x."""
-    raise NotImplementedError("compiled code only")
+    return _uncompiled(x, _real_exponential, _infinitesimal_exponential)
 
 
 def _real_exponential(x: Any) -> Any:
@@ -137,7 +144,7 @@ _compiled(exponential, _real_exponential, _infinitesimal_exponential)
 
 def logarithm(x: float) -> float:
     """Return the natural logarithm of a number above zero."""
-    raise NotImplementedError("compiled code only")
+    return _uncompiled(x, _real_logarithm, _infinitesimal_logarithm)
 
 
 def _real_logarithm(x: Any) -> Any:
@@ -153,7 +160,7 @@ _compiled(logarithm, _real_logarithm, _infinitesimal_logarithm)
 
 def root(x: float) -> float:
     """Return the square root of a number above zero."""
-    raise NotImplementedError("compiled code only")
+    return _uncompiled(x, _real_root, _infinitesimal_root)
 
 
 def _real_root(x: Any) -> Any:
@@ -170,7 +177,7 @@ _compiled(root, _real_root, _infinitesimal_root)
 
 def inverse(x: float) -> float:
     """Return 1 / x."""
-    raise NotImplementedError("compiled code only")
+    return _uncompiled(x, _real_inverse, _infinitesimal_inverse)
 
 
 def _real_inverse(x: Any) -> Any:

@@ -13,14 +13,15 @@ from numpy.typing import NDArray
 
 from mastd.errors import UsageError
 from mastd.roads.ground import Ground, Side
+from mastd.settings.solver_names import Formulation
 from mastd.vehicle.driver import SAMPLE, Driver, Seen
 from mastd.vehicle.model import Model
 from mastd.vehicle.run_summary import Finding
+from mastd.vehicle.solvers import Solver
 from mastd.vehicle.steering import ControlLaw, hands_off, ramp
 from mastd.vehicle.trace import Trace, join
 
 FloatArray = NDArray[np.float64]
-Formulation: TypeAlias = Literal["chassis", "inertial"]
 Accuracy: TypeAlias = Literal["fast", "exact"]
 
 KM_PER_H: Final = 1.0 / 3.6
@@ -115,22 +116,22 @@ def play(
     manoeuvre: Manoeuvre,
     *,
     step: float = 1e-3,
-    formulation: Formulation = "chassis",
+    solver: Solver | Formulation = "chassis",
     accuracy: Accuracy = "fast",
     progress: Callable[[float], None] | None = None,
+    trouble: Callable[[str], None] | None = None,
 ) -> tuple[Trace, float]:
     """Run a manoeuvre; return its trace, from t = 0 on, and the thread's CPU time for one step, s.
 
     Drivers are asked every 10 ms, or every step where that is longer. ``progress`` is called with the time
     (s) that has been simulated. The first chunk of steps, which may have to compile, is not in the CPU time.
+    ``trouble`` is called with what a formulation says of a step that failed, in a line.
     A run whose numbers are not finite any more ends there, and one that a driver has brought to its end.
     """
     from mastd.vehicle.simulation import Simulation
 
     count = step_count(manoeuvre.duration, step)
-    simulation = Simulation(
-        model, step=step, formulation=formulation, accuracy=accuracy, ground=manoeuvre.ground
-    )
+    simulation = Simulation(model, step=step, solver=solver, accuracy=accuracy, ground=manoeuvre.ground)
     simulation.start(manoeuvre.speed, manoeuvre.gear)
     drivers = manoeuvre.drivers()
     sample = max(1, round(SAMPLE / step)) if drivers else _CHUNK
@@ -151,6 +152,9 @@ def play(
         done += chunk
         if progress is not None:
             progress(done * step)
+        if trouble is not None and simulation.trouble:
+            trouble(simulation.trouble)
+            break
         if not np.isfinite(traces[-1].chassis[-1]).all():
             break
         if drivers and any(driver.done for driver in drivers):

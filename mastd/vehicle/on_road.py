@@ -33,7 +33,7 @@ from mastd.vehicle.seat import FELT, feel
 from mastd.vehicle.simulation import Simulation
 from mastd.vehicle.snapshot import remember, restore
 from mastd.vehicle.steering import Controls, no_controls
-from mastd.vehicle.stepping import WRENCHES, BoundSteps
+from mastd.vehicle.stepping import WRENCHES
 from mastd.vehicle.takeover import Takeover
 from mastd.vehicle.trace import ANGLES, ANGULAR_VELOCITY, POSITION, VELOCITY
 from mastd.vehicle.watch import FADE_IN, FADE_OUT, Condition, Watch
@@ -76,26 +76,20 @@ class VehicleOnRoad:
         self._sample = max(1, round(SAMPLE / period))
         self._blocks = simulation.blocks
         self._ground = ground.parameters
-        self._heights = simulation.design_heights
+        self._arrays = simulation.layout.arrays
         self.seat = seat
         self._report = np.zeros(REPORT_FIELDS)
         self._table = np.zeros((1, self.layout.width))
         self._now = simulation.system.inputs.row()[np.newaxis].copy()
         self._columns = simulation.system.inputs
         self._given = GivenForces(simulation.layout)
-        self._take_step = BoundSteps(
-            *self._blocks,
-            self._now,
-            self._ground,
-            self._report,
-            self._heights,
-            self._table,
-            np.zeros(WRENCHES),
+        self._take_step = simulation.bind(
+            self._now, self._ground, self._report, self._table, np.zeros(WRENCHES)
         )
         self._glance = np.zeros(GLANCE)
         self._start = remember(self._blocks)
         self._report[CONVERGED] = 1.0
-        record_now(self._blocks[0], self._heights, self._report, self.signals)
+        record_now(self._arrays, simulation.design_heights, self._report, self.signals)
         feel(self.signals, self.seat.place, self.gravity, self.felt)
         self._start_signals, self._start_felt = self.signals.copy(), self.felt.copy()
         self._torques = crew.car.torques
@@ -229,7 +223,7 @@ class VehicleOnRoad:
         else:
             takeover.note(controls)
         clutch = float(controls.driver[-1, CLUTCH_PEDAL])
-        self._starter.look(self._blocks[0].drive_state, clutch, self._sample * self._period)
+        self._starter.look(self._arrays.drive_state, clutch, self._sample * self._period)
         self._rows = controls.rows(self.model)
         self._show(controls)
 

@@ -31,12 +31,14 @@ from numpy.typing import NDArray
 from mastd.kernel import fused_kernel
 from mastd.kinematics.rotation import rotation
 from mastd.roads.ground import Ground, write_plane
+from mastd.settings.solver_names import Formulation
 from mastd.vehicle.given import GivenForces
 from mastd.vehicle.model import Model
 from mastd.vehicle.newton import CONVERGED, REPORT_FIELDS
 from mastd.vehicle.simulation import FIRM_BRAKE, Simulation
 from mastd.vehicle.snapshot import remember, restore
-from mastd.vehicle.stepping import WRENCHES, BoundSteps
+from mastd.vehicle.solvers import Solver
+from mastd.vehicle.stepping import WRENCHES
 
 Floats = NDArray[np.float64]
 
@@ -159,16 +161,17 @@ class VehicleOnTable:
         top: tuple[float, float],
         *,
         restrained: bool = True,
+        solver: Solver | Formulation = "chassis",
     ) -> None:
         """Put the vehicle on its springs, its brakes on; it stays there until ``follow``.
 
         ``step``: period of the loop, s. ``place``: of the vehicle's origin in P, on the table's top, m.
         ``top``: half length and half width of the table about C, m. ``restrained``: the vehicle's tie-downs
-        and chocks are on. Raises EquilibriumError for a vehicle that does not stand, GroundError for one with
+        and chocks are on. ``solver``: how its equations are solved. Raises EquilibriumError for a vehicle that does not stand, GroundError for one with
         wheels beside the table, UsageError for restraints that are too stiff for the step.
         """
         level = Ground.plane(np.zeros(3), np.eye(3)).with_extent(*top, (-place[0], -place[1]))
-        simulation = Simulation(model, step=step, ground=level, restrained=restrained)
+        simulation = Simulation(model, step=step, ground=level, restrained=restrained, solver=solver)
         simulation.start(0.0)
         row = simulation.system.inputs.row()
         row[simulation.system.inputs.brake_capacity] = FIRM_BRAKE
@@ -189,20 +192,13 @@ class VehicleOnTable:
         self._columns = simulation.system.inputs
         self._ground = level.parameters
         self._report = np.zeros(REPORT_FIELDS)
-        self._heights = simulation.design_heights
         self._wrenches = np.zeros(WRENCHES)
         self._table = np.zeros(TABLE_SIZE)
         self._table[PLACE : PLACE + 3] = place
         self._table[STEP] = step
         self._scratch = np.zeros(SCRATCH)
-        self._take_step = BoundSteps(
-            *self._blocks,
-            self._inputs,
-            self._ground,
-            self._report,
-            self._heights,
-            self._rows,
-            self._wrenches,
+        self._take_step = simulation.bind(
+            self._inputs, self._ground, self._report, self._rows, self._wrenches
         )
 
     @property

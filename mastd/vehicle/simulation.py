@@ -16,38 +16,36 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mastd.errors import GroundError, UsageError
-from mastd.lanes import LANES
 from mastd.roads.entries import GroundKind
 from mastd.roads.ground import Ground, surface
+from mastd.settings.solver_names import FORMULATIONS, TREE_FORMULATIONS, Formulation
 from mastd.vehicle import fields as f
 from mastd.vehicle import newton, powertrain, restraints
 from mastd.vehicle.attitude import rotation_matrix
 from mastd.vehicle.equations import constraint_rows
-from mastd.vehicle.fresh import Fresh, Weights
-from mastd.vehicle.frozen import Frozen, freeze
+from mastd.vehicle.formulations.tree_steps import TreeSteps
 from mastd.vehicle.generalized_alpha import Formula
-from mastd.vehicle.model import Model, Tyre
+from mastd.vehicle.model import Model
 from mastd.vehicle.newton import Method
+from mastd.vehicle.newton_steps import NewtonSteps
 from mastd.vehicle.recording import TraceLayout, record_now
 from mastd.vehicle.settle import at_rest, rolling, settle
 from mastd.vehicle.snapshot import Blocks
-from mastd.vehicle.state import State, design_state, read_state, turned_forces, write_state
-from mastd.vehicle.stepping import WRENCHES, look, take_steps
+from mastd.vehicle.solvers import Solver
+from mastd.vehicle.state import State, design_state
+from mastd.vehicle.stepping import WRENCHES, Bound
 from mastd.vehicle.system import System
 from mastd.vehicle.trace import Trace
 
 Floats = NDArray[np.float64]
-Formulation: TypeAlias = Literal["chassis", "inertial"]
 Accuracy: TypeAlias = Literal["fast", "exact"]
 
 SHIPPED_DAMPING: Final = 0.2
 """Spectral radius at infinity: with it one iteration a step is stable on the cars that are shipped."""
 MOST_FAST_DAMPING: Final = 0.95
 """Largest spectral radius for the fast accuracy, whose joint forces have no damping but the formula's."""
-SPEED_RATIO: Final = 1.25
-"""Between the speeds of neighbouring matrices."""
-TOP_SPEED: Final = 80.0
-"""m/s: the last matrix is made for this or a little more, and serves beyond it too."""
+TREE_CLOSING: Final = 0.1
+"""Share of the tolerance of joints to which a tree closes them: it does so by itself, at little cost."""
 LEVEL_HEIGHT: Final = 1e-3
 """m that the table may be off z = 0 where a car is put on it."""
 LEVEL_SLOPE: Final = 1e-3
@@ -73,7 +71,7 @@ class Simulation:
         model: Model,
         *,
         step: float = 1e-3,
-        formulation: Formulation = "chassis",
+        solver: Solver | Formulation = "chassis",
         accuracy: Accuracy = "fast",
         damping: float = SHIPPED_DAMPING,
         ground: Ground | None = None,
@@ -87,16 +85,20 @@ class Simulation:
     ) -> None:
         """Lay out the car.
 
+        ``solver``: a formulation, by its name with its usual formula in time.
         ``restrained``: the model's tie-downs and chocks are on, from where the car stands at rest.
         ``frozen``: True keeps the one matrix of ``start`` whatever the formulation; by default the chassis
         formulation has a row of matrices over speed and the inertial one a fresh matrix each step.
         ``tolerance``: largest gap of a joint (m); ``rate_tolerance``: its largest rate in the exact accuracy
         (m/s); ``move_tolerance``: largest correction of a position in the last iteration, m at a step of
         1 ms, by default that of the accuracy (see ``MOVE_TOLERANCE``). The solver goes on from
-        ``least_iterations`` to ``most_iterations`` until all hold. Raises UsageError, one line each, for a
-        powertrain or restraints that are too stiff for the step.
+        ``least_iterations`` to ``most_iterations`` until all hold. The formulations over a tree of links close its
+        joints to ``tolerance`` and take no heed of accuracy, damping and iterations. Raises UsageError, one line each,
+        for a powertrain or restraints that are too stiff for the step, and for joints that a formulation cannot take.
         """
-        if formulation not in ("chassis", "inertial") or accuracy not in ("fast", "exact"):
+        solver = solver if isinstance(solver, Solver) else Solver(solver)
+        formulation = solver.formulation
+        if formulation not in FORMULATIONS or accuracy not in ("fast", "exact"):
             raise ValueError(f"formulation {formulation!r}, accuracy {accuracy!r}: not known")
         if not 1 <= least_iterations <= most_iterations:
             raise ValueError(f"iterations {least_iterations} … {most_iterations}: at least 1, in this order")
@@ -107,9 +109,9 @@ class Simulation:
             )
         self._check_step(model, step, restrained)
         move = MOVE_TOLERANCE[accuracy] if move_tolerance is None else move_tolerance
-        relative = formulation == "chassis"
+        relative = formulation != "inertial"
         self.model = model
-        self.formulation = formulation
+        self.solver = solver
         self.formula = Formula.of(step, damping)
         self.method = Method(
             relative=relative,
@@ -126,13 +128,13 @@ class Simulation:
         self.ground = Ground.flat() if ground is None else ground
         self.system = System(model)
         self.layout = self.system.layout
-        self._one_matrix = bool(frozen)
+        self._newton = NewtonSteps(self.system, self.formula, self.method, one_matrix=bool(frozen))
+        self._stepper: NewtonSteps | TreeSteps = self._newton
+        if formulation in TREE_FORMULATIONS:
+            self._stepper = TreeSteps(self.system, step, solver, tolerance * TREE_CLOSING)
         self._restrained = restrained
         self._tight = False
         self._settled: State | None = None
-        self._frozen: Frozen | None = None
-        self._fresh = Fresh.of(self.layout)
-        self._factorised = 0
         self.signals = TraceLayout(len(model.wheels), len(model.drives))
         self.design_heights = np.array(
             [wheel.centre[2] - model.bodies[0].centre[2] for wheel in model.wheels]
@@ -175,7 +177,7 @@ class Simulation:
         Raises as ``start`` does.
         """
         self._start(speed, 0)
-        self._load(state)
+        self._stepper.load(state)
         self._begin_clock()
         self._refuse_outside()
 
@@ -185,21 +187,14 @@ class Simulation:
         if self._restrained and speed != 0.0:
             raise ValueError(f"{speed!r} m/s: a vehicle that is tied down stands")
         moving = self._accelerated(rolling(self.model, self._settled, speed))
-        if self._frozen is None or self._one_matrix:
-            self._frozen = self._freeze(speed)
-            self._note_loads()
+        self._stepper.prepare(self._settled, speed)
         if self._restrained and not self._tight:
-            self._load(moving)
-            self._begin_clock()
-            self._tighten()
+            self._tighten(moving)
             moving = self._accelerated(self._settled)
-        self._fresh.factorisations[0] = 0.0
-        self._load(moving)
+        self._stepper.start(moving, self._parameters)
         if self.model.powertrain is not None:
             drive_state = self.layout.arrays.drive_state
             drive_state[:] = powertrain.start(self.model.powertrain, self.model.wheels, moving.spin, gear)
-        if not self.method.relative and self._one_matrix:
-            self._look(self._fresh, self._parameters, relative=False, factors=True)
         self._begin_clock()
 
     def _refuse_tilted(self) -> None:
@@ -229,15 +224,21 @@ class Simulation:
                 "or take a wider road or table"
             )
 
-    def _tighten(self) -> None:
+    def _tighten(self, standing: State) -> None:
         """Put straps and chocks on the standing car: it goes down under the straps' pull, brakes on, as it
-        does on a table; there they are made fast."""
+        does on a table; there they are made fast. Newton's method does it, whatever the formulation."""
+        newton_steps = self._newton
+        newton_steps.prepare(at_rest(standing), 0.0)
+        newton_steps.load(standing)
+        newton_steps.begin(self._parameters)
         row = self.system.inputs.row()
         row[self.system.inputs.brake_capacity] = FIRM_BRAKE
         rows = np.tile(row, (math.ceil(TIGHTENING / self.formula.step), 1))
         restraints.pull(self.layout)
-        self.advance(rows)
-        self._settled = at_rest(self.state)
+        newton_steps.take(
+            rows, self._parameters, self._report, self.design_heights, self._no_table, self._wrench
+        )
+        self._settled = at_rest(newton_steps.state())
         restraints.put_on(self.layout, self._settled)
         self._tight = True
 
@@ -245,9 +246,7 @@ class Simulation:
         self._steps = 0
         self._report[:] = 0.0
         self._report[newton.CONVERGED] = 1.0
-        # What the tyres' deflections mean depends on loads, which the first look finds.
-        for _ in range(2):
-            self._look(None, self._parameters, self.method.relative)
+        self._stepper.begin(self._parameters)
         record_now(self.layout.arrays, self.design_heights, self._report, self._row)
 
     def _accelerated(self, state: State) -> State:
@@ -269,62 +268,6 @@ class Simulation:
             spin_acceleration=found[6 * len(self.model.bodies) : size].copy(),
             multipliers=found[size : size + self.model.rows].copy(),
         )
-
-    def _freeze(self, speed: float) -> Frozen:
-        """Return the matrices for a row of speeds; where one must do, for this speed."""
-        least = [wheel.tyre.least_speed for wheel in self.model.wheels if isinstance(wheel.tyre, Tyre)]
-        chosen_by = np.zeros(1)
-        made_for = np.array([speed if self._one_matrix else 0.0])
-        if least and self.method.relative and not self._one_matrix:
-            count = max(1, int(np.ceil(np.log(TOP_SPEED / min(least)) / np.log(SPEED_RATIO))))
-            chosen_by = np.array([0.0, *(min(least) * SPEED_RATIO**k for k in range(1, count + 1))])
-            made_for = chosen_by
-        cells = np.zeros((len(made_for), self.layout.cells, LANES))
-        cores = np.zeros((len(made_for), 6, 6))
-        for k in range(len(made_for)):
-            self._assemble(float(made_for[k]), cells[k], cores[k])
-        self._factorised = len(made_for)
-        return freeze(self.layout, cells, cores, chosen_by)
-
-    def _assemble(self, speed: float, cells: Floats, core: Floats) -> None:
-        assert self._settled is not None
-        self._load(rolling(self.model, self._settled, speed), relative=True)
-        self._look(self._fresh._replace(cells=cells), Ground.flat().parameters, relative=True)
-        core[:] = self._fresh.chassis[:, 0].reshape(6, 6)
-
-    def _look(self, matrices: Fresh | None, ground: Floats, relative: bool, *, factors: bool = False) -> None:
-        """Evaluate the state in the arrays, without inputs; write the matrices of a step if asked."""
-        reach, step = self.formula.velocity, self.formula.step
-        look(
-            self.layout.arrays,
-            self._fresh if matrices is None else matrices,
-            Weights.of(self.formula),
-            self._still,
-            ground,
-            self.model.gravity,
-            relative,
-            matrices is not None,
-            factors,
-            (reach, -1.0 if matrices is None else 1.0 / step),
-            False,
-        )
-
-    @property
-    def _still(self) -> Floats:
-        return self.system.inputs.row()
-
-    def _note_loads(self) -> None:
-        """Write the loads at rest, for which the matrices were made, to the wheels."""
-        assert self._settled is not None
-        loads = self.system.wheel_loads(self._settled)
-        wheels = self.layout.arrays.wheels
-        wheels[:, f.REST_LOAD] = loads[self.layout.arrays.wheel_of]
-
-    def _load(self, state: State, relative: bool | None = None) -> None:
-        in_chassis = self.method.relative if relative is None else relative
-        if in_chassis:
-            state = turned_forces(self.model, state, rotation_matrix(state.attitude[0]).T)
-        write_state(self.layout, state)
 
     # Stepping
 
@@ -356,29 +299,22 @@ class Simulation:
         return self.signals.trace(self.model, np.asarray(times, dtype=np.float64), table)
 
     def _take(self, inputs: Floats, table: Floats) -> None:
-        take_steps(
-            *self.blocks,
-            inputs,
-            self._parameters,
-            self._report,
-            self.design_heights,
-            table,
-            self._wrench,
-        )
+        self._stepper.take(inputs, self._parameters, self._report, self.design_heights, table, self._wrench)
         self._steps += len(inputs)
 
     # Asking
 
     @property
-    def _matrices(self) -> Frozen:
-        if self._frozen is None:
-            raise RuntimeError("the car has not been started")
-        return self._frozen
-
-    @property
     def blocks(self) -> Blocks:
         """What a compiled step is handed of this car; its arrays are the simulation's own."""
-        return self.layout.arrays, self.formula, self.method, self._matrices, self._fresh
+        return self._stepper.blocks
+
+    def bind(self, inputs: Floats, ground: Floats, report: Floats, table: Floats, wrench: Floats) -> Bound:
+        """Return the call that takes a step for each row of ``inputs``; what the arrays hold may change.
+
+        ``report`` (REPORT_FIELDS), ``table`` (rows, width of ``signals``) and ``wrench`` (WRENCHES) are written.
+        """
+        return self._stepper.bind(inputs, ground, report, self.design_heights, table, wrench)
 
     @property
     def time(self) -> float:
@@ -391,18 +327,19 @@ class Simulation:
         return bool(self._report[newton.CONVERGED] > 0.0)
 
     @property
+    def trouble(self) -> str:
+        """What the formulation says of its last step, in a line; empty if there is nothing to say."""
+        return self._stepper.trouble
+
+    @property
     def factorisations(self) -> int:
         """Matrices factorised since the last start, those of the start included."""
-        begun = 0 if self.method.renewed else (self._factorised if self.method.relative else 0)
-        return begun + int(self._fresh.factorisations[0])
+        return self._stepper.factorisations
 
     @property
     def state(self) -> State:
         """The present state, multipliers in inertial axes."""
-        state = read_state(self.layout)
-        if self.method.relative:
-            state = turned_forces(self.model, state, rotation_matrix(state.attitude[0]))
-        return state
+        return self._stepper.state()
 
     def sample(self) -> Trace:
         """Return the present state as a trace of one sample."""
@@ -415,5 +352,4 @@ class Simulation:
         Made afresh from a copy of the motion: neither the factors in use nor the state change. Bodies in the
         model's order, six each, then spins, constraint rows, bars.
         """
-        # A system of its own: this one's arrays hold the motion.
-        return System(self.model).step_matrix(self.state, self.formula, self.ground, self.method.relative)
+        return self._stepper.matrix(self.ground)

@@ -3,24 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
-from mastd.vehicle.fresh import Fresh
 from mastd.vehicle.frozen import Frozen
-from mastd.vehicle.generalized_alpha import Formula
-from mastd.vehicle.layout import Arrays
-from mastd.vehicle.newton import Method
 
-Blocks: TypeAlias = tuple[Arrays, Formula, Method, Frozen, Fresh]
-"""What compiled steps are handed of a car, in their order."""
-Snapshot: TypeAlias = tuple[NDArray[np.float64], ...]
+Blocks: TypeAlias = tuple[object, ...]
+"""What compiled steps are handed of a car, in their order: named tuples of arrays, and numbers."""
+Snapshot: TypeAlias = tuple[NDArray[Any], ...]
 
 
 def remember(blocks: Blocks) -> Snapshot:
-    """Return copies of all arrays that steps write to."""
+    """Return copies of all arrays that steps may write to."""
     return tuple(array.copy() for array in _written(blocks))
 
 
@@ -30,9 +26,10 @@ def restore(blocks: Blocks, snapshot: Snapshot) -> None:
         array[:] = kept
 
 
-def _written(blocks: Blocks) -> Iterator[NDArray[np.float64]]:
-    car, _, _, _, fresh = blocks
-    entries: tuple[object, ...] = (*car, *fresh)
-    for array in entries:
-        if isinstance(array, np.ndarray) and array.dtype == np.float64 and array.size:
-            yield array
+def _written(blocks: Blocks) -> Iterator[NDArray[Any]]:
+    for entry in blocks:
+        if isinstance(entry, np.ndarray) and entry.size:
+            yield entry
+        elif isinstance(entry, tuple) and not isinstance(entry, Frozen):
+            # Matrices that are never renewed are the largest part, and no step writes to them.
+            yield from _written(entry)

@@ -6,7 +6,8 @@ of fresh matrices becomes part of it.
 
 from __future__ import annotations
 
-from typing import Final
+from collections.abc import Callable
+from typing import ClassVar, Final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -70,24 +71,32 @@ def take_steps(
         reaction(car, method.gravity, wrench[6:])
 
 
-class BoundSteps:
-    """``take_steps`` with its arguments, whose contents may change, but not their types.
+class Bound:
+    """A compiled function of steps with its arguments, whose contents may change, but not their types.
 
     It can be pickled together with whoever has the same arrays.
     """
 
+    kernel: ClassVar[Callable[..., None]]
+
     def __init__(self, *arguments: object) -> None:
-        """Take the arguments of ``take_steps``."""
+        """Take the arguments of the kernel."""
         self._arguments = arguments
-        self._take = entry(take_steps, arguments)
+        self._take = entry(self.kernel, arguments)
 
     def __call__(self) -> None:
         """Take the steps."""
         self._take(*self._arguments)
 
-    def __reduce__(self) -> tuple[type[BoundSteps], tuple[object, ...]]:
+    def __reduce__(self) -> tuple[type[Bound], tuple[object, ...]]:
         """Leave the compiled entry out: it belongs to this process."""
-        return BoundSteps, self._arguments
+        return type(self), self._arguments
+
+
+class BoundSteps(Bound):
+    """``take_steps`` with its arguments."""
+
+    kernel = staticmethod(take_steps)
 
 
 @separate_kernel

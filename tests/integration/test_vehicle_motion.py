@@ -11,12 +11,13 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
+from mastd.settings.solver_names import Formulation
 from mastd.vehicle.inputs import InputLayout
 from mastd.vehicle.library import find
 from mastd.vehicle.manoeuvres import Manoeuvre, bump, jturn, play
 from mastd.vehicle.model import Model
 from mastd.vehicle.settle import settle
-from mastd.vehicle.simulation import Accuracy, Formulation, Simulation
+from mastd.vehicle.simulation import Accuracy, Simulation
 from mastd.vehicle.state import State, design_state
 from mastd.vehicle.system import System
 from tests.vehicle_comparison import deviation, read_reference
@@ -51,7 +52,7 @@ def tight(name: str, accuracy: Accuracy, formulation: Formulation, step: float) 
     model = find("benchmark_sedan")
     manoeuvre = MANOEUVRES[name](model)
     simulation = Simulation(
-        model, step=step, formulation=formulation, accuracy=accuracy, ground=manoeuvre.ground, **TIGHT
+        model, step=step, solver=formulation, accuracy=accuracy, ground=manoeuvre.ground, **TIGHT
     )
     run = drive(simulation, manoeuvre)
     assert run.trace.converged.all()
@@ -118,7 +119,7 @@ def test_both_formulations_move_a_car_with_bars_and_stops_alike(accuracy: Accura
     hatchback = find(LINEAR_HATCHBACK)
     manoeuvre = jturn(hatchback, duration=2.0, rack=-0.012)
     runs = [
-        drive(Simulation(hatchback, formulation=formulation, accuracy=accuracy, **TIGHT), manoeuvre)
+        drive(Simulation(hatchback, solver=formulation, accuracy=accuracy, **TIGHT), manoeuvre)
         for formulation in ("inertial", "chassis")
     ]
     assert np.max(np.abs(runs[0].position - runs[1].position)) <= 1e-6
@@ -219,7 +220,7 @@ def test_step_run_and_advance_are_the_same_motion_bit_for_bit(
 ) -> None:
     manoeuvre = jturn(sedan, duration=0.8)
     inputs, states, last = rows(sedan, manoeuvre, 1e-3), [], []
-    simulation = Simulation(sedan, accuracy=accuracy, formulation=formulation)
+    simulation = Simulation(sedan, accuracy=accuracy, solver=formulation)
     for way in ("run", "run", "step", "advance"):
         simulation.start(manoeuvre.speed)
         if way == "run":

@@ -10,12 +10,13 @@ from numpy.typing import NDArray
 from scipy.spatial.transform import Rotation
 
 from mastd.roads.ground import Ground, write_plane
+from mastd.settings.solver_names import Formulation
 from mastd.vehicle.attitude import rotation_matrix
 from mastd.vehicle.inputs import InputLayout
 from mastd.vehicle.library import find
 from mastd.vehicle.manoeuvres import jturn
 from mastd.vehicle.model import Model
-from mastd.vehicle.simulation import Accuracy, Formulation, Simulation
+from mastd.vehicle.simulation import Accuracy, Simulation
 from mastd.vehicle.state import State
 from tests.vehicle_drives import TIGHT, momentum_rate, rows, weight
 from tests.vehicle_variants import LINEAR_HATCHBACK
@@ -56,7 +57,7 @@ def test_every_step_keeps_the_laws_of_momentum(
     inputs = rows(model, manoeuvre, STEP)
     inputs[:, layout.drive_torque], inputs[:, layout.motor_torque] = 300.0, -100.0
     inputs[:, layout.chassis_wrench] = PUSH
-    simulation = Simulation(model, accuracy=accuracy, formulation=formulation, **TIGHT)
+    simulation = Simulation(model, accuracy=accuracy, solver=formulation, **TIGHT)
     simulation.start(manoeuvre.speed)
     errors, largest = [], 0.0
     for index, row in enumerate(inputs):

@@ -11,12 +11,13 @@ from numpy.typing import NDArray
 
 from mastd.roads.entries import HEADER
 from mastd.roads.ground import Ground
+from mastd.settings.solver_names import Formulation
 from mastd.vehicle.inputs import InputLayout
 from mastd.vehicle.library import find
 from mastd.vehicle.manoeuvres import Manoeuvre, bump, jturn
 from mastd.vehicle.model import Model
 from mastd.vehicle.powertrain_fields import CLUTCH_PEDAL, GEAR_LEVER, THROTTLE_PEDAL
-from mastd.vehicle.simulation import Accuracy, Formulation, Simulation
+from mastd.vehicle.simulation import Accuracy, Simulation
 from mastd.vehicle.system import System
 from mastd.vehicle.trace import ACCELERATION, ANGLES, POSITION, VELOCITY, Trace
 from tests.vehicle_drives import coasting, drive, released, yaw_of
@@ -164,7 +165,7 @@ def test_nothing_is_factorised_under_way_but_by_the_conventional_method(
     sedan: Model, formulation: Formulation
 ) -> None:
     for frozen in (None, True):
-        simulation = Simulation(sedan, formulation=formulation, frozen=frozen)
+        simulation = Simulation(sedan, solver=formulation, frozen=frozen)
         simulation.start(15.0)
         begun = simulation.factorisations
         simulation.advance(coasting(sedan, 200))
@@ -181,7 +182,7 @@ def test_one_matrix_in_inertial_axes_fails_in_a_turn_and_only_there(sedan: Model
     for name, survives in (("bump", True), ("jturn", False)):
         manoeuvre = MANOEUVRES[name](sedan)
         for formulation in FORMULATIONS:
-            simulation = Simulation(sedan, formulation=formulation, frozen=True, ground=manoeuvre.ground)
+            simulation = Simulation(sedan, solver=formulation, frozen=True, ground=manoeuvre.ground)
             trace = drive(simulation, manoeuvre).trace
             assert simulation.factorisations == 1
             assert bool(trace.converged.all()) == (survives or formulation == "chassis")
@@ -197,7 +198,7 @@ def test_a_residual_above_the_tolerance_at_the_bound_is_reported(
 ) -> None:
     manoeuvre = replace(jturn(sedan), duration=1.0)
     simulation = Simulation(
-        sedan, accuracy=accuracy, formulation=formulation, most_iterations=1, tolerance=1e-16
+        sedan, accuracy=accuracy, solver=formulation, most_iterations=1, tolerance=1e-16
     )
     trace = drive(simulation, manoeuvre).trace
     assert not simulation.converged
@@ -212,7 +213,7 @@ def test_a_residual_above_the_tolerance_at_the_bound_is_reported(
 def test_what_is_not_a_number_is_reported_and_ends(
     sedan: Model, accuracy: Accuracy, formulation: Formulation
 ) -> None:
-    simulation, layout = Simulation(sedan, accuracy=accuracy, formulation=formulation), InputLayout.of(sedan)
+    simulation, layout = Simulation(sedan, accuracy=accuracy, solver=formulation), InputLayout.of(sedan)
     for column in range(layout.width):
         simulation.start(12.0)
         row = layout.row()
@@ -231,7 +232,7 @@ def test_what_is_not_a_number_is_reported_and_ends(
 
 @pytest.mark.parametrize("formulation", FORMULATIONS)
 def test_a_ground_that_is_not_a_number_is_reported(sedan: Model, formulation: Formulation) -> None:
-    simulation = Simulation(sedan, formulation=formulation)
+    simulation = Simulation(sedan, solver=formulation)
     simulation.start(0.0)
     ground = Ground.plane(np.zeros(3), np.eye(3)).parameters
     ground[HEADER + 2] = np.nan

@@ -173,6 +173,8 @@ class Tree(NamedTuple):
     """Factors of each group's Φ_d."""
     pivots: Integers
     """(m) exchanges of rows."""
+    row_size: Floats
+    """(m) room for the largest entries of the rows, by which their pivots compare."""
     quality: Floats
     """(body groups) share of the smallest in the largest pivot when the independent coordinates were chosen."""
     b_cells: Floats

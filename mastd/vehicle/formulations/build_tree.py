@@ -34,7 +34,9 @@ def tree_of(layout: Layout, topology: Topology, body_groups: tuple[BodyGroup, ..
     number = {link.body: i for i, link in enumerate(links)}
     counts = [link.joint.coordinates for link in links]
     firsts = np.concatenate([[0], np.cumsum(counts)]).astype(np.int64)
-    places = np.concatenate([[0], np.cumsum([_PLACES.get(joint, joint.coordinates) for joint in (link.joint for link in links)])]).astype(np.int64)
+    places = np.concatenate(
+        [[0], np.cumsum([_PLACES.get(joint, joint.coordinates) for joint in (link.joint for link in links)])]
+    ).astype(np.int64)
     n = int(firsts[-1])
     table = np.full((len(links), a.LINK_FIELDS), -1, dtype=np.int64)
     paths: list[list[int]] = []
@@ -106,6 +108,7 @@ def tree_of(layout: Layout, topology: Topology, body_groups: tuple[BodyGroup, ..
         bias=np.zeros(m),
         lu=np.zeros(factor),
         pivots=np.zeros(m, dtype=np.int64),
+        row_size=np.zeros(m),
         quality=np.zeros(len(groups)),
         b_cells=np.zeros(b_size),
         g_cells=np.zeros(m),
@@ -134,12 +137,10 @@ def _groups(
     for g, group in enumerate(body_groups):
         links = sorted(number[body] for body in group.bodies)
         table[links, a.L_GROUP] = g
-        own = [
-            int(table[i, a.L_FIRST]) + k for i in links for k in range(int(table[i, a.L_COUNT]))
-        ]
+        own = [int(table[i, a.L_FIRST]) + k for i in links for k in range(int(table[i, a.L_COUNT]))]
         free = [k for k in own if fixed[k] == a.FREE]
         first = len(rows)
-        rows += [row for cut in group.cuts for row in _rows(layout, cut, number)]
+        rows += [row for cut in group.cuts for row in constraint_rows(layout, cut, number)]
         count = len(rows) - first
         groups[g, : a.B_FACTOR + 1] = len(members), len(own), first, count, len(free) - count, 0, factor
         members += free + [k for k in own if fixed[k] != a.FREE]
@@ -186,7 +187,7 @@ def _outside(
     return found
 
 
-def _rows(layout: Layout, cut: int, number: dict[int, int]) -> list[list[int]]:
+def constraint_rows(layout: Layout, cut: int, number: dict[int, int]) -> list[list[int]]:
     """Return the rows of a cut primitive as in the table of rows."""
     car, primitive = layout.arrays, layout.model.primitives[cut]
     row, lane = layout.row[cut]

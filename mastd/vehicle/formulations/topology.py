@@ -190,5 +190,5 @@ def _loop(model: Model, tree: Sequence[Edge], edge: Edge) -> str:
         names.append(name)
     return (
         f"{model.name}: the loop of {joined(list(dict.fromkeys(names)))} cannot be cut: it has neither a"
-        " spherical joint nor a distance link; make one of its joints spherical"
+        " spherical joint nor a distance link; make one joint spherical, or one body a distance link"
     )

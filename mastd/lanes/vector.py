@@ -1,22 +1,12 @@
-"""Four numbers at a time: the type of the kernels that do the same work for four equal parts.
+"""Four lanes at a time, for the compiler: a type of its own, and the machine's vector instructions.
 
-A vehicle's corners, mirrored left and right and repeated from axle to axle, have the same joints in the same
-order. Kernels written for one of them with the functions of this module compute four, each in one lane of a
-vector register, at the cost of one. ``load`` and ``store`` move four neighbouring float64 of an array whose
-last axis has ``LANES`` entries; + − · / between lanes, and between lanes and a float, need nothing special.
-Products and sums may be fused, as in ``fused_kernel``; every result is the same in each run on one machine.
-
-For the type checker a value of four lanes is a float: functions of plain arithmetic serve both.
+See ``mastd.lanes`` for what each function means.
 """
 
 from __future__ import annotations
 
 import operator
-from collections.abc import Callable
-from typing import Any, Final, cast
-
-import numpy as np
-from numpy.typing import NDArray
+from typing import Any, Final
 
 # isort: off
 # The compiler's wrapper comes first: it sets the cache directory before numba reads its configuration.
@@ -102,7 +92,7 @@ def _address(context: Any, builder: Any, kind: Any, array: Any, indices: list[An
 
 
 @intrinsic
-def _load(typing: Any, array: Any, i: Any, j: Any) -> Any:
+def load(typing: Any, array: Any, i: Any, j: Any) -> Any:
     def generate(context: Any, builder: Any, sig: Any, arguments: Any) -> Any:
         return builder.load(
             _address(context, builder, sig.args[0], arguments[0], list(arguments[1:])), align=8
@@ -112,7 +102,7 @@ def _load(typing: Any, array: Any, i: Any, j: Any) -> Any:
 
 
 @intrinsic
-def _load_single(typing: Any, array: Any, i: Any, j: Any) -> Any:
+def load_single(typing: Any, array: Any, i: Any, j: Any) -> Any:
     def generate(context: Any, builder: Any, sig: Any, arguments: Any) -> Any:
         address = _address(context, builder, sig.args[0], arguments[0], list(arguments[1:]))
         single = ir.VectorType(ir.FloatType(), LANES)
@@ -123,7 +113,7 @@ def _load_single(typing: Any, array: Any, i: Any, j: Any) -> Any:
 
 
 @intrinsic
-def _load_row(typing: Any, array: Any, i: Any) -> Any:
+def load_row(typing: Any, array: Any, i: Any) -> Any:
     def generate(context: Any, builder: Any, sig: Any, arguments: Any) -> Any:
         return builder.load(_address(context, builder, sig.args[0], arguments[0], [arguments[1]]), align=8)
 
@@ -131,7 +121,7 @@ def _load_row(typing: Any, array: Any, i: Any) -> Any:
 
 
 @intrinsic
-def _store(typing: Any, array: Any, i: Any, j: Any, value: Any) -> Any:
+def store(typing: Any, array: Any, i: Any, j: Any, value: Any) -> Any:
     def generate(context: Any, builder: Any, sig: Any, arguments: Any) -> Any:
         pointer = _address(context, builder, sig.args[0], arguments[0], list(arguments[1:3]))
         builder.store(arguments[3], pointer, align=8)
@@ -141,7 +131,7 @@ def _store(typing: Any, array: Any, i: Any, j: Any, value: Any) -> Any:
 
 
 @intrinsic
-def _store_row(typing: Any, array: Any, i: Any, value: Any) -> Any:
+def store_row(typing: Any, array: Any, i: Any, value: Any) -> Any:
     def generate(context: Any, builder: Any, sig: Any, arguments: Any) -> Any:
         pointer = _address(context, builder, sig.args[0], arguments[0], [arguments[1]])
         builder.store(arguments[2], pointer, align=8)
@@ -151,7 +141,7 @@ def _store_row(typing: Any, array: Any, i: Any, value: Any) -> Any:
 
 
 @intrinsic
-def _splat(typing: Any, scalar: Any) -> Any:
+def splat(typing: Any, scalar: Any) -> Any:
     def generate(context: Any, builder: Any, sig: Any, arguments: Any) -> Any:
         return _spread(builder, arguments[0])
 
@@ -159,7 +149,7 @@ def _splat(typing: Any, scalar: Any) -> Any:
 
 
 @intrinsic
-def _root(typing: Any, value: Any) -> Any:
+def root(typing: Any, value: Any) -> Any:
     def generate(context: Any, builder: Any, sig: Any, arguments: Any) -> Any:
         kind = ir.FunctionType(_VECTOR, [_VECTOR])
         function = cgutils.get_or_insert_function(builder.module, kind, f"llvm.sqrt.v{LANES}f64")
@@ -169,7 +159,7 @@ def _root(typing: Any, value: Any) -> Any:
 
 
 @intrinsic
-def _total(typing: Any, value: Any) -> Any:
+def total(typing: Any, value: Any) -> Any:
     def generate(context: Any, builder: Any, sig: Any, arguments: Any) -> Any:
         parts = [builder.extract_element(arguments[0], ir.Constant(_INT32, k)) for k in range(LANES)]
         return builder.fadd(builder.fadd(parts[0], parts[1]), builder.fadd(parts[2], parts[3]))
@@ -178,7 +168,7 @@ def _total(typing: Any, value: Any) -> Any:
 
 
 @intrinsic
-def _peak(typing: Any, value: Any) -> Any:
+def peak(typing: Any, value: Any) -> Any:
     def generate(context: Any, builder: Any, sig: Any, arguments: Any) -> Any:
         found = builder.extract_element(arguments[0], ir.Constant(_INT32, 0))
         for k in range(1, LANES):
@@ -194,7 +184,7 @@ def _peak(typing: Any, value: Any) -> Any:
 
 
 @intrinsic
-def _first_lane(typing: Any, value: Any) -> Any:
+def first_lane(typing: Any, value: Any) -> Any:
     def generate(context: Any, builder: Any, sig: Any, arguments: Any) -> Any:
         return builder.extract_element(arguments[0], ir.Constant(_INT32, 0))
 
@@ -202,36 +192,10 @@ def _first_lane(typing: Any, value: Any) -> Any:
 
 
 @intrinsic
-def _select(typing: Any, condition: Any, positive: Any, otherwise: Any) -> Any:
+def select(typing: Any, condition: Any, positive: Any, otherwise: Any) -> Any:
     def generate(context: Any, builder: Any, sig: Any, arguments: Any) -> Any:
         zero = _spread(builder, ir.Constant(ir.DoubleType(), 0.0))
         chosen = builder.fcmp_ordered(">", arguments[0], zero)
         return builder.select(chosen, arguments[1], arguments[2])
 
     return _lanes(_lanes, _lanes, _lanes), generate
-
-
-Block = NDArray[np.float64]
-
-load = cast(Callable[[Block, int, int], float], _load)
-"""Four numbers of ``array[i, j, :]``."""
-load_single = cast(Callable[[NDArray[np.float32], int, int], float], _load_single)
-"""Four numbers of ``array[i, j, :]``, which is in single precision."""
-load_row = cast(Callable[[Block, int], float], _load_row)
-"""Four numbers of ``array[i, :]``."""
-store = cast(Callable[[Block, int, int, float], None], _store)
-"""Write four numbers to ``array[i, j, :]``."""
-store_row = cast(Callable[[Block, int, float], None], _store_row)
-"""Write four numbers to ``array[i, :]``."""
-splat = cast(Callable[[float], float], _splat)
-"""The same number in each lane."""
-root = cast(Callable[[float], float], _root)
-"""Square root, lane by lane."""
-total = cast(Callable[[float], float], _total)
-"""Sum of the four lanes."""
-peak = cast(Callable[[float], float], _peak)
-"""Largest of the four lanes; not a number if one of them is not."""
-first_lane = cast(Callable[[float], float], _first_lane)
-"""The number in the first lane."""
-select = cast(Callable[[float, float, float], float], _select)
-"""Lane by lane the second value where the first is above zero, else (and for NaN) the third."""

@@ -1,0 +1,37 @@
+"""Names of the ways to solve a vehicle's equations, and which formulas in time go with them."""
+
+from __future__ import annotations
+
+from typing import Final, Literal, TypeAlias, get_args
+
+NewtonFormulation: TypeAlias = Literal["chassis", "inertial"]
+"""Document 000: relative to the chassis with a matrix that is never renewed, and the conventional one."""
+TreeFormulation: TypeAlias = Literal[
+    "lagrange",
+    "reduced-lagrange",
+    "partitioning",
+    "independent",
+    "subsystem-joint",
+    "subsystem-cartesian",
+    "partial-jacobian",
+]
+"""Documents 001 (and what it compares itself with), 002 and 003: accelerations of the coordinates of a tree."""
+Formulation: TypeAlias = Literal[NewtonFormulation, TreeFormulation]
+Integrator: TypeAlias = Literal["generalized-alpha", "runge-kutta", "adams-bashforth", "implicit-euler"]
+JacobianPolicy: TypeAlias = Literal["full", "round-robin", "fastest", "none"]
+"""Which columns of its Jacobian implicit Euler makes anew in a step, document 003."""
+
+NEWTON_FORMULATIONS: Final[tuple[NewtonFormulation, ...]] = get_args(NewtonFormulation)
+TREE_FORMULATIONS: Final[tuple[TreeFormulation, ...]] = get_args(TreeFormulation)
+FORMULATIONS: Final[tuple[Formulation, ...]] = (*NEWTON_FORMULATIONS, *TREE_FORMULATIONS)
+TREE_INTEGRATORS: Final[tuple[Integrator, ...]] = ("runge-kutta", "adams-bashforth", "implicit-euler")
+POLICIES: Final[tuple[JacobianPolicy, ...]] = get_args(JacobianPolicy)
+
+
+def integrators_of(formulation: Formulation) -> tuple[Integrator, ...]:
+    """Return the formulas in time that go with a formulation, the usual one first."""
+    if formulation in NEWTON_FORMULATIONS:
+        return ("generalized-alpha",)
+    if formulation == "partial-jacobian":
+        return ("implicit-euler",)
+    return TREE_INTEGRATORS

@@ -1,0 +1,48 @@
+"""Room of all formulations for one vehicle, and their numbers."""
+
+from __future__ import annotations
+
+from typing import Final
+
+import numpy as np
+
+from mastd.settings.solver_names import Formulation
+from mastd.vehicle.formulations.accelerations import (
+    INDEPENDENT,
+    LAGRANGE,
+    PARTITIONING,
+    REDUCED_LAGRANGE,
+    SUBSYSTEMS,
+    Rooms,
+)
+from mastd.vehicle.formulations.arrays import Tree
+from mastd.vehicle.formulations.drive_forces import ForceRoom
+from mastd.vehicle.formulations.evaluate import empty_room
+from mastd.vehicle.formulations.independent import IndependentRoom
+from mastd.vehicle.formulations.lagrange import LagrangeRoom
+from mastd.vehicle.formulations.subsystem import subsystem_room
+from mastd.vehicle.layout import Layout
+from mastd.vehicle.solvers import Solver
+
+FORMULATION_CODES: Final[dict[Formulation, int]] = {
+    "lagrange": LAGRANGE,
+    "reduced-lagrange": REDUCED_LAGRANGE,
+    "partitioning": PARTITIONING,
+    "independent": INDEPENDENT,
+    "subsystem-joint": SUBSYSTEMS,
+    "subsystem-cartesian": SUBSYSTEMS,
+    "partial-jacobian": INDEPENDENT,
+}
+
+
+def rooms_of(layout: Layout, tree: Tree, solver: Solver) -> Rooms:
+    """Return the room of all formulations, for what a solver makes of the subsystems."""
+    return Rooms(
+        lagrange=LagrangeRoom.of(tree),
+        independent=IndependentRoom.of(tree),
+        subsystem=subsystem_room(tree, layout, formulation == "subsystem-cartesian", cartesian),
+        forces=ForceRoom.of(tree),
+        fresh=empty_room(layout.cells),
+        shift=np.zeros(len(tree.u)),
+        closing=np.zeros(2),
+    )

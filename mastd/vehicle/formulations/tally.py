@@ -1,0 +1,151 @@
+"""Operations by stages: a stage lasts as long as one of its kernels, run as a plain function, is at work."""
+
+from __future__ import annotations
+
+import math
+import sys
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from typing import Any, NamedTuple
+
+from mastd.vehicle.formulations import counted
+from mastd.vehicle.formulations.counted import Counted, CountedComplex
+
+Kernel = Callable[..., Any]
+
+
+class Operations(NamedTuple):
+    """Operations that were executed."""
+
+    multiplications: int
+    divisions: int
+    additions: int
+    """And subtractions."""
+    roots: int
+    """Square roots."""
+    functions: int
+    """Sines, cosines, exponentials and their like."""
+
+    @property
+    def total(self) -> int:
+        """All of them."""
+        return sum(self)
+
+    def plus(self, other: Operations) -> Operations:
+        """Return the sums."""
+        return Operations(*(x + y for x, y in zip(self, other, strict=True)))
+
+
+NONE = Operations(0, 0, 0, 0, 0)
+
+
+class Tally:
+    """Operations by the name of the stage they were executed in: the innermost that was under way."""
+
+    def __init__(self) -> None:
+        self.stages: dict[str, Operations] = {}
+        self._open = ["other"]
+        self._seen = Operations(*counted.tally)
+
+    @contextmanager
+    def stage(self, name: str) -> Iterator[None]:
+        """Count what is done inside for a stage."""
+        self.note()
+        self._open.append(name)
+        try:
+            yield
+        finally:
+            self.note()
+            self._open.pop()
+
+    def note(self) -> None:
+        """Give the stage that is under way what was counted since the last time."""
+        now = Operations(*counted.tally)
+        done = Operations(*(x - y for x, y in zip(now, self._seen, strict=True)))
+        if done.total:
+            name = self._open[-1]
+            self.stages[name] = self.stages.get(name, NONE).plus(done)
+        self._seen = now
+
+
+def total(stages: Mapping[str, Operations]) -> Operations:
+    """Return the operations of all stages."""
+    whole = NONE
+    for part in stages.values():
+        whole = whole.plus(part)
+    return whole
+
+
+@contextmanager
+def counting_kernels(stages: Mapping[str, tuple[Kernel, ...]]) -> Iterator[Tally]:
+    """Make the kernels of this process ready for counted numbers, and those of stages tell when they begin.
+
+    Every module's own names of those kernels, and of ``float``, ``complex`` and ``math`` where kernels are
+    written, are others as long as this lasts: meant for a process that does nothing else.
+    """
+    tally = Tally()
+    others: dict[int, Kernel] = {}
+    for name, kernels in stages.items():
+        others.update({id(kernel): _in_stage(tally, name, kernel) for kernel in kernels})
+    changed: list[tuple[dict[str, Any], str, Any]] = []
+    for module in [module for name, module in sys.modules.items() if name.startswith("mastd.")]:
+        names = module.__dict__
+        found: dict[str, Any] = {
+            name: others[id(value)] for name, value in names.items() if id(value) in others
+        }
+        if "fused_kernel" in names or "separate_kernel" in names:
+            found |= {"float": _float, "complex": _complex, "math": _MATH}
+        for name, value in found.items():
+            changed.append((names, name, names.get(name, _ABSENT)))
+            names[name] = value
+    try:
+        yield tally
+    finally:
+        tally.note()
+        for names, name, value in reversed(changed):
+            if value is _ABSENT:
+                del names[name]
+            else:
+                names[name] = value
+
+
+_ABSENT = object()
+
+
+def _in_stage(tally: Tally, name: str, kernel: Kernel) -> Kernel:
+    def staged(*arguments: Any) -> Any:
+        with tally.stage(name):
+            return kernel(*arguments)
+
+    return staged
+
+
+def _float(x: Any) -> Any:
+    return x if isinstance(x, Counted) else float(x)
+
+
+def _complex(real: Any, imag: Any = 0.0) -> Any:
+    return CountedComplex(real, imag)
+
+
+class _Math:
+    """The functions of ``math`` that kernels call, for counted numbers and floats."""
+
+    def __getattr__(self, name: str) -> Any:
+        plain = getattr(math, name)
+        if not callable(plain):
+            return plain
+
+        def function(*arguments: Any) -> Any:
+            first = arguments[0]
+            if not isinstance(first, Counted):
+                return plain(*arguments)
+            if name == "copysign":
+                sign = arguments[1].value if isinstance(arguments[1], Counted) else arguments[1]
+                return Counted(math.copysign(first.value, sign))
+            return getattr(first, name)(*arguments[1:])
+
+        return function
+
+
+_MATH = _Math()

@@ -1,0 +1,234 @@
+"""Steps over the coordinates of the tree: what ``Simulation`` has in the place of Newton's method."""
+
+from __future__ import annotations
+
+from typing import Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mastd.kernel import entry, fused_kernel, separate_kernel
+from mastd.roads.ground import Ground
+from mastd.settings.solver_names import Integrator
+from mastd.vehicle import fields as f
+from mastd.vehicle import newton
+from mastd.vehicle.formulations import arrays as a
+from mastd.vehicle.formulations.accelerations import Law, Rooms, evaluate
+from mastd.vehicle.formulations.arrays import Tree
+from mastd.vehicle.formulations.body_groups import body_groups
+from mastd.vehicle.formulations.build_rooms import FORMULATION_CODES, rooms_of
+from mastd.vehicle.formulations.build_tree import tree_of
+from mastd.vehicle.formulations.closing import largest_rate
+from mastd.vehicle.formulations.drive_forces import drive_forces
+from mastd.vehicle.formulations.evaluate import look_at_columns, look_at_places, show_accelerations
+from mastd.vehicle.formulations.marching import (
+    ADAMS_BASHFORTH,
+    IMPLICIT_EULER,
+    RUNGE_KUTTA,
+    STAGES,
+    March,
+    adams_bashforth,
+    begin_step,
+    end_step,
+    runge_kutta,
+)
+from mastd.vehicle.formulations.partition import choose_independent
+from mastd.vehicle.formulations.topology import topology_of
+from mastd.vehicle.formulations.tree_state import take_state
+from mastd.vehicle.layout import Arrays
+from mastd.vehicle.reaction import guided, reaction
+from mastd.vehicle.recording import record
+from mastd.vehicle.snapshot import Blocks
+from mastd.vehicle.solvers import Solver
+from mastd.vehicle.state import State, read_state, write_state
+from mastd.vehicle.stepping import Bound, ground_wrench
+from mastd.vehicle.system import System
+
+Floats = NDArray[np.float64]
+
+CODES: Final[dict[Integrator, int]] = {
+    "runge-kutta": RUNGE_KUTTA,
+    "adams-bashforth": ADAMS_BASHFORTH,
+    "implicit-euler": IMPLICIT_EULER,
+}
+BRAKE_REACH: Final = 2.0
+"""Steps in which a friction brake stops its wheel: an explicit formula has to follow it."""
+
+
+@separate_kernel
+def take_tree_steps(
+    car: Arrays,
+    tree: Tree,
+    rooms: Rooms,
+    march: March,
+    law: Law,
+    step: float,
+    integrator: int,
+    inputs: Floats,
+    ground: Floats,
+    report: Floats,
+    heights: Floats,
+    table: Floats,
+    wrench: Floats,
+) -> None:
+    """Take a step for each row of ``inputs``, as ``stepping.take_steps`` does."""
+    keep = table.shape[0] == inputs.shape[0]
+    for k in range(inputs.shape[0]):
+        begin_step(tree, car, march, inputs[k], step)
+        if integrator == RUNGE_KUTTA:
+            failed = runge_kutta(tree, car, rooms, law, march, step, ground)
+        else:
+            failed = adams_bashforth(tree, car, rooms, law, march, step, ground)
+        end_step(march, ground)
+        march.failed[0] = failed
+        show_accelerations(tree, car)
+        drive_forces(tree, car, rooms.forces)
+        _report(tree, rooms, failed, report)
+        if keep:
+            record(car, heights, report, table[k])
+    ground_wrench(car, wrench)
+    if guided(car):
+        for k in range(6):
+            wrench[6 + k] = wrench[k]
+    else:
+        reaction(car, law.gravity, wrench[6:])
+
+
+@fused_kernel
+def _report(tree: Tree, rooms: Rooms, failed: int, report: Floats) -> None:
+    report[newton.ITERATIONS], report[newton.JOINT_ERROR] = rooms.closing[0], rooms.closing[1]
+    report[newton.JOINT_RATE] = largest_rate(tree)
+    report[newton.LARGEST_MOVE] = 0.0
+    finite = 0.0
+    for k in range(tree.udot.shape[0]):
+        finite += 0.0 * tree.udot[k]
+    report[newton.CONVERGED] = 1.0 if failed == 0 and finite == 0.0 else 0.0
+
+
+class BoundTreeSteps(Bound):
+    """``take_tree_steps`` with its arguments."""
+
+    kernel = staticmethod(take_tree_steps)
+
+
+class TreeSteps:
+    """A car's accelerations by one of the formulations, and an integrator that knows nothing of it."""
+
+    def __init__(
+        self,
+        system: System,
+        step: float,
+        solver: Solver,
+        tolerance: float,
+    ) -> None:
+        """Make tree, body groups and room; ``tolerance``: largest gap, m.
+
+        Raises UsageError, one line each, for a vehicle whose loops
+        cannot be cut or whose constraints are redundant.
+        """
+        self.layout = system.layout
+        model = system.model
+        topology = topology_of(model)
+        self._groups = body_groups(model, topology)
+        self.tree = tree_of(system.layout, topology, self._groups)
+        self._rooms = rooms_of(self.layout, self.tree, solver)
+        width = 2 * len(self.tree.u) + 3 * len(self.tree.spin)
+        self._still = system.inputs.row()
+        self._march = March(
+            q=np.zeros_like(self.tree.q),
+            u=np.zeros_like(self.tree.u),
+            spin=np.zeros_like(self.tree.spin),
+            deflection=np.zeros_like(self.tree.deflection),
+            slopes=np.zeros((STAGES, width)),
+            move=np.zeros(width),
+            inputs=np.zeros((3, len(self._still))),
+            ground=np.zeros((2, len(Ground.flat().parameters))),
+            known=np.zeros(1, dtype=np.int64),
+            failed=np.zeros(1, dtype=np.int64),
+        )
+        self._law = Law(FORMULATION_CODES[solver.formulation], model.gravity, BRAKE_REACH * step, tolerance)
+        self._step = step
+        self._integrator = CODES[solver.steps_by]
+
+    def prepare(self, settled: State, speed: float) -> None:
+        """Note the loads of a car at rest: no matrix is made before t = 0."""
+
+    def load(self, state: State) -> None:
+        """Put the car into a state that keeps its joints; its multipliers are not looked at."""
+        write_state(self.layout, state)
+        self.layout.arrays.rows[:, f.MULTIPLIER] = 0.0
+        take_state(self.tree, state)
+
+    def start(self, state: State, ground: Floats) -> None:
+        """Put the car into the state of t = 0."""
+        self._march.inputs[:] = self._still
+        self.load(state)
+
+    def begin(self, ground: Floats) -> None:
+        """Write accelerations, forces and gaps at the present state, on the last inputs."""
+        if self._march.ground.shape[1] != len(ground):
+            self._march = self._march._replace(ground=np.zeros((2, len(ground))))
+        self._march.ground[0] = ground
+        self._march.known[0] = 0
+        look_at_places(self.tree, self.layout.arrays)
+        look_at_columns(self.tree, self.layout.arrays)
+        for group in range(len(self._groups)):
+            choose_independent(self.tree, group)
+        # What the tyres' deflections mean depends on loads, which the first look finds.
+        for _ in range(2):
+            row = self._march.inputs[0]
+            failed = evaluate(self.tree, self.layout.arrays, self._rooms, self._law, row, ground)
+        self._march.failed[0] = failed
+        show_accelerations(self.tree, self.layout.arrays)
+        drive_forces(self.tree, self.layout.arrays, self._rooms.forces)
+
+    def take(self, *arguments: Floats) -> None:
+        """Take steps; inputs, ground, report, heights, table and wrench as ``stepping.take_steps`` has them."""
+        take_tree_steps(*self.blocks, *arguments)
+
+    def bind(self, *arguments: Floats) -> Bound:
+        """Return ``take`` with its arguments, whose contents may change."""
+        return BoundTreeSteps(*self.blocks, *arguments)
+
+    def state(self) -> State:
+        """Return the present state; it has no multipliers."""
+        return read_state(self.layout)
+
+    @property
+    def blocks(self) -> Blocks:
+        """What a compiled step is handed of this car; its arrays are the car's own."""
+        return (
+            self.layout.arrays,
+            self.tree,
+            self._rooms,
+            self._march,
+            self._law,
+            self._step,
+            self._integrator,
+        )
+
+    @property
+    def factorisations(self) -> int:
+        """Of a matrix of a whole step: none is made."""
+        return 0
+
+    def matrix(self, ground: Ground) -> Floats:
+        """Raise ValueError: there is no matrix of a step."""
+        raise ValueError("a formulation over a tree of links has no matrix of a step")
+
+    @property
+    def trouble(self) -> str:
+        """What went wrong in the last step, in a line; empty if nothing did."""
+        failed = int(self._march.failed[0])
+        name = self.layout.model.name
+        if failed > 0:
+            joints = self._joints(failed - 1)
+            return f"{name}: {self._groups[failed - 1].name}: its joints became singular: {joints}"
+        if failed < 0:
+            return f"{name}: its joints do not close any more, {1e3 * self._rooms.closing[1]:.3g} mm are left"
+        return ""
+
+    def _joints(self, group: int) -> str:
+        model = self.layout.model
+        names = dict.fromkeys(model.primitives[cut].joint for cut in self._groups[group].cuts)
+        return ", ".join(f"'{name}'" for name in names)

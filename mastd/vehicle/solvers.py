@@ -1,0 +1,36 @@
+"""How a vehicle's equations are solved: a formulation, and a formula in time."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from mastd.errors import UsageError
+from mastd.settings.solver_names import Formulation, Integrator, JacobianPolicy, integrators_of
+
+
+@dataclass(frozen=True)
+class Solver:
+    """A formulation and how it is stepped.
+
+    Raises UsageError for an integrator that does not go with it.
+    """
+
+    formulation: Formulation = "chassis"
+    integrator: Integrator | None = None
+    """None: the usual one."""
+    policy: JacobianPolicy = "round-robin"
+    """Of implicit Euler."""
+    cartesian: tuple[str, ...] = ()
+    """Subsystems with relative Cartesian coordinates beside others with joint coordinates, by their names."""
+
+    def __post_init__(self) -> None:
+        fitting = integrators_of(self.formulation)
+        if self.integrator is not None and self.integrator not in fitting:
+            raise UsageError(
+                f"solver {self.formulation}: goes with {', '.join(fitting)}, not with {self.integrator}"
+            )
+
+    @property
+    def steps_by(self) -> Integrator:
+        """The formula in time."""
+        return self.integrator or integrators_of(self.formulation)[0]
