@@ -26,6 +26,12 @@ def _document_000(_table: Path) -> list[Item]:
     return items(find("benchmark_sedan"))
 
 
+def _document_001(_table: Path) -> list[Item]:
+    from mastd.reproduce.document_001 import items
+
+    return items()
+
+
 def _document_003(_table: Path) -> list[Item]:
     from mastd.reproduce.document_003 import items
 
@@ -35,6 +41,7 @@ def _document_003(_table: Path) -> list[Item]:
 # Document → all its items; those of the table are computed from the table settings in a file.
 DOCUMENTS: dict[str, Callable[[Path], list[Item]]] = {
     "000": _document_000,
+    "001": _document_001,
     "003": _document_003,
     "004": _document_004,
 }

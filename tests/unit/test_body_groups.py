@@ -165,6 +165,27 @@ def test_a_body_is_taken_out_only_where_the_rest_keeps_freedom() -> None:
     assert sorted(len(group) for group, _ in groups(loose)) == [1, 1, 1, 1]
 
 
+@pytest.mark.parametrize(("drive", "sizes"), [(None, [1, 1, 1, 2]), (0, [1, 4])])
+def test_a_driven_coordinate_is_no_freedom_of_a_rest(drive: int | None, sizes: list[int]) -> None:
+    """The left post stands on a slider: only if that is free may the rack be taken out."""
+    parts = {
+        "rack": (0.0, 0.0, 0.0),
+        "left": (0.0, 1.0, 0.5),
+        "right": (0.0, -1.0, 0.5),
+        "slider": (0.0, 1.0, 0.0),
+    }
+    model = model_of(
+        parts,
+        slide("guide", CHASSIS, 1, (0, 0, 0), Y),
+        slide("slide", CHASSIS, 4, (0, 1, 0), Y, drive),
+        hinge("l", 4, 2, (0, 1, 0), X),
+        cross("r", CHASSIS, 3, (0, -1, 0), (X, Y)),
+        rod("left rod", 1, 2, (0, 0.1, 0), (0, 1, 0.5)),
+        rod("right rod", 1, 3, (0, -0.1, 0), (0, -1, 0.5)),
+    )
+    assert sorted(len(group) for group, _ in groups(model)) == sizes
+
+
 def test_a_body_is_not_taken_out_where_the_rest_would_be_singular() -> None:
     """The left rod points at the middle of the left post's joint: only the rack can follow it."""
     posts = {"rack": (0.0, 0.0, 0.0), "left": (0.0, 1.0, 0.5), "right": (0.0, -1.0, 0.5)}

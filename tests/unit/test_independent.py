@@ -8,10 +8,17 @@ from typing import Any
 import numpy as np
 import pytest
 
+from mastd.vehicle import library
 from mastd.vehicle.formulations import arrays as a
 from mastd.vehicle.formulations.arrays import Tree
+from mastd.vehicle.formulations.body_groups import body_groups
+from mastd.vehicle.formulations.build_tree import tree_of
+from mastd.vehicle.formulations.closing import close_places
+from mastd.vehicle.formulations.evaluate import look_at_columns, look_at_places
 from mastd.vehicle.formulations.independent import independent_room, solve_independent
 from mastd.vehicle.formulations.lagrange import lagrange_room, reduced_room, solve_lagrange, solve_reduced
+from mastd.vehicle.formulations.mass_matrix import add_inertia
+from mastd.vehicle.formulations.paper_car import paper_car
 from mastd.vehicle.formulations.partition import (
     acceleration_terms,
     choose_groups,
@@ -19,6 +26,8 @@ from mastd.vehicle.formulations.partition import (
 )
 from mastd.vehicle.formulations.partitioning import partitioning_room, solve_partitioning
 from mastd.vehicle.formulations.sparse_cholesky import elimination_order, factor, pattern_of, solve
+from mastd.vehicle.formulations.topology import TreeJoint, topology_of
+from mastd.vehicle.layout import Arrays, lay_out
 from tests.random_trees import accelerations, equations, random_tree
 
 SEEDS = range(60)
@@ -120,6 +129,80 @@ def test_bodies_without_mass_are_refused_by_their_group(name: str) -> None:
     _choose(tree)
     tree.mass[leaf], tree.inertia[leaf] = 0.0, 0.0
     assert run(tree, CAR, make(tree)) == 1 + tree.links[leaf, a.L_GROUP]
+
+
+def _vehicle(name: str) -> tuple[Tree, Arrays]:
+    """Return a vehicle in a position that its joints allow, with random forces and second derivatives."""
+    rng = np.random.default_rng(8)
+    model = paper_car() if name == "paper_car" else library.find(name)
+    layout, topology = lay_out(model), topology_of(model)
+    tree, car = tree_of(layout, topology, body_groups(model, topology)), layout.arrays
+    look_at_places(tree, car)
+    look_at_columns(tree, car)
+    assert choose_groups(tree) == 0
+    for link, line in zip(topology.links, tree.links, strict=True):
+        if link.joint in (TreeJoint.REVOLUTE, TreeJoint.PRISMATIC, TreeJoint.UNIVERSAL):
+            own = slice(int(line[a.L_PLACE]), int(line[a.L_PLACE] + line[a.L_COUNT]))
+            tree.q[own] += rng.normal(0.0, 0.02, int(line[a.L_COUNT]))
+    assert close_places(tree, car, np.zeros(len(tree.u)), 1e-12, np.zeros(2)) == 0
+    tree.residual[:] = rng.normal(0.0, 1000.0, tree.residual.shape)
+    tree.bias[:] = rng.normal(0.0, 10.0, tree.bias.shape)
+    tree.udot[tree.fixed == a.DRIVEN] = 0.5
+    independent_columns(tree)
+    acceleration_terms(tree)
+    return tree, car
+
+
+@pytest.mark.parametrize("name", [*library.names(), "paper_car"])
+def test_all_move_a_vehicle_the_same_way(name: str) -> None:
+    tree, car = _vehicle(name)
+    expected = accelerations(tree)
+    for make, run in SOLVERS.values():
+        tree.udot[tree.fixed == a.FREE] = np.nan
+        room = make(tree)
+        assert run(tree, car, room) == 0
+        _agree(tree.udot, expected)
+
+
+class _Counting:
+    """A number that counts the products made of it and of others."""
+
+    products = 0
+
+    def __init__(self, value: float) -> None:
+        self.value = value
+
+    def __mul__(self, other: _Counting) -> _Counting:
+        _Counting.products += 1
+        return _Counting(self.value * other.value)
+
+    def __add__(self, other: _Counting | float) -> _Counting:
+        return _Counting(self.value + (other.value if isinstance(other, _Counting) else other))
+
+    def __sub__(self, other: _Counting) -> _Counting:
+        return _Counting(self.value - other.value)
+
+
+def _counting(block: Any) -> Any:
+    return np.array([_Counting(x) for x in block.ravel()], dtype=object).reshape(block.shape)
+
+
+def test_inertia_and_force_take_the_products_of_table_2() -> None:
+    tree, _ = _vehicle("paper_car")
+    room, size = lagrange_room(tree), len(tree.u)
+    counting = tree._replace(
+        **{name: _counting(getattr(tree, name)) for name in ("mass", "inertia", "residual", "v", "w")}
+    )
+    matrix, force = _counting(np.zeros((size, size))), _counting(np.zeros(size))
+    _Counting.products = 0
+    plain = getattr(add_inertia, "py_func", add_inertia)
+    plain(counting, room.columns, counting.v, counting.w, counting.residual, matrix, force)
+    lower = tree.links[:, a.L_PATHS]
+    paths = [tree.path[line[a.L_PATH] : line[a.L_PATH] + line[a.L_PATHS]] for line in tree.links]
+    turning = np.array([tree.turning[path].sum() for path in paths])
+    mass = 3 * lower + 3 * (lower + 1) * lower // 2 + 9 * turning + 3 * (turning + 1) * turning // 2
+    # The 27 of each body are in its out-of-balance force already.
+    assert _Counting.products == np.sum(mass + 3 * (lower + turning))
 
 
 def test_a_tree_is_eliminated_without_fill() -> None:

@@ -272,6 +272,15 @@ def test_dots_that_stand_alone_stay_constraints() -> None:
     assert topology.cuts == (*topology_of(model).cuts, len(model.primitives))
 
 
+def test_a_ball_joint_with_dots_about_two_axes_is_no_hinge() -> None:
+    parts = hinge("bearing", CHASSIS, 1, (0, 0, 0), Y)
+    parts[2] = replace(parts[2], axis_first=X, axis_second=Z)
+    model = model_of({"arm": (0.5, 0.0, 0.0)}, parts)
+    topology = topology_of(model)
+    assert below(model, topology, "arm") == ("chassis", TreeJoint.SPHERICAL)
+    assert topology.cuts == (1, 2)
+
+
 def test_a_loop_of_hinges_alone_is_named() -> None:
     model = model_of(
         {"crank": (0.0, 0.0, 0.5), "coupler": (0.5, 0.0, 1.0), "rocker": (1.0, 0.0, 0.5)},

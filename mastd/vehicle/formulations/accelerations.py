@@ -9,14 +9,12 @@ from mastd.vehicle.formulations.arrays import Floats, Tree
 from mastd.vehicle.formulations.closing import close_places, close_rates
 from mastd.vehicle.formulations.drive_forces import ForceRoom
 from mastd.vehicle.formulations.evaluate import give_drives, look_at_forces
-from mastd.vehicle.formulations.independent import (
-    IndependentRoom,
-    solve_independent,
-    solve_partitioning,
-)
-from mastd.vehicle.formulations.lagrange import LagrangeRoom, solve_lagrange, solve_reduced
+from mastd.vehicle.formulations.independent import IndependentRoom, solve_independent
+from mastd.vehicle.formulations.lagrange import LagrangeRoom, ReducedRoom, solve_lagrange, solve_reduced
 from mastd.vehicle.formulations.partition import acceleration_terms
-from mastd.vehicle.formulations.subsystem import SubsystemRoom, solve_subsystems
+from mastd.vehicle.formulations.partitioning import PartitioningRoom, solve_partitioning
+from mastd.vehicle.formulations.subsystem import solve_subsystems
+from mastd.vehicle.formulations.subsystem_room import SubsystemRoom
 from mastd.vehicle.fresh import Fresh
 from mastd.vehicle.layout import Arrays
 
@@ -31,6 +29,8 @@ class Rooms(NamedTuple):
     """Room of all formulations for one vehicle."""
 
     lagrange: LagrangeRoom
+    reduced: ReducedRoom
+    partitioning: PartitioningRoom
     independent: IndependentRoom
     subsystem: SubsystemRoom
     forces: ForceRoom
@@ -74,9 +74,9 @@ def solve(tree: Tree, car: Arrays, rooms: Rooms, formulation: int) -> int:
     if formulation == LAGRANGE:
         return solve_lagrange(tree, car, rooms.lagrange)
     if formulation == REDUCED_LAGRANGE:
-        return solve_reduced(tree, car, rooms.lagrange)
+        return solve_reduced(tree, car, rooms.reduced)
     if formulation == PARTITIONING:
-        return solve_partitioning(tree, car, rooms.independent)
+        return solve_partitioning(tree, car, rooms.partitioning)
     if formulation == INDEPENDENT:
         return solve_independent(tree, car, rooms.independent)
     return solve_subsystems(tree, car, rooms.subsystem)

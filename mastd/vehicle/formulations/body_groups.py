@@ -93,8 +93,6 @@ class _Grouping:
 
     def _parts_well(self, cuts: Sequence[int], sets: Sequence[frozenset[int]]) -> bool:
         """Tell whether cuts with these bodies part in two or more groups, each with freedom and rank."""
-        if not all(sets):
-            return False
         parts = connected(sets)
         if len(parts) < 2:
             return False

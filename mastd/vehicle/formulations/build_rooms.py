@@ -18,9 +18,11 @@ from mastd.vehicle.formulations.accelerations import (
 from mastd.vehicle.formulations.arrays import Tree
 from mastd.vehicle.formulations.drive_forces import ForceRoom
 from mastd.vehicle.formulations.evaluate import empty_room
-from mastd.vehicle.formulations.independent import IndependentRoom
-from mastd.vehicle.formulations.lagrange import LagrangeRoom
-from mastd.vehicle.formulations.subsystem import subsystem_room
+from mastd.vehicle.formulations.independent import independent_room
+from mastd.vehicle.formulations.lagrange import lagrange_room, reduced_room
+from mastd.vehicle.formulations.partitioning import partitioning_room
+from mastd.vehicle.formulations.subsystem_room import make_room
+from mastd.vehicle.formulations.subsystems import choices, subsystems_of
 from mastd.vehicle.layout import Layout
 from mastd.vehicle.solvers import Solver
 
@@ -37,10 +39,15 @@ FORMULATION_CODES: Final[dict[Formulation, int]] = {
 
 def rooms_of(layout: Layout, tree: Tree, solver: Solver) -> Rooms:
     """Return the room of all formulations, for what a solver makes of the subsystems."""
+    subsystems = subsystems_of(layout.model, tree)
+    usual = "cartesian" if solver.formulation == "subsystem-cartesian" else "joint"
+    chosen = choices(subsystems, usual, dict.fromkeys(solver.cartesian, "cartesian"))
     return Rooms(
-        lagrange=LagrangeRoom.of(tree),
-        independent=IndependentRoom.of(tree),
-        subsystem=subsystem_room(tree, layout, formulation == "subsystem-cartesian", cartesian),
+        lagrange=lagrange_room(tree),
+        reduced=reduced_room(tree),
+        partitioning=partitioning_room(tree),
+        independent=independent_room(tree),
+        subsystem=make_room(layout, tree, subsystems, chosen),
         forces=ForceRoom.of(tree),
         fresh=empty_room(layout.cells),
         shift=np.zeros(len(tree.u)),

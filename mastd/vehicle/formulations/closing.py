@@ -87,23 +87,22 @@ def close_places(tree: Tree, car: Arrays, shift: Floats, tolerance: float, repor
     ``shift`` (n) is room. Columns and factors belong to the closed places then. ``report``: corrections, largest gap.
     Returns 0, 1 + the group whose rows are singular, or -1 where the gaps do not close.
     """
-    corrections = 0
-    gap = look_at_places(tree, car)
-    while not gap <= tolerance:
-        if corrections == MOST_CLOSINGS or gap != gap:
-            report[0], report[1] = corrections, gap
-            return -1
-        if corrections % RENEWED_AFTER == RENEWED_AFTER - 1:
+    corrections, done, failed = 0, False, 0
+    while not done:
+        gap = look_at_places(tree, car)
+        report[0], report[1] = corrections, gap
+        closed = gap <= tolerance
+        if closed or corrections % RENEWED_AFTER == RENEWED_AFTER - 1:
             look_at_columns(tree, car)
             failed = renew(tree)
-            if failed > 0:
-                return failed
-        _correct(tree, shift)
-        corrections += 1
-        gap = look_at_places(tree, car)
-    report[0], report[1] = corrections, gap
-    look_at_columns(tree, car)
-    return renew(tree)
+        if closed or failed > 0:
+            done = True
+        elif corrections == MOST_CLOSINGS or gap != gap:
+            done, failed = True, -1
+        else:
+            _correct(tree, shift)
+            corrections += 1
+    return failed
 
 
 @fused_kernel

@@ -14,7 +14,7 @@ from typing import Final, NamedTuple
 
 import numpy as np
 
-from mastd.kernel import fused_kernel, separate_kernel
+from mastd.kernel import fused_kernel, merged_kernel
 from mastd.lanes import LANES
 from mastd.vehicle import fields as f
 from mastd.vehicle.formulations import arrays as a
@@ -30,7 +30,12 @@ RUNGE_KUTTA: Final = 0
 ADAMS_BASHFORTH: Final = 1
 IMPLICIT_EULER: Final = 2
 
+LOOK: Final = 3
+"""No step: accelerations at the state as it is."""
+
 STAGES: Final = 4
+LAST: Final = 4
+"""Row of the slopes of the last step's beginning."""
 
 
 class March(NamedTuple):
@@ -42,7 +47,7 @@ class March(NamedTuple):
     spin: Floats
     deflection: Floats
     slopes: Floats
-    """(STAGES, 2 n + 3 wheels) rates of turn vectors and coordinates, accelerations, spin and deflection rates."""
+    """(STAGES + 1, 2 n + 3 wheels) rates of turn vectors and coordinates, accelerations, spin and deflection rates."""
     move: Floats
     """(2 n + 3 wheels) what a stage adds to the state."""
     inputs: Floats
@@ -50,7 +55,7 @@ class March(NamedTuple):
     ground: Floats
     """(2, …) parameters of the last step and of the present stage."""
     known: Integers
-    """(1) slopes of earlier steps that stand in ``slopes``."""
+    """(1) 1 where the slopes of the last step stand in ``slopes``."""
     failed: Integers
     """(1) what ``evaluate`` said in the last step."""
 
@@ -83,7 +88,7 @@ def move_state(tree: Tree, march: March) -> None:
             tree.deflection[wheel, k] = march.deflection[wheel, k] + change
 
 
-@separate_kernel
+@merged_kernel
 def write_slopes(tree: Tree, march: March, stage: int) -> None:
     """Write the rates of all that a step integrates, at the present stage, after ``evaluate``."""
     n, wheels = tree.u.shape[0], tree.spin.shape[0]
@@ -105,10 +110,16 @@ def write_slopes(tree: Tree, march: March, stage: int) -> None:
             slope[2 * n + wheels + 2 * wheel + k] = tree.deflection_rate[wheel, k]
 
 
-@separate_kernel
+@merged_kernel
 def stage_inputs(march: March, drives: int, step: float, share: float, ground: Floats) -> None:
     """Write inputs and ground of a stage, ``share`` of the step on from its beginning."""
     before, after, row = march.inputs[0], march.inputs[1], march.inputs[2]
+    if share == 1.0:
+        for k in range(row.shape[0]):
+            row[k] = after[k]
+        for k in range(march.ground.shape[1]):
+            march.ground[1, k] = ground[k]
+        return
     for k in range(3 * drives, row.shape[0]):
         row[k] = before[k] + share * (after[k] - before[k])
     # Pedals and the lever stay what they are in the step: the powertrain has taken them.
@@ -129,12 +140,12 @@ def stage_inputs(march: March, drives: int, step: float, share: float, ground: F
         march.ground[1, k] = march.ground[0, k] + share * (ground[k] - march.ground[0, k])
 
 
-@separate_kernel
+@merged_kernel
 def begin_step(tree: Tree, car: Arrays, march: March, inputs: Floats, step: float) -> None:
-    """Take a step's inputs, and the powertrain's torques at the spins that are ahead."""
+    """Take a step's inputs, and the powertrain's torques at the spins that are ahead; none without a step."""
     for k in range(inputs.shape[0]):
         march.inputs[1, k] = inputs[k]
-    if car.drive_constants.shape[0] == 0:
+    if car.drive_constants.shape[0] == 0 or step == 0.0:
         return
     apply_inputs(car, inputs)
     for wheel in range(tree.wheel_places.shape[0]):
@@ -149,7 +160,7 @@ def begin_step(tree: Tree, car: Arrays, march: March, inputs: Floats, step: floa
             march.inputs[1, first + wheel] = inputs[first + wheel] + car.wheels[item, f.DRIVE_TORQUE, lane]
 
 
-@separate_kernel
+@merged_kernel
 def end_step(march: March, ground: Floats) -> None:
     """Keep inputs and ground for the next step's beginning."""
     for k in range(march.inputs.shape[1]):
@@ -158,52 +169,56 @@ def end_step(march: March, ground: Floats) -> None:
         march.ground[0, k] = ground[k]
 
 
-@separate_kernel
-def runge_kutta(
-    tree: Tree, car: Arrays, rooms: Rooms, law: Law, march: March, step: float, ground: Floats
+@merged_kernel
+def explicit_step(
+    tree: Tree,
+    car: Arrays,
+    rooms: Rooms,
+    law: Law,
+    march: March,
+    step: float,
+    integrator: int,
+    ground: Floats,
 ) -> int:
-    """Take a step of the classical formula; accelerations of its beginning stand in the tree, those of its end do
-    after it. Returns as ``evaluate``."""
-    drives = tree.drive_rows.shape[0]
-    keep(tree, march)
+    """Take a step of one of the explicit formulas; the accelerations of its beginning stand in the tree, those of its
+    end do after it.
+
+    ``LOOK`` moves nothing. Returns as ``evaluate``.
+    """
+    failed = 0
+    several = integrator == RUNGE_KUTTA or (integrator == ADAMS_BASHFORTH and march.known[0] == 0)
+    count = STAGES if several else 1
     for k in range(march.move.shape[0]):
         march.move[k] = 0.0
-    write_slopes(tree, march, 0)
-    for stage in range(1, STAGES):
-        share = 1.0 if stage == STAGES - 1 else 0.5
-        for k in range(march.move.shape[0]):
-            march.move[k] = share * step * march.slopes[stage - 1, k]
-        move_state(tree, march)
-        stage_inputs(march, drives, step, share, ground)
+    keep(tree, march)
+    if integrator != LOOK:
+        write_slopes(tree, march, 0)
+    for stage in range(1, count + 1):
+        if integrator != LOOK:
+            _choose_move(march, step, stage, count)
+            move_state(tree, march)
+        share = 0.5 if stage < count - 1 else 1.0
+        stage_inputs(march, tree.drive_rows.shape[0], step, share, ground)
         failed = evaluate(tree, car, rooms, law, march.inputs[2], march.ground[1])
         if failed != 0:
-            return failed
-        write_slopes(tree, march, stage)
+            break
+        if stage < count:
+            write_slopes(tree, march, stage)
     for k in range(march.move.shape[0]):
-        middle = march.slopes[1, k] + march.slopes[2, k]
-        march.move[k] = step / 6.0 * (march.slopes[0, k] + 2.0 * middle + march.slopes[3, k])
-    move_state(tree, march)
-    return evaluate(tree, car, rooms, law, march.inputs[1], ground)
+        march.slopes[LAST, k] = march.slopes[0, k]
+    march.known[0] = 0 if integrator == LOOK else 1
+    return failed
 
 
-@separate_kernel
-def adams_bashforth(
-    tree: Tree, car: Arrays, rooms: Rooms, law: Law, march: March, step: float, ground: Floats
-) -> int:
-    """Take a step of the second-order formula, the first one by Runge–Kutta. Returns as ``evaluate``."""
-    for k in range(march.move.shape[0]):
-        march.move[k] = 0.0
-    if march.known[0] == 0:
-        failed = runge_kutta(tree, car, rooms, law, march, step, ground)
-        march.known[0] = 1
-        # The beginning's slopes stand where the formula looks for the last ones.
-        for k in range(march.move.shape[0]):
-            march.slopes[1, k] = march.slopes[0, k]
-        return failed
-    keep(tree, march)
-    write_slopes(tree, march, 0)
-    for k in range(march.move.shape[0]):
-        march.move[k] = step * (1.5 * march.slopes[0, k] - 0.5 * march.slopes[1, k])
-        march.slopes[1, k] = march.slopes[0, k]
-    move_state(tree, march)
-    return evaluate(tree, car, rooms, law, march.inputs[1], ground)
+@fused_kernel
+def _choose_move(march: March, step: float, stage: int, count: int) -> None:
+    """Write what the state moves by since the beginning of the step, to a stage or, in the last one, to its end."""
+    slopes, move = march.slopes, march.move
+    for k in range(move.shape[0]):
+        if stage < count:
+            move[k] = (1.0 if stage == STAGES - 1 else 0.5) * step * slopes[stage - 1, k]
+        elif count == STAGES:
+            middle = slopes[1, k] + slopes[2, k]
+            move[k] = step / 6.0 * (slopes[0, k] + 2.0 * middle + slopes[3, k])
+        else:
+            move[k] = step * (1.5 * slopes[0, k] - 0.5 * slopes[LAST, k])

@@ -13,7 +13,7 @@ from mastd.settings.solver_names import Integrator
 from mastd.vehicle import fields as f
 from mastd.vehicle import newton
 from mastd.vehicle.formulations import arrays as a
-from mastd.vehicle.formulations.accelerations import Law, Rooms, evaluate
+from mastd.vehicle.formulations.accelerations import Law, Rooms
 from mastd.vehicle.formulations.arrays import Tree
 from mastd.vehicle.formulations.body_groups import body_groups
 from mastd.vehicle.formulations.build_rooms import FORMULATION_CODES, rooms_of
@@ -24,24 +24,24 @@ from mastd.vehicle.formulations.evaluate import look_at_columns, look_at_places,
 from mastd.vehicle.formulations.marching import (
     ADAMS_BASHFORTH,
     IMPLICIT_EULER,
+    LOOK,
     RUNGE_KUTTA,
     STAGES,
     March,
-    adams_bashforth,
     begin_step,
     end_step,
-    runge_kutta,
+    explicit_step,
 )
 from mastd.vehicle.formulations.partition import choose_independent
 from mastd.vehicle.formulations.topology import topology_of
 from mastd.vehicle.formulations.tree_state import take_state
 from mastd.vehicle.layout import Arrays
 from mastd.vehicle.reaction import guided, reaction
-from mastd.vehicle.recording import record
+from mastd.vehicle.recording import TraceLayout, record
 from mastd.vehicle.snapshot import Blocks
 from mastd.vehicle.solvers import Solver
 from mastd.vehicle.state import State, read_state, write_state
-from mastd.vehicle.stepping import Bound, ground_wrench
+from mastd.vehicle.stepping import WRENCHES, Bound, ground_wrench
 from mastd.vehicle.system import System
 
 Floats = NDArray[np.float64]
@@ -74,11 +74,8 @@ def take_tree_steps(
     """Take a step for each row of ``inputs``, as ``stepping.take_steps`` does."""
     keep = table.shape[0] == inputs.shape[0]
     for k in range(inputs.shape[0]):
-        begin_step(tree, car, march, inputs[k], step)
-        if integrator == RUNGE_KUTTA:
-            failed = runge_kutta(tree, car, rooms, law, march, step, ground)
-        else:
-            failed = adams_bashforth(tree, car, rooms, law, march, step, ground)
+        begin_step(tree, car, march, inputs[k], 0.0 if integrator == LOOK else step)
+        failed = explicit_step(tree, car, rooms, law, march, step, integrator, ground)
         end_step(march, ground)
         march.failed[0] = failed
         show_accelerations(tree, car)
@@ -139,7 +136,7 @@ class TreeSteps:
             u=np.zeros_like(self.tree.u),
             spin=np.zeros_like(self.tree.spin),
             deflection=np.zeros_like(self.tree.deflection),
-            slopes=np.zeros((STAGES, width)),
+            slopes=np.zeros((STAGES + 1, width)),
             move=np.zeros(width),
             inputs=np.zeros((3, len(self._still))),
             ground=np.zeros((2, len(Ground.flat().parameters))),
@@ -174,13 +171,19 @@ class TreeSteps:
         look_at_columns(self.tree, self.layout.arrays)
         for group in range(len(self._groups)):
             choose_independent(self.tree, group)
+        row, width = self._march.inputs[:1].copy(), TraceLayout(len(self.tree.spin), len(self.tree.drive_rows)).width
         # What the tyres' deflections mean depends on loads, which the first look finds.
         for _ in range(2):
-            row = self._march.inputs[0]
-            failed = evaluate(self.tree, self.layout.arrays, self._rooms, self._law, row, ground)
-        self._march.failed[0] = failed
-        show_accelerations(self.tree, self.layout.arrays)
-        drive_forces(self.tree, self.layout.arrays, self._rooms.forces)
+            take_tree_steps(
+                *self.blocks[:-1],
+                LOOK,
+                row,
+                ground,
+                np.zeros(newton.REPORT_FIELDS),
+                np.zeros(len(self.tree.spin)),
+                np.zeros((0, width)),
+                np.zeros(WRENCHES),
+            )
 
     def take(self, *arguments: Floats) -> None:
         """Take steps; inputs, ground, report, heights, table and wrench as ``stepping.take_steps`` has them."""
