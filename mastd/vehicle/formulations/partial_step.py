@@ -23,7 +23,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from mastd.kernel import fused_kernel, separate_kernel
+from mastd.kernel import fused_kernel, merged_kernel, separate_kernel
 from mastd.lanes import LANES
 from mastd.vehicle import fields as f
 from mastd.vehicle.formulations import arrays as a
@@ -95,7 +95,7 @@ def partial_room(tree: Tree, car: Arrays, model: Model, step: float) -> PartialR
     )
 
 
-@separate_kernel
+@merged_kernel
 def implicit_step(
     tree: Tree,
     car: Arrays,
@@ -139,7 +139,7 @@ def implicit_step(
     return evaluate(tree, car, rooms, law, march.inputs[1], ground)
 
 
-@separate_kernel
+@merged_kernel
 def _renew_columns(
     tree: Tree,
     car: Arrays,
@@ -211,7 +211,7 @@ def _perturb(tree: Tree, march: March, room: PartialRoom, j: int, by_velocity: b
     return epsilon
 
 
-@separate_kernel
+@merged_kernel
 def _accelerate_at(
     tree: Tree, car: Arrays, rooms: Rooms, law: Law, march: March, room: PartialRoom, placed: bool
 ) -> int:
@@ -231,7 +231,7 @@ def _accelerate_at(
     return solve(tree, car, rooms, law.formulation)
 
 
-@separate_kernel
+@merged_kernel
 def _move(tree: Tree, march: March, room: PartialRoom) -> None:
     """Put the tree into the state of the step's end, (3) and (4), dependent coordinates close to it."""
     n, wheels, free = tree.u.shape[0], tree.spin.shape[0], room.coordinates.shape[0]
