@@ -108,9 +108,19 @@ def solver_of(name: str) -> Solver:
 
 
 def _under_way(model: Model, solver: Solver) -> Simulation:
+    """Return a vehicle that has driven ``BEFORE`` steps by the cheapest solver, if there is a choice."""
     simulation = Simulation(model, step=STEP, solver=solver)
-    simulation.start(SPEED)
-    simulation.advance(np.tile(simulation.system.inputs.row(), (BEFORE, 1)))
+    first = simulation
+    if solver.formulation in TREE_FORMULATIONS:
+        first = Simulation(model, step=STEP)
+    first.start(SPEED)
+    row = simulation.system.inputs.row()[np.newaxis]
+    first.advance(np.tile(row, (BEFORE, 1)))
+    if first is not simulation:
+        simulation.begin(first.state)
+        if solver.steps_by != "runge-kutta":
+            # What makes use of earlier steps has one then.
+            simulation.advance(row)
     return simulation
 
 
