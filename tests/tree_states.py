@@ -6,14 +6,14 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.linalg import block_diag, null_space, qr
-from scipy.spatial.transform import Rotation
+from scipy.linalg import block_diag, null_space
 
 from mastd.roads.ground import Ground
 from mastd.vehicle.formulations import arrays as a
 from mastd.vehicle.formulations.arrays import Tree
 from mastd.vehicle.formulations.body_groups import body_groups
 from mastd.vehicle.formulations.build_tree import tree_of
+from mastd.vehicle.formulations.closing import close_places, close_rates, move_link
 from mastd.vehicle.formulations.evaluate import (
     empty_room,
     give_drives,
@@ -21,7 +21,8 @@ from mastd.vehicle.formulations.evaluate import (
     look_at_forces,
     look_at_places,
 )
-from mastd.vehicle.formulations.topology import TreeJoint, topology_of
+from mastd.vehicle.formulations.partition import acceleration_terms, choose_independent
+from mastd.vehicle.formulations.topology import topology_of
 from mastd.vehicle.inputs import InputLayout
 from mastd.vehicle.layout import Layout, lay_out
 from mastd.vehicle.model import Model
@@ -69,68 +70,26 @@ def move_anywhere(car: TreeCar, seed: int) -> None:
     step[tree.turning == 0] *= 0.3
     step[:6] = [20.0, -9.0, 0.02, 0.03, -0.02, 2.0]
     step[tree.fixed == a.HELD] = 0.0
-    shift(tree, step)
+    for link in range(len(tree.links)):
+        move_link(tree, link, rest.q, step)
     drives = random.standard_normal((len(model.drives), 3)) * [0.01, 0.1, 2.0]
     inputs = InputLayout.of(model).row(drive=drives)
     give_drives(tree, inputs)
-    choose_coordinates(car)
-    for _ in range(30):
-        if look_at_places(tree, car.layout.arrays) < _CLOSED:
-            break
-        look_at_columns(tree, car.layout.arrays)
-        shift(tree, -_dependent(car) @ tree.gap)
-    else:
-        raise AssertionError("the loops do not close")
-    look_at_columns(tree, car.layout.arrays)
+    arrays = car.layout.arrays
+    look_at_places(tree, arrays)
+    look_at_columns(tree, arrays)
+    for group in range(len(tree.groups)):
+        choose_independent(tree, group)
+    assert close_places(tree, arrays, step, _CLOSED, np.zeros(2)) == 0
     tree.u[car.free] = 0.5 * random.standard_normal(len(car.free))
     tree.u[:6] = np.where(tree.fixed[:6] == a.FREE, [9.0, 0.4, 0.1, 0.2, -0.1, 0.5], 0.0)
-    tree.u[:] -= _dependent(car) @ (tree.phi @ tree.u)
+    close_rates(tree)
     for wheel, entry in enumerate(model.wheels):
         tree.spin[wheel] = 9.0 / entry.tyre.rolling_radius + random.standard_normal()
     ground, fresh = Ground.flat().parameters, empty_room(car.layout.cells)
-    look_at_forces(tree, car.layout.arrays, fresh, inputs, ground, model.gravity, 1e-3)
+    look_at_forces(tree, arrays, fresh, inputs, ground, model.gravity, 1e-3)
+    acceleration_terms(tree)
     tree.udot[car.free] = np.nan
-
-
-def shift(tree: Tree, step: Array) -> None:
-    """Move a tree by a small step (n) in the sense of its rates."""
-    for line in tree.links:
-        place, own = int(line[a.L_PLACE]), step[line[a.L_FIRST] : line[a.L_FIRST] + line[a.L_COUNT]]
-        if line[a.L_KIND] in (TreeJoint.FREE, TreeJoint.SPHERICAL):
-            at = place + 3 * int(line[a.L_KIND] == TreeJoint.FREE)
-            tree.q[place:at] += own[: at - place]
-            turned = Rotation.from_rotvec(own[at - place :]) * Rotation.from_quat(
-                np.roll(tree.q[at : at + 4], -1)
-            )
-            tree.q[at : at + 4] = np.roll(turned.as_quat(), 1)
-        else:
-            tree.q[place : place + len(own)] += own
-
-
-def choose_coordinates(car: TreeCar) -> None:
-    """Choose the dependent coordinates of each body group by pivots."""
-    tree = car.tree
-    look_at_places(tree, car.layout.arrays)
-    look_at_columns(tree, car.layout.arrays)
-    for line in tree.groups:
-        rows = slice(int(line[a.B_ROW]), int(line[a.B_ROW] + line[a.B_ROWS]))
-        own = slice(int(line[a.B_FIRST]), int(line[a.B_FIRST] + line[a.B_ROWS] + line[a.B_FREE]))
-        members = tree.members[own].copy()
-        if line[a.B_ROWS]:
-            tree.members[own] = members[qr(tree.phi[rows][:, members], mode="r", pivoting=True)[1]]
-
-
-def _dependent(car: TreeCar) -> Array:
-    """Return the (n, m) matrix that gives dependent coordinates for right sides of the constraints."""
-    tree = car.tree
-    chosen = [
-        int(k)
-        for line in tree.groups
-        for k in tree.members[line[a.B_FIRST] : line[a.B_FIRST] + line[a.B_ROWS]]
-    ]
-    found = np.zeros((len(tree.u), len(tree.gap)))
-    found[chosen] = np.linalg.inv(tree.phi[:, chosen])
-    return found
 
 
 def velocity_matrix(tree: Tree) -> Array:

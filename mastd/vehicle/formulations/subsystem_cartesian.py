@@ -1,11 +1,11 @@
 """A subsystem in relative Cartesian coordinates: (3)–(20) of document 002.
 
-Coordinates are taken in inertial axes, in which (7) becomes E_i0 = [1, −r̃; 0, 1] and G_i0 = 1. For h_i0 of (8),
-any accelerations may stand at which forces and second derivatives of the gaps have been evaluated: here γ of the
-tree. The constraints (13) are all joints of the subsystem, their rows those of the shared kernel ``joint_rows``;
-a rigid motion of all bodies opens no joint, which is why they hold for motions against the base. The independent θ
-are the tree's independent coordinates: each is read from the two bodies of its joint, and these readings are Γ of
-(14).
+Coordinates are taken in inertial axes, in which (7) becomes E_i0 = [1, −r̃; 0, 1] and G_i0 = 1. For h_i0
+of (8), any accelerations may stand at which forces and second derivatives of the gaps have been evaluated:
+here γ of the tree. The constraints (13) are all joints of the subsystem, their rows those of the shared kernel
+``joint_rows``; a rigid motion of all bodies opens no joint, which is why they hold for motions against the
+base. The independent θ are the tree's independent coordinates: each is read from the two bodies of its joint,
+and these readings are Γ of (14).
 
 Corrections to the document. (16): ÿ_0i = Ψ_z⁻¹ (γ̂ − Ψ_θ θ̈) ≡ N θ̈ + p. (17): M_Eθ = M_EG N,
 ĝ_E = g_E − M_EG p, g_θ = Nᵀ (g_G − M_GG p). (18): θ̈ = M_θθ⁻¹ (g_θ − M_Eθᵀ ÿ₀).
@@ -14,7 +14,7 @@ Corrections to the document. (16): ÿ_0i = Ψ_z⁻¹ (γ̂ − Ψ_θ θ̈) ≡ N
 
 from __future__ import annotations
 
-from mastd.kernel import fused_kernel
+from mastd.kernel import fused_kernel, merged_kernel
 from mastd.vehicle import fields as f
 from mastd.vehicle.formulations import arrays as a
 from mastd.vehicle.formulations.arrays import Tree
@@ -43,7 +43,7 @@ from mastd.vehicle.layout import Arrays
 from mastd.vehicle.vectors import Triple, cross, dot, symmetric_times
 
 
-@fused_kernel
+@merged_kernel
 def reduce_cartesian(tree: Tree, car: Arrays, room: SubsystemRoom, s: int) -> bool:
     """Add a subsystem's effective inertia and force to the base; False if its joints and independent
     coordinates do not determine it."""
@@ -54,7 +54,7 @@ def reduce_cartesian(tree: Tree, car: Arrays, room: SubsystemRoom, s: int) -> bo
     return reduce_to_base(room, s)
 
 
-@fused_kernel
+@merged_kernel
 def gather_constraints(tree: Tree, car: Arrays, room: SubsystemRoom, s: int) -> None:
     """Write Ψ_z of (14), and beside it −Ψ_θ and γ̂ of (16), to ``block``."""
     size, frees, rows = 6 * room.table[s, S_LINKS], room.table[s, S_FREES], room.table[s, S_EQUATIONS]
@@ -78,7 +78,7 @@ def gather_constraints(tree: Tree, car: Arrays, room: SubsystemRoom, s: int) -> 
         block[rows + k, size + k] = 1.0
 
 
-@fused_kernel
+@merged_kernel
 def null_space(room: SubsystemRoom, s: int) -> bool:
     """Write N and p of (16) to ``solution``; return whether Ψ_z has full rank."""
     size, frees, out = 6 * room.table[s, S_LINKS], room.table[s, S_FREES], room.table[s, S_SOLUTION]
@@ -90,7 +90,7 @@ def null_space(room: SubsystemRoom, s: int) -> bool:
     return True
 
 
-@fused_kernel
+@merged_kernel
 def project(tree: Tree, room: SubsystemRoom, s: int) -> None:
     """Write M_θθ, M_Eθᵀ and g_θ of (17) to ``reduced``, and add M_EE and ĝ_E to the base."""
     links, count, frees = room.table[s, S_LINK], room.table[s, S_LINKS], room.table[s, S_FREES]
@@ -149,7 +149,7 @@ def _add_force(room: SubsystemRoom, i: int, force: Triple, moment: Triple) -> No
         room.composite[i, C_FORCE + 3 + k] += moment[k]
 
 
-@fused_kernel
+@merged_kernel
 def expand_cartesian(tree: Tree, room: SubsystemRoom, s: int) -> None:
     """Write the accelerations of a subsystem's coordinates when those of the base stand: (18), (16)."""
     independent_rates(room, s)

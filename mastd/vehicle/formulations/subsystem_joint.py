@@ -5,6 +5,7 @@ origin, here the chassis' centre of mass. Therefore it goes from body to body wi
 
 The terms D_j of (24) are not summed up here: seen from the centres of mass, their sums along a branch are the
 tree's γ, which the out-of-balance forces of the bodies contain. P_y and P_q of (27) are made of these.
+Φ_u is parted by the tree's body groups; Φ_u⁻¹ Φ_v and Φ_u⁻¹ γ are put together from those of ``partition``.
 
 Corrections to the document. (27): the second line is M_yqᵀ Ẏ₀ + M_qq q̈ + Φ_qᵀ λ = P_q. (29): it is
 M* v̈ = Q* − Q*_y Ẏ₀ with, U standing for Φ_u⁻¹ Φ_v,
@@ -18,14 +19,13 @@ M* v̈ = Q* − Q*_y Ẏ₀ with, U standing for Φ_u⁻¹ Φ_v,
 
 from __future__ import annotations
 
-from mastd.kernel import fused_kernel
+from mastd.kernel import fused_kernel, merged_kernel
 from mastd.vehicle.formulations import arrays as a
 from mastd.vehicle.formulations.arrays import Tree
 from mastd.vehicle.formulations.subsystem_algebra import (
     independent_rates,
     pass_down,
     reduce_to_base,
-    solved,
     state_inertia,
 )
 from mastd.vehicle.formulations.subsystem_room import (
@@ -36,23 +36,22 @@ from mastd.vehicle.formulations.subsystem_room import (
     S_COORDINATE,
     S_FREE,
     S_FREES,
+    S_GROUP,
+    S_GROUPS,
     S_LINK,
     S_LINKS,
-    S_ROW,
     S_ROWS,
     S_SOLUTION,
     SubsystemRoom,
 )
 
 
-@fused_kernel
+@merged_kernel
 def reduce_joint(tree: Tree, room: SubsystemRoom, s: int) -> bool:
-    """Add a subsystem's effective inertia and force to the base; False if its dependent coordinates do not
-    follow."""
+    """Add a subsystem's effective inertia and force to the base; tell whether its own is positive."""
     compose(tree, room, s)
     couple(tree, room, s)
-    if not part_coordinates(tree, room, s):
-        return False
+    take_dependence(tree, room, s)
     project(room, s)
     return reduce_to_base(room, s)
 
@@ -126,23 +125,28 @@ def couple(tree: Tree, room: SubsystemRoom, s: int) -> None:
 
 
 @fused_kernel
-def part_coordinates(tree: Tree, room: SubsystemRoom, s: int) -> bool:
-    """Write −Φ_u⁻¹ Φ_v and Φ_u⁻¹ γ of (30) to ``solution``; return whether Φ_u has full rank."""
-    first, rows, frees = room.table[s, S_COORDINATE], room.table[s, S_ROWS], room.table[s, S_FREES]
-    row, block, out = room.table[s, S_ROW], room.block, room.table[s, S_SOLUTION]
-    for i in range(rows):
-        r = room.rows[row + i]
-        for k in range(rows):
-            block[i, k] = tree.phi[r, room.order[first + k]]
-        for k in range(rows, rows + frees):
-            block[i, k] = -tree.phi[r, room.order[first + k]]
-        block[i, rows + frees] = -tree.bias[r]
-    if not solved(block, rows, rows + frees + 1):
-        return False
-    for i in range(rows):
-        for k in range(frees + 1):
-            room.solution[out + i, k] = block[i, rows + k]
-    return True
+def take_dependence(tree: Tree, room: SubsystemRoom, s: int) -> None:
+    """Write −Φ_u⁻¹ Φ_v and Φ_u⁻¹ γ of (30) to ``solution``: those of the body groups of the subsystem."""
+    rows, frees, out = room.table[s, S_ROWS], room.table[s, S_FREES], room.table[s, S_SOLUTION]
+    solution = room.solution
+    for i in range(out, out + rows):
+        for k in range(frees):
+            solution[i, k] = 0.0
+    first = room.table[s, S_GROUP]
+    for g in range(first, first + room.table[s, S_GROUPS]):
+        group = tree.groups[room.groups[g]]
+        own, outside, cell = group[a.B_FREE], group[a.B_OUTSIDES], group[a.B_CELL]
+        member = group[a.B_FIRST] + group[a.B_ROWS]
+        for i in range(group[a.B_ROWS]):
+            at = out + room.column[tree.members[group[a.B_FIRST] + i]]
+            for k in range(own):
+                place = room.column[tree.members[member + k]] - rows
+                solution[at, place] = tree.b_cells[cell + k]
+            for k in range(outside):
+                place = room.column[tree.outside[group[a.B_OUTSIDE] + k]] - rows
+                solution[at, place] = tree.b_cells[cell + own + k]
+            solution[at, frees] = tree.g_cells[group[a.B_ROW] + i]
+            cell += own + outside
 
 
 @fused_kernel
@@ -177,7 +181,7 @@ def project(room: SubsystemRoom, s: int) -> None:
             room.core[c, 6] -= coupling[n, c] * solution[out + n, frees]
 
 
-@fused_kernel
+@merged_kernel
 def expand_joint(tree: Tree, room: SubsystemRoom, s: int) -> None:
     """Write the accelerations of a subsystem's coordinates when those of the base stand: (29), (30)."""
     independent_rates(room, s)

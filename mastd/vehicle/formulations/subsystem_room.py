@@ -1,4 +1,4 @@
-"""Tables and scratch of the subsystem synthesis (document 002), made once for a tree and a list of choices."""
+"""Tables and scratch of the subsystem synthesis of document 002, made once for a tree and its choices."""
 
 from __future__ import annotations
 
@@ -21,11 +21,10 @@ S_LINK: Final = 1
 """First of its links in ``links``, and how many."""
 S_LINKS: Final = 2
 S_COORDINATE: Final = 3
-"""First of its free coordinates in ``coordinates`` and ``order``; they are as many as rows (the dependent ones)
-and independent ones together."""
-S_ROW: Final = 4
-"""First of its cut rows in ``rows``, and how many."""
-S_ROWS: Final = 5
+"""First of its free coordinates in ``coordinates`` and ``order``; they are S_ROWS + S_FREES."""
+S_GROUP: Final = 4
+"""First of its body groups with rows in ``groups``, and how many."""
+S_GROUPS: Final = 5
 S_FREE: Final = 6
 """First of its lines in ``reduced``, and how many: the number of its independent coordinates."""
 S_FREES: Final = 7
@@ -34,7 +33,9 @@ S_EQUATION: Final = 8
 S_EQUATIONS: Final = 9
 S_SOLUTION: Final = 10
 """First of its lines in ``solution``."""
-SUBSYSTEM_FIELDS: Final = 11
+S_ROWS: Final = 11
+"""Number of its cut rows, and so of its dependent coordinates."""
+SUBSYSTEM_FIELDS: Final = 12
 
 # State inertia and force of a link, about the chassis' centre of mass
 C_MASS: Final = 0
@@ -68,10 +69,10 @@ class SubsystemRoom(NamedTuple):
     """(n) 1 for a coordinate that is a dependent one at present."""
     column: Integers
     """(n) place of a coordinate in its subsystem's ``order``, -1: none."""
-    rows: Integers
-    """Constraint rows of cut joints by subsystem."""
+    groups: Integers
+    """Body groups with rows by subsystem."""
     equations: Integers
-    """Rows of all joints of the subsystems in Cartesian coordinates: ``Tree.row_table`` up to the primitive."""
+    """Rows of all joints of the subsystems in Cartesian coordinates, as ``build_tree.constraint_rows``."""
     composite: Floats
     """(links, COMPOSITE_FIELDS) of a link and all above it; of the chassis: of the whole vehicle."""
     state_columns: Floats
@@ -83,11 +84,11 @@ class SubsystemRoom(NamedTuple):
     product: Floats
     """Mass times B and g of (30)."""
     block: Floats
-    """A system of equations with its right sides: of the constraints of one subsystem."""
+    """Ψ_z of (14) with its right sides, of one subsystem."""
     solution: Floats
     """(…, f + 1) by subsystem: −Φ_u⁻¹Φ_v and Φ_u⁻¹γ of (30), or N and p of (16)."""
     reduced: Floats
-    """(…, f + 7) by subsystem, a line for each independent coordinate: its inertia, the base's share, its force."""
+    """(…, f + 7) by subsystem, a line for each independent coordinate: inertia, the base's share, force."""
     motion: Floats
     """(links of a subsystem, 6) accelerations against the base, beyond γ."""
     rates: Floats
@@ -112,7 +113,7 @@ def make_room(
     seat = np.full(count, -1, dtype=np.int64)
     links: list[int] = []
     coordinates: list[int] = []
-    rows: list[int] = []
+    groups: list[int] = []
     equations: list[list[int]] = []
     lines = reduced = 0
     for line, subsystem, kind in zip(table, subsystems, kinds, strict=True):
@@ -120,25 +121,27 @@ def make_room(
             int(k) for k in np.flatnonzero(np.isin(tree.link_of, subsystem.links)) if tree.fixed[k] == a.FREE
         ]
         frees = len(own) - len(subsystem.rows)
+        inner = [int(g) for g in np.unique(tree.links[list(subsystem.links), a.L_GROUP])]
+        inner = [g for g in inner if tree.groups[g, a.B_ROWS] > 0]
         joints: list[list[int]] = []
         if kind == CARTESIAN:
             joints = [row for k in subsystem.primitives for row in constraint_rows(layout, k, number)]
             _check(layout.model.name, subsystem, len(joints), frees)
         line[[S_KIND, S_LINK, S_LINKS]] = kind, len(links), len(subsystem.links)
-        line[[S_COORDINATE, S_ROW, S_ROWS]] = len(coordinates), len(rows), len(subsystem.rows)
+        line[[S_COORDINATE, S_ROWS]] = len(coordinates), len(subsystem.rows)
         line[[S_FREE, S_FREES, S_SOLUTION]] = reduced, frees, lines
         line[[S_EQUATION, S_EQUATIONS]] = len(equations), len(joints)
         seat[list(subsystem.links)] = range(len(subsystem.links))
         links += subsystem.links
         coordinates += own
-        rows += subsystem.rows
+        line[[S_GROUP, S_GROUPS]] = len(groups), len(inner)
+        groups += inner
         equations += joints
         reduced += frees
         lines += 6 * len(subsystem.links) if kind == CARTESIAN else len(subsystem.rows)
     most_rows, most = _most(table, S_ROWS), _most(table, S_FREES)
     size = max((int(line[S_ROWS] + line[S_FREES]) for line in table), default=0)
     moved = max((6 * int(line[S_LINKS]) for line in table if line[S_KIND] == CARTESIAN), default=0)
-    height = max(most_rows, moved)
     return SubsystemRoom(
         table=table,
         links=np.array(links, dtype=np.int64),
@@ -149,14 +152,14 @@ def make_room(
         order=np.array(coordinates, dtype=np.int64),
         dependent=np.zeros(n, dtype=np.int64),
         column=np.full(n, -1, dtype=np.int64),
-        rows=np.array(rows, dtype=np.int64),
+        groups=np.array(groups, dtype=np.int64),
         equations=np.array(equations, dtype=np.int64).reshape(-1, a.R_PRIMITIVE + 1),
         composite=np.zeros((count, COMPOSITE_FIELDS)),
         state_columns=np.zeros((n, 6)),
         coupling=np.zeros((size, 7)),
         mass=np.zeros((size, size)),
         product=np.zeros((most_rows, most + 1)),
-        block=np.zeros((height, height + most + 1)),
+        block=np.zeros((moved, moved + most + 1)),
         solution=np.zeros((lines, most + 1)),
         reduced=np.zeros((reduced, most + 7)),
         motion=np.zeros((moved // 6, 6)),
@@ -174,6 +177,6 @@ def _check(vehicle: str, subsystem: Subsystem, rows: int, frees: int) -> None:
     unknowns = 6 * len(subsystem.links)
     if rows + frees != unknowns:
         raise UsageError(
-            f"{vehicle}: {subsystem.name} cannot be taken in Cartesian coordinates: {rows} joint equations and"
-            f" {frees} independent coordinates are not its {unknowns} unknowns; take joint coordinates there"
+            f"{vehicle}: {subsystem.name} cannot be taken in Cartesian coordinates: {rows} joint equations"
+            f" and {frees} independent coordinates are not its {unknowns} unknowns; take joint coordinates"
         )

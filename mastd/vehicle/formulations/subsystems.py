@@ -1,9 +1,9 @@
 """The subsystems of document 002: the parts of a vehicle that hang together without the chassis.
 
 The base is the chassis with all bodies whose motion against it is given (a driven rack). The other bodies,
-joined by the tree and by the joints that are cut, fall into subsystems: a corner, or both corners of an axle with
-what moves between them (a free rack, a subframe), or a cab on its mounts. Springs and bars connect nothing:
-their forces are known.
+joined by the tree and by the joints that are cut, fall into subsystems: a corner, or both corners of an axle
+with what moves between them (a free rack, a subframe), or a cab on its mounts. Springs and bars connect
+nothing: their forces are known.
 """
 
 from __future__ import annotations
