@@ -24,10 +24,12 @@ from mastd.vehicle.formulations import (
     closing,
     drive_forces,
     evaluate,
+    implicit_euler,
     independent,
     lagrange,
     marching,
     mass_matrix,
+    partial_step,
     partition,
     partitioning,
     recursion,
@@ -84,6 +86,8 @@ SOLVE: Final = "solve"
 """the accelerations of the formulation."""
 EXCHANGE: Final = "exchange"
 """What is carried between tree and car."""
+COLUMNS: Final = "columns"
+"""Outer stage of implicit Euler: evaluations for new columns of its Jacobian."""
 
 TREE_STAGES: Final[Kernels] = {
     **_LOOK,
@@ -125,12 +129,18 @@ TREE_STAGES: Final[Kernels] = {
         subsystem_algebra.pass_down,
     ),
     "M_yq, M_qq, P_q": (subsystem_joint.couple,),
-    "Φ_u": (subsystem_joint.part_coordinates,),
     "Ψ": (subsystem_cartesian.gather_constraints, subsystem_cartesian.null_space),
     "M*, Q*": (subsystem_joint.project, subsystem_cartesian.project),
     "effective": (subsystem_algebra.reduce_to_base,),
     "base": (subsystem_algebra.solve_base,),
     "subsystem accelerations": (subsystem_joint.expand_joint, subsystem_cartesian.expand_cartesian),
+    COLUMNS: (partial_step._renew_columns,),
+    "implicit equations": (
+        implicit_euler.invert,
+        implicit_euler.replace_column,
+        implicit_euler.multiply_by_inverse,
+        implicit_euler.solve_afresh,
+    ),
     "integration": (
         marching.keep,
         marching.move_state,
