@@ -125,7 +125,6 @@ TREE_STAGES: Final[Kernels] = {
         subsystem_algebra.pass_down,
     ),
     "M_yq, M_qq, P_q": (subsystem_joint.couple,),
-    "Φ_u": (subsystem_joint.part_coordinates,),
     "Ψ": (subsystem_cartesian.gather_constraints, subsystem_cartesian.null_space),
     "M*, Q*": (subsystem_joint.project, subsystem_cartesian.project),
     "effective": (subsystem_algebra.reduce_to_base,),
