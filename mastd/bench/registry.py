@@ -28,6 +28,7 @@ MODULES = (
     "mastd.bench.watching",
     "mastd.bench.rigs",
     "mastd.bench.vehicle",
+    "mastd.bench.formulations",
     "mastd.bench.control_step",
     "mastd.bench.control",
 )

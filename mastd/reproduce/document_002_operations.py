@@ -7,9 +7,9 @@ Where they differ:
 * Position, Velocity, RHS: both sets take places and rates from the tree, where the paper's Cartesian set has
   its own coordinates (fewer operations) and its joint set general transformations C_ij and A″_ij at
   both sides of each joint (more; ours has one quaternion a joint).
-* Mass/Force, Cartesian: three bodies make Ψ_z 18 × 18. A full elimination with the columns of N and p takes
-  some five thousand of the paper's 6,835 operations (``full_elimination``). The kernels leave out zeros below
-  a pivot, which are most of it. In inertial axes G_i0 is 1 and costs nothing.
+* Mass/Force, Cartesian: three bodies make Ψ_z 18 × 18. Its full elimination with the columns of N and p takes
+  5,001 operations (``full_elimination``); the paper's 6,835 suggest that it is among them. The kernels leave
+  out zeros below a pivot, which is four fifths of it. In inertial axes G_i0 is 1 and costs nothing.
 * Mass/Force, joint: a state inertia has ten numbers instead of 36, and so have sums of it.
 * Effective mass/force, joint: the paper's contains M*, Q* and Q*_y, ours stand in Mass/Force.
 * Acceleration, joint: those of the coordinates are the result; the paper goes on to those of the bodies.

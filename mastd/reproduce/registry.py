@@ -38,11 +38,18 @@ def _document_002(_table: Path) -> list[Item]:
     return items()
 
 
+def _document_003(_table: Path) -> list[Item]:
+    from mastd.reproduce.document_003 import items
+
+    return items()
+
+
 # Document → all its items; those of the table are computed from the table settings in a file.
 DOCUMENTS: dict[str, Callable[[Path], list[Item]]] = {
     "000": _document_000,
     "001": _document_001,
     "002": _document_002,
+    "003": _document_003,
     "004": _document_004,
 }
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final, NamedTuple
 
-from mastd.kernel import separate_kernel
+from mastd.kernel import merged_kernel, separate_kernel
 from mastd.vehicle.formulations.arrays import Floats, Tree
 from mastd.vehicle.formulations.closing import close_places, close_rates
 from mastd.vehicle.formulations.drive_forces import ForceRoom
@@ -67,7 +67,7 @@ def evaluate(tree: Tree, car: Arrays, rooms: Rooms, law: Law, inputs: Floats, gr
     return solve(tree, car, rooms, law.formulation)
 
 
-@separate_kernel
+@merged_kernel
 def solve(tree: Tree, car: Arrays, rooms: Rooms, formulation: int) -> int:
     """Write ``udot`` by a formulation, after ``look_at_forces``; return 0 or 1 + the group that is singular."""
     acceleration_terms(tree)

@@ -7,10 +7,10 @@ Everything is in inertial axes. Accelerations of points contain minus gravity, s
 their own. The articulated inertia of what hangs on a joint is that of a point there, a symmetric 2 × 2
 matrix, as a revolute joint hands no moment on but its own.
 
-A column of the Jacobian comes from the other direction of the dynamics. The moments of the joints that a motion
-takes, R(q, q̇, q̈), vanish together with the springs and dampers: R = 0 along (2), hence ∂q̈/∂q_j = −M⁻¹ ∂R/∂q_j,
-M the mass matrix, and the same with q̇_j. Turning joint j turns all links outboard of it like one body, which
-leaves closed forms of outboard sums; M⁻¹ is the articulated inertia again.
+A column of the Jacobian comes from the other direction of the dynamics. The moments of the joints that a
+motion takes, less those of springs and dampers, are R(q, q̇, q̈); R = 0 along (2), hence ∂q̈/∂q_j =
+−M⁻¹ ∂R/∂q_j, M the mass matrix, and the same with q̇_j. Turning joint j turns all links outboard of it like
+one body, which leaves closed forms of outboard sums; M⁻¹ is the articulated inertia again.
 """
 
 from __future__ import annotations
@@ -39,11 +39,12 @@ GRAVITY: Final = 9.81
 
 
 class Chain(NamedTuple):
-    """A chain of ``n`` links and its state; the base is at the origin, angle zero along x, gravity along −y."""
+    """A chain of ``n`` links and its state; base at the origin, angle zero along x, gravity along −y."""
 
     constants: Floats
-    """(n, 6) per link: ``MASS`` (kg), ``INERTIA`` about its centre (kg m²), ``LENGTH`` from joint to joint and
-    ``CENTRE`` from its joint along it (m), ``STIFFNESS`` (N m/rad) and ``DAMPING`` (N m s/rad) of its joint."""
+    """(n, 6) per link: ``MASS`` (kg), ``INERTIA`` about its centre (kg m²), ``LENGTH`` from joint to joint
+    and ``CENTRE`` from its joint along it (m), ``STIFFNESS`` (N m/rad) and ``DAMPING`` (N m s/rad) of its
+    joint."""
     gravity: Floats
     """(1) m/s²."""
     rest: Floats
@@ -58,8 +59,8 @@ class Chain(NamedTuple):
     """(n, 11) per link, inertial axes: from its joint to the next (``LX``…), from its joint to its centre
     (``CX``…), angular velocity, its joint's position, acceleration (with minus gravity) and velocity."""
     outboard: Floats
-    """(n, 8) sums over a link and all farther out: masses; masses times places from its joint (``SX``…), forces
-    (``FX``…), momenta (``MX``…), and places times momenta (scalar products)."""
+    """(n, 8) sums over a link and all farther out: masses; masses times places from its joint (``SX``…),
+    forces (``FX``…), momenta (``MX``…), and places times momenta (scalar products)."""
     factors: Floats
     """(n, 4) inverse of the articulated moment of inertia about a joint; coupling to the joint's acceleration
     (``BX``…); the moment left to accelerate."""
@@ -84,9 +85,12 @@ def chain_of(
     constants = np.zeros((n, CONSTANTS))
     constants[:] = (mass, mass * length**2 / 12.0, length, 0.5 * length, stiffness, damping)
     return Chain(
-        constants,
-        np.array([gravity]),
-        *(np.zeros(n) for _ in range(4)),
+        constants=constants,
+        gravity=np.array([gravity]),
+        rest=np.zeros(n),
+        q=np.zeros(n),
+        u=np.zeros(n),
+        acceleration=np.zeros(n),
         motion=np.zeros((n, MOTION)),
         outboard=np.zeros((n, OUTBOARD)),
         factors=np.zeros((n, FACTORS)),

@@ -10,7 +10,7 @@ from typing import Final
 
 import numpy as np
 
-from mastd.kernel import fused_kernel, separate_kernel
+from mastd.kernel import fused_kernel, merged_kernel, separate_kernel
 from mastd.vehicle.formulations import arrays as a
 from mastd.vehicle.formulations.arrays import Floats, Tree
 from mastd.vehicle.formulations.evaluate import look_at_columns, look_at_places
@@ -80,7 +80,7 @@ def turn_rates(turn: Triple, omega: Triple) -> Triple:
     )
 
 
-@separate_kernel
+@merged_kernel
 def close_places(tree: Tree, car: Arrays, shift: Floats, tolerance: float, report: Floats) -> int:
     """Correct the dependent coordinates until the gaps are below ``tolerance`` (m), by Newton's method.
 
@@ -126,7 +126,7 @@ def close_rates(tree: Tree) -> None:
     expand(tree, tree.g_cells, tree.u)
 
 
-@separate_kernel
+@merged_kernel
 def largest_rate(tree: Tree) -> float:
     """Return the largest rate of the gaps, Φ_q u, m/s."""
     largest = 0.0

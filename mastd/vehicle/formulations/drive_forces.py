@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from mastd.kernel import separate_kernel
+from mastd.kernel import merged_kernel, separate_kernel
 from mastd.vehicle import fields as f
 from mastd.vehicle.formulations import arrays as a
 from mastd.vehicle.formulations.arrays import Floats, Tree
@@ -52,7 +52,7 @@ def drive_forces(tree: Tree, car: Arrays, room: ForceRoom) -> None:
         car.rows[car.drive_rows[drive, 0], f.MULTIPLIER, car.drive_rows[drive, 1]] = -force
 
 
-@separate_kernel
+@merged_kernel
 def _unbalanced(tree: Tree, out: Floats) -> None:
     for k in range(out.shape[0]):
         out[k] = 0.0

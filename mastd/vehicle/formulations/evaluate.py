@@ -13,12 +13,12 @@ from typing import Final
 
 import numpy as np
 
-from mastd.kernel import fused_kernel, separate_kernel
+from mastd.kernel import fused_kernel, merged_kernel, separate_kernel
 from mastd.lanes import LANES
 from mastd.vehicle import fields as f
 from mastd.vehicle.forces import strain_bars
 from mastd.vehicle.formulations import arrays as a
-from mastd.vehicle.formulations.arrays import Floats, Tree
+from mastd.vehicle.formulations.arrays import Floats, Integers, Tree
 from mastd.vehicle.formulations.recursion import (
     directions,
     inertias,
@@ -39,7 +39,7 @@ INSTANT: Final = 1e9
 """1/s."""
 
 
-@separate_kernel
+@merged_kernel
 def show_places(tree: Tree, car: Arrays) -> None:
     """Write places and attitudes of all links to the bodies of the car."""
     for i in range(tree.links.shape[0]):
@@ -53,24 +53,24 @@ def show_places(tree: Tree, car: Arrays) -> None:
             values[f.START_ATTITUDE + k, lane] = tree.quaternion[i, k]
         for k in range(9):
             values[f.ROTATION + k, lane] = tree.turn[i, k]
-    _repeat(car, f.POSITION, 3)
-    _repeat(car, f.ATTITUDE, 4)
-    _repeat(car, f.START_ATTITUDE, 4)
-    _repeat(car, f.TURN, 3)
-    _repeat(car, f.ROTATION, 9)
+    _repeat(car.bodies, car.groups, car.weights, f.POSITION, 3)
+    _repeat(car.bodies, car.groups, car.weights, f.ATTITUDE, 4)
+    _repeat(car.bodies, car.groups, car.weights, f.START_ATTITUDE, 4)
+    _repeat(car.bodies, car.groups, car.weights, f.TURN, 3)
+    _repeat(car.bodies, car.groups, car.weights, f.ROTATION, 9)
 
 
 @fused_kernel
-def _repeat(car: Arrays, first: int, count: int) -> None:
+def _repeat(bodies: Floats, groups: Integers, weights: Floats, first: int, count: int) -> None:
     """Copy fields of the chassis to all lanes, and those of each group's first lane to lanes that are not in use."""
     for k in range(first, first + count):
         for lane in range(1, LANES):
-            car.bodies[CHASSIS, k, lane] = car.bodies[CHASSIS, k, 0]
-            for group in range(car.groups.shape[0]):
-                if car.weights[group, lane] == 0.0:
-                    item = car.groups[group, f.G_FIRST_BODY]
-                    for body in range(item, item + car.groups[group, f.G_BODIES]):
-                        car.bodies[body, k, lane] = car.bodies[body, k, 0]
+            bodies[CHASSIS, k, lane] = bodies[CHASSIS, k, 0]
+            for group in range(groups.shape[0]):
+                if weights[group, lane] == 0.0:
+                    item = groups[group, f.G_FIRST_BODY]
+                    for body in range(item, item + groups[group, f.G_BODIES]):
+                        bodies[body, k, lane] = bodies[body, k, 0]
 
 
 @fused_kernel
@@ -82,7 +82,7 @@ def _turned_back(turn: Floats, i: int, x: float, y: float, z: float) -> tuple[fl
     )
 
 
-@separate_kernel
+@merged_kernel
 def show_rates(tree: Tree, car: Arrays) -> None:
     """Write velocities and the accelerations γ of all links to the bodies of the car, spins and deflections to its
     wheels."""
@@ -95,8 +95,8 @@ def show_rates(tree: Tree, car: Arrays) -> None:
             car.bodies[item, f.ANGULAR_VELOCITY + k, lane] = w[k]
             car.bodies[item, f.ACCELERATION + k, lane] = tree.gamma_v[i, k]
             car.bodies[item, f.ANGULAR_ACCELERATION + k, lane] = b[k]
-    _repeat(car, f.VELOCITY, 6)
-    _repeat(car, f.ACCELERATION, 6)
+    _repeat(car.bodies, car.groups, car.weights, f.VELOCITY, 6)
+    _repeat(car.bodies, car.groups, car.weights, f.ACCELERATION, 6)
     for wheel in range(tree.wheel_places.shape[0]):
         item, lane = tree.wheel_places[wheel, 0], tree.wheel_places[wheel, 1]
         car.wheels[item, f.SPIN, lane] = tree.spin[wheel]
@@ -111,7 +111,7 @@ def show_rates(tree: Tree, car: Arrays) -> None:
                     car.wheels[item, k, lane] = car.wheels[item, k, 0]
 
 
-@separate_kernel
+@merged_kernel
 def take_rows(tree: Tree, car: Arrays) -> None:
     """Take the rows' derivatives from the shared kernel, and make Φ_q of (21) of them and V and W."""
     joint_rows(car, tree.cells)
@@ -173,7 +173,7 @@ def look_at_forces(
     take_forces(tree, car)
 
 
-@separate_kernel
+@merged_kernel
 def take_forces(tree: Tree, car: Arrays) -> None:
     """Take out-of-balance forces, second derivatives of the gaps, and the wheels' rates from the car."""
     for i in range(tree.links.shape[0]):
@@ -196,7 +196,7 @@ def take_forces(tree: Tree, car: Arrays) -> None:
             values[f.DEFLECTION + k, lane] = values[f.DEFLECTION_START + k, lane]
 
 
-@separate_kernel
+@merged_kernel
 def give_drives(tree: Tree, inputs: Floats) -> None:
     """Write displacement, rate and acceleration of the driven coordinates from a row of inputs."""
     for k in range(tree.drive_rows.shape[0]):
@@ -207,7 +207,7 @@ def give_drives(tree: Tree, inputs: Floats) -> None:
         tree.udot[coordinate] = inputs[3 * k + 2]
 
 
-@separate_kernel
+@merged_kernel
 def show_accelerations(tree: Tree, car: Arrays) -> None:
     """Write the accelerations γ + V u̇, (10), (15), to the bodies of the car, those of spins to its wheels."""
     for i in range(tree.links.shape[0]):
@@ -227,7 +227,7 @@ def show_accelerations(tree: Tree, car: Arrays) -> None:
         for k in range(3):
             car.bodies[item, f.ACCELERATION + k, lane] = linear[k]
             car.bodies[item, f.ANGULAR_ACCELERATION + k, lane] = b[k]
-    _repeat(car, f.ACCELERATION, 6)
+    _repeat(car.bodies, car.groups, car.weights, f.ACCELERATION, 6)
     for wheel in range(tree.wheel_places.shape[0]):
         item, lane = tree.wheel_places[wheel, 0], tree.wheel_places[wheel, 1]
         car.wheels[item, f.SPIN_ACCELERATION, lane] = tree.spin_rate[wheel]

@@ -8,9 +8,9 @@ f_v = ∂f/∂q̇, and the inverse of A = 1 − h f_v − h² f_x, for which (4)
 Column j of f_x and of f_v makes column j of A and no other. So one new column changes A by a matrix of rank
 one, and its inverse by the formula of Sherman and Morrison: with c the change of the column, w = A⁻¹ c and
 a the row j of A⁻¹, A⁻¹ ← A⁻¹ − w aᵀ / (1 + w_j). That takes 2 n² multiplications, and (4) itself two products
-with a matrix, another 2 n²; a new factorisation would take n³ / 3. Where 1 + w_j is almost zero the formula
-loses its digits, and errors may gather over many steps: both are looked for, and answered by inverting A
-afresh (``INVERSIONS`` counts).
+with a matrix, another 2 n²; a new factorisation would take n³ / 3. Where A passes close to a singular matrix
+the formula loses digits for good, and errors may gather over many steps: both are looked for, and answered
+by inverting A afresh (``INVERSIONS`` counts).
 
 KR patent 10-1310276 (registered in 2013) covers integration with a Jacobian that is renewed in part. Nothing
 here is the default of anything.
@@ -57,8 +57,9 @@ STEP, LEAST_DENOMINATOR, LARGEST_DEFECT = 0, 1, 2
 STEPS, NEXT_COLUMN, CHECKED_ROW, REPLACED, INVERSIONS, FACTORISATIONS = 0, 1, 2, 3, 4, 5
 _COUNTS: Final = 6
 
-# |1 + w_j| at which half of the digits of the inverse would be lost, and the defect of an equation of (4),
-# relative to its terms, at which as many are.
+# |1 + w_j| is how many times smaller the determinant becomes. As small as this, A comes close to singular and
+# half of the digits of the inverse are lost; as large as its inverse, A comes from there and they were lost
+# before. And the defect of an equation of (4), relative to its terms, at which as many are.
 _LEAST_DENOMINATOR: Final = 1e-6
 _LARGEST_DEFECT: Final = 1e-8
 
@@ -107,13 +108,25 @@ def implicit_euler(
     least_denominator: float = _LEAST_DENOMINATOR,
     largest_defect: float = _LARGEST_DEFECT,
 ) -> ImplicitEuler:
-    """Return the state of an integrator of ``n`` coordinates and steps of ``step`` s, before its first step."""
+    """Return the integrator of ``n`` coordinates and steps of ``step`` s, before its first step.
+
+    It serves one policy: full renewal keeps no inverse that another one could go on with.
+    """
     limits = np.zeros(3)
     limits[STEP], limits[LEAST_DENOMINATOR], limits[LARGEST_DEFECT] = step, least_denominator, largest_defect
-    square = [np.zeros((n, n)) for _ in range(4)]
-    vectors = [np.zeros(n) for _ in range(5)]
     return ImplicitEuler(
-        *square, np.zeros(n, np.int64), *vectors, limits=limits, counts=np.zeros(_COUNTS, np.int64)
+        position_columns=np.zeros((n, n)),
+        velocity_columns=np.zeros((n, n)),
+        inverse=np.zeros((n, n)),
+        matrix=np.zeros((n, n)),
+        order=np.zeros(n, np.int64),
+        position_column=np.zeros(n),
+        velocity_column=np.zeros(n),
+        right=np.zeros(n),
+        change=np.zeros(n),
+        increment=np.zeros(n),
+        limits=limits,
+        counts=np.zeros(_COUNTS, np.int64),
     )
 
 
@@ -169,7 +182,8 @@ def replace_column(euler: ImplicitEuler, j: int) -> int:
             w[i] += c * inverse[k, i]
     put_column(euler, j)
     denominator = 1.0 + w[j]
-    if not abs(denominator) > euler.limits[LEAST_DENOMINATOR]:
+    least = euler.limits[LEAST_DENOMINATOR]
+    if not least < abs(denominator) < 1.0 / least:
         return invert(euler)
     factor = 1.0 / denominator
     for k in range(n):
@@ -265,7 +279,7 @@ def _holds(euler: ImplicitEuler) -> bool:
         slope = h * (euler.velocity_columns[j, row] + h * euler.position_columns[j, row])
         defect -= slope * euler.increment[j]
         size += abs(slope * euler.increment[j])
-    return abs(defect) <= euler.limits[LARGEST_DEFECT] * size
+    return bool(abs(defect) <= euler.limits[LARGEST_DEFECT] * size)
 
 
 @separate_kernel

@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from mastd.kernel import fused_kernel, separate_kernel
+from mastd.kernel import fused_kernel, merged_kernel, separate_kernel
 from mastd.vehicle.formulations import arrays as a
 from mastd.vehicle.formulations.arrays import Floats, Integers, Tree
 from mastd.vehicle.formulations.mass_matrix import Columns, add_inertia
@@ -113,7 +113,7 @@ def solve_independent(tree: Tree, car: Arrays, room: IndependentRoom) -> int:
     return 0
 
 
-@separate_kernel
+@merged_kernel
 def list_columns(tree: Tree, room: IndependentRoom) -> None:
     """Write which columns V_di and W_di of each link have, and of which columns of V and W they are made."""
     places, columns, local = room.places, room.columns, room.local
@@ -162,7 +162,7 @@ def list_columns(tree: Tree, room: IndependentRoom) -> None:
     room.kept[links, 0], room.kept[links, 1] = kept, spread
 
 
-@separate_kernel
+@merged_kernel
 def velocity_matrices(tree: Tree, room: IndependentRoom) -> None:
     """Write V_di and W_di of all links, (33), (34), and their out-of-balance forces with γ of (35), (36)."""
     for i in range(tree.links.shape[0]):

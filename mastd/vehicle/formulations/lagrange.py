@@ -12,7 +12,7 @@ from typing import Final, NamedTuple
 
 import numpy as np
 
-from mastd.kernel import fused_kernel, separate_kernel
+from mastd.kernel import fused_kernel, merged_kernel, separate_kernel
 from mastd.vehicle.formulations import arrays as a
 from mastd.vehicle.formulations.arrays import Floats, Integers, Tree
 from mastd.vehicle.formulations.mass_matrix import (
@@ -108,7 +108,7 @@ def group_of_row(tree: Tree, row: int) -> int:
     return group
 
 
-@separate_kernel
+@merged_kernel
 def _solve_dense(matrix: Floats, values: Floats, sizes: Floats) -> int:
     """Replace ``values`` by the solution for them as right side; return 0, or 1 + the column without a
     pivot."""

@@ -12,9 +12,8 @@ from __future__ import annotations
 
 from typing import Final, NamedTuple
 
-import numpy as np
 
-from mastd.kernel import fused_kernel, merged_kernel
+from mastd.kernel import merged_kernel
 from mastd.lanes import LANES
 from mastd.vehicle import fields as f
 from mastd.vehicle.formulations import arrays as a
@@ -60,7 +59,7 @@ class March(NamedTuple):
     """(1) what ``evaluate`` said in the last step."""
 
 
-@fused_kernel
+@merged_kernel
 def keep(tree: Tree, march: March) -> None:
     """Keep the state at the beginning of a step."""
     for k in range(tree.q.shape[0]):
@@ -73,7 +72,7 @@ def keep(tree: Tree, march: March) -> None:
             march.deflection[wheel, k] = tree.deflection[wheel, k]
 
 
-@fused_kernel
+@merged_kernel
 def move_state(tree: Tree, march: March) -> None:
     """Write the state that lies ``march.move`` from the one at the beginning of the step."""
     n, wheels = tree.u.shape[0], tree.spin.shape[0]
@@ -210,7 +209,7 @@ def explicit_step(
     return failed
 
 
-@fused_kernel
+@merged_kernel
 def _choose_move(march: March, step: float, stage: int, count: int) -> None:
     """Write what the state moves by since the beginning of the step, to a stage or, in the last one, to its end."""
     slopes, move = march.slopes, march.move

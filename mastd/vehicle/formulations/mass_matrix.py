@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from mastd.kernel import separate_kernel
+from mastd.kernel import merged_kernel
 from mastd.vehicle.formulations import arrays as a
 from mastd.vehicle.formulations.arrays import Floats, Integers, Tree
 from mastd.vehicle.formulations.sparse_cholesky import Booleans
@@ -70,7 +70,7 @@ def joined_coordinates(tree: Tree) -> Booleans:
     return joined
 
 
-@separate_kernel
+@merged_kernel
 def add_inertia(
     tree: Tree, columns: Columns, v: Floats, w: Floats, residual: Floats, matrix: Floats, force: Floats
 ) -> None:

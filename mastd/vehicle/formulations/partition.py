@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from mastd.kernel import fused_kernel, separate_kernel
+from mastd.kernel import fused_kernel, merged_kernel, separate_kernel
 from mastd.vehicle.formulations import arrays as a
 from mastd.vehicle.formulations.arrays import Floats, Tree
 
@@ -25,7 +25,7 @@ LEAST_QUALITY: Final = 1e-6
 """Of the pivots: below it no set of coordinates determines the others."""
 
 
-@separate_kernel
+@merged_kernel
 def choose_independent(tree: Tree, group: int) -> float:
     """Choose the dependent coordinates of a group by complete pivoting over its rows and free coordinates.
 
@@ -76,7 +76,7 @@ def choose_independent(tree: Tree, group: int) -> float:
     return quality
 
 
-@separate_kernel
+@merged_kernel
 def choose_groups(tree: Tree) -> int:
     """Choose the dependent coordinates of all groups; return 0, or 1 + the first group that has no set."""
     for group in range(tree.groups.shape[0]):
@@ -85,7 +85,7 @@ def choose_groups(tree: Tree) -> int:
     return 0
 
 
-@separate_kernel
+@merged_kernel
 def factor_dependent(tree: Tree, group: int) -> float:
     """Factor Φ_d of a group, exchanging rows, into ``lu`` and ``pivots``; the diagonal holds reciprocals.
 
@@ -132,7 +132,7 @@ def factor_dependent(tree: Tree, group: int) -> float:
     return quality if quality > 0.0 else 0.0
 
 
-@separate_kernel
+@merged_kernel
 def factor_groups(tree: Tree) -> int:
     """Factor Φ_d of all groups; return 0, or 1 + the group whose dependent coordinates do not follow."""
     for group in range(tree.groups.shape[0]):
@@ -203,7 +203,7 @@ def solve_transposed(tree: Tree, group: int, right_side: Floats, out: Floats) ->
         out[pivot] = held
 
 
-@separate_kernel
+@merged_kernel
 def independent_columns(tree: Tree) -> None:
     """Write B_di = −Φ_d⁻¹ Φ_i of all groups, (28), by their factors into ``b_cells``.
 
@@ -240,7 +240,7 @@ def independent_columns(tree: Tree) -> None:
                 b[cell + i * width + k] *= lu[at + i * rows + i]
 
 
-@separate_kernel
+@merged_kernel
 def velocity_terms(tree: Tree, out: Floats) -> None:
     """Write b_di = Φ_d⁻¹ b_c of all groups, (29): the part of the dependent rates that given ones make.
 
@@ -260,7 +260,7 @@ def velocity_terms(tree: Tree, out: Floats) -> None:
         solve_dependent(tree, group, out, out)
 
 
-@separate_kernel
+@merged_kernel
 def acceleration_terms(tree: Tree) -> None:
     """Write g_di = Φ_d⁻¹ g_c of all groups, (30), into ``g_cells``; g_c is −``bias``."""
     for row in range(tree.bias.shape[0]):
@@ -269,7 +269,7 @@ def acceleration_terms(tree: Tree) -> None:
         solve_dependent(tree, group, tree.g_cells, tree.g_cells)
 
 
-@separate_kernel
+@merged_kernel
 def expand(tree: Tree, terms: Floats, values: Floats) -> None:
     """Write the dependent of ``values`` (n) from the independent ones, (26), (27): B_di of ``b_cells`` times
     these, plus ``terms`` (m)."""

@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from mastd.kernel import fused_kernel, separate_kernel
+from mastd.kernel import fused_kernel, merged_kernel, separate_kernel
 from mastd.vehicle.formulations import arrays as a
 from mastd.vehicle.formulations.arrays import Floats, Integers, Tree
 from mastd.vehicle.formulations.mass_matrix import (
@@ -124,7 +124,7 @@ def _last_place(places: Places, coordinate: int) -> int:
     return int(places.column_place[places.column_first[places.group[coordinate] + 1] - 1])
 
 
-@separate_kernel
+@merged_kernel
 def list_products(tree: Tree, room: PartitioningRoom) -> None:
     """Write which entries each row of M T has; only the lower triangle of Tᵀ M T is wanted."""
     places, found = room.places, 0
@@ -147,7 +147,7 @@ def list_products(tree: Tree, room: PartitioningRoom) -> None:
     room.column_first[room.coordinate.shape[0]] = found
 
 
-@separate_kernel
+@merged_kernel
 def _project(tree: Tree, room: PartitioningRoom) -> None:
     """Add Tᵀ M T to the reduced mass matrix and Tᵀ (f − M g) to the reduced force, row of M by row of M."""
     places, values = room.places, room.values

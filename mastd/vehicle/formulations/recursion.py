@@ -10,7 +10,7 @@ from typing import Final
 
 import numpy as np
 
-from mastd.kernel import fused_kernel, separate_kernel
+from mastd.kernel import fused_kernel, merged_kernel
 from mastd.vehicle.formulations import arrays as a
 from mastd.vehicle.formulations.arrays import Floats, Tree
 from mastd.vehicle.vectors import Triple, cross, matrix_of
@@ -66,7 +66,7 @@ def about(x: float, y: float, z: float, angle: float) -> Quaternion:
     return np.cos(half), sine * x, sine * y, sine * z
 
 
-@separate_kernel
+@merged_kernel
 def place_links(tree: Tree) -> None:
     """Write attitude and place of all links from ``q``, (4), (5), (13), and the directions of all coordinates."""
     q, joints = tree.q, tree.joints
@@ -127,7 +127,7 @@ def _write_attitude(tree: Tree, i: int, whole: Quaternion) -> None:
         tree.turn[i, k] = entries[k]
 
 
-@separate_kernel
+@merged_kernel
 def directions(tree: Tree) -> None:
     """Write the directions of all coordinates, W and U of (7): columns of the lower body's axes, or axes."""
     for i in range(tree.links.shape[0]):
@@ -149,7 +149,7 @@ def directions(tree: Tree) -> None:
             write(tree.axis, first + 1, 0, x, y, z)
 
 
-@separate_kernel
+@merged_kernel
 def velocity_columns(tree: Tree) -> None:
     """Write the columns of W and V, (9) and (16): those of the lower body carried on, then the own ones."""
     v, w = tree.v, tree.w
@@ -182,7 +182,7 @@ def velocity_columns(tree: Tree) -> None:
             write(v, at, 0, x, y, z)
 
 
-@separate_kernel
+@merged_kernel
 def velocities(tree: Tree) -> None:
     """Write velocities and angular velocities of all links, (6)."""
     for i in range(tree.links.shape[0]):
@@ -206,7 +206,7 @@ def velocities(tree: Tree) -> None:
         write(tree.omega, i, 0, w0, w1, w2)
 
 
-@separate_kernel
+@merged_kernel
 def velocity_terms(tree: Tree) -> None:
     """Write γ of all links, (11) and (16), with the given accelerations of driven coordinates in ``udot``."""
     for i in range(tree.links.shape[0]):
@@ -253,7 +253,7 @@ def velocity_terms(tree: Tree) -> None:
         write(tree.gamma_v, i, 0, c0 - x, c1 - y, c2 - z)
 
 
-@separate_kernel
+@merged_kernel
 def inertias(tree: Tree) -> None:
     """Write J of all links in inertial axes, R J′ Rᵀ."""
     for i in range(tree.links.shape[0]):

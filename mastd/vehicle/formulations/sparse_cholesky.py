@@ -12,7 +12,7 @@ from typing import Final, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from mastd.kernel import fused_kernel, separate_kernel
+from mastd.kernel import fused_kernel, merged_kernel
 from mastd.vehicle.formulations.arrays import Floats, Integers
 
 Booleans = NDArray[np.bool_]
@@ -75,7 +75,7 @@ def clear(pattern: Pattern, matrix: Floats) -> None:
             matrix[pattern.rows[at], j] = 0.0
 
 
-@separate_kernel
+@merged_kernel
 def factor(pattern: Pattern, matrix: Floats) -> int:
     """Replace the lower triangle of ``matrix`` (n, n) by its factors: L, and 1/D on the diagonal.
 

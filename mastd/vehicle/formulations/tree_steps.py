@@ -7,12 +7,11 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-from mastd.kernel import entry, fused_kernel, separate_kernel
+from mastd.kernel import merged_kernel, separate_kernel
 from mastd.roads.ground import Ground
 from mastd.settings.solver_names import Integrator
 from mastd.vehicle import fields as f
 from mastd.vehicle import newton
-from mastd.vehicle.formulations import arrays as a
 from mastd.vehicle.formulations.accelerations import Law, Rooms
 from mastd.vehicle.formulations.arrays import Tree
 from mastd.vehicle.formulations.body_groups import body_groups
@@ -20,7 +19,7 @@ from mastd.vehicle.formulations.build_rooms import FORMULATION_CODES, rooms_of
 from mastd.vehicle.formulations.build_tree import tree_of
 from mastd.vehicle.formulations.closing import largest_rate
 from mastd.vehicle.formulations.drive_forces import drive_forces
-from mastd.vehicle.formulations.evaluate import look_at_columns, look_at_places, show_accelerations
+from mastd.vehicle.formulations.evaluate import show_accelerations
 from mastd.vehicle.formulations.marching import (
     ADAMS_BASHFORTH,
     IMPLICIT_EULER,
@@ -32,7 +31,6 @@ from mastd.vehicle.formulations.marching import (
     end_step,
     explicit_step,
 )
-from mastd.vehicle.formulations.partition import choose_independent
 from mastd.vehicle.formulations.topology import topology_of
 from mastd.vehicle.formulations.tree_state import take_state
 from mastd.vehicle.layout import Arrays
@@ -91,7 +89,7 @@ def take_tree_steps(
         reaction(car, law.gravity, wrench[6:])
 
 
-@fused_kernel
+@merged_kernel
 def _report(tree: Tree, rooms: Rooms, failed: int, report: Floats) -> None:
     report[newton.ITERATIONS], report[newton.JOINT_ERROR] = rooms.closing[0], rooms.closing[1]
     report[newton.JOINT_RATE] = largest_rate(tree)
@@ -167,11 +165,11 @@ class TreeSteps:
             self._march = self._march._replace(ground=np.zeros((2, len(ground))))
         self._march.ground[0] = ground
         self._march.known[0] = 0
-        look_at_places(self.tree, self.layout.arrays)
-        look_at_columns(self.tree, self.layout.arrays)
-        for group in range(len(self._groups)):
-            choose_independent(self.tree, group)
-        row, width = self._march.inputs[:1].copy(), TraceLayout(len(self.tree.spin), len(self.tree.drive_rows)).width
+        self.tree.quality[:] = np.inf  # so that independent coordinates are chosen here
+        row, width = (
+            self._march.inputs[:1].copy(),
+            TraceLayout(len(self.tree.spin), len(self.tree.drive_rows)).width,
+        )
         # What the tyres' deflections mean depends on loads, which the first look finds.
         for _ in range(2):
             take_tree_steps(
