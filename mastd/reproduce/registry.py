@@ -32,6 +32,12 @@ def _document_001(_table: Path) -> list[Item]:
     return [*document_001.items(), *document_001_executed.items()]
 
 
+def _document_002(_table: Path) -> list[Item]:
+    from mastd.reproduce.document_002 import items
+
+    return items()
+
+
 def _document_003(_table: Path) -> list[Item]:
     from mastd.reproduce.document_003 import items
 
@@ -42,6 +48,7 @@ def _document_003(_table: Path) -> list[Item]:
 DOCUMENTS: dict[str, Callable[[Path], list[Item]]] = {
     "000": _document_000,
     "001": _document_001,
+    "002": _document_002,
     "003": _document_003,
     "004": _document_004,
 }
