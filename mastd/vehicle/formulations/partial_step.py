@@ -54,8 +54,8 @@ from mastd.vehicle.model import MagicTyre, Model
 SINGULAR_STEP: Final = -2
 """What a step returns whose matrix A is singular."""
 
-POLICY, COLUMNS, AFRESH, DUE, COLUMN = 0, 1, 2, 3, 4
-_PLANS: Final = 5
+AFRESH, COLUMN = 0, 1
+_PLANS: Final = 2
 
 
 class PartialRoom(NamedTuple):
@@ -63,8 +63,7 @@ class PartialRoom(NamedTuple):
 
     euler: ImplicitEuler
     plan: Integers
-    """``POLICY`` (a ``Policy``) and ``COLUMNS`` that a round robin renews; of the present step: 1 if all
-    columns are made ``AFRESH``, how many are ``DUE``, the ``COLUMN`` at hand."""
+    """Of the present step: 1 if all columns are made ``AFRESH``, and the ``COLUMN`` at hand."""
     coordinates: Integers
     """Independent coordinates to which the first columns belong."""
     deflecting: Integers
@@ -82,18 +81,14 @@ class PartialRoom(NamedTuple):
     """(m) what given rates add to the dependent ones."""
 
 
-def partial_room(
-    tree: Tree, car: Arrays, model: Model, step: float, policy: Policy, columns: int = 1
-) -> PartialRoom:
-    """Return the room of steps of ``step`` s under a policy, before the first one."""
+def partial_room(tree: Tree, car: Arrays, model: Model, step: float) -> PartialRoom:
+    """Return the room of steps of ``step`` s before the first one; it serves one policy."""
     deflecting = [k for k, wheel in enumerate(model.wheels) if isinstance(wheel.tyre, MagicTyre)]
     free = int(np.sum(tree.groups[:, a.B_FREE]))
     size = free + len(tree.spin) + 2 * len(deflecting)
-    plan = np.zeros(_PLANS, dtype=np.int64)
-    plan[POLICY], plan[COLUMNS] = policy, columns
     return PartialRoom(
         euler=implicit_euler(size, step),
-        plan=plan,
+        plan=np.zeros(_PLANS, dtype=np.int64),
         coordinates=np.full(free, -1, dtype=np.int64),
         deflecting=np.array(deflecting, dtype=np.int64),
         rates=np.zeros(size),
@@ -106,21 +101,30 @@ def partial_room(
 
 @merged_kernel
 def implicit_step(
-    tree: Tree, car: Arrays, rooms: Rooms, law: Law, march: March, room: PartialRoom, ground: Floats
+    tree: Tree,
+    car: Arrays,
+    rooms: Rooms,
+    law: Law,
+    march: March,
+    room: PartialRoom,
+    policy: int,
+    columns: int,
+    ground: Floats,
 ) -> int:
     """Take a step; accelerations of its beginning stand in the tree, those of its end do after it.
 
-    Returns as ``evaluate``, or ``SINGULAR_STEP``.
+    ``policy`` is a ``Policy``, ``columns`` the number that a round robin renews. Returns as ``evaluate``, or
+    ``SINGULAR_STEP``.
     """
     failed = 0
-    looks = _begin(tree, car, march, room)
+    looks = _begin(tree, car, march, room, policy, columns)
     for look in range(looks + 1):
         last = look == looks
         epsilon = 0.0
         if last:
-            failed = _move(tree, car, march, room)
+            failed = _move(tree, car, march, room, policy)
         else:
-            epsilon = _perturb(tree, car, march, room, look)
+            epsilon = _perturb(tree, car, march, room, policy, look)
         if failed == 0 and (last or epsilon != 0.0):
             # A difference leaves the gaps as they are: to close them would move what is not asked for.
             gap = law.tolerance if last else np.inf
@@ -140,9 +144,9 @@ def implicit_step(
 
 
 @fused_kernel
-def _begin(tree: Tree, car: Arrays, march: March, room: PartialRoom) -> int:
+def _begin(tree: Tree, car: Arrays, march: March, room: PartialRoom, policy: int, columns: int) -> int:
     """Keep the state and its accelerations, and return how many evaluations the due columns take."""
-    euler, plan = room.euler, room.plan
+    euler = room.euler
     keep(tree, march)
     _keep_loads(car, room.loads[1])
     if march.known[0] == 0:
@@ -154,17 +158,16 @@ def _begin(tree: Tree, car: Arrays, march: March, room: PartialRoom) -> int:
         euler.counts[STEPS] = 0
     _gather(tree, room, tree.u, tree.spin, tree.deflection, room.rates)
     _gather(tree, room, tree.udot, tree.spin_rate, tree.deflection_rate, room.accelerations)
-    plan[DUE] = columns_due(euler, plan[POLICY], plan[COLUMNS])
-    plan[AFRESH] = 1 if plan[POLICY] == Policy.FULL or euler.counts[STEPS] == 0 else 0
+    room.plan[AFRESH] = 1 if policy == Policy.FULL or euler.counts[STEPS] == 0 else 0
     # A mark of zero: no evaluation but the step's last one chooses other independent coordinates.
     for group in range(tree.groups.shape[0]):
         room.quality[group] = tree.quality[group]
         tree.quality[group] = 0.0
-    return int(2 * plan[DUE])
+    return 2 * columns_due(euler, policy, columns)
 
 
 @fused_kernel
-def _perturb(tree: Tree, car: Arrays, march: March, room: PartialRoom, look: int) -> float:
+def _perturb(tree: Tree, car: Arrays, march: March, room: PartialRoom, policy: int, look: int) -> float:
     """Move one state, (6), and what follows it: by its rate in even looks and by its position in odd ones.
 
     Returns ε, 0 for what has no position.
@@ -172,7 +175,7 @@ def _perturb(tree: Tree, car: Arrays, march: March, room: PartialRoom, look: int
     free, plan = room.coordinates.shape[0], room.plan
     if look % 2 == 0:
         afresh = plan[AFRESH] == 1
-        plan[COLUMN] = look // 2 if afresh else next_column(room.euler, plan[POLICY], room.rates)
+        plan[COLUMN] = look // 2 if afresh else next_column(room.euler, policy, room.rates)
     j = plan[COLUMN]
     epsilon = 0.0
     _stay(march)
@@ -211,23 +214,23 @@ def _take_column(tree: Tree, room: PartialRoom, look: int, epsilon: float) -> in
 
 
 @fused_kernel
-def _move(tree: Tree, car: Arrays, march: March, room: PartialRoom) -> int:
+def _move(tree: Tree, car: Arrays, march: March, room: PartialRoom, policy: int) -> int:
     """Put the tree into the state of the step's end, (3) and (4), dependent coordinates close to it.
 
     Returns 0 or ``SINGULAR_STEP``.
     """
     free = room.coordinates.shape[0]
-    euler, plan = room.euler, room.plan
+    euler = room.euler
     for group in range(tree.groups.shape[0]):
         tree.quality[group] = room.quality[group]
     _put_loads(car, room.loads[1])
     for item in range(room.loads.shape[1]):
         for lane in range(LANES):
             room.loads[0, item, lane] = room.loads[1, item, lane]
-    if plan[POLICY] == Policy.FULL:
+    if policy == Policy.FULL:
         failed = solve_afresh(euler, room.accelerations, room.rates)
     else:
-        failed = invert(euler) if plan[AFRESH] == 1 else 0
+        failed = invert(euler) if room.plan[AFRESH] == 1 else 0
         failed += multiply_by_inverse(euler, room.accelerations, room.rates)
     if failed != 0:
         return SINGULAR_STEP
