@@ -85,17 +85,16 @@ class Simulation:
     ) -> None:
         """Lay out the car.
 
-        ``solver``: a formulation, by its name with its usual formula in time.
-        ``restrained``: the model's tie-downs and chocks are on, from where the car stands at rest.
-        ``frozen``: True keeps the one matrix of ``start`` whatever the formulation; by default the chassis
-        formulation has a row of matrices over speed and the inertial one a fresh matrix each step.
-        ``tolerance``: largest gap of a joint (m); ``rate_tolerance``: its largest rate in the exact accuracy
-        (m/s); ``move_tolerance``: largest correction of a position in the last iteration, m at a step of
-        1 ms, by default that of the accuracy (see ``MOVE_TOLERANCE``). The solver goes on from
-        ``least_iterations`` to ``most_iterations`` until all hold. The formulations over a tree of links close its
-        joints to ``tolerance`` and take no heed of accuracy, damping and iterations. Raises UsageError, one line each,
-        for a powertrain or restraints that are too stiff for the step, and for joints that a formulation cannot take.
-        """
+        ``solver``: a formulation, by its name with its usual formula in time. ``restrained``: the model's
+        tie-downs and chocks are on, from where the car stands at rest. ``frozen``: True keeps the one matrix
+        of ``start`` whatever the formulation; by default the chassis formulation has a row of matrices over
+        speed and the inertial one a fresh matrix each step. ``tolerance``: largest gap of a joint (m);
+        ``rate_tolerance``: its largest rate in the exact accuracy (m/s); ``move_tolerance``: largest
+        correction of a position in the last iteration, m at a step of 1 ms, by default that of the accuracy
+        (see ``MOVE_TOLERANCE``). The solver goes on from ``least_iterations`` to ``most_iterations`` until
+        all hold. The formulations over a tree of links close its joints to ``tolerance`` and take no heed of
+        accuracy, damping and iterations. Raises UsageError, one line each, for a powertrain or restraints
+        that are too stiff for the step, and for joints that a formulation cannot take."""
         solver = solver if isinstance(solver, Solver) else Solver(solver)
         formulation = solver.formulation
         if formulation not in FORMULATIONS or accuracy not in ("fast", "exact"):
@@ -312,8 +311,8 @@ class Simulation:
     def bind(self, inputs: Floats, ground: Floats, report: Floats, table: Floats, wrench: Floats) -> Bound:
         """Return the call that takes a step for each row of ``inputs``; what the arrays hold may change.
 
-        ``report`` (REPORT_FIELDS), ``table`` (rows, width of ``signals``) and ``wrench`` (WRENCHES) are written.
-        """
+        ``report`` (REPORT_FIELDS), ``table`` (rows, width of ``signals``) and ``wrench`` (WRENCHES) are
+        written."""
         return self._stepper.bind(inputs, ground, report, self.design_heights, table, wrench)
 
     @property

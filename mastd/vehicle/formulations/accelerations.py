@@ -69,7 +69,8 @@ def evaluate(tree: Tree, car: Arrays, rooms: Rooms, law: Law, inputs: Floats, gr
 
 @merged_kernel
 def solve(tree: Tree, car: Arrays, rooms: Rooms, formulation: int) -> int:
-    """Write ``udot`` by a formulation, after ``look_at_forces``; return 0 or 1 + the group that is singular."""
+    """Write ``udot`` by a formulation, after ``look_at_forces``; return 0 or 1 + the group that is
+    singular."""
     acceleration_terms(tree)
     if formulation == LAGRANGE:
         return solve_lagrange(tree, car, rooms.lagrange)

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from mastd.kernel import merged_kernel, separate_kernel
 from mastd.roads.ground import Ground
-from mastd.settings.solver_names import Integrator
+from mastd.settings.solver_names import Integrator, JacobianPolicy
 from mastd.vehicle import fields as f
 from mastd.vehicle import newton
 from mastd.vehicle.formulations.accelerations import Law, Rooms
@@ -199,7 +199,8 @@ class TreeSteps:
             )
 
     def take(self, *arguments: Floats) -> None:
-        """Take steps; inputs, ground, report, heights, table and wrench as ``stepping.take_steps`` has them."""
+        """Take steps; inputs, ground, report, heights, table and wrench as ``stepping.take_steps`` has
+        them."""
         take_tree_steps(*self.blocks, *arguments)
 
     def bind(self, *arguments: Floats) -> Bound:
