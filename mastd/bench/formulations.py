@@ -44,6 +44,10 @@ SOLVERS: Final = (
     "independent:adams-bashforth",
     "subsystem-joint",
     "subsystem-cartesian",
+    "partial-jacobian:full",
+    "partial-jacobian:round-robin",
+    "partial-jacobian:fastest",
+    "partial-jacobian:none",
 )
 MEASURES: Final = ("us", "operations", "joint_error_m", "largest_step_ms")
 STEP: Final = 1e-3

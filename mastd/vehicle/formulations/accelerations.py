@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final, NamedTuple
 
-from mastd.kernel import merged_kernel, separate_kernel
+from mastd.kernel import merged_kernel
 from mastd.vehicle.formulations.arrays import Floats, Tree
 from mastd.vehicle.formulations.closing import close_places, close_rates
 from mastd.vehicle.formulations.drive_forces import ForceRoom
@@ -52,7 +52,7 @@ class Law(NamedTuple):
     """Largest gap, m."""
 
 
-@separate_kernel
+@merged_kernel
 def evaluate(tree: Tree, car: Arrays, rooms: Rooms, law: Law, inputs: Floats, ground: Floats) -> int:
     """Close the joints at the independent coordinates and rates in the tree, and write all accelerations.
 

@@ -25,7 +25,7 @@ from mastd.vehicle.formulations.counting_work import Extent, Work, work_of
 from mastd.vehicle.formulations.tally import Operations, counting_kernels
 
 LONGEST: Final = 600.0
-"""s that a count may take."""
+"""s that one count may take: a solver with full matrices of eight axles executes some ten million."""
 
 Stages = Mapping[str, Operations]
 Wanted = tuple[str, str, Extent]
@@ -48,7 +48,7 @@ def all_operations(wanted: Sequence[Wanted]) -> list[Stages]:
         check=False,
         capture_output=True,
         text=True,
-        timeout=LONGEST,
+        timeout=LONGEST * len(wanted),
     )
     if told.returncode:
         raise UsageError(told.stderr.strip().splitlines()[-1] if told.stderr.strip() else "counting failed")

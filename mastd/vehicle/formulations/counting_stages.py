@@ -24,10 +24,12 @@ from mastd.vehicle.formulations import (
     closing,
     drive_forces,
     evaluate,
+    implicit_euler,
     independent,
     lagrange,
     marching,
     mass_matrix,
+    partial_step,
     partition,
     partitioning,
     recursion,
@@ -84,6 +86,8 @@ SOLVE: Final = "solve"
 """the accelerations of the formulation."""
 EXCHANGE: Final = "exchange"
 """What is carried between tree and car."""
+COLUMNS: Final = "columns"
+"""Outer stage of implicit Euler: evaluations for new columns of its Jacobian."""
 
 TREE_STAGES: Final[Kernels] = {
     **_LOOK,
@@ -130,6 +134,13 @@ TREE_STAGES: Final[Kernels] = {
     "effective": (subsystem_algebra.reduce_to_base,),
     "base": (subsystem_algebra.solve_base,),
     "subsystem accelerations": (subsystem_joint.expand_joint, subsystem_cartesian.expand_cartesian),
+    COLUMNS: (partial_step._renew_columns,),
+    "implicit equations": (
+        implicit_euler.invert,
+        implicit_euler.replace_column,
+        implicit_euler.multiply_by_inverse,
+        implicit_euler.solve_afresh,
+    ),
     "integration": (
         marching.keep,
         marching.move_state,

@@ -14,7 +14,8 @@ from mastd.roads.ground import Ground
 from mastd.settings.explain import near
 from mastd.settings.solver_names import FORMULATIONS, POLICIES, TREE_FORMULATIONS, integrators_of
 from mastd.vehicle import newton
-from mastd.vehicle.formulations.accelerations import Law, evaluate
+from mastd.vehicle.formulations.accelerations import Law, Rooms, evaluate
+from mastd.vehicle.formulations.arrays import Tree
 from mastd.vehicle.formulations.body_groups import body_groups
 from mastd.vehicle.formulations.build_rooms import FORMULATION_CODES, rooms_of
 from mastd.vehicle.formulations.build_tree import tree_of
@@ -27,6 +28,7 @@ from mastd.vehicle.formulations.partition import choose_independent
 from mastd.vehicle.formulations.partitioning import partitioning_room
 from mastd.vehicle.formulations.topology import topology_of
 from mastd.vehicle.formulations.tree_steps import take_tree_steps
+from mastd.vehicle.layout import Arrays
 from mastd.vehicle.library import find
 from mastd.vehicle.model import Model
 from mastd.vehicle.simulation import Simulation
@@ -108,9 +110,19 @@ def solver_of(name: str) -> Solver:
 
 
 def _under_way(model: Model, solver: Solver) -> Simulation:
+    """Return a vehicle that has driven ``BEFORE`` steps by the cheapest solver, if there is a choice."""
     simulation = Simulation(model, step=STEP, solver=solver)
-    simulation.start(SPEED)
-    simulation.advance(np.tile(simulation.system.inputs.row(), (BEFORE, 1)))
+    first = simulation
+    if solver.formulation in TREE_FORMULATIONS:
+        first = Simulation(model, step=STEP)
+    first.start(SPEED)
+    row = simulation.system.inputs.row()[np.newaxis]
+    first.advance(np.tile(row, (BEFORE, 1)))
+    if first is not simulation:
+        simulation.begin(first.state)
+        if solver.steps_by != "runge-kutta":
+            # What makes use of earlier steps has one then.
+            simulation.advance(row)
     return simulation
 
 
@@ -130,9 +142,9 @@ def _step(simulation: Simulation) -> Work:
 
 
 def _evaluation(simulation: Simulation) -> Work:
-    car, tree, rooms, _, law = simulation.blocks[:5]
+    parts: dict[type, Any] = {type(block): block for block in simulation.blocks}
     row, ground = simulation.system.inputs.row(), simulation.ground.parameters
-    return Work(evaluate, (tree, car, rooms, law, row, ground), TREE_STAGES)
+    return Work(evaluate, (*(parts[kind] for kind in (Tree, Arrays, Rooms, Law)), row, ground), TREE_STAGES)
 
 
 def _evaluation_in_design(model: Model, solver: Solver, dense: bool) -> Work:

@@ -1,7 +1,7 @@
-"""Steps of a vehicle by implicit Euler (3)–(4) of document 003, on independent coordinates of 001.
+"""Steps of a vehicle by implicit Euler (3)–(4) of document 003, on independent coordinates of document 001.
 
-KR patent 10-1310276 (registered in 2013) covers integration with a Jacobian that is renewed in part. This is an
-alternative for comparison, and never the default.
+KR patent 10-1310276 (registered in 2013) covers integration with a Jacobian that is renewed in part. This is
+an alternative for comparison, and never the default.
 
 What moves in (4) are the rates of the independent coordinates, the spins of the wheels and the deflections of
 Magic Formula tyres; the last two have no position that acts back, so their columns of f_x are zero. Columns
@@ -19,25 +19,19 @@ difference they are put back, or it would contain what another column moved.
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 import numpy as np
 
-from mastd.kernel import fused_kernel, separate_kernel
+from mastd.kernel import fused_kernel, merged_kernel
 from mastd.lanes import LANES
 from mastd.vehicle import fields as f
 from mastd.vehicle.formulations import arrays as a
-from mastd.vehicle.formulations.accelerations import Law, Rooms, evaluate, solve
+from mastd.vehicle.formulations.accelerations import Law, Rooms, evaluate
 from mastd.vehicle.formulations.arrays import Floats, Integers, Tree
-from mastd.vehicle.formulations.closing import close_rates
-from mastd.vehicle.formulations.evaluate import (
-    give_drives,
-    look_at_columns,
-    look_at_forces,
-    look_at_places,
-)
 from mastd.vehicle.formulations.implicit_euler import (
     POSITION_PERTURBATION,
+    STEP,
     STEPS,
     VELOCITY_PERTURBATION,
     ImplicitEuler,
@@ -48,22 +42,28 @@ from mastd.vehicle.formulations.implicit_euler import (
     multiply_by_inverse,
     next_column,
     perturbation,
+    put_column,
     replace_column,
     solve_afresh,
 )
 from mastd.vehicle.formulations.marching import March, keep, move_state
-from mastd.vehicle.formulations.partition import expand, factor_groups, velocity_terms
+from mastd.vehicle.formulations.partition import expand, velocity_terms
 from mastd.vehicle.layout import Arrays
 from mastd.vehicle.model import MagicTyre, Model
 
-SINGULAR_STEP = -2
+SINGULAR_STEP: Final = -2
 """What a step returns whose matrix A is singular."""
+
+AFRESH, COLUMN = 0, 1
+_PLANS: Final = 2
 
 
 class PartialRoom(NamedTuple):
-    """Jacobian and room of a step; N = independent coordinates + wheels + 2 deflecting tyres."""
+    """Jacobian and room of a step; N = independent coordinates + wheels + 2 tyres that deflect."""
 
     euler: ImplicitEuler
+    plan: Integers
+    """Of the present step: 1 if all columns are made ``AFRESH``, and the ``COLUMN`` at hand."""
     coordinates: Integers
     """Independent coordinates to which the first columns belong."""
     deflecting: Integers
@@ -73,29 +73,33 @@ class PartialRoom(NamedTuple):
     accelerations: Floats
     """(N) at the beginning of the step."""
     loads: Floats
-    """(2, items of wheels, LANES) loads that the accelerations at the beginning were made with, and those they
-    left."""
+    """(2, items of wheels, LANES) loads that the accelerations at the beginning were made with, and those
+    that they left."""
+    quality: Floats
+    """(body groups) marks of the choice of independent coordinates."""
     terms: Floats
-    """(m) what given rates and accelerations add to the dependent ones."""
+    """(m) what given rates add to the dependent ones."""
 
 
 def partial_room(tree: Tree, car: Arrays, model: Model, step: float) -> PartialRoom:
-    """Return the room of steps of ``step`` s before the first one."""
+    """Return the room of steps of ``step`` s before the first one; it serves one policy."""
     deflecting = [k for k, wheel in enumerate(model.wheels) if isinstance(wheel.tyre, MagicTyre)]
     free = int(np.sum(tree.groups[:, a.B_FREE]))
     size = free + len(tree.spin) + 2 * len(deflecting)
     return PartialRoom(
         euler=implicit_euler(size, step),
+        plan=np.zeros(_PLANS, dtype=np.int64),
         coordinates=np.full(free, -1, dtype=np.int64),
         deflecting=np.array(deflecting, dtype=np.int64),
         rates=np.zeros(size),
         accelerations=np.zeros(size),
         loads=np.zeros((2, len(car.wheels), LANES)),
+        quality=np.zeros(len(tree.groups)),
         terms=np.zeros(len(tree.row_table)),
     )
 
 
-@separate_kernel
+@merged_kernel
 def implicit_step(
     tree: Tree,
     car: Arrays,
@@ -112,6 +116,36 @@ def implicit_step(
     ``policy`` is a ``Policy``, ``columns`` the number that a round robin renews. Returns as ``evaluate``, or
     ``SINGULAR_STEP``.
     """
+    failed = 0
+    looks = _begin(tree, car, march, room, policy, columns)
+    for look in range(looks + 1):
+        last = look == looks
+        epsilon = 0.0
+        if last:
+            failed = _move(tree, car, march, room, policy)
+        else:
+            epsilon = _perturb(tree, car, march, room, policy, look)
+        if failed == 0 and (last or epsilon != 0.0):
+            # A difference leaves the gaps as they are: to close them would move what is not asked for.
+            gap = law.tolerance if last else np.inf
+            failed = evaluate(
+                tree,
+                car,
+                rooms,
+                Law(law.formulation, law.gravity, law.reach, gap),
+                march.inputs[1 if last else 0],
+                ground if last else march.ground[0],
+            )
+        if failed == 0 and not last:
+            failed = _take_column(tree, room, look, epsilon)
+        if failed != 0:
+            break
+    return failed
+
+
+@fused_kernel
+def _begin(tree: Tree, car: Arrays, march: March, room: PartialRoom, policy: int, columns: int) -> int:
+    """Keep the state and its accelerations, and return how many evaluations the due columns take."""
     euler = room.euler
     keep(tree, march)
     _keep_loads(car, room.loads[1])
@@ -124,83 +158,30 @@ def implicit_step(
         euler.counts[STEPS] = 0
     _gather(tree, room, tree.u, tree.spin, tree.deflection, room.rates)
     _gather(tree, room, tree.udot, tree.spin_rate, tree.deflection_rate, room.accelerations)
-    failed = _renew_columns(tree, car, rooms, law, march, room, policy, columns)
-    if failed != 0:
-        return failed
-    if policy == Policy.FULL:
-        failed = solve_afresh(euler, room.accelerations, room.rates)
-    else:
-        failed = multiply_by_inverse(euler, room.accelerations, room.rates)
-    if failed != 0:
-        return SINGULAR_STEP
-    _move(tree, march, room)
-    _put_loads(car, room.loads[1])
-    _keep_loads(car, room.loads[0])
-    return evaluate(tree, car, rooms, law, march.inputs[1], ground)
+    room.plan[AFRESH] = 1 if policy == Policy.FULL or euler.counts[STEPS] == 0 else 0
+    # A mark of zero: no evaluation but the step's last one chooses other independent coordinates.
+    for group in range(tree.groups.shape[0]):
+        room.quality[group] = tree.quality[group]
+        tree.quality[group] = 0.0
+    return 2 * columns_due(euler, policy, columns)
 
 
-@separate_kernel
-def _renew_columns(
-    tree: Tree,
-    car: Arrays,
-    rooms: Rooms,
-    law: Law,
-    march: March,
-    room: PartialRoom,
-    policy: int,
-    columns: int,
-) -> int:
-    """Make the columns that are due, and let the inverse follow; return as ``implicit_step``.
+@fused_kernel
+def _perturb(tree: Tree, car: Arrays, march: March, room: PartialRoom, policy: int, look: int) -> float:
+    """Move one state, (6), and what follows it: by its rate in even looks and by its position in odd ones.
 
-    Where all are due, those of f_v come first: they leave all links where they are.
+    Returns ε, 0 for what has no position.
     """
-    euler = room.euler
-    due = columns_due(euler, policy, columns)
-    afresh = policy == Policy.FULL or euler.counts[STEPS] == 0
-    j = 0
-    for k in range(2 * due):
-        by_velocity = k < due if afresh else k % 2 == 0
-        if afresh:
-            j = k % due
-            column = euler.velocity_columns[j] if by_velocity else euler.position_columns[j]
-        else:
-            column = euler.velocity_column if by_velocity else euler.position_column
-            if by_velocity:
-                j = next_column(euler, policy, room.rates)
-        placed = by_velocity and (afresh or k == 0)
-        epsilon = _perturb(tree, march, room, j, by_velocity)
-        if epsilon == 0.0:
-            for i in range(column.shape[0]):
-                column[i] = 0.0
-        else:
-            failed = _accelerate_at(tree, car, rooms, law, march, room, placed)
-            if failed != 0:
-                return failed
-            _gather(tree, room, tree.udot, tree.spin_rate, tree.deflection_rate, column)
-            for i in range(column.shape[0]):
-                column[i] = (column[i] - room.accelerations[i]) / epsilon
-        if not afresh and not by_velocity and replace_column(euler, j) != 0:
-            return SINGULAR_STEP
-    if afresh and policy != Policy.FULL and invert(euler) != 0:
-        return SINGULAR_STEP
-    return 0
-
-
-@separate_kernel
-def _perturb(tree: Tree, march: March, room: PartialRoom, j: int, by_velocity: bool) -> float:
-    """Move one state, (6), and what follows it; return ε, 0 for what has no position."""
-    n, wheels, free = tree.u.shape[0], tree.spin.shape[0], room.coordinates.shape[0]
+    free, plan = room.coordinates.shape[0], room.plan
+    if look % 2 == 0:
+        afresh = plan[AFRESH] == 1
+        plan[COLUMN] = look // 2 if afresh else next_column(room.euler, policy, room.rates)
+    j = plan[COLUMN]
     epsilon = 0.0
     _stay(march)
-    if by_velocity:
+    if look % 2 == 0:
         epsilon = perturbation(room.rates[j], VELOCITY_PERTURBATION)
-        if j < free:
-            march.move[n + room.coordinates[j]] = epsilon
-        elif j < free + wheels:
-            march.move[2 * n + j - free] = epsilon
-        else:
-            at = j - free - wheels
-            march.move[2 * n + wheels + 2 * room.deflecting[at // 2] + at % 2] = epsilon
+        march.move[_place_of(tree, room, j)] = epsilon
     elif j < free:
         epsilon = POSITION_PERTURBATION
         march.move[room.coordinates[j]] = epsilon
@@ -208,50 +189,74 @@ def _perturb(tree: Tree, march: March, room: PartialRoom, j: int, by_velocity: b
             room.terms[r] = 0.0
         expand(tree, room.terms, march.move)
     move_state(tree, march)
+    _put_loads(car, room.loads[0])
     return epsilon
 
 
-@separate_kernel
-def _accelerate_at(
-    tree: Tree, car: Arrays, rooms: Rooms, law: Law, march: March, room: PartialRoom, placed: bool
-) -> int:
-    """Evaluate as the accelerations at the beginning were, with the gaps as they are and the same independent
-    coordinates; ``placed``: all links are where the step begins. Returns as ``evaluate``."""
-    inputs, ground = march.inputs[0], march.ground[0]
-    _put_loads(car, room.loads[0])
-    give_drives(tree, inputs)
-    if not placed:
-        look_at_places(tree, car)
-        look_at_columns(tree, car)
-        failed = factor_groups(tree)
-        if failed != 0:
-            return failed
-    close_rates(tree)
-    look_at_forces(tree, car, rooms.fresh, inputs, ground, law.gravity, law.reach)
-    return solve(tree, car, rooms, law.formulation)
+@fused_kernel
+def _take_column(tree: Tree, room: PartialRoom, look: int, epsilon: float) -> int:
+    """Difference the accelerations of a look, (5), and put the column in its place when it is whole.
+
+    Returns 0 or ``SINGULAR_STEP``.
+    """
+    euler, j = room.euler, room.plan[COLUMN]
+    column = euler.velocity_column if look % 2 == 0 else euler.position_column
+    if epsilon != 0.0:
+        _gather(tree, room, tree.udot, tree.spin_rate, tree.deflection_rate, column)
+    for i in range(column.shape[0]):
+        column[i] = (column[i] - room.accelerations[i]) / epsilon if epsilon != 0.0 else 0.0
+    if look % 2 == 0:
+        return 0
+    if room.plan[AFRESH] == 1:
+        put_column(euler, j)
+        return 0
+    return SINGULAR_STEP if replace_column(euler, j) != 0 else 0
 
 
-@separate_kernel
-def _move(tree: Tree, march: March, room: PartialRoom) -> None:
-    """Put the tree into the state of the step's end, (3) and (4), dependent coordinates close to it."""
-    n, wheels, free = tree.u.shape[0], tree.spin.shape[0], room.coordinates.shape[0]
+@fused_kernel
+def _move(tree: Tree, car: Arrays, march: March, room: PartialRoom, policy: int) -> int:
+    """Put the tree into the state of the step's end, (3) and (4), dependent coordinates close to it.
+
+    Returns 0 or ``SINGULAR_STEP``.
+    """
+    free = room.coordinates.shape[0]
     euler = room.euler
-    step = euler.limits[0]
+    for group in range(tree.groups.shape[0]):
+        tree.quality[group] = room.quality[group]
+    _put_loads(car, room.loads[1])
+    for item in range(room.loads.shape[1]):
+        for lane in range(LANES):
+            room.loads[0, item, lane] = room.loads[1, item, lane]
+    if policy == Policy.FULL:
+        failed = solve_afresh(euler, room.accelerations, room.rates)
+    else:
+        failed = invert(euler) if room.plan[AFRESH] == 1 else 0
+        failed += multiply_by_inverse(euler, room.accelerations, room.rates)
+    if failed != 0:
+        return SINGULAR_STEP
     _stay(march)
     for j in range(free):
-        k = room.coordinates[j]
-        march.move[k] = step * (room.rates[j] + euler.increment[j])
-        march.move[n + k] = euler.increment[j]
-    for wheel in range(wheels):
-        march.move[2 * n + wheel] = euler.increment[free + wheel]
-    for at in range(2 * room.deflecting.shape[0]):
-        k = 2 * n + wheels + 2 * room.deflecting[at // 2] + at % 2
-        march.move[k] = euler.increment[free + wheels + at]
+        march.move[room.coordinates[j]] = euler.limits[STEP] * (room.rates[j] + euler.increment[j])
+    for j in range(euler.increment.shape[0]):
+        march.move[_place_of(tree, room, j)] = euler.increment[j]
     velocity_terms(tree, room.terms)
     for r in range(room.terms.shape[0]):
-        room.terms[r] *= step
+        room.terms[r] *= euler.limits[STEP]
     expand(tree, room.terms, march.move)
     move_state(tree, march)
+    return 0
+
+
+@fused_kernel
+def _place_of(tree: Tree, room: PartialRoom, j: int) -> int:
+    """Return the place in ``March.move`` of rate, spin or deflection j."""
+    n, wheels, free = tree.u.shape[0], tree.spin.shape[0], room.coordinates.shape[0]
+    if j < free:
+        return int(n + room.coordinates[j])
+    if j < free + wheels:
+        return int(2 * n + j - free)
+    at = j - free - wheels
+    return int(2 * n + wheels + 2 * room.deflecting[at // 2] + at % 2)
 
 
 @fused_kernel

@@ -6,7 +6,7 @@ then each subsystem by itself, (2). Which coordinates a subsystem uses for that 
 
 from __future__ import annotations
 
-from mastd.kernel import merged_kernel, separate_kernel
+from mastd.kernel import fused_kernel, separate_kernel
 from mastd.vehicle.formulations import arrays as a
 from mastd.vehicle.formulations.arrays import Tree
 from mastd.vehicle.formulations.subsystem_algebra import pass_down, solve_base, state_inertia
@@ -52,7 +52,7 @@ def solve_subsystems(tree: Tree, car: Arrays, room: SubsystemRoom) -> int:
     return 0
 
 
-@merged_kernel
+@fused_kernel
 def sort_coordinates(tree: Tree, room: SubsystemRoom) -> None:
     """Put the coordinates of each subsystem in order: first those that the tree has as dependent ones."""
     for group in range(tree.groups.shape[0]):
@@ -74,7 +74,7 @@ def sort_coordinates(tree: Tree, room: SubsystemRoom) -> None:
             room.column[k] = at
 
 
-@merged_kernel
+@fused_kernel
 def start_base(tree: Tree, room: SubsystemRoom) -> None:
     """Write inertia and force of the base alone: M̂₀ and Q̂₀ of (1), about the chassis' centre of mass."""
     for i in range(6):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from mastd.kernel import fused_kernel, merged_kernel
+from mastd.kernel import fused_kernel
 from mastd.vehicle.formulations.arrays import Floats, Tree
 from mastd.vehicle.formulations.subsystem_room import (
     C_FORCE,
@@ -97,7 +97,7 @@ def pass_down(room: SubsystemRoom, i: int, lower: int) -> None:
         room.composite[lower, k] += room.composite[i, k]
 
 
-@merged_kernel
+@fused_kernel
 def reduce_to_base(room: SubsystemRoom, s: int) -> bool:
     """Eliminate the independent coordinates of a subsystem: (19), (20), and (31), (32).
 
@@ -126,7 +126,7 @@ def reduce_to_base(room: SubsystemRoom, s: int) -> bool:
     return True
 
 
-@merged_kernel
+@fused_kernel
 def independent_rates(room: SubsystemRoom, s: int) -> None:
     """Write the accelerations of a subsystem's independent coordinates to ``rates``: (18), (29)."""
     first, frees = room.table[s, S_FREE], room.table[s, S_FREES]
@@ -142,7 +142,7 @@ def independent_rates(room: SubsystemRoom, s: int) -> None:
         room.rates[k] = value * reduced[first + k, k]
 
 
-@merged_kernel
+@fused_kernel
 def solve_base(room: SubsystemRoom) -> None:
     """Write the acceleration of the base, (1); rows and columns of motions that are held are left out."""
     core, motions, whole = room.core, room.motions, room.composite

@@ -54,7 +54,7 @@ def reduce_cartesian(tree: Tree, car: Arrays, room: SubsystemRoom, s: int) -> bo
     return reduce_to_base(room, s)
 
 
-@merged_kernel
+@fused_kernel
 def gather_constraints(tree: Tree, car: Arrays, room: SubsystemRoom, s: int) -> None:
     """Write Ψ_z of (14), and beside it −Ψ_θ and γ̂ of (16), to ``block``."""
     size, frees, rows = 6 * room.table[s, S_LINKS], room.table[s, S_FREES], room.table[s, S_EQUATIONS]
@@ -78,7 +78,7 @@ def gather_constraints(tree: Tree, car: Arrays, room: SubsystemRoom, s: int) -> 
         block[rows + k, size + k] = 1.0
 
 
-@merged_kernel
+@fused_kernel
 def null_space(room: SubsystemRoom, s: int) -> bool:
     """Write N and p of (16) to ``solution``; return whether Ψ_z has full rank."""
     size, frees, out = 6 * room.table[s, S_LINKS], room.table[s, S_FREES], room.table[s, S_SOLUTION]
@@ -90,7 +90,7 @@ def null_space(room: SubsystemRoom, s: int) -> bool:
     return True
 
 
-@merged_kernel
+@fused_kernel
 def project(tree: Tree, room: SubsystemRoom, s: int) -> None:
     """Write M_θθ, M_Eθᵀ and g_θ of (17) to ``reduced``, and add M_EE and ĝ_E to the base."""
     links, count, frees = room.table[s, S_LINK], room.table[s, S_LINKS], room.table[s, S_FREES]

@@ -10,7 +10,7 @@ import sys
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from functools import reduce
-from typing import Any, NamedTuple
+from typing import Any, Final, NamedTuple
 
 from mastd.vehicle.formulations import counted
 from mastd.vehicle.formulations.counted import Counted, CountedComplex
@@ -107,7 +107,7 @@ def counting_kernels(stages: Mapping[str, tuple[Kernel, ...]]) -> Iterator[Tally
         found: dict[str, Any] = {
             name: others[id(value)] for name, value in names.items() if id(value) in others
         }
-        if "fused_kernel" in names or "separate_kernel" in names:
+        if not _DECORATORS.isdisjoint(names):
             found |= {"float": _float, "complex": _complex, "math": _MATH}
         for name, value in found.items():
             changed.append((names, name, names.get(name, _ABSENT)))
@@ -124,6 +124,7 @@ def counting_kernels(stages: Mapping[str, tuple[Kernel, ...]]) -> Iterator[Tally
 
 
 _ABSENT = object()
+_DECORATORS: Final = frozenset(("kernel", "fused_kernel", "merged_kernel", "separate_kernel"))
 
 
 def _in_stage(tally: Tally, name: str, kernel: Kernel) -> Kernel:

@@ -20,6 +20,7 @@ from mastd.vehicle.formulations.build_tree import tree_of
 from mastd.vehicle.formulations.closing import largest_rate
 from mastd.vehicle.formulations.drive_forces import drive_forces
 from mastd.vehicle.formulations.evaluate import show_accelerations
+from mastd.vehicle.formulations.implicit_euler import Policy
 from mastd.vehicle.formulations.marching import (
     ADAMS_BASHFORTH,
     IMPLICIT_EULER,
@@ -31,6 +32,7 @@ from mastd.vehicle.formulations.marching import (
     end_step,
     explicit_step,
 )
+from mastd.vehicle.formulations.partial_step import PartialRoom, implicit_step, partial_room
 from mastd.vehicle.formulations.topology import topology_of
 from mastd.vehicle.formulations.tree_state import take_state
 from mastd.vehicle.layout import Arrays
@@ -49,6 +51,12 @@ CODES: Final[dict[Integrator, int]] = {
     "adams-bashforth": ADAMS_BASHFORTH,
     "implicit-euler": IMPLICIT_EULER,
 }
+POLICY_CODES: Final[dict[JacobianPolicy, Policy]] = {
+    "full": Policy.FULL,
+    "round-robin": Policy.ROUND_ROBIN,
+    "fastest": Policy.FASTEST,
+    "none": Policy.NONE,
+}
 BRAKE_REACH: Final = 2.0
 """Steps in which a friction brake stops its wheel: an explicit formula has to follow it."""
 
@@ -59,8 +67,10 @@ def take_tree_steps(
     tree: Tree,
     rooms: Rooms,
     march: March,
+    partial: PartialRoom,
     law: Law,
     step: float,
+    policy: int,
     integrator: int,
     inputs: Floats,
     ground: Floats,
@@ -73,7 +83,10 @@ def take_tree_steps(
     keep = table.shape[0] == inputs.shape[0]
     for k in range(inputs.shape[0]):
         begin_step(tree, car, march, inputs[k], 0.0 if integrator == LOOK else step)
-        failed = explicit_step(tree, car, rooms, law, march, step, integrator, ground)
+        if integrator == IMPLICIT_EULER:
+            failed = implicit_step(tree, car, rooms, law, march, partial, policy, 1, ground)
+        else:
+            failed = explicit_step(tree, car, rooms, law, march, step, integrator, ground)
         end_step(march, ground)
         march.failed[0] = failed
         show_accelerations(tree, car)
@@ -143,6 +156,8 @@ class TreeSteps:
         )
         self._law = Law(FORMULATION_CODES[solver.formulation], model.gravity, BRAKE_REACH * step, tolerance)
         self._step = step
+        self._partial = partial_room(self.tree, self.layout.arrays, model, step)
+        self._policy = int(POLICY_CODES[solver.policy])
         self._integrator = CODES[solver.steps_by]
 
     def prepare(self, settled: State, speed: float) -> None:
@@ -203,8 +218,10 @@ class TreeSteps:
             self.tree,
             self._rooms,
             self._march,
+            self._partial,
             self._law,
             self._step,
+            self._policy,
             self._integrator,
         )
 
