@@ -22,7 +22,7 @@ from mastd.vehicle.formulations.independent import independent_room
 from mastd.vehicle.formulations.lagrange import lagrange_room, reduced_room
 from mastd.vehicle.formulations.partitioning import partitioning_room
 from mastd.vehicle.formulations.subsystem_room import make_room
-from mastd.vehicle.formulations.subsystems import Subsystem, choices
+from mastd.vehicle.formulations.subsystems import choices, subsystems_of
 from mastd.vehicle.layout import Layout
 from mastd.vehicle.solvers import Solver
 
@@ -37,8 +37,9 @@ FORMULATION_CODES: Final[dict[Formulation, int]] = {
 }
 
 
-def rooms_of(layout: Layout, tree: Tree, subsystems: tuple[Subsystem, ...], solver: Solver) -> Rooms:
+def rooms_of(layout: Layout, tree: Tree, solver: Solver) -> Rooms:
     """Return the room of all formulations, for what a solver makes of the subsystems."""
+    subsystems = subsystems_of(layout.model, tree)
     usual = "cartesian" if solver.formulation == "subsystem-cartesian" else "joint"
     chosen = choices(subsystems, usual, dict.fromkeys(solver.cartesian, "cartesian"))
     return Rooms(

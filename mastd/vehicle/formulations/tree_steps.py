@@ -142,7 +142,7 @@ class TreeSteps:
         self._groups = body_groups(model, topology)
         self.tree = tree_of(system.layout, topology, self._groups)
         self._subsystems = subsystems_of(model, self.tree)
-        self._rooms = rooms_of(self.layout, self.tree, self._subsystems, solver)
+        self._rooms = rooms_of(self.layout, self.tree, solver)
         width = 2 * len(self.tree.u) + 3 * len(self.tree.spin)
         self._still = system.inputs.row()
         self._march = March(
