@@ -249,4 +249,5 @@ class Rig:
             False,
             False,
             (self.step, 1.0 / self.step),
+            False,
         )

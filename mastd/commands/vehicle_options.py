@@ -126,7 +126,7 @@ def add_manoeuvre(
         action="append",
         default=[],
         metavar="SUBSYSTEM",
-        help="with --solver subsystem-joint: relative Cartesian coordinates for this one, by its name (front left)",
+        help="with --solver subsystem-joint: relative Cartesian coordinates here, such as 'front left'",
     )
     add_quantities(parser, "step")
     parser.add_argument("--json", action="store_true", help="print the result as one JSON document")
@@ -135,7 +135,8 @@ def add_manoeuvre(
 
 
 def solver_of(arguments: argparse.Namespace) -> Solver:
-    """Return what ``add_manoeuvre``'s options say of the solver; raise UsageError where they do not go together."""
+    """Return what ``add_manoeuvre``'s options say of the solver; raise UsageError where they do not go
+    together."""
     from mastd.vehicle.solvers import Solver
 
     if arguments.cartesian and arguments.solver != "subsystem-joint":

@@ -15,7 +15,8 @@ TreeFormulation: TypeAlias = Literal[
     "subsystem-cartesian",
     "partial-jacobian",
 ]
-"""Documents 001 (and what it compares itself with), 002 and 003: accelerations of the coordinates of a tree."""
+"""Documents 001 (and what it compares itself with), 002 and 003: accelerations of the coordinates of a
+tree."""
 Formulation: TypeAlias = Literal[NewtonFormulation, TreeFormulation]
 Integrator: TypeAlias = Literal["generalized-alpha", "runge-kutta", "adams-bashforth", "implicit-euler"]
 JacobianPolicy: TypeAlias = Literal["full", "round-robin", "fastest", "none"]

@@ -132,7 +132,8 @@ def _scatter_height(car: Arrays, group: int, end: int, field: int, height: float
 
 @separate_kernel
 def strain_bars(car: Arrays) -> None:
-    """Write the bars' forces from their ends' heights, after ``places_to_frame``: where they are no unknowns."""
+    """Write the bars' forces from their ends' heights, after ``places_to_frame``: where they are no
+    unknowns."""
     for bar in range(car.bars.shape[0]):
         store(car.bars, bar, f.BAR_FORCE, -load(car.bars, bar, f.BAR_OFFSET))
     for group in range(car.groups.shape[0]):

@@ -1,4 +1,5 @@
-"""Steps by Newton's method: matrices made before t = 0 for the chassis formulation, fresh ones for the inertial."""
+"""Steps by Newton's method: matrices made before t = 0 for the chassis formulation, fresh ones for the
+inertial."""
 
 from __future__ import annotations
 
@@ -56,7 +57,8 @@ class NewtonSteps:
         self._load(state, self.method.relative)
 
     def start(self, state: State, ground: Floats) -> None:
-        """Put the car into the state of t = 0 on a ground; make the one matrix of the inertial formulation."""
+        """Put the car into the state of t = 0 on a ground; make the one matrix of the inertial
+        formulation."""
         self._fresh.factorisations[0] = 0.0
         self.load(state)
         if not self.method.relative and self._one_matrix:
@@ -69,7 +71,8 @@ class NewtonSteps:
             self._look(None, ground, self.method.relative)
 
     def take(self, *arguments: Floats) -> None:
-        """Take steps; inputs, ground, report, heights, table and wrench as ``stepping.take_steps`` has them."""
+        """Take steps; inputs, ground, report, heights, table and wrench as ``stepping.take_steps`` has
+        them."""
         take_steps(*self.blocks, *arguments)
 
     def bind(self, *arguments: Floats) -> Bound:

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from mastd.vehicle.frozen import Frozen
 
-Blocks: TypeAlias = tuple[object, ...]
+Blocks: TypeAlias = tuple[Any, ...]
 """What compiled steps are handed of a car, in their order: named tuples of arrays, and numbers."""
 Snapshot: TypeAlias = tuple[NDArray[Any], ...]
 

@@ -116,9 +116,8 @@ def look(
     """Evaluate everything at the present state; write matrices with these weights, and their factors, if
     asked.
 
-    ``clock``: reach and rate that the tyres and brakes are told, see ``fields``; ``moving``: tyres are on the way,
-    not only looked at (``magic_tyre.prepare_tyres``).
-    """
+    ``clock``: reach and rate that the tyres and brakes are told, see ``fields``; ``moving``: tyres are on the
+    way, not only looked at (``magic_tyre.prepare_tyres``)."""
     car.clock[f.C_REACH], car.clock[f.C_RATE] = clock
     apply_inputs(car, inputs)
     attitudes(car)

@@ -197,9 +197,7 @@ def test_a_residual_above_the_tolerance_at_the_bound_is_reported(
     sedan: Model, accuracy: Accuracy, formulation: Formulation
 ) -> None:
     manoeuvre = replace(jturn(sedan), duration=1.0)
-    simulation = Simulation(
-        sedan, accuracy=accuracy, solver=formulation, most_iterations=1, tolerance=1e-16
-    )
+    simulation = Simulation(sedan, accuracy=accuracy, solver=formulation, most_iterations=1, tolerance=1e-16)
     trace = drive(simulation, manoeuvre).trace
     assert not simulation.converged
     assert not np.any(trace.converged[500:])

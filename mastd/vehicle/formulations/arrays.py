@@ -1,9 +1,9 @@
 """The vehicle as a tree of links: what every formulation in relative coordinates sees, as plain arrays.
 
-Document 001, sections 2 and 3: links in height order (3), each on its lower body (1), coordinates of the joints
-between them, velocity matrices W and V (8), (14) of which only the columns of a link's own lower coordinates are
-kept, and the constraints of the joints that are cut (20). Positions are taken from the chassis' centre of mass, all
-vectors are in inertial axes.
+Document 001, sections 2 and 3: links in height order (3), each on its lower body (1), coordinates of the
+joints between them, velocity matrices W and V (8), (14) of which only the columns of a link's own lower
+coordinates are kept, and the constraints of the joints that are cut (20). Positions are taken from the
+chassis' centre of mass, all vectors are in inertial axes.
 
 Wheels are rotors on their carriers, as everywhere in ``mastd.vehicle``: their spins stand beside the tree.
 """
@@ -85,8 +85,8 @@ B_CELL: Final = 5
 B_FACTOR: Final = 6
 """Where the factors of its Φ_d (rows, rows) begin in ``lu``."""
 B_OUTSIDE: Final = 7
-"""First of the coordinates of other groups in its rows, in ``outside``: those of bodies that were taken out of it. So
-many that are free, after them so many that are given."""
+"""First of the coordinates of other groups in its rows, in ``outside``: those of bodies that were taken out
+of it. So many that are free, after them so many that are given."""
 B_OUTSIDES: Final = 8
 B_GIVEN: Final = 9
 GROUP_FIELDS: Final = 10
@@ -117,8 +117,8 @@ class Tree(NamedTuple):
     row_table: Integers
     """(m, ROW_FIELDS)."""
     row_columns: Integers
-    """(…, 3) for each coordinate in a row its place in ``path``, the coordinate, and 0 (body A) or 1 (body B): those of
-    the loop alone, since what both branches have below them cancels."""
+    """(…, 3) for each coordinate in a row its place in ``path``, the coordinate, and 0 (body A) or 1 (body
+    B): those of the loop alone, since what both branches have below them cancels."""
     groups: Integers
     """(body groups, GROUP_FIELDS)."""
     outside: Integers
@@ -126,10 +126,11 @@ class Tree(NamedTuple):
     members: Integers
     """(n) coordinates by body group; within it the dependent ones, the independent, those that are fixed."""
     q: Floats
-    """Per link: of a free one position and quaternion, of a ball joint its quaternion, else the coordinates."""
+    """Per link: of a free one position and quaternion, of a ball joint its quaternion, else the
+    coordinates."""
     u: Floats
-    """(n) rates. Of a free link velocity and angular velocity, of a ball joint the relative angular velocity, in
-    the lower body's axes."""
+    """(n) rates. Of a free link velocity and angular velocity, of a ball joint the relative angular velocity,
+    in the lower body's axes."""
     udot: Floats
     """(n) their accelerations: the result of a formulation."""
     quaternion: Floats
@@ -176,7 +177,8 @@ class Tree(NamedTuple):
     row_size: Floats
     """(m) room for the largest entries of the rows, by which their pivots compare."""
     quality: Floats
-    """(body groups) share of the smallest in the largest pivot when the independent coordinates were chosen."""
+    """(body groups) share of the smallest in the largest pivot when the independent coordinates were
+    chosen; inf: they are to be chosen."""
     b_cells: Floats
     """B_di of (28)."""
     g_cells: Floats

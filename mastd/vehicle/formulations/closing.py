@@ -1,8 +1,7 @@
 """Closing the cut joints: dependent coordinates and rates that belong to the independent ones.
 
-All formulations share it, those with multipliers too: what they integrate is the same motion, and none of them lets
-the joints drift apart.
-"""
+All formulations share it, those with multipliers too: what they integrate is the same motion, and none of
+them lets the joints drift apart."""
 
 from __future__ import annotations
 
@@ -32,13 +31,14 @@ RENEWED_AFTER: Final = 3
 
 @fused_kernel
 def move_link(tree: Tree, i: int, start: Floats, shift: Floats) -> None:
-    """Write ``q`` of a link: ``start`` moved by ``shift`` (n), turns as rotation vectors in the lower body's axes."""
+    """Write ``q`` of a link: ``start`` moved by ``shift`` (n), turns as rotation vectors in the lower body's
+    axes."""
     kind, at, k = tree.links[i, a.L_KIND], tree.links[i, a.L_PLACE], tree.links[i, a.L_FIRST]
     if kind == FREE_LINK:
         for c in range(3):
             tree.q[at + c] = start[at + c] + shift[k + c]
         at, k = at + 3, k + 3
-    if kind == FREE_LINK or kind == SPHERICAL:
+    if kind in (FREE_LINK, SPHERICAL):
         _turn(tree.q, at, start, (shift[k], shift[k + 1], shift[k + 2]))
         return
     for c in range(tree.links[i, a.L_COUNT]):
@@ -69,8 +69,8 @@ def _turn(q: Floats, at: int, start: Floats, turn: Triple) -> None:
 def turn_rates(turn: Triple, omega: Triple) -> Triple:
     """Return the rate of a rotation vector θ for an angular velocity ω in the same, outer axes.
 
-    ω − ½ θ × ω + 1/12 θ × (θ × ω), the inverse of the exponential's derivative to the order that four stages need.
-    """
+    ω − ½ θ × ω + 1/12 θ × (θ × ω), the inverse of the exponential's derivative to the order that four stages
+    need."""
     x, y, z = cross(turn[0], turn[1], turn[2], omega[0], omega[1], omega[2])
     p, q, r = cross(turn[0], turn[1], turn[2], x, y, z)
     return (
@@ -84,9 +84,8 @@ def turn_rates(turn: Triple, omega: Triple) -> Triple:
 def close_places(tree: Tree, car: Arrays, shift: Floats, tolerance: float, report: Floats) -> int:
     """Correct the dependent coordinates until the gaps are below ``tolerance`` (m), by Newton's method.
 
-    ``shift`` (n) is room. Columns and factors belong to the closed places then. ``report``: corrections, largest gap.
-    Returns 0, 1 + the group whose rows are singular, or -1 where the gaps do not close.
-    """
+    ``shift`` (n) is room. Columns and factors belong to the closed places then. ``report``: corrections,
+    largest gap. Returns 0, 1 + the group whose rows are singular, or -1 where the gaps do not close."""
     corrections, done, failed = 0, False, 0
     while not done:
         gap = look_at_places(tree, car)
@@ -97,7 +96,7 @@ def close_places(tree: Tree, car: Arrays, shift: Floats, tolerance: float, repor
             failed = renew(tree)
         if closed or failed > 0:
             done = True
-        elif corrections == MOST_CLOSINGS or gap != gap:
+        elif corrections == MOST_CLOSINGS or not gap < np.inf:
             done, failed = True, -1
         else:
             _correct(tree, shift)

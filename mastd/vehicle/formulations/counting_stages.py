@@ -134,7 +134,7 @@ TREE_STAGES: Final[Kernels] = {
     "effective": (subsystem_algebra.reduce_to_base,),
     "base": (subsystem_algebra.solve_base,),
     "subsystem accelerations": (subsystem_joint.expand_joint, subsystem_cartesian.expand_cartesian),
-    COLUMNS: (partial_step._renew_columns,),
+    COLUMNS: (partial_step._perturb, partial_step._take_column),
     "implicit equations": (
         implicit_euler.invert,
         implicit_euler.replace_column,

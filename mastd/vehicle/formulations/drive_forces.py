@@ -1,7 +1,8 @@
 """Forces of the drives: what moves a rack as it is given, from the motion that the equations have found.
 
 With λ of the cut joints from the rows of the dependent coordinates, Φ_dᵀ λ = −e_d, the equation of a driven
-coordinate, e + Φᵀ λ + drive = 0, leaves the drive's; e are generalized inertia minus applied forces, (18), (19).
+coordinate, e + Φᵀ λ + drive = 0, leaves the drive's; e are generalized inertia minus applied forces, (18),
+(19).
 """
 
 from __future__ import annotations

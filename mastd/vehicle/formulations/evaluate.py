@@ -1,11 +1,11 @@
 """Between the tree and the blocks of the car: what moves goes there, forces and constraint rows come back.
 
-All joints, forces and tyres are those of ``mastd.vehicle``: they are evaluated by ``stepping.look`` at a state that has
-the accelerations γ, so that out-of-balance forces and second derivatives of the gaps are those of ``udot`` = 0.
+All joints, forces and tyres are those of ``mastd.vehicle``: they are evaluated by ``stepping.look`` at a
+state that has the accelerations γ, so that out-of-balance forces and second derivatives of the gaps are those
+of ``udot`` = 0.
 
-The deflections of Magic Formula tyres are states of the equations here: with a rate of ``INSTANT`` a tyre's own step is
-so short that its deflection's change over it is the right side of its differential equation.
-"""
+The deflections of Magic Formula tyres are states of the equations here: with a rate of ``INSTANT`` a tyre's
+own step is so short that its deflection's change over it is the right side of its differential equation."""
 
 from __future__ import annotations
 
@@ -62,7 +62,8 @@ def show_places(tree: Tree, car: Arrays) -> None:
 
 @fused_kernel
 def _repeat(bodies: Floats, groups: Integers, weights: Floats, first: int, count: int) -> None:
-    """Copy fields of the chassis to all lanes, and those of each group's first lane to lanes that are not in use."""
+    """Copy fields of the chassis to all lanes, and those of each group's first lane to lanes that are not in
+    use."""
     for k in range(first, first + count):
         for lane in range(1, LANES):
             bodies[CHASSIS, k, lane] = bodies[CHASSIS, k, 0]
@@ -84,8 +85,8 @@ def _turned_back(turn: Floats, i: int, x: float, y: float, z: float) -> tuple[fl
 
 @merged_kernel
 def show_rates(tree: Tree, car: Arrays) -> None:
-    """Write velocities and the accelerations γ of all links to the bodies of the car, spins and deflections to its
-    wheels."""
+    """Write velocities and the accelerations γ of all links to the bodies of the car, spins and deflections
+    to its wheels."""
     for i in range(tree.links.shape[0]):
         item, lane = tree.links[i, a.L_ITEM], tree.links[i, a.L_LANE]
         w = _turned_back(tree.turn, i, tree.omega[i, 0], tree.omega[i, 1], tree.omega[i, 2])
@@ -141,7 +142,8 @@ def look_at_places(tree: Tree, car: Arrays) -> float:
     for r in range(tree.row_table.shape[0]):
         gap = car.rows[tree.row_table[r, a.R_ROW], f.GAP, tree.row_table[r, a.R_LANE]]
         tree.gap[r] = gap
-        largest = max(largest, abs(gap)) if gap == gap else gap
+        # What is no number comes through.
+        largest = max(largest, abs(gap)) + 0.0 * gap
     return largest
 
 

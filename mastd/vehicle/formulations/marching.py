@@ -1,17 +1,16 @@
 """Steps in time over the coordinates of the tree, whatever formulation gives their accelerations.
 
-Explicit formulas, on the group of rotations where a coordinate is a turn: the rotation vector since the beginning of
-the step is what is integrated (Munthe-Kaas 1998). *Runge–Kutta*: the classical formula of fourth order, four
-evaluations a step. *Adams–Bashforth*: of second order, one evaluation a step.
+Explicit formulas, on the group of rotations where a coordinate is a turn: the rotation vector since the
+beginning of the step is what is integrated (Munthe-Kaas 1998). *Runge–Kutta*: the classical formula of fourth
+order, four evaluations a step. *Adams–Bashforth*: of second order, one evaluation a step.
 
-Within a step inputs and ground lie on the line between the last step's and this one's; a rack on the polynomial of
-fifth order with displacement, rate and acceleration of both ends, so that its stages belong to one motion.
-"""
+Within a step inputs and ground lie on the line between the last step's and this one's; a rack on the
+polynomial of fifth order with displacement, rate and acceleration of both ends, so that its stages belong to
+one motion."""
 
 from __future__ import annotations
 
 from typing import Final, NamedTuple
-
 
 from mastd.kernel import merged_kernel
 from mastd.lanes import LANES
@@ -46,7 +45,8 @@ class March(NamedTuple):
     spin: Floats
     deflection: Floats
     slopes: Floats
-    """(STAGES + 1, 2 n + 3 wheels) rates of turn vectors and coordinates, accelerations, spin and deflection rates."""
+    """(STAGES + 1, 2 n + 3 wheels) rates of turn vectors and coordinates, accelerations, spin and deflection
+    rates."""
     move: Floats
     """(2 n + 3 wheels) what a stage adds to the state."""
     inputs: Floats
@@ -99,7 +99,7 @@ def write_slopes(tree: Tree, march: March, stage: int) -> None:
         kind, k = tree.links[i, a.L_KIND], tree.links[i, a.L_FIRST]
         if kind == FREE_LINK:
             k += 3
-        if kind == FREE_LINK or kind == SPHERICAL:
+        if kind in (FREE_LINK, SPHERICAL):
             turn = march.move[k], march.move[k + 1], march.move[k + 2]
             rate = turn_rates(turn, (tree.u[k], tree.u[k + 1], tree.u[k + 2]))
             slope[k], slope[k + 1], slope[k + 2] = rate
@@ -179,8 +179,8 @@ def explicit_step(
     integrator: int,
     ground: Floats,
 ) -> int:
-    """Take a step of one of the explicit formulas; the accelerations of its beginning stand in the tree, those of its
-    end do after it.
+    """Take a step of one of the explicit formulas; the accelerations of its beginning stand in the tree,
+    those of its end do after it.
 
     ``LOOK`` moves nothing. Returns as ``evaluate``.
     """
@@ -211,7 +211,8 @@ def explicit_step(
 
 @merged_kernel
 def _choose_move(march: March, step: float, stage: int, count: int) -> None:
-    """Write what the state moves by since the beginning of the step, to a stage or, in the last one, to its end."""
+    """Write what the state moves by since the beginning of the step, to a stage or, in the last one, to its
+    end."""
     slopes, move = march.slopes, march.move
     for k in range(move.shape[0]):
         if stage < count:

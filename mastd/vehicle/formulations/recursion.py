@@ -1,8 +1,7 @@
 """Recursive kinematics over the tree, eqs. (4)–(16) of document 001.
 
-The document takes a joint's point as the origin of its upper body and goes on from there to the centre of mass,
-(16); here both steps are one, since only centres of mass are asked for.
-"""
+The document takes a joint's point as the origin of its upper body and goes on from there to the centre of
+mass, (16); here both steps are one, since only centres of mass are asked for."""
 
 from __future__ import annotations
 
@@ -68,7 +67,8 @@ def about(x: float, y: float, z: float, angle: float) -> Quaternion:
 
 @merged_kernel
 def place_links(tree: Tree) -> None:
-    """Write attitude and place of all links from ``q``, (4), (5), (13), and the directions of all coordinates."""
+    """Write attitude and place of all links from ``q``, (4), (5), (13), and the directions of all
+    coordinates."""
     q, joints = tree.q, tree.joints
     for i in range(tree.links.shape[0]):
         j, kind = tree.links[i, a.L_LOWER], tree.links[i, a.L_KIND]
@@ -132,7 +132,7 @@ def directions(tree: Tree) -> None:
     """Write the directions of all coordinates, W and U of (7): columns of the lower body's axes, or axes."""
     for i in range(tree.links.shape[0]):
         j, kind, first = tree.links[i, a.L_LOWER], tree.links[i, a.L_KIND], tree.links[i, a.L_FIRST]
-        if kind == FREE_LINK or kind == SPHERICAL:
+        if kind in (FREE_LINK, SPHERICAL):
             for k in range(tree.links[i, a.L_COUNT]):
                 for c in range(3):
                     if j < 0:

@@ -89,7 +89,8 @@ def _angle(turn: Floats, axis: Floats) -> float:
 
 
 def _cross_angles(turn: Floats, first: Floats, second: Floats) -> Floats:
-    """Return the two angles of R = Rot(first) Rot(second): the first carries the second axis to where it is."""
+    """Return the two angles of R = Rot(first) Rot(second): the first carries the second axis to where it
+    is."""
     moved = turn @ second
     level, other = second - (first @ second) * first, moved - (first @ moved) * first
     one = float(np.arctan2(first @ np.cross(level, other), level @ other))
