@@ -26,7 +26,7 @@ def under_way(name: str, policy: JacobianPolicy, step: float = 1e-3) -> tuple[Si
     """Return a vehicle that rolls at 60 km/h, and its integrator."""
     simulation = Simulation(find(name), step=step, solver=Solver("partial-jacobian", policy=policy))
     simulation.start(SPEED)
-    rooms = [block for block in simulation._stepper.blocks if isinstance(block, PartialRoom)]
+    rooms = [block for block in simulation.stepper.blocks if isinstance(block, PartialRoom)]
     assert len(rooms) == 1
     return simulation, rooms[0]
 
