@@ -12,7 +12,8 @@ the cheapest there are. In time it is nearer to 1 than in operations: products w
 neighbouring numbers, several at a time.
 
 The error is negligible where the document's own condition holds, that nothing changes quickly: a stiff chain
-around its rest shape, columns in turn. It is not in general: see ``document_003_chains``.
+around its rest shape or a car in the J-turn, columns in turn. It is not in general: see
+``document_003_chains`` and ``document_003_cars``.
 """
 
 from __future__ import annotations
@@ -27,6 +28,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mastd.bench.vehicle_timing import interleaved
+from mastd.reproduce import document_003_cars
 from mastd.reproduce.document_003_chains import (
     CASES,
     DEPARTED,
@@ -84,7 +86,7 @@ _PARTS: Final[dict[str, tuple[Callable[[int], float], float, str]]] = {
 
 
 def items() -> list[Item]:
-    """Return every comparison with document 003; it takes about ten seconds."""
+    """Return every comparison with document 003; it takes about twenty seconds."""
     return [
         *_parts(),
         *_operations(),
@@ -92,6 +94,7 @@ def items() -> list[Item]:
         *(item for case in CASES for item in case_items(case, LINKS, _LOOKS)),
         _order(),
         *_differences(),
+        *document_003_cars.items(),
     ]
 
 

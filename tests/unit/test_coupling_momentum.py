@@ -19,7 +19,7 @@ from mastd.vehicle.library import find
 from mastd.vehicle.model import Model
 from mastd.vehicle.newton import REPORT_FIELDS
 from mastd.vehicle.simulation import FIRM_BRAKE, Accuracy, Simulation
-from mastd.vehicle.stepping import WRENCHES, take_steps
+from mastd.vehicle.stepping import WRENCHES
 from mastd.wire.messages import Command
 from mastd.wire.provider import PlantRequest
 from tests.shaken_plate import shaking
@@ -97,17 +97,10 @@ def test_a_shaken_vehicle_has_the_momentum_that_weight_and_wrench_give(name: str
     begin, impulse, size, worst = Balance.of(simulation), np.zeros(3), 0.0, np.zeros(6)
     due = np.array([0.0, 0.0, -model.gravity * sum(body.mass for body in model.bodies)])
     count = round(2.5 / STEP)
+    step = simulation.bind(inputs[np.newaxis], ground, report, signals, wrench)
     for k in range(count):
         write_plane(ground, motion.place[k], motion.rotation[k], motion.velocity[k], motion.turn[k])
-        take_steps(
-            *simulation.blocks,
-            inputs[np.newaxis],
-            ground,
-            report,
-            simulation.design_heights,
-            signals,
-            wrench,
-        )
+        step()
         impulse += STEP * (due - wrench[6:9])
         size += STEP * float(np.linalg.norm(wrench[6:9]))
         if k % 100 == 0:

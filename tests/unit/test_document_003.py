@@ -13,11 +13,13 @@ import numpy as np
 import pytest
 
 from mastd.reproduce.document_003 import case_items, difference_error, exponent, time_items
+from mastd.reproduce.document_003_cars import braking_items, jturn_items
 from mastd.reproduce.document_003_chains import CASES, Run, departs_at, distances, drive, reference
 from mastd.reproduce.document_003_operations import step_operations
 from mastd.vehicle.formulations.chain import chain_of
 from mastd.vehicle.formulations.chain_stepping import advance_chain
 from mastd.vehicle.formulations.implicit_euler import Policy, implicit_euler
+from mastd.vehicle.library import find
 
 ROOT = Path(__file__).resolve().parents[2]
 COUNTED_SIZES = (3, 4, 6, 9)
@@ -163,3 +165,14 @@ def test_times_are_told_of_each_policy_and_size() -> None:
     for policy in ("full", "round-robin", "fastest", "none"):
         assert found[f"003.time.{policy}.4"] < found[f"003.time.{policy}.32"]
     assert found["003.time.gain"] > 2.0
+
+
+def test_cars_are_compared_in_the_jturn_and_under_brakes() -> None:
+    model = find("benchmark_sedan")
+    found = [*jturn_items(model, (5e-3,), 1.2), *braking_items(model)]
+    ours = {item.identifier.removeprefix("003."): item.ours or 0.0 for item in found}
+    assert all(item.within for item in found)
+    assert ours["jturn.5ms.round-robin.over_error"] < 0.1 < ours["jturn.5ms.none.over_error"]
+    # By the decay of slip it is 20 km/h, 5.6 m/s, from where errors begin to grow.
+    assert 3.0 < ours["braking.none.fails_at_ms"] < 5.6
+    assert ours["braking.round-robin.spin_rads"] < ours["braking.fastest.spin_rads"] < 1.0

@@ -69,8 +69,8 @@ def evaluate(tree: Tree, car: Arrays, rooms: Rooms, law: Law, inputs: Floats, gr
 
 @merged_kernel
 def solve(tree: Tree, car: Arrays, rooms: Rooms, formulation: int) -> int:
-    """Write ``udot`` by a formulation, after ``look_at_forces``; return 0 or 1 + the group that is
-    singular."""
+    """Write ``udot`` by a formulation, after ``look_at_forces``; return 0, 1 + the group that is
+    singular, or behind all groups 1 + the subsystem."""
     acceleration_terms(tree)
     if formulation == LAGRANGE:
         return solve_lagrange(tree, car, rooms.lagrange)
@@ -80,4 +80,5 @@ def solve(tree: Tree, car: Arrays, rooms: Rooms, formulation: int) -> int:
         return solve_partitioning(tree, car, rooms.partitioning)
     if formulation == INDEPENDENT:
         return solve_independent(tree, car, rooms.independent)
-    return solve_subsystems(tree, car, rooms.subsystem)
+    failed = solve_subsystems(tree, car, rooms.subsystem)
+    return failed + tree.groups.shape[0] if failed > 0 else 0

@@ -178,7 +178,7 @@ class Tree(NamedTuple):
     """(m) room for the largest entries of the rows, by which their pivots compare."""
     quality: Floats
     """(body groups) share of the smallest in the largest pivot when the independent coordinates were
-    chosen."""
+    chosen; inf: they are to be chosen."""
     b_cells: Floats
     """B_di of (28)."""
     g_cells: Floats

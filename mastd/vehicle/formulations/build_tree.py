@@ -109,7 +109,7 @@ def tree_of(layout: Layout, topology: Topology, body_groups: tuple[BodyGroup, ..
         lu=np.zeros(factor),
         pivots=np.zeros(m, dtype=np.int64),
         row_size=np.zeros(m),
-        quality=np.zeros(len(groups)),
+        quality=np.full(len(groups), np.inf),
         b_cells=np.zeros(b_size),
         g_cells=np.zeros(m),
         spin=np.zeros(wheels),

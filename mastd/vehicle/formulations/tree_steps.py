@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Final
+from typing import Any, Final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,6 +12,7 @@ from mastd.roads.ground import Ground
 from mastd.settings.solver_names import Integrator, JacobianPolicy
 from mastd.vehicle import fields as f
 from mastd.vehicle import newton
+from mastd.vehicle.formulations import arrays as a
 from mastd.vehicle.formulations.accelerations import Law, Rooms
 from mastd.vehicle.formulations.arrays import Tree
 from mastd.vehicle.formulations.body_groups import body_groups
@@ -33,6 +34,7 @@ from mastd.vehicle.formulations.marching import (
     explicit_step,
 )
 from mastd.vehicle.formulations.partial_step import PartialRoom, implicit_step, partial_room
+from mastd.vehicle.formulations.subsystems import subsystems_of
 from mastd.vehicle.formulations.topology import topology_of
 from mastd.vehicle.formulations.tree_state import take_state
 from mastd.vehicle.layout import Arrays
@@ -139,6 +141,7 @@ class TreeSteps:
         topology = topology_of(model)
         self._groups = body_groups(model, topology)
         self.tree = tree_of(system.layout, topology, self._groups)
+        self._subsystems = subsystems_of(model, self.tree)
         self._rooms = rooms_of(self.layout, self.tree, solver)
         width = 2 * len(self.tree.u) + 3 * len(self.tree.spin)
         self._still = system.inputs.row()
@@ -171,32 +174,35 @@ class TreeSteps:
 
     def start(self, state: State, ground: Floats) -> None:
         """Put the car into the state of t = 0."""
-        self._march.inputs[:] = self._still
         self.load(state)
 
     def begin(self, ground: Floats) -> None:
-        """Write accelerations, forces and gaps at the present state, on the last inputs."""
+        """Write accelerations, forces and gaps at the present state; racks stand as they are in it."""
         if self._march.ground.shape[1] != len(ground):
             self._march = self._march._replace(ground=np.zeros((2, len(ground))))
-        self._march.ground[0] = ground
-        self._march.known[0] = 0
-        self.tree.quality[:] = np.inf  # so that independent coordinates are chosen here
-        row, width = (
-            self._march.inputs[:1].copy(),
-            TraceLayout(len(self.tree.spin), len(self.tree.drive_rows)).width,
-        )
+        row, tree = self._still.copy(), self.tree
+        for drive, coordinate in enumerate(tree.drive_rows):
+            place = tree.links[tree.link_of[coordinate], a.L_PLACE]
+            row[3 * drive : 3 * drive + 2] = tree.q[place], tree.u[coordinate]
+        tree.quality[:] = np.inf  # so that independent coordinates are chosen here
         # What the tyres' deflections mean depends on loads, which the first look finds.
         for _ in range(2):
-            take_tree_steps(
-                *self.blocks[:-1],
-                LOOK,
-                row,
-                ground,
-                np.zeros(newton.REPORT_FIELDS),
-                np.zeros(len(self.tree.spin)),
-                np.zeros((0, width)),
-                np.zeros(WRENCHES),
-            )
+            self.look(row, ground)
+
+    def look(self, inputs: Floats, ground: Floats) -> None:
+        """Close the joints at the state in ``tree`` and write all accelerations there, on a row of inputs."""
+        width = TraceLayout(len(self.tree.spin), len(self.tree.drive_rows)).width
+        arguments: list[Any] = [
+            *self.blocks[:-1],
+            LOOK,
+            inputs[np.newaxis],
+            ground,
+            np.zeros(newton.REPORT_FIELDS),
+            np.zeros(len(self.tree.spin)),
+            np.zeros((0, width)),
+            np.zeros(WRENCHES),
+        ]
+        take_tree_steps(*arguments)
 
     def take(self, *arguments: Floats) -> None:
         """Take steps; inputs, ground, report, heights, table and wrench as ``stepping.take_steps`` has
@@ -240,6 +246,9 @@ class TreeSteps:
         """What went wrong in the last step, in a line; empty if nothing did."""
         failed = int(self._march.failed[0])
         name = self.layout.model.name
+        if failed > len(self._groups):
+            subsystem = self._subsystems[failed - len(self._groups) - 1]
+            return f"{name}: {subsystem.name}: the equations of this subsystem became singular"
         if failed > 0:
             joints = self._joints(failed - 1)
             return f"{name}: {self._groups[failed - 1].name}: its joints became singular: {joints}"
