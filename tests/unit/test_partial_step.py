@@ -105,6 +105,14 @@ def test_other_independent_coordinates_have_all_columns_made_anew() -> None:
     assert [room.euler.counts[count] for count in (STEPS, REPLACED, INVERSIONS)] == [5, 8, 2]
 
 
+def test_a_chassis_that_is_held_goes_on_at_its_speed() -> None:
+    simulation, _ = under_way("quarter_car", "none")
+    start = simulation.state.position[0].copy()
+    simulation.advance(straight(simulation, 100))
+    way = simulation.state.position[0] - start
+    np.testing.assert_allclose(way[:2], [0.1 * SPEED, 0.0], atol=1e-9)
+
+
 def test_the_default_solver_is_another_one() -> None:
     """A patent covers this one: whoever takes it has said so."""
     assert Solver().formulation == "chassis"
