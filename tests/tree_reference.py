@@ -1,8 +1,8 @@
-"""A vehicle's motion by tolerance-controlled integration of one formulation: what the others are measured against.
+"""A vehicle's motion by tolerance-controlled integration of one formulation: what the others are measured
+against.
 
-Dormand and Prince's formula of eighth order in scipy chooses its own steps; it integrates coordinates and turn
-vectors since the start, spins and carcass deflections, and knows of the vehicle only their rates.
-"""
+Dormand and Prince's formula of eighth order in scipy chooses its own steps; it integrates coordinates and
+turn vectors since the start, spins and carcass deflections, and knows of the vehicle only their rates."""
 
 from __future__ import annotations
 

@@ -199,7 +199,7 @@ def of_vehicle(vehicle: str, solvers: Iterable[str], rounds: int = ROUNDS) -> di
 def _alike(solver: Solver) -> tuple[str, str]:
     """Return what errors and stability depend on: of formulations over the tree the integrator alone."""
     explicit = solver.steps_by in ("runge-kutta", "adams-bashforth")
-    return (solver.steps_by, "") if explicit else (solver.formulation, solver.policy)
+    return (solver.steps_by, "") if explicit else (solver.formulation, solver.renews)
 
 
 def _stable_steps(drive: Drive, solvers: Mapping[str, Solver]) -> dict[str, float | None]:

@@ -118,8 +118,8 @@ def add_manoeuvre(
     parser.add_argument(
         "--jacobian",
         choices=POLICIES,
-        default="round-robin",
-        help="columns of its matrix that implicit-euler makes anew in a step (default: round-robin)",
+        help="columns of its matrix that implicit-euler makes anew in a step (default: full; with "
+        "partial-jacobian round-robin). All but full: covered by KR patent 10-1310276",
     )
     parser.add_argument(
         "--cartesian",

@@ -89,8 +89,9 @@ class VehiclePayload(Settings):
     """How its equations are solved; all ways make the same motion, at different costs: see the theory."""
     integrator: Integrator | None = None
     """Formula in time of a solver that has a choice; its usual one if left out."""
-    jacobian: JacobianPolicy = "round-robin"
-    """Which columns of its matrix implicit Euler makes anew in a step."""
+    jacobian: JacobianPolicy | None = None
+    """Which columns of its matrix implicit Euler makes anew in a step; if left out, all of them, and one
+    after the other with `partial-jacobian`. To renew only a part is covered by KR patent 10-1310276."""
 
     _found = field_validator("vehicle")(vehicle_file)
 

@@ -18,8 +18,9 @@ class Solver:
     formulation: Formulation = "chassis"
     integrator: Integrator | None = None
     """None: the usual one."""
-    policy: JacobianPolicy = "round-robin"
-    """Of implicit Euler."""
+    policy: JacobianPolicy | None = None
+    """Of implicit Euler. None: round-robin with ``partial-jacobian``, else full: a Jacobian that is renewed
+    in part, which KR patent 10-1310276 covers, is only taken where it is asked for."""
     cartesian: tuple[str, ...] = ()
     """Subsystems with relative Cartesian coordinates beside others with joint coordinates, by their names."""
 
@@ -29,6 +30,11 @@ class Solver:
             raise UsageError(
                 f"solver {self.formulation}: goes with {', '.join(fitting)}, not with {self.integrator}"
             )
+
+    @property
+    def renews(self) -> JacobianPolicy:
+        """The columns of its Jacobian that implicit Euler makes anew."""
+        return self.policy or ("round-robin" if self.formulation == "partial-jacobian" else "full")
 
     @property
     def steps_by(self) -> Integrator:

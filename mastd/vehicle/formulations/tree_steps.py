@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from mastd.kernel import merged_kernel, separate_kernel
 from mastd.roads.ground import Ground
-from mastd.settings.solver_names import Integrator, JacobianPolicy
+from mastd.settings.solver_names import Integrator
 from mastd.vehicle import fields as f
 from mastd.vehicle import newton
 from mastd.vehicle.formulations import arrays as a
@@ -21,7 +21,7 @@ from mastd.vehicle.formulations.build_tree import tree_of
 from mastd.vehicle.formulations.closing import largest_rate
 from mastd.vehicle.formulations.drive_forces import drive_forces
 from mastd.vehicle.formulations.evaluate import show_accelerations
-from mastd.vehicle.formulations.implicit_euler import Policy
+from mastd.vehicle.formulations.implicit_euler import POLICIES
 from mastd.vehicle.formulations.marching import (
     ADAMS_BASHFORTH,
     IMPLICIT_EULER,
@@ -33,7 +33,7 @@ from mastd.vehicle.formulations.marching import (
     end_step,
     explicit_step,
 )
-from mastd.vehicle.formulations.partial_step import PartialRoom, implicit_step, partial_room
+from mastd.vehicle.formulations.partial_step import SINGULAR_STEP, PartialRoom, implicit_step, partial_room
 from mastd.vehicle.formulations.subsystems import subsystems_of
 from mastd.vehicle.formulations.topology import topology_of
 from mastd.vehicle.formulations.tree_state import take_state
@@ -52,12 +52,6 @@ CODES: Final[dict[Integrator, int]] = {
     "runge-kutta": RUNGE_KUTTA,
     "adams-bashforth": ADAMS_BASHFORTH,
     "implicit-euler": IMPLICIT_EULER,
-}
-POLICY_CODES: Final[dict[JacobianPolicy, Policy]] = {
-    "full": Policy.FULL,
-    "round-robin": Policy.ROUND_ROBIN,
-    "fastest": Policy.FASTEST,
-    "none": Policy.NONE,
 }
 BRAKE_REACH: Final = 2.0
 """Steps in which a friction brake stops its wheel: an explicit formula has to follow it."""
@@ -160,7 +154,7 @@ class TreeSteps:
         self._law = Law(FORMULATION_CODES[solver.formulation], model.gravity, BRAKE_REACH * step, tolerance)
         self._step = step
         self._partial = partial_room(self.tree, self.layout.arrays, model, step)
-        self._policy = int(POLICY_CODES[solver.policy])
+        self._policy = int(POLICIES[solver.renews])
         self._integrator = CODES[solver.steps_by]
 
     def prepare(self, settled: State, speed: float) -> None:
@@ -252,8 +246,13 @@ class TreeSteps:
         if failed > 0:
             joints = self._joints(failed - 1)
             return f"{name}: {self._groups[failed - 1].name}: its joints became singular: {joints}"
+        if failed == SINGULAR_STEP:
+            return f"{name}: the matrix of a step became singular"
         if failed < 0:
-            return f"{name}: its joints do not close any more, {1e3 * self._rooms.closing[1]:.3g} mm are left"
+            row = int(np.argmax(np.abs(np.nan_to_num(self.tree.gap))))
+            joint = self.layout.model.primitives[self.tree.row_table[row, a.R_PRIMITIVE]].joint
+            left = 1e3 * self._rooms.closing[1]
+            return f"{name}: '{joint}' does not close any more, {left:.3g} mm are left"
         return ""
 
     def _joints(self, group: int) -> str:
