@@ -48,7 +48,8 @@ types: $(STAMP)
 # those marked `alone`, whose time is real or measured.
 test: lint
 	@{ $(BIN)/mypy && $(BIN)/hil-sim soak --hours 0.001 > /dev/null; } & beside=$$!; \
-	  $(BIN)/mastd vehicle bump --duration 5ms > /dev/null; vehicle=$$?; wait $$beside && exit $$vehicle
+	  $(BIN)/mastd vehicle bump --duration 5ms > /dev/null && \
+	  $(BIN)/mastd vehicle bump --duration 5ms --solver independent > /dev/null; vehicle=$$?; wait $$beside && exit $$vehicle
 	@$(BIN)/pytest -q -n auto --maxprocesses 4 --dist worksteal -m 'not evidence and not alone'; together=$$?; \
 	  $(BIN)/pytest -q -m 'alone and not evidence' && exit $$together
 

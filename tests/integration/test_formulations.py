@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 from functools import cache
 
@@ -27,7 +28,7 @@ Floats = NDArray[np.float64]
 
 OWN = ("sedan", "mcpherson_hatchback", "transporter_8x8", "transporter_8_axles")
 VEHICLES = ("quarter_car", "benchmark_sedan", *OWN)
-MANOEUVRES = {"jturn": jturn, "bump": bump}
+MANOEUVRES: dict[str, Callable[[Model], Manoeuvre]] = {"jturn": jturn, "bump": bump}
 FORMULATIONS: tuple[Formulation, ...] = TREE_FORMULATIONS[:-1]
 """Without the one that differs from another in its formula in time alone."""
 
@@ -160,13 +161,13 @@ def standing(vehicle: str) -> Model:
 
 
 def samples(duration: float) -> Floats:
-    return 0.01 * np.arange(round(duration / 0.01) + 1)
+    return np.linspace(0.0, duration, round(duration / 0.01) + 1)
 
 
 def driven(model: Model, manoeuvre: Manoeuvre, solver: Solver, step: float, duration: float) -> Motion:
     simulation = Simulation(model, step=step, solver=solver, accuracy="exact", ground=manoeuvre.ground)
     simulation.start(manoeuvre.speed)
-    times = step * np.arange(1, step_count(duration, step) + 1)
+    times = step * np.arange(1, step_count(duration, step) + 1, dtype=np.float64)
     trace = simulation.run(manoeuvre.controls(times).rows(model))
     assert trace.first_unconverged is None, simulation.trouble
     every = round(0.01 / step)
