@@ -22,6 +22,7 @@ from numpy.typing import NDArray
 
 from mastd.bench.registry import Figure, Scope, figure, long_bench
 from mastd.bench.vehicle_timing import interleaved
+from mastd.errors import UsageError
 from mastd.vehicle.formulations.counting import all_operations
 from mastd.vehicle.formulations.counting_work import Extent, solver_of
 from mastd.vehicle.formulations.tally import total
@@ -86,8 +87,12 @@ class Drive:
         return cls(model, manoeuvre, play(model, manoeuvre, step=REFERENCE_STEP, accuracy="exact")[0])
 
     def run(self, solver: Solver, step: float) -> Trace | None:
-        """Drive it; return the trace, None if the run was not stable."""
-        trace, _ = play(self.model, self.manoeuvre, step=step, solver=solver)
+        """Drive it; return the trace, None if the run was not stable or the step is not taken at all."""
+        try:
+            trace, _ = play(self.model, self.manoeuvre, step=step, solver=solver)
+        except UsageError:
+            # A powertrain whose shaft is too stiff for the step.
+            return None
         if trace.first_unconverged is not None:
             return None
         off = np.column_stack(

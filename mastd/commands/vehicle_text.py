@@ -149,12 +149,15 @@ def aligned(lines: Sequence[tuple[str, str]]) -> str:
     return "\n".join(f"{name:{width}}{value}" for name, value in lines)
 
 
-def fault(figures: Summary, *, accuracy: str, solver: str, step: float) -> str:
+def fault(figures: Summary, *, accuracy: str, solver: str, step: float, trouble: str = "") -> str:
     """Return the line about the first step that did not converge (there must be one), with what can help;
-    ``step`` in s.
+    ``step`` in s, ``trouble``: what the solver itself says.
     """
     left = figures.unconverged
     assert left is not None
+    if solver not in NEWTON_FORMULATIONS:
+        told = trouble or "its numbers are not finite any more, the step is too long for the formula in time"
+        return f"t = {left.time:.6g} s: {told}; try a smaller --step or --solver chassis"
     remedies = ["--accuracy fast"] if accuracy == "exact" else []
     if step > ROBUST_STEP:
         remedies.append(f"a --step of {ROBUST_STEP * 1e3:g} ms")

@@ -239,7 +239,8 @@ def _beside_full(key: str, where: str, run: Run, full: Run, own: float) -> list[
         text = f"paragraph 10: {what}: negligible"
         found = [at_most(f"{key}.over_error", text, 0.0, share, "1", bound=NEGLIGIBLE)]
     else:
-        found = [answer(f"{key}.over_error", what, share, "1")]
+        judged = "negligible" if share <= NEGLIGIBLE else "not negligible"
+        found = [answer(f"{key}.over_error", f"{what}: {judged}", share, "1")]
     departed = departs_at(run, full)
     if departed is not None:
         text = f"step at which a joint is {DEPARTED:.0%} of the length away from full renewal, {where}"

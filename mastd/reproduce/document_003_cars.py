@@ -109,7 +109,8 @@ def _beside(key: str, where: str, other: Drive, full: Drive, own: float, claimed
         text = f"paragraph 10: {what}: negligible"
         found = [at_most(f"{key}.over_error", text, 0.0, share, "1", bound=NEGLIGIBLE)]
     else:
-        found = [answer(f"{key}.over_error", what, share, "1")]
+        judged = "negligible" if share <= NEGLIGIBLE else "not negligible"
+        found = [answer(f"{key}.over_error", f"{what}: {judged}", share, "1")]
     late = np.nonzero(apart > _DEPARTED)[0]
     if len(late):
         text = f"step at which the car is {_DEPARTED * 1e3:g} mm away from full renewal, {where}"

@@ -128,9 +128,9 @@ class Simulation:
         self.system = System(model)
         self.layout = self.system.layout
         self._newton = NewtonSteps(self.system, self.formula, self.method, one_matrix=bool(frozen))
-        self._stepper: NewtonSteps | TreeSteps = self._newton
+        self.stepper: NewtonSteps | TreeSteps = self._newton
         if formulation in TREE_FORMULATIONS:
-            self._stepper = TreeSteps(self.system, step, solver, tolerance * TREE_CLOSING)
+            self.stepper = TreeSteps(self.system, step, solver, tolerance * TREE_CLOSING)
         self._restrained = restrained
         self._tight = False
         self._settled: State | None = None
@@ -176,7 +176,7 @@ class Simulation:
         Raises as ``start`` does.
         """
         self._start(speed, 0)
-        self._stepper.load(state)
+        self.stepper.load(state)
         self._begin_clock()
         self._refuse_outside()
 
@@ -186,11 +186,11 @@ class Simulation:
         if self._restrained and speed != 0.0:
             raise ValueError(f"{speed!r} m/s: a vehicle that is tied down stands")
         moving = self._accelerated(rolling(self.model, self._settled, speed))
-        self._stepper.prepare(self._settled, speed)
+        self.stepper.prepare(self._settled, speed)
         if self._restrained and not self._tight:
             self._tighten(moving)
             moving = self._accelerated(self._settled)
-        self._stepper.start(moving, self._parameters)
+        self.stepper.start(moving, self._parameters)
         if self.model.powertrain is not None:
             drive_state = self.layout.arrays.drive_state
             drive_state[:] = powertrain.start(self.model.powertrain, self.model.wheels, moving.spin, gear)
@@ -245,7 +245,7 @@ class Simulation:
         self._steps = 0
         self._report[:] = 0.0
         self._report[newton.CONVERGED] = 1.0
-        self._stepper.begin(self._parameters)
+        self.stepper.begin(self._parameters)
         record_now(self.layout.arrays, self.design_heights, self._report, self._row)
 
     def _accelerated(self, state: State) -> State:
@@ -298,7 +298,7 @@ class Simulation:
         return self.signals.trace(self.model, np.asarray(times, dtype=np.float64), table)
 
     def _take(self, inputs: Floats, table: Floats) -> None:
-        self._stepper.take(inputs, self._parameters, self._report, self.design_heights, table, self._wrench)
+        self.stepper.take(inputs, self._parameters, self._report, self.design_heights, table, self._wrench)
         self._steps += len(inputs)
 
     # Asking
@@ -306,14 +306,14 @@ class Simulation:
     @property
     def blocks(self) -> Blocks:
         """What a compiled step is handed of this car; its arrays are the simulation's own."""
-        return self._stepper.blocks
+        return self.stepper.blocks
 
     def bind(self, inputs: Floats, ground: Floats, report: Floats, table: Floats, wrench: Floats) -> Bound:
         """Return the call that takes a step for each row of ``inputs``; what the arrays hold may change.
 
         ``report`` (REPORT_FIELDS), ``table`` (rows, width of ``signals``) and ``wrench`` (WRENCHES) are
         written."""
-        return self._stepper.bind(inputs, ground, report, self.design_heights, table, wrench)
+        return self.stepper.bind(inputs, ground, report, self.design_heights, table, wrench)
 
     @property
     def time(self) -> float:
@@ -328,17 +328,17 @@ class Simulation:
     @property
     def trouble(self) -> str:
         """What the formulation says of its last step, in a line; empty if there is nothing to say."""
-        return self._stepper.trouble
+        return self.stepper.trouble
 
     @property
     def factorisations(self) -> int:
         """Matrices factorised since the last start, those of the start included."""
-        return self._stepper.factorisations
+        return self.stepper.factorisations
 
     @property
     def state(self) -> State:
         """The present state, multipliers in inertial axes."""
-        return self._stepper.state()
+        return self.stepper.state()
 
     def sample(self) -> Trace:
         """Return the present state as a trace of one sample."""
@@ -351,4 +351,4 @@ class Simulation:
         Made afresh from a copy of the motion: neither the factors in use nor the state change. Bodies in the
         model's order, six each, then spins, constraint rows, bars.
         """
-        return self._stepper.matrix(self.ground)
+        return self.stepper.matrix(self.ground)

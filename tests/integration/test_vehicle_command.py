@@ -93,6 +93,54 @@ def test_a_turn_goes_where_it_should(capsys: pytest.CaptureFixture[str], solver:
     assert found["time_per_step_us"] > 0.0
 
 
+@pytest.mark.parametrize(
+    ("words", "integrator"),
+    [
+        (["--solver", "independent"], "runge-kutta"),
+        (["--solver", "lagrange", "--integrator", "adams-bashforth"], "adams-bashforth"),
+        (["--solver", "subsystem-joint", "--cartesian", "rear left"], "runge-kutta"),
+        (["--solver", "partial-jacobian", "--jacobian", "fastest", "--step", "0.5ms"], "implicit-euler"),
+    ],
+)
+def test_a_turn_over_a_tree_of_links_goes_there_too(
+    capsys: pytest.CaptureFixture[str], words: list[str], integrator: str
+) -> None:
+    found = document(capsys, "jturn", *words)
+    assert found["converged"] is True
+    assert found["integrator"] == integrator
+    assert found["final_yaw_rad"] == pytest.approx(0.8, abs=0.01)
+    assert found["joint_error_m"] <= 1e-9
+    assert found["velocity_error_ms"] <= 1e-12
+    assert found["wheel_loads_n"]["fr"] == pytest.approx({"least": 4076.2, "most": 5322.9}, abs=4.0)
+
+
+def test_solvers_that_do_not_go_together_are_refused(capsys: pytest.CaptureFixture[str]) -> None:
+    for words, told in (
+        (["--integrator", "runge-kutta"], "solver chassis: goes with generalized-alpha, not with runge-kutta"),
+        (["--solver", "partial-jacobian", "--integrator", "runge-kutta"], "goes with implicit-euler"),
+        (["--solver", "independent", "--cartesian", "front left"], "--cartesian: goes with --solver subsystem"),
+        (["--solver", "subsystem-joint", "--cartesian", "front lift"], "no such subsystem, did you mean 'front left'"),
+    ):
+        assert main(["vehicle", "jturn", *words]) == 2
+        printed = capsys.readouterr().err.strip()
+        assert told in printed
+        assert len(printed.splitlines()) == 1
+
+
+def test_joints_that_cannot_close_any_more_are_named(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    rack = tmp_path / "rack.csv"
+    times = np.arange(0.0, 2.0, 0.01)
+    rows = "\n".join(f"{time:.2f},{min(0.2 * max(time - 0.2, 0.0), 0.3):.4f}" for time in times)
+    rack.write_text(f"t_s,rack_m\n{rows}\n", encoding="utf-8")
+    assert main(["vehicle", "jturn", "--solver", "independent", "--in", str(rack), "--speed", "5km/h"]) == 3
+    printed = capsys.readouterr().err.strip()
+    assert "benchmark sedan: front" in printed
+    assert "singular" in printed or "do not close" in printed
+    assert len(printed.splitlines()) == 1
+
+
 def test_solver_and_accuracy_are_those_that_are_asked_for(capsys: pytest.CaptureFixture[str]) -> None:
     runs = [
         document(capsys, "jturn", "--duration", "1.5s", "--solver", solver, "--accuracy", accuracy)

@@ -13,7 +13,8 @@ from mastd.vehicle.library import find
 from mastd.vehicle.model import Model
 from mastd.vehicle.on_table import FADE, VehicleOnTable
 from mastd.vehicle.settle import weight
-from tests.vehicle_cosimulation import HEIGHT, middle_place, standing
+from mastd.vehicle.solvers import Solver
+from tests.vehicle_cosimulation import HEIGHT, TOP, middle_place, standing
 
 Array = NDArray[np.float64]
 
@@ -168,3 +169,38 @@ def test_measuring_noise_does_not_make_it_creep(name: str) -> None:
         farthest = max(farthest, float(np.abs(vehicle.signals[POSITION] - start).max()))
     print(f"{name}: {1e6 * farthest:.2f} µm")
     assert farthest < 20e-6
+
+
+@pytest.mark.parametrize(
+    "solver",
+    [Solver("independent", "adams-bashforth"), Solver("subsystem-joint"), Solver("partial-jacobian")],
+    ids=lambda solver: solver.formulation,
+)
+def test_whatever_solves_its_equations_it_gives_the_same_wrench(sedan: Model, solver: Solver) -> None:
+    place, top = middle_place(sedan), TOP
+    ours = VehicleOnTable(sedan, STEP, place, top, solver=solver)
+    usual = VehicleOnTable(sedan, STEP, place, top)
+    vehicles = (ours, usual)
+    level = np.zeros(6)
+    for vehicle in vehicles:
+        vehicle.lie(level)
+    begin = ours.wrench.copy()
+    assert begin == pytest.approx(usual.wrench, abs=1e-6 * weight(sedan))
+    wrenches = []
+    for pose in shaken(600) + level:
+        for vehicle in vehicles:
+            vehicle.follow(pose, 1)
+            assert vehicle.missed == 0
+        wrenches.append([vehicle.wrench.copy() for vehicle in vehicles])
+    found = np.array(wrenches)
+    moved = np.abs(found[:, 1] - begin).max(axis=0)
+    assert moved[2] > 500.0
+    # Formulas of first and second order, tyres of the first: a hundredth of what moves it.
+    assert np.abs(found[:, 0] - found[:, 1]).max() < 0.02 * moved.max()
+    # What it has learned of the motion is forgotten, by a copy in another process as well.
+    copy = pickle.loads(pickle.dumps(ours))
+    for vehicle in (ours, copy):
+        vehicle.lie(level)
+        for pose in shaken(50) + level:
+            vehicle.follow(pose, 1)
+        np.testing.assert_array_equal(vehicle.wrench, found[49, 0])

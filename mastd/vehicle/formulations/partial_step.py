@@ -235,6 +235,10 @@ def _move(tree: Tree, car: Arrays, march: March, room: PartialRoom, policy: int)
     if failed != 0:
         return SINGULAR_STEP
     _stay(march)
+    for k in range(tree.fixed.shape[0]):
+        if tree.fixed[k] == a.HELD:
+            # What is held goes on at the speed that it has.
+            march.move[k] = euler.limits[STEP] * march.u[k]
     for j in range(free):
         march.move[room.coordinates[j]] = euler.limits[STEP] * (room.rates[j] + euler.increment[j])
     for j in range(euler.increment.shape[0]):
