@@ -19,6 +19,8 @@ from tests.vehicle_cosimulation import HEIGHT, TOP, middle_place, standing
 Array = NDArray[np.float64]
 
 STEP = 1e-3
+FINE = 0.25e-3
+"""s: with it the formulas in time differ by less than a hundredth of what the table asks."""
 POSITION = slice(0, 3)
 """Of the chassis, in a row of signals."""
 
@@ -35,9 +37,9 @@ def weight_at(model: Model, pose: Array, centre: Array) -> Array:
     return np.concatenate([turn.T @ force, turn.T @ np.cross(centre, force)])
 
 
-def shaken(count: int) -> Array:
+def shaken(count: int, step: float = STEP) -> Array:
     """Return poses (count, 6) of a table that moves in all axes, from rest."""
-    times = STEP * np.arange(1, count + 1)[:, np.newaxis]
+    times = step * np.arange(1, count + 1)[:, np.newaxis]
     rates = 2.0 * np.pi * np.array([1.3, 0.9, 2.1, 1.7, 1.1, 0.7])
     fade = np.minimum(times / 0.3, 1.0) ** 3
     return np.asarray(fade * [4e-3, 5e-3, 8e-3, 6e-3, 4e-3, 3e-3] * np.sin(rates * times))
@@ -178,8 +180,8 @@ def test_measuring_noise_does_not_make_it_creep(name: str) -> None:
 )
 def test_whatever_solves_its_equations_it_gives_the_same_wrench(sedan: Model, solver: Solver) -> None:
     place, top = middle_place(sedan), TOP
-    ours = VehicleOnTable(sedan, STEP, place, top, solver=solver)
-    usual = VehicleOnTable(sedan, STEP, place, top)
+    ours = VehicleOnTable(sedan, FINE, place, top, solver=solver)
+    usual = VehicleOnTable(sedan, FINE, place, top)
     vehicles = (ours, usual)
     level = np.zeros(6)
     for vehicle in vehicles:
@@ -187,7 +189,7 @@ def test_whatever_solves_its_equations_it_gives_the_same_wrench(sedan: Model, so
     begin = ours.wrench.copy()
     assert begin == pytest.approx(usual.wrench, abs=1e-6 * weight(sedan))
     wrenches = []
-    for pose in shaken(600) + level:
+    for pose in shaken(2400, FINE) + level:
         for vehicle in vehicles:
             vehicle.follow(pose, 1)
             assert vehicle.missed == 0
@@ -195,12 +197,12 @@ def test_whatever_solves_its_equations_it_gives_the_same_wrench(sedan: Model, so
     found = np.array(wrenches)
     moved = np.abs(found[:, 1] - begin).max(axis=0)
     assert moved[2] > 500.0
-    # Formulas of first and second order, tyres of the first: a hundredth of what moves it.
-    assert np.abs(found[:, 0] - found[:, 1]).max() < 0.02 * moved.max()
+    # Tyres are of the first order with any of them.
+    assert np.abs(found[:, 0] - found[:, 1]).max() < 0.015 * moved.max()
     # What it has learned of the motion is forgotten, by a copy in another process as well.
     copy = pickle.loads(pickle.dumps(ours))
     for vehicle in (ours, copy):
         vehicle.lie(level)
-        for pose in shaken(50) + level:
+        for pose in shaken(50, FINE) + level:
             vehicle.follow(pose, 1)
         np.testing.assert_array_equal(vehicle.wrench, found[49, 0])

@@ -191,5 +191,7 @@ class Tree(NamedTuple):
     deflection_rate: Floats
     wheel_places: Integers
     """(wheels, 2) item and lane."""
+    carriers: Integers
+    """(wheels) link of each wheel's carrier."""
     drive_rows: Integers
     """(drives) coordinate of each drive."""

@@ -100,6 +100,7 @@ def show_rates(tree: Tree, car: Arrays) -> None:
     _repeat(car.bodies, car.groups, car.weights, f.ACCELERATION, 6)
     for wheel in range(tree.wheel_places.shape[0]):
         item, lane = tree.wheel_places[wheel, 0], tree.wheel_places[wheel, 1]
+        _hold(tree, car.wheels, wheel, item, lane)
         car.wheels[item, f.SPIN, lane] = tree.spin[wheel]
         car.wheels[item, f.SPIN_ACCELERATION, lane] = 0.0
         for k in range(2):
@@ -110,6 +111,25 @@ def show_rates(tree: Tree, car: Arrays) -> None:
             if item >= 0 and car.weights[group, lane] == 0.0:
                 for k in (f.SPIN, f.SPIN_ACCELERATION, f.DEFLECTION, f.DEFLECTION + 1):
                     car.wheels[item, k, lane] = car.wheels[item, k, 0]
+
+
+@fused_kernel
+def _hold(tree: Tree, wheels: Floats, wheel: int, item: int, lane: int) -> None:
+    """Let a wheel turn with its carrier that its friction brake held when it was last looked at.
+
+    Else it would creep: a brake that takes a while to stop its wheel lets it turn with what the carrier turns
+    in the meantime.
+    """
+    capacity, friction = wheels[item, f.BRAKE_CAPACITY, lane], wheels[item, f.BRAKE_FRICTION, lane]
+    if not abs(friction) < capacity:
+        return
+    i, at = tree.carriers[wheel], f.W_AXIS
+    x, y, z = wheels[item, at, lane], wheels[item, at + 1, lane], wheels[item, at + 2, lane]
+    spin = 0.0
+    for k in range(3):
+        along = tree.turn[i, 3 * k] * x + tree.turn[i, 3 * k + 1] * y + tree.turn[i, 3 * k + 2] * z
+        spin += along * tree.omega[i, k]
+    tree.spin[wheel] = spin
 
 
 @merged_kernel
