@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from mastd.vehicle.formulations import arrays as a
 from mastd.vehicle.formulations.arrays import Tree
+from mastd.vehicle.formulations.partition import renew
 
 Floats = NDArray[np.float64]
 Generator = np.random.Generator
@@ -143,7 +144,8 @@ def _assemble(rng: Generator, links: _Links, rows: list[tuple[int, list[int]]], 
         gamma_w=empty,
         v=rng.normal(size=(start, 3)),
         w=rng.normal(size=(start, 3)) * turning[path][:, None],
-        inertia=inertia[:, [0, 1, 2, 0, 0, 1], [0, 1, 2, 1, 2, 2]],
+        # In rows, as a vehicle's tree has it: for another order kernels would be compiled again.
+        inertia=np.ascontiguousarray(inertia[:, [0, 1, 2, 0, 0, 1], [0, 1, 2, 1, 2, 2]]),
         residual=rng.normal(size=(nb, 6)),
         cells=empty,
         row_forms=empty,
@@ -153,7 +155,7 @@ def _assemble(rng: Generator, links: _Links, rows: list[tuple[int, list[int]]], 
         lu=np.zeros(factor),
         pivots=np.zeros(m, dtype=np.int64),
         row_size=np.zeros(m),
-        quality=np.zeros(count),
+        quality=np.full(count, np.inf),
         b_cells=np.zeros(cell),
         g_cells=np.zeros(m),
         spin=nothing,
@@ -163,6 +165,12 @@ def _assemble(rng: Generator, links: _Links, rows: list[tuple[int, list[int]]], 
         wheel_places=np.zeros((0, 2), dtype=np.int64),
         drive_rows=np.zeros(0, dtype=np.int64),
     )
+
+
+def choose(tree: Tree) -> int:
+    """Choose the dependent coordinates of all groups, whatever they were; return as ``renew`` does."""
+    tree.quality[:] = np.inf
+    return renew(tree)
 
 
 def equations(tree: Tree) -> tuple[Floats, Floats]:

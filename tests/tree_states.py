@@ -11,21 +11,12 @@ from scipy.linalg import block_diag, null_space
 from mastd.roads.ground import Ground
 from mastd.vehicle.formulations import arrays as a
 from mastd.vehicle.formulations.arrays import Tree
-from mastd.vehicle.formulations.body_groups import body_groups
-from mastd.vehicle.formulations.build_tree import tree_of
-from mastd.vehicle.formulations.closing import close_places, close_rates, move_link
-from mastd.vehicle.formulations.evaluate import (
-    empty_room,
-    give_drives,
-    look_at_columns,
-    look_at_forces,
-    look_at_places,
-)
-from mastd.vehicle.formulations.partition import acceleration_terms, choose_independent
-from mastd.vehicle.formulations.topology import topology_of
+from mastd.vehicle.formulations.closing import move_link
+from mastd.vehicle.formulations.tree_steps import TreeSteps
 from mastd.vehicle.inputs import InputLayout
-from mastd.vehicle.layout import Layout, lay_out
+from mastd.vehicle.layout import Layout
 from mastd.vehicle.model import Model
+from mastd.vehicle.solvers import Solver
 from mastd.vehicle.state import State, design_state
 from mastd.vehicle.system import System
 
@@ -39,8 +30,19 @@ _CLOSED = 1e-11
 class TreeCar:
     """A vehicle as a tree."""
 
-    layout: Layout
-    tree: Tree
+    steps: TreeSteps
+    design: Array
+    """``q`` in the design position."""
+
+    @property
+    def layout(self) -> Layout:
+        """Its places in the blocks of the car."""
+        return self.steps.layout
+
+    @property
+    def tree(self) -> Tree:
+        """Its links and their state."""
+        return self.steps.tree
 
     @property
     def model(self) -> Model:
@@ -55,8 +57,8 @@ class TreeCar:
 
 def tree_car(model: Model) -> TreeCar:
     """Return a vehicle in its design position at rest."""
-    layout, topology = lay_out(model), topology_of(model)
-    return TreeCar(layout, tree_of(layout, topology, body_groups(model, topology)))
+    steps = TreeSteps(System(model), 5e-4, Solver("independent"), _CLOSED)
+    return TreeCar(steps, steps.tree.q.copy())
 
 
 def move_anywhere(car: TreeCar, seed: int) -> None:
@@ -64,31 +66,21 @@ def move_anywhere(car: TreeCar, seed: int) -> None:
     evaluate everything there."""
     tree, model, random = car.tree, car.model, np.random.default_rng(seed)
     n = len(tree.u)
-    rest = tree_car(model).tree
-    tree.q[:] = rest.q
     step = 0.08 * random.standard_normal(n)
     step[tree.turning == 0] *= 0.3
     step[:6] = [20.0, -9.0, 0.02, 0.03, -0.02, 2.0]
     step[tree.fixed == a.HELD] = 0.0
     for link in range(len(tree.links)):
-        move_link(tree, link, rest.q, step)
+        move_link(tree, link, car.design, step)
     drives = random.standard_normal((len(model.drives), 3)) * [0.01, 0.1, 2.0]
     inputs = InputLayout.of(model).row(drive=drives)
-    give_drives(tree, inputs)
-    arrays = car.layout.arrays
-    look_at_places(tree, arrays)
-    look_at_columns(tree, arrays)
-    for group in range(len(tree.groups)):
-        choose_independent(tree, group)
-    assert close_places(tree, arrays, step, _CLOSED, np.zeros(2)) == 0
     tree.u[car.free] = 0.5 * random.standard_normal(len(car.free))
     tree.u[:6] = np.where(tree.fixed[:6] == a.FREE, [9.0, 0.4, 0.1, 0.2, -0.1, 0.5], 0.0)
-    close_rates(tree)
     for wheel, entry in enumerate(model.wheels):
         tree.spin[wheel] = 9.0 / entry.tyre.rolling_radius + random.standard_normal()
-    ground, fresh = Ground.flat().parameters, empty_room(car.layout.cells)
-    look_at_forces(tree, arrays, fresh, inputs, ground, model.gravity, 1e-3)
-    acceleration_terms(tree)
+    tree.quality[:] = np.inf  # so that independent coordinates are chosen here
+    car.steps.look(inputs, Ground.flat().parameters)
+    assert not car.steps.trouble
     tree.udot[car.free] = np.nan
 
 

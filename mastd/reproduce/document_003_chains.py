@@ -112,7 +112,7 @@ def drive(
     for done in range(steps):
         chain.rest[:] = case.rest_angle(n, (done + 1) * h)
         before = chain.q.copy(), chain.u.copy()
-        if advance_chain(chain, euler, policy, columns, False) != 0 or not np.all(
+        if advance_chain(chain, euler, int(policy), columns, False) != 0 or not np.all(
             np.abs(chain.u) < _FASTEST_RATE
         ):
             break

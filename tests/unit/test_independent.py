@@ -8,31 +8,30 @@ from typing import Any
 import numpy as np
 import pytest
 
+from mastd.roads.ground import Ground
 from mastd.vehicle import library
 from mastd.vehicle.formulations import arrays as a
 from mastd.vehicle.formulations.arrays import Tree
-from mastd.vehicle.formulations.body_groups import body_groups
-from mastd.vehicle.formulations.build_tree import tree_of
-from mastd.vehicle.formulations.closing import close_places
-from mastd.vehicle.formulations.evaluate import look_at_columns, look_at_places
 from mastd.vehicle.formulations.independent import independent_room, solve_independent
 from mastd.vehicle.formulations.lagrange import lagrange_room, reduced_room, solve_lagrange, solve_reduced
 from mastd.vehicle.formulations.mass_matrix import add_inertia
 from mastd.vehicle.formulations.paper_car import paper_car
-from mastd.vehicle.formulations.partition import (
-    acceleration_terms,
-    choose_groups,
-    independent_columns,
-)
+from mastd.vehicle.formulations.partition import acceleration_terms, independent_columns
 from mastd.vehicle.formulations.partitioning import partitioning_room, solve_partitioning
 from mastd.vehicle.formulations.sparse_cholesky import elimination_order, factor, pattern_of, solve
-from mastd.vehicle.formulations.topology import TreeJoint, topology_of
+from mastd.vehicle.formulations.topology import TreeJoint
+from mastd.vehicle.formulations.tree_steps import TreeSteps
+from mastd.vehicle.inputs import InputLayout
 from mastd.vehicle.layout import Arrays, lay_out
-from tests.random_trees import accelerations, equations, random_tree
+from mastd.vehicle.solvers import Solver
+from mastd.vehicle.state import design_state
+from mastd.vehicle.system import System
+from tests.random_trees import accelerations, choose, equations, random_tree
 
 SEEDS = range(60)
-CAR: Any = None
-"""The formulations of document 001 need nothing of the car but what is in the tree."""
+CAR = lay_out(library.find("quarter_car")).arrays
+"""Any: the formulations of document 001 need nothing of the car but what is in the tree. Without one, kernels
+would be compiled again."""
 SOLVERS: dict[str, tuple[Callable[..., Any], Callable[..., int]]] = {
     "lagrange": (lagrange_room, solve_lagrange),
     "reduced-lagrange": (reduced_room, solve_reduced),
@@ -45,7 +44,7 @@ SOLVERS: dict[str, tuple[Callable[..., Any], Callable[..., int]]] = {
 
 def _choose(tree: Tree) -> None:
     """Do what stands before each formulation."""
-    assert choose_groups(tree) == 0
+    assert choose(tree) == 0
     independent_columns(tree)
     acceleration_terms(tree)
 
@@ -135,22 +134,21 @@ def _vehicle(name: str) -> tuple[Tree, Arrays]:
     """Return a vehicle in a position that its joints allow, with random forces and second derivatives."""
     rng = np.random.default_rng(8)
     model = paper_car() if name == "paper_car" else library.find(name)
-    layout, topology = lay_out(model), topology_of(model)
-    tree, car = tree_of(layout, topology, body_groups(model, topology)), layout.arrays
-    look_at_places(tree, car)
-    look_at_columns(tree, car)
-    assert choose_groups(tree) == 0
-    for link, line in zip(topology.links, tree.links, strict=True):
-        if link.joint in (TreeJoint.REVOLUTE, TreeJoint.PRISMATIC, TreeJoint.UNIVERSAL):
+    steps = TreeSteps(System(model), 1e-3, Solver("independent"), 1e-12)
+    tree, ground = steps.tree, Ground.flat().parameters
+    steps.load(design_state(model))
+    steps.begin(ground)
+    for line in tree.links:
+        if line[a.L_KIND] in (TreeJoint.REVOLUTE, TreeJoint.PRISMATIC, TreeJoint.UNIVERSAL):
             own = slice(int(line[a.L_PLACE]), int(line[a.L_PLACE] + line[a.L_COUNT]))
             tree.q[own] += rng.normal(0.0, 0.02, int(line[a.L_COUNT]))
-    assert close_places(tree, car, np.zeros(len(tree.u)), 1e-12, np.zeros(2)) == 0
+    drives = np.tile([0.02, 0.0, 0.5], (len(model.drives), 1))
+    steps.look(InputLayout.of(model).row(drive=drives), ground)
+    assert not steps.trouble
     tree.residual[:] = rng.normal(0.0, 1000.0, tree.residual.shape)
     tree.bias[:] = rng.normal(0.0, 10.0, tree.bias.shape)
-    tree.udot[tree.fixed == a.DRIVEN] = 0.5
-    independent_columns(tree)
     acceleration_terms(tree)
-    return tree, car
+    return tree, steps.layout.arrays
 
 
 @pytest.mark.parametrize("name", [*library.names(), "paper_car"])

@@ -11,8 +11,6 @@ from mastd.vehicle.formulations.arrays import Tree
 from mastd.vehicle.formulations.partition import (
     RENEWED_SHARE,
     acceleration_terms,
-    choose_groups,
-    choose_independent,
     expand,
     factor_groups,
     independent_columns,
@@ -21,14 +19,14 @@ from mastd.vehicle.formulations.partition import (
     solve_transposed,
     velocity_terms,
 )
-from tests.random_trees import random_tree
+from tests.random_trees import choose, random_tree
 
 SEEDS = range(30)
 
 
 def _tree(seed: int) -> Tree:
     tree = random_tree(np.random.default_rng(seed))
-    assert choose_groups(tree) == 0
+    assert choose(tree) == 0
     return tree
 
 
@@ -115,14 +113,15 @@ def test_both_solutions_are_those_of_a_dense_matrix(seed: int) -> None:
 def test_the_choice_does_not_depend_on_the_units_of_a_row() -> None:
     phi = np.random.default_rng(4).normal(size=(3, 6))
     one, other = _one_group(phi), _one_group(phi * np.array([[1e3], [1.0], [1e-3]]))
-    quality = choose_independent(one, 0)
-    assert 0.5 * quality < choose_independent(other, 0) < 2.0 * quality
+    assert choose(one) == choose(other) == 0
+    assert 0.5 * one.quality[0] < other.quality[0] < 2.0 * one.quality[0]
     np.testing.assert_array_equal(one.members, other.members)
 
 
 def test_the_largest_entry_decides() -> None:
     tree = _one_group(np.array([[0.1, 1.0, 0.0, 0.2], [0.2, 0.3, 0.0, 0.9]]))
-    assert choose_independent(tree, 0) > 0.5
+    assert choose(tree) == 0
+    assert tree.quality[0] > 0.5
     assert set(tree.members[:2].tolist()) == {1, 3}
     assert set(tree.members[2:].tolist()) == {0, 2}
 
@@ -134,7 +133,7 @@ def _turned(angle: float) -> NDArray[np.float64]:
 
 def test_a_set_stands_until_it_has_degraded_and_changes_once_in_a_turn_to_and_fro() -> None:
     tree = _one_group(_turned(0.0))
-    choose_independent(tree, 0)
+    assert choose(tree) == 0
     taken = []
     angles = np.concatenate([np.linspace(0.0, 0.5 * np.pi, 200), np.linspace(0.5 * np.pi, 0.0, 200)])
     for angle in angles:
@@ -153,7 +152,7 @@ def test_a_set_that_can_be_no_better_is_not_changed_again_and_again() -> None:
     # Two rows, nearly the same: whatever is chosen is poor.
     row = rng.normal(size=5)
     tree = _one_group(np.array([row, row + rng.normal(size=5)]))
-    choose_independent(tree, 0)
+    assert choose(tree) == 0
     mark = tree.quality[0]
     tree.phi[1] = row + 1e-3 * rng.normal(size=5)
     assert renew(tree) == 0
