@@ -92,10 +92,11 @@ def _problems(detail: ErrorDetails, root: Node, model: type[Settings]) -> Iterat
             yield mark, place, what
         return
     mark, place, node = _find(root, location)
-    if detail["type"] in {"extra_forbidden", "missing"}:
-        parent_mark, parent, _ = _find(root, location[:-1])
+    if detail["type"] == "missing":
+        mark, parent, _ = _find(root, location[:-1])
         place = (*parent, location[-1])
-        mark = parent_mark if detail["type"] == "missing" else _key_mark(root, place) or mark
+    if detail["type"] == "extra_forbidden":
+        mark = _key_mark(root, location) or mark
     tag = explain.discriminator(detail)
     if tag is not None and node.entries and tag in node.entries:
         mark, place = node.entries[tag].mark, (*place, tag)
@@ -111,9 +112,11 @@ def _find(root: Node, location: tuple[str | int, ...]) -> tuple[Mark, tuple[str 
     """
     node, mark = root, root.mark
     path: list[str | int] = []
-    for part in location:
+    for part, below in zip(location, (*location, None)[1:], strict=True):
         if node.entries is not None and part in node.entries:
             key = str(part)
+            if node.entries[key].scalar is not None and below in node.entries:
+                continue  # the tag of a union, which a key is called like
             mark = node.key_marks[key]
             node = node.entries[key]
             if node.entries is None and node.items is None:
@@ -132,6 +135,7 @@ def _one_line(text: str) -> str:
     return "".join(character if character.isprintable() else repr(character)[1:-1] for character in cut)
 
 
-def _key_mark(root: Node, place: tuple[str | int, ...]) -> Mark | None:
+def _key_mark(root: Node, location: tuple[str | int, ...]) -> Mark | None:
+    _, place, _ = _find(root, location)
     _, _, parent = _find(root, place[:-1])
-    return parent.key_marks.get(str(place[-1]))
+    return parent.key_marks.get(str(location[-1]))

@@ -101,6 +101,9 @@ class VehiclePayload(Settings):
         if self.integrator is not None and self.integrator not in fitting:
             told = f"goes with solver {self.solver}: {', '.join(fitting)}; not {self.integrator}"
             refuse([(("integrator",), told)])
+        steps_by = self.integrator or fitting[0]
+        if self.jacobian is not None and steps_by != "implicit-euler":
+            refuse([(("jacobian",), f"goes with implicit-euler, {self.solver} is stepped by {steps_by}")])
         return self
 
 

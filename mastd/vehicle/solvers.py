@@ -30,6 +30,8 @@ class Solver:
             raise UsageError(
                 f"solver {self.formulation}: goes with {', '.join(fitting)}, not with {self.integrator}"
             )
+        if self.policy is not None and self.steps_by != "implicit-euler":
+            raise UsageError(f"jacobian {self.policy}: goes with implicit-euler, not with {self.steps_by}")
 
     @property
     def renews(self) -> JacobianPolicy:

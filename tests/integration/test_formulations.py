@@ -17,6 +17,7 @@ from mastd.vehicle.attitude import rotation_matrix
 from mastd.vehicle.equations import constraint_rows
 from mastd.vehicle.library import find
 from mastd.vehicle.manoeuvres import Manoeuvre, bump, jturn, step_count
+from mastd.vehicle.manoeuvres_line import kerb
 from mastd.vehicle.model import Model
 from mastd.vehicle.simulation import Simulation
 from mastd.vehicle.solvers import Solver
@@ -229,6 +230,21 @@ def test_errors_fall_with_the_order_of_the_integrator(
         ours = driven(model, manoeuvre, Solver(formulation, integrator), step, 1.2)
         errors.append(np.abs(ours.position - due.position[1:]).max())
     assert np.log2(errors[0] / errors[1]) == pytest.approx(order, abs=0.5), errors
+
+
+@pytest.mark.parametrize("formulation", ["independent", "subsystem-joint", "partial-jacobian"])
+def test_ground_without_an_end_is_seen_in_all_stages(formulation: Formulation) -> None:
+    """A kerb goes on for ever, and so does low friction."""
+    model = standing("benchmark_sedan")
+    for manoeuvre in (kerb(model), replace(jturn(model), ground=Ground.flat().with_friction(0.5, 0.5))):
+        step = 0.25e-3
+        ours = driven(model, manoeuvre, Solver(formulation), step, 1.2)
+        due = driven(model, manoeuvre, Solver("chassis"), step, 1.2)
+        assert np.abs(ours.position - due.position).max() < 2e-3
+        assert (
+            np.abs(due.position - driven(model, jturn(model), Solver("chassis"), step, 1.2).position).max()
+            > 5e-3
+        )
 
 
 def test_joints_that_cannot_close_any_more_are_named() -> None:

@@ -118,6 +118,10 @@ def test_solvers_that_do_not_go_together_are_refused(capsys: pytest.CaptureFixtu
     for words, told in (
         ("--integrator runge-kutta", "solver chassis: goes with generalized-alpha, not with runge-kutta"),
         ("--solver partial-jacobian --integrator runge-kutta", "goes with implicit-euler"),
+        (
+            "--solver independent --jacobian none",
+            "jacobian none: goes with implicit-euler, not with runge-kutta",
+        ),
         ("--solver independent --cartesian front", "--cartesian: goes with --solver subsystem-joint"),
         ("--solver subsystem-joint --cartesian front", "front: no such subsystem"),
     ):

@@ -138,6 +138,26 @@ def test_a_payload_that_no_body_has() -> None:
         profile("{kind: hold, duration: 1 s}", f"payload: {payload}\n")
 
 
+@pytest.mark.parametrize(
+    ("wrong", "said"),
+    [
+        ("solver: idependent", "payload.solver: 'idependent' is not one of"),
+        ("integrator: runge-kutta", "payload.integrator: goes with solver chassis: generalized-alpha"),
+        ("jacobian: none", "payload.jacobian: goes with implicit-euler, chassis is stepped by"),
+        ("restrained: maybe", "payload.restrained: "),
+        ("jakobian: none", "payload.jakobian: unknown key"),
+    ],
+)
+def test_what_is_wrong_with_a_vehicle_on_the_table_is_told_at_its_own_key(wrong: str, said: str) -> None:
+    """The kind of payload is called like one of its keys."""
+    head = f"payload:\n  kind: vehicle\n  vehicle: sedan\n  {wrong}\n"
+    with pytest.raises(SettingsError) as caught:
+        load_text(f"name: p\n{head}segments: [{{kind: hold, duration: 1 s}}]\n", "p.yaml", ProfileSettings)
+    (problem,) = caught.value.problems
+    assert problem.startswith("p.yaml:5:")
+    assert said in problem
+
+
 def test_files_are_found_beside_the_profile(tmp_path: Path, table: TableSettings) -> None:
     """A relative path starts at the profile's folder; a broken record is refused with its file and line."""
     data = "".join(f"{math.sin(0.3 * k) * 0.1:.6f}\n" for k in range(400))

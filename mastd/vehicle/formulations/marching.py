@@ -136,7 +136,9 @@ def stage_inputs(march: March, drives: int, step: float, share: float, ground: F
         row[3 * k + 1] = (v0 + s * (b0 + s * (3.0 * c3 + s * (4.0 * c4 + s * 5.0 * c5)))) / step
         row[3 * k + 2] = (b0 + s * (6.0 * c3 + s * (12.0 * c4 + s * 20.0 * c5))) / (step * step)
     for k in range(march.ground.shape[1]):
-        march.ground[1, k] = march.ground[0, k] + share * (ground[k] - march.ground[0, k])
+        # An extent without end is the same before and after, and has no difference.
+        change = ground[k] - march.ground[0, k] if ground[k] != march.ground[0, k] else 0.0
+        march.ground[1, k] = march.ground[0, k] + share * change
 
 
 @merged_kernel
