@@ -95,11 +95,14 @@ class Drive:
             return None
         if trace.first_unconverged is not None:
             return None
+        # A step that does not divide the duration ends a little after the reference.
+        both = trace.time <= self.reference.time[-1]
+        times, chassis = trace.time[both], trace.chassis[both]
         off = np.column_stack(
-            [trace.chassis[:, k] - self._reference(trace.time, k) for k in range(*POSITION.indices(9))]
+            [chassis[:, k] - self._reference(times, k) for k in range(*POSITION.indices(9))]
         )
         shaken = np.column_stack(
-            [trace.chassis[:, k] - self._reference(trace.time, k) for k in range(*ACCELERATION.indices(9))]
+            [chassis[:, k] - self._reference(times, k) for k in range(*ACCELERATION.indices(9))]
         )
         sound = np.abs(off).max() <= MOST_OFF and np.sqrt(np.mean(shaken**2)) <= MOST_SHAKEN
         return trace if sound else None
