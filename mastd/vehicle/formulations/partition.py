@@ -77,15 +77,6 @@ def choose_independent(tree: Tree, group: int) -> float:
 
 
 @merged_kernel
-def choose_groups(tree: Tree) -> int:
-    """Choose the dependent coordinates of all groups; return 0, or 1 + the first group that has no set."""
-    for group in range(tree.groups.shape[0]):
-        if choose_independent(tree, group) < LEAST_QUALITY:
-            return 1 + group
-    return 0
-
-
-@merged_kernel
 def factor_dependent(tree: Tree, group: int) -> float:
     """Factor Φ_d of a group, exchanging rows, into ``lu`` and ``pivots``; the diagonal holds reciprocals.
 

@@ -1,8 +1,6 @@
-"""A state of the car in the coordinates of its tree, and back."""
+"""A state of the car in the coordinates of its tree."""
 
 from __future__ import annotations
-
-from dataclasses import replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -60,26 +58,6 @@ def take_state(tree: Tree, state: State) -> None:
             rates[:2] = np.linalg.lstsq(axes, spin, rcond=None)[0]
     tree.spin[:] = state.spin
     tree.deflection[:] = state.deflection
-
-
-def with_accelerations(tree: Tree, state: State) -> State:
-    """Return the state with the accelerations that stand in the tree: γ + V u̇ and γ + W u̇ of (10), (15)."""
-    acceleration, angular = state.acceleration.copy(), state.angular_acceleration.copy()
-    turns = rotation_matrix(state.attitude)
-    free = tree.fixed == a.FREE
-    for i, line in enumerate(tree.links):
-        columns = slice(int(line[a.L_PATH]), int(line[a.L_PATH] + line[a.L_PATHS]))
-        path = tree.path[columns]
-        rates = np.where(free[path], tree.udot[path], 0.0)
-        body = int(line[a.L_BODY])
-        acceleration[body] = tree.gamma_v[i] + rates @ tree.v[columns]
-        angular[body] = turns[body].T @ (tree.gamma_w[i] + rates @ tree.w[columns])
-    return replace(
-        state,
-        acceleration=acceleration,
-        angular_acceleration=angular,
-        spin_acceleration=tree.spin_rate.copy(),
-    )
 
 
 def _angle(turn: Floats, axis: Floats) -> float:
