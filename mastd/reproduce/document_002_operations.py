@@ -131,21 +131,25 @@ def items() -> list[Item]:
         steps = {step: _count(counts[name], stages) for step, stages in STAGES[name].items()}
         for step, done in steps.items():
             paper = PAPER[name][step]
-            prefix, what = f"002.operations.{name}.{step}", f"Table 1, {spoken}: {SPOKEN[step]}"
+            prefix = f"002.operations.{name}.{step}"
+            what = f"Table 1, {spoken}: {SPOKEN[step]}, beside the paper's, not judged"
             found.append(_beside(f"{prefix}.multiplications", f"{what}, M·D", paper[0], done.multiplications))
             found.append(_beside(f"{prefix}.additions", f"{what}, A·S", paper[1], done.additions))
         totals[name] = sum(done.total for done in steps.values())
         printed = sum(map(sum, PAPER[name].values()))
-        identifier, what = f"002.operations.{name}.total", f"Table 1, {spoken}: operations in all"
+        identifier, what = (
+            f"002.operations.{name}.total",
+            f"Table 1, {spoken}: operations in all: at most the paper's",
+        )
         found.append(at_most(identifier, what, printed, totals[name], "1", bound=printed))
-    what = "Table 1: operations of Cartesian coordinates over those of joint coordinates"
+    what = "Table 1: operations of Cartesian coordinates over those of joint coordinates: above 1"
     ratio = totals["cartesian"] / totals["joint"]
     found.append(Item("002.operations.ratio", what, PAPER_RATIO, ratio, "1", ratio > 1.0))
     full = full_elimination(6 * BODIES, 2).total
     what = "Table 1: operations of a full elimination of Ψ_z with N and p, by formula"
     found.append(answer("002.operations.cartesian.full_elimination", what, full, "1"))
     more = totals["cartesian"] + full - _count(counts["cartesian"], ["solve/Ψ"]).total
-    what = "Table 1: operations of Cartesian coordinates with a full Ψ_z over those of joint coordinates"
+    what = "Table 1: operations with a full Ψ_z over those of joint coordinates: above the printed ratio"
     ratio = more / totals["joint"]
     found.append(Item("002.operations.ratio_full", what, PAPER_RATIO, ratio, "1", ratio > PAPER_RATIO))
     shared = _count(counts["joint"], [path for path in counts["joint"] if path.split("/")[-1] in _SHARED])

@@ -11,7 +11,7 @@ from mastd.errors import UsageError
 from mastd.settings.base import Settings, beside, refuse
 from mastd.settings.quantity import Inertia, Length, Mass, Point
 from mastd.settings.rig_name import RigName
-from mastd.settings.solver_names import Formulation, Integrator, JacobianPolicy, integrators_of
+from mastd.settings.solver_names import Formulation, Integrator, JacobianPolicy, misfit
 from mastd.settings.starter import find
 
 
@@ -97,13 +97,9 @@ class VehiclePayload(Settings):
 
     @model_validator(mode="after")
     def _goes_together(self) -> VehiclePayload:
-        fitting = integrators_of(self.solver)
-        if self.integrator is not None and self.integrator not in fitting:
-            told = f"goes with solver {self.solver}: {', '.join(fitting)}; not {self.integrator}"
-            refuse([(("integrator",), told)])
-        steps_by = self.integrator or fitting[0]
-        if self.jacobian is not None and steps_by != "implicit-euler":
-            refuse([(("jacobian",), f"goes with implicit-euler, {self.solver} is stepped by {steps_by}")])
+        found = misfit(self.solver, self.integrator, self.jacobian)
+        if found is not None:
+            refuse([((found[0],), found[1])])
         return self
 
 

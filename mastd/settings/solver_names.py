@@ -36,3 +36,19 @@ def integrators_of(formulation: Formulation) -> tuple[Integrator, ...]:
     if formulation == "partial-jacobian":
         return ("implicit-euler",)
     return TREE_INTEGRATORS
+
+
+def misfit(
+    formulation: Formulation, integrator: Integrator | None, policy: JacobianPolicy | None
+) -> tuple[Literal["integrator", "jacobian"], str] | None:
+    """Return which of a solver's settings does not go with the others, and what does; None where all do.
+
+    ``integrator`` None: the usual one; ``policy`` None: none was asked for.
+    """
+    fitting = integrators_of(formulation)
+    steps_by = integrator or fitting[0]
+    if steps_by not in fitting:
+        return "integrator", f"solver {formulation} goes with {', '.join(fitting)}, not with {steps_by}"
+    if policy is not None and steps_by != "implicit-euler":
+        return "jacobian", f"{policy} goes with implicit-euler, solver {formulation} is stepped by {steps_by}"
+    return None

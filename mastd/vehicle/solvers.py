@@ -5,14 +5,14 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from mastd.errors import UsageError
-from mastd.settings.solver_names import Formulation, Integrator, JacobianPolicy, integrators_of
+from mastd.settings.solver_names import Formulation, Integrator, JacobianPolicy, integrators_of, misfit
 
 
 @dataclass(frozen=True)
 class Solver:
     """A formulation and how it is stepped.
 
-    Raises UsageError for an integrator that does not go with it.
+    Raises UsageError for an integrator or a policy that does not go with it.
     """
 
     formulation: Formulation = "chassis"
@@ -25,13 +25,9 @@ class Solver:
     """Subsystems with relative Cartesian coordinates beside others with joint coordinates, by their names."""
 
     def __post_init__(self) -> None:
-        fitting = integrators_of(self.formulation)
-        if self.integrator is not None and self.integrator not in fitting:
-            raise UsageError(
-                f"solver {self.formulation}: goes with {', '.join(fitting)}, not with {self.integrator}"
-            )
-        if self.policy is not None and self.steps_by != "implicit-euler":
-            raise UsageError(f"jacobian {self.policy}: goes with implicit-euler, not with {self.steps_by}")
+        found = misfit(self.formulation, self.integrator, self.policy)
+        if found is not None:
+            raise UsageError(f"{found[0]}: {found[1]}")
 
     @property
     def renews(self) -> JacobianPolicy:

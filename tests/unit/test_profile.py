@@ -142,8 +142,8 @@ def test_a_payload_that_no_body_has() -> None:
     ("wrong", "said"),
     [
         ("solver: idependent", "payload.solver: 'idependent' is not one of"),
-        ("integrator: runge-kutta", "payload.integrator: goes with solver chassis: generalized-alpha"),
-        ("jacobian: none", "payload.jacobian: goes with implicit-euler, chassis is stepped by"),
+        ("integrator: runge-kutta", "payload.integrator: solver chassis goes with generalized-alpha, not"),
+        ("jacobian: none", "payload.jacobian: none goes with implicit-euler, solver chassis is stepped by"),
         ("restrained: maybe", "payload.restrained: "),
         ("jakobian: none", "payload.jakobian: unknown key"),
     ],

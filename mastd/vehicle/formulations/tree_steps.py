@@ -127,8 +127,8 @@ class TreeSteps:
     ) -> None:
         """Make tree, body groups and room; ``tolerance``: largest gap, m.
 
-        Raises UsageError, one line each, for a vehicle whose loops
-        cannot be cut or whose constraints are redundant.
+        Raises UsageError, one line each, for a vehicle whose loops cannot be cut or whose constraints are
+        redundant.
         """
         self.layout = system.layout
         model = system.model
@@ -158,7 +158,7 @@ class TreeSteps:
         self._integrator = CODES[solver.steps_by]
 
     def prepare(self, settled: State, speed: float) -> None:
-        """Note the loads of a car at rest: no matrix is made before t = 0."""
+        """Do nothing: no matrix is made before t = 0."""
 
     def load(self, state: State) -> None:
         """Put the car into a state that keeps its joints; its multipliers are not looked at."""
