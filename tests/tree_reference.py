@@ -2,7 +2,8 @@
 against.
 
 Dormand and Prince's formula of eighth order in scipy chooses its own steps; it integrates coordinates and
-turn vectors since the start, spins and carcass deflections, and knows of the vehicle only their rates."""
+turn vectors since the start, spins and carcass deflections, and knows of the vehicle only their rates.
+"""
 
 from __future__ import annotations
 

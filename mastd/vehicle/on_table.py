@@ -169,7 +169,8 @@ class VehicleOnTable:
         ``top``: half length and half width of the table about C, m. ``restrained``: the vehicle's tie-downs
         and chocks are on. ``solver``: how its equations are solved. Raises EquilibriumError for a vehicle
         that does not stand, GroundError for one with wheels beside the table, UsageError for restraints that
-        are too stiff for the step."""
+        are too stiff for the step.
+        """
         level = Ground.plane(np.zeros(3), np.eye(3)).with_extent(*top, (-place[0], -place[1]))
         simulation = Simulation(model, step=step, ground=level, restrained=restrained, solver=solver)
         simulation.start(0.0)

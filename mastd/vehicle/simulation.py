@@ -94,7 +94,8 @@ class Simulation:
         (see ``MOVE_TOLERANCE``). The solver goes on from ``least_iterations`` to ``most_iterations`` until
         all hold. The formulations over a tree of links close its joints to ``tolerance`` and take no heed of
         accuracy, damping and iterations. Raises UsageError, one line each, for a powertrain or restraints
-        that are too stiff for the step, and for joints that a formulation cannot take."""
+        that are too stiff for the step, and for joints that a formulation cannot take.
+        """
         solver = solver if isinstance(solver, Solver) else Solver(solver)
         formulation = solver.formulation
         if formulation not in FORMULATIONS or accuracy not in ("fast", "exact"):
@@ -312,7 +313,8 @@ class Simulation:
         """Return the call that takes a step for each row of ``inputs``; what the arrays hold may change.
 
         ``report`` (REPORT_FIELDS), ``table`` (rows, width of ``signals``) and ``wrench`` (WRENCHES) are
-        written."""
+        written.
+        """
         return self.stepper.bind(inputs, ground, report, self.design_heights, table, wrench)
 
     @property

@@ -117,7 +117,8 @@ def look(
     asked.
 
     ``clock``: reach and rate that the tyres and brakes are told, see ``fields``; ``moving``: tyres are on the
-    way, not only looked at (``magic_tyre.prepare_tyres``)."""
+    way, not only looked at (``magic_tyre.prepare_tyres``).
+    """
     car.clock[f.C_REACH], car.clock[f.C_RATE] = clock
     apply_inputs(car, inputs)
     attitudes(car)

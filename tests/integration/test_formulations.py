@@ -247,6 +247,20 @@ def test_ground_without_an_end_is_seen_in_all_stages(formulation: Formulation) -
         )
 
 
+@pytest.mark.parametrize("vehicle", ["sedan", "mcpherson_hatchback"])
+def test_torques_from_outside_add_to_those_of_the_powertrain(vehicle: str) -> None:
+    model, speeds = find(vehicle), []
+    for solver in ("chassis", "independent"):
+        simulation = Simulation(model, step=0.5e-3, solver=Solver(solver))
+        simulation.start(15.0, gear=3)
+        rows = np.tile(simulation.system.inputs.row(), (2000, 1))
+        rows[:, simulation.system.inputs.drive_torque] = 150.0
+        rows[:, simulation.system.inputs.driver] = (0.3, 0.0, 0.0, 3.0)
+        speeds.append(simulation.run(rows).chassis[-1, 3])
+    assert speeds[0] > 15.5
+    assert speeds[1] == pytest.approx(speeds[0], abs=2e-3)
+
+
 def test_joints_that_cannot_close_any_more_are_named() -> None:
     """The rack is drawn on until a tie rod is stretched."""
     model = standing("benchmark_sedan")

@@ -1,7 +1,8 @@
 """Closing the cut joints: dependent coordinates and rates that belong to the independent ones.
 
 All formulations share it, those with multipliers too: what they integrate is the same motion, and none of
-them lets the joints drift apart."""
+them lets the joints drift apart.
+"""
 
 from __future__ import annotations
 
@@ -70,7 +71,8 @@ def turn_rates(turn: Triple, omega: Triple) -> Triple:
     """Return the rate of a rotation vector θ for an angular velocity ω in the same, outer axes.
 
     ω − ½ θ × ω + 1/12 θ × (θ × ω), the inverse of the exponential's derivative to the order that four stages
-    need."""
+    need.
+    """
     x, y, z = cross(turn[0], turn[1], turn[2], omega[0], omega[1], omega[2])
     p, q, r = cross(turn[0], turn[1], turn[2], x, y, z)
     return (
@@ -85,7 +87,8 @@ def close_places(tree: Tree, car: Arrays, shift: Floats, tolerance: float, repor
     """Correct the dependent coordinates until the gaps are below ``tolerance`` (m), by Newton's method.
 
     ``shift`` (n) is room. Columns and factors belong to the closed places then. ``report``: corrections,
-    largest gap. Returns 0, 1 + the group whose rows are singular, or -1 where the gaps do not close."""
+    largest gap. Returns 0, 1 + the group whose rows are singular, or -1 where the gaps do not close.
+    """
     corrections, done, failed = 0, False, 0
     while not done:
         gap = look_at_places(tree, car)

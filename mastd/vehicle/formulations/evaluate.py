@@ -5,7 +5,8 @@ state that has the accelerations γ, so that out-of-balance forces and second de
 of ``udot`` = 0.
 
 The deflections of Magic Formula tyres are states of the equations here: with a rate of ``INSTANT`` a tyre's
-own step is so short that its deflection's change over it is the right side of its differential equation."""
+own step is so short that its deflection's change over it is the right side of its differential equation.
+"""
 
 from __future__ import annotations
 

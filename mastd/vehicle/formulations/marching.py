@@ -6,7 +6,8 @@ order, four evaluations a step. *Adams–Bashforth*: of second order, one evalua
 
 Within a step inputs and ground lie on the line between the last step's and this one's; a rack on the
 polynomial of fifth order with displacement, rate and acceleration of both ends, so that its stages belong to
-one motion."""
+one motion.
+"""
 
 from __future__ import annotations
 
@@ -149,10 +150,12 @@ def begin_step(tree: Tree, car: Arrays, march: March, inputs: Floats, step: floa
     if car.drive_constants.shape[0] == 0 or step == 0.0:
         return
     apply_inputs(car, inputs)
-    for wheel in range(tree.wheel_places.shape[0]):
-        item, lane = tree.wheel_places[wheel, 0], tree.wheel_places[wheel, 1]
-        car.wheels[item, f.SPIN, lane] = tree.spin[wheel] + step * tree.spin_rate[wheel]
-        car.wheels[item, f.DRIVE_TORQUE, lane] = 0.0
+    # In all lanes: one that is not in use repeats a wheel that another one has.
+    for item in range(car.wheels.shape[0]):
+        for lane in range(LANES):
+            wheel = car.wheel_of[item, lane]
+            car.wheels[item, f.SPIN, lane] = tree.spin[wheel] + step * tree.spin_rate[wheel]
+            car.wheels[item, f.DRIVE_TORQUE, lane] = 0.0
     turn_wheels(car, step)
     first = inputs.shape[0] - 6 - DRIVER_COLUMNS - 3 * car.wheel_count
     for item in range(car.wheels.shape[0]):

@@ -1,7 +1,8 @@
 """Recursive kinematics over the tree, eqs. (4)–(16) of document 001.
 
 The document takes a joint's point as the origin of its upper body and goes on from there to the centre of
-mass, (16); here both steps are one, since only centres of mass are asked for."""
+mass, (16); here both steps are one, since only centres of mass are asked for.
+"""
 
 from __future__ import annotations
 
