@@ -61,13 +61,13 @@ soak: $(STAMP)
 	$(BIN)/hil-sim soak --hours 1 --out runs
 
 fuzz: $(STAMP)
-	$(BIN)/python -m tests.format_fuzz --minutes $(MINUTES) --seed $(SEED) --out runs/fuzz
+	$(BIN)/python -m tests.support.formats.fuzz --minutes $(MINUTES) --seed $(SEED) --out runs/fuzz
 
 wire-fuzz: $(STAMP)
-	$(BIN)/python -m tests.rig_fuzz --frames $(FRAMES) --seed $(SEED)
+	$(BIN)/python -m tests.support.rigs.fuzz --frames $(FRAMES) --seed $(SEED)
 
 fault-table: $(STAMP)
-	$(BIN)/python -m tests.fault_report
+	$(BIN)/python -m tests.support.fault_report
 
 bench: $(STAMP)
 	@if [ -d $(PEER_PROGRAMS) ]; then $(MAKE) --no-print-directory $(PEERS)/.ready || \

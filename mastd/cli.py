@@ -8,31 +8,31 @@ from importlib import import_module
 from importlib.metadata import version
 
 from mastd.errors import MastdError
-from mastd.loop.realtime import single_threaded_algebra
+from mastd.loop.realtime.rights import single_threaded_algebra
 
 COMMANDS = (
     "init",
     "profiles",
     "check",
     "run",
-    "identify",
-    "iterate",
+    "identify.command",
+    "iterate.command",
     "serve",
-    "ctl",
+    "ctl.verbs",
     "console",
-    "drive",
+    "drive.command",
     "report",
     "export",
     "recover",
-    "inspect",
+    "inspect.command",
     "kinematics",
-    "vehicle",
+    "vehicle.command",
     "reproduce",
     "bench",
     "latency",
     "warmup",
     "keys",
-    "calibrate",
+    "calibrate.offsets",
 )
 """Modules of ``mastd.commands`` in the order in which the help lists them."""
 

@@ -18,7 +18,7 @@ for _library in ("OPENBLAS", "OMP", "MKL"):
 import hypothesis  # noqa: E402
 import pytest  # noqa: E402
 
-from tests.lab import ROOT, SHARED, Lab, StartFollower, quick_lab  # noqa: E402
+from tests.support.lab import ROOT, SHARED, Lab, StartFollower, quick_lab  # noqa: E402
 
 # The same examples in every run, so that a change is judged by itself; `make evidence` looks for new ones.
 hypothesis.settings.register_profile("repeatable", derandomize=True, deadline=None)
@@ -62,7 +62,7 @@ def start_follower(address: str) -> Iterator[StartFollower]:
         environment = {**os.environ, "PYTHONPATH": str(ROOT)}
         command = [
             sys.executable,
-            str(ROOT / "tests" / "integration" / "follower.py"),
+            str(ROOT / "tests" / "support" / "wire" / "follower.py"),
             address,
             mode,
             str(boot_id),

@@ -10,9 +10,9 @@ from pathlib import Path
 from hil_sim.faults import describe
 from mastd import units
 from mastd.commands.plant_options import seed
-from mastd.wire.address import check_address
-from mastd.wire.hello import MODES
-from mastd.wire.provider import PlantRequest, RigidPayload, rigid_payload
+from mastd.wire.common.address import check_address
+from mastd.wire.plant.hello import MODES
+from mastd.wire.plant.provider import PlantRequest, RigidPayload, rigid_payload
 
 DEFAULT_ADDRESS = "tcp://127.0.0.1:5570"
 
@@ -60,8 +60,8 @@ def run(arguments: argparse.Namespace) -> int:
     from hil_sim.plant.process import EndOfLife, PlantServer, quieten_collector, raise_priority
     from hil_sim.plant.provider import provider
     from hil_sim.plant.requests import PlantRequests
-    from mastd.settings.starter import find
-    from mastd.wire.hello import LinkTerms
+    from mastd.settings.core.starter import find
+    from mastd.wire.plant.hello import LinkTerms
 
     address = check_address(arguments.address, arguments.allow_remote)
     # From here on a signal ends the process cleanly, also while the kernels are being compiled.
@@ -103,9 +103,9 @@ def payload_text(payload: RigidPayload) -> str:
 
 def _payload(text: str) -> RigidPayload | None:
     if not text.lstrip().startswith("{"):
-        from mastd.settings.loader import load
-        from mastd.settings.profile import ProfileSettings
-        from mastd.settings.starter import find
+        from mastd.settings.core.loader import load
+        from mastd.settings.core.starter import find
+        from mastd.settings.profile.profile import ProfileSettings
 
         return rigid_payload(load(find("profile", text), ProfileSettings))
     try:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from importlib import import_module
 
-RIGS = ("driver", "damper", "quarter_car", "vehicle", "pose", "replay", "fmu")
+RIGS = ("driver", "damper", "quarter_car", "vehicle", "pose", "replay", "fmu.rig")
 """Modules of ``hil_sim.rigs`` in the order in which the help lists them: each has ``add_parser(subparsers)``
 and ``run(arguments)``, which returns the exit code."""
 

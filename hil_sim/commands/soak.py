@@ -42,7 +42,7 @@ def add_parsers(subparsers: argparse._SubParsersAction[argparse.ArgumentParser])
 def run(arguments: argparse.Namespace) -> int:
     """Soak; return 0 when every invariant held, 1 otherwise."""
     from hil_sim.soak.soak import SoakOptions, soak
-    from mastd.settings.starter import find
+    from mastd.settings.core.starter import find
 
     options = SoakOptions(
         find("table", arguments.table),

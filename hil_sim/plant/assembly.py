@@ -13,8 +13,8 @@ from hil_sim.plant import block as b
 from hil_sim.plant.block import Block
 from hil_sim.plant.truth import ActuatorTruth, PlantTruth
 from mastd.errors import SettingsError
-from mastd.settings.table import TableSettings
-from mastd.wire.layout import Layout
+from mastd.settings.table.table import TableSettings
+from mastd.wire.common.layout import Layout
 
 LONGEST_STEP = 125.0e-6
 """Longest inner step (s)."""

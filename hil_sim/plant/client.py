@@ -5,9 +5,9 @@ from __future__ import annotations
 import zmq
 
 from mastd.errors import ProtocolError
-from mastd.wire.address import check_address
-from mastd.wire.hello import pack_map, read_refusal, unpack_map
-from mastd.wire.plant_link import LARGEST_MESSAGE
+from mastd.wire.common.address import check_address
+from mastd.wire.plant.hello import pack_map, read_refusal, unpack_map
+from mastd.wire.plant.socket_link import LARGEST_MESSAGE
 
 
 def ask(address: str, kind: str, timeout_s: float = 5.0, **entries: object) -> dict[str, object]:

@@ -11,11 +11,11 @@ import zmq
 
 from hil_sim.plant.socket_lock import SocketLock
 from mastd.errors import MastdError, ProtocolError, UsageError
-from mastd.wire import hello as session
-from mastd.wire.address import check_address
-from mastd.wire.hello import LinkTerms, PlantHello, Refusal
-from mastd.wire.messages import Command, CommandParts, Sample, decode_command, is_finite
-from mastd.wire.plant_link import HIGH_WATER_MARK, LARGEST_MESSAGE
+from mastd.wire.common.address import check_address
+from mastd.wire.plant import hello as session
+from mastd.wire.plant.hello import LinkTerms, PlantHello, Refusal
+from mastd.wire.plant.messages import Command, CommandParts, Sample, decode_command, is_finite
+from mastd.wire.plant.socket_link import HIGH_WATER_MARK, LARGEST_MESSAGE
 
 WAIT_MS = 50
 SILENCE_NS = 2_000_000_000

@@ -131,7 +131,7 @@ def advance(
 @kernel
 def read(floats: NDArray[np.float64], integers: NDArray[np.int64]) -> None:
     """Read all sensors at the last drive tick into the block's part ``measured``, in the sample's order, and
-    the bits of ``mastd.wire.messages.SampleFlag`` into the counters.
+    the bits of ``mastd.wire.plant.messages.SampleFlag`` into the counters.
     """
     n = integers[LINKS]
     at = integers[INTEGERS:]

@@ -18,9 +18,9 @@ from hil_sim.plant.assembly import assemble, calibration_of
 from hil_sim.plant.integration import advance, read, tell_truth
 from hil_sim.plant.truth import PlantTruth
 from mastd.errors import UsageError
-from mastd.settings.table import TableSettings
-from mastd.wire.layout import command_layout, sample_layout
-from mastd.wire.messages import Command, Sample
+from mastd.settings.table.table import TableSettings
+from mastd.wire.common.layout import command_layout, sample_layout
+from mastd.wire.plant.messages import Command, Sample
 
 _SETTLING_TIME = 1.0
 """Time the table is given to come to rest on its stops before the plant's time begins (s)."""

@@ -15,10 +15,10 @@ from types import FrameType
 
 from hil_sim.plant.endpoint import WAIT_MS, Event, PlantEndpoint, Request
 from hil_sim.plant.motion_log import MotionLog
-from mastd.loop.realtime import favour_helpers
-from mastd.wire.direct_link import DirectPlant
-from mastd.wire.hello import LinkTerms, PlantHello
-from mastd.wire.messages import Command, Sample
+from mastd.loop.realtime.rights import favour_helpers
+from mastd.wire.plant.direct_link import DirectPlant
+from mastd.wire.plant.hello import LinkTerms, PlantHello
+from mastd.wire.plant.messages import Command, Sample
 
 FIFO_PRIORITY = 40
 MESSAGES_PER_PERIOD = 1024  # taken at most, so that a flood cannot hold up the plant

@@ -12,9 +12,9 @@ from hil_sim.commands.plant import payload_text
 from hil_sim.plant.plant import Plant
 from hil_sim.plant.truth import PayloadTruth, PlantTruth
 from mastd.errors import UsageError
-from mastd.settings.loader import load
-from mastd.settings.table import TableSettings
-from mastd.wire.provider import PlantRequest, RigidPayload
+from mastd.settings.core.loader import load
+from mastd.settings.table.table import TableSettings
+from mastd.wire.plant.provider import PlantRequest, RigidPayload
 
 
 class SimulatedPlantProvider:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from hil_sim import faults
 from mastd.errors import ProtocolError
-from mastd.wire.hello import LONGEST_TEXT
+from mastd.wire.plant.hello import LONGEST_TEXT
 
 if TYPE_CHECKING:
     from hil_sim.plant.plant import Plant

@@ -13,8 +13,8 @@ from typing import Annotated
 from pydantic import Field
 
 from mastd.settings import schema
-from mastd.settings.base import Settings
-from mastd.settings.quantity import (
+from mastd.settings.core.base import Settings
+from mastd.settings.core.quantity import (
     Area,
     Damping,
     Force,
@@ -33,8 +33,8 @@ from mastd.settings.quantity import (
     Velocity,
     Volume,
 )
-from mastd.settings.quantity import Flow as OilFlow
-from mastd.settings.starter import starter_directory
+from mastd.settings.core.quantity import Flow as OilFlow
+from mastd.settings.core.starter import starter_directory
 
 PositiveInertia = Annotated[Inertia, Field(gt=0)]
 

@@ -20,8 +20,8 @@ from typing import TYPE_CHECKING, Final
 from hil_sim.rigs.program import add_options, channels_of, serve
 
 if TYPE_CHECKING:
-    from mastd.wire.rig_client import RigClient
-    from mastd.wire.rig_protocol import MotionSeen
+    from mastd.wire.rigs.client import RigClient
+    from mastd.wire.rigs.client_session import MotionSeen
 
 CHANNEL: Final = "damper_force."
 WHEELS: Final = tuple(f"{axle}{side}" for axle in ("f", "r", "3", "4", "5", "6", "7", "8") for side in "lr")
@@ -110,7 +110,7 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
 def run(arguments: argparse.Namespace) -> int:
     """Control the dampers until told to end; return the exit code."""
     from mastd.commands.quantities import quantity
-    from mastd.settings.rig_channels import SIGNALS
+    from mastd.settings.rigs.channels import SIGNALS
     from mastd.units import DAMPING
 
     sky = quantity("--sky", arguments.sky, DAMPING)

@@ -19,8 +19,8 @@ from hil_sim.rigs.program import add_options, channels_of, profile_time, serve
 from mastd.errors import FormatError, UsageError
 
 if TYPE_CHECKING:
-    from mastd.wire.rig_client import RigClient
-    from mastd.wire.rig_protocol import MotionSeen
+    from mastd.wire.rigs.client import RigClient
+    from mastd.wire.rigs.client_session import MotionSeen
 
 CHANNELS: Final = ("steering", "throttle", "brake", "clutch", "gear")
 COURSES: Final = ("lane_change", "straight")
@@ -67,7 +67,7 @@ def read_script(path: Path) -> list[list[float]]:
     if path.suffix in {".yaml", ".yml"}:
         rows = _yaml_rows(path)
     else:
-        from mastd.formats.columns import read_columns
+        from mastd.formats.core.columns import read_columns
 
         rows = read_columns(path, ("time_s", "steering", "throttle", "brake")).tolist()
     if any(not before[0] < after[0] for before, after in pairwise(rows)):
@@ -145,7 +145,7 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
 
 def run(arguments: argparse.Namespace) -> int:
     """Drive until told to end; return the exit code."""
-    from mastd.settings.rig_channels import SIGNALS
+    from mastd.settings.rigs.channels import SIGNALS
 
     with ExitStack() as stack:
         hands, done, tell = _hands(arguments, stack)
@@ -175,7 +175,7 @@ def _hands(
 def _follower(arguments: argparse.Namespace) -> Follower:
     from mastd.commands.quantities import quantity
     from mastd.units import LENGTH, VELOCITY
-    from mastd.vehicle.course import double_lane_change, straight
+    from mastd.vehicle.drivers.course import double_lane_change, straight
 
     course = straight() if arguments.follow == "straight" else double_lane_change(10.0)
     speed = quantity("--speed", arguments.speed, VELOCITY) if arguments.speed else None

@@ -15,7 +15,7 @@ import math
 from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:
-    from mastd.vehicle.course import Course
+    from mastd.vehicle.drivers.course import Course
 
 PREVIEW: Final = 0.6
 """s."""

@@ -9,12 +9,12 @@ from collections.abc import Sequence
 from contextlib import ExitStack, suppress
 from typing import TYPE_CHECKING, Self
 
-from mastd.commands.drive import Terminal
-from mastd.commands.drive_gamepad import Device, EventReader, Gamepad, mapping_of
-from mastd.commands.drive_keys import GAMEPAD_HELP, HELP, Keyboard, KeyReader, action, gear_of
+from mastd.commands.drive.command import Terminal
+from mastd.commands.drive.gamepad import Device, EventReader, Gamepad, mapping_of
+from mastd.commands.drive.keyboard import GAMEPAD_HELP, HELP, Keyboard, KeyReader, action, gear_of
 
 if TYPE_CHECKING:
-    from mastd.wire.rig_client import RigClient
+    from mastd.wire.rigs.client import RigClient
 
 _BYTES = 1024
 

@@ -17,8 +17,8 @@ from hil_sim.rigs.program import add_options, profile_time, serve
 from mastd.errors import UsageError
 
 if TYPE_CHECKING:
-    from mastd.wire.rig_client import RigClient
-    from mastd.wire.rig_protocol import MotionSeen
+    from mastd.wire.rigs.client import RigClient
+    from mastd.wire.rigs.client_session import MotionSeen
 
 FADE: Final = 2.0
 """s in which the motion comes in."""
@@ -61,7 +61,7 @@ def file_laws(path: Path) -> dict[str, Law]:
     from scipy.interpolate import CubicSpline
 
     from mastd.errors import FormatError
-    from mastd.formats.columns import read_columns
+    from mastd.formats.core.columns import read_columns
 
     columns = {f"{axis}_{'m' if k < 3 else 'rad'}": axis for k, axis in enumerate(AXES)}
     with path.open(encoding="utf-8-sig", errors="replace") as file:
@@ -164,7 +164,7 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
 
 def run(arguments: argparse.Namespace) -> int:
     """Give the pose until told to end; return the exit code."""
-    from mastd.settings.rig_channels import POSE
+    from mastd.settings.rigs.channels import POSE
 
     laws = _laws(arguments)
 

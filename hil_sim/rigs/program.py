@@ -19,9 +19,9 @@ from typing import TYPE_CHECKING, Final, Protocol
 from mastd.errors import MastdError, UsageError, printable
 
 if TYPE_CHECKING:
-    from mastd.wire.client import ClientKeys
-    from mastd.wire.rig_client import RigClient
-    from mastd.wire.rig_protocol import Floats, MotionSeen
+    from mastd.wire.operators.client import ClientKeys
+    from mastd.wire.rigs.client import RigClient
+    from mastd.wire.rigs.client_session import Floats, MotionSeen
 
 WAIT_S: Final = 0.2
 """s without motion after which is looked whether to end."""
@@ -179,7 +179,7 @@ def channels_of(rig: RigClient, known: Callable[[str], bool], gives: str) -> lis
 def _join(arguments: argparse.Namespace, kind: str, reads: Sequence[str]) -> RigClient:
     from mastd.commands.quantities import quantity
     from mastd.units import TIME
-    from mastd.wire.rig_client import RigClient
+    from mastd.wire.rigs.client import RigClient
 
     return RigClient.join(
         arguments.name,
@@ -193,7 +193,7 @@ def _join(arguments: argparse.Namespace, kind: str, reads: Sequence[str]) -> Rig
 
 
 def _keys(arguments: argparse.Namespace) -> ClientKeys | None:
-    from mastd.wire.client import ClientKeys
+    from mastd.wire.operators.client import ClientKeys
 
     if (arguments.key is None) != (arguments.server_key is None):
         raise UsageError("--key and --server-key go together")

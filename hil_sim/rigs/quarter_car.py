@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 from hil_sim.rigs.program import PlantSteps, add_options, serve
 
 if TYPE_CHECKING:
-    from mastd.wire.rig_protocol import MotionSeen
+    from mastd.wire.rigs.client_session import MotionSeen
 
 Floats = NDArray[np.float64]
 
@@ -150,7 +150,7 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
 def run(arguments: argparse.Namespace) -> int:
     """Stand on the table until told to end; return the exit code."""
     from mastd.commands.quantities import quantity
-    from mastd.settings.rig_channels import VEHICLE
+    from mastd.settings.rigs.channels import VEHICLE
     from mastd.units import DAMPING, LENGTH, MASS, STIFFNESS
 
     dimensions = {"mass": MASS, "stiffness": STIFFNESS, "damping": DAMPING}

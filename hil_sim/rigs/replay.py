@@ -14,8 +14,8 @@ from hil_sim.rigs.program import add_options, profile_time, serve
 from mastd.errors import UsageError
 
 if TYPE_CHECKING:
-    from mastd.wire.rig_client import RigClient
-    from mastd.wire.rig_protocol import MotionSeen
+    from mastd.wire.rigs.client import RigClient
+    from mastd.wire.rigs.client_session import MotionSeen
 
 Floats = NDArray[np.float64]
 
@@ -62,7 +62,7 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
 
 def run(arguments: argparse.Namespace) -> int:
     """Replay until told to end; return the exit code."""
-    from mastd.wire.rig_messages import ANY
+    from mastd.wire.rigs.messages import ANY
 
     arguments.name = arguments.name or arguments.recorded
     times, columns = recorded(arguments.record, arguments.recorded)

@@ -15,10 +15,10 @@ from hil_sim.rigs.program import PlantSteps, add_options, serve
 from mastd.errors import UsageError
 
 if TYPE_CHECKING:
-    from mastd.settings.payload import VehiclePayload
-    from mastd.vehicle.on_table import VehicleOnTable
-    from mastd.wire.rig_client import RigClient
-    from mastd.wire.rig_protocol import Floats, MotionSeen
+    from mastd.settings.table.payload import VehiclePayload
+    from mastd.vehicle.payload.on_table import VehicleOnTable
+    from mastd.wire.rigs.client import RigClient
+    from mastd.wire.rigs.client_session import Floats, MotionSeen
 
 READS: Final = tuple(f"smoothed_pose.{axis}" for axis in ("surge", "sway", "heave", "roll", "pitch", "yaw"))
 PERIOD: Final = 1e-3
@@ -71,11 +71,11 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
 
 def run(arguments: argparse.Namespace) -> int:
     """Ride on the table until told to end; return the exit code."""
-    from mastd.settings.loader import load
-    from mastd.settings.rig_channels import VEHICLE
-    from mastd.settings.starter import find
-    from mastd.settings.table import TableSettings
-    from mastd.vehicle.boarding import vehicle_on_table
+    from mastd.settings.core.loader import load
+    from mastd.settings.core.starter import find
+    from mastd.settings.rigs.channels import VEHICLE
+    from mastd.settings.table.table import TableSettings
+    from mastd.vehicle.payload.load import vehicle_on_table
 
     payload = _payload(arguments)
     table = load(find("table", arguments.table), TableSettings)
@@ -92,10 +92,10 @@ def run(arguments: argparse.Namespace) -> int:
 
 def _payload(arguments: argparse.Namespace) -> VehiclePayload:
     from mastd.commands.quantities import quantity
-    from mastd.settings.loader import load
-    from mastd.settings.payload import VehiclePayload
-    from mastd.settings.profile import ProfileSettings
-    from mastd.settings.starter import find
+    from mastd.settings.core.loader import load
+    from mastd.settings.core.starter import find
+    from mastd.settings.profile.profile import ProfileSettings
+    from mastd.settings.table.payload import VehiclePayload
     from mastd.units import LENGTH
 
     if (arguments.vehicle is None) == (arguments.profile is None):

@@ -11,7 +11,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from mastd.loop.frame import Frame, frame_channels
+from mastd.loop.measurement.frame import Frame, frame_channels
 from mastd.record.channels import AXES, Channel, ChannelSet
 from mastd.record.writer import RUN_FILE, RunWriter
 from mastd.safety.faults import TABLE

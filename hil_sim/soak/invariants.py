@@ -11,14 +11,14 @@ from typing import Any
 from hil_sim.soak import numbers
 from hil_sim.soak.numbers import Bounds, Numbers
 from hil_sim.soak.world import World
-from mastd.control.reference_kernels import Source
-from mastd.loop.supervisor import EVENT_OF_VERB
+from mastd.control.reference.kernels import Source
+from mastd.loop.cycle.supervisor import EVENT_OF_VERB
 from mastd.safety.faults import Code
 from mastd.safety.states import COMMANDS, Conditions, Event, State, next_state
-from mastd.settings.daemon import DaemonSettings
-from mastd.settings.table import TableSettings
-from mastd.wire.blocks import Verb
-from mastd.wire.messages import DriveMode, SampleFlag, Stage
+from mastd.settings.daemon.daemon import DaemonSettings
+from mastd.settings.table.table import TableSettings
+from mastd.wire.common.blocks import Verb
+from mastd.wire.plant.messages import DriveMode, SampleFlag, Stage
 
 RULES: Mapping[str, str] = {
     **{number.name: meaning for number, meaning in numbers.MEANINGS.items()},

@@ -15,8 +15,8 @@ from numpy.typing import NDArray
 
 from mastd.kernel import kernel
 from mastd.kinematics.geometry import Geometry
-from mastd.loop.frame import Frame
-from mastd.settings.table import TableSettings
+from mastd.loop.measurement.frame import Frame
+from mastd.settings.table.table import TableSettings
 
 Array = NDArray[np.float64]
 Integers = NDArray[np.int64]

@@ -8,7 +8,7 @@ from random import Random
 from hil_sim.soak.profiles import Playable
 from hil_sim.soak.world import World
 from mastd.safety.states import State
-from mastd.wire.blocks import ARGUMENTS, Verb
+from mastd.wire.common.blocks import ARGUMENTS, Verb
 
 Request = tuple[Verb, tuple[float, ...]]
 

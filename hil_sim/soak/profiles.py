@@ -6,14 +6,14 @@ from dataclasses import dataclass
 from random import Random
 
 from mastd.errors import SettingsError
-from mastd.motion.compiler import Program, program
-from mastd.motion.limits import Examiner, all_windows
-from mastd.motion.preflight import examine
-from mastd.motion.timeline import Timeline
-from mastd.settings.payload import NoPayload, VehiclePayload
-from mastd.settings.payload import RigidPayload as Payload
-from mastd.settings.profile import AXES, ProfileSettings
-from mastd.settings.table import TableSettings
+from mastd.motion.preflight.limits import Examiner, all_windows
+from mastd.motion.preflight.preflight import examine
+from mastd.motion.profile.compiler import Program, program
+from mastd.motion.profile.timeline import Timeline
+from mastd.settings.profile.profile import AXES, ProfileSettings
+from mastd.settings.table.payload import NoPayload, VehiclePayload
+from mastd.settings.table.payload import RigidPayload as Payload
+from mastd.settings.table.table import TableSettings
 
 NEAR_LIMITS = 0.95
 """Share of the largest passing scale at which some profiles are played."""

@@ -27,10 +27,10 @@ from hil_sim.soak.profiles import random_payload, random_playable
 from hil_sim.soak.troubles import Troubles
 from hil_sim.soak.world import World, true_payload
 from mastd.errors import UsageError
-from mastd.settings.daemon import DaemonSettings
-from mastd.settings.loader import load
-from mastd.settings.table import TableSettings
-from mastd.wire.blocks import Verb
+from mastd.settings.core.loader import load
+from mastd.settings.daemon.daemon import DaemonSettings
+from mastd.settings.table.table import TableSettings
+from mastd.wire.common.blocks import Verb
 
 EPISODE_SECONDS = 300.0
 PROFILES = 4

@@ -19,14 +19,14 @@ from hil_sim.soak.profiles import Playable
 from mastd.dynamics.table_model import TableModel
 from mastd.kinematics.forward import Observer
 from mastd.kinematics.geometry import Geometry
-from mastd.loop.cycle import Cycle
-from mastd.loop.loaded import LoadedProfile
-from mastd.loop.slots import SLOTS, ProfileSlots
+from mastd.loop.cycle.cycle import Cycle
+from mastd.loop.cycle.slots import SLOTS, ProfileSlots
+from mastd.loop.payload.loaded_profile import LoadedProfile
 from mastd.safety.profile_limits import LIMIT_NUMBERS
-from mastd.settings.daemon import DaemonSettings
-from mastd.settings.payload import NoPayload, RigidPayload
-from mastd.settings.table import TableSettings
-from mastd.wire.blocks import Verb
+from mastd.settings.daemon.daemon import DaemonSettings
+from mastd.settings.table.payload import NoPayload, RigidPayload
+from mastd.settings.table.table import TableSettings
+from mastd.wire.common.blocks import Verb
 
 
 @dataclass

@@ -11,16 +11,16 @@ from functools import partial
 import numpy as np
 from numpy.typing import NDArray
 
-from mastd.bench.kinematics import RUNS, take_turns
+from mastd.bench.kinematics.bench import RUNS, take_turns
 from mastd.bench.registry import Figure, bench, figure
-from mastd.control.motion_estimate import MotionEstimator, estimate_motion
+from mastd.control.estimation.motion_estimate import MotionEstimator, estimate_motion
 from mastd.kernel import kernel
 from mastd.kinematics.forward import Observer
 from mastd.kinematics.geometry import Geometry
-from mastd.settings.daemon import DaemonSettings
-from mastd.settings.loader import load
-from mastd.settings.starter import find
-from mastd.settings.table import TableSettings
+from mastd.settings.core.loader import load
+from mastd.settings.core.starter import find
+from mastd.settings.daemon.daemon import DaemonSettings
+from mastd.settings.table.table import TableSettings
 
 FloatArray = NDArray[np.float64]
 

@@ -15,21 +15,21 @@ from contextlib import ExitStack
 import numpy as np
 
 from mastd.bench.registry import Figure, bench, figure, ratio
-from mastd.loop.clock import PeriodicClock
-from mastd.loop.companions import Companions
-from mastd.loop.cycle import Cycle
-from mastd.loop.host import Connection, open_link, turns
-from mastd.loop.plan import Plan
-from mastd.loop.publisher import StatusPublisher
-from mastd.loop.realtime import acquire, relax
-from mastd.loop.requests import RequestPort
-from mastd.loop.runner import Runner
-from mastd.loop.warmup import compile_kernels
+from mastd.loop.cycle.cycle import Cycle
+from mastd.loop.process.child_watch import Companions
+from mastd.loop.process.host import Connection, open_link, turns
+from mastd.loop.process.installation import Plan
+from mastd.loop.process.operator_requests import RequestPort
+from mastd.loop.process.runner import Runner
+from mastd.loop.process.status_publisher import StatusPublisher
+from mastd.loop.process.warmup import compile_kernels
+from mastd.loop.realtime.clock import PeriodicClock
+from mastd.loop.realtime.rights import acquire, relax
 from mastd.safety.states import State
-from mastd.settings.starter import find
-from mastd.wire.blocks import REQUEST, NewestValueBlock, Verb, status_layout
-from mastd.wire.hello import Mode
-from mastd.wire.provider import PlantRequest, rigid_payload
+from mastd.settings.core.starter import find
+from mastd.wire.common.blocks import REQUEST, NewestValueBlock, Verb, status_layout
+from mastd.wire.plant.hello import Mode
+from mastd.wire.plant.provider import PlantRequest, rigid_payload
 
 LOCKSTEP_CYCLES = 20_000
 LOCKSTEP_WINDOW = 1_000

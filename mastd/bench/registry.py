@@ -20,17 +20,17 @@ from mastd.errors import UsageError
 
 # Modules whose import registers their benches, in the order of the report.
 MODULES = (
-    "mastd.bench.kinematics",
+    "mastd.bench.kinematics.bench",
     "mastd.bench.estimate",
     "mastd.bench.loop",
-    "mastd.bench.gateway",
-    "mastd.bench.flood",
-    "mastd.bench.watching",
-    "mastd.bench.rigs",
-    "mastd.bench.vehicle",
-    "mastd.bench.formulations",
-    "mastd.bench.control_step",
-    "mastd.bench.control",
+    "mastd.bench.wire.gateway",
+    "mastd.bench.wire.flood",
+    "mastd.bench.wire.watching",
+    "mastd.bench.wire.rigs",
+    "mastd.bench.vehicle.bench",
+    "mastd.bench.formulations.bench",
+    "mastd.bench.control.step",
+    "mastd.bench.control.bench",
 )
 
 

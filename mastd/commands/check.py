@@ -24,14 +24,14 @@ def add_parsers(subparsers: argparse._SubParsersAction[argparse.ArgumentParser])
 def run(arguments: argparse.Namespace) -> int:
     """Check one profile; return 0 if it passes, 1 if not."""
     from mastd.commands.cue_preview import cue_document, cue_text
-    from mastd.loop.frame import channel_units
-    from mastd.motion.preflight import check
-    from mastd.settings.loader import load
-    from mastd.settings.profile import ProfileSettings
-    from mastd.settings.profile_rigs import rigs_problems
-    from mastd.settings.rigs import RigsSettings
-    from mastd.settings.starter import find
-    from mastd.settings.table import TableSettings
+    from mastd.loop.measurement.frame import channel_units
+    from mastd.motion.preflight.preflight import check
+    from mastd.settings.core.loader import load
+    from mastd.settings.core.starter import find
+    from mastd.settings.profile.profile import ProfileSettings
+    from mastd.settings.profile.rig_checks import rigs_problems
+    from mastd.settings.rigs.rigs import RigsSettings
+    from mastd.settings.table.table import TableSettings
 
     table = load(find("table", arguments.table), TableSettings)
     path = find("profile", arguments.profile)

@@ -54,8 +54,8 @@ def run(arguments: argparse.Namespace) -> int:
     from mastd.console.profiles import Profiles
     from mastd.console.server import Certificate, serve
     from mastd.console.watcher import Door
-    from mastd.wire.address import check_address
-    from mastd.wire.client import ClientKeys
+    from mastd.wire.common.address import check_address
+    from mastd.wire.operators.client import ClientKeys
 
     for one, other in (("key", "server_key"), ("certificate", "private_key")):
         if (getattr(arguments, one) is None) != (getattr(arguments, other) is None):

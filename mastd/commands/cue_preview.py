@@ -5,12 +5,12 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
-from mastd.settings.oils import OperatorDriver
-from mastd.settings.profile import AXES
-from mastd.vehicle.watch import FAILED
+from mastd.settings.profile.oils import OperatorDriver
+from mastd.settings.profile.profile import AXES
+from mastd.vehicle.payload.fallbacks import FAILED
 
 if TYPE_CHECKING:
-    from mastd.settings.profile import ProfileSettings
+    from mastd.settings.profile.profile import ProfileSettings
 
 LONGEST: Final = 30.0
 """s of a drive that are played at most."""
@@ -23,8 +23,8 @@ def cue_document(profile: ProfileSettings, path: Path) -> dict[str, Any] | None:
 
     Raises SettingsError, with the places in the profile's file, for what cannot be driven.
     """
-    from mastd.loop.virtual_drive import VirtualDrive, play
-    from mastd.vehicle.drive_checks import placed
+    from mastd.loop.payload.virtual_drive import VirtualDrive, play
+    from mastd.vehicle.payload.checks import placed
 
     oils = profile.oils
     if oils is None:

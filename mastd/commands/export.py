@@ -13,7 +13,7 @@ from mastd.commands.quantities import positive, quantity
 from mastd.errors import FormatError, UsageError
 
 if TYPE_CHECKING:
-    from mastd.formats.measurement import Format, Measurement, Series
+    from mastd.formats.core.measurement import Format, Measurement, Series
 
 _MOST_LOST = 20
 
@@ -60,7 +60,7 @@ def add_parsers(subparsers: argparse._SubParsersAction[argparse.ArgumentParser])
 
 def run(arguments: argparse.Namespace) -> int:
     """Read, cut, resample and write; say what was written, what was odd and what is lost."""
-    from mastd.formats.reshape import between
+    from mastd.formats.core.reshape import between
 
     rate, step, first, last = _quantities(arguments)
     target = _format(arguments.to, arguments.out)
@@ -120,10 +120,10 @@ class _Taken(NamedTuple):
 
 def _taken(arguments: argparse.Namespace, step: float | None) -> _Taken:
     """Return what is read, as the user asks for it."""
-    from mastd.formats.files import head_of
-    from mastd.formats.mcap_frames import PROFILE_NAME
-    from mastd.formats.mcap_walk import profile_of
-    from mastd.formats.measurement import HEAD
+    from mastd.formats.core.files import head_of
+    from mastd.formats.core.measurement import HEAD
+    from mastd.formats.mcap.frames import PROFILE_NAME
+    from mastd.formats.mcap.walk import profile_of
     from mastd.record.export import DEFAULT_SIGNALS, SIGNALS, played, run_measurement
     from mastd.record.reader import find_run, open_run
 
@@ -157,7 +157,7 @@ def _listed(text: str | None) -> list[str]:
 def _from_file(source: Path, channels: Sequence[str], unit: str | None, step: float | None) -> Measurement:
     """Return what a file holds, with what the user says and it does not."""
     from mastd.formats.catalogue import completed, read
-    from mastd.formats.reshape import chosen
+    from mastd.formats.core.reshape import chosen
 
     measurement = read(source)
     if channels:
@@ -187,7 +187,7 @@ def _beside(source: Path, recorded: bool, target: Format, signals: str | None) -
 
 
 def _resampled(measurement: Measurement, source: Path, rate: float, recorded: bool) -> Measurement:
-    from mastd.formats.reshape import at_step
+    from mastd.formats.core.reshape import at_step
     from mastd.record.export import held
 
     done = (

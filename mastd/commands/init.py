@@ -22,7 +22,7 @@ def add_parsers(subparsers: Subparsers) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Copy the starter files; never overwrite anything."""
-    from mastd.settings.starter import starter_directory
+    from mastd.settings.core.starter import starter_directory
 
     target: Path = arguments.directory
     if target.exists() and (not target.is_dir() or any(target.iterdir())):

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from mastd.commands import Subparsers
-    from mastd.wire.keys import KeyRing
-    from mastd.wire.roles import Role
+    from mastd.wire.access.keys import KeyRing
+    from mastd.wire.access.roles import Role
 
 _DESCRIPTION = (
     "Clients on other machines connect with keys (CURVE). Without an action, list who may connect. "
@@ -26,7 +26,7 @@ _ROLE = (
 
 def add_parsers(subparsers: Subparsers) -> None:
     """Add the subcommand."""
-    from mastd.wire.roles import ROLES
+    from mastd.wire.access.roles import ROLES
 
     parser = subparsers.add_parser(
         "keys", help="who may connect from other machines", description=_DESCRIPTION
@@ -42,7 +42,7 @@ def add_parsers(subparsers: Subparsers) -> None:
 def run(arguments: argparse.Namespace) -> int:
     """Carry out one action; return 0."""
     from mastd.errors import UsageError
-    from mastd.wire.keys import KeyRing, keys_directory
+    from mastd.wire.access.keys import KeyRing, keys_directory
 
     ring = KeyRing(arguments.dir or keys_directory())
     action, name = arguments.action, arguments.name

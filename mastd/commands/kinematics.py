@@ -141,9 +141,9 @@ def run_inverse(arguments: argparse.Namespace) -> int:
 
 def _geometry(table: str) -> Geometry:
     from mastd.kinematics.geometry import Geometry
-    from mastd.settings.loader import load
-    from mastd.settings.starter import find
-    from mastd.settings.table import TableSettings
+    from mastd.settings.core.loader import load
+    from mastd.settings.core.starter import find
+    from mastd.settings.table.table import TableSettings
 
     return Geometry.from_settings(load(find("table", table), TableSettings))
 
@@ -171,7 +171,7 @@ def _rows(
     import numpy as np
 
     from mastd.errors import UsageError
-    from mastd.formats.columns import read_columns
+    from mastd.formats.core.columns import read_columns
 
     texts = arguments.quantities
     if arguments.source:
@@ -209,7 +209,7 @@ def _deliver(
 ) -> None:
     """Write the file, or print the JSON document or the rows."""
     from mastd.errors import UsageError
-    from mastd.formats.columns import write_columns
+    from mastd.formats.core.columns import write_columns
 
     if arguments.target:
         try:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from mastd.commands import Subparsers
     from mastd.latency.judge import Tolerance
-    from mastd.settings.daemon import DaemonSettings
+    from mastd.settings.daemon.daemon import DaemonSettings
 
 LONGEST_S = 24 * 3600.0
 SHORTEST_S = 0.2
@@ -38,9 +38,9 @@ def run(arguments: argparse.Namespace) -> int:
     from mastd.latency.machine import read_machine
     from mastd.latency.survey import survey
     from mastd.latency.text import page
-    from mastd.settings.daemon import DaemonSettings
-    from mastd.settings.loader import load
-    from mastd.settings.starter import find
+    from mastd.settings.core.loader import load
+    from mastd.settings.core.starter import find
+    from mastd.settings.daemon.daemon import DaemonSettings
 
     seconds = positive("--duration", arguments.duration, units.TIME)
     if not SHORTEST_S <= seconds <= LONGEST_S:
@@ -95,7 +95,7 @@ def run(arguments: argparse.Namespace) -> int:
 def _refuse_beside_a_daemon() -> None:
     """Raise UsageError when a daemon runs here: a real-time thread that never sleeps would stop its loop."""
     from mastd.errors import UsageError
-    from mastd.wire.address import OPERATORS_SOCKET, SERVICE_DIRECTORY, operators_address, usual_daemon
+    from mastd.wire.common.address import OPERATORS_SOCKET, SERVICE_DIRECTORY, operators_address, usual_daemon
 
     for address in (operators_address(), f"ipc://{SERVICE_DIRECTORY}/{OPERATORS_SOCKET}"):
         process_id = usual_daemon(address)

@@ -13,11 +13,11 @@ from typing import TYPE_CHECKING
 from mastd.errors import UsageError
 
 if TYPE_CHECKING:
-    from mastd.loop.host import Connection
-    from mastd.loop.plan import Installation
-    from mastd.loop.script import StopRequest
-    from mastd.wire.hello import Mode
-    from mastd.wire.provider import RigidPayload
+    from mastd.loop.process.host import Connection
+    from mastd.loop.process.installation import Installation
+    from mastd.loop.process.script import StopRequest
+    from mastd.wire.plant.hello import Mode
+    from mastd.wire.plant.provider import RigidPayload
 
 
 def add_plant_options(parser: argparse.ArgumentParser) -> None:
@@ -54,14 +54,14 @@ def add_plant_options(parser: argparse.ArgumentParser) -> None:
 
 def daemon_settings(arguments: argparse.Namespace) -> Path:
     """Return the daemon's settings file that is meant."""
-    from mastd.settings.starter import find
+    from mastd.settings.core.starter import find
 
     return find("daemon", arguments.config or ("real" if arguments.plant else "simulated"))
 
 
 def rigs_settings(arguments: argparse.Namespace) -> Path | None:
     """Return the file of rigs that is meant in the place of the settings' own, None for none."""
-    from mastd.settings.starter import find
+    from mastd.settings.core.starter import find
 
     return find("rigs", arguments.rigs) if arguments.rigs else None
 
@@ -74,8 +74,8 @@ def connection(
     mode: Mode = "free-run",
 ) -> Connection:
     """Return how the plant is reached; raise UsageError for options that do not go together."""
-    from mastd.loop.host import Connection
-    from mastd.wire.provider import PlantRequest
+    from mastd.loop.process.host import Connection
+    from mastd.wire.plant.provider import PlantRequest
 
     if arguments.plant and (arguments.truth or arguments.fault):
         raise UsageError("--truth and --fault are for a simulated plant of one's own; leave out --plant")
@@ -99,7 +99,7 @@ def connection(
 @contextmanager
 def stop_on_signals() -> Iterator[StopRequest]:
     """Turn Ctrl-C and SIGTERM into a wish to stop softly, as long as the context lasts."""
-    from mastd.loop.script import StopRequest
+    from mastd.loop.process.script import StopRequest
 
     stop = StopRequest()
 

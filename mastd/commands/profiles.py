@@ -19,11 +19,11 @@ def add_parsers(subparsers: Subparsers) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """List name, duration and description."""
-    from mastd.motion.compiler import compile_profile
-    from mastd.settings.loader import load
-    from mastd.settings.profile import ProfileSettings
-    from mastd.settings.starter import find, names
-    from mastd.settings.table import TableSettings
+    from mastd.motion.profile.compiler import compile_profile
+    from mastd.settings.core.loader import load
+    from mastd.settings.core.starter import find, names
+    from mastd.settings.profile.profile import ProfileSettings
+    from mastd.settings.table.table import TableSettings
 
     table = load(find("table", "table"), TableSettings)
     listed = []

@@ -12,11 +12,11 @@ from mastd.commands.plant_options import connection
 from mastd.errors import StoppedError, UsageError
 
 if TYPE_CHECKING:
-    from mastd.loop.plan import Plan
-    from mastd.loop.script import StopRequest
-    from mastd.loop.session import Ending
-    from mastd.motion.verdict import Preflight
-    from mastd.wire.hello import Mode
+    from mastd.loop.process.installation import Plan
+    from mastd.loop.process.script import StopRequest
+    from mastd.loop.service.single_run import Ending
+    from mastd.motion.preflight.verdict import Preflight
+    from mastd.wire.plant.hello import Mode
 
 
 def add_play_options(parser: argparse.ArgumentParser) -> None:
@@ -42,13 +42,13 @@ def recorded_play(
     """Play, and return the record and how it ended.
 
     Raises UsageError for a plan that does not pass its check, StoppedError before anything has moved, and
-    what ``mastd.loop.session.run`` raises.
+    what ``mastd.loop.service.single_run.run`` raises.
     """
-    from mastd.loop.journal import slug
-    from mastd.loop.lock import plant_lock
-    from mastd.loop.operators import Kind, operators_place
-    from mastd.loop.session import run as play
-    from mastd.wire.provider import rigid_payload
+    from mastd.loop.process.endpoints import Kind, operators_place
+    from mastd.loop.realtime.lock import plant_lock
+    from mastd.loop.service.journal import slug
+    from mastd.loop.service.single_run import run as play
+    from mastd.wire.plant.provider import rigid_payload
 
     if not verdict.ok:
         raise UsageError(f"{plan.profile_path}: refused, it does not pass the check:\n{verdict.text()}")

@@ -78,9 +78,9 @@ def _report(path: Path, page: Path | None) -> tuple[dict[str, object], str]:
     """Write the page of one record and return its document, and the document as text."""
     from mastd.record.fault_report import fault_history, fault_summary, make_fault_result
     from mastd.record.result import make_result
-    from mastd.report.fault_page import fault_page
+    from mastd.report.pages.fault import fault_page
+    from mastd.report.pages.run import default_page, run_page
     from mastd.report.reading import read
-    from mastd.report.run_page import default_page, run_page
 
     record = read(path)
     history = fault_history(record)
@@ -99,7 +99,7 @@ def _report(path: Path, page: Path | None) -> tuple[dict[str, object], str]:
 def _compare(paths: Sequence[Path], page: Path | None) -> list[dict[str, object]]:
     """Write one page of several runs and return their documents."""
     from mastd.record.result import make_result
-    from mastd.report.compare_page import MOST_RUNS, compare_page, compared
+    from mastd.report.pages.compare import MOST_RUNS, compare_page, compared
     from mastd.report.reading import read
 
     if len(paths) > MOST_RUNS:

@@ -32,7 +32,7 @@ def add_parsers(subparsers: Subparsers) -> None:
 def run(arguments: argparse.Namespace) -> int:
     """Compute and print the chosen items; return 0 if all are within, 1 if not."""
     from mastd.reproduce.registry import select
-    from mastd.settings.starter import find
+    from mastd.settings.core.starter import find
 
     items = select(arguments.identifiers, find("table", arguments.table))
     if arguments.json:

@@ -15,7 +15,7 @@ from mastd.errors import UsageError
 
 if TYPE_CHECKING:
     from mastd.commands import Subparsers
-    from mastd.loop.script import StopRequest
+    from mastd.loop.process.script import StopRequest
 
 
 def add_parsers(subparsers: Subparsers) -> None:
@@ -41,12 +41,12 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def _run(arguments: argparse.Namespace, stop: StopRequest) -> int:
-    from mastd.loop.plan import Plan
-    from mastd.motion.preflight import check
+    from mastd.loop.process.installation import Plan
+    from mastd.motion.preflight.preflight import check
     from mastd.record.result import make_result
+    from mastd.report.pages.run import default_page, run_page
     from mastd.report.reading import read
-    from mastd.report.run_page import default_page, run_page
-    from mastd.settings.starter import find
+    from mastd.settings.core.starter import find
 
     live = prepare(arguments)
     plan = Plan.load(

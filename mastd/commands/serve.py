@@ -19,12 +19,12 @@ from mastd.errors import MastdError
 
 if TYPE_CHECKING:
     from mastd.commands import Subparsers
-    from mastd.loop.host import Connection
-    from mastd.loop.notify import ServiceManager
-    from mastd.loop.plan import Installation
-    from mastd.loop.script import StopRequest
+    from mastd.loop.process.host import Connection
+    from mastd.loop.process.installation import Installation
+    from mastd.loop.process.script import StopRequest
+    from mastd.loop.realtime.systemd_notify import ServiceManager
     from mastd.safety.faults import Fault
-    from mastd.wire.provider import RigidPayload
+    from mastd.wire.plant.provider import RigidPayload
 
 
 def add_parsers(subparsers: Subparsers) -> None:
@@ -43,7 +43,7 @@ def add_parsers(subparsers: Subparsers) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Serve until SIGTERM or Ctrl-C; return 0, or 3 when a fault is latched at the end."""
-    from mastd.loop.notify import ServiceManager
+    from mastd.loop.realtime.systemd_notify import ServiceManager
 
     manager = ServiceManager.from_environment()
     if arguments.ended:
@@ -66,15 +66,15 @@ def run(arguments: argparse.Namespace) -> int:
 def _serve(arguments: argparse.Namespace, stop: StopRequest, manager: ServiceManager) -> Fault | None:
     with stop.interrupting():
         manager.busy("reading the settings")
-        from mastd.loop.endings import Diary, state_directory
-        from mastd.loop.kernels_told import compiling_told
-        from mastd.loop.lock import plant_lock
-        from mastd.loop.operators import Kind, operators_place
-        from mastd.loop.plan import Installation
-        from mastd.loop.service import Surroundings, serve
-        from mastd.settings.starter import find
-        from mastd.wire.authentication import check_network
-        from mastd.wire.keys import KeyRing, keys_directory
+        from mastd.loop.process.compile_progress import compiling_told
+        from mastd.loop.process.endpoints import Kind, operators_place
+        from mastd.loop.process.installation import Installation
+        from mastd.loop.realtime.lock import plant_lock
+        from mastd.loop.service.service import Surroundings, serve
+        from mastd.loop.service.shutdown_record import Diary, state_directory
+        from mastd.settings.core.starter import find
+        from mastd.wire.access.authentication import check_network
+        from mastd.wire.access.keys import KeyRing, keys_directory
 
         payload = _payload(arguments.payload)
         with compiling_told(manager, _say):
@@ -105,7 +105,7 @@ def _serve(arguments: argparse.Namespace, stop: StopRequest, manager: ServiceMan
 
 def _ended(arguments: argparse.Namespace) -> int:
     """Note how the service has ended."""
-    from mastd.loop.endings import note_ending, state_directory
+    from mastd.loop.service.shutdown_record import note_ending, state_directory
 
     ending = note_ending(state_directory(Path(arguments.out)), os.environ)
     if not ending.good:
@@ -118,9 +118,9 @@ def _say(text: str) -> None:
 
 
 def _payload(profile: str | None) -> RigidPayload | None:
-    from mastd.settings.loader import load
-    from mastd.settings.profile import ProfileSettings
-    from mastd.settings.starter import find
-    from mastd.wire.provider import rigid_payload
+    from mastd.settings.core.loader import load
+    from mastd.settings.core.starter import find
+    from mastd.settings.profile.profile import ProfileSettings
+    from mastd.wire.plant.provider import rigid_payload
 
     return rigid_payload(load(find("profile", profile), ProfileSettings)) if profile else None

@@ -21,9 +21,9 @@ def run(arguments: argparse.Namespace) -> int:
     import time
 
     from mastd.kernel import cache_directory
-    from mastd.loop.plan import Installation
-    from mastd.loop.warmup import compile_any_vehicle, compile_kernels
-    from mastd.settings.starter import find
+    from mastd.loop.process.installation import Installation
+    from mastd.loop.process.warmup import compile_any_vehicle, compile_kernels
+    from mastd.settings.core.starter import find
 
     begun = time.monotonic()
     installation = Installation.read(find("table", "table"), find("daemon", "simulated"))

@@ -23,8 +23,8 @@ from mastd.console.messages import (
 )
 from mastd.console.outbox import Outbox, Traces
 from mastd.errors import UsageError
-from mastd.wire.operator_messages import STOPPING
-from mastd.wire.sessions import TokenBucket
+from mastd.wire.access.sessions import TokenBucket
+from mastd.wire.operators.messages import STOPPING
 
 if TYPE_CHECKING:
     import numpy as np

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 
 from mastd.console.messages import Order, answered, refused
 from mastd.errors import MastdError
-from mastd.wire.client import OperatorClient
+from mastd.wire.operators.client import OperatorClient
 
 LONGEST_QUEUE = 8
 MOST_JOINED = 64

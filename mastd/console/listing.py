@@ -12,11 +12,11 @@ import sys
 from pathlib import Path
 
 from mastd.errors import MastdError
-from mastd.motion.compiler import compile_profile
-from mastd.settings.loader import load
-from mastd.settings.profile import ProfileSettings
-from mastd.settings.starter import find
-from mastd.settings.table import TableSettings
+from mastd.motion.profile.compiler import compile_profile
+from mastd.settings.core.loader import load
+from mastd.settings.core.starter import find
+from mastd.settings.profile.profile import ProfileSettings
+from mastd.settings.table.table import TableSettings
 
 
 def entry(path: Path, table: TableSettings) -> dict[str, object]:

@@ -13,8 +13,8 @@ from typing import Any
 import orjson
 
 from mastd.errors import MastdError
-from mastd.wire.operator_messages import COMMANDING, STOPPING, Answer
-from mastd.wire.roles import may
+from mastd.wire.access.roles import may
+from mastd.wire.operators.messages import COMMANDING, STOPPING, Answer
 
 LARGEST_MESSAGE = 16 * 1024
 """Longest message of a browser in bytes."""

@@ -10,7 +10,7 @@ from typing import Any
 
 from mastd.console.child import Children, Done
 from mastd.errors import UsageError
-from mastd.settings.starter import find, names
+from mastd.settings.core.starter import find, names
 
 MACHINE = Path("/etc/mastd/profiles")
 """Where the profiles of an installed service lie."""

@@ -23,8 +23,8 @@ from mastd.console.place import Place
 from mastd.console.profiles import Profiles
 from mastd.console.watcher import Box, Door, Watcher
 from mastd.errors import UsageError
-from mastd.wire.address import runtime_directory
-from mastd.wire.client import identity
+from mastd.wire.common.address import runtime_directory
+from mastd.wire.operators.client import identity
 
 ENDING_S = 1
 """Time that connections have to end by themselves (whole seconds)."""

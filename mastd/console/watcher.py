@@ -20,8 +20,8 @@ from numpy.typing import NDArray
 
 from mastd.console.messages import pack
 from mastd.errors import MastdError
-from mastd.wire.client import ClientKeys, OperatorClient
-from mastd.wire.roles import Role, commands, read_role
+from mastd.wire.access.roles import Role, commands, read_role
+from mastd.wire.operators.client import ClientKeys, OperatorClient
 
 AGAIN_S = 0.5
 """Pause before a daemon that has gone is looked for again."""

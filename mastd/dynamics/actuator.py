@@ -18,8 +18,8 @@ from numpy.typing import NDArray
 
 from mastd.errors import SettingsError
 from mastd.kernel import fused_kernel
-from mastd.settings.identified import IdentifiedLink, IdentifiedSettings
-from mastd.settings.table import TableSettings
+from mastd.settings.table.identified import IdentifiedLink, IdentifiedSettings
+from mastd.settings.table.table import TableSettings
 
 Array = NDArray[np.float64]
 

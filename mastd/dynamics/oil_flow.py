@@ -16,8 +16,8 @@ from mastd.dynamics.table_model import TableModel
 from mastd.kernel import fused_kernel
 from mastd.kinematics.geometry import Geometry
 from mastd.kinematics.jacobian import geometric_jacobian
-from mastd.settings.hydraulics import AccumulatorSettings, ActuatorSettings
-from mastd.settings.table import TableSettings
+from mastd.settings.table.hydraulics import AccumulatorSettings, ActuatorSettings
+from mastd.settings.table.table import TableSettings
 
 FloatArray = NDArray[np.float64]
 

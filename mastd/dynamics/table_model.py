@@ -22,8 +22,8 @@ from numpy.typing import NDArray
 from mastd.kernel import fused_kernel
 from mastd.kinematics.jacobian import geometric_jacobian
 from mastd.kinematics.rotation import rotation, sines_cosines
-from mastd.settings.payload import NoPayload, RigidPayload
-from mastd.settings.table import TableSettings
+from mastd.settings.table.payload import NoPayload, RigidPayload
+from mastd.settings.table.table import TableSettings
 
 FloatArray = NDArray[np.float64]
 

@@ -10,25 +10,25 @@ from pathlib import Path
 from typing import Final
 
 from mastd.errors import FormatError
-from mastd.formats.files import head_of
-from mastd.formats.measurement import HEAD, Channel, Format, Measurement, Series
-from mastd.formats.unit_names import si_unit
+from mastd.formats.core.files import head_of
+from mastd.formats.core.measurement import HEAD, Channel, Format, Measurement, Series
+from mastd.formats.core.units import si_unit
 
 _MODULES: Final[tuple[str, ...]] = (
-    "mcap_file",
-    "hdf5",
-    "parquet",
-    "mdf4",
-    "rpc3",
-    "mts_bin",
-    "opencrg",
-    "peer",
-    "smc",
-    "cosmos",
-    "usc",
-    "esm",
-    "knet",
-    "csv_table",
+    "mcap.file",
+    "hdf5.hdf5",
+    "tables.parquet",
+    "mdf.mdf4",
+    "mts.rpc3",
+    "mts.mts_bin",
+    "opencrg.file",
+    "strong_motion.peer",
+    "strong_motion.smc",
+    "strong_motion.cosmos",
+    "strong_motion.usc",
+    "strong_motion.esm",
+    "strong_motion.knet",
+    "tables.csv_table",
 )
 
 

@@ -15,7 +15,7 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-from mastd.formats.measurement import Array, Series
+from mastd.formats.core.measurement import Array, Series
 from mastd.signals.spectra import power_spectral_density
 
 _BLOCK: Final = 1 << 18

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mastd.errors import KinematicsError
-from mastd.settings.table import TableSettings
+from mastd.settings.table.table import TableSettings
 
 FloatArray = NDArray[np.float64]
 

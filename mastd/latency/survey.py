@@ -9,8 +9,8 @@ from collections.abc import Callable
 from mastd.latency import machine, wakeup
 from mastd.latency.figures import Busy, Measurement, Right, WakeUps
 from mastd.latency.load import busy_machine
-from mastd.loop import realtime
-from mastd.settings.daemon import RealtimeSettings
+from mastd.loop.realtime import rights as realtime
+from mastd.settings.daemon.daemon import RealtimeSettings
 
 STALLS_SHARE = 0.2
 """Share of the time for the thread that never sleeps."""

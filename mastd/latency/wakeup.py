@@ -11,7 +11,7 @@ from collections.abc import Callable
 import numpy as np
 
 from mastd.latency.figures import Stalls, WakeUps
-from mastd.loop.clock import PeriodicClock
+from mastd.loop.realtime.clock import PeriodicClock
 
 SLICE_S = 0.25
 """Time measured between two looks at anything else."""

@@ -24,9 +24,9 @@ from mastd.panel.screen import screen
 from mastd.panel.sections import state_name
 from mastd.panel.terminal import LEAVING, Terminal
 from mastd.panel.view import Look, View
-from mastd.wire.client import ClientKeys, OperatorClient
-from mastd.wire.operator_messages import STOPPING
-from mastd.wire.roles import Role, commands, read_role
+from mastd.wire.access.roles import Role, commands, read_role
+from mastd.wire.operators.client import ClientKeys, OperatorClient
+from mastd.wire.operators.messages import STOPPING
 
 REDRAW_S: Final = 0.2
 """Between two pictures while nothing happens but numbers that change."""

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from mastd.errors import printable
 
 if TYPE_CHECKING:
-    from mastd.wire.operator_messages import Answer
+    from mastd.wire.operators.messages import Answer
 
 STAGES = ("off", "low", "high")
 _DEGREES = 180.0 / math.pi

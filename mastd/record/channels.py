@@ -2,7 +2,7 @@
 
 A frame is one flat float64 array per control cycle. Its columns are the channels of a ``ChannelSet``: first
 the channels of every cycle, then those of each slower rate. The loop gives the columns it always writes
-(``mastd.loop.frame``); the payload and the rigs append theirs with ``extended``.
+(``mastd.loop.measurement.frame``); the payload and the rigs append theirs with ``extended``.
 """
 
 from __future__ import annotations

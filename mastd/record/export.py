@@ -14,9 +14,9 @@ from typing import Final
 import numpy as np
 
 from mastd.errors import FormatError
-from mastd.formats.mcap_frames import FrameSeries, provenance
-from mastd.formats.measurement import Channel, Measurement, Series
-from mastd.formats.reshape import matching
+from mastd.formats.core.measurement import Channel, Measurement, Series
+from mastd.formats.core.reshape import matching
+from mastd.formats.mcap.frames import FrameSeries, provenance
 from mastd.record.alignment import LARGEST_GAP_SHARE, find_window
 from mastd.record.fault_report import fault_history
 from mastd.record.reader import Run

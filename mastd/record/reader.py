@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mastd.errors import FormatError
-from mastd.formats.mcap_frames import (
+from mastd.formats.mcap.frames import (
     END_NAME,
     EVENT_TOPIC,
     FRAME_ENCODING,
@@ -22,7 +22,7 @@ from mastd.formats.mcap_frames import (
     FrameSeries,
     plain_metadata,
 )
-from mastd.formats.mcap_walk import Contents, walk
+from mastd.formats.mcap.walk import Contents, walk
 from mastd.record.writer import RUN_FILE
 
 

@@ -21,7 +21,7 @@ from pathlib import Path
 from mastd.record.channels import Channel, ChannelSet
 from mastd.record.history import Arrived
 from mastd.record.run_files import RunFiles
-from mastd.record.service_log import Log, open_log, say
+from mastd.record.service_log.log import Log, open_log, say
 from mastd.ring.ends import RingConsumer
 
 MESSAGE_BYTES = 1 << 17

@@ -12,8 +12,8 @@ from typing import Any
 from mcap.writer import CompressionType, Writer
 
 from mastd.errors import FormatError, UsageError
-from mastd.formats.mcap_frames import END_NAME, EVENT_TOPIC, FRAME_TOPIC, PROFILE_NAME, RECOVERY_NAME
-from mastd.formats.mcap_walk import Contents, Messages, walk
+from mastd.formats.mcap.frames import END_NAME, EVENT_TOPIC, FRAME_TOPIC, PROFILE_NAME, RECOVERY_NAME
+from mastd.formats.mcap.walk import Contents, Messages, walk
 from mastd.record.reader import find_run
 
 

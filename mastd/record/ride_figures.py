@@ -18,7 +18,7 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-from mastd.formats.mcap_frames import FrameSeries
+from mastd.formats.mcap.frames import FrameSeries
 from mastd.record.reader import Run
 from mastd.signals import comfort
 from mastd.signals.metrics import false_reversal, rms

@@ -38,7 +38,7 @@ from typing import Any
 
 from mcap.writer import CompressionType, Writer
 
-from mastd.formats.mcap_frames import (
+from mastd.formats.mcap.frames import (
     END_NAME,
     EVENT_TOPIC,
     FRAME_ENCODING,

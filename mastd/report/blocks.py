@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from mastd.report.picture import Panel
+from mastd.report.drawing.picture import Panel
 
 
 @dataclass(frozen=True)

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from mastd.settings.identified import IdentifiedSettings
-from mastd.settings.payload import NoPayload, RigidPayload
-from mastd.settings.table import TableSettings
+from mastd.settings.table.identified import IdentifiedSettings
+from mastd.settings.table.payload import NoPayload, RigidPayload
+from mastd.settings.table.table import TableSettings
 
 _LINK_QUANTITIES = (
     ("valve_gain", "valve gain", 1.0, ""),

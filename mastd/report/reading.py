@@ -14,8 +14,8 @@ from mastd.record.alignment import find_window
 from mastd.record.fault_report import fault_history, fault_time
 from mastd.record.reader import Run, open_run
 from mastd.record.result import NEEDED
+from mastd.report.drawing.picture import Floats
 from mastd.report.numbers import seconds
-from mastd.report.picture import Floats
 
 _MARGIN_S: Final = 1.0
 _MOST_EVENTS: Final = 500

@@ -19,7 +19,7 @@ from mastd.record.alignment import Aligned, Window, aligned_motion, find_window
 from mastd.record.channels import AXES
 from mastd.record.reader import Run
 from mastd.record.result import profile_band
-from mastd.report.picture import Floats
+from mastd.report.drawing.picture import Floats
 from mastd.signals.band import HIGHEST_SHARE, judging_band
 from mastd.signals.metrics import second_derivative
 from mastd.signals.spectra import power_spectral_density, squared_coherence, transfer_function

@@ -26,11 +26,11 @@ def write_page(page: Page, path: Path) -> None:
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         if path.suffix.lower() == ".html":
-            from mastd.report.html_page import html
+            from mastd.report.drawing.html_page import html
 
             path.write_text(html(page), encoding="utf-8")
         else:
-            from mastd.report.sheets import write_sheets
+            from mastd.report.drawing.sheets import write_sheets
 
             write_sheets(page, path)
     except OSError as error:

@@ -12,34 +12,34 @@ from mastd.reproduce.item import Item
 
 def _document_004(table: Path) -> list[Item]:
     from mastd.kinematics.geometry import Geometry
-    from mastd.reproduce.document_004 import items
-    from mastd.reproduce.free_table import FreeTableSettings
-    from mastd.settings.loader import load
+    from mastd.reproduce.jin_2012.free_table import FreeTableSettings
+    from mastd.reproduce.jin_2012.tables import items
+    from mastd.settings.core.loader import load
 
     return items(Geometry.from_settings(load(table, FreeTableSettings)))
 
 
 def _document_000(_table: Path) -> list[Item]:
-    from mastd.reproduce.document_000 import items
-    from mastd.vehicle.library import find
+    from mastd.reproduce.kang_2014.tables import items
+    from mastd.vehicle.model.library import find
 
     return items(find("benchmark_sedan"))
 
 
 def _document_001(_table: Path) -> list[Item]:
-    from mastd.reproduce import document_001, document_001_executed
+    from mastd.reproduce.kang_yoon import executed, tables
 
-    return [*document_001.items(), *document_001_executed.items()]
+    return [*tables.items(), *executed.items()]
 
 
 def _document_002(_table: Path) -> list[Item]:
-    from mastd.reproduce.document_002 import items
+    from mastd.reproduce.song_kim.tables import items
 
     return items()
 
 
 def _document_003(_table: Path) -> list[Item]:
-    from mastd.reproduce.document_003 import items
+    from mastd.reproduce.kr_10_1310276.tables import items
 
     return items()
 

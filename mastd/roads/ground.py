@@ -347,9 +347,9 @@ class Ground:
 
         ``start``: x and y (m) where its reference line is to begin, heading along x, at height zero; None
         leaves it where the file puts it. Raises FormatError for a file that is no whole road
-        (``mastd.formats.opencrg``).
+        (``mastd.formats.opencrg.file``).
         """
-        from mastd.formats.opencrg import read_opencrg
+        from mastd.formats.opencrg.file import read_opencrg
 
         road = read_opencrg(path)
         grid = RoadGrid(road.start, road.spacing, road.line, road.across, road.heights)

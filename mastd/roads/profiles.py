@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mastd.errors import FormatError
-from mastd.formats.columns import read_columns
+from mastd.formats.core.columns import read_columns
 from mastd.roads.entries import Vector, checked_size
 from mastd.roads.iso8608 import RoadClass, random_road
 from mastd.roads.tracks import faded_in, rolled_over, tracks

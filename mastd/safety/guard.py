@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 
 from mastd.safety import inspection as at
 from mastd.safety.codes import CODES, Code, bits
-from mastd.settings.daemon import GuardSettings
-from mastd.settings.table import TableSettings
+from mastd.settings.daemon.daemon import GuardSettings
+from mastd.settings.table.table import TableSettings
 
 Array = NDArray[np.float64]
 Integers = NDArray[np.int64]

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from mastd.safety.codes import Code
 from mastd.safety.faults import Report
-from mastd.settings.daemon import DaemonSettings
+from mastd.settings.daemon.daemon import DaemonSettings
 
 SECOND_NS = 1_000_000_000
 

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from mastd.kernel import kernel
 from mastd.safety.codes import Action, Code
 from mastd.safety.faults import Report
-from mastd.settings.channel_limits import LONGEST_WINDOW, MOST_LIMITS, ChannelLimitSettings
+from mastd.settings.profile.channel_limits import LONGEST_WINDOW, MOST_LIMITS, ChannelLimitSettings
 
 Array = NDArray[np.float64]
 Integers = NDArray[np.int64]

@@ -13,14 +13,14 @@ from typing import Any, Final
 
 from pydantic.json_schema import GenerateJsonSchema
 
-from mastd.settings.base import Settings
-from mastd.settings.daemon import DaemonSettings
-from mastd.settings.profile import ProfileSettings
-from mastd.settings.quantity import SI_UNIT
-from mastd.settings.rigs import RigsSettings
-from mastd.settings.starter import starter_directory
-from mastd.settings.table import TableSettings
-from mastd.settings.vehicle import VehicleSettings
+from mastd.settings.core.base import Settings
+from mastd.settings.core.quantity import SI_UNIT
+from mastd.settings.core.starter import starter_directory
+from mastd.settings.daemon.daemon import DaemonSettings
+from mastd.settings.profile.profile import ProfileSettings
+from mastd.settings.rigs.rigs import RigsSettings
+from mastd.settings.table.table import TableSettings
+from mastd.settings.vehicle.vehicle import VehicleSettings
 
 MODELS: Final[dict[str, type[Settings]]] = {
     "daemon": DaemonSettings,

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.lab import ROOT
+from tests.support.lab import ROOT
 
 PAGES = (
     "README.md",

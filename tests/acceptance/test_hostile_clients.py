@@ -9,18 +9,18 @@ from pathlib import Path
 
 import pytest
 
-from mastd.bench import hostile
-from mastd.loop import host
-from mastd.loop.host import Blocks, Connection
-from mastd.loop.operators import Kind, Operators
-from mastd.loop.plan import Plan
-from mastd.loop.realtime import Rights
-from mastd.loop.script import RunScript
-from mastd.loop.session import Ending, run
+from mastd.bench.wire import hostile
+from mastd.loop.process import host
+from mastd.loop.process.endpoints import Kind, Operators
+from mastd.loop.process.host import Blocks, Connection
+from mastd.loop.process.installation import Plan
+from mastd.loop.process.script import RunScript
+from mastd.loop.realtime.rights import Rights
+from mastd.loop.service.single_run import Ending, run
 from mastd.safety.states import State
-from mastd.wire.blocks import Verb
-from mastd.wire.provider import PlantRequest, rigid_payload
-from tests.lab import SHAKING, Lab
+from mastd.wire.common.blocks import Verb
+from mastd.wire.plant.provider import PlantRequest, rigid_payload
+from tests.support.lab import SHAKING, Lab
 
 pytestmark = pytest.mark.alone
 

@@ -14,11 +14,11 @@ from hil_sim.plant.assembly import true_actuators
 from hil_sim.plant.truth import PlantTruth
 from mastd.cli import main
 from mastd.control.identification.regression import least_squares
-from mastd.settings.identified import IdentifiedSettings
-from mastd.settings.loader import load
-from mastd.settings.starter import find
-from mastd.settings.table import TableSettings
-from tests.lab import Lab
+from mastd.settings.core.loader import load
+from mastd.settings.core.starter import find
+from mastd.settings.table.identified import IdentifiedSettings
+from mastd.settings.table.table import TableSettings
+from tests.support.lab import Lab
 
 SHORT = """
 name: short identification

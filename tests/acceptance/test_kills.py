@@ -18,15 +18,15 @@ import pytest
 
 from hil_sim.plant.client import ask
 from hil_sim.plant.provider import provider
-from mastd.loop.plan import Plan
-from mastd.loop.script import RunScript
+from mastd.loop.process.installation import Plan
+from mastd.loop.process.script import RunScript
 from mastd.record.recover import recover
 from mastd.safety.states import State
-from mastd.settings.starter import find
-from mastd.wire.direct_link import DirectLink
-from mastd.wire.plant_link import LOST_PLANT_NS
-from mastd.wire.provider import PlantRequest, rigid_payload
-from tests.lab import Lab
+from mastd.settings.core.starter import find
+from mastd.wire.plant.direct_link import DirectLink
+from mastd.wire.plant.provider import PlantRequest, rigid_payload
+from mastd.wire.plant.socket_link import LOST_PLANT_NS
+from tests.support.lab import Lab
 
 pytestmark = pytest.mark.alone
 

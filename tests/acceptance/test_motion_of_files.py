@@ -11,7 +11,7 @@ import pytest
 
 from mastd.formats import catalogue
 from mastd.record.reader import open_run
-from tests.lab import Lab
+from tests.support.lab import Lab
 
 HUBS = {
     "WFT1@LF_Z_Acceler.RN_1": (1.8, 1.0),

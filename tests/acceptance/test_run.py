@@ -13,13 +13,13 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from mastd.loop.host import Connection
-from mastd.loop.plan import Plan
-from mastd.loop.session import run
+from mastd.loop.process.host import Connection
+from mastd.loop.process.installation import Plan
+from mastd.loop.service.single_run import run
 from mastd.record.reader import open_run
 from mastd.safety.states import State
-from mastd.wire.provider import PlantRequest, rigid_payload
-from tests.lab import Lab
+from mastd.wire.plant.provider import PlantRequest, rigid_payload
+from tests.support.lab import Lab
 
 SHORT = """
 name: short
@@ -135,7 +135,7 @@ def test_a_signal_stops_softly_lowers_and_closes_the_record(lab: Lab, number: si
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 def test_a_signal_before_anything_moves_ends_the_run_with_one_line(lab: Lab, number: signal.Signals) -> None:
     code = (
-        "import os, sys, signal, mastd.loop.plan as plan\n"
+        "import os, sys, signal, mastd.loop.process.installation as plan\n"
         "load = plan.Plan.load\n"
         f"plan.Plan.load = lambda *a: (os.kill(os.getpid(), {int(number)}), load(*a))[1]\n"
         "from mastd.cli import main\n"

@@ -18,8 +18,8 @@ import pytest
 
 from mastd.errors import UsageError
 from mastd.record.reader import open_run
-from mastd.wire.client import OperatorClient
-from tests.lab import Lab, quick_lab
+from mastd.wire.operators.client import OperatorClient
+from tests.support.lab import Lab, quick_lab
 
 pytestmark = pytest.mark.alone
 
@@ -239,7 +239,7 @@ def test_a_lost_gateway_stops_the_table_and_sigterm_still_ends_the_service(servi
     service.accepted("start")
     service.until(lambda now: (now["profile"]["time_s"] or 0.0) > 0.5)
     found = subprocess.run(
-        ["pgrep", "-P", str(service.process.pid), "-f", "mastd.wire.gateway"],
+        ["pgrep", "-P", str(service.process.pid), "-f", "mastd.wire.operators.gateway"],
         capture_output=True, text=True, check=True,
     )  # fmt: skip
     os.kill(int(found.stdout), signal.SIGKILL)

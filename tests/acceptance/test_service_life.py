@@ -1,6 +1,7 @@
 """The life of a service as its manager and its operators see it: real daemon, real plant, real sockets.
 
-The service manager is a stand-in for the other end of its notify socket (tests/notify_socket.py).
+The service manager is a stand-in for the other end of its notify socket
+(tests/support/wire/notify_socket.py).
 """
 
 from __future__ import annotations
@@ -16,11 +17,11 @@ from typing import Any
 
 import pytest
 
-from mastd.loop.companions import LOOK_NS
-from mastd.wire.client import OperatorClient
-from tests.lab import Lab, replaced
-from tests.notify_socket import Listener
-from tests.operators import wait_for
+from mastd.loop.process.child_watch import LOOK_NS
+from mastd.wire.operators.client import OperatorClient
+from tests.support.lab import Lab, replaced
+from tests.support.wire.notify_socket import Listener
+from tests.support.wire.operators import wait_for
 
 pytestmark = pytest.mark.alone
 

@@ -17,12 +17,12 @@ import pytest
 from mastd.errors import UsageError
 from mastd.record.reader import open_run
 from mastd.record.recorder import RecorderHandle
-from mastd.record.service_log import destination
-from mastd.record.service_log_throttle import MOST_IN_A_WINDOW
-from mastd.wire.client import OperatorClient
-from tests.journal import Journal, fields_of, journal
-from tests.lab import SHAKING, Lab
-from tests.recording import Stream, stream_channels, wait_for
+from mastd.record.service_log.log import destination
+from mastd.record.service_log.throttle import MOST_IN_A_WINDOW
+from mastd.wire.operators.client import OperatorClient
+from tests.support.journal import Journal, fields_of, journal
+from tests.support.lab import SHAKING, Lab
+from tests.support.recording import Stream, stream_channels, wait_for
 
 pytestmark = pytest.mark.alone
 

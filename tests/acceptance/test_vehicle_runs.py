@@ -7,12 +7,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from mastd.loop.host import Connection
-from mastd.loop.plan import Plan
-from mastd.loop.session import run
+from mastd.loop.process.host import Connection
+from mastd.loop.process.installation import Plan
+from mastd.loop.service.single_run import run
 from mastd.record.reader import open_run
-from mastd.wire.provider import PlantRequest, rigid_payload
-from tests.lab import Lab
+from mastd.wire.plant.provider import PlantRequest, rigid_payload
+from tests.support.lab import Lab
 
 ON_TABLE = """
 name: on the table

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from mastd.record.reader import find_run, open_run
-from tests.lab import ROOT, Lab
+from tests.support.lab import ROOT, Lab
 
 pytestmark = [pytest.mark.alone, pytest.mark.evidence]
 
@@ -30,7 +30,7 @@ segments:
 def reader(address: str, *options: str) -> Iterator[subprocess.Popen[str]]:
     """Start a reader that waits for the daemon."""
     process = subprocess.Popen(
-        [sys.executable, "-m", "tests.telemetry_reader", address, *options],
+        [sys.executable, "-m", "tests.support.wire.telemetry_reader", address, *options],
         cwd=ROOT,
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from tests.lab import Lab
-from tests.rig_fuzz import fuzz
+from tests.support.lab import Lab
+from tests.support.rigs.fuzz import fuzz
 
 pytestmark = pytest.mark.alone
 

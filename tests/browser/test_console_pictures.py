@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from tests.lab import SHAKING, Lab, quick_lab, replaced
-from tests.pages import WAIT_S, Console, Daemon, Screen, browser_program, end, launch
+from tests.support.lab import SHAKING, Lab, quick_lab, replaced
+from tests.support.pages import WAIT_S, Console, Daemon, Screen, browser_program, end, launch
 
 if TYPE_CHECKING:
     from playwright.sync_api import ViewportSize

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from tests.lab import ROOT
+from tests.support.lab import ROOT
 
 BUILD = ROOT / "build"
 PROGRAMS = ("mmdebstrap", "systemd-nspawn", "nsenter", "tar", "dpkg-deb")

@@ -17,9 +17,9 @@ LONGEST_S = 1800.0
 _KERNEL = "linux-image-cloud-amd64"
 _ASK = """
 from pathlib import Path
-from mastd.loop.realtime import acquire
-from mastd.settings.daemon import DaemonSettings
-from mastd.settings.loader import load
+from mastd.loop.realtime.rights import acquire
+from mastd.settings.daemon.daemon import DaemonSettings
+from mastd.settings.core.loader import load
 
 rights = acquire(load(Path("/etc/mastd/daemon-real.yaml"), DaemonSettings).realtime)
 for right in rights.items:

@@ -13,7 +13,7 @@ from installer.environment import foreign_paths, locked
 from installer.interpreter import InstallError, find_interpreter
 from installer.places import UNITS, Places
 from installer.transfer import install, uninstall
-from tests.lab import ROOT
+from tests.support.lab import ROOT
 
 PLACES = Places(PurePosixPath("/usr"))
 SHIPPED = {

@@ -22,7 +22,7 @@ from mastd.lanes import (
     store_row,
     total,
 )
-from mastd.vehicle.joints import larger_size
+from mastd.vehicle.equations.joints import larger_size
 
 Array = NDArray[np.float64]
 

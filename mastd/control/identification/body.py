@@ -20,7 +20,7 @@ from mastd.control.identification.friction import sliding_friction
 from mastd.control.identification.measurement import Measurement, derivative, low_passed
 from mastd.control.identification.regression import Fit, least_squares
 from mastd.kinematics.geometry import Geometry
-from mastd.settings.table import TableSettings
+from mastd.settings.table.table import TableSettings
 
 FloatArray = NDArray[np.float64]
 

@@ -19,7 +19,7 @@ from scipy import signal
 from scipy.interpolate import CubicSpline
 
 from mastd.control.identification.measurement import Measurement
-from mastd.settings.table import TableSettings
+from mastd.settings.table.table import TableSettings
 
 FloatArray = NDArray[np.float64]
 

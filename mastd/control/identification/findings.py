@@ -16,8 +16,8 @@ from mastd.control.identification.payload import PayloadFit, payload_of
 from mastd.control.identification.valve_lag import LagFit, fit_lag
 from mastd.dynamics.table_model import TableModel
 from mastd.kinematics.geometry import Geometry
-from mastd.settings.payload import NoPayload
-from mastd.settings.table import TableSettings
+from mastd.settings.table.payload import NoPayload
+from mastd.settings.table.table import TableSettings
 
 FloatArray = NDArray[np.float64]
 

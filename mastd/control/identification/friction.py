@@ -9,7 +9,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from mastd.settings.hydraulics import FrictionSettings
+from mastd.settings.table.hydraulics import FrictionSettings
 
 FloatArray = NDArray[np.float64]
 

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from scipy import signal
 from scipy.interpolate import CubicSpline
 
-from mastd.settings.table import SensorSettings
+from mastd.settings.table.table import SensorSettings
 
 FloatArray = NDArray[np.float64]
 

@@ -21,7 +21,7 @@ from scipy import signal
 from scipy.interpolate import CubicSpline
 
 from mastd.control.identification.regression import Fit, least_squares
-from mastd.settings.hydraulics import ActuatorSettings, ValveSettings
+from mastd.settings.table.hydraulics import ActuatorSettings, ValveSettings
 
 FloatArray = NDArray[np.float64]
 

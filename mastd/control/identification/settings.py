@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from mastd.control.identification.findings import Findings, LinkFindings
 from mastd.control.identification.payload import PayloadFit
-from mastd.settings.identified import (
+from mastd.settings.table.identified import (
     DampingEstimate,
     ForceEstimate,
     IdentifiedLink,

@@ -20,7 +20,7 @@ from scipy import signal
 from scipy.linalg import expm
 from scipy.optimize import least_squares
 
-from mastd.settings.hydraulics import ValveSettings
+from mastd.settings.table.hydraulics import ValveSettings
 
 FloatArray = NDArray[np.float64]
 

@@ -29,13 +29,13 @@ from mastd.control.iteration.history import (
 )
 from mastd.control.iteration.responses import Columns, ResponseSet, motion_columns, short_names
 from mastd.errors import MastdError, UsageError
-from mastd.motion.compiler import Block, Program, program
-from mastd.motion.file_notes import NO_FILES
-from mastd.motion.preflight import examine, exceeded
-from mastd.motion.timeline import KNOT_SPACING, Timeline
-from mastd.settings.criteria import Criteria
-from mastd.settings.profile import ProfileSettings, Segment
-from mastd.settings.table import TableSettings
+from mastd.motion.preflight.preflight import examine, exceeded
+from mastd.motion.profile.compiler import Block, Program, program
+from mastd.motion.profile.file_notes import NO_FILES
+from mastd.motion.profile.timeline import KNOT_SPACING, Timeline
+from mastd.settings.profile.criteria import Criteria
+from mastd.settings.profile.profile import ProfileSettings, Segment
+from mastd.settings.table.table import TableSettings
 from mastd.signals.band import band_filter, judging_band
 from mastd.signals.frequency_matrix import FrequencyMatrix, frequency_matrix
 

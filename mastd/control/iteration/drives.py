@@ -12,15 +12,15 @@ import yaml
 from numpy.typing import NDArray
 
 from mastd.errors import UsageError
-from mastd.formats import rpc3
-from mastd.formats.files import replacing
-from mastd.formats.measurement import Channel, Measurement, Series
-from mastd.motion.drive_motion import resting, spline_at_knots
-from mastd.motion.timeline import KNOT_SPACING
-from mastd.settings.payload import VehiclePayload
-from mastd.settings.profile import ProfileSettings
-from mastd.settings.segments import AXES
-from mastd.settings.strict_yaml import parse, read_text
+from mastd.formats.core.files import replacing
+from mastd.formats.core.measurement import Channel, Measurement, Series
+from mastd.formats.mts import rpc3
+from mastd.motion.preflight.drive_motion import resting, spline_at_knots
+from mastd.motion.profile.timeline import KNOT_SPACING
+from mastd.settings.core.strict_yaml import parse, read_text
+from mastd.settings.profile.profile import ProfileSettings
+from mastd.settings.profile.segments import AXES
+from mastd.settings.table.payload import VehiclePayload
 
 Floats = NDArray[np.float64]
 

@@ -13,7 +13,7 @@ import numpy as np
 
 from mastd.control.iteration.figures import Figures, ResponseFigures
 from mastd.errors import FormatError, UsageError
-from mastd.formats.files import content_of, replacing
+from mastd.formats.core.files import content_of, replacing
 from mastd.signals.frequency_matrix import FrequencyMatrix
 
 HISTORY: Final = "history.json"

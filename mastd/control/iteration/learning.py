@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import fft
 
-from mastd.motion.fades import REST_KNOTS, smooth_step
+from mastd.motion.profile.fades import REST_KNOTS, smooth_step
 from mastd.signals.frequency_matrix import FrequencyMatrix, pseudo_inverse
 
 Floats = NDArray[np.float64]

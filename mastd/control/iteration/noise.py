@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from mastd.control.iteration.figures import DRIVEN_SHARE
 from mastd.control.iteration.learning import reach
-from mastd.settings.segments import AXES
+from mastd.settings.profile.segments import AXES
 from mastd.signals.band import band_filter
 from mastd.signals.metrics import ROTATION_ARM
 

@@ -16,8 +16,8 @@ from numpy.typing import NDArray
 
 from mastd.errors import UsageError
 from mastd.kinematics.control_point import motion_at_point
-from mastd.settings.segments import AXES
-from mastd.settings.table import AccelerometerSettings, TableSettings
+from mastd.settings.profile.segments import AXES
+from mastd.settings.table.table import AccelerometerSettings, TableSettings
 
 Floats = NDArray[np.float64]
 Columns = Mapping[str, Floats]

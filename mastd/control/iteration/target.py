@@ -11,9 +11,9 @@ from numpy.typing import NDArray
 from mastd.control.iteration.responses import ResponseSet
 from mastd.errors import FormatError, UsageError
 from mastd.formats import catalogue
-from mastd.formats.measurement import Channel, Measurement, Series, step_in_seconds
-from mastd.formats.unit_names import si_unit
-from mastd.motion.timeline import KNOT_SPACING
+from mastd.formats.core.measurement import Channel, Measurement, Series, step_in_seconds
+from mastd.formats.core.units import si_unit
+from mastd.motion.profile.timeline import KNOT_SPACING
 from mastd.signals.resampling import resample
 
 Floats = NDArray[np.float64]

@@ -1,0 +1,1 @@
+"""Rig that runs an FMU."""

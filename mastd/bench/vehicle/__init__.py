@@ -1,0 +1,1 @@
+"""Benches of the vehicle, and its peers."""

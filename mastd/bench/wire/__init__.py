@@ -1,0 +1,1 @@
+"""Benches of gateways, telemetry and rigs."""

@@ -1,0 +1,217 @@
+"""``mastd calibrate offsets``: which offsets of the length transducers make the legs fight each other."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import math
+import shutil
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+from mastd.commands.plant_options import add_plant_options, daemon_settings, stop_on_signals
+from mastd.commands.recorded_play import add_play_options, prepare, recorded_play
+from mastd.errors import FormatError, UsageError
+
+if TYPE_CHECKING:
+    from mastd.commands import Subparsers
+    from mastd.control.identification.length_offsets import LengthOffsets
+    from mastd.loop.process.script import StopRequest
+    from mastd.loop.service.single_run import Ending
+    from mastd.settings.table.table import TableSettings
+
+CERTAINTY: Final = 2.0
+"""Standard deviations below which an offset is not told from none."""
+DIGITS: Final = 4
+"""Of an offset in mm: a tenth of a micrometre, less than any transducer resolves."""
+
+
+def add_parsers(subparsers: Subparsers) -> None:
+    """Add the subcommand."""
+    parser = subparsers.add_parser("calibrate", help="calibrate transducers on the raised table")
+    kinds = parser.add_subparsers(dest="kind", required=True, metavar="WHAT")
+    offsets = kinds.add_parser(
+        "offsets",
+        help="offsets of the length transducers that make the legs fight each other",
+        description="Plays a slow motion, or takes the record of one, and shows the offsets of the length "
+        "transducers that make the legs fight each other; writes them only when told.",
+    )
+    offsets.add_argument(
+        "--profile",
+        metavar="PROFILE",
+        default="slow_heave",
+        help="what is played: slowly to and fro, with the payload that stands there (slow_heave: none)",
+    )
+    offsets.add_argument(
+        "--from",
+        dest="source",
+        metavar="RUN",
+        type=Path,
+        help="play nothing, take a run that is there: directory, run.mcap or fault-….mcap",
+    )
+    offsets.add_argument(
+        "--write", action="store_true", help="write them into the table's file; the old one stays as FILE.bak"
+    )
+    add_plant_options(offsets)
+    add_play_options(offsets)
+    offsets.set_defaults(run=run)
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Play unless a run is named, find, show, write when told; return 0 when done, 1 stopped, 3 fault."""
+    from mastd.commands.calibrate.record import balance_limit, slow_motion, table_of, wanted
+    from mastd.control.identification.length_offsets import find_offsets, settled_stiffness
+    from mastd.kinematics.geometry import Geometry
+    from mastd.record.reader import open_run
+    from mastd.settings.core.starter import find
+
+    path = find("table", arguments.table)
+    source, code, said = arguments.source, 0, ""
+    if source is None:
+        with stop_on_signals() as stop:
+            source, ending = _played(arguments, stop)
+        if not ending.completed:
+            code, said = (3, ending.fault.cause) if ending.fault else (1, "stopped by the operator")
+            print(f"the play did not go to its end: {said}", file=sys.stderr)
+    record = open_run(source, wanted)
+    table = table_of(record)
+    geometry = Geometry.from_settings(table)
+    try:
+        found = find_offsets(
+            geometry, slow_motion(record, geometry), settled_stiffness(table), balance_limit(record)
+        )
+    except (ValueError, FormatError) as error:
+        raise UsageError(f"{record.path}: {error}; no offset was found") from error
+    document = _document(found, table, str(record.path), said)
+    if arguments.write and document["told"]:
+        write(path, table, _new_offsets(found, table))
+        document["written"] = str(path)
+    print(json.dumps(document, allow_nan=False) if arguments.json else _text(found, table, document))
+    return code
+
+
+def _played(arguments: argparse.Namespace, stop: StopRequest) -> tuple[Path, Ending]:
+    """Check, play and record; return the record and how it ended."""
+    from mastd.loop.process.installation import Plan
+    from mastd.motion.preflight.preflight import check
+    from mastd.settings.core.starter import find
+
+    live = prepare(arguments)
+    plan = Plan.load(
+        find("table", arguments.table), find("profile", arguments.profile), daemon_settings(arguments)
+    )
+    return recorded_play(arguments, plan, check(plan.profile, plan.table), stop, live=live)
+
+
+def _document(found: LengthOffsets, table: TableSettings, record: str, ended: str) -> dict[str, object]:
+    return {
+        "run": record,
+        "ended": ended or None,
+        "told": bool((abs(found.amount) > CERTAINTY * found.doubt).any()),
+        "balanced": found.balanced,
+        "links": [
+            {"name": link.name, "offset_m": link.transducer.offset, "new_offset_m": new}
+            for link, new in zip(table.links, _new_offsets(found, table), strict=True)
+        ],
+        "patterns": [
+            {
+                "links": found.patterns[k].tolist(),
+                "amount_m": float(found.amount[k]),
+                "uncertainty_m": float(found.doubt[k]),
+                "by_lengths_m": float(found.by_lengths[k]),
+                "by_balance_m": float(found.by_trim[k]) if found.balanced else None,
+                "internal_force_n": float(found.force[k]),
+                "without_balance_n": float(found.free_force[k]),
+                "with_new_offsets_n": float(found.rest_force[k]),
+                "with_new_offsets_uncertainty_n": float(found.force_doubt[k]),
+            }
+            for k in range(len(found.patterns))
+        ],
+        "written": None,
+    }
+
+
+def _new_offsets(found: LengthOffsets, table: TableSettings) -> list[float]:
+    """Return the offset of each transducer in m as it would be written; one that stays is as it was."""
+    return [
+        link.transducer.offset
+        if abs(correction) < 0.5 * 10.0 ** -(DIGITS + 3)
+        else round(1e3 * (link.transducer.offset + float(correction)), DIGITS) * 1e-3
+        for link, correction in zip(table.links, found.corrections, strict=True)
+    ]
+
+
+def _text(found: LengthOffsets, table: TableSettings, document: dict[str, object]) -> str:
+    lines = [f"offsets of the lengths, from {document['run']}"]
+    width = max(len(link.name) for link in table.links)
+    lines.append(f"  {'link':<{width}}  offset, mm      new, mm")
+    for link, new in zip(table.links, _new_offsets(found, table), strict=True):
+        lines.append(f"  {link.name:<{width}}  {link.transducer.offset * 1e3:10.4f}  {new * 1e3:11.4f}")
+    for k in range(len(found.patterns)):
+        lines += _pattern_lines(found, table, k)
+    lines.append("  a movement of the table explains all other combinations; they do not show here")
+    if not document["told"]:
+        lines.append("  it cannot be told from none: the offsets stay as they are")
+    elif document["written"]:
+        lines.append(f"  written to {document['written']}")
+    else:
+        lines.append("  nothing is written without --write")
+    return "\n".join(lines)
+
+
+def _pattern_lines(found: LengthOffsets, table: TableSettings, k: int) -> list[str]:
+    """Return what is known of one pattern."""
+    ways = f"the lengths say {found.by_lengths[k] * 1e3:+.4f} mm"
+    if found.balanced:
+        ways += f", the balance {found.by_trim[k] * 1e3:+.4f} mm"
+    force, free, rest, about = (
+        1e-3 * value[k] for value in (found.force, found.free_force, found.rest_force, found.force_doubt)
+    )
+    alone = [
+        f"{link.name} by {error * 1e3:+.3f} mm"
+        for link, error in zip(table.links, found.single[k], strict=True)
+        if math.isfinite(error)
+    ]
+    return [
+        f"  legs against each other: {found.amount[k] * 1e3:+.4f} ± {found.doubt[k] * 1e3:.4f} mm ({ways})",
+        f"  internal force: {force:+.1f} kN as it was, without the balance up to {free:+.0f} kN; without it "
+        f"and with the new offsets {rest:+.0f} ± {about:.0f} kN",
+        f"  if one transducer alone reads wrong: {', or '.join(alone)}",
+    ]
+
+
+def write(path: Path, table: TableSettings, offsets: Sequence[float]) -> None:
+    """Write the transducers' offsets (m) into the file of ``table``, all else as it stands.
+
+    The old file stays beside it as FILE.bak. Raises UsageError for a starter file, and for a file that is
+    another table by now; SettingsError for one in which an offset is not to be found.
+    """
+    from mastd.formats.core.files import replacing
+    from mastd.settings.core.edit_text import Place, amended
+    from mastd.settings.core.loader import load, load_text
+    from mastd.settings.core.starter import starter_directory
+    from mastd.settings.core.strict_yaml import read_text
+    from mastd.settings.table.table import TableSettings
+
+    if path.resolve().is_relative_to(starter_directory().resolve()):
+        raise UsageError(
+            f"{path}: is the starter file, which stays as it is; copy it with `mastd init`, and name it with "
+            "--table"
+        )
+    if load(path, TableSettings) != table:
+        raise UsageError(f"{path}: is not the table of that run any more; play anew before you write")
+    changes: dict[Place, str] = {
+        ("links", k, "transducer", "offset"): f"{offset * 1e3:.{DIGITS}f} mm"
+        for k, (link, offset) in enumerate(zip(table.links, offsets, strict=True))
+        if offset != link.transducer.offset
+    }
+    text = amended(read_text(path), str(path), changes)
+    load_text(text, str(path), TableSettings)
+    try:
+        shutil.copyfile(path, path.with_name(f"{path.name}.bak"))
+    except OSError as error:
+        raise UsageError(f"{path}.bak: cannot be written: {error.strerror}") from error
+    with replacing(path) as file:
+        file.write(text.encode("utf-8"))

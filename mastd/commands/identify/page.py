@@ -1,0 +1,140 @@
+"""The page of what identify has found: beside the nominal values, and what it rests on."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mastd.control.identification.body import BodyFit
+from mastd.control.identification.findings import Findings, LinkFindings
+from mastd.report.blocks import Banner, Block, Facts, Heading, Page, Paragraph, Pictures, Table, cells
+from mastd.report.drawing.picture import Bar, Bound, Curve, Floats, Panel
+from mastd.report.drawing.tones import LINKS, tone_of
+from mastd.report.identified_rows import Row
+from mastd.report.numbers import figure
+from mastd.settings.table.table import TableSettings
+
+_CLOSE_UP_S: Final = 2.0
+_WRENCH: Final = (
+    "force x, kN",
+    "force y, kN",
+    "force z, kN",
+    "moment x, kN m",
+    "moment y, kN m",
+    "moment z, kN m",
+)
+_BOUNDS: Final = 3.0
+"""Standard deviations to either side that a bar shows."""
+
+
+def identified_page(
+    found: Findings, rows: Sequence[Row], table: TableSettings, title: str, facts: Sequence[tuple[str, str]]
+) -> Page:
+    """Return the page; ``facts`` say where the values come from."""
+    blocks: list[Block] = [
+        _banner(found, table, title),
+        *(Paragraph(note, warning=True) for note in found.notes),
+        Heading("What was found"),
+        Table(
+            ("quantity", "of", "nominal", "found", "uncertainty"),
+            tuple(cells(*row.texts()) for row in rows),
+            numbers=True,
+        ),
+        Paragraph(
+            "The uncertainty is one standard deviation, from the residuals, counted as dependent on"
+            " their neighbours, and from what the model leaves out. Errors of scale of the transducers are"
+            " not in it."
+        ),
+        Heading("Links beside each other"),
+        Paragraph(f"Bars reach {_BOUNDS:g} standard deviations to either side; the dashed line is nominal."),
+        Pictures(_bars(rows)),
+        Heading("Delay of the valves"),
+        Paragraph(
+            "From the opening that the drive asks for to the spool, beyond the nominal second-order lag; a"
+            " slower spool counts as delay."
+        ),
+        Pictures(tuple(_delay(link, table, number) for number, link in enumerate(found.links))),
+        Heading("Forces of the legs, and what body and friction explain of them"),
+        Pictures(_balance(found.body)),
+        Heading("Where it comes from"),
+        Facts((*facts, *_remains(found))),
+    ]  # fmt: skip
+    return Page(title, tuple(blocks))
+
+
+def _banner(found: Findings, table: TableSettings, title: str) -> Banner:
+    if found.notes:
+        return Banner(title, "DOUBTFUL", "warn", (table.name,))
+    return Banner(title, "FOUND", "good", (table.name,))
+
+
+def _bars(rows: Sequence[Row]) -> tuple[Panel, ...]:
+    panels = []
+    for quantity in dict.fromkeys(row.quantity for row in rows if row.of[:1].isdigit()):
+        own = [row for row in rows if row.quantity == quantity]
+        unit = f", {own[0].unit}" if own[0].unit else ""
+        nominal = () if own[0].nominal is None else (Bound(own[0].nominal),)
+        bars = tuple(
+            Bar(
+                float(number),
+                row.found - _BOUNDS * row.uncertainty,
+                row.found + _BOUNDS * row.uncertainty,
+                tone_of(LINKS, number - 1),
+            )
+            for number, row in enumerate(own, start=1)
+        )
+        panels.append(Panel(f"{quantity}{unit}", "link", bars=bars, bounds=nominal))
+    return tuple(panels)
+
+
+def _delay(link: LinkFindings, table: TableSettings, number: int) -> Panel:
+    lag = link.lag
+    omega = 2.0 * math.pi * lag.frequency
+
+    def delay(response: NDArray[np.complex128]) -> Floats:
+        return np.asarray(-1e3 * np.unwrap(np.angle(response)) / omega)
+
+    return Panel(
+        f"{number + 1}: {link.name}, ms",
+        "Hz",
+        (
+            Curve(lag.frequency, delay(lag.response), tone_of(LINKS, number), "measured", 0.9),
+            Curve(lag.frequency, delay(lag.fitted), "reference", "found", 1.2),
+        ),
+        bounds=(Bound(1e3 * table.valve.delay),),
+        least=0.5,
+        x_log=True,
+    )
+
+
+def _balance(body: BodyFit) -> tuple[Panel, ...]:
+    middle = float(body.times[int(np.argmax(np.linalg.norm(body.wrench[:, :3], axis=1)))])
+    reach = (middle - _CLOSE_UP_S / 2, middle + _CLOSE_UP_S / 2)
+    near = (body.times >= reach[0]) & (body.times <= reach[1])
+    return tuple(
+        Panel(
+            name,
+            "s from the play's begin",
+            (
+                Curve(body.times[near], 1e-3 * body.explained[near, k], "reference", "explained", 1.8),
+                Curve(body.times[near], 1e-3 * body.wrench[near, k], "achieved", "measured", 1.0),
+            ),
+        )
+        for k, name in enumerate(_WRENCH)
+    )
+
+
+def _remains(found: Findings) -> tuple[tuple[str, str], ...]:
+    oil = ", ".join(figure(link.oil.residual, 1e6, 3) for link in found.links)
+    leakage = ", ".join(figure(link.oil.leakage[0], 1e12, 3) for link in found.links)
+    zero = ", ".join(figure(link.oil.zero[0], 1e2, 2) for link in found.links)
+    return (
+        ("force left unexplained", f"{figure(found.body.residual, 1.0, 3)} N a link"),
+        ("oil unaccounted for, as travel", f"{oil} µm"),
+        ("leakage across the pistons", f"{leakage} · 10⁻¹² m³/(s Pa)"),
+        ("spool where the valve is closed", f"{zero} %"),
+    )

@@ -1,0 +1,349 @@
+"""``mastd iterate PROFILE``: correct a drive from play to play until the target's responses come out."""
+
+from __future__ import annotations
+
+import argparse
+import hashlib
+import json
+import sys
+import time
+from collections.abc import Sequence
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+from mastd.commands.plant_options import add_plant_options, connection, daemon_settings, stop_on_signals
+from mastd.commands.quantities import positive
+from mastd.errors import MastdError, UsageError
+from mastd.units import TIME
+
+if TYPE_CHECKING:
+    from mastd.commands import Subparsers
+    from mastd.control.iteration.driver import Task
+    from mastd.control.iteration.history import History
+    from mastd.control.iteration.responses import Columns, Floats, ResponseSet
+    from mastd.loop.process.host import Connection
+    from mastd.loop.process.installation import Plan
+    from mastd.loop.process.script import StopRequest
+    from mastd.loop.service.player import Player
+    from mastd.signals.frequency_matrix import FrequencyMatrix
+
+LENGTH_TOLERANCE = 0.05
+"""Share of the profile's length by which a target may differ without a word."""
+_REMEMBERED: Final = (
+    *("table", "config", "identified", "truth", "seed", "fault", "plant", "allow_remote", "operators"),
+    *("noise", "responses", "plays"),
+)
+"""Options that an iteration that goes on takes from where it began."""
+_PAGE, _PICTURE = "iteration.html", "convergence.svg"
+
+
+def add_parsers(subparsers: Subparsers) -> None:
+    """Add the subcommand."""
+    parser = subparsers.add_parser(
+        "iterate", help="correct a drive from play to play until the responses are those of the target"
+    )
+    parser.add_argument(
+        "profile", nargs="?", help="profile file, or the name of a starter profile; not with --resume"
+    )
+    parser.add_argument(
+        "--plays", type=_plays, metavar="N", help="corrected plays after the first one (default: 3)"
+    )
+    parser.add_argument(
+        "--noise", metavar="TIME", help="noise to measure the frequency response matrix with (default: 100 s)"
+    )
+    parser.add_argument(
+        "--matrix",
+        metavar="PATH",
+        type=Path,
+        help="take the matrix from an iteration's or identify's directory, or from a run that moved all axes",
+    )
+    parser.add_argument(
+        "--target",
+        metavar="FILE",
+        type=Path,
+        help="file or run with the responses that are wanted; left out, it is the profile's own motion",
+    )
+    parser.add_argument(
+        "--responses",
+        metavar="NAME[=CHANNEL],…",
+        help="channels of the record that are compared with the target's channels of that name, or CHANNEL",
+    )
+    parser.add_argument(
+        "--resume", metavar="DIR", type=Path, help="go on with the iteration in this directory"
+    )
+    add_plant_options(parser)
+    parser.add_argument(
+        "--identified", metavar="FILE", help="what `mastd identify` has found out, in the settings' place"
+    )
+    parser.add_argument("--json", action="store_true", help="print one JSON document, nothing else")
+    parser.set_defaults(run=run)
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Iterate; return 0, 1 where a play was stopped, 3 where a fault stopped it."""
+    with stop_on_signals() as stop:
+        return _run(arguments, stop)
+
+
+def _run(arguments: argparse.Namespace, stop: StopRequest) -> int:
+    from mastd.control.iteration.driver import PlayFaultError, iterate
+    from mastd.loop.realtime.lock import plant_lock
+
+    history, task, matrix = _resumed(arguments) if arguments.resume else _begun(arguments)
+    directory = task.directory
+    player = _player(arguments, directory, stop)
+    told = (lambda line: None) if arguments.json else partial(print, flush=True)
+    noise = positive("--noise", arguments.noise, TIME)
+    try:
+        with plant_lock(arguments.plant):
+            history = iterate(
+                task, history, player, arguments.plays, noise, matrix, told, partial(_show, directory)
+            )
+    except MastdError as error:
+        print(error, file=sys.stderr)
+        smaller = ", with half the step," if isinstance(error, PlayFaultError) else ""
+        print(f"what was done stands; go on{smaller} by: mastd iterate --resume {directory}", file=sys.stderr)
+        return error.exit_code
+    _show(directory, history)
+    if arguments.json:
+        print(json.dumps({**history.document(), "directory": str(directory)}, allow_nan=False))
+    else:
+        print(_summary(directory, history))
+    return 0
+
+
+def _begun(arguments: argparse.Namespace) -> tuple[History, Task, FrequencyMatrix | None]:
+    """Return an iteration that begins, in a directory of its own."""
+    from mastd.control.iteration.driver import begin, task_of
+    from mastd.loop.service.journal import slug
+    from mastd.motion.preflight.preflight import check
+    from mastd.settings.core.starter import find
+
+    if arguments.profile is None:
+        raise UsageError("name the PROFILE, or the directory of an iteration with --resume")
+    arguments.plays = 3 if arguments.plays is None else arguments.plays
+    arguments.noise = arguments.noise or "100 s"
+    positive("--noise", arguments.noise, TIME)
+    path = find("profile", arguments.profile)
+    plan = _plan(arguments, path)
+    responses, channels = _responses(arguments, plan)
+    target = None if arguments.target is None else _target(arguments.target, responses, channels)
+    matrix = None if arguments.matrix is None else _given_matrix(arguments.matrix, responses)
+    stem = Path(arguments.out) / f"iterate-{slug(plan.profile.name)}-{time.strftime('%Y%m%d-%H%M%S')}"
+    directory = next(place for place in _places(stem) if not place.exists())
+    task = task_of(path, plan.profile, plan.table, directory, responses, target)
+    if target is not None:
+        _tell_length(arguments.target, len(target), task.knots)
+    verdict = check(plan.profile, plan.table)
+    if not verdict.ok:
+        raise UsageError(f"{path}: refused, it does not pass the check:\n{verdict.text()}")
+    return begin(task, _origin(arguments, path)), task, matrix
+
+
+def _tell_length(path: Path, target: int, knots: int) -> None:
+    """Say that a target is not as long as the motion of the profile, in milliseconds both."""
+    if abs(target - knots) > LENGTH_TOLERANCE * knots:
+        rest = "is followed by rest" if target < knots else "is cut"
+        seconds = (1e-3 * target, 1e-3 * knots)
+        print(f"{path}: takes {seconds[0]:g} s, the profile {seconds[1]:g} s: it {rest}", file=sys.stderr)
+
+
+def _resumed(arguments: argparse.Namespace) -> tuple[History, Task, FrequencyMatrix | None]:
+    """Return an iteration that goes on, with the options that it began with."""
+    from dataclasses import replace
+
+    from mastd.control.iteration.driver import TARGET, task_of
+    from mastd.control.iteration.drives import read_series
+    from mastd.control.iteration.history import load_history
+
+    if arguments.profile is not None:
+        raise UsageError("--resume knows the profile; leave it out")
+    directory = arguments.resume
+    history = load_history(directory)
+    origin = history.origin
+    asked = arguments.plays
+    print(f"{directory}: goes on with the options that it began with, but for --plays", file=sys.stderr)
+    for name in _REMEMBERED:
+        setattr(arguments, name, origin.get(name))
+    arguments.plays = origin["plays"] if asked is None else asked
+    path = Path(origin["profile"])
+    if not path.is_file() or _sha256(path) != origin["profile_sha256"]:
+        raise UsageError(f"{path}: is not what it was when {directory} began, begin anew")
+    plan = _plan(arguments, path)
+    responses, _ = _responses(arguments, plan)
+    target = read_series(directory / TARGET)
+    task = task_of(path, plan.profile, plan.table, directory, responses, target)
+    return replace(history, ended=""), task, None
+
+
+def _origin(arguments: argparse.Namespace, path: Path) -> dict[str, Any]:
+    """Return what an iteration must know again to go on."""
+    kept = {name: getattr(arguments, name) for name in _REMEMBERED}
+    for name in ("table", "config", "identified", "truth"):
+        if kept[name] is not None and Path(kept[name]).is_file():
+            kept[name] = str(Path(kept[name]).resolve())
+    target = None if arguments.target is None else str(arguments.target.resolve())
+    return {**kept, "profile": str(path.resolve()), "profile_sha256": _sha256(path), "target": target}
+
+
+def _sha256(path: Path) -> str:
+    return hashlib.sha256(path.read_bytes()).hexdigest()
+
+
+def _places(stem: Path) -> list[Path]:
+    return [stem, *(stem.with_name(f"{stem.name}-{count}") for count in range(2, 1000))]
+
+
+def _plan(arguments: argparse.Namespace, profile: Path) -> Plan:
+    from mastd.loop.process.installation import Plan
+    from mastd.settings.core.starter import find
+
+    identified = None if arguments.identified is None else Path(arguments.identified)
+    return Plan.load(find("table", arguments.table), profile, daemon_settings(arguments), identified)
+
+
+def _responses(arguments: argparse.Namespace, plan: Plan) -> tuple[ResponseSet, dict[str, str]]:
+    """Return the responses that are meant, and the target's channels that are called otherwise."""
+    from mastd.control.iteration.responses import CENTRE, chosen, of_profile
+    from mastd.control.iteration.target import names_in, pairs_of
+    from mastd.loop.measurement.frame import channel_units
+
+    known = channel_units(plan.table) | {one.name: one.unit for one in plan.vehicle_channels}
+    if arguments.responses:
+        names, channels = pairs_of(arguments.responses.split(","))
+        return chosen(names, plan.table, known), channels
+    if arguments.target is None:
+        return of_profile(plan.profile.point, plan.table), {}
+    if arguments.target.is_dir():
+        arguments.responses = ",".join(CENTRE)
+        return chosen(CENTRE, plan.table, known), {}
+    held = names_in(arguments.target)
+    sensors = [sensor.name for sensor in plan.table.sensors.accelerometers]
+    names = [name for name in held if name in known or name in sensors or name.startswith("point_")]
+    if not names:
+        raise UsageError(
+            f"{arguments.target}: holds {', '.join(held[:8])}{', …' if len(held) > 8 else ''}, no channel "
+            "of a record: say with --responses NAME=CHANNEL,… which response is to be like which"
+        )
+    arguments.responses = ",".join(names)
+    return chosen(names, plan.table, known), {}
+
+
+def _target(path: Path, responses: ResponseSet, channels: dict[str, str]) -> Floats:
+    """Return the target of a file, or of a run from its profile's start on."""
+    from mastd.control.iteration.target import read_target
+
+    if not path.is_dir():
+        return read_target(path, responses, channels)
+    if channels:
+        raise UsageError(f"{path}: is a run, its channels are called as the responses are")
+    return responses.of(_columns_of_run(path, responses.channels))
+
+
+def _columns_of_run(path: Path, channels: Sequence[str]) -> Columns:
+    """Return channels of a run at every millisecond of its profile."""
+    from mastd.motion.profile.timeline import KNOT_SPACING
+    from mastd.record.play_columns import play_columns
+    from mastd.record.reader import find_run, open_run
+
+    record = open_run(find_run(path))
+    duration = record.metadata.get("duration")
+    if not isinstance(duration, int | float):
+        raise UsageError(f"{path}: its record does not tell how long the profile took")
+    return play_columns(record, channels, KNOT_SPACING, int(duration / KNOT_SPACING + 0.5) + 1)
+
+
+def _given_matrix(path: Path, responses: ResponseSet) -> FrequencyMatrix:
+    """Return the matrix of an earlier iteration, or of a run."""
+    import numpy as np
+
+    from mastd.control.iteration.driver import matrix_of
+    from mastd.control.iteration.history import MATRIX, load_matrix
+    from mastd.record.channels import AXES
+
+    if (path / MATRIX).is_file():
+        return load_matrix(path / MATRIX, responses.names)
+    drives = [f"reference_acceleration.{axis}" for axis in AXES]
+    columns = _columns_of_run(path, [*drives, *responses.channels])
+    accelerations = np.column_stack([columns[name] for name in drives])
+    still = [axis for k, axis in enumerate(AXES) if not np.any(accelerations[:, k])]
+    if still:
+        raise UsageError(f"{path}: did not move {', '.join(still)}, the matrix needs all six axes")
+    return matrix_of(accelerations, responses.of(columns))
+
+
+def _player(arguments: argparse.Namespace, directory: Path, stop: StopRequest) -> Player:
+    from mastd.loop.process.endpoints import Kind, operators_place
+    from mastd.loop.service.player import Player
+
+    kind = Kind.RUN if arguments.plant else Kind.SIMULATED_RUN
+    return Player(
+        partial(_plan, arguments),
+        partial(_connection, arguments),
+        directory,
+        partial(operators_place, kind, arguments.operators),
+        live=not arguments.json and sys.stderr.isatty(),
+        stop=stop,
+    )
+
+
+def _connection(arguments: argparse.Namespace, plan: Plan, number: int) -> Connection:
+    """Return how the plant is reached; a simulated one in lockstep, its noise anew for each play."""
+    from mastd.wire.plant.provider import rigid_payload
+
+    own = argparse.Namespace(**{**vars(arguments), "seed": arguments.seed + number + 1})
+    payload = rigid_payload(plan.profile)
+    if arguments.plant:
+        return connection(own, plan, payload, "socket", "free-run")
+    return connection(own, plan, payload, "direct", "lockstep")
+
+
+def _show(directory: Path, history: History) -> None:
+    """Write page and picture of an iteration."""
+    import numpy as np
+
+    from mastd.control.iteration.drives import write_text
+    from mastd.control.iteration.history import MATRIX
+    from mastd.report.pages.iteration import MatrixPicture, convergence_svg, iteration_page
+    from mastd.report.write import write_page
+
+    if not history.plays:
+        return
+    matrix = None
+    if (directory / MATRIX).is_file():
+        with np.load(directory / MATRIX) as held:
+            matrix = MatrixPicture(held["frequency"], np.abs(held["response"]), held["coherence"])
+    document = history.document()
+    write_page(iteration_page(document, matrix), directory / _PAGE)
+    write_text(directory / _PICTURE, convergence_svg(document))
+
+
+def _summary(directory: Path, history: History) -> str:
+    from mastd.control.iteration.responses import short_names
+
+    best = history.best
+    if best is None:
+        return "nothing was played"
+    names = short_names([one.name for one in best.figures.responses])
+    widths = [max(7, len(name)) for name in names]
+    pairs = zip(names, widths, strict=True)
+    lines = ["play   error  " + "  ".join(name.rjust(width) for name, width in pairs)]
+    for play in history.plays:
+        figures = zip(play.figures.responses, widths, strict=True)
+        values = "  ".join(f"{one.nrmse:{width}.4f}" for one, width in figures)
+        mark = " <- best" if play is best else ""
+        lines.append(f"{play.number:4d}  {play.figures.error:6.4f}  {values}{mark}")
+    if history.ended:
+        lines.append(history.ended)
+    lines.append("error: rms of target less response over that of the target, in the judged band")
+    lines.append(f"best drive: {directory / 'drive.rsp'}, played by {directory / 'drive.yaml'}")
+    lines.append(f"page: {directory / _PAGE}")
+    return "\n".join(lines)
+
+
+def _plays(text: str) -> int:
+    number = int(text)
+    if not 0 <= number <= 100:
+        raise argparse.ArgumentTypeError("plays are 0 to 100")
+    return number

@@ -1,0 +1,1 @@
+"""State estimation: pose, rates and accelerations of the table from its sensors."""

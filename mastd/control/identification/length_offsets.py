@@ -1,0 +1,153 @@
+"""Which offsets of the length transducers make the legs fight each other, from a slow motion.
+
+n legs hold six degrees of freedom, so n − 6 patterns of offsets no movement of the table explains: the null
+vectors N of the transposed Jacobian at the present pose (rows of J as in eq. (9b) of Jin 2012). Only these
+bind, and only these can be told; whatever else is off moves the table, and shows nowhere but on a gauge. With
+offsets δ they show twice: the calibrated lengths l contradict each other by N (l − l̂), l̂ those of the pose,
+and the balance has come to rest with a trim that is the same, plus what the valves' own zero adds. Both are
+means over a motion to and fro, in which the friction of the seals cancels.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mastd.kinematics.design import null_vectors
+from mastd.kinematics.geometry import DEGREES_OF_FREEDOM, Geometry
+from mastd.kinematics.workspace import jacobians_at, lengths_at
+from mastd.settings.table.table import TableSettings
+
+Array = NDArray[np.float64]
+
+MOST_SAMPLES: Final = 4000
+"""Of a longer motion every so many are taken."""
+PARTS: Final = 8
+"""Parts of the motion by whose spread the doubt is told."""
+LEAST_DOUBT: Final = 1e-6
+"""m; no offset is known better."""
+LEAST_SHARE: Final = 0.05
+"""Of a pattern; a link with less of it does not make the legs fight."""
+FORCE_DOUBT: Final = 0.2
+"""Share of the forces that leakage, of which the nominal value is taken, leaves open."""
+
+
+@dataclass(frozen=True, eq=False)
+class SlowMotion:
+    """What a record tells of k samples: ``poses`` (k, 6) measured, ``lengths`` (k, n) calibrated, ``forces``
+    (k, n) of the legs, and ``trims`` (k, n), commanded lengths less those of the reference; m, rad, N."""
+
+    poses: Array
+    lengths: Array
+    forces: Array
+    trims: Array
+
+
+@dataclass(frozen=True, eq=False)
+class LengthOffsets:
+    """``patterns`` (m, n), unit vectors; the other fields have one number for each, in m or N.
+
+    ``by_lengths`` and ``by_trim`` are how much of its pattern is too long; ``amount`` is the one that is to
+    be believed, ``doubt`` its standard deviation. ``force`` is the mean internal force as it was,
+    ``free_force`` what it would be without the balance, at most: the overlap of the valves lets a part of it
+    be; ``rest_force`` what is left of that with the corrections, ``force_doubt`` how well that is known.
+    """
+
+    patterns: Array
+    by_lengths: Array
+    by_trim: Array
+    balanced: bool
+    """The balance was at work, and not at its limit."""
+    amount: Array
+    doubt: Array
+    force: Array
+    free_force: Array
+    rest_force: Array
+    force_doubt: Array
+
+    @property
+    def corrections(self) -> Array:
+        """What is to be added to the offset of each transducer (n,), m."""
+        return -self.amount @ self.patterns
+
+    @property
+    def single(self) -> Array:
+        """Error (m, n) of a transducer that alone would make the lengths contradict each other so, m;
+        infinite where none would."""
+        with np.errstate(divide="ignore"):
+            alone = self.by_lengths[:, None] / self.patterns
+        return np.where(np.abs(self.patterns) > LEAST_SHARE, alone, np.inf)
+
+
+def find_offsets(geometry: Geometry, motion: SlowMotion, stiffness: float, limit: float) -> LengthOffsets:
+    """Return the offsets that show in a slow motion to and fro.
+
+    ``stiffness``: internal force per length in N/m once it has settled (``settled_stiffness``); ``limit``:
+    of the balance, m. Raises ValueError for a table on six legs, which cannot fight, and for fewer than
+    ``PARTS`` samples.
+    """
+    neutral = null_vectors(geometry)
+    if not len(neutral):
+        raise ValueError("six links hold a table without fighting each other: no offset can be told")
+    if len(motion.poses) < PARTS:
+        raise ValueError(f"{len(motion.poses)} samples of a standing table, at least {PARTS} are due")
+    taken = slice(None, None, 1 + len(motion.poses) // MOST_SAMPLES)
+    poses = motion.poses[taken]
+    vectors = _null_vectors_at(geometry, poses, neutral)
+    contradictions = _along(vectors, motion.lengths[taken] - lengths_at(geometry, poses))
+    trims = _along(vectors, motion.trims[taken])
+    by_lengths, by_trim = contradictions.mean(axis=0), trims.mean(axis=0)
+    largest = float(np.abs(motion.trims).max())
+    balanced = 1e-7 < largest < 0.99 * limit
+    forces = _along(vectors, motion.forces[taken])
+    force = forces.mean(axis=0)
+    amount = by_trim - force / stiffness if balanced else by_lengths
+    free_force = force - stiffness * by_trim
+    spread = _doubt(trims if balanced else contradictions)
+    own = np.abs(force) / stiffness * FORCE_DOUBT if balanced else 0.0
+    rest = free_force + stiffness * amount
+    # Where the balance has not taken the force away, the prediction is no better than it explains the force.
+    unexplained = 0.0 if balanced else np.abs(rest)
+    return LengthOffsets(
+        vectors.mean(axis=0),
+        by_lengths,
+        by_trim,
+        balanced,
+        amount,
+        np.hypot(spread, own),
+        force,
+        free_force,
+        rest,
+        np.hypot(np.hypot(_doubt(forces), FORCE_DOUBT * stiffness * np.abs(amount)), unexplained),
+    )
+
+
+def settled_stiffness(table: TableSettings) -> float:
+    """Return the internal force in N per metre of contradicting lengths once the valves have settled.
+
+    The drive asks each valve for a speed in proportion to its length's error, and goes on until the leakage
+    across the piston takes that flow away: gain · A² / leakage.
+    """
+    area = 0.5 * sum(table.actuator.piston_areas)
+    return table.drive.length_gain * area**2 / max(table.actuator.leakage, 1e-15)
+
+
+def _null_vectors_at(geometry: Geometry, poses: Array, neutral: Array) -> Array:
+    """Return null vectors (k, m, n) at ``poses`` (k, 6), turned within their space towards ``neutral``."""
+    left = np.linalg.svd(jacobians_at(geometry, poses), full_matrices=True)[0][:, :, DEGREES_OF_FREEDOM:]
+    first, _, second = np.linalg.svd(neutral @ left)
+    return np.asarray(first @ second @ left.transpose(0, 2, 1))
+
+
+def _along(vectors: Array, values: Array) -> Array:
+    """Return the parts (k, m) of ``values`` (k, n) along ``vectors`` (k, m, n)."""
+    return np.asarray(np.einsum("kmn,kn->km", vectors, values))
+
+
+def _doubt(series: Array) -> Array:
+    """Return standard deviations (m,) of the mean of a slowly changing series (k, m)."""
+    means = np.array([part.mean(axis=0) for part in np.array_split(series, PARTS)])
+    return np.asarray(np.maximum(means.std(axis=0, ddof=1) / np.sqrt(PARTS), LEAST_DOUBT))

@@ -1,0 +1,142 @@
+"""What the legs carry, by their pressures: mass and horizontal centre of gravity, and with what doubt.
+
+The wrench of the legs at C, Jᵀ F with the rows of J as in eq. (9b) of Jin 2012, holds the weight: six
+equations for the weight and the two arms of its line of action, weighed by how far the force of each leg is
+to be trusted. It holds for any layout: forces that the legs exert against each other cancel in Jᵀ F, and a
+leg of unknown friction counts as little as it must. The friction of a seal that slides has the sign of its
+rate and is known to a share of it; one that sticks may push either way with its breakaway force, four of
+them by more than a ton. So the table is weighed while it rises slowly.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mastd.settings.table.hydraulics import FrictionSettings
+from mastd.settings.table.table import TableSettings
+
+Array = NDArray[np.float64]
+
+SLIDES_FROM: Final = 2.0
+"""A seal slides from this many Stribeck velocities on: what is left of the breakaway is below 2 %."""
+FRICTION_DOUBT: Final = 0.2
+"""Share of the sliding friction that is not known: wear, oil, side loads; standard deviation."""
+PRESSURE_DOUBT: Final = 2.0
+"""Standard deviation of a pressure transducer's own offset, in times of its noise."""
+LEAST_DOUBT: Final = 10.0
+"""N; no leg's force is known better, whatever the settings say."""
+CERTAINTY: Final = 2.0
+"""A difference below this many standard deviations says nothing."""
+
+
+@dataclass(frozen=True)
+class LegFriction:
+    """Nominal friction of the legs, and how well their forces are known."""
+
+    law: FrictionSettings
+    pressure_doubt: float
+    """Standard deviation in N of a leg's force by its two pressure transducers."""
+
+    @classmethod
+    def from_settings(cls, table: TableSettings) -> LegFriction:
+        """Take both from the table's settings."""
+        pressure = PRESSURE_DOUBT * table.sensors.pressure.noise
+        doubt = pressure * math.hypot(*table.actuator.piston_areas)
+        return cls(table.actuator.friction, max(doubt, LEAST_DOUBT))
+
+    @property
+    def sliding_rate(self) -> float:
+        """Rate in m/s from which on a seal slides."""
+        return SLIDES_FROM * self.law.stribeck_velocity
+
+    def forces(self, rates: Array) -> Array:
+        """Return what friction takes off the forces of the legs (n,) at ``rates`` (n,); none if it sticks."""
+        sliding = self.law.coulomb * np.sign(rates) + self.law.viscous * rates
+        return np.where(np.abs(rates) >= self.sliding_rate, sliding, 0.0)
+
+    def doubts(self, sticking: Array) -> Array:
+        """Return standard deviations (n,) in N of legs that have been ``sticking`` (n,) a share of the time.
+
+        Where a seal that sticks stands between its two breakaway forces is not known: evenly spread.
+        """
+        stuck = sticking * self.law.breakaway / math.sqrt(3.0)
+        sliding = (1.0 - sticking) * FRICTION_DOUBT * self.law.coulomb
+        return np.sqrt(stuck**2 + sliding**2 + self.pressure_doubt**2)
+
+
+@dataclass(frozen=True)
+class StaticLoad:
+    """Mass in kg and where its centre stands from C along x and y of B in m, with standard deviations."""
+
+    mass: float
+    centre: tuple[float, float]
+    mass_doubt: float = 0.0
+    centre_doubt: tuple[float, float] = (0.0, 0.0)
+
+
+def weigh(jacobian: Array, forces: Array, doubts: Array, other: Array, gravity: float) -> StaticLoad:
+    """Return what the legs carry.
+
+    ``jacobian`` (n, 6) of ``mastd.kinematics.jacobian.geometric_jacobian``; ``forces`` (n,) on the table in N
+    with standard deviations ``doubts`` (n,) above 0; ``other`` (6,) is what else acts on the table, at C in B
+    axes; ``gravity`` in m/s², with the mean upward acceleration added to it. Weighted least squares of
+    Jᵀ F + other = [0, 0, w, w y, −w x, 0] for w, w x, w y.
+    """
+    share = np.zeros((6, 3))
+    share[2, 0] = share[3, 2] = 1.0
+    share[4, 1] = -1.0
+    covariance = jacobian.T @ (doubts[:, None] ** 2 * jacobian)
+    weights = np.linalg.solve(covariance, share)
+    spread = np.linalg.inv(share.T @ weights)
+    weight, *moments = map(float, spread @ weights.T @ (jacobian.T @ forces + other))
+    x, y = (moment / weight for moment in moments)
+    # First order: a moment's doubt, and the arm times that of the weight.
+    doubts_of_arms = [
+        math.sqrt(spread[k, k] - 2.0 * arm * spread[k, 0] + arm**2 * spread[0, 0]) / abs(weight)
+        for k, arm in ((1, x), (2, y))
+    ]
+    return StaticLoad(
+        weight / gravity,
+        (x, y),
+        math.sqrt(spread[0, 0]) / gravity,
+        (doubts_of_arms[0], doubts_of_arms[1]),
+    )
+
+
+def nominal_load(model: Array, rotation: Array) -> StaticLoad:
+    """Return what a body is: ``model`` (11,) as in ``TableModel.values``, ``rotation`` (3, 3) from P to B."""
+    x, y, _ = rotation @ model[1:4] / model[0]
+    return StaticLoad(float(model[0]), (float(x), float(y)))
+
+
+def contradiction(found: StaticLoad, stated: StaticLoad, most_mass: float, most_centre: float) -> str:
+    """Return in words how what was ``found`` contradicts what is ``stated``; empty if it does not.
+
+    ``most_mass`` (kg) and ``most_centre`` (m) may pass, and whatever the weighing cannot tell.
+    """
+    said = []
+    if not abs(found.mass - stated.mass) <= max(most_mass, CERTAINTY * found.mass_doubt):
+        said.append(
+            f"the legs carry {_tons(found.mass)} ± {_tons(found.mass_doubt)} t, with the profile's payload "
+            f"it would be {_tons(stated.mass)} t"
+        )
+    ways = (("ahead", "behind"), ("left", "right"))
+    off = [
+        f"{abs(arm - its) * 1e3:.0f} ± {doubt * 1e3:.0f} mm further {way[0] if arm > its else way[1]}"
+        for arm, its, doubt, way in zip(found.centre, stated.centre, found.centre_doubt, ways, strict=True)
+        if not abs(arm - its) <= max(most_centre, CERTAINTY * doubt)
+    ]
+    if off:
+        said.append(
+            f"the centre of gravity of table and payload is {' and '.join(off)} than the profile says"
+        )
+    return "; ".join(said)
+
+
+def _tons(mass: float) -> str:
+    return f"{mass * 1e-3:.1f}"

@@ -1,0 +1,197 @@
+"""Jogging: a step along one axis of the pose, or of one link while the others keep their lengths.
+
+Planned before anything moves: the straight line in pose space from where the table stands to the target is
+looked at for strokes and pose limits. An amount that does not fit is refused with what would fit. Links and
+axes count from 0 here, from 1 in what people read. Lengths in m, angles in rad.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mastd.control.reference.preview import PathLimits
+from mastd.kinematics.forward import Observer
+from mastd.kinematics.geometry import AXES
+from mastd.kinematics.observer import observe
+from mastd.kinematics.workspace import independent_range, lengths_at
+
+Array = NDArray[np.float64]
+
+SAMPLES = 65
+"""Poses looked at on the line, both ends counted."""
+STAYS = 0.1e-3
+"""Metres by which the other lengths may change when one link is jogged from a pose that is not neutral."""
+AGREEMENT = 1e-9
+"""Metres within which lengths count as one pose's in Table 4 of document 004."""
+
+_ROUNDING = 1e-9
+_UPDATES = 100
+
+
+@dataclass(frozen=True, eq=False)
+class JogRanges:
+    """How far links can move while the others stand, in m from neutral: Table 4 of document 004.
+
+    ``single`` (n, 2): least and greatest of each link alone; ``pairs``: of two links together, for those that
+    cannot move alone.
+    """
+
+    single: Array
+    pairs: dict[tuple[int, int], tuple[float, float]]
+
+    @classmethod
+    def of(cls, observer: Observer) -> JogRanges:
+        """Work the ranges out, a matter of milliseconds a link."""
+        geometry, gain = observer.geometry, observer.gain
+        single = np.array(
+            [
+                independent_range(geometry, gain, (link,), agreement=AGREEMENT)
+                for link in range(geometry.links)
+            ]
+        )
+        fixed = [link for link in range(geometry.links) if not np.any(single[link])]
+        pairs = {
+            pair: independent_range(geometry, gain, pair, agreement=AGREEMENT)
+            for pair in itertools.combinations(fixed, 2)
+        }
+        return cls(single, {pair: reach for pair, reach in pairs.items() if any(reach)})
+
+
+@dataclass(frozen=True, eq=False)
+class Jog:
+    """A planned jog: ``target`` (6,) or None, and then why and what is possible in ``refusal``."""
+
+    target: Array | None
+    refusal: str = ""
+
+
+def plan_jog(
+    arguments: Sequence[float], pose: Array, limits: PathLimits, observer: Observer, ranges: JogRanges
+) -> Jog:
+    """Return the jog of a request's arguments [0 axis | 1 link, index from 0, amount] from ``pose`` (6,)."""
+    kind, index, amount = arguments[:3]
+    names = AXES if kind == 0 else [str(link + 1) for link in range(limits.geometry.links)]
+    if kind not in (0, 1) or not 0 <= index < len(names) or index != int(index):
+        return _refused("there is no such axis or link")
+    if not math.isfinite(amount):
+        return _refused("the amount is no number")
+    if kind == 0:
+        return jog_axis(pose, int(index), amount, limits)
+    return jog_link(pose, int(index), amount, limits, observer, ranges)
+
+
+def jog_axis(pose: Array, axis: int, amount: float, limits: PathLimits) -> Jog:
+    """Return the jog of coordinate ``axis`` of ``pose`` (6,) by ``amount`` m or rad."""
+    target = np.array(pose)
+    target[axis] += amount
+    free = _free_share(pose, target, limits)
+    if free >= 1.0:
+        return Jog(target)
+    possible = _rounded(amount * free, axis < 3)
+    where = f"{AXES[axis]} can go {possible} from here" if free > 0.0 else "nothing is left that way"
+    return _refused(
+        f"strokes and pose limits do not allow {AXES[axis]} {_rounded(amount, axis < 3)}; {where}"
+    )
+
+
+def jog_link(
+    pose: Array, link: int, amount: float, limits: PathLimits, observer: Observer, ranges: JogRanges
+) -> Jog:
+    """Return the jog of the length of ``link`` by ``amount`` m, the other lengths as they are.
+
+    Allowed within ``ranges``; the target's exact lengths agree with the wanted ones within ``STAYS``.
+    """
+    geometry = limits.geometry
+    least, greatest = ranges.single[link]
+    if least == 0.0 and greatest == 0.0:
+        return _refused(_alone(link, ranges))
+    lengths = lengths_at(geometry, pose)[0]
+    away = float(lengths[link] - geometry.neutral_lengths[link])
+    reach = float(limits.reach[link])
+    low, high = max(least, -reach) - away, min(greatest, reach) - away
+    if not low - _ROUNDING <= amount <= high + _ROUNDING:
+        return _refused(
+            f"link {link + 1} stands {away * 1e3:+.1f} mm from neutral and may move alone between "
+            f"{max(least, -reach) * 1e3:+.4g} and {min(greatest, reach) * 1e3:+.4g} mm; "
+            f"{low * 1e3:+.1f} to {high * 1e3:+.1f} mm are possible from here"
+        )
+    lengths[link] += amount
+    target = np.array(pose)
+    converged, _, _ = observe(
+        geometry.table_joints,
+        geometry.base_joints,
+        geometry.neutral_position,
+        observer.gain,
+        lengths,
+        0.0,
+        1e-13,
+        _UPDATES,
+        target,
+    )
+    others = np.abs(lengths_at(geometry, target)[0] - lengths)
+    if not (converged and np.all(others <= STAYS)):
+        return _refused(
+            f"from this pose link {link + 1} cannot move {amount * 1e3:+.1f} mm alone, the others would have "
+            f"to give way by up to {np.max(others) * 1e3:.2g} mm; raise to neutral first, or jog an axis"
+        )
+    free = _free_share(pose, target, limits)
+    if free < 1.0:
+        possible = f"{_floor(amount * free * 1e3):+.1f} mm are possible from here"
+        return _refused(f"the pose limits do not allow link {link + 1} {amount * 1e3:+.1f} mm; {possible}")
+    return Jog(target)
+
+
+def _free_share(pose: Array, target: Array, limits: PathLimits) -> float:
+    """Return the share of the line from ``pose`` to ``target`` that keeps strokes and pose limits.
+
+    A place beyond a limit counts only where the line leads further out: the way back is always free.
+    """
+    shares = np.linspace(0.0, 1.0, SAMPLES)
+    line = pose + shares[:, None] * (target - pose)
+    away = np.hstack((lengths_at(limits.geometry, line) - limits.geometry.neutral_lengths, line))
+    bounds = np.concatenate((limits.reach, limits.pose)) + _ROUNDING
+    beyond = np.abs(away[1:]) > bounds
+    outwards = np.abs(away[1:]) > np.abs(away[:-1])
+    bad = np.flatnonzero(np.any(beyond & outwards, axis=1))
+    if not bad.size:
+        return 1.0
+    # The last free place, to the point between two samples where the first bound is met.
+    before, after = np.abs(away[bad[0]]), np.abs(away[bad[0] + 1])
+    rise = np.where(after > before, after - before, np.inf)
+    met = np.min(np.where((after > bounds) & (after > before), (bounds - before) / rise, 1.0))
+    return float(max(shares[bad[0]] + np.clip(met, 0.0, 1.0) * (shares[1] - shares[0]), 0.0))
+
+
+def _alone(link: int, ranges: JogRanges) -> str:
+    others = [
+        f"{first + 1}+{second + 1} by {low * 1e3:.4g} to {high * 1e3:.4g} mm"
+        for (first, second), (low, high) in ranges.pairs.items()
+    ]
+    free = [str(index + 1) for index in range(len(ranges.single)) if np.any(ranges.single[index])]
+    together = f"; together could move {', '.join(others)}" if others else ""
+    alone = f"links {', '.join(free)} can move alone; " if free else ""
+    return (
+        f"link {link + 1} cannot move while the others stand{together}; {alone}"
+        "jog heave, roll or pitch instead"
+    )
+
+
+def _floor(value: float) -> float:
+    """Return the value rounded towards zero to a tenth, so that what is named as possible is."""
+    return math.trunc(value * 10.0) / 10.0
+
+
+def _rounded(amount: float, length: bool) -> str:
+    if length:
+        return f"{_floor(amount * 1e3):+.1f} mm"
+    return f"{math.trunc(math.degrees(amount) * 100.0) / 100.0:+.2f} deg"
+
+
+def _refused(why: str) -> Jog:
+    return Jog(None, f"jog is refused: {why}")

@@ -1,0 +1,1 @@
+"""Corrected sine tests: harmonics of reference and feedback."""

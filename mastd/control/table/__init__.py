@@ -1,0 +1,1 @@
+"""Table control: reference to actuator commands."""

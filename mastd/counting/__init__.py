@@ -1,0 +1,1 @@
+"""Counting of arithmetic operations of the kernels."""

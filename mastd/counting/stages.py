@@ -1,0 +1,141 @@
+"""Which kernels make a stage of a count: named as in the source documents where these have a name for it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any, Final
+
+from mastd.formulations.closing import closing, drive_forces, evaluate, partition
+from mastd.formulations.integrators import explicit, implicit_euler, partial_jacobian
+from mastd.formulations.methods import (
+    dispatch,
+    independent,
+    lagrange,
+    mass_matrix,
+    partitioning,
+    sparse_cholesky,
+)
+from mastd.formulations.subsystem import algebra, cartesian
+from mastd.formulations.subsystem import joint as subsystem_joint
+from mastd.formulations.subsystem import solve as subsystem
+from mastd.formulations.tree import recursion
+from mastd.vehicle.equations import external_forces, forces, frames, joints, reaction, residual
+from mastd.vehicle.equations.joints_jacobian import joint_rows
+from mastd.vehicle.solver import chord_matrix, compiled_step, full_matrix, generalized_alpha, newton
+from mastd.vehicle.tyres import linear
+from mastd.vehicle.tyres.ground_contact import look_up_ground
+
+Kernel = Callable[..., Any]
+Kernels = Mapping[str, tuple[Kernel, ...]]
+
+_LOOK: Final[Kernels] = {
+    "frames": (
+        frames.attitudes,
+        frames.choose_frame,
+        frames.chassis_to_frame,
+        frames.bodies_to_frame,
+        frames.places_to_frame,
+    ),
+    "joints": (joints.joint_forces, joints.joint_rates, newton.gaps),
+    "forces": (
+        forces.spring_forces,
+        forces.bar_forces,
+        forces.start_bars,
+        external_forces.act_from_outside,
+        external_forces.turn_wheels,
+        look_up_ground,
+    ),
+    "tyres": (linear.tyre_forces, external_forces.prepare_wheels),
+    "report": (
+        compiled_step.ground_wrench,
+        reaction.reaction,
+        drive_forces.drive_forces,
+        closing.largest_rate,
+    ),
+}
+"""Of what all solvers share."""
+
+NEWTON_STAGES: Final[Kernels] = {
+    **_LOOK,
+    "prediction": (generalized_alpha.predict,),
+    "matrices": (full_matrix.make_matrices,),
+    "factors": (full_matrix.factorise,),
+    "right sides": (residual.right_sides, residual.gap_sides),
+    "substitution": (full_matrix.substitute_fresh, chord_matrix.substitute),
+    "correction": (newton.correct, newton.correct_free),
+}
+"""Of a step of ``chassis`` and ``inertial``."""
+
+CLOSING: Final = "closing"
+"""Outer stages of an evaluation over the tree: cut joints closed, and rates with them;"""
+LOOK: Final = "look"
+"""the shared kernels' forces;"""
+SOLVE: Final = "solve"
+"""the accelerations of the formulation."""
+EXCHANGE: Final = "exchange"
+"""What is carried between tree and car."""
+COLUMNS: Final = "columns"
+"""Outer stage of implicit Euler: evaluations for new columns of its Jacobian."""
+
+TREE_STAGES: Final[Kernels] = {
+    **_LOOK,
+    CLOSING: (closing.close_places, closing.close_rates),
+    LOOK: (evaluate.look_at_forces,),
+    SOLVE: (dispatch.solve,),
+    EXCHANGE: (
+        evaluate.show_places,
+        evaluate.show_rates,
+        evaluate.take_forces,
+        evaluate.show_accelerations,
+        evaluate.give_drives,
+    ),
+    "R, d": (recursion.place_links,),
+    "W, U": (recursion.directions,),
+    "V": (recursion.velocity_columns,),
+    "ω, v": (recursion.velocities,),
+    "γ": (recursion.velocity_terms,),
+    "I": (recursion.inertias,),
+    "joint rows": (joint_rows,),
+    "Φ_q": (evaluate.take_rows,),
+    "LU of Φ_d": (partition.renew, partition.factor_groups, partition.factor_dependent),
+    "B_di": (partition.independent_columns,),
+    "b_di": (partition.velocity_terms,),
+    "g_di": (partition.acceleration_terms,),
+    "q_d": (partition.expand,),
+    "V_di, W_di": (independent.velocity_matrices,),
+    "M, f": (mass_matrix.add_inertia,),
+    "projection": (partitioning._project,),
+    "Cholesky": (sparse_cholesky.factor,),
+    "solution": (sparse_cholesky.solve,),
+    "LU": (lagrange._solve_dense,),
+    "forward": (lagrange._carry_rows, sparse_cholesky.forward),
+    "backward": (sparse_cholesky.backward,),
+    "state inertias": (
+        subsystem.start_base,
+        subsystem_joint.compose,
+        algebra.state_inertia,
+        algebra.pass_down,
+    ),
+    "M_yq, M_qq, P_q": (subsystem_joint.couple,),
+    "Ψ": (cartesian.gather_constraints, cartesian.null_space),
+    "M*, Q*": (subsystem_joint.project, cartesian.project),
+    "effective": (algebra.reduce_to_base,),
+    "base": (algebra.solve_base,),
+    "subsystem accelerations": (subsystem_joint.expand_joint, cartesian.expand_cartesian),
+    COLUMNS: (partial_jacobian._perturb, partial_jacobian._take_column),
+    "implicit equations": (
+        implicit_euler.invert,
+        implicit_euler.replace_column,
+        implicit_euler.multiply_by_inverse,
+        implicit_euler.solve_afresh,
+    ),
+    "integration": (
+        explicit.keep,
+        explicit.move_state,
+        explicit.write_slopes,
+        explicit.stage_inputs,
+        explicit.begin_step,
+        explicit.end_step,
+    ),
+}
+"""Of evaluations over the tree and of steps by them."""

@@ -1,0 +1,1 @@
+"""What all formats share: measurement, units, time axes, numbers in text."""

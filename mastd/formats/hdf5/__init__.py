@@ -1,0 +1,1 @@
+"""HDF5 and MATLAB 7.3 files."""

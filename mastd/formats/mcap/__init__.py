@@ -1,0 +1,1 @@
+"""MCAP files: our own records and those of others."""

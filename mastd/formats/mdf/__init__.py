@@ -1,0 +1,1 @@
+"""ASAM MDF 4 measurement files."""

@@ -1,0 +1,1 @@
+"""MTS files: RPC III time histories and binary exports."""

@@ -1,0 +1,1 @@
+"""OpenCRG road surfaces."""

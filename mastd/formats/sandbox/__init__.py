@@ -1,0 +1,1 @@
+"""Sandboxed reader: foreign libraries read files in a process of bounded time and memory."""

@@ -1,0 +1,1 @@
+"""Strong-motion records: PEER, SMC, COSMOS, USC, ESM, K-NET."""

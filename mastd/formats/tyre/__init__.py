@@ -1,0 +1,1 @@
+"""Tyre property files (.tir)."""

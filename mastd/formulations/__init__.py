@@ -1,0 +1,1 @@
+"""Vehicle formulations over a spanning tree, loaded by name of solver."""

@@ -1,0 +1,1 @@
+"""Loop closure: cut-joint constraints, coordinate partitioning, evaluation of a state."""

@@ -1,0 +1,261 @@
+"""Between the tree and the blocks of the car: what moves goes there, forces and constraint rows come back.
+
+All joints, forces and tyres are those of ``mastd.vehicle``: they are evaluated by ``stepping.look`` at a
+state that has the accelerations γ, so that out-of-balance forces and second derivatives of the gaps are those
+of ``udot`` = 0.
+
+The deflections of Magic Formula tyres are states of the equations here: with a rate of ``INSTANT`` a tyre's
+own step is so short that its deflection's change over it is the right side of its differential equation.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+import numpy as np
+
+from mastd.formulations.tree import arrays as a
+from mastd.formulations.tree.arrays import Floats, Integers, Tree
+from mastd.formulations.tree.recursion import (
+    directions,
+    inertias,
+    place_links,
+    velocities,
+    velocity_columns,
+    velocity_terms,
+)
+from mastd.kernel import fused_kernel, merged_kernel, separate_kernel
+from mastd.lanes import LANES
+from mastd.vehicle.blocks import fields as f
+from mastd.vehicle.equations.forces import strain_bars
+from mastd.vehicle.equations.frames import choose_frame
+from mastd.vehicle.equations.joints_jacobian import joint_rows
+from mastd.vehicle.solver.compiled_step import look
+from mastd.vehicle.solver.full_matrix import Fresh, Weights
+from mastd.vehicle.solver.newton import gaps
+from mastd.vehicle.state.arrays import Arrays
+from mastd.vehicle.state.grouping import CHASSIS
+
+INSTANT: Final = 1e9
+"""1/s."""
+
+
+@merged_kernel
+def show_places(tree: Tree, car: Arrays) -> None:
+    """Write places and attitudes of all links to the bodies of the car."""
+    for i in range(tree.links.shape[0]):
+        item, lane = tree.links[i, a.L_ITEM], tree.links[i, a.L_LANE]
+        values = car.bodies[item]
+        for k in range(3):
+            values[f.POSITION + k, lane] = tree.q[k] + tree.place[i, k]
+            values[f.TURN + k, lane] = 0.0
+        for k in range(4):
+            values[f.ATTITUDE + k, lane] = tree.quaternion[i, k]
+            values[f.START_ATTITUDE + k, lane] = tree.quaternion[i, k]
+        for k in range(9):
+            values[f.ROTATION + k, lane] = tree.turn[i, k]
+    _repeat(car.bodies, car.groups, car.weights, f.POSITION, 3)
+    _repeat(car.bodies, car.groups, car.weights, f.ATTITUDE, 4)
+    _repeat(car.bodies, car.groups, car.weights, f.START_ATTITUDE, 4)
+    _repeat(car.bodies, car.groups, car.weights, f.TURN, 3)
+    _repeat(car.bodies, car.groups, car.weights, f.ROTATION, 9)
+
+
+@fused_kernel
+def _repeat(bodies: Floats, groups: Integers, weights: Floats, first: int, count: int) -> None:
+    """Copy fields of the chassis to all lanes, and those of each group's first lane to lanes that are not in
+    use."""
+    for k in range(first, first + count):
+        for lane in range(1, LANES):
+            bodies[CHASSIS, k, lane] = bodies[CHASSIS, k, 0]
+            for group in range(groups.shape[0]):
+                if weights[group, lane] == 0.0:
+                    item = groups[group, f.G_FIRST_BODY]
+                    for body in range(item, item + groups[group, f.G_BODIES]):
+                        bodies[body, k, lane] = bodies[body, k, 0]
+
+
+@fused_kernel
+def _turned_back(turn: Floats, i: int, x: float, y: float, z: float) -> tuple[float, float, float]:
+    return (
+        turn[i, 0] * x + turn[i, 3] * y + turn[i, 6] * z,
+        turn[i, 1] * x + turn[i, 4] * y + turn[i, 7] * z,
+        turn[i, 2] * x + turn[i, 5] * y + turn[i, 8] * z,
+    )
+
+
+@merged_kernel
+def show_rates(tree: Tree, car: Arrays) -> None:
+    """Write velocities and the accelerations γ of all links to the bodies of the car, spins and deflections
+    to its wheels."""
+    for i in range(tree.links.shape[0]):
+        item, lane = tree.links[i, a.L_ITEM], tree.links[i, a.L_LANE]
+        w = _turned_back(tree.turn, i, tree.omega[i, 0], tree.omega[i, 1], tree.omega[i, 2])
+        b = _turned_back(tree.turn, i, tree.gamma_w[i, 0], tree.gamma_w[i, 1], tree.gamma_w[i, 2])
+        for k in range(3):
+            car.bodies[item, f.VELOCITY + k, lane] = tree.velocity[i, k]
+            car.bodies[item, f.ANGULAR_VELOCITY + k, lane] = w[k]
+            car.bodies[item, f.ACCELERATION + k, lane] = tree.gamma_v[i, k]
+            car.bodies[item, f.ANGULAR_ACCELERATION + k, lane] = b[k]
+    _repeat(car.bodies, car.groups, car.weights, f.VELOCITY, 6)
+    _repeat(car.bodies, car.groups, car.weights, f.ACCELERATION, 6)
+    for wheel in range(tree.wheel_places.shape[0]):
+        item, lane = tree.wheel_places[wheel, 0], tree.wheel_places[wheel, 1]
+        _hold(tree, car.wheels, wheel, item, lane)
+        car.wheels[item, f.SPIN, lane] = tree.spin[wheel]
+        car.wheels[item, f.SPIN_ACCELERATION, lane] = 0.0
+        for k in range(2):
+            car.wheels[item, f.DEFLECTION + k, lane] = tree.deflection[wheel, k]
+    for group in range(car.groups.shape[0]):
+        item = car.groups[group, f.G_WHEEL]
+        for lane in range(1, LANES):
+            if item >= 0 and car.weights[group, lane] == 0.0:
+                for k in (f.SPIN, f.SPIN_ACCELERATION, f.DEFLECTION, f.DEFLECTION + 1):
+                    car.wheels[item, k, lane] = car.wheels[item, k, 0]
+
+
+@fused_kernel
+def _hold(tree: Tree, wheels: Floats, wheel: int, item: int, lane: int) -> None:
+    """Let a wheel turn with its carrier that its friction brake held when it was last looked at.
+
+    Else it would creep: a brake that takes a while to stop its wheel lets it turn with what the carrier turns
+    in the meantime.
+    """
+    capacity, friction = wheels[item, f.BRAKE_CAPACITY, lane], wheels[item, f.BRAKE_FRICTION, lane]
+    if not abs(friction) < capacity:
+        return
+    i, at = tree.carriers[wheel], f.W_AXIS
+    x, y, z = wheels[item, at, lane], wheels[item, at + 1, lane], wheels[item, at + 2, lane]
+    spin = 0.0
+    for k in range(3):
+        along = tree.turn[i, 3 * k] * x + tree.turn[i, 3 * k + 1] * y + tree.turn[i, 3 * k + 2] * z
+        spin += along * tree.omega[i, k]
+    tree.spin[wheel] = spin
+
+
+@merged_kernel
+def take_rows(tree: Tree, car: Arrays) -> None:
+    """Take the rows' derivatives from the shared kernel, and make Φ_q of (21) of them and V and W."""
+    joint_rows(car, tree.cells)
+    for r in range(tree.row_table.shape[0]):
+        lane = tree.row_table[r, a.R_LANE]
+        for k in range(6):
+            tree.row_forms[r, k] = tree.cells[tree.row_table[r, a.R_CELL_A] + k, lane]
+            tree.row_forms[r, 6 + k] = tree.cells[tree.row_table[r, a.R_CELL_B] + k, lane]
+        first = tree.row_table[r, a.R_FIRST]
+        for c in range(first, first + tree.row_table[r, a.R_COUNT]):
+            p, k, at = tree.row_columns[c, 0], tree.row_columns[c, 1], 6 * tree.row_columns[c, 2]
+            form, v, w = tree.row_forms[r], tree.v[p], tree.w[p]
+            value = form[at] * v[0] + form[at + 1] * v[1] + form[at + 2] * v[2]
+            if tree.turning[k] > 0:
+                value += form[at + 3] * w[0] + form[at + 4] * w[1] + form[at + 5] * w[2]
+            tree.phi[r, k] = value
+
+
+@separate_kernel
+def look_at_places(tree: Tree, car: Arrays) -> float:
+    """Place all links for ``q`` and return the largest gap of the cut joints, m."""
+    place_links(tree)
+    show_places(tree, car)
+    choose_frame(car, False)
+    gaps(car)
+    largest = 0.0
+    for r in range(tree.row_table.shape[0]):
+        gap = car.rows[tree.row_table[r, a.R_ROW], f.GAP, tree.row_table[r, a.R_LANE]]
+        tree.gap[r] = gap
+        # What is no number comes through.
+        largest = max(largest, abs(gap)) + 0.0 * gap
+    return largest
+
+
+@separate_kernel
+def look_at_columns(tree: Tree, car: Arrays) -> None:
+    """Write V, W, Φ_q and inertias, after ``look_at_places``."""
+    directions(tree)
+    velocity_columns(tree)
+    inertias(tree)
+    take_rows(tree, car)
+
+
+@separate_kernel
+def look_at_forces(
+    tree: Tree, car: Arrays, fresh: Fresh, inputs: Floats, ground: Floats, gravity: float, reach: float
+) -> None:
+    """Write γ, out-of-balance forces and second derivatives of the gaps, after ``look_at_columns``.
+
+    ``reach``: s in which a friction brake may stop its wheel (``fields.C_REACH``).
+    """
+    for k in range(tree.drive_rows.shape[0]):
+        car.rows[car.drive_rows[k, 0], f.MULTIPLIER, car.drive_rows[k, 1]] = 0.0
+    strain_bars(car)
+    velocities(tree)
+    velocity_terms(tree)
+    show_rates(tree, car)
+    nothing = Weights(0.0, 0.0, 0.0, 0.0, 0.0)
+    look(car, fresh, nothing, inputs, ground, gravity, False, False, False, (reach, INSTANT), True)
+    take_forces(tree, car)
+
+
+@merged_kernel
+def take_forces(tree: Tree, car: Arrays) -> None:
+    """Take out-of-balance forces, second derivatives of the gaps, and the wheels' rates from the car."""
+    for i in range(tree.links.shape[0]):
+        slot, lane = tree.links[i, a.L_SLOT], tree.links[i, a.L_LANE]
+        for k in range(6):
+            tree.residual[i, k] = (
+                car.chassis_residual[k] if slot < 0 else car.slots[slot, f.S_FORCE + k, lane]
+            )
+    for r in range(tree.row_table.shape[0]):
+        row, lane = tree.row_table[r, a.R_ROW], tree.row_table[r, a.R_LANE]
+        tree.bias[r] = car.rows[row, f.GAP_ACCELERATION, lane]
+    for wheel in range(tree.wheel_places.shape[0]):
+        item, lane = tree.wheel_places[wheel, 0], tree.wheel_places[wheel, 1]
+        values = car.wheels[item]
+        tree.spin_rate[wheel] = -values[f.SPIN_RESIDUAL, lane] / values[f.AXIAL_INERTIA, lane]
+        for k in range(2):
+            change = values[f.DEFLECTION + k, lane] - values[f.DEFLECTION_START + k, lane]
+            tree.deflection_rate[wheel, k] = INSTANT * change
+            # What a load cannot hold is let go at once.
+            values[f.DEFLECTION + k, lane] = values[f.DEFLECTION_START + k, lane]
+
+
+@merged_kernel
+def give_drives(tree: Tree, inputs: Floats) -> None:
+    """Write displacement, rate and acceleration of the driven coordinates from a row of inputs."""
+    for k in range(tree.drive_rows.shape[0]):
+        coordinate = tree.drive_rows[k]
+        place = tree.links[tree.link_of[coordinate], a.L_PLACE]
+        tree.q[place] = inputs[3 * k]
+        tree.u[coordinate] = inputs[3 * k + 1]
+        tree.udot[coordinate] = inputs[3 * k + 2]
+
+
+@merged_kernel
+def show_accelerations(tree: Tree, car: Arrays) -> None:
+    """Write the accelerations γ + V u̇, (10), (15), to the bodies of the car, those of spins to its wheels."""
+    for i in range(tree.links.shape[0]):
+        x, y, z = tree.gamma_v[i, 0], tree.gamma_v[i, 1], tree.gamma_v[i, 2]
+        p, q, r = tree.gamma_w[i, 0], tree.gamma_w[i, 1], tree.gamma_w[i, 2]
+        first = tree.links[i, a.L_PATH]
+        for at in range(first, first + tree.links[i, a.L_PATHS]):
+            k = tree.path[at]
+            if tree.fixed[k] != a.FREE:
+                continue
+            value = tree.udot[k]
+            x, y, z = x + value * tree.v[at, 0], y + value * tree.v[at, 1], z + value * tree.v[at, 2]
+            p, q, r = p + value * tree.w[at, 0], q + value * tree.w[at, 1], r + value * tree.w[at, 2]
+        b = _turned_back(tree.turn, i, p, q, r)
+        item, lane = tree.links[i, a.L_ITEM], tree.links[i, a.L_LANE]
+        linear = x, y, z
+        for k in range(3):
+            car.bodies[item, f.ACCELERATION + k, lane] = linear[k]
+            car.bodies[item, f.ANGULAR_ACCELERATION + k, lane] = b[k]
+    _repeat(car.bodies, car.groups, car.weights, f.ACCELERATION, 6)
+    for wheel in range(tree.wheel_places.shape[0]):
+        item, lane = tree.wheel_places[wheel, 0], tree.wheel_places[wheel, 1]
+        car.wheels[item, f.SPIN_ACCELERATION, lane] = tree.spin_rate[wheel]
+
+
+def empty_room(cells: int) -> Fresh:
+    """Return what ``look`` is handed where no matrices are asked for."""
+    return Fresh(np.zeros((cells, LANES)), np.zeros((36, LANES)), np.zeros((6, 6)), np.zeros(1))

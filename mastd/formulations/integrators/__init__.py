@@ -1,0 +1,1 @@
+"""Time integrators of the tree formulations: explicit, implicit Euler, partial Jacobian update."""

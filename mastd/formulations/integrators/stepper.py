@@ -1,0 +1,266 @@
+"""Steps over the coordinates of the tree: what ``Simulation`` has in the place of Newton's method."""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mastd.formulations.closing.closing import largest_rate
+from mastd.formulations.closing.drive_forces import drive_forces
+from mastd.formulations.closing.evaluate import show_accelerations
+from mastd.formulations.integrators.explicit import (
+    ADAMS_BASHFORTH,
+    IMPLICIT_EULER,
+    LOOK,
+    RUNGE_KUTTA,
+    STAGES,
+    March,
+    begin_step,
+    end_step,
+    explicit_step,
+)
+from mastd.formulations.integrators.implicit_euler import POLICIES
+from mastd.formulations.integrators.partial_jacobian import (
+    SINGULAR_STEP,
+    PartialRoom,
+    implicit_step,
+    partial_room,
+)
+from mastd.formulations.methods.dispatch import Law, Rooms
+from mastd.formulations.methods.workspaces import FORMULATION_CODES, rooms_of
+from mastd.formulations.tree import arrays as a
+from mastd.formulations.tree.arrays import Tree
+from mastd.formulations.tree.body_groups import body_groups
+from mastd.formulations.tree.build import tree_of
+from mastd.formulations.tree.state import take_state
+from mastd.formulations.tree.subsystems import subsystems_of
+from mastd.formulations.tree.topology import topology_of
+from mastd.kernel import merged_kernel, separate_kernel
+from mastd.roads.ground import Ground
+from mastd.settings.vehicle.solver_names import Integrator
+from mastd.vehicle.blocks import fields as f
+from mastd.vehicle.equations.reaction import guided, reaction
+from mastd.vehicle.equilibrium.dense_equations import System
+from mastd.vehicle.solver import newton
+from mastd.vehicle.solver.choice import Solver
+from mastd.vehicle.solver.compiled_step import WRENCHES, Bound, ground_wrench
+from mastd.vehicle.solver.recording import TraceLayout, record
+from mastd.vehicle.solver.snapshot import Blocks
+from mastd.vehicle.state.arrays import Arrays
+from mastd.vehicle.state.motion import State, read_state, write_state
+
+Floats = NDArray[np.float64]
+
+CODES: Final[dict[Integrator, int]] = {
+    "runge-kutta": RUNGE_KUTTA,
+    "adams-bashforth": ADAMS_BASHFORTH,
+    "implicit-euler": IMPLICIT_EULER,
+}
+BRAKE_REACH: Final = 2.0
+"""Steps in which a friction brake stops its wheel: an explicit formula has to follow it."""
+
+
+@separate_kernel
+def take_tree_steps(
+    car: Arrays,
+    tree: Tree,
+    rooms: Rooms,
+    march: March,
+    partial: PartialRoom,
+    law: Law,
+    step: float,
+    policy: int,
+    integrator: int,
+    inputs: Floats,
+    ground: Floats,
+    report: Floats,
+    heights: Floats,
+    table: Floats,
+    wrench: Floats,
+) -> None:
+    """Take a step for each row of ``inputs``, as ``stepping.take_steps`` does."""
+    keep = table.shape[0] == inputs.shape[0]
+    for k in range(inputs.shape[0]):
+        begin_step(tree, car, march, inputs[k], 0.0 if integrator == LOOK else step)
+        if integrator == IMPLICIT_EULER:
+            failed = implicit_step(tree, car, rooms, law, march, partial, policy, 1, ground)
+        else:
+            failed = explicit_step(tree, car, rooms, law, march, step, integrator, ground)
+        end_step(march, ground)
+        march.failed[0] = failed
+        show_accelerations(tree, car)
+        drive_forces(tree, car, rooms.forces)
+        _report(tree, rooms, failed, report)
+        if keep:
+            record(car, heights, report, table[k])
+    ground_wrench(car, wrench)
+    if guided(car):
+        for k in range(6):
+            wrench[6 + k] = wrench[k]
+    else:
+        reaction(car, law.gravity, wrench[6:])
+
+
+@merged_kernel
+def _report(tree: Tree, rooms: Rooms, failed: int, report: Floats) -> None:
+    report[newton.ITERATIONS], report[newton.JOINT_ERROR] = rooms.closing[0], rooms.closing[1]
+    report[newton.JOINT_RATE] = largest_rate(tree)
+    report[newton.LARGEST_MOVE] = 0.0
+    finite = 0.0
+    for k in range(tree.udot.shape[0]):
+        finite += 0.0 * tree.udot[k]
+    report[newton.CONVERGED] = 1.0 if failed == 0 and finite == 0.0 else 0.0
+
+
+class BoundTreeSteps(Bound):
+    """``take_tree_steps`` with its arguments."""
+
+    kernel = staticmethod(take_tree_steps)
+
+
+class TreeSteps:
+    """A car's accelerations by one of the formulations, and an integrator that knows nothing of it."""
+
+    def __init__(
+        self,
+        system: System,
+        step: float,
+        solver: Solver,
+        tolerance: float,
+    ) -> None:
+        """Make tree, body groups and room; ``tolerance``: largest gap, m.
+
+        Raises UsageError, one line each, for a vehicle whose loops cannot be cut or whose constraints are
+        redundant.
+        """
+        self.layout = system.layout
+        model = system.model
+        topology = topology_of(model)
+        self._groups = body_groups(model, topology)
+        self.tree = tree_of(system.layout, topology, self._groups)
+        self._subsystems = subsystems_of(model, self.tree)
+        self._rooms = rooms_of(self.layout, self.tree, solver)
+        width = 2 * len(self.tree.u) + 3 * len(self.tree.spin)
+        self._still = system.inputs.row()
+        self._march = March(
+            q=np.zeros_like(self.tree.q),
+            u=np.zeros_like(self.tree.u),
+            spin=np.zeros_like(self.tree.spin),
+            deflection=np.zeros_like(self.tree.deflection),
+            slopes=np.zeros((STAGES + 1, width)),
+            move=np.zeros(width),
+            inputs=np.zeros((3, len(self._still))),
+            ground=np.zeros((2, len(Ground.flat().parameters))),
+            known=np.zeros(1, dtype=np.int64),
+            failed=np.zeros(1, dtype=np.int64),
+        )
+        self._law = Law(FORMULATION_CODES[solver.formulation], model.gravity, BRAKE_REACH * step, tolerance)
+        self._step = step
+        self._partial = partial_room(self.tree, self.layout.arrays, model, step)
+        self._policy = int(POLICIES[solver.renews])
+        self._integrator = CODES[solver.steps_by]
+
+    def prepare(self, settled: State, speed: float) -> None:
+        """Do nothing: no matrix is made before t = 0."""
+
+    def load(self, state: State) -> None:
+        """Put the car into a state that keeps its joints; its multipliers are not looked at."""
+        write_state(self.layout, state)
+        self.layout.arrays.rows[:, f.MULTIPLIER] = 0.0
+        take_state(self.tree, state)
+
+    def start(self, state: State, ground: Floats) -> None:
+        """Put the car into the state of t = 0."""
+        self.load(state)
+
+    def begin(self, ground: Floats) -> None:
+        """Write accelerations, forces and gaps at the present state; racks stand as they are in it."""
+        if self._march.ground.shape[1] != len(ground):
+            self._march = self._march._replace(ground=np.zeros((2, len(ground))))
+        row, tree = self._still.copy(), self.tree
+        for drive, coordinate in enumerate(tree.drive_rows):
+            place = tree.links[tree.link_of[coordinate], a.L_PLACE]
+            row[3 * drive : 3 * drive + 2] = tree.q[place], tree.u[coordinate]
+        tree.quality[:] = np.inf  # so that independent coordinates are chosen here
+        # What the tyres' deflections mean depends on loads, which the first look finds.
+        for _ in range(2):
+            self.look(row, ground)
+
+    def look(self, inputs: Floats, ground: Floats) -> None:
+        """Close the joints at the state in ``tree`` and write all accelerations there, on a row of inputs."""
+        width = TraceLayout(len(self.tree.spin), len(self.tree.drive_rows)).width
+        arguments: list[Any] = [
+            *self.blocks[:-1],
+            LOOK,
+            inputs[np.newaxis],
+            ground,
+            np.zeros(newton.REPORT_FIELDS),
+            np.zeros(len(self.tree.spin)),
+            np.zeros((0, width)),
+            np.zeros(WRENCHES),
+        ]
+        take_tree_steps(*arguments)
+
+    def take(self, *arguments: Floats) -> None:
+        """Take steps; inputs, ground, report, heights, table and wrench as ``stepping.take_steps`` has
+        them."""
+        take_tree_steps(*self.blocks, *arguments)
+
+    def bind(self, *arguments: Floats) -> Bound:
+        """Return ``take`` with its arguments, whose contents may change."""
+        return BoundTreeSteps(*self.blocks, *arguments)
+
+    def state(self) -> State:
+        """Return the present state; it has no multipliers."""
+        return read_state(self.layout)
+
+    @property
+    def blocks(self) -> Blocks:
+        """What a compiled step is handed of this car; its arrays are the car's own."""
+        return (
+            self.layout.arrays,
+            self.tree,
+            self._rooms,
+            self._march,
+            self._partial,
+            self._law,
+            self._step,
+            self._policy,
+            self._integrator,
+        )
+
+    @property
+    def factorisations(self) -> int:
+        """Of a matrix of a whole step: none is made."""
+        return 0
+
+    def matrix(self, ground: Ground) -> Floats:
+        """Raise ValueError: there is no matrix of a step."""
+        raise ValueError("a formulation over a tree of links has no matrix of a step")
+
+    @property
+    def trouble(self) -> str:
+        """What went wrong in the last step, in a line; empty if nothing did."""
+        failed = int(self._march.failed[0])
+        name = self.layout.model.name
+        if failed > len(self._groups):
+            subsystem = self._subsystems[failed - len(self._groups) - 1]
+            return f"{name}: {subsystem.name}: the equations of this subsystem became singular"
+        if failed > 0:
+            joints = self._joints(failed - 1)
+            return f"{name}: {self._groups[failed - 1].name}: its joints became singular: {joints}"
+        if failed == SINGULAR_STEP:
+            return f"{name}: the matrix of a step became singular"
+        if failed < 0:
+            row = int(np.argmax(np.abs(np.nan_to_num(self.tree.gap))))
+            joint = self.layout.model.primitives[self.tree.row_table[row, a.R_PRIMITIVE]].joint
+            left = 1e3 * self._rooms.closing[1]
+            return f"{name}: '{joint}' does not close any more, {left:.3g} mm are left"
+        return ""
+
+    def _joints(self, group: int) -> str:
+        model = self.layout.model
+        names = dict.fromkeys(model.primitives[cut].joint for cut in self._groups[group].cuts)
+        return ", ".join(f"'{name}'" for name in names)

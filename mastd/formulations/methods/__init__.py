@@ -1,0 +1,1 @@
+"""Equations over the tree: Lagrange multipliers, coordinate partitioning, independent coordinates."""

@@ -1,0 +1,181 @@
+"""Plain elimination for the subsystems of document 002, and what they hand to the base."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from mastd.formulations.subsystem.workspace import (
+    C_FORCE,
+    C_INERTIA,
+    C_MASS,
+    C_MOMENT,
+    COMPOSITE_FIELDS,
+    S_FREE,
+    S_FREES,
+    SubsystemRoom,
+)
+from mastd.formulations.tree.arrays import Floats, Tree
+from mastd.kernel import fused_kernel
+
+LEAST_PIVOT: Final = 1e-9
+"""Of the largest pivot: below it equations depend on each other."""
+
+
+@fused_kernel
+def solved(block: Floats, size: int, width: int) -> bool:
+    """Solve A X = R in place by LU with pivots chosen by rows, ``block`` (size, width) being [A R].
+
+    Returns whether there is a solution. Zeros below a pivot cost nothing.
+    """
+    largest = 0.0
+    for k in range(size):
+        best = k
+        for i in range(k + 1, size):
+            if abs(block[i, k]) > abs(block[best, k]):
+                best = i
+        if best != k:
+            for j in range(k, width):
+                held = block[k, j]
+                block[k, j] = block[best, j]
+                block[best, j] = held
+        pivot = abs(block[k, k])
+        largest = max(largest, pivot)
+        if not pivot > LEAST_PIVOT * largest:
+            return False
+        inverse = 1.0 / block[k, k]
+        block[k, k] = inverse
+        for i in range(k + 1, size):
+            if block[i, k] != 0.0:
+                factor = block[i, k] * inverse
+                for j in range(k + 1, width):
+                    block[i, j] -= factor * block[k, j]
+    for back in range(size):
+        k = size - 1 - back
+        for i in range(k + 1, size):
+            if block[k, i] != 0.0:
+                factor = block[k, i]
+                for j in range(size, width):
+                    block[k, j] -= factor * block[i, j]
+        for j in range(size, width):
+            block[k, j] *= block[k, k]
+    return True
+
+
+@fused_kernel
+def state_inertia(tree: Tree, room: SubsystemRoom, i: int) -> None:
+    """Write state inertia and out-of-balance force of a link about the chassis' centre: M̂, −Q̂ of (26).
+
+    M̂ = [m, −m r̃; m r̃, J − m r̃ r̃] has ten numbers, and so have sums of it.
+    """
+    whole, x, y, z, mass = (
+        room.composite,
+        tree.place[i, 0],
+        tree.place[i, 1],
+        tree.place[i, 2],
+        tree.mass[i],
+    )
+    s0, s1, s2 = mass * x, mass * y, mass * z
+    whole[i, C_MASS] = mass
+    whole[i, C_MOMENT], whole[i, C_MOMENT + 1], whole[i, C_MOMENT + 2] = s0, s1, s2
+    whole[i, C_INERTIA] = tree.inertia[i, 0] + s1 * y + s2 * z
+    whole[i, C_INERTIA + 1] = tree.inertia[i, 1] + s0 * x + s2 * z
+    whole[i, C_INERTIA + 2] = tree.inertia[i, 2] + s0 * x + s1 * y
+    whole[i, C_INERTIA + 3] = tree.inertia[i, 3] - s0 * y
+    whole[i, C_INERTIA + 4] = tree.inertia[i, 4] - s0 * z
+    whole[i, C_INERTIA + 5] = tree.inertia[i, 5] - s1 * z
+    f0, f1, f2 = tree.residual[i, 0], tree.residual[i, 1], tree.residual[i, 2]
+    whole[i, C_FORCE], whole[i, C_FORCE + 1], whole[i, C_FORCE + 2] = f0, f1, f2
+    whole[i, C_FORCE + 3] = tree.residual[i, 3] + y * f2 - z * f1
+    whole[i, C_FORCE + 4] = tree.residual[i, 4] + z * f0 - x * f2
+    whole[i, C_FORCE + 5] = tree.residual[i, 5] + x * f1 - y * f0
+
+
+@fused_kernel
+def pass_down(room: SubsystemRoom, i: int, lower: int) -> None:
+    """Add inertia and force of a link to those of the one that carries it."""
+    for k in range(COMPOSITE_FIELDS):
+        room.composite[lower, k] += room.composite[i, k]
+
+
+@fused_kernel
+def reduce_to_base(room: SubsystemRoom, s: int) -> bool:
+    """Eliminate the independent coordinates of a subsystem: (19), (20), and (31), (32).
+
+    What they take off the inertia of the base and add to the force on it goes to ``core``, the factors stay
+    in ``reduced``. Returns whether the inertia is positive.
+    """
+    first, frees = room.table[s, S_FREE], room.table[s, S_FREES]
+    reduced, core = room.reduced, room.core
+    base = reduced.shape[1] - 7
+    for k in range(frees):
+        row = first + k
+        if not reduced[row, k] > 0.0:
+            return False
+        inverse = 1.0 / reduced[row, k]
+        reduced[row, k] = inverse
+        for i in range(k + 1, frees):
+            factor = reduced[row, i] * inverse
+            for j in range(i, frees):
+                reduced[first + i, j] -= factor * reduced[row, j]
+            for j in range(base, base + 7):
+                reduced[first + i, j] -= factor * reduced[row, j]
+        for i in range(6):
+            factor = reduced[row, base + i] * inverse
+            for j in range(i, 7):
+                core[i, j] -= factor * reduced[row, base + j]
+    return True
+
+
+@fused_kernel
+def independent_rates(room: SubsystemRoom, s: int) -> None:
+    """Write the accelerations of a subsystem's independent coordinates to ``rates``: (18), (29)."""
+    first, frees = room.table[s, S_FREE], room.table[s, S_FREES]
+    reduced = room.reduced
+    base = reduced.shape[1] - 7
+    for back in range(frees):
+        k = frees - 1 - back
+        value = reduced[first + k, base + 6]
+        for c in range(room.motions.shape[0]):
+            value -= reduced[first + k, base + room.motions[c]] * room.acceleration[room.motions[c]]
+        for i in range(k + 1, frees):
+            value -= reduced[first + k, i] * room.rates[i]
+        room.rates[k] = value * reduced[first + k, k]
+
+
+@fused_kernel
+def solve_base(room: SubsystemRoom) -> None:
+    """Write the acceleration of the base, (1); rows and columns of motions that are held are left out."""
+    core, motions, whole = room.core, room.motions, room.composite
+    for k in range(3):
+        core[k, k] += whole[0, C_MASS]
+        core[3 + k, 3 + k] += whole[0, C_INERTIA + k]
+    s0, s1, s2 = whole[0, C_MOMENT], whole[0, C_MOMENT + 1], whole[0, C_MOMENT + 2]
+    core[0, 4] += s2
+    core[0, 5] -= s1
+    core[1, 3] -= s2
+    core[1, 5] += s0
+    core[2, 3] += s1
+    core[2, 4] -= s0
+    core[3, 4] += whole[0, C_INERTIA + 3]
+    core[3, 5] += whole[0, C_INERTIA + 4]
+    core[4, 5] += whole[0, C_INERTIA + 5]
+    for k in range(6):
+        core[k, 6] -= whole[0, C_FORCE + k]
+    count = motions.shape[0]
+    for a in range(count):
+        k = motions[a]
+        inverse = 1.0 / core[k, k]
+        core[k, k] = inverse
+        for b in range(a + 1, count):
+            i = motions[b]
+            factor = core[k, i] * inverse
+            for c in range(b, count):
+                core[i, motions[c]] -= factor * core[k, motions[c]]
+            core[i, 6] -= factor * core[k, 6]
+    for back in range(count):
+        a = count - 1 - back
+        k = motions[a]
+        value = core[k, 6]
+        for b in range(a + 1, count):
+            value -= core[k, motions[b]] * room.acceleration[motions[b]]
+        room.acceleration[k] = value * core[k, k]

@@ -1,0 +1,196 @@
+"""A subsystem in relative joint coordinates: (21)–(32) of document 002.
+
+The state vector of a body is Ŷ = (ṙ + r × ω, ω): the velocity of the body where it passes, or would pass, the
+origin, here the chassis' centre of mass. Therefore it goes from body to body without a lever, (23).
+
+The terms D_j of (24) are not summed up here: seen from the centres of mass, their sums along a branch are the
+tree's γ, which the out-of-balance forces of the bodies contain. P_y and P_q of (27) are made of these.
+Φ_u is parted by the tree's body groups; Φ_u⁻¹ Φ_v and Φ_u⁻¹ γ are put together from those of ``partition``.
+
+Corrections to the document. (27): the second line is M_yqᵀ Ẏ₀ + M_qq q̈ + Φ_qᵀ λ = P_q. (29): it is
+M* v̈ = Q* − Q*_y Ẏ₀ with, U standing for Φ_u⁻¹ Φ_v,
+
+    M*   = M_vv − M_vu U − Uᵀ (M_uv − M_uu U)
+    Q*   = P_v − M_vu Φ_u⁻¹ γ − Uᵀ (P_u − M_uu Φ_u⁻¹ γ)
+    Q*_y = M_yvᵀ − Uᵀ M_yuᵀ
+
+(30): ü = Φ_u⁻¹ γ − U v̈. (31): M^c = M_yy − Q*_yᵀ M*⁻¹ Q*_y. (32): P^c = P_y − M_yu Φ_u⁻¹ γ − Q*_yᵀ M*⁻¹ Q*.
+"""
+
+from __future__ import annotations
+
+from mastd.formulations.subsystem.algebra import (
+    independent_rates,
+    pass_down,
+    reduce_to_base,
+    state_inertia,
+)
+from mastd.formulations.subsystem.workspace import (
+    C_FORCE,
+    C_INERTIA,
+    C_MASS,
+    C_MOMENT,
+    S_COORDINATE,
+    S_FREE,
+    S_FREES,
+    S_GROUP,
+    S_GROUPS,
+    S_LINK,
+    S_LINKS,
+    S_ROWS,
+    S_SOLUTION,
+    SubsystemRoom,
+)
+from mastd.formulations.tree import arrays as a
+from mastd.formulations.tree.arrays import Tree
+from mastd.kernel import fused_kernel, merged_kernel
+
+
+@merged_kernel
+def reduce_joint(tree: Tree, room: SubsystemRoom, s: int) -> bool:
+    """Add a subsystem's effective inertia and force to the base; tell whether its own is positive."""
+    compose(tree, room, s)
+    couple(tree, room, s)
+    take_dependence(tree, room, s)
+    project(room, s)
+    return reduce_to_base(room, s)
+
+
+@fused_kernel
+def compose(tree: Tree, room: SubsystemRoom, s: int) -> None:
+    """Sum up state inertia and force from the outermost links down to the base: M_yy and P_y of (27)."""
+    first, count = room.table[s, S_LINK], room.table[s, S_LINKS]
+    for k in range(count):
+        state_inertia(tree, room, room.links[first + k])
+    for back in range(count):
+        i = room.links[first + count - 1 - back]
+        lower = tree.links[i, a.L_LOWER]
+        pass_down(room, i, lower if room.seat[lower] >= 0 else 0)
+
+
+@fused_kernel
+def couple(tree: Tree, room: SubsystemRoom, s: int) -> None:
+    """Write B_j of (23), M_yq, M_qq and P_q of (27), coordinates in the present order."""
+    first, size = room.table[s, S_COORDINATE], room.table[s, S_ROWS] + room.table[s, S_FREES]
+    columns, whole, mass = room.state_columns, room.composite, room.mass
+    for n in range(size):
+        for k in range(size):
+            mass[n, k] = 0.0
+    for n in range(size):
+        # Rising: the columns of the coordinates below stand already.
+        k = room.coordinates[first + n]
+        i = tree.link_of[k]
+        x, y, z = tree.axis[k, 0], tree.axis[k, 1], tree.axis[k, 2]
+        w0, w1, w2 = 0.0, 0.0, 0.0
+        if tree.turning[k] > 0:
+            w0, w1, w2 = x, y, z
+            p0, p1, p2 = (
+                tree.place[i, 0] + tree.arm[i, 0],
+                tree.place[i, 1] + tree.arm[i, 1],
+                tree.place[i, 2] + tree.arm[i, 2],
+            )
+            x, y, z = p1 * w2 - p2 * w1, p2 * w0 - p0 * w2, p0 * w1 - p1 * w0
+        columns[k, 0], columns[k, 1], columns[k, 2] = x, y, z
+        columns[k, 3], columns[k, 4], columns[k, 5] = w0, w1, w2
+        m = whole[i, C_MASS]
+        s0, s1, s2 = whole[i, C_MOMENT], whole[i, C_MOMENT + 1], whole[i, C_MOMENT + 2]
+        f0, f1, f2 = m * x, m * y, m * z
+        t0, t1, t2 = s1 * z - s2 * y, s2 * x - s0 * z, s0 * y - s1 * x
+        if tree.turning[k] > 0:
+            f0, f1, f2 = f0 + w1 * s2 - w2 * s1, f1 + w2 * s0 - w0 * s2, f2 + w0 * s1 - w1 * s0
+            xx, yy, zz = whole[i, C_INERTIA], whole[i, C_INERTIA + 1], whole[i, C_INERTIA + 2]
+            xy, xz, yz = whole[i, C_INERTIA + 3], whole[i, C_INERTIA + 4], whole[i, C_INERTIA + 5]
+            t0 = t0 + xx * w0 + xy * w1 + xz * w2
+            t1 = t1 + xy * w0 + yy * w1 + yz * w2
+            t2 = t2 + xz * w0 + yz * w1 + zz * w2
+        at = room.column[k]
+        coupling = room.coupling[at]
+        coupling[0], coupling[1], coupling[2] = f0, f1, f2
+        coupling[3], coupling[4], coupling[5] = t0, t1, t2
+        force = x * whole[i, C_FORCE] + y * whole[i, C_FORCE + 1] + z * whole[i, C_FORCE + 2]
+        if tree.turning[k] > 0:
+            force += w0 * whole[i, C_FORCE + 3] + w1 * whole[i, C_FORCE + 4] + w2 * whole[i, C_FORCE + 5]
+        coupling[6] = force
+        path = tree.links[i, a.L_PATH]
+        for p in range(path, path + tree.links[i, a.L_PATHS]):
+            lower = tree.path[p]
+            other = room.column[lower]
+            if lower > k or other < 0:
+                continue
+            value = columns[lower, 0] * f0 + columns[lower, 1] * f1 + columns[lower, 2] * f2
+            if tree.turning[lower] > 0:
+                value += columns[lower, 3] * t0 + columns[lower, 4] * t1 + columns[lower, 5] * t2
+            mass[at, other] = value
+            mass[other, at] = value
+
+
+@fused_kernel
+def take_dependence(tree: Tree, room: SubsystemRoom, s: int) -> None:
+    """Write −Φ_u⁻¹ Φ_v and Φ_u⁻¹ γ of (30) to ``solution``: those of the body groups of the subsystem."""
+    rows, frees, out = room.table[s, S_ROWS], room.table[s, S_FREES], room.table[s, S_SOLUTION]
+    solution = room.solution
+    for i in range(out, out + rows):
+        for k in range(frees):
+            solution[i, k] = 0.0
+    first = room.table[s, S_GROUP]
+    for g in range(first, first + room.table[s, S_GROUPS]):
+        group = tree.groups[room.groups[g]]
+        own, outside, cell = group[a.B_FREE], group[a.B_OUTSIDES], group[a.B_CELL]
+        member = group[a.B_FIRST] + group[a.B_ROWS]
+        for i in range(group[a.B_ROWS]):
+            at = out + room.column[tree.members[group[a.B_FIRST] + i]]
+            for k in range(own):
+                place = room.column[tree.members[member + k]] - rows
+                solution[at, place] = tree.b_cells[cell + k]
+            for k in range(outside):
+                place = room.column[tree.outside[group[a.B_OUTSIDE] + k]] - rows
+                solution[at, place] = tree.b_cells[cell + own + k]
+            solution[at, frees] = tree.g_cells[group[a.B_ROW] + i]
+            cell += own + outside
+
+
+@fused_kernel
+def project(room: SubsystemRoom, s: int) -> None:
+    """Write M*, Q*_y and Q* of (29) to ``reduced``, and P_y − M_yu Φ_u⁻¹ γ of (32) to the base."""
+    rows, frees, first = room.table[s, S_ROWS], room.table[s, S_FREES], room.table[s, S_FREE]
+    out, solution, mass, coupling = room.table[s, S_SOLUTION], room.solution, room.mass, room.coupling
+    product, reduced = room.product, room.reduced
+    base = reduced.shape[1] - 7
+    for i in range(rows):
+        for k in range(frees + 1):
+            value = mass[i, rows + k] if k < frees else coupling[i, 6]
+            for n in range(rows):
+                value += mass[i, n] * solution[out + n, k]
+            product[i, k] = value
+    for i in range(frees):
+        for k in range(i, frees + 1):
+            value = mass[rows + i, rows + k] if k < frees else coupling[rows + i, 6]
+            for n in range(rows):
+                value += mass[rows + i, n] * solution[out + n, k] + solution[out + n, i] * product[n, k]
+            if k < frees:
+                reduced[first + i, k] = value
+            else:
+                reduced[first + i, base + 6] = -value
+        for c in range(6):
+            value = coupling[rows + i, c]
+            for n in range(rows):
+                value += solution[out + n, i] * coupling[n, c]
+            reduced[first + i, base + c] = value
+    for n in range(rows):
+        for c in range(6):
+            room.core[c, 6] -= coupling[n, c] * solution[out + n, frees]
+
+
+@merged_kernel
+def expand_joint(tree: Tree, room: SubsystemRoom, s: int) -> None:
+    """Write the accelerations of a subsystem's coordinates when those of the base stand: (29), (30)."""
+    independent_rates(room, s)
+    first, rows, frees = room.table[s, S_COORDINATE], room.table[s, S_ROWS], room.table[s, S_FREES]
+    out = room.table[s, S_SOLUTION]
+    for i in range(rows):
+        value = room.solution[out + i, frees]
+        for k in range(frees):
+            value += room.solution[out + i, k] * room.rates[k]
+        tree.udot[room.order[first + i]] = value
+    for k in range(frees):
+        tree.udot[room.order[first + rows + k]] = room.rates[k]

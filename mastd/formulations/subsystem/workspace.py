@@ -1,0 +1,182 @@
+"""Tables and scratch of the subsystem synthesis of document 002, made once for a tree and its choices."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Final, NamedTuple
+
+import numpy as np
+
+from mastd.errors import UsageError
+from mastd.formulations.tree import arrays as a
+from mastd.formulations.tree.arrays import Floats, Integers, Tree
+from mastd.formulations.tree.build import constraint_rows
+from mastd.formulations.tree.subsystems import CARTESIAN, Subsystem, base_links
+from mastd.vehicle.state.arrays import Layout
+
+# Table of subsystems
+S_KIND: Final = 0
+"""``subsystems.JOINT`` or ``subsystems.CARTESIAN``."""
+S_LINK: Final = 1
+"""First of its links in ``links``, and how many."""
+S_LINKS: Final = 2
+S_COORDINATE: Final = 3
+"""First of its free coordinates in ``coordinates`` and ``order``; they are S_ROWS + S_FREES."""
+S_GROUP: Final = 4
+"""First of its body groups with rows in ``groups``, and how many."""
+S_GROUPS: Final = 5
+S_FREE: Final = 6
+"""First of its lines in ``reduced``, and how many: the number of its independent coordinates."""
+S_FREES: Final = 7
+S_EQUATION: Final = 8
+"""First of all its joints' rows in ``equations``, and how many."""
+S_EQUATIONS: Final = 9
+S_SOLUTION: Final = 10
+"""First of its lines in ``solution``."""
+S_ROWS: Final = 11
+"""Number of its cut rows, and so of its dependent coordinates."""
+SUBSYSTEM_FIELDS: Final = 12
+
+# State inertia and force of a link, about the chassis' centre of mass
+C_MASS: Final = 0
+C_MOMENT: Final = 1
+"""Mass times place."""
+C_INERTIA: Final = 4
+"""xx, yy, zz, xy, xz, yz."""
+C_FORCE: Final = 10
+"""Out-of-balance force and moment."""
+COMPOSITE_FIELDS: Final = 16
+
+
+class SubsystemRoom(NamedTuple):
+    """What ``subsystem.solve_subsystems`` works with; f: most independent coordinates of a subsystem."""
+
+    table: Integers
+    """(subsystems, SUBSYSTEM_FIELDS)."""
+    links: Integers
+    """Links by subsystem, in height order."""
+    seat: Integers
+    """(links) place of a link within its subsystem, -1: of the base."""
+    base: Integers
+    """Links of the base, the chassis first."""
+    motions: Integers
+    """Coordinates of the chassis that are not held."""
+    coordinates: Integers
+    """Free coordinates by subsystem, rising."""
+    order: Integers
+    """The same: in each subsystem first the dependent ones, then the independent."""
+    dependent: Integers
+    """(n) 1 for a coordinate that is a dependent one at present."""
+    column: Integers
+    """(n) place of a coordinate in its subsystem's ``order``, -1: none."""
+    groups: Integers
+    """Body groups with rows by subsystem."""
+    equations: Integers
+    """Rows of all joints of the subsystems in Cartesian coordinates, as ``build_tree.constraint_rows``."""
+    composite: Floats
+    """(links, COMPOSITE_FIELDS) of a link and all above it; of the chassis: of the whole vehicle."""
+    state_columns: Floats
+    """(n, 6) B_j of (23)."""
+    coupling: Floats
+    """(coordinates of a subsystem, 7) M_yqᵀ and −P_q of (27)."""
+    mass: Floats
+    """(coordinates of a subsystem)², M_qq in the present order."""
+    product: Floats
+    """Mass times B and g of (30)."""
+    block: Floats
+    """Ψ_z of (14) with its right sides, of one subsystem."""
+    solution: Floats
+    """(…, f + 1) by subsystem: −Φ_u⁻¹Φ_v and Φ_u⁻¹γ of (30), or N and p of (16)."""
+    reduced: Floats
+    """(…, f + 7) by subsystem, a line for each independent coordinate: inertia, the base's share, force."""
+    motion: Floats
+    """(links of a subsystem, 6) accelerations against the base, beyond γ."""
+    rates: Floats
+    """(f) accelerations of the independent coordinates."""
+    core: Floats
+    """(6, 7) inertia and force of (1)."""
+    acceleration: Floats
+    """(6) Ẏ₀."""
+
+
+def make_room(
+    layout: Layout, tree: Tree, subsystems: Sequence[Subsystem], kinds: Sequence[int]
+) -> SubsystemRoom:
+    """Return tables and scratch for subsystems with these formulations, one each.
+
+    Raise UsageError for a subsystem whose joints cannot be its Cartesian constraints: they are redundant, or
+    leave more freedom than its coordinates tell.
+    """
+    number = {int(line[a.L_BODY]): link for link, line in enumerate(tree.links)}
+    n, count = len(tree.u), len(tree.links)
+    table = np.zeros((len(subsystems), SUBSYSTEM_FIELDS), dtype=np.int64)
+    seat = np.full(count, -1, dtype=np.int64)
+    links: list[int] = []
+    coordinates: list[int] = []
+    groups: list[int] = []
+    equations: list[list[int]] = []
+    lines = reduced = 0
+    for line, subsystem, kind in zip(table, subsystems, kinds, strict=True):
+        own = [
+            int(k) for k in np.flatnonzero(np.isin(tree.link_of, subsystem.links)) if tree.fixed[k] == a.FREE
+        ]
+        frees = len(own) - len(subsystem.rows)
+        inner = [int(g) for g in np.unique(tree.links[list(subsystem.links), a.L_GROUP])]
+        inner = [g for g in inner if tree.groups[g, a.B_ROWS] > 0]
+        joints: list[list[int]] = []
+        if kind == CARTESIAN:
+            joints = [row for k in subsystem.primitives for row in constraint_rows(layout, k, number)]
+            _check(layout.model.name, subsystem, len(joints), frees)
+        line[[S_KIND, S_LINK, S_LINKS]] = kind, len(links), len(subsystem.links)
+        line[[S_COORDINATE, S_ROWS]] = len(coordinates), len(subsystem.rows)
+        line[[S_FREE, S_FREES, S_SOLUTION]] = reduced, frees, lines
+        line[[S_EQUATION, S_EQUATIONS]] = len(equations), len(joints)
+        seat[list(subsystem.links)] = range(len(subsystem.links))
+        links += subsystem.links
+        coordinates += own
+        line[[S_GROUP, S_GROUPS]] = len(groups), len(inner)
+        groups += inner
+        equations += joints
+        reduced += frees
+        lines += 6 * len(subsystem.links) if kind == CARTESIAN else len(subsystem.rows)
+    most_rows, most = _most(table, S_ROWS), _most(table, S_FREES)
+    size = max((int(line[S_ROWS] + line[S_FREES]) for line in table), default=0)
+    moved = max((6 * int(line[S_LINKS]) for line in table if line[S_KIND] == CARTESIAN), default=0)
+    return SubsystemRoom(
+        table=table,
+        links=np.array(links, dtype=np.int64),
+        seat=seat,
+        base=np.array(base_links(tree), dtype=np.int64),
+        motions=np.flatnonzero(tree.fixed[:6] == a.FREE).astype(np.int64),
+        coordinates=np.array(coordinates, dtype=np.int64),
+        order=np.array(coordinates, dtype=np.int64),
+        dependent=np.zeros(n, dtype=np.int64),
+        column=np.full(n, -1, dtype=np.int64),
+        groups=np.array(groups, dtype=np.int64),
+        equations=np.array(equations, dtype=np.int64).reshape(-1, a.R_PRIMITIVE + 1),
+        composite=np.zeros((count, COMPOSITE_FIELDS)),
+        state_columns=np.zeros((n, 6)),
+        coupling=np.zeros((size, 7)),
+        mass=np.zeros((size, size)),
+        product=np.zeros((most_rows, most + 1)),
+        block=np.zeros((moved, moved + most + 1)),
+        solution=np.zeros((lines, most + 1)),
+        reduced=np.zeros((reduced, most + 7)),
+        motion=np.zeros((moved // 6, 6)),
+        rates=np.zeros(most),
+        core=np.zeros((6, 7)),
+        acceleration=np.zeros(6),
+    )
+
+
+def _most(table: Integers, field: int) -> int:
+    return int(table[:, field].max(initial=0))
+
+
+def _check(vehicle: str, subsystem: Subsystem, rows: int, frees: int) -> None:
+    unknowns = 6 * len(subsystem.links)
+    if rows + frees != unknowns:
+        raise UsageError(
+            f"{vehicle}: {subsystem.name} cannot be taken in Cartesian coordinates: {rows} joint equations"
+            f" and {frees} independent coordinates are not its {unknowns} unknowns; take joint coordinates"
+        )

@@ -1,0 +1,1 @@
+"""Spanning tree of a vehicle: topology, joints, recursion of velocities and accelerations."""

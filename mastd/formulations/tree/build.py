@@ -1,0 +1,225 @@
+"""From a model, its layout and its topology to the arrays of the tree."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mastd.formulations.tree import arrays as a
+from mastd.formulations.tree.arrays import Tree
+from mastd.formulations.tree.body_groups import BodyGroup
+from mastd.formulations.tree.topology import Link, Topology, TreeJoint
+from mastd.vehicle.blocks import fields as f
+from mastd.vehicle.equations.joints_jacobian import column_of
+from mastd.vehicle.model.definition import Model
+from mastd.vehicle.state.arrays import Layout
+from mastd.vehicle.state.grouping import CHASSIS
+
+Integers = NDArray[np.int64]
+
+_PLACES = {TreeJoint.FREE: 7, TreeJoint.SPHERICAL: 4}
+"""Numbers in ``q`` of the joints that have more of them than coordinates."""
+_TURNING = {
+    TreeJoint.FREE: (0, 0, 0, 1, 1, 1),
+    TreeJoint.SPHERICAL: (1, 1, 1),
+    TreeJoint.UNIVERSAL: (1, 1),
+    TreeJoint.REVOLUTE: (1,),
+    TreeJoint.PRISMATIC: (0,),
+}
+
+
+def tree_of(layout: Layout, topology: Topology, body_groups: tuple[BodyGroup, ...]) -> Tree:
+    """Return the arrays of a vehicle's tree, in the design position at rest."""
+    model, links = layout.model, topology.links
+    number = {link.body: i for i, link in enumerate(links)}
+    counts = [link.joint.coordinates for link in links]
+    firsts = np.concatenate([[0], np.cumsum(counts)]).astype(np.int64)
+    places = np.concatenate(
+        [[0], np.cumsum([_PLACES.get(joint, joint.coordinates) for joint in (link.joint for link in links)])]
+    ).astype(np.int64)
+    n = int(firsts[-1])
+    table = np.full((len(links), a.LINK_FIELDS), -1, dtype=np.int64)
+    paths: list[list[int]] = []
+    start = 0
+    for i, link in enumerate(links):
+        lower = number[link.lower] if link.lower >= 0 else -1
+        own = list(range(int(firsts[i]), int(firsts[i + 1])))
+        paths.append((paths[lower] if lower >= 0 else []) + own)
+        item, lane = layout.body[link.body]
+        table[i, [a.L_ITEM, a.L_LANE, a.L_SLOT]] = item, lane, layout.slot[link.body][0]
+        table[i, [a.L_LOWER, a.L_KIND, a.L_FIRST, a.L_COUNT]] = lower, int(link.joint), firsts[i], counts[i]
+        table[i, [a.L_PLACE, a.L_PATH, a.L_PATHS]] = places[i], start, len(paths[i])
+        table[i, [a.L_DRIVE, a.L_BODY]] = link.drive, link.body
+        start += len(paths[i])
+    fixed = np.full(n, a.FREE, dtype=np.int64)
+    fixed[list(model.held)] = a.HELD
+    drives = np.full(len(model.drives), -1, dtype=np.int64)
+    for i, link in enumerate(links):
+        if link.drive >= 0:
+            fixed[firsts[i]] = a.DRIVEN
+            drives[link.drive] = firsts[i]
+    groups, members, rows = _groups(layout, topology, body_groups, number, table, fixed)
+    m = len(rows)
+    columns = _row_columns(rows, table, paths)
+    outside = _outside(groups, members, rows, columns, fixed)
+    q = np.zeros(int(places[-1]))
+    for i, link in enumerate(links):
+        if link.joint in (TreeJoint.FREE, TreeJoint.SPHERICAL):
+            q[places[i] + (3 if link.joint is TreeJoint.FREE else 0)] = 1.0
+    q[:3] = model.bodies[CHASSIS].centre
+    factor = int(np.sum(groups[:, a.B_ROWS] ** 2))
+    b_size = int(np.sum(groups[:, a.B_ROWS] * (groups[:, a.B_FREE] + groups[:, a.B_OUTSIDES])))
+    wheels = len(model.wheels)
+    return Tree(
+        links=table,
+        path=np.array([k for path in paths for k in path], dtype=np.int64),
+        link_of=np.repeat(np.arange(len(links), dtype=np.int64), counts),
+        turning=np.array([k for link in links for k in _TURNING[link.joint]], dtype=np.int64),
+        fixed=fixed,
+        joints=np.array([_constants(model, link) for link in links]),
+        mass=np.array([model.bodies[link.body].mass for link in links]),
+        inertia_constants=np.array([_inertia(model, link.body) for link in links]),
+        row_columns=np.array(columns, dtype=np.int64).reshape(-1, 3),
+        outside=np.array(outside, dtype=np.int64),
+        row_table=np.array(rows, dtype=np.int64).reshape(m, a.ROW_FIELDS),
+        groups=groups,
+        members=members,
+        q=q,
+        u=np.zeros(n),
+        udot=np.zeros(n),
+        quaternion=np.zeros((len(links), 4)),
+        turn=np.zeros((len(links), 9)),
+        place=np.zeros((len(links), 3)),
+        reach=np.zeros((len(links), 3)),
+        arm=np.zeros((len(links), 3)),
+        axis=np.zeros((n, 3)),
+        velocity=np.zeros((len(links), 3)),
+        omega=np.zeros((len(links), 3)),
+        gamma_v=np.zeros((len(links), 3)),
+        gamma_w=np.zeros((len(links), 3)),
+        v=np.zeros((start, 3)),
+        w=np.zeros((start, 3)),
+        inertia=np.zeros((len(links), 6)),
+        residual=np.zeros((len(links), 6)),
+        cells=np.zeros((layout.cells, layout.arrays.weights.shape[1])),
+        row_forms=np.zeros((m, 12)),
+        phi=np.zeros((m, n)),
+        gap=np.zeros(m),
+        bias=np.zeros(m),
+        lu=np.zeros(factor),
+        pivots=np.zeros(m, dtype=np.int64),
+        row_size=np.zeros(m),
+        quality=np.full(len(groups), np.inf),
+        b_cells=np.zeros(b_size),
+        g_cells=np.zeros(m),
+        spin=np.zeros(wheels),
+        spin_rate=np.zeros(wheels),
+        deflection=np.zeros((wheels, 2)),
+        deflection_rate=np.zeros((wheels, 2)),
+        wheel_places=np.array(layout.wheel, dtype=np.int64).reshape(wheels, 2),
+        carriers=np.array([number[wheel.carrier] for wheel in model.wheels], dtype=np.int64),
+        drive_rows=drives,
+    )
+
+
+def _groups(
+    layout: Layout,
+    topology: Topology,
+    body_groups: tuple[BodyGroup, ...],
+    number: dict[int, int],
+    table: Integers,
+    fixed: Integers,
+) -> tuple[Integers, Integers, list[list[int]]]:
+    """Return the table of body groups, their coordinates and their rows; mark the links' groups."""
+    groups = np.zeros((len(body_groups), a.GROUP_FIELDS), dtype=np.int64)
+    members: list[int] = []
+    rows: list[list[int]] = []
+    factor = 0
+    for g, group in enumerate(body_groups):
+        links = sorted(number[body] for body in group.bodies)
+        table[links, a.L_GROUP] = g
+        own = [int(table[i, a.L_FIRST]) + k for i in links for k in range(int(table[i, a.L_COUNT]))]
+        free = [k for k in own if fixed[k] == a.FREE]
+        first = len(rows)
+        rows += [row for cut in group.cuts for row in constraint_rows(layout, cut, number)]
+        count = len(rows) - first
+        groups[g, : a.B_FACTOR + 1] = len(members), len(own), first, count, len(free) - count, 0, factor
+        members += free + [k for k in own if fixed[k] != a.FREE]
+        factor += count * count
+    return groups, np.array(members, dtype=np.int64), rows
+
+
+def _row_columns(rows: list[list[int]], table: Integers, paths: list[list[int]]) -> list[list[int]]:
+    """Return the columns of all rows; complete the rows by their first one and their number."""
+    found: list[list[int]] = []
+    for row in rows:
+        links = row[a.R_LINK_A], row[a.R_LINK_B]
+        start = len(found)
+        for side in range(2):
+            others = set(paths[links[1 - side]])
+            first = int(table[links[side], a.L_PATH])
+            path = enumerate(paths[links[side]])
+            found += [[first + p, k, side] for p, k in path if k not in others]
+        row += [start, len(found) - start]
+    return found
+
+
+def _outside(
+    groups: Integers,
+    members: Integers,
+    rows: list[list[int]],
+    columns: list[list[int]],
+    fixed: Integers,
+) -> list[int]:
+    """Return for each group the coordinates of others in its rows; note in the table where they stand."""
+    found: list[int] = []
+    cell = 0
+    for line in groups:
+        own = set(members[line[a.B_FIRST] : line[a.B_FIRST] + line[a.B_COUNT]].tolist())
+        touched: set[int] = set()
+        for row in rows[line[a.B_ROW] : line[a.B_ROW] + line[a.B_ROWS]]:
+            touched |= {column[1] for column in columns[row[a.R_FIRST] : row[a.R_FIRST] + row[a.R_COUNT]]}
+        free = sorted(k for k in touched - own if fixed[k] == a.FREE)
+        given = sorted(k for k in touched - own if fixed[k] == a.DRIVEN)
+        line[[a.B_OUTSIDE, a.B_OUTSIDES, a.B_GIVEN]] = len(found), len(free), len(given)
+        line[a.B_CELL] = cell
+        cell += int(line[a.B_ROWS] * (line[a.B_FREE] + len(free)))
+        found += free + given
+    return found
+
+
+def constraint_rows(layout: Layout, cut: int, number: dict[int, int]) -> list[list[int]]:
+    """Return the rows of a cut primitive as in the table of rows."""
+    car, primitive = layout.arrays, layout.model.primitives[cut]
+    row, lane = layout.row[cut]
+    group = next(
+        g
+        for g in range(len(car.groups))
+        if car.groups[g, f.G_FIRST_ROW] <= row < car.groups[g, f.G_FIRST_ROW] + car.groups[g, f.G_ROWS]
+    )
+    line = car.groups[group]
+    within = row - int(line[f.G_FIRST_ROW])
+    first = int(line[f.G_FIRST_PRIMITIVE])
+    places = range(first, first + int(line[f.G_PRIMITIVES]))
+    item = next(k for k in places if car.primitives[k, f.P_ROW] == within)
+    columns = [column_of(line, int(car.primitives[item, slot])) for slot in (f.P_FIRST, f.P_SECOND)]
+    size = int(line[f.G_SIZE])
+    found = []
+    for k in range(primitive.kind.rows):
+        start = int(line[f.G_FIRST_CELL]) + (int(line[f.G_ROW_UNKNOWN]) + within + k) * size
+        links = number[primitive.first], number[primitive.second]
+        found.append([row + k, lane, *links, start + columns[0], start + columns[1], cut])
+    return found
+
+
+def _constants(model: Model, link: Link) -> NDArray[np.float64]:
+    upper = model.bodies[link.body].centre
+    point = upper if link.joint is TreeJoint.FREE else link.point
+    # The chassis' own numbers are its position: its joint is the origin.
+    lower = upper if link.lower < 0 else model.bodies[link.lower].centre
+    return np.concatenate([point - lower, point - upper, link.axes[0], link.axes[1]])
+
+
+def _inertia(model: Model, body: int) -> NDArray[np.float64]:
+    j = model.bodies[body].inertia
+    return np.array([j[0, 0], j[1, 1], j[2, 2], j[0, 1], j[0, 2], j[1, 2]])

@@ -1,0 +1,282 @@
+"""Recursive kinematics over the tree, eqs. (4)–(16) of document 001.
+
+The document takes a joint's point as the origin of its upper body and goes on from there to the centre of
+mass, (16); here both steps are one, since only centres of mass are asked for.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+import numpy as np
+
+from mastd.formulations.tree import arrays as a
+from mastd.formulations.tree.arrays import Floats, Tree
+from mastd.kernel import fused_kernel, merged_kernel
+from mastd.vehicle.blocks.vectors import Triple, cross, matrix_of
+
+FREE_LINK: Final = 0
+SPHERICAL: Final = 1
+UNIVERSAL: Final = 2
+REVOLUTE: Final = 3
+PRISMATIC: Final = 4
+"""``topology.TreeJoint``, as plain numbers for the kernels."""
+
+Quaternion = tuple[float, float, float, float]
+
+
+@fused_kernel
+def row_of(block: Floats, i: int, first: int) -> Triple:
+    """Return three neighbouring numbers of a row."""
+    return block[i, first], block[i, first + 1], block[i, first + 2]
+
+
+@fused_kernel
+def write(block: Floats, i: int, first: int, x: float, y: float, z: float) -> None:
+    """Write three neighbouring numbers of a row."""
+    block[i, first], block[i, first + 1], block[i, first + 2] = x, y, z
+
+
+@fused_kernel
+def turned_by(turn: Floats, i: int, x: float, y: float, z: float) -> Triple:
+    """Return R (x, y, z), R row by row in ``turn[i]``."""
+    return (
+        turn[i, 0] * x + turn[i, 1] * y + turn[i, 2] * z,
+        turn[i, 3] * x + turn[i, 4] * y + turn[i, 5] * z,
+        turn[i, 6] * x + turn[i, 7] * y + turn[i, 8] * z,
+    )
+
+
+@fused_kernel
+def product(p: Quaternion, q: Quaternion) -> Quaternion:
+    """Return the product of two quaternions: first q, then p."""
+    return (
+        p[0] * q[0] - p[1] * q[1] - p[2] * q[2] - p[3] * q[3],
+        p[0] * q[1] + p[1] * q[0] + p[2] * q[3] - p[3] * q[2],
+        p[0] * q[2] - p[1] * q[3] + p[2] * q[0] + p[3] * q[1],
+        p[0] * q[3] + p[1] * q[2] - p[2] * q[1] + p[3] * q[0],
+    )
+
+
+@fused_kernel
+def about(x: float, y: float, z: float, angle: float) -> Quaternion:
+    """Return the quaternion of a turn about a unit axis."""
+    half = 0.5 * angle
+    sine = np.sin(half)
+    return np.cos(half), sine * x, sine * y, sine * z
+
+
+@merged_kernel
+def place_links(tree: Tree) -> None:
+    """Write attitude and place of all links from ``q``, (4), (5), (13), and the directions of all
+    coordinates."""
+    q, joints = tree.q, tree.joints
+    for i in range(tree.links.shape[0]):
+        j, kind = tree.links[i, a.L_LOWER], tree.links[i, a.L_KIND]
+        at = tree.links[i, a.L_PLACE]
+        s0, s1, s2 = row_of(joints, i, a.LOWER_POINT)
+        x0, x1, x2 = row_of(joints, i, a.FIRST_AXIS)
+        if kind == FREE_LINK:
+            relative = q[at + 3], q[at + 4], q[at + 5], q[at + 6]
+            s0, s1, s2 = s0 + q[at], s1 + q[at + 1], s2 + q[at + 2]
+        elif kind == SPHERICAL:
+            relative = q[at], q[at + 1], q[at + 2], q[at + 3]
+        elif kind == REVOLUTE:
+            relative = about(x0, x1, x2, q[at])
+        elif kind == UNIVERSAL:
+            y0, y1, y2 = row_of(joints, i, a.SECOND_AXIS)
+            relative = product(about(x0, x1, x2, q[at]), about(y0, y1, y2, q[at + 1]))
+        else:
+            relative = 1.0, 0.0, 0.0, 0.0
+            s0, s1, s2 = s0 + q[at] * x0, s1 + q[at] * x1, s2 + q[at] * x2
+        if j < 0:
+            whole = relative
+        elif kind == PRISMATIC:
+            whole = tree.quaternion[j, 0], tree.quaternion[j, 1], tree.quaternion[j, 2], tree.quaternion[j, 3]
+        else:
+            lower = tree.quaternion[j, 0], tree.quaternion[j, 1], tree.quaternion[j, 2], tree.quaternion[j, 3]
+            whole = product(lower, relative)
+        _write_attitude(tree, i, whole)
+        if j < 0:
+            write(tree.place, i, 0, 0.0, 0.0, 0.0)
+            write(tree.reach, i, 0, 0.0, 0.0, 0.0)
+            write(tree.arm, i, 0, 0.0, 0.0, 0.0)
+            continue
+        r0, r1, r2 = turned_by(tree.turn, j, s0, s1, s2)
+        u0, u1, u2 = row_of(joints, i, a.UPPER_POINT)
+        t0, t1, t2 = turned_by(tree.turn, i, u0, u1, u2)
+        write(tree.reach, i, 0, r0, r1, r2)
+        write(tree.arm, i, 0, t0, t1, t2)
+        write(
+            tree.place,
+            i,
+            0,
+            tree.place[j, 0] + r0 - t0,
+            tree.place[j, 1] + r1 - t1,
+            tree.place[j, 2] + r2 - t2,
+        )
+
+
+@fused_kernel
+def _write_attitude(tree: Tree, i: int, whole: Quaternion) -> None:
+    w, x, y, z = whole
+    unit = 1.5 - 0.5 * (w * w + x * x + y * y + z * z)
+    w, x, y, z = w * unit, x * unit, y * unit, z * unit
+    tree.quaternion[i, 0], tree.quaternion[i, 1], tree.quaternion[i, 2], tree.quaternion[i, 3] = w, x, y, z
+    entries = matrix_of(w, x, y, z)
+    for k in range(9):
+        tree.turn[i, k] = entries[k]
+
+
+@merged_kernel
+def directions(tree: Tree) -> None:
+    """Write the directions of all coordinates, W and U of (7): columns of the lower body's axes, or axes."""
+    for i in range(tree.links.shape[0]):
+        j, kind, first = tree.links[i, a.L_LOWER], tree.links[i, a.L_KIND], tree.links[i, a.L_FIRST]
+        if kind in (FREE_LINK, SPHERICAL):
+            for k in range(tree.links[i, a.L_COUNT]):
+                for c in range(3):
+                    if j < 0:
+                        tree.axis[first + k, c] = 1.0 if k % 3 == c else 0.0
+                    else:
+                        tree.axis[first + k, c] = tree.turn[j, 3 * c + k % 3]
+            continue
+        x, y, z = row_of(tree.joints, i, a.FIRST_AXIS)
+        x, y, z = turned_by(tree.turn, j, x, y, z)
+        write(tree.axis, first, 0, x, y, z)
+        if kind == UNIVERSAL:
+            x, y, z = row_of(tree.joints, i, a.SECOND_AXIS)
+            x, y, z = turned_by(tree.turn, i, x, y, z)
+            write(tree.axis, first + 1, 0, x, y, z)
+
+
+@merged_kernel
+def velocity_columns(tree: Tree) -> None:
+    """Write the columns of W and V, (9) and (16): those of the lower body carried on, then the own ones."""
+    v, w = tree.v, tree.w
+    for i in range(tree.links.shape[0]):
+        j, path = tree.links[i, a.L_LOWER], tree.links[i, a.L_PATH]
+        first, count = tree.links[i, a.L_FIRST], tree.links[i, a.L_COUNT]
+        inherited = tree.links[i, a.L_PATHS] - count
+        if j >= 0:
+            below = tree.links[j, a.L_PATH]
+            d0, d1, d2 = (
+                tree.place[i, 0] - tree.place[j, 0],
+                tree.place[i, 1] - tree.place[j, 1],
+                tree.place[i, 2] - tree.place[j, 2],
+            )
+            for k in range(inherited):
+                x, y, z = row_of(v, below + k, 0)
+                if tree.turning[tree.path[path + k]] > 0:
+                    p, q, r = row_of(w, below + k, 0)
+                    write(w, path + k, 0, p, q, r)
+                    p, q, r = cross(p, q, r, d0, d1, d2)
+                    x, y, z = x + p, y + q, z + r
+                write(v, path + k, 0, x, y, z)
+        for k in range(count):
+            at = path + inherited + k
+            x, y, z = row_of(tree.axis, first + k, 0)
+            if tree.turning[first + k] > 0:
+                write(w, at, 0, x, y, z)
+                p, q, r = row_of(tree.arm, i, 0)
+                x, y, z = cross(p, q, r, x, y, z)
+            write(v, at, 0, x, y, z)
+
+
+@merged_kernel
+def velocities(tree: Tree) -> None:
+    """Write velocities and angular velocities of all links, (6)."""
+    for i in range(tree.links.shape[0]):
+        j, first = tree.links[i, a.L_LOWER], tree.links[i, a.L_FIRST]
+        v0, v1, v2, w0, w1, w2 = 0.0, 0.0, 0.0, 0.0, 0.0, 0.0
+        if j >= 0:
+            w0, w1, w2 = row_of(tree.omega, j, 0)
+            x, y, z = row_of(tree.reach, i, 0)
+            x, y, z = cross(w0, w1, w2, x, y, z)
+            v0, v1, v2 = tree.velocity[j, 0] + x, tree.velocity[j, 1] + y, tree.velocity[j, 2] + z
+        for k in range(first, first + tree.links[i, a.L_COUNT]):
+            x, y, z = row_of(tree.axis, k, 0)
+            rate = tree.u[k]
+            if tree.turning[k] > 0:
+                w0, w1, w2 = w0 + rate * x, w1 + rate * y, w2 + rate * z
+            else:
+                v0, v1, v2 = v0 + rate * x, v1 + rate * y, v2 + rate * z
+        x, y, z = row_of(tree.arm, i, 0)
+        x, y, z = cross(x, y, z, w0, w1, w2)
+        write(tree.velocity, i, 0, v0 + x, v1 + y, v2 + z)
+        write(tree.omega, i, 0, w0, w1, w2)
+
+
+@merged_kernel
+def velocity_terms(tree: Tree) -> None:
+    """Write γ of all links, (11) and (16), with the given accelerations of driven coordinates in ``udot``."""
+    for i in range(tree.links.shape[0]):
+        j, first = tree.links[i, a.L_LOWER], tree.links[i, a.L_FIRST]
+        if j < 0:
+            write(tree.gamma_v, i, 0, 0.0, 0.0, 0.0)
+            write(tree.gamma_w, i, 0, 0.0, 0.0, 0.0)
+            continue
+        w0, w1, w2 = row_of(tree.omega, j, 0)
+        g0, g1, g2 = row_of(tree.gamma_w, j, 0)
+        r0, r1, r2 = row_of(tree.reach, i, 0)
+        x, y, z = cross(g0, g1, g2, r0, r1, r2)
+        c0, c1, c2 = tree.gamma_v[j, 0] + x, tree.gamma_v[j, 1] + y, tree.gamma_v[j, 2] + z
+        x, y, z = cross(w0, w1, w2, r0, r1, r2)
+        t0, t1, t2 = 0.0, 0.0, 0.0
+        # ω of what carries the present axis: of the lower body, and after a cross joint's first axis of that.
+        b0, b1, b2 = w0, w1, w2
+        for k in range(first, first + tree.links[i, a.L_COUNT]):
+            p, q, r = row_of(tree.axis, k, 0)
+            rate = tree.u[k]
+            if tree.fixed[k] == a.DRIVEN:
+                given = tree.udot[k]
+                if tree.turning[k] > 0:
+                    g0, g1, g2 = g0 + given * p, g1 + given * q, g2 + given * r
+                else:
+                    c0, c1, c2 = c0 + given * p, c1 + given * q, c2 + given * r
+            if tree.turning[k] > 0:
+                p, q, r = rate * p, rate * q, rate * r
+                d0, d1, d2 = cross(b0, b1, b2, p, q, r)
+                g0, g1, g2 = g0 + d0, g1 + d1, g2 + d2
+                if tree.links[i, a.L_KIND] == UNIVERSAL:
+                    b0, b1, b2 = b0 + p, b1 + q, b2 + r
+            else:
+                t0, t1, t2 = t0 + 2.0 * rate * p, t1 + 2.0 * rate * q, t2 + 2.0 * rate * r
+        x, y, z = cross(w0, w1, w2, x + t0, y + t1, z + t2)
+        c0, c1, c2 = c0 + x, c1 + y, c2 + z
+        write(tree.gamma_w, i, 0, g0, g1, g2)
+        p, q, r = row_of(tree.arm, i, 0)
+        x, y, z = cross(p, q, r, g0, g1, g2)
+        c0, c1, c2 = c0 + x, c1 + y, c2 + z
+        w0, w1, w2 = row_of(tree.omega, i, 0)
+        x, y, z = cross(w0, w1, w2, p, q, r)
+        x, y, z = cross(w0, w1, w2, x, y, z)
+        write(tree.gamma_v, i, 0, c0 - x, c1 - y, c2 - z)
+
+
+@merged_kernel
+def inertias(tree: Tree) -> None:
+    """Write J of all links in inertial axes, R J′ Rᵀ."""
+    for i in range(tree.links.shape[0]):
+        xx, yy, zz, xy, xz, yz = (
+            tree.inertia_constants[i, 0],
+            tree.inertia_constants[i, 1],
+            tree.inertia_constants[i, 2],
+            tree.inertia_constants[i, 3],
+            tree.inertia_constants[i, 4],
+            tree.inertia_constants[i, 5],
+        )
+        at = 0
+        for n in range(3):
+            r0, r1, r2 = row_of(tree.turn, i, 3 * n)
+            p0, p1, p2 = (
+                xx * r0 + xy * r1 + xz * r2,
+                xy * r0 + yy * r1 + yz * r2,
+                xz * r0 + yz * r1 + zz * r2,
+            )
+            tree.inertia[i, n] = p0 * r0 + p1 * r1 + p2 * r2
+            for k in range(n + 1, 3):
+                # xy, xz, yz
+                s0, s1, s2 = row_of(tree.turn, i, 3 * k)
+                tree.inertia[i, 3 + at] = p0 * s0 + p1 * s1 + p2 * s2
+                at += 1

@@ -1,0 +1,1 @@
+"""One cycle: supervisor, control, limits, profile slots."""

@@ -1,0 +1,147 @@
+"""The table's control in its place in the cycle: after the reference, before the command is sent.
+
+The control itself is ``mastd.control.table.command``; here it hears from the state machine whether the drive
+follows, and whether the table stands on its legs alone, and what it cannot do becomes a fault.
+"""
+
+from __future__ import annotations
+
+from mastd.control.reference.kernels import Source
+from mastd.control.reference.reference import Reference
+from mastd.control.sine.correction import NOTHING, SineCorrection
+from mastd.control.table.command import TableControl
+from mastd.control.table.step import (
+    BALANCE_SATURATED,
+    BALANCING,
+    BROKEN,
+    CONTINUOUS,
+    ENGAGED,
+    FELT,
+    FINITE,
+    FRESH,
+    STREAMED,
+    SUPPLY,
+    TRIM_LIMITED,
+)
+from mastd.dynamics.table_model import TableModel
+from mastd.kinematics.geometry import Geometry
+from mastd.loop.cycle.motion_limits import motion_limits
+from mastd.loop.cycle.supervisor import Supervisor
+from mastd.loop.measurement.frame import Frame
+from mastd.loop.measurement.sensing import Sensing
+from mastd.loop.payload.loaded_profile import LoadedProfile
+from mastd.safety.faults import Code
+from mastd.safety.states import State
+from mastd.settings.daemon.daemon import DaemonSettings
+from mastd.settings.table.identified import IdentifiedSettings
+from mastd.settings.table.table import TableSettings
+
+ON_ITS_LEGS = frozenset({State.READY, State.ARMED, State.RUNNING, State.HOLD, State.STOPPING})
+"""States in which the legs alone carry the table, so that their forces can be balanced."""
+SUPPLY_FILTER_TIME = 0.02
+"""s over which the measured supply pressure is smoothed, as the drive does."""
+MOST_PRESSURE = 1.3
+"""Of the supply's pressure: a reading above it is none."""
+TOO_FEW = 2
+"""Accelerometers left out from which on the lengths have to tell some acceleration, which is too late for
+feedback and too rough to learn a payload from."""
+SATURATION_DELAY = 0.25
+"""s for which the trims must be at their limit to be told."""
+
+
+class LoopControl:
+    """Writes the command of the links each cycle."""
+
+    def __init__(
+        self,
+        table: TableSettings,
+        daemon: DaemonSettings,
+        geometry: Geometry,
+        model: TableModel,
+        frame: Frame,
+        sensing: Sensing,
+        identified: IdentifiedSettings | None = None,
+    ) -> None:
+        self._period = daemon.period_ns * 1e-9
+        self._balance_limit = daemon.control.balance.limit
+        self._control = TableControl(
+            table,
+            daemon.control,
+            geometry,
+            model,
+            self._period,
+            frame.command,
+            frame.field("command.payload_wrench"),
+            frame.measured,
+            frame.field("force"),
+            frame.field("length"),
+            frame.field("sample.spools"),
+            identified,
+        )
+        self._sensing = sensing
+        self._supply = frame.field("sample.supply_pressure")
+        self._smoothing = min(1.0, self._period / SUPPLY_FILTER_TIME)
+        self._smoothed = table.supply.pressure
+        self._most_pressure = MOST_PRESSURE * table.supply.pressure
+        self._step = -1
+        self._broken = -1
+        self._limited = 0.0
+        self.carry, self.model = self._control.carry, self._control.model
+        limits = motion_limits(table, daemon, geometry)
+        self.reference = Reference(frame.motion, limits, self._period, self._control.ahead)
+        """Makes the motion that is followed, and knows it as far ahead as the control looks."""
+        feedforward = daemon.control.feedforward
+        self._correction = SineCorrection(
+            self.reference,
+            geometry,
+            frame.field("pose_acceleration"),
+            self._period,
+            self._control.ahead,
+            0.0 if feedforward.preview else feedforward.stream_delay,
+        )
+        self._profile: LoadedProfile | None = None
+        self._unbalanced = False
+
+    def tell(self, supervisor: Supervisor) -> None:
+        """Report with the next cycle's conditions what the control cannot do."""
+        if self._unbalanced:
+            limit = self._balance_limit * 1e3
+            supervisor.report_next(Code.BALANCE_SATURATED, f"the trim of a link's length is at {limit:g} mm")
+        if self._limited > SATURATION_DELAY:
+            supervisor.report_next(Code.CONTROL_SATURATED, f"for {self._limited:.1f} s")
+        elif self._correction.bounded:
+            supervisor.report_next(Code.CONTROL_SATURATED, "the correction of the sine is at its bound")
+
+    def write(self, state: State, follows: bool, profile: LoadedProfile | None = None) -> bool:
+        """Write the command for the reference; return False if anything in it is not finite.
+
+        ``profile`` is the one that is loaded.
+        """
+        now, sensing, reference = self._control.now, self._sensing, self.reference
+        fresh = sensing.usable and sensing.pose_valid
+        pressure = self._supply[0]
+        if sensing.usable and 0.0 < pressure < self._most_pressure:
+            self._smoothed += self._smoothing * (float(pressure) - self._smoothed)
+        now[SUPPLY] = self._smoothed
+        now[ENGAGED] = follows
+        now[BALANCING] = state in ON_ITS_LEGS
+        now[FRESH] = fresh
+        now[CONTINUOUS] = fresh and sensing.sample.step == self._step + 1
+        now[FELT] = sensing.accelerometers_out < TOO_FEW
+        if fresh:
+            self._step = sensing.sample.step
+        now[STREAMED] = reference.source is Source.STREAM
+        broken = reference.broken != self._broken
+        now[BROKEN] = broken
+        self._broken = reference.broken
+        if profile is not self._profile:
+            self._profile = profile
+            self._correction.take(NOTHING if profile is None else profile.corrected_sines)
+        motion, later = reference.motion, reference.later
+        if self._correction.wanted:
+            motion, later = self._correction.corrected(fresh and follows, broken)
+        bits = self._control.write(motion, later)
+        self._unbalanced = bool(bits & BALANCE_SATURATED)
+        periods = len(later) * self._period
+        self._limited = self._limited + periods if bits & TRIM_LIMITED else 0.0
+        return bool(bits & FINITE)

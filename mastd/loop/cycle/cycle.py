@@ -1,0 +1,199 @@
+"""One control cycle, as a straight list of named calls on one frame.
+
+The cycle knows neither sockets nor clocks: the runner puts the newest sample into ``sample``, calls ``step``
+with the time and the periods since the last call, sends ``command`` and records ``frame.values``. The same
+samples therefore give the same commands bit for bit, in process or over sockets.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import math
+import os
+import traceback
+from collections.abc import Sequence
+
+from mastd.control.reference.kernels import ON_PATH
+from mastd.dynamics.table_model import TableModel
+from mastd.kinematics.forward import Observer
+from mastd.kinematics.geometry import Geometry
+from mastd.loop.cycle.control import LoopControl
+from mastd.loop.cycle.digest import CommandDigest
+from mastd.loop.cycle.motion_limits import lowered_pose
+from mastd.loop.cycle.orders import Orders
+from mastd.loop.cycle.payload_check import PayloadCheck
+from mastd.loop.cycle.profile_limits import ProfileWatch
+from mastd.loop.cycle.slots import ProfileSlots
+from mastd.loop.cycle.supervisor import Supervisor
+from mastd.loop.measurement.frame import Frame
+from mastd.loop.measurement.sensing import Sensing
+from mastd.loop.payload.loaded_profile import LoadedProfile
+from mastd.loop.payload.vehicles import Vehicles
+from mastd.loop.rigs.rigs import LoopRigs, rig_channels
+from mastd.safety.faults import Code
+from mastd.safety.pace import Pace
+from mastd.safety.states import State
+from mastd.settings.daemon.daemon import DaemonSettings
+from mastd.settings.rigs.rigs import NO_RIGS, RigsSettings
+from mastd.settings.table.identified import IdentifiedSettings
+from mastd.settings.table.table import TableSettings
+from mastd.wire.common.blocks import Verb
+from mastd.wire.plant.messages import Command, DriveMode, Sample, Stage
+
+
+class Cycle:
+    """All control state of the loop; ``step`` is one cycle."""
+
+    def __init__(
+        self,
+        table: TableSettings,
+        daemon: DaemonSettings,
+        geometry: Geometry,
+        observer: Observer,
+        model: TableModel,
+        slots: ProfileSlots | None = None,
+        identified: IdentifiedSettings | None = None,
+        rigs: RigsSettings = NO_RIGS,
+    ) -> None:
+        self.frame = Frame(len(table.links), len(table.sensors.accelerometers), rig_channels(rigs))
+        self.sample = Sample(self.frame.sample_layout, self.frame.sample)
+        self.command = Command(self.frame.command_layout, self.frame.command)
+        self._period_ns, self._period = daemon.period_ns, daemon.period_ns * 1e-9
+        self.sensing = Sensing(table, daemon, observer, self.frame, self.sample)
+        self.rigs = LoopRigs(rigs, self.frame, self.sensing, self._period)
+        self.vehicles = Vehicles(self.frame, self.sensing, self.rigs.bound)
+        self._control = LoopControl(table, daemon, geometry, model, self.frame, self.sensing, identified)
+        self.reference = self._control.reference
+        self.orders = Orders(self.reference, self._control, observer, self.vehicles, slots)
+        self.payload_check = PayloadCheck(table, daemon, self.frame, self.sensing, self.orders)
+        lowered = lowered_pose(geometry, daemon.moves.clearance)
+        self.supervisor = Supervisor(daemon, self.sensing, self.sample, self.reference, lowered, self.orders)
+        self.missed = self.cycles = self.late = 0
+        self._digest = CommandDigest(self.frame.command[: 5 * len(table.links)])
+        self._bridged = table.drive.command_timeout
+        self._pace = Pace(daemon, self._bridged)
+        self._scalars = self.frame.values[:10]
+        self._watch = ProfileWatch(self.reference, self.frame, self._period)
+
+    def load(self, loaded: LoadedProfile) -> None:
+        """Take over a checked profile; only while nothing moves."""
+        self.orders.take(loaded)
+
+    @property
+    def command_sha256(self) -> str:
+        """Digest of what was sent to the links from the profile's first to its last command."""
+        return self._digest.text
+
+    def step(
+        self,
+        fresh: int,
+        now_ns: int,
+        verb: Verb = Verb.NONE,
+        skipped: int = 0,
+        late_ns: int = 0,
+        arguments: Sequence[float] = (),
+    ) -> None:
+        """Execute one cycle: ``fresh`` samples have come, ``skipped`` periods were missed before this one.
+
+        ``arguments`` go with ``verb`` (``mastd.wire.common.blocks.ARGUMENTS``).
+        """
+        self.sensing.take(fresh, now_ns, skipped)
+        self.sensing.sense(self.supervisor.state, self.supervisor.enabled)
+        state, reports = self.supervisor.state, self.sensing.reports
+        reports += self.rigs.exchange(state, self.reference.speed, skipped, self.orders.rigs)
+        reports += self.vehicles.ride(state)
+        reports += self.payload_check.inspect(state)
+        self._account(skipped, late_ns)
+        self._decide(verb, now_ns, arguments)
+        self._follow(skipped)
+        self._act()
+        self._note(late_ns)
+
+    def _account(self, skipped: int, late_ns: int) -> None:
+        self.supervisor.cycle = self.cycles = self.cycles + 1
+        self.missed += skipped
+        self.late += 2 * (late_ns + skipped * self._period_ns) > self._period_ns
+        playing = self.supervisor.state is State.RUNNING
+        # Making another vehicle, in OFF, may take longer than a period; nothing moves then.
+        expected, self.orders.busy = self.orders.busy, False
+        self.sensing.reports += self._pace.account(0 if expected else skipped)
+        usable, elapsed = self.sensing.usable, (1 + skipped) * self._period
+        self.sensing.reports += self._watch.inspect(playing, usable, elapsed)
+
+    def _decide(self, verb: Verb, now_ns: int, arguments: Sequence[float]) -> None:
+        """Move the state machine; what belongs to one playing of the profile begins anew with it."""
+        supervisor = self.supervisor
+        before = supervisor.state
+        supervisor.decide(verb, now_ns, arguments)
+        if before is State.ARMED and supervisor.state is State.RUNNING:
+            self._digest.begin()
+            assert self.orders.loaded is not None
+            self._watch.begin(self.orders.loaded.limits)
+            self.sensing.reset_following_peak()
+
+    def _follow(self, skipped: int) -> None:
+        """Advance the reference; past what the drive bridges, path time has stood still."""
+        reference = self.reference
+        self.supervisor.follow_measured()
+        elapsed = (1 + skipped) * self._period
+        if skipped and elapsed > self._bridged and self.supervisor.enabled and self.sensing.usable:
+            self.advance(self._bridged)
+            reference.rejoin(self.sensing.pose, self.sensing.pose_rates)
+            elapsed = self._period
+        self.advance(elapsed)
+
+    def advance(self, dt: float) -> None:
+        """Advance the reference by ``dt`` seconds."""
+        self.vehicles.drive_on(self.reference, dt)
+        self.reference.advance(dt, self.orders.timeline)
+
+    def _act(self) -> None:
+        """Turn the reference into the command of the links; nothing that is not finite ever leaves."""
+        supervisor, command = self.supervisor, self.command
+        if not self._control.write(supervisor.state, supervisor.enabled, self.orders.loaded):
+            supervisor.report(Code.COMMAND_NOT_FINITE, "the reference or its kinematics failed")
+            supervisor.decide(Verb.NONE, self.sensing.last_ns)
+            self._stand()
+        self._control.tell(supervisor)
+        command.mode = int(supervisor.mode)
+        command.stage = int(supervisor.stage)
+        if supervisor.playing:
+            self._digest.add()
+
+    def _stand(self) -> None:
+        """Put a command together that asks for nothing but where the table is."""
+        self.reference.rest(self.sensing.pose)
+        self.reference.advance(self._period)
+        self._control.write(self.supervisor.state, follows=False)
+
+    def fail(self, error: Exception, now_ns: int) -> None:
+        """End a cycle that an exception has broken: supply off, the drive lets the table down.
+
+        What else was to be done in this cycle may be broken too, so each part is tried for itself.
+        """
+        place = traceback.extract_tb(error.__traceback__)[-1]
+        text = f"{type(error).__name__} in {os.path.basename(place.filename)}:{place.lineno}: {error}"
+        self.sensing.reports.clear()
+        self.supervisor.report(Code.LOOP_EXCEPTION, text)
+        with contextlib.suppress(Exception):
+            self.supervisor.decide(Verb.NONE, now_ns)
+        with contextlib.suppress(Exception):
+            self._stand()
+        with contextlib.suppress(Exception):
+            self._note(0)
+        self.command.mode, self.command.stage = int(DriveMode.DISABLED), int(Stage.OFF)
+
+    def _note(self, late_ns: int) -> None:
+        """Write the scalars of the frame; the processor time stays that of the cycle before."""
+        first = self.supervisor.latch.first
+        scalars = self._scalars
+        scalars[0], scalars[1], scalars[2] = self.cycles, self.sample.step, self.sample.time_ns * 1e-9
+        scalars[3] = self.reference.time if self.reference.source in ON_PATH else math.nan
+        code = first.code if first else 0
+        scalars[4], scalars[5], scalars[6] = self.supervisor.state, code, self.sample.flags
+        scalars[7] = late_ns * 1e-9
+        scalars[9] = self.missed
+
+    def note_compute(self, nanoseconds: int) -> None:
+        """Keep the processor time of the cycle that has just ended, for the next frame."""
+        self._scalars[8] = nanoseconds * 1e-9

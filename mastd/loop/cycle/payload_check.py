@@ -1,0 +1,172 @@
+"""Weighs what stands on the table while it rises, and compares it with what the loaded profile says.
+
+Sums run in RAISING alone, a block of samples after the other, of those in which the table moves fast enough
+for the seals to slide, clear of its stops. Judged is in READY, once for each weighing and profile: nothing is
+played with a payload that is not the profile's. A vehicle that is simulated pushes a simulated plant with
+its own wrench, which is known; what is left is compared.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mastd.control.identification.static_load import (
+    LegFriction,
+    StaticLoad,
+    contradiction,
+    nominal_load,
+    weigh,
+)
+from mastd.kinematics.geometry import Geometry
+from mastd.kinematics.rotation import rotation
+from mastd.kinematics.workspace import jacobians_at
+from mastd.loop.cycle.orders import Orders
+from mastd.loop.measurement.frame import Frame
+from mastd.loop.measurement.sensing import Sensing
+from mastd.safety.faults import Code, Report
+from mastd.safety.states import State
+from mastd.settings.daemon.daemon import DaemonSettings
+from mastd.settings.table.table import TableSettings
+
+Array = NDArray[np.float64]
+
+BLOCK: Final = 20
+"""Samples that are looked at together: rates of single ones are noisy."""
+LEAST_BLOCKS: Final = 5
+"""Fewer do not average the oil columns' ringing out."""
+LYING: Final = frozenset({State.OFF, State.LOW, State.HIGH, State.LOWERING, State.ESTOP})
+"""States in which what was weighed is forgotten: another specimen may come."""
+
+
+class PayloadCheck:
+    """``inspect`` once a cycle; ``weighed`` is what the legs carry, None before the table has risen."""
+
+    def __init__(
+        self, table: TableSettings, daemon: DaemonSettings, frame: Frame, sensing: Sensing, orders: Orders
+    ) -> None:
+        self.weighed: StaticLoad | None = None
+        self._settings = daemon.control.payload_check
+        self._enabled = self._settings.enabled and table.gravity > 0.0
+        self._gravity = table.gravity
+        self._geometry = Geometry.from_settings(table)
+        self._clear = self._geometry.shortest_lengths + table.limits.stroke_margin
+        self._friction = LegFriction.from_settings(table)
+        self._sensing = sensing
+        self._orders = orders
+        self._block = Measured(frame)
+        self._sum = Measured(frame)
+        self._samples = self._blocks = 0
+        self._turn = np.eye(3)
+        """Rotation from P to B at which the table was weighed."""
+        self._state = State.OFF
+        self._felt = False
+        """The simulated plant felt a simulated vehicle, which is taken off."""
+        self._rising = self._ready = False
+        self._judged: tuple[object, object] = (None, None)
+        self._standing: tuple[Report, ...] = ()
+
+    def inspect(self, state: State) -> Sequence[Report]:
+        """Add this cycle's sample while the table rises; return the contradiction that stands in READY."""
+        if not self._enabled:
+            return ()
+        if state is not self._state:
+            self._enter(state)
+        if self._rising and self._sensing.usable and self._sensing.pose_valid:
+            self._add()
+        return self._judge() if self._ready else ()
+
+    def _enter(self, state: State) -> None:
+        if state is State.RAISING:
+            self._begin()
+        elif self._rising:
+            self._finish()
+        self._state, self._rising, self._ready = state, state is State.RAISING, state is State.READY
+        if state in LYING:
+            self.weighed = None
+
+    def _begin(self) -> None:
+        self._samples = self._blocks = 0
+        self._block.clear()
+        self._sum.clear()
+
+    def _add(self) -> None:
+        block = self._block
+        block.take()
+        self._samples += 1
+        if self._samples < BLOCK:
+            return
+        block.values *= 1.0 / BLOCK
+        sticking = np.abs(block.rates) < self._friction.sliding_rate
+        if not sticking.all() and (block.lengths > self._clear).all():
+            block.sticking[:] = sticking
+            block.forces -= self._friction.forces(block.rates)
+            self._sum.values += block.values
+            self._blocks += 1
+        block.clear()
+        self._samples = 0
+
+    def _finish(self) -> None:
+        """Weigh; a way too short to tell anything leaves the last weighing as it is."""
+        if self._blocks < LEAST_BLOCKS:
+            return
+        mean = self._sum
+        mean.values /= self._blocks
+        pose = mean.pose
+        self._turn = np.array(rotation(pose[3], pose[4], pose[5])).reshape(3, 3)
+        self._felt = bool(mean.load.any())
+        self.weighed = weigh(
+            jacobians_at(self._geometry, pose)[0],
+            mean.forces,
+            self._friction.doubts(mean.sticking),
+            (self._turn @ mean.load.reshape(2, 3).T).T.ravel(),
+            self._gravity + mean.acceleration[2],
+        )
+
+    def _judge(self) -> Sequence[Report]:
+        """Compare a weighing with a profile once; without a profile nobody has said what stands there."""
+        loaded, weighed = self._orders.loaded, self.weighed
+        if self._judged[0] is not loaded or self._judged[1] is not weighed:
+            self._judged, self._standing = (loaded, weighed), ()
+            if loaded is not None and weighed is not None:
+                stated = nominal_load(self._orders.carried, self._turn)
+                why = contradiction(weighed, stated, self._settings.mass, self._settings.centre)
+                beside = "beside the simulated vehicle, " if self._felt else ""
+                self._standing = (Report(Code.PAYLOAD_MISMATCH, beside + why),) if why else ()
+        return self._standing
+
+
+class Measured:
+    """A sum of what the frame says of pose, links and load; ``take`` adds the present frame.
+
+    ``values`` holds it all: the frame's part from pose to force, the load (6,) and a share for each link.
+    """
+
+    def __init__(self, frame: Frame) -> None:
+        slices = frame.layout.slices
+        first, last = slices["pose"].start, slices["force"].stop
+        links = last - slices["force"].start
+        self._frame = frame.values[first:last]
+        self._wrench = frame.field("command.payload_wrench")
+        self.values: Array = np.zeros(last - first + 6 + links)
+        parts = {name: slice(slices[name].start - first, slices[name].stop - first) for name in slices}
+        self._motion = self.values[: last - first]
+        self.pose = self.values[parts["pose"]]
+        self.acceleration = self.values[parts["pose_acceleration"]]
+        self.lengths = self.values[parts["length"]]
+        self.rates = self.values[parts["length_rate"]]
+        self.forces = self.values[parts["force"]]
+        self.load = self.values[last - first : last - first + 6]
+        self.sticking = self.values[last - first + 6 :]
+
+    def take(self) -> None:
+        """Add the frame as it is."""
+        self._motion += self._frame
+        self.load += self._wrench
+
+    def clear(self) -> None:
+        """Begin anew."""
+        self.values[:] = 0.0

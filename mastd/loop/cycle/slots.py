@@ -1,0 +1,149 @@
+"""Shared memory through which the loader hands checked profiles to the loop without holding it up.
+
+Two slots: the loader fills the one that is not played, the loop is then told its number. The memory is mapped
+before the loop locks its own, so that taking a profile over costs it no system call. A slot is a head of
+float64 numbers, followed by the arrays and by what is simulated beside them
+(``mastd.loop.payload.pickling``).
+"""
+
+from __future__ import annotations
+
+import mmap
+import os
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mastd.control.sine.corrected_sine import SINE_SIZE
+from mastd.loop.payload.loaded_profile import Driven, LoadedProfile, OnTable
+from mastd.loop.payload.pickling import MOST_BYTES, pack, unpack
+from mastd.motion.profile.timeline import KNOT_SPACING, Timeline
+from mastd.safety.profile_limits import LIMIT_NUMBERS, MOST_CHECKS
+from mastd.settings.profile.profile import LONGEST_MOTION
+
+SLOTS = 2
+LARGEST_ROWS = round((LONGEST_MOTION + 10.0) / KNOT_SPACING)
+"""Spline rows of the longest profile, with what its segments' ends add."""
+LARGEST_BLOCKS = 1024
+NAME_BYTES = 320
+RIGS_BYTES = 320
+"""Of the names of a profile's rigs, a line each: all that a profile may name."""
+MODEL_SIZE = 11
+# places in the head
+FILLED, ROWS, BLOCKS, REPEATS, LEVEL_LIMIT, CHECKS, PARCEL, VEHICLE_KEY, IS_DRIVEN = range(9)
+MODEL, SINES, NAME = 9, 20, 24
+RIGS = NAME + NAME_BYTES // 8
+LIMITS = RIGS + RIGS_BYTES // 8
+SINE_ROWS = LIMITS + MOST_CHECKS * LIMIT_NUMBERS
+HEAD = SINE_ROWS + LARGEST_BLOCKS * SINE_SIZE
+ARRAYS = HEAD + 3 * (LARGEST_BLOCKS + 1) + 6 * LARGEST_ROWS
+SLOT_NUMBERS = ARRAYS + MOST_BYTES // 8
+
+
+class ProfileSlots:
+    """Both slots; the loop makes them, the loader opens them by the file descriptor."""
+
+    def __init__(self, descriptor: int | None = None) -> None:
+        size = 8 * SLOT_NUMBERS * SLOTS
+        self._owned = descriptor is None
+        if descriptor is None:
+            descriptor = os.memfd_create("mastd-profiles", os.MFD_CLOEXEC)
+            os.ftruncate(descriptor, size)
+        self.descriptor = descriptor
+        memory = mmap.mmap(descriptor, size)
+        self._numbers: NDArray[np.float64] = np.frombuffer(memory, dtype=np.float64)
+        self._integers: NDArray[np.int64] = np.frombuffer(memory, dtype=np.int64)
+
+    def close(self) -> None:
+        """Let go of the memory; it vanishes with the last profile that was read from it."""
+        if self._owned:
+            os.close(self.descriptor)
+
+    def write(self, slot: int, loaded: LoadedProfile) -> None:
+        """Fill a slot that is not played; raise ValueError if the profile is larger than a slot."""
+        simulated = loaded.vehicle or loaded.driven
+        parcel = pack(simulated) if simulated is not None else b""
+        timeline = loaded.timeline
+        rows, blocks = len(timeline.coefficients), len(timeline.intervals)
+        if rows > LARGEST_ROWS or blocks > LARGEST_BLOCKS:
+            raise ValueError(f"{loaded.name}: {rows} rows in {blocks} blocks do not fit a slot")
+        head = self._numbers[slot * SLOT_NUMBERS :][:HEAD]
+        head[FILLED] = 0.0
+        head[ROWS : CHECKS + 1] = rows, blocks, timeline.repeats, loaded.level_limit, len(loaded.limits)
+        head[PARCEL], head[VEHICLE_KEY], head[IS_DRIVEN] = len(parcel), loaded.vehicle_key, loaded.is_driven
+        self._parcel(slot, len(parcel))[:] = parcel
+        head[MODEL : MODEL + MODEL_SIZE] = loaded.model
+        head[NAME:RIGS] = _text_numbers(loaded.name, NAME_BYTES)
+        head[RIGS:LIMITS] = _text_numbers("\n".join(loaded.rigs), RIGS_BYTES)
+        head[LIMITS:][: loaded.limits.size] = loaded.limits.ravel()
+        head[SINES] = len(loaded.corrected_sines)
+        head[SINE_ROWS:][: loaded.corrected_sines.size] = loaded.corrected_sines.ravel()
+        first_rows, intervals, starts, coefficients = self._arrays(slot, rows, blocks)
+        first_rows[:] = timeline.first_rows
+        intervals[:] = timeline.intervals
+        starts[:] = timeline.starts
+        coefficients[:] = timeline.coefficients
+        head[FILLED] = 1.0
+
+    def read(self, slot: int, serial: int, *, vehicles: bool = True) -> LoadedProfile | None:
+        """Return the profile in a slot, as views of the memory; None if there is none.
+
+        ``serial`` is what its loading is called from now on. ``vehicles``: also make what is simulated, which
+        takes some milliseconds. Raises ValueError for a vehicle that cannot be read.
+        """
+        if not 0 <= slot < SLOTS:
+            return None
+        head = self._numbers[slot * SLOT_NUMBERS :][:HEAD]
+        rows, blocks = int(head[ROWS]), int(head[BLOCKS])
+        if not (head[FILLED] == 1.0 and 0 < rows <= LARGEST_ROWS and 0 < blocks <= LARGEST_BLOCKS):
+            return None
+        if not (0 <= int(head[CHECKS]) <= MOST_CHECKS and 0 <= int(head[PARCEL]) <= MOST_BYTES):
+            return None
+        if not 0 <= int(head[SINES]) <= blocks:
+            return None
+        simulated = unpack(self._parcel(slot, int(head[PARCEL]))) if head[PARCEL] and vehicles else None
+        if not isinstance(simulated, OnTable | Driven | None):
+            raise ValueError("it holds no vehicle")
+        first_rows, intervals, starts, coefficients = self._arrays(slot, rows, blocks)
+        return LoadedProfile(
+            serial,
+            slot,
+            _text(head[NAME:RIGS]),
+            Timeline(coefficients, first_rows, intervals, starts, int(head[REPEATS])),
+            float(head[LEVEL_LIMIT]),
+            head[MODEL : MODEL + MODEL_SIZE],
+            head[LIMITS:][: int(head[CHECKS]) * LIMIT_NUMBERS].reshape(-1, LIMIT_NUMBERS),
+            int(head[VEHICLE_KEY]),
+            simulated if isinstance(simulated, OnTable) else None,
+            bool(head[IS_DRIVEN]),
+            simulated if isinstance(simulated, Driven) else None,
+            corrected_sines=head[SINE_ROWS:][: int(head[SINES]) * SINE_SIZE].reshape(-1, SINE_SIZE),
+            rigs=tuple(_text(head[RIGS:LIMITS]).split()),
+        )
+
+    def _parcel(self, slot: int, size: int) -> memoryview:
+        start = 8 * (slot * SLOT_NUMBERS + ARRAYS)
+        return self._numbers.data.cast("B")[start : start + size]
+
+    def _arrays(
+        self, slot: int, rows: int, blocks: int
+    ) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64], NDArray[np.float64]]:
+        start = slot * SLOT_NUMBERS + HEAD
+        whole = self._integers[start : start + 3 * (LARGEST_BLOCKS + 1)]
+        step = LARGEST_BLOCKS + 1
+        numbers = start + 3 * step
+        return (
+            whole[:blocks],
+            whole[step : step + blocks],
+            whole[2 * step : 2 * step + blocks + 1],
+            self._numbers[numbers : numbers + 6 * rows].reshape(rows, 6),
+        )
+
+
+def _text_numbers(text: str, size: int) -> NDArray[np.float64]:
+    """Return a text as numbers of ``size`` bytes, cut off where it is longer."""
+    return np.frombuffer(text.encode()[:size].ljust(size, b"\0"), dtype=np.float64)
+
+
+def _text(numbers: NDArray[np.float64]) -> str:
+    return numbers.tobytes().rstrip(b"\0").decode("utf-8", "ignore")

@@ -1,0 +1,1 @@
+"""Loading of profiles and settings in processes beside the loop."""

@@ -1,0 +1,1 @@
+"""Measurement: the frame of a cycle and the sensing of a sample."""

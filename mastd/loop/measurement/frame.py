@@ -1,0 +1,181 @@
+"""The frame: one float64 array per cycle in which the loop computes, and which the recorder keeps.
+
+Samples are unpacked into it, kernels write into views of it, commands are packed from it; recording a cycle
+is one copy. Frame k holds sample k and what was computed from it: the pose is the measured one at step k,
+reference and command are meant for step k + 1, whose sample answers them.
+
+The last numbers are those of a simulated vehicle (``mastd.wire.common.vehicle_block``); a record has as many
+of them as the vehicle has names for.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mastd.record.channels import AXES, Channel
+from mastd.settings.table.table import TableSettings
+from mastd.wire.common.layout import SUPPLY_FIELDS, Field, Layout, command_layout, sample_layout
+from mastd.wire.common.vehicle_block import VEHICLE_NUMBERS, vehicle_fields
+
+VEHICLE, RIGS = "vehicle", "rigs"
+
+_SCALARS = (
+    Field("cycle", 1, "1", "cycles executed, counted from 0"),
+    Field("step", 1, "1", "step of the sample"),
+    Field("plant_time", 1, "s", "plant time of the sample"),
+    Field("profile_time", 1, "s", "time in the profile that the reference belongs to, NaN without one"),
+    Field("state", 1, "1", "state, see the record's list of states"),
+    Field("fault", 1, "1", "code of the latched fault, 0 for none"),
+    Field("flags", 1, "1", "flags of the sample as an integer"),
+    Field("late", 1, "s", "start of the cycle after its deadline"),
+    Field("compute", 1, "s", "processor time of the cycle before"),
+    Field("missed", 1, "1", "periods missed since the loop began"),
+)
+_MOTION = (
+    ("reference", 6, "", "reference pose of C for the next step"),
+    ("reference_rate", 6, "/s", "rate of the reference pose (Euler rates)"),
+    ("reference_acceleration", 6, "/s2", "second derivative of the reference pose"),
+    ("reference_jerk", 6, "/s3", "third derivative of the reference pose"),
+    ("pose", 6, "", "measured pose of C against neutral"),
+    ("pose_rate", 6, "/s", "estimated rate of the pose (Euler rates)"),
+    ("pose_acceleration", 6, "/s2", "estimated second derivative of the pose, without gravity"),
+)
+
+
+def frame_layout(links: int, accelerometers: int, rigs: int = 0) -> Layout:
+    """Return the layout of the frame; sample and command stand in it exactly as they cross the link.
+
+    ``rigs``: numbers that the rigs' channels take.
+    """
+    return Layout(
+        "frame",
+        (
+            *_SCALARS,
+            *(
+                Field(name, size, f"m{suffix}, rad{suffix}", meaning)
+                for name, size, suffix, meaning in _MOTION
+            ),
+            Field("residual", 1, "m", "forward kinematics: sum of the absolute length differences left"),
+            Field("updates", 1, "1", "forward kinematics: updates of the observer"),
+            Field("redundancy_residual", 1, "m", "disagreement of the redundant link with the others"),
+            Field("internal_force", 1, "N", "actuator forces along the null space of the links"),
+            Field("conditioning", 1, "1", "condition number of the Jacobian at the measured pose, 1 at best"),
+            Field("length", links, "m", "measured length, calibrated"),
+            Field("length_rate", links, "m/s", "rate of the measured length"),
+            Field("force", links, "N", "chamber pressures times piston areas, pushing positive"),
+            *(
+                Field(f"command.{field.name}", field.size, field.unit, field.meaning)
+                for field in command_layout(links)
+            ),
+            *(
+                Field(f"sample.{field.name}", field.size, field.unit, field.meaning)
+                for field in sample_layout(links, accelerometers)
+            ),
+            *((Field(RIGS, rigs, "SI", "what the rigs give"),) if rigs else ()),
+            Field(VEHICLE, VEHICLE_NUMBERS, "SI", "the simulated vehicle"),
+        ),
+    )
+
+
+_COMMAND_NAMES = {
+    "command.lengths": "command.length",
+    "command.rates": "command.rate",
+    "command.accelerations": "command.acceleration",
+    "command.force_references": "command.force",
+    "command.valve_trims": "command.trim",
+}
+_WRENCH = (("fx", "N"), ("fy", "N"), ("fz", "N"), ("mx", "N m"), ("my", "N m"), ("mz", "N m"))
+_SUPPLY = {f"sample.{name}" for name, _, _ in SUPPLY_FIELDS}
+
+
+def frame_channels(layout: Layout, rigs: Sequence[Channel] = ()) -> tuple[Channel, ...]:
+    """Return one channel for each value of the frame but the vehicle's, in its order; ``rigs``: theirs."""
+    channels: list[Channel] = []
+    for field in layout:
+        if field.name == RIGS:
+            channels += rigs
+        elif field.name != VEHICLE:
+            channels += _channels(field)
+    return tuple(channels)
+
+
+def vehicle_channels(wheels: Sequence[str], driven: bool) -> tuple[Channel, ...]:
+    """Return the channels of a vehicle with these wheels, which follow the others."""
+    return tuple(Channel(name, unit, None, meaning) for name, unit, meaning in vehicle_fields(wheels, driven))
+
+
+def _channels(field: Field) -> list[Channel]:
+    name, unit = field.name, field.unit
+    if name in _SUPPLY:
+        return [Channel(f"supply.{name.removeprefix('sample.')}", unit, None, field.meaning)]
+    if field.size == 1:
+        return [Channel(name, unit, None, field.meaning)]
+    if name == "command.payload_wrench":
+        return [
+            Channel(f"payload_wrench.{part}", part_unit, None, field.meaning) for part, part_unit in _WRENCH
+        ]
+    if name == "sample.pressures":
+        return [
+            Channel(f"pressure_{chamber}.{link}", unit, None, f"pressure of chamber {chamber}")
+            for link in range(1, field.size // 2 + 1)
+            for chamber in (1, 2)
+        ]
+    if ", " in unit:
+        linear, angular = unit.split(", ")
+        units = (linear,) * 3 + (angular,) * 3
+        return [
+            Channel(f"{name}.{axis}", u, None, field.meaning) for axis, u in zip(AXES, units, strict=True)
+        ]
+    renamed = {
+        "sample.lengths": "raw_length",
+        "sample.spools": "spool",
+        "sample.accelerometers": "accelerometer",
+    }
+    base = _COMMAND_NAMES.get(name) or renamed.get(name) or name
+    return [Channel(f"{base}.{index}", unit, None, field.meaning) for index in range(1, field.size + 1)]
+
+
+def channel_units(table: TableSettings) -> dict[str, str]:
+    """Return name and SI unit of every channel that a run on ``table`` records."""
+    return {channel.name: channel.unit for channel in _table_channels(table)}
+
+
+def channel_columns(table: TableSettings) -> dict[str, int]:
+    """Return name and column of every channel in the frame of a run on ``table``."""
+    return {channel.name: column for column, channel in enumerate(_table_channels(table))}
+
+
+def _table_channels(table: TableSettings) -> tuple[Channel, ...]:
+    return frame_channels(frame_layout(len(table.links), len(table.sensors.accelerometers)))
+
+
+class Frame:
+    """One frame with named views; ``sample`` and ``command`` are the blocks that cross the plant link."""
+
+    def __init__(self, links: int, accelerometers: int, rigs: Sequence[Channel] = ()) -> None:
+        """``rigs``: the channels of what rigs give."""
+        self.layout = frame_layout(links, accelerometers, len(rigs))
+        self.channels = frame_channels(self.layout, rigs)
+        self.values: NDArray[np.float64] = np.zeros(self.layout.size)
+        self.index = {name: place.start for name, place in self.layout.slices.items()}
+        self.motion = self.values[self.index["reference"] : self.index["reference"] + 24].reshape(4, 6)
+        self.measured = self.values[self.index["pose"] : self.index["pose"] + 18].reshape(3, 6)
+        """Pose, rates and accelerations of C as measured."""
+        self.command_layout = command_layout(links)
+        self.sample_layout = sample_layout(links, accelerometers)
+        self.command = self._block("command.", self.command_layout)
+        self.sample = self._block("sample.", self.sample_layout)
+        self.vehicle = self.field(VEHICLE)
+        self.field("profile_time")[:] = np.nan
+        self.rigs = self.field(RIGS) if rigs else self.values[:0]
+
+    def field(self, name: str) -> NDArray[np.float64]:
+        """Return the view of one field."""
+        return self.values[self.layout.slices[name]]
+
+    def _block(self, prefix: str, layout: Layout) -> NDArray[np.float64]:
+        start = self.index[prefix + layout.fields[0].name]
+        return self.values[start : start + layout.size]

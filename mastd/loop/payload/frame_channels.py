@@ -1,0 +1,67 @@
+"""From a vehicle's signals to the numbers of the frame: seat, comfort, wheels. One compiled call a period."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mastd.kernel import fused_kernel
+from mastd.signals.comfort import weigh
+from mastd.vehicle.payload.seat import feel
+from mastd.vehicle.solver.newton import CONVERGED, ITERATIONS, REPORT_FIELDS
+from mastd.vehicle.state.trace import CHASSIS_WIDTH
+from mastd.wire.common import vehicle_block as b
+
+Floats = NDArray[np.float64]
+
+_OF_WHEEL = (0, 2, 3, 4, 7)
+"""Which quantities of a wheel in ``TraceLayout`` become ``PER_WHEEL``."""
+
+
+@fused_kernel
+def note_vehicle(
+    row: Floats,
+    load: Floats,
+    wheels: int,
+    seat: Floats,
+    gravity: float,
+    weights: Floats,
+    weighing: Floats,
+    felt: Floats,
+    first: int,
+    out: Floats,
+) -> float:
+    """Write the numbers of ``vehicle_block`` into ``out``; return how far a wheel is outside, m.
+
+    ``row``: the vehicle's signals (``TraceLayout``); ``seat`` (3): its place; ``weights`` and ``weighing``:
+    constants and state of ``mastd.signals.comfort``; ``felt`` (9): what the seat feels, written; ``first``:
+    place of the first wheel. NaN where the vehicle's motion, or what it loads a table with, ``load`` (6), is
+    not finite.
+    """
+    feel(row, seat, gravity, felt)
+    sound = 0.0
+    for k in range(CHASSIS_WIDTH):
+        sound += 0.0 * row[k]
+    for k in range(6):
+        sound += 0.0 * load[k]
+    for k in range(3):
+        out[b.ACCELERATION + k] = row[6 + k]
+        out[b.SEAT + k] = felt[k]
+        out[b.ATTITUDE + k] = row[9 + k]
+    out[b.SEAT + 2] -= gravity
+    weigh(weights, weighing, out[b.SEAT : b.SEAT + 3], out[b.WEIGHTED : b.WEIGHTED + 9])
+    out[b.SPEED] = row[3]
+    out[b.YAW_RATE] = row[14]
+    out[b.ITERATIONS] = row[CHASSIS_WIDTH + ITERATIONS]
+    out[b.CONVERGED] = row[CHASSIS_WIDTH + CONVERGED]
+    beside = 0.0
+    start = CHASSIS_WIDTH + REPORT_FIELDS
+    for wheel in range(wheels):
+        place = first + wheel
+        for quantity in _OF_WHEEL:
+            out[place] = row[start + quantity * wheels + wheel]
+            place += wheels
+        beside = max(beside, row[start + 7 * wheels + wheel])
+    return beside + sound if math.isfinite(sound) else math.nan

@@ -1,0 +1,1 @@
+"""The loop as a process: start, installation, operators, status, end."""

@@ -1,0 +1,44 @@
+"""What the daemon tells about itself to whoever asks (`describe`): the table, the frame's channels, versions.
+
+All of it stands still for the life of the daemon. Lengths are in m, forces in N, pressures in Pa.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, Any
+
+from mastd.loop.process.provenance import versions
+from mastd.record.channels import Channel
+from mastd.settings.table.table import LinkSettings
+
+if TYPE_CHECKING:
+    from mastd.loop.process.installation import Installation
+
+
+def description(installation: Installation, channels: Iterable[Channel]) -> dict[str, Any]:
+    """Return the description as plain data; ``channels`` are those of the frame, in order."""
+    table = installation.table
+    return {
+        "rate_hz": 1e9 / installation.daemon.period_ns,
+        "table_file": str(installation.table_path.resolve()),
+        "table_name": table.name,
+        "table_top_m": table.body.top_height,
+        "table_size_m": list(table.body.size),
+        "neutral_position_m": list(table.neutral_position),
+        "links": [_link(link) for link in table.links],
+        "maximum_force_n": table.actuator.maximum_force,
+        "supply_pressure_pa": table.supply.pressure,
+        "channels": [[channel.name, channel.unit, channel.meaning] for channel in channels],
+        "versions": versions(),
+    }
+
+
+def _link(link: LinkSettings) -> dict[str, Any]:
+    return {
+        "name": link.name,
+        "base_m": list(link.base_joint),
+        "table_m": list(link.table_joint),
+        "neutral_length_m": link.neutral_length,
+        "stroke_m": link.stroke,
+    }

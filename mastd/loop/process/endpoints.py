@@ -1,0 +1,171 @@
+"""Where operators join a daemon, and who else is there: one service, or runs that give way to it."""
+
+from __future__ import annotations
+
+import enum
+import os
+import shutil
+from collections.abc import Iterator, Mapping
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from mastd.errors import UsageError
+from mastd.loop.realtime.lock import held
+from mastd.ring.ends import RingPlace
+from mastd.safety.faults import TABLE
+from mastd.safety.states import State
+from mastd.wire.access.keys import keys_directory
+from mastd.wire.common.address import (
+    DAEMON_LOCK,
+    operators_address,
+    private_directory,
+    rigs_address,
+    runtime_directory,
+)
+from mastd.wire.common.vehicle_block import VEHICLE_NUMBERS
+from mastd.wire.operators.config import GatewayJob, Past
+from mastd.wire.operators.gateway import GatewayHandle
+from mastd.wire.operators.snapshot import FaultWords
+from mastd.wire.rigs.config import RigsJob, names_of, places_of
+from mastd.wire.rigs.gateway import RigGatewayHandle
+
+if TYPE_CHECKING:
+    from mastd.loop.process.host import Blocks
+    from mastd.loop.process.installation import Installation
+
+
+class Kind(enum.Enum):
+    """What a daemon is for; it decides who gives way."""
+
+    SERVICE = "service"
+    RUN = "run"
+    SIMULATED_RUN = "simulated run"
+
+
+@dataclass(frozen=True)
+class Operators:
+    """The place where operators reach this daemon, and a directory of its own for as long as it lives."""
+
+    kind: Kind
+    address: str
+    directory: Path
+    note: str = ""
+    """What the user should know of the address, empty when it is the usual one."""
+
+    def open(
+        self,
+        installation: Installation,
+        blocks: Blocks,
+        stack: ExitStack,
+        about: Mapping[str, Any],
+        ring: RingPlace | None,
+        loader: list[str] | None = None,
+        descriptors: tuple[int, ...] = (),
+        checker: list[str] | None = None,
+        past: Past = Past(),  # noqa: B008  frozen
+    ) -> GatewayHandle:
+        """Start the gateway; it ends with the stack.
+
+        ``about`` is what it tells of the daemon (see ``mastd.loop.process.description``), the recorder's
+        frames are its telemetry, ``loader`` is the command that loads profiles.
+
+        ``checker`` is the one that checks the settings before a reload, ``past`` what went before this loop.
+
+        Raises UsageError when the address is taken or cannot be used.
+        """
+        daemon = installation.daemon
+        job = GatewayJob.of(
+            daemon.gateway,
+            links=len(installation.table.links),
+            states=tuple(state.name for state in State),
+            faults={
+                int(row.code): FaultWords(row.code.name, row.title, row.action.name, row.clear, row.hint)
+                for row in TABLE
+            },
+            loop_stuck_s=daemon.timeouts.loop_stuck,
+            name=f"mastd {self.kind.value}",
+            address=self.address,
+            keys=str(keys_directory()) if daemon.gateway.address else None,
+            loader=tuple(loader or ()),
+            loader_descriptors=descriptors,
+            description=about,
+            ring=ring,
+            checker=tuple(checker or ()),
+            past=past,
+            rigs=tuple(names_of(places_of(installation.rigs))),
+        )
+        gateway = GatewayHandle.start(job, blocks.request, blocks.status, blocks.driver, blocks.rig_status)
+        stack.callback(gateway.close)
+        return gateway
+
+    def open_rigs(
+        self,
+        installation: Installation,
+        blocks: Blocks,
+        stack: ExitStack,
+        about: Mapping[str, Any],
+        mode: str,
+    ) -> RigGatewayHandle | None:
+        """Start the rigs' gateway, which ends with the stack; None where the settings name no rigs.
+
+        Raises UsageError when its address is taken or cannot be used.
+        """
+        link = blocks.rigs
+        if link is None:
+            return None
+        daemon = installation.daemon
+        columns = [(name, unit) for name, unit, _ in about["channels"]]
+        network = daemon.gateway.address
+        job = RigsJob(
+            name=f"mastd {self.kind.value}",
+            address=rigs_address(self.address),
+            mode=mode,
+            period_ns=daemon.period_ns,
+            places=places_of(installation.rigs),
+            columns=tuple(columns[: installation.frame_width - VEHICLE_NUMBERS]),
+            spare=VEHICLE_NUMBERS,
+            states=tuple(state.name for state in State),
+            links=len(installation.table.links),
+            network=rigs_address(network) if network else None,
+            keys=str(keys_directory()) if network else None,
+        )
+        rigs = RigGatewayHandle.start(job, link, blocks.status, blocks.rig_status)
+        stack.callback(rigs.close)
+        return rigs
+
+
+@contextmanager
+def operators_place(kind: Kind, address: str | None) -> Iterator[Operators]:
+    """Hold a place for operators: ``address``, or else the usual one of this machine's user.
+
+    A service or a run on a plant that is already there must have the usual place; a run on a simulated plant
+    of its own takes another one beside such a run. Raises UsageError with the process id of who is there.
+    """
+    directory = private_directory()
+    try:
+        if address is not None:
+            yield Operators(kind, address, directory)
+            return
+        with held(runtime_directory() / DAEMON_LOCK, f"{os.getpid()} {kind.value}") as holder:
+            if not holder:
+                yield Operators(kind, operators_address(), directory)
+                return
+            pid, _, other = holder.partition(" ")
+        if kind is not Kind.SIMULATED_RUN or other != Kind.SIMULATED_RUN.value:
+            raise UsageError(_taken(kind, other or "daemon", pid))
+        own = f"ipc://{directory}/mastd.operators"
+        note = f"the run with process id {pid} is here too: reach this one by `mastd ctl --address {own}`"
+        yield Operators(kind, own, directory, note)
+    finally:
+        shutil.rmtree(directory, ignore_errors=True)
+
+
+def _taken(kind: Kind, other: str, pid: str) -> str:
+    if other == Kind.SERVICE.value and kind is not Kind.SERVICE:
+        return (
+            f"the service with process id {pid} runs here: use `mastd ctl load PROFILE`, `mastd ctl raise`, "
+            "`mastd ctl arm` and `mastd ctl start`, or give this run a place of its own by --operators"
+        )
+    return f"a {other} with process id {pid} is here already; stop it, or use --operators for another place"

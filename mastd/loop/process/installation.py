@@ -1,0 +1,186 @@
+"""Everything the loop needs before the first cycle: settings loaded, profile compiled, kinematics built."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from mastd.dynamics.actuator import actuator_rows
+from mastd.dynamics.table_model import TableModel
+from mastd.errors import SettingsError
+from mastd.kinematics.forward import Observer
+from mastd.kinematics.geometry import Geometry
+from mastd.loop.cycle.cycle import Cycle
+from mastd.loop.cycle.slots import ProfileSlots
+from mastd.loop.measurement.frame import channel_units, frame_layout
+from mastd.loop.payload.loaded_profile import LoadedProfile
+from mastd.loop.payload.prepare import channels_of, ready_profile
+from mastd.loop.rigs.rigs import rig_channels
+from mastd.motion.profile.timeline import Timeline
+from mastd.record.channels import Channel
+from mastd.settings.core.loader import load
+from mastd.settings.daemon.daemon import DaemonSettings
+from mastd.settings.profile.profile import ProfileSettings
+from mastd.settings.profile.rig_checks import rigs_problems
+from mastd.settings.rigs.rigs import NO_RIGS, RigsSettings
+from mastd.settings.table.identified import IdentifiedSettings
+from mastd.settings.table.payload import NoPayload
+from mastd.settings.table.table import TableSettings
+from mastd.vehicle.payload.checks import placed
+from mastd.wire.plant.hello import LinkTerms, Mode
+
+STABLE_GAINS = 260.0
+"""Feedback of acceleration and pressure together in 1/s that a table can have (control study: 200 and 60
+hold, 300 and 60 do not)."""
+
+
+@dataclass(frozen=True)
+class Installation:
+    """Table and daemon, whatever is played on them; nothing in it changes while the loop lives."""
+
+    table_path: Path
+    daemon_path: Path
+    table: TableSettings
+    daemon: DaemonSettings
+    geometry: Geometry
+    observer: Observer
+    identified_path: Path | None
+    identified: IdentifiedSettings | None
+    """What was found out about the table, in the place of nominal values."""
+    rigs_path: Path | None = None
+    rigs: RigsSettings = NO_RIGS
+    """Who may join from outside."""
+
+    @classmethod
+    def read(
+        cls,
+        table_path: Path,
+        daemon_path: Path,
+        identified_path: Path | None = None,
+        rigs_path: Path | None = None,
+    ) -> Installation:
+        """Load and check; raise SettingsError or KinematicsError with every problem of a file.
+
+        ``identified_path`` and ``rigs_path`` take the place of what the daemon's settings name.
+        """
+        table = load(table_path, TableSettings)
+        daemon = load(daemon_path, DaemonSettings)
+        geometry = Geometry.from_settings(table)
+        if identified_path is None and daemon.control.identified is not None:
+            identified_path = Path(daemon.control.identified)
+        gains = daemon.control.acceleration.gain + table.drive.pressure_damping
+        if daemon.control.acceleration.gain > 0.0 and not gains <= STABLE_GAINS:
+            both = f"with drive.pressure_damping of {table_path} it is {gains:g} 1/s"
+            what = f"{both}, above {STABLE_GAINS:g} 1/s the table swings up; 200 1/s and less are usual"
+            raise SettingsError([f"{daemon_path}: control.acceleration.gain: {what}"])
+        identified = None
+        if identified_path is not None:
+            identified = load(identified_path, IdentifiedSettings)
+            actuator_rows(table, identified)
+        if rigs_path is None and daemon.rigs is not None:
+            rigs_path = Path(daemon.rigs)
+        rigs = NO_RIGS if rigs_path is None else load(rigs_path, RigsSettings)
+        return cls(
+            table_path,
+            daemon_path,
+            table,
+            daemon,
+            geometry,
+            Observer(geometry),
+            identified_path,
+            identified,
+            rigs_path,
+            rigs,
+        )
+
+    def terms(self, mode: Mode) -> LinkTerms:
+        """Return what both ends of the plant link must agree on."""
+        return LinkTerms.of(
+            len(self.table.links), len(self.table.sensors.accelerometers), mode, self.daemon.period_ns
+        )
+
+    def bare_cycle(self, slots: ProfileSlots | None = None) -> Cycle:
+        """Return a cycle without a profile; profiles are loaded from ``slots``."""
+        return Cycle(
+            self.table,
+            self.daemon,
+            self.geometry,
+            self.observer,
+            self.bare_model,
+            slots,
+            self.identified,
+            self.rigs,
+        )
+
+    @property
+    def frame_width(self) -> int:
+        """Numbers of the loop's frame, a simulated vehicle's included."""
+        links, sensors = len(self.table.links), len(self.table.sensors.accelerometers)
+        return frame_layout(links, sensors, len(self.rig_channels)).size
+
+    @property
+    def rig_channels(self) -> tuple[Channel, ...]:
+        """Channels of what rigs give, which every record has."""
+        return rig_channels(self.rigs)
+
+    @property
+    def bare_model(self) -> TableModel:
+        """Nominal model of the table without a payload."""
+        return TableModel.from_settings(self.table, NoPayload())
+
+
+@dataclass(frozen=True, kw_only=True)
+class Plan(Installation):
+    """An installation and the one profile that ``mastd run`` plays on it."""
+
+    profile_path: Path
+    profile: ProfileSettings
+    ready: LoadedProfile
+    """As the loop takes it over, checked up to its own motion."""
+
+    @classmethod
+    def load(
+        cls,
+        table_path: Path,
+        profile_path: Path,
+        daemon_path: Path,
+        identified_path: Path | None = None,
+        rigs_path: Path | None = None,
+    ) -> Plan:
+        """Load, check and compile; raise SettingsError, FormatError or KinematicsError with every problem."""
+        installation = Installation.read(table_path, daemon_path, identified_path, rigs_path)
+        table = installation.table
+        profile = load(profile_path, ProfileSettings, channels=channel_units(table))
+        problems = rigs_problems(profile, installation.rigs)
+        if problems:
+            raise SettingsError([f"{profile_path}: {problem}" for problem in problems])
+        with placed(profile_path):
+            ready = ready_profile(
+                profile, table, installation.daemon.period_ns * 1e-9, 1.0, identified=installation.identified
+            )
+        return cls(
+            **vars(installation),
+            profile_path=profile_path,
+            profile=profile,
+            ready=ready,
+        )
+
+    def loaded(self, level_limit: float = 1.0) -> LoadedProfile:
+        """Return the profile as the loop takes it over, checked up to ``level_limit`` times its motion."""
+        return replace(self.ready, level_limit=level_limit)
+
+    @property
+    def timeline(self) -> Timeline:
+        """The motion of the profile's segments."""
+        return self.ready.timeline
+
+    @property
+    def vehicle_channels(self) -> tuple[Channel, ...]:
+        """Channels of what is simulated, which a record of the profile has beside the table's."""
+        return channels_of(self.ready.vehicle, self.ready.driven)
+
+    def cycle(self, level_limit: float = 1.0) -> Cycle:
+        """Return a cycle with the profile loaded."""
+        cycle = self.bare_cycle()
+        cycle.load(self.loaded(level_limit))
+        return cycle

@@ -1,0 +1,95 @@
+"""The live line on the terminal: a process of its own that reads the status block ten times a second.
+
+The loop never prints. ``LiveLine`` starts the process before rights are taken; it ends with the run, or with
+the loop's process.
+"""
+
+from __future__ import annotations
+
+import math
+import os
+import signal
+import subprocess
+import sys
+import time
+from types import TracebackType
+
+from mastd.safety.faults import ROWS, Code
+from mastd.safety.states import State
+from mastd.wire.common.blocks import NewestValueBlock, status_layout
+
+REFRESH_S = 0.1
+STYLES = {State.RUNNING: "green", State.HOLD: "yellow", State.FAULT: "bold red", State.ESTOP: "bold red"}
+
+
+def line(status: NewestValueBlock) -> str:
+    """Return the newest status as one line; the terminal cuts it to its width."""
+    state = State(int(status.scalar("state"))).name
+    pose = status.field("pose")
+    reference = status.field("reference")
+    played, duration = status.scalar("profile_time"), status.scalar("profile_duration")
+    progress = f"{played:5.1f}/{duration:.1f} s" if math.isfinite(played) else f"{'':5} {duration:.1f} s"
+    text = (
+        f"{state:8} {progress}  heave {pose[2] * 1e3:+7.2f} mm (asked {reference[2] * 1e3:+7.2f})  "
+        f"roll {pose[3] * 1e3:+6.2f} mrad  {status.scalar('supply_pressure') * 1e-5:3.0f} bar  "
+        f"missed {status.scalar('missed'):.0f}"
+    )
+    if status.scalar("degraded"):
+        text += "  DEGRADED_RT"
+    code = Code(int(status.scalar("fault")))
+    return f"{text}  {ROWS[code].title}" if code is not Code.NONE else text
+
+
+class LiveLine:
+    """Context manager around the process that prints the line on standard error."""
+
+    def __init__(self, status: NewestValueBlock, links: int) -> None:
+        self._process = subprocess.Popen(
+            [
+                sys.executable,
+                "-P",
+                "-m",
+                "mastd.loop.process.live",
+                str(status.descriptor),
+                str(links),
+                str(os.getpid()),
+            ],
+            pass_fds=(status.descriptor,),
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.DEVNULL,
+        )
+
+    def __enter__(self) -> LiveLine:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        try:
+            self._process.wait(2.0 if kind is None else 0.0)
+        except subprocess.TimeoutExpired:
+            self._process.kill()
+            self._process.wait()
+
+
+def main(descriptor: int, links: int, parent: int) -> None:
+    """Print the line until the run has ended or the loop's process is gone."""
+    for number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, signal.SIG_IGN)
+    from rich.console import Console
+    from rich.live import Live
+    from rich.text import Text
+
+    status = NewestValueBlock(status_layout(links), descriptor)
+    with Live(console=Console(stderr=True), auto_refresh=False) as live:
+        while os.getppid() == parent:
+            status.read()
+            style = STYLES.get(State(int(status.scalar("state"))), "")
+            live.update(Text(line(status), style=style, no_wrap=True, overflow="ellipsis"), refresh=True)
+            if status.scalar("ended"):
+                break
+            time.sleep(REFRESH_S)
+
+
+if __name__ == "__main__":
+    main(*(int(argument) for argument in sys.argv[1:4]))

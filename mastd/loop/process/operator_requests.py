@@ -1,0 +1,67 @@
+"""What operators ask of the loop, taken from the gateway's block: one verb a cycle, stops before everything.
+
+The gateway may die or send nonsense; nothing here trusts more than that the block holds numbers.
+"""
+
+from __future__ import annotations
+
+import math
+
+from mastd.wire.common.blocks import ARGUMENTS, REQUEST, NewestValueBlock, Verb
+
+VERBS = {int(verb): verb for verb in Verb}
+HEARTBEAT, STOPS, ESTOPS, NUMBER, VERB = (REQUEST.slices[field.name].start for field in REQUEST.fields[:5])
+FIRST_ARGUMENT = REQUEST.slices["arguments"].start
+OVERTAKEN = "a stop came in the same cycle and goes first; ask again if it is still wanted"
+
+
+class RequestPort:
+    """The loop's end of the request block; ``take`` gives the verb for a cycle, ``answer`` closes it."""
+
+    def __init__(self, block: NewestValueBlock) -> None:
+        self.arguments: tuple[float, ...] = ()
+        """Numbers that go with the verb taken."""
+        self.answered = 0
+        """Number of the last request that has its answer."""
+        self.refusal = ""
+        """Why that one was refused, empty when it was accepted."""
+        self.stops = 0
+        self.estops = 0
+        self.heartbeat = 0.0
+        self._block = block
+        self._open = 0
+
+    def take(self) -> Verb:
+        """Return what to do in this cycle; NONE when nothing new was asked for."""
+        block = self._block
+        if not (block.changed() and block.read()):
+            return Verb.NONE
+        values = block.values
+        self.heartbeat = float(values[HEARTBEAT])
+        stops, estops, number = _whole(values[STOPS]), _whole(values[ESTOPS]), _whole(values[NUMBER])
+        fresh = number > self.answered
+        if estops > self.estops or stops > self.stops:
+            verb = Verb.ESTOP if estops > self.estops else Verb.STOP
+            self.estops, self.stops = max(estops, self.estops), max(stops, self.stops)
+            if fresh:
+                self.answered, self.refusal = number, OVERTAKEN
+            return verb
+        if not fresh:
+            return Verb.NONE
+        self._open = number
+        self.arguments = tuple(values[FIRST_ARGUMENT : FIRST_ARGUMENT + ARGUMENTS].tolist())
+        verb = VERBS.get(_whole(values[VERB]), Verb.NONE)
+        if verb is Verb.NONE:
+            self.answer("the daemon does not know this request; gateway and loop are not of one version")
+        return verb
+
+    def answer(self, refusal: str) -> None:
+        """Answer the request that was taken, if there is one: accepted when ``refusal`` is empty."""
+        if self._open:
+            self.answered, self.refusal, self._open = self._open, refusal, 0
+            self.arguments = ()
+
+
+def _whole(value: float) -> int:
+    """Return a count, 0 for anything that is none."""
+    return int(value) if math.isfinite(value) and value >= 0.0 and value == int(value) else 0

@@ -1,0 +1,1 @@
+"""Real-time rights, clock, lock and notification of the service manager."""

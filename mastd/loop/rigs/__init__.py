@@ -1,0 +1,1 @@
+"""Rigs in the loop: conditioning of their values and their signals."""

@@ -1,0 +1,1 @@
+"""Service: generations, records, journal, shutdown record, single run."""

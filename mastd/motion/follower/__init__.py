@@ -1,0 +1,1 @@
+"""Pose follower: a stream of poses inside a box of limits."""

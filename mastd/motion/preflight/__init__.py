@@ -1,0 +1,1 @@
+"""Check before motion: envelope, limits, verdict."""

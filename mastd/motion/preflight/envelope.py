@@ -1,0 +1,302 @@
+"""The proof of a motion that is made while it is played: what its boxes can ask of the table at most.
+
+Each axis of the point that is moved, a seat or C, keeps its box of travel X, velocity V, acceleration A and
+jerk J (``mastd.motion.washout.limiter``). Whatever a vehicle and its driver, or a rig, do, the table then
+keeps its limits if they hold for the worst that all six boxes allow at once. A length l and its derivatives
+l_i, l_ij by the point's coordinates give
+
+    |l̇| ≤ Σ |l_i| V_i,   |l̈| ≤ Σ |l_i| A_i + Σ |l_ij| V_i V_j,   |l⃛| ≤ Σ |l_i| J_i + 3 Σ |l_ij| V_i A_j +
+    cubic,
+
+and the forces of the legs, linear in the accelerations and quadratic in the rates, are bounded in the same
+way about those at rest. All derivatives are read off the exact kernels, with unit rates and accelerations,
+the mixed ones by polarisation. They are taken on the grid {−X, 0, X}⁶; between its points no quantity exceeds
+the greatest of them by more than Σ |δᵢ²|/8, the error of linear interpolation (δᵢ² its second difference
+along axis i).
+
+Oil: an axis that turns round at A between ±X has at most the mean speed m and, over any time T, the way m T +
+D,
+
+    U = min(V, √(2AX)),   m = U/(1 + U²/2AX),   D = m U/A,
+
+so the pump must give the flow of all m for ever, and the accumulators the oil of all D.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from mastd.dynamics.oil_flow import accumulator_oil, hydraulic_constants
+from mastd.dynamics.table_model import WORK_ROWS, TableModel
+from mastd.kinematics.geometry import Geometry
+from mastd.motion.preflight.envelope_kernel import links_of_motions, worst_valve_shares
+from mastd.motion.preflight.limits import LINK_LIMITS, Limit, link_bounds
+from mastd.motion.preflight.survey import ACCELERATION, JERK, LINK_ROWS, PULL, PUSH, STROKE, VALVE, VELOCITY
+from mastd.motion.preflight.verdict import LARGEST_SCALE
+from mastd.motion.washout.design import Boxes, boxes
+from mastd.settings.profile.cueing import RideSettings, WashoutSettings
+from mastd.settings.profile.profile import AXES
+from mastd.settings.profile.stream import PoseStream
+from mastd.settings.table.payload import NoPayload, RigidPayload
+from mastd.settings.table.table import TableSettings
+
+Array = NDArray[np.float64]
+
+_HALVINGS = 14
+_PAIRS = list(itertools.combinations(range(6), 2))
+_STILL, _PUSHED, _MOVED, _PAIRED = 0, 1, 7, 13
+_PROBES = _PAIRED + len(_PAIRS)
+"""Motions looked at in each pose: at rest, unit accelerations, unit rates of each axis, and of each two."""
+_SHARPEST_TURN = 2.0 / math.sqrt(27.0)
+"""Greatest s·(1 − s²) of a share s."""
+
+
+class Proof(NamedTuple):
+    """The limits against the worst that the boxes allow, and the largest scale that would pass.
+
+    ``scale`` multiplies velocity, acceleration and jerk of all axes, their travel stays; rounded down, up to
+    ``LARGEST_SCALE``; 0 if the table cannot even stand everywhere within the travel.
+    """
+
+    limits: tuple[Limit, ...]
+    scale: float
+
+    @property
+    def ok(self) -> bool:
+        """Every limit holds."""
+        return all(limit.margin >= 0.0 for limit in self.limits)
+
+
+def prove(
+    cueing: WashoutSettings | RideSettings | PoseStream,
+    point: ArrayLike,
+    table: TableSettings,
+    payload: NoPayload | RigidPayload,
+) -> Proof:
+    """Prove the boxes of ``cueing`` for the point that makes the motion, ``point`` (3,) in P, on a table with
+    its rigid payload.
+
+    The times of the limits are 0: they hold at any time.
+    """
+    envelope = Envelope(boxes(cueing), np.array(point, dtype=np.float64), table, payload)
+    return Proof(envelope.limits(), envelope.passing_scale())
+
+
+@dataclass(frozen=True, eq=False)
+class _Grid:
+    """The links over the grid of poses: ``shape`` of the grid, whose points come first in every array.
+
+    ``lengths`` (m, n); ``slopes`` (m, 6, n) l_i; ``bends`` (m, 6, 6, n) l_ij; the same of the forces:
+    ``forces`` (m, n), ``forces_linear`` (m, 6, n), ``forces_quadratic`` (m, 6, 6, n); ``poses`` (m, 6) of C.
+    """
+
+    shape: tuple[int, ...]
+    lengths: Array
+    slopes: Array
+    bends: Array
+    forces: Array
+    forces_linear: Array
+    forces_quadratic: Array
+    poses: Array
+
+
+class Envelope:
+    """The worst that boxes of the seat's axes ask of a table."""
+
+    def __init__(
+        self, boxes: Boxes, point: Array, table: TableSettings, payload: NoPayload | RigidPayload
+    ) -> None:
+        self._boxes = boxes
+        self._point = point
+        self._table = table
+        self._geometry = Geometry.from_settings(table)
+        self._model = TableModel.from_settings(table, payload).values
+        self._hydraulics = hydraulic_constants(table)
+        self._bounds = link_bounds(table)
+        self._pose_bounds = np.array([getattr(table.limits.pose, axis) for axis in AXES])
+        self._grid = self._probe()
+
+    def limits(self, scale: float = 1.0) -> tuple[Limit, ...]:
+        """Return every limit at ``scale`` times the boxes' velocity, acceleration and jerk."""
+        worst, forces = self._links(scale)
+        return (*self._link_limits(worst), self._pose_limit(), *self._oil_limits(scale, forces))
+
+    def passing_scale(self) -> float:
+        """Return the scale at which the least margin becomes zero, rounded down to a thousandth."""
+
+        def passes(scale: float) -> bool:
+            return all(limit.margin >= 0.0 for limit in self.limits(scale))
+
+        low, high = 0.0, LARGEST_SCALE
+        if passes(high):
+            return high
+        if not passes(low):
+            return 0.0
+        for _ in range(_HALVINGS):
+            middle = 0.5 * (low + high)
+            low, high = (middle, high) if passes(middle) else (low, middle)
+        return math.floor(low * 1000.0) / 1000.0
+
+    def _probe(self) -> _Grid:
+        """Look at the probes in every pose of the grid; an axis without travel has one place only."""
+        levels = [(-x, 0.0, x) if x > 0.0 else (0.0,) for x in self._boxes.travel]
+        poses = np.array(list(itertools.product(*levels)))
+        motions = np.zeros((len(poses), _PROBES, 4, 6))
+        motions[:, :, 0] = poses[:, None]
+        for axis in range(6):
+            motions[:, _PUSHED + axis, 2, axis] = 1.0
+            motions[:, _MOVED + axis, 1, axis] = 1.0
+        for probe, pair in enumerate(_PAIRS):
+            motions[:, _PAIRED + probe, 1, pair] = 1.0
+        count = self._geometry.links
+        flat = motions.reshape(-1, 4, 6)
+        links, centres = np.empty((len(flat), 4, count)), np.empty_like(flat)
+        links_of_motions(
+            self._geometry.table_joints,
+            self._geometry.base_joints,
+            self._geometry.neutral_position,
+            self._model,
+            self._point,
+            flat,
+            np.empty((count + WORK_ROWS, 6)),
+            centres,
+            links,
+        )
+        lengths, rates, accelerations, forces = np.moveaxis(
+            links.reshape(len(poses), _PROBES, 4, count), 2, 0
+        )
+        return _Grid(
+            shape=tuple(len(places) for places in levels),
+            lengths=lengths[:, _STILL],
+            slopes=rates[:, _MOVED:_PAIRED],
+            bends=_quadratic(accelerations),
+            forces=forces[:, _STILL],
+            forces_linear=forces[:, _PUSHED:_MOVED] - forces[:, :1],
+            forces_quadratic=_quadratic(forces),
+            poses=centres.reshape(len(poses), _PROBES, 4, 6)[:, _STILL, 0],
+        )
+
+    def _links(self, scale: float) -> tuple[Array, Array]:
+        """Return the worst of each link (LINK_ROWS, n), and its greatest force either way (n,)."""
+        grid = self._grid
+        v, a, j = (
+            scale * sizes for sizes in (self._boxes.velocity, self._boxes.acceleration, self._boxes.jerk)
+        )
+        rates = _linear(grid.slopes, v)
+        quadratic = _bilinear(grid.bends, v, v)
+        jerks = _linear(grid.slopes, j) + 3.0 * _bilinear(grid.bends, v, a) + self._cubic(v)
+        swing = _linear(grid.forces_linear, a) + _bilinear(grid.forces_quadratic, v, v)
+        pushes, pulls = grid.forces + swing, -grid.forces + swing
+        shares = np.empty_like(rates)
+        worst_valve_shares(self._hydraulics, rates, pushes, pulls, shares)
+        away = grid.lengths - self._geometry.neutral_lengths
+        worst = np.empty((LINK_ROWS, self._geometry.links))
+        worst[STROKE] = np.maximum(self._over_box(away), self._over_box(-away))
+        worst[VELOCITY] = self._over_box(rates)
+        worst[ACCELERATION] = self._over_box(_linear(grid.slopes, a) + quadratic)
+        worst[JERK] = self._over_box(jerks)
+        worst[PUSH] = self._over_box(pushes)
+        worst[PULL] = self._over_box(pulls)
+        worst[VALVE] = self._over_box(shares)
+        return worst, np.maximum(worst[PUSH], worst[PULL])
+
+    def _cubic(self, velocity: Array) -> Array:
+        """Return the greatest part (n,) of a link's jerk that is cubic in the rates.
+
+        With r the joint's arm from the seat, Ω the sum of the Euler rates and u its greatest speed, the
+        joint's acceleration and jerk without those of the coordinates are at most Ω²r and Ω³r, and l⃛ = e·x⃛
+        + 3 (ẋ·ẍ across the link)/l − 3 l̇ |ẋ across|²/l².
+        """
+        geometry = self._geometry
+        arms = np.linalg.norm(geometry.table_joints - self._point, axis=1)
+        turning = float(np.sum(velocity[3:]))
+        speed = float(np.linalg.norm(velocity[:3])) + turning * arms
+        shortest = geometry.shortest_lengths
+        bends = turning**2 * arms
+        return np.asarray(
+            turning * bends + 3.0 * speed * bends / shortest + 3.0 * _SHARPEST_TURN * speed**3 / shortest**2
+        )
+
+    def _over_box(self, values: Array) -> Array:
+        """Return the greatest of ``values`` (m, k) over the whole box (k,), from those on the grid."""
+        field = values.reshape(*self._grid.shape, -1)
+        worst = np.max(values, axis=0)
+        for axis, places in enumerate(self._grid.shape):
+            if places > 1:
+                with np.errstate(invalid="ignore"):  # what is infinite stays so
+                    bend = np.abs(np.diff(field, n=2, axis=axis))
+                worst = worst + np.max(bend.reshape(-1, bend.shape[-1]), axis=0) / 8.0
+        return np.where(np.isnan(worst), np.inf, worst)
+
+    def _link_limits(self, worst: Array) -> list[Limit]:
+        limits: list[Limit] = []
+        for name, row, unit in LINK_LIMITS:
+            link = int(np.argmax(worst[row] / self._bounds[row]))
+            where = f"link {link + 1}: {self._table.links[link].name}"
+            limits.append(_upper(name, worst[row, link], self._bounds[row, link], unit, where))
+        return limits
+
+    def _pose_limit(self) -> Limit:
+        poses = self._grid.poses
+        worst = np.maximum(self._over_box(poses), self._over_box(-poses))
+        axis = int(np.argmax(worst / self._pose_bounds))
+        return _upper("pose", worst[axis], self._pose_bounds[axis], "m" if axis < 3 else "rad", AXES[axis])
+
+    def _oil_limits(self, scale: float, forces: Array) -> list[Limit]:
+        means, bursts = mean_speeds(
+            self._boxes.travel, scale * self._boxes.velocity, scale * self._boxes.acceleration
+        )
+        area = float(max(self._hydraulics[:2]))
+        load = forces / float(np.mean(self._hydraulics[:2]))
+        slopes = self._grid.slopes
+        total = self._over_box(np.sum(_linear(slopes, means), axis=1, keepdims=True))[0]
+        flow = area * float(total) + float(np.sum(self._hydraulics[2] * load))
+        burst = area * float(self._over_box(np.sum(_linear(slopes, bursts), axis=1, keepdims=True))[0])
+        supply = self._table.supply
+        full = accumulator_oil(supply.accumulator, supply.pressure)
+        least = accumulator_oil(supply.accumulator, supply.limits.minimum_pressure)
+        left = (full - burst - least) / (full - least)
+        return [
+            _upper("mean_flow", flow, supply.pump_flow, "m3/s", "pump, for ever"),
+            Limit("accumulator", full - burst, least, "m3", left, 0.0, "oil left in the accumulators"),
+        ]
+
+
+def mean_speeds(travel: Array, velocity: Array, acceleration: Array) -> tuple[Array, Array]:
+    """Return mean speed m and burst D of axes in their boxes: the way in any time T is at most mT + D."""
+    twice = 2.0 * acceleration * travel
+    fastest = np.minimum(velocity, np.sqrt(twice))
+    turns = np.divide(fastest**2, twice, out=np.zeros_like(twice), where=twice > 0.0)
+    means = fastest / (1.0 + turns)
+    bursts = np.divide(means * fastest, acceleration, out=np.zeros_like(means), where=acceleration > 0.0)
+    return means, bursts
+
+
+def _quadratic(probes: Array) -> Array:
+    """Return the symmetric form (m, 6, 6, n) of what is quadratic in the rates, from ``probes`` (m, p, n)."""
+    still = probes[:, _STILL]
+    form = np.zeros((len(probes), 6, 6, probes.shape[-1]))
+    for axis in range(6):
+        form[:, axis, axis] = probes[:, _MOVED + axis] - still
+    for probe, (one, other) in enumerate(_PAIRS):
+        mixed = probes[:, _PAIRED + probe] - still - form[:, one, one] - form[:, other, other]
+        form[:, one, other] = form[:, other, one] = 0.5 * mixed
+    return form
+
+
+def _linear(slopes: Array, sizes: Array) -> Array:
+    return np.asarray(np.einsum("min,i->mn", np.abs(slopes), sizes))
+
+
+def _bilinear(form: Array, first: Array, second: Array) -> Array:
+    return np.asarray(np.einsum("mijn,i,j->mn", np.abs(form), first, second))
+
+
+def _upper(name: str, worst: float, limit: float, unit: str, where: str) -> Limit:
+    return Limit(name, float(worst), float(limit), unit, float(1.0 - worst / limit), 0.0, where)

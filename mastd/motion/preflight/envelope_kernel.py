@@ -1,0 +1,73 @@
+"""Many motions of the seat through the kernels of the links, compiled."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mastd.dynamics.oil_flow import valve_share
+from mastd.dynamics.table_model import force_reference
+from mastd.kernel import fused_kernel
+from mastd.kinematics.inverse import link_motion
+from mastd.motion.washout.seat_point import centre_motion
+
+Array = NDArray[np.float64]
+
+
+@fused_kernel
+def links_of_motions(
+    table_joints: Array,
+    base_joints: Array,
+    neutral_position: Array,
+    model: Array,
+    point: Array,
+    motions: Array,
+    work: Array,
+    centres: Array,
+    links: Array,
+) -> None:
+    """Write lengths, their rates and accelerations, and forces of the legs: ``links`` (m, 4, n).
+
+    ``motions`` (m, 4, 6) of the seat at ``point`` (3,) in P; ``centres`` (m, 4, 6) takes those of C, ``work``
+    (n + 8, 6) is scratch, ``model`` that of ``TableModel``. SI.
+    """
+    for m in range(motions.shape[0]):
+        centre, rows = centres[m], links[m]
+        centre_motion(point, motions[m], centre)
+        link_motion(
+            table_joints,
+            base_joints,
+            neutral_position,
+            centre[0],
+            centre[1],
+            centre[2],
+            rows[0],
+            rows[1],
+            rows[2],
+        )
+        force_reference(
+            table_joints,
+            base_joints,
+            neutral_position,
+            model,
+            centre[0],
+            centre[1],
+            centre[2],
+            work,
+            rows[3],
+        )
+
+
+@fused_kernel
+def worst_valve_shares(hydraulics: Array, rates: Array, pushes: Array, pulls: Array, shares: Array) -> None:
+    """Write the greatest share of its valve that each link needs at ±``rates`` against the force that
+    hinders.
+
+    All (m, n): ``rates`` ≥ 0 in m/s, ``pushes`` and ``pulls`` the greatest forces in N either way.
+    """
+    for m in range(rates.shape[0]):
+        for i in range(rates.shape[1]):
+            shares[m, i] = max(
+                valve_share(hydraulics, rates[m, i], pushes[m, i]),
+                valve_share(hydraulics, -rates[m, i], -pulls[m, i]),
+            )

@@ -1,0 +1,311 @@
+"""Every limit of the table against one motion: the worst point of each.
+
+Checked at every knot of the motion: stroke, velocity and acceleration of each link, push and pull of each
+actuator with payload and weight, the flow each valve must pass under its load, the pose, and that the forward
+kinematics find the pose again; and over the whole profile with all repeats the flow from the supply against
+pump and accumulators.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mastd.dynamics.oil_flow import accumulator_oil, drain, hydraulic_constants
+from mastd.dynamics.table_model import Carried, TableModel
+from mastd.kinematics.design import observer_gain
+from mastd.kinematics.geometry import Geometry
+from mastd.motion.preflight.survey import (
+    ACCELERATION,
+    JERK,
+    LINK_ROWS,
+    PULL,
+    PUSH,
+    STROKE,
+    VALVE,
+    VELOCITY,
+    WINDOW,
+    WORK_ROWS,
+    survey,
+)
+from mastd.motion.profile.timeline import KNOT_SPACING, Timeline
+from mastd.settings.profile.profile import AXES
+from mastd.settings.table.payload import NoPayload, RigidPayload
+from mastd.settings.table.table import TableSettings
+
+FloatArray = NDArray[np.float64]
+Windows = list[NDArray[np.bool_]]
+
+LINK_LIMITS = (
+    ("stroke", STROKE, "m"),
+    ("velocity", VELOCITY, "m/s"),
+    ("acceleration", ACCELERATION, "m/s2"),
+    ("jerk", JERK, "m/s3"),
+    ("push_force", PUSH, "N"),
+    ("pull_force", PULL, "N"),
+    ("valve_flow", VALVE, "1"),
+)
+"""Limits of a link: name, row of the survey's link table, unit."""
+_OBSERVER_TOLERANCES = np.array([1e-7, 1e-9])
+_OBSERVER_UPDATES = 10
+_JERK_SHARE = 0.5
+"""Share of the jerk limit that a profile may take; the rest is for stops and for changes of its level."""
+_NO_LOAD = np.zeros(6)
+_NO_LOADS = np.zeros((0, 6))
+_STEADY_OIL = 1e-7
+_MOST_PLAYS = 200
+
+
+@dataclass(frozen=True)
+class Limit:
+    """One limit and the worst point of the profile against it.
+
+    ``worst`` and ``limit`` in ``unit``; ``margin``: share of the limit that is left, negative where it does
+    not hold; ``time_s``: when in the profile; ``where``: the link, axis or part concerned.
+    """
+
+    name: str
+    worst: float
+    limit: float
+    unit: str
+    margin: float
+    time_s: float
+    where: str
+
+
+@dataclass(frozen=True)
+class Oil:
+    """Flow from the supply over the whole profile in m³/s, and the least oil in the accumulators in m³."""
+
+    peak_flow: float
+    peak_time: float
+    mean_flow: float
+    least_oil: float
+    least_oil_time: float
+
+
+@dataclass(frozen=True)
+class Findings:
+    """All worst values of a motion, by link and by axis, with the knots they were met at.
+
+    ``links``, ``links_knot`` (LINK_ROWS, n), ``axes``, ``axes_knot`` (6,); ``found``, ``found_knot`` (2,):
+    knots at which the observer lost the pose, and most updates; ``flows`` and ``peaks`` by block.
+    """
+
+    links: FloatArray
+    links_knot: NDArray[np.int64]
+    axes: FloatArray
+    axes_knot: NDArray[np.int64]
+    found: FloatArray
+    found_knot: FloatArray
+    flows: list[FloatArray]
+    peaks: list[FloatArray]
+
+
+@dataclass(frozen=True)
+class Load:
+    """The wrench of something on the table that is not a part of it, at C in P axes, N and N m.
+
+    ``standing`` (6,) at rest in the neutral pose; ``riding`` by block (knots, 6), on one play of a motion.
+    """
+
+    standing: FloatArray
+    riding: list[FloatArray]
+
+
+class Examiner:
+    """Examines motions of one table with one payload."""
+
+    def __init__(self, table: TableSettings, payload: NoPayload | RigidPayload | Carried) -> None:
+        self._table = table
+        self._geometry = Geometry.from_settings(table)
+        self._model = TableModel.from_settings(table, payload).values
+        self._hydraulics = hydraulic_constants(table)
+        self._gain = observer_gain(self._geometry)
+        self._full_oil = accumulator_oil(table.supply.accumulator, table.supply.pressure)
+        self._least_oil = accumulator_oil(table.supply.accumulator, table.supply.limits.minimum_pressure)
+        self._bounds = link_bounds(table)
+        self._pose_bounds = np.array([getattr(table.limits.pose, axis) for axis in AXES])
+
+    def walk(
+        self, timeline: Timeline, windows: Windows, load: Load | None = None, share: float = 1.0
+    ) -> Findings:
+        """Return the worst values within the flagged windows of each block of a motion.
+
+        Of what ``load`` does beyond standing, ``share`` counts.
+        """
+        count = self._geometry.links
+        links = np.full((LINK_ROWS, count), -np.inf)
+        links_knot = np.zeros((LINK_ROWS, count), dtype=np.int64)
+        axes = np.full(6, -np.inf)
+        axes_knot = np.zeros(6, dtype=np.int64)
+        found = np.zeros(2)
+        found_knot = np.zeros(2)
+        flows: list[FloatArray] = []
+        peaks: list[FloatArray] = []
+        for block, flags in enumerate(windows):
+            start = timeline.starts[block]
+            block_links, block_axes = np.full_like(links, -np.inf), np.full_like(axes, -np.inf)
+            links_at, axes_at, block_found = np.zeros_like(links_knot), np.zeros_like(axes_knot), np.zeros(4)
+            flows.append(np.zeros(int(timeline.intervals[block]) + 1))
+            peaks.append(np.full((len(flags), LINK_ROWS), -np.inf))
+            survey(
+                timeline.coefficients,
+                int(timeline.first_rows[block]),
+                len(flows[-1]),
+                self._geometry.table_joints,
+                self._geometry.base_joints,
+                self._geometry.neutral_position,
+                self._geometry.neutral_lengths,
+                self._gain,
+                _OBSERVER_TOLERANCES,
+                _OBSERVER_UPDATES,
+                self._model,
+                _NO_LOAD if load is None else load.standing,
+                _NO_LOADS if load is None else load.riding[block],
+                share,
+                self._hydraulics,
+                np.zeros((count + WORK_ROWS, max(count, LINK_ROWS))),
+                block_links,
+                links_at,
+                block_axes,
+                axes_at,
+                block_found,
+                flows[-1],
+                self._bounds,
+                flags,
+                peaks[-1],
+            )
+            links_knot = np.where(block_links > links, start + links_at, links_knot)
+            axes_knot = np.where(block_axes > axes, start + axes_at, axes_knot)
+            links, axes = np.maximum(links, block_links), np.maximum(axes, block_axes)
+            if found[0] == 0.0 and block_found[0] > 0.0:
+                found_knot[0] = start + block_found[1]
+            if block_found[2] > found[1]:
+                found_knot[1] = start + block_found[3]
+            found[:] = found[0] + block_found[0], max(found[1], block_found[2])
+        return Findings(links, links_knot, axes, axes_knot, found, found_knot, flows, peaks)
+
+    def limits(self, timeline: Timeline, findings: Findings) -> tuple[tuple[Limit, ...], Oil]:
+        """Return every limit with the worst point found, and what the motion takes of the supply."""
+        oil = self._oil(timeline, findings.flows)
+        return (
+            *self._link_limits(findings),
+            self._pose_limit(findings),
+            _observer_limit(findings),
+            *self._oil_limits(oil, timeline),
+        ), oil
+
+    def _link_limits(self, findings: Findings) -> list[Limit]:
+        limits: list[Limit] = []
+        for name, row, unit in LINK_LIMITS:
+            bounds, worst = self._bounds[row], findings.links[row]
+            link = int(np.argmax(worst / bounds))
+            where = f"link {link + 1}: {self._table.links[link].name}"
+            limits.append(
+                _upper(name, worst[link], bounds[link], unit, findings.links_knot[row, link], where)
+            )
+        return limits
+
+    def _pose_limit(self, findings: Findings) -> Limit:
+        axis = int(np.argmax(findings.axes / self._pose_bounds))
+        unit = "m" if axis < 3 else "rad"
+        worst, bound = findings.axes[axis], self._pose_bounds[axis]
+        return _upper("pose", worst, bound, unit, findings.axes_knot[axis], AXES[axis])
+
+    def _oil(self, timeline: Timeline, flows: list[FloatArray]) -> Oil:
+        """Return the use of oil over all repeats."""
+        peaks = [float(np.max(series)) for series in flows]
+        peak = int(np.argmax(peaks))
+        plays = np.diff(timeline.starts) // timeline.intervals
+        used = sum(
+            float(np.sum(series[:-1])) * int(count) for series, count in zip(flows, plays, strict=True)
+        )
+        least, least_knot = self._least(timeline, flows, plays)
+        return Oil(
+            peak_flow=peaks[peak],
+            peak_time=float(timeline.starts[peak] + np.argmax(flows[peak])) * KNOT_SPACING,
+            mean_flow=used / float(timeline.starts[-1]),
+            least_oil=least,
+            least_oil_time=least_knot * KNOT_SPACING,
+        )
+
+    def _least(
+        self, timeline: Timeline, flows: list[FloatArray], plays: NDArray[np.int64]
+    ) -> tuple[float, int]:
+        """Return the least oil in the accumulators and its knot, from full ones, until they are empty.
+
+        A play that ends as it began stands for all later ones. Oil that runs out later than ``_MOST_PLAYS``
+        plays of a block is told by the mean flow.
+        """
+        pump = self._table.supply.pump_flow
+        oil = self._full_oil
+        lowest, knot = np.array([oil, 0.0]), 0
+        for repeat in range(min(timeline.repeats, _MOST_PLAYS)):
+            oil_before = oil
+            for block, series in enumerate(flows):
+                for play in range(min(int(plays[block]), _MOST_PLAYS)):
+                    lowest[1] = -1.0
+                    oil_at_start = oil
+                    oil = drain(series[:-1], KNOT_SPACING, pump, self._full_oil, oil, lowest)
+                    if lowest[1] >= 0.0:
+                        start = int(timeline.starts[block]) + play * int(timeline.intervals[block])
+                        knot = repeat * int(timeline.starts[-1]) + start + int(lowest[1])
+                    if lowest[0] < 0.0:
+                        return float(lowest[0]), knot
+                    if abs(oil - oil_at_start) <= _STEADY_OIL:
+                        break
+            if abs(oil - oil_before) <= _STEADY_OIL:
+                break
+        return float(lowest[0]), knot
+
+    def _oil_limits(self, oil: Oil, timeline: Timeline) -> list[Limit]:
+        usable = self._full_oil - self._least_oil
+        mean_limit = self._table.supply.pump_flow + usable / timeline.duration
+        where = "pump and accumulators"
+        return [
+            _upper("mean_flow", oil.mean_flow, mean_limit, "m3/s", timeline.end_knot, where),
+            Limit(
+                "accumulator",
+                oil.least_oil,
+                self._least_oil,
+                "m3",
+                (oil.least_oil - self._least_oil) / usable,
+                oil.least_oil_time,
+                "oil left in the accumulators",
+            ),
+        ]
+
+
+def link_bounds(table: TableSettings) -> FloatArray:
+    """Return what each link may be asked for, (LINK_ROWS, n) in SI."""
+    limits = table.limits
+    bounds = np.empty((LINK_ROWS, len(table.links)))
+    bounds[STROKE] = np.array([link.stroke for link in table.links]) - limits.stroke_margin
+    bounds[VELOCITY] = limits.velocity
+    bounds[ACCELERATION] = limits.acceleration
+    bounds[JERK] = _JERK_SHARE * limits.jerk
+    bounds[[PUSH, PULL]] = limits.force_share * table.actuator.maximum_force
+    bounds[VALVE] = 1.0
+    return bounds
+
+
+def all_windows(timeline: Timeline) -> Windows:
+    """Return flags that have a whole motion walked."""
+    return [np.ones(int(knots) // WINDOW + 1, dtype=np.bool_) for knots in timeline.intervals]
+
+
+def _upper(name: str, worst: float, limit: float, unit: str, knot: float, where: str) -> Limit:
+    margin = 1.0 - worst / limit
+    return Limit(name, float(worst), float(limit), unit, float(margin), float(knot) * KNOT_SPACING, where)
+
+
+def _observer_limit(findings: Findings) -> Limit:
+    lost = findings.found[0] > 0.0
+    worst = math.inf if lost else float(findings.found[1])
+    where = "pose not found from the lengths" if lost else "pose found from the lengths"
+    knot = findings.found_knot[0 if lost else 1]
+    return _upper("forward_kinematics", worst, _OBSERVER_UPDATES, "updates", knot, where)

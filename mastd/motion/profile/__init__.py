@@ -1,0 +1,1 @@
+"""Profile to spline: segments, recorded motion, random motion, time line."""

@@ -1,0 +1,1 @@
+"""Washout: motion cueing of a seat inside the strokes of the table."""

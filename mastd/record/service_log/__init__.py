@@ -1,0 +1,1 @@
+"""Service log: the JSON lines of a service, with throttling and statistics."""

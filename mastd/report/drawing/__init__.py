@@ -1,0 +1,1 @@
+"""Drawing of pictures and pages as SVG, HTML, PDF and PNG."""

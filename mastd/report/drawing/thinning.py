@@ -1,0 +1,61 @@
+"""Fewer points for the same picture: the extremes of each stretch stay, and gaps stay gaps."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from mastd.report.drawing.picture import Floats
+
+WIDE_POINTS = 1400
+"""Points of a curve across a wide panel: two for each of its pixels."""
+_MOST_BREAKS = 500
+
+
+def thinned(times: Floats, values: Floats, points: int = WIDE_POINTS) -> tuple[Floats, Floats]:
+    """Return at most about ``points`` samples of (k,) times and values.
+
+    Of each stretch of samples its least and its largest one stay; a stretch without any number stays as NaN.
+    """
+    stretch = -(-2 * len(values) // points)
+    if stretch <= 2:
+        return times, values
+    blocks = _blocks(values, stretch)
+    sound = np.isfinite(blocks)
+    lowest = np.where(sound, blocks, np.inf).argmin(axis=1)
+    highest = np.where(sound, blocks, -np.inf).argmax(axis=1)
+    base = np.arange(len(blocks)) * stretch
+    picked = np.sort(np.concatenate((base + lowest, base + highest)))
+    picked = np.minimum(picked, len(values) - 1)
+    return times[picked], values[picked]
+
+
+def largest(times: Floats, values: Floats, points: int = WIDE_POINTS) -> tuple[Floats, Floats]:
+    """Return the largest value of each of about ``points`` stretches with the time of each."""
+    stretch = -(-len(values) // points)
+    if stretch <= 1:
+        return times, values
+    blocks = _blocks(values, stretch)
+    picked = np.where(np.isfinite(blocks), blocks, -np.inf).argmax(axis=1) + np.arange(len(blocks)) * stretch
+    return times[picked], values[picked]
+
+
+def gap_ends(times: Floats, longest: float) -> Floats:
+    """Return the times at which samples go on after more than ``longest`` s without any."""
+    ends: Floats = times[1:][np.diff(times) > longest][:_MOST_BREAKS]
+    return ends
+
+
+def broken(times: Floats, values: Floats, ends: Floats) -> tuple[Floats, Floats]:
+    """Return the samples, thinned or not, with NaN before each of the ``ends`` of gaps."""
+    if not len(ends):
+        return times, values
+    places = np.searchsorted(times, ends)
+    return np.insert(times, places, ends), np.insert(values, places, np.nan)
+
+
+def _blocks(values: Floats, stretch: int) -> Floats:
+    """Return the values in rows of ``stretch``, the last one filled up with NaN."""
+    count = -(-len(values) // stretch)
+    filled = np.full(count * stretch, np.nan)
+    filled[: len(values)] = values
+    return filled.reshape(count, stretch)

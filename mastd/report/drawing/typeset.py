@@ -1,0 +1,266 @@
+"""The blocks of a page as rows of lines, boxes and words for sheets of paper.
+
+Places are in points from the upper left corner of a row. A row is never torn by the end of a sheet.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from typing import Final
+
+import numpy as np
+
+from mastd.report.blocks import (
+    Banner,
+    Beside,
+    Block,
+    Cell,
+    Facts,
+    Heading,
+    Paragraph,
+    Pictures,
+    Source,
+    Table,
+    cells,
+)
+from mastd.report.drawing.drawing import Box, Line, Words, draw
+from mastd.report.drawing.fonts import width, wrapped
+from mastd.report.drawing.picture import Panel
+
+Item = Line | Box | Words
+
+_TITLE, _HEAD, _TEXT, _SMALL, _CODE = 15.0, 10.5, 7.5, 6.8, 6.0
+_LEADING: Final = 1.32
+_GAP: Final = 10.0
+"""Between panels."""
+_COLUMN_GAP: Final = 8.0
+_SCALE: Final = 0.72
+"""Of a panel's pixels in points: its letters are then as large as those of tables."""
+_LONGEST_WORD: Final = 110.0
+"""Points; digests and paths are torn before they take the room of everything else."""
+_MOST_SOURCE_LINES: Final = 200
+
+
+@dataclass(frozen=True, eq=False)
+class Row:
+    """What stands side by side; ``keep`` says that the next row must stand on the same sheet."""
+
+    height: float
+    items: tuple[Item, ...]
+    keep: bool = False
+
+
+def rows_of(blocks: Iterable[Block], room: float) -> list[Row]:
+    """Return the rows of blocks that are ``room`` points wide."""
+    return [row for block in blocks for row in _rows(block, room)]
+
+
+def _rows(block: Block, room: float) -> list[Row]:
+    match block:
+        case Heading():
+            rule = Line(np.array([[0.0, 22.0], [room, 22.0]]), "frame", 0.6)
+            return [Row(27.0, (Words(0.0, 18.0, block.text, size=_HEAD, bold=True), rule), keep=True)]
+        case Banner():
+            return _banner(block, room)
+        case Paragraph():
+            return _paragraph(block, room)
+        case Facts():
+            return _facts(block, room)
+        case Table():
+            return _table(block, room)
+        case Source():
+            lines = block.text.replace("\t", "    ").split("\n")[:_MOST_SOURCE_LINES]
+            return [*_folded(block.folded), *_source(lines, room)]
+        case Pictures():
+            return [*_folded(block.folded), *_pictures(block.panels, room), Row(4.0, ())]
+        case Beside():
+            return _beside(block, room)
+
+
+def _banner(banner: Banner, room: float) -> list[Row]:
+    verdict = width(banner.verdict, _TITLE, bold=True)
+    titles = wrapped(banner.title, room - verdict - 20.0, _TITLE, bold=True)
+    items: list[Item] = [
+        Words(room, _TITLE, banner.verdict, banner.tone or "words", _TITLE, "end", bold=True)
+    ]
+    y = 0.0
+    for title in titles:
+        y += _TITLE * 1.2
+        items.append(Words(0.0, y - 3.0, title, size=_TITLE, bold=True))
+    for text in banner.lines:
+        for line in wrapped(text, room, _TEXT):
+            y += _TEXT * _LEADING
+            items.append(Words(0.0, y, line, "quiet", _TEXT))
+    return [Row(y + 6.0, tuple(items))]
+
+
+def _paragraph(paragraph: Paragraph, room: float) -> list[Row]:
+    size, tone = (_TEXT, "words") if paragraph.warning else (_SMALL, "quiet")
+    left = 8.0 if paragraph.warning else 0.0
+    lines = wrapped(paragraph.text, room - left, size)
+    height = size * _LEADING * len(lines) + 5.0
+    items: list[Item] = [
+        Words(left, size * _LEADING * (number + 1), line, tone, size) for number, line in enumerate(lines)
+    ]
+    if paragraph.warning:
+        items.append(Box(0.0, 2.0, 2.5, height - 4.0, "warn"))
+    return [Row(height, tuple(items))]
+
+
+def _folded(title: str) -> list[Row]:
+    return [Row(15.0, (Words(0.0, 11.0, title, size=_TEXT, bold=True),), keep=True)] if title else []
+
+
+def _source(lines: Sequence[str], room: float) -> list[Row]:
+    found = [part for line in lines for part in wrapped(line, room, _CODE, code=True)]
+    return [Row(_CODE * _LEADING, (Words(0.0, _CODE, line, "words", _CODE, code=True),)) for line in found]
+
+
+def _table(table: Table, room: float) -> list[Row]:
+    widths = _column_widths(_Columns.of(table), room)
+    head = _line(cells(*table.head), widths, table.numbers, "quiet", bold=True)
+    rows = [_ruled(_line(row, widths, table.numbers, "words"), room) for row in table.rows]
+    return [*_folded(table.folded), replace(_ruled(head, room), keep=True), *rows, Row(6.0, ())]
+
+
+def _facts(facts: Facts, room: float) -> list[Row]:
+    if not facts.rows:
+        return []
+    rows = tuple(cells(name, value) for name, value in facts.rows)
+    widths = _column_widths(_Columns.of(Table(("", ""), rows)), room)
+    return [*_folded(facts.title), *(_line(row, widths, False, "quiet") for row in rows), Row(4.0, ())]
+
+
+def _line(
+    row: tuple[Cell, ...], widths: Sequence[float], numbers: bool, names: str, bold: bool = False
+) -> Row:
+    """Return cells side by side; ``names`` is the tone of the first one, and of a whole head."""
+    items: list[Item] = []
+    left, most = 0.0, 1
+    for place, (cell, room) in enumerate(zip(row, widths, strict=True)):
+        lines = wrapped(cell.text, room + 0.5, _TEXT, bold)
+        most = max(most, len(lines))
+        right = numbers and place > 0
+        tone = cell.tone or (names if place == 0 or bold else "words")
+        for number, text in enumerate(lines):
+            x, y = left + (room if right else 0.0), _TEXT * _LEADING * (number + 1) - 1.0
+            items.append(Words(x, y, text, tone, _TEXT, "end" if right else "start", bold))
+        left += room + _COLUMN_GAP
+    return Row(_TEXT * _LEADING * most + 1.0, tuple(items))
+
+
+def _ruled(row: Row, room: float) -> Row:
+    """Return a row with a line below it."""
+    y = row.height + 1.5
+    line = Line(np.array([[0.0, y], [room, y]]), "grid", 0.5)
+    return Row(row.height + 2.0, (*row.items, line))
+
+
+@dataclass(frozen=True)
+class _Columns:
+    """What the columns of a table need: ``whole`` for whole lines, ``least`` for all but very long words."""
+
+    whole: tuple[float, ...]
+    least: tuple[float, ...]
+
+    @classmethod
+    def of(cls, table: Table) -> _Columns:
+        whole, least = [], []
+        for place, title in enumerate(table.head):
+            texts = [row[place].text for row in table.rows]
+            words = [word for text in texts for word in text.split()]
+            if table.numbers and place == 0:
+                words = texts  # its names stay whole, the titles of figures give way
+            head = max([4.0, *(width(word, _TEXT, bold=True) for word in title.split())])
+            least.append(max([head, *(min(width(word, _TEXT), _LONGEST_WORD) for word in words)]))
+            whole.append(max([width(title, _TEXT, bold=True), 4.0, *(width(text, _TEXT) for text in texts)]))
+        return cls(tuple(whole), tuple(least))
+
+    @property
+    def gaps(self) -> float:
+        """Width of the space between the columns."""
+        return _COLUMN_GAP * (len(self.whole) - 1)
+
+
+def _column_widths(columns: _Columns, room: float) -> list[float]:
+    """Return the widths of columns: what they need, or so much that no word is torn and the rest by need."""
+    room -= columns.gaps
+    least, whole = columns.least, columns.whole
+    if sum(whole) <= room:
+        return list(whole)
+    if sum(least) >= room:
+        return [room * some / sum(least) for some in least]
+    factor = (room - sum(least)) / (sum(whole) - sum(least))
+    return [some + factor * (all_of - some) for some, all_of in zip(least, whole, strict=True)]
+
+
+def _pictures(panels: Sequence[Panel], room: float) -> list[Row]:
+    """Return the panels in rows of one wide and one narrow, or of three narrow ones."""
+    narrow = (room - 2.0 * _GAP) / 3.0
+    wide = room - narrow - _GAP
+    found: list[Row] = []
+    line: list[tuple[Panel, float]] = []
+    left = room
+    for panel in panels:
+        own = wide if panel.wide else narrow
+        if line and own > left + 1.0:
+            found.append(_panels(line))
+            line, left = [], room
+        line.append((panel, own))
+        left -= own + _GAP
+    return [*found, _panels(line)] if line else found
+
+
+def _panels(line: Sequence[tuple[Panel, float]]) -> Row:
+    items: list[Item] = []
+    left = height = 0.0
+    for panel, own in line:
+        drawing = draw(panel, own / _SCALE)
+        items += [moved(item, left, 0.0, _SCALE) for item in drawing.items]
+        height = max(height, drawing.height * _SCALE)
+        left += own + _GAP
+    return Row(height + 4.0, tuple(items))
+
+
+def _beside(block: Beside, room: float) -> list[Row]:
+    """Return two parts as one row if they are short and narrow enough, else below each other."""
+    share = room - 2.0 * _GAP
+    half = share / 2.0
+    needs = [max([0.0, *map(_least_width, part)]) for part in (block.left, block.right)]
+    first = half if max(needs) <= half else needs[0] + (share - sum(needs)) / 2.0
+    left, right = rows_of(block.left, first), rows_of(block.right, share - first)
+    height = max(sum(row.height for row in part) for part in (left, right))
+    if height > room or sum(needs) > share:
+        return [*rows_of(block.left, room), *rows_of(block.right, room)]
+    items: list[Item] = []
+    for part, x in ((left, 0.0), (right, first + 2.0 * _GAP)):
+        y = 0.0
+        for row in part:
+            items += [moved(item, x, y) for item in row.items]
+            y += row.height
+    return [Row(height, tuple(items))]
+
+
+def _least_width(block: Block) -> float:
+    """Return the width in which a block of figures has no number torn."""
+    if not isinstance(block, Table) or not block.numbers:
+        return 0.0
+    columns = _Columns.of(block)
+    return sum(columns.least) + columns.gaps
+
+
+def moved(item: Item, x: float, y: float, scale: float = 1.0) -> Item:
+    """Return an item larger by ``scale`` and then moved."""
+    if isinstance(item, Line):
+        points = item.points * scale + np.array([x, y])
+        return replace(item, points=points, width=item.width * scale)
+    if isinstance(item, Box):
+        return Box(
+            x + item.left * scale,
+            y + item.top * scale,
+            item.width * scale,
+            item.height * scale,
+            item.tone,
+        )
+    return replace(item, x=x + item.x * scale, y=y + item.y * scale, size=item.size * scale)

@@ -1,0 +1,1 @@
+"""Pages: a run, a fault, a comparison of runs, an iteration."""

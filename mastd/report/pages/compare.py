@@ -1,0 +1,198 @@
+"""Two or more runs on one page: spectra and motion over each other, figures side by side, what differs."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Final
+
+import numpy as np
+
+from mastd.record.channels import AXES, LENGTH_AXES
+from mastd.record.reader import Run
+from mastd.record.result import NEEDED
+from mastd.report.blocks import Banner, Block, Cell, Heading, Page, Paragraph, Pictures, Table, cells
+from mastd.report.differences import differences, same_profile
+from mastd.report.drawing.picture import Panel
+from mastd.report.drawing.tones import RUNS
+from mastd.report.numbers import counted, figure, moment
+from mastd.report.pages.run import run_title, spectra_words, verdict_tone, verdict_word
+from mastd.report.pictures.motion import CLOSE_UP_S, curve, largest_reference
+from mastd.report.pictures.spectra import NamedSpectra, overlaid_spectra
+from mastd.report.provenance_table import plant_words
+from mastd.report.reading import View, level_words, view_of
+from mastd.report.spectrum import Spectra, spectra_of
+from mastd.report.tables import EXPLANATION, comparison_rows
+
+MOST_RUNS: Final = len(RUNS)
+_MOST_ROWS: Final = 400
+_LONGEST_VALUE: Final = 160
+
+
+@dataclass(frozen=True, eq=False)
+class Compared:
+    """All that the comparison needs of one run: its document, and the part of its record that is drawn."""
+
+    name: str
+    tone: str
+    result: Mapping[str, Any]
+    view: View
+    spectra: Spectra | None
+
+    @property
+    def driven(self) -> list[str]:
+        """Axes that were asked to move."""
+        return list(self.result["driven"])
+
+
+def compared(run: Run, result: Mapping[str, Any], number: int) -> Compared:
+    """Return what is compared of the run with this number, counted from 0; it is called A, B, …
+
+    Raises FormatError if the record lacks a channel that every page shows.
+    """
+    return Compared("ABCDEF"[number], RUNS[number], result, view_of(_slender(run)), spectra_of(run))
+
+
+def _slender(run: Run) -> Run:
+    """Return a run with the channels that are drawn, lest six long records fill the memory."""
+    kept = {name: column.copy() for name, column in run.columns.items() if name in NEEDED}
+    empty = np.empty((0, 0))
+    return replace(
+        run, columns=kept, series={topic: replace(part, values=empty) for topic, part in run.series.items()}
+    )
+
+
+def compare_page(runs: Sequence[Compared]) -> Page:
+    """Return the page of several runs."""
+    records = [run.view.run for run in runs]
+    same = same_profile(records)
+    titles = list(dict.fromkeys(run_title(record) for record in records))
+    title = " and ".join(titles) if len(titles) <= 2 else f"{titles[0]} and {len(titles) - 1} other profiles"
+    driven = [axis for axis in AXES if any(axis in run.driven for run in runs)]
+    blocks: list[Block] = [
+        Banner(title, f"{len(runs)} RUNS", "", ("side by side; letters stand for runs",)),
+        _runs_table(runs),
+        *_remarks(runs, same),
+        Heading("Figures"),
+        Table(
+            ("figure", *(run.name for run in runs)),
+            comparison_rows([run.result for run in runs]),
+            numbers=True,
+        ),
+        Paragraph(EXPLANATION),
+        Heading("What differs"),
+        *_differences(runs),
+        *_spectra(runs, driven),
+        Heading("Motion over time"),
+        Pictures(tuple(panel for axis in driven or AXES for panel in _motion(runs, axis, same))),
+    ]
+    return Page(f"{title}: {len(runs)} runs", tuple(blocks))
+
+
+def _runs_table(runs: Sequence[Compared]) -> Table:
+    rows = [
+        (
+            Cell(run.name, run.tone),
+            Cell(verdict_word(run.result), verdict_tone(run.result)),
+            Cell(str(run.result["run"])),
+            Cell(moment(run.view.run.metadata.get("started_unix"))),
+            Cell(plant_words(run.view.run.metadata)),
+            Cell(f"{figure(1.0 / run.view.run.period)} Hz"),
+            Cell(level_words(run.view)),
+        )
+        for run in runs
+    ]
+    return Table(("", "verdict", "run", "started", "plant", "rate", "level"), tuple(rows))
+
+
+def _remarks(runs: Sequence[Compared], same: bool) -> list[Block]:
+    told: list[str] = []
+    if not same:
+        told.append(
+            "The runs played different profiles: figures and spectra are each of its own, differences between"
+            " them come from what was asked, too."
+        )
+    rates = {run.view.run.period for run in runs}
+    if len(rates) > 1:
+        told.append("The runs have different rates; each is compared with its own reference at its own rate.")
+    bands = {run.spectra.band for run in runs if run.spectra is not None}
+    if len(bands) > 1:
+        told.append("They are judged in different bands, so that none is shaded.")
+    for run in runs:
+        if run.view.run.broken_off is not None:
+            told.append(f"The record of {run.name} breaks off: {run.view.run.broken_off}.")
+        if run.result["cause"]:
+            told.append(f"{run.name} ended in {run.result['state']}: {run.result['cause']}.")
+    return [Paragraph(text, warning=True) for text in told]
+
+
+def _differences(runs: Sequence[Compared]) -> list[Block]:
+    rows, same = differences([run.view.run for run in runs])
+    told = Paragraph(f"{counted(same, 'other value')} of profile, settings and origin the same in all runs.")
+    if not rows:
+        return [Paragraph("Nothing in profile, settings and origin."), told]
+    table = Table(
+        ("setting", *(run.name for run in runs)),
+        tuple(cells(path, *(_short(value) for value in values)) for path, values in rows[:_MOST_ROWS]),
+        folded=f"{len(rows)} differences" if len(rows) > 40 else "",
+    )
+    if len(rows) > _MOST_ROWS:
+        return [table, Paragraph(f"and {len(rows) - _MOST_ROWS} differences more."), told]
+    return [table, told]
+
+
+def _short(text: str) -> str:
+    return text if len(text) <= _LONGEST_VALUE else f"{text[:_LONGEST_VALUE]} …"
+
+
+def _spectra(runs: Sequence[Compared], driven: Sequence[str]) -> list[Block]:
+    named = [
+        NamedSpectra(run.spectra, run.tone, run.tone, run.name, run.driven)
+        for run in runs
+        if run.spectra is not None
+    ]
+    if not named or not driven:
+        return [Paragraph("No run is long enough for spectra.")]
+    words = [
+        Paragraph(f"{run.name}: {spectra_words(run.spectra)}") for run in runs if run.spectra is not None
+    ]
+    distinct = list(dict.fromkeys(paragraph.text[3:] for paragraph in words))
+    told = [Paragraph(distinct[0])] if len(distinct) == 1 else words
+    return [
+        Heading("Spectra of acceleration, and transfer from asked to achieved"),
+        *told,
+        Pictures(tuple(panel for axis in driven for panel in overlaid_spectra(named, axis))),
+    ]
+
+
+def _motion(runs: Sequence[Compared], axis: str, same: bool) -> tuple[Panel, ...]:
+    """Return the achieved motion of all runs from the profile's start, whole and close-up.
+
+    What was asked stands once if it is the same motion. References stand at the step they are meant for.
+    """
+    unit = "mm" if axis in LENGTH_AXES else "mrad"
+    first = runs[0]
+    span = min(run.view.span[0] for run in runs), max(run.view.span[1] for run in runs)
+    centre, _ = largest_reference(first.view, first.driven or AXES)
+    panels = []
+    for close in (False, True):
+        reach = (centre - CLOSE_UP_S / 2, centre + CLOSE_UP_S / 2) if close else span
+        curves = []
+        for run in runs[:1] if same else ():
+            view = run.view
+            asked = 1e3 * view.column(f"reference.{axis}")
+            curves.append(curve(view.times + view.run.period, asked, reach, view, "reference", "asked", 1.8))
+        for run in runs:
+            achieved = 1e3 * run.view.column(f"pose.{axis}")
+            curves.append(curve(run.view.times, achieved, reach, run.view, run.tone, run.name, 1.0))
+        panels.append(
+            Panel(
+                f"{axis}, {unit}" + (", close-up" if close else ""),
+                first.view.clock,
+                tuple(curves),
+                x_range=reach,
+                least=0.02,
+                wide=not close,
+            )
+        )
+    return tuple(panels)

@@ -1,0 +1,319 @@
+"""The page of a run: what was asked, what was done, how well, and where it comes from."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, Final
+
+from mastd.record.channels import AXES
+from mastd.record.reader import Run
+from mastd.report.blocks import (
+    Banner,
+    Beside,
+    Block,
+    Cell,
+    Facts,
+    Heading,
+    Page,
+    Paragraph,
+    Pictures,
+    Source,
+    Table,
+    cells,
+)
+from mastd.report.numbers import NOTHING, counted, figure, group, moment, part, plain, quantity, seconds
+from mastd.report.pictures.cycles import cycle_panels, cycle_time_rows
+from mastd.report.pictures.motion import (
+    axis_panels,
+    force_panels,
+    internal_force_panel,
+    length_panels,
+    ride_panels,
+    supply_panel,
+)
+from mastd.report.pictures.spectra import NamedSpectra, spectrum_row
+from mastd.report.profile_words import (
+    driving_words,
+    payload_words,
+    segment_duration,
+    segment_words,
+    stream_words,
+)
+from mastd.report.provenance_table import plant_words, provenance_facts, rights_table, serials_table
+from mastd.report.reading import View, level_words, view_of
+from mastd.report.spectrum import Spectra, spectra_of
+from mastd.report.tables import (
+    ACCELERATION_EXPLANATION,
+    EXPLANATION,
+    acceleration_table,
+    axis_table,
+    criteria_table,
+    cue_table,
+    seat_table,
+    wheel_table,
+)
+
+Result = Mapping[str, Any]
+
+_VERDICT_TONES: Final = {"pass": "good", "fail": "bad", "stopped": "warn", "fault": "bad"}
+_MOST_SEGMENTS: Final = 100
+_FEW_EVENTS: Final = 25
+_LONGEST_SOURCE: Final = 20_000
+
+
+def run_page(run: Run, result: Result) -> Page:
+    """Return the page of a run with the document that ``make_result`` gives of it.
+
+    Raises FormatError if the record lacks a channel that every page shows.
+    """
+    view = view_of(run)
+    spectra = spectra_of(run)
+    title = run_title(run)
+    blocks: list[Block] = [
+        Banner(title, verdict_word(result), verdict_tone(result), _summary(view, result)),
+        *_warnings(view, result),
+        Heading("How well"),
+        *_judgement(result),
+        Beside(
+            (Heading("What was asked"), *_asked(view)),
+            (Heading("What was done"), _done(view, result)),
+        ),
+        *_pictures(view, result, spectra),
+        *_ride(view, result),
+        Heading("What happened"),
+        *event_blocks(view),
+        Heading("Where it comes from"),
+        provenance_facts(run, result),
+        *(table for table in (rights_table(run), serials_table(run)) if table is not None),
+        *_sources(run),
+    ]  # fmt: skip
+    return Page(f"{title}: {verdict_word(result)}", tuple(blocks))
+
+
+def run_title(run: Run) -> str:
+    """Return the name of the profile, or of the run where that is not known."""
+    name = part(run.metadata, "profile", "name") or run.metadata.get("name")
+    return plain(name) if name else run.path.parent.name
+
+
+def verdict_word(result: Result) -> str:
+    """Return the verdict as it stands on the page."""
+    return str(result["verdict"]).upper()
+
+
+def verdict_tone(result: Result) -> str:
+    """Return how the verdict is shown."""
+    return _VERDICT_TONES.get(str(result["verdict"]), "")
+
+
+def _summary(view: View, result: Result) -> tuple[str, ...]:
+    run = view.run
+    ended = f"ended in {result['state']}" + (f": {result['cause']}" if result["cause"] else "")
+    return (
+        f"{moment(run.metadata.get('started_unix'))} · {plant_words(run.metadata)}",
+        f"{ended} · {counted(result['cycles'], 'cycle')} at {figure(1.0 / run.period)} Hz,"
+        f" {result['missed']} missed, {counted(result['lost_frames'], 'frame')} lost",
+    )
+
+
+def _warnings(view: View, result: Result) -> list[Block]:
+    told: list[str] = []
+    if view.run.broken_off is not None:
+        told.append(f"The record breaks off: {view.run.broken_off}.")
+    if result["lost_frames"]:
+        told.append(
+            f"{counted(result['lost_frames'], 'frame')} of the record lost; figures bridge them by straight"
+            " lines, pictures show gaps."
+        )
+    if result["degraded_rt"]:
+        told.append("DEGRADED_RT: real-time rights were missing, see below which.")
+    told += [f"Indicated: {cause}" for cause in result["indicated"]]
+    return [Paragraph(text, warning=True) for text in told]
+
+
+def _judgement(result: Result) -> list[Block]:
+    criteria = result["criteria"]
+    judged: list[Block] = [
+        criteria_table(criteria) if criteria else Paragraph("The profile sets no criteria.")
+    ]
+    if result["verdict"] == "stopped":
+        judged.append(Paragraph("The profile did not play to its end, so the criteria cannot pass the run."))
+    accelerations = acceleration_table(result)
+    more: list[Block] = [] if accelerations is None else [accelerations, Paragraph(ACCELERATION_EXPLANATION)]
+    return [Beside(tuple(judged), (axis_table(result),)), Paragraph(EXPLANATION), *more]
+
+
+def _asked(view: View) -> list[Block]:
+    metadata = view.run.metadata
+    profile = group(metadata, "profile")
+    band = metadata.get("band")
+    rows = [("profile", run_title(view.run))]
+    if profile.get("description"):
+        rows.append(("description", plain(profile["description"])))
+    rows.append(("duration", quantity(metadata.get("duration"), "s")))
+    if isinstance(band, list) and len(band) == 2:
+        rows.append(("band", f"{figure(band[0])} … {figure(band[1])} Hz"))
+    rows += [
+        ("payload", payload_words(group(profile, "payload"))),
+        ("point that makes the motion", plain(profile.get("point"))),
+        ("gain", figure(profile.get("gain"))),
+        ("level", level_words(view)),
+        ("seed", plain(profile.get("seed"))),
+    ]
+    if profile.get("repeats") not in (None, 1):
+        rows.append(("played", f"{plain(profile['repeats'])} times"))
+    if profile.get("oils"):
+        rows.append(("drive", driving_words(group(profile, "oils"))))
+    if profile.get("stream"):
+        rows.append(("stream", stream_words(group(profile, "stream"))))
+    if profile.get("rigs"):
+        rows.append(("rigs", plain(profile["rigs"])))
+    blocks: list[Block] = [Facts(tuple(rows))]
+    segments = [segment for segment in _list(profile.get("segments")) if isinstance(segment, Mapping)]
+    if segments:
+        blocks.append(
+            Table(
+                ("", "segment", "duration"),
+                tuple(
+                    cells(str(number), segment_words(segment), quantity(segment_duration(segment), "s"))
+                    for number, segment in enumerate(segments[:_MOST_SEGMENTS], start=1)
+                ),
+            )
+        )
+    if len(segments) > _MOST_SEGMENTS:
+        blocks.append(Paragraph(f"and {len(segments) - _MOST_SEGMENTS} segments more."))
+    limits = [plain(limit) for limit in _list(profile.get("limits"))]
+    if limits:
+        blocks.append(Facts(tuple(("limit of its own", limit) for limit in limits)))
+    return blocks
+
+
+def _done(view: View, result: Result) -> Facts:
+    run = view.run
+    requests = [
+        happening.text.removeprefix("asked: ")
+        + (f" at {seconds(happening.time)} s" if happening.time is not None else "")
+        for happening in view.happenings
+        if happening.text.startswith("asked: ")
+    ]
+    ended = run.end.get("ended_unix")
+    gaps = sum(1 for event in run.events if event.get("event") == "gap")
+    return Facts(
+        (
+            ("outcome", f"{result['verdict']}, ended in {result['state']}"),
+            *((("cause", plain(result["cause"])),) if result["cause"] else ()),
+            ("started", moment(run.metadata.get("started_unix"))),
+            ("record closed", moment(ended) if ended is not None else "never, it breaks off"),
+            ("cycles while it played", f"{result['cycles']}, {result['missed']} missed"),
+            ("frames recorded", f"{len(run.times)}, {result['lost_frames']} lost in {counted(gaps, 'gap')}"),
+            *cycle_time_rows(view),
+            (
+                "internal force",
+                f"{quantity(result['internal_force_rms_n'], 'kN rms', 1e-3)}, at most"
+                f" {quantity(result['internal_force_peak_n'], 'kN', 1e-3)}",
+            ),
+            ("requests", "; ".join(requests[:_FEW_EVENTS]) or "none"),
+        )
+    )
+
+
+def _pictures(view: View, result: Result, spectra: Spectra | None) -> list[Block]:
+    driven = list(result["driven"])
+    idle = [axis for axis in AXES if axis not in driven]
+    blocks: list[Block] = [Heading("Motion over time")]
+    if driven:
+        blocks.append(Pictures(axis_panels(view, driven, driven)))
+        if idle:
+            blocks.append(
+                Pictures(
+                    axis_panels(view, idle, driven), f"Axes that were not asked to move: {', '.join(idle)}"
+                )
+            )
+    else:
+        blocks.append(Pictures(axis_panels(view, AXES, driven)))
+    if driven:
+        blocks += _spectra(driven, spectra)
+    blocks += [
+        Heading("Legs and supply"),
+        leg_pictures(view),
+        Heading("Cycle times"),
+        Pictures(cycle_panels(view)),
+    ]  # fmt: skip
+    return blocks
+
+
+def leg_pictures(view: View) -> Pictures:
+    """Return lengths, forces, internal force and supply."""
+    supply = supply_panel(view)
+    rest = () if supply is None else (supply,)
+    return Pictures((*length_panels(view), *force_panels(view), internal_force_panel(view), *rest))
+
+
+def _spectra(driven: list[str], spectra: Spectra | None) -> list[Block]:
+    if spectra is None:
+        return [Paragraph("Too short for spectra.")]
+    run = NamedSpectra(spectra, "achieved", "reference", driven=driven)
+    return [
+        Heading("Spectra of acceleration, and transfer from asked to achieved"),
+        Paragraph(spectra_words(spectra)),
+        Pictures(tuple(panel for axis in driven for panel in spectrum_row(run, axis))),
+    ]
+
+
+def spectra_words(spectra: Spectra) -> str:
+    """Return how spectra were made."""
+    return (
+        f"Welch, Hann, {counted(spectra.averages, 'average')}, {figure(spectra.resolution, digits=3)} Hz"
+        f" apart; the judged band {figure(spectra.band[0])} … {figure(spectra.band[1])} Hz is shaded. H1 and"
+        " coherence stand where, in it, the asked density is more than 1/10 000 of its largest;"
+        " dashed: ±1.5 dB."
+    )
+
+
+def _ride(view: View, result: Result) -> list[Block]:
+    tables: list[Block] = [
+        table for table in (seat_table(result), wheel_table(result), cue_table(result)) if table is not None
+    ]
+    share = group(result, "vehicle").get("unconverged_share")
+    if share:
+        tables.append(
+            Paragraph(f"{1e2 * share:.3g} % of the vehicle's steps did not converge.", warning=True)
+        )
+    panels = ride_panels(view, result)
+    if panels:
+        tables.append(Pictures(panels))
+    return [Heading("Ride"), *tables] if tables else []
+
+
+def event_blocks(view: View) -> list[Block]:
+    """Return the list of events with their numbers in the pictures and what to do."""
+    rows = []
+    for number, happening in enumerate(view.happenings, start=1):
+        time = NOTHING if happening.time is None else seconds(happening.time, 3)
+        tone = "bad" if happening.tone != "event" else ""
+        rows.append((Cell(str(number)), Cell(time), Cell(happening.text, tone), Cell(happening.hint)))
+    if not rows:
+        return [Paragraph("The record holds no events.")]
+    folded = f"{len(rows)} events" if len(rows) > _FEW_EVENTS else ""
+    blocks: list[Block] = [Table(("", view.clock, "event", "what to do"), tuple(rows), folded=folded)]
+    if view.left_out:
+        blocks.append(Paragraph(f"{view.left_out} events in the middle are left out; the record has them."))
+    return blocks
+
+
+def _sources(run: Run) -> list[Block]:
+    text = part(run.metadata, "settings_text", "profile")
+    if not isinstance(text, str):
+        return []
+    cut = text if len(text) <= _LONGEST_SOURCE else text[:_LONGEST_SOURCE] + "\n… cut off here"
+    return [Source(cut, "The profile as it was written")]
+
+
+def _list(value: object) -> list[Any]:
+    return value if isinstance(value, list) else []
+
+
+def default_page(record: Path) -> Path:
+    """Return where the page of a record goes if nobody says so."""
+    return record.with_name("report.html")

@@ -1,0 +1,229 @@
+"""What was asked and what was done over time: axes, legs, supply, and a ride's own channels."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+from typing import Final
+
+import numpy as np
+
+from mastd.record.channels import AXES, LENGTH_AXES
+from mastd.report.drawing.picture import Bar, Bound, Curve, Floats, Mark, Panel
+from mastd.report.drawing.thinning import broken, gap_ends, thinned
+from mastd.report.drawing.tones import LINKS, tone_of
+from mastd.report.numbers import group, part
+from mastd.report.reading import View
+from mastd.signals.metrics import ROTATION_ARM
+
+CLOSE_UP_S: Final = 2.0
+_LEAST_HEIGHT: Final = 0.05
+_LEAST_M: Final = 1e-5
+_LONGEST_JOIN: Final = 5.0
+"""Periods that a line bridges; where more are missing it is broken."""
+_MOST_MARKS: Final = 60
+
+
+def marks(view: View, labelled: bool = True) -> tuple[Mark, ...]:
+    """Return a mark for each event within the shown time, numbered as in the list of events."""
+    low, high = view.span
+    numbered = [
+        (number, happening)
+        for number, happening in enumerate(view.happenings, start=1)
+        if happening.time is not None and low <= happening.time <= high
+    ]
+    return tuple(
+        Mark(float(happening.time or 0.0), str(number) if labelled else "", happening.tone)
+        for number, happening in numbered[:_MOST_MARKS]
+    )
+
+
+def axis_panels(view: View, axes: Collection[str], driven: Collection[str]) -> tuple[Panel, ...]:
+    """Return for each of the ``axes`` the whole time and a close-up, of reference and achieved pose.
+
+    The close-up shows ``CLOSE_UP_S`` s around the largest reference of the ``driven`` axes, or around a
+    fault. References stand at the step that they are meant for.
+    """
+    centre, largest = largest_reference(view, driven or AXES)
+    if view.of_fault:
+        centre = 0.0
+    least = 2e3 * max(largest * _LEAST_HEIGHT, _LEAST_M)
+    found: list[Panel] = []
+    for axis in axes:
+        unit, arm = ("mm", 1.0) if axis in LENGTH_AXES else ("mrad", ROTATION_ARM)
+        reference, achieved = 1e3 * view.column(f"reference.{axis}"), 1e3 * view.column(f"pose.{axis}")
+        meant = view.times + view.run.period
+        for close in (False, True):
+            reach = (centre - CLOSE_UP_S / 2, centre + CLOSE_UP_S / 2) if close else view.span
+            found.append(
+                Panel(
+                    title=f"{axis}, {unit}" + (", close-up" if close else ""),
+                    x_label=view.clock,
+                    curves=(
+                        curve(meant, reference, reach, view, "reference", "asked", 1.8),
+                        curve(view.times, achieved, reach, view, "achieved", "achieved", 1.1),
+                    ),
+                    marks=marks(view, labelled=not close),
+                    x_range=reach,
+                    least=least / arm,
+                    wide=not close,
+                )
+            )
+    return tuple(found)
+
+
+def curve(
+    times: Floats,
+    values: Floats,
+    reach: tuple[float, float],
+    view: View,
+    tone: str,
+    name: str = "",
+    width: float = 1.0,
+) -> Curve:
+    """Return the part of a series within ``reach`` s, thinned, broken where frames are missing."""
+    first, last = np.searchsorted(times, reach[0]), np.searchsorted(times, reach[1], side="right")
+    times, values = times[int(first) : int(last)], values[int(first) : int(last)]
+    ends = gap_ends(times, _LONGEST_JOIN * view.run.period)
+    return Curve(*broken(*thinned(times, values), ends), tone, name, width)
+
+
+def length_panels(view: View) -> tuple[Panel, ...]:
+    """Return the legs' lengths about neutral within their stroke, over time and as the range of each."""
+    names = view.run.numbered("length")
+    links = part(view.run.metadata, "table", "links")
+    neutral: list[float | None] = [None] * len(names)
+    stroke = None
+    if isinstance(links, list) and len(links) == len(names) and links:
+        neutral = [float(link["neutral_length"]) for link in links]
+        stroke = min(float(link["stroke"]) for link in links)
+    values = []
+    for name, middle in zip(names, neutral, strict=True):
+        length = view.column(name)
+        values.append(1e3 * (length - (np.nanmean(length) if middle is None else middle)))
+    return _link_panels(view, "length about neutral, mm", values, None if stroke is None else 1e3 * stroke)
+
+
+def force_panels(view: View) -> tuple[Panel, ...]:
+    """Return the legs' forces with the largest that an actuator has, over time and as ranges."""
+    limit = part(view.run.metadata, "table", "actuator", "maximum_force")
+    forces = [1e-3 * view.column(name) for name in view.run.numbered("force")]
+    return _link_panels(view, "force, kN", forces, 1e-3 * limit if isinstance(limit, int | float) else None)
+
+
+def _link_panels(view: View, title: str, values: list[Floats], limit: float | None) -> tuple[Panel, ...]:
+    bounds = () if limit is None else (Bound(-limit, "limit"), Bound(limit, "limit"))
+    bars = []
+    for link, column in enumerate(values):
+        sound = column[np.isfinite(column)]
+        if len(sound):
+            bars.append(Bar(link + 1.0, float(sound.min()), float(sound.max()), tone_of(LINKS, link)))
+    curves = tuple(
+        curve(view.times, column, view.span, view, tone_of(LINKS, link), str(link + 1), 0.9)
+        for link, column in enumerate(values)
+    )
+    empty = "" if bars else "the record holds none"
+    return (
+        Panel(
+            title,
+            view.clock,
+            curves,
+            bounds=bounds,
+            marks=marks(view),
+            x_range=view.span,
+            wide=True,
+            empty=empty,
+        ),
+        Panel("range used by each leg", "leg", bars=tuple(bars), bounds=bounds, empty=empty),
+    )
+
+
+def internal_force_panel(view: View) -> Panel:
+    """Return what the legs do against each other, with the table's limit."""
+    limit = part(view.run.metadata, "table", "limits", "internal_force")
+    bounds = tuple(Bound(sign * 1e-3 * limit, "limit") for sign in (-1, 1)) if _is_number(limit) else ()
+    series = curve(view.times, 1e-3 * view.column("internal_force"), view.span, view, "achieved")
+    return Panel(
+        "internal force, kN",
+        view.clock,
+        (series,),
+        bounds=bounds,
+        marks=marks(view),
+        x_range=view.span,
+        wide=True,
+    )
+
+
+def supply_panel(view: View) -> Panel | None:
+    """Return the pressure of the oil supply with the least that the table allows, None without a channel."""
+    if not view.has("supply.supply_pressure"):
+        return None
+    least = part(view.run.metadata, "table", "supply", "limits", "minimum_pressure")
+    return Panel(
+        "supply pressure, bar",
+        view.clock,
+        (curve(view.times, 1e-5 * view.column("supply.supply_pressure"), view.span, view, "late"),),
+        bounds=(Bound(1e-5 * least, "limit"),) if _is_number(least) else (),
+        marks=marks(view, labelled=False),
+        x_range=view.span,
+        least=10.0,
+    )
+
+
+def ride_panels(view: View, result: Mapping[str, object]) -> tuple[Panel, ...]:
+    """Return what wheels and seat of a vehicle did and the cue that a person got, as far as recorded."""
+    found: list[Panel] = []
+    loads = view.names("vehicle.load.")
+    if loads:
+        found.append(_together(view, "wheel loads, kN", loads, 1e-3))
+    travels = view.names("vehicle.travel.")
+    if travels:
+        found.append(_together(view, "wheel travel, mm", travels, 1e3))
+    seat = view.names("seat.acceleration.")
+    if seat:
+        found.append(_together(view, "seat acceleration, m/s²", seat, 1.0))
+    for axis in group(result, "cueing"):
+        unit = "m/s²" if len(axis) == 1 else "rad/s"
+        pair = (("asked", "reference", 1.6), ("given", "achieved", 1.0))
+        curves = tuple(
+            curve(view.times, view.column(f"cue.{which}.{axis}"), view.span, view, tone, which, width)
+            for which, tone, width in pair
+            if view.has(f"cue.{which}.{axis}")
+        )
+        found.append(
+            Panel(f"cue {axis}, {unit}", view.clock, curves, x_range=view.span, least=0.02, wide=True)
+        )
+    return tuple(found)
+
+
+def _together(view: View, title: str, names: list[str], factor: float) -> Panel:
+    curves = tuple(
+        curve(
+            view.times,
+            factor * view.column(name),
+            view.span,
+            view,
+            tone_of(LINKS, index),
+            name.rsplit(".", 1)[1],
+        )
+        for index, name in enumerate(names)
+    )
+    return Panel(title, view.clock, curves, marks=marks(view), x_range=view.span, wide=True)
+
+
+def largest_reference(view: View, driven: Collection[str]) -> tuple[float, float]:
+    """Return the time of the largest reference of the driven axes and its size in m (rotations at 1.4 m)."""
+    centre, largest = 0.0, 0.0
+    for axis in driven:
+        values = view.column(f"reference.{axis}")
+        sound = np.isfinite(values)
+        if not sound.any():
+            continue
+        size = np.abs(values - np.mean(values[sound])) * (1.0 if axis in LENGTH_AXES else ROTATION_ARM)
+        size[~sound] = 0.0
+        if size.max() > largest:
+            largest, centre = float(size.max()), float(view.times[int(size.argmax())])
+    return centre, largest
+
+
+def _is_number(value: object) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool)

@@ -1,0 +1,1 @@
+"""Tables of Kang and Yoon: independent coordinates by velocity transformation."""

@@ -1,0 +1,1 @@
+"""Figures of KR patent 10-1310276: partial Jacobian update."""

@@ -1,0 +1,1 @@
+"""Tables of Song and Kim: subsystem synthesis."""

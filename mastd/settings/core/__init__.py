@@ -1,0 +1,1 @@
+"""Strict YAML, quantities with units, loading and error messages."""

@@ -1,0 +1,51 @@
+"""Find settings files: by path, or by name among the starter files that travel with the product.
+
+In a checkout the starter files are ``config/``; in an installed wheel they are ``mastd/starter/``.
+"""
+
+from __future__ import annotations
+
+import difflib
+from pathlib import Path
+from typing import Final
+
+from mastd.errors import UsageError
+
+KINDS: Final = {"table": "", "rigs": "", "daemon": "daemon", "profile": "profiles", "vehicle": "vehicles"}
+"""Kind of settings file, and the directory of its starter files."""
+
+
+def starter_directory() -> Path:
+    """Return the directory of the starter files; raise UsageError if this installation has none."""
+    package = Path(__file__).resolve().parents[2]
+    candidates = (package / "starter", package.parent / "config")
+    for directory in candidates:
+        if (directory / "table.yaml").is_file():
+            return directory
+    raise UsageError(f"the starter files are missing, neither {candidates[0]} nor {candidates[1]} holds them")
+
+
+def names(kind: str) -> list[str]:
+    """Return the names of the starter files of a kind, sorted."""
+    folder = KINDS[kind]
+    pattern = "*.yaml" if folder else f"{kind}*.yaml"  # what lies beside the folders is called by its kind
+    return sorted(path.stem for path in (starter_directory() / folder).glob(pattern))
+
+
+def find(kind: str, name_or_path: str) -> Path:
+    """Return the file that is meant: an existing path, else the starter file of that name.
+
+    Raise UsageError, with the nearest name, if there is neither.
+    """
+    path = Path(name_or_path)
+    if path.is_file():
+        return path
+    if path.suffix in {".yaml", ".yml"} or len(path.parts) > 1:
+        raise UsageError(f"{name_or_path}: no such {kind} file")
+    starter = starter_directory() / KINDS[kind] / f"{name_or_path}.yaml"
+    if starter.is_file():
+        return starter
+    known = names(kind)
+    near = difflib.get_close_matches(name_or_path, known, n=1)
+    hint = f"did you mean {near[0]}?" if near else f"known are {', '.join(known) or 'none'}, or give a file"
+    raise UsageError(f"{name_or_path}: no such {kind}, {hint}")

@@ -1,0 +1,335 @@
+"""Settings of motion cueing: how the vehicle's motion at the driver's seat becomes motion of the table.
+
+``washout`` (Reid and Nahon 1985, the classical filter): what is felt at the seat is scaled, its onset is kept
+by a high-pass on each axis, and what lasts is made by tilting. ``ride``: heave, roll and pitch above a corner
+frequency, for roads rather than for manoeuvres. Every axis has a box of travel, velocity, acceleration and
+jerk that it never leaves; ``mastd.motion.preflight.envelope`` proves all boxes together against the table.
+Corner frequencies are in Hz: ω = 2π · corner.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Annotated, Literal, Self
+
+from pydantic import Field, model_validator
+
+from mastd.settings.core.base import Problem, Settings, refuse
+from mastd.settings.core.quantity import (
+    Acceleration,
+    Angle,
+    AngularAcceleration,
+    AngularJerk,
+    AngularVelocity,
+    Frequency,
+    Jerk,
+    Length,
+    Ratio,
+    Velocity,
+)
+from mastd.units import STANDARD_GRAVITY
+
+Gain = Annotated[Ratio, Field(ge=0.0, le=2.0, description="Share of the vehicle's motion; 0 leaves it out.")]
+Corner = Annotated[
+    Frequency,
+    Field(ge=0.01, le=20.0, description="Corner ω/2π of the high-pass: slower motion is taken off."),
+]
+DampingRatio = Annotated[Ratio, Field(ge=0.5, le=2.0, description="Damping ratio ζ at the corner.")]
+SlowCorner = Annotated[
+    Frequency,
+    Field(
+        ge=0.0,
+        le=5.0,
+        description="Corner ω₁/2π of the third order, which brings the axis home while an acceleration "
+        "lasts; 0 Hz makes the high-pass one of second order.",
+    ),
+]
+
+Travel = Annotated[
+    Length, Field(gt=0.0, le=1.0, description="Largest displacement of the seat to either side of neutral.")
+]
+Speed = Annotated[Velocity, Field(gt=0.0, description="Largest velocity.")]
+LargestAcceleration = Annotated[Acceleration, Field(gt=0.0, description="Largest acceleration.")]
+LargestJerk = Annotated[Jerk, Field(gt=0.0, description="Largest jerk.")]
+ReturnAcceleration = Annotated[
+    Acceleration,
+    Field(
+        gt=0.0,
+        description="Largest acceleration against the vehicle's: of the way home, and of braking before "
+        "the end of the travel. Below perception, about 0.17 m/s2 horizontally and 0.28 m/s2 vertically.",
+    ),
+]
+
+AngularTravel = Annotated[
+    Angle, Field(gt=0.0, le=0.25, description="Largest angle to either side of neutral, tilt included.")
+]
+AngularSpeed = Annotated[AngularVelocity, Field(gt=0.0, description="Largest angular velocity.")]
+LargestAngularAcceleration = Annotated[
+    AngularAcceleration, Field(gt=0.0, description="Largest angular acceleration.")
+]
+LargestAngularJerk = Annotated[AngularJerk, Field(gt=0.0, description="Largest angular jerk.")]
+AngularReturnAcceleration = Annotated[
+    Annotated[AngularAcceleration, Field(gt=0.0)] | None,
+    Field(
+        description="Largest angular acceleration against the vehicle's, tilt apart, as on the "
+        "translations; left out, it is not limited."
+    ),
+]
+
+_RESPONSE = 2.0
+"""Longest change of acceleration from end to end, in units of the corner's 1/ω, that is quick."""
+
+
+def standing_acceleration(tilt: TiltSettings) -> float:
+    """Return the acceleration in m/s² that the largest tilt stands for, at standard gravity."""
+    return STANDARD_GRAVITY * math.sin(tilt.angle)
+
+
+def _too_hard(value: float, largest: float, unit: str) -> list[Problem]:
+    if value <= largest:
+        return []
+    what = f"is {value:g} {unit}, it must be at most acceleration, {largest:g} {unit}"
+    return [(("return_acceleration",), what)]
+
+
+def _too_slow(axis: TranslationRide | RotationRide, unit: str) -> list[Problem]:
+    """Return the problem of a jerk with which the axis cannot follow its own high-pass."""
+    least = 2.0 * axis.acceleration * 2.0 * math.pi * axis.corner / _RESPONSE
+    if axis.jerk >= least:
+        return []
+    what = f"is {axis.jerk:g} {unit}, too little to follow the corner, at least {least:.3g} {unit}"
+    return [(("jerk",), what)]
+
+
+class HighPass(Settings):
+    """What of the vehicle's motion an axis makes."""
+
+    gain: Gain
+    corner: Corner
+    damping: DampingRatio = 1.0
+    slow_corner: SlowCorner = 0.0
+
+
+class TranslationRide(HighPass):
+    """A translation: its high-pass and its box."""
+
+    travel: Travel
+    velocity: Speed
+    acceleration: LargestAcceleration
+    jerk: LargestJerk
+
+    @model_validator(mode="after")
+    def _fits_together(self) -> Self:
+        refuse(self._problems())
+        return self
+
+    def _problems(self) -> list[Problem]:
+        return _too_slow(self, "m/s3")
+
+
+class RotationRide(HighPass):
+    """A rotation: its high-pass and its box."""
+
+    travel: AngularTravel
+    velocity: AngularSpeed
+    acceleration: LargestAngularAcceleration
+    jerk: LargestAngularJerk
+
+    @model_validator(mode="after")
+    def _fits_together(self) -> Self:
+        refuse(self._problems())
+        return self
+
+    def _problems(self) -> list[Problem]:
+        return _too_slow(self, "rad/s3")
+
+
+class TranslationCue(TranslationRide):
+    """A translation that never moves noticeably against the vehicle."""
+
+    return_acceleration: ReturnAcceleration
+
+    def _problems(self) -> list[Problem]:
+        return super()._problems() + _too_hard(self.return_acceleration, self.acceleration, "m/s2")
+
+
+class RotationCue(RotationRide):
+    """A rotation, which may be kept from moving noticeably against the vehicle."""
+
+    return_acceleration: AngularReturnAcceleration = None
+
+    def _problems(self) -> list[Problem]:
+        back = 0.0 if self.return_acceleration is None else self.return_acceleration
+        return super()._problems() + _too_hard(back, self.acceleration, "rad/s2")
+
+
+class SurgeCue(TranslationCue):
+    """Along the vehicle."""
+
+    gain: Gain = 0.2
+    corner: Corner = 0.6
+    slow_corner: SlowCorner = 0.06
+    travel: Travel = 24e-3
+    velocity: Speed = 0.11
+    acceleration: LargestAcceleration = 2.0
+    jerk: LargestJerk = 40.0
+    return_acceleration: ReturnAcceleration = 0.17
+
+
+class SwayCue(TranslationCue):
+    """Across the vehicle."""
+
+    gain: Gain = 0.2
+    corner: Corner = 0.8
+    slow_corner: SlowCorner = 0.08
+    travel: Travel = 18e-3
+    velocity: Speed = 0.1
+    acceleration: LargestAcceleration = 2.0
+    jerk: LargestJerk = 40.0
+    return_acceleration: ReturnAcceleration = 0.17
+
+
+class HeaveCue(TranslationCue):
+    """Upwards."""
+
+    gain: Gain = 0.3
+    corner: Corner = 0.8
+    slow_corner: SlowCorner = 0.08
+    travel: Travel = 13e-3
+    velocity: Speed = 0.1
+    acceleration: LargestAcceleration = 1.5
+    jerk: LargestJerk = 40.0
+    return_acceleration: ReturnAcceleration = 0.25
+
+
+class RollCue(RotationCue):
+    """About the vehicle's length, tilt included."""
+
+    gain: Gain = 0.3
+    corner: Corner = 0.3
+    travel: AngularTravel = 14e-3
+    velocity: AngularSpeed = 0.06
+    acceleration: LargestAngularAcceleration = 0.5
+    jerk: LargestAngularJerk = 10.0
+
+
+class PitchCue(RotationCue):
+    """About the vehicle's breadth, tilt included."""
+
+    gain: Gain = 0.3
+    corner: Corner = 0.3
+    travel: AngularTravel = 14e-3
+    velocity: AngularSpeed = 0.06
+    acceleration: LargestAngularAcceleration = 0.5
+    jerk: LargestAngularJerk = 10.0
+
+
+class YawCue(RotationCue):
+    """About the vertical."""
+
+    gain: Gain = 0.1
+    corner: Corner = 0.3
+    travel: AngularTravel = 4e-3
+    velocity: AngularSpeed = 0.03
+    acceleration: LargestAngularAcceleration = 0.3
+    jerk: LargestAngularJerk = 10.0
+
+
+class TiltSettings(Settings):
+    """Tilt coordination: gravity stands for the part of an acceleration that lasts."""
+
+    corner: Annotated[Frequency, Field(ge=0.01, le=5.0)] = 0.5
+    """Corner of the low-pass of second order on the scaled specific force, in Hz."""
+    damping: DampingRatio = 1.0
+    angle: Annotated[Angle, Field(ge=0.0, le=0.2)] = 8e-3
+    """Largest tilt; 10 mrad stand for 0.1 m/s2. 0 leaves tilting out. Braking before the end of the travel
+    has what it leaves of the return acceleration of surge and sway."""
+    rate: Annotated[AngularVelocity, Field(gt=0.0)] = math.radians(1.5)
+    """Largest rate of tilting; 3 deg/s are not noticed."""
+    acceleration: Annotated[AngularAcceleration, Field(gt=0.0)] = math.radians(6.0)
+    """Largest angular acceleration of tilting."""
+
+
+class WashoutSettings(Settings):
+    """The classical washout: scale, high-pass, tilt coordination; for manoeuvres on a road."""
+
+    kind: Literal["washout"]
+    surge: SurgeCue = SurgeCue()
+    sway: SwayCue = SwayCue()
+    heave: HeaveCue = HeaveCue()
+    roll: RollCue = RollCue()
+    pitch: PitchCue = PitchCue()
+    yaw: YawCue = YawCue()
+    tilt: TiltSettings = TiltSettings()
+
+    @model_validator(mode="after")
+    def _tilt_leaves_room(self) -> Self:
+        problems: list[Problem] = []
+        tilt, stands_for = self.tilt, standing_acceleration(self.tilt)
+        for name, along in (("surge", self.surge), ("sway", self.sway)):
+            if not stands_for < along.return_acceleration:
+                what = (
+                    f"stands for {stands_for:.3g} m/s2, it must stand for less than return_acceleration of "
+                    f"{name}, {along.return_acceleration:g} m/s2"
+                )
+                problems.append((("tilt", "angle"), what))
+        for name, about in (("roll", self.roll), ("pitch", self.pitch)):
+            for own, value, largest, unit in (
+                ("angle", tilt.angle, about.travel, "rad"),
+                ("rate", tilt.rate, about.velocity, "rad/s"),
+                ("acceleration", tilt.acceleration, about.acceleration, "rad/s2"),
+            ):
+                if not value < largest:
+                    what = f"is {value:g} {unit}, it must be below the largest of {name}, {largest:g} {unit}"
+                    problems.append((("tilt", own), what))
+        refuse(problems)
+        return self
+
+
+class HeaveRide(TranslationRide):
+    """Upwards."""
+
+    gain: Gain = 0.5
+    corner: Corner = 0.8
+    damping: DampingRatio = 0.7
+    travel: Travel = 22e-3
+    velocity: Speed = 0.14
+    acceleration: LargestAcceleration = 2.5
+    jerk: LargestJerk = 150.0
+
+
+class RollRide(RotationRide):
+    """About the vehicle's length."""
+
+    gain: Gain = 0.5
+    corner: Corner = 0.8
+    damping: DampingRatio = 0.7
+    travel: AngularTravel = 12e-3
+    velocity: AngularSpeed = 0.08
+    acceleration: LargestAngularAcceleration = 1.0
+    jerk: LargestAngularJerk = 60.0
+
+
+class PitchRide(RotationRide):
+    """About the vehicle's breadth."""
+
+    gain: Gain = 0.5
+    corner: Corner = 0.8
+    damping: DampingRatio = 0.7
+    travel: AngularTravel = 9e-3
+    velocity: AngularSpeed = 0.05
+    acceleration: LargestAngularAcceleration = 0.7
+    jerk: LargestAngularJerk = 60.0
+
+
+class RideSettings(Settings):
+    """Heave, roll and pitch of the seat above a corner frequency; the other axes stay at neutral."""
+
+    kind: Literal["ride"]
+    heave: HeaveRide = HeaveRide()
+    roll: RollRide = RollRide()
+    pitch: PitchRide = PitchRide()
+
+
+Cueing = Annotated[WashoutSettings | RideSettings, Field(discriminator="kind")]
+"""How the motion at the driver's seat becomes motion of the table."""

@@ -1,0 +1,207 @@
+"""Settings of the hydraulics: actuator, three-stage valve, supply, and the drive that closes inner loops.
+
+Chamber 1 extends the link. All values are nominal ones, which the daemon may know; the simulated plant's
+truth is a settings object of its own.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Annotated
+
+from pydantic import Field, ValidationInfo, field_validator
+
+from mastd.settings.core.base import Settings, refuse
+from mastd.settings.core.quantity import (
+    Acceleration,
+    Area,
+    Damping,
+    Flow,
+    Force,
+    Frequency,
+    Length,
+    OilLeakage,
+    Pressure,
+    Rate,
+    Ratio,
+    Stiffness,
+    Temperature,
+    Time,
+    Velocity,
+    Volume,
+)
+
+PositiveArea = Annotated[Area, Field(gt=0)]
+
+
+class FrictionSettings(Settings):
+    """Seal and bearing friction of one actuator (LuGre: a bristle that deflects, then slides)."""
+
+    coulomb: Force = Field(ge=0)
+    """Sliding friction."""
+    breakaway: Force = Field(ge=0)
+    """Friction at which the rod breaks away from rest."""
+    stribeck_velocity: Velocity = Field(gt=0)
+    """Velocity over which friction falls from breakaway to sliding."""
+    viscous: Damping = Field(ge=0)
+    """Friction proportional to velocity."""
+    bristle_stiffness: Stiffness = Field(gt=0)
+    """Stiffness before breakaway."""
+    bristle_damping: Damping = Field(ge=0)
+    """Damping before breakaway."""
+
+    @field_validator("breakaway")
+    @classmethod
+    def _not_below_coulomb(cls, breakaway: float, info: ValidationInfo) -> float:
+        coulomb = info.data.get("coulomb", 0.0)
+        if not (breakaway >= coulomb):
+            raise ValueError(f"is {breakaway:g} N, it must be at least coulomb, {coulomb:g} N")
+        return breakaway
+
+
+class EndStopSettings(Settings):
+    """Mechanical stop at either end of the stroke."""
+
+    stiffness: Stiffness = Field(gt=0)
+    damping: Damping = Field(ge=0)
+
+
+class ActuatorSettings(Settings):
+    """One double-acting cylinder."""
+
+    maximum_force: Force = Field(gt=0)
+    piston_areas: tuple[PositiveArea, PositiveArea]
+    """Chamber 1, which extends the link, and chamber 2."""
+    dead_length: Length = Field(gt=0)
+    """Oil column left in a chamber when the piston stands on that chamber's end stop."""
+    bulk_modulus: Pressure = Field(gt=0)
+    """Effective bulk modulus of oil, air and hoses."""
+    leakage: OilLeakage = Field(ge=0)
+    """Flow across the piston per pressure difference."""
+    relief_pressure: Pressure = Field(gt=0)
+    """Cross-port relief: a chamber's pressure does not exceed this."""
+    friction: FrictionSettings
+    end_stop: EndStopSettings
+
+
+class ValveSettings(Settings):
+    """One three-stage servo valve with its spool loop closed by the drive."""
+
+    natural_frequency: Frequency = Field(gt=0)
+    damping_ratio: float = Field(gt=0)
+    delay: Time = Field(ge=0)
+    opening_rate: Rate = Field(gt=0)
+    """Fastest change of the opening, 1 is fully open."""
+    overlap: Ratio = Field(ge=0, lt=0.5)
+    """Spool travel on either side of centre that passes no oil."""
+    rated_flow: Flow = Field(gt=0)
+    """Flow at full opening and the rated pressure drop over both lands together."""
+    rated_pressure_drop: Pressure = Field(gt=0)
+    saturation: Ratio = Field(gt=0, le=1)
+    """Flow at full opening over the flow that the ports alone would pass (valve body); 1 is none."""
+
+
+class AccumulatorSettings(Settings):
+    """All accumulators of the manifold together."""
+
+    volume: Volume = Field(gt=0)
+    precharge: Pressure = Field(gt=0)
+    """Gas pressure without oil."""
+    exponent: float = Field(ge=1, le=2)
+    """Polytropic exponent of the gas."""
+
+
+class OilSettings(Settings):
+    """The oil in the tank at the start."""
+
+    temperature: Temperature
+    level: Ratio = Field(gt=0, le=1)
+    filter_pressure_drop: Pressure = Field(ge=0)
+    """Pressure drop over the return filter at the pump's full flow."""
+
+
+class SupplyLimitSettings(Settings):
+    """Where the supply is at fault."""
+
+    minimum_pressure: Pressure = Field(gt=0)
+    """Least supply pressure in the high stage."""
+    maximum_flow: Flow = Field(gt=0)
+    """Most that the valves may draw."""
+    maximum_oil_temperature: Temperature
+    minimum_oil_level: Ratio = Field(ge=0, lt=1)
+    maximum_filter_pressure_drop: Pressure = Field(gt=0)
+
+
+class SupplySettings(Settings):
+    """The power pack: pump, accumulators, oil."""
+
+    return_pressure: Pressure = Field(gt=0)
+    low_pressure: Pressure = Field(gt=0)
+    """Supply pressure in the low stage."""
+    pressure: Pressure = Field(gt=0)
+    """Supply pressure in the high stage."""
+    pump_flow: Flow = Field(gt=0)
+    rise_time: Time = Field(gt=0)
+    """Time the supply takes from one stage to the next."""
+    accumulator: AccumulatorSettings
+    oil: OilSettings
+    limits: SupplyLimitSettings
+
+    @field_validator("low_pressure", "pressure")
+    @classmethod
+    def _rising(cls, pressure: float, info: ValidationInfo) -> float:
+        below = "low_pressure" if info.field_name == "pressure" else "return_pressure"
+        least = info.data.get(below, 0.0)
+        if not (pressure > least):
+            raise ValueError(f"is {pressure / 1e5:g} bar, it must be above {below}, {least / 1e5:g} bar")
+        return pressure
+
+    @field_validator("accumulator")
+    @classmethod
+    def _precharge_is_reached(
+        cls, accumulator: AccumulatorSettings, info: ValidationInfo
+    ) -> AccumulatorSettings:
+        _below_supply("precharge", accumulator.precharge, info)
+        return accumulator
+
+    @field_validator("limits")
+    @classmethod
+    def _minimum_is_reached(cls, limits: SupplyLimitSettings, info: ValidationInfo) -> SupplyLimitSettings:
+        _below_supply("minimum_pressure", limits.minimum_pressure, info)
+        return limits
+
+
+def _below_supply(name: str, pressure: float, info: ValidationInfo) -> None:
+    supply = info.data.get("pressure", math.inf)
+    if not (pressure < supply):
+        what = f"is {pressure / 1e5:g} bar, it must be below the supply's pressure, {supply / 1e5:g} bar"
+        refuse([((name,), what)])
+
+
+class DriveSettings(Settings):
+    """The drive: length loop with feed-forward, pressure damping, and what it does without commands."""
+
+    update_rate: Frequency = Field(gt=0)
+    """Rate at which the drive closes its loops; rounded up to a whole number of ticks per command period."""
+    length_gain: Rate = Field(ge=0)
+    """Velocity asked for per length error."""
+    rate_feedforward: Ratio = Field(ge=0)
+    """Share of the commanded rate that goes straight to the valve."""
+    valve_lead: Time = Field(ge=0)
+    """Acceleration feed-forward: the rate is taken this far ahead, against the lag of the valve."""
+    force_feedforward: Ratio = Field(ge=0)
+    """Share of the oil column's compression, from the rate of the force reference, that goes to the valve."""
+    pressure_damping: Rate = Field(ge=0)
+    """Gain c of the high-passed load pressure about the force reference, 2 ζ ω of the oil column."""
+    pressure_high_pass: Frequency = Field(gt=0)
+    orifice_law: bool
+    """Divide the valve command by the square root of the pressure drop that the force reference leaves."""
+    command_timeout: Time = Field(gt=0)
+    """Age of the last command at which the drive fades its rate out by itself."""
+    fade_time: Time = Field(gt=0)
+    """Time over which the last rate fades to zero, within the stroke left."""
+    hold_time: Time = Field(ge=0)
+    """Time between standstill and lowering without commands."""
+    lowering_speed: Velocity = Field(gt=0)
+    rejoin_acceleration: Acceleration = Field(gt=0)
+    """Bound of what the drive adds to move over to a command that does not continue its set-point."""

@@ -1,0 +1,365 @@
+"""Settings of the table: geometry, body, hydraulics, sensors and limits (``config/table.yaml``).
+
+Frames: B is the ground, P the table with its origin at C. Link order and joints are those of document 004.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Annotated, Final
+
+from pydantic import Field, ValidationInfo, field_validator
+
+from mastd.settings.core.base import Problem, Settings, refuse
+from mastd.settings.core.quantity import (
+    Acceleration,
+    Angle,
+    Direction,
+    Force,
+    Inertia,
+    Jerk,
+    Length,
+    Mass,
+    Point,
+    Pressure,
+    Ratio,
+    Time,
+    Velocity,
+)
+from mastd.settings.table.hydraulics import ActuatorSettings, DriveSettings, SupplySettings, ValveSettings
+
+LEAST_LINKS: Final = 6
+NEUTRAL_LENGTH_TOLERANCE: Final = 0.05e-3
+"""Metres between a link's neutral length and the distance of its joints at neutral: rounding of a drawing."""
+
+Named = tuple[tuple[str | int, ...], str]
+"""Place and name of something that must differ from its like."""
+
+PositiveLength = Annotated[Length, Field(gt=0)]
+PositiveInertia = Annotated[Inertia, Field(gt=0)]
+Name = Annotated[str, Field(min_length=1, max_length=80)]
+
+
+class BodySettings(Settings):
+    """The table as a rigid body, without payload."""
+
+    mass: Mass = Field(gt=0)
+    centre_of_mass: Point
+    """In P."""
+    inertia: tuple[PositiveInertia, PositiveInertia, PositiveInertia]
+    """About the centre of mass, about the x, y and z axes of P."""
+    size: tuple[PositiveLength, PositiveLength, PositiveLength]
+    top_height: Length
+    """Height of the table's top above C."""
+
+    @field_validator("inertia")
+    @classmethod
+    def _triangle(cls, inertia: tuple[float, float, float]) -> tuple[float, float, float]:
+        largest = max(inertia)
+        if not (largest <= (sum(inertia) - largest) * (1 + 1e-9)):
+            raise ValueError("no body has this inertia: the largest moment exceeds the sum of the other two")
+        return inertia
+
+
+class CalibrationSettings(Settings):
+    """One sensor: value = scale · reading + offset."""
+
+    scale: float = 1.0
+    serial: Name
+
+    @field_validator("scale")
+    @classmethod
+    def _not_zero(cls, scale: float) -> float:
+        if not (abs(scale) > 1e-6):
+            raise ValueError(f"is {scale:g}, a sensor without effect; 1.0 leaves the reading as it is")
+        return scale
+
+
+class LengthTransducerSettings(CalibrationSettings):
+    """Length transducer of a link."""
+
+    offset: Length
+
+
+class PressureTransducerSettings(CalibrationSettings):
+    """Pressure transducer of a chamber."""
+
+    offset: Pressure
+
+
+class LinkSettings(Settings):
+    """One link: joints, length and transducers."""
+
+    name: Name
+    table_joint: Point
+    """In P (Table 1 of document 004)."""
+    base_joint: Point
+    """In B (Table 2 of document 004)."""
+    neutral_length: Length = Field(gt=0)
+    stroke: Length = Field(gt=0)
+    """Travel to either side of the neutral length."""
+    transducer: LengthTransducerSettings
+    pressure_transducers: tuple[PressureTransducerSettings, PressureTransducerSettings]
+    """Chamber 1, which extends the link, and chamber 2."""
+
+    @field_validator("stroke")
+    @classmethod
+    def _shorter_than_link(cls, stroke: float, info: ValidationInfo) -> float:
+        neutral_length = info.data.get("neutral_length", math.inf)
+        if not (stroke < neutral_length):
+            raise ValueError(f"is {stroke:g} m, it must be below the neutral length, {neutral_length:g} m")
+        return stroke
+
+
+class AccelerometerSettings(CalibrationSettings):
+    """One single-axis accelerometer on the table; it measures specific force, gravity included."""
+
+    name: Name
+    position: Point
+    """In P."""
+    direction: Direction
+    """In P."""
+    offset: Acceleration
+
+
+class LengthSensorSettings(Settings):
+    """How the length transducers measure."""
+
+    resolution: Length = Field(ge=0)
+    noise: Length = Field(ge=0)
+    """Root mean square."""
+    delay: Time = Field(ge=0)
+    overrange: Length = Field(gt=0)
+    """How far past either end of its stroke a link can be read; beyond, the reading is wrong."""
+
+
+class PressureSensorSettings(Settings):
+    """How the pressure transducers measure."""
+
+    resolution: Pressure = Field(ge=0)
+    noise: Pressure = Field(ge=0)
+    """Root mean square."""
+    delay: Time = Field(ge=0)
+    range: tuple[Pressure, Pressure]
+    """Lowest and highest pressure that can be; a reading outside is wrong."""
+
+    @field_validator("range")
+    @classmethod
+    def _ascending(cls, value: tuple[float, float]) -> tuple[float, float]:
+        if not (value[0] < value[1]):
+            raise ValueError("the higher end comes second")
+        return value
+
+
+class SpoolSensorSettings(Settings):
+    """How the spool transducers measure; 1 is fully open."""
+
+    resolution: Ratio = Field(ge=0)
+    noise: Ratio = Field(ge=0)
+    """Root mean square."""
+    delay: Time = Field(ge=0)
+
+
+class AccelerationSensorSettings(Settings):
+    """How the accelerometers measure."""
+
+    resolution: Acceleration = Field(ge=0)
+    noise: Acceleration = Field(ge=0)
+    """Root mean square."""
+    delay: Time = Field(ge=0)
+
+
+class SensorSettings(Settings):
+    """All sensors of the table."""
+
+    length: LengthSensorSettings
+    pressure: PressureSensorSettings
+    spool: SpoolSensorSettings
+    acceleration: AccelerationSensorSettings
+    accelerometers: tuple[AccelerometerSettings, ...]
+
+
+class PoseLimitSettings(Settings):
+    """Largest pose to either side of neutral, of C."""
+
+    surge: Length = Field(gt=0)
+    sway: Length = Field(gt=0)
+    heave: Length = Field(gt=0)
+    roll: Angle = Field(gt=0, lt=math.pi / 2)
+    pitch: Angle = Field(gt=0, lt=math.pi / 2)
+    yaw: Angle = Field(gt=0, lt=math.pi / 2)
+
+
+class FollowingErrorSettings(Settings):
+    """Allowed difference of measured and commanded length, linear in the commanded rate."""
+
+    minimum: Length = Field(gt=0)
+    """At standstill."""
+    at_maximum_velocity: Length = Field(gt=0)
+    """At the limit of the link velocity."""
+
+    @field_validator("at_maximum_velocity")
+    @classmethod
+    def _not_below_minimum(cls, value: float, info: ValidationInfo) -> float:
+        minimum = info.data.get("minimum", 0.0)
+        if not (value >= minimum):
+            raise ValueError(f"is {value:g} m, it must be at least minimum, {minimum:g} m")
+        return value
+
+
+class LimitSettings(Settings):
+    """What no motion may exceed."""
+
+    velocity: Velocity = Field(gt=0)
+    """Of a link."""
+    acceleration: Acceleration = Field(gt=0)
+    """Of a link."""
+    jerk: Jerk = Field(gt=0)
+    """Of a link, as commanded."""
+    force_share: Ratio = Field(gt=0, le=1)
+    """Of the actuators' maximum force."""
+    stroke_margin: Length = Field(ge=0)
+    """Kept free at either end of the stroke."""
+    redundancy_residual: Length = Field(gt=0)
+    """Largest disagreement of the measured lengths, along the null vector of the transposed Jacobian."""
+    redundancy_drift: Length = Field(gt=0)
+    """The same disagreement when it stands for long."""
+    internal_force: Force = Field(gt=0)
+    """Largest part of the link forces along that vector: what the links do against each other."""
+    conditioning: float = Field(ge=1)
+    """Largest condition number of the Jacobian, by Frobenius norms over 6, arms in m; 1 is the best."""
+    pose: PoseLimitSettings
+    following_error: FollowingErrorSettings
+
+
+class TableSettings(Settings):
+    """A shaking table of six degrees of freedom on six or more links."""
+
+    name: Name
+    gravity: Acceleration = Field(ge=0, le=20)
+    """Of the place; 0 only for study."""
+    neutral_position: Point
+    """C in B when every link has its neutral length."""
+    control_point: Point
+    """T in P."""
+    body: BodySettings
+    links: Annotated[tuple[LinkSettings, ...], Field(min_length=LEAST_LINKS)]
+    supply: SupplySettings
+    actuator: ActuatorSettings
+    valve: ValveSettings
+    drive: DriveSettings
+    sensors: SensorSettings
+    limits: LimitSettings
+
+    @field_validator("links")
+    @classmethod
+    def _links_fit(cls, links: tuple[LinkSettings, ...], info: ValidationInfo) -> tuple[LinkSettings, ...]:
+        problems = _repeated([((index, "name"), link.name) for index, link in enumerate(links)], "name")
+        problems += _repeated(_serials(links), "serial")
+        neutral_position = info.data.get("neutral_position")
+        if neutral_position is not None:
+            problems += _wrong_lengths(links, neutral_position)
+        refuse(problems)
+        return links
+
+    @field_validator("actuator")
+    @classmethod
+    def _force_is_reached(cls, actuator: ActuatorSettings, info: ValidationInfo) -> ActuatorSettings:
+        supply: SupplySettings | None = info.data.get("supply")
+        if supply is None:
+            return actuator
+        reach = min(actuator.piston_areas) * (supply.pressure - supply.return_pressure)
+        problems: list[Problem] = []
+        if not (actuator.maximum_force <= 1.05 * reach):
+            what = (
+                f"is {actuator.maximum_force / 1e3:g} kN, "
+                f"but piston area and supply pressure give no more than {reach / 1e3:.1f} kN"
+            )
+            problems.append((("maximum_force",), what))
+        if not (actuator.relief_pressure >= supply.pressure):
+            what = f"must be at least the supply's pressure, {supply.pressure / 1e5:g} bar"
+            problems.append((("relief_pressure",), what))
+        refuse(problems)
+        return actuator
+
+    @field_validator("sensors")
+    @classmethod
+    def _sensors_differ(cls, sensors: SensorSettings, info: ValidationInfo) -> SensorSettings:
+        places = [("accelerometers", index) for index in range(len(sensors.accelerometers))]
+        names: list[Named] = [
+            ((*place, "name"), sensor.name)
+            for place, sensor in zip(places, sensors.accelerometers, strict=True)
+        ]
+        serials: list[Named] = [
+            ((*place, "serial"), sensor.serial)
+            for place, sensor in zip(places, sensors.accelerometers, strict=True)
+        ]
+        elsewhere: list[Named] = [(place, serial) for place, serial in _serials(info.data.get("links", ()))]
+        refuse(_repeated(names, "name") + _repeated(serials, "serial", elsewhere))
+        return sensors
+
+    @field_validator("limits")
+    @classmethod
+    def _limits_are_reached(cls, limits: LimitSettings, info: ValidationInfo) -> LimitSettings:
+        problems: list[Problem] = []
+        shortest = min((link.stroke for link in info.data.get("links", ())), default=math.inf)
+        if not (limits.stroke_margin < shortest):
+            what = f"leaves nothing of the shortest stroke, {shortest * 1e3:g} mm"
+            problems.append((("stroke_margin",), what))
+        speed = no_load_speed(info.data.get("actuator"), info.data.get("valve"), info.data.get("supply"))
+        if not (limits.velocity <= speed):
+            what = f"is {limits.velocity:g} m/s, but valve, supply and piston area give only {speed:.4g} m/s"
+            problems.append((("velocity",), what))
+        refuse(problems)
+        return limits
+
+
+def no_load_speed(
+    actuator: ActuatorSettings | None, valve: ValveSettings | None, supply: SupplySettings | None
+) -> float:
+    """Return the speed in m/s of an unloaded link at full opening, infinite if a part is not known.
+
+    Rated flow at the rated drop, scaled by the square root of the drop that the supply offers
+    (table-control study, section 5.1).
+    """
+    if actuator is None or valve is None or supply is None:
+        return math.inf
+    drop = supply.pressure - supply.return_pressure
+    return valve.rated_flow * math.sqrt(drop / valve.rated_pressure_drop) / max(actuator.piston_areas)
+
+
+def _serials(links: tuple[LinkSettings, ...]) -> list[Named]:
+    found: list[Named] = []
+    for index, link in enumerate(links):
+        found.append(((index, "transducer", "serial"), link.transducer.serial))
+        for chamber, transducer in enumerate(link.pressure_transducers):
+            found.append(((index, "pressure_transducers", chamber, "serial"), transducer.serial))
+    return found
+
+
+def _repeated(named: list[Named], what: str, elsewhere: Sequence[Named] = ()) -> list[Problem]:
+    """Return a problem for each name that was used before, in the list or elsewhere."""
+    used = {name for _, name in elsewhere}
+    problems: list[Problem] = []
+    for place, name in named:
+        if name in used:
+            problems.append((place, f"{what} {name!r} is used twice"))
+        used.add(name)
+    return problems
+
+
+def _wrong_lengths(
+    links: tuple[LinkSettings, ...], neutral_position: tuple[float, float, float]
+) -> list[Problem]:
+    problems: list[Problem] = []
+    for index, link in enumerate(links):
+        at_neutral = tuple(c + p for c, p in zip(neutral_position, link.table_joint, strict=True))
+        distance = math.dist(at_neutral, link.base_joint)
+        if not (abs(distance - link.neutral_length) <= NEUTRAL_LENGTH_TOLERANCE):
+            what = (
+                f"is {link.neutral_length * 1e3:g} mm, but the joints are {distance * 1e3:.3f} mm apart "
+                "when the table is at its neutral position"
+            )
+            problems.append(((index, "neutral_length"), what))
+    return problems

@@ -1,0 +1,1 @@
+"""Analyses: linearisation, ride modes, coupling with the table."""

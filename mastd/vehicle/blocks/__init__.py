@@ -1,0 +1,1 @@
+"""Small compiled algebra: vectors, rotations, fields of blocks."""

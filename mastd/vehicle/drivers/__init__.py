@@ -1,0 +1,1 @@
+"""Drivers: course, pedals, gears, steering."""

@@ -1,0 +1,1 @@
+"""Equations of motion: residual and Jacobian of bodies, joints and forces."""

@@ -1,0 +1,162 @@
+"""Forces that are taken once a step, at its predicted end: powertrain, air, straps, chocks.
+
+They vary slowly against the step, or are soft against the masses that they act on, so that taking them at the
+prediction costs no accuracy that is worth an iteration; the equations of a step see them as constants.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mastd.kernel import fused_kernel, separate_kernel
+from mastd.lanes import LANES
+from mastd.roads.ground import from_ground, surface_velocity
+from mastd.vehicle.blocks import fields as f
+from mastd.vehicle.blocks.body_points import in_body_axes, point_of_body
+from mastd.vehicle.blocks.vectors import cross
+from mastd.vehicle.powertrain.step import drive_wheels
+from mastd.vehicle.state.arrays import Arrays
+from mastd.vehicle.state.grouping import CHASSIS
+from mastd.vehicle.tyres.magic import prepare_tyres
+
+Floats = NDArray[np.float64]
+
+
+@fused_kernel
+def prepare_wheels(car: Arrays, moving: bool) -> None:
+    """Write what Magic Formula tyres keep during a step; ``moving``: one begins."""
+    for group in range(car.groups.shape[0]):
+        if car.groups[group, f.G_WHEEL] >= 0 and car.groups[group, f.G_TYRE] == f.MAGIC_TYRE:
+            prepare_tyres(car.wheels, car.tyres, car.groups[group, f.G_WHEEL], moving)
+
+
+@fused_kernel
+def act_from_outside(car: Arrays, ground: Floats) -> None:
+    """Add the forces of air and straps to the chassis' external ones, write those of chocks to the wheels."""
+    if car.air[f.A_DRAG] != 0.0 or car.air[f.A_FRONT_LIFT] != 0.0 or car.air[f.A_REAR_LIFT] != 0.0:
+        push_by_air(car.bodies, car.air, car.external)
+    if car.straps.shape[0] > 0:
+        pull_straps(car.bodies, car.straps, car.external, car.strap_wrench, ground)
+    for group in range(car.groups.shape[0]):
+        item = car.groups[group, f.G_WHEEL]
+        if item >= 0:
+            carrier = car.groups[group, f.G_CARRIER_SLOT] - car.groups[group, f.G_JOINED]
+            chock_wheels(car.bodies, car.wheels, ground, car.groups[group, f.G_FIRST_BODY] + carrier, item)
+
+
+@fused_kernel
+def turn_wheels(car: Arrays, step: float) -> None:
+    """Advance the powertrain by a step at the predicted spins; add its torques to those of the inputs."""
+    if car.drive_constants.shape[0] == 0:
+        return
+    wheels = car.wheels
+    for item in range(wheels.shape[0]):
+        for lane in range(LANES):
+            car.drive_wheels[0, car.wheel_of[item, lane]] = wheels[item, f.SPIN, lane]
+    drive_wheels(
+        car.drive_constants, car.drive_state, car.driver, car.drive_wheels[0], step, car.drive_wheels[1]
+    )
+    for item in range(wheels.shape[0]):
+        for lane in range(LANES):
+            wheels[item, f.DRIVE_TORQUE, lane] += car.drive_wheels[1, car.wheel_of[item, lane]]
+
+
+@separate_kernel
+def push_by_air(bodies: Floats, air: Floats, external: Floats) -> None:
+    """Add drag against the chassis' velocity and lift along its z axis, with the square of the speed."""
+    u, v, w = in_body_axes(
+        bodies,
+        CHASSIS,
+        0,
+        bodies[CHASSIS, f.VELOCITY, 0],
+        bodies[CHASSIS, f.VELOCITY + 1, 0],
+        bodies[CHASSIS, f.VELOCITY + 2, 0],
+    )
+    square = u * u + v * v + w * w
+    speed = np.sqrt(square)
+    drag, front, rear = air[f.A_DRAG], air[f.A_FRONT_LIFT] * square, air[f.A_REAR_LIFT] * square
+    _push(external, air, f.A_DRAG + 1, -drag * speed * u, -drag * speed * v, -drag * speed * w)
+    _push(external, air, f.A_FRONT_LIFT + 1, 0.0, 0.0, front)
+    _push(external, air, f.A_REAR_LIFT + 1, 0.0, 0.0, rear)
+
+
+@fused_kernel
+def _push(external: Floats, arms: Floats, first: int, x: float, y: float, z: float) -> None:
+    """Add a force at an arm, and its moment."""
+    external[0] += x
+    external[1] += y
+    external[2] += z
+    u, v, w = cross(arms[first], arms[first + 1], arms[first + 2], x, y, z)
+    external[3] += u
+    external[4] += v
+    external[5] += w
+
+
+@separate_kernel
+def pull_straps(bodies: Floats, straps: Floats, external: Floats, wrench: Floats, ground: Floats) -> None:
+    """Add the straps' pull: stiffness · (length − free length) + damping · rate where they are taut."""
+    for k in range(6):
+        wrench[k] = 0.0
+    for n in range(straps.shape[0]):
+        place, speed = point_of_body(
+            bodies, CHASSIS, 0, straps[n, f.T_POINT], straps[n, f.T_POINT + 1], straps[n, f.T_POINT + 2]
+        )
+        a = from_ground(ground, straps[n, f.T_ANCHOR], straps[n, f.T_ANCHOR + 1], straps[n, f.T_ANCHOR + 2])
+        g = surface_velocity(ground, a[0], a[1])
+        d0, d1, d2 = a[0] - place[0], a[1] - place[1], a[2] - place[2]
+        length = np.sqrt(d0 * d0 + d1 * d1 + d2 * d2)
+        d0, d1, d2 = d0 / length, d1 / length, d2 / length
+        rate = d0 * (g[0] - speed[0]) + d1 * (g[1] - speed[1]) + d2 * (g[2] - speed[2])
+        stretch = length - straps[n, f.T_LENGTH]
+        tension = 0.0
+        if stretch > 0.0:
+            tension = max(straps[n, f.T_STIFFNESS] * stretch + straps[n, f.T_DAMPING] * rate, 0.0)
+        straps[n, f.T_TENSION] = tension
+        x, y, z = tension * d0, tension * d1, tension * d2
+        u, v, w = in_body_axes(bodies, CHASSIS, 0, x, y, z)
+        _push(external, straps[n], f.T_POINT, u, v, w)
+        wrench[0] -= x
+        wrench[1] -= y
+        wrench[2] -= z
+        wrench[3] -= a[1] * z - a[2] * y
+        wrench[4] -= a[2] * x - a[0] * z
+        wrench[5] -= a[0] * y - a[1] * x
+
+
+@separate_kernel
+def chock_wheels(bodies: Floats, wheels: Floats, ground: Floats, body: int, wheel: int) -> None:
+    """Write the push of the chocks on one item of the wheels: along the ground's x axis, back to between
+    them."""
+    for lane in range(LANES):
+        for k in range(3):
+            wheels[wheel, f.PUSH + k, lane] = 0.0
+        if wheels[wheel, f.CHOCK_STIFFNESS, lane] == 0.0:
+            continue
+        at = f.CHOCK_PLACE
+        x, y, z = wheels[wheel, at, lane], wheels[wheel, at + 1, lane], wheels[wheel, at + 2, lane]
+        a = from_ground(ground, x, y, z)
+        b = from_ground(ground, x + 1.0, y, z)
+        e0, e1, e2 = b[0] - a[0], b[1] - a[1], b[2] - a[2]
+        c = f.W_CENTRE
+        place, speed = point_of_body(
+            bodies,
+            body,
+            lane,
+            wheels[wheel, c, lane],
+            wheels[wheel, c + 1, lane],
+            wheels[wheel, c + 2, lane],
+        )
+        g = surface_velocity(ground, place[0], place[1])
+        way = e0 * (place[0] - a[0]) + e1 * (place[1] - a[1]) + e2 * (place[2] - a[2])
+        rate = e0 * (speed[0] - g[0]) + e1 * (speed[1] - g[1]) + e2 * (speed[2] - g[2])
+        depth = abs(way) - wheels[wheel, f.CHOCK_GAP, lane]
+        if not depth > 0.0:
+            continue
+        side = 1.0 if way > 0.0 else -1.0
+        force = wheels[wheel, f.CHOCK_STIFFNESS, lane] * depth
+        force += wheels[wheel, f.CHOCK_DAMPING, lane] * side * rate
+        force = -side * max(force, 0.0)
+        wheels[wheel, f.PUSH, lane] = force * e0
+        wheels[wheel, f.PUSH + 1, lane] = force * e1
+        wheels[wheel, f.PUSH + 2, lane] = force * e2

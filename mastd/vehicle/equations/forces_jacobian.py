@@ -1,0 +1,253 @@
+"""Derivatives of springs, bars and inertia by displacements, velocities and accelerations.
+
+Each function adds to the group's matrix with three weights, those of acceleration, velocity and displacement
+in the sum M + β̂ ∂F/∂v + β ∂F/∂q. A vector fixed in a body turns with it, δs = δπ × s, and so do its rate ω ×
+s and the inertia moment, whose components in body axes stay: δ(ω × s) = δπ × (ω × s).
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mastd.kernel import fused_kernel
+from mastd.lanes import load, splat, store_row
+from mastd.vehicle.blocks import fields as f
+from mastd.vehicle.blocks.matrix_blocks import add, add_cross, add_cross_cross, add_diagonal, add_product
+from mastd.vehicle.blocks.vectors import Triple, cross, scaled, symmetric_times, take, turned
+from mastd.vehicle.equations.forces import bar_geometry, point_speed, spring_arm
+from mastd.vehicle.equations.frames import chassis_axes_to_frame
+from mastd.vehicle.equations.joints import between, vector_rate
+from mastd.vehicle.equations.joints_jacobian import column_of, line_stiffness
+from mastd.vehicle.state.arrays import Arrays
+from mastd.vehicle.state.grouping import CHASSIS
+
+Floats = NDArray[np.float64]
+
+
+@fused_kernel
+def spring_matrix(car: Arrays, cells: Floats, group: int, velocity: float, displacement: float) -> None:
+    """Add the stiffness and damping of a group's springs."""
+    line, slots, spring = car.groups[group], car.slots, car.spring
+    slot, first, size = line[f.G_FIRST_SLOT], line[f.G_FIRST_CELL], line[f.G_SIZE]
+    for k in range(line[f.G_FIRST_SPRING], line[f.G_FIRST_SPRING] + line[f.G_SPRINGS]):
+        i, j = slot + car.springs[k, f.F_FIRST], slot + car.springs[k, f.F_SECOND]
+        b = column_of(line, car.springs[k, f.F_FIRST])
+        c = column_of(line, car.springs[k, f.F_SECOND])
+        p, q = spring_arm(spring, slots, k, 0, i), spring_arm(spring, slots, k, 3, j)
+        inverse = 1.0 / load(spring, k, f.SPRING_LENGTH)
+        n = scaled(inverse, between(slots, i, j, p, q))
+        force = -displacement * load(spring, k, f.SPRING_FORCE)
+        tension = force * inverse
+        line_stiffness(cells, first, size, b, c, p, q, n, force, tension)
+        # Along the line: the spring's own slopes, and what the turning of the line has too much above.
+        along = -displacement * load(spring, k, f.FORCE_BY_LENGTH) - tension
+        by_rate = -load(spring, k, f.FORCE_BY_RATE)
+        along = along + velocity * by_rate
+        p_n, q_n = cross(p[0], p[1], p[2], n[0], n[1], n[2]), cross(q[0], q[1], q[2], n[0], n[1], n[2])
+        minus_n, minus_p_n = scaled(-1.0, n), scaled(-1.0, p_n)
+        # The rate of length changes with the displacement too: across the line, and as the arms' rates turn.
+        speed = point_speed(slots, i, j, p, q)
+        rate = load(spring, k, f.SPRING_RATE)
+        u = (
+            (speed[0] - rate * n[0]) * inverse,
+            (speed[1] - rate * n[1]) * inverse,
+            (speed[2] - rate * n[2]) * inverse,
+        )
+        x, y, z = cross(p[0], p[1], p[2], u[0], u[1], u[2])
+        r0, r1, r2 = vector_rate(slots, i, p)
+        s0, s1, s2 = cross(r0, r1, r2, n[0], n[1], n[2])
+        turn_b = -x - s0, -y - s1, -z - s2
+        x, y, z = cross(q[0], q[1], q[2], u[0], u[1], u[2])
+        r0, r1, r2 = vector_rate(slots, j, q)
+        s0, s1, s2 = cross(r0, r1, r2, n[0], n[1], n[2])
+        turn_c = x + s0, y + s1, z + s2
+        turning = displacement * by_rate
+        for at, gradient in ((b, minus_n), (b + 3, minus_p_n), (c, n), (c + 3, q_n)):
+            whole, turned_part = scaled(along, gradient), scaled(turning, gradient)
+            add_product(cells, first, size, at, b, whole, minus_n)
+            add_product(cells, first, size, at, b + 3, whole, minus_p_n)
+            add_product(cells, first, size, at, c, whole, n)
+            add_product(cells, first, size, at, c + 3, whole, q_n)
+            add_product(cells, first, size, at, b, turned_part, scaled(-1.0, u))
+            add_product(cells, first, size, at, b + 3, turned_part, turn_b)
+            add_product(cells, first, size, at, c, turned_part, u)
+            add_product(cells, first, size, at, c + 3, turned_part, turn_c)
+
+
+@fused_kernel
+def bar_matrix(car: Arrays, cells: Floats, group: int, joint: float, displacement: float) -> None:
+    """Add the column of the anti-roll bar's force at its end, the row of its gap, and its geometric
+    stiffness."""
+    line = car.groups[group]
+    end = line[f.G_BAR_END]
+    if end < 0:
+        return
+    first, size = line[f.G_FIRST_CELL], line[f.G_SIZE]
+    chassis, slot = line[f.G_FIRST_SLOT], line[f.G_FIRST_SLOT] + line[f.G_BAR_END_SLOT]
+    arm, up, reach = bar_geometry(car.ends, car.slots, end, chassis, slot)
+    sign = load(car.ends, end, f.B_SIGN)
+    b, c = column_of(line, line[f.G_BAR_END_SLOT]), column_of(line, 0)
+    port = line[f.G_UNKNOWNS] + 6 * line[f.G_JOINED]
+    push = scaled(joint * sign, up)
+    x, y, z = cross(arm[0], arm[1], arm[2], push[0], push[1], push[2])
+    u, v, w = cross(reach[0], reach[1], reach[2], push[0], push[1], push[2])
+    for at, column in ((b, push), (b + 3, (x, y, z)), (c, scaled(-1.0, push)), (c + 3, (-u, -v, -w))):
+        for k in range(3):
+            add(cells, first + (at + k) * size + port, column[k])
+            add(cells, first + port * size + at + k, -column[k])
+    force = displacement * sign * load(car.ends, end, f.B_FORCE)
+    add_cross(cells, first, size, b, c + 3, -force, up)
+    add_cross_cross(cells, first, size, b + 3, b + 3, force, up, arm)
+    add_cross_cross(cells, first, size, b + 3, c + 3, -force, arm, up)
+    add_cross(cells, first, size, c, c + 3, force, up)
+    add_cross(cells, first, size, c + 3, b, force, up)
+    add_cross(cells, first, size, c + 3, c, -force, up)
+    add_cross_cross(cells, first, size, c + 3, b + 3, -force, up, arm)
+    add_cross_cross(cells, first, size, c + 3, c + 3, force, reach, up)
+
+
+@fused_kernel
+def inertia_matrix(
+    car: Arrays, cells: Floats, group: int, acceleration: float, velocity: float, displacement: float
+) -> None:
+    """Add mass, inertia and gyroscopic terms of a group's own bodies."""
+    line = car.groups[group]
+    first, size = line[f.G_FIRST_CELL], line[f.G_SIZE]
+    own = line[f.G_FIRST_SLOT] + line[f.G_JOINED]
+    for k in range(line[f.G_BODIES]):
+        body_matrix(
+            car.bodies,
+            car.body_constants,
+            car.slots,
+            cells,
+            first,
+            size,
+            6 * k,
+            line[f.G_FIRST_BODY] + k,
+            own + k,
+            acceleration,
+            velocity,
+            displacement,
+        )
+
+
+@fused_kernel
+def body_matrix(
+    bodies: Floats,
+    constants: Floats,
+    slots: Floats,
+    cells: Floats,
+    first: int,
+    size: int,
+    b: int,
+    body: int,
+    slot: int,
+    acceleration: float,
+    velocity: float,
+    displacement: float,
+) -> None:
+    """Add mass, inertia and gyroscopic terms of one body at column b."""
+    add_diagonal(cells, first, size, b, b, acceleration * load(constants, body, f.MASS))
+    for column in range(3):
+        # Column by column of the body's axes: R (…) Rᵀ = Σ (R …) rᵀ, r the columns of R.
+        axis = (
+            load(slots, slot, f.S_ROTATION + column),
+            load(slots, slot, f.S_ROTATION + 3 + column),
+            load(slots, slot, f.S_ROTATION + 6 + column),
+        )
+        moment = _moment_by(bodies, constants, slots, body, slot, column, acceleration, velocity)
+        add_product(cells, first, size, b + 3, b + 3, moment, axis)
+    add_cross(
+        cells,
+        first,
+        size,
+        b + 3,
+        b + 3,
+        splat(-displacement),
+        _inertia_moment(bodies, constants, slots, body, slot),
+    )
+
+
+@fused_kernel
+def _entries(constants: Floats, body: int) -> tuple[float, float, float, float, float, float]:
+    xx, yy, zz = take(constants, body, f.INERTIA)
+    xy, xz, yz = take(constants, body, f.INERTIA + 3)
+    return xx, yy, zz, xy, xz, yz
+
+
+@fused_kernel
+def _moment_by(
+    bodies: Floats,
+    constants: Floats,
+    slots: Floats,
+    body: int,
+    slot: int,
+    column: int,
+    acceleration: float,
+    velocity: float,
+) -> Triple:
+    """Return the inertia moment, in the frame, for a unit of (angular) acceleration and velocity about one
+    axis."""
+    xx, yy, zz, xy, xz, yz = _entries(constants, body)
+    one, zero = splat(1.0), splat(0.0)
+    e0 = one if column == 0 else zero
+    e1 = one if column == 1 else zero
+    e2 = one if column == 2 else zero
+    j0, j1, j2 = symmetric_times(xx, yy, zz, xy, xz, yz, e0, e1, e2)
+    w0, w1, w2 = take(bodies, body, f.ANGULAR_VELOCITY)
+    h0, h1, h2 = symmetric_times(xx, yy, zz, xy, xz, yz, w0, w1, w2)
+    g0, g1, g2 = cross(w0, w1, w2, j0, j1, j2)
+    k0, k1, k2 = cross(e0, e1, e2, h0, h1, h2)
+    return turned(
+        slots,
+        slot,
+        f.S_ROTATION,
+        acceleration * j0 + velocity * (g0 + k0),
+        acceleration * j1 + velocity * (g1 + k1),
+        acceleration * j2 + velocity * (g2 + k2),
+    )
+
+
+@fused_kernel
+def _inertia_moment(bodies: Floats, constants: Floats, slots: Floats, body: int, slot: int) -> Triple:
+    xx, yy, zz, xy, xz, yz = _entries(constants, body)
+    w0, w1, w2 = take(bodies, body, f.ANGULAR_VELOCITY)
+    h0, h1, h2 = symmetric_times(xx, yy, zz, xy, xz, yz, w0, w1, w2)
+    g0, g1, g2 = cross(w0, w1, w2, h0, h1, h2)
+    b0, b1, b2 = take(bodies, body, f.ANGULAR_ACCELERATION)
+    t0, t1, t2 = symmetric_times(xx, yy, zz, xy, xz, yz, b0, b1, b2)
+    return turned(slots, slot, f.S_ROTATION, t0 + g0, t1 + g1, t2 + g2)
+
+
+@fused_kernel
+def chassis_matrix(
+    car: Arrays, core: Floats, acceleration: float, velocity: float, displacement: float
+) -> None:
+    """Write the chassis' own 6 × 6: mass, inertia, gyroscopic terms. ``core`` (36, LANES), row by row.
+
+    The slot of the chassis is the first of the first group; every lane holds the same.
+    """
+    slot = car.groups[0, f.G_FIRST_SLOT]
+    for entry in range(36):
+        store_row(core, entry, splat(0.0))
+    body_matrix(
+        car.bodies,
+        car.body_constants,
+        car.slots,
+        core,
+        0,
+        6,
+        0,
+        CHASSIS,
+        slot,
+        acceleration,
+        velocity,
+        displacement,
+    )
+    # Applied force and moment turn with the chassis.
+    frame, external = car.frame, car.external
+    x, y, z = splat(external[0]), splat(external[1]), splat(external[2])
+    add_cross(core, 0, 6, 0, 3, splat(displacement), chassis_axes_to_frame(frame, car.bodies, x, y, z))
+    x, y, z = splat(external[3]), splat(external[4]), splat(external[5])
+    add_cross(core, 0, 6, 3, 3, splat(displacement), chassis_axes_to_frame(frame, car.bodies, x, y, z))

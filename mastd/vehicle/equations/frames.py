@@ -1,0 +1,245 @@
+"""Bodies in the axes of the frame: eqs. (3), (7) and the inertia terms of (28), (33), (34) of document 000.
+
+The frame is the chassis in the proposed method and the inertial one in the conventional method. In both,
+positions are taken from the chassis' centre of mass, so that the numbers stay small wherever the car drives.
+
+Correction to the document: the moment of the inertia forces contains ω′ × J′ω′, which its (28) and (34) lose.
+What a wheel's spin adds to its carrier is in ``tyre``.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mastd.kernel import fused_kernel
+from mastd.lanes import LANES, first_lane, load, splat, store
+from mastd.vehicle.blocks import fields as f
+from mastd.vehicle.blocks.vectors import (
+    composed,
+    cross,
+    matrix_of,
+    put,
+    symmetric_times,
+    take,
+    to_frame,
+    turned,
+)
+from mastd.vehicle.state.arrays import Arrays
+from mastd.vehicle.state.grouping import CHASSIS
+
+Floats = NDArray[np.float64]
+
+
+@fused_kernel
+def choose_frame(car: Arrays, relative: bool) -> None:
+    """Set the frame: the chassis' axes (proposed method) or the inertial ones."""
+    for k in range(9):
+        car.frame[k] = car.bodies[CHASSIS, f.ROTATION + k, 0] if relative else (1.0 if k % 4 == 0 else 0.0)
+
+
+@fused_kernel
+def chassis_to_frame(car: Arrays, gravity: float) -> None:
+    """Start the chassis' out-of-balance force with its inertia, weight and the external force and moment."""
+    frame, bodies, constants = car.frame, car.bodies, car.body_constants
+    mass = load(constants, CHASSIS, f.MASS)
+    x, y, z = take(bodies, CHASSIS, f.ACCELERATION)
+    a0, a1, a2 = to_frame(frame, x, y, z + gravity)
+    w0, w1, w2 = take(bodies, CHASSIS, f.ANGULAR_VELOCITY)
+    b0, b1, b2 = take(bodies, CHASSIS, f.ANGULAR_ACCELERATION)
+    xx, yy, zz = take(constants, CHASSIS, f.INERTIA)
+    xy, xz, yz = take(constants, CHASSIS, f.INERTIA + 3)
+    h0, h1, h2 = symmetric_times(xx, yy, zz, xy, xz, yz, w0, w1, w2)
+    g0, g1, g2 = cross(w0, w1, w2, h0, h1, h2)
+    t0, t1, t2 = symmetric_times(xx, yy, zz, xy, xz, yz, b0, b1, b2)
+    external = car.external
+    f0, f1, f2 = chassis_axes_to_frame(
+        frame, bodies, splat(external[0]), splat(external[1]), splat(external[2])
+    )
+    m0, m1, m2 = chassis_axes_to_frame(
+        frame, bodies, t0 + g0 - external[3], t1 + g1 - external[4], t2 + g2 - external[5]
+    )
+    residual = car.chassis_residual
+    residual[0], residual[1], residual[2] = (
+        first_lane(mass * a0 - f0),
+        first_lane(mass * a1 - f1),
+        first_lane(mass * a2 - f2),
+    )
+    residual[3], residual[4], residual[5] = first_lane(m0), first_lane(m1), first_lane(m2)
+
+
+@fused_kernel
+def chassis_axes_to_frame(
+    frame: Floats, bodies: Floats, x: float, y: float, z: float
+) -> tuple[float, float, float]:
+    """Return a vector given in chassis axes, in lanes, in the axes of the frame."""
+    u, v, w = turned(bodies, CHASSIS, f.ROTATION, x, y, z)
+    return to_frame(frame, u, v, w)
+
+
+@fused_kernel
+def attitudes(car: Arrays) -> None:
+    """Renew all attitudes and rotation matrices from the start of the step and the turn since: eq. (45)."""
+    bodies = car.bodies
+    for b in range(bodies.shape[0]):
+        renew_attitude(bodies, b)
+
+
+@fused_kernel
+def renew_attitude(bodies: Floats, b: int) -> None:
+    """Renew attitude and rotation matrix of one item of the bodies."""
+    s, t = f.START_ATTITUDE, f.TURN
+    w, x, y, z = composed(
+        load(bodies, b, s),
+        load(bodies, b, s + 1),
+        load(bodies, b, s + 2),
+        load(bodies, b, s + 3),
+        load(bodies, b, t),
+        load(bodies, b, t + 1),
+        load(bodies, b, t + 2),
+    )
+    store(bodies, b, f.ATTITUDE, w)
+    put(bodies, b, f.ATTITUDE + 1, x, y, z)
+    r0, r1, r2, r3, r4, r5, r6, r7, r8 = matrix_of(w, x, y, z)
+    put(bodies, b, f.ROTATION, r0, r1, r2)
+    put(bodies, b, f.ROTATION + 3, r3, r4, r5)
+    put(bodies, b, f.ROTATION + 6, r6, r7, r8)
+
+
+@fused_kernel
+def places_to_frame(car: Arrays, group: int) -> None:
+    """Write position and rotation alone of a group's bodies and of those it is joined to."""
+    line = car.groups[group]
+    slots, first_slot = car.slots, line[f.G_FIRST_SLOT]
+    own = first_slot + line[f.G_JOINED]
+    for k in range(line[f.G_BODIES]):
+        place_in_frame(car.frame, car.bodies, slots, line[f.G_FIRST_BODY] + k, own + k)
+    put(slots, first_slot, f.S_POSITION, splat(0.0), splat(0.0), splat(0.0))
+    rotate_to_frame(car.frame, car.bodies, slots, CHASSIS, first_slot)
+    _copy_joined(car, group, f.S_VELOCITY)
+
+
+@fused_kernel
+def _copy_joined(car: Arrays, group: int, count: int) -> None:
+    line = car.groups[group]
+    slots, first_slot = car.slots, line[f.G_FIRST_SLOT]
+    for slot in range(first_slot + 1, first_slot + line[f.G_JOINED]):
+        for lane in range(LANES):
+            source, other = car.source_slot[slot, lane], car.source_lane[slot, lane]
+            if source < 0:
+                source, other = first_slot, lane
+            for field in range(count):
+                slots[slot, field, lane] = slots[source, field, other]
+
+
+@fused_kernel
+def bodies_to_frame(car: Arrays, group: int, gravity: float, rates: bool) -> None:
+    """Fill the slots of a group: its own bodies with their inertia and weight, then those it is joined to.
+
+    ``rates`` adds accelerations, which the constraints of acceleration need.
+    """
+    line = car.groups[group]
+    slots = car.slots
+    first_slot = line[f.G_FIRST_SLOT]
+    own = first_slot + line[f.G_JOINED]
+    for k in range(line[f.G_BODIES]):
+        _body_to_frame(
+            car.frame,
+            car.bodies,
+            car.body_constants,
+            slots,
+            line[f.G_FIRST_BODY] + k,
+            own + k,
+            gravity,
+            rates,
+        )
+    _chassis_slot(car.frame, car.bodies, slots, first_slot, rates)
+    _copy_joined(car, group, f.SLOT_FIELDS if rates else f.S_FRAME_FIELDS)
+    for slot in range(first_slot + 1, own):
+        for field in range(f.S_FORCE, f.S_FORCE + 6):
+            store(slots, slot, field, splat(0.0))
+
+
+@fused_kernel
+def _chassis_slot(frame: Floats, bodies: Floats, slots: Floats, slot: int, rates: bool) -> None:
+    put(slots, slot, f.S_POSITION, splat(0.0), splat(0.0), splat(0.0))
+    rotate_to_frame(frame, bodies, slots, CHASSIS, slot)
+    x, y, z = take(bodies, CHASSIS, f.VELOCITY)
+    v0, v1, v2 = to_frame(frame, x, y, z)
+    put(slots, slot, f.S_VELOCITY, v0, v1, v2)
+    x, y, z = take(bodies, CHASSIS, f.ANGULAR_VELOCITY)
+    w0, w1, w2 = turned(slots, slot, f.S_ROTATION, x, y, z)
+    put(slots, slot, f.S_ANGULAR, w0, w1, w2)
+    put(slots, slot, f.S_FORCE, splat(0.0), splat(0.0), splat(0.0))
+    put(slots, slot, f.S_MOMENT, splat(0.0), splat(0.0), splat(0.0))
+    if rates:
+        _accelerations(frame, bodies, slots, CHASSIS, slot)
+
+
+@fused_kernel
+def rotate_to_frame(frame: Floats, bodies: Floats, slots: Floats, b: int, slot: int) -> None:
+    """Write the rotation matrix of a body, body → frame axes, to its slot: A_ci of (3)."""
+    for column in range(3):
+        r0, r1, r2 = to_frame(
+            frame,
+            load(bodies, b, f.ROTATION + column),
+            load(bodies, b, f.ROTATION + 3 + column),
+            load(bodies, b, f.ROTATION + 6 + column),
+        )
+        store(slots, slot, f.S_ROTATION + column, r0)
+        store(slots, slot, f.S_ROTATION + 3 + column, r1)
+        store(slots, slot, f.S_ROTATION + 6 + column, r2)
+
+
+@fused_kernel
+def place_in_frame(frame: Floats, bodies: Floats, slots: Floats, b: int, slot: int) -> None:
+    """Write position and rotation of a body to its slot: (3), in the axes of the frame."""
+    x, y, z = take(bodies, b, f.POSITION)
+    u, v, w = take(bodies, CHASSIS, f.POSITION)
+    p0, p1, p2 = to_frame(frame, x - u, y - v, z - w)
+    put(slots, slot, f.S_POSITION, p0, p1, p2)
+    rotate_to_frame(frame, bodies, slots, b, slot)
+
+
+@fused_kernel
+def _accelerations(frame: Floats, bodies: Floats, slots: Floats, b: int, slot: int) -> None:
+    x, y, z = take(bodies, b, f.ACCELERATION)
+    a0, a1, a2 = to_frame(frame, x, y, z)
+    put(slots, slot, f.S_ACCELERATION, a0, a1, a2)
+    x, y, z = take(bodies, b, f.ANGULAR_ACCELERATION)
+    b0, b1, b2 = turned(slots, slot, f.S_ROTATION, x, y, z)
+    put(slots, slot, f.S_ANGULAR_ACCELERATION, b0, b1, b2)
+
+
+@fused_kernel
+def _body_to_frame(
+    frame: Floats,
+    bodies: Floats,
+    constants: Floats,
+    slots: Floats,
+    b: int,
+    slot: int,
+    gravity: float,
+    rates: bool,
+) -> None:
+    place_in_frame(frame, bodies, slots, b, slot)
+    x, y, z = take(bodies, b, f.VELOCITY)
+    v0, v1, v2 = to_frame(frame, x, y, z)
+    put(slots, slot, f.S_VELOCITY, v0, v1, v2)
+    w0, w1, w2 = take(bodies, b, f.ANGULAR_VELOCITY)
+    x, y, z = turned(slots, slot, f.S_ROTATION, w0, w1, w2)
+    put(slots, slot, f.S_ANGULAR, x, y, z)
+    mass = load(constants, b, f.MASS)
+    x, y, z = take(bodies, b, f.ACCELERATION)
+    a0, a1, a2 = to_frame(frame, x, y, z + gravity)
+    put(slots, slot, f.S_FORCE, mass * a0, mass * a1, mass * a2)
+    xx, yy, zz = take(constants, b, f.INERTIA)
+    xy, xz, yz = take(constants, b, f.INERTIA + 3)
+    h0, h1, h2 = symmetric_times(xx, yy, zz, xy, xz, yz, w0, w1, w2)
+    g0, g1, g2 = cross(w0, w1, w2, h0, h1, h2)
+    b0, b1, b2 = take(bodies, b, f.ANGULAR_ACCELERATION)
+    t0, t1, t2 = symmetric_times(xx, yy, zz, xy, xz, yz, b0, b1, b2)
+    x, y, z = turned(slots, slot, f.S_ROTATION, t0 + g0, t1 + g1, t2 + g2)
+    put(slots, slot, f.S_MOMENT, x, y, z)
+    if rates:
+        _accelerations(frame, bodies, slots, b, slot)

@@ -1,0 +1,290 @@
+"""Joint primitives: gaps, their rates and accelerations, and the forces of their multipliers.
+
+Eqs. (15), (18) of document 000 and their like, in the axes of the frame (its (17), (22)). The correction to
+(15): the axis is turned into the frame, h = A h′. With d = point of the second body − point of the first:
+
+====================  =================================  ==============================================
+primitive             gap                                its force on the first body and the second
+====================  =================================  ==============================================
+spherical             d                                  −λ, +λ at the points
+dot-1                 h_i · h_j                          moments +λ h_i × h_j and −λ h_i × h_j
+dot-2                 h_i · d − drive                    −λ h_i, +λ h_i, both at the second point
+distance              (d · d − L²) / (2 L)               −λ d / L, +λ d / L at the points
+====================  =================================  ==============================================
+
+The forces are those in the equation of motion M a − f + Φᵀλ = 0: what is added to the out-of-balance force.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mastd.kernel import fused_kernel
+from mastd.lanes import load, select, store
+from mastd.vehicle.blocks import fields as f
+from mastd.vehicle.blocks.vectors import Triple, cross, decrease, dot, increase, take, turned
+from mastd.vehicle.model.definition import PrimitiveKind
+from mastd.vehicle.state.arrays import Arrays
+
+Floats = NDArray[np.float64]
+
+_SPHERICAL = int(PrimitiveKind.SPHERICAL)
+_DOT_1 = int(PrimitiveKind.DOT_1)
+_DOT_2 = int(PrimitiveKind.DOT_2)
+
+
+@fused_kernel
+def joint_forces(car: Arrays, group: int) -> None:
+    """Write the gaps of a group's constraints and add the forces of their multipliers to its slots."""
+    line = car.groups[group]
+    slot, row = line[f.G_FIRST_SLOT], line[f.G_FIRST_ROW]
+    for k in range(line[f.G_FIRST_PRIMITIVE], line[f.G_FIRST_PRIMITIVE] + line[f.G_PRIMITIVES]):
+        kind, at = car.primitives[k, f.P_KIND], row + car.primitives[k, f.P_ROW]
+        i, j = slot + car.primitives[k, f.P_FIRST], slot + car.primitives[k, f.P_SECOND]
+        if kind == _SPHERICAL:
+            _spherical(car.points, car.slots, car.rows, k, i, j, at)
+        elif kind == _DOT_1:
+            _dot_1(car.points, car.slots, car.rows, k, i, j, at)
+        elif kind == _DOT_2:
+            _dot_2(car.points, car.slots, car.rows, car.drives, k, i, j, at, car.primitives[k, f.P_DRIVE])
+        else:
+            _distance(car.points, car.slots, car.rows, k, i, j, at)
+
+
+@fused_kernel
+def arm(points: Floats, slots: Floats, k: int, first: int, slot: int) -> Triple:
+    """Return the constant vector ``points[k, first]`` of the body in a slot, in the axes of the frame."""
+    x, y, z = take(points, k, first)
+    return turned(slots, slot, f.S_ROTATION, x, y, z)
+
+
+@fused_kernel
+def between(slots: Floats, i: int, j: int, p: Triple, q: Triple) -> Triple:
+    """Return d from the point with arm p on the body in slot i to the point with arm q on the one in slot
+    j."""
+    x, y, z = take(slots, i, f.S_POSITION)
+    u, v, w = take(slots, j, f.S_POSITION)
+    return u + q[0] - x - p[0], v + q[1] - y - p[1], w + q[2] - z - p[2]
+
+
+@fused_kernel
+def push(slots: Floats, i: int, j: int, p: Triple, q: Triple, force: Triple) -> None:
+    """Add −force at arm p of slot i and +force at arm q of slot j."""
+    decrease(slots, i, f.S_FORCE, force[0], force[1], force[2])
+    x, y, z = cross(p[0], p[1], p[2], force[0], force[1], force[2])
+    decrease(slots, i, f.S_MOMENT, x, y, z)
+    increase(slots, j, f.S_FORCE, force[0], force[1], force[2])
+    x, y, z = cross(q[0], q[1], q[2], force[0], force[1], force[2])
+    increase(slots, j, f.S_MOMENT, x, y, z)
+
+
+@fused_kernel
+def _spherical(points: Floats, slots: Floats, rows: Floats, k: int, i: int, j: int, row: int) -> None:
+    p, q = arm(points, slots, k, f.POINT_FIRST, i), arm(points, slots, k, f.POINT_SECOND, j)
+    d = between(slots, i, j, p, q)
+    for c in range(3):
+        store(rows, row + c, f.GAP, d[c])
+    force = (
+        load(rows, row, f.MULTIPLIER),
+        load(rows, row + 1, f.MULTIPLIER),
+        load(rows, row + 2, f.MULTIPLIER),
+    )
+    push(slots, i, j, p, q, force)
+
+
+@fused_kernel
+def _dot_1(points: Floats, slots: Floats, rows: Floats, k: int, i: int, j: int, row: int) -> None:
+    u, v = arm(points, slots, k, f.AXIS_FIRST, i), arm(points, slots, k, f.AXIS_SECOND, j)
+    store(rows, row, f.GAP, dot(u[0], u[1], u[2], v[0], v[1], v[2]))
+    x, y, z = cross(u[0], u[1], u[2], v[0], v[1], v[2])
+    force = load(rows, row, f.MULTIPLIER)
+    increase(slots, i, f.S_MOMENT, force * x, force * y, force * z)
+    decrease(slots, j, f.S_MOMENT, force * x, force * y, force * z)
+
+
+@fused_kernel
+def _dot_2(
+    points: Floats, slots: Floats, rows: Floats, drives: Floats, k: int, i: int, j: int, row: int, drive: int
+) -> None:
+    p, q, u = (
+        arm(points, slots, k, f.POINT_FIRST, i),
+        arm(points, slots, k, f.POINT_SECOND, j),
+        arm(points, slots, k, f.AXIS_FIRST, i),
+    )
+    d = between(slots, i, j, p, q)
+    store(rows, row, f.GAP, dot_2_gap(points, slots, drives, k, i, d, drive))
+    force = load(rows, row, f.MULTIPLIER)
+    # The force acts on the first body at the second point.
+    reach = p[0] + d[0], p[1] + d[1], p[2] + d[2]
+    push(slots, i, j, reach, q, (force * u[0], force * u[1], force * u[2]))
+
+
+@fused_kernel
+def _distance(points: Floats, slots: Floats, rows: Floats, k: int, i: int, j: int, row: int) -> None:
+    p, q = arm(points, slots, k, f.POINT_FIRST, i), arm(points, slots, k, f.POINT_SECOND, j)
+    d = between(slots, i, j, p, q)
+    store(rows, row, f.GAP, distance_gap(points, k, d))
+    force = load(rows, row, f.MULTIPLIER) / load(points, k, f.LENGTH)
+    push(slots, i, j, p, q, (force * d[0], force * d[1], force * d[2]))
+
+
+@fused_kernel
+def joint_gaps(car: Arrays, group: int) -> None:
+    """Write the gaps of a group's constraints, after ``places_to_frame``."""
+    line, points, slots, rows = car.groups[group], car.points, car.slots, car.rows
+    slot = line[f.G_FIRST_SLOT]
+    for k in range(line[f.G_FIRST_PRIMITIVE], line[f.G_FIRST_PRIMITIVE] + line[f.G_PRIMITIVES]):
+        kind, at = car.primitives[k, f.P_KIND], line[f.G_FIRST_ROW] + car.primitives[k, f.P_ROW]
+        i, j = slot + car.primitives[k, f.P_FIRST], slot + car.primitives[k, f.P_SECOND]
+        if kind == _DOT_1:
+            u, v = arm(points, slots, k, f.AXIS_FIRST, i), arm(points, slots, k, f.AXIS_SECOND, j)
+            store(rows, at, f.GAP, dot(u[0], u[1], u[2], v[0], v[1], v[2]))
+            continue
+        p, q = arm(points, slots, k, f.POINT_FIRST, i), arm(points, slots, k, f.POINT_SECOND, j)
+        d = between(slots, i, j, p, q)
+        if kind == _SPHERICAL:
+            for c in range(3):
+                store(rows, at + c, f.GAP, d[c])
+        elif kind == _DOT_2:
+            gap = dot_2_gap(points, slots, car.drives, k, i, d, car.primitives[k, f.P_DRIVE])
+            store(rows, at, f.GAP, gap)
+        else:
+            store(rows, at, f.GAP, distance_gap(points, k, d))
+
+
+@fused_kernel
+def larger_size(largest: float, value: float) -> float:
+    """Return the larger of ``largest`` and |value|, lane by lane; what is not a number is kept."""
+    size = select(value, value, -value)
+    return select(largest - size, largest, size + 0.0 * largest)
+
+
+@fused_kernel
+def dot_2_gap(points: Floats, slots: Floats, drives: Floats, k: int, i: int, d: Triple, drive: int) -> float:
+    """Return the gap of a dot-2: axis · d − drive."""
+    u = arm(points, slots, k, f.AXIS_FIRST, i)
+    gap = dot(u[0], u[1], u[2], d[0], d[1], d[2])
+    if drive >= 0:
+        gap = gap - load(drives, drive, 0)
+    return gap
+
+
+@fused_kernel
+def distance_gap(points: Floats, k: int, d: Triple) -> float:
+    """Return the gap of a distance: (d · d − L²) / (2 L)."""
+    length = load(points, k, f.LENGTH)
+    return 0.5 * (dot(d[0], d[1], d[2], d[0], d[1], d[2]) / length - length)
+
+
+@fused_kernel
+def joint_rates(car: Arrays, group: int) -> None:
+    """Write the rates and accelerations of a group's gaps: the second and third line of (42)."""
+    line, points, slots, rows = car.groups[group], car.points, car.slots, car.rows
+    slot, row = line[f.G_FIRST_SLOT], line[f.G_FIRST_ROW]
+    for k in range(line[f.G_FIRST_PRIMITIVE], line[f.G_FIRST_PRIMITIVE] + line[f.G_PRIMITIVES]):
+        kind, at = car.primitives[k, f.P_KIND], row + car.primitives[k, f.P_ROW]
+        i, j = slot + car.primitives[k, f.P_FIRST], slot + car.primitives[k, f.P_SECOND]
+        if kind == _DOT_1:
+            _dot_1_rates(points, slots, rows, k, i, j, at)
+            continue
+        p, q = arm(points, slots, k, f.POINT_FIRST, i), arm(points, slots, k, f.POINT_SECOND, j)
+        d = between(slots, i, j, p, q)
+        rate, acceleration = _relative(slots, i, j, p, q)
+        if kind == _SPHERICAL:
+            for c in range(3):
+                store(rows, at + c, f.GAP_RATE, rate[c])
+                store(rows, at + c, f.GAP_ACCELERATION, acceleration[c])
+        elif kind == _DOT_2:
+            drive = car.primitives[k, f.P_DRIVE]
+            _dot_2_rates(points, slots, rows, car.drives, k, i, at, drive, d, rate, acceleration)
+        else:
+            length = load(points, k, f.LENGTH)
+            first = dot(d[0], d[1], d[2], rate[0], rate[1], rate[2])
+            second = dot(d[0], d[1], d[2], acceleration[0], acceleration[1], acceleration[2])
+            square = dot(rate[0], rate[1], rate[2], rate[0], rate[1], rate[2])
+            store(rows, at, f.GAP_RATE, first / length)
+            store(rows, at, f.GAP_ACCELERATION, (square + second) / length)
+
+
+@fused_kernel
+def vector_rate(slots: Floats, slot: int, s: Triple) -> Triple:
+    """Return the rate ω × s of a vector fixed in the body in a slot."""
+    w0, w1, w2 = take(slots, slot, f.S_ANGULAR)
+    return cross(w0, w1, w2, s[0], s[1], s[2])
+
+
+@fused_kernel
+def vector_rates(slots: Floats, slot: int, s: Triple) -> tuple[Triple, Triple]:
+    """Return rate and acceleration ω × s and α × s + ω × (ω × s) of a vector fixed in the body in a slot."""
+    w0, w1, w2 = take(slots, slot, f.S_ANGULAR)
+    b0, b1, b2 = take(slots, slot, f.S_ANGULAR_ACCELERATION)
+    rate = cross(w0, w1, w2, s[0], s[1], s[2])
+    x, y, z = cross(b0, b1, b2, s[0], s[1], s[2])
+    u, v, w = cross(w0, w1, w2, rate[0], rate[1], rate[2])
+    return rate, (x + u, y + v, z + w)
+
+
+@fused_kernel
+def _relative(slots: Floats, i: int, j: int, p: Triple, q: Triple) -> tuple[Triple, Triple]:
+    p_rate, p_acceleration = vector_rates(slots, i, p)
+    q_rate, q_acceleration = vector_rates(slots, j, q)
+    x, y, z = take(slots, i, f.S_VELOCITY)
+    u, v, w = take(slots, j, f.S_VELOCITY)
+    rate = (
+        u + q_rate[0] - x - p_rate[0],
+        v + q_rate[1] - y - p_rate[1],
+        w + q_rate[2] - z - p_rate[2],
+    )
+    x, y, z = take(slots, i, f.S_ACCELERATION)
+    u, v, w = take(slots, j, f.S_ACCELERATION)
+    acceleration = (
+        u + q_acceleration[0] - x - p_acceleration[0],
+        v + q_acceleration[1] - y - p_acceleration[1],
+        w + q_acceleration[2] - z - p_acceleration[2],
+    )
+    return rate, acceleration
+
+
+@fused_kernel
+def _dot_1_rates(points: Floats, slots: Floats, rows: Floats, k: int, i: int, j: int, row: int) -> None:
+    u, v = arm(points, slots, k, f.AXIS_FIRST, i), arm(points, slots, k, f.AXIS_SECOND, j)
+    u_rate, u_acceleration = vector_rates(slots, i, u)
+    v_rate, v_acceleration = vector_rates(slots, j, v)
+    rate = dot(u_rate[0], u_rate[1], u_rate[2], v[0], v[1], v[2])
+    rate = rate + dot(u[0], u[1], u[2], v_rate[0], v_rate[1], v_rate[2])
+    store(rows, row, f.GAP_RATE, rate)
+    acceleration = dot(u_acceleration[0], u_acceleration[1], u_acceleration[2], v[0], v[1], v[2])
+    acceleration = acceleration + 2.0 * dot(u_rate[0], u_rate[1], u_rate[2], v_rate[0], v_rate[1], v_rate[2])
+    acceleration = acceleration + dot(
+        u[0], u[1], u[2], v_acceleration[0], v_acceleration[1], v_acceleration[2]
+    )
+    store(rows, row, f.GAP_ACCELERATION, acceleration)
+
+
+@fused_kernel
+def _dot_2_rates(
+    points: Floats,
+    slots: Floats,
+    rows: Floats,
+    drives: Floats,
+    k: int,
+    i: int,
+    row: int,
+    drive: int,
+    d: Triple,
+    rate: Triple,
+    acceleration: Triple,
+) -> None:
+    u = arm(points, slots, k, f.AXIS_FIRST, i)
+    u_rate, u_acceleration = vector_rates(slots, i, u)
+    first = dot(u_rate[0], u_rate[1], u_rate[2], d[0], d[1], d[2])
+    first = first + dot(u[0], u[1], u[2], rate[0], rate[1], rate[2])
+    second = dot(u_acceleration[0], u_acceleration[1], u_acceleration[2], d[0], d[1], d[2])
+    second = second + 2.0 * dot(u_rate[0], u_rate[1], u_rate[2], rate[0], rate[1], rate[2])
+    second = second + dot(u[0], u[1], u[2], acceleration[0], acceleration[1], acceleration[2])
+    if drive >= 0:
+        first = first - load(drives, drive, 1)
+        second = second - load(drives, drive, 2)
+    store(rows, row, f.GAP_RATE, first)
+    store(rows, row, f.GAP_ACCELERATION, second)

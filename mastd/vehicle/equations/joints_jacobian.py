@@ -1,0 +1,213 @@
+"""Derivatives of the joint primitives by displacements: (16), (17), (21), (22) of document 000 and their
+like.
+
+Variations are the translation of a body's centre of mass and its rotation, both in the axes of the frame,
+which stays as it is. Besides the rows of the constraints and their transposes, weighted by ``joint``, the
+derivative of the multipliers' forces, the geometric stiffness, is added, weighted by ``displacement``.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mastd.kernel import fused_kernel, separate_kernel
+from mastd.lanes import load, splat, store_row
+from mastd.vehicle.blocks import fields as f
+from mastd.vehicle.blocks.matrix_blocks import add_cross, add_cross_cross, add_diagonal, add_row
+from mastd.vehicle.blocks.vectors import Triple, cross
+from mastd.vehicle.equations.joints import arm, between
+from mastd.vehicle.model.definition import PrimitiveKind
+from mastd.vehicle.state.arrays import Arrays
+
+Floats = NDArray[np.float64]
+Integers = NDArray[np.int64]
+
+_SPHERICAL = int(PrimitiveKind.SPHERICAL)
+_DOT_1 = int(PrimitiveKind.DOT_1)
+_DOT_2 = int(PrimitiveKind.DOT_2)
+
+
+@fused_kernel
+def column_of(line: Integers, slot: int) -> int:
+    """Return the first column of a slot (counted within the group) in its group's matrix."""
+    joined = line[f.G_JOINED]
+    if slot < joined:
+        return int(line[f.G_UNKNOWNS] + 6 * slot)
+    return int(6 * (slot - joined))
+
+
+@separate_kernel
+def joint_rows(car: Arrays, cells: Floats) -> None:
+    """Write the constraint rows of all groups, after ``places_to_frame``, alone into their matrices."""
+    for group in range(car.groups.shape[0]):
+        line = car.groups[group]
+        first, size = line[f.G_FIRST_CELL], line[f.G_SIZE]
+        for entry in range(first, first + size * size):
+            store_row(cells, entry, splat(0.0))
+        joint_matrix(car, cells, group, 1.0, 0.0)
+
+
+@fused_kernel
+def joint_matrix(car: Arrays, cells: Floats, group: int, joint: float, displacement: float) -> None:
+    """Add a group's constraint rows, their transposes and their geometric stiffness to its matrix."""
+    line, points, slots = car.groups[group], car.points, car.slots
+    slot, first, size = line[f.G_FIRST_SLOT], line[f.G_FIRST_CELL], line[f.G_SIZE]
+    for k in range(line[f.G_FIRST_PRIMITIVE], line[f.G_FIRST_PRIMITIVE] + line[f.G_PRIMITIVES]):
+        kind = car.primitives[k, f.P_KIND]
+        at = line[f.G_FIRST_ROW] + car.primitives[k, f.P_ROW]
+        row = line[f.G_ROW_UNKNOWN] + car.primitives[k, f.P_ROW]
+        i, j = slot + car.primitives[k, f.P_FIRST], slot + car.primitives[k, f.P_SECOND]
+        b = column_of(line, car.primitives[k, f.P_FIRST])
+        c = column_of(line, car.primitives[k, f.P_SECOND])
+        if kind == _DOT_1:
+            u, v = arm(points, slots, k, f.AXIS_FIRST, i), arm(points, slots, k, f.AXIS_SECOND, j)
+            force = displacement * load(car.rows, at, f.MULTIPLIER)
+            _dot_1(cells, first, size, row, b, c, joint, force, u, v)
+            continue
+        p, q = arm(points, slots, k, f.POINT_FIRST, i), arm(points, slots, k, f.POINT_SECOND, j)
+        d = between(slots, i, j, p, q)
+        if kind == _SPHERICAL:
+            _spherical(cells, first, size, row, b, c, joint, p, q)
+            force_x = displacement * load(car.rows, at, f.MULTIPLIER)
+            force_y = displacement * load(car.rows, at + 1, f.MULTIPLIER)
+            force_z = displacement * load(car.rows, at + 2, f.MULTIPLIER)
+            add_cross_cross(cells, first, size, b + 3, b + 3, -1.0, (force_x, force_y, force_z), p)
+            add_cross_cross(cells, first, size, c + 3, c + 3, 1.0, (force_x, force_y, force_z), q)
+        elif kind == _DOT_2:
+            force = displacement * load(car.rows, at, f.MULTIPLIER)
+            reach = p[0] + d[0], p[1] + d[1], p[2] + d[2]
+            _dot_2(
+                cells, first, size, row, b, c, joint, force, arm(points, slots, k, f.AXIS_FIRST, i), reach, q
+            )
+        else:
+            inverse = 1.0 / load(car.points, k, f.LENGTH)
+            n = d[0] * inverse, d[1] * inverse, d[2] * inverse
+            force = displacement * load(car.rows, at, f.MULTIPLIER)
+            line_rows(cells, first, size, row, b, c, joint, p, q, n)
+            line_stiffness(cells, first, size, b, c, p, q, n, force, force * inverse)
+
+
+@fused_kernel
+def _spherical(
+    cells: Floats, first: int, size: int, row: int, b: int, c: int, joint: float, p: Triple, q: Triple
+) -> None:
+    one = splat(joint)
+    add_diagonal(cells, first, size, row, b, -one)
+    add_diagonal(cells, first, size, b, row, -one)
+    add_diagonal(cells, first, size, row, c, one)
+    add_diagonal(cells, first, size, c, row, one)
+    add_cross(cells, first, size, row, b + 3, joint, p)
+    add_cross(cells, first, size, b + 3, row, -joint, p)
+    add_cross(cells, first, size, row, c + 3, -joint, q)
+    add_cross(cells, first, size, c + 3, row, joint, q)
+
+
+@fused_kernel
+def _dot_1(
+    cells: Floats,
+    first: int,
+    size: int,
+    row: int,
+    b: int,
+    c: int,
+    joint: float,
+    force: float,
+    u: Triple,
+    v: Triple,
+) -> None:
+    w = cross(u[0], u[1], u[2], v[0], v[1], v[2])
+    add_row(cells, first, size, row, b + 3, joint, w)
+    add_row(cells, first, size, row, c + 3, -joint, w)
+    add_cross_cross(cells, first, size, b + 3, b + 3, force, v, u)
+    add_cross_cross(cells, first, size, b + 3, c + 3, -force, u, v)
+    add_cross_cross(cells, first, size, c + 3, b + 3, -force, v, u)
+    add_cross_cross(cells, first, size, c + 3, c + 3, force, u, v)
+
+
+@fused_kernel
+def _dot_2(
+    cells: Floats,
+    first: int,
+    size: int,
+    row: int,
+    b: int,
+    c: int,
+    joint: float,
+    force: float,
+    u: Triple,
+    reach: Triple,
+    q: Triple,
+) -> None:
+    add_row(cells, first, size, row, b, -joint, u)
+    add_row(cells, first, size, row, c, joint, u)
+    add_row(cells, first, size, row, b + 3, -joint, cross(reach[0], reach[1], reach[2], u[0], u[1], u[2]))
+    add_row(cells, first, size, row, c + 3, joint, cross(q[0], q[1], q[2], u[0], u[1], u[2]))
+    # The axis turns with the first body, the reach to the second point with both.
+    add_cross(cells, first, size, b, b + 3, force, u)
+    add_cross(cells, first, size, c, b + 3, -force, u)
+    add_cross_cross(cells, first, size, b + 3, b + 3, force, reach, u)
+    add_cross(cells, first, size, b + 3, c, force, u)
+    add_cross(cells, first, size, b + 3, b, -force, u)
+    add_cross_cross(cells, first, size, b + 3, c + 3, -force, u, q)
+    add_cross_cross(cells, first, size, c + 3, c + 3, force, u, q)
+    add_cross_cross(cells, first, size, c + 3, b + 3, -force, q, u)
+
+
+@fused_kernel
+def line_rows(
+    cells: Floats,
+    first: int,
+    size: int,
+    row: int,
+    b: int,
+    c: int,
+    joint: float,
+    p: Triple,
+    q: Triple,
+    n: Triple,
+) -> None:
+    """Add the row of a distance along n between the ends of the arms p and q, and its transpose."""
+    add_row(cells, first, size, row, b, -joint, n)
+    add_row(cells, first, size, row, c, joint, n)
+    add_row(cells, first, size, row, b + 3, -joint, cross(p[0], p[1], p[2], n[0], n[1], n[2]))
+    add_row(cells, first, size, row, c + 3, joint, cross(q[0], q[1], q[2], n[0], n[1], n[2]))
+
+
+@fused_kernel
+def line_stiffness(
+    cells: Floats,
+    first: int,
+    size: int,
+    b: int,
+    c: int,
+    p: Triple,
+    q: Triple,
+    n: Triple,
+    force: float,
+    tension: float,
+) -> None:
+    """Add the derivative of a force along n that keeps its size: −force · n on one end, +force · n on the
+    other.
+
+    ``tension`` is force / length: the line turns by δd / length.
+    """
+    t = tension
+    add_diagonal(cells, first, size, b, b, t)
+    add_diagonal(cells, first, size, c, c, t)
+    add_diagonal(cells, first, size, b, c, -t)
+    add_diagonal(cells, first, size, c, b, -t)
+    add_cross(cells, first, size, b, b + 3, -t, p)
+    add_cross(cells, first, size, b, c + 3, t, q)
+    add_cross(cells, first, size, c, b + 3, t, p)
+    add_cross(cells, first, size, c, c + 3, -t, q)
+    add_cross(cells, first, size, b + 3, b, t, p)
+    add_cross(cells, first, size, b + 3, c, -t, p)
+    add_cross(cells, first, size, c + 3, b, -t, q)
+    add_cross(cells, first, size, c + 3, c, t, q)
+    add_cross_cross(cells, first, size, b + 3, b + 3, -t, p, p)
+    add_cross_cross(cells, first, size, b + 3, c + 3, t, p, q)
+    add_cross_cross(cells, first, size, c + 3, b + 3, t, q, p)
+    add_cross_cross(cells, first, size, c + 3, c + 3, -t, q, q)
+    add_cross_cross(cells, first, size, b + 3, b + 3, -force, n, p)
+    add_cross_cross(cells, first, size, c + 3, c + 3, force, n, q)

@@ -1,0 +1,106 @@
+"""What a vehicle's motion says about its wrench on the ground: weight less rate of momentum.
+
+The forces of tyres are those of the last iterate that was evaluated, and a correction follows it: the car
+goes on by what the corrected accelerations say. What they take of the weight is what the ground must have
+carried, and with it momentum is kept to rounding, however far the iteration went.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mastd.kernel import fused_kernel
+from mastd.lanes import load, load_row, splat, total
+from mastd.vehicle.blocks import fields as f
+from mastd.vehicle.blocks.body_points import in_inertial_axes
+from mastd.vehicle.blocks.vectors import Triple, cross, symmetric_times, take, turned
+from mastd.vehicle.state.arrays import Arrays
+from mastd.vehicle.state.grouping import CHASSIS
+
+Floats = NDArray[np.float64]
+
+
+@fused_kernel
+def guided(car: Arrays) -> bool:
+    """Return whether motions of the chassis are held, by forces that are not the ground's."""
+    found = False
+    for k in range(6):
+        found = found or car.held[k] != 0.0
+    return found
+
+
+@fused_kernel
+def reaction(car: Arrays, gravity: float, wrench: Floats) -> None:
+    """Write the wrench (6) on the ground that belongs to the accelerations: force and moment about the
+    origin, inertial axes, of a car that is not ``guided``.
+
+    Σ m (g − a), Σ r × m (g − a) − R (J α + ω × J ω) and the wheels' −I d(Ω axis)/dt, with what else acts
+    from outside, the air, added.
+    """
+    bodies = car.bodies
+    # Straps pull at the car and hold to the ground; ``external`` has them too.
+    for k in range(6):
+        wrench[k] = car.strap_wrench[k]
+    x, y, z = in_inertial_axes(bodies, CHASSIS, 0, car.external[0], car.external[1], car.external[2])
+    u, v, w = in_inertial_axes(bodies, CHASSIS, 0, car.external[3], car.external[4], car.external[5])
+    p = f.POSITION
+    a, b, c = cross(bodies[CHASSIS, p, 0], bodies[CHASSIS, p + 1, 0], bodies[CHASSIS, p + 2, 0], x, y, z)
+    _add(wrench, splat(0.25), (splat(x), splat(y), splat(z)), (splat(u + a), splat(v + b), splat(w + c)))
+    force, moment = _of_body(bodies, car.body_constants, CHASSIS, gravity)
+    _add(wrench, splat(0.25), force, moment)
+    for group in range(car.groups.shape[0]):
+        line, weight = car.groups[group], load_row(car.weights, group)
+        for body in range(line[f.G_FIRST_BODY], line[f.G_FIRST_BODY] + line[f.G_BODIES]):
+            force, moment = _of_body(bodies, car.body_constants, body, gravity)
+            _add(wrench, weight, force, moment)
+        if line[f.G_WHEEL] >= 0:
+            carrier = line[f.G_FIRST_BODY] + line[f.G_CARRIER_SLOT] - line[f.G_JOINED]
+            nothing = splat(0.0)
+            _add(
+                wrench,
+                weight,
+                (nothing, nothing, nothing),
+                _of_spin(bodies, car.wheels, carrier, line[f.G_WHEEL]),
+            )
+
+
+@fused_kernel
+def _add(wrench: Floats, weight: float, force: Triple, moment: Triple) -> None:
+    """Add the lanes of a force and a moment, weighted."""
+    for k in range(3):
+        wrench[k] += total(weight * force[k])
+        wrench[3 + k] += total(weight * moment[k])
+
+
+@fused_kernel
+def _of_body(bodies: Floats, constants: Floats, body: int, gravity: float) -> tuple[Triple, Triple]:
+    """Return m (g − a) and its moment about the origin less the rate of the spin, of a body in lanes."""
+    mass = load(constants, body, f.MASS)
+    ax, ay, az = take(bodies, body, f.ACCELERATION)
+    x, y, z = -mass * ax, -mass * ay, -mass * (az + gravity)
+    px, py, pz = take(bodies, body, f.POSITION)
+    a, b, c = cross(px, py, pz, x, y, z)
+    i = f.INERTIA
+    xx, yy, zz = take(constants, body, i)
+    xy, xz, yz = take(constants, body, i + 3)
+    wx, wy, wz = take(bodies, body, f.ANGULAR_VELOCITY)
+    hx, hy, hz = symmetric_times(xx, yy, zz, xy, xz, yz, wx, wy, wz)
+    gx, gy, gz = cross(wx, wy, wz, hx, hy, hz)
+    ux, uy, uz = take(bodies, body, f.ANGULAR_ACCELERATION)
+    hx, hy, hz = symmetric_times(xx, yy, zz, xy, xz, yz, ux, uy, uz)
+    u, v, w = turned(bodies, body, f.ROTATION, hx + gx, hy + gy, hz + gz)
+    return (x, y, z), (a - u, b - v, c - w)
+
+
+@fused_kernel
+def _of_spin(bodies: Floats, wheels: Floats, carrier: int, wheel: int) -> Triple:
+    """Return −I (dΩ/dt axis + Ω ω × axis) of a wheel on its carrier, in lanes."""
+    inertia = load(wheels, wheel, f.AXIAL_INERTIA)
+    change, spin = load(wheels, wheel, f.SPIN_ACCELERATION), load(wheels, wheel, f.SPIN)
+    x, y, z = take(wheels, wheel, f.W_AXIS)
+    wx, wy, wz = take(bodies, carrier, f.ANGULAR_VELOCITY)
+    u, v, w = cross(wx, wy, wz, x, y, z)
+    x, y, z = change * x + spin * u, change * y + spin * v, change * z + spin * w
+    x, y, z = turned(bodies, carrier, f.ROTATION, x, y, z)
+    return -inertia * x, -inertia * y, -inertia * z

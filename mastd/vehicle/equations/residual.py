@@ -1,0 +1,148 @@
+"""The out-of-balance forces of the whole car at its present state: F of (29) and (35) of document 000."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mastd.kernel import fused_kernel, merged_kernel
+from mastd.lanes import LANES, load, load_row, splat, store_row, total
+from mastd.vehicle.blocks import fields as f
+from mastd.vehicle.equations.forces import bar_forces, spring_forces, start_bars
+from mastd.vehicle.equations.forces_jacobian import bar_matrix, inertia_matrix, spring_matrix
+from mastd.vehicle.equations.frames import bodies_to_frame, chassis_to_frame, choose_frame
+from mastd.vehicle.equations.joints import joint_forces, joint_rates
+from mastd.vehicle.equations.joints_jacobian import joint_matrix
+from mastd.vehicle.state.arrays import Arrays
+from mastd.vehicle.tyres.linear import tyre_forces
+from mastd.vehicle.tyres.linear_jacobian import tyre_matrix
+
+Floats = NDArray[np.float64]
+
+
+@merged_kernel
+def out_of_balance(car: Arrays, gravity: float, relative: bool, rates: bool) -> None:
+    """Write all out-of-balance forces, spin moments and gaps; with ``rates`` those of speed and acceleration
+    too.
+
+    The frame is the chassis' if ``relative``. The forces of the chassis are in ``chassis_residual``, those of
+    a body in its slot, of a wheel's spin, a bar and a constraint in their own blocks.
+    """
+    choose_frame(car, relative)
+    chassis_to_frame(car, gravity)
+    start_bars(car)
+    groups = car.groups.shape[0]
+    for group in range(groups):
+        bodies_to_frame(car, group, gravity, rates)
+    # The corners' forces on an axle's bodies are complete before those go on to the chassis.
+    for backward in range(groups):
+        group = groups - 1 - backward
+        joint_forces(car, group)
+        spring_forces(car, group)
+        bar_forces(car, group)
+        tyre_forces(car, group)
+        if rates:
+            joint_rates(car, group)
+        _pass_on(car, group)
+
+
+@fused_kernel
+def _pass_on(car: Arrays, group: int) -> None:
+    """Add the forces on the bodies that a group is joined to, to those bodies."""
+    line = car.groups[group]
+    weight = load_row(car.weights, group)
+    slot = line[f.G_FIRST_SLOT]
+    for k in range(6):
+        car.chassis_residual[k] += total(weight * load(car.slots, slot, f.S_FORCE + k))
+    for joined in range(slot + 1, slot + line[f.G_JOINED]):
+        for lane in range(LANES):
+            use, source = car.weights[group, lane], car.source_slot[joined, lane]
+            for k in range(6):
+                part = use * car.slots[joined, f.S_FORCE + k, lane]
+                if source < 0:
+                    car.chassis_residual[k] += part
+                else:
+                    car.slots[source, f.S_FORCE + k, car.source_lane[joined, lane]] += part
+
+
+@merged_kernel
+def group_matrix(
+    car: Arrays,
+    cells: Floats,
+    group: int,
+    acceleration: float,
+    velocity: float,
+    displacement: float,
+    joint: float,
+    bar: float,
+) -> None:
+    """Write the derivative of a group's out-of-balance forces, weighted, after ``out_of_balance``.
+
+    ``joint`` weights the rows of constraints and bars and the columns of their forces, ``bar`` the bars'
+    compliance.
+    """
+    line = car.groups[group]
+    first, size = line[f.G_FIRST_CELL], line[f.G_SIZE]
+    for entry in range(first, first + size * size):
+        store_row(cells, entry, splat(0.0))
+    inertia_matrix(car, cells, group, acceleration, velocity, displacement)
+    joint_matrix(car, cells, group, joint, displacement)
+    spring_matrix(car, cells, group, velocity, displacement)
+    bar_matrix(car, cells, group, joint, displacement)
+    tyre_matrix(car, cells, group, acceleration, velocity, displacement)
+    if line[f.G_BAR] >= 0:
+        entry = first + line[f.G_BAR_UNKNOWN] * (size + 1)
+        store_row(cells, entry, bar * load(car.bars, line[f.G_BAR], f.BAR_COMPLIANCE))
+
+
+@fused_kernel
+def right_sides(car: Arrays, relative: bool, gap_field: int, scale: float, bar_scale: float) -> None:
+    """Collect as right sides out-of-balance forces, gaps of joints times ``scale`` and of bars ``bar_scale``.
+
+    In relative coordinates the chassis' row is the sum over all bodies, as in (38) and (40) of document 000.
+    """
+    for k in range(6):
+        car.chassis_unknowns[k] = car.chassis_residual[k]
+    for group in range(car.groups.shape[0]):
+        line = car.groups[group]
+        u, slot = line[f.G_FIRST_UNKNOWN], line[f.G_FIRST_SLOT] + line[f.G_JOINED]
+        weight = load_row(car.weights, group)
+        for k in range(6):
+            whole = splat(0.0)
+            for body in range(line[f.G_BODIES]):
+                force = load(car.slots, slot + body, f.S_FORCE + k)
+                store_row(car.unknowns, u + 6 * body + k, force)
+                whole = whole + force
+            if relative:
+                car.chassis_unknowns[k] += total(weight * whole)
+        if line[f.G_WHEEL] >= 0:
+            spin = load(car.wheels, line[f.G_WHEEL], f.SPIN_RESIDUAL)
+            store_row(car.unknowns, u + line[f.G_SPIN_UNKNOWN], spin)
+        if line[f.G_BAR] >= 0:
+            gap = load(car.bars, line[f.G_BAR], f.BAR_GAP)
+            store_row(car.unknowns, u + line[f.G_BAR_UNKNOWN], bar_scale * gap)
+        _gap_rows(car, group, gap_field, scale)
+
+
+@fused_kernel
+def gap_sides(car: Arrays, gap_field: int, scale: float) -> None:
+    """Collect a gap (or its rate) − scale · its acceleration as the only right sides."""
+    for k in range(6):
+        car.chassis_unknowns[k] = 0.0
+    for group in range(car.groups.shape[0]):
+        line = car.groups[group]
+        for row in range(line[f.G_ROW_UNKNOWN]):
+            store_row(car.unknowns, line[f.G_FIRST_UNKNOWN] + row, splat(0.0))
+        first = line[f.G_FIRST_UNKNOWN] + line[f.G_ROW_UNKNOWN]
+        for row in range(line[f.G_ROWS]):
+            gap = load(car.rows, line[f.G_FIRST_ROW] + row, gap_field)
+            other = load(car.rows, line[f.G_FIRST_ROW] + row, f.GAP_ACCELERATION)
+            store_row(car.unknowns, first + row, gap - scale * other)
+
+
+@fused_kernel
+def _gap_rows(car: Arrays, group: int, gap_field: int, scale: float) -> None:
+    line = car.groups[group]
+    first = line[f.G_FIRST_UNKNOWN] + line[f.G_ROW_UNKNOWN]
+    for row in range(line[f.G_ROWS]):
+        store_row(car.unknowns, first + row, scale * load(car.rows, line[f.G_FIRST_ROW] + row, gap_field))

@@ -1,0 +1,1 @@
+"""Static equilibrium: settling of a vehicle under its weight."""

@@ -1,0 +1,72 @@
+"""Tie-downs and chocks: put on a car that stands settled, where it stands."""
+
+from __future__ import annotations
+
+from typing import Final
+
+import numpy as np
+
+from mastd.vehicle.blocks import fields as f
+from mastd.vehicle.blocks.attitude import rotation_matrix
+from mastd.vehicle.equilibrium.settle import wheel_frames
+from mastd.vehicle.model.definition import Model
+from mastd.vehicle.state.arrays import Layout
+from mastd.vehicle.state.motion import State
+
+LONG_STRETCH: Final = 1e4
+"""m: so far stretched, a strap's pull changes by 1e-4 of it for a metre."""
+MOST_SPRING: Final = 1.36
+MOST_DAMPER: Final = 0.93
+
+
+def problems(model: Model, step: float) -> list[str]:
+    """Return why tie-downs and chocks are too stiff for a step (s); nothing if they are not.
+
+    They are taken once a step. With the implicit formula as shipped a spring alone is stable up to
+    k h² / m = 1.36 and a damper alone up to d h / m = 0.93, m being what they act on.
+    """
+    straps = model.tie_downs
+    found = [
+        (
+            "tie_downs: together they are",
+            sum(strap.stiffness for strap in straps),
+            sum(strap.damping for strap in straps),
+            model.bodies[0].mass,
+        )
+    ]
+    for chock in model.chocks:
+        wheel = model.wheels[chock.wheel]
+        mass = model.bodies[wheel.carrier].mass
+        found.append((f"chocks: that of {wheel.name} is", chock.stiffness, chock.damping, mass))
+    return [
+        f"{model.name}: {what} too stiff for a step of {1e3 * step:g} ms: with {mass:.4g} kg that they act "
+        f"on, stiffness h² / m = {stiffness * step**2 / mass:.3g} and damping h / m = "
+        f"{damping * step / mass:.3g}; stable are {MOST_SPRING:g} and {MOST_DAMPER:g}, one without the other"
+        for what, stiffness, damping, mass in found
+        if not stiffness * step**2 / (MOST_SPRING * mass) + damping * step / (MOST_DAMPER * mass) <= 1.0
+    ]
+
+
+def pull(layout: Layout) -> None:
+    """Write straps that pull with their preloads, however far the car goes."""
+    for row, strap in zip(layout.arrays.straps, layout.model.tie_downs, strict=True):
+        row[f.T_STIFFNESS], row[f.T_DAMPING] = strap.preload / LONG_STRETCH, 0.0
+        row[f.T_LENGTH] = -LONG_STRETCH
+
+
+def put_on(layout: Layout, state: State) -> None:
+    """Write straps at their preloads, and chocks, for a car that stands in ``state``, on ground whose axes
+    are the inertial ones."""
+    model, car = layout.model, layout.arrays
+    turn = rotation_matrix(state.attitude[0])
+    for row, strap in zip(car.straps, model.tie_downs, strict=True):
+        place = state.position[0] + turn @ (strap.point - model.bodies[0].centre)
+        row[f.T_STIFFNESS], row[f.T_DAMPING] = strap.stiffness, strap.damping
+        row[f.T_LENGTH] = np.linalg.norm(strap.anchor - place) - strap.preload / strap.stiffness
+    centres, _ = wheel_frames(model, state)
+    for chock in model.chocks:
+        item, lane = layout.wheel[chock.wheel]
+        values = car.wheels[item, :, lane]
+        values[f.CHOCK_GAP], values[f.CHOCK_STIFFNESS] = chock.gap, chock.stiffness
+        values[f.CHOCK_DAMPING] = chock.damping
+        values[f.CHOCK_PLACE : f.CHOCK_PLACE + 3] = centres[chock.wheel]

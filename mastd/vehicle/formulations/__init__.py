@@ -1,1 +1,0 @@
-"""Other formulations of the same vehicle: independent coordinates, subsystem synthesis, partial Jacobian."""

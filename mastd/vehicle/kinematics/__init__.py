@@ -1,0 +1,1 @@
+"""Suspension kinematics and wheel rates."""

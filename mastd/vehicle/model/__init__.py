@@ -1,0 +1,1 @@
+"""Model of a vehicle: from settings to plain data."""

@@ -1,0 +1,316 @@
+"""The vehicle as a multibody system: what every formulation, bench and report is built on.
+
+Vehicle frame: x forward, y left, z up (ISO 8855), origin on the ground. All points and axes are those of the
+design position, in the vehicle frame, in metres; in the design position all body frames are parallel to it.
+Body 0 is the chassis.
+
+A wheel is a rotor on its carrier (the knuckle): the carrier's mass, centre and inertia contain the wheel's,
+but for the inertia about the spin axis, which belongs to the spin alone. For a wheel that is symmetrical
+about its axis that is exact, and the angle of the spin enters no equation.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import IntEnum
+from typing import TYPE_CHECKING, Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mastd.errors import UsageError
+from mastd.settings.core.error_text import near
+
+if TYPE_CHECKING:
+    from mastd.vehicle.powertrain.model import Powertrain
+
+Vector = NDArray[np.float64]
+
+DRIVER: Final = "driver"
+"""Name of the seat of who drives."""
+
+
+class PrimitiveKind(IntEnum):
+    """The constraint equations that all joints are made of; h and d as in (15) and (18) of document 000."""
+
+    SPHERICAL = 0
+    """Three rows: point of the second body minus point of the first, eq. (18)."""
+    DOT_1 = 1
+    """One row: axis of the first body · axis of the second (both fixed in their bodies)."""
+    DOT_2 = 2
+    """One row: axis of the first body · vector from the first point to the second, eq. (15), minus the
+    drive."""
+    DISTANCE = 3
+    """One row: (d·d − length²) / (2 length), in metres."""
+
+    @property
+    def rows(self) -> int:
+        """Number of constraint equations."""
+        return 3 if self is PrimitiveKind.SPHERICAL else 1
+
+
+@dataclass(frozen=True, eq=False)
+class Body:
+    """A rigid body; of a wheel's carrier with the wheel in it (see the top of the module)."""
+
+    name: str
+    mass: float
+    centre: Vector
+    """(3) centre of mass."""
+    inertia: Vector
+    """(3, 3) about the centre of mass, kg m2."""
+
+
+@dataclass(frozen=True, eq=False)
+class Primitive:
+    """One constraint primitive between two bodies."""
+
+    kind: PrimitiveKind
+    first: int
+    second: int
+    point_first: Vector
+    point_second: Vector
+    axis_first: Vector
+    axis_second: Vector
+    length: float
+    """Of a distance; 0 otherwise."""
+    drive: int
+    """Index into ``Model.drives`` of what moves this dot-2, -1 if nothing does."""
+    joint: str
+    """Name of the joint it belongs to, for messages: ``front left lower ball joint``."""
+
+
+@dataclass(frozen=True)
+class Stop:
+    """A bump or rebound stop: force = stiffness · x · (1 + (x / doubling)²) at a compression x > 0 of the
+    stop."""
+
+    contact_length: float
+    """Length of the spring-damper at which the stop is touched."""
+    stiffness: float
+    doubling: float
+    """Compression at which the force is twice the linear one; inf: linear."""
+
+
+@dataclass(frozen=True, eq=False)
+class SpringDamper:
+    """Force along the line between two points, positive in compression.
+
+    F = stiffness · (free_length − l) − damper(dl/dt) + bump stop − rebound stop. The damper's force is
+    ``damping`` · dl/dt, or where there is a table the monotone cubic through its points, continued straight.
+    """
+
+    name: str
+    first: int
+    second: int
+    point_first: Vector
+    point_second: Vector
+    stiffness: float
+    free_length: float
+    damping: float
+    damper_table: Vector | None
+    """(n, 2) dl/dt in m/s (rebound positive) and force in N (tension positive), rising; None: linear."""
+    bump_stop: Stop | None
+    rebound_stop: Stop | None
+
+
+@dataclass(frozen=True, eq=False)
+class AntiRollBar:
+    """Bar across an axle: force S = stiffness · (z_left − z_right) pushes the left point down, the right one
+    up.
+
+    z: height of the points, fixed in the corner's bodies, above the chassis, along the chassis' z axis. The
+    reaction acts on the chassis at the same points. S is an unknown of its own (S / stiffness = z_left −
+    z_right), which keeps left and right corner apart in the matrix.
+    """
+
+    name: str
+    stiffness: float
+    body_left: int
+    body_right: int
+    point_left: Vector
+    point_right: Vector
+
+
+@dataclass(frozen=True)
+class Tyre:
+    """Linear tyre with relaxation-free slip: the law in ``mastd/vehicle/tyres/linear.py``."""
+
+    free_radius: float
+    rolling_radius: float
+    stiffness: float
+    damping: float
+    longitudinal_slip_stiffness: float
+    """Per newton of wheel load."""
+    cornering_stiffness: float
+    """Per radian and newton of wheel load."""
+    least_speed: float
+    """m/s below which slip is related to this speed instead of the wheel's own."""
+
+
+@dataclass(frozen=True, eq=False)
+class MagicTyre:
+    """Tyre by the Magic Formula: the law in ``mastd/vehicle/magic_formula/formula.py``."""
+
+    name: str
+    """Of its property file, for messages."""
+    coefficients: Vector
+    """Packed as ``magic_formula`` reads them."""
+    mirrored: bool
+    """Mounted on the other side than the one it was measured on."""
+    free_radius: float
+    rolling_radius: float
+    """Of the freely rolling wheel at nominal load, m."""
+    stiffness: float
+    """Vertical, about the nominal load, N/m."""
+    damping: float
+
+
+@dataclass(frozen=True, eq=False)
+class Wheel:
+    """A wheel on its carrier."""
+
+    name: str
+    """fl, fr, rl, rr; further axles 3l, 3r, …"""
+    carrier: int
+    centre: Vector
+    axis: Vector
+    """Unit vector of the spin axis, pointing left: forward rolling is a positive spin."""
+    mass: float
+    axial_inertia: float
+    transverse_inertia: float
+    tyre: Tyre | MagicTyre
+    brake_torque: float = 0.0
+    """N m of its friction brake at full pedal."""
+
+
+@dataclass(frozen=True, eq=False)
+class Aerodynamics:
+    """Forces of the air at rest: ½ ρ A v² along the speed, and lift at two points of the chassis."""
+
+    density: float
+    drag_area: float
+    """c_d A, m2."""
+    centre: Vector
+    """(3) where the drag acts on the chassis."""
+    front_lift_area: float
+    """c_l A at ``front``, m2, positive upwards."""
+    rear_lift_area: float
+    front: Vector
+    rear: Vector
+
+
+@dataclass(frozen=True, eq=False)
+class TieDown:
+    """A strap from the chassis to the ground: it pulls, and does not push."""
+
+    name: str
+    point: Vector
+    """(3) on the chassis, design position."""
+    anchor: Vector
+    """(3) on the ground, vehicle frame."""
+    stiffness: float
+    damping: float
+    preload: float
+    """N where the car stands at rest."""
+
+
+@dataclass(frozen=True, eq=False)
+class Seat:
+    """A place on the chassis at which the ride is felt."""
+
+    name: str
+    place: Vector
+    """(3) from the chassis' centre of mass, chassis axes, m."""
+
+
+@dataclass(frozen=True)
+class Chock:
+    """A wedge before and behind a wheel: it pushes the wheel back when it has rolled through the gap."""
+
+    wheel: int
+    gap: float
+    """m either way from where the wheel stands at rest."""
+    stiffness: float
+    damping: float
+
+
+@dataclass(frozen=True)
+class Corner:
+    """One wheel's suspension: joined to the chassis, to bodies of its axle, and to nothing else."""
+
+    name: str
+    bodies: tuple[int, ...]
+    primitives: tuple[int, ...]
+    springs: tuple[int, ...]
+    wheel: int
+    axle: int
+
+
+@dataclass(frozen=True)
+class Axle:
+    """What stands between chassis and corners: rack, subframe; joined to the chassis and its own corners.
+
+    A group of further bodies on the chassis (a cab on its mounts) is an axle without corners.
+    """
+
+    name: str
+    bodies: tuple[int, ...]
+    primitives: tuple[int, ...]
+    springs: tuple[int, ...]
+    bar: int
+    """Index into ``Model.bars``, -1 if there is none."""
+    corners: tuple[int, ...]
+
+
+@dataclass(frozen=True)
+class Drive:
+    """A prescribed displacement, the rack's: its value, rate and acceleration are inputs of each step."""
+
+    name: str
+    travel_per_turn: float
+    """Metres of rack for one turn of the pinion; 0 where the displacement itself is the only input."""
+    limit: float
+    """Largest displacement either way, m."""
+
+
+@dataclass(frozen=True)
+class Model:
+    """A checked, assembled vehicle. Every body but the chassis is in exactly one axle or corner."""
+
+    name: str
+    gravity: float
+    bodies: tuple[Body, ...]
+    primitives: tuple[Primitive, ...]
+    springs: tuple[SpringDamper, ...]
+    bars: tuple[AntiRollBar, ...]
+    wheels: tuple[Wheel, ...]
+    corners: tuple[Corner, ...]
+    axles: tuple[Axle, ...]
+    drives: tuple[Drive, ...]
+    powertrain: Powertrain | None = None
+    aerodynamics: Aerodynamics | None = None
+    tie_downs: tuple[TieDown, ...] = ()
+    chocks: tuple[Chock, ...] = ()
+    held: tuple[int, ...] = ()
+    """Motions of the chassis that are held: 0…2 along, 3…5 about the inertial axes; a quarter car holds all
+    but 2. Where any is held, all three rotations are."""
+    seats: tuple[Seat, ...] = ()
+    """In the order of the file."""
+
+    @property
+    def rows(self) -> int:
+        """Number of constraint equations."""
+        return sum(primitive.kind.rows for primitive in self.primitives)
+
+    def seat(self, name: str = DRIVER) -> Seat:
+        """Return a seat by its name; raise UsageError with what would be right if there is none."""
+        for seat in self.seats:
+            if seat.name == name:
+                return seat
+        if not self.seats:
+            raise UsageError(
+                f"{self.name}: has no seats, one is written as"
+                f" `seats: {{{name}: {{position: [-1400 mm, 350 mm, 500 mm]}}}}` in the vehicle's file"
+            )
+        raise UsageError(f"{self.name}: no seat {name!r}, {near(name, (seat.name for seat in self.seats))}")

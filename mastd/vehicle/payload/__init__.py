@@ -1,0 +1,1 @@
+"""A vehicle as payload: on the table and on the road."""

@@ -1,0 +1,254 @@
+"""A vehicle on the shaking table: stepped on the table's measured motion, its wrench on the table at C.
+
+**Frames.** The vehicle lives in axes W: those of the ground (B), with the origin at the place of the table's
+top where the vehicle's own origin stands, at neutral, and at the height at which the table lay when the
+vehicle was put on it. With the pose [x, y, z, roll, pitch, yaw] of C, d the place of that origin in P and
+z₀ the height at the start,
+
+    r = [x, y, z − z₀] + R d − d
+
+is the point of the plane under the vehicle, and c = r − R d is C. The vehicle's wrench on the ground
+(F, M about the origin of W) becomes [Rᵀ F, Rᵀ (M − c × F)], at C in P axes. It is what the accelerations of a
+step take of the weight (``reaction``), so that momentum is kept to rounding.
+
+**Motion.** The plane's velocity and angular velocity are differences of its poses, so that what the tyres
+integrate is the table's way and turn to the last digit: ω = log(R_k R_{k−1}ᵀ)/h and v = (r_k − r_{k−1})/h,
+both taken on to the end of the step by half of their last change. Where the plant has gone on by several
+periods since the last usable sample, the vehicle takes as many steps, and the poses between lie on a straight
+line.
+
+**The beginning.** The vehicle is put on its springs on level ground. A table that lies tilted on its stops
+takes it over in ``FADE`` seconds.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mastd.kernel import fused_kernel
+from mastd.kinematics.rotation import rotation
+from mastd.roads.ground import Ground, write_plane
+from mastd.settings.vehicle.solver_names import Formulation
+from mastd.vehicle.equations.given_forces import GivenForces
+from mastd.vehicle.model.definition import Model
+from mastd.vehicle.simulation.simulation import FIRM_BRAKE, Simulation
+from mastd.vehicle.solver.choice import Solver
+from mastd.vehicle.solver.compiled_step import WRENCHES
+from mastd.vehicle.solver.newton import CONVERGED, REPORT_FIELDS
+from mastd.vehicle.solver.snapshot import remember, restore
+
+Floats = NDArray[np.float64]
+
+FADE: Final = 2.0
+"""s in which a vehicle takes over the tilt of the table that it is put on."""
+MOST_STEPS: Final = 100
+"""Steps at most that one call takes; a longer gap is passed in as many."""
+
+# places in the block of the table under the vehicle
+PLACE, POSE, POINT, TURN, SPEED, OFFSET, TIME, STEP, MOVED = 0, 3, 9, 12, 21, 27, 30, 31, 32
+"""d; last pose; last r; last R; last v and ω; z₀, roll and pitch at the start; s since then; h; 1 after the
+first step."""
+TABLE_SIZE: Final = 33
+SCRATCH: Final = 24
+
+
+@fused_kernel
+def _put_plane(table: Floats, pose: Floats, point: Floats, turn: Floats) -> None:
+    """Write r (3) and R (3, 3) of a pose (6)."""
+    share = table[TIME] / FADE
+    left = 0.0
+    if share < 1.0:
+        left = 1.0 - share * share * share * (10.0 - share * (15.0 - 6.0 * share))
+    r = rotation(pose[3] - left * table[OFFSET + 1], pose[4] - left * table[OFFSET + 2], pose[5])
+    (turn[0, 0], turn[0, 1], turn[0, 2], turn[1, 0], turn[1, 1]) = (r[0], r[1], r[2], r[3], r[4])
+    (turn[1, 2], turn[2, 0], turn[2, 1], turn[2, 2]) = (r[5], r[6], r[7], r[8])
+    for n in range(3):
+        point[n] = pose[n] - table[PLACE + n]
+        for k in range(3):
+            point[n] += turn[n, k] * table[PLACE + k]
+    point[2] -= table[OFFSET]
+
+
+@fused_kernel
+def _move_plane(table: Floats, pose: Floats, scratch: Floats, ground: Floats) -> None:
+    """Move the plane to a pose (6), one step later, and write it to ``ground``; ``scratch`` (24)."""
+    step = table[STEP]
+    table[TIME] += step
+    point, turn = scratch[:3], scratch[3:12].reshape((3, 3))
+    rate, last = scratch[12:18], table[SPEED : SPEED + 6]
+    _put_plane(table, pose, point, turn)
+    before = table[TURN : TURN + 9].reshape((3, 3))
+    # R_k R_{k-1}^T = exp(h omega): its skew part is sin(angle) times the axis.
+    for k in range(3):
+        i, j = (k + 1) % 3, (k + 2) % 3
+        rate[3 + k] = 0.0
+        for n in range(3):
+            rate[3 + k] += 0.5 * (turn[j, n] * before[i, n] - turn[i, n] * before[j, n])
+        rate[k] = (point[k] - table[POINT + k]) / step
+    square = rate[3] ** 2 + rate[4] ** 2 + rate[5] ** 2
+    factor = (1.0 + square * (1.0 / 6.0 + square * 3.0 / 40.0)) / step
+    for k in range(3):
+        rate[3 + k] *= factor
+    moved = table[MOVED]
+    for k in range(6):
+        middle = rate[k]
+        rate[k] += 0.5 * moved * (middle - last[k])
+        last[k] = middle
+    table[MOVED] = 1.0
+    write_plane(ground, point, turn, rate[:3], rate[3:6])
+    for k in range(3):
+        table[POINT + k] = point[k]
+    for k in range(9):
+        table[TURN + k] = scratch[3 + k]
+
+
+@fused_kernel
+def at_centre(table: Floats, wrench: Floats, out: Floats) -> None:
+    """Write a wrench (6) on the ground about the origin of W as that at C in P axes."""
+    turn = table[TURN : TURN + 9].reshape((3, 3))
+    cx, cy, cz = table[POINT], table[POINT + 1], table[POINT + 2]
+    for k in range(3):
+        cx -= turn[0, k] * table[PLACE + k]
+        cy -= turn[1, k] * table[PLACE + k]
+        cz -= turn[2, k] * table[PLACE + k]
+    mx = wrench[3] - (cy * wrench[2] - cz * wrench[1])
+    my = wrench[4] - (cz * wrench[0] - cx * wrench[2])
+    mz = wrench[5] - (cx * wrench[1] - cy * wrench[0])
+    for k in range(3):
+        out[k] = turn[0, k] * wrench[0] + turn[1, k] * wrench[1] + turn[2, k] * wrench[2]
+        out[3 + k] = turn[0, k] * mx + turn[1, k] * my + turn[2, k] * mz
+
+
+@fused_kernel
+def move(table: Floats, scratch: Floats, pose: Floats, share: float, ground: Floats) -> None:
+    """Take the plane in ``ground`` one step further on the straight line to ``pose`` (6), by ``share`` of
+    what is left of it; ``table`` (TABLE_SIZE,), ``scratch`` (SCRATCH,)."""
+    between = scratch[18:24]
+    for n in range(6):
+        between[n] = table[POSE + n] + share * (pose[n] - table[POSE + n])
+        table[POSE + n] = between[n]
+    _move_plane(table, between, scratch, ground)
+
+
+@fused_kernel
+def stand(table: Floats, scratch: Floats, pose: Floats, wrench: Floats, out: Floats) -> None:
+    """Let the vehicle stand, as settled, on the table at ``pose`` (6): its wrench at C (6)."""
+    _put_plane(table, pose, scratch[:3], scratch[3:12].reshape((3, 3)))
+    for k in range(3):
+        table[POINT + k] = scratch[k]
+    for k in range(9):
+        table[TURN + k] = scratch[3 + k]
+    for k in range(6):
+        table[POSE + k] = pose[k]
+        table[SPEED + k] = 0.0
+    at_centre(table, wrench, out)
+
+
+class VehicleOnTable:
+    """A vehicle that stands on the table and is shaken by it.
+
+    ``wrench`` (6): on the table at C in P axes, N and N m, the weight included.
+    """
+
+    def __init__(
+        self,
+        model: Model,
+        step: float,
+        place: tuple[float, float, float],
+        top: tuple[float, float],
+        *,
+        restrained: bool = True,
+        solver: Solver | Formulation = "chassis",
+    ) -> None:
+        """Put the vehicle on its springs, its brakes on; it stays there until ``follow``.
+
+        ``step``: period of the loop, s. ``place``: of the vehicle's origin in P, on the table's top, m.
+        ``top``: half length and half width of the table about C, m. ``restrained``: the vehicle's tie-downs
+        and chocks are on. ``solver``: how its equations are solved. Raises EquilibriumError for a vehicle
+        that does not stand, GroundError for one with wheels beside the table, UsageError for restraints that
+        are too stiff for the step.
+        """
+        level = Ground.plane(np.zeros(3), np.eye(3)).with_extent(*top, (-place[0], -place[1]))
+        simulation = Simulation(model, step=step, ground=level, restrained=restrained, solver=solver)
+        simulation.start(0.0)
+        row = simulation.system.inputs.row()
+        row[simulation.system.inputs.brake_capacity] = FIRM_BRAKE
+        # A step on the level table shows the wrench of the settled vehicle, straps included.
+        settled, signals = simulation.step(row, level.parameters)
+        self.model = model
+        self.layout = simulation.signals
+        self.wrench = np.zeros(6)
+        self._rows = signals[np.newaxis].copy()
+        self.missed = 0
+        """Steps of the last call that were not sound."""
+        self._settled = settled.copy()
+        self._at_rest = signals.copy()
+        self._blocks = simulation.blocks
+        self._start = remember(self._blocks)
+        self._given = GivenForces(simulation.layout)
+        self._inputs = row[np.newaxis].copy()
+        self._columns = simulation.system.inputs
+        self._ground = level.parameters
+        self._report = np.zeros(REPORT_FIELDS)
+        self._wrenches = np.zeros(WRENCHES)
+        self._table = np.zeros(TABLE_SIZE)
+        self._table[PLACE : PLACE + 3] = place
+        self._table[STEP] = step
+        self._scratch = np.zeros(SCRATCH)
+        self._take_step = simulation.bind(
+            self._inputs, self._ground, self._report, self._rows, self._wrenches
+        )
+
+    @property
+    def signals(self) -> Floats:
+        """The row of ``TraceLayout`` after the last step."""
+        # No attribute of its own: a view does not come through a pickle as one.
+        row: Floats = self._rows[0]
+        return row
+
+    def lie(self, pose: Floats) -> None:
+        """Stand as settled on a table that lies still at ``pose`` (6); what moved before, and what was given,
+        is forgotten."""
+        if self._table[MOVED] != 0.0:
+            restore(self._blocks, self._start)
+            self.signals[:] = self._at_rest
+        self._given.drop()
+        self._inputs[0, self._columns.drive_torque] = 0.0
+        table = self._table
+        table[[TIME, MOVED]] = 0.0
+        table[OFFSET : OFFSET + 3] = pose[2:5]
+        self.missed = 0
+        stand(table, self._scratch, pose, self._settled, self.wrench)
+
+    def weigh_down(self, pose: Floats) -> None:
+        """Stand at ``pose`` (6) as settled, whatever moves: a vehicle that cannot be simulated any more."""
+        stand(self._table, self._scratch, pose, self._settled, self.wrench)
+
+    def give(self, torques: Floats, forces: Floats) -> None:
+        """Let torques (nw) of motors act on the wheels and forces (nw) in their dampers, until the next call.
+
+        ``torques``: N m, forward positive; the brakes are on, so that a wheel passes them on to its carrier.
+        ``forces``: N, pushing the damper's ends apart positive, added to what it gives by itself; they do
+        nothing at a wheel that has no damper of its own, see
+        ``mastd.vehicle.equations.given_forces.damper_of_wheel``.
+        """
+        self._given.take(torques, forces)
+        self._inputs[0, self._columns.drive_torque] = torques
+
+    def follow(self, pose: Floats, steps: int) -> None:
+        """Take the steps of ``steps`` periods, in which the table has come to ``pose`` (6).
+
+        None leaves everything as it is; more than ``MOST_STEPS`` are taken as so many.
+        """
+        if steps <= 0:
+            return
+        count = min(steps, MOST_STEPS)
+        self.missed = 0
+        for k in range(count):
+            move(self._table, self._scratch, pose, 1.0 / (count - k), self._ground)
+            self._take_step()
+            self.missed += not self._report[CONVERGED] > 0.0
+        at_centre(self._table, self._wrenches[6:], self.wrench)

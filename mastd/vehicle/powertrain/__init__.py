@@ -1,0 +1,1 @@
+"""Powertrain: engine, clutch, gearbox, differentials."""

@@ -1,0 +1,1 @@
+"""Simulation: a vehicle stepped in time."""

@@ -1,0 +1,153 @@
+"""Steps by Newton's method: matrices made before t = 0 for the chassis formulation, fresh ones for the
+inertial."""
+
+from __future__ import annotations
+
+from typing import Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mastd.lanes import LANES
+from mastd.roads.ground import Ground
+from mastd.vehicle.blocks import fields as f
+from mastd.vehicle.blocks.attitude import rotation_matrix
+from mastd.vehicle.equilibrium.dense_equations import System
+from mastd.vehicle.equilibrium.settle import rolling
+from mastd.vehicle.model.definition import Tyre
+from mastd.vehicle.solver.chord_matrix import Frozen, freeze
+from mastd.vehicle.solver.compiled_step import Bound, BoundSteps, look, take_steps
+from mastd.vehicle.solver.full_matrix import Fresh, Weights
+from mastd.vehicle.solver.generalized_alpha import Formula
+from mastd.vehicle.solver.newton import Method
+from mastd.vehicle.solver.snapshot import Blocks
+from mastd.vehicle.state.motion import State, read_state, turned_forces, write_state
+
+Floats = NDArray[np.float64]
+
+SPEED_RATIO: Final = 1.25
+"""Between the speeds of neighbouring matrices."""
+TOP_SPEED: Final = 80.0
+"""m/s: the last matrix is made for this or a little more, and serves beyond it too."""
+
+
+class NewtonSteps:
+    """A car's equations solved anew at the end of each step."""
+
+    def __init__(self, system: System, formula: Formula, method: Method, *, one_matrix: bool) -> None:
+        """Lay out room for the matrices; ``one_matrix``: that of the start is kept, whatever the speed."""
+        self.system, self.layout = system, system.layout
+        self.formula, self.method = formula, method
+        self._one_matrix = one_matrix
+        self._frozen: Frozen | None = None
+        self._fresh = Fresh.of(self.layout)
+        self._factorised = 0
+
+    def prepare(self, settled: State, speed: float) -> None:
+        """Make the matrices where they are not there, for a car at rest as ``settled`` and a speed in m/s."""
+        if self._frozen is not None and not self._one_matrix:
+            return
+        self._frozen = self._freeze(settled, speed)
+        loads = self.system.wheel_loads(settled)
+        wheels = self.layout.arrays.wheels
+        wheels[:, f.REST_LOAD] = loads[self.layout.arrays.wheel_of]
+
+    def load(self, state: State) -> None:
+        """Put the car into a state, multipliers in inertial axes."""
+        self._load(state, self.method.relative)
+
+    def start(self, state: State, ground: Floats) -> None:
+        """Put the car into the state of t = 0 on a ground; make the one matrix of the inertial
+        formulation."""
+        self._fresh.factorisations[0] = 0.0
+        self.load(state)
+        if not self.method.relative and self._one_matrix:
+            self._look(self._fresh, ground, relative=False, factors=True)
+
+    def begin(self, ground: Floats) -> None:
+        """Write forces and gaps at the present state."""
+        # What the tyres' deflections mean depends on loads, which the first look finds.
+        for _ in range(2):
+            self._look(None, ground, self.method.relative)
+
+    def take(self, *arguments: Floats) -> None:
+        """Take steps; inputs, ground, report, heights, table and wrench as ``stepping.take_steps`` has
+        them."""
+        take_steps(*self.blocks, *arguments)
+
+    def bind(self, *arguments: Floats) -> Bound:
+        """Return ``take`` with its arguments, whose contents may change."""
+        return BoundSteps(*self.blocks, *arguments)
+
+    def state(self) -> State:
+        """Return the present state, multipliers in inertial axes."""
+        state = read_state(self.layout)
+        if self.method.relative:
+            state = turned_forces(self.layout.model, state, rotation_matrix(state.attitude[0]))
+        return state
+
+    @property
+    def blocks(self) -> Blocks:
+        """What a compiled step is handed of this car; its arrays are the car's own."""
+        if self._frozen is None:
+            raise RuntimeError("the car has not been started")
+        return self.layout.arrays, self.formula, self.method, self._frozen, self._fresh
+
+    @property
+    def trouble(self) -> str:
+        """Nothing beside what the report of a step says."""
+        return ""
+
+    @property
+    def factorisations(self) -> int:
+        """Matrices factorised since the last start, those of the start included."""
+        begun = self._factorised if self.method.relative else 0
+        return begun + int(self._fresh.factorisations[0])
+
+    def matrix(self, ground: Ground) -> Floats:
+        """Return the matrix of a step at the present state, dense: see ``Simulation.matrix``."""
+        # A system of its own: this one's arrays hold the motion.
+        system = System(self.layout.model)
+        return system.step_matrix(self.state(), self.formula, ground, self.method.relative)
+
+    def _freeze(self, settled: State, speed: float) -> Frozen:
+        """Return the matrices for a row of speeds; where one must do, for this speed."""
+        model = self.layout.model
+        least = [wheel.tyre.least_speed for wheel in model.wheels if isinstance(wheel.tyre, Tyre)]
+        chosen_by = np.zeros(1)
+        made_for = np.array([speed if self._one_matrix else 0.0])
+        if least and self.method.relative and not self._one_matrix:
+            count = max(1, int(np.ceil(np.log(TOP_SPEED / min(least)) / np.log(SPEED_RATIO))))
+            chosen_by = np.array([0.0, *(min(least) * SPEED_RATIO**k for k in range(1, count + 1))])
+            made_for = chosen_by
+        cells = np.zeros((len(made_for), self.layout.cells, LANES))
+        cores = np.zeros((len(made_for), 6, 6))
+        for k in range(len(made_for)):
+            self._load(rolling(model, settled, float(made_for[k])), relative=True)
+            self._look(self._fresh._replace(cells=cells[k]), Ground.flat().parameters, relative=True)
+            cores[k] = self._fresh.chassis[:, 0].reshape(6, 6)
+        self._factorised = len(made_for)
+        return freeze(self.layout, cells, cores, chosen_by)
+
+    def _look(self, matrices: Fresh | None, ground: Floats, relative: bool, *, factors: bool = False) -> None:
+        """Evaluate the state in the arrays, without inputs; write the matrices of a step if asked."""
+        reach, step = self.formula.velocity, self.formula.step
+        look(
+            self.layout.arrays,
+            self._fresh if matrices is None else matrices,
+            Weights.of(self.formula),
+            self.system.inputs.row(),
+            ground,
+            self.layout.model.gravity,
+            relative,
+            matrices is not None,
+            factors,
+            (reach, -1.0 if matrices is None else 1.0 / step),
+            False,
+        )
+
+    def _load(self, state: State, relative: bool) -> None:
+        if relative:
+            turn = rotation_matrix(state.attitude[0]).T
+            state = turned_forces(self.layout.model, state, turn)
+        write_state(self.layout, state)

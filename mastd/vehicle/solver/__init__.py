@@ -1,0 +1,1 @@
+"""Newton solver and generalised-alpha integrator, compiled."""

@@ -1,0 +1,167 @@
+"""The two compiled entries of the vehicle: taking steps, and looking at a state.
+
+Each is one large function: the blocks of the car are handed over once a call, and everything but the making
+of fresh matrices becomes part of it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import ClassVar, Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mastd.kernel import entry, fused_kernel, separate_kernel
+from mastd.lanes import LANES
+from mastd.vehicle.blocks import fields as f
+from mastd.vehicle.blocks.body_points import point_of_body
+from mastd.vehicle.blocks.vectors import from_frame
+from mastd.vehicle.equations.external_forces import act_from_outside, prepare_wheels
+from mastd.vehicle.equations.frames import attitudes
+from mastd.vehicle.equations.reaction import guided, reaction
+from mastd.vehicle.equations.residual import out_of_balance
+from mastd.vehicle.solver.chord_matrix import Frozen
+from mastd.vehicle.solver.full_matrix import Fresh, Weights, make_matrices
+from mastd.vehicle.solver.generalized_alpha import Formula
+from mastd.vehicle.solver.newton import JOINT_RATE, Method, advance, largest_rate
+from mastd.vehicle.solver.recording import record
+from mastd.vehicle.state.arrays import Arrays
+from mastd.vehicle.state.inputs import apply_inputs
+from mastd.vehicle.tyres.ground_contact import look_up_ground
+
+Floats = NDArray[np.float64]
+
+WRENCHES: Final = 12
+"""Numbers of the two wrenches that steps leave."""
+
+
+@separate_kernel
+def take_steps(
+    car: Arrays,
+    formula: Formula,
+    method: Method,
+    frozen: Frozen,
+    fresh: Fresh,
+    inputs: Floats,
+    ground: Floats,
+    report: Floats,
+    heights: Floats,
+    table: Floats,
+    wrench: Floats,
+) -> None:
+    """Take a step for each row of ``inputs``; write signals to the rows of ``table`` if it has as many.
+
+    ``wrench`` (WRENCHES): the one on the ground in the last step, as tyres, straps and chocks say it, and
+    behind it as the accelerations say it (``reaction``; the same one for a car whose motions are held).
+    """
+    keep = table.shape[0] == inputs.shape[0]
+    car.clock[f.C_REACH], car.clock[f.C_RATE] = formula.velocity, 1.0 / formula.step
+    for k in range(inputs.shape[0]):
+        advance(car, formula, method, frozen, fresh, inputs[k], ground, report)
+        if keep:
+            if not method.exact:
+                report[JOINT_RATE] = largest_rate(car, method.relative)
+            record(car, heights, report, table[k])
+    ground_wrench(car, wrench)
+    if guided(car):
+        for k in range(6):
+            wrench[6 + k] = wrench[k]
+    else:
+        reaction(car, method.gravity, wrench[6:])
+
+
+class Bound:
+    """A compiled function of steps with its arguments, whose contents may change, but not their types.
+
+    It can be pickled together with whoever has the same arrays.
+    """
+
+    kernel: ClassVar[Callable[..., None]]
+
+    def __init__(self, *arguments: object) -> None:
+        """Take the arguments of the kernel."""
+        self._arguments = arguments
+        self._take = entry(self.kernel, arguments)
+
+    def __call__(self) -> None:
+        """Take the steps."""
+        self._take(*self._arguments)
+
+    def __reduce__(self) -> tuple[type[Bound], tuple[object, ...]]:
+        """Leave the compiled entry out: it belongs to this process."""
+        return type(self), self._arguments
+
+
+class BoundSteps(Bound):
+    """``take_steps`` with its arguments."""
+
+    kernel = staticmethod(take_steps)
+
+
+@separate_kernel
+def look(
+    car: Arrays,
+    fresh: Fresh,
+    weights: Weights,
+    inputs: Floats,
+    ground: Floats,
+    gravity: float,
+    relative: bool,
+    matrices: bool,
+    factors: bool,
+    clock: tuple[float, float],
+    moving: bool,
+) -> None:
+    """Evaluate everything at the present state; write matrices with these weights, and their factors, if
+    asked.
+
+    ``clock``: reach and rate that the tyres and brakes are told, see ``fields``; ``moving``: tyres are on the
+    way, not only looked at (``magic_tyre.prepare_tyres``).
+    """
+    car.clock[f.C_REACH], car.clock[f.C_RATE] = clock
+    apply_inputs(car, inputs)
+    attitudes(car)
+    look_up_ground(car, ground)
+    prepare_wheels(car, moving)
+    act_from_outside(car, ground)
+    out_of_balance(car, gravity, relative, True)
+    if matrices:
+        make_matrices(car, fresh, weights, factors)
+
+
+@fused_kernel
+def ground_wrench(car: Arrays, wrench: Floats) -> None:
+    """Write the force of tyres, chocks and straps on the ground and its moment about the origin, inertial
+    axes."""
+    for k in range(6):
+        wrench[k] = car.strap_wrench[k]
+    bodies, wheels, frame = car.bodies, car.wheels, car.frame
+    for group in range(car.groups.shape[0]):
+        item = car.groups[group, f.G_WHEEL]
+        if item < 0:
+            continue
+        carrier = car.groups[group, f.G_CARRIER_SLOT] - car.groups[group, f.G_JOINED]
+        body = car.groups[group, f.G_FIRST_BODY] + carrier
+        for lane in range(LANES):
+            use = car.weights[group, lane]
+            c = f.W_CENTRE
+            x, y, z = wheels[item, c, lane], wheels[item, c + 1, lane], wheels[item, c + 2, lane]
+            x, y, z = point_of_body(bodies, body, lane, x, y, z)[0]
+            t = f.TYRE_FORCE
+            p, q, r = from_frame(
+                frame, wheels[item, t, lane], wheels[item, t + 1, lane], wheels[item, t + 2, lane]
+            )
+            u = -use * (p + wheels[item, f.PUSH, lane])
+            v = -use * (q + wheels[item, f.PUSH + 1, lane])
+            w = -use * (r + wheels[item, f.PUSH + 2, lane])
+            t = f.TYRE_MOMENT
+            p, q, r = from_frame(
+                frame, wheels[item, t, lane], wheels[item, t + 1, lane], wheels[item, t + 2, lane]
+            )
+            wrench[0] += u
+            wrench[1] += v
+            wrench[2] += w
+            wrench[3] += y * w - z * v - use * p
+            wrench[4] += z * u - x * w - use * q
+            wrench[5] += x * v - y * u - use * r

@@ -1,0 +1,243 @@
+"""Matrices made and factorised anew: the conventional method, in inertial axes and absolute variations.
+
+The order of elimination is that of ``frozen``: a corner's own unknowns, an axle's, the chassis'. Within a
+group bodies come before constraints, so that every pivot is a mass or what a mass leaves of a constraint,
+never zero, and rows need no exchange; that holds in all lanes at once.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mastd.kernel import fused_kernel, separate_kernel
+from mastd.lanes import LANES, load_row, splat, store_row
+from mastd.vehicle.blocks import fields as f
+from mastd.vehicle.equations.forces_jacobian import chassis_matrix
+from mastd.vehicle.equations.residual import group_matrix
+from mastd.vehicle.solver.generalized_alpha import Formula
+from mastd.vehicle.state.arrays import NO_TARGET, Arrays, Layout
+
+Floats = NDArray[np.float64]
+
+
+class Fresh(NamedTuple):
+    """Room for the matrices and their factors."""
+
+    cells: Floats
+    """(cells, LANES) of all groups."""
+    chassis: Floats
+    """(36, LANES) of the chassis alone."""
+    core: Floats
+    """(6, 6) what is left for the chassis, then its factors."""
+    factorisations: Floats
+    """(1) factorisations so far."""
+
+    @classmethod
+    def of(cls, layout: Layout) -> Fresh:
+        """Return empty room for a car."""
+        return cls(np.zeros((layout.cells, LANES)), np.zeros((36, LANES)), np.zeros((6, 6)), np.zeros(1))
+
+
+class Weights(NamedTuple):
+    """Weights of the derivatives in a matrix: M̂ = M + β̂ ∂F/∂v + β ∂F/∂q in a step."""
+
+    acceleration: float
+    velocity: float
+    displacement: float
+    joint: float
+    """Of the rows of constraints and bars and of the columns of their forces."""
+    bar: float
+    """Of the bars' compliance."""
+
+    @classmethod
+    def of(cls, formula: Formula) -> Weights:
+        """Return the weights of a step: increments are those of accelerations, rows are divided by β."""
+        return cls(1.0, formula.velocity, formula.position, 1.0, 1.0 / formula.position)
+
+
+@separate_kernel
+def make_matrices(car: Arrays, fresh: Fresh, weights: Weights, factors: bool) -> None:
+    """Write the matrices at the state of the last ``out_of_balance``, in the frame's axes; factorise them if
+    asked."""
+    chassis_matrix(car, fresh.chassis, weights.acceleration, weights.velocity, weights.displacement)
+    for group in range(car.groups.shape[0]):
+        group_matrix(
+            car,
+            fresh.cells,
+            group,
+            weights.acceleration,
+            weights.velocity,
+            weights.displacement,
+            weights.joint,
+            weights.bar,
+        )
+    if factors:
+        factorise(car, fresh)
+
+
+@fused_kernel
+def factorise(car: Arrays, fresh: Fresh) -> None:
+    """Replace the matrices by their factors: below the diagonal L, above it U, on it 1 / U."""
+    fresh.factorisations[0] += 1.0
+    core = fresh.core
+    for i in range(6):
+        for j in range(6):
+            core[i, j] = fresh.chassis[6 * i + j, 0]
+    groups = car.groups.shape[0]
+    for backward in range(groups):
+        _eliminate(car, fresh.cells, groups - 1 - backward)
+        _hand_over(car, fresh, groups - 1 - backward)
+    for k in range(6):
+        if car.held[k] > 0.0:
+            for j in range(6):
+                core[k, j], core[j, k] = 0.0, 0.0
+            core[k, k] = 1.0
+    for p in range(6):
+        core[p, p] = 1.0 / core[p, p]
+        for i in range(p + 1, 6):
+            core[i, p] *= core[p, p]
+            for j in range(p + 1, 6):
+                core[i, j] -= core[i, p] * core[p, j]
+
+
+@fused_kernel
+def _eliminate(car: Arrays, cells: Floats, group: int) -> None:
+    line = car.groups[group]
+    first, size = line[f.G_FIRST_CELL], line[f.G_SIZE]
+    for p in range(line[f.G_UNKNOWNS]):
+        row = first + p * size
+        inverse = 1.0 / load_row(cells, row + p)
+        store_row(cells, row + p, inverse)
+        for i in range(p + 1, size):
+            at = first + i * size
+            if _empty(cells, at + p):
+                continue
+            factor = load_row(cells, at + p) * inverse
+            store_row(cells, at + p, factor)
+            for j in range(p + 1, size):
+                store_row(cells, at + j, load_row(cells, at + j) - factor * load_row(cells, row + j))
+
+
+@fused_kernel
+def _empty(cells: Floats, entry: int) -> bool:
+    none = True
+    for lane in range(LANES):
+        none = none and cells[entry, lane] == 0.0
+    return none
+
+
+@fused_kernel
+def _hand_over(car: Arrays, fresh: Fresh, group: int) -> None:
+    """Add what an eliminated group leaves to the matrices of the chassis and of its axle."""
+    line = car.groups[group]
+    n, size, first = line[f.G_UNKNOWNS], line[f.G_SIZE], line[f.G_FIRST_CELL]
+    u = line[f.G_FIRST_UNKNOWN]
+    for i in range(n, size):
+        for j in range(n, size):
+            for lane in range(LANES):
+                row, column = car.target[u + i, lane], car.target[u + j, lane]
+                value = car.weights[group, lane] * fresh.cells[first + i * size + j, lane]
+                if NO_TARGET in (row, column):
+                    continue
+                if row < 0 and column < 0:
+                    fresh.core[-1 - row, -1 - column] += value
+                else:
+                    owner = axle_of(car, max(row, column))
+                    cell = _cell_of(car, owner, row, column)
+                    other = car.target_lane[u + (i if row >= 0 else j), lane]
+                    fresh.cells[cell, other] += value
+
+
+@fused_kernel
+def axle_of(car: Arrays, unknown: int) -> int:
+    """Return the axles' group that an unknown belongs to."""
+    found = 0
+    for group in range(1, car.axle_groups):
+        if unknown >= car.groups[group, f.G_FIRST_UNKNOWN]:
+            found = group
+    return found
+
+
+@fused_kernel
+def _cell_of(car: Arrays, owner: int, row: int, column: int) -> int:
+    """Return the entry of an axle's matrix for two of its unknowns, those of the chassis being negative."""
+    line = car.groups[owner]
+    n, first = line[f.G_UNKNOWNS], line[f.G_FIRST_UNKNOWN]
+    i = row - first if row >= 0 else n - 1 - row
+    j = column - first if column >= 0 else n - 1 - column
+    return int(line[f.G_FIRST_CELL] + i * line[f.G_SIZE] + j)
+
+
+@separate_kernel
+def substitute_fresh(car: Arrays, fresh: Fresh) -> None:
+    """Solve for the right sides in ``unknowns`` with the present factors, as ``frozen.substitute`` does."""
+    groups = car.groups.shape[0]
+    for backward in range(groups):
+        group = groups - 1 - backward
+        _forward(car, fresh.cells, group)
+        line = car.groups[group]
+        n, size, u = line[f.G_UNKNOWNS], line[f.G_SIZE], line[f.G_FIRST_UNKNOWN]
+        for i in range(n, size):
+            for lane in range(LANES):
+                target = car.target[u + i, lane]
+                share = car.weights[group, lane] * car.increments[u + i, lane]
+                if target >= 0:
+                    car.unknowns[target, car.target_lane[u + i, lane]] += share
+                elif target != NO_TARGET:
+                    car.chassis_unknowns[-1 - target] += share
+    _solve_core(car, fresh.core)
+    for group in range(groups):
+        line = car.groups[group]
+        n, size, u = line[f.G_UNKNOWNS], line[f.G_SIZE], line[f.G_FIRST_UNKNOWN]
+        for i in range(n, size):
+            for lane in range(LANES):
+                target = car.target[u + i, lane]
+                value = 0.0
+                if target >= 0:
+                    value = car.increments[target, car.target_lane[u + i, lane]]
+                elif target != NO_TARGET:
+                    value = car.chassis_unknowns[-1 - target]
+                car.increments[u + i, lane] = value
+        _backward(car, fresh.cells, group)
+
+
+@fused_kernel
+def _forward(car: Arrays, cells: Floats, group: int) -> None:
+    line = car.groups[group]
+    n, size, first, u = line[f.G_UNKNOWNS], line[f.G_SIZE], line[f.G_FIRST_CELL], line[f.G_FIRST_UNKNOWN]
+    for i in range(size):
+        side = load_row(car.unknowns, u + i) if i < n else splat(0.0)
+        for p in range(min(i, n)):
+            side = side - load_row(cells, first + i * size + p) * load_row(car.increments, u + p)
+        store_row(car.increments, u + i, side)
+
+
+@fused_kernel
+def _backward(car: Arrays, cells: Floats, group: int) -> None:
+    line = car.groups[group]
+    n, size, first, u = line[f.G_UNKNOWNS], line[f.G_SIZE], line[f.G_FIRST_CELL], line[f.G_FIRST_UNKNOWN]
+    for k in range(n):
+        i = n - 1 - k
+        row = first + i * size
+        side = load_row(car.increments, u + i)
+        for j in range(i + 1, size):
+            side = side - load_row(cells, row + j) * load_row(car.increments, u + j)
+        store_row(car.increments, u + i, side * load_row(cells, row + i))
+
+
+@fused_kernel
+def _solve_core(car: Arrays, core: Floats) -> None:
+    sides = car.chassis_unknowns
+    for i in range(6):
+        sides[i] *= 1.0 - car.held[i]
+    for i in range(6):
+        for p in range(i):
+            sides[i] -= core[i, p] * sides[p]
+    for k in range(6):
+        i = 5 - k
+        for j in range(i + 1, 6):
+            sides[i] -= core[i, j] * sides[j]
+        sides[i] *= core[i, i]

@@ -1,0 +1,316 @@
+"""One step by Newton's method: conventional in inertial axes, proposed in chassis axes (Fig. 2 of document
+000).
+
+Proposed: unknowns are the increments (4) of motion relative to the chassis, equations those of (33)–(41) in
+chassis axes, the matrix is that of t = 0. Conventional: absolute increments, equations (28)–(32) in inertial
+axes, a fresh matrix and its factors in each step. Joints, forces and the order of elimination are the same.
+
+The state itself is kept in inertial axes and the implicit formula is applied to it there, (43)–(45); so the
+methods differ in axes and matrix, and not in what they converge to. The conventional rotations are δπ, not
+δπ′: one turns into the other by the body's own attitude, and Newton's iterates are the same.
+
+``fast`` closes the equations with the gaps of position alone; the multipliers follow within the formula's
+damping. ``exact`` solves all of (42): gaps, their rates and accelerations vanish, and the formula holds for
+the part of the motion that the joints leave free. The complement of that part is M̂⁻¹Φᵀ, M̂ the matrix of the
+step: so three back-substitutions with the same factors solve the whole of (42).
+"""
+
+from __future__ import annotations
+
+from typing import Final, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mastd.kernel import fused_kernel, merged_kernel
+from mastd.lanes import load, load_row, peak, root, splat, store
+from mastd.vehicle.blocks import fields as f
+from mastd.vehicle.blocks.vectors import Triple, decrease, dot, from_frame, turned_back
+from mastd.vehicle.equations.external_forces import act_from_outside, prepare_wheels, turn_wheels
+from mastd.vehicle.equations.frames import attitudes, bodies_to_frame, choose_frame, places_to_frame
+from mastd.vehicle.equations.joints import joint_gaps, joint_rates, larger_size
+from mastd.vehicle.equations.residual import gap_sides, out_of_balance, right_sides
+from mastd.vehicle.solver.chord_matrix import Frozen, choose_matrix, substitute
+from mastd.vehicle.solver.full_matrix import Fresh, Weights, make_matrices, substitute_fresh
+from mastd.vehicle.solver.generalized_alpha import Formula, correct_body, correct_spin, predict
+from mastd.vehicle.state.arrays import Arrays
+from mastd.vehicle.state.grouping import CHASSIS
+from mastd.vehicle.state.inputs import apply_inputs
+from mastd.vehicle.tyres.ground_contact import look_up_ground
+
+Floats = NDArray[np.float64]
+
+ITERATIONS, JOINT_ERROR, JOINT_RATE, LARGEST_MOVE, CONVERGED = 0, 1, 2, 3, 4
+REPORT_FIELDS = 5
+"""What a step reports: iterations; largest gap (m) and its rate (m/s); largest correction of a position in
+the last iteration (m); 1 if all are below their limits."""
+
+
+MOST_RATES: Final = 8
+
+
+class Method(NamedTuple):
+    """How a step is solved, and when it is done."""
+
+    relative: bool
+    """Chassis axes and relative coordinates: the proposed method."""
+    exact: bool
+    renewed: bool
+    """A fresh matrix in each step (in inertial axes)."""
+    gravity: float
+    least_iterations: int
+    most_iterations: int
+    joint_error: float
+    """Largest gap, m (rad for the right angles of dot-1)."""
+    joint_rate: float
+    """Largest rate of a gap in the exact mode, m/s."""
+    move: float
+    """Largest correction of a position in the last iteration, m."""
+
+
+@merged_kernel
+def advance(
+    car: Arrays,
+    formula: Formula,
+    method: Method,
+    frozen: Frozen,
+    fresh: Fresh,
+    inputs: Floats,
+    ground: Floats,
+    report: Floats,
+) -> None:
+    """Take one step; ``report`` (REPORT_FIELDS) says how it went."""
+    begin(car, formula, inputs, ground)
+    speed, at = forward_speed(car), frozen.speeds.shape[0]
+    report[CONVERGED] = 0.0
+    report[LARGEST_MOVE] = np.inf
+    for iteration in range(method.most_iterations + 1):
+        if method.exact or iteration < method.most_iterations:
+            out_of_balance(car, method.gravity, method.relative, method.exact)
+        if method.exact:
+            report[JOINT_ERROR], report[JOINT_RATE] = largest_row(car, f.GAP), largest_row(car, f.GAP_RATE)
+            if iteration >= method.least_iterations and _only_rates_left(method, report):
+                report[JOINT_RATE] = _close_rates(car, method, frozen, fresh, at)
+        report[ITERATIONS] = iteration + 0.0
+        if iteration >= method.least_iterations and _done(method, report):
+            report[CONVERGED] = 1.0
+            break
+        if iteration == method.most_iterations:
+            break
+        if method.renewed and iteration == 0:
+            weights = Weights(1.0, formula.velocity, formula.position, 1.0, 1.0 / formula.position)
+            make_matrices(car, fresh, weights, True)
+        # Within a step only to a stiffer matrix: a wheel that touches and leaves must not make it alternate.
+        at = min(at, choose_matrix(car, frozen, speed))
+        report[LARGEST_MOVE] = _iterate(car, formula, method, frozen, fresh, at)
+        attitudes(car)
+        if not method.exact:
+            report[JOINT_ERROR] = largest_gap(car)
+
+
+@fused_kernel
+def _done(method: Method, report: Floats) -> bool:
+    near = report[JOINT_ERROR] <= method.joint_error and report[LARGEST_MOVE] <= method.move
+    return bool(near and (not method.exact or report[JOINT_RATE] <= method.joint_rate))
+
+
+@fused_kernel
+def _only_rates_left(method: Method, report: Floats) -> bool:
+    near = report[JOINT_ERROR] <= method.joint_error and report[LARGEST_MOVE] <= method.move
+    return bool(near and not (report[JOINT_RATE] <= method.joint_rate))
+
+
+@merged_kernel
+def _close_rates(car: Arrays, method: Method, frozen: Frozen, fresh: Fresh, at: int) -> float:
+    """Correct the velocities alone until the joints' rates vanish, at most MOST_RATES times; return the
+    largest left.
+
+    Where all else has converged it takes a third of a whole iteration: forces change by less than their
+    tolerance.
+    """
+    rate = 0.0
+    for _ in range(MOST_RATES):
+        gap_sides(car, f.GAP_RATE, 0.0)
+        if method.relative:
+            substitute(car, frozen, at, False)
+        else:
+            substitute_fresh(car, fresh)
+        correct_free(car, f.VELOCITY, f.ANGULAR_VELOCITY, method.relative)
+        rate = largest_rate(car, method.relative)
+        if rate <= method.joint_rate:
+            break
+    return rate
+
+
+@merged_kernel
+def _iterate(car: Arrays, formula: Formula, method: Method, frozen: Frozen, fresh: Fresh, at: int) -> float:
+    """Correct accelerations and forces and, in the exact mode, what velocities and positions lack beyond the
+    formula.
+
+    Returns the largest correction of a position by the formula.
+    """
+    largest = 0.0
+    for stage in range(3 if method.exact else 1):
+        if stage == 0:
+            field = f.GAP_ACCELERATION if method.exact else f.GAP
+            # A bar's gap is one of position in both modes.
+            bar_scale = 1.0 / formula.position
+            right_sides(car, method.relative, field, 1.0 if method.exact else bar_scale, bar_scale)
+        elif stage == 1:
+            gap_sides(car, f.GAP_RATE, formula.velocity)
+        else:
+            gap_sides(car, f.GAP, formula.position)
+        if method.relative:
+            substitute(car, frozen, at, stage == 0)
+        else:
+            substitute_fresh(car, fresh)
+        if stage == 0:
+            largest = correct(car, formula, method.relative) * formula.position
+        elif stage == 1:
+            correct_free(car, f.VELOCITY, f.ANGULAR_VELOCITY, method.relative)
+        else:
+            correct_free(car, f.POSITION, f.TURN, method.relative)
+    return largest
+
+
+@merged_kernel
+def begin(car: Arrays, formula: Formula, inputs: Floats, ground: Floats) -> None:
+    """Take the inputs, predict the end of the step, and look up there the ground and what acts from
+    outside."""
+    apply_inputs(car, inputs)
+    predict(car, formula)
+    attitudes(car)
+    look_up_ground(car, ground)
+    prepare_wheels(car, True)
+    act_from_outside(car, ground)
+    turn_wheels(car, formula.step)
+
+
+@fused_kernel
+def forward_speed(car: Arrays) -> float:
+    """Return the speed of the chassis along its own x axis."""
+    bodies = car.bodies
+    speed = 0.0
+    for k in range(3):
+        speed += bodies[CHASSIS, f.ROTATION + 3 * k, 0] * bodies[CHASSIS, f.VELOCITY + k, 0]
+    return speed
+
+
+@fused_kernel
+def correct(car: Arrays, formula: Formula, relative: bool) -> float:
+    """Apply the increments of all accelerations and forces; return the largest of the accelerations."""
+    largest = splat(0.0)
+    for group in range(car.groups.shape[0]):
+        line = car.groups[group]
+        u, slot = line[f.G_FIRST_UNKNOWN], line[f.G_FIRST_SLOT] + line[f.G_JOINED]
+        for k in range(line[f.G_BODIES]):
+            x, y, z = absolute_rows(car, u + 6 * k, 0, relative)
+            p, q, r = absolute_rows(car, u + 6 * k + 3, 3, relative)
+            largest = larger_size(larger_size(largest, dot(x, y, z, x, y, z)), dot(p, q, r, p, q, r))
+            moved = from_frame(car.frame, x, y, z)
+            turned = turned_back(car.slots, slot + k, f.S_ROTATION, p, q, r)
+            correct_body(car.bodies, formula, line[f.G_FIRST_BODY] + k, moved, turned)
+        if line[f.G_WHEEL] >= 0:
+            spin = load_row(car.increments, u + line[f.G_SPIN_UNKNOWN])
+            correct_spin(car.wheels, formula, line[f.G_WHEEL], spin)
+            rolled = spin * load(car.wheels, line[f.G_WHEEL], f.ROLLING_RADIUS)
+            largest = larger_size(largest, rolled * rolled)
+        correct_forces(car, group)
+    x, y, z = chassis_rows(car, 0)
+    p, q, r = chassis_rows(car, 3)
+    moved = from_frame(car.frame, x, y, z)
+    turned = turned_back(car.slots, car.groups[0, f.G_FIRST_SLOT], f.S_ROTATION, p, q, r)
+    correct_body(car.bodies, formula, CHASSIS, moved, turned)
+    largest = larger_size(largest, dot(x, y, z, x, y, z))
+    return peak(root(largest))
+
+
+@fused_kernel
+def chassis_rows(car: Arrays, first: int) -> Triple:
+    """Return three neighbouring increments of the chassis, the same in each lane."""
+    core = car.chassis_unknowns
+    return splat(core[first]), splat(core[first + 1]), splat(core[first + 2])
+
+
+@fused_kernel
+def absolute_rows(car: Arrays, row: int, of_chassis: int, relative: bool) -> Triple:
+    """Return three neighbouring increments of a body, relative ones with the chassis' added: eq. (6)."""
+    increments = car.increments
+    x, y, z = load_row(increments, row), load_row(increments, row + 1), load_row(increments, row + 2)
+    if relative:
+        u, v, w = chassis_rows(car, of_chassis)
+        x, y, z = x + u, y + v, z + w
+    return x, y, z
+
+
+@fused_kernel
+def correct_forces(car: Arrays, group: int) -> None:
+    """Subtract the increments of a group's multipliers and of its anti-roll bar's force."""
+    line = car.groups[group]
+    u = line[f.G_FIRST_UNKNOWN]
+    if line[f.G_BAR] >= 0:
+        force = load(car.bars, line[f.G_BAR], f.BAR_FORCE)
+        store(
+            car.bars, line[f.G_BAR], f.BAR_FORCE, force - load_row(car.increments, u + line[f.G_BAR_UNKNOWN])
+        )
+    first = u + line[f.G_ROW_UNKNOWN]
+    for row in range(line[f.G_FIRST_ROW], line[f.G_FIRST_ROW] + line[f.G_ROWS]):
+        force = load(car.rows, row, f.MULTIPLIER)
+        store(
+            car.rows, row, f.MULTIPLIER, force - load_row(car.increments, first + row - line[f.G_FIRST_ROW])
+        )
+
+
+@merged_kernel
+def largest_gap(car: Arrays) -> float:
+    """Return the largest gap of all joints at the present positions, in the axes of the frame as it is."""
+    gaps(car)
+    return largest_row(car, f.GAP)
+
+
+@fused_kernel
+def gaps(car: Arrays) -> None:
+    """Write the gaps of all joints at the present positions, in the axes of the frame as it is."""
+    for group in range(car.groups.shape[0]):
+        places_to_frame(car, group)
+        joint_gaps(car, group)
+
+
+@merged_kernel
+def largest_rate(car: Arrays, relative: bool) -> float:
+    """Return the largest rate of all gaps at the present state, m/s."""
+    choose_frame(car, relative)
+    for group in range(car.groups.shape[0]):
+        bodies_to_frame(car, group, 0.0, True)
+        joint_rates(car, group)
+    return largest_row(car, f.GAP_RATE)
+
+
+@fused_kernel
+def largest_row(car: Arrays, field: int) -> float:
+    """Return the largest size of one field over all constraint rows."""
+    largest = splat(0.0)
+    for row in range(car.rows.shape[0]):
+        largest = larger_size(largest, load(car.rows, row, field))
+    return peak(largest)
+
+
+@fused_kernel
+def correct_free(car: Arrays, field: int, angular_field: int, relative: bool) -> None:
+    """Subtract increments of one pair of fields alone: velocities or positions."""
+    for group in range(car.groups.shape[0]):
+        line = car.groups[group]
+        u, slot = line[f.G_FIRST_UNKNOWN], line[f.G_FIRST_SLOT] + line[f.G_JOINED]
+        for k in range(line[f.G_BODIES]):
+            x, y, z = absolute_rows(car, u + 6 * k, 0, relative)
+            p, q, r = absolute_rows(car, u + 6 * k + 3, 3, relative)
+            moved = from_frame(car.frame, x, y, z)
+            turned = turned_back(car.slots, slot + k, f.S_ROTATION, p, q, r)
+            decrease(car.bodies, line[f.G_FIRST_BODY] + k, field, moved[0], moved[1], moved[2])
+            decrease(car.bodies, line[f.G_FIRST_BODY] + k, angular_field, turned[0], turned[1], turned[2])
+    x, y, z = chassis_rows(car, 0)
+    p, q, r = chassis_rows(car, 3)
+    moved = from_frame(car.frame, x, y, z)
+    turned = turned_back(car.slots, car.groups[0, f.G_FIRST_SLOT], f.S_ROTATION, p, q, r)
+    decrease(car.bodies, CHASSIS, field, moved[0], moved[1], moved[2])
+    decrease(car.bodies, CHASSIS, angular_field, turned[0], turned[1], turned[2])

@@ -1,0 +1,137 @@
+"""What one step leaves in a trace: a row of numbers, written by the compiled loop."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mastd.kernel import fused_kernel, separate_kernel
+from mastd.lanes import LANES
+from mastd.vehicle.blocks import fields as f
+from mastd.vehicle.model.definition import Model
+from mastd.vehicle.powertrain.fields import ENGINE_SPEED
+from mastd.vehicle.solver.newton import (
+    CONVERGED,
+    ITERATIONS,
+    JOINT_ERROR,
+    JOINT_RATE,
+    LARGEST_MOVE,
+    REPORT_FIELDS,
+)
+from mastd.vehicle.state.arrays import Arrays
+from mastd.vehicle.state.grouping import CHASSIS
+from mastd.vehicle.state.trace import CHASSIS_WIDTH, Trace
+
+Floats = NDArray[np.float64]
+
+WHEEL_COLUMNS: Final = 8
+
+
+@dataclass(frozen=True)
+class TraceLayout:
+    """Columns of a row: chassis (18), report (5), WHEEL_COLUMNS per wheel, rack forces, engine speed."""
+
+    wheels: int
+    drives: int
+
+    @property
+    def width(self) -> int:
+        """Number of columns."""
+        return CHASSIS_WIDTH + REPORT_FIELDS + WHEEL_COLUMNS * self.wheels + self.drives + 1
+
+    def wheel(self, quantity: int) -> slice:
+        """Columns of one quantity of all wheels: 0 load, 1 spin, 2 travel, 3 and 4 forces along and across, 5
+        and 6 slips along and across, 7 metres outside the road."""
+        first = CHASSIS_WIDTH + REPORT_FIELDS + quantity * self.wheels
+        return slice(first, first + self.wheels)
+
+    def trace(self, model: Model, times: Floats, table: Floats) -> Trace:
+        """Return rows (n, width), at these times, as a trace."""
+        report = table[:, CHASSIS_WIDTH : CHASSIS_WIDTH + REPORT_FIELDS]
+        return Trace(
+            wheels=tuple(wheel.name for wheel in model.wheels),
+            time=times,
+            chassis=table[:, :CHASSIS_WIDTH],
+            wheel_loads=table[:, self.wheel(0)],
+            spin=table[:, self.wheel(1)],
+            wheel_travel=table[:, self.wheel(2)],
+            tyre_force=np.stack([table[:, self.wheel(3)], table[:, self.wheel(4)]], axis=2),
+            slip=np.stack([table[:, self.wheel(5)], table[:, self.wheel(6)]], axis=2),
+            outside=table[:, self.wheel(7)],
+            rack_force=table[:, self.width - 1 - self.drives : self.width - 1],
+            engine_speed=table[:, self.width - 1],
+            iterations=report[:, ITERATIONS].astype(np.int64),
+            residual=report[:, LARGEST_MOVE],
+            converged=report[:, CONVERGED] > 0.0,
+            joint_error=report[:, JOINT_ERROR],
+            velocity_error=report[:, JOINT_RATE],
+        )
+
+
+@fused_kernel
+def record(car: Arrays, design_heights: Floats, report: Floats, row: Floats) -> None:
+    """Write a row: see ``TraceLayout``; vectors of the chassis but its position in its own axes."""
+    bodies = car.bodies
+    for k in range(3):
+        row[k] = bodies[CHASSIS, f.POSITION + k, 0]
+        speed, acceleration = 0.0, 0.0
+        for n in range(3):
+            speed += bodies[CHASSIS, f.ROTATION + 3 * n + k, 0] * bodies[CHASSIS, f.VELOCITY + n, 0]
+            acceleration += (
+                bodies[CHASSIS, f.ROTATION + 3 * n + k, 0] * bodies[CHASSIS, f.ACCELERATION + n, 0]
+            )
+        row[3 + k] = speed
+        row[6 + k] = acceleration
+        row[12 + k] = bodies[CHASSIS, f.ANGULAR_VELOCITY + k, 0]
+        row[15 + k] = bodies[CHASSIS, f.ANGULAR_ACCELERATION + k, 0]
+    r = f.ROTATION
+    row[9] = np.arctan2(bodies[CHASSIS, r + 7, 0], bodies[CHASSIS, r + 8, 0])
+    row[10] = -np.arcsin(max(-1.0, min(1.0, bodies[CHASSIS, r + 6, 0])))
+    row[11] = np.arctan2(bodies[CHASSIS, r + 3, 0], bodies[CHASSIS, r, 0])
+    for k in range(REPORT_FIELDS):
+        row[CHASSIS_WIDTH + k] = report[k]
+    _record_wheels(car, design_heights, row)
+    drives = car.drive_rows.shape[0]
+    for k in range(drives):
+        column = row.shape[0] - 1 - drives + k
+        row[column] = car.rows[car.drive_rows[k, 0], f.MULTIPLIER, car.drive_rows[k, 1]]
+    row[row.shape[0] - 1] = car.drive_state[ENGINE_SPEED] if car.drive_constants.shape[0] > 0 else 0.0
+
+
+@separate_kernel
+def record_now(car: Arrays, design_heights: Floats, report: Floats, row: Floats) -> None:
+    """Write a row as ``record`` does, from outside."""
+    record(car, design_heights, report, row)
+
+
+@fused_kernel
+def _record_wheels(car: Arrays, design_heights: Floats, row: Floats) -> None:
+    bodies, wheels, count = car.bodies, car.wheels, car.wheel_count
+    first = CHASSIS_WIDTH + REPORT_FIELDS
+    for group in range(car.groups.shape[0]):
+        item = car.groups[group, f.G_WHEEL]
+        if item < 0:
+            continue
+        carrier = car.groups[group, f.G_CARRIER_SLOT] - car.groups[group, f.G_JOINED]
+        body = car.groups[group, f.G_FIRST_BODY] + carrier
+        for lane in range(LANES):
+            if car.weights[group, lane] == 0.0:
+                continue
+            column = first + car.wheel_of[item, lane]
+            row[column] = wheels[item, f.LOAD, lane]
+            row[column + count] = wheels[item, f.SPIN, lane]
+            height = 0.0
+            for n in range(3):
+                centre = bodies[body, f.POSITION + n, lane] - bodies[CHASSIS, f.POSITION + n, 0]
+                for k in range(3):
+                    turned = bodies[body, f.ROTATION + 3 * n + k, lane] * wheels[item, f.W_CENTRE + k, lane]
+                    centre += turned
+                height += bodies[CHASSIS, f.ROTATION + 3 * n + 2, 0] * centre
+            row[column + 2 * count] = height - design_heights[car.wheel_of[item, lane]]
+            for k in range(2):
+                row[column + (3 + k) * count] = wheels[item, f.CONTACT_FORCE + k, lane]
+                row[column + (5 + k) * count] = wheels[item, f.SLIP + k, lane]
+            row[column + 7 * count] = wheels[item, f.OUTSIDE, lane]

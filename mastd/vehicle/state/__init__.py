@@ -1,0 +1,1 @@
+"""State and constants of a vehicle as arrays of lanes."""

@@ -1,0 +1,412 @@
+"""From the model to the blocks of the compiled vehicle.
+
+``Arrays`` is all that the kernels see: tables of integers, blocks of constants and of state. ``Layout`` adds
+what people ask by: where a body, a joint or a wheel of the model stands in them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mastd.lanes import LANES
+from mastd.vehicle.blocks import fields as f
+from mastd.vehicle.magic_formula.formula import COUNT
+from mastd.vehicle.model.definition import Body, MagicTyre, Model
+from mastd.vehicle.powertrain.model import pack as pack_powertrain
+from mastd.vehicle.state.external_constants import pack_air, pack_straps
+from mastd.vehicle.state.force_laws import Laws, pack_laws
+from mastd.vehicle.state.grouping import CHASSIS, Group, Part, axle_groups, corner_groups, references
+
+Floats = NDArray[np.float64]
+Integers = NDArray[np.int64]
+Place = tuple[int, int]
+"""Item of a block, and lane."""
+
+NO_TARGET = -100
+BLOCK = 4
+"""Rows that the substitution with frozen matrices takes at a time."""
+
+
+class Arrays(NamedTuple):
+    """Everything that a kernel may read or write; components as in ``fields``."""
+
+    groups: Integers
+    """(groups, GROUP_FIELDS): first the axles' groups, then the corners'."""
+    axle_groups: int
+    primitives: Integers
+    springs: Integers
+    laws: Laws
+    source_slot: Integers
+    """(slots, LANES): of a joined slot the slot it is copied from, -1 the chassis."""
+    source_lane: Integers
+    target: Integers
+    """(unknowns, LANES): of a joined unknown the unknown it stands for; -1 … -6 the chassis' own;
+    NO_TARGET."""
+    target_lane: Integers
+    end_bar: Integers
+    """(ends, LANES): the bar (item of its block) that is fixed here, -1: none."""
+    end_lane: Integers
+    wheel_of: Integers
+    """(wheel items, LANES): the model's wheel in each lane."""
+    wheel_count: int
+    drive_of: Integers
+    """(drives' block, LANES): the drive that moves a primitive in each lane."""
+    weights: Floats
+    """(groups, LANES): 1 where a lane is in use."""
+    bodies: Floats
+    """The chassis first, the same in each lane, then the groups' bodies."""
+    body_constants: Floats
+    slots: Floats
+    rows: Floats
+    points: Floats
+    spring: Floats
+    ends: Floats
+    bars: Floats
+    wheels: Floats
+    drives: Floats
+    unknowns: Floats
+    """(unknowns, LANES): right sides; each group begins at a multiple of BLOCK rows."""
+    increments: Floats
+    """(unknowns, LANES): the solution for these right sides."""
+    chassis_unknowns: Floats
+    """(6)."""
+    chassis_residual: Floats
+    """(6) out-of-balance force and moment of the chassis in the frame's axes."""
+    frame: Floats
+    """(9) axes of the frame → inertial axes, row by row."""
+    external: Floats
+    """(6) force and moment about its centre of mass that act on the chassis, chassis axes."""
+    held: Floats
+    """(6) 1 for a motion of the chassis that is held, along and about the inertial axes."""
+    tyres: Floats
+    """(wheel items, LANES, coefficients) of Magic Formula tyres."""
+    clock: Floats
+    """(CLOCK_FIELDS)."""
+    driver: Floats
+    """(4) throttle, brake pedal, clutch pedal, gear."""
+    drive_constants: Floats
+    """Of the powertrain, empty: none."""
+    drive_state: Floats
+    drive_wheels: Floats
+    """(2, wheels) spins and torques, as the powertrain sees them."""
+    drive_rows: Integers
+    """(drives, 2) constraint row that a drive moves, and lane."""
+    air: Floats
+    """(AIR_FIELDS)."""
+    straps: Floats
+    """(straps, STRAP_FIELDS)."""
+    strap_wrench: Floats
+    """(6) force of the straps on the ground and its moment about the origin, inertial axes."""
+
+
+@dataclass(frozen=True)
+class Layout:
+    """The arrays, and where the parts of the model stand in them."""
+
+    model: Model
+    arrays: Arrays
+    cells: int
+    """Entries of all groups' matrices."""
+    body: tuple[Place, ...]
+    """Of each body, item and lane."""
+    row: tuple[Place, ...]
+    """First row of each primitive."""
+    spring: tuple[Place, ...]
+    wheel: tuple[Place, ...]
+    bar: tuple[Place, ...]
+    slot: tuple[Place, ...]
+    """Own slot of each body; of the chassis (-1, 0)."""
+
+
+def lay_out(model: Model) -> Layout:
+    """Return the arrays of a model, at rest in its design position."""
+    return _Builder(model).build()
+
+
+class _Builder:
+    def __init__(self, model: Model) -> None:
+        self.model = model
+        axles, corners = axle_groups(model), corner_groups(model)
+        self.groups = [*axles, *corners]
+        self.axle_groups = len(axles)
+        self.table = np.full((len(self.groups), f.GROUP_FIELDS), -1, dtype=np.int64)
+        self.body: dict[int, Place] = {CHASSIS: (CHASSIS, 0)}
+        self.slot: dict[int, Place] = {CHASSIS: (-1, 0)}
+        self.row: dict[int, Place] = {}
+        self.spring: dict[int, Place] = {}
+        self.wheel: dict[int, Place] = {}
+        self.bar: dict[int, Place] = {}
+        self._number()
+
+    def _number(self) -> None:
+        counts = dict.fromkeys(
+            ("body", "slot", "primitive", "spring", "wheel", "bar", "end", "row", "unknown", "cell"), 0
+        )
+        counts["body"] = 1
+        for line, group in zip(self.table, self.groups, strict=True):
+            part = group.parts[0]
+            bodies, joined = len(part.bodies), len(group.joined)
+            rows = sum(self.model.primitives[k].kind.rows for k in part.primitives)
+            line[[f.G_FIRST_BODY, f.G_BODIES]] = counts["body"], bodies
+            line[[f.G_FIRST_SLOT, f.G_JOINED]] = counts["slot"], joined
+            line[[f.G_FIRST_PRIMITIVE, f.G_PRIMITIVES]] = counts["primitive"], len(part.primitives)
+            line[[f.G_FIRST_SPRING, f.G_SPRINGS]] = counts["spring"], len(part.springs)
+            line[[f.G_FIRST_ROW, f.G_ROWS]] = counts["row"], rows
+            own = 6 * bodies
+            if part.wheel >= 0:
+                line[[f.G_WHEEL, f.G_SPIN_UNKNOWN]] = counts["wheel"], own
+                carrier = self.model.wheels[part.wheel].carrier
+                line[f.G_CARRIER_SLOT] = joined + part.bodies.index(carrier)
+                magic = isinstance(self.model.wheels[part.wheel].tyre, MagicTyre)
+                line[f.G_TYRE] = f.MAGIC_TYRE if magic else f.LINEAR_TYRE
+                own += 1
+            if part.bar >= 0:
+                line[[f.G_BAR, f.G_BAR_UNKNOWN]] = counts["bar"], own
+                own += 1
+            line[f.G_ROW_UNKNOWN] = own
+            own += rows
+            size = own + 6 * joined + (group.end_slot >= 0)
+            if group.end_slot >= 0:
+                line[[f.G_BAR_END, f.G_BAR_END_SLOT]] = counts["end"], joined + group.end_slot
+            line[[f.G_FIRST_UNKNOWN, f.G_UNKNOWNS, f.G_SIZE]] = counts["unknown"], own, size
+            line[f.G_FIRST_CELL] = counts["cell"]
+            self._places(group, line)
+            counts["body"] += bodies
+            counts["slot"] += bodies + joined
+            counts["primitive"] += len(part.primitives)
+            counts["spring"] += len(part.springs)
+            counts["row"] += rows
+            counts["wheel"] += part.wheel >= 0
+            counts["bar"] += part.bar >= 0
+            counts["end"] += group.end_slot >= 0
+            counts["unknown"] += -(-size // BLOCK) * BLOCK
+            counts["cell"] += size * size
+        self.counts = counts
+
+    def _places(self, group: Group, line: Integers) -> None:
+        for lane, part in enumerate(group.parts):
+            for k, body in enumerate(part.bodies):
+                self.body[body] = (int(line[f.G_FIRST_BODY]) + k, lane)
+                self.slot[body] = (int(line[f.G_FIRST_SLOT] + line[f.G_JOINED]) + k, lane)
+            row = int(line[f.G_FIRST_ROW])
+            for primitive in part.primitives:
+                self.row[primitive] = (row, lane)
+                row += self.model.primitives[primitive].kind.rows
+            for k, spring in enumerate(part.springs):
+                self.spring[spring] = (int(line[f.G_FIRST_SPRING]) + k, lane)
+            if part.wheel >= 0:
+                self.wheel[part.wheel] = (int(line[f.G_WHEEL]), lane)
+            if part.bar >= 0:
+                self.bar[part.bar] = (int(line[f.G_BAR]), lane)
+
+    def build(self) -> Layout:
+        model, counts = self.model, self.counts
+        drive_constants, drive_state = np.zeros(0), np.zeros(0)
+        if model.powertrain is not None:
+            drive_constants, drive_state = pack_powertrain(model.powertrain, model.wheels)
+        driven = [k for k, primitive in enumerate(model.primitives) if primitive.drive >= 0]
+        arrays = Arrays(
+            groups=self.table,
+            axle_groups=self.axle_groups,
+            primitives=np.full((counts["primitive"], f.PRIMITIVE_FIELDS), -1, dtype=np.int64),
+            springs=np.zeros((counts["spring"], f.SPRING_FIELDS), dtype=np.int64),
+            laws=pack_laws(model.springs, self.spring, counts["spring"]),
+            source_slot=np.full((counts["slot"], LANES), -1, dtype=np.int64),
+            source_lane=np.zeros((counts["slot"], LANES), dtype=np.int64),
+            target=np.full((counts["unknown"], LANES), NO_TARGET, dtype=np.int64),
+            target_lane=np.zeros((counts["unknown"], LANES), dtype=np.int64),
+            end_bar=np.full((counts["end"], LANES), -1, dtype=np.int64),
+            end_lane=np.zeros((counts["end"], LANES), dtype=np.int64),
+            wheel_of=np.zeros((counts["wheel"], LANES), dtype=np.int64),
+            wheel_count=len(model.wheels),
+            drive_of=np.zeros((len(driven), LANES), dtype=np.int64),
+            weights=np.zeros((len(self.groups), LANES)),
+            bodies=np.zeros((counts["body"], f.BODY_FIELDS, LANES)),
+            body_constants=np.zeros((counts["body"], f.BODY_CONSTANTS, LANES)),
+            slots=np.zeros((counts["slot"], f.SLOT_FIELDS, LANES)),
+            rows=np.zeros((counts["row"], f.ROW_FIELDS, LANES)),
+            points=np.zeros((counts["primitive"], f.PRIMITIVE_CONSTANTS, LANES)),
+            spring=np.zeros((counts["spring"], f.SPRING_CONSTANTS, LANES)),
+            ends=np.zeros((counts["end"], f.END_FIELDS, LANES)),
+            bars=np.zeros((counts["bar"], f.BAR_FIELDS, LANES)),
+            wheels=np.zeros((counts["wheel"], f.WHEEL_FIELDS, LANES)),
+            drives=np.zeros((len(driven), f.DRIVE_FIELDS, LANES)),
+            unknowns=np.zeros((counts["unknown"], LANES)),
+            increments=np.zeros((counts["unknown"], LANES)),
+            chassis_unknowns=np.zeros(6),
+            chassis_residual=np.zeros(6),
+            frame=np.eye(3).ravel(),
+            external=np.zeros(6),
+            held=np.array([float(k in model.held) for k in range(6)]),
+            tyres=np.zeros((counts["wheel"], LANES, COUNT)),
+            clock=np.array([1e-3, 0.0]),
+            driver=np.zeros(4),
+            drive_constants=drive_constants,
+            drive_state=drive_state,
+            drive_wheels=np.zeros((2, len(model.wheels))),
+            drive_rows=np.zeros((len(model.drives), 2), dtype=np.int64),
+            air=pack_air(model),
+            straps=pack_straps(model),
+            strap_wrench=np.zeros(6),
+        )
+        for index, primitive in enumerate(model.primitives):
+            if primitive.drive >= 0:
+                arrays.drive_rows[primitive.drive] = self.row[index]
+        arrays.body_constants[CHASSIS] = _body_constants(model.bodies[CHASSIS])[:, np.newaxis]
+        item = 0
+        for index, (line, group) in enumerate(zip(self.table, self.groups, strict=True)):
+            arrays.weights[index, : len(group.parts)] = 1.0
+            for lane, part in enumerate(group.lanes()):
+                self._fill_bodies(arrays, line, part, lane)
+                self._fill_elements(arrays, line, group, part, lane)
+                self._fill_joined(arrays, line, group, part, lane)
+            item = self._fill_drives(arrays, line, group, item)
+            springs = slice(int(line[f.G_FIRST_SPRING]), int(line[f.G_FIRST_SPRING] + line[f.G_SPRINGS]))
+            for lane in range(len(group.parts), LANES):
+                for table in (arrays.laws.first_knot, arrays.laws.knots, arrays.laws.stops):
+                    table[springs, ..., lane] = table[springs, ..., 0]
+        return Layout(
+            model=model,
+            arrays=arrays,
+            cells=counts["cell"],
+            body=_listed(self.body, len(model.bodies)),
+            row=_listed(self.row, len(model.primitives)),
+            spring=_listed(self.spring, len(model.springs)),
+            wheel=_listed(self.wheel, len(model.wheels)),
+            bar=_listed(self.bar, len(model.bars)),
+            slot=_listed(self.slot, len(model.bodies)),
+        )
+
+    def _fill_bodies(self, arrays: Arrays, line: Integers, part: Part, lane: int) -> None:
+        for k, body in enumerate(part.bodies):
+            arrays.body_constants[line[f.G_FIRST_BODY] + k, :, lane] = _body_constants(
+                self.model.bodies[body]
+            )
+
+    def _fill_elements(self, arrays: Arrays, line: Integers, group: Group, part: Part, lane: int) -> None:
+        model = self.model
+        lanes = list(zip(*(references(model, other) for other in group.parts), strict=True))
+        slots = [
+            group.slot(min(lane, len(group.parts) - 1) if lane < len(group.parts) else 0, body, lanes[k])
+            for k, body in enumerate(references(model, part))
+        ]
+        row = 0
+        for k, index in enumerate(part.primitives):
+            primitive, at = model.primitives[index], int(line[f.G_FIRST_PRIMITIVE]) + k
+            arrays.primitives[at, :4] = int(primitive.kind), slots[2 * k], slots[2 * k + 1], row
+            row += primitive.kind.rows
+            arrays.points[at, f.POINT_FIRST : f.POINT_FIRST + 3, lane] = self._arm(
+                primitive.first, primitive.point_first
+            )
+            arrays.points[at, f.POINT_SECOND : f.POINT_SECOND + 3, lane] = self._arm(
+                primitive.second, primitive.point_second
+            )
+            arrays.points[at, f.AXIS_FIRST : f.AXIS_FIRST + 3, lane] = primitive.axis_first
+            arrays.points[at, f.AXIS_SECOND : f.AXIS_SECOND + 3, lane] = primitive.axis_second
+            arrays.points[at, f.LENGTH, lane] = primitive.length
+        for k, index in enumerate(part.springs):
+            spring, at = model.springs[index], int(line[f.G_FIRST_SPRING]) + k
+            place = 2 * (len(part.primitives) + k)
+            arrays.springs[at, : f.F_LAW] = slots[place], slots[place + 1]
+            if spring.damper_table is not None or spring.bump_stop or spring.rebound_stop:
+                arrays.springs[at, f.F_LAW] = 1
+            arrays.spring[at, 0:3, lane] = self._arm(spring.first, spring.point_first)
+            arrays.spring[at, 3:6, lane] = self._arm(spring.second, spring.point_second)
+            arrays.spring[at, f.STIFFNESS, lane] = spring.stiffness
+            arrays.spring[at, f.FREE_LENGTH, lane] = spring.free_length
+            arrays.spring[at, f.DAMPING, lane] = spring.damping if spring.damper_table is None else 0.0
+        if part.wheel >= 0:
+            self._fill_wheel(arrays, int(line[f.G_WHEEL]), part.wheel, lane)
+        if part.bar >= 0:
+            bar = model.bars[part.bar]
+            arrays.bars[line[f.G_BAR], f.BAR_COMPLIANCE, lane] = 1.0 / bar.stiffness
+            arrays.bars[line[f.G_BAR], f.BAR_OFFSET, lane] = bar.point_left[2] - bar.point_right[2]
+        if group.end_slot >= 0 and part.end >= 0:
+            bar = model.bars[part.end]
+            left = part.end_body == bar.body_left
+            arm = self._arm(part.end_body, bar.point_left if left else bar.point_right)
+            arrays.ends[line[f.G_BAR_END], :3, lane] = arm
+            arrays.ends[line[f.G_BAR_END], f.B_SIGN, lane] = 1.0 if left else -1.0
+            item, other = self.bar[part.end]
+            arrays.end_bar[line[f.G_BAR_END], lane] = item
+            arrays.end_lane[line[f.G_BAR_END], lane] = other
+
+    def _fill_wheel(self, arrays: Arrays, at: int, index: int, lane: int) -> None:
+        wheel = self.model.wheels[index]
+        arrays.wheel_of[at, lane] = index
+        values = arrays.wheels[at, :, lane]
+        values[f.W_CENTRE : f.W_CENTRE + 3] = self._arm(wheel.carrier, wheel.centre)
+        values[f.W_AXIS : f.W_AXIS + 3] = wheel.axis
+        values[f.AXIAL_INERTIA] = wheel.axial_inertia
+        tyre = wheel.tyre
+        values[f.FREE_RADIUS] = tyre.free_radius
+        values[f.ROLLING_RADIUS] = tyre.rolling_radius
+        values[f.TYRE_STIFFNESS] = tyre.stiffness
+        values[f.TYRE_DAMPING] = tyre.damping
+        values[f.FRICTION] = 1.0
+        values[f.START_LOAD] = 1.0
+        values[f.FULL_BRAKE] = wheel.brake_torque
+        if isinstance(tyre, MagicTyre):
+            arrays.tyres[at, lane] = tyre.coefficients
+            values[f.MIRRORED] = -1.0 if tyre.mirrored else 1.0
+        else:
+            values[f.SLIP_STIFFNESS] = tyre.longitudinal_slip_stiffness
+            values[f.CORNERING_STIFFNESS] = tyre.cornering_stiffness
+            values[f.LEAST_SPEED] = tyre.least_speed
+
+    def _fill_joined(self, arrays: Arrays, line: Integers, group: Group, part: Part, lane: int) -> None:
+        position = lane if lane < len(group.parts) else 0
+        first = int(line[f.G_FIRST_UNKNOWN] + line[f.G_UNKNOWNS])
+        for k, bodies in enumerate(group.joined):
+            slot, other = self.slot[bodies[position]]
+            arrays.source_slot[line[f.G_FIRST_SLOT] + k, lane] = slot
+            arrays.source_lane[line[f.G_FIRST_SLOT] + k, lane] = other
+            rows = slice(first + 6 * k, first + 6 * k + 6)
+            arrays.target[rows, lane] = list(self._unknown_of(bodies[position]))
+            arrays.target_lane[first + 6 * k : first + 6 * k + 6, lane] = other
+        if group.end_slot >= 0 and part.end >= 0:
+            item, other = self.bar[part.end]
+            owner = next(entry for entry in self.table if entry[f.G_BAR] == item)
+            arrays.target[first + 6 * len(group.joined), lane] = (
+                owner[f.G_FIRST_UNKNOWN] + owner[f.G_BAR_UNKNOWN]
+            )
+            arrays.target_lane[first + 6 * len(group.joined), lane] = other
+
+    def _unknown_of(self, body: int) -> Iterable[int]:
+        if body == CHASSIS:
+            return range(-1, -7, -1)
+        item = self.body[body][0]
+        owner = next(
+            entry
+            for entry in self.table
+            if entry[f.G_FIRST_BODY] <= item < entry[f.G_FIRST_BODY] + entry[f.G_BODIES]
+        )
+        first = int(owner[f.G_FIRST_UNKNOWN]) + 6 * (item - int(owner[f.G_FIRST_BODY]))
+        return range(first, first + 6)
+
+    def _fill_drives(self, arrays: Arrays, line: Integers, group: Group, item: int) -> int:
+        for k, index in enumerate(group.parts[0].primitives):
+            if self.model.primitives[index].drive < 0:
+                continue
+            arrays.primitives[line[f.G_FIRST_PRIMITIVE] + k, f.P_DRIVE] = item
+            for lane, part in enumerate(group.lanes()):
+                arrays.drive_of[item, lane] = self.model.primitives[part.primitives[k]].drive
+            item += 1
+        return item
+
+    def _arm(self, body: int, point: Floats) -> Floats:
+        return np.asarray(point - self.model.bodies[body].centre, dtype=np.float64)
+
+
+def _body_constants(body: Body) -> Floats:
+    j = body.inertia
+    return np.array([body.mass, j[0, 0], j[1, 1], j[2, 2], j[0, 1], j[0, 2], j[1, 2]])
+
+
+def _listed(places: dict[int, Place], count: int) -> tuple[Place, ...]:
+    return tuple(places[k] for k in range(count))

@@ -1,0 +1,1 @@
+"""Tyres in the equations: contact, linear law, Magic Formula."""

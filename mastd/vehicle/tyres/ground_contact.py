@@ -1,0 +1,46 @@
+"""The ground below each wheel, looked up once a step at the predicted place of the wheel's centre.
+
+Within the step the ground is the plane through that point: the wheel moves by micrometres from prediction to
+result, and the tyre stays implicit in height, slope and speed.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mastd.kernel import fused_kernel
+from mastd.lanes import LANES
+from mastd.roads.ground import is_plane, outside, surface, surface_friction, surface_turn, surface_velocity
+from mastd.vehicle.blocks import fields as f
+from mastd.vehicle.state.arrays import Arrays
+from mastd.vehicle.tyres.linear import contact_points
+
+Floats = NDArray[np.float64]
+
+
+@fused_kernel
+def look_up_ground(car: Arrays, ground: Floats) -> None:
+    """Write height, slope, motion and friction of the ground below all wheels, at their present places."""
+    wheels = car.wheels
+    turn_x, turn_y, turn_z = surface_turn(ground)
+    enveloped = 0.0 if is_plane(ground) else 1.0
+    for group in range(car.groups.shape[0]):
+        contact_points(car, group)
+    for item in range(wheels.shape[0]):
+        for lane in range(LANES):
+            x, y = wheels[item, f.CONTACT, lane], wheels[item, f.CONTACT + 1, lane]
+            height, slope_x, slope_y = surface(ground, x, y)
+            wheels[item, f.HEIGHT, lane] = wheels[item, f.CONTACT + 2, lane] - height
+            wheels[item, f.SLOPE, lane] = slope_x
+            wheels[item, f.SLOPE + 1, lane] = slope_y
+            u, v, w = surface_velocity(ground, x, y)
+            wheels[item, f.GROUND_VELOCITY, lane] = u
+            wheels[item, f.GROUND_VELOCITY + 1, lane] = v
+            wheels[item, f.GROUND_VELOCITY + 2, lane] = w
+            wheels[item, f.GROUND_TURN, lane] = turn_x
+            wheels[item, f.GROUND_TURN + 1, lane] = turn_y
+            wheels[item, f.GROUND_TURN + 2, lane] = turn_z
+            wheels[item, f.FRICTION, lane] = surface_friction(ground, x, y)
+            wheels[item, f.ENVELOPED, lane] = enveloped
+            wheels[item, f.OUTSIDE, lane] = outside(ground, x, y)

@@ -1,0 +1,1 @@
+"""Access: keys, roles, sessions, audit log."""

@@ -1,0 +1,1 @@
+"""What all sockets share: addresses, shared blocks, layout of binary blocks, gateway process."""

@@ -1,0 +1,1 @@
+"""Operators: gateway, messages, client, telemetry."""

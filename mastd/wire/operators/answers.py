@@ -1,0 +1,175 @@
+"""What the desk says: answers and complaints in their words, remembered, counted and logged as they must be.
+
+Everything that is to be sent collects in ``replies``.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from dataclasses import replace
+from typing import Protocol
+
+from mastd.wire.access.roles import Role, called, least
+from mastd.wire.access.sessions import GatewayCounters, Peer, Session
+from mastd.wire.common.lease import Lease
+from mastd.wire.operators.config import DeskTerms
+from mastd.wire.operators.loop_port import Loop, LoopPort
+from mastd.wire.operators.messages import (
+    Answer,
+    Command,
+    Complaint,
+    Drive,
+    Welcome,
+    pack_answer,
+    pack_complaint,
+    pack_welcome,
+)
+from mastd.wire.operators.status_view import NoticeBoard
+
+
+class DeskLog(Protocol):
+    """Who writes down what must not be forgotten."""
+
+    def beyond_role(self, operator: str, role: Role, verb: str) -> None:
+        """A command was refused because of its sender's role."""
+
+    def accepted(self, operator: str, verb: str, holder: str) -> None:
+        """A command was accepted; ``holder`` has the lease, empty for nobody."""
+
+
+class NoDeskLog:
+    """Writes nothing down."""
+
+    def beyond_role(self, operator: str, role: Role, verb: str) -> None:
+        """Forget it."""
+
+    def accepted(self, operator: str, verb: str, holder: str) -> None:
+        """Forget it."""
+
+
+class DeskAnswers:
+    """Composes and remembers answers; all times are monotonic, in ns."""
+
+    def __init__(
+        self,
+        terms: DeskTerms,
+        port: LoopPort,
+        lease: Lease,
+        counters: GatewayCounters,
+        board: NoticeBoard,
+        log: DeskLog,
+    ) -> None:
+        self.replies: deque[tuple[Peer, bytes]] = deque()
+        self._terms = terms
+        self._port = port
+        self._lease = lease
+        self._counters = counters
+        self._board = board
+        self._log = log
+
+    @property
+    def state(self) -> str:
+        """Name of the loop's state."""
+        return self._terms.words.state(self._port.status.scalar("state"))
+
+    def welcome(self, peer: Peer, welcome: Welcome) -> None:
+        """Greet a client."""
+        self.replies.append((peer, pack_welcome(welcome)))
+
+    def complain(self, peer: Peer, error: str, reason: str, sequence: int = -1) -> None:
+        """Say that a message was not taken, and count it under its name."""
+        setattr(self._counters, error, getattr(self._counters, error) + 1)
+        self.replies.append((peer, pack_complaint(Complaint(error, reason, sequence))))
+
+    def again(self, session: Session, command: Command, now_ns: int) -> None:
+        """Answer a repeated command as before, unless it is still on its way."""
+        self._counters.replayed += 1
+        remembered = session.answer(command.sequence)
+        if command.verb == "describe":
+            self.describe(session, command, now_ns)
+        elif remembered is not None:
+            self.replies.append((session.peer, remembered))
+
+    def accept(self, session: Session, command: Command, now_ns: int, note: str = "") -> None:
+        """Answer that a command was carried out; ``note`` says what else is to be known."""
+        self._log.accepted(session.operator, command.verb, self._lease.holder(now_ns))
+        self._keep(session, self._compose(session, command, now_ns, True, note))
+
+    def refuse(self, session: Session, command: Command, now_ns: int, reason: str, needed: str = "") -> None:
+        """Answer why a command was not carried out, and what would be needed."""
+        self._keep(session, self._compose(session, command, now_ns, False, reason, needed))
+
+    def refuse_lease(self, session: Session, command: Command, now_ns: int) -> None:
+        """Answer that another one commands the table."""
+        self._counters.no_lease += 1
+        self.refuse(session, command, now_ns, *self._lease_words(command.verb, now_ns))
+
+    def refuse_role(self, session: Session, command: Command, role: Role, now_ns: int) -> None:
+        """Answer that this role may not ask for that."""
+        self._counters.not_allowed += 1
+        self._log.beyond_role(session.operator, role, command.verb)
+        self.refuse(session, command, now_ns, *_role_words(session, role, command.verb))
+
+    def complain_lease(self, session: Session, drive: Drive, now_ns: int) -> None:
+        """Say of inputs that another one commands the table."""
+        words = "; ".join(self._lease_words("drive", now_ns))
+        self.complain(session.peer, "no_lease", words, drive.sequence)
+
+    def complain_role(self, session: Session, drive: Drive, role: Role) -> None:
+        """Say of inputs that this role may not drive."""
+        self._log.beyond_role(session.operator, role, "drive")
+        words = "; ".join(_role_words(session, role, "drive"))
+        self.complain(session.peer, "not_allowed", words, drive.sequence)
+
+    def status(self, session: Session, command: Command, now_ns: int) -> None:
+        """Answer with everything that is known now."""
+        answer = self._compose(session, command, now_ns, True)
+        self._keep(session, replace(answer, snapshot=self._board.snapshot(now_ns)))
+
+    def describe(self, session: Session, command: Command, now_ns: int) -> None:
+        """Answer without remembering it: it is long, and can be said again at any time."""
+        answer = self._compose(session, command, now_ns, True)
+        packed = pack_answer(replace(answer, description=self._board.description()))
+        self.replies.append((session.peer, packed))
+
+    def _lease_words(self, verb: str, now_ns: int) -> tuple[str, str]:
+        holder, left_s = self._lease.holder(now_ns), self._lease.left_ns(now_ns) * 1e-9
+        return (
+            f"{verb} is refused: {holder} commands the table, for another {left_s:.0f} s",
+            "ask them for `mastd ctl release`, or wait until their lease has run out",
+        )
+
+    def _keep(self, session: Session, answer: Answer) -> None:
+        """Send an answer and remember it."""
+        packed = pack_answer(answer)
+        session.keep(answer.sequence, packed)
+        self.replies.append((session.peer, packed))
+
+    def _compose(
+        self,
+        session: Session,
+        command: Command,
+        now_ns: int,
+        accepted: bool,
+        reason: str = "",
+        needed: str = "",
+    ) -> Answer:
+        begun = self._port.state(now_ns) is not Loop.PREPARING
+        return Answer(
+            session.number,
+            command.sequence,
+            command.verb,
+            accepted,
+            reason,
+            needed,
+            self.state if begun else "",
+            self._port.status.text("cause"),
+            self._lease.holder(now_ns),
+        )
+
+
+def _role_words(session: Session, role: Role, verb: str) -> tuple[str, str]:
+    return (
+        f"{verb} is refused: {session.operator} is {called(role)}",
+        f"use the key, or the role, of {called(least(verb))}",
+    )

@@ -1,0 +1,148 @@
+"""The gateway's job: everything it has to know, as the loop's process hands it over."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from mastd.ring.ends import RingPlace
+from mastd.wire.common.address import operators_address
+from mastd.wire.common.cycle_times import CycleTimes
+from mastd.wire.operators.snapshot import FaultWords, Words
+
+if TYPE_CHECKING:
+    from mastd.settings.daemon.gateway import GatewaySettings
+
+
+@dataclass(frozen=True)
+class Past:
+    """What operators should know of the time before this loop began."""
+
+    last_ending: str = ""
+    """How the daemon before this one ended, empty if well."""
+    reloads: int = 0
+    """How often this daemon has taken its settings anew, with or without success."""
+    kept_old: str = ""
+    """Why the newest settings could not be taken and the old ones are in force, empty if they are."""
+
+
+@dataclass(frozen=True)
+class DeskTerms:
+    """What the desk has to know beside the loop's blocks."""
+
+    name: str
+    pid: int
+    links: int
+    words: Words
+    lease_ns: int
+    answer_ns: int
+    command_rate: float
+    burst: int
+    load_states: tuple[str, ...] = ("OFF", "READY")
+    slot: int = -1
+    """Slot of the profile that the loop has at the beginning, −1 for none."""
+    description: Mapping[str, Any] = field(default_factory=dict)
+    spare: int = 0
+    """Numbers of a frame after those that the description names."""
+    past: Past = Past()
+    rigs: tuple[tuple[str, str], ...] = ()
+    """Name and kind of the rigs that may join."""
+
+
+@dataclass(frozen=True)
+class GatewayJob:
+    """What the gateway is told at its start.
+
+    ``states`` names the loop's states by their numbers, ``faults`` holds a fault's words by its code.
+    ``loader`` is the command line of the profile loader (empty: this daemon plays one profile),
+    ``loader_descriptors`` are inherited by it; ``slot`` is the slot of the profile that the loop has, −1 for
+    none. ``load_states`` are the states in which loading is worth while. ``description`` is what ``describe``
+    answers beside name, process id, plant, states and faults; ``ring`` is where the loop's frames are, None
+    where nothing is recorded (and so there is no telemetry). ``checker`` is the command line that checks the
+    settings files before they are taken anew (empty: this daemon does not do that).
+    """
+
+    links: int
+    states: tuple[str, ...]
+    faults: Mapping[int, FaultWords]
+    loop_stuck_s: float
+    lease_s: float
+    command_rate: float
+    burst: int
+    answer_s: float
+    status_rate: float
+    network: str | None = None
+    name: str = "mastd"
+    address: str = field(default_factory=operators_address)
+    keys: str | None = None
+    """Directory of the keys; needed for a network address."""
+    loader: tuple[str, ...] = ()
+    loader_descriptors: tuple[int, ...] = ()
+    slots: int = 2
+    slot: int = -1
+    load_states: tuple[str, ...] = ("OFF", "READY")
+    description: Mapping[str, Any] = field(default_factory=dict)
+    ring: RingPlace | None = None
+    checker: tuple[str, ...] = ()
+    past: Past = Past()
+    rigs: tuple[tuple[str, str], ...] = ()
+    """Name and kind of the rigs that may join."""
+
+    @classmethod
+    def of(cls, settings: GatewaySettings, **others: Any) -> GatewayJob:
+        """Return a job with the values of ``settings``; the process itself needs no settings to be read."""
+        return cls(
+            lease_s=settings.lease,
+            command_rate=settings.command_rate,
+            burst=settings.burst,
+            answer_s=settings.answer,
+            status_rate=settings.status_rate,
+            network=settings.address,
+            **others,
+        )
+
+    def to_json(self) -> bytes:
+        """Return the job as the process reads it."""
+        entries = {name: getattr(self, name) for name in self.__dataclass_fields__}
+        entries["past"] = asdict(self.past)
+        entries["faults"] = {str(code): asdict(words) for code, words in self.faults.items()}
+        return json.dumps(entries).encode()
+
+    @classmethod
+    def from_json(cls, data: bytes) -> GatewayJob:
+        """Return the job that ``to_json`` has written."""
+        entries: dict[str, Any] = json.loads(data)
+        for name in ("states", "loader", "loader_descriptors", "load_states", "checker"):
+            entries[name] = tuple(entries[name])
+        if entries["ring"] is not None:
+            entries["ring"] = RingPlace(*entries["ring"])
+        past = Past(**entries.pop("past"))
+        entries["rigs"] = tuple((name, kind) for name, kind in entries["rigs"])
+        faults = {int(code): FaultWords(**words) for code, words in entries.pop("faults").items()}
+        return cls(faults=faults, past=past, **entries)
+
+    def terms(self, pid: int) -> DeskTerms:
+        """Return what the desk has to know; ``pid`` is the daemon's process id."""
+        return DeskTerms(
+            name=self.name,
+            pid=pid,
+            links=self.links,
+            words=Words(self.states, self.faults),
+            lease_ns=round(self.lease_s * 1e9),
+            answer_ns=round(self.answer_s * 1e9),
+            command_rate=self.command_rate,
+            burst=self.burst,
+            load_states=self.load_states,
+            slot=self.slot,
+            description=self.description,
+            spare=max(0, self.ring.width - len(self.description["channels"])) if self.ring else 0,
+            past=self.past,
+            rigs=self.rigs,
+        )
+
+    def cycle_times(self) -> CycleTimes:
+        """Return the view of the loop's times that fits its frames."""
+        names = [name for name, _, _ in self.description["channels"]]
+        return CycleTimes(names, self.description["rate_hz"])

@@ -1,0 +1,105 @@
+"""The gateway: the process that owns every socket but the plant's, between the operators and the loop.
+
+It lives as ``gateway_process`` says, and ends as well when the status block says that the loop has ended.
+What happens in between stands in ``gateway_turns``; what is said in ``operator_messages``; who may what in
+``operator_desk``.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from pathlib import Path
+
+from mastd.errors import UsageError
+from mastd.wire.common.address import snapshots_address, sockets_umask, telemetry_address
+from mastd.wire.common.blocks import DRIVER, REQUEST, NewestValueBlock, status_layout
+from mastd.wire.common.gateway_process import GatewayProcess, LoopsEnd
+from mastd.wire.common.rig_status import RIG_STATUS
+from mastd.wire.operators.config import GatewayJob
+
+_MODULE = "mastd.wire.operators.gateway"
+_SHARED = ("request", "status", "driver", "rigs")
+
+
+class GatewayHandle(GatewayProcess):
+    """The loop's side of the gateway; ``start`` makes one."""
+
+    @classmethod
+    def start(
+        cls,
+        job: GatewayJob,
+        request: NewestValueBlock,
+        status: NewestValueBlock,
+        driver: NewestValueBlock,
+        rigs: NewestValueBlock | None = None,
+    ) -> GatewayHandle:
+        """Start the gateway and wait until its sockets are open.
+
+        ``rigs`` is what the rigs' gateway shows, None where there is none.
+
+        Start it before the loop takes its rights and locks its memory. Raises UsageError with one line if a
+        socket cannot be opened; for one that another daemon serves, with that daemon's process id.
+        """
+        blocks = (request.descriptor, status.descriptor, driver.descriptor)
+        shown = rigs.descriptor if rigs is not None else -1
+        more = (*job.loader_descriptors, *((job.ring.descriptor,) if job.ring is not None else ()))
+        shared = dict(zip(_SHARED, (*blocks, shown), strict=True))
+        return cls.start_module(_MODULE, shared, more, job.to_json(), job.address)
+
+
+def main() -> int:
+    """Run the gateway's process; the arguments come from ``GatewayHandle.start``."""
+    loop = LoopsEnd(_MODULE, _SHARED)
+    given = loop.given
+    job = GatewayJob.from_json(loop.job())
+
+    from mastd.log.journald import connected_journal
+    from mastd.log.sinks import open_sink
+    from mastd.ring.observer import RingObserver
+    from mastd.wire.access.audit_log import RefusalLog
+    from mastd.wire.access.keys import KeyRing
+    from mastd.wire.access.sessions import GatewayCounters
+    from mastd.wire.operators.event_loop import GatewayTurns
+    from mastd.wire.operators.sockets import OperatorSockets
+    from mastd.wire.operators.telemetry_feed import TelemetryFeed
+
+    counters = GatewayCounters()
+    keys = KeyRing(Path(job.keys)) if job.keys else None
+    is_service = bool(job.loader)  # a single run keeps no log of what was asked for
+    log = RefusalLog(open_sink(connected_journal(os.environ)), is_service)
+    os.umask(sockets_umask(job.address))
+    try:
+        telemetry = telemetry_address(job.address) if job.ring is not None else None
+        sockets = OperatorSockets(
+            job.address,
+            snapshots_address(job.address),
+            telemetry,
+            job.network,
+            keys,
+            counters,
+            log.unheard,
+        )
+    except UsageError as error:
+        loop.refuse(error)
+        return 2
+    os.umask(0o077)  # what the loader writes is for this user alone
+    try:
+        loop.ready()
+        request = NewestValueBlock(REQUEST, given["request"])
+        status = NewestValueBlock(status_layout(job.links), given["status"])
+        driver = NewestValueBlock(DRIVER, given["driver"])
+        feed = None
+        if job.ring is not None:
+            feed = TelemetryFeed(RingObserver(*job.ring), job.cycle_times(), sockets)
+        rigs = NewestValueBlock(RIG_STATUS, given["rigs"]) if given["rigs"] >= 0 else None
+        turns = GatewayTurns(job, sockets, counters, request, status, driver, rigs, feed, log, loop.parent)
+        turns.run(loop.told_to_end)
+    finally:
+        sockets.close()
+        log.close()
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,395 @@
+"""The desk: what the gateway does with each message, without sockets and without a clock of its own.
+
+``hear`` takes one message, ``turn`` does what time and the loop bring about; replies collect in ``replies``.
+
+- ``stop`` and ``estop`` go into the loop's block at once, from anybody, at any rate, in every condition of
+  the loop. A stop also refuses every request that still waits here: what was asked for before it must not
+  move the table after it.
+- Every other request needs the lease. One is in flight at a time, ``MOST_WAITING`` more wait in their order,
+  further ones are refused as busy.
+- What somebody drives with needs the lease as well; the newest goes to the loop, without an answer. A rig,
+  which cannot command, drives without the lease, but not beside another driver.
+- What a client may ask for is a matter of its role; over the network the key's role counts in every message.
+- The loop answers through its status block. What it does not answer in time is withdrawn and refused.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Sequence
+from dataclasses import replace
+
+from mastd.wire.access.roles import Role, commands, lesser, may
+from mastd.wire.access.sessions import Addresses, GatewayCounters, Guest, Order, Peer, Session, Sessions
+from mastd.wire.common.blocks import NewestValueBlock, Verb
+from mastd.wire.common.cycle_times import CycleTimes
+from mastd.wire.common.lease import Lease
+from mastd.wire.operators.answers import DeskAnswers, DeskLog, NoDeskLog
+from mastd.wire.operators.config import DeskTerms
+from mastd.wire.operators.driver_relay import DriverRelay
+from mastd.wire.operators.load_process import Loading, ProfileLoader
+from mastd.wire.operators.loop_port import LoopPort
+from mastd.wire.operators.messages import (
+    COMMANDING,
+    OPERATOR_PROTOCOL_VERSION,
+    PREPARED,
+    STOPPING,
+    Arguments,
+    Bye,
+    Command,
+    Drive,
+    Hello,
+    MalformedError,
+    Welcome,
+    read_from_client,
+)
+from mastd.wire.operators.requests import Pending, SlotBook, numbers, split_refusal
+from mastd.wire.operators.snapshot import OVER, driven_by_hand, loop_advice, whole
+from mastd.wire.operators.status_view import NoticeBoard
+
+MOST_WAITING = 8
+MOST_STOPS_WAITING = 512
+"""Stops that wait for the loop's confirmation; further ones are answered as soon as they are in the block."""
+
+_NOWHERE = Addresses()
+_NO_LOG = NoDeskLog()
+_UNKNOWN_SESSION = "this session is not known here; say hello first"
+_NOT_DRIVEN = (
+    "drive is refused: no car waits for inputs; load a profile with mode: oils and driver: {kind: operator}"
+)
+_VERBS = {verb.name.lower(): verb for verb in Verb if verb is not Verb.NONE}
+
+
+class OperatorDesk:
+    """Judges the operators' messages and speaks with the loop; all times are monotonic, in ns."""
+
+    def __init__(
+        self,
+        terms: DeskTerms,
+        port: LoopPort,
+        loader: ProfileLoader | None,
+        relay: DriverRelay,
+        counters: GatewayCounters,
+        times: CycleTimes | None = None,
+        checker: ProfileLoader | None = None,
+        log: DeskLog = _NO_LOG,
+        rigs: NewestValueBlock | None = None,
+    ) -> None:
+        self.counters = counters
+        self.lease = Lease(terms.lease_ns)
+        self.sessions = Sessions(terms.command_rate, terms.burst)
+        self._terms = terms
+        self._port = port
+        self._loader = loader
+        self._helpers = {"load": loader, "reload": checker}
+        self._relay = relay
+        self._flying: Pending | None = None
+        self._waiting: deque[Pending] = deque()
+        self._stops: deque[Pending] = deque()
+        self._loading: Pending | None = None
+        self._slots = SlotBook(loader.slots if loader is not None else 1, terms.slot)
+        self.board = NoticeBoard(terms, port, loader, relay, counters, self.lease, self.sessions, times, rigs)
+        self._says = DeskAnswers(terms, port, self.lease, counters, self.board, log)
+        self.replies = self._says.replies
+
+    def hear(
+        self,
+        peer: Peer,
+        frames: Sequence[bytes],
+        now_ns: int,
+        addresses: Addresses = _NOWHERE,
+        guest: Guest | None = None,
+    ) -> None:
+        """Take one message, which is one frame; ``guest`` is whose key it is, None on the local socket."""
+        self.counters.received += 1
+        self._port.refresh(now_ns)  # judge by the newest status, not by that of the last turn
+        if len(frames) != 1:
+            self._says.complain(
+                peer, "malformed", "a message is one frame; a REQ socket sends two, use DEALER"
+            )
+            return
+        try:
+            message = read_from_client(frames[0])
+        except MalformedError as error:
+            self._says.complain(
+                peer, "oversize" if error.oversize else "malformed", str(error), error.sequence
+            )
+            return
+        if isinstance(message, Hello):
+            self._welcome(peer, message, now_ns, addresses, guest)
+        elif isinstance(message, Bye):
+            self.sessions.close(peer, message.session)
+        elif isinstance(message, Drive):
+            self._drive(peer, message, now_ns, guest)
+        else:
+            self._command(peer, message, now_ns, guest)
+
+    def turn(self, now_ns: int) -> None:
+        """Settle what the loop has answered or left unanswered, look at the loader, ask for the next."""
+        self._port.refresh(now_ns)
+        self._settle_stops(now_ns)
+        self._settle_request(now_ns)
+        self._settle_loading(now_ns)
+        self._ask_next(now_ns)
+        self._relay.turn(now_ns)
+
+    def end(self, now_ns: int) -> None:
+        """Tell everybody who still waits that the daemon has ended."""
+        why, _, needed = (loop_advice(self._port, now_ns) or OVER).partition("; ")
+        left = [*self._stops, *self._waiting, *(p for p in (self._flying, self._loading) if p is not None)]
+        for pending in left:
+            reason = f"{pending.command.verb} was not answered: {why}"
+            self._says.refuse(pending.session, pending.command, now_ns, reason, needed)
+
+    def close(self) -> None:
+        """Leave no loader behind."""
+        for helper in self._helpers.values():
+            if helper is not None:
+                helper.end()
+
+    def _welcome(
+        self, peer: Peer, hello: Hello, now_ns: int, addresses: Addresses, guest: Guest | None
+    ) -> None:
+        if hello.protocol_version != OPERATOR_PROTOCOL_VERSION:
+            self._says.complain(
+                peer,
+                "malformed",
+                f"protocol version: gateway {OPERATOR_PROTOCOL_VERSION}, client {hello.protocol_version}",
+            )
+            return
+        role = hello.role if guest is None else lesser(hello.role, guest.role)
+        # A key proves who somebody is; what such a client says about itself proves nothing.
+        operator = guest.name if guest is not None else hello.operator
+        session, dropped = self.sessions.open(peer, operator, role, now_ns, hello.name)
+        self.counters.sessions_dropped += dropped
+        welcome = Welcome(
+            OPERATOR_PROTOCOL_VERSION,
+            session.number,
+            self._terms.name,
+            self._terms.pid,
+            role,
+            operator,
+            addresses.snapshots,
+            self._terms.lease_ns * 1e-9,
+            self._terms.answer_ns * 1e-9,
+            addresses.telemetry,
+        )
+        self._says.welcome(peer, welcome)
+
+    def _command(self, peer: Peer, command: Command, now_ns: int, guest: Guest | None) -> None:
+        session = self.sessions.find(peer, command.session)
+        if session is None:
+            self._says.complain(peer, "unknown_session", _UNKNOWN_SESSION, command.sequence)
+            return
+        order = session.order(command.sequence)
+        if order is Order.REPEATED:
+            self._says.again(session, command, now_ns)
+            return
+        if order is Order.OLD:
+            reason = f"sequence {command.sequence} is older than {session.newest}; count upwards"
+            self._says.complain(peer, "out_of_order", reason, command.sequence)
+            return
+        if command.verb not in STOPPING and not session.bucket.take(now_ns):
+            reason = "too many commands in a short time; slow down and send it again"
+            self._says.complain(peer, "too_many", reason, command.sequence)
+            return
+        session.begin(command.sequence)
+        self.counters.commands += 1
+        if command.verb in STOPPING:
+            self._stop(session, command, now_ns)
+        elif not may(role := _role(session, guest), command.verb):
+            self._says.refuse_role(session, command, role, now_ns)
+        elif command.verb in COMMANDING:
+            self._commanding(session, command, now_ns)
+        elif command.verb == "release":
+            self._release(session, command, now_ns)
+        elif command.verb == "describe":
+            self._says.describe(session, command, now_ns)
+        else:
+            self._says.status(session, command, now_ns)
+
+    def _drive(self, peer: Peer, drive: Drive, now_ns: int, guest: Guest | None) -> None:
+        """Pass on what somebody drives with; good inputs have no answer."""
+        session, sequence = self.sessions.find(peer, drive.session), drive.sequence
+        if session is None:
+            self._says.complain(peer, "unknown_session", _UNKNOWN_SESSION, sequence)
+        elif sequence <= session.driven:
+            reason = f"drive: sequence {sequence} does not come after {session.driven}; count upwards"
+            self._says.complain(peer, "out_of_order", reason, sequence)
+        elif not may(role := _role(session, guest), "drive"):
+            self._says.complain_role(session, drive, role)
+        elif loop_advice(self._port, now_ns):
+            self.counters.undriven += 1  # the loop would take it for new when it goes on
+        elif not driven_by_hand(self._port.status):
+            self._says.complain(peer, "not_allowed", _NOT_DRIVEN, sequence)
+        elif not commands(role):
+            self._drive_as_rig(session, drive, now_ns)
+        elif not self.lease.take(session.operator, now_ns):
+            self._says.complain_lease(session, drive, now_ns)
+        else:
+            session.driven = sequence
+            self._relay.hear(drive.inputs, session, now_ns)
+
+    def _drive_as_rig(self, session: Session, drive: Drive, now_ns: int) -> None:
+        """Pass on the inputs of one who commands nothing: no lease, but never beside another driver."""
+        driver = self._relay.driver(now_ns)
+        if driver not in ("", session.operator):
+            reason = f"drive is refused: {driver} drives; end that first"
+            self._says.complain(session.peer, "no_lease", reason, drive.sequence)
+        else:
+            session.driven = drive.sequence
+            self._relay.hear(drive.inputs, session, now_ns)
+
+    def _stop(self, session: Session, command: Command, now_ns: int) -> None:
+        emergency = command.verb == "estop"
+        number = self._port.estop() if emergency else self._port.stop()
+        while self._waiting:
+            other = self._waiting.popleft()
+            reason = f"{other.command.verb} is refused: {session.operator} has asked for {command.verb}"
+            self._says.refuse(other.session, other.command, now_ns, reason, "see the state, then ask again")
+        if len(self._stops) >= MOST_STOPS_WAITING:
+            self._says.accept(session, command, now_ns, "it is in the loop's block, not confirmed yet")
+            return
+        verb = Verb.ESTOP if emergency else Verb.STOP
+        end_ns = now_ns + self._terms.answer_ns
+        self._stops.append(Pending(session, command, verb, number=number, end_ns=end_ns))
+
+    def _commanding(self, session: Session, command: Command, now_ns: int) -> None:
+        advice = loop_advice(self._port, now_ns)
+        if advice:
+            self._says.refuse(session, command, now_ns, f"{command.verb} is refused: {advice}")
+            return
+        if not self.lease.take(session.operator, now_ns):
+            self._says.refuse_lease(session, command, now_ns)
+            return
+        problem = self._problem(command.arguments)
+        if problem:
+            self._says.refuse(session, command, now_ns, f"{command.verb} is refused: {problem}")
+        elif command.verb in PREPARED:
+            self._prepare(session, command, now_ns)
+        else:
+            verb = _VERBS[command.verb]
+            self._enqueue(Pending(session, command, verb, numbers(command)), now_ns)
+
+    def _problem(self, arguments: Arguments) -> str:
+        if arguments.link is not None and not 0 <= arguments.link < self._terms.links:
+            return f"there is no link {arguments.link + 1}, links are 1 to {self._terms.links}"
+        return ""
+
+    def _release(self, session: Session, command: Command, now_ns: int) -> None:
+        if self.lease.release(session.operator, now_ns):
+            self._says.accept(session, command, now_ns)
+        else:
+            self._says.refuse_lease(session, command, now_ns)
+
+    def _prepare(self, session: Session, command: Command, now_ns: int) -> None:
+        """Start the process whose part comes before the loop is asked: loader, or check of the settings."""
+        verb, helper, state = command.verb, self._helpers[command.verb], self._says.state
+        states = self._terms.load_states if verb == "load" else ("OFF",)
+        reason, needed = "", ""
+        if helper is None:
+            reason, needed = f"{verb} is refused: this daemon plays one profile", "start `mastd serve`"
+        elif state not in states:
+            reason, needed = f"{verb} is refused in {state}", f"{verb} in {' or '.join(states)}"
+        elif under_way := self._under_way():
+            self.counters.busy += 1
+            reason, needed = f"{verb} is refused: {under_way}", "wait for it"
+        else:
+            slot, serial = self._slots.offer(whole(self._port.status.scalar("loaded")))
+            if problem := helper.start(command.arguments.profile, slot, now_ns):
+                reason = f"{verb} is refused: {problem}"
+            else:
+                self._loading = Pending(session, command, _VERBS[verb], (float(slot), float(serial)))
+        if reason:
+            self._says.refuse(session, command, now_ns, reason, needed)
+
+    def _under_way(self) -> str:
+        """Return what is on its way already: in a process, or as a request to the loop; empty for nothing."""
+        requests = (self._loading, self._flying, *self._waiting)
+        verbs = {pending.verb for pending in requests if pending is not None}
+        if Verb.RELOAD in verbs:
+            return "the settings are just being taken anew"
+        profile = self._loader.profile if self._loader is not None else ""
+        return f"{profile or 'another profile'} is just being loaded" if Verb.LOAD in verbs else ""
+
+    def _enqueue(self, pending: Pending, now_ns: int) -> None:
+        if len(self._waiting) >= MOST_WAITING:
+            self.counters.busy += 1
+            reason = f"{pending.command.verb} is refused: {MOST_WAITING} requests wait already"
+            self._says.refuse(pending.session, pending.command, now_ns, reason, "wait for their answers")
+            return
+        self._waiting.append(pending)
+        self._ask_next(now_ns)
+
+    def _ask_next(self, now_ns: int) -> None:
+        if self._flying is not None or not self._waiting:
+            return
+        pending = self._waiting.popleft()
+        number = self._port.ask(pending.verb, pending.arguments)
+        self._flying = replace(pending, number=number, end_ns=now_ns + self._terms.answer_ns)
+
+    def _settle_request(self, now_ns: int) -> None:
+        flying = self._flying
+        if flying is None:
+            return
+        answer = self._port.answer(flying.number)
+        if answer is not None:
+            self._flying = None
+            if not answer.refused:
+                self._says.accept(flying.session, flying.command, now_ns, flying.note)
+                return
+            reason, needed = split_refusal(answer.refusal or f"{flying.command.verb} is refused by the loop")
+            self._says.refuse(flying.session, flying.command, now_ns, reason, needed)
+        elif now_ns >= flying.end_ns:
+            self._flying = None
+            self._port.withdraw()
+            self._unanswered(flying, now_ns, "it has been withdrawn")
+
+    def _settle_stops(self, now_ns: int) -> None:
+        for _ in range(len(self._stops)):
+            pending = self._stops.popleft()
+            if self._port.stopped(pending.number, pending.verb is Verb.ESTOP):
+                self._says.accept(pending.session, pending.command, now_ns)
+            elif now_ns >= pending.end_ns:
+                self._unanswered(pending, now_ns, "it stays in the loop's block")
+            else:
+                self._stops.append(pending)
+
+    def _unanswered(self, pending: Pending, now_ns: int, fate: str) -> None:
+        self.counters.unanswered += 1
+        silent_s = self._port.silent_ns(now_ns) * 1e-9
+        verb = pending.command.verb
+        advice = loop_advice(self._port, now_ns)
+        if not advice:
+            advice = f"the loop has last moved {silent_s:.1f} s ago"
+        reason = f"{verb} was not answered by the loop; {fate}: {advice}"
+        self._says.refuse(pending.session, pending.command, now_ns, reason, "see `mastd ctl status`")
+
+    def _settle_loading(self, now_ns: int) -> None:
+        pending = self._loading
+        helper = self._helpers[pending.command.verb] if pending is not None else None
+        if pending is None or helper is None:
+            return
+        # Whoever waits for the loader must not lose the table meanwhile.
+        if self.lease.holder(now_ns) == pending.session.operator:
+            self.lease.take(pending.session.operator, now_ns)
+        loading = helper.poll(now_ns)
+        if loading is None:
+            return
+        self._loading = None
+        self._loaded(pending, loading, now_ns)
+
+    def _loaded(self, pending: Pending, loading: Loading, now_ns: int) -> None:
+        holder, verb = self.lease.holder(now_ns), pending.command.verb
+        if not loading.ok:
+            self._says.refuse(pending.session, pending.command, now_ns, f"{verb} is refused: {loading.text}")
+        elif holder != pending.session.operator:
+            reason = f"{verb} is refused: the lease was given away meanwhile ({holder or 'free'})"
+            self._says.refuse(pending.session, pending.command, now_ns, reason, f"{verb} again")
+        else:
+            self._enqueue(replace(pending, note=loading.text), now_ns)
+
+
+def _role(session: Session, guest: Guest | None) -> Role:
+    """Return the role that counts now: the key's may have become a lesser one since the hello."""
+    return session.role if guest is None else lesser(session.role, guest.role)

@@ -1,0 +1,75 @@
+"""What anybody may read of the daemon, as plain values: its status now, and what it is."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from mastd.wire.access.sessions import GatewayCounters, Sessions
+from mastd.wire.common.blocks import NewestValueBlock
+from mastd.wire.common.cycle_times import CycleTimes
+from mastd.wire.common.lease import Lease
+from mastd.wire.common.rig_status import read_status
+from mastd.wire.operators.config import DeskTerms
+from mastd.wire.operators.driver_relay import DriverRelay
+from mastd.wire.operators.load_process import ProfileLoader
+from mastd.wire.operators.loop_port import LoopPort
+from mastd.wire.operators.snapshot import loop_part, past_part, plant_part, vehicle_channels
+
+
+@dataclass(frozen=True)
+class NoticeBoard:
+    """Puts together what the parts of the gateway know; ``times`` is None where nothing is recorded."""
+
+    terms: DeskTerms
+    port: LoopPort
+    loader: ProfileLoader | None
+    relay: DriverRelay
+    counters: GatewayCounters
+    lease: Lease
+    sessions: Sessions
+    times: CycleTimes | None
+    rigs: NewestValueBlock | None = None
+    """What the rigs' gateway shows (``mastd.wire.common.rig_status``), None where there is none."""
+
+    def snapshot(self, now_ns: int) -> dict[str, Any]:
+        """Return everything that is known now."""
+        holder = self.lease.holder(now_ns)
+        left_s = self.lease.left_ns(now_ns) * 1e-9
+        joined, rig_counters = read_status(self.rigs, self.terms.rigs) if self.rigs else ([], {})
+        return {
+            "name": self.terms.name,
+            "pid": self.terms.pid,
+            **loop_part(self.port, self.terms.words, now_ns),
+            "cycle_time": self.times.summary() if self.times is not None else None,
+            "rigs": [*self.relay.rigs(now_ns), *joined],
+            "rig_counters": rig_counters,
+            **past_part(self.terms.past),
+            "lease": {"holder": holder, "left_s": left_s} if holder else None,
+            "loading": self.loader.profile if self.loader is not None else "",
+            "clients": len(self.sessions),
+            "counters": dict(vars(self.counters)),
+        }
+
+    def description(self) -> dict[str, Any]:
+        """Return what the daemon is; only the names of a simulated vehicle's channels ever change."""
+        terms = self.terms
+        return {
+            "name": terms.name,
+            "pid": terms.pid,
+            **plant_part(self.port.status),
+            **terms.description,
+            "channels": self._channels(),
+            "states": list(terms.words.states),
+            "faults": {str(code): asdict(words) for code, words in terms.words.faults.items()},
+        }
+
+    def _channels(self) -> list[tuple[str, str, str]]:
+        """Return name, unit and meaning of each number of a frame."""
+        spare = self.terms.spare
+        vehicle = list(vehicle_channels(self.port.status))[:spare]
+        unused = (
+            (f"spare.{place}", "1", "has a meaning while a vehicle is simulated that has so many numbers")
+            for place in range(len(vehicle) + 1, spare + 1)
+        )
+        return [*self.terms.description.get("channels", ()), *vehicle, *unused]

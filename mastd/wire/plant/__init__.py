@@ -1,0 +1,1 @@
+"""Plant link: hello, samples and commands, over sockets or in process."""

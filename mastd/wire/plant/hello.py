@@ -1,0 +1,213 @@
+"""Opening and closing of a session on the plant link: hello, welcome, refusal (docs/protocol.md).
+
+These messages are MessagePack maps with text keys; unknown keys are ignored, so that a later minor version
+may add some. Whatever must be equal at both ends is compared by the plant, and a refusal names both values.
+"""
+
+from __future__ import annotations
+
+import os
+import socket
+from dataclasses import asdict, dataclass, fields
+from typing import Literal, TypeVar, get_args
+
+import msgpack
+
+from mastd.errors import ProtocolError
+from mastd.wire.common.layout import Layout, command_layout, sample_layout
+from mastd.wire.plant.messages import PROTOCOL_VERSION, decode
+
+Mode = Literal["lockstep", "free-run"]
+MODES: tuple[str, ...] = get_args(Mode)
+LONGEST_TEXT = 200
+_SIGNED_64 = 1 << 63
+
+
+@dataclass(frozen=True)
+class LinkTerms:
+    """What both ends of a plant link must agree on."""
+
+    sample_layout: Layout
+    command_layout: Layout
+    mode: Mode
+    period_ns: int
+
+    @classmethod
+    def of(cls, links: int, accelerometers: int, mode: Mode, period_ns: int) -> LinkTerms:
+        """Return the terms of a table with ``links`` actuators and ``accelerometers`` single-axis sensors."""
+        return cls(sample_layout(links, accelerometers), command_layout(links), mode, period_ns)
+
+
+@dataclass(frozen=True)
+class DaemonHello:
+    """The daemon's request for the plant's one place: the terms it wants and who it is."""
+
+    protocol_version: int
+    sample_sha256: str
+    command_sha256: str
+    mode: str
+    period_ns: int
+    name: str
+    pid: int
+    host: str
+
+    @classmethod
+    def of(cls, terms: LinkTerms, name: str) -> DaemonHello:
+        """Return this process's hello for ``terms``."""
+        return cls(
+            PROTOCOL_VERSION,
+            terms.sample_layout.sha256,
+            terms.command_layout.sha256,
+            terms.mode,
+            terms.period_ns,
+            name,
+            os.getpid(),
+            socket.gethostname()[:LONGEST_TEXT],
+        )
+
+    @property
+    def who(self) -> str:
+        """The daemon's name, process id and host in words."""
+        return f"{self.name} (pid {self.pid} on {self.host})"
+
+
+@dataclass(frozen=True)
+class PlantHello:
+    """The plant's welcome: its terms, the identity of its present boot, and whether it is a simulation."""
+
+    protocol_version: int
+    sample_sha256: str
+    command_sha256: str
+    mode: str
+    period_ns: int
+    boot_id: int
+    name: str
+    simulated: bool
+
+    @classmethod
+    def of(cls, terms: LinkTerms, boot_id: int, name: str, simulated: bool) -> PlantHello:
+        """Return the hello of a plant that serves ``terms``."""
+        return cls(
+            PROTOCOL_VERSION,
+            terms.sample_layout.sha256,
+            terms.command_layout.sha256,
+            terms.mode,
+            terms.period_ns,
+            boot_id,
+            name,
+            simulated,
+        )
+
+
+@dataclass(frozen=True)
+class Refusal:
+    """Why the plant does not serve a peer; ``holder`` names the daemon that has the place, else empty."""
+
+    reasons: tuple[str, ...]
+    holder: str = ""
+
+    @property
+    def text(self) -> str:
+        """All reasons in one line."""
+        return "; ".join(self.reasons)
+
+
+_COMPARED = (
+    ("mode", "mode", "start both ends in the same mode"),
+    ("period_ns", "period", "start both ends with the same period"),
+    ("sample_sha256", "sample layout", "both ends must read the same table file"),
+    ("command_sha256", "command layout", "both ends must read the same table file"),
+)
+
+
+def mismatches(plant: PlantHello, daemon: DaemonHello) -> tuple[str, ...]:
+    """Return one line with both values for every term on which the two ends differ."""
+    if plant.protocol_version != daemon.protocol_version:
+        # Nothing else of another version can be judged.
+        return (f"protocol version: plant {plant.protocol_version}, daemon {daemon.protocol_version}",)
+    return tuple(
+        f"{words}: plant {_shown(getattr(plant, field))}, daemon {_shown(getattr(daemon, field))}; {advice}"
+        for field, words, advice in _COMPARED
+        if getattr(plant, field) != getattr(daemon, field)
+    )
+
+
+def _shown(value: object) -> str:
+    if isinstance(value, int):
+        return f"{value} ns"
+    return str(value)[:16]
+
+
+def pack_hello(hello: DaemonHello) -> bytes:
+    """Return the daemon's hello as bytes."""
+    return pack_map("hello", asdict(hello))
+
+
+def pack_welcome(hello: PlantHello) -> bytes:
+    """Return the plant's welcome as bytes."""
+    return pack_map("welcome", asdict(hello))
+
+
+def pack_refusal(refusal: Refusal) -> bytes:
+    """Return a refusal as bytes."""
+    return pack_map("refused", {"reasons": list(refusal.reasons), "holder": refusal.holder})
+
+
+def pack_map(kind: str, entries: dict[str, object]) -> bytes:
+    """Return a message of the session as bytes: a map whose ``kind`` says what it is."""
+    packed: bytes = msgpack.packb({"kind": kind, **entries})
+    return packed
+
+
+def unpack_map(data: bytes) -> dict[str, object]:
+    """Return a message of the session; raise ProtocolError unless it is a map with a text ``kind``."""
+    message = decode(data)
+    if not isinstance(message, dict) or not isinstance(message.get("kind"), str):
+        raise ProtocolError("not a message of the session: it must be a map with a text 'kind'")
+    return message
+
+
+def read_hello(message: dict[str, object]) -> DaemonHello:
+    """Return the daemon's hello in ``message``; raise ProtocolError for a missing or wrong entry."""
+    return _read(message, DaemonHello)
+
+
+def read_welcome(message: dict[str, object]) -> PlantHello:
+    """Return the plant's welcome in ``message``; raise ProtocolError for a missing or wrong entry."""
+    return _read(message, PlantHello)
+
+
+def read_refusal(message: dict[str, object]) -> Refusal:
+    """Return the refusal in ``message``; what cannot be read of it is left out: it is a refusal anyway."""
+    reasons = message.get("reasons")
+    holder = message.get("holder")
+    texts = [str(reason)[:LONGEST_TEXT] for reason in reasons] if isinstance(reasons, list) else []
+    return Refusal(
+        tuple(texts[:16]) or ("no reason given",), holder[:LONGEST_TEXT] if isinstance(holder, str) else ""
+    )
+
+
+_Hello = TypeVar("_Hello", DaemonHello, PlantHello)
+_TYPES: dict[str, type] = {"int": int, "str": str, "bool": bool}
+
+
+def _read(message: dict[str, object], cls: type[_Hello]) -> _Hello:
+    version = message.get("protocol_version")
+    if type(version) is int and version != PROTOCOL_VERSION:
+        # The other entries belong to another version: only the version itself is worth reporting.
+        blank = {field.name: _TYPES[str(field.type)]() for field in fields(cls)}
+        return cls(**{**blank, "protocol_version": version})
+    entries: dict[str, object] = {}
+    for field in fields(cls):
+        value = message.get(field.name)
+        wanted = _TYPES[str(field.type)]
+        if type(value) is not wanted:
+            raise ProtocolError(f"{message['kind']}: {field.name} must be given as {field.type}")
+        if isinstance(value, str) and len(value) > LONGEST_TEXT:
+            raise ProtocolError(
+                f"{message['kind']}: {field.name} must not be longer than {LONGEST_TEXT} characters"
+            )
+        if isinstance(value, int) and not -_SIGNED_64 <= value < _SIGNED_64:
+            raise ProtocolError(f"{message['kind']}: {field.name} must be a signed 64-bit integer")
+        entries[field.name] = value
+    return cls(**entries)  # type: ignore[arg-type]

@@ -1,0 +1,94 @@
+"""A plant as a process of its own: started, connected to, and never left behind."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import tempfile
+from collections.abc import Callable
+from pathlib import Path
+from types import TracebackType
+from typing import IO
+
+from mastd.errors import ProtocolError
+from mastd.wire.common.address import private_directory
+from mastd.wire.plant.hello import LinkTerms
+from mastd.wire.plant.provider import PlantProvider, PlantRequest
+from mastd.wire.plant.socket_link import SocketLink, connect
+
+_END_S = 3.0  # a plant ends within its period; the rest is for a loaded machine
+
+
+class PlantProcess:
+    """A running plant process at ``address``; a context manager that ends it."""
+
+    def __init__(self, provider: PlantProvider, request: PlantRequest) -> None:
+        """Start the plant that ``provider`` has for ``request``, on a socket only this user can reach."""
+        self._directory: Path | None = private_directory()
+        self.address = f"ipc://{self._directory}/plant"
+        self._messages: IO[bytes] = tempfile.TemporaryFile()  # noqa: SIM115  lives as long as this object
+        command = [*provider.arguments(request, self.address), "--parent-pid", str(os.getpid())]
+        self.process = subprocess.Popen(
+            command,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.DEVNULL,
+            stderr=self._messages,
+            start_new_session=True,  # Ctrl-C is for the daemon, which still needs the plant to stop softly
+        )
+
+    def connect(
+        self,
+        terms: LinkTerms,
+        timeout_ns: int = 30_000_000_000,
+        name: str = "mastd",
+        waiting: Callable[[], None] | None = None,
+    ) -> SocketLink:
+        """Open a session with the plant once it is up; raise ProtocolError if it ends before that.
+
+        ``waiting`` as for ``mastd.wire.plant.socket_link.connect``.
+        """
+
+        def look() -> None:
+            self._check()
+            if waiting is not None:
+                waiting()
+
+        return connect(self.address, terms, timeout_ns, name, waiting=look)
+
+    def messages(self) -> str:
+        """Return what the plant has written to its standard error so far (the last 4 kB)."""
+        # The child shares the file's position, so it must not be moved: read at an offset instead.
+        descriptor = self._messages.fileno()
+        size = os.fstat(descriptor).st_size
+        return os.pread(descriptor, 4096, max(0, size - 4096)).decode(errors="replace").strip()
+
+    def stop(self) -> int:
+        """End the plant, by force if it does not end by itself, and return its exit code."""
+        if self.process.poll() is None:
+            self.process.terminate()
+        try:
+            code = self.process.wait(_END_S)
+        except subprocess.TimeoutExpired:
+            self.process.kill()
+            code = self.process.wait()
+        if self._directory is not None:
+            shutil.rmtree(self._directory, ignore_errors=True)
+            self._directory = None
+        return code
+
+    def __enter__(self) -> PlantProcess:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.stop()
+        self._messages.close()
+
+    def _check(self) -> None:
+        code = self.process.poll()
+        if code is not None:
+            raise ProtocolError(
+                f"the plant process ended with code {code}: {self.messages() or 'no message'}"
+            )

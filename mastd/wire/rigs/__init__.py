@@ -1,0 +1,1 @@
+"""External rigs: gateway, messages, client, session."""

@@ -1,0 +1,186 @@
+"""The client of a rig: join a running daemon, read its motion, give values.
+
+::
+
+    with RigClient.join("pedals", reads=("vehicle.speed",)) as rig:
+        while (motion := rig.receive(1.0)) is not None:
+            rig.send((0.1, 0.5), motion)
+
+A client is for one thread. It says hello again by itself when the daemon was silent, and takes its session up
+again; the caller sees motions that go on, and in ``rejoined`` how often that was. The asynchronous client is
+``mastd.wire.rigs.client_async.AsyncRigClient``.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import socket as machine
+import time
+from collections.abc import Sequence
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Self
+
+import zmq
+
+from mastd.errors import ProtocolError
+from mastd.wire.access.keys import read_key
+from mastd.wire.common.address import check_address, daemon_address, rigs_address
+from mastd.wire.operators.client import ClientKeys
+from mastd.wire.rigs.client_session import Floats, MotionSeen, RigPlace, RigSession
+from mastd.wire.rigs.messages import ANY, LARGEST_TO_RIG
+
+PATIENCE_S = 5.0
+MOST_TAKEN = 256
+"""Messages that are taken at once."""
+SLICE_S = 0.05
+"""s between two looks at what is due."""
+_MARK = 64
+
+
+class RigClient(RigPlace):
+    """A rig that has joined; ``join`` makes one."""
+
+    def __init__(self, address: str, session: RigSession, keys: ClientKeys | None) -> None:
+        super().__init__(address, session)
+        self._context: zmq.Context[zmq.Socket[bytes]] = zmq.Context()
+        self._socket = open_rig_socket(self._context, address, keys)
+
+    @classmethod
+    def join(
+        cls,
+        name: str,
+        *,
+        kind: str = ANY,
+        reads: Sequence[str] = (),
+        address: str | None = None,
+        keys: ClientKeys | None = None,
+        patience: float = PATIENCE_S,
+        mode: str = ANY,
+        program: str = "",
+    ) -> Self:
+        """Join as the rig ``name`` of the daemon's rigs file; read the channels ``reads``.
+
+        ``address``: of the rigs' socket, None for this machine's daemon. Raises UsageError if no daemon
+        answers within ``patience`` s, RigRefusedError with every reason if it gives no place.
+        """
+        session = RigSession(name, kind, reads, program or own_program(name), mode)
+        client = cls(rig_address(address), session, keys)
+        try:
+            client._greet(patience)
+        except BaseException:
+            client.close()
+            raise
+        return client
+
+    def receive(self, timeout: float = 1.0) -> MotionSeen | None:
+        """Return the newest motion, None if none comes within ``timeout`` s.
+
+        Raises UsageError when the daemon is gone, RigRefusedError when it does not take the rig again.
+        """
+        end = time.monotonic() + timeout
+        while True:
+            self._drain()
+            motion = self._session.take()
+            left = end - time.monotonic()
+            if motion is not None or left <= 0.0:
+                return motion
+            self._socket.poll(round(1000 * min(left, SLICE_S)) + 1)
+
+    def send(self, values: Sequence[float] | Floats, motion: MotionSeen | int) -> None:
+        """Give values, in the order of ``channels``, computed from this motion (or its step).
+
+        What cannot be sent at once is lost. Raises ValueError for values that do not fit the channels.
+        """
+        step = motion if isinstance(motion, int) else motion.step
+        self._post(self._session.values(values, step, time.monotonic_ns()))
+
+    def stop(self) -> None:
+        """Ask for a soft stop of the table."""
+        self._request("stop")
+
+    def estop(self) -> None:
+        """Ask for an emergency stop."""
+        self._request("estop")
+
+    def leave(self) -> None:
+        """Give the place back."""
+        if not self._context.closed:
+            with contextlib.suppress(ProtocolError):
+                self._post(self._session.request("bye")[0])
+        self.close()
+
+    def close(self) -> None:
+        """End the connection without a word; the daemon finds the rig lost."""
+        self._context.destroy(linger=200)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.leave()
+
+    def _greet(self, patience: float) -> None:
+        end = time.monotonic() + patience
+        while self._session.welcome is None:
+            self._drain()
+            if self._session.welcome is None:
+                left = end - time.monotonic()
+                if left <= 0.0:
+                    raise self._session.nobody(self.address)
+                self._socket.poll(round(1000 * min(left, SLICE_S)) + 1)
+
+    def _drain(self) -> None:
+        for _ in range(MOST_TAKEN):
+            try:
+                data = self._socket.recv(zmq.NOBLOCK)
+            except zmq.Again:
+                break
+            self._session.hear(data, time.monotonic_ns())
+        self._session.attend(time.monotonic_ns())
+        while self._session.outbox:
+            self._post(self._session.outbox.pop(0))
+
+    def _request(self, kind: str) -> None:
+        self._post(self._session.request(kind)[0])
+
+    def _post(self, data: bytes) -> None:
+        with contextlib.suppress(zmq.Again):
+            self._socket.send(data, zmq.NOBLOCK)
+
+
+def own_program(name: str) -> str:
+    """Return what a rig calls itself to people where nothing better is known."""
+    return f"{name}@{machine.gethostname()}"
+
+
+def rig_address(address: str | None) -> str:
+    """Return the address of the rigs' socket, None: of this machine's daemon; raise UsageError if wrong."""
+    return check_address(address or rigs_address(daemon_address()), allow_remote=True, what="rigs' address")
+
+
+def open_rig_socket(
+    context: zmq.Context[zmq.Socket[bytes]], address: str, keys: ClientKeys | None
+) -> zmq.Socket[bytes]:
+    """Return the connected socket of a rig."""
+    socket = context.socket(zmq.DEALER)
+    prepare_rig_socket(socket, address, keys)
+    return socket
+
+
+def prepare_rig_socket(socket: zmq.Socket[Any], address: str, keys: ClientKeys | None) -> None:
+    """Set a DEALER up as a rig's, and connect it; raise UsageError for keys that cannot be read."""
+    socket.linger = 0
+    socket.immediate = True  # hellos do not pile up until a daemon is there
+    socket.set_hwm(_MARK)
+    socket.setsockopt(zmq.MAXMSGSIZE, LARGEST_TO_RIG)
+    socket.setsockopt(zmq.RECONNECT_IVL, 20)
+    socket.setsockopt(zmq.IPV6, int("[" in address))
+    if keys is not None:
+        public, secret = read_key(Path(keys.own), secret=True)
+        socket.setsockopt(zmq.CURVE_PUBLICKEY, public)
+        socket.setsockopt(zmq.CURVE_SECRETKEY, secret)
+        socket.setsockopt(zmq.CURVE_SERVERKEY, read_key(Path(keys.server), secret=False)[0])
+    socket.connect(address)

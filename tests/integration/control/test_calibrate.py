@@ -1,0 +1,92 @@
+"""`mastd calibrate offsets` as a technician uses it: play, look, write, play again."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from mastd.cli import main
+from mastd.commands.calibrate.offsets import write
+from mastd.errors import UsageError
+from mastd.settings.core.loader import load
+from mastd.settings.table.table import TableSettings
+from tests.support.lab import ROOT, Lab, replaced
+
+pytestmark = pytest.mark.alone
+
+SLOW = """
+name: slow
+segments:
+  - {kind: hold, duration: 1 s}
+  - {kind: sine, frequency: 1 Hz, fade: 0.5 s, axes: {heave: {amplitude: 4 mm}}, duration: 4 s}
+"""
+OFF = """
+name: one transducer off
+deviation: {spread: 10 %, seed: 3}
+actuators:
+  - {link: vertical front left, transducer_offset: 0.2 mm}
+"""
+PATTERN = 0.5 * np.array([-1.0, 1.0, -1.0, 1.0, 0.0, 0.0, 0.0])
+
+
+def calibrate(
+    lab: Lab, capsys: pytest.CaptureFixture[str], *options: object, config: Path | None = None
+) -> tuple[int, Any, str]:
+    """Run the command; return exit code, document and what stands on standard error."""
+    arguments = ["calibrate", "offsets", "--table", lab.table, "--config", config or lab.config, "--json"]
+    arguments += ["--out", lab.directory / "runs", *options]
+    code = main([str(argument) for argument in arguments])
+    out, err = capsys.readouterr()
+    return code, json.loads(out) if out else None, err
+
+
+def test_an_offset_is_found_written_and_gone(
+    lab: Lab, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("XDG_RUNTIME_DIR", str(lab.runtime))
+    play = ["--profile", lab.profile(SLOW), "--truth", lab.profile(OFF, "off.yaml")]
+    play += ["--link", "direct", "--lockstep"]
+    text = lab.table.read_text(encoding="utf-8")
+    code, found, _ = calibrate(lab, capsys, *play)
+    assert code == 0
+    assert found["balanced"]
+    assert found["told"]
+    (pattern,) = found["patterns"]
+    np.testing.assert_allclose(pattern["links"], PATTERN, atol=1e-3)
+    assert pattern["by_lengths_m"] == pytest.approx(-0.1e-3, abs=2e-6), "half of it along the pattern"
+    assert pattern["by_balance_m"] == pytest.approx(-0.1e-3, abs=40e-6), "their spread adds to it"
+    assert lab.table.read_text(encoding="utf-8") == text, "it was not told to write"
+
+    code, written, _ = calibrate(lab, capsys, "--from", found["run"], "--write")
+    assert code == 0
+    assert written["patterns"] == found["patterns"]
+    lines = zip(text.splitlines(), lab.table.read_text(encoding="utf-8").splitlines(), strict=True)
+    different = [(old, new) for old, new in lines if old != new]
+    assert len(different) == 4, "the links of the pattern, all else to the character"
+    assert all(old.split("offset")[0] == new.split("offset")[0] for old, new in different)
+    assert lab.table.with_name("table.yaml.bak").read_text(encoding="utf-8") == text
+
+    code, _, err = calibrate(lab, capsys, "--from", found["run"], "--write")
+    assert code == 2
+    assert "is not the table of that run any more" in err, "what was written is not written twice"
+
+    settings = lab.config.read_text(encoding="utf-8")
+    free = lab.directory / "free.yaml"
+    free.write_text(replaced(settings, r"balance: \{gain: 10 1/s", "balance: {gain: 0 1/s"), encoding="utf-8")
+    _, after, _ = calibrate(lab, capsys, *play, config=free)
+    assert not after["balanced"]
+    assert abs(after["patterns"][0]["internal_force_n"]) < 500.0, "without the balance's help"
+
+
+def test_the_starter_table_is_nobodys_to_write_and_what_cannot_be_read_is_one_line(
+    lab: Lab, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with pytest.raises(UsageError, match="mastd init"):
+        write(ROOT / "config" / "table.yaml", load(lab.table, TableSettings), [])
+    code, _, err = calibrate(lab, capsys, "--from", lab.directory / "nothing")
+    assert code == 2
+    assert err.count("\n") == 1

@@ -1,0 +1,167 @@
+"""The simulated power pack: stages, accumulators, what lies under flow, and that no oil gets lost."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from hil_sim.faults import parse
+from hil_sim.plant import block as b
+from hil_sim.plant.assembly import assemble
+from hil_sim.plant.block import Block
+from hil_sim.plant.plant import Plant
+from hil_sim.plant.supply import run_supply, stored_pressure
+from hil_sim.plant.truth import PlantTruth
+from mastd.settings.core.loader import load
+from mastd.settings.table.table import TableSettings
+from mastd.wire.plant.messages import Command, DriveMode, Sample, SampleFlag, Stage
+
+ROOT = Path(__file__).resolve().parents[4]
+TABLE = load(ROOT / "config" / "table.yaml", TableSettings)
+TICK = 500e-6
+
+
+class Pack:
+    """The supply alone, with valves that draw what they are told."""
+
+    def __init__(self) -> None:
+        self.block: Block = assemble(TABLE, PlantTruth(), 1e-3, seed=0)
+        self.supply = self.block.supply
+
+    def run(self, stage: Stage, seconds: float, flow: float = 0.0) -> None:
+        self.block.integers[b.STAGE_REQUEST] = stage
+        for _ in range(round(seconds / TICK)):
+            self.supply[b.DRAWN] = flow * TICK
+            self.supply[b.RETURNED] = flow * TICK
+            run_supply(self.supply, self.block.supply_parameters, self.block.integers, TICK)
+
+    @property
+    def stage(self) -> int:
+        return int(self.block.integers[b.STAGE_REACHED])
+
+    @property
+    def pressure(self) -> float:
+        return float(self.supply[b.SUPPLY_PRESSURE])
+
+
+def test_comes_up_stage_by_stage_and_goes_down_at_once() -> None:
+    pack = Pack()
+    assert pack.pressure == 0.0
+    pack.run(Stage.LOW, 2.0)
+    assert pack.stage == Stage.LOW
+    assert pack.pressure == pytest.approx(TABLE.supply.low_pressure, rel=0.1)
+    pack.run(Stage.HIGH, 0.5)
+    assert pack.stage == Stage.LOW, "high is not reached before the pressure is there"
+    pack.run(Stage.HIGH, 4.0)
+    assert pack.stage == Stage.HIGH
+    assert pack.pressure == pytest.approx(TABLE.supply.pressure, rel=0.02)
+    pack.run(Stage.LOW, TICK)
+    assert pack.stage == Stage.LOW
+    pack.run(Stage.OFF, 8.0)
+    assert pack.stage == Stage.OFF
+    assert pack.pressure < 2e5
+
+
+def test_accumulators_keep_the_gas_law_and_are_empty_when_empty() -> None:
+    accumulator = TABLE.supply.accumulator
+    parameters = Pack().block.supply_parameters
+    line = float(parameters[b.LINE_VOLUME])
+    for oil in (0.005, 0.02, 0.03):
+        gas = accumulator.volume / (accumulator.volume - oil)
+        expected = accumulator.precharge * gas**accumulator.exponent
+        assert stored_pressure(oil + line, parameters) == pytest.approx(expected, rel=1e-12)
+    assert stored_pressure(line, parameters) == pytest.approx(accumulator.precharge)
+    assert stored_pressure(0.5 * line, parameters) == pytest.approx(0.5 * accumulator.precharge)
+    assert stored_pressure(0.0, parameters) == 0.0
+    assert stored_pressure(-1.0, parameters) == 0.0
+
+
+def test_pressure_falls_under_flow_and_comes_back() -> None:
+    pack = Pack()
+    pack.run(Stage.HIGH, 6.0)
+    full = pack.pressure
+    pack.run(Stage.HIGH, 0.1, flow=2 * TABLE.supply.pump_flow)
+    loaded = pack.pressure
+    assert loaded < full - 8e5, "line loss and accumulators"
+    pack.run(Stage.HIGH, 1.5, flow=2 * TABLE.supply.pump_flow)
+    assert pack.pressure < loaded - 20e5
+    pack.run(Stage.HIGH, 8.0)
+    assert pack.pressure == pytest.approx(full, rel=0.01)
+
+
+def test_low_pressure_in_the_high_stage_is_a_fault() -> None:
+    pack = Pack()
+    pack.run(Stage.HIGH, 6.0)
+    assert not pack.block.integers[b.SUPPLY_FAULT]
+    pack.run(Stage.HIGH, 3.0, flow=3 * TABLE.supply.pump_flow)
+    assert pack.pressure < TABLE.supply.limits.minimum_pressure
+    assert pack.block.integers[b.SUPPLY_FAULT]
+    assert pack.stage == Stage.HIGH
+
+
+def test_the_pumps_power_heats_the_oil_and_the_cooler_holds_it() -> None:
+    pack = Pack()
+    pack.run(Stage.HIGH, 6.0)
+    before = float(pack.supply[b.TEMPERATURE])
+    pack.run(Stage.HIGH, 10.0, flow=0.9 * TABLE.supply.pump_flow)
+    details = PlantTruth().supply
+    heat = 0.9 * TABLE.supply.pump_flow * float(pack.supply[b.ACCUMULATOR_PRESSURE]) * 10.0
+    cooled = details.cooling * (0.5 * (before + pack.supply[b.TEMPERATURE]) - details.cooler_temperature) * 10
+    rise = (heat - cooled) / (details.heat_capacity * details.tank_volume)
+    assert float(pack.supply[b.TEMPERATURE]) - before == pytest.approx(rise, rel=0.05)
+
+
+def test_no_oil_is_made_or_lost() -> None:
+    """From standstill over the high stage, a rise, violent motion, and down again: 1e-6 of the oil moved."""
+    plant = Plant(TABLE, PlantTruth(), 1_000_000, 1)
+    block = plant._block
+    command = Command(plant.command_layout)
+
+    def oil() -> float:
+        chambers = block.links[:, b.OIL_1].sum() + block.links[:, b.OIL_2].sum()
+        pending = block.supply[b.RETURNED] - block.supply[b.DRAWN]
+        return float(chambers + pending + block.supply[b.ACCUMULATOR_OIL] + block.supply[b.TANK_OIL])
+
+    before = oil()
+    moved = 0.0
+    command.stage = Stage.HIGH
+    for k in range(12_000):
+        command.mode = DriveMode.FOLLOW if 4_000 < k < 11_000 else DriveMode.DISABLED
+        swing = max(0, k - 7_000) * 1e-3
+        height = -0.05 + 0.05 * min(max((k - 4_000) / 3_000, 0), 1) + 0.02 * np.sin(2 * np.pi * 2 * swing)
+        command.field("lengths")[:] = 1.2
+        command.field("lengths")[:4] += height
+        if k > 11_000:
+            command.stage = Stage.OFF
+        plant.advance(command, 1_000_000)
+        moved += abs(float(block.supply[b.SUPPLY_FLOW])) * 1e-3
+    assert moved > 0.01
+    assert oil() == pytest.approx(before, abs=1e-6 * moved)
+
+
+@pytest.mark.parametrize(
+    ("fault", "flag", "field", "value"),
+    [
+        ("oil-level@0s:0.5", SampleFlag.OIL_LOW, "oil_level", 0.5),
+        ("oil-temperature@0s:80 degC", SampleFlag.OIL_OVERHEATED, "oil_temperature", 353.15),
+        ("filter-blocked@0s:4 bar", SampleFlag.FILTER_BLOCKED, "filter_pressure_drop", 4e5),
+    ],
+)
+def test_faults_of_the_oil_show_in_value_and_bit(
+    fault: str, flag: SampleFlag, field: str, value: float
+) -> None:
+    plant = Plant(TABLE, PlantTruth(), 1_000_000, 1)
+    sample = Sample(plant.sample_layout)
+    plant.read(sample)
+    assert sample.flags == 0
+    plant.inject(parse(fault))
+    plant.advance(None, 1_000_000)
+    plant.read(sample)
+    assert SampleFlag(sample.flags) == flag
+    assert sample.field(field)[0] == pytest.approx(value, rel=1e-3)
+    plant.inject(parse("clear@0s"))
+    plant.advance(None, 2_000_000)
+    plant.read(sample)
+    assert sample.flags == 0

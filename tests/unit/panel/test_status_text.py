@@ -1,0 +1,110 @@
+"""What `mastd ctl status` and `watch` print: what is not known, and what must not reach a terminal."""
+
+from __future__ import annotations
+
+import json
+import math
+from typing import Any
+
+import pytest
+
+from mastd.panel.status_text import line, page, vehicle_words
+from mastd.safety.states import State
+from tests.support.wire.operators import StandInLoop
+from tests.unit.wire.operators.test_sessions import Counter
+
+MEASURED = (
+    "pose",
+    "reference",
+    "lengths",
+    "forces",
+    "following_peak",
+    "residual",
+    "supply_pressure",
+    "stage",
+)
+
+
+def snapshot(monkeypatch: pytest.MonkeyPatch, *unknown: str) -> dict[str, Any]:
+    """Return the snapshot of a loop that knows nothing of ``unknown``."""
+    show = StandInLoop.show
+
+    def show_unknown(loop: StandInLoop, ended: bool = False) -> None:
+        for name in unknown:
+            loop.status.field(name)[:] = math.nan
+        show(loop, ended)
+
+    monkeypatch.setattr(StandInLoop, "show", show_unknown)
+    counter = Counter()
+    counter.turn(3)
+    return counter.desk.board.snapshot(counter.now)
+
+
+def test_what_is_not_known_is_nil_and_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
+    status = snapshot(monkeypatch, *MEASURED)
+    assert status["pose"] == [None] * 6
+    assert status["supply"] == {"pressure_pa": None, "stage": None}
+    lines = [text.split(maxsplit=1) for text in page(status).splitlines()]
+    said = {words[0]: words[1] for words in lines}
+    for name in ("pose", "asked", "lengths", "forces"):
+        assert said[name] == "not known"
+    assert said["supply"] == "pressure not known, stage not known"
+    assert "heave not known  pressure not known" in line(status)
+    json.dumps(status, allow_nan=False)
+
+
+def test_a_vehicle_on_the_table_is_told_with_what_its_seat_feels() -> None:
+    vehicle = {"name": "van", "driven": False, "seat": {"rms": {"x": 0.1, "y": 0.2, "z": 0.314}}}
+    assert vehicle_words(vehicle) == "van on the table; seat x 0.10, y 0.20, z 0.31 m/s2 weighted"
+
+
+def test_a_vehicle_that_is_driven_is_told_with_its_speed_gear_and_a_driver_who_is_lost() -> None:
+    driven = {"driven": True, "driver_lost": False, "speed": 10.0, "driver": {"gear": -2.0}}
+    assert vehicle_words(driven) == " 36.0 km/h  lever R2"
+    unknown = {"driven": True, "driver_lost": True, "speed": None, "driver": {"gear": None}}
+    assert vehicle_words(unknown) == "not known  lever not known  DRIVER LOST"
+    counter = Counter()
+    assert "\n  vehicle       45.0 km/h  lever 2\n" in page(counter.desk.board.snapshot(counter.now))
+    counter.loop.status.set_text("vehicle", "")
+    counter.loop.status.publish()
+    counter.desk.turn(counter.now)
+    assert "  vehicle " not in page(counter.desk.board.snapshot(counter.now))
+
+
+def test_of_a_row_only_what_is_not_known_is_called_so(monkeypatch: pytest.MonkeyPatch) -> None:
+    status = snapshot(monkeypatch)
+    status["lengths_m"] = [1.5, None, 1.25, *status["lengths_m"][3:]]
+    assert "1500.00  not known  1250.00" in page(status)
+
+
+def nothing_known(value: Any) -> Any:
+    """Return ``value`` with nil for every number."""
+    if isinstance(value, dict):
+        return {key: nothing_known(entry) for key, entry in value.items()}
+    if isinstance(value, list):
+        return [nothing_known(entry) for entry in value]
+    return None if type(value) in (int, float) else value
+
+
+def test_a_status_of_which_no_number_is_known_can_be_printed(monkeypatch: pytest.MonkeyPatch) -> None:
+    status = nothing_known(snapshot(monkeypatch))
+    status["lease"] = {"holder": "anna", "left_s": None}
+    for text in (page(status), line(status)):
+        assert "None" not in text
+        assert "nan" not in text
+    assert "anna, for an unknown time" in page(status)
+
+
+def test_nothing_reaches_the_terminal_that_commands_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    status = snapshot(monkeypatch)
+    evil = "\x1b[2Janna\nREADY\r\x07\u202e"
+    status["lease"] = {"holder": evil, "left_s": 5.0}
+    status["profile"]["name"] = status["loading"] = status["name"] = evil
+    status["cause"] = dict.fromkeys(("name", "text", "hint", "clear", "action"), evil)
+    status["active"] = [evil, State.READY.name]
+    for text in (*page(status).split("\n"), line(status)):
+        assert text.isprintable()
+    assert r"\x1b[2Janna\nREADY" in line(status)
+    assert len(page(status).split("\n")) == 17
+    status["advice"] = evil
+    assert line(status).isprintable()

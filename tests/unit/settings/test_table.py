@@ -1,0 +1,251 @@
+"""The table's settings: document 004's table as shipped, and every check across its fields."""
+
+from __future__ import annotations
+
+import math
+import re
+from pathlib import Path
+
+import pytest
+
+from mastd.errors import SettingsError, UsageError
+from mastd.settings.core import starter
+from mastd.settings.core.export import as_json, digest
+from mastd.settings.core.loader import load, load_text
+from mastd.settings.core.strict_yaml import read_text
+from mastd.settings.table.table import TableSettings, no_load_speed
+
+TABLE_FILE = Path(__file__).parents[3] / "config" / "table.yaml"
+TEXT = read_text(TABLE_FILE)
+
+# Tables 1 and 2 of document 004, in mm
+TABLE_JOINTS = [
+    (-1400, -800, -900),
+    (-1400, 800, -900),
+    (1400, 800, -900),
+    (1400, -800, -900),
+    (1400, -1400, 0),
+    (-1400, -1400, 0),
+    (-2800, 0, 0),
+]
+BASE_JOINTS = [
+    (-1400, -800, 0),
+    (-1400, 800, 0),
+    (1400, 800, 0),
+    (1400, -800, 0),
+    (1400, -2600, 2100),
+    (-1400, -2600, 2100),
+    (-4000, 0, 2100),
+]
+
+
+@pytest.fixture(scope="module")
+def table() -> TableSettings:
+    return load(TABLE_FILE, TableSettings)
+
+
+def test_the_shipped_table_is_that_of_document_004(table: TableSettings) -> None:
+    assert [tuple(1000 * v for v in link.table_joint) for link in table.links] == TABLE_JOINTS
+    assert [tuple(1000 * v for v in link.base_joint) for link in table.links] == BASE_JOINTS
+    assert {(link.neutral_length, link.stroke) for link in table.links} == {(1.2, 0.05)}
+    assert table.neutral_position == (0.0, 0.0, 2.1)
+    assert table.body.mass == 35000.0
+    assert table.actuator.maximum_force == pytest.approx(20000 * 9.80665, rel=1e-3)
+
+
+def test_the_inertia_is_that_of_a_homogeneous_box(table: TableSettings) -> None:
+    x, y, z = table.body.size
+    box = [table.body.mass / 12 * (a * a + b * b) for a, b in ((y, z), (x, z), (x, y))]
+    assert list(table.body.inertia) == pytest.approx(box, rel=2e-3)
+
+
+def test_the_hydraulics_have_the_figures_of_the_control_study(table: TableSettings) -> None:
+    assert no_load_speed(table.actuator, table.valve, table.supply) == pytest.approx(0.80, abs=0.005)
+    area = table.actuator.piston_areas[0]
+    column = table.links[0].stroke + table.actuator.dead_length
+    assert 2 * table.actuator.bulk_modulus * area / column == pytest.approx(1.9e8, rel=0.02)
+
+
+def test_angle_limits_are_the_bounds_of_equation_10(table: TableSettings) -> None:
+    stroke = table.links[0].stroke
+    assert table.limits.pose.roll == pytest.approx(stroke / 0.8, rel=0.01)
+    assert table.limits.pose.pitch == pytest.approx(stroke / 1.4, rel=0.025)
+
+
+def test_settings_are_frozen(table: TableSettings) -> None:
+    with pytest.raises(ValueError, match="frozen"):
+        table.body.mass = 1.0  # type: ignore[misc]
+
+
+def test_plain_json_reads_back_to_an_equal_object(table: TableSettings) -> None:
+    plain = as_json(table)
+    assert plain["links"][6]["base_joint"] == [-4.0, 0.0, 2.1]
+    assert TableSettings.model_validate_json(table.model_dump_json()) == table
+
+
+def test_the_digest_depends_on_names_and_texts_and_not_on_their_order() -> None:
+    first = digest({"a": "1", "b": "2"})
+    assert first == digest({"b": "2", "a": "1"})
+    others = [digest({"a": "1", "b": "3"}), digest({"a": "12", "b": ""}), digest({"a": "1", "c": "2"})]
+    assert len({first, *others}) == 4
+    assert digest({"ab": "c"}) != digest({"a": "bc"})
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "problem"),
+    [
+        (
+            "neutral_length: 1200 mm",
+            "neutral_length: 1201 mm",
+            "links[0].neutral_length: is 1201 mm, but the joints are 1200.000 mm apart",
+        ),
+        (
+            "name: lateral rear\n",
+            "name: lateral front\n",
+            "links[5].name: name 'lateral front' is used twice",
+        ),
+        ("serial: L-0007", "serial: L-0001", "links[6].transducer.serial: serial 'L-0001' is used twice"),
+        (
+            "serial: P-0014",
+            "serial: P-0013",
+            "links[6].pressure_transducers[1].serial: serial 'P-0013' is used",
+        ),
+        (
+            "serial: A-0008",
+            "serial: L-0002",
+            "sensors.accelerometers[7].serial: serial 'L-0002' is used twice",
+        ),
+        ("name: longitudinal left", "name: longitudinal right", "sensors.accelerometers[7].name: name 'long"),
+        (
+            "stroke: 50 mm",
+            "stroke: 1200 mm",
+            "links[0].stroke: is 1.2 m, it must be below the neutral",
+        ),
+        ("stroke: 50 mm", "stroke: 0 mm", "links[0].stroke: 0 mm is out of range, it must be above 0 mm"),
+        ("mass: 35 t", "mass: -35 t", "body.mass: -35 t is out of range, it must be above 0 t"),
+        ("inertia: [14600 kg m2", "inertia: [1460 kg m2", "body.inertia: no body has this inertia"),
+        ("inertia: [14600 kg m2", "inertia: [-1 kg m2", "body.inertia[0]: -1 kg m2 is out of range"),
+        ("scale: 1.0, offset: 0 mm", "scale: 0, offset: 0 mm", "links[0].transducer.scale: is 0"),
+        (
+            "gravity: 9.80665 m/s2",
+            "gravity: 9.80665 g",
+            "gravity: 9.80665 g is out of range, it must be at most 2.03943 g",
+        ),
+        ("breakaway: 3.6 kN", "breakaway: 2 kN", "actuator.friction.breakaway: is 2000 N"),
+        (
+            "maximum_force: 196 kN",
+            "maximum_force: 296 kN",
+            "actuator.maximum_force: is 296 kN, but piston area and supply pressure",
+        ),
+        (
+            "relief_pressure: 420 bar",
+            "relief_pressure: 200 bar",
+            "actuator.relief_pressure: must be at least the supply's",
+        ),
+        (
+            "low_pressure: 70 bar",
+            "low_pressure: 3 bar",
+            "supply.low_pressure: is 3 bar, it must be above return_pressure, 4 bar",
+        ),
+        (
+            "  pressure: 210 bar",
+            "  pressure: 60 bar",
+            "supply.pressure: is 60 bar, it must be above low_pressure, 70 bar",
+        ),
+        (
+            "precharge: 115 bar",
+            "precharge: 215 bar",
+            "supply.accumulator.precharge: is 215 bar, it must be below the supply's pressure, 210 bar",
+        ),
+        (
+            "minimum_pressure: 140 bar",
+            "minimum_pressure: 240 bar",
+            "supply.limits.minimum_pressure: is 240 bar, it must be below the supply's pressure, 210 bar",
+        ),
+        (
+            "  velocity: 0.6 m/s",
+            "  velocity: 0.9 m/s",
+            "limits.velocity: is 0.9 m/s, but valve, supply and piston area give only 0.7975 m/s",
+        ),
+        (
+            "stroke_margin: 2 mm",
+            "stroke_margin: 50 mm",
+            "limits.stroke_margin: leaves nothing of the shortest stroke, 50 mm",
+        ),
+        (
+            "at_maximum_velocity: 25 mm",
+            "at_maximum_velocity: 1 mm",
+            "limits.following_error.at_maximum_velocity: is 0.001 m",
+        ),
+        (
+            "direction: [1, 0, 0]",
+            "direction: [1, 1, 0]",
+            "sensors.accelerometers[6].direction: a direction is a vector",
+        ),
+        ("overlap: 0.1 %", "overlap: 0.1", ""),
+        (
+            "damping_ratio: 0.7",
+            "damping_ratio: 0",
+            "valve.damping_ratio: 0 is out of range, it must be above 0",
+        ),
+        (
+            "temperature: 45 degC",
+            "temperature: -400 degC",
+            "supply.oil.temperature: '-400 degC' does not exist",
+        ),
+    ],
+)
+def test_a_wrong_value_is_refused_in_its_line(old: str, new: str, problem: str) -> None:
+    text = TEXT.replace(old, new, 1)
+    assert text != TEXT
+    if not problem:
+        load_text(text, "table.yaml", TableSettings)
+        return
+    with pytest.raises(SettingsError) as caught:
+        load_text(text, "table.yaml", TableSettings)
+    assert len(caught.value.problems) == 1, caught.value.problems
+    place, _, what = caught.value.problems[0].partition(": ")
+    assert what.startswith(problem)
+    assert int(place.split(":")[1]) == TEXT[: TEXT.index(old)].count("\n") + 1
+
+
+def test_six_links_serve_and_five_do_not() -> None:
+    links = re.split(r"(?=  - name: )", TEXT[TEXT.index("links:") : TEXT.index("supply:")])
+    six = TEXT.replace(links[-1], "\n")
+    assert len(load_text(six, "table.yaml", TableSettings).links) == 6
+    five = six.replace(links[-2], "\n")
+    with pytest.raises(SettingsError, match=r"table.yaml:19:1: links: 5 items, there must be at least 6"):
+        load_text(five, "table.yaml", TableSettings)
+
+
+def test_mistakes_in_different_groups_do_not_hide_each_other() -> None:
+    text = (
+        TEXT.replace("neutral_length: 1200 mm", "neutral_length: 1201 mm", 1)
+        .replace("mass: 35 t", "mass: 35", 1)
+        .replace("orifice_law: true", "orifice_law: on")
+        .replace("force_share: 90 %", "force_share: 120 %")
+    )
+    with pytest.raises(SettingsError) as caught:
+        load_text(text, "table.yaml", TableSettings)
+    assert len(caught.value.problems) == 4
+
+
+def test_starter_files_are_found_by_name_and_by_path(tmp_path: Path) -> None:
+    assert starter.find("table", "table").samefile(TABLE_FILE)
+    assert starter.find("table", str(TABLE_FILE)) == TABLE_FILE
+    assert "table" in starter.names("table")
+    with pytest.raises(UsageError, match="no such table, did you mean table"):
+        starter.find("table", "tabel")
+    with pytest.raises(UsageError, match="no such table file"):
+        starter.find("table", str(tmp_path / "table.yaml"))
+
+
+def test_every_line_of_the_shipped_table_has_a_finite_value(table: TableSettings) -> None:
+    def numbers(part: object) -> list[float]:
+        if isinstance(part, dict):
+            return [number for value in part.values() for number in numbers(value)]
+        if isinstance(part, list):
+            return [number for value in part for number in numbers(value)]
+        return [part] if isinstance(part, float) else []
+
+    assert all(math.isfinite(number) for number in numbers(as_json(table)))

@@ -1,0 +1,94 @@
+"""Where `mastd ctl` finds a daemon: this user's own first, else the machine's service."""
+
+from __future__ import annotations
+
+import getpass
+import multiprocessing
+import os
+import tempfile
+from collections.abc import Iterator
+from multiprocessing.connection import Connection
+from pathlib import Path
+
+import pytest
+
+from mastd.errors import UsageError
+from mastd.loop.realtime.lock import held
+from mastd.wire.common import address
+from mastd.wire.common.address import DAEMON_LOCK, OPERATORS_SOCKET, daemon_address, sockets_umask
+
+NOBODY = 65534
+
+
+@pytest.fixture
+def service(monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    """A runtime directory of a service, beside that of a user; both are theirs to enter."""
+    with tempfile.TemporaryDirectory(prefix="mastd-test-") as base:
+        service, own = Path(base) / "service", Path(base) / "own"
+        for directory in (service, own):
+            directory.mkdir()
+        os.chmod(base, 0o755)
+        own.chmod(0o777)
+        monkeypatch.setattr(address, "SERVICE_DIRECTORY", service)
+        monkeypatch.delenv("RUNTIME_DIRECTORY", raising=False)
+        monkeypatch.setenv("XDG_RUNTIME_DIR", str(own))
+        yield service
+
+
+def own_directory() -> Path:
+    return Path(os.environ["XDG_RUNTIME_DIR"])
+
+
+def test_the_own_daemon_goes_before_the_service(service: Path) -> None:
+    own = f"ipc://{own_directory()}/{OPERATORS_SOCKET}"
+    assert daemon_address() == own, "there is none at all"
+    (service / OPERATORS_SOCKET).touch()
+    assert daemon_address() == f"ipc://{service}/{OPERATORS_SOCKET}"
+    with held(own_directory() / DAEMON_LOCK, f"{os.getpid()} run"):
+        assert daemon_address() == own
+    with held(own_directory() / f"{OPERATORS_SOCKET}.lock", "4711"):
+        assert daemon_address() == own, "a gateway whose daemon nobody knows"
+    assert daemon_address() == f"ipc://{service}/{OPERATORS_SOCKET}", "what is left behind is no daemon"
+
+
+def found_by_a_stranger(answer: Connection) -> None:
+    if os.getuid() == 0:
+        os.setgroups([])
+        os.setresgid(NOBODY, NOBODY, NOBODY)
+        os.setresuid(NOBODY, NOBODY, NOBODY)
+    try:
+        answer.send(daemon_address())
+    except UsageError as error:
+        answer.send(str(error))
+
+
+@pytest.mark.parametrize("place", ["directory", "socket"])
+def test_who_is_not_in_the_group_is_told_so(
+    service: Path, place: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(getpass, "getuser", lambda: "anna")
+    (service / OPERATORS_SOCKET).touch(mode=0o600 if os.getuid() == 0 else 0o400)
+    service.chmod(0o755 if place == "socket" else 0o700 if os.getuid() == 0 else 0o600)
+    ours, theirs = multiprocessing.Pipe()
+    stranger = multiprocessing.get_context("fork").Process(target=found_by_a_stranger, args=(theirs,))
+    stranger.start()
+    said = ours.recv()
+    stranger.join()
+    service.chmod(0o700)
+    assert f"the service of this machine has its sockets in {service}" in said
+    assert "you are not in group" in said
+    assert "`sudo adduser anna " in said
+
+
+def test_only_the_sockets_of_a_service_are_for_its_group(
+    service: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    own = f"ipc://{service}/{OPERATORS_SOCKET}"
+    service.chmod(0o750)
+    assert sockets_umask(own) == 0o177, "not a service's"
+    monkeypatch.setenv("RUNTIME_DIRECTORY", str(service))
+    assert sockets_umask(own) == 0o117
+    assert sockets_umask(f"ipc://{service}/mastd-1-x/{OPERATORS_SOCKET}") == 0o177
+    assert sockets_umask("ipc://@mastd") == 0o177
+    service.chmod(0o700)
+    assert sockets_umask(own) == 0o177, "its group may not enter"

@@ -1,0 +1,181 @@
+"""The chapter "Rigs" of docs/protocol.md says what the code does."""
+
+from __future__ import annotations
+
+import hashlib
+import math
+import re
+from dataclasses import fields
+from pathlib import Path
+
+import msgpack
+import pytest
+
+from mastd.settings.rigs.channels import (
+    DRIVER,
+    FELT,
+    KINDS,
+    POSE,
+    POSE_ACCELERATIONS,
+    POSE_RATES,
+    POSES,
+    SEAT,
+    SIGNALS,
+    VEHICLE,
+    WHEEL_SIGNALS,
+    WRENCH,
+    signal,
+)
+from mastd.settings.rigs.rigs import RigChannelSettings
+from mastd.wire.common import rig_status
+from mastd.wire.rigs import handler, messages, session, sockets
+from mastd.wire.rigs.messages import (
+    Beat,
+    Motion,
+    RigHello,
+    RigValues,
+    RigWelcome,
+    channels_hash,
+    pack_motion,
+    pack_rig_hello,
+    pack_small,
+    pack_values,
+    pack_welcome,
+)
+from tests.support.rigs.handler import HELLO, VirtualDesk
+from tests.unit.wire.rigs.test_messages import WELCOME
+
+PAGE = (Path(__file__).parents[4] / "docs" / "protocol.md").read_text(encoding="utf-8")
+CHAPTER = PAGE[PAGE.index("# Rigs, version 1") :]
+TYPES = {
+    "int": "integer",
+    "str": "text",
+    "float": "float",
+    "tuple[str, ...]": "array of text",
+    "tuple[ChannelLine, ...]": "array of [text, text]",
+    "tuple[RigTerms, ...]": "array of arrays",
+}
+RADIANS = (("steering", "rad"),)
+KINDS_OF_ENTRIES = {str: "text", int: "integer", float: "float", bool: "boolean", bytes: "binary"}
+
+
+def table_after(mark: str) -> list[list[str]]:
+    """Return the rows of the first table after ``mark``, without its heading."""
+    lines = CHAPTER[CHAPTER.index(mark) :].splitlines()
+    start = next(index for index, line in enumerate(lines) if line.startswith("|"))
+    rows = []
+    for line in lines[start + 2 :]:
+        if not line.startswith("|"):
+            break
+        rows.append([cell.strip() for cell in line.strip("|").split("|")])
+    return rows
+
+
+@pytest.mark.parametrize(
+    ("kind", "cls", "packed"),
+    [
+        ("hello", RigHello, pack_rig_hello(HELLO)),
+        ("welcome", RigWelcome, pack_welcome(WELCOME)),
+        ("beat", Beat, pack_small(Beat(1, 2, 3, 4, 5, 6))),
+    ],
+)
+def test_the_tables_name_every_key_with_its_type(kind: str, cls: type, packed: bytes) -> None:
+    rows = table_after(f"<!-- rig {kind} -->")
+    assert [(row[0].strip("`"), row[1]) for row in rows] == [
+        ("kind", "text"),
+        *((field.name, TYPES[str(field.type)]) for field in fields(cls)),
+    ]
+    message = msgpack.unpackb(packed)
+    assert list(message) == [row[0].strip("`") for row in rows]
+    assert message["kind"] == kind == rows[0][2].strip("`")
+
+
+def test_the_arrays_have_the_entries_of_the_tables() -> None:
+    motion = msgpack.unpackb(pack_motion(Motion(1, 2, 3, 4, 5, 6, 0.5, True, b"\0" * 8)))
+    values = msgpack.unpackb(pack_values(RigValues(1, 2, 3, 4, b"\0" * 8)))
+    for message, kind in ((motion, "motion"), (values, "values")):
+        rows = table_after(f"<!-- rig {kind} -->")
+        assert [row[0] for row in rows] == [str(k) for k in range(1, len(message) + 1)]
+        assert [row[1] for row in rows] == [KINDS_OF_ENTRIES[type(entry)] for entry in message]
+        assert rows[0][2] == f"`{message[0]}`"
+        assert f"An array of {len(message)} entries." in CHAPTER
+
+
+def test_every_counter_is_explained_in_its_order() -> None:
+    names = [row[0].strip("`") for row in table_after("<!-- rig counters -->")]
+    assert names == [field.name for field in fields(rig_status.RigCounters)] == list(rig_status.COUNTERS)
+
+
+def test_every_kind_and_every_signal_is_there() -> None:
+    rows = {row[0].strip("`"): row[1] for row in table_after("## Kinds of rigs")}
+    assert tuple(rows) == KINDS
+    for kind, ends in ((VEHICLE, WRENCH), (POSE, POSES)):
+        assert f"`{ends[0]}` … `{ends[-1]}`" in rows[kind]
+    assert {f"{name.split('.')[0]}.*" for name in POSE_RATES + POSE_ACCELERATIONS} <= set(
+        re.findall(r"`([\w.*]+)`", rows[POSE])
+    )
+    for name in FELT:
+        assert name.rpartition(".")[0] in rows[SEAT]
+    listed = [
+        name
+        for row in table_after("| signal | unit | meaning |")
+        for name in re.findall(r"`([\w.]+)`", row[0])
+    ]
+    assert set(listed) == {*DRIVER, *(f"{name}.WHEEL" for name in WHEEL_SIGNALS), "auxiliary.NAME"}
+    for row in table_after("| signal | unit | meaning |"):
+        for name in re.findall(r"`([\w.]+)`", row[0]):
+            known = signal(SIGNALS, name.replace("WHEEL", "W"))
+            assert known is not None
+            assert row[1] == (known.unit or "as set")
+
+
+def test_every_policy_of_loss_is_explained() -> None:
+    policies = [row[0].strip("`") for row in table_after("### Loss")]
+    annotation = str(RigChannelSettings.model_fields["on_loss"].annotation)
+    assert policies == re.findall(r"'(\w+)'", annotation)
+
+
+def test_the_hash_on_the_page_is_that_of_its_channels() -> None:
+    text, digest = re.findall(r"```\n(values;.*)\n```\n[^`]*`([0-9a-f]{64})`", CHAPTER)[0]
+    assert hashlib.sha256(text.encode()).hexdigest() == digest
+    assert channels_hash("values", [("steering", "1"), ("throttle", "1")]) == digest
+
+
+def test_the_figures_on_the_page_are_those_of_the_code() -> None:
+    assert f"| `SNDHWM` | {sockets.MARK} |" in CHAPTER
+    assert f"| `RCVHWM` | {sockets.MARK} |" in CHAPTER
+    assert f"| `MAXMSGSIZE` | {4 * messages.LARGEST_RIG_MESSAGE // 1024} kB |" in CHAPTER
+    assert f"| `HANDSHAKE_IVL` | {sockets.HANDSHAKE_MS // 1000} s |" in CHAPTER
+    assert f"`LINGER` | {sockets.LAST_WORDS_MS} ms" in CHAPTER
+    assert f"at most {messages.LARGEST_RIG_MESSAGE} bytes, from the daemon {messages.LARGEST_TO_RIG}" in (
+        CHAPTER
+    )
+    assert f"at most {messages.LONGEST_TEXT} characters" in CHAPTER
+    assert f"at most {messages.MOST_READS}" in CHAPTER
+    assert f"nothing has been heard of it for {session.LOST_NS / 1e9:g} s" in CHAPTER
+    desk = VirtualDesk()
+    welcome = desk.join((0, b"x"))
+    assert (welcome.beat_s, welcome.lost_s) == (handler.BEAT_NS / 1e9, session.LOST_NS / 1e9)
+    seat = session.RigSeat(0, desk.places[0], 0)
+    taken = sum(seat.bucket.take(0) for _ in range(10_000))
+    assert taken == math.ceil(seat.place.message_rate / 4.0), "a quarter of that at once"
+
+
+@pytest.mark.parametrize(
+    ("changes", "words"),
+    [
+        ({"role": "vehicle"}, "role: daemon signals, rig vehicle"),
+        ({"mode": "lockstep"}, "mode: daemon free-run, rig lockstep"),
+        (
+            {"channels": RADIANS, "channels_sha256": channels_hash("values", RADIANS)},
+            "; rig steering [rad]",
+        ),
+        ({"version_lowest": 2, "version_highest": 3}, "protocol version: daemon 1 to 1, rig 2 to 3"),
+        ({"reads": ("pose.heav",)}, "reads: there is no channel 'pose.heav'; did you mean pose.heave?"),
+    ],
+)
+def test_the_refusals_on_the_page_are_those_of_the_code(changes: dict[str, object], words: str) -> None:
+    (reason,) = VirtualDesk().refusal((0, b"x"), **changes)
+    assert words in reason
+    page = " ".join(CHAPTER.split())
+    assert words.replace("daemon signals", "daemon vehicle").replace("rig vehicle", "rig signals") in page
