@@ -7,11 +7,11 @@ from collections.abc import Sequence
 from typing import Protocol
 
 import numpy as np
-from numpy.typing import NDArray
 
 from hil_sim.plant import block as b
 from hil_sim.plant.block import Block
 from hil_sim.plant.truth import ActuatorTruth, PlantTruth
+from mastd.arrays import FloatArray
 from mastd.errors import SettingsError
 from mastd.settings.table.table import TableSettings
 from mastd.wire.common.layout import Layout
@@ -132,7 +132,7 @@ class _Calibrated(Protocol):
         """Calibrated at reading zero."""
 
 
-def calibration_of(table: TableSettings, layout: Layout) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+def calibration_of(table: TableSettings, layout: Layout) -> tuple[FloatArray, FloatArray]:
     """Return scale and offset of each value of a sample: calibrated = scale · reading + offset."""
     scales, offsets = np.ones(layout.size), np.zeros(layout.size)
     sensors: dict[str, Sequence[_Calibrated]] = {
@@ -237,12 +237,12 @@ def _fill_body(block: Block, table: TableSettings, truth: PlantTruth) -> None:
         row[6] = table.neutral_position[2] + support.position[2]
 
 
-def _about_c(mass: float, centre: NDArray[np.float64], inertia: NDArray[np.float64]) -> NDArray[np.float64]:
+def _about_c(mass: float, centre: FloatArray, inertia: FloatArray) -> FloatArray:
     """Return the inertia (3, 3) about C of a body with principal ``inertia`` about its own ``centre``."""
     return np.diag(inertia) + mass * (float(centre @ centre) * np.eye(3) - np.outer(centre, centre))
 
 
-def _skew(vector: NDArray[np.float64]) -> NDArray[np.float64]:
+def _skew(vector: FloatArray) -> FloatArray:
     x, y, z = vector
     return np.array([[0.0, -z, y], [z, 0.0, -x], [-y, x, 0.0]])
 

@@ -8,7 +8,8 @@ and ``sensors``.
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
+
+from mastd.arrays import FloatArray, IntArray
 
 # Columns of the actuators' true parameters, one row per link.
 (
@@ -313,8 +314,8 @@ class Block:
         }
         sizes = [int(np.prod(shape)) for shape in shapes.values()]
         starts = np.concatenate(([0], np.cumsum(sizes)))
-        self.floats: NDArray[np.float64] = np.zeros(int(starts[-1]))
-        self.integers: NDArray[np.int64] = np.zeros(INTEGERS + len(starts), dtype=np.int64)
+        self.floats: FloatArray = np.zeros(int(starts[-1]))
+        self.integers: IntArray = np.zeros(INTEGERS + len(starts), dtype=np.int64)
         self.integers[INTEGERS:] = starts
         self.integers[LINKS] = links
         self.integers[SUPPORTS] = supports

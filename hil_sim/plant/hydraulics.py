@@ -9,9 +9,6 @@ from __future__ import annotations
 
 import math
 
-import numpy as np
-from numpy.typing import NDArray
-
 from hil_sim.plant.block import (
     AREA_1,
     AREA_2,
@@ -48,6 +45,7 @@ from hil_sim.plant.block import (
     VALVE_PULL,
     VISCOUS,
 )
+from mastd.arrays import FloatArray
 from mastd.kernel import fused_kernel
 
 # Below this pressure drop a port's flow turns from turbulent to laminar (Pa); keeps its slope finite.
@@ -57,9 +55,7 @@ STILL_SPOOL = 1.0e-9
 
 
 @fused_kernel
-def move_spool(
-    links: NDArray[np.float64], parameters: NDArray[np.float64], i: int, command: float, step: float
-) -> float:
+def move_spool(links: FloatArray, parameters: FloatArray, i: int, command: float, step: float) -> float:
     """Advance the spool of link ``i`` by one step; return its mean opening over the step.
 
     Second-order lag solved by the trapezoidal rule (coefficients prepared for ``step``), the rate clipped to
@@ -82,9 +78,7 @@ def move_spool(
 
 
 @fused_kernel
-def friction_force(
-    links: NDArray[np.float64], parameters: NDArray[np.float64], i: int, rate: float, step: float
-) -> float:
+def friction_force(links: FloatArray, parameters: FloatArray, i: int, rate: float, step: float) -> float:
     """Advance the seal's bristle of link ``i`` and return the friction force that opposes ``rate`` (N).
 
     LuGre model: dz/dt = v − σ₀ |v| z / g(v), F = σ₀ z + σ₁ dz/dt + σ₂ v, with the Stribeck curve in its
@@ -109,8 +103,8 @@ def friction_force(
 
 @fused_kernel
 def move_oil(
-    links: NDArray[np.float64],
-    parameters: NDArray[np.float64],
+    links: FloatArray,
+    parameters: FloatArray,
     i: int,
     length: float,
     rate: float,

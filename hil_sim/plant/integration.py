@@ -8,9 +8,6 @@ from __future__ import annotations
 
 import math
 
-import numpy as np
-from numpy.typing import NDArray
-
 from hil_sim.plant.block import (
     ACCELERATION,
     ACCELEROMETER_COLUMNS,
@@ -51,13 +48,12 @@ from hil_sim.plant.sensors import measure, measure_rest, record
 from hil_sim.plant.servo_drive import FADE, LOWER, plausible, run_drive, take_command
 from hil_sim.plant.supply import run_supply
 from hil_sim.plant.table_body import rotation, step_plant
+from mastd.arrays import FloatArray, IntArray
 from mastd.kernel import kernel
 
 
 @kernel
-def advance(
-    floats: NDArray[np.float64], integers: NDArray[np.int64], steps: int, mode: int, stage: int
-) -> None:
+def advance(floats: FloatArray, integers: IntArray, steps: int, mode: int, stage: int) -> None:
     """Advance the plant by whole inner steps; ``mode`` −1 means that no command has arrived.
 
     The command stands in the block's part ``command``: lengths, rates, accelerations, force references, trims
@@ -129,7 +125,7 @@ def advance(
 
 
 @kernel
-def read(floats: NDArray[np.float64], integers: NDArray[np.int64]) -> None:
+def read(floats: FloatArray, integers: IntArray) -> None:
     """Read all sensors at the last drive tick into the block's part ``measured``, in the sample's order, and
     the bits of ``mastd.wire.plant.messages.SampleFlag`` into the counters.
     """
@@ -179,9 +175,7 @@ def read(floats: NDArray[np.float64], integers: NDArray[np.int64]) -> None:
 
 
 @kernel
-def tell_truth(
-    floats: NDArray[np.float64], integers: NDArray[np.int64], neutral: NDArray[np.float64]
-) -> None:
+def tell_truth(floats: FloatArray, integers: IntArray, neutral: FloatArray) -> None:
     """Write the true pose, Euler rates and accelerations of C and the true forces into part ``truth``.
 
     Pose (6) against ``neutral`` (position of C in B), Euler rates (6), accelerations in B with second

@@ -6,8 +6,8 @@ from pathlib import Path
 from typing import Protocol
 
 import numpy as np
-from numpy.typing import NDArray
 
+from mastd.arrays import FloatArray
 from mastd.errors import UsageError
 
 _COLUMNS = 19
@@ -22,15 +22,15 @@ class MovingPlant(Protocol):
         """Plant time since boot in ns."""
 
     @property
-    def true_pose(self) -> NDArray[np.float64]:
+    def true_pose(self) -> FloatArray:
         """Pose of C, (6,) in m and rad."""
 
     @property
-    def true_velocity(self) -> NDArray[np.float64]:
+    def true_velocity(self) -> FloatArray:
         """Its time derivative, Euler rates, (6,) in m/s and rad/s."""
 
     @property
-    def true_acceleration(self) -> NDArray[np.float64]:
+    def true_acceleration(self) -> FloatArray:
         """Its second time derivative, (6,) in m/s2 and rad/s2."""
 
 
@@ -59,7 +59,7 @@ class MotionLog:
         self._file.close()
 
 
-def read_motion(path: Path) -> NDArray[np.float64]:
+def read_motion(path: Path) -> FloatArray:
     """Return the rows of a motion log, (rows, 19): time in s, pose, Euler rates, acceleration of C."""
     values = np.fromfile(path, dtype="<f8")
     return values[: values.size // _COLUMNS * _COLUMNS].reshape(-1, _COLUMNS)

@@ -10,13 +10,13 @@ import math
 import secrets
 
 import numpy as np
-from numpy.typing import NDArray
 
 from hil_sim.faults import Fault, kind_of
 from hil_sim.plant import block as b
 from hil_sim.plant.assembly import assemble, calibration_of
 from hil_sim.plant.integration import advance, read, tell_truth
 from hil_sim.plant.truth import PlantTruth
+from mastd.arrays import FloatArray
 from mastd.errors import UsageError
 from mastd.settings.table.table import TableSettings
 from mastd.wire.common.layout import command_layout, sample_layout
@@ -65,7 +65,7 @@ class Plant:
         self._block = assemble(table, truth, 1e-9 * period_ns, seed)
         self._floats = self._block.floats
         self._integers = self._block.integers
-        self._neutral: NDArray[np.float64] = np.array(table.neutral_position)
+        self._neutral: FloatArray = np.array(table.neutral_position)
         period = 1e-9 * period_ns
         ticks = round(period / float(self._block.drive_parameters[b.TICK]))
         self._period_steps = ticks * int(self._integers[b.TICK_STEPS])
@@ -150,30 +150,30 @@ class Plant:
         self._scheduled.sort(key=lambda one: one.start_ns)
 
     @property
-    def true_pose(self) -> NDArray[np.float64]:
+    def true_pose(self) -> FloatArray:
         """True pose of C against neutral (6): x, y, z, roll, pitch, yaw."""
         return self._truth()[:6].copy()
 
     @property
-    def true_velocity(self) -> NDArray[np.float64]:
+    def true_velocity(self) -> FloatArray:
         """Time derivative of the true pose (6): velocity of C in B, Euler rates."""
         return self._truth()[6:12].copy()
 
     @property
-    def true_acceleration(self) -> NDArray[np.float64]:
+    def true_acceleration(self) -> FloatArray:
         """Second time derivative of the true pose (6), the mean over the last inner step."""
         return self._truth()[12:18].copy()
 
     @property
-    def forces(self) -> NDArray[np.float64]:
+    def forces(self) -> FloatArray:
         """True force of each link on the table (n), friction and end stops included; pushing is positive."""
         return self._truth()[18:].copy()
 
-    def tell_truth(self, truth: NDArray[np.float64]) -> None:
+    def tell_truth(self, truth: FloatArray) -> None:
         """Write true pose, rates, accelerations (6 each) and forces (n) into ``truth`` (18 + n)."""
         truth[:] = self._truth()
 
-    def _truth(self) -> NDArray[np.float64]:
+    def _truth(self) -> FloatArray:
         if self._steps != self._truth_step:
             tell_truth(self._floats, self._integers, self._neutral)
             self._truth_step = self._steps

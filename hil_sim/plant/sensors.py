@@ -9,7 +9,6 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from numpy.typing import NDArray
 
 from hil_sim.plant.block import (
     ACCELERATION,
@@ -49,6 +48,7 @@ from hil_sim.plant.block import (
     TWIST,
 )
 from hil_sim.plant.table_body import rotation
+from mastd.arrays import FloatArray
 from mastd.kernel import fused_kernel
 
 _ODD_1 = np.uint64(0x9E3779B97F4A7C15)
@@ -94,11 +94,11 @@ def rounded(value: float, resolution: float) -> float:
 
 @fused_kernel
 def record(
-    history: NDArray[np.float64],
+    history: FloatArray,
     row: int,
-    links: NDArray[np.float64],
-    body: NDArray[np.float64],
-    body_parameters: NDArray[np.float64],
+    links: FloatArray,
+    body: FloatArray,
+    body_parameters: FloatArray,
 ) -> None:
     """Write what the sensors would see at this instant into ``row`` of the history, free of noise."""
     n = links.shape[0]
@@ -119,7 +119,7 @@ def record(
 
 
 @fused_kernel
-def delayed(history: NDArray[np.float64], now: int, delay: float, column: int) -> float:
+def delayed(history: FloatArray, now: int, delay: float, column: int) -> float:
     """Return a column of the history ``delay`` ticks before tick ``now``, interpolated between ticks."""
     whole = int(delay)
     part = delay - whole
@@ -130,7 +130,7 @@ def delayed(history: NDArray[np.float64], now: int, delay: float, column: int) -
 
 
 @fused_kernel
-def reading(calibration: NDArray[np.float64], channel: int, value: float, seed: int, now: int) -> float:
+def reading(calibration: FloatArray, channel: int, value: float, seed: int, now: int) -> float:
     """Return what a channel tells for ``value`` at tick ``now``, by its calibration and the faults in it."""
     told = calibration[channel, FACTOR] * value + calibration[channel, OFFSET]
     told += calibration[channel, DRIFT] * (now - calibration[channel, DRIFT_START])
@@ -142,14 +142,14 @@ def reading(calibration: NDArray[np.float64], channel: int, value: float, seed: 
 
 @fused_kernel
 def measure(
-    history: NDArray[np.float64],
+    history: FloatArray,
     now: int,
     seed: int,
-    parameters: NDArray[np.float64],
-    calibration: NDArray[np.float64],
+    parameters: FloatArray,
+    calibration: FloatArray,
     first: int,
     last: int,
-    measured: NDArray[np.float64],
+    measured: FloatArray,
 ) -> None:
     """Read the link sensors ``first`` … ``last`` − 1 (lengths, pressures, spools) at tick ``now``.
 
@@ -171,15 +171,15 @@ def measure(
 
 @fused_kernel
 def measure_rest(
-    history: NDArray[np.float64],
+    history: FloatArray,
     now: int,
     seed: int,
-    parameters: NDArray[np.float64],
-    calibration: NDArray[np.float64],
-    accelerometers: NDArray[np.float64],
-    supply: NDArray[np.float64],
-    supply_parameters: NDArray[np.float64],
-    measured: NDArray[np.float64],
+    parameters: FloatArray,
+    calibration: FloatArray,
+    accelerometers: FloatArray,
+    supply: FloatArray,
+    supply_parameters: FloatArray,
+    measured: FloatArray,
 ) -> None:
     """Read the supply's sensors and the accelerometers at tick ``now`` into the rest of the sample block."""
     n = (history.shape[1] - BODY_HISTORY) // 4

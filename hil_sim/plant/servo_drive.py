@@ -14,9 +14,6 @@ from __future__ import annotations
 
 import math
 
-import numpy as np
-from numpy.typing import NDArray
-
 from hil_sim.plant.block import (
     C_ACCELERATION,
     C_FORCE,
@@ -74,6 +71,7 @@ from hil_sim.plant.block import (
     VALVE_LEAD,
 )
 from hil_sim.plant.set_points import begin_fade, fade, fade_span, follow, lower
+from mastd.arrays import FloatArray, IntArray
 from mastd.kernel import fused_kernel
 
 MODE_DISABLED = 0
@@ -111,7 +109,7 @@ CHECK_PRESSURE = 5.0e5
 
 
 @fused_kernel
-def plausible(command: NDArray[np.float64], nominal: NDArray[np.float64], mode: int) -> bool:
+def plausible(command: FloatArray, nominal: FloatArray, mode: int) -> bool:
     """Tell whether a table could mean this command; false for any number that is not finite.
 
     Lengths may exceed the stroke by no more than the end stops give, the rest is bounded far above what the
@@ -134,13 +132,13 @@ def plausible(command: NDArray[np.float64], nominal: NDArray[np.float64], mode: 
 
 @fused_kernel
 def take_command(
-    drive: NDArray[np.float64],
-    links: NDArray[np.float64],
-    parameters: NDArray[np.float64],
-    nominal: NDArray[np.float64],
-    integers: NDArray[np.int64],
-    measured: NDArray[np.float64],
-    command: NDArray[np.float64],
+    drive: FloatArray,
+    links: FloatArray,
+    parameters: FloatArray,
+    nominal: FloatArray,
+    integers: IntArray,
+    measured: FloatArray,
+    command: FloatArray,
     mode: int,
     stage: int,
 ) -> None:
@@ -221,12 +219,12 @@ def take_command(
 
 @fused_kernel
 def run_drive(
-    drive: NDArray[np.float64],
-    links: NDArray[np.float64],
-    parameters: NDArray[np.float64],
-    nominal: NDArray[np.float64],
-    integers: NDArray[np.int64],
-    measured: NDArray[np.float64],
+    drive: FloatArray,
+    links: FloatArray,
+    parameters: FloatArray,
+    nominal: FloatArray,
+    integers: IntArray,
+    measured: FloatArray,
     supply_pressure: float,
 ) -> None:
     """Run one tick of the drive on ``measured`` (lengths, chamber pressures); set the valve commands."""
@@ -274,12 +272,12 @@ def run_drive(
 
 @fused_kernel
 def _set_valves(
-    drive: NDArray[np.float64],
-    links: NDArray[np.float64],
-    parameters: NDArray[np.float64],
-    nominal: NDArray[np.float64],
-    integers: NDArray[np.int64],
-    measured: NDArray[np.float64],
+    drive: FloatArray,
+    links: FloatArray,
+    parameters: FloatArray,
+    nominal: FloatArray,
+    integers: IntArray,
+    measured: FloatArray,
 ) -> None:
     """The drive law of the module's head, for all links."""
     n = links.shape[0]

@@ -4,9 +4,6 @@ from __future__ import annotations
 
 import math
 
-import numpy as np
-from numpy.typing import NDArray
-
 from hil_sim.plant.block import (
     C_ACCELERATION,
     C_FORCE,
@@ -39,6 +36,7 @@ from hil_sim.plant.block import (
     SET_RATE,
     TICK,
 )
+from mastd.arrays import FloatArray
 from mastd.kernel import fused_kernel
 
 BRIDGE_TIME = 0.02
@@ -60,7 +58,7 @@ LANDING_DEPTH = 1.0e-3
 
 
 @fused_kernel
-def fade_span(links: NDArray[np.float64], nominal: NDArray[np.float64], i: int) -> float:
+def fade_span(links: FloatArray, nominal: FloatArray, i: int) -> float:
     """Return the longest fade of link ``i`` within its stroke (s): it travels half rate times span."""
     rate = links[i, SET_RATE]
     if not abs(rate) > CREEP:
@@ -72,10 +70,10 @@ def fade_span(links: NDArray[np.float64], nominal: NDArray[np.float64], i: int) 
 
 @fused_kernel
 def begin_fade(
-    drive: NDArray[np.float64],
-    links: NDArray[np.float64],
-    parameters: NDArray[np.float64],
-    nominal: NDArray[np.float64],
+    drive: FloatArray,
+    links: FloatArray,
+    parameters: FloatArray,
+    nominal: FloatArray,
 ) -> None:
     """Note the present set-point as the start of a fade, all links in one time that fits the stroke left."""
     span = parameters[FADE_TIME]
@@ -90,7 +88,7 @@ def begin_fade(
 
 
 @fused_kernel
-def follow(drive: NDArray[np.float64], links: NDArray[np.float64], parameters: NDArray[np.float64]) -> None:
+def follow(drive: FloatArray, links: FloatArray, parameters: FloatArray) -> None:
     """Set-points of the present instant from the last command, going on with its rate when it is late."""
     ahead = drive[COMMAND_AGE] - parameters[PERIOD]
     drive[REJOIN_CLOCK] += parameters[TICK]
@@ -144,7 +142,7 @@ def follow(drive: NDArray[np.float64], links: NDArray[np.float64], parameters: N
 
 
 @fused_kernel
-def fade(drive: NDArray[np.float64], links: NDArray[np.float64]) -> None:
+def fade(drive: FloatArray, links: FloatArray) -> None:
     """Set-points of a fade: rate and acceleration run out on a cubic, so the length ends at rest."""
     span = drive[FADE_SPAN]
     s = min(drive[DRIVE_CLOCK] / span, 1.0)
@@ -163,10 +161,10 @@ def fade(drive: NDArray[np.float64], links: NDArray[np.float64]) -> None:
 
 @fused_kernel
 def lower(
-    drive: NDArray[np.float64],
-    links: NDArray[np.float64],
-    parameters: NDArray[np.float64],
-    nominal: NDArray[np.float64],
+    drive: FloatArray,
+    links: FloatArray,
+    parameters: FloatArray,
+    nominal: FloatArray,
 ) -> bool:
     """Set-points of lowering: each link retracts in its share of a descent; True when all are down."""
     tick = parameters[TICK]

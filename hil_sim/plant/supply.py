@@ -8,9 +8,6 @@ from __future__ import annotations
 
 import math
 
-import numpy as np
-from numpy.typing import NDArray
-
 from hil_sim.plant.block import (
     ACCUMULATOR_OIL,
     ACCUMULATOR_PRESSURE,
@@ -47,6 +44,7 @@ from hil_sim.plant.block import (
     TANK_OIL,
     TEMPERATURE,
 )
+from mastd.arrays import FloatArray, IntArray
 from mastd.kernel import fused_kernel
 
 # Smoothing of the flow figures that the pack reports (s).
@@ -54,7 +52,7 @@ _FLOW_TIME = 0.01
 
 
 @fused_kernel
-def stored_pressure(oil: float, parameters: NDArray[np.float64]) -> float:
+def stored_pressure(oil: float, parameters: FloatArray) -> float:
     """Return the pressure of accumulators and line that hold ``oil`` (m³).
 
     Above the precharge the gas law p = p₀ (V / (V − oil))^k; below it only the line's own compliance is left,
@@ -76,9 +74,7 @@ def _follow(value: float, target: float, share: float) -> float:
 
 
 @fused_kernel
-def run_supply(
-    supply: NDArray[np.float64], parameters: NDArray[np.float64], integers: NDArray[np.int64], tick: float
-) -> None:
+def run_supply(supply: FloatArray, parameters: FloatArray, integers: IntArray, tick: float) -> None:
     """Advance the supply by one drive tick (s)."""
     request = integers[STAGE_REQUEST]
     target = 0.0

@@ -9,9 +9,6 @@ from __future__ import annotations
 
 import math
 
-import numpy as np
-from numpy.typing import NDArray
-
 from hil_sim.plant.block import (
     ACCELERATION,
     ATTITUDE,
@@ -40,12 +37,13 @@ from hil_sim.plant.block import (
     TWIST,
 )
 from hil_sim.plant.hydraulics import move_oil, move_spool
+from mastd.arrays import FloatArray
 from mastd.kernel import fused_kernel
 
 
 @fused_kernel
 def rotation(
-    body: NDArray[np.float64],
+    body: FloatArray,
 ) -> tuple[float, float, float, float, float, float, float, float, float]:
     """Return R (P to B) of the body's unit quaternion, row by row."""
     w = body[ATTITUDE]
@@ -66,7 +64,7 @@ def rotation(
 
 
 @fused_kernel
-def turn(body: NDArray[np.float64], time: float) -> None:
+def turn(body: FloatArray, time: float) -> None:
     """Turn the attitude by the present angular velocity (in P) over ``time`` (s)."""
     a = 0.5 * time * body[TWIST + 3]
     b = 0.5 * time * body[TWIST + 4]
@@ -89,15 +87,15 @@ def turn(body: NDArray[np.float64], time: float) -> None:
 
 @fused_kernel
 def step_plant(
-    links: NDArray[np.float64],
-    link_parameters: NDArray[np.float64],
-    body: NDArray[np.float64],
-    body_parameters: NDArray[np.float64],
-    supports: NDArray[np.float64],
-    supply: NDArray[np.float64],
-    supply_parameters: NDArray[np.float64],
-    valve_commands: NDArray[np.float64],
-    unit_vectors: NDArray[np.float64],
+    links: FloatArray,
+    link_parameters: FloatArray,
+    body: FloatArray,
+    body_parameters: FloatArray,
+    supports: FloatArray,
+    supply: FloatArray,
+    supply_parameters: FloatArray,
+    valve_commands: FloatArray,
+    unit_vectors: FloatArray,
     step: float,
 ) -> None:
     """Advance valves, oil and table by one inner ``step`` (s); ``unit_vectors`` (n, 6) is scratch space."""
@@ -274,7 +272,7 @@ def step_plant(
 
 @fused_kernel
 def _move_sprung(
-    body: NDArray[np.float64], parameters: NDArray[np.float64], gx: float, gy: float, gz: float, step: float
+    body: FloatArray, parameters: FloatArray, gx: float, gy: float, gz: float, step: float
 ) -> None:
     """Advance the sprung share of the payload: a point mass on equal springs along the axes of P."""
     wx = body[TWIST + 3]

@@ -19,9 +19,10 @@ from typing import TYPE_CHECKING, Final, Protocol
 from mastd.errors import MastdError, UsageError, printable
 
 if TYPE_CHECKING:
+    from mastd.arrays import FloatArray
     from mastd.wire.operators.client import ClientKeys
     from mastd.wire.rigs.client import RigClient
-    from mastd.wire.rigs.client_session import Floats, MotionSeen
+    from mastd.wire.rigs.client_session import MotionSeen
 
 WAIT_S: Final = 0.2
 """s without motion after which is looked whether to end."""
@@ -39,7 +40,7 @@ class LawError(MastdError):
 class Law(Protocol):
     """What a rig computes."""
 
-    def answer(self, motion: MotionSeen) -> Sequence[float] | Floats:
+    def answer(self, motion: MotionSeen) -> Sequence[float] | FloatArray:
         """Return the values of the rig's channels, in their order, for this motion."""
 
     def line(self) -> str:

@@ -16,14 +16,13 @@ import argparse
 from typing import TYPE_CHECKING, Final
 
 import numpy as np
-from numpy.typing import NDArray
 
 from hil_sim.rigs.program import PlantSteps, add_options, serve
+from mastd.arrays import FloatArray
 
 if TYPE_CHECKING:
     from mastd.wire.rigs.client_session import MotionSeen
 
-Floats = NDArray[np.float64]
 
 GRAVITY: Final = 9.80665
 READS: Final = tuple(f"smoothed_pose.{axis}" for axis in ("surge", "sway", "heave", "roll", "pitch", "yaw"))
@@ -85,7 +84,7 @@ class QuarterCar:
         """Height of the body above that at rest, m."""
         return float(self._state[0])
 
-    def _derivative(self, x: Floats, height: float, rate: float) -> Floats:
+    def _derivative(self, x: FloatArray, height: float, rate: float) -> FloatArray:
         body, wheel, body_speed, wheel_speed = x.tolist()
         stiffness, damping = self._suspension
         force = stiffness * (body - wheel) + damping * (body_speed - wheel_speed)
@@ -99,7 +98,7 @@ class QuarterCar:
             ]
         )
 
-    def _pressed(self, x: Floats, height: float, rate: float) -> float:
+    def _pressed(self, x: FloatArray, height: float, rate: float) -> float:
         stiffness, damping = self._tyre
         force = self.weight + stiffness * (height - float(x[1])) + damping * (rate - float(x[3]))
         return max(force, 0.0)

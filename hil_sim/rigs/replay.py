@@ -8,16 +8,15 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 import numpy as np
-from numpy.typing import NDArray
 
 from hil_sim.rigs.program import add_options, profile_time, serve
+from mastd.arrays import FloatArray
 from mastd.errors import UsageError
 
 if TYPE_CHECKING:
     from mastd.wire.rigs.client import RigClient
     from mastd.wire.rigs.client_session import MotionSeen
 
-Floats = NDArray[np.float64]
 
 READS: Final = ("profile_time",)
 
@@ -25,14 +24,14 @@ READS: Final = ("profile_time",)
 class Recorded:
     """What a rig gave: rows (n, channels) at times of the profile (n, s, not falling)."""
 
-    def __init__(self, times: Floats, rows: Floats, period: float) -> None:
+    def __init__(self, times: FloatArray, rows: FloatArray, period: float) -> None:
         """``period``: of the loop, s."""
         self._times = times
         self._rows = rows
         self._period = period
         self._shown = 0.0
 
-    def answer(self, motion: MotionSeen) -> Floats:
+    def answer(self, motion: MotionSeen) -> FloatArray:
         """Return the row of this time; before the profile plays the first one, after its end the last."""
         time = profile_time(motion, float(motion.values[0]), self._period)
         if math.isfinite(time):
@@ -40,7 +39,7 @@ class Recorded:
             place = int(np.searchsorted(self._times, self._shown - 0.5 * self._period))
         else:
             place = len(self._rows) - 1 if self._shown > 0.0 else 0
-        row: Floats = self._rows[min(place, len(self._rows) - 1)]
+        row: FloatArray = self._rows[min(place, len(self._rows) - 1)]
         return row
 
     def line(self) -> str:
@@ -80,7 +79,7 @@ def run(arguments: argparse.Namespace) -> int:
     return serve(arguments, ANY, READS, law)
 
 
-def recorded(record: Path, rig: str) -> tuple[Floats, dict[str, Floats]]:
+def recorded(record: Path, rig: str) -> tuple[FloatArray, dict[str, FloatArray]]:
     """Return times of the profile (n, s) and by channel what a rig of a record gave then (n).
 
     Raises FormatError for what is no record, UsageError where the rig or the play is not in it.

@@ -15,10 +15,11 @@ from hil_sim.rigs.program import PlantSteps, add_options, serve
 from mastd.errors import UsageError
 
 if TYPE_CHECKING:
+    from mastd.arrays import FloatArray
     from mastd.settings.table.payload import VehiclePayload
     from mastd.vehicle.payload.on_table import VehicleOnTable
     from mastd.wire.rigs.client import RigClient
-    from mastd.wire.rigs.client_session import Floats, MotionSeen
+    from mastd.wire.rigs.client_session import MotionSeen
 
 READS: Final = tuple(f"smoothed_pose.{axis}" for axis in ("surge", "sway", "heave", "roll", "pitch", "yaw"))
 PERIOD: Final = 1e-3
@@ -33,7 +34,7 @@ class Riding:
         self._steps = PlantSteps(period)
         self._lain = False
 
-    def answer(self, motion: MotionSeen) -> Floats:
+    def answer(self, motion: MotionSeen) -> FloatArray:
         """Return the wrench."""
         steps, pose = self._steps.since(motion.time), motion.values.copy()
         if motion.state == "OFF" or not self._lain:

@@ -9,8 +9,8 @@ from collections.abc import Mapping
 from pathlib import Path
 
 import numpy as np
-from numpy.typing import NDArray
 
+from mastd.arrays import FloatArray
 from mastd.loop.measurement.frame import Frame, frame_channels
 from mastd.record.channels import AXES, Channel, ChannelSet
 from mastd.record.writer import RUN_FILE, RunWriter
@@ -33,10 +33,10 @@ class History:
         self._channels = ChannelSet(recorded, period_ns).extended(_true_channels())
         self._size = len(recorded)
         self._values = frame.values[: self._size]
-        self._rows: NDArray[np.float64] = np.zeros((round(SECONDS * 1e9 / period_ns), len(self._channels)))
+        self._rows: FloatArray = np.zeros((round(SECONDS * 1e9 / period_ns), len(self._channels)))
         self._digest = hashlib.blake2b(digest_size=16)
 
-    def keep(self, truth: NDArray[np.float64]) -> None:
+    def keep(self, truth: FloatArray) -> None:
         """Keep this cycle's frame and true motion."""
         place = self.frames % len(self._rows)
         if place == 0 and self.frames:

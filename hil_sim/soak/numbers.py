@@ -11,15 +11,12 @@ import enum
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
+from mastd.arrays import FloatArray, IntArray
 from mastd.kernel import kernel
 from mastd.kinematics.geometry import Geometry
 from mastd.loop.measurement.frame import Frame
 from mastd.settings.table.table import TableSettings
-
-Array = NDArray[np.float64]
-Integers = NDArray[np.int64]
 
 
 class Number(enum.IntEnum):
@@ -148,7 +145,7 @@ class Numbers:
         n = geometry.links
         acceleration = limits.acceleration if bounds.acceleration is None else bounds.acceleration
         jerk: float | None = getattr(limits, "jerk", None) if bounds.jerk is None else bounds.jerk
-        self.bounds: Array = np.array(
+        self.bounds: FloatArray = np.array(
             [
                 bounds.stroke,
                 bounds.on_stops,
@@ -163,18 +160,18 @@ class Numbers:
                 bounds.table_angular_acceleration,
             ]
         )
-        self.largest: Array = np.zeros(BOUNDS)
+        self.largest: FloatArray = np.zeros(BOUNDS)
         """Largest value met of each bound's quantity."""
         self._frame = frame.values
-        self._places: Integers = np.array(
+        self._places: IntArray = np.array(
             [n, frame.index["command.lengths"], frame.index["reference"], frame.index["pose"]], dtype=np.int64
         )
         self._lengths = np.stack([geometry.neutral_lengths, geometry.strokes])
-        self._last: Array = np.zeros((3, n))
-        self._detail: Array = np.zeros(3)
+        self._last: FloatArray = np.zeros((3, n))
+        self._detail: FloatArray = np.zeros(3)
         self._period = 0.0
 
-    def inspect(self, truth: Array, bits: int, dt: float) -> Number:
+    def inspect(self, truth: FloatArray, bits: int, dt: float) -> Number:
         """Return the first thing that is violated; ``bits`` say what applies, ``dt`` since the last command.
 
         ``truth`` holds the plant's true pose, rates and accelerations (6 each) first.
@@ -205,7 +202,7 @@ class Numbers:
 
 @kernel
 def _exceeds(
-    code: int, place: int, value: float, bound: float, index: int, largest: Array, detail: Array
+    code: int, place: int, value: float, bound: float, index: int, largest: FloatArray, detail: FloatArray
 ) -> int:
     largest[index] = max(largest[index], value)
     if value <= bound:
@@ -216,14 +213,14 @@ def _exceeds(
 
 @kernel
 def inspect(
-    frame: Array,
-    truth: Array,
-    places: Integers,
-    lengths: Array,
-    bounds: Array,
-    last: Array,
-    largest: Array,
-    detail: Array,
+    frame: FloatArray,
+    truth: FloatArray,
+    places: IntArray,
+    lengths: FloatArray,
+    bounds: FloatArray,
+    last: FloatArray,
+    largest: FloatArray,
+    detail: FloatArray,
     bits: int,
     dt: float,
 ) -> int:

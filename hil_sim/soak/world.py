@@ -10,12 +10,12 @@ import os
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
 from hil_sim.faults import Fault
 from hil_sim.plant.plant import Plant
 from hil_sim.plant.truth import PayloadTruth, PlantTruth
 from hil_sim.soak.profiles import Playable
+from mastd.arrays import FloatArray
 from mastd.dynamics.table_model import TableModel
 from mastd.kinematics.forward import Observer
 from mastd.kinematics.geometry import Geometry
@@ -78,7 +78,7 @@ class World:
         self.period_ns = daemon.period_ns
         self.now_ns = 0
         self.trouble = Trouble()
-        self.truth: NDArray[np.float64] = np.zeros(18 + geometry.links)
+        self.truth: FloatArray = np.zeros(18 + geometry.links)
         """True pose, rates, accelerations (6 each) and forces (n) at the sample's instant."""
         self.events: list[dict[str, object]] = []
         """What the supervisor reported in the last cycle."""

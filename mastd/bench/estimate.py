@@ -9,8 +9,8 @@ from __future__ import annotations
 from functools import partial
 
 import numpy as np
-from numpy.typing import NDArray
 
+from mastd.arrays import FloatArray, IntArray
 from mastd.bench.kinematics.bench import RUNS, take_turns
 from mastd.bench.registry import Figure, bench, figure
 from mastd.control.estimation.motion_estimate import MotionEstimator, estimate_motion
@@ -22,8 +22,6 @@ from mastd.settings.core.starter import find
 from mastd.settings.daemon.daemon import DaemonSettings
 from mastd.settings.table.table import TableSettings
 
-FloatArray = NDArray[np.float64]
-
 CYCLES = 10_000
 
 
@@ -32,9 +30,9 @@ def sweep(
     poses: FloatArray,
     readings: FloatArray,
     constants: FloatArray,
-    sizes: NDArray[np.int64],
+    sizes: IntArray,
     state: FloatArray,
-    counters: NDArray[np.int64],
+    counters: IntArray,
 ) -> int:
     """Estimate every cycle with all accelerometers valid; return the bits of those ever left out."""
     left_out = 0

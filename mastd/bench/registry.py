@@ -14,8 +14,8 @@ from pathlib import Path
 from typing import TypeVar
 
 import numpy as np
-from numpy.typing import NDArray
 
+from mastd.arrays import FloatArray
 from mastd.errors import UsageError
 
 # Modules whose import registers their benches, in the order of the report.
@@ -98,7 +98,7 @@ def long_bench(*names: str) -> Callable[[_LongMeasure], _LongMeasure]:
     return register
 
 
-def figure(values: NDArray[np.float64], unit: str) -> Figure:
+def figure(values: FloatArray, unit: str) -> Figure:
     """Return median and high percentiles of measured values."""
     median, p99, p999 = (float(value) for value in np.quantile(values, (0.5, 0.99, 0.999)))
     return Figure(median, unit, len(values), p99, p999)

@@ -10,16 +10,13 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
+from mastd.arrays import FloatArray
 
+if TYPE_CHECKING:
     from mastd.commands import Subparsers
     from mastd.kinematics.forward import ForwardSolution, Newton, Observer
     from mastd.kinematics.geometry import Geometry
     from mastd.units import Dimension
-
-    FloatArray = NDArray[np.float64]
 
 
 POSE_NAMES = ("x", "y", "z", "roll", "pitch", "yaw")

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Protocol
 
 from starlette.websockets import WebSocket, WebSocketDisconnect
 
+from mastd.arrays import FloatArray, IntArray
 from mastd.console.lane import Lane
 from mastd.console.messages import (
     Choice,
@@ -27,9 +28,6 @@ from mastd.wire.access.sessions import TokenBucket
 from mastd.wire.operators.messages import STOPPING
 
 if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
-
     from mastd.console.access import Session
     from mastd.console.watcher import Daemon, Door
 
@@ -116,7 +114,7 @@ class Browser:
         self.outbox.begin(0.0)
         self._say(pack("lost", reason=reason))
 
-    def trace(self, numbers: NDArray[np.int64], frames: NDArray[np.float64]) -> None:
+    def trace(self, numbers: IntArray, frames: FloatArray) -> None:
         """Show the chosen channels of frames (n, channels)."""
         if self.columns and max(self.columns) < frames.shape[1]:
             self.outbox.trace(Traces(numbers, frames[:, self.columns].T.astype("f4")))

@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-import numpy as np
-from numpy.typing import NDArray
 from starlette.websockets import WebSocket
 
+from mastd.arrays import FloatArray, IntArray
 from mastd.console.access import Session
 from mastd.console.browser import ENDED, LOGGED_OUT, TOO_MANY_BROWSERS, Browser, close
 from mastd.console.watcher import Daemon, Door
@@ -92,7 +91,7 @@ class Hub:
         for browser in self._browsers:
             browser.outbox.show(text)
 
-    def frames(self, numbers: NDArray[np.int64], frames: NDArray[np.float64]) -> None:
+    def frames(self, numbers: IntArray, frames: FloatArray) -> None:
         """Show each browser its channels of the frames (n, channels)."""
         if self._daemon is None or frames.shape[1] != len(self._daemon.description["channels"]):
             return

@@ -15,6 +15,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from mastd.arrays import IntArray
+
 MOST_WORDS = 128
 MOST_TRACES = 50
 """Trace messages that wait, two seconds of them."""
@@ -25,7 +27,7 @@ _HEADER = struct.Struct("<IId")
 class Traces:
     """Values (m, n) of m chosen channels in n frames with their ``numbers`` (n,)."""
 
-    numbers: NDArray[np.int64]
+    numbers: IntArray
     values: NDArray[np.float32]
 
 

@@ -16,8 +16,8 @@ from dataclasses import dataclass
 from typing import Any, Protocol
 
 import numpy as np
-from numpy.typing import NDArray
 
+from mastd.arrays import FloatArray, IntArray
 from mastd.console.messages import pack
 from mastd.errors import MastdError
 from mastd.wire.access.roles import Role, commands, read_role
@@ -74,7 +74,7 @@ class Listener(Protocol):
     def status(self, text: str) -> None:
         """A status, as a message to browsers."""
 
-    def frames(self, numbers: NDArray[np.int64], frames: NDArray[np.float64]) -> None:
+    def frames(self, numbers: IntArray, frames: FloatArray) -> None:
         """Frames (n, channels) with their numbers (n,)."""
 
 
@@ -87,7 +87,7 @@ class Box:
         self._lock = threading.Lock()
         self._changes: deque[Daemon | str] = deque(maxlen=MOST_CHANGES)
         self._status = ""
-        self._frames: deque[tuple[NDArray[np.int64], NDArray[np.float64]]] = deque(maxlen=MOST_FRAMES)
+        self._frames: deque[tuple[IntArray, FloatArray]] = deque(maxlen=MOST_FRAMES)
         self._called = False
 
     def change(self, daemon: Daemon | str) -> None:
@@ -104,7 +104,7 @@ class Box:
             self._status = text
             self._call()
 
-    def frames(self, numbers: NDArray[np.int64], frames: NDArray[np.float64]) -> None:
+    def frames(self, numbers: IntArray, frames: FloatArray) -> None:
         """Tell frames; the oldest give way, which their numbers show."""
         with self._lock:
             self._frames.append((numbers, frames))
@@ -213,8 +213,8 @@ class Watcher:
         self._wanted.wait()
         if self._ended.is_set():
             return
-        numbers: list[NDArray[np.int64]] = []
-        frames: list[NDArray[np.float64]] = []
+        numbers: list[IntArray] = []
+        frames: list[FloatArray] = []
         # That the daemon does not answer is told by the other thread.
         with contextlib.suppress(MastdError), self._door.open(self._operator, False) as client:
             gathered_s = time.monotonic()

@@ -10,11 +10,12 @@ from collections.abc import Iterable, Sequence
 
 import numpy as np
 
+from mastd.arrays import FloatArray
 from mastd.formulations.tree.body_groups import BodyGroup
 from mastd.formulations.tree.design_rank import cut_jacobian
 from mastd.formulations.tree.paths import path_down
 from mastd.formulations.tree.topology import Topology
-from mastd.vehicle.model.definition import Model, Vector
+from mastd.vehicle.model.definition import Model
 
 Pattern = dict[int, set[int]]
 
@@ -133,7 +134,7 @@ class Patterns:
         return path_down(self.topology.connection, body)
 
 
-def pivots(matrix: Vector) -> list[int]:
+def pivots(matrix: FloatArray) -> list[int]:
     """Return the columns that full pivoting chooses for the rows of a matrix (rows, columns) of full rank."""
     work = matrix.copy()
     chosen: list[int] = []

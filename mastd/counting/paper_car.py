@@ -15,8 +15,9 @@ from typing import Final
 
 import numpy as np
 
+from mastd.arrays import FloatArray
 from mastd.settings.vehicle.templates import cross_axes
-from mastd.vehicle.model.definition import Axle, Body, Model, Primitive, SpringDamper, Vector
+from mastd.vehicle.model.definition import Axle, Body, Model, Primitive, SpringDamper
 from mastd.vehicle.model.joint_primitives import Ends, Side, prismatic, revolute, spherical, universal
 
 Point = tuple[float, float, float]
@@ -102,13 +103,17 @@ class _Car:
         beside = middle + 0.3 * left
         self.spring("rack spring", (0, self.rack), (beside, middle), (20e3, 300.0))
 
-    def body(self, name: str, weights: tuple[float, Point], centre: Vector) -> int:
+    def body(self, name: str, weights: tuple[float, Point], centre: FloatArray) -> int:
         mass, moments = weights
         self.bodies.append(Body(name, mass, centre, np.diag(moments)))
         return len(self.bodies) - 1
 
     def spring(
-        self, name: str, bodies: tuple[int, int], points: tuple[Vector, Vector], rates: tuple[float, float]
+        self,
+        name: str,
+        bodies: tuple[int, int],
+        points: tuple[FloatArray, FloatArray],
+        rates: tuple[float, float],
     ) -> None:
         length = float(np.linalg.norm(points[1] - points[0]))
         stiffness, damping = rates

@@ -14,14 +14,12 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from numpy.typing import NDArray
 
+from mastd.arrays import FloatArray
 from mastd.errors import SettingsError
 from mastd.kernel import fused_kernel
 from mastd.settings.table.identified import IdentifiedLink, IdentifiedSettings
 from mastd.settings.table.table import TableSettings
-
-Array = NDArray[np.float64]
 
 (
     NEUTRAL_LENGTH,
@@ -57,7 +55,7 @@ LAP_SHARE = 0.1
 LEAST_OPENING = 1.0e-12
 
 
-def actuator_rows(table: TableSettings, identified: IdentifiedSettings | None = None) -> Array:
+def actuator_rows(table: TableSettings, identified: IdentifiedSettings | None = None) -> FloatArray:
     """Return the rows (n, ACTUATOR_COLUMNS) of a table's links: nominal, or what was identified.
 
     Raises SettingsError if the identified links are not those of the table.
@@ -110,7 +108,7 @@ def _nominal(table: TableSettings, neutral_length: float, stroke: float) -> list
     ]
 
 
-def _apply(row: Array, found: IdentifiedLink) -> None:
+def _apply(row: FloatArray, found: IdentifiedLink) -> None:
     breakaway = row[BREAKAWAY] / row[COULOMB] if row[COULOMB] > 0.0 else 1.0
     row[GAIN] *= found.valve_gain.value
     row[OVERLAP] = found.valve_overlap.value
@@ -121,7 +119,7 @@ def _apply(row: Array, found: IdentifiedLink) -> None:
 
 
 @fused_kernel
-def oil_spring(row: Array, length: float) -> float:
+def oil_spring(row: FloatArray, length: float) -> float:
     """Return the stiffness in N/m of the locked oil of a link that is ``length`` m long."""
     offset = length - row[NEUTRAL_LENGTH]
     first = max(row[COLUMN] + offset, LEAST_LENGTH)
@@ -130,7 +128,7 @@ def oil_spring(row: Array, length: float) -> float:
 
 
 @fused_kernel
-def seal_friction(row: Array, bristles: Array, link: int, rate: float, step: float) -> float:
+def seal_friction(row: FloatArray, bristles: FloatArray, link: int, rate: float, step: float) -> float:
     """Advance the seal's bristle of ``link`` over ``step`` s at ``rate`` m/s; return the force in N.
 
     It has the sign of the rate: what the oil must push in addition. The bristle is advanced implicitly, so
@@ -149,7 +147,7 @@ def seal_friction(row: Array, bristles: Array, link: int, rate: float, step: flo
 
 
 @fused_kernel
-def available_force(row: Array, supply: float, load: float, extends: bool) -> float:
+def available_force(row: FloatArray, supply: float, load: float, extends: bool) -> float:
     """Return the pressure drop over the lands times the area in N, under ``load`` N (push positive)."""
     fed, drained = (row[AREA_1], row[AREA_2]) if extends else (row[AREA_2], row[AREA_1])
     still = fed * supply - drained * row[RETURN_PRESSURE]
@@ -158,7 +156,7 @@ def available_force(row: Array, supply: float, load: float, extends: bool) -> fl
 
 
 @fused_kernel
-def opening_for(row: Array, speed: float, load: float, supply: float) -> float:
+def opening_for(row: FloatArray, speed: float, load: float, supply: float) -> float:
     """Return the opening, beside the overlap, that gives the no-load ``speed`` in m/s under ``load`` N."""
     share = abs(speed) / (row[GAIN] * math.sqrt(available_force(row, supply, load, speed > 0.0)))
     saturation = row[SATURATION] * share
@@ -169,7 +167,7 @@ def opening_for(row: Array, speed: float, load: float, supply: float) -> float:
 
 
 @fused_kernel
-def speed_for(row: Array, opening: float, load: float, supply: float) -> float:
+def speed_for(row: FloatArray, opening: float, load: float, supply: float) -> float:
     """Return the no-load speed in m/s of an ``opening``: the inverse of ``opening_for``."""
     size = min(abs(opening), 1.0)
     bent = row[SATURATION] * size
@@ -179,7 +177,7 @@ def speed_for(row: Array, opening: float, load: float, supply: float) -> float:
 
 
 @fused_kernel
-def mean_over_lap(row: Array, before: float, after: float) -> float:
+def mean_over_lap(row: FloatArray, before: float, after: float) -> float:
     """Return the mean opening at the spool while that of the ports goes evenly from ``before`` to ``after``.
 
     A spool jumps through its overlap. The mean over a period tells when within it, to the last microsecond;

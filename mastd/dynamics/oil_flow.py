@@ -10,16 +10,14 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from numpy.typing import NDArray
 
+from mastd.arrays import FloatArray
 from mastd.dynamics.table_model import TableModel
 from mastd.kernel import fused_kernel
 from mastd.kinematics.geometry import Geometry
 from mastd.kinematics.jacobian import geometric_jacobian
 from mastd.settings.table.hydraulics import AccumulatorSettings, ActuatorSettings
 from mastd.settings.table.table import TableSettings
-
-FloatArray = NDArray[np.float64]
 
 
 def accumulator_oil(accumulator: AccumulatorSettings, pressure: float) -> float:

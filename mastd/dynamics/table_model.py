@@ -17,15 +17,13 @@ import math
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
+from mastd.arrays import FloatArray
 from mastd.kernel import fused_kernel
 from mastd.kinematics.jacobian import geometric_jacobian
 from mastd.kinematics.rotation import rotation, sines_cosines
 from mastd.settings.table.payload import NoPayload, RigidPayload
 from mastd.settings.table.table import TableSettings
-
-FloatArray = NDArray[np.float64]
 
 WORK_ROWS = 8
 """Rows of six beyond one a link that ``force_reference`` needs as scratch."""

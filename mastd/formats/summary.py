@@ -13,9 +13,9 @@ from dataclasses import dataclass
 from typing import Final
 
 import numpy as np
-from numpy.typing import NDArray
 
-from mastd.formats.core.measurement import Array, Series
+from mastd.arrays import FloatArray, IntArray
+from mastd.formats.core.measurement import Series
 from mastd.signals.spectra import power_spectral_density
 
 _BLOCK: Final = 1 << 18
@@ -61,7 +61,7 @@ class _Extremes:
     most_index: int
 
 
-def statistics(values: Array) -> Statistics:
+def statistics(values: FloatArray) -> Statistics:
     """Return the figures of ``values`` (n,)."""
     count, ends = len(values), _extremes(values)
     found = count - ends.missing - ends.infinite
@@ -97,7 +97,7 @@ def _held(value: float) -> float:
     return math.copysign(min(abs(value), float(np.finfo(np.float64).max)), value)
 
 
-def _extremes(values: Array) -> _Extremes:
+def _extremes(values: FloatArray) -> _Extremes:
     missing = infinite = 0
     least, most, least_index, most_index = math.inf, -math.inf, 0, 0
     for start in range(0, len(values), _BLOCK):
@@ -112,7 +112,7 @@ def _extremes(values: Array) -> _Extremes:
     return _Extremes(missing, infinite, least, least_index, most, most_index)
 
 
-def _finite_blocks(values: Array) -> Iterator[tuple[Array, NDArray[np.int64] | range]]:
+def _finite_blocks(values: FloatArray) -> Iterator[tuple[FloatArray, IntArray | range]]:
     """Give the finite values block by block, with their places."""
     for start in range(0, len(values), _BLOCK):
         block = values[start : start + _BLOCK]
@@ -158,7 +158,7 @@ def segment_of(count: int) -> int:
     return min(max(1 << (wanted.bit_length() - 1), least), most)
 
 
-def density(values: Array, step: float) -> tuple[Array, Array] | None:
+def density(values: FloatArray, step: float) -> tuple[FloatArray, FloatArray] | None:
     """Return frequencies and one-sided power spectral density of evenly spaced ``values``, as Welch does.
 
     Hann windows of ``segment_of(n)`` values overlap by half; each is taken about its mean. Unit: that of the
@@ -183,7 +183,7 @@ def density(values: Array, step: float) -> tuple[Array, Array] | None:
     return (frequencies, mean) if np.isfinite(mean).all() else None
 
 
-def envelope(values: Array, most: int) -> NDArray[np.int64]:
+def envelope(values: FloatArray, most: int) -> IntArray:
     """Return at most about ``most`` places (from 0, rising) whose values have all extremes of ``values``.
 
     The series is cut into stretches, of each of which the least and the largest value are taken, and the

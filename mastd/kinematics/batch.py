@@ -11,16 +11,11 @@ from __future__ import annotations
 
 import math
 
-import numpy as np
-from numpy.typing import NDArray
-
+from mastd.arrays import BoolArray, FloatArray, IntArray
 from mastd.kernel import fused_kernel
 from mastd.kinematics.observer import observe
 from mastd.kinematics.rotation import SMALL_ANGLE, Nine, rotation_of, small_sine_cosine
 
-FloatArray = NDArray[np.float64]
-IntegerArray = NDArray[np.int64]
-BooleanArray = NDArray[np.bool_]
 Six = tuple[float, float, float, float, float, float]
 
 LANES = 32
@@ -216,7 +211,7 @@ def _update_block(constants: FloatArray, block: FloatArray) -> None:
 
 
 @fused_kernel
-def _load_block(lengths: FloatArray, index: IntegerArray, block: FloatArray) -> None:
+def _load_block(lengths: FloatArray, index: IntArray, block: FloatArray) -> None:
     """Copy the lengths of the rows in ``index`` (LANES,) into the block."""
     for lane in range(LANES):
         row = index[lane]
@@ -227,11 +222,11 @@ def _load_block(lengths: FloatArray, index: IntegerArray, block: FloatArray) -> 
 @fused_kernel
 def _store_block(
     block: FloatArray,
-    index: IntegerArray,
+    index: IntArray,
     tolerance: float,
     poses: FloatArray,
     residuals: FloatArray,
-    converged: BooleanArray,
+    converged: BoolArray,
 ) -> None:
     """Copy poses and residuals from the block to the rows in ``index`` (LANES,)."""
     for lane in range(LANES):
@@ -249,9 +244,9 @@ def _observe_seven(
     tolerance: float,
     poses: FloatArray,
     residuals: FloatArray,
-    converged: BooleanArray,
+    converged: BoolArray,
     block: FloatArray,
-    index: IntegerArray,
+    index: IntArray,
 ) -> None:
     """Two updates for every row; then a third for the rows that need it, gathered into blocks.
 
@@ -302,9 +297,9 @@ def observe_batch(
     maximum_updates: int,
     poses: FloatArray,
     residuals: FloatArray,
-    converged: BooleanArray,
+    converged: BoolArray,
     scratch: FloatArray,
-    index: IntegerArray,
+    index: IntArray,
 ) -> None:
     """Find the pose of each row of ``lengths`` (m, n) from neutral.
 

@@ -9,12 +9,8 @@ from __future__ import annotations
 
 import math
 
-import numpy as np
-from numpy.typing import NDArray
-
+from mastd.arrays import FloatArray
 from mastd.kernel import fused_kernel
-
-FloatArray = NDArray[np.float64]
 
 
 @fused_kernel

@@ -7,12 +7,10 @@ t_T = t_C + R p − p. Rates and accelerations are time derivatives of the pose 
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
+from mastd.arrays import FloatArray
 from mastd.kernel import fused_kernel
 from mastd.kinematics.rotation import Three, angular_motion, rotation
-
-FloatArray = NDArray[np.float64]
 
 
 @fused_kernel

@@ -6,13 +6,11 @@ All in m and rad; arrays of n links. Symbols as in docs/theory.md.
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
+from mastd.arrays import FloatArray
 from mastd.errors import KinematicsError
 from mastd.kinematics.geometry import DEGREES_OF_FREEDOM, Geometry
 from mastd.kinematics.jacobian import geometric_jacobian
-
-FloatArray = NDArray[np.float64]
 
 # Generators of rotations about x, y and z.
 _GENERATORS = np.zeros((3, 3, 3))

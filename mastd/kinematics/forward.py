@@ -10,8 +10,8 @@ import math
 from dataclasses import dataclass, field
 
 import numpy as np
-from numpy.typing import NDArray
 
+from mastd.arrays import FloatArray
 from mastd.errors import KinematicsError
 from mastd.kernel import fused_kernel
 from mastd.kinematics import design
@@ -34,7 +34,6 @@ __all__ = [
     "observe_second_order",
 ]
 
-FloatArray = NDArray[np.float64]
 
 # Σ|l̂ − l| of eq. (7) at which a solve ends: ε = 1 µm in section IV.3 of the paper.
 TOLERANCE = 1e-6

@@ -9,12 +9,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
+from mastd.arrays import FloatArray
 from mastd.errors import KinematicsError
 from mastd.settings.table.table import TableSettings
-
-FloatArray = NDArray[np.float64]
 
 DEGREES_OF_FREEDOM = 6
 AXES = ("surge", "sway", "heave", "roll", "pitch", "yaw")

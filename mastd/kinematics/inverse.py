@@ -9,13 +9,9 @@ from __future__ import annotations
 
 import math
 
-import numpy as np
-from numpy.typing import NDArray
-
+from mastd.arrays import FloatArray
 from mastd.kernel import fused_kernel
 from mastd.kinematics.rotation import angular_motion, rotation
-
-FloatArray = NDArray[np.float64]
 
 
 @fused_kernel

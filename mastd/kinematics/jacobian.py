@@ -10,13 +10,9 @@ from __future__ import annotations
 
 import math
 
-import numpy as np
-from numpy.typing import NDArray
-
+from mastd.arrays import FloatArray
 from mastd.kernel import fused_kernel
 from mastd.kinematics.rotation import rotation, sines_cosines
-
-FloatArray = NDArray[np.float64]
 
 
 @fused_kernel

@@ -13,14 +13,10 @@ from __future__ import annotations
 
 import math
 
-import numpy as np
-from numpy.typing import NDArray
-
+from mastd.arrays import FloatArray
 from mastd.kernel import fused_kernel
 from mastd.kinematics.observer import Seven, is_pose
 from mastd.kinematics.rotation import rotation_of, sines_cosines
-
-FloatArray = NDArray[np.float64]
 
 # A pivot of JᵀJ below this (m², as rotations are taken at 1 m) counts as a singular Jacobian.
 SMALLEST_PIVOT = 1e-12

@@ -19,13 +19,10 @@ from __future__ import annotations
 
 import math
 
-import numpy as np
-from numpy.typing import NDArray
-
+from mastd.arrays import FloatArray
 from mastd.kernel import fused_kernel
 from mastd.kinematics.rotation import rotation
 
-FloatArray = NDArray[np.float64]
 Seven = tuple[float, float, float, float, float, float, float]
 
 # Largest Σ|l̂ − l| / Σl at which lengths count as measurements of one pose: 0.36 mm a link of 1.2 m.

@@ -6,16 +6,10 @@ For tables of results and for statistics; ``mastd.kinematics.batch`` is the fast
 
 from __future__ import annotations
 
-import numpy as np
-from numpy.typing import NDArray
-
+from mastd.arrays import BoolArray, FloatArray, IntArray
 from mastd.kernel import fused_kernel
 from mastd.kinematics.newton import newton
 from mastd.kinematics.observer import observe, observe_second_order
-
-FloatArray = NDArray[np.float64]
-IntegerArray = NDArray[np.int64]
-BooleanArray = NDArray[np.bool_]
 
 
 @fused_kernel
@@ -29,8 +23,8 @@ def observe_rows(
     update_tolerance: float,
     maximum_updates: int,
     poses: FloatArray,
-    converged: BooleanArray,
-    updates: IntegerArray,
+    converged: BoolArray,
+    updates: IntArray,
     residuals: FloatArray,
 ) -> None:
     """``observe`` of each row of ``lengths`` (m, n); its three results into arrays (m,)."""
@@ -61,8 +55,8 @@ def observe_second_order_rows(
     update_tolerance: float,
     maximum_updates: int,
     poses: FloatArray,
-    converged: BooleanArray,
-    updates: IntegerArray,
+    converged: BoolArray,
+    updates: IntArray,
     residuals: FloatArray,
     w: FloatArray,
 ) -> None:
@@ -95,8 +89,8 @@ def newton_rows(
     update_tolerance: float,
     maximum_updates: int,
     poses: FloatArray,
-    converged: BooleanArray,
-    updates: IntegerArray,
+    converged: BoolArray,
+    updates: IntArray,
     residuals: FloatArray,
 ) -> None:
     """``newton`` of each row of ``lengths`` (m, n); its three results into arrays (m,)."""

@@ -8,15 +8,13 @@ from __future__ import annotations
 import itertools
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.optimize import least_squares, linprog
 
+from mastd.arrays import BoolArray, FloatArray
 from mastd.kinematics.geometry import DEGREES_OF_FREEDOM, Geometry
 from mastd.kinematics.inverse import link_lengths_batch
 from mastd.kinematics.jacobian import euler_jacobian_batch, geometric_jacobian_batch
 from mastd.kinematics.observer import observe
-
-FloatArray = NDArray[np.float64]
 
 # Combinations of six end-stopped links that ``stroke_poses`` looks at; for ten links it is all of them.
 _MOST_COMBINATIONS = 210
@@ -50,7 +48,7 @@ def jacobians_at(geometry: Geometry, poses: FloatArray, *, euler_rates: bool = F
     return jacobians
 
 
-def within_strokes(geometry: Geometry, poses: FloatArray) -> NDArray[np.bool_]:
+def within_strokes(geometry: Geometry, poses: FloatArray) -> BoolArray:
     """Tell for each pose (m, 6) whether every length lies within its stroke."""
     lengths = lengths_at(geometry, poses)
     inside = (geometry.shortest_lengths <= lengths) & (lengths <= geometry.longest_lengths)

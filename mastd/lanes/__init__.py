@@ -21,6 +21,7 @@ from typing import Any, Final, cast
 import numpy as np
 from numpy.typing import NDArray
 
+from mastd.arrays import FloatArray
 from mastd.kernel import COMPILED
 
 _lanes: Any = import_module("mastd.lanes.vector" if COMPILED else "mastd.lanes.scalar")
@@ -28,17 +29,16 @@ _lanes: Any = import_module("mastd.lanes.vector" if COMPILED else "mastd.lanes.s
 LANES: Final[int] = _lanes.LANES
 """Numbers in one value: 256 bits of float64, compiled."""
 
-Block = NDArray[np.float64]
 
-load = cast(Callable[[Block, int, int], float], _lanes.load)
+load = cast(Callable[[FloatArray, int, int], float], _lanes.load)
 """Four numbers of ``array[i, j, :]``."""
 load_single = cast(Callable[[NDArray[np.float32], int, int], float], _lanes.load_single)
 """Four numbers of ``array[i, j, :]``, which is in single precision."""
-load_row = cast(Callable[[Block, int], float], _lanes.load_row)
+load_row = cast(Callable[[FloatArray, int], float], _lanes.load_row)
 """Four numbers of ``array[i, :]``."""
-store = cast(Callable[[Block, int, int, float], None], _lanes.store)
+store = cast(Callable[[FloatArray, int, int, float], None], _lanes.store)
 """Write four numbers to ``array[i, j, :]``."""
-store_row = cast(Callable[[Block, int, float], None], _lanes.store_row)
+store_row = cast(Callable[[FloatArray, int, float], None], _lanes.store_row)
 """Write four numbers to ``array[i, :]``."""
 splat = cast(Callable[[float], float], _lanes.splat)
 """The same number in each lane."""

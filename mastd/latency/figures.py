@@ -6,7 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
+
+from mastd.arrays import FloatArray
 
 EDGES_US = (10, 20, 50, 100, 200, 500, 1000, 2000, 5000, 10_000, 20_000, 50_000, 100_000)
 """Upper edges of the histogram's classes; one more holds what is above."""
@@ -22,7 +23,7 @@ class WakeUps:
     scheduling: str
     """What the thread had: ``ordinary`` or ``real-time``."""
     rate_hz: float
-    late_s: NDArray[np.float64]
+    late_s: FloatArray
 
     @property
     def count(self) -> int:

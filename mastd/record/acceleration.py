@@ -11,8 +11,8 @@ from collections.abc import Mapping
 from typing import Final
 
 import numpy as np
-from numpy.typing import NDArray
 
+from mastd.arrays import FloatArray
 from mastd.record.alignment import Aligned, Window, aligned_accelerations
 from mastd.record.channels import AXES
 from mastd.record.reader import Run
@@ -27,7 +27,7 @@ DRIVEN_LEAST: Final = 1e-6
 NO_SINE: Final = 0.0
 
 
-def driven_axes(reference: NDArray[np.float64]) -> frozenset[str]:
+def driven_axes(reference: FloatArray) -> frozenset[str]:
     """Return the axes that a reference (k, 6), displacements filtered to the band, asked to move."""
     sizes = ARMS * [rms(column) for column in reference.T]
     least = max(DRIVEN_LEAST, DRIVEN_SHARE * float(np.max(sizes)))
@@ -99,7 +99,7 @@ def _profile(run: Run) -> Mapping[str, object]:
     return profile if isinstance(profile, Mapping) else {}
 
 
-def _place(run: Run, point: str) -> NDArray[np.float64] | None:
+def _place(run: Run, point: str) -> FloatArray | None:
     """Return where the control point lies in P, None for the centre."""
     table = run.metadata.get("table")
     place = table.get("control_point") if isinstance(table, Mapping) else None

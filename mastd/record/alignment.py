@@ -13,8 +13,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
+from mastd.arrays import FloatArray
 from mastd.record.channels import AXES
 from mastd.record.reader import Run
 
@@ -35,8 +35,8 @@ class Aligned:
     """Measured and asked motion of C, each (k, 6), at the periods that the profile's references are meant
     for."""
 
-    achieved: NDArray[np.float64]
-    asked: NDArray[np.float64]
+    achieved: FloatArray
+    asked: FloatArray
 
 
 def find_window(run: Run, states: list[str]) -> Window | None:
@@ -76,9 +76,7 @@ def _aligned(run: Run, window: Window | None, measured: str, wanted: str) -> Ali
     return None if achieved is None or asked is None else Aligned(achieved, asked)
 
 
-def _on_grid(
-    grid: NDArray[np.float64], places: NDArray[np.float64], values: NDArray[np.float64]
-) -> NDArray[np.float64] | None:
+def _on_grid(grid: FloatArray, places: FloatArray, values: FloatArray) -> FloatArray | None:
     """Interpolate the finite rows of (k, columns) onto whole places; None if fewer than half are finite."""
     sound = np.isfinite(places) & np.all(np.isfinite(values), axis=1)
     if not np.count_nonzero(sound) >= 0.5 * len(places):

@@ -10,14 +10,12 @@ from collections.abc import Mapping, Sequence
 from typing import Final
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.interpolate import CubicSpline
 
+from mastd.arrays import FloatArray
 from mastd.errors import FormatError
 from mastd.record.alignment import LARGEST_GAP_SHARE, find_window
 from mastd.record.reader import Run
-
-Floats = NDArray[np.float64]
 
 TIMES: Final = ("step", "profile_time")
 """Channels that tell which value belongs to which time."""
@@ -28,7 +26,7 @@ _BESIDE: Final = 3
 """Frames before and after the profile that bound what is interpolated at its ends."""
 
 
-def play_columns(run: Run, names: Sequence[str], spacing: float, count: int) -> dict[str, Floats]:
+def play_columns(run: Run, names: Sequence[str], spacing: float, count: int) -> dict[str, FloatArray]:
     """Return channels (count,) at the profile times k · ``spacing`` in s.
 
     Values that are missing are bridged; beyond the first and the last frame they stay as they were there.
@@ -49,13 +47,13 @@ def play_columns(run: Run, names: Sequence[str], spacing: float, count: int) -> 
 
 def on_profile_time(
     where: str,
-    frames: Mapping[str, Floats],
-    times: Floats,
+    frames: Mapping[str, FloatArray],
+    times: FloatArray,
     period: float,
     names: Sequence[str],
     spacing: float,
     count: int,
-) -> dict[str, Floats]:
+) -> dict[str, FloatArray]:
     """Return channels (count,) as above from the frames of one play, a few before and after it included.
 
     ``frames``: channel → values (n,), those of TIMES among them; ``times`` (n,) are the frames' own in s, a
@@ -79,7 +77,7 @@ def on_profile_time(
     return columns
 
 
-def _at(what: str, places: Floats, own: Floats, values: Floats) -> Floats:
+def _at(what: str, places: FloatArray, own: FloatArray, values: FloatArray) -> FloatArray:
     """Return values, known at their ``own`` places, at other ``places``."""
     sound = np.isfinite(own) & np.isfinite(values)
     own, values = own[sound], values[sound]

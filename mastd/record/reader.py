@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
-from numpy.typing import NDArray
 
+from mastd.arrays import FloatArray, IntArray
 from mastd.errors import FormatError
 from mastd.formats.mcap.frames import (
     END_NAME,
@@ -37,9 +37,9 @@ class Run:
     """
 
     path: Path
-    times: NDArray[np.float64]
-    numbers: NDArray[np.int64]
-    columns: Mapping[str, NDArray[np.float64]]
+    times: FloatArray
+    numbers: IntArray
+    columns: Mapping[str, FloatArray]
     units: Mapping[str, str]
     metadata: Mapping[str, object]
     end: Mapping[str, object]
@@ -67,7 +67,7 @@ class Run:
                 return series
         raise FormatError(f"{self.path}: no channel {name}")
 
-    def matrix(self, names: list[str]) -> NDArray[np.float64]:
+    def matrix(self, names: list[str]) -> FloatArray:
         """Return channels of the same rate side by side, shape (k, len(names))."""
         missing = [name for name in names if name not in self.columns]
         if missing:

@@ -29,14 +29,14 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from mastd.arrays import FloatArray
 from mastd.errors import UsageError
 from mastd.record.channels import NANOSECONDS, ChannelSet
 from mastd.record.plain import plain
 from mastd.ring.ends import RingPlace, RingProducer
 
 if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
+    pass
 
 RING_SECONDS = 8
 LOCKSTEP_WAIT_S = 2.0
@@ -101,7 +101,7 @@ class RecorderHandle:
         self.width = ring.width
         """Numbers of a frame that are taken."""
         self.status = RecorderStatus()
-        self.push: Callable[[NDArray[np.float64]], bool] = ring.push
+        self.push: Callable[[FloatArray], bool] = ring.push
         self.dropped_events = 0
         self._process = process
         self._ring = ring

@@ -15,8 +15,8 @@ from collections.abc import Mapping
 from typing import Final, Literal
 
 import numpy as np
-from numpy.typing import NDArray
 
+from mastd.arrays import FloatArray
 from mastd.errors import FormatError
 from mastd.record.acceleration import acceleration_results, driven_axes
 from mastd.record.alignment import Aligned, Window, aligned_motion, find_window
@@ -264,7 +264,7 @@ def profile_band(run: Run) -> tuple[float, float] | None:
     return (float(band[0]), float(band[1])) if isinstance(band, list) and len(band) == 2 else None
 
 
-def _difference(values: NDArray[np.float64], window: Window) -> int:
+def _difference(values: FloatArray, window: Window) -> int:
     difference = values[window.last] - values[window.first]
     return round(float(difference)) if np.isfinite(difference) else 0
 

@@ -16,14 +16,13 @@ from __future__ import annotations
 from typing import Final
 
 import numpy as np
-from numpy.typing import NDArray
 
+from mastd.arrays import BoolArray, FloatArray
 from mastd.formats.mcap.frames import FrameSeries
 from mastd.record.reader import Run
 from mastd.signals import comfort
 from mastd.signals.metrics import false_reversal, rms
 
-Floats = NDArray[np.float64]
 Figures = dict[str, float | None]
 Span = tuple[float, float]
 """First and last time, both included, s of the record's clock."""
@@ -70,21 +69,21 @@ def _has(run: Run, names: list[str]) -> bool:
     return all(name in run.columns for name in names)
 
 
-def _played(run: Run, name: str, span: Span | None) -> Floats:
+def _played(run: Run, name: str, span: Span | None) -> FloatArray:
     """Return the samples of one channel while the profile played."""
     if span is None:
         return np.empty(0)
     series = run.series_of(name)
-    values: Floats = run.columns[name][_within(series, span)]
+    values: FloatArray = run.columns[name][_within(series, span)]
     return values
 
 
-def _within(series: FrameSeries, span: Span) -> NDArray[np.bool_]:
-    inside: NDArray[np.bool_] = (series.times >= span[0]) & (series.times <= span[1])
+def _within(series: FrameSeries, span: Span) -> BoolArray:
+    inside: BoolArray = (series.times >= span[0]) & (series.times <= span[1])
     return inside
 
 
-def _share(those: NDArray[np.bool_]) -> float | None:
+def _share(those: BoolArray) -> float | None:
     return float(np.mean(those)) if len(those) else None
 
 
@@ -109,7 +108,7 @@ def _seat(run: Run, span: Span | None) -> dict[str, object]:
     return {**table, "total_value_ms2": total, "reaction": reaction}
 
 
-def _weighted(run: Run, name: str, weighting: comfort.Weighting, span: Span | None) -> Floats | None:
+def _weighted(run: Run, name: str, weighting: comfort.Weighting, span: Span | None) -> FloatArray | None:
     """Return the weighted samples of a channel while the profile played, one for each of its periods.
 
     None without any, with hardly any, and at a rate that is too low for the weighting.
@@ -126,7 +125,7 @@ def _weighted(run: Run, name: str, weighting: comfort.Weighting, span: Span | No
         return None
     grid = np.arange(places[sound][0], last + 1.0)
     whole = comfort.weighted(np.interp(grid, places[sound], values[sound]), rate, weighting)
-    played: Floats = whole[grid >= first]
+    played: FloatArray = whole[grid >= first]
     return played
 
 
@@ -143,7 +142,7 @@ def _wheel(run: Run, wheel: str, span: Span | None) -> Figures:
     }
 
 
-def _finite(values: Floats) -> Floats:
+def _finite(values: FloatArray) -> FloatArray:
     return values[np.isfinite(values)]
 
 
@@ -163,7 +162,7 @@ def _cue(run: Run, axis: str, span: Span | None) -> Figures:
     }
 
 
-def _correlation(first: Floats, second: Floats) -> float | None:
+def _correlation(first: FloatArray, second: FloatArray) -> float | None:
     """Return Pearson's coefficient of two series of one length, None where either does not vary."""
     first, second = first - np.mean(first), second - np.mean(second)
     if not min(rms(first), rms(second)) > _NOTHING:

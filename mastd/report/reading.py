@@ -9,12 +9,12 @@ from typing import Final
 
 import numpy as np
 
+from mastd.arrays import FloatArray
 from mastd.errors import FormatError
 from mastd.record.alignment import find_window
 from mastd.record.fault_report import fault_history, fault_time
 from mastd.record.reader import Run, open_run
 from mastd.record.result import NEEDED
-from mastd.report.drawing.picture import Floats
 from mastd.report.numbers import seconds
 
 _MARGIN_S: Final = 1.0
@@ -52,16 +52,16 @@ class View:
     run: Run
     origin: float
     shown: slice
-    times: Floats
+    times: FloatArray
     clock: str
     of_fault: bool
     happenings: tuple[Happening, ...]
     left_out: int
     """Events that are not among the happenings."""
 
-    def column(self, name: str) -> Floats:
+    def column(self, name: str) -> FloatArray:
         """Return a channel of every cycle over the shown frames."""
-        values: Floats = self.run.columns[name][self.shown]
+        values: FloatArray = self.run.columns[name][self.shown]
         return values
 
     def has(self, name: str) -> bool:

@@ -14,12 +14,12 @@ from typing import Final
 
 import numpy as np
 
+from mastd.arrays import FloatArray
 from mastd.record.acceleration import accelerations_at, judged_point
 from mastd.record.alignment import Aligned, Window, aligned_motion, find_window
 from mastd.record.channels import AXES
 from mastd.record.reader import Run
 from mastd.record.result import profile_band
-from mastd.report.drawing.picture import Floats
 from mastd.signals.band import HIGHEST_SHARE, judging_band
 from mastd.signals.metrics import second_derivative
 from mastd.signals.spectra import power_spectral_density, squared_coherence, transfer_function
@@ -37,11 +37,11 @@ class AxisSpectra:
     that is too short for an average.
     """
 
-    frequency: Floats
-    asked: Floats
-    achieved: Floats
+    frequency: FloatArray
+    asked: FloatArray
+    achieved: FloatArray
     transfer: np.ndarray[tuple[int], np.dtype[np.complex128]] | None
-    coherence: Floats | None
+    coherence: FloatArray | None
     meaningful: np.ndarray[tuple[int], np.dtype[np.bool_]]
 
 
@@ -89,7 +89,7 @@ def _accelerations(run: Run, window: Window | None) -> Aligned | None:
 
 
 def _axis(
-    wanted: Floats, given: Floats, rate: float, segment: int, averages: int, band: tuple[float, float]
+    wanted: FloatArray, given: FloatArray, rate: float, segment: int, averages: int, band: tuple[float, float]
 ) -> AxisSpectra:
     frequency, asked_density = power_spectral_density(wanted, 1.0 / rate, segment)
     _, achieved_density = power_spectral_density(given, 1.0 / rate, segment)

@@ -21,9 +21,10 @@ import time
 from collections.abc import Callable
 from typing import TYPE_CHECKING, NamedTuple
 
+from mastd.arrays import FloatArray
+
 if TYPE_CHECKING:  # the recorder starts quicker without numpy
-    import numpy as np
-    from numpy.typing import NDArray
+    pass
 
 PUBLISHED, _TAKEN, _CLOSED, _OFFERED = 0, 8, 16, 17
 HEADER_WORDS = 24
@@ -95,7 +96,7 @@ class RingProducer:
         """Frames that the consumer has not taken yet."""
         return self._published - self._words[_TAKEN]
 
-    def push(self, frame: NDArray[np.float64]) -> bool:
+    def push(self, frame: FloatArray) -> bool:
         """Publish one frame of shape (width,); return False if it was dropped."""
         words = self._words
         published = self._published

@@ -14,8 +14,8 @@ from __future__ import annotations
 import mmap
 
 import numpy as np
-from numpy.typing import NDArray
 
+from mastd.arrays import FloatArray, IntArray
 from mastd.ring.ends import HEADER_WORDS, PUBLISHED, check_size
 
 
@@ -40,7 +40,7 @@ class RingObserver:
         self.lost = 0
         """Frames that were not shown, since the beginning."""
 
-    def take(self, maximum: int) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+    def take(self, maximum: int) -> tuple[IntArray, FloatArray]:
         """Return numbers (n,) and values (n, width) of the next whole frames, at most ``maximum``, as copies.
 
         Numbers count all frames offered, so that each loss shows as a gap.
@@ -58,7 +58,7 @@ class RingObserver:
             self.following = after
         return numbers, np.ascontiguousarray(whole[:, 1:]).view(np.float64)
 
-    def _copy(self, first: int, stop: int) -> NDArray[np.int64]:
+    def _copy(self, first: int, stop: int) -> IntArray:
         """Return the slots of these frames in their order, as they are just now."""
         begin, count = first % self._capacity, stop - first
         tail = self._slots[begin : begin + count]

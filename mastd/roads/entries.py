@@ -10,9 +10,9 @@ from enum import IntEnum
 from typing import Final, Literal
 
 import numpy as np
-from numpy.typing import NDArray
 
-Vector = NDArray[np.float64]
+from mastd.arrays import FloatArray
+
 Side = Literal["both", "left", "right"]
 
 
@@ -39,7 +39,7 @@ MOST_MEGABYTES: Final = 64
 """Of one ground's array: a car's steps look heights up, and what is larger leaves every cache."""
 
 
-def header(kind: GroundKind, length: int = PARAMETERS) -> Vector:
+def header(kind: GroundKind, length: int = PARAMETERS) -> FloatArray:
     """Return an array of ``length`` entries with friction 1 and without edges."""
     parameters = np.zeros(length)
     parameters[0] = kind

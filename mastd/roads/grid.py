@@ -27,8 +27,9 @@ from typing import Final
 
 import numpy as np
 
+from mastd.arrays import FloatArray
 from mastd.kernel import fused_kernel, separate_kernel
-from mastd.roads.entries import EXTENT, HEADER, GroundKind, Vector, checked_size, header
+from mastd.roads.entries import EXTENT, HEADER, GroundKind, checked_size, header
 
 FIRST: Final = HEADER
 _COUNT: Final = HEADER + 2
@@ -49,7 +50,7 @@ _STRAIGHT_WITHIN: Final = 1e-7
 
 
 @separate_kernel
-def grid_surface(parameters: Vector, x: float, y: float) -> tuple[float, float, float]:
+def grid_surface(parameters: FloatArray, x: float, y: float) -> tuple[float, float, float]:
     """Return height (m) and slopes ∂z/∂x, ∂z/∂y of a grid at a point (m); the slopes are its derivatives."""
     place, v, along_x, along_y, tangent_x, tangent_y = _foot(parameters, x, y)
     count, across = int(parameters[_COUNT]), int(parameters[_ACROSS])
@@ -90,14 +91,14 @@ def grid_surface(parameters: Vector, x: float, y: float) -> tuple[float, float, 
 
 
 @separate_kernel
-def grid_place(parameters: Vector, x: float, y: float) -> tuple[float, float]:
+def grid_place(parameters: FloatArray, x: float, y: float) -> tuple[float, float]:
     """Return u and v (m) of a point (m)."""
     place, v, _, _, _, _ = _foot(parameters, x, y)
     return parameters[FIRST] + place * parameters[FIRST + 1], v
 
 
 @fused_kernel
-def _foot(parameters: Vector, x: float, y: float) -> tuple[float, float, float, float, float, float]:
+def _foot(parameters: FloatArray, x: float, y: float) -> tuple[float, float, float, float, float, float]:
     """Return place of a point's foot (spacings past the first cross section), v, gradient (2) of that place
     over x and y, and unit tangent (2) there.
 
@@ -143,7 +144,7 @@ def _foot(parameters: Vector, x: float, y: float) -> tuple[float, float, float, 
 
 
 @fused_kernel
-def _start(parameters: Vector, x: float, y: float) -> float:
+def _start(parameters: FloatArray, x: float, y: float) -> float:
     """Return the cross section nearest to the middle of a point's bucket, or of the bucket next to it."""
     size = parameters[_SIZE]
     columns, rows = parameters[_BUCKETS], parameters[_BUCKETS + 1]
@@ -157,7 +158,7 @@ def _start(parameters: Vector, x: float, y: float) -> float:
 
 @fused_kernel
 def _line(
-    parameters: Vector, line: int, count: int, place: float, x: float, y: float
+    parameters: FloatArray, line: int, count: int, place: float, x: float, y: float
 ) -> tuple[float, float, float, float, float, float]:
     """Return the point less the reference line (2), and the line's first and second derivatives (2 each).
 
@@ -210,9 +211,9 @@ class RoadGrid:
 
     start: float
     spacing: float
-    line: Vector
-    across: Vector
-    heights: Vector
+    line: FloatArray
+    across: FloatArray
+    heights: FloatArray
 
     def put(self, x: float, y: float = 0.0) -> RoadGrid:
         """Return the road beginning at a point (m), its first chord along +x, its middle there at z = 0."""
@@ -223,7 +224,7 @@ class RoadGrid:
         return RoadGrid(self.start, self.spacing, line, self.across, self.heights - level)
 
 
-def grid_parameters(road: RoadGrid) -> Vector:
+def grid_parameters(road: RoadGrid) -> FloatArray:
     """Return the parameters of a road; it ends, for ``outside``, with its heights.
 
     Raises ValueError, one line, for fewer than two heights along or across, values that are not finite, v
@@ -263,7 +264,7 @@ def grid_parameters(road: RoadGrid) -> Vector:
     return parameters
 
 
-def _tangents(line: Vector, spacing: float) -> Vector:
+def _tangents(line: FloatArray, spacing: float) -> FloatArray:
     """Return the derivatives (n, 2) of the line per spacing at its points."""
     chords = np.diff(line, axis=0)
     headings = np.unwrap(np.arctan2(chords[:, 1], chords[:, 0]))
@@ -271,14 +272,14 @@ def _tangents(line: Vector, spacing: float) -> Vector:
     return spacing * np.column_stack([np.cos(at_points), np.sin(at_points)])
 
 
-def _is_straight(line: Vector, spacing: float) -> bool:
+def _is_straight(line: FloatArray, spacing: float) -> bool:
     """Whether all points lie on one line, equally spaced, as far as a position can matter to a tyre."""
     even = line[0] + np.linspace(0.0, 1.0, len(line))[:, np.newaxis] * (line[-1] - line[0])
     length = math.hypot(*(line[-1] - line[0])) - spacing * (len(line) - 1)
     return bool(np.abs(line - even).max() < _STRAIGHT_WITHIN and abs(length) < 1e-4)
 
 
-def _check_bends(road: RoadGrid, slopes: Vector) -> None:
+def _check_bends(road: RoadGrid, slopes: FloatArray) -> None:
     """Raise ValueError where a centre of curvature lies on the road, so that u and v are not unique."""
     turns = np.diff(np.unwrap(np.arctan2(slopes[:, 1], slopes[:, 0]))) / road.spacing
     share = np.maximum(turns * road.across[-1], turns * road.across[0])
@@ -290,7 +291,7 @@ def _check_bends(road: RoadGrid, slopes: Vector) -> None:
         )
 
 
-def _buckets(road: RoadGrid) -> tuple[Vector, float, Vector]:
+def _buckets(road: RoadGrid) -> tuple[FloatArray, float, FloatArray]:
     """Return corner (2), size and nearest cross sections (rows, columns) of squares that cover the road."""
     from scipy.spatial import cKDTree  # slow to import, and only curved roads need it
 

@@ -32,9 +32,10 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 import numpy as np
 
+from mastd.arrays import FloatArray
 from mastd.errors import FormatError
 from mastd.kernel import fused_kernel
-from mastd.roads.entries import EXTENT, FRICTION, HEADER, PARAMETERS, GroundKind, Side, Vector, header
+from mastd.roads.entries import EXTENT, FRICTION, HEADER, PARAMETERS, GroundKind, Side, header
 from mastd.roads.grid import RoadGrid, grid_parameters, grid_place, grid_surface
 from mastd.roads.tracks import tracks_surface
 
@@ -55,7 +56,7 @@ _OBSTACLE: Final = HEADER
 
 
 @fused_kernel
-def surface(parameters: Vector, x: float, y: float) -> tuple[float, float, float]:
+def surface(parameters: FloatArray, x: float, y: float) -> tuple[float, float, float]:
     """Return height (m) and slopes ∂z/∂x, ∂z/∂y of the ground at a point (m, inertial axes).
 
     ``parameters`` as at the top of the module. A bump is height · sin(π (x − x₀) / length) within
@@ -119,7 +120,7 @@ def kerb_height(x: float, length: float, height: float, radius: float) -> tuple[
 
 
 @fused_kernel
-def surface_velocity(parameters: Vector, x: float, y: float) -> tuple[float, float, float]:
+def surface_velocity(parameters: FloatArray, x: float, y: float) -> tuple[float, float, float]:
     """Return the velocity (m/s, inertial axes) of the ground's matter at a point (m): zero but on a plane."""
     if parameters[0] == _PLANE:
         dx = x - parameters[_POINT]
@@ -134,7 +135,7 @@ def surface_velocity(parameters: Vector, x: float, y: float) -> tuple[float, flo
 
 
 @fused_kernel
-def surface_turn(parameters: Vector) -> tuple[float, float, float]:
+def surface_turn(parameters: FloatArray) -> tuple[float, float, float]:
     """Return the angular velocity of the ground (rad/s, inertial axes): zero but for a plane."""
     if parameters[0] == _PLANE:
         return parameters[_TURN], parameters[_TURN + 1], parameters[_TURN + 2]
@@ -142,13 +143,13 @@ def surface_turn(parameters: Vector) -> tuple[float, float, float]:
 
 
 @fused_kernel
-def is_plane(parameters: Vector) -> bool:
+def is_plane(parameters: FloatArray) -> bool:
     """Return whether the ground is one plane, not a surface of which a wheel feels the height below it."""
     return bool(parameters[0] == _PLANE)
 
 
 @fused_kernel
-def surface_friction(parameters: Vector, x: float, y: float) -> float:
+def surface_friction(parameters: FloatArray, x: float, y: float) -> float:
     """Return the factor on the tyres' friction at a point (m, inertial axes)."""
     if parameters[FRICTION] == 1.0 and parameters[FRICTION + 1] == 1.0:
         return 1.0
@@ -159,7 +160,7 @@ def surface_friction(parameters: Vector, x: float, y: float) -> float:
 
 
 @fused_kernel
-def outside(parameters: Vector, x: float, y: float) -> float:
+def outside(parameters: FloatArray, x: float, y: float) -> float:
     """Return how far (m) a point of the surface lies beside the road or the plate: 0 on it."""
     along, across = ground_axes(parameters, x, y)
     beyond = max(abs(along - parameters[EXTENT]) - parameters[EXTENT + 2], 0.0)
@@ -168,7 +169,7 @@ def outside(parameters: Vector, x: float, y: float) -> float:
 
 
 @fused_kernel
-def ground_axes(parameters: Vector, x: float, y: float) -> tuple[float, float]:
+def ground_axes(parameters: FloatArray, x: float, y: float) -> tuple[float, float]:
     """Return the place (m) in the ground's own axes of the point of its surface at x, y (m, inertial)."""
     if parameters[0] == _PLANE:
         dx = x - parameters[_POINT]
@@ -184,7 +185,7 @@ def ground_axes(parameters: Vector, x: float, y: float) -> tuple[float, float]:
 
 
 @fused_kernel
-def from_ground(parameters: Vector, x: float, y: float, z: float) -> tuple[float, float, float]:
+def from_ground(parameters: FloatArray, x: float, y: float, z: float) -> tuple[float, float, float]:
     """Return where (m, inertial axes) a point is that is fixed to the ground at x, y, z (m) in its axes.
 
     A plane's axes have their origin in its point; every other ground's axes are the inertial ones.
@@ -209,7 +210,11 @@ def from_ground(parameters: Vector, x: float, y: float, z: float) -> tuple[float
 
 @fused_kernel
 def write_plane(
-    parameters: Vector, point: Vector, rotation: Vector, velocity: Vector, angular_velocity: Vector
+    parameters: FloatArray,
+    point: FloatArray,
+    rotation: FloatArray,
+    velocity: FloatArray,
+    angular_velocity: FloatArray,
 ) -> None:
     """Write the pose and motion of a plane into ``parameters``, whose friction and extent stay.
 
@@ -232,7 +237,7 @@ class Ground:
     Grounds with the same entries are equal.
     """
 
-    values: Vector
+    values: FloatArray
 
     def __post_init__(self) -> None:
         self.values.setflags(write=False)
@@ -283,7 +288,11 @@ class Ground:
 
     @classmethod
     def plane(
-        cls, point: Vector, rotation: Vector, velocity: Vector | None = None, angular: Vector | None = None
+        cls,
+        point: FloatArray,
+        rotation: FloatArray,
+        velocity: FloatArray | None = None,
+        angular: FloatArray | None = None,
     ) -> Ground:
         """Return a plane that moves, at rest unless told: see ``write_plane``.
 
@@ -401,7 +410,7 @@ class Ground:
         return GroundKind(int(self.values[0]))
 
     @property
-    def parameters(self) -> Vector:
+    def parameters(self) -> FloatArray:
         """Return the array for the kernels, 1-D, a new one each time."""
         return self.values.copy()
 
@@ -421,7 +430,6 @@ __all__ = [
     "Ground",
     "GroundKind",
     "Side",
-    "Vector",
     "from_ground",
     "is_plane",
     "outside",
@@ -438,5 +446,5 @@ class RoadOfFile(NamedTuple):
     applied of it, one line each."""
 
     ground: Ground
-    line: Vector
+    line: FloatArray
     warnings: tuple[str, ...]

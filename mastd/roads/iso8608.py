@@ -17,8 +17,9 @@ from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import fft
+
+from mastd.arrays import ComplexArray, FloatArray, IntArray
 
 RoadClass = Literal["A", "B", "C", "D", "E", "F", "G", "H"]
 
@@ -49,14 +50,12 @@ _COHERENCE: dict[RoadClass, tuple[float, float]] = {
 }
 
 
-def displacement_density(road_class: RoadClass, frequency: NDArray[np.float64]) -> NDArray[np.float64]:
+def displacement_density(road_class: RoadClass, frequency: FloatArray) -> FloatArray:
     """Return the one-sided density in m³ at spatial ``frequency`` (cycles/m, above zero)."""
     return CLASS_DENSITIES[road_class] * (frequency / REFERENCE_FREQUENCY) ** -2.0
 
 
-def squared_coherence(
-    road_class: RoadClass, frequency: NDArray[np.float64], track_width: float
-) -> NDArray[np.float64]:
+def squared_coherence(road_class: RoadClass, frequency: FloatArray, track_width: float) -> FloatArray:
     """Return the squared coherence γ² of two tracks ``track_width`` m apart at spatial ``frequency``."""
     corner, exponent = _COHERENCE[road_class]
     return (1.0 + (2.0 * np.pi * frequency * track_width / corner) ** 2) ** -exponent
@@ -72,15 +71,15 @@ class RandomRoad:
     """
 
     period: float
-    lines: NDArray[np.int64]
-    amplitudes: NDArray[np.complex128]
+    lines: IntArray
+    amplitudes: ComplexArray
 
-    def heights(self, distances: NDArray[np.float64]) -> NDArray[np.float64]:
+    def heights(self, distances: FloatArray) -> FloatArray:
         """Return the heights of the left and the right track in m at ``distances`` (n,): (2, n)."""
         phases = np.exp(2j * np.pi / self.period * np.outer(self.lines, distances))
         return np.real(self.amplitudes @ phases)
 
-    def one_period(self, points: int, offset: float) -> NDArray[np.float64]:
+    def one_period(self, points: int, offset: float) -> FloatArray:
         """Return the heights (2, points) at offset + j · period/points by one FFT.
 
         ``points`` must exceed twice the highest line, which ValueError says.
@@ -119,11 +118,11 @@ def random_road(
 
 
 def wheel_plane(
-    front: NDArray[np.float64],
-    rear: NDArray[np.float64],
+    front: FloatArray,
+    rear: FloatArray,
     wheelbase: float,
     track_width: float,
-) -> NDArray[np.float64]:
+) -> FloatArray:
     """Return heave, pitch and roll (3, n) of the plane that fits four wheel heights best.
 
     ``front``, ``rear`` (2, n): heights of left and right wheel in m, at ± wheelbase/2 and ± track_width/2

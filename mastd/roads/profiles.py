@@ -9,11 +9,11 @@ from pathlib import Path
 from typing import Final
 
 import numpy as np
-from numpy.typing import NDArray
 
+from mastd.arrays import BoolArray, FloatArray
 from mastd.errors import FormatError
 from mastd.formats.core.columns import read_columns
-from mastd.roads.entries import Vector, checked_size
+from mastd.roads.entries import checked_size
 from mastd.roads.iso8608 import RoadClass, random_road
 from mastd.roads.tracks import faded_in, rolled_over, tracks
 from mastd.units import LENGTH
@@ -41,7 +41,7 @@ def random_tracks(
     spacing: float = 0.05,
     fade: float = 10.0,
     seed: int = 0,
-) -> Vector:
+) -> FloatArray:
     """Return the parameters of a random road of a class, as two correlated tracks (``iso8608``).
 
     It begins at x = ``start`` and rises from level to its full unevenness over ``fade``; ``length`` is its
@@ -64,7 +64,7 @@ def random_tracks(
 
 def measured_tracks(
     path: Path, track_width: float, *, start: float | None = None, fade: float = 0.0, radius: float = 0.0
-) -> Vector:
+) -> FloatArray:
     """Return the parameters of a measured road: a CSV file of ``x_m`` and ``z_m``, the same under both
     tracks, or of ``x_m``, ``left_m`` and ``right_m``. Any other unit of length in a name counts as well
     (``z_mm``).
@@ -160,7 +160,7 @@ def _left_or_right(found: Mapping[str, Sequence[_Column]]) -> str:
     return f"left_{units['left']} or right_{units['right']}"
 
 
-def _check_rows(path: Path, columns: Sequence[_Column], table: Vector) -> None:
+def _check_rows(path: Path, columns: Sequence[_Column], table: FloatArray) -> None:
     """Raise FormatError for the first pair of rows that makes no road; ``table`` in m."""
     if len(table) < 2:
         raise FormatError(f"{path}: one row; a road has at least two")
@@ -187,7 +187,7 @@ def _check_rows(path: Path, columns: Sequence[_Column], table: Vector) -> None:
         _check_rises(path, column, x, table[:, k])
 
 
-def _check_rises(path: Path, column: _Column, x: Vector, heights: Vector) -> None:
+def _check_rises(path: Path, column: _Column, x: FloatArray, heights: FloatArray) -> None:
     """Raise FormatError for the first row that is further above or below one before than roads are."""
     here = np.arange(len(x) - 1)
     for reach in REACHES:
@@ -203,6 +203,6 @@ def _check_rises(path: Path, column: _Column, x: Vector, heights: Vector) -> Non
             )
 
 
-def _first(wrong: NDArray[np.bool_]) -> int:
+def _first(wrong: BoolArray) -> int:
     """Return the first row (from 0) whose gap to the row before is wrong, 0 if none is."""
     return int(np.argmax(wrong)) + 1 if wrong.any() else 0

@@ -17,8 +17,9 @@ from typing import Final
 
 import numpy as np
 
+from mastd.arrays import FloatArray
 from mastd.kernel import fused_kernel, separate_kernel
-from mastd.roads.entries import EXTENT, HEADER, GroundKind, Vector, checked_size, header
+from mastd.roads.entries import EXTENT, HEADER, GroundKind, checked_size, header
 
 FIRST: Final = HEADER
 _HEIGHTS: Final = HEADER + 4
@@ -27,7 +28,7 @@ _REACH: Final = 2.0
 
 
 @separate_kernel
-def tracks_surface(parameters: Vector, x: float, y: float) -> tuple[float, float, float]:
+def tracks_surface(parameters: FloatArray, x: float, y: float) -> tuple[float, float, float]:
     """Return height (m) and slopes ∂z/∂x, ∂z/∂y of a road of two tracks at a point (m).
 
     The slopes are the derivatives of the height, exactly.
@@ -53,7 +54,7 @@ def tracks_surface(parameters: Vector, x: float, y: float) -> tuple[float, float
 
 
 @fused_kernel
-def _along(parameters: Vector, first: int, node: int, count: int, share: float) -> tuple[float, float]:
+def _along(parameters: FloatArray, first: int, node: int, count: int, share: float) -> tuple[float, float]:
     """Return height and slope for one spacing of a track, ``share`` of the way from ``node`` to the next."""
     at = first + 2 * node
     here, after = parameters[at], parameters[at + 2]
@@ -67,7 +68,7 @@ def _along(parameters: Vector, first: int, node: int, count: int, share: float) 
     return height, out + share * (2.0 * square + 3.0 * share * cube)
 
 
-def tracks(start: float, spacing: float, heights: Vector, track_width: float) -> Vector:
+def tracks(start: float, spacing: float, heights: FloatArray, track_width: float) -> FloatArray:
     """Return the parameters of a road whose tracks lie ``track_width`` apart, half on either side of y = 0.
 
     ``heights`` (2, n) of the left and the right track from x = ``start`` on, every ``spacing`` (all m). The
@@ -92,7 +93,7 @@ def tracks(start: float, spacing: float, heights: Vector, track_width: float) ->
     return parameters
 
 
-def rolled_over(heights: Vector, spacing: float, radius: float) -> Vector:
+def rolled_over(heights: FloatArray, spacing: float, radius: float) -> FloatArray:
     """Return what a rigid wheel of ``radius`` (m) feels of ``heights`` (…, n), given every ``spacing`` (m).
 
     Its lowest point when its centre is above x: max over |d| < R of z(x + d) + √(R² − d²) − R. The road goes
@@ -110,7 +111,7 @@ def rolled_over(heights: Vector, spacing: float, radius: float) -> Vector:
     return felt
 
 
-def faded_in(heights: Vector, spacing: float, length: float) -> Vector:
+def faded_in(heights: FloatArray, spacing: float, length: float) -> FloatArray:
     """Return ``heights`` (…, n) rising from zero over the first ``length`` (m): · s³ (10 − 15 s + 6 s²)."""
     if not length > 0.0:
         return heights

@@ -7,15 +7,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
+from mastd.arrays import FloatArray, IntArray
 from mastd.safety import inspection as at
 from mastd.safety.codes import CODES, Code, bits
 from mastd.settings.daemon.daemon import GuardSettings
 from mastd.settings.table.table import TableSettings
-
-Array = NDArray[np.float64]
-Integers = NDArray[np.int64]
 
 OIL = bits(Code.OIL_TEMPERATURE, Code.OIL_LEVEL, Code.FILTER_PRESSURE_DROP)
 """Watched while the supply is on, but not on the way down, which such a fault only hastens."""
@@ -81,7 +78,7 @@ def scalars(table: TableSettings) -> tuple[Scalar, ...]:
     )
 
 
-def _limits(table: TableSettings, guard: GuardSettings) -> Array:
+def _limits(table: TableSettings, guard: GuardSettings) -> FloatArray:
     limits, sensors = table.limits, table.sensors
     values = np.zeros(at.LIMITS)
     values[at.STROKE_MARGIN] = limits.stroke_margin
@@ -133,20 +130,20 @@ class Guard:
     ) -> None:
         checks = scalars(table)
         self.limits = _limits(table, guard)
-        self.scalars: Integers = np.array([[columns[one.field], one.code, one.leaks] for one in checks])
+        self.scalars: IntArray = np.array([[columns[one.field], one.code, one.leaks] for one in checks])
         self.bounds = np.array([[one.lowest, one.highest] for one in checks])
         self.memory = np.zeros((at.MEMORY, len(table.links)))
         self.readings = np.zeros((2, 3 * len(table.links)))
-        self.counts: Integers = np.zeros(CODES, dtype=np.int64)
-        self.delays: Integers = np.zeros(CODES, dtype=np.int64)
+        self.counts: IntArray = np.zeros(CODES, dtype=np.int64)
+        self.delays: IntArray = np.zeros(CODES, dtype=np.int64)
         self.detail = np.zeros((CODES, 3))
         for code, delay in _delays(guard).items():
             self.delays[code] = round(delay / period)
 
     @property
-    def following_peak(self) -> Array:
+    def following_peak(self) -> FloatArray:
         """Greatest following error of each link (n,) in m while it was watched, since the last reset."""
-        peaks: Array = self.memory[at.FOLLOWING_PEAK]
+        peaks: FloatArray = self.memory[at.FOLLOWING_PEAK]
         return peaks
 
     def reset_following_peak(self) -> None:

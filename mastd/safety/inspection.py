@@ -6,14 +6,9 @@ arrays out.
 
 from __future__ import annotations
 
-import numpy as np
-from numpy.typing import NDArray
-
+from mastd.arrays import FloatArray, IntArray
 from mastd.kernel import kernel
 from mastd.safety.codes import Code
-
-Array = NDArray[np.float64]
-Integers = NDArray[np.int64]
 
 # codes as plain numbers: a compiled function freezes them
 STROKE = int(Code.STROKE)
@@ -69,14 +64,14 @@ REASON = 1 << 20
 
 @kernel
 def unusable(
-    raw_lengths: Array,
-    raw_pressures: Array,
-    length_calibration: Array,
-    pressure_calibration: Array,
-    previous: Array,
-    neutral_lengths: Array,
-    strokes: Array,
-    limits: Array,
+    raw_lengths: FloatArray,
+    raw_pressures: FloatArray,
+    length_calibration: FloatArray,
+    pressure_calibration: FloatArray,
+    previous: FloatArray,
+    neutral_lengths: FloatArray,
+    strokes: FloatArray,
+    limits: FloatArray,
     dt: float,
 ) -> int:
     """Return 0 if all readings can be, else reason and place of the first that cannot.
@@ -113,9 +108,9 @@ def _count(
     link: int,
     value: float,
     limit: float,
-    counts: Integers,
-    delays: Integers,
-    detail: Array,
+    counts: IntArray,
+    delays: IntArray,
+    detail: FloatArray,
 ) -> int:
     if not trips:
         counts[code] = 0
@@ -129,22 +124,22 @@ def _count(
 
 @kernel
 def inspect_links(
-    lengths: Array,
-    rates: Array,
-    forces: Array,
-    commanded: Array,
-    commanded_rates: Array,
-    commanded_accelerations: Array,
-    accelerations: Array,
-    neutral_lengths: Array,
-    strokes: Array,
-    limits: Array,
+    lengths: FloatArray,
+    rates: FloatArray,
+    forces: FloatArray,
+    commanded: FloatArray,
+    commanded_rates: FloatArray,
+    commanded_accelerations: FloatArray,
+    accelerations: FloatArray,
+    neutral_lengths: FloatArray,
+    strokes: FloatArray,
+    limits: FloatArray,
     dt: float,
     watched: int,
-    memory: Array,
-    counts: Integers,
-    delays: Integers,
-    detail: Array,
+    memory: FloatArray,
+    counts: IntArray,
+    delays: IntArray,
+    detail: FloatArray,
 ) -> int:
     """Return the mask (bit = fault code) of the links' conditions that have stood longer than they may.
 
@@ -210,7 +205,12 @@ def inspect_links(
 
 @kernel
 def inspect_readings(
-    readings: Array, spools: int, memory: Array, counts: Integers, delays: Integers, detail: Array
+    readings: FloatArray,
+    spools: int,
+    memory: FloatArray,
+    counts: IntArray,
+    delays: IntArray,
+    detail: FloatArray,
 ) -> int:
     """Return the mask of what is wrong with pressures and spools beside their range: frozen, or lost.
 
@@ -238,13 +238,13 @@ def inspect_readings(
 
 @kernel
 def inspect_scalars(
-    frame: Array,
+    frame: FloatArray,
     converged: bool,
-    scalars: Integers,
-    bounds: Array,
-    counts: Integers,
-    delays: Integers,
-    detail: Array,
+    scalars: IntArray,
+    bounds: FloatArray,
+    counts: IntArray,
+    delays: IntArray,
+    detail: FloatArray,
 ) -> int:
     """Return the mask of the conditions that are one number of the frame each.
 
@@ -267,7 +267,7 @@ def inspect_scalars(
 
 
 @kernel
-def forget_unwatched(watched: int, counts: Integers) -> None:
+def forget_unwatched(watched: int, counts: IntArray) -> None:
     """Start the counts of all codes anew that are not ``watched`` (bit = code)."""
     for code in range(counts.shape[0]):
         if not (watched >> code) & 1:

@@ -5,15 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 import numpy as np
-from numpy.typing import NDArray
 
+from mastd.arrays import FloatArray, IntArray
 from mastd.kernel import kernel
 from mastd.safety.codes import Action, Code
 from mastd.safety.faults import Report
 from mastd.settings.profile.channel_limits import LONGEST_WINDOW, MOST_LIMITS, ChannelLimitSettings
-
-Array = NDArray[np.float64]
-Integers = NDArray[np.int64]
 
 VALUE, RATE, RMS = range(3)
 MOST_CHECKS = 3 * MOST_LIMITS
@@ -26,7 +23,9 @@ LAST, BEGUN, COUNT, SEEN, SUM, PASSED, POSITION, MEMORY = range(8)
 
 
 @kernel
-def exceeded(frame: Array, checks: Integers, bounds: Array, memory: Array, ring: Array, dt: float) -> int:
+def exceeded(
+    frame: FloatArray, checks: IntArray, bounds: FloatArray, memory: FloatArray, ring: FloatArray, dt: float
+) -> int:
     """Return the mask (bit = check) of what has stood outside its bounds for longer than it may.
 
     ``checks`` (m, CHECK_NUMBERS) and ``bounds`` (m, 2) as ``ProfileLimits`` lays them out; ``memory``
@@ -64,7 +63,7 @@ def exceeded(frame: Array, checks: Integers, bounds: Array, memory: Array, ring:
     return mask
 
 
-def tabulate(limits: Sequence[ChannelLimitSettings], columns: Mapping[str, int]) -> Array:
+def tabulate(limits: Sequence[ChannelLimitSettings], columns: Mapping[str, int]) -> FloatArray:
     """Return the checks (m, LIMIT_NUMBERS) of a profile's ``limits``, as ``ProfileLimits`` takes them.
 
     ``columns`` gives the column of each channel in the frame. Raises KeyError for a channel that is not
@@ -91,12 +90,12 @@ class ProfileLimits:
         self._channels = channels
         self._period = period
         self._limits = np.zeros((0, LIMIT_NUMBERS))
-        self._every_check: Integers = np.zeros((MOST_CHECKS, CHECK_NUMBERS), dtype=np.int64)
+        self._every_check: IntArray = np.zeros((MOST_CHECKS, CHECK_NUMBERS), dtype=np.int64)
         self._every_bound = np.zeros((MOST_CHECKS, 2))
         self._memory = np.zeros((MOST_CHECKS, MEMORY))
         self._ring = np.zeros(MOST_LIMITS * self._cycles(LONGEST_WINDOW))
 
-    def take(self, limits: Array) -> None:
+    def take(self, limits: FloatArray) -> None:
         """Take over the checks of a profile (``tabulate``) and forget what was seen: before it is played."""
         self._limits = limits
         used = 0
@@ -108,18 +107,18 @@ class ProfileLimits:
         self._memory[:] = 0.0
         self._ring[:used] = 0.0
 
-    def inspect(self, frame_values: Array, elapsed: float | None = None) -> list[Report]:
+    def inspect(self, frame_values: FloatArray, elapsed: float | None = None) -> list[Report]:
         """Return what is beyond its limit now; ``elapsed`` in s since the last call, else one period."""
         if not len(self._limits):
             return []
         mask = self._exceeded(frame_values, self._period if elapsed is None else elapsed)
         return [self._report(k) for k in range(len(self._limits)) if mask >> k & 1] if mask else []
 
-    def compile(self, frame_values: Array) -> None:
+    def compile(self, frame_values: FloatArray) -> None:
         """Load or compile the kernel before it is needed."""
         self._exceeded(frame_values, self._period)
 
-    def _exceeded(self, frame_values: Array, dt: float) -> int:
+    def _exceeded(self, frame_values: FloatArray, dt: float) -> int:
         count = len(self._limits)
         checks, bounds = self._every_check[:count], self._every_bound[:count]
         return exceeded(frame_values, checks, bounds, self._memory, self._ring, dt)

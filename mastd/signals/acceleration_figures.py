@@ -6,15 +6,14 @@ from collections.abc import Collection, Mapping
 from typing import Final
 
 import numpy as np
-from numpy.typing import NDArray
 
+from mastd.arrays import FloatArray
 from mastd.signals.band import HIGHEST_SHARE, band_filter
 from mastd.signals.distortion import total_harmonic_distortion
 from mastd.signals.metrics import ROTATION_ARM, best_lag, cross_axis, nrmse, peak_ratio, rms
 from mastd.signals.response_spectrum import octave_points, outside_share, response_spectrum
 from mastd.signals.transfer_points import transfer_points
 
-Floats = NDArray[np.float64]
 Figures = dict[str, float | None]
 
 AXES: Final = ("surge", "sway", "heave", "roll", "pitch", "yaw")
@@ -34,8 +33,8 @@ def no_figures() -> dict[str, Figures]:
 
 
 def acceleration_figures(
-    achieved: Floats,
-    asked: Floats,
+    achieved: FloatArray,
+    asked: FloatArray,
     rate: float,
     band: tuple[float, float],
     driven: Collection[str],
@@ -80,7 +79,7 @@ def acceleration_figures(
     return figures
 
 
-def _following(given: Floats, wanted: Floats, rate: float, band: tuple[float, float]) -> Figures:
+def _following(given: FloatArray, wanted: FloatArray, rate: float, band: tuple[float, float]) -> Figures:
     """Return the figures of one axis from its filtered accelerations (k,)."""
     fit = best_lag(given, wanted, rate)
     return {
@@ -92,7 +91,9 @@ def _following(given: Floats, wanted: Floats, rate: float, band: tuple[float, fl
     }
 
 
-def _outside_share(given: Floats, wanted: Floats, rate: float, band: tuple[float, float]) -> float | None:
+def _outside_share(
+    given: FloatArray, wanted: FloatArray, rate: float, band: tuple[float, float]
+) -> float | None:
     low, high = band[0] or band[1] / 2.0**_OCTAVES_WITHOUT_LOWEST, min(band[1], HIGHEST_SHARE * rate)
     if not low < high:
         return None

@@ -7,8 +7,9 @@ at each corner), as second-order sections because a corner may lie far below the
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import signal
+
+from mastd.arrays import FloatArray
 
 ORDER = 4
 HIGHEST_SHARE = 0.4
@@ -32,7 +33,7 @@ def judging_band(band: tuple[float, float] | None) -> tuple[float, float]:
     return low, high
 
 
-def band_filter(values: NDArray[np.float64], rate: float, band: tuple[float, float]) -> NDArray[np.float64]:
+def band_filter(values: FloatArray, rate: float, band: tuple[float, float]) -> FloatArray:
     """Return ``values`` (k,) or (k, columns), sampled at ``rate`` Hz, filtered along the first axis to
     ``band`` Hz.
 
@@ -54,7 +55,7 @@ def band_filter(values: NDArray[np.float64], rate: float, band: tuple[float, flo
     if len(values) < 2:
         return values.copy() if low == 0.0 else np.zeros_like(values)
     settling = round(3.0 * rate / (low if low > 0.0 else high))
-    filtered: NDArray[np.float64] = signal.sosfiltfilt(
+    filtered: FloatArray = signal.sosfiltfilt(
         sections, values, axis=0, padtype="constant", padlen=min(settling, len(values) - 1)
     )
     return filtered

@@ -26,11 +26,10 @@ from dataclasses import dataclass
 from typing import Final, Literal
 
 import numpy as np
-from numpy.typing import NDArray
 
+from mastd.arrays import ComplexArray, FloatArray
 from mastd.kernel import fused_kernel
 
-Floats = NDArray[np.float64]
 Weighting = Literal["k", "d"]
 """Wk or Wd."""
 Assessment = Literal["comfort", "health"]
@@ -78,29 +77,29 @@ _Polynomial = tuple[float, float, float]
 """Coefficients of 1, s, s²."""
 
 
-def frequency_weighting(frequency: Floats, weighting: Weighting) -> NDArray[np.complex128]:
+def frequency_weighting(frequency: FloatArray, weighting: Weighting) -> ComplexArray:
     """Return the standard's complex weighting at frequencies (any shape) in Hz."""
     s = 2j * np.pi * np.asarray(frequency, dtype=np.float64)
-    weight: NDArray[np.complex128] = np.ones_like(s)
+    weight: ComplexArray = np.ones_like(s)
     for above, below in _sections(weighting):
         weight = weight * (above[0] + s * (above[1] + s * above[2]))
         weight = weight / (below[0] + s * (below[1] + s * below[2]))
     return weight
 
 
-def sampled_weighting(frequency: Floats, rate: float, weighting: Weighting) -> NDArray[np.complex128]:
+def sampled_weighting(frequency: FloatArray, rate: float, weighting: Weighting) -> ComplexArray:
     """Return the complex weighting of samples taken at ``rate`` Hz, at frequencies (any shape) in Hz.
 
     Raises ValueError as ``design`` does.
     """
     later = np.exp(-2j * np.pi * np.asarray(frequency, dtype=np.float64) / rate)
-    weight: NDArray[np.complex128] = np.ones_like(later)
+    weight: ComplexArray = np.ones_like(later)
     for b0, b1, b2, a1, a2 in _sampled(rate, weighting):
         weight = weight * (b0 + later * (b1 + later * b2)) / (1.0 + later * (a1 + later * a2))
     return weight
 
 
-def design(rate: float) -> Floats:
+def design(rate: float) -> FloatArray:
     """Return the constants (CONSTANTS) of ``weigh`` for ``rate`` samples per second.
 
     Raises ValueError below ``LEAST_RATE``.
@@ -115,7 +114,7 @@ def design(rate: float) -> Floats:
 
 
 @fused_kernel
-def weigh(constants: Floats, state: Floats, acceleration: Floats, out: Floats) -> None:
+def weigh(constants: FloatArray, state: FloatArray, acceleration: FloatArray, out: FloatArray) -> None:
     """Take one more sample of the acceleration (3) at a seat, m/s², at rest 0, in the seat's axes.
 
     ``constants`` are those of ``design``; ``state`` (STATE) begins as zeros. Writes into ``out``
@@ -142,7 +141,7 @@ def weigh(constants: Floats, state: Floats, acceleration: Floats, out: Floats) -
         out[6 + axis] = math.sqrt(math.sqrt(state[_FOURTHS + axis] * period))
 
 
-def weighted(series: Floats, rate: float, weighting: Weighting) -> Floats:
+def weighted(series: FloatArray, rate: float, weighting: Weighting) -> FloatArray:
     """Return a series (n) or (n, columns) at ``rate`` Hz, weighted from rest along its first axis.
 
     The same sections as in ``weigh``. Raises ValueError as ``design`` does.
@@ -150,16 +149,16 @@ def weighted(series: Floats, rate: float, weighting: Weighting) -> Floats:
     from scipy import signal  # slow to import, and the loop does without
 
     sections = np.array([[*row[:3], 1.0, *row[3:]] for row in _sampled(rate, weighting)])
-    result: Floats = signal.sosfilt(sections, series, axis=0)
+    result: FloatArray = signal.sosfilt(sections, series, axis=0)
     return result
 
 
-def vibration_dose(weighted_series: Floats, rate: float) -> float:
+def vibration_dose(weighted_series: FloatArray, rate: float) -> float:
     """Return the vibration dose value in m/s^1.75 of a weighted series (n) at ``rate`` Hz."""
     return math.sqrt(math.sqrt(float(np.sum(np.square(np.square(weighted_series)))) / rate))
 
 
-def largest_running_rms(weighted_series: Floats, rate: float, time: float = 1.0) -> float | None:
+def largest_running_rms(weighted_series: FloatArray, rate: float, time: float = 1.0) -> float | None:
     """Return the MTVV: the largest rms over any ``time`` s of a weighted series (n) at ``rate`` Hz.
 
     None for a series shorter than that.
@@ -171,7 +170,7 @@ def largest_running_rms(weighted_series: Floats, rate: float, time: float = 1.0)
     return math.sqrt(max(0.0, float(np.max(energy[count:] - energy[:-count]))) / count)
 
 
-def crest_factor(weighted_series: Floats) -> float | None:
+def crest_factor(weighted_series: FloatArray) -> float | None:
     """Return the largest magnitude over the rms of a weighted series (n); None for one at rest.
 
     Above 9 the rms alone understates the vibration (clause 6.2.1).
@@ -232,11 +231,11 @@ def _sections(weighting: Weighting) -> list[tuple[_Polynomial, _Polynomial]]:
     return sections
 
 
-def _sampled(rate: float, weighting: Weighting) -> list[Floats]:
+def _sampled(rate: float, weighting: Weighting) -> list[FloatArray]:
     """Return b0, b1, b2, a1, a2 of each section for samples at ``rate`` Hz."""
     if not (rate >= LEAST_RATE and math.isfinite(rate)):
         raise ValueError(f"vibration is weighted at {LEAST_RATE:g} Hz and more, {rate:g} Hz is too slow")
-    sections: list[Floats] = []
+    sections: list[FloatArray] = []
     for (above, below), exact in zip(_sections(weighting), _EXACT_AT, strict=False):
         scale = 2.0 * math.pi * exact / math.tan(math.pi * exact / rate)
         top, bottom = (_bilinear(polynomial, scale) for polynomial in (above, below))

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import signal
+
+from mastd.arrays import FloatArray
 
 HIGHEST_HARMONIC = 5
 STEADY_SHARE = 0.999
@@ -16,7 +17,7 @@ LONGEST_S = 60.0
 
 
 def total_harmonic_distortion(
-    achieved: NDArray[np.float64], asked: NDArray[np.float64], rate: float, frequency: float
+    achieved: FloatArray, asked: FloatArray, rate: float, frequency: float
 ) -> float | None:
     """Return the effective value of the harmonics 2 … 5 over that of the fundamental, of ``achieved`` (k,).
 
@@ -42,13 +43,13 @@ def total_harmonic_distortion(
     return distortion / float(amplitudes[0]) if amplitudes[0] > 0.0 else None
 
 
-def _steady(asked: NDArray[np.float64], rate: float, frequency: float) -> slice:
+def _steady(asked: FloatArray, rate: float, frequency: float) -> slice:
     """Return the longest part in which the amplitude of a sine is near its largest."""
     window = signal.windows.hann(round(_ENVELOPE_PERIODS * rate / frequency), sym=False)
     if not 0 < len(window) < len(asked):
         return slice(0, 0)
     turning = asked * np.exp(-2j * np.pi * frequency / rate * np.arange(len(asked)))
-    amplitude: NDArray[np.float64] = np.abs(signal.oaconvolve(turning, window, mode="valid"))
+    amplitude: FloatArray = np.abs(signal.oaconvolve(turning, window, mode="valid"))
     near = (amplitude >= STEADY_SHARE * np.max(amplitude)) & (amplitude > 0.0)
     turns = np.diff(np.concatenate(([0], near, [0])).astype(int))
     starts, ends = np.flatnonzero(turns > 0), np.flatnonzero(turns < 0)

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
+
+from mastd.arrays import FloatArray
 
 
-def band_pass_gain(
-    frequency: NDArray[np.float64], low: float, high: float, order: int
-) -> NDArray[np.float64]:
+def band_pass_gain(frequency: FloatArray, low: float, high: float, order: int) -> FloatArray:
     """Return the gain at ``frequency`` (Hz) of Butterworth filters run forward and backward.
 
     A high-pass at ``low`` and a low-pass at ``high``, each of ``order`` per direction: the gain is one half

@@ -5,13 +5,12 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import fft
 
-Complex = NDArray[np.complex128]
+from mastd.arrays import ComplexArray
 
 
-def fourier_sum(lines: Complex, period: float, first: float, spacing: float, count: int) -> Complex:
+def fourier_sum(lines: ComplexArray, period: float, first: float, spacing: float, count: int) -> ComplexArray:
     """Return Σ over k of lines[…, k] · exp(2πi k t / period) at t = first + m · spacing, (…, count).
 
     ``lines`` (…, n) from frequency zero on. By the chirp z-transform (Rabiner, Schafer and Rader 1969): with
@@ -30,11 +29,11 @@ def fourier_sum(lines: Complex, period: float, first: float, spacing: float, cou
     shifted = lines * np.exp(2j * np.pi * (number * (first / period) % 1.0))
     series = fft.fft(shifted * chirp[: len(number)], size, axis=-1, overwrite_x=True)
     series *= fft.fft(kernel, overwrite_x=True)
-    result: Complex = fft.ifft(series, axis=-1, overwrite_x=True)[..., :count] * chirp[:count]
+    result: ComplexArray = fft.ifft(series, axis=-1, overwrite_x=True)[..., :count] * chirp[:count]
     return result
 
 
-def _chirp(turn: float, count: int) -> Complex:
+def _chirp(turn: float, count: int) -> ComplexArray:
     """Return exp(πi turn j²) for j = 0 … count − 1.
 
     Turns are counted in units of 2⁻⁶⁴, in whole numbers from which full turns fall away by themselves, so
@@ -44,5 +43,5 @@ def _chirp(turn: float, count: int) -> Complex:
     step = np.uint64(round(math.ldexp(0.5 * turn, 64)))
     index = np.arange(count, dtype=np.uint64)
     angle = (index * index * step).astype(np.float64) * math.ldexp(2.0 * math.pi, -64)
-    result: Complex = np.exp(1j * angle)
+    result: ComplexArray = np.exp(1j * angle)
     return result

@@ -11,10 +11,8 @@ from dataclasses import dataclass
 from typing import Final
 
 import numpy as np
-from numpy.typing import NDArray
 
-Floats = NDArray[np.float64]
-Complexes = NDArray[np.complex128]
+from mastd.arrays import ComplexArray, FloatArray
 
 _ALONE: Final = 1e-9
 """Share of the largest principal part of the drives' spectra below which one is made of the others."""
@@ -31,12 +29,12 @@ class FrequencyMatrix:
     each response's power that all drives together explain, 0…1.
     """
 
-    frequency: Floats
-    response: Complexes
-    coherence: Floats
+    frequency: FloatArray
+    response: ComplexArray
+    coherence: FloatArray
 
 
-def frequency_matrix(drives: Floats, responses: Floats, rate: float, segment: int) -> FrequencyMatrix:
+def frequency_matrix(drives: FloatArray, responses: FloatArray, rate: float, segment: int) -> FrequencyMatrix:
     """Return the frequency response matrix of ``responses`` (k, r) to ``drives`` (k, d), sampled at ``rate``
     Hz, averaged over windows of ``segment`` samples.
 
@@ -57,7 +55,7 @@ def frequency_matrix(drives: Floats, responses: Floats, rate: float, segment: in
     response = cross @ inverse
     explained = np.einsum("frj,frj->fr", response, cross.conj()).real
     coherence = np.divide(explained, own, out=np.zeros_like(own), where=own > 0.0)
-    frequency: Floats = np.arange(segment // 2 + 1, dtype=np.float64) * (rate / segment)
+    frequency: FloatArray = np.arange(segment // 2 + 1, dtype=np.float64) * (rate / segment)
     return FrequencyMatrix(frequency, response, np.clip(coherence, 0.0, 1.0))
 
 
@@ -67,8 +65,8 @@ def windows(samples: int, segment: int) -> int:
 
 
 def pseudo_inverse(
-    response: Complexes, drive_sizes: Floats, response_sizes: Floats, floor: float
-) -> Complexes:
+    response: ComplexArray, drive_sizes: FloatArray, response_sizes: FloatArray, floor: float
+) -> ComplexArray:
     """Return the regularised pseudo-inverse (f, d, r) of a response matrix (f, r, d).
 
     Least squares in units of ``response_sizes`` (r,), smallest drives in units of ``drive_sizes`` (d,). With
@@ -82,25 +80,25 @@ def pseudo_inverse(
     below = singular**2 + least**2
     gains = np.divide(singular, below, out=np.zeros_like(singular), where=below > 0.0)
     inverse = np.einsum("fkd,fk,frk->fdr", right.conj(), gains, left.conj())
-    solved: Complexes = inverse * drive_sizes[:, None] / response_sizes
+    solved: ComplexArray = inverse * drive_sizes[:, None] / response_sizes
     return solved
 
 
-def _spectra(series: Floats, segment: int) -> Complexes:
+def _spectra(series: FloatArray, segment: int) -> ComplexArray:
     """Return the spectra (windows, segment/2 + 1, columns) of all windows, each without its mean."""
     cut = np.lib.stride_tricks.sliding_window_view(series, segment, axis=0)[:: segment // 2]
     window = np.hanning(segment + 1)[:-1]
     parts = (cut - cut.mean(axis=-1, keepdims=True)) * window
-    spectra: Complexes = np.fft.rfft(parts, axis=-1).transpose(0, 2, 1)
+    spectra: ComplexArray = np.fft.rfft(parts, axis=-1).transpose(0, 2, 1)
     return spectra
 
 
-def _inverse_power(power: Complexes) -> Complexes:
+def _inverse_power(power: ComplexArray) -> ComplexArray:
     """Return the inverse (f, d, d) of the drives' spectral matrix, zero for drives that are silent there."""
     sizes = np.einsum("fii->fi", power).real
     loud = sizes > _QUIET * np.max(sizes, axis=0, initial=0.0)
     scale = np.divide(1.0, np.sqrt(sizes), out=np.zeros_like(sizes), where=loud)
     even = power * scale[:, :, None] * scale[:, None, :]
-    inverse: Complexes = np.linalg.pinv(even, rcond=_ALONE, hermitian=True)
+    inverse: ComplexArray = np.linalg.pinv(even, rcond=_ALONE, hermitian=True)
     inverse *= scale[:, :, None] * scale[:, None, :]
     return inverse

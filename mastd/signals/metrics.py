@@ -17,10 +17,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import signal
 from scipy.interpolate import CubicSpline
 from scipy.ndimage import maximum_filter1d, minimum_filter1d
+
+from mastd.arrays import FloatArray, IntArray
 
 ROTATION_ARM = 1.4
 """Distance in m at which a rotation counts as a translation."""
@@ -32,7 +33,7 @@ ASKED_SHARE = 0.02
 _EQUAL_FIT = 0.01
 
 
-def false_reversal(asked: NDArray[np.float64], given: NDArray[np.float64], period: float) -> float:
+def false_reversal(asked: FloatArray, given: FloatArray, period: float) -> float:
     """Return the most that ``given`` points against what was ``asked``, 0: never; ``period`` of both in s.
 
     Against is what points the other way than all that was asked within REVERSAL_WINDOW up to then, where it
@@ -52,17 +53,17 @@ def false_reversal(asked: NDArray[np.float64], given: NDArray[np.float64], perio
     return worst if worst > least else 0.0
 
 
-def rms(values: NDArray[np.float64]) -> float:
+def rms(values: FloatArray) -> float:
     """Return the effective value about zero; NaN for no samples."""
     return float(np.sqrt(np.mean(np.square(values)))) if len(values) else float("nan")
 
 
-def nrmse(achieved: NDArray[np.float64], reference: NDArray[np.float64]) -> float | None:
+def nrmse(achieved: FloatArray, reference: FloatArray) -> float | None:
     """Return rms(achieved − reference) / rms(reference)."""
     return _ratio(rms(achieved - reference), rms(reference))
 
 
-def peak_ratio(achieved: NDArray[np.float64], reference: NDArray[np.float64]) -> float | None:
+def peak_ratio(achieved: FloatArray, reference: FloatArray) -> float | None:
     """Return the achieved over the asked largest magnitude."""
     if not len(reference):
         return None
@@ -70,7 +71,7 @@ def peak_ratio(achieved: NDArray[np.float64], reference: NDArray[np.float64]) ->
 
 
 def best_lag(
-    achieved: NDArray[np.float64], reference: NDArray[np.float64], rate: float, longest: float = LONGEST_LAG
+    achieved: FloatArray, reference: FloatArray, rate: float, longest: float = LONGEST_LAG
 ) -> tuple[float, float] | None:
     """Return (nrmse, lag in s) at the lag within ±``longest`` s that fits best, to a fraction of a sample.
 
@@ -100,9 +101,7 @@ def best_lag(
     return None if figure is None else (figure, lag / rate)
 
 
-def _mean_square_errors(
-    achieved: NDArray[np.float64], reference: NDArray[np.float64], shifts: NDArray[np.int64]
-) -> NDArray[np.float64]:
+def _mean_square_errors(achieved: FloatArray, reference: FloatArray, shifts: IntArray) -> FloatArray:
     """Return Σ(achieved(i) − reference(i − shift))² / Σ reference(i − shift)² for each whole shift."""
     count = len(reference)
     products = signal.correlate(achieved, reference, mode="full", method="fft")[count - 1 + shifts]
@@ -111,13 +110,13 @@ def _mean_square_errors(
     first, last = np.maximum(shifts, 0), np.minimum(count + shifts, count)
     own = energy_achieved[last] - energy_achieved[first]
     asked = energy_reference[last - shifts] - energy_reference[first - shifts]
-    squares: NDArray[np.float64] = np.maximum(own + asked - 2.0 * products, 0.0) / np.maximum(
+    squares: FloatArray = np.maximum(own + asked - 2.0 * products, 0.0) / np.maximum(
         asked, np.finfo(float).tiny
     )
     return squares
 
 
-def _nrmse_at(achieved: NDArray[np.float64], reference: NDArray[np.float64], lag: float) -> float | None:
+def _nrmse_at(achieved: FloatArray, reference: FloatArray, lag: float) -> float | None:
     """Return the nrmse against the reference delayed by ``lag`` samples, interpolated by a cubic spline."""
     count = len(reference)
     index = np.arange(count, dtype=np.float64)
@@ -143,7 +142,7 @@ def cross_axis(accelerations: Mapping[str, float], driven: frozenset[str]) -> di
     }
 
 
-def second_derivative(values: NDArray[np.float64], rate: float) -> NDArray[np.float64]:
+def second_derivative(values: FloatArray, rate: float) -> FloatArray:
     """Return the second time derivative of (k,) samples by central differences, zero at both ends."""
     result = np.zeros_like(values)
     if len(values) > 2:

@@ -8,19 +8,20 @@ and R p − p, and turns as the table does. ``mastd.kinematics.control_point`` d
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
-Floats = NDArray[np.float64]
+from mastd.arrays import FloatArray
 
 
-def displacement_at_point(pose: Floats, point: Floats) -> Floats:
+def displacement_at_point(pose: FloatArray, point: FloatArray) -> FloatArray:
     """Return the pose (k, 6) of ``point`` (3,) in P, given that of C (k, 6)."""
     moved = pose.copy()
     moved[:, :3] += _turned(pose, point) - point
     return moved
 
 
-def acceleration_at_point(pose: Floats, acceleration: Floats, rate: float, point: Floats) -> Floats:
+def acceleration_at_point(
+    pose: FloatArray, acceleration: FloatArray, rate: float, point: FloatArray
+) -> FloatArray:
     """Return the second derivative (k, 6) of the pose of ``point`` (3,) in P.
 
     ``pose`` and ``acceleration`` (k, 6) are the pose of C and its second derivative, at ``rate`` Hz. Rates of
@@ -60,7 +61,7 @@ def acceleration_at_point(pose: Floats, acceleration: Floats, rate: float, point
     return moved
 
 
-def _turned(pose: Floats, point: Floats) -> Floats:
+def _turned(pose: FloatArray, point: FloatArray) -> FloatArray:
     """Return R p (k, 3)."""
     (sr, sp, sy), (cr, cp, cy) = np.sin(pose[:, 3:]).T, np.cos(pose[:, 3:]).T
     across, up = cr * point[1] - sr * point[2], sr * point[1] + cr * point[2]

@@ -19,7 +19,8 @@ from functools import cache
 from typing import Final
 
 import numpy as np
-from numpy.typing import NDArray
+
+from mastd.arrays import FloatArray, IntArray
 
 PASS_SHARE: Final = 0.9
 """Share of the lower Nyquist frequency up to which a series is kept."""
@@ -35,7 +36,7 @@ LARGEST_CHANGE: Final = 1e3
 """Of the rate, up or down."""
 
 
-def resample(values: NDArray[np.float64], step: float, new_step: float) -> NDArray[np.float64]:
+def resample(values: FloatArray, step: float, new_step: float) -> FloatArray:
     """Return ``values`` (n, m) or (n,), ``step`` apart, at the places k · ``new_step`` that lie within them.
 
     The first value stays where it was; the last one is the last whole new step. Steps in s (or m).
@@ -74,16 +75,16 @@ def _half_width() -> int:
     return math.ceil((_ATTENUATION - 7.95) / (14.36 * (1.0 - PASS_SHARE) / 2.0) / 2.0)
 
 
-def _window(place: NDArray[np.float64]) -> NDArray[np.float64]:
+def _window(place: FloatArray) -> FloatArray:
     """Return the low-pass at ``place``, in zeros of the sinc; the middle of its slope is its corner."""
     corner = (1.0 + PASS_SHARE) / 2.0
     beta = 0.1102 * (_ATTENUATION - 8.7)
     inside = np.sqrt(np.maximum(0.0, 1.0 - (place / _half_width()) ** 2))
-    kernel: NDArray[np.float64] = np.sinc(corner * place) * np.i0(beta * inside)
+    kernel: FloatArray = np.sinc(corner * place) * np.i0(beta * inside)
     return np.where(np.abs(place) < _half_width(), kernel, 0.0)
 
 
-def _continued(values: NDArray[np.float64], width: int) -> NDArray[np.float64]:
+def _continued(values: FloatArray, width: int) -> FloatArray:
     """Return ``values`` (n, m) with ``width`` rows more at either end, and one behind that never counts."""
     own = min(width, len(values) - 1)
     before = 2.0 * values[0] - values[own:0:-1]
@@ -94,13 +95,11 @@ def _continued(values: NDArray[np.float64], width: int) -> NDArray[np.float64]:
 
 
 @cache
-def _tabulated() -> NDArray[np.float64]:
+def _tabulated() -> FloatArray:
     return _window(np.arange(_half_width() * _TABLE + 2) / _TABLE)
 
 
-def _weights(
-    places: NDArray[np.float64], width: int, ratio: float
-) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+def _weights(places: FloatArray, width: int, ratio: float) -> tuple[IntArray, FloatArray]:
     """Return for each place, in old steps, the first row that counts of those continued by ``width``, and the
     weights (k, 2 · width) from there on; they sum up to 1."""
     table = _tabulated()
@@ -112,7 +111,7 @@ def _weights(
     return first, weights / weights.sum(axis=1, keepdims=True)
 
 
-def _in_blocks(padded: NDArray[np.float64], width: int, ratio: Fraction, count: int) -> NDArray[np.float64]:
+def _in_blocks(padded: FloatArray, width: int, ratio: Fraction, count: int) -> FloatArray:
     """Return ``count`` rows at the places k · ``ratio``, whose weights repeat after so many rows as its
     denominator says."""
     room = _LARGEST_MATRIX // (4 * width * ratio.denominator)
@@ -130,7 +129,7 @@ def _in_blocks(padded: NDArray[np.float64], width: int, ratio: Fraction, count: 
     return done
 
 
-def _place_by_place(padded: NDArray[np.float64], width: int, ratio: float, count: int) -> NDArray[np.float64]:
+def _place_by_place(padded: FloatArray, width: int, ratio: float, count: int) -> FloatArray:
     """Return ``count`` rows at the places k · ``ratio``, each with weights of its own."""
     from scipy import sparse
 

@@ -8,16 +8,15 @@ at f is the largest magnitude of the absolute acceleration of its mass, while th
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import signal
 
-Floats = NDArray[np.float64]
+from mastd.arrays import FloatArray
 
 DAMPING = 0.05
 POINTS_PER_OCTAVE = 12
 
 
-def octave_points(band: tuple[float, float], per_octave: int = POINTS_PER_OCTAVE) -> Floats:
+def octave_points(band: tuple[float, float], per_octave: int = POINTS_PER_OCTAVE) -> FloatArray:
     """Return frequencies in Hz, evenly spaced on a logarithmic axis, from one end of ``band`` to the other.
 
     At least ``per_octave`` to an octave; both ends are among them. Raises ValueError unless 0 < low < high.
@@ -29,8 +28,8 @@ def octave_points(band: tuple[float, float], per_octave: int = POINTS_PER_OCTAVE
 
 
 def response_spectrum(
-    acceleration: Floats, rate: float, frequencies: Floats, damping: float = DAMPING
-) -> Floats:
+    acceleration: FloatArray, rate: float, frequencies: FloatArray, damping: float = DAMPING
+) -> FloatArray:
     """Return the largest absolute acceleration (f,) at ``frequencies`` (f,) in Hz.
 
     ``acceleration`` (k,) is that of the base at ``rate`` Hz, in any unit; several columns (k, c) give (f, c).
@@ -60,7 +59,7 @@ def _oscillator(turn: float, damping: float) -> tuple[list[float], list[float]]:
     return [float(b) for b in numerator], [1.0, float(-2.0 * cosine), float(decay**2)]
 
 
-def outside_share(achieved: Floats, asked: Floats, tolerance: float) -> float | None:
+def outside_share(achieved: FloatArray, asked: FloatArray, tolerance: float) -> float | None:
     """Return the share of the points (f,) at which one spectrum leaves ±``tolerance`` of the other.
 
     None where there is no point, or nothing was asked for at one.

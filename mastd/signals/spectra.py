@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
+
+from mastd.arrays import ComplexArray, FloatArray
 
 
 def power_spectral_density(
-    samples: NDArray[np.float64], spacing: float, segment: int
-) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    samples: FloatArray, spacing: float, segment: int
+) -> tuple[FloatArray, FloatArray]:
     """Return frequencies and one-sided density of ``samples`` (…, n) taken every ``spacing`` (s or m).
 
     Welch's average over Hann windows of ``segment`` samples that overlap by half. Unit: unit²·spacing's unit.
@@ -20,8 +21,8 @@ def power_spectral_density(
 
 
 def squared_coherence(
-    first: NDArray[np.float64], second: NDArray[np.float64], spacing: float, segment: int
-) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    first: FloatArray, second: FloatArray, spacing: float, segment: int
+) -> tuple[FloatArray, FloatArray]:
     """Return frequencies and magnitude-squared coherence of two series, averaged as above."""
     from scipy import signal
 
@@ -30,8 +31,8 @@ def squared_coherence(
 
 
 def transfer_function(
-    first: NDArray[np.float64], second: NDArray[np.float64], spacing: float, segment: int
-) -> tuple[NDArray[np.float64], NDArray[np.complex128]]:
+    first: FloatArray, second: FloatArray, spacing: float, segment: int
+) -> tuple[FloatArray, ComplexArray]:
     """Return frequencies and H1 from ``first`` to ``second``, averaged as above.
 
     H1 = S(first, second) / S(first, first): what ``second`` adds of its own averages out. NaN where ``first``
@@ -45,9 +46,7 @@ def transfer_function(
         return frequency, cross / own
 
 
-def interpolate_density(
-    frequencies: NDArray[np.float64], densities: NDArray[np.float64], at: NDArray[np.float64]
-) -> NDArray[np.float64]:
+def interpolate_density(frequencies: FloatArray, densities: FloatArray, at: FloatArray) -> FloatArray:
     """Return a density given at break points, interpolated on double-logarithmic axes, zero outside them."""
     inside = (at >= frequencies[0]) & (at <= frequencies[-1])
     out = np.zeros_like(at)

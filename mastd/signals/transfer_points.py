@@ -12,10 +12,9 @@ from dataclasses import dataclass
 from typing import Final
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import signal
 
-Floats = NDArray[np.float64]
+from mastd.arrays import FloatArray
 
 ASKED_SHARE: Final = 1e-4
 """Of the largest asked density, below which a transfer function means nothing."""
@@ -56,7 +55,7 @@ def averages_of(count: int, segment: int) -> int:
 
 
 def transfer_points(
-    achieved: Floats, asked: Floats, rate: float, band: tuple[float, float], lag: float
+    achieved: FloatArray, asked: FloatArray, rate: float, band: tuple[float, float], lag: float
 ) -> TransferPoints:
     """Return how far up ``achieved`` (k,) follows ``asked`` (k,), both at ``rate`` Hz, from ``band[0]`` on.
 
@@ -79,8 +78,8 @@ def transfer_points(
 
 
 def _measured(
-    achieved: Floats, asked: Floats, rate: float, lowest: float, lag: float, segment: int
-) -> tuple[Floats, Floats, float]:
+    achieved: FloatArray, asked: FloatArray, rate: float, lowest: float, lag: float, segment: int
+) -> tuple[FloatArray, FloatArray, float]:
     """Return frequency and |H| of the twelfths of an octave that were measured, and the last one's end."""
     frequency, own = signal.welch(asked, rate, nperseg=segment)
     _, given = signal.welch(achieved, rate, nperseg=segment)
@@ -104,7 +103,7 @@ def _measured(
     return (lines / count)[told], (shared / asked_power)[told], highest
 
 
-def _first_below(frequency: Floats, level: Floats, bound: float) -> float | None:
+def _first_below(frequency: FloatArray, level: FloatArray, bound: float) -> float | None:
     """Return the first frequency at which a level in dB falls below a bound, None where it never does."""
     below = np.flatnonzero(level < bound)
     if not len(below):

@@ -9,8 +9,8 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 
 import numpy as np
-from numpy.typing import NDArray
 
+from mastd.arrays import FloatArray
 from mastd.record.channels import Channel, ChannelSet
 from mastd.record.recorder import RecorderHandle
 
@@ -32,7 +32,7 @@ class Stream:
     def push(self, count: int) -> None:
         """Push the next ``count`` frames."""
         for step in range(self.step, self.step + count):
-            frame: NDArray[np.float64] = np.array([step, self.missed, 300.0 + step])
+            frame: FloatArray = np.array([step, self.missed, 300.0 + step])
             assert self.handle.push(frame)
         self.step += count
 

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
-from numpy.typing import NDArray
 
+from mastd.arrays import FloatArray
 from mastd.record.channels import AXES, Channel, ChannelSet
 from mastd.record.recorder import RecorderHandle
 
@@ -50,20 +50,20 @@ class Synthetic:
     """Frames (k, channels) of one run and the frames in which its profile plays."""
 
     channels: ChannelSet
-    frames: NDArray[np.float64]
+    frames: FloatArray
     first: int
     last: int
 
-    def column(self, name: str) -> NDArray[np.float64]:
-        column: NDArray[np.float64] = self.frames[:, self.channels.column(name)]
+    def column(self, name: str) -> FloatArray:
+        column: FloatArray = self.frames[:, self.channels.column(name)]
         return column
 
 
-def motion(axis: str, times: NDArray[np.float64], duration: float) -> NDArray[np.float64]:
+def motion(axis: str, times: FloatArray, duration: float) -> FloatArray:
     """Return the reference of one axis at any time, within the band, at rest at both ends."""
     fade = np.clip(np.minimum(times, duration - times), 0.0, 1.0)
     waves = sum(np.sin(2 * np.pi * frequency * times + frequency) for frequency in FREQUENCIES.get(axis, ()))
-    pose: NDArray[np.float64] = SIZES.get(axis, 0.0) * waves * fade**3 * (10.0 - 15.0 * fade + 6.0 * fade**2)
+    pose: FloatArray = SIZES.get(axis, 0.0) * waves * fade**3 * (10.0 - 15.0 * fade + 6.0 * fade**2)
     return pose
 
 
@@ -115,11 +115,11 @@ def with_accelerations(run: Synthetic) -> Synthetic:
     return whole
 
 
-def bend(axis: str, times: NDArray[np.float64], duration: float) -> NDArray[np.float64]:
+def bend(axis: str, times: FloatArray, duration: float) -> FloatArray:
     """Return the second derivative of ``motion``."""
     step = 1e-4
     before, at, after = (motion(axis, times + shift, duration) for shift in (-step, 0.0, step))
-    second: NDArray[np.float64] = (before - 2.0 * at + after) / step**2
+    second: FloatArray = (before - 2.0 * at + after) / step**2
     return second
 
 

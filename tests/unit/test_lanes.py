@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
-from numpy.typing import NDArray
 
+from mastd.arrays import FloatArray
 from mastd.kernel import fused_kernel
 from mastd.lanes import (
     LANES,
@@ -24,8 +24,6 @@ from mastd.lanes import (
 )
 from mastd.vehicle.equations.joints import larger_size
 
-Array = NDArray[np.float64]
-
 NAN = float("nan")
 NUMBERS = st.floats(-1e6, 1e6)
 FOUR = st.tuples(*[NUMBERS] * LANES)
@@ -34,7 +32,7 @@ FOUR_OF_ANY = st.tuples(*[ANY] * LANES)
 
 
 @fused_kernel
-def _arithmetic(pair: Array, s: float, out: Array) -> None:
+def _arithmetic(pair: FloatArray, s: float, out: FloatArray) -> None:
     a, b = load_row(pair, 0), load_row(pair, 1)
     store_row(out, 0, a + b)
     store_row(out, 1, a - b)
@@ -49,7 +47,7 @@ def _arithmetic(pair: Array, s: float, out: Array) -> None:
 
 
 @fused_kernel
-def _functions(values: Array, out: Array) -> None:
+def _functions(values: FloatArray, out: FloatArray) -> None:
     """Write, in rows: the selection, the larger size, the root; then sum, largest and first of the first."""
     a, b, c = load_row(values, 0), load_row(values, 1), load_row(values, 2)
     store_row(out, 0, select(a, b, c))
@@ -59,13 +57,13 @@ def _functions(values: Array, out: Array) -> None:
 
 
 @fused_kernel
-def _copy(block: Array, i: int, j: int, other: Array, scalar: float) -> None:
+def _copy(block: FloatArray, i: int, j: int, other: FloatArray, scalar: float) -> None:
     store(other, j, i, load(block, i, j))
     store(other, i, j, splat(scalar))
 
 
 @fused_kernel
-def _gather(values: Array, out: Array) -> None:
+def _gather(values: FloatArray, out: FloatArray) -> None:
     """Accumulate as the loops do: from a splat, in place, over rows."""
     found = splat(0.0)
     for row in range(values.shape[0]):
@@ -73,7 +71,7 @@ def _gather(values: Array, out: Array) -> None:
     store_row(out, 0, found)
 
 
-def functions(a: tuple[float, ...], b: tuple[float, ...], c: tuple[float, ...]) -> Array:
+def functions(a: tuple[float, ...], b: tuple[float, ...], c: tuple[float, ...]) -> FloatArray:
     """Return what ``_functions`` writes."""
     out = np.zeros((4, LANES))
     _functions(np.array([a, b, c]), out)

@@ -21,7 +21,8 @@ from typing import Any, Final
 import numpy as np
 
 from hil_sim.rigs.fmu.archive import FmuArchive
-from hil_sim.rigs.fmu.variables import Floats, FmuError, Group, Port, Variable, groups, variables_of
+from hil_sim.rigs.fmu.variables import FmuError, Group, Port, Variable, groups, variables_of
+from mastd.arrays import FloatArray
 from mastd.errors import UsageError, printable
 from mastd.formats.core.packages import require
 
@@ -120,7 +121,7 @@ class FmuModel:
 
     def start(
         self, inputs: Sequence[Port], outputs: Sequence[Port], values: Sequence[float], step_ns: int
-    ) -> Floats:
+    ) -> FloatArray:
         """Initialise the FMU with inputs (SI, in the order of ``inputs``); return its outputs (SI).
 
         ``step_ns``: the step h. Raises UsageError for a step that cannot be, FmuError where the FMU refuses
@@ -145,7 +146,7 @@ class FmuModel:
         except Exception as error:
             raise self._failed("does not start", error) from error
 
-    def step(self, values: Sequence[float]) -> Floats:
+    def step(self, values: Sequence[float]) -> FloatArray:
         """Take the step from n·h to (n+1)·h with inputs (SI); return the outputs (SI) at its end.
 
         The array is the same every time. Raises FmuError where the FMU says that it failed, that it is
@@ -300,7 +301,7 @@ class FmuModel:
             group.fill(values)
             group.set(self._slave)
 
-    def _get(self) -> Floats:
+    def _get(self) -> FloatArray:
         for group in self._outputs:
             group.get(self._slave, self._values)
         return self._values

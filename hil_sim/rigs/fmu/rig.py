@@ -14,8 +14,8 @@ from mastd.errors import UsageError
 
 if TYPE_CHECKING:
     from hil_sim.rigs.fmu.model import FmuModel
-    from hil_sim.rigs.fmu.variables import Floats
     from hil_sim.rigs.fmu.wiring import Wiring
+    from mastd.arrays import FloatArray
 
 MOST_BEHIND: Final = 1.0
 """s that the FMU may be behind the table before the rig gives up."""
@@ -28,7 +28,7 @@ class Seen(Protocol):
     @property
     def time(self) -> float: ...
     @property
-    def values(self) -> Floats: ...
+    def values(self) -> FloatArray: ...
 
 
 class Terms(Protocol):
@@ -74,9 +74,9 @@ class FmuAtTable:
         self._outputs = wiring.outputs([(channel.name, channel.unit) for channel in rig.channels])
         self._most_behind = max(2, round(MOST_BEHIND * 1e9 / self._step_ns))
         self._first: float | None = None
-        self._values: Floats
+        self._values: FloatArray
 
-    def answer(self, motion: Seen) -> Floats:
+    def answer(self, motion: Seen) -> FloatArray:
         """Return the values of the rig's channels.
 
         Raises FmuError for an FMU that fails, or is slower than the table.

@@ -8,13 +8,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
-import numpy as np
-from numpy.typing import NDArray
-
 from hil_sim.rigs.fmu.units import BASE, SAME, Conversion, DeclaredUnit, declared_powers
+from mastd.arrays import FloatArray
 from mastd.errors import MastdError
-
-Floats = NDArray[np.float64]
 
 _TYPES_2: Final = {
     "Real": ("Real", ctypes.c_double),
@@ -92,7 +88,7 @@ class Group:
         """Set them in the FMU."""
         self._call(slave, self._setter)
 
-    def get(self, slave: Any, values: Floats) -> None:
+    def get(self, slave: Any, values: FloatArray) -> None:
         """Read them from the FMU into ``values`` (SI)."""
         self._call(slave, self._getter)
         for k, (place, conversion) in enumerate(self._ports):

@@ -13,8 +13,8 @@ from pathlib import Path
 from typing import Literal, Protocol, cast, runtime_checkable
 
 import numpy as np
-from numpy.typing import NDArray
 
+from mastd.arrays import FloatArray
 from mastd.bench.control.streams import StreamedMotion
 from mastd.bench.control.truth import TableTruth
 from mastd.errors import UsageError
@@ -44,7 +44,6 @@ from mastd.wire.plant.direct_link import DirectLink, DirectPlant
 from mastd.wire.plant.messages import Command
 from mastd.wire.plant.provider import PlantRequest, find_provider
 
-Array = NDArray[np.float64]
 Streamed = Literal["poses", "derivatives"]
 """What a source gives whose motion comes as it is made."""
 
@@ -57,7 +56,7 @@ _BEGUN = frozenset({State.RUNNING, State.HOLD, State.STOPPING})
 class ObservedPlant(Protocol):
     """What a simulated plant tells of its true motion beside the link's messages."""
 
-    def tell_truth(self, truth: Array) -> None:
+    def tell_truth(self, truth: FloatArray) -> None:
         """Write true pose, Euler rates, accelerations of C (6 each) and forces of the links (n)."""
 
 
@@ -66,20 +65,20 @@ class Played:
     """One play; rows are the periods in which the profile ran, ``rate`` of them a second."""
 
     rate: float
-    point: Array
+    point: FloatArray
     """Judged point in P (3,): C or the control point T."""
-    frames: Array
+    frames: FloatArray
     """Frames as a record has them (k, channels)."""
     layout: Layout
     """Of the frames."""
     columns: dict[str, int]
     """Column of each channel."""
-    truth: Array
+    truth: FloatArray
     """True pose, Euler rates, accelerations of C (6 each), forces of the links (n), as the plant has answered
     the command of the same row: (k, 18 + n)."""
     band: tuple[float, float] | None
     """Hz of what the motion excites."""
-    asked_motion: Array
+    asked_motion: FloatArray
     """Pose, rates, accelerations of C (k, 18) asked for, from the motion itself: what the control holds back
     or a stream brings late is none of it."""
     began_ns: int
@@ -96,11 +95,11 @@ class Played:
         """The profile was played to its end."""
         return self.cause is None and self.state is State.READY
 
-    def channel(self, name: str) -> Array:
+    def channel(self, name: str) -> FloatArray:
         """Return one channel (k,)."""
         return self.frames[:, self.columns[name]]
 
-    def channels(self, name: str, count: int) -> Array:
+    def channels(self, name: str, count: int) -> FloatArray:
         """Return neighbouring channels that begin with ``name`` (k, count)."""
         first = self.columns[name]
         return self.frames[:, first : first + count]
@@ -135,37 +134,37 @@ class Played:
         )
 
     @property
-    def true_pose(self) -> Array:
+    def true_pose(self) -> FloatArray:
         """True pose of C (k, 6)."""
         return self.truth[:, :6]
 
     @property
-    def asked_pose(self) -> Array:
+    def asked_pose(self) -> FloatArray:
         """Pose of C asked for (k, 6)."""
         return self.asked_motion[:, :6]
 
     @property
-    def achieved(self) -> Array:
+    def achieved(self) -> FloatArray:
         """True acceleration at the judged point (k, 6) in m/s² and rad/s²."""
         return _acceleration_at(self.truth[:, :TRUE_MOTION], self.point)
 
     @property
-    def asked(self) -> Array:
+    def asked(self) -> FloatArray:
         """Acceleration asked for there (k, 6)."""
         return _acceleration_at(self.asked_motion, self.point)
 
     @property
-    def internal_force(self) -> Array:
+    def internal_force(self) -> FloatArray:
         """Measured force of the links along their null space (k,) in N."""
         return self.channel("internal_force")
 
 
-def _asked(timeline: Timeline, times: Array) -> Array:
+def _asked(timeline: Timeline, times: FloatArray) -> FloatArray:
     """Return pose, rates and accelerations of C (k, 18) of a motion at profile times."""
     return timeline.sample(times)[:, :3].reshape(-1, TRUE_MOTION)
 
 
-def _acceleration_at(motion: Array, point: Array) -> Array:
+def _acceleration_at(motion: FloatArray, point: FloatArray) -> FloatArray:
     """Return the acceleration (k, 6) of a point in P; ``motion`` (k, 18): pose, rates, accelerations of C."""
     if not np.any(point):
         return np.array(motion[:, 12:18])
@@ -237,8 +236,8 @@ class _ObservedLink(DirectLink):
         self._observed = plant
         self._cycle = cycle
         self._links = len(installation.table.links)
-        self.frames: list[Array] = []
-        self.truth: list[Array] = []
+        self.frames: list[FloatArray] = []
+        self.truth: list[FloatArray] = []
 
     def send(self, command: Command) -> bool:
         """Hand over the command; see ``DirectLink.send``."""

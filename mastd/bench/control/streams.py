@@ -9,12 +9,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
-from numpy.typing import NDArray
 
+from mastd.arrays import FloatArray
 from mastd.loop.rigs.bound_rig import BoundRig
 from mastd.motion.profile.timeline import Timeline
-
-Array = NDArray[np.float64]
 
 POSES = 5
 MIDDLE = POSES // 2
@@ -34,7 +32,7 @@ class StreamedMotion:
     wheels: tuple[str, ...] = ()
 
     def __init__(self, timeline: Timeline, period: float, *, derivatives: bool) -> None:
-        self.motion: Array = np.zeros((4, 6))
+        self.motion: FloatArray = np.zeros((4, 6))
         self._timeline = timeline
         self._period = period
         self._derivatives = derivatives
@@ -55,21 +53,21 @@ class StreamedMotion:
     def bind_signals(self, rigs: Sequence[BoundRig]) -> None:
         """Take no signals of rigs."""
 
-    def begin(self, motion: Array, numbers: Array) -> None:
+    def begin(self, motion: FloatArray, numbers: FloatArray) -> None:
         """Begin at rest."""
         self._knot = 0
         self._poses[:] = motion[0]
         self.motion[:] = 0.0
         self.motion[0] = motion[0]
 
-    def hear(self, values: Array) -> None:
+    def hear(self, values: FloatArray) -> None:
         """Nobody drives."""
 
     def reports(self) -> Sequence[object]:
         """Nothing can be wrong."""
         return []
 
-    def step(self, numbers: Array) -> None:
+    def step(self, numbers: FloatArray) -> None:
         """Make the next knot."""
         self._knot += 1
         self._timeline.evaluate(self._knot * self._period, self._there)

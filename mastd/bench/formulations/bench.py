@@ -18,8 +18,8 @@ from functools import partial
 from typing import Final
 
 import numpy as np
-from numpy.typing import NDArray
 
+from mastd.arrays import FloatArray
 from mastd.bench.registry import Figure, Scope, figure, long_bench
 from mastd.bench.vehicle.timing import interleaved
 from mastd.counting.operations import all_operations
@@ -32,8 +32,6 @@ from mastd.vehicle.model.library import find, names
 from mastd.vehicle.simulation.simulation import Simulation
 from mastd.vehicle.solver.choice import Solver
 from mastd.vehicle.state.trace import ACCELERATION, POSITION, Trace
-
-FloatArray = NDArray[np.float64]
 
 SOLVERS: Final = (
     "chassis",

@@ -11,8 +11,8 @@ from collections.abc import Callable
 from functools import partial
 
 import numpy as np
-from numpy.typing import NDArray
 
+from mastd.arrays import FloatArray
 from mastd.bench.kinematics import sweeps
 from mastd.bench.registry import Figure, bench, figure, ratio
 from mastd.kinematics.batch import LANES, SCRATCH_SIZE, observe_batch
@@ -22,8 +22,6 @@ from mastd.kinematics.workspace import lengths_at
 from mastd.settings.core.loader import load
 from mastd.settings.core.starter import find
 from mastd.settings.table.table import TableSettings
-
-FloatArray = NDArray[np.float64]
 
 RUNS = 30
 SLOW_RUNS = 3

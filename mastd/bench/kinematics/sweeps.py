@@ -10,15 +10,13 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from numpy.typing import NDArray
 
+from mastd.arrays import FloatArray
 from mastd.kernel import fused_kernel, kernel
 from mastd.kinematics.inverse import link_lengths
 from mastd.kinematics.jacobian import geometric_jacobian
 from mastd.kinematics.newton import newton
 from mastd.kinematics.observer import observe, observe_from_neutral, observe_second_order
-
-FloatArray = NDArray[np.float64]
 
 
 @fused_kernel

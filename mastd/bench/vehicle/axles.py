@@ -6,6 +6,7 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
+from mastd.arrays import FloatArray
 from mastd.errors import UsageError
 from mastd.vehicle.model.definition import (
     AntiRollBar,
@@ -15,7 +16,6 @@ from mastd.vehicle.model.definition import (
     Model,
     Primitive,
     SpringDamper,
-    Vector,
     Wheel,
 )
 
@@ -120,7 +120,7 @@ class _Parts:
         self.axles.append(Axle(_named(axle.name, mark), bodies, primitives, springs, bar, tuple(corners)))
 
     def _bodies(
-        self, model: Model, chosen: tuple[int, ...], numbers: dict[int, int], mark: str, shift: Vector
+        self, model: Model, chosen: tuple[int, ...], numbers: dict[int, int], mark: str, shift: FloatArray
     ) -> tuple[int, ...]:
         """Copy bodies; note their new numbers."""
         for index in chosen:
@@ -130,7 +130,7 @@ class _Parts:
         return tuple(numbers[index] for index in chosen)
 
     def _primitives(
-        self, model: Model, chosen: tuple[int, ...], numbers: dict[int, int], mark: str, shift: Vector
+        self, model: Model, chosen: tuple[int, ...], numbers: dict[int, int], mark: str, shift: FloatArray
     ) -> tuple[int, ...]:
         begin = len(self.primitives)
         for index in chosen:
@@ -148,7 +148,7 @@ class _Parts:
         return tuple(range(begin, len(self.primitives)))
 
     def _springs(
-        self, model: Model, chosen: tuple[int, ...], numbers: dict[int, int], mark: str, shift: Vector
+        self, model: Model, chosen: tuple[int, ...], numbers: dict[int, int], mark: str, shift: FloatArray
     ) -> tuple[int, ...]:
         begin = len(self.springs)
         for index in chosen:
@@ -166,7 +166,7 @@ class _Parts:
         return tuple(range(begin, len(self.springs)))
 
 
-def _moved_bar(bar: AntiRollBar, numbers: dict[int, int], mark: str, shift: Vector) -> AntiRollBar:
+def _moved_bar(bar: AntiRollBar, numbers: dict[int, int], mark: str, shift: FloatArray) -> AntiRollBar:
     return replace(
         bar,
         name=_named(bar.name, mark),
@@ -177,7 +177,7 @@ def _moved_bar(bar: AntiRollBar, numbers: dict[int, int], mark: str, shift: Vect
     )
 
 
-def _moved_wheel(wheel: Wheel, numbers: dict[int, int], mark: str, shift: Vector) -> Wheel:
+def _moved_wheel(wheel: Wheel, numbers: dict[int, int], mark: str, shift: FloatArray) -> Wheel:
     name = wheel.name if not mark else mark + wheel.name[-1]
     return replace(wheel, name=name, carrier=numbers[wheel.carrier], centre=wheel.centre + shift)
 

@@ -15,8 +15,8 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
 
+from mastd.arrays import FloatArray
 from mastd.bench.registry import Figure, bench, figure, ratio
 from mastd.bench.vehicle.peers import ENVIRONMENT, PROGRAMS, Peer, PeerMissingError
 from mastd.bench.vehicle.timing import (
@@ -30,7 +30,6 @@ from mastd.bench.vehicle.timing import (
 if TYPE_CHECKING:
     from mastd.bench.vehicle.car import Car
 
-FloatArray = NDArray[np.float64]
 
 ROUNDS = 21
 AXLE_COUNTS = (2, 4, 6, 8, 12)

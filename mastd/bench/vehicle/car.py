@@ -8,8 +8,8 @@ from dataclasses import replace
 from typing import Final
 
 import numpy as np
-from numpy.typing import NDArray
 
+from mastd.arrays import FloatArray
 from mastd.bench.registry import Figure
 from mastd.bench.vehicle.timing import interleaved, ratio_of_turns
 from mastd.settings.vehicle.solver_names import Formulation
@@ -20,8 +20,6 @@ from mastd.vehicle.model.library import find
 from mastd.vehicle.powertrain.fields import GEAR_LEVER, THROTTLE_PEDAL
 from mastd.vehicle.simulation.simulation import Simulation
 from mastd.vehicle.solver.choice import Solver
-
-FloatArray = NDArray[np.float64]
 
 VEHICLE: Final = "benchmark_sedan"
 STEP: Final = 1e-3

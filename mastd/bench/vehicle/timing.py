@@ -6,11 +6,10 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import TypeVar
 
 import numpy as np
-from numpy.typing import NDArray
 
+from mastd.arrays import FloatArray
 from mastd.bench.registry import Figure, figure, ratio
 
-FloatArray = NDArray[np.float64]
 Key = TypeVar("Key")
 
 

@@ -19,8 +19,8 @@ from collections.abc import Callable, Iterable
 from typing import TypeVar
 
 import numpy as np
-from numpy.typing import NDArray
 
+from mastd.arrays import FloatArray
 from mastd.errors import UsageError
 from mastd.wire.operators.client import OperatorClient
 
@@ -42,7 +42,7 @@ class Board:
             descriptor = os.memfd_create("mastd-watchers", os.MFD_CLOEXEC)
             os.ftruncate(descriptor, size)
         self.descriptor = descriptor
-        self._values: NDArray[np.float64] = np.frombuffer(mmap.mmap(descriptor, size), dtype=np.float64)
+        self._values: FloatArray = np.frombuffer(mmap.mmap(descriptor, size), dtype=np.float64)
         self.shares = self._values[1:]
 
     @property

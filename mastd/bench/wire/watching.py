@@ -8,8 +8,8 @@ from contextlib import ExitStack
 from pathlib import Path
 
 import numpy as np
-from numpy.typing import NDArray
 
+from mastd.arrays import BoolArray, FloatArray
 from mastd.bench.registry import Figure, bench, figure, ratio
 from mastd.bench.wire import watchers
 from mastd.bench.wire.operated import OperatedLoop
@@ -69,8 +69,8 @@ class Notes:
         self._gateway = Path(f"/proc/{gateway}/stat")
         self._period = period
         self._missed = cycle.missed
-        self._kept: NDArray[np.float64] = np.zeros((self.cycles + 1, 2))
-        self._skipped: NDArray[np.float64] = np.zeros(self.cycles + 1)
+        self._kept: FloatArray = np.zeros((self.cycles + 1, 2))
+        self._skipped: FloatArray = np.zeros(self.cycles + 1)
         self._count = 0
         self._busy: list[float] = []
         self._used = 0.0
@@ -121,9 +121,7 @@ class Notes:
         figures[f"{self._group}.busy"] = ratio(float(np.median(self._busy)), len(self._busy))
         return figures
 
-    def _compared(
-        self, name: str, values: NDArray[np.float64], watched: NDArray[np.bool_], unit: str
-    ) -> dict[str, Figure]:
+    def _compared(self, name: str, values: FloatArray, watched: BoolArray, unit: str) -> dict[str, Figure]:
         """Return one value a turn of both kinds, and the differences of neighbouring ones."""
         added = values[watched] - values[~watched]
         return {

@@ -7,9 +7,9 @@ from collections.abc import Iterable
 from typing import Final
 
 import numpy as np
-from numpy.typing import NDArray
 from pydantic import ValidationError
 
+from mastd.arrays import IntArray
 from mastd.control.identification.length_offsets import SlowMotion
 from mastd.errors import FormatError
 from mastd.kinematics.geometry import Geometry
@@ -17,8 +17,6 @@ from mastd.kinematics.workspace import lengths_at
 from mastd.record.channels import AXES
 from mastd.record.reader import Run
 from mastd.settings.table.table import TableSettings
-
-Array = NDArray[np.float64]
 
 PLAYED: Final = ("RUNNING",)
 RAISED: Final = ("READY", "ARMED", "RUNNING", "HOLD", "STOPPING")
@@ -74,7 +72,7 @@ def slow_motion(run: Run, geometry: Geometry) -> SlowMotion:
     return SlowMotion(poses, lengths, forces, commands - lengths_at(geometry, reference))
 
 
-def _rows(run: Run, names: list[str], states: Iterable[str]) -> NDArray[np.int64]:
+def _rows(run: Run, names: list[str], states: Iterable[str]) -> IntArray:
     """Return the numbers of the frames in these states."""
     numbers = [names.index(state) for state in states if state in names]
     return np.asarray(np.flatnonzero(np.isin(run.columns["state"], numbers)))

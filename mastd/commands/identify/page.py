@@ -7,12 +7,12 @@ from collections.abc import Sequence
 from typing import Final
 
 import numpy as np
-from numpy.typing import NDArray
 
+from mastd.arrays import ComplexArray, FloatArray
 from mastd.control.identification.body import BodyFit
 from mastd.control.identification.findings import Findings, LinkFindings
 from mastd.report.blocks import Banner, Block, Facts, Heading, Page, Paragraph, Pictures, Table, cells
-from mastd.report.drawing.picture import Bar, Bound, Curve, Floats, Panel
+from mastd.report.drawing.picture import Bar, Bound, Curve, Panel
 from mastd.report.drawing.tones import LINKS, tone_of
 from mastd.report.identified_rows import Row
 from mastd.report.numbers import figure
@@ -95,7 +95,7 @@ def _delay(link: LinkFindings, table: TableSettings, number: int) -> Panel:
     lag = link.lag
     omega = 2.0 * math.pi * lag.frequency
 
-    def delay(response: NDArray[np.complex128]) -> Floats:
+    def delay(response: ComplexArray) -> FloatArray:
         return np.asarray(-1e3 * np.unwrap(np.angle(response)) / omega)
 
     return Panel(

@@ -10,10 +10,10 @@ from pathlib import Path
 from typing import Annotated, Final, TypeVar
 
 import numpy as np
-from numpy.typing import NDArray
 from pydantic import Field, TypeAdapter, ValidationError
 from scipy.interpolate import CubicSpline
 
+from mastd.arrays import FloatArray, IntArray
 from mastd.control.identification.measurement import Measurement
 from mastd.errors import FormatError
 from mastd.record.alignment import find_window
@@ -22,7 +22,6 @@ from mastd.record.reader import Run
 from mastd.settings.table.payload import SIMULATED, NoPayload, RigidPayload
 from mastd.settings.table.table import TableSettings
 
-FloatArray = NDArray[np.float64]
 Standing = NoPayload | RigidPayload
 
 LONGEST_BRIDGE: Final = 20
@@ -135,7 +134,7 @@ def _numbered(quantity: str, count: int) -> list[str]:
 class _Rows:
     """Where samples and commands of a window stand, in periods of the plant's time."""
 
-    fresh: NDArray[np.int64]
+    fresh: IntArray
     """Frames of the window whose sample is taken, of one stretch."""
     samples: FloatArray
     """Their places."""

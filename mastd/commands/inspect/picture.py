@@ -10,11 +10,11 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.collections import QuadMesh
 from matplotlib.figure import Figure
-from numpy.typing import NDArray
 
+from mastd.arrays import FloatArray, IntArray
 from mastd.commands.inspect.report import Inspected, clean
 from mastd.errors import UsageError
-from mastd.formats.core.measurement import Array, Channel, Series
+from mastd.formats.core.measurement import Channel, Series
 from mastd.formats.summary import density, envelope
 
 PICTURES: Final = (".svg", ".png", ".pdf")
@@ -113,12 +113,12 @@ def _history(panel: Axes, series: Series, channel: Channel, *, last: bool) -> No
         panel.set_xlabel(label, fontsize=7, labelpad=1)
 
 
-def _drawable(values: Array) -> Array:
+def _drawable(values: FloatArray) -> FloatArray:
     """Return values with gaps for what is infinite, or larger than axes can be divided for."""
     return np.where(np.abs(values) < _LARGEST, values, np.nan)
 
 
-def _across(series: Series, picked: NDArray[np.int64]) -> tuple[Array, str]:
+def _across(series: Series, picked: IntArray) -> tuple[FloatArray, str]:
     """Return the places of values on the axis, and its label; their numbers from 1 on where it is unknown."""
     label = _plain(f"{series.axis}, {series.axis_unit}", 60)
     if series.places is not None:
@@ -152,7 +152,7 @@ def _spectrum(panel: Axes, series: Series, channel: Channel) -> bool:
     return True
 
 
-def _why_no_spectrum(series: Series, found: tuple[Array, Array] | None) -> str:
+def _why_no_spectrum(series: Series, found: tuple[FloatArray, FloatArray] | None) -> str:
     if series.places is not None:
         return "no spectrum: uneven places"
     if series.step is None:

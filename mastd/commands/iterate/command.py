@@ -18,10 +18,11 @@ from mastd.errors import MastdError, UsageError
 from mastd.units import TIME
 
 if TYPE_CHECKING:
+    from mastd.arrays import FloatArray
     from mastd.commands import Subparsers
     from mastd.control.iteration.driver import Task
     from mastd.control.iteration.history import History
-    from mastd.control.iteration.responses import Columns, Floats, ResponseSet
+    from mastd.control.iteration.responses import Columns, ResponseSet
     from mastd.loop.process.host import Connection
     from mastd.loop.process.installation import Plan
     from mastd.loop.process.script import StopRequest
@@ -230,7 +231,7 @@ def _responses(arguments: argparse.Namespace, plan: Plan) -> tuple[ResponseSet, 
     return chosen(names, plan.table, known), {}
 
 
-def _target(path: Path, responses: ResponseSet, channels: dict[str, str]) -> Floats:
+def _target(path: Path, responses: ResponseSet, channels: dict[str, str]) -> FloatArray:
     """Return the target of a file, or of a run from its profile's start on."""
     from mastd.control.iteration.target import read_target
 

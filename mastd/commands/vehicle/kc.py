@@ -12,15 +12,13 @@ from pathlib import Path
 from typing import Final
 
 import numpy as np
-from numpy.typing import NDArray
 
+from mastd.arrays import FloatArray
 from mastd.commands.vehicle.options import deliver
 from mastd.commands.vehicle.text import fixed, table_text
 from mastd.record.plain import plain
 from mastd.vehicle.kinematics.suspension import POINTS, AxleKinematics, Sweep, suspension_kinematics
 from mastd.vehicle.model.library import find
-
-FloatArray = NDArray[np.float64]
 
 _PER_CORNER: Final = {
     "travel_m": "travel",

@@ -8,9 +8,7 @@ import json
 import math
 from pathlib import Path
 
-import numpy as np
-from numpy.typing import NDArray
-
+from mastd.arrays import FloatArray
 from mastd.commands.vehicle.options import deliver
 from mastd.commands.vehicle.text import fixed, table_text
 from mastd.errors import UsageError
@@ -24,8 +22,6 @@ from mastd.vehicle.equilibrium.settle import Equilibrium, settle
 from mastd.vehicle.model.definition import Model
 from mastd.vehicle.model.library import find
 from mastd.vehicle.state.motion import State, design_state
-
-FloatArray = NDArray[np.float64]
 
 POSE_COLUMNS = ("x_m", "y_m", "z_m", "roll_rad", "pitch_rad", "yaw_rad")
 

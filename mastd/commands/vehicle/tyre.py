@@ -9,12 +9,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from mastd import units
+from mastd.arrays import FloatArray
 from mastd.errors import UsageError
 
 if TYPE_CHECKING:
-    from numpy import float64
-    from numpy.typing import NDArray
-
     from mastd.commands import Subparsers
     from mastd.formats.tyre.tir import TyreProperties
 
@@ -88,7 +86,7 @@ def run_tyre(arguments: argparse.Namespace) -> int:
 
 
 def tyre_document(
-    properties: TyreProperties, coefficients: NDArray[float64], loads: list[float]
+    properties: TyreProperties, coefficients: FloatArray, loads: list[float]
 ) -> dict[str, object]:
     """Return what a tyre is as data for JSON; ``loads`` in N."""
     from mastd.vehicle.magic_formula import coefficients as n
@@ -131,7 +129,7 @@ def _loads(texts: list[str]) -> list[float]:
     return found
 
 
-def _depth(c: NDArray[float64], load: float) -> float:
+def _depth(c: FloatArray, load: float) -> float:
     """Return the depth of contact (m) at which a load stands."""
     from mastd.vehicle.magic_formula.formula import normal_load
 
@@ -142,14 +140,14 @@ def _depth(c: NDArray[float64], load: float) -> float:
     return 0.5 * (low + high)
 
 
-def _stiffness(c: NDArray[float64], depth: float) -> float:
+def _stiffness(c: FloatArray, depth: float) -> float:
     from mastd.vehicle.magic_formula.formula import normal_load
 
     step = 1e-6
     return float((normal_load(c, depth + step, 0.0) - normal_load(c, depth - step, 0.0)) / (2.0 * step))
 
 
-def _figures(c: NDArray[float64], load: float) -> dict[str, float]:
+def _figures(c: FloatArray, load: float) -> dict[str, float]:
     from mastd.vehicle.magic_formula.formula import (
         peak_friction,
         relaxation_lengths,

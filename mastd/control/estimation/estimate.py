@@ -12,38 +12,34 @@ from __future__ import annotations
 
 import math
 
-import numpy as np
-from numpy.typing import NDArray
-
+from mastd.arrays import FloatArray
 from mastd.kernel import kernel
 from mastd.kinematics.forward import null_residual, observe
-
-Array = NDArray[np.float64]
 
 
 @kernel
 def estimate(
-    raw_lengths: Array,
-    pressures: Array,
-    length_calibration: Array,
-    pressure_calibration: Array,
-    areas: Array,
-    null_vectors: Array,
-    table_joints: Array,
-    base_joints: Array,
-    neutral_position: Array,
-    gain: Array,
-    tolerances: Array,
+    raw_lengths: FloatArray,
+    pressures: FloatArray,
+    length_calibration: FloatArray,
+    pressure_calibration: FloatArray,
+    areas: FloatArray,
+    null_vectors: FloatArray,
+    table_joints: FloatArray,
+    base_joints: FloatArray,
+    neutral_position: FloatArray,
+    gain: FloatArray,
+    tolerances: FloatArray,
     maximum_updates: int,
     dt: float,
     smoothing: float,
-    previous: Array,
-    redundancy: Array,
-    lengths: Array,
-    length_rates: Array,
-    forces: Array,
-    pose: Array,
-    scalars: Array,
+    previous: FloatArray,
+    redundancy: FloatArray,
+    lengths: FloatArray,
+    length_rates: FloatArray,
+    forces: FloatArray,
+    pose: FloatArray,
+    scalars: FloatArray,
 ) -> bool:
     """Return whether the pose was found; the outputs are lengths … ``scalars``.
 

@@ -25,14 +25,12 @@ from dataclasses import dataclass
 from itertools import combinations
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.linalg import solve_discrete_are
 
+from mastd.arrays import FloatArray
 from mastd.errors import SettingsError
 from mastd.settings.daemon.estimator import EstimatorSettings
 from mastd.settings.table.table import SensorSettings
-
-Array = NDArray[np.float64]
 
 EXPECTED_ERROR = 1.0
 """Error of an acceleration from lengths alone in motion, m/s² and rad/s²: the lag times a usual jerk."""
@@ -48,7 +46,7 @@ UNOBSERVED = 1e-3
 """Largest element of N below which a set observes every direction, and N counts as zero."""
 
 
-def tracking_gains(bandwidth: float, period: float) -> Array:
+def tracking_gains(bandwidth: float, period: float) -> FloatArray:
     """Return (3,) the gains on position, rate and acceleration of the filter on lengths alone.
 
     ``bandwidth`` in Hz is that of the continuous filter, a Butterworth of order 3; ``period`` in s.
@@ -58,11 +56,13 @@ def tracking_gains(bandwidth: float, period: float) -> Array:
     noise = corner**6 * np.array([[1 / 20, 1 / 8, 1 / 6], [1 / 8, 1 / 3, 1 / 2], [1 / 6, 1 / 2, 1.0]])
     observed = np.array([[1.0], [0.0], [0.0]])
     variance = solve_discrete_are(transition.T, observed, noise, np.ones((1, 1)))
-    gains: Array = variance[:, 0] / (variance[0, 0] + 1.0) / np.array([1.0, period, period**2])
+    gains: FloatArray = variance[:, 0] / (variance[0, 0] + 1.0) / np.array([1.0, period, period**2])
     return gains
 
 
-def fused_gains(position_noise: Array, acceleration_noise: Array, period: float) -> tuple[Array, Array]:
+def fused_gains(
+    position_noise: FloatArray, acceleration_noise: FloatArray, period: float
+) -> tuple[FloatArray, FloatArray]:
     """Return (2, k) gains on position and rate, and (k,) the rms error of the rate, for k coordinates.
 
     White noise of each sample as rms values. Kalata's tracking index is λ = T² σ_a/σ_q.
@@ -75,7 +75,7 @@ def fused_gains(position_noise: Array, acceleration_noise: Array, period: float)
     return np.array([alpha, beta / period]), rate_noise
 
 
-def tracking_noise(gains: Array, period: float) -> tuple[float, float, float, float]:
+def tracking_noise(gains: FloatArray, period: float) -> tuple[float, float, float, float]:
     """Return the rms of four outputs per rms of white input noise, from their impulse responses.
 
     Length noise in the tracked rate (1/s), in the tracked acceleration (1/s²) and in that smoothed by
@@ -117,7 +117,7 @@ def stuck_limit(noise: float, resolution: float) -> int:
     return max(limit, LEAST_REPEATS) if limit <= MOST_REPEATS else 0
 
 
-def sensitivity(positions: Array, directions: Array) -> Array:
+def sensitivity(positions: FloatArray, directions: FloatArray) -> FloatArray:
     """Return H (m, 6): what each accelerometer sees of u."""
     return np.hstack([directions, np.cross(positions, directions)]).reshape(-1, 6)
 
@@ -130,12 +130,12 @@ class SensorSet:
     rate; ``rate_noise`` and ``acceleration_noise`` (6,) are rms values at standstill, m and rad.
     """
 
-    estimate: Array
-    unobserved: Array
-    parity: Array
-    gains: Array
-    rate_noise: Array
-    acceleration_noise: Array
+    estimate: FloatArray
+    unobserved: FloatArray
+    parity: FloatArray
+    gains: FloatArray
+    rate_noise: FloatArray
+    acceleration_noise: FloatArray
 
     @property
     def blends(self) -> bool:
@@ -153,18 +153,18 @@ class MotionDesign:
     estimate from lengths alone; ``thresholds`` (m,) in m/s².
     """
 
-    sensitivity: Array
+    sensitivity: FloatArray
     sets: tuple[SensorSet, ...]
-    tracking: Array
-    position_noise: Array
+    tracking: FloatArray
+    position_noise: FloatArray
     sensor_noise: float
-    length_rate_noise: Array
-    length_acceleration_noise: Array
-    thresholds: Array
+    length_rate_noise: FloatArray
+    length_acceleration_noise: FloatArray
+    thresholds: FloatArray
 
 
 def design_motion(
-    sensors: SensorSettings, settings: EstimatorSettings, observer_gain: Array, period: float
+    sensors: SensorSettings, settings: EstimatorSettings, observer_gain: FloatArray, period: float
 ) -> MotionDesign:
     """Return the constants for a table; ``observer_gain`` (6, n) carries the noise of lengths into the pose.
 
@@ -216,11 +216,11 @@ def _rms(noise: float, resolution: float, least: float) -> float:
 
 
 def _sensor_set(
-    h: Array,
+    h: FloatArray,
     left_out: tuple[int, ...],
     sensor_noise: float,
-    position_noise: Array,
-    length_rate_noise: Array,
+    position_noise: FloatArray,
+    length_rate_noise: FloatArray,
     tracked_acceleration: float,
     period: float,
 ) -> SensorSet:

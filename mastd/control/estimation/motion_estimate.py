@@ -32,8 +32,8 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from numpy.typing import NDArray
 
+from mastd.arrays import FloatArray, IntArray
 from mastd.control.estimation.motion_design import SMOOTHING_TIME, MotionDesign, design_motion, stuck_limit
 from mastd.control.estimation.motion_kernels import (
     ACCELERATION,
@@ -95,20 +95,17 @@ from mastd.kinematics.rotation import angular_motion, rotation_of, sines_cosines
 from mastd.settings.daemon.estimator import EstimatorSettings
 from mastd.settings.table.table import SensorSettings
 
-Array = NDArray[np.float64]
-Integers = NDArray[np.int64]
-
 
 @kernel
 def estimate_motion(
-    pose: Array,
-    readings: Array,
+    pose: FloatArray,
+    readings: FloatArray,
     valid: int,
     steps: int,
-    constants: Array,
-    sizes: Integers,
-    state: Array,
-    counters: Integers,
+    constants: FloatArray,
+    sizes: IntArray,
+    state: FloatArray,
+    counters: IntArray,
 ) -> int:
     """Advance the estimate by ``steps`` periods; return the bits of the accelerometers that are left out.
 
@@ -233,14 +230,14 @@ class MotionEstimator:
         sensors: SensorSettings,
         gravity: float,
         settings: EstimatorSettings,
-        observer_gain: Array,
+        observer_gain: FloatArray,
         period: float,
     ) -> None:
         """Design the estimator; ``observer_gain`` (6, n) as in ``design_motion``, ``period`` in s."""
         self.design: MotionDesign = design_motion(sensors, settings, observer_gain, period)
         m = self._count = len(sensors.accelerometers)
         self._names = [sensor.name for sensor in sensors.accelerometers]
-        self.constants: Array = np.concatenate(
+        self.constants: FloatArray = np.concatenate(
             [
                 _header(settings, self.design, gravity, period),
                 *_rows(sensors, self.design),
@@ -258,7 +255,7 @@ class MotionEstimator:
                 ),
             ]
         )
-        self.sizes: Integers = np.array(
+        self.sizes: IntArray = np.array(
             [
                 m,
                 round(settings.bridged_gap / period),
@@ -270,8 +267,8 @@ class MotionEstimator:
             ],
             dtype=np.int64,
         )
-        self.state: Array = np.zeros(SENSORS + COLUMNS * m)
-        self.counters: Integers = np.zeros(COUNTERS + INTEGER_COLUMNS * m, dtype=np.int64)
+        self.state: FloatArray = np.zeros(SENSORS + COLUMNS * m)
+        self.counters: IntArray = np.zeros(COUNTERS + INTEGER_COLUMNS * m, dtype=np.int64)
         self.pose = self.state[POSE : POSE + 6]
         self.rates = self.state[RATE : RATE + 6]
         self.accelerations = self.state[ACCELERATION : ACCELERATION + 6]
@@ -279,7 +276,7 @@ class MotionEstimator:
         self.angular_acceleration = self.state[ANGULAR_ACCELERATION : ANGULAR_ACCELERATION + 3]
         self.offsets = self.state[SENSORS + OFFSET * m : SENSORS + (OFFSET + 1) * m]
 
-    def update(self, pose: Array, readings: Array, valid: int, steps: int) -> int:
+    def update(self, pose: FloatArray, readings: FloatArray, valid: int, steps: int) -> int:
         """Advance by one sample; arguments and result are those of ``estimate_motion``."""
         return estimate_motion(
             pose, readings, valid, steps, self.constants, self.sizes, self.state, self.counters
@@ -309,7 +306,7 @@ class MotionEstimator:
         self.counters[FAILED] = self.counters[SUSPECTED] = self.counters[JUMPED] = 0
 
 
-def _header(settings: EstimatorSettings, design: MotionDesign, gravity: float, period: float) -> Array:
+def _header(settings: EstimatorSettings, design: MotionDesign, gravity: float, period: float) -> FloatArray:
     header = np.zeros(TABLE)
     header[PERIOD] = period
     header[GRAVITY] = gravity
@@ -323,7 +320,7 @@ def _header(settings: EstimatorSettings, design: MotionDesign, gravity: float, p
     return header
 
 
-def _rows(sensors: SensorSettings, design: MotionDesign) -> list[Array]:
+def _rows(sensors: SensorSettings, design: MotionDesign) -> list[FloatArray]:
     return [
         np.array(
             [*sensor.position, *sensor.direction, sensor.scale, sensor.offset, threshold, *row],

@@ -9,13 +9,8 @@ from __future__ import annotations
 
 import math
 
-import numpy as np
-from numpy.typing import NDArray
-
+from mastd.arrays import FloatArray, IntArray
 from mastd.kernel import fused_kernel
-
-Array = NDArray[np.float64]
-Integers = NDArray[np.int64]
 
 MISSING_SAMPLES = 5
 """So many unusable readings in a row are told to the technician."""
@@ -100,7 +95,9 @@ def set_start(count: int, left_out: int) -> int:
 
 
 @fused_kernel
-def confirmed(constants: Array, parity: int, count: int, j: int, errors: Array, start: int) -> float:
+def confirmed(
+    constants: FloatArray, parity: int, count: int, j: int, errors: FloatArray, start: int
+) -> float:
     """Return the error of sensor j that its set's parity tells, NaN if the set has no say."""
     weight = constants[parity + j * count + j]
     if not weight > LEAST_PARITY:
@@ -112,7 +109,7 @@ def confirmed(constants: Array, parity: int, count: int, j: int, errors: Array, 
 
 
 @fused_kernel
-def track(pose: Array, steps: int, restart: bool, c: Array, state: Array) -> None:
+def track(pose: FloatArray, steps: int, restart: bool, c: FloatArray, state: FloatArray) -> None:
     """Advance the tracking filter over ``steps`` periods, on a smooth path to the measured pose."""
     period = c[PERIOD]
     span = period * steps
@@ -139,7 +136,7 @@ def track(pose: Array, steps: int, restart: bool, c: Array, state: Array) -> Non
 
 
 @fused_kernel
-def fuse(steps: int, restart: bool, c: Array, start: int, state: Array) -> None:
+def fuse(steps: int, restart: bool, c: FloatArray, start: int, state: FloatArray) -> None:
     """Advance position and rate with the new acceleration, in WORK, and correct them; take it over."""
     period = c[PERIOD]
     for k in range(6):
@@ -166,7 +163,7 @@ def fuse(steps: int, restart: bool, c: Array, start: int, state: Array) -> None:
 
 
 @fused_kernel
-def blend(c: Array, unobserved: int, state: Array) -> None:
+def blend(c: FloatArray, unobserved: int, state: FloatArray) -> None:
     """Take position and rate from the tracking filter in the directions that no accelerometer sees."""
     for k in range(6):
         dq = dv = 0.0
@@ -181,7 +178,7 @@ def blend(c: Array, unobserved: int, state: Array) -> None:
 
 
 @fused_kernel
-def usable(readings: Array, valid: int, sizes: Integers, state: Array, counters: Integers) -> int:
+def usable(readings: FloatArray, valid: int, sizes: IntArray, state: FloatArray, counters: IntArray) -> int:
     """Count unusable and repeated readings; return the bits of the sensors that cannot be used now."""
     count = sizes[COUNT]
     left_out = counters[FAILED]
@@ -204,7 +201,7 @@ def usable(readings: Array, valid: int, sizes: Integers, state: Array, counters:
 
 
 @fused_kernel
-def jumping(left_out: int, c: Array, sizes: Integers, state: Array, counters: Integers) -> int:
+def jumping(left_out: int, c: FloatArray, sizes: IntArray, state: FloatArray, counters: IntArray) -> int:
     """Return the bit of a sensor that has left the others since the last cycle, 0 for none."""
     count = sizes[COUNT]
     seen = SENSORS + SEEN * count
@@ -241,7 +238,9 @@ def jumping(left_out: int, c: Array, sizes: Integers, state: Array, counters: In
 
 
 @fused_kernel
-def compare(missing: int, steps: int, restart: bool, c: Array, sizes: Integers, state: Array) -> None:
+def compare(
+    missing: int, steps: int, restart: bool, c: FloatArray, sizes: IntArray, state: FloatArray
+) -> None:
     """Pass each sensor through the shadow of the tracking filter and update its difference from the lengths.
 
     A ``missing`` sensor follows the estimate, so that it has no difference when it comes back.
@@ -280,7 +279,7 @@ def compare(missing: int, steps: int, restart: bool, c: Array, sizes: Integers, 
 
 
 @fused_kernel
-def judge(missing: int, c: Array, sizes: Integers, state: Array, counters: Integers) -> None:
+def judge(missing: int, c: FloatArray, sizes: IntArray, state: FloatArray, counters: IntArray) -> None:
     """Learn the offsets; leave out a sensor that differs, and that the others or time confirm."""
     count = sizes[COUNT]
     worst, largest, second = -1, 1.0, 0.0

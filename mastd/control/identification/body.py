@@ -14,15 +14,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
+from mastd.arrays import FloatArray
 from mastd.control.identification.friction import sliding_friction
 from mastd.control.identification.measurement import Measurement, derivative, low_passed
 from mastd.control.identification.regression import Fit, least_squares
 from mastd.kinematics.geometry import Geometry
 from mastd.settings.table.table import TableSettings
-
-FloatArray = NDArray[np.float64]
 
 BODY = 10
 """Values of the body: mass, first moment (3), inertia xx, yy, zz, xy, xz, yz, as ``TableModel`` has them."""

@@ -14,14 +14,12 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import signal
 from scipy.interpolate import CubicSpline
 
+from mastd.arrays import FloatArray
 from mastd.control.identification.measurement import Measurement
 from mastd.settings.table.table import TableSettings
-
-FloatArray = NDArray[np.float64]
 
 SUPPLY_FILTER_TIME = 0.02
 """Low-pass of the measured supply pressure in the orifice law, s."""

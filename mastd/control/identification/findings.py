@@ -6,7 +6,6 @@ from dataclasses import dataclass
 from typing import Final
 
 import numpy as np
-from numpy.typing import NDArray
 
 from mastd.control.identification.body import CORNER, BodyFit, fit_body
 from mastd.control.identification.drive_law import ticks_of, valve_commands
@@ -18,8 +17,6 @@ from mastd.dynamics.table_model import TableModel
 from mastd.kinematics.geometry import Geometry
 from mastd.settings.table.payload import NoPayload
 from mastd.settings.table.table import TableSettings
-
-FloatArray = NDArray[np.float64]
 
 GAIN_MODEL: Final = 1e-3
 """Share of the gain: the square-root law of an orifice ends at small pressure drops."""

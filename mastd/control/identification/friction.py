@@ -7,11 +7,9 @@ LuGre: dz/dt = v − σ₀ |v| z / g(v), F = σ₀ z + σ₁ dz/dt, g = F_c + (F
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
+from mastd.arrays import FloatArray
 from mastd.settings.table.hydraulics import FrictionSettings
-
-FloatArray = NDArray[np.float64]
 
 _LEAST_TRAVEL = 1e-15
 

@@ -14,14 +14,12 @@ from dataclasses import dataclass
 from typing import Final
 
 import numpy as np
-from numpy.typing import NDArray
 
+from mastd.arrays import FloatArray
 from mastd.kinematics.design import null_vectors
 from mastd.kinematics.geometry import DEGREES_OF_FREEDOM, Geometry
 from mastd.kinematics.workspace import jacobians_at, lengths_at
 from mastd.settings.table.table import TableSettings
-
-Array = NDArray[np.float64]
 
 MOST_SAMPLES: Final = 4000
 """Of a longer motion every so many are taken."""
@@ -40,10 +38,10 @@ class SlowMotion:
     """What a record tells of k samples: ``poses`` (k, 6) measured, ``lengths`` (k, n) calibrated, ``forces``
     (k, n) of the legs, and ``trims`` (k, n), commanded lengths less those of the reference; m, rad, N."""
 
-    poses: Array
-    lengths: Array
-    forces: Array
-    trims: Array
+    poses: FloatArray
+    lengths: FloatArray
+    forces: FloatArray
+    trims: FloatArray
 
 
 @dataclass(frozen=True, eq=False)
@@ -56,25 +54,25 @@ class LengthOffsets:
     be; ``rest_force`` what is left of that with the corrections, ``force_doubt`` how well that is known.
     """
 
-    patterns: Array
-    by_lengths: Array
-    by_trim: Array
+    patterns: FloatArray
+    by_lengths: FloatArray
+    by_trim: FloatArray
     balanced: bool
     """The balance was at work, and not at its limit."""
-    amount: Array
-    doubt: Array
-    force: Array
-    free_force: Array
-    rest_force: Array
-    force_doubt: Array
+    amount: FloatArray
+    doubt: FloatArray
+    force: FloatArray
+    free_force: FloatArray
+    rest_force: FloatArray
+    force_doubt: FloatArray
 
     @property
-    def corrections(self) -> Array:
+    def corrections(self) -> FloatArray:
         """What is to be added to the offset of each transducer (n,), m."""
         return -self.amount @ self.patterns
 
     @property
-    def single(self) -> Array:
+    def single(self) -> FloatArray:
         """Error (m, n) of a transducer that alone would make the lengths contradict each other so, m;
         infinite where none would."""
         with np.errstate(divide="ignore"):
@@ -135,19 +133,19 @@ def settled_stiffness(table: TableSettings) -> float:
     return table.drive.length_gain * area**2 / max(table.actuator.leakage, 1e-15)
 
 
-def _null_vectors_at(geometry: Geometry, poses: Array, neutral: Array) -> Array:
+def _null_vectors_at(geometry: Geometry, poses: FloatArray, neutral: FloatArray) -> FloatArray:
     """Return null vectors (k, m, n) at ``poses`` (k, 6), turned within their space towards ``neutral``."""
     left = np.linalg.svd(jacobians_at(geometry, poses), full_matrices=True)[0][:, :, DEGREES_OF_FREEDOM:]
     first, _, second = np.linalg.svd(neutral @ left)
     return np.asarray(first @ second @ left.transpose(0, 2, 1))
 
 
-def _along(vectors: Array, values: Array) -> Array:
+def _along(vectors: FloatArray, values: FloatArray) -> FloatArray:
     """Return the parts (k, m) of ``values`` (k, n) along ``vectors`` (k, m, n)."""
     return np.asarray(np.einsum("kmn,kn->km", vectors, values))
 
 
-def _doubt(series: Array) -> Array:
+def _doubt(series: FloatArray) -> FloatArray:
     """Return standard deviations (m,) of the mean of a slowly changing series (k, m)."""
     means = np.array([part.mean(axis=0) for part in np.array_split(series, PARTS)])
     return np.asarray(np.maximum(means.std(axis=0, ddof=1) / np.sqrt(PARTS), LEAST_DOUBT))

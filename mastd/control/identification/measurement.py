@@ -5,13 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import signal
 from scipy.interpolate import CubicSpline
 
+from mastd.arrays import FloatArray
 from mastd.settings.table.table import SensorSettings
-
-FloatArray = NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False)

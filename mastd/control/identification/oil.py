@@ -16,14 +16,12 @@ import math
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import signal
 from scipy.interpolate import CubicSpline
 
+from mastd.arrays import FloatArray
 from mastd.control.identification.regression import Fit, least_squares
 from mastd.settings.table.hydraulics import ActuatorSettings, ValveSettings
-
-FloatArray = NDArray[np.float64]
 
 BAND = (0.7, 40.0)
 """Hz in which the balance is looked at: below, the spool's noise adds up; above, the transducers'."""

@@ -5,9 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
-FloatArray = NDArray[np.float64]
+from mastd.arrays import FloatArray
 
 BLOCKS_PER_VALUE = 3
 """Blocks of residuals that are wanted for each value, at least."""

@@ -15,12 +15,10 @@ from dataclasses import dataclass
 from typing import Final
 
 import numpy as np
-from numpy.typing import NDArray
 
+from mastd.arrays import FloatArray
 from mastd.settings.table.hydraulics import FrictionSettings
 from mastd.settings.table.table import TableSettings
-
-Array = NDArray[np.float64]
 
 SLIDES_FROM: Final = 2.0
 """A seal slides from this many Stribeck velocities on: what is left of the breakaway is below 2 %."""
@@ -54,12 +52,12 @@ class LegFriction:
         """Rate in m/s from which on a seal slides."""
         return SLIDES_FROM * self.law.stribeck_velocity
 
-    def forces(self, rates: Array) -> Array:
+    def forces(self, rates: FloatArray) -> FloatArray:
         """Return what friction takes off the forces of the legs (n,) at ``rates`` (n,); none if it sticks."""
         sliding = self.law.coulomb * np.sign(rates) + self.law.viscous * rates
         return np.where(np.abs(rates) >= self.sliding_rate, sliding, 0.0)
 
-    def doubts(self, sticking: Array) -> Array:
+    def doubts(self, sticking: FloatArray) -> FloatArray:
         """Return standard deviations (n,) in N of legs that have been ``sticking`` (n,) a share of the time.
 
         Where a seal that sticks stands between its two breakaway forces is not known: evenly spread.
@@ -79,7 +77,9 @@ class StaticLoad:
     centre_doubt: tuple[float, float] = (0.0, 0.0)
 
 
-def weigh(jacobian: Array, forces: Array, doubts: Array, other: Array, gravity: float) -> StaticLoad:
+def weigh(
+    jacobian: FloatArray, forces: FloatArray, doubts: FloatArray, other: FloatArray, gravity: float
+) -> StaticLoad:
     """Return what the legs carry.
 
     ``jacobian`` (n, 6) of ``mastd.kinematics.jacobian.geometric_jacobian``; ``forces`` (n,) on the table in N
@@ -108,7 +108,7 @@ def weigh(jacobian: Array, forces: Array, doubts: Array, other: Array, gravity: 
     )
 
 
-def nominal_load(model: Array, rotation: Array) -> StaticLoad:
+def nominal_load(model: FloatArray, rotation: FloatArray) -> StaticLoad:
     """Return what a body is: ``model`` (11,) as in ``TableModel.values``, ``rotation`` (3, 3) from P to B."""
     x, y, _ = rotation @ model[1:4] / model[0]
     return StaticLoad(float(model[0]), (float(x), float(y)))

@@ -15,14 +15,12 @@ import math
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import signal
 from scipy.linalg import expm
 from scipy.optimize import least_squares
 
+from mastd.arrays import ComplexArray, FloatArray
 from mastd.settings.table.hydraulics import ValveSettings
-
-FloatArray = NDArray[np.float64]
 
 BAND = (0.7, 60.0)
 """Hz in which the response is fitted, as far as it is coherent."""
@@ -43,9 +41,9 @@ class LagFit:
     """Hz."""
     damping_ratio: tuple[float, float]
     frequency: FloatArray
-    response: NDArray[np.complex128]
+    response: ComplexArray
     """From the nominal lag without delay to the spool, (f,)."""
-    fitted: NDArray[np.complex128]
+    fitted: ComplexArray
     """What the values found make of it, (f,)."""
 
 
@@ -72,7 +70,7 @@ def fit_lag(
     omega = 2.0 * math.pi * frequency[used]
     before = _second_order(omega, valve.natural_frequency, valve.damping_ratio)
 
-    def fitted(values: FloatArray) -> NDArray[np.complex128]:
+    def fitted(values: FloatArray) -> ComplexArray:
         dead_time, natural_frequency, damping_ratio = values
         gain = np.exp(-1j * omega * dead_time) * _second_order(omega, natural_frequency, damping_ratio)
         return np.asarray(gain / before)
@@ -93,8 +91,8 @@ def _result(
     covariance: FloatArray,
     valve: ValveSettings,
     frequency: FloatArray,
-    response: NDArray[np.complex128],
-    fitted: NDArray[np.complex128],
+    response: ComplexArray,
+    fitted: ComplexArray,
 ) -> LagFit:
     dead_time, natural_frequency, damping_ratio = (float(value) for value in values)
     omega = 2.0 * math.pi * natural_frequency
@@ -117,9 +115,7 @@ def low_frequency_lag(valve: ValveSettings) -> float:
     return 2.0 * valve.damping_ratio / (2.0 * math.pi * valve.natural_frequency)
 
 
-def _second_order(
-    omega: FloatArray, natural_frequency: float, damping_ratio: float
-) -> NDArray[np.complex128]:
+def _second_order(omega: FloatArray, natural_frequency: float, damping_ratio: float) -> ComplexArray:
     ratio = omega / (2.0 * math.pi * natural_frequency)
     return np.asarray(1.0 / (1.0 - ratio * ratio + 2j * damping_ratio * ratio))
 

@@ -13,9 +13,9 @@ from pathlib import Path
 from typing import Any, Final, Protocol
 
 import numpy as np
-from numpy.typing import NDArray
 from pydantic import TypeAdapter
 
+from mastd.arrays import FloatArray
 from mastd.control.iteration import drives, learning, noise
 from mastd.control.iteration.figures import figures, sizes_of
 from mastd.control.iteration.history import (
@@ -39,7 +39,6 @@ from mastd.settings.table.table import TableSettings
 from mastd.signals.band import band_filter, judging_band
 from mastd.signals.frequency_matrix import FrequencyMatrix, frequency_matrix
 
-Floats = NDArray[np.float64]
 Tell = Callable[[str], None]
 
 RATE: Final = 1.0 / KNOT_SPACING
@@ -91,9 +90,9 @@ class Task:
     table: TableSettings
     directory: Path
     responses: ResponseSet
-    target: Floats
-    poses: Floats
-    accelerations: Floats
+    target: FloatArray
+    poses: FloatArray
+    accelerations: FloatArray
     band: tuple[float, float]
 
     @property
@@ -108,7 +107,7 @@ def task_of(
     table: TableSettings,
     directory: Path,
     responses: ResponseSet,
-    target: Floats | None = None,
+    target: FloatArray | None = None,
 ) -> Task:
     """Return the task for a profile; ``target`` (n, r) of another motion, or None for the profile's own.
 
@@ -143,7 +142,7 @@ def task_of(
     )
 
 
-def sampled_motion(timeline: Timeline) -> Floats:
+def sampled_motion(timeline: Timeline) -> FloatArray:
     """Return pose of C and three derivatives (k, 4, 6) at every knot of a motion."""
     return timeline.sample(np.arange(timeline.end_knot + 1, dtype=np.float64) * KNOT_SPACING)
 
@@ -207,7 +206,7 @@ def iterate(
 class _Made:
     """A drive that passes the check, and how it was made."""
 
-    poses: Floats
+    poses: FloatArray
     made_from: int | None
     gain: float
     share: float
@@ -239,7 +238,7 @@ def _next(task: Task, history: History, matrix: FrequencyMatrix | None, tell: Te
     return _Made(poses + share * change, source.number, gain, share, limit)
 
 
-def _passing_share(task: Task, poses: Floats, change: Floats) -> tuple[float, str]:
+def _passing_share(task: Task, poses: FloatArray, change: FloatArray) -> tuple[float, str]:
     """Return how much of a change passes the check, to 1/32, and the limit that does not let more through."""
     passing, failing, limit = 0.0, 1.0, ""
     share = 1.0
@@ -255,7 +254,7 @@ def _passing_share(task: Task, poses: Floats, change: Floats) -> tuple[float, st
     return passing, limit
 
 
-def _refused(task: Task, poses: Floats) -> str:
+def _refused(task: Task, poses: FloatArray) -> str:
     """Return the first limit that a drive does not keep, "" if it passes."""
     played = drives.as_played(poses, drives.best_step(poses).knots)
     motion = Program((Block(played, 1),), 1, np.zeros(3), 1.0, NO_FILES, task.band)
@@ -264,7 +263,7 @@ def _refused(task: Task, poses: Floats) -> str:
 
 
 def _write_profile(
-    task: Task, poses: Floats, drive: Path, path: Path, title: str
+    task: Task, poses: FloatArray, drive: Path, path: Path, title: str
 ) -> tuple[Playable, drives.Step]:
     name = f"{task.profile.name}, {title}"[:100]
     written = drives.write_drive(drive, poses, {"drive": name})
@@ -329,7 +328,7 @@ def _matrix(
     names = task.responses.names
     if history.noise is not None and (task.directory / MATRIX).is_file():
         return history, load_matrix(task.directory / MATRIX, names)
-    levels: Floats = np.zeros(6)
+    levels: FloatArray = np.zeros(6)
     source, duration = "given", 0.0
     if matrix is None:
         playable, levels, motion = _noise_profile(task, noise_time, tell)
@@ -350,12 +349,12 @@ def _matrix(
     return history, matrix
 
 
-def matrix_of(accelerations: Floats, responses: Floats) -> FrequencyMatrix:
+def matrix_of(accelerations: FloatArray, responses: FloatArray) -> FrequencyMatrix:
     """Return the matrix from the accelerations (k, 6) that were asked of C to the responses (k, r)."""
     return frequency_matrix(accelerations, responses, RATE, learning.welch_segment(len(accelerations)))
 
 
-def _noise_profile(task: Task, duration: float, tell: Tell) -> tuple[Playable, Floats, Floats]:
+def _noise_profile(task: Task, duration: float, tell: Tell) -> tuple[Playable, FloatArray, FloatArray]:
     """Return the noise's profile, its levels and its motion (k, 4, 6)."""
     levels = noise.noise_levels(task.accelerations, RATE, task.band)
     path = task.directory / "noise.yaml"

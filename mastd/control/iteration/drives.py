@@ -9,8 +9,8 @@ from typing import Any, Final
 
 import numpy as np
 import yaml
-from numpy.typing import NDArray
 
+from mastd.arrays import FloatArray
 from mastd.errors import UsageError
 from mastd.formats.core.files import replacing
 from mastd.formats.core.measurement import Channel, Measurement, Series
@@ -21,8 +21,6 @@ from mastd.settings.core.strict_yaml import parse, read_text
 from mastd.settings.profile.profile import ProfileSettings
 from mastd.settings.profile.segments import AXES
 from mastd.settings.table.payload import VehiclePayload
-
-Floats = NDArray[np.float64]
 
 STEPS: Final = (1, 2, 4, 5, 8, 10)
 """Knots from value to value of a drive's file, of which the best is taken."""
@@ -41,7 +39,7 @@ class Step:
     lost: float
 
 
-def best_step(poses: Floats) -> Step:
+def best_step(poses: FloatArray) -> Step:
     """Return the step at which a file of the poses (k, 6) costs least.
 
     float32 has 7 digits: the rounding of a displacement, differentiated twice at 1 kHz, is up to 0.1 % of the
@@ -51,14 +49,14 @@ def best_step(poses: Floats) -> Step:
     return min((Step(knots, _lost(poses, knots)) for knots in STEPS), key=lambda step: step.lost)
 
 
-def as_played(poses: Floats, knots: int) -> Floats:
+def as_played(poses: FloatArray, knots: int) -> FloatArray:
     """Return the poses as they are played from a file with a value every so many knots; rest is added to come
     to a whole number of them."""
     kept = _spaced(poses, knots).astype(np.float32).astype(np.float64)
     return resting(spline_at_knots(kept, knots * KNOT_SPACING))
 
 
-def write_drive(path: Path, poses: Floats, notes: Mapping[str, str]) -> Step:
+def write_drive(path: Path, poses: FloatArray, notes: Mapping[str, str]) -> Step:
     """Write poses (k, 6) of C, one a knot, from rest to rest, as an RPC III file of six channels, at the step
     that costs least; UsageError if that is more than MOST_LOST."""
     step = best_step(poses)
@@ -75,7 +73,7 @@ def write_drive(path: Path, poses: Floats, notes: Mapping[str, str]) -> Step:
     return step
 
 
-def write_series(path: Path, names: Sequence[str], units: Sequence[str], values: Floats) -> None:
+def write_series(path: Path, names: Sequence[str], units: Sequence[str], values: FloatArray) -> None:
     """Write responses or their target (k, r), one a knot, as an RPC III file."""
     channels = tuple(
         Channel(name, unit, values[:, k]) for k, (name, unit) in enumerate(zip(names, units, strict=True))
@@ -83,24 +81,24 @@ def write_series(path: Path, names: Sequence[str], units: Sequence[str], values:
     rpc3.write(path, Measurement("rpc3", (Series(channels, KNOT_SPACING),)))
 
 
-def read_series(path: Path) -> Floats:
+def read_series(path: Path) -> FloatArray:
     """Return the values (k, r) of a file that ``write_series`` has written."""
     return rpc3.read(path).series[0].matrix()
 
 
-def read_drive(path: Path, knots: int) -> Floats:
+def read_drive(path: Path, knots: int) -> FloatArray:
     """Return the poses (knots, 6) of a drive's file that ``write_drive`` has written, as they are played."""
     (series,) = rpc3.read(path).series
     assert series.step is not None
     return resting(spline_at_knots(series.matrix(), series.step))[:knots]
 
 
-def _spaced(poses: Floats, step: int) -> Floats:
+def _spaced(poses: FloatArray, step: int) -> FloatArray:
     more = -(len(poses) - 1) % step
     return np.pad(poses, ((0, more), (0, 0)), mode="edge")[::step]
 
 
-def _lost(poses: Floats, knots: int) -> float:
+def _lost(poses: FloatArray, knots: int) -> float:
     """Return the share of the acceleration that a file with a value every so many knots costs."""
     played = as_played(poses, knots)[: len(poses)]
     wanted = np.diff(poses, 2, axis=0)

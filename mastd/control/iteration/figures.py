@@ -7,12 +7,10 @@ from dataclasses import asdict, dataclass
 from typing import Final
 
 import numpy as np
-from numpy.typing import NDArray
 
+from mastd.arrays import BoolArray, FloatArray
 from mastd.signals.band import band_filter
 from mastd.signals.metrics import ROTATION_ARM, best_lag, nrmse, peak_ratio, rms
-
-Floats = NDArray[np.float64]
 
 DRIVEN_SHARE: Final = 0.02
 """A response is asked for from this share of the largest target of its kind on."""
@@ -50,7 +48,7 @@ class Figures:
     error: float
 
 
-def sizes_of(target: Floats, units: Sequence[str]) -> tuple[Floats, NDArray[np.bool_]]:
+def sizes_of(target: FloatArray, units: Sequence[str]) -> tuple[FloatArray, BoolArray]:
     """Return what an error of each response is divided by (r,), and which are asked for.
 
     That is the rms of its target (k, r); for one that should hardly move the largest rms of its kind, angles
@@ -71,8 +69,8 @@ def _same(kinds: Sequence[str], kind: str) -> list[int]:
 
 
 def figures(
-    responses: Floats,
-    target: Floats,
+    responses: FloatArray,
+    target: FloatArray,
     names: Sequence[str],
     units: Sequence[str],
     rate: float,

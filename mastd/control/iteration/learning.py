@@ -16,13 +16,11 @@ from dataclasses import dataclass
 from typing import Final
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import fft
 
+from mastd.arrays import ComplexArray, FloatArray
 from mastd.motion.profile.fades import REST_KNOTS, smooth_step
 from mastd.signals.frequency_matrix import FrequencyMatrix, pseudo_inverse
-
-Floats = NDArray[np.float64]
 
 INNER: Final = 0.9
 """Ends of the band, times or divided by this, between which all is corrected: the filter that judges still
@@ -41,8 +39,8 @@ _SETTLING: Final = 0.25
 class Sizes:
     """What counts as equally large: drives (d,) and responses (r,), each in its own unit."""
 
-    drives: Floats
-    responses: Floats
+    drives: FloatArray
+    responses: FloatArray
 
 
 def reach(band: tuple[float, float]) -> tuple[float, float]:
@@ -50,20 +48,20 @@ def reach(band: tuple[float, float]) -> tuple[float, float]:
     return band[0] * OUTER, band[1] / OUTER
 
 
-def band_weight(frequency: Floats, band: tuple[float, float]) -> Floats:
+def band_weight(frequency: FloatArray, band: tuple[float, float]) -> FloatArray:
     """Return the weight Q (f,), 0…1, with smooth edges on a logarithmic axis."""
     low, high = band
     with np.errstate(divide="ignore"):
         place = np.log(frequency)
     rise = (place - np.log(low * OUTER)) / np.log(INNER / OUTER)
     fall = (np.log(high / OUTER) - place) / np.log(INNER / OUTER)
-    weight: Floats = smooth_step(np.minimum(rise, fall))
+    weight: FloatArray = smooth_step(np.minimum(rise, fall))
     return weight
 
 
 def correction(
-    missing: Floats, rate: float, matrix: FrequencyMatrix, sizes: Sizes, band: tuple[float, float]
-) -> Floats:
+    missing: FloatArray, rate: float, matrix: FrequencyMatrix, sizes: Sizes, band: tuple[float, float]
+) -> FloatArray:
     """Return the change (k, d) of the drives' displacements that makes up for what is ``missing`` (k, r) of
     the responses, at gain 1.
 
@@ -84,23 +82,23 @@ def correction(
     error = fft.rfft(window * (missing - np.mean(missing, axis=0)), length, axis=0)[inside]
     change = np.zeros((length // 2 + 1, learned.shape[1]), dtype=np.complex128)
     change[inside] = -gain[:, None] * np.einsum("fdr,fr->fd", _at(matrix.frequency, learned, at), error)
-    moved: Floats = fft.irfft(change, length, axis=0)[:count]
+    moved: FloatArray = fft.irfft(change, length, axis=0)[:count]
     return moved * window
 
 
-def _at(frequency: Floats, values: NDArray[np.complex128], at: Floats) -> NDArray[np.complex128]:
+def _at(frequency: FloatArray, values: ComplexArray, at: FloatArray) -> ComplexArray:
     """Return values (f, …), given at evenly spaced frequencies from 0 on, on straight lines between them."""
     place = np.minimum(at / frequency[1], len(frequency) - 1.0)
     below = np.minimum(place.astype(np.int64), len(frequency) - 2)
     share = (place - below)[:, None, None]
-    lines: NDArray[np.complex128] = values[below] * (1.0 - share) + values[below + 1] * share
+    lines: ComplexArray = values[below] * (1.0 - share) + values[below + 1] * share
     return lines
 
 
-def _from_rest(count: int, rate: float) -> Floats:
+def _from_rest(count: int, rate: float) -> FloatArray:
     """Return a window (k,) that rests at both ends for twice as long as the path of a drive needs it."""
     ends = np.minimum(np.arange(count), np.arange(count)[::-1]) - 2.0 * REST_KNOTS
-    rise: Floats = smooth_step(ends / min(_SETTLING * rate, 0.25 * count))
+    rise: FloatArray = smooth_step(ends / min(_SETTLING * rate, 0.25 * count))
     return rise
 
 

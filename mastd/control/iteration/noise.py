@@ -6,15 +6,13 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 import numpy as np
-from numpy.typing import NDArray
 
+from mastd.arrays import FloatArray
 from mastd.control.iteration.figures import DRIVEN_SHARE
 from mastd.control.iteration.learning import reach
 from mastd.settings.profile.segments import AXES
 from mastd.signals.band import band_filter
 from mastd.signals.metrics import ROTATION_ARM
-
-Floats = NDArray[np.float64]
 
 LEVEL: Final = 0.35
 """Of the noise against the profile, rms of acceleration."""
@@ -27,16 +25,16 @@ _LOWEST, _HIGHEST = 0.02, 100.0
 FADE: Final = 0.5
 
 
-def noise_levels(accelerations: Floats, rate: float, band: tuple[float, float]) -> Floats:
+def noise_levels(accelerations: FloatArray, rate: float, band: tuple[float, float]) -> FloatArray:
     """Return the rms (6,) of the noise of each axis for a motion of these accelerations (k, 6) of C."""
     arms = np.array([1.0] * 3 + [ROTATION_ARM] * 3)
     own = np.sqrt(np.mean(band_filter(accelerations, rate, band) ** 2, axis=0)) * arms
     loudest = float(np.max(own))
-    levels: Floats = LEVEL * np.where(own >= DRIVEN_SHARE * loudest, own, _IDLE_SHARE * loudest) / arms
+    levels: FloatArray = LEVEL * np.where(own >= DRIVEN_SHARE * loudest, own, _IDLE_SHARE * loudest) / arms
     return levels
 
 
-def noise_segment(levels: Floats, band: tuple[float, float], duration: float) -> Mapping[str, Any]:
+def noise_segment(levels: FloatArray, band: tuple[float, float], duration: float) -> Mapping[str, Any]:
     """Return the segment of a profile with noise of these levels (6,), rms in m/s² and rad/s²."""
     low, high = reach(band)
     low, high = max(low, _LOWEST), min(high, _HIGHEST)

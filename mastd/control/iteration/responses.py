@@ -12,15 +12,14 @@ from functools import partial
 from typing import Final, Protocol
 
 import numpy as np
-from numpy.typing import NDArray
 
+from mastd.arrays import FloatArray
 from mastd.errors import UsageError
 from mastd.kinematics.control_point import motion_at_point
 from mastd.settings.profile.segments import AXES
 from mastd.settings.table.table import AccelerometerSettings, TableSettings
 
-Floats = NDArray[np.float64]
-Columns = Mapping[str, Floats]
+Columns = Mapping[str, FloatArray]
 """Channel of a record → its values (k,)."""
 
 CENTRE: Final = tuple(f"pose_acceleration.{axis}" for axis in AXES)
@@ -34,7 +33,7 @@ _ACCELERATION: Final = ("m/s2", "rad/s2")
 
 
 class _Value(Protocol):
-    def __call__(self, columns: Columns) -> Floats: ...
+    def __call__(self, columns: Columns) -> FloatArray: ...
 
 
 @dataclass(frozen=True)
@@ -68,7 +67,7 @@ class ResponseSet:
         """All channels of a record that they are made of, each once."""
         return tuple(dict.fromkeys(name for one in self.responses for name in one.channels))
 
-    def of(self, columns: Columns) -> Floats:
+    def of(self, columns: Columns) -> FloatArray:
         """Return the responses (k, r) from the channels of one play."""
         return np.column_stack([one.value(columns) for one in self.responses])
 
@@ -118,16 +117,16 @@ def chosen(names: Sequence[str], table: TableSettings, channels: Mapping[str, st
     return ResponseSet(tuple(responses))
 
 
-def motion_columns(motion: Floats) -> dict[str, Floats]:
+def motion_columns(motion: FloatArray) -> dict[str, FloatArray]:
     """Return a motion of C (k, 3 or more, 6), pose and its derivatives, as if it had been recorded."""
     return {name: motion[:, number // 6, number % 6] for number, name in enumerate(_MOTION)}
 
 
-def _column(name: str, columns: Columns) -> Floats:
+def _column(name: str, columns: Columns) -> FloatArray:
     return columns[name]
 
 
-def _at_point(point: tuple[float, float, float], axis: int, columns: Columns) -> Floats:
+def _at_point(point: tuple[float, float, float], axis: int, columns: Columns) -> FloatArray:
     """Return one acceleration (k,) of a point of the table."""
     motion = np.stack([columns[name] for name in _MOTION], axis=1).reshape(-1, 3, 6)
     place = np.array(point)
@@ -139,10 +138,12 @@ def _at_point(point: tuple[float, float, float], axis: int, columns: Columns) ->
     return out
 
 
-def _without_gravity(source: str, sensor: AccelerometerSettings, gravity: float, columns: Columns) -> Floats:
+def _without_gravity(
+    source: str, sensor: AccelerometerSettings, gravity: float, columns: Columns
+) -> FloatArray:
     """Return an accelerometer's reading less what gravity adds along it: d·R⁻¹ [0, 0, g]."""
     roll, pitch = columns["pose.roll"], columns["pose.pitch"]
     x, y, z = sensor.direction
     upwards = -x * np.sin(pitch) + np.cos(pitch) * (y * np.sin(roll) + z * np.cos(roll))
-    read: Floats = sensor.scale * columns[source] + sensor.offset - gravity * upwards
+    read: FloatArray = sensor.scale * columns[source] + sensor.offset - gravity * upwards
     return read

@@ -6,8 +6,8 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import numpy as np
-from numpy.typing import NDArray
 
+from mastd.arrays import FloatArray
 from mastd.control.iteration.responses import ResponseSet
 from mastd.errors import FormatError, UsageError
 from mastd.formats import catalogue
@@ -16,22 +16,20 @@ from mastd.formats.core.units import si_unit
 from mastd.motion.profile.timeline import KNOT_SPACING
 from mastd.signals.resampling import resample
 
-Floats = NDArray[np.float64]
-
 
 def names_in(path: Path) -> tuple[str, ...]:
     """Return the names of a file's channels; raise FormatError, UsageError for one that cannot be read."""
     return tuple(channel.name for channel in catalogue.read(path).channels)
 
 
-def read_target(path: Path, responses: ResponseSet, channels: Mapping[str, str]) -> Floats:
+def read_target(path: Path, responses: ResponseSet, channels: Mapping[str, str]) -> FloatArray:
     """Return the target (k, r) at every millisecond from the file's first value on.
 
     ``channels``: response → channel of the file, its name or number, where that is not the response's own
     name. Units are converted. Raises FormatError or UsageError for what is missing or means something else.
     """
     measurement = catalogue.read(path)
-    series: list[Floats] = []
+    series: list[FloatArray] = []
     problems: list[str] = []
     for name, unit in zip(responses.names, responses.units, strict=True):
         try:
@@ -44,7 +42,7 @@ def read_target(path: Path, responses: ResponseSet, channels: Mapping[str, str])
     return np.column_stack([one[:shortest] for one in series])
 
 
-def _one(measurement: Measurement, path: Path, channel: str, unit: str) -> Floats:
+def _one(measurement: Measurement, path: Path, channel: str, unit: str) -> FloatArray:
     found, chosen = catalogue.pick(measurement, path, channel)
     step = step_in_seconds(found, path, "a target")
     known = si_unit(chosen.unit)
@@ -57,7 +55,7 @@ def _one(measurement: Measurement, path: Path, channel: str, unit: str) -> Float
     return _resampled(found, chosen, step) * known.factor
 
 
-def _resampled(series: Series, channel: Channel, step: float) -> Floats:
+def _resampled(series: Series, channel: Channel, step: float) -> FloatArray:
     try:
         return resample(channel.values, step, KNOT_SPACING)
     except ValueError as error:

@@ -13,15 +13,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
+from mastd.arrays import FloatArray
 from mastd.control.reference.preview import PathLimits
 from mastd.kinematics.forward import Observer
 from mastd.kinematics.geometry import AXES
 from mastd.kinematics.observer import observe
 from mastd.kinematics.workspace import independent_range, lengths_at
-
-Array = NDArray[np.float64]
 
 SAMPLES = 65
 """Poses looked at on the line, both ends counted."""
@@ -42,7 +40,7 @@ class JogRanges:
     cannot move alone.
     """
 
-    single: Array
+    single: FloatArray
     pairs: dict[tuple[int, int], tuple[float, float]]
 
     @classmethod
@@ -67,12 +65,12 @@ class JogRanges:
 class Jog:
     """A planned jog: ``target`` (6,) or None, and then why and what is possible in ``refusal``."""
 
-    target: Array | None
+    target: FloatArray | None
     refusal: str = ""
 
 
 def plan_jog(
-    arguments: Sequence[float], pose: Array, limits: PathLimits, observer: Observer, ranges: JogRanges
+    arguments: Sequence[float], pose: FloatArray, limits: PathLimits, observer: Observer, ranges: JogRanges
 ) -> Jog:
     """Return the jog of a request's arguments [0 axis | 1 link, index from 0, amount] from ``pose`` (6,)."""
     kind, index, amount = arguments[:3]
@@ -86,7 +84,7 @@ def plan_jog(
     return jog_link(pose, int(index), amount, limits, observer, ranges)
 
 
-def jog_axis(pose: Array, axis: int, amount: float, limits: PathLimits) -> Jog:
+def jog_axis(pose: FloatArray, axis: int, amount: float, limits: PathLimits) -> Jog:
     """Return the jog of coordinate ``axis`` of ``pose`` (6,) by ``amount`` m or rad."""
     target = np.array(pose)
     target[axis] += amount
@@ -101,7 +99,7 @@ def jog_axis(pose: Array, axis: int, amount: float, limits: PathLimits) -> Jog:
 
 
 def jog_link(
-    pose: Array, link: int, amount: float, limits: PathLimits, observer: Observer, ranges: JogRanges
+    pose: FloatArray, link: int, amount: float, limits: PathLimits, observer: Observer, ranges: JogRanges
 ) -> Jog:
     """Return the jog of the length of ``link`` by ``amount`` m, the other lengths as they are.
 
@@ -147,7 +145,7 @@ def jog_link(
     return Jog(target)
 
 
-def _free_share(pose: Array, target: Array, limits: PathLimits) -> float:
+def _free_share(pose: FloatArray, target: FloatArray, limits: PathLimits) -> float:
     """Return the share of the line from ``pose`` to ``target`` that keeps strokes and pose limits.
 
     A place beyond a limit counts only where the line leads further out: the way back is always free.

@@ -5,8 +5,8 @@ from __future__ import annotations
 import enum
 
 import numpy as np
-from numpy.typing import NDArray
 
+from mastd.arrays import FloatArray, IntArray
 from mastd.control.reference.master_gain import GAIN, LEVEL_SIZE, advance_level, level_at, scale_path
 from mastd.control.reference.paths import brake_path, fade_out, move_path
 from mastd.control.reference.preview import (
@@ -24,9 +24,6 @@ from mastd.control.reference.stream import read_stream
 from mastd.control.reference.time_scaling import FIRST, SECOND, SPEED, TIME, WANTED, WARP_SIZE, advance_speed
 from mastd.kernel import kernel
 from mastd.motion.profile.timeline import evaluate
-
-Array = NDArray[np.float64]
-Integers = NDArray[np.int64]
 
 
 class Source(enum.IntEnum):
@@ -57,15 +54,15 @@ _AT_ONCE = 1 << 30
 @kernel
 def write_path(
     source: int,
-    state: Array,
-    stream: Array,
-    coefficients: Array,
-    first_rows: Integers,
-    intervals: Integers,
-    starts: Integers,
+    state: FloatArray,
+    stream: FloatArray,
+    coefficients: FloatArray,
+    first_rows: IntArray,
+    intervals: IntArray,
+    starts: IntArray,
     repeats: int,
     time: float,
-    path: Array,
+    path: FloatArray,
 ) -> None:
     """Write the path of ``source`` at path time ``time``, level apart, into ``path`` (4, 6); REST stays."""
     if source == PROFILE:
@@ -82,13 +79,13 @@ def write_path(
 @kernel
 def look_ahead(
     source: int,
-    state: Array,
-    stream: Array,
-    preview: Array,
-    coefficients: Array,
-    first_rows: Integers,
-    intervals: Integers,
-    starts: Integers,
+    state: FloatArray,
+    stream: FloatArray,
+    preview: FloatArray,
+    coefficients: FloatArray,
+    first_rows: IntArray,
+    intervals: IntArray,
+    starts: IntArray,
     repeats: int,
     points: int,
 ) -> None:
@@ -110,7 +107,7 @@ def look_ahead(
 
 
 @kernel
-def compose(path: Array, warp: Array, out: Array) -> None:
+def compose(path: FloatArray, warp: FloatArray, out: FloatArray) -> None:
     """Write pose, rates, accelerations, jerks (4, 6) of the path at the speed of its time."""
     s, s1, s2 = warp[SPEED], warp[FIRST], warp[SECOND]
     for axis in range(6):
@@ -123,16 +120,16 @@ def compose(path: Array, warp: Array, out: Array) -> None:
 @kernel
 def foresee(
     source: int,
-    state: Array,
-    stream: Array,
-    preview: Array,
-    coefficients: Array,
-    first_rows: Integers,
-    intervals: Integers,
-    starts: Integers,
+    state: FloatArray,
+    stream: FloatArray,
+    preview: FloatArray,
+    coefficients: FloatArray,
+    first_rows: IntArray,
+    intervals: IntArray,
+    starts: IntArray,
     repeats: int,
     ahead: float,
-    out: Array,
+    out: FloatArray,
 ) -> None:
     """Write into ``out`` (4, 6) what ``advance`` would after ``ahead`` s more, if nothing is asked meanwhile.
 
@@ -162,19 +159,19 @@ def foresee(
 @kernel
 def advance(
     source: int,
-    state: Array,
-    stream: Array,
-    preview: Array,
-    coefficients: Array,
-    first_rows: Integers,
-    intervals: Integers,
-    starts: Integers,
+    state: FloatArray,
+    stream: FloatArray,
+    preview: FloatArray,
+    coefficients: FloatArray,
+    first_rows: IntArray,
+    intervals: IntArray,
+    starts: IntArray,
     repeats: int,
     dt: float,
-    out: Array,
+    out: FloatArray,
     ahead: float,
     period: float,
-    later: Array,
+    later: FloatArray,
 ) -> None:
     """Advance path time by ``dt``, write the path of ``source``, compose ``out`` (4, 6) and look ahead.
 

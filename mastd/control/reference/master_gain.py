@@ -19,11 +19,9 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from numpy.typing import NDArray
 
+from mastd.arrays import FloatArray
 from mastd.kernel import kernel
-
-Array = NDArray[np.float64]
 
 LEVEL_TARGET, ERROR, TIME_CONSTANT, GAIN = 0, 1, 4, 5
 """Places in the level's block: target, e₁ e₂ e₃, T in s, then λ and its three derivatives by τ."""
@@ -38,7 +36,7 @@ LEVEL_PEAKS = (0.2707, 0.2306, 1.0)
 
 
 @kernel
-def level_at(level: Array, advance: float, gain: Array) -> None:
+def level_at(level: FloatArray, advance: float, gain: FloatArray) -> None:
     """Write λ and its three derivatives ``advance`` s of path time ahead into ``gain`` (4,)."""
     e1, e2, e3 = level[ERROR], level[ERROR + 1], level[ERROR + 2]
     if e1 == 0.0 and e2 == 0.0 and e3 == 0.0:
@@ -57,7 +55,7 @@ def level_at(level: Array, advance: float, gain: Array) -> None:
 
 
 @kernel
-def advance_level(level: Array, advance: float) -> None:
+def advance_level(level: FloatArray, advance: float) -> None:
     """Advance the block (LEVEL_SIZE,) by ``advance`` s of path time."""
     e1, e2, e3 = level[ERROR], level[ERROR + 1], level[ERROR + 2]
     if e1 == 0.0 and e2 == 0.0 and e3 == 0.0:
@@ -73,7 +71,7 @@ def advance_level(level: Array, advance: float) -> None:
 
 
 @kernel
-def scale_path(gain: Array, path: Array) -> None:
+def scale_path(gain: FloatArray, path: FloatArray) -> None:
     """Multiply ``path`` (4, 6), a pose and its τ-derivatives, by λ of ``gain`` (4,): the product rule."""
     g0, g1, g2, g3 = gain[0], gain[1], gain[2], gain[3]
     if g0 == 1.0 and g1 == 0.0 and g2 == 0.0 and g3 == 0.0:

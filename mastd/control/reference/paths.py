@@ -6,11 +6,9 @@ Rows of a path (4, 6): pose and its first three derivatives by the path's own ti
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
+from mastd.arrays import FloatArray
 from mastd.kernel import kernel
-
-Array = NDArray[np.float64]
 
 SEPTIC_PEAKS = (2.1875, 7.5132, 52.5)
 """Largest |s′|, |s″|, |s‴| of the septic on the unit interval."""
@@ -22,7 +20,7 @@ acceleration of one."""
 
 
 @kernel
-def _septic(u: float, out: Array) -> None:
+def _septic(u: float, out: FloatArray) -> None:
     """Write the septic step and its three derivatives with respect to u, clamped outside [0, 1]."""
     if not u > 0.0:
         out[0], out[1], out[2], out[3] = 0.0, 0.0, 0.0, 0.0
@@ -38,7 +36,9 @@ def _septic(u: float, out: Array) -> None:
 
 
 @kernel
-def move_path(start: Array, target: Array, duration: float, time: float, step: Array, path: Array) -> None:
+def move_path(
+    start: FloatArray, target: FloatArray, duration: float, time: float, step: FloatArray, path: FloatArray
+) -> None:
     """Write the point-to-point path and its τ-derivatives into ``path`` (4, 6); ``step`` (4,) is scratch."""
     _septic(time / duration, step)
     for axis in range(6):
@@ -50,7 +50,7 @@ def move_path(start: Array, target: Array, duration: float, time: float, step: A
 
 
 @kernel
-def brake_path(start: Array, rates: Array, duration: float, time: float, path: Array) -> None:
+def brake_path(start: FloatArray, rates: FloatArray, duration: float, time: float, path: FloatArray) -> None:
     """Write the path that takes ``rates`` to zero by the quintic step within ``duration``."""
     u = min(max(time / duration, 0.0), 1.0)
     u2, u3 = u * u, u * u * u
@@ -66,7 +66,7 @@ def brake_path(start: Array, rates: Array, duration: float, time: float, path: A
 
 
 @kernel
-def fade_out(offset: Array, fade: Array, dt: float, out: Array) -> None:
+def fade_out(offset: FloatArray, fade: FloatArray, dt: float, out: FloatArray) -> None:
     """Advance ``fade`` [elapsed, duration] and add what is left of ``offset`` to ``out`` (4, 6).
 
     ``offset`` (3, 6) holds position, rate and acceleration at the beginning; quintics take all three to zero.
@@ -99,7 +99,9 @@ def fade_out(offset: Array, fade: Array, dt: float, out: Array) -> None:
         out[3, axis] += x * p3 + v * r3 + a * a3
 
 
-def move_duration(distance: Array, velocity: Array, acceleration: Array, jerk: Array) -> float:
+def move_duration(
+    distance: FloatArray, velocity: FloatArray, acceleration: FloatArray, jerk: FloatArray
+) -> float:
     """Return the shortest time in which the septic covers ``distance`` (6,) within all limits (6,).
 
     At least one millisecond, so that a move of no distance is over in the next cycle.
@@ -116,7 +118,7 @@ def move_duration(distance: Array, velocity: Array, acceleration: Array, jerk: A
     )
 
 
-def brake_duration(rates: Array, limits: Array, distance: float) -> float:
+def brake_duration(rates: FloatArray, limits: FloatArray, distance: float) -> float:
     """Return the shortest time in which the quintic takes ``rates`` (6,) to rest within ``limits`` (2, 6).
 
     Never so long that the way, half of rate times duration, exceeds ``distance`` (m, or 1 m off C): a speed
@@ -128,12 +130,12 @@ def brake_duration(rates: Array, limits: Array, distance: float) -> float:
     return max(1e-3, min(float(gentle), _longest(speed, 2.0 * distance)))
 
 
-def hardest_brake(rates: Array, acceleration: float) -> float:
+def hardest_brake(rates: FloatArray, acceleration: float) -> float:
     """Return the time in s in which ``rates`` (6,) come to rest with ``acceleration`` m/s² (1 m off C)."""
     return max(1e-3, QUINTIC_PEAKS[0] * float(np.max(np.abs(rates))) / acceleration)
 
 
-def fade_duration(offset: Array, limits: Array, distance: float) -> float:
+def fade_duration(offset: FloatArray, limits: FloatArray, distance: float) -> float:
     """Return the time in which ``offset`` (3, 6) fades out, each of its rows within ``limits`` (2, 6).
 
     ``limits`` hold acceleration and jerk. The rate's part never leads further away than ``distance``. An
@@ -149,6 +151,6 @@ def fade_duration(offset: Array, limits: Array, distance: float) -> float:
     return max(1e-3, float(position), min(float(rate), _longest(size[1], 5.0 * distance)), acceleration)
 
 
-def _longest(speed: Array, way: float) -> float:
+def _longest(speed: FloatArray, way: float) -> float:
     """Return the time in which the fastest of ``speed`` (6,) covers ``way``."""
     return way / max(float(np.max(speed)), 1e-9)

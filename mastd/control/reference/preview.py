@@ -24,15 +24,13 @@ import math
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
+from mastd.arrays import FloatArray
 from mastd.kernel import kernel
 from mastd.kinematics.geometry import AXES, Geometry
 from mastd.kinematics.inverse import link_motion
 from mastd.kinematics.workspace import lengths_at
 from mastd.settings.table.table import TableSettings
-
-Array = NDArray[np.float64]
 
 GRID = 2e-3
 """Path time between the points of the grid, two knots of a profile: 0.4 % of a peak at 15 Hz lies between."""
@@ -61,8 +59,8 @@ class PathLimits:
     geometry: Geometry
     velocity: float
     acceleration: float
-    reach: Array
-    pose: Array
+    reach: FloatArray
+    pose: FloatArray
 
     @classmethod
     def from_settings(cls, table: TableSettings, geometry: Geometry) -> PathLimits:
@@ -72,13 +70,13 @@ class PathLimits:
         pose = np.array([getattr(limits.pose, axis) for axis in AXES])
         return cls(geometry, limits.velocity, limits.acceleration, reach, pose)
 
-    def contain(self, pose: Array) -> bool:
+    def contain(self, pose: FloatArray) -> bool:
         """Tell whether lengths and coordinates of ``pose`` (6,) keep the limits."""
         lengths = lengths_at(self.geometry, pose)[0]
         inside = np.abs(lengths - self.geometry.neutral_lengths) <= self.reach + _TOLERANCE
         return bool(np.all(inside) and np.all(np.abs(pose) <= self.pose + _TOLERANCE))
 
-    def share_within(self, pose: Array, way: Array) -> float:
+    def share_within(self, pose: FloatArray, way: FloatArray) -> float:
         """Return how much of ``way`` (6,) from ``pose`` (6,) keeps the limits: 1 all of it, 0 nothing."""
         if self.contain(pose + way):
             return 1.0
@@ -89,7 +87,7 @@ class PathLimits:
         return low
 
 
-def preview_block(limits: PathLimits | None, horizon: float) -> Array:
+def preview_block(limits: PathLimits | None, horizon: float) -> FloatArray:
     """Return the block of the preview for a look ahead of ``horizon`` s of path time."""
     if limits is None:
         block = np.zeros(_JOINTS)
@@ -117,7 +115,7 @@ def preview_block(limits: PathLimits | None, horizon: float) -> Array:
 
 
 @kernel
-def _link_speed(preview: Array, joints: int, path: Array) -> float:
+def _link_speed(preview: FloatArray, joints: int, path: FloatArray) -> float:
     """Return the largest σ that a point of the path allows; 0, and what it is in WALL, at a wall."""
     n = int(preview[LINKS])
     base, neutral = joints + 3 * n, joints + 6 * n
@@ -156,7 +154,7 @@ def _link_speed(preview: Array, joints: int, path: Array) -> float:
 
 
 @kernel
-def note_point(preview: Array, path: Array) -> None:
+def note_point(preview: FloatArray, path: FloatArray) -> None:
     """Take over the point ``path`` (4, 6) of the grid that is next."""
     n = int(preview[LINKS])
     ring = _JOINTS + 11 * n
@@ -169,7 +167,7 @@ def note_point(preview: Array, path: Array) -> None:
 
 
 @kernel
-def update_limit(preview: Array, now: float, caught_up: bool) -> None:
+def update_limit(preview: FloatArray, now: float, caught_up: bool) -> None:
     """Set the limiter's speed to the least between the grid's points ``now`` and ``NEXT``.
 
     While the points ahead are looked at again (``caught_up`` is false) it is only lowered.
@@ -186,7 +184,7 @@ def update_limit(preview: Array, now: float, caught_up: bool) -> None:
         preview[WALL] = -1.0
 
 
-def describe_wall(preview: Array, limits: PathLimits) -> str:
+def describe_wall(preview: FloatArray, limits: PathLimits) -> str:
     """Return the words for the wall that the limiter stands before."""
     place, outwards = divmod(round(float(preview[WALL])), 2)
     links = limits.geometry.links

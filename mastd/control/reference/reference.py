@@ -24,8 +24,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
+from mastd.arrays import FloatArray
 from mastd.control.reference.kernels import (
     DURATION,
     FADE,
@@ -81,9 +81,6 @@ from mastd.control.reference.time_scaling import (
 )
 from mastd.motion.profile.timeline import Timeline, at_rest
 
-Array = NDArray[np.float64]
-
-
 _NOTHING = at_rest()
 """The timeline that is passed while none is loaded."""
 _CONTINUOUS = 1e-12
@@ -104,8 +101,8 @@ class MotionLimits:
     level. ``path``: what the look ahead keeps, None for no look ahead.
     """
 
-    move: Array
-    brake: Array
+    move: FloatArray
+    brake: FloatArray
     distance: float
     stop_time: float
     level_time: float = 2.0
@@ -118,7 +115,9 @@ class Reference:
     ``limits`` are what moves, brakes, fades and changes of speed and level keep.
     """
 
-    def __init__(self, motion: Array, limits: MotionLimits, period: float = 1e-3, ahead: float = 0.0) -> None:
+    def __init__(
+        self, motion: FloatArray, limits: MotionLimits, period: float = 1e-3, ahead: float = 0.0
+    ) -> None:
         self.motion = motion
         self._period = period
         self._ahead = ahead
@@ -206,7 +205,7 @@ class Reference:
         assert self.limits.path is not None
         return describe_wall(self._preview, self.limits.path)
 
-    def rest(self, pose: Array) -> None:
+    def rest(self, pose: FloatArray) -> None:
         """Stand at ``pose`` at once: for a drive that does not follow the set-points. Else use ``stand``."""
         self.path[:] = 0.0
         self.path[0] = pose
@@ -221,7 +220,7 @@ class Reference:
         self._begin(Source.REST)
         self._carry(self.path[0])
 
-    def move(self, target: Array) -> float:
+    def move(self, target: FloatArray) -> float:
         """Go from the last command to ``target``; return the duration in seconds.
 
         The strokes' and the pose's limits are kept on the way if ``target`` lies within them; lowering goes
@@ -236,7 +235,7 @@ class Reference:
         self._preview[WALLS] = float(self.limits.path is None or self.limits.path.contain(target))
         return duration
 
-    def play(self, start: Array) -> None:
+    def play(self, start: FloatArray) -> None:
         """Play the profile from its first pose ``start``; ``advance`` is given its timeline from now on."""
         self._begin(Source.PROFILE)
         self._carry(start * self.level)
@@ -252,7 +251,7 @@ class Reference:
         stands = warp[SPEED] == 0.0 and warp[WANTED] == 0.0
         return not stands and bool(stream[NEWEST] * stream[PERIOD] < warp[TIME] + (1.0 - _ROUNDING) * dt)
 
-    def brake(self, pose: Array, rates: Array) -> None:
+    def brake(self, pose: FloatArray, rates: FloatArray) -> None:
         """Come to rest from ``pose`` and ``rates`` as measured, within the limits.
 
         Where that would leave the stroke it brakes harder, at most with the links' greatest acceleration.
@@ -287,7 +286,7 @@ class Reference:
             level[LEVEL_TARGET] = target
             self._settle_level()
 
-    def rejoin(self, pose: Array, rates: Array) -> None:
+    def rejoin(self, pose: FloatArray, rates: FloatArray) -> None:
         """Go on from ``pose`` and ``rates`` as measured: path time starts from rest, the offset fades out.
 
         A path that stood stays standing.
@@ -336,11 +335,11 @@ class Reference:
         level[GAIN:] = 0.0
         level[GAIN] = level[LEVEL_TARGET]
 
-    def _carry(self, beginning: Array) -> None:
+    def _carry(self, beginning: FloatArray) -> None:
         """Let what the last command has more than a path at rest at ``beginning`` fade out."""
         self._fade_from(self.motion[0] - beginning, self.motion[1], self.motion[2])
 
-    def _fade_from(self, position: Array, rates: Array, accelerations: Array) -> None:
+    def _fade_from(self, position: FloatArray, rates: FloatArray, accelerations: FloatArray) -> None:
         offset = self._offset
         offset[0], offset[1], offset[2] = position, rates, accelerations
         self._fade[:] = 0.0

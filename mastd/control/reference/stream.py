@@ -11,11 +11,9 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from numpy.typing import NDArray
 
+from mastd.arrays import FloatArray
 from mastd.kernel import fused_kernel
-
-Array = NDArray[np.float64]
 
 KNOTS = 256
 """Knots that are kept: a quarter of a second at 1 kHz."""
@@ -26,7 +24,7 @@ _KNOT = 18
 STREAM_SIZE = _HEAD + KNOTS * _KNOT
 
 
-def stream_block(period: float) -> Array:
+def stream_block(period: float) -> FloatArray:
     """Return the block of a stream with knots ``period`` s apart, all of them at the neutral pose."""
     block = np.zeros(STREAM_SIZE)
     block[PERIOD] = period
@@ -34,14 +32,14 @@ def stream_block(period: float) -> Array:
 
 
 @fused_kernel
-def begin_stream(stream: Array, motion: Array) -> None:
+def begin_stream(stream: FloatArray, motion: FloatArray) -> None:
     """Begin at path time 0 with pose, rates and accelerations ``motion`` (≥ 3, 6)."""
     stream[NEWEST] = -1.0
     add_knot(stream, motion)
 
 
 @fused_kernel
-def add_knot(stream: Array, motion: Array) -> None:
+def add_knot(stream: FloatArray, motion: FloatArray) -> None:
     """Add the next knot: pose, rates, accelerations ``motion`` (≥ 3, 6)."""
     stream[NEWEST] += 1.0
     first = _HEAD + _KNOT * (int(stream[NEWEST]) % KNOTS)
@@ -51,7 +49,7 @@ def add_knot(stream: Array, motion: Array) -> None:
 
 
 @fused_kernel
-def read_stream(stream: Array, time: float, path: Array) -> None:
+def read_stream(stream: FloatArray, time: float, path: FloatArray) -> None:
     """Write pose and its first three derivatives at path time ``time`` s into ``path`` (4, 6).
 
     Beyond the newest knot the path is that at the newest one.

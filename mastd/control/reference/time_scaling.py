@@ -22,12 +22,8 @@ from __future__ import annotations
 
 import math
 
-import numpy as np
-from numpy.typing import NDArray
-
+from mastd.arrays import FloatArray
 from mastd.kernel import kernel
-
-Array = NDArray[np.float64]
 
 TIME, SPEED, FIRST, SECOND, WANTED, LARGEST_FIRST, LARGEST_SECOND = range(7)
 """Places in the block of the warp: τ in s, σ, σ̇ in 1/s, σ̈ in 1/s², the target that the operator set, S, J."""
@@ -45,7 +41,7 @@ step of σ̇ may be that of this much more time."""
 
 
 @kernel
-def advance_speed(warp: Array, target: float, dt: float) -> None:
+def advance_speed(warp: FloatArray, target: float, dt: float) -> None:
     """Advance ``warp`` (WARP_SIZE,) by ``dt`` s while σ goes to ``target``; exact for any ``dt``."""
     gap = target - warp[SPEED]
     rate = warp[FIRST]

@@ -4,12 +4,8 @@ from __future__ import annotations
 
 import math
 
-import numpy as np
-from numpy.typing import NDArray
-
+from mastd.arrays import FloatArray
 from mastd.kernel import fused_kernel
-
-Array = NDArray[np.float64]
 
 # one corrected sine
 START, PLAY, PLAYS_END, PASS, END, REST, RISE, OMEGA, HARMONICS, BUDGET, TIME = range(11)
@@ -24,7 +20,7 @@ LEAST_PERIODS = 2.0
 
 
 @fused_kernel
-def sine_at(sines: Array, time: float) -> int:
+def sine_at(sines: FloatArray, time: float) -> int:
     """Return which of ``sines`` (m, SINE_SIZE) is played at path time ``time``, −1 for none."""
     for k in range(sines.shape[0]):
         if 0.0 <= time < sines[k, END]:
@@ -35,13 +31,13 @@ def sine_at(sines: Array, time: float) -> int:
 
 
 @fused_kernel
-def time_in_play(sine: Array, time: float) -> float:
+def time_in_play(sine: FloatArray, time: float) -> float:
     """Return the time since the present play of ``sine`` began."""
     return float((time % sine[PASS] - sine[START]) % sine[PLAY])
 
 
 @fused_kernel
-def smooth_step_jets(share: float, rate: float, out: Array) -> None:
+def smooth_step_jets(share: float, rate: float, out: FloatArray) -> None:
     """Write the fades' smooth step and its three derivatives; ``share`` moves at ``rate``."""
     x = share
     if x <= 0.0 or x >= 1.0:
@@ -56,7 +52,7 @@ def smooth_step_jets(share: float, rate: float, out: Array) -> None:
 
 
 @fused_kernel
-def window_jets(sine: Array, time: float, out: Array) -> None:
+def window_jets(sine: FloatArray, time: float, out: FloatArray) -> None:
     """Write the window of a play and its derivatives (4,) at ``time`` in it."""
     falling = time > 0.5 * sine[PLAY]
     from_end = (sine[PLAY] - time if falling else time) - sine[REST]
@@ -65,7 +61,7 @@ def window_jets(sine: Array, time: float, out: Array) -> None:
 
 
 @fused_kernel
-def window_time(sine: Array) -> float:
+def window_time(sine: FloatArray) -> float:
     """Return the s of a demodulation: whole periods."""
     period = 2.0 * math.pi / sine[OMEGA]
     return float(period * max(LEAST_PERIODS, math.ceil(LEAST_WINDOW / period)))

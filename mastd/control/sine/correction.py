@@ -9,8 +9,8 @@ from __future__ import annotations
 from typing import Final
 
 import numpy as np
-from numpy.typing import NDArray
 
+from mastd.arrays import FloatArray
 from mastd.control.reference.kernels import Source
 from mastd.control.reference.reference import MOST_LATER, Reference
 from mastd.control.sine.corrected_sine import SINE_SIZE
@@ -35,15 +35,13 @@ from mastd.motion.profile.timeline import KNOT_SPACING, Timeline
 from mastd.settings.profile.profile import ProfileSettings
 from mastd.settings.profile.segments import HIGHEST_CORRECTED, Sine, axis_items
 
-Array = NDArray[np.float64]
-
 NOTHING: Final = np.zeros((0, SINE_SIZE))
 """No sine to be corrected."""
 
 
 def corrected_sines(
     profile: ProfileSettings, motion: Program, timeline: Timeline, geometry: Geometry
-) -> Array:
+) -> FloatArray:
     """Return one row (SINE_SIZE,) of ``mastd.control.sine.corrected_sine`` for each corrected sine.
 
     ``motion`` and ``timeline`` are the profile's.
@@ -65,7 +63,7 @@ def corrected_sines(
     return np.array(rows).reshape(-1, SINE_SIZE)
 
 
-def _largest_link_acceleration(segment: Sine, motion: Program, geometry: Geometry, pose: Array) -> float:
+def _largest_link_acceleration(segment: Sine, motion: Program, geometry: Geometry, pose: FloatArray) -> float:
     """Return the amplitude in m/s² of the acceleration of the link that a sine moves most, about ``pose``."""
     wave = np.zeros(6, dtype=np.complex128)
     for axis, _, size in axis_items(segment.axes):
@@ -91,7 +89,7 @@ class SineCorrection:
         self,
         reference: Reference,
         geometry: Geometry,
-        measured: Array,
+        measured: FloatArray,
         period: float,
         ahead: float,
         waited: float,
@@ -121,12 +119,12 @@ class SineCorrection:
         """The correction of the sine that is played is as large as it may become."""
         return bool(self._state[BOUNDED])
 
-    def take(self, sines: Array) -> None:
+    def take(self, sines: FloatArray) -> None:
         """Take over the sines of another profile, see ``corrected_sines``; only while none is played."""
         self._sines = np.array(sines)
         self._state[:] = correction_state()
 
-    def corrected(self, answered: bool, broken: bool) -> tuple[Array, Array]:
+    def corrected(self, answered: bool, broken: bool) -> tuple[FloatArray, FloatArray]:
         """Return ``motion`` and ``later`` of the reference, corrected.
 
         ``answered``: this cycle's sample shows what came of the last cycle's motion; ``broken``: the motion
@@ -143,5 +141,5 @@ class SineCorrection:
             return reference.motion, later
         return self._motion, self._later[:count]
 
-    def _call(self, later: Array) -> bool:
+    def _call(self, later: FloatArray) -> bool:
         return correct(self._sines, *self._arguments, later, self._motion, self._later[: len(later)])

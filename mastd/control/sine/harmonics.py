@@ -27,8 +27,8 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from numpy.typing import NDArray
 
+from mastd.arrays import FloatArray
 from mastd.control.reference.kernels import LEVEL, WARP, compose
 from mastd.control.reference.master_gain import (
     ERROR,
@@ -59,8 +59,6 @@ from mastd.control.sine.corrected_sine import (
 )
 from mastd.kernel import fused_kernel, separate_kernel
 from mastd.kinematics.jacobian import euler_jacobian
-
-Array = NDArray[np.float64]
 
 # what changes every cycle
 ELAPSED, PERIOD, AHEAD, WAITED, ON_PATH, ANSWERED, BROKEN = range(7)
@@ -122,7 +120,7 @@ STATE_SIZE = sum(_SIZES)
 """Phasors are laid out as (MOST_HARMONICS, 12): a of the six axes, then b."""
 
 
-def correction_state() -> Array:
+def correction_state() -> FloatArray:
     """Return the state before anything is played."""
     state = np.zeros(STATE_SIZE)
     state[[OWNER, PLACE, WINDOW]] = -1.0
@@ -131,14 +129,14 @@ def correction_state() -> Array:
 
 
 @fused_kernel
-def copy(source: Array, target: Array) -> None:
+def copy(source: FloatArray, target: FloatArray) -> None:
     """Write ``source`` into ``target``, without the copy between that an assignment would make."""
     for k in range(source.shape[0]):
         target[k] = source[k]
 
 
 @fused_kernel
-def add_waves(sine: Array, phasors: Array, cosine: float, sinus: float, path: Array) -> None:
+def add_waves(sine: FloatArray, phasors: FloatArray, cosine: float, sinus: float, path: FloatArray) -> None:
     """Write position, rate, acceleration, jerk (4, 6) that the ``phasors`` are at a phase of the sine."""
     path[:] = 0.0
     c, s = 1.0, 0.0
@@ -159,7 +157,13 @@ def add_waves(sine: Array, phasors: Array, cosine: float, sinus: float, path: Ar
 
 @fused_kernel
 def add_correction(
-    sine: Array, state: Array, warp: Array, level: Array, envelope: Array, motion: Array, out: Array
+    sine: FloatArray,
+    state: FloatArray,
+    warp: FloatArray,
+    level: FloatArray,
+    envelope: FloatArray,
+    motion: FloatArray,
+    out: FloatArray,
 ) -> None:
     """Write ``motion`` (4, 6) and what corrects it, at the path time and its speed that ``warp`` tells.
 
@@ -192,7 +196,7 @@ def add_correction(
 
 
 @fused_kernel
-def demand(sine: Array, phasors: Array, jacobian: Array) -> float:
+def demand(sine: FloatArray, phasors: FloatArray, jacobian: FloatArray) -> float:
     """Return what the link that is moved most is moved by, each multiple weighted with its number: m/s²."""
     largest = 0.0
     for i in range(jacobian.shape[0]):
@@ -208,7 +212,7 @@ def demand(sine: Array, phasors: Array, jacobian: Array) -> float:
 
 
 @fused_kernel
-def take_off(sine: Array, state: Array, waited: float, jacobian: Array) -> None:
+def take_off(sine: FloatArray, state: FloatArray, waited: float, jacobian: FloatArray) -> None:
     """Take a share of what a whole window has shown off the phasors, within the budget."""
     held = state[HELD:STEP].reshape((MOST_HARMONICS, 12))
     step = state[STEP:SUMS].reshape((MOST_HARMONICS, 12))
@@ -241,14 +245,14 @@ def take_off(sine: Array, state: Array, waited: float, jacobian: Array) -> None:
 
 
 @fused_kernel
-def forget_window(state: Array) -> None:
+def forget_window(state: FloatArray) -> None:
     """Begin the next demodulation anew."""
     state[WINDOW], state[WEIGHT] = -1.0, 0.0
     state[SUMS:] = 0.0
 
 
 @fused_kernel
-def note_sample(sine: Array, state: Array, measured: Array) -> None:
+def note_sample(sine: FloatArray, state: FloatArray, measured: FloatArray) -> None:
     """Add what the last cycle's reference has been answered by to the demodulation."""
     sums = state[SUMS:].reshape((MOST_HARMONICS, 12))
     share = (state[LAST_TIME] - state[WINDOW]) / window_time(sine)
@@ -266,7 +270,7 @@ def note_sample(sine: Array, state: Array, measured: Array) -> None:
 
 
 @fused_kernel
-def set_envelope(envelope: Array, target: float) -> None:
+def set_envelope(envelope: FloatArray, target: float) -> None:
     """Let the envelope go to ``target`` from now on."""
     for k in range(3):
         envelope[ERROR + k] += envelope[LEVEL_TARGET] - target
@@ -274,21 +278,21 @@ def set_envelope(envelope: Array, target: float) -> None:
 
 
 @fused_kernel
-def stop_envelope(envelope: Array, value: float) -> None:
+def stop_envelope(envelope: FloatArray, value: float) -> None:
     """Put the envelope to ``value`` at once: while there is nothing to be seen of it."""
     envelope[ERROR : ERROR + 3] = envelope[GAIN:] = 0.0
     envelope[LEVEL_TARGET] = envelope[GAIN] = value
 
 
 @fused_kernel
-def forget_sine(state: Array) -> None:
+def forget_sine(state: FloatArray) -> None:
     """Let go of the sine and of what was learned."""
     state[OWNER] = state[PLACE] = -1.0
     state[LEAVING] = state[STEADY] = state[BOUNDED] = 0.0
 
 
 @fused_kernel
-def meet_sine(sines: Array, state: Array, number: int) -> None:
+def meet_sine(sines: FloatArray, state: FloatArray, number: int) -> None:
     """Take over which sine is played; one that goes on, or comes again next, keeps its phasors."""
     state[PLACE] = float(number)
     state[STEADY] = state[BOUNDED] = 0.0
@@ -304,7 +308,7 @@ def meet_sine(sines: Array, state: Array, number: int) -> None:
 
 
 @fused_kernel
-def find_place(sines: Array, reference: Array, state: Array, now: Array) -> int:
+def find_place(sines: FloatArray, reference: FloatArray, state: FloatArray, now: FloatArray) -> int:
     """Return the sine that is played, or whose correction is still fading; −1 for none. Own clock goes on."""
     warp, level = state[OWN_WARP:OWN_LEVEL], state[OWN_LEVEL:ENVELOPE]
     envelope = state[ENVELOPE:LATER_WARP]
@@ -338,20 +342,20 @@ def find_place(sines: Array, reference: Array, state: Array, now: Array) -> int:
 
 @separate_kernel
 def correct(
-    sines: Array,
-    reference: Array,
-    preview: Array,
-    state: Array,
-    now: Array,
-    table_joints: Array,
-    base_joints: Array,
-    neutral_position: Array,
-    jacobian: Array,
-    measured: Array,
-    motion: Array,
-    later: Array,
-    corrected: Array,
-    corrected_later: Array,
+    sines: FloatArray,
+    reference: FloatArray,
+    preview: FloatArray,
+    state: FloatArray,
+    now: FloatArray,
+    table_joints: FloatArray,
+    base_joints: FloatArray,
+    neutral_position: FloatArray,
+    jacobian: FloatArray,
+    measured: FloatArray,
+    motion: FloatArray,
+    later: FloatArray,
+    corrected: FloatArray,
+    corrected_later: FloatArray,
 ) -> bool:
     """Write the corrected ``motion`` (4, 6) and ``later`` (m, 4, 6); return False if there is no correction.
 

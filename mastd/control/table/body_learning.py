@@ -15,12 +15,10 @@ tells, or a specimen that is no rigid body.
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
+from mastd.arrays import FloatArray
 from mastd.dynamics.table_model import add_load, parallel, wrench
 from mastd.kernel import fused_kernel
-
-Array = NDArray[np.float64]
 
 UNKNOWNS = 7
 """Mass, centre of gravity (3), moments of inertia (3)."""
@@ -59,7 +57,7 @@ _SCRATCH = _WINDOWS + 1
 BODY_MEMORY = _SCRATCH + UNKNOWNS
 
 
-def directions(model: Array, bare: Array) -> Array:
+def directions(model: FloatArray, bare: FloatArray) -> FloatArray:
     """Return ∂θ/∂p (UNKNOWNS, MODEL), the last column gravity, for ``model`` of which ``bare`` is the table.
 
     Both as of ``TableModel.values``. Zero where nothing is carried.
@@ -86,35 +84,35 @@ def directions(model: Array, bare: Array) -> Array:
     return rows
 
 
-def begin_learning(memory: Array) -> None:
+def begin_learning(memory: FloatArray) -> None:
     """Forget everything: another payload has come."""
     memory[:] = 0.0
     for k in range(UNKNOWNS):
         memory[_P + (UNKNOWNS + 1) * k] = 1.0
 
 
-def _matrix(model: Array) -> Array:
+def _matrix(model: FloatArray) -> FloatArray:
     xx, yy, zz, xy, xz, yz = model[4:10]
     return np.array([[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]])
 
 
-def _row(mass: float, moment: Array, inertia: Array) -> Array:
+def _row(mass: float, moment: FloatArray, inertia: FloatArray) -> FloatArray:
     products = (inertia[0, 1], inertia[0, 2], inertia[1, 2])
     return np.array([mass, *moment, *np.diag(inertia), *products, 0.0])
 
 
 @fused_kernel
 def learn_body(
-    model: Array,
-    rows: Array,
-    believed: Array,
-    memory: Array,
-    jacobian: Array,
-    forces: Array,
-    seals: Array,
-    load: Array,
-    motion: Array,
-    work: Array,
+    model: FloatArray,
+    rows: FloatArray,
+    believed: FloatArray,
+    memory: FloatArray,
+    jacobian: FloatArray,
+    forces: FloatArray,
+    seals: FloatArray,
+    load: FloatArray,
+    motion: FloatArray,
+    work: FloatArray,
     period: float,
     whole: bool,
 ) -> None:
@@ -154,7 +152,7 @@ def learn_body(
 
 
 @fused_kernel
-def _take_window(memory: Array, span: float) -> None:
+def _take_window(memory: FloatArray, span: float) -> None:
     """Take a window of ``span`` s into the seven."""
     count, memory[_COUNT] = memory[_COUNT], 0.0
     memory[_WINDOWS] += 1.0
@@ -171,7 +169,7 @@ def _take_window(memory: Array, span: float) -> None:
 
 
 @fused_kernel
-def _take_row(memory: Array, axis: int) -> None:
+def _take_row(memory: FloatArray, axis: int) -> None:
     """Take one of the six equations of a window into the seven."""
     first = _SUM + _ROWS + axis
     size = 0.0

@@ -6,9 +6,9 @@ import math
 from typing import Final
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import signal
 
+from mastd.arrays import FloatArray
 from mastd.control.table.body_learning import BODY_MEMORY, UNKNOWNS, begin_learning, directions
 from mastd.control.table.feedforward import DRIVE_COLUMNS
 from mastd.control.table.parts import LINKS, NOTCH_COLUMNS, TABLE, WEIGHT, WHOLE
@@ -48,8 +48,6 @@ from mastd.settings.profile.segments import AXES
 from mastd.settings.table.identified import IdentifiedSettings
 from mastd.settings.table.table import TableSettings
 
-Array = NDArray[np.float64]
-
 PREVIEW_TIME: Final = 12e-3
 """s that the inverse of the valves looks ahead."""
 MEMORY_TIME: Final = 12e-3
@@ -74,16 +72,16 @@ class TableControl:
         geometry: Geometry,
         model: TableModel,
         period: float,
-        block: Array,
-        load: Array,
-        measured: Array,
-        forces: Array,
-        lengths: Array,
-        spools: Array,
+        block: FloatArray,
+        load: FloatArray,
+        measured: FloatArray,
+        forces: FloatArray,
+        lengths: FloatArray,
+        spools: FloatArray,
         identified: IdentifiedSettings | None = None,
     ) -> None:
         n = geometry.links
-        self.model: Array = model.values.copy()
+        self.model: FloatArray = model.values.copy()
         """Values (11,) of the nominal model of table and payload; see ``carry``."""
         self.ahead = PREVIEW_TIME if settings.feedforward.preview else 0.0
         """s that the reference is to be known ahead."""
@@ -105,7 +103,7 @@ class TableControl:
                 for look in (horizon, waiting)
             ]
         )
-        self.now: Array = np.zeros(NOW)
+        self.now: FloatArray = np.zeros(NOW)
         self._bare = model.values.copy()
         self._rows, self._known = np.ascontiguousarray(rows), np.ascontiguousarray(rows.copy())
         self._first_memory = learning_memory(rows, 1.0 if identified is None else IDENTIFIED_SHARE)
@@ -143,7 +141,7 @@ class TableControl:
         self._block = block
         assert nominal.shape == (n, ACTUATOR_COLUMNS)
 
-    def carry(self, model: Array) -> None:
+    def carry(self, model: FloatArray) -> None:
         """Count on ``model`` (11,), values of ``TableModel``, from now on.
 
         What was learned of another payload is forgotten.
@@ -155,7 +153,7 @@ class TableControl:
         self._bodies[1:] = directions(model, self._bare)
         begin_learning(self._body_memory)
 
-    def write(self, motion: Array, later: Array) -> int:
+    def write(self, motion: FloatArray, later: FloatArray) -> int:
         """Write the block; return the bits of ``control_step``. Arguments: as of ``Reference``."""
         bits = control_step(*self._arguments, motion, later, self._state, self._block)
         if not bits & FINITE:
@@ -175,7 +173,7 @@ def preview_horizon(period: float) -> Horizon:
     return Horizon(round(PREVIEW_TIME / period), round(MEMORY_TIME / period), 0.0)
 
 
-def _jacobian(geometry: Geometry) -> Array:
+def _jacobian(geometry: Geometry) -> FloatArray:
     jacobian = np.empty((geometry.links, 6))
     geometric_jacobian(
         geometry.table_joints, geometry.base_joints, geometry.neutral_position, np.zeros(6), jacobian
@@ -183,13 +181,13 @@ def _jacobian(geometry: Geometry) -> Array:
     return jacobian
 
 
-def _own_masses(geometry: Geometry, model: TableModel) -> Array:
+def _own_masses(geometry: Geometry, model: TableModel) -> FloatArray:
     """Return the mass in kg that each link has to itself: shared with the links that push the same way."""
     directions = _jacobian(geometry)[:, :3]
     return np.asarray(model.values[0] / np.sum((directions @ directions.T) ** 2, axis=1))
 
 
-def _null_vector(geometry: Geometry) -> Array:
+def _null_vector(geometry: Geometry) -> FloatArray:
     """Return the unit vector (n,) of forces that make no wrench at neutral, 0 where there is none.
 
     The first link pushes in it.
@@ -200,7 +198,7 @@ def _null_vector(geometry: Geometry) -> Array:
     return np.asarray(vector * np.copysign(1.0, vector[0]))
 
 
-def _drives(table: TableSettings, period: float) -> Array:
+def _drives(table: TableSettings, period: float) -> FloatArray:
     """Return what the drive does with the commands of each link, (n, DRIVE_COLUMNS)."""
     drive = table.drive
     ticks = math.ceil(period * drive.update_rate - 1e-9)
@@ -219,7 +217,7 @@ def _drives(table: TableSettings, period: float) -> Array:
 
 def _constants(
     settings: ControlSettings, model: TableModel, period: float, horizon: Horizon, delay: int
-) -> Array:
+) -> FloatArray:
     feedforward, notches = settings.feedforward, settings.acceleration.notches
     head = np.zeros(CONSTANTS)
     head[PERIOD] = period
@@ -239,7 +237,7 @@ def _constants(
     return np.concatenate((head, model.mass_matrix.ravel(), *rows))
 
 
-def notch_row(notch: NotchSettings, period: float) -> Array:
+def notch_row(notch: NotchSettings, period: float) -> FloatArray:
     """Return axis and weights b₀, b₁, b₂, a₁, a₂ of the biquad that takes ``depth`` out.
 
     Raises SettingsError for a frequency that the daemon's rate cannot show.

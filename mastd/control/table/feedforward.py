@@ -11,9 +11,7 @@ the difference, as a trim of the speed.
 
 from __future__ import annotations
 
-import numpy as np
-from numpy.typing import NDArray
-
+from mastd.arrays import FloatArray
 from mastd.dynamics.actuator import (
     LEAK_SPEED,
     mean_over_lap,
@@ -23,8 +21,6 @@ from mastd.dynamics.actuator import (
     speed_for,
 )
 from mastd.kernel import fused_kernel
-
-Array = NDArray[np.float64]
 
 (
     DRIVE_RATE,
@@ -45,18 +41,18 @@ LARGEST_FORCE_RATE_SPEED = 0.1
 
 @fused_kernel
 def note_opening(
-    rows: Array,
+    rows: FloatArray,
     friction: bool,
     period: float,
     supply: float,
-    lengths: Array,
-    rates: Array,
-    forces: Array,
-    bristles: Array,
-    earlier: Array,
-    before: Array,
-    seals: Array,
-    openings: Array,
+    lengths: FloatArray,
+    rates: FloatArray,
+    forces: FloatArray,
+    bristles: FloatArray,
+    earlier: FloatArray,
+    before: FloatArray,
+    seals: FloatArray,
+    openings: FloatArray,
 ) -> None:
     """Write the seals' forces and the mean openings (n,) of the period up to a motion ahead.
 
@@ -79,7 +75,7 @@ def note_opening(
 
 @fused_kernel
 def drive_speed(
-    nominal: Array, drive: Array, rate: float, acceleration: float, force: float, force_rate: float
+    nominal: FloatArray, drive: FloatArray, rate: float, acceleration: float, force: float, force_rate: float
 ) -> float:
     """Return the mean speed in m/s that the drive makes of a command by itself, errors and trim apart."""
     back = drive[DRIVE_OFFSET]
@@ -94,8 +90,8 @@ def drive_speed(
 
 @fused_kernel
 def trim_for(
-    nominal: Array,
-    drive: Array,
+    nominal: FloatArray,
+    drive: FloatArray,
     opening: float,
     supply: float,
     rate: float,

@@ -2,14 +2,10 @@
 
 from __future__ import annotations
 
-import numpy as np
-from numpy.typing import NDArray
-
+from mastd.arrays import FloatArray
 from mastd.dynamics.table_model import add_load, leg_forces, wrench
 from mastd.kernel import fused_kernel
 from mastd.kinematics.jacobian import geometric_jacobian
-
-Array = NDArray[np.float64]
 
 NOTCH_COLUMNS = 6
 
@@ -18,7 +14,7 @@ WHOLE, TABLE, LINKS, WEIGHT = range(4)
 
 
 @fused_kernel
-def shift(rows: Array) -> None:
+def shift(rows: FloatArray) -> None:
     """Move each row one place towards the first; the last one stays, to be written anew."""
     for k in range(rows.shape[0] - 1):
         for i in range(rows.shape[1]):
@@ -27,18 +23,18 @@ def shift(rows: Array) -> None:
 
 @fused_kernel
 def forces_of(
-    table_joints: Array,
-    base_joints: Array,
-    neutral_position: Array,
-    model: Array,
-    bare: Array,
-    masses: Array,
+    table_joints: FloatArray,
+    base_joints: FloatArray,
+    neutral_position: FloatArray,
+    model: FloatArray,
+    bare: FloatArray,
+    masses: FloatArray,
     dynamics: int,
-    motion: Array,
-    accelerations: Array,
-    load: Array,
-    work: Array,
-    forces: Array,
+    motion: FloatArray,
+    accelerations: FloatArray,
+    load: FloatArray,
+    work: FloatArray,
+    forces: FloatArray,
 ) -> None:
     """Write the legs' forces (n,) that ``motion`` (≥ 3, 6) takes; ``accelerations`` (n,) of the links in it.
 
@@ -68,7 +64,7 @@ def forces_of(
 
 
 @fused_kernel
-def notched(notches: Array, memory: Array, missing: Array) -> None:
+def notched(notches: FloatArray, memory: FloatArray, missing: FloatArray) -> None:
     """Pass the missing acceleration (6,) through the ``notches``; ``memory`` (2 per notch) goes on.
 
     Each notch has NOTCH_COLUMNS numbers: its axis, and b₀, b₁, b₂, a₁, a₂ of its biquad.
@@ -86,7 +82,9 @@ def notched(notches: Array, memory: Array, missing: Array) -> None:
 
 
 @fused_kernel
-def internal_part(jacobian: Array, forces: Array, wanted: Array, work: Array, out: Array) -> None:
+def internal_part(
+    jacobian: FloatArray, forces: FloatArray, wanted: FloatArray, work: FloatArray, out: FloatArray
+) -> None:
     """Write the part of ``forces`` (n,) that makes no wrench."""
     for axis in range(6):
         total = 0.0

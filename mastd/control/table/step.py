@@ -12,9 +12,7 @@ from __future__ import annotations
 
 import math
 
-import numpy as np
-from numpy.typing import NDArray
-
+from mastd.arrays import FloatArray
 from mastd.control.table.body_learning import learn_body
 from mastd.control.table.feedforward import note_opening, trim_for
 from mastd.control.table.parts import forces_of, internal_part, notched, shift
@@ -24,8 +22,6 @@ from mastd.dynamics.table_model import WORK_ROWS, leg_forces
 from mastd.kernel import kernel
 from mastd.kinematics.inverse import link_motion
 from mastd.kinematics.jacobian import geometric_jacobian
-
-Array = NDArray[np.float64]
 
 # constants
 (
@@ -96,31 +92,31 @@ def _sizes(links: int, taps: int, ahead: int, delay: int, notches: int) -> tuple
 
 @kernel
 def control_step(
-    table_joints: Array,
-    base_joints: Array,
-    neutral_position: Array,
-    model: Array,
-    bare: Array,
-    links: Array,
-    nominal: Array,
-    rows: Array,
-    drives: Array,
-    filters: Array,
-    constants: Array,
-    now: Array,
-    load: Array,
-    measured: Array,
-    bodies: Array,
-    body_memory: Array,
-    measured_forces: Array,
-    measured_lengths: Array,
-    spools: Array,
-    known: Array,
-    memory_of_valves: Array,
-    motion: Array,
-    later: Array,
-    state: Array,
-    block: Array,
+    table_joints: FloatArray,
+    base_joints: FloatArray,
+    neutral_position: FloatArray,
+    model: FloatArray,
+    bare: FloatArray,
+    links: FloatArray,
+    nominal: FloatArray,
+    rows: FloatArray,
+    drives: FloatArray,
+    filters: FloatArray,
+    constants: FloatArray,
+    now: FloatArray,
+    load: FloatArray,
+    measured: FloatArray,
+    bodies: FloatArray,
+    body_memory: FloatArray,
+    measured_forces: FloatArray,
+    measured_lengths: FloatArray,
+    spools: FloatArray,
+    known: FloatArray,
+    memory_of_valves: FloatArray,
+    motion: FloatArray,
+    later: FloatArray,
+    state: FloatArray,
+    block: FloatArray,
 ) -> int:
     """Write the command of the links into ``block``: lengths, rates, accelerations, forces, trims (n each).
 

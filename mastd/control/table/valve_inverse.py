@@ -13,11 +13,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
+from mastd.arrays import ComplexArray, FloatArray
 from mastd.settings.table.hydraulics import ValveSettings
-
-Array = NDArray[np.float64]
 
 LINES = 400
 HELD_SHARE = 0.45
@@ -42,7 +40,7 @@ class Horizon:
 
 def valve_inverse(
     valve: ValveSettings, delay: float, bandwidth: float, period: float, horizon: Horizon
-) -> Array:
+) -> FloatArray:
     """Return the weights (taps,), from the oldest to the one farthest ahead.
 
     ``delay`` of this valve in s, ``bandwidth`` in Hz at which L is 1/√2, ``period`` in s. Time counts from
@@ -71,7 +69,7 @@ def valve_inverse(
     return np.asarray(taps / np.sum(taps))
 
 
-def roll_off(frequency: Array, bandwidth: float) -> Array:
+def roll_off(frequency: FloatArray, bandwidth: float) -> FloatArray:
     """Return L at ``frequency`` in Hz: 1, then half a cosine, 1/√2 at ``bandwidth``, 0 far above it."""
     low = HELD_SHARE * bandwidth
     # Half a cosine is 1/√2 at 0.3645 of its way from 1 to 0.
@@ -80,5 +78,5 @@ def roll_off(frequency: Array, bandwidth: float) -> Array:
     return np.asarray(0.5 * (1.0 + np.cos(np.pi * way)))
 
 
-def _real(values: NDArray[np.complex128]) -> Array:
+def _real(values: ComplexArray) -> FloatArray:
     return np.concatenate((values.real, values.imag))

@@ -16,8 +16,8 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from numpy.typing import NDArray
 
+from mastd.arrays import FloatArray
 from mastd.dynamics.actuator import (
     BULK_MODULUS,
     GAIN,
@@ -28,8 +28,6 @@ from mastd.dynamics.actuator import (
     oil_spring,
 )
 from mastd.kernel import fused_kernel
-
-Array = NDArray[np.float64]
 
 WINDOW_TIME = 0.02
 """s of a window."""
@@ -67,7 +65,7 @@ FOLLOW_TIME = 0.2
 """Time constant in s in which the control follows what was learned."""
 
 
-def learning_memory(rows: Array, share: float) -> Array:
+def learning_memory(rows: FloatArray, share: float) -> FloatArray:
     """Return the memory (n, LEARNING_COLUMNS) at the beginning; ``share`` of the usual spread is unknown."""
     memory = np.zeros((rows.shape[0], LEARNING_COLUMNS))
     memory[:, _G] = memory[:, _K] = memory[:, _L] = 1.0
@@ -79,12 +77,12 @@ def learning_memory(rows: Array, share: float) -> Array:
 
 @fused_kernel
 def learn(
-    known: Array,
-    rows: Array,
-    memory: Array,
-    lengths: Array,
-    forces: Array,
-    spools: Array,
+    known: FloatArray,
+    rows: FloatArray,
+    memory: FloatArray,
+    lengths: FloatArray,
+    forces: FloatArray,
+    spools: FloatArray,
     supply: float,
     period: float,
     whole: bool,
@@ -129,7 +127,7 @@ def learn(
 
 
 @fused_kernel
-def _take_window(m: Array, length: float, force: float, spring: float, largest_overlap: float) -> None:
+def _take_window(m: FloatArray, length: float, force: float, spring: float, largest_overlap: float) -> None:
     """Take the window that has ended into g, u, κ and λ of a link."""
     travel = length - m[_START_LENGTH]
     # Not the change of force over stiffness: along the stroke the stiffness changes, and squeezes nothing.

@@ -9,15 +9,15 @@ from pathlib import Path
 from typing import TextIO
 
 import numpy as np
-from numpy.typing import NDArray
 
+from mastd.arrays import FloatArray
 from mastd.errors import FormatError
 
 # Problems that one message tells at most.
 _MOST_PROBLEMS = 20
 
 
-def read_columns(path: Path, names: Sequence[str]) -> NDArray[np.float64]:
+def read_columns(path: Path, names: Sequence[str]) -> FloatArray:
     """Return the columns ``names`` of a CSV file as (rows, columns), whatever their order in the file.
 
     Other columns are ignored. Raises FormatError, one line for each problem with its place: missing columns,

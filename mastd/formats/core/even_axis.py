@@ -7,8 +7,9 @@ from typing import Final
 
 import numpy as np
 
+from mastd.arrays import FloatArray
 from mastd.errors import FormatError
-from mastd.formats.core.measurement import Array, Channel, Series
+from mastd.formats.core.measurement import Channel, Series
 from mastd.formats.core.units import SiUnit, si_unit
 
 _MORE: Final = {"ns": SiUnit("s", 1e-9), "nanoseconds": SiUnit("s", 1e-9)}
@@ -16,7 +17,7 @@ _EVEN: Final = 1e-3
 """Of a step: places that are off by no more are even. Times are rounded, to ns or µs as a rule, or summed."""
 
 
-def even(places: Array) -> tuple[float, float] | None:
+def even(places: FloatArray) -> tuple[float, float] | None:
     """Return (start, step) so that ``places`` (n,) are start + k · step, None where they are uneven.
 
     The step is the inverse of a whole number or a short decimal number, as recorders have them, where that
@@ -50,14 +51,16 @@ def _candidates(mean: float, first: float) -> list[float]:
     return candidates
 
 
-def first_fall(places: Array) -> int | None:
+def first_fall(places: FloatArray) -> int | None:
     """Return the number of the first place that is not greater than the one before, None if all are."""
     with np.errstate(invalid="ignore"):
         falls = np.flatnonzero(~(np.diff(places) > 0.0))
     return int(falls[0]) + 1 if len(falls) else None
 
 
-def series_on(places: Array, channels: tuple[Channel, ...], name: str = "") -> tuple[Series, tuple[str, ...]]:
+def series_on(
+    places: FloatArray, channels: tuple[Channel, ...], name: str = ""
+) -> tuple[Series, tuple[str, ...]]:
     """Return channels on a column of times in s that a file holds, and warnings where it is no good axis."""
     found = even(places)
     if found is not None:
@@ -66,7 +69,7 @@ def series_on(places: Array, channels: tuple[Channel, ...], name: str = "") -> t
     return _uneven(places, channels, name)
 
 
-def _uneven(places: Array, channels: tuple[Channel, ...], name: str) -> tuple[Series, tuple[str, ...]]:
+def _uneven(places: FloatArray, channels: tuple[Channel, ...], name: str) -> tuple[Series, tuple[str, ...]]:
     series = Series(channels, None, places=places, name=name)
     fall = first_fall(places)
     if fall is None:
@@ -85,7 +88,7 @@ def check_stated(start: float, step: float | None) -> None:
 
 
 def kept_or_own(
-    places: Array, start: float, step: float | None, channels: tuple[Channel, ...], name: str
+    places: FloatArray, start: float, step: float | None, channels: tuple[Channel, ...], name: str
 ) -> tuple[Series, tuple[str, ...]]:
     """Return channels of a file of ours that states ``start`` and ``step`` beside its column of times.
 
@@ -103,7 +106,7 @@ def kept_or_own(
     return series, (text, *warnings)
 
 
-def in_seconds(values: Array, unit: str) -> Array | None:
+def in_seconds(values: FloatArray, unit: str) -> FloatArray | None:
     """Return times in s that a file has in another unit, None where it is not one of time."""
     meaning = _MORE.get(unit) or si_unit(unit)
     if meaning is None or meaning.symbol != "s":

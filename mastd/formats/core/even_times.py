@@ -16,7 +16,7 @@ from typing import Final
 
 import numpy as np
 
-from mastd.formats.core.measurement import Array
+from mastd.arrays import FloatArray
 
 _PRINTED: Final = re.compile(r"[+-]?(\d*)(?:\.(\d*))?(?:[eEdD]([+-]?\d{1,3}))?")
 _COARSE: Final = 20.0
@@ -33,7 +33,7 @@ class Printed:
     decimals: int
     significant: int
 
-    def unit(self, values: Array) -> Array:
+    def unit(self, values: FloatArray) -> FloatArray:
         """Return the last digit's unit of each value (n,)."""
         size = np.abs(values)
         exponents = np.floor(np.log10(np.where(size > 0.0, size, 1.0)))
@@ -63,7 +63,7 @@ def printed(words: Iterable[str]) -> Printed:
     return Printed(decimals, significant)
 
 
-def even(times: Array, digits: Printed) -> Even | None:
+def even(times: FloatArray, digits: Printed) -> Even | None:
     """Return the step of rising times (n,), None where no step explains them or there are fewer than two."""
     if len(times) < 2:
         return None
@@ -71,7 +71,7 @@ def even(times: Array, digits: Printed) -> Even | None:
         return _even(times, digits)
 
 
-def _even(times: Array, digits: Printed) -> Even | None:
+def _even(times: FloatArray, digits: Printed) -> Even | None:
     largest = float(np.max(np.abs(times)))
     exact = _steps(times, np.full(len(times) - 1, 4.0 * np.spacing(largest)))
     if exact is not None:
@@ -97,7 +97,7 @@ def _of_rounded(bounds: tuple[float, float], unit: float) -> Even | None:
     return Even(step, f"the times are printed in units of {unit:g}, the step is taken as {step:.9g}")
 
 
-def _steps(times: Array, allowed: Array) -> tuple[float, float] | None:
+def _steps(times: FloatArray, allowed: FloatArray) -> tuple[float, float] | None:
     """Return the bounds of all steps above zero that leave no time more than ``allowed`` (n - 1,) off."""
     places = np.arange(1, len(times))
     passed = times[1:] - times[0]
@@ -106,7 +106,7 @@ def _steps(times: Array, allowed: Array) -> tuple[float, float] | None:
     return (max(low, 0.0), high) if low <= high and high > 0.0 else None
 
 
-def _reproducing(times: Array, low: float, high: float) -> float:
+def _reproducing(times: FloatArray, low: float, high: float) -> float:
     """Return the step that gives all times to the last bit, if a likely one does; else the simplest."""
     simplest = _simplest(low, high)
     places = np.arange(len(times))

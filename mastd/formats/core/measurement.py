@@ -14,11 +14,9 @@ from pathlib import Path
 from typing import Final
 
 import numpy as np
-from numpy.typing import NDArray
 
+from mastd.arrays import FloatArray
 from mastd.errors import FormatError
-
-Array = NDArray[np.float64]
 
 START_TIME: Final = "start time"
 """Note that says when the time of a file is zero, by ISO 8601, with a zone where the file states one."""
@@ -35,7 +33,7 @@ class Channel:
 
     name: str
     unit: str
-    values: Array
+    values: FloatArray
     description: str = ""
 
     def __post_init__(self) -> None:
@@ -54,7 +52,7 @@ class Series:
     channels: tuple[Channel, ...]
     step: float | None
     start: float = 0.0
-    places: Array | None = None
+    places: FloatArray | None = None
     axis: str = "time"
     axis_unit: str = "s"
     name: str = ""
@@ -68,7 +66,7 @@ class Series:
         """Values of each channel."""
         return len(self.channels[0].values) if self.channels else 0
 
-    def axis_values(self) -> Array:
+    def axis_values(self) -> FloatArray:
         """Return the places (n,) on the axis, exactly start + k · step; FormatError if they are unknown."""
         if self.places is not None:
             return self.places
@@ -76,7 +74,7 @@ class Series:
             raise FormatError(f"the {self.axis} between two values is not known, it must be given")
         return self.start + self.step * np.arange(self.count, dtype=np.float64)
 
-    def matrix(self) -> Array:
+    def matrix(self) -> FloatArray:
         """Return the channels side by side, (n, channels)."""
         return np.column_stack([channel.values for channel in self.channels])
 

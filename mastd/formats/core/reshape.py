@@ -11,8 +11,9 @@ from typing import Final, NamedTuple
 
 import numpy as np
 
+from mastd.arrays import FloatArray
 from mastd.errors import FormatError
-from mastd.formats.core.measurement import Array, Channel, Measurement, Series
+from mastd.formats.core.measurement import Channel, Measurement, Series
 from mastd.signals.resampling import LARGEST_CHANGE, new_count, resample
 
 _SLACK: Final = 1e-6
@@ -137,6 +138,6 @@ def _at_step(series: Series, path: Path, step: float, held: Callable[[Channel], 
     latest = np.minimum(np.floor(np.arange(count) * (step / old) + _SLACK), series.count - 1).astype(np.int64)
     channels = []
     for channel, one in zip(series.channels, keep, strict=True):
-        values: Array = channel.values[latest] if one else np.ascontiguousarray(next(done))
+        values: FloatArray = channel.values[latest] if one else np.ascontiguousarray(next(done))
         channels.append(replace(channel, values=values))
     return replace(series, channels=tuple(channels), step=step)

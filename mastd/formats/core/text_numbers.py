@@ -16,11 +16,9 @@ from pathlib import Path
 from typing import Final
 
 import numpy as np
-from numpy.typing import NDArray
 
+from mastd.arrays import FloatArray
 from mastd.errors import FormatError
-
-Array = NDArray[np.float64]
 
 NUMBER: Final = r"[+-]?(?:\d{1,40}\.?\d{0,40}|\.\d{1,40})(?:[EeDd][+-]?\d{1,3})?"
 """One number inside a header line, for a regular expression around it."""
@@ -90,7 +88,7 @@ def header_fields(lines: Sequence[str], layout: Layout) -> list[str]:
     return [line[start : start + layout.width].strip() for line in lines for start in starts]
 
 
-def free_values(path: Path, lines: Sequence[str], first: int) -> Array:
+def free_values(path: Path, lines: Sequence[str], first: int) -> FloatArray:
     """Return the numbers (n,) of lines in which blanks, signs or exponents part them.
 
     ``first`` is the number in the file of the first line. Raises FormatError with line and column.
@@ -109,7 +107,7 @@ def free_values(path: Path, lines: Sequence[str], first: int) -> Array:
     return np.array(found, dtype=np.float64)
 
 
-def fixed_values(path: Path, lines: Sequence[str], first: int, layout: Layout) -> Array:
+def fixed_values(path: Path, lines: Sequence[str], first: int, layout: Layout) -> FloatArray:
     """Return the numbers (n,) of lines in columns, whose last ones may be missing at a line's end.
 
     ``first`` is the number in the file of the first line. Raises FormatError with line and column.
@@ -139,7 +137,7 @@ def fixed_values(path: Path, lines: Sequence[str], first: int, layout: Layout) -
     return np.array(found, dtype=np.float64)
 
 
-def laid_out_values(path: Path, lines: Sequence[str], first: int, layout: Layout, count: int) -> Array:
+def laid_out_values(path: Path, lines: Sequence[str], first: int, layout: Layout, count: int) -> FloatArray:
     """Return the numbers of lines that are in columns, or parted by blanks where a writer kept to no columns.
 
     Blanks part them if that gives just the ``count`` of values which the header states; else the columns do.
@@ -153,7 +151,7 @@ def laid_out_values(path: Path, lines: Sequence[str], first: int, layout: Layout
     return fixed_values(path, lines, first, layout)
 
 
-def rows_of(values: Array, field: str, fields: int) -> str:
+def rows_of(values: FloatArray, field: str, fields: int) -> str:
     """Return values as text, each as ``field`` (``%15.7E``) says, ``fields`` of them a line."""
     lines, rest = divmod(len(values), fields)
     form = (field * fields + "\n") * lines + (field * rest + "\n" if rest else "")

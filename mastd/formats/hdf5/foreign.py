@@ -16,9 +16,10 @@ from typing import Any, Final
 
 import numpy as np
 
+from mastd.arrays import FloatArray
 from mastd.errors import FormatError
 from mastd.formats.core.even_axis import in_seconds, series_on
-from mastd.formats.core.measurement import Array, Channel, Measurement, Series
+from mastd.formats.core.measurement import Channel, Measurement, Series
 from mastd.formats.core.packages import package
 from mastd.formats.hdf5.attributes import attribute_text, attributes, refuse_link, refuse_unreadable
 from mastd.formats.sandbox.reader import check_expanded
@@ -175,7 +176,7 @@ def _timed(
     return series, (*warnings, *more_warnings)
 
 
-def _columns(path: Path, dataset: Any, times: dict[int, Any]) -> list[tuple[str, Array]]:
+def _columns(path: Path, dataset: Any, times: dict[int, Any]) -> list[tuple[str, FloatArray]]:
     """Return the columns of a data set with their names."""
     label = dataset.name.rpartition("/")[2]
     lengths = _lengths(dataset)

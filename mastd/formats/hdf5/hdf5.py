@@ -27,10 +27,11 @@ from typing import Any, Final
 
 import numpy as np
 
+from mastd.arrays import FloatArray
 from mastd.errors import FormatError
 from mastd.formats.core.even_axis import check_stated, kept_or_own
 from mastd.formats.core.files import head_of, replacing_named
-from mastd.formats.core.measurement import HEAD, Array, Channel, Format, Measurement, Series
+from mastd.formats.core.measurement import HEAD, Channel, Format, Measurement, Series
 from mastd.formats.core.packages import distinct, package, plain
 from mastd.formats.hdf5.attributes import attribute_text, attributes, refuse_link, refuse_unreadable
 from mastd.formats.hdf5.foreign import read_foreign
@@ -151,7 +152,7 @@ def _own_series(path: Path, group: Any, items: list[Any]) -> tuple[Series, tuple
     )
 
 
-def _column(path: Path, item: Any) -> Array:
+def _column(path: Path, item: Any) -> FloatArray:
     if item.ndim != 1 or item.dtype.kind not in "iuf":
         raise FormatError(f"{path}: {item.name} is no column of numbers")
     return np.asarray(item[()], dtype=np.float64)

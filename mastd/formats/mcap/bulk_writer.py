@@ -28,6 +28,7 @@ from mcap.records import (
 )
 from numpy.typing import NDArray
 
+from mastd.arrays import FloatArray
 from mastd.formats.mcap.walk import CHUNK, FOOTER, MAGIC, MESSAGE
 
 _MESSAGE_INDEX: Final = 7
@@ -58,7 +59,7 @@ def message_records(
     first: int,
     times_ns: NDArray[np.uint64],
     head: bytes,
-    columns: Sequence[NDArray[np.float64]],
+    columns: Sequence[FloatArray],
 ) -> NDArray[np.void]:
     """Return the message records (k,) of equally long columns at times (k,), counted on from ``first``."""
     layout = message_dtype(len(columns))

@@ -25,9 +25,10 @@ from mcap.records import Channel as McapChannel
 from mcap.records import Schema
 from numpy.typing import NDArray
 
+from mastd.arrays import FloatArray
 from mastd.errors import FormatError
 from mastd.formats.core.files import replacing
-from mastd.formats.core.measurement import Array, Format, Measurement, Series
+from mastd.formats.core.measurement import Format, Measurement, Series
 from mastd.formats.mcap.bulk_writer import BulkWriter, message_dtype, message_records
 from mastd.formats.mcap.frames import (
     EVENT_TOPIC,
@@ -134,7 +135,7 @@ class _Outgoing:
 
     channel: McapChannel
     schema: Schema
-    columns: tuple[Array, ...]
+    columns: tuple[FloatArray, ...]
     times_ns: NDArray[np.uint64]
 
     def records(self, start: int, stop: int) -> NDArray[np.void]:

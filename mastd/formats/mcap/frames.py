@@ -20,6 +20,7 @@ import numpy as np
 from mcap.records import Channel, Schema
 from numpy.typing import NDArray
 
+from mastd.arrays import FloatArray, IntArray
 from mastd.errors import FormatError
 from mastd.formats.mcap.walk import Messages, one_line
 
@@ -41,9 +42,9 @@ _HIGHEST_RATE: Final = 1e9
 class FrameSeries:
     """Channels of one rate: ``times`` (k,) in s, frame ``numbers`` (k,), ``values`` (k, channels)."""
 
-    times: NDArray[np.float64]
-    numbers: NDArray[np.int64]
-    values: NDArray[np.float64]
+    times: FloatArray
+    numbers: IntArray
+    values: FloatArray
     names: tuple[str, ...]
     units: tuple[str, ...]
     meanings: tuple[str, ...]
@@ -60,9 +61,9 @@ class FrameSeries:
         )
 
     @property
-    def places(self) -> NDArray[np.int64]:
+    def places(self) -> IntArray:
         """Whole steps (k,) from the first frame to each, missed and lost ones included."""
-        places: NDArray[np.int64] = np.rint((self.times - self.times[0]) * self.rate_hz).astype(np.int64)
+        places: IntArray = np.rint((self.times - self.times[0]) * self.rate_hz).astype(np.int64)
         return places
 
 
@@ -98,8 +99,8 @@ class Frames:
         kept = [place for place, name in enumerate(self._names) if wanted is None or wanted(name)]
         self._kept = None if len(kept) == len(self._names) else np.array(kept, dtype=np.int64)
         self._times: list[NDArray[np.uint64]] = []
-        self._numbers: list[NDArray[np.int64]] = []
-        self._values: list[NDArray[np.float64]] = []
+        self._numbers: list[IntArray] = []
+        self._values: list[FloatArray] = []
 
     def add(self, messages: Messages) -> None:
         """Take the messages of this channel in a chunk; FormatError where their size is another."""

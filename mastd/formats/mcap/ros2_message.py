@@ -15,6 +15,8 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
+from mastd.arrays import FloatArray
+
 LITTLE_ENDIAN: Final = b"\x00\x01\x00\x00"
 _ORDERS: Final = {0: ">f8", 1: "<f8"}
 _FIELD: Final = re.compile(r"float64[ \t]+([A-Za-z][A-Za-z0-9_]{0,200})[ \t]*(?:#(.*))?")
@@ -65,7 +67,7 @@ def flat_fields(text: str) -> list[FieldText] | None:
     return fields or None
 
 
-def body_values(rows: NDArray[np.uint8], fields: int) -> NDArray[np.float64]:
+def body_values(rows: NDArray[np.uint8], fields: int) -> FloatArray:
     """Return the numbers (k, fields) of message bodies (k, bytes); raise ValueError for other bodies."""
     size = len(LITTLE_ENDIAN) + 8 * fields
     if rows.shape[1] != size:
@@ -73,5 +75,5 @@ def body_values(rows: NDArray[np.uint8], fields: int) -> NDArray[np.float64]:
     orders = {(int(first), int(second)) for first, second in np.unique(rows[:, :2], axis=0)}
     if len(orders) != 1 or (order := next(iter(orders)))[0] or order[1] not in _ORDERS:
         raise ValueError("a message does not begin as plain CDR does, with 00 00 or 00 01")
-    values: NDArray[np.float64] = np.ascontiguousarray(rows[:, 4:]).view(_ORDERS[order[1]])
+    values: FloatArray = np.ascontiguousarray(rows[:, 4:]).view(_ORDERS[order[1]])
     return values.astype(np.float64, copy=False)

@@ -14,8 +14,9 @@ from mcap.records import Channel as McapChannel
 from mcap.records import Schema
 from numpy.typing import NDArray
 
+from mastd.arrays import FloatArray, IntArray
 from mastd.errors import FormatError
-from mastd.formats.core.measurement import Array, Channel, Series
+from mastd.formats.core.measurement import Channel, Series
 from mastd.formats.mcap.frames import FRAME_TOPIC, Frames
 from mastd.formats.mcap.ros2_message import FieldText, body_values, flat_fields
 from mastd.formats.mcap.walk import Messages, one_line
@@ -80,9 +81,9 @@ class FlatTopic:
         self._topic, self._shown = topic, one_line(topic)
         self._fields = fields
         self._described = described
-        self._values: list[Array] = [np.zeros((0, len(fields)))]
+        self._values: list[FloatArray] = [np.zeros((0, len(fields)))]
         self._times: list[NDArray[np.uint64]] = [np.zeros(0, dtype=np.uint64)]
-        self._sequences: list[NDArray[np.int64]] = [np.zeros(0, dtype=np.int64)]
+        self._sequences: list[IntArray] = [np.zeros(0, dtype=np.int64)]
 
     @classmethod
     def of(cls, path: Path, channel: McapChannel, schema: Schema) -> FlatTopic | None:
@@ -116,7 +117,7 @@ class FlatTopic:
             return self._own_series(self._described, values)
         return self._others_series(values)
 
-    def _own_series(self, described: _Described, values: Array) -> tuple[Series, list[str]]:
+    def _own_series(self, described: _Described, values: FloatArray) -> tuple[Series, list[str]]:
         channels = tuple(
             Channel(name, unit, values[:, column], description)
             for column, name, unit, description in described.channels
@@ -138,7 +139,7 @@ class FlatTopic:
             warnings,
         )
 
-    def _others_series(self, values: Array) -> tuple[Series, list[str]]:
+    def _others_series(self, values: FloatArray) -> tuple[Series, list[str]]:
         """Names are ``topic/field``; the axis is the time of logging."""
         channels = tuple(
             Channel(f"{self._topic}/{field.name}", "", values[:, column], field.comment)

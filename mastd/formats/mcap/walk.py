@@ -22,6 +22,7 @@ from mcap.records import Channel, Metadata, Schema
 from numpy.lib.stride_tricks import as_strided
 from numpy.typing import NDArray
 
+from mastd.arrays import IntArray
 from mastd.errors import FormatError
 
 MAGIC: Final = b"\x89MCAP0\r\n"
@@ -46,11 +47,11 @@ class Messages:
     """Messages of one chunk in their order: channels (k,), sequences (k,), times (k,) in ns; their bytes lie
     in ``content`` from ``starts`` (k,) to ``stops`` (k,)."""
 
-    channel_ids: NDArray[np.int64]
-    sequences: NDArray[np.int64]
+    channel_ids: IntArray
+    sequences: IntArray
     times_ns: NDArray[np.uint64]
-    starts: NDArray[np.int64]
-    stops: NDArray[np.int64]
+    starts: IntArray
+    stops: IntArray
     content: bytes
 
     def __len__(self) -> int:
@@ -266,7 +267,7 @@ def _messages(content: bytes, contents: Contents) -> Messages:
         elif opcode in (SCHEMA, CHANNEL):
             _define(opcode, content[start:position], contents)
     contents.records_left = left
-    begins: NDArray[np.int64] = np.frombuffer(starts, dtype=np.int64)
+    begins: IntArray = np.frombuffer(starts, dtype=np.int64)
     heads = _gather(content, begins, _MESSAGE_HEAD.itemsize).view(_MESSAGE_HEAD)[:, 0]
     channel_ids = heads["channel"].astype(np.int64)
     if unknown := set(np.unique(channel_ids).tolist()) - contents.channels.keys():
@@ -301,7 +302,7 @@ def _define(opcode: int, data: bytes, contents: Contents) -> None:
         contents.channels[channel.id] = channel
 
 
-def _gather(content: bytes, starts: NDArray[np.int64], size: int) -> NDArray[np.uint8]:
+def _gather(content: bytes, starts: IntArray, size: int) -> NDArray[np.uint8]:
     """Return ``size`` bytes from each start on, (k, size); all of them lie in ``content``."""
     if not len(starts) or not size:
         return np.zeros((len(starts), size), dtype=np.uint8)

@@ -12,9 +12,10 @@ from xml.etree import ElementTree
 
 import numpy as np
 
+from mastd.arrays import FloatArray
 from mastd.errors import FormatError
 from mastd.formats.core.even_axis import in_seconds, kept_or_own, series_on
-from mastd.formats.core.measurement import START_TIME, Array, Channel, Measurement, Series
+from mastd.formats.core.measurement import START_TIME, Channel, Measurement, Series
 from mastd.formats.sandbox.reader import check_expanded
 
 _VARIABLE_LENGTH_GROUP: Final = 1
@@ -166,7 +167,7 @@ def _series(mdf: Any, master: int, pairs: list[tuple[int, int]], own: bool) -> t
     return replace(series, axis=axis, axis_unit=axis_unit), (*warnings, *more_warnings)
 
 
-def _converted(signal: Any) -> tuple[Array, list[str]]:
+def _converted(signal: Any) -> tuple[FloatArray, list[str]]:
     """Return the values as float64, NaN where they are marked invalid, and what that has changed."""
     values = np.asarray(signal.samples, dtype=np.float64)
     warnings = []

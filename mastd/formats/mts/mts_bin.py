@@ -16,6 +16,7 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
+from mastd.arrays import BoolArray, FloatArray
 from mastd.errors import FormatError
 from mastd.formats.core.files import content_of, replacing
 from mastd.formats.core.keyword_records import (
@@ -31,7 +32,6 @@ from mastd.formats.core.keyword_records import (
     records_of,
 )
 from mastd.formats.core.measurement import (
-    Array,
     Channel,
     Format,
     Measurement,
@@ -183,7 +183,7 @@ class _Lines:
         self._at += count
         return found
 
-    def table(self, channels: int) -> tuple[Array, tuple[str, ...]]:
+    def table(self, channels: int) -> tuple[FloatArray, tuple[str, ...]]:
         """Return the numbers of all lines that follow, (n, channels)."""
         rows: list[list[float]] = []
         for number, line in enumerate(self._lines[self._at :], self._at + 1):
@@ -210,7 +210,7 @@ class _Lines:
             raise FormatError(f"{self._path}:{line}: {text!r}{hint}") from None
 
 
-def _exact(column: NDArray[np.floating]) -> NDArray[np.float64]:
+def _exact(column: NDArray[np.floating]) -> FloatArray:
     with np.errstate(invalid="ignore"):  # a signalling NaN is one like any other
         return np.ascontiguousarray(column, dtype=np.float64)
 
@@ -227,7 +227,7 @@ def _other_order(values: NDArray[np.float32]) -> bool:
     return bool(absurd[0] > len(values) // 4 and absurd[1] == 0)
 
 
-def _sensible(values: NDArray[np.float32]) -> NDArray[np.bool_]:
+def _sensible(values: NDArray[np.float32]) -> BoolArray:
     size = np.abs(values)
     return np.asarray((size == 0.0) | ((size > 1e-20) & (size < 1e20)))
 
@@ -272,7 +272,7 @@ def _records(
     return records
 
 
-def _floats(path: Path, series: Series, table: Array, lost: list[str]) -> NDArray[np.float32]:
+def _floats(path: Path, series: Series, table: FloatArray, lost: list[str]) -> NDArray[np.float32]:
     for channel in series.channels:
         if channel.values.size and (largest := float(np.max(np.abs(channel.values)))) > _LARGEST:
             raise FormatError(f"{path}: {channel.name}: {largest:g} is beyond what 32 bits can hold")

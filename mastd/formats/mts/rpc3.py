@@ -20,11 +20,11 @@ from typing import Final, Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from mastd.arrays import FloatArray
 from mastd.errors import FormatError
 from mastd.formats.core.files import content_of, replacing
 from mastd.formats.core.keyword_records import VALUE, Header, decode, fitting, number_text
 from mastd.formats.core.measurement import (
-    Array,
     Channel,
     Format,
     Measurement,
@@ -161,7 +161,7 @@ def _numbers_of(path: Path, content: bytes, begin: int, stated: Stated) -> Numbe
     return np.frombuffer(content, dtype=kind, count=count, offset=begin)
 
 
-def _text_numbers(path: Path, content: bytes, begin: int, stated: Stated) -> Array:
+def _text_numbers(path: Path, content: bytes, begin: int, stated: Stated) -> FloatArray:
     words = content[begin:].replace(b"\0", b" ").split()
     try:
         values = np.fromiter(map(_text_number, words), dtype=np.float64, count=len(words))
@@ -316,7 +316,7 @@ def _raw(path: Path, series: Series, layout: Layout, lost: list[str]) -> tuple[l
     return [1.0] * len(numbers), numbers
 
 
-def _integers(values: Array, full_scale: int) -> tuple[float, Numbers]:
+def _integers(values: FloatArray, full_scale: int) -> tuple[float, Numbers]:
     scale = float(f"{np.max(np.abs(values)) / full_scale:.9E}") or 1.0
     most = min(full_scale, 32767)
     return scale, np.clip(np.rint(values / scale), -most, most).astype(np.int16)

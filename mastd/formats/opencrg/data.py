@@ -13,10 +13,10 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
+from mastd.arrays import FloatArray
 from mastd.errors import FormatError
 from mastd.formats.opencrg.header import Header, number_of
 
-Array = NDArray[np.float64]
 Bytes = NDArray[np.uint8]
 Places = NDArray[np.intp]
 
@@ -39,7 +39,7 @@ _AS_E: Final = np.arange(256, dtype=np.uint8)
 _AS_E[list(b"dD")] = ord("e")
 
 
-def read_cells(header: Header, data: bytes, rows: int | None) -> Array:
+def read_cells(header: Header, data: bytes, rows: int | None) -> FloatArray:
     """Return the cells (rows, columns), NaN for those that have no number.
 
     ``rows`` as declared, None where the header does not tell. Raises FormatError where ``data`` are not as
@@ -60,7 +60,7 @@ def _check_count(header: Header, rows: int) -> None:
         )
 
 
-def _text(header: Header, data: bytes, rows: int | None) -> Array:
+def _text(header: Header, data: bytes, rows: int | None) -> FloatArray:
     width, per_line = TEXT[header.coding]
     columns = len(header.columns)
     text, size = _lines(data)
@@ -128,7 +128,7 @@ def _wrong_lines(buffer: Bytes, begin: Places, length: Places, due: int) -> Plac
 
 def _numbers(
     header: Header, texts: Bytes, lines: Places, width: int, cells: int, problems: list[str]
-) -> Array:
+) -> FloatArray:
     """Return the numbers (lines, cells) of texts (cells, width), NaN where a star stands for one."""
     filled = texts != _BLANK
     first = texts[np.arange(len(texts)), np.argmax(filled, axis=1)]
@@ -153,7 +153,7 @@ def _value(text: bytes) -> float:
     return math.nan if value is None else value
 
 
-def _binary(header: Header, data: bytes, rows: int | None) -> Array:
+def _binary(header: Header, data: bytes, rows: int | None) -> FloatArray:
     if rows is None:
         missing = "REFERENCE_LINE_END_U is missing, which binary data need"
         raise FormatError(f"{header.path}: $ROAD_CRG: {missing}")

@@ -15,8 +15,8 @@ from pathlib import Path
 from typing import Final
 
 import numpy as np
-from numpy.typing import NDArray
 
+from mastd.arrays import FloatArray
 from mastd.errors import FormatError
 from mastd.formats.core.measurement import Channel, Format, Measurement, Series
 from mastd.formats.opencrg.header import REFERENCE_CHANNELS, Header, Stated
@@ -24,8 +24,6 @@ from mastd.formats.opencrg.modifiers import filled, placed, scaled
 from mastd.formats.opencrg.options import ignored_options, smoothed
 from mastd.formats.opencrg.references import read_with_references
 from mastd.formats.opencrg.surface import StoredRoad, levels_of, line_of, stored_road
-
-Array = NDArray[np.float64]
 
 BLOCKS: Final = {"ROAD_CRG_OPTS": "$ROAD_CRG_OPTS", "ROAD_CRG_MODS": "$ROAD_CRG_MODS"}
 """Blocks that go into the notes of a measurement, a line for each of their numbers."""
@@ -39,9 +37,9 @@ class OpenCrgRoad:
 
     start: float
     spacing: float
-    line: Array
-    across: Array
-    heights: Array
+    line: FloatArray
+    across: FloatArray
+    heights: FloatArray
     warnings: tuple[str, ...] = ()
 
 

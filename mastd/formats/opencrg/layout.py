@@ -7,12 +7,10 @@ from dataclasses import dataclass
 from typing import Final
 
 import numpy as np
-from numpy.typing import NDArray
 
+from mastd.arrays import FloatArray
 from mastd.errors import FormatError
 from mastd.formats.opencrg.header import Header
-
-Array = NDArray[np.float64]
 
 _EVEN: Final = 1e-3
 """Of an increment: how far a stated end may lie beside a whole number of them."""
@@ -29,7 +27,7 @@ class Layout:
     start: float
     spacing: float
     rows: int | None
-    across: Array
+    across: FloatArray
     sections: list[int]
     reference: dict[str, int]
 
@@ -79,7 +77,7 @@ def _check_virtual(header: Header, start: float, spacing: float) -> None:
         )
 
 
-def _across(header: Header, sections: list[int]) -> tuple[Array, list[int]]:
+def _across(header: Header, sections: list[int]) -> tuple[FloatArray, list[int]]:
     """Return v of the long sections, rising, and their columns in that order."""
     columns = [header.columns[k] for k in sections]
     at = [column for column in columns if column.v is not None]
@@ -101,7 +99,7 @@ def _across(header: Header, sections: list[int]) -> tuple[Array, list[int]]:
     return _even_places(header, len(columns)), [sections[k] for k in order]
 
 
-def _stated_places(header: Header, sections: list[int]) -> tuple[Array, list[int]]:
+def _stated_places(header: Header, sections: list[int]) -> tuple[FloatArray, list[int]]:
     columns = [header.columns[k] for k in sections]
     places = np.array([column.v for column in columns], dtype=np.float64)
     order = np.argsort(places, kind="stable")
@@ -120,7 +118,7 @@ def _stated_places(header: Header, sections: list[int]) -> tuple[Array, list[int
     return across, [sections[k] for k in order]
 
 
-def _even_places(header: Header, count: int) -> Array:
+def _even_places(header: Header, count: int) -> FloatArray:
     right, left = header.number("long_section_v_right"), header.number("long_section_v_left")
     increment = header.number("long_section_v_increment")
     if not increment >= LEAST:

@@ -13,14 +13,13 @@ from dataclasses import replace
 from typing import Final
 
 import numpy as np
-from numpy.typing import NDArray
 
+from mastd.arrays import BoolArray, FloatArray
 from mastd.errors import FormatError
 from mastd.formats.opencrg.header import Header, Stated
 from mastd.formats.opencrg.layout import LEAST
 from mastd.formats.opencrg.surface import StoredRoad
 
-Array = NDArray[np.float64]
 Modifiers = Mapping[str, Stated]
 
 _KEEP, _ZERO, _LAST = 0.0, 1.0, 2.0
@@ -89,8 +88,8 @@ def filled(road: StoredRoad, header: Header) -> StoredRoad:
 
 
 def placed(
-    road: StoredRoad, line: Array, heights: Array, modifiers: Modifiers, warnings: list[str]
-) -> tuple[Array, Array]:
+    road: StoredRoad, line: FloatArray, heights: FloatArray, modifiers: Modifiers, warnings: list[str]
+) -> tuple[FloatArray, FloatArray]:
     """Return line (n, 2) and absolute heights (n, m) where REFPOINT_… or REFLINE_… put the road.
 
     A point of the road, by default the start of its line, comes to REFPOINT_X, _Y, _Z with the heading
@@ -123,7 +122,7 @@ def _value(modifiers: Modifiers, key: str, default: float = 0.0) -> float:
     return modifiers[key].value if key in modifiers else default
 
 
-def _from_neighbours(heights: Array, missing: NDArray[np.bool_], offset: float) -> Array:
+def _from_neighbours(heights: FloatArray, missing: BoolArray, offset: float) -> FloatArray:
     """Return heights with those to the right of missing ones, or to the left where there is none."""
     places = np.where(missing, -1, np.arange(heights.shape[1]))
     places = np.maximum.accumulate(places, axis=1)
@@ -133,14 +132,14 @@ def _from_neighbours(heights: Array, missing: NDArray[np.bool_], offset: float) 
     return np.where(missing, taken + offset, heights)
 
 
-def _at_edges(missing: NDArray[np.bool_]) -> NDArray[np.bool_]:
+def _at_edges(missing: BoolArray) -> BoolArray:
     """Return which cells have none with a number between themselves and an edge of v."""
     right = np.logical_and.accumulate(missing, axis=1)
     left = np.logical_and.accumulate(missing[:, ::-1], axis=1)[:, ::-1]
     return np.asarray(right | left)
 
 
-def _check_filled(road: StoredRoad, heights: Array, header: Header, mode: Stated | None) -> None:
+def _check_filled(road: StoredRoad, heights: FloatArray, header: Header, mode: Stated | None) -> None:
     missing = np.isnan(heights)
     if not missing.any():
         return
@@ -174,7 +173,7 @@ def _point(begin: float, length: float, axis: str, default: float, modifiers: Mo
     return base + (0.0 if offset is None else offset.value)
 
 
-def _place(road: StoredRoad, line: Array, u: float, v: float) -> tuple[Array, float]:
+def _place(road: StoredRoad, line: FloatArray, u: float, v: float) -> tuple[FloatArray, float]:
     """Return x and y of a point, and the heading of the line there.
 
     Between two rows a point lies on the line from one's place beside the first to the other's, each on the
@@ -194,12 +193,12 @@ def _place(road: StoredRoad, line: Array, u: float, v: float) -> tuple[Array, fl
     return begin + (share - k) * (end - begin), outside
 
 
-def _normal(chord: Array) -> Array:
+def _normal(chord: FloatArray) -> FloatArray:
     length = math.hypot(*chord)
     return np.array([-chord[1], chord[0]]) / max(length, 1e-300)
 
 
-def _height(road: StoredRoad, heights: Array, u: float, v: float) -> float:
+def _height(road: StoredRoad, heights: FloatArray, u: float, v: float) -> float:
     """Return the height at a point, level beyond ends and edges."""
     share = min(max((u - road.start) / road.spacing, 0.0), len(heights) - 1.0)
     k = min(int(share), len(heights) - 2)

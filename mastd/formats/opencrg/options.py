@@ -19,12 +19,11 @@ from collections.abc import Mapping
 from typing import Final
 
 import numpy as np
-from numpy.typing import NDArray
 
+from mastd.arrays import FloatArray
 from mastd.errors import FormatError
 from mastd.formats.opencrg.header import Stated
 
-Array = NDArray[np.float64]
 Options = Mapping[str, Stated]
 
 _KEEP: Final = 2.0
@@ -59,7 +58,7 @@ def ignored_options(options: Options) -> list[str]:
     return told
 
 
-def smoothed(heights: Array, levels: Array, spacing: float, options: Options) -> Array:
+def smoothed(heights: FloatArray, levels: FloatArray, spacing: float, options: Options) -> FloatArray:
     """Return absolute heights (n, m) that rise over BORDER_SMOOTH_UBEG and _UEND (m) from the level of the
     line at that end (the first and last of ``levels``, n); where both lengths overlap the end's counts.
 

@@ -14,14 +14,12 @@ from dataclasses import dataclass, replace
 from typing import Final
 
 import numpy as np
-from numpy.typing import NDArray
 
+from mastd.arrays import FloatArray
 from mastd.errors import FormatError
 from mastd.formats.opencrg.data import read_cells
 from mastd.formats.opencrg.header import Header, Stated
 from mastd.formats.opencrg.layout import layout_of
-
-Array = NDArray[np.float64]
 
 _ROUNDED: Final = 5e-4
 """How far a stated end may lie from where the line leads, m, for the digits of files."""
@@ -47,15 +45,15 @@ class StoredRoad:
 
     start: float
     spacing: float
-    across: Array
-    heights: Array
-    headings: Array
-    slopes: Array
-    banking: Array
+    across: FloatArray
+    heights: FloatArray
+    headings: FloatArray
+    slopes: FloatArray
+    banking: FloatArray
     corner: tuple[float, float, float]
     heading: float
     ends: Mapping[str, Stated]
-    channels: Mapping[str, Array]
+    channels: Mapping[str, FloatArray]
     straight: bool
 
     @property
@@ -97,15 +95,15 @@ def stored_road(header: Header, data: bytes) -> StoredRoad:
     )
 
 
-def _columns(values: Array, columns: list[int]) -> Array:
+def _columns(values: FloatArray, columns: list[int]) -> FloatArray:
     """Return columns, as a part of the whole where they lie side by side: they may be large."""
     first = columns[0]
     beside = columns == list(range(first, first + len(columns)))
-    taken: Array = values[:, first : first + len(columns)] if beside else values[:, columns]
+    taken: FloatArray = values[:, first : first + len(columns)] if beside else values[:, columns]
     return taken
 
 
-def line_of(road: StoredRoad, warnings: list[str]) -> Array:
+def line_of(road: StoredRoad, warnings: list[str]) -> FloatArray:
     """Return x and y (n, 2) of the reference line, and add to ``warnings`` what contradicts itself.
 
     Raises FormatError where the line ends nowhere near the stated end.
@@ -125,9 +123,9 @@ def line_of(road: StoredRoad, warnings: list[str]) -> Array:
     return from_start if road.straight else _blended(from_start, end)
 
 
-def levels_of(road: StoredRoad, warnings: list[str]) -> Array:
+def levels_of(road: StoredRoad, warnings: list[str]) -> FloatArray:
     """Return z (n) of the reference line, as ``line_of`` does x and y."""
-    from_start: Array = np.cumsum(np.append(road.corner[2], road.spacing * road.slopes))
+    from_start: FloatArray = np.cumsum(np.append(road.corner[2], road.spacing * road.slopes))
     if "z" not in road.ends:
         return from_start
     end = np.array([road.ends["z"].value])
@@ -135,11 +133,11 @@ def levels_of(road: StoredRoad, warnings: list[str]) -> Array:
     near = _near(road, end - from_start[-1:], road.ends["z"], stated)
     if near is not None:
         warnings.append(f"{near}: the difference is spread")
-    spread: Array = _blended(from_start[:, np.newaxis], end)[:, 0]
+    spread: FloatArray = _blended(from_start[:, np.newaxis], end)[:, 0]
     return spread if near is not None or road.slopes.any() else from_start
 
 
-def _near(road: StoredRoad, gap: Array, end: Stated, stated: str) -> str | None:
+def _near(road: StoredRoad, gap: FloatArray, end: Stated, stated: str) -> str | None:
     """Return None where an end is met, a warning where it is nearly; FormatError where it is not."""
     distance = math.hypot(*gap)
     if distance <= max(_ROUNDED, _ROUNDED_SHARE * road.length):
@@ -149,14 +147,14 @@ def _near(road: StoredRoad, gap: Array, end: Stated, stated: str) -> str | None:
     return f"{end.place}: {stated}"
 
 
-def _blended(from_start: Array, end: Array) -> Array:
+def _blended(from_start: FloatArray, end: FloatArray) -> FloatArray:
     """Return a line integrated from both ends, each weighing the more the nearer it is."""
     share = np.linspace(0.0, 1.0, len(from_start))[:, np.newaxis]
-    met: Array = from_start + share * (end - from_start[-1])
+    met: FloatArray = from_start + share * (end - from_start[-1])
     return met
 
 
-def _check_channels(header: Header, channels: Mapping[str, Array], start: float, spacing: float) -> None:
+def _check_channels(header: Header, channels: Mapping[str, FloatArray], start: float, spacing: float) -> None:
     """Raise FormatError for a channel of the reference line without a number where one is used."""
     for name, values in channels.items():
         # Headings and slopes are those between two rows, of which the first has none before it.
@@ -180,7 +178,7 @@ def _check_channels(header: Header, channels: Mapping[str, Array], start: float,
                 )
 
 
-def _between(header: Header, channel: Array | None, rows: int, key: str) -> Array:
+def _between(header: Header, channel: FloatArray | None, rows: int, key: str) -> FloatArray:
     return channel[1:] if channel is not None else np.full(rows - 1, _constant(header, key))
 
 

@@ -14,8 +14,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 import numpy as np
-from numpy.typing import NDArray
 
+from mastd.arrays import FloatArray
 from mastd.errors import FormatError
 from mastd.formats.core.files import replacing
 from mastd.formats.core.measurement import Channel, Measurement, even_step, one_series
@@ -26,7 +26,6 @@ from mastd.formats.opencrg.layout import LEAST
 if TYPE_CHECKING:
     from mastd.formats.opencrg.file import OpenCrgRoad
 
-Array = NDArray[np.float64]
 
 _LONGEST_LINE: Final = 72
 """Characters of a line of the header."""
@@ -48,12 +47,12 @@ class _Content:
 
     start: float
     spacing: float
-    across: Array
-    heights: Array
+    across: FloatArray
+    heights: FloatArray
     corner: tuple[float, float, float]
-    headings: Array
-    slopes: Array | None = None
-    banking: Array | None = None
+    headings: FloatArray
+    slopes: FloatArray | None = None
+    banking: FloatArray | None = None
     comment: Sequence[str] = ()
     blocks: Mapping[str, Sequence[str]] = field(default_factory=dict)
 
@@ -128,10 +127,10 @@ def write_measurement(path: Path, measurement: Measurement) -> tuple[str, ...]:
 
 def _sorted(
     path: Path, channels: Iterable[Channel]
-) -> tuple[list[tuple[float, Channel]], dict[str, Array], list[str]]:
+) -> tuple[list[tuple[float, Channel]], dict[str, FloatArray], list[str]]:
     """Return long sections by v, channels of the reference line by name, and what is neither."""
     sections: list[tuple[float, Channel]] = []
-    reference: dict[str, Array] = {}
+    reference: dict[str, FloatArray] = {}
     lost = []
     for channel in channels:
         section = _SECTION.fullmatch(channel.name)
@@ -160,7 +159,9 @@ def _place(path: Path, text: str) -> float:
         raise FormatError(f"{path}: channel 'v = {text} m': {text!r} is no number") from None
 
 
-def _stated_headings(path: Path, reference: Mapping[str, Array], rows: int, spacing: float) -> Array:
+def _stated_headings(
+    path: Path, reference: Mapping[str, FloatArray], rows: int, spacing: float
+) -> FloatArray:
     """Return the headings (n − 1) of a line: those stated, which x and y must follow, or those of x and y."""
     points = np.column_stack([reference[key] for key in "xy"]) if {"x", "y"} <= set(reference) else None
     if "phi" not in reference:
@@ -174,7 +175,7 @@ def _stated_headings(path: Path, reference: Mapping[str, Array], rows: int, spac
     return headings
 
 
-def _headings(path: Path, line: Array, spacing: float) -> Array:
+def _headings(path: Path, line: FloatArray, spacing: float) -> FloatArray:
     _check_finite(path, ("reference line", line))
     chords = np.diff(line, axis=0)
     gaps = np.abs(np.hypot(chords[:, 0], chords[:, 1]) - spacing)
@@ -214,7 +215,7 @@ def _check(path: Path, content: _Content) -> None:
     _check_finite(path, ("reference line", np.array(content.corner)))
 
 
-def _check_finite(path: Path, *named: tuple[str, Array]) -> None:
+def _check_finite(path: Path, *named: tuple[str, FloatArray]) -> None:
     for name, values in named:
         if not np.isfinite(values).all():
             raise FormatError(f"{path}: {name}: not all numbers are finite")
@@ -225,7 +226,7 @@ def _write(path: Path, content: _Content, coding: str) -> None:
         raise FormatError(f"{path}: coding {coding!r}, due is one of {', '.join(CODINGS)}")
     _check(path, content)
     curved = bool(np.ptp(content.headings) > 0.0)
-    channels: dict[str, Array] = {}
+    channels: dict[str, FloatArray] = {}
     # The first heading and slope have no row before them and are not used.
     if curved:
         channels["reference line phi,rad"] = np.append(content.headings[0], content.headings)
@@ -286,7 +287,7 @@ def _comment(lines: Sequence[str]) -> list[str]:
     return [f" {line}" if line.startswith("$") else line for line in wrapped]
 
 
-def _binary(path: Path, table: Array, coding: str) -> bytes:
+def _binary(path: Path, table: FloatArray, coding: str) -> bytes:
     kind = np.dtype(BINARY[coding])
     with np.errstate(over="ignore"):
         cells = table.astype(kind).ravel()
@@ -300,7 +301,7 @@ def _binary(path: Path, table: Array, coding: str) -> bytes:
     return data
 
 
-def _text(table: Array, coding: str) -> bytes:
+def _text(table: FloatArray, coding: str) -> bytes:
     width, per_line = TEXT[coding]
     lines = []
     for row in (table + 0.0).tolist():

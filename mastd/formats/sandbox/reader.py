@@ -29,8 +29,8 @@ from pathlib import Path
 from typing import Any, Final
 
 import numpy as np
-from numpy.typing import NDArray
 
+from mastd.arrays import FloatArray
 from mastd.errors import FormatError, UsageError
 from mastd.formats.core.measurement import Channel, Measurement, Series
 from mastd.formats.core.packages import one_line, require
@@ -69,7 +69,7 @@ class Packed:
     """What a child sends: a document of JSON's types, and arrays (any shape, float64)."""
 
     document: Mapping[str, Any]
-    arrays: Sequence[NDArray[np.float64]]
+    arrays: Sequence[FloatArray]
 
 
 @dataclass(eq=False)
@@ -277,7 +277,7 @@ def _ending(status: int, library: str, seconds: float, memory: int) -> str:
 
 def pack(measurement: Measurement) -> Packed:
     """Return a measurement in a form that a child can send."""
-    arrays: list[NDArray[np.float64]] = []
+    arrays: list[FloatArray] = []
     series = []
     for one in measurement.series:
         if one.places is not None:

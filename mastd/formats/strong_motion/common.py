@@ -10,11 +10,11 @@ from typing import Final
 
 import numpy as np
 
+from mastd.arrays import FloatArray
 from mastd.errors import FormatError
 from mastd.formats.core.files import is_text, split_lines
 from mastd.formats.core.measurement import (
     START_TIME,
-    Array,
     Channel,
     Measurement,
     Series,
@@ -65,7 +65,7 @@ def channel_of(measurement: Measurement, path: Path, title: str) -> tuple[Channe
 
 def in_units(
     channel: Channel, path: Path, title: str, units: Sequence[str]
-) -> tuple[Array, str, tuple[str, ...]]:
+) -> tuple[FloatArray, str, tuple[str, ...]]:
     """Return values in one of the ``units`` that a format has, that unit, and a line if they were converted.
 
     Raises FormatError for a unit that cannot be converted, and where the format has no place for none.
@@ -129,7 +129,7 @@ def step_line(step: float, again: float | None) -> tuple[str, ...]:
 
 
 def peak_warning(
-    path: Path, stated: float | None, values: Array, unit: str, resolution: float = 1e-6
+    path: Path, stated: float | None, values: FloatArray, unit: str, resolution: float = 1e-6
 ) -> tuple[str, ...]:
     """Return a warning where the peak that a header states is not that of the values, sign included.
 

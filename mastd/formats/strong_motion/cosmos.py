@@ -14,9 +14,10 @@ from typing import Final
 
 import numpy as np
 
+from mastd.arrays import FloatArray
 from mastd.errors import FormatError
 from mastd.formats.core.files import lines_of, replacing
-from mastd.formats.core.measurement import START_TIME, Array, Channel, Format, Measurement, Series
+from mastd.formats.core.measurement import START_TIME, Channel, Format, Measurement, Series
 from mastd.formats.core.text_numbers import laid_out_values, rows_of, scaled_number
 from mastd.formats.strong_motion.common import (
     COMPONENT,
@@ -83,7 +84,7 @@ def read(path: Path) -> Measurement:
     """
     lines = lines_of(path)
     heads: list[ChannelHead] = []
-    channels: list[Array] = []
+    channels: list[FloatArray] = []
     warnings: list[str] = []
     place = 0
     while (place := _next_text(lines, place)) < len(lines):
@@ -160,7 +161,7 @@ def _length_warning(path: Path, head: ChannelHead) -> list[str]:
     return [f"{said}; all are read"]
 
 
-def _series(heads: list[ChannelHead], values: list[Array]) -> tuple[Series, ...]:
+def _series(heads: list[ChannelHead], values: list[FloatArray]) -> tuple[Series, ...]:
     names = [head.component or head.what for head in heads]
     twice = {name for name in names if names.count(name) > 1}
     channels = tuple(
@@ -192,7 +193,7 @@ def _channel_text(
     measurement: Measurement,
     number: int,
     channel: Channel,
-    values: Array,
+    values: FloatArray,
     unit: str,
     milliseconds: str,
     step: float,
@@ -239,7 +240,7 @@ def _quantity(channel: Channel) -> tuple[str, int]:
     return _QUANTITIES.get(meaning.symbol if meaning else "", ("acceleration", _UNKNOWN))
 
 
-def _numbers(measurement: Measurement, values: Array, step: float) -> tuple[list[int], list[float]]:
+def _numbers(measurement: Measurement, values: FloatArray, step: float) -> tuple[list[int], list[float]]:
     integers, reals = [_UNKNOWN] * 100, [float(_UNKNOWN)] * 100
     integers[0] = 2
     start = start_of(measurement.notes)

@@ -16,9 +16,10 @@ from typing import Final
 
 import numpy as np
 
+from mastd.arrays import FloatArray
 from mastd.errors import FormatError
 from mastd.formats.core.files import lines_of, replacing
-from mastd.formats.core.measurement import START_TIME, Array, Channel, Format, Measurement, Series
+from mastd.formats.core.measurement import START_TIME, Channel, Format, Measurement, Series
 from mastd.formats.core.text_numbers import Layout, laid_out_values, number_of, rows_of
 from mastd.formats.strong_motion.common import (
     COMPONENT,
@@ -206,7 +207,7 @@ def _duration_warning(path: Path, duration: float | None, count: int, step: floa
     return (f"{path}:12: {said}",) if abs(duration - count * step) > step / 2 + 1e-9 * abs(duration) else ()
 
 
-def _value_warnings(path: Path, header: dict[str, str], values: Array) -> list[str]:
+def _value_warnings(path: Path, header: dict[str, str], values: FloatArray) -> list[str]:
     offset, peak = _offset_and_peak(values)
     warnings = []
     if abs(offset) > _SMALL_OFFSET * peak:
@@ -219,7 +220,7 @@ def _value_warnings(path: Path, header: dict[str, str], values: Array) -> list[s
     return warnings
 
 
-def _offset_and_peak(values: Array) -> tuple[float, float]:
+def _offset_and_peak(values: FloatArray) -> tuple[float, float]:
     """Return the mean, and the largest size less the mean, so scaled that no sum leaves the range."""
     size = float(np.max(np.abs(values)))
     if size == 0.0:

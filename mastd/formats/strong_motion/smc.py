@@ -18,9 +18,10 @@ from typing import Final
 
 import numpy as np
 
+from mastd.arrays import FloatArray
 from mastd.errors import FormatError
 from mastd.formats.core.files import lines_of, replacing
-from mastd.formats.core.measurement import START_TIME, Array, Channel, Format, Measurement, Series
+from mastd.formats.core.measurement import START_TIME, Channel, Format, Measurement, Series
 from mastd.formats.core.text_numbers import (
     Layout,
     fixed_values,
@@ -231,7 +232,7 @@ def _comments(path: Path, lines: list[str], stated: int) -> tuple[int, str, tupl
     )
 
 
-def _refuse_missing(path: Path, values: Array, marker: float) -> None:
+def _refuse_missing(path: Path, values: FloatArray, marker: float) -> None:
     # The marker has fewer digits in the values' fields than in the header's.
     missing = np.flatnonzero(np.abs(values - marker) <= 1e-3 * abs(marker))
     if abs(marker) > 1e30 and len(missing):
@@ -279,7 +280,7 @@ def _start(integers: list[int]) -> str:
     return iso_time(date.year, date.month, date.day, hour, minute, second + fraction * 1e-3)
 
 
-def _extreme_warnings(path: Path, reals: list[float], values: Array, unit: str) -> tuple[str, ...]:
+def _extreme_warnings(path: Path, reals: list[float], values: FloatArray, unit: str) -> tuple[str, ...]:
     if not len(values):
         return ()
     found = (float(np.max(values)), float(np.min(values)))
@@ -310,7 +311,7 @@ def _integer_lines(count: int, start: datetime | None) -> list[str]:
     return ["".join(f"{value:10d}" for value in values[k : k + 8]) for k in range(0, len(values), 8)]
 
 
-def _real_lines(rate: str, values: Array, step: float) -> list[str]:
+def _real_lines(rate: str, values: FloatArray, step: float) -> list[str]:
     fields = [f"{_NO_REAL:15.7E}"] * (_REAL_LINES * _REALS.fields)
     fields[1] = rate
     top, bottom = int(np.argmax(values)), int(np.argmin(values))

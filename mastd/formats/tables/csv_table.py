@@ -18,12 +18,12 @@ from typing import Final
 import numpy as np
 import orjson
 
+from mastd.arrays import FloatArray
 from mastd.errors import FormatError
 from mastd.formats.core.even_times import even, printed
 from mastd.formats.core.files import MOST_TEXT, content_of, is_text, replacing
 from mastd.formats.core.measurement import (
     HEAD,
-    Array,
     Channel,
     Format,
     Measurement,
@@ -176,9 +176,9 @@ def _refuse_comma(path: Path, head: list[bytes], start: Start) -> None:
             raise FormatError(f"{place}: decimal comma in {line.decode().strip()[:20]!r}, write a point")
 
 
-def _numbers(path: Path, content: bytes, begin: int, start: Start) -> Array:
+def _numbers(path: Path, content: bytes, begin: int, start: Start) -> FloatArray:
     """Return all numbers from ``begin`` on, (rows, columns)."""
-    blocks: list[Array] = []
+    blocks: list[FloatArray] = []
     problems: list[str] = []
     line = start.line
     while begin < len(content) and len(problems) < _MOST_PROBLEMS:
@@ -197,7 +197,7 @@ def _numbers(path: Path, content: bytes, begin: int, start: Start) -> Array:
     return np.concatenate(blocks)
 
 
-def _fast(chunk: bytes, start: Start) -> Array | None:
+def _fast(chunk: bytes, start: Start) -> FloatArray | None:
     """Return the numbers of whole lines, None where there is anything but plain numbers in equal lines."""
     if start.delimiter == BLANK:
         chunk = chunk.replace(b"\t", b" ")
@@ -214,7 +214,7 @@ def _fast(chunk: bytes, start: Start) -> Array | None:
     return block if block is not None else _json_rows(_as_json(chunk), start.columns)
 
 
-def _json_rows(chunk: bytes, columns: int) -> Array | None:
+def _json_rows(chunk: bytes, columns: int) -> FloatArray | None:
     try:
         rows = orjson.loads(b"[[" + chunk.rstrip(b"\n").replace(b"\n", b"],[") + b"]]")
         block = np.array(rows, dtype=np.float64)
@@ -231,7 +231,7 @@ def _as_json(chunk: bytes) -> bytes:
     return chunk.replace(b"-.", b"-0.")[1:]
 
 
-def _slow(path: Path, chunk: bytes, line: int, start: Start, problems: list[str]) -> Array:
+def _slow(path: Path, chunk: bytes, line: int, start: Start, problems: list[str]) -> FloatArray:
     """Return the numbers of whole lines, the first of them ``line`` (from 0 on), adding to the problems."""
     rows: list[list[float]] = []
     delimiter = None if start.delimiter == BLANK else start.delimiter
@@ -305,7 +305,7 @@ class _Source:
         return [cells[0] for line in lines if (cells := cells_of(_decoded(line), delimiter))]
 
 
-def _measurement(source: _Source, table: Array) -> Measurement:
+def _measurement(source: _Source, table: FloatArray) -> Measurement:
     start = source.start
     warnings: list[str] = []
     names = list(start.names or (f"column {k}" for k in range(1, start.columns + 1)))
@@ -330,7 +330,7 @@ def _measurement(source: _Source, table: Array) -> Measurement:
 
 
 def _time_unit(
-    source: _Source, name: str, unit: str, columns: list[Array], warnings: list[str]
+    source: _Source, name: str, unit: str, columns: list[FloatArray], warnings: list[str]
 ) -> str | None:
     """Return the unit of the first column as a time, "" for one that is not stated, None if it is no time."""
     if len(columns) < 2:
@@ -353,7 +353,7 @@ def _time_unit(
     return known
 
 
-def _on_times(source: _Source, times: Array, unit: str, warnings: list[str]) -> Series:
+def _on_times(source: _Source, times: FloatArray, unit: str, warnings: list[str]) -> Series:
     """Return the axis that a column of times gives, without channels: in s, or in no unit for ""."""
     with np.errstate(invalid="ignore"):
         wrong = np.flatnonzero(~(np.diff(times, prepend=-np.inf) > 0.0))

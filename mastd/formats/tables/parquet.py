@@ -32,10 +32,11 @@ from typing import Any, Final
 
 import numpy as np
 
+from mastd.arrays import FloatArray
 from mastd.errors import FormatError
 from mastd.formats.core.even_axis import check_stated, in_seconds, kept_or_own, series_on
 from mastd.formats.core.files import replacing
-from mastd.formats.core.measurement import Array, Channel, Format, Measurement, Series, one_series
+from mastd.formats.core.measurement import Channel, Format, Measurement, Series, one_series
 from mastd.formats.core.packages import distinct, package, plain
 from mastd.formats.sandbox.reader import Apart, Packed, check_expanded, pack, unpack
 
@@ -102,7 +103,7 @@ class _Column:
 
     name: str
     labels: Mapping[str, str]
-    values: Array
+    values: FloatArray
     is_time: bool
     first: str
     warnings: tuple[str, ...]
@@ -290,7 +291,7 @@ def write(path: Path, measurement: Measurement) -> tuple[str, ...]:
     return ()
 
 
-def _array(pyarrow: Any, values: Array) -> Any:
+def _array(pyarrow: Any, values: FloatArray) -> Any:
     """Return values as an array of Arrow, without copying them and without pandas."""
     buffer = pyarrow.py_buffer(np.ascontiguousarray(values, dtype=np.float64))
     return pyarrow.Array.from_buffers(pyarrow.float64(), len(values), [None, buffer])

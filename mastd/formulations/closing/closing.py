@@ -10,6 +10,7 @@ from typing import Final
 
 import numpy as np
 
+from mastd.arrays import FloatArray
 from mastd.formulations.closing.evaluate import look_at_columns, look_at_places
 from mastd.formulations.closing.partition import (
     expand,
@@ -19,7 +20,7 @@ from mastd.formulations.closing.partition import (
     velocity_terms,
 )
 from mastd.formulations.tree import arrays as a
-from mastd.formulations.tree.arrays import Floats, Tree
+from mastd.formulations.tree.arrays import Tree
 from mastd.formulations.tree.recursion import FREE_LINK, SPHERICAL
 from mastd.kernel import fused_kernel, merged_kernel, separate_kernel
 from mastd.vehicle.blocks.vectors import Triple, cross
@@ -31,7 +32,7 @@ RENEWED_AFTER: Final = 3
 
 
 @fused_kernel
-def move_link(tree: Tree, i: int, start: Floats, shift: Floats) -> None:
+def move_link(tree: Tree, i: int, start: FloatArray, shift: FloatArray) -> None:
     """Write ``q`` of a link: ``start`` moved by ``shift`` (n), turns as rotation vectors in the lower body's
     axes."""
     kind, at, k = tree.links[i, a.L_KIND], tree.links[i, a.L_PLACE], tree.links[i, a.L_FIRST]
@@ -47,7 +48,7 @@ def move_link(tree: Tree, i: int, start: Floats, shift: Floats) -> None:
 
 
 @fused_kernel
-def _turn(q: Floats, at: int, start: Floats, turn: Triple) -> None:
+def _turn(q: FloatArray, at: int, start: FloatArray, turn: Triple) -> None:
     """Write the quaternion after a rotation vector in the axes that it is seen from."""
     square = turn[0] * turn[0] + turn[1] * turn[1] + turn[2] * turn[2]
     angle = np.sqrt(square)
@@ -83,7 +84,7 @@ def turn_rates(turn: Triple, omega: Triple) -> Triple:
 
 
 @merged_kernel
-def close_places(tree: Tree, car: Arrays, shift: Floats, tolerance: float, report: Floats) -> int:
+def close_places(tree: Tree, car: Arrays, shift: FloatArray, tolerance: float, report: FloatArray) -> int:
     """Correct the dependent coordinates until the gaps are below ``tolerance`` (m), by Newton's method.
 
     ``shift`` (n) is room. Columns and factors belong to the closed places then. ``report``: corrections,
@@ -108,7 +109,7 @@ def close_places(tree: Tree, car: Arrays, shift: Floats, tolerance: float, repor
 
 
 @fused_kernel
-def _correct(tree: Tree, shift: Floats) -> None:
+def _correct(tree: Tree, shift: FloatArray) -> None:
     for k in range(shift.shape[0]):
         shift[k] = 0.0
     for group in range(tree.groups.shape[0]):

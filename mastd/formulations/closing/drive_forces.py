@@ -11,9 +11,10 @@ from typing import NamedTuple
 
 import numpy as np
 
+from mastd.arrays import FloatArray
 from mastd.formulations.closing.partition import solve_transposed
 from mastd.formulations.tree import arrays as a
-from mastd.formulations.tree.arrays import Floats, Tree
+from mastd.formulations.tree.arrays import Tree
 from mastd.formulations.tree.recursion import row_of
 from mastd.kernel import merged_kernel, separate_kernel
 from mastd.vehicle.blocks import fields as f
@@ -23,9 +24,9 @@ from mastd.vehicle.state.arrays import Arrays
 class ForceRoom(NamedTuple):
     """Room of the forces."""
 
-    unbalanced: Floats
+    unbalanced: FloatArray
     """(n) e."""
-    multipliers: Floats
+    multipliers: FloatArray
     """(m) λ."""
 
     @classmethod
@@ -54,7 +55,7 @@ def drive_forces(tree: Tree, car: Arrays, room: ForceRoom) -> None:
 
 
 @merged_kernel
-def _unbalanced(tree: Tree, out: Floats) -> None:
+def _unbalanced(tree: Tree, out: FloatArray) -> None:
     for k in range(out.shape[0]):
         out[k] = 0.0
     for i in range(tree.links.shape[0]):

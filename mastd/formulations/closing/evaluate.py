@@ -14,8 +14,9 @@ from typing import Final
 
 import numpy as np
 
+from mastd.arrays import FloatArray, IntArray
 from mastd.formulations.tree import arrays as a
-from mastd.formulations.tree.arrays import Floats, Integers, Tree
+from mastd.formulations.tree.arrays import Tree
 from mastd.formulations.tree.recursion import (
     directions,
     inertias,
@@ -62,7 +63,7 @@ def show_places(tree: Tree, car: Arrays) -> None:
 
 
 @fused_kernel
-def _repeat(bodies: Floats, groups: Integers, weights: Floats, first: int, count: int) -> None:
+def _repeat(bodies: FloatArray, groups: IntArray, weights: FloatArray, first: int, count: int) -> None:
     """Copy fields of the chassis to all lanes, and those of each group's first lane to lanes that are not in
     use."""
     for k in range(first, first + count):
@@ -76,7 +77,7 @@ def _repeat(bodies: Floats, groups: Integers, weights: Floats, first: int, count
 
 
 @fused_kernel
-def _turned_back(turn: Floats, i: int, x: float, y: float, z: float) -> tuple[float, float, float]:
+def _turned_back(turn: FloatArray, i: int, x: float, y: float, z: float) -> tuple[float, float, float]:
     return (
         turn[i, 0] * x + turn[i, 3] * y + turn[i, 6] * z,
         turn[i, 1] * x + turn[i, 4] * y + turn[i, 7] * z,
@@ -115,7 +116,7 @@ def show_rates(tree: Tree, car: Arrays) -> None:
 
 
 @fused_kernel
-def _hold(tree: Tree, wheels: Floats, wheel: int, item: int, lane: int) -> None:
+def _hold(tree: Tree, wheels: FloatArray, wheel: int, item: int, lane: int) -> None:
     """Let a wheel turn with its carrier that its friction brake held when it was last looked at.
 
     Else it would creep: a brake that takes a while to stop its wheel lets it turn with what the carrier turns
@@ -179,7 +180,13 @@ def look_at_columns(tree: Tree, car: Arrays) -> None:
 
 @separate_kernel
 def look_at_forces(
-    tree: Tree, car: Arrays, fresh: Fresh, inputs: Floats, ground: Floats, gravity: float, reach: float
+    tree: Tree,
+    car: Arrays,
+    fresh: Fresh,
+    inputs: FloatArray,
+    ground: FloatArray,
+    gravity: float,
+    reach: float,
 ) -> None:
     """Write γ, out-of-balance forces and second derivatives of the gaps, after ``look_at_columns``.
 
@@ -220,7 +227,7 @@ def take_forces(tree: Tree, car: Arrays) -> None:
 
 
 @merged_kernel
-def give_drives(tree: Tree, inputs: Floats) -> None:
+def give_drives(tree: Tree, inputs: FloatArray) -> None:
     """Write displacement, rate and acceleration of the driven coordinates from a row of inputs."""
     for k in range(tree.drive_rows.shape[0]):
         coordinate = tree.drive_rows[k]

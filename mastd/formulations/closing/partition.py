@@ -13,8 +13,9 @@ from __future__ import annotations
 
 from typing import Final
 
+from mastd.arrays import FloatArray
 from mastd.formulations.tree import arrays as a
-from mastd.formulations.tree.arrays import Floats, Tree
+from mastd.formulations.tree.arrays import Tree
 from mastd.kernel import fused_kernel, merged_kernel, separate_kernel
 
 RENEWED_SHARE: Final = 0.3
@@ -148,7 +149,7 @@ def renew(tree: Tree) -> int:
 
 
 @fused_kernel
-def solve_dependent(tree: Tree, group: int, right_side: Floats, out: Floats) -> None:
+def solve_dependent(tree: Tree, group: int, right_side: FloatArray, out: FloatArray) -> None:
     """Write Φ_d⁻¹ r of a group, by its factors.
 
     ``right_side`` (m) by rows, of which the group's are read; ``out`` (m) has the dependent coordinates, in
@@ -172,7 +173,7 @@ def solve_dependent(tree: Tree, group: int, right_side: Floats, out: Floats) -> 
 
 
 @fused_kernel
-def solve_transposed(tree: Tree, group: int, right_side: Floats, out: Floats) -> None:
+def solve_transposed(tree: Tree, group: int, right_side: FloatArray, out: FloatArray) -> None:
     """Write Φ_d⁻ᵀ r of a group, by its factors.
 
     ``right_side`` (m) by dependent coordinates, ``out`` (m) by rows. Both may be one array.
@@ -232,7 +233,7 @@ def independent_columns(tree: Tree) -> None:
 
 
 @merged_kernel
-def velocity_terms(tree: Tree, out: Floats) -> None:
+def velocity_terms(tree: Tree, out: FloatArray) -> None:
     """Write b_di = Φ_d⁻¹ b_c of all groups, (29): the part of the dependent rates that given ones make.
 
     b_c = −Φ_q u of the coordinates that are given. ``out`` (m) as in ``solve_dependent``.
@@ -261,7 +262,7 @@ def acceleration_terms(tree: Tree) -> None:
 
 
 @merged_kernel
-def expand(tree: Tree, terms: Floats, values: Floats) -> None:
+def expand(tree: Tree, terms: FloatArray, values: FloatArray) -> None:
     """Write the dependent of ``values`` (n) from the independent ones, (26), (27): B_di of ``b_cells`` times
     these, plus ``terms`` (m)."""
     for group in range(tree.groups.shape[0]):

@@ -13,10 +13,11 @@ from __future__ import annotations
 
 from typing import Final, NamedTuple
 
+from mastd.arrays import FloatArray, IntArray
 from mastd.formulations.closing.closing import move_link, turn_rates
 from mastd.formulations.methods.dispatch import Law, Rooms, evaluate
 from mastd.formulations.tree import arrays as a
-from mastd.formulations.tree.arrays import Floats, Integers, Tree
+from mastd.formulations.tree.arrays import Tree
 from mastd.formulations.tree.recursion import FREE_LINK, SPHERICAL
 from mastd.kernel import merged_kernel
 from mastd.lanes import LANES
@@ -40,23 +41,23 @@ LAST: Final = 4
 class March(NamedTuple):
     """Room of a step."""
 
-    q: Floats
+    q: FloatArray
     """State at the beginning of the step."""
-    u: Floats
-    spin: Floats
-    deflection: Floats
-    slopes: Floats
+    u: FloatArray
+    spin: FloatArray
+    deflection: FloatArray
+    slopes: FloatArray
     """(STAGES + 1, 2 n + 3 wheels) rates of turn vectors and coordinates, accelerations, spin and deflection
     rates."""
-    move: Floats
+    move: FloatArray
     """(2 n + 3 wheels) what a stage adds to the state."""
-    inputs: Floats
+    inputs: FloatArray
     """Rows of the last step, of this one with the powertrain's torques, and of the present stage."""
-    ground: Floats
+    ground: FloatArray
     """(2, …) parameters of the last step and of the present stage."""
-    known: Integers
+    known: IntArray
     """(1) 1 where the slopes of the last step stand in ``slopes``."""
-    failed: Integers
+    failed: IntArray
     """(1) what ``evaluate`` said in the last step."""
 
 
@@ -111,7 +112,7 @@ def write_slopes(tree: Tree, march: March, stage: int) -> None:
 
 
 @merged_kernel
-def stage_inputs(march: March, drives: int, step: float, share: float, ground: Floats) -> None:
+def stage_inputs(march: March, drives: int, step: float, share: float, ground: FloatArray) -> None:
     """Write inputs and ground of a stage, ``share`` of the step on from its beginning."""
     before, after, row = march.inputs[0], march.inputs[1], march.inputs[2]
     if share == 1.0:
@@ -143,7 +144,7 @@ def stage_inputs(march: March, drives: int, step: float, share: float, ground: F
 
 
 @merged_kernel
-def begin_step(tree: Tree, car: Arrays, march: March, inputs: Floats, step: float) -> None:
+def begin_step(tree: Tree, car: Arrays, march: March, inputs: FloatArray, step: float) -> None:
     """Take a step's inputs, and the powertrain's torques at the spins that are ahead; none without a step."""
     for k in range(inputs.shape[0]):
         march.inputs[1, k] = inputs[k]
@@ -165,7 +166,7 @@ def begin_step(tree: Tree, car: Arrays, march: March, inputs: Floats, step: floa
 
 
 @merged_kernel
-def end_step(march: March, ground: Floats) -> None:
+def end_step(march: March, ground: FloatArray) -> None:
     """Keep inputs and ground for the next step's beginning."""
     for k in range(march.inputs.shape[1]):
         march.inputs[0, k] = march.inputs[1, k]
@@ -182,7 +183,7 @@ def explicit_step(
     march: March,
     step: float,
     integrator: int,
-    ground: Floats,
+    ground: FloatArray,
 ) -> int:
     """Take a step of one of the explicit formulas; the accelerations of its beginning stand in the tree,
     those of its end do after it.

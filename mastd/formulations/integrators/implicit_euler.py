@@ -25,12 +25,9 @@ from enum import IntEnum
 from typing import Final, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from mastd.arrays import FloatArray, IntArray
 from mastd.kernel import fused_kernel, separate_kernel
-
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
 
 
 class Policy(IntEnum):
@@ -74,29 +71,29 @@ quadratic in velocities is small beside them: so ε of velocities is the larger 
 class ImplicitEuler(NamedTuple):
     """Jacobian, inverse and scratch of ``n`` coordinates; n × n arrays by columns (row j is column j)."""
 
-    position_columns: Floats
+    position_columns: FloatArray
     """(n, n) f_x, 1/s² between equal units."""
-    velocity_columns: Floats
+    velocity_columns: FloatArray
     """(n, n) f_v, 1/s."""
-    inverse: Floats
+    inverse: FloatArray
     """(n, n) A⁻¹."""
-    matrix: Floats
+    matrix: FloatArray
     """(n, n) scratch: A, and its triangular factors after ``solve_afresh``."""
-    order: Ints
+    order: IntArray
     """(n) scratch: rows exchanged by pivoting."""
-    position_column: Floats
+    position_column: FloatArray
     """(n) a new column of f_x, before it is put in place."""
-    velocity_column: Floats
+    velocity_column: FloatArray
     """(n) a new column of f_v."""
-    right: Floats
+    right: FloatArray
     """(n) f + h f_x q̇."""
-    change: Floats
+    change: FloatArray
     """(n) scratch: w."""
-    increment: Floats
+    increment: FloatArray
     """(n) q̇(k+1) − q̇(k), the result of (4)."""
-    limits: Floats
+    limits: FloatArray
     """``STEP`` h (s), ``LEAST_DENOMINATOR``, ``LARGEST_DEFECT`` (both without unit)."""
-    counts: Ints
+    counts: IntArray
     """``STEPS``, ``NEXT_COLUMN``, ``CHECKED_ROW`` (turn by turn), ``REPLACED`` columns, ``INVERSIONS`` in all
     (the first one included), ``FACTORISATIONS``."""
 
@@ -141,7 +138,7 @@ def columns_due(euler: ImplicitEuler, policy: int, columns: int) -> int:
 
 
 @fused_kernel
-def next_column(euler: ImplicitEuler, policy: int, velocities: Floats) -> int:
+def next_column(euler: ImplicitEuler, policy: int, velocities: FloatArray) -> int:
     """Return the column to be renewed next, with ``velocities`` (n) of the new state."""
     n = len(velocities)
     if policy != Policy.FASTEST:
@@ -244,7 +241,7 @@ def invert(euler: ImplicitEuler) -> int:
 
 
 @fused_kernel
-def right_side(euler: ImplicitEuler, accelerations: Floats, velocities: Floats) -> None:
+def right_side(euler: ImplicitEuler, accelerations: FloatArray, velocities: FloatArray) -> None:
     """Fill ``right`` with f + h f_x q̇ of (4)."""
     n = len(velocities)
     for i in range(n):
@@ -283,7 +280,7 @@ def _holds(euler: ImplicitEuler) -> bool:
 
 
 @separate_kernel
-def multiply_by_inverse(euler: ImplicitEuler, accelerations: Floats, velocities: Floats) -> int:
+def multiply_by_inverse(euler: ImplicitEuler, accelerations: FloatArray, velocities: FloatArray) -> int:
     """Fill ``increment`` by (4) with the inverse as it is; invert afresh if an equation shows its errors.
 
     Returns 1 if A is singular.
@@ -300,7 +297,7 @@ def multiply_by_inverse(euler: ImplicitEuler, accelerations: Floats, velocities:
 
 
 @separate_kernel
-def solve_afresh(euler: ImplicitEuler, accelerations: Floats, velocities: Floats) -> int:
+def solve_afresh(euler: ImplicitEuler, accelerations: FloatArray, velocities: FloatArray) -> int:
     """Fill ``increment`` by (4) with a factorisation of A and no inverse; return 1 if A is singular."""
     euler.counts[STEPS] += 1
     euler.counts[FACTORISATIONS] += 1

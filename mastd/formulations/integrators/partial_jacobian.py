@@ -23,6 +23,7 @@ from typing import Final, NamedTuple
 
 import numpy as np
 
+from mastd.arrays import FloatArray, IntArray
 from mastd.formulations.closing.partition import expand, velocity_terms
 from mastd.formulations.integrators.explicit import March, keep, move_state
 from mastd.formulations.integrators.implicit_euler import (
@@ -44,7 +45,7 @@ from mastd.formulations.integrators.implicit_euler import (
 )
 from mastd.formulations.methods.dispatch import Law, Rooms, evaluate
 from mastd.formulations.tree import arrays as a
-from mastd.formulations.tree.arrays import Floats, Integers, Tree
+from mastd.formulations.tree.arrays import Tree
 from mastd.kernel import fused_kernel, merged_kernel
 from mastd.lanes import LANES
 from mastd.vehicle.blocks import fields as f
@@ -62,22 +63,22 @@ class PartialRoom(NamedTuple):
     """Jacobian and room of a step; N = independent coordinates + wheels + 2 tyres that deflect."""
 
     euler: ImplicitEuler
-    plan: Integers
+    plan: IntArray
     """Of the present step: 1 if all columns are made ``AFRESH``, and the ``COLUMN`` at hand."""
-    coordinates: Integers
+    coordinates: IntArray
     """Independent coordinates to which the first columns belong."""
-    deflecting: Integers
+    deflecting: IntArray
     """Wheels whose tyres' deflections are states."""
-    rates: Floats
+    rates: FloatArray
     """(N) at the beginning of the step."""
-    accelerations: Floats
+    accelerations: FloatArray
     """(N) at the beginning of the step."""
-    loads: Floats
+    loads: FloatArray
     """(2, items of wheels, LANES) loads that the accelerations at the beginning were made with, and those
     that they left."""
-    quality: Floats
+    quality: FloatArray
     """(body groups) marks of the choice of independent coordinates."""
-    terms: Floats
+    terms: FloatArray
     """(m) what given rates add to the dependent ones."""
 
 
@@ -109,7 +110,7 @@ def implicit_step(
     room: PartialRoom,
     policy: int,
     columns: int,
-    ground: Floats,
+    ground: FloatArray,
 ) -> int:
     """Take a step; accelerations of its beginning stand in the tree, those of its end do after it.
 
@@ -271,7 +272,12 @@ def _stay(march: March) -> None:
 
 @fused_kernel
 def _gather(
-    tree: Tree, room: PartialRoom, rates: Floats, spins: Floats, deflections: Floats, out: Floats
+    tree: Tree,
+    room: PartialRoom,
+    rates: FloatArray,
+    spins: FloatArray,
+    deflections: FloatArray,
+    out: FloatArray,
 ) -> None:
     """Write the states' part of rates (n), spins (wheels) and deflections (wheels, 2) to ``out`` (N)."""
     free, wheels = room.coordinates.shape[0], tree.spin.shape[0]
@@ -299,14 +305,14 @@ def _choice_changed(tree: Tree, room: PartialRoom) -> bool:
 
 
 @fused_kernel
-def _keep_loads(car: Arrays, loads: Floats) -> None:
+def _keep_loads(car: Arrays, loads: FloatArray) -> None:
     for item in range(loads.shape[0]):
         for lane in range(LANES):
             loads[item, lane] = car.wheels[item, f.LOAD, lane]
 
 
 @fused_kernel
-def _put_loads(car: Arrays, loads: Floats) -> None:
+def _put_loads(car: Arrays, loads: FloatArray) -> None:
     for item in range(loads.shape[0]):
         for lane in range(LANES):
             car.wheels[item, f.LOAD, lane] = loads[item, lane]

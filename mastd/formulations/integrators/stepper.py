@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any, Final
 
 import numpy as np
-from numpy.typing import NDArray
 
+from mastd.arrays import FloatArray
 from mastd.formulations.closing.closing import largest_rate
 from mastd.formulations.closing.drive_forces import drive_forces
 from mastd.formulations.closing.evaluate import show_accelerations
@@ -51,8 +51,6 @@ from mastd.vehicle.solver.snapshot import Blocks
 from mastd.vehicle.state.arrays import Arrays
 from mastd.vehicle.state.motion import State, read_state, write_state
 
-Floats = NDArray[np.float64]
-
 CODES: Final[dict[Integrator, int]] = {
     "runge-kutta": RUNGE_KUTTA,
     "adams-bashforth": ADAMS_BASHFORTH,
@@ -73,12 +71,12 @@ def take_tree_steps(
     step: float,
     policy: int,
     integrator: int,
-    inputs: Floats,
-    ground: Floats,
-    report: Floats,
-    heights: Floats,
-    table: Floats,
-    wrench: Floats,
+    inputs: FloatArray,
+    ground: FloatArray,
+    report: FloatArray,
+    heights: FloatArray,
+    table: FloatArray,
+    wrench: FloatArray,
 ) -> None:
     """Take a step for each row of ``inputs``, as ``stepping.take_steps`` does."""
     keep = table.shape[0] == inputs.shape[0]
@@ -104,7 +102,7 @@ def take_tree_steps(
 
 
 @merged_kernel
-def _report(tree: Tree, rooms: Rooms, failed: int, report: Floats) -> None:
+def _report(tree: Tree, rooms: Rooms, failed: int, report: FloatArray) -> None:
     report[newton.ITERATIONS], report[newton.JOINT_ERROR] = rooms.closing[0], rooms.closing[1]
     report[newton.JOINT_RATE] = largest_rate(tree)
     report[newton.LARGEST_MOVE] = 0.0
@@ -171,11 +169,11 @@ class TreeSteps:
         self.layout.arrays.rows[:, f.MULTIPLIER] = 0.0
         take_state(self.tree, state)
 
-    def start(self, state: State, ground: Floats) -> None:
+    def start(self, state: State, ground: FloatArray) -> None:
         """Put the car into the state of t = 0."""
         self.load(state)
 
-    def begin(self, ground: Floats) -> None:
+    def begin(self, ground: FloatArray) -> None:
         """Write accelerations, forces and gaps at the present state; racks stand as they are in it."""
         if self._march.ground.shape[1] != len(ground):
             self._march = self._march._replace(ground=np.zeros((2, len(ground))))
@@ -188,7 +186,7 @@ class TreeSteps:
         for _ in range(2):
             self.look(row, ground)
 
-    def look(self, inputs: Floats, ground: Floats) -> None:
+    def look(self, inputs: FloatArray, ground: FloatArray) -> None:
         """Close the joints at the state in ``tree`` and write all accelerations there, on a row of inputs."""
         width = TraceLayout(len(self.tree.spin), len(self.tree.drive_rows)).width
         arguments: list[Any] = [
@@ -203,12 +201,12 @@ class TreeSteps:
         ]
         take_tree_steps(*arguments)
 
-    def take(self, *arguments: Floats) -> None:
+    def take(self, *arguments: FloatArray) -> None:
         """Take steps; inputs, ground, report, heights, table and wrench as ``stepping.take_steps`` has
         them."""
         take_tree_steps(*self.blocks, *arguments)
 
-    def bind(self, *arguments: Floats) -> Bound:
+    def bind(self, *arguments: FloatArray) -> Bound:
         """Return ``take`` with its arguments, whose contents may change."""
         return BoundTreeSteps(*self.blocks, *arguments)
 
@@ -236,7 +234,7 @@ class TreeSteps:
         """Of a matrix of a whole step: none is made."""
         return 0
 
-    def matrix(self, ground: Ground) -> Floats:
+    def matrix(self, ground: Ground) -> FloatArray:
         """Raise ValueError: there is no matrix of a step."""
         raise ValueError("a formulation over a tree of links has no matrix of a step")
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Final, NamedTuple
 
+from mastd.arrays import FloatArray
 from mastd.formulations.closing.closing import close_places, close_rates
 from mastd.formulations.closing.drive_forces import ForceRoom
 from mastd.formulations.closing.evaluate import give_drives, look_at_forces
@@ -13,7 +14,7 @@ from mastd.formulations.methods.lagrange import LagrangeRoom, ReducedRoom, solve
 from mastd.formulations.methods.partitioning import PartitioningRoom, solve_partitioning
 from mastd.formulations.subsystem.solve import solve_subsystems
 from mastd.formulations.subsystem.workspace import SubsystemRoom
-from mastd.formulations.tree.arrays import Floats, Tree
+from mastd.formulations.tree.arrays import Tree
 from mastd.kernel import merged_kernel
 from mastd.vehicle.solver.full_matrix import Fresh
 from mastd.vehicle.state.arrays import Arrays
@@ -35,9 +36,9 @@ class Rooms(NamedTuple):
     subsystem: SubsystemRoom
     forces: ForceRoom
     fresh: Fresh
-    shift: Floats
+    shift: FloatArray
     """(n)."""
-    closing: Floats
+    closing: FloatArray
     """(2) corrections and largest gap of the last closing."""
 
 
@@ -53,7 +54,7 @@ class Law(NamedTuple):
 
 
 @merged_kernel
-def evaluate(tree: Tree, car: Arrays, rooms: Rooms, law: Law, inputs: Floats, ground: Floats) -> int:
+def evaluate(tree: Tree, car: Arrays, rooms: Rooms, law: Law, inputs: FloatArray, ground: FloatArray) -> int:
     """Close the joints at the independent coordinates and rates in the tree, and write all accelerations.
 
     Returns 0, 1 + the group that is singular, or -1 where the gaps do not close.

@@ -12,12 +12,13 @@ from typing import NamedTuple
 
 import numpy as np
 
+from mastd.arrays import FloatArray, IntArray
 from mastd.formulations.closing.partition import expand
 from mastd.formulations.methods.mass_matrix import Columns, add_inertia
 from mastd.formulations.methods.reduced_indices import Places, arrange, group_of, is_arranged, places_of
 from mastd.formulations.methods.sparse_cholesky import clear, factor, solve
 from mastd.formulations.tree import arrays as a
-from mastd.formulations.tree.arrays import Floats, Integers, Tree
+from mastd.formulations.tree.arrays import Tree
 from mastd.kernel import fused_kernel, merged_kernel, separate_kernel
 from mastd.vehicle.state.arrays import Arrays
 
@@ -28,27 +29,27 @@ class IndependentRoom(NamedTuple):
     places: Places
     columns: Columns
     """Of V_di and W_di, by the present choice."""
-    kept: Integers
+    kept: IntArray
     """(links + 1, 2) where the independent coordinates of each link's path begin in the next two, and where
     the dependent ones do in the two after those."""
-    kept_from: Integers
+    kept_from: IntArray
     """Place in ``Tree.path`` and column of V_di."""
-    kept_to: Integers
-    spread_from: Integers
+    kept_to: IntArray
+    spread_from: IntArray
     """Place in ``Tree.path``, and where its columns of V_di begin in ``target``."""
-    spread_first: Integers
-    target: Integers
+    spread_first: IntArray
+    target: IntArray
     """Columns of V_di that a dependent coordinate's row of B_di is spread over."""
-    local: Integers
+    local: IntArray
     """(independent) column of V_di of each place, of the link at hand."""
-    v: Floats
+    v: FloatArray
     """(columns, 3) V_di and W_di, (33), (34)."""
-    w: Floats
-    residual: Floats
+    w: FloatArray
+    residual: FloatArray
     """(links, 6) as ``Tree.residual``, with the γ of (35), (36)."""
-    mass: Floats
+    mass: FloatArray
     """(independent, independent)."""
-    values: Floats
+    values: FloatArray
     """(independent) force, then accelerations."""
 
 
@@ -83,7 +84,7 @@ def independent_room(tree: Tree) -> IndependentRoom:
     )
 
 
-def _room(size: int) -> Integers:
+def _room(size: int) -> IntArray:
     return np.zeros(size, dtype=np.int64)
 
 
@@ -203,7 +204,7 @@ def velocity_matrices(tree: Tree, room: IndependentRoom) -> None:
 
 @fused_kernel
 def _spread(
-    tree: Tree, matrix: Floats, target: Integers, column: Floats, row: int, first: int, width: int
+    tree: Tree, matrix: FloatArray, target: IntArray, column: FloatArray, row: int, first: int, width: int
 ) -> None:
     """Add a dependent coordinate's column times its row of B_di to the independent columns."""
     x, y, z = column[0], column[1], column[2]

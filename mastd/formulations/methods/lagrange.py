@@ -12,6 +12,7 @@ from typing import Final, NamedTuple
 
 import numpy as np
 
+from mastd.arrays import FloatArray, IntArray
 from mastd.formulations.methods.mass_matrix import (
     Columns,
     add_inertia,
@@ -31,7 +32,7 @@ from mastd.formulations.methods.sparse_cholesky import (
     solve,
 )
 from mastd.formulations.tree import arrays as a
-from mastd.formulations.tree.arrays import Floats, Integers, Tree
+from mastd.formulations.tree.arrays import Tree
 from mastd.kernel import fused_kernel, merged_kernel, separate_kernel
 from mastd.vehicle.state.arrays import Arrays
 
@@ -43,14 +44,14 @@ class LagrangeRoom(NamedTuple):
     """Room of the conventional method. N = free coordinates + rows."""
 
     columns: Columns
-    place: Integers
+    place: IntArray
     """(n) in the system, −1 of coordinates that are fixed."""
-    matrix: Floats
+    matrix: FloatArray
     """(N, N)."""
-    values: Floats
+    values: FloatArray
     """(N) right side, then accelerations and the multipliers: Φᵀ times these are the joints' forces,
     negative."""
-    sizes: Floats
+    sizes: FloatArray
     """(N) largest entries of the columns."""
 
 
@@ -109,7 +110,7 @@ def group_of_row(tree: Tree, row: int) -> int:
 
 
 @merged_kernel
-def _solve_dense(matrix: Floats, values: Floats, sizes: Floats) -> int:
+def _solve_dense(matrix: FloatArray, values: FloatArray, sizes: FloatArray) -> int:
     """Replace ``values`` by the solution for them as right side; return 0, or 1 + the column without a
     pivot."""
     n = values.shape[0]
@@ -153,28 +154,28 @@ class ReducedRoom(NamedTuple):
     """Room of the reduced method."""
 
     columns: Columns
-    place: Integers
+    place: IntArray
     """(n) in the order of elimination, −1 of coordinates that are fixed."""
-    coordinate: Integers
+    coordinate: IntArray
     """(free) of each place."""
     pattern: Pattern
     """Of the mass matrix."""
-    mass: Floats
+    mass: FloatArray
     """(free, free) its lower triangle, then its factors."""
-    reach_first: Integers
+    reach_first: IntArray
     """(rows + 1) where the places begin that L⁻¹ Φᵀ of each row has entries in, and these, rising."""
-    reach: Integers
-    reached_first: Integers
+    reach: IntArray
+    reached_first: IntArray
     """(free + 1) the same by places: the rows."""
-    reached: Integers
-    y: Floats
+    reached: IntArray
+    y: FloatArray
     """(rows, free) L⁻¹ Φᵀ."""
     multiplier_pattern: Pattern
-    multiplier_matrix: Floats
+    multiplier_matrix: FloatArray
     """(rows, rows) Φ M⁻¹ Φᵀ, then its factors."""
-    multipliers: Floats
+    multipliers: FloatArray
     """(rows)."""
-    values: Floats
+    values: FloatArray
     """(free) force, then accelerations."""
 
 
@@ -220,7 +221,7 @@ def reduced_room(tree: Tree, dense: bool = False) -> ReducedRoom:
     )
 
 
-def _starts(lists: list[list[int]]) -> Integers:
+def _starts(lists: list[list[int]]) -> IntArray:
     return np.concatenate([[0], np.cumsum([len(one) for one in lists])]).astype(np.int64)
 
 

@@ -12,28 +12,28 @@ from typing import NamedTuple
 
 import numpy as np
 
-from mastd.formulations.methods.sparse_cholesky import Booleans
+from mastd.arrays import BoolArray, FloatArray, IntArray
 from mastd.formulations.tree import arrays as a
-from mastd.formulations.tree.arrays import Floats, Integers, Tree
+from mastd.formulations.tree.arrays import Tree
 from mastd.kernel import merged_kernel
 
 
 class Columns(NamedTuple):
     """The columns of all links."""
 
-    first: Integers
+    first: IntArray
     """(links + 1) where the columns of V of each link begin in the next two."""
-    place: Integers
+    place: IntArray
     """Place in the system, rising in each link."""
-    at: Integers
+    at: IntArray
     """Row of the array of columns."""
-    turning_first: Integers
+    turning_first: IntArray
     """(links + 1) the same of W."""
-    turning_place: Integers
-    turning_at: Integers
+    turning_place: IntArray
+    turning_at: IntArray
 
 
-def free_places(tree: Tree, order: list[int] | None = None) -> Integers:
+def free_places(tree: Tree, order: list[int] | None = None) -> IntArray:
     """Return (n) the place of each free coordinate in a system of all of them, −1 of the others.
 
     ``order``: of free coordinates, by their number among these; None: as they come.
@@ -44,7 +44,7 @@ def free_places(tree: Tree, order: list[int] | None = None) -> Integers:
     return place
 
 
-def free_columns(tree: Tree, place: Integers) -> Columns:
+def free_columns(tree: Tree, place: IntArray) -> Columns:
     """Return the columns of all free coordinates, (V and W themselves)."""
     lists: list[list[int]] = [[0], [], [], [0], [], []]
     for line in tree.links:
@@ -58,7 +58,7 @@ def free_columns(tree: Tree, place: Integers) -> Columns:
     return Columns(*(np.array(one, dtype=np.int64) for one in lists))
 
 
-def joined_coordinates(tree: Tree) -> Booleans:
+def joined_coordinates(tree: Tree) -> BoolArray:
     """Return (n_free, n_free) where the mass matrix of all free coordinates has entries: along the
     branches."""
     place = free_places(tree)
@@ -72,7 +72,13 @@ def joined_coordinates(tree: Tree) -> Booleans:
 
 @merged_kernel
 def add_inertia(
-    tree: Tree, columns: Columns, v: Floats, w: Floats, residual: Floats, matrix: Floats, force: Floats
+    tree: Tree,
+    columns: Columns,
+    v: FloatArray,
+    w: FloatArray,
+    residual: FloatArray,
+    matrix: FloatArray,
+    force: FloatArray,
 ) -> None:
     """Add Σ m Vᵀ V + Wᵀ J W to the lower triangle of ``matrix``, (18), and −Vᵀ r − Wᵀ s to ``force``, (19).
 

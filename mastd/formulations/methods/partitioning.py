@@ -10,6 +10,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from mastd.arrays import FloatArray, IntArray
 from mastd.formulations.closing.partition import expand
 from mastd.formulations.methods.mass_matrix import (
     Columns,
@@ -21,7 +22,7 @@ from mastd.formulations.methods.mass_matrix import (
 from mastd.formulations.methods.reduced_indices import Places, arrange, group_of, is_arranged, places_of
 from mastd.formulations.methods.sparse_cholesky import clear, factor, solve
 from mastd.formulations.tree import arrays as a
-from mastd.formulations.tree.arrays import Floats, Integers, Tree
+from mastd.formulations.tree.arrays import Tree
 from mastd.kernel import fused_kernel, merged_kernel, separate_kernel
 from mastd.vehicle.state.arrays import Arrays
 
@@ -31,26 +32,26 @@ class PartitioningRoom(NamedTuple):
 
     places: Places
     columns: Columns
-    coordinate: Integers
+    coordinate: IntArray
     """(free) coordinate of each row of the whole system."""
-    neighbour_first: Integers
+    neighbour_first: IntArray
     """(free + 1) where the columns begin that each row of the whole mass matrix has entries in, and these."""
-    neighbour: Integers
-    column_first: Integers
+    neighbour: IntArray
+    column_first: IntArray
     """(free + 1) where the places begin that each row of M T has entries in, as far as they are needed, and
     these."""
-    column: Integers
-    mark: Integers
+    column: IntArray
+    mark: IntArray
     """(independent)."""
-    whole: Floats
+    whole: FloatArray
     """(free, free)."""
-    force: Floats
+    force: FloatArray
     """(free)."""
-    row: Floats
+    row: FloatArray
     """(independent) of M T."""
-    mass: Floats
+    mass: FloatArray
     """(independent, independent)."""
-    values: Floats
+    values: FloatArray
     """(independent) force, then accelerations."""
 
 

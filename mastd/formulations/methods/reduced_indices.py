@@ -11,37 +11,38 @@ from typing import NamedTuple
 
 import numpy as np
 
+from mastd.arrays import IntArray
 from mastd.formulations.methods.sparse_cholesky import Pattern, elimination_order, pattern_of
 from mastd.formulations.tree import arrays as a
-from mastd.formulations.tree.arrays import Integers, Tree
+from mastd.formulations.tree.arrays import Tree
 from mastd.kernel import fused_kernel
 
 
 class Places(NamedTuple):
     """Static: the places. By choice: what stands there."""
 
-    slot_first: Integers
+    slot_first: IntArray
     """(groups + 1) number of each group's first independent coordinate, counted by groups and ``members``."""
-    slot_place: Integers
+    slot_place: IntArray
     """(independent) place of each of these in the order of elimination."""
-    column_first: Integers
+    column_first: IntArray
     """(groups + 1) where the columns of each group's B_di begin in the next two."""
     pattern: Pattern
     """Of the reduced mass matrix."""
-    seen: Integers
+    seen: IntArray
     """(n) ``members`` when the following was written."""
-    place: Integers
+    place: IntArray
     """(n) place of an independent coordinate, −1 of others."""
-    coordinate: Integers
+    coordinate: IntArray
     """(independent) at each place."""
-    group: Integers
+    group: IntArray
     """(n) of a dependent coordinate its group, −1 of others."""
-    row: Integers
+    row: IntArray
     """(n) of a dependent coordinate: where its row of B_di begins in ``b_cells``, and its row."""
-    own_row: Integers
-    column_place: Integers
+    own_row: IntArray
+    column_place: IntArray
     """Places of a group's columns of B_di, rising, and which column each is."""
-    column: Integers
+    column: IntArray
 
 
 def places_of(tree: Tree) -> Places:
@@ -75,7 +76,7 @@ def places_of(tree: Tree) -> Places:
     )
 
 
-def _static_slots(tree: Tree, slots: Integers) -> dict[int, int]:
+def _static_slots(tree: Tree, slots: IntArray) -> dict[int, int]:
     """Return the slots of the free coordinates of groups without rows, which are always independent."""
     found = {}
     for g, line in enumerate(tree.groups):
@@ -85,7 +86,7 @@ def _static_slots(tree: Tree, slots: Integers) -> dict[int, int]:
     return found
 
 
-def _slots_of_link(tree: Tree, link: Integers, slots: Integers, slot_of: dict[int, int]) -> set[int]:
+def _slots_of_link(tree: Tree, link: IntArray, slots: IntArray, slot_of: dict[int, int]) -> set[int]:
     """Return the slots of all independent coordinates that may move a link, whatever is chosen."""
     found: set[int] = set()
     for k in tree.path[link[a.L_PATH] : link[a.L_PATH] + link[a.L_PATHS]]:

@@ -10,12 +10,9 @@ from __future__ import annotations
 from typing import Final, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
-from mastd.formulations.tree.arrays import Floats, Integers
+from mastd.arrays import BoolArray, FloatArray, IntArray
 from mastd.kernel import fused_kernel, merged_kernel
-
-Booleans = NDArray[np.bool_]
 
 LEAST_SHARE: Final = 1e-12
 """Of what elimination leaves of a diagonal entry: below it a matrix is singular."""
@@ -24,15 +21,15 @@ LEAST_SHARE: Final = 1e-12
 class Pattern(NamedTuple):
     """Where L has entries below its diagonal, column by column."""
 
-    first: Integers
+    first: IntArray
     """(n + 1) where the rows of each column begin in ``rows``."""
-    rows: Integers
+    rows: IntArray
     """Rising in each column."""
-    diagonal: Floats
+    diagonal: FloatArray
     """(n) room for the diagonal before elimination."""
 
 
-def elimination_order(joined: Booleans) -> list[int]:
+def elimination_order(joined: BoolArray) -> list[int]:
     """Return an order of elimination with little fill: always one that has the fewest neighbours left.
 
     ``joined`` (n, n), symmetric: where the matrix has entries. A tree, eliminated so, has no fill at all. Of
@@ -50,7 +47,7 @@ def elimination_order(joined: Booleans) -> list[int]:
     return order
 
 
-def pattern_of(joined: Booleans) -> Pattern:
+def pattern_of(joined: BoolArray) -> Pattern:
     """Return where L has entries for a matrix with entries ``joined`` (n, n), eliminated from 0 to n − 1."""
     n = len(joined)
     below = [set(np.flatnonzero(joined[i + 1 :, i] | joined[i, i + 1 :]) + i + 1) for i in range(n)]
@@ -67,7 +64,7 @@ def pattern_of(joined: Booleans) -> Pattern:
 
 
 @fused_kernel
-def clear(pattern: Pattern, matrix: Floats) -> None:
+def clear(pattern: Pattern, matrix: FloatArray) -> None:
     """Write zeros to all entries of the lower triangle that are in use."""
     for j in range(pattern.diagonal.shape[0]):
         matrix[j, j] = 0.0
@@ -76,7 +73,7 @@ def clear(pattern: Pattern, matrix: Floats) -> None:
 
 
 @merged_kernel
-def factor(pattern: Pattern, matrix: Floats) -> int:
+def factor(pattern: Pattern, matrix: FloatArray) -> int:
     """Replace the lower triangle of ``matrix`` (n, n) by its factors: L, and 1/D on the diagonal.
 
     Returns 0, or 1 + the first row that depends on those before it (or is not a number).
@@ -102,7 +99,7 @@ def factor(pattern: Pattern, matrix: Floats) -> int:
 
 
 @fused_kernel
-def forward(pattern: Pattern, factors: Floats, values: Floats) -> None:
+def forward(pattern: Pattern, factors: FloatArray, values: FloatArray) -> None:
     """Replace ``values`` (n) by L⁻¹ of them."""
     for j in range(pattern.diagonal.shape[0]):
         value = values[j]
@@ -111,7 +108,7 @@ def forward(pattern: Pattern, factors: Floats, values: Floats) -> None:
 
 
 @fused_kernel
-def backward(pattern: Pattern, factors: Floats, values: Floats) -> None:
+def backward(pattern: Pattern, factors: FloatArray, values: FloatArray) -> None:
     """Replace ``values`` (n) by L⁻ᵀ D⁻¹ of them."""
     for j in range(pattern.diagonal.shape[0] - 1, -1, -1):
         value = values[j] * factors[j, j]
@@ -121,7 +118,7 @@ def backward(pattern: Pattern, factors: Floats, values: Floats) -> None:
 
 
 @fused_kernel
-def solve(pattern: Pattern, factors: Floats, values: Floats) -> None:
+def solve(pattern: Pattern, factors: FloatArray, values: FloatArray) -> None:
     """Replace ``values`` (n) by the solution for them as right side."""
     forward(pattern, factors, values)
     backward(pattern, factors, values)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
+from mastd.arrays import FloatArray
 from mastd.formulations.subsystem.workspace import (
     C_FORCE,
     C_INERTIA,
@@ -14,7 +15,7 @@ from mastd.formulations.subsystem.workspace import (
     S_FREES,
     SubsystemRoom,
 )
-from mastd.formulations.tree.arrays import Floats, Tree
+from mastd.formulations.tree.arrays import Tree
 from mastd.kernel import fused_kernel
 
 LEAST_PIVOT: Final = 1e-9
@@ -22,7 +23,7 @@ LEAST_PIVOT: Final = 1e-9
 
 
 @fused_kernel
-def solved(block: Floats, size: int, width: int) -> bool:
+def solved(block: FloatArray, size: int, width: int) -> bool:
     """Solve A X = R in place by LU with pivots chosen by rows, ``block`` (size, width) being [A R].
 
     Returns whether there is a solution. Zeros below a pivot cost nothing.

@@ -7,9 +7,10 @@ from typing import Final, NamedTuple
 
 import numpy as np
 
+from mastd.arrays import FloatArray, IntArray
 from mastd.errors import UsageError
 from mastd.formulations.tree import arrays as a
-from mastd.formulations.tree.arrays import Floats, Integers, Tree
+from mastd.formulations.tree.arrays import Tree
 from mastd.formulations.tree.build import constraint_rows
 from mastd.formulations.tree.subsystems import CARTESIAN, Subsystem, base_links
 from mastd.vehicle.state.arrays import Layout
@@ -51,51 +52,51 @@ COMPOSITE_FIELDS: Final = 16
 class SubsystemRoom(NamedTuple):
     """What ``subsystem.solve_subsystems`` works with; f: most independent coordinates of a subsystem."""
 
-    table: Integers
+    table: IntArray
     """(subsystems, SUBSYSTEM_FIELDS)."""
-    links: Integers
+    links: IntArray
     """Links by subsystem, in height order."""
-    seat: Integers
+    seat: IntArray
     """(links) place of a link within its subsystem, -1: of the base."""
-    base: Integers
+    base: IntArray
     """Links of the base, the chassis first."""
-    motions: Integers
+    motions: IntArray
     """Coordinates of the chassis that are not held."""
-    coordinates: Integers
+    coordinates: IntArray
     """Free coordinates by subsystem, rising."""
-    order: Integers
+    order: IntArray
     """The same: in each subsystem first the dependent ones, then the independent."""
-    dependent: Integers
+    dependent: IntArray
     """(n) 1 for a coordinate that is a dependent one at present."""
-    column: Integers
+    column: IntArray
     """(n) place of a coordinate in its subsystem's ``order``, -1: none."""
-    groups: Integers
+    groups: IntArray
     """Body groups with rows by subsystem."""
-    equations: Integers
+    equations: IntArray
     """Rows of all joints of the subsystems in Cartesian coordinates, as ``build_tree.constraint_rows``."""
-    composite: Floats
+    composite: FloatArray
     """(links, COMPOSITE_FIELDS) of a link and all above it; of the chassis: of the whole vehicle."""
-    state_columns: Floats
+    state_columns: FloatArray
     """(n, 6) B_j of (23)."""
-    coupling: Floats
+    coupling: FloatArray
     """(coordinates of a subsystem, 7) M_yqᵀ and −P_q of (27)."""
-    mass: Floats
+    mass: FloatArray
     """(coordinates of a subsystem)², M_qq in the present order."""
-    product: Floats
+    product: FloatArray
     """Mass times B and g of (30)."""
-    block: Floats
+    block: FloatArray
     """Ψ_z of (14) with its right sides, of one subsystem."""
-    solution: Floats
+    solution: FloatArray
     """(…, f + 1) by subsystem: −Φ_u⁻¹Φ_v and Φ_u⁻¹γ of (30), or N and p of (16)."""
-    reduced: Floats
+    reduced: FloatArray
     """(…, f + 7) by subsystem, a line for each independent coordinate: inertia, the base's share, force."""
-    motion: Floats
+    motion: FloatArray
     """(links of a subsystem, 6) accelerations against the base, beyond γ."""
-    rates: Floats
+    rates: FloatArray
     """(f) accelerations of the independent coordinates."""
-    core: Floats
+    core: FloatArray
     """(6, 7) inertia and force of (1)."""
-    acceleration: Floats
+    acceleration: FloatArray
     """(6) Ẏ₀."""
 
 
@@ -169,7 +170,7 @@ def make_room(
     )
 
 
-def _most(table: Integers, field: int) -> int:
+def _most(table: IntArray, field: int) -> int:
     return int(table[:, field].max(initial=0))
 
 

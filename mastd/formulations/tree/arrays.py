@@ -12,11 +12,7 @@ from __future__ import annotations
 
 from typing import Final, NamedTuple
 
-import numpy as np
-from numpy.typing import NDArray
-
-Floats = NDArray[np.float64]
-Integers = NDArray[np.int64]
+from mastd.arrays import FloatArray, IntArray
 
 # Table of links
 L_ITEM: Final = 0
@@ -98,100 +94,100 @@ FREE, HELD, DRIVEN = 0, 1, 2
 class Tree(NamedTuple):
     """All that the kernels of the formulations read and write. n coordinates, m rows, P columns."""
 
-    links: Integers
+    links: IntArray
     """(links, LINK_FIELDS) in height order, the chassis first."""
-    path: Integers
+    path: IntArray
     """(P) coordinates, each link's lower ones in rising order."""
-    link_of: Integers
+    link_of: IntArray
     """(n) link of each coordinate."""
-    turning: Integers
+    turning: IntArray
     """(n) 1 where a coordinate turns, 0 where it shifts: then its columns of W are zero."""
-    fixed: Integers
+    fixed: IntArray
     """(n) FREE, HELD or DRIVEN."""
-    joints: Floats
+    joints: FloatArray
     """(links, JOINT_CONSTANTS)."""
-    mass: Floats
+    mass: FloatArray
     """(links)."""
-    inertia_constants: Floats
+    inertia_constants: FloatArray
     """(links, 6) xx, yy, zz, xy, xz, yz about the centre of mass, own axes."""
-    row_table: Integers
+    row_table: IntArray
     """(m, ROW_FIELDS)."""
-    row_columns: Integers
+    row_columns: IntArray
     """(…, 3) for each coordinate in a row its place in ``path``, the coordinate, and 0 (body A) or 1 (body
     B): those of the loop alone, since what both branches have below them cancels."""
-    groups: Integers
+    groups: IntArray
     """(body groups, GROUP_FIELDS)."""
-    outside: Integers
+    outside: IntArray
     """Coordinates of other groups in a group's rows."""
-    members: Integers
+    members: IntArray
     """(n) coordinates by body group; within it the dependent ones, the independent, those that are fixed."""
-    q: Floats
+    q: FloatArray
     """Per link: of a free one position and quaternion, of a ball joint its quaternion, else the
     coordinates."""
-    u: Floats
+    u: FloatArray
     """(n) rates. Of a free link velocity and angular velocity, of a ball joint the relative angular velocity,
     in the lower body's axes."""
-    udot: Floats
+    udot: FloatArray
     """(n) their accelerations: the result of a formulation."""
-    quaternion: Floats
+    quaternion: FloatArray
     """(links, 4) body → inertial axes, and as matrix:"""
-    turn: Floats
+    turn: FloatArray
     """(links, 9)."""
-    place: Floats
+    place: FloatArray
     """(links, 3) centre of mass, from the chassis'."""
-    reach: Floats
+    reach: FloatArray
     """(links, 3) joint from the lower body's centre of mass, inertial axes."""
-    arm: Floats
+    arm: FloatArray
     """(links, 3) joint from the own centre of mass, inertial axes."""
-    axis: Floats
+    axis: FloatArray
     """(n, 3) direction of each coordinate, inertial axes."""
-    velocity: Floats
+    velocity: FloatArray
     """(links, 3) of the centre of mass."""
-    omega: Floats
-    gamma_v: Floats
+    omega: FloatArray
+    gamma_v: FloatArray
     """(links, 3) accelerations that the rates and what is given make without ``udot``, (10), (11), (16)."""
-    gamma_w: Floats
-    v: Floats
+    gamma_w: FloatArray
+    v: FloatArray
     """(P, 3) columns of V of the centres of mass, beside ``path``."""
-    w: Floats
+    w: FloatArray
     """(P, 3) columns of W."""
-    inertia: Floats
+    inertia: FloatArray
     """(links, 6) as ``inertia_constants``, inertial axes."""
-    residual: Floats
+    residual: FloatArray
     """(links, 6) out-of-balance force and moment about the centre of mass with ``udot`` = 0: what γ and the
     gyroscopic moment ask for minus what acts."""
-    cells: Floats
+    cells: FloatArray
     """(layout's cells, LANES) room for the shared kernel of joint rows."""
-    row_forms: Floats
+    row_forms: FloatArray
     """(m, 12) a row's derivative by the motion of centre and body A, then of B."""
-    phi: Floats
+    phi: FloatArray
     """(m, n) Φ_q of (21)."""
-    gap: Floats
+    gap: FloatArray
     """(m) Φ."""
-    bias: Floats
+    bias: FloatArray
     """(m) second derivative of Φ with ``udot`` = 0: −g_c of (22)."""
-    lu: Floats
+    lu: FloatArray
     """Factors of each group's Φ_d."""
-    pivots: Integers
+    pivots: IntArray
     """(m) exchanges of rows."""
-    row_size: Floats
+    row_size: FloatArray
     """(m) room for the largest entries of the rows, by which their pivots compare."""
-    quality: Floats
+    quality: FloatArray
     """(body groups) share of the smallest in the largest pivot when the independent coordinates were
     chosen; inf: they are to be chosen."""
-    b_cells: Floats
+    b_cells: FloatArray
     """B_di of (28)."""
-    g_cells: Floats
+    g_cells: FloatArray
     """(m) g_di of (30)."""
-    spin: Floats
+    spin: FloatArray
     """(wheels)."""
-    spin_rate: Floats
-    deflection: Floats
+    spin_rate: FloatArray
+    deflection: FloatArray
     """(wheels, 2) of Magic Formula tyres."""
-    deflection_rate: Floats
-    wheel_places: Integers
+    deflection_rate: FloatArray
+    wheel_places: IntArray
     """(wheels, 2) item and lane."""
-    carriers: Integers
+    carriers: IntArray
     """(wheels) link of each wheel's carrier."""
-    drive_rows: Integers
+    drive_rows: IntArray
     """(drives) coordinate of each drive."""

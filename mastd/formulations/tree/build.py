@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
+from mastd.arrays import FloatArray, IntArray
 from mastd.formulations.tree import arrays as a
 from mastd.formulations.tree.arrays import Tree
 from mastd.formulations.tree.body_groups import BodyGroup
@@ -14,8 +14,6 @@ from mastd.vehicle.equations.joints_jacobian import column_of
 from mastd.vehicle.model.definition import Model
 from mastd.vehicle.state.arrays import Layout
 from mastd.vehicle.state.grouping import CHASSIS
-
-Integers = NDArray[np.int64]
 
 _PLACES = {TreeJoint.FREE: 7, TreeJoint.SPHERICAL: 4}
 """Numbers in ``q`` of the joints that have more of them than coordinates."""
@@ -127,9 +125,9 @@ def _groups(
     topology: Topology,
     body_groups: tuple[BodyGroup, ...],
     number: dict[int, int],
-    table: Integers,
-    fixed: Integers,
-) -> tuple[Integers, Integers, list[list[int]]]:
+    table: IntArray,
+    fixed: IntArray,
+) -> tuple[IntArray, IntArray, list[list[int]]]:
     """Return the table of body groups, their coordinates and their rows; mark the links' groups."""
     groups = np.zeros((len(body_groups), a.GROUP_FIELDS), dtype=np.int64)
     members: list[int] = []
@@ -149,7 +147,7 @@ def _groups(
     return groups, np.array(members, dtype=np.int64), rows
 
 
-def _row_columns(rows: list[list[int]], table: Integers, paths: list[list[int]]) -> list[list[int]]:
+def _row_columns(rows: list[list[int]], table: IntArray, paths: list[list[int]]) -> list[list[int]]:
     """Return the columns of all rows; complete the rows by their first one and their number."""
     found: list[list[int]] = []
     for row in rows:
@@ -165,11 +163,11 @@ def _row_columns(rows: list[list[int]], table: Integers, paths: list[list[int]])
 
 
 def _outside(
-    groups: Integers,
-    members: Integers,
+    groups: IntArray,
+    members: IntArray,
     rows: list[list[int]],
     columns: list[list[int]],
-    fixed: Integers,
+    fixed: IntArray,
 ) -> list[int]:
     """Return for each group the coordinates of others in its rows; note in the table where they stand."""
     found: list[int] = []
@@ -212,7 +210,7 @@ def constraint_rows(layout: Layout, cut: int, number: dict[int, int]) -> list[li
     return found
 
 
-def _constants(model: Model, link: Link) -> NDArray[np.float64]:
+def _constants(model: Model, link: Link) -> FloatArray:
     upper = model.bodies[link.body].centre
     point = upper if link.joint is TreeJoint.FREE else link.point
     # The chassis' own numbers are its position: its joint is the origin.
@@ -220,6 +218,6 @@ def _constants(model: Model, link: Link) -> NDArray[np.float64]:
     return np.concatenate([point - lower, point - upper, link.axes[0], link.axes[1]])
 
 
-def _inertia(model: Model, body: int) -> NDArray[np.float64]:
+def _inertia(model: Model, body: int) -> FloatArray:
     j = model.bodies[body].inertia
     return np.array([j[0, 0], j[1, 1], j[2, 2], j[0, 1], j[0, 2], j[1, 2]])

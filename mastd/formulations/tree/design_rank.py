@@ -10,9 +10,10 @@ from collections.abc import Collection, Iterator, Sequence
 
 import numpy as np
 
+from mastd.arrays import FloatArray
 from mastd.errors import UsageError
 from mastd.formulations.tree.joints import Link, TreeJoint
-from mastd.vehicle.model.definition import Model, PrimitiveKind, Vector
+from mastd.vehicle.model.definition import Model, PrimitiveKind
 from mastd.vehicle.model.mobility import RANK_TOLERANCE, jacobian
 
 _SHARE = 0.3
@@ -59,7 +60,9 @@ def connected(sets: Sequence[Collection[int]]) -> list[list[int]]:
     return sorted(indices for indices, _ in found)
 
 
-def cut_jacobian(model: Model, links: Sequence[Link], cuts: Sequence[int], bodies: Collection[int]) -> Vector:
+def cut_jacobian(
+    model: Model, links: Sequence[Link], cuts: Sequence[int], bodies: Collection[int]
+) -> FloatArray:
     """Return Φ_q (rows, coordinates of ``bodies`` but driven ones) in the design position, scaled.
 
     Columns in the order of the links.
@@ -114,12 +117,12 @@ def _repeated(
     )
 
 
-def _rank(values: Vector) -> int:
+def _rank(values: FloatArray) -> int:
     largest = float(values[0]) if values.size else 0.0
     return int(np.count_nonzero(values > RANK_TOLERANCE * largest))
 
 
-def _velocities(link: Link, centre: Vector, length: float) -> Vector:
+def _velocities(link: Link, centre: FloatArray, length: float) -> FloatArray:
     """Return (6, coordinates): velocity of a point and angular velocity for each coordinate of a link."""
     if link.joint is TreeJoint.PRISMATIC:
         return np.concatenate([link.axes[0], np.zeros(3)])[:, np.newaxis]

@@ -9,7 +9,8 @@ from typing import Final
 
 import numpy as np
 
-from mastd.vehicle.model.definition import Model, Primitive, PrimitiveKind, Vector
+from mastd.arrays import FloatArray
+from mastd.vehicle.model.definition import Model, Primitive, PrimitiveKind
 
 COORDINATES: Final = (6, 3, 2, 1, 1)
 _NO_AXES: Final = np.zeros((2, 3))
@@ -45,9 +46,9 @@ class Link:
     joint: TreeJoint
     name: str
     """Of the joint; of a free body its own."""
-    point: Vector
+    point: FloatArray
     """(3) the joint's point in the design position, vehicle frame; of a free body its centre of mass."""
-    axes: Vector
+    axes: FloatArray
     """(2, 3) unit vectors in the design position, zero where there is none.
 
     Revolute: [0], about which the upper body turns positively. Prismatic: [0], along which the upper body
@@ -65,8 +66,8 @@ class Edge:
     name: str
     first: int
     second: int
-    point: Vector
-    axes: Vector
+    point: FloatArray
+    axes: FloatArray
     """(2, 3): universal fixed in first and second body; prismatic [0] the way of the second body."""
     drive: int
     primitives: tuple[int, ...]

@@ -10,8 +10,9 @@ from typing import Final
 
 import numpy as np
 
+from mastd.arrays import FloatArray
 from mastd.formulations.tree import arrays as a
-from mastd.formulations.tree.arrays import Floats, Tree
+from mastd.formulations.tree.arrays import Tree
 from mastd.kernel import fused_kernel, merged_kernel
 from mastd.vehicle.blocks.vectors import Triple, cross, matrix_of
 
@@ -26,19 +27,19 @@ Quaternion = tuple[float, float, float, float]
 
 
 @fused_kernel
-def row_of(block: Floats, i: int, first: int) -> Triple:
+def row_of(block: FloatArray, i: int, first: int) -> Triple:
     """Return three neighbouring numbers of a row."""
     return block[i, first], block[i, first + 1], block[i, first + 2]
 
 
 @fused_kernel
-def write(block: Floats, i: int, first: int, x: float, y: float, z: float) -> None:
+def write(block: FloatArray, i: int, first: int, x: float, y: float, z: float) -> None:
     """Write three neighbouring numbers of a row."""
     block[i, first], block[i, first + 1], block[i, first + 2] = x, y, z
 
 
 @fused_kernel
-def turned_by(turn: Floats, i: int, x: float, y: float, z: float) -> Triple:
+def turned_by(turn: FloatArray, i: int, x: float, y: float, z: float) -> Triple:
     """Return R (x, y, z), R row by row in ``turn[i]``."""
     return (
         turn[i, 0] * x + turn[i, 1] * y + turn[i, 2] * z,

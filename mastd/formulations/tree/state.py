@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
+from mastd.arrays import FloatArray
 from mastd.formulations.tree import arrays as a
 from mastd.formulations.tree.arrays import Tree
 from mastd.formulations.tree.topology import TreeJoint
 from mastd.vehicle.blocks.attitude import inverse, quaternion_product, rotation_matrix
 from mastd.vehicle.state.motion import State
-
-Floats = NDArray[np.float64]
 
 
 def take_state(tree: Tree, state: State) -> None:
@@ -60,13 +58,13 @@ def take_state(tree: Tree, state: State) -> None:
     tree.deflection[:] = state.deflection
 
 
-def _angle(turn: Floats, axis: Floats) -> float:
+def _angle(turn: FloatArray, axis: FloatArray) -> float:
     """Return the angle of a turn about a known axis."""
     sine = 0.5 * axis @ np.array([turn[2, 1] - turn[1, 2], turn[0, 2] - turn[2, 0], turn[1, 0] - turn[0, 1]])
     return float(np.arctan2(sine, 0.5 * (np.trace(turn) - 1.0)))
 
 
-def _cross_angles(turn: Floats, first: Floats, second: Floats) -> Floats:
+def _cross_angles(turn: FloatArray, first: FloatArray, second: FloatArray) -> FloatArray:
     """Return the two angles of R = Rot(first) Rot(second): the first carries the second axis to where it
     is."""
     moved = turn @ second

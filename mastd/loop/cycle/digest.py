@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import hashlib
 
-import numpy as np
-from numpy.typing import NDArray
+from mastd.arrays import FloatArray
 
 
 class CommandDigest:
     """SHA-256 over ``covered``, the part of the command that belongs to the links, cycle by cycle."""
 
-    def __init__(self, covered: NDArray[np.float64]) -> None:
+    def __init__(self, covered: FloatArray) -> None:
         self._covered = covered
         self._hash = hashlib.sha256()
 

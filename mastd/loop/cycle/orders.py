@@ -11,8 +11,8 @@ from dataclasses import replace
 from typing import Protocol
 
 import numpy as np
-from numpy.typing import NDArray
 
+from mastd.arrays import FloatArray
 from mastd.control.reference.jog import JogRanges, plan_jog
 from mastd.control.reference.master_gain import level_refusal
 from mastd.control.reference.reference import Reference
@@ -30,11 +30,11 @@ class Carrier(Protocol):
     """Who counts on what the table carries."""
 
     @property
-    def model(self) -> NDArray[np.float64]:
+    def model(self) -> FloatArray:
         """Values (11,) of the nominal model of table and payload."""
 
     @property
-    def carry(self) -> Callable[[NDArray[np.float64]], None]:
+    def carry(self) -> Callable[[FloatArray], None]:
         """Takes over another one."""
 
 
@@ -50,7 +50,7 @@ class Orders:
         slots: ProfileSlots | None,
     ) -> None:
         self.loaded: LoadedProfile | None = None
-        self.profile_start: NDArray[np.float64] | None = None
+        self.profile_start: FloatArray | None = None
         """First pose of the loaded profile; None where it begins from any."""
         self.profile_end = 0.0
         """Its duration in seconds."""
@@ -65,7 +65,7 @@ class Orders:
         """Whether the last order took longer than a period."""
 
     @property
-    def carried(self) -> NDArray[np.float64]:
+    def carried(self) -> FloatArray:
         """Values (11,) of the model of table and payload that the daemon believes to stand there."""
         return self._carrier.model
 

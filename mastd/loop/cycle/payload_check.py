@@ -12,8 +12,8 @@ from collections.abc import Sequence
 from typing import Final
 
 import numpy as np
-from numpy.typing import NDArray
 
+from mastd.arrays import FloatArray
 from mastd.control.identification.static_load import (
     LegFriction,
     StaticLoad,
@@ -31,8 +31,6 @@ from mastd.safety.faults import Code, Report
 from mastd.safety.states import State
 from mastd.settings.daemon.daemon import DaemonSettings
 from mastd.settings.table.table import TableSettings
-
-Array = NDArray[np.float64]
 
 BLOCK: Final = 20
 """Samples that are looked at together: rates of single ones are noisy."""
@@ -151,7 +149,7 @@ class Measured:
         links = last - slices["force"].start
         self._frame = frame.values[first:last]
         self._wrench = frame.field("command.payload_wrench")
-        self.values: Array = np.zeros(last - first + 6 + links)
+        self.values: FloatArray = np.zeros(last - first + 6 + links)
         parts = {name: slice(slices[name].start - first, slices[name].stop - first) for name in slices}
         self._motion = self.values[: last - first]
         self.pose = self.values[parts["pose"]]

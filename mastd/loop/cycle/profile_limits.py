@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import numpy as np
-from numpy.typing import NDArray
-
+from mastd.arrays import FloatArray
 from mastd.control.reference.reference import Reference
 from mastd.loop.measurement.frame import Frame
 from mastd.safety.codes import Code
@@ -22,7 +20,7 @@ class ProfileWatch:
         self._found: list[Report] = []
         self._elapsed = 0.0
 
-    def begin(self, limits: NDArray[np.float64]) -> None:
+    def begin(self, limits: FloatArray) -> None:
         """Begin anew with the ``limits`` of the profile that is played from now on."""
         self._limits.take(limits)
 

@@ -12,8 +12,8 @@ import mmap
 import os
 
 import numpy as np
-from numpy.typing import NDArray
 
+from mastd.arrays import FloatArray, IntArray
 from mastd.control.sine.corrected_sine import SINE_SIZE
 from mastd.loop.payload.loaded_profile import Driven, LoadedProfile, OnTable
 from mastd.loop.payload.pickling import MOST_BYTES, pack, unpack
@@ -51,8 +51,8 @@ class ProfileSlots:
             os.ftruncate(descriptor, size)
         self.descriptor = descriptor
         memory = mmap.mmap(descriptor, size)
-        self._numbers: NDArray[np.float64] = np.frombuffer(memory, dtype=np.float64)
-        self._integers: NDArray[np.int64] = np.frombuffer(memory, dtype=np.int64)
+        self._numbers: FloatArray = np.frombuffer(memory, dtype=np.float64)
+        self._integers: IntArray = np.frombuffer(memory, dtype=np.int64)
 
     def close(self) -> None:
         """Let go of the memory; it vanishes with the last profile that was read from it."""
@@ -125,9 +125,7 @@ class ProfileSlots:
         start = 8 * (slot * SLOT_NUMBERS + ARRAYS)
         return self._numbers.data.cast("B")[start : start + size]
 
-    def _arrays(
-        self, slot: int, rows: int, blocks: int
-    ) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64], NDArray[np.float64]]:
+    def _arrays(self, slot: int, rows: int, blocks: int) -> tuple[IntArray, IntArray, IntArray, FloatArray]:
         start = slot * SLOT_NUMBERS + HEAD
         whole = self._integers[start : start + 3 * (LARGEST_BLOCKS + 1)]
         step = LARGEST_BLOCKS + 1
@@ -140,10 +138,10 @@ class ProfileSlots:
         )
 
 
-def _text_numbers(text: str, size: int) -> NDArray[np.float64]:
+def _text_numbers(text: str, size: int) -> FloatArray:
     """Return a text as numbers of ``size`` bytes, cut off where it is longer."""
     return np.frombuffer(text.encode()[:size].ljust(size, b"\0"), dtype=np.float64)
 
 
-def _text(numbers: NDArray[np.float64]) -> str:
+def _text(numbers: FloatArray) -> str:
     return numbers.tobytes().rstrip(b"\0").decode("utf-8", "ignore")

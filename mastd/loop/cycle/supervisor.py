@@ -10,8 +10,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
-from numpy.typing import NDArray
 
+from mastd.arrays import FloatArray
 from mastd.control.reference.kernels import ON_PATH
 from mastd.control.reference.reference import Reference
 from mastd.loop.cycle.orders import Orders
@@ -58,7 +58,7 @@ class Supervisor:
         sensing: Sensing,
         sample: Sample,
         reference: Reference,
-        lowered: NDArray[np.float64],
+        lowered: FloatArray,
         orders: Orders,
     ) -> None:
         self.state = State.OFF

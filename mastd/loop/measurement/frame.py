@@ -13,8 +13,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
-from numpy.typing import NDArray
 
+from mastd.arrays import FloatArray
 from mastd.record.channels import AXES, Channel
 from mastd.settings.table.table import TableSettings
 from mastd.wire.common.layout import SUPPLY_FIELDS, Field, Layout, command_layout, sample_layout
@@ -159,7 +159,7 @@ class Frame:
         """``rigs``: the channels of what rigs give."""
         self.layout = frame_layout(links, accelerometers, len(rigs))
         self.channels = frame_channels(self.layout, rigs)
-        self.values: NDArray[np.float64] = np.zeros(self.layout.size)
+        self.values: FloatArray = np.zeros(self.layout.size)
         self.index = {name: place.start for name, place in self.layout.slices.items()}
         self.motion = self.values[self.index["reference"] : self.index["reference"] + 24].reshape(4, 6)
         self.measured = self.values[self.index["pose"] : self.index["pose"] + 18].reshape(3, 6)
@@ -172,10 +172,10 @@ class Frame:
         self.field("profile_time")[:] = np.nan
         self.rigs = self.field(RIGS) if rigs else self.values[:0]
 
-    def field(self, name: str) -> NDArray[np.float64]:
+    def field(self, name: str) -> FloatArray:
         """Return the view of one field."""
         return self.values[self.layout.slices[name]]
 
-    def _block(self, prefix: str, layout: Layout) -> NDArray[np.float64]:
+    def _block(self, prefix: str, layout: Layout) -> FloatArray:
         start = self.index[prefix + layout.fields[0].name]
         return self.values[start : start + layout.size]

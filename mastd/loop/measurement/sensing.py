@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
+from mastd.arrays import FloatArray
 from mastd.control.estimation.estimate import smoothing_factor
 from mastd.control.estimation.motion_estimate import MotionEstimator
 from mastd.control.estimation.motion_kernels import LEFT_OUT
@@ -121,14 +121,14 @@ class Sensing:
         self._loss = ""
 
     @property
-    def smoothed_pose(self) -> NDArray[np.float64]:
+    def smoothed_pose(self) -> FloatArray:
         """Pose (6,) of C as the motion's estimate has it: between samples and lengths it goes on smoothly."""
         return self._motion.state[:6]
 
     @property
-    def pressures(self) -> NDArray[np.float64]:
+    def pressures(self) -> FloatArray:
         """Pressures (2 n,) of the newest sample in Pa, calibrated: both chambers of each link in turn."""
-        pressures: NDArray[np.float64] = self._pressure_scales * self._raw_pressures + self._pressure_offsets
+        pressures: FloatArray = self._pressure_scales * self._raw_pressures + self._pressure_offsets
         return pressures
 
     @property
@@ -145,7 +145,7 @@ class Sensing:
         return self.pose_valid and self._bad == 0 and self._fresh_enough
 
     @property
-    def following_peak(self) -> NDArray[np.float64]:
+    def following_peak(self) -> FloatArray:
         """Greatest following error (n,) of each link in m since the last reset, while it was watched."""
         return self._guard.following_peak
 

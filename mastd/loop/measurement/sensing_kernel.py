@@ -7,8 +7,8 @@ come in two arrays made once by ``Constants``: few arguments keep the call cheap
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
+from mastd.arrays import FloatArray, IntArray
 from mastd.control.estimation.estimate import estimate
 from mastd.control.estimation.motion_estimate import estimate_motion
 from mastd.control.estimation.motion_kernels import ACCELERATION, LEFT_OUT, PENDING, STARTED
@@ -28,9 +28,6 @@ from mastd.safety.inspection import (
     unusable,
 )
 from mastd.settings.table.table import TableSettings
-
-Array = NDArray[np.float64]
-Integers = NDArray[np.int64]
 
 FOUND = 1
 """Bit of the mask that says that the pose was found (fault codes begin at 1)."""
@@ -95,12 +92,12 @@ class Constants:
         table: TableSettings,
         observer: Observer,
         frame: Frame,
-        guard_limits: Array,
+        guard_limits: FloatArray,
         tolerances: tuple[float, float],
         maximum_updates: int,
     ) -> None:
         geometry = observer.geometry
-        parts: dict[int, Array] = {
+        parts: dict[int, FloatArray] = {
             LENGTH_CALIBRATION: np.array(
                 [[link.transducer.scale, link.transducer.offset] for link in table.links]
             ),
@@ -122,8 +119,8 @@ class Constants:
             STROKES: geometry.strokes,
             GUARD_LIMITS: guard_limits,
         }
-        self.values: Array = np.concatenate([part.ravel() for part in parts.values()])
-        self.places: Integers = np.full(PLACES, -1, dtype=np.int64)
+        self.values: FloatArray = np.concatenate([part.ravel() for part in parts.values()])
+        self.places: IntArray = np.full(PLACES, -1, dtype=np.int64)
         self.places[LINKS] = geometry.links
         self.places[NULLS] = len(observer.null_vectors)
         self.places[UPDATES] = maximum_updates
@@ -136,7 +133,9 @@ class Constants:
 
 
 @kernel
-def measured_accelerations(pose_acceleration: Array, jacobian: Array, accelerations: Array) -> None:
+def measured_accelerations(
+    pose_acceleration: FloatArray, jacobian: FloatArray, accelerations: FloatArray
+) -> None:
     """Write the links' measured ``accelerations`` (n,), m/s².
 
     It is J q̈ with the estimated ``pose_acceleration`` (6,): the Jacobian's own change adds less than v²/l,
@@ -151,15 +150,15 @@ def measured_accelerations(pose_acceleration: Array, jacobian: Array, accelerati
 
 @kernel
 def estimate_pose_motion(
-    frame: Array,
-    places: Integers,
+    frame: FloatArray,
+    places: IntArray,
     found: bool,
     valid: int,
     steps: int,
-    constants: Array,
-    sizes: Integers,
-    state: Array,
-    counters: Integers,
+    constants: FloatArray,
+    sizes: IntArray,
+    state: FloatArray,
+    counters: IntArray,
 ) -> None:
     """Write the rates and accelerations of the pose into the frame; without a pose they stay.
 
@@ -190,26 +189,26 @@ def estimate_pose_motion(
 
 @kernel
 def sense(
-    frame: Array,
-    places: Integers,
-    constants: Array,
-    state: Array,
-    scalars: Integers,
-    bounds: Array,
-    memory: Array,
-    counts: Integers,
-    delays: Integers,
-    detail: Array,
+    frame: FloatArray,
+    places: IntArray,
+    constants: FloatArray,
+    state: FloatArray,
+    scalars: IntArray,
+    bounds: FloatArray,
+    memory: FloatArray,
+    counts: IntArray,
+    delays: IntArray,
+    detail: FloatArray,
     watched: int,
     dt: float,
     smoothing: float,
     valid: int,
     steps: int,
-    motion_constants: Array,
-    motion_sizes: Integers,
-    motion_state: Array,
-    motion_counters: Integers,
-    readings: Array,
+    motion_constants: FloatArray,
+    motion_sizes: IntArray,
+    motion_state: FloatArray,
+    motion_counters: IntArray,
+    readings: FloatArray,
 ) -> int:
     """Estimate and guard one sample in the frame; return the mask of faults and ``FOUND``.
 

@@ -9,8 +9,8 @@ from __future__ import annotations
 from typing import Final
 
 import numpy as np
-from numpy.typing import NDArray
 
+from mastd.arrays import FloatArray
 from mastd.wire.common.blocks import DRIVER, NewestValueBlock
 
 _COUNT: Final = DRIVER.slices["count"].start
@@ -25,7 +25,7 @@ class DriverPort:
 
     def __init__(self, block: NewestValueBlock) -> None:
         """Begin with what is in the block already counted as old."""
-        self.values: NDArray[np.float64] = np.zeros(VALUES)
+        self.values: FloatArray = np.zeros(VALUES)
         """(5) steering −1…1, left positive; throttle, brake, clutch 0…1; gear, a whole number."""
         self._block = block
         block.read()

@@ -14,16 +14,14 @@ from collections.abc import Mapping
 from typing import Final
 
 import numpy as np
-from numpy.typing import NDArray
 
+from mastd.arrays import FloatArray
 from mastd.loop.rigs.binding import absent_rig, bound_rig
 from mastd.loop.rigs.bound_rig import BoundRig
 from mastd.safety.faults import Report
 from mastd.settings.rigs.channels import VEHICLE
 from mastd.settings.table.payload import ExternalPayload
 from mastd.wire.common.vehicle_block import ON_TABLE
-
-Floats = NDArray[np.float64]
 
 TAKEOVER: Final = 0.1
 """s in which the dead weight takes over from a lost rig, and a rig that is back from the dead weight."""
@@ -57,12 +55,12 @@ class ExternalVehicle:
         """Take the rig; raise UsageError if there is none, or one of another kind."""
         self._rig = bound_rig(rigs, self._wanted, VEHICLE)
 
-    def lie(self, pose: Floats, numbers: Floats) -> None:
+    def lie(self, pose: FloatArray, numbers: FloatArray) -> None:
         """Stand on the table that lies at ``pose`` (6); everything before is forgotten."""
         self._share = 1.0 if self._rig.present else 0.0
         self._weigh(pose)
 
-    def ride(self, pose: Floats, steps: int, numbers: Floats) -> list[Report]:
+    def ride(self, pose: FloatArray, steps: int, numbers: FloatArray) -> list[Report]:
         """Go on by ``steps`` periods, in which the table came to ``pose`` (6); nothing is wrong here."""
         step = steps * self._per_period
         if self._rig.present:
@@ -72,7 +70,7 @@ class ExternalVehicle:
         self._weigh(pose)
         return []
 
-    def _weigh(self, pose: Floats) -> None:
+    def _weigh(self, pose: FloatArray) -> None:
         if self._rig.present:
             self._last[:] = self._rig.values
             if self._share == 1.0:

@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import math
 
-import numpy as np
-from numpy.typing import NDArray
-
+from mastd.arrays import FloatArray
 from mastd.kernel import fused_kernel
 from mastd.signals.comfort import weigh
 from mastd.vehicle.payload.seat import feel
@@ -14,24 +12,22 @@ from mastd.vehicle.solver.newton import CONVERGED, ITERATIONS, REPORT_FIELDS
 from mastd.vehicle.state.trace import CHASSIS_WIDTH
 from mastd.wire.common import vehicle_block as b
 
-Floats = NDArray[np.float64]
-
 _OF_WHEEL = (0, 2, 3, 4, 7)
 """Which quantities of a wheel in ``TraceLayout`` become ``PER_WHEEL``."""
 
 
 @fused_kernel
 def note_vehicle(
-    row: Floats,
-    load: Floats,
+    row: FloatArray,
+    load: FloatArray,
     wheels: int,
-    seat: Floats,
+    seat: FloatArray,
     gravity: float,
-    weights: Floats,
-    weighing: Floats,
-    felt: Floats,
+    weights: FloatArray,
+    weighing: FloatArray,
+    felt: FloatArray,
     first: int,
-    out: Floats,
+    out: FloatArray,
 ) -> float:
     """Write the numbers of ``vehicle_block`` into ``out``; return how far a wheel is outside, m.
 

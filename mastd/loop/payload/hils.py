@@ -14,8 +14,8 @@ from collections.abc import Sequence
 from typing import Final
 
 import numpy as np
-from numpy.typing import NDArray
 
+from mastd.arrays import FloatArray
 from mastd.loop.payload.frame_channels import note_vehicle
 from mastd.loop.rigs.bound_rig import BoundRig
 from mastd.loop.rigs.signals import WheelSignals, refuse, signals_of
@@ -26,8 +26,6 @@ from mastd.vehicle.model.definition import Seat
 from mastd.vehicle.payload.fallbacks import UNSOUND_TIME
 from mastd.vehicle.payload.on_table import VehicleOnTable
 from mastd.wire.common.vehicle_block import ON_TABLE, first_wheel
-
-Floats = NDArray[np.float64]
 
 GIVING_UP: Final = 0.1
 """s in which a vehicle that cannot be simulated any more becomes a dead weight."""
@@ -76,7 +74,7 @@ class TableVehicle:
         self._vehicle.give(np.zeros(len(self.wheels)), np.zeros(len(self.wheels)))
         self._signals = signals or None
 
-    def lie(self, pose: Floats, numbers: Floats) -> None:
+    def lie(self, pose: FloatArray, numbers: FloatArray) -> None:
         """Stand as settled on the table that lies at ``pose`` (6); everything before is forgotten."""
         self._vehicle.lie(pose)
         self._unsound, self._given_up, self._why, self._standing = 0, None, "", []
@@ -84,7 +82,7 @@ class TableVehicle:
         self.wrench[:] = self._vehicle.wrench
         self._note(numbers)
 
-    def ride(self, pose: Floats, steps: int, numbers: Floats) -> list[Report]:
+    def ride(self, pose: FloatArray, steps: int, numbers: FloatArray) -> list[Report]:
         """Go on by ``steps`` periods, in which the table came to ``pose`` (6); return what is wrong."""
         if self._given_up is None and steps > 0:
             if self._signals is not None:
@@ -101,7 +99,7 @@ class TableVehicle:
             self._standing = [Report(Code.VEHICLE_FAILED, self._why)]
         return self._standing
 
-    def _note(self, numbers: Floats) -> float:
+    def _note(self, numbers: FloatArray) -> float:
         return note_vehicle(
             self._vehicle.signals,
             self._vehicle.wrench,
@@ -128,7 +126,7 @@ class TableVehicle:
         self._why = f"{self.name}: {why}; it is a dead weight until the table is lowered to OFF"
         return False
 
-    def _weigh_down(self, pose: Floats, steps: int) -> None:
+    def _weigh_down(self, pose: FloatArray, steps: int) -> None:
         assert self._given_up is not None
         self._given_up += steps * self._period
         self._vehicle.weigh_down(pose)

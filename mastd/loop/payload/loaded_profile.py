@@ -4,9 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-import numpy as np
-from numpy.typing import NDArray
-
+from mastd.arrays import FloatArray
 from mastd.control.sine.correction import NOTHING
 from mastd.loop.payload.external_vehicle import ExternalVehicle
 from mastd.loop.payload.hils import TableVehicle
@@ -42,14 +40,14 @@ class LoadedProfile:
     name: str
     timeline: Timeline
     level_limit: float
-    model: NDArray[np.float64]
-    limits: NDArray[np.float64]
+    model: FloatArray
+    limits: FloatArray
     vehicle_key: int = 0
     vehicle: OnTable | None = None
     is_driven: bool = False
     driven: Driven | None = None
     band: tuple[float, float] | None = None
-    corrected_sines: NDArray[np.float64] = field(default_factory=NOTHING.copy)
+    corrected_sines: FloatArray = field(default_factory=NOTHING.copy)
     rigs: tuple[str, ...] = ()
 
     @property

@@ -10,8 +10,8 @@ from collections.abc import Sequence
 from typing import Final
 
 import numpy as np
-from numpy.typing import NDArray
 
+from mastd.arrays import FloatArray
 from mastd.loop.payload.frame_channels import note_vehicle
 from mastd.loop.payload.virtual_drive import VirtualDrive
 from mastd.loop.rigs.bound_rig import BoundRig
@@ -28,8 +28,6 @@ from mastd.vehicle.payload.fallbacks import (
     SPUN,
 )
 from mastd.wire.common import vehicle_block as b
-
-Floats = NDArray[np.float64]
 
 _FAULTS: Final[dict[str, tuple[Code, Action]]] = {
     NOT_CONVERGED: (Code.VEHICLE_FAILED, Action.STOP),
@@ -92,11 +90,11 @@ class DrivenVehicle:
         return self._drive.finished
 
     @property
-    def motion(self) -> Floats:
+    def motion(self) -> FloatArray:
         """See the class."""
         return self._drive.motion
 
-    def begin(self, motion: Floats, numbers: Floats) -> None:
+    def begin(self, motion: FloatArray, numbers: FloatArray) -> None:
         """Start from the motion (≥ 3, 6) that the table has, the vehicle anew."""
         self._drive.begin(motion)
         if self._hand_signals is not None:
@@ -104,14 +102,14 @@ class DrivenVehicle:
         self._weighing[:] = 0.0
         self._note(numbers)
 
-    def hear(self, values: Floats) -> None:
+    def hear(self, values: FloatArray) -> None:
         """Take what somebody drives with (5); what rigs give goes before it."""
         if self._hand_signals is not None:
             self._hand_signals.hear(values, self._drive.time)
         else:
             self._drive.hear(values)
 
-    def step(self, numbers: Floats) -> None:
+    def step(self, numbers: FloatArray) -> None:
         """Go on by one period."""
         drive = self._drive
         if self._hand_signals is not None:
@@ -134,7 +132,7 @@ class DrivenVehicle:
                 found[code] = Report(code, f"{self.name}: {text}", action)
         return list(found.values())
 
-    def _note(self, numbers: Floats) -> None:
+    def _note(self, numbers: FloatArray) -> None:
         drive = self._drive
         note_vehicle(
             drive.signals,

@@ -18,8 +18,8 @@ from collections.abc import Mapping
 from typing import Final
 
 import numpy as np
-from numpy.typing import NDArray
 
+from mastd.arrays import FloatArray
 from mastd.loop.payload.virtual_drive import HOME, LONGEST_WAY_HOME
 from mastd.loop.rigs.binding import absent_rig, bound_rig
 from mastd.loop.rigs.bound_rig import BoundRig
@@ -32,8 +32,6 @@ from mastd.units import STANDARD_GRAVITY
 from mastd.vehicle.payload.fallbacks import FADE_IN, FADE_OUT, Watch
 from mastd.vehicle.payload.on_road import END_FADE
 from mastd.wire.common import vehicle_block as b
-
-Floats = NDArray[np.float64]
 
 COMES_BACK: Final = 5.0
 """s in which a lost rig may come back to its drive."""
@@ -102,7 +100,7 @@ class PoseDrive:
         self._given = self._course.rig.values.copy()
 
     @property
-    def motion(self) -> Floats:
+    def motion(self) -> FloatArray:
         """See the class."""
         return self._follower.motion
 
@@ -117,17 +115,17 @@ class PoseDrive:
         left, rates = np.abs(self._follower.gaps), np.abs(self.motion[1])
         return bool((left <= HOME).all() and (rates <= HOME).all())
 
-    def begin(self, motion: Floats, numbers: Floats) -> None:
+    def begin(self, motion: FloatArray, numbers: FloatArray) -> None:
         """Start from the motion (≥ 3, 6) that the table has."""
         self._course.begin()
         self._share = 0.0
         self._given[:] = self._course.rig.values
         self._follower.begin(motion, self._given)
 
-    def hear(self, values: Floats) -> None:
+    def hear(self, values: FloatArray) -> None:
         """Nobody drives by hand here."""
 
-    def step(self, numbers: Floats) -> None:
+    def step(self, numbers: FloatArray) -> None:
         """Go on by one period."""
         course = self._course
         if not course.gone:
@@ -170,7 +168,7 @@ class SeatDrive:
         self._course.rig = bound_rig(rigs, self._wanted, SEAT)
 
     @property
-    def motion(self) -> Floats:
+    def motion(self) -> FloatArray:
         """See the class."""
         return self._washout.motion
 
@@ -184,7 +182,7 @@ class SeatDrive:
             return True
         return self._watch.share == 0.0 and bool((np.abs(self.motion[:2]) <= HOME).all())
 
-    def begin(self, motion: Floats, numbers: Floats) -> None:
+    def begin(self, motion: FloatArray, numbers: FloatArray) -> None:
         """Start from the motion (≥ 3, 6) that the table has."""
         self._course.begin()
         self._washout.begin(motion)
@@ -194,10 +192,10 @@ class SeatDrive:
         self._felt[:] = self._course.rig.values
         self._note(numbers)
 
-    def hear(self, values: Floats) -> None:
+    def hear(self, values: FloatArray) -> None:
         """Nobody drives by hand here."""
 
-    def step(self, numbers: Floats) -> None:
+    def step(self, numbers: FloatArray) -> None:
         """Go on by one period."""
         course, watch = self._course, self._watch
         ending = course.over or course.gone
@@ -213,7 +211,7 @@ class SeatDrive:
         """Nothing is wrong here: the rigs' part of the loop tells of a lost rig."""
         return []
 
-    def _note(self, numbers: Floats) -> None:
+    def _note(self, numbers: FloatArray) -> None:
         seat = numbers[b.SEAT : b.SEAT + 3]
         seat[:] = self._felt[:3]
         seat[2] -= STANDARD_GRAVITY

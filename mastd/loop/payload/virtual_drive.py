@@ -13,16 +13,15 @@ from dataclasses import dataclass
 from typing import Final, NamedTuple
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from mastd.arrays import FloatArray
 from mastd.motion.washout.washout import Washout
 from mastd.settings.profile.oils import OilsSettings
 from mastd.signals.metrics import false_reversal
 from mastd.vehicle.payload.fallbacks import Condition
 from mastd.vehicle.payload.on_road import VehicleOnRoad
 from mastd.vehicle.solver.recording import TraceLayout
-
-Array = NDArray[np.float64]
 
 HOME: Final = np.array([1e-4, 1e-4, 1e-4, 1e-5, 1e-5, 1e-5])
 """m and rad, and the same per second, within which the table is at neutral and stands."""
@@ -62,32 +61,32 @@ class VirtualDrive:
         return self.vehicle.layout
 
     @property
-    def motion(self) -> Array:
+    def motion(self) -> FloatArray:
         """See the class."""
         return self.washout.motion
 
     @property
-    def asked(self) -> Array:
+    def asked(self) -> FloatArray:
         """See the class."""
         return self.washout.asked
 
     @property
-    def given(self) -> Array:
+    def given(self) -> FloatArray:
         """See the class."""
         return self.washout.given
 
     @property
-    def signals(self) -> Array:
+    def signals(self) -> FloatArray:
         """See the class."""
         return self.vehicle.signals
 
     @property
-    def felt(self) -> Array:
+    def felt(self) -> FloatArray:
         """See the class."""
         return self.vehicle.felt
 
     @property
-    def inputs(self) -> Array:
+    def inputs(self) -> FloatArray:
         """See the class."""
         return self.vehicle.inputs
 
@@ -125,7 +124,7 @@ class VirtualDrive:
         self.vehicle.begin()
         self._steps = 0
 
-    def hear(self, values: Array) -> None:
+    def hear(self, values: FloatArray) -> None:
         """Take what an operator drives with (5): steering, throttle, brake, clutch, gear."""
         self.vehicle.hear(values)
 
@@ -141,11 +140,11 @@ class VirtualDrive:
 class CueError(NamedTuple):
     """How well the cue was given on each axis, (6) each: m/s² and rad/s."""
 
-    asked: Array
+    asked: FloatArray
     """Effective value of what was asked."""
-    missed: Array
+    missed: FloatArray
     """Effective value of what was given less what was asked."""
-    against: Array
+    against: FloatArray
     """Largest false reversal, see ``mastd.signals.metrics.false_reversal``; 0: never."""
 
 
@@ -154,23 +153,23 @@ class Played:
     """A drive that was played without a plant; n periods."""
 
     period: float
-    motion: Array
+    motion: FloatArray
     """(n, 4, 6) of C."""
-    asked: Array
+    asked: FloatArray
     """(n, 6)"""
-    given: Array
+    given: FloatArray
     """(n, 6)"""
-    felt: Array
+    felt: FloatArray
     """(n, 9)"""
-    signals: Array
+    signals: FloatArray
     """(n, width)"""
-    inputs: Array
+    inputs: FloatArray
     """(n, 5)"""
     conditions: tuple[Condition, ...]
     """All that went wrong, in the order in which it began."""
 
     @property
-    def time(self) -> Array:
+    def time(self) -> FloatArray:
         """(n) s, at the end of each period."""
         return self.period * np.arange(1, len(self.motion) + 1, dtype=np.float64)
 
@@ -190,7 +189,7 @@ def play(drive: VirtualDrive, longest: float | None = None) -> Played:
     """Play a drive from where it is to its end, without a plant; at most ``longest`` s of it."""
     left = drive.duration + LONGEST_WAY_HOME - drive.time
     count = max(0, round((left if longest is None else min(longest, left)) / drive.period))
-    rows: list[list[Array]] = [[], [], [], [], [], []]
+    rows: list[list[FloatArray]] = [[], [], [], [], [], []]
     seen: dict[Condition, None] = {}
     for _ in range(count):
         if drive.finished:

@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import numpy as np
-from numpy.typing import NDArray
-
-Floats = NDArray[np.float64]
+from mastd.arrays import FloatArray
 
 
 class BoundRig:
@@ -15,7 +12,9 @@ class BoundRig:
     ``present``: it has joined and is not lost. ``index``: its place in the settings.
     """
 
-    def __init__(self, index: int, name: str, kind: str, channels: tuple[str, ...], values: Floats) -> None:
+    def __init__(
+        self, index: int, name: str, kind: str, channels: tuple[str, ...], values: FloatArray
+    ) -> None:
         self.index = index
         self.name = name
         self.kind = kind

@@ -20,13 +20,11 @@ from collections.abc import Callable
 from typing import Final
 
 import numpy as np
-from numpy.typing import NDArray
 
+from mastd.arrays import FloatArray
 from mastd.kernel import entry, kernel
 from mastd.settings.rigs.channels import MOST_RIGS
 from mastd.wire.common.rig_block import COUNT, FIRST_RIG, FIRST_VALUE, JOINED, RIG_WIDTH, STEP
-
-Floats = NDArray[np.float64]
 
 LOWEST, HIGHEST, RATE, NEUTRAL, HOLDS = range(5)
 """Places in the terms of a channel; a rate of infinity limits nothing, ``HOLDS`` is 1 for hold."""
@@ -43,14 +41,14 @@ RIG_MEMORY: Final = 9
 
 @kernel
 def condition(
-    block: Floats,
-    rigs: Floats,
-    channels: Floats,
-    memory: Floats,
-    newest: Floats,
-    anchors: Floats,
-    out: Floats,
-    record: Floats,
+    block: FloatArray,
+    rigs: FloatArray,
+    channels: FloatArray,
+    memory: FloatArray,
+    newest: FloatArray,
+    anchors: FloatArray,
+    out: FloatArray,
+    record: FloatArray,
     step: float,
     period: float,
     periods: float,
@@ -146,7 +144,7 @@ def condition(
     return found
 
 
-def memory_of(channels: Floats) -> tuple[Floats, Floats, Floats, Floats]:
+def memory_of(channels: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray]:
     """Return memory, newest values, anchors and output for ``condition``, before anything has come.
 
     ``channels``: terms of all channels (rigs, MOST_CHANNELS, CHANNEL_TERMS); each is neutral at first.

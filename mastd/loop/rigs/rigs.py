@@ -15,7 +15,6 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import Final
 
 import numpy as np
-from numpy.typing import NDArray
 
 from mastd.loop.measurement.frame import Frame
 from mastd.loop.measurement.sensing import Sensing
@@ -67,8 +66,6 @@ from mastd.wire.common.rig_block import (
     TIME,
     RigLink,
 )
-
-Floats = NDArray[np.float64]
 
 PATIENCE_S: Final = 2.0
 """Wall time that lockstep waits for the answers of rigs."""

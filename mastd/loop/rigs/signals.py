@@ -10,15 +10,13 @@ from collections.abc import Mapping, Sequence
 from typing import Final
 
 import numpy as np
-from numpy.typing import NDArray
 
+from mastd.arrays import FloatArray
 from mastd.errors import UsageError
 from mastd.loop.rigs.bound_rig import BoundRig
 from mastd.settings.rigs.channels import DRIVER, SIGNALS, WHEEL_SIGNALS
 from mastd.vehicle.equations.given_forces import damper_of_wheel, wheel_index
 from mastd.vehicle.model.definition import Model
-
-Floats = NDArray[np.float64]
 
 TORQUE, FORCE = WHEEL_SIGNALS
 HANDS_OFF: Final = (0.0, 0.0, 0.0, 0.0, 100.0)
@@ -92,12 +90,12 @@ class HandSignals:
         """Begin again with an operator who has not been heard."""
         self._heard = -math.inf
 
-    def hear(self, values: Floats, time: float) -> None:
+    def hear(self, values: FloatArray, time: float) -> None:
         """Take what the operator drives with (5), at a time of the drive, s."""
         self._operator[:] = values
         self._heard = time
 
-    def now(self, time: float) -> Floats | None:
+    def now(self, time: float) -> FloatArray | None:
         """Return what is to be driven with (5), None where every rig that has a hand in it is lost."""
         gathered = self._gathered
         if not gathered.present:

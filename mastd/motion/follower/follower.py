@@ -24,8 +24,9 @@ import math
 from typing import Final
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from mastd.arrays import FloatArray
 from mastd.motion.follower.kernel import (
     FOLLOWER_SIZE,
     GOAL,
@@ -41,8 +42,6 @@ from mastd.motion.follower.kernel import (
 from mastd.motion.washout.limiter import AXIS_SIZE, box
 from mastd.settings.profile.segments import AXES
 from mastd.settings.profile.stream import PoseStream, RotationBox, TranslationBox
-
-Array = NDArray[np.float64]
 
 FILTER_RATIO: Final = 4.0
 """Corner of the filter that takes derivatives, in units of the bandwidth."""
@@ -73,7 +72,7 @@ class PoseFollower:
         self._share = np.zeros(3)
         self.begin(self.motion, np.zeros(6))
 
-    def begin(self, motion: ArrayLike, given: Array) -> None:
+    def begin(self, motion: ArrayLike, given: FloatArray) -> None:
         """Go on from ``motion`` (3 or more, 6) of C while the rig gives ``given`` (6 or more,).
 
         Raises ValueError for a motion that is not finite.
@@ -90,7 +89,7 @@ class PoseFollower:
         self.gaps[:] = -start[0]
         begin(self._constants, self._axes, start)
 
-    def step(self, given: Array, derivatives: bool, share: tuple[float, float, float]) -> None:
+    def step(self, given: FloatArray, derivatives: bool, share: tuple[float, float, float]) -> None:
         """Advance by one period; see ``follow``."""
         self._share[:] = share
         follow(
@@ -108,7 +107,7 @@ class PoseFollower:
         )
 
 
-def _constants(stream: PoseStream, period: float) -> Array:
+def _constants(stream: PoseStream, period: float) -> FloatArray:
     constants = np.empty((6, FOLLOWER_SIZE))
     for axis, name in enumerate(AXES):
         settings: TranslationBox | RotationBox | None = getattr(stream, name)

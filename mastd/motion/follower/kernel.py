@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import math
 
-import numpy as np
-from numpy.typing import NDArray
-
+from mastd.arrays import FloatArray
 from mastd.kernel import fused_kernel
 from mastd.motion.washout.limiter import (
     ACCELERATION,
@@ -20,8 +18,6 @@ from mastd.motion.washout.limiter import (
     advance_axis,
     enter,
 )
-
-Array = NDArray[np.float64]
 
 CORNER = BOX_SIZE
 """Place of ω in an axis' constants, behind its box."""
@@ -47,7 +43,7 @@ def _kept(value: float, largest: float) -> float:
 
 
 @fused_kernel
-def _note_message(given: Array, shown: Array, message: Array) -> None:
+def _note_message(given: FloatArray, shown: FloatArray, message: FloatArray) -> None:
     """Note whether there is a new message: another pose than before."""
     message[AGE] += 1.0
     new = False
@@ -62,7 +58,7 @@ def _note_message(given: Array, shown: Array, message: Array) -> None:
 
 
 @fused_kernel
-def _filter_pose(corner: float, shown: Array, axis: int, left: float, period: float) -> float:
+def _filter_pose(corner: float, shown: FloatArray, axis: int, left: float, period: float) -> float:
     """Take the filter of an axis a period further, towards a pose that goes straight; its acceleration."""
     start = shown[SHOWN, axis]
     pose = shown[GOAL, axis]
@@ -83,17 +79,17 @@ def _filter_pose(corner: float, shown: Array, axis: int, left: float, period: fl
 
 @fused_kernel
 def follow(
-    constants: Array,
+    constants: FloatArray,
     corner: float,
-    axes: Array,
-    shown: Array,
-    message: Array,
-    given: Array,
+    axes: FloatArray,
+    shown: FloatArray,
+    message: FloatArray,
+    given: FloatArray,
     derivatives: bool,
-    share: Array,
+    share: FloatArray,
     period: float,
-    motion: Array,
-    gaps: Array,
+    motion: FloatArray,
+    gaps: FloatArray,
 ) -> None:
     """Advance all axes by ``period`` s towards what is ``given``.
 
@@ -139,7 +135,7 @@ def follow(
 
 
 @fused_kernel
-def begin(constants: Array, axes: Array, start: Array) -> None:
+def begin(constants: FloatArray, axes: FloatArray, start: FloatArray) -> None:
     """Start all axes from the motion ``start`` (3 or more, 6) of C."""
     for axis in range(6):
         enter(constants[axis], axes[axis], start[0, axis], start[1, axis], start[2, axis])

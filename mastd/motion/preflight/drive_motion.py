@@ -11,8 +11,8 @@ import math
 from typing import Final
 
 import numpy as np
-from numpy.typing import NDArray
 
+from mastd.arrays import FloatArray
 from mastd.errors import FormatError
 from mastd.motion.profile.fades import REST_KNOTS
 from mastd.motion.profile.file_notes import FileNotes
@@ -22,8 +22,6 @@ from mastd.motion.profile.timeline import KNOT_SPACING
 from mastd.settings.profile.file_segments import Drive
 from mastd.settings.profile.segments import LONGEST_MOTION, axis_items
 
-Samples = NDArray[np.float64]
-
 _JERK_OFF: Final = 0.5
 """m/s² or rad/s² with which a drive may set off from rest, or come to it, from one knot to the next."""
 _NOTHING: Final = 1e-9
@@ -32,7 +30,7 @@ _EVEN: Final = 1e-9
 _DEGREE: Final = 5
 
 
-def drive_motion(segment: Drive) -> tuple[Samples, FileNotes]:
+def drive_motion(segment: Drive) -> tuple[FloatArray, FileNotes]:
     """Return poses (knots, 6) of a segment at gain 1, and what is odd about its file.
 
     Raises FormatError, UsageError, ValueError for a file that is no drive.
@@ -61,7 +59,7 @@ def drive_motion(segment: Drive) -> tuple[Samples, FileNotes]:
     return resting(samples), FileNotes(warnings=files.warnings)
 
 
-def spline_at_knots(values: Samples, step: float) -> Samples:
+def spline_at_knots(values: FloatArray, step: float) -> FloatArray:
     """Return the quintic spline through ``values`` (n, m), ``step`` s apart, at the knots that lie within.
 
     First and second derivative are zero at both ends.
@@ -74,11 +72,11 @@ def spline_at_knots(values: Samples, step: float) -> Samples:
     times = step * np.arange(len(values))
     spline = make_interp_spline(times, values, k=_DEGREE, bc_type=(rest, rest))
     knots = math.floor(float(times[-1]) / KNOT_SPACING + _EVEN) + 1
-    at_knots: Samples = spline(np.minimum(KNOT_SPACING * np.arange(knots), times[-1]))
+    at_knots: FloatArray = spline(np.minimum(KNOT_SPACING * np.arange(knots), times[-1]))
     return at_knots
 
 
-def _at_knots(values: Samples, source: Source) -> Samples:
+def _at_knots(values: FloatArray, source: Source) -> FloatArray:
     step = source.record.step
     if not step >= KNOT_SPACING * (1.0 - _EVEN):
         raise FormatError(
@@ -110,7 +108,7 @@ def _refuse_other_times(source: Source, first: Source) -> None:
         )
 
 
-def _refuse_motion_at_ends(samples: Samples, source: Source) -> None:
+def _refuse_motion_at_ends(samples: FloatArray, source: Source) -> None:
     unit = "mrad" if source.record.angular else "mm"
     for word, end in (("begins", samples[:3]), ("ends", samples[:-4:-1])):
         started = np.concatenate((np.zeros(2), end))
@@ -122,7 +120,7 @@ def _refuse_motion_at_ends(samples: Samples, source: Source) -> None:
             )
 
 
-def resting(samples: Samples) -> Samples:
+def resting(samples: FloatArray) -> FloatArray:
     """Return samples (n, 6) with REST_KNOTS exactly at neutral at both ends, put there if need be."""
     rest = REST_KNOTS + 1
     padding = [

@@ -30,8 +30,9 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from mastd.arrays import FloatArray
 from mastd.dynamics.oil_flow import accumulator_oil, hydraulic_constants
 from mastd.dynamics.table_model import WORK_ROWS, TableModel
 from mastd.kinematics.geometry import Geometry
@@ -45,8 +46,6 @@ from mastd.settings.profile.profile import AXES
 from mastd.settings.profile.stream import PoseStream
 from mastd.settings.table.payload import NoPayload, RigidPayload
 from mastd.settings.table.table import TableSettings
-
-Array = NDArray[np.float64]
 
 _HALVINGS = 14
 _PAIRS = list(itertools.combinations(range(6), 2))
@@ -97,20 +96,20 @@ class _Grid:
     """
 
     shape: tuple[int, ...]
-    lengths: Array
-    slopes: Array
-    bends: Array
-    forces: Array
-    forces_linear: Array
-    forces_quadratic: Array
-    poses: Array
+    lengths: FloatArray
+    slopes: FloatArray
+    bends: FloatArray
+    forces: FloatArray
+    forces_linear: FloatArray
+    forces_quadratic: FloatArray
+    poses: FloatArray
 
 
 class Envelope:
     """The worst that boxes of the seat's axes ask of a table."""
 
     def __init__(
-        self, boxes: Boxes, point: Array, table: TableSettings, payload: NoPayload | RigidPayload
+        self, boxes: Boxes, point: FloatArray, table: TableSettings, payload: NoPayload | RigidPayload
     ) -> None:
         self._boxes = boxes
         self._point = point
@@ -182,7 +181,7 @@ class Envelope:
             poses=centres.reshape(len(poses), _PROBES, 4, 6)[:, _STILL, 0],
         )
 
-    def _links(self, scale: float) -> tuple[Array, Array]:
+    def _links(self, scale: float) -> tuple[FloatArray, FloatArray]:
         """Return the worst of each link (LINK_ROWS, n), and its greatest force either way (n,)."""
         grid = self._grid
         v, a, j = (
@@ -206,7 +205,7 @@ class Envelope:
         worst[VALVE] = self._over_box(shares)
         return worst, np.maximum(worst[PUSH], worst[PULL])
 
-    def _cubic(self, velocity: Array) -> Array:
+    def _cubic(self, velocity: FloatArray) -> FloatArray:
         """Return the greatest part (n,) of a link's jerk that is cubic in the rates.
 
         With r the joint's arm from the seat, Ω the sum of the Euler rates and u its greatest speed, the
@@ -223,7 +222,7 @@ class Envelope:
             turning * bends + 3.0 * speed * bends / shortest + 3.0 * _SHARPEST_TURN * speed**3 / shortest**2
         )
 
-    def _over_box(self, values: Array) -> Array:
+    def _over_box(self, values: FloatArray) -> FloatArray:
         """Return the greatest of ``values`` (m, k) over the whole box (k,), from those on the grid."""
         field = values.reshape(*self._grid.shape, -1)
         worst = np.max(values, axis=0)
@@ -234,7 +233,7 @@ class Envelope:
                 worst = worst + np.max(bend.reshape(-1, bend.shape[-1]), axis=0) / 8.0
         return np.where(np.isnan(worst), np.inf, worst)
 
-    def _link_limits(self, worst: Array) -> list[Limit]:
+    def _link_limits(self, worst: FloatArray) -> list[Limit]:
         limits: list[Limit] = []
         for name, row, unit in LINK_LIMITS:
             link = int(np.argmax(worst[row] / self._bounds[row]))
@@ -248,7 +247,7 @@ class Envelope:
         axis = int(np.argmax(worst / self._pose_bounds))
         return _upper("pose", worst[axis], self._pose_bounds[axis], "m" if axis < 3 else "rad", AXES[axis])
 
-    def _oil_limits(self, scale: float, forces: Array) -> list[Limit]:
+    def _oil_limits(self, scale: float, forces: FloatArray) -> list[Limit]:
         means, bursts = mean_speeds(
             self._boxes.travel, scale * self._boxes.velocity, scale * self._boxes.acceleration
         )
@@ -268,7 +267,9 @@ class Envelope:
         ]
 
 
-def mean_speeds(travel: Array, velocity: Array, acceleration: Array) -> tuple[Array, Array]:
+def mean_speeds(
+    travel: FloatArray, velocity: FloatArray, acceleration: FloatArray
+) -> tuple[FloatArray, FloatArray]:
     """Return mean speed m and burst D of axes in their boxes: the way in any time T is at most mT + D."""
     twice = 2.0 * acceleration * travel
     fastest = np.minimum(velocity, np.sqrt(twice))
@@ -278,7 +279,7 @@ def mean_speeds(travel: Array, velocity: Array, acceleration: Array) -> tuple[Ar
     return means, bursts
 
 
-def _quadratic(probes: Array) -> Array:
+def _quadratic(probes: FloatArray) -> FloatArray:
     """Return the symmetric form (m, 6, 6, n) of what is quadratic in the rates, from ``probes`` (m, p, n)."""
     still = probes[:, _STILL]
     form = np.zeros((len(probes), 6, 6, probes.shape[-1]))
@@ -290,11 +291,11 @@ def _quadratic(probes: Array) -> Array:
     return form
 
 
-def _linear(slopes: Array, sizes: Array) -> Array:
+def _linear(slopes: FloatArray, sizes: FloatArray) -> FloatArray:
     return np.asarray(np.einsum("min,i->mn", np.abs(slopes), sizes))
 
 
-def _bilinear(form: Array, first: Array, second: Array) -> Array:
+def _bilinear(form: FloatArray, first: FloatArray, second: FloatArray) -> FloatArray:
     return np.asarray(np.einsum("mijn,i,j->mn", np.abs(form), first, second))
 
 

@@ -2,29 +2,25 @@
 
 from __future__ import annotations
 
-import numpy as np
-from numpy.typing import NDArray
-
+from mastd.arrays import FloatArray
 from mastd.dynamics.oil_flow import valve_share
 from mastd.dynamics.table_model import force_reference
 from mastd.kernel import fused_kernel
 from mastd.kinematics.inverse import link_motion
 from mastd.motion.washout.seat_point import centre_motion
 
-Array = NDArray[np.float64]
-
 
 @fused_kernel
 def links_of_motions(
-    table_joints: Array,
-    base_joints: Array,
-    neutral_position: Array,
-    model: Array,
-    point: Array,
-    motions: Array,
-    work: Array,
-    centres: Array,
-    links: Array,
+    table_joints: FloatArray,
+    base_joints: FloatArray,
+    neutral_position: FloatArray,
+    model: FloatArray,
+    point: FloatArray,
+    motions: FloatArray,
+    work: FloatArray,
+    centres: FloatArray,
+    links: FloatArray,
 ) -> None:
     """Write lengths, their rates and accelerations, and forces of the legs: ``links`` (m, 4, n).
 
@@ -59,7 +55,9 @@ def links_of_motions(
 
 
 @fused_kernel
-def worst_valve_shares(hydraulics: Array, rates: Array, pushes: Array, pulls: Array, shares: Array) -> None:
+def worst_valve_shares(
+    hydraulics: FloatArray, rates: FloatArray, pushes: FloatArray, pulls: FloatArray, shares: FloatArray
+) -> None:
     """Write the greatest share of its valve that each link needs at ±``rates`` against the force that
     hinders.
 

@@ -12,8 +12,8 @@ import math
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
+from mastd.arrays import BoolArray, FloatArray, IntArray
 from mastd.dynamics.oil_flow import accumulator_oil, drain, hydraulic_constants
 from mastd.dynamics.table_model import Carried, TableModel
 from mastd.kinematics.design import observer_gain
@@ -36,8 +36,7 @@ from mastd.settings.profile.profile import AXES
 from mastd.settings.table.payload import NoPayload, RigidPayload
 from mastd.settings.table.table import TableSettings
 
-FloatArray = NDArray[np.float64]
-Windows = list[NDArray[np.bool_]]
+Windows = list[BoolArray]
 
 LINK_LIMITS = (
     ("stroke", STROKE, "m"),
@@ -96,9 +95,9 @@ class Findings:
     """
 
     links: FloatArray
-    links_knot: NDArray[np.int64]
+    links_knot: IntArray
     axes: FloatArray
-    axes_knot: NDArray[np.int64]
+    axes_knot: IntArray
     found: FloatArray
     found_knot: FloatArray
     flows: list[FloatArray]
@@ -233,9 +232,7 @@ class Examiner:
             least_oil_time=least_knot * KNOT_SPACING,
         )
 
-    def _least(
-        self, timeline: Timeline, flows: list[FloatArray], plays: NDArray[np.int64]
-    ) -> tuple[float, int]:
+    def _least(self, timeline: Timeline, flows: list[FloatArray], plays: IntArray) -> tuple[float, int]:
         """Return the least oil in the accumulators and its knot, from full ones, until they are empty.
 
         A play that ends as it began stands for all later ones. Oil that runs out later than ``_MOST_PLAYS``

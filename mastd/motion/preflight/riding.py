@@ -13,8 +13,8 @@ from dataclasses import dataclass
 from typing import Final
 
 import numpy as np
-from numpy.typing import NDArray
 
+from mastd.arrays import BoolArray, FloatArray
 from mastd.motion.preflight.limits import Limit, Load
 from mastd.motion.preflight.verdict import RideMode, VehicleNote
 from mastd.motion.profile.timeline import KNOT_SPACING, Timeline
@@ -25,8 +25,6 @@ from mastd.vehicle.payload.load import restrained, vehicle_on_table
 from mastd.vehicle.payload.on_table import VehicleOnTable
 from mastd.vehicle.payload.rigid import as_one_body
 from mastd.vehicle.state.trace import ANGLES
-
-FloatArray = NDArray[np.float64]
 
 TIPPED: Final = math.radians(45.0)
 """Roll or pitch at which a vehicle counts as rolled over."""
@@ -191,7 +189,7 @@ def _follow(
     watch.look(wrenches, first_knot)
 
 
-def _first(known: float, flags: NDArray[np.bool_], first_knot: float) -> float:
+def _first(known: float, flags: BoolArray, first_knot: float) -> float:
     """Return the time of the first flag, unless one was known before."""
     if not math.isnan(known) or not np.any(flags):
         return known

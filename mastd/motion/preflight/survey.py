@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
+from mastd.arrays import BoolArray, FloatArray, IntArray
 from mastd.dynamics.oil_flow import oil_flow, valve_share
 from mastd.dynamics.table_model import add_load, leg_forces, wrench
 from mastd.kernel import fused_kernel
@@ -12,8 +12,6 @@ from mastd.kinematics.inverse import link_motion
 from mastd.kinematics.jacobian import geometric_jacobian
 from mastd.kinematics.observer import observe
 from mastd.motion.profile.timeline import KNOT_SPACING, spline_point
-
-FloatArray = NDArray[np.float64]
 
 STROKE, VELOCITY, ACCELERATION, JERK, PUSH, PULL, VALVE = range(7)
 """Rows of the link table: distance from neutral, rate, acceleration, its change from knot to knot per second,
@@ -47,13 +45,13 @@ def survey(
     hydraulics: FloatArray,
     work: FloatArray,
     links: FloatArray,
-    links_at: NDArray[np.int64],
+    links_at: IntArray,
     axes: FloatArray,
-    axes_at: NDArray[np.int64],
+    axes_at: IntArray,
     found: FloatArray,
     flows: FloatArray,
     bounds: FloatArray,
-    windows: NDArray[np.bool_],
+    windows: BoolArray,
     peaks: FloatArray,
 ) -> None:
     """Walk over one play of a block, from its first knot to its last.

@@ -11,8 +11,8 @@ import math
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
+from mastd.arrays import FloatArray
 from mastd.errors import FormatError, SettingsError
 from mastd.motion.preflight.drive_motion import drive_motion
 from mastd.motion.profile.fades import REST_KNOTS, rise, window
@@ -40,14 +40,12 @@ from mastd.settings.profile.segments import (
 )
 from mastd.settings.table.table import TableSettings
 
-Samples = NDArray[np.float64]
-
 
 @dataclass(frozen=True)
 class Block:
     """One segment's motion: poses (knots, 6) of the commanded point relative to neutral, and its repeats."""
 
-    samples: Samples
+    samples: FloatArray
     repeats: int
 
 
@@ -61,7 +59,7 @@ class Program:
 
     blocks: tuple[Block, ...]
     repeats: int
-    point: NDArray[np.float64]
+    point: FloatArray
     gain: float
     notes: FileNotes
     band: tuple[float, float] | None
@@ -116,7 +114,7 @@ def program(profile: ProfileSettings, table: TableSettings, *, corrected: bool =
     return Program(tuple(blocks), profile.repeats, point, profile.gain, notes, band)
 
 
-def pose_of_centre(samples: Samples, point: NDArray[np.float64]) -> Samples:
+def pose_of_centre(samples: FloatArray, point: FloatArray) -> FloatArray:
     """Return the pose of C (n, 6) at which ``point`` (3,), given in P, makes the motion ``samples`` (n, 6).
 
     Both relative to neutral; exact, with R = Rz(yaw) Ry(pitch) Rx(roll) (eq. (1b) of Jin 2012, transposed).
@@ -149,8 +147,8 @@ def _block(
     profile: ProfileSettings,
     index: int,
     segment: Segment,
-    position: NDArray[np.float64],
-    point: NDArray[np.float64],
+    position: FloatArray,
+    point: FloatArray,
 ) -> tuple[Block, FileNotes]:
     notes = FileNotes()
     if isinstance(segment, Hold):
@@ -178,7 +176,7 @@ def _block(
     return Block(position + segment.gain * faded, segment.repeats), notes
 
 
-def _sine(segment: Sine) -> Samples:
+def _sine(segment: Sine) -> FloatArray:
     times = np.arange(_knots(segment.duration), dtype=np.float64) * KNOT_SPACING
     samples = np.zeros((len(times), 6))
     for axis, _, wave in axis_items(segment.axes):
@@ -187,7 +185,7 @@ def _sine(segment: Sine) -> Samples:
     return samples
 
 
-def _sweep(segment: Sweep) -> Samples:
+def _sweep(segment: Sweep) -> FloatArray:
     duration = sweep_duration(segment)
     times = np.arange(_knots(duration), dtype=np.float64) * KNOT_SPACING
     samples = np.zeros((len(times), 6))
@@ -197,13 +195,13 @@ def _sweep(segment: Sweep) -> Samples:
     return samples
 
 
-def _amplitude(wave: TranslationWave | RotationWave, frequency: NDArray[np.float64]) -> NDArray[np.float64]:
+def _amplitude(wave: TranslationWave | RotationWave, frequency: FloatArray) -> FloatArray:
     if wave.amplitude is not None:
         return np.full_like(frequency, wave.amplitude)
     return (wave.peak or 0.0) / (2.0 * np.pi * frequency) ** 2
 
 
-def _random(segment: Random, seed: list[int]) -> Samples:
+def _random(segment: Random, seed: list[int]) -> FloatArray:
     samples = np.zeros((_knots(segment.duration), 6))
     for axis, _, value in axis_items(segment.axes):
         frequencies, densities = np.array(value.density).T
@@ -213,7 +211,7 @@ def _random(segment: Random, seed: list[int]) -> Samples:
     return samples
 
 
-def _road(segment: Road, seed: list[int]) -> Samples:
+def _road(segment: Road, seed: list[int]) -> FloatArray:
     knots = _knots(segment.duration)
     step = segment.speed * KNOT_SPACING
     # The road is a tenth longer than the drive: its start and its end must not be the same bump.

@@ -7,8 +7,8 @@ from dataclasses import dataclass, replace
 from functools import partial
 
 import numpy as np
-from numpy.typing import NDArray
 
+from mastd.arrays import FloatArray
 from mastd.errors import FormatError
 from mastd.motion.profile.file_notes import FileNotes, RecordNote, ReductionNote, ScalingNote, TimeBaseNote
 from mastd.motion.profile.measured import reduction
@@ -19,8 +19,6 @@ from mastd.motion.profile.timeline import KNOT_SPACING
 from mastd.settings.profile.file_segments import FileMotion, Measured, Record
 from mastd.settings.profile.segments import axis_items
 
-Samples = NDArray[np.float64]
-
 _QUIET_SHARE = 0.01
 
 
@@ -29,12 +27,12 @@ class _Part:
     """One corrected channel and what it adds to the pose: (6,) for one unit of its own motion."""
 
     corrected: CorrectedRecord
-    pose: NDArray[np.float64]
+    pose: FloatArray
 
 
 def file_motion(
-    segment: Record | Measured, index: int, point: NDArray[np.float64], fade_knots: int
-) -> tuple[Samples, FileNotes]:
+    segment: Record | Measured, index: int, point: FloatArray, fade_knots: int
+) -> tuple[FloatArray, FileNotes]:
     """Return poses (knots, 6) of a segment at gain 1 before its fades, and what was done to its files.
 
     ``point`` (3,): the commanded point in P. Around what is loud enough to be played stays room for fades of
@@ -82,9 +80,7 @@ def _of_record(segment: Record, index: int) -> tuple[list[_Part], TimeBase, File
     return parts, base, notes
 
 
-def _of_measured(
-    segment: Measured, index: int, point: NDArray[np.float64]
-) -> tuple[list[_Part], TimeBase, FileNotes]:
+def _of_measured(segment: Measured, index: int, point: FloatArray) -> tuple[list[_Part], TimeBase, FileNotes]:
     reduced = reduction(list(segment.channels.values()), segment.axes, point)
     files = Files()
     sources = _all(
@@ -163,7 +159,7 @@ def _similitude(segment: FileMotion, parts: Sequence[_Part], base: TimeBase) -> 
     return of_stroke(segment.stroke, abs(segment.gain) * float(np.max(np.abs(along))))
 
 
-def _poses(parts: Sequence[_Part], base: TimeBase, spacing: float) -> Samples:
+def _poses(parts: Sequence[_Part], base: TimeBase, spacing: float) -> FloatArray:
     """Return the poses (n, 6) over the whole time base."""
     times = base.times(spacing)
     samples = np.zeros((times[2], 6))
@@ -184,7 +180,7 @@ def _sums(parts: Sequence[_Part], axis: int) -> list[CorrectedRecord]:
     return list(sums.values())
 
 
-def _trimmed(samples: Samples, fade_knots: int) -> Samples:
+def _trimmed(samples: FloatArray, fade_knots: int) -> FloatArray:
     """Return the samples without the quiet of the filter's padding, with room for the fades at either end."""
     size = np.max(np.abs(samples), axis=1)
     loud = np.flatnonzero(size > _QUIET_SHARE * np.max(size, initial=0.0))

@@ -6,12 +6,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
+from mastd.arrays import FloatArray
 from mastd.settings.profile.file_segments import MeasuredChannel
 from mastd.settings.profile.segments import AXES
-
-Array = NDArray[np.float64]
 
 WORST_CONDITION = 100.0
 """Condition number from which on axes count as not told apart: what is wrong in a channel would come back up
@@ -28,11 +26,11 @@ class Reduction:
     axes are lengths.
     """
 
-    rows: Array
-    solution: Array
+    rows: FloatArray
+    solution: FloatArray
     condition: float
 
-    def left_over(self, channels: Array) -> Array:
+    def left_over(self, channels: FloatArray) -> FloatArray:
         """Return the share (channels,) of each channel's rms that the motion does not have.
 
         ``channels`` (channels, n) are the values of all channels; a channel that is still has a share of 0.
@@ -40,13 +38,11 @@ class Reduction:
         followed = self.rows @ (self.solution @ channels)
         size = np.sqrt(np.mean(channels**2, axis=1))
         missing = np.sqrt(np.mean((channels - followed) ** 2, axis=1))
-        shares: Array = np.divide(missing, size, out=np.zeros_like(size), where=size > 0.0)
+        shares: FloatArray = np.divide(missing, size, out=np.zeros_like(size), where=size > 0.0)
         return shares
 
 
-def reduction(
-    channels: Sequence[MeasuredChannel], axes: Sequence[str], point: NDArray[np.float64]
-) -> Reduction:
+def reduction(channels: Sequence[MeasuredChannel], axes: Sequence[str], point: FloatArray) -> Reduction:
     """Return the least squares of channels to the named axes; ``point`` (3,) in P is what makes the motion.
 
     A body turned by small angles θ about the point, which itself moves by d, moves each of its points by

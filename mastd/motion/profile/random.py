@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import fft
 
+from mastd.arrays import BoolArray, ComplexArray, FloatArray
 from mastd.signals.spectra import interpolate_density
 
 _CLIP_PASSES = 20
@@ -14,10 +14,10 @@ _CLIP_PASSES = 20
 def random_displacement(
     points: int,
     spacing: float,
-    density: tuple[NDArray[np.float64], NDArray[np.float64]],
+    density: tuple[FloatArray, FloatArray],
     sigma_clip: float,
     seed: list[int],
-) -> NDArray[np.float64]:
+) -> FloatArray:
     """Return a displacement (points,) whose acceleration has the given density.
 
     ``density``: break points in Hz (above zero, ascending) and the one-sided acceleration densities there,
@@ -49,12 +49,12 @@ def random_displacement(
 
 
 def _clip(
-    spectrum: NDArray[np.complex128],
-    band: NDArray[np.bool_],
+    spectrum: ComplexArray,
+    band: BoolArray,
     effective: float,
     sigma_clip: float,
     count: int,
-) -> NDArray[np.complex128]:
+) -> ComplexArray:
     """Return the spectrum of the series cut at ``sigma_clip`` effective values, its band and level kept."""
     limit = sigma_clip * effective
     for _ in range(_CLIP_PASSES):

@@ -13,15 +13,13 @@ from dataclasses import dataclass, replace
 from math import ceil, floor
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import fft
 
+from mastd.arrays import ComplexArray, FloatArray
 from mastd.motion.profile.fades import smooth_step
 from mastd.motion.profile.timeline import KNOT_SPACING
 from mastd.signals.filters import band_pass_gain, padding_time
 from mastd.signals.fourier_sum import fourier_sum
-
-Array = NDArray[np.float64]
 
 MOST_VALUES = 1 << 25
 """Values of one record, with the rest around it, that are transformed at once."""
@@ -44,7 +42,7 @@ class Recorded:
     ``derivative``: 0 for a displacement, 1 for a velocity, 2 for an acceleration. ``angular``: about an axis.
     """
 
-    values: Array
+    values: FloatArray
     step: float
     start: float
     derivative: int
@@ -131,12 +129,12 @@ class CorrectedRecord:
     sum is the displacement. Time zero of the series is the time ``start``.
     """
 
-    lines: NDArray[np.complex128]
+    lines: ComplexArray
     period: float
     start: float
     report: BaselineReport
 
-    def motion(self, times: tuple[float, float, int], derivatives: Sequence[int] = (0,)) -> Array:
+    def motion(self, times: tuple[float, float, int], derivatives: Sequence[int] = (0,)) -> FloatArray:
         """Return derivatives of the displacement (derivatives, count) at evenly spaced times.
 
         ``times``: the first one, their spacing in s, and their number. Nothing of the record that is faster
@@ -221,7 +219,7 @@ def quantity(record: Recorded) -> str:
     return (ABOUT if record.angular else ALONG)[record.derivative]
 
 
-def _without_baseline(values: Array, step: float, baseline: str) -> tuple[Array, float, float]:
+def _without_baseline(values: FloatArray, step: float, baseline: str) -> tuple[FloatArray, float, float]:
     """Return values (n,) without their baseline, and the mean and the slope per s that were taken off."""
     degree = _DEGREES[baseline]
     mean = float(np.mean(values)) if degree >= 0 else 0.0

@@ -17,8 +17,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
+from mastd.arrays import FloatArray, IntArray
 from mastd.kernel import kernel
 
 KNOT_SPACING = 1e-3
@@ -39,10 +39,10 @@ class Timeline:
     ``repeats``: how often the row of blocks is played.
     """
 
-    coefficients: NDArray[np.float64]
-    first_rows: NDArray[np.int64]
-    intervals: NDArray[np.int64]
-    starts: NDArray[np.int64]
+    coefficients: FloatArray
+    first_rows: IntArray
+    intervals: IntArray
+    starts: IntArray
     repeats: int
 
     @property
@@ -55,11 +55,11 @@ class Timeline:
         """Length of the profile in s."""
         return self.end_knot * KNOT_SPACING
 
-    def evaluate(self, time_s: float, out: NDArray[np.float64]) -> None:
+    def evaluate(self, time_s: float, out: FloatArray) -> None:
         """Write pose, Euler rates, their first and second derivatives at ``time_s`` into ``out`` (4, 6)."""
         evaluate(self.coefficients, self.first_rows, self.intervals, self.starts, self.repeats, time_s, out)
 
-    def sample(self, times: NDArray[np.float64]) -> NDArray[np.float64]:
+    def sample(self, times: FloatArray) -> FloatArray:
         """Return pose and three derivatives at each of ``times``: (len(times), 4, 6)."""
         out = np.empty((len(times), 4, 6))
         evaluate_batch(
@@ -68,7 +68,7 @@ class Timeline:
         return out
 
 
-def spline_coefficients(samples: NDArray[np.float64]) -> NDArray[np.float64]:
+def spline_coefficients(samples: FloatArray) -> FloatArray:
     """Return the coefficients (n + 6, 6) of the spline through the ``samples`` (n + 1, 6) at the knots.
 
     The samples are taken as constant beyond both ends.
@@ -79,7 +79,7 @@ def spline_coefficients(samples: NDArray[np.float64]) -> NDArray[np.float64]:
     return padded[2:-2] - second[1:-1] / 4.0 + fourth * (13.0 / 240.0)
 
 
-def join(blocks: list[tuple[NDArray[np.float64], int]], repeats: int) -> Timeline:
+def join(blocks: list[tuple[FloatArray, int]], repeats: int) -> Timeline:
     """Return the timeline that plays blocks of pose samples (n + 1, 6), each so many times, in a row."""
     coefficients = [spline_coefficients(samples) for samples, _ in blocks]
     intervals = np.array([len(samples) - 1 for samples, _ in blocks], dtype=np.int64)
@@ -96,13 +96,13 @@ def join(blocks: list[tuple[NDArray[np.float64], int]], repeats: int) -> Timelin
 
 @kernel
 def evaluate(
-    coefficients: NDArray[np.float64],
-    first_rows: NDArray[np.int64],
-    intervals: NDArray[np.int64],
-    starts: NDArray[np.int64],
+    coefficients: FloatArray,
+    first_rows: IntArray,
+    intervals: IntArray,
+    starts: IntArray,
     repeats: int,
     time_s: float,
-    out: NDArray[np.float64],
+    out: FloatArray,
 ) -> None:
     """Write pose, rates, accelerations and jerks (Euler) of C at ``time_s`` into ``out`` (4, 6).
 
@@ -133,7 +133,7 @@ def evaluate(
 
 
 @kernel
-def spline_point(coefficients: NDArray[np.float64], row: int, share: float, out: NDArray[np.float64]) -> None:
+def spline_point(coefficients: FloatArray, row: int, share: float, out: FloatArray) -> None:
     """Write value and three derivatives of the spline piece that starts at ``row`` into ``out`` (4, 6)."""
     first = 1.0 / KNOT_SPACING
     second = first * first
@@ -161,13 +161,13 @@ def spline_point(coefficients: NDArray[np.float64], row: int, share: float, out:
 
 @kernel
 def evaluate_batch(
-    coefficients: NDArray[np.float64],
-    first_rows: NDArray[np.int64],
-    intervals: NDArray[np.int64],
-    starts: NDArray[np.int64],
+    coefficients: FloatArray,
+    first_rows: IntArray,
+    intervals: IntArray,
+    starts: IntArray,
     repeats: int,
-    times: NDArray[np.float64],
-    out: NDArray[np.float64],
+    times: FloatArray,
+    out: FloatArray,
 ) -> None:
     """Evaluate at every one of ``times`` (n,) into ``out`` (n, 4, 6)."""
     for k in range(len(times)):

@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
+
+from mastd.arrays import FloatArray
 
 
-def sine(times: NDArray[np.float64], frequency: float, phase: float) -> NDArray[np.float64]:
+def sine(times: FloatArray, frequency: float, phase: float) -> FloatArray:
     """Return sin(2π·frequency·t + phase) at ``times`` in s, ``frequency`` in Hz, ``phase`` in rad."""
     return np.sin(2.0 * np.pi * frequency * times + phase)
 
 
 def sweep(
-    times: NDArray[np.float64], start: float, stop: float, duration: float, phase: float
-) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    times: FloatArray, start: float, stop: float, duration: float, phase: float
+) -> tuple[FloatArray, FloatArray]:
     """Return a logarithmic sweep sin(φ(t)) and its instantaneous frequency in Hz at ``times`` in s.
 
     f(t) = start · (stop/start)^(t/duration), φ its integral times 2π plus ``phase``; held at both ends.

@@ -6,8 +6,8 @@ import math
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
+from mastd.arrays import FloatArray
 from mastd.motion.washout.kernel import CUE_SIZE, PITCH_TILT, ROLL_TILT, TILT_SIZE
 from mastd.motion.washout.limiter import box
 from mastd.settings.profile.cueing import (
@@ -22,8 +22,6 @@ from mastd.settings.profile.cueing import (
 from mastd.settings.profile.profile import AXES
 from mastd.settings.profile.stream import PoseStream, RotationBox, TranslationBox
 
-Array = NDArray[np.float64]
-
 _TILT_JERK_SHARE = 0.5
 """Share of the axis' jerk that tilting may take; the rest is for the axis' own motion."""
 
@@ -32,10 +30,10 @@ _TILT_JERK_SHARE = 0.5
 class Boxes:
     """What each of the six axes of the point that is moved never exceeds, (6,) each: m or rad and s."""
 
-    travel: Array
-    velocity: Array
-    acceleration: Array
-    jerk: Array
+    travel: FloatArray
+    velocity: FloatArray
+    acceleration: FloatArray
+    jerk: FloatArray
 
 
 def boxes(cueing: WashoutSettings | RideSettings | PoseStream) -> Boxes:
@@ -50,7 +48,7 @@ def boxes(cueing: WashoutSettings | RideSettings | PoseStream) -> Boxes:
     return Boxes(*rows)
 
 
-def cue_constants(cueing: WashoutSettings | RideSettings, period: float) -> Array:
+def cue_constants(cueing: WashoutSettings | RideSettings, period: float) -> FloatArray:
     """Return the constants (6, CUE_SIZE) of the axes.
 
     A wall may be met while a tilt from before points against the vehicle; both together stay within the
@@ -82,7 +80,7 @@ def _feedback(settings: HighPass) -> tuple[float, float, float]:
     return damping + slow, corner * corner + damping * slow, corner * corner * slow
 
 
-def tilt_constants(cueing: WashoutSettings | RideSettings, period: float) -> Array:
+def tilt_constants(cueing: WashoutSettings | RideSettings, period: float) -> FloatArray:
     """Return the constants (2, TILT_SIZE) of the tilts; the ride mode's have no travel."""
     constants = np.empty((2, TILT_SIZE))
     tilt = cueing.tilt if isinstance(cueing, WashoutSettings) else TiltSettings(angle=0.0)

@@ -18,9 +18,7 @@ from __future__ import annotations
 
 import math
 
-import numpy as np
-from numpy.typing import NDArray
-
+from mastd.arrays import FloatArray
 from mastd.kernel import fused_kernel
 from mastd.kinematics.rotation import rotation, sines_cosines
 from mastd.motion.washout.limiter import (
@@ -34,8 +32,6 @@ from mastd.motion.washout.limiter import (
     enter,
 )
 from mastd.motion.washout.seat_point import centre_motion, point_motion
-
-Array = NDArray[np.float64]
 
 GAIN, RATE_FEEDBACK, PLACE_FEEDBACK, INTEGRAL_FEEDBACK, RETURN = range(BOX_SIZE, BOX_SIZE + 5)
 """Places in an axis' constants behind those of its box: k, factors of v, x and z, θ (infinite: none)."""
@@ -65,7 +61,9 @@ def _held(value: float, largest: float) -> float:
 
 
 @fused_kernel
-def advance_tilt(constants: Array, tilt: Array, wanted: float, gravity: float, period: float) -> None:
+def advance_tilt(
+    constants: FloatArray, tilt: FloatArray, wanted: float, gravity: float, period: float
+) -> None:
     """Advance a tilt towards the angle at which a component of gravity is ``wanted`` m/s²."""
     target = 0.0
     if gravity > 0.0:
@@ -79,8 +77,8 @@ def advance_tilt(constants: Array, tilt: Array, wanted: float, gravity: float, p
 
 @fused_kernel
 def advance_cue(
-    constants: Array,
-    axis: Array,
+    constants: FloatArray,
+    axis: FloatArray,
     integral: float,
     cue: float,
     tilt: float,
@@ -113,20 +111,20 @@ def advance_cue(
 
 @fused_kernel
 def step(
-    point: Array,
-    constants: Array,
-    tilt_constants: Array,
-    axes: Array,
-    tilts: Array,
-    integrals: Array,
-    before: Array,
-    felt: Array,
+    point: FloatArray,
+    constants: FloatArray,
+    tilt_constants: FloatArray,
+    axes: FloatArray,
+    tilts: FloatArray,
+    integrals: FloatArray,
+    before: FloatArray,
+    felt: FloatArray,
     gravity: float,
     share: float,
     period: float,
-    motion: Array,
-    asked: Array,
-    given: Array,
+    motion: FloatArray,
+    asked: FloatArray,
+    given: FloatArray,
 ) -> None:
     """Advance the seat by one period.
 
@@ -174,7 +172,7 @@ def step(
 
 
 @fused_kernel
-def read(point: Array, before: Array, time: float, motion: Array) -> None:
+def read(point: FloatArray, before: FloatArray, time: float, motion: FloatArray) -> None:
     """Write the motion (4, 6) of C at ``time`` s after the start of the period that began with ``before``."""
     for axis in range(6):
         x, v, a, jerk = before[0, axis], before[1, axis], before[2, axis], before[3, axis]
@@ -186,7 +184,7 @@ def read(point: Array, before: Array, time: float, motion: Array) -> None:
 
 
 @fused_kernel
-def feel_table(axes: Array, gravity: float, given: Array) -> None:
+def feel_table(axes: FloatArray, gravity: float, given: FloatArray) -> None:
     """Write what the seat on the table feels: specific force less [0, 0, g] and angular velocity, in P."""
     roll, pitch, yaw = axes[3, POSITION], axes[4, POSITION], axes[5, POSITION]
     r00, r01, r02, r10, r11, r12, r20, r21, r22 = rotation(roll, pitch, yaw)
@@ -203,13 +201,13 @@ def feel_table(axes: Array, gravity: float, given: Array) -> None:
 
 @fused_kernel
 def begin(
-    point: Array,
-    constants: Array,
-    tilt_constants: Array,
-    centre: Array,
-    axes: Array,
-    tilts: Array,
-    before: Array,
+    point: FloatArray,
+    constants: FloatArray,
+    tilt_constants: FloatArray,
+    centre: FloatArray,
+    axes: FloatArray,
+    tilts: FloatArray,
+    before: FloatArray,
 ) -> None:
     """Start from the motion ``centre`` (4, 6) of C; what the table is tilted by is washed out."""
     point_motion(point, centre, before)

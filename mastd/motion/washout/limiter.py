@@ -20,12 +20,10 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from numpy.typing import NDArray
 
+from mastd.arrays import FloatArray
 from mastd.kernel import fused_kernel
 from mastd.motion.preflight.stopping import highest_position, highest_velocity
-
-Array = NDArray[np.float64]
 
 POSITION, VELOCITY, ACCELERATION, JERK, UPPER, LOWER, FASTEST = range(7)
 """Places in an axis' state: its motion, the jerk of the last period, and the box that is planned for."""
@@ -52,7 +50,7 @@ _HALVINGS = 20
 
 def box(
     travel: float, velocity: float, acceleration: float, jerk: float, braking: float, period: float
-) -> Array:
+) -> FloatArray:
     """Return the constants (BOX_SIZE,) of an axis whose period is ``period`` s.
 
     ``travel`` X, ``velocity`` V, ``acceleration`` A, ``jerk`` J, all to either side, and the acceleration θ =
@@ -74,7 +72,7 @@ def box(
 
 
 @fused_kernel
-def enter(box: Array, axis: Array, position: float, velocity: float, acceleration: float) -> None:
+def enter(box: FloatArray, axis: FloatArray, position: float, velocity: float, acceleration: float) -> None:
     """Start an axis from any state."""
     axis[POSITION] = position
     axis[VELOCITY] = velocity
@@ -87,7 +85,7 @@ def enter(box: Array, axis: Array, position: float, velocity: float, acceleratio
 
 
 @fused_kernel
-def _close_in(box: Array, axis: Array) -> None:
+def _close_in(box: FloatArray, axis: FloatArray) -> None:
     """Draw the walls in to the box, as far as the axis can stop before them."""
     x, v, a = axis[POSITION], axis[VELOCITY], axis[ACCELERATION]
     braking, jerk = box[PLANNED_BRAKING], box[PLANNED_JERK]
@@ -153,7 +151,7 @@ def _below(
 
 
 @fused_kernel
-def advance_axis(box: Array, axis: Array, wanted: float, period: float) -> None:
+def advance_axis(box: FloatArray, axis: FloatArray, wanted: float, period: float) -> None:
     """Advance an axis by ``period`` s towards the acceleration ``wanted`` at its end; not a number is 0.
 
     ``box`` (BOX_SIZE,) by ``box()``, ``axis`` (AXIS_SIZE,).

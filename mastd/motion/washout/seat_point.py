@@ -8,13 +8,10 @@ sines and cosines: each is carried as its value and three derivatives, and produ
 
 from __future__ import annotations
 
-import numpy as np
-from numpy.typing import NDArray
-
+from mastd.arrays import FloatArray
 from mastd.kernel import fused_kernel
 from mastd.kinematics.rotation import sines_cosines
 
-Array = NDArray[np.float64]
 Series = tuple[float, float, float, float]
 """A value and its first three derivatives by time."""
 
@@ -52,7 +49,7 @@ def _sine(sine: float, cosine: float, rate: float, acceleration: float, jerk: fl
 
 
 @fused_kernel
-def turned_arm(point: Array, motion: Array) -> tuple[Series, Series, Series]:
+def turned_arm(point: FloatArray, motion: FloatArray) -> tuple[Series, Series, Series]:
     """Return R p of ``point`` p (3,) at the angles of ``motion`` (4, 6), and three derivatives, in B."""
     sr, cr, sp, cp, sy, cy = sines_cosines(motion[0, 3], motion[0, 4], motion[0, 5])
     # The cosine's series is that of the sine a quarter turn ahead: (sin, cos) → (cos, −sin).
@@ -73,7 +70,7 @@ def turned_arm(point: Array, motion: Array) -> tuple[Series, Series, Series]:
 
 
 @fused_kernel
-def centre_motion(point: Array, motion: Array, centre: Array) -> None:
+def centre_motion(point: FloatArray, motion: FloatArray, centre: FloatArray) -> None:
     """Write the motion ``centre`` (4, 6) of C at which ``point`` (3,) in P makes ``motion`` (4, 6)."""
     x, y, z = turned_arm(point, motion)
     for order in range(4):
@@ -87,7 +84,7 @@ def centre_motion(point: Array, motion: Array, centre: Array) -> None:
 
 
 @fused_kernel
-def point_motion(point: Array, centre: Array, motion: Array) -> None:
+def point_motion(point: FloatArray, centre: FloatArray, motion: FloatArray) -> None:
     """Write the ``motion`` (4, 6) that ``point`` (3,) in P makes while C makes ``centre`` (4, 6)."""
     x, y, z = turned_arm(point, centre)
     for order in range(4):

@@ -8,14 +8,13 @@ in axes of B, and roll, pitch and yaw of the table; each is an axis of its own t
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from mastd.arrays import FloatArray
 from mastd.motion.washout.design import cue_constants, tilt_constants
 from mastd.motion.washout.kernel import begin, read, step
 from mastd.motion.washout.limiter import AXIS_SIZE
 from mastd.settings.profile.cueing import RideSettings, WashoutSettings
-
-Array = NDArray[np.float64]
 
 
 class Washout:
@@ -64,7 +63,7 @@ class Washout:
             self._point, self._constants, self._tilt_constants, start, self._axes, self._tilts, self._before
         )
 
-    def step(self, felt: Array, gravity: float, share: float = 1.0) -> None:
+    def step(self, felt: FloatArray, gravity: float, share: float = 1.0) -> None:
         """Advance by one period with what is felt at the vehicle's seat at its end.
 
         ``felt`` (9,): specific force (rest: [0, 0, g]) in m/s², angular velocity in rad/s and angular
@@ -88,11 +87,11 @@ class Washout:
             self.given,
         )
 
-    def read(self, share: float, motion: Array) -> None:
+    def read(self, share: float, motion: FloatArray) -> None:
         """Write the motion (4, 6) of C at ``share`` 0…1 of the last period: its end is ``self.motion``."""
         read(self._point, self._before, share * self._period, motion)
 
     @property
-    def seat(self) -> Array:
+    def seat(self) -> FloatArray:
         """Position, velocity, acceleration (3, 6) of the seat at the end of the last period."""
         return self._axes[:, :3].T.copy()

@@ -10,7 +10,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from mastd.report.drawing.picture import Bound, Curve, Floats, Panel, Range
+from mastd.arrays import FloatArray
+from mastd.report.drawing.picture import Bound, Curve, Panel, Range
 from mastd.report.drawing.ticks import Tick, linear_ticks, logarithmic_ticks
 
 WIDE, NARROW = 700.0, 340.0
@@ -31,7 +32,7 @@ _TOGETHER = 16.0
 class Line:
     """A line through ``points`` (k, 2); rows with NaN break it."""
 
-    points: Floats
+    points: FloatArray
     tone: str
     width: float
     dash: str = ""
@@ -152,15 +153,15 @@ def _y_range(panel: Panel) -> Range:
     return middle - 1.06 * half, middle + 1.06 * half
 
 
-def _scale(span: Range, places: Range, logarithmic: bool) -> Callable[[Floats | float], Floats]:
+def _scale(span: Range, places: Range, logarithmic: bool) -> Callable[[FloatArray | float], FloatArray]:
     """Return the function from a value to its place."""
     low, high = (np.log10(value) for value in span) if logarithmic else span
     factor = (places[1] - places[0]) / (high - low)
 
-    def place(value: Floats | float) -> Floats:
+    def place(value: FloatArray | float) -> FloatArray:
         with np.errstate(invalid="ignore", divide="ignore"):
             number = np.log10(value) if logarithmic else np.asarray(value, dtype=np.float64)
-        placed: Floats = places[0] + (number - low) * factor
+        placed: FloatArray = places[0] + (number - low) * factor
         return placed
 
     return place
@@ -170,9 +171,9 @@ def _placed(
     curve: Curve,
     x_range: Range,
     y_range: Range,
-    to_x: Callable[[Floats | float], Floats],
-    to_y: Callable[[Floats | float], Floats],
-) -> Floats:
+    to_x: Callable[[FloatArray | float], FloatArray],
+    to_y: Callable[[FloatArray | float], FloatArray],
+) -> FloatArray:
     """Return the points of a curve within the range of x; what lies above or below stays at the edge."""
     inside = (curve.x >= x_range[0]) & (curve.x <= x_range[1])
     x, y = curve.x[inside], np.clip(curve.y[inside], *y_range)
@@ -182,8 +183,8 @@ def _placed(
 def _grid(
     x_ticks: list[Tick],
     y_ticks: list[Tick],
-    to_x: Callable[[Floats | float], Floats],
-    to_y: Callable[[Floats | float], Floats],
+    to_x: Callable[[FloatArray | float], FloatArray],
+    to_y: Callable[[FloatArray | float], FloatArray],
     sides: Range,
     bottom: float,
 ) -> list[Line | Box | Words]:
@@ -218,7 +219,7 @@ def _legend(panel: Panel, right: float, left: float) -> list[Line | Box | Words]
 
 
 def _marks(
-    panel: Panel, x_range: Range, to_x: Callable[[Floats | float], Floats], bottom: float
+    panel: Panel, x_range: Range, to_x: Callable[[FloatArray | float], FloatArray], bottom: float
 ) -> list[Line | Box | Words]:
     """Return the marks; the labels of close ones are joined to first–last."""
     items: list[Line | Box | Words] = []
@@ -241,8 +242,8 @@ def _marks(
 
 def _bound(
     bound: Bound,
-    to_x: Callable[[Floats | float], Floats],
-    to_y: Callable[[Floats | float], Floats],
+    to_x: Callable[[FloatArray | float], FloatArray],
+    to_y: Callable[[FloatArray | float], FloatArray],
     sides: Range,
     bottom: float,
 ) -> Line:

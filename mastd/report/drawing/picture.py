@@ -7,10 +7,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-import numpy as np
-from numpy.typing import NDArray
+from mastd.arrays import FloatArray
 
-Floats = NDArray[np.float64]
 Range = tuple[float, float]
 
 
@@ -18,8 +16,8 @@ Range = tuple[float, float]
 class Curve:
     """A line through the points ``x``, ``y`` (k,), in their order; NaN breaks it."""
 
-    x: Floats
-    y: Floats
+    x: FloatArray
+    y: FloatArray
     tone: str
     name: str = ""
     width: float = 1.2

@@ -6,8 +6,8 @@ from html import escape
 
 import numpy as np
 
+from mastd.arrays import FloatArray
 from mastd.report.drawing.drawing import Box, Drawing, Line, Words
-from mastd.report.drawing.picture import Floats
 from mastd.report.text import one_line
 
 FINENESS = 10
@@ -42,7 +42,7 @@ def _item(item: Line | Box | Words) -> str:
     )
 
 
-def _path(points: Floats) -> str:
+def _path(points: FloatArray) -> str:
     """Return the commands of a path in pixels: absolute where a stretch begins, relative from there on."""
     sound = np.all(np.isfinite(points), axis=1)
     edges = np.flatnonzero(np.diff(np.concatenate(([False], sound, [False])).astype(np.int8)))

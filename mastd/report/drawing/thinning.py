@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import numpy as np
 
-from mastd.report.drawing.picture import Floats
+from mastd.arrays import FloatArray
 
 WIDE_POINTS = 1400
 """Points of a curve across a wide panel: two for each of its pixels."""
 _MOST_BREAKS = 500
 
 
-def thinned(times: Floats, values: Floats, points: int = WIDE_POINTS) -> tuple[Floats, Floats]:
+def thinned(
+    times: FloatArray, values: FloatArray, points: int = WIDE_POINTS
+) -> tuple[FloatArray, FloatArray]:
     """Return at most about ``points`` samples of (k,) times and values.
 
     Of each stretch of samples its least and its largest one stay; a stretch without any number stays as NaN.
@@ -29,7 +31,9 @@ def thinned(times: Floats, values: Floats, points: int = WIDE_POINTS) -> tuple[F
     return times[picked], values[picked]
 
 
-def largest(times: Floats, values: Floats, points: int = WIDE_POINTS) -> tuple[Floats, Floats]:
+def largest(
+    times: FloatArray, values: FloatArray, points: int = WIDE_POINTS
+) -> tuple[FloatArray, FloatArray]:
     """Return the largest value of each of about ``points`` stretches with the time of each."""
     stretch = -(-len(values) // points)
     if stretch <= 1:
@@ -39,13 +43,13 @@ def largest(times: Floats, values: Floats, points: int = WIDE_POINTS) -> tuple[F
     return times[picked], values[picked]
 
 
-def gap_ends(times: Floats, longest: float) -> Floats:
+def gap_ends(times: FloatArray, longest: float) -> FloatArray:
     """Return the times at which samples go on after more than ``longest`` s without any."""
-    ends: Floats = times[1:][np.diff(times) > longest][:_MOST_BREAKS]
+    ends: FloatArray = times[1:][np.diff(times) > longest][:_MOST_BREAKS]
     return ends
 
 
-def broken(times: Floats, values: Floats, ends: Floats) -> tuple[Floats, Floats]:
+def broken(times: FloatArray, values: FloatArray, ends: FloatArray) -> tuple[FloatArray, FloatArray]:
     """Return the samples, thinned or not, with NaN before each of the ``ends`` of gaps."""
     if not len(ends):
         return times, values
@@ -53,7 +57,7 @@ def broken(times: Floats, values: Floats, ends: Floats) -> tuple[Floats, Floats]
     return np.insert(times, places, ends), np.insert(values, places, np.nan)
 
 
-def _blocks(values: Floats, stretch: int) -> Floats:
+def _blocks(values: FloatArray, stretch: int) -> FloatArray:
     """Return the values in rows of ``stretch``, the last one filled up with NaN."""
     count = -(-len(values) // stretch)
     filled = np.full(count * stretch, np.nan)

@@ -7,16 +7,14 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 import numpy as np
-from numpy.typing import NDArray
 
+from mastd.arrays import FloatArray
 from mastd.report.blocks import Banner, Block, Cell, Heading, Page, Paragraph, Pictures, Table, cells
 from mastd.report.drawing.drawing import draw
 from mastd.report.drawing.picture import Curve, Mark, Panel
 from mastd.report.drawing.svg import svg
 from mastd.report.drawing.tones import LINKS, TONES, tone_of
 from mastd.report.numbers import figure, quantity
-
-Floats = NDArray[np.float64]
 
 _MOST_RESPONSES: Final = 24
 """Responses of which the matrix is drawn."""
@@ -27,9 +25,9 @@ _AXES: Final = ("surge", "sway", "heave", "roll", "pitch", "yaw")
 class MatrixPicture:
     """Frequency (f,) in Hz, magnitude (f, r, d) of the responses to the drives, coherence (f, r)."""
 
-    frequency: Floats
-    magnitude: Floats
-    coherence: Floats
+    frequency: FloatArray
+    magnitude: FloatArray
+    coherence: FloatArray
 
 
 def iteration_page(document: Mapping[str, Any], matrix: MatrixPicture | None = None) -> Page:
@@ -82,7 +80,7 @@ def convergence(document: Mapping[str, Any]) -> Panel:
     )
 
 
-def _column(values: Sequence[float]) -> Floats:
+def _column(values: Sequence[float]) -> FloatArray:
     return np.maximum(np.array(values, dtype=np.float64), 1e-6)
 
 
@@ -142,7 +140,7 @@ _EXPLANATION: Final = (
 )
 
 
-def _shown(magnitude: Floats) -> Floats:
+def _shown(magnitude: FloatArray) -> FloatArray:
     """Return magnitudes with NaN where a drive drives nothing."""
     return np.where(magnitude > 0.0, magnitude, np.nan)
 

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from mastd.report.drawing.picture import Bound, Curve, Floats, Panel
+from mastd.arrays import FloatArray
+from mastd.report.drawing.picture import Bound, Curve, Panel
 from mastd.report.drawing.thinning import largest
 from mastd.report.numbers import NOTHING, part
 from mastd.report.pictures.motion import marks
@@ -72,9 +73,9 @@ def cycle_panels(view: View) -> tuple[Panel, ...]:
     )
 
 
-def _microseconds(view: View, name: str) -> Floats:
+def _microseconds(view: View, name: str) -> FloatArray:
     values = 1e6 * view.column(name)
-    sound: Floats = values[np.isfinite(values)]
+    sound: FloatArray = values[np.isfinite(values)]
     return sound
 
 

@@ -7,8 +7,9 @@ from typing import Final
 
 import numpy as np
 
+from mastd.arrays import FloatArray
 from mastd.record.channels import AXES, LENGTH_AXES
-from mastd.report.drawing.picture import Bar, Bound, Curve, Floats, Mark, Panel
+from mastd.report.drawing.picture import Bar, Bound, Curve, Mark, Panel
 from mastd.report.drawing.thinning import broken, gap_ends, thinned
 from mastd.report.drawing.tones import LINKS, tone_of
 from mastd.report.numbers import group, part
@@ -72,8 +73,8 @@ def axis_panels(view: View, axes: Collection[str], driven: Collection[str]) -> t
 
 
 def curve(
-    times: Floats,
-    values: Floats,
+    times: FloatArray,
+    values: FloatArray,
     reach: tuple[float, float],
     view: View,
     tone: str,
@@ -110,7 +111,7 @@ def force_panels(view: View) -> tuple[Panel, ...]:
     return _link_panels(view, "force, kN", forces, 1e-3 * limit if isinstance(limit, int | float) else None)
 
 
-def _link_panels(view: View, title: str, values: list[Floats], limit: float | None) -> tuple[Panel, ...]:
+def _link_panels(view: View, title: str, values: list[FloatArray], limit: float | None) -> tuple[Panel, ...]:
     bounds = () if limit is None else (Bound(-limit, "limit"), Bound(limit, "limit"))
     bars = []
     for link, column in enumerate(values):

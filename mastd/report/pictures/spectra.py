@@ -7,8 +7,9 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from mastd.arrays import FloatArray
 from mastd.record.channels import AXES, LENGTH_AXES
-from mastd.report.drawing.picture import Bound, Curve, Floats, Panel, Range
+from mastd.report.drawing.picture import Bound, Curve, Panel, Range
 from mastd.report.spectrum import AxisSpectra, Spectra
 from mastd.signals.transfer_points import FLATNESS_DB
 
@@ -156,12 +157,12 @@ def _ranges(runs: Sequence[NamedSpectra]) -> tuple[tuple[float, float], tuple[fl
     return (low, high), (max(band[0], low), min(band[1], high))
 
 
-def _curve(own: AxisSpectra, values: Floats, run: NamedSpectra) -> Curve:
+def _curve(own: AxisSpectra, values: FloatArray, run: NamedSpectra) -> Curve:
     """Return values over frequency where they mean something, broken elsewhere."""
     return Curve(own.frequency, np.where(own.meaningful, values, np.nan), run.tone, run.name)
 
 
-def _phase(own: AxisSpectra) -> Floats:
+def _phase(own: AxisSpectra) -> FloatArray:
     """Return the phase in degrees, without jumps from one meaningful frequency to the next."""
     assert own.transfer is not None
     phase = np.full(len(own.frequency), np.nan)

@@ -11,14 +11,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
+from mastd.arrays import FloatArray
 from mastd.kinematics import design, workspace
 from mastd.kinematics.geometry import DEGREES_OF_FREEDOM, Geometry
 from mastd.kinematics.rows import newton_rows, observe_rows
 from mastd.reproduce.item import Item, compare
-
-FloatArray = NDArray[np.float64]
 
 # Section IV.1: the grid of 7⁶ poses (the paper's first "1" of the angles is −1).
 GRID_TRANSLATIONS = np.array([-10.0, -5.0, -3.0, 0.0, 3.0, 5.0, 10.0]) * 1e-3

@@ -6,11 +6,9 @@ from dataclasses import dataclass
 from typing import Final
 
 import numpy as np
-from numpy.typing import NDArray
 
+from mastd.arrays import FloatArray
 from mastd.vehicle.state.trace import POSITION, Trace
-
-FloatArray = NDArray[np.float64]
 
 _SCALING_ROUNDS: Final = 8
 

@@ -13,8 +13,8 @@ from dataclasses import dataclass, replace
 from typing import Final
 
 import numpy as np
-from numpy.typing import NDArray
 
+from mastd.arrays import FloatArray
 from mastd.bench.vehicle.car import MANOEUVRES, methods
 from mastd.reproduce.item import Item, answer, at_most, compare
 from mastd.reproduce.kang_2014.measures import Changes, position_error
@@ -23,8 +23,6 @@ from mastd.vehicle.manoeuvres.base import Manoeuvre, jturn, step_count
 from mastd.vehicle.model.definition import Model
 from mastd.vehicle.simulation.simulation import JOINT_TOLERANCE, MOVE_TOLERANCE, Simulation
 from mastd.vehicle.state.trace import ANGLES, Trace
-
-FloatArray = NDArray[np.float64]
 
 STEP: Final = 1e-3
 METHODS: Final[dict[str, Formulation]] = {"conventional": "inertial", "proposed": "chassis"}

@@ -11,8 +11,8 @@ from dataclasses import dataclass
 from typing import Final
 
 import numpy as np
-from numpy.typing import NDArray
 
+from mastd.arrays import FloatArray
 from mastd.reproduce.item import Item, answer, at_most
 from mastd.reproduce.kang_2014.measures import position_error
 from mastd.settings.vehicle.solver_names import POLICIES, JacobianPolicy
@@ -23,8 +23,6 @@ from mastd.vehicle.model.library import find
 from mastd.vehicle.simulation.simulation import Simulation
 from mastd.vehicle.solver.choice import Solver
 from mastd.vehicle.state.trace import VELOCITY, Trace
-
-FloatArray = NDArray[np.float64]
 
 VEHICLE: Final = "benchmark_sedan"
 STEPS: Final = (1e-3, 5e-3)

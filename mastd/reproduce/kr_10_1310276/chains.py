@@ -15,8 +15,8 @@ from dataclasses import dataclass
 from typing import Final
 
 import numpy as np
-from numpy.typing import NDArray
 
+from mastd.arrays import FloatArray
 from mastd.formulations.integrators.implicit_euler import ImplicitEuler, Policy, implicit_euler
 from mastd.reproduce.models.chain import (
     LENGTH,
@@ -27,8 +27,6 @@ from mastd.reproduce.models.chain import (
     sum_outboard,
 )
 from mastd.reproduce.models.chain_stepping import advance_chain
-
-Floats = NDArray[np.float64]
 
 LENGTH_OF_ALL: Final = 2.0
 MASS_OF_ALL: Final = 10.0
@@ -83,7 +81,7 @@ CASES: Final = (
 class Run:
     """One case, driven to its end or until it blew up."""
 
-    places: Floats
+    places: FloatArray
     """(steps done, 2, n): the links' outer ends, in lengths of the chain."""
     amplification: float
     """Largest spectral radius met of the step's linearisation, see ``amplification``."""
@@ -107,7 +105,7 @@ def drive(
     chain, euler = case.chain(n), implicit_euler(n, h)
     steps = round(DURATION / h)
     looked = set(np.linspace(1, steps - 1, looks).astype(int)) if looks else set()
-    places: list[Floats] = []
+    places: list[FloatArray] = []
     largest = 0.0
     for done in range(steps):
         chain.rest[:] = case.rest_angle(n, (done + 1) * h)
@@ -122,15 +120,15 @@ def drive(
     return Run(np.array(places), largest, len(places) < steps)
 
 
-def reference(case: Case, n: int) -> Floats:
+def reference(case: Case, n: int) -> FloatArray:
     """Return places (steps, 2, n) at the ends of the case's steps, by full renewal at a sixteenth of them."""
     return drive(case, n, Policy.FULL, step=case.step / _REFINED).places[_REFINED - 1 :: _REFINED]
 
 
-def distances(places: Floats, others: Floats) -> Floats:
+def distances(places: FloatArray, others: FloatArray) -> FloatArray:
     """Return the largest distance of a joint, step by step as far as both go, in lengths of the chain."""
     common = min(len(places), len(others))
-    apart: Floats = np.linalg.norm(places[:common] - others[:common], axis=1).max(axis=1)
+    apart: FloatArray = np.linalg.norm(places[:common] - others[:common], axis=1).max(axis=1)
     return apart
 
 
@@ -142,7 +140,7 @@ def departs_at(run: Run, full: Run) -> int | None:
     return len(run.places) + 1 if run.blown_up else None
 
 
-def amplification(chain: Chain, euler: ImplicitEuler, q: Floats, u: Floats) -> float:
+def amplification(chain: Chain, euler: ImplicitEuler, q: FloatArray, u: FloatArray) -> float:
     """Return the spectral radius of the step that was just done from (q, u), linearised there.
 
     With the true f_x and f_v and the kept ones of ``euler``, an error (δq, δu) becomes δu + h A⁻¹ (f_x δq +
@@ -164,6 +162,6 @@ def amplification(chain: Chain, euler: ImplicitEuler, q: Floats, u: Floats) -> f
     return float(np.abs(np.linalg.eigvals(whole)).max())
 
 
-def _places(chain: Chain) -> Floats:
+def _places(chain: Chain) -> FloatArray:
     angles, lengths = np.cumsum(chain.q), chain.constants[:, LENGTH] / LENGTH_OF_ALL
     return np.array([np.cumsum(lengths * np.cos(angles)), np.cumsum(lengths * np.sin(angles))])

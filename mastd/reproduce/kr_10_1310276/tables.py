@@ -25,7 +25,6 @@ from functools import partial
 from typing import Final
 
 import numpy as np
-from numpy.typing import NDArray
 
 from mastd.bench.vehicle.timing import interleaved
 from mastd.formulations.integrators.implicit_euler import (
@@ -59,8 +58,6 @@ from mastd.reproduce.kr_10_1310276.operations import (
 )
 from mastd.reproduce.models.chain import Chain, accelerate, analytic_column, sum_outboard
 from mastd.reproduce.models.chain_stepping import advance_chain, advance_chain_often, numerical_column
-
-FloatArray = NDArray[np.float64]
 
 SIZES: Final = (4, 8, 16, 32, 64, 128)
 LINKS: Final = 16

@@ -18,12 +18,10 @@ from __future__ import annotations
 from typing import Final, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from mastd.arrays import FloatArray
 from mastd.kernel import fused_kernel, separate_kernel
 from mastd.vehicle.magic_formula.complex_step import cosine, sine
-
-Floats = NDArray[np.float64]
 
 MASS, INERTIA, LENGTH, CENTRE, STIFFNESS, DAMPING = 0, 1, 2, 3, 4, 5
 CONSTANTS: Final = 6
@@ -41,30 +39,30 @@ GRAVITY: Final = 9.81
 class Chain(NamedTuple):
     """A chain of ``n`` links and its state; base at the origin, angle zero along x, gravity along −y."""
 
-    constants: Floats
+    constants: FloatArray
     """(n, 6) per link: ``MASS`` (kg), ``INERTIA`` about its centre (kg m²), ``LENGTH`` from joint to joint
     and ``CENTRE`` from its joint along it (m), ``STIFFNESS`` (N m/rad) and ``DAMPING`` (N m s/rad) of its
     joint."""
-    gravity: Floats
+    gravity: FloatArray
     """(1) m/s²."""
-    rest: Floats
+    rest: FloatArray
     """(n) angles at which the springs are free, rad."""
-    q: Floats
+    q: FloatArray
     """(n) angles between neighbouring links, of the first one from x, rad."""
-    u: Floats
+    u: FloatArray
     """(n) their rates, rad/s."""
-    acceleration: Floats
+    acceleration: FloatArray
     """(n) q̈ of ``accelerate``, rad/s²."""
-    motion: Floats
+    motion: FloatArray
     """(n, 11) per link, inertial axes: from its joint to the next (``LX``…), from its joint to its centre
     (``CX``…), angular velocity, its joint's position, acceleration (with minus gravity) and velocity."""
-    outboard: Floats
+    outboard: FloatArray
     """(n, 8) sums over a link and all farther out: masses; masses times places from its joint (``SX``…),
     forces (``FX``…), momenta (``MX``…), and places times momenta (scalar products)."""
-    factors: Floats
+    factors: FloatArray
     """(n, 4) inverse of the articulated moment of inertia about a joint; coupling to the joint's acceleration
     (``BX``…); the moment left to accelerate."""
-    sides: Floats
+    sides: FloatArray
     """(2, n) scratch: two right sides of M x = side."""
 
 
@@ -99,7 +97,7 @@ def chain_of(
 
 
 @separate_kernel
-def accelerate(chain: Chain, result: Floats) -> None:
+def accelerate(chain: Chain, result: FloatArray) -> None:
     """Write q̈ = f(q, q̇) of (2) to ``result`` (n), rad/s²; O(n)."""
     _turn(chain)
     _fold(chain)
@@ -162,7 +160,7 @@ def _fold(chain: Chain) -> None:
 
 
 @fused_kernel
-def _unfold(chain: Chain, result: Floats) -> None:
+def _unfold(chain: Chain, result: FloatArray) -> None:
     """Accelerations, from the base outwards; the base accelerates upwards against gravity."""
     motion, factors = chain.motion, chain.factors
     alpha, ax, ay = 0.0, 0.0, chain.gravity[0]
@@ -219,7 +217,7 @@ def sum_outboard(chain: Chain) -> None:
 
 
 @separate_kernel
-def analytic_column(chain: Chain, j: int, by_position: Floats, by_velocity: Floats) -> None:
+def analytic_column(chain: Chain, j: int, by_position: FloatArray, by_velocity: FloatArray) -> None:
     """Write column j of f_x and of f_v, (n) each, after ``sum_outboard``; O(n).
 
     With a and v of joint j; M, S, F, P, Q the outboard sums of mass, mass times place, force, momentum and
@@ -245,7 +243,7 @@ def analytic_column(chain: Chain, j: int, by_position: Floats, by_velocity: Floa
 
 
 @fused_kernel
-def _divide_by_mass(chain: Chain, side: int, result: Floats) -> None:
+def _divide_by_mass(chain: Chain, side: int, result: FloatArray) -> None:
     """Write M⁻¹ ``sides[side]`` to ``result`` with the articulated inertia of ``accelerate``; O(n)."""
     motion, factors, sides = chain.motion, chain.factors, chain.sides
     n = len(chain.q)

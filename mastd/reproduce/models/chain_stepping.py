@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import numpy as np
-from numpy.typing import NDArray
-
+from mastd.arrays import FloatArray
 from mastd.formulations.integrators.implicit_euler import (
     POSITION_PERTURBATION,
     STEP,
@@ -24,11 +22,9 @@ from mastd.formulations.integrators.implicit_euler import (
 from mastd.kernel import separate_kernel
 from mastd.reproduce.models.chain import Chain, accelerate, analytic_column, sum_outboard
 
-Floats = NDArray[np.float64]
-
 
 @separate_kernel
-def numerical_column(chain: Chain, j: int, by_position: Floats, by_velocity: Floats) -> None:
+def numerical_column(chain: Chain, j: int, by_position: FloatArray, by_velocity: FloatArray) -> None:
     """Write column j of f_x and of f_v, (n) each, by the differences (5)–(6), after ``accelerate``.
 
     Two more evaluations of f; the state is left as it was, to the last bit.
@@ -38,7 +34,7 @@ def numerical_column(chain: Chain, j: int, by_position: Floats, by_velocity: Flo
 
 
 @separate_kernel
-def _difference(chain: Chain, moved: Floats, j: int, relative: float, column: Floats) -> None:
+def _difference(chain: Chain, moved: FloatArray, j: int, relative: float, column: FloatArray) -> None:
     kept = moved[j]
     epsilon = perturbation(kept, relative)
     moved[j] = kept + epsilon

@@ -7,8 +7,8 @@ from collections.abc import Callable
 from typing import Final
 
 import numpy as np
-from numpy.typing import NDArray
 
+from mastd.arrays import FloatArray
 from mastd.formulations.closing.closing import move_link
 from mastd.formulations.closing.partition import acceleration_terms
 from mastd.formulations.integrators.explicit import LOOK
@@ -28,8 +28,6 @@ from mastd.vehicle.solver.recording import TraceLayout
 from mastd.vehicle.state.arrays import Arrays
 from mastd.vehicle.state.inputs import InputLayout
 from mastd.vehicle.state.motion import design_state
-
-FloatArray = NDArray[np.float64]
 
 SPEED: Final = 15.0
 """m/s."""

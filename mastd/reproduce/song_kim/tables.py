@@ -16,7 +16,6 @@ from functools import partial
 from typing import Final
 
 import numpy as np
-from numpy.typing import NDArray
 
 from mastd.bench.vehicle.axles import with_axles
 from mastd.bench.vehicle.timing import interleaved, straight_line
@@ -25,8 +24,6 @@ from mastd.reproduce.song_kim import operations
 from mastd.reproduce.song_kim.car import Car
 from mastd.reproduce.song_kim.operations import PAPER_RATIO, SETS
 from mastd.vehicle.model.library import find
-
-FloatArray = NDArray[np.float64]
 
 VEHICLES: Final = ("quarter_car", "sedan", "mcpherson_hatchback", "transporter_8x8")
 SPOKEN_WAYS: Final = {

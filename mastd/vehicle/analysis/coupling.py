@@ -15,12 +15,10 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.linalg import eigh, expm
 
+from mastd.arrays import FloatArray
 from mastd.vehicle.analysis.on_plane import LinearVehicle
-
-Array = NDArray[np.float64]
 
 STANDING = 1e-5
 """|z − 1| of what stands where it is put: a car on its tyres, or a free table."""
@@ -39,9 +37,9 @@ GRID = 8
 class Table:
     """The table as a rigid body on springs, about C at neutral, and the loop's period."""
 
-    mass: Array
+    mass: FloatArray
     """(6, 6) kg, kg m, kg m²."""
-    stiffness: Array
+    stiffness: FloatArray
     """(6, 6) of the oil columns; zero: a free table."""
     damping: float
     """Damping ratio of each of its motions."""
@@ -51,7 +49,7 @@ class Table:
         """Return the table with this share of its mass, on the same springs."""
         return replace(self, mass=share * self.mass)
 
-    def step(self) -> tuple[Array, Array]:
+    def step(self) -> tuple[FloatArray, FloatArray]:
         """Return (12, 12) and (12, 6): displacements and rates after a period, from those before it and from
         a wrench that is held."""
         squares, shapes = eigh(self.stiffness, self.mass)
@@ -73,13 +71,13 @@ class Table:
 class Step:
     """A linear step of the vehicle: state before and pose in, state after and wrench out."""
 
-    keep: Array
+    keep: FloatArray
     """(n, n)."""
-    take: Array
+    take: FloatArray
     """(n, 6) by the pose."""
-    give: Array
+    give: FloatArray
     """(6, n) wrench at C in P axes by the state before."""
-    through: Array
+    through: FloatArray
     """(6, 6) by the pose."""
 
 
@@ -101,7 +99,7 @@ def vehicle_step(vehicle: LinearVehicle) -> Step:
     v_ahead = v + h * ((1.0 - formula.gamma) * mean + formula.gamma * after)
     by = vehicle
 
-    def given(name: str, q_now: Array, v_now: Array, a_now: Array) -> Array:
+    def given(name: str, q_now: FloatArray, v_now: FloatArray, a_now: FloatArray) -> FloatArray:
         """Return one of the things that a state gives, as rows by state before and pose."""
         parts = [(by.position, q_now), (by.velocity, v_now), (by.acceleration, a_now)]
         parts += [(by.deflection, u), (by.pose, pose), (by.rate, rate)]
@@ -118,7 +116,7 @@ def vehicle_step(vehicle: LinearVehicle) -> Step:
     return Step(new[:, :size], new[:, size:], wrench[:, :size], wrench[:, size:])
 
 
-def loop_matrix(step: Step, table: Table, gain: float = 1.0, late: int = 1) -> Array:
+def loop_matrix(step: Step, table: Table, gain: float = 1.0, late: int = 1) -> FloatArray:
     """Return the matrix of one period of the loop: state of the vehicle, of the table, wrenches on their way.
 
     ``gain``: factor on the wrench; ``late``: how many periods old the wrench is at the end of the period in
@@ -142,7 +140,7 @@ def loop_matrix(step: Step, table: Table, gain: float = 1.0, late: int = 1) -> A
     return whole
 
 
-def largest(whole: Array, period: float, *, free: bool = False) -> tuple[float, float]:
+def largest(whole: FloatArray, period: float, *, free: bool = False) -> tuple[float, float]:
     """Return the largest |z| of what moves, and its frequency in Hz; ``free``: of the table without
     springs."""
     values = np.linalg.eigvals(whole)

@@ -12,19 +12,16 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.linalg import eig, eigh
 from scipy.optimize import linear_sum_assignment
 
+from mastd.arrays import ComplexArray, FloatArray
 from mastd.roads.ground import Ground
 from mastd.vehicle.equilibrium.constraints import EquationMatrices, Equations, constraint_rows, free_motions
 from mastd.vehicle.equilibrium.settle import straight_ahead
 from mastd.vehicle.model.definition import MagicTyre, Model, Tyre
 from mastd.vehicle.model.standing_tyre import standing_tyre
 from mastd.vehicle.state.motion import State
-
-Array = NDArray[np.float64]
-ComplexArray = NDArray[np.complex128]
 
 RIGID = 1e-5
 """Of the largest eigenvalue; rounding alone moves a double eigenvalue zero by the root of 1e-16."""
@@ -63,7 +60,7 @@ class Linearisation:
     """Number of eigenvalues zero, left out: where the car stands, its heading, how far its wheels turned."""
 
 
-def without_damping(model: Model, loads: Array) -> Model:
+def without_damping(model: Model, loads: FloatArray) -> Model:
     """Return the model without dampers, slip, air, and damping of tyres and restraints: its rest is the same.
 
     ``loads`` (nw): N, of the wheels at rest; a Magic Formula tyre becomes the linear one it is like there.
@@ -92,7 +89,7 @@ def _without_damping(tyre: Tyre | MagicTyre, load: float) -> Tyre:
 def linearise(
     system: Equations,
     settled: State,
-    inputs: Array | None = None,
+    inputs: FloatArray | None = None,
     ground: Ground | None = None,
     speed: float = 0.0,
     undamped: Callable[[Model], Equations] | None = None,
@@ -136,7 +133,7 @@ def modes_of(model: Model, matrices: EquationMatrices, *, conservative: bool = F
     )
 
 
-def _eigenvalues(stiffness: Array, damping: Array) -> tuple[ComplexArray, ComplexArray]:
+def _eigenvalues(stiffness: FloatArray, damping: FloatArray) -> tuple[ComplexArray, ComplexArray]:
     """Return eigenvalues and displacement vectors (dof, 2 dof) of q̈ + damping q̇ + stiffness q = 0."""
     size = stiffness.shape[0]
     if not np.any(damping):
@@ -148,7 +145,7 @@ def _eigenvalues(stiffness: Array, damping: Array) -> tuple[ComplexArray, Comple
     return values, vectors[:size]
 
 
-def _modes(model: Model, mass: Array, values: ComplexArray, shapes: ComplexArray) -> tuple[Mode, ...]:
+def _modes(model: Model, mass: FloatArray, values: ComplexArray, shapes: ComplexArray) -> tuple[Mode, ...]:
     order = np.argsort(np.abs(values), kind="stable")
     values, shapes = values[order], shapes[:, order]
     energies = [_energies(mass, shape) for shape in shapes.T]
@@ -172,7 +169,7 @@ def _ratio(value: complex) -> float:
     return float(ratio) if abs(ratio) > ROUNDING else 0.0
 
 
-def _energies(mass: Array, shape: ComplexArray) -> Array:
+def _energies(mass: FloatArray, shape: ComplexArray) -> FloatArray:
     """Return each coordinate's share (N) of the kinetic energy of a motion."""
     shares = np.real(np.conj(shape) * (mass @ shape))
     return np.asarray(shares / np.sum(shares))
@@ -185,7 +182,7 @@ def _scaled(model: Model, shape: ComplexArray) -> ComplexArray:
     return np.asarray(shape / everything[np.argmax(np.abs(everything))])
 
 
-def _participation(model: Model, energy: Array) -> dict[str, float]:
+def _participation(model: Model, energy: FloatArray) -> dict[str, float]:
     count = 6 * len(model.bodies)
     bodies = energy[:count].reshape(-1, 6).sum(axis=1)
     shares = {body.name: float(share) for body, share in zip(model.bodies, bodies, strict=True)}
@@ -195,7 +192,7 @@ def _participation(model: Model, energy: Array) -> dict[str, float]:
     return {**shares, **spins}
 
 
-def _names(model: Model, energies: list[Array], shapes: ComplexArray) -> list[str]:
+def _names(model: Model, energies: list[FloatArray], shapes: ComplexArray) -> list[str]:
     """Name each mode by what most of its energy is in, every name once.
 
     Axles that are alike swing together, several modes then have most of their energy in the same one.
@@ -211,7 +208,7 @@ def _names(model: Model, energies: list[Array], shapes: ComplexArray) -> list[st
     return names
 
 
-def _candidates(model: Model, energy: Array, shape: ComplexArray) -> dict[str, float]:
+def _candidates(model: Model, energy: FloatArray, shape: ComplexArray) -> dict[str, float]:
     """Return what a mode can be named after, with its share of the kinetic energy."""
     shares = dict(zip(CHASSIS_MOTIONS, energy[:6].tolist(), strict=True))
     count = 6 * len(model.bodies)

@@ -18,9 +18,9 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.spatial.transform import Rotation
 
+from mastd.arrays import FloatArray
 from mastd.roads.ground import Ground, write_plane
 from mastd.vehicle.blocks import fields as f
 from mastd.vehicle.blocks.attitude import rotation_matrix
@@ -30,8 +30,6 @@ from mastd.vehicle.model.definition import Model
 from mastd.vehicle.simulation.simulation import FIRM_BRAKE, Simulation
 from mastd.vehicle.solver.generalized_alpha import Formula
 from mastd.vehicle.state.motion import State
-
-Array = NDArray[np.float64]
 
 MOVE = 1e-6
 """m or rad by which positions are differenced; m/s and rad/s of speeds; deflections too."""
@@ -43,19 +41,19 @@ PUSH = 1e-3
 class Slopes:
     """Derivatives (…, n) by n quantities of the five things that a state gives."""
 
-    residual: Array
+    residual: FloatArray
     """(dof, n) of all but straps and chocks."""
-    outer: Array
+    outer: FloatArray
     """(dof, n) of straps and chocks."""
-    wrench: Array
+    wrench: FloatArray
     """(6, n) on the plane at C, in its axes, of tyres."""
-    outer_wrench: Array
+    outer_wrench: FloatArray
     """(6, n) of straps and chocks."""
-    deflections: Array
+    deflections: FloatArray
     """(2 wheels, n) at the end of the step."""
-    tyre_residual: Array
+    tyre_residual: FloatArray
     """(dof, n): the tyres' part of ``residual``."""
-    tyre_wrench: Array
+    tyre_wrench: FloatArray
     """(6, n): their part of ``wrench`` but for what only turns with the plane."""
 
     def stiffer(self, factor: float, by_deflection: Slopes, *, of_place: bool) -> Slopes:
@@ -85,7 +83,7 @@ class LinearVehicle:
     """By the deflections at the beginning of the step."""
     pose: Slopes
     rate: Slopes
-    wrench: Array
+    wrench: FloatArray
     """(6) at rest, at C in P axes, that of straps and chocks with it."""
 
     def stiffer(self, factor: float) -> LinearVehicle:
@@ -108,7 +106,7 @@ class LinearVehicle:
         )
 
 
-def linear_vehicle(simulation: Simulation, place: Array) -> LinearVehicle:
+def linear_vehicle(simulation: Simulation, place: FloatArray) -> LinearVehicle:
     """Return the linear model of a vehicle that has been started, at rest, on level ground.
 
     ``place`` (3): of the vehicle's origin in P, m.
@@ -117,7 +115,7 @@ def linear_vehicle(simulation: Simulation, place: Array) -> LinearVehicle:
     free = look.free
     count = free.shape[1]
 
-    def slopes(size: int, step: Array, give: Callable[[Array], Array]) -> Slopes:
+    def slopes(size: int, step: FloatArray, give: Callable[[FloatArray], FloatArray]) -> Slopes:
         return _slopes(look, size, step, give)
 
     longest = np.max(np.abs(free), axis=0)
@@ -140,7 +138,7 @@ def linear_vehicle(simulation: Simulation, place: Array) -> LinearVehicle:
     )
 
 
-def _slopes(look: _Look, size: int, step: Array, give: Callable[[Array], Array]) -> Slopes:
+def _slopes(look: _Look, size: int, step: FloatArray, give: Callable[[FloatArray], FloatArray]) -> Slopes:
     columns = np.zeros((look.width, size))
     for k in range(size):
         way = np.zeros(size)
@@ -161,7 +159,7 @@ def _slopes(look: _Look, size: int, step: Array, give: Callable[[Array], Array])
 class _Look:
     """The compiled equations at states near rest, as one column of numbers."""
 
-    def __init__(self, simulation: Simulation, place: Array) -> None:
+    def __init__(self, simulation: Simulation, place: FloatArray) -> None:
         self.system, self.model, self.formula = simulation.system, simulation.model, simulation.formula
         self.place = place
         self.rest = at_rest(simulation.state)
@@ -186,13 +184,13 @@ class _Look:
 
     def at(
         self,
-        displacement: Array | None = None,
-        velocity: Array | None = None,
-        acceleration: Array | None = None,
-        deflection: Array | None = None,
-        pose: Array | None = None,
-        rate: Array | None = None,
-    ) -> Array:
+        displacement: FloatArray | None = None,
+        velocity: FloatArray | None = None,
+        acceleration: FloatArray | None = None,
+        deflection: FloatArray | None = None,
+        pose: FloatArray | None = None,
+        rate: FloatArray | None = None,
+    ) -> FloatArray:
         """Return residual without straps and chocks, their part, wrench of tyres and of straps and chocks at
         C, deflections at the end of the step, and force and moment of each tyre on its wheel's centre."""
         pose = np.zeros(6) if pose is None else pose
@@ -225,10 +223,10 @@ class _Look:
 
     def _state(
         self,
-        displacement: Array | None,
-        velocity: Array | None,
-        acceleration: Array | None,
-        deflection: Array | None,
+        displacement: FloatArray | None,
+        velocity: FloatArray | None,
+        acceleration: FloatArray | None,
+        deflection: FloatArray | None,
     ) -> State:
         state, bodies = self.rest, len(self.model.bodies)
         if displacement is not None:
@@ -243,13 +241,13 @@ class _Look:
             state = replace(state, deflection=deflection.reshape(-1, 2))
         return state
 
-    def _parts(self, motion: Array, bodies: int) -> tuple[Array, Array, Array]:
+    def _parts(self, motion: FloatArray, bodies: int) -> tuple[FloatArray, FloatArray, FloatArray]:
         """Split a motion (N) into linear, angular (body axes) and spins."""
         rows = motion[: 6 * bodies].reshape(-1, 6)
         turns = rotation_matrix(self.rest.attitude)
         return rows[:, :3].copy(), np.einsum("bji,bj->bi", turns, rows[:, 3:]), motion[6 * bodies :].copy()
 
-    def _ground(self, pose: Array, rate: Array) -> Ground:
+    def _ground(self, pose: FloatArray, rate: FloatArray) -> Ground:
         parameters = Ground.plane(np.zeros(3), np.eye(3)).parameters
         turn = Rotation.from_euler("ZYX", pose[5:2:-1]).as_matrix()
         point = pose[:3] + turn @ self.place - self.place
@@ -257,13 +255,13 @@ class _Look:
         write_plane(parameters, point, turn, velocity, rate[3:])
         return Ground(parameters)
 
-    def _at_centre(self, wrench: Array, pose: Array) -> Array:
+    def _at_centre(self, wrench: FloatArray, pose: FloatArray) -> FloatArray:
         """Return a wrench about the origin of W as that at C in P axes."""
         turn = Rotation.from_euler("ZYX", pose[5:2:-1]).as_matrix()
         moment = wrench[3:] - np.cross(pose[:3] - self.place, wrench[:3])
         return np.concatenate([turn.T @ wrench[:3], turn.T @ moment])
 
-    def _outer(self, state: State) -> tuple[Array, Array]:
+    def _outer(self, state: State) -> tuple[FloatArray, FloatArray]:
         """Return what straps and chocks add to the residual (N), and their wrench on the ground (6)."""
         car = self.system.layout.arrays
         on_bodies, wrench = np.zeros(self.size), np.zeros(6)
@@ -282,11 +280,11 @@ class _Look:
             wrench[3:] -= np.cross(centre, push)
         return on_bodies, wrench
 
-    def _centre(self, state: State, carrier: int, centre: Array) -> Array:
+    def _centre(self, state: State, carrier: int, centre: FloatArray) -> FloatArray:
         turn = rotation_matrix(state.attitude[carrier])
         return np.asarray(state.position[carrier] + turn @ (centre - self.model.bodies[carrier].centre))
 
-    def _levers(self) -> tuple[Array, Array]:
+    def _levers(self) -> tuple[FloatArray, FloatArray]:
         """Return what a tyre's force and moment at its wheel's centre do: (N, 6 nw) in the residual, (6, 6
         nw) in the wrench at C. A braked wheel hands all of it to its carrier."""
         wheels = self.model.wheels
@@ -299,7 +297,7 @@ class _Look:
         return on_bodies, on_plane
 
 
-def _moved(arm: Array) -> Array:
+def _moved(arm: FloatArray) -> FloatArray:
     """Return the matrix (6, 6) that takes a wrench at the end of an arm to its beginning."""
     x, y, z = arm
     matrix = np.eye(6)

@@ -11,16 +11,14 @@ from dataclasses import replace
 from typing import Final
 
 import numpy as np
-from numpy.typing import NDArray
 
+from mastd.arrays import FloatArray
 from mastd.vehicle.analysis.linearise import Mode, modes_of
 from mastd.vehicle.blocks.attitude import rotation_matrix
 from mastd.vehicle.equilibrium.dense_equations import System
 from mastd.vehicle.equilibrium.settle import settle
 from mastd.vehicle.model.definition import Model
 from mastd.vehicle.state.motion import State, design_state
-
-Floats = NDArray[np.float64]
 
 HIGHEST: Final = 100.0
 """Hz up to which a mode is told."""
@@ -48,7 +46,7 @@ def ride_modes(model: Model, restrained: bool) -> tuple[Mode, ...]:
     return tuple(mode for mode in found if mode.frequency_hz <= HIGHEST and mode.damping <= MOST_DAMPING)
 
 
-def _brake_rows(model: Model, state: State) -> Floats:
+def _brake_rows(model: Model, state: State) -> FloatArray:
     """Return the constraint rows (wheels, N) of wheels that turn with their carriers."""
     turns = rotation_matrix(state.attitude)
     rows = np.zeros((len(model.wheels), 6 * len(model.bodies) + len(model.wheels)))
@@ -58,7 +56,7 @@ def _brake_rows(model: Model, state: State) -> Floats:
     return rows
 
 
-def _straps(model: Model) -> list[tuple[Floats, float, float, float]]:
+def _straps(model: Model) -> list[tuple[FloatArray, float, float, float]]:
     """Return each strap's pull (6) per newton on the chassis, in the design position, preload, stiffness and
     damping."""
     found = []

@@ -2,18 +2,14 @@
 
 from __future__ import annotations
 
-import numpy as np
-from numpy.typing import NDArray
-
+from mastd.arrays import FloatArray
 from mastd.kernel import fused_kernel
 from mastd.vehicle.blocks import fields as f
 from mastd.vehicle.blocks.vectors import Triple, cross
 
-Floats = NDArray[np.float64]
-
 
 @fused_kernel
-def in_inertial_axes(bodies: Floats, body: int, lane: int, x: float, y: float, z: float) -> Triple:
+def in_inertial_axes(bodies: FloatArray, body: int, lane: int, x: float, y: float, z: float) -> Triple:
     """Return a vector of a body's axes in inertial axes."""
     r = f.ROTATION
     return (
@@ -24,7 +20,7 @@ def in_inertial_axes(bodies: Floats, body: int, lane: int, x: float, y: float, z
 
 
 @fused_kernel
-def in_body_axes(bodies: Floats, body: int, lane: int, x: float, y: float, z: float) -> Triple:
+def in_body_axes(bodies: FloatArray, body: int, lane: int, x: float, y: float, z: float) -> Triple:
     """Return a vector of inertial axes in a body's axes."""
     r = f.ROTATION
     return (
@@ -36,7 +32,7 @@ def in_body_axes(bodies: Floats, body: int, lane: int, x: float, y: float, z: fl
 
 @fused_kernel
 def point_of_body(
-    bodies: Floats, body: int, lane: int, x: float, y: float, z: float
+    bodies: FloatArray, body: int, lane: int, x: float, y: float, z: float
 ) -> tuple[Triple, Triple]:
     """Return place and velocity, inertial axes, of a point of a body given from its centre of mass."""
     p = in_inertial_axes(bodies, body, lane, x, y, z)

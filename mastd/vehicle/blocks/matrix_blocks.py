@@ -2,31 +2,27 @@
 
 from __future__ import annotations
 
-import numpy as np
-from numpy.typing import NDArray
-
+from mastd.arrays import FloatArray
 from mastd.kernel import fused_kernel
 from mastd.lanes import load_row, store_row
 from mastd.vehicle.blocks.vectors import Triple, dot
 
-Floats = NDArray[np.float64]
-
 
 @fused_kernel
-def add(cells: Floats, entry: int, value: float) -> None:
+def add(cells: FloatArray, entry: int, value: float) -> None:
     """Add one number in each lane."""
     store_row(cells, entry, load_row(cells, entry) + value)
 
 
 @fused_kernel
-def add_diagonal(cells: Floats, first: int, size: int, i: int, j: int, value: float) -> None:
+def add_diagonal(cells: FloatArray, first: int, size: int, i: int, j: int, value: float) -> None:
     """Add value · 1 (3 × 3) at row i, column j."""
     for k in range(3):
         add(cells, first + (i + k) * size + j + k, value)
 
 
 @fused_kernel
-def add_product(cells: Floats, first: int, size: int, i: int, j: int, a: Triple, b: Triple) -> None:
+def add_product(cells: FloatArray, first: int, size: int, i: int, j: int, a: Triple, b: Triple) -> None:
     """Add a bᵀ at row i, column j."""
     for k in range(3):
         for n in range(3):
@@ -34,7 +30,7 @@ def add_product(cells: Floats, first: int, size: int, i: int, j: int, a: Triple,
 
 
 @fused_kernel
-def add_cross(cells: Floats, first: int, size: int, i: int, j: int, scale: float, v: Triple) -> None:
+def add_cross(cells: FloatArray, first: int, size: int, i: int, j: int, scale: float, v: Triple) -> None:
     """Add scale · ṽ, the matrix of the vector product v × …, at row i, column j."""
     x, y, z = scale * v[0], scale * v[1], scale * v[2]
     at = first + i * size + j
@@ -48,7 +44,7 @@ def add_cross(cells: Floats, first: int, size: int, i: int, j: int, scale: float
 
 @fused_kernel
 def add_cross_cross(
-    cells: Floats, first: int, size: int, i: int, j: int, scale: float, u: Triple, v: Triple
+    cells: FloatArray, first: int, size: int, i: int, j: int, scale: float, u: Triple, v: Triple
 ) -> None:
     """Add scale · ũ ṽ = scale · (v uᵀ − (u · v) 1) at row i, column j."""
     add_product(cells, first, size, i, j, (scale * v[0], scale * v[1], scale * v[2]), u)
@@ -56,7 +52,7 @@ def add_cross_cross(
 
 
 @fused_kernel
-def add_row(cells: Floats, first: int, size: int, row: int, j: int, weight: float, v: Triple) -> None:
+def add_row(cells: FloatArray, first: int, size: int, row: int, j: int, weight: float, v: Triple) -> None:
     """Add weight · vᵀ to a constraint's row at column j, and its transpose to the constraint's column."""
     for k in range(3):
         value = weight * v[k]

@@ -5,13 +5,10 @@ Matrices lie row by row in nine neighbouring components of a block; ``matrix`` n
 
 from __future__ import annotations
 
-import numpy as np
-from numpy.typing import NDArray
-
+from mastd.arrays import FloatArray
 from mastd.kernel import fused_kernel
 from mastd.lanes import load, store
 
-Block = NDArray[np.float64]
 Triple = tuple[float, float, float]
 
 
@@ -34,7 +31,7 @@ def cross(a0: float, a1: float, a2: float, b0: float, b1: float, b2: float) -> T
 
 
 @fused_kernel
-def turned(block: Block, i: int, matrix: int, x: float, y: float, z: float) -> Triple:
+def turned(block: FloatArray, i: int, matrix: int, x: float, y: float, z: float) -> Triple:
     """Return R (x, y, z), R in lanes at ``block[i, matrix]``."""
     return (
         load(block, i, matrix) * x + load(block, i, matrix + 1) * y + load(block, i, matrix + 2) * z,
@@ -44,7 +41,7 @@ def turned(block: Block, i: int, matrix: int, x: float, y: float, z: float) -> T
 
 
 @fused_kernel
-def turned_back(block: Block, i: int, matrix: int, x: float, y: float, z: float) -> Triple:
+def turned_back(block: FloatArray, i: int, matrix: int, x: float, y: float, z: float) -> Triple:
     """Return Rᵀ (x, y, z), R in lanes at ``block[i, matrix]``."""
     return (
         load(block, i, matrix) * x + load(block, i, matrix + 3) * y + load(block, i, matrix + 6) * z,
@@ -54,7 +51,7 @@ def turned_back(block: Block, i: int, matrix: int, x: float, y: float, z: float)
 
 
 @fused_kernel
-def to_frame(frame: Block, x: float, y: float, z: float) -> Triple:
+def to_frame(frame: FloatArray, x: float, y: float, z: float) -> Triple:
     """Return Cᵀ (x, y, z): inertial axes → axes of the frame; C (9) are numbers, (x, y, z) numbers or
     lanes."""
     return (
@@ -65,7 +62,7 @@ def to_frame(frame: Block, x: float, y: float, z: float) -> Triple:
 
 
 @fused_kernel
-def from_frame(frame: Block, x: float, y: float, z: float) -> Triple:
+def from_frame(frame: FloatArray, x: float, y: float, z: float) -> Triple:
     """Return C (x, y, z): axes of the frame → inertial axes."""
     return (
         frame[0] * x + frame[1] * y + frame[2] * z,
@@ -75,13 +72,13 @@ def from_frame(frame: Block, x: float, y: float, z: float) -> Triple:
 
 
 @fused_kernel
-def take(block: Block, i: int, first: int) -> Triple:
+def take(block: FloatArray, i: int, first: int) -> Triple:
     """Return the vector in lanes at ``block[i, first]``."""
     return load(block, i, first), load(block, i, first + 1), load(block, i, first + 2)
 
 
 @fused_kernel
-def put(block: Block, i: int, first: int, x: float, y: float, z: float) -> None:
+def put(block: FloatArray, i: int, first: int, x: float, y: float, z: float) -> None:
     """Write a vector in lanes to ``block[i, first]``."""
     store(block, i, first, x)
     store(block, i, first + 1, y)
@@ -89,7 +86,7 @@ def put(block: Block, i: int, first: int, x: float, y: float, z: float) -> None:
 
 
 @fused_kernel
-def increase(block: Block, i: int, first: int, x: float, y: float, z: float) -> None:
+def increase(block: FloatArray, i: int, first: int, x: float, y: float, z: float) -> None:
     """Add a vector in lanes to the one at ``block[i, first]``."""
     store(block, i, first, load(block, i, first) + x)
     store(block, i, first + 1, load(block, i, first + 1) + y)
@@ -97,7 +94,7 @@ def increase(block: Block, i: int, first: int, x: float, y: float, z: float) -> 
 
 
 @fused_kernel
-def decrease(block: Block, i: int, first: int, x: float, y: float, z: float) -> None:
+def decrease(block: FloatArray, i: int, first: int, x: float, y: float, z: float) -> None:
     """Subtract a vector in lanes from the one at ``block[i, first]``."""
     store(block, i, first, load(block, i, first) - x)
     store(block, i, first + 1, load(block, i, first + 1) - y)

@@ -12,15 +12,13 @@ from dataclasses import dataclass
 from typing import Final
 
 import numpy as np
-from numpy.typing import NDArray
 
+from mastd.arrays import FloatArray
 from mastd.vehicle.drivers.controls import Controls
 from mastd.vehicle.drivers.course import Course
 from mastd.vehicle.drivers.single_track import SingleTrack
 from mastd.vehicle.model.definition import Model
 from mastd.vehicle.state.trace import ANGLES, ANGULAR_VELOCITY, POSITION, VELOCITY, Trace
-
-FloatArray = NDArray[np.float64]
 
 SAMPLE: Final = 0.01
 """s between two looks of a driver."""

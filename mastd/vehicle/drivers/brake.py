@@ -5,16 +5,14 @@ from __future__ import annotations
 from typing import Final
 
 import numpy as np
-from numpy.typing import NDArray
 
+from mastd.arrays import FloatArray
 from mastd.vehicle.drivers.base import Driver, Seen
 from mastd.vehicle.drivers.controls import Controls
 from mastd.vehicle.drivers.pedals import SpeedController, SpeedGains, WheelTorques, between
 from mastd.vehicle.drivers.powertrain import Train
 from mastd.vehicle.model.definition import Model
 from mastd.vehicle.powertrain.fields import BRAKE_PEDAL, CLUTCH_PEDAL, DRIVE, GEAR_LEVER
-
-FloatArray = NDArray[np.float64]
 
 _RISE: Final = 0.1
 """s in which the pedal goes down."""

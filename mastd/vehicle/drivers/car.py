@@ -5,9 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import cached_property
 
-import numpy as np
-from numpy.typing import NDArray
-
+from mastd.arrays import FloatArray
 from mastd.vehicle.drivers.base import Driver
 from mastd.vehicle.drivers.pedals import Intention, TorqueFoot, WheelTorques
 from mastd.vehicle.drivers.powertrain import PowertrainFoot, Train
@@ -16,8 +14,6 @@ from mastd.vehicle.equilibrium.dense_equations import System
 from mastd.vehicle.equilibrium.settle import settle
 from mastd.vehicle.model.definition import Model
 from mastd.vehicle.state.motion import design_state
-
-FloatArray = NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False)

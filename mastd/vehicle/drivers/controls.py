@@ -10,16 +10,14 @@ from pathlib import Path
 from typing import TypeAlias
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.interpolate import CubicHermiteSpline, PchipInterpolator
 
+from mastd.arrays import FloatArray
 from mastd.errors import FormatError
 from mastd.formats.core.columns import read_columns
 from mastd.vehicle.model.definition import Model
 from mastd.vehicle.powertrain.fields import BRAKE_PEDAL, CLUTCH_PEDAL, DRIVE, GEAR_LEVER, THROTTLE_PEDAL
 from mastd.vehicle.state.inputs import InputLayout
-
-FloatArray = NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False)

@@ -13,13 +13,11 @@ from pathlib import Path
 from typing import Final
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.interpolate import CubicSpline
 
+from mastd.arrays import FloatArray
 from mastd.errors import FormatError
 from mastd.formats.core.columns import read_columns
-
-Array = NDArray[np.float64]
 
 _SPACING: Final = 0.25
 """m between points of a course that a formula gives."""
@@ -42,17 +40,17 @@ _CUT: Final = 5.0
 class Course:
     """n points in the order of their distance along the course."""
 
-    length: Array
+    length: FloatArray
     """(n) m along the course, from 0."""
-    place: Array
+    place: FloatArray
     """(n, 2) x and y, m, inertial axes."""
-    heading: Array
+    heading: FloatArray
     """(n) rad from x to the left, without jumps."""
-    curvature: Array
+    curvature: FloatArray
     """(n) 1/m, to the left positive."""
 
     @cached_property
-    def _table(self) -> Array:
+    def _table(self) -> FloatArray:
         """(n, 5) length, x, y, heading, curvature."""
         return np.column_stack([self.length, self.place, self.heading, self.curvature])
 
@@ -120,7 +118,7 @@ def double_lane_change(start: float, offset: float = LANE_OFFSET) -> Course:
     leave = start + first
     return_ = leave + there + stay
 
-    def law(x: Array) -> tuple[Array, Array, Array]:
+    def law(x: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
         up = _half_cosine(x, leave - _CUT, there + 2.0 * _CUT, offset)
         down = _half_cosine(x, return_ - _CUT, back + 2.0 * _CUT, offset)
         return up[0] - down[0], up[1] - down[1], up[2] - down[2]
@@ -138,7 +136,7 @@ def slalom(start: float, spacing: float, offset: float, gates: int) -> Course:
     end = start + (gates - 1) * spacing
     last = offset * (1.0 if gates % 2 else -1.0)
 
-    def law(x: Array) -> tuple[Array, Array, Array]:
+    def law(x: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
         inside = (x > start) & (x < end)
         k = np.pi / spacing
         phase = k * (x - start)
@@ -184,7 +182,7 @@ def read_course(path: Path, start: tuple[float, float]) -> Course:
     return course
 
 
-def through(points: Array) -> Course:
+def through(points: FloatArray) -> Course:
     """Return the course through points (n, 2: x and y in m, three or more, none twice), as a cubic spline."""
     chord = np.concatenate([[0.0], np.cumsum(np.hypot(*np.diff(points, axis=0).T))])
     spline = CubicSpline(chord, points)
@@ -192,7 +190,7 @@ def through(points: Array) -> Course:
     return _of_points(spline(fine), spline(fine, 1), spline(fine, 2))
 
 
-def along(line: Array, spacing: float = 1.0) -> Course:
+def along(line: FloatArray, spacing: float = 1.0) -> Course:
     """Return the course along a road's reference line (n, 2: x and y in m), which may be denser than needed.
 
     Of its points those are taken that lie about ``spacing`` (m) apart, and its last one.
@@ -202,7 +200,9 @@ def along(line: Array, spacing: float = 1.0) -> Course:
     return through(np.column_stack([np.interp(wanted, length, line[:, axis]) for axis in (0, 1)]))
 
 
-def _half_cosine(x: Array, start: float, length: float, height: float) -> tuple[Array, Array, Array]:
+def _half_cosine(
+    x: FloatArray, start: float, length: float, height: float
+) -> tuple[FloatArray, FloatArray, FloatArray]:
     """Return y, dy/dx and d²y/dx² of height (1 − cos π u) / 2 with u = (x − start) / length in 0…1."""
     u = np.clip((x - start) / length, 0.0, 1.0)
     inside = (u > 0.0) & (u < 1.0)
@@ -215,7 +215,7 @@ def _half_cosine(x: Array, start: float, length: float, height: float) -> tuple[
     )
 
 
-def _along_x(law: Callable[[Array], tuple[Array, Array, Array]], end: float) -> Course:
+def _along_x(law: Callable[[FloatArray], tuple[FloatArray, FloatArray, FloatArray]], end: float) -> Course:
     """Return the course y(x) from x = −10 m to ``end``; ``law`` gives y and its two derivatives."""
     x = np.arange(-10.0, end + _SPACING, _SPACING)
     y, slope, bend = law(x)
@@ -223,7 +223,7 @@ def _along_x(law: Callable[[Array], tuple[Array, Array, Array]], end: float) -> 
     return _of_points(np.column_stack([x, y]), np.column_stack([ones, slope]), np.column_stack([zeros, bend]))
 
 
-def _of_points(place: Array, first: Array, second: Array) -> Course:
+def _of_points(place: FloatArray, first: FloatArray, second: FloatArray) -> Course:
     """Return the course through points with the derivatives (n, 2) by any parameter."""
     steps = np.hypot(*np.diff(place, axis=0).T)
     speed = np.hypot(first[:, 0], first[:, 1])

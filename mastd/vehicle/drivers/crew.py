@@ -5,9 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Final
 
-import numpy as np
-from numpy.typing import NDArray
-
+from mastd.arrays import FloatArray
 from mastd.settings.profile.oils import (
     Cruise,
     EmergencyStop,
@@ -26,8 +24,6 @@ from mastd.vehicle.drivers.pedals import SpeedGains, TorqueFoot
 from mastd.vehicle.drivers.powertrain import PowertrainFoot
 from mastd.vehicle.drivers.random import RandomHands, RandomPace
 from mastd.vehicle.model.definition import Model
-
-FloatArray = NDArray[np.float64]
 
 BEFORE_CHANGE: Final = 10.0
 """m that a vehicle goes straight on before the course of a lane change begins."""

@@ -8,14 +8,10 @@ from __future__ import annotations
 
 from typing import Final
 
-import numpy as np
-from numpy.typing import NDArray
-
+from mastd.arrays import FloatArray
 from mastd.vehicle.drivers.powertrain import Train
 from mastd.vehicle.model.definition import Model
 from mastd.vehicle.powertrain.fields import ENGINE_SPEED, IDLE_INTEGRAL
-
-Floats = NDArray[np.float64]
 
 CRANKING: Final = 0.8
 """s from the clutch pressed until a warm engine runs."""
@@ -32,7 +28,7 @@ class EngineStarter:
         self._stall = 0.0 if model.powertrain is None else model.powertrain.engine.stall_speed
         self._cranked = 0.0
 
-    def look(self, state: Floats, clutch: float, span: float) -> None:
+    def look(self, state: FloatArray, clutch: float, span: float) -> None:
         """Look at the powertrain's state after ``span`` s more; write the engine's speed where it starts.
 
         ``clutch``: where its pedal is, 0…1.

@@ -19,8 +19,8 @@ from abc import ABC, abstractmethod
 from typing import Final
 
 import numpy as np
-from numpy.typing import NDArray
 
+from mastd.arrays import FloatArray
 from mastd.vehicle.drivers.base import Driver, Hand, Seen
 from mastd.vehicle.drivers.car import Car
 from mastd.vehicle.drivers.controls import Controls
@@ -29,8 +29,6 @@ from mastd.vehicle.drivers.powertrain import Gears, Train
 from mastd.vehicle.model.definition import Model
 from mastd.vehicle.powertrain.fields import BRAKE_PEDAL, CLUTCH_PEDAL, DRIVE, GEAR_LEVER, THROTTLE_PEDAL
 from mastd.vehicle.powertrain.model import Powertrain
-
-FloatArray = NDArray[np.float64]
 
 STEERING, THROTTLE, BRAKE, CLUTCH, GEAR = range(5)
 """Places of what is heard: −1…1 left positive, three pedals 0…1, the gear."""

@@ -7,14 +7,13 @@ from dataclasses import dataclass
 from typing import Final, TypeAlias
 
 import numpy as np
-from numpy.typing import NDArray
 
+from mastd.arrays import FloatArray
 from mastd.vehicle.drivers.base import Driver, Seen
 from mastd.vehicle.drivers.controls import Controls
 from mastd.vehicle.drivers.standstill import STANDING, turning_speed
 from mastd.vehicle.model.definition import Model
 
-FloatArray = NDArray[np.float64]
 Intention: TypeAlias = Callable[[float], tuple[float, float]]
 """Time (s) → speed that is wanted (m/s) and its rate (m/s²)."""
 

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from typing import Final
 
 import numpy as np
-from numpy.typing import NDArray
 
+from mastd.arrays import FloatArray
 from mastd.vehicle.drivers.base import Driver, Seen
 from mastd.vehicle.drivers.controls import Controls
 from mastd.vehicle.drivers.pedals import (
@@ -23,8 +23,6 @@ from mastd.vehicle.drivers.pedals import (
 from mastd.vehicle.model.definition import Model
 from mastd.vehicle.powertrain.fields import BRAKE_PEDAL, CLUTCH_PEDAL, DRIVE, GEAR_LEVER, THROTTLE_PEDAL
 from mastd.vehicle.powertrain.model import Clutch, Differential, Engine, Powertrain
-
-FloatArray = NDArray[np.float64]
 
 _IDLE: Final = 80.0
 """rad/s of an engine for which no idle speed is given."""

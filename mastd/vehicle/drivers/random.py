@@ -11,14 +11,12 @@ from dataclasses import dataclass
 from typing import Final
 
 import numpy as np
-from numpy.typing import NDArray
 
+from mastd.arrays import FloatArray
 from mastd.vehicle.drivers.base import Driver, Hand, Seen
 from mastd.vehicle.drivers.controls import Controls
 from mastd.vehicle.drivers.single_track import SingleTrack
 from mastd.vehicle.model.definition import Model
-
-FloatArray = NDArray[np.float64]
 
 STEERING_BAND: Final = (0.05, 0.4)
 """Hz of the wishes of lateral acceleration: bends and changes of lane of a few seconds."""

@@ -17,13 +17,11 @@ from functools import cached_property
 from typing import Final
 
 import numpy as np
-from numpy.typing import NDArray
 
+from mastd.arrays import FloatArray
 from mastd.errors import UsageError
 from mastd.vehicle.kinematics.suspension import AxleKinematics, suspension_kinematics
 from mastd.vehicle.model.definition import Axle, Model, Tyre
-
-Array = NDArray[np.float64]
 
 _PROBE: Final = 1e-3
 """m of rack either way for the ratio of steer to rack about straight ahead."""
@@ -35,9 +33,9 @@ class SteeringTable:
     """Mean steer angle of an axle's wheels over its rack; rad, left positive, the design toe left out."""
 
     drive: int
-    rack: Array
+    rack: FloatArray
     """(n) m, rising."""
-    steer: Array
+    steer: FloatArray
     """(n)"""
 
     @property
@@ -46,7 +44,7 @@ class SteeringTable:
         near = np.interp([-_PROBE, _PROBE], self.rack, self.steer)
         return float(near[1] - near[0]) / (2.0 * _PROBE)
 
-    def angle(self, rack: Array) -> Array:
+    def angle(self, rack: FloatArray) -> FloatArray:
         """Return the steer angle at displacements of the rack."""
         return np.asarray(np.interp(rack, self.rack, self.steer))
 
@@ -56,7 +54,7 @@ class SteeringTable:
         return float(np.interp(angle, steer, rack))
 
     @cached_property
-    def _by_steer(self) -> tuple[Array, Array]:
+    def _by_steer(self) -> tuple[FloatArray, FloatArray]:
         """Steer, rising, and the rack's displacements for it."""
         order = np.argsort(self.rack if self.ratio >= 0.0 else -self.rack)
         return self.steer[order], self.rack[order]
@@ -69,11 +67,11 @@ class SingleTrack:
     mass: float
     yaw_inertia: float
     """About the centre of gravity, kg m2."""
-    place: Array
+    place: FloatArray
     """(na) x of the axles ahead of the centre of gravity, m."""
-    load: Array
+    load: FloatArray
     """(na) N."""
-    stiffness: Array
+    stiffness: FloatArray
     """(na) N/rad of both wheels together."""
     steering: tuple[SteeringTable | None, ...]
     """One for each axle."""
@@ -109,7 +107,7 @@ class SingleTrack:
         return next(index for index, table in enumerate(self.steering) if table is not None)
 
     @cached_property
-    def _shares(self) -> Array:
+    def _shares(self) -> FloatArray:
         """Steer of each axle for q = 1, m."""
         steered = np.array([table is not None for table in self.steering])
         return np.asarray(np.where(steered, self.place - self.pole, 0.0))
@@ -121,7 +119,7 @@ class SingleTrack:
         return float(np.linalg.solve(left, right)[0])
 
     @cached_property
-    def _turning(self) -> tuple[Array, float, float]:
+    def _turning(self) -> tuple[FloatArray, float, float]:
         """What balances a steady turn: (2, 2) of q and β, and what the yaw rate v κ takes of both sums."""
         x, c = self.place, self.stiffness
         left = np.array([[c @ self._shares, -np.sum(c)], [(x * c) @ self._shares, -(x @ c)]])
@@ -144,7 +142,7 @@ class SingleTrack:
         sideslip, yaw_rate = np.linalg.solve(matrix, np.array([c @ unit, (x * c) @ unit], dtype=complex))
         return complex(yaw_rate), complex(v * (rate * sideslip + yaw_rate))
 
-    def drive_shares(self, drives: int) -> Array:
+    def drive_shares(self, drives: int) -> FloatArray:
         """Return how far each drive moves per metre of the first steered axle's, about straight ahead."""
         found = np.zeros(drives)
         for table, share in zip(self.steering, self._shares, strict=True):
@@ -152,7 +150,7 @@ class SingleTrack:
                 found[table.drive] = share / table.ratio
         return np.asarray(found / found[self.steered.drive])
 
-    def racks(self, curvature: float, speed: float, drives: int) -> Array:
+    def racks(self, curvature: float, speed: float, drives: int) -> FloatArray:
         """Return the displacement of each drive (m) for a steady turn, at most as far as it goes."""
         q = self.rolling_curvature(curvature, speed)
         found = np.zeros(drives)
@@ -162,7 +160,7 @@ class SingleTrack:
         return found
 
 
-def single_track(model: Model, wheel_loads: Array) -> SingleTrack:
+def single_track(model: Model, wheel_loads: FloatArray) -> SingleTrack:
     """Return the single track of a vehicle; ``wheel_loads`` (nw) at rest, N.
 
     Raises UsageError for a vehicle without a rack, LinkageError for a suspension that does not close.
@@ -186,7 +184,7 @@ def single_track(model: Model, wheel_loads: Array) -> SingleTrack:
     )
 
 
-def _yaw_inertia(model: Model, centre: Array) -> float:
+def _yaw_inertia(model: Model, centre: FloatArray) -> float:
     arms = np.array([body.centre for body in model.bodies]) - centre
     own = sum(float(body.inertia[2, 2]) for body in model.bodies)
     return own + sum(

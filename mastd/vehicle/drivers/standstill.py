@@ -9,11 +9,9 @@ from __future__ import annotations
 from typing import Final
 
 import numpy as np
-from numpy.typing import NDArray
 
+from mastd.arrays import FloatArray
 from mastd.vehicle.state.trace import ANGLES, ANGULAR_VELOCITY, POSITION, VELOCITY, Trace
-
-FloatArray = NDArray[np.float64]
 
 STANDING: Final = 0.05
 """m/s up to which a car counts as standing."""

@@ -9,11 +9,9 @@ from __future__ import annotations
 from typing import Final
 
 import numpy as np
-from numpy.typing import NDArray
 
+from mastd.arrays import FloatArray
 from mastd.vehicle.drivers.controls import Controls
-
-FloatArray = NDArray[np.float64]
 
 TAKING: Final = 0.2
 """s in which the controls are taken away."""

@@ -7,8 +7,8 @@ prediction costs no accuracy that is worth an iteration; the equations of a step
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
+from mastd.arrays import FloatArray
 from mastd.kernel import fused_kernel, separate_kernel
 from mastd.lanes import LANES
 from mastd.roads.ground import from_ground, surface_velocity
@@ -20,8 +20,6 @@ from mastd.vehicle.state.arrays import Arrays
 from mastd.vehicle.state.grouping import CHASSIS
 from mastd.vehicle.tyres.magic import prepare_tyres
 
-Floats = NDArray[np.float64]
-
 
 @fused_kernel
 def prepare_wheels(car: Arrays, moving: bool) -> None:
@@ -32,7 +30,7 @@ def prepare_wheels(car: Arrays, moving: bool) -> None:
 
 
 @fused_kernel
-def act_from_outside(car: Arrays, ground: Floats) -> None:
+def act_from_outside(car: Arrays, ground: FloatArray) -> None:
     """Add the forces of air and straps to the chassis' external ones, write those of chocks to the wheels."""
     if car.air[f.A_DRAG] != 0.0 or car.air[f.A_FRONT_LIFT] != 0.0 or car.air[f.A_REAR_LIFT] != 0.0:
         push_by_air(car.bodies, car.air, car.external)
@@ -63,7 +61,7 @@ def turn_wheels(car: Arrays, step: float) -> None:
 
 
 @separate_kernel
-def push_by_air(bodies: Floats, air: Floats, external: Floats) -> None:
+def push_by_air(bodies: FloatArray, air: FloatArray, external: FloatArray) -> None:
     """Add drag against the chassis' velocity and lift along its z axis, with the square of the speed."""
     u, v, w = in_body_axes(
         bodies,
@@ -82,7 +80,7 @@ def push_by_air(bodies: Floats, air: Floats, external: Floats) -> None:
 
 
 @fused_kernel
-def _push(external: Floats, arms: Floats, first: int, x: float, y: float, z: float) -> None:
+def _push(external: FloatArray, arms: FloatArray, first: int, x: float, y: float, z: float) -> None:
     """Add a force at an arm, and its moment."""
     external[0] += x
     external[1] += y
@@ -94,7 +92,9 @@ def _push(external: Floats, arms: Floats, first: int, x: float, y: float, z: flo
 
 
 @separate_kernel
-def pull_straps(bodies: Floats, straps: Floats, external: Floats, wrench: Floats, ground: Floats) -> None:
+def pull_straps(
+    bodies: FloatArray, straps: FloatArray, external: FloatArray, wrench: FloatArray, ground: FloatArray
+) -> None:
     """Add the straps' pull: stiffness · (length − free length) + damping · rate where they are taut."""
     for k in range(6):
         wrench[k] = 0.0
@@ -125,7 +125,7 @@ def pull_straps(bodies: Floats, straps: Floats, external: Floats, wrench: Floats
 
 
 @separate_kernel
-def chock_wheels(bodies: Floats, wheels: Floats, ground: Floats, body: int, wheel: int) -> None:
+def chock_wheels(bodies: FloatArray, wheels: FloatArray, ground: FloatArray, body: int, wheel: int) -> None:
     """Write the push of the chocks on one item of the wheels: along the ground's x axis, back to between
     them."""
     for lane in range(LANES):

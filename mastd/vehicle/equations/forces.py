@@ -3,9 +3,7 @@
 
 from __future__ import annotations
 
-import numpy as np
-from numpy.typing import NDArray
-
+from mastd.arrays import FloatArray
 from mastd.kernel import fused_kernel, separate_kernel
 from mastd.lanes import LANES, load, root, store
 from mastd.vehicle.blocks import fields as f
@@ -13,8 +11,6 @@ from mastd.vehicle.blocks.vectors import Triple, cross, decrease, dot, increase,
 from mastd.vehicle.equations.joints import between, push, vector_rate
 from mastd.vehicle.state.arrays import Arrays
 from mastd.vehicle.state.force_laws import Laws, further_force
-
-Floats = NDArray[np.float64]
 
 
 @fused_kernel
@@ -44,14 +40,14 @@ def spring_forces(car: Arrays, group: int) -> None:
 
 
 @fused_kernel
-def spring_arm(spring: Floats, slots: Floats, k: int, first: int, slot: int) -> Triple:
+def spring_arm(spring: FloatArray, slots: FloatArray, k: int, first: int, slot: int) -> Triple:
     """Return the arm of a spring's end, in the axes of the frame."""
     x, y, z = take(spring, k, first)
     return turned(slots, slot, f.S_ROTATION, x, y, z)
 
 
 @fused_kernel
-def point_speed(slots: Floats, i: int, j: int, p: Triple, q: Triple) -> Triple:
+def point_speed(slots: FloatArray, i: int, j: int, p: Triple, q: Triple) -> Triple:
     """Return the velocity of the second point against the first one's, in the axes of the frame."""
     a, b = vector_rate(slots, i, p), vector_rate(slots, j, q)
     x, y, z = take(slots, i, f.S_VELOCITY)
@@ -60,7 +56,7 @@ def point_speed(slots: Floats, i: int, j: int, p: Triple, q: Triple) -> Triple:
 
 
 @fused_kernel
-def _add_laws(laws: Laws, spring: Floats, k: int) -> None:
+def _add_laws(laws: Laws, spring: FloatArray, k: int) -> None:
     for lane in range(LANES):
         force, by_length, by_rate = further_force(
             laws, k, lane, spring[k, f.SPRING_LENGTH, lane], spring[k, f.SPRING_RATE, lane]
@@ -97,7 +93,7 @@ def bar_forces(car: Arrays, group: int) -> None:
 
 @fused_kernel
 def bar_geometry(
-    ends: Floats, slots: Floats, end: int, chassis: int, slot: int
+    ends: FloatArray, slots: FloatArray, end: int, chassis: int, slot: int
 ) -> tuple[Triple, Triple, Triple]:
     """Return the end's arm in its body, the chassis' z axis, and the end as seen from the chassis' centre."""
     x, y, z = take(ends, end, 0)

@@ -7,9 +7,7 @@ s and the inertia moment, whose components in body axes stay: δ(ω × s) = δπ
 
 from __future__ import annotations
 
-import numpy as np
-from numpy.typing import NDArray
-
+from mastd.arrays import FloatArray
 from mastd.kernel import fused_kernel
 from mastd.lanes import load, splat, store_row
 from mastd.vehicle.blocks import fields as f
@@ -22,11 +20,9 @@ from mastd.vehicle.equations.joints_jacobian import column_of, line_stiffness
 from mastd.vehicle.state.arrays import Arrays
 from mastd.vehicle.state.grouping import CHASSIS
 
-Floats = NDArray[np.float64]
-
 
 @fused_kernel
-def spring_matrix(car: Arrays, cells: Floats, group: int, velocity: float, displacement: float) -> None:
+def spring_matrix(car: Arrays, cells: FloatArray, group: int, velocity: float, displacement: float) -> None:
     """Add the stiffness and damping of a group's springs."""
     line, slots, spring = car.groups[group], car.slots, car.spring
     slot, first, size = line[f.G_FIRST_SLOT], line[f.G_FIRST_CELL], line[f.G_SIZE]
@@ -76,7 +72,7 @@ def spring_matrix(car: Arrays, cells: Floats, group: int, velocity: float, displ
 
 
 @fused_kernel
-def bar_matrix(car: Arrays, cells: Floats, group: int, joint: float, displacement: float) -> None:
+def bar_matrix(car: Arrays, cells: FloatArray, group: int, joint: float, displacement: float) -> None:
     """Add the column of the anti-roll bar's force at its end, the row of its gap, and its geometric
     stiffness."""
     line = car.groups[group]
@@ -109,7 +105,7 @@ def bar_matrix(car: Arrays, cells: Floats, group: int, joint: float, displacemen
 
 @fused_kernel
 def inertia_matrix(
-    car: Arrays, cells: Floats, group: int, acceleration: float, velocity: float, displacement: float
+    car: Arrays, cells: FloatArray, group: int, acceleration: float, velocity: float, displacement: float
 ) -> None:
     """Add mass, inertia and gyroscopic terms of a group's own bodies."""
     line = car.groups[group]
@@ -134,10 +130,10 @@ def inertia_matrix(
 
 @fused_kernel
 def body_matrix(
-    bodies: Floats,
-    constants: Floats,
-    slots: Floats,
-    cells: Floats,
+    bodies: FloatArray,
+    constants: FloatArray,
+    slots: FloatArray,
+    cells: FloatArray,
     first: int,
     size: int,
     b: int,
@@ -170,7 +166,7 @@ def body_matrix(
 
 
 @fused_kernel
-def _entries(constants: Floats, body: int) -> tuple[float, float, float, float, float, float]:
+def _entries(constants: FloatArray, body: int) -> tuple[float, float, float, float, float, float]:
     xx, yy, zz = take(constants, body, f.INERTIA)
     xy, xz, yz = take(constants, body, f.INERTIA + 3)
     return xx, yy, zz, xy, xz, yz
@@ -178,9 +174,9 @@ def _entries(constants: Floats, body: int) -> tuple[float, float, float, float, 
 
 @fused_kernel
 def _moment_by(
-    bodies: Floats,
-    constants: Floats,
-    slots: Floats,
+    bodies: FloatArray,
+    constants: FloatArray,
+    slots: FloatArray,
     body: int,
     slot: int,
     column: int,
@@ -210,7 +206,9 @@ def _moment_by(
 
 
 @fused_kernel
-def _inertia_moment(bodies: Floats, constants: Floats, slots: Floats, body: int, slot: int) -> Triple:
+def _inertia_moment(
+    bodies: FloatArray, constants: FloatArray, slots: FloatArray, body: int, slot: int
+) -> Triple:
     xx, yy, zz, xy, xz, yz = _entries(constants, body)
     w0, w1, w2 = take(bodies, body, f.ANGULAR_VELOCITY)
     h0, h1, h2 = symmetric_times(xx, yy, zz, xy, xz, yz, w0, w1, w2)
@@ -222,7 +220,7 @@ def _inertia_moment(bodies: Floats, constants: Floats, slots: Floats, body: int,
 
 @fused_kernel
 def chassis_matrix(
-    car: Arrays, core: Floats, acceleration: float, velocity: float, displacement: float
+    car: Arrays, core: FloatArray, acceleration: float, velocity: float, displacement: float
 ) -> None:
     """Write the chassis' own 6 × 6: mass, inertia, gyroscopic terms. ``core`` (36, LANES), row by row.
 

@@ -9,9 +9,7 @@ What a wheel's spin adds to its carrier is in ``tyre``.
 
 from __future__ import annotations
 
-import numpy as np
-from numpy.typing import NDArray
-
+from mastd.arrays import FloatArray
 from mastd.kernel import fused_kernel
 from mastd.lanes import LANES, first_lane, load, splat, store
 from mastd.vehicle.blocks import fields as f
@@ -27,8 +25,6 @@ from mastd.vehicle.blocks.vectors import (
 )
 from mastd.vehicle.state.arrays import Arrays
 from mastd.vehicle.state.grouping import CHASSIS
-
-Floats = NDArray[np.float64]
 
 
 @fused_kernel
@@ -70,7 +66,7 @@ def chassis_to_frame(car: Arrays, gravity: float) -> None:
 
 @fused_kernel
 def chassis_axes_to_frame(
-    frame: Floats, bodies: Floats, x: float, y: float, z: float
+    frame: FloatArray, bodies: FloatArray, x: float, y: float, z: float
 ) -> tuple[float, float, float]:
     """Return a vector given in chassis axes, in lanes, in the axes of the frame."""
     u, v, w = turned(bodies, CHASSIS, f.ROTATION, x, y, z)
@@ -86,7 +82,7 @@ def attitudes(car: Arrays) -> None:
 
 
 @fused_kernel
-def renew_attitude(bodies: Floats, b: int) -> None:
+def renew_attitude(bodies: FloatArray, b: int) -> None:
     """Renew attitude and rotation matrix of one item of the bodies."""
     s, t = f.START_ATTITUDE, f.TURN
     w, x, y, z = composed(
@@ -161,7 +157,7 @@ def bodies_to_frame(car: Arrays, group: int, gravity: float, rates: bool) -> Non
 
 
 @fused_kernel
-def _chassis_slot(frame: Floats, bodies: Floats, slots: Floats, slot: int, rates: bool) -> None:
+def _chassis_slot(frame: FloatArray, bodies: FloatArray, slots: FloatArray, slot: int, rates: bool) -> None:
     put(slots, slot, f.S_POSITION, splat(0.0), splat(0.0), splat(0.0))
     rotate_to_frame(frame, bodies, slots, CHASSIS, slot)
     x, y, z = take(bodies, CHASSIS, f.VELOCITY)
@@ -177,7 +173,7 @@ def _chassis_slot(frame: Floats, bodies: Floats, slots: Floats, slot: int, rates
 
 
 @fused_kernel
-def rotate_to_frame(frame: Floats, bodies: Floats, slots: Floats, b: int, slot: int) -> None:
+def rotate_to_frame(frame: FloatArray, bodies: FloatArray, slots: FloatArray, b: int, slot: int) -> None:
     """Write the rotation matrix of a body, body → frame axes, to its slot: A_ci of (3)."""
     for column in range(3):
         r0, r1, r2 = to_frame(
@@ -192,7 +188,7 @@ def rotate_to_frame(frame: Floats, bodies: Floats, slots: Floats, b: int, slot: 
 
 
 @fused_kernel
-def place_in_frame(frame: Floats, bodies: Floats, slots: Floats, b: int, slot: int) -> None:
+def place_in_frame(frame: FloatArray, bodies: FloatArray, slots: FloatArray, b: int, slot: int) -> None:
     """Write position and rotation of a body to its slot: (3), in the axes of the frame."""
     x, y, z = take(bodies, b, f.POSITION)
     u, v, w = take(bodies, CHASSIS, f.POSITION)
@@ -202,7 +198,7 @@ def place_in_frame(frame: Floats, bodies: Floats, slots: Floats, b: int, slot: i
 
 
 @fused_kernel
-def _accelerations(frame: Floats, bodies: Floats, slots: Floats, b: int, slot: int) -> None:
+def _accelerations(frame: FloatArray, bodies: FloatArray, slots: FloatArray, b: int, slot: int) -> None:
     x, y, z = take(bodies, b, f.ACCELERATION)
     a0, a1, a2 = to_frame(frame, x, y, z)
     put(slots, slot, f.S_ACCELERATION, a0, a1, a2)
@@ -213,10 +209,10 @@ def _accelerations(frame: Floats, bodies: Floats, slots: Floats, b: int, slot: i
 
 @fused_kernel
 def _body_to_frame(
-    frame: Floats,
-    bodies: Floats,
-    constants: Floats,
-    slots: Floats,
+    frame: FloatArray,
+    bodies: FloatArray,
+    constants: FloatArray,
+    slots: FloatArray,
     b: int,
     slot: int,
     gravity: float,

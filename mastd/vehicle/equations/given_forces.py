@@ -10,6 +10,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from mastd.arrays import FloatArray
 from mastd.errors import UsageError
 from mastd.lanes import LANES
 from mastd.settings.core.error_text import near
@@ -17,7 +18,6 @@ from mastd.vehicle.blocks import fields as f
 from mastd.vehicle.model.definition import Model, SpringDamper
 from mastd.vehicle.state.arrays import Arrays, Layout
 
-Floats = NDArray[np.float64]
 Integers = NDArray[np.intp]
 
 
@@ -71,7 +71,7 @@ class GivenForces:
         self._at, self._wheels = _places(layout)
         self._spread = np.zeros(len(self._at))
 
-    def take(self, torques: Floats, forces: Floats) -> None:
+    def take(self, torques: FloatArray, forces: FloatArray) -> None:
         """Take torques (nw), N m, and damper forces (nw), N, pushing the damper's ends apart positive."""
         self.torques[:] = torques
         # Clipping the places is what lets numpy write to ``out`` without a buffer; all are within.

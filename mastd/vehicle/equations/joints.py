@@ -17,17 +17,13 @@ The forces are those in the equation of motion M a − f + Φᵀλ = 0: what is 
 
 from __future__ import annotations
 
-import numpy as np
-from numpy.typing import NDArray
-
+from mastd.arrays import FloatArray
 from mastd.kernel import fused_kernel
 from mastd.lanes import load, select, store
 from mastd.vehicle.blocks import fields as f
 from mastd.vehicle.blocks.vectors import Triple, cross, decrease, dot, increase, take, turned
 from mastd.vehicle.model.definition import PrimitiveKind
 from mastd.vehicle.state.arrays import Arrays
-
-Floats = NDArray[np.float64]
 
 _SPHERICAL = int(PrimitiveKind.SPHERICAL)
 _DOT_1 = int(PrimitiveKind.DOT_1)
@@ -53,14 +49,14 @@ def joint_forces(car: Arrays, group: int) -> None:
 
 
 @fused_kernel
-def arm(points: Floats, slots: Floats, k: int, first: int, slot: int) -> Triple:
+def arm(points: FloatArray, slots: FloatArray, k: int, first: int, slot: int) -> Triple:
     """Return the constant vector ``points[k, first]`` of the body in a slot, in the axes of the frame."""
     x, y, z = take(points, k, first)
     return turned(slots, slot, f.S_ROTATION, x, y, z)
 
 
 @fused_kernel
-def between(slots: Floats, i: int, j: int, p: Triple, q: Triple) -> Triple:
+def between(slots: FloatArray, i: int, j: int, p: Triple, q: Triple) -> Triple:
     """Return d from the point with arm p on the body in slot i to the point with arm q on the one in slot
     j."""
     x, y, z = take(slots, i, f.S_POSITION)
@@ -69,7 +65,7 @@ def between(slots: Floats, i: int, j: int, p: Triple, q: Triple) -> Triple:
 
 
 @fused_kernel
-def push(slots: Floats, i: int, j: int, p: Triple, q: Triple, force: Triple) -> None:
+def push(slots: FloatArray, i: int, j: int, p: Triple, q: Triple, force: Triple) -> None:
     """Add −force at arm p of slot i and +force at arm q of slot j."""
     decrease(slots, i, f.S_FORCE, force[0], force[1], force[2])
     x, y, z = cross(p[0], p[1], p[2], force[0], force[1], force[2])
@@ -80,7 +76,9 @@ def push(slots: Floats, i: int, j: int, p: Triple, q: Triple, force: Triple) -> 
 
 
 @fused_kernel
-def _spherical(points: Floats, slots: Floats, rows: Floats, k: int, i: int, j: int, row: int) -> None:
+def _spherical(
+    points: FloatArray, slots: FloatArray, rows: FloatArray, k: int, i: int, j: int, row: int
+) -> None:
     p, q = arm(points, slots, k, f.POINT_FIRST, i), arm(points, slots, k, f.POINT_SECOND, j)
     d = between(slots, i, j, p, q)
     for c in range(3):
@@ -94,7 +92,7 @@ def _spherical(points: Floats, slots: Floats, rows: Floats, k: int, i: int, j: i
 
 
 @fused_kernel
-def _dot_1(points: Floats, slots: Floats, rows: Floats, k: int, i: int, j: int, row: int) -> None:
+def _dot_1(points: FloatArray, slots: FloatArray, rows: FloatArray, k: int, i: int, j: int, row: int) -> None:
     u, v = arm(points, slots, k, f.AXIS_FIRST, i), arm(points, slots, k, f.AXIS_SECOND, j)
     store(rows, row, f.GAP, dot(u[0], u[1], u[2], v[0], v[1], v[2]))
     x, y, z = cross(u[0], u[1], u[2], v[0], v[1], v[2])
@@ -105,7 +103,15 @@ def _dot_1(points: Floats, slots: Floats, rows: Floats, k: int, i: int, j: int, 
 
 @fused_kernel
 def _dot_2(
-    points: Floats, slots: Floats, rows: Floats, drives: Floats, k: int, i: int, j: int, row: int, drive: int
+    points: FloatArray,
+    slots: FloatArray,
+    rows: FloatArray,
+    drives: FloatArray,
+    k: int,
+    i: int,
+    j: int,
+    row: int,
+    drive: int,
 ) -> None:
     p, q, u = (
         arm(points, slots, k, f.POINT_FIRST, i),
@@ -121,7 +127,9 @@ def _dot_2(
 
 
 @fused_kernel
-def _distance(points: Floats, slots: Floats, rows: Floats, k: int, i: int, j: int, row: int) -> None:
+def _distance(
+    points: FloatArray, slots: FloatArray, rows: FloatArray, k: int, i: int, j: int, row: int
+) -> None:
     p, q = arm(points, slots, k, f.POINT_FIRST, i), arm(points, slots, k, f.POINT_SECOND, j)
     d = between(slots, i, j, p, q)
     store(rows, row, f.GAP, distance_gap(points, k, d))
@@ -161,7 +169,9 @@ def larger_size(largest: float, value: float) -> float:
 
 
 @fused_kernel
-def dot_2_gap(points: Floats, slots: Floats, drives: Floats, k: int, i: int, d: Triple, drive: int) -> float:
+def dot_2_gap(
+    points: FloatArray, slots: FloatArray, drives: FloatArray, k: int, i: int, d: Triple, drive: int
+) -> float:
     """Return the gap of a dot-2: axis · d − drive."""
     u = arm(points, slots, k, f.AXIS_FIRST, i)
     gap = dot(u[0], u[1], u[2], d[0], d[1], d[2])
@@ -171,7 +181,7 @@ def dot_2_gap(points: Floats, slots: Floats, drives: Floats, k: int, i: int, d: 
 
 
 @fused_kernel
-def distance_gap(points: Floats, k: int, d: Triple) -> float:
+def distance_gap(points: FloatArray, k: int, d: Triple) -> float:
     """Return the gap of a distance: (d · d − L²) / (2 L)."""
     length = load(points, k, f.LENGTH)
     return 0.5 * (dot(d[0], d[1], d[2], d[0], d[1], d[2]) / length - length)
@@ -208,14 +218,14 @@ def joint_rates(car: Arrays, group: int) -> None:
 
 
 @fused_kernel
-def vector_rate(slots: Floats, slot: int, s: Triple) -> Triple:
+def vector_rate(slots: FloatArray, slot: int, s: Triple) -> Triple:
     """Return the rate ω × s of a vector fixed in the body in a slot."""
     w0, w1, w2 = take(slots, slot, f.S_ANGULAR)
     return cross(w0, w1, w2, s[0], s[1], s[2])
 
 
 @fused_kernel
-def vector_rates(slots: Floats, slot: int, s: Triple) -> tuple[Triple, Triple]:
+def vector_rates(slots: FloatArray, slot: int, s: Triple) -> tuple[Triple, Triple]:
     """Return rate and acceleration ω × s and α × s + ω × (ω × s) of a vector fixed in the body in a slot."""
     w0, w1, w2 = take(slots, slot, f.S_ANGULAR)
     b0, b1, b2 = take(slots, slot, f.S_ANGULAR_ACCELERATION)
@@ -226,7 +236,7 @@ def vector_rates(slots: Floats, slot: int, s: Triple) -> tuple[Triple, Triple]:
 
 
 @fused_kernel
-def _relative(slots: Floats, i: int, j: int, p: Triple, q: Triple) -> tuple[Triple, Triple]:
+def _relative(slots: FloatArray, i: int, j: int, p: Triple, q: Triple) -> tuple[Triple, Triple]:
     p_rate, p_acceleration = vector_rates(slots, i, p)
     q_rate, q_acceleration = vector_rates(slots, j, q)
     x, y, z = take(slots, i, f.S_VELOCITY)
@@ -247,7 +257,9 @@ def _relative(slots: Floats, i: int, j: int, p: Triple, q: Triple) -> tuple[Trip
 
 
 @fused_kernel
-def _dot_1_rates(points: Floats, slots: Floats, rows: Floats, k: int, i: int, j: int, row: int) -> None:
+def _dot_1_rates(
+    points: FloatArray, slots: FloatArray, rows: FloatArray, k: int, i: int, j: int, row: int
+) -> None:
     u, v = arm(points, slots, k, f.AXIS_FIRST, i), arm(points, slots, k, f.AXIS_SECOND, j)
     u_rate, u_acceleration = vector_rates(slots, i, u)
     v_rate, v_acceleration = vector_rates(slots, j, v)
@@ -264,10 +276,10 @@ def _dot_1_rates(points: Floats, slots: Floats, rows: Floats, k: int, i: int, j:
 
 @fused_kernel
 def _dot_2_rates(
-    points: Floats,
-    slots: Floats,
-    rows: Floats,
-    drives: Floats,
+    points: FloatArray,
+    slots: FloatArray,
+    rows: FloatArray,
+    drives: FloatArray,
     k: int,
     i: int,
     row: int,

@@ -8,9 +8,7 @@ derivative of the multipliers' forces, the geometric stiffness, is added, weight
 
 from __future__ import annotations
 
-import numpy as np
-from numpy.typing import NDArray
-
+from mastd.arrays import FloatArray, IntArray
 from mastd.kernel import fused_kernel, separate_kernel
 from mastd.lanes import load, splat, store_row
 from mastd.vehicle.blocks import fields as f
@@ -20,16 +18,13 @@ from mastd.vehicle.equations.joints import arm, between
 from mastd.vehicle.model.definition import PrimitiveKind
 from mastd.vehicle.state.arrays import Arrays
 
-Floats = NDArray[np.float64]
-Integers = NDArray[np.int64]
-
 _SPHERICAL = int(PrimitiveKind.SPHERICAL)
 _DOT_1 = int(PrimitiveKind.DOT_1)
 _DOT_2 = int(PrimitiveKind.DOT_2)
 
 
 @fused_kernel
-def column_of(line: Integers, slot: int) -> int:
+def column_of(line: IntArray, slot: int) -> int:
     """Return the first column of a slot (counted within the group) in its group's matrix."""
     joined = line[f.G_JOINED]
     if slot < joined:
@@ -38,7 +33,7 @@ def column_of(line: Integers, slot: int) -> int:
 
 
 @separate_kernel
-def joint_rows(car: Arrays, cells: Floats) -> None:
+def joint_rows(car: Arrays, cells: FloatArray) -> None:
     """Write the constraint rows of all groups, after ``places_to_frame``, alone into their matrices."""
     for group in range(car.groups.shape[0]):
         line = car.groups[group]
@@ -49,7 +44,7 @@ def joint_rows(car: Arrays, cells: Floats) -> None:
 
 
 @fused_kernel
-def joint_matrix(car: Arrays, cells: Floats, group: int, joint: float, displacement: float) -> None:
+def joint_matrix(car: Arrays, cells: FloatArray, group: int, joint: float, displacement: float) -> None:
     """Add a group's constraint rows, their transposes and their geometric stiffness to its matrix."""
     line, points, slots = car.groups[group], car.points, car.slots
     slot, first, size = line[f.G_FIRST_SLOT], line[f.G_FIRST_CELL], line[f.G_SIZE]
@@ -90,7 +85,7 @@ def joint_matrix(car: Arrays, cells: Floats, group: int, joint: float, displacem
 
 @fused_kernel
 def _spherical(
-    cells: Floats, first: int, size: int, row: int, b: int, c: int, joint: float, p: Triple, q: Triple
+    cells: FloatArray, first: int, size: int, row: int, b: int, c: int, joint: float, p: Triple, q: Triple
 ) -> None:
     one = splat(joint)
     add_diagonal(cells, first, size, row, b, -one)
@@ -105,7 +100,7 @@ def _spherical(
 
 @fused_kernel
 def _dot_1(
-    cells: Floats,
+    cells: FloatArray,
     first: int,
     size: int,
     row: int,
@@ -127,7 +122,7 @@ def _dot_1(
 
 @fused_kernel
 def _dot_2(
-    cells: Floats,
+    cells: FloatArray,
     first: int,
     size: int,
     row: int,
@@ -156,7 +151,7 @@ def _dot_2(
 
 @fused_kernel
 def line_rows(
-    cells: Floats,
+    cells: FloatArray,
     first: int,
     size: int,
     row: int,
@@ -176,7 +171,7 @@ def line_rows(
 
 @fused_kernel
 def line_stiffness(
-    cells: Floats,
+    cells: FloatArray,
     first: int,
     size: int,
     b: int,

@@ -7,9 +7,7 @@ carried, and with it momentum is kept to rounding, however far the iteration wen
 
 from __future__ import annotations
 
-import numpy as np
-from numpy.typing import NDArray
-
+from mastd.arrays import FloatArray
 from mastd.kernel import fused_kernel
 from mastd.lanes import load, load_row, splat, total
 from mastd.vehicle.blocks import fields as f
@@ -17,8 +15,6 @@ from mastd.vehicle.blocks.body_points import in_inertial_axes
 from mastd.vehicle.blocks.vectors import Triple, cross, symmetric_times, take, turned
 from mastd.vehicle.state.arrays import Arrays
 from mastd.vehicle.state.grouping import CHASSIS
-
-Floats = NDArray[np.float64]
 
 
 @fused_kernel
@@ -31,7 +27,7 @@ def guided(car: Arrays) -> bool:
 
 
 @fused_kernel
-def reaction(car: Arrays, gravity: float, wrench: Floats) -> None:
+def reaction(car: Arrays, gravity: float, wrench: FloatArray) -> None:
     """Write the wrench (6) on the ground that belongs to the accelerations: force and moment about the
     origin, inertial axes, of a car that is not ``guided``.
 
@@ -66,7 +62,7 @@ def reaction(car: Arrays, gravity: float, wrench: Floats) -> None:
 
 
 @fused_kernel
-def _add(wrench: Floats, weight: float, force: Triple, moment: Triple) -> None:
+def _add(wrench: FloatArray, weight: float, force: Triple, moment: Triple) -> None:
     """Add the lanes of a force and a moment, weighted."""
     for k in range(3):
         wrench[k] += total(weight * force[k])
@@ -74,7 +70,7 @@ def _add(wrench: Floats, weight: float, force: Triple, moment: Triple) -> None:
 
 
 @fused_kernel
-def _of_body(bodies: Floats, constants: Floats, body: int, gravity: float) -> tuple[Triple, Triple]:
+def _of_body(bodies: FloatArray, constants: FloatArray, body: int, gravity: float) -> tuple[Triple, Triple]:
     """Return m (g − a) and its moment about the origin less the rate of the spin, of a body in lanes."""
     mass = load(constants, body, f.MASS)
     ax, ay, az = take(bodies, body, f.ACCELERATION)
@@ -94,7 +90,7 @@ def _of_body(bodies: Floats, constants: Floats, body: int, gravity: float) -> tu
 
 
 @fused_kernel
-def _of_spin(bodies: Floats, wheels: Floats, carrier: int, wheel: int) -> Triple:
+def _of_spin(bodies: FloatArray, wheels: FloatArray, carrier: int, wheel: int) -> Triple:
     """Return −I (dΩ/dt axis + Ω ω × axis) of a wheel on its carrier, in lanes."""
     inertia = load(wheels, wheel, f.AXIAL_INERTIA)
     change, spin = load(wheels, wheel, f.SPIN_ACCELERATION), load(wheels, wheel, f.SPIN)

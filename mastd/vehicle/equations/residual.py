@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import numpy as np
-from numpy.typing import NDArray
-
+from mastd.arrays import FloatArray
 from mastd.kernel import fused_kernel, merged_kernel
 from mastd.lanes import LANES, load, load_row, splat, store_row, total
 from mastd.vehicle.blocks import fields as f
@@ -16,8 +14,6 @@ from mastd.vehicle.equations.joints_jacobian import joint_matrix
 from mastd.vehicle.state.arrays import Arrays
 from mastd.vehicle.tyres.linear import tyre_forces
 from mastd.vehicle.tyres.linear_jacobian import tyre_matrix
-
-Floats = NDArray[np.float64]
 
 
 @merged_kernel
@@ -68,7 +64,7 @@ def _pass_on(car: Arrays, group: int) -> None:
 @merged_kernel
 def group_matrix(
     car: Arrays,
-    cells: Floats,
+    cells: FloatArray,
     group: int,
     acceleration: float,
     velocity: float,

@@ -13,13 +13,11 @@ from dataclasses import dataclass
 from typing import Protocol
 
 import numpy as np
-from numpy.typing import NDArray
 
+from mastd.arrays import FloatArray
 from mastd.roads.ground import Ground
 from mastd.vehicle.model.definition import Model
 from mastd.vehicle.state.motion import State
-
-Array = NDArray[np.float64]
 
 REDUNDANT = 1e-9
 """Singular values under this part of the largest belong to constraints that say the same thing twice."""
@@ -29,19 +27,19 @@ class EquationMatrices(Protocol):
     """Derivatives of the residual M a − f + Gᵀλ, each (N, N), and G (rows, N)."""
 
     @property
-    def mass(self) -> Array:
+    def mass(self) -> FloatArray:
         """With respect to accelerations."""
 
     @property
-    def damping(self) -> Array:
+    def damping(self) -> FloatArray:
         """With respect to velocities."""
 
     @property
-    def stiffness(self) -> Array:
+    def stiffness(self) -> FloatArray:
         """With respect to displacements, with the geometric stiffness of λ; anti-roll bars eliminated."""
 
     @property
-    def joint_jacobian(self) -> Array:
+    def joint_jacobian(self) -> FloatArray:
         """G, the constraints' rates per unit velocity."""
 
 
@@ -52,24 +50,28 @@ class Equations(Protocol):
 
     def __init__(self, model: Model) -> None: ...
 
-    def constraints(self, state: State, drive: Array | None = None) -> tuple[Array, Array, Array]:
+    def constraints(
+        self, state: State, drive: FloatArray | None = None
+    ) -> tuple[FloatArray, FloatArray, FloatArray]:
         """Return Φ, Φ̇, Φ̈, each (rows); ``drive`` (drives, 3), zero by default."""
 
-    def residual(self, state: State, inputs: Array | None = None, ground: Ground | None = None) -> Array:
+    def residual(
+        self, state: State, inputs: FloatArray | None = None, ground: Ground | None = None
+    ) -> FloatArray:
         """Return M a − f + Gᵀλ, (N): forces and moments in inertial axes, then the spins."""
 
-    def bar_residual(self, state: State) -> Array:
+    def bar_residual(self, state: State) -> FloatArray:
         """Return S / stiffness − (z_left − z_right) of each anti-roll bar, m."""
 
     def matrices(
-        self, state: State, inputs: Array | None = None, ground: Ground | None = None
+        self, state: State, inputs: FloatArray | None = None, ground: Ground | None = None
     ) -> EquationMatrices:
         """Return the derivatives at a state."""
 
-    def move(self, state: State, displacement: Array) -> State:
+    def move(self, state: State, displacement: FloatArray) -> State:
         """Return a new state, displaced and turned by a variation (N)."""
 
-    def wheel_loads(self, state: State, ground: Ground | None = None) -> Array:
+    def wheel_loads(self, state: State, ground: Ground | None = None) -> FloatArray:
         """Return the load of each wheel, N."""
 
 
@@ -77,17 +79,17 @@ class Equations(Protocol):
 class FreeMotions:
     """What the constraints leave free, and what they take, with the mass matrix as the measure of length."""
 
-    free: Array
+    free: FloatArray
     """(N, dof) Z with G Z = 0 and Zᵀ M Z = 1."""
-    closing: Array
+    closing: FloatArray
     """(N, rows): the smallest displacement (in the measure of the mass) that changes Φ by a given amount."""
 
-    def multipliers(self, forces: Array) -> Array:
+    def multipliers(self, forces: FloatArray) -> FloatArray:
         """Return λ for which Gᵀλ takes up ``forces`` (N) but for what would accelerate the free motions."""
         return np.asarray(self.closing.T @ forces)
 
 
-def free_motions(mass: Array, jacobian: Array) -> FreeMotions:
+def free_motions(mass: FloatArray, jacobian: FloatArray) -> FreeMotions:
     """Split all motions into free and constrained ones.
 
     ``mass`` (N, N) symmetric positive definite, ``jacobian`` (rows, N). Redundant rows are allowed.
@@ -103,14 +105,14 @@ def free_motions(mass: Array, jacobian: Array) -> FreeMotions:
     return FreeMotions(free=to_motion @ right[rank:].T, closing=closing)
 
 
-def held_rows(model: Model) -> Array:
+def held_rows(model: Model) -> FloatArray:
     """Return the rows (held, N) of the held motions: each is a constraint of its own on the chassis."""
     rows = np.zeros((len(model.held), 6 * len(model.bodies) + len(model.wheels)))
     rows[np.arange(len(model.held)), list(model.held)] = 1.0
     return rows
 
 
-def constraint_rows(model: Model, joint_jacobian: Array) -> Array:
+def constraint_rows(model: Model, joint_jacobian: FloatArray) -> FloatArray:
     """Return all that restrains the motions, (rows + held, N): the joints' G, then the held motions."""
     return np.vstack([joint_jacobian, held_rows(model)])
 

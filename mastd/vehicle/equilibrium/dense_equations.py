@@ -10,8 +10,8 @@ from dataclasses import dataclass, replace
 from typing import Final
 
 import numpy as np
-from numpy.typing import NDArray
 
+from mastd.arrays import FloatArray
 from mastd.lanes import LANES
 from mastd.roads.ground import Ground
 from mastd.vehicle.blocks import fields as f
@@ -24,18 +24,16 @@ from mastd.vehicle.state.arrays import Place, lay_out
 from mastd.vehicle.state.inputs import InputLayout
 from mastd.vehicle.state.motion import State, turned_forces, write_state
 
-Floats = NDArray[np.float64]
-
 
 @dataclass(frozen=True)
 class Matrices:
     """Derivatives of the residual; N = 6 bodies + wheels, rotations are δπ in inertial axes."""
 
-    mass: Floats
-    damping: Floats
-    stiffness: Floats
+    mass: FloatArray
+    damping: FloatArray
+    stiffness: FloatArray
     """With the geometric stiffness of the constraint forces, and the anti-roll bars eliminated into it."""
-    joint_jacobian: Floats
+    joint_jacobian: FloatArray
     """(constraint rows, N)."""
 
 
@@ -61,7 +59,9 @@ class System:
         """Number of variations: six a body and one a wheel."""
         return 6 * len(self.model.bodies) + len(self.model.wheels)
 
-    def constraints(self, state: State, drive: Floats | None = None) -> tuple[Floats, Floats, Floats]:
+    def constraints(
+        self, state: State, drive: FloatArray | None = None
+    ) -> tuple[FloatArray, FloatArray, FloatArray]:
         """Return gaps, their rates and accelerations, each (rows); ``drive`` (drives, 3) is displacement,
         rate, acceleration."""
         self._evaluate(state, self.inputs.row(drive=drive), Ground.flat())
@@ -71,10 +71,10 @@ class System:
     def residual(
         self,
         state: State,
-        inputs: Floats | None = None,
+        inputs: FloatArray | None = None,
         ground: Ground | None = None,
         clock: tuple[float, float] = STEADY,
-    ) -> Floats:
+    ) -> FloatArray:
         """Return M a − f + Φᵀλ (N): force and moment about the centre of each body, then the wheels' spin
         moments.
 
@@ -88,18 +88,20 @@ class System:
         spins = [car.wheels[item, f.SPIN_RESIDUAL, lane] for item, lane in self.layout.wheel]
         return np.concatenate([*found, np.array(spins)])
 
-    def bar_residual(self, state: State) -> Floats:
+    def bar_residual(self, state: State) -> FloatArray:
         """Return force / stiffness − (z_left − z_right) of each anti-roll bar, m."""
         self._evaluate(state, None, None)
         bars = self.layout.arrays.bars
         return np.array([bars[item, f.BAR_GAP, lane] for item, lane in self.layout.bar])
 
-    def wheel_loads(self, state: State, ground: Ground | None = None) -> Floats:
+    def wheel_loads(self, state: State, ground: Ground | None = None) -> FloatArray:
         """Return the vertical tyre forces (wheels), N."""
         self._evaluate(state, None, ground)
         return np.array([self.layout.arrays.wheels[item, f.LOAD, lane] for item, lane in self.layout.wheel])
 
-    def matrices(self, state: State, inputs: Floats | None = None, ground: Ground | None = None) -> Matrices:
+    def matrices(
+        self, state: State, inputs: FloatArray | None = None, ground: Ground | None = None
+    ) -> Matrices:
         """Return the derivatives of the residual at a state."""
         write_state(self.layout, state)
         size = self.size
@@ -120,7 +122,7 @@ class System:
         rows = jacobian[: self.model.rows]
         return Matrices(mass, damping, stiffness, rows)
 
-    def move(self, state: State, displacement: Floats) -> State:
+    def move(self, state: State, displacement: FloatArray) -> State:
         """Return the state after a displacement (N): r + d, attitudes turned by δπ in inertial axes, spins as
         they are."""
 
@@ -131,7 +133,7 @@ class System:
             attitude=turned(state.attitude, steps[:, 3:]),
         )
 
-    def step_matrix(self, state: State, formula: Formula, ground: Ground, relative: bool) -> Floats:
+    def step_matrix(self, state: State, formula: Formula, ground: Ground, relative: bool) -> FloatArray:
         """Return the matrix of a step, dense: variations, constraint rows, bars.
 
         In inertial axes and absolute variations, or (``relative``) in chassis axes and relative ones, eq. (4)
@@ -153,7 +155,7 @@ class System:
     def _evaluate(
         self,
         state: State,
-        inputs: Floats | None,
+        inputs: FloatArray | None,
         ground: Ground | None,
         clock: tuple[float, float] = STEADY,
     ) -> None:
@@ -162,7 +164,7 @@ class System:
 
     def _look(
         self,
-        inputs: Floats | None,
+        inputs: FloatArray | None,
         ground: Ground | None,
         relative: bool,
         weights: Weights | None,
@@ -182,7 +184,7 @@ class System:
             False,
         )
 
-    def _rows(self, field: int) -> Floats:
+    def _rows(self, field: int) -> FloatArray:
         found = np.zeros(self.model.rows)
         for start, primitive, place in zip(
             self._row_starts, self.model.primitives, self.layout.row, strict=False
@@ -191,7 +193,7 @@ class System:
                 found[start + k] = self.layout.arrays.rows[place[0] + k, field, place[1]]
         return found
 
-    def _dense_whole(self) -> Floats:
+    def _dense_whole(self) -> FloatArray:
         car, model = self.layout.arrays, self.model
         total = self.size + model.rows + len(model.bars)
         whole = np.zeros((total, total))

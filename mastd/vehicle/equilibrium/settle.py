@@ -13,8 +13,8 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 import numpy as np
-from numpy.typing import NDArray
 
+from mastd.arrays import FloatArray
 from mastd.errors import MastdError
 from mastd.roads.ground import Ground
 from mastd.vehicle.blocks.attitude import quaternion_of, roll_pitch_yaw, rotation_matrix
@@ -29,8 +29,6 @@ from mastd.vehicle.equilibrium.constraints import (
 )
 from mastd.vehicle.model.definition import Model
 from mastd.vehicle.state.motion import State
-
-Array = NDArray[np.float64]
 
 ITERATIONS = 60
 """Far more than a car needs that stands on its wheels: most take under ten."""
@@ -57,7 +55,7 @@ class Equilibrium:
     """A settled vehicle."""
 
     state: State
-    wheel_loads: Array
+    wheel_loads: FloatArray
     """(nw) N."""
     residual_norm: float
     """Largest force (N) or moment (N m) that is not balanced."""
@@ -84,7 +82,7 @@ def at_rest(state: State) -> State:
     )
 
 
-def wheel_frames(model: Model, state: State) -> tuple[Array, Array]:
+def wheel_frames(model: Model, state: State) -> tuple[FloatArray, FloatArray]:
     """Return centres (nw, 3) and spin axes (nw, 3) of the wheels in inertial axes."""
     matrices = rotation_matrix(state.attitude)
     centres, axes = np.zeros((len(model.wheels), 3)), np.zeros((len(model.wheels), 3))
@@ -112,7 +110,7 @@ def rolling(model: Model, state: State, speed: float) -> State:
 def straight_ahead(
     system: Equations,
     settled: State,
-    inputs: Array | None = None,
+    inputs: FloatArray | None = None,
     ground: Ground | None = None,
     *,
     speed: float,
@@ -156,7 +154,7 @@ def straight_ahead(
     )
 
 
-def _accelerated(model: Model, state: State, acceleration: Array) -> State:
+def _accelerated(model: Model, state: State, acceleration: FloatArray) -> State:
     """Return the state with accelerations (N), rotations given in inertial axes."""
     bodies = acceleration[: 6 * len(model.bodies)].reshape(-1, 6)
     return replace(
@@ -220,9 +218,9 @@ def balanced_bars(system: Equations, state: State) -> State:
 def settle(
     system: Equations,
     start: State,
-    inputs: Array | None = None,
+    inputs: FloatArray | None = None,
     ground: Ground | None = None,
-    drive: Array | None = None,
+    drive: FloatArray | None = None,
     watch: Callable[[int, float], None] | None = None,
 ) -> Equilibrium:
     """Find the static equilibrium at rest on flat, level ground.
@@ -258,8 +256,8 @@ def settle(
 
 
 def _balanced(
-    system: Equations, state: State, inputs: Array | None, ground: Ground | None
-) -> tuple[State, EquationMatrices, FreeMotions, Array]:
+    system: Equations, state: State, inputs: FloatArray | None, ground: Ground | None
+) -> tuple[State, EquationMatrices, FreeMotions, FloatArray]:
     """Return the state with the joints' forces that balance it best, what they were found with, and what
     is left (N)."""
     matrices = system.matrices(state, inputs, ground)
@@ -271,11 +269,11 @@ def _balanced(
     return state, matrices, motions, forces - rows.T @ change
 
 
-def _largest(values: Array) -> float:
+def _largest(values: FloatArray) -> float:
     return float(np.max(np.abs(values), initial=0.0))
 
 
-def _step(stiffness: Array, motions: FreeMotions, forces: Array, gap: Array) -> Array:
+def _step(stiffness: FloatArray, motions: FreeMotions, forces: FloatArray, gap: FloatArray) -> FloatArray:
     """Return the displacement that closes the joints and then goes to the bottom of the potential."""
     closing = -motions.closing @ gap
     curvatures, directions, _ = _curvatures(stiffness, motions)
@@ -286,7 +284,7 @@ def _step(stiffness: Array, motions: FreeMotions, forces: Array, gap: Array) -> 
     return np.asarray(closing + motions.free @ (directions @ amounts))
 
 
-def _curvatures(stiffness: Array, motions: FreeMotions) -> tuple[Array, Array, Array]:
+def _curvatures(stiffness: FloatArray, motions: FreeMotions) -> tuple[FloatArray, FloatArray, FloatArray]:
     """Return squared angular frequencies, their directions in q, and the reduced stiffness itself."""
     reduced = motions.free.T @ stiffness @ motions.free
     # Symmetric where forces balance; on the way there the rest is not worth a step.
@@ -310,7 +308,7 @@ def _checked(
     ground: Ground | None,
     worst: float,
     iterations: int,
-    curvature: tuple[Array, FreeMotions],
+    curvature: tuple[FloatArray, FreeMotions],
 ) -> Equilibrium:
     """Return the equilibrium, or say why the vehicle would not stay there."""
     model = system.model
@@ -331,7 +329,9 @@ def _checked(
     return Equilibrium(state=state, wheel_loads=loads, residual_norm=worst, iterations=iterations)
 
 
-def _unbalanced(system: Equations, state: State, forces: Array, gap: Array, ground: Ground | None) -> str:
+def _unbalanced(
+    system: Equations, state: State, forces: FloatArray, gap: FloatArray, ground: Ground | None
+) -> str:
     """Return the message for an equilibrium that was not found."""
     model = system.model
     parts = []
@@ -356,6 +356,6 @@ def _wheels(names: list[str]) -> str:
     return f"wheel {names[0]}" if len(names) == 1 else f"wheels {', '.join(names)}"
 
 
-def _loads(model: Model, loads: Array) -> str:
+def _loads(model: Model, loads: FloatArray) -> str:
     pairs = zip(model.wheels, loads, strict=True)
     return "wheel loads " + ", ".join(f"{wheel.name} {load:.1f} N" for wheel, load in pairs)

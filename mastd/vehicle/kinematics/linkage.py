@@ -12,13 +12,11 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
-from numpy.typing import NDArray
 
+from mastd.arrays import FloatArray
 from mastd.errors import MastdError
 from mastd.vehicle.blocks.attitude import cross, rotation_matrix, turned
 from mastd.vehicle.model.definition import Model, Primitive, PrimitiveKind
-
-Array = NDArray[np.float64]
 
 ITERATIONS = 25
 TOLERANCE = 1e-11
@@ -37,11 +35,11 @@ class LinkageError(MastdError):
 class Pose:
     """Where the bodies are, (nb, 3) and (nb, 4)."""
 
-    position: Array
-    attitude: Array
+    position: FloatArray
+    attitude: FloatArray
 
     @cached_property
-    def matrix(self) -> Array:
+    def matrix(self) -> FloatArray:
         """(nb, 3, 3) from body axes."""
         return rotation_matrix(self.attitude)
 
@@ -84,12 +82,12 @@ class Linkage:
         """Number of the joints' equations."""
         return len(self._joints)
 
-    def point(self, pose: Pose, body: int, design: Array) -> Array:
+    def point(self, pose: Pose, body: int, design: FloatArray) -> FloatArray:
         """Return where a point fixed in a body is, given its design position."""
         arm = design - self.model.bodies[body].centre
         return np.asarray(pose.position[body] + pose.matrix[body] @ arm)
 
-    def rate_row(self, pose: Pose, body: int, point: Array, direction: Array) -> Array:
+    def rate_row(self, pose: Pose, body: int, point: FloatArray, direction: FloatArray) -> FloatArray:
         """Return the row (6 bodies) that takes velocities to the velocity of a point along a direction."""
         row = np.zeros(6 * len(self.bodies))
         if body in self._columns:
@@ -97,21 +95,23 @@ class Linkage:
             row[self._columns[body]] = np.concatenate([direction, cross(arm, direction)])
         return row
 
-    def turn_row(self, body: int, vector: Array) -> Array:
+    def turn_row(self, body: int, vector: FloatArray) -> FloatArray:
         """Return the row that takes velocities to (angular velocity of a body) · vector."""
         row = np.zeros(6 * len(self.bodies))
         if body in self._columns:
             row[self._columns[body]] = np.concatenate([np.zeros(3), vector])
         return row
 
-    def joints(self, pose: Pose, drive: Array) -> tuple[Array, Array]:
+    def joints(self, pose: Pose, drive: FloatArray) -> tuple[FloatArray, FloatArray]:
         """Return Φ (rows) and its Jacobian (rows, 6 bodies); ``drive`` (n_drives): displacements, m."""
         parts = [self._primitive(pose, primitive, drive) for primitive in self.primitives]
         if not parts:
             return np.zeros(0), np.zeros((0, 6 * len(self.bodies)))
         return np.concatenate([part[0] for part in parts]), np.vstack([part[1] for part in parts])
 
-    def _primitive(self, pose: Pose, primitive: Primitive, drive: Array) -> tuple[Array, Array]:
+    def _primitive(
+        self, pose: Pose, primitive: Primitive, drive: FloatArray
+    ) -> tuple[FloatArray, FloatArray]:
         i, j = primitive.first, primitive.second
         first_axis = pose.matrix[i] @ primitive.axis_first
         if primitive.kind is PrimitiveKind.DOT_1:
@@ -123,7 +123,7 @@ class Linkage:
         second = self.point(pose, j, primitive.point_second)
         d = second - first
 
-        def apart(direction: Array) -> Array:
+        def apart(direction: FloatArray) -> FloatArray:
             return self.rate_row(pose, j, second, direction) - self.rate_row(pose, i, first, direction)
 
         if primitive.kind is PrimitiveKind.SPHERICAL:
@@ -135,7 +135,7 @@ class Linkage:
         length = primitive.length
         return np.array([(d @ d - length**2) / (2.0 * length)]), apart(d / length)[None, :]
 
-    def drive_rates(self, drive: int) -> Array:
+    def drive_rates(self, drive: int) -> FloatArray:
         """Return the rates (rows) that the joints' equations demand for a unit rate of one drive."""
         demands = [
             float(primitive.drive == drive and primitive.kind is PrimitiveKind.DOT_2)
@@ -144,7 +144,7 @@ class Linkage:
         ]
         return np.array(demands)
 
-    def measure(self, pose: Pose, condition: Condition) -> tuple[float, Array]:
+    def measure(self, pose: Pose, condition: Condition) -> tuple[float, FloatArray]:
         """Return the present value of a condition's quantity, and its row."""
         if isinstance(condition, WheelHeight):
             wheel = self.model.wheels[condition.wheel]
@@ -158,7 +158,7 @@ class Linkage:
         row = self.rate_row(pose, spring.second, second, direction)
         return length, row - self.rate_row(pose, spring.first, first, direction)
 
-    def moved(self, pose: Pose, step: Array) -> Pose:
+    def moved(self, pose: Pose, step: FloatArray) -> Pose:
         """Return the pose displaced and turned by a step (6 bodies)."""
         position, attitude = pose.position.copy(), pose.attitude.copy()
         for body, columns in self._columns.items():
@@ -166,7 +166,9 @@ class Linkage:
             attitude[body] = turned(attitude[body], step[columns][3:])
         return Pose(position, attitude)
 
-    def close(self, pose: Pose, drive: Array, conditions: Sequence[Condition], targets: Array) -> Pose:
+    def close(
+        self, pose: Pose, drive: FloatArray, conditions: Sequence[Condition], targets: FloatArray
+    ) -> Pose:
         """Return the pose that closes all joints and meets the conditions, by Newton from a pose nearby.
 
         Where more is free than the conditions say (a rod's turn about itself) the smallest step is taken.
@@ -186,18 +188,22 @@ class Linkage:
         raise LinkageError(self._open(equations, conditions))
 
     def velocities(
-        self, pose: Pose, drive: Array, conditions: Sequence[Condition], demands: tuple[Array, Array]
-    ) -> Array:
+        self,
+        pose: Pose,
+        drive: FloatArray,
+        conditions: Sequence[Condition],
+        demands: tuple[FloatArray, FloatArray],
+    ) -> FloatArray:
         """Return velocities (6 bodies) for demanded rates of the joints' equations and of the conditions."""
         _, jacobian = self.joints(pose, drive)
         rows = np.vstack([jacobian, *(self.measure(pose, condition)[1] for condition in conditions)])
         return np.asarray(np.linalg.lstsq(rows, np.concatenate(demands), rcond=REDUNDANT)[0])
 
-    def body_velocity(self, velocities: Array, body: int) -> Array:
+    def body_velocity(self, velocities: FloatArray, body: int) -> FloatArray:
         """Return velocity and angular velocity (6) of one body; zeros if it is held."""
         return velocities[self._columns[body]] if body in self._columns else np.zeros(6)
 
-    def _open(self, equations: Array, conditions: Sequence[Condition]) -> str:
+    def _open(self, equations: FloatArray, conditions: Sequence[Condition]) -> str:
         joints = equations[: self.rows]
         worst = int(np.argmax(np.abs(joints))) if joints.size else 0
         parts = []

@@ -26,8 +26,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
+from mastd.arrays import FloatArray
 from mastd.vehicle.blocks.attitude import cross
 from mastd.vehicle.kinematics.linkage import (
     Linkage,
@@ -38,8 +38,6 @@ from mastd.vehicle.kinematics.linkage import (
     design_pose,
 )
 from mastd.vehicle.model.definition import Axle, Model
-
-Array = NDArray[np.float64]
 
 TRAVEL = 0.06
 """m, bump and rebound where no stop says how far."""
@@ -58,30 +56,30 @@ class Sweep:
     corners: tuple[str, ...]
     drive: str
     """Name of the drive that is swept, empty for a sweep of travel."""
-    travel: Array
-    rack: Array
+    travel: FloatArray
+    rack: FloatArray
     """(n) displacement of the drive."""
-    camber: Array
-    toe: Array
-    steer: Array
-    castor: Array
-    kingpin_inclination: Array
-    castor_offset: Array
-    kingpin_offset: Array
-    recession: Array
-    centre: Array
+    camber: FloatArray
+    toe: FloatArray
+    steer: FloatArray
+    castor: FloatArray
+    kingpin_inclination: FloatArray
+    castor_offset: FloatArray
+    kingpin_offset: FloatArray
+    recession: FloatArray
+    centre: FloatArray
     """(n, corners, 3) wheel centres."""
-    contact: Array
+    contact: FloatArray
     """(n, corners, 3) contact centres."""
-    track: Array
+    track: FloatArray
     """(n) of two wheels; NaN of an axle that has not two."""
-    track_change: Array
+    track_change: FloatArray
     """(n) against the design position."""
-    spring_length: Array
+    spring_length: FloatArray
     """(n, corners) of each corner's first spring-damper, NaN without one."""
-    motion_ratio: Array
+    motion_ratio: FloatArray
     """(n, corners): spring compression per wheel travel, −dl/dz at a fixed rack."""
-    ackermann: Array
+    ackermann: FloatArray
     """(n): (cot outer − cot inner) · wheelbase / track: 1 where all wheels roll about one point; NaN near
     straight ahead and where no axle is without steering."""
 
@@ -98,8 +96,8 @@ class AxleKinematics:
 
 def suspension_kinematics(
     model: Model,
-    travel: Array | None = None,
-    rack: Array | None = None,
+    travel: FloatArray | None = None,
+    rack: FloatArray | None = None,
     watch: Callable[[str], None] | None = None,
 ) -> tuple[AxleKinematics, ...]:
     """Sweep wheel travel and rack of every axle that has wheels.
@@ -179,7 +177,7 @@ class _Bench:
         height = self.linkage.measure(pose, WheelHeight(wheel))[0]
         return height - float(self.model.wheels[wheel].centre[2])
 
-    def sweep(self, travels: Array, racks: Array, drive: int) -> Sweep:
+    def sweep(self, travels: FloatArray, racks: FloatArray, drive: int) -> Sweep:
         """Return the positions of lists of travels and racks, reached from the design position outward."""
         places = np.stack([travels, racks], axis=1)
         poses: list[Pose | None] = [None] * len(places)
@@ -198,13 +196,13 @@ class _Bench:
                 poses[index] = pose
         return self._sweep_of([pose for pose in poses if pose is not None], travels, racks, drive)
 
-    def _drives(self, drive: int, rack: float) -> Array:
+    def _drives(self, drive: int, rack: float) -> FloatArray:
         values = np.zeros(len(self.model.drives))
         if drive >= 0:
             values[drive] = rack
         return values
 
-    def _reach(self, pose: Pose, start: Array, goal: Array, drive: int) -> Pose:
+    def _reach(self, pose: Pose, start: FloatArray, goal: FloatArray, drive: int) -> Pose:
         """Return the pose at (travel, rack) ``goal``, from that at ``start``, in strides."""
         count = max(1, int(np.ceil(np.max(np.abs(goal - start)) / STRIDE)))
         for share in np.arange(1, count + 1) / count:
@@ -221,7 +219,7 @@ class _Bench:
                 ) from None
         return pose
 
-    def _sweep_of(self, poses: list[Pose], travels: Array, racks: Array, drive: int) -> Sweep:
+    def _sweep_of(self, poses: list[Pose], travels: FloatArray, racks: FloatArray, drive: int) -> Sweep:
         shape = (len(poses), len(self.corners))
         centre, axis, contact = (np.zeros((*shape, 3)) for _ in range(3))
         kingpin, kingpin_point = np.full((*shape, 3), np.nan), np.full((*shape, 3), np.nan)
@@ -262,10 +260,10 @@ class _Bench:
             ackermann=self._ackermann(steer, track, drive),
         )
 
-    def _wheels_of_design(self) -> Array:
+    def _wheels_of_design(self) -> FloatArray:
         return np.stack([self._wheel(self.pose, column)[2] for column in range(len(self.corners))])
 
-    def _wheel(self, pose: Pose, column: int) -> tuple[Array, Array, Array]:
+    def _wheel(self, pose: Pose, column: int) -> tuple[FloatArray, FloatArray, FloatArray]:
         """Return a wheel's centre, axis and contact centre."""
         wheel = self.model.wheels[self.corners[column].wheel]
         centre = self.linkage.point(pose, wheel.carrier, wheel.centre)
@@ -273,7 +271,7 @@ class _Bench:
         up = np.array([0.0, 0.0, 1.0]) - axis[2] * axis
         return centre, axis, centre - self.design[column, 2] * up / np.linalg.norm(up)
 
-    def _spring(self, pose: Pose, drive: Array, column: int) -> tuple[float, float]:
+    def _spring(self, pose: Pose, drive: FloatArray, column: int) -> tuple[float, float]:
         """Return length and motion ratio of a corner's first spring-damper."""
         springs = self.corners[column].springs
         if not springs:
@@ -285,7 +283,7 @@ class _Bench:
         length, row = self.linkage.measure(pose, SpringLength(springs[0]))
         return length, -float(row @ velocities)
 
-    def _kingpin(self, pose: Pose, drive: Array, column: int) -> tuple[Array, Array]:
+    def _kingpin(self, pose: Pose, drive: FloatArray, column: int) -> tuple[FloatArray, FloatArray]:
         """Return direction (upward) and a point of the axis about which the carrier steers, or NaN."""
         nothing = np.full(3, np.nan)
         held = [SpringLength(corner.springs[0]) for corner in self.corners if corner.springs]
@@ -304,7 +302,7 @@ class _Bench:
         foot = pose.position[wheel.carrier] + cross(omega, velocity) / square
         return omega / np.sqrt(square), foot
 
-    def _ackermann(self, steer: Array, track: Array, drive: int) -> Array:
+    def _ackermann(self, steer: FloatArray, track: FloatArray, drive: int) -> FloatArray:
         nothing = np.full(len(steer), np.nan)
         straight = [
             self.model.wheels[self.model.corners[corner].wheel].centre[0]
@@ -322,20 +320,20 @@ class _Bench:
         return np.where(turning, share, nothing)
 
 
-def _stages(start: float, goal: float) -> Array:
+def _stages(start: float, goal: float) -> FloatArray:
     """Return values from start (left out) to goal in strides."""
     count = max(1, int(np.ceil(abs(goal - start) / STRIDE)))
     return start + (goal - start) * np.arange(1, count + 1) / count
 
 
-def _track(points: Array) -> Array:
+def _track(points: FloatArray) -> FloatArray:
     """Return the distance in y (n) of two wheels' points (n, corners, 3), NaN if there are not two."""
     if points.shape[1] != 2:
         return np.full(len(points), np.nan)
     return np.asarray(np.abs(points[:, 0, 1] - points[:, 1, 1]))
 
 
-def _at_ground(direction: Array, point: Array, contact: Array) -> Array:
+def _at_ground(direction: FloatArray, point: FloatArray, contact: FloatArray) -> FloatArray:
     """Return where lines meet the height of the contact centres."""
     rise = (contact[..., 2] - point[..., 2]) / direction[..., 2]
     return np.asarray(point + rise[..., None] * direction)

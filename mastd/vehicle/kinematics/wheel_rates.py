@@ -10,12 +10,10 @@ from dataclasses import dataclass
 from typing import Final
 
 import numpy as np
-from numpy.typing import NDArray
 
+from mastd.arrays import FloatArray
 from mastd.vehicle.kinematics.linkage import Linkage, Pose, SpringLength, WheelHeight, design_pose
 from mastd.vehicle.model.definition import Axle, Model
-
-Array = NDArray[np.float64]
 
 _PROBE: Final = 1e-3
 """m of travel either way for the change of a lever ratio."""
@@ -57,12 +55,12 @@ def _axle(model: Model, axle: Axle) -> list[CornerRates]:
     design = np.array([model.wheels[corner.wheel].centre[2] for corner in corners])
     still = np.zeros(len(model.drives))
 
-    def rates(pose: Pose, place: int) -> Array:
+    def rates(pose: Pose, place: int) -> FloatArray:
         demand = np.zeros(len(corners))
         demand[place] = 1.0
         return linkage.velocities(pose, still, heights, (np.zeros(linkage.rows), demand))
 
-    def levers(pose: Pose, place: int) -> Array:
+    def levers(pose: Pose, place: int) -> FloatArray:
         moving = rates(pose, place)
         springs = corners[place].springs
         return np.array([-float(linkage.measure(pose, SpringLength(k))[1] @ moving) for k in springs])
@@ -96,7 +94,7 @@ def _axle(model: Model, axle: Axle) -> list[CornerRates]:
     return found
 
 
-def _bar_rate(model: Model, axle: Axle, linkage: Linkage, pose: Pose, moving: Array) -> float:
+def _bar_rate(model: Model, axle: Axle, linkage: Linkage, pose: Pose, moving: FloatArray) -> float:
     """Return 2 k j² with j the travel of the bar's end per wheel travel."""
     if axle.bar < 0:
         return 0.0
@@ -109,7 +107,7 @@ def _bar_rate(model: Model, axle: Axle, linkage: Linkage, pose: Pose, moving: Ar
     return 2.0 * bar.stiffness * lever**2
 
 
-def _moving_mass(model: Model, linkage: Linkage, moving: Array) -> float:
+def _moving_mass(model: Model, linkage: Linkage, moving: FloatArray) -> float:
     mass = 0.0
     for index in linkage.bodies:
         body = model.bodies[index]

@@ -21,9 +21,7 @@ from __future__ import annotations
 import math
 from typing import Final
 
-import numpy as np
-from numpy.typing import NDArray
-
+from mastd.arrays import FloatArray
 from mastd.kernel import fused_kernel, separate_kernel
 from mastd.vehicle.magic_formula import coefficients as n
 from mastd.vehicle.magic_formula.coefficients import COUNT
@@ -52,7 +50,6 @@ __all__ = [
     "slip_stiffness",
 ]
 
-Floats = NDArray[np.float64]
 
 DAMPING_DEPTH: Final = 1e-3
 """m of contact from which on the whole damping acts."""
@@ -68,41 +65,41 @@ _TWO_BY_PI: Final = 2.0 / math.pi
 
 
 @fused_kernel
-def _share(c: Floats, load: float) -> float:
+def _share(c: FloatArray, load: float) -> float:
     """Return p, the load's share of the nominal load within the coefficients' range; never zero."""
     return at_most(at_least(load * c[n.SHARE], c[n.LEAST_SHARE]), c[n.MOST_SHARE]) + _LEAST_SHARE
 
 
 @fused_kernel
-def _tilt(c: Floats, camber: float) -> float:
+def _tilt(c: FloatArray, camber: float) -> float:
     """Return γ (or sin γ, MF 6.1) within the range of the coefficients."""
     angle = at_most(at_least(camber, c[n.LEAST_CAMBER]), c[n.MOST_CAMBER])
     return sine(angle) if c[n.TANGENT] > 0.0 else angle
 
 
 @fused_kernel
-def _friction_x(c: Floats, d: float, g: float) -> float:
+def _friction_x(c: FloatArray, d: float, g: float) -> float:
     """μ_x without its factor (4.E13)."""
     found: float = (c[n.MX1] + c[n.MX2] * d) * at_least(1.0 - c[n.MX3] * g * g, _LEAST_FALL)
     return found
 
 
 @fused_kernel
-def _friction_y(c: Floats, d: float, g: float) -> float:
+def _friction_y(c: FloatArray, d: float, g: float) -> float:
     """μ_y without its factor (4.E23)."""
     found: float = (c[n.MY1] + c[n.MY2] * d) * at_least(1.0 - c[n.MY3] * g * g, _LEAST_FALL)
     return found
 
 
 @fused_kernel
-def _stiffness_x(c: Floats, d: float) -> float:
+def _stiffness_x(c: FloatArray, d: float) -> float:
     """K_xκ per load (4.E15)."""
     found: float = (c[n.KX1] + c[n.KX2] * d) * exponential(c[n.KX3] * d)
     return found
 
 
 @fused_kernel
-def _stiffness_y(c: Floats, p: float, g: float) -> float:
+def _stiffness_y(c: FloatArray, p: float, g: float) -> float:
     """K_yα per load, below zero (4.E25)."""
     place = p * inverse(at_least(c[n.KY2] + c[n.KY5] * g * g, _LEAST_FALL * c[n.KY2]))
     rise = at_least(sine(c[n.KY4] * arctan(place)) * inverse(p), 1e-3)
@@ -111,7 +108,7 @@ def _stiffness_y(c: Floats, p: float, g: float) -> float:
 
 
 @fused_kernel
-def _cambered(c: Floats, g: float) -> float:
+def _cambered(c: FloatArray, g: float) -> float:
     """What camber leaves of K_yα."""
     return at_least(1.0 - c[n.KY3] * size(g), _LEAST_FALL)
 
@@ -123,21 +120,21 @@ def _bent(x: float, curvature: float) -> float:
 
 
 @fused_kernel
-def slip_stiffness(c: Floats, load: float, camber: float) -> tuple[float, float]:
+def slip_stiffness(c: FloatArray, load: float, camber: float) -> tuple[float, float]:
     """Return how fast F_x and −F_y grow with κ and tan α about zero, both > 0, N."""
     p, g = _share(c, load), _tilt(c, camber)
     return load * _stiffness_x(c, p - 1.0), -load * _stiffness_y(c, p, g)
 
 
 @fused_kernel
-def peak_friction(c: Floats, load: float, camber: float) -> tuple[float, float]:
+def peak_friction(c: FloatArray, load: float, camber: float) -> tuple[float, float]:
     """Return μ_x and μ_y: the peaks of F_x and F_y over the load, without shifts."""
     d, g = _share(c, load) - 1.0, _tilt(c, camber)
     return _friction_x(c, d, g) * c[n.GRIP_X], _friction_y(c, d, g) * c[n.GRIP_Y]
 
 
 @fused_kernel
-def relaxation_lengths(c: Floats, load: float, camber: float) -> tuple[float, float]:
+def relaxation_lengths(c: FloatArray, load: float, camber: float) -> tuple[float, float]:
     """Return σ_κ and σ_α, m, never below a tenth of the radius.
 
     MF 6.1, and where PTX1 or PTY1 are missing: slip stiffness over the carcass' stiffness (section 9.3.2).
@@ -160,7 +157,7 @@ def relaxation_lengths(c: Floats, load: float, camber: float) -> tuple[float, fl
 
 
 @fused_kernel
-def normal_load(c: Floats, depth: float, rate: float) -> float:
+def normal_load(c: FloatArray, depth: float, rate: float) -> float:
     """Return the load, N, for the depth of contact, m, and how fast it grows, m/s; never below zero.
 
     The damping comes in over the first millimetre, so that a wheel lands without a jump; below the depth at
@@ -176,7 +173,7 @@ def normal_load(c: Floats, depth: float, rate: float) -> float:
 
 
 @fused_kernel
-def rolling_radius(c: Floats, load: float) -> float:
+def rolling_radius(c: FloatArray, load: float) -> float:
     """Return the effective rolling radius, m: R_e = R0 − ρ_zo (D arctan(B F_z/F_zo) + F F_z/F_zo)."""
     part = load * (1.0 / c[n.NOMINAL_LOAD])
     sunk = c[n.RE_SCALE] * (c[n.RE_D] * arctan(c[n.RE_B] * part) + c[n.RE_F] * part)
@@ -184,7 +181,7 @@ def rolling_radius(c: Floats, load: float) -> float:
 
 
 @fused_kernel
-def _shift_friction(c: Floats, grip: float) -> float:
+def _shift_friction(c: FloatArray, grip: float) -> float:
     """λ'μ, the friction factor of the vertical shifts (4.E8)."""
     found: float = c[n.DIGRESSION] * grip / (1.0 + (c[n.DIGRESSION] - 1.0) * grip)
     return found
@@ -201,7 +198,7 @@ def _weight(slip: float, shift: float, slope: float, shape: float, curvature: fl
 
 @fused_kernel
 def _lateral(
-    c: Floats, a: float, d: float, g: float, stiffness: float, friction: float, grip: float, shift: float
+    c: FloatArray, a: float, d: float, g: float, stiffness: float, friction: float, grip: float, shift: float
 ) -> tuple[float, float, float]:
     """Return F_yo per load, S_Hy and S_Vy per load (4.E19) to (4.E30)."""
     thrust = grip * g * (c[n.VY3] + c[n.VY4] * d)
@@ -219,14 +216,14 @@ def _lateral(
 
 
 @fused_kernel
-def _combined_x(c: Floats, a: float, kappa: float, d: float, g: float) -> float:
+def _combined_x(c: FloatArray, a: float, kappa: float, d: float, g: float) -> float:
     """G_xα (4.E51) to (4.E57)."""
     slope = (c[n.BXA1] + c[n.BXA3] * g * g) * inverse(root(1.0 + c[n.BXA2] * c[n.BXA2] * kappa * kappa))
     return _weight(a, c[n.HXA], slope, c[n.CXA], at_most(c[n.EXA1] + c[n.EXA2] * d, 1.0))
 
 
 @fused_kernel
-def _combined_y(c: Floats, a: float, kappa: float, d: float, g: float) -> float:
+def _combined_y(c: FloatArray, a: float, kappa: float, d: float, g: float) -> float:
     """G_yκ (4.E59) to (4.E65)."""
     off = c[n.BYK2] * (a - c[n.BYK3])
     slope = (c[n.BYK1] + c[n.BYK4] * g * g) * inverse(root(1.0 + off * off))
@@ -234,7 +231,7 @@ def _combined_y(c: Floats, a: float, kappa: float, d: float, g: float) -> float:
 
 
 @fused_kernel
-def _drawn(c: Floats, a: float, kappa: float, d: float, g: float) -> float:
+def _drawn(c: FloatArray, a: float, kappa: float, d: float, g: float) -> float:
     """S_Vyκ over μ_y F_z: side force that longitudinal slip draws (4.E66), (4.E67)."""
     peak = c[n.VYK1] + c[n.VYK2] * d + c[n.VYK3] * g
     peak = peak * inverse(root(1.0 + c[n.VYK4] * c[n.VYK4] * a * a))
@@ -257,13 +254,13 @@ def _ellipse(slip: float, other: float, force: float, stiffness: float, other_fr
 
 
 @fused_kernel
-def _slip_sine(c: Floats, slip: float) -> float:
+def _slip_sine(c: FloatArray, slip: float) -> float:
     """sin α of a slip that is α or tan α."""
     return slip * inverse(root(1.0 + slip * slip)) if c[n.TANGENT] > 0.0 else sine(slip)
 
 
 @fused_kernel
-def _equivalent(c: Floats, tan_alpha: float, shift: float, along: float) -> float:
+def _equivalent(c: FloatArray, tan_alpha: float, shift: float, along: float) -> float:
     """Return the equivalent slip √(tan²(α + shift) + along), as an angle in the older formats (4.E77).
 
     ``along`` is (κ K_xκ / K_yα)². A shift is some hundredths: the series of its tangent is exact to 1e-9.
@@ -281,7 +278,7 @@ def _equivalent(c: Floats, tan_alpha: float, shift: float, along: float) -> floa
 
 @fused_kernel
 def _trail(
-    c: Floats, a: float, tan_alpha: float, along: float, p: float, g: float, shift: float, grip: float
+    c: FloatArray, a: float, tan_alpha: float, along: float, p: float, g: float, shift: float, grip: float
 ) -> float:
     """Return the pneumatic trail t without cos α, m (4.E33) to (4.E44)."""
     d = p - 1.0
@@ -299,7 +296,7 @@ def _trail(
 
 @fused_kernel
 def _residual(
-    c: Floats, tan_alpha: float, along: float, p: float, g: float, s_h: float, slope: float, grip: float
+    c: FloatArray, tan_alpha: float, along: float, p: float, g: float, s_h: float, slope: float, grip: float
 ) -> float:
     """Return M_zr per load without cos α, m (4.E36) to (4.E47); ``slope``: B_y C_y."""
     d = p - 1.0
@@ -310,7 +307,7 @@ def _residual(
 
 
 @fused_kernel
-def _overturning(c: Floats, load: float, g: float, fy: float) -> float:
+def _overturning(c: FloatArray, load: float, g: float, fy: float) -> float:
     """Return M_x per load, m (4.E69)."""
     found: float = c[n.X1] - c[n.X2] * g + c[n.X3] * fy
     if c[n.OVERTURNING_TERMS] > 0.0:
@@ -323,7 +320,7 @@ def _overturning(c: Floats, load: float, g: float, fy: float) -> float:
 
 
 @fused_kernel
-def _resistance(c: Floats, load: float, g: float, fx: float, speed: float, rolling: float) -> float:
+def _resistance(c: FloatArray, load: float, g: float, fx: float, speed: float, rolling: float) -> float:
     """Return M_y per load, m (4.E70): against the rolling, whose direction and share is ``rolling``."""
     fast = speed * c[n.REFERENCE_SPEED]
     fast = fast * fast
@@ -338,7 +335,7 @@ def _resistance(c: Floats, load: float, g: float, fx: float, speed: float, rolli
 
 @separate_kernel
 def slip_forces(
-    c: Floats,
+    c: FloatArray,
     load: float,
     kappa: float,
     tan_alpha: float,

@@ -6,12 +6,10 @@ import math
 from typing import Final
 
 import numpy as np
-from numpy.typing import NDArray
 
+from mastd.arrays import FloatArray
 from mastd.formats.tyre.tir import TyreProperties
 from mastd.vehicle.magic_formula import coefficients as n
-
-Floats = NDArray[np.float64]
 
 LARGEST_CAMBER: Final = 0.35
 """rad; where the file states no range."""
@@ -35,7 +33,7 @@ DIGRESSION: Final = 10.0
 """A_μ of (4.E8), the book's value."""
 
 
-def pack(properties: TyreProperties) -> Floats:
+def pack(properties: TyreProperties) -> FloatArray:
     """Return the coefficients (COUNT,) for the kernels of ``magic_formula``."""
     c = np.zeros(n.COUNT)
     newest = properties.format == "MF 6.1"
@@ -62,7 +60,7 @@ def pressure_change(properties: TyreProperties) -> float:
     return 0.0
 
 
-def _general(c: Floats, properties: TyreProperties, newest: bool) -> None:
+def _general(c: FloatArray, properties: TyreProperties, newest: bool) -> None:
     get = properties.get
     c[n.RADIUS] = get("UNLOADED_RADIUS")
     c[n.NOMINAL_LOAD] = get("FNOMIN")
@@ -76,7 +74,7 @@ def _general(c: Floats, properties: TyreProperties, newest: bool) -> None:
     c[n.DIGRESSION] = DIGRESSION if newest else 1.0
 
 
-def _longitudinal(c: Floats, properties: TyreProperties, dpi: float) -> None:
+def _longitudinal(c: FloatArray, properties: TyreProperties, dpi: float) -> None:
     """(4.E11) to (4.E18)."""
     get = properties.get
     c[n.CX] = get("PCX1") * get("LCX", 1.0)
@@ -93,7 +91,7 @@ def _longitudinal(c: Floats, properties: TyreProperties, dpi: float) -> None:
         c[n.VX1 + place] = get(f"PVX{place + 1}") * get("LVX", 1.0)
 
 
-def _lateral(c: Floats, properties: TyreProperties, newest: bool, dpi: float) -> None:
+def _lateral(c: FloatArray, properties: TyreProperties, newest: bool, dpi: float) -> None:
     """(4.E21) to (4.E30); PHY3 and the factors of camber of the older formats."""
     get = properties.get
     camber = 1.0 if newest else get("LGAY", 1.0)
@@ -118,7 +116,7 @@ def _lateral(c: Floats, properties: TyreProperties, newest: bool, dpi: float) ->
     c[n.HY3] = 0.0 if newest else get("PHY3") * thrust
 
 
-def _aligning(c: Floats, properties: TyreProperties, newest: bool, dpi: float) -> None:
+def _aligning(c: FloatArray, properties: TyreProperties, newest: bool, dpi: float) -> None:
     """(4.E33) to (4.E47), (4.E76)."""
     get = properties.get
     camber = 1.0 if newest else get("LGAZ", 1.0)
@@ -147,7 +145,7 @@ def _aligning(c: Floats, properties: TyreProperties, newest: bool, dpi: float) -
     c[n.S2] = get("SSZ2") * lever * (c[n.SHARE] if newest else 1.0 / c[n.NOMINAL_LOAD])
 
 
-def _combined(c: Floats, properties: TyreProperties) -> None:
+def _combined(c: FloatArray, properties: TyreProperties) -> None:
     """(4.E50) to (4.E67)."""
     get = properties.get
     c[n.COMBINED] = float("RBX1" in properties.coefficients)
@@ -162,7 +160,7 @@ def _combined(c: Floats, properties: TyreProperties) -> None:
         c[n.VYK4 + place] = get(f"RVY{place + 4}")
 
 
-def _overturning(c: Floats, properties: TyreProperties, dpi: float) -> None:
+def _overturning(c: FloatArray, properties: TyreProperties, dpi: float) -> None:
     """(4.E69), with the unscaled nominal load."""
     get = properties.get
     scale = get("UNLOADED_RADIUS") * get("LMX", 1.0)
@@ -175,7 +173,7 @@ def _overturning(c: Floats, properties: TyreProperties, dpi: float) -> None:
     c[n.OVERTURNING_TERMS] = float(c[n.X4] != 0.0 or c[n.X10] != 0.0)
 
 
-def _rolling(c: Floats, properties: TyreProperties, dpi: float) -> None:
+def _rolling(c: FloatArray, properties: TyreProperties, dpi: float) -> None:
     """(4.E70), with the unscaled nominal load; the older formats' rule where QSY1 and QSY2 are zero."""
     get = properties.get
     c[n.REFERENCE_SPEED] = 1.0 / get("LONGVL", SPEED)
@@ -191,7 +189,7 @@ def _rolling(c: Floats, properties: TyreProperties, dpi: float) -> None:
         c[n.Y1] = max(-shift, 0.0)
 
 
-def _vertical(c: Floats, properties: TyreProperties, dpi: float) -> None:
+def _vertical(c: FloatArray, properties: TyreProperties, dpi: float) -> None:
     """Load = stiffness · depth + progression · depth², with QFZ1 and QFZ2 where they are given."""
     get = properties.get
     radius, nominal = get("UNLOADED_RADIUS"), get("FNOMIN")
@@ -218,7 +216,7 @@ def _vertical(c: Floats, properties: TyreProperties, dpi: float) -> None:
     c[n.RE_F] = get("FREFF", 0.0 if "BREFF" in properties.coefficients else 1.0 / 3.0)
 
 
-def _relaxation(c: Floats, properties: TyreProperties, dpi: float) -> None:
+def _relaxation(c: FloatArray, properties: TyreProperties, dpi: float) -> None:
     get = properties.get
     radius = get("UNLOADED_RADIUS")
     c[n.LEAST_LENGTH] = LEAST_RELAXATION * radius
@@ -242,7 +240,7 @@ def _relaxation(c: Floats, properties: TyreProperties, dpi: float) -> None:
         c[n.CY1], c[n.CY2] = get("PTY1") * scale, 1.0 / get("PTY2")
 
 
-def _share_range(c: Floats, properties: TyreProperties) -> tuple[float, float]:
+def _share_range(c: FloatArray, properties: TyreProperties) -> tuple[float, float]:
     """Return the shares of the nominal load between which the coefficients follow the load.
 
     Polynomials in df_z mean nothing beyond the loads they were fitted to: friction or stiffness would become
@@ -267,8 +265,8 @@ def _share_range(c: Floats, properties: TyreProperties) -> tuple[float, float]:
     return float(min(shares[low], 1.0)), float(max(shares[high], 1.0))
 
 
-def _cornering(c: Floats, shares: Floats) -> Floats:
+def _cornering(c: FloatArray, shares: FloatArray) -> FloatArray:
     """Return −K_yα per load, for any scale."""
     shares = shares + 1e-9
-    found: Floats = np.sin(c[n.KY4] * np.arctan(shares / c[n.KY2])) / shares
+    found: FloatArray = np.sin(c[n.KY4] * np.arctan(shares / c[n.KY2])) / shares
     return found

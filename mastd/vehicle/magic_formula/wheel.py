@@ -55,8 +55,8 @@ from __future__ import annotations
 from typing import Final
 
 import numpy as np
-from numpy.typing import NDArray
 
+from mastd.arrays import FloatArray
 from mastd.kernel import fused_kernel, separate_kernel
 from mastd.vehicle.blocks.vectors import Triple, cross, dot
 from mastd.vehicle.magic_formula.coefficients import FREE_RADIUS
@@ -69,8 +69,6 @@ from mastd.vehicle.magic_formula.formula import (
     slip_forces,
     slip_stiffness,
 )
-
-Floats = NDArray[np.float64]
 
 MOST_SLIP: Final = 1.5
 """s_most: relaxed slips stay within it; all formulas are flat there."""
@@ -110,7 +108,7 @@ def _smaller(a: float, b: float) -> float:
 
 
 @fused_kernel
-def relaxation(c: Floats, load: float, u: float, v: float, least: float) -> Relaxation:
+def relaxation(c: FloatArray, load: float, u: float, v: float, least: float) -> Relaxation:
     """Return deflections that the load can hold (m), their slips, their lengths du/dκ′ and dv/d tan α′ (m)
     and the share of sliding.
 
@@ -233,7 +231,7 @@ def _slips(
 
 @fused_kernel
 def _mounted_forces(
-    c: Floats,
+    c: FloatArray,
     mirrored: float,
     friction: float,
     rolling_share: float,
@@ -262,7 +260,7 @@ def _held(needed: float, capacity: float) -> float:
 
 @separate_kernel
 def wheel_balance(
-    c: Floats,
+    c: FloatArray,
     wheel: tuple[float, float, float, float, float],
     contact: tuple[float, float, float, float, float, float, float, float, float],
     torques: tuple[float, float, float],

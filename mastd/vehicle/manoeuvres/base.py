@@ -9,7 +9,6 @@ from dataclasses import dataclass, replace
 from typing import Final, Literal, TypeAlias
 
 import numpy as np
-from numpy.typing import NDArray
 
 from mastd.errors import UsageError
 from mastd.roads.ground import Ground, Side
@@ -21,7 +20,6 @@ from mastd.vehicle.model.definition import Model
 from mastd.vehicle.solver.choice import Solver
 from mastd.vehicle.state.trace import Trace, join
 
-FloatArray = NDArray[np.float64]
 Accuracy: TypeAlias = Literal["fast", "exact"]
 
 KM_PER_H: Final = 1.0 / 3.6

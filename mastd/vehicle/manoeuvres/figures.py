@@ -19,7 +19,6 @@ from dataclasses import dataclass, replace
 from typing import Final
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.linalg import eigh
 
 from mastd.roads.ground import Ground
@@ -36,8 +35,6 @@ from mastd.vehicle.manoeuvres.summary import Finding, summary
 from mastd.vehicle.model.definition import Model
 from mastd.vehicle.solver.choice import Solver
 from mastd.vehicle.state.motion import design_state
-
-Array = NDArray[np.float64]
 
 _DEGREES: Final = 180.0 / math.pi
 BODY_MODES: Final = ("heave", "pitch", "roll")

@@ -6,8 +6,8 @@ import math
 from typing import Final
 
 import numpy as np
-from numpy.typing import NDArray
 
+from mastd.arrays import FloatArray
 from mastd.errors import UsageError
 from mastd.roads.ground import Ground
 from mastd.vehicle.drivers.car import Car
@@ -17,8 +17,6 @@ from mastd.vehicle.manoeuvres.base import KM_PER_H, Manoeuvre
 from mastd.vehicle.manoeuvres.summary import Finding
 from mastd.vehicle.model.definition import Model
 from mastd.vehicle.state.trace import ACCELERATION, ANGLES, ANGULAR_VELOCITY, VELOCITY, Trace
-
-FloatArray = NDArray[np.float64]
 
 _DEGREES: Final = 180.0 / math.pi
 _ROUNDING_IN: Final = 1.0

@@ -6,8 +6,8 @@ import math
 from typing import Final
 
 import numpy as np
-from numpy.typing import NDArray
 
+from mastd.arrays import FloatArray
 from mastd.errors import UsageError
 from mastd.roads.ground import Ground, Side
 from mastd.vehicle.drivers.base import Driver, PathFollower
@@ -21,8 +21,6 @@ from mastd.vehicle.manoeuvres.base import KM_PER_H, Manoeuvre
 from mastd.vehicle.manoeuvres.summary import Finding
 from mastd.vehicle.model.definition import MagicTyre, Model
 from mastd.vehicle.state.trace import ACCELERATION, ANGLES, POSITION, VELOCITY, Trace
-
-FloatArray = NDArray[np.float64]
 
 _DEGREES: Final = 180.0 / math.pi
 ALONG: Final = 0

@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
+from mastd.arrays import BoolArray
 from mastd.vehicle.state.trace import ACCELERATION, ANGLES, POSITION, Trace
 
 
@@ -92,7 +92,7 @@ def summary(trace: Trace) -> Summary:
     )
 
 
-def _first_time(trace: Trace, happens: NDArray[np.bool_]) -> float | None:
+def _first_time(trace: Trace, happens: BoolArray) -> float | None:
     """Return the time of the first sample at which something happens to any wheel, (n, nw)."""
     rows = np.flatnonzero(happens.any(axis=1))
     return float(trace.time[rows[0]]) if len(rows) else None

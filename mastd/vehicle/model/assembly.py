@@ -13,16 +13,8 @@ from typing import Final
 
 import numpy as np
 
-from mastd.vehicle.model.definition import (
-    Body,
-    Model,
-    Primitive,
-    PrimitiveKind,
-    SpringDamper,
-    Stop,
-    Vector,
-    Wheel,
-)
+from mastd.arrays import FloatArray
+from mastd.vehicle.model.definition import Body, Model, Primitive, PrimitiveKind, SpringDamper, Stop, Wheel
 from mastd.vehicle.model.mobility import LEAST_TRAVEL, Finding, Unit, examine, residual, units_of, wheel_row
 
 CLOSED: Final = 1e-12
@@ -98,7 +90,7 @@ def _stepped(model: Model, unit: Unit, damping: float, height: float) -> Model:
     return moved(model, unit, shrink * step[:, :3], shrink * turns)
 
 
-def moved(model: Model, unit: Unit, shifts: Vector, turns: Vector) -> Model:
+def moved(model: Model, unit: Unit, shifts: FloatArray, turns: FloatArray) -> Model:
     """Return the model with a unit's bodies shifted (n, 3) and turned by rotation vectors (n, 3).
 
     The turns are about the centres of mass.
@@ -109,14 +101,14 @@ def moved(model: Model, unit: Unit, shifts: Vector, turns: Vector) -> Model:
         for body, shift, turn in zip(unit.bodies, shifts, turns, strict=True)
     }
 
-    def point(body: int, old: Vector) -> Vector:
+    def point(body: int, old: FloatArray) -> FloatArray:
         if body not in places:
             return old
         centre, shift, rotation = places[body]
-        new: Vector = centre + shift + rotation @ (old - centre)
+        new: FloatArray = centre + shift + rotation @ (old - centre)
         return new
 
-    def axis(body: int, old: Vector) -> Vector:
+    def axis(body: int, old: FloatArray) -> FloatArray:
         return places[body][2] @ old if body in places else old
 
     def body(index: int, old: Body) -> Body:
@@ -156,7 +148,7 @@ def moved(model: Model, unit: Unit, shifts: Vector, turns: Vector) -> Model:
     )
 
 
-def _with_points(spring: SpringDamper, first: Vector, second: Vector) -> SpringDamper:
+def _with_points(spring: SpringDamper, first: FloatArray, second: FloatArray) -> SpringDamper:
     """Return a spring between new points, with the forces and gaps that it had in the design position."""
     before = float(np.linalg.norm(spring.point_second - spring.point_first))
     longer = float(np.linalg.norm(second - first)) - before
@@ -174,18 +166,18 @@ def _shifted(stop: Stop | None, longer: float) -> Stop | None:
     return None if stop is None else replace(stop, contact_length=stop.contact_length + longer)
 
 
-def _rotation(turn: Vector) -> Vector:
+def _rotation(turn: FloatArray) -> FloatArray:
     """Return the rotation matrix (3, 3) of a rotation vector (Rodrigues)."""
     angle = float(np.linalg.norm(turn))
     x, y, z = turn
     tilde = np.array([[0.0, -z, y], [z, 0.0, -x], [-y, x, 0.0]])
     first = np.sinc(angle / np.pi)
     second = 0.5 * np.sinc(0.5 * angle / np.pi) ** 2
-    rotation: Vector = np.eye(3) + first * tilde + second * tilde @ tilde
+    rotation: FloatArray = np.eye(3) + first * tilde + second * tilde @ tilde
     return rotation
 
 
-def _scaled(primitive: Primitive, radius: float) -> Vector:
+def _scaled(primitive: Primitive, radius: float) -> FloatArray:
     """Return the gaps in m: sines of angles times the unit's radius."""
     gap = residual(primitive)
     return radius * gap if primitive.kind is PrimitiveKind.DOT_1 else gap

@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from mastd.arrays import FloatArray
 from mastd.errors import SettingsError
 from mastd.settings.core.base import Problem, dotted
 from mastd.settings.vehicle.axles import CustomAxle, GroupSettings
@@ -40,7 +41,6 @@ from mastd.vehicle.model.definition import (
     SpringDamper,
     Stop,
     Tyre,
-    Vector,
     Wheel,
 )
 from mastd.vehicle.model.equipment import (
@@ -163,7 +163,7 @@ def _put_together(settings: VehicleSettings) -> _Parts:
     return parts
 
 
-def spin_axis(toe: float, camber: float, right: bool) -> Vector:
+def spin_axis(toe: float, camber: float, right: bool) -> FloatArray:
     """Return the unit vector (3) of a wheel's spin axis, pointing left, for toe-in and camber in rad."""
     left = np.array([math.sin(toe) * math.cos(camber), math.cos(toe) * math.cos(camber), -math.sin(camber)])
     return left * np.array([-1.0, 1.0, -1.0]) if right else left
@@ -183,9 +183,9 @@ def carrier_with_wheel(carrier: Body, wheel: Wheel) -> Body:
     return Body(carrier.name, mass, centre, inertia)
 
 
-def _spread(offset: Vector) -> Vector:
+def _spread(offset: FloatArray) -> FloatArray:
     """Return the (3, 3) inertia of a unit mass at an offset."""
-    spread: Vector = float(offset @ offset) * np.eye(3) - np.outer(offset, offset)
+    spread: FloatArray = float(offset @ offset) * np.eye(3) - np.outer(offset, offset)
     return spread
 
 

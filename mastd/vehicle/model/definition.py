@@ -15,16 +15,13 @@ from dataclasses import dataclass
 from enum import IntEnum
 from typing import TYPE_CHECKING, Final
 
-import numpy as np
-from numpy.typing import NDArray
-
+from mastd.arrays import FloatArray
 from mastd.errors import UsageError
 from mastd.settings.core.error_text import near
 
 if TYPE_CHECKING:
     from mastd.vehicle.powertrain.model import Powertrain
 
-Vector = NDArray[np.float64]
 
 DRIVER: Final = "driver"
 """Name of the seat of who drives."""
@@ -55,9 +52,9 @@ class Body:
 
     name: str
     mass: float
-    centre: Vector
+    centre: FloatArray
     """(3) centre of mass."""
-    inertia: Vector
+    inertia: FloatArray
     """(3, 3) about the centre of mass, kg m2."""
 
 
@@ -68,10 +65,10 @@ class Primitive:
     kind: PrimitiveKind
     first: int
     second: int
-    point_first: Vector
-    point_second: Vector
-    axis_first: Vector
-    axis_second: Vector
+    point_first: FloatArray
+    point_second: FloatArray
+    axis_first: FloatArray
+    axis_second: FloatArray
     length: float
     """Of a distance; 0 otherwise."""
     drive: int
@@ -103,12 +100,12 @@ class SpringDamper:
     name: str
     first: int
     second: int
-    point_first: Vector
-    point_second: Vector
+    point_first: FloatArray
+    point_second: FloatArray
     stiffness: float
     free_length: float
     damping: float
-    damper_table: Vector | None
+    damper_table: FloatArray | None
     """(n, 2) dl/dt in m/s (rebound positive) and force in N (tension positive), rising; None: linear."""
     bump_stop: Stop | None
     rebound_stop: Stop | None
@@ -128,8 +125,8 @@ class AntiRollBar:
     stiffness: float
     body_left: int
     body_right: int
-    point_left: Vector
-    point_right: Vector
+    point_left: FloatArray
+    point_right: FloatArray
 
 
 @dataclass(frozen=True)
@@ -154,7 +151,7 @@ class MagicTyre:
 
     name: str
     """Of its property file, for messages."""
-    coefficients: Vector
+    coefficients: FloatArray
     """Packed as ``magic_formula`` reads them."""
     mirrored: bool
     """Mounted on the other side than the one it was measured on."""
@@ -173,8 +170,8 @@ class Wheel:
     name: str
     """fl, fr, rl, rr; further axles 3l, 3r, …"""
     carrier: int
-    centre: Vector
-    axis: Vector
+    centre: FloatArray
+    axis: FloatArray
     """Unit vector of the spin axis, pointing left: forward rolling is a positive spin."""
     mass: float
     axial_inertia: float
@@ -191,13 +188,13 @@ class Aerodynamics:
     density: float
     drag_area: float
     """c_d A, m2."""
-    centre: Vector
+    centre: FloatArray
     """(3) where the drag acts on the chassis."""
     front_lift_area: float
     """c_l A at ``front``, m2, positive upwards."""
     rear_lift_area: float
-    front: Vector
-    rear: Vector
+    front: FloatArray
+    rear: FloatArray
 
 
 @dataclass(frozen=True, eq=False)
@@ -205,9 +202,9 @@ class TieDown:
     """A strap from the chassis to the ground: it pulls, and does not push."""
 
     name: str
-    point: Vector
+    point: FloatArray
     """(3) on the chassis, design position."""
-    anchor: Vector
+    anchor: FloatArray
     """(3) on the ground, vehicle frame."""
     stiffness: float
     damping: float
@@ -220,7 +217,7 @@ class Seat:
     """A place on the chassis at which the ride is felt."""
 
     name: str
-    place: Vector
+    place: FloatArray
     """(3) from the chassis' centre of mass, chassis axes, m."""
 
 

@@ -6,9 +6,10 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from mastd.arrays import FloatArray
 from mastd.settings.vehicle.equipment import MOTIONS, wheel_name
 from mastd.settings.vehicle.vehicle import VehicleSettings
-from mastd.vehicle.model.definition import Aerodynamics, Chock, Seat, TieDown, Vector, Wheel
+from mastd.vehicle.model.definition import Aerodynamics, Chock, Seat, TieDown, Wheel
 from mastd.vehicle.powertrain.build import powertrain_of
 from mastd.vehicle.powertrain.model import Powertrain
 
@@ -84,6 +85,6 @@ def seats_of(settings: VehicleSettings) -> tuple[Seat, ...]:
     return tuple(Seat(name, np.array(seat.position) - centre) for name, seat in settings.seats.items())
 
 
-def _middle(settings: VehicleSettings, axle: int) -> Vector:
+def _middle(settings: VehicleSettings, axle: int) -> FloatArray:
     x, y, z = settings.axles[axle].hardpoints.wheel_centre
     return np.array([x, y if settings.axles[axle].side is not None else 0.0, z])

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from mastd.arrays import FloatArray
 from mastd.settings.vehicle.parts import (
     Axis,
     DistanceJoint,
@@ -23,7 +24,7 @@ from mastd.settings.vehicle.parts import (
     UniversalJoint,
 )
 from mastd.settings.vehicle.templates import perpendiculars
-from mastd.vehicle.model.definition import Primitive, PrimitiveKind, Vector
+from mastd.vehicle.model.definition import Primitive, PrimitiveKind
 
 ZERO = np.zeros(3)
 
@@ -35,14 +36,14 @@ class Ends:
     joint: str
     first: int
     second: int
-    points: tuple[Vector, Vector] = (ZERO, ZERO)
-    axes: tuple[Vector, Vector] = (ZERO, ZERO)
+    points: tuple[FloatArray, FloatArray] = (ZERO, ZERO)
+    axes: tuple[FloatArray, FloatArray] = (ZERO, ZERO)
 
     def primitive(
         self,
         kind: PrimitiveKind,
-        points: tuple[Vector, Vector] = (ZERO, ZERO),
-        axes: tuple[Vector, Vector] = (ZERO, ZERO),
+        points: tuple[FloatArray, FloatArray] = (ZERO, ZERO),
+        axes: tuple[FloatArray, FloatArray] = (ZERO, ZERO),
         length: float = 0.0,
         drive: int = -1,
     ) -> Primitive:
@@ -55,11 +56,11 @@ class Ends:
         """Three rows: the points stay together."""
         return self.primitive(PrimitiveKind.SPHERICAL, self.points)
 
-    def dot_1(self, first: Vector, second: Vector) -> Primitive:
+    def dot_1(self, first: FloatArray, second: FloatArray) -> Primitive:
         """One row: the two axes stay at a right angle."""
         return self.primitive(PrimitiveKind.DOT_1, axes=(first, second))
 
-    def dot_2(self, axis: Vector, drive: int = -1) -> Primitive:
+    def dot_2(self, axis: FloatArray, drive: int = -1) -> Primitive:
         """One row: the line between the points has no component along the first body's axis but the drive."""
         return self.primitive(PrimitiveKind.DOT_2, self.points, (axis, ZERO), drive=drive)
 
@@ -109,19 +110,19 @@ class Side:
     hardpoints: Mapping[str, tuple[float, float, float]]
     right: bool = False
 
-    def mirrored(self, vector: Sequence[float]) -> Vector:
+    def mirrored(self, vector: Sequence[float]) -> FloatArray:
         """Return a point or direction (3) of the left side for this side."""
         x, y, z = vector
         return np.array([x, -y if self.right else y, z])
 
-    def point(self, name: str) -> Vector:
+    def point(self, name: str) -> FloatArray:
         """Return a hardpoint (3) in m."""
         return self.mirrored(self.hardpoints[name])
 
-    def direction(self, axis: Axis) -> Vector:
+    def direction(self, axis: Axis) -> FloatArray:
         """Return the unit vector (3) of an axis."""
         vector = self.mirrored(axis) if len(axis) == 3 else self.point(axis[1]) - self.point(axis[0])
-        unit: Vector = vector / np.linalg.norm(vector)
+        unit: FloatArray = vector / np.linalg.norm(vector)
         return unit
 
 
@@ -143,7 +144,7 @@ def primitives_of(joint: Joint, name: str, bodies: tuple[int, int], side: Side) 
     return [ends.dot_2(ends.axes[0])]
 
 
-def _points(joint: Joint, side: Side) -> tuple[Vector, Vector]:
+def _points(joint: Joint, side: Side) -> tuple[FloatArray, FloatArray]:
     if isinstance(joint, Dot1Joint):
         return ZERO, ZERO
     if joint.points is not None:
@@ -157,7 +158,7 @@ def _points(joint: Joint, side: Side) -> tuple[Vector, Vector]:
     return middle, middle
 
 
-def _axes(joint: Joint, side: Side) -> tuple[Vector, Vector]:
+def _axes(joint: Joint, side: Side) -> tuple[FloatArray, FloatArray]:
     if isinstance(joint, Dot2Joint):
         return side.direction(joint.axis), ZERO
     if isinstance(joint, SphericalJoint | DistanceJoint):
@@ -169,7 +170,7 @@ def _axes(joint: Joint, side: Side) -> tuple[Vector, Vector]:
     return side.direction(joint.axis), side.direction(joint.axis)
 
 
-def _turned(vector: Vector, start: Vector, end: Vector) -> Vector:
+def _turned(vector: FloatArray, start: FloatArray, end: FloatArray) -> FloatArray:
     """Return a vector (3) after the shortest turn that takes the unit vector ``start`` to ``end``."""
     cosine = float(start @ end)
     if cosine == 1.0:
@@ -177,7 +178,7 @@ def _turned(vector: Vector, start: Vector, end: Vector) -> Vector:
     if not cosine > -1.0 + 1e-12:
         return vector - 2.0 * (vector @ start) * start
     normal = np.cross(start, end)
-    turned: Vector = (
+    turned: FloatArray = (
         vector + np.cross(normal, vector) + np.cross(normal, np.cross(normal, vector)) / (1.0 + cosine)
     )
     return turned

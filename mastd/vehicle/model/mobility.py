@@ -17,7 +17,8 @@ from typing import Final
 
 import numpy as np
 
-from mastd.vehicle.model.definition import Axle, Body, Corner, Model, Primitive, PrimitiveKind, Vector
+from mastd.arrays import FloatArray
+from mastd.vehicle.model.definition import Axle, Body, Corner, Model, Primitive, PrimitiveKind
 
 RANK_TOLERANCE: Final = 1e-9
 """Singular values below this share of the largest one are zero: equations depend on each other."""
@@ -61,11 +62,11 @@ class Freedom:
     unit: Unit
     radius: float
     """Length in m that makes rotations comparable with displacements."""
-    left: Vector
+    left: FloatArray
     """(rows, rows) left singular vectors."""
-    values: Vector
+    values: FloatArray
     """Singular values, falling."""
-    right: Vector
+    right: FloatArray
     """(coordinates, coordinates) right singular vectors, one a row."""
 
     @property
@@ -146,7 +147,7 @@ def examine(model: Model, unit: Unit) -> Freedom:
     return Freedom(unit, radius, left, values, right)
 
 
-def residual(primitive: Primitive) -> Vector:
+def residual(primitive: Primitive) -> FloatArray:
     """Return the constraint (1 or 3) in the design position, drives at zero; (15), (18) of document 000."""
     gap = primitive.point_second - primitive.point_first
     if primitive.kind is PrimitiveKind.SPHERICAL:
@@ -158,7 +159,7 @@ def residual(primitive: Primitive) -> Vector:
     return np.array([(gap @ gap - primitive.length**2) / (2.0 * primitive.length)])
 
 
-def jacobian(primitive: Primitive, bodies: Sequence[Body]) -> tuple[Vector, Vector]:
+def jacobian(primitive: Primitive, bodies: Sequence[Body]) -> tuple[FloatArray, FloatArray]:
     """Return the derivatives (rows, 6) of ``residual`` to first and second body.
 
     Columns: displacement of the centre of mass, rotation in the vehicle's axes; eqs. (16) and (19) of
@@ -181,12 +182,12 @@ def jacobian(primitive: Primitive, bodies: Sequence[Body]) -> tuple[Vector, Vect
     return first, second
 
 
-def _tilde(vector: Vector) -> Vector:
+def _tilde(vector: FloatArray) -> FloatArray:
     x, y, z = vector
     return np.array([[0.0, -z, y], [z, 0.0, -x], [-y, x, 0.0]])
 
 
-def _rows(model: Model, index: int, columns: dict[int, int], radius: float) -> Iterator[Vector]:
+def _rows(model: Model, index: int, columns: dict[int, int], radius: float) -> Iterator[FloatArray]:
     """Yield the scaled rows of one primitive over a unit's coordinates."""
     primitive = model.primitives[index]
     scale = np.array([1.0, 1.0, 1.0, 1.0 / radius, 1.0 / radius, 1.0 / radius])
@@ -247,7 +248,7 @@ def _unit_findings(model: Model, free: Freedom) -> list[Finding]:
     return _travel_findings(model, free, motions)
 
 
-def _travel_findings(model: Model, free: Freedom, motions: Vector) -> list[Finding]:
+def _travel_findings(model: Model, free: Freedom, motions: FloatArray) -> list[Finding]:
     unit = free.unit
     if unit.wheel >= 0:
         travel = float(abs(motions @ wheel_row(model, free))[0])
@@ -270,7 +271,7 @@ def _travel_findings(model: Model, free: Freedom, motions: Vector) -> list[Findi
     return [Finding(what, bodies=bodies)]
 
 
-def _redundant(model: Model, free: Freedom, excess: Vector) -> Finding:
+def _redundant(model: Model, free: Freedom, excess: FloatArray) -> Finding:
     """Return the finding of equations that depend on each other."""
     unit = free.unit
     joints = _blamed(model, unit, free.left[:, free.rank :])
@@ -283,7 +284,7 @@ def _redundant(model: Model, free: Freedom, excess: Vector) -> Finding:
     return Finding(f"{unit.name}: over-constrained by {free.redundant}, {counts}: {names}", joints)
 
 
-def _blamed(model: Model, unit: Unit, vectors: Vector, bodies: Sequence[int] = ()) -> tuple[int, ...]:
+def _blamed(model: Model, unit: Unit, vectors: FloatArray, bodies: Sequence[int] = ()) -> tuple[int, ...]:
     """Return the first primitive of each joint with the largest shares in left singular vectors (rows, n).
 
     With ``bodies`` only joints of these: what holds a body badly are its own joints.
@@ -304,7 +305,7 @@ def _blamed(model: Model, unit: Unit, vectors: Vector, bodies: Sequence[int] = (
     return tuple(first[joint] for joint in order if shares[joint] >= least)
 
 
-def _describe(model: Model, free: Freedom, motions: Vector) -> tuple[tuple[int, ...], str]:
+def _describe(model: Model, free: Freedom, motions: FloatArray) -> tuple[tuple[int, ...], str]:
     """Return the bodies with the largest shares in motions (n, coordinates), and the motion in words."""
     parts = motions.reshape(len(motions), len(free.unit.bodies), 6)
     shares = np.sum(parts**2, axis=(0, 2))
@@ -324,24 +325,24 @@ def _describe(model: Model, free: Freedom, motions: Vector) -> tuple[tuple[int, 
     return bodies, f"{names} can {way}"
 
 
-def _excess_motions(model: Model, free: Freedom, motions: Vector) -> Vector:
+def _excess_motions(model: Model, free: Freedom, motions: FloatArray) -> FloatArray:
     """Return the motions (n - 1, coordinates) beside the one that moves the wheel up and down most."""
     if len(motions) <= 1:
         return motions[:0]
     heights = motions @ wheel_row(model, free)
     _, _, right = np.linalg.svd(heights[np.newaxis])
-    rest: Vector = right[1:] @ motions
+    rest: FloatArray = right[1:] @ motions
     return rest
 
 
-def wheel_row(model: Model, free: Freedom) -> Vector:
+def wheel_row(model: Model, free: Freedom) -> FloatArray:
     """Return the (coordinates) derivative of the height of the wheel's centre."""
     wheel = model.wheels[free.unit.wheel]
     up = np.array([0.0, 0.0, 1.0])
     return _point_row(model, free, wheel.carrier, wheel.centre, up)
 
 
-def _spring_row(model: Model, free: Freedom, index: int) -> Vector:
+def _spring_row(model: Model, free: Freedom, index: int) -> FloatArray:
     """Return the (coordinates) derivative of a spring's length; zero where it is only a damper."""
     spring = model.springs[index]
     if not spring.stiffness > 0.0:
@@ -352,7 +353,9 @@ def _spring_row(model: Model, free: Freedom, index: int) -> Vector:
     return second - _point_row(model, free, spring.first, spring.point_first, line)
 
 
-def _point_row(model: Model, free: Freedom, body: int, point: Vector, direction: Vector) -> Vector:
+def _point_row(
+    model: Model, free: Freedom, body: int, point: FloatArray, direction: FloatArray
+) -> FloatArray:
     row = np.zeros(free.coordinates)
     if body in free.unit.bodies:
         start = 6 * free.unit.bodies.index(body)

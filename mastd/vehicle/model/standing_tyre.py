@@ -4,14 +4,11 @@ from __future__ import annotations
 
 from typing import Final
 
-import numpy as np
-from numpy.typing import NDArray
 from scipy.optimize import brentq
 
+from mastd.arrays import FloatArray
 from mastd.vehicle.magic_formula.formula import normal_load, rolling_radius
 from mastd.vehicle.model.definition import MagicTyre, Tyre
-
-Array = NDArray[np.float64]
 
 DEEPEST: Final = 1.0
 """m; no wheel sinks as deep under any load."""
@@ -19,13 +16,13 @@ STRIDE: Final = 1e-6
 """m over which the stiffness is differenced: the law is smooth, and far from this small."""
 
 
-def depth_at(coefficients: Array, load: float) -> float:
+def depth_at(coefficients: FloatArray, load: float) -> float:
     """Return the depth of contact, m, at which a tyre carries a load, N, above 0."""
     found = brentq(lambda depth: normal_load(coefficients, depth, 0.0) - load, 0.0, DEEPEST, xtol=1e-13)
     return float(found)
 
 
-def stiffness_at(coefficients: Array, depth: float) -> float:
+def stiffness_at(coefficients: FloatArray, depth: float) -> float:
     """Return the slope of the load over the depth of contact, N/m, at a depth, m."""
     more, less = (float(normal_load(coefficients, depth + step, 0.0)) for step in (STRIDE, -STRIDE))
     return (more - less) / (2.0 * STRIDE)

@@ -11,8 +11,8 @@ from pathlib import Path
 from typing import Final
 
 import numpy as np
-from numpy.typing import NDArray
 
+from mastd.arrays import FloatArray
 from mastd.roads.ground import Ground
 from mastd.settings.profile.oils import ClassRoad, FlatRoad, KerbRoad, OilsSettings, OperatorDriver, Road
 from mastd.vehicle.drivers.base import SAMPLE, Driver, Seen
@@ -38,8 +38,6 @@ from mastd.vehicle.solver.newton import CONVERGED, REPORT_FIELDS
 from mastd.vehicle.solver.recording import TraceLayout, record_now
 from mastd.vehicle.solver.snapshot import remember, restore
 from mastd.vehicle.state.trace import ANGLES, ANGULAR_VELOCITY, POSITION, VELOCITY
-
-Floats = NDArray[np.float64]
 
 DRIVER_INPUTS: Final = ("steering", "throttle", "brake", "clutch", "gear")
 """Columns of ``VehicleOnRoad.inputs``: share of the first rack's travel (−1…1, left positive), pedals 0…1,
@@ -149,13 +147,13 @@ class VehicleOnRoad:
         self.signals[:], self.felt[:] = self._start_signals, self._start_felt
         self._prepare()
 
-    def hear(self, values: Floats) -> None:
+    def hear(self, values: FloatArray) -> None:
         """Take what an operator drives with (5), see ``driver_manual``; others hear nothing."""
         for driver in self._drivers:
             if isinstance(driver, ManualDriver):
                 driver.hear(values, self.time)
 
-    def give(self, torques: Floats, forces: Floats) -> None:
+    def give(self, torques: FloatArray, forces: FloatArray) -> None:
         """Let torques (nw) of motors act on the wheels and forces (nw) in their dampers, until the next call.
 
         ``torques``: N m, forward positive, on top of powertrain and driver, whoever drives. ``forces``: N,

@@ -26,8 +26,8 @@ from __future__ import annotations
 from typing import Final
 
 import numpy as np
-from numpy.typing import NDArray
 
+from mastd.arrays import FloatArray
 from mastd.kernel import fused_kernel
 from mastd.kinematics.rotation import rotation
 from mastd.roads.ground import Ground, write_plane
@@ -39,8 +39,6 @@ from mastd.vehicle.solver.choice import Solver
 from mastd.vehicle.solver.compiled_step import WRENCHES
 from mastd.vehicle.solver.newton import CONVERGED, REPORT_FIELDS
 from mastd.vehicle.solver.snapshot import remember, restore
-
-Floats = NDArray[np.float64]
 
 FADE: Final = 2.0
 """s in which a vehicle takes over the tilt of the table that it is put on."""
@@ -56,7 +54,7 @@ SCRATCH: Final = 24
 
 
 @fused_kernel
-def _put_plane(table: Floats, pose: Floats, point: Floats, turn: Floats) -> None:
+def _put_plane(table: FloatArray, pose: FloatArray, point: FloatArray, turn: FloatArray) -> None:
     """Write r (3) and R (3, 3) of a pose (6)."""
     share = table[TIME] / FADE
     left = 0.0
@@ -73,7 +71,7 @@ def _put_plane(table: Floats, pose: Floats, point: Floats, turn: Floats) -> None
 
 
 @fused_kernel
-def _move_plane(table: Floats, pose: Floats, scratch: Floats, ground: Floats) -> None:
+def _move_plane(table: FloatArray, pose: FloatArray, scratch: FloatArray, ground: FloatArray) -> None:
     """Move the plane to a pose (6), one step later, and write it to ``ground``; ``scratch`` (24)."""
     step = table[STEP]
     table[TIME] += step
@@ -106,7 +104,7 @@ def _move_plane(table: Floats, pose: Floats, scratch: Floats, ground: Floats) ->
 
 
 @fused_kernel
-def at_centre(table: Floats, wrench: Floats, out: Floats) -> None:
+def at_centre(table: FloatArray, wrench: FloatArray, out: FloatArray) -> None:
     """Write a wrench (6) on the ground about the origin of W as that at C in P axes."""
     turn = table[TURN : TURN + 9].reshape((3, 3))
     cx, cy, cz = table[POINT], table[POINT + 1], table[POINT + 2]
@@ -123,7 +121,7 @@ def at_centre(table: Floats, wrench: Floats, out: Floats) -> None:
 
 
 @fused_kernel
-def move(table: Floats, scratch: Floats, pose: Floats, share: float, ground: Floats) -> None:
+def move(table: FloatArray, scratch: FloatArray, pose: FloatArray, share: float, ground: FloatArray) -> None:
     """Take the plane in ``ground`` one step further on the straight line to ``pose`` (6), by ``share`` of
     what is left of it; ``table`` (TABLE_SIZE,), ``scratch`` (SCRATCH,)."""
     between = scratch[18:24]
@@ -134,7 +132,9 @@ def move(table: Floats, scratch: Floats, pose: Floats, share: float, ground: Flo
 
 
 @fused_kernel
-def stand(table: Floats, scratch: Floats, pose: Floats, wrench: Floats, out: Floats) -> None:
+def stand(
+    table: FloatArray, scratch: FloatArray, pose: FloatArray, wrench: FloatArray, out: FloatArray
+) -> None:
     """Let the vehicle stand, as settled, on the table at ``pose`` (6): its wrench at C (6)."""
     _put_plane(table, pose, scratch[:3], scratch[3:12].reshape((3, 3)))
     for k in range(3):
@@ -203,13 +203,13 @@ class VehicleOnTable:
         )
 
     @property
-    def signals(self) -> Floats:
+    def signals(self) -> FloatArray:
         """The row of ``TraceLayout`` after the last step."""
         # No attribute of its own: a view does not come through a pickle as one.
-        row: Floats = self._rows[0]
+        row: FloatArray = self._rows[0]
         return row
 
-    def lie(self, pose: Floats) -> None:
+    def lie(self, pose: FloatArray) -> None:
         """Stand as settled on a table that lies still at ``pose`` (6); what moved before, and what was given,
         is forgotten."""
         if self._table[MOVED] != 0.0:
@@ -223,11 +223,11 @@ class VehicleOnTable:
         self.missed = 0
         stand(table, self._scratch, pose, self._settled, self.wrench)
 
-    def weigh_down(self, pose: Floats) -> None:
+    def weigh_down(self, pose: FloatArray) -> None:
         """Stand at ``pose`` (6) as settled, whatever moves: a vehicle that cannot be simulated any more."""
         stand(self._table, self._scratch, pose, self._settled, self.wrench)
 
-    def give(self, torques: Floats, forces: Floats) -> None:
+    def give(self, torques: FloatArray, forces: FloatArray) -> None:
         """Let torques (nw) of motors act on the wheels and forces (nw) in their dampers, until the next call.
 
         ``torques``: N m, forward positive; the brakes are on, so that a wheel passes them on to its carrier.
@@ -238,7 +238,7 @@ class VehicleOnTable:
         self._given.take(torques, forces)
         self._inputs[0, self._columns.drive_torque] = torques
 
-    def follow(self, pose: Floats, steps: int) -> None:
+    def follow(self, pose: FloatArray, steps: int) -> None:
         """Take the steps of ``steps`` periods, in which the table has come to ``pose`` (6).
 
         None leaves everything as it is; more than ``MOST_STEPS`` are taken as so many.

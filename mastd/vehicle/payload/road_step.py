@@ -5,15 +5,11 @@ from __future__ import annotations
 import math
 from typing import Final
 
-import numpy as np
-from numpy.typing import NDArray
-
+from mastd.arrays import FloatArray
 from mastd.kernel import fused_kernel
 from mastd.vehicle.payload.seat import feel
 from mastd.vehicle.solver.newton import CONVERGED
 from mastd.vehicle.state.trace import ANGLES, CHASSIS_WIDTH, VELOCITY
-
-Floats = NDArray[np.float64]
 
 SOUND: Final = 0
 MISSED: Final = 1
@@ -31,14 +27,14 @@ _ANGLES, _VELOCITY = ANGLES.start, VELOCITY.start
 
 @fused_kernel
 def judge(
-    table: Floats,
+    table: FloatArray,
     wheels: int,
     drives: int,
-    seat: Floats,
+    seat: FloatArray,
     gravity: float,
-    row: Floats,
-    felt: Floats,
-    glance: Floats,
+    row: FloatArray,
+    felt: FloatArray,
+    glance: FloatArray,
 ) -> int:
     """Look at the step whose signals are ``table`` (1, width); return SOUND, MISSED or BROKEN.
 

@@ -14,14 +14,10 @@ from __future__ import annotations
 import math
 from typing import Final
 
-import numpy as np
-from numpy.typing import NDArray
-
+from mastd.arrays import FloatArray
 from mastd.kernel import fused_kernel
 from mastd.vehicle.blocks.vectors import cross
 from mastd.vehicle.state.trace import ACCELERATION, ANGLES, ANGULAR_ACCELERATION, ANGULAR_VELOCITY
-
-Floats = NDArray[np.float64]
 
 FELT: Final = 9
 """Numbers that ``feel`` writes: specific force, angular velocity, angular acceleration."""
@@ -31,7 +27,7 @@ _TURNING, _TURNING_UP = ANGULAR_VELOCITY.start, ANGULAR_ACCELERATION.start
 
 
 @fused_kernel
-def feel(row: Floats, place: Floats, gravity: float, felt: Floats) -> None:
+def feel(row: FloatArray, place: FloatArray, gravity: float, felt: FloatArray) -> None:
     """Write what is felt at ``place`` (3, m from the chassis' centre of mass) into ``felt`` (9).
 
     ``row``: a step's signals, see ``mastd.vehicle.solver.recording.TraceLayout``; ``gravity``: m/s²,

@@ -8,13 +8,11 @@ from pathlib import Path
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
-from numpy.typing import NDArray
 
+from mastd.arrays import FloatArray
 from mastd.errors import UsageError
 from mastd.vehicle.kinematics.suspension import AxleKinematics, Sweep
 from mastd.vehicle.state.trace import ACCELERATION, ANGLES, ANGULAR_VELOCITY, VELOCITY, Trace
-
-FloatArray = NDArray[np.float64]
 
 FORMATS = (".svg", ".png", ".pdf")
 _PAGE = (8.27, 8.6)

@@ -10,8 +10,8 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
-from numpy.typing import NDArray
 
+from mastd.arrays import FloatArray
 from mastd.vehicle.magic_formula import coefficients as n
 from mastd.vehicle.magic_formula.formula import (
     normal_load,
@@ -21,8 +21,6 @@ from mastd.vehicle.magic_formula.formula import (
     slip_stiffness,
 )
 from mastd.vehicle.plots.manoeuvre import check_format, save
-
-Floats = NDArray[np.float64]
 
 FORCE_X, FORCE_Y, MOMENT_X, MOMENT_Y, MOMENT_Z = range(5)
 
@@ -38,8 +36,8 @@ _CAMBERS: Final = (-6.0, -3.0, 0.0, 3.0, 6.0)
 
 
 def curve(
-    coefficients: Floats, load: float, slips: Floats, angles: Floats, camber: float, speed: float
-) -> Floats:
+    coefficients: FloatArray, load: float, slips: FloatArray, angles: FloatArray, camber: float, speed: float
+) -> FloatArray:
     """Return forces and moments (points, 5) over slips κ and slip angles (rad), each (points,).
 
     ``load`` N, ``camber`` rad, ``speed`` m/s; columns F_x, F_y (N), M_x, M_y, M_z (N m).
@@ -51,7 +49,7 @@ def curve(
     return np.array(rows, dtype=np.float64)
 
 
-def write_tyre(coefficients: Floats, loads: Sequence[float], title: str, path: Path) -> None:
+def write_tyre(coefficients: FloatArray, loads: Sequence[float], title: str, path: Path) -> None:
     """Draw the curves of a tyre for the loads (N) as a picture; combined slip and camber at the middle one.
 
     Raises UsageError if the ending of ``path`` is none of ``plots.FORMATS`` or the file cannot be written.
@@ -70,7 +68,7 @@ def write_tyre(coefficients: Floats, loads: Sequence[float], title: str, path: P
     save(figure, path)
 
 
-def _speed(coefficients: Floats) -> float:
+def _speed(coefficients: FloatArray) -> float:
     return float(1.0 / coefficients[n.REFERENCE_SPEED])
 
 
@@ -78,7 +76,7 @@ def _name(load: float) -> str:
     return f"{load * 1e-3:.3g} kN"
 
 
-def _pure(panels: Sequence[Axes], c: Floats, loads: Sequence[float]) -> None:
+def _pure(panels: Sequence[Axes], c: FloatArray, loads: Sequence[float]) -> None:
     slips = np.linspace(-_LARGEST_SLIP, _LARGEST_SLIP, _POINTS)
     angles = np.radians(np.linspace(-_LARGEST_ANGLE, _LARGEST_ANGLE, _POINTS))
     none = np.zeros(_POINTS)
@@ -94,7 +92,7 @@ def _pure(panels: Sequence[Axes], c: Floats, loads: Sequence[float]) -> None:
         _legend(panel, [_name(load) for load in loads])
 
 
-def _combined(panel: Axes, c: Floats, load: float) -> None:
+def _combined(panel: Axes, c: FloatArray, load: float) -> None:
     """Draw F_y over F_x, one curve for each slip angle."""
     _panel(panel, "Fy, kN", f"Fx, kN (combined slip at {_name(load)})")
     # Most points where the slip is small.
@@ -106,7 +104,7 @@ def _combined(panel: Axes, c: Floats, load: float) -> None:
     _legend(panel, [f"{angle:g}°" for angle in _ANGLES])
 
 
-def _cambered(force: Axes, moment: Axes, c: Floats, load: float) -> None:
+def _cambered(force: Axes, moment: Axes, c: FloatArray, load: float) -> None:
     angles = np.radians(np.linspace(-_LARGEST_ANGLE, _LARGEST_ANGLE, _POINTS) / 2.0)
     _panel(force, "Fy, kN", f"slip angle, deg (camber at {_name(load)})")
     _panel(moment, "Mz, N m", f"slip angle, deg (camber at {_name(load)})")
@@ -118,7 +116,7 @@ def _cambered(force: Axes, moment: Axes, c: Floats, load: float) -> None:
         _legend(panel, [f"{camber:g}°" for camber in _CAMBERS])
 
 
-def _over_load(panel: Axes, c: Floats, loads: Sequence[float]) -> None:
+def _over_load(panel: Axes, c: FloatArray, loads: Sequence[float]) -> None:
     """Draw slip stiffness and, on a second axis, relaxation lengths over the load."""
     _panel(panel, "slip stiffness, kN", "load, kN")
     across = np.linspace(0.0, 1.2 * max(loads), _POINTS)[1:]
@@ -134,7 +132,7 @@ def _over_load(panel: Axes, c: Floats, loads: Sequence[float]) -> None:
     _legend(panel, ["Kx", "Ky", "σx", "σy"], lines)
 
 
-def _vertical(panel: Axes, c: Floats, loads: Sequence[float]) -> None:
+def _vertical(panel: Axes, c: FloatArray, loads: Sequence[float]) -> None:
     """Draw the load and, on a second axis, the rolling radius over the depth of contact."""
     _panel(panel, "load, kN", "depth of contact, mm")
     deepest = 0.001

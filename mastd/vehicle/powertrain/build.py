@@ -6,8 +6,8 @@ import math
 from collections.abc import Mapping
 
 import numpy as np
-from numpy.typing import NDArray
 
+from mastd.arrays import FloatArray
 from mastd.settings.vehicle.engine import (
     AnyLaunch,
     ClutchSettings,
@@ -32,8 +32,6 @@ from mastd.vehicle.powertrain.model import (
     LockUp,
     Powertrain,
 )
-
-Vector = NDArray[np.float64]
 
 
 def powertrain_of(settings: PowertrainSettings, axles: Mapping[str, tuple[int, int]]) -> Powertrain:
@@ -66,7 +64,7 @@ def _engine(settings: EngineSettings) -> Engine:
     )
 
 
-def _torque_table(settings: EngineSettings) -> tuple[Vector, Vector, Vector]:
+def _torque_table(settings: EngineSettings) -> tuple[FloatArray, FloatArray, FloatArray]:
     """Return throttles (n), speeds (m) and torques (n, m); two curves become the map of two throttles."""
     if settings.map is not None:
         table = settings.map

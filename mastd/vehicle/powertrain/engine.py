@@ -5,12 +5,10 @@ from __future__ import annotations
 from typing import Final
 
 import numpy as np
-from numpy.typing import NDArray
 
+from mastd.arrays import FloatArray
 from mastd.kernel import fused_kernel
 from mastd.vehicle.powertrain import fields as f
-
-Floats = NDArray[np.float64]
 
 FRICTION_SPEED: Final = 5.0
 """rad/s below which the engine's friction vanishes with its speed."""
@@ -27,7 +25,7 @@ def clipped(value: float, low: float, high: float) -> float:
 
 
 @fused_kernel
-def place(table: Floats, first: int, count: int, x: float) -> tuple[int, float, float]:
+def place(table: FloatArray, first: int, count: int, x: float) -> tuple[int, float, float]:
     """Return interval, share within it and slope of the share, for rising points; held beyond both ends."""
     k = 0
     while k < count - 2 and x >= table[first + k + 1]:
@@ -42,14 +40,14 @@ def place(table: Floats, first: int, count: int, x: float) -> tuple[int, float, 
 
 
 @fused_kernel
-def between(table: Floats, entry: int, share: float) -> float:
+def between(table: FloatArray, entry: int, share: float) -> float:
     """Return the value a share of the way from an entry to the next."""
     value: float = table[entry] + share * (table[entry + 1] - table[entry])
     return value
 
 
 @fused_kernel
-def engine_torque(c: Floats, throttle: float, speed: float) -> tuple[float, float]:
+def engine_torque(c: FloatArray, throttle: float, speed: float) -> tuple[float, float]:
     """Return torque (N m) and its slope over speed where it falls, for a throttle 0…1.
 
     The map holds for both directions of rotation: a torque above 0 drives forwards, one below 0 opposes the
@@ -77,7 +75,7 @@ def engine_torque(c: Floats, throttle: float, speed: float) -> tuple[float, floa
 
 
 @fused_kernel
-def governed_throttle(c: Floats, state: Floats, pedal: float, step: float) -> float:
+def governed_throttle(c: FloatArray, state: FloatArray, pedal: float, step: float) -> float:
     """Return the throttle of pedal, idle controller and limiter; advance the idle controller."""
     speed = state[f.ENGINE_SPEED]
     throttle = clipped(pedal, 0.0, 1.0)
@@ -97,7 +95,7 @@ def governed_throttle(c: Floats, state: Floats, pedal: float, step: float) -> fl
 
 @fused_kernel
 def pump_and_turbine(
-    c: Floats, pump: float, turbine: float
+    c: FloatArray, pump: float, turbine: float
 ) -> tuple[float, float, float, float, float, float]:
     """Return pump torque, its slopes over pump and turbine speed, turbine torque and its slopes.
 
@@ -132,7 +130,7 @@ def pump_and_turbine(
 
 
 @fused_kernel
-def clutch_capacity(c: Floats, state: Floats, pedal: float, step: float) -> float:
+def clutch_capacity(c: FloatArray, state: FloatArray, pedal: float, step: float) -> float:
     """Return the torque that clutch or lock-up can take now; advance the lock-up."""
     capacity: float = c[f.CLUTCH_CAPACITY]
     if c[f.LAUNCH] == f.CONVERTER_KIND:

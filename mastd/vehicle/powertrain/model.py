@@ -16,8 +16,8 @@ from dataclasses import dataclass
 from typing import Final, Protocol
 
 import numpy as np
-from numpy.typing import NDArray
 
+from mastd.arrays import FloatArray
 from mastd.vehicle.powertrain import fields as f
 from mastd.vehicle.powertrain.engine import engine_torque
 from mastd.vehicle.powertrain.step import drive_wheels
@@ -38,7 +38,6 @@ __all__ = [
     "start",
 ]
 
-Vector = NDArray[np.float64]
 
 LIMIT_BAND: Final = 0.02
 """Share of the limit speed over which the limiter takes the throttle back to nothing."""
@@ -58,11 +57,11 @@ class Engine:
 
     inertia: float
     """With all that turns with it: flywheel, clutch cover, converter pump."""
-    throttles: Vector
+    throttles: FloatArray
     """(n) rising from 0 to 1."""
-    speeds: Vector
+    speeds: FloatArray
     """(m) rising, from 0 or above."""
-    torques: Vector
+    torques: FloatArray
     """(n, m) N m on the shaft; the row of throttle 0 is the engine's drag."""
     idle_speed: float = 0.0
     """0: no idle controller."""
@@ -102,11 +101,11 @@ class LockUp:
 class Converter:
     """A converter: pump torque = factor · (pump speed)², turbine torque = ratio · pump torque."""
 
-    speed_ratios: Vector
+    speed_ratios: FloatArray
     """(n) turbine over pump speed, rising from 0 to 1."""
-    factors: Vector
+    factors: FloatArray
     """(n) N m s2/rad2, 0 at the last."""
-    torque_ratios: Vector
+    torque_ratios: FloatArray
     """(n) at least 1; never more power out than in."""
     lock_up: LockUp | None = None
 
@@ -115,9 +114,9 @@ class Converter:
 class ChangeMap:
     """When an automatic gearbox changes: speeds of its input shaft over the throttle pedal."""
 
-    throttles: Vector
-    up: Vector
-    down: Vector
+    throttles: FloatArray
+    up: FloatArray
+    down: FloatArray
     duration: float
     """s in which the ratio passes from the old to the new one."""
     throttle_share: float
@@ -182,7 +181,7 @@ class Powertrain:
     """The differential that the gearbox drives."""
 
 
-def pack(powertrain: Powertrain, wheels: Sequence[HasSpin]) -> tuple[Vector, Vector]:
+def pack(powertrain: Powertrain, wheels: Sequence[HasSpin]) -> tuple[FloatArray, FloatArray]:
     """Return constants and the state at rest in neutral, engine idling, for ``drive_wheels``.
 
     ``wheels`` are all of the vehicle, by whose numbers the driveline names them.
@@ -204,7 +203,7 @@ def pack(powertrain: Powertrain, wheels: Sequence[HasSpin]) -> tuple[Vector, Vec
     return constants, state
 
 
-def start(powertrain: Powertrain, wheels: Sequence[HasSpin], spins: Vector, gear: int) -> Vector:
+def start(powertrain: Powertrain, wheels: Sequence[HasSpin], spins: FloatArray, gear: int) -> FloatArray:
     """Return the state of a car under way: wheels at these spins (rad/s), gear engaged, nothing twisted.
 
     The engine turns with the gearbox where that is above its idle speed. Raises ValueError for a gear that
@@ -272,7 +271,7 @@ def _output_inertias(node: Differential, wheel_inertias: Sequence[float]) -> tup
     return first, second
 
 
-def _mean_speed(node: Differential, spins: Vector) -> float:
+def _mean_speed(node: Differential, spins: FloatArray) -> float:
     first, second = (
         _mean_speed(output, spins) if isinstance(output, Differential) else node.hub_ratio * spins[output]
         for output in (node.first, node.second)
@@ -280,7 +279,7 @@ def _mean_speed(node: Differential, spins: Vector) -> float:
     return float(node.ratio * (node.share * first + (1.0 - node.share) * second))
 
 
-def _append(numbers: list[float], entry: int, values: Sequence[float] | Vector) -> None:
+def _append(numbers: list[float], entry: int, values: Sequence[float] | FloatArray) -> None:
     """Put a block at the end, and its place into an entry."""
     numbers[entry] = len(numbers)
     numbers.extend(float(value) for value in values)
@@ -297,7 +296,7 @@ def _pack_engine(numbers: list[float], engine: Engine) -> None:
     numbers[f.STALL_SPEED] = engine.stall_speed
 
 
-def _prepare_idle(constants: Vector, engine: Engine) -> None:
+def _prepare_idle(constants: FloatArray, engine: Engine) -> None:
     """Write the idle controller's gains: a double pole at 2 / response, and the throttle without load."""
     if not engine.idle_speed > 0.0:
         return

@@ -16,8 +16,8 @@ it: they stick or slip, and nothing creeps between.
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
+from mastd.arrays import FloatArray
 from mastd.kernel import fused_kernel, separate_kernel
 from mastd.vehicle.powertrain import fields as f
 from mastd.vehicle.powertrain.engine import (
@@ -30,12 +30,15 @@ from mastd.vehicle.powertrain.engine import (
     pump_and_turbine,
 )
 
-Floats = NDArray[np.float64]
-
 
 @separate_kernel
 def drive_wheels(
-    constants: Floats, state: Floats, driver: Floats, spins: Floats, step: float, torques: Floats
+    constants: FloatArray,
+    state: FloatArray,
+    driver: FloatArray,
+    spins: FloatArray,
+    step: float,
+    torques: FloatArray,
 ) -> None:
     """Advance a powertrain by a step (s) and write the drive torque on each wheel (N m).
 
@@ -50,7 +53,7 @@ def drive_wheels(
 
 
 @fused_kernel
-def output_speed(state: Floats, spins: Floats, child: float, hub: float) -> float:
+def output_speed(state: FloatArray, spins: FloatArray, child: float, hub: float) -> float:
     """Return the speed of what a differential's output drives, at the differential."""
     k = int(child)
     speed: float = hub * spins[k] if k >= 0 else state[f.STATE + (-1 - k) * f.STATE_STRIDE + f.S_SPEED]
@@ -58,7 +61,7 @@ def output_speed(state: Floats, spins: Floats, child: float, hub: float) -> floa
 
 
 @fused_kernel
-def gather_speeds(c: Floats, state: Floats, spins: Floats) -> float:
+def gather_speeds(c: FloatArray, state: FloatArray, spins: FloatArray) -> float:
     """Write the input speeds of all differentials and return the first one's, the gearbox output's."""
     first, count = int(c[f.NODES]), int(c[f.NODE_COUNT])
     speed = 0.0
@@ -78,7 +81,9 @@ def with_loss(torque: float, loss: float, speed: float) -> float:
 
 
 @fused_kernel
-def share_torque(c: Floats, state: Floats, spins: Floats, step: float, torques: Floats) -> None:
+def share_torque(
+    c: FloatArray, state: FloatArray, spins: FloatArray, step: float, torques: FloatArray
+) -> None:
     """Hand the shaft's torque down the differentials to the wheels."""
     for k in range(torques.shape[0]):
         torques[k] = 0.0
@@ -103,7 +108,7 @@ def share_torque(c: Floats, state: Floats, spins: Floats, step: float, torques: 
 
 
 @fused_kernel
-def hand_on(state: Floats, torques: Floats, child: float, hub: float, torque: float) -> None:
+def hand_on(state: FloatArray, torques: FloatArray, child: float, hub: float, torque: float) -> None:
     """Write the torque of an output where it goes: a wheel or the next differential."""
     k = int(child)
     if k >= 0:
@@ -113,7 +118,7 @@ def hand_on(state: Floats, torques: Floats, child: float, hub: float, torque: fl
 
 
 @fused_kernel
-def choose_gear(c: Floats, state: Floats, driver: Floats, step: float) -> None:
+def choose_gear(c: FloatArray, state: FloatArray, driver: FloatArray, step: float) -> None:
     """Follow the gear lever: begin changes, advance the one under way, write the ratio in use."""
     lever = driver[f.GEAR_LEVER]
     present = state[f.GEAR]
@@ -142,7 +147,7 @@ def choose_gear(c: Floats, state: Floats, driver: Floats, step: float) -> None:
 
 
 @fused_kernel
-def wanted_gear(c: Floats, state: Floats, driver: Floats) -> float:
+def wanted_gear(c: FloatArray, state: FloatArray, driver: FloatArray) -> float:
     """Return the forward gear that the map of changes asks for."""
     first, count = int(c[f.CHANGES]), int(c[f.CHANGE_COUNT])
     k, share, _ = place(c, first, count, driver[f.THROTTLE_PEDAL])
@@ -162,7 +167,9 @@ def wanted_gear(c: Floats, state: Floats, driver: Floats) -> float:
 
 
 @fused_kernel
-def advance_speeds(c: Floats, state: Floats, driver: Floats, step: float, wheel_speed: float) -> None:
+def advance_speeds(
+    c: FloatArray, state: FloatArray, driver: FloatArray, step: float, wheel_speed: float
+) -> None:
     """Solve for the three speeds at the end of the step, and the twist."""
     x0, y0, z0 = state[f.ENGINE_SPEED], state[f.INPUT_SPEED], state[f.OUTPUT_SPEED]
     pedal = driver[f.THROTTLE_PEDAL]

@@ -6,8 +6,8 @@ from __future__ import annotations
 from typing import Final
 
 import numpy as np
-from numpy.typing import NDArray
 
+from mastd.arrays import FloatArray
 from mastd.lanes import LANES
 from mastd.roads.ground import Ground
 from mastd.vehicle.blocks import fields as f
@@ -22,8 +22,6 @@ from mastd.vehicle.solver.generalized_alpha import Formula
 from mastd.vehicle.solver.newton import Method
 from mastd.vehicle.solver.snapshot import Blocks
 from mastd.vehicle.state.motion import State, read_state, turned_forces, write_state
-
-Floats = NDArray[np.float64]
 
 SPEED_RATIO: Final = 1.25
 """Between the speeds of neighbouring matrices."""
@@ -56,7 +54,7 @@ class NewtonSteps:
         """Put the car into a state, multipliers in inertial axes."""
         self._load(state, self.method.relative)
 
-    def start(self, state: State, ground: Floats) -> None:
+    def start(self, state: State, ground: FloatArray) -> None:
         """Put the car into the state of t = 0 on a ground; make the one matrix of the inertial
         formulation."""
         self._fresh.factorisations[0] = 0.0
@@ -64,18 +62,18 @@ class NewtonSteps:
         if not self.method.relative and self._one_matrix:
             self._look(self._fresh, ground, relative=False, factors=True)
 
-    def begin(self, ground: Floats) -> None:
+    def begin(self, ground: FloatArray) -> None:
         """Write forces and gaps at the present state."""
         # What the tyres' deflections mean depends on loads, which the first look finds.
         for _ in range(2):
             self._look(None, ground, self.method.relative)
 
-    def take(self, *arguments: Floats) -> None:
+    def take(self, *arguments: FloatArray) -> None:
         """Take steps; inputs, ground, report, heights, table and wrench as ``stepping.take_steps`` has
         them."""
         take_steps(*self.blocks, *arguments)
 
-    def bind(self, *arguments: Floats) -> Bound:
+    def bind(self, *arguments: FloatArray) -> Bound:
         """Return ``take`` with its arguments, whose contents may change."""
         return BoundSteps(*self.blocks, *arguments)
 
@@ -104,7 +102,7 @@ class NewtonSteps:
         begun = self._factorised if self.method.relative else 0
         return begun + int(self._fresh.factorisations[0])
 
-    def matrix(self, ground: Ground) -> Floats:
+    def matrix(self, ground: Ground) -> FloatArray:
         """Return the matrix of a step at the present state, dense: see ``Simulation.matrix``."""
         # A system of its own: this one's arrays hold the motion.
         system = System(self.layout.model)
@@ -129,7 +127,9 @@ class NewtonSteps:
         self._factorised = len(made_for)
         return freeze(self.layout, cells, cores, chosen_by)
 
-    def _look(self, matrices: Fresh | None, ground: Floats, relative: bool, *, factors: bool = False) -> None:
+    def _look(
+        self, matrices: Fresh | None, ground: FloatArray, relative: bool, *, factors: bool = False
+    ) -> None:
         """Evaluate the state in the arrays, without inputs; write the matrices of a step if asked."""
         reach, step = self.formula.velocity, self.formula.step
         look(

@@ -13,8 +13,8 @@ from dataclasses import replace
 from typing import Final, Literal, TypeAlias
 
 import numpy as np
-from numpy.typing import NDArray
 
+from mastd.arrays import FloatArray
 from mastd.errors import GroundError, UsageError
 from mastd.formulations.integrators.stepper import TreeSteps
 from mastd.roads.entries import GroundKind
@@ -39,7 +39,6 @@ from mastd.vehicle.solver.snapshot import Blocks
 from mastd.vehicle.state.motion import State, design_state
 from mastd.vehicle.state.trace import Trace
 
-Floats = NDArray[np.float64]
 Accuracy: TypeAlias = Literal["fast", "exact"]
 
 SHIPPED_DAMPING: Final = 0.2
@@ -273,7 +272,7 @@ class Simulation:
 
     # Stepping
 
-    def step(self, inputs: Floats, ground: Floats | None = None) -> tuple[Floats, Floats]:
+    def step(self, inputs: FloatArray, ground: FloatArray | None = None) -> tuple[FloatArray, FloatArray]:
         """Take one step; return the car's wrench on the ground (6) and the row of signals (width of
         ``signals``).
 
@@ -287,11 +286,11 @@ class Simulation:
         self._take(inputs[np.newaxis], self._row[np.newaxis])
         return self._wrench[:6], self._row
 
-    def advance(self, inputs: Floats) -> None:
+    def advance(self, inputs: FloatArray) -> None:
         """Take a step for each row of ``inputs`` (n, width), keeping nothing."""
         self._take(inputs, self._no_table)
 
-    def run(self, inputs: Floats) -> Trace:
+    def run(self, inputs: FloatArray) -> Trace:
         """Take a step for each row of ``inputs`` (n, width); return what happened, one sample after each
         step."""
         table = np.zeros((len(inputs), self.signals.width))
@@ -300,7 +299,7 @@ class Simulation:
         times = self.formula.step * np.arange(first, self._steps + 1, dtype=np.float64)
         return self.signals.trace(self.model, np.asarray(times, dtype=np.float64), table)
 
-    def _take(self, inputs: Floats, table: Floats) -> None:
+    def _take(self, inputs: FloatArray, table: FloatArray) -> None:
         self.stepper.take(inputs, self._parameters, self._report, self.design_heights, table, self._wrench)
         self._steps += len(inputs)
 
@@ -311,7 +310,14 @@ class Simulation:
         """What a compiled step is handed of this car; its arrays are the simulation's own."""
         return self.stepper.blocks
 
-    def bind(self, inputs: Floats, ground: Floats, report: Floats, table: Floats, wrench: Floats) -> Bound:
+    def bind(
+        self,
+        inputs: FloatArray,
+        ground: FloatArray,
+        report: FloatArray,
+        table: FloatArray,
+        wrench: FloatArray,
+    ) -> Bound:
         """Return the call that takes a step for each row of ``inputs``; what the arrays hold may change.
 
         ``report`` (REPORT_FIELDS), ``table`` (rows, width of ``signals``) and ``wrench`` (WRENCHES) are
@@ -348,7 +354,7 @@ class Simulation:
         """Return the present state as a trace of one sample."""
         return self.signals.trace(self.model, np.array([self.time]), self._row[np.newaxis].copy())
 
-    def matrix(self) -> Floats:
+    def matrix(self) -> FloatArray:
         """Return the matrix of a step at the present state, dense, in the formulation's own axes and
         variations.
 

@@ -22,32 +22,31 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from mastd.arrays import FloatArray, IntArray
 from mastd.kernel import fused_kernel
 from mastd.lanes import LANES, load, load_row, load_single, peak, select, splat, store_row, total
 from mastd.vehicle.blocks import fields as f
 from mastd.vehicle.state.arrays import BLOCK, Arrays, Layout
 
-Floats = NDArray[np.float64]
 Singles = NDArray[np.float32]
-Integers = NDArray[np.int64]
 
 
 class Frozen(NamedTuple):
     """Matrices of all groups for a row of speeds."""
 
-    speeds: Floats
+    speeds: FloatArray
     """(speeds) rising, the first 0."""
     forward: Singles
     """(speeds, cells, LANES)."""
     backward: Singles
-    core: Floats
+    core: FloatArray
     """(speeds, 36) inverse of what is left for the chassis."""
-    first_forward: Integers
+    first_forward: IntArray
     """(groups)."""
-    first_backward: Integers
+    first_backward: IntArray
 
 
-def freeze(layout: Layout, cells: Floats, core: Floats, speeds: Floats) -> Frozen:
+def freeze(layout: Layout, cells: FloatArray, core: FloatArray, speeds: FloatArray) -> Frozen:
     """Return the products of the factors of matrices in relative coordinates.
 
     ``cells`` (speeds, cells, LANES) and ``core`` (speeds, 6, 6) are those of the groups and of the chassis,
@@ -76,7 +75,7 @@ def freeze(layout: Layout, cells: Floats, core: Floats, speeds: Floats) -> Froze
     return frozen
 
 
-def _freeze_one(car: Arrays, cells: Floats, core: Floats, frozen: Frozen, at: int) -> None:
+def _freeze_one(car: Arrays, cells: FloatArray, core: FloatArray, frozen: Frozen, at: int) -> None:
     rest = core.copy()
     matrices = [relative_matrices(car, cells, group) for group in range(len(car.groups))]
     # Of the axles' matrices all of the chassis is added up here; only their own stays.
@@ -101,7 +100,7 @@ def _freeze_one(car: Arrays, cells: Floats, core: Floats, frozen: Frozen, at: in
     frozen.core[at] = inverse.ravel()
 
 
-def relative_matrices(car: Arrays, cells: Floats, group: int) -> list[Floats]:
+def relative_matrices(car: Arrays, cells: FloatArray, group: int) -> list[FloatArray]:
     """Return a group's matrix in each lane, in the relative coordinates (4): δr_i = δr_c + δr_ci, likewise
     δπ.
 
@@ -126,7 +125,7 @@ def relative_matrices(car: Arrays, cells: Floats, group: int) -> list[Floats]:
 
 
 def _hand_over(
-    car: Arrays, first: int, lane: int, left: Floats, rest: Floats, matrices: list[list[Floats]]
+    car: Arrays, first: int, lane: int, left: FloatArray, rest: FloatArray, matrices: list[list[FloatArray]]
 ) -> None:
     """Add what an eliminated group leaves to the chassis' matrix and to those of the axle it stands on."""
     rest += left[:6, :6]
@@ -157,7 +156,7 @@ def _padded(rows: int) -> int:
     return -(-rows // BLOCK) * BLOCK
 
 
-def _pack(target: Singles, first: int, matrix: Floats) -> None:
+def _pack(target: Singles, first: int, matrix: FloatArray) -> None:
     rows, columns = matrix.shape
     padded = np.zeros((_padded(rows), columns))
     padded[:rows] = matrix
@@ -224,7 +223,13 @@ def substitute(car: Arrays, frozen: Frozen, at: int, whole: bool) -> None:
 
 @fused_kernel
 def _multiply(
-    sides: Floats, increments: Floats, forward: Singles, at: int, first: int, line: Integers, start: int
+    sides: FloatArray,
+    increments: FloatArray,
+    forward: Singles,
+    at: int,
+    first: int,
+    line: IntArray,
+    start: int,
 ) -> None:
     n, u = line[f.G_UNKNOWNS], line[f.G_FIRST_UNKNOWN]
     blocks = (line[f.G_SIZE] + BLOCK - 1) // BLOCK
@@ -246,7 +251,7 @@ def _multiply(
 
 
 @fused_kernel
-def _add_backward(increments: Floats, backward: Singles, at: int, first: int, line: Integers) -> None:
+def _add_backward(increments: FloatArray, backward: Singles, at: int, first: int, line: IntArray) -> None:
     n, u, cell = line[f.G_UNKNOWNS], line[f.G_FIRST_UNKNOWN], first
     columns = line[f.G_SIZE] - n
     for block in range((n + BLOCK - 1) // BLOCK):
@@ -270,7 +275,7 @@ def _add_backward(increments: Floats, backward: Singles, at: int, first: int, li
 
 
 @fused_kernel
-def _solve_core(sides: Floats, core: Floats, at: int) -> None:
+def _solve_core(sides: FloatArray, core: FloatArray, at: int) -> None:
     r0, r1, r2, r3, r4, r5 = sides[0], sides[1], sides[2], sides[3], sides[4], sides[5]
     for k in range(6):
         left = core[at, 6 * k] * r0 + core[at, 6 * k + 1] * r1 + core[at, 6 * k + 2] * r2

@@ -9,9 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import ClassVar, Final
 
-import numpy as np
-from numpy.typing import NDArray
-
+from mastd.arrays import FloatArray
 from mastd.kernel import entry, fused_kernel, separate_kernel
 from mastd.lanes import LANES
 from mastd.vehicle.blocks import fields as f
@@ -30,8 +28,6 @@ from mastd.vehicle.state.arrays import Arrays
 from mastd.vehicle.state.inputs import apply_inputs
 from mastd.vehicle.tyres.ground_contact import look_up_ground
 
-Floats = NDArray[np.float64]
-
 WRENCHES: Final = 12
 """Numbers of the two wrenches that steps leave."""
 
@@ -43,12 +39,12 @@ def take_steps(
     method: Method,
     frozen: Frozen,
     fresh: Fresh,
-    inputs: Floats,
-    ground: Floats,
-    report: Floats,
-    heights: Floats,
-    table: Floats,
-    wrench: Floats,
+    inputs: FloatArray,
+    ground: FloatArray,
+    report: FloatArray,
+    heights: FloatArray,
+    table: FloatArray,
+    wrench: FloatArray,
 ) -> None:
     """Take a step for each row of ``inputs``; write signals to the rows of ``table`` if it has as many.
 
@@ -104,8 +100,8 @@ def look(
     car: Arrays,
     fresh: Fresh,
     weights: Weights,
-    inputs: Floats,
-    ground: Floats,
+    inputs: FloatArray,
+    ground: FloatArray,
     gravity: float,
     relative: bool,
     matrices: bool,
@@ -131,7 +127,7 @@ def look(
 
 
 @fused_kernel
-def ground_wrench(car: Arrays, wrench: Floats) -> None:
+def ground_wrench(car: Arrays, wrench: FloatArray) -> None:
     """Write the force of tyres, chocks and straps on the ground and its moment about the origin, inertial
     axes."""
     for k in range(6):

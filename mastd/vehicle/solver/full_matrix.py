@@ -10,8 +10,8 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from mastd.arrays import FloatArray
 from mastd.kernel import fused_kernel, separate_kernel
 from mastd.lanes import LANES, load_row, splat, store_row
 from mastd.vehicle.blocks import fields as f
@@ -20,19 +20,17 @@ from mastd.vehicle.equations.residual import group_matrix
 from mastd.vehicle.solver.generalized_alpha import Formula
 from mastd.vehicle.state.arrays import NO_TARGET, Arrays, Layout
 
-Floats = NDArray[np.float64]
-
 
 class Fresh(NamedTuple):
     """Room for the matrices and their factors."""
 
-    cells: Floats
+    cells: FloatArray
     """(cells, LANES) of all groups."""
-    chassis: Floats
+    chassis: FloatArray
     """(36, LANES) of the chassis alone."""
-    core: Floats
+    core: FloatArray
     """(6, 6) what is left for the chassis, then its factors."""
-    factorisations: Floats
+    factorisations: FloatArray
     """(1) factorisations so far."""
 
     @classmethod
@@ -104,7 +102,7 @@ def factorise(car: Arrays, fresh: Fresh) -> None:
 
 
 @fused_kernel
-def _eliminate(car: Arrays, cells: Floats, group: int) -> None:
+def _eliminate(car: Arrays, cells: FloatArray, group: int) -> None:
     line = car.groups[group]
     first, size = line[f.G_FIRST_CELL], line[f.G_SIZE]
     for p in range(line[f.G_UNKNOWNS]):
@@ -122,7 +120,7 @@ def _eliminate(car: Arrays, cells: Floats, group: int) -> None:
 
 
 @fused_kernel
-def _empty(cells: Floats, entry: int) -> bool:
+def _empty(cells: FloatArray, entry: int) -> bool:
     none = True
     for lane in range(LANES):
         none = none and cells[entry, lane] == 0.0
@@ -205,7 +203,7 @@ def substitute_fresh(car: Arrays, fresh: Fresh) -> None:
 
 
 @fused_kernel
-def _forward(car: Arrays, cells: Floats, group: int) -> None:
+def _forward(car: Arrays, cells: FloatArray, group: int) -> None:
     line = car.groups[group]
     n, size, first, u = line[f.G_UNKNOWNS], line[f.G_SIZE], line[f.G_FIRST_CELL], line[f.G_FIRST_UNKNOWN]
     for i in range(size):
@@ -216,7 +214,7 @@ def _forward(car: Arrays, cells: Floats, group: int) -> None:
 
 
 @fused_kernel
-def _backward(car: Arrays, cells: Floats, group: int) -> None:
+def _backward(car: Arrays, cells: FloatArray, group: int) -> None:
     line = car.groups[group]
     n, size, first, u = line[f.G_UNKNOWNS], line[f.G_SIZE], line[f.G_FIRST_CELL], line[f.G_FIRST_UNKNOWN]
     for k in range(n):
@@ -229,7 +227,7 @@ def _backward(car: Arrays, cells: Floats, group: int) -> None:
 
 
 @fused_kernel
-def _solve_core(car: Arrays, core: Floats) -> None:
+def _solve_core(car: Arrays, core: FloatArray) -> None:
     sides = car.chassis_unknowns
     for i in range(6):
         sides[i] *= 1.0 - car.held[i]

@@ -20,16 +20,12 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-import numpy as np
-from numpy.typing import NDArray
-
+from mastd.arrays import FloatArray
 from mastd.kernel import fused_kernel
 from mastd.lanes import load, store
 from mastd.vehicle.blocks import fields as f
 from mastd.vehicle.blocks.vectors import Triple
 from mastd.vehicle.state.arrays import Arrays
-
-Floats = NDArray[np.float64]
 
 
 class Formula(NamedTuple):
@@ -85,7 +81,7 @@ def _next_mean(formula: Formula, acceleration: float, mean: float) -> float:
 
 @fused_kernel
 def _predict(
-    bodies: Floats,
+    bodies: FloatArray,
     b: int,
     formula: Formula,
     acceleration: int,
@@ -106,7 +102,7 @@ def _predict(
 
 
 @fused_kernel
-def correct_body(bodies: Floats, formula: Formula, b: int, shift: Triple, turn: Triple) -> None:
+def correct_body(bodies: FloatArray, formula: Formula, b: int, shift: Triple, turn: Triple) -> None:
     """Subtract an increment of accelerations: ``shift`` in inertial, ``turn`` in body axes."""
     _correct(bodies, b, formula, f.ACCELERATION, f.MEAN_ACCELERATION, f.VELOCITY, f.POSITION, shift)
     _correct(bodies, b, formula, f.ANGULAR_ACCELERATION, f.MEAN_ANGULAR, f.ANGULAR_VELOCITY, f.TURN, turn)
@@ -114,7 +110,7 @@ def correct_body(bodies: Floats, formula: Formula, b: int, shift: Triple, turn: 
 
 @fused_kernel
 def _correct(
-    bodies: Floats,
+    bodies: FloatArray,
     b: int,
     formula: Formula,
     acceleration: int,
@@ -131,7 +127,7 @@ def _correct(
 
 
 @fused_kernel
-def correct_spin(wheels: Floats, formula: Formula, wheel: int, increment: float) -> None:
+def correct_spin(wheels: FloatArray, formula: Formula, wheel: int, increment: float) -> None:
     """Subtract an increment of a wheel's spin acceleration."""
     store(wheels, wheel, f.SPIN_ACCELERATION, load(wheels, wheel, f.SPIN_ACCELERATION) - increment)
     store(wheels, wheel, f.MEAN_SPIN, load(wheels, wheel, f.MEAN_SPIN) - formula.mean * increment)

@@ -20,8 +20,8 @@ from __future__ import annotations
 from typing import Final, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from mastd.arrays import FloatArray
 from mastd.kernel import fused_kernel, merged_kernel
 from mastd.lanes import load, load_row, peak, root, splat, store
 from mastd.vehicle.blocks import fields as f
@@ -37,8 +37,6 @@ from mastd.vehicle.state.arrays import Arrays
 from mastd.vehicle.state.grouping import CHASSIS
 from mastd.vehicle.state.inputs import apply_inputs
 from mastd.vehicle.tyres.ground_contact import look_up_ground
-
-Floats = NDArray[np.float64]
 
 ITERATIONS, JOINT_ERROR, JOINT_RATE, LARGEST_MOVE, CONVERGED = 0, 1, 2, 3, 4
 REPORT_FIELDS = 5
@@ -75,9 +73,9 @@ def advance(
     method: Method,
     frozen: Frozen,
     fresh: Fresh,
-    inputs: Floats,
-    ground: Floats,
-    report: Floats,
+    inputs: FloatArray,
+    ground: FloatArray,
+    report: FloatArray,
 ) -> None:
     """Take one step; ``report`` (REPORT_FIELDS) says how it went."""
     begin(car, formula, inputs, ground)
@@ -109,13 +107,13 @@ def advance(
 
 
 @fused_kernel
-def _done(method: Method, report: Floats) -> bool:
+def _done(method: Method, report: FloatArray) -> bool:
     near = report[JOINT_ERROR] <= method.joint_error and report[LARGEST_MOVE] <= method.move
     return bool(near and (not method.exact or report[JOINT_RATE] <= method.joint_rate))
 
 
 @fused_kernel
-def _only_rates_left(method: Method, report: Floats) -> bool:
+def _only_rates_left(method: Method, report: FloatArray) -> bool:
     near = report[JOINT_ERROR] <= method.joint_error and report[LARGEST_MOVE] <= method.move
     return bool(near and not (report[JOINT_RATE] <= method.joint_rate))
 
@@ -174,7 +172,7 @@ def _iterate(car: Arrays, formula: Formula, method: Method, frozen: Frozen, fres
 
 
 @merged_kernel
-def begin(car: Arrays, formula: Formula, inputs: Floats, ground: Floats) -> None:
+def begin(car: Arrays, formula: Formula, inputs: FloatArray, ground: FloatArray) -> None:
     """Take the inputs, predict the end of the step, and look up there the ground and what acts from
     outside."""
     apply_inputs(car, inputs)

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from typing import Final
 
 import numpy as np
-from numpy.typing import NDArray
 
+from mastd.arrays import FloatArray
 from mastd.kernel import fused_kernel, separate_kernel
 from mastd.lanes import LANES
 from mastd.vehicle.blocks import fields as f
@@ -24,8 +24,6 @@ from mastd.vehicle.solver.newton import (
 from mastd.vehicle.state.arrays import Arrays
 from mastd.vehicle.state.grouping import CHASSIS
 from mastd.vehicle.state.trace import CHASSIS_WIDTH, Trace
-
-Floats = NDArray[np.float64]
 
 WHEEL_COLUMNS: Final = 8
 
@@ -48,7 +46,7 @@ class TraceLayout:
         first = CHASSIS_WIDTH + REPORT_FIELDS + quantity * self.wheels
         return slice(first, first + self.wheels)
 
-    def trace(self, model: Model, times: Floats, table: Floats) -> Trace:
+    def trace(self, model: Model, times: FloatArray, table: FloatArray) -> Trace:
         """Return rows (n, width), at these times, as a trace."""
         report = table[:, CHASSIS_WIDTH : CHASSIS_WIDTH + REPORT_FIELDS]
         return Trace(
@@ -72,7 +70,7 @@ class TraceLayout:
 
 
 @fused_kernel
-def record(car: Arrays, design_heights: Floats, report: Floats, row: Floats) -> None:
+def record(car: Arrays, design_heights: FloatArray, report: FloatArray, row: FloatArray) -> None:
     """Write a row: see ``TraceLayout``; vectors of the chassis but its position in its own axes."""
     bodies = car.bodies
     for k in range(3):
@@ -102,13 +100,13 @@ def record(car: Arrays, design_heights: Floats, report: Floats, row: Floats) -> 
 
 
 @separate_kernel
-def record_now(car: Arrays, design_heights: Floats, report: Floats, row: Floats) -> None:
+def record_now(car: Arrays, design_heights: FloatArray, report: FloatArray, row: FloatArray) -> None:
     """Write a row as ``record`` does, from outside."""
     record(car, design_heights, report, row)
 
 
 @fused_kernel
-def _record_wheels(car: Arrays, design_heights: Floats, row: Floats) -> None:
+def _record_wheels(car: Arrays, design_heights: FloatArray, row: FloatArray) -> None:
     bodies, wheels, count = car.bodies, car.wheels, car.wheel_count
     first = CHASSIS_WIDTH + REPORT_FIELDS
     for group in range(car.groups.shape[0]):

@@ -11,8 +11,8 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from mastd.arrays import FloatArray, IntArray
 from mastd.lanes import LANES
 from mastd.vehicle.blocks import fields as f
 from mastd.vehicle.magic_formula.formula import COUNT
@@ -22,8 +22,6 @@ from mastd.vehicle.state.external_constants import pack_air, pack_straps
 from mastd.vehicle.state.force_laws import Laws, pack_laws
 from mastd.vehicle.state.grouping import CHASSIS, Group, Part, axle_groups, corner_groups, references
 
-Floats = NDArray[np.float64]
-Integers = NDArray[np.int64]
 Place = tuple[int, int]
 """Item of a block, and lane."""
 
@@ -35,72 +33,72 @@ BLOCK = 4
 class Arrays(NamedTuple):
     """Everything that a kernel may read or write; components as in ``fields``."""
 
-    groups: Integers
+    groups: IntArray
     """(groups, GROUP_FIELDS): first the axles' groups, then the corners'."""
     axle_groups: int
-    primitives: Integers
-    springs: Integers
+    primitives: IntArray
+    springs: IntArray
     laws: Laws
-    source_slot: Integers
+    source_slot: IntArray
     """(slots, LANES): of a joined slot the slot it is copied from, -1 the chassis."""
-    source_lane: Integers
-    target: Integers
+    source_lane: IntArray
+    target: IntArray
     """(unknowns, LANES): of a joined unknown the unknown it stands for; -1 … -6 the chassis' own;
     NO_TARGET."""
-    target_lane: Integers
-    end_bar: Integers
+    target_lane: IntArray
+    end_bar: IntArray
     """(ends, LANES): the bar (item of its block) that is fixed here, -1: none."""
-    end_lane: Integers
-    wheel_of: Integers
+    end_lane: IntArray
+    wheel_of: IntArray
     """(wheel items, LANES): the model's wheel in each lane."""
     wheel_count: int
-    drive_of: Integers
+    drive_of: IntArray
     """(drives' block, LANES): the drive that moves a primitive in each lane."""
-    weights: Floats
+    weights: FloatArray
     """(groups, LANES): 1 where a lane is in use."""
-    bodies: Floats
+    bodies: FloatArray
     """The chassis first, the same in each lane, then the groups' bodies."""
-    body_constants: Floats
-    slots: Floats
-    rows: Floats
-    points: Floats
-    spring: Floats
-    ends: Floats
-    bars: Floats
-    wheels: Floats
-    drives: Floats
-    unknowns: Floats
+    body_constants: FloatArray
+    slots: FloatArray
+    rows: FloatArray
+    points: FloatArray
+    spring: FloatArray
+    ends: FloatArray
+    bars: FloatArray
+    wheels: FloatArray
+    drives: FloatArray
+    unknowns: FloatArray
     """(unknowns, LANES): right sides; each group begins at a multiple of BLOCK rows."""
-    increments: Floats
+    increments: FloatArray
     """(unknowns, LANES): the solution for these right sides."""
-    chassis_unknowns: Floats
+    chassis_unknowns: FloatArray
     """(6)."""
-    chassis_residual: Floats
+    chassis_residual: FloatArray
     """(6) out-of-balance force and moment of the chassis in the frame's axes."""
-    frame: Floats
+    frame: FloatArray
     """(9) axes of the frame → inertial axes, row by row."""
-    external: Floats
+    external: FloatArray
     """(6) force and moment about its centre of mass that act on the chassis, chassis axes."""
-    held: Floats
+    held: FloatArray
     """(6) 1 for a motion of the chassis that is held, along and about the inertial axes."""
-    tyres: Floats
+    tyres: FloatArray
     """(wheel items, LANES, coefficients) of Magic Formula tyres."""
-    clock: Floats
+    clock: FloatArray
     """(CLOCK_FIELDS)."""
-    driver: Floats
+    driver: FloatArray
     """(4) throttle, brake pedal, clutch pedal, gear."""
-    drive_constants: Floats
+    drive_constants: FloatArray
     """Of the powertrain, empty: none."""
-    drive_state: Floats
-    drive_wheels: Floats
+    drive_state: FloatArray
+    drive_wheels: FloatArray
     """(2, wheels) spins and torques, as the powertrain sees them."""
-    drive_rows: Integers
+    drive_rows: IntArray
     """(drives, 2) constraint row that a drive moves, and lane."""
-    air: Floats
+    air: FloatArray
     """(AIR_FIELDS)."""
-    straps: Floats
+    straps: FloatArray
     """(straps, STRAP_FIELDS)."""
-    strap_wrench: Floats
+    strap_wrench: FloatArray
     """(6) force of the straps on the ground and its moment about the origin, inertial axes."""
 
 
@@ -188,7 +186,7 @@ class _Builder:
             counts["cell"] += size * size
         self.counts = counts
 
-    def _places(self, group: Group, line: Integers) -> None:
+    def _places(self, group: Group, line: IntArray) -> None:
         for lane, part in enumerate(group.parts):
             for k, body in enumerate(part.bodies):
                 self.body[body] = (int(line[f.G_FIRST_BODY]) + k, lane)
@@ -282,13 +280,13 @@ class _Builder:
             slot=_listed(self.slot, len(model.bodies)),
         )
 
-    def _fill_bodies(self, arrays: Arrays, line: Integers, part: Part, lane: int) -> None:
+    def _fill_bodies(self, arrays: Arrays, line: IntArray, part: Part, lane: int) -> None:
         for k, body in enumerate(part.bodies):
             arrays.body_constants[line[f.G_FIRST_BODY] + k, :, lane] = _body_constants(
                 self.model.bodies[body]
             )
 
-    def _fill_elements(self, arrays: Arrays, line: Integers, group: Group, part: Part, lane: int) -> None:
+    def _fill_elements(self, arrays: Arrays, line: IntArray, group: Group, part: Part, lane: int) -> None:
         model = self.model
         lanes = list(zip(*(references(model, other) for other in group.parts), strict=True))
         slots = [
@@ -359,7 +357,7 @@ class _Builder:
             values[f.CORNERING_STIFFNESS] = tyre.cornering_stiffness
             values[f.LEAST_SPEED] = tyre.least_speed
 
-    def _fill_joined(self, arrays: Arrays, line: Integers, group: Group, part: Part, lane: int) -> None:
+    def _fill_joined(self, arrays: Arrays, line: IntArray, group: Group, part: Part, lane: int) -> None:
         position = lane if lane < len(group.parts) else 0
         first = int(line[f.G_FIRST_UNKNOWN] + line[f.G_UNKNOWNS])
         for k, bodies in enumerate(group.joined):
@@ -389,7 +387,7 @@ class _Builder:
         first = int(owner[f.G_FIRST_UNKNOWN]) + 6 * (item - int(owner[f.G_FIRST_BODY]))
         return range(first, first + 6)
 
-    def _fill_drives(self, arrays: Arrays, line: Integers, group: Group, item: int) -> int:
+    def _fill_drives(self, arrays: Arrays, line: IntArray, group: Group, item: int) -> int:
         for k, index in enumerate(group.parts[0].primitives):
             if self.model.primitives[index].drive < 0:
                 continue
@@ -399,11 +397,11 @@ class _Builder:
             item += 1
         return item
 
-    def _arm(self, body: int, point: Floats) -> Floats:
+    def _arm(self, body: int, point: FloatArray) -> FloatArray:
         return np.asarray(point - self.model.bodies[body].centre, dtype=np.float64)
 
 
-def _body_constants(body: Body) -> Floats:
+def _body_constants(body: Body) -> FloatArray:
     j = body.inertia
     return np.array([body.mass, j[0, 0], j[1, 1], j[2, 2], j[0, 1], j[0, 2], j[1, 2]])
 

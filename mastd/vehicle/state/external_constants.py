@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
+from mastd.arrays import FloatArray
 from mastd.vehicle.blocks import fields as f
 from mastd.vehicle.model.definition import Model
 
-Floats = NDArray[np.float64]
 
-
-def pack_air(model: Model) -> Floats:
+def pack_air(model: Model) -> FloatArray:
     """Return the constants of the air's forces (AIR_FIELDS), zeros where the model has none."""
     values = np.zeros(f.AIR_FIELDS)
     air = model.aerodynamics
@@ -27,7 +25,7 @@ def pack_air(model: Model) -> Floats:
     return values
 
 
-def pack_straps(model: Model) -> Floats:
+def pack_straps(model: Model) -> FloatArray:
     """Return the constants of the straps (straps, STRAP_FIELDS), slack: their lengths come with the car's
     place at rest."""
     values = np.zeros((len(model.tie_downs), f.STRAP_FIELDS))

@@ -10,15 +10,12 @@ from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.interpolate import PchipInterpolator
 
+from mastd.arrays import FloatArray, IntArray
 from mastd.kernel import fused_kernel
 from mastd.lanes import LANES
 from mastd.vehicle.model.definition import SpringDamper, Stop
-
-Floats = NDArray[np.float64]
-Integers = NDArray[np.int64]
 
 _BUMP, _REBOUND, _STOP_FIELDS = 0, 3, 6
 
@@ -26,14 +23,14 @@ _BUMP, _REBOUND, _STOP_FIELDS = 0, 3, 6
 class Laws(NamedTuple):
     """Additional force laws of all springs, lane by lane."""
 
-    first_knot: Integers
+    first_knot: IntArray
     """(springs, LANES): first line of the damper table, -1: no table."""
-    knots: Integers
+    knots: IntArray
     """(springs, LANES): lines of the table."""
-    stops: Floats
+    stops: FloatArray
     """(springs, 6, LANES): bump and rebound stop: length at contact, stiffness, 1 / doubling; stiffness 0:
     none."""
-    tables: Floats
+    tables: FloatArray
     """(lines, 5): rate, then force, slope and the two higher coefficients of the cubic up to the next
     line."""
 
@@ -43,7 +40,7 @@ def pack_laws(springs: Sequence[SpringDamper], places: Mapping[int, tuple[int, i
     first = np.full((items, LANES), -1, dtype=np.int64)
     knots = np.zeros((items, LANES), dtype=np.int64)
     stops = np.zeros((items, _STOP_FIELDS, LANES))
-    lines: list[Floats] = []
+    lines: list[FloatArray] = []
     for index, spring in enumerate(springs):
         item, lane = places[index]
         if spring.damper_table is not None:
@@ -55,12 +52,12 @@ def pack_laws(springs: Sequence[SpringDamper], places: Mapping[int, tuple[int, i
     return Laws(first, knots, stops, np.vstack(lines) if lines else np.zeros((0, 5)))
 
 
-def _pack_stop(values: Floats, stop: Stop | None) -> None:
+def _pack_stop(values: FloatArray, stop: Stop | None) -> None:
     if stop is not None:
         values[:] = stop.contact_length, stop.stiffness, 1.0 / stop.doubling
 
 
-def _cubics(table: Floats) -> Floats:
+def _cubics(table: FloatArray) -> FloatArray:
     if len(table) == 2:
         slope = (table[1, 1] - table[0, 1]) / (table[1, 0] - table[0, 0])
         return np.array([[*point, slope, 0.0, 0.0] for point in table])
@@ -72,7 +69,7 @@ def _cubics(table: Floats) -> Floats:
 
 
 @fused_kernel
-def damper_force(tables: Floats, first: int, count: int, rate: float) -> tuple[float, float]:
+def damper_force(tables: FloatArray, first: int, count: int, rate: float) -> tuple[float, float]:
     """Return force and slope of one damper table at dl/dt = ``rate``."""
     line = first
     if not (rate > tables[first, 0]):

@@ -13,16 +13,14 @@ from dataclasses import dataclass
 from typing import Final
 
 import numpy as np
-from numpy.typing import NDArray
 
+from mastd.arrays import FloatArray
 from mastd.kernel import fused_kernel
 from mastd.lanes import LANES
 from mastd.vehicle.blocks import fields as f
 from mastd.vehicle.model.definition import Model
 from mastd.vehicle.powertrain.fields import BRAKE_PEDAL
 from mastd.vehicle.state.arrays import Arrays
-
-Floats = NDArray[np.float64]
 
 DRIVER_COLUMNS: Final = 4
 
@@ -73,7 +71,7 @@ class InputLayout:
         """Columns of force and moment on the chassis."""
         return slice(self.width - 6, self.width)
 
-    def row(self, drive: Floats | None = None) -> Floats:
+    def row(self, drive: FloatArray | None = None) -> FloatArray:
         """Return a row with these drives (drives, 3) and nothing else."""
         values = np.zeros(self.width)
         if drive is not None:
@@ -82,7 +80,7 @@ class InputLayout:
 
 
 @fused_kernel
-def apply_inputs(car: Arrays, inputs: Floats) -> None:
+def apply_inputs(car: Arrays, inputs: FloatArray) -> None:
     """Write a row of inputs into the blocks of drives, wheels and chassis."""
     for item in range(car.drives.shape[0]):
         for lane in range(LANES):

@@ -5,38 +5,36 @@ from __future__ import annotations
 from dataclasses import dataclass, fields, replace
 
 import numpy as np
-from numpy.typing import NDArray
 
+from mastd.arrays import FloatArray
 from mastd.lanes import LANES
 from mastd.vehicle.blocks import fields as f
 from mastd.vehicle.model.definition import Model, PrimitiveKind
 from mastd.vehicle.state.arrays import Arrays, Layout
 from mastd.vehicle.state.grouping import CHASSIS
 
-Floats = NDArray[np.float64]
-
 
 @dataclass(frozen=True)
 class State:
     """All that moves, in the order of the model's bodies, wheels, constraint rows and bars."""
 
-    position: Floats
+    position: FloatArray
     """(bodies, 3) centres of mass, inertial axes."""
-    attitude: Floats
+    attitude: FloatArray
     """(bodies, 4) unit quaternions w, x, y, z, body → inertial axes."""
-    velocity: Floats
-    angular_velocity: Floats
+    velocity: FloatArray
+    angular_velocity: FloatArray
     """(bodies, 3) in body axes."""
-    acceleration: Floats
-    angular_acceleration: Floats
-    spin: Floats
+    acceleration: FloatArray
+    angular_acceleration: FloatArray
+    spin: FloatArray
     """(wheels) angular velocity about the wheel axis, of the wheel, not against its carrier."""
-    spin_acceleration: Floats
-    deflection: Floats
+    spin_acceleration: FloatArray
+    deflection: FloatArray
     """(wheels, 2) of the carcasses of Magic Formula tyres along and across, m."""
-    multipliers: Floats
+    multipliers: FloatArray
     """(constraint rows), forces in the axes of the system's frame: inertial here."""
-    bar_forces: Floats
+    bar_forces: FloatArray
 
     def copy(self) -> State:
         """Return a state that shares no array with this one."""
@@ -136,7 +134,7 @@ def read_state(layout: Layout) -> State:
     )
 
 
-def turned_forces(model: Model, state: State, turn: Floats) -> State:
+def turned_forces(model: Model, state: State, turn: FloatArray) -> State:
     """Return the state with the multipliers of its ball joints, which are forces, turned by a matrix (3,
     3)."""
     multipliers, row = state.multipliers.copy(), 0

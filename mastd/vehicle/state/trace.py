@@ -13,11 +13,9 @@ from pathlib import Path
 from typing import Final
 
 import numpy as np
-from numpy.typing import NDArray
 
+from mastd.arrays import BoolArray, FloatArray, IntArray
 from mastd.formats.core.columns import write_columns
-
-FloatArray = NDArray[np.float64]
 
 POSITION: Final = slice(0, 3)
 VELOCITY: Final = slice(3, 6)
@@ -64,11 +62,11 @@ class Trace:
     """(n, drives) N with which each rack pushes its pinion to the left."""
     engine_speed: FloatArray
     """(n) rad/s, 0 without a powertrain."""
-    iterations: NDArray[np.int64]
+    iterations: IntArray
     """(n) iterations of the step that led here, 0 where none did."""
     residual: FloatArray
     """(n) largest correction that the last iteration still made, m (rotations times 1 m)."""
-    converged: NDArray[np.bool_]
+    converged: BoolArray
     """(n) whether that was below what is tolerated."""
     joint_error: FloatArray
     """(n) largest constraint error of position, m."""

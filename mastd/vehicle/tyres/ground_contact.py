@@ -6,9 +6,7 @@ result, and the tyre stays implicit in height, slope and speed.
 
 from __future__ import annotations
 
-import numpy as np
-from numpy.typing import NDArray
-
+from mastd.arrays import FloatArray
 from mastd.kernel import fused_kernel
 from mastd.lanes import LANES
 from mastd.roads.ground import is_plane, outside, surface, surface_friction, surface_turn, surface_velocity
@@ -16,11 +14,9 @@ from mastd.vehicle.blocks import fields as f
 from mastd.vehicle.state.arrays import Arrays
 from mastd.vehicle.tyres.linear import contact_points
 
-Floats = NDArray[np.float64]
-
 
 @fused_kernel
-def look_up_ground(car: Arrays, ground: Floats) -> None:
+def look_up_ground(car: Arrays, ground: FloatArray) -> None:
     """Write height, slope, motion and friction of the ground below all wheels, at their present places."""
     wheels = car.wheels
     turn_x, turn_y, turn_z = surface_turn(ground)

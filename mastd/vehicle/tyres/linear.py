@@ -20,9 +20,7 @@ reaction. The drive torque's reaction acts on the chassis.
 
 from __future__ import annotations
 
-import numpy as np
-from numpy.typing import NDArray
-
+from mastd.arrays import FloatArray
 from mastd.kernel import fused_kernel
 from mastd.lanes import load, root, select, splat, store
 from mastd.vehicle.blocks import fields as f
@@ -32,8 +30,6 @@ from mastd.vehicle.magic_formula.formula import DAMPING_DEPTH
 from mastd.vehicle.state.arrays import Arrays
 from mastd.vehicle.state.grouping import CHASSIS
 from mastd.vehicle.tyres.magic import magic_forces
-
-Floats = NDArray[np.float64]
 
 
 @fused_kernel
@@ -51,14 +47,14 @@ def contact_points(car: Arrays, group: int) -> None:
 
 
 @fused_kernel
-def up_axis(frame: Floats) -> Triple:
+def up_axis(frame: FloatArray) -> Triple:
     """Return the inertial z axis in the axes of the frame, in lanes."""
     return splat(frame[6]), splat(frame[7]), splat(frame[8])
 
 
 @fused_kernel
 def wheel_place(
-    wheels: Floats, slots: Floats, bodies: Floats, frame: Floats, wheel: int, slot: int
+    wheels: FloatArray, slots: FloatArray, bodies: FloatArray, frame: FloatArray, wheel: int, slot: int
 ) -> tuple[Triple, Triple, Triple, float, Triple]:
     """Return arm, spin axis, velocity against the ground, height above it, and m of the wheel centre."""
     x, y, z = take(wheels, wheel, f.W_CENTRE)
@@ -90,7 +86,7 @@ def rolling_axes(axis: Triple, up: Triple) -> tuple[Triple, Triple, float]:
 
 
 @fused_kernel
-def wheel_load(wheels: Floats, wheel: int, height: float, sinking: float) -> float:
+def wheel_load(wheels: FloatArray, wheel: int, height: float, sinking: float) -> float:
     """Return F_z for a height of the centre and m · w."""
     depth = load(wheels, wheel, f.FREE_RADIUS) - height
     share = damping_share(depth)
@@ -110,7 +106,7 @@ def damping_share(depth: float) -> float:
 
 
 @fused_kernel
-def slip_speed(wheels: Floats, wheel: int, forward: float) -> float:
+def slip_speed(wheels: FloatArray, wheel: int, forward: float) -> float:
     """Return v = max(|w · e_x|, v_least)."""
     size = select(-forward, -forward, forward)
     least = load(wheels, wheel, f.LEAST_SPEED)
@@ -118,7 +114,7 @@ def slip_speed(wheels: Floats, wheel: int, forward: float) -> float:
 
 
 @fused_kernel
-def friction_torque(wheels: Floats, wheel: int, reach: float, stopping: float, others: float) -> float:
+def friction_torque(wheels: FloatArray, wheel: int, reach: float, stopping: float, others: float) -> float:
     """Return the torque of the friction brake, forwards positive: what stops the wheel against its carrier by
     the end of the step, as far as the brake's capacity reaches.
 
@@ -134,7 +130,7 @@ def friction_torque(wheels: Floats, wheel: int, reach: float, stopping: float, o
 
 
 @fused_kernel
-def holding(wheels: Floats, wheel: int) -> float:
+def holding(wheels: FloatArray, wheel: int) -> float:
     """Return 1 where the friction brake holds the wheel against its carrier, 0 where it slips or is open."""
     torque, capacity = load(wheels, wheel, f.BRAKE_FRICTION), load(wheels, wheel, f.BRAKE_CAPACITY)
     size = select(torque, torque, -torque)

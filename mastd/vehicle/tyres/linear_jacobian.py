@@ -3,9 +3,7 @@
 
 from __future__ import annotations
 
-import numpy as np
-from numpy.typing import NDArray
-
+from mastd.arrays import FloatArray
 from mastd.kernel import fused_kernel
 from mastd.lanes import load, select, splat
 from mastd.vehicle.blocks import fields as f
@@ -25,12 +23,10 @@ from mastd.vehicle.tyres.linear import (
 )
 from mastd.vehicle.tyres.magic import magic_matrix
 
-Floats = NDArray[np.float64]
-
 
 @fused_kernel
 def tyre_matrix(
-    car: Arrays, cells: Floats, group: int, acceleration: float, velocity: float, displacement: float
+    car: Arrays, cells: FloatArray, group: int, acceleration: float, velocity: float, displacement: float
 ) -> None:
     """Add stiffness, damping and slip of a group's tyres, and the inertia and gyroscopic terms of the spins.
 
@@ -145,7 +141,7 @@ def tyre_matrix(
 @fused_kernel
 def _held_spin(
     car: Arrays,
-    cells: Floats,
+    cells: FloatArray,
     first: int,
     size: int,
     b: int,
@@ -178,7 +174,7 @@ def _combined(a: float, u: Triple, b: float, v: Triple, w: Triple, c: float) -> 
 
 @fused_kernel
 def _tyre_column(
-    cells: Floats,
+    cells: FloatArray,
     first: int,
     size: int,
     b: int,
@@ -213,8 +209,8 @@ def _tyre_column(
 
 @fused_kernel
 def _lever(
-    wheels: Floats,
-    cells: Floats,
+    wheels: FloatArray,
+    cells: FloatArray,
     first: int,
     size: int,
     b: int,

@@ -5,15 +5,14 @@ from __future__ import annotations
 from typing import Any, Final
 
 import numpy as np
-from numpy.typing import NDArray
 
+from mastd.arrays import FloatArray
 from mastd.kernel import fused_kernel, separate_kernel
 from mastd.lanes import LANES
 from mastd.vehicle.blocks import fields as f
 from mastd.vehicle.blocks.vectors import Triple, cross, scaled, to_frame
 from mastd.vehicle.magic_formula.wheel import LEAST_LOAD, ROLLING_FROM, growth_of, relaxation, wheel_balance
 
-Floats = NDArray[np.float64]
 Known = tuple[
     tuple[float, float, float, float, float],
     tuple[float, float, float, float, float, float, float, float, float],
@@ -30,12 +29,12 @@ STEP: Final = 1e-30
 
 
 @fused_kernel
-def _triple(block: Floats, item: int, first: int, lane: int) -> Triple:
+def _triple(block: FloatArray, item: int, first: int, lane: int) -> Triple:
     return block[item, first, lane], block[item, first + 1, lane], block[item, first + 2, lane]
 
 
 @separate_kernel
-def prepare_tyres(wheels: Floats, tyres: Floats, wheel: int, moving: bool) -> None:
+def prepare_tyres(wheels: FloatArray, tyres: FloatArray, wheel: int, moving: bool) -> None:
     """Write what the tyres of one item of the wheels keep during a step: see ``magic_wheel``.
 
     ``moving``: a step begins; else a state is looked at, and deflections stay as they are.
@@ -63,14 +62,14 @@ def prepare_tyres(wheels: Floats, tyres: Floats, wheel: int, moving: bool) -> No
 
 
 @fused_kernel
-def _normal_length(wheels: Floats, wheel: int, lane: int) -> float:
+def _normal_length(wheels: FloatArray, wheel: int, lane: int) -> float:
     """Return the length of (−dz/dx, −dz/dy, 1)."""
     x, y = wheels[wheel, f.SLOPE, lane], wheels[wheel, f.SLOPE + 1, lane]
     return float(np.sqrt(1.0 + x * x + y * y))
 
 
 @fused_kernel
-def _distance(wheels: Floats, wheel: int, lane: int, length: float) -> float:
+def _distance(wheels: FloatArray, wheel: int, lane: int, length: float) -> float:
     """Return the distance of the wheel's centre from the ground, m.
 
     Of a plane it is the height times n_z. A road's height is that which the wheel feels: with its centre at
@@ -81,7 +80,9 @@ def _distance(wheels: Floats, wheel: int, lane: int, length: float) -> float:
 
 
 @fused_kernel
-def _known(wheels: Floats, frame: Floats, clock: Floats, wheel: int, lane: int, length: float) -> Known:
+def _known(
+    wheels: FloatArray, frame: FloatArray, clock: FloatArray, wheel: int, lane: int, length: float
+) -> Known:
     """Return what of a wheel's balance does not vary with the motion: the first arguments of
     ``wheel_balance``."""
     x, y, z = _triple(wheels, wheel, f.PLACE_NORMAL, lane)
@@ -121,12 +122,12 @@ def _known(wheels: Floats, frame: Floats, clock: Floats, wheel: int, lane: int, 
 
 @separate_kernel
 def magic_forces(
-    wheels: Floats,
-    slots: Floats,
-    tyres: Floats,
-    frame: Floats,
-    clock: Floats,
-    weights: Floats,
+    wheels: FloatArray,
+    slots: FloatArray,
+    tyres: FloatArray,
+    frame: FloatArray,
+    clock: FloatArray,
+    weights: FloatArray,
     group: int,
     wheel: int,
     slot: int,
@@ -175,7 +176,7 @@ def magic_forces(
 
 
 @fused_kernel
-def _copy(wheels: Floats, slots: Floats, wheel: int, slot: int, lane: int) -> None:
+def _copy(wheels: FloatArray, slots: FloatArray, wheel: int, slot: int, lane: int) -> None:
     for k in range(wheels.shape[1]):
         wheels[wheel, k, lane] = wheels[wheel, k, 0]
     for k in range(6):
@@ -210,12 +211,12 @@ def _sum(u: Triple, v: Triple) -> Triple:
 
 @separate_kernel
 def magic_matrix(
-    wheels: Floats,
-    slots: Floats,
-    tyres: Floats,
-    frame: Floats,
-    clock: Floats,
-    cells: Floats,
+    wheels: FloatArray,
+    slots: FloatArray,
+    tyres: FloatArray,
+    frame: FloatArray,
+    clock: FloatArray,
+    cells: FloatArray,
     place: tuple[int, int, int, int, int, int],
     acceleration: float,
     velocity: float,

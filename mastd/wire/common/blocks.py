@@ -18,8 +18,8 @@ import mmap
 import os
 
 import numpy as np
-from numpy.typing import NDArray
 
+from mastd.arrays import FloatArray
 from mastd.wire.common.layout import Field, Layout
 from mastd.wire.common.vehicle_block import VEHICLE_NUMBERS
 
@@ -156,10 +156,10 @@ class NewestValueBlock:
         self._versions = memoryview(self._memory).cast("q")
         self._numbers = memoryview(self._memory).cast("d")
         self._seen = 0
-        self.values: NDArray[np.float64] = np.zeros(layout.size)
+        self.values: FloatArray = np.zeros(layout.size)
         """The writer fills this before ``publish``; the reader finds the newest value here after ``read``."""
 
-    def field(self, name: str) -> NDArray[np.float64]:
+    def field(self, name: str) -> FloatArray:
         """Return the view of one field of ``values``."""
         return self.values[self.layout.slices[name]]
 

@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from mastd.arrays import FloatArray
 from mastd.ring.times import LATE_SHARE, spread
 
 _NAMES = ("late", "missed", "compute")
@@ -23,13 +23,13 @@ class CycleTimes:
     def __init__(self, channels: Sequence[str], rate: float) -> None:
         self._columns = [channels.index(name) for name in _NAMES]
         self._period = 1.0 / rate
-        self._rows: NDArray[np.float64] = np.zeros((max(1, round(rate)), 2))
+        self._rows: FloatArray = np.zeros((max(1, round(rate)), 2))
         """Lateness and processor time of a cycle each, in s; the oldest is overwritten."""
         self._count = 0
         self._missed = math.nan
         self._summary: dict[str, Any] | None = None
 
-    def take(self, frames: NDArray[np.float64]) -> None:
+    def take(self, frames: FloatArray) -> None:
         """Take the next frames (n, channels)."""
         if not len(frames):
             return
@@ -59,5 +59,5 @@ class CycleTimes:
         return self._summary
 
 
-def _spread(values: NDArray[np.float64]) -> dict[str, float]:
+def _spread(values: FloatArray) -> dict[str, float]:
     return dict(zip(("median", "p99", "max"), spread(np.sort(values).tolist()), strict=True))

@@ -10,8 +10,8 @@ from dataclasses import dataclass
 
 import msgpack
 import numpy as np
-from numpy.typing import NDArray
 
+from mastd.arrays import FloatArray, IntArray
 from mastd.wire.operators.messages import MalformedError
 
 LARGEST_TELEMETRY = 1 << 22
@@ -24,8 +24,8 @@ class Telemetry:
     ``frames`` (n, channels) in the units that ``describe`` names; ``lost`` counts the frames that the gateway
     itself has not seen since it began; ``ended`` stands in the last message of all. n may be 0."""
 
-    numbers: NDArray[np.int64]
-    frames: NDArray[np.float64]
+    numbers: IntArray
+    frames: FloatArray
     lost: int = 0
     ended: bool = False
 

@@ -13,8 +13,8 @@ from typing import Any, cast
 
 import msgpack
 import numpy as np
-from numpy.typing import NDArray
 
+from mastd.arrays import FloatArray
 from mastd.errors import ProtocolError
 from mastd.wire.common.layout import Layout
 
@@ -86,9 +86,9 @@ class Sample:
         "values",
     )
 
-    def __init__(self, layout: Layout, values: NDArray[np.float64] | None = None) -> None:
+    def __init__(self, layout: Layout, values: FloatArray | None = None) -> None:
         self.layout = layout
-        self.values: NDArray[np.float64] = np.zeros(layout.size) if values is None else values
+        self.values: FloatArray = np.zeros(layout.size) if values is None else values
         self._bytes = self.values.data.cast("B")
         self.boot_id = 0
         self.sequence = 0
@@ -100,7 +100,7 @@ class Sample:
         self._all_valid = (1 << layout.size) - 1
         self.valid = self._all_valid
 
-    def field(self, name: str) -> NDArray[np.float64]:
+    def field(self, name: str) -> FloatArray:
         """Return the view of one field of the block."""
         return self.values[self.layout.slices[name]]
 
@@ -161,16 +161,16 @@ class Command:
 
     __slots__ = ("_bytes", "layout", "mode", "sequence", "stage", "step", "values")
 
-    def __init__(self, layout: Layout, values: NDArray[np.float64] | None = None) -> None:
+    def __init__(self, layout: Layout, values: FloatArray | None = None) -> None:
         self.layout = layout
-        self.values: NDArray[np.float64] = np.zeros(layout.size) if values is None else values
+        self.values: FloatArray = np.zeros(layout.size) if values is None else values
         self._bytes = self.values.data.cast("B")
         self.sequence = 0
         self.step = 0
         self.mode = int(DriveMode.DISABLED)
         self.stage = int(Stage.OFF)
 
-    def field(self, name: str) -> NDArray[np.float64]:
+    def field(self, name: str) -> FloatArray:
         """Return the view of one field of the block."""
         return self.values[self.layout.slices[name]]
 

@@ -23,11 +23,12 @@ from typing import Any, Self
 
 import zmq
 
+from mastd.arrays import FloatArray
 from mastd.errors import ProtocolError
 from mastd.wire.access.keys import read_key
 from mastd.wire.common.address import check_address, daemon_address, rigs_address
 from mastd.wire.operators.client import ClientKeys
-from mastd.wire.rigs.client_session import Floats, MotionSeen, RigPlace, RigSession
+from mastd.wire.rigs.client_session import MotionSeen, RigPlace, RigSession
 from mastd.wire.rigs.messages import ANY, LARGEST_TO_RIG
 
 PATIENCE_S = 5.0
@@ -87,7 +88,7 @@ class RigClient(RigPlace):
                 return motion
             self._socket.poll(round(1000 * min(left, SLICE_S)) + 1)
 
-    def send(self, values: Sequence[float] | Floats, motion: MotionSeen | int) -> None:
+    def send(self, values: Sequence[float] | FloatArray, motion: MotionSeen | int) -> None:
         """Give values, in the order of ``channels``, computed from this motion (or its step).
 
         What cannot be sent at once is lost. Raises ValueError for values that do not fit the channels.

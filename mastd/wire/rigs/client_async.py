@@ -21,6 +21,7 @@ from typing import Self
 import zmq
 import zmq.asyncio
 
+from mastd.arrays import FloatArray
 from mastd.errors import ProtocolError
 from mastd.wire.operators.client import ClientKeys
 from mastd.wire.rigs.client import (
@@ -31,7 +32,7 @@ from mastd.wire.rigs.client import (
     prepare_rig_socket,
     rig_address,
 )
-from mastd.wire.rigs.client_session import Floats, MotionSeen, RigPlace, RigSession
+from mastd.wire.rigs.client_session import MotionSeen, RigPlace, RigSession
 from mastd.wire.rigs.messages import ANY
 
 
@@ -81,7 +82,7 @@ class AsyncRigClient(RigPlace):
                 return motion
             await self._socket.poll(round(1000 * min(left, SLICE_S)) + 1)
 
-    async def send(self, values: Sequence[float] | Floats, motion: MotionSeen | int) -> None:
+    async def send(self, values: Sequence[float] | FloatArray, motion: MotionSeen | int) -> None:
         """Give values, in the order of ``channels``, computed from this motion (or its step).
 
         What cannot be sent at once is lost. Raises ValueError for values that do not fit the channels.

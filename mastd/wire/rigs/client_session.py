@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
+from mastd.arrays import FloatArray
 from mastd.errors import ProtocolError, UsageError
 from mastd.wire.common.clock_offset import ClockOffset
 from mastd.wire.rigs.messages import (
@@ -35,8 +35,6 @@ from mastd.wire.rigs.messages import (
     read_to_rig,
 )
 
-Floats = NDArray[np.float64]
-
 AGAIN_S = 0.1
 """s between two hellos."""
 SILENT_S = 3.0
@@ -62,7 +60,7 @@ class MotionSeen:
     speed: float
     missed: int
     answer_due: bool
-    values: Floats
+    values: FloatArray
 
 
 class RigSession:
@@ -205,7 +203,7 @@ class RigSession:
             np.frombuffer(motion.block, dtype="<f8"),
         )
 
-    def values(self, values: Sequence[float] | Floats, step: int, now_ns: int) -> bytes:
+    def values(self, values: Sequence[float] | FloatArray, step: int, now_ns: int) -> bytes:
         """Return the message that gives ``values``, in the order of the channels, as the answer to ``step``.
 
         Raises ValueError for another number of them, or one that is not finite.

@@ -15,14 +15,10 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 import msgpack
-import numpy as np
-from numpy.typing import NDArray
 
 from mastd.errors import ProtocolError
 from mastd.wire.common.layout import Field, Layout
 from mastd.wire.plant.messages import is_finite
-
-Floats = NDArray[np.float64]
 
 MAGIC: Final = "mastd-rig"
 LOWEST_VERSION, HIGHEST_VERSION = 1, 1

@@ -5,15 +5,13 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from numpy.typing import NDArray
 
+from mastd.arrays import FloatArray, IntArray
 from mastd.wire.access.sessions import Peer, TokenBucket
 from mastd.wire.common.clock_offset import ClockOffset
 from mastd.wire.common.rig_status import RigState
 from mastd.wire.rigs.config import RigPlace
 from mastd.wire.rigs.messages import ChannelLine
-
-Floats = NDArray[np.float64]
 
 NEVER = -2
 DUE_NS = 2_500_000_000
@@ -36,7 +34,7 @@ class RigSeat:
         self.program = ""
         self.lockstep = False
         self.reads: tuple[ChannelLine, ...] = ()
-        self.columns: NDArray[np.int64] = np.zeros(0, dtype=np.int64)
+        self.columns: IntArray = np.zeros(0, dtype=np.int64)
         """Places of what it reads in the frame's block, −1 for what there is not now."""
         self.heard_ns = 0
         self.values_ns = 0
@@ -83,7 +81,7 @@ class RigSeat:
         """Nobody is there any more."""
         self.session, self.peer, self.pending = 0, (0, b""), None
 
-    def motion(self, block: Floats) -> bytes:
+    def motion(self, block: FloatArray) -> bytes:
         """Return what the rig reads of the frame's block, NaN for what there is not now."""
         values = np.where(self.columns >= 0, block[self.columns], np.nan)
         return values.tobytes()

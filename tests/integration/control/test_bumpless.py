@@ -11,9 +11,9 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 import pytest
-from numpy.typing import NDArray
 
 from hil_sim.faults import Fault
+from mastd.arrays import BoolArray, FloatArray
 from mastd.control.reference.kernels import Source
 from mastd.kinematics.workspace import lengths_at
 from mastd.loop.process.installation import Plan
@@ -22,8 +22,6 @@ from mastd.safety.states import State
 from mastd.wire.common.blocks import Verb
 from tests.support.lab import Lab
 from tests.support.rigs.rig import Rig
-
-Array = NDArray[np.float64]
 
 ROAD = """
 name: road
@@ -72,11 +70,11 @@ class Trace:
     """What is kept of each cycle."""
 
     enabled: list[bool] = field(default_factory=list)
-    command: list[Array] = field(default_factory=list)
+    command: list[FloatArray] = field(default_factory=list)
     on_path: list[bool] = field(default_factory=list)
-    pose: list[Array] = field(default_factory=list)
+    pose: list[FloatArray] = field(default_factory=list)
     gain_and_time: list[tuple[float, float]] = field(default_factory=list)
-    truth: list[Array] = field(default_factory=list)
+    truth: list[FloatArray] = field(default_factory=list)
 
     def take(self, rig: Rig) -> None:
         reference = rig.cycle.reference
@@ -168,7 +166,7 @@ def operate(rig: Rig, random: np.random.Generator, seconds: float) -> Trace:
     return trace
 
 
-def windows(enabled: NDArray[np.bool_], width: int) -> NDArray[np.bool_]:
+def windows(enabled: BoolArray, width: int) -> BoolArray:
     """Tell for each window of ``width`` cycles whether the drive was enabled throughout."""
     return np.asarray(np.all(np.lib.stride_tricks.sliding_window_view(enabled, width), axis=1))
 

@@ -12,11 +12,11 @@ from functools import cache
 
 import numpy as np
 import pytest
-from numpy.typing import NDArray
 
 from hil_sim.faults import parse
 from hil_sim.plant.plant import Plant
 from hil_sim.plant.provider import provider
+from mastd.arrays import FloatArray, IntArray
 from mastd.control.estimation.estimate import smoothing_factor
 from mastd.control.estimation.motion_estimate import MotionEstimator
 from mastd.loop.process.installation import Plan
@@ -29,8 +29,6 @@ from mastd.signals.metrics import best_lag, nrmse, rms
 from mastd.wire.common.blocks import Verb
 from mastd.wire.plant.provider import PlantRequest, rigid_payload
 from tests.support.lab import ROOT, Lab, quick_lab
-
-Array = NDArray[np.float64]
 
 RATE = 1000.0
 BAND = (0.5, 30.0)
@@ -47,13 +45,13 @@ class Record:
     """What the plant's sensors told and what was true, one row a cycle; ``estimator`` makes one for it."""
 
     plan: Plan
-    poses: Array
-    readings: Array
-    valid: NDArray[np.int64]
-    rates: Array
-    accelerations: Array
-    true_poses: Array
-    shown: Array
+    poses: FloatArray
+    readings: FloatArray
+    valid: IntArray
+    rates: FloatArray
+    accelerations: FloatArray
+    true_poses: FloatArray
+    shown: FloatArray
     events: list[dict[str, object]]
     playing: slice
     resting: slice
@@ -67,7 +65,7 @@ class Record:
 
 
 @cache
-def estimates(record: Record, accelerometers: bool = True) -> tuple[Array, Array, NDArray[np.int64]]:
+def estimates(record: Record, accelerometers: bool = True) -> tuple[FloatArray, FloatArray, IntArray]:
     """Return rates, accelerations and the accelerometers left out, per cycle."""
     estimator = record.estimator(accelerometers)
     values = record.readings if accelerometers else np.zeros((len(record.poses), 0))
@@ -93,7 +91,7 @@ def play(plan: Plan, seconds: float, fault: str | None = None, truth: str | None
     cycle = plan.cycle()
     sample = cycle.sample
     first = sample.layout.slices["accelerometers"].start
-    rows: list[Array] = []
+    rows: list[FloatArray] = []
     valid: list[int] = []
     events: list[dict[str, object]] = []
     rested = played = now = 0
@@ -172,7 +170,7 @@ DRIVEN = [
 ]
 
 
-def differences(record: Record, values: Array) -> Array:
+def differences(record: Record, values: FloatArray) -> FloatArray:
     """Return first-order filtered differences, what a loop without an estimator has."""
     smoothing = smoothing_factor(record.plan.daemon.guard.rate_filter, 1.0 / RATE)
     result = np.zeros_like(values)

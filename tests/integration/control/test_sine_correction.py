@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
 from hil_sim.plant.plant import Plant
 from hil_sim.plant.provider import provider
+from mastd.arrays import ComplexArray, FloatArray
 from mastd.kinematics.jacobian import euler_jacobian
 from mastd.loop.cycle.slots import ProfileSlots
 from mastd.loop.payload.prepare import ready_profile
@@ -50,7 +50,7 @@ class Watched(Rig):
         self.step()
         self.step(Verb.LOAD, arguments=(0.0, 1.0))
         assert self.supervisor.refusal == ""
-        self.rows: list[tuple[NDArray[np.float64], ...]] = []
+        self.rows: list[tuple[FloatArray, ...]] = []
 
     def watch(self, verb: Verb = Verb.NONE) -> State:
         """One cycle."""
@@ -109,18 +109,18 @@ def test_a_sine_becomes_what_was_asked_holds_and_ends_so(lab: Lab) -> None:
     assert np.abs(difference - accelerations[1:-1]).max() < 0.02 * np.abs(accelerations).max()
 
 
-def amplitudes(signal: NDArray[np.float64], part: slice) -> NDArray[np.complex128]:
+def amplitudes(signal: FloatArray, part: slice) -> ComplexArray:
     """Return what a signal has of the first five multiples of the frequency, over whole periods."""
     turning = np.exp(-2j * np.pi * FREQUENCY * 1e-3 * np.outer(np.arange(1, 6), np.arange(len(signal))))
     return np.asarray(2.0 * turning[:, part] @ signal[part] / len(signal[part]))
 
 
-def amplitude_error(felt: NDArray[np.float64], asked: NDArray[np.float64], part: slice) -> float:
+def amplitude_error(felt: FloatArray, asked: FloatArray, part: slice) -> float:
     """Return what is missing of the fundamental, as a share of it."""
     return float(abs(amplitudes(felt - asked, part)[0]) / abs(amplitudes(asked, part)[0]))
 
 
-def distortion(felt: NDArray[np.float64], part: slice) -> float:
+def distortion(felt: FloatArray, part: slice) -> float:
     """Return the effective value of the harmonics over that of the fundamental."""
     found = np.abs(amplitudes(felt, part))
     return float(np.sqrt(np.sum(found[1:] ** 2)) / found[0])

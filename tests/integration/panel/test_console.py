@@ -31,6 +31,7 @@ from websockets.exceptions import ConnectionClosed, InvalidStatus
 from websockets.sync.client import ClientConnection, connect
 from websockets.typing import Origin
 
+from mastd.arrays import FloatArray
 from mastd.errors import UsageError
 from mastd.wire.operators.client import OperatorClient
 from tests.support.lab import SHAKING, Lab, quick_lab, replaced
@@ -184,7 +185,7 @@ class Browser:
     def state(self, name: str) -> dict[str, Any]:
         return self.status(lambda now: bool(now["state"] == name))
 
-    def traces(self) -> tuple[float, NDArray[np.float64], NDArray[np.float32]]:
+    def traces(self) -> tuple[float, FloatArray, NDArray[np.float32]]:
         """Return lost, times (n,) and values (m, n) of the next traces."""
         while True:
             message = self.socket.recv(WAIT_S)
@@ -217,7 +218,7 @@ class Telemetry:
     """The daemon's own telemetry, read in a thread meanwhile."""
 
     def __init__(self, address: str) -> None:
-        self.frames: dict[int, NDArray[np.float64]] = {}
+        self.frames: dict[int, FloatArray] = {}
         self.newest = -1
         self._address = address
         self._begun, self._ended = threading.Event(), threading.Event()

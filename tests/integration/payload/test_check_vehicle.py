@@ -10,7 +10,6 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from numpy.typing import NDArray
 from scipy.spatial.transform import Rotation
 
 from mastd.commands import check as check_command
@@ -38,8 +37,6 @@ from mastd.vehicle.payload.load import vehicle_on_table
 from mastd.vehicle.payload.rigid import as_one_body, one_body
 from mastd.vehicle.state.motion import design_state
 from tests.support.lab import Lab
-
-Array = NDArray[np.float64]
 
 LIGHT = 2000.0
 """kg of a table that feels a car."""

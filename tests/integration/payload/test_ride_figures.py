@@ -9,8 +9,8 @@ from typing import Any
 
 import numpy as np
 import pytest
-from numpy.typing import NDArray
 
+from mastd.arrays import BoolArray, FloatArray
 from mastd.commands.report import summary
 from mastd.record.channels import AXES, Channel, ChannelSet
 from mastd.record.reader import Run, open_run
@@ -21,7 +21,6 @@ from mastd.report.pages.run import run_page
 from mastd.signals.comfort import frequency_weighting
 from tests.support.web_page import WebPage
 
-Floats = NDArray[np.float64]
 RATE, PERIOD_NS = 1000.0, 1_000_000
 STATES = ["OFF", "READY", "RUNNING", "LOWERING"]
 BEFORE, PLAYED, AFTER = 4000, 8000, 300
@@ -38,14 +37,14 @@ SIZES = {"x": (0.6, 1.0), "y": (0.9, 4.0), "z": (1.7, 8.0)}
 """Of the seat's acceleration: amplitude in m/s² and frequency in Hz, whole periods in PLAYED."""
 
 
-def sine(size: float, frequency: float) -> Floats:
-    wave: Floats = size * np.sin(2.0 * np.pi * frequency * TIMES)
+def sine(size: float, frequency: float) -> FloatArray:
+    wave: FloatArray = size * np.sin(2.0 * np.pi * frequency * TIMES)
     return wave
 
 
-def ride() -> dict[str, Floats]:
+def ride() -> dict[str, FloatArray]:
     """Return the channels of a ride; what lies before and after the profile must not count."""
-    columns: dict[str, Floats] = {name: np.zeros(COUNT) for name in NEEDED}
+    columns: dict[str, FloatArray] = {name: np.zeros(COUNT) for name in NEEDED}
     columns["cycle"][:] = np.arange(COUNT) + 1
     columns["step"][:] = np.arange(COUNT) + 500
     columns["state"][:] = STATES.index("READY")
@@ -67,7 +66,7 @@ def ride() -> dict[str, Floats]:
     return columns
 
 
-def cue() -> dict[str, Floats]:
+def cue() -> dict[str, FloatArray]:
     """Return channels of a cue: x late by a quarter of a period, y kept and then reversed, yaw as asked."""
     columns = {f"cue.{which}.{axis}": np.zeros(COUNT) for which in ("asked", "given") for axis in "xyz"}
     columns["cue.asked.x"], columns["cue.given.x"] = sine(2.0, 1.0), 2.0 * np.cos(2.0 * np.pi * TIMES)
@@ -82,7 +81,7 @@ def cue() -> dict[str, Floats]:
 
 
 def record(
-    columns: dict[str, Floats], path: Path, kept: NDArray[np.bool_] | None = None, rate: float = RATE
+    columns: dict[str, FloatArray], path: Path, kept: BoolArray | None = None, rate: float = RATE
 ) -> Run:
     """Write the channels as a run and read it back; ``kept`` (COUNT) says which frames are not lost."""
     channels = ChannelSet([Channel(name, "?") for name in columns], round(1e9 / rate))

@@ -14,6 +14,7 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
+from mastd.arrays import FloatArray
 from mastd.commands import report as report_command
 from mastd.errors import UsageError
 from mastd.record.channels import AXES
@@ -23,7 +24,7 @@ from mastd.record.writer import RunWriter
 from mastd.report.blocks import Banner, Cell, Facts, Heading, Page, Paragraph, Source, Table
 from mastd.report.drawing.drawing import draw
 from mastd.report.drawing.html_page import html
-from mastd.report.drawing.picture import Curve, Floats, Panel
+from mastd.report.drawing.picture import Curve, Panel
 from mastd.report.drawing.svg import svg
 from mastd.report.drawing.thinning import broken, gap_ends, thinned
 from mastd.report.pages.run import run_page
@@ -167,8 +168,8 @@ def broadband(duration: float, noise: float = 0.0) -> tuple[Synthetic, list[tupl
     run = synthetic(duration)
     time = (np.arange(len(run.frames)) - run.first) / RATE
 
-    def motion(at: Floats) -> Floats:
-        waves: Floats = np.sum([a * np.sin(2 * np.pi * f * at + p) for a, f, p in sines], axis=0)
+    def motion(at: FloatArray) -> FloatArray:
+        waves: FloatArray = np.sum([a * np.sin(2 * np.pi * f * at + p) for a, f, p in sines], axis=0)
         return waves
 
     for axis in AXES:
@@ -178,14 +179,14 @@ def broadband(duration: float, noise: float = 0.0) -> tuple[Synthetic, list[tupl
     return run, sines
 
 
-def density_of(series: Floats, count: int) -> Floats:
+def density_of(series: FloatArray, count: int) -> FloatArray:
     """Return the density of a series by hand: Hann windows of ``count`` samples, half overlapping."""
     window = np.sin(np.pi * np.arange(count) / count) ** 2
     powers = []
     for start in range(0, len(series) - count + 1, count // 2):
         part = series[start : start + count]
         powers.append(np.abs(np.fft.rfft(window * (part - part.mean()))) ** 2)
-    density: Floats = np.mean(powers, axis=0) * 2.0 / (RATE * np.sum(window**2))
+    density: FloatArray = np.mean(powers, axis=0) * 2.0 / (RATE * np.sum(window**2))
     return density
 
 
@@ -357,7 +358,7 @@ values = st.lists(st.floats(-1e6, 1e6) | st.just(np.nan), min_size=1, max_size=4
 @given(values=values, points=st.integers(2, 60))
 @example(values=np.array([5.0, np.nan, 7.0, 6.0, np.nan, np.nan, 9.0, 8.0]), points=4)
 @example(values=-np.array([5.0, np.nan, 7.0, 6.0, np.nan, np.nan, 9.0, 8.0]), points=4)
-def test_thinning_keeps_extremes_and_gaps(values: Floats, points: int) -> None:
+def test_thinning_keeps_extremes_and_gaps(values: FloatArray, points: int) -> None:
     times = np.arange(len(values)) / 7.0
     x, y = thinned(times, values, points)
     assert np.all(np.diff(x) >= 0.0)

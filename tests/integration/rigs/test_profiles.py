@@ -7,7 +7,6 @@ from collections.abc import Callable
 
 import numpy as np
 import pytest
-from numpy.typing import NDArray
 
 from mastd.errors import SettingsError
 from mastd.loop.cycle.slots import ProfileSlots
@@ -24,8 +23,6 @@ from mastd.wire.common.blocks import Verb
 from tests.support.lab import Lab
 from tests.support.rigs.rig import Rig
 from tests.support.rigs.rigs import joined, rigs_file
-
-Array = NDArray[np.float64]
 
 PERIOD = 1e-3
 GRAVITY = 9.80665

@@ -7,8 +7,8 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from numpy.typing import NDArray
 
+from mastd.arrays import FloatArray
 from mastd.roads.ground import Ground, write_plane
 from mastd.vehicle.drivers.controls import Controls, half_cosine, hands_off, no_controls
 from mastd.vehicle.manoeuvres.base import KM_PER_H, Manoeuvre
@@ -21,8 +21,6 @@ from mastd.vehicle.state.inputs import InputLayout
 from mastd.vehicle.state.trace import ANGLES, ANGULAR_VELOCITY, POSITION, VELOCITY, Trace
 from tests.support.vehicle.residual import Balance, balanced
 from tests.support.vehicle.shaken_plate import shaking
-
-Array = NDArray[np.float64]
 
 STORED = 3e-4
 """Of the energy of motion that tyres store sideways and give back, at most."""
@@ -74,7 +72,7 @@ def check_saturated(trace: Trace, model: Model, wheels: tuple[int, ...]) -> None
 def turned(model: Model, rack: float, torque: float, braking: float, after: float) -> Manoeuvre:
     """Return a turn at 70 km/h; from ``after`` s on the rear wheels are driven or braked, N m each."""
 
-    def law(times: Array) -> Controls:
+    def law(times: FloatArray) -> Controls:
         controls = no_controls(model, times)
         controls.drives[:, 0, :] = half_cosine(times, rack, 0.5, 1.0)
         share = half_cosine(times, 1.0, after, after + 0.2)[:, 0]
@@ -102,7 +100,7 @@ def test_the_rear_breaks_away(sedan: Model, torque: float, braking: float) -> No
 def reverse(model: Model, speed: float, rack: float, duration: float) -> Manoeuvre:
     """Return driving at a speed of either sign with the rack turned, and as much torque as rolling takes."""
 
-    def law(times: Array) -> Controls:
+    def law(times: FloatArray) -> Controls:
         controls = no_controls(model, times)
         controls.drives[:, 0, :] = half_cosine(times, rack, 0.5, 2.0)
         controls.drive_torque[:, :2] = math.copysign(25.0, speed)
@@ -142,7 +140,7 @@ def test_a_driven_car_loses_what_slip_and_rolling_take(sedan: Model, torque: flo
     """Straight ahead, the dampers at rest: Σ F (Ω r_e − v) of the tyres, and their rolling resistance."""
     from mastd.vehicle.magic_formula.formula import rolling_radius
 
-    def law(times: Array) -> Controls:
+    def law(times: FloatArray) -> Controls:
         controls = no_controls(sedan, times)
         controls.drive_torque[:, :2] = torque * half_cosine(times, 1.0, 0.2, 1.0)[:, :1]
         return controls

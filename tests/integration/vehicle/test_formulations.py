@@ -8,9 +8,9 @@ from functools import cache
 
 import numpy as np
 import pytest
-from numpy.typing import NDArray
 from scipy.spatial.transform import Rotation
 
+from mastd.arrays import FloatArray
 from mastd.roads.ground import Ground
 from mastd.settings.vehicle.solver_names import TREE_FORMULATIONS, Formulation, Integrator
 from mastd.vehicle.blocks.attitude import rotation_matrix
@@ -24,8 +24,6 @@ from mastd.vehicle.simulation.simulation import Simulation
 from mastd.vehicle.solver.choice import Solver
 from mastd.vehicle.state.motion import State
 from tests.support.formulations.tree_reference import Motion, integrate
-
-Floats = NDArray[np.float64]
 
 OWN = ("sedan", "mcpherson_hatchback", "transporter_8x8", "transporter_8_axles")
 VEHICLES = ("quarter_car", "benchmark_sedan", *OWN)
@@ -58,7 +56,7 @@ def shaken(model: Model, seed: int) -> State:
     return simulation.state
 
 
-def by_newton_euler(model: Model, state: State) -> tuple[Floats, Floats, Floats]:
+def by_newton_euler(model: Model, state: State) -> tuple[FloatArray, FloatArray, FloatArray]:
     """Return accelerations, angular ones (bodies, 3; inertial axes) and those of the spins from the whole
     system of all bodies and all constraints in inertial axes."""
     system, bodies = System(model), len(model.bodies)
@@ -89,7 +87,7 @@ def by_newton_euler(model: Model, state: State) -> tuple[Floats, Floats, Floats]
     return parts[:, :3], parts[:, 3:], found[6 * bodies : system.size]
 
 
-def _rack(model: Model, state: State, drive: int) -> Floats:
+def _rack(model: Model, state: State, drive: int) -> FloatArray:
     """Return displacement, rate and no acceleration of a rack, from the state."""
     primitive = next(primitive for primitive in model.primitives if primitive.drive == drive)
     turn = rotation_matrix(state.attitude)
@@ -161,7 +159,7 @@ def standing(vehicle: str) -> Model:
     return replace(find(vehicle), powertrain=None)
 
 
-def samples(duration: float) -> Floats:
+def samples(duration: float) -> FloatArray:
     return np.linspace(0.0, duration, round(duration / 0.01) + 1)
 
 

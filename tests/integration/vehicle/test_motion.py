@@ -9,8 +9,8 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from numpy.typing import NDArray
 
+from mastd.arrays import FloatArray
 from mastd.settings.vehicle.solver_names import Formulation
 from mastd.vehicle.equilibrium.dense_equations import System
 from mastd.vehicle.equilibrium.settle import settle
@@ -35,7 +35,6 @@ from tests.support.vehicle.drives import (
 )
 from tests.support.vehicle.variants import LINEAR_HATCHBACK
 
-Array = NDArray[np.float64]
 ACCURACIES: tuple[Accuracy, ...] = ("fast", "exact")
 MANOEUVRES: dict[str, Callable[[Model], Manoeuvre]] = {"jturn": jturn, "bump": bump}
 FINE = 2.5e-4
@@ -92,7 +91,7 @@ def test_the_error_falls_with_the_formulas_order(name: str, accuracy: Accuracy) 
     # What the fine run itself lacks is a part of each difference.
     due = np.log2((steps[:-1] ** 2 - FINE**2) / (steps[1:] ** 2 - FINE**2))
     # At 4 ms the car is over the bump's two edges, where the slope jumps, in 27 steps.
-    measures: tuple[tuple[int, Callable[[Run], Array]], ...] = (
+    measures: tuple[tuple[int, Callable[[Run], FloatArray]], ...] = (
         (0, lambda run: run.position),
         (2 if name == "bump" else 0, lambda run: run.acceleration),
     )
@@ -177,7 +176,7 @@ def raised(model: Model) -> State:
     return released(System(model), settle(System(other), design_state(other)).state)
 
 
-def swing(model: Model, damping: float, accuracy: Accuracy) -> Array:
+def swing(model: Model, damping: float, accuracy: Accuracy) -> FloatArray:
     """Return the energy of the oscillation over 10 s as a share of that at the beginning, (samples)."""
     rest = energy(model, settle(System(model), design_state(model)).state)
     simulation = Simulation(model, damping=damping, accuracy=accuracy)

@@ -6,9 +6,9 @@ from dataclasses import dataclass
 
 import numpy as np
 import pytest
-from numpy.typing import NDArray
 from scipy.spatial.transform import Rotation
 
+from mastd.arrays import FloatArray
 from mastd.roads.ground import Ground, write_plane
 from mastd.settings.vehicle.solver_names import Formulation
 from mastd.vehicle.blocks.attitude import rotation_matrix
@@ -21,7 +21,6 @@ from mastd.vehicle.state.motion import State
 from tests.support.vehicle.drives import TIGHT, momentum_rate, rows, weight
 from tests.support.vehicle.variants import LINEAR_HATCHBACK
 
-Array = NDArray[np.float64]
 ACCURACIES: tuple[Accuracy, ...] = ("fast", "exact")
 STEP = 1e-3
 PUSH = np.array([500.0, -800.0, 300.0, 200.0, -300.0, 400.0])
@@ -33,7 +32,9 @@ def sedan() -> Model:
     return find("benchmark_sedan")
 
 
-def imbalance(model: Model, state: State, wrench: Array, outside: Array | None = None) -> Array:
+def imbalance(
+    model: Model, state: State, wrench: FloatArray, outside: FloatArray | None = None
+) -> FloatArray:
     """Return rate of momentum − weight − what acts from outside + the car's wrench on the ground, (6)."""
     total = momentum_rate(model, state) - weight(model, state) + wrench
     if outside is not None:
@@ -79,9 +80,9 @@ class Shaken:
     """A car on a table."""
 
     simulation: Simulation
-    wrenches: Array
+    wrenches: FloatArray
     """(n, 6) of each step."""
-    imbalances: Array
+    imbalances: FloatArray
     """(samples, 6)."""
 
 

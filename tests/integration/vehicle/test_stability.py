@@ -7,7 +7,6 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from numpy.typing import NDArray
 
 from mastd.roads.entries import HEADER
 from mastd.roads.ground import Ground
@@ -23,7 +22,6 @@ from mastd.vehicle.state.trace import ACCELERATION, ANGLES, POSITION, VELOCITY, 
 from tests.support.vehicle.drives import coasting, drive, released, yaw_of
 from tests.support.vehicle.variants import LINEAR_HATCHBACK
 
-Array = NDArray[np.float64]
 ACCURACIES: tuple[Accuracy, ...] = ("fast", "exact")
 FORMULATIONS: tuple[Formulation, ...] = ("chassis", "inertial")
 MANOEUVRES: dict[str, Callable[[Model], Manoeuvre]] = {"jturn": jturn, "bump": bump}

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 
 import numpy as np
 import pytest
-from numpy.typing import NDArray
 
+from mastd.arrays import FloatArray
 from mastd.roads.ground import Ground
 from mastd.vehicle.model.definition import Model
 from mastd.vehicle.simulation.simulation import Simulation
@@ -26,18 +26,16 @@ from tests.support.vehicle.magic_cars import (
 )
 from tests.support.vehicle.tyre_shadow import Contact, Shadow, bar_energy, kinetic, suspension_power
 
-Array = NDArray[np.float64]
-
 
 @dataclass
 class Balance:
     """What became of a run, J."""
 
-    change: Array
+    change: FloatArray
     """(n) of kinetic energy, height and bars since the first step."""
-    work: Array
+    work: FloatArray
     """(n) of tyres, springs, dampers and brakes."""
-    taken: Array
+    taken: FloatArray
     """(n) by the contacts: all that they were given and neither gave back nor still store."""
     errors: tuple[float, float, float]
     """Largest differences of loads and forces (N) and of slips."""
@@ -45,7 +43,9 @@ class Balance:
     """W that a friction brake gave at most."""
 
 
-def balance(model: Model, speed: float, inputs: Iterator[Array], grounds: Callable[[int], Ground]) -> Balance:
+def balance(
+    model: Model, speed: float, inputs: Iterator[FloatArray], grounds: Callable[[int], Ground]
+) -> Balance:
     """Run a car with its tyres calculated beside it."""
     simulation = Simulation(model, **TIGHT)
     simulation.start(speed)
@@ -87,7 +87,7 @@ def _errors(sample: Trace, contacts: list[Contact]) -> tuple[float, float, float
     )
 
 
-def integral(powers: list[float]) -> Array:
+def integral(powers: list[float]) -> FloatArray:
     """Return the work since the first sample (n), by trapezoids."""
     values = np.array(powers)
     return np.concatenate([[0.0], np.cumsum(0.5 * STEP * (values[1:] + values[:-1]))])

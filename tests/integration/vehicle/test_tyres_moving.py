@@ -6,9 +6,9 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from numpy.typing import NDArray
 from scipy.spatial.transform import Rotation
 
+from mastd.arrays import FloatArray
 from mastd.roads.ground import Ground
 from mastd.vehicle.blocks import fields as f
 from mastd.vehicle.equilibrium.settle import weight as weight_of
@@ -33,14 +33,13 @@ from tests.support.vehicle.magic_cars import (
     without_offsets,
 )
 
-Array = NDArray[np.float64]
 CARS = ("sedan", "mcpherson_hatchback", HEAVY)
 
 
 # Slopes -----------------------------------------------------------------------------------------------------
 
 
-def on_slope(model: Model, degrees: float, row: Array, friction: float = 1.0) -> Simulation:
+def on_slope(model: Model, degrees: float, row: FloatArray, friction: float = 1.0) -> Simulation:
     """Return the car on a plane that was tilted up ahead of it within 3 s."""
     simulation = Simulation(model)
     simulation.start(0.0)
@@ -223,7 +222,9 @@ def test_a_coasting_car_slows_down_by_the_air() -> None:
 # Tied down --------------------------------------------------------------------------------------------------
 
 
-def shaken_in_x(simulation: Simulation, row: Array, amplitude: float, hertz: float, seconds: float) -> Array:
+def shaken_in_x(
+    simulation: Simulation, row: FloatArray, amplitude: float, hertz: float, seconds: float
+) -> FloatArray:
     """Return the chassis' way on a plate (n, 3) that shakes along x with an acceleration's amplitude."""
     omega, start, ways = 2.0 * np.pi * hertz, simulation.state.position[0], []
     for k in range(1, round(seconds / STEP) + 1):
@@ -331,7 +332,7 @@ def test_a_car_that_turns_and_brakes_keeps_the_laws_of_momentum() -> None:
     assert np.all(worst[3:] <= 0.2)
 
 
-def imbalance(model: Model, simulation: Simulation, wrench: Array) -> Array:
+def imbalance(model: Model, simulation: Simulation, wrench: FloatArray) -> FloatArray:
     """Return rate of momentum − weight + the car's wrench on the ground, (6)."""
     state = simulation.state
     return np.asarray(momentum_rate(model, state) - weight(model, state) + wrench)
@@ -381,7 +382,7 @@ def test_a_quarter_car_on_a_plate_is_two_masses_on_two_springs(hertz: float) -> 
     assert share == pytest.approx(moved[0], rel=0.08)
 
 
-def two_masses(model: Model, damping: float) -> tuple[Array, Array, Array]:
+def two_masses(model: Model, damping: float) -> tuple[FloatArray, FloatArray, FloatArray]:
     """Return mass, stiffness and damping (2, 2) of chassis and wheel: arms are levers, the spring acts by its
     motion ratio and its preload's lever."""
     (axle,) = suspension_kinematics(model, np.array([-1e-3, 0.0, 1e-3]))

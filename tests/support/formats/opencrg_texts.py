@@ -6,9 +6,9 @@ import math
 from pathlib import Path
 
 import numpy as np
-from numpy.typing import NDArray
 
-Array = NDArray[np.float64]
+from mastd.arrays import FloatArray
+
 Z = np.round(np.random.default_rng(2).normal(0.0, 0.05, (9, 4)), 4)
 """Heights of the road that ``crg`` writes unless told: every 0.5 m along, every 1 m across."""
 ACROSS = np.array([-1.5, -0.5, 0.5, 1.5])
@@ -18,7 +18,7 @@ SECTIONS = "".join(f"D:long section {k},m\n" for k in range(1, 5))
 PHI, SLOPE, BANKING = (f"D:reference line {name}\n" for name in ("phi,rad", "slope,m/m", "banking,m/m"))
 
 
-def cells(table: Array, width: int = 10, per_line: int = 8) -> str:
+def cells(table: FloatArray, width: int = 10, per_line: int = 8) -> str:
     """Return formatted rows, stars for what is no number."""
     digits = width - 5
     rows = []
@@ -50,7 +50,7 @@ def block(name: str, *lines: str) -> str:
     return "\n".join((f"${name}", *lines, "$", ""))
 
 
-def holed(*places: tuple[int, int]) -> Array:
+def holed(*places: tuple[int, int]) -> FloatArray:
     """Return ``Z`` without some of its numbers."""
     table = Z.copy()
     for place in places:

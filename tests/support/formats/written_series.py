@@ -8,7 +8,8 @@ import numpy as np
 from hypothesis import strategies
 from hypothesis.extra.numpy import arrays
 
-from mastd.formats.core.measurement import Array, Channel, Measurement, Series
+from mastd.arrays import FloatArray
+from mastd.formats.core.measurement import Channel, Measurement, Series
 
 NAMES = ("heave", "heave", "frame.x", "a/b", "time", "", ".", "Kraft °", "x (2)")
 NUMBERS = strategies.floats(width=64, allow_nan=True, allow_infinity=True, allow_subnormal=True)
@@ -17,7 +18,7 @@ TABLES = strategies.tuples(strategies.integers(1, 12), strategies.integers(1, 9)
 )
 
 
-def series_of(table: Array, step: float | None = 0.01, start: float = 0.0, name: str = "") -> Series:
+def series_of(table: FloatArray, step: float | None = 0.01, start: float = 0.0, name: str = "") -> Series:
     """Return the columns of a table (n, up to 9) as channels with names that formats dislike."""
     channels = tuple(
         Channel(NAMES[number], "m/s²" if number % 2 else "", column.copy(), f"column {number}, <&>")
@@ -26,14 +27,14 @@ def series_of(table: Array, step: float | None = 0.01, start: float = 0.0, name:
     return Series(channels, step, start, name=name)
 
 
-def _on_axis(table: Array, step: float, start: float, axis: str) -> Series:
+def _on_axis(table: FloatArray, step: float, start: float, axis: str) -> Series:
     series = series_of(table, step, start, "a/b")
     if axis == "road":
         return replace(series, axis="u", axis_unit="m")
     power = {"uneven": 1.5, "even, but no step is stated": 1.0}.get(axis)
     if power is None:
         return series
-    places: Array = step * np.arange(len(table), dtype=np.float64) ** power
+    places: FloatArray = step * np.arange(len(table), dtype=np.float64) ** power
     return replace(series, step=None, start=0.0, places=places)
 
 

@@ -7,13 +7,12 @@ and these are written down here plainly, with dense matrices.
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
+from mastd.arrays import FloatArray
 from mastd.formulations.closing.partition import renew
 from mastd.formulations.tree import arrays as a
 from mastd.formulations.tree.arrays import Tree
 
-Floats = NDArray[np.float64]
 Generator = np.random.Generator
 
 _TURNING = ((0,), (1,), (1, 1), (1, 1, 1), (0, 0, 0, 1, 1, 1))
@@ -174,7 +173,7 @@ def choose(tree: Tree) -> int:
     return renew(tree)
 
 
-def equations(tree: Tree) -> tuple[Floats, Floats]:
+def equations(tree: Tree) -> tuple[FloatArray, FloatArray]:
     """Return M (n, n) of (18) and the force (n) of (19), for all coordinates, from whole V and W."""
     n = len(tree.fixed)
     mass, force = np.zeros((n, n)), np.zeros(n)
@@ -189,7 +188,7 @@ def equations(tree: Tree) -> tuple[Floats, Floats]:
     return mass, force
 
 
-def accelerations(tree: Tree) -> Floats:
+def accelerations(tree: Tree) -> FloatArray:
     """Return the accelerations (n) that the equations ask for, (17), (22), (23): fixed ones as they are."""
     mass, force = equations(tree)
     free = np.flatnonzero(tree.fixed == a.FREE)

@@ -6,27 +6,28 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from mastd.vehicle.model.definition import Axle, Body, Model, Primitive, Vector
+from mastd.arrays import FloatArray
+from mastd.vehicle.model.definition import Axle, Body, Model, Primitive
 from mastd.vehicle.model.joint_primitives import Ends, distance, prismatic, revolute, universal
 
 X, Y, Z = np.eye(3)
 CHASSIS = 0
 
 
-def hinge(name: str, first: int, second: int, point: Sequence[float], axis: Vector) -> list[Primitive]:
+def hinge(name: str, first: int, second: int, point: Sequence[float], axis: FloatArray) -> list[Primitive]:
     place = np.array(point, dtype=float)
     return revolute(Ends(name, first, second, (place, place), (axis, axis)))
 
 
 def cross(
-    name: str, first: int, second: int, point: Sequence[float], axes: tuple[Vector, Vector]
+    name: str, first: int, second: int, point: Sequence[float], axes: tuple[FloatArray, FloatArray]
 ) -> list[Primitive]:
     place = np.array(point, dtype=float)
     return universal(Ends(name, first, second, (place, place), axes))
 
 
 def slide(
-    name: str, first: int, second: int, point: Sequence[float], axis: Vector, drive: int | None = None
+    name: str, first: int, second: int, point: Sequence[float], axis: FloatArray, drive: int | None = None
 ) -> list[Primitive]:
     place = np.array(point, dtype=float)
     return prismatic(Ends(name, first, second, (place, place), (axis, axis)), drive)

@@ -11,9 +11,9 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.integrate import solve_ivp
 
+from mastd.arrays import FloatArray
 from mastd.formulations.integrators.stepper import TreeSteps
 from mastd.formulations.tree import arrays as a
 from mastd.formulations.tree.topology import TreeJoint
@@ -22,8 +22,6 @@ from mastd.vehicle.manoeuvres.base import Manoeuvre
 from mastd.vehicle.model.definition import Model
 from mastd.vehicle.simulation.simulation import Simulation
 from mastd.vehicle.solver.choice import Solver
-
-Floats = NDArray[np.float64]
 
 TOLERANCE = 1e-9
 LONGEST = 2e-3
@@ -34,12 +32,12 @@ LONGEST = 2e-3
 class Motion:
     """Chassis at sample times: position (n, 3), inertial axes, and acceleration (n, 3) in them."""
 
-    position: Floats
-    acceleration: Floats
+    position: FloatArray
+    acceleration: FloatArray
 
 
 def integrate(
-    model: Model, manoeuvre: Manoeuvre, formulation: Solver, times: Floats, tolerance: float = TOLERANCE
+    model: Model, manoeuvre: Manoeuvre, formulation: Solver, times: FloatArray, tolerance: float = TOLERANCE
 ) -> Motion:
     """Return the motion at ``times`` (n), the first one 0, to a relative ``tolerance``."""
     simulation = Simulation(model, solver=formulation, ground=manoeuvre.ground)
@@ -71,14 +69,14 @@ class _Equations:
         self._steps, self._tree = steps, steps.tree
         self._model = simulation.model
         self._ground = simulation.ground.parameters
-        self._controls: Callable[[Floats], object] = manoeuvre.controls
+        self._controls: Callable[[FloatArray], object] = manoeuvre.controls
         self._manoeuvre = manoeuvre
         tree = self._tree
         self._start_q = tree.q.copy()
         self.size = len(tree.u)
         self.start = np.concatenate([tree.u, tree.spin, tree.deflection.ravel()])
 
-    def rates(self, time: float, values: Floats) -> Floats:
+    def rates(self, time: float, values: FloatArray) -> FloatArray:
         self._put(time, values)
         tree, n = self._tree, self.size
         way = tree.u.copy()
@@ -92,12 +90,12 @@ class _Equations:
         assert len(rates) == len(values), n
         return rates
 
-    def sample(self, time: float, values: Floats) -> tuple[Floats, Floats]:
+    def sample(self, time: float, values: FloatArray) -> tuple[FloatArray, FloatArray]:
         self._put(time, values)
         # The chassis comes first; its velocity coordinates are those of its centre in inertial axes.
         return self._tree.q[:3].copy(), self._tree.udot[:3].copy()
 
-    def _put(self, time: float, values: Floats) -> None:
+    def _put(self, time: float, values: FloatArray) -> None:
         tree, n = self._tree, self.size
         for line in tree.links:
             kind, at, first = TreeJoint(int(line[a.L_KIND])), int(line[a.L_PLACE]), int(line[a.L_FIRST])
@@ -119,12 +117,12 @@ class _Equations:
             self._steps.look(row, self._ground)
 
 
-def _turn_rate(turn: Floats, omega: Floats) -> Floats:
+def _turn_rate(turn: FloatArray, omega: FloatArray) -> FloatArray:
     """Return the rate of a rotation vector for an angular velocity in outer axes, in closed form."""
     angle = float(np.linalg.norm(turn))
     share = 1.0 / 12.0
     if angle > 1e-3:
         share = (1.0 - 0.5 * angle / np.tan(0.5 * angle)) / angle**2
     once = np.cross(turn, omega)
-    rate: Floats = omega - 0.5 * once + share * np.cross(turn, once)
+    rate: FloatArray = omega - 0.5 * once + share * np.cross(turn, once)
     return rate

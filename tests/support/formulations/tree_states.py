@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.linalg import block_diag, null_space
 
+from mastd.arrays import FloatArray, IntArray
 from mastd.formulations.closing.closing import move_link
 from mastd.formulations.integrators.stepper import TreeSteps
 from mastd.formulations.tree import arrays as a
@@ -20,8 +20,6 @@ from mastd.vehicle.state.arrays import Layout
 from mastd.vehicle.state.inputs import InputLayout
 from mastd.vehicle.state.motion import State, design_state
 
-Array = NDArray[np.float64]
-
 _CLOSED = 1e-11
 """m that a cut joint of a closed loop may be open."""
 
@@ -31,7 +29,7 @@ class TreeCar:
     """A vehicle as a tree."""
 
     steps: TreeSteps
-    design: Array
+    design: FloatArray
     """``q`` in the design position."""
 
     @property
@@ -50,7 +48,7 @@ class TreeCar:
         return self.layout.model
 
     @property
-    def free(self) -> NDArray[np.int64]:
+    def free(self) -> IntArray:
         """Coordinates that move by the equations of motion."""
         return np.flatnonzero(self.tree.fixed == a.FREE)
 
@@ -84,7 +82,7 @@ def move_anywhere(car: TreeCar, seed: int) -> None:
     tree.udot[car.free] = np.nan
 
 
-def velocity_matrix(tree: Tree) -> Array:
+def velocity_matrix(tree: Tree) -> FloatArray:
     """Return the columns of V and W as one matrix (6 links, n)."""
     found = np.zeros((len(tree.links), 6, len(tree.u)))
     for i, line in enumerate(tree.links):
@@ -94,7 +92,7 @@ def velocity_matrix(tree: Tree) -> Array:
     return found.reshape(-1, len(tree.u))
 
 
-def mass_matrix(tree: Tree) -> Array:
+def mass_matrix(tree: Tree) -> FloatArray:
     """Return the masses and inertias of all links in inertial axes (6 links, 6 links)."""
     blocks = []
     for mass, (xx, yy, zz, xy, xz, yz) in zip(tree.mass, tree.inertia, strict=True):
@@ -102,7 +100,7 @@ def mass_matrix(tree: Tree) -> Array:
     return np.asarray(block_diag(*blocks))
 
 
-def dense_accelerations(car: TreeCar) -> Array:
+def dense_accelerations(car: TreeCar) -> FloatArray:
     """Return the accelerations (n) of the free coordinates by one dense system, the others zero."""
     tree, free = car.tree, car.free
     columns = velocity_matrix(tree)[:, free]
@@ -112,14 +110,14 @@ def dense_accelerations(car: TreeCar) -> Array:
     return found
 
 
-def body_accelerations(car: TreeCar) -> Array:
+def body_accelerations(car: TreeCar) -> FloatArray:
     """Return what the tree's ``udot`` adds to γ, (links, 6): of the centres of mass, and angular."""
     tree, free = car.tree, car.free
-    found: Array = (velocity_matrix(tree)[:, free] @ tree.udot[free]).reshape(-1, 6)
+    found: FloatArray = (velocity_matrix(tree)[:, free] @ tree.udot[free]).reshape(-1, 6)
     return found
 
 
-def absolute_accelerations(car: TreeCar) -> Array:
+def absolute_accelerations(car: TreeCar) -> FloatArray:
     """Return the same by the equations of all bodies, absolute, with all joints as constraints."""
     tree, model = car.tree, car.model
     system = System(model)
@@ -135,7 +133,7 @@ def absolute_accelerations(car: TreeCar) -> Array:
     order = np.concatenate([6 * line[a.L_BODY] + np.arange(6) for line in tree.links])
     rows = np.vstack([jacobian, held])[:, order]
     sides = np.concatenate([-gaps, np.zeros(len(held))])
-    found: Array = _constrained(mass_matrix(tree), -tree.residual.ravel(), rows, sides).reshape(-1, 6)
+    found: FloatArray = _constrained(mass_matrix(tree), -tree.residual.ravel(), rows, sides).reshape(-1, 6)
     return found
 
 
@@ -146,8 +144,8 @@ def state_of(car: TreeCar) -> State:
     order = np.argsort(body)
     turn = tree.turn.reshape(-1, 3, 3)[order]
 
-    def own(vectors: Array) -> Array:
-        found: Array = np.einsum("bji,bj->bi", turn, vectors[order])
+    def own(vectors: FloatArray) -> FloatArray:
+        found: FloatArray = np.einsum("bji,bj->bi", turn, vectors[order])
         return found
 
     return replace(
@@ -163,7 +161,7 @@ def state_of(car: TreeCar) -> State:
     )
 
 
-def _constrained(mass: Array, force: Array, rows: Array, sides: Array) -> Array:
+def _constrained(mass: FloatArray, force: FloatArray, rows: FloatArray, sides: FloatArray) -> FloatArray:
     """Return x with M x + rowsᵀ λ = force and rows x = sides, by the null space of the rows."""
     if len(rows) == 0:
         return np.asarray(np.linalg.solve(mass, force))

@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 import yaml
-from numpy.typing import NDArray
 
+from mastd.arrays import FloatArray
 from mastd.vehicle.model.definition import (
     Axle,
     Body,
@@ -22,46 +22,45 @@ from mastd.vehicle.model.definition import (
     Wheel,
 )
 
-Array = NDArray[np.float64]
 NONE = np.zeros(3)
 
 
-def spherical(first: int, second: int, point: Array, joint: str) -> list[Primitive]:
+def spherical(first: int, second: int, point: FloatArray, joint: str) -> list[Primitive]:
     """Return the primitives of a ball joint."""
     return [Primitive(PrimitiveKind.SPHERICAL, first, second, point, point, NONE, NONE, 0.0, -1, joint)]
 
 
-def dot_1(first: int, second: int, axes: tuple[Array, Array], joint: str) -> Primitive:
+def dot_1(first: int, second: int, axes: tuple[FloatArray, FloatArray], joint: str) -> Primitive:
     """Return one condition that two axes are at right angles."""
     return Primitive(PrimitiveKind.DOT_1, first, second, NONE, NONE, axes[0], axes[1], 0.0, -1, joint)
 
 
-def dot_2(first: int, second: int, axis: Array, point: Array, drive: int, joint: str) -> Primitive:
+def dot_2(first: int, second: int, axis: FloatArray, point: FloatArray, drive: int, joint: str) -> Primitive:
     """Return one condition that a point of the second body stays on a plane of the first."""
     return Primitive(PrimitiveKind.DOT_2, first, second, point, point, axis, NONE, 0.0, drive, joint)
 
 
-def across(axis: Array) -> tuple[Array, Array]:
+def across(axis: FloatArray) -> tuple[FloatArray, FloatArray]:
     """Return two unit vectors at right angles to an axis and to each other."""
     first = np.cross(axis, np.eye(3)[np.argmin(np.abs(axis))])
     first = first / np.linalg.norm(first)
     return first, np.cross(axis, first)
 
 
-def revolute(first: int, second: int, ends: tuple[Array, Array], joint: str) -> list[Primitive]:
+def revolute(first: int, second: int, ends: tuple[FloatArray, FloatArray], joint: str) -> list[Primitive]:
     """Return the primitives of a hinge on the line between two points."""
     axis = (ends[1] - ends[0]) / np.linalg.norm(ends[1] - ends[0])
     hinges = [dot_1(first, second, (normal, axis), joint) for normal in across(axis)]
     return [*spherical(first, second, 0.5 * (ends[0] + ends[1]), joint), *hinges]
 
 
-def distance(first: int, second: int, ends: tuple[Array, Array], joint: str) -> list[Primitive]:
+def distance(first: int, second: int, ends: tuple[FloatArray, FloatArray], joint: str) -> list[Primitive]:
     """Return the primitive of a rod with ball joints."""
     length = float(np.linalg.norm(ends[1] - ends[0]))
     return [Primitive(PrimitiveKind.DISTANCE, first, second, ends[0], ends[1], NONE, NONE, length, -1, joint)]
 
 
-def rack_guide(rack: int, point: Array) -> list[Primitive]:
+def rack_guide(rack: int, point: FloatArray) -> list[Primitive]:
     """Return the primitives of a rack along y whose displacement is drive 0."""
     x, y, z = np.eye(3)
     turns = [dot_1(0, rack, pair, "rack guide") for pair in ((x, y), (x, z), (y, z))]
@@ -69,7 +68,9 @@ def rack_guide(rack: int, point: Array) -> list[Primitive]:
     return [*turns, *slides, dot_2(0, rack, y, point, 0, "rack and pinion")]
 
 
-def carrier(name: str, knuckle: tuple[float, Array, Array], wheel: tuple[float, Array, Array]) -> Body:
+def carrier(
+    name: str, knuckle: tuple[float, FloatArray, FloatArray], wheel: tuple[float, FloatArray, FloatArray]
+) -> Body:
     """Return knuckle and wheel as one body, without the wheel's inertia about its axis (y)."""
     mass = knuckle[0] + wheel[0]
     centre = (knuckle[0] * knuckle[1] + wheel[0] * wheel[1]) / mass
@@ -91,7 +92,7 @@ class Assembly:
         self.wheels: list[Wheel] = []
         self.corners: list[Corner] = []
 
-    def body(self, name: str, mass: float, centre: Array, inertia: list[float]) -> int:
+    def body(self, name: str, mass: float, centre: FloatArray, inertia: list[float]) -> int:
         """Add a body and return its index."""
         self.bodies.append(Body(name, mass, np.array(centre, dtype=float), np.diag(inertia)))
         return len(self.bodies) - 1

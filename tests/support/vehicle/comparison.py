@@ -7,14 +7,12 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.interpolate import CubicSpline
 
+from mastd.arrays import FloatArray
 from mastd.errors import FormatError
 from mastd.formats.core.columns import read_columns
 from mastd.vehicle.state.trace import Trace, columns
-
-FloatArray = NDArray[np.float64]
 
 _POSITION = slice(1, 4)
 _ACCELERATION = slice(7, 10)

@@ -6,15 +6,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.linalg import eigh, expm
 from scipy.spatial.transform import Rotation
 
+from mastd.arrays import FloatArray
 from mastd.vehicle.model.definition import Model
 from mastd.vehicle.payload.on_table import VehicleOnTable
 from tests.support.vehicle.shaken_plate import shaking
-
-Array = NDArray[np.float64]
 
 HEIGHT = 0.5
 """m of the top above C."""
@@ -29,8 +27,8 @@ OIL_COLUMNS = np.array([11.7, 16.6, 23.5, 29.0, 22.3, 14.9])
 class SprungTable:
     """M ẍ + D (ẋ − ẋ_c) + K (x − x_c) = wrench, small motions; x_c is what its springs stand on."""
 
-    mass: Array
-    stiffness: Array
+    mass: FloatArray
+    stiffness: FloatArray
     damping: float
 
     @classmethod
@@ -38,7 +36,7 @@ class SprungTable:
         """Return a table on the springs of the shipped table's oil columns, with a share of its mass."""
         return cls(share * MASS, MASS * (2.0 * np.pi * OIL_COLUMNS) ** 2, damping)
 
-    def step(self, h: float) -> tuple[Array, Array]:
+    def step(self, h: float) -> tuple[FloatArray, FloatArray]:
         """Return (12, 12) and (12, 18): x − x_c and its rate after h, from those before, from a wrench that
         is held, and from ẍ_c at the beginning and the end of h, between which it is linear."""
         squares, shapes = eigh(self.stiffness, self.mass)
@@ -60,9 +58,9 @@ class Support:
     """Motion of what the table's springs stand on, at equal fine steps."""
 
     fine: float
-    place: Array
+    place: FloatArray
     """(n, 6)."""
-    acceleration: Array
+    acceleration: FloatArray
     """(n, 6)."""
 
     @classmethod
@@ -80,13 +78,13 @@ class Support:
 class Ride:
     """What happened, one row each ``every`` of the exchanges."""
 
-    pose: Array
+    pose: FloatArray
     """(n, 6) of the table."""
-    wrench: Array
+    wrench: FloatArray
     """(n, 6) of the vehicle at C, as it was at that time."""
-    acting: Array
+    acting: FloatArray
     """(n, 6) mean of the wrench that acted on the table in the time up to then."""
-    loads: Array
+    loads: FloatArray
     """(n, wheels)."""
     missed: int
 
@@ -141,7 +139,7 @@ def co_simulated(
 
 def let_go(
     vehicle: VehicleOnTable, table: SprungTable, step: float, steps: int, late: int, gain: float
-) -> Array:
+) -> FloatArray:
     """Return rates (n, 6) of a table that is left to itself with a small random rate.
 
     It gets ``gain`` times what the wrench differs from that at rest, ``late`` periods old at the end of the
@@ -161,7 +159,7 @@ def let_go(
     return np.array(rates)
 
 
-def error(found: Array, reference: Array) -> Array:
+def error(found: FloatArray, reference: FloatArray) -> FloatArray:
     """Return per column the rms difference against the rms of the reference about its mean."""
     difference = np.sqrt(np.mean((found - reference) ** 2, axis=0))
     return np.asarray(difference / np.std(reference, axis=0))

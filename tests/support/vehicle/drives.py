@@ -6,8 +6,8 @@ from dataclasses import dataclass, replace
 from typing import TypedDict
 
 import numpy as np
-from numpy.typing import NDArray
 
+from mastd.arrays import FloatArray
 from mastd.vehicle.blocks.attitude import rotation_matrix
 from mastd.vehicle.equilibrium.dense_equations import System
 from mastd.vehicle.manoeuvres.base import Manoeuvre
@@ -17,8 +17,6 @@ from mastd.vehicle.state.inputs import InputLayout
 from mastd.vehicle.state.motion import State
 from mastd.vehicle.state.trace import ACCELERATION, ANGLES, Trace, join
 from tests.support.vehicle.oracle import Motion, rows_of
-
-Array = NDArray[np.float64]
 
 
 class Tight(TypedDict):
@@ -32,14 +30,14 @@ TIGHT: Tight = {"move_tolerance": 1e-11, "most_iterations": 60}
 """Solves each step as far as the numbers go, so that only the formula's error is left."""
 
 
-def rows(model: Model, manoeuvre: Manoeuvre, step: float) -> Array:
+def rows(model: Model, manoeuvre: Manoeuvre, step: float) -> FloatArray:
     """Return the inputs of a manoeuvre, (n, width): the first at the end of the first step."""
     count = round(manoeuvre.duration / step)
     times = np.asarray(step * np.arange(1, count + 1), dtype=np.float64)
     return manoeuvre.controls(times).rows(model)
 
 
-def coasting(model: Model, count: int) -> Array:
+def coasting(model: Model, count: int) -> FloatArray:
     """Return inputs of a car that is left alone, (count, width)."""
     return np.zeros((count, InputLayout.of(model).width))
 
@@ -50,11 +48,11 @@ class Run:
 
     simulation: Simulation
     trace: Trace
-    position: Array
+    position: FloatArray
     """(samples, bodies, 3) every tenth of a second."""
 
     @property
-    def acceleration(self) -> Array:
+    def acceleration(self) -> FloatArray:
         """(samples, 3) of the chassis in its own axes, every tenth of a second."""
         stride = round(0.1 / self.simulation.formula.step)
         return np.asarray(self.trace.chassis[stride - 1 :: stride, ACCELERATION])
@@ -77,7 +75,7 @@ def yaw_of(trace: Trace) -> float:
     return float(np.unwrap(trace.chassis[:, ANGLES.stop - 1])[-1])
 
 
-def in_chassis_axes(model: Model, state: State, gaps: Array) -> Array:
+def in_chassis_axes(model: Model, state: State, gaps: FloatArray) -> FloatArray:
     """Return constraint rows with those of ball joints, which are vectors, in chassis axes."""
     turned, matrix = gaps.copy(), rotation_matrix(state.attitude[0])
     for primitive, where in zip(model.primitives, rows_of(model), strict=True):
@@ -86,7 +84,7 @@ def in_chassis_axes(model: Model, state: State, gaps: Array) -> Array:
     return turned
 
 
-def lengths(model: Model, gaps: Array) -> Array:
+def lengths(model: Model, gaps: FloatArray) -> FloatArray:
     """Return the size of each primitive's gap: of a ball joint the distance between its points."""
     return np.array([np.linalg.norm(gaps[where]) for where in rows_of(model)])
 
@@ -121,7 +119,7 @@ def energy(model: Model, state: State) -> float:
     return float(total)
 
 
-def momentum_rate(model: Model, state: State) -> Array:
+def momentum_rate(model: Model, state: State) -> FloatArray:
     """Return the rates of momentum and of angular momentum about the origin, (6), inertial axes."""
     motion, force, moment = Motion(model, state), np.zeros(3), np.zeros(3)
     for index, body in enumerate(model.bodies):
@@ -138,7 +136,7 @@ def momentum_rate(model: Model, state: State) -> Array:
     return np.concatenate([force, moment])
 
 
-def weight(model: Model, state: State) -> Array:
+def weight(model: Model, state: State) -> FloatArray:
     """Return the car's weight as a force and its moment about the origin, (6)."""
     masses = np.array([body.mass for body in model.bodies])
     force = np.array([0.0, 0.0, -model.gravity * masses.sum()])

@@ -7,8 +7,8 @@ from dataclasses import replace
 from functools import cache
 
 import numpy as np
-from numpy.typing import NDArray
 
+from mastd.arrays import FloatArray
 from mastd.lanes import LANES
 from mastd.roads.ground import Ground
 from mastd.vehicle.blocks import fields as f
@@ -28,7 +28,6 @@ from mastd.vehicle.state.motion import State, design_state
 from tests.support.vehicle.oracle import Motion
 from tests.support.vehicle.plain_wheel import Restraint
 
-Array = NDArray[np.float64]
 STEP = 1e-3
 HEAVY = "transporter_8x8"
 
@@ -39,7 +38,7 @@ def bare(name: str) -> Model:
     return replace(find(name), powertrain=None, aerodynamics=None)
 
 
-def pressed(model: Model, pedal: float) -> Array:
+def pressed(model: Model, pedal: float) -> FloatArray:
     """Return a row of inputs with the brake's pedal pressed, 0 … 1."""
     layout = InputLayout.of(model)
     row = layout.row()
@@ -47,19 +46,19 @@ def pressed(model: Model, pedal: float) -> Array:
     return row
 
 
-def tiled(row: Array, seconds: float, step: float = STEP) -> Array:
+def tiled(row: FloatArray, seconds: float, step: float = STEP) -> FloatArray:
     """Return that row for each step of a time."""
     return np.tile(row, (round(seconds / step), 1))
 
 
-def turning(model: Model, k: int) -> Array:
+def turning(model: Model, k: int) -> FloatArray:
     """Return inputs of a turn that begins within 0.3 s, with brakes on from 0.7 s."""
     row = pressed(model, 0.3 if k > 700 else 0.0)
     row[:2] = 0.012 * min(k / 300, 1.0), 0.04 if k < 300 else 0.0
     return row
 
 
-def spins_on_carriers(model: Model, simulation: Simulation) -> Array:
+def spins_on_carriers(model: Model, simulation: Simulation) -> FloatArray:
     """Return how fast the wheels turn on their carriers, rad/s."""
     motion = Motion(model, simulation.state)
     own = [
@@ -69,7 +68,7 @@ def spins_on_carriers(model: Model, simulation: Simulation) -> Array:
     return np.array(own)
 
 
-def friction_torques(simulation: Simulation) -> Array:
+def friction_torques(simulation: Simulation) -> FloatArray:
     """Return what the friction brakes took of the wheels in the last step, N m, positive forwards."""
     wheels = simulation.layout.arrays.wheels
     return np.array([wheels[item, f.BRAKE_FRICTION, lane] for item, lane in simulation.layout.wheel])
@@ -127,7 +126,7 @@ def fasten(layout: Layout, restraint: Restraint) -> None:
 
 
 def restraint_of(
-    model: Model, state: State, place: Array | None = None, turn: Array | None = None
+    model: Model, state: State, place: FloatArray | None = None, turn: FloatArray | None = None
 ) -> Restraint:
     """Return straps with their preloads, and chocks about the wheels, where the car stands in a state;
     ``place`` (3) and ``turn`` (3, 3) of the ground."""
@@ -148,13 +147,15 @@ class InAStep(System):
     ``clock``: reach (s) and rate (1/s) of the step.
     """
 
-    def __init__(self, model: Model, clock: tuple[float, float], loads: Array, deflection: Array) -> None:
+    def __init__(
+        self, model: Model, clock: tuple[float, float], loads: FloatArray, deflection: FloatArray
+    ) -> None:
         super().__init__(model)
         self._clock, self._loads, self._deflection = clock, loads, deflection
 
     def _look(
         self,
-        inputs: Array | None,
+        inputs: FloatArray | None,
         ground: Ground | None,
         relative: bool,
         weights: Weights | None,
@@ -198,34 +199,34 @@ class Rig:
         """Return the height of the wheel's centre (m) for a load (N)."""
         return self.tyre.free_radius - depth_at(self.tyre.coefficients, load)
 
-    def lead(self, place: Array, spin: float = 0.0, yaw_rate: float = 0.0) -> Array:
+    def lead(self, place: FloatArray, spin: float = 0.0, yaw_rate: float = 0.0) -> FloatArray:
         """Take a step to a place (3) of the wheel's centre, m; return F_x, F_y and the load, N."""
         velocity = (place - self._last) / self.step
         self._last = place
         self._look(velocity, spin, yaw_rate)
         return self.force
 
-    def drive(self, velocity: Array, spin: float, steps: int) -> Array:
+    def drive(self, velocity: FloatArray, spin: float, steps: int) -> FloatArray:
         """Take steps at a constant velocity (3); return F_x, F_y and the load of each, (steps, 3)."""
         return np.array([self.lead(self._last + self.step * velocity, spin) for _ in range(steps)])
 
     @property
-    def force(self) -> Array:
+    def force(self) -> FloatArray:
         """F_x, F_y and the load, N."""
         values = self._values()
         return np.array([*values[f.CONTACT_FORCE : f.CONTACT_FORCE + 2], values[f.LOAD]])
 
     @property
-    def deflection(self) -> Array:
+    def deflection(self) -> FloatArray:
         """Of the carcass, (2), m."""
         return self._values()[f.DEFLECTION : f.DEFLECTION + 2].copy()
 
-    def _values(self) -> Array:
+    def _values(self) -> FloatArray:
         item, lane = self._wheel
-        values: Array = self._system.layout.arrays.wheels[item, :, lane]
+        values: FloatArray = self._system.layout.arrays.wheels[item, :, lane]
         return values
 
-    def _look(self, velocity: Array, spin: float, yaw_rate: float) -> None:
+    def _look(self, velocity: FloatArray, spin: float, yaw_rate: float) -> None:
         car, (item, lane) = self._system.layout.arrays, self._carrier
         body = self.model.wheels[0].carrier
         arm = self.model.wheels[0].centre - self.model.bodies[body].centre

@@ -17,10 +17,10 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.interpolate import PchipInterpolator
 from scipy.spatial.transform import Rotation
 
+from mastd.arrays import FloatArray
 from mastd.roads.ground import Ground, GroundKind
 from mastd.vehicle.model.definition import (
     AntiRollBar,
@@ -33,13 +33,14 @@ from mastd.vehicle.model.definition import (
 )
 from mastd.vehicle.state.motion import State
 
-Array = NDArray[np.float64]
 UP = np.array([0.0, 0.0, 1.0])
 REACH = 1e-3
 """s in which a friction brake stops a wheel, where no step says otherwise."""
 
 
-def inputs_of(model: Model, row: Array | None) -> tuple[Array, Array, Array, Array, Array]:
+def inputs_of(
+    model: Model, row: FloatArray | None
+) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray, FloatArray]:
     """Return drive torques, motor torques, capacities of the brakes (nw), force and moment (3) on the
     chassis, of a row of inputs."""
     wheels = len(model.wheels)
@@ -56,7 +57,7 @@ def inputs_of(model: Model, row: Array | None) -> tuple[Array, Array, Array, Arr
     )
 
 
-def under(ground: Ground | None, x: float, y: float) -> tuple[float, Array, Array]:
+def under(ground: Ground | None, x: float, y: float) -> tuple[float, FloatArray, FloatArray]:
     """Return height, gradient (2) and velocity (3) of the ground at (x, y), from its table of entries."""
     still = 0.0, np.zeros(2), np.zeros(3)
     if ground is None or ground.kind is GroundKind.FLAT:
@@ -77,7 +78,7 @@ def under(ground: Ground | None, x: float, y: float) -> tuple[float, Array, Arra
     return height, gradient, velocity + cross(rate, np.array([x, y, height]) - point)
 
 
-def cross(a: Array, b: Array) -> Array:
+def cross(a: FloatArray, b: FloatArray) -> FloatArray:
     """Return a × b; numpy's own takes twenty times as long for one pair."""
     (ax, ay, az), (bx, by, bz) = a.tolist(), b.tolist()
     return np.array([ay * bz - az * by, az * bx - ax * bz, ax * by - ay * bx])
@@ -87,14 +88,14 @@ def cross(a: Array, b: Array) -> Array:
 class Moving:
     """A vector and its first two derivatives, in inertial axes."""
 
-    value: Array
-    rate: Array
-    second: Array
+    value: FloatArray
+    rate: FloatArray
+    second: FloatArray
 
     def __sub__(self, other: Moving) -> Moving:
         return Moving(self.value - other.value, self.rate - other.rate, self.second - other.second)
 
-    def dot(self, other: Moving) -> Array:
+    def dot(self, other: Moving) -> FloatArray:
         """Return [a·b, its rate, its second derivative] by the product rule."""
         return np.array(
             [
@@ -112,18 +113,18 @@ class Motion:
         quaternions = np.roll(state.attitude, -1, axis=1)
         self.model = model
         self.state = state
-        self.matrix: Array = Rotation.from_quat(quaternions).as_matrix()
+        self.matrix: FloatArray = Rotation.from_quat(quaternions).as_matrix()
         self.omega = np.einsum("bij,bj->bi", self.matrix, state.angular_velocity)
         self.alpha = np.einsum("bij,bj->bi", self.matrix, state.angular_acceleration)
 
-    def axis(self, body: int, direction: Array) -> Moving:
+    def axis(self, body: int, direction: FloatArray) -> Moving:
         """Return a vector fixed in a body, given in design axes."""
         value = self.matrix[body] @ direction
         omega, alpha = self.omega[body], self.alpha[body]
         rate = cross(omega, value)
         return Moving(value, rate, cross(alpha, value) + cross(omega, rate))
 
-    def point(self, body: int, design: Array) -> Moving:
+    def point(self, body: int, design: FloatArray) -> Moving:
         """Return a point fixed in a body, given at its design position."""
         arm = self.axis(body, design - self.model.bodies[body].centre)
         state = self.state
@@ -140,7 +141,7 @@ def rows_of(model: Model) -> list[slice]:
     return [slice(int(end) - p.kind.rows, int(end)) for end, p in zip(ends, model.primitives, strict=True)]
 
 
-def constraint(motion: Motion, primitive: Primitive, drive: Array) -> Array:
+def constraint(motion: Motion, primitive: Primitive, drive: FloatArray) -> FloatArray:
     """Return Φ, Φ̇, Φ̈ of one primitive, (rows, 3)."""
     i, j = primitive.first, primitive.second
     if primitive.kind is PrimitiveKind.DOT_1:
@@ -162,22 +163,24 @@ class Forces:
         self.motion = motion
         self.total = np.zeros((len(motion.model.bodies), 6))
 
-    def at(self, body: int, point: Array, force: Array) -> None:
+    def at(self, body: int, point: FloatArray, force: FloatArray) -> None:
         """Put a force on a body at a point in space."""
         self.total[body, :3] += force
         self.total[body, 3:] += cross(point - self.motion.state.position[body], force)
 
-    def moment(self, body: int, moment: Array) -> None:
+    def moment(self, body: int, moment: FloatArray) -> None:
         """Put a free moment on a body."""
         self.total[body, 3:] += moment
 
-    def between(self, first: int, at_first: Array, second: int, at_second: Array, force: Array) -> None:
+    def between(
+        self, first: int, at_first: FloatArray, second: int, at_second: FloatArray, force: FloatArray
+    ) -> None:
         """Put a force on the second body and its reaction on the first."""
         self.at(second, at_second, force)
         self.at(first, at_first, -force)
 
 
-def constraint_forces(motion: Motion, primitive: Primitive, multipliers: Array, forces: Forces) -> None:
+def constraint_forces(motion: Motion, primitive: Primitive, multipliers: FloatArray, forces: Forces) -> None:
     """Add Gᵀλ of one primitive: the generalised force whose virtual power is λ · Φ̇."""
     i, j = primitive.first, primitive.second
     if primitive.kind is PrimitiveKind.DOT_1:
@@ -237,7 +240,7 @@ def spring_force(motion: Motion, spring: SpringDamper, forces: Forces) -> None:
     forces.between(spring.first, first.value, spring.second, second.value, push * direction)
 
 
-def bar_points(motion: Motion, bar: AntiRollBar) -> tuple[Array, Array, float]:
+def bar_points(motion: Motion, bar: AntiRollBar) -> tuple[FloatArray, FloatArray, float]:
     """Return the two points of a bar and z_left − z_right above the chassis."""
     left = motion.point(bar.body_left, bar.point_left).value
     right = motion.point(bar.body_right, bar.point_right).value
@@ -257,8 +260,8 @@ class Contact:
     """What one tyre does: load, force at the contact point, and that point."""
 
     load: float
-    force: Array
-    point: Array
+    force: FloatArray
+    point: FloatArray
 
 
 def tyre_contact(motion: Motion, wheel: int, ground: Ground | None) -> Contact:
@@ -297,7 +300,9 @@ class Oracle:
         self.size = 6 * len(model.bodies) + len(model.wheels)
         self._rows = rows_of(model)
 
-    def constraints(self, state: State, drive: Array | None = None) -> tuple[Array, Array, Array]:
+    def constraints(
+        self, state: State, drive: FloatArray | None = None
+    ) -> tuple[FloatArray, FloatArray, FloatArray]:
         """Return Φ, Φ̇ and Φ̈, each (rows)."""
         driven = np.zeros((len(self.model.drives), 3)) if drive is None else drive
         motion = Motion(self.model, state)
@@ -305,7 +310,9 @@ class Oracle:
         table = np.concatenate(rows) if rows else np.zeros((0, 3))
         return table[:, 0], table[:, 1], table[:, 2]
 
-    def residual(self, state: State, inputs: Array | None = None, ground: Ground | None = None) -> Array:
+    def residual(
+        self, state: State, inputs: FloatArray | None = None, ground: Ground | None = None
+    ) -> FloatArray:
         """Return M a − f + Gᵀλ, (6 nb + nw)."""
         model, motion = self.model, Motion(self.model, state)
         forces = Forces(motion)
@@ -353,19 +360,19 @@ class Oracle:
         bodies = inertia_forces - forces.total + joints.total
         return np.concatenate([bodies.ravel(), spins])
 
-    def bar_residual(self, state: State) -> Array:
+    def bar_residual(self, state: State) -> FloatArray:
         """Return S / stiffness − (z_left − z_right) of each bar, in metres."""
         motion = Motion(self.model, state)
         heights = np.array([bar_points(motion, bar)[2] for bar in self.model.bars])
         stiffnesses = np.array([bar.stiffness for bar in self.model.bars])
         return np.asarray(state.bar_forces / stiffnesses - heights)
 
-    def wheel_loads(self, state: State, ground: Ground | None = None) -> Array:
+    def wheel_loads(self, state: State, ground: Ground | None = None) -> FloatArray:
         """Return the load of each wheel, (nw) in N."""
         motion = Motion(self.model, state)
         return np.array([tyre_contact(motion, index, ground).load for index in range(len(self.model.wheels))])
 
-    def move(self, state: State, displacement: Array) -> State:
+    def move(self, state: State, displacement: FloatArray) -> State:
         """Return the state displaced by d and turned by δπ in inertial axes; nothing else changes."""
         bodies = displacement[: 6 * len(self.model.bodies)].reshape(-1, 6)
         before = Rotation.from_quat(np.roll(state.attitude, -1, axis=1))
@@ -373,7 +380,7 @@ class Oracle:
         attitude = np.roll(after.as_quat(), 1, axis=1)
         return replace(state, position=state.position + bodies[:, :3], attitude=attitude)
 
-    def push(self, state: State, change: Array) -> State:
+    def push(self, state: State, change: FloatArray) -> State:
         """Return the state with velocities changed by (linear, angular in inertial axes; spins)."""
         linear, angular, spins = self._split(state, change)
         return replace(
@@ -383,7 +390,7 @@ class Oracle:
             spin=state.spin + spins,
         )
 
-    def accelerate(self, state: State, change: Array) -> State:
+    def accelerate(self, state: State, change: FloatArray) -> State:
         """Return the state with accelerations changed by (linear, angular in inertial axes; spins)."""
         linear, angular, spins = self._split(state, change)
         return replace(
@@ -393,7 +400,7 @@ class Oracle:
             spin_acceleration=state.spin_acceleration + spins,
         )
 
-    def _split(self, state: State, change: Array) -> tuple[Array, Array, Array]:
+    def _split(self, state: State, change: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
         count = 6 * len(self.model.bodies)
         bodies = change[:count].reshape(-1, 6)
         body_axes = Motion(self.model, state).matrix.transpose(0, 2, 1)
@@ -404,7 +411,7 @@ class Oracle:
         stiffnesses = np.array([bar.stiffness for bar in self.model.bars])
         return replace(state, bar_forces=state.bar_forces - stiffnesses * self.bar_residual(state))
 
-    def joint_jacobian(self, state: State) -> Array:
+    def joint_jacobian(self, state: State) -> FloatArray:
         """Return G (rows, 6 nb + nw): Φ̇ of unit velocities, of which it is linear."""
         rest = replace(
             state,
@@ -414,7 +421,9 @@ class Oracle:
         columns = [self.constraints(self.push(rest, unit))[1] for unit in np.eye(self.size)]
         return np.stack(columns, axis=1)
 
-    def matrices(self, state: State, inputs: Array | None = None, ground: Ground | None = None) -> Matrices:
+    def matrices(
+        self, state: State, inputs: FloatArray | None = None, ground: Ground | None = None
+    ) -> Matrices:
         """Return the residual's derivatives, each calculated when it is asked for."""
         return Matrices(self, state, inputs, ground)
 
@@ -422,13 +431,15 @@ class Oracle:
 class Matrices:
     """Derivatives of the residual by central differences, the bars' forces eliminated, and G."""
 
-    def __init__(self, oracle: Oracle, state: State, inputs: Array | None, ground: Ground | None) -> None:
+    def __init__(
+        self, oracle: Oracle, state: State, inputs: FloatArray | None, ground: Ground | None
+    ) -> None:
         self._oracle, self._state, self._inputs, self._ground = oracle, state, inputs, ground
 
-    def _residual(self, state: State) -> Array:
+    def _residual(self, state: State) -> FloatArray:
         return self._oracle.residual(state, self._inputs, self._ground)
 
-    def _differences(self, change: Callable[[State, Array], State], size: float) -> Array:
+    def _differences(self, change: Callable[[State, FloatArray], State], size: float) -> FloatArray:
         columns = []
         for unit in np.eye(self._oracle.size):
             ahead = self._residual(change(self._state, size * unit))
@@ -437,24 +448,24 @@ class Matrices:
         return np.stack(columns, axis=1)
 
     @cached_property
-    def mass(self) -> Array:
+    def mass(self) -> FloatArray:
         """With respect to accelerations, of which the residual is linear, (N, N)."""
         oracle, state = self._oracle, self._state
         columns = [self._residual(oracle.accelerate(state, unit)) for unit in np.eye(oracle.size)]
         return np.stack(columns, axis=1) - self._residual(state)[:, None]
 
     @cached_property
-    def damping(self) -> Array:
+    def damping(self) -> FloatArray:
         """With respect to velocities, (N, N)."""
         return self._differences(self._oracle.push, 1e-4)
 
     @cached_property
-    def stiffness(self) -> Array:
+    def stiffness(self) -> FloatArray:
         """With respect to displacements, (N, N)."""
         oracle = self._oracle
         return self._differences(lambda state, step: oracle.with_bars(oracle.move(state, step)), 1e-6)
 
     @cached_property
-    def joint_jacobian(self) -> Array:
+    def joint_jacobian(self) -> FloatArray:
         """G, (rows, N)."""
         return self._oracle.joint_jacobian(self._state)

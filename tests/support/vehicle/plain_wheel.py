@@ -11,18 +11,16 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 import numpy as np
-from numpy.typing import NDArray
 
+from mastd.arrays import FloatArray
 from mastd.roads.ground import Ground, GroundKind
 from mastd.vehicle.magic_formula import formula
 from mastd.vehicle.model.definition import MagicTyre, Model, Tyre
 from mastd.vehicle.state.motion import State
 from tests.support.vehicle.oracle import Motion, Oracle, cross, inputs_of, under
 
-Array = NDArray[np.float64]
 
-
-def turn_of(ground: Ground | None) -> Array:
+def turn_of(ground: Ground | None) -> FloatArray:
     """Return the ground's angular velocity (3)."""
     if ground is None or ground.kind is not GroundKind.PLANE:
         return np.zeros(3)
@@ -45,7 +43,7 @@ class Carcass:
     """That they are of, N."""
 
 
-def carcass(c: Array, load: float, u: float, v: float, least: float = 1.0) -> Carcass:
+def carcass(c: FloatArray, load: float, u: float, v: float, least: float = 1.0) -> Carcass:
     """Return the slips that deflections (m) mean under a load (N)."""
     load = max(load, least)
     k_x, k_y = formula.slip_stiffness(c, load, 0.0)
@@ -79,12 +77,12 @@ def _slope(function: Callable[[float], float], size: float = 1e-7) -> float:
 class Place:
     """How a wheel stands and moves over the ground."""
 
-    centre: Array
-    axis: Array
-    along: Array
-    across: Array
-    normal: Array
-    radial: Array
+    centre: FloatArray
+    axis: FloatArray
+    along: FloatArray
+    across: FloatArray
+    normal: FloatArray
+    radial: FloatArray
     camber: float
     radius: float
     load: float
@@ -150,10 +148,10 @@ class Pull:
     load: float
     along: float
     across: float
-    force: Array
-    moment: Array
-    slip: Array
-    deflection: Array
+    force: FloatArray
+    moment: FloatArray
+    slip: FloatArray
+    deflection: FloatArray
 
 
 def pull(
@@ -205,8 +203,8 @@ def pull(
 class Restraint:
     """Free lengths of the straps and wheel centres at rest in the ground's axes."""
 
-    lengths: Array
-    centres: Array
+    lengths: FloatArray
+    centres: FloatArray
 
 
 class PlainCar:
@@ -227,12 +225,12 @@ class PlainCar:
     def residual(
         self,
         state: State,
-        row: Array,
+        row: FloatArray,
         ground: Ground | None,
         step: float | None = None,
         reach: float = 1e-3,
-        loads: Array | None = None,
-    ) -> Array:
+        loads: FloatArray | None = None,
+    ) -> FloatArray:
         """Return M a − f + Gᵀλ; ``loads`` (N) of the beginning of the step."""
         model, motion = self.model, Motion(self.model, state)
         drive, motor, capacity, _, _ = inputs_of(model, row)
@@ -263,7 +261,7 @@ class PlainCar:
         found[:6] -= self._air(motion) + self._straps(motion, ground)
         return found
 
-    def _chock(self, motion: Motion, index: int, ground: Ground | None) -> Array:
+    def _chock(self, motion: Motion, index: int, ground: Ground | None) -> FloatArray:
         chock = next((chock for chock in self.model.chocks if chock.wheel == index), None)
         if chock is None or self._restraint is None:
             return np.zeros(3)
@@ -279,7 +277,7 @@ class PlainCar:
         push = max(0.0, chock.stiffness * depth + chock.damping * np.sign(way) * rate)
         return np.asarray(-np.sign(way) * push * axes[:, 0])
 
-    def _straps(self, motion: Motion, ground: Ground | None) -> Array:
+    def _straps(self, motion: Motion, ground: Ground | None) -> FloatArray:
         total = np.zeros(6)
         if self._restraint is None:
             return total
@@ -297,7 +295,7 @@ class PlainCar:
                 total += np.concatenate([force, cross(point.value - motion.state.position[0], force)])
         return total
 
-    def _air(self, motion: Motion) -> Array:
+    def _air(self, motion: Motion) -> FloatArray:
         air, total = self.model.aerodynamics, np.zeros(6)
         if air is None:
             return total
@@ -313,7 +311,7 @@ class PlainCar:
         return total
 
 
-def friction_at(ground: Ground, point: Array) -> float:
+def friction_at(ground: Ground, point: FloatArray) -> float:
     """Return the ground's factor on the friction below a point."""
     left, right, start, end = ground.values[1:5]
     origin, axes = _ground_axes(ground)
@@ -324,7 +322,7 @@ def friction_at(ground: Ground, point: Array) -> float:
     return float(left if y >= 0.0 else right)
 
 
-def _ground_axes(ground: Ground | None) -> tuple[Array, Array]:
+def _ground_axes(ground: Ground | None) -> tuple[FloatArray, FloatArray]:
     if ground is None or ground.kind is not GroundKind.PLANE:
         return np.zeros(3), np.eye(3)
     return np.array(ground.values[9:12]), np.array(ground.values[12:21]).reshape(3, 3)

@@ -8,8 +8,8 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from mastd.arrays import FloatArray
 from mastd.vehicle.powertrain import fields as f
 from mastd.vehicle.powertrain.model import (
     Clutch,
@@ -22,8 +22,6 @@ from mastd.vehicle.powertrain.model import (
     pack,
     start,
 )
-
-Array = NDArray[np.float64]
 
 RPM = math.pi / 30.0
 
@@ -89,11 +87,11 @@ class Rig:
     throttle: float = 0.0
     clutch: float = 0.0
     gear: float = 0.0
-    constants: Array = field(init=False)
-    state: Array = field(init=False)
-    spins: Array = field(init=False)
-    torques: Array = field(init=False)
-    resistance: Array = field(init=False)
+    constants: FloatArray = field(init=False)
+    state: FloatArray = field(init=False)
+    spins: FloatArray = field(init=False)
+    torques: FloatArray = field(init=False)
+    resistance: FloatArray = field(init=False)
     """N m that acts against each rotor, whichever way it turns."""
 
     def __post_init__(self) -> None:
@@ -101,7 +99,7 @@ class Rig:
         self.constants, self.state = pack(self.powertrain, wheels)
         self.spins, self.torques, self.resistance, self._rates = np.zeros((4, len(wheels)))
 
-    def under_way(self, spins: Sequence[float] | Array | float, gear: int) -> Rig:
+    def under_way(self, spins: Sequence[float] | FloatArray | float, gear: int) -> Rig:
         """Set the rotors turning, with a gear engaged."""
         self.spins[:] = spins
         self.gear = gear
@@ -114,7 +112,7 @@ class Rig:
             self.advance()
         return self
 
-    def advance(self) -> Array:
+    def advance(self) -> FloatArray:
         """Take a step; return the spins that it was taken with."""
         driver = np.array([self.throttle, 0.0, self.clutch, self.gear])
         if not self.free:

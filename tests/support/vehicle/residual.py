@@ -10,8 +10,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
+from mastd.arrays import FloatArray
 from mastd.vehicle.drivers.base import Seen
 from mastd.vehicle.magic_formula.formula import normal_load
 from mastd.vehicle.manoeuvres.base import Manoeuvre
@@ -22,7 +22,6 @@ from mastd.vehicle.state.motion import State
 from mastd.vehicle.state.trace import ANGULAR_VELOCITY, Trace, join
 from tests.support.vehicle.oracle import Motion
 
-Array = NDArray[np.float64]
 Height = Callable[[float, float], float]
 """x, y (m) → height of the ground, m."""
 
@@ -37,14 +36,14 @@ class Balance:
     """A run with its energies, (looks)."""
 
     trace: Trace
-    time: Array
-    energy: Array
+    time: FloatArray
+    energy: FloatArray
     """Kinetic and potential, J."""
-    work: Array
+    work: FloatArray
     """That motors and racks have done, J."""
 
     @property
-    def gone(self) -> Array:
+    def gone(self) -> FloatArray:
         """What is gone since the start, J."""
         return np.asarray(self.work - (self.energy - self.energy[0]))
 
@@ -97,7 +96,7 @@ def _spring_energy(spring: SpringDamper, length: float) -> float:
     return energy
 
 
-def _tyre_energy(tyre: Tyre | MagicTyre) -> Array:
+def _tyre_energy(tyre: Tyre | MagicTyre) -> FloatArray:
     """Return the integral of the load over the depth."""
     if isinstance(tyre, Tyre):
         return np.asarray(0.5 * tyre.stiffness * _DEPTHS**2)
@@ -132,7 +131,7 @@ def balanced(
     return Balance(join(traces), np.array(times), np.array(energies), np.array(works))
 
 
-def _work(layout: InputLayout, rows: Array, trace: Trace, step: float) -> float:
+def _work(layout: InputLayout, rows: FloatArray, trace: Trace, step: float) -> float:
     """Return the work of drive torques, against the chassis, and of racks in some steps, J."""
     turning = trace.spin - trace.chassis[:, ANGULAR_VELOCITY][:, 1:2]
     work = float(np.sum(rows[:, layout.drive_torque] * turning)) * step

@@ -5,10 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.spatial.transform import Rotation
 
-Array = NDArray[np.float64]
+from mastd.arrays import FloatArray
 
 BAND = (0.5, 20.0)
 """Hz."""
@@ -20,12 +19,12 @@ FADE = 2.0
 class Shaking:
     """Motion of a plate at n equal steps."""
 
-    place: Array
+    place: FloatArray
     """(n, 3) of its origin, m."""
-    velocity: Array
-    rotation: Array
+    velocity: FloatArray
+    rotation: FloatArray
     """(n, 3, 3) plate → inertial axes."""
-    turn: Array
+    turn: FloatArray
     """(n, 3) angular velocity, rad/s: that of the rotation matrices, not the rate of a rotation vector, whose
     net turn would differ."""
 
@@ -47,7 +46,9 @@ def shaking(
     return Shaking(place, velocity, rotation.as_matrix(), turn)
 
 
-def _noise(random: np.random.Generator, count: int, step: float, peak: float) -> tuple[Array, Array]:
+def _noise(
+    random: np.random.Generator, count: int, step: float, peak: float
+) -> tuple[FloatArray, FloatArray]:
     """Return displacement and velocity of noise whose acceleration has this peak."""
     frequency = np.fft.rfftfreq(count, step)
     within = (frequency >= BAND[0]) & (frequency <= BAND[1])

@@ -7,14 +7,13 @@ from dataclasses import replace
 from typing import TypeVar
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.spatial.transform import Rotation
 
+from mastd.arrays import FloatArray
 from mastd.vehicle.model.definition import Model
 from mastd.vehicle.state.inputs import InputLayout
 from mastd.vehicle.state.motion import State, design_state
 
-Array = NDArray[np.float64]
 Item = TypeVar("Item")
 
 PLACE = np.array([40.0, -25.0, 0.0])
@@ -50,7 +49,7 @@ def anywhere(model: Model, seed: int, speed: float = 9.0) -> State:
     )
 
 
-def any_inputs(model: Model, seed: int) -> Array:
+def any_inputs(model: Model, seed: int) -> FloatArray:
     """Return a row of inputs with something in each column: drives in cm, torques and wrench in hundreds; the
     first wheel's brake holds, the others slip."""
     layout = InputLayout.of(model)

@@ -5,16 +5,14 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
+from mastd.arrays import FloatArray
 from mastd.roads.ground import Ground
 from mastd.vehicle.magic_formula.formula import normal_load, slip_forces
 from mastd.vehicle.model.definition import MagicTyre, Model
 from mastd.vehicle.state.motion import State
 from tests.support.vehicle.oracle import Motion, bar_points, damper_force, stop_force, under
 from tests.support.vehicle.plain_wheel import Carcass, Place, Pull, carcass, place, pull, turn_of
-
-Array = NDArray[np.float64]
 
 
 @dataclass(frozen=True)
@@ -79,7 +77,7 @@ def _contact(
     return Contact(at, now, power, driven, stored_energy(tyre, at, now.deflection))
 
 
-def stored_energy(tyre: MagicTyre, at: Place, deflection: Array) -> float:
+def stored_energy(tyre: MagicTyre, at: Place, deflection: FloatArray) -> float:
     """Return J in the tyre: of its depth, and of its carcass by the force that a standing tyre would have."""
     c, depth = tyre.coefficients, tyre.free_radius - at.radius
     if not at.load > 0.0:

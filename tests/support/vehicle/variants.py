@@ -6,7 +6,6 @@ from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
-from numpy.typing import NDArray
 
 from mastd.vehicle.model.definition import (
     AntiRollBar,
@@ -19,8 +18,6 @@ from mastd.vehicle.model.definition import (
     Stop,
     Wheel,
 )
-
-Array = NDArray[np.float64]
 
 LINEAR_HATCHBACK = str(Path(__file__).parents[2] / "vehicles" / "linear_hatchback.yaml")
 """The shipped hatchback on linear tyres, with nothing but chassis and axles."""

@@ -6,14 +6,12 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from mastd.arrays import FloatArray
 from mastd.loop.payload.virtual_drive import VirtualDrive
 from mastd.settings.core.starter import find, names
 from mastd.settings.profile.cueing import WashoutSettings
 from mastd.settings.profile.oils import OilsSettings, OpenCrgRoad, OperatorDriver
-
-Array = NDArray[np.float64]
 
 PERIOD = 1e-3
 CABIN_SEAT = (0.3, 0.4, 1.5)
@@ -55,7 +53,7 @@ def by_hand(**given: Any) -> VirtualDrive:
 
 
 def grid(
-    path: Path, left: Array, right: Array, headings: Array | None = None, spacing: float = 0.5
+    path: Path, left: FloatArray, right: FloatArray, headings: FloatArray | None = None, spacing: float = 0.5
 ) -> OpenCrgRoad:
     """Write an OpenCRG road 4 m wide with heights (n) along its edges, and return it as a setting.
 

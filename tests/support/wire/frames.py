@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
+from mastd.arrays import FloatArray, IntArray
 from mastd.ring.ends import RingConsumer, RingProducer
 from mastd.wire.common.vehicle_block import VEHICLE_NUMBERS
 from tests.support.wire.operators import about
@@ -22,7 +22,7 @@ class Frames:
         self.ring = RingProducer(self.width, CAPACITY)
         self._recorder = RingConsumer(self.ring.fd, self.width, CAPACITY)
 
-    def expected(self, numbers: NDArray[np.int64]) -> NDArray[np.float64]:
+    def expected(self, numbers: IntArray) -> FloatArray:
         """Return what stands in the frames of these numbers, but for what ``make`` was told."""
         return numbers[:, None] + np.linspace(0.0, 0.5, self.width)
 

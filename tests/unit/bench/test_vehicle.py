@@ -10,6 +10,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from mastd.arrays import FloatArray
 from mastd.bench import registry
 from mastd.bench.vehicle.axles import SPACING, with_axles
 from mastd.bench.vehicle.peers import Peer, PeerMissingError
@@ -21,7 +22,7 @@ from mastd.bench.vehicle.timing import (
     tail_over_median,
 )
 from mastd.errors import UsageError
-from mastd.vehicle.model.definition import Axle, Corner, Model, Primitive, SpringDamper, Vector
+from mastd.vehicle.model.definition import Axle, Corner, Model, Primitive, SpringDamper
 from mastd.vehicle.model.library import find
 
 ROOT = Path(__file__).parents[3]
@@ -198,7 +199,7 @@ def test_added_axles_are_the_rear_one_again_and_hang_on_nothing_but_the_chassis(
 
 
 def _same_place(
-    part: Primitive | SpringDamper, old: Primitive | SpringDamper, own: set[int], shift: Vector
+    part: Primitive | SpringDamper, old: Primitive | SpringDamper, own: set[int], shift: FloatArray
 ) -> None:
     assert {part.first, part.second} <= own
     assert part.point_first == pytest.approx(old.point_first + shift)
@@ -209,7 +210,7 @@ def _same_place(
 def test_every_axle_carries_what_it_carried(sedan: Model, count: int) -> None:
     """Forces and moments of the sedan's own axle loads balance the heavier, longer chassis."""
 
-    def places(model: Model) -> Vector:
+    def places(model: Model) -> FloatArray:
         return np.array(
             [model.wheels[model.corners[axle.corners[0]].wheel].centre[0] for axle in model.axles]
         )

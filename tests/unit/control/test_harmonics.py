@@ -8,7 +8,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from mastd.control.reference.reference import Array, MotionLimits, Reference
+from mastd.arrays import FloatArray
+from mastd.control.reference.reference import MotionLimits, Reference
 from mastd.control.sine.correction import SineCorrection, corrected_sines
 from mastd.errors import SettingsError
 from mastd.kinematics.geometry import Geometry
@@ -78,7 +79,9 @@ class Table:
         self.waits = round(waited / DT)
         self.disturb: Callable[[float], float] = second
 
-    def play(self, cycles: int, requests: Mapping[int, Callable[[], object]]) -> tuple[Array, Array, Array]:
+    def play(
+        self, cycles: int, requests: Mapping[int, Callable[[], object]]
+    ) -> tuple[FloatArray, FloatArray, FloatArray]:
         """Return (k, 4, 6) what the reference asks, what is made of it, and what is to come AHEAD later.
 
         ``requests``: what is done before a cycle.
@@ -102,7 +105,7 @@ class Table:
         return np.array(asked), np.array(sent), np.array(foreseen)
 
 
-def errors(asked: Array, felt: Array, cycles: slice, omega: float = OMEGA) -> Array:
+def errors(asked: FloatArray, felt: FloatArray, cycles: slice, omega: float = OMEGA) -> FloatArray:
     """Return amplitudes (5, 6) of what is missing of the acceleration, over whole periods."""
     times = np.arange(len(asked))[cycles] * DT
     turning = np.exp(-1j * omega * np.outer(np.arange(1, 6), times))

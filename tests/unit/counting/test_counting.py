@@ -14,7 +14,6 @@ from typing import Any
 
 import numpy as np
 import pytest
-from numpy.typing import NDArray
 
 from mastd.counting import number as counted
 from mastd.counting.number import Counted, CountedArray, CountedComplex, counting, plain
@@ -30,8 +29,6 @@ from mastd.lanes import LANES
 from mastd.vehicle.equilibrium.dense_equations import System
 from mastd.vehicle.model.library import find
 from tests.support.vehicle.states import any_inputs, anywhere
-
-Array = NDArray[np.float64]
 
 ROOT = Path(__file__).resolve().parents[3]
 

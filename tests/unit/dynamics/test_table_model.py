@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from numpy.typing import NDArray
 
+from mastd.arrays import FloatArray
 from mastd.dynamics.oil_flow import (
     accumulator_oil,
     drain,
@@ -25,8 +25,6 @@ from mastd.settings.core.loader import load
 from mastd.settings.core.starter import find
 from mastd.settings.table.payload import NoPayload, RigidPayload
 from mastd.settings.table.table import TableSettings
-
-Array = NDArray[np.float64]
 
 PAYLOAD = RigidPayload(kind="rigid", mass=12e3, centre_of_gravity=(0.3, -0.2, 2.0), inertia=(8e3, 29e3, 29e3))
 CENTRED = RigidPayload(kind="rigid", mass=12e3, centre_of_gravity=(0.0, 0.0, 2.0), inertia=(8e3, 29e3, 29e3))
@@ -51,7 +49,7 @@ def geometry(table: TableSettings) -> Geometry:
     )
 
 
-def rotation(angles: Array) -> Array:
+def rotation(angles: FloatArray) -> FloatArray:
     """Return Rz(yaw) Ry(pitch) Rx(roll) as a product of three matrices."""
     (cr, cp, cy), (sr, sp, sy) = np.cos(angles), np.sin(angles)
     about_x = np.array([[1, 0, 0], [0, cr, -sr], [0, sr, cr]])
@@ -60,7 +58,7 @@ def rotation(angles: Array) -> Array:
     return np.asarray(about_z @ about_y @ about_x)
 
 
-def dumbbells(mass: float, centre: Array, inertia: Array) -> list[tuple[float, Array]]:
+def dumbbells(mass: float, centre: FloatArray, inertia: FloatArray) -> list[tuple[float, FloatArray]]:
     """Return six point masses with the given mass, centre and principal inertia."""
     squares = (np.sum(inertia) / 2.0 - inertia) / mass
     arms = np.sqrt(3.0 * squares)
@@ -79,7 +77,7 @@ def test_wrench_is_the_change_of_momentum(table: TableSettings, seed: int) -> No
     body = dumbbells(table.body.mass, np.array(table.body.centre_of_mass), np.array(table.body.inertia))
     body += dumbbells(PAYLOAD.mass, np.array(PAYLOAD.centre_of_gravity), np.array(PAYLOAD.inertia))
 
-    def places(time: float) -> Array:
+    def places(time: float) -> FloatArray:
         at = pose + rates * time + accelerations * time**2 / 2.0
         return np.array([at[:3] + rotation(at[3:]) @ place for _, place in body])
 

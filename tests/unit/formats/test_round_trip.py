@@ -13,29 +13,29 @@ import numpy as np
 import pytest
 from hypothesis import HealthCheck, event, given, settings
 from hypothesis import strategies as st
-from numpy.typing import NDArray
 
+from mastd.arrays import FloatArray
 from mastd.errors import FormatError
 from mastd.formats import catalogue
 from mastd.formats.core.measurement import Channel, Format, Measurement, Series
 from mastd.formats.core.units import si_unit
 from mastd.formats.summary import place
 
-Tolerance = Callable[[NDArray[np.float64]], NDArray[np.float64]]
+Tolerance = Callable[[FloatArray], FloatArray]
 MOTION: Final = ("g", "m/s2", "m/s²", "cm/s/s", "mm", "µm", "cm/s", "cm", "m")
 
 
-def nothing(values: NDArray[np.float64]) -> NDArray[np.float64]:
+def nothing(values: FloatArray) -> FloatArray:
     """Return what may be lost of each value where every digit is kept."""
     return np.zeros_like(values)
 
 
-def single(values: NDArray[np.float64]) -> NDArray[np.float64]:
+def single(values: FloatArray) -> FloatArray:
     """Return what 32 bits lose."""
     return np.maximum(2.0**-24 * np.abs(values), 2.0**-149)
 
 
-def smc_digits(values: NDArray[np.float64]) -> NDArray[np.float64]:
+def smc_digits(values: FloatArray) -> FloatArray:
     """Return what fields of ten characters lose: five digits, four with exponents of two, three of three."""
     sizes = np.abs(values)
     five, four = (sizes > 1e-9) & (sizes < 0.9e10), (sizes > 1e-99) & (sizes < 0.9e100)

@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy as np
 import pytest
-from numpy.typing import NDArray
 
+from mastd.arrays import FloatArray
 from mastd.formulations.integrators.implicit_euler import INVERSIONS, REPLACED, STEPS, Policy, implicit_euler
 from mastd.reproduce.models.chain import (
     CENTRE,
@@ -23,8 +23,6 @@ from mastd.reproduce.models.chain import (
     sum_outboard,
 )
 from mastd.reproduce.models.chain_stepping import advance_chain, advance_chain_often, numerical_column
-
-Array = NDArray[np.float64]
 
 SIZES = (1, 2, 7, 16)
 
@@ -44,7 +42,7 @@ def any_chain(n: int, seed: int) -> Chain:
     return chain
 
 
-def dense(chain: Chain) -> tuple[Array, Array]:
+def dense(chain: Chain) -> tuple[FloatArray, FloatArray]:
     """Return M and the joints' moments less those of weight and velocity, by the centres' Jacobians."""
     n = len(chain.q)
     constants = chain.constants
@@ -66,7 +64,7 @@ def dense(chain: Chain) -> tuple[Array, Array]:
     return mass, moments
 
 
-def complex_columns(chain: Chain, j: int) -> list[Array]:
+def complex_columns(chain: Chain, j: int) -> list[FloatArray]:
     """Return column j of f_x and of f_v by a step of 1e-30 along the imaginary axis."""
     found = []
     for moved in ("q", "u"):
@@ -126,7 +124,7 @@ def test_a_hanging_chain_hangs_on() -> None:
 def runge_kutta(chain: Chain, step: float, steps: int) -> None:
     """Move a chain by the classical formula of fourth order."""
 
-    def slope(state: Array) -> Array:
+    def slope(state: FloatArray) -> FloatArray:
         chain.q[:], chain.u[:] = state
         accelerate(chain, chain.acceleration)
         return np.stack([state[1], chain.acceleration])

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 
 import numpy as np
 import pytest
-from numpy.typing import NDArray
 
+from mastd.arrays import FloatArray
 from mastd.formulations.integrators.implicit_euler import (
     INVERSIONS,
     POSITION_PERTURBATION,
@@ -27,8 +27,6 @@ from mastd.formulations.integrators.implicit_euler import (
     solve_afresh,
 )
 
-Array = NDArray[np.float64]
-
 H = 0.01
 
 
@@ -36,8 +34,8 @@ H = 0.01
 class Linear:
     """q̈ = f_x q + f_v q̇, of which an integrator knows what it was given."""
 
-    f_x: Array
-    f_v: Array
+    f_x: FloatArray
+    f_v: FloatArray
     euler: ImplicitEuler
 
     @classmethod
@@ -62,16 +60,16 @@ class Linear:
         self.euler.velocity_column[:] = self.f_v[:, j]
 
     @property
-    def matrix(self) -> Array:
+    def matrix(self) -> FloatArray:
         """A by its definition."""
-        whole: Array = np.eye(len(self.f_x)) - H * (self.f_v + H * self.f_x)
+        whole: FloatArray = np.eye(len(self.f_x)) - H * (self.f_v + H * self.f_x)
         return whole
 
     def inverse_error(self) -> float:
         """Return how far the integrator's inverse times A is from one."""
         return float(np.abs(self.euler.inverse.T @ self.matrix - np.eye(len(self.f_x))).max())
 
-    def increment(self, q: Array, u: Array) -> Array:
+    def increment(self, q: FloatArray, u: FloatArray) -> FloatArray:
         """Return the increment of (4) by its definition."""
         right = H * (self.f_x @ q + self.f_v @ u + H * self.f_x @ u)
         return np.asarray(np.linalg.solve(self.matrix, right), np.float64)
@@ -81,7 +79,7 @@ class Linear:
 def test_the_inverse_follows_every_replaced_column(n: int) -> None:
     linear = Linear.any(n, n)
     rng = np.random.default_rng(2)
-    change: Array = 2e3 * rng.normal(size=(40, n))
+    change: FloatArray = 2e3 * rng.normal(size=(40, n))
     for k in range(40):
         j = int(rng.integers(n))
         linear.f_x[:, j] += change[k]

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
+from mastd.arrays import FloatArray
 from mastd.formulations.integrators.implicit_euler import INVERSIONS, REPLACED, STEPS
 from mastd.formulations.integrators.partial_jacobian import PartialRoom
 from mastd.settings.vehicle.solver_names import JacobianPolicy
@@ -16,8 +16,6 @@ from mastd.vehicle.model.library import find
 from mastd.vehicle.simulation.simulation import Simulation
 from mastd.vehicle.solver.choice import Solver
 from mastd.vehicle.state.motion import design_state
-
-Array = NDArray[np.float64]
 
 SPEED = 60.0 / 3.6
 
@@ -31,7 +29,7 @@ def under_way(name: str, policy: JacobianPolicy, step: float = 1e-3) -> tuple[Si
     return simulation, rooms[0]
 
 
-def straight(simulation: Simulation, steps: int) -> Array:
+def straight(simulation: Simulation, steps: int) -> FloatArray:
     """Return rows of inputs that do nothing."""
     return np.tile(simulation.system.inputs.row(), (steps, 1))
 
@@ -65,10 +63,10 @@ def test_a_column_does_not_depend_on_the_one_made_before_it() -> None:
     np.testing.assert_allclose(found[1] / sizes, found[0] / sizes, rtol=0, atol=1e-2)
 
 
-def turned(policy: JacobianPolicy, step: float) -> Array:
+def turned(policy: JacobianPolicy, step: float) -> FloatArray:
     """Return where the car is while the J-turn begins, at every 10 ms (n, 3)."""
     simulation, _ = under_way("benchmark_sedan", policy, step)
-    times: Array = step * np.arange(1, round(1.2 / step) + 1, dtype=np.float64)
+    times: FloatArray = step * np.arange(1, round(1.2 / step) + 1, dtype=np.float64)
     trace = simulation.run(jturn(simulation.model).controls(times).rows(simulation.model))
     assert trace.first_unconverged is None
     stride = round(10e-3 / step)

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from numpy.typing import NDArray
 
+from mastd.arrays import FloatArray, IntArray
 from mastd.formulations.closing.partition import (
     RENEWED_SHARE,
     acceleration_terms,
@@ -30,7 +30,7 @@ def _tree(seed: int) -> Tree:
     return tree
 
 
-def _parts(tree: Tree, group: int) -> tuple[slice, NDArray[np.int64], NDArray[np.int64]]:
+def _parts(tree: Tree, group: int) -> tuple[slice, IntArray, IntArray]:
     """Return a group's rows, dependent coordinates and columns of B_di."""
     line = tree.groups[group]
     rows = slice(int(line[a.B_ROW]), int(line[a.B_ROW] + line[a.B_ROWS]))
@@ -40,7 +40,7 @@ def _parts(tree: Tree, group: int) -> tuple[slice, NDArray[np.int64], NDArray[np
     return rows, tree.members[first:last], np.concatenate([own, outside])
 
 
-def _one_group(phi: NDArray[np.float64]) -> Tree:
+def _one_group(phi: FloatArray) -> Tree:
     """Return a tree with one group of these rows; all else is as small as it can be."""
     m, n = phi.shape
     tree = random_tree(np.random.default_rng(0))
@@ -126,7 +126,7 @@ def test_the_largest_entry_decides() -> None:
     assert set(tree.members[2:].tolist()) == {0, 2}
 
 
-def _turned(angle: float) -> NDArray[np.float64]:
+def _turned(angle: float) -> FloatArray:
     """Return the row of a point on a circle: past 45° the other coordinate is the better dependent one."""
     return np.array([[np.cos(angle), np.sin(angle)]])
 

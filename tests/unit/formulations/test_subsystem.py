@@ -7,6 +7,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from mastd.arrays import FloatArray
 from mastd.errors import UsageError
 from mastd.formulations.closing.partition import acceleration_terms, factor_groups, independent_columns
 from mastd.formulations.subsystem.solve import solve_subsystems
@@ -16,7 +17,6 @@ from mastd.formulations.tree.subsystems import base_links, choices, subsystems_o
 from mastd.vehicle.model.definition import Model
 from mastd.vehicle.model.library import find
 from tests.support.formulations.tree_states import (
-    Array,
     TreeCar,
     absolute_accelerations,
     body_accelerations,
@@ -70,7 +70,7 @@ def alternating(car: TreeCar) -> SubsystemRoom:
     return make_room(car.layout, car.tree, parts, [k % 2 for k in range(len(parts))])
 
 
-def difference(found: Array, expected: Array) -> float:
+def difference(found: FloatArray, expected: FloatArray) -> float:
     """Return the largest difference relative to the largest acceleration."""
     return float(np.max(np.abs(found - expected)) / np.max(np.abs(expected)))
 

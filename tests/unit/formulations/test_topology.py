@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from scipy.spatial.transform import Rotation
 
+from mastd.arrays import FloatArray
 from mastd.counting.paper_car import paper_car
 from mastd.errors import UsageError
 from mastd.formulations.tree.design_rank import cut_jacobian
@@ -16,7 +17,7 @@ from mastd.settings.core.loader import load_text
 from mastd.settings.vehicle.vehicle import VehicleSettings
 from mastd.vehicle.model import library, mobility
 from mastd.vehicle.model.build import build
-from mastd.vehicle.model.definition import Model, PrimitiveKind, Vector
+from mastd.vehicle.model.definition import Model, PrimitiveKind
 from tests.support.formulations.tree_models import CHASSIS, X, Y, Z, cross, hinge, model_of, rod, slide
 from tests.support.vehicle.texts import CAB, CUSTOM, PIVOT, SEDAN, changed
 
@@ -81,22 +82,24 @@ def below(model: Model, topology: Topology, name: str) -> tuple[str, TreeJoint]:
 class Motion:
     """A rotation (vector, rad) about a point, and a shift."""
 
-    turn: Vector
-    about: Vector
-    shift: Vector
+    turn: FloatArray
+    about: FloatArray
+    shift: FloatArray
 
-    def direction(self, vector: Vector) -> Vector:
-        carried: Vector = Rotation.from_rotvec(self.turn).apply(vector)
+    def direction(self, vector: FloatArray) -> FloatArray:
+        carried: FloatArray = Rotation.from_rotvec(self.turn).apply(vector)
         return carried
 
-    def point(self, place: Vector) -> Vector:
+    def point(self, place: FloatArray) -> FloatArray:
         return self.about + self.direction(place - self.about) + self.shift
 
 
 STILL = Motion(np.zeros(3), np.zeros(3), np.zeros(3))
 
 
-def moved(topology: Topology, which: Link, axis: Vector, change: float, turning: bool) -> dict[int, Motion]:
+def moved(
+    topology: Topology, which: Link, axis: FloatArray, change: float, turning: bool
+) -> dict[int, Motion]:
     """Return the motion of every body above a joint when the joint moves."""
     lower = topology.connection
 
@@ -109,7 +112,7 @@ def moved(topology: Topology, which: Link, axis: Vector, change: float, turning:
     return {body: motion for body in range(len(lower)) if above(body)}
 
 
-def residual(model: Model, cut: int, motions: dict[int, Motion]) -> Vector:
+def residual(model: Model, cut: int, motions: dict[int, Motion]) -> FloatArray:
     primitive = model.primitives[cut]
     first, second = motions.get(primitive.first, STILL), motions.get(primitive.second, STILL)
     carried = replace(
@@ -122,7 +125,7 @@ def residual(model: Model, cut: int, motions: dict[int, Motion]) -> Vector:
     return mobility.residual(carried)
 
 
-def directions(which: Link) -> list[tuple[Vector, bool]]:
+def directions(which: Link) -> list[tuple[FloatArray, bool]]:
     """Return axis and kind (turning or not) of each coordinate."""
     turns = {TreeJoint.REVOLUTE: which.axes[:1], TreeJoint.UNIVERSAL: which.axes}
     if which.joint is TreeJoint.PRISMATIC:

@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from numpy.typing import NDArray
 
+from mastd.arrays import BoolArray, FloatArray, IntArray
 from mastd.errors import KinematicsError
 from mastd.kinematics import batch as batch_module
 from mastd.kinematics import design
@@ -30,8 +30,6 @@ from mastd.reproduce.jin_2012.tables import grid
 from mastd.settings.core.loader import load
 from mastd.settings.table.table import TableSettings
 
-FloatArray = NDArray[np.float64]
-
 TABLE = Path(__file__).parents[3] / "config" / "table.yaml"
 GEOMETRY = Geometry.from_settings(load(TABLE, TableSettings))
 OBSERVER = Observer(GEOMETRY)
@@ -45,8 +43,8 @@ class Rows:
     """Results of a solver over rows."""
 
     poses: FloatArray
-    converged: NDArray[np.bool_]
-    updates: NDArray[np.int64]
+    converged: BoolArray
+    updates: IntArray
     residuals: FloatArray
 
 

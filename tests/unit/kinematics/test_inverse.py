@@ -10,9 +10,9 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from numpy.typing import NDArray
 from scipy.spatial.transform import Rotation
 
+from mastd.arrays import FloatArray
 from mastd.errors import KinematicsError
 from mastd.kinematics import rotation
 from mastd.kinematics.control_point import motion_at_point, motion_of_centre, pose_at_point, pose_of_centre
@@ -21,8 +21,6 @@ from mastd.kinematics.inverse import link_motion, link_motion_batch
 from mastd.kinematics.workspace import jacobians_at, lengths_at
 from mastd.settings.core.loader import load
 from mastd.settings.table.table import TableSettings
-
-FloatArray = NDArray[np.float64]
 
 TABLE = Path(__file__).parents[3] / "config" / "table.yaml"
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from numpy.typing import NDArray
 
+from mastd.arrays import FloatArray
 from mastd.errors import UsageError
 from mastd.loop.payload.hils import TableVehicle
 from mastd.loop.payload.oils import DrivenVehicle
@@ -17,8 +17,6 @@ from mastd.wire.common.vehicle_block import DRIVER, DRIVER_NUMBERS, VEHICLE_NUMB
 from tests.support.vehicle.cosimulation import standing
 from tests.support.vehicle.virtual_drives import PERIOD, by_hand, drive_of
 from tests.unit.vehicle.payload.test_on_table import shaken
-
-Array = NDArray[np.float64]
 
 OPERATOR = np.array([0.2, 0.3, 0.0, 0.0, 100.0])
 
@@ -49,7 +47,7 @@ def on_road(*, operator: bool = True) -> DrivenVehicle:
     return again
 
 
-def ridden(vehicle: TableVehicle, bound: BoundRig | None = None, count: int = 120) -> Array:
+def ridden(vehicle: TableVehicle, bound: BoundRig | None = None, count: int = 120) -> FloatArray:
     """Return wrenches (count, 6) on the shaking table; the rig's values change on the way."""
     wrenches = []
     for k, pose in enumerate(shaken(count)):
@@ -60,7 +58,9 @@ def ridden(vehicle: TableVehicle, bound: BoundRig | None = None, count: int = 12
     return np.array(wrenches)
 
 
-def steps(vehicle: DrivenVehicle, seconds: float, hear: Array | None = None) -> tuple[Array, set[Code]]:
+def steps(
+    vehicle: DrivenVehicle, seconds: float, hear: FloatArray | None = None
+) -> tuple[FloatArray, set[Code]]:
     """Drive on, an operator being heard if told; return the last of what the driver does, and all faults."""
     numbers, codes = np.zeros(VEHICLE_NUMBERS), set()
     for _ in range(round(seconds / PERIOD)):

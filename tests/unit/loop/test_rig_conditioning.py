@@ -11,8 +11,8 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from numpy.typing import NDArray
 
+from mastd.arrays import FloatArray
 from mastd.loop.rigs.conditioning import (
     CHANNEL_TERMS,
     CHANNELS,
@@ -33,7 +33,6 @@ from mastd.loop.rigs.conditioning import (
 from mastd.settings.rigs.channels import MOST_CHANNELS, MOST_RIGS
 from mastd.wire.common.rig_block import COUNT, FIRST_RIG, FIRST_VALUE, JOINED, RIG_VALUES, RIG_WIDTH, STEP
 
-Floats = NDArray[np.float64]
 PERIOD = 0.001
 TIGHT = {"lowest": -1.0, "highest": 2.0, "rate": math.inf, "neutral": 0.5, "holds": 0.0}
 NO_NUMBERS = (math.nan, math.inf, -math.inf, 1e308, -1e308, 5e-324, 0.0)
@@ -76,7 +75,7 @@ class Conditioned:
         self.record = np.zeros(self.channels + 2)
         self.found = 0
         self.block = np.zeros(RIG_VALUES.size)
-        self.row: Floats = self.block[FIRST_RIG : FIRST_RIG + RIG_WIDTH]
+        self.row: FloatArray = self.block[FIRST_RIG : FIRST_RIG + RIG_WIDTH]
 
     def join(self) -> None:
         """A rig joins, as the gateway tells."""

@@ -7,8 +7,8 @@ from collections.abc import Callable
 
 import numpy as np
 import pytest
-from numpy.typing import NDArray
 
+from mastd.arrays import FloatArray
 from mastd.errors import UsageError
 from mastd.loop.payload import pickling
 from mastd.loop.payload.external_vehicle import TAKEOVER, ExternalVehicle
@@ -23,13 +23,11 @@ from mastd.wire.common import vehicle_block as b
 from tests.support.rigs.rigs import joined
 from tests.support.vehicle.virtual_drives import CABIN_SEAT, PERIOD, drive_of
 
-Array = NDArray[np.float64]
-
 HEAVE = TranslationBox(travel=0.025, velocity=0.15, acceleration=2.5, jerk=160.0)
 AT_REST = np.zeros((4, 6))
 
 
-def numbers() -> Array:
+def numbers() -> FloatArray:
     return np.full(b.VEHICLE_NUMBERS, np.nan)
 
 
@@ -41,7 +39,9 @@ def pose_drive(duration: float = 6.0, *, derivatives: bool = False) -> tuple[Pos
     return drive, rig
 
 
-def play(drive: PoseDrive | SeatDrive, seconds: float, give: Callable[[float], None] | None = None) -> Array:
+def play(
+    drive: PoseDrive | SeatDrive, seconds: float, give: Callable[[float], None] | None = None
+) -> FloatArray:
     """Return the heave at each step; ends early when the drive has finished."""
     heights = []
     for step in range(round(seconds / PERIOD)):
@@ -228,7 +228,7 @@ def test_a_vehicle_whose_rig_is_lost_becomes_a_dead_weight_and_comes_back() -> N
     assert np.array_equal(vehicle.wrench, given)
 
 
-def _turn(roll: float, pitch: float, yaw: float) -> Array:
+def _turn(roll: float, pitch: float, yaw: float) -> FloatArray:
     sr, cr, sp, cp, sy, cy = (f(angle) for angle in (roll, pitch, yaw) for f in (math.sin, math.cos))
     about_x = np.array([[1.0, 0.0, 0.0], [0.0, cr, -sr], [0.0, sr, cr]])
     about_y = np.array([[cp, 0.0, sp], [0.0, 1.0, 0.0], [-sp, 0.0, cp]])

@@ -11,11 +11,11 @@ from typing import Any
 
 import numpy as np
 import pytest
-from numpy.typing import NDArray
 from scipy import signal
 from scipy.ndimage import maximum_filter1d, minimum_filter1d
 from scipy.spatial.transform import Rotation
 
+from mastd.arrays import FloatArray
 from mastd.commands import check
 from mastd.errors import SettingsError
 from mastd.loop.payload.pickling import pack, unpack
@@ -41,8 +41,6 @@ from mastd.vehicle.payload.checks import DriveError
 from mastd.vehicle.state.trace import VELOCITY
 from tests.support.vehicle.virtual_drives import CABIN_SEAT, DRIVES, KM_PER_H, PERIOD, drive_of, grid
 
-Array = NDArray[np.float64]
-
 MANOEUVRES: dict[str, dict[str, Any]] = {
     "lane change": {"driver": LaneChange(kind="lane_change"), "duration": 9.0},
     "kerb": {"road": KerbRoad(kind="kerb"), "speed": 30.0 * KM_PER_H, "duration": 5.0},
@@ -62,7 +60,7 @@ def played(name: str) -> tuple[VirtualDrive, Played]:
     return drive, play(drive)
 
 
-def assert_in_boxes(poses: Array) -> None:
+def assert_in_boxes(poses: FloatArray) -> None:
     """The seat keeps travel, velocity and acceleration of its boxes while C makes ``poses`` (n, 6)."""
     turned = Rotation.from_euler("xyz", poses[:, 3:]).apply(CABIN_SEAT)
     places = np.column_stack([poses[:, :3] + turned - CABIN_SEAT, poses[:, 3:]])
@@ -76,7 +74,7 @@ def assert_in_boxes(poses: Array) -> None:
         assert np.abs(pushes[:, column]).max() <= box.acceleration * (1.0 + 1e-6), axis
 
 
-def reversal(asked: Array, given: Array, window: int) -> float:
+def reversal(asked: FloatArray, given: FloatArray, window: int) -> float:
     """Return by how much (m/s²) an axis accelerated against all that was asked within the last ``window``
     samples: what is left when it has had the time to follow."""
     most = maximum_filter1d(asked, window, origin=(window - 1) // 2, mode="nearest")

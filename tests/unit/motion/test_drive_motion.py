@@ -6,8 +6,8 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from numpy.typing import NDArray
 
+from mastd.arrays import FloatArray
 from mastd.cli import main
 from mastd.control.iteration.drives import best_step, read_drive, write_drive
 from mastd.errors import SettingsError
@@ -21,7 +21,6 @@ from mastd.settings.profile.profile import ProfileSettings
 from mastd.settings.profile.segments import AXES
 from mastd.settings.table.table import TableSettings
 
-Floats = NDArray[np.float64]
 BAND = "band: [1 Hz, 20 Hz]"
 
 
@@ -35,7 +34,7 @@ def profile(path: Path, segment: str) -> ProfileSettings:
     return load_text(f"name: p\nsegments:\n  - {segment}\n", str(path / "p.yaml"), ProfileSettings)
 
 
-def sampled(timeline: Timeline) -> Floats:
+def sampled(timeline: Timeline) -> FloatArray:
     """Return pose, rate, acceleration and jerk (k, 4, 6) at the knots and between them."""
     return timeline.sample(np.arange(2 * timeline.end_knot, dtype=np.float64) * (0.5 * KNOT_SPACING))
 
@@ -62,7 +61,7 @@ def test_a_motion_comes_back_from_its_file_within_a_thousandth(
     assert np.array_equal(read_drive(tmp_path / "drive.rsp", knots), program_samples(tmp_path, table)[:knots])
 
 
-def program_samples(path: Path, table: TableSettings) -> Floats:
+def program_samples(path: Path, table: TableSettings) -> FloatArray:
     return program(profile(path, f"{{kind: drive, file: drive.rsp, {BAND}}}"), table).blocks[0].samples
 
 
@@ -74,13 +73,13 @@ def test_a_millisecond_from_value_to_value_costs_more_than_four(table: TableSett
     assert best_step(poses).lost < 1e-4
 
 
-def rsp(path: Path, values: Floats, step: float = 1e-3, unit: str = "m", name: str = "heave") -> Path:
+def rsp(path: Path, values: FloatArray, step: float = 1e-3, unit: str = "m", name: str = "heave") -> Path:
     series = Series((Channel(name, unit, np.asarray(values, dtype=np.float64)),), step)
     rpc3.write(path / "drive.rsp", Measurement("rpc3", (series,)))
     return path
 
 
-def bump(count: int, size: float) -> Floats:
+def bump(count: int, size: float) -> FloatArray:
     return size * (np.sin(np.pi * np.arange(count) / (count - 1)) ** 4)
 
 
@@ -125,7 +124,7 @@ HEAVE = "channels: {heave: {}}"
     ],
 )
 def test_what_is_no_drive_is_refused_in_one_line(
-    values: Floats,
+    values: FloatArray,
     step: float,
     unit: str,
     name: str,

@@ -7,9 +7,9 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from numpy.typing import NDArray
 from scipy.spatial.transform import Rotation
 
+from mastd.arrays import FloatArray
 from mastd.motion.preflight.envelope import Envelope, Proof, mean_speeds, prove
 from mastd.motion.preflight.limits import Examiner, Limit, all_windows
 from mastd.motion.preflight.preflight import check
@@ -24,8 +24,6 @@ from mastd.settings.profile.profile import ProfileSettings
 from mastd.settings.table.payload import RigidPayload
 from mastd.settings.table.table import TableSettings
 from tests.support.formats.opencrg_texts import crg
-
-Array = NDArray[np.float64]
 
 SEAT = np.array([0.0, 0.0, 1.5])
 CABIN = RigidPayload(
@@ -47,7 +45,7 @@ def named(limits: tuple[Limit, ...]) -> dict[str, Limit]:
     return {limit.name: limit for limit in limits}
 
 
-def inside(limits: Boxes, random: np.random.Generator, knots: int = 3000) -> Array:
+def inside(limits: Boxes, random: np.random.Generator, knots: int = 3000) -> FloatArray:
     """Return a motion (knots, 6) of the seat that fills its boxes and leaves none: a sine on each axis."""
     times = np.arange(knots) * KNOT_SPACING
     motion = np.zeros((knots, 6))
@@ -71,7 +69,7 @@ def inside(limits: Boxes, random: np.random.Generator, knots: int = 3000) -> Arr
     return motion
 
 
-def lengths(seat: Array, table: TableSettings) -> Array:
+def lengths(seat: FloatArray, table: TableSettings) -> FloatArray:
     """Return the links' lengths (m, n) at coordinates (m, 6) of the seat, by matrices and square roots."""
     turns = Rotation.from_euler("ZYX", seat[:, [5, 4, 3]]).as_matrix()
     arms = np.array([link.table_joint for link in table.links]) - SEAT
@@ -80,7 +78,7 @@ def lengths(seat: Array, table: TableSettings) -> Array:
     return np.asarray(np.linalg.norm(joints - bases, axis=2))
 
 
-def walk(motion: Array, table: TableSettings) -> dict[str, Limit]:
+def walk(motion: FloatArray, table: TableSettings) -> dict[str, Limit]:
     """Return the limits of a seat's motion as `mastd check` finds them, its first and last knots apart."""
     timeline = join([(pose_of_centre(motion, SEAT), 1)], 1)
     inner = Timeline(

@@ -14,6 +14,7 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
+from mastd.arrays import FloatArray
 from mastd.cli import main
 from mastd.errors import FormatError, SettingsError
 from mastd.formats.core.measurement import Channel, Measurement, Series
@@ -29,10 +30,8 @@ from mastd.settings.profile.file_segments import MeasuredChannel
 from mastd.settings.profile.profile import AXES, ProfileSettings
 from mastd.settings.table.table import TableSettings
 
-Array = NDArray[np.float64]
-
 STEP = 1.0 / 256.0
-TIMES: Array = np.asarray(STEP * np.arange(2560.0), dtype=np.float64)
+TIMES: FloatArray = np.asarray(STEP * np.arange(2560.0), dtype=np.float64)
 BAND = "band: [1 Hz, 30 Hz]"
 DIRECTIONS = {"x": (1, 0, 0), "y": (0, 1, 0), "z": (0, 0, 1), "-x": (-1, 0, 0), "-y": (0, -1, 0)}
 
@@ -43,7 +42,7 @@ def table() -> TableSettings:
     return load(find("table", "table"), TableSettings)
 
 
-def burst(times: NDArray[np.floating], centre: float, frequency: float, derivative: int) -> Array:
+def burst(times: NDArray[np.floating], centre: float, frequency: float, derivative: int) -> FloatArray:
     """Return a derivative of exp(−((t − centre)/0.6)²) sin(2π f (t − centre))."""
     x = times - centre
     rate = -2.0 * x / 0.36 + 2j * math.pi * frequency
@@ -51,7 +50,7 @@ def burst(times: NDArray[np.floating], centre: float, frequency: float, derivati
     return np.asarray((series * (1.0, rate, rate**2 - 2.0 / 0.36)[derivative]).imag)
 
 
-def rsp(path: Path, channels: Sequence[tuple[str, str, Array]], step: float = STEP) -> Path:
+def rsp(path: Path, channels: Sequence[tuple[str, str, FloatArray]], step: float = STEP) -> Path:
     """Write channels of name, unit and values."""
     made = tuple(Channel(name, unit, np.asarray(values)) for name, unit, values in channels)
     rpc3.write(path, Measurement("rpc3", (Series(made, step),)))
@@ -63,7 +62,7 @@ def profile(path: Path, segment: str, head: str = "") -> ProfileSettings:
     return load_text(f"name: p\n{head}segments:\n  - {segment}\n", str(path / "p.yaml"), ProfileSettings)
 
 
-def played(path: Path, table: TableSettings, segment: str, head: str = "") -> Array:
+def played(path: Path, table: TableSettings, segment: str, head: str = "") -> FloatArray:
     """Return the samples (knots, 6) of the commanded point."""
     return program(profile(path, segment, head), table).blocks[0].samples
 
@@ -92,7 +91,7 @@ def tell(axes: str = "[heave, roll, pitch]", more: str = "", channels: str | Non
     )
 
 
-def corners(heave: Array, roll: Array, pitch: Array) -> dict[str, Array]:
+def corners(heave: FloatArray, roll: FloatArray, pitch: FloatArray) -> dict[str, FloatArray]:
     """Return what four corners measure along z."""
     return {
         name: heave + y * roll - x * pitch
@@ -288,7 +287,7 @@ def test_all_channels_with_something_missing_are_told(tmp_path: Path, table: Tab
     assert [problem.split(": ")[3] for problem in caught.value.problems] == ["rf", "lr"]
 
 
-def series(values: Array, step: float | None = STEP, start: float = 0.0, unit: str = "m/s2") -> Series:
+def series(values: FloatArray, step: float | None = STEP, start: float = 0.0, unit: str = "m/s2") -> Series:
     """Return one channel."""
     return Series((Channel("a", unit, values),), step, start)
 

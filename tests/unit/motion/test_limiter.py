@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from mastd.arrays import FloatArray
 from mastd.kernel import kernel
 from mastd.motion.preflight.stopping import highest_position
 from mastd.motion.washout.limiter import (
@@ -18,7 +19,6 @@ from mastd.motion.washout.limiter import (
     LARGEST_JERK,
     POSITION,
     VELOCITY,
-    Array,
     advance_axis,
     box,
     enter,
@@ -31,7 +31,14 @@ BANG, PRESS, WITH_VELOCITY, NOISE, ALTERNATING, WALK = range(6)
 
 @kernel
 def drive(
-    box: Array, axis: Array, period: float, kind: int, size: float, steps: int, seed: int, found: Array
+    box: FloatArray,
+    axis: FloatArray,
+    period: float,
+    kind: int,
+    size: float,
+    steps: int,
+    seed: int,
+    found: FloatArray,
 ) -> None:
     """Press an axis in one of the ways above; greatest |x|, |v|, |a|, |jerk| in periods and within them.
 
@@ -73,7 +80,7 @@ def drive(
         found[6] += abs(axis[0] - x)
 
 
-def at_rest(limits: Array) -> Array:
+def at_rest(limits: FloatArray) -> FloatArray:
     axis = np.zeros(AXIS_SIZE)
     enter(limits, axis, 0.0, 0.0, 0.0)
     return axis

@@ -9,13 +9,11 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from numpy.typing import NDArray
 
+from mastd.arrays import FloatArray
 from mastd.motion.follower.follower import PoseFollower
 from mastd.settings.profile.segments import AXES
 from mastd.settings.profile.stream import PoseStream, RotationBox, TranslationBox
-
-Array = NDArray[np.float64]
 
 PERIOD = 1e-3
 WHOLE = (1.0, 0.0, 0.0)
@@ -29,7 +27,7 @@ def stream(**boxes: TranslationBox | RotationBox) -> PoseStream:
     return PoseStream(kind="pose", rig="source", duration=60.0, **boxes)  # type: ignore[arg-type]
 
 
-def sizes(box: TranslationBox | RotationBox) -> Array:
+def sizes(box: TranslationBox | RotationBox) -> FloatArray:
     return np.array([box.travel, box.velocity, box.acceleration, box.jerk])
 
 

@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 from scipy import signal
 
+from mastd.arrays import FloatArray
 from mastd.motion.profile.random import random_displacement
 from mastd.motion.profile.records import CorrectedRecord, Recorded, TimeBase, correct
 from mastd.signals import filters, spectra
@@ -18,8 +19,8 @@ SPACING = 1e-3
 
 
 def corrected(
-    values: NDArray[np.float64], step: float, band: tuple[float, float], baseline: str
-) -> tuple[CorrectedRecord, NDArray[np.float64]]:
+    values: FloatArray, step: float, band: tuple[float, float], baseline: str
+) -> tuple[CorrectedRecord, FloatArray]:
     """Return a record of accelerations corrected, and its displacement every millisecond."""
     record = Recorded(values, step, 0.0, 2)
     base = TimeBase.of([record], band[0])
@@ -30,7 +31,7 @@ def corrected(
 BREAKS = (np.array([1.0, 5.0, 20.0]), np.array([0.01, 0.5, 0.05]))
 
 
-def accelerations(displacement: NDArray[np.float64]) -> NDArray[np.float64]:
+def accelerations(displacement: FloatArray) -> FloatArray:
     """Return the second differences of the inner part."""
     return np.asarray(np.gradient(np.gradient(displacement, SPACING), SPACING)[200:-200])
 
@@ -133,7 +134,7 @@ BURST = 11.0
 """Frequency in Hz of a burst whose three derivatives are known."""
 
 
-def burst(times: NDArray[np.floating], derivative: int) -> NDArray[np.float64]:
+def burst(times: NDArray[np.floating], derivative: int) -> FloatArray:
     """Return a derivative of exp(−(t/0.4)²) sin(2π·11 t), which is band-limited to some 7 to 15 Hz."""
     width, omega = 0.4, 2.0 * np.pi * BURST
     complex_rate = -2.0 * times / width**2 + 1j * omega

@@ -6,15 +6,13 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from numpy.typing import NDArray
 
+from mastd.arrays import FloatArray
 from mastd.motion.profile.fades import REST_KNOTS, rise, smooth_step, window
 from mastd.motion.profile.timeline import KNOT_SPACING, Timeline, join
 
-Samples = NDArray[np.float64]
 
-
-def noise(knots: int, seed: int) -> Samples:
+def noise(knots: int, seed: int) -> FloatArray:
     """Return faded low-pass noise in six axes, (knots, 6)."""
     rng = np.random.default_rng(seed)
     kernel = np.hanning(41) / 20.0

@@ -8,10 +8,10 @@ import pickle
 
 import numpy as np
 import pytest
-from numpy.typing import NDArray
 from scipy import signal
 from scipy.spatial.transform import Rotation
 
+from mastd.arrays import FloatArray
 from mastd.errors import SettingsError
 from mastd.motion.washout.design import boxes
 from mastd.motion.washout.seat_point import centre_motion, point_motion
@@ -19,8 +19,6 @@ from mastd.motion.washout.washout import Washout
 from mastd.settings.core.base import Settings
 from mastd.settings.core.loader import load_text
 from mastd.settings.profile.cueing import Cueing, HighPass, RideSettings, WashoutSettings
-
-Array = NDArray[np.float64]
 
 G = 9.80665
 PERIOD = 1e-3
@@ -48,7 +46,7 @@ def washout(**axes: str) -> WashoutSettings:
     return found
 
 
-def felt(axis: int | None = None, value: float = 0.0) -> Array:
+def felt(axis: int | None = None, value: float = 0.0) -> FloatArray:
     """Return what is felt at rest, with an acceleration on one of the six axes."""
     row = np.zeros(9)
     row[2] = G
@@ -57,7 +55,7 @@ def felt(axis: int | None = None, value: float = 0.0) -> Array:
     return row
 
 
-def run(filter_: Washout, axis: int, history: Array) -> tuple[Array, Array, Array]:
+def run(filter_: Washout, axis: int, history: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
     """Return asked, given and the seat's motion (n, 6), (n, 6), (n, 3, 6) of accelerations on one axis."""
     asked, given, seat = (
         np.empty((len(history), 6)),
@@ -70,7 +68,7 @@ def run(filter_: Washout, axis: int, history: Array) -> tuple[Array, Array, Arra
     return asked, given, seat
 
 
-def naive(axis: HighPass, cue: Array) -> Array:
+def naive(axis: HighPass, cue: FloatArray) -> FloatArray:
     """Return the acceleration of the linear high-pass for ``cue``: nothing but the transfer function."""
     corner, slow = 2.0 * math.pi * axis.corner, 2.0 * math.pi * axis.slow_corner
     numerator, denominator = [1.0, 0.0, 0.0], [1.0, 2.0 * axis.damping * corner, corner**2]
@@ -80,19 +78,19 @@ def naive(axis: HighPass, cue: Array) -> Array:
     return np.asarray(signal.lsim((numerator, denominator), cue, times)[1])
 
 
-def false_reversal(asked: Array, given: Array) -> float:
+def false_reversal(asked: FloatArray, given: FloatArray) -> float:
     """Return how far what is given points against what is asked at worst; all of it where that is nothing."""
     against = np.where(asked > 0.0, -given, np.where(asked < 0.0, given, np.abs(given)))
     return float(np.max(against))
 
 
-def braking(peak: float, rise: float) -> Array:
+def braking(peak: float, rise: float) -> FloatArray:
     """Return 2 s of braking, which comes and goes within ``rise`` s."""
     at = [1.0, 1.0 + rise, 3.0, 3.0 + rise]
     return np.asarray(np.interp(np.arange(6000) * PERIOD, at, [0.0, -peak, -peak, 0.0]))
 
 
-def lane_changes(peak: float) -> Array:
+def lane_changes(peak: float) -> FloatArray:
     """Return two lane changes, there and back, of a sine of 2 s each."""
     times = np.arange(8000) * PERIOD
     there = np.where((times >= 1.0) & (times < 3.0), np.sin(np.pi * (times - 1.0)), 0.0)

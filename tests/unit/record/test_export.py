@@ -7,8 +7,8 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from numpy.typing import NDArray
 
+from mastd.arrays import FloatArray, IntArray
 from mastd.cli import main
 from mastd.formats.catalogue import read
 from mastd.formats.core.measurement import Channel, Measurement, Series
@@ -50,7 +50,7 @@ def value(period: int, column: int) -> float:
 
 def record(
     folder: Path, name: str = "shake-1", missed: int = 0, lost: int = 0, frames: int = COUNT
-) -> NDArray[np.int64]:
+) -> IntArray:
     """Write a run in which periods are missed and frames lost behind frame 300; return its periods."""
     directory = folder / name
     directory.mkdir()
@@ -77,7 +77,7 @@ def record(
     return np.array(periods)
 
 
-def column(measurement: Measurement, name: str) -> NDArray[np.float64]:
+def column(measurement: Measurement, name: str) -> FloatArray:
     return next(channel.values for channel in measurement.channels if channel.name == name)
 
 

@@ -6,27 +6,26 @@ from collections.abc import Callable
 
 import numpy as np
 import pytest
-from numpy.typing import NDArray
 
+from mastd.arrays import FloatArray
 from mastd.errors import FormatError
 from mastd.record.play_columns import on_profile_time
 
-Floats = NDArray[np.float64]
 PERIOD = 1e-3
 COUNT = 2000
 """Knots of the profile."""
 BEFORE = 3
-ON_TIME: Floats = np.arange(COUNT, dtype=np.float64) * PERIOD
+ON_TIME: FloatArray = np.arange(COUNT, dtype=np.float64) * PERIOD
 NAMES = ("pose.heave", "reference.heave")
 
 
-def motion(time: Floats) -> Floats:
+def motion(time: FloatArray) -> FloatArray:
     """Return where a table that follows without delay is asked to be, and is."""
     inside = np.clip(time, 0.0, (COUNT - 1) * PERIOD)
     return np.asarray(np.sin(2.0 * np.pi * 7.0 * inside))
 
 
-def frames(first_step: int = 500) -> tuple[dict[str, Floats], Floats]:
+def frames(first_step: int = 500) -> tuple[dict[str, FloatArray], FloatArray]:
     """Return the frames of a play as the loop records them, and their times.
 
     The frame of step k holds what was measured at k, and the reference that is meant for k + 1.
@@ -43,7 +42,7 @@ def frames(first_step: int = 500) -> tuple[dict[str, Floats], Floats]:
     return columns, (k + 77.0) * PERIOD
 
 
-def on_time(columns: dict[str, Floats], times: Floats) -> dict[str, Floats]:
+def on_time(columns: dict[str, FloatArray], times: FloatArray) -> dict[str, FloatArray]:
     return on_profile_time("play", columns, times, PERIOD, NAMES, PERIOD, COUNT)
 
 
@@ -54,25 +53,25 @@ def test_reference_and_answer_stand_at_the_same_time() -> None:
     assert np.allclose(found["reference.heave"], asked, atol=1e-12)
 
 
-def lose(columns: dict[str, Floats], times: Floats) -> tuple[dict[str, Floats], Floats]:
+def lose(columns: dict[str, FloatArray], times: FloatArray) -> tuple[dict[str, FloatArray], FloatArray]:
     kept = np.ones(len(times), dtype=bool)
     kept[700:705] = False
     return {name: values[kept] for name, values in columns.items()}, times[kept]
 
 
-def repeat(columns: dict[str, Floats], times: Floats) -> tuple[dict[str, Floats], Floats]:
+def repeat(columns: dict[str, FloatArray], times: FloatArray) -> tuple[dict[str, FloatArray], FloatArray]:
     for name in ("step", "pose.heave"):
         columns[name][901] = columns[name][900]
     return columns, times
 
 
-def blind(columns: dict[str, Floats], times: Floats) -> tuple[dict[str, Floats], Floats]:
+def blind(columns: dict[str, FloatArray], times: FloatArray) -> tuple[dict[str, FloatArray], FloatArray]:
     columns["pose.heave"][300:303] = np.nan
     return columns, times
 
 
 @pytest.mark.parametrize("damage", [lose, repeat, blind])
-def test_what_is_missing_is_bridged(damage: Callable[..., tuple[dict[str, Floats], Floats]]) -> None:
+def test_what_is_missing_is_bridged(damage: Callable[..., tuple[dict[str, FloatArray], FloatArray]]) -> None:
     found = on_time(*damage(*frames()))
     asked = motion(ON_TIME)
     assert np.max(np.abs(found["pose.heave"] - asked)) < 1e-4

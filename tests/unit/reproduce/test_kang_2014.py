@@ -8,8 +8,8 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from numpy.typing import NDArray
 
+from mastd.arrays import FloatArray
 from mastd.commands import reproduce
 from mastd.reproduce import registry
 from mastd.reproduce.item import Item, answer, at_most, compare
@@ -23,8 +23,6 @@ from mastd.reproduce.kang_2014.measures import (
 from mastd.reproduce.kang_2014.tables import RATE_TOLERANCE, iteration_items
 from mastd.vehicle.state.trace import POSITION, Trace
 
-Matrix = NDArray[np.float64]
-
 
 def run(*words: str) -> int:
     parser = argparse.ArgumentParser()
@@ -33,7 +31,7 @@ def run(*words: str) -> int:
     return int(arguments.run(arguments))
 
 
-def matrix(size: int = 12) -> Matrix:
+def matrix(size: int = 12) -> FloatArray:
     return np.random.default_rng(5).normal(size=(size, size)) + 4.0 * np.eye(size)
 
 
@@ -130,7 +128,7 @@ def test_the_changes_of_a_run_are_its_largest() -> None:
 
 def trace(step: float, duration: float, speed: float, *, converged: bool = True) -> Trace:
     """Return a run straight ahead; its first sample is at the end of the first step."""
-    time: Matrix = step * np.arange(1, round(duration / step) + 1, dtype=np.float64)
+    time: FloatArray = step * np.arange(1, round(duration / step) + 1, dtype=np.float64)
     none = np.zeros(len(time))
     chassis = np.zeros((len(time), 18))
     chassis[:, POSITION] = np.outer(time, [speed, 0.0, 0.0])

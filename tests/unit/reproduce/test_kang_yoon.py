@@ -8,6 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from mastd.arrays import FloatArray
 from mastd.counting import symbolic
 from mastd.counting.column_patterns import Pattern, Patterns, pivots
 from mastd.counting.operation_formulas import Extent, Method, kinematics_of, steps_of
@@ -18,7 +19,7 @@ from mastd.reproduce.kang_yoon import executed as document_001_executed
 from mastd.reproduce.kang_yoon import tables
 from mastd.reproduce.registry import select
 from mastd.vehicle.model import library, mobility
-from mastd.vehicle.model.definition import Model, Vector
+from mastd.vehicle.model.definition import Model
 from tests.unit.formulations.test_topology import model_named
 
 EVERY = [*library.names(), "paper car"]
@@ -35,7 +36,7 @@ def steps(model: Model, method: Method, extent: Extent = Extent.WHOLE) -> dict[s
     return {step.name: step.multiplications for step in found}
 
 
-def filled(pattern: Pattern, seed: int) -> Vector:
+def filled(pattern: Pattern, seed: int) -> FloatArray:
     """Return a positive definite matrix of random numbers with a pattern, in its order."""
     order = list(pattern)
     random = np.random.default_rng(seed).uniform(0.5, 1.0, (len(order), len(order)))
@@ -49,7 +50,7 @@ def random_pattern(size: int, seed: int) -> Pattern:
     return {row: set(np.flatnonzero(mask[row]).tolist()) for row in range(size)}
 
 
-def factorised(matrix: Vector) -> tuple[Vector, int]:
+def factorised(matrix: FloatArray) -> tuple[FloatArray, int]:
     """Return the Cholesky factor, and how many multiplications and divisions of non-zeros it took."""
     lower, count = np.tril(matrix), 0
     for k in range(len(lower)):
@@ -66,7 +67,7 @@ def factorised(matrix: Vector) -> tuple[Vector, int]:
     return lower, count
 
 
-def product_count(first: Vector, second: Vector) -> int:
+def product_count(first: FloatArray, second: FloatArray) -> int:
     """Return the products of non-zeros in first @ second."""
     return int(np.sum((first != 0.0).astype(int) @ (second != 0.0).astype(int)))
 

@@ -12,8 +12,8 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from numpy.typing import NDArray
 
+from mastd.arrays import FloatArray, IntArray
 from mastd.ring.ends import RingConsumer, RingProducer
 from mastd.ring.observer import RingObserver
 
@@ -64,7 +64,7 @@ class Overtaken(RingObserver):
         self.world = world
         self.meanwhile = 0
 
-    def _copy(self, first: int, stop: int) -> NDArray[np.int64]:
+    def _copy(self, first: int, stop: int) -> IntArray:
         middle = (first + stop) // 2
         begun = super()._copy(first, middle)
         self.world.record(self.meanwhile)
@@ -73,7 +73,7 @@ class Overtaken(RingObserver):
         return np.concatenate((begun, super()._copy(middle, stop)))
 
 
-def frame(number: int) -> NDArray[np.float64]:
+def frame(number: int) -> FloatArray:
     """Return what stands in the frame of this number."""
     return np.linspace(number, -number, WIDTH)
 
@@ -156,7 +156,7 @@ CAPACITY = 32
 class Dawdling(RingObserver):
     """Pauses in the middle of each copy, as a process does whose processor is taken away."""
 
-    def _copy(self, first: int, stop: int) -> NDArray[np.int64]:
+    def _copy(self, first: int, stop: int) -> IntArray:
         middle = (first + stop) // 2
         begun = super()._copy(first, middle)
         if middle > first:

@@ -8,36 +8,35 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from numpy.typing import NDArray
 from scipy.integrate import quad
 
+from mastd.arrays import FloatArray
 from mastd.roads.grid import RoadGrid, grid_parameters, grid_place
 from mastd.roads.ground import Ground, outside, surface, surface_friction
 
-Array = NDArray[np.float64]
 SPACING = 0.5
 RADIUS = 40.0
 ACROSS = np.array([-3.0, -1.75, -0.5, 0.25, 2.0, 3.5])
 
 
-def bend(u: float | Array) -> Array:
+def bend(u: float | FloatArray) -> FloatArray:
     """Return x, y at u on a circle to the left."""
     return np.array([RADIUS * np.sin(u / RADIUS), RADIUS * (1.0 - np.cos(u / RADIUS))])
 
 
-def spiral(u: float) -> Array:
+def spiral(u: float) -> FloatArray:
     """Return x, y at u of a line whose heading is 0.5 sin(u / 15)."""
     x, _ = quad(lambda s: math.cos(0.5 * math.sin(s / 15.0)), 0.0, u)
     y, _ = quad(lambda s: math.sin(0.5 * math.sin(s / 15.0)), 0.0, u)
     return np.array([x, y])
 
 
-def road(line: Array, seed: int = 0) -> RoadGrid:
+def road(line: FloatArray, seed: int = 0) -> RoadGrid:
     heights = np.random.default_rng(seed).normal(0.0, 0.05, (len(line), len(ACROSS)))
     return RoadGrid(10.0, SPACING, line, ACROSS, heights)
 
 
-U: Array = SPACING * np.arange(200, dtype=np.float64)
+U: FloatArray = SPACING * np.arange(200, dtype=np.float64)
 CIRCLE = bend(U).T
 WINDING = np.array([spiral(u) for u in U])
 STRAIGHT = U[:, np.newaxis] * np.array([math.cos(2.5), math.sin(2.5)]) + np.array([3.0, -7.0])
@@ -151,6 +150,8 @@ def test_a_road_is_put_where_the_car_is() -> None:
         (CIRCLE, 15.0 * ACROSS, np.zeros((200, 6)), "u = 10.5 m: a radius of 40 m is too small for edges"),
     ],
 )
-def test_what_is_no_road_is_refused(line: Array, across: Array, heights: Array, told: str) -> None:
+def test_what_is_no_road_is_refused(
+    line: FloatArray, across: FloatArray, heights: FloatArray, told: str
+) -> None:
     with pytest.raises(ValueError, match=told):
         grid_parameters(RoadGrid(10.0, SPACING, line, across, heights))

@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from numpy.typing import NDArray
 from scipy.spatial.transform import Rotation
 
+from mastd.arrays import FloatArray
 from mastd.kernel import kernel
 from mastd.roads.ground import (
     PARAMETERS,
@@ -33,7 +33,7 @@ THREE = st.tuples(*[st.floats(-3.0, 3.0)] * 3)
 
 
 @kernel
-def _profile(parameters: NDArray[np.float64], out: NDArray[np.float64]) -> None:
+def _profile(parameters: FloatArray, out: FloatArray) -> None:
     """What a compiled step does: call the surface at many points."""
     for row in range(out.shape[0]):
         out[row, 2], out[row, 3], out[row, 4] = surface(parameters, out[row, 0], out[row, 1])
@@ -129,7 +129,7 @@ def test_the_velocity_on_a_plane_is_the_rate_of_a_point_fixed_to_it(
         moved = np.array(point) + time * np.array(speed)
         return Ground.plane(moved, turned.as_matrix(), np.array(speed), np.array(turn))
 
-    def where(time: float, height: float) -> NDArray[np.float64]:
+    def where(time: float, height: float) -> FloatArray:
         return np.array(from_ground(pose(time).parameters, place[0], place[1], height))
 
     now = pose(0.0).parameters

@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from numpy.typing import NDArray
 
+from mastd.arrays import FloatArray
 from mastd.errors import FormatError
 from mastd.kernel import kernel
 from mastd.roads.ground import Ground, outside, surface, surface_friction
@@ -19,18 +19,17 @@ from mastd.roads.profiles import random_tracks
 from mastd.roads.tracks import rolled_over, tracks
 from mastd.signals import spectra
 
-Array = NDArray[np.float64]
 WIDTH = 1.6
 
 
 @kernel
-def _along(parameters: Array, x: Array, y: float, out: Array) -> None:
+def _along(parameters: FloatArray, x: FloatArray, y: float, out: FloatArray) -> None:
     """What a compiled step does: call the surface at many points."""
     for row in range(len(x)):
         out[row, 0], out[row, 1], out[row, 2] = surface(parameters, x[row], y)
 
 
-def along(ground: Ground, x: Array, y: float) -> Array:
+def along(ground: Ground, x: FloatArray, y: float) -> FloatArray:
     """Return height and slopes (n, 3) along a line of y."""
     out = np.zeros((len(x), 3))
     _along(ground.parameters, x, y, out)

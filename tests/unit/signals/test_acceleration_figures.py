@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from numpy.typing import NDArray
 
+from mastd.arrays import ComplexArray, FloatArray
 from mastd.kinematics.control_point import motion_at_point
 from mastd.record.acceleration import sines
 from mastd.signals.acceleration_figures import AXES, FIGURES, acceleration_figures
@@ -14,8 +14,6 @@ from mastd.signals.point_motion import acceleration_at_point, displacement_at_po
 from mastd.signals.response_spectrum import octave_points, outside_share, response_spectrum
 from mastd.signals.transfer_points import transfer_points
 
-Floats = NDArray[np.float64]
-
 RATE = 1000.0
 COUNT = 40_000
 TIMES = np.arange(COUNT) / RATE
@@ -23,19 +21,19 @@ BAND = (0.5, 80.0)
 HEAVE = AXES.index("heave")
 
 
-def noise(seed: int, low: float = 0.5, high: float = 80.0) -> Floats:
+def noise(seed: int, low: float = 0.5, high: float = 80.0) -> FloatArray:
     """Return flat noise of a band, effective value 1, at rest at both ends."""
     lines = np.fft.rfft(np.random.default_rng(seed).standard_normal(COUNT))
     frequency = np.fft.rfftfreq(COUNT, 1.0 / RATE)
     wave = np.fft.irfft(np.where((frequency >= low) & (frequency <= high), lines, 0.0), COUNT)
     fade = np.clip(np.minimum(TIMES - 1.0, TIMES[-1] - 1.0 - TIMES), 0.0, 1.0)
-    faded: Floats = wave / np.std(wave) * fade**2 * (3.0 - 2.0 * fade)
+    faded: FloatArray = wave / np.std(wave) * fade**2 * (3.0 - 2.0 * fade)
     return faded
 
 
-def through(wave: Floats, system: NDArray[np.complex128]) -> Floats:
+def through(wave: FloatArray, system: ComplexArray) -> FloatArray:
     """Return what a system, given on the lines of the spectrum, makes of a wave."""
-    result: Floats = np.fft.irfft(np.fft.rfft(wave) * system, COUNT)
+    result: FloatArray = np.fft.irfft(np.fft.rfft(wave) * system, COUNT)
     return result
 
 
@@ -43,7 +41,7 @@ LINES = np.fft.rfftfreq(COUNT, 1.0 / RATE)
 
 
 def figures_of(
-    achieved: Floats, asked: Floats, band: tuple[float, float] = BAND, sine: float | None = None
+    achieved: FloatArray, asked: FloatArray, band: tuple[float, float] = BAND, sine: float | None = None
 ) -> dict[str, float | None]:
     """Return the figures of heave where nothing else moves or is asked to."""
     six = np.zeros((2, len(asked), 6))

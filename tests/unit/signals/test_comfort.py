@@ -6,13 +6,11 @@ import math
 
 import numpy as np
 import pytest
-from numpy.typing import NDArray
 
+from mastd.arrays import FloatArray
 from mastd.kernel import kernel
 from mastd.signals import comfort
 from mastd.signals.comfort import Weighting
-
-Floats = NDArray[np.float64]
 
 TABLE: dict[Weighting, tuple[float, ...]] = {
     "k": (
@@ -79,12 +77,12 @@ def test_a_rate_at_which_the_standard_cannot_be_kept_is_refused(rate: float) -> 
 
 
 @kernel
-def weigh_all(constants: Floats, state: Floats, accelerations: Floats, out: Floats) -> None:
+def weigh_all(constants: FloatArray, state: FloatArray, accelerations: FloatArray, out: FloatArray) -> None:
     for k in range(len(accelerations)):
         comfort.weigh(constants, state, accelerations[k], out[k])
 
 
-def run(accelerations: Floats, rate: float, state: Floats | None = None) -> Floats:
+def run(accelerations: FloatArray, rate: float, state: FloatArray | None = None) -> FloatArray:
     """Return the rows of ``weigh`` (n, 9)."""
     out = np.empty((len(accelerations), comfort.FIGURE_COLUMNS))
     state = np.zeros(comfort.STATE) if state is None else state
@@ -132,7 +130,7 @@ def test_weighted_noise_has_the_power_that_the_weighting_leaves(weighting: Weigh
     rate, count = 2000.0, 400_000
     noise = np.random.default_rng(8).normal(0.0, 1.0, count)
     spectrum = np.abs(np.fft.rfft(noise)) ** 2
-    frequency: Floats = np.fft.rfftfreq(count, 1.0 / rate).astype(np.float64)
+    frequency: FloatArray = np.fft.rfftfreq(count, 1.0 / rate).astype(np.float64)
     gain = np.abs(comfort.frequency_weighting(frequency, weighting)) ** 2
     found = np.sum(np.square(comfort.weighted(noise, rate, weighting)))
     assert found == pytest.approx(2.0 * np.sum(spectrum * gain) / count, rel=5e-3)

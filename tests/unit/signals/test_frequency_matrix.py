@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from numpy.typing import NDArray
 from scipy import signal
 
+from mastd.arrays import FloatArray
 from mastd.control.iteration.learning import Sizes, correction, welch_segment
 from mastd.signals.frequency_matrix import FrequencyMatrix, frequency_matrix, pseudo_inverse
 from mastd.signals.metrics import rms
 
-Floats = NDArray[np.float64]
 RATE = 1000.0
 BAND = (1.0, 20.0)
 MIX = np.random.default_rng(3).standard_normal((8, 6)) + 2.0 * np.eye(8, 6)
@@ -19,13 +18,13 @@ MIX = np.random.default_rng(3).standard_normal((8, 6)) + 2.0 * np.eye(8, 6)
 SECTIONS = signal.butter(2, 30.0, fs=RATE, output="sos")
 
 
-def noise(seed: int, count: int, columns: int) -> Floats:
+def noise(seed: int, count: int, columns: int) -> FloatArray:
     return np.random.default_rng(seed).standard_normal((count, columns))
 
 
-def system(drives: Floats) -> Floats:
+def system(drives: FloatArray) -> FloatArray:
     """Return the eight responses to accelerations (k, 6)."""
-    filtered: Floats = signal.sosfilt(SECTIONS, drives, axis=0)
+    filtered: FloatArray = signal.sosfilt(SECTIONS, drives, axis=0)
     return filtered @ MIX.T
 
 
@@ -83,7 +82,7 @@ def test_a_silent_drive_has_no_response() -> None:
         (np.full((300, 6), np.nan), np.zeros((300, 6)), "not finite"),
     ],
 )
-def test_series_that_cannot_be_are_refused(drives: Floats, responses: Floats, words: str) -> None:
+def test_series_that_cannot_be_are_refused(drives: FloatArray, responses: FloatArray, words: str) -> None:
     with pytest.raises(ValueError, match=words):
         frequency_matrix(drives, responses, RATE, 128)
 

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from numpy.typing import NDArray
 
+from mastd.arrays import FloatArray
 from mastd.signals.band import band_filter, judging_band
 from mastd.signals.metrics import (
     best_lag,
@@ -22,11 +22,9 @@ from mastd.signals.metrics import (
 RATE = 1000.0
 
 
-def faded(
-    times: NDArray[np.float64], frequencies: tuple[float, ...], length: float = 20.0
-) -> NDArray[np.float64]:
+def faded(times: FloatArray, frequencies: tuple[float, ...], length: float = 20.0) -> FloatArray:
     window = np.where((times > 0.0) & (times < length), np.sin(np.pi * times / length) ** 2, 0.0)
-    result: NDArray[np.float64] = window * sum(np.sin(2 * np.pi * f * times + f) for f in frequencies)
+    result: FloatArray = window * sum(np.sin(2 * np.pi * f * times + f) for f in frequencies)
     return result
 
 

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from numpy.typing import NDArray
 
+from mastd.arrays import FloatArray
 from mastd.signals.resampling import PASS_SHARE, new_count, resample
 
 RATES = [
@@ -24,8 +24,8 @@ RATES = [
 """Ratios of small whole numbers, of large ones, and of none."""
 
 
-def sine(frequency: float, rate: float, count: int) -> NDArray[np.float64]:
-    values: NDArray[np.float64] = np.sin(2.0 * np.pi * frequency * np.arange(count) / rate + 0.4)
+def sine(frequency: float, rate: float, count: int) -> FloatArray:
+    values: FloatArray = np.sin(2.0 * np.pi * frequency * np.arange(count) / rate + 0.4)
     return values
 
 

@@ -11,10 +11,10 @@ from collections.abc import Callable
 
 import numpy as np
 import pytest
-from numpy.typing import NDArray
 from scipy.linalg import solve_discrete_are
 from scipy.spatial.transform import Rotation
 
+from mastd.arrays import FloatArray, IntArray
 from mastd.control.estimation.motion_design import MOST_ACCELEROMETERS, design_motion, fused_gains
 from mastd.control.estimation.motion_estimate import MotionEstimator
 from mastd.errors import SettingsError
@@ -25,8 +25,7 @@ from mastd.settings.daemon.daemon import DaemonSettings
 from mastd.settings.table.table import AccelerometerSettings, SensorSettings, TableSettings
 from tests.support.lab import ROOT
 
-Array = NDArray[np.float64]
-Motion = Callable[[Array], Array]
+Motion = Callable[[FloatArray], FloatArray]
 
 PERIOD = 1e-3
 SETTINGS = load(ROOT / "config" / "daemon" / "simulated.yaml", DaemonSettings).estimator
@@ -43,19 +42,19 @@ def table() -> TableSettings:
 
 
 @pytest.fixture(scope="module")
-def gain(table: TableSettings) -> Array:
+def gain(table: TableSettings) -> FloatArray:
     return Observer(Geometry.from_settings(table)).gain
 
 
-def shaking(time: Array) -> Array:
+def shaking(time: FloatArray) -> FloatArray:
     """All six coordinates in motion about a tilted pose; up to 4 m/s² and 2 rad/s²."""
-    pose: Array = TILT + AMPLITUDES * np.sin(2.0 * np.pi * FREQUENCIES * time[:, None] + PHASES)
+    pose: FloatArray = TILT + AMPLITUDES * np.sin(2.0 * np.pi * FREQUENCIES * time[:, None] + PHASES)
     return pose
 
 
-def gentle(time: Array) -> Array:
+def gentle(time: FloatArray) -> FloatArray:
     """The same with three tenths of the amplitudes."""
-    pose: Array = TILT + 0.3 * (shaking(time) - TILT)
+    pose: FloatArray = TILT + 0.3 * (shaking(time) - TILT)
     return pose
 
 
@@ -63,26 +62,26 @@ def standing(pose: list[float]) -> Motion:
     return lambda time: np.tile(np.array(pose), (len(time), 1))
 
 
-def derivatives(motion: Motion, time: Array) -> tuple[Array, Array]:
+def derivatives(motion: Motion, time: FloatArray) -> tuple[FloatArray, FloatArray]:
     """Return first and second derivatives by five-point differences."""
     h = 1e-3
     a, b, c, d, e = (motion(time + k * h) for k in (-2, -1, 0, 1, 2))
     return (a - 8 * b + 8 * d - e) / (12 * h), (-a + 16 * b - 30 * c + 16 * d - e) / (12 * h * h)
 
 
-def clock(seconds: float) -> Array:
+def clock(seconds: float) -> FloatArray:
     return np.arange(round(seconds / PERIOD), dtype=np.float64) * PERIOD
 
 
-def readings(motion: Motion, time: Array, sensors: SensorSettings, gravity: float) -> Array:
+def readings(motion: Motion, time: FloatArray, sensors: SensorSettings, gravity: float) -> FloatArray:
     """Return (k, m) what the accelerometers read: the specific force of their places along their axes."""
-    result: Array = np.empty((len(time), len(sensors.accelerometers)))
+    result: FloatArray = np.empty((len(time), len(sensors.accelerometers)))
     pose = motion(time)
     for index, sensor in enumerate(sensors.accelerometers):
 
-        def place(at: Array, arm: tuple[float, float, float] = sensor.position) -> Array:
+        def place(at: FloatArray, arm: tuple[float, float, float] = sensor.position) -> FloatArray:
             x = motion(at)
-            turned: Array = x[:, :3] + Rotation.from_euler("ZYX", x[:, 5:2:-1]).apply(arm)
+            turned: FloatArray = x[:, :3] + Rotation.from_euler("ZYX", x[:, 5:2:-1]).apply(arm)
             return turned
 
         force = derivatives(place, time)[1] + np.array([0.0, 0.0, gravity])
@@ -96,8 +95,8 @@ def with_sensors(table: TableSettings, chosen: list[AccelerometerSettings]) -> S
 
 
 def run(
-    estimator: MotionEstimator, poses: Array, values: Array, valid: int = EVERYTHING
-) -> tuple[Array, NDArray[np.int64]]:
+    estimator: MotionEstimator, poses: FloatArray, values: FloatArray, valid: int = EVERYTHING
+) -> tuple[FloatArray, IntArray]:
     """Return (k, 18) pose, rates and accelerations, and the sensors left out, per sample."""
     out = np.empty((len(poses), 18))
     bits = np.empty(len(poses), dtype=np.int64)
@@ -107,11 +106,15 @@ def run(
     return out, bits
 
 
-def estimator_of(table: TableSettings, gain: Array, sensors: SensorSettings | None = None) -> MotionEstimator:
+def estimator_of(
+    table: TableSettings, gain: FloatArray, sensors: SensorSettings | None = None
+) -> MotionEstimator:
     return MotionEstimator(sensors or table.sensors, table.gravity, SETTINGS, gain, PERIOD)
 
 
-def noisy(table: TableSettings, gain: Array, motion: Motion, seconds: float) -> tuple[Array, Array]:
+def noisy(
+    table: TableSettings, gain: FloatArray, motion: Motion, seconds: float
+) -> tuple[FloatArray, FloatArray]:
     """Return poses and readings with the noise of the table's settings."""
     random = np.random.default_rng(4)
     time = clock(seconds)
@@ -121,7 +124,7 @@ def noisy(table: TableSettings, gain: Array, motion: Motion, seconds: float) -> 
     return motion(time) + lengths @ gain.T, values
 
 
-def test_without_noise_rates_and_accelerations_are_exact(table: TableSettings, gain: Array) -> None:
+def test_without_noise_rates_and_accelerations_are_exact(table: TableSettings, gain: FloatArray) -> None:
     time = clock(2.0)
     estimator = estimator_of(table, gain)
     out, bits = run(estimator, shaking(time), readings(shaking, time, table.sensors, table.gravity))
@@ -133,14 +136,14 @@ def test_without_noise_rates_and_accelerations_are_exact(table: TableSettings, g
 
 
 def test_angular_velocity_and_acceleration_are_those_of_the_rotation_matrix(
-    table: TableSettings, gain: Array
+    table: TableSettings, gain: FloatArray
 ) -> None:
     time = clock(1.5)
     estimator = estimator_of(table, gain)
     run(estimator, shaking(time), readings(shaking, time, table.sensors, table.gravity))
 
-    def matrices(at: Array) -> Array:
-        stacked: Array = Rotation.from_euler("ZYX", shaking(at)[:, 5:2:-1]).as_matrix()
+    def matrices(at: FloatArray) -> FloatArray:
+        stacked: FloatArray = Rotation.from_euler("ZYX", shaking(at)[:, 5:2:-1]).as_matrix()
         return stacked.reshape(-1, 9)
 
     first, second = (value.reshape(3, 3) for value in derivatives(matrices, time[-1:]))
@@ -152,7 +155,7 @@ def test_angular_velocity_and_acceleration_are_those_of_the_rotation_matrix(
     assert estimator.angular_acceleration == pytest.approx([twist[2, 1], twist[0, 2], twist[1, 0]], abs=1e-3)
 
 
-def test_gravity_of_a_tilted_table_is_no_acceleration(table: TableSettings, gain: Array) -> None:
+def test_gravity_of_a_tilted_table_is_no_acceleration(table: TableSettings, gain: FloatArray) -> None:
     roll, pitch = math.radians(1.0), math.radians(-2.0)
     pose = np.array([0.0, 0.0, 0.0, roll, pitch, 0.01])
     # what a vertical gives to axes turned by pitch, then roll
@@ -180,7 +183,7 @@ def test_gravity_of_a_tilted_table_is_no_acceleration(table: TableSettings, gain
     ids=["none", "three vertical", "four vertical", "lateral", "six without one to spare"],
 )
 def test_what_no_accelerometer_sees_comes_from_the_lengths(
-    table: TableSettings, gain: Array, chosen: list[int], seen: list[int]
+    table: TableSettings, gain: FloatArray, chosen: list[int], seen: list[int]
 ) -> None:
     sensors = with_sensors(table, [table.sensors.accelerometers[index] for index in chosen])
     time = clock(1.5)
@@ -205,13 +208,15 @@ def test_what_no_accelerometer_sees_comes_from_the_lengths(
             assert rate_error < 0.02 * np.abs(rates[:, k]).max(), k
 
 
-def test_one_oblique_accelerometer_is_used_along_its_own_direction(table: TableSettings, gain: Array) -> None:
+def test_one_oblique_accelerometer_is_used_along_its_own_direction(
+    table: TableSettings, gain: FloatArray
+) -> None:
     oblique = table.sensors.accelerometers[0].model_copy(
         update={"position": (0.0, 0.0, 0.0), "direction": (0.0, 0.6, 0.8)}
     )
     sensors = with_sensors(table, [oblique])
 
-    def sliding(time: Array) -> Array:
+    def sliding(time: FloatArray) -> FloatArray:
         return np.outer(np.sin(2.0 * np.pi * 3.0 * time), [0.0, 4e-3, 5e-3, 0.0, 0.0, 0.0])
 
     time = clock(1.5)
@@ -226,7 +231,7 @@ def test_one_oblique_accelerometer_is_used_along_its_own_direction(table: TableS
     assert np.abs(rate_errors @ along).max() < 1e-4
 
 
-def test_scale_and_offset_of_the_settings_are_applied(table: TableSettings, gain: Array) -> None:
+def test_scale_and_offset_of_the_settings_are_applied(table: TableSettings, gain: FloatArray) -> None:
     changed = [
         sensor.model_copy(update={"scale": 0.9 + 0.05 * index, "offset": 0.3 - 0.1 * index})
         for index, sensor in enumerate(table.sensors.accelerometers)
@@ -239,7 +244,7 @@ def test_scale_and_offset_of_the_settings_are_applied(table: TableSettings, gain
     assert np.abs(out[400:, 12:] - derivatives(shaking, time)[1][400:]).max() < 2e-3
 
 
-def test_noise_at_standstill_is_what_the_design_tells(table: TableSettings, gain: Array) -> None:
+def test_noise_at_standstill_is_what_the_design_tells(table: TableSettings, gain: FloatArray) -> None:
     poses, values = noisy(table, gain, standing([0.0] * 6), 4.0)
     estimator = estimator_of(table, gain)
     out, _ = run(estimator, poses, values)
@@ -266,7 +271,7 @@ def test_gains_in_closed_form_solve_the_riccati_equation() -> None:
     assert rate_noise[0] == pytest.approx(math.sqrt(posterior[1, 1]), rel=1e-6)
 
 
-def test_offsets_are_learned_and_vanish(table: TableSettings, gain: Array) -> None:
+def test_offsets_are_learned_and_vanish(table: TableSettings, gain: FloatArray) -> None:
     poses, values = noisy(table, gain, shaking, 4.0)
     offsets = 0.3 * np.cos(np.arange(8.0))
     estimator = estimator_of(table, gain)
@@ -277,7 +282,7 @@ def test_offsets_are_learned_and_vanish(table: TableSettings, gain: Array) -> No
     assert np.abs(np.mean((out[:, 12:] - accelerations)[2500:], axis=0)).max() < 3e-3
 
 
-def test_an_offset_beyond_the_limit_leaves_the_sensor_out(table: TableSettings, gain: Array) -> None:
+def test_an_offset_beyond_the_limit_leaves_the_sensor_out(table: TableSettings, gain: FloatArray) -> None:
     poses, values = noisy(table, gain, shaking, 1.0)
     values[:, 2] += 0.7
     estimator = estimator_of(table, gain)
@@ -286,12 +291,12 @@ def test_an_offset_beyond_the_limit_leaves_the_sensor_out(table: TableSettings, 
     assert estimator.describe(int(bits[-1])).startswith("vertical front left ")
 
 
-Healthy = tuple[Array, Array, Array, Array, NDArray[np.int64]]
+Healthy = tuple[FloatArray, FloatArray, FloatArray, FloatArray, IntArray]
 FAILS_AT = 1200
 
 
 @pytest.fixture(scope="module")
-def healthy(table: TableSettings, gain: Array) -> Healthy:
+def healthy(table: TableSettings, gain: FloatArray) -> Healthy:
     """Poses, readings, true accelerations, and state and counters of an estimator before ``FAILS_AT``."""
     poses, values = noisy(table, gain, gentle, 2.5)
     estimator = estimator_of(table, gain)
@@ -301,7 +306,7 @@ def healthy(table: TableSettings, gain: Array) -> Healthy:
     return poses, values, accelerations, estimator.state.copy(), estimator.counters.copy()
 
 
-def failures(index: int, values: Array, at: int, kind: str) -> Array:
+def failures(index: int, values: FloatArray, at: int, kind: str) -> FloatArray:
     """Return ``values`` with one sensor failing from sample ``at`` on."""
     broken = values.copy()
     column = broken[at:, index]
@@ -334,7 +339,7 @@ def failures(index: int, values: Array, at: int, kind: str) -> Array:
     ],
 )
 def test_any_one_accelerometer_may_fail(
-    table: TableSettings, gain: Array, healthy: Healthy, index: int, kind: str, most: int, within: float
+    table: TableSettings, gain: FloatArray, healthy: Healthy, index: int, kind: str, most: int, within: float
 ) -> None:
     """Found after at most ``most`` samples, no other one suspected, the estimate never off by more."""
     poses, values, accelerations, state, counters = healthy
@@ -351,7 +356,9 @@ def test_any_one_accelerometer_may_fail(
     assert max(errors[most + 1 :]) < 0.06, "noise of the others alone"
 
 
-def test_an_invalid_sensor_is_left_out_while_it_is_and_comes_back(table: TableSettings, gain: Array) -> None:
+def test_an_invalid_sensor_is_left_out_while_it_is_and_comes_back(
+    table: TableSettings, gain: FloatArray
+) -> None:
     poses, values = noisy(table, gain, shaking, 1.5)
     estimator = estimator_of(table, gain)
     told = [
@@ -366,7 +373,7 @@ def test_an_invalid_sensor_is_left_out_while_it_is_and_comes_back(table: TableSe
 
 @pytest.mark.parametrize("out", [[0, 4], [2, 3, 6], list(range(8))])
 def test_with_several_sensors_gone_the_lengths_take_over(
-    table: TableSettings, gain: Array, out: list[int]
+    table: TableSettings, gain: FloatArray, out: list[int]
 ) -> None:
     poses, values = noisy(table, gain, shaking, 1.6)
     values[1200:1400, out] = np.nan
@@ -380,14 +387,18 @@ def test_with_several_sensors_gone_the_lengths_take_over(
 
 
 @pytest.mark.parametrize("link", range(7))
-def test_a_wrong_length_never_costs_an_accelerometer(table: TableSettings, gain: Array, link: int) -> None:
+def test_a_wrong_length_never_costs_an_accelerometer(
+    table: TableSettings, gain: FloatArray, link: int
+) -> None:
     poses, values = noisy(table, gain, shaking, 2.0)
     poses[1500:] += 1e-3 * gain[:, link]
     _, bits = run(estimator_of(table, gain), poses, values)
     assert not bits.any()
 
 
-def test_a_sensor_that_none_can_confirm_is_left_out_after_a_while(table: TableSettings, gain: Array) -> None:
+def test_a_sensor_that_none_can_confirm_is_left_out_after_a_while(
+    table: TableSettings, gain: FloatArray
+) -> None:
     chosen = [table.sensors.accelerometers[index] for index in (0, 1, 3)]
     sensors = with_sensors(table, chosen)
     poses, values = noisy(table, gain, gentle, 2.0)
@@ -399,7 +410,7 @@ def test_a_sensor_that_none_can_confirm_is_left_out_after_a_while(table: TableSe
     assert 1550 <= found <= 1600, "the time of confirmation, and that of the comparison"
 
 
-def test_a_reset_takes_a_repaired_sensor_in_again(table: TableSettings, gain: Array) -> None:
+def test_a_reset_takes_a_repaired_sensor_in_again(table: TableSettings, gain: FloatArray) -> None:
     poses, values = noisy(table, gain, shaking, 3.0)
     estimator = estimator_of(table, gain)
     _, bits = run(estimator, poses[:1500], failures(3, values, 1300, "5")[:1500])
@@ -412,7 +423,7 @@ def test_a_reset_takes_a_repaired_sensor_in_again(table: TableSettings, gain: Ar
 
 
 @pytest.mark.parametrize("gap", [2, 5, 20])
-def test_missing_samples_are_bridged(table: TableSettings, gain: Array, gap: int) -> None:
+def test_missing_samples_are_bridged(table: TableSettings, gain: FloatArray, gap: int) -> None:
     time = clock(3.0)
     poses, values = shaking(time), readings(shaking, time, table.sensors, table.gravity)
     rates, accelerations = derivatives(shaking, time)
@@ -431,7 +442,7 @@ def test_missing_samples_are_bridged(table: TableSettings, gain: Array, gap: int
 
 
 def test_after_a_long_gap_the_estimate_starts_again_from_what_is_measured(
-    table: TableSettings, gain: Array
+    table: TableSettings, gain: FloatArray
 ) -> None:
     time = clock(2.0)
     poses, values = shaking(time), readings(shaking, time, table.sensors, table.gravity)
@@ -448,7 +459,7 @@ def test_after_a_long_gap_the_estimate_starts_again_from_what_is_measured(
     assert estimator.rates == pytest.approx(rates[1499], abs=1e-3)
 
 
-def test_too_many_accelerometers_are_refused(table: TableSettings, gain: Array) -> None:
+def test_too_many_accelerometers_are_refused(table: TableSettings, gain: FloatArray) -> None:
     one = table.sensors.accelerometers[0]
     sensors = with_sensors(table, [one] * (MOST_ACCELEROMETERS + 1))
     with pytest.raises(SettingsError, match="33 accelerometers, 32 at most"):

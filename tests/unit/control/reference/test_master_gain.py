@@ -7,8 +7,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from mastd.arrays import FloatArray
 from mastd.control.reference.master_gain import least_level_time, level_refusal
-from mastd.control.reference.reference import Array, MotionLimits, Reference
+from mastd.control.reference.reference import MotionLimits, Reference
 from mastd.motion.profile.timeline import Timeline, join
 
 DT = 1e-3
@@ -29,7 +30,7 @@ def shake(seconds: float = 6.0, pause: float = 0.0) -> Timeline:
     return join([(samples, 1)], 1)
 
 
-def play(timeline: Timeline, steps: int, levels: dict[int, float], speeds: dict[int, float]) -> Array:
+def play(timeline: Timeline, steps: int, levels: dict[int, float], speeds: dict[int, float]) -> FloatArray:
     """Return motion and, in a fifth row, [level, time, speed, 0, 0, 0] of every step."""
     reference = Reference(np.zeros((4, 6)), LIMITS)
     reference.play(np.zeros(6))

@@ -6,8 +6,8 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from numpy.typing import NDArray
 
+from mastd.arrays import FloatArray
 from mastd.control.reference.preview import PathLimits
 from mastd.control.reference.reference import MotionLimits, Reference
 from mastd.kinematics.geometry import Geometry
@@ -17,7 +17,6 @@ from mastd.settings.core.loader import load
 from mastd.settings.table.table import TableSettings
 from tests.support.lab import ROOT
 
-Array = NDArray[np.float64]
 DT = 1e-3
 STOP_TIME = 0.5
 GEOMETRY = Geometry.from_settings(load(ROOT / "config" / "table.yaml", TableSettings))
@@ -59,7 +58,7 @@ class Played:
         reference.set_level(level)
         reference.play(np.zeros(6))
         self.rows: list[tuple[float, float, float, str]] = []
-        self.motion: list[Array] = []
+        self.motion: list[FloatArray] = []
         self.go_on(steps)
 
     def go_on(self, steps: int) -> None:
@@ -70,10 +69,10 @@ class Played:
             self.motion.append(reference.motion.copy())
 
     @property
-    def lengths(self) -> Array:
+    def lengths(self) -> FloatArray:
         return lengths_at(GEOMETRY, np.array(self.motion)[:, 0]) - GEOMETRY.neutral_lengths
 
-    def numbers(self) -> Array:
+    def numbers(self) -> FloatArray:
         return np.array([row[:3] for row in self.rows])
 
     def stays_on_its_path(self) -> bool:

@@ -7,7 +7,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from mastd.control.reference.reference import Array, MotionLimits, Reference
+from mastd.arrays import FloatArray
+from mastd.control.reference.reference import MotionLimits, Reference
 from mastd.motion.profile.timeline import join
 
 DT = 1e-3
@@ -15,7 +16,7 @@ MOVE = np.array([[0.02] * 6, [0.5] * 6, [10.0] * 6])
 LIMITS = MotionLimits(MOVE, np.array([[0.5] * 6, [10.0] * 6]), 0.05, 0.4)
 
 
-def run(reference: Reference, steps: int) -> Array:
+def run(reference: Reference, steps: int) -> FloatArray:
     rows = np.zeros((steps, 4, 6))
     for row in rows:
         reference.advance(DT)
@@ -23,7 +24,7 @@ def run(reference: Reference, steps: int) -> Array:
     return rows
 
 
-def sine_path(reference: Reference, rows: int, requests: dict[int, float]) -> Array:
+def sine_path(reference: Reference, rows: int, requests: dict[int, float]) -> FloatArray:
     """Play a timeline that shakes in heave, with changes of speed at the given steps."""
     times = np.arange(4001) * DT
     samples = np.zeros((4001, 6))
@@ -41,7 +42,7 @@ def sine_path(reference: Reference, rows: int, requests: dict[int, float]) -> Ar
     return out
 
 
-def consistent(rows: Array, tolerance: float, orders: int = 3) -> None:
+def consistent(rows: FloatArray, tolerance: float, orders: int = 3) -> None:
     """Each derivative is the central difference of the one before, within the discretisation error."""
     for order in range(orders):
         difference = (rows[2:, order] - rows[:-2, order]) / (2 * DT)

@@ -7,6 +7,7 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
+from mastd.arrays import FloatArray
 from mastd.control.reference.time_scaling import (
     FIRST,
     INSTANT,
@@ -16,7 +17,6 @@ from mastd.control.reference.time_scaling import (
     SPEED,
     TIME,
     WARP_SIZE,
-    Array,
     advance_speed,
     least_duration,
     speed_bounds,
@@ -26,7 +26,7 @@ DT = 1e-3
 DURATION = 0.4
 
 
-def warp_at(speed: float) -> Array:
+def warp_at(speed: float) -> FloatArray:
     warp = np.zeros(WARP_SIZE)
     warp[SPEED] = speed
     warp[[LARGEST_FIRST, LARGEST_SECOND]] = speed_bounds(DURATION)

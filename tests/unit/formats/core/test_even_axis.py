@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 from hypothesis import given, settings, strategies
 
+from mastd.arrays import FloatArray
 from mastd.formats.core.even_axis import even, first_fall, in_seconds
-from mastd.formats.core.measurement import Array
 
 STEPS = strategies.one_of(
     strategies.sampled_from([1e-3, 0.01, 0.005, 1 / 256, 1 / 2048, 1 / 3, 0.1, 2.5]),
@@ -15,7 +15,7 @@ STEPS = strategies.one_of(
 )
 
 
-def _places(start: float, step: float, count: int) -> Array:
+def _places(start: float, step: float, count: int) -> FloatArray:
     return start + step * np.arange(count, dtype=np.float64)
 
 

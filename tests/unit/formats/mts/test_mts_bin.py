@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from numpy.typing import NDArray
 
+from mastd.arrays import FloatArray
 from mastd.errors import FormatError
 from mastd.formats.core.measurement import Channel, Measurement, Series
 from mastd.formats.mts import mts_bin
@@ -86,7 +86,7 @@ def test_a_text(tmp_path: Path, end: bytes) -> None:
 )
 def test_any_table_survives(
     tmp_path_factory: pytest.TempPathFactory,
-    values: NDArray[np.float64],
+    values: FloatArray,
     step: float,
     text: bool,
     notes: dict[str, str],

@@ -14,8 +14,8 @@ import pytest
 import rpc3 as independent
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from numpy.typing import NDArray
 
+from mastd.arrays import FloatArray
 from mastd.errors import FormatError
 from mastd.formats.core.measurement import Channel, Measurement, Series
 from mastd.formats.mts import rpc3
@@ -29,15 +29,13 @@ SMALL = Layout(points_per_frame=FRAME, points_per_group=4 * FRAME)
 INTEGERS = replace(SMALL, data_type="SHORT_INTEGER")
 
 
-def table(
-    values: NDArray[np.float64], step: float = STEP, notes: dict[str, str] | None = None
-) -> Measurement:
+def table(values: FloatArray, step: float = STEP, notes: dict[str, str] | None = None) -> Measurement:
     """Columns as channels ``c1 [u1]``…"""
     channels = tuple(Channel(f"c{k}", f"u{k}", column) for k, column in enumerate(values.T, 1))
     return Measurement("test", (Series(channels, step),), notes or {})
 
 
-def some_values(count: int = COUNT, channels: int = 3) -> NDArray[np.float64]:
+def some_values(count: int = COUNT, channels: int = 3) -> FloatArray:
     """Values that float32 holds exactly, with a constant tail that is longer than a frame."""
     values = np.random.default_rng(3).normal(size=(count, channels)).astype(np.float32).astype(np.float64)
     values[-40:] = values[-40]
@@ -153,7 +151,7 @@ def test_files_of_an_independent_writer(tmp_path: Path, kind: type) -> None:
     step=st.floats(1e-9, 1e9),
 )
 def test_any_table_survives(
-    tmp_path_factory: pytest.TempPathFactory, values: NDArray[np.float64], layout: Layout, step: float
+    tmp_path_factory: pytest.TempPathFactory, values: FloatArray, layout: Layout, step: float
 ) -> None:
     path = tmp_path_factory.getbasetemp() / "any.rsp"
     write_rpc3(path, table(values, step), layout)
@@ -451,7 +449,7 @@ def test_layouts_that_contradict_themselves(tmp_path: Path, layout: Layout) -> N
         write_rpc3(tmp_path / "file.rsp", table(some_values()), layout)
 
 
-def statistics(values: NDArray[np.float64]) -> list[float]:
+def statistics(values: FloatArray) -> list[float]:
     return [values.max(), values.min(), values.mean(), values.std(ddof=1), float(np.sqrt(np.mean(values**2)))]
 
 

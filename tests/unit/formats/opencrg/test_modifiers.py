@@ -10,7 +10,6 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from numpy.typing import NDArray
 
 from mastd.errors import FormatError
 from mastd.formats.opencrg.file import OpenCrgRoad, read_opencrg
@@ -29,7 +28,6 @@ from tests.support.formats.opencrg_texts import (
     holed,
 )
 
-Array = NDArray[np.float64]
 SCALES = ("z_grid", "slope", "banking", "length", "width", "curvature")
 POINT = {
     "u": ("refpoint_u", 3.25),

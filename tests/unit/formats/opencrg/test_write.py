@@ -10,7 +10,6 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from numpy.typing import NDArray
 
 from mastd.errors import FormatError
 from mastd.formats.core.measurement import Channel, Measurement, Series
@@ -31,7 +30,6 @@ from tests.support.formats.opencrg_texts import (
     holed,
 )
 
-Array = NDArray[np.float64]
 HEIGHTS = {"LRFI": (5e-7, 1e-6), "LDFI": (1e-14, 1e-15), "KRBI": (1e-12, 1e-7), "KDBI": (1e-14, 1e-15)}
 """Digits of a coding: metres, and of a height."""
 TURNS = {"LRFI": 1e-6, "LDFI": 1e-14, "KRBI": 2e-7, "KDBI": 1e-14}

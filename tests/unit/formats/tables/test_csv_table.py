@@ -11,8 +11,8 @@ import pandas as pd
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from numpy.typing import NDArray
 
+from mastd.arrays import FloatArray
 from mastd.errors import FormatError
 from mastd.formats import catalogue
 from mastd.formats.core.measurement import Channel, Measurement, Series
@@ -295,7 +295,7 @@ TEXT = st.text(st.characters(codec="utf-8", exclude_categories=["Cc", "Cs", "Z"]
 )
 def test_any_table_survives(
     tmp_path_factory: pytest.TempPathFactory,
-    table: NDArray[np.float64],
+    table: FloatArray,
     step: float | None,
     start: float,
     name: str,

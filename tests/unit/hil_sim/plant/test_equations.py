@@ -13,7 +13,6 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from numpy.typing import NDArray
 from scipy.integrate import solve_ivp
 
 from hil_sim.plant import block as b
@@ -22,11 +21,11 @@ from hil_sim.plant.block import Block
 from hil_sim.plant.hydraulics import friction_force, move_oil
 from hil_sim.plant.table_body import step_plant
 from hil_sim.plant.truth import PayloadTruth, PlantTruth
+from mastd.arrays import FloatArray
 from mastd.settings.core.loader import load
 from mastd.settings.table.table import TableSettings
 
-Array = NDArray[np.float64]
-Openings = Callable[[float], Array]
+Openings = Callable[[float], FloatArray]
 
 ROOT = Path(__file__).resolve().parents[4]
 STEP = 125e-6
@@ -54,17 +53,17 @@ def without(table: TableSettings, friction: bool, leakage: bool = True) -> Table
     return table.model_copy(update={"actuator": actuator, "valve": valve})
 
 
-def rotation(angles: Array) -> Array:
+def rotation(angles: FloatArray) -> FloatArray:
     """Return R (P to B) of roll, pitch, yaw by composition of three elementary rotations."""
     (cr, cp, cy), (sr, sp, sy) = np.cos(angles), np.sin(angles)
     about_x = np.array([[1, 0, 0], [0, cr, -sr], [0, sr, cr]])
     about_y = np.array([[cp, 0, sp], [0, 1, 0], [-sp, 0, cp]])
     about_z = np.array([[cy, -sy, 0], [sy, cy, 0], [0, 0, 1]])
-    turned: Array = about_z @ about_y @ about_x
+    turned: FloatArray = about_z @ about_y @ about_x
     return turned
 
 
-def cross(first: Array, second: Array) -> Array:
+def cross(first: FloatArray, second: FloatArray) -> FloatArray:
     """Return the vector product over the last axis; numpy's own takes ten times as long for few vectors."""
     ax, ay, az = first.T
     bx, by, bz = second.T
@@ -76,8 +75,8 @@ class Bodies:
     """Table and payload as one rigid body, from the settings."""
 
     mass: float
-    centre: Array
-    inertia: Array
+    centre: FloatArray
+    inertia: FloatArray
 
     @classmethod
     def of(cls, table: TableSettings, payload: PayloadTruth | None) -> Bodies:
@@ -112,13 +111,13 @@ class Reference:
         self.gain = table.valve.rated_flow / np.sqrt(0.5 * table.valve.rated_pressure_drop) / lin
         self.saturation = np.sqrt(1 - lin**2) / lin
 
-    def port(self, opening: Array, drop: Array) -> Array:
+    def port(self, opening: FloatArray, drop: FloatArray) -> FloatArray:
         """q = o·G·sgn(Δp)·√|Δp| / √(1 + (o·s)²)."""
         gain = self.gain / np.sqrt(1 + (opening * self.saturation) ** 2)
-        flow: Array = opening * gain * np.sign(drop) * np.sqrt(np.abs(drop))
+        flow: FloatArray = opening * gain * np.sign(drop) * np.sqrt(np.abs(drop))
         return flow
 
-    def links(self, body: Array) -> tuple[Array, Array, Array, Array]:
+    def links(self, body: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray]:
         """Return extensions, rates, unit vectors in B, joints from the centre of gravity in B (n, 3)."""
         turned = rotation(body[3:6])
         arms = (self.p - self.bodies.centre) @ turned.T
@@ -129,7 +128,7 @@ class Reference:
         rates = np.sum(units * (body[6:9] + cross(np.broadcast_to(spin, arms.shape), arms)), axis=1)
         return lengths - self.neutral, rates, units, arms
 
-    def pressures(self, x: Array, extension: Array) -> tuple[Array, Array]:
+    def pressures(self, x: FloatArray, extension: FloatArray) -> tuple[FloatArray, FloatArray]:
         """p = β·V_c / (V0 + A·x), never below zero."""
         n = self.n
         beta = self.table.actuator.bulk_modulus
@@ -137,7 +136,7 @@ class Reference:
         second = beta * x[n : 2 * n] / (self.area * (self.half_length - extension))
         return np.maximum(first, 0), np.maximum(second, 0)
 
-    def __call__(self, time: float, x: Array) -> Array:
+    def __call__(self, time: float, x: FloatArray) -> FloatArray:
         n = self.n
         valve = self.table.valve
         friction = self.table.actuator.friction
@@ -191,7 +190,7 @@ class Reference:
         )
 
 
-def static_forces(table: TableSettings, bodies: Bodies) -> Array:
+def static_forces(table: TableSettings, bodies: Bodies) -> FloatArray:
     """Return the smallest link forces that carry the weight at neutral."""
     joints = np.array([link.table_joint for link in table.links])
     base = np.array([link.base_joint for link in table.links])
@@ -199,7 +198,7 @@ def static_forces(table: TableSettings, bodies: Bodies) -> Array:
     units /= np.linalg.norm(units, axis=1)[:, None]
     weight = np.array([0, 0, bodies.mass * table.gravity])
     wanted = np.concatenate([weight, cross(bodies.centre, weight)])
-    forces: Array = np.linalg.pinv(np.vstack([units.T, cross(joints, units).T])) @ wanted
+    forces: FloatArray = np.linalg.pinv(np.vstack([units.T, cross(joints, units).T])) @ wanted
     return forces
 
 
@@ -225,7 +224,7 @@ class Kernel:
     def area(self) -> float:
         return self.table.actuator.piston_areas[0]
 
-    def step(self, openings: Array) -> None:
+    def step(self, openings: FloatArray) -> None:
         block = self.block
         step_plant(
             block.links,
@@ -240,7 +239,7 @@ class Kernel:
             STEP,
         )
 
-    def pressures(self) -> Array:
+    def pressures(self) -> FloatArray:
         """Return both chambers' pressures (2, n) at the present instant, from oil and length."""
         links = self.block.links
         extension = links[:, b.LENGTH] - 1.2
@@ -250,7 +249,7 @@ class Kernel:
         second = beta * (links[:, b.OIL_2] / (self.area * (reach - extension)) - 1)
         return np.maximum([first, second], 0)
 
-    def pose(self) -> Array:
+    def pose(self) -> FloatArray:
         """Return x, y, z of C and roll, pitch, yaw."""
         w, x, y, z = self.block.body[b.ATTITUDE : b.ATTITUDE + 4]
         angles = [
@@ -264,11 +263,11 @@ class Kernel:
 PATTERN = np.array([1.0, 0.7, 0.9, 1.2, 0.6, -0.4, 0.5])
 
 
-def steps(time: float) -> Array:
+def steps(time: float) -> FloatArray:
     return PATTERN * (0.04 if time < 0.15 else -0.06)
 
 
-def chirp(time: float) -> Array:
+def chirp(time: float) -> FloatArray:
     phase = 2 * np.pi * (1.0 * time + 0.5 * 9.0 * time * time)
     return PATTERN * (0.06 * float(np.sin(phase)))
 
@@ -297,7 +296,7 @@ def test_pressures_and_pose_agree_with_the_equations_solved_by_scipy(
             poses.append(kernel.pose())
             pressures.append(kernel.pressures())
     times = (np.array(compared) + 1) * STEP
-    solution: list[Array] = []
+    solution: list[FloatArray] = []
     x = start
     for first, last in ((0.0, 0.15), (0.15, 0.4)):
         chosen = times[(times > first + 1e-9) & (times < last + 1e-9)]
@@ -419,7 +418,7 @@ def test_a_body_without_links_flies_by_newton_and_euler(table: TableSettings) ->
     block.supply[b.SUPPLY_PRESSURE] = 0.0
     block.body[b.TWIST : b.TWIST + 6] = [1.0, -2.0, 4.0, 1.5, -2.0, 2.5]
 
-    def state() -> tuple[Array, Array, Array]:
+    def state() -> tuple[FloatArray, FloatArray, FloatArray]:
         body = block.body
         w, x, y, z = body[b.ATTITUDE : b.ATTITUDE + 4]
         rows = [

@@ -6,17 +6,17 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from numpy.typing import NDArray
 
 from hil_sim import faults
 from hil_sim.faults import parse
 from hil_sim.plant import block as b
 from hil_sim.plant.plant import Plant
+from mastd.arrays import FloatArray
 from mastd.wire.plant.messages import Command, Sample, SampleFlag
 from tests.unit.hil_sim.plant.test_samples import PERIOD_NS, plant_of, raise_table, sample_of
 
 
-def lengths_of(plant: Plant, command: Command | None, periods: int) -> NDArray[np.float64]:
+def lengths_of(plant: Plant, command: Command | None, periods: int) -> FloatArray:
     sample = Sample(plant.sample_layout)
     rows = np.empty((periods, 7))
     for k in range(periods):

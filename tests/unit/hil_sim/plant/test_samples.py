@@ -8,7 +8,6 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from numpy.typing import NDArray
 
 from hil_sim import faults
 from hil_sim.faults import Fault, parse
@@ -23,6 +22,7 @@ from hil_sim.plant.truth import (
     SprungTruth,
     StaticSupportTruth,
 )
+from mastd.arrays import FloatArray
 from mastd.errors import SettingsError, UsageError
 from mastd.settings import schema
 from mastd.settings.core.loader import load
@@ -133,7 +133,7 @@ def test_a_sensors_delay_shows_the_past() -> None:
 
 
 def test_repeats_bit_for_bit_by_seed_however_often_it_is_read() -> None:
-    def play(seed: int, reads: int) -> NDArray[np.float64]:
+    def play(seed: int, reads: int) -> FloatArray:
         plant = plant_of(seed=seed)
         command = Command(plant.command_layout)
         command.stage = Stage.HIGH
@@ -303,7 +303,7 @@ def test_deviation_is_seeded_bounded_and_leaves_stated_values_alone() -> None:
     name = TABLE.links[2].name
     stated = (ActuatorTruth(link=name, bulk_modulus=0.5e9),)
 
-    def moduli(seed: int, spread: float = 0.1) -> NDArray[np.float64]:
+    def moduli(seed: int, spread: float = 0.1) -> FloatArray:
         truth = PlantTruth(deviation=DeviationTruth(spread=spread, seed=seed), actuators=stated)
         return plant_of(truth)._block.link_parameters[:, b.BULK_MODULUS].copy()
 

@@ -8,18 +8,17 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from numpy.typing import NDArray
 
 from hil_sim.faults import parse
 from hil_sim.plant import block as b
 from hil_sim.plant.plant import Plant
 from hil_sim.plant.truth import ActuatorTruth, DeviationTruth, PayloadTruth, PlantTruth
+from mastd.arrays import FloatArray
 from mastd.settings.core.loader import load
 from mastd.settings.table.table import TableSettings
 from mastd.wire.plant.messages import Command, DriveMode, Sample, SampleFlag, Stage
 
-Array = NDArray[np.float64]
-Motion = tuple[Array, Array, Array]
+Motion = tuple[FloatArray, FloatArray, FloatArray]
 
 ROOT = Path(__file__).resolve().parents[4]
 PERIOD_NS = 1_000_000
@@ -46,7 +45,7 @@ class Nominal:
             centre @ centre * np.eye(3) - np.outer(centre, centre)
         )
 
-    def vectors(self, poses: Array) -> tuple[Array, Array]:
+    def vectors(self, poses: FloatArray) -> tuple[FloatArray, FloatArray]:
         """Return the link vectors and the joints from C, in B (samples, n, 3)."""
         cr, cp, cy = np.cos(poses[:, 3:]).T
         sr, sp, sy = np.sin(poses[:, 3:]).T
@@ -60,7 +59,7 @@ class Nominal:
         arms = np.einsum("ijk,nj->kni", turned, self.joints)
         return self.neutral + poses[:, None, :3] + arms - self.base, arms
 
-    def commands(self, motion: Motion) -> Array:
+    def commands(self, motion: Motion) -> FloatArray:
         """Return lengths, rates, accelerations and expected forces (samples, 4 n); angles are small."""
         pose, rate, acceleration = motion
         spread = 1e-3
@@ -94,8 +93,8 @@ class Player:
         self.nominal = Nominal(self.table, self.truth.payload)
         self.sample = Sample(self.plant.sample_layout)
         self.command = Command(self.plant.command_layout)
-        self.poses: list[Array] = []
-        self.accelerations: list[Array] = []
+        self.poses: list[FloatArray] = []
+        self.accelerations: list[FloatArray] = []
         self.flags = SampleFlag(0)
 
     def tick(self, command: Command | None) -> None:
@@ -149,7 +148,7 @@ class Player:
         return float(self.plant.true_pose[HEAVE])
 
 
-def ramp(start: Array, end: Array, seconds: float) -> Motion:
+def ramp(start: FloatArray, end: FloatArray, seconds: float) -> Motion:
     """Return a rest-to-rest motion on a quintic, sampled at the period."""
     u = np.linspace(0, 1, round(seconds * 1e3) + 1)[:, None]
     shift = end - start
@@ -211,7 +210,7 @@ def cut_at_fastest(motion: Motion) -> tuple[Motion, Motion]:
     return head, (motion[0][fastest - 1 :], motion[1][fastest - 1 :], motion[2][fastest - 1 :])
 
 
-def best_lag(reference: Array, reached: Array) -> tuple[float, float]:
+def best_lag(reference: FloatArray, reached: FloatArray) -> tuple[float, float]:
     """Return the least error over reference rms in 0.5 to 5 Hz, and the lag in s where it is met."""
     frequency = np.fft.rfftfreq(len(reference), 1e-3)
     inside = (frequency >= 0.5) & (frequency <= 5.0)

@@ -8,16 +8,14 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from numpy.typing import NDArray
 from scipy.integrate import solve_ivp
 
 from hil_sim.rigs import damper, driver, pose, quarter_car, replay, vehicle
 from hil_sim.rigs.driver_course import Follower
+from mastd.arrays import FloatArray
 from mastd.errors import FormatError
 from mastd.vehicle.drivers.course import double_lane_change
 from mastd.wire.rigs.client_session import MotionSeen
-
-Array = NDArray[np.float64]
 
 STEP = 1e-3
 
@@ -90,7 +88,7 @@ def test_the_quarter_car_moves_as_its_equations_say() -> None:
     def height(time: float) -> float:
         return 0.06 * math.sin(2.0 * math.pi * 6.0 * time) if time > 0.1 else 0.0
 
-    def derivative(time: float, x: Array) -> list[float]:
+    def derivative(time: float, x: FloatArray) -> list[float]:
         after = (math.floor(time / STEP + 1e-9) + 1) * STEP
         before = after - STEP
         rate = (height(after) - height(before)) / STEP
@@ -124,7 +122,7 @@ def test_the_quarter_car_lies_in_off_and_its_wrench_is_that_of_a_force_where_it_
     assert rig.answer(motion([0, 0, -0.1, 0, 0, 0], 3 * STEP, "OFF")) == pytest.approx(still)
 
 
-def single_track(driven: Follower, seconds: float, speed: float) -> Array:
+def single_track(driven: Follower, seconds: float, speed: float) -> FloatArray:
     """Return where a car goes (n, 2) that a follower steers: a linear single track of 1.5 t."""
     mass, inertia, front, rear, grip_front, grip_rear = 1500.0, 2400.0, 1.2, 1.5, 90e3, 110e3
     largest = (front + rear) / 5.0  # rad at the end of the steering: it turns with 5 m, not with 6 m
@@ -245,10 +243,10 @@ def test_a_vehicle_lies_in_off_and_takes_the_steps_of_the_plants_time(
     class Vehicle:
         wrench = np.arange(6.0)
 
-        def lie(self, pose: Array) -> None:
+        def lie(self, pose: FloatArray) -> None:
             done.append("lie")
 
-        def follow(self, pose: Array, steps: int) -> None:
+        def follow(self, pose: FloatArray, steps: int) -> None:
             done.append(steps)
 
     rig = vehicle.Riding(Vehicle(), STEP)  # type: ignore[arg-type]  # what is used of a vehicle

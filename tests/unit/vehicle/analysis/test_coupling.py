@@ -7,8 +7,8 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from numpy.typing import NDArray
 
+from mastd.arrays import FloatArray
 from mastd.cli import main
 from mastd.vehicle.analysis.coupling import Table, largest, loop_matrix, margins, vehicle_step
 from mastd.vehicle.analysis.on_plane import LinearVehicle, linear_vehicle
@@ -28,8 +28,6 @@ from tests.support.vehicle.cosimulation import (
 from tests.support.vehicle.magic_cars import restrained
 from tests.support.vehicle.variants import LINEAR_HATCHBACK
 
-Array = NDArray[np.float64]
-
 STEP = 1e-3
 DAMPING = 0.02
 WINDOW = 10
@@ -46,13 +44,13 @@ def as_table(table: SprungTable) -> Table:
     return Table(table.mass, table.stiffness, table.damping, STEP)
 
 
-def sizes(rates: Array) -> Array:
+def sizes(rates: FloatArray) -> FloatArray:
     """Return the largest rate in each window of the run."""
     count = len(rates) // WINDOW
     return np.asarray(np.max(np.abs(rates[: count * WINDOW]).reshape(count, -1), axis=1))
 
 
-def growth(size: Array) -> float:
+def growth(size: FloatArray) -> float:
     """Return the growth of a period, as a logarithm, as long as rates are small."""
     begin, end = int(np.argmax(size > 5e-5)), int(np.argmax(size > 3e-3))
     assert end - begin >= 5
@@ -159,7 +157,7 @@ def test_the_command_says_what_would_break_it(capsys: pytest.CaptureFixture[str]
 
 def compared(
     name: str, duration: float, fine: float, stride: int
-) -> tuple[dict[str, Array], dict[str, Array]]:
+) -> tuple[dict[str, FloatArray], dict[str, FloatArray]]:
     """Return errors of the loop and of an exchange twice as coarse as the reference, against the reference:
     an exchange each fine step without delay. Columns as in ``Ride``."""
     model, table = find(name), SprungTable.of_share(1.0, 0.1)

@@ -6,13 +6,11 @@ from dataclasses import dataclass
 
 import numpy as np
 import pytest
-from numpy.typing import NDArray
 
+from mastd.arrays import FloatArray
 from mastd.vehicle.equilibrium.settle import weight
 from mastd.vehicle.model.library import find
 from tests.support.vehicle.cosimulation import standing
-
-Array = NDArray[np.float64]
 
 STEP = 1e-3
 REST = 0.2
@@ -46,14 +44,14 @@ FAST = Burst(40e-3, 10.0, 3, 0.8)
 
 @dataclass(frozen=True, eq=False)
 class Ride:
-    loads: Array
+    loads: FloatArray
     """(n, wheels) N."""
-    forces: Array
+    forces: FloatArray
     """(n) N on the table, up."""
     missed: int
 
     @property
-    def changes(self) -> Array:
+    def changes(self) -> FloatArray:
         """How often each wheel has touched down or lifted off."""
         return np.asarray(np.sum(np.diff((self.loads > 0.0).astype(int), axis=0) != 0, axis=0))
 

@@ -6,12 +6,12 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 import pytest
-from numpy.typing import NDArray
 from scipy.spatial.transform import Rotation
 
 from hil_sim.plant import block as b
 from hil_sim.plant.plant import Plant
 from hil_sim.plant.provider import provider
+from mastd.arrays import FloatArray
 from mastd.roads.ground import Ground, write_plane
 from mastd.settings.core.starter import starter_directory
 from mastd.vehicle.blocks import fields as f
@@ -26,8 +26,6 @@ from tests.support.vehicle.cosimulation import standing
 from tests.support.vehicle.drives import momentum_rate, weight
 from tests.support.vehicle.shaken_plate import shaking
 
-Array = NDArray[np.float64]
-
 STEP = 1e-3
 EXACT = 1e-9
 """Of the force's integral."""
@@ -39,9 +37,9 @@ DAMPING = 0.2
 class Balance:
     """Sums over bodies of mass times velocity, acceleration and the formula's mean acceleration, (3) each."""
 
-    velocity: Array
-    acceleration: Array
-    mean: Array
+    velocity: FloatArray
+    acceleration: FloatArray
+    mean: FloatArray
 
     @classmethod
     def of(cls, simulation: Simulation) -> Balance:
@@ -148,11 +146,11 @@ class Accounts:
         skew = np.array([[0.0, -s[2], s[1]], [s[2], 0.0, -s[0]], [-s[1], s[0], 0.0]])
         self.matrix = np.block([[self.mass * np.eye(3), -skew], [skew, self.inertia]])
 
-    def before(self) -> Array:
+    def before(self) -> FloatArray:
         """Return place, attitude and twist as they are, (13)."""
         return self.block.body[b.POSITION : b.TWIST + 6].copy()
 
-    def wrench(self, before: Array, step: float) -> Array:
+    def wrench(self, before: FloatArray, step: float) -> FloatArray:
         """Return what acted on the table beside its legs and its weight in the inner step just made, (6)."""
         place, attitude, twist = before[:3], before[3:7], before[7:]
         v, w = twist[:3], twist[3:]

@@ -7,9 +7,9 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from numpy.typing import NDArray
 from scipy.spatial.transform import Rotation
 
+from mastd.arrays import FloatArray
 from mastd.vehicle.analysis.linearise import Linearisation, Mode, linearise, modes_of, without_damping
 from mastd.vehicle.equilibrium.constraints import free_motions
 from mastd.vehicle.equilibrium.dense_equations import System
@@ -25,7 +25,6 @@ from tests.support.vehicle.variants import (
     with_stops,
 )
 
-Array = NDArray[np.float64]
 Variant = Callable[[Model], Model]
 SPEED = 20.0
 
@@ -56,7 +55,7 @@ def named(found: Linearisation, name: str) -> Mode:
     return mode
 
 
-def mass_of(model: Model, state: State) -> Array:
+def mass_of(model: Model, state: State) -> FloatArray:
     """Return the mass matrix (N, N), put together from the definitions."""
     bodies = len(model.bodies)
     mass = np.zeros((6 * bodies + len(model.wheels),) * 2)
@@ -82,7 +81,7 @@ class Neighbourhood:
         across = np.linalg.pinv(np.vstack([jacobian, self.weighted.T]))
         self.closing = across[:, : len(jacobian)]
 
-    def at(self, coordinates: Array) -> State:
+    def at(self, coordinates: FloatArray) -> State:
         """Return the position at coordinates q (dof): moved along the free motions, closed across them."""
         state = self.oracle.move(self.base, self.free @ coordinates)
         for _ in range(20):
@@ -176,7 +175,7 @@ def test_eigenvalues_are_those_of_the_whole_dynamics(sedan: Model) -> None:
     still = np.zeros_like(base.position)
     count = weighted.shape[1]
 
-    def accelerations(displacement: Array, rates: Array) -> Array:
+    def accelerations(displacement: FloatArray, rates: FloatArray) -> FloatArray:
         state = near.at(displacement)
         mass, jacobian = mass_of(model, state), oracle.joint_jacobian(state)
         # Velocities that keep the joints closed and are ``rates`` in the coordinates of the base.
@@ -196,7 +195,7 @@ def test_eigenvalues_are_those_of_the_whole_dynamics(sedan: Model) -> None:
         solved = np.linalg.solve(whole, -np.concatenate([forces, bend]))
         return np.asarray(weighted.T @ solved[: len(mass)])
 
-    def slope(of: Callable[[Array], Array], size: float) -> Array:
+    def slope(of: Callable[[FloatArray], FloatArray], size: float) -> FloatArray:
         columns = [(of(size * unit) - of(-size * unit)) / (2.0 * size) for unit in np.eye(count)]
         return np.stack(columns, axis=1)
 

@@ -9,19 +9,18 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from numpy.typing import NDArray
 
+from mastd.arrays import FloatArray
 from mastd.errors import FormatError
 from mastd.vehicle.drivers.base import Hand, Seen
 from mastd.vehicle.drivers.course import Course, circle, double_lane_change, read_course, slalom
 from mastd.vehicle.drivers.pedals import SpeedController, SpeedGains
 from mastd.vehicle.manoeuvres.handling import slow_ramp, swelling_sine
 
-Array = NDArray[np.float64]
 LIMIT, RATE = 0.08, 0.3
 
 
-def moved(targets: list[float]) -> tuple[Array, Array]:
+def moved(targets: list[float]) -> tuple[FloatArray, FloatArray]:
     """Return times and rows of a hand that gets a new target every 10 ms, ten rows each."""
     hand = Hand(LIMIT, RATE)
     times = np.asarray(np.arange(1, 10 * len(targets) + 1) * 1e-3, dtype=np.float64)

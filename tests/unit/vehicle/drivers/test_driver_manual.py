@@ -9,7 +9,6 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from numpy.typing import NDArray
 
 from mastd.roads.ground import Ground
 from mastd.vehicle.drivers.base import Seen
@@ -20,7 +19,6 @@ from mastd.vehicle.model.library import find
 from mastd.vehicle.powertrain.fields import BRAKE_PEDAL, CLUTCH_PEDAL, DRIVE, GEAR_LEVER, THROTTLE_PEDAL
 from mastd.vehicle.simulation.simulation import Simulation
 
-Array = NDArray[np.float64]
 Script = Callable[[float], tuple[float, float, float, float, float] | None]
 STEP, SAMPLE = 1e-3, 0.01
 TIMEOUT = 0.3

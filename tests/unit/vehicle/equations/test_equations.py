@@ -11,9 +11,9 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from numpy.typing import NDArray
 from scipy.spatial.transform import Rotation
 
+from mastd.arrays import FloatArray
 from mastd.roads.ground import Ground
 from mastd.vehicle.blocks import fields as f
 from mastd.vehicle.equilibrium.dense_equations import System
@@ -26,7 +26,6 @@ from tests.support.vehicle.states import PLACE, any_inputs, anywhere, renumbered
 from tests.support.vehicle.texts import CAB, CUSTOM, changed
 from tests.support.vehicle.variants import LINEAR_HATCHBACK, equipped, with_bars, with_last_axle_repeated
 
-Array = NDArray[np.float64]
 ROUNDING = 2e-13
 """Of the largest term: a residual is the sum of some dozens."""
 DIFFERENCES = 1e-9
@@ -109,7 +108,7 @@ def cars(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Car]:
     return car
 
 
-def assert_equal(ours: Array, theirs: Array, share: float = ROUNDING) -> None:
+def assert_equal(ours: FloatArray, theirs: FloatArray, share: float = ROUNDING) -> None:
     """Fail unless both agree to a share of the largest."""
     scale = max(1.0, float(np.max(np.abs(theirs), initial=0.0)))
     np.testing.assert_allclose(ours, theirs, rtol=0.0, atol=share * scale)
@@ -191,8 +190,8 @@ def assert_derivatives(car: Car, speed: float, ground: Ground) -> None:
     assert loads[0] == 0.0
     assert np.max(loads) > 0.0
 
-    def difference(change: Callable[[State, Array], State], size: float) -> Array:
-        def at(steps: float, direction: Array) -> Array:
+    def difference(change: Callable[[State, FloatArray], State], size: float) -> FloatArray:
+        def at(steps: float, direction: FloatArray) -> FloatArray:
             return system.residual(change(state, steps * size * direction), row, ground)
 
         columns = [

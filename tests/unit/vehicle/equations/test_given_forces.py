@@ -8,8 +8,8 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from numpy.typing import NDArray
 
+from mastd.arrays import FloatArray
 from mastd.errors import UsageError
 from mastd.loop.payload.virtual_drive import VirtualDrive
 from mastd.vehicle.blocks import fields as f
@@ -27,8 +27,6 @@ from tests.support.vehicle.cosimulation import standing
 from tests.support.vehicle.drives import TIGHT, energy, without_losses
 from tests.support.vehicle.virtual_drives import by_hand, drive_of
 from tests.unit.vehicle.payload.test_on_table import shaken
-
-Array = NDArray[np.float64]
 
 STEP = 1e-3
 COASTING = np.zeros(5)
@@ -53,7 +51,7 @@ def damped(model: Model, damping: float) -> Model:
     return with_springs(model, lambda spring: replace(spring, damper_table=None, damping=damping))
 
 
-def pushed(model: Model, count: int, step: float) -> tuple[Simulation, Array]:
+def pushed(model: Model, count: int, step: float) -> tuple[Simulation, FloatArray]:
     """Return a quarter car at rest, and inputs (count, width) that push its chassis down and up."""
     simulation = Simulation(model, step=step, **TIGHT)
     simulation.start(0.0)
@@ -182,7 +180,7 @@ def test_a_force_that_follows_the_rate_comes_to_the_same_as_a_damper(quarter: Mo
     assert errors[1] / errors[2] == pytest.approx(2.0, rel=0.15)
 
 
-def travel_by(model: Model, force: float, travel: Array) -> Array:
+def travel_by(model: Model, force: float, travel: FloatArray) -> FloatArray:
     """Return how far a force (N) in each damper moves the wheels from ``travel`` (nw), by hand.
 
     At the same load the spring pushes less by the force: it is longer by force / stiffness, and the wheel
@@ -254,7 +252,7 @@ def rolling(speed: float, name: str = "benchmark_sedan") -> VehicleOnRoad:
     return by_hand(vehicle=name, speed=speed).vehicle
 
 
-def roll_on(vehicle: VehicleOnRoad, count: int) -> Array:
+def roll_on(vehicle: VehicleOnRoad, count: int) -> FloatArray:
     """Let it roll, driven by nobody's hands and feet; return the speeds."""
     speeds = np.zeros(count)
     for k in range(count):
@@ -318,7 +316,9 @@ def test_a_torque_on_the_braked_wheels_of_the_table_tilts_the_chassis(benchmark:
 # As if nothing were there
 
 
-def ridden(vehicle: VehicleOnTable, poses: Array, give: Callable[[int], tuple[Array, Array]] | None) -> Array:
+def ridden(
+    vehicle: VehicleOnTable, poses: FloatArray, give: Callable[[int], tuple[FloatArray, FloatArray]] | None
+) -> FloatArray:
     rows = []
     for k, pose in enumerate(poses):
         if give is not None:
@@ -328,7 +328,9 @@ def ridden(vehicle: VehicleOnTable, poses: Array, give: Callable[[int], tuple[Ar
     return np.array(rows)
 
 
-def driven(drive: VirtualDrive, count: int, give: Callable[[int], tuple[Array, Array]] | None) -> Array:
+def driven(
+    drive: VirtualDrive, count: int, give: Callable[[int], tuple[FloatArray, FloatArray]] | None
+) -> FloatArray:
     rows = []
     for k in range(count):
         if give is not None:
@@ -338,11 +340,11 @@ def driven(drive: VirtualDrive, count: int, give: Callable[[int], tuple[Array, A
     return np.array(rows)
 
 
-def nothing(k: int) -> tuple[Array, Array]:
+def nothing(k: int) -> tuple[FloatArray, FloatArray]:
     return np.zeros(4), np.zeros(4)
 
 
-def something(k: int) -> tuple[Array, Array]:
+def something(k: int) -> tuple[FloatArray, FloatArray]:
     return np.full(4, 50.0 * np.sin(0.1 * k)), np.array([200.0, -100.0, 50.0, 0.0]) * np.cos(0.07 * k)
 
 

@@ -6,9 +6,9 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from numpy.typing import NDArray
 from scipy.spatial.transform import Rotation
 
+from mastd.arrays import FloatArray
 from mastd.roads.ground import Ground
 from mastd.vehicle.model.definition import Model
 from mastd.vehicle.model.library import find
@@ -21,7 +21,6 @@ from tests.support.vehicle.oracle import (
 )
 from tests.support.vehicle.variants import equipped
 
-Array = NDArray[np.float64]
 STEP = 1e-4
 
 
@@ -69,7 +68,7 @@ def test_rates_of_the_constraints_are_their_time_derivatives(sedan: Model) -> No
     oracle, state = Oracle(sedan), any_motion(sedan)
     drive = np.array([[0.003, 0.2, 1.5]])
 
-    def values(time: float) -> tuple[Array, Array]:
+    def values(time: float) -> tuple[FloatArray, FloatArray]:
         moved = np.array([[0.003 + 0.2 * time + 0.75 * time**2, 0.2 + 1.5 * time, 1.5]])
         value, rate, _ = oracle.constraints(later(state, time), moved)
         return value, rate
@@ -98,7 +97,7 @@ def test_inertia_forces_are_the_rates_of_the_momenta(sedan: Model) -> None:
     bodies = residual[: 6 * len(sedan.bodies)].reshape(-1, 6).copy()
     spins = residual[6 * len(sedan.bodies) :]
 
-    def momenta(time: float) -> Array:
+    def momenta(time: float) -> FloatArray:
         moved = later(high, time)
         motion = Motion(weightless, moved)
         angular = np.zeros((len(sedan.bodies), 3))

@@ -14,6 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.spatial.transform import Rotation
 
+from mastd.arrays import FloatArray
 from mastd.settings.core.export import as_json
 from mastd.settings.core.loader import load_text
 from mastd.settings.vehicle.axles import CustomAxle
@@ -24,7 +25,7 @@ from mastd.vehicle.magic_formula.formula import normal_load
 from mastd.vehicle.model import library, mobility
 from mastd.vehicle.model.assembly import moved
 from mastd.vehicle.model.build import build, spin_axis
-from mastd.vehicle.model.definition import Axle, Body, Corner, Model, Primitive, PrimitiveKind, Tyre, Vector
+from mastd.vehicle.model.definition import Axle, Body, Corner, Model, Primitive, PrimitiveKind, Tyre
 from mastd.vehicle.model.mobility import Unit
 from tests.support.vehicle.texts import CAB, CUSTOM, changed
 
@@ -66,9 +67,9 @@ def assert_same(ours: object, theirs: object, where: str = "model") -> None:
         assert np.array_equal(np.asarray(ours), np.asarray(theirs)), where
 
 
-def whole_jacobian(model: Model) -> Vector:
+def whole_jacobian(model: Model) -> FloatArray:
     """Return all rows over all bodies by central differences of points and axes on turned bodies."""
-    columns: list[Vector] = []
+    columns: list[FloatArray] = []
     step = 1e-6
     for index, each in enumerate(model.bodies):
         for k in range(6):
@@ -78,7 +79,7 @@ def whole_jacobian(model: Model) -> Vector:
     return np.array(columns).T
 
 
-def _constraints(model: Model, index: int, centre: Vector, change: Vector) -> Vector:
+def _constraints(model: Model, index: int, centre: FloatArray, change: FloatArray) -> FloatArray:
     turn = Rotation.from_rotvec(change[3:]).as_matrix()
     values: list[float] = []
     for each in model.primitives:
@@ -282,7 +283,7 @@ def test_vehicles_with_matched_preloads_stand_still_in_the_design_position(
     model = library.find(name)
     forces = np.zeros((len(model.bodies), 6))
 
-    def push(index: int, point: Vector, force: Vector) -> None:
+    def push(index: int, point: FloatArray, force: FloatArray) -> None:
         forces[index] += np.concatenate([force, np.cross(point - model.bodies[index].centre, force)])
 
     for index, each in enumerate(model.bodies):
@@ -375,9 +376,9 @@ POINT = st.tuples(*[st.floats(-1.0, 1.0)] * 3).map(np.array)
 )
 def test_the_jacobian_is_the_derivative_of_the_constraint(
     kind: PrimitiveKind,
-    points: tuple[Vector, Vector],
-    centres: tuple[Vector, Vector],
-    axes: tuple[Vector, Vector],
+    points: tuple[FloatArray, FloatArray],
+    centres: tuple[FloatArray, FloatArray],
+    axes: tuple[FloatArray, FloatArray],
 ) -> None:
     bodies = tuple(Body("body", 1.0, centre, np.eye(3)) for centre in centres)
     primitive = Primitive(kind, 0, 1, *points, *axes, 0.7, -1, "joint")
@@ -390,7 +391,7 @@ def test_the_jacobian_is_the_derivative_of_the_constraint(
 
 
 @given(start=POINT, end=POINT)
-def test_a_rod_on_a_cross_joint_cannot_turn_about_itself(start: Vector, end: Vector) -> None:
+def test_a_rod_on_a_cross_joint_cannot_turn_about_itself(start: FloatArray, end: FloatArray) -> None:
     line = end - start
     if not np.linalg.norm(line) > 1e-3:
         return

@@ -6,9 +6,9 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from numpy.typing import NDArray
 from scipy.spatial.transform import Rotation
 
+from mastd.arrays import FloatArray
 from mastd.errors import SettingsError, UsageError
 from mastd.settings.core.loader import load_text
 from mastd.settings.vehicle.vehicle import VehicleSettings
@@ -25,7 +25,6 @@ from mastd.vehicle.state.trace import (
 )
 from tests.support.vehicle.texts import SEDAN, VEHICLES, changed
 
-Floats = NDArray[np.float64]
 GRAVITY = 9.81
 SEATS = "seats:\n  driver: {position: [-1440 mm, 370 mm, 490 mm]}\n"
 
@@ -80,26 +79,26 @@ def test_a_seat_in_the_file_is_checked_like_everything_in_it(tmp_path: Path) -> 
     assert ["seats.Driver" in line for line in refused.value.problems] == [True, True], refused.value.problems
 
 
-def felt_on_a_path(time: float, place: Floats) -> Floats:
+def felt_on_a_path(time: float, place: FloatArray) -> FloatArray:
     """Return what a seat feels on a made-up path, from the second difference of where the seat is."""
     step = 1e-4
 
     def attitude(at: float) -> Rotation:
         return Rotation.from_euler("ZYX", [0.7 * at, 0.3 * np.sin(2.0 * at), 0.2 * np.cos(3.0 * at)])
 
-    def centre(at: float) -> Floats:
+    def centre(at: float) -> FloatArray:
         return np.array([3.0 * at, np.sin(2.0 * at), 0.1 * np.cos(5.0 * at)])
 
-    def where(at: float) -> Floats:
-        position: Floats = centre(at) + attitude(at).apply(place)
+    def where(at: float) -> FloatArray:
+        position: FloatArray = centre(at) + attitude(at).apply(place)
         return position
 
-    def second(of: list[Floats]) -> Floats:
-        difference: Floats = (of[2] - 2.0 * of[1] + of[0]) / step**2
+    def second(of: list[FloatArray]) -> FloatArray:
+        difference: FloatArray = (of[2] - 2.0 * of[1] + of[0]) / step**2
         return difference
 
-    def turning(at: float) -> Floats:
-        turn: Floats = (attitude(at - step).inv() * attitude(at + step)).as_rotvec()
+    def turning(at: float) -> FloatArray:
+        turn: FloatArray = (attitude(at - step).inv() * attitude(at + step)).as_rotvec()
         return turn / (2.0 * step)
 
     times = [time - step, time, time + step]

@@ -7,9 +7,9 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from numpy.typing import NDArray
 from scipy.spatial.transform import Rotation
 
+from mastd.arrays import FloatArray
 from mastd.vehicle.blocks.attitude import roll_pitch_yaw, turned
 from mastd.vehicle.equilibrium.dense_equations import System
 from mastd.vehicle.equilibrium.settle import (
@@ -34,10 +34,8 @@ from tests.support.vehicle.variants import (
     with_stops,
 )
 
-Array = NDArray[np.float64]
 
-
-def settled(model: Model, start: State | None = None, drive: Array | None = None) -> Equilibrium:
+def settled(model: Model, start: State | None = None, drive: FloatArray | None = None) -> Equilibrium:
     """Return the equilibrium of a model."""
     return settle(System(model), design_state(model) if start is None else start, drive=drive)
 
@@ -52,7 +50,7 @@ def rest(sedan: Model) -> Equilibrium:
     return settled(sedan)
 
 
-def unbalanced(model: Model, found: Equilibrium) -> tuple[float, Array]:
+def unbalanced(model: Model, found: Equilibrium) -> tuple[float, FloatArray]:
     """Return weight minus wheel loads (N), and their moments about the origin (2) (N m)."""
     weights = model.gravity * np.array([body.mass for body in model.bodies])
     centres, _ = wheel_frames(model, found.state)

@@ -6,8 +6,8 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from numpy.typing import NDArray
 
+from mastd.arrays import FloatArray
 from mastd.vehicle.kinematics.linkage import Linkage, LinkageError, Pose, WheelHeight, design_pose
 from mastd.vehicle.kinematics.suspension import AxleKinematics, suspension_kinematics
 from mastd.vehicle.model.definition import (
@@ -28,7 +28,6 @@ from tests.support.vehicle.oracle import Oracle
 from tests.support.vehicle.variants import equipped, with_last_axle_repeated, with_stops
 from tests.unit.vehicle.equations.test_oracle import any_motion
 
-Array = NDArray[np.float64]
 TYRE = Tyre(0.33, 0.32, 200e3, 0.0, 20.0, 15.0, 1.0)
 X = np.array([1.0, 0.0, 0.0])
 
@@ -46,7 +45,7 @@ def plane_axle(upper_in: tuple[float, float], upper_out: tuple[float, float]) ->
     corners: list[Corner] = []
     for number, (name, side) in enumerate((("left", 1.0), ("right", -1.0))):
 
-        def at(x: float, y: float, z: float, sign: float = side) -> Array:
+        def at(x: float, y: float, z: float, sign: float = side) -> FloatArray:
             return np.array([x, sign * y, z])
 
         first_body, first_primitive = len(bodies), len(primitives)
@@ -146,7 +145,7 @@ def test_unequal_arms_follow_the_plane_four_bar() -> None:
     upper_length = np.linalg.norm(upper_out - upper_in)
     coupler = np.linalg.norm(upper_out - lower_out)
 
-    def stand(angle: float) -> tuple[float, Array]:
+    def stand(angle: float) -> tuple[float, FloatArray]:
         """Return turn of the knuckle and wheel centre at a lower arm's angle: two circles meet."""
         ball = lower_in + 0.3 * np.array([np.cos(angle), np.sin(angle)])
         between = upper_in - ball

@@ -8,15 +8,14 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from numpy.typing import NDArray
 
+from mastd.arrays import FloatArray
 from mastd.errors import FormatError
 from mastd.formats.core.columns import read_columns
 from mastd.vehicle.state.trace import ANGLES, Trace, columns, join, save_trace
 from tests.support.vehicle.comparison import deviation, read_reference
 
 WHEELS = ("fl", "fr", "rl", "rr")
-FloatArray = NDArray[np.float64]
 
 
 def motion(times: FloatArray) -> Trace:

@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from numpy.typing import NDArray
 
+from mastd.arrays import FloatArray
 from mastd.loop.payload.virtual_drive import HOME, LONGEST_WAY_HOME, VirtualDrive
 from mastd.settings.profile.cueing import SurgeCue, WashoutSettings
 from mastd.settings.profile.oils import FlatRoad, KerbRoad, RandomDriver
@@ -23,8 +23,6 @@ from mastd.vehicle.payload import fallbacks
 from mastd.vehicle.payload.fallbacks import Watch
 from mastd.vehicle.payload.road_step import GLANCE, MISSED, SOUND
 from tests.support.vehicle.virtual_drives import PERIOD, by_hand, drive_of, grid
-
-Array = NDArray[np.float64]
 
 
 @cache
@@ -45,7 +43,7 @@ def until(drive: VirtualDrive, name: str, longest: float) -> str:
     raise AssertionError(f"not {name} within {longest} s")
 
 
-def shares(drive: VirtualDrive, seconds: float) -> Array:
+def shares(drive: VirtualDrive, seconds: float) -> FloatArray:
     """Drive on; return the share of the cue after each period."""
     found = []
     for _ in range(round(seconds / PERIOD)):
@@ -61,7 +59,7 @@ def comes_home(drive: VirtualDrive) -> None:
     assert (np.abs(drive.motion[:2]) <= HOME).all()
 
 
-def assert_fades(share: Array, lasting: float) -> None:
+def assert_fades(share: FloatArray, lasting: float) -> None:
     """From 1 to 0, smoothly, in ``lasting`` s."""
     count = round(lasting / PERIOD)
     assert share[count] == 0.0
@@ -225,7 +223,7 @@ def test_a_spin_is_a_course_across_the_vehicle(ahead: float, aside: float, spun:
 def test_racks_never_jump_when_controls_are_taken_or_given(asked: list[bool], frequency: float) -> None:
     model = sedan()
     takeover = Takeover(1)
-    rows: list[Array] = []
+    rows: list[FloatArray] = []
     times = np.asarray(PERIOD * np.arange(1, 101), dtype=np.float64)
     w = 2.0 * np.pi * frequency
     for k, taken in enumerate(asked):

@@ -6,17 +6,15 @@ import pickle
 
 import numpy as np
 import pytest
-from numpy.typing import NDArray
 from scipy.spatial.transform import Rotation
 
+from mastd.arrays import FloatArray
 from mastd.vehicle.equilibrium.settle import weight
 from mastd.vehicle.model.definition import Model
 from mastd.vehicle.model.library import find
 from mastd.vehicle.payload.on_table import FADE, VehicleOnTable
 from mastd.vehicle.solver.choice import Solver
 from tests.support.vehicle.cosimulation import HEIGHT, TOP, middle_place, standing
-
-Array = NDArray[np.float64]
 
 STEP = 1e-3
 FINE = 0.25e-3
@@ -30,14 +28,14 @@ def sedan() -> Model:
     return find("sedan")
 
 
-def weight_at(model: Model, pose: Array, centre: Array) -> Array:
+def weight_at(model: Model, pose: FloatArray, centre: FloatArray) -> FloatArray:
     """Return the weight at C in P axes, of a mass at ``centre`` in B axes from C."""
     turn = Rotation.from_euler("ZYX", pose[5:2:-1]).as_matrix()
     force = np.array([0.0, 0.0, -weight(model)])
     return np.concatenate([turn.T @ force, turn.T @ np.cross(centre, force)])
 
 
-def shaken(count: int, step: float = STEP) -> Array:
+def shaken(count: int, step: float = STEP) -> FloatArray:
     """Return poses (count, 6) of a table that moves in all axes, from rest."""
     times = step * np.arange(1, count + 1)[:, np.newaxis]
     rates = 2.0 * np.pi * np.array([1.3, 0.9, 2.1, 1.7, 1.1, 0.7])
@@ -118,7 +116,7 @@ def test_no_period_leaves_everything_as_it_is(sedan: Model) -> None:
     assert np.array_equal(vehicle.signals, other.signals)
 
 
-def ridden(vehicle: VehicleOnTable, poses: Array) -> Array:
+def ridden(vehicle: VehicleOnTable, poses: FloatArray) -> FloatArray:
     """Return wrenches and signals, one row each pose."""
     rows = []
     for pose in poses:

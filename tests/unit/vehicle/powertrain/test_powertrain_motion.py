@@ -11,6 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from mastd.arrays import FloatArray
 from mastd.vehicle.powertrain import fields as f
 from mastd.vehicle.powertrain.model import (
     ChangeMap,
@@ -28,7 +29,6 @@ from tests.support.vehicle.powertrain_rig import (
     AXLE,
     CONVERTER,
     GEARBOX,
-    Array,
     Rig,
     Rotor,
     car,
@@ -164,7 +164,7 @@ MAP = ChangeMap(
 AUTOMATIC = replace(GEARBOX, changes=MAP)
 
 
-def swept(rig: Rig, spins: Array) -> list[tuple[float, float]]:
+def swept(rig: Rig, spins: FloatArray) -> list[tuple[float, float]]:
     """Return the gears that come with given spins, each with the input speed before it."""
     found = [(rig.state[f.GEAR], 0.0)]
     for spin in spins:

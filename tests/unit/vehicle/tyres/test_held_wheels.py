@@ -6,8 +6,8 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from numpy.typing import NDArray
 
+from mastd.arrays import FloatArray
 from mastd.settings.core.loader import load_text
 from mastd.settings.vehicle.vehicle import VehicleSettings
 from mastd.vehicle.analysis.linearise import linearise
@@ -23,8 +23,6 @@ from mastd.vehicle.state.motion import State, design_state
 from tests.support.vehicle.oracle import Oracle
 from tests.support.vehicle.texts import VEHICLES, changed
 from tests.support.vehicle.variants import with_chassis_moved
-
-Array = NDArray[np.float64]
 
 
 @pytest.fixture(scope="module")
@@ -51,7 +49,7 @@ def half_car() -> Model:
     return build(load_text(text, "half_car.yaml", VehicleSettings))
 
 
-def moved(model: Model, state: State) -> Array:
+def moved(model: Model, state: State) -> FloatArray:
     """Return how far the chassis stands from its design position: (6), the last three as angles."""
     return np.concatenate([state.position[0] - model.bodies[0].centre, roll_pitch_yaw(state.attitude[0])])
 

@@ -11,8 +11,8 @@ from typing import Any
 
 import numpy as np
 import pytest
-from numpy.typing import NDArray
 
+from mastd.arrays import FloatArray
 from mastd.commands.vehicle.tyre import add_tyre_parser
 from mastd.errors import UsageError
 from mastd.formats.tyre.tir import TyreProperties
@@ -28,8 +28,6 @@ from mastd.vehicle.magic_formula.formula import (
 )
 from tests.support.formats.tyre_texts import COMBINED, MF61, PAC2002, TYRES, read_text, tyre_text
 from tests.support.vehicle.tyre_equations import Point, expected
-
-Floats = NDArray[np.float64]
 
 FX, FY, MX, MY, MZ = range(5)
 SPEED = 20.0
@@ -52,21 +50,21 @@ def read(tmp_path: Path) -> Callable[[Mapping[str, float | str]], TyreProperties
 
 
 @pytest.fixture
-def tyre(read: Callable[[Mapping[str, float | str]], TyreProperties]) -> Callable[..., Floats]:
+def tyre(read: Callable[[Mapping[str, float | str]], TyreProperties]) -> Callable[..., FloatArray]:
     """Return the packed tyre of a name, with values changed."""
     return lambda name, **changes: pack(read({**TYRES[name], **changes}))
 
 
 @pytest.fixture
-def symmetric(tyre: Callable[..., Floats]) -> Callable[[str], Floats]:
-    def make(name: str) -> Floats:
+def symmetric(tyre: Callable[..., FloatArray]) -> Callable[[str], FloatArray]:
+    def make(name: str) -> FloatArray:
         return tyre(name, **{key: 0.0 for key in OFFSETS.split() if key in TYRES[name]})
 
     return make
 
 
 def forces(
-    c: Floats,
+    c: FloatArray,
     load: float = NOMINAL,
     kappa: float = 0.0,
     tan_alpha: float = 0.0,
@@ -74,7 +72,7 @@ def forces(
     speed: float = SPEED,
     friction: float = 1.0,
     shift: float = 1.0,
-) -> Floats:
+) -> FloatArray:
     return np.array(slip_forces(c, load, kappa, tan_alpha, camber, speed, friction, shift))
 
 
@@ -125,7 +123,7 @@ def test_forces_of_files_of_others(shared: Path) -> None:
 
 
 @every_tyre
-def test_a_complex_step_gives_the_derivatives(tyre: Callable[..., Floats], name: str) -> None:
+def test_a_complex_step_gives_the_derivatives(tyre: Callable[..., FloatArray], name: str) -> None:
     """Against differences of fourth order; F and M by load, κ, tan α and camber."""
     c = tyre(name)
     for at in points(40, seed=3):
@@ -151,7 +149,7 @@ def test_the_arc_tangent_is_exact_to_the_last_digits() -> None:
 
 
 @every_tyre
-def test_small_functions_take_complex_numbers_too(tyre: Callable[..., Floats], name: str) -> None:
+def test_small_functions_take_complex_numbers_too(tyre: Callable[..., FloatArray], name: str) -> None:
     c = tyre(name)
     h = 1e-20
     for function, x, step in (
@@ -169,7 +167,7 @@ def test_small_functions_take_complex_numbers_too(tyre: Callable[..., Floats], n
 
 @every_tyre
 def test_forces_oppose_the_slip_and_keep_below_the_peaks(
-    symmetric: Callable[[str], Floats], name: str
+    symmetric: Callable[[str], FloatArray], name: str
 ) -> None:
     c = symmetric(name)
     for at in points(60, seed=4):
@@ -185,7 +183,7 @@ def test_forces_oppose_the_slip_and_keep_below_the_peaks(
 
 @every_tyre
 def test_signs_of_the_contact_axes(
-    symmetric: Callable[[str], Floats], tyre: Callable[..., Floats], name: str
+    symmetric: Callable[[str], FloatArray], tyre: Callable[..., FloatArray], name: str
 ) -> None:
     """ISO 8855: a slip to the left pulls right and turns the wheel to the left; a top that leans right pulls
     right; a rolling wheel is braked."""
@@ -204,7 +202,7 @@ def test_signs_of_the_contact_axes(
 
 
 @every_tyre
-def test_a_symmetric_tyre_is_odd(symmetric: Callable[[str], Floats], name: str) -> None:
+def test_a_symmetric_tyre_is_odd(symmetric: Callable[[str], FloatArray], name: str) -> None:
     c = symmetric(name)
     for at in points(20, seed=5):
         here = forces(c, at.load, at.kappa, at.tan_alpha, at.camber)
@@ -217,7 +215,7 @@ def test_a_symmetric_tyre_is_odd(symmetric: Callable[[str], Floats], name: str) 
 
 
 @every_tyre
-def test_no_slip_no_force_where_there_are_no_offsets(tyre: Callable[..., Floats], name: str) -> None:
+def test_no_slip_no_force_where_there_are_no_offsets(tyre: Callable[..., FloatArray], name: str) -> None:
     """With ``shift`` 0, the state of a tyre at rest, even of a tyre that has offsets."""
     found = forces(tyre(name), camber=0.05, speed=0.0, shift=0.0)
     assert np.all(np.abs(found[[FX, FY, MY, MZ]]) <= 1e-12)
@@ -226,7 +224,7 @@ def test_no_slip_no_force_where_there_are_no_offsets(tyre: Callable[..., Floats]
 
 @every_tyre
 def test_one_slip_alone_is_pure_slip(
-    tyre: Callable[..., Floats], symmetric: Callable[[str], Floats], name: str
+    tyre: Callable[..., FloatArray], symmetric: Callable[[str], FloatArray], name: str
 ) -> None:
     """Forces of combined slip become those of pure slip, and slip stiffness is their slope."""
     for at in points(10, seed=6):
@@ -255,7 +253,7 @@ def test_one_slip_alone_is_pure_slip(
 
 
 @every_tyre
-def test_peaks_are_reached(symmetric: Callable[[str], Floats], name: str) -> None:
+def test_peaks_are_reached(symmetric: Callable[[str], FloatArray], name: str) -> None:
     c = symmetric(name)
     mu_x, mu_y = peak_friction(c, NOMINAL, 0.0)
     slips = np.linspace(0.0, 1.0, 2001)
@@ -266,7 +264,7 @@ def test_peaks_are_reached(symmetric: Callable[[str], Floats], name: str) -> Non
 
 
 @every_tyre
-def test_everything_is_finite_however_large_or_small(tyre: Callable[..., Floats], name: str) -> None:
+def test_everything_is_finite_however_large_or_small(tyre: Callable[..., FloatArray], name: str) -> None:
     c = tyre(name)
     loads = (0.0, 1e-300, 1e-9, 1.0, NOMINAL, 1e5, 1e6)
     slips = (-50.0, -1.0, -1e-12, 0.0, 1e-12, 1.0, 50.0)
@@ -288,10 +286,10 @@ def test_everything_is_finite_however_large_or_small(tyre: Callable[..., Floats]
 
 
 @every_tyre
-def test_everything_is_continuous(tyre: Callable[..., Floats], name: str) -> None:
+def test_everything_is_continuous(tyre: Callable[..., FloatArray], name: str) -> None:
     """Through zero slip, reversal, lift-off and the ends of the ranges: small steps give small changes."""
     c = tyre(name)
-    sweeps: dict[str, Callable[[float], Floats]] = {
+    sweeps: dict[str, Callable[[float], FloatArray]] = {
         "kappa": lambda x: forces(c, kappa=3.0 * x, tan_alpha=0.1),
         "tan_alpha": lambda x: forces(c, kappa=0.02, tan_alpha=3.0 * x, camber=0.03),
         "steep": lambda x: forces(c, kappa=0.02, tan_alpha=100.0 + 40.0 * x),
@@ -306,7 +304,7 @@ def test_everything_is_continuous(tyre: Callable[..., Floats], name: str) -> Non
 
 
 @every_tyre
-def test_the_vertical_law_lifts_off_and_bottoms(tyre: Callable[..., Floats], name: str) -> None:
+def test_the_vertical_law_lifts_off_and_bottoms(tyre: Callable[..., FloatArray], name: str) -> None:
     c = tyre(name)
     assert normal_load(c, -0.01, 5.0) == 0.0
     assert normal_load(c, 0.0, 5.0) == 0.0
@@ -323,7 +321,7 @@ def test_the_vertical_law_lifts_off_and_bottoms(tyre: Callable[..., Floats], nam
     assert np.isnan(normal_load(c, math.nan, 0.0))
 
 
-def test_vertical_stiffness_and_rolling_radius(tyre: Callable[..., Floats]) -> None:
+def test_vertical_stiffness_and_rolling_radius(tyre: Callable[..., FloatArray]) -> None:
     """The file's stiffness is that at the nominal load (and pressure), with and without progression."""
     plain, curved = tyre("PAC2002"), tyre("MF 6.1", NOMPRES=250e3)
     for c in (plain, curved):
@@ -342,7 +340,7 @@ def test_vertical_stiffness_and_rolling_radius(tyre: Callable[..., Floats]) -> N
     )
 
 
-def test_relaxation_lengths(tyre: Callable[..., Floats], read: Any) -> None:
+def test_relaxation_lengths(tyre: Callable[..., FloatArray], read: Any) -> None:
     """By the older formats' own formula, and as slip stiffness over the carcass' stiffness."""
     c, fz0 = tyre("PAC2002"), 0.9 * NOMINAL
     d = 3000.0 / fz0 - 1.0
@@ -360,7 +358,7 @@ def test_relaxation_lengths(tyre: Callable[..., Floats], read: Any) -> None:
     assert relaxation_lengths(ruled, NOMINAL * 0.9, 0.0) == pytest.approx((k_x / 357e3, k_y / 105e3))
 
 
-def test_loads_beyond_the_files_range_keep_friction_and_stiffness(tyre: Callable[..., Floats]) -> None:
+def test_loads_beyond_the_files_range_keep_friction_and_stiffness(tyre: Callable[..., FloatArray]) -> None:
     """Beyond FZMAX the coefficients stand still: forces grow with the load."""
     for name in TYRES:
         c = tyre(name)
@@ -374,7 +372,7 @@ def test_loads_beyond_the_files_range_keep_friction_and_stiffness(tyre: Callable
         assert min(slip_stiffness(steep, load, 0.0)) > load
 
 
-def test_a_wheel_that_its_shift_drives_gets_no_rolling_moment(tyre: Callable[..., Floats]) -> None:
+def test_a_wheel_that_its_shift_drives_gets_no_rolling_moment(tyre: Callable[..., FloatArray]) -> None:
     """PAC2002 and MF 5.2 take the shifts of Fx for rolling resistance, but only where they brake."""
     none = {"QSY1": 0.0, "QSY2": 0.0, "PHX2": 0.0, "PVX1": 0.0, "PVX2": 0.0}
     braked, driven = tyre("MF 5.2", **none, PHX1=-0.001), tyre("MF 5.2", **none, PHX1=0.001)

@@ -6,12 +6,11 @@ from collections.abc import Callable
 
 import numpy as np
 import pytest
-from numpy.typing import NDArray
 
+from mastd.arrays import FloatArray
 from mastd.vehicle.magic_formula.formula import peak_friction, relaxation_lengths, rolling_radius, slip_forces
 from tests.support.vehicle.magic_cars import Rig
 
-Array = NDArray[np.float64]
 LOAD = 4000.0
 
 
@@ -90,7 +89,7 @@ SWEEPS: dict[str, Motion] = {
 }
 
 
-def sweep(motion: Motion, count: int) -> tuple[Array, Array]:
+def sweep(motion: Motion, count: int) -> tuple[FloatArray, FloatArray]:
     """Return forces (count, 3) and speeds (count, 2) over the ground of 2 s of a motion, in so many steps."""
     rig = Rig(step=2.0 / count)
     rig.put(LOAD)
@@ -124,7 +123,7 @@ def test_a_wheel_that_lifts_and_lands_is_never_pulled_the_way_it_slides() -> Non
     assert np.all(forces[:, 1] * slips[:, 1] <= 1e-9)
 
 
-def round_trip(rig: Rig, way: float) -> tuple[Array, Array]:
+def round_trip(rig: Rig, way: float) -> tuple[FloatArray, FloatArray]:
     """Return force before and after a standing wheel was led in the plane, pressed and relieved, and back."""
     rig.put(LOAD)
     start = np.array([0.0, 0.0, rig.height(LOAD)])

@@ -12,9 +12,9 @@ from functools import cache
 
 import numpy as np
 import pytest
-from numpy.typing import NDArray
 from scipy.spatial.transform import Rotation
 
+from mastd.arrays import FloatArray
 from mastd.roads.ground import Ground, GroundKind
 from mastd.vehicle.equilibrium.dense_equations import System
 from mastd.vehicle.model.definition import Chock, Model
@@ -25,8 +25,6 @@ from tests.support.vehicle.magic_cars import InAStep, fasten, restrained, restra
 from tests.support.vehicle.oracle import Oracle
 from tests.support.vehicle.plain_wheel import PlainCar, Restraint
 from tests.support.vehicle.states import PLACE, any_inputs, anywhere
-
-Array = NDArray[np.float64]
 
 CARS = ("sedan", "mcpherson_hatchback", "transporter_8x8")
 TILT = Rotation.from_rotvec([0.03, -0.02, 0.4]).as_matrix()
@@ -46,7 +44,7 @@ ROUNDING = 1e-10
 """Of the largest term: carcass lengths of the plain wheel are differences themselves."""
 DIFFERENCES = 3e-9
 
-Change = Callable[[State, Array], State]
+Change = Callable[[State, FloatArray], State]
 
 
 @cache
@@ -75,7 +73,7 @@ def rolled_away(model: Model, state: State, ground: Ground, seed: int) -> Restra
     return Restraint(found.lengths, found.centres - ways)
 
 
-def loads_before(model: Model) -> Array:
+def loads_before(model: Model) -> FloatArray:
     """Return loads that the wheels may have carried before a step, the first one in the air."""
     return np.linspace(0.0, 6000.0, len(model.wheels))
 
@@ -108,11 +106,11 @@ def test_the_residual_within_a_step_is_that_of_the_definitions(name: str, ground
 
 
 def differences(
-    system: System, state: State, acting: tuple[Array, Ground], change: Change, directions: Array
-) -> Array:
+    system: System, state: State, acting: tuple[FloatArray, Ground], change: Change, directions: FloatArray
+) -> FloatArray:
     """Return the residual's differences of the fourth order for changes of the state, a column for each."""
 
-    def at(steps: float, direction: Array) -> Array:
+    def at(steps: float, direction: FloatArray) -> FloatArray:
         return system.residual(change(state, steps * direction), *acting)
 
     columns = [
@@ -154,7 +152,7 @@ def test_the_matrices_are_the_derivatives(name: str, ground: str, within: bool) 
 
         acting = row, GROUNDS[ground]
         found = system.matrices(state, *acting)
-        moves: tuple[tuple[Array, Change, float], ...] = (
+        moves: tuple[tuple[FloatArray, Change, float], ...] = (
             (found.mass, oracle.accelerate, 1e-2),
             (found.damping, oracle.push, 1e-4),
             (found.stiffness, lambda at, step: oracle.with_bars(oracle.move(at, step)), 2e-6),
@@ -173,7 +171,7 @@ def test_the_matrix_of_a_step_is_made_for_the_loads_that_the_tyres_carry() -> No
     loads = System(model).wheel_loads(state)
     system = InAStep(model, (formula.velocity, 1.0 / STEP), loads, state.deflection)
 
-    def change(at: State, increment: Array) -> State:
+    def change(at: State, increment: FloatArray) -> State:
         pushed = oracle.push(oracle.accelerate(at, increment), formula.velocity * increment)
         return oracle.move(pushed, formula.position * increment)
 
@@ -184,6 +182,6 @@ def test_the_matrix_of_a_step_is_made_for_the_loads_that_the_tyres_carry() -> No
     assert_equal(matrix @ directions.T, due, DIFFERENCES)
 
 
-def assert_equal(ours: Array, theirs: Array, share: float) -> None:
+def assert_equal(ours: FloatArray, theirs: FloatArray, share: float) -> None:
     """Fail unless both agree to a share of the largest."""
     np.testing.assert_allclose(ours, theirs, rtol=0.0, atol=share * max(1.0, float(np.max(np.abs(theirs)))))

@@ -11,12 +11,12 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from numpy.typing import NDArray
 
 from hil_sim.rigs.fmu.model import FmuModel
 from hil_sim.rigs.fmu.rig import FmuAtTable
 from hil_sim.rigs.fmu.variables import FmuError, Port
 from hil_sim.rigs.fmu.wiring import wire
+from mastd.arrays import FloatArray
 from mastd.cli import main
 from mastd.errors import UsageError
 from mastd.settings.core.loader import load
@@ -32,7 +32,6 @@ from tests.support.rigs.fmu_samples import needs_fmpy
 for _needed in ("fmpy", "pythonfmu", "pythonfmu3"):
     pytest.importorskip(_needed, reason=f"{_needed} is not installed: mastd[fmi]")
 
-Array = NDArray[np.float64]
 pytestmark = needs_fmpy
 STEP = 1e-3
 MILLISECOND = 1_000_000
@@ -40,7 +39,7 @@ STEPS = 300
 VEHICLE_NAME = "sedan"
 
 
-def poses() -> Array:
+def poses() -> FloatArray:
     """Return (STEPS, 6) poses of a table that lies low and begins to move in all axes."""
     times = STEP * np.arange(1, STEPS + 1)[:, np.newaxis]
     rates = 2.0 * np.pi * np.array([1.3, 0.9, 2.1, 1.7, 1.1, 0.7])
@@ -52,7 +51,7 @@ START = np.array([1e-3, -2e-3, -0.05, 0.004, -0.002, 0.01])
 
 
 @pytest.fixture(scope="module")
-def native() -> Array:
+def native() -> FloatArray:
     """Return wrench and signals of the vehicle itself at the start and after each pose."""
     payload = VehiclePayload(kind="vehicle", vehicle=str(find("vehicle", VEHICLE_NAME)))
     vehicle = vehicle_on_table(payload, load(find("table", "table"), TableSettings), STEP)
@@ -102,7 +101,7 @@ def test_it_passes_validation_and_says_what_its_variables_are(exported: Path) ->
         assert (variable.start == "0") is (variable.causality == "input")
 
 
-def test_it_gives_the_native_trajectory(exported: Path, native: Array) -> None:
+def test_it_gives_the_native_trajectory(exported: Path, native: FloatArray) -> None:
     with FmuModel(exported) as model:
         outputs = by_causality(model, "output")
         rows = [model.start(by_causality(model, "input"), outputs, START.tolist(), MILLISECOND).copy()]
@@ -114,7 +113,7 @@ def test_it_gives_the_native_trajectory(exported: Path, native: Array) -> None:
     assert (np.abs(found - native) <= 1e-12 * scale).all()
 
 
-def test_several_steps_at_once_pass_on_a_straight_line(exported: Path, native: Array) -> None:
+def test_several_steps_at_once_pass_on_a_straight_line(exported: Path, native: FloatArray) -> None:
     with FmuModel(exported) as model:
         outputs = by_causality(model, "output")
         model.start(by_causality(model, "input"), outputs, START.tolist(), 10 * MILLISECOND)
@@ -140,7 +139,7 @@ def test_a_step_that_is_no_multiple_of_its_own_is_refused(exported: Path) -> Non
 
 
 class Shown:
-    def __init__(self, time: float, values: Array) -> None:
+    def __init__(self, time: float, values: FloatArray) -> None:
         self.time, self.values = time, values
 
 
@@ -161,7 +160,9 @@ class Table:
     reads = tuple((f"smoothed_{POSES[k]}", "m" if k < 3 else "rad") for k in order)
 
 
-def test_back_as_a_rig_of_kind_vehicle_its_wrench_is_the_native_one(exported: Path, native: Array) -> None:
+def test_back_as_a_rig_of_kind_vehicle_its_wrench_is_the_native_one(
+    exported: Path, native: FloatArray
+) -> None:
     table = Table()
     with FmuModel(exported) as model:
         wiring = wire(model.variables, ["smoothed_pose.*=pose.*"])
@@ -172,7 +173,9 @@ def test_back_as_a_rig_of_kind_vehicle_its_wrench_is_the_native_one(exported: Pa
     assert np.array(wrenches) == pytest.approx(native[:, :6], rel=1e-12, abs=1e-12)
 
 
-def test_both_run_in_a_process_that_knows_nothing_of_mastd(files: dict[str, Path], native: Array) -> None:
+def test_both_run_in_a_process_that_knows_nothing_of_mastd(
+    files: dict[str, Path], native: FloatArray
+) -> None:
     program = """
 import sys
 from fmpy import simulate_fmu
