@@ -18,7 +18,7 @@ from typing import Final
 STANDARD_GRAVITY: Final = 9.80665
 """Standard acceleration of gravity in m/s2 (3rd CGPM 1901): the value of the unit ``g``."""
 
-_LONGEST_TEXT = 80
+_MAX_TEXT_LENGTH = 80
 NUMBER_PATTERN: Final = r"[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]{1,3})?"
 _QUANTITY = re.compile(rf"({NUMBER_PATTERN})\s*(.*)", re.DOTALL | re.ASCII)
 _LEADING_ZERO = re.compile(r"[+-]?0[0-9]")
@@ -159,7 +159,7 @@ _BY_SYMBOL: Final = {unit.symbol: dimension for dimension in DIMENSIONS for unit
 def parse(text: str, dimension: Dimension) -> float:
     """Return the SI value of a quantity like ``5 mm``; raise UnitError with what would be right."""
     stripped = text.strip()
-    shown = repr(stripped[:_LONGEST_TEXT])
+    shown = repr(stripped[:_MAX_TEXT_LENGTH])
     match = _match(stripped)
     if match is None:
         raise UnitError(_not_a_number(stripped, shown, dimension))
@@ -212,7 +212,7 @@ def dimension_of(text_with_unit: str) -> Dimension | None:
 
 def _match(stripped: str) -> re.Match[str] | None:
     """Return number and symbol; long text is not tried, the pattern's time grows with its square."""
-    return _QUANTITY.fullmatch(stripped) if len(stripped) <= _LONGEST_TEXT else None
+    return _QUANTITY.fullmatch(stripped) if len(stripped) <= _MAX_TEXT_LENGTH else None
 
 
 def _not_a_number(stripped: str, shown: str, dimension: Dimension) -> str:

@@ -15,7 +15,7 @@ from mastd.commands.plant_options import seed
 if TYPE_CHECKING:
     from hil_sim.soak.soak import SoakResult, Tally
 
-LONGEST_HOURS = 1000.0
+MAX_HOURS = 1000.0
 _REDRAW_S = 0.5
 
 
@@ -161,8 +161,8 @@ class _Progress:
 
 def _hours(value: str) -> float:
     hours = _number(value)
-    if not 0.0 < hours <= LONGEST_HOURS:
-        raise argparse.ArgumentTypeError(f"must be above 0 and at most {LONGEST_HOURS:g}, not {value}")
+    if not 0.0 < hours <= MAX_HOURS:
+        raise argparse.ArgumentTypeError(f"must be above 0 and at most {MAX_HOURS:g}, not {value}")
     return hours
 
 

@@ -16,9 +16,9 @@ from mastd.errors import SettingsError
 from mastd.settings.table.table import TableSettings
 from mastd.wire.common.layout import Layout
 
-LONGEST_STEP = 125.0e-6
+MAX_STEP = 125.0e-6
 """Longest inner step (s)."""
-LEAST_SUPPLY_SHARE = 0.9
+MIN_SUPPLY_SHARE = 0.9
 """The drive stops by itself, and does not start, below this share of the supply's minimum pressure."""
 
 # Parameters that the seeded deviation spreads, in the order of its random numbers.
@@ -44,7 +44,7 @@ def assemble(table: TableSettings, truth: PlantTruth, period: float, seed: int) 
     block = Block(len(table.links), len(truth.static_supports), len(table.sensors.accelerometers))
     ticks = math.ceil(period * table.drive.update_rate - 1e-9)
     tick = period / ticks
-    steps = math.ceil(tick / LONGEST_STEP - 1e-9)
+    steps = math.ceil(tick / MAX_STEP - 1e-9)
     block.integers[b.TICK_STEPS] = steps
     block.integers[b.SEED] = seed
     _fill_links(block, table, truth, tick / steps)
@@ -300,7 +300,7 @@ def _fill_drive(block: Block, table: TableSettings, period: float, tick: float) 
     parameters[b.LOWERING_SPEED] = drive.lowering_speed
     parameters[b.REJOIN_ACCELERATION] = drive.rejoin_acceleration
     parameters[b.NOMINAL_RETURN] = table.supply.return_pressure
-    parameters[b.LEAST_SUPPLY] = LEAST_SUPPLY_SHARE * table.supply.limits.minimum_pressure
+    parameters[b.MIN_SUPPLY] = MIN_SUPPLY_SHARE * table.supply.limits.minimum_pressure
     area_1, area_2 = table.actuator.piston_areas
     gain, saturation = valve_gain(
         table.valve.rated_flow, table.valve.rated_pressure_drop, table.valve.saturation

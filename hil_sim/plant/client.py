@@ -7,7 +7,7 @@ import zmq
 from mastd.errors import ProtocolError
 from mastd.wire.common.address import check_address
 from mastd.wire.plant.hello import pack_map, read_refusal, unpack_map
-from mastd.wire.plant.socket_link import LARGEST_MESSAGE
+from mastd.wire.plant.socket_link import MAX_MESSAGE
 
 
 def ask(address: str, kind: str, timeout_s: float = 5.0, **entries: object) -> dict[str, object]:
@@ -17,7 +17,7 @@ def ask(address: str, kind: str, timeout_s: float = 5.0, **entries: object) -> d
     """
     with zmq.Context() as context, context.socket(zmq.DEALER) as socket:
         socket.linger = 0
-        socket.setsockopt(zmq.MAXMSGSIZE, LARGEST_MESSAGE)
+        socket.setsockopt(zmq.MAXMSGSIZE, MAX_MESSAGE)
         socket.connect(check_address(address))
         socket.send(pack_map(kind, entries))
         if not socket.poll(round(1000 * timeout_s)):

@@ -15,7 +15,7 @@ from mastd.wire.common.address import check_address
 from mastd.wire.plant import hello as session
 from mastd.wire.plant.hello import LinkTerms, PlantHello, Refusal
 from mastd.wire.plant.messages import Command, CommandParts, Sample, decode_command, is_finite
-from mastd.wire.plant.socket_link import HIGH_WATER_MARK, LARGEST_MESSAGE
+from mastd.wire.plant.socket_link import HIGH_WATER_MARK, MAX_MESSAGE
 
 WAIT_MS = 50
 SILENCE_NS = 2_000_000_000
@@ -90,7 +90,7 @@ class PlantEndpoint:
         socket.linger = 0
         socket.rcvtimeo = WAIT_MS
         socket.set_hwm(HIGH_WATER_MARK)
-        socket.setsockopt(zmq.MAXMSGSIZE, LARGEST_MESSAGE)
+        socket.setsockopt(zmq.MAXMSGSIZE, MAX_MESSAGE)
         socket.setsockopt(zmq.ROUTER_MANDATORY, 1)  # a vanished or stuck daemon must show when sending
         socket.setsockopt(zmq.ROUTER_HANDOVER, 1)  # a daemon that reconnects keeps its place
         socket.setsockopt(zmq.HANDSHAKE_IVL, 1000)
@@ -195,7 +195,7 @@ class PlantEndpoint:
             answer = self.status(step) if kind == "status" else self._request(message)
             self._send(peer, session.pack_map("answer", answer))
         except MastdError as error:
-            self._send(peer, session.pack_refusal(Refusal((str(error)[: session.LONGEST_TEXT],))))
+            self._send(peer, session.pack_refusal(Refusal((str(error)[: session.MAX_TEXT_LENGTH],))))
         return Event.OTHER
 
     def _greet(self, peer: bytes, daemon: session.DaemonHello, now_ns: int) -> Event:

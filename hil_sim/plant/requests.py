@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from hil_sim import faults
 from mastd.errors import ProtocolError
-from mastd.wire.plant.hello import LONGEST_TEXT
+from mastd.wire.plant.hello import MAX_TEXT_LENGTH
 
 if TYPE_CHECKING:
     from hil_sim.plant.plant import Plant
@@ -26,7 +26,7 @@ class PlantRequests:
             text = message.get("fault")
             if not isinstance(text, str):
                 raise ProtocolError("inject: fault must be a text like estop@0s")
-            plant.inject(faults.parse(text[:LONGEST_TEXT]))
+            plant.inject(faults.parse(text[:MAX_TEXT_LENGTH]))
             return {"time_ns": plant.time_ns}
         if kind == "truth":
             return {

@@ -44,9 +44,9 @@ from hil_sim.plant.block import (
     HIGH_PASS,
     HIGH_PASS_RATE,
     HOLD_TIME,
-    LEAST_SUPPLY,
     LENGTH_GAIN,
     LOCKED_OUT,
+    MIN_SUPPLY,
     NOMINAL_RETURN,
     OFFSET_ACCELERATION,
     OFFSET_FORCE,
@@ -83,17 +83,17 @@ FADE = 2
 HOLD = 3
 LOWER = 4
 
-SHORTEST_REJOIN = 0.05
+MIN_REJOIN = 0.05
 """Shortest time over which the drive moves over to a command that does not continue its set-point (s)."""
 ENGAGING_TIME = 0.5
 """Shortest such time from closed valves: the chambers fill up to the force reference in it (s)."""
-LARGEST_EXCURSION = 0.02
+MAX_EXCURSION = 0.02
 """How far a difference in rate may carry a link away from its command while the drive rejoins (m)."""
-LARGEST_OVERTRAVEL = 5.0e-3
-LARGEST_RATE = 5.0
-LARGEST_ACCELERATION = 500.0
-LARGEST_FORCE = 1.0e7
-LARGEST_WRENCH = 1.0e8
+MAX_OVERTRAVEL = 5.0e-3
+MAX_RATE = 5.0
+MAX_ACCELERATION = 500.0
+MAX_FORCE = 1.0e7
+MAX_WRENCH = 1.0e8
 """Bounds of a command that is taken at all: beyond the stroke (m), m/s, m/s², N, N or N m."""
 JUMP_LENGTH = 2.0e-5
 JUMP_RATE = 2.0e-3
@@ -102,7 +102,7 @@ RELAXATION_TIME = 0.3
 """Time over which the force reference moves over to the measured force without commands (s)."""
 SUPPLY_FILTER_TIME = 0.02
 """Low-pass of the measured supply pressure in the orifice law (s)."""
-LARGEST_FORCE_RATE_SPEED = 0.1
+MAX_FORCE_RATE_SPEED = 0.1
 """Largest share of the speed that follows from the rate of the force reference (m/s)."""
 CHECK_PRESSURE = 5.0e5
 """A port to the supply opens fully when the supply exceeds the chamber by this pressure (Pa)."""
@@ -118,15 +118,15 @@ def plausible(command: FloatArray, nominal: FloatArray, mode: int) -> bool:
     n = nominal.shape[0]
     fine = True
     for j in range(5 * n, 5 * n + 6):
-        fine = fine and abs(command[j]) <= LARGEST_WRENCH
+        fine = fine and abs(command[j]) <= MAX_WRENCH
     if mode == MODE_FOLLOW:
         for i in range(n):
-            reach = nominal[i, D_STROKE] + LARGEST_OVERTRAVEL
+            reach = nominal[i, D_STROKE] + MAX_OVERTRAVEL
             fine = fine and abs(command[i] - nominal[i, D_NEUTRAL]) <= reach
-            fine = fine and abs(command[n + i]) <= LARGEST_RATE
-            fine = fine and abs(command[2 * n + i]) <= LARGEST_ACCELERATION
-            fine = fine and abs(command[3 * n + i]) <= LARGEST_FORCE
-            fine = fine and abs(command[4 * n + i]) <= LARGEST_RATE
+            fine = fine and abs(command[n + i]) <= MAX_RATE
+            fine = fine and abs(command[2 * n + i]) <= MAX_ACCELERATION
+            fine = fine and abs(command[3 * n + i]) <= MAX_FORCE
+            fine = fine and abs(command[4 * n + i]) <= MAX_RATE
     return fine
 
 
@@ -162,7 +162,7 @@ def take_command(
         elif state == HOLD:
             drive[DRIVE_CLOCK] = parameters[HOLD_TIME]
         return
-    starved = state != FOLLOW and not drive[FILTERED_SUPPLY] >= parameters[LEAST_SUPPLY]
+    starved = state != FOLLOW and not drive[FILTERED_SUPPLY] >= parameters[MIN_SUPPLY]
     if integers[ESTOP] or integers[LOCKED_OUT] or starved:
         # It cannot be followed yet, but whoever sends it is alive.
         drive[COMMAND_AGE] = 0.0
@@ -175,7 +175,7 @@ def take_command(
     period = parameters[PERIOD]
     for i in range(n):
         force_rate = 0.0 if late else (command[3 * n + i] - links[i, C_FORCE]) / period
-        limit = LARGEST_FORCE_RATE_SPEED * nominal[i, D_STIFFNESS]
+        limit = MAX_FORCE_RATE_SPEED * nominal[i, D_STIFFNESS]
         links[i, C_FORCE_RATE] = min(max(force_rate, -limit), limit)
         links[i, C_LENGTH] = command[i]
         links[i, C_RATE] = command[n + i]
@@ -208,8 +208,8 @@ def take_command(
             span = max(math.sqrt(6.0 * largest_length / bound), 4.0 * largest_rate / bound)
             # A difference in rate first carries the offset away, by a fifth of rate times span at most.
             if largest_rate > 0.0:
-                span = min(span, LARGEST_EXCURSION / (0.2 * largest_rate))
-            drive[REJOIN_SPAN] = max(drive[REJOIN_SPAN], SHORTEST_REJOIN, span)
+                span = min(span, MAX_EXCURSION / (0.2 * largest_rate))
+            drive[REJOIN_SPAN] = max(drive[REJOIN_SPAN], MIN_REJOIN, span)
     drive[COMMAND_AGE] = 0.0
     integers[TIMED_OUT] = 0
     if state != FOLLOW:
@@ -238,7 +238,7 @@ def run_drive(
         if drive[COMMAND_AGE] > 1.5 * parameters[PERIOD]:
             for i in range(links.shape[0]):
                 late = late or fade_span(links, nominal, i) < parameters[FADE_TIME]
-        starved = not drive[FILTERED_SUPPLY] >= parameters[LEAST_SUPPLY]
+        starved = not drive[FILTERED_SUPPLY] >= parameters[MIN_SUPPLY]
         if late or starved or integers[ESTOP]:
             integers[LOCKED_OUT] = 1 if starved else integers[LOCKED_OUT]
             integers[TIMED_OUT] = 1 if late else integers[TIMED_OUT]

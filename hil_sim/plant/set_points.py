@@ -41,7 +41,7 @@ from mastd.kernel import fused_kernel
 
 BRIDGE_TIME = 0.02
 """Time over which the last acceleration fades when commands are late (s); the last rate goes on."""
-SHORTEST_FADE = 0.1
+MIN_FADE = 0.1
 """Shortest time over which the last rate fades, however little stroke is left (s)."""
 STROKE_RESERVE = 1.0e-3
 """Stroke that a fade leaves before the end stop (m)."""
@@ -79,7 +79,7 @@ def begin_fade(
     span = parameters[FADE_TIME]
     for i in range(links.shape[0]):
         span = min(span, fade_span(links, nominal, i))
-    drive[FADE_SPAN] = max(span, SHORTEST_FADE)
+    drive[FADE_SPAN] = max(span, MIN_FADE)
     for i in range(links.shape[0]):
         links[i, FADE_LENGTH] = links[i, SET_LENGTH]
         links[i, FADE_RATE] = links[i, SET_RATE]

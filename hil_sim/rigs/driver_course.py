@@ -19,15 +19,15 @@ if TYPE_CHECKING:
 
 PREVIEW: Final = 0.6
 """s."""
-LEAST_AHEAD: Final = 3.0
+MIN_AHEAD: Final = 3.0
 """m that are looked ahead at least."""
-LEAST_SPEED: Final = 2.0
+MIN_SPEED: Final = 2.0
 """m/s above which steering is learnt from."""
-LEAST_YAW_RATE: Final = 0.05
+MIN_YAW_RATE: Final = 0.05
 """rad/s that is asked for where it is."""
 GAIN: Final = 1.0
 """1/s: how quickly."""
-MOST_LEARNT: Final = (-0.5, 2.0)
+MAX_LEARNT: Final = (-0.5, 2.0)
 """Bounds of e."""
 SPEED_GAIN, SPEED_INTEGRAL = 0.25, 0.05
 """Pedal per m/s of error, and per m of its integral."""
@@ -64,8 +64,8 @@ class Follower:
         self.y += step * speed * math.sin(course)
         curvature = self._curvature(course, speed)
         asked = curvature * speed
-        if speed > LEAST_SPEED and abs(asked) > LEAST_YAW_RATE:
-            low, high = MOST_LEARNT
+        if speed > MIN_SPEED and abs(asked) > MIN_YAW_RATE:
+            low, high = MAX_LEARNT
             self._learnt = min(max(self._learnt + step * GAIN * (asked - yaw_rate) / asked, low), high)
         steering = self._radius * (1.0 + self._learnt) * curvature
         error = self._held - speed
@@ -84,6 +84,6 @@ class Follower:
 
     def _curvature(self, heading: float, speed: float) -> float:
         self._along, _ = self._course.nearest(self.x, self.y, self._along)
-        px, py, _, _ = self._course.at(self._along + max(PREVIEW * speed, LEAST_AHEAD))
+        px, py, _, _ = self._course.at(self._along + max(PREVIEW * speed, MIN_AHEAD))
         beside = (py - self.y) * math.cos(heading) - (px - self.x) * math.sin(heading)
         return 2.0 * beside / max((px - self.x) ** 2 + (py - self.y) ** 2, 1e-6)

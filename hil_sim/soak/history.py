@@ -18,7 +18,7 @@ from mastd.safety.faults import TABLE
 from mastd.safety.states import State
 
 SECONDS = 10.0
-_MOST_EVENTS = 4000
+_MAX_EVENTS = 4000
 FAILURE_FILE = "failure.json"
 
 
@@ -27,7 +27,7 @@ class History:
 
     def __init__(self, frame: Frame, period_ns: int) -> None:
         self.frames = 0
-        self.events: deque[tuple[int, Mapping[str, object]]] = deque(maxlen=_MOST_EVENTS)
+        self.events: deque[tuple[int, Mapping[str, object]]] = deque(maxlen=_MAX_EVENTS)
         self._period_ns = period_ns
         recorded = frame_channels(frame.layout)
         self._channels = ChannelSet(recorded, period_ns).extended(_true_channels())

@@ -47,7 +47,7 @@ ALARM_SECONDS = 60.0
 _DRIVE_ALONE = (
     SampleFlag.ESTOP | SampleFlag.DRIVE_FADING | SampleFlag.DRIVE_LOWERING | SampleFlag.DRIVE_TIMED_OUT
 )
-_MOST_EVENTS = 32
+_MAX_EVENTS = 32
 
 _FOLLOW, _DISABLED, _LOWER = int(DriveMode.FOLLOW), int(DriveMode.DISABLED), int(DriveMode.LOWER)
 _OFF, _LOW, _HIGH = int(Stage.OFF), int(Stage.LOW), int(Stage.HIGH)
@@ -240,7 +240,7 @@ class Invariants:
         self, events: list[dict[str, object]], verb: Verb, state: State, mode: int, stage: int
     ) -> str:
         """Check what happened against what may happen; return the first violation, empty for none."""
-        if len(events) > _MOST_EVENTS:
+        if len(events) > _MAX_EVENTS:
             return f"MEMORY: {len(events)} events in one cycle"
         at = self._state
         refused: dict[Event, str] = {}

@@ -35,7 +35,7 @@ from mastd.wire.common.blocks import Verb
 EPISODE_SECONDS = 300.0
 PROFILES = 4
 """Profiles an episode chooses from."""
-LARGEST_GROWTH = 64.0
+MAX_GROWTH = 64.0
 """Growth of resident memory (MiB) from the second episode to the last that is still none."""
 _PROGRESS_CYCLES = 5000
 
@@ -272,7 +272,7 @@ class Episode:
 
 def _growth(tally: Tally, episode: Episode) -> Violation | None:
     points = tally.memory[1:]
-    if len(points) < 2 or not points[-1][1] - points[0][1] > LARGEST_GROWTH:
+    if len(points) < 2 or not points[-1][1] - points[0][1] > MAX_GROWTH:
         return None
     detail = f"from {points[0][1]:.0f} MiB to {points[-1][1]:.0f} MiB"
     return Violation("MEMORY", episode.world.cycle.cycles, episode.world.now_ns * 1e-9, detail)

@@ -15,7 +15,7 @@ from mastd.errors import FormatError, UsageError
 if TYPE_CHECKING:
     from mastd.formats.core.measurement import Format, Measurement, Series
 
-_MOST_LOST = 20
+_MAX_LOST = 20
 
 
 def add_parsers(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
@@ -203,9 +203,9 @@ def _report(out: Path, target: Format, measurement: Measurement, lost: Sequence[
     lines = [f"{out}: {target.title}, {out.stat().st_size / 1e6:.1f} MB"]
     lines += [f"  {_extent(series)}" for series in measurement.series]
     lines += [f"  as read: {warning}" for warning in measurement.warnings]
-    lines += [f"  not kept: {line}" for line in lost[:_MOST_LOST]]
-    if len(lost) > _MOST_LOST:
-        lines.append(f"  not kept: and {len(lost) - _MOST_LOST} more of these")
+    lines += [f"  not kept: {line}" for line in lost[:_MAX_LOST]]
+    if len(lost) > _MAX_LOST:
+        lines.append(f"  not kept: and {len(lost) - _MAX_LOST} more of these")
     return lines
 
 

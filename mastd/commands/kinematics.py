@@ -10,9 +10,8 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from mastd.arrays import FloatArray
-
 if TYPE_CHECKING:
+    from mastd.arrays import FloatArray
     from mastd.commands import Subparsers
     from mastd.kinematics.forward import ForwardSolution, Newton, Observer
     from mastd.kinematics.geometry import Geometry

@@ -12,8 +12,8 @@ if TYPE_CHECKING:
     from mastd.latency.judge import Tolerance
     from mastd.settings.daemon.daemon import DaemonSettings
 
-LONGEST_S = 24 * 3600.0
-SHORTEST_S = 0.2
+MAX_S = 24 * 3600.0
+MIN_S = 0.2
 
 
 def add_parsers(subparsers: Subparsers) -> None:
@@ -43,7 +43,7 @@ def run(arguments: argparse.Namespace) -> int:
     from mastd.settings.daemon.daemon import DaemonSettings
 
     seconds = positive("--duration", arguments.duration, units.TIME)
-    if not SHORTEST_S <= seconds <= LONGEST_S:
+    if not MIN_S <= seconds <= MAX_S:
         raise UsageError(f"--duration: {arguments.duration} is not between 0.2 s and 24 h")
     rate = positive("--rate", arguments.rate, units.FREQUENCY)
     if not 100.0 <= rate <= 10_000.0:

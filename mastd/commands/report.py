@@ -99,11 +99,11 @@ def _report(path: Path, page: Path | None) -> tuple[dict[str, object], str]:
 def _compare(paths: Sequence[Path], page: Path | None) -> list[dict[str, object]]:
     """Write one page of several runs and return their documents."""
     from mastd.record.result import make_result
-    from mastd.report.pages.compare import MOST_RUNS, compare_page, compared
+    from mastd.report.pages.compare import MAX_RUNS, compare_page, compared
     from mastd.report.reading import read
 
-    if len(paths) > MOST_RUNS:
-        raise UsageError(f"{len(paths)} runs; at most {MOST_RUNS} stand side by side on a page")
+    if len(paths) > MAX_RUNS:
+        raise UsageError(f"{len(paths)} runs; at most {MAX_RUNS} stand side by side on a page")
     runs, documents = [], []
     for number, path in enumerate(paths):
         record = read(path)

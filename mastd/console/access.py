@@ -18,7 +18,7 @@ TOKEN_BYTES = 18
 WINDOW_S = 60.0
 TRIES_AN_ADDRESS = 5
 TRIES_IN_ALL = 20
-MOST_SESSIONS = 64
+MAX_SESSIONS = 64
 SESSION_S = 12 * 3600.0
 """A session ends when nothing has come from its browser for so long: a shift."""
 
@@ -107,7 +107,7 @@ class Sessions:
 
     def open(self, role: str, now_s: float) -> Session:
         """Begin a session."""
-        while len(self._sessions) >= MOST_SESSIONS:
+        while len(self._sessions) >= MAX_SESSIONS:
             self.close(min(self._sessions.values(), key=lambda session: session.heard_s))
         self._number += 1
         session = Session(secrets.token_urlsafe(32), self._number, role, now_s)

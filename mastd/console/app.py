@@ -27,7 +27,7 @@ from mastd.console.place import Place
 from mastd.console.profiles import STARTER_TABLE, Profiles
 
 STATIC: Final = Path(__file__).parent / "static"
-LARGEST_BODY = 4096
+MAX_BODY = 4096
 BODY_S = 5.0
 LOGIN_LINE: Final = "<!-- line -->"
 """Where in the login page the line goes that says what was wrong."""
@@ -150,7 +150,7 @@ async def _body(request: Request) -> bytes:
         async with asyncio.timeout(BODY_S):
             async for part in request.stream():
                 body += part
-                if len(body) > LARGEST_BODY:
+                if len(body) > MAX_BODY:
                     raise HTTPException(413)
     except TimeoutError:
         raise HTTPException(408) from None

@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Protocol
 
 from starlette.websockets import WebSocket, WebSocketDisconnect
 
-from mastd.arrays import FloatArray, IntArray
 from mastd.console.lane import Lane
 from mastd.console.messages import (
     Choice,
@@ -28,6 +27,7 @@ from mastd.wire.access.sessions import TokenBucket
 from mastd.wire.operators.messages import STOPPING
 
 if TYPE_CHECKING:
+    from mastd.arrays import FloatArray, IntArray
     from mastd.console.access import Session
     from mastd.console.watcher import Daemon, Door
 
@@ -39,7 +39,7 @@ ENDING_S = 0.3
 """The same for all where the console ends."""
 RATE = 50.0
 BURST = 100
-MOST_EXCESS = 200
+MAX_EXCESS = 200
 """Messages beyond the rate that are answered; then the browser is disconnected."""
 
 ENDED = 1001
@@ -181,7 +181,7 @@ class Browser:
             return True
         self._excess += 1
         self._say(refused(number, verb, "too many messages in a short time; slow down"))
-        if self._excess > MOST_EXCESS:
+        if self._excess > MAX_EXCESS:
             self.end(TOO_MANY_MESSAGES, "this browser sends too many messages")
         return False
 

@@ -11,7 +11,7 @@ from asyncio import BaseTransport
 from uvicorn.protocols.http.h11_impl import H11Protocol
 from uvicorn.protocols.websockets.websockets_sansio_impl import WebSocketsSansIOProtocol
 
-MOST_CONNECTIONS = 200
+MAX_CONNECTIONS = 200
 FIRST_REQUEST_S = 10.0
 
 
@@ -20,7 +20,7 @@ class Visitor(H11Protocol):
 
     def connection_made(self, transport: BaseTransport) -> None:
         super().connection_made(transport)  # type: ignore[arg-type]
-        if len(self.connections) > MOST_CONNECTIONS:
+        if len(self.connections) > MAX_CONNECTIONS:
             self.transport.abort()
         else:
             self.loop.call_later(FIRST_REQUEST_S, self._look)

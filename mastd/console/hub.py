@@ -12,7 +12,7 @@ from mastd.console.access import Session
 from mastd.console.browser import ENDED, LOGGED_OUT, TOO_MANY_BROWSERS, Browser, close
 from mastd.console.watcher import Daemon, Door
 
-MOST_BROWSERS = 16
+MAX_BROWSERS = 16
 
 
 class Hub:
@@ -42,8 +42,8 @@ class Hub:
         if self._ended:
             await close(websocket, ENDED, "the console has ended")
             return
-        if len(self._browsers) >= MOST_BROWSERS:
-            reason = f"{MOST_BROWSERS} browsers are connected already; close one of them"
+        if len(self._browsers) >= MAX_BROWSERS:
+            reason = f"{MAX_BROWSERS} browsers are connected already; close one of them"
             await close(websocket, TOO_MANY_BROWSERS, reason)
             return
         operator = f"{self._operator}/browser-{session.number}"

@@ -15,8 +15,8 @@ from mastd.console.messages import Order, answered, refused
 from mastd.errors import MastdError
 from mastd.wire.operators.client import OperatorClient
 
-LONGEST_QUEUE = 8
-MOST_JOINED = 64
+MAX_QUEUE_LENGTH = 8
+MAX_JOINED = 64
 
 Say = Callable[[str], None]
 """Takes a message for the browser, from any thread."""
@@ -32,7 +32,7 @@ class _Waiting:
 
 
 class Lane:
-    """Sends commands one after the other; at most ``LONGEST_QUEUE`` wait.
+    """Sends commands one after the other; at most ``MAX_QUEUE_LENGTH`` wait.
 
     With ``joined`` an order that waits already, and is the same, answers for the new one, too: however often
     somebody stops, the stop that follows the present one counts for all.
@@ -53,10 +53,10 @@ class Lane:
         with self._changed:
             if self._joined and self._waiting:
                 numbers = self._waiting[-1].numbers
-                if len(numbers) < MOST_JOINED:
+                if len(numbers) < MAX_JOINED:
                     numbers.append(order.number)
                 return True
-            if len(self._waiting) >= LONGEST_QUEUE:
+            if len(self._waiting) >= MAX_QUEUE_LENGTH:
                 return False
             self._waiting.append(_Waiting(order, [order.number]))
             if self._thread is None:

@@ -16,14 +16,14 @@ from mastd.errors import MastdError
 from mastd.wire.access.roles import may
 from mastd.wire.operators.messages import COMMANDING, STOPPING, Answer
 
-LARGEST_MESSAGE = 16 * 1024
+MAX_MESSAGE = 16 * 1024
 """Longest message of a browser in bytes."""
-MOST_CHANNELS = 16
-LONGEST_TEXT = 200
-LONGEST_LOAD = 4096
+MAX_CHANNELS = 16
+MAX_TEXT_LENGTH = 200
+MAX_LOAD = 4096
 """Longest name of a profile, which may be the path that the list of profiles tells."""
-MOST_ARGUMENTS = 8
-LARGEST_NUMBER = (1 << 53) - 1
+MAX_ARGUMENTS = 8
+MAX_NUMBER = (1 << 53) - 1
 """Largest whole number that JavaScript knows exactly."""
 VERBS = COMMANDING | STOPPING | {"release"}
 
@@ -62,8 +62,8 @@ class Order:
 
 def read_message(text: str) -> Ping | Choice | Order:
     """Return the message of a browser; raise ``MessageError`` for anything else."""
-    if len(text) > LARGEST_MESSAGE:  # characters; the socket itself counts bytes
-        raise MessageError(f"a message has at most {LARGEST_MESSAGE} bytes")
+    if len(text) > MAX_MESSAGE:  # characters; the socket itself counts bytes
+        raise MessageError(f"a message has at most {MAX_MESSAGE} bytes")
     try:
         message = orjson.loads(text)
     except orjson.JSONDecodeError:
@@ -109,14 +109,12 @@ def _order(message: dict[str, Any]) -> Order:
 
 
 def _arguments(verb: str, given: object) -> dict[str, object]:
-    if type(given) is not dict or len(given) > MOST_ARGUMENTS:
-        raise MessageError(
-            f"{verb}: arguments must be given as an object of at most {MOST_ARGUMENTS} entries"
-        )
-    longest = LONGEST_LOAD if verb == "load" else LONGEST_TEXT
+    if type(given) is not dict or len(given) > MAX_ARGUMENTS:
+        raise MessageError(f"{verb}: arguments must be given as an object of at most {MAX_ARGUMENTS} entries")
+    longest = MAX_LOAD if verb == "load" else MAX_TEXT_LENGTH
     for key, value in given.items():
         plain = type(value) in (int, float, str) and len(str(value)) <= longest
-        if len(key) > LONGEST_TEXT or not plain:
+        if len(key) > MAX_TEXT_LENGTH or not plain:
             raise MessageError(
                 f"{verb}: {key[:20]!r} must be a number or text of at most {longest} characters"
             )
@@ -126,10 +124,10 @@ def _arguments(verb: str, given: object) -> dict[str, object]:
 def _choice(message: dict[str, Any]) -> Choice:
     _only(message, ("kind", "channels"), "traces")
     channels = message.get("channels")
-    if type(channels) is not list or len(channels) > MOST_CHANNELS:
-        raise MessageError(f"traces: channels must be given as a list of at most {MOST_CHANNELS} names")
-    if not all(type(name) is str and len(name) <= LONGEST_TEXT for name in channels):
-        raise MessageError(f"traces: a channel is a name of at most {LONGEST_TEXT} characters")
+    if type(channels) is not list or len(channels) > MAX_CHANNELS:
+        raise MessageError(f"traces: channels must be given as a list of at most {MAX_CHANNELS} names")
+    if not all(type(name) is str and len(name) <= MAX_TEXT_LENGTH for name in channels):
+        raise MessageError(f"traces: a channel is a name of at most {MAX_TEXT_LENGTH} characters")
     return Choice(tuple(dict.fromkeys(channels)))
 
 
@@ -141,7 +139,7 @@ def _only(message: dict[str, Any], known: tuple[str, ...], what: str) -> None:
 
 def _number(message: dict[str, Any]) -> int | None:
     value = message.get("id")
-    return value if type(value) is int and 0 <= value <= LARGEST_NUMBER else None
+    return value if type(value) is int and 0 <= value <= MAX_NUMBER else None
 
 
 def pack(kind: str, **entries: object) -> str:

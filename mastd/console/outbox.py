@@ -17,8 +17,8 @@ from numpy.typing import NDArray
 
 from mastd.arrays import IntArray
 
-MOST_WORDS = 128
-MOST_TRACES = 50
+MAX_WORDS = 128
+MAX_TRACES = 50
 """Trace messages that wait, two seconds of them."""
 _HEADER = struct.Struct("<IId")
 
@@ -59,14 +59,14 @@ class Outbox:
     def __init__(self) -> None:
         self._words: deque[str] = deque()
         self._status = ""
-        self._traces: deque[Traces] = deque(maxlen=MOST_TRACES)
+        self._traces: deque[Traces] = deque(maxlen=MAX_TRACES)
         self._writer = TraceWriter(0.0)
         self._ready = asyncio.Event()
         self._trace_next = False
 
     def say(self, text: str) -> bool:
         """Put in a message that must not be lost; return False if the box is full."""
-        if len(self._words) >= MOST_WORDS:
+        if len(self._words) >= MAX_WORDS:
             return False
         self._words.append(text)
         self._ready.set()

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 from mastd.errors import UsageError
 
-LARGEST_BUFFER = 64 * 1024
+MAX_BUFFER = 64 * 1024
 """Bytes for a browser that the kernel takes (and doubles): a slow browser must be noticed, not fed."""
 _LISTEN = re.compile(r"(\[[0-9a-fA-F:.]+\]|[^:\[\]/]+):(\d{1,5})")
 _HOST = re.compile(r"(\[[0-9a-fA-F:.]+\]|[A-Za-z0-9.-]+)(?::\d{1,5})?")
@@ -44,7 +44,7 @@ class Place:
         listener = socket.socket(family, socket.SOCK_STREAM)
         try:
             listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-            listener.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, LARGEST_BUFFER)
+            listener.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, MAX_BUFFER)
             listener.bind((self.address, self.port))
             listener.listen(64)
         except OSError as error:

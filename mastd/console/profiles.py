@@ -16,7 +16,7 @@ MACHINE = Path("/etc/mastd/profiles")
 """Where the profiles of an installed service lie."""
 LISTING_S = 60.0
 CHECK_S = 120.0
-MOST_FILES = 500
+MAX_FILES = 500
 STARTER_TABLE = "table"
 
 _Stamp = tuple[str, int, int]
@@ -48,7 +48,7 @@ class Profiles:
         """Return the files by name, sorted by name."""
         found: dict[str, Path] = {}
         for directory in self._directories:
-            for path in sorted(directory.glob("*.y*ml"))[:MOST_FILES]:
+            for path in sorted(directory.glob("*.y*ml"))[:MAX_FILES]:
                 if path.suffix in {".yaml", ".yml"} and path.is_file():
                     found.setdefault(path.stem, path)
         for name in names("profile"):

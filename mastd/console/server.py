@@ -18,7 +18,7 @@ from mastd.console.access import TokenFiles, Tokens
 from mastd.console.app import Console
 from mastd.console.connections import BrowserSocket, Visitor
 from mastd.console.hub import Hub
-from mastd.console.messages import LARGEST_MESSAGE
+from mastd.console.messages import MAX_MESSAGE
 from mastd.console.place import Place
 from mastd.console.profiles import Profiles
 from mastd.console.watcher import Box, Door, Watcher
@@ -93,7 +93,7 @@ async def _serve(
             app,
             http=Visitor,
             ws=BrowserSocket,
-            ws_max_size=LARGEST_MESSAGE,
+            ws_max_size=MAX_MESSAGE,
             ws_per_message_deflate=False,
             log_config=None,
             log_level="error",

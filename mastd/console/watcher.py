@@ -29,8 +29,8 @@ STATUS_S = 0.045
 """Shortest time between statuses to browsers, unless the state changes: 20 a second and a little slack."""
 GATHERED_S = 0.035
 """Frames of at least so long go to the browsers in one message: two of the daemon's messages."""
-MOST_FRAMES = 25
-MOST_CHANGES = 16
+MAX_FRAMES = 25
+MAX_CHANGES = 16
 
 
 @dataclass(frozen=True)
@@ -85,9 +85,9 @@ class Box:
         self._loop = loop
         self._listener = listener
         self._lock = threading.Lock()
-        self._changes: deque[Daemon | str] = deque(maxlen=MOST_CHANGES)
+        self._changes: deque[Daemon | str] = deque(maxlen=MAX_CHANGES)
         self._status = ""
-        self._frames: deque[tuple[IntArray, FloatArray]] = deque(maxlen=MOST_FRAMES)
+        self._frames: deque[tuple[IntArray, FloatArray]] = deque(maxlen=MAX_FRAMES)
         self._called = False
 
     def change(self, daemon: Daemon | str) -> None:

@@ -44,15 +44,15 @@ ACTUATOR_COLUMNS = 16
 (Pa); G (m/s per √N); s; overlap; piston speed that leaks per N; friction as in ``FrictionSettings``; return
 pressure (Pa)."""
 
-LEAST_AVAILABLE = 0.05
+MIN_AVAILABLE = 0.05
 """Of the force of full supply, what the orifice law counts on at least: beyond it a valve is open anyway."""
-LEAST_LENGTH = 1.0e-3
+MIN_LENGTH = 1.0e-3
 """Oil column in m that is counted at least, however near its end a piston stands."""
 
 LAP_SHARE = 0.1
 """Of the overlap, over which the spool passes through it: a step has no slope."""
 
-LEAST_OPENING = 1.0e-12
+MIN_OPENING = 1.0e-12
 
 
 def actuator_rows(table: TableSettings, identified: IdentifiedSettings | None = None) -> FloatArray:
@@ -122,8 +122,8 @@ def _apply(row: FloatArray, found: IdentifiedLink) -> None:
 def oil_spring(row: FloatArray, length: float) -> float:
     """Return the stiffness in N/m of the locked oil of a link that is ``length`` m long."""
     offset = length - row[NEUTRAL_LENGTH]
-    first = max(row[COLUMN] + offset, LEAST_LENGTH)
-    second = max(row[COLUMN] - offset, LEAST_LENGTH)
+    first = max(row[COLUMN] + offset, MIN_LENGTH)
+    second = max(row[COLUMN] - offset, MIN_LENGTH)
     return float(row[BULK_MODULUS] * (row[AREA_1] / first + row[AREA_2] / second))
 
 
@@ -152,7 +152,7 @@ def available_force(row: FloatArray, supply: float, load: float, extends: bool) 
     fed, drained = (row[AREA_1], row[AREA_2]) if extends else (row[AREA_2], row[AREA_1])
     still = fed * supply - drained * row[RETURN_PRESSURE]
     left = still - load if extends else still + load
-    return float(max(left, LEAST_AVAILABLE * max(still, 1.0)))
+    return float(max(left, MIN_AVAILABLE * max(still, 1.0)))
 
 
 @fused_kernel
@@ -191,4 +191,4 @@ def mean_over_lap(row: FloatArray, before: float, after: float) -> float:
     first = math.sqrt(before * before + edge * edge)
     last = math.sqrt(after * after + edge * edge)
     # (last − first) / (after − before), without the difference of nearly equal numbers.
-    return float(middle + overlap * (after + before) / max(last + first, LEAST_OPENING))
+    return float(middle + overlap * (after + before) / max(last + first, MIN_OPENING))

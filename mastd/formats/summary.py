@@ -20,7 +20,7 @@ from mastd.signals.spectra import power_spectral_density
 
 _BLOCK: Final = 1 << 18
 """Values taken at once."""
-_FEWEST_FOR_SPECTRUM: Final = 16
+_MIN_FOR_SPECTRUM: Final = 16
 _SEGMENT: Final = (16, 8192)
 """Least and most values of a segment of the spectrum."""
 _SEGMENTS: Final = 8
@@ -166,7 +166,7 @@ def density(values: FloatArray, step: float) -> tuple[FloatArray, FloatArray] | 
     """
     count = len(values)
     segment = segment_of(count)
-    if count < _FEWEST_FOR_SPECTRUM or not (step > 0.0 and math.isfinite(1.0 / step)):
+    if count < _MIN_FOR_SPECTRUM or not (step > 0.0 and math.isfinite(1.0 / step)):
         return None
     if any(not np.isfinite(values[start : start + _BLOCK]).all() for start in range(0, count, _BLOCK)):
         return None

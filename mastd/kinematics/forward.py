@@ -44,7 +44,7 @@ UPDATE_TOLERANCE = 1e-8
 MAXIMUM_UPDATES = 20
 
 # Above this spectral radius a table would need too many updates within its strokes to serve a control cycle.
-LARGEST_CONTRACTION = 0.5
+MAX_CONTRACTION = 0.5
 
 
 @dataclass(frozen=True, eq=False)
@@ -81,10 +81,10 @@ class Observer:
     def __post_init__(self) -> None:
         gain = design.observer_gain(self.geometry)
         contraction = stroke_contraction(self.geometry, gain)
-        if not contraction <= LARGEST_CONTRACTION:
+        if not contraction <= MAX_CONTRACTION:
             raise KinematicsError(
                 f"geometry: an update of the observer leaves {contraction:.3g} of the error at the worst "
-                f"pose within the strokes, {LARGEST_CONTRACTION:g} or less is due; use Newton, shorter "
+                f"pose within the strokes, {MAX_CONTRACTION:g} or less is due; use Newton, shorter "
                 "strokes or longer links"
             )
         computed = {

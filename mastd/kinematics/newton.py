@@ -19,7 +19,7 @@ from mastd.kinematics.observer import Seven, is_pose
 from mastd.kinematics.rotation import rotation_of, sines_cosines
 
 # A pivot of JᵀJ below this (m², as rotations are taken at 1 m) counts as a singular Jacobian.
-SMALLEST_PIVOT = 1e-12
+MIN_PIVOT = 1e-12
 
 
 @fused_kernel
@@ -229,7 +229,7 @@ def newton(
             b4,
             b5,
         )
-        if not pivot > SMALLEST_PIVOT:
+        if not pivot > MIN_PIVOT:
             return False, update, residual
         x += d0
         y += d1

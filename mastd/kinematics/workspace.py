@@ -17,7 +17,7 @@ from mastd.kinematics.jacobian import euler_jacobian_batch, geometric_jacobian_b
 from mastd.kinematics.observer import observe
 
 # Combinations of six end-stopped links that ``stroke_poses`` looks at; for ten links it is all of them.
-_MOST_COMBINATIONS = 210
+_MAX_COMBINATIONS = 210
 
 
 def mobility(links: int) -> int:
@@ -95,7 +95,7 @@ def stroke_poses(geometry: Geometry, gain: FloatArray) -> FloatArray:
     signs = np.array(list(itertools.product((-1.0, 1.0), repeat=6)))
     corners = [np.zeros((1, 6))]
     combinations = list(itertools.combinations(range(geometry.links), 6))
-    stride = -(-len(combinations) // _MOST_COMBINATIONS)
+    stride = -(-len(combinations) // _MAX_COMBINATIONS)
     for chosen in combinations[::stride]:
         rows = jacobian[list(chosen)]
         if np.linalg.cond(rows) > 1e9:

@@ -21,7 +21,7 @@ _PREEMPT_OPTIONS = (
     ("CONFIG_PREEMPT_VOLUNTARY=y", "voluntary"),
     ("CONFIG_PREEMPT_NONE=y", "none"),
 )
-_MOST_BYTES = 1 << 20
+_MAX_BYTES = 1 << 20
 
 
 @dataclass(frozen=True)
@@ -123,7 +123,7 @@ def _text(path: Path) -> str | None:
     """Return what a file holds, None if it is not there or not to be read."""
     try:
         with path.open("rb") as file:
-            return file.read(_MOST_BYTES).decode("utf-8", errors="replace").strip("\n\0 ")
+            return file.read(_MAX_BYTES).decode("utf-8", errors="replace").strip("\n\0 ")
     except OSError:
         return None
 
@@ -143,7 +143,7 @@ def _configuration(root: Path, release: str) -> str:
     if text is not None:
         return text
     with contextlib.suppress(OSError, EOFError), gzip.open(root / "proc/config.gz") as file:
-        return file.read(_MOST_BYTES).decode("ascii", errors="replace")
+        return file.read(_MAX_BYTES).decode("ascii", errors="replace")
     return ""
 
 

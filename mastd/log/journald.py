@@ -6,7 +6,7 @@ systemd.journal-fields(7).
 
 Loss policy. Nothing here waits. An entry that the journal has no room for, or that finds no journal, is
 counted, and the next one that goes through is preceded by an entry that says how many are missing.
-Long values are cut at ``MOST_VALUE_BYTES``; fields that would make the entry longer than ``MOST_ENTRY_BYTES``
+Long values are cut at ``MAX_VALUE_BYTES``; fields that would make the entry longer than ``MAX_ENTRY_BYTES``
 are left out.
 """
 
@@ -22,8 +22,8 @@ from pathlib import Path
 SOCKET = "/run/systemd/journal/socket"
 JOURNAL_VARIABLE = "MASTD_JOURNAL"
 """Environment variable: path of another socket that speaks journald's protocol."""
-MOST_VALUE_BYTES = 16 * 1024
-MOST_ENTRY_BYTES = 96 * 1024
+MAX_VALUE_BYTES = 16 * 1024
+MAX_ENTRY_BYTES = 96 * 1024
 """Below what a datagram may hold by default (``net.core.wmem_default``): the journal needs no file."""
 _CUT = " … (cut)".encode()
 _KEY = re.compile(r"[A-Z][A-Z0-9_]{0,63}")
@@ -52,7 +52,7 @@ def entry(fields: Iterable[tuple[str, str]]) -> bytes:
     size = 0
     for key, value in fields:
         part = _field(key, value)
-        if size + len(part) <= MOST_ENTRY_BYTES:
+        if size + len(part) <= MAX_ENTRY_BYTES:
             parts.append(part)
             size += len(part)
     return b"".join(parts)
@@ -62,8 +62,8 @@ def _field(key: str, value: str) -> bytes:
     if not _KEY.fullmatch(key):
         raise ValueError(f"{key!r} cannot be the key of a journal's field")
     data = value.encode("utf-8", errors="backslashreplace")
-    if len(data) > MOST_VALUE_BYTES:
-        whole = data[: MOST_VALUE_BYTES - len(_CUT)].decode("utf-8", errors="ignore").encode()
+    if len(data) > MAX_VALUE_BYTES:
+        whole = data[: MAX_VALUE_BYTES - len(_CUT)].decode("utf-8", errors="ignore").encode()
         data = whole + _CUT
     name = key.encode("ascii")
     if b"\n" in data:

@@ -20,7 +20,7 @@ from mastd.log.journald import Journal
 IDENTIFIER = "mastd"
 CRITICAL, ERROR, WARNING, NOTICE, INFORMATION = 2, 3, 4, 5, 6
 STDERR = 2
-MOST_WAITING = 1024
+MAX_WAITING = 1024
 """Lines that wait for a terminal or pipe; further ones are counted."""
 _LAST_WORDS_S = 1.0
 
@@ -72,7 +72,7 @@ class PlainLines:
 
     def __init__(self, descriptor: int = STDERR) -> None:
         self._descriptor = descriptor
-        self._lines: queue.Queue[str | None] = queue.Queue(MOST_WAITING)
+        self._lines: queue.Queue[str | None] = queue.Queue(MAX_WAITING)
         self._lost = 0
         self._thread = threading.Thread(target=self._work, daemon=True)
         self._thread.start()

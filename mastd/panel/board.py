@@ -14,7 +14,7 @@ from mastd.panel.view import Message, View
 
 LOST_S: Final = 3.0
 """Without news for so long the connection is lost, whatever the socket says."""
-_MOST_MESSAGES: Final = 50
+_MAX_MESSAGES: Final = 50
 
 
 class Board:
@@ -32,7 +32,7 @@ class Board:
         self._description: Told = {}
         self._arrived = self._clock()
         self._lost = ""
-        self._messages: deque[Message] = deque(maxlen=_MOST_MESSAGES)
+        self._messages: deque[Message] = deque(maxlen=_MAX_MESSAGES)
         self._told = 0
         self._verb = ""
         self._asked = 0.0

@@ -10,7 +10,7 @@ CONFIRM_S: Final = 3.0
 CONFIRM: Final = "y"
 QUIT, HELP, REDRAW = "quit", "help", "redraw"
 _SEQUENCE: Final = re.compile(rb"\x1b(?:\[[0-9;?<=>]{0,24}[ -/]{0,4}[@-~]|O[ -~])")
-_LONGEST_SEQUENCE: Final = 32
+_MAX_SEQUENCE_LENGTH: Final = 32
 _PASTE_BEGINS, _PASTE_ENDS = b"\x1b[200~", b"\x1b[201~"
 
 
@@ -74,7 +74,7 @@ class KeyReader:
             elif match := _SEQUENCE.match(data, place):
                 self._pasting = match[0] == _PASTE_BEGINS
                 place = match.end()
-            elif _begins_sequence(data[place : place + _LONGEST_SEQUENCE]):
+            elif _begins_sequence(data[place : place + _MAX_SEQUENCE_LENGTH]):
                 self._rest = data[place:]
                 break
             else:
@@ -87,4 +87,4 @@ class KeyReader:
 
 
 def _begins_sequence(data: bytes) -> bool:
-    return len(data) < _LONGEST_SEQUENCE and (data == b"\x1b" or data[1:2] in (b"[", b"O"))
+    return len(data) < _MAX_SEQUENCE_LENGTH and (data == b"\x1b" or data[1:2] in (b"[", b"O"))

@@ -18,9 +18,9 @@ LYING: Final = frozenset({"OFF", "LOW", "HIGH"})
 """States in which the table lies on its lower stops."""
 LITTLE_FORCE: Final = 0.1
 """Share of the maximum force below which a margin is called small."""
-_SHORTEST_BAR: Final = 9
+_MIN_BAR: Final = 9
 _WIDE: Final = 110
-_LONGEST_NAME: Final = 24
+_MAX_NAME_LENGTH: Final = 24
 _NUMBERS: Final = " offset mm follow mm   a/b bar  force kN margin %"
 _LENGTH: Final = "  length mm"
 _NOTE: Final = len(" NEAR END")
@@ -32,9 +32,9 @@ def link_rows(view: View, look: Look) -> list[list[Text]]:
     if not found:
         return [[joined([("links   not known", QUIET)])]]
     wide = look.width >= _WIDE
-    name_width = min(max(len(link.name) for link in found), _LONGEST_NAME) + 1 if wide else 0
+    name_width = min(max(len(link.name) for link in found), _MAX_NAME_LENGTH) + 1 if wide else 0
     numbers = f"{_LENGTH if wide else ''}{_NUMBERS}"
-    bar_width = max(look.width - 2 - name_width - len(numbers) - _NOTE, _SHORTEST_BAR)
+    bar_width = max(look.width - 2 - name_width - len(numbers) - _NOTE, _MIN_BAR)
     within = f"{'in':<{bar_width // 2 - 3}}{'neutral':<{bar_width - bar_width // 2}}out"
     heading = f"  {'':{name_width}}{within:<{bar_width}}{numbers}"
     lies = text(view.status, "state") in LYING

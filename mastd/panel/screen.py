@@ -25,7 +25,7 @@ from mastd.panel.sections import (
     trouble,
     vehicle,
 )
-from mastd.panel.view import SMALLEST_WIDTH, Look, Message, View, glyphs
+from mastd.panel.view import MIN_WIDTH, Look, Message, View, glyphs
 
 
 @dataclass(frozen=True)
@@ -53,7 +53,7 @@ _SECTIONS: Final[tuple[tuple[Callable[[View, Look], list[Lines]], int], ...]] = 
 )
 _GROWTH: Final = ("profile", "cycle", "vehicle", "state", "pose", "history")
 """What grows first when there is room."""
-_MOST_HISTORY: Final = 5
+_MAX_HISTORY: Final = 5
 _USEFUL: Final = {
     "OFF": "u raise",
     "READY": "a arm  l lower",
@@ -68,7 +68,7 @@ _USEFUL: Final = {
 
 def screen(view: View, look: Look) -> list[Text]:
     """Return exactly ``look.height`` lines, none wider than ``look.width``."""
-    if look.width < SMALLEST_WIDTH:
+    if look.width < MIN_WIDTH:
         lines = [Text(state_name(view), BAD), Text("s stop e e-stop q quit")]
         return _exactly([fitted(line, look) for line in lines], look.height)
     if view.help:
@@ -122,7 +122,7 @@ def newest_answer(view: View) -> Message | None:
 def history(view: View) -> list[Lines]:
     """Return what happened beside the newest answer, from nothing to the last few."""
     newest = newest_answer(view)
-    others = [message for message in view.messages if message is not newest][-_MOST_HISTORY:]
+    others = [message for message in view.messages if message is not newest][-_MAX_HISTORY:]
     lines = [Text(f"{message.clock} {message.text}", QUIET if message.good else BAD) for message in others]
     return [lines[len(lines) - count :] for count in range(len(lines) + 1)]
 

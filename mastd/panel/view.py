@@ -9,7 +9,7 @@ from mastd.panel.reading import Told
 
 STALE_S: Final = 1.0
 """Older than this, what is shown is called old."""
-SMALLEST_WIDTH: Final = 20
+MIN_WIDTH: Final = 20
 
 
 @dataclass(frozen=True)

@@ -15,7 +15,7 @@ AXES = ("surge", "sway", "heave", "roll", "pitch", "yaw")
 LENGTH_AXES = AXES[:3]
 NANOSECONDS = 1_000_000_000
 _FLOAT64 = Struct("<d")
-_MOST_PERIODS = 1 << 53
+_MAX_PERIODS = 1 << 53
 
 
 @dataclass(frozen=True)
@@ -106,7 +106,7 @@ class PeriodCounter:
         """Return the period of the frame with this number and these bytes."""
         if self._offset is not None:
             (missed,) = _FLOAT64.unpack_from(data, self._offset)
-            if 0.0 <= missed <= _MOST_PERIODS:
+            if 0.0 <= missed <= _MAX_PERIODS:
                 if self._base is None:
                     self._base = int(missed)
                 self._missed = max(self._missed, int(missed) - self._base)

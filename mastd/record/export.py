@@ -17,7 +17,7 @@ from mastd.errors import FormatError
 from mastd.formats.core.measurement import Channel, Measurement, Series
 from mastd.formats.core.reshape import matching
 from mastd.formats.mcap.frames import FrameSeries, provenance
-from mastd.record.alignment import LARGEST_GAP_SHARE, find_window
+from mastd.record.alignment import MAX_GAP_SHARE, find_window
 from mastd.record.fault_report import fault_history
 from mastd.record.reader import Run
 from mastd.record.writer import RUN_FILE
@@ -73,7 +73,7 @@ def _on_whole_steps(run: Run, frames: FrameSeries, columns: Sequence[int]) -> tu
     fresh = np.concatenate(([True], np.diff(np.maximum.accumulate(places)) > 0.0))
     places = places[fresh]
     count = int(places[-1]) + 1
-    if not count <= LARGEST_GAP_SHARE * len(places):
+    if not count <= MAX_GAP_SHARE * len(places):
         raise FormatError(
             f"{run.path}: {len(places)} frames in {count} periods: too little is there to be exported"
         )

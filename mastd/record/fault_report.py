@@ -12,7 +12,7 @@ import numpy as np
 from mastd.record.history import HISTORY_KEY
 from mastd.record.reader import Run
 
-_MOST_EVENTS = 40
+_MAX_EVENTS = 40
 _DETAILS = ("name", "verb", "to", "state", "lost", "outcome", "cause", "refused")
 
 
@@ -84,7 +84,7 @@ def make_fault_result(run: Run, history: FaultHistory) -> dict[str, object]:
         "after_s": float(run.times[-1]) + run.period - time,
         "lost_frames": sum(_whole(event.get("lost")) or 0 for event in run.events if event["event"] == "gap"),
         "damage": run.broken_off,
-        "events": [[round(at - time, 6), text] for at, text in timed_events(run)][-_MOST_EVENTS:],
+        "events": [[round(at - time, 6), text] for at, text in timed_events(run)][-_MAX_EVENTS:],
     }
 
 

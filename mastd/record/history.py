@@ -13,10 +13,10 @@ metadata record's key ``fault_history``::
 A fault in the first seconds has less before it, an end within the second after it less behind it.
 
 Loss policy. A file is begun at once, so that a killed recorder has the seconds before the fault on disk. At
-most ``MOST_OPEN`` files are open at a time and ``MOST_FILES`` are begun in the life of a recorder; further
+most ``MAX_OPEN`` files are open at a time and ``MAX_FILES`` are begun in the life of a recorder; further
 first causes are counted, not kept. A file system that refuses costs the file, which is counted. Memory: 5 s
-of frames (1.3 kB each at seven links: 6.5 MB at 1 kHz), ``MOST_EVENTS`` events of at most
-``MOST_EVENT_BYTES``; longer events stay out of the history.
+of frames (1.3 kB each at seven links: 6.5 MB at 1 kHz), ``MAX_EVENTS`` events of at most
+``MAX_EVENT_BYTES``; longer events stay out of the history.
 """
 
 from __future__ import annotations
@@ -32,14 +32,14 @@ from mastd.record.channels import NANOSECONDS, ChannelSet, PeriodCounter
 from mastd.record.writer import RunWriter
 
 BEFORE_S, AFTER_S = 5, 1
-MOST_FILES = 100
-MOST_OPEN = 4
-MOST_EVENTS = 1024
-MOST_EVENT_BYTES = 16 * 1024
+MAX_FILES = 100
+MAX_OPEN = 4
+MAX_EVENTS = 1024
+MAX_EVENT_BYTES = 16 * 1024
 HISTORY_KEY = "fault_history"
 _STOPPING_ACTIONS = frozenset({"HOLD", "STOP", "POWER_OFF"})
-_LONGEST_NAME = 40
-_MOST_NAMESAKES = 1000
+_MAX_NAME_LENGTH = 40
+_MAX_NAMESAKES = 1000
 
 
 @dataclass(frozen=True)
@@ -76,7 +76,7 @@ class History:
     def __init__(self, channels: ChannelSet) -> None:
         self._length = BEFORE_S * NANOSECONDS // channels.period_ns
         self._frames: deque[tuple[int, int, bytes]] = deque()
-        self._events: deque[Arrived] = deque(maxlen=MOST_EVENTS)
+        self._events: deque[Arrived] = deque(maxlen=MAX_EVENTS)
         self._periods = PeriodCounter(channels)
 
     def frame(self, number: int, data: memoryview) -> int:
@@ -90,7 +90,7 @@ class History:
 
     def event(self, arrived: Arrived) -> None:
         """Keep one event."""
-        if arrived.size <= MOST_EVENT_BYTES or is_first_cause(arrived.event):
+        if arrived.size <= MAX_EVENT_BYTES or is_first_cause(arrived.event):
             self._events.append(arrived)
 
     def place(self, number: int) -> int:
@@ -134,7 +134,7 @@ class FaultFiles:
 
     def begin(self, fault: Arrived, origins: list[Origin]) -> None:
         """Begin the file of one first cause with the history that is there, where a place accepts it."""
-        if self._begun >= MOST_FILES or len(self._open) >= MOST_OPEN:
+        if self._begun >= MAX_FILES or len(self._open) >= MAX_OPEN:
             self.skipped += 1
             return
         place = self._history.place(fault.number)
@@ -190,14 +190,14 @@ class FaultFiles:
         metadata = {**origin.metadata, HISTORY_KEY: description}
         origin.directory.mkdir(parents=True, exist_ok=True)
         stem = file_stem(fault)
-        for number in range(1, _MOST_NAMESAKES):
+        for number in range(1, _MAX_NAMESAKES):
             path = origin.directory / f"{stem}{'' if number == 1 else f'-{number}'}.mcap"
             try:
                 channels = self._channels if origin.run is None else origin.run.channels
                 return RunWriter(path, channels, metadata, first)
             except FileExistsError:
                 continue
-        raise FileExistsError(f"{stem}.mcap exists {_MOST_NAMESAKES} times")
+        raise FileExistsError(f"{stem}.mcap exists {_MAX_NAMESAKES} times")
 
     def _write_history(self, writer: RunWriter, place: int) -> None:
         """Write the seconds before ``place``; the fault event is the newest in the history."""
@@ -237,5 +237,5 @@ def file_stem(fault: Arrived) -> str:
     """Return ``fault-<utc time>-<code name>``; the time is the event's arrival, to the millisecond."""
     milliseconds = round(fault.unix * 1e3)
     stamp = time.strftime("%Y%m%dT%H%M%S", time.gmtime(milliseconds // 1000))
-    name = re.sub(r"[^A-Za-z0-9_]+", "_", str(fault.event.get("name", "")))[:_LONGEST_NAME] or "UNNAMED"
+    name = re.sub(r"[^A-Za-z0-9_]+", "_", str(fault.event.get("name", "")))[:_MAX_NAME_LENGTH] or "UNNAMED"
     return f"fault-{stamp}.{milliseconds % 1000:03d}Z-{name}"

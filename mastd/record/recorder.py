@@ -29,14 +29,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from mastd.arrays import FloatArray
 from mastd.errors import UsageError
 from mastd.record.channels import NANOSECONDS, ChannelSet
 from mastd.record.plain import plain
 from mastd.ring.ends import RingPlace, RingProducer
 
 if TYPE_CHECKING:
-    pass
+    from mastd.arrays import FloatArray
 
 RING_SECONDS = 8
 LOCKSTEP_WAIT_S = 2.0

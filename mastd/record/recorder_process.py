@@ -27,7 +27,7 @@ from mastd.ring.ends import RingConsumer
 MESSAGE_BYTES = 1 << 17
 _BATCH = 1024
 _LOOK_S = 0.01
-_MOST_EVENTS = 4096
+_MAX_EVENTS = 4096
 _PATIENCE_S = 5.0
 
 
@@ -88,7 +88,7 @@ def record(files: RunFiles, ring: RingConsumer, control: socket.socket, parent: 
             while events and events[0].number <= following:
                 happened(events.popleft())
         quiet = 0 if frames else quiet + 1
-        while len(events) >= _MOST_EVENTS and quiet > 1:  # no frames come: the order must wait no longer
+        while len(events) >= _MAX_EVENTS and quiet > 1:  # no frames come: the order must wait no longer
             happened(events.popleft())
         files.synchronise_if_due()
         status.update()
@@ -104,7 +104,7 @@ def record(files: RunFiles, ring: RingConsumer, control: socket.socket, parent: 
 
 def _take_events(events: deque[Arrived], control: socket.socket) -> bool:
     """Take the events that have come; return True at the end of the producer's messages."""
-    while len(events) < _MOST_EVENTS:
+    while len(events) < _MAX_EVENTS:
         try:
             data = control.recv(MESSAGE_BYTES)
         except BlockingIOError:

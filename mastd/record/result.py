@@ -33,7 +33,7 @@ NEEDED = (
     *("cycle", "step", "missed", "state", "fault", "late", "compute", "internal_force", "profile_time"),
     *(f"{quantity}.{axis}" for quantity in ("reference", "pose") for axis in AXES),
 )
-MOST_INDICATED = 10
+MAX_INDICATED = 10
 """Causes that a result names."""
 ACCELERATION_CRITERIA: Final = {
     "acceleration_nrmse": "nrmse",
@@ -111,7 +111,7 @@ def _indicated(run: Run) -> list[str]:
         for event in run.events
         if event.get("event") == "fault" and event.get("action") == "INDICATE"
     ]
-    return list(dict.fromkeys(causes))[:MOST_INDICATED]
+    return list(dict.fromkeys(causes))[:MAX_INDICATED]
 
 
 def _degraded(run: Run) -> bool | None:

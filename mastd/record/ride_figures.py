@@ -33,7 +33,7 @@ SEAT_FIGURES: Final = ("weighted_rms_ms2", "vdv_ms175", "mtvv_ms2", "crest_facto
 WHEEL_FIGURES: Final = ("least_load_n", "largest_load_n", "aloft_share", "largest_travel_m")
 CUE_FIGURES: Final = ("rms_asked", "rms_given", "rms_error", "correlation", "largest_false_reversal")
 """Metres and radians: x, y, z in m/s², roll, pitch, yaw in rad/s."""
-_MOST_GAPS: Final = 10
+_MAX_GAPS: Final = 10
 """Periods for each recorded sample beyond which a record has too little in it to be weighted."""
 _NOTHING: Final = 1e-6
 """m/s² and rad/s: what varies less than that is rounding."""
@@ -115,13 +115,13 @@ def _weighted(run: Run, name: str, weighting: comfort.Weighting, span: Span | No
     """
     series = run.series_of(name)
     values, rate = run.columns[name], series.rate_hz
-    if span is None or rate < comfort.LEAST_RATE:
+    if span is None or rate < comfort.MIN_RATE:
         return None
     places = np.rint(series.times * rate)
     first, last = (np.rint(time * rate) for time in span)
     sound = np.isfinite(values) & (places <= last)
     inside = np.count_nonzero(sound & (places >= first))
-    if not (inside and last - places[sound][0] <= _MOST_GAPS * np.count_nonzero(sound)):
+    if not (inside and last - places[sound][0] <= _MAX_GAPS * np.count_nonzero(sound)):
         return None
     grid = np.arange(places[sound][0], last + 1.0)
     whole = comfort.weighted(np.interp(grid, places[sound], values[sound]), rate, weighting)

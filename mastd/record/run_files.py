@@ -31,7 +31,7 @@ from mastd.record.writer import RUN_FILE, RunWriter
 BEGIN, END = "record_begin", "record_end"
 MORE_CHANNELS = "more_channels"
 """Key of a run's metadata: name, unit and meaning of channels that stand in its frames after all others."""
-MOST_METADATA_BYTES = 16 * 1024 * 1024
+MAX_METADATA_BYTES = 16 * 1024 * 1024
 
 
 class RunFiles:
@@ -191,9 +191,9 @@ def read_metadata(path: Path) -> dict[str, object]:
     if path.exists() and not path.is_file():
         raise ValueError("not a file")
     with path.open("rb") as file:
-        text = file.read(MOST_METADATA_BYTES + 1)
-    if len(text) > MOST_METADATA_BYTES:
-        raise ValueError(f"more than {MOST_METADATA_BYTES} bytes")
+        text = file.read(MAX_METADATA_BYTES + 1)
+    if len(text) > MAX_METADATA_BYTES:
+        raise ValueError(f"more than {MAX_METADATA_BYTES} bytes")
     data = plain(json.loads(text))
     if not isinstance(data, dict):
         raise ValueError("not a JSON object")

@@ -18,9 +18,9 @@ from mastd.record.result import NEEDED
 from mastd.report.numbers import seconds
 
 _MARGIN_S: Final = 1.0
-_MOST_EVENTS: Final = 500
+_MAX_EVENTS: Final = 500
 """Events that a page lists, the first and the last half of them."""
-_MOST_LEVELS: Final = 10
+_MAX_LEVELS: Final = 10
 _NOT_SHOWN: Final = (
     "reference_rate.",
     "reference_jerk.",
@@ -98,9 +98,9 @@ def view_of(run: Run) -> View:
         origin, shown = _played(run)
         clock = "s from the profile's start"
     happenings = [happening_of(event, run, origin) for event in run.events]
-    left_out = max(0, len(happenings) - _MOST_EVENTS)
+    left_out = max(0, len(happenings) - _MAX_EVENTS)
     if left_out:
-        half = _MOST_EVENTS // 2
+        half = _MAX_EVENTS // 2
         happenings = happenings[:half] + happenings[-half:]
     times = run.times[shown] - origin
     return View(run, origin, shown, times, clock, history is not None, tuple(happenings), left_out)
@@ -130,7 +130,7 @@ def level_words(view: View) -> str:
         elif event.get("event") == "request":
             time = _time(event, view.run, view.origin)
             later.append(f"{1e2 * share:.4g} %" + ("" if time is None else f" from {seconds(time)} s"))
-    return ", ".join([f"{1e2 * start:.4g} %", *later[:_MOST_LEVELS]])
+    return ", ".join([f"{1e2 * start:.4g} %", *later[:_MAX_LEVELS]])
 
 
 def happening_of(event: Mapping[str, object], run: Run, origin: float) -> Happening:

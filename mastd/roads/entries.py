@@ -35,7 +35,7 @@ HEADER: Final = 9
 PARAMETERS: Final = HEADER + 18
 """Length of the array of the kinds that are no tables; the longest of them is the plane."""
 
-MOST_MEGABYTES: Final = 64
+MAX_MEGABYTES: Final = 64
 """Of one ground's array: a car's steps look heights up, and what is larger leaves every cache."""
 
 
@@ -50,6 +50,6 @@ def header(kind: GroundKind, length: int = PARAMETERS) -> FloatArray:
 
 def checked_size(entries: int) -> int:
     """Return ``entries``, of an array that is to be made; raise ValueError if it is too large."""
-    if not entries <= MOST_MEGABYTES * 125_000:
-        raise ValueError(f"too large: {entries / 125_000:.0f} MB, at most {MOST_MEGABYTES} MB")
+    if not entries <= MAX_MEGABYTES * 125_000:
+        raise ValueError(f"too large: {entries / 125_000:.0f} MB, at most {MAX_MEGABYTES} MB")
     return entries

@@ -43,9 +43,9 @@ _TABLES: Final = HEADER + 14
 _STEPS: Final = 12
 _CLOSE: Final = 1e-12
 """Of a Newton step to the foot of a point, in spacings: the next one would be below rounding."""
-_LEAST_SHARE: Final = 0.1
+_MIN_SHARE: Final = 0.1
 """Of 1 − κ v: at zero the point is the centre of curvature, which has no foot of its own."""
-_MOST_BUCKETS: Final = 1_000_000
+_MAX_BUCKETS: Final = 1_000_000
 _STRAIGHT_WITHIN: Final = 1e-7
 
 
@@ -124,14 +124,14 @@ def _foot(parameters: FloatArray, x: float, y: float) -> tuple[float, float, flo
     for _ in range(_STEPS):
         square = first_x * first_x + first_y * first_y
         change = (dx * first_x + dy * first_y) / max(
-            square - dx * second_x - dy * second_y, _LEAST_SHARE * square
+            square - dx * second_x - dy * second_y, _MIN_SHARE * square
         )
         place += change
         dx, dy, first_x, first_y, second_x, second_y = _line(parameters, line, count, place, x, y)
         if not abs(change) > _CLOSE * (1.0 + abs(place)):
             break
     square = first_x * first_x + first_y * first_y
-    bend = max(square - dx * second_x - dy * second_y, _LEAST_SHARE * square)
+    bend = max(square - dx * second_x - dy * second_y, _MIN_SHARE * square)
     length = math.sqrt(square)
     return (
         place,
@@ -283,8 +283,8 @@ def _check_bends(road: RoadGrid, slopes: FloatArray) -> None:
     """Raise ValueError where a centre of curvature lies on the road, so that u and v are not unique."""
     turns = np.diff(np.unwrap(np.arctan2(slopes[:, 1], slopes[:, 0]))) / road.spacing
     share = np.maximum(turns * road.across[-1], turns * road.across[0])
-    if not (share < 1.0 - _LEAST_SHARE).all():
-        place = int(np.argmax(~(share < 1.0 - _LEAST_SHARE)))
+    if not (share < 1.0 - _MIN_SHARE).all():
+        place = int(np.argmax(~(share < 1.0 - _MIN_SHARE)))
         raise ValueError(
             f"u = {road.start + place * road.spacing:g} m: a radius of {1.0 / abs(turns[place]):.3g} m is "
             f"too small for edges at v = {road.across[0]:g} and {road.across[-1]:g} m"
@@ -298,7 +298,7 @@ def _buckets(road: RoadGrid) -> tuple[FloatArray, float, FloatArray]:
     margin = float(np.abs(road.across).max()) + road.spacing
     corner = road.line.min(axis=0) - margin
     span = road.line.max(axis=0) + margin - corner
-    size = max(0.25 * float(np.ptp(road.across)), road.spacing, math.sqrt(span[0] * span[1] / _MOST_BUCKETS))
+    size = max(0.25 * float(np.ptp(road.across)), road.spacing, math.sqrt(span[0] * span[1] / _MAX_BUCKETS))
     columns, rows = (max(1, math.ceil(length / size)) for length in span)
     x = corner[0] + size * (np.arange(columns) + 0.5)
     y = corner[1] + size * (np.arange(rows) + 0.5)

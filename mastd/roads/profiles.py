@@ -20,14 +20,14 @@ from mastd.units import LENGTH
 
 WAVES: Final = (0.011, 2.83)
 """Spatial frequencies of a random road (cycles/m): those of ISO 8608's octaves from 0.0156 to 2."""
-LONGEST_GAP: Final = 5.0
+MAX_GAP: Final = 5.0
 """Between two rows of a measured profile, m."""
 STEEPEST: Final = 20.0
 """Mean slope between two rows of a measured profile from which on its units are not believed."""
 REACHES: Final = (0.25, 0.5, 1.0)
-"""Distances (m) over which no measured profile rises or falls by more than ``HIGHEST_RISE``: kerbs and ramps
+"""Distances (m) over which no measured profile rises or falls by more than ``MAX_RISE``: kerbs and ramps
 are far below, while even a smooth road changes by millimetres there. Several, for waves as long as one."""
-HIGHEST_RISE: Final = 1.0
+MAX_RISE: Final = 1.0
 """Metres; between rows that are further apart, as many as there are metres between them."""
 _SAME_SPACING: Final = 1e-6
 
@@ -170,11 +170,11 @@ def _check_rows(path: Path, columns: Sequence[_Column], table: FloatArray) -> No
     if row:
         before = x[row - 1] / of_x.factor
         raise FormatError(f"{path}: data row {row + 1}: {of_x.told(x[row])} does not rise: {before:g} before")
-    row = _first(~(gaps <= LONGEST_GAP))
+    row = _first(~(gaps <= MAX_GAP))
     if row:
         raise FormatError(
             f"{path}: data row {row + 1}: {of_x.told(x[row])} is {gaps[row - 1]:g} m after the row before, "
-            f"due are at most {LONGEST_GAP:g} m: {of_x.doubt}"
+            f"due are at most {MAX_GAP:g} m: {of_x.doubt}"
         )
     for k, column in enumerate(columns[1:], start=1):
         slopes = np.abs(np.diff(table[:, k])) / gaps
@@ -193,7 +193,7 @@ def _check_rises(path: Path, column: _Column, x: FloatArray, heights: FloatArray
     for reach in REACHES:
         ahead = np.maximum(np.searchsorted(x, x[:-1] + reach, side="right") - 1, here + 1)
         rises, lengths = np.abs(heights[ahead] - heights[:-1]), x[ahead] - x[:-1]
-        wrong = ~(rises <= HIGHEST_RISE * np.maximum(lengths, 1.0))
+        wrong = ~(rises <= MAX_RISE * np.maximum(lengths, 1.0))
         if wrong.any():
             before = int(np.argmax(wrong))
             row = ahead[before]

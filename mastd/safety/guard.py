@@ -82,17 +82,17 @@ def _limits(table: TableSettings, guard: GuardSettings) -> FloatArray:
     limits, sensors = table.limits, table.sensors
     values = np.zeros(at.LIMITS)
     values[at.STROKE_MARGIN] = limits.stroke_margin
-    values[at.LARGEST_VELOCITY] = limits.velocity
-    values[at.LARGEST_FORCE] = limits.force_share * table.actuator.maximum_force
-    values[at.LEAST_FOLLOWING] = limits.following_error.minimum
+    values[at.MAX_VELOCITY] = limits.velocity
+    values[at.MAX_FORCE] = limits.force_share * table.actuator.maximum_force
+    values[at.MIN_FOLLOWING] = limits.following_error.minimum
     values[at.FOLLOWING_AT_VELOCITY] = limits.following_error.at_maximum_velocity
-    values[at.LARGEST_ACCELERATION] = limits.acceleration
-    values[at.LARGEST_JERK] = limits.jerk
+    values[at.MAX_ACCELERATION] = limits.acceleration
+    values[at.MAX_JERK] = limits.jerk
     values[at.STUCK_BAND] = guard.stuck_band
     values[at.STUCK_TRAVEL] = guard.stuck_travel
     values[at.OVERRANGE] = sensors.length.overrange
     values[at.JUMP_MARGIN] = guard.jump_margin
-    values[at.LOWEST_PRESSURE], values[at.HIGHEST_PRESSURE] = sensors.pressure.range
+    values[at.MIN_PRESSURE], values[at.MAX_PRESSURE] = sensors.pressure.range
     return values
 
 

@@ -25,26 +25,26 @@ SPOOL_LOST = int(Code.SPOOL_LOST)
 # positions in the array of limits
 (
     STROKE_MARGIN,
-    LARGEST_VELOCITY,
-    LARGEST_FORCE,
-    LEAST_FOLLOWING,
+    MAX_VELOCITY,
+    MAX_FORCE,
+    MIN_FOLLOWING,
     FOLLOWING_AT_VELOCITY,
-    LARGEST_ACCELERATION,
-    LARGEST_JERK,
+    MAX_ACCELERATION,
+    MAX_JERK,
     STUCK_BAND,
     STUCK_TRAVEL,
     OVERRANGE,
     JUMP_MARGIN,
-    LOWEST_PRESSURE,
-    HIGHEST_PRESSURE,
+    MIN_PRESSURE,
+    MAX_PRESSURE,
     LIMITS,
 ) = range(14)
 
 # rows of the guard's memory, one number per link each
 (
     ANCHOR,  # reading from which the length has not moved away
-    LOWEST_COMMAND,  # commanded since then
-    HIGHEST_COMMAND,
+    MIN_COMMAND,  # commanded since then
+    MAX_COMMAND,
     MEASURED_ACCELERATION,
     LAST_COMMANDED_ACCELERATION,
     FOLLOWING_PEAK,  # greatest following error since it was reset
@@ -86,7 +86,7 @@ def unusable(
     for i in range(2 * n):
         if not -1e300 < raw_pressures[i] < 1e300:
             return int(NOT_FINITE * REASON + n + i + 1)
-    reach = limits[LARGEST_VELOCITY] * dt + limits[JUMP_MARGIN]
+    reach = limits[MAX_VELOCITY] * dt + limits[JUMP_MARGIN]
     jumped = -1
     for i in range(n):
         length = length_calibration[i, 0] * raw_lengths[i] + length_calibration[i, 1]
@@ -96,7 +96,7 @@ def unusable(
             jumped = i
     for i in range(2 * n):
         pressure = pressure_calibration[i, 0] * raw_pressures[i] + pressure_calibration[i, 1]
-        if not limits[LOWEST_PRESSURE] <= pressure <= limits[HIGHEST_PRESSURE]:
+        if not limits[MIN_PRESSURE] <= pressure <= limits[MAX_PRESSURE]:
             return int(OUT_OF_RANGE * REASON + n + i + 1)
     return JUMPED * REASON + jumped + 1 if jumped >= 0 else 0
 
@@ -156,49 +156,49 @@ def inspect_links(
         excess = abs(lengths[i] - neutral_lengths[i]) - (strokes[i] - limits[STROKE_MARGIN])
         if not excess <= 0.0 and (stroke < 0 or excess > stroke_excess):
             stroke, stroke_excess = i, excess
-        excess = abs(rates[i]) - limits[LARGEST_VELOCITY]
+        excess = abs(rates[i]) - limits[MAX_VELOCITY]
         if not excess <= 0.0 and (rate < 0 or excess > rate_excess):
             rate, rate_excess = i, excess
-        excess = abs(forces[i]) - limits[LARGEST_FORCE]
+        excess = abs(forces[i]) - limits[MAX_FORCE]
         if not excess <= 0.0 and (force < 0 or excess > force_excess):
             force, force_excess = i, excess
-        at_rate = limits[FOLLOWING_AT_VELOCITY] * abs(commanded_rates[i]) / limits[LARGEST_VELOCITY]
-        allowed = max(limits[LEAST_FOLLOWING], at_rate)
+        at_rate = limits[FOLLOWING_AT_VELOCITY] * abs(commanded_rates[i]) / limits[MAX_VELOCITY]
+        allowed = max(limits[MIN_FOLLOWING], at_rate)
         error = abs(lengths[i] - commanded[i])
         if follows and error > memory[FOLLOWING_PEAK, i]:
             memory[FOLLOWING_PEAK, i] = error
         excess = error - allowed
         if not excess <= 0.0 and (following < 0 or excess > following_excess):
             following, following_excess, following_limit = i, excess, allowed
-        excess = abs(accelerations[i]) - limits[LARGEST_ACCELERATION]
+        excess = abs(accelerations[i]) - limits[MAX_ACCELERATION]
         if not excess <= 0.0 and (acceleration < 0 or excess > acceleration_excess):
             acceleration, acceleration_excess = i, excess
         if dt > 0.0:
             change = (commanded_accelerations[i] - memory[LAST_COMMANDED_ACCELERATION, i]) / dt
-            excess = abs(change) - limits[LARGEST_JERK]
+            excess = abs(change) - limits[MAX_JERK]
             if not excess <= 0.0 and (jerk < 0 or excess > jerk_excess):
                 jerk, jerk_excess, worst_jerk = i, excess, change
         memory[LAST_COMMANDED_ACCELERATION, i] = commanded_accelerations[i]
         if moves and abs(lengths[i] - memory[ANCHOR, i]) <= limits[STUCK_BAND]:
-            memory[LOWEST_COMMAND, i] = min(memory[LOWEST_COMMAND, i], commanded[i])
-            memory[HIGHEST_COMMAND, i] = max(memory[HIGHEST_COMMAND, i], commanded[i])
-            travelled = memory[HIGHEST_COMMAND, i] - memory[LOWEST_COMMAND, i]
+            memory[MIN_COMMAND, i] = min(memory[MIN_COMMAND, i], commanded[i])
+            memory[MAX_COMMAND, i] = max(memory[MAX_COMMAND, i], commanded[i])
+            travelled = memory[MAX_COMMAND, i] - memory[MIN_COMMAND, i]
             if travelled > limits[STUCK_TRAVEL] and travelled > travel:
                 stuck, travel = i, travelled
         else:
             memory[ANCHOR, i] = lengths[i]
-            memory[LOWEST_COMMAND, i] = commanded[i]
-            memory[HIGHEST_COMMAND, i] = commanded[i]
+            memory[MIN_COMMAND, i] = commanded[i]
+            memory[MAX_COMMAND, i] = commanded[i]
     i, j, k, m, a = stroke, rate, force, following, acceleration
     stretch, reach = lengths[i] - neutral_lengths[i], strokes[i] - limits[STROKE_MARGIN]
     offset = lengths[m] - commanded[m]
     mask = _count(STROKE, i >= 0, i, stretch, reach, counts, delays, detail)
-    mask |= _count(VELOCITY, j >= 0, j, rates[j], limits[LARGEST_VELOCITY], counts, delays, detail)
-    mask |= _count(FORCE, k >= 0, k, forces[k], limits[LARGEST_FORCE], counts, delays, detail)
+    mask |= _count(VELOCITY, j >= 0, j, rates[j], limits[MAX_VELOCITY], counts, delays, detail)
+    mask |= _count(FORCE, k >= 0, k, forces[k], limits[MAX_FORCE], counts, delays, detail)
     mask |= _count(FOLLOWING_ERROR, m >= 0, m, offset, following_limit, counts, delays, detail)
-    most = limits[LARGEST_ACCELERATION]
+    most = limits[MAX_ACCELERATION]
     mask |= _count(ACCELERATION, a >= 0, a, accelerations[a], most, counts, delays, detail)
-    mask |= _count(JERK, jerk >= 0, jerk, worst_jerk, limits[LARGEST_JERK], counts, delays, detail)
+    mask |= _count(JERK, jerk >= 0, jerk, worst_jerk, limits[MAX_JERK], counts, delays, detail)
     mask |= _count(LENGTH_STUCK, stuck >= 0, stuck, travel, limits[STUCK_TRAVEL], counts, delays, detail)
     return mask
 

@@ -10,10 +10,10 @@ from mastd.arrays import FloatArray, IntArray
 from mastd.kernel import kernel
 from mastd.safety.codes import Action, Code
 from mastd.safety.faults import Report
-from mastd.settings.profile.channel_limits import LONGEST_WINDOW, MOST_LIMITS, ChannelLimitSettings
+from mastd.settings.profile.channel_limits import MAX_LIMITS, MAX_WINDOW, ChannelLimitSettings
 
 VALUE, RATE, RMS = range(3)
-MOST_CHECKS = 3 * MOST_LIMITS
+MAX_CHECKS = 3 * MAX_LIMITS
 LIMIT_NUMBERS = 7
 """Numbers of a check on the way to the loop: column, kind, action, lowest, highest, delay and window in s."""
 
@@ -90,10 +90,10 @@ class ProfileLimits:
         self._channels = channels
         self._period = period
         self._limits = np.zeros((0, LIMIT_NUMBERS))
-        self._every_check: IntArray = np.zeros((MOST_CHECKS, CHECK_NUMBERS), dtype=np.int64)
-        self._every_bound = np.zeros((MOST_CHECKS, 2))
-        self._memory = np.zeros((MOST_CHECKS, MEMORY))
-        self._ring = np.zeros(MOST_LIMITS * self._cycles(LONGEST_WINDOW))
+        self._every_check: IntArray = np.zeros((MAX_CHECKS, CHECK_NUMBERS), dtype=np.int64)
+        self._every_bound = np.zeros((MAX_CHECKS, 2))
+        self._memory = np.zeros((MAX_CHECKS, MEMORY))
+        self._ring = np.zeros(MAX_LIMITS * self._cycles(MAX_WINDOW))
 
     def take(self, limits: FloatArray) -> None:
         """Take over the checks of a profile (``tabulate``) and forget what was seen: before it is played."""

@@ -8,7 +8,7 @@ from typing import Final
 import numpy as np
 
 from mastd.arrays import FloatArray
-from mastd.signals.band import HIGHEST_SHARE, band_filter
+from mastd.signals.band import MAX_SHARE, band_filter
 from mastd.signals.distortion import total_harmonic_distortion
 from mastd.signals.metrics import ROTATION_ARM, best_lag, cross_axis, nrmse, peak_ratio, rms
 from mastd.signals.response_spectrum import octave_points, outside_share, response_spectrum
@@ -94,7 +94,7 @@ def _following(given: FloatArray, wanted: FloatArray, rate: float, band: tuple[f
 def _outside_share(
     given: FloatArray, wanted: FloatArray, rate: float, band: tuple[float, float]
 ) -> float | None:
-    low, high = band[0] or band[1] / 2.0**_OCTAVES_WITHOUT_LOWEST, min(band[1], HIGHEST_SHARE * rate)
+    low, high = band[0] or band[1] / 2.0**_OCTAVES_WITHOUT_LOWEST, min(band[1], MAX_SHARE * rate)
     if not low < high:
         return None
     spectra = response_spectrum(np.column_stack([given, wanted]), rate, octave_points((low, high)))

@@ -12,7 +12,7 @@ agree within 1.5 %, but for Wd at 10 Hz, where it has 0.212 and this formula giv
 
 **At the loop's rate** each factor is a section of second order by the bilinear transformation, exact at one
 frequency of its own, ``_EXACT_AT``. These frequencies keep the largest deviation over 0.5 … 80 Hz small:
-0.5 % at 1 kHz, 2.3 % at 500 Hz. The standard allows 1 dB (+12 %, −11 %), which is kept from ``LEAST_RATE``.
+0.5 % at 1 kHz, 2.3 % at 500 Hz. The standard allows 1 dB (+12 %, −11 %), which is kept from ``MIN_RATE``.
 
 **Figures** of a weighted acceleration a_w over a time T (clauses 6.1 and 6.3): rms √(1/T ∫a_w² dt) in m/s²;
 vibration dose value VDV (∫a_w⁴ dt)^¼ in m/s^1.75; MTVV, the largest rms over one second; crest factor, the
@@ -41,7 +41,7 @@ AXIS_FACTORS: Final[dict[Assessment, tuple[float, float, float]]] = {
     "health": (1.4, 1.4, 1.0),
 }
 """Factors kx, ky, kz on the seat's surface: comfort by clause 8.2.2.1, health by clause 7.2.3."""
-LEAST_RATE: Final = 300.0
+MIN_RATE: Final = 300.0
 """Hz; below it the sampled weighting is off by more than the standard allows."""
 FIGURE_COLUMNS: Final = 9
 """Numbers that ``weigh`` writes: weighted acceleration, rms and VDV, each of x, y, z."""
@@ -102,7 +102,7 @@ def sampled_weighting(frequency: FloatArray, rate: float, weighting: Weighting) 
 def design(rate: float) -> FloatArray:
     """Return the constants (CONSTANTS) of ``weigh`` for ``rate`` samples per second.
 
-    Raises ValueError below ``LEAST_RATE``.
+    Raises ValueError below ``MIN_RATE``.
     """
     constants = np.zeros(CONSTANTS)
     for axis, weighting in enumerate(AXIS_WEIGHTINGS):
@@ -233,8 +233,8 @@ def _sections(weighting: Weighting) -> list[tuple[_Polynomial, _Polynomial]]:
 
 def _sampled(rate: float, weighting: Weighting) -> list[FloatArray]:
     """Return b0, b1, b2, a1, a2 of each section for samples at ``rate`` Hz."""
-    if not (rate >= LEAST_RATE and math.isfinite(rate)):
-        raise ValueError(f"vibration is weighted at {LEAST_RATE:g} Hz and more, {rate:g} Hz is too slow")
+    if not (rate >= MIN_RATE and math.isfinite(rate)):
+        raise ValueError(f"vibration is weighted at {MIN_RATE:g} Hz and more, {rate:g} Hz is too slow")
     sections: list[FloatArray] = []
     for (above, below), exact in zip(_sections(weighting), _EXACT_AT, strict=False):
         scale = 2.0 * math.pi * exact / math.tan(math.pi * exact / rate)

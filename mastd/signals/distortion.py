@@ -7,13 +7,13 @@ from scipy import signal
 
 from mastd.arrays import FloatArray
 
-HIGHEST_HARMONIC = 5
+MAX_HARMONIC = 5
 STEADY_SHARE = 0.999
 """Of the largest amplitude asked, from which on a sine is neither rising nor fading."""
 _ENVELOPE_PERIODS = 5.0
 """Over which the amplitude is taken, with a Hann window."""
-LEAST_PERIODS = 5
-LONGEST_S = 60.0
+MIN_PERIODS = 5
+MAX_S = 60.0
 
 
 def total_harmonic_distortion(
@@ -26,10 +26,10 @@ def total_harmonic_distortion(
     squares, so that a period need not be a whole number of samples; those beyond half of the rate do not
     count. None where the steady part has fewer than 5 periods, or the rate is too low for a second harmonic.
     """
-    harmonics = np.arange(1, min(HIGHEST_HARMONIC, int(0.5 * rate / frequency - 1e-9)) + 1)
+    harmonics = np.arange(1, min(MAX_HARMONIC, int(0.5 * rate / frequency - 1e-9)) + 1)
     steady = _steady(asked, rate, frequency)
-    periods = int(min((steady.stop - steady.start) / rate, LONGEST_S) * frequency)
-    if len(harmonics) < 2 or periods < LEAST_PERIODS:
+    periods = int(min((steady.stop - steady.start) / rate, MAX_S) * frequency)
+    if len(harmonics) < 2 or periods < MIN_PERIODS:
         return None
     samples = achieved[steady][-round(periods * rate / frequency) :]  # the last: what the rise left has faded
     angles = np.outer(np.arange(len(samples)) * (2.0 * np.pi * frequency / rate), harmonics)

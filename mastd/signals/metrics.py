@@ -25,7 +25,7 @@ from mastd.arrays import FloatArray, IntArray
 
 ROTATION_ARM = 1.4
 """Distance in m at which a rotation counts as a translation."""
-LONGEST_LAG = 0.25
+MAX_LAG = 0.25
 REVERSAL_WINDOW = 0.2
 """s within which what was asked before excuses the direction of a cue."""
 ASKED_SHARE = 0.02
@@ -71,7 +71,7 @@ def peak_ratio(achieved: FloatArray, reference: FloatArray) -> float | None:
 
 
 def best_lag(
-    achieved: FloatArray, reference: FloatArray, rate: float, longest: float = LONGEST_LAG
+    achieved: FloatArray, reference: FloatArray, rate: float, longest: float = MAX_LAG
 ) -> tuple[float, float] | None:
     """Return (nrmse, lag in s) at the lag within ±``longest`` s that fits best, to a fraction of a sample.
 

@@ -25,14 +25,14 @@ from mastd.arrays import FloatArray, IntArray
 PASS_SHARE: Final = 0.9
 """Share of the lower Nyquist frequency up to which a series is kept."""
 _ATTENUATION: Final = 96.0
-_LARGEST_MATRIX: Final = 1 << 22
+_MAX_MATRIX: Final = 1 << 22
 """Weights of a block that repeats."""
-_MOST_DRIFT: Final = 1e-6
+_MAX_DRIFT: Final = 1e-6
 """Steps by which the last value may be misplaced for the sake of a ratio of whole numbers."""
 _TABLE: Final = 2048
 """Places of the table per zero of the sinc; between them it is read by straight lines, 120 dB below."""
 _WEIGHTS_AT_ONCE: Final = 1 << 20
-LARGEST_CHANGE: Final = 1e3
+MAX_CHANGE: Final = 1e3
 """Of the rate, up or down."""
 
 
@@ -41,10 +41,10 @@ def resample(values: FloatArray, step: float, new_step: float) -> FloatArray:
 
     The first value stays where it was; the last one is the last whole new step. Steps in s (or m).
     Raises ValueError for values that are not finite, steps that are not positive, and a rate that changes
-    more than ``LARGEST_CHANGE`` times.
+    more than ``MAX_CHANGE`` times.
     """
-    if not (step > 0.0 and new_step > 0.0 and 1.0 / LARGEST_CHANGE <= new_step / step <= LARGEST_CHANGE):
-        raise ValueError(f"from a step of {step:g} to one of {new_step:g}, {LARGEST_CHANGE:g} times at most")
+    if not (step > 0.0 and new_step > 0.0 and 1.0 / MAX_CHANGE <= new_step / step <= MAX_CHANGE):
+        raise ValueError(f"from a step of {step:g} to one of {new_step:g}, {MAX_CHANGE:g} times at most")
     if not np.all(np.isfinite(values)):
         raise ValueError("values that are not finite cannot be resampled")
     if not len(values):
@@ -55,10 +55,10 @@ def resample(values: FloatArray, step: float, new_step: float) -> FloatArray:
     table = values.reshape(len(values), -1)
     width = math.ceil(_half_width() * max(1.0, new_step / step)) + 1
     padded = _continued(table, width)
-    ratio = Fraction(new_step / step).limit_denominator(_LARGEST_MATRIX // (2 * width))
+    ratio = Fraction(new_step / step).limit_denominator(_MAX_MATRIX // (2 * width))
     drift = abs(float(ratio - Fraction(new_step) / Fraction(step))) * count
     size = ratio.denominator * (ratio.numerator + 2 * width)
-    if size <= _LARGEST_MATRIX and drift <= _MOST_DRIFT:
+    if size <= _MAX_MATRIX and drift <= _MAX_DRIFT:
         done = _in_blocks(padded, width, ratio, count)
     else:
         done = _place_by_place(padded, width, new_step / step, count)
@@ -114,7 +114,7 @@ def _weights(places: FloatArray, width: int, ratio: float) -> tuple[IntArray, Fl
 def _in_blocks(padded: FloatArray, width: int, ratio: Fraction, count: int) -> FloatArray:
     """Return ``count`` rows at the places k · ``ratio``, whose weights repeat after so many rows as its
     denominator says."""
-    room = _LARGEST_MATRIX // (4 * width * ratio.denominator)
+    room = _MAX_MATRIX // (4 * width * ratio.denominator)
     repeats = max(1, min(room, 2 * width // ratio.numerator))
     rows, advance = repeats * ratio.denominator, repeats * ratio.numerator
     places = np.arange(rows, dtype=np.float64) * ratio.numerator / ratio.denominator

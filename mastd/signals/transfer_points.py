@@ -18,15 +18,15 @@ from mastd.arrays import FloatArray
 
 ASKED_SHARE: Final = 1e-4
 """Of the largest asked density, below which a transfer function means nothing."""
-LEAST_AVERAGES: Final = 3
+MIN_AVERAGES: Final = 3
 FLATNESS_DB: Final = 1.5
 BANDWIDTH_DB: Final = -3.0
-_LARGEST_ERROR: Final = 0.08
+_MAX_ERROR: Final = 0.08
 _PER_OCTAVE: Final = 12
 _WAVES: Final = 8.0
 """Periods of the lowest frequency of the band in one segment, where the signals are long enough."""
-_LONGEST_SEGMENT_S: Final = 60.0
-_LEAST_SAMPLES: Final = 64
+_MAX_SEGMENT_S: Final = 60.0
+_MIN_SAMPLES: Final = 64
 
 
 @dataclass(frozen=True)
@@ -44,9 +44,9 @@ def averaging_segment(count: int, rate: float, lowest: float) -> int | None:
     None of signals that are too short.
     """
     seconds = count / rate
-    wanted = min(_WAVES / lowest if lowest > 0.0 else _WAVES, _LONGEST_SEGMENT_S)
+    wanted = min(_WAVES / lowest if lowest > 0.0 else _WAVES, _MAX_SEGMENT_S)
     samples = int(rate * min(wanted, max(seconds / 4.0, min(seconds / 2.0, wanted / 2.0))))
-    return samples if samples >= _LEAST_SAMPLES else None
+    return samples if samples >= _MIN_SAMPLES else None
 
 
 def averages_of(count: int, segment: int) -> int:
@@ -66,7 +66,7 @@ def transfer_points(
     octave was measured (a sine), or the signals are too short.
     """
     segment = averaging_segment(len(asked), rate, band[0])
-    if segment is None or averages_of(len(asked), segment) < LEAST_AVERAGES:
+    if segment is None or averages_of(len(asked), segment) < MIN_AVERAGES:
         return TransferPoints()
     frequency, magnitude, highest = _measured(achieved, asked, rate, band[0], lag, segment)
     if not len(frequency) or frequency[-1] < 2.0 * frequency[0]:
@@ -98,7 +98,7 @@ def _measured(
         # Neighbouring lines of a Hann window know of each other: two of them count as one.
         averages = averages_of(len(asked), segment) * np.maximum(1.0, 0.5 * count)
         error = np.sqrt(np.maximum(1.0 - coherence, 0.0) / (2.0 * coherence * averages))
-    told = error <= _LARGEST_ERROR
+    told = error <= _MAX_ERROR
     highest = float(np.max(frequency[told[group]], initial=0.0))
     return (lines / count)[told], (shared / asked_power)[told], highest
 

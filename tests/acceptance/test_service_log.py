@@ -18,7 +18,7 @@ from mastd.errors import UsageError
 from mastd.record.reader import open_run
 from mastd.record.recorder import RecorderHandle
 from mastd.record.service_log.log import destination
-from mastd.record.service_log.throttle import MOST_IN_A_WINDOW
+from mastd.record.service_log.throttle import MAX_IN_A_WINDOW
 from mastd.wire.operators.client import OperatorClient
 from tests.support.journal import Journal, fields_of, journal
 from tests.support.lab import SHAKING, Lab
@@ -133,11 +133,11 @@ def test_on_a_terminal_or_pipe_every_event_is_one_plain_line(
     assert all(re.match(r"\d{4}-\d\d-\d\d \d\d:\d\d:\d\d  \S", line) for line in lines)
     texts = [line[21:] for line in lines]
     assert texts[0] == "OFF → LOW (raise)"
-    assert texts.count("fault SAMPLE_MISSING (indicate): leg 3 does not follow") == MOST_IN_A_WINDOW
-    rest = texts[1 + MOST_IN_A_WINDOW :]
+    assert texts.count("fault SAMPLE_MISSING (indicate): leg 3 does not follow") == MAX_IN_A_WINDOW
+    rest = texts[1 + MAX_IN_A_WINDOW :]
     assert rest[:2] == ["record begins: blocked", "strange: two lines and \\x1b[2J"]
     assert re.fullmatch(r"not recorded: .*/blocked/run.mcap: cannot record here: File exists", rest[2])
-    held_back = 217 - MOST_IN_A_WINDOW
+    held_back = 217 - MAX_IN_A_WINDOW
     assert rest[3].startswith(f"fault SAMPLE_MISSING … and {held_back} more in ")
     assert rest[4:] == ["the loop has ended"]
 

@@ -11,7 +11,7 @@ from installer.transfer import install, uninstall
 from tests.systemd.machine import BUILD, StepError
 from tests.systemd.scene import PROFILE, RECORDS, Scene, expect, those
 
-HIGHEST_EXPOSURE = 3.0
+MAX_EXPOSURE = 3.0
 EDITED = "# edited by the technician\n"
 
 
@@ -44,7 +44,7 @@ def verified(scene: Scene) -> str:
         found = re.search(r"exposure level for \S+: ([0-9.]+)", table)
         expect(found is not None, f"systemd-analyze security {unit} tells no exposure")
         exposure = float(found[1]) if found else 10.0
-        expect(exposure <= HIGHEST_EXPOSURE, f"exposure of {unit} is {exposure}")
+        expect(exposure <= MAX_EXPOSURE, f"exposure of {unit} is {exposure}")
         figures.append(f"{unit.removesuffix('.service')} {exposure}")
     return f"verify prints nothing; exposure: {', '.join(figures)}"
 

@@ -12,7 +12,7 @@ from tests.systemd.scene import Scene, expect
 
 EMULATOR = "qemu-system-x86_64"
 DISK = "3G"
-LONGEST_S = 1800.0
+MAX_S = 1800.0
 """The machine is emulated, instruction by instruction where the processor does not help."""
 _KERNEL = "linux-image-cloud-amd64"
 _ASK = """
@@ -105,11 +105,11 @@ def _boot(kernel: Path, initial: Path, disk: Path) -> dict[str, str]:
                 [EMULATOR, *processor, "-m", "2048", "-nographic", "-no-reboot", *files],
                 stdin=subprocess.DEVNULL,
                 capture_output=True,
-                timeout=LONGEST_S,
+                timeout=MAX_S,
                 check=False,
             ).stdout.decode(errors="replace")
         except subprocess.TimeoutExpired:
-            raise StepError(f"the virtual machine has not ended within {LONGEST_S:g} s") from None
+            raise StepError(f"the virtual machine has not ended within {MAX_S:g} s") from None
         told = dict(re.findall(r"TOLD ([^:\r\n]+): ([^\r\n]*)", said))
         if told:  # a machine without the processor's help, or with half of it, ends at once
             break

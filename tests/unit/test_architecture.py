@@ -30,7 +30,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     "latency": GROUND | {"loop", "latency"},
     "panel": GROUND | {"wire", "panel"},
 }
-LONGEST_FILE = 450
+MAX_FILE_LENGTH = 450
 NEEDS_THE_MACHINE = re.compile(
     r"\b(Popen|GatewayHandle|PlantProcess|SocketLink)\b|\blab\.(run|start|play)\("
     r"|\btime\.(monotonic|perf_counter|process_time|thread_time)"
@@ -71,7 +71,7 @@ def test_only_wire_knows_zeromq_and_messagepack() -> None:
 @pytest.mark.parametrize("package", ["mastd", "hil_sim"])
 def test_files_stay_small(package: str) -> None:
     for path in sources(package):
-        assert len(path.read_text(encoding="utf-8").splitlines()) <= LONGEST_FILE, path
+        assert len(path.read_text(encoding="utf-8").splitlines()) <= MAX_FILE_LENGTH, path
 
 
 @pytest.mark.parametrize("path", sorted((ROOT / "tests").rglob("test_*.py")), ids=lambda path: path.stem)

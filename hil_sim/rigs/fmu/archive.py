@@ -20,13 +20,13 @@ from xml.etree import ElementTree
 from mastd.errors import UsageError, printable
 
 DESCRIPTION: Final = "modelDescription.xml"
-MOST_FILES: Final = 20_000
+MAX_FILES: Final = 20_000
 LARGEST: Final = 1 << 30
 """Bytes of all members together, extracted."""
-LARGEST_DESCRIPTION: Final = 1 << 26
+MAX_DESCRIPTION: Final = 1 << 26
 _LIBRARIES: Final = (".so", ".dll", ".dylib")
 _DRIVE: Final = re.compile(r"[A-Za-z]:")
-_LONGEST_NAME: Final = 200
+_MAX_NAME_LENGTH: Final = 200
 
 
 @dataclass(frozen=True)
@@ -52,7 +52,7 @@ class FmuArchive:
     """An FMU's file, open for reading; use it as a context manager.
 
     Raises UsageError, one line, for a file that is no FMU or must not be extracted: not a ZIP file, without a
-    description, with a path that leads outside, larger than ``LARGEST`` or of more than ``MOST_FILES`` files.
+    description, with a path that leads outside, larger than ``LARGEST`` or of more than ``MAX_FILES`` files.
     """
 
     def __init__(self, path: Path) -> None:
@@ -78,8 +78,8 @@ class FmuArchive:
     def _looked_through(self) -> dict[str, zipfile.ZipInfo]:
         """Return the files by their names with slashes."""
         entries = self._zip.infolist()
-        if len(entries) > MOST_FILES:
-            raise UsageError(f"{self.path}: holds {len(entries)} files, at most {MOST_FILES} are taken")
+        if len(entries) > MAX_FILES:
+            raise UsageError(f"{self.path}: holds {len(entries)} files, at most {MAX_FILES} are taken")
         size = sum(entry.file_size for entry in entries)
         if size > LARGEST:
             raise UsageError(
@@ -93,10 +93,10 @@ class FmuArchive:
                 found[name] = entry
         if DESCRIPTION not in found:
             raise UsageError(f"{self.path}: is no FMU: it holds no {DESCRIPTION}")
-        if found[DESCRIPTION].file_size > LARGEST_DESCRIPTION:
+        if found[DESCRIPTION].file_size > MAX_DESCRIPTION:
             raise UsageError(
                 f"{self.path}: {DESCRIPTION} has {found[DESCRIPTION].file_size / 1e6:.0f} MB, at most "
-                f"{LARGEST_DESCRIPTION / 1e6:.0f} MB are taken"
+                f"{MAX_DESCRIPTION / 1e6:.0f} MB are taken"
             )
         return found
 
@@ -105,7 +105,7 @@ class FmuArchive:
         name = written.replace("\\", "/")
         parts = name.split("/")
         if name.startswith("/") or _DRIVE.match(name) or ".." in parts or "\0" in name:
-            shown = printable(written[:_LONGEST_NAME], keep="")
+            shown = printable(written[:_MAX_NAME_LENGTH], keep="")
             raise UsageError(f"{self.path}: holds {shown!r}, a path outside the archive: it is not extracted")
         return "/".join(part for part in parts if part not in {"", "."})
 
@@ -134,7 +134,7 @@ class FmuArchive:
             )
         identifier = element.get("modelIdentifier", "")
         if not re.fullmatch(r"[A-Za-z_]\w*", identifier, re.ASCII):
-            shown = printable(identifier[:_LONGEST_NAME], keep="")
+            shown = printable(identifier[:_MAX_NAME_LENGTH], keep="")
             raise UsageError(f"{self.path}: modelIdentifier {shown!r} is no name of a library")
         try:
             fixed = element.get("fixedInternalStepSize")
@@ -169,7 +169,7 @@ class FmuArchive:
                 with self._zip.open(entry) as source, target.open("wb") as file:
                     shutil.copyfileobj(source, file)
             except _DAMAGE as error:
-                shown = printable(name[:_LONGEST_NAME], keep="")
+                shown = printable(name[:_MAX_NAME_LENGTH], keep="")
                 raise UsageError(f"{self.path}: {shown} cannot be extracted: {_line(error)}") from error
 
     def _read(self, name: str) -> bytes:
@@ -184,4 +184,4 @@ _DAMAGE: Final = (zipfile.BadZipFile, zlib.error, OSError, EOFError, RuntimeErro
 
 
 def _line(error: BaseException) -> str:
-    return printable(" ".join(str(error).split())[:_LONGEST_NAME], keep="")
+    return printable(" ".join(str(error).split())[:_MAX_NAME_LENGTH], keep="")

@@ -29,9 +29,9 @@ from mastd.formats.core.packages import require
 Say = Callable[[str], None]
 
 NANOSECONDS: Final = 1_000_000_000
-MOST_LOGGED: Final = 100
+MAX_LOGGED: Final = 100
 """Lines of the FMU's log, warnings and worse, that are passed on; it is told how many more there were."""
-_LONGEST_LINE: Final = 400
+_MAX_LINE_LENGTH: Final = 400
 _STATUS: Final = ("ok", "warning", "discard", "error", "fatal", "pending")
 _OK: Final = 0
 _FATAL: Final = 4
@@ -191,8 +191,8 @@ class FmuModel:
             with contextlib.suppress(Exception):
                 slave.freeInstance()
         self._running = self._instantiated = False
-        if self._logged > MOST_LOGGED:
-            self._say(f"{self.path.name}: {self._logged - MOST_LOGGED} more lines of its log are left out")
+        if self._logged > MAX_LOGGED:
+            self._say(f"{self.path.name}: {self._logged - MAX_LOGGED} more lines of its log are left out")
             self._logged = 0
         shutil.rmtree(self.directory, ignore_errors=True)
 
@@ -293,7 +293,7 @@ class FmuModel:
         if status == _OK:
             return
         self._logged += 1
-        if self._logged <= MOST_LOGGED:
+        if self._logged <= MAX_LOGGED:
             self._say(f"{self.path.name}: [{_status(status)}] {text}")
 
     def _set(self, values: Sequence[float]) -> None:
@@ -324,4 +324,4 @@ def _status(status: int) -> str:
 
 
 def _line(text: object) -> str:
-    return printable(" ".join(str(text).split())[:_LONGEST_LINE], keep="")
+    return printable(" ".join(str(text).split())[:_MAX_LINE_LENGTH], keep="")

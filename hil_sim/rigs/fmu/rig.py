@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from hil_sim.rigs.fmu.wiring import Wiring
     from mastd.arrays import FloatArray
 
-MOST_BEHIND: Final = 1.0
+MAX_BEHIND: Final = 1.0
 """s that the FMU may be behind the table before the rig gives up."""
 _UNFIT: Final = re.compile(r"[^a-z0-9_]+")
 
@@ -72,7 +72,7 @@ class FmuAtTable:
         model.check_step(self._step_ns)
         self._inputs, self._places = wiring.inputs(rig.reads)
         self._outputs = wiring.outputs([(channel.name, channel.unit) for channel in rig.channels])
-        self._most_behind = max(2, round(MOST_BEHIND * 1e9 / self._step_ns))
+        self._most_behind = max(2, round(MAX_BEHIND * 1e9 / self._step_ns))
         self._first: float | None = None
         self._values: FloatArray
 

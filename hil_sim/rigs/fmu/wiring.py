@@ -14,7 +14,7 @@ from mastd.units import UnitError
 
 INPUT, OUTPUT, PARAMETER = "input", "output", "parameter"
 _PAIR: Final = re.compile(r"([^=]+)=([^=]+)")
-_MOST_SHOWN: Final = 12
+_MAX_SHOWN: Final = 12
 
 ChannelUnit = tuple[str, str]
 """Name and SI unit of a channel."""
@@ -190,8 +190,8 @@ def _pairs(
 
 
 def _some(names: Sequence[str]) -> str:
-    shown = ", ".join(names[:_MOST_SHOWN]) or "none"
-    more = f" and {len(names) - _MOST_SHOWN} more" if len(names) > _MOST_SHOWN else ""
+    shown = ", ".join(names[:_MAX_SHOWN]) or "none"
+    more = f" and {len(names) - _MAX_SHOWN} more" if len(names) > _MAX_SHOWN else ""
     return printable(shown, keep="") + more
 
 

@@ -27,7 +27,7 @@ from mastd.signals.frequency_matrix import FrequencyMatrix
 
 PlayOnce = Callable[[ProfileSettings, int], Played]
 """Plays a profile; the number tells one play's noise from another's."""
-MOST_FAULTS = 3
+MAX_FAULTS = 3
 """Plays that may end in a fault, after each of which half the step is tried."""
 
 
@@ -92,7 +92,7 @@ def iterated(
             break
         except PlayFaultError as error:
             faults.append(str(error))
-            if not player.played or len(faults) > MOST_FAULTS:
+            if not player.played or len(faults) > MAX_FAULTS:
                 raise
             history = load_history(place)
     assert history.best is not None

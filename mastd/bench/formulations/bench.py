@@ -61,9 +61,9 @@ LADDER: Final = tuple(
 DURATION: Final = 2.5
 """s of the manoeuvre."""
 REFERENCE_STEP: Final = 5e-4
-MOST_OFF: Final = 0.05
+MAX_OFF: Final = 0.05
 """m that the chassis may be off the reference's path in a run that counts as stable,"""
-MOST_SHAKEN: Final = 0.5
+MAX_SHAKEN: Final = 0.5
 """m/s² of its acceleration, root of the mean square."""
 ROUNDS: Final = 11
 TIMED_STEPS: Final = 200
@@ -102,7 +102,7 @@ class Drive:
         shaken = np.column_stack(
             [chassis[:, k] - self._reference(times, k) for k in range(*ACCELERATION.indices(9))]
         )
-        sound = np.abs(off).max() <= MOST_OFF and np.sqrt(np.mean(shaken**2)) <= MOST_SHAKEN
+        sound = np.abs(off).max() <= MAX_OFF and np.sqrt(np.mean(shaken**2)) <= MAX_SHAKEN
         return trace if sound else None
 
     def _reference(self, times: FloatArray, column: int) -> FloatArray:

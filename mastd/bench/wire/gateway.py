@@ -18,7 +18,7 @@ from mastd.wire.operators.gateway import GatewayHandle
 
 STOPS = 2000
 LINKS = 7
-LONGEST_WAIT_S = 5.0
+MAX_WAIT_S = 5.0
 PAUSE_S = 0.001
 
 
@@ -37,11 +37,11 @@ def stop() -> dict[str, Figure]:
             links=LINKS,
             states=tuple(state.name for state in State),
             faults={},
-            loop_stuck_s=LONGEST_WAIT_S,
+            loop_stuck_s=MAX_WAIT_S,
             lease_s=60.0,
             command_rate=50.0,
             burst=50,
-            answer_s=LONGEST_WAIT_S,
+            answer_s=MAX_WAIT_S,
             status_rate=20.0,
             address=f"ipc://{Path(directory)}/mastd.operators",
         )
@@ -59,7 +59,7 @@ def _one_stop(client: OperatorClient, view: NewestValueBlock, status: NewestValu
     begun = time.perf_counter()
     client.send("stop")
     while not (view.changed() and view.read() and view.scalar("stops") >= number):
-        if time.perf_counter() - begun > LONGEST_WAIT_S:
+        if time.perf_counter() - begun > MAX_WAIT_S:
             raise TimeoutError("the gateway did not raise the counter")
         os.sched_yield()
     passed = time.perf_counter() - begun

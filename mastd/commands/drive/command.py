@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from mastd.wire.operators.messages import Inputs
 
 RATE: Final = 50
-LEAST_RATE, LARGEST_RATE = 10, 200
+MIN_RATE, MAX_RATE = 10, 200
 REDRAW_S: Final = 0.1
 _BYTES: Final = 1024
 
@@ -92,8 +92,8 @@ def _options(arguments: argparse.Namespace) -> tuple[int, PadMapping, ClientKeys
     from mastd.wire.operators.client import ClientKeys
 
     text, problems = arguments.rate, []
-    if not (text.isascii() and text.isdigit() and LEAST_RATE <= int(text) <= LARGEST_RATE):
-        problems.append(f"--rate {text}: due is a whole number from {LEAST_RATE} to {LARGEST_RATE}")
+    if not (text.isascii() and text.isdigit() and MIN_RATE <= int(text) <= MAX_RATE):
+        problems.append(f"--rate {text}: due is a whole number from {MIN_RATE} to {MAX_RATE}")
     if (arguments.key is None) != (arguments.server_key is None):
         problems.append("--key and --server-key go together")
     if arguments.map and not arguments.gamepad:

@@ -26,8 +26,8 @@ INITIAL: Final = 0x80
 FULL_SCALE: Final = 32767.0
 DEAD_ZONE: Final = 0.05
 """Of an axis, from the middle of the steering or the rest of a pedal."""
-HIGHEST_GEAR: Final = 9
-LARGEST_NUMBER: Final = 63
+MAX_GEAR: Final = 9
+MAX_NUMBER: Final = 63
 DEVICE: Final = "/dev/input/js0"
 _RECORD: Final = struct.Struct("=IhBB")
 _BYTES: Final = 4096
@@ -109,8 +109,8 @@ def mapping_of(texts: Sequence[str]) -> PadMapping:
         if name not in (*AXES, *BUTTONS):
             known = f"axes are {', '.join(AXES)}, buttons {', '.join(BUTTONS)}"
             problems.append(f"--map {text}: {name[:20]!r} is not known; {known}")
-        elif not (digits.isascii() and digits.isdigit() and int(digits) <= LARGEST_NUMBER):
-            due = f"{name}=NUMBER from 0 to {LARGEST_NUMBER}"
+        elif not (digits.isascii() and digits.isdigit() and int(digits) <= MAX_NUMBER):
+            due = f"{name}=NUMBER from 0 to {MAX_NUMBER}"
             turned = f", or {name}=-NUMBER for an axis that counts the other way" if name in AXES else ""
             problems.append(f"--map {text}: due is {due}{turned}")
         elif name in AXES:
@@ -160,7 +160,7 @@ class Gamepad:
 def shifted(gear: int, button: str) -> int:
     """Return the gear after a button: one up or down, or the one that is named."""
     if button == "up":
-        return 1 if gear == DRIVE else min(gear + 1, HIGHEST_GEAR)
+        return 1 if gear == DRIVE else min(gear + 1, MAX_GEAR)
     if button == "down":
         return 0 if gear == DRIVE else max(gear - 1, -1)
     return {"drive": DRIVE, "reverse": -1, "neutral": 0}.get(button, gear)

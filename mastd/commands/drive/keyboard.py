@@ -11,9 +11,9 @@ import math
 import re
 from typing import Final
 
-from mastd.wire.operators.messages import LARGEST_GEAR, Inputs
+from mastd.wire.operators.messages import MAX_GEAR, Inputs
 
-DRIVE: Final = LARGEST_GEAR
+DRIVE: Final = MAX_GEAR
 """Gear lever: the car chooses."""
 STEP: Final = 0.1
 """Share that one press moves a value."""
@@ -35,7 +35,7 @@ _ARROWS: Final = {b"A": "up", b"B": "down", b"C": "right", b"D": "left"}
 _NAMES: Final = {"w": "up", "s": "down", "a": "left", "d": "right", " ": "full brake"}
 _GEARS: Final = {**{str(gear): gear for gear in range(1, 10)}, "r": -1, "n": 0, "g": DRIVE}
 _ACTIONS: Final = {"x": "stop", "q": "quit", "escape": "quit", "\x03": "quit", "\x04": "quit"}
-_LONGEST_SEQUENCE: Final = 16
+_MAX_SEQUENCE: Final = 16
 
 
 class KeyReader:
@@ -60,7 +60,7 @@ class KeyReader:
                 arrow = _ARROWS.get(match[1] or match[2])
                 keys += [arrow] if arrow else []
                 place = match.end()
-            elif data[place + 1 : place + 2] in (b"", b"[", b"O") and len(data) - place < _LONGEST_SEQUENCE:
+            elif data[place + 1 : place + 2] in (b"", b"[", b"O") and len(data) - place < _MAX_SEQUENCE:
                 self._rest = data[place:]
                 break
             else:

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from mastd.settings.table.identified import IdentifiedSettings
     from mastd.settings.table.table import TableSettings
 
-LEAST_SCALE: Final = 0.3
+MIN_SCALE: Final = 0.3
 """Least share of the play that is worth playing."""
 MUCH_BRIDGED: Final = 0.02
 """Share of periods without a sample from which on the valves' delays are doubtful."""
@@ -133,7 +133,7 @@ def _checked(arguments: argparse.Namespace, live: bool) -> tuple[Plan, Preflight
         )
     with riding(shown=live) as progress:
         verdict = check(profile, plan.table, progress)
-        if not verdict.ok and verdict.scale * SCALE_RESERVE >= LEAST_SCALE:
+        if not verdict.ok and verdict.scale * SCALE_RESERVE >= MIN_SCALE:
             scale = verdict.scale * SCALE_RESERVE
             print(f"{profile.name}: played at {scale:.0%}, more does not pass the check", file=sys.stderr)
             profile = profile.model_copy(update={"gain": profile.gain * scale})

@@ -24,11 +24,11 @@ from mastd.settings.table.table import TableSettings
 
 Standing = NoPayload | RigidPayload
 
-LONGEST_BRIDGE: Final = 20
+MAX_BRIDGE: Final = 20
 """Periods without a sample that are bridged; a longer gap divides the play."""
-SHORTEST_PLAY: Final = 4.0
+MIN_PLAY: Final = 4.0
 """s of the longest undivided stretch that are needed."""
-MOST_BRIDGED: Final = 0.5
+MAX_BRIDGED: Final = 0.5
 """Share of the rows that may be bridged."""
 _T = TypeVar("_T")
 
@@ -156,7 +156,7 @@ class _Rows:
         # The command of the frame in which a sample is seen first answers it.
         newest = np.maximum.accumulate(places)
         fresh = np.flatnonzero(np.diff(newest, prepend=newest[0] - 1.0) > 0.0)
-        breaks = np.flatnonzero(np.diff(newest[fresh]) > LONGEST_BRIDGE) + 1
+        breaks = np.flatnonzero(np.diff(newest[fresh]) > MAX_BRIDGE) + 1
         kept = max(np.split(fresh, breaks), key=lambda part: newest[part[-1]] - newest[part[0]])
         samples = newest[kept]
         rows = cls(
@@ -166,13 +166,11 @@ class _Rows:
             np.arange(samples[0], samples[-1] + 0.5),
         )
         seconds = len(rows.even) * run.period
-        if not seconds >= SHORTEST_PLAY:
+        if not seconds >= MIN_PLAY:
+            raise FormatError(f"{run.path}: {seconds:.3g} s of undisturbed play, {MIN_PLAY:g} s are needed")
+        if not rows.bridged <= MAX_BRIDGED:
             raise FormatError(
-                f"{run.path}: {seconds:.3g} s of undisturbed play, {SHORTEST_PLAY:g} s are needed"
-            )
-        if not rows.bridged <= MOST_BRIDGED:
-            raise FormatError(
-                f"{run.path}: {rows.bridged:.0%} of its samples are missing, {MOST_BRIDGED:.0%} may be;"
+                f"{run.path}: {rows.bridged:.0%} of its samples are missing, {MAX_BRIDGED:.0%} may be;"
                 " play it again on a machine that is less busy, or in lockstep"
             )
         return rows

@@ -18,8 +18,8 @@ from mastd.formats.core.measurement import Channel, Series
 from mastd.formats.summary import density, envelope
 
 PICTURES: Final = (".svg", ".png", ".pdf")
-MOST_CHANNELS: Final = 12
-_MOST_TRACKS: Final = 7
+MAX_CHANNELS: Final = 12
+_MAX_TRACKS: Final = 7
 _POINTS: Final = 3000
 _IMAGE: Final = (1600, 400)
 """Most rows and columns of heights that an image shows."""
@@ -31,7 +31,7 @@ _COLOUR: Final = "#20262e"
 _SECTION: Final = re.compile(r"v = (\S+) m")
 """The name of a road's long section (``mastd.formats.opencrg.file``)."""
 _LARGEST: Final = 1e300
-_LEAST_DENSITY: Final = 1e-12
+_MIN_DENSITY: Final = 1e-12
 """Of the largest density: what lies below is rounding and not shown."""
 
 
@@ -64,7 +64,7 @@ def _sections(series: Series) -> list[tuple[float, Channel]]:
 
 def _series(inspected: Inspected) -> tuple[Figure, list[str]]:
     rows = list(inspected.rows())
-    shown = rows[:MOST_CHANNELS]
+    shown = rows[:MAX_CHANNELS]
     height = 1.02 + _ROW * len(shown)
     figure = Figure(figsize=(_WIDTH, height), dpi=_DPI)
     _head(figure, inspected, height)
@@ -146,7 +146,7 @@ def _spectrum(panel: Axes, series: Series, channel: Channel) -> bool:
         return False
     frequency, power = found
     panel.loglog(
-        frequency[1:], np.maximum(power[1:], _LEAST_DENSITY * power.max()), color=_COLOUR, linewidth=0.6
+        frequency[1:], np.maximum(power[1:], _MIN_DENSITY * power.max()), color=_COLOUR, linewidth=0.6
     )
     panel.minorticks_off()
     return True
@@ -174,7 +174,7 @@ def _road(inspected: Inspected, series: Series) -> Figure:
     label = _plain(f"height, {sections[0][1].unit or 'unit not stated'}", 40)
     above = figure.add_subplot(grid[0, 0])
     _tidy(above, label)
-    tracks = np.unique(np.linspace(0, len(sections) - 1, _MOST_TRACKS).round().astype(int))
+    tracks = np.unique(np.linspace(0, len(sections) - 1, _MAX_TRACKS).round().astype(int))
     for _, channel in [sections[track] for track in tracks]:
         picked = envelope(channel.values, _POINTS)
         across, heights = _across(series, picked)[0], _drawable(channel.values[picked])

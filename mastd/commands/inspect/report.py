@@ -20,10 +20,10 @@ from mastd.formats.summary import Statistics, duration, place, statistics
 from mastd.record.plain import plain
 
 _WIDTH: Final = 100
-_MOST_CHANNELS: Final = 24
-_MOST_NOTES: Final = 16
-_MOST_WARNINGS: Final = 24
-_LEAST_NAME, _MOST_NAME = 8, 40
+_MAX_CHANNELS: Final = 24
+_MAX_NOTES: Final = 16
+_MAX_WARNINGS: Final = 24
+_MIN_NAME, _MAX_NAME = 8, 40
 _GAP: Final = "  "
 _NOT_STATED: Final = "not stated"
 _HEADINGS: Final = ("min", "at", "max", "at", "mean", "rms", "s.d.", "crest")
@@ -156,7 +156,7 @@ def page(inspected: Inspected, *, everything: bool) -> str:
         _pair("format", f"{inspected.format.title}, {_size(inspected.size)}"),
     ]
     lines += _note_lines(measurement, everything)
-    left = len(list(inspected.rows())) if everything else _MOST_CHANNELS
+    left = len(list(inspected.rows())) if everything else _MAX_CHANNELS
     channels = sum(map(len, inspected.numbers))
     hidden = max(channels - left, 0)
     for series, numbers, figures in zip(
@@ -175,7 +175,7 @@ def page(inspected: Inspected, *, everything: bool) -> str:
         *_missing_lines(inspected, everything),
         *_description_lines(inspected, everything),
     ]
-    warnings = measurement.warnings if everything else measurement.warnings[:_MOST_WARNINGS]
+    warnings = measurement.warnings if everything else measurement.warnings[:_MAX_WARNINGS]
     lines += [_wrapped("warning", warning.removeprefix(f"{inspected.path}: ")) for warning in warnings]
     if len(warnings) < len(measurement.warnings):
         lines.append(f"… {len(measurement.warnings) - len(warnings)} more warnings: --all")
@@ -207,7 +207,7 @@ def _note_lines(measurement: Measurement, everything: bool) -> list[str]:
     """Return the file's own words; whole with ``everything``, else the beginning of the first of them."""
     notes = [(clean(key), clean(text)) for key, text in measurement.notes.items()]
     notes = [(key, text) for key, text in notes if text]
-    shown = notes if everything else notes[:_MOST_NOTES]
+    shown = notes if everything else notes[:_MAX_NOTES]
     width = min(max((len(key) for key, _ in shown), default=0), 24)
     lines: list[str] = []
     for key, text in shown:
@@ -249,7 +249,7 @@ def _table(
     unit_width = max(len("unit"), *map(len, units))
     room = _WIDTH - 2 - number_width - unit_width - sum(width + 1 for width in widths) - 3
     names = [clean(channel.name) for channel in channels]
-    name_width = max(_LEAST_NAME, min(room, _MOST_NAME, max(len("name"), *map(len, names))))
+    name_width = max(_MIN_NAME, min(room, _MAX_NAME, max(len("name"), *map(len, names))))
     lines = []
     for number, name, unit, row in (
         ("#", "name", "unit", _HEADINGS),
@@ -344,7 +344,7 @@ def _missing_lines(inspected: Inspected, everything: bool) -> list[str]:
         for _, number, _, found in inspected.rows()
         if found.missing or found.infinite
     ]
-    shown = told if everything else told[:_MOST_CHANNELS]
+    shown = told if everything else told[:_MAX_CHANNELS]
     lines = [_pair("" if k else "missing", text) for k, text in enumerate(shown)]
     return (
         lines if len(shown) == len(told) else [*lines, _pair("", f"… {len(told) - len(shown)} more: --all")]
@@ -358,7 +358,7 @@ def _description_lines(inspected: Inspected, everything: bool) -> list[str]:
         if channel.description and channel.description != channel.name:
             told.setdefault(clean(channel.description), []).append(number)
     lines = [f"{_ranges(numbers)}: {text}" for text, numbers in told.items()]
-    shown = lines if everything else [_cut(line, _WIDTH - 12) for line in lines[:_MOST_CHANNELS]]
+    shown = lines if everything else [_cut(line, _WIDTH - 12) for line in lines[:_MAX_CHANNELS]]
     return [_pair("" if k else "meaning", line) for k, line in enumerate(shown)]
 
 

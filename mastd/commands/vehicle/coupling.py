@@ -141,7 +141,7 @@ def _document(found: dict[str, dict[str, Margins]], settings: TableSettings) -> 
 
 def _page(found: dict[str, dict[str, Margins]], settings: TableSettings) -> str:
     from mastd.commands.vehicle.text import table_text
-    from mastd.vehicle.analysis.coupling import FARTHEST, MOST_PERIODS
+    from mastd.vehicle.analysis.coupling import FARTHEST, MAX_PERIODS
 
     rows = []
     for name, kinds in found.items():
@@ -153,7 +153,7 @@ def _page(found: dict[str, dict[str, Margins]], settings: TableSettings) -> str:
                     f"{one.largest:.6f}",
                     f"{one.frequency:.1f}",
                     _limit(one.gain, f"> {FARTHEST:.0f}"),
-                    f"> {MOST_PERIODS}" if one.periods is None else str(one.periods),
+                    f"> {MAX_PERIODS}" if one.periods is None else str(one.periods),
                     _limit(None if one.mass is None else 100.0 * one.mass, f"< {100.0 / FARTHEST:g}", " %"),
                     _limit(one.stiffness, f"> {FARTHEST:.0f}"),
                     "-" if one.damping is None else f"{100.0 * one.damping:.2g} %",

@@ -40,7 +40,7 @@ _SLALOM: Final = (40.0, 30.0, 1.5, 6)
 """Where the first cone stands (m), spacing, offset (m), number of cones."""
 _CIRCLE_START: Final = 10.0
 """m."""
-_LEAST_RADIUS: Final = 5.0
+_MIN_RADIUS: Final = 5.0
 """m."""
 
 
@@ -278,8 +278,8 @@ def _course(text: str) -> Course:
             radius = units.parse(text.removeprefix("circle:"), units.LENGTH)
         except units.UnitError as error:
             raise UsageError(f"--path: {text}: {error}") from None
-        if not abs(radius) >= _LEAST_RADIUS:
-            raise UsageError(f"--path: {text}: a circle has a radius of {_LEAST_RADIUS:g} m or more")
+        if not abs(radius) >= _MIN_RADIUS:
+            raise UsageError(f"--path: {text}: a circle has a radius of {_MIN_RADIUS:g} m or more")
         return circle(radius, _CIRCLE_START)
     if not text.endswith(".csv"):
         raise UsageError(f"--path: {text}: known are slalom, circle:RADIUS such as circle:40m, and FILE.csv")

@@ -9,10 +9,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from mastd import units
-from mastd.arrays import FloatArray
 from mastd.errors import UsageError
 
 if TYPE_CHECKING:
+    from mastd.arrays import FloatArray
     from mastd.commands import Subparsers
     from mastd.formats.tyre.tir import TyreProperties
 
@@ -101,7 +101,7 @@ def tyre_document(
         "format": properties.format,
         "side": properties.side,
         "nominal_load_n": nominal,
-        "load_range_n": [float(c[n.LEAST_SHARE] / c[n.SHARE]), float(c[n.MOST_SHARE] / c[n.SHARE])],
+        "load_range_n": [float(c[n.FZMIN_RATIO] / c[n.SHARE]), float(c[n.FZMAX_RATIO] / c[n.SHARE])],
         "free_radius_m": free,
         "rolling_radius_m": float(rolling_radius(c, nominal)),
         "vertical_stiffness_n_per_m": _stiffness(c, _depth(c, nominal)),

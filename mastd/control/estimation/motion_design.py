@@ -34,12 +34,12 @@ from mastd.settings.table.table import SensorSettings
 
 EXPECTED_ERROR = 1.0
 """Error of an acceleration from lengths alone in motion, m/s² and rad/s²: the lag times a usual jerk."""
-MOST_ACCELEROMETERS = 32
+MAX_ACCELEROMETERS = 32
 SMOOTHING_TIME = 10e-3
 """Time constant that the comparison with the lengths is smoothed by (s)."""
 DEVIATIONS = 6.0
 """Thresholds are no lower than this many standard deviations of the noise."""
-LEAST_REPEATS, MOST_REPEATS = 5, 50
+MIN_REPEATS, MAX_REPEATS = 5, 50
 REPEATED_BY_CHANCE = 1e-15
 """Chance at which equal readings in a row are no measurement any more."""
 UNOBSERVED = 1e-3
@@ -114,7 +114,7 @@ def stuck_limit(noise: float, resolution: float) -> int:
         return 0
     chance = max(resolution / (2.0 * math.sqrt(math.pi) * noise), 1e-6)
     limit = math.ceil(math.log(REPEATED_BY_CHANCE) / math.log(chance))
-    return max(limit, LEAST_REPEATS) if limit <= MOST_REPEATS else 0
+    return max(limit, MIN_REPEATS) if limit <= MAX_REPEATS else 0
 
 
 def sensitivity(positions: FloatArray, directions: FloatArray) -> FloatArray:
@@ -168,12 +168,12 @@ def design_motion(
 ) -> MotionDesign:
     """Return the constants for a table; ``observer_gain`` (6, n) carries the noise of lengths into the pose.
 
-    Raises SettingsError for more than ``MOST_ACCELEROMETERS`` accelerometers.
+    Raises SettingsError for more than ``MAX_ACCELEROMETERS`` accelerometers.
     """
     count = len(sensors.accelerometers)
-    if count > MOST_ACCELEROMETERS:
+    if count > MAX_ACCELEROMETERS:
         raise SettingsError(
-            [f"sensors.accelerometers: {count} accelerometers, {MOST_ACCELEROMETERS} at most can be used"]
+            [f"sensors.accelerometers: {count} accelerometers, {MAX_ACCELEROMETERS} at most can be used"]
         )
     length_noise = _rms(sensors.length.noise, sensors.length.resolution, 1e-7)
     sensor_noise = _rms(sensors.acceleration.noise, sensors.acceleration.resolution, 1e-4)

@@ -53,11 +53,11 @@ from mastd.control.estimation.motion_kernels import (
     INVALID,
     JUMP,
     JUMPED,
+    MAX_STEPS,
     MEMORY,
     MEMORY_TIME,
     MISSING,
     MISSING_SAMPLES,
-    MOST_STEPS,
     OFFSET,
     OFFSET_LIMIT,
     OFFSET_SHARE,
@@ -117,7 +117,7 @@ def estimate_motion(
     """
     c = constants
     count = sizes[COUNT]
-    restart = steps < 1 or steps > sizes[MOST_STEPS] or counters[STARTED] == 0
+    restart = steps < 1 or steps > sizes[MAX_STEPS] or counters[STARTED] == 0
     if restart and counters[STARTED] == 0:
         steps = 0
     counters[STARTED] = 1

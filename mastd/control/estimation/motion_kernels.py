@@ -22,7 +22,7 @@ FIRST_AVERAGE = 0.15
 """Time that the first mean of an offset is taken over (s); it grows to the setting."""
 MEMORY_TIME = 0.5
 """Time constant in which the acceleration at a sensor's place is forgotten (s): the relative tolerance."""
-LEAST_PARITY = 0.02
+MIN_PARITY = 0.02
 """Share of a sensor's error that its set contradicts, below which the set cannot confirm it."""
 
 # state: the first MOTION values are the result
@@ -68,7 +68,7 @@ TABLE = 11
 # row of a sensor: position 3, direction 3, scale, offset, threshold, row of H 6
 ROW = 15
 # sizes (integers)
-COUNT, MOST_STEPS, STUCK_LIMIT, SETTLING, ACQUISITION, AVERAGED, CONFIRMATION = range(7)
+COUNT, MAX_STEPS, STUCK_LIMIT, SETTLING, ACQUISITION, AVERAGED, CONFIRMATION = range(7)
 
 
 @fused_kernel
@@ -100,7 +100,7 @@ def confirmed(
 ) -> float:
     """Return the error of sensor j that its set's parity tells, NaN if the set has no say."""
     weight = constants[parity + j * count + j]
-    if not weight > LEAST_PARITY:
+    if not weight > MIN_PARITY:
         return math.nan
     total = 0.0
     for i in range(count):

@@ -34,7 +34,7 @@ EDGE_TIME = 0.5
 _ROWS_PER_CORNER = 5.0
 """Rows that are kept for a period of the low-pass's corner: more would tell nothing new."""
 _ROUNDS = 3
-_LEAST_COULOMB = 10.0
+_MIN_COULOMB = 10.0
 
 
 @dataclass(frozen=True, eq=False)
@@ -84,13 +84,13 @@ def fit_body(measured: Measurement, table: TableSettings, geometry: Geometry) ->
     pressing = np.einsum("kia,ki->ka", links, measured.pressures @ areas)
     target = balanced(pressing[:, :, None])[:, :, 0]
     inertia, viscous = balanced(_inertia_columns(spin, force, turn)), along_links(rates)
-    coulomb = np.full(rates.shape[1], max(table.actuator.friction.coulomb, _LEAST_COULOMB))
+    coulomb = np.full(rates.shape[1], max(table.actuator.friction.coulomb, _MIN_COULOMB))
     block = round(BLOCK_TIME / (period * every))
     for _ in range(_ROUNDS):
         shape = sliding_friction(lengths, rates, coulomb, table.actuator.friction, period)
         design = np.concatenate((inertia, along_links(shape), viscous), axis=2)
         fit = least_squares(design, target, block)
-        coulomb = np.maximum(fit.values[BODY : BODY + rates.shape[1]], _LEAST_COULOMB)
+        coulomb = np.maximum(fit.values[BODY : BODY + rates.shape[1]], _MIN_COULOMB)
     return _result(
         fit, rates.shape[1], period * rows.astype(np.float64), target @ root.T, design @ fit.values @ root.T
     )

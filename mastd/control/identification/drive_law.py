@@ -23,9 +23,9 @@ from mastd.settings.table.table import TableSettings
 
 SUPPLY_FILTER_TIME = 0.02
 """Low-pass of the measured supply pressure in the orifice law, s."""
-LARGEST_FORCE_RATE_SPEED = 0.1
+MAX_FORCE_RATE_SPEED = 0.1
 """Largest share of the speed that follows from the rate of the force reference, m/s."""
-LEAST_PRESSURE_SHARE = 0.05
+MIN_PRESSURE_SHARE = 0.05
 """Of the full pressure, the least that the orifice law counts on."""
 
 
@@ -46,7 +46,7 @@ def valve_commands(measured: Measurement, table: TableSettings) -> FloatArray:
     forces = _between(measured.pressures @ np.array([areas[0], -areas[1]]), ticks)
     supply = _follow(_between(measured.supply[:, :1], ticks), SUPPLY_FILTER_TIME, tick)
     force_rates = np.diff(measured.force_commands, axis=0, prepend=measured.force_commands[:1])
-    bound = LARGEST_FORCE_RATE_SPEED * stiffness
+    bound = MAX_FORCE_RATE_SPEED * stiffness
     force_rates = np.clip(force_rates / measured.period, -bound, bound)
     ahead = np.tile(tick * (np.arange(ticks) - ticks), len(measured.lengths))[:, None]
 
@@ -90,7 +90,7 @@ def _opening(speed: FloatArray, load: FloatArray, supply: FloatArray, table: Tab
     available = at_rest
     if table.drive.orifice_law:
         available = at_rest + np.where(extends, -load, load)
-    available = np.maximum(available, LEAST_PRESSURE_SHARE * np.maximum(at_rest, 1.0))
+    available = np.maximum(available, MIN_PRESSURE_SHARE * np.maximum(at_rest, 1.0))
     share = np.abs(speed) / (gain * np.sqrt(available))
     straight = np.maximum(1.0 - (bend * share) ** 2, 1e-12)
     return np.asarray(np.sign(speed) * np.minimum(share / np.sqrt(straight), 1.0))

@@ -31,11 +31,11 @@ VISCOUS_MODEL: Final = 0.02
 """Share: part of the shape of friction at low speed can pass for viscous."""
 BODY_MODEL: Final = 2e-4
 """Share of the whole body's mass, and of its inertia and moment of like size."""
-LEAST_PAYLOAD: Final = 5e-3
+MIN_PAYLOAD: Final = 5e-3
 """Share of the table's mass below which nothing stands on it."""
-_LARGEST_BODY_RESIDUAL: Final = 5.0
+_MAX_BODY_RESIDUAL: Final = 5.0
 """Times what the pressures' noise alone leaves."""
-_LARGEST_OIL_RESIDUAL: Final = 50e-6
+_MAX_OIL_RESIDUAL: Final = 50e-6
 """Oil that may be unaccounted for, as travel of the piston in m."""
 
 
@@ -118,7 +118,7 @@ def _payload(body: BodyFit, table: TableSettings) -> PayloadFit | None:
     size = np.array([mass, *[np.max(moment)] * 3, *inertia, *[np.min(inertia)] * 3])
     covariance = body.body_covariance + np.diag((BODY_MODEL * size) ** 2)
     standing = mass - own[0]
-    if not standing > max(LEAST_PAYLOAD * table.body.mass, 3.0 * np.sqrt(covariance[0, 0])):
+    if not standing > max(MIN_PAYLOAD * table.body.mass, 3.0 * np.sqrt(covariance[0, 0])):
         return None
     return payload_of(body.body, covariance, own)
 
@@ -130,7 +130,7 @@ def _notes(
     areas = table.actuator.piston_areas
     # Of white noise the low-pass lets pass the share of its corner in the band of the samples.
     noise = table.sensors.pressure.noise * np.hypot(*areas) * np.sqrt(2.0 * CORNER * measured.period)
-    if body.residual > _LARGEST_BODY_RESIDUAL * max(float(noise), 20.0):
+    if body.residual > _MAX_BODY_RESIDUAL * max(float(noise), 20.0):
         notes.append(
             f"{body.residual / 1e3:.2g} kN a link are left unexplained, noise would leave"
             f" {noise / 1e3:.2g} kN:"
@@ -141,6 +141,6 @@ def _notes(
         f"{link.name}: oil of {link.oil.residual * 1e6:.0f} um of travel is unaccounted for: a pressure, the"
         " spool or the length is read wrong, or there is air in the oil"
         for link in links
-        if link.oil.residual > _LARGEST_OIL_RESIDUAL
+        if link.oil.residual > _MAX_OIL_RESIDUAL
     ]
     return tuple(notes)

@@ -11,7 +11,7 @@ import numpy as np
 from mastd.arrays import FloatArray
 from mastd.settings.table.hydraulics import FrictionSettings
 
-_LEAST_TRAVEL = 1e-15
+_MIN_TRAVEL = 1e-15
 
 
 def sliding_friction(
@@ -32,7 +32,7 @@ def sliding_friction(
     travel = np.diff(lengths, axis=0)
     limit = level(travel / period) / friction.bristle_stiffness
     towards = limit * np.sign(travel)
-    left = np.exp(-np.maximum(np.abs(travel), _LEAST_TRAVEL) / limit)
+    left = np.exp(-np.maximum(np.abs(travel), _MIN_TRAVEL) / limit)
     bristle = np.zeros_like(lengths)
     for row in range(len(travel)):
         bristle[row + 1] = towards[row] + (bristle[row] - towards[row]) * left[row]

@@ -21,13 +21,13 @@ from mastd.kinematics.geometry import DEGREES_OF_FREEDOM, Geometry
 from mastd.kinematics.workspace import jacobians_at, lengths_at
 from mastd.settings.table.table import TableSettings
 
-MOST_SAMPLES: Final = 4000
+MAX_SAMPLES: Final = 4000
 """Of a longer motion every so many are taken."""
 PARTS: Final = 8
 """Parts of the motion by whose spread the doubt is told."""
-LEAST_DOUBT: Final = 1e-6
+MIN_DOUBT: Final = 1e-6
 """m; no offset is known better."""
-LEAST_SHARE: Final = 0.05
+MIN_SHARE: Final = 0.05
 """Of a pattern; a link with less of it does not make the legs fight."""
 FORCE_DOUBT: Final = 0.2
 """Share of the forces that leakage, of which the nominal value is taken, leaves open."""
@@ -77,7 +77,7 @@ class LengthOffsets:
         infinite where none would."""
         with np.errstate(divide="ignore"):
             alone = self.by_lengths[:, None] / self.patterns
-        return np.where(np.abs(self.patterns) > LEAST_SHARE, alone, np.inf)
+        return np.where(np.abs(self.patterns) > MIN_SHARE, alone, np.inf)
 
 
 def find_offsets(geometry: Geometry, motion: SlowMotion, stiffness: float, limit: float) -> LengthOffsets:
@@ -92,7 +92,7 @@ def find_offsets(geometry: Geometry, motion: SlowMotion, stiffness: float, limit
         raise ValueError("six links hold a table without fighting each other: no offset can be told")
     if len(motion.poses) < PARTS:
         raise ValueError(f"{len(motion.poses)} samples of a standing table, at least {PARTS} are due")
-    taken = slice(None, None, 1 + len(motion.poses) // MOST_SAMPLES)
+    taken = slice(None, None, 1 + len(motion.poses) // MAX_SAMPLES)
     poses = motion.poses[taken]
     vectors = _null_vectors_at(geometry, poses, neutral)
     contradictions = _along(vectors, motion.lengths[taken] - lengths_at(geometry, poses))
@@ -148,4 +148,4 @@ def _along(vectors: FloatArray, values: FloatArray) -> FloatArray:
 def _doubt(series: FloatArray) -> FloatArray:
     """Return standard deviations (m,) of the mean of a slowly changing series (k, m)."""
     means = np.array([part.mean(axis=0) for part in np.array_split(series, PARTS)])
-    return np.asarray(np.maximum(means.std(axis=0, ddof=1) / np.sqrt(PARTS), LEAST_DOUBT))
+    return np.asarray(np.maximum(means.std(axis=0, ddof=1) / np.sqrt(PARTS), MIN_DOUBT))

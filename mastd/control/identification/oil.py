@@ -26,10 +26,10 @@ from mastd.settings.table.hydraulics import ActuatorSettings, ValveSettings
 BAND = (0.7, 40.0)
 """Hz in which the balance is looked at: below, the spool's noise adds up; above, the transducers'."""
 BLOCK_TIME = 1.0
-_MOST_ROUNDS = 8
+_MAX_ROUNDS = 8
 _STANDS_STILL = 1e-6
 """Step of the overlap, of the full opening, at which the rounds end."""
-_LARGEST_OVERLAP = 0.1
+_MAX_OVERLAP = 0.1
 _GAIN, _SOFTNESS, _LEAKAGE, _OVERLAP, _ZERO = range(5)
 
 
@@ -74,7 +74,7 @@ def fit_oil(
     target = _banded(volumes, period)[keep] / areas
     overlap, zero = valve.overlap, 0.0
     fit = None
-    for _ in range(_MOST_ROUNDS):
+    for _ in range(_MAX_ROUNDS):
         flow, slope = _flow(spool, overlap, zero, orifices, valve)
         design = np.stack(
             (
@@ -90,8 +90,8 @@ def fit_oil(
         # The last two stand for gain times step of overlap and zero.
         fit = least_squares(design, target, round(BLOCK_TIME / period))
         steps = fit.values[[_OVERLAP, _ZERO]] / fit.values[_GAIN]
-        overlap = min(max(overlap + steps[0], 0.0), _LARGEST_OVERLAP)
-        zero = min(max(zero + steps[1], -_LARGEST_OVERLAP), _LARGEST_OVERLAP)
+        overlap = min(max(overlap + steps[0], 0.0), _MAX_OVERLAP)
+        zero = min(max(zero + steps[1], -_MAX_OVERLAP), _MAX_OVERLAP)
         if np.all(np.abs(steps) < _STANDS_STILL):
             break
     assert fit is not None

@@ -10,7 +10,7 @@ from mastd.arrays import FloatArray
 
 BLOCKS_PER_VALUE = 3
 """Blocks of residuals that are wanted for each value, at least."""
-LEAST_BLOCK = 4
+MIN_BLOCK = 4
 
 
 @dataclass(frozen=True, eq=False)
@@ -38,7 +38,7 @@ def least_squares(design: FloatArray, target: FloatArray, block: int) -> Fit:
     """
     rows, outputs, unknowns = design.shape
     block = min(block, rows // (BLOCKS_PER_VALUE * unknowns))
-    if block < LEAST_BLOCK:
+    if block < MIN_BLOCK:
         raise ValueError("the play is too short to tell the values from each other")
     blocks = rows // block
     used = blocks * block

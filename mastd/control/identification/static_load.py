@@ -26,7 +26,7 @@ FRICTION_DOUBT: Final = 0.2
 """Share of the sliding friction that is not known: wear, oil, side loads; standard deviation."""
 PRESSURE_DOUBT: Final = 2.0
 """Standard deviation of a pressure transducer's own offset, in times of its noise."""
-LEAST_DOUBT: Final = 10.0
+MIN_DOUBT: Final = 10.0
 """N; no leg's force is known better, whatever the settings say."""
 CERTAINTY: Final = 2.0
 """A difference below this many standard deviations says nothing."""
@@ -45,7 +45,7 @@ class LegFriction:
         """Take both from the table's settings."""
         pressure = PRESSURE_DOUBT * table.sensors.pressure.noise
         doubt = pressure * math.hypot(*table.actuator.piston_areas)
-        return cls(table.actuator.friction, max(doubt, LEAST_DOUBT))
+        return cls(table.actuator.friction, max(doubt, MIN_DOUBT))
 
     @property
     def sliding_rate(self) -> float:

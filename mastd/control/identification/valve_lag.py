@@ -24,7 +24,7 @@ from mastd.settings.table.hydraulics import ValveSettings
 
 BAND = (0.7, 60.0)
 """Hz in which the response is fitted, as far as it is coherent."""
-LEAST_COHERENCE = 0.5
+MIN_COHERENCE = 0.5
 SEGMENT_TIME = 4.0
 LINE_DEPENDENCE = 1.5
 """Neighbouring lines of a Hann window share noise: so many count for one."""
@@ -60,7 +60,7 @@ def fit_lag(
     own = signal.welch(nominal, 1.0 / period, nperseg=segment)[1]
     answer = signal.welch(spool, 1.0 / period, nperseg=segment)[1]
     coherence = np.minimum(np.abs(across) ** 2 / np.maximum(own * answer, 1e-300), 1.0 - 1e-9)
-    used = (frequency >= BAND[0]) & (frequency <= BAND[1]) & (coherence >= LEAST_COHERENCE)
+    used = (frequency >= BAND[0]) & (frequency <= BAND[1]) & (coherence >= MIN_COHERENCE)
     if np.count_nonzero(used) < 8:
         raise ValueError("the spool does not follow what the drive asks of it")
     response = across[used] / own[used]

@@ -19,8 +19,8 @@ from mastd.arrays import FloatArray
 from mastd.control.iteration import drives, learning, noise
 from mastd.control.iteration.figures import figures, sizes_of
 from mastd.control.iteration.history import (
-    LEAST_GAIN,
     MATRIX,
+    MIN_GAIN,
     History,
     NoiseNote,
     PlayNote,
@@ -47,7 +47,7 @@ TARGET: Final = "target.rsp"
 BEST_DRIVE, BEST_PROFILE = "drive.rsp", "drive.yaml"
 _TRIALS: Final = 6
 _LOW_COHERENCE: Final = 0.5
-_LEAST_SHARE: Final = 0.05
+_MIN_SHARE: Final = 0.05
 """Of a step below which it is not worth a play."""
 
 
@@ -221,7 +221,7 @@ def _next(task: Task, history: History, matrix: FrequencyMatrix | None, tell: Te
     """Return the next drive, or why there is none."""
     assert matrix is not None
     source, gain = history.next_step()
-    if gain < LEAST_GAIN:
+    if gain < MIN_GAIN:
         return f"play {source.number} is as good as it gets: smaller steps have not bettered it"
     poses = drives.read_drive(task.directory / source.drive, task.knots)
     missing = task.target - drives.read_series(task.directory / source.responses)[: task.knots]
@@ -233,7 +233,7 @@ def _next(task: Task, history: History, matrix: FrequencyMatrix | None, tell: Te
     share, limit = _passing_share(task, poses, change)
     if limit:
         tell(f"the check lets {share:.0%} of the step through: {limit}")
-    if share < _LEAST_SHARE:
+    if share < _MIN_SHARE:
         return f"the check leaves no room for a step from play {source.number}: {limit}"
     return _Made(poses + share * change, source.number, gain, share, limit)
 

@@ -24,7 +24,7 @@ from mastd.settings.table.payload import VehiclePayload
 
 STEPS: Final = (1, 2, 4, 5, 8, 10)
 """Knots from value to value of a drive's file, of which the best is taken."""
-MOST_LOST: Final = 1e-3
+MAX_LOST: Final = 1e-3
 """Share of a drive's acceleration (rms) that a file may cost."""
 _AXIS_UNITS: Final = ("m",) * 3 + ("rad",) * 3
 _KEPT: Final = ("payload", "rigs", "limits")
@@ -58,9 +58,9 @@ def as_played(poses: FloatArray, knots: int) -> FloatArray:
 
 def write_drive(path: Path, poses: FloatArray, notes: Mapping[str, str]) -> Step:
     """Write poses (k, 6) of C, one a knot, from rest to rest, as an RPC III file of six channels, at the step
-    that costs least; UsageError if that is more than MOST_LOST."""
+    that costs least; UsageError if that is more than MAX_LOST."""
     step = best_step(poses)
-    if not step.lost <= MOST_LOST:
+    if not step.lost <= MAX_LOST:
         raise UsageError(f"{path}: rounding to 32 bits would cost {step.lost:.2%} of the acceleration")
     spaced = _spaced(poses, step.knots)
     channels = tuple(

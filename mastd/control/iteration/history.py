@@ -19,7 +19,7 @@ from mastd.signals.frequency_matrix import FrequencyMatrix
 HISTORY: Final = "history.json"
 MATRIX: Final = "matrix.npz"
 VERSION: Final = 1
-LEAST_GAIN: Final = 0.2
+MIN_GAIN: Final = 0.2
 """Below it the iteration ends: what is left is not what the matrix tells."""
 
 

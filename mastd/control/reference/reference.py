@@ -69,9 +69,9 @@ from mastd.control.reference.preview import (
 from mastd.control.reference.stream import NEWEST, PERIOD, stream_block
 from mastd.control.reference.time_scaling import (
     FIRST,
-    LARGEST_FIRST,
-    LARGEST_SECOND,
-    LONGEST_WAY,
+    MAX_FIRST,
+    MAX_SECOND,
+    MAX_WAY,
     SECOND,
     SPEED,
     TIME,
@@ -85,7 +85,7 @@ _NOTHING = at_rest()
 """The timeline that is passed while none is loaded."""
 _CONTINUOUS = 1e-12
 """Metres, radians and their rates up to which a path begins where the last command was: rounding."""
-MOST_LATER = 32
+MAX_LATER = 32
 """Periods that one cycle makes up for at most in ``Reference.later``."""
 _ROUNDING = 1e-6
 """Share of a period by which path time may be rounded."""
@@ -121,7 +121,7 @@ class Reference:
         self.motion = motion
         self._period = period
         self._ahead = ahead
-        self._later = np.zeros((MOST_LATER, 4, 6))
+        self._later = np.zeros((MAX_LATER, 4, 6))
         self.later = self._later[:1]
         """What comes ``ahead`` s after ``motion``, if nothing is asked meanwhile: (m, 4, 6), one for each
         period of the last ``advance``, the newest last. A stream is not known ahead."""
@@ -134,7 +134,7 @@ class Reference:
         self._number = REST
         self.block = self._state = state = np.zeros(STATE_SIZE)
         """State of the generator (``mastd.control.reference.kernels``): only to be read."""
-        self.preview = self._preview = preview_block(limits.path, LONGEST_WAY * limits.stop_time)
+        self.preview = self._preview = preview_block(limits.path, MAX_WAY * limits.stop_time)
         """Block of the look ahead (``mastd.control.reference.preview``): only to be read."""
         self.path = state[PATH : PATH + 24].reshape(4, 6)
         self._warp = state[WARP : WARP + WARP_SIZE]
@@ -145,7 +145,7 @@ class Reference:
         self._target = state[TARGET : TARGET + 6]
         self._rates = state[RATES : RATES + 6]
         self._warp[[SPEED, WANTED]] = 1.0
-        self._warp[[LARGEST_FIRST, LARGEST_SECOND]] = speed_bounds(limits.stop_time)
+        self._warp[[MAX_FIRST, MAX_SECOND]] = speed_bounds(limits.stop_time)
         self._level[[LEVEL_TARGET, GAIN]] = 1.0
         self._level[TIME_CONSTANT] = limits.level_time / LAGS_PER_CHANGE
         state[DURATION] = 1.0
@@ -300,7 +300,7 @@ class Reference:
         source = REST if timeline is None and self.source is Source.PROFILE else self._number
         read = _NOTHING if timeline is None else timeline
         periods = max(round(dt / self._period), 1)
-        if periods > MOST_LATER:
+        if periods > MAX_LATER:
             periods = 1
             self.broken += 1
         self.later = self._later[:periods]
@@ -325,7 +325,7 @@ class Reference:
     def _begin(self, source: Source) -> None:
         """Start a path at full speed; the level is taken over, the look ahead begins anew."""
         self.source, self._number = source, int(source)
-        self._warp[:LARGEST_FIRST] = (0.0, 1.0, 0.0, 0.0, 1.0)
+        self._warp[:MAX_FIRST] = (0.0, 1.0, 0.0, 0.0, 1.0)
         self._settle_level()
         self._preview[[LIMIT, NEXT, FRESH, WALLS, LAST, WALL]] = (1.0, 0.0, 1.0, 1.0, -1.0, -1.0)
 

@@ -25,11 +25,11 @@ import math
 from mastd.arrays import FloatArray
 from mastd.kernel import kernel
 
-TIME, SPEED, FIRST, SECOND, WANTED, LARGEST_FIRST, LARGEST_SECOND = range(7)
+TIME, SPEED, FIRST, SECOND, WANTED, MAX_FIRST, MAX_SECOND = range(7)
 """Places in the block of the warp: τ in s, σ, σ̇ in 1/s, σ̈ in 1/s², the target that the operator set, S, J."""
 WARP_SIZE = 7
 
-LONGEST_WAY = 1.0
+MAX_WAY = 1.0
 """Path time over T that a stop can cover at most: 0.81, from σ = 0.75 while it rises at S."""
 
 JERK_SHARE = 0.25
@@ -49,7 +49,7 @@ def advance_speed(warp: FloatArray, target: float, dt: float) -> None:
         warp[TIME] += dt * warp[SPEED]
         warp[SECOND] = 0.0
         return
-    top, bend = warp[LARGEST_FIRST], warp[LARGEST_SECOND]
+    top, bend = warp[MAX_FIRST], warp[MAX_SECOND]
     # Mirrored so that the change is a rise: from the present rate to the peak, at it, and down to zero.
     sign = 1.0 if gap - rate * abs(rate) / (2.0 * bend) > 0.0 else -1.0
     rate *= sign

@@ -14,9 +14,9 @@ SINE_SIZE = 11
 ends, s of a pass, s of the profile; s of rest at either end of a play, s of the rise that follows; rad/s;
 number of multiples; m/s² of a link at level 1; s."""
 
-LEAST_WINDOW = 0.2
+MIN_WINDOW = 0.2
 """s of a demodulation."""
-LEAST_PERIODS = 2.0
+MIN_PERIODS = 2.0
 
 
 @fused_kernel
@@ -64,4 +64,4 @@ def window_jets(sine: FloatArray, time: float, out: FloatArray) -> None:
 def window_time(sine: FloatArray) -> float:
     """Return the s of a demodulation: whole periods."""
     period = 2.0 * math.pi / sine[OMEGA]
-    return float(period * max(LEAST_PERIODS, math.ceil(LEAST_WINDOW / period)))
+    return float(period * max(MIN_PERIODS, math.ceil(MIN_WINDOW / period)))

@@ -12,7 +12,7 @@ import numpy as np
 
 from mastd.arrays import FloatArray
 from mastd.control.reference.kernels import Source
-from mastd.control.reference.reference import MOST_LATER, Reference
+from mastd.control.reference.reference import MAX_LATER, Reference
 from mastd.control.sine.corrected_sine import SINE_SIZE
 from mastd.control.sine.harmonics import (
     AHEAD,
@@ -33,7 +33,7 @@ from mastd.motion.profile.compiler import Program, fade_knots
 from mastd.motion.profile.fades import REST_KNOTS
 from mastd.motion.profile.timeline import KNOT_SPACING, Timeline
 from mastd.settings.profile.profile import ProfileSettings
-from mastd.settings.profile.segments import HIGHEST_CORRECTED, Sine, axis_items
+from mastd.settings.profile.segments import MAX_CORRECTED, Sine, axis_items
 
 NOTHING: Final = np.zeros((0, SINE_SIZE))
 """No sine to be corrected."""
@@ -55,7 +55,7 @@ def corrected_sines(
         rise = min(fade_knots(profile, segment), (knots - 1) // 2) - REST_KNOTS
         row = np.array([start, knots - 1, end, timeline.starts[-1], timeline.end_knot, REST_KNOTS, rise])
         omega = 2.0 * np.pi * segment.frequency
-        harmonics = min(segment.correction.harmonics, int(HIGHEST_CORRECTED / segment.frequency))
+        harmonics = min(segment.correction.harmonics, int(MAX_CORRECTED / segment.frequency))
         pose = timeline.sample(np.array([start * KNOT_SPACING]))[0, 0]
         asked = _largest_link_acceleration(segment, motion, geometry, pose)
         budget = segment.correction.bound * asked
@@ -101,7 +101,7 @@ class SineCorrection:
         self._state = correction_state()
         self._sines = NOTHING
         self._motion = np.zeros((4, 6))
-        self._later = np.zeros((MOST_LATER, 4, 6))
+        self._later = np.zeros((MAX_LATER, 4, 6))
         self._arguments = (
             *(reference.block, reference.preview, self._state, now),
             *(geometry.table_joints, geometry.base_joints, geometry.neutral_position),

@@ -67,12 +67,12 @@ NOW = 7
 whether the profile is the path, whether this cycle's sample answers the last one's reference alone, whether
 the motion does not go on from the last one."""
 
-MOST_HARMONICS = 10
-LARGEST_SHARE = 0.5
+MAX_HARMONICS = 10
+MAX_SHARE = 0.5
 """Of what is missing, that one window takes off."""
-LEAST_WEIGHT = 0.9
+MIN_WEIGHT = 0.9
 """Share of a window's samples that must have come."""
-LEAST_LEVEL = 0.02
+MIN_LEVEL = 0.02
 """Below it nothing is learned: what is measured would be divided by it."""
 BLEND_SHARE = 0.9
 """Of a window, in which new phasors come in: they are in before the next ones, and begin only after what has
@@ -80,7 +80,7 @@ been looked ahead to."""
 HELD_SHARE, STEP_SHARE = 0.9, 0.1
 """Of the budget, for phasors and for their change in a window: while it comes in, its rate adds to the latter
 by at most as much again."""
-LEAST_ENVELOPE_TIME = 0.1
+MIN_ENVELOPE_TIME = 0.1
 """s: time constant of the envelope, or one radian of the sine where that is longer."""
 
 (
@@ -109,15 +109,15 @@ _SIZES = (
     WARP_SIZE,
     4 * 4,
     3 * 24,
-    MOST_HARMONICS * 12,
-    MOST_HARMONICS * 12,
-    MOST_HARMONICS * 12,
+    MAX_HARMONICS * 12,
+    MAX_HARMONICS * 12,
+    MAX_HARMONICS * 12,
 )
 (HEAD, OWN_WARP, OWN_LEVEL, ENVELOPE, LATER_WARP, FACTORS, PATHS, HELD, STEP, SUMS) = (
     sum(_SIZES[:place]) for place in range(len(_SIZES))
 )
 STATE_SIZE = sum(_SIZES)
-"""Phasors are laid out as (MOST_HARMONICS, 12): a of the six axes, then b."""
+"""Phasors are laid out as (MAX_HARMONICS, 12): a of the six axes, then b."""
 
 
 def correction_state() -> FloatArray:
@@ -169,8 +169,8 @@ def add_correction(
 
     ``level`` and ``envelope`` (4,): gain of the path by its time, share of the correction by time.
     """
-    held = state[HELD:STEP].reshape((MOST_HARMONICS, 12))
-    step = state[STEP:SUMS].reshape((MOST_HARMONICS, 12))
+    held = state[HELD:STEP].reshape((MAX_HARMONICS, 12))
+    step = state[STEP:SUMS].reshape((MAX_HARMONICS, 12))
     factors = state[FACTORS:PATHS].reshape((4, 4))
     paths = state[PATHS:HELD].reshape((3, 4, 6))
     time = warp[PATH_TIME]
@@ -214,10 +214,10 @@ def demand(sine: FloatArray, phasors: FloatArray, jacobian: FloatArray) -> float
 @fused_kernel
 def take_off(sine: FloatArray, state: FloatArray, waited: float, jacobian: FloatArray) -> None:
     """Take a share of what a whole window has shown off the phasors, within the budget."""
-    held = state[HELD:STEP].reshape((MOST_HARMONICS, 12))
-    step = state[STEP:SUMS].reshape((MOST_HARMONICS, 12))
-    sums = state[SUMS:].reshape((MOST_HARMONICS, 12))
-    share = min(1.0 - math.exp(-window_time(sine) / sine[TIME]), LARGEST_SHARE)
+    held = state[HELD:STEP].reshape((MAX_HARMONICS, 12))
+    step = state[STEP:SUMS].reshape((MAX_HARMONICS, 12))
+    sums = state[SUMS:].reshape((MAX_HARMONICS, 12))
+    share = min(1.0 - math.exp(-window_time(sine) / sine[TIME]), MAX_SHARE)
     scale = 2.0 * share / state[WEIGHT]
     for k in range(int(sine[HARMONICS])):
         # What was asked is answered so much later: the correction must come as much earlier.
@@ -254,7 +254,7 @@ def forget_window(state: FloatArray) -> None:
 @fused_kernel
 def note_sample(sine: FloatArray, state: FloatArray, measured: FloatArray) -> None:
     """Add what the last cycle's reference has been answered by to the demodulation."""
-    sums = state[SUMS:].reshape((MOST_HARMONICS, 12))
+    sums = state[SUMS:].reshape((MAX_HARMONICS, 12))
     share = (state[LAST_TIME] - state[WINDOW]) / window_time(sine)
     weight = 1.0 - math.cos(2.0 * math.pi * share)
     state[WEIGHT] += weight
@@ -299,7 +299,7 @@ def meet_sine(sines: FloatArray, state: FloatArray, number: int) -> None:
     if number < 0:
         return
     envelope = state[ENVELOPE:LATER_WARP]
-    envelope[TIME_CONSTANT] = max(LEAST_ENVELOPE_TIME, 1.0 / sines[number, OMEGA])
+    envelope[TIME_CONSTANT] = max(MIN_ENVELOPE_TIME, 1.0 / sines[number, OMEGA])
     stop_envelope(envelope, 1.0 if state[OWN_WARP + SPEED] == 1.0 else 0.0)
     if state[OWNER] != number:
         state[OWNER] = float(number)
@@ -377,7 +377,7 @@ def correct(
 
     if state[STEADY] > 0.0 and now[BROKEN] == 0.0:
         if state[WINDOW] >= 0.0 and state[LAST_TIME] - state[WINDOW] >= window_time(sine):
-            if state[WEIGHT] * now[PERIOD] >= LEAST_WEIGHT * window_time(sine):
+            if state[WEIGHT] * now[PERIOD] >= MIN_WEIGHT * window_time(sine):
                 euler_jacobian(table_joints, base_joints, neutral_position, motion[0], jacobian)
                 take_off(sine, state, now[WAITED], jacobian)
                 state[BLEND] = warp[PATH_TIME] + now[AHEAD]
@@ -417,5 +417,5 @@ def correct(
     copy(motion[2], state[LAST_ASKED:OWN_WARP])
     settled = envelope[GAIN] == 1.0 and level[ERROR] == 0.0 and level[ERROR + 2] == 0.0
     risen = min(local, sine[PLAY] - local) >= sine[REST] + sine[RISE]
-    state[STEADY] = full and settled and risen and level[GAIN] >= LEAST_LEVEL
+    state[STEADY] = full and settled and risen and level[GAIN] >= MIN_LEVEL
     return True

@@ -40,9 +40,9 @@ NOISE = (2.0e3, 2.0e3)
 """Of a window's force in N and moment in N m: friction that the model has not."""
 MODEL_SHARE = 0.02
 """Of the wrench, that the model may be wrong by."""
-LEAST_SPREAD = 0.02
+MIN_SPREAD = 0.02
 """Spread that always remains, so that what changes can be followed."""
-LEAST_WRENCH = 2.0e3
+MIN_WRENCH = 2.0e3
 """Changing wrench in N or N m below which a window says more of friction than of the payload."""
 FOLLOW_TIME = 0.2
 """Time constant in s in which the control follows what was learned."""
@@ -180,7 +180,7 @@ def _take_row(memory: FloatArray, axis: int) -> None:
         missed -= memory[j] * column
     noise = NOISE[0] if axis < 3 else NOISE[1]
     # Spreads are some six per cent: the changing wrench itself is some sixteen times what they make.
-    if not size > (LEAST_WRENCH * SPREAD_OF_MASS) ** 2:
+    if not size > (MIN_WRENCH * SPREAD_OF_MASS) ** 2:
         return
     variance = noise * noise + (MODEL_SHARE / SPREAD_OF_MASS) ** 2 * size
     total = variance
@@ -201,4 +201,4 @@ def _take_row(memory: FloatArray, axis: int) -> None:
         for k in range(UNKNOWNS):
             memory[_P + UNKNOWNS * j + k] -= memory[_SCRATCH + j] * memory[_SCRATCH + k] * inverse
         own = _P + (UNKNOWNS + 1) * j
-        memory[own] = max(memory[own], LEAST_SPREAD * LEAST_SPREAD)
+        memory[own] = max(memory[own], MIN_SPREAD * MIN_SPREAD)

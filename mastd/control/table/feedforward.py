@@ -35,7 +35,7 @@ DRIVE_COLUMNS = 6
 the orifice law, nominal stiffness of the oil (N/m), mean time of its set-points within a period, counted back
 from the end (s)."""
 
-LARGEST_FORCE_RATE_SPEED = 0.1
+MAX_FORCE_RATE_SPEED = 0.1
 """Share of the speed, in m/s, that the drive lets the rate of the force reference have at most."""
 
 
@@ -79,7 +79,7 @@ def drive_speed(
 ) -> float:
     """Return the mean speed in m/s that the drive makes of a command by itself, errors and trim apart."""
     back = drive[DRIVE_OFFSET]
-    bound = LARGEST_FORCE_RATE_SPEED * drive[DRIVE_STIFFNESS]
+    bound = MAX_FORCE_RATE_SPEED * drive[DRIVE_STIFFNESS]
     bounded = min(max(force_rate, -bound), bound)
     speed = drive[DRIVE_RATE] * (rate - back * acceleration)
     speed += drive[DRIVE_LEAD] * acceleration

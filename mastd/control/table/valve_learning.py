@@ -31,7 +31,7 @@ from mastd.kernel import fused_kernel
 
 WINDOW_TIME = 0.02
 """s of a window."""
-LEAST_WINDOW = 4
+MIN_WINDOW = 4
 """Periods of a window at least."""
 
 # columns of a link's memory
@@ -47,20 +47,20 @@ LEARNING_COLUMNS = _LAST_SLOPE + 1
 
 LENGTH_NOISE = 5.0e-6
 """Of a window's travel in m: noise of two lengths, of the spool, of the pressures."""
-LEAST_CHANGE = 5.0e-5
+MIN_CHANGE = 5.0e-5
 """Travel and compression in m below which a window says more of noise and leakage than of the valve."""
-LEAST_SQUEEZE = 2.0e-5
+MIN_SQUEEZE = 2.0e-5
 """Oil in m of travel that the noise of the pressures does not hide."""
 MODEL_SHARE = 0.02
 """Of the flow in a window that the model may be wrong by."""
 SPREAD = (0.1, 0.004, 0.1, 0.5)
 """Usual spread of g, u, κ and λ."""
-LEAST_SPREAD = (0.002, 1.0e-4, 0.004, 0.01)
+MIN_SPREAD = (0.002, 1.0e-4, 0.004, 0.01)
 """Spread that always remains, so that what changes can be followed."""
-LARGEST_GAIN_CHANGE = 0.3
-LARGEST_CHANGE_OF_OVERLAP = 0.02
-LARGEST_SOFTENING = 0.4
-LARGEST_LEAKAGE = 5.0
+MAX_GAIN_CHANGE = 0.3
+MAX_CHANGE_OF_OVERLAP = 0.02
+MAX_SOFTENING = 0.4
+MAX_LEAKAGE = 5.0
 FOLLOW_TIME = 0.2
 """Time constant in s in which the control follows what was learned."""
 
@@ -92,7 +92,7 @@ def learn(
     ``known`` (n, …) are the rows before anything was learned; ``lengths``, ``forces``, ``spools`` (n,) as
     measured. ``whole``: this sample follows on the last one; otherwise the windows begin anew.
     """
-    window = max(float(LEAST_WINDOW), WINDOW_TIME / period - 0.5)
+    window = max(float(MIN_WINDOW), WINDOW_TIME / period - 0.5)
     for i in range(rows.shape[0]):
         m = memory[i]
         opening, force = spools[i], forces[i]
@@ -111,7 +111,7 @@ def learn(
             m[_COUNT] += 1.0
             if m[_COUNT] > window:
                 spring = oil_spring(known[i], lengths[i])
-                largest = known[i, OVERLAP] + LARGEST_CHANGE_OF_OVERLAP
+                largest = known[i, OVERLAP] + MAX_CHANGE_OF_OVERLAP
                 _take_window(m, lengths[i], force, spring, largest)
                 usable = False
         if not usable:
@@ -132,11 +132,11 @@ def _take_window(m: FloatArray, length: float, force: float, spring: float, larg
     travel = length - m[_START_LENGTH]
     # Not the change of force over stiffness: along the stroke the stiffness changes, and squeezes nothing.
     squeezed = (force - m[_START_FORCE]) / spring
-    if not abs(travel) + abs(squeezed) > LEAST_CHANGE:
+    if not abs(travel) + abs(squeezed) > MIN_CHANGE:
         return
     m[_H + _G], m[_H + _U] = m[_PASSED], -m[_G] * m[_SLOPE]
     # Noise of the pressures would count as softness.
-    m[_H + _K] = -squeezed if abs(squeezed) > LEAST_SQUEEZE else 0.0
+    m[_H + _K] = -squeezed if abs(squeezed) > MIN_SQUEEZE else 0.0
     m[_H + _L] = -m[_LEAKED]
     missed = travel - (m[_G] * m[_PASSED] - m[_K] * squeezed - m[_L] * m[_LEAKED])
     total = LENGTH_NOISE**2 + (MODEL_SHARE * m[_PASSED]) ** 2 + (MODEL_SHARE * squeezed) ** 2
@@ -153,11 +153,11 @@ def _take_window(m: FloatArray, length: float, force: float, spring: float, larg
         m[j] += m[_GAIN + j] * inverse * missed
         for k in range(UNKNOWNS):
             m[_P + UNKNOWNS * j + k] -= m[_GAIN + j] * m[_GAIN + k] * inverse
-    m[_P] = max(m[_P], LEAST_SPREAD[0] ** 2)
-    m[_P + 5] = max(m[_P + 5], LEAST_SPREAD[1] ** 2)
-    m[_P + 10] = max(m[_P + 10], LEAST_SPREAD[2] ** 2)
-    m[_P + 15] = max(m[_P + 15], LEAST_SPREAD[3] ** 2)
-    m[_G] = min(max(m[_G], 1.0 - LARGEST_GAIN_CHANGE), 1.0 + LARGEST_GAIN_CHANGE)
+    m[_P] = max(m[_P], MIN_SPREAD[0] ** 2)
+    m[_P + 5] = max(m[_P + 5], MIN_SPREAD[1] ** 2)
+    m[_P + 10] = max(m[_P + 10], MIN_SPREAD[2] ** 2)
+    m[_P + 15] = max(m[_P + 15], MIN_SPREAD[3] ** 2)
+    m[_G] = min(max(m[_G], 1.0 - MAX_GAIN_CHANGE), 1.0 + MAX_GAIN_CHANGE)
     m[_U] = min(max(m[_U], 0.0), largest_overlap)
-    m[_K] = min(max(m[_K], 1.0 - LARGEST_SOFTENING), 1.0 + LARGEST_SOFTENING)
-    m[_L] = min(max(m[_L], 0.0), LARGEST_LEAKAGE)
+    m[_K] = min(max(m[_K], 1.0 - MAX_SOFTENING), 1.0 + MAX_SOFTENING)
+    m[_L] = min(max(m[_L], 0.0), MAX_LEAKAGE)

@@ -14,7 +14,7 @@ from mastd.arrays import FloatArray
 from mastd.errors import FormatError
 
 # Problems that one message tells at most.
-_MOST_PROBLEMS = 20
+_MAX_PROBLEMS = 20
 
 
 def read_columns(path: Path, names: Sequence[str]) -> FloatArray:
@@ -54,9 +54,9 @@ def read_columns(path: Path, names: Sequence[str]) -> FloatArray:
                 row.append(value)
         rows.append(row)
     if problems:
-        hidden = len(problems) - _MOST_PROBLEMS
+        hidden = len(problems) - _MAX_PROBLEMS
         more = [f"{path}: and {hidden} more problems"] if hidden > 0 else []
-        raise FormatError("\n".join(problems[:_MOST_PROBLEMS] + more))
+        raise FormatError("\n".join(problems[:_MAX_PROBLEMS] + more))
     if not rows:
         raise FormatError(f"{path}: no rows below the names of the columns")
     return np.array(rows, dtype=np.float64)

@@ -13,9 +13,9 @@ from typing import BinaryIO, Final
 
 from mastd.errors import FormatError
 
-MOST_BYTES: Final = 4_000_000_000
+MAX_BYTES: Final = 4_000_000_000
 """Of a file that is read whole."""
-MOST_TEXT: Final = 2_000_000_000
+MAX_TEXT: Final = 2_000_000_000
 """Of a text that is read whole."""
 _LINE_END: Final = re.compile(r"\r\r\n|\r\n|\n|\r")
 _NOT_TEXT: Final = re.compile(rb"[\x00-\x08\x0e-\x19\x1b-\x1f]")
@@ -31,7 +31,7 @@ def head_of(path: Path, count: int) -> bytes:
         raise FormatError(f"{path}: cannot be read: {error.strerror}") from error
 
 
-def content_of(path: Path, most: int = MOST_BYTES) -> bytes:
+def content_of(path: Path, most: int = MAX_BYTES) -> bytes:
     """Return the bytes of a file; raise FormatError where it cannot be read or has more than ``most``."""
     try:
         size = _refuse_streams(path)
@@ -64,7 +64,7 @@ def text_of(path: Path) -> str:
 
     Raises FormatError where it cannot be read or is no text.
     """
-    content = content_of(path, MOST_TEXT)
+    content = content_of(path, MAX_TEXT)
     if (place := _NOT_TEXT.search(content)) is not None:
         line = content.count(b"\n", 0, place.start()) + 1
         raise FormatError(f"{path}:{line}: a byte {place.group()[0]:#04x}: this is no text")

@@ -14,11 +14,11 @@ import numpy as np
 from mastd.arrays import FloatArray
 from mastd.errors import FormatError
 from mastd.formats.core.measurement import Channel, Measurement, Series
-from mastd.signals.resampling import LARGEST_CHANGE, new_count, resample
+from mastd.signals.resampling import MAX_CHANGE, new_count, resample
 
 _SLACK: Final = 1e-6
 """Steps by which a value may lie outside of a span and still belong to it."""
-_MOST_NAMED: Final = 12
+_MAX_NAMED: Final = 12
 
 
 def matching(names: Sequence[str], wanted: Sequence[str]) -> tuple[list[str], list[str]]:
@@ -58,7 +58,7 @@ def chosen(measurement: Measurement, path: Path, wanted: Sequence[str]) -> Chose
             missing.append(name)
     if missing or not order:
         what = f"no channel {', '.join(missing)}" if missing else "no channel is chosen"
-        shown = ", ".join(names[:_MOST_NAMED]) + (", …" if len(names) > _MOST_NAMED else "")
+        shown = ", ".join(names[:_MAX_NAMED]) + (", …" if len(names) > _MAX_NAMED else "")
         raise FormatError(f"{path}: {what}, there are {len(names)}: {shown}")
     series: list[Series] = []
     kept: list[tuple[int, ...]] = []
@@ -120,9 +120,9 @@ def _at_step(series: Series, path: Path, step: float, held: Callable[[Channel], 
         raise FormatError(f"{path}: its times state no unit, give the step with --step")
     if math.isclose(old, step, rel_tol=1e-12):
         return series
-    if not 1.0 / LARGEST_CHANGE <= step / old <= LARGEST_CHANGE:
+    if not 1.0 / MAX_CHANGE <= step / old <= MAX_CHANGE:
         raise FormatError(
-            f"{path}: from a step of {old:g} to one of {step:g}: {LARGEST_CHANGE:g} times is the most"
+            f"{path}: from a step of {old:g} to one of {step:g}: {MAX_CHANGE:g} times is the most"
         )
     keep = [held(channel) for channel in series.channels]
     smooth = [channel for channel, one in zip(series.channels, keep, strict=True) if not one]

@@ -10,14 +10,14 @@ import numpy as np
 from mastd.errors import FormatError
 from mastd.formats.core.packages import package
 
-_MOST_ATTRIBUTES: Final = 1000
-_MOST_ELEMENTS: Final = 16
+_MAX_ATTRIBUTES: Final = 1000
+_MAX_ELEMENTS: Final = 16
 
 
 def attributes(item: Any) -> dict[str, str]:
     """Return the attributes of a file, group or data set that are texts or a few numbers, as texts."""
     found = {}
-    for name in list(item.attrs)[:_MOST_ATTRIBUTES]:
+    for name in list(item.attrs)[:_MAX_ATTRIBUTES]:
         text = attribute_text(item, name)
         if text or name in item.attrs:
             found[name] = text
@@ -34,7 +34,7 @@ def attribute_text(item: Any, *names: str) -> str:
             continue
         try:
             # Its size is looked at first: reading allocates it.
-            if item.attrs.get_id(name).get_space().get_simple_extent_npoints() <= _MOST_ELEMENTS:
+            if item.attrs.get_id(name).get_space().get_simple_extent_npoints() <= _MAX_ELEMENTS:
                 return _text(item.attrs[name])
         except (OSError, TypeError, ValueError, KeyError, RuntimeError):
             continue

@@ -29,8 +29,8 @@ _UNITS: Final = ("unit", "units", "Unit", "Units", "UNIT", "UNITS")
 _DESCRIPTIONS: Final = ("description", "long_name", "comment", "Description", "Comment")
 _HIDDEN: Final = ("#refs#", "#subsystem#")
 """Where MATLAB keeps what cells and objects refer to."""
-_MOST_NOTE: Final = 10_000
-_MOST_COLUMNS: Final = 10_000
+_MAX_NOTE: Final = 10_000
+_MAX_COLUMNS: Final = 10_000
 
 
 @dataclass
@@ -116,7 +116,7 @@ def _note(path: Path, dataset: Any, content: _Content) -> None:
     """Keep a scalar or a short text as a note; count anything else as skipped."""
     name = dataset.name.strip("/")
     text = ""
-    if dataset.shape is not None and 0 < dataset.size <= _MOST_NOTE:
+    if dataset.shape is not None and 0 < dataset.size <= _MAX_NOTE:
         refuse_unreadable(path, dataset)
         if attribute_text(dataset, "MATLAB_class") == "char" and dataset.dtype.kind == "u":
             text = "".join(chr(int(code)) for code in dataset[()].ravel(order="F") if code < 0xD800)
@@ -126,7 +126,7 @@ def _note(path: Path, dataset: Any, content: _Content) -> None:
             text = value.decode("utf-8", "replace") if isinstance(value, bytes) else str(value)
             text = "" if dataset.dtype.kind == "O" and not isinstance(value, bytes | str) else text
     if text:
-        content.notes[name] = text[:_MOST_NOTE]
+        content.notes[name] = text[:_MAX_NOTE]
     else:
         content.skipped.append(name)
 
@@ -187,10 +187,10 @@ def _columns(path: Path, dataset: Any, times: dict[int, Any]) -> list[tuple[str,
     if (lengths[0] in times) != (lengths[1] in times):
         along_last = lengths[1] in times
     table = values.T if along_last else values
-    if table.shape[1] > _MOST_COLUMNS:
+    if table.shape[1] > _MAX_COLUMNS:
         raise FormatError(
             f"{path}: {dataset.name} has {table.shape[1]} columns of {table.shape[0]} values: more than "
-            f"{_MOST_COLUMNS} channels are not read"
+            f"{_MAX_COLUMNS} channels are not read"
         )
     return [
         (f"{label}[{number}]", np.ascontiguousarray(column)) for number, column in enumerate(table.T, start=1)

@@ -35,7 +35,7 @@ from mastd.formats.core.measurement import HEAD, Channel, Format, Measurement, S
 from mastd.formats.core.packages import distinct, package, plain
 from mastd.formats.hdf5.attributes import attribute_text, attributes, refuse_link, refuse_unreadable
 from mastd.formats.hdf5.foreign import read_foreign
-from mastd.formats.sandbox.reader import LEAST_SECONDS, Apart, Packed, check_expanded, pack, unpack
+from mastd.formats.sandbox.reader import MIN_SECONDS, Apart, Packed, check_expanded, pack, unpack
 
 _TITLE: Final = "HDF5"
 _SIGNATURE: Final = b"\x89HDF\r\n\x1a\n"
@@ -73,7 +73,7 @@ def _opened(path: Path) -> Iterator[tuple[Any, tuple[str, ...]]]:
     shared = _is_being_written(path)
     if shared:
         # Of such a file HDF5 takes damage for writing that goes on, and waits: no longer than this.
-        signal.setitimer(signal.ITIMER_REAL, LEAST_SECONDS)
+        signal.setitimer(signal.ITIMER_REAL, MIN_SECONDS)
     with h5py.File(path, "r", swmr=shared) as file:
         yield file, ("its writer has not closed the file: what was flushed is read",) * shared
 

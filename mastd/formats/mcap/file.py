@@ -47,7 +47,7 @@ NOTES_NAME: Final = "mastd.notes"
 _OWN_METADATA: Final = "mastd"
 _TITLE: Final = "MCAP"
 _CHUNK_BYTES: Final = 1 << 21
-_MOST_NAMED: Final = 8
+_MAX_NAMED: Final = 8
 _FARTHEST: Final = 9e9
 """Of the axis: what fits into 63 bits of nanoseconds."""
 
@@ -111,11 +111,11 @@ def _nothing(contents: Contents) -> str:
 def _named(channels: Sequence[McapChannel], contents: Contents) -> str:
     """Return topics with their encodings, some of them if there are many."""
     texts = []
-    for channel in channels[:_MOST_NAMED]:
+    for channel in channels[:_MAX_NAMED]:
         schema = contents.schemas.get(channel.schema_id)
         kind = f", {schema.encoding} {schema.name}" if schema is not None else ""
         texts.append(one_line(f"{channel.topic} ({channel.message_encoding or 'no encoding'}{kind})"))
-    more = f", … ({len(channels)} in all)" if len(channels) > _MOST_NAMED else ""
+    more = f", … ({len(channels)} in all)" if len(channels) > _MAX_NAMED else ""
     return ", ".join(texts) + more
 
 

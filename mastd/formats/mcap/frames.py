@@ -34,8 +34,8 @@ PROFILE_NAME: Final = "mastd"
 """Of the file's header."""
 _NANOSECONDS: Final = 1_000_000_000
 _HALF_SEQUENCE: Final = 1 << 31
-_MOST_CHANNELS: Final = 20_000
-_HIGHEST_RATE: Final = 1e9
+_MAX_CHANNELS: Final = 20_000
+_MAX_RATE: Final = 1e9
 
 
 @dataclass(frozen=True, eq=False)
@@ -92,9 +92,9 @@ class Frames:
             self._rate = float(document["rate_hz"])
         except (ValueError, KeyError, TypeError, AttributeError, OverflowError, RecursionError) as error:
             raise FormatError(f"{path}: the schema of channel {self.topic} cannot be read") from error
-        if not 1.0 / _HIGHEST_RATE <= self._rate <= _HIGHEST_RATE:
+        if not 1.0 / _MAX_RATE <= self._rate <= _MAX_RATE:
             raise FormatError(f"{path}: channel {self.topic} has a rate of {self._rate:g} Hz")
-        if not 0 < len(self._names) <= _MOST_CHANNELS:
+        if not 0 < len(self._names) <= _MAX_CHANNELS:
             raise FormatError(f"{path}: the schema of channel {self.topic} names {len(self._names)} channels")
         kept = [place for place, name in enumerate(self._names) if wanted is None or wanted(name)]
         self._kept = None if len(kept) == len(self._names) else np.array(kept, dtype=np.int64)

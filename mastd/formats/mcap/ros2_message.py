@@ -20,8 +20,8 @@ from mastd.arrays import FloatArray
 LITTLE_ENDIAN: Final = b"\x00\x01\x00\x00"
 _ORDERS: Final = {0: ">f8", 1: "<f8"}
 _FIELD: Final = re.compile(r"float64[ \t]+([A-Za-z][A-Za-z0-9_]{0,200})[ \t]*(?:#(.*))?")
-_LONGEST_FIELD: Final = 60
-_MOST_FIELDS: Final = 20_000
+_MAX_FIELD_LENGTH: Final = 60
+_MAX_FIELDS: Final = 20_000
 
 
 @dataclass(frozen=True)
@@ -37,7 +37,7 @@ def field_names(names: Iterable[str]) -> list[str]:
     taken: set[str] = set()
     fields = []
     for name in names:
-        base = re.sub(r"[^a-z0-9]+", "_", name.lower()).strip("_")[:_LONGEST_FIELD].rstrip("_")
+        base = re.sub(r"[^a-z0-9]+", "_", name.lower()).strip("_")[:_MAX_FIELD_LENGTH].rstrip("_")
         if not base or not base[0].isalpha():
             base = f"channel_{base}".rstrip("_")
         field, number = base, 2
@@ -61,7 +61,7 @@ def flat_fields(text: str) -> list[FieldText] | None:
         if not stripped or stripped.startswith("#"):
             continue
         match = _FIELD.fullmatch(stripped)
-        if match is None or len(fields) >= _MOST_FIELDS:
+        if match is None or len(fields) >= _MAX_FIELDS:
             return None
         fields.append(FieldText(match[1], (match[2] or "").strip()))
     return fields or None

@@ -33,13 +33,13 @@ _CHUNK_HEAD: Final = struct.Struct("<QQQI")
 _MESSAGE_HEAD: Final = np.dtype(
     [("channel", "<u2"), ("sequence", "<u4"), ("log_time", "<u8"), ("publish_time", "<u8")]
 )
-LARGEST_CHUNK: Final = 1 << 25
+MAX_CHUNK: Final = 1 << 25
 """Bytes of a chunk, packed or not, and of any other record that is read."""
 _LOOSE_BYTES: Final = 1 << 20
 _UNPACKED_AT_ALL, _UNPACKED_SHARE = 1 << 26, 300
 """Bytes that a file may unpack to: some, and so many times its size. Its records may be as many as it has
 bytes: those of a real one differ at least in their times."""
-_MOST_DEFINITIONS: Final = 10_000
+_MAX_DEFINITIONS: Final = 10_000
 
 
 @dataclass(frozen=True, eq=False)
@@ -183,9 +183,9 @@ def _records(file: BinaryIO, size: int, contents: Contents) -> Iterator[tuple[in
             return None
         ended = ended or opcode == DATA_END
         if opcode in (SCHEMA, CHANNEL, MESSAGE, CHUNK, METADATA) and not ended:
-            if length > LARGEST_CHUNK:
+            if length > MAX_CHUNK:
                 yield FOOTER, position, b""
-                why = f"a record of {length / 1e6:.0f} MB, at most {LARGEST_CHUNK / 1e6:.0f} MB are read,"
+                why = f"a record of {length / 1e6:.0f} MB, at most {MAX_CHUNK / 1e6:.0f} MB are read,"
                 return _damaged(contents, why, position, size)
             yield opcode, position, file.read(length)
         else:
@@ -217,7 +217,7 @@ def _unpacked(data: bytes, file_size: int, contents: Contents) -> bytes:
     if length != len(packed):
         raise ValueError("chunk and its record differ in length")
     contents.unpacked += size
-    if size > LARGEST_CHUNK or contents.unpacked > _UNPACKED_AT_ALL + _UNPACKED_SHARE * file_size:
+    if size > MAX_CHUNK or contents.unpacked > _UNPACKED_AT_ALL + _UNPACKED_SHARE * file_size:
         raise ValueError("chunk too large")
     content = _decompressed(packed, compression, size)
     if len(content) != size:
@@ -290,7 +290,7 @@ def _define(opcode: int, data: bytes, contents: Contents) -> None:
         if known != data:
             raise ValueError("two definitions of one number")
         return
-    if len(contents.definitions) >= _MOST_DEFINITIONS:
+    if len(contents.definitions) >= _MAX_DEFINITIONS:
         raise ValueError("too many definitions")
     contents.definitions[key] = data
     stream = ReadDataStream(BytesIO(data))

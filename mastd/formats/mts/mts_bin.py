@@ -47,7 +47,7 @@ _PLAIN: Final = "TIME_SERIES"
 _EXTENDED: Final = "TIME_SERIES_WITH_EXTENDED_HEADER"
 _FIRST: Final = 5
 """Records before those of the channels."""
-_MOST_CHANNELS: Final = 10_000
+_MAX_CHANNELS: Final = 10_000
 _NOTED: Final = ("FILE_DATE", "FILE_INFO")
 _KEYWORD: Final = re.compile(r"[!-~]+(?: [!-~]+)*")
 _LARGEST: Final = float(np.finfo(np.float32).max)
@@ -64,7 +64,7 @@ def read(path: Path) -> Measurement:
     text = b"\n" in content[: RECORD + 1]
     source = _Lines(path, content) if text else _Blocks(path, content)
     first = fold(path, source.records(_FIRST))
-    channels = first.whole("CHANNELS", 1, min(_MOST_CHANNELS, len(content)))
+    channels = first.whole("CHANNELS", 1, min(_MAX_CHANNELS, len(content)))
     step = first.number("DELTA_T")
     if not step > 0.0:
         raise FormatError(f"{first.place('DELTA_T')}: {first.text('DELTA_T')!r}: must be above zero")
@@ -104,7 +104,7 @@ def write_mts(path: Path, measurement: Measurement, *, text: bool) -> tuple[str,
     series = one_series(measurement, path, TITLE)
     step = step_in_seconds(series, path, TITLE)
     finite(series, path, TITLE)
-    if not 1 <= len(series.channels) <= _MOST_CHANNELS:
+    if not 1 <= len(series.channels) <= _MAX_CHANNELS:
         raise FormatError(f"{path}: {TITLE} cannot hold {len(series.channels)} channels")
     lost = [f"the times begin at 0, not at {series.start:g} s"] if series.start else []
     records = _records(series, step, measurement, lost)

@@ -50,7 +50,7 @@ FULL_SCALE: Final = 32752
 FormatWord = Literal["BINARY", "BINARY_IEEE_LITTLE_END", "BINARY_IEEE_BIG_END", "ASCII"]
 Numbers = NDArray[np.generic]
 """As they are stored: int16, float32, or what was text."""
-_MOST_CHANNELS: Final = 128
+_MAX_CHANNELS: Final = 128
 _A_LINE: Final = 8
 _LARGEST: Final = float(np.finfo(np.float32).max)
 
@@ -133,8 +133,8 @@ def write_rpc3(path: Path, measurement: Measurement, layout: Layout) -> tuple[st
         raise FormatError(f"{path}: {TITLE} cannot hold channels without values")
     _check(path, layout)
     lost = [f"the times begin at 0, not at {series.start:g} s"] if series.start else []
-    if len(series.channels) > _MOST_CHANNELS:
-        lost.append(f"{len(series.channels)} channels: readers may stop at the documented {_MOST_CHANNELS}")
+    if len(series.channels) > _MAX_CHANNELS:
+        lost.append(f"{len(series.channels)} channels: readers may stop at the documented {_MAX_CHANNELS}")
     scales, raw = _raw(path, series, layout, lost)
     records = _records(series, step, scales, layout, lost)
     notes, not_kept = written_notes(measurement.notes, records)

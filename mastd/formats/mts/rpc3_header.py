@@ -26,7 +26,7 @@ from mastd.formats.core.keyword_records import (
 )
 
 BLOCK: Final = 512
-MOST_BLOCKS: Final = 8192
+MAX_BLOCKS: Final = 8192
 """Documented are 256; writers that found them too few go beyond."""
 TIME_TYPES: Final = {
     "1": "DRIVE",
@@ -102,7 +102,7 @@ def header_of(path: Path, content: bytes) -> tuple[Header, int, tuple[str, ...]]
     for record, key in zip(first, ("FORMAT", "NUM_HEADER_BLOCKS", "NUM_PARAMS"), strict=False):
         if record.key != key:
             raise FormatError(f"{path}: record {record.number}: must be {key}, is {record.key[:40]!r}")
-    blocks = fold(path, first[:3]).whole("NUM_HEADER_BLOCKS", 1, MOST_BLOCKS)
+    blocks = fold(path, first[:3]).whole("NUM_HEADER_BLOCKS", 1, MAX_BLOCKS)
     end = blocks * BLOCK
     if end > len(content):
         raise FormatError(
@@ -140,7 +140,7 @@ def stated_of(header: Header, size: int) -> tuple[Stated, tuple[str, ...]]:
     stated = Stated(
         order=_ORDERS[order],
         data_type=data_type,
-        channels=header.whole("CHANNELS", 1, min(size, 4 * MOST_BLOCKS)),
+        channels=header.whole("CHANNELS", 1, min(size, 4 * MAX_BLOCKS)),
         step=header.number("DELTA_T"),
         points_per_frame=header.whole("PTS_PER_FRAME", 1, size),
         points_per_group=header.whole("PTS_PER_GROUP", 1, size),
@@ -179,7 +179,7 @@ def notes_of(header: Header) -> dict[str, str]:
 
 
 def _of_partitions(header: Header, channels: int) -> tuple[str, ...]:
-    count = header.whole("PARTITIONS", 0, 4 * MOST_BLOCKS, 1)
+    count = header.whole("PARTITIONS", 0, 4 * MAX_BLOCKS, 1)
     numbers = [header.whole(f"PART.NCHAN_{k}", 0, 10**9, 0) for k in range(1, count + 1)]
     if any(numbers) and sum(numbers) != channels:
         return (f"partitions of {sum(numbers)} channels, CHANNELS is {channels}: that number is taken",)
@@ -227,10 +227,8 @@ def packed_header(word: str, records: Mapping[str, bytes], blocks: int | None, f
     count = 3 + len(records)
     needed = -(-count // (BLOCK // RECORD))
     used = needed if blocks is None else blocks
-    if not needed <= used <= MOST_BLOCKS:
-        raise FormatError(
-            f"an RPC III header of {count} records needs {needed} blocks, at most {MOST_BLOCKS}"
-        )
+    if not needed <= used <= MAX_BLOCKS:
+        raise FormatError(f"an RPC III header of {count} records needs {needed} blocks, at most {MAX_BLOCKS}")
     first = {
         "FORMAT": word.encode(),
         "NUM_HEADER_BLOCKS": str(used).encode(),

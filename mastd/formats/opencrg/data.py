@@ -24,12 +24,12 @@ TEXT: Final = {"LRFI": (10, 8), "LDFI": (20, 4)}
 """Characters of a number, numbers of a line."""
 BINARY: Final = {"KRBI": ">f4", "KDBI": ">f8"}
 RECORD: Final = 80
-MOST_CELLS: Final = 8_000_000
+MAX_CELLS: Final = 8_000_000
 """As many heights as a ground's array may hold (``mastd.roads.entries``)."""
 _BLANK, _LINE_END = 32, 10
 _FILLING: Final = b"\0\x1a"
 """Bytes with which old programs end a text."""
-_MOST_PROBLEMS: Final = 20
+_MAX_PROBLEMS: Final = 20
 _LINES_AT_ONCE: Final = 4096
 _BY_CHANCE: Final = 1.0 / 65536.0
 """How often two bytes of a number are CR LF by chance."""
@@ -53,9 +53,9 @@ def read_cells(header: Header, data: bytes, rows: int | None) -> FloatArray:
 
 
 def _check_count(header: Header, rows: int) -> None:
-    if rows * len(header.columns) > MOST_CELLS:
+    if rows * len(header.columns) > MAX_CELLS:
         raise FormatError(
-            f"{header.path}: too large: {rows} rows of {len(header.columns)} columns, at most {MOST_CELLS} "
+            f"{header.path}: too large: {rows} rows of {len(header.columns)} columns, at most {MAX_CELLS} "
             "numbers"
         )
 
@@ -89,14 +89,14 @@ def _text(header: Header, data: bytes, rows: int | None) -> FloatArray:
                 problems += [
                     f"{header.path}:{header.lines + 1 + lines[k]}: {length[k]} characters, due are {cells} "
                     f"numbers of {width}"
-                    for k in wrong[:_MOST_PROBLEMS]
+                    for k in wrong[:_MAX_PROBLEMS]
                 ]
             else:
                 characters = buffer[begin[:, np.newaxis] + np.arange(cells * width)]
                 block = _numbers(header, characters.reshape(-1, width), lines, width, cells, problems)
                 values[first : first + len(lines), part * per_line : part * per_line + cells] = block
-            if len(problems) >= _MOST_PROBLEMS:
-                raise FormatError("\n".join(problems[:_MOST_PROBLEMS]))
+            if len(problems) >= _MAX_PROBLEMS:
+                raise FormatError("\n".join(problems[:_MAX_PROBLEMS]))
     if problems:
         raise FormatError("\n".join(problems))
     return values
@@ -139,7 +139,7 @@ def _numbers(
         values = np.ascontiguousarray(plain).view(f"S{width}").ravel().astype(np.float64)
     except ValueError:
         values = np.array([_value(bytes(text)) for text in plain])
-    for k in np.flatnonzero(wrong | ~np.isfinite(values))[:_MOST_PROBLEMS]:
+    for k in np.flatnonzero(wrong | ~np.isfinite(values))[:_MAX_PROBLEMS]:
         text = bytes(texts[k]).decode("latin-1").strip()
         line, cell = divmod(int(k), cells)
         place = f"{header.path}:{header.lines + 1 + lines[line]}:{cell * width + 1}"

@@ -17,9 +17,9 @@ from mastd.errors import FormatError
 
 CODINGS: Final = ("LRFI", "LDFI", "KRBI", "KDBI")
 """Text of 10 and of 20 characters a number, binary of 4 and of 8 bytes; the binary ones big end first."""
-LONGEST_HEADER: Final = 1_000_000
+MAX_HEADER_LENGTH: Final = 1_000_000
 """Bytes; the definition of a long section takes some thirty."""
-LONGEST_NAME: Final = 1000
+MAX_NAME_LENGTH: Final = 1000
 """Characters of the name of another file."""
 REFERENCE_CHANNELS: Final = {"phi": "rad", "slope": "m/m", "banking": "m/m"}
 """Channels of the reference line, and their units."""
@@ -60,7 +60,7 @@ _BLOCKS: Final = {
     "ROAD_CRG_MODS": _whole(MODIFIER_KEYS),
 }
 _NO_NUMBERS: Final = {"", "CT", "KD_DEFINITION", "ROAD_CRG_FILE", "ROAD_CRG_MPRO"}
-_MOST_PROBLEMS: Final = 20
+_MAX_PROBLEMS: Final = 20
 _END: Final = re.compile(rb"(?:^|[\r\n])(\$\$\$\$[^\r\n]*)(\r\r\n|\r\n|\n|\r)")
 _SECTION: Final = re.compile(r"long section\s+(?:at v\s*=\s*(\S+)|(\d{1,9}))")
 
@@ -130,7 +130,7 @@ class Header:
     def told(self, problem: str) -> None:
         """Note a problem; raise FormatError with all of them when there are too many to go on."""
         self.problems.append(problem)
-        if len(self.problems) >= _MOST_PROBLEMS:
+        if len(self.problems) >= _MAX_PROBLEMS:
             self.check()
 
     def check(self) -> None:
@@ -140,7 +140,7 @@ class Header:
 
     def warn(self, warning: str) -> None:
         """Note what is odd, as long as somebody may read it."""
-        if len(self.warnings) < _MOST_PROBLEMS:
+        if len(self.warnings) < _MAX_PROBLEMS:
             self.warnings.append(warning)
 
 
@@ -150,9 +150,9 @@ def read_header(path: Path, content: bytes) -> tuple[Header, bytes]:
     The data may only be missing in a file that refers to another one. Raises FormatError, one line for each
     problem with its place.
     """
-    end = _END.search(content, 0, LONGEST_HEADER)
+    end = _END.search(content, 0, MAX_HEADER_LENGTH)
     header = Header(path)
-    text = content[: end.start(1) if end else LONGEST_HEADER].decode("latin-1")
+    text = content[: end.start(1) if end else MAX_HEADER_LENGTH].decode("latin-1")
     lines = re.split(r"\r\r\n|\r\n|\n|\r", text)
     header.lines = len(lines) if end else 0
     block = ""
@@ -201,8 +201,8 @@ def _take(header: Header, block: str, line: int, text: str) -> None:
     elif block == "ROAD_CRG_FILE" and header.reference is not None:
         # A name that is longer than a line goes on in the next one.
         name, first = header.reference
-        if len(name) + len(text) > LONGEST_NAME:
-            told = f"a name of more than {LONGEST_NAME} characters"
+        if len(name) + len(text) > MAX_NAME_LENGTH:
+            told = f"a name of more than {MAX_NAME_LENGTH} characters"
             raise FormatError(f"{header.path}:{line}: $ROAD_CRG_FILE: {told}")
         header.reference = name + text, first
 

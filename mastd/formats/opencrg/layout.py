@@ -16,7 +16,7 @@ _EVEN: Final = 1e-3
 """Of an increment: how far a stated end may lie beside a whole number of them."""
 LEAST: Final = 1e-6
 """Between two long sections or two rows, m (the least that readers of the format take)."""
-_MOST_ROWS: Final = 1e9
+_MAX_ROWS: Final = 1e9
 
 
 @dataclass(frozen=True, eq=False)
@@ -58,7 +58,7 @@ def _rows(header: Header, start: float, spacing: float) -> int | None:
     if end is None:
         return None
     spacings = (end.value - start) / spacing
-    if not (0.5 < spacings < _MOST_ROWS and abs(spacings - round(spacings)) < _EVEN):
+    if not (0.5 < spacings < _MAX_ROWS and abs(spacings - round(spacings)) < _EVEN):
         raise FormatError(
             f"{end.place}: u from {start:g} to {end.value:g} m is {spacings:.6g} increments of {spacing:g} "
             "m, due is a whole number"

@@ -15,7 +15,7 @@ from mastd.errors import FormatError
 from mastd.formats.core.files import content_of
 from mastd.formats.opencrg.header import Header, read_header
 
-MOST_BYTES: Final = 64_000_000
+MAX_BYTES: Final = 64_000_000
 """Of a file: what it holds is a ground's array, as large as one may be (``mastd.roads.entries``)."""
 DEEPEST: Final = 5
 """References, one after the other."""
@@ -28,12 +28,12 @@ def read_with_references(path: Path) -> tuple[Header, bytes]:
     Raises FormatError for files that cannot be read or have no whole header, references that lead out of
     their folder, in a circle or further than ``DEEPEST``, and a road beside a reference.
     """
-    header, data = read_header(path, content_of(path, MOST_BYTES))
+    header, data = read_header(path, content_of(path, MAX_BYTES))
     passed = [header]
     while header.reference is not None:
         _check_alone(header, data)
         target = _target(header, [one.path for one in passed])
-        header, data = read_header(target, content_of(target, MOST_BYTES))
+        header, data = read_header(target, content_of(target, MAX_BYTES))
         passed.append(header)
     for block in ("ROAD_CRG_OPTS", "ROAD_CRG_MODS"):
         first = next((one.blocks[block] for one in passed if block in one.blocks), None)

@@ -19,7 +19,7 @@ from mastd.arrays import FloatArray
 from mastd.errors import FormatError
 from mastd.formats.core.files import replacing
 from mastd.formats.core.measurement import Channel, Measurement, even_step, one_series
-from mastd.formats.opencrg.data import BINARY, MOST_CELLS, RECORD, TEXT
+from mastd.formats.opencrg.data import BINARY, MAX_CELLS, RECORD, TEXT
 from mastd.formats.opencrg.header import CODINGS, REFERENCE_CHANNELS
 from mastd.formats.opencrg.layout import LEAST
 
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from mastd.formats.opencrg.file import OpenCrgRoad
 
 
-_LONGEST_LINE: Final = 72
+_MAX_LINE_LENGTH: Final = 72
 """Characters of a line of the header."""
 _EVEN: Final = 1e-9
 """Of the width: how far long sections may lie from even places to be written by number."""
@@ -200,7 +200,7 @@ def _check(path: Path, content: _Content) -> None:
         raise FormatError(
             f"{path}: {rows} rows of {columns} heights at {len(content.across)} v: due are two or more each"
         )
-    if rows * (columns + 3) > MOST_CELLS:
+    if rows * (columns + 3) > MAX_CELLS:
         raise FormatError(f"{path}: {rows} x {columns} heights are more than readers here take")
     if not (math.isfinite(content.start) and LEAST <= content.spacing < math.inf):
         raise FormatError(f"{path}: u from {content.start!r} every {content.spacing!r} m: due is above 0 m")
@@ -269,9 +269,9 @@ def _header(path: Path, content: _Content, channels: list[str], coding: str) -> 
     lines += ["$KD_Definition", f"#:{coding}"]
     lines += [f"U:reference line u,m,{float(content.start)!r},{float(content.spacing)!r}"]
     lines += [f"D:{channel}" for channel in (*channels, *sections)]
-    lines += ["$", "$" * _LONGEST_LINE]
+    lines += ["$", "$" * _MAX_LINE_LENGTH]
     for line in lines:
-        if len(line) > _LONGEST_LINE or not line.isprintable():
+        if len(line) > _MAX_LINE_LENGTH or not line.isprintable():
             raise FormatError(f"{path}: {line[:100]!r}: a line of the header has at most 72 characters")
     return ("\n".join(lines) + "\n").encode("latin-1", errors="replace")
 
@@ -282,8 +282,8 @@ def _comment(lines: Sequence[str]) -> list[str]:
     for line in lines or ("OpenCRG road",):
         text = "".join(character if character.isprintable() else " " for character in line).rstrip()
         text = f" {text}" if text.startswith("$") else text
-        pieces = range(0, max(len(text), 1), _LONGEST_LINE)
-        wrapped += [text[k : k + _LONGEST_LINE].rstrip() for k in pieces]
+        pieces = range(0, max(len(text), 1), _MAX_LINE_LENGTH)
+        wrapped += [text[k : k + _MAX_LINE_LENGTH].rstrip() for k in pieces]
     return [f" {line}" if line.startswith("$") else line for line in wrapped]
 
 

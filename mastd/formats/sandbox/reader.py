@@ -35,23 +35,23 @@ from mastd.errors import FormatError, UsageError
 from mastd.formats.core.measurement import Channel, Measurement, Series
 from mastd.formats.core.packages import one_line, require
 
-LEAST_SECONDS: Final = 1.0
+MIN_SECONDS: Final = 1.0
 SECONDS_PER_MEGABYTE: Final = 0.1
 """Processor time for a file: the least, and as much more for each MB of it. Of wall time it may take
 ``WAITING`` times as much, because others may use the processor too."""
 WAITING: Final = 5.0
-LEAST_MEMORY: Final = 200_000_000
+MIN_MEMORY: Final = 200_000_000
 """Bytes that a reader may allocate for any file, beside the library itself."""
 _EXPANSION: Final = 1000
-_LEAST_EXPANDED: Final = 64_000_000
-_MOST_EXPANDED: Final = 8_000_000_000
-_MOST_DOCUMENT: Final = 16_000_000
+_MIN_EXPANDED: Final = 64_000_000
+_MAX_EXPANDED: Final = 8_000_000_000
+_MAX_DOCUMENT: Final = 16_000_000
 _STARTING_SECONDS: Final = 120.0
 
 
 def most_expanded(size: int) -> int:
     """Return how many bytes a file of ``size`` bytes may become in memory, as float64."""
-    return min(_MOST_EXPANDED, max(_LEAST_EXPANDED, _EXPANSION * size))
+    return min(_MAX_EXPANDED, max(_MIN_EXPANDED, _EXPANSION * size))
 
 
 def check_expanded(path: Path, values: int) -> None:
@@ -95,16 +95,16 @@ class Apart:
         """
         size = _size(path)
         require(self.library, self.extra, self.title)
-        seconds = LEAST_SECONDS + SECONDS_PER_MEGABYTE * size / 1e6
+        seconds = MIN_SECONDS + SECONDS_PER_MEGABYTE * size / 1e6
         # What is read and what it is made of, beside one another.
-        memory = LEAST_MEMORY + 2 * (most_expanded(size) - _LEAST_EXPANDED)
+        memory = MIN_MEMORY + 2 * (most_expanded(size) - _MIN_EXPANDED)
         request = {
             "function": function,
             "path": os.path.abspath(path),
             "seconds": seconds,
             "wall": WAITING * seconds,
             "memory": memory,
-            "written": most_expanded(size) + size + _MOST_DOCUMENT,
+            "written": most_expanded(size) + size + _MAX_DOCUMENT,
         }
         with self._lock, _SharedMemory() as shared:
             status = self._template(path).run(request, shared.descriptor)

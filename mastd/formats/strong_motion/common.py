@@ -28,7 +28,7 @@ COMPONENT: Final = "component"
 """Note with the direction of a channel, in the file's own words (an azimuth in degrees, ``UP``)."""
 _SHARE_OF_PEAK: Final = 2e-3
 """By which a peak in the header may differ from the values' for its rounding alone."""
-_LEAST_PEAK: Final = 1e-300
+_MIN_PEAK: Final = 1e-300
 """Below this numbers lose their digits."""
 
 
@@ -138,7 +138,7 @@ def peak_warning(
     if stated is None or not len(values):
         return ()
     peak = float(values[np.argmax(np.abs(values))])
-    allowed = resolution + _SHARE_OF_PEAK * max(abs(stated), abs(peak)) + _LEAST_PEAK
+    allowed = resolution + _SHARE_OF_PEAK * max(abs(stated), abs(peak)) + _MIN_PEAK
     if abs(peak - stated) <= allowed:
         return ()
     # A record may have its largest value on both sides, and the header may name the other.

@@ -37,9 +37,9 @@ from mastd.formats.strong_motion.cosmos_header import (
     HOUR,
     LENGTH,
     LINE,
+    MAX_TEXT_LINES,
     MINUTE,
     MONTH,
-    MOST_TEXT_LINES,
     PEAK,
     PEAK_TIME,
     QUANTITY,
@@ -135,7 +135,7 @@ def write(path: Path, measurement: Measurement) -> tuple[str, ...]:
 
 def recognises(head: bytes) -> bool:
     """Whether the integer header of a first channel begins behind at least one line of text."""
-    return any(begins_header(line) for line in head_lines(head, MOST_TEXT_LINES)[1:])
+    return any(begins_header(line) for line in head_lines(head, MAX_TEXT_LINES)[1:])
 
 
 def _next_text(lines: list[str], place: int) -> int:

@@ -48,7 +48,7 @@ LEVEL, QUANTITY, UNITS, AZIMUTH, RELATIVE_AZIMUTH, YEAR, MONTH, DAY, HOUR, MINUT
 """Places in the integer header, from 0 on."""
 SECOND, STEP_MS, LENGTH, PEAK, PEAK_TIME = 29, 61, 62, 63, 64
 """Places in the real header, from 0 on."""
-MOST_TEXT_LINES: Final = 60
+MAX_TEXT_LINES: Final = 60
 LINE: Final = 200
 """Characters of a line of text that are looked at."""
 
@@ -143,7 +143,7 @@ def channel_head(path: Path, lines: Sequence[str], begin: int) -> ChannelHead:
     Raises FormatError with the place.
     """
     place = next(
-        (k for k in range(begin, min(len(lines), begin + MOST_TEXT_LINES)) if begins_header(lines[k])), None
+        (k for k in range(begin, min(len(lines), begin + MAX_TEXT_LINES)) if begins_header(lines[k])), None
     )
     if place is None:
         raise FormatError(

@@ -32,7 +32,7 @@ from mastd.formats.strong_motion.common import (
     step_line,
 )
 
-_MOST_LINES: Final = 200
+_MAX_LINES: Final = 200
 _ENTRY: Final = re.compile(r"(?P<key>[A-Z][A-Z0-9_/^.]{1,79}):\s?(?P<value>.*)")
 _TIME: Final = re.compile(
     r"(\d{4})[-/]?(\d\d)[-/]?(\d\d)[_T ](\d\d):?(\d\d):?(\d\d(?:\.\d{1,9})?)$",
@@ -191,7 +191,7 @@ def write(path: Path, measurement: Measurement) -> tuple[str, ...]:
 
 def recognises(head: bytes) -> bool:
     """Whether the first lines are entries, with the interval and the count among them."""
-    entries, _ = _entries(head_lines(head, _MOST_LINES))
+    entries, _ = _entries(head_lines(head, _MAX_LINES))
     return "SAMPLING_INTERVAL_S" in entries and "NDATA" in entries
 
 
@@ -199,7 +199,7 @@ def _entries(lines: list[str]) -> tuple[dict[str, str], dict[str, int]]:
     """Return the entries of the header and the number of the line of each."""
     entries: dict[str, str] = {}
     places: dict[str, int] = {}
-    for number, line in enumerate(lines[:_MOST_LINES], start=1):
+    for number, line in enumerate(lines[:_MAX_LINES], start=1):
         match = _ENTRY.match(line)
         if match is None or match["key"] in entries:
             break

@@ -31,7 +31,7 @@ from mastd.formats.strong_motion.common import (
 )
 
 _HEADER_LINES: Final = 12
-_LONGEST_LINE: Final = 400
+_MAX_LINE_LENGTH: Final = 400
 _COUNT: Final = re.compile(r"\bNPTS\s{0,20}[=:]\s{0,20}(\d{1,12})\b", re.IGNORECASE)
 _COUNTING: Final = re.compile(r"\bNPTS\s{0,20}[=:]", re.IGNORECASE)
 """A count, whatever it is: only PEER files have it so."""
@@ -126,13 +126,13 @@ def write(path: Path, measurement: Measurement) -> tuple[str, ...]:
 
 def recognises(head: bytes) -> bool:
     """Whether the first lines have NPTS with DT, or a line of units, as only PEER files write them."""
-    lines = [line[:_LONGEST_LINE] for line in head_lines(head, _HEADER_LINES)]
+    lines = [line[:_MAX_LINE_LENGTH] for line in head_lines(head, _HEADER_LINES)]
     counted = any(_TRAILING.search(line) or _COUNTING.search(line) for line in lines)
     return counted or any(_UNIT.search(line) and re.search(r"TIME (SERIES|HISTORY)", line) for line in lines)
 
 
 def _header(path: Path, lines: list[str]) -> _Header:
-    heads = [line[:_LONGEST_LINE] for line in lines[:_HEADER_LINES]]
+    heads = [line[:_MAX_LINE_LENGTH] for line in lines[:_HEADER_LINES]]
     count_place, count = _find_count(path, heads)
     step_place, step = _find_step(path, heads)
     unit_place, quantity, unit = _find_unit(path, heads)

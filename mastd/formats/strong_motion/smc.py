@@ -53,7 +53,7 @@ _ORDINARY: Final = Layout(8, 10)
 _PRECISE: Final = Layout(5, 14)
 _NO_INTEGER: Final = -32768
 _NO_REAL: Final = 1.7e38
-_HIGHEST_RATE: Final = 1e6
+_MAX_RATE: Final = 1e6
 """In 1/s; headers with nonsense instead of a rate are in circulation."""
 _UNITS: Final = {1: "cm/s2", 2: "cm/s2", 3: "cm/s", 4: "cm"}
 _KINDS: Final = {
@@ -211,7 +211,7 @@ def _step(path: Path, reals: list[float]) -> float | None:
 
 
 def _inverse(rate: float | None) -> float | None:
-    if rate is None or not 1e-300 < rate <= _HIGHEST_RATE:
+    if rate is None or not 1e-300 < rate <= _MAX_RATE:
         return None
     return 1.0 / rate
 

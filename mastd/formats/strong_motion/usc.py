@@ -35,7 +35,7 @@ from mastd.formats.strong_motion.common import (
     step_line,
 )
 
-_LONGEST_LINE: Final = 200
+_MAX_LINE_LENGTH: Final = 200
 _SECTION: Final = re.compile(
     r"^\s{0,20}(?P<count>\d{1,9})\s{1,20}POINTS\s{1,9}OF\s{1,9}(?P<kind>[A-Z.]{1,20})\s{1,9}DATA"
     rf"\s{{1,9}}EQUALLY\s{{1,9}}SPACED\s{{1,9}}AT\s{{1,20}}(?P<step>{NUMBER})\s{{0,9}}SEC\w{{0,4}}\.?,?"
@@ -83,7 +83,7 @@ def read(path: Path) -> Measurement:
     marks = [
         k
         for k, line in enumerate(lines)
-        if "POINTS" in line[:60].upper() and _SECTION.match(line[:_LONGEST_LINE])
+        if "POINTS" in line[:60].upper() and _SECTION.match(line[:_MAX_LINE_LENGTH])
     ]
     if not marks:
         raise FormatError(f"{path}:1: no line like '1887 POINTS OF ACC DATA EQUALLY SPACED AT .020 SEC'")
@@ -140,11 +140,11 @@ def write(path: Path, measurement: Measurement) -> tuple[str, ...]:
 
 def recognises(head: bytes) -> bool:
     """Whether a line announces points that are equally spaced, in the words of this form."""
-    return any(_SECTION.match(line[:_LONGEST_LINE]) for line in head_lines(head, 300))
+    return any(_SECTION.match(line[:_MAX_LINE_LENGTH]) for line in head_lines(head, 300))
 
 
 def _section(path: Path, lines: list[str], begin: int, mark: int, end: int) -> _Found:
-    match = _SECTION.match(lines[mark][:_LONGEST_LINE])
+    match = _SECTION.match(lines[mark][:_MAX_LINE_LENGTH])
     assert match is not None
     place = f"{path}:{mark + 1}"
     kind = next((name for name in _KINDS if match["kind"].upper().startswith(name)), "")
@@ -191,10 +191,10 @@ def _apart(channels: list[Channel]) -> tuple[Channel, ...]:
 
 
 def _notes(head: list[str]) -> dict[str, str]:
-    notes = {name: line[:_LONGEST_LINE].strip() for name, line in zip(_TEXTS, head, strict=False)}
+    notes = {name: line[:_MAX_LINE_LENGTH].strip() for name, line in zip(_TEXTS, head, strict=False)}
     notes[COMPONENT] = _first(_COMPONENT, head)
     filters = (
-        line[:_LONGEST_LINE].strip() for line in head[:60] if "FILTERED" in line[:_LONGEST_LINE].upper()
+        line[:_MAX_LINE_LENGTH].strip() for line in head[:60] if "FILTERED" in line[:_MAX_LINE_LENGTH].upper()
     )
     notes["filter"] = next(filters, "")
     return {name: value for name, value in notes.items() if value}
@@ -202,14 +202,14 @@ def _notes(head: list[str]) -> dict[str, str]:
 
 def _stated_peak(head: list[str], kind: str) -> float | None:
     for line in head[:80]:
-        match = _PEAK.search(line[:_LONGEST_LINE])
+        match = _PEAK.search(line[:_MAX_LINE_LENGTH])
         if match is not None and match["kind"].upper() == kind:
             return number_of(match["peak"])
     return None
 
 
 def _first(pattern: re.Pattern[str], lines: list[str]) -> str:
-    matches = (pattern.search(line[:_LONGEST_LINE]) for line in lines[:80])
+    matches = (pattern.search(line[:_MAX_LINE_LENGTH]) for line in lines[:80])
     return next((match[1] for match in matches if match is not None), "")
 
 

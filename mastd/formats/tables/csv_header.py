@@ -48,9 +48,9 @@ TIMES: Final = frozenset(
     {"time", "t", "times", "zeit", "temps", "tiempo", "tempo", "timestamp", "elapsed time"}
 )
 """Names of a column of times, small letters."""
-_MOST_NOTES: Final = 500
-LONGEST_NAME: Final = 200
-_LONGEST_NAMES: Final = 4000
+_MAX_NOTES: Final = 500
+MAX_NAME_LENGTH: Final = 200
+_MAX_NAMES_LENGTH: Final = 4000
 
 
 @dataclass(frozen=True)
@@ -148,7 +148,7 @@ def split_name(cell: str) -> tuple[str, str]:
 
     What stands in brackets is a unit; in parentheses or behind a comma only what is known as one.
     """
-    if len(cell) > LONGEST_NAME:
+    if len(cell) > MAX_NAME_LENGTH:
         return cell, ""
     match = _BRACKETS.fullmatch(cell)
     if match is not None:
@@ -253,7 +253,7 @@ def _header_cells(line: str, start: Start) -> list[str]:
         if 1 < len(cells) == start.columns - 1:
             cells.append("")
         return cells
-    if len(line) > _LONGEST_NAMES:
+    if len(line) > _MAX_NAMES_LENGTH:
         return line.split()
     for cells in (line.split(), re.split(r"\t+| {2,}", line.strip()), _TOKENS.findall(line)):
         if len(cells) == start.columns:
@@ -297,7 +297,7 @@ def _notes(comments: list[str], rest: list[str]) -> dict[str, str]:
     notes: dict[str, str] = {}
     for kind, texts in (("comment", comments), ("title", rest)):
         number = 0
-        for text in texts[:_MOST_NOTES]:
+        for text in texts[:_MAX_NOTES]:
             line = text.strip()
             match = _KEY.fullmatch(line)
             if match is not None and match[1] not in notes:

@@ -21,7 +21,7 @@ import orjson
 from mastd.arrays import FloatArray
 from mastd.errors import FormatError
 from mastd.formats.core.even_times import even, printed
-from mastd.formats.core.files import MOST_TEXT, content_of, is_text, replacing
+from mastd.formats.core.files import MAX_TEXT, content_of, is_text, replacing
 from mastd.formats.core.measurement import (
     HEAD,
     Channel,
@@ -34,7 +34,7 @@ from mastd.formats.core.measurement import (
 from mastd.formats.core.units import si_unit
 from mastd.formats.tables.csv_header import (
     BLANK,
-    LONGEST_NAME,
+    MAX_NAME_LENGTH,
     TIMES,
     Start,
     cells_of,
@@ -47,10 +47,10 @@ from mastd.formats.tables.csv_header import (
 TITLE: Final = "CSV table"
 _CHUNK: Final = 1 << 22
 _ROWS: Final = 512
-_MOST_PROBLEMS: Final = 20
-_LONGEST_HEADER: Final = 1 << 20
-_LONGEST_CELL: Final = 400
-_LONGEST_UNIT: Final = 60
+_MAX_PROBLEMS: Final = 20
+_MAX_HEADER_LENGTH: Final = 1 << 20
+_MAX_CELL_LENGTH: Final = 400
+_MAX_UNIT_LENGTH: Final = 60
 _SEEN: Final = 64
 """Lines at each end whose printed digits are looked at."""
 _PLAIN: Final = b"0123456789+-.eE, \n"
@@ -65,12 +65,12 @@ def read(path: Path) -> Measurement:
     Raises FormatError, one line with the place for each problem: lines of another number of cells, texts,
     decimal commas, times that do not rise, a count above the table that is not that of its lines.
     """
-    content = _plain_ends(content_of(path, MOST_TEXT))
+    content = _plain_ends(content_of(path, MAX_TEXT))
     if content.startswith((b"\xff\xfe", b"\xfe\xff")):
         raise FormatError(f"{path}: is UTF-16 text, save it as UTF-8")
     if not is_text(content[:HEAD]):
         raise FormatError(f"{path}: is no text")
-    head = content[:_LONGEST_HEADER].split(b"\n")
+    head = content[:_MAX_HEADER_LENGTH].split(b"\n")
     start = start_of(path, [_decoded(line) for line in head])
     if start is None:
         raise FormatError(f"{path}: no table of numbers in it")
@@ -141,8 +141,8 @@ def _note_lines(measurement: Measurement, lost: list[str]) -> Iterator[str]:
 
 def _heading(channel: Channel, lost: list[str]) -> str:
     """Return the cell above a channel, which the reader splits into the same name and unit."""
-    unit = " ".join(channel.unit.replace("[", "(").replace("]", ")").split())[:_LONGEST_UNIT].strip()
-    name = " ".join(channel.name.split())[: LONGEST_NAME - len(unit) - 3].strip()
+    unit = " ".join(channel.unit.replace("[", "(").replace("]", ")").split())[:_MAX_UNIT_LENGTH].strip()
+    name = " ".join(channel.name.split())[: MAX_NAME_LENGTH - len(unit) - 3].strip()
     if (name, unit) != (channel.name, channel.unit):
         kept = f"{name[:40]!r} [{unit[:40]}]"
         lost.append(f"name and unit of {channel.name[:40]!r} [{channel.unit[:40]}] are written as {kept}")
@@ -181,7 +181,7 @@ def _numbers(path: Path, content: bytes, begin: int, start: Start) -> FloatArray
     blocks: list[FloatArray] = []
     problems: list[str] = []
     line = start.line
-    while begin < len(content) and len(problems) < _MOST_PROBLEMS:
+    while begin < len(content) and len(problems) < _MAX_PROBLEMS:
         end = content.rfind(b"\n", begin, begin + _CHUNK) + 1
         if end == 0:
             end = content.find(b"\n", begin) + 1 or len(content)
@@ -190,7 +190,7 @@ def _numbers(path: Path, content: bytes, begin: int, start: Start) -> FloatArray
         blocks.append(_slow(path, chunk, line, start, problems) if block is None else block)
         line += chunk.count(b"\n")
         begin = end
-    if len(problems) >= _MOST_PROBLEMS:
+    if len(problems) >= _MAX_PROBLEMS:
         problems.append(f"{path}: more problems may follow")
     if problems:
         raise FormatError("\n".join(problems))
@@ -236,7 +236,7 @@ def _slow(path: Path, chunk: bytes, line: int, start: Start, problems: list[str]
     rows: list[list[float]] = []
     delimiter = None if start.delimiter == BLANK else start.delimiter
     for number, content in enumerate(chunk.split(b"\n"), line + 1):
-        if len(content) > _LONGEST_CELL * start.columns + HEAD:
+        if len(content) > _MAX_CELL_LENGTH * start.columns + HEAD:
             problems.append(f"{path}:{number}: {len(content)} bytes in one line of {start.columns} columns")
             break
         text = _decoded(content)
@@ -255,7 +255,7 @@ def _slow(path: Path, chunk: bytes, line: int, start: Start, problems: list[str]
             problems.append(_complaint(path, number, text, cells[values.index(None)]))
         elif values:
             rows.append([value for value in values if value is not None])
-        if len(problems) >= _MOST_PROBLEMS:
+        if len(problems) >= _MAX_PROBLEMS:
             break
     return np.array(rows, dtype=np.float64).reshape(-1, start.columns)
 

@@ -45,7 +45,7 @@ _APART: Final = Apart(__name__, "pyarrow.parquet", "parquet", _TITLE, ("pyarrow.
 _TIMES: Final = ("time", "t", "times", "timestamp", "timestamps", "zeit")
 _UNITS_A_SECOND: Final = {"s": 1, "ms": 1_000, "us": 1_000_000, "ns": 1_000_000_000}
 _NOT_NOTES: Final = ("ARROW:schema", "pandas", "mastd.layout", "mastd.series", "mastd.notes")
-_MOST_NOTE: Final = 10_000
+_MAX_NOTE: Final = 10_000
 
 
 def recognises(head: bytes) -> bool:
@@ -200,7 +200,7 @@ def _foreign(path: Path, said: Mapping[str, str], columns: list[_Column], skippe
     if skipped:
         more = ", …" if len(skipped) > 5 else ""
         warnings.append(f"not read, no numbers: {len(skipped)} ({', '.join(skipped[:5])}{more})")
-    notes = {key: text[:_MOST_NOTE] for key, text in said.items() if key not in _NOT_NOTES}
+    notes = {key: text[:_MAX_NOTE] for key, text in said.items() if key not in _NOT_NOTES}
     axis = _axis_of(said, columns)
     channels = tuple(_channel(column) for column in columns if column is not axis)
     if not channels:

@@ -26,10 +26,10 @@ from mastd.formats.tyre.tir_names import Format
 
 Side = Literal["left", "right", "symmetric"]
 
-_MOST_PROBLEMS: Final = 20
+_MAX_PROBLEMS: Final = 20
 """Problems that one message tells at most."""
-_MOST_BYTES: Final = 4_000_000
-_MOST_SHOWN: Final = 40
+_MAX_BYTES: Final = 4_000_000
+_MAX_SHOWN: Final = 40
 _LARGEST: Final = 1e12
 """No number of a tyre is as large in SI; what is above zero is at least the inverse of it."""
 _TEXT_SECTIONS: Final = {"MDI_HEADER", "UNITS", "MODEL", "COMMENTS", ""}
@@ -114,21 +114,21 @@ def read_tir(path: Path | str) -> TyreProperties:
     if kind is not None and not reading.problems:
         _tell(reading, kind, coefficients)
     if reading.problems or kind is None:
-        hidden = len(reading.problems) - _MOST_PROBLEMS
+        hidden = len(reading.problems) - _MAX_PROBLEMS
         more = [f"{path}: and {hidden} more problems"] if hidden > 0 else []
-        raise FormatError("\n".join(reading.problems[:_MOST_PROBLEMS] + more))
+        raise FormatError("\n".join(reading.problems[:_MAX_PROBLEMS] + more))
     return TyreProperties(path.stem, kind, side, MappingProxyType(coefficients), tuple(reading.warnings))
 
 
 def _text(path: Path) -> str:
     try:
         with path.open("rb") as file:
-            data = file.read(_MOST_BYTES + 1)
+            data = file.read(_MAX_BYTES + 1)
     except (OSError, ValueError) as error:
         reason = error.strerror if isinstance(error, OSError) else error
         raise FormatError(f"{path}: cannot be read: {reason}") from error
-    if len(data) > _MOST_BYTES:
-        raise FormatError(f"{path}: is larger than {_MOST_BYTES // 1_000_000} MB, which no tyre file is")
+    if len(data) > _MAX_BYTES:
+        raise FormatError(f"{path}: is larger than {_MAX_BYTES // 1_000_000} MB, which no tyre file is")
     if not data.strip():
         raise FormatError(f"{path}: is empty")
     try:
@@ -168,7 +168,7 @@ def _split(reading: _Reading, text: str) -> None:
             in_table = False
             _assign(reading, number, content, unfinished, open_quote)
         elif not in_table:
-            shown = repr(stripped[:_MOST_SHOWN])
+            shown = repr(stripped[:_MAX_SHOWN])
             problem = f"{shown} is neither NAME = value nor [SECTION]"
             reading.refuse(number, column, _cut(problem, unfinished))
 
@@ -195,7 +195,7 @@ def _assign(reading: _Reading, line: int, content: str, unfinished: bool, open_q
     before, _, after = content.partition("=")
     name, text = before.strip().upper(), after.strip()
     if not _NAME.fullmatch(name):
-        reading.refuse(line, 1, f"{before.strip()[:_MOST_SHOWN]!r} is no name")
+        reading.refuse(line, 1, f"{before.strip()[:_MAX_SHOWN]!r} is no name")
         return
     name = _SPELLINGS.get(name, name)
     column = len(before) + 1 + len(after) - len(after.lstrip()) + 1
@@ -224,7 +224,7 @@ def _unit_factors(reading: _Reading) -> dict[str, float]:
         if factor is None:
             first = {known[name]: name for name in reversed(known)}
             listed = ", ".join(name for name in known if name in first.values())
-            problem = f"{quantity}: {entry.text[:_MOST_SHOWN]!r} is no unit known here; known are {listed}"
+            problem = f"{quantity}: {entry.text[:_MAX_SHOWN]!r} is no unit known here; known are {listed}"
             reading.refuse(entry.line, entry.column, problem)
         else:
             factors[quantity] = factor
@@ -244,7 +244,7 @@ def _numbers(reading: _Reading, factors: Mapping[str, float]) -> dict[str, float
     for name, entry in reading.entries.items():
         text = entry.text
         if entry.quoted or not _NUMBER.fullmatch(text):
-            shown = repr(text[:_MOST_SHOWN])
+            shown = repr(text[:_MAX_SHOWN])
             if _NOT_FINITE.fullmatch(text) and not entry.quoted:
                 reading.refuse_entry(name, f"{shown} is not finite")
             elif name in names.NUMBERS or not (entry.quoted or _may_be_text(name, entry)):
@@ -256,9 +256,9 @@ def _numbers(reading: _Reading, factors: Mapping[str, float]) -> dict[str, float
         for quantity, power in names.POWERS.get(name, {}).items():
             value *= factors[quantity] ** power
         if not math.isfinite(value):
-            reading.refuse_entry(name, f"{text[:_MOST_SHOWN]!r} is not finite")
+            reading.refuse_entry(name, f"{text[:_MAX_SHOWN]!r} is not finite")
         elif not abs(value) <= _LARGEST:
-            reading.refuse_entry(name, f"{text[:_MOST_SHOWN]!r} is out of all proportion")
+            reading.refuse_entry(name, f"{text[:_MAX_SHOWN]!r} is out of all proportion")
         else:
             found[name] = value
     return found
@@ -286,7 +286,7 @@ def _format(reading: _Reading, coefficients: Mapping[str, float]) -> Format | No
         return None
     found = names.FORMATS_BY_TEXT.get(text)
     if found is None:
-        shown = repr(entry.text[:_MOST_SHOWN])
+        shown = repr(entry.text[:_MAX_SHOWN])
         reading.refuse_entry("PROPERTY_FILE_FORMAT", f"{shown} is not read here; {names.FORMATS_TEXT}")
     return found
 
@@ -298,7 +298,7 @@ def _side(reading: _Reading) -> Side:
         return "left"
     side = _SIDES.get(entry.text.upper())
     if side is None:
-        shown = repr(entry.text[:_MOST_SHOWN])
+        shown = repr(entry.text[:_MAX_SHOWN])
         reading.refuse_entry("TYRESIDE", f"{shown} is no side; known are LEFT, RIGHT, SYMMETRIC")
         return "left"
     return side

@@ -26,7 +26,7 @@ from mastd.kernel import fused_kernel, merged_kernel, separate_kernel
 from mastd.vehicle.blocks.vectors import Triple, cross
 from mastd.vehicle.state.arrays import Arrays
 
-MOST_CLOSINGS: Final = 20
+MAX_CLOSINGS: Final = 20
 RENEWED_AFTER: Final = 3
 """Corrections with one Φ_d; if the gaps are not closed by then, it is made anew."""
 
@@ -100,7 +100,7 @@ def close_places(tree: Tree, car: Arrays, shift: FloatArray, tolerance: float, r
             failed = renew(tree)
         if closed or failed > 0:
             done = True
-        elif corrections == MOST_CLOSINGS or not gap < np.inf:
+        elif corrections == MAX_CLOSINGS or not gap < np.inf:
             done, failed = True, -1
         else:
             _correct(tree, shift)

@@ -22,7 +22,7 @@ RENEWED_SHARE: Final = 0.3
 """Independent coordinates are chosen again when the pivots' quality is below this share of what it was when
 they were chosen. A new choice sets the mark anew, so it stands until it has degraded by as much itself: sets
 never alternate about one position."""
-LEAST_QUALITY: Final = 1e-6
+MIN_QUALITY: Final = 1e-6
 """Of the pivots: below it no set of coordinates determines the others."""
 
 
@@ -128,7 +128,7 @@ def factor_dependent(tree: Tree, group: int) -> float:
 def factor_groups(tree: Tree) -> int:
     """Factor Φ_d of all groups; return 0, or 1 + the group whose dependent coordinates do not follow."""
     for group in range(tree.groups.shape[0]):
-        if factor_dependent(tree, group) < LEAST_QUALITY:
+        if factor_dependent(tree, group) < MIN_QUALITY:
             return 1 + group
     return 0
 
@@ -141,9 +141,9 @@ def renew(tree: Tree) -> int:
     """
     for group in range(tree.groups.shape[0]):
         quality = factor_dependent(tree, group)
-        if quality < RENEWED_SHARE * tree.quality[group] or quality < LEAST_QUALITY:
+        if quality < RENEWED_SHARE * tree.quality[group] or quality < MIN_QUALITY:
             quality = choose_independent(tree, group)
-        if quality < LEAST_QUALITY:
+        if quality < MIN_QUALITY:
             return 1 + group
     return 0
 

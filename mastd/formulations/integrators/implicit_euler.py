@@ -50,15 +50,15 @@ POLICIES: Final = {
     "none": Policy.NONE,
 }
 
-STEP, LEAST_DENOMINATOR, LARGEST_DEFECT = 0, 1, 2
+STEP, MIN_DENOMINATOR, MAX_DEFECT = 0, 1, 2
 STEPS, NEXT_COLUMN, CHECKED_ROW, REPLACED, INVERSIONS, FACTORISATIONS = 0, 1, 2, 3, 4, 5
 _COUNTS: Final = 6
 
 # |1 + w_j| is how many times smaller the determinant becomes. As small as this, A comes close to singular and
 # half of the digits of the inverse are lost; as large as its inverse, A comes from there and they were lost
 # before. And the defect of an equation of (4), relative to its terms, at which as many are.
-_LEAST_DENOMINATOR: Final = 1e-6
-_LARGEST_DEFECT: Final = 1e-8
+_MIN_DENOMINATOR: Final = 1e-6
+_MAX_DEFECT: Final = 1e-8
 
 POSITION_PERTURBATION: Final = 2.0**-25
 VELOCITY_PERTURBATION: Final = 2.0**-20
@@ -92,7 +92,7 @@ class ImplicitEuler(NamedTuple):
     increment: FloatArray
     """(n) q̇(k+1) − q̇(k), the result of (4)."""
     limits: FloatArray
-    """``STEP`` h (s), ``LEAST_DENOMINATOR``, ``LARGEST_DEFECT`` (both without unit)."""
+    """``STEP`` h (s), ``MIN_DENOMINATOR``, ``MAX_DEFECT`` (both without unit)."""
     counts: IntArray
     """``STEPS``, ``NEXT_COLUMN``, ``CHECKED_ROW`` (turn by turn), ``REPLACED`` columns, ``INVERSIONS`` in all
     (the first one included), ``FACTORISATIONS``."""
@@ -102,15 +102,15 @@ def implicit_euler(
     n: int,
     step: float,
     *,
-    least_denominator: float = _LEAST_DENOMINATOR,
-    largest_defect: float = _LARGEST_DEFECT,
+    least_denominator: float = _MIN_DENOMINATOR,
+    largest_defect: float = _MAX_DEFECT,
 ) -> ImplicitEuler:
     """Return the integrator of ``n`` coordinates and steps of ``step`` s, before its first step.
 
     It serves one policy: full renewal keeps no inverse that another one could go on with.
     """
     limits = np.zeros(3)
-    limits[STEP], limits[LEAST_DENOMINATOR], limits[LARGEST_DEFECT] = step, least_denominator, largest_defect
+    limits[STEP], limits[MIN_DENOMINATOR], limits[MAX_DEFECT] = step, least_denominator, largest_defect
     return ImplicitEuler(
         position_columns=np.zeros((n, n)),
         velocity_columns=np.zeros((n, n)),
@@ -179,7 +179,7 @@ def replace_column(euler: ImplicitEuler, j: int) -> int:
             w[i] += c * inverse[k, i]
     put_column(euler, j)
     denominator = 1.0 + w[j]
-    least = euler.limits[LEAST_DENOMINATOR]
+    least = euler.limits[MIN_DENOMINATOR]
     if not least < abs(denominator) < 1.0 / least:
         return invert(euler)
     factor = 1.0 / denominator
@@ -276,7 +276,7 @@ def _holds(euler: ImplicitEuler) -> bool:
         slope = h * (euler.velocity_columns[j, row] + h * euler.position_columns[j, row])
         defect -= slope * euler.increment[j]
         size += abs(slope * euler.increment[j])
-    return bool(abs(defect) <= euler.limits[LARGEST_DEFECT] * size)
+    return bool(abs(defect) <= euler.limits[MAX_DEFECT] * size)
 
 
 @separate_kernel

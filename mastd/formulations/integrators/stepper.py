@@ -105,7 +105,7 @@ def take_tree_steps(
 def _report(tree: Tree, rooms: Rooms, failed: int, report: FloatArray) -> None:
     report[newton.ITERATIONS], report[newton.JOINT_ERROR] = rooms.closing[0], rooms.closing[1]
     report[newton.JOINT_RATE] = largest_rate(tree)
-    report[newton.LARGEST_MOVE] = 0.0
+    report[newton.MAX_MOVE] = 0.0
     finite = 0.0
     for k in range(tree.udot.shape[0]):
         finite += 0.0 * tree.udot[k]

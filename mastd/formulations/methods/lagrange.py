@@ -36,7 +36,7 @@ from mastd.formulations.tree.arrays import Tree
 from mastd.kernel import fused_kernel, merged_kernel, separate_kernel
 from mastd.vehicle.state.arrays import Arrays
 
-LEAST_PIVOT: Final = 1e-13
+MIN_PIVOT: Final = 1e-13
 """Of the largest entry in its column before elimination: below it the system is singular."""
 
 
@@ -133,7 +133,7 @@ def _solve_dense(matrix: FloatArray, values: FloatArray, sizes: FloatArray) -> i
             values[step] = values[chosen]
             values[chosen] = held
         pivot = matrix[step, step]
-        if not abs(pivot) > LEAST_PIVOT * sizes[step]:
+        if not abs(pivot) > MIN_PIVOT * sizes[step]:
             return 1 + step
         inverse = 1.0 / pivot
         matrix[step, step] = inverse

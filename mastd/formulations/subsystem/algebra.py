@@ -18,7 +18,7 @@ from mastd.formulations.subsystem.workspace import (
 from mastd.formulations.tree.arrays import Tree
 from mastd.kernel import fused_kernel
 
-LEAST_PIVOT: Final = 1e-9
+MIN_PIVOT: Final = 1e-9
 """Of the largest pivot: below it equations depend on each other."""
 
 
@@ -41,7 +41,7 @@ def solved(block: FloatArray, size: int, width: int) -> bool:
                 block[best, j] = held
         pivot = abs(block[k, k])
         largest = max(largest, pivot)
-        if not pivot > LEAST_PIVOT * largest:
+        if not pivot > MIN_PIVOT * largest:
             return False
         inverse = 1.0 / block[k, k]
         block[k, k] = inverse

@@ -22,7 +22,7 @@ from mastd.formulations.tree.design_rank import connected, full_rank
 from mastd.formulations.tree.topology import Topology
 from mastd.vehicle.model.definition import Model
 
-MOST_TAKEN_OUT: Final = 3
+MAX_TAKEN_OUT: Final = 3
 """Bodies that are taken out at one time at the most."""
 
 
@@ -85,7 +85,7 @@ class _Grouping:
         """Return the fewest bodies without which the cuts part in two or more, None if there are none."""
         sets = [self.constrained[cut] - out for cut in cuts]
         shared = sorted({body for one in sets for body in one if sum(body in each for each in sets) > 1})
-        for count in range(1, MOST_TAKEN_OUT + 1):
+        for count in range(1, MAX_TAKEN_OUT + 1):
             for chosen in combinations(shared, count):
                 if self._parts_well(cuts, [each.difference(chosen) for each in sets]):
                     return frozenset(chosen)

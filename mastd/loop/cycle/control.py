@@ -40,7 +40,7 @@ ON_ITS_LEGS = frozenset({State.READY, State.ARMED, State.RUNNING, State.HOLD, St
 """States in which the legs alone carry the table, so that their forces can be balanced."""
 SUPPLY_FILTER_TIME = 0.02
 """s over which the measured supply pressure is smoothed, as the drive does."""
-MOST_PRESSURE = 1.3
+MAX_PRESSURE = 1.3
 """Of the supply's pressure: a reading above it is none."""
 TOO_FEW = 2
 """Accelerometers left out from which on the lengths have to tell some acceleration, which is too late for
@@ -82,7 +82,7 @@ class LoopControl:
         self._supply = frame.field("sample.supply_pressure")
         self._smoothing = min(1.0, self._period / SUPPLY_FILTER_TIME)
         self._smoothed = table.supply.pressure
-        self._most_pressure = MOST_PRESSURE * table.supply.pressure
+        self._most_pressure = MAX_PRESSURE * table.supply.pressure
         self._step = -1
         self._broken = -1
         self._limited = 0.0

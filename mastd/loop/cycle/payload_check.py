@@ -34,7 +34,7 @@ from mastd.settings.table.table import TableSettings
 
 BLOCK: Final = 20
 """Samples that are looked at together: rates of single ones are noisy."""
-LEAST_BLOCKS: Final = 5
+MIN_BLOCKS: Final = 5
 """Fewer do not average the oil columns' ringing out."""
 LYING: Final = frozenset({State.OFF, State.LOW, State.HIGH, State.LOWERING, State.ESTOP})
 """States in which what was weighed is forgotten: another specimen may come."""
@@ -109,7 +109,7 @@ class PayloadCheck:
 
     def _finish(self) -> None:
         """Weigh; a way too short to tell anything leaves the last weighing as it is."""
-        if self._blocks < LEAST_BLOCKS:
+        if self._blocks < MIN_BLOCKS:
             return
         mean = self._sum
         mean.values /= self._blocks

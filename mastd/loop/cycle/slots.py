@@ -16,15 +16,15 @@ import numpy as np
 from mastd.arrays import FloatArray, IntArray
 from mastd.control.sine.corrected_sine import SINE_SIZE
 from mastd.loop.payload.loaded_profile import Driven, LoadedProfile, OnTable
-from mastd.loop.payload.pickling import MOST_BYTES, pack, unpack
+from mastd.loop.payload.pickling import MAX_BYTES, pack, unpack
 from mastd.motion.profile.timeline import KNOT_SPACING, Timeline
-from mastd.safety.profile_limits import LIMIT_NUMBERS, MOST_CHECKS
-from mastd.settings.profile.profile import LONGEST_MOTION
+from mastd.safety.profile_limits import LIMIT_NUMBERS, MAX_CHECKS
+from mastd.settings.profile.profile import MAX_MOTION
 
 SLOTS = 2
-LARGEST_ROWS = round((LONGEST_MOTION + 10.0) / KNOT_SPACING)
+MAX_ROWS = round((MAX_MOTION + 10.0) / KNOT_SPACING)
 """Spline rows of the longest profile, with what its segments' ends add."""
-LARGEST_BLOCKS = 1024
+MAX_BLOCKS = 1024
 NAME_BYTES = 320
 RIGS_BYTES = 320
 """Of the names of a profile's rigs, a line each: all that a profile may name."""
@@ -34,10 +34,10 @@ FILLED, ROWS, BLOCKS, REPEATS, LEVEL_LIMIT, CHECKS, PARCEL, VEHICLE_KEY, IS_DRIV
 MODEL, SINES, NAME = 9, 20, 24
 RIGS = NAME + NAME_BYTES // 8
 LIMITS = RIGS + RIGS_BYTES // 8
-SINE_ROWS = LIMITS + MOST_CHECKS * LIMIT_NUMBERS
-HEAD = SINE_ROWS + LARGEST_BLOCKS * SINE_SIZE
-ARRAYS = HEAD + 3 * (LARGEST_BLOCKS + 1) + 6 * LARGEST_ROWS
-SLOT_NUMBERS = ARRAYS + MOST_BYTES // 8
+SINE_ROWS = LIMITS + MAX_CHECKS * LIMIT_NUMBERS
+HEAD = SINE_ROWS + MAX_BLOCKS * SINE_SIZE
+ARRAYS = HEAD + 3 * (MAX_BLOCKS + 1) + 6 * MAX_ROWS
+SLOT_NUMBERS = ARRAYS + MAX_BYTES // 8
 
 
 class ProfileSlots:
@@ -65,7 +65,7 @@ class ProfileSlots:
         parcel = pack(simulated) if simulated is not None else b""
         timeline = loaded.timeline
         rows, blocks = len(timeline.coefficients), len(timeline.intervals)
-        if rows > LARGEST_ROWS or blocks > LARGEST_BLOCKS:
+        if rows > MAX_ROWS or blocks > MAX_BLOCKS:
             raise ValueError(f"{loaded.name}: {rows} rows in {blocks} blocks do not fit a slot")
         head = self._numbers[slot * SLOT_NUMBERS :][:HEAD]
         head[FILLED] = 0.0
@@ -95,9 +95,9 @@ class ProfileSlots:
             return None
         head = self._numbers[slot * SLOT_NUMBERS :][:HEAD]
         rows, blocks = int(head[ROWS]), int(head[BLOCKS])
-        if not (head[FILLED] == 1.0 and 0 < rows <= LARGEST_ROWS and 0 < blocks <= LARGEST_BLOCKS):
+        if not (head[FILLED] == 1.0 and 0 < rows <= MAX_ROWS and 0 < blocks <= MAX_BLOCKS):
             return None
-        if not (0 <= int(head[CHECKS]) <= MOST_CHECKS and 0 <= int(head[PARCEL]) <= MOST_BYTES):
+        if not (0 <= int(head[CHECKS]) <= MAX_CHECKS and 0 <= int(head[PARCEL]) <= MAX_BYTES):
             return None
         if not 0 <= int(head[SINES]) <= blocks:
             return None
@@ -127,8 +127,8 @@ class ProfileSlots:
 
     def _arrays(self, slot: int, rows: int, blocks: int) -> tuple[IntArray, IntArray, IntArray, FloatArray]:
         start = slot * SLOT_NUMBERS + HEAD
-        whole = self._integers[start : start + 3 * (LARGEST_BLOCKS + 1)]
-        step = LARGEST_BLOCKS + 1
+        whole = self._integers[start : start + 3 * (MAX_BLOCKS + 1)]
+        step = MAX_BLOCKS + 1
         numbers = start + 3 * step
         return (
             whole[:blocks],

@@ -10,7 +10,7 @@ import io
 import pickle
 from typing import Final
 
-MOST_BYTES: Final = 16 * 1024 * 1024
+MAX_BYTES: Final = 16 * 1024 * 1024
 _FOREIGN: Final = frozenset(
     {
         ("numpy", "dtype"),
@@ -28,8 +28,8 @@ _FOREIGN: Final = frozenset(
 def pack(content: object) -> bytes:
     """Return the bytes of ``content``; raise ValueError if there are too many."""
     data = pickle.dumps(content, protocol=pickle.HIGHEST_PROTOCOL)
-    if len(data) > MOST_BYTES:
-        raise ValueError(f"{len(data)} bytes of a vehicle, at most {MOST_BYTES} cross to the loop")
+    if len(data) > MAX_BYTES:
+        raise ValueError(f"{len(data)} bytes of a vehicle, at most {MAX_BYTES} cross to the loop")
     return data
 
 

@@ -30,7 +30,7 @@ from mastd.settings.table.identified import IdentifiedPayload, IdentifiedSetting
 from mastd.settings.table.identified_file import payload_line
 from mastd.settings.table.payload import ExternalPayload, VehiclePayload
 from mastd.settings.table.table import TableSettings
-from mastd.signals.comfort import LEAST_RATE
+from mastd.signals.comfort import MIN_RATE
 from mastd.vehicle.payload.load import seat_of, vehicle_on_table
 from mastd.vehicle.payload.rigid import as_one_body
 
@@ -121,9 +121,9 @@ def found_body(payload: IdentifiedPayload) -> Carried:
 
 
 def _refuse_slow(period: float) -> None:
-    if not 1.0 / period >= LEAST_RATE:
+    if not 1.0 / period >= MIN_RATE:
         raise UsageError(
-            f"rate: {1.0 / period:g} Hz; with a simulated vehicle {LEAST_RATE:g} Hz are due, so that what "
+            f"rate: {1.0 / period:g} Hz; with a simulated vehicle {MIN_RATE:g} Hz are due, so that what "
             "its seat feels can be weighted"
         )
 

@@ -5,7 +5,7 @@ from what the rig gives at that moment. On hold no step is taken and the table s
 goes on; what has changed meanwhile is made good within the boxes.
 
 **The end.** When the duration is over the rig's share goes out in ``END_FADE`` seconds, and the drive has
-finished when the table stands at neutral, or after ``LONGEST_WAY_HOME``.
+finished when the table stands at neutral, or after ``MAX_WAY_HOME``.
 
 **A rig that is lost** is told by the rigs' own part of the loop, which also replaces what it gives: values on
 hold keep the last pose, values that ramp take the table home. If it is back within ``COMES_BACK`` seconds the
@@ -20,7 +20,7 @@ from typing import Final
 import numpy as np
 
 from mastd.arrays import FloatArray
-from mastd.loop.payload.virtual_drive import HOME, LONGEST_WAY_HOME
+from mastd.loop.payload.virtual_drive import HOME, MAX_WAY_HOME
 from mastd.loop.rigs.binding import absent_rig, bound_rig
 from mastd.loop.rigs.bound_rig import BoundRig
 from mastd.motion.follower.follower import PoseFollower
@@ -61,7 +61,7 @@ class _Course:
         """It is over for so long that nobody waits for the table to come home."""
         if self._ended_at is None:
             return False
-        return (self.steps - self._ended_at) * self._period >= LONGEST_WAY_HOME
+        return (self.steps - self._ended_at) * self._period >= MAX_WAY_HOME
 
     def begin(self) -> None:
         """Start anew."""

@@ -4,7 +4,7 @@ It is made by the loader, crosses into the loop as a pickle, and is stepped ther
 its own time: who does not step it pauses its world.
 
 **The end.** When its duration is over the cue goes out, and the washout brings the table home; ``finished``
-is when it stands there, or after ``LONGEST_WAY_HOME``. The vehicle is driven on until the cue is gone.
+is when it stands there, or after ``MAX_WAY_HOME``. The vehicle is driven on until the cue is gone.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from mastd.vehicle.solver.recording import TraceLayout
 
 HOME: Final = np.array([1e-4, 1e-4, 1e-4, 1e-5, 1e-5, 1e-5])
 """m and rad, and the same per second, within which the table is at neutral and stands."""
-LONGEST_WAY_HOME: Final = 30.0
+MAX_WAY_HOME: Final = 30.0
 """s after the duration."""
 
 
@@ -110,7 +110,7 @@ class VirtualDrive:
         """The drive is over, and the table stands at neutral; or it had long enough for that."""
         if not self.ending:
             return False
-        if (self._steps - self._last) * self.period >= LONGEST_WAY_HOME:
+        if (self._steps - self._last) * self.period >= MAX_WAY_HOME:
             return True
         away = np.abs(self.motion[:2])
         return self.vehicle.share == 0.0 and bool((away <= HOME).all())
@@ -187,7 +187,7 @@ class Played:
 
 def play(drive: VirtualDrive, longest: float | None = None) -> Played:
     """Play a drive from where it is to its end, without a plant; at most ``longest`` s of it."""
-    left = drive.duration + LONGEST_WAY_HOME - drive.time
+    left = drive.duration + MAX_WAY_HOME - drive.time
     count = max(0, round((left if longest is None else min(longest, left)) / drive.period))
     rows: list[list[FloatArray]] = [[], [], [], [], [], []]
     seen: dict[Condition, None] = {}

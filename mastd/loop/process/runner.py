@@ -23,7 +23,7 @@ from mastd.wire.plant.socket_link import LOST_PLANT_NS, PlantHello, PlantLink
 
 FIRST_SAMPLE_NS = 100_000_000
 """How long each sample is waited for while the old ones are thrown away."""
-MOST_OLD_READS = 200
+MAX_OLD_READS = 200
 ALONE_IN_A_ROW = 5
 
 
@@ -96,7 +96,7 @@ class Runner:
     def _forget_old_samples(self) -> None:
         """Read until samples come one by one: what queued up while this process prepared itself is old."""
         alone = 0
-        for _ in range(MOST_OLD_READS):
+        for _ in range(MAX_OLD_READS):
             fresh = self._link.newest(self._cycle.sample, FIRST_SAMPLE_NS)
             alone = alone + 1 if fresh <= 2 else 0
             if alone >= ALONE_IN_A_ROW:

@@ -16,7 +16,7 @@ import socket
 import time
 from collections.abc import MutableMapping
 
-LONGEST_STATUS = 480
+MAX_STATUS_LENGTH = 480
 """Bytes of a STATUS; `systemctl status` shows it in one line."""
 PATIENCE_S = 180.0
 """The longest that one kernel, or one other process, may take on a busy machine until the next word."""
@@ -137,4 +137,4 @@ class ServiceManager:
 
 
 def _one_line(text: str) -> bytes:
-    return " ".join(text.split()).encode()[:LONGEST_STATUS].decode(errors="ignore").encode()
+    return " ".join(text.split()).encode()[:MAX_STATUS_LENGTH].decode(errors="ignore").encode()

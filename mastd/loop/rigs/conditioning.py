@@ -23,7 +23,7 @@ import numpy as np
 
 from mastd.arrays import FloatArray
 from mastd.kernel import entry, kernel
-from mastd.settings.rigs.channels import MOST_RIGS
+from mastd.settings.rigs.channels import MAX_RIGS
 from mastd.wire.common.rig_block import COUNT, FIRST_RIG, FIRST_VALUE, JOINED, RIG_WIDTH, STEP
 
 LOWEST, HIGHEST, RATE, NEUTRAL, HOLDS = range(5)
@@ -56,14 +56,14 @@ def condition(
     used: float,
     resting: bool,
 ) -> int:
-    """Take the newest values over, write ``out`` (rigs, MOST_CHANNELS), and return who is there and lost.
+    """Take the newest values over, write ``out`` (rigs, MAX_CHANNELS), and return who is there and lost.
 
-    That is a mask of the rigs that are present, and ``MOST_RIGS`` bits above it of those that are in the mask
+    That is a mask of the rigs that are present, and ``MAX_RIGS`` bits above it of those that are in the mask
     ``used``, have been present, and are lost. ``record``: of each rig its values, 1 while present, delay.
 
-    ``block``: RIG_VALUES. Terms: ``rigs`` (rigs, RIG_TERMS), ``channels`` (rigs, MOST_CHANNELS,
+    ``block``: RIG_VALUES. Terms: ``rigs`` (rigs, RIG_TERMS), ``channels`` (rigs, MAX_CHANNELS,
     CHANNEL_TERMS). Kept from call to call: ``memory`` (rigs, RIG_MEMORY), ``newest`` (rigs, 2,
-    MOST_CHANNELS), ``anchors`` (rigs, MOST_CHANNELS). ``step``: number of the loop's exchange; ``periods``:
+    MAX_CHANNELS), ``anchors`` (rigs, MAX_CHANNELS). ``step``: number of the loop's exchange; ``periods``:
     passed since the last call, each ``period`` s long; ``answers``: mask of the rigs whose answer to ``step``
     was due in lockstep; ``resting``: the table lies in OFF.
     """
@@ -115,7 +115,7 @@ def condition(
         elif resting:
             own[EVER] = 0.0
         elif (needed >> r) & 1 and own[EVER] == 1.0:
-            found |= 1 << (r + MOST_RIGS)
+            found |= 1 << (r + MAX_RIGS)
         change = math.inf if rigs[r, RAMP] <= passed else passed / rigs[r, RAMP]
         own[SHARE] = min(own[SHARE] + change, 1.0) if present else max(own[SHARE] - change, 0.0)
         if resting:
@@ -147,7 +147,7 @@ def condition(
 def memory_of(channels: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray]:
     """Return memory, newest values, anchors and output for ``condition``, before anything has come.
 
-    ``channels``: terms of all channels (rigs, MOST_CHANNELS, CHANNEL_TERMS); each is neutral at first.
+    ``channels``: terms of all channels (rigs, MAX_CHANNELS, CHANNEL_TERMS); each is neutral at first.
     """
     memory = np.zeros((len(channels), RIG_MEMORY))
     memory[:, [LAST_STEP, STEP_BEFORE]] = -1.0
@@ -156,7 +156,7 @@ def memory_of(channels: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray,
     return memory, np.stack((neutral, neutral), axis=1), neutral.copy(), neutral.copy()
 
 
-assert 2 * MOST_RIGS <= 52, "masks of the rigs are whole numbers in a float64"
+assert 2 * MAX_RIGS <= 52, "masks of the rigs are whole numbers in a float64"
 
 
 def compiled(arguments: tuple[object, ...]) -> Callable[..., int]:

@@ -42,7 +42,7 @@ from mastd.loop.rigs.conditioning import (
 from mastd.record.channels import Channel
 from mastd.safety.faults import Action, Code, Report
 from mastd.safety.states import State
-from mastd.settings.rigs.channels import MOST_CHANNELS, MOST_RIGS, VEHICLE
+from mastd.settings.rigs.channels import MAX_CHANNELS, MAX_RIGS, VEHICLE
 from mastd.settings.rigs.rigs import RigChannel, RigsSettings
 from mastd.wire.common.blocks import Verb
 from mastd.wire.common.rig_block import (
@@ -69,8 +69,8 @@ from mastd.wire.common.rig_block import (
 
 PATIENCE_S: Final = 2.0
 """Wall time that lockstep waits for the answers of rigs."""
-_ALL: Final = (1 << MOST_RIGS) - 1
-_NOBODY: Final = bytes(8 * MOST_RIGS)
+_ALL: Final = (1 << MAX_RIGS) - 1
+_NOBODY: Final = bytes(8 * MAX_RIGS)
 """What the joinings are while there is no rig."""
 _ACTIONS: Final = {
     "hold": Action.INDICATE,
@@ -100,7 +100,7 @@ class LoopRigs:
     def __init__(self, settings: RigsSettings, frame: Frame, sensing: Sensing, period: float) -> None:
         count = len(settings.rigs)
         self._rigs = np.zeros((count, RIG_TERMS))
-        self._channels = np.zeros((count, MOST_CHANNELS, CHANNEL_TERMS))
+        self._channels = np.zeros((count, MAX_CHANNELS, CHANNEL_TERMS))
         for r, rig in enumerate(settings.rigs):
             channels = rig.all_channels()
             # A vehicle's forces fade in the loop, to and from the weight that stands in for them.
@@ -257,7 +257,7 @@ class LoopRigs:
 
     def _look(self, found: int) -> list[Report]:
         """Tell who is there, and report who is lost: masks as ``condition`` returns them."""
-        present, lost = found & _ALL, found >> MOST_RIGS
+        present, lost = found & _ALL, found >> MAX_RIGS
         if present != self._present:
             self._present = present
             for rig in self._all:

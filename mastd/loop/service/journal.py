@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from mastd.record.recorder import RecorderHandle
 
 _RUN_STATES = frozenset(state.name for state in (State.ARMED, State.RUNNING, State.HOLD, State.STOPPING))
-MOST_WAITING = 64
+MAX_WAITING = 64
 """Events that wait for room at the recorder; the oldest gives way, and the recorder counts it as dropped."""
 
 
@@ -36,7 +36,7 @@ class ServiceJournal:
         self._directory = directory
         self._profiles = profiles
         self._rights = rights_event(rights)
-        self._waiting: deque[Mapping[str, object]] = deque(maxlen=MOST_WAITING)
+        self._waiting: deque[Mapping[str, object]] = deque(maxlen=MAX_WAITING)
         self._plant: Mapping[str, object] | None = None
         """The plant's newest boot, if it is not the one of which the heads of the records tell."""
         self._run = ""

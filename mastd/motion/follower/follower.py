@@ -45,7 +45,7 @@ from mastd.settings.profile.stream import PoseStream, RotationBox, TranslationBo
 
 FILTER_RATIO: Final = 4.0
 """Corner of the filter that takes derivatives, in units of the bandwidth."""
-LONGEST_WAY: Final = 0.1
+MAX_WAY: Final = 0.1
 """s that the straight way to a new pose takes at most."""
 HOMEWARD: Final = (0.02, 0.1, 1.0)
 """Velocity, acceleration and jerk in m or rad and s with which an axis that stands still goes to neutral from
@@ -85,7 +85,7 @@ class PoseFollower:
         self._shown[[GOAL, SHOWN, PLACE]] = np.where(np.isfinite(given[:6]), given[:6], 0.0)
         self._shown[RATE] = 0.0
         self._message[:] = 0.0
-        self._message[LONGEST] = max(1.0, round(LONGEST_WAY / self._period))
+        self._message[LONGEST] = max(1.0, round(MAX_WAY / self._period))
         self.gaps[:] = -start[0]
         begin(self._constants, self._axes, start)
 

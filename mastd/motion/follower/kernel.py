@@ -10,7 +10,7 @@ from mastd.motion.washout.limiter import (
     ACCELERATION,
     BOX_SIZE,
     JERK,
-    LARGEST_ACCELERATION,
+    MAX_ACCELERATION,
     PLANNED_TRAVEL,
     PLANNED_VELOCITY,
     POSITION,
@@ -115,10 +115,10 @@ def follow(
         target = _kept(place, limits[PLANNED_TRAVEL])
         if target != place:
             rate, change = 0.0, 0.0
-        change = _kept(change, limits[LARGEST_ACCELERATION])
+        change = _kept(change, limits[MAX_ACCELERATION])
         gap = target - state[POSITION] - period * (state[VELOCITY] + 0.5 * period * state[ACCELERATION])
         closing = 0.5 * limits[CORNER] * gap
-        braking = _BRAKING_SHARE * limits[LARGEST_ACCELERATION]
+        braking = _BRAKING_SHARE * limits[MAX_ACCELERATION]
         near = braking * (2.0 / limits[CORNER]) ** 2
         if abs(gap) > near:
             closing = math.copysign(math.sqrt(2.0 * braking * (abs(gap) - 0.5 * near)), gap)

@@ -20,7 +20,7 @@ from mastd.motion.profile.records import quantity
 from mastd.motion.profile.sources import Files, Source
 from mastd.motion.profile.timeline import KNOT_SPACING
 from mastd.settings.profile.file_segments import Drive
-from mastd.settings.profile.segments import LONGEST_MOTION, axis_items
+from mastd.settings.profile.segments import MAX_MOTION, axis_items
 
 _JERK_OFF: Final = 0.5
 """m/s² or rad/s² with which a drive may set off from rest, or come to it, from one knot to the next."""
@@ -83,10 +83,8 @@ def _at_knots(values: FloatArray, source: Source) -> FloatArray:
             f"{source.path}: a value every {1e3 * step:g} ms, a drive has one a millisecond at most: "
             "`mastd export --rate 1kHz` makes it one"
         )
-    if not (len(values) - 1) * step <= LONGEST_MOTION:
-        raise FormatError(
-            f"{source.path}: takes {(len(values) - 1) * step:g} s, at most {LONGEST_MOTION:g} s"
-        )
+    if not (len(values) - 1) * step <= MAX_MOTION:
+        raise FormatError(f"{source.path}: takes {(len(values) - 1) * step:g} s, at most {MAX_MOTION:g} s")
     return spline_at_knots(values, step)
 
 

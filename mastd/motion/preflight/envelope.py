@@ -39,7 +39,7 @@ from mastd.kinematics.geometry import Geometry
 from mastd.motion.preflight.envelope_kernel import links_of_motions, worst_valve_shares
 from mastd.motion.preflight.limits import LINK_LIMITS, Limit, link_bounds
 from mastd.motion.preflight.survey import ACCELERATION, JERK, LINK_ROWS, PULL, PUSH, STROKE, VALVE, VELOCITY
-from mastd.motion.preflight.verdict import LARGEST_SCALE
+from mastd.motion.preflight.verdict import MAX_SCALE
 from mastd.motion.washout.design import Boxes, boxes
 from mastd.settings.profile.cueing import RideSettings, WashoutSettings
 from mastd.settings.profile.profile import AXES
@@ -60,7 +60,7 @@ class Proof(NamedTuple):
     """The limits against the worst that the boxes allow, and the largest scale that would pass.
 
     ``scale`` multiplies velocity, acceleration and jerk of all axes, their travel stays; rounded down, up to
-    ``LARGEST_SCALE``; 0 if the table cannot even stand everywhere within the travel.
+    ``MAX_SCALE``; 0 if the table cannot even stand everywhere within the travel.
     """
 
     limits: tuple[Limit, ...]
@@ -132,7 +132,7 @@ class Envelope:
         def passes(scale: float) -> bool:
             return all(limit.margin >= 0.0 for limit in self.limits(scale))
 
-        low, high = 0.0, LARGEST_SCALE
+        low, high = 0.0, MAX_SCALE
         if passes(high):
             return high
         if not passes(low):

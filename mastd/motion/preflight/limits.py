@@ -55,7 +55,7 @@ _JERK_SHARE = 0.5
 _NO_LOAD = np.zeros(6)
 _NO_LOADS = np.zeros((0, 6))
 _STEADY_OIL = 1e-7
-_MOST_PLAYS = 200
+_MAX_PLAYS = 200
 
 
 @dataclass(frozen=True)
@@ -235,16 +235,16 @@ class Examiner:
     def _least(self, timeline: Timeline, flows: list[FloatArray], plays: IntArray) -> tuple[float, int]:
         """Return the least oil in the accumulators and its knot, from full ones, until they are empty.
 
-        A play that ends as it began stands for all later ones. Oil that runs out later than ``_MOST_PLAYS``
+        A play that ends as it began stands for all later ones. Oil that runs out later than ``_MAX_PLAYS``
         plays of a block is told by the mean flow.
         """
         pump = self._table.supply.pump_flow
         oil = self._full_oil
         lowest, knot = np.array([oil, 0.0]), 0
-        for repeat in range(min(timeline.repeats, _MOST_PLAYS)):
+        for repeat in range(min(timeline.repeats, _MAX_PLAYS)):
             oil_before = oil
             for block, series in enumerate(flows):
-                for play in range(min(int(plays[block]), _MOST_PLAYS)):
+                for play in range(min(int(plays[block]), _MAX_PLAYS)):
                     lowest[1] = -1.0
                     oil_at_start = oil
                     oil = drain(series[:-1], KNOT_SPACING, pump, self._full_oil, oil, lowest)

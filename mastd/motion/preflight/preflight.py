@@ -17,7 +17,7 @@ from mastd.formats.opencrg.file import read_opencrg
 from mastd.kinematics.geometry import Geometry
 from mastd.motion.preflight.envelope import prove
 from mastd.motion.preflight.limits import Examiner, Findings, Limit, Load, Oil, Windows, all_windows
-from mastd.motion.preflight.verdict import LARGEST_SCALE, Preflight, RideMode
+from mastd.motion.preflight.verdict import MAX_SCALE, Preflight, RideMode
 from mastd.motion.profile.compiler import Program, program
 from mastd.settings.core.quantity import Point
 from mastd.settings.profile.cueing import RideSettings, WashoutSettings
@@ -102,7 +102,7 @@ def examine(
     """Return the proof for a profile's motion, with the largest scale of the motion that would pass.
 
     ``scale`` multiplies the profile's own gain; the weight stays. It is found to 0.2 %, up to
-    ``LARGEST_SCALE``, always on the passing side and proved there in full; 0 if the table with its payload
+    ``MAX_SCALE``, always on the passing side and proved there in full; 0 if the table with its payload
     cannot even stand still. A vehicle is simulated on the motion, and anew at each scale that is proved.
 
     ``tell`` hears the share that is
@@ -227,7 +227,7 @@ def _passing_scale(bench: _Bench, first: _Trial, ok: bool) -> float:
     windows that failed join the hot ones and the search goes on below. A vehicle's load is predicted from the
     last trial. Where it is not sound nothing can be predicted, and the trials halve what is left.
     """
-    proved, high = (1.0, LARGEST_SCALE) if ok else (0.0, 1.0)
+    proved, high = (1.0, MAX_SCALE) if ok else (0.0, 1.0)
     known, hot = first, _hot_windows(first.findings)
     unsound_above = not first.sound
     for number in range(_VERIFICATIONS):

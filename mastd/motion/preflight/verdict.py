@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from mastd.motion.preflight.limits import Limit, Oil
 from mastd.motion.profile.file_notes import NO_FILES, FileNotes
 
-LARGEST_SCALE = 10.0
+MAX_SCALE = 10.0
 """Where the search for the passing scale ends."""
 
 _HOP = "wheel hop"
@@ -103,7 +103,7 @@ class Preflight:
         lines.append(f"table and {carried} swing on the oil columns at {modes} Hz")
         lines.extend(f"warning: {warning}" for warning in self.warnings)
         verdict = "passes" if self.ok else "does not pass"
-        more = " or more" if self.scale >= LARGEST_SCALE else ""
+        more = " or more" if self.scale >= MAX_SCALE else ""
         scale = f"largest scale {self.scaled}that would pass: {self.scale:.3f}{more}"
         lines.append(f"{verdict}; {self.duration:.1f} s; {scale}")
         return "\n".join(lines)

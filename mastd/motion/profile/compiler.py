@@ -25,7 +25,7 @@ from mastd.roads.iso8608 import random_road, wheel_plane
 from mastd.settings.profile.file_segments import Drive
 from mastd.settings.profile.profile import ProfileSettings, Segment
 from mastd.settings.profile.segments import (
-    LONGEST_MOTION,
+    MAX_MOTION,
     Hold,
     Ramp,
     Random,
@@ -103,9 +103,9 @@ def program(profile: ProfileSettings, table: TableSettings, *, corrected: bool =
         notes += made
         knots += len(block.samples)
         blocks.append(block)
-        if not knots * KNOT_SPACING <= LONGEST_MOTION + 1.0:
+        if not knots * KNOT_SPACING <= MAX_MOTION + 1.0:
             problems.append(
-                f"{profile.name}: segments[{index}]: the motion exceeds {LONGEST_MOTION:g} s, use repeats"
+                f"{profile.name}: segments[{index}]: the motion exceeds {MAX_MOTION:g} s, use repeats"
             )
             break
     if problems:

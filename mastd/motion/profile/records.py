@@ -21,7 +21,7 @@ from mastd.motion.profile.timeline import KNOT_SPACING
 from mastd.signals.filters import band_pass_gain, padding_time
 from mastd.signals.fourier_sum import fourier_sum
 
-MOST_VALUES = 1 << 25
+MAX_VALUES = 1 << 25
 """Values of one record, with the rest around it, that are transformed at once."""
 
 ALONG = ("displacement", "velocity", "acceleration")
@@ -165,9 +165,9 @@ def correct(record: Recorded, band: tuple[float, float], baseline: str, base: Ti
         )
     # Twice the padding again: the series is a circle, and the ends must not meet.
     needed = ceil((base.duration + 4.0 * base.padding) / step) + 2
-    if not needed <= MOST_VALUES:
+    if not needed <= MAX_VALUES:
         raise ValueError(
-            f"{needed} values at once with the rest around them, at most {MOST_VALUES}: play a shorter part "
+            f"{needed} values at once with the rest around them, at most {MAX_VALUES}: play a shorter part "
             "of the record (start, duration), or raise the lower end of the band"
         )
     flat, offset, slope = _without_baseline(values, step, baseline)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
-from mastd.settings.profile.segments import HIGHEST_FREQUENCY
+from mastd.settings.profile.segments import MAX_FREQUENCY
 
 LAW = "displacements x S, times and velocities x sqrt(S), accelerations x 1, frequencies x 1/sqrt(S)"
 
@@ -24,11 +24,11 @@ class Similitude:
     def band(self, band: tuple[float, float]) -> tuple[float, float]:
         """Return the frequencies in Hz at which a band is played; ValueError if none can be so high."""
         low, high = band[0] / self.time_scale, band[1] / self.time_scale
-        if not high <= HIGHEST_FREQUENCY:
+        if not high <= MAX_FREQUENCY:
             raise ValueError(
                 f"lengths x {self.length_scale:.4g} bring the band of {band[0]:g} to {band[1]:g} Hz to "
-                f"{low:.4g} to {high:.4g} Hz, at most {HIGHEST_FREQUENCY:g} Hz are played: lower the band's "
-                f"upper end to {HIGHEST_FREQUENCY * self.time_scale:.3g} Hz or less, or allow more stroke"
+                f"{low:.4g} to {high:.4g} Hz, at most {MAX_FREQUENCY:g} Hz are played: lower the band's "
+                f"upper end to {MAX_FREQUENCY * self.time_scale:.3g} Hz or less, or allow more stroke"
             )
         return low, high
 

@@ -15,7 +15,7 @@ from mastd.formats import catalogue
 from mastd.formats.core.measurement import START_TIME, Channel, Measurement, Series
 from mastd.formats.core.units import si_unit
 from mastd.motion.profile.records import Recorded
-from mastd.settings.profile.segments import LONGEST_MOTION
+from mastd.settings.profile.segments import MAX_MOTION
 
 _ALONG: Final = {"length": 0, "velocity": 1, "acceleration": 2}
 _ABOUT: Final = {"angle": 0, "angular velocity": 1, "angular acceleration": 2}
@@ -137,9 +137,9 @@ def part_of(sources: Sequence[Source], start: float, duration: float | None) -> 
             )
         cut.append(replace(source, record=replace(record, start=record.start - start)))
     length = max(source.record.end for source in cut) - min(source.record.start for source in cut)
-    if not length <= LONGEST_MOTION:
+    if not length <= MAX_MOTION:
         raise FormatError(
-            f"{cut[0].path}: {length:g} s are to be played, at most {LONGEST_MOTION:g} s: "
+            f"{cut[0].path}: {length:g} s are to be played, at most {MAX_MOTION:g} s: "
             "write a part of it, for instance start: 0 s, duration: 60 s"
         )
     return cut

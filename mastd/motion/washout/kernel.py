@@ -25,7 +25,7 @@ from mastd.motion.washout.limiter import (
     ACCELERATION,
     BOX_SIZE,
     JERK,
-    LARGEST_ACCELERATION,
+    MAX_ACCELERATION,
     POSITION,
     VELOCITY,
     advance_axis,
@@ -88,7 +88,7 @@ def advance_cue(
     period: float,
 ) -> float:
     """Advance one axis by a period towards ``cue`` = k·in, and return its integral z."""
-    largest = constants[LARGEST_ACCELERATION]
+    largest = constants[MAX_ACCELERATION]
     cue = _held(cue, largest)
     velocity = axis[VELOCITY] + period * axis[ACCELERATION] - tilt_rate
     place = axis[POSITION] + period * (axis[VELOCITY] + 0.5 * period * axis[ACCELERATION]) - tilt

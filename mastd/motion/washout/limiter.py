@@ -30,8 +30,8 @@ POSITION, VELOCITY, ACCELERATION, JERK, UPPER, LOWER, FASTEST = range(7)
 AXIS_SIZE = 7
 
 (
-    LARGEST_ACCELERATION,
-    LARGEST_JERK,
+    MAX_ACCELERATION,
+    MAX_JERK,
     BRAKING,
     PLANNED_TRAVEL,
     PLANNED_VELOCITY,
@@ -157,11 +157,11 @@ def advance_axis(box: FloatArray, axis: FloatArray, wanted: float, period: float
     ``box`` (BOX_SIZE,) by ``box()``, ``axis`` (AXIS_SIZE,).
     """
     x, v, a = axis[POSITION], axis[VELOCITY], axis[ACCELERATION]
-    largest, braking, planned_jerk = box[LARGEST_JERK], box[PLANNED_BRAKING], box[PLANNED_JERK]
+    largest, braking, planned_jerk = box[MAX_JERK], box[PLANNED_BRAKING], box[PLANNED_JERK]
     if not abs(wanted) < math.inf:
         wanted = 0.0
-    low = min(max((-box[LARGEST_ACCELERATION] - a) / period, -largest), largest)
-    high = max(min((box[LARGEST_ACCELERATION] - a) / period, largest), -largest)
+    low = min(max((-box[MAX_ACCELERATION] - a) / period, -largest), largest)
+    high = max(min((box[MAX_ACCELERATION] - a) / period, largest), -largest)
     jerk = min(max((wanted - a) / period, low), high)
     ahead = _PERIODS_AHEAD * period
     # The hardest that a wall may make the axis brake: to −θ, and back to it no faster than planned.

@@ -21,7 +21,7 @@ STATISTICS_ID = "12cc0dba2efd4c8c8172af8c94bb0f07"
 
 Event = Mapping[str, object]
 _SEVERE_STATES = frozenset({"FAULT", "ESTOP"})
-_LOWEST_PRIORITY = 7
+_MIN_PRIORITY = 7
 
 
 def line_of(event: Event) -> Line | None:
@@ -114,7 +114,7 @@ def _other(event: Event) -> Line:
     }
     text = _text(event, "text") or ", ".join(f"{key} {value}" for key, value in rest.items())
     given = event.get("priority")
-    priority = given if isinstance(given, int) and 0 <= given <= _LOWEST_PRIORITY else NOTICE
+    priority = given if isinstance(given, int) and 0 <= given <= _MIN_PRIORITY else NOTICE
     return Line(kind, f"{kind}: {text}" if text else kind, priority)
 
 

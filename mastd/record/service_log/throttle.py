@@ -6,9 +6,9 @@ from collections.abc import Hashable
 from dataclasses import dataclass
 from typing import Generic, TypeVar
 
-MOST_IN_A_WINDOW = 20
+MAX_IN_A_WINDOW = 20
 WINDOW_S = 60.0
-MOST_KEYS = 256
+MAX_KEYS = 256
 """Kinds that are counted apart; what comes beyond shares one count."""
 _OTHERS = ("others",)
 
@@ -31,14 +31,14 @@ class Throttle(Generic[Item]):
     Times are seconds of any clock that does not go back.
     """
 
-    def __init__(self, most: int = MOST_IN_A_WINDOW, window_s: float = WINDOW_S) -> None:
+    def __init__(self, most: int = MAX_IN_A_WINDOW, window_s: float = WINDOW_S) -> None:
         self.window_s = window_s
         self._most = most
         self._windows: dict[Hashable, Window[Item]] = {}
 
     def admits(self, key: Hashable, item: Item, now: float) -> bool:
         """Return whether an item of this kind may be told now; else it is counted."""
-        if key not in self._windows and len(self._windows) >= MOST_KEYS:
+        if key not in self._windows and len(self._windows) >= MAX_KEYS:
             key = _OTHERS
         window = self._windows.setdefault(key, Window(now))
         if window.admitted < self._most:

@@ -8,7 +8,7 @@ from mastd.arrays import FloatArray
 
 WIDE_POINTS = 1400
 """Points of a curve across a wide panel: two for each of its pixels."""
-_MOST_BREAKS = 500
+_MAX_BREAKS = 500
 
 
 def thinned(
@@ -45,7 +45,7 @@ def largest(
 
 def gap_ends(times: FloatArray, longest: float) -> FloatArray:
     """Return the times at which samples go on after more than ``longest`` s without any."""
-    ends: FloatArray = times[1:][np.diff(times) > longest][:_MOST_BREAKS]
+    ends: FloatArray = times[1:][np.diff(times) > longest][:_MAX_BREAKS]
     return ends
 
 

@@ -37,9 +37,9 @@ _GAP: Final = 10.0
 _COLUMN_GAP: Final = 8.0
 _SCALE: Final = 0.72
 """Of a panel's pixels in points: its letters are then as large as those of tables."""
-_LONGEST_WORD: Final = 110.0
+_MAX_WORD_LENGTH: Final = 110.0
 """Points; digests and paths are torn before they take the room of everything else."""
-_MOST_SOURCE_LINES: Final = 200
+_MAX_SOURCE_LINES: Final = 200
 
 
 @dataclass(frozen=True, eq=False)
@@ -70,7 +70,7 @@ def _rows(block: Block, room: float) -> list[Row]:
         case Table():
             return _table(block, room)
         case Source():
-            lines = block.text.replace("\t", "    ").split("\n")[:_MOST_SOURCE_LINES]
+            lines = block.text.replace("\t", "    ").split("\n")[:_MAX_SOURCE_LINES]
             return [*_folded(block.folded), *_source(lines, room)]
         case Pictures():
             return [*_folded(block.folded), *_pictures(block.panels, room), Row(4.0, ())]
@@ -173,7 +173,7 @@ class _Columns:
             if table.numbers and place == 0:
                 words = texts  # its names stay whole, the titles of figures give way
             head = max([4.0, *(width(word, _TEXT, bold=True) for word in title.split())])
-            least.append(max([head, *(min(width(word, _TEXT), _LONGEST_WORD) for word in words)]))
+            least.append(max([head, *(min(width(word, _TEXT), _MAX_WORD_LENGTH) for word in words)]))
             whole.append(max([width(title, _TEXT, bold=True), 4.0, *(width(text, _TEXT) for text in texts)]))
         return cls(tuple(whole), tuple(least))
 

@@ -24,9 +24,9 @@ from mastd.report.reading import View, level_words, view_of
 from mastd.report.spectrum import Spectra, spectra_of
 from mastd.report.tables import EXPLANATION, comparison_rows
 
-MOST_RUNS: Final = len(RUNS)
-_MOST_ROWS: Final = 400
-_LONGEST_VALUE: Final = 160
+MAX_RUNS: Final = len(RUNS)
+_MAX_ROWS: Final = 400
+_MAX_VALUE_LENGTH: Final = 160
 
 
 @dataclass(frozen=True, eq=False)
@@ -133,16 +133,16 @@ def _differences(runs: Sequence[Compared]) -> list[Block]:
         return [Paragraph("Nothing in profile, settings and origin."), told]
     table = Table(
         ("setting", *(run.name for run in runs)),
-        tuple(cells(path, *(_short(value) for value in values)) for path, values in rows[:_MOST_ROWS]),
+        tuple(cells(path, *(_short(value) for value in values)) for path, values in rows[:_MAX_ROWS]),
         folded=f"{len(rows)} differences" if len(rows) > 40 else "",
     )
-    if len(rows) > _MOST_ROWS:
-        return [table, Paragraph(f"and {len(rows) - _MOST_ROWS} differences more."), told]
+    if len(rows) > _MAX_ROWS:
+        return [table, Paragraph(f"and {len(rows) - _MAX_ROWS} differences more."), told]
     return [table, told]
 
 
 def _short(text: str) -> str:
-    return text if len(text) <= _LONGEST_VALUE else f"{text[:_LONGEST_VALUE]} …"
+    return text if len(text) <= _MAX_VALUE_LENGTH else f"{text[:_MAX_VALUE_LENGTH]} …"
 
 
 def _spectra(runs: Sequence[Compared], driven: Sequence[str]) -> list[Block]:

@@ -16,7 +16,7 @@ from mastd.report.drawing.svg import svg
 from mastd.report.drawing.tones import LINKS, TONES, tone_of
 from mastd.report.numbers import figure, quantity
 
-_MOST_RESPONSES: Final = 24
+_MAX_RESPONSES: Final = 24
 """Responses of which the matrix is drawn."""
 _AXES: Final = ("surge", "sway", "heave", "roll", "pitch", "yaw")
 
@@ -155,7 +155,7 @@ def matrix_panels(
         return []
     span = (float(frequency[0]), float(frequency[-1]))
     panels = []
-    for k, name in enumerate(names[:_MOST_RESPONSES]):
+    for k, name in enumerate(names[:_MAX_RESPONSES]):
         curves = tuple(
             Curve(frequency, _shown(matrix.magnitude[shown, k, axis]), tone_of(LINKS, axis), drive)
             for axis, drive in enumerate(drives)

@@ -57,9 +57,9 @@ from mastd.report.tables import (
 Result = Mapping[str, Any]
 
 _VERDICT_TONES: Final = {"pass": "good", "fail": "bad", "stopped": "warn", "fault": "bad"}
-_MOST_SEGMENTS: Final = 100
+_MAX_SEGMENTS: Final = 100
 _FEW_EVENTS: Final = 25
-_LONGEST_SOURCE: Final = 20_000
+_MAX_SOURCE_LENGTH: Final = 20_000
 
 
 def run_page(run: Run, result: Result) -> Page:
@@ -177,12 +177,12 @@ def _asked(view: View) -> list[Block]:
                 ("", "segment", "duration"),
                 tuple(
                     cells(str(number), segment_words(segment), quantity(segment_duration(segment), "s"))
-                    for number, segment in enumerate(segments[:_MOST_SEGMENTS], start=1)
+                    for number, segment in enumerate(segments[:_MAX_SEGMENTS], start=1)
                 ),
             )
         )
-    if len(segments) > _MOST_SEGMENTS:
-        blocks.append(Paragraph(f"and {len(segments) - _MOST_SEGMENTS} segments more."))
+    if len(segments) > _MAX_SEGMENTS:
+        blocks.append(Paragraph(f"and {len(segments) - _MAX_SEGMENTS} segments more."))
     limits = [plain(limit) for limit in _list(profile.get("limits"))]
     if limits:
         blocks.append(Facts(tuple(("limit of its own", limit) for limit in limits)))
@@ -306,7 +306,7 @@ def _sources(run: Run) -> list[Block]:
     text = part(run.metadata, "settings_text", "profile")
     if not isinstance(text, str):
         return []
-    cut = text if len(text) <= _LONGEST_SOURCE else text[:_LONGEST_SOURCE] + "\n… cut off here"
+    cut = text if len(text) <= _MAX_SOURCE_LENGTH else text[:_MAX_SOURCE_LENGTH] + "\n… cut off here"
     return [Source(cut, "The profile as it was written")]
 
 

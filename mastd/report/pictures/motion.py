@@ -17,11 +17,11 @@ from mastd.report.reading import View
 from mastd.signals.metrics import ROTATION_ARM
 
 CLOSE_UP_S: Final = 2.0
-_LEAST_HEIGHT: Final = 0.05
-_LEAST_M: Final = 1e-5
-_LONGEST_JOIN: Final = 5.0
+_MIN_HEIGHT: Final = 0.05
+_MIN_M: Final = 1e-5
+_MAX_JOIN: Final = 5.0
 """Periods that a line bridges; where more are missing it is broken."""
-_MOST_MARKS: Final = 60
+_MAX_MARKS: Final = 60
 
 
 def marks(view: View, labelled: bool = True) -> tuple[Mark, ...]:
@@ -34,7 +34,7 @@ def marks(view: View, labelled: bool = True) -> tuple[Mark, ...]:
     ]
     return tuple(
         Mark(float(happening.time or 0.0), str(number) if labelled else "", happening.tone)
-        for number, happening in numbered[:_MOST_MARKS]
+        for number, happening in numbered[:_MAX_MARKS]
     )
 
 
@@ -47,7 +47,7 @@ def axis_panels(view: View, axes: Collection[str], driven: Collection[str]) -> t
     centre, largest = largest_reference(view, driven or AXES)
     if view.of_fault:
         centre = 0.0
-    least = 2e3 * max(largest * _LEAST_HEIGHT, _LEAST_M)
+    least = 2e3 * max(largest * _MIN_HEIGHT, _MIN_M)
     found: list[Panel] = []
     for axis in axes:
         unit, arm = ("mm", 1.0) if axis in LENGTH_AXES else ("mrad", ROTATION_ARM)
@@ -84,7 +84,7 @@ def curve(
     """Return the part of a series within ``reach`` s, thinned, broken where frames are missing."""
     first, last = np.searchsorted(times, reach[0]), np.searchsorted(times, reach[1], side="right")
     times, values = times[int(first) : int(last)], values[int(first) : int(last)]
-    ends = gap_ends(times, _LONGEST_JOIN * view.run.period)
+    ends = gap_ends(times, _MAX_JOIN * view.run.period)
     return Curve(*broken(*thinned(times, values), ends), tone, name, width)
 
 

@@ -16,7 +16,7 @@ from mastd.signals.transfer_points import FLATNESS_DB
 _DEPTH = 1e-6
 """Of the largest density: what lies below is not shown."""
 _HEIGHT = 170.0
-_LARGEST_GAIN = 3.0
+_MAX_GAIN = 3.0
 _FLAT = tuple(Bound(10.0 ** (sign * FLATNESS_DB / 20.0), "±1.5 dB") for sign in (-1, 1))
 
 
@@ -107,7 +107,7 @@ def _gain_range(curves: tuple[Curve, ...], lowest: float = 0.8) -> Range:
     """Return a range around one with room for all magnitudes, but for wild ones."""
     values = np.concatenate([curve.y[np.isfinite(curve.y)] for curve in curves]) if curves else np.empty(0)
     low, high = (float(values.min()), float(values.max())) if len(values) else (1.0, 1.0)
-    return min(lowest, low - 0.02), min(max(1.2, high + 0.02), _LARGEST_GAIN)
+    return min(lowest, low - 0.02), min(max(1.2, high + 0.02), _MAX_GAIN)
 
 
 def _density_panel(runs: Sequence[NamedSpectra], axis: str) -> Panel:

@@ -37,7 +37,7 @@ RATE_TOLERANCE: Final = JOINT_TOLERANCE / STEP
 
 # Section 7: ms of a step, proposed and conventional.
 PAPER_TIMES: Final = {"jturn": (0.43, 1.03), "bump": (0.24, 0.52)}
-LARGEST_RATIO: Final = 0.45
+MAX_RATIO: Final = 0.45
 _TIMING_ROUNDS: Final = 9
 
 # The long turn, s, and how often the matrix is looked at.
@@ -48,7 +48,7 @@ _FULL_TURN: Final = 360.0
 # Section 8 leaves steps up to 10 ms to later work.
 OPEN_STEPS: Final = (1e-3, 2e-3, 5e-3, 10e-3)
 _REFERENCE_STEP: Final = 1e-4
-_MOST_ITERATIONS: Final = 20
+_MAX_ITERATIONS: Final = 20
 
 
 def items(model: Model) -> list[Item]:
@@ -93,7 +93,7 @@ def _drive(
         accuracy="exact",
         ground=manoeuvre.ground,
         frozen=frozen,
-        most_iterations=_MOST_ITERATIONS,
+        most_iterations=_MAX_ITERATIONS,
         rate_tolerance=rate_tolerance,
         move_tolerance=move_tolerance,
     )
@@ -227,9 +227,9 @@ def _times() -> list[Item]:
     found = []
     for name, (compared, _, _) in methods(_TIMING_ROUNDS).items():
         proposed, conventional = PAPER_TIMES[name]
-        what = f"section 7: time of a step, proposed / conventional, {SPOKEN[name]}: at most {LARGEST_RATIO}"
+        what = f"section 7: time of a step, proposed / conventional, {SPOKEN[name]}: at most {MAX_RATIO}"
         paper = round(proposed / conventional, 2)
-        found.append(at_most(f"000.time.{name}", what, paper, compared.median, "1", bound=LARGEST_RATIO))
+        found.append(at_most(f"000.time.{name}", what, paper, compared.median, "1", bound=MAX_RATIO))
     return found
 
 

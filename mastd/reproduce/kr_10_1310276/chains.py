@@ -34,7 +34,7 @@ DURATION: Final = 2.0
 DEPARTED: Final = 0.01
 """Distance of a joint from where full renewal has it that counts as another solution, in lengths of the
 chain."""
-_FASTEST_RATE: Final = 1e5
+_MAX_RATE: Final = 1e5
 _REFINED: Final = 16
 
 
@@ -111,7 +111,7 @@ def drive(
         chain.rest[:] = case.rest_angle(n, (done + 1) * h)
         before = chain.q.copy(), chain.u.copy()
         if advance_chain(chain, euler, int(policy), columns, False) != 0 or not np.all(
-            np.abs(chain.u) < _FASTEST_RATE
+            np.abs(chain.u) < _MAX_RATE
         ):
             break
         if done in looked:

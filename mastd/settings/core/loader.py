@@ -22,11 +22,11 @@ from mastd.settings.core.strict_yaml import Mark, Node, Refused, parse, read_tex
 
 S = TypeVar("S", bound=Settings)
 
-MOST_PROBLEMS: Final = 200
+MAX_PROBLEMS: Final = 200
 """Lines told at once; the rest is counted."""
 
-_MOST_EXPLAINED: Final = 2000
-_LONGEST_MESSAGE: Final = 400
+_MAX_EXPLAINED: Final = 2000
+_MAX_MESSAGE_LENGTH: Final = 400
 
 
 def load(path: Path, model: type[S], **context: object) -> S:
@@ -50,7 +50,7 @@ def load_text(text: str, name: str, model: type[S], **context: object) -> S:
             known = {**context, **FROM_FILE, "directory": str(Path(name).parent)}
             settings = model.model_validate(root.plain(), context=known)
         except ValidationError as error:
-            for detail in error.errors(include_url=False)[:_MOST_EXPLAINED]:
+            for detail in error.errors(include_url=False)[:_MAX_EXPLAINED]:
                 found.extend(_problems(detail, root, model))
     if found or settings is None:
         raise _refusal(name, found)
@@ -76,9 +76,9 @@ def _refusal(name: str, found: list[Found]) -> SettingsError:
         f"{name}:{line}:{column}: {_one_line(dotted(place)) or '(file)'}: {_one_line(what)}"
         for (line, column), place, what in dict.fromkeys(found)
     ]
-    hidden = len(lines) - MOST_PROBLEMS
+    hidden = len(lines) - MAX_PROBLEMS
     if hidden > 0:
-        lines = [*lines[:MOST_PROBLEMS], f"{name}: and at least {hidden} more problems"]
+        lines = [*lines[:MAX_PROBLEMS], f"{name}: and at least {hidden} more problems"]
     return SettingsError(lines)
 
 
@@ -131,7 +131,7 @@ def _find(root: Node, location: tuple[str | int, ...]) -> tuple[Mark, tuple[str 
 
 
 def _one_line(text: str) -> str:
-    cut = text if len(text) <= _LONGEST_MESSAGE else f"{text[:_LONGEST_MESSAGE]} ..."
+    cut = text if len(text) <= _MAX_MESSAGE_LENGTH else f"{text[:_MAX_MESSAGE_LENGTH]} ..."
     return "".join(character if character.isprintable() else repr(character)[1:-1] for character in cut)
 
 

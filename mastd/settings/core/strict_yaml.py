@@ -21,7 +21,7 @@ import yaml
 
 from mastd.errors import SettingsError
 
-LARGEST_FILE: Final = 256 * 1024
+MAX_FILE: Final = 256 * 1024
 """Bytes; the longest sensible settings file is a tenth of it."""
 
 DEEPEST_NESTING: Final = 20
@@ -80,13 +80,11 @@ def read_text(path: Path) -> str:
         raise SettingsError([f"{path}: cannot be read: not a file"])
     try:
         with path.open("rb") as file:
-            data = file.read(LARGEST_FILE + 1)
+            data = file.read(MAX_FILE + 1)
     except OSError as error:
         raise SettingsError([f"{path}: cannot be read: {error.strerror}"]) from error
-    if len(data) > LARGEST_FILE:
-        raise SettingsError(
-            [f"{path}:1:1: (file): larger than {LARGEST_FILE // 1024} KiB, not a settings file"]
-        )
+    if len(data) > MAX_FILE:
+        raise SettingsError([f"{path}:1:1: (file): larger than {MAX_FILE // 1024} KiB, not a settings file"])
     try:
         return data.decode("utf-8-sig")
     except UnicodeDecodeError as error:
@@ -99,8 +97,8 @@ def read_text(path: Path) -> str:
 
 def parse(text: str) -> tuple[Node | None, list[ReadProblem]]:
     """Return the tree and all problems of a text; no tree if it could not be read to its end."""
-    if len(text) > LARGEST_FILE:
-        return None, [ReadProblem((1, 1), (), f"larger than {LARGEST_FILE // 1024} KiB, not a settings file")]
+    if len(text) > MAX_FILE:
+        return None, [ReadProblem((1, 1), (), f"larger than {MAX_FILE // 1024} KiB, not a settings file")]
     builder = _Builder()
     try:
         return builder.document(yaml.parse(text, Loader=yaml.SafeLoader)), builder.problems
@@ -249,16 +247,16 @@ _DATE = re.compile(
 )
 _NOT_FINITE = re.compile(r"[+-]?\.(?:inf|Inf|INF)|\.(?:nan|NaN|NAN)", re.ASCII)
 _SWITCH_WORDS = frozenset({"on", "off", "yes", "no"})
-_LONGEST_NUMBER = 100
+_MAX_NUMBER_LENGTH = 100
 """Characters; longer text is not matched against the patterns above, whose time grows with its square."""
 _NUMBER_SIGNS = frozenset("0123456789+-._:eE")
-_LARGEST_INTEGER = 2**63 - 1
+_MAX_INTEGER = 2**63 - 1
 
 
 def _plain_problem(value: str) -> str | None:
     """Return what is wrong with an unquoted scalar, None if every reader takes it alike."""
     quotes = "put it in quotes if it is text"
-    if len(value) > _LONGEST_NUMBER:
+    if len(value) > _MAX_NUMBER_LENGTH:
         digits = set(value) <= _NUMBER_SIGNS
         return f"{value[:24]}... is too long for a number; {quotes}" if digits else None
     lower = value.lower()
@@ -278,7 +276,7 @@ def _plain_problem(value: str) -> str | None:
         return f"{value} is not a finite number"
     if _NUMBER.fullmatch(value) and not math.isfinite(float(value)):
         return f"{value} is too large for a number"
-    if _INTEGER.fullmatch(value) and abs(int(value)) > _LARGEST_INTEGER:
+    if _INTEGER.fullmatch(value) and abs(int(value)) > _MAX_INTEGER:
         return f"{value} is too large for an integer"
     if _OTHER_BASE.fullmatch(value):
         return f"{value} is not a decimal number; write it in decimal, or {quotes}"
@@ -310,7 +308,7 @@ def _plain_value(value: str) -> str | int | float | bool | None:
         return value == "true"
     if value == "null":
         return None
-    if len(value) > _LONGEST_NUMBER:
+    if len(value) > _MAX_NUMBER_LENGTH:
         return value
     if _INTEGER.fullmatch(value):
         return int(value)

@@ -18,10 +18,10 @@ from mastd.settings.core.base import Problem, Settings, refuse
 from mastd.settings.core.channel_quantity import ONE, PAIR, SIZE, positive, read_quantity
 from mastd.settings.core.quantity import Time
 
-MOST_LIMITS: Final = 20
+MAX_LIMITS: Final = 20
 """Limits that one profile may set."""
 
-LONGEST_WINDOW: Final = 10.0
+MAX_WINDOW: Final = 10.0
 """Longest window of an effective value in s."""
 
 CHANNELS: Final = "channels"
@@ -41,7 +41,7 @@ class ChannelLimitSettings(Settings):
     """Greatest size of the change per second, from one cycle to the next."""
     rms: Annotated[float | None, WithJsonSchema(SIZE)] = None
     """Greatest effective value (about zero) over the window."""
-    window: Annotated[Time, Field(gt=0.0, le=LONGEST_WINDOW)] = 1.0
+    window: Annotated[Time, Field(gt=0.0, le=MAX_WINDOW)] = 1.0
     """Window of the effective value."""
     action: Literal["indicate", "hold", "stop", "power-off"]
     """What happens beyond the limit."""

@@ -17,7 +17,7 @@ from mastd.settings.profile.segments import (
     ascending_band,
 )
 
-MOST_CHANNELS = 24
+MAX_CHANNELS = 24
 """Channels of one measured segment: all are held in memory at once."""
 
 Along = Literal["x", "y", "z", "-x", "-y", "-z"]
@@ -137,7 +137,7 @@ class Measured(FileMotion):
     """File of any known format; a relative path starts at the profile's own folder."""
     step: Step | None = None
     """Time from value to value. Due where the file states none, else it must agree."""
-    channels: Annotated[dict[str, MeasuredChannel], Field(min_length=1, max_length=MOST_CHANNELS)]
+    channels: Annotated[dict[str, MeasuredChannel], Field(min_length=1, max_length=MAX_CHANNELS)]
     """By their names in the file, or their numbers from 1 on in quotes."""
     axes: Annotated[tuple[AxisName, ...], Field(min_length=1, max_length=6)]
     """Axes that move; what the others would add to the channels is left out."""

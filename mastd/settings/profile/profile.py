@@ -10,13 +10,13 @@ from pydantic import Field, ValidationInfo, field_validator
 
 from mastd.settings.core.base import Problem, Settings, refuse
 from mastd.settings.core.quantity import Ratio
-from mastd.settings.profile.channel_limits import MOST_LIMITS, ChannelLimitSettings
+from mastd.settings.profile.channel_limits import MAX_LIMITS, ChannelLimitSettings
 from mastd.settings.profile.criteria import Criteria
 from mastd.settings.profile.file_segments import Drive, FileMotion, Measured, Record
 from mastd.settings.profile.oils import OilsSettings, OpenCrgRoad
 from mastd.settings.profile.segments import (
     AXES,
-    LONGEST_MOTION,
+    MAX_MOTION,
     Fade,
     Hold,
     Ramp,
@@ -33,9 +33,9 @@ from mastd.settings.profile.stream import StreamSettings
 from mastd.settings.rigs.name import RigName
 from mastd.settings.table.payload import SIMULATED, ExternalPayload, NoPayload, Payload, VehiclePayload
 
-__all__ = ["AXES", "LONGEST_MOTION", "ProfileSettings", "Segment"]
+__all__ = ["AXES", "MAX_MOTION", "ProfileSettings", "Segment"]
 
-MOST_SIGNAL_RIGS: Final = 8
+MAX_SIGNAL_RIGS: Final = 8
 UNSCALED: Final[Mapping[int, float]] = MappingProxyType({})
 
 _MAKERS: Final = {"oils": "the driver", "stream": "a rig"}
@@ -66,7 +66,7 @@ class ProfileSettings(Settings):
     """Time of rise and fall of every segment that does not state its own."""
     repeats: Repeats = 1
     """How often the row of segments is played."""
-    rigs: Annotated[tuple[RigName, ...], Field(max_length=MOST_SIGNAL_RIGS)] = ()
+    rigs: Annotated[tuple[RigName, ...], Field(max_length=MAX_SIGNAL_RIGS)] = ()
     """Rigs of kind signals that are used: what they give acts on the vehicle, or is recorded."""
     mode: Literal["segments", "oils", "stream"] = "segments"
     """Whether the segments are played, a driven vehicle moves its driver (operator in the loop), or a rig
@@ -75,7 +75,7 @@ class ProfileSettings(Settings):
     oils: Annotated[OilsSettings | None, Field(validate_default=True)] = None
     stream: Annotated[StreamSettings | None, Field(validate_default=True)] = None
     verdict: Criteria = Criteria()
-    limits: Annotated[tuple[ChannelLimitSettings, ...], Field(max_length=MOST_LIMITS)] = ()
+    limits: Annotated[tuple[ChannelLimitSettings, ...], Field(max_length=MAX_LIMITS)] = ()
     """What recorded channels may do while the profile plays, beside the limits of the table."""
 
     @field_validator("rigs")
@@ -258,6 +258,6 @@ def _segment_problems(segments: tuple[Segment, ...], profile_fade: float) -> lis
                 f"the profile ends away from neutral in {', '.join(away)}, add a ramp to 0",
             )
         )
-    if not total <= LONGEST_MOTION:
-        problems.append(((), f"the segments take {total:g} s, at most {LONGEST_MOTION:g} s: use repeats"))
+    if not total <= MAX_MOTION:
+        problems.append(((), f"the segments take {total:g} s, at most {MAX_MOTION:g} s: use repeats"))
     return problems

@@ -25,17 +25,17 @@ from mastd.settings.core.quantity import (
 AXES: Final = ("surge", "sway", "heave", "roll", "pitch", "yaw")
 """Names of the six degrees of freedom, in the order of a pose."""
 
-LONGEST_MOTION: Final = 1800.0
+MAX_MOTION: Final = 1800.0
 """Longest motion in s that one profile may hold, repeats not counted: it is kept in memory whole."""
 
-HIGHEST_FREQUENCY: Final = 100.0
+MAX_FREQUENCY: Final = 100.0
 """Highest frequency in Hz that is played."""
 
-HIGHEST_CORRECTED: Final = 80.0
+MAX_CORRECTED: Final = 80.0
 """Highest frequency in Hz that the control corrects in a sine: above, the valves do not answer in phase."""
 
-PlayableFrequency = Annotated[Frequency, Field(ge=0.02, le=HIGHEST_FREQUENCY)]
-Duration = Annotated[Time, Field(ge=0.1, le=LONGEST_MOTION)]
+PlayableFrequency = Annotated[Frequency, Field(ge=0.02, le=MAX_FREQUENCY)]
+Duration = Annotated[Time, Field(ge=0.1, le=MAX_MOTION)]
 Fade = Annotated[Time, Field(ge=0.05, le=60.0)]
 Repeats = Annotated[int, Field(ge=1, le=100_000)]
 
@@ -154,9 +154,9 @@ class Sine(Shaking):
         cls, correction: CorrectionSettings | None, info: ValidationInfo
     ) -> CorrectionSettings | None:
         frequency = info.data.get("frequency", 0.0)
-        if correction is not None and not frequency <= HIGHEST_CORRECTED:
+        if correction is not None and not frequency <= MAX_CORRECTED:
             raise ValueError(
-                f"{frequency:g} Hz is too high, sines of up to {HIGHEST_CORRECTED:g} Hz are corrected"
+                f"{frequency:g} Hz is too high, sines of up to {MAX_CORRECTED:g} Hz are corrected"
             )
         return correction
 

@@ -31,7 +31,7 @@ from mastd.settings.profile.segments import AXES
 from mastd.settings.rigs.name import RigName
 
 StreamDuration = Annotated[Time, Field(ge=0.1, le=86_400.0)]
-LEAST_JERK: Final = 1.0
+MIN_JERK: Final = 1.0
 """Least jerk of an axis in units of its acceleration times 2π·bandwidth: with a fifth of it the axis swings
 about the pose that it follows."""
 
@@ -80,7 +80,7 @@ class PoseStream(Settings):
         if not boxes:
             problems.append(((), "no axis named, give a box to one or more of " + ", ".join(AXES)))
         for name, box in boxes.items():
-            least = LEAST_JERK * box.acceleration * 2.0 * math.pi * self.bandwidth
+            least = MIN_JERK * box.acceleration * 2.0 * math.pi * self.bandwidth
             if not box.jerk >= least:
                 unit = "m/s3" if isinstance(box, TranslationBox) else "rad/s3"
                 what = (

@@ -11,8 +11,8 @@ import re
 from typing import Final, NamedTuple
 
 AXES: Final = ("surge", "sway", "heave", "roll", "pitch", "yaw")
-MOST_RIGS: Final = 8
-MOST_CHANNELS: Final = 24
+MAX_RIGS: Final = 8
+MAX_CHANNELS: Final = 24
 """Channels of one rig."""
 SIGNALS, VEHICLE, POSE, SEAT = "signals", "vehicle", "pose", "seat"
 """Kinds: single signals; a vehicle on the table; the pose to go to; a vehicle that is driven elsewhere."""

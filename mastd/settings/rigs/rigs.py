@@ -17,8 +17,8 @@ from mastd.settings.core.channel_quantity import PAIR, SIZE, positive, read_quan
 from mastd.settings.core.quantity import Rate, Time
 from mastd.settings.rigs.channels import (
     AUXILIARY,
-    MOST_CHANNELS,
-    MOST_RIGS,
+    MAX_CHANNELS,
+    MAX_RIGS,
     POSE,
     POSE_ACCELERATIONS,
     POSE_RATES,
@@ -30,7 +30,7 @@ from mastd.settings.rigs.channels import (
 )
 
 _NAME: Final = re.compile(r"[a-z][a-z0-9_]{0,29}")
-LONGEST_UNIT: Final = 20
+MAX_UNIT_LENGTH: Final = 20
 _RANGE: Final = {"anyOf": [PAIR, {"type": "null"}]}
 
 
@@ -56,8 +56,8 @@ class RigChannelSettings(Settings):
     @field_validator("unit")
     @classmethod
     def _is_short(cls, unit: str | None) -> str | None:
-        if unit is not None and not (unit.isprintable() and 0 < len(unit) <= LONGEST_UNIT):
-            raise ValueError(f"a unit has 1 to {LONGEST_UNIT} printable characters")
+        if unit is not None and not (unit.isprintable() and 0 < len(unit) <= MAX_UNIT_LENGTH):
+            raise ValueError(f"a unit has 1 to {MAX_UNIT_LENGTH} printable characters")
         return unit
 
     @field_validator("range", mode="before")
@@ -108,7 +108,7 @@ class RigSettings(Settings):
     derivatives: bool = False
     """A rig of kind pose also gives rates and accelerations, and is followed with less lag."""
     channels: Annotated[
-        tuple[RigChannelSettings, ...], Field(max_length=MOST_CHANNELS, validate_default=True)
+        tuple[RigChannelSettings, ...], Field(max_length=MAX_CHANNELS, validate_default=True)
     ] = ()
     """What it gives. Kinds other than signals have theirs; here stands what differs from the usual."""
     timeout: Annotated[Time, Field(ge=0.002, le=10.0)] = 0.05
@@ -222,7 +222,7 @@ def _neutral(item: RigChannelSettings) -> float:
 class RigsSettings(Settings):
     """All rigs that may join."""
 
-    rigs: Annotated[tuple[RigSettings, ...], Field(max_length=MOST_RIGS)] = ()
+    rigs: Annotated[tuple[RigSettings, ...], Field(max_length=MAX_RIGS)] = ()
 
     @field_validator("rigs")
     @classmethod

@@ -29,7 +29,7 @@ from mastd.settings.core.quantity import (
 )
 from mastd.settings.table.hydraulics import ActuatorSettings, DriveSettings, SupplySettings, ValveSettings
 
-LEAST_LINKS: Final = 6
+MIN_LINKS: Final = 6
 NEUTRAL_LENGTH_TOLERANCE: Final = 0.05e-3
 """Metres between a link's neutral length and the distance of its joints at neutral: rounding of a drawing."""
 
@@ -244,7 +244,7 @@ class TableSettings(Settings):
     control_point: Point
     """T in P."""
     body: BodySettings
-    links: Annotated[tuple[LinkSettings, ...], Field(min_length=LEAST_LINKS)]
+    links: Annotated[tuple[LinkSettings, ...], Field(min_length=MIN_LINKS)]
     supply: SupplySettings
     actuator: ActuatorSettings
     valve: ValveSettings

@@ -28,7 +28,7 @@ SLOW = 1.0
 """Hz: on a free table slower motions are left out, which a table's drive holds."""
 FARTHEST = 1e4
 """How far a margin is looked for."""
-MOST_PERIODS = 40
+MAX_PERIODS = 40
 GRID = 8
 """Points in each factor of ten at which a margin is looked for, before its place is halved down to 0.1 %."""
 
@@ -186,7 +186,7 @@ def margins(vehicle: LinearVehicle, table: Table) -> Margins:
 
     now = largest(loop_matrix(step, table), table.period, free=free)
     late = 0
-    while late < MOST_PERIODS and stable(step, table, late=late + 1):
+    while late < MAX_PERIODS and stable(step, table, late=late + 1):
         late += 1
     share = _boundary(lambda factor: stable(step, table.lighter(1.0 / factor)))
     least = None if free else _least_damping(lambda ratio: stable(step, replace(table, damping=ratio)))
@@ -194,7 +194,7 @@ def margins(vehicle: LinearVehicle, table: Table) -> Margins:
         largest=now[0],
         frequency=now[1],
         gain=_boundary(lambda factor: stable(step, table, gain=factor)),
-        periods=None if late == MOST_PERIODS else late,
+        periods=None if late == MAX_PERIODS else late,
         mass=None if share is None else 1.0 / share,
         stiffness=_boundary(lambda factor: stable(vehicle_step(vehicle.stiffer(factor)), table)),
         damping=least,

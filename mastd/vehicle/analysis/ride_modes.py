@@ -22,7 +22,7 @@ from mastd.vehicle.state.motion import State, design_state
 
 HIGHEST: Final = 100.0
 """Hz up to which a mode is told."""
-MOST_DAMPING: Final = 0.99
+MAX_DAMPING: Final = 0.99
 """A motion that is damped more than that does not swing."""
 
 
@@ -43,7 +43,7 @@ def ride_modes(model: Model, restrained: bool) -> tuple[Mode, ...]:
         matrices.damping[:6, :6] += damping * np.outer(line, line)
     rows = np.vstack([matrices.joint_jacobian, _brake_rows(model, state)])
     found = modes_of(model, replace(matrices, joint_jacobian=rows)).modes
-    return tuple(mode for mode in found if mode.frequency_hz <= HIGHEST and mode.damping <= MOST_DAMPING)
+    return tuple(mode for mode in found if mode.frequency_hz <= HIGHEST and mode.damping <= MAX_DAMPING)
 
 
 def _brake_rows(model: Model, state: State) -> FloatArray:

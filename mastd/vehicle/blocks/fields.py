@@ -118,7 +118,7 @@ TYRE_STIFFNESS: Final = 9
 TYRE_DAMPING: Final = 10
 SLIP_STIFFNESS: Final = 11
 CORNERING_STIFFNESS: Final = 12
-LEAST_SPEED: Final = 13
+MIN_SPEED: Final = 13
 SPIN: Final = 14
 SPIN_ACCELERATION: Final = 15
 MEAN_SPIN: Final = 16
@@ -190,7 +190,7 @@ DEFLECTION_START: Final = 81
 BALANCE: Final = 83
 """What the wheel adds to the out-of-balance force and moment of its carrier."""
 START_LOAD: Final = 89
-"""Load at the beginning of the step, at least LEAST_LOAD, N."""
+"""Load at the beginning of the step, at least MIN_LOAD, N."""
 ENVELOPED: Final = 90
 """1 where the ground's height is that of what a wheel feels, 0 where it is that of a plane."""
 WHEEL_FIELDS: Final = 91

@@ -22,7 +22,7 @@ from mastd.vehicle.state.trace import ANGLES, ANGULAR_VELOCITY, POSITION, VELOCI
 
 SAMPLE: Final = 0.01
 """s between two looks of a driver."""
-_LEAST_SPEED: Final = 1.0
+_MIN_SPEED: Final = 1.0
 """m/s below which a car's course counts as its heading."""
 _HAND: Final = 15.0
 """1/s: how quickly a hand follows; the rack closes on its target like (1 + ω t) e^(−ω t)."""
@@ -145,7 +145,7 @@ class PathFollower(Driver):
         ahead = max(self._preview * seen.speed, self._track.wheelbase)
         px, py, _, _ = self._course.at(self._along + ahead)
         course = seen.yaw
-        if seen.speed > _LEAST_SPEED:
+        if seen.speed > _MIN_SPEED:
             course += math.atan2(float(seen.velocity[1]), seen.speed)
         beside = (py - y) * math.cos(course) - (px - x) * math.sin(course)
         curvature = 2.0 * beside / max((px - x) ** 2 + (py - y) ** 2, 1e-6)

@@ -15,8 +15,8 @@ from mastd.vehicle.state.motion import State
 
 LONG_STRETCH: Final = 1e4
 """m: so far stretched, a strap's pull changes by 1e-4 of it for a metre."""
-MOST_SPRING: Final = 1.36
-MOST_DAMPER: Final = 0.93
+MAX_SPRING: Final = 1.36
+MAX_DAMPER: Final = 0.93
 
 
 def problems(model: Model, step: float) -> list[str]:
@@ -41,9 +41,9 @@ def problems(model: Model, step: float) -> list[str]:
     return [
         f"{model.name}: {what} too stiff for a step of {1e3 * step:g} ms: with {mass:.4g} kg that they act "
         f"on, stiffness h² / m = {stiffness * step**2 / mass:.3g} and damping h / m = "
-        f"{damping * step / mass:.3g}; stable are {MOST_SPRING:g} and {MOST_DAMPER:g}, one without the other"
+        f"{damping * step / mass:.3g}; stable are {MAX_SPRING:g} and {MAX_DAMPER:g}, one without the other"
         for what, stiffness, damping, mass in found
-        if not stiffness * step**2 / (MOST_SPRING * mass) + damping * step / (MOST_DAMPER * mass) <= 1.0
+        if not stiffness * step**2 / (MAX_SPRING * mass) + damping * step / (MAX_DAMPER * mass) <= 1.0
     ]
 
 

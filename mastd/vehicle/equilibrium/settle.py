@@ -36,7 +36,7 @@ FORCE_TOLERANCE = 1e-9
 """Of the weight: forces in N, moments in N m."""
 JOINT_TOLERANCE = 1e-11
 """Metres, and radians for dot-1."""
-LONGEST_STEP = 0.05
+MAX_STEP = 0.05
 """Metres, and radians, of one iteration: the tyres' and stops' contacts are not to be jumped over."""
 NEUTRAL = 1e-8
 """Of the largest curvature; under it a direction counts as free."""
@@ -144,7 +144,7 @@ def straight_ahead(
         step[bodies:] = 0.0
         if _largest(step) <= JOINT_TOLERANCE and _largest(spins) <= FORCE_TOLERANCE * max(speed, 1.0):
             return _accelerated(model, state, -motions.free @ (motions.free.T @ forces))
-        step *= min(1.0, LONGEST_STEP / max(_largest(step), 1e-300))
+        step *= min(1.0, MAX_STEP / max(_largest(step), 1e-300))
         slip = slip + spins
         state = rolling(model, system.move(state, step), speed)
         state = replace(state, spin=state.spin + slip)
@@ -250,7 +250,7 @@ def settle(
             return _checked(system, state, ground, worst, iteration, (matrices.stiffness, motions))
         if iteration < ITERATIONS:
             step = _step(matrices.stiffness, motions, forces, gap)
-            state = system.move(state, step * min(1.0, LONGEST_STEP / max(_largest(step), 1e-300)))
+            state = system.move(state, step * min(1.0, MAX_STEP / max(_largest(step), 1e-300)))
             state = state if model.held else _put_back(system, state, start)
     raise EquilibriumError(_unbalanced(system, state, forces, gap, ground))
 

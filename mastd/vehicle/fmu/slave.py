@@ -17,7 +17,7 @@ import numpy as np
 
 from mastd.settings.vehicle.vehicle import VehicleSettings
 from mastd.vehicle.model.build import build
-from mastd.vehicle.payload.on_table import MOST_STEPS, VehicleOnTable
+from mastd.vehicle.payload.on_table import MAX_STEPS, VehicleOnTable
 from mastd.vehicle.solver.recording import TraceLayout
 from mastd.vehicle.state.trace import ACCELERATION, ANGLES, ANGULAR_VELOCITY, VELOCITY
 
@@ -126,10 +126,8 @@ class VehicleSlave:
         Returns why that is impossible, or an empty text.
         """
         steps = round(length / self.step)
-        if not 1 <= steps <= MOST_STEPS or abs(length - steps * self.step) > _SAME * self.step:
-            return (
-                f"the communication step is {length:.9g} s; due are 1 to {MOST_STEPS} times {self.step:g} s"
-            )
+        if not 1 <= steps <= MAX_STEPS or abs(length - steps * self.step) > _SAME * self.step:
+            return f"the communication step is {length:.9g} s; due are 1 to {MAX_STEPS} times {self.step:g} s"
         self.vehicle.follow(np.array(self.values[:INPUTS]), steps)
         self.count += steps
         self._show()

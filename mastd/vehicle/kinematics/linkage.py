@@ -21,7 +21,7 @@ from mastd.vehicle.model.definition import Model, Primitive, PrimitiveKind
 ITERATIONS = 25
 TOLERANCE = 1e-11
 """Metres (and radians, of dot-1) by which a joint may be open."""
-LONGEST_STEP = 0.1
+MAX_STEP = 0.1
 """Metres and radians of one iteration."""
 REDUNDANT = 1e-10
 """Relative singular value of equations that depend on each other."""
@@ -184,7 +184,7 @@ class Linkage:
             if iteration < ITERATIONS:
                 rows = np.vstack([jacobian, *(row for _, row in measures)])
                 step = -np.linalg.lstsq(rows, equations, rcond=REDUNDANT)[0]
-                pose = self.moved(pose, step * min(1.0, LONGEST_STEP / float(np.max(np.abs(step)))))
+                pose = self.moved(pose, step * min(1.0, MAX_STEP / float(np.max(np.abs(step)))))
         raise LinkageError(self._open(equations, conditions))
 
     def velocities(

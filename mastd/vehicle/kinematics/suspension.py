@@ -44,7 +44,7 @@ TRAVEL = 0.06
 POINTS = 41
 STRIDE = 0.005
 """m of travel or rack that one Newton solution may be away from the last."""
-LEAST_STEER = 0.02
+MIN_STEER = 0.02
 """rad, under which no Ackermann share is given: static toe would be most of it."""
 
 
@@ -314,7 +314,7 @@ class _Bench:
             return nothing
         wheelbase = float(np.mean(self.design[:, 0]) - np.mean(straight))
         left, right = (0, 1) if self.sides[0] > self.sides[1] else (1, 0)
-        turning = np.min(np.abs(steer), axis=1) > LEAST_STEER
+        turning = np.min(np.abs(steer), axis=1) > MIN_STEER
         cotangents = 1.0 / np.tan(np.where(turning[:, None], steer, 1.0))
         share = (cotangents[:, right] - cotangents[:, left]) * wheelbase / track
         return np.where(turning, share, nothing)

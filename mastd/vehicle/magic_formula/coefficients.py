@@ -13,10 +13,10 @@ from typing import Final
     RADIUS,  # R0, m
     NOMINAL_LOAD,  # F_zo, N
     SHARE,  # 1 / F'zo
-    LEAST_SHARE,  # p the coefficients are taken at
-    MOST_SHARE,
-    LEAST_CAMBER,
-    MOST_CAMBER,
+    FZMIN_RATIO,  # p the coefficients are taken at
+    FZMAX_RATIO,
+    CAMMIN,
+    CAMMAX,
     TANGENT,  # 1: slip is tan α and camber sin γ (MF 6.1); 0: both are angles
     GRIP_X,  # λ_μx, λ_μy
     GRIP_Y,
@@ -38,7 +38,7 @@ OVERTURNING_TERMS, X1, X2, X3, X4, X5, X6, X7, X8, X9, X10, X11 = range(104, 116
 # Rolling resistance; REFERENCE_SPEED: 1 / V_o
 REFERENCE_SPEED, Y1, Y2, Y3, Y4, Y5, Y6, Y7, YIELD = range(116, 125)
 # Relaxation lengths; CARCASS 1: slip stiffness over carcass stiffness
-CARCASS_X, CX1, CX2, CX3, CARCASS_Y, CY1, CY2, CY3, LEAST_LENGTH = range(125, 134)
+CARCASS_X, CX1, CX2, CX3, CARCASS_Y, CY1, CY2, CY3, MIN_LENGTH = range(125, 134)
 # Vertical
 STIFFNESS, PROGRESSION, DAMPING, RIM_DEPTH, RIM_STIFFNESS, FREE_RADIUS, RE_SCALE, RE_B, RE_D, RE_F = range(
     134, 144

@@ -53,12 +53,12 @@ __all__ = [
 
 DAMPING_DEPTH: Final = 1e-3
 """m of contact from which on the whole damping acts."""
-LEAST_FRICTION: Final = 1e-3
+MIN_FRICTION: Final = 1e-3
 """Least factor on friction; none at all would leave slip without a force to go with."""
 ROLLING_SPEED: Final = 1.0
 """m/s from which on a wheel rolls: trail, residual moment and rolling resistance are whole."""
-_LEAST_FALL: Final = 0.1
-_LEAST_SHARE: Final = 1e-12
+_MIN_FALL: Final = 0.1
+_MIN_SHARE: Final = 1e-12
 _SMALL: Final = 1e-24
 _ELLIPSE_SLIP: Final = 1e-8
 _TWO_BY_PI: Final = 2.0 / math.pi
@@ -67,27 +67,27 @@ _TWO_BY_PI: Final = 2.0 / math.pi
 @fused_kernel
 def _share(c: FloatArray, load: float) -> float:
     """Return p, the load's share of the nominal load within the coefficients' range; never zero."""
-    return at_most(at_least(load * c[n.SHARE], c[n.LEAST_SHARE]), c[n.MOST_SHARE]) + _LEAST_SHARE
+    return at_most(at_least(load * c[n.SHARE], c[n.FZMIN_RATIO]), c[n.FZMAX_RATIO]) + _MIN_SHARE
 
 
 @fused_kernel
 def _tilt(c: FloatArray, camber: float) -> float:
     """Return γ (or sin γ, MF 6.1) within the range of the coefficients."""
-    angle = at_most(at_least(camber, c[n.LEAST_CAMBER]), c[n.MOST_CAMBER])
+    angle = at_most(at_least(camber, c[n.CAMMIN]), c[n.CAMMAX])
     return sine(angle) if c[n.TANGENT] > 0.0 else angle
 
 
 @fused_kernel
 def _friction_x(c: FloatArray, d: float, g: float) -> float:
     """μ_x without its factor (4.E13)."""
-    found: float = (c[n.MX1] + c[n.MX2] * d) * at_least(1.0 - c[n.MX3] * g * g, _LEAST_FALL)
+    found: float = (c[n.MX1] + c[n.MX2] * d) * at_least(1.0 - c[n.MX3] * g * g, _MIN_FALL)
     return found
 
 
 @fused_kernel
 def _friction_y(c: FloatArray, d: float, g: float) -> float:
     """μ_y without its factor (4.E23)."""
-    found: float = (c[n.MY1] + c[n.MY2] * d) * at_least(1.0 - c[n.MY3] * g * g, _LEAST_FALL)
+    found: float = (c[n.MY1] + c[n.MY2] * d) * at_least(1.0 - c[n.MY3] * g * g, _MIN_FALL)
     return found
 
 
@@ -101,7 +101,7 @@ def _stiffness_x(c: FloatArray, d: float) -> float:
 @fused_kernel
 def _stiffness_y(c: FloatArray, p: float, g: float) -> float:
     """K_yα per load, below zero (4.E25)."""
-    place = p * inverse(at_least(c[n.KY2] + c[n.KY5] * g * g, _LEAST_FALL * c[n.KY2]))
+    place = p * inverse(at_least(c[n.KY2] + c[n.KY5] * g * g, _MIN_FALL * c[n.KY2]))
     rise = at_least(sine(c[n.KY4] * arctan(place)) * inverse(p), 1e-3)
     found: float = c[n.KY1] * rise * _cambered(c, g)
     return found
@@ -110,7 +110,7 @@ def _stiffness_y(c: FloatArray, p: float, g: float) -> float:
 @fused_kernel
 def _cambered(c: FloatArray, g: float) -> float:
     """What camber leaves of K_yα."""
-    return at_least(1.0 - c[n.KY3] * size(g), _LEAST_FALL)
+    return at_least(1.0 - c[n.KY3] * size(g), _MIN_FALL)
 
 
 @fused_kernel
@@ -144,16 +144,16 @@ def relaxation_lengths(c: FloatArray, load: float, camber: float) -> tuple[float
     p, g = _share(c, load), _tilt(c, camber)
     d = p - 1.0
     if c[n.CARCASS_X] > 0.0:
-        carcass = at_least(1.0 + d * (c[n.CX2] + d * c[n.CX3]), _LEAST_FALL)
+        carcass = at_least(1.0 + d * (c[n.CX2] + d * c[n.CX3]), _MIN_FALL)
         along = load * _stiffness_x(c, d) * c[n.CX1] * inverse(carcass)
     else:
         along = load * (c[n.CX1] + c[n.CX2] * d) * exponential(-c[n.CX3] * d) * (1.0 / c[n.NOMINAL_LOAD])
     if c[n.CARCASS_Y] > 0.0:
-        carcass = at_least(1.0 + d * (c[n.CY2] + d * c[n.CY3]), _LEAST_FALL)
+        carcass = at_least(1.0 + d * (c[n.CY2] + d * c[n.CY3]), _MIN_FALL)
         across = -load * _stiffness_y(c, p, g) * c[n.CY1] * inverse(carcass)
     else:
         across = c[n.CY1] * sine(2.0 * arctan(p * c[n.CY2])) * _cambered(c, g)
-    return at_least(along, c[n.LEAST_LENGTH]), at_least(across, c[n.LEAST_LENGTH])
+    return at_least(along, c[n.MIN_LENGTH]), at_least(across, c[n.MIN_LENGTH])
 
 
 @fused_kernel
@@ -328,7 +328,7 @@ def _resistance(c: FloatArray, load: float, g: float, fx: float, speed: float, r
     drag = c[n.Y1] + c[n.Y3] * root(fast) + c[n.Y4] * fast * fast
     drag = drag + c[n.Y2] * rolling * fx + (c[n.Y5] + c[n.Y6] * load) * g * g
     if c[n.Y7] != 0.0:
-        drag = drag * exponential(c[n.Y7] * logarithm(part + _LEAST_SHARE))
+        drag = drag * exponential(c[n.Y7] * logarithm(part + _MIN_SHARE))
     found: float = at_least(drag, 0.0) * (-rolling * c[n.YIELD])
     return found
 
@@ -351,7 +351,7 @@ def slip_forces(
     rolling resistance, against the rolling. Trail, M_zr and M_y turn with the direction of rolling and go
     smoothly through zero between ±1 m/s. ``speed``, ``friction`` and ``shift`` are real.
     """
-    factor = LEAST_FRICTION if friction < LEAST_FRICTION else friction
+    factor = MIN_FRICTION if friction < MIN_FRICTION else friction
     grip_x, grip_y = c[n.GRIP_X] * factor, c[n.GRIP_Y] * factor
     p, g = _share(c, load), _tilt(c, camber)
     d = p - 1.0

@@ -11,11 +11,11 @@ from mastd.arrays import FloatArray
 from mastd.formats.tyre.tir import TyreProperties
 from mastd.vehicle.magic_formula import coefficients as n
 
-LARGEST_CAMBER: Final = 0.35
+MAX_CAMBER: Final = 0.35
 """rad; where the file states no range."""
-LARGEST_SHARE: Final = 3.0
+MAX_LOAD_RATIO: Final = 3.0
 """Times the nominal load; where the file states no range."""
-LEAST_REMAINDER: Final = 0.2
+MIN_REMAINDER: Final = 0.2
 """The range of loads ends where friction or slip stiffness per load falls below this share of the nominal."""
 RIM_GAP: Final = 0.01
 """m above the rim at which the tyre bottoms, and how much stiffer it is then, where the file says nothing."""
@@ -23,7 +23,7 @@ RIM_FACTOR: Final = 10.0
 CARCASS_ALONG: Final = 1.7
 """Stiffness of the carcass along and across for the vertical stiffness, where the file says nothing."""
 CARCASS_ACROSS: Final = 0.5
-LEAST_RELAXATION: Final = 0.1
+MIN_RELAXATION: Final = 0.1
 """Shortest relaxation length for the free radius: the contact keeps some length at any load."""
 SPEED: Final = 16.7
 """m/s; reference speed where the file states none."""
@@ -47,7 +47,7 @@ def pack(properties: TyreProperties) -> FloatArray:
     _rolling(c, properties, pressure)
     _vertical(c, properties, pressure)
     _relaxation(c, properties, pressure)
-    c[n.LEAST_SHARE], c[n.MOST_SHARE] = _share_range(c, properties)
+    c[n.FZMIN_RATIO], c[n.FZMAX_RATIO] = _share_range(c, properties)
     return c
 
 
@@ -65,10 +65,8 @@ def _general(c: FloatArray, properties: TyreProperties, newest: bool) -> None:
     c[n.RADIUS] = get("UNLOADED_RADIUS")
     c[n.NOMINAL_LOAD] = get("FNOMIN")
     c[n.SHARE] = 1.0 / (get("LFZO", 1.0) * get("FNOMIN"))
-    low, high = get("CAMMIN", -LARGEST_CAMBER), get("CAMMAX", LARGEST_CAMBER)
-    c[n.LEAST_CAMBER], c[n.MOST_CAMBER] = (
-        (low, high) if low < 0.0 < high else (-LARGEST_CAMBER, LARGEST_CAMBER)
-    )
+    low, high = get("CAMMIN", -MAX_CAMBER), get("CAMMAX", MAX_CAMBER)
+    c[n.CAMMIN], c[n.CAMMAX] = (low, high) if low < 0.0 < high else (-MAX_CAMBER, MAX_CAMBER)
     c[n.TANGENT] = float(newest)
     c[n.GRIP_X], c[n.GRIP_Y] = get("LMUX", 1.0), get("LMUY", 1.0)
     c[n.DIGRESSION] = DIGRESSION if newest else 1.0
@@ -219,7 +217,7 @@ def _vertical(c: FloatArray, properties: TyreProperties, dpi: float) -> None:
 def _relaxation(c: FloatArray, properties: TyreProperties, dpi: float) -> None:
     get = properties.get
     radius = get("UNLOADED_RADIUS")
-    c[n.LEAST_LENGTH] = LEAST_RELAXATION * radius
+    c[n.MIN_LENGTH] = MIN_RELAXATION * radius
     vertical = get("VERTICAL_STIFFNESS", c[n.STIFFNESS])
     newest = properties.format == "MF 6.1"
     if newest or not get("PTX1") > 0.0:
@@ -246,7 +244,7 @@ def _share_range(c: FloatArray, properties: TyreProperties) -> tuple[float, floa
     Polynomials in df_z mean nothing beyond the loads they were fitted to: friction or stiffness would become
     negative. Outside the range friction and slip stiffness grow with the load itself.
     """
-    highest = properties.get("FZMAX", LARGEST_SHARE / c[n.SHARE]) * c[n.SHARE]
+    highest = properties.get("FZMAX", MAX_LOAD_RATIO / c[n.SHARE]) * c[n.SHARE]
     shares = np.linspace(0.0, max(highest, 1.0), 401)
     d = shares - 1.0
     measures = (
@@ -255,7 +253,7 @@ def _share_range(c: FloatArray, properties: TyreProperties) -> tuple[float, floa
         (1.0 + c[n.KX2] / c[n.KX1] * d) * np.exp(c[n.KX3] * d),
         _cornering(c, shares) / _cornering(c, np.ones(1)),
     )
-    fits = np.all([measure >= LEAST_REMAINDER for measure in measures], axis=0)
+    fits = np.all([measure >= MIN_REMAINDER for measure in measures], axis=0)
     place = int(np.argmin(np.abs(d)))
     low = high = place
     while low > 0 and fits[low - 1]:

@@ -70,7 +70,7 @@ from mastd.vehicle.magic_formula.formula import (
     slip_stiffness,
 )
 
-MOST_SLIP: Final = 1.5
+MAX_SLIP: Final = 1.5
 """s_most: relaxed slips stay within it; all formulas are flat there."""
 STEADY_SPEED: Final = 1.0
 """m/s: least speed that steady slips are related to."""
@@ -78,7 +78,7 @@ CARCASS_TIME: Final = 0.01
 """τ in s of a tyre that stands."""
 CARCASS_SPEED: Final = 0.5
 """m/s of L at which τ has fallen to half."""
-MOST_GROWTH: Final = 20.0
+MAX_GROWTH: Final = 20.0
 """Of the lengths within a step."""
 STICKING: Final = 0.7
 """Share of the friction below which a tyre that stands holds without creeping."""
@@ -86,11 +86,11 @@ SLIDING_ALL: Final = 1.2
 """Linear force over friction above which it slides as a whole."""
 YIELDING: Final = 0.73
 """υ_1: with it the carcass yields to the linear force of the whole friction as a force of tanh would."""
-MOST_DEFLECTION: Final = 2.0
+MAX_DEFLECTION: Final = 2.0
 """Of υ."""
 ROLLING_FROM: Final = 0.5
 """m/s at which half of the rolling tyre's offsets act."""
-LEAST_LOAD: Final = 1.0
+MIN_LOAD: Final = 1.0
 """N: what a deflection means is not asked for below."""
 
 Relaxation = tuple[float, float, float, float, float, float, float]
@@ -121,10 +121,10 @@ def relaxation(c: FloatArray, load: float, u: float, v: float, least: float) -> 
     unit_x, unit_y = stiffness_x / (along * friction_x * load), stiffness_y / (across * friction_y * load)
     x, y = u * unit_x, v * unit_y
     square = x * x + y * y
-    if square > MOST_DEFLECTION * MOST_DEFLECTION:
-        scale = MOST_DEFLECTION / np.sqrt(square)
+    if square > MAX_DEFLECTION * MAX_DEFLECTION:
+        scale = MAX_DEFLECTION / np.sqrt(square)
         u, v, x, y = scale * u, scale * v, scale * x, scale * y
-        square = MOST_DEFLECTION * MOST_DEFLECTION
+        square = MAX_DEFLECTION * MAX_DEFLECTION
     growth = square * square / YIELDING**4
     part = 4.0 * growth / max(square, 1e-30)
     sliding = min(max((np.sqrt(square) * (1.0 + growth) - STICKING) / (SLIDING_ALL - STICKING), 0.0), 1.0)
@@ -149,14 +149,14 @@ def growth_of(load: float, start_load: float) -> float:
     if ratio.real <= 1.0:
         return 1.0 + 0.0 * ratio
     growth = ratio - 1.0 + 1.0 / ratio
-    return MOST_GROWTH + 0.0 * ratio if growth.real > MOST_GROWTH else growth
+    return MAX_GROWTH + 0.0 * ratio if growth.real > MAX_GROWTH else growth
 
 
 @fused_kernel
 def forgetting_speed(forward: float, slip_x: float, slip_y: float, rolling: float, sliding: float) -> float:
     """Return L (m/s) for V_x, V_sx, V_sy, V_r and the share of sliding."""
     slip = root(slip_x * slip_x + slip_y * slip_y + 1e-24)
-    most = _larger(size(forward), slip * (1.0 / MOST_SLIP))
+    most = _larger(size(forward), slip * (1.0 / MAX_SLIP))
     return _smaller(most, _larger(sliding * most, 2.0 * size(rolling)))
 
 

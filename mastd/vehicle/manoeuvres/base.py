@@ -24,7 +24,7 @@ Accuracy: TypeAlias = Literal["fast", "exact"]
 
 KM_PER_H: Final = 1.0 / 3.6
 _CHUNK: Final = 500
-MOST_STEPS: Final = 2_000_000
+MAX_STEPS: Final = 2_000_000
 """Bounds the memory that a trace takes."""
 
 
@@ -102,9 +102,9 @@ def driven(manoeuvre: Manoeuvre, controls: ControlLaw, duration: float) -> Manoe
 def step_count(duration: float, step: float) -> int:
     """Return how many steps reach ``duration``, its rounding aside; raise UsageError if that is no number."""
     wanted = duration / step
-    if not 0.0 < wanted <= MOST_STEPS:
+    if not 0.0 < wanted <= MAX_STEPS:
         raise UsageError(
-            f"--duration: {duration:g} s is {wanted:.10g} steps of {step:g} s, due are 1 to {MOST_STEPS}"
+            f"--duration: {duration:g} s is {wanted:.10g} steps of {step:g} s, due are 1 to {MAX_STEPS}"
         )
     return max(1, math.ceil(wanted - 1e-9))
 

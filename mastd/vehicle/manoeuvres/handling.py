@@ -23,7 +23,7 @@ _ROUNDING_IN: Final = 1.0
 """s over which a ramp takes up its rate."""
 _LINEAR: Final = (0.5, 3.0)
 """m/s² of lateral acceleration between which gradients are taken: the tyres are still linear there."""
-_LEAST_SPAN: Final = 1.0
+_MIN_SPAN: Final = 1.0
 """m/s² that a gradient needs at least."""
 _AIM: Final = 4.0
 """m/s² at which a ramp of the default rack ends."""
@@ -210,8 +210,8 @@ def steady_turn(car: Car, trace: Trace, law: ControlLaw, start: float) -> tuple[
     roll = trace.chassis[:, ANGLES][:, 0]
     slip = trace.chassis[:, VELOCITY][:, 1] / np.maximum(speed, 0.1)
     note = ""
-    if len(taken) < 3 or not np.ptp(across[taken]) >= _LEAST_SPAN:
-        note = f"the turn reaches {largest:.2f} m/s2, {low + _LEAST_SPAN:g} are due: more --rack or --speed"
+    if len(taken) < 3 or not np.ptp(across[taken]) >= _MIN_SPAN:
+        note = f"the turn reaches {largest:.2f} m/s2, {low + _MIN_SPAN:g} are due: more --rack or --speed"
         gradients = [math.nan] * 3
     else:
         beyond_rolling = steer - length * rate / np.maximum(speed, 0.1)

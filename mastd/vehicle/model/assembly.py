@@ -15,14 +15,14 @@ import numpy as np
 
 from mastd.arrays import FloatArray
 from mastd.vehicle.model.definition import Body, Model, Primitive, PrimitiveKind, SpringDamper, Stop, Wheel
-from mastd.vehicle.model.mobility import LEAST_TRAVEL, Finding, Unit, examine, residual, units_of, wheel_row
+from mastd.vehicle.model.mobility import MIN_TRAVEL, Finding, Unit, examine, residual, units_of, wheel_row
 
 CLOSED: Final = 1e-12
 """Metres, or sine of an angle: joints are closed when no equation is farther off."""
 OPEN: Final = 1e-9
 """Joints within this in the design position are left as they are: rounding of their own numbers."""
-MOST_STEPS: Final = 100
-LARGEST_TURN: Final = 0.3
+MAX_STEPS: Final = 100
+MAX_TURN: Final = 0.3
 """Radians that a body turns at most in one step."""
 
 
@@ -48,7 +48,7 @@ def _closed(model: Model, unit: Unit) -> Model:
     """Return the model with one unit closed as far as it can be."""
     best, damping = _norm(model, unit), 0.0
     height = _wheel_height(model, unit)
-    for _ in range(MOST_STEPS):
+    for _ in range(MAX_STEPS):
         if _largest(model, unit) <= CLOSED:
             break
         trial = _stepped(model, unit, damping, height)
@@ -80,13 +80,13 @@ def _stepped(model: Model, unit: Unit, damping: float, height: float) -> Model:
     if unit.wheel >= 0:
         row = wheel_row(model, free)
         travel = free.right[rank:] @ row
-        if np.linalg.norm(travel) >= LEAST_TRAVEL:
+        if np.linalg.norm(travel) >= MIN_TRAVEL:
             missing = height - _wheel_height(model, unit) - float(row @ change)
             change = change + missing / float(travel @ travel) * (free.right[rank:].T @ travel)
     step = change.reshape(-1, 6)
     turns = step[:, 3:] / free.radius
     largest = float(np.max(np.linalg.norm(turns, axis=1)))
-    shrink = min(1.0, LARGEST_TURN / largest) if largest > 0.0 else 1.0
+    shrink = min(1.0, MAX_TURN / largest) if largest > 0.0 else 1.0
     return moved(model, unit, shrink * step[:, :3], shrink * turns)
 
 

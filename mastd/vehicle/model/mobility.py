@@ -22,12 +22,12 @@ from mastd.vehicle.model.definition import Axle, Body, Corner, Model, Primitive,
 
 RANK_TOLERANCE: Final = 1e-9
 """Singular values below this share of the largest one are zero: equations depend on each other."""
-LARGEST_CONDITION: Final = 1e3
+MAX_CONDITION: Final = 1e3
 """Largest over smallest singular value; 5 to 30 is usual. Beyond, a gap of 1 um in one joint moves a body
 by a millimetre."""
-LEAST_TRAVEL: Final = 0.01
+MIN_TRAVEL: Final = 0.01
 """Vertical travel of the wheel over the motion of all bodies of a corner, below which it does not travel."""
-LEAST_SPRING: Final = 1e-4
+MIN_SPRING: Final = 1e-4
 """Change of a spring's length over the motion, below which the spring does not hold it."""
 
 _SHARE = 0.3
@@ -236,12 +236,12 @@ def _unit_findings(model: Model, free: Freedom) -> list[Finding]:
         bodies, motion = _describe(model, free, excess)
         what = f"{unit.name}: under-constrained by {free.freedom - due}, {motion}; add a joint that holds it"
         return [Finding(what, bodies=bodies)]
-    if not free.condition <= LARGEST_CONDITION:
+    if not free.condition <= MAX_CONDITION:
         bodies, motion = _describe(model, free, free.right[free.rank - 1 : free.rank])
         joints = _blamed(model, unit, free.left[:, free.rank - 1 : free.rank], bodies)
         names = _joined([model.primitives[index].joint for index in joints])
         what = (
-            f"{unit.name}: nearly singular, condition {free.condition:.3g}, at most {LARGEST_CONDITION:g}: "
+            f"{unit.name}: nearly singular, condition {free.condition:.3g}, at most {MAX_CONDITION:g}: "
             f"{names} hardly hold{'s' if len(joints) == 1 else ''} it, {motion}"
         )
         return [Finding(what, joints, bodies)]
@@ -252,7 +252,7 @@ def _travel_findings(model: Model, free: Freedom, motions: FloatArray) -> list[F
     unit = free.unit
     if unit.wheel >= 0:
         travel = float(abs(motions @ wheel_row(model, free))[0])
-        if not travel >= LEAST_TRAVEL:
+        if not travel >= MIN_TRAVEL:
             bodies, motion = _describe(model, free, motions)
             what = f"{unit.name}: the wheel cannot travel up and down, the one freedom left is that {motion}"
             return [Finding(what, unit.primitives, bodies)]
@@ -261,7 +261,7 @@ def _travel_findings(model: Model, free: Freedom, motions: FloatArray) -> list[F
     springs = np.array([_spring_row(model, free, index) for index in unit.springs])
     springs = springs.reshape(-1, free.coordinates) @ motions.T
     _, values, right = np.linalg.svd(springs)
-    held = int(np.count_nonzero(values > LEAST_SPRING))
+    held = int(np.count_nonzero(values > MIN_SPRING))
     if held == len(motions):
         return []
     bodies, motion = _describe(model, free, right[held:] @ motions)

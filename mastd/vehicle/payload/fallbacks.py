@@ -32,7 +32,7 @@ CONDITIONS: Final = (NOT_CONVERGED, NOT_FINITE, ROLLED_OVER, SPUN, OFF_ROAD, DRI
 
 UNSOUND_TIME: Final = 0.02
 """s: a wheel that is torn off the ground costs a step or two; what lasts is no motion of a vehicle."""
-LARGEST_TILT: Final = math.radians(60.0)
+MAX_TILT: Final = math.radians(60.0)
 """Of roll and pitch: no car that rolls so far comes back on its wheels."""
 SPUN_ANGLE: Final = math.radians(75.0)
 """Of the course off the car's axis, ahead or astern: a drift is below, and reversing is none."""
@@ -105,7 +105,7 @@ class Watch:
         if self.stopped:
             return
         roll, pitch = abs(glance[ROLL]), abs(glance[PITCH])
-        if not (roll <= LARGEST_TILT and pitch <= LARGEST_TILT):
+        if not (roll <= MAX_TILT and pitch <= MAX_TILT):
             which, angle = ("roll", glance[ROLL]) if roll > pitch else ("pitch", glance[PITCH])
             self._stop(ROLLED_OVER, f"the vehicle rolled over: {which} {angle * _DEGREES:.0f} deg", time)
             return

@@ -42,7 +42,7 @@ from mastd.vehicle.solver.snapshot import remember, restore
 
 FADE: Final = 2.0
 """s in which a vehicle takes over the tilt of the table that it is put on."""
-MOST_STEPS: Final = 100
+MAX_STEPS: Final = 100
 """Steps at most that one call takes; a longer gap is passed in as many."""
 
 # places in the block of the table under the vehicle
@@ -241,11 +241,11 @@ class VehicleOnTable:
     def follow(self, pose: FloatArray, steps: int) -> None:
         """Take the steps of ``steps`` periods, in which the table has come to ``pose`` (6).
 
-        None leaves everything as it is; more than ``MOST_STEPS`` are taken as so many.
+        None leaves everything as it is; more than ``MAX_STEPS`` are taken as so many.
         """
         if steps <= 0:
             return
-        count = min(steps, MOST_STEPS)
+        count = min(steps, MAX_STEPS)
         self.missed = 0
         for k in range(count):
             move(self._table, self._scratch, pose, 1.0 / (count - k), self._ground)

@@ -22,7 +22,7 @@ _STYLES = ("-", "--")
 """Left and right wheels alternate: equal curves show both."""
 _GRID = {"left": 0.09, "right": 0.975, "top": 0.92, "bottom": 0.06, "hspace": 0.38, "wspace": 0.24}
 _TALL_GRID = {**_GRID, "top": 0.945, "bottom": 0.04, "hspace": 0.42}
-_LEAST_SPANS = (0.1, 1.0, 0.1, 0.01, 0.1, 0.1, 0.1, 0.1, 0.1, 1.0, 0.1, 0.1)
+_MIN_SPANS = (0.1, 1.0, 0.1, 0.01, 0.1, 0.1, 0.1, 0.1, 0.1, 1.0, 0.1, 0.1)
 """Of the axes of a manoeuvre's panels, each in its unit; less is not worth looking at."""
 
 
@@ -72,7 +72,7 @@ def write_manoeuvre(trace: Trace, title: str, path: Path) -> None:
         strict=True,
     ):
         _lines(panel, label, time, values, trace.wheels, _STYLES)
-    for panel, least in zip(panels, _LEAST_SPANS, strict=True):
+    for panel, least in zip(panels, _MIN_SPANS, strict=True):
         _widen(panel, least)
     save(figure, path)
 

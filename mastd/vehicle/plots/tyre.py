@@ -28,8 +28,8 @@ _PAGE: Final = (8.27, 10.6)
 _DPI: Final = 150
 _POINTS: Final = 161
 _GRID: Final = {"left": 0.08, "right": 0.93, "top": 0.93, "bottom": 0.05, "hspace": 0.42, "wspace": 0.3}
-_LARGEST_SLIP: Final = 0.5
-_LARGEST_ANGLE: Final = 20.0
+_MAX_SLIP: Final = 0.5
+_MAX_ANGLE: Final = 20.0
 _ANGLES: Final = (-8.0, -4.0, -2.0, 0.0, 2.0, 4.0, 8.0)
 """Slip angles (deg) of the curves of combined slip."""
 _CAMBERS: Final = (-6.0, -3.0, 0.0, 3.0, 6.0)
@@ -77,8 +77,8 @@ def _name(load: float) -> str:
 
 
 def _pure(panels: Sequence[Axes], c: FloatArray, loads: Sequence[float]) -> None:
-    slips = np.linspace(-_LARGEST_SLIP, _LARGEST_SLIP, _POINTS)
-    angles = np.radians(np.linspace(-_LARGEST_ANGLE, _LARGEST_ANGLE, _POINTS))
+    slips = np.linspace(-_MAX_SLIP, _MAX_SLIP, _POINTS)
+    angles = np.radians(np.linspace(-_MAX_ANGLE, _MAX_ANGLE, _POINTS))
     none = np.zeros(_POINTS)
     _panel(panels[0], "Fx, kN", "slip κ")
     _panel(panels[1], "Fy, kN", "slip angle, deg")
@@ -105,7 +105,7 @@ def _combined(panel: Axes, c: FloatArray, load: float) -> None:
 
 
 def _cambered(force: Axes, moment: Axes, c: FloatArray, load: float) -> None:
-    angles = np.radians(np.linspace(-_LARGEST_ANGLE, _LARGEST_ANGLE, _POINTS) / 2.0)
+    angles = np.radians(np.linspace(-_MAX_ANGLE, _MAX_ANGLE, _POINTS) / 2.0)
     _panel(force, "Fy, kN", f"slip angle, deg (camber at {_name(load)})")
     _panel(moment, "Mz, N m", f"slip angle, deg (camber at {_name(load)})")
     for camber in _CAMBERS:

@@ -43,7 +43,7 @@ Accuracy: TypeAlias = Literal["fast", "exact"]
 
 SHIPPED_DAMPING: Final = 0.2
 """Spectral radius at infinity: with it one iteration a step is stable on the cars that are shipped."""
-MOST_FAST_DAMPING: Final = 0.95
+MAX_FAST_DAMPING: Final = 0.95
 """Largest spectral radius for the fast accuracy, whose joint forces have no damping but the formula's."""
 TREE_CLOSING: Final = 0.1
 """Share of the tolerance of joints to which a tree closes them: it does so by itself, at little cost."""
@@ -103,9 +103,9 @@ class Simulation:
             raise ValueError(f"formulation {formulation!r}, accuracy {accuracy!r}: not known")
         if not 1 <= least_iterations <= most_iterations:
             raise ValueError(f"iterations {least_iterations} … {most_iterations}: at least 1, in this order")
-        if accuracy == "fast" and damping > MOST_FAST_DAMPING:
+        if accuracy == "fast" and damping > MAX_FAST_DAMPING:
             raise ValueError(
-                f"damping {damping!r} with accuracy fast: above {MOST_FAST_DAMPING} the joint forces, "
+                f"damping {damping!r} with accuracy fast: above {MAX_FAST_DAMPING} the joint forces, "
                 "closed by the gaps of position alone, grow from step to step; take exact"
             )
         self._check_step(model, step, restrained)

@@ -38,13 +38,13 @@ from mastd.vehicle.state.grouping import CHASSIS
 from mastd.vehicle.state.inputs import apply_inputs
 from mastd.vehicle.tyres.ground_contact import look_up_ground
 
-ITERATIONS, JOINT_ERROR, JOINT_RATE, LARGEST_MOVE, CONVERGED = 0, 1, 2, 3, 4
+ITERATIONS, JOINT_ERROR, JOINT_RATE, MAX_MOVE, CONVERGED = 0, 1, 2, 3, 4
 REPORT_FIELDS = 5
 """What a step reports: iterations; largest gap (m) and its rate (m/s); largest correction of a position in
 the last iteration (m); 1 if all are below their limits."""
 
 
-MOST_RATES: Final = 8
+MAX_RATES: Final = 8
 
 
 class Method(NamedTuple):
@@ -81,7 +81,7 @@ def advance(
     begin(car, formula, inputs, ground)
     speed, at = forward_speed(car), frozen.speeds.shape[0]
     report[CONVERGED] = 0.0
-    report[LARGEST_MOVE] = np.inf
+    report[MAX_MOVE] = np.inf
     for iteration in range(method.most_iterations + 1):
         if method.exact or iteration < method.most_iterations:
             out_of_balance(car, method.gravity, method.relative, method.exact)
@@ -100,7 +100,7 @@ def advance(
             make_matrices(car, fresh, weights, True)
         # Within a step only to a stiffer matrix: a wheel that touches and leaves must not make it alternate.
         at = min(at, choose_matrix(car, frozen, speed))
-        report[LARGEST_MOVE] = _iterate(car, formula, method, frozen, fresh, at)
+        report[MAX_MOVE] = _iterate(car, formula, method, frozen, fresh, at)
         attitudes(car)
         if not method.exact:
             report[JOINT_ERROR] = largest_gap(car)
@@ -108,26 +108,26 @@ def advance(
 
 @fused_kernel
 def _done(method: Method, report: FloatArray) -> bool:
-    near = report[JOINT_ERROR] <= method.joint_error and report[LARGEST_MOVE] <= method.move
+    near = report[JOINT_ERROR] <= method.joint_error and report[MAX_MOVE] <= method.move
     return bool(near and (not method.exact or report[JOINT_RATE] <= method.joint_rate))
 
 
 @fused_kernel
 def _only_rates_left(method: Method, report: FloatArray) -> bool:
-    near = report[JOINT_ERROR] <= method.joint_error and report[LARGEST_MOVE] <= method.move
+    near = report[JOINT_ERROR] <= method.joint_error and report[MAX_MOVE] <= method.move
     return bool(near and not (report[JOINT_RATE] <= method.joint_rate))
 
 
 @merged_kernel
 def _close_rates(car: Arrays, method: Method, frozen: Frozen, fresh: Fresh, at: int) -> float:
-    """Correct the velocities alone until the joints' rates vanish, at most MOST_RATES times; return the
+    """Correct the velocities alone until the joints' rates vanish, at most MAX_RATES times; return the
     largest left.
 
     Where all else has converged it takes a third of a whole iteration: forces change by less than their
     tolerance.
     """
     rate = 0.0
-    for _ in range(MOST_RATES):
+    for _ in range(MAX_RATES):
         gap_sides(car, f.GAP_RATE, 0.0)
         if method.relative:
             substitute(car, frozen, at, False)

@@ -18,7 +18,7 @@ from mastd.vehicle.solver.newton import (
     ITERATIONS,
     JOINT_ERROR,
     JOINT_RATE,
-    LARGEST_MOVE,
+    MAX_MOVE,
     REPORT_FIELDS,
 )
 from mastd.vehicle.state.arrays import Arrays
@@ -62,7 +62,7 @@ class TraceLayout:
             rack_force=table[:, self.width - 1 - self.drives : self.width - 1],
             engine_speed=table[:, self.width - 1],
             iterations=report[:, ITERATIONS].astype(np.int64),
-            residual=report[:, LARGEST_MOVE],
+            residual=report[:, MAX_MOVE],
             converged=report[:, CONVERGED] > 0.0,
             joint_error=report[:, JOINT_ERROR],
             velocity_error=report[:, JOINT_RATE],

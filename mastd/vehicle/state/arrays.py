@@ -355,7 +355,7 @@ class _Builder:
         else:
             values[f.SLIP_STIFFNESS] = tyre.longitudinal_slip_stiffness
             values[f.CORNERING_STIFFNESS] = tyre.cornering_stiffness
-            values[f.LEAST_SPEED] = tyre.least_speed
+            values[f.MIN_SPEED] = tyre.least_speed
 
     def _fill_joined(self, arrays: Arrays, line: IntArray, group: Group, part: Part, lane: int) -> None:
         position = lane if lane < len(group.parts) else 0

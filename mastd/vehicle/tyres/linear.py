@@ -109,7 +109,7 @@ def damping_share(depth: float) -> float:
 def slip_speed(wheels: FloatArray, wheel: int, forward: float) -> float:
     """Return v = max(|w · e_x|, v_least)."""
     size = select(-forward, -forward, forward)
-    least = load(wheels, wheel, f.LEAST_SPEED)
+    least = load(wheels, wheel, f.MIN_SPEED)
     return select(least - size, least, size)
 
 

@@ -76,7 +76,7 @@ def tyre_matrix(
     slip = forward - turning * radius
     # By load: (F_x / F_z, F_y / F_z, 1).
     by_load = _combined(along * slip, e, across * sideways, s, up, 1.0)
-    moving = select(speed - load(wheels, wheel, f.LEAST_SPEED), one, zero)
+    moving = select(speed - load(wheels, wheel, f.MIN_SPEED), one, zero)
     sign = select(forward, one, -one) * moving / speed
     by_forward = _combined(
         pressed * (along - along * slip * sign), e, -pressed * across * sideways * sign, s, up, 0.0

@@ -11,7 +11,7 @@ from mastd.kernel import fused_kernel, separate_kernel
 from mastd.lanes import LANES
 from mastd.vehicle.blocks import fields as f
 from mastd.vehicle.blocks.vectors import Triple, cross, scaled, to_frame
-from mastd.vehicle.magic_formula.wheel import LEAST_LOAD, ROLLING_FROM, growth_of, relaxation, wheel_balance
+from mastd.vehicle.magic_formula.wheel import MIN_LOAD, ROLLING_FROM, growth_of, relaxation, wheel_balance
 
 Known = tuple[
     tuple[float, float, float, float, float],
@@ -40,13 +40,13 @@ def prepare_tyres(wheels: FloatArray, tyres: FloatArray, wheel: int, moving: boo
     ``moving``: a step begins; else a state is looked at, and deflections stay as they are.
     """
     for lane in range(LANES):
-        least = LEAST_LOAD if moving else wheels[wheel, f.REST_LOAD, lane]
+        least = MIN_LOAD if moving else wheels[wheel, f.REST_LOAD, lane]
         u, v, slip_x, slip_y, along, across, sliding = relaxation(
             tyres[wheel, lane],
             wheels[wheel, f.LOAD, lane],
             wheels[wheel, f.DEFLECTION, lane],
             wheels[wheel, f.DEFLECTION + 1, lane],
-            max(least, LEAST_LOAD),
+            max(least, MIN_LOAD),
         )
         wheels[wheel, f.DEFLECTION_START, lane] = u
         wheels[wheel, f.DEFLECTION_START + 1, lane] = v
@@ -54,7 +54,7 @@ def prepare_tyres(wheels: FloatArray, tyres: FloatArray, wheel: int, moving: boo
         wheels[wheel, f.SLIP_START + 1, lane] = slip_y
         wheels[wheel, f.RELAXATION, lane] = along
         wheels[wheel, f.RELAXATION + 1, lane] = across
-        wheels[wheel, f.START_LOAD, lane] = max(wheels[wheel, f.LOAD, lane], least, LEAST_LOAD)
+        wheels[wheel, f.START_LOAD, lane] = max(wheels[wheel, f.LOAD, lane], least, MIN_LOAD)
         wheels[wheel, f.SLIDING, lane] = sliding
         speed = wheels[wheel, f.SPIN, lane] * wheels[wheel, f.ROLLING_RADIUS, lane]
         wheels[wheel, f.ROLLING_SPEED, lane] = speed

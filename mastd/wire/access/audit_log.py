@@ -22,7 +22,7 @@ from mastd.wire.access.sessions import TokenBucket
 
 SPACING_S = 10.0
 COMMANDS_PER_S = 10.0
-MOST_KINDS = 256
+MAX_KINDS = 256
 """Kinds of lines that are counted apart; what comes beyond shares one count."""
 CONNECTION_ID = "5e55406667ee46f796c06c83d3a0e594"
 BEYOND_ROLE_ID = "1701abeca52d44718f6b27bd1cb6ee1d"
@@ -122,7 +122,7 @@ class RefusalLog:
     def _spaced(self, key: Hashable, line: Line) -> None:
         now = self._clock()
         self._tell_held_back(now)
-        if key not in self._kinds and len(self._kinds) >= MOST_KINDS:
+        if key not in self._kinds and len(self._kinds) >= MAX_KINDS:
             key = _OTHERS
         kind = self._kinds.get(key)
         if kind is None:

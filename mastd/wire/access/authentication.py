@@ -28,7 +28,7 @@ from mastd.wire.access.keys import KeyRing
 from mastd.wire.access.sessions import Guest
 from mastd.wire.common.address import check_address
 
-MOST_QUESTIONS = 256
+MAX_QUESTIONS = 256
 """Questions and events that are taken at a time from one socket."""
 HEARTBEAT_MS = 2000
 DOMAIN = "mastd"
@@ -138,7 +138,7 @@ class Authentication:
 
     def turn(self) -> None:
         """Answer who asks, take what there is of failed connections, and see whose key was revoked."""
-        for _ in range(MOST_QUESTIONS):
+        for _ in range(MAX_QUESTIONS):
             try:
                 self._answer(self._zap.recv_multipart(zmq.NOBLOCK))
             except zmq.Again:
@@ -186,7 +186,7 @@ class Authentication:
 
     def _read(self, monitor: _Socket, place: str) -> None:
         with contextlib.suppress(zmq.Again):
-            for _ in range(MOST_QUESTIONS):
+            for _ in range(MAX_QUESTIONS):
                 event = recv_monitor_message(monitor, zmq.NOBLOCK)
                 cause = Cause.NO_KEY
                 if event["event"] == zmq.EVENT_HANDSHAKE_FAILED_PROTOCOL:

@@ -21,11 +21,11 @@ DAEMON_LOCK = "daemon.lock"
 """Name of the file in the runtime directory that says which daemon is there: its process id and kind."""
 SERVICE_DIRECTORY = Path("/run/mastd")
 """Runtime directory of this machine's service; who may enter it is an operator."""
-LONGEST_PATH = 107  # bytes of a Unix socket's path (unix(7): sun_path holds 108 with its closing zero)
+MAX_PATH_LENGTH = 107  # bytes of a Unix socket's path (unix(7): sun_path holds 108 with its closing zero)
 _FORMS = "ipc:///path/of/socket, ipc://@name or tcp://127.0.0.1:port"
 _PRIVATE = re.compile(r"mastd-([1-9][0-9]{0,8})-[a-z0-9_]+")
 _PROCESS_ID = re.compile(r"[1-9][0-9]{0,8}")
-_LONGEST_LOCK = 100
+_MAX_LOCK_LENGTH = 100
 _TCP = re.compile(r"tcp://(\[[0-9a-fA-F:.]+\]|[^:/\[\]]+):(\d+|\*)")
 
 
@@ -39,9 +39,9 @@ def check_address(address: str, allow_remote: bool = False, what: str = "plant a
         path = address.removeprefix("ipc://")
         if not path.strip("@") or not (path.startswith(("/", "@"))):
             raise UsageError(f"{what} {address!r}: a path must be absolute; use {_FORMS}")
-        if len(os.fsencode(path)) > LONGEST_PATH:
+        if len(os.fsencode(path)) > MAX_PATH_LENGTH:
             raise UsageError(
-                f"{what} {address!r}: the path is longer than {LONGEST_PATH} bytes; use a shorter one"
+                f"{what} {address!r}: the path is longer than {MAX_PATH_LENGTH} bytes; use a shorter one"
             )
         return address
     match = _TCP.fullmatch(address)
@@ -181,7 +181,7 @@ def usual_daemon(operators: str) -> int | None:
         return None
     try:
         with open(path.with_name(DAEMON_LOCK), encoding="ascii") as file:
-            text = file.read(_LONGEST_LOCK).partition(" ")[0]
+            text = file.read(_MAX_LOCK_LENGTH).partition(" ")[0]
             process_id = int(text) if _PROCESS_ID.fullmatch(text) else 0
             # The lock is tried only where a process lives, so that it is not in the way of one that starts.
             if not process_id or not process_lives(process_id):

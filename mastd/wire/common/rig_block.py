@@ -14,7 +14,7 @@ import select
 from dataclasses import dataclass
 from typing import Final
 
-from mastd.settings.rigs.channels import MOST_CHANNELS, MOST_RIGS
+from mastd.settings.rigs.channels import MAX_CHANNELS, MAX_RIGS
 from mastd.wire.common.blocks import NewestValueBlock
 from mastd.wire.common.layout import Field, Layout
 
@@ -23,7 +23,7 @@ JOINED, COUNT, STEP, IN_STEP = range(_RIG_HEAD)
 """Places in a rig's row: number of its joining, 0 while it is not there; values given; step of the loop that
 the newest ones answer; 1 if it keeps in step with the loop. Then its values."""
 FIRST_VALUE: Final = _RIG_HEAD
-RIG_WIDTH: Final = _RIG_HEAD + MOST_CHANNELS
+RIG_WIDTH: Final = _RIG_HEAD + MAX_CHANNELS
 STOPS, ESTOPS, FIRST_RIG = 0, 1, 2
 
 RIG_VALUES: Final = Layout(
@@ -31,7 +31,7 @@ RIG_VALUES: Final = Layout(
     (
         Field("stops", 1, "1", "stops that rigs have asked for so far"),
         Field("estops", 1, "1", "emergency stops that rigs have asked for so far"),
-        Field("rigs", MOST_RIGS * RIG_WIDTH, "SI", "a row for each rig of the settings"),
+        Field("rigs", MAX_RIGS * RIG_WIDTH, "SI", "a row for each rig of the settings"),
     ),
 )
 

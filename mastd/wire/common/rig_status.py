@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
-from mastd.settings.rigs.channels import MOST_RIGS
+from mastd.settings.rigs.channels import MAX_RIGS
 from mastd.wire.common.blocks import NewestValueBlock
 from mastd.wire.common.layout import Field, Layout
 
@@ -45,7 +45,7 @@ RIG_STATUS: Final = Layout(
     "rig status",
     (
         Field("counters", len(COUNTERS), "1", "see RigCounters"),
-        Field("rigs", MOST_RIGS * ROW, "SI", "a row for each rig of the settings"),
+        Field("rigs", MAX_RIGS * ROW, "SI", "a row for each rig of the settings"),
     ),
 )
 
@@ -67,7 +67,7 @@ class RigState:
 def write_status(block: NewestValueBlock, counters: RigCounters, states: Sequence[RigState]) -> None:
     """Show counters and rigs."""
     block.field("counters")[:] = list(vars(counters).values())
-    rows = block.field("rigs").reshape(MOST_RIGS, ROW)
+    rows = block.field("rigs").reshape(MAX_RIGS, ROW)
     for row, state in zip(rows, states, strict=False):
         row[: len(_NUMBERS)] = [float(getattr(state, name)) for name in _NUMBERS]
         text = state.program.encode()[:PROGRAM_BYTES].ljust(PROGRAM_BYTES, b"\0")
@@ -82,7 +82,7 @@ def read_status(
     if block.changed():
         block.read()
     found: list[dict[str, Any]] = []
-    for (name, kind), row in zip(rigs, block.field("rigs").reshape(MOST_RIGS, ROW), strict=False):
+    for (name, kind), row in zip(rigs, block.field("rigs").reshape(MAX_RIGS, ROW), strict=False):
         numbers = dict(zip(_NUMBERS, row[: len(_NUMBERS)].tolist(), strict=True))
         if not numbers.pop("joined"):
             continue

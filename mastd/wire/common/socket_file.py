@@ -14,7 +14,7 @@ from mastd.errors import UsageError
 PATIENCE_S = 1.0
 """A gateway that has just lost its daemon needs a moment to end."""
 _LOOK_S = 0.02
-_LONGEST_ID = 20
+_MAX_ID_LENGTH = 20
 
 
 class SocketFile:
@@ -60,7 +60,7 @@ class SocketFile:
                 fcntl.flock(self._descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
                 return
             if time.monotonic() > end:
-                owner = os.pread(self._descriptor, _LONGEST_ID, 0).decode(errors="replace").strip()
+                owner = os.pread(self._descriptor, _MAX_ID_LENGTH, 0).decode(errors="replace").strip()
                 raise UsageError(
                     f"{what} are served at {self.path} by the daemon with process id {owner or 'unknown'} "
                     "already; stop it first, or set XDG_RUNTIME_DIR for a second one"

@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Final
 
-MOST_WHEELS: Final = 16
+MAX_WHEELS: Final = 16
 ON_TABLE: Final = "hils"
 DRIVEN_BY_SCRIPT: Final = "oils"
 BY_HAND: Final = "oils by hand"
@@ -34,7 +34,7 @@ DRIVEN: Final = 12 + DRIVER_NUMBERS
 """Numbers that only a driven vehicle has, after the head."""
 PER_WHEEL: Final = ("load", "travel", "tyre_x", "tyre_y", "outside")
 """What stands of each wheel, quantity by quantity, after that."""
-VEHICLE_NUMBERS: Final = HEAD + DRIVEN + len(PER_WHEEL) * MOST_WHEELS
+VEHICLE_NUMBERS: Final = HEAD + DRIVEN + len(PER_WHEEL) * MAX_WHEELS
 
 _HEAD_FIELDS: Final = (
     *((f"vehicle.acceleration.{axis}", "m/s2", "of the chassis' centre of mass") for axis in _AXES),
@@ -82,10 +82,10 @@ _WHEEL_FIELDS: Final = (
 def vehicle_fields(wheels: Sequence[str], driven: bool) -> tuple[tuple[str, str, str], ...]:
     """Return name, unit and meaning of the numbers in use, in their order.
 
-    Raises ValueError for more than ``MOST_WHEELS`` wheels.
+    Raises ValueError for more than ``MAX_WHEELS`` wheels.
     """
-    if len(wheels) > MOST_WHEELS:
-        raise ValueError(f"{len(wheels)} wheels, at most {MOST_WHEELS} have a place")
+    if len(wheels) > MAX_WHEELS:
+        raise ValueError(f"{len(wheels)} wheels, at most {MAX_WHEELS} have a place")
     return (
         *_HEAD_FIELDS,
         *(_DRIVEN_FIELDS if driven else ()),

@@ -26,8 +26,8 @@ from mastd.wire.access.keys import read_key
 from mastd.wire.access.roles import Role
 from mastd.wire.common.address import check_address, daemon_address, snapshots_address, usual_daemon
 from mastd.wire.operators.messages import (
-    LARGEST_ANSWER,
-    LONGEST_NAME,
+    MAX_ANSWER,
+    MAX_NAME_LENGTH,
     OPERATOR_PROTOCOL_VERSION,
     PREPARED,
     STOPPING,
@@ -74,7 +74,7 @@ def identity() -> str:
         user = getpass.getuser()
     except (OSError, KeyError):  # a user without a name
         user = str(os.getuid())
-    name = f"{user}@{machine.gethostname()}{terminal}"[:LONGEST_NAME]
+    name = f"{user}@{machine.gethostname()}{terminal}"[:MAX_NAME_LENGTH]
     return "".join(character if character.isprintable() else "?" for character in name)
 
 
@@ -186,11 +186,11 @@ class OperatorClient:
         Twice a second something is given even if there are no frames. Raises UsageError when there is no
         telemetry, or none comes for ``SILENT_S``.
         """
-        from mastd.wire.operators.telemetry import LARGEST_TELEMETRY, read_telemetry
+        from mastd.wire.operators.telemetry import MAX_TELEMETRY, read_telemetry
 
         if not self.welcome.telemetry:
             raise UsageError(f"the daemon at {self.address} has no telemetry, because it records nothing")
-        subscriber = self._open(zmq.SUB, self._beside(self.welcome.telemetry), LARGEST_TELEMETRY)
+        subscriber = self._open(zmq.SUB, self._beside(self.welcome.telemetry), MAX_TELEMETRY)
         subscriber.setsockopt(zmq.SUBSCRIBE, b"")
         try:
             while True:
@@ -219,7 +219,7 @@ class OperatorClient:
     ) -> None:
         self.close()
 
-    def _open(self, kind: int, address: str, largest: int = 2 * LARGEST_ANSWER) -> zmq.Socket[bytes]:
+    def _open(self, kind: int, address: str, largest: int = 2 * MAX_ANSWER) -> zmq.Socket[bytes]:
         socket = self._context.socket(kind)
         socket.linger = 0
         socket.set_hwm(_HIGH_WATER_MARK)

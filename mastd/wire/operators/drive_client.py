@@ -20,7 +20,7 @@ from mastd.wire.operators.messages import (
     read_status,
 )
 
-_MOST_TAKEN = 64
+_MAX_TAKEN = 64
 """Messages that one call takes."""
 
 
@@ -54,7 +54,7 @@ class DriveClient(OperatorClient):
         are refused, UsageError when the daemon is gone.
         """
         answers = []
-        for _ in range(_MOST_TAKEN):
+        for _ in range(_MAX_TAKEN):
             message = self._receive(0.0)
             if message is None:
                 break
@@ -70,7 +70,7 @@ class DriveClient(OperatorClient):
         Raises UsageError when none has come for ``SILENT_S``, or the daemon has ended.
         """
         snapshot = None
-        for _ in range(_MOST_TAKEN):
+        for _ in range(_MAX_TAKEN):
             try:
                 data = self._status.recv(zmq.NOBLOCK)
             except zmq.Again:

@@ -5,7 +5,7 @@
 - ``stop`` and ``estop`` go into the loop's block at once, from anybody, at any rate, in every condition of
   the loop. A stop also refuses every request that still waits here: what was asked for before it must not
   move the table after it.
-- Every other request needs the lease. One is in flight at a time, ``MOST_WAITING`` more wait in their order,
+- Every other request needs the lease. One is in flight at a time, ``MAX_WAITING`` more wait in their order,
   further ones are refused as busy.
 - What somebody drives with needs the lease as well; the newest goes to the loop, without an answer. A rig,
   which cannot command, drives without the lease, but not beside another driver.
@@ -47,8 +47,8 @@ from mastd.wire.operators.requests import Pending, SlotBook, numbers, split_refu
 from mastd.wire.operators.snapshot import OVER, driven_by_hand, loop_advice, whole
 from mastd.wire.operators.status_view import NoticeBoard
 
-MOST_WAITING = 8
-MOST_STOPS_WAITING = 512
+MAX_WAITING = 8
+MAX_STOPS_WAITING = 512
 """Stops that wait for the loop's confirmation; further ones are answered as soon as they are in the block."""
 
 _NOWHERE = Addresses()
@@ -247,7 +247,7 @@ class OperatorDesk:
             other = self._waiting.popleft()
             reason = f"{other.command.verb} is refused: {session.operator} has asked for {command.verb}"
             self._says.refuse(other.session, other.command, now_ns, reason, "see the state, then ask again")
-        if len(self._stops) >= MOST_STOPS_WAITING:
+        if len(self._stops) >= MAX_STOPS_WAITING:
             self._says.accept(session, command, now_ns, "it is in the loop's block, not confirmed yet")
             return
         verb = Verb.ESTOP if emergency else Verb.STOP
@@ -313,9 +313,9 @@ class OperatorDesk:
         return f"{profile or 'another profile'} is just being loaded" if Verb.LOAD in verbs else ""
 
     def _enqueue(self, pending: Pending, now_ns: int) -> None:
-        if len(self._waiting) >= MOST_WAITING:
+        if len(self._waiting) >= MAX_WAITING:
             self.counters.busy += 1
-            reason = f"{pending.command.verb} is refused: {MOST_WAITING} requests wait already"
+            reason = f"{pending.command.verb} is refused: {MAX_WAITING} requests wait already"
             self._says.refuse(pending.session, pending.command, now_ns, reason, "wait for their answers")
             return
         self._waiting.append(pending)

@@ -19,7 +19,7 @@ from dataclasses import dataclass
 from typing import IO
 
 TIMEOUT_NS = 120_000_000_000
-LONGEST_DOCUMENT = 1 << 20
+MAX_DOCUMENT_LENGTH = 1 << 20
 
 
 @dataclass(frozen=True)
@@ -97,7 +97,7 @@ class ProfileLoader:
         assert self._messages is not None
         self._output.seek(0)
         try:
-            document = json.loads(self._output.read(LONGEST_DOCUMENT))
+            document = json.loads(self._output.read(MAX_DOCUMENT_LENGTH))
             ok, text = document["ok"], document["text"]
         except (ValueError, LookupError, TypeError):
             self._messages.seek(0)

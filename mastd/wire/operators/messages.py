@@ -23,17 +23,17 @@ from mastd.errors import ProtocolError
 from mastd.wire.access.roles import ROLES, Role, read_role
 
 OPERATOR_PROTOCOL_VERSION = 1
-LARGEST_OPERATOR_MESSAGE = 1 << 14
-LARGEST_ANSWER = 1 << 17
+MAX_OPERATOR_MESSAGE = 1 << 14
+MAX_ANSWER = 1 << 17
 """Bytes of the longest message of a gateway: a description names every channel and every fault."""
-LONGEST_NAME = 200
-LONGEST_PATH = 4096
-LARGEST_NUMBER = (1 << 63) - 1
-LARGEST_SHARE = 100.0
+MAX_NAME_LENGTH = 200
+MAX_PATH_LENGTH = 4096
+MAX_NUMBER = (1 << 63) - 1
+MAX_SHARE = 100.0
 """Largest master gain that can be asked for; how much is allowed is for the loop to say."""
-LEAST_GEAR, LARGEST_GEAR = -9, 100
+MIN_GEAR, MAX_GEAR = -9, 100
 """Gears that can be asked for, 100 leaves the choice to the car; which ones there are the vehicle knows."""
-LARGEST_JOG = 10.0
+MAX_JOG = 10.0
 """Largest jog that can be asked for, in m or rad; how much is allowed is for the loop to say."""
 
 AXES = ("surge", "sway", "heave", "roll", "pitch", "yaw")
@@ -233,7 +233,7 @@ def read_from_client(data: bytes) -> FromClient:
 
 def read_from_gateway(data: bytes) -> FromGateway:
     """Return the message of a gateway; raise ``MalformedError`` for anything else."""
-    message = _map(data, LARGEST_ANSWER)
+    message = _map(data, MAX_ANSWER)
     classes: dict[str, type[FromGateway]] = {"welcome": Welcome, "answer": Answer, "error": Complaint}
     cls = classes.get(message["kind"])
     if cls is None:
@@ -243,7 +243,7 @@ def read_from_gateway(data: bytes) -> FromGateway:
 
 def read_status(data: bytes) -> dict[str, Any]:
     """Return the entries of a status snapshot; raise ``MalformedError`` for anything else."""
-    message = _map(data, LARGEST_ANSWER)
+    message = _map(data, MAX_ANSWER)
     if message.pop("kind") != "status":
         raise MalformedError("not a status")
     return message
@@ -254,7 +254,7 @@ def _pack(kind: str, entries: dict[str, Any]) -> bytes:
     return packed
 
 
-def _map(data: bytes, largest: int = LARGEST_OPERATOR_MESSAGE) -> dict[str, Any]:
+def _map(data: bytes, largest: int = MAX_OPERATOR_MESSAGE) -> dict[str, Any]:
     if len(data) > largest:
         raise MalformedError(
             f"a message has at most {largest} bytes, this one has {len(data)}", oversize=True
@@ -269,16 +269,16 @@ def _map(data: bytes, largest: int = LARGEST_OPERATOR_MESSAGE) -> dict[str, Any]
 
 
 def _hello(message: dict[str, Any]) -> Hello:
-    version = _integer(message, "protocol_version", "hello", least=-LARGEST_NUMBER)
+    version = _integer(message, "protocol_version", "hello", least=-MAX_NUMBER)
     if version != OPERATOR_PROTOCOL_VERSION:
         # The other entries belong to another version: only the version itself is worth reporting.
         return Hello(version, "", "", "operator")
-    word = _text(message, "role", "hello", LONGEST_NAME)
+    word = _text(message, "role", "hello", MAX_NAME_LENGTH)
     role = read_role(word)
     if role is None:
         raise MalformedError(f"hello: role {word[:20]!r} is not known; roles are {', '.join(ROLES)}")
-    name = _text(message, "name", "hello", LONGEST_NAME)
-    operator = _text(message, "operator", "hello", LONGEST_NAME)
+    name = _text(message, "name", "hello", MAX_NAME_LENGTH)
+    operator = _text(message, "operator", "hello", MAX_NAME_LENGTH)
     for key, text in (("operator", operator), ("name", name)):
         if not text.isprintable():  # it is shown on the terminals of others
             raise MalformedError(
@@ -293,7 +293,7 @@ def _command(message: dict[str, Any]) -> Command:
     session = _integer(message, "session", "command")
     sequence = _integer(message, "sequence", "command")
     try:
-        verb = _text(message, "verb", "command", LONGEST_NAME)
+        verb = _text(message, "verb", "command", MAX_NAME_LENGTH)
         if verb not in VERBS:
             raise MalformedError(f"verb {verb[:20]!r} is not known; known are {', '.join(sorted(VERBS))}")
         return Command(session, sequence, verb, _arguments(verb, message.get("arguments")))
@@ -311,7 +311,7 @@ def _drive(message: dict[str, Any]) -> Drive:
             throttle=_number(message, "throttle", "drive", 0.0, 1.0),
             brake=_number(message, "brake", "drive", 0.0, 1.0),
             clutch=_number(message, "clutch", "drive", 0.0, 1.0),
-            gear=_integer(message, "gear", "drive", LEAST_GEAR, LARGEST_GEAR),
+            gear=_integer(message, "gear", "drive", MIN_GEAR, MAX_GEAR),
         )
     except MalformedError as error:
         error.sequence = sequence
@@ -332,13 +332,13 @@ def _arguments(verb: str, given: object) -> Arguments:
                 f"{verb}: argument {str(key)[:20]!r} is not known; its arguments are: {named}"
             )
     if verb == "load":
-        profile = _text(given, "profile", verb, LONGEST_PATH)
+        profile = _text(given, "profile", verb, MAX_PATH_LENGTH)
         if not profile or "\0" in profile:
             raise MalformedError("load: profile must be a path or the name of a starter profile")
         return Arguments(profile=profile)
     if verb == "level":
         try:
-            return Arguments(share=_number(given, "share", verb, 0.0, LARGEST_SHARE))
+            return Arguments(share=_number(given, "share", verb, 0.0, MAX_SHARE))
         except MalformedError as error:
             raise MalformedError(f"{error}, where 1 is 100%") from error
     if verb == "jog":
@@ -354,12 +354,12 @@ ARGUMENTS: dict[str, tuple[str, ...]] = {
 
 
 def _jog(given: dict[str, Any]) -> Arguments:
-    amount = _number(given, "amount", "jog", -LARGEST_JOG, LARGEST_JOG)
+    amount = _number(given, "amount", "jog", -MAX_JOG, MAX_JOG)
     if ("axis" in given) == ("link" in given):
         raise MalformedError("jog: give either axis or link")
     if "link" in given:
         return Arguments(link=_whole(given, "link", "jog") - 1, amount=amount)
-    axis = _text(given, "axis", "jog", LONGEST_NAME)
+    axis = _text(given, "axis", "jog", MAX_NAME_LENGTH)
     if axis not in AXES:
         raise MalformedError(f"jog: axis {axis[:20]!r} is not known; axes are {', '.join(AXES)}")
     return Arguments(axis=AXES.index(axis), amount=amount)
@@ -373,9 +373,7 @@ def _whole(message: dict[str, Any], key: str, where: str) -> int:
     return value
 
 
-def _integer(
-    message: dict[str, Any], key: str, where: str, least: int = 0, most: int = LARGEST_NUMBER
-) -> int:
+def _integer(message: dict[str, Any], key: str, where: str, least: int = 0, most: int = MAX_NUMBER) -> int:
     value = message.get(key)
     if type(value) is not int or not least <= value <= most:
         raise MalformedError(f"{where}: {key} must be given as an integer from {least} to {most}")

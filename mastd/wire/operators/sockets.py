@@ -3,7 +3,7 @@ machine and, with keys, for others.
 
 Every peer has bounded queues. A client that never reads loses its own answers, one that floods is slowed down
 by its own full queue, since ROUTER takes one message of each peer in turn. Bigger messages than
-``LARGEST_FRAME`` end their connection.
+``MAX_FRAME`` end their connection.
 
 The network sockets speak CURVE only, with keys of the key ring (``authentication``). A local client is
 whoever can enter the socket's directory. When a key is revoked, messages of its connection are dropped from
@@ -27,9 +27,9 @@ from mastd.wire.common.socket_file import SocketFile
 HIGH_WATER_MARK = 256
 SNAPSHOT_HIGH_WATER_MARK = 64
 TELEMETRY_HIGH_WATER_MARK = 64
-MOST_NOTICES = 1024
+MAX_NOTICES = 1024
 """Subscriptions and their ends that are read at a time."""
-LARGEST_FRAME = 1 << 16
+MAX_FRAME = 1 << 16
 HANDSHAKE_MS = 2000
 LAST_WORDS_MS = 200
 LOCAL, NETWORK = 0, 1
@@ -170,7 +170,7 @@ class OperatorSockets:
         """Return whether anybody reads telemetry."""
         for place, teller in self._tellers.items():
             with contextlib.suppress(zmq.Again):
-                for _ in range(MOST_NOTICES):
+                for _ in range(MAX_NOTICES):
                     # The socket tells the first subscription to a topic, and the end of the last one.
                     change = {b"\1": 1, b"\0": -1}.get(teller.recv(zmq.NOBLOCK)[:1], 0)
                     self._subscriptions[place] = self._subscriptions.get(place, 0) + change
@@ -203,7 +203,7 @@ class OperatorSockets:
         socket = context.socket(kind)
         socket.linger = 0
         socket.set_hwm(_MARKS[kind])
-        socket.setsockopt(zmq.MAXMSGSIZE, LARGEST_FRAME)
+        socket.setsockopt(zmq.MAXMSGSIZE, MAX_FRAME)
         socket.setsockopt(zmq.HANDSHAKE_IVL, HANDSHAKE_MS)
         if authentication is not None:
             authentication.protect(socket, address)

@@ -14,7 +14,7 @@ import numpy as np
 from mastd.arrays import FloatArray, IntArray
 from mastd.wire.operators.messages import MalformedError
 
-LARGEST_TELEMETRY = 1 << 22
+MAX_TELEMETRY = 1 << 22
 """Bytes of the longest message; a subscriber may refuse anything longer."""
 
 

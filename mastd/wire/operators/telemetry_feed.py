@@ -18,9 +18,9 @@ LOOK_NS = 10_000_000
 MESSAGE_NS = 20_000_000
 SILENT_NS = 500_000_000
 """A subscriber gets a message at least so often, without frames if there are none."""
-MOST_FRAMES = 256
+MAX_FRAMES = 256
 """Frames that one look takes; a gateway that was held up catches up look by look, or is lapped."""
-MOST_LAST = 64
+MAX_LAST = 64
 """Messages at the end at most: more than a ring of frames fills."""
 
 
@@ -63,7 +63,7 @@ class TelemetryFeed:
     def end(self, now_ns: int) -> None:
         """Send what the ring still holds, and the last message."""
         self._look()  # what was published last is seen at the second look
-        for _ in range(MOST_LAST):
+        for _ in range(MAX_LAST):
             if not self._look():
                 break
             self._send(now_ns)
@@ -72,7 +72,7 @@ class TelemetryFeed:
 
     def _look(self) -> bool:
         """Take what there is; return whether there was anything."""
-        taken = self._ring.take(MOST_FRAMES)
+        taken = self._ring.take(MAX_FRAMES)
         self.times.take(taken[1])
         if self._wanted:
             self._waiting.append(taken)

@@ -19,7 +19,7 @@ from mastd.wire.plant.messages import PROTOCOL_VERSION, decode
 
 Mode = Literal["lockstep", "free-run"]
 MODES: tuple[str, ...] = get_args(Mode)
-LONGEST_TEXT = 200
+MAX_TEXT_LENGTH = 200
 _SIGNED_64 = 1 << 63
 
 
@@ -62,7 +62,7 @@ class DaemonHello:
             terms.period_ns,
             name,
             os.getpid(),
-            socket.gethostname()[:LONGEST_TEXT],
+            socket.gethostname()[:MAX_TEXT_LENGTH],
         )
 
     @property
@@ -181,9 +181,9 @@ def read_refusal(message: dict[str, object]) -> Refusal:
     """Return the refusal in ``message``; what cannot be read of it is left out: it is a refusal anyway."""
     reasons = message.get("reasons")
     holder = message.get("holder")
-    texts = [str(reason)[:LONGEST_TEXT] for reason in reasons] if isinstance(reasons, list) else []
+    texts = [str(reason)[:MAX_TEXT_LENGTH] for reason in reasons] if isinstance(reasons, list) else []
     return Refusal(
-        tuple(texts[:16]) or ("no reason given",), holder[:LONGEST_TEXT] if isinstance(holder, str) else ""
+        tuple(texts[:16]) or ("no reason given",), holder[:MAX_TEXT_LENGTH] if isinstance(holder, str) else ""
     )
 
 
@@ -203,9 +203,9 @@ def _read(message: dict[str, object], cls: type[_Hello]) -> _Hello:
         wanted = _TYPES[str(field.type)]
         if type(value) is not wanted:
             raise ProtocolError(f"{message['kind']}: {field.name} must be given as {field.type}")
-        if isinstance(value, str) and len(value) > LONGEST_TEXT:
+        if isinstance(value, str) and len(value) > MAX_TEXT_LENGTH:
             raise ProtocolError(
-                f"{message['kind']}: {field.name} must not be longer than {LONGEST_TEXT} characters"
+                f"{message['kind']}: {field.name} must not be longer than {MAX_TEXT_LENGTH} characters"
             )
         if isinstance(value, int) and not -_SIGNED_64 <= value < _SIGNED_64:
             raise ProtocolError(f"{message['kind']}: {field.name} must be a signed 64-bit integer")

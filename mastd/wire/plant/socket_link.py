@@ -38,7 +38,7 @@ __all__ = [
 
 LOST_PLANT_NS = 2_000_000_000
 HIGH_WATER_MARK = 256  # messages: a quarter of a second at 1 kHz; never near 1, which loses half of them
-LARGEST_MESSAGE = 64 * 1024  # bytes
+MAX_MESSAGE = 64 * 1024  # bytes
 LAST_WORD_MS = 200  # how long closing waits for the last command and the farewell to leave
 SPIN_NS = 200_000
 ANSWERS_ASLEEP = 300  # how many answers are waited for asleep after one that did not come while spinning
@@ -297,7 +297,7 @@ def connect(
         socket.linger = 0
         socket.set_hwm(HIGH_WATER_MARK)
         socket.setsockopt(zmq.IMMEDIATE, 1)
-        socket.setsockopt(zmq.MAXMSGSIZE, LARGEST_MESSAGE)
+        socket.setsockopt(zmq.MAXMSGSIZE, MAX_MESSAGE)
         socket.setsockopt(zmq.RECONNECT_IVL, 20)
         socket.setsockopt(zmq.ROUTING_ID, b"mastd" + secrets.token_bytes(11))
         socket.connect(address)

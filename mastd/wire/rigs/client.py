@@ -29,10 +29,10 @@ from mastd.wire.access.keys import read_key
 from mastd.wire.common.address import check_address, daemon_address, rigs_address
 from mastd.wire.operators.client import ClientKeys
 from mastd.wire.rigs.client_session import MotionSeen, RigPlace, RigSession
-from mastd.wire.rigs.messages import ANY, LARGEST_TO_RIG
+from mastd.wire.rigs.messages import ANY, MAX_TO_RIG
 
 PATIENCE_S = 5.0
-MOST_TAKEN = 256
+MAX_TAKEN = 256
 """Messages that are taken at once."""
 SLICE_S = 0.05
 """s between two looks at what is due."""
@@ -134,7 +134,7 @@ class RigClient(RigPlace):
                 self._socket.poll(round(1000 * min(left, SLICE_S)) + 1)
 
     def _drain(self) -> None:
-        for _ in range(MOST_TAKEN):
+        for _ in range(MAX_TAKEN):
             try:
                 data = self._socket.recv(zmq.NOBLOCK)
             except zmq.Again:
@@ -176,7 +176,7 @@ def prepare_rig_socket(socket: zmq.Socket[Any], address: str, keys: ClientKeys |
     socket.linger = 0
     socket.immediate = True  # hellos do not pile up until a daemon is there
     socket.set_hwm(_MARK)
-    socket.setsockopt(zmq.MAXMSGSIZE, LARGEST_TO_RIG)
+    socket.setsockopt(zmq.MAXMSGSIZE, MAX_TO_RIG)
     socket.setsockopt(zmq.RECONNECT_IVL, 20)
     socket.setsockopt(zmq.IPV6, int("[" in address))
     if keys is not None:

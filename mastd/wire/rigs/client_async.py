@@ -25,7 +25,7 @@ from mastd.arrays import FloatArray
 from mastd.errors import ProtocolError
 from mastd.wire.operators.client import ClientKeys
 from mastd.wire.rigs.client import (
-    MOST_TAKEN,
+    MAX_TAKEN,
     PATIENCE_S,
     SLICE_S,
     own_program,
@@ -128,7 +128,7 @@ class AsyncRigClient(RigPlace):
                 await self._socket.poll(round(1000 * min(left, SLICE_S)) + 1)
 
     async def _drain(self) -> None:
-        for _ in range(MOST_TAKEN):
+        for _ in range(MAX_TAKEN):
             try:
                 data = await self._socket.recv(zmq.NOBLOCK)
             except zmq.Again:

@@ -13,9 +13,9 @@ from mastd.wire.common.clock_offset import ClockOffset
 from mastd.wire.rigs.messages import (
     ANY,
     FRAME,
-    HIGHEST_VERSION,
-    LOWEST_VERSION,
     MAGIC,
+    MAX_VERSION,
+    MIN_VERSION,
     UNITS,
     Beat,
     ChannelLine,
@@ -106,8 +106,8 @@ class RigSession:
             pack_rig_hello(
                 RigHello(
                     MAGIC,
-                    LOWEST_VERSION,
-                    HIGHEST_VERSION,
+                    MIN_VERSION,
+                    MAX_VERSION,
                     self._name,
                     self._program,
                     self._kind,

@@ -42,7 +42,7 @@ from mastd.wire.common.rig_status import RigCounters, RigState
 from mastd.wire.rigs.config import RigsJob
 from mastd.wire.rigs.handshake import agree
 from mastd.wire.rigs.messages import (
-    HIGHEST_VERSION,
+    MAX_VERSION,
     Beat,
     Done,
     FromRig,
@@ -254,7 +254,7 @@ class RigDesk:
         place = seat.place
         given = tuple((terms.name, terms.unit) for terms in place.channels)
         welcome = RigWelcome(
-            HIGHEST_VERSION,
+            MAX_VERSION,
             session,
             self._job.name,
             self._pid,

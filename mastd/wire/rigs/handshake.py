@@ -8,16 +8,16 @@ from mastd.wire.rigs.config import RigPlace, RigsJob
 from mastd.wire.rigs.messages import (
     ANY,
     FRAME,
-    HIGHEST_VERSION,
-    LOWEST_VERSION,
     MAGIC,
+    MAX_VERSION,
+    MIN_VERSION,
     UNITS,
     ChannelLine,
     RigHello,
     channels_hash,
 )
 
-LONGEST_LIST = 1500
+MAX_LIST_LENGTH = 1500
 """Characters of a list of channels in a refusal; the 24 channels of a rig need less."""
 
 
@@ -28,8 +28,8 @@ def agree(job: RigsJob, place: RigPlace | None, hello: RigHello) -> list[str]:
     """
     if hello.magic != MAGIC:
         return [f"magic: daemon {MAGIC}, rig {hello.magic}"]
-    if hello.version_lowest > HIGHEST_VERSION or hello.version_highest < LOWEST_VERSION:
-        ours = f"{LOWEST_VERSION} to {HIGHEST_VERSION}"
+    if hello.version_lowest > MAX_VERSION or hello.version_highest < MIN_VERSION:
+        ours = f"{MIN_VERSION} to {MAX_VERSION}"
         return [f"protocol version: daemon {ours}, rig {hello.version_lowest} to {hello.version_highest}"]
     if place is None:
         names = ", ".join(known.name for known in job.places) or "none"
@@ -63,4 +63,4 @@ def _channel_reasons(ours: Sequence[ChannelLine], theirs: Sequence[ChannelLine])
 
 def _words(channels: Sequence[ChannelLine]) -> str:
     text = ", ".join(f"{name} [{unit}]" for name, unit in channels)
-    return text if len(text) <= LONGEST_LIST else f"{text[:LONGEST_LIST]} …"
+    return text if len(text) <= MAX_LIST_LENGTH else f"{text[:MAX_LIST_LENGTH]} …"

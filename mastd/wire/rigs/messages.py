@@ -21,14 +21,14 @@ from mastd.wire.common.layout import Field, Layout
 from mastd.wire.plant.messages import is_finite
 
 MAGIC: Final = "mastd-rig"
-LOWEST_VERSION, HIGHEST_VERSION = 1, 1
+MIN_VERSION, MAX_VERSION = 1, 1
 """Versions of the protocol that this side speaks."""
 FRAME, UNITS = "iso8855", "SI"
-LARGEST_RIG_MESSAGE: Final = 1 << 14
-LARGEST_TO_RIG: Final = 1 << 16
-LONGEST_TEXT: Final = 200
-MOST_READS: Final = 128
-LARGEST_NUMBER: Final = (1 << 63) - 1
+MAX_RIG_MESSAGE: Final = 1 << 14
+MAX_TO_RIG: Final = 1 << 16
+MAX_TEXT_LENGTH: Final = 200
+MAX_READS: Final = 128
+MAX_NUMBER: Final = (1 << 63) - 1
 ANY: Final = "any"
 """Mode and role of a rig that takes those of the daemon."""
 _pack = msgpack.Packer().pack
@@ -235,7 +235,7 @@ def pack_small(message: Beat | Request | Done | Trouble) -> bytes:
 
 def read_from_rig(data: bytes) -> FromRig:
     """Return a rig's message; raise MalformedRigError for anything else."""
-    message = _decode(data, LARGEST_RIG_MESSAGE)
+    message = _decode(data, MAX_RIG_MESSAGE)
     if type(message) is list:
         return _read_values(message)
     kind = _kind(message)
@@ -250,7 +250,7 @@ def read_from_rig(data: bytes) -> FromRig:
 
 def read_to_rig(data: bytes) -> ToRig:
     """Return a message of the gateway; raise MalformedRigError for anything else."""
-    message = _decode(data, LARGEST_TO_RIG)
+    message = _decode(data, MAX_TO_RIG)
     if type(message) is list:
         return _read_motion(message)
     kind = _kind(message)
@@ -290,10 +290,10 @@ def _read_values(message: list[Any]) -> RigValues:
     if len(message) != 6 or message[0] != "values":
         raise MalformedRigError("an array must be values, session, sequence, step, time, block")
     _, session, sequence, step, time_ns, block = message
-    known = sequence if type(sequence) is int and 0 <= sequence <= LARGEST_NUMBER else -1
+    known = sequence if type(sequence) is int and 0 <= sequence <= MAX_NUMBER else -1
     if not (type(session) is type(sequence) is type(step) is type(time_ns) is int):
         raise MalformedRigError("values: session, sequence, step and time are integers", known)
-    most = LARGEST_NUMBER
+    most = MAX_NUMBER
     if not (0 < session <= most and 0 <= sequence <= most and -1 <= step <= most and 0 <= time_ns <= most):
         raise MalformedRigError("values: session, sequence, step or time is out of its range", known)
     if type(block) is not bytes or len(block) % 8:
@@ -319,7 +319,7 @@ def _read_motion(message: list[Any]) -> Motion:
 def _read_beat(message: dict[Any, Any]) -> Beat:
     names = ("session", "sequence", "time_ns", "echo_ns", "held_ns")
     step = message.get("step", -1)
-    if type(step) is not int or not -1 <= step <= LARGEST_NUMBER:
+    if type(step) is not int or not -1 <= step <= MAX_NUMBER:
         raise MalformedRigError("step must be an integer from -1")
     session, sequence, time_ns, echo_ns, held_ns = (_count(message, name) for name in names)
     return Beat(session, sequence, time_ns, echo_ns, held_ns, step)
@@ -340,7 +340,7 @@ def _read_hello(message: dict[Any, Any]) -> RigHello:
         period_ns=_count(message, "period_ns"),
         channels=tuple(channels),
         channels_sha256=_text(message, "channels_sha256"),
-        reads=tuple(_texts(message, "reads", MOST_READS, LONGEST_TEXT)),
+        reads=tuple(_texts(message, "reads", MAX_READS, MAX_TEXT_LENGTH)),
         resume=_count(message, "resume"),
     )
 
@@ -352,7 +352,7 @@ def _read_welcome(message: dict[Any, Any]) -> RigWelcome:
     entries: dict[str, Any] = {name: message.get(name) for name in RigWelcome.__dataclass_fields__}
     entries["channels"] = tuple(RigTerms(*row) for row in rows)
     entries["reads"] = tuple(_lines(message, "reads"))
-    entries["states"] = tuple(_texts(message, "states", 64, LONGEST_TEXT))
+    entries["states"] = tuple(_texts(message, "states", 64, MAX_TEXT_LENGTH))
     for name in ("timeout_s", "message_rate", "motion_rate", "predict_s", "beat_s", "lost_s"):
         if type(entries[name]) is not float:
             raise MalformedRigError(f"welcome: {name} is a float")
@@ -363,7 +363,7 @@ def _read_welcome(message: dict[Any, Any]) -> RigWelcome:
     return RigWelcome(**entries)
 
 
-def _text(message: dict[Any, Any], name: str, longest: int = LONGEST_TEXT) -> str:
+def _text(message: dict[Any, Any], name: str, longest: int = MAX_TEXT_LENGTH) -> str:
     text = message.get(name)
     if type(text) is not str or len(text) > longest or not text.isprintable():
         raise MalformedRigError(f"{name} must be a printable text of at most {longest} characters")
@@ -381,18 +381,18 @@ def _texts(message: dict[Any, Any], name: str, most: int, longest: int) -> list[
 
 def _lines(message: dict[Any, Any], name: str) -> list[ChannelLine]:
     lines = message.get(name)
-    if type(lines) is not list or len(lines) > MOST_READS:
-        raise MalformedRigError(f"{name} must be an array of at most {MOST_READS} pairs of name and unit")
+    if type(lines) is not list or len(lines) > MAX_READS:
+        raise MalformedRigError(f"{name} must be an array of at most {MAX_READS} pairs of name and unit")
     for line in lines:
         if type(line) is not list or len(line) != 2 or not all(type(part) is str for part in line):
             raise MalformedRigError(f"{name} must be pairs of name and unit")
-        if not all(len(part) <= LONGEST_TEXT and part.isprintable() for part in line):
-            raise MalformedRigError(f"{name} must be printable, at most {LONGEST_TEXT} characters")
+        if not all(len(part) <= MAX_TEXT_LENGTH and part.isprintable() for part in line):
+            raise MalformedRigError(f"{name} must be printable, at most {MAX_TEXT_LENGTH} characters")
     return [(line[0], line[1]) for line in lines]
 
 
 def _count(message: dict[Any, Any], name: str) -> int:
     number = message.get(name)
-    if type(number) is not int or not 0 <= number <= LARGEST_NUMBER:
+    if type(number) is not int or not 0 <= number <= MAX_NUMBER:
         raise MalformedRigError(f"{name} must be an integer from 0 to 2^63 - 1")
     return number

@@ -22,7 +22,7 @@ from mastd.wire.access.sessions import Peer
 from mastd.wire.common.rig_status import RigCounters
 from mastd.wire.common.socket_file import SocketFile
 from mastd.wire.rigs.config import RigsJob
-from mastd.wire.rigs.messages import LARGEST_RIG_MESSAGE
+from mastd.wire.rigs.messages import MAX_RIG_MESSAGE
 
 MARK = 64
 HANDSHAKE_MS = 2000
@@ -122,7 +122,7 @@ class RigSockets:
         socket = context.socket(zmq.ROUTER)
         socket.linger = 0
         socket.set_hwm(MARK)
-        socket.setsockopt(zmq.MAXMSGSIZE, 4 * LARGEST_RIG_MESSAGE)
+        socket.setsockopt(zmq.MAXMSGSIZE, 4 * MAX_RIG_MESSAGE)
         socket.setsockopt(zmq.HANDSHAKE_IVL, HANDSHAKE_MS)
         socket.setsockopt(zmq.ROUTER_MANDATORY, 1)
         socket.setsockopt(zmq.IPV6, int("[" in address))

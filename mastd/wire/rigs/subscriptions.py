@@ -18,7 +18,7 @@ from mastd.wire.operators.snapshot import vehicle_channels
 from mastd.wire.rigs.messages import ChannelLine
 from mastd.wire.rigs.session import RigSeat
 
-MOST_LINES = 4
+MAX_LINES = 4
 """Names of one rig that are told to be unknown."""
 ALIKE = 3
 """Letters at the beginning that a name has in common with the one that may have been meant."""
@@ -43,9 +43,9 @@ class Reads:
     def unknown(self, names: Iterable[str]) -> list[str]:
         """Return a line for each name that there is not and cannot be; of many, for the first ones."""
         missing = [name for name in names if not self._may_be(name)]
-        found = [f"reads: there is no channel {name!r}; {self._hint(name)}" for name in missing[:MOST_LINES]]
-        if len(missing) > MOST_LINES:
-            found.append(f"reads: and {len(missing) - MOST_LINES} more that there are not")
+        found = [f"reads: there is no channel {name!r}; {self._hint(name)}" for name in missing[:MAX_LINES]]
+        if len(missing) > MAX_LINES:
+            found.append(f"reads: and {len(missing) - MAX_LINES} more that there are not")
         return found
 
     def _may_be(self, name: str) -> bool:

@@ -30,7 +30,7 @@ oils:
   driver: {driver}
   cueing: {{kind: washout}}
 """
-LARGEST_JERK = 60.0
+MAX_JERK = 60.0
 """m/s³ of the path of C, which the boxes of the settings allow together."""
 
 
@@ -87,7 +87,7 @@ def test_a_hold_in_mid_turn_stands_the_world_still_and_resume_goes_on_exactly(la
                 break
         assert rig.state() is State.READY
         assert rig.codes() == []
-        assert jerks(rig, first) < LARGEST_JERK
+        assert jerks(rig, first) < MAX_JERK
         tracks.append(track)
     assert len(tracks[0]) > 4000
     for knot, numbers in tracks[0].items():
@@ -115,7 +115,7 @@ def test_it_starts_where_the_table_stands_and_after_a_stop_from_there(lab: Lab) 
     start(rig)
     rig.until(State.READY, 60_000)
     assert rig.codes() == []
-    assert jerks(rig, first) < LARGEST_JERK
+    assert jerks(rig, first) < MAX_JERK
     assert np.abs(rig.cycle.frame.motion[0, :3]).max() < 2e-4
 
 
@@ -126,7 +126,7 @@ def test_a_vehicle_that_fails_stops_the_table_softly_and_can_be_started_again(la
     rig.until(State.FAULT)
     assert rig.codes() == [int(Code.VEHICLE_FAILED)]
     assert rig.supervisor.enabled, "it stands, held by the drive"
-    assert jerks(rig, first) < LARGEST_JERK
+    assert jerks(rig, first) < MAX_JERK
     rig.step(Verb.RESET)
     assert rig.state() is State.READY
     start(rig)

@@ -15,7 +15,7 @@ import numpy as np
 import pytest
 
 from mastd.errors import FormatError
-from mastd.record.history import MOST_FILES, MOST_OPEN
+from mastd.record.history import MAX_FILES, MAX_OPEN
 from mastd.record.reader import Run, open_run
 from mastd.record.recorder import RecorderHandle
 from mastd.record.recover import recover
@@ -204,24 +204,24 @@ def test_lost_frames_are_a_gap_in_the_history_too(tmp_path: Path) -> None:
 
 def test_files_open_at_a_time_are_bounded_and_the_rest_is_counted(tmp_path: Path) -> None:
     stream = start(tmp_path)
-    for _ in range(MOST_OPEN + 2):
+    for _ in range(MAX_OPEN + 2):
         stream.fault()
     stream.push(AFTER)
     stream.fault()
     stream.push(1)
     result = stream.handle.close()
-    assert len(fault_files(tmp_path)) == result.fault_files == MOST_OPEN + 1
+    assert len(fault_files(tmp_path)) == result.fault_files == MAX_OPEN + 1
     assert (result.fault_files_skipped, result.error) == (2, None)
 
 
 def test_files_of_a_recorders_life_are_bounded_and_the_rest_is_counted(tmp_path: Path) -> None:
     channels = stream_channels(500_000_000)
     stream = Stream(RecorderHandle.start(tmp_path / "run.mcap", {}, channels, lockstep=True))
-    for _ in range(MOST_FILES + 3):
+    for _ in range(MAX_FILES + 3):
         stream.fault()
         stream.push(3)
     result = stream.handle.close()
-    assert len(fault_files(tmp_path)) == result.fault_files == MOST_FILES
+    assert len(fault_files(tmp_path)) == result.fault_files == MAX_FILES
     assert (result.fault_files_skipped, result.error) == (3, None)
     assert len(open_run(tmp_path).times) == stream.step
 

@@ -29,7 +29,7 @@ from mastd.wire.common.blocks import Verb
 from mastd.wire.plant.hello import DaemonHello, LinkTerms, PlantHello, pack_hello, pack_map, pack_welcome
 from mastd.wire.plant.messages import Command, Sample
 from mastd.wire.plant.provider import PlantRequest
-from mastd.wire.plant.socket_link import LARGEST_MESSAGE, SocketLink, connect
+from mastd.wire.plant.socket_link import MAX_MESSAGE, SocketLink, connect
 from tests.support.lab import Lab
 
 pytestmark = pytest.mark.alone
@@ -246,7 +246,7 @@ def test_a_message_that_is_too_large_loses_the_plant_and_nothing_else(plan: Plan
         play.step()
     link, sample = play.link, play.cycle.sample
     before = sample.pack()
-    play.false.send(bytes(LARGEST_MESSAGE + 1))
+    play.false.send(bytes(MAX_MESSAGE + 1))
     for _ in range(200):
         if not link.send(play.cycle.command):
             break

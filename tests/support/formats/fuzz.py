@@ -32,14 +32,14 @@ from mastd.formats.core.measurement import Format, Measurement
 from tests.support.formats.mutations import damaged, junk
 from tests.support.formats.samples import samples
 
-MOST_SECONDS: Final = 1.0
-MOST_BYTES: Final = 200_000_000
-_MOST_LINES: Final = 21
-_MOST_LINE: Final = 1000
+MAX_SECONDS: Final = 1.0
+MAX_BYTES: Final = 200_000_000
+_MAX_LINES: Final = 21
+_MAX_LINE: Final = 1000
 _SILENT_SECONDS: Final = 60.0
 """From then on a process that says nothing hangs."""
 _ADDRESS_SPACE: Final = 6_000_000_000
-_MOST_KEPT: Final = 10
+_MAX_KEPT: Final = 10
 """Findings of one format that are kept."""
 
 
@@ -82,10 +82,10 @@ def problem_of(path: Path, read: Format | None) -> tuple[str, bool]:
 
 def _wrong_message(path: Path, text: str) -> str:
     lines = text.split("\n")
-    if len(lines) > _MOST_LINES:
+    if len(lines) > _MAX_LINES:
         return f"{len(lines)} lines of errors"
     for line in lines:
-        if not line.startswith(str(path)) or len(line) > _MOST_LINE + len(str(path)):
+        if not line.startswith(str(path)) or len(line) > _MAX_LINE + len(str(path)):
             return f"an error's line that is too long, or does not begin with the path: {line[:300]!r}"
         if any(not letter.isprintable() for letter in line):
             return f"an error that cannot be printed: {line[:300]!r}"
@@ -179,13 +179,13 @@ def _try(path: Path, one: Format, tally: Tally, folder: Path, by_content: bool) 
     with measured(spent):
         problem, result = problem_of(path, None if by_content else one)
     seconds, memory = spent
-    if seconds > MOST_SECONDS + 0.05 or memory > MOST_BYTES:
+    if seconds > MAX_SECONDS + 0.05 or memory > MAX_BYTES:
         problem = problem or f"took {seconds:.2f} s and {memory / 1e6:.0f} MB"
     tally.read += result
     tally.refused += not result
     tally.seconds = max(tally.seconds, seconds)
     tally.memory = max(tally.memory, int(memory))
-    if problem and len(tally.findings) < _MOST_KEPT:
+    if problem and len(tally.findings) < _MAX_KEPT:
         tally.findings.append(f"{_kept(path, one.name, folder)}: {problem}")
 
 

@@ -8,7 +8,7 @@ import re
 from collections.abc import Callable, Sequence
 from typing import Final
 
-MOST_BYTES: Final = 400_000
+MAX_BYTES: Final = 400_000
 """Of a damaged file: inserted copies could grow one without end."""
 _NUMBER: Final = re.compile(rb"[-+]?(?:\d+\.?\d*|\.\d+)(?:[eEdD][-+]?\d+)?")
 _HEAD: Final = 4096
@@ -27,7 +27,7 @@ def damaged(chance: random.Random, content: bytes, others: Sequence[bytes] = ())
     """Return ``content`` after one to four accidents; ``others`` are files it may be spliced with."""
     for _ in range(chance.randint(1, 4)):
         kind = chance.choice(_KINDS)
-        content = kind(chance, content, others)[:MOST_BYTES]
+        content = kind(chance, content, others)[:MAX_BYTES]
     return content
 
 

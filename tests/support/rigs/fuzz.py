@@ -43,7 +43,7 @@ ANSWER_S: Final = 20.0
 WARM_S: Final = 60.0
 """Time, or half of the frames, before the memory is looked at first: till then the recorder fills
 what it keeps of the past."""
-MOST_LOST: Final = 0.05
+MAX_LOST: Final = 0.05
 """Share of the rig's frames that may find its place lost, where this machine is too busy."""
 RIGS: Final = """
 rigs:
@@ -394,7 +394,7 @@ def _attack(
     )
     problems += _plant_problems(plant_before, plant, rigs.raw)
     lost = rigs.tally.counted["unknown_session"] - rigs.tally.sent["no session"]
-    if lost > MOST_LOST * sum(rigs.tally.sent.values()) + rigs.tally.sent["mutated"]:
+    if lost > MAX_LOST * sum(rigs.tally.sent.values()) + rigs.tally.sent["mutated"]:
         problems.append(f"rigs: the place was lost for {lost} frames")
     grown = {name: (size, daemon.memory().get(name, -1.0)) for name, size in memory.items()}
     for name, (first, last) in grown.items():

@@ -15,10 +15,10 @@ import msgpack
 import numpy as np
 
 from mastd.wire.common.layout import command_layout
-from mastd.wire.operators.messages import COMMANDING, LARGEST_OPERATOR_MESSAGE, pack_command
+from mastd.wire.operators.messages import COMMANDING, MAX_OPERATOR_MESSAGE, pack_command
 from mastd.wire.plant.messages import Command
 from mastd.wire.rigs.messages import (
-    LARGEST_RIG_MESSAGE,
+    MAX_RIG_MESSAGE,
     Beat,
     Request,
     RigHello,
@@ -113,7 +113,7 @@ class RigFrames:
             self._mistyped,
             self._mutated,
             self._hello_of_others,
-            lambda: shapeless(random, self._values(session, 5), LARGEST_RIG_MESSAGE),
+            lambda: shapeless(random, self._values(session, 5), MAX_RIG_MESSAGE),
         )
         return random.choice(draws)()
 
@@ -226,7 +226,7 @@ class OperatorFrames:
             self._mistyped,
             self._mutated,
             self._hello,
-            lambda: shapeless(random, self.command(5), LARGEST_OPERATOR_MESSAGE),
+            lambda: shapeless(random, self.command(5), MAX_OPERATOR_MESSAGE),
         )
         return random.choice(draws)()
 
@@ -310,7 +310,7 @@ class PlantFrames:
             del entries[random.randrange(len(entries))]
             return Frame(kind, (bytes(msgpack.packb(entries)),), frozenset({"invalid"}))
         if kind == "shapeless":
-            frame = shapeless(random, self._packed(), LARGEST_RIG_MESSAGE)
+            frame = shapeless(random, self._packed(), MAX_RIG_MESSAGE)
             return replace(frame, counters=frozenset({"invalid"}))
         wrong: tuple[dict[str, Any], ...] = ({}, {"fault": random.random()}, {"fault": "such@0s"}, {"x": [1]})
         entry = {"kind": random.choice(("inject", "nothing", "hello", "HELLO", "")), **random.choice(wrong)}

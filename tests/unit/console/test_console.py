@@ -18,9 +18,9 @@ from hypothesis import strategies as st
 from mastd.cli import main
 from mastd.console import access
 from mastd.console.access import Sessions, TokenFiles, Tokens, Tries
-from mastd.console.lane import LONGEST_QUEUE, Lane
+from mastd.console.lane import MAX_QUEUE_LENGTH, Lane
 from mastd.console.messages import Choice, MessageError, Order, Ping, read_message
-from mastd.console.outbox import MOST_TRACES, MOST_WORDS, Outbox, Traces, TraceWriter
+from mastd.console.outbox import MAX_TRACES, MAX_WORDS, Outbox, Traces, TraceWriter
 from mastd.console.place import Place, place
 from mastd.errors import UsageError
 from mastd.wire.operators.client import OperatorClient
@@ -117,13 +117,13 @@ def test_an_outbox_keeps_words_the_newest_status_and_some_traces() -> None:
     async def taken() -> None:
         box = Outbox()
         box.begin(1.0)
-        for k in range(MOST_TRACES + 3):
+        for k in range(MAX_TRACES + 3):
             box.trace(Traces(np.array([k], np.int64), np.zeros((1, 1), np.float32)))
             box.show(f"status {k}")
-        assert all(box.say(f"word {k}") for k in range(MOST_WORDS))
+        assert all(box.say(f"word {k}") for k in range(MAX_WORDS))
         assert not box.say("one too many")
-        assert [await box.take() for _ in range(MOST_WORDS)] == [f"word {k}" for k in range(MOST_WORDS)]
-        assert await box.take() == f"status {MOST_TRACES + 2}"
+        assert [await box.take() for _ in range(MAX_WORDS)] == [f"word {k}" for k in range(MAX_WORDS)]
+        assert await box.take() == f"status {MAX_TRACES + 2}"
         box.show("the next status waits for a trace")
         first = await box.take()
         assert isinstance(first, bytes)
@@ -163,16 +163,16 @@ def test_commands_wait_in_a_short_queue_and_one_stop_counts_for_all_that_wait() 
         assert lane.put(Order(1, "stop", {}))
         assert daemon.asked.acquire(timeout=20.0)
     commands, stops = lanes
-    assert [commands.put(Order(k, "hold", {})) for k in range(2, LONGEST_QUEUE + 3)] == [
-        *[True] * LONGEST_QUEUE,
+    assert [commands.put(Order(k, "hold", {})) for k in range(2, MAX_QUEUE_LENGTH + 3)] == [
+        *[True] * MAX_QUEUE_LENGTH,
         False,
     ]
     assert all(stops.put(Order(k, "stop", {})) for k in (100, 101, 102))
     daemon.goes_on.set()
-    for _ in range(1 + LONGEST_QUEUE + 4):
+    for _ in range(1 + MAX_QUEUE_LENGTH + 4):
         assert all_said.acquire(timeout=20.0)
-    assert sorted(said) == sorted([1, *range(2, LONGEST_QUEUE + 2), 1, 100, 101, 102])
-    opened = 1 + LONGEST_QUEUE + 2
+    assert sorted(said) == sorted([1, *range(2, MAX_QUEUE_LENGTH + 2), 1, 100, 101, 102])
+    opened = 1 + MAX_QUEUE_LENGTH + 2
     assert sum(daemon.asked.acquire(blocking=False) for _ in range(20)) == opened - 2, "three stops, one more"
     for lane in lanes:
         lane.end()
@@ -192,7 +192,7 @@ def test_tries_are_limited_for_an_address_and_in_all() -> None:
 
 
 def test_sessions_are_limited_in_number_and_life(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(access, "MOST_SESSIONS", 2)
+    monkeypatch.setattr(access, "MAX_SESSIONS", 2)
     sessions = Sessions()
     first, second = sessions.open("operator", 0.0), sessions.open("observer", 1.0)
     assert sessions.find(first.key, 2.0) is first

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from mastd.errors import FormatError
 from mastd.formats import catalogue
 from mastd.formats.core.measurement import HEAD, Channel, Format, Measurement, Series
-from tests.support.formats.fuzz import MOST_BYTES, measured, problem_of
+from tests.support.formats.fuzz import MAX_BYTES, measured, problem_of
 from tests.support.formats.mutations import damaged
 from tests.support.formats.samples import fitting, mcap_unchecked, road_text, samples
 
@@ -34,7 +34,7 @@ def check(content: bytes, suffix: str, *readers: Format | None) -> None:
             with measured(spent):
                 problem, _ = problem_of(path, reader)
             assert not problem, f"{reader.name if reader else 'catalogue'}: {problem}"
-            assert spent[1] < MOST_BYTES
+            assert spent[1] < MAX_BYTES
 
 
 @given(st.binary(max_size=600))

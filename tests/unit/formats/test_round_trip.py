@@ -74,14 +74,14 @@ def record(lost: Tolerance, units: tuple[str, ...], channels: int = 1, largest: 
     return Promise(lost, largest, holds_missing=False, holds_infinite=False, channels=channels, units=units)
 
 
-LARGEST_SINGLE: Final = float(np.finfo(np.float32).max)
+MAX_SINGLE: Final = float(np.finfo(np.float32).max)
 PROMISES: Final = {
     "mcap": Promise(),
     "hdf5": Promise(),
     "parquet": Promise(),
     "mdf4": Promise(),
-    "rpc3": Promise(single, LARGEST_SINGLE, holds_missing=False, holds_infinite=False),
-    "mts_bin": Promise(single, LARGEST_SINGLE, holds_missing=False, holds_infinite=False),
+    "rpc3": Promise(single, MAX_SINGLE, holds_missing=False, holds_infinite=False),
+    "mts_bin": Promise(single, MAX_SINGLE, holds_missing=False, holds_infinite=False),
     "csv": Promise(holds_infinite=False),
     "peer": record(lambda values: 0.51e-7 * np.abs(values), ("", *MOTION)),
     "smc": record(smc_digits, ("", *MOTION), largest=1e35),

@@ -30,7 +30,7 @@ from mastd.loop.rigs.conditioning import (
     condition,
     memory_of,
 )
-from mastd.settings.rigs.channels import MOST_CHANNELS, MOST_RIGS
+from mastd.settings.rigs.channels import MAX_CHANNELS, MAX_RIGS
 from mastd.wire.common.rig_block import COUNT, FIRST_RIG, FIRST_VALUE, JOINED, RIG_VALUES, RIG_WIDTH, STEP
 
 PERIOD = 0.001
@@ -67,7 +67,7 @@ class Conditioned:
             self.predict,
             self.ramp,
         )
-        self.table = np.zeros((1, MOST_CHANNELS, CHANNEL_TERMS))
+        self.table = np.zeros((1, MAX_CHANNELS, CHANNEL_TERMS))
         places = {LOWEST: "lowest", HIGHEST: "highest", RATE: "rate", NEUTRAL: "neutral", HOLDS: "holds"}
         for place, name in places.items():
             self.table[0, :, place] = terms[name]
@@ -116,7 +116,7 @@ class Conditioned:
 
     @property
     def lost(self) -> bool:
-        return bool(self.found >> MOST_RIGS & 1)
+        return bool(self.found >> MAX_RIGS & 1)
 
     @property
     def present(self) -> bool:
@@ -398,19 +398,19 @@ def test_who_was_lost_in_lockstep_is_not_back_because_nobody_waits_for_it() -> N
 
 def test_several_rigs_do_not_touch_each_other() -> None:
     rigs, block = np.zeros((2, RIG_TERMS)), np.zeros(RIG_VALUES.size)
-    table = np.zeros((2, MOST_CHANNELS, CHANNEL_TERMS))
+    table = np.zeros((2, MAX_CHANNELS, CHANNEL_TERMS))
     memory, newest, anchors, out = memory_of(table)
-    rigs[:, CHANNELS], rigs[:, TIMEOUT] = (2, MOST_CHANNELS), 1.0
+    rigs[:, CHANNELS], rigs[:, TIMEOUT] = (2, MAX_CHANNELS), 1.0
     table[:, :, [LOWEST, HIGHEST, RATE]] = -1e3, 1e3, math.inf
     rows = block[FIRST_RIG:].reshape(-1, RIG_WIDTH)
     rows[:2, [JOINED, COUNT, STEP]] = 1.0
-    rows[0, FIRST_VALUE:], rows[1, FIRST_VALUE:] = 7.0, np.arange(MOST_CHANNELS)
-    record = np.zeros(2 + MOST_CHANNELS + 4)
+    rows[0, FIRST_VALUE:], rows[1, FIRST_VALUE:] = 7.0, np.arange(MAX_CHANNELS)
+    record = np.zeros(2 + MAX_CHANNELS + 4)
     found = condition(
         block, rigs, table, memory, newest, anchors, out, record, 1.0, PERIOD, 1.0, 0.0, 0.0, False
     )
     assert found == 0b11
     assert record[:4].tolist() == [7.0, 7.0, 1.0, 0.0]
-    assert record[4:].tolist() == [*range(MOST_CHANNELS), 1.0, 0.0]
-    assert out[0].tolist() == [7.0, 7.0, *[0.0] * (MOST_CHANNELS - 2)], "only the channels it has"
-    assert out[1].tolist() == list(range(MOST_CHANNELS))
+    assert record[4:].tolist() == [*range(MAX_CHANNELS), 1.0, 0.0]
+    assert out[0].tolist() == [7.0, 7.0, *[0.0] * (MAX_CHANNELS - 2)], "only the channels it has"
+    assert out[1].tolist() == list(range(MAX_CHANNELS))

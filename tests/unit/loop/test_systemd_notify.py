@@ -12,7 +12,7 @@ from mastd.loop.process.installation import Plan
 from mastd.loop.process.script import StopRequest
 from mastd.loop.process.status_text import StateTeller
 from mastd.loop.realtime import systemd_notify as module
-from mastd.loop.realtime.systemd_notify import LONGEST_STATUS, ServiceManager
+from mastd.loop.realtime.systemd_notify import MAX_STATUS_LENGTH, ServiceManager
 from mastd.safety.faults import ROWS, Code
 from mastd.safety.states import State
 from mastd.settings.core.starter import find
@@ -75,12 +75,12 @@ def test_a_ping_comes_at_its_time_together_with_what_has_changed(
     clock.now += 250_000_000
     daemon.alive()
     assert manager.next() == ["WATCHDOG=1"]
-    daemon.status("FAULT: two\nlines " + "é" * LONGEST_STATUS)
+    daemon.status("FAULT: two\nlines " + "é" * MAX_STATUS_LENGTH)
     clock.now += 250_000_000
     daemon.alive()
     (status, ping) = manager.next()
     assert status.startswith("STATUS=FAULT: two lines é")
-    assert len(status.encode()) <= LONGEST_STATUS + 7
+    assert len(status.encode()) <= MAX_STATUS_LENGTH + 7
     assert ping == "WATCHDOG=1"
 
 

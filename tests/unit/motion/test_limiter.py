@@ -16,7 +16,7 @@ from mastd.motion.washout.limiter import (
     ACCELERATION,
     AXIS_SIZE,
     JERK,
-    LARGEST_JERK,
+    MAX_JERK,
     POSITION,
     VELOCITY,
     advance_axis,
@@ -72,7 +72,7 @@ def drive(
             found[1] = max(found[1], abs(v + t * (a + 0.5 * t * jerk)))
         found[2] = max(found[2], abs(axis[2]))
         found[3] = max(found[3], abs(jerk))
-        if abs(jerk) > 1e-3 * box[LARGEST_JERK]:
+        if abs(jerk) > 1e-3 * box[MAX_JERK]:
             if jerk * last < 0.0:
                 found[4] += 1.0
             last = jerk

@@ -16,7 +16,7 @@ from mastd.errors import SettingsError
 from mastd.motion.preflight import preflight
 from mastd.motion.preflight.limits import Examiner, Findings, Limit, Windows, all_windows
 from mastd.motion.preflight.preflight import check
-from mastd.motion.preflight.verdict import LARGEST_SCALE, Preflight
+from mastd.motion.preflight.verdict import MAX_SCALE, Preflight
 from mastd.motion.profile.compiler import program
 from mastd.settings.core.loader import load, load_text
 from mastd.settings.core.starter import find, names
@@ -164,7 +164,7 @@ def test_a_payload_that_cannot_be_carried(table: TableSettings) -> None:
     assert result.scale == 0.0
     still = check(profile("{kind: hold, duration: 1 s}"), table)
     assert still.ok
-    assert still.scale == LARGEST_SCALE
+    assert still.scale == MAX_SCALE
 
 
 def test_repeats_give_the_times_and_oil_of_the_whole(table: TableSettings) -> None:

@@ -12,12 +12,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mastd.log.journald import MOST_ENTRY_BYTES, MOST_VALUE_BYTES, entry
-from mastd.log.sinks import ERROR, MOST_WAITING, NOTICE, WARNING, Line, PlainLines
+from mastd.log.journald import MAX_ENTRY_BYTES, MAX_VALUE_BYTES, entry
+from mastd.log.sinks import ERROR, MAX_WAITING, NOTICE, WARNING, Line, PlainLines
 from mastd.record.channels import Channel, ChannelSet
 from mastd.record.service_log.lines import and_more, line_of
 from mastd.record.service_log.statistics import SecondOfFrames
-from mastd.record.service_log.throttle import MOST_KEYS, Throttle
+from mastd.record.service_log.throttle import MAX_KEYS, Throttle
 from mastd.ring.times import spread
 from mastd.wire.common.cycle_times import CycleTimes
 from tests.support.journal import fields_of
@@ -46,14 +46,14 @@ def test_what_the_journal_would_refuse_never_leaves() -> None:
 
 
 def test_long_texts_are_cut_between_two_letters_and_an_entry_stays_a_datagram() -> None:
-    long = "é\n" * MOST_VALUE_BYTES
+    long = "é\n" * MAX_VALUE_BYTES
     sent = {f"FIELD_{number}": long for number in range(20)}
     data = entry({"MESSAGE": "short", **sent}.items())
-    assert len(data) <= MOST_ENTRY_BYTES
+    assert len(data) <= MAX_ENTRY_BYTES
     told = fields_of(data)
     assert told["MESSAGE"] == "short"
     assert told["FIELD_0"].endswith("(cut)")
-    assert len(told["FIELD_0"].encode()) <= MOST_VALUE_BYTES
+    assert len(told["FIELD_0"].encode()) <= MAX_VALUE_BYTES
     assert len(told) < len(sent)
 
 
@@ -73,9 +73,9 @@ def test_one_kind_is_held_back_while_another_is_told_and_the_rest_is_counted() -
 
 def test_a_flood_of_kinds_is_bounded_too() -> None:
     throttle: Throttle[int] = Throttle(most=1)
-    told = sum(throttle.admits(number, number, 0.0) for number in range(10 * MOST_KEYS))
-    assert told == MOST_KEYS + 1
-    assert throttle.over(60.0) == [(10 * MOST_KEYS - 1, 9 * MOST_KEYS - 1, 60.0)]
+    told = sum(throttle.admits(number, number, 0.0) for number in range(10 * MAX_KEYS))
+    assert told == MAX_KEYS + 1
+    assert throttle.over(60.0) == [(10 * MAX_KEYS - 1, 9 * MAX_KEYS - 1, 60.0)]
 
 
 FAULT = {
@@ -147,7 +147,7 @@ def test_a_pipe_that_nobody_reads_costs_lines_and_no_time() -> None:
         sink.write(Line("line", f"line {number}", NOTICE), 0.0)
     reader = threading.Thread(target=read)
     reader.start()
-    wait_for(lambda: len(lines) > MOST_WAITING, "the thread writes what has waited")
+    wait_for(lambda: len(lines) > MAX_WAITING, "the thread writes what has waited")
     sink.write(Line("line", "heard again", NOTICE), 0.0)
     sink.close()
     os.close(theirs)

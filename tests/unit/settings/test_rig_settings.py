@@ -9,7 +9,7 @@ import pytest
 from mastd.errors import SettingsError
 from mastd.settings.core.loader import load, load_text
 from mastd.settings.core.starter import find
-from mastd.settings.rigs.channels import FELT, KINDS, MOST_RIGS, POSE_ACCELERATIONS, POSE_RATES, POSES, WRENCH
+from mastd.settings.rigs.channels import FELT, KINDS, MAX_RIGS, POSE_ACCELERATIONS, POSE_RATES, POSES, WRENCH
 from mastd.settings.rigs.rigs import RigChannel, RigSettings, RigsSettings
 
 RIGS = """\
@@ -159,7 +159,7 @@ def test_a_mistake_of_the_rig_is_refused_at_its_place(more: str, line: str) -> N
         ("rigs: 7", "1:7: rigs: a list is due"),
         ("rigs: [{name: a, kind: seat}, {name: a, kind: seat}]", "1:38: rigs[1].name: a stands there twice"),
         (
-            "rigs: [" + "{name: a, kind: seat}, " * (MOST_RIGS + 1) + "]",
+            "rigs: [" + "{name: a, kind: seat}, " * (MAX_RIGS + 1) + "]",
             "1:1: rigs: 9 items, there must be at most 8",
         ),
         (

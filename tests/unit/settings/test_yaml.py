@@ -14,7 +14,7 @@ from pydantic import Field, ValidationError, field_validator
 from mastd.errors import SettingsError
 from mastd.settings.core import strict_yaml
 from mastd.settings.core.base import Problem, Settings, refuse
-from mastd.settings.core.loader import MOST_PROBLEMS, load, load_text
+from mastd.settings.core.loader import MAX_PROBLEMS, load, load_text
 from mastd.settings.core.quantity import Angle, Direction, Length, Mass, Point, Ratio, Temperature
 
 
@@ -265,7 +265,7 @@ def test_all_problems_are_told_at_once_in_the_order_of_the_file() -> None:
 
 def test_a_flood_of_problems_is_cut_and_counted() -> None:
     found = problems("\n".join(f"x{index}: 1" for index in range(500)))
-    assert len(found) == MOST_PROBLEMS + 1
+    assert len(found) == MAX_PROBLEMS + 1
     assert found[-1] == "file.yaml: and at least 300 more problems"
 
 
@@ -313,7 +313,7 @@ def test_in_python_a_number_is_si_and_must_be_finite() -> None:
     [
         (b"name: a\nnumber: \xff1\n", ":2:9: (file): byte 0xff is not UTF-8"),
         ("name: a".encode("utf-16"), ":1:1: (file): byte 0xff is not UTF-8"),
-        (b"#" * (strict_yaml.LARGEST_FILE + 1), ":1:1: (file): larger than 256 KiB"),
+        (b"#" * (strict_yaml.MAX_FILE + 1), ":1:1: (file): larger than 256 KiB"),
         (b"", ":1:1: (file): the file is empty"),
         ("name: \u00e9\ncount: on".encode(), ":2:8: count: on is true or false"),
     ],

@@ -15,7 +15,7 @@ from scipy.linalg import solve_discrete_are
 from scipy.spatial.transform import Rotation
 
 from mastd.arrays import FloatArray, IntArray
-from mastd.control.estimation.motion_design import MOST_ACCELEROMETERS, design_motion, fused_gains
+from mastd.control.estimation.motion_design import MAX_ACCELEROMETERS, design_motion, fused_gains
 from mastd.control.estimation.motion_estimate import MotionEstimator
 from mastd.errors import SettingsError
 from mastd.kinematics.forward import Observer
@@ -461,6 +461,6 @@ def test_after_a_long_gap_the_estimate_starts_again_from_what_is_measured(
 
 def test_too_many_accelerometers_are_refused(table: TableSettings, gain: FloatArray) -> None:
     one = table.sensors.accelerometers[0]
-    sensors = with_sensors(table, [one] * (MOST_ACCELEROMETERS + 1))
+    sensors = with_sensors(table, [one] * (MAX_ACCELEROMETERS + 1))
     with pytest.raises(SettingsError, match="33 accelerometers, 32 at most"):
         design_motion(sensors, SETTINGS, gain, PERIOD)

@@ -11,9 +11,9 @@ from mastd.arrays import FloatArray
 from mastd.control.reference.time_scaling import (
     FIRST,
     INSTANT,
-    LARGEST_FIRST,
-    LARGEST_SECOND,
-    LONGEST_WAY,
+    MAX_FIRST,
+    MAX_SECOND,
+    MAX_WAY,
     SPEED,
     TIME,
     WARP_SIZE,
@@ -29,7 +29,7 @@ DURATION = 0.4
 def warp_at(speed: float) -> FloatArray:
     warp = np.zeros(WARP_SIZE)
     warp[SPEED] = speed
-    warp[[LARGEST_FIRST, LARGEST_SECOND]] = speed_bounds(DURATION)
+    warp[[MAX_FIRST, MAX_SECOND]] = speed_bounds(DURATION)
     return warp
 
 
@@ -87,7 +87,7 @@ def test_no_stop_covers_more_than_the_longest_way() -> None:
         assert warp[FIRST] <= first
         for _ in range(1000):
             advance_speed(warp, 0.0, DT)
-        assert warp[TIME] - start <= 0.82 * DURATION <= LONGEST_WAY * DURATION
+        assert warp[TIME] - start <= 0.82 * DURATION <= MAX_WAY * DURATION
 
 
 def test_the_least_duration_keeps_the_jerk() -> None:

@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from mastd.arrays import FloatArray
-from mastd.loop.payload.virtual_drive import HOME, LONGEST_WAY_HOME, VirtualDrive
+from mastd.loop.payload.virtual_drive import HOME, MAX_WAY_HOME, VirtualDrive
 from mastd.settings.profile.cueing import SurgeCue, WashoutSettings
 from mastd.settings.profile.oils import FlatRoad, KerbRoad, RandomDriver
 from mastd.vehicle.drivers.controls import Controls, no_controls
@@ -184,9 +184,9 @@ def test_a_table_that_does_not_come_home_ends_the_drive_all_the_same() -> None:
     drive = drive_of(duration=0.1, speed=0.0, cueing=slow)
     drive.begin(np.array([[0.02, 0.0, 0.0, 0.0, 0.0, 0.0], [0.0] * 6, [0.0] * 6]))
     while not drive.finished:
-        assert drive.time < 0.1 + LONGEST_WAY_HOME
+        assert drive.time < 0.1 + MAX_WAY_HOME
         drive.step()
-    assert drive.time == pytest.approx(0.1 + LONGEST_WAY_HOME)
+    assert drive.time == pytest.approx(0.1 + MAX_WAY_HOME)
     assert drive.motion[0, 0] > HOME[0]
 
 

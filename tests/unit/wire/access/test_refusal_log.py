@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from mastd.log.sinks import Line
-from mastd.wire.access.audit_log import COMMANDS_PER_S, MOST_KINDS, SPACING_S, RefusalLog
+from mastd.wire.access.audit_log import COMMANDS_PER_S, MAX_KINDS, SPACING_S, RefusalLog
 from mastd.wire.access.authentication import Cause, Unheard
 
 
@@ -70,9 +70,9 @@ def test_a_stranger_who_makes_up_keys_fills_neither_log_nor_memory() -> None:
     assert page.told() == [
         "connection refused from 192.0.2.9: its key key 0 is nobody's; see `mastd keys list`"
     ]
-    for number in range(10 * MOST_KINDS):
+    for number in range(10 * MAX_KINDS):
         log.unheard(Unheard(Cause.UNKNOWN_KEY, "", f"peer {number}", "x"))
-    assert len(page.told()) == MOST_KINDS, "the others share one count"
+    assert len(page.told()) == MAX_KINDS, "the others share one count"
 
 
 def test_commands_are_told_one_by_one_up_to_a_rate_and_by_a_service_only() -> None:

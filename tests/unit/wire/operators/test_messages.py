@@ -150,7 +150,7 @@ def test_a_malformed_command_is_known_by_its_sequence() -> None:
 
 def test_a_message_that_is_too_long_is_not_even_decoded() -> None:
     with pytest.raises(MalformedError, match="at most") as refused:
-        read_from_client(command(padding=b"x" * messages.LARGEST_OPERATOR_MESSAGE))
+        read_from_client(command(padding=b"x" * messages.MAX_OPERATOR_MESSAGE))
     assert refused.value.oversize
 
 
@@ -173,9 +173,9 @@ def check(data: bytes) -> None:
     if isinstance(message, Command):
         arguments = message.arguments
         assert message.verb in VERBS
-        assert 0 <= message.sequence <= messages.LARGEST_NUMBER
-        assert 0.0 <= arguments.share <= messages.LARGEST_SHARE
-        assert abs(arguments.amount) <= messages.LARGEST_JOG
+        assert 0 <= message.sequence <= messages.MAX_NUMBER
+        assert 0.0 <= arguments.share <= messages.MAX_SHARE
+        assert abs(arguments.amount) <= messages.MAX_JOG
         assert arguments.axis is None or arguments.axis in range(6)
 
 

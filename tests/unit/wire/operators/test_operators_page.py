@@ -20,7 +20,7 @@ from mastd.wire.common.cycle_times import CycleTimes
 from mastd.wire.operators import client, driver_relay, event_loop, sockets, telemetry, telemetry_feed
 from mastd.wire.operators import messages as operator_messages
 from mastd.wire.operators.config import Past
-from mastd.wire.operators.handler import MOST_WAITING
+from mastd.wire.operators.handler import MAX_WAITING
 from mastd.wire.operators.load_process import TIMEOUT_NS
 from mastd.wire.operators.messages import (
     COMMANDING,
@@ -90,8 +90,8 @@ def test_the_table_of_inputs_is_that_of_their_bytes_and_ranges() -> None:
         (key, kinds[type(value)]) for key, value in message.items()
     ]
     meanings = {row[0].strip("`"): row[2] for row in rows}
-    assert meanings["gear"].startswith(f"−{-operator_messages.LEAST_GEAR} to −1 reverse")
-    assert f"{operator_messages.LARGEST_GEAR}: the car chooses" in meanings["gear"]
+    assert meanings["gear"].startswith(f"−{-operator_messages.MIN_GEAR} to −1 reverse")
+    assert f"{operator_messages.MAX_GEAR}: the car chooses" in meanings["gear"]
 
 
 def test_every_verb_stands_there_with_its_need_of_the_lease() -> None:
@@ -164,25 +164,25 @@ def test_every_counter_is_explained() -> None:
 def test_the_figures_on_the_page_are_those_of_the_code() -> None:
     assert f"of the ROUTER | {sockets.HIGH_WATER_MARK} |" in CHAPTER
     assert f"of the PUB | {sockets.SNAPSHOT_HIGH_WATER_MARK} |" in CHAPTER
-    assert f"`MAXMSGSIZE` | {sockets.LARGEST_FRAME // 1024} kB |" in CHAPTER
+    assert f"`MAXMSGSIZE` | {sockets.MAX_FRAME // 1024} kB |" in CHAPTER
     assert f"`HANDSHAKE_IVL` | {sockets.HANDSHAKE_MS // 1000} s |" in CHAPTER
     assert f"`LINGER` | {sockets.LAST_WORDS_MS} ms" in CHAPTER
     assert f"at most {event_loop.MESSAGES_PER_TURN} a turn" in CHAPTER
     assert f"pauses {event_loop.PAUSE_S * 1e3:g} ms" in CHAPTER
     assert f"of the XPUB | {sockets.TELEMETRY_HIGH_WATER_MARK} |" in CHAPTER
-    assert f"at most {operator_messages.LARGEST_OPERATOR_MESSAGE} bytes" in CHAPTER
-    assert f"client, {operator_messages.LARGEST_ANSWER} from the gateway" in CHAPTER
-    assert f"at most {telemetry.LARGEST_TELEMETRY} bytes" in CHAPTER
-    assert f"up to {2 * telemetry_feed.MOST_FRAMES} frames" in CHAPTER
+    assert f"at most {operator_messages.MAX_OPERATOR_MESSAGE} bytes" in CHAPTER
+    assert f"client, {operator_messages.MAX_ANSWER} from the gateway" in CHAPTER
+    assert f"at most {telemetry.MAX_TELEMETRY} bytes" in CHAPTER
+    assert f"up to {2 * telemetry_feed.MAX_FRAMES} frames" in CHAPTER
     assert f"about {1_000_000_000 // telemetry_feed.MESSAGE_NS} messages a second" in CHAPTER
     assert f"every {telemetry_feed.SILENT_NS * 1e-9:g} s with n = 0" in CHAPTER
     assert f"None for {client.SILENT_S:g} s" in CHAPTER
     assert f"({RING_SECONDS} s at 1 kHz)" in CHAPTER
     assert f"until silent for {driver_relay.GONE_NS // 1_000_000_000} s" in CHAPTER
-    assert f"at most {operator_messages.LONGEST_NAME} characters" in CHAPTER
+    assert f"at most {operator_messages.MAX_NAME_LENGTH} characters" in CHAPTER
     assert f"the last {sessions.CACHED_ANSWERS}," in CHAPTER
     assert f"At most {sessions.CAPACITY} sessions" in CHAPTER
-    assert f"{MOST_WAITING} more wait" in CHAPTER
+    assert f"{MAX_WAITING} more wait" in CHAPTER
     assert f"up to {TIMEOUT_NS // 1_000_000_000} s" in CHAPTER
     assert f"at most every {driver_relay.SHOWN_NS // 1_000_000} ms" in CHAPTER
     assert f"again every {client.AGAIN_S} s" in CHAPTER

@@ -26,7 +26,7 @@ from mastd.wire.common.blocks import REQUEST, NewestValueBlock, Verb, status_lay
 from mastd.wire.common.cycle_times import CycleTimes
 from mastd.wire.operators.config import DeskTerms
 from mastd.wire.operators.driver_relay import DriverRelay
-from mastd.wire.operators.handler import MOST_STOPS_WAITING, MOST_WAITING, OperatorDesk
+from mastd.wire.operators.handler import MAX_STOPS_WAITING, MAX_WAITING, OperatorDesk
 from mastd.wire.operators.load_process import ProfileLoader
 from mastd.wire.operators.loop_port import LoopPort
 from mastd.wire.operators.messages import (
@@ -275,14 +275,14 @@ def test_a_lease_runs_out_when_nothing_more_is_heard(counter: Counter) -> None:
 
 
 def test_no_second_request_flies_before_the_first_is_answered(counter: Counter) -> None:
-    for sequence in range(MOST_WAITING + 3):
+    for sequence in range(MAX_WAITING + 3):
         counter.say(ANNA, sequence, "level")
     answers = counter.answers()
-    assert [answer.sequence for answer in answers] == [MOST_WAITING + 1, MOST_WAITING + 2]
-    assert all(f"{MOST_WAITING} requests wait already" in answer.reason for answer in answers)
+    assert [answer.sequence for answer in answers] == [MAX_WAITING + 1, MAX_WAITING + 2]
+    assert all(f"{MAX_WAITING} requests wait already" in answer.reason for answer in answers)
     assert counter.loop.counters()[2] == 1
-    counter.turn(MOST_WAITING + 2)
-    assert [answer.sequence for answer in counter.answers()] == list(range(MOST_WAITING + 1))
+    counter.turn(MAX_WAITING + 2)
+    assert [answer.sequence for answer in counter.answers()] == list(range(MAX_WAITING + 1))
 
 
 def test_a_stop_refuses_what_waits_and_goes_in_at_once(counter: Counter) -> None:
@@ -569,13 +569,13 @@ def test_before_its_loop_a_daemon_says_what_it_waits_for() -> None:
 
 
 def test_stops_beyond_all_reason_are_in_the_block_all_the_same(counter: Counter) -> None:
-    for sequence in range(MOST_STOPS_WAITING + 3):
+    for sequence in range(MAX_STOPS_WAITING + 3):
         counter.say(ANNA, sequence, "stop")
-    assert counter.loop.counters()[0] == MOST_STOPS_WAITING + 3
+    assert counter.loop.counters()[0] == MAX_STOPS_WAITING + 3
     answers = counter.answers()
     assert [answer.reason for answer in answers] == ["it is in the loop's block, not confirmed yet"] * 3
     counter.turn()
-    assert len(counter.answers()) == MOST_STOPS_WAITING
+    assert len(counter.answers()) == MAX_STOPS_WAITING
 
 
 def test_a_second_gateway_goes_on_where_the_first_one_ended(counter: Counter) -> None:
@@ -668,7 +668,7 @@ def test_two_racing_clients_have_one_lease_a_defined_winner_and_stops_that_alway
     desk.turn()
     # The next cycle takes the stop and nothing else, whatever was on its way.
     assert [verb for verb, _ in desk.loop.taken[before:]] in ([Verb.STOP], [Verb.ESTOP])
-    desk.turn(MOST_WAITING)
+    desk.turn(MAX_WAITING)
     assert len(desk.loop.taken) == before + 1
     # Every command has one answer, however often it was repeated; nothing was carried out twice.
     answers: dict[tuple[Peer, int], set[bytes]] = {}

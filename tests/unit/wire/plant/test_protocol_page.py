@@ -112,14 +112,14 @@ def test_the_bytes_on_the_page_are_those_of_the_command_they_describe() -> None:
 
 def test_the_figures_on_the_page_are_those_of_the_code() -> None:
     assert f"| {socket_link.HIGH_WATER_MARK} | {socket_link.HIGH_WATER_MARK} |" in PAGE
-    assert socket_link.LARGEST_MESSAGE == 64 * 1024
+    assert socket_link.MAX_MESSAGE == 64 * 1024
     assert f"{socket_link.LAST_WORD_MS} ms when closing" in PAGE
     assert socket_link.LOST_PLANT_NS == 2_000_000_000 == endpoint.SILENCE_NS
     assert endpoint.LATEST_COMMAND_NS == 100_000_000
     assert endpoint.COMPLAINT_INTERVAL_NS == 500_000_000
     assert process.MESSAGES_PER_PERIOD == socket_link.DRAIN_LIMIT == 1024
-    assert f"at most {address.LONGEST_PATH} bytes" in PAGE
-    assert f"at most {hello.LONGEST_TEXT} characters" in PAGE
+    assert f"at most {address.MAX_PATH_LENGTH} bytes" in PAGE
+    assert f"at most {hello.MAX_TEXT_LENGTH} characters" in PAGE
 
 
 def test_every_counter_is_explained() -> None:

@@ -14,10 +14,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mastd.wire.rigs.messages import (
-    LARGEST_RIG_MESSAGE,
-    LARGEST_TO_RIG,
-    LONGEST_TEXT,
-    MOST_READS,
+    MAX_READS,
+    MAX_RIG_MESSAGE,
+    MAX_TEXT_LENGTH,
+    MAX_TO_RIG,
     Beat,
     Done,
     MalformedRigError,
@@ -63,7 +63,7 @@ WELCOME = RigWelcome(
 counts = st.integers(0, (1 << 63) - 1)
 sessions = st.integers(1, (1 << 63) - 1)
 steps = st.integers(-1, (1 << 63) - 1)
-texts = st.text(st.characters(codec="utf-8", categories=["L", "N", "P"]), max_size=LONGEST_TEXT)
+texts = st.text(st.characters(codec="utf-8", categories=["L", "N", "P"]), max_size=MAX_TEXT_LENGTH)
 numbers = st.floats(-1e300, 1e300)
 blocks = st.lists(numbers, max_size=24).map(lambda values: np.array(values, dtype="<f8").tobytes())
 odd: st.SearchStrategy[Any] = st.one_of(
@@ -107,7 +107,7 @@ def test_small_messages_are_read_as_they_were_written(message: Beat | Request) -
 )
 def test_hellos_are_read_as_they_were_written(hello: RigHello) -> None:
     packed = pack_rig_hello(hello)
-    if len(packed) <= LARGEST_RIG_MESSAGE:
+    if len(packed) <= MAX_RIG_MESSAGE:
         assert read_from_rig(packed) == hello
 
 
@@ -188,7 +188,7 @@ def test_the_sequence_of_malformed_values_is_known_where_it_can_be() -> None:
 
 
 def test_too_long_is_told_apart_from_malformed() -> None:
-    for read, most in ((read_from_rig, LARGEST_RIG_MESSAGE), (read_to_rig, LARGEST_TO_RIG)):
+    for read, most in ((read_from_rig, MAX_RIG_MESSAGE), (read_to_rig, MAX_TO_RIG)):
         with pytest.raises(MalformedRigError) as found:
             read(bytes(most + 1))
         assert found.value.oversize
@@ -199,8 +199,8 @@ def test_too_long_is_told_apart_from_malformed() -> None:
 
 def test_lists_of_names_have_an_end() -> None:
     for name, entry in (("reads", "pose.heave"), ("channels", ["steering", "1"])):
-        entries = {"kind": "hello", **vars(HELLO), name: [entry] * (MOST_READS + 1)}
-        with pytest.raises(MalformedRigError, match=f"{name} must be an array of at most {MOST_READS}"):
+        entries = {"kind": "hello", **vars(HELLO), name: [entry] * (MAX_READS + 1)}
+        with pytest.raises(MalformedRigError, match=f"{name} must be an array of at most {MAX_READS}"):
             read_from_rig(bytes(msgpack.packb(entries)))
 
 

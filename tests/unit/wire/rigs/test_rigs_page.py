@@ -144,14 +144,12 @@ def test_the_hash_on_the_page_is_that_of_its_channels() -> None:
 def test_the_figures_on_the_page_are_those_of_the_code() -> None:
     assert f"| `SNDHWM` | {sockets.MARK} |" in CHAPTER
     assert f"| `RCVHWM` | {sockets.MARK} |" in CHAPTER
-    assert f"| `MAXMSGSIZE` | {4 * messages.LARGEST_RIG_MESSAGE // 1024} kB |" in CHAPTER
+    assert f"| `MAXMSGSIZE` | {4 * messages.MAX_RIG_MESSAGE // 1024} kB |" in CHAPTER
     assert f"| `HANDSHAKE_IVL` | {sockets.HANDSHAKE_MS // 1000} s |" in CHAPTER
     assert f"`LINGER` | {sockets.LAST_WORDS_MS} ms" in CHAPTER
-    assert f"at most {messages.LARGEST_RIG_MESSAGE} bytes, from the daemon {messages.LARGEST_TO_RIG}" in (
-        CHAPTER
-    )
-    assert f"at most {messages.LONGEST_TEXT} characters" in CHAPTER
-    assert f"at most {messages.MOST_READS}" in CHAPTER
+    assert f"at most {messages.MAX_RIG_MESSAGE} bytes, from the daemon {messages.MAX_TO_RIG}" in (CHAPTER)
+    assert f"at most {messages.MAX_TEXT_LENGTH} characters" in CHAPTER
+    assert f"at most {messages.MAX_READS}" in CHAPTER
     assert f"nothing has been heard of it for {session.LOST_NS / 1e9:g} s" in CHAPTER
     desk = VirtualDesk()
     welcome = desk.join((0, b"x"))

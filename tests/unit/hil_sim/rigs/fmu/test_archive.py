@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from hil_sim.cli import main
-from hil_sim.rigs.fmu.archive import LARGEST, MOST_FILES, FmuArchive
+from hil_sim.rigs.fmu.archive import LARGEST, MAX_FILES, FmuArchive
 from mastd.errors import UsageError
 from tests.support.rigs.fmu_samples import PLATFORM, description, needs_fmpy, pack
 
@@ -167,9 +167,9 @@ def test_too_many_files_are_refused(
     path = tmp_path / "x.fmu"
     with zipfile.ZipFile(path, "w") as archive:
         archive.writestr(DESCRIPTION, description(2))
-        for k in range(MOST_FILES):
+        for k in range(MAX_FILES):
             archive.writestr(str(k), b"")
-    assert f"holds {MOST_FILES + 1} files, at most {MOST_FILES} are taken" in refused(path, scratch, capsys)
+    assert f"holds {MAX_FILES + 1} files, at most {MAX_FILES} are taken" in refused(path, scratch, capsys)
 
 
 def test_a_damaged_member_is_named(tmp_path: Path, scratch: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from hil_sim.rigs.fmu.model import MOST_LOGGED, FmuModel
+from hil_sim.rigs.fmu.model import MAX_LOGGED, FmuModel
 from hil_sim.rigs.fmu.units import conversion
 from hil_sim.rigs.fmu.variables import FmuError, Port
 from mastd.errors import UsageError
@@ -134,11 +134,11 @@ def test_what_it_warns_of_is_passed_on_up_to_a_bound(major: int, tmp_path: Path)
     said: list[str] = []
     with FmuModel(path, said.append) as model:
         started(model)
-        for _ in range(MOST_LOGGED + 25):
+        for _ in range(MAX_LOGGED + 25):
             model.step([0.0])
     text = "step 0 is steep" if major == 2 else "a step is steep"
     assert said[0] == f"lag{major}.fmu: [warning] {text}"
-    assert len(said) == MOST_LOGGED + 1
+    assert len(said) == MAX_LOGGED + 1
     assert said[-1] == f"lag{major}.fmu: 25 more lines of its log are left out"
 
 

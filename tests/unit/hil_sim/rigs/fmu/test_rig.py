@@ -17,7 +17,7 @@ import pytest
 
 from hil_sim.cli import main
 from hil_sim.rigs.fmu.model import FmuModel
-from hil_sim.rigs.fmu.rig import MOST_BEHIND, FmuAtTable, rig_name
+from hil_sim.rigs.fmu.rig import MAX_BEHIND, FmuAtTable, rig_name
 from hil_sim.rigs.fmu.units import DeclaredUnit
 from hil_sim.rigs.fmu.variables import FmuError, Variable
 from hil_sim.rigs.fmu.wiring import wire
@@ -174,7 +174,7 @@ def test_a_step_that_is_no_multiple_of_the_period_is_refused(step_ns: int, sampl
 
 @needs_compiler
 def test_an_fmu_that_is_slower_than_the_table_gives_up(sample: Path) -> None:
-    behind = round(MOST_BEHIND * 1e3)
+    behind = round(MAX_BEHIND * 1e3)
     assert followed(sample, [0, behind]) == [0, behind]
     with pytest.raises(FmuError, match=r"is slower than the table: 1\.0 s behind"):
         followed(sample, [0, behind + 1])
