@@ -90,17 +90,6 @@ def run(arguments: argparse.Namespace) -> int:
     return 0
 
 
-def payload_text(payload: RigidPayload) -> str:
-    """Return the ``--payload`` that describes ``payload``."""
-    return json.dumps(
-        {
-            "mass": payload.mass,
-            "centre_of_gravity": payload.centre_of_gravity,
-            "inertia": payload.inertia,
-        }
-    )
-
-
 def _payload(text: str) -> RigidPayload | None:
     if not text.lstrip().startswith("{"):
         from mastd.settings.core.loader import load

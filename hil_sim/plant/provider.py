@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
+import json
 import sys
 from dataclasses import asdict
 
 from pydantic import ValidationError
 
 from hil_sim import faults
-from hil_sim.commands.plant import payload_text
 from hil_sim.plant.plant import Plant
 from hil_sim.plant.truth import PayloadTruth, PlantTruth
 from mastd.errors import UsageError
@@ -43,10 +43,21 @@ class SimulatedPlantProvider:
         if request.truth_path is not None:
             command += ["--truth", str(request.truth_path)]
         if request.payload is not None:
-            command += ["--payload", payload_text(request.payload)]
+            command += ["--payload", _payload_text(request.payload)]
         for fault in request.faults:
             command += ["--fault", fault]
         return command
+
+
+def _payload_text(payload: RigidPayload) -> str:
+    """Return the ``--payload`` that describes ``payload``."""
+    return json.dumps(
+        {
+            "mass": payload.mass,
+            "centre_of_gravity": payload.centre_of_gravity,
+            "inertia": payload.inertia,
+        }
+    )
 
 
 def _payload(payload: RigidPayload) -> PayloadTruth:

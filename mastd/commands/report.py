@@ -12,7 +12,7 @@ from mastd.errors import FormatError, UsageError
 from mastd.record.ride_text import ride_lines
 
 if TYPE_CHECKING:
-    from mastd.report.blocks import Page
+    from mastd.report.drawing.blocks import Page
 
 _EXIT_CODES = {"pass": 0, "fail": 1, "stopped": 1, "fault": 3}
 

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from mastd.record.reader import Run
-from mastd.report.blocks import Facts, Table, cells
+from mastd.report.drawing.blocks import Facts, Table, cells
 from mastd.report.numbers import group, part, plain
 
 

@@ -7,7 +7,7 @@ from typing import Any, Final
 
 from mastd.record.acceleration import is_lower_bound
 from mastd.record.channels import AXES
-from mastd.report.blocks import Cell, Table, cells
+from mastd.report.drawing.blocks import Cell, Table, cells
 from mastd.report.numbers import NOTHING, figure, group
 
 Result = Mapping[str, Any]

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Final
 
 from mastd.errors import UsageError
-from mastd.report.blocks import Page
+from mastd.report.drawing.blocks import Page
 
 ENDINGS: Final = (".html", ".pdf", ".png", ".svg")
 

@@ -19,7 +19,7 @@ from mastd.motion.profile.timeline import KNOT_SPACING
 from mastd.record.channels import AXES
 from mastd.record.play_columns import play_columns
 from mastd.record.reader import Run
-from mastd.report.blocks import Block, Heading, Paragraph, Pictures
+from mastd.report.drawing.blocks import Block, Heading, Paragraph, Pictures
 from mastd.report.drawing.picture import Panel
 from mastd.report.pages.iteration import MatrixPicture, matrix_panels
 from mastd.settings.table.table import TableSettings

@@ -11,7 +11,7 @@ import numpy as np
 from mastd.arrays import ComplexArray, FloatArray
 from mastd.control.identification.body import BodyFit
 from mastd.control.identification.findings import Findings, LinkFindings
-from mastd.report.blocks import Banner, Block, Facts, Heading, Page, Paragraph, Pictures, Table, cells
+from mastd.report.drawing.blocks import Banner, Block, Facts, Heading, Page, Paragraph, Pictures, Table, cells
 from mastd.report.drawing.picture import Bar, Bound, Curve, Panel
 from mastd.report.drawing.tones import LINKS, tone_of
 from mastd.report.identified_rows import Row

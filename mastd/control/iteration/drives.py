@@ -15,7 +15,7 @@ from mastd.errors import UsageError
 from mastd.formats.core.files import replacing
 from mastd.formats.core.measurement import Channel, Measurement, Series
 from mastd.formats.mts import rpc3
-from mastd.motion.preflight.drive_motion import resting, spline_at_knots
+from mastd.motion.profile.drive_motion import resting, spline_at_knots
 from mastd.motion.profile.timeline import KNOT_SPACING
 from mastd.settings.core.strict_yaml import parse, read_text
 from mastd.settings.profile.profile import ProfileSettings

@@ -10,37 +10,21 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
 import numpy as np
 
-from mastd.arrays import FloatArray
 from mastd.errors import FormatError
 from mastd.formats.core.measurement import Channel, Format, Measurement, Series
 from mastd.formats.opencrg.header import REFERENCE_CHANNELS, Header, Stated
 from mastd.formats.opencrg.modifiers import filled, placed, scaled
 from mastd.formats.opencrg.options import ignored_options, smoothed
 from mastd.formats.opencrg.references import read_with_references
+from mastd.formats.opencrg.road import BLOCKS, OpenCrgRoad, section_name
 from mastd.formats.opencrg.surface import StoredRoad, levels_of, line_of, stored_road
 
-BLOCKS: Final = {"ROAD_CRG_OPTS": "$ROAD_CRG_OPTS", "ROAD_CRG_MODS": "$ROAD_CRG_MODS"}
-"""Blocks that go into the notes of a measurement, a line for each of their numbers."""
 _RECOGNISED: Final = re.compile(rb"(?:^|[\r\n])\$(?:ROAD_CRG|KD_DEFINITION)", re.IGNORECASE)
-
-
-@dataclass(frozen=True, eq=False)
-class OpenCrgRoad:
-    """A road to drive on: u of the first cross section and their spacing (m), reference line (n, 2: x, y),
-    v of the heights across (m), absolute heights (n, m), and what was odd or is not applied, a line each."""
-
-    start: float
-    spacing: float
-    line: FloatArray
-    across: FloatArray
-    heights: FloatArray
-    warnings: tuple[str, ...] = ()
 
 
 def read_opencrg(path: Path) -> OpenCrgRoad:
@@ -95,11 +79,6 @@ def _read(path: Path) -> Measurement:
         warnings.append(f"{header.path}: {missing} of {road.heights.size} cells have no number")
     series = Series(tuple(channels), road.spacing, road.start, axis="u", axis_unit="m")
     return Measurement(FORMAT.name, (series,), _notes(header), tuple(warnings))
-
-
-def section_name(v: float) -> str:
-    """Return the name of the channel that is the long section at ``v`` (m)."""
-    return f"v = {repr(float(v)).removesuffix('.0')} m"
 
 
 def _notes(header: Header) -> dict[str, str]:

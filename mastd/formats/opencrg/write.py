@@ -24,7 +24,7 @@ from mastd.formats.opencrg.header import CODINGS, REFERENCE_CHANNELS
 from mastd.formats.opencrg.layout import LEAST
 
 if TYPE_CHECKING:
-    from mastd.formats.opencrg.file import OpenCrgRoad
+    from mastd.formats.opencrg.road import OpenCrgRoad
 
 
 _MAX_LINE_LENGTH: Final = 72

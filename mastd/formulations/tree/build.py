@@ -10,7 +10,7 @@ from mastd.formulations.tree.arrays import Tree
 from mastd.formulations.tree.body_groups import BodyGroup
 from mastd.formulations.tree.topology import Link, Topology, TreeJoint
 from mastd.vehicle.blocks import fields as f
-from mastd.vehicle.equations.joints_jacobian import column_of
+from mastd.vehicle.blocks.columns import column_of
 from mastd.vehicle.model.definition import Model
 from mastd.vehicle.state.arrays import Layout
 from mastd.vehicle.state.grouping import CHASSIS

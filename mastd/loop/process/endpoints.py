@@ -25,9 +25,9 @@ from mastd.wire.common.address import (
     runtime_directory,
 )
 from mastd.wire.common.vehicle_block import VEHICLE_NUMBERS
-from mastd.wire.operators.config import GatewayJob, Past
+from mastd.wire.operators.config import GatewayJob
 from mastd.wire.operators.gateway import GatewayHandle
-from mastd.wire.operators.snapshot import FaultWords
+from mastd.wire.operators.terms import FaultWords, Past
 from mastd.wire.rigs.config import RigsJob, names_of, places_of
 from mastd.wire.rigs.gateway import RigGatewayHandle
 

@@ -41,8 +41,8 @@ from mastd.safety.faults import Fault
 from mastd.safety.states import State
 from mastd.wire.common.blocks import NewestValueBlock, Verb
 from mastd.wire.common.vehicle_block import VEHICLE_NUMBERS
-from mastd.wire.operators.config import Past
 from mastd.wire.operators.gateway import GatewayHandle
+from mastd.wire.operators.terms import Past
 from mastd.wire.plant.socket_link import PlantLink
 from mastd.wire.rigs.gateway import RigGatewayHandle
 

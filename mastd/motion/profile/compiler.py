@@ -14,7 +14,7 @@ import numpy as np
 
 from mastd.arrays import FloatArray
 from mastd.errors import FormatError, SettingsError
-from mastd.motion.preflight.drive_motion import drive_motion
+from mastd.motion.profile.drive_motion import drive_motion
 from mastd.motion.profile.fades import REST_KNOTS, rise, window
 from mastd.motion.profile.file_motion import file_motion
 from mastd.motion.profile.file_notes import FileNotes

@@ -2,7 +2,7 @@
 
 Each period has one constant jerk, so position is a cubic of time and the box holds between the periods too.
 The jerk is the wanted one, unless the axis could no longer stop inside the box after it: then it is the
-nearest one after which it can. "Can stop" is the stop of ``mastd.motion.preflight.stopping`` with a braking
+nearest one after which it can. "Can stop" is the stop of ``mastd.motion.washout.stopping`` with a braking
 acceleration θ ≤ A of its own, so that an axis which must feel gentle may brake gently before the wall and
 still be moved hard.
 
@@ -23,7 +23,7 @@ import numpy as np
 
 from mastd.arrays import FloatArray
 from mastd.kernel import fused_kernel
-from mastd.motion.preflight.stopping import highest_position, highest_velocity
+from mastd.motion.washout.stopping import highest_position, highest_velocity
 
 POSITION, VELOCITY, ACCELERATION, JERK, UPPER, LOWER, FASTEST = range(7)
 """Places in an axis' state: its motion, the jerk of the last period, and the box that is planned for."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from html import escape
 
-from mastd.report.blocks import (
+from mastd.report.drawing.blocks import (
     Banner,
     Beside,
     Block,

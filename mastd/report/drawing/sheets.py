@@ -16,7 +16,7 @@ from matplotlib.figure import Figure
 from matplotlib.path import Path as Outline
 from matplotlib.transforms import Affine2D
 
-from mastd.report.blocks import Page
+from mastd.report.drawing.blocks import Page
 from mastd.report.drawing.drawing import Box, Line, Words
 from mastd.report.drawing.fonts import properties, width
 from mastd.report.drawing.tones import TONES, VERDICTS

@@ -11,7 +11,7 @@ from typing import Final
 
 import numpy as np
 
-from mastd.report.blocks import (
+from mastd.report.drawing.blocks import (
     Banner,
     Beside,
     Block,

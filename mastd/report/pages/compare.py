@@ -11,8 +11,8 @@ import numpy as np
 from mastd.record.channels import AXES, LENGTH_AXES
 from mastd.record.reader import Run
 from mastd.record.result import NEEDED
-from mastd.report.blocks import Banner, Block, Cell, Heading, Page, Paragraph, Pictures, Table, cells
 from mastd.report.differences import differences, same_profile
+from mastd.report.drawing.blocks import Banner, Block, Cell, Heading, Page, Paragraph, Pictures, Table, cells
 from mastd.report.drawing.picture import Panel
 from mastd.report.drawing.tones import RUNS
 from mastd.report.numbers import counted, figure, moment

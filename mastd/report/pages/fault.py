@@ -7,7 +7,7 @@ from typing import Any
 
 from mastd.record.channels import AXES
 from mastd.record.reader import Run
-from mastd.report.blocks import Banner, Block, Facts, Heading, Page, Paragraph, Pictures
+from mastd.report.drawing.blocks import Banner, Block, Facts, Heading, Page, Paragraph, Pictures
 from mastd.report.numbers import counted, plain, quantity
 from mastd.report.pages.run import event_blocks, leg_pictures
 from mastd.report.pictures.cycles import cycle_panels

@@ -9,7 +9,7 @@ from typing import Any, Final
 import numpy as np
 
 from mastd.arrays import FloatArray
-from mastd.report.blocks import Banner, Block, Cell, Heading, Page, Paragraph, Pictures, Table, cells
+from mastd.report.drawing.blocks import Banner, Block, Cell, Heading, Page, Paragraph, Pictures, Table, cells
 from mastd.report.drawing.drawing import draw
 from mastd.report.drawing.picture import Curve, Mark, Panel
 from mastd.report.drawing.svg import svg

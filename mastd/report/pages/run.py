@@ -8,7 +8,7 @@ from typing import Any, Final
 
 from mastd.record.channels import AXES
 from mastd.record.reader import Run
-from mastd.report.blocks import (
+from mastd.report.drawing.blocks import (
     Banner,
     Beside,
     Block,

@@ -9,13 +9,14 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Final
+from typing import Final, Protocol
 
 from mastd.settings.core.base import Problem
 from mastd.settings.core.error_text import near
 from mastd.settings.vehicle.parts import (
     CHASSIS,
     RACK,
+    AntiRollBarSettings,
     Axis,
     BodySettings,
     DistanceJoint,
@@ -26,9 +27,6 @@ from mastd.settings.vehicle.parts import (
     SpringSettings,
 )
 
-if TYPE_CHECKING:
-    from mastd.settings.vehicle.axles import CustomAxle, GroupSettings
-
 SAME_PLACE: Final = 1e-4
 """Metres below which two points are one place: no axis, spring or rod is that short."""
 MIRROR_TOLERANCE: Final = 1e-4
@@ -36,6 +34,53 @@ MIRROR_TOLERANCE: Final = 1e-4
 
 Place = tuple[str | int, ...]
 Triple = tuple[float, float, float]
+
+
+class _Hardpoints(Protocol):
+    def all(self) -> dict[str, Triple]: ...
+
+
+class _Subframe(Protocol):
+    @property
+    def bodies(self) -> Mapping[str, BodySettings]: ...
+
+
+class Group(Protocol):
+    """What a group of bodies is checked by."""
+
+    @property
+    def hardpoints(self) -> Mapping[str, Triple]: ...
+    @property
+    def bodies(self) -> Mapping[str, BodySettings]: ...
+    @property
+    def joints(self) -> Mapping[str, Joint]: ...
+    @property
+    def springs(self) -> Mapping[str, SpringSettings]: ...
+
+
+class Axle(Protocol):
+    """What an axle of free definition is checked by."""
+
+    @property
+    def hardpoints(self) -> _Hardpoints: ...
+    @property
+    def right_hardpoints(self) -> Mapping[str, Triple]: ...
+    @property
+    def bodies(self) -> Mapping[str, BodySettings]: ...
+    @property
+    def joints(self) -> Mapping[str, Joint]: ...
+    @property
+    def springs(self) -> Mapping[str, SpringSettings]: ...
+    @property
+    def rack(self) -> object: ...
+    @property
+    def subframe(self) -> _Subframe | None: ...
+    @property
+    def carrier(self) -> str: ...
+    @property
+    def side(self) -> str | None: ...
+    @property
+    def anti_roll_bar(self) -> AntiRollBarSettings | None: ...
 
 
 @dataclass
@@ -91,7 +136,7 @@ class _Findings:
         return False
 
 
-def axle_problems(axle: CustomAxle) -> list[Problem]:
+def axle_problems(axle: Axle) -> list[Problem]:
     """Return what does not fit together in an axle, places relative to it."""
     hardpoints = axle.hardpoints.all()
     shared = [CHASSIS]
@@ -115,7 +160,7 @@ def axle_problems(axle: CustomAxle) -> list[Problem]:
     return list(dict.fromkeys(findings.problems))
 
 
-def group_problems(group: GroupSettings) -> list[Problem]:
+def group_problems(group: Group) -> list[Problem]:
     """Return what does not fit together in a group of bodies, places relative to it."""
     findings = _Findings(group.hardpoints, [CHASSIS, *group.bodies], group.bodies)
     _check_names(findings, group.bodies, [CHASSIS])
@@ -207,7 +252,7 @@ def _joint_axes(joint: Joint) -> Iterator[tuple[Place, Axis]]:
         yield ("axes", k), each
 
 
-def _check_bar(findings: _Findings, axle: CustomAxle) -> None:
+def _check_bar(findings: _Findings, axle: Axle) -> None:
     bar = axle.anti_roll_bar
     if bar is None:
         return
@@ -219,7 +264,7 @@ def _check_bar(findings: _Findings, axle: CustomAxle) -> None:
     findings.point(bar.point, ("anti_roll_bar", "point"))
 
 
-def _check_carrier(findings: _Findings, axle: CustomAxle) -> bool:
+def _check_carrier(findings: _Findings, axle: Axle) -> bool:
     if axle.carrier in axle.bodies:
         return True
     what = f"no body {axle.carrier!r} of the left side, {near(axle.carrier, axle.bodies)}"
@@ -256,7 +301,7 @@ def _check_unused(findings: _Findings) -> None:
             findings.add(("hardpoints", name), f"no joint, spring or bar uses hardpoint {name!r}, remove it")
 
 
-def _check_sides(findings: _Findings, axle: CustomAxle, known_carrier: bool) -> None:
+def _check_sides(findings: _Findings, axle: Axle, known_carrier: bool) -> None:
     """Note points of the wheel's side that do not lie on the left."""
     outer = {"wheel_centre": "the wheel"}
     if known_carrier:
@@ -287,7 +332,7 @@ def _check_right_side(findings: _Findings, right: Mapping[str, Triple]) -> None:
             findings.add(("right_hardpoints", name), what)
 
 
-def _check_subframe(findings: _Findings, axle: CustomAxle) -> None:
+def _check_subframe(findings: _Findings, axle: Axle) -> None:
     assert axle.subframe is not None
     used = {name for pair in findings.links for name in pair}
     for name in axle.subframe.bodies:

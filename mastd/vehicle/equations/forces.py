@@ -7,8 +7,9 @@ from mastd.arrays import FloatArray
 from mastd.kernel import fused_kernel, separate_kernel
 from mastd.lanes import LANES, load, root, store
 from mastd.vehicle.blocks import fields as f
+from mastd.vehicle.blocks.rates import vector_rate
 from mastd.vehicle.blocks.vectors import Triple, cross, decrease, dot, increase, take, turned
-from mastd.vehicle.equations.joints import between, push, vector_rate
+from mastd.vehicle.equations.joints import between, push
 from mastd.vehicle.state.arrays import Arrays
 from mastd.vehicle.state.force_laws import Laws, further_force
 

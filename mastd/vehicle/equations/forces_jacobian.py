@@ -11,12 +11,14 @@ from mastd.arrays import FloatArray
 from mastd.kernel import fused_kernel
 from mastd.lanes import load, splat, store_row
 from mastd.vehicle.blocks import fields as f
+from mastd.vehicle.blocks.columns import column_of
 from mastd.vehicle.blocks.matrix_blocks import add, add_cross, add_cross_cross, add_diagonal, add_product
+from mastd.vehicle.blocks.rates import vector_rate
 from mastd.vehicle.blocks.vectors import Triple, cross, scaled, symmetric_times, take, turned
 from mastd.vehicle.equations.forces import bar_geometry, point_speed, spring_arm
 from mastd.vehicle.equations.frames import chassis_axes_to_frame
-from mastd.vehicle.equations.joints import between, vector_rate
-from mastd.vehicle.equations.joints_jacobian import column_of, line_stiffness
+from mastd.vehicle.equations.joints import between
+from mastd.vehicle.equations.joints_jacobian import line_stiffness
 from mastd.vehicle.state.arrays import Arrays
 from mastd.vehicle.state.grouping import CHASSIS
 

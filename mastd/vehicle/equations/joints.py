@@ -21,6 +21,7 @@ from mastd.arrays import FloatArray
 from mastd.kernel import fused_kernel
 from mastd.lanes import load, select, store
 from mastd.vehicle.blocks import fields as f
+from mastd.vehicle.blocks.rates import vector_rates
 from mastd.vehicle.blocks.vectors import Triple, cross, decrease, dot, increase, take, turned
 from mastd.vehicle.model.definition import PrimitiveKind
 from mastd.vehicle.state.arrays import Arrays
@@ -215,24 +216,6 @@ def joint_rates(car: Arrays, group: int) -> None:
             square = dot(rate[0], rate[1], rate[2], rate[0], rate[1], rate[2])
             store(rows, at, f.GAP_RATE, first / length)
             store(rows, at, f.GAP_ACCELERATION, (square + second) / length)
-
-
-@fused_kernel
-def vector_rate(slots: FloatArray, slot: int, s: Triple) -> Triple:
-    """Return the rate ω × s of a vector fixed in the body in a slot."""
-    w0, w1, w2 = take(slots, slot, f.S_ANGULAR)
-    return cross(w0, w1, w2, s[0], s[1], s[2])
-
-
-@fused_kernel
-def vector_rates(slots: FloatArray, slot: int, s: Triple) -> tuple[Triple, Triple]:
-    """Return rate and acceleration ω × s and α × s + ω × (ω × s) of a vector fixed in the body in a slot."""
-    w0, w1, w2 = take(slots, slot, f.S_ANGULAR)
-    b0, b1, b2 = take(slots, slot, f.S_ANGULAR_ACCELERATION)
-    rate = cross(w0, w1, w2, s[0], s[1], s[2])
-    x, y, z = cross(b0, b1, b2, s[0], s[1], s[2])
-    u, v, w = cross(w0, w1, w2, rate[0], rate[1], rate[2])
-    return rate, (x + u, y + v, z + w)
 
 
 @fused_kernel

@@ -8,10 +8,11 @@ derivative of the multipliers' forces, the geometric stiffness, is added, weight
 
 from __future__ import annotations
 
-from mastd.arrays import FloatArray, IntArray
+from mastd.arrays import FloatArray
 from mastd.kernel import fused_kernel, separate_kernel
 from mastd.lanes import load, splat, store_row
 from mastd.vehicle.blocks import fields as f
+from mastd.vehicle.blocks.columns import column_of
 from mastd.vehicle.blocks.matrix_blocks import add_cross, add_cross_cross, add_diagonal, add_row
 from mastd.vehicle.blocks.vectors import Triple, cross
 from mastd.vehicle.equations.joints import arm, between
@@ -21,15 +22,6 @@ from mastd.vehicle.state.arrays import Arrays
 _SPHERICAL = int(PrimitiveKind.SPHERICAL)
 _DOT_1 = int(PrimitiveKind.DOT_1)
 _DOT_2 = int(PrimitiveKind.DOT_2)
-
-
-@fused_kernel
-def column_of(line: IntArray, slot: int) -> int:
-    """Return the first column of a slot (counted within the group) in its group's matrix."""
-    joined = line[f.G_JOINED]
-    if slot < joined:
-        return int(line[f.G_UNKNOWNS] + 6 * slot)
-    return int(6 * (slot - joined))
 
 
 @separate_kernel

@@ -16,10 +16,9 @@ import numpy as np
 
 from mastd.arrays import FloatArray
 from mastd.errors import GroundError, UsageError
-from mastd.formulations.integrators.stepper import TreeSteps
 from mastd.roads.entries import GroundKind
 from mastd.roads.ground import Ground, surface
-from mastd.settings.vehicle.solver_names import FORMULATIONS, TREE_FORMULATIONS, Formulation
+from mastd.settings.vehicle.solver_names import FORMULATIONS, Formulation
 from mastd.vehicle.blocks import fields as f
 from mastd.vehicle.blocks.attitude import rotation_matrix
 from mastd.vehicle.equilibrium import restraints
@@ -29,6 +28,7 @@ from mastd.vehicle.equilibrium.settle import at_rest, rolling, settle
 from mastd.vehicle.model.definition import Model
 from mastd.vehicle.powertrain import model as powertrain
 from mastd.vehicle.simulation.newton_stepper import NewtonSteps
+from mastd.vehicle.simulation.stepper import Stepper, stepper_of
 from mastd.vehicle.solver import newton
 from mastd.vehicle.solver.choice import Solver
 from mastd.vehicle.solver.compiled_step import WRENCHES, Bound
@@ -130,9 +130,9 @@ class Simulation:
         self.system = System(model)
         self.layout = self.system.layout
         self._newton = NewtonSteps(self.system, self.formula, self.method, one_matrix=bool(frozen))
-        self.stepper: NewtonSteps | TreeSteps = self._newton
-        if formulation in TREE_FORMULATIONS:
-            self.stepper = TreeSteps(self.system, step, solver, tolerance * TREE_CLOSING)
+        self.stepper: Stepper = (
+            stepper_of(self.system, step, solver, tolerance * TREE_CLOSING) or self._newton
+        )
         self._restrained = restrained
         self._tight = False
         self._settled: State | None = None

@@ -24,8 +24,8 @@ from mastd.arrays import FloatArray
 from mastd.kernel import fused_kernel
 from mastd.lanes import load, root, select, splat, store
 from mastd.vehicle.blocks import fields as f
+from mastd.vehicle.blocks.rates import vector_rate
 from mastd.vehicle.blocks.vectors import Triple, cross, decrease, dot, increase, put, take, to_frame, turned
-from mastd.vehicle.equations.joints import vector_rate
 from mastd.vehicle.magic_formula.formula import DAMPING_DEPTH
 from mastd.vehicle.state.arrays import Arrays
 from mastd.vehicle.state.grouping import CHASSIS

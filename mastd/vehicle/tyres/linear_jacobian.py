@@ -7,10 +7,10 @@ from mastd.arrays import FloatArray
 from mastd.kernel import fused_kernel
 from mastd.lanes import load, select, splat
 from mastd.vehicle.blocks import fields as f
+from mastd.vehicle.blocks.columns import column_of
 from mastd.vehicle.blocks.matrix_blocks import add, add_cross, add_cross_cross, add_product
+from mastd.vehicle.blocks.rates import vector_rate
 from mastd.vehicle.blocks.vectors import Triple, cross, dot, scaled, take, to_frame
-from mastd.vehicle.equations.joints import vector_rate
-from mastd.vehicle.equations.joints_jacobian import column_of
 from mastd.vehicle.magic_formula.formula import DAMPING_DEPTH
 from mastd.vehicle.state.arrays import Arrays
 from mastd.vehicle.tyres.linear import (

@@ -12,7 +12,6 @@ from typing import Protocol
 from mastd.wire.access.roles import Role, called, least
 from mastd.wire.access.sessions import GatewayCounters, Peer, Session
 from mastd.wire.common.lease import Lease
-from mastd.wire.operators.config import DeskTerms
 from mastd.wire.operators.loop_port import Loop, LoopPort
 from mastd.wire.operators.messages import (
     Answer,
@@ -25,6 +24,7 @@ from mastd.wire.operators.messages import (
     pack_welcome,
 )
 from mastd.wire.operators.status_view import NoticeBoard
+from mastd.wire.operators.terms import HandlerTerms
 
 
 class DeskLog(Protocol):
@@ -52,7 +52,7 @@ class DeskAnswers:
 
     def __init__(
         self,
-        terms: DeskTerms,
+        terms: HandlerTerms,
         port: LoopPort,
         lease: Lease,
         counters: GatewayCounters,

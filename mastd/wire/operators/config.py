@@ -10,45 +10,10 @@ from typing import TYPE_CHECKING, Any
 from mastd.ring.ends import RingPlace
 from mastd.wire.common.address import operators_address
 from mastd.wire.common.cycle_times import CycleTimes
-from mastd.wire.operators.snapshot import FaultWords, Words
+from mastd.wire.operators.terms import FaultWords, HandlerTerms, Past, Words
 
 if TYPE_CHECKING:
     from mastd.settings.daemon.gateway import GatewaySettings
-
-
-@dataclass(frozen=True)
-class Past:
-    """What operators should know of the time before this loop began."""
-
-    last_ending: str = ""
-    """How the daemon before this one ended, empty if well."""
-    reloads: int = 0
-    """How often this daemon has taken its settings anew, with or without success."""
-    kept_old: str = ""
-    """Why the newest settings could not be taken and the old ones are in force, empty if they are."""
-
-
-@dataclass(frozen=True)
-class DeskTerms:
-    """What the desk has to know beside the loop's blocks."""
-
-    name: str
-    pid: int
-    links: int
-    words: Words
-    lease_ns: int
-    answer_ns: int
-    command_rate: float
-    burst: int
-    load_states: tuple[str, ...] = ("OFF", "READY")
-    slot: int = -1
-    """Slot of the profile that the loop has at the beginning, −1 for none."""
-    description: Mapping[str, Any] = field(default_factory=dict)
-    spare: int = 0
-    """Numbers of a frame after those that the description names."""
-    past: Past = Past()
-    rigs: tuple[tuple[str, str], ...] = ()
-    """Name and kind of the rigs that may join."""
 
 
 @dataclass(frozen=True)
@@ -86,7 +51,7 @@ class GatewayJob:
     description: Mapping[str, Any] = field(default_factory=dict)
     ring: RingPlace | None = None
     checker: tuple[str, ...] = ()
-    past: Past = Past()
+    past: Past = field(default_factory=Past)
     rigs: tuple[tuple[str, str], ...] = ()
     """Name and kind of the rigs that may join."""
 
@@ -123,9 +88,9 @@ class GatewayJob:
         faults = {int(code): FaultWords(**words) for code, words in entries.pop("faults").items()}
         return cls(faults=faults, past=past, **entries)
 
-    def terms(self, pid: int) -> DeskTerms:
+    def terms(self, pid: int) -> HandlerTerms:
         """Return what the desk has to know; ``pid`` is the daemon's process id."""
-        return DeskTerms(
+        return HandlerTerms(
             name=self.name,
             pid=pid,
             links=self.links,

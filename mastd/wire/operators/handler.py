@@ -25,7 +25,6 @@ from mastd.wire.common.blocks import NewestValueBlock, Verb
 from mastd.wire.common.cycle_times import CycleTimes
 from mastd.wire.common.lease import Lease
 from mastd.wire.operators.answers import DeskAnswers, DeskLog, NoDeskLog
-from mastd.wire.operators.config import DeskTerms
 from mastd.wire.operators.driver_relay import DriverRelay
 from mastd.wire.operators.load_process import Loading, ProfileLoader
 from mastd.wire.operators.loop_port import LoopPort
@@ -46,6 +45,7 @@ from mastd.wire.operators.messages import (
 from mastd.wire.operators.requests import Pending, SlotBook, numbers, split_refusal
 from mastd.wire.operators.snapshot import OVER, driven_by_hand, loop_advice, whole
 from mastd.wire.operators.status_view import NoticeBoard
+from mastd.wire.operators.terms import HandlerTerms
 
 MAX_WAITING = 8
 MAX_STOPS_WAITING = 512
@@ -65,7 +65,7 @@ class OperatorDesk:
 
     def __init__(
         self,
-        terms: DeskTerms,
+        terms: HandlerTerms,
         port: LoopPort,
         loader: ProfileLoader | None,
         relay: DriverRelay,

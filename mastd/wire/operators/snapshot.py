@@ -6,50 +6,19 @@ Numbers that are not finite become None, so that every client and JSON can hold 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterable
+from typing import Any
 
 from mastd.safety.codes import Action
 from mastd.wire.common.blocks import SIMULATED, NewestValueBlock
 from mastd.wire.common.vehicle_block import BY_HAND, ON_TABLE, vehicle_fields
 from mastd.wire.operators.loop_port import Loop, LoopPort
-
-if TYPE_CHECKING:
-    from mastd.wire.operators.config import Past
+from mastd.wire.operators.terms import Past, Words
 
 ACTIONS = {int(action): action.name for action in Action}
 NEVER_BEGUN = "the loop is still preparing itself; wait for it"
 OVER = "the daemon has ended; start it again"
 STUCK = "the drive lets the table down by itself; restart the daemon"
-
-
-@dataclass(frozen=True)
-class FaultWords:
-    """What people are told of one fault: the row of the fault table in words."""
-
-    name: str
-    title: str
-    action: str
-    clear: str
-    hint: str
-
-
-@dataclass(frozen=True)
-class Words:
-    """Names that the loop's numbers stand for; they come from the loop's process with the job."""
-
-    states: tuple[str, ...]
-    faults: Mapping[int, FaultWords] = field(default_factory=dict)
-
-    def state(self, number: float) -> str:
-        """Return the name of a state."""
-        return self.states[int(number)] if 0 <= number < len(self.states) else "UNKNOWN"
-
-    def fault(self, code: int) -> FaultWords:
-        """Return the words of a fault's code."""
-        unknown = f"fault {code}"
-        return self.faults.get(code) or FaultWords(unknown, unknown, "", "", "see the daemon's log")
 
 
 def loop_advice(port: LoopPort, now_ns: int) -> str:

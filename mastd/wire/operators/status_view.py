@@ -10,18 +10,18 @@ from mastd.wire.common.blocks import NewestValueBlock
 from mastd.wire.common.cycle_times import CycleTimes
 from mastd.wire.common.lease import Lease
 from mastd.wire.common.rig_status import read_status
-from mastd.wire.operators.config import DeskTerms
 from mastd.wire.operators.driver_relay import DriverRelay
 from mastd.wire.operators.load_process import ProfileLoader
 from mastd.wire.operators.loop_port import LoopPort
 from mastd.wire.operators.snapshot import loop_part, past_part, plant_part, vehicle_channels
+from mastd.wire.operators.terms import HandlerTerms
 
 
 @dataclass(frozen=True)
 class NoticeBoard:
     """Puts together what the parts of the gateway know; ``times`` is None where nothing is recorded."""
 
-    terms: DeskTerms
+    terms: HandlerTerms
     port: LoopPort
     loader: ProfileLoader | None
     relay: DriverRelay

@@ -21,7 +21,7 @@ from mastd.record.channels import AXES
 from mastd.record.reader import Run, open_run
 from mastd.record.result import make_result
 from mastd.record.writer import RunWriter
-from mastd.report.blocks import Banner, Cell, Facts, Heading, Page, Paragraph, Source, Table
+from mastd.report.drawing.blocks import Banner, Cell, Facts, Heading, Page, Paragraph, Source, Table
 from mastd.report.drawing.drawing import draw
 from mastd.report.drawing.html_page import html
 from mastd.report.drawing.picture import Curve, Panel

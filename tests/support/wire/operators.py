@@ -24,7 +24,7 @@ from mastd.wire.common.blocks import DRIVER, REQUEST, NewestValueBlock, Verb, st
 from mastd.wire.operators.client import OperatorClient
 from mastd.wire.operators.config import GatewayJob
 from mastd.wire.operators.gateway import GatewayHandle
-from mastd.wire.operators.snapshot import FaultWords
+from mastd.wire.operators.terms import FaultWords
 
 LINKS = 7
 FLAT_MEMORY_KB = 4096

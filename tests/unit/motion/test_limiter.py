@@ -11,7 +11,6 @@ from hypothesis import strategies as st
 
 from mastd.arrays import FloatArray
 from mastd.kernel import kernel
-from mastd.motion.preflight.stopping import highest_position
 from mastd.motion.washout.limiter import (
     ACCELERATION,
     AXIS_SIZE,
@@ -23,6 +22,7 @@ from mastd.motion.washout.limiter import (
     box,
     enter,
 )
+from mastd.motion.washout.stopping import highest_position
 
 PERIOD = 1e-3
 ROUNDING = 1.0 + 1e-9

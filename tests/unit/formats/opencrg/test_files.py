@@ -12,7 +12,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from mastd.errors import FormatError
-from mastd.formats.opencrg.file import FORMAT, OpenCrgRoad, read_opencrg
+from mastd.formats.opencrg.file import FORMAT, read_opencrg
+from mastd.formats.opencrg.road import OpenCrgRoad
 from mastd.formats.opencrg.write import write_opencrg
 from tests.support.formats.opencrg_texts import (
     ACROSS,

@@ -12,7 +12,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from mastd.errors import FormatError
-from mastd.formats.opencrg.file import OpenCrgRoad, read_opencrg
+from mastd.formats.opencrg.file import read_opencrg
+from mastd.formats.opencrg.road import OpenCrgRoad
 from tests.support.formats.opencrg_texts import (
     ACROSS,
     BANKING,

@@ -13,8 +13,9 @@ from hypothesis import strategies as st
 
 from mastd.errors import FormatError
 from mastd.formats.core.measurement import Channel, Measurement, Series
-from mastd.formats.opencrg.file import FORMAT, OpenCrgRoad, read_opencrg
+from mastd.formats.opencrg.file import FORMAT, read_opencrg
 from mastd.formats.opencrg.header import CODINGS
+from mastd.formats.opencrg.road import OpenCrgRoad
 from mastd.formats.opencrg.write import write_opencrg
 from tests.support.formats.opencrg_texts import (
     BANKING,

@@ -19,7 +19,6 @@ from mastd.wire.common.blocks import SIMULATED
 from mastd.wire.common.cycle_times import CycleTimes
 from mastd.wire.operators import client, driver_relay, event_loop, sockets, telemetry, telemetry_feed
 from mastd.wire.operators import messages as operator_messages
-from mastd.wire.operators.config import Past
 from mastd.wire.operators.handler import MAX_WAITING
 from mastd.wire.operators.load_process import TIMEOUT_NS
 from mastd.wire.operators.messages import (
@@ -34,6 +33,7 @@ from mastd.wire.operators.messages import (
     pack_drive,
 )
 from mastd.wire.operators.telemetry import Telemetry, pack_telemetry
+from mastd.wire.operators.terms import Past
 from tests.support.wire.operators import about
 from tests.unit.wire.operators.test_sessions import TERMS, Counter
 

@@ -24,7 +24,6 @@ from mastd.wire.access.sessions import (
 )
 from mastd.wire.common.blocks import REQUEST, NewestValueBlock, Verb, status_layout
 from mastd.wire.common.cycle_times import CycleTimes
-from mastd.wire.operators.config import DeskTerms
 from mastd.wire.operators.driver_relay import DriverRelay
 from mastd.wire.operators.handler import MAX_STOPS_WAITING, MAX_WAITING, OperatorDesk
 from mastd.wire.operators.load_process import ProfileLoader
@@ -43,13 +42,13 @@ from mastd.wire.operators.messages import (
     read_from_gateway,
 )
 from mastd.wire.operators.requests import SlotBook, split_refusal
-from mastd.wire.operators.snapshot import Words
+from mastd.wire.operators.terms import HandlerTerms, Words
 from tests.support.wire.operators import FAULTS, LINKS, STATES, StandInLoop, wait_for
 
 MS = 1_000_000
 SECOND = 1000 * MS
 ANNA, BERT = (0, b"anna's connection"), (0, b"bert's connection")
-TERMS = DeskTerms(
+TERMS = HandlerTerms(
     name="mastd",
     pid=4711,
     links=LINKS,
@@ -126,7 +125,7 @@ class Counter:
     def __init__(
         self,
         state: State = State.READY,
-        terms: DeskTerms = TERMS,
+        terms: HandlerTerms = TERMS,
         loader: ProfileLoader | None = None,
         times: CycleTimes | None = None,
         checker: ProfileLoader | None = None,
