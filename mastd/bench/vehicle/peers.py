@@ -19,7 +19,7 @@ from mastd.kernel import cache_directory
 _ROOT: Final = Path(__file__).resolve().parents[3]
 PROGRAMS: Final = _ROOT.parent / "shared" / "peers" / "vehicle"
 ENVIRONMENT: Final = _ROOT / ".venv-peers"
-_WORKER: Final = Path(__file__).with_name("vehicle_worker.py")
+_WORKER: Final = Path(__file__).with_name("worker.py")
 _TRIAL_STEPS: Final = 50
 
 

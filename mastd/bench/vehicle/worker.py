@@ -1,6 +1,6 @@
 """One peer of the vehicle bench, in a process of its own, drives on request and says what a step took.
 
-``python vehicle_worker.py NAME FOLDER``, NAME prototype, mujoco or exudyn, FOLDER that of the programs.
+``python worker.py NAME FOLDER``, NAME prototype, mujoco or exudyn, FOLDER that of the programs.
 It runs in the peers' own environment and therefore imports nothing of this package. A request is one line on
 standard input: the name of a manoeuvre and how many of its steps to drive, 0 for all of them. The answer is
 one line of JSON on standard output: processor time of this thread for one step of 1 ms in microseconds, or

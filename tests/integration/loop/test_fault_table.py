@@ -38,33 +38,33 @@ ELSEWHERE: dict[Code, str] = {
     Code.GATEWAY_LOST: (
         "acceptance/test_serve.py::test_a_lost_gateway_stops_the_table_and_sigterm_still_ends_the_service"
     ),
-    Code.PLANT_LOST: "integration/test_loop.py::test_silence_stops_the_table_and_then_loses_the_plant",
-    Code.SAMPLE_STALE: "integration/test_loop.py::test_silence_stops_the_table_and_then_loses_the_plant",
-    Code.SAMPLE_MISSING: "integration/test_loop.py::test_lost_samples_are_indicated_by_their_share",
-    Code.SUPPLY_PRESSURE: "integration/test_loop.py::test_a_low_supply_pressure_stops_the_raising",
-    Code.SUPPLY_TIMEOUT: "integration/test_loop.py::test_a_supply_that_does_not_come_up_is_given_up",
-    Code.OVERRUN: "integration/test_loop.py::test_too_many_missed_periods_stop_the_table",
+    Code.PLANT_LOST: "integration/loop/test_loop.py::test_silence_stops_the_table_and_then_loses_the_plant",
+    Code.SAMPLE_STALE: "integration/loop/test_loop.py::test_silence_stops_the_table_and_then_loses_the_plant",
+    Code.SAMPLE_MISSING: "integration/loop/test_loop.py::test_lost_samples_are_indicated_by_their_share",
+    Code.SUPPLY_PRESSURE: "integration/loop/test_loop.py::test_a_low_supply_pressure_stops_the_raising",
+    Code.SUPPLY_TIMEOUT: "integration/loop/test_loop.py::test_a_supply_that_does_not_come_up_is_given_up",
+    Code.OVERRUN: "integration/loop/test_loop.py::test_too_many_missed_periods_stop_the_table",
     Code.COMMAND_NOT_FINITE: (
-        "integration/test_loop.py::test_a_profile_that_is_not_a_number_powers_off_and_sends_nothing_of_it"
+        "integration/loop/test_loop.py::test_a_profile_that_is_not_a_number_powers_off_and_sends_nothing_of_it"
     ),
     Code.VEHICLE_FAILED: (
-        "integration/test_oils.py::test_a_vehicle_that_fails_stops_the_table_softly_and_can_be_started_again"
+        "integration/payload/test_oils.py::test_a_vehicle_that_fails_stops_the_table_softly_and_can_be_started_again"
     ),
-    Code.VEHICLE_LOST: "integration/test_hils.py::test_a_wheel_that_leaves_the_table_stops_it",
-    Code.DRIVER_LOST: "integration/test_oils.py::test_a_driver_who_is_lost_is_told_and_taken_back",
-    Code.RIG_LOST: "integration/test_rigs.py::test_a_rig_dies_comes_back_and_another_one_stops_the_run",
+    Code.VEHICLE_LOST: "integration/payload/test_hils.py::test_a_wheel_that_leaves_the_table_stops_it",
+    Code.DRIVER_LOST: "integration/payload/test_oils.py::test_a_driver_who_is_lost_is_told_and_taken_back",
+    Code.RIG_LOST: "integration/rigs/test_rigs.py::test_a_rig_dies_comes_back_and_another_one_stops_the_run",
     Code.RECORDER_LOST: (
         "acceptance/test_kills.py::"
         "test_kill_9_of_the_recorder_is_not_noticed_by_the_loop_and_the_file_recovers"
     ),
-    Code.PLANT_REFUSES: "integration/test_faults.py::test_what_the_plant_refuses_is_indicated",
-    Code.LOOP_EXCEPTION: "integration/test_faults.py::test_an_exception_in_a_cycle_powers_off",
-    Code.PATH_BLOCKED: "integration/test_loop.py::test_a_path_that_leaves_the_stroke_is_held_before_it",
+    Code.PLANT_REFUSES: "integration/loop/test_faults.py::test_what_the_plant_refuses_is_indicated",
+    Code.LOOP_EXCEPTION: "integration/loop/test_faults.py::test_an_exception_in_a_cycle_powers_off",
+    Code.PATH_BLOCKED: "integration/loop/test_loop.py::test_a_path_that_leaves_the_stroke_is_held_before_it",
     Code.PAYLOAD_MISMATCH: (
-        "integration/test_payload_check.py::test_a_payload_that_is_not_the_profiles_cannot_be_armed"
+        "integration/control/test_payload_check.py::test_a_payload_that_is_not_the_profiles_cannot_be_armed"
     ),
     Code.ACCELEROMETER: (
-        "integration/test_motion_estimate.py::"
+        "integration/control/test_motion_estimate.py::"
         "test_the_loop_records_the_estimate_and_names_the_sensor_that_it_leaves_out"
     ),
 }
