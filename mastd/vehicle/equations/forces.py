@@ -7,9 +7,8 @@ from mastd.arrays import FloatArray
 from mastd.kernel import fused_kernel, separate_kernel
 from mastd.lanes import LANES, load, root, store
 from mastd.vehicle.blocks import fields as f
-from mastd.vehicle.blocks.rates import vector_rate
+from mastd.vehicle.blocks.lines import arm, between, point_velocity, push
 from mastd.vehicle.blocks.vectors import Triple, cross, decrease, dot, increase, take, turned
-from mastd.vehicle.equations.joints import between, push
 from mastd.vehicle.state.arrays import Arrays
 from mastd.vehicle.state.force_laws import Laws, further_force
 
@@ -21,9 +20,9 @@ def spring_forces(car: Arrays, group: int) -> None:
     slot = line[f.G_FIRST_SLOT]
     for k in range(line[f.G_FIRST_SPRING], line[f.G_FIRST_SPRING] + line[f.G_SPRINGS]):
         i, j = slot + car.springs[k, f.F_FIRST], slot + car.springs[k, f.F_SECOND]
-        p, q = spring_arm(spring, slots, k, 0, i), spring_arm(spring, slots, k, 3, j)
+        p, q = arm(spring, slots, k, 0, i), arm(spring, slots, k, 3, j)
         d = between(slots, i, j, p, q)
-        v = point_speed(slots, i, j, p, q)
+        v = point_velocity(slots, i, j, p, q)
         length = root(dot(d[0], d[1], d[2], d[0], d[1], d[2]))
         inverse = 1.0 / length
         rate = dot(d[0], d[1], d[2], v[0], v[1], v[2]) * inverse
@@ -38,22 +37,6 @@ def spring_forces(car: Arrays, group: int) -> None:
             _add_laws(car.laws, spring, k)
         scale = -load(spring, k, f.SPRING_FORCE) * inverse
         push(slots, i, j, p, q, (scale * d[0], scale * d[1], scale * d[2]))
-
-
-@fused_kernel
-def spring_arm(spring: FloatArray, slots: FloatArray, k: int, first: int, slot: int) -> Triple:
-    """Return the arm of a spring's end, in the axes of the frame."""
-    x, y, z = take(spring, k, first)
-    return turned(slots, slot, f.S_ROTATION, x, y, z)
-
-
-@fused_kernel
-def point_speed(slots: FloatArray, i: int, j: int, p: Triple, q: Triple) -> Triple:
-    """Return the velocity of the second point against the first one's, in the axes of the frame."""
-    a, b = vector_rate(slots, i, p), vector_rate(slots, j, q)
-    x, y, z = take(slots, i, f.S_VELOCITY)
-    u, v, w = take(slots, j, f.S_VELOCITY)
-    return u + b[0] - x - a[0], v + b[1] - y - a[1], w + b[2] - z - a[2]
 
 
 @fused_kernel

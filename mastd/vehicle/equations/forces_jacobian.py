@@ -12,13 +12,12 @@ from mastd.kernel import fused_kernel
 from mastd.lanes import load, splat, store_row
 from mastd.vehicle.blocks import fields as f
 from mastd.vehicle.blocks.columns import column_of
+from mastd.vehicle.blocks.lines import arm, between, line_stiffness, point_velocity
 from mastd.vehicle.blocks.matrix_blocks import add, add_cross, add_cross_cross, add_diagonal, add_product
 from mastd.vehicle.blocks.rates import vector_rate
 from mastd.vehicle.blocks.vectors import Triple, cross, scaled, symmetric_times, take, turned
-from mastd.vehicle.equations.forces import bar_geometry, point_speed, spring_arm
+from mastd.vehicle.equations.forces import bar_geometry
 from mastd.vehicle.equations.frames import chassis_axes_to_frame
-from mastd.vehicle.equations.joints import between
-from mastd.vehicle.equations.joints_jacobian import line_stiffness
 from mastd.vehicle.state.arrays import Arrays
 from mastd.vehicle.state.grouping import CHASSIS
 
@@ -32,7 +31,7 @@ def spring_matrix(car: Arrays, cells: FloatArray, group: int, velocity: float, d
         i, j = slot + car.springs[k, f.F_FIRST], slot + car.springs[k, f.F_SECOND]
         b = column_of(line, car.springs[k, f.F_FIRST])
         c = column_of(line, car.springs[k, f.F_SECOND])
-        p, q = spring_arm(spring, slots, k, 0, i), spring_arm(spring, slots, k, 3, j)
+        p, q = arm(spring, slots, k, 0, i), arm(spring, slots, k, 3, j)
         inverse = 1.0 / load(spring, k, f.SPRING_LENGTH)
         n = scaled(inverse, between(slots, i, j, p, q))
         force = -displacement * load(spring, k, f.SPRING_FORCE)
@@ -45,7 +44,7 @@ def spring_matrix(car: Arrays, cells: FloatArray, group: int, velocity: float, d
         p_n, q_n = cross(p[0], p[1], p[2], n[0], n[1], n[2]), cross(q[0], q[1], q[2], n[0], n[1], n[2])
         minus_n, minus_p_n = scaled(-1.0, n), scaled(-1.0, p_n)
         # The rate of length changes with the displacement too: across the line, and as the arms' rates turn.
-        speed = point_speed(slots, i, j, p, q)
+        speed = point_velocity(slots, i, j, p, q)
         rate = load(spring, k, f.SPRING_RATE)
         u = (
             (speed[0] - rate * n[0]) * inverse,

@@ -21,8 +21,9 @@ from mastd.arrays import FloatArray
 from mastd.kernel import fused_kernel
 from mastd.lanes import load, select, store
 from mastd.vehicle.blocks import fields as f
+from mastd.vehicle.blocks.lines import arm, between, push
 from mastd.vehicle.blocks.rates import vector_rates
-from mastd.vehicle.blocks.vectors import Triple, cross, decrease, dot, increase, take, turned
+from mastd.vehicle.blocks.vectors import Triple, cross, decrease, dot, increase, take
 from mastd.vehicle.model.definition import PrimitiveKind
 from mastd.vehicle.state.arrays import Arrays
 
@@ -47,33 +48,6 @@ def joint_forces(car: Arrays, group: int) -> None:
             _dot_2(car.points, car.slots, car.rows, car.drives, k, i, j, at, car.primitives[k, f.P_DRIVE])
         else:
             _distance(car.points, car.slots, car.rows, k, i, j, at)
-
-
-@fused_kernel
-def arm(points: FloatArray, slots: FloatArray, k: int, first: int, slot: int) -> Triple:
-    """Return the constant vector ``points[k, first]`` of the body in a slot, in the axes of the frame."""
-    x, y, z = take(points, k, first)
-    return turned(slots, slot, f.S_ROTATION, x, y, z)
-
-
-@fused_kernel
-def between(slots: FloatArray, i: int, j: int, p: Triple, q: Triple) -> Triple:
-    """Return d from the point with arm p on the body in slot i to the point with arm q on the one in slot
-    j."""
-    x, y, z = take(slots, i, f.S_POSITION)
-    u, v, w = take(slots, j, f.S_POSITION)
-    return u + q[0] - x - p[0], v + q[1] - y - p[1], w + q[2] - z - p[2]
-
-
-@fused_kernel
-def push(slots: FloatArray, i: int, j: int, p: Triple, q: Triple, force: Triple) -> None:
-    """Add −force at arm p of slot i and +force at arm q of slot j."""
-    decrease(slots, i, f.S_FORCE, force[0], force[1], force[2])
-    x, y, z = cross(p[0], p[1], p[2], force[0], force[1], force[2])
-    decrease(slots, i, f.S_MOMENT, x, y, z)
-    increase(slots, j, f.S_FORCE, force[0], force[1], force[2])
-    x, y, z = cross(q[0], q[1], q[2], force[0], force[1], force[2])
-    increase(slots, j, f.S_MOMENT, x, y, z)
 
 
 @fused_kernel

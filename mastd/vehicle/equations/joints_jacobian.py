@@ -13,9 +13,9 @@ from mastd.kernel import fused_kernel, separate_kernel
 from mastd.lanes import load, splat, store_row
 from mastd.vehicle.blocks import fields as f
 from mastd.vehicle.blocks.columns import column_of
+from mastd.vehicle.blocks.lines import arm, between, line_stiffness
 from mastd.vehicle.blocks.matrix_blocks import add_cross, add_cross_cross, add_diagonal, add_row
 from mastd.vehicle.blocks.vectors import Triple, cross
-from mastd.vehicle.equations.joints import arm, between
 from mastd.vehicle.model.definition import PrimitiveKind
 from mastd.vehicle.state.arrays import Arrays
 
@@ -159,42 +159,3 @@ def line_rows(
     add_row(cells, first, size, row, c, joint, n)
     add_row(cells, first, size, row, b + 3, -joint, cross(p[0], p[1], p[2], n[0], n[1], n[2]))
     add_row(cells, first, size, row, c + 3, joint, cross(q[0], q[1], q[2], n[0], n[1], n[2]))
-
-
-@fused_kernel
-def line_stiffness(
-    cells: FloatArray,
-    first: int,
-    size: int,
-    b: int,
-    c: int,
-    p: Triple,
-    q: Triple,
-    n: Triple,
-    force: float,
-    tension: float,
-) -> None:
-    """Add the derivative of a force along n that keeps its size: −force · n on one end, +force · n on the
-    other.
-
-    ``tension`` is force / length: the line turns by δd / length.
-    """
-    t = tension
-    add_diagonal(cells, first, size, b, b, t)
-    add_diagonal(cells, first, size, c, c, t)
-    add_diagonal(cells, first, size, b, c, -t)
-    add_diagonal(cells, first, size, c, b, -t)
-    add_cross(cells, first, size, b, b + 3, -t, p)
-    add_cross(cells, first, size, b, c + 3, t, q)
-    add_cross(cells, first, size, c, b + 3, t, p)
-    add_cross(cells, first, size, c, c + 3, -t, q)
-    add_cross(cells, first, size, b + 3, b, t, p)
-    add_cross(cells, first, size, b + 3, c, -t, p)
-    add_cross(cells, first, size, c + 3, b, -t, q)
-    add_cross(cells, first, size, c + 3, c, t, q)
-    add_cross_cross(cells, first, size, b + 3, b + 3, -t, p, p)
-    add_cross_cross(cells, first, size, b + 3, c + 3, t, p, q)
-    add_cross_cross(cells, first, size, c + 3, b + 3, t, q, p)
-    add_cross_cross(cells, first, size, c + 3, c + 3, -t, q, q)
-    add_cross_cross(cells, first, size, b + 3, b + 3, -force, n, p)
-    add_cross_cross(cells, first, size, c + 3, c + 3, force, n, q)

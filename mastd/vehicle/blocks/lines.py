@@ -1,0 +1,89 @@
+"""Two points on two bodies: their line, its rate, forces along it, and what these add to the Jacobian.
+
+An arm goes from a body's centre of mass to a point fixed in it; slots i and j, columns b and c are those of
+the two bodies.
+"""
+
+from __future__ import annotations
+
+from mastd.arrays import FloatArray
+from mastd.kernel import fused_kernel
+from mastd.vehicle.blocks import fields as f
+from mastd.vehicle.blocks.matrix_blocks import add_cross, add_cross_cross, add_diagonal
+from mastd.vehicle.blocks.rates import vector_rate
+from mastd.vehicle.blocks.vectors import Triple, cross, decrease, increase, take, turned
+
+
+@fused_kernel
+def arm(points: FloatArray, slots: FloatArray, k: int, first: int, slot: int) -> Triple:
+    """Return the constant vector ``points[k, first]`` of the body in a slot, in the axes of the frame."""
+    x, y, z = take(points, k, first)
+    return turned(slots, slot, f.S_ROTATION, x, y, z)
+
+
+@fused_kernel
+def between(slots: FloatArray, i: int, j: int, p: Triple, q: Triple) -> Triple:
+    """Return d from the point with arm p on the body in slot i to the point with arm q on the one in slot
+    j."""
+    x, y, z = take(slots, i, f.S_POSITION)
+    u, v, w = take(slots, j, f.S_POSITION)
+    return u + q[0] - x - p[0], v + q[1] - y - p[1], w + q[2] - z - p[2]
+
+
+@fused_kernel
+def point_velocity(slots: FloatArray, i: int, j: int, p: Triple, q: Triple) -> Triple:
+    """Return the velocity of the second point against the first one's, in the axes of the frame."""
+    a, b = vector_rate(slots, i, p), vector_rate(slots, j, q)
+    x, y, z = take(slots, i, f.S_VELOCITY)
+    u, v, w = take(slots, j, f.S_VELOCITY)
+    return u + b[0] - x - a[0], v + b[1] - y - a[1], w + b[2] - z - a[2]
+
+
+@fused_kernel
+def push(slots: FloatArray, i: int, j: int, p: Triple, q: Triple, force: Triple) -> None:
+    """Add −force at arm p of slot i and +force at arm q of slot j."""
+    decrease(slots, i, f.S_FORCE, force[0], force[1], force[2])
+    x, y, z = cross(p[0], p[1], p[2], force[0], force[1], force[2])
+    decrease(slots, i, f.S_MOMENT, x, y, z)
+    increase(slots, j, f.S_FORCE, force[0], force[1], force[2])
+    x, y, z = cross(q[0], q[1], q[2], force[0], force[1], force[2])
+    increase(slots, j, f.S_MOMENT, x, y, z)
+
+
+@fused_kernel
+def line_stiffness(
+    cells: FloatArray,
+    first: int,
+    size: int,
+    b: int,
+    c: int,
+    p: Triple,
+    q: Triple,
+    n: Triple,
+    force: float,
+    tension: float,
+) -> None:
+    """Add the derivative of a force along n that keeps its size: −force · n on one end, +force · n on the
+    other.
+
+    ``tension`` is force / length: the line turns by δd / length.
+    """
+    t = tension
+    add_diagonal(cells, first, size, b, b, t)
+    add_diagonal(cells, first, size, c, c, t)
+    add_diagonal(cells, first, size, b, c, -t)
+    add_diagonal(cells, first, size, c, b, -t)
+    add_cross(cells, first, size, b, b + 3, -t, p)
+    add_cross(cells, first, size, b, c + 3, t, q)
+    add_cross(cells, first, size, c, b + 3, t, p)
+    add_cross(cells, first, size, c, c + 3, -t, q)
+    add_cross(cells, first, size, b + 3, b, t, p)
+    add_cross(cells, first, size, b + 3, c, -t, p)
+    add_cross(cells, first, size, c + 3, b, -t, q)
+    add_cross(cells, first, size, c + 3, c, t, q)
+    add_cross_cross(cells, first, size, b + 3, b + 3, -t, p, p)
+    add_cross_cross(cells, first, size, b + 3, c + 3, t, p, q)
+    add_cross_cross(cells, first, size, c + 3, b + 3, t, q, p)
+    add_cross_cross(cells, first, size, c + 3, c + 3, -t, q, q)
+    add_cross_cross(cells, first, size, b + 3, b + 3, -force, n, p)
+    add_cross_cross(cells, first, size, c + 3, c + 3, force, n, q)
