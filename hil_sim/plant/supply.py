@@ -1,4 +1,4 @@
-"""The hydraulic power pack: pump, accumulators, tank, cooler, filter (document 004, II.3).
+"""The hydraulic power pack: pump, accumulators, tank, cooler, filter (Jin 2012, II.3).
 
 Runs once per drive tick with the oil that the valves drew since the last one. Oil is booked: what leaves the
 accumulators is in the chambers or back in the tank.

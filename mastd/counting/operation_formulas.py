@@ -1,4 +1,4 @@
-"""Multiplications of the four methods of document 001, step by step: Tables 1–3, and what they leave out.
+"""Multiplications of the four methods of Kang and Yoon, step by step: Tables 1–3, and what they leave out.
 
 The tables cover kinematics, mass matrix and forces, and the independent velocity matrices. Of the solution
 the paper names only the means: LU of the n + m equations for Lagrange multipliers; Cholesky of the doubly
@@ -35,7 +35,7 @@ from mastd.vehicle.model.definition import Model, PrimitiveKind
 
 
 class Method(StrEnum):
-    """The methods that section 4 of document 001 compares."""
+    """The methods that section 4 of Kang and Yoon compares."""
 
     LAGRANGE = "lagrange"
     INDEPENDENT = "independent"

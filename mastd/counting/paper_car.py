@@ -1,4 +1,4 @@
-"""The car of document 001 (its Figs. 2 and 3), rebuilt from the text: 22 bodies, 39 coordinates, 8 cuts.
+"""The car of Kang and Yoon (its Figs. 2 and 3), rebuilt from the text: 22 bodies, 39 coordinates, 8 cuts.
 
 Front: McPherson struts, tie rods with mass on a rack that slides freely. Rear: lower and upper arm and a toe
 link with mass. Unlike in the shipped vehicles, wheels are bodies of their own, each on a revolute joint of
@@ -73,7 +73,7 @@ def paper_car() -> Model:
     primitives, springs = tuple(range(len(car.primitives))), tuple(range(len(car.springs)))
     axle = Axle("car", bodies, primitives, springs, bar=-1, corners=())
     return Model(
-        "car of document 001",
+        "car of Kang and Yoon",
         GRAVITY,
         tuple(car.bodies),
         tuple(car.primitives),

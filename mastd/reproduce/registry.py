@@ -10,7 +10,7 @@ from mastd.errors import UsageError
 from mastd.reproduce.item import Item
 
 
-def _document_004(table: Path) -> list[Item]:
+def _jin_2012(table: Path) -> list[Item]:
     from mastd.kinematics.geometry import Geometry
     from mastd.reproduce.jin_2012.free_table import FreeTableSettings
     from mastd.reproduce.jin_2012.tables import items
@@ -19,26 +19,26 @@ def _document_004(table: Path) -> list[Item]:
     return items(Geometry.from_settings(load(table, FreeTableSettings)))
 
 
-def _document_000(_table: Path) -> list[Item]:
+def _kang_2014(_table: Path) -> list[Item]:
     from mastd.reproduce.kang_2014.tables import items
     from mastd.vehicle.model.library import find
 
     return items(find("benchmark_sedan"))
 
 
-def _document_001(_table: Path) -> list[Item]:
+def _kang_yoon(_table: Path) -> list[Item]:
     from mastd.reproduce.kang_yoon import executed, tables
 
     return [*tables.items(), *executed.items()]
 
 
-def _document_002(_table: Path) -> list[Item]:
+def _song_kim(_table: Path) -> list[Item]:
     from mastd.reproduce.song_kim.tables import items
 
     return items()
 
 
-def _document_003(_table: Path) -> list[Item]:
+def _kr_10_1310276(_table: Path) -> list[Item]:
     from mastd.reproduce.kr_10_1310276.tables import items
 
     return items()
@@ -46,11 +46,11 @@ def _document_003(_table: Path) -> list[Item]:
 
 # Document → all its items; those of the table are computed from the table settings in a file.
 DOCUMENTS: dict[str, Callable[[Path], list[Item]]] = {
-    "000": _document_000,
-    "001": _document_001,
-    "002": _document_002,
-    "003": _document_003,
-    "004": _document_004,
+    "000": _kang_2014,
+    "001": _kang_yoon,
+    "002": _song_kim,
+    "003": _kr_10_1310276,
+    "004": _jin_2012,
 }
 
 

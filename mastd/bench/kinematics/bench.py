@@ -1,4 +1,4 @@
-"""Benches of the kinematics on the 117,649 poses of document 004, section IV.1.
+"""Benches of the kinematics on the 117,649 poses of Jin 2012, section IV.1.
 
 Every figure is the processor time of a compiled loop over the grid, divided by the number of poses; a run is
 one such loop. The sweeps take turns within a run, so that other load on the machine meets all of them alike.

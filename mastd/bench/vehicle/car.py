@@ -95,7 +95,7 @@ def in_gear(manoeuvre: Manoeuvre) -> Manoeuvre:
 
 
 def methods(rounds: int) -> dict[str, tuple[Figure, FloatArray, FloatArray]]:
-    """Compare the proposed method of document 000 with the conventional one, on the same kernels and solver.
+    """Compare the proposed method of Kang 2014 with the conventional one, on the same kernels and solver.
 
     Both close all of eq. (42): accuracy ``exact``. Returns for each manoeuvre the ratio of their times, and
     the times of a step in µs of the conventional and the proposed method, (rounds,).

@@ -1,6 +1,6 @@
 """From a sample to the table's pose, the rates of its links and their forces.
 
-Lengths are calibrated (scale · raw + offset), the pose is found by the observer of document 004, eq. (15),
+Lengths are calibrated (scale · raw + offset), the pose is found by the observer of Jin 2012, eq. (15),
 warm from the last pose; rates of the lengths are first-order filtered differences; a leg's force is
 p₁A₁ − p₂A₂. The internal force is the part of the forces along the null vectors of Jᵀ, the redundancy
 residual the part of the length residuals along them; with one redundant link both carry a sign, with more

@@ -26,7 +26,7 @@ SAMPLES = 65
 STAYS = 0.1e-3
 """Metres by which the other lengths may change when one link is jogged from a pose that is not neutral."""
 AGREEMENT = 1e-9
-"""Metres within which lengths count as one pose's in Table 4 of document 004."""
+"""Metres within which lengths count as one pose's in Table 4 of Jin 2012."""
 
 _ROUNDING = 1e-9
 _UPDATES = 100
@@ -34,7 +34,7 @@ _UPDATES = 100
 
 @dataclass(frozen=True, eq=False)
 class JogRanges:
-    """How far links can move while the others stand, in m from neutral: Table 4 of document 004.
+    """How far links can move while the others stand, in m from neutral: Table 4 of Jin 2012.
 
     ``single`` (n, 2): least and greatest of each link alone; ``pairs``: of two links together, for those that
     cannot move alone.

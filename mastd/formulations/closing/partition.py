@@ -1,4 +1,4 @@
-"""Dependent and independent coordinates of each body group, eqs. (24)–(30) of document 001.
+"""Dependent and independent coordinates of each body group, eqs. (24)–(30) of Kang and Yoon.
 
 A group has as many dependent coordinates as rows. They are chosen by Gaussian elimination with complete
 pivoting, rows brought to equal size first so that metres and radians compare, and chosen again when the

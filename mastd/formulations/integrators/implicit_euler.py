@@ -1,4 +1,4 @@
-"""Implicit Euler (3)–(4) of document 003, with a Jacobian that is renewed in part.
+"""Implicit Euler (3)–(4) of KR 10-1310276, with a Jacobian that is renewed in part.
 
 The system q̈ = f(q, q̇) is whatever the caller evaluates; what is kept here are its derivatives f_x = ∂f/∂q and
 f_v = ∂f/∂q̇, and the inverse of A = 1 − h f_v − h² f_x, for which (4) reads

@@ -1,4 +1,4 @@
-"""Steps of a vehicle by implicit Euler (3)–(4) of document 003, on independent coordinates of document 001.
+"""Steps of a vehicle by implicit Euler (3)–(4) of KR 10-1310276, on independent coordinates of Kang and Yoon.
 
 KR patent 10-1310276 (registered in 2013) covers integration with a Jacobian that is renewed in part. This is
 an alternative for comparison, and never the default.

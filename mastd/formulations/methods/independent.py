@@ -1,5 +1,4 @@
-"""Independent velocity matrices, eqs. (31)–(36) of document 001: the equations of motion as small as they can
-be.
+"""Independent velocity matrices, eqs. (31)–(36) of Kang and Yoon: the smallest equations of motion.
 
 From the start each link has only the columns of the independent coordinates that move it; the mass matrix
 (18) and the force (19) are built of these, and a Cholesky factorisation that knows where they have entries

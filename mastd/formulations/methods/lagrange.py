@@ -1,4 +1,4 @@
-"""Lagrange's multipliers, eq. (23) of document 001: the conventional method, and the reduced one.
+"""Lagrange's multipliers, eq. (23) of Kang and Yoon: the conventional method, and the reduced one.
 
 Conventional: the n accelerations and m multipliers are the unknowns of one system, which has no structure
 that is used. Reduced: the multipliers come first, of Φ M⁻¹ Φᵀ, and the accelerations of M alone; of both it

@@ -1,4 +1,4 @@
-"""Mass matrix (18) and force (19) of document 001 from velocity matrices of which only columns in use are
+"""Mass matrix (18) and force (19) of Kang and Yoon from velocity matrices of which only columns in use are
 kept.
 
 The same sums serve V and W of all coordinates and those of independent coordinates alone: a link's columns

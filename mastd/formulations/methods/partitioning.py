@@ -1,4 +1,4 @@
-"""Coordinate partitioning, document 001: the equations of all coordinates first, then projected by B_di.
+"""Coordinate partitioning, Kang and Yoon: the equations of all coordinates first, then projected by B_di.
 
 The reduced equations are those of ``independent``; here they are Tᵀ M T and Tᵀ (f − M g), T the unit matrix
 for the independent coordinates and B_di for the dependent ones (embedding).

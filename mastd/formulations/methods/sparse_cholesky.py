@@ -2,7 +2,7 @@
 
 L D Lᵀ, without roots. Where L has entries, those that elimination fills in included, is found once in Python;
 the kernels visit only these. Of a vehicle the reduced equations are doubly bordered and block-diagonal, as
-document 001 has it: corners, one by one, beside the chassis and the racks that they share.
+Kang and Yoon has it: corners, one by one, beside the chassis and the racks that they share.
 """
 
 from __future__ import annotations

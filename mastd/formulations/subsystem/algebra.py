@@ -1,4 +1,4 @@
-"""Plain elimination for the subsystems of document 002, and what they hand to the base."""
+"""Plain elimination for the subsystems of Song and Kim, and what they hand to the base."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A subsystem in relative Cartesian coordinates: (3)–(20) of document 002.
+"""A subsystem in relative Cartesian coordinates: (3)–(20) of Song and Kim.
 
 Coordinates are taken in inertial axes, in which (7) becomes E_i0 = [1, −r̃; 0, 1] and G_i0 = 1. For h_i0
 of (8), any accelerations may stand at which forces and second derivatives of gaps have been evaluated: here γ
@@ -7,7 +7,7 @@ of the tree. The constraints (13) are all joints of the subsystem, their rows th
 independent θ are the tree's independent coordinates: each is read from the two bodies of its joint, and these
 readings are Γ of (14).
 
-Corrections to the document. (16): ÿ_0i = Ψ_z⁻¹ (γ̂ − Ψ_θ θ̈) ≡ N θ̈ + p. (17): M_Eθ = M_EG N,
+Corrections to the paper. (16): ÿ_0i = Ψ_z⁻¹ (γ̂ − Ψ_θ θ̈) ≡ N θ̈ + p. (17): M_Eθ = M_EG N,
 ĝ_E = g_E − M_EG p, g_θ = Nᵀ (g_G − M_GG p). (18): θ̈ = M_θθ⁻¹ (g_θ − M_Eθᵀ ÿ₀).
 (19), (20): M^c = M_EE − M_Eθ M_θθ⁻¹ M_Eθᵀ and g^c = ĝ_E − M_Eθ M_θθ⁻¹ g_θ.
 """

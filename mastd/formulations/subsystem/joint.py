@@ -1,4 +1,4 @@
-"""A subsystem in relative joint coordinates: (21)–(32) of document 002.
+"""A subsystem in relative joint coordinates: (21)–(32) of Song and Kim.
 
 The state vector of a body is Ŷ = (ṙ + r × ω, ω): the velocity of the body where it passes, or would pass, the
 origin, here the chassis' centre of mass. Therefore it goes from body to body without a lever, (23).
@@ -7,7 +7,7 @@ The terms D_j of (24) are not summed up here: seen from the centres of mass, the
 tree's γ, which the out-of-balance forces of the bodies contain. P_y and P_q of (27) are made of these.
 Φ_u is parted by the tree's body groups; Φ_u⁻¹ Φ_v and Φ_u⁻¹ γ are put together from those of ``partition``.
 
-Corrections to the document. (27): the second line is M_yqᵀ Ẏ₀ + M_qq q̈ + Φ_qᵀ λ = P_q. (29): it is
+Corrections to the paper. (27): the second line is M_yqᵀ Ẏ₀ + M_qq q̈ + Φ_qᵀ λ = P_q. (29): it is
 M* v̈ = Q* − Q*_y Ẏ₀ with, U standing for Φ_u⁻¹ Φ_v,
 
     M*   = M_vv − M_vu U − Uᵀ (M_uv − M_uu U)

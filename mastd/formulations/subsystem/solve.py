@@ -1,4 +1,4 @@
-"""Subsystem synthesis with independent coordinates: document 002.
+"""Subsystem synthesis with independent coordinates: Song and Kim.
 
 Each subsystem gives its effective inertia and force to the base, the base's six equations (1) are solved, and
 then each subsystem by itself, (2). Which coordinates a subsystem uses for that concerns no other one.

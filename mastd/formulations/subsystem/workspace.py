@@ -1,4 +1,4 @@
-"""Tables and scratch of the subsystem synthesis of document 002, made once for a tree and its choices."""
+"""Tables and scratch of the subsystem synthesis of Song and Kim, made once for a tree and its choices."""
 
 from __future__ import annotations
 

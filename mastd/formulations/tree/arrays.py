@@ -1,6 +1,6 @@
 """The vehicle as a tree of links: what every formulation in relative coordinates sees, as plain arrays.
 
-Document 001, sections 2 and 3: links in height order (3), each on its lower body (1), coordinates of the
+Kang and Yoon, sections 2 and 3: links in height order (3), each on its lower body (1), coordinates of the
 joints between them, velocity matrices W and V (8), (14) of which only the columns of a link's own lower
 coordinates are kept, and the constraints of the joints that are cut (20). Positions are taken from the
 chassis' centre of mass, all vectors are in inertial axes.

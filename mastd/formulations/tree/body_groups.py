@@ -1,5 +1,5 @@
 """Groups of bodies that move independently of each other but for their own constraints, section 3.3 of
-document 001.
+Kang and Yoon.
 
 The paper tries all 2^(n-1) − 1 ways to part n bodies in two, and parts each half again. A set can be parted
 just where its constraints do not hang together by common bodies, so the recursion ends with the connected

@@ -38,7 +38,7 @@ class TreeJoint(IntEnum):
 
 @dataclass(frozen=True, eq=False)
 class Link:
-    """A body on its lower body: Γ(body) = lower, eq. (1) of document 001."""
+    """A body on its lower body: Γ(body) = lower, eq. (1) of Kang and Yoon."""
 
     body: int
     lower: int

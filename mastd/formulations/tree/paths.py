@@ -1,4 +1,4 @@
-"""Ways down a tree that is given by its connection array, eq. (1) of document 001."""
+"""Ways down a tree that is given by its connection array, eq. (1) of Kang and Yoon."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
-"""Recursive kinematics over the tree, eqs. (4)–(16) of document 001.
+"""Recursive kinematics over the tree, eqs. (4)–(16) of Kang and Yoon.
 
-The document takes a joint's point as the origin of its upper body and goes on from there to the centre of
+The paper takes a joint's point as the origin of its upper body and goes on from there to the centre of
 mass, (16); here both steps are one, since only centres of mass are asked for.
 """
 

@@ -1,4 +1,4 @@
-"""The subsystems of document 002: the parts of a vehicle that hang together without the chassis.
+"""The subsystems of Song and Kim: the parts of a vehicle that hang together without the chassis.
 
 The base is the chassis with all bodies whose motion against it is given (a driven rack). The other bodies,
 joined by the tree and by the joints that are cut, fall into subsystems: a corner, or both corners of an axle

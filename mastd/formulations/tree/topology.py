@@ -1,4 +1,4 @@
-"""The spanning tree of a vehicle: arrays (1)–(3) of document 001, found from the joints alone.
+"""The spanning tree of a vehicle: arrays (1)–(3) of Kang and Yoon, found from the joints alone.
 
 Joints of one and two freedoms stay in the tree; spherical ones carry a body only where nothing else does.
 What is left over are the cuts: ball joints and massless links that close the loops, and single dots.
@@ -60,7 +60,7 @@ class Topology:
     def constrained(self, model: Model, cut: int) -> tuple[int, ...]:
         """Return the bodies whose coordinates a cut constrains, rising.
 
-        These are the ones on its two branches above the common lower body (section 3.3 of document 001).
+        These are the ones on its two branches above the common lower body (section 3.3 of Kang and Yoon).
         """
         primitive = model.primitives[cut]
         return tuple(sorted(above_common(self.connection, primitive.first, primitive.second)))

@@ -1,4 +1,4 @@
-"""Document 004 (Jin, Na and Jeon 2012) recomputed: mobility, bounds, Tables 3 and 4, Figure 9, singularities.
+"""Jin 2012 (Jin, Na and Jeon 2012) recomputed: mobility, bounds, Tables 3 and 4, Figure 9, singularities.
 
 Everything is computed from the geometry that is given; only the paper's own numbers stand here. Tolerances:
 2 % for the means of Newton–Raphson, 0.5 % beyond the rounding of the printed digits elsewhere; the printed
@@ -84,7 +84,7 @@ def grid() -> FloatArray:
 
 
 def items(geometry: Geometry) -> list[Item]:
-    """Return every comparison with document 004."""
+    """Return every comparison with Jin 2012."""
     # Without the refusals of the observer: a geometry with a link left out is to show what it changes.
     gain = np.asfortranarray(np.linalg.pinv(design.neutral_jacobian(geometry)))
     poses = grid()

@@ -1,4 +1,4 @@
-"""Document 000 (Kang, Lim and Bae 2014) recomputed: one system matrix for all time, in chassis axes.
+"""Kang 2014 (Kang, Lim and Bae 2014) recomputed: one system matrix for all time, in chassis axes.
 
 The paper's car is not printed; ours is the shipped sedan, of the same kind (double wishbones, rack, pinion).
 The two manoeuvres are the paper's: a J-turn from 60 km/h and a bump at 40 km/h, steps of 1 ms. *Conventional*
@@ -52,7 +52,7 @@ _MAX_ITERATIONS: Final = 20
 
 
 def items(model: Model) -> list[Item]:
-    """Return every comparison with document 000 of a vehicle with a rack; it takes about half a minute."""
+    """Return every comparison with Kang 2014 of a vehicle with a rack; it takes about half a minute."""
     return [
         *_matrix_changes(model),
         *_iterations(model),

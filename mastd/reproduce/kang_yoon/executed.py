@@ -1,4 +1,4 @@
-"""Multiplications that the shipped kernels execute on the car of document 001, beside those of its formulas.
+"""Multiplications that the shipped kernels execute on the car of Kang and Yoon, beside those of its formulas.
 
 Both count divisions as multiplications. What is compared are the equations of motion of the tree; what comes
 from the kernels that all formulations of ``mastd`` share (forces, out-of-balance forces, all joints' gaps and

@@ -1,4 +1,4 @@
-"""Document 001 (Kang and Yoon) recomputed: structure of its car, and multiplications of the four methods.
+"""Kang and Yoon recomputed: structure of their car, and multiplications of the four methods.
 
 The car is rebuilt from the text (``mastd/counting/paper_car.py``); tree, cuts and groups are
 found, not given. Multiplications follow Tables 1–3 (``operation_formulas.py``); the paper prints their sums
@@ -64,7 +64,7 @@ OF: Final = f"of those of {SPOKEN[Method.LAGRANGE]}"
 
 
 def items() -> list[Item]:
-    """Return every comparison with document 001."""
+    """Return every comparison with Kang and Yoon."""
     model = paper_car()
     topology = topology_of(model)
     groups = body_groups(model, topology)

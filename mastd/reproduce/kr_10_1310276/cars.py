@@ -1,6 +1,6 @@
-"""Document 003 on a car: the policies in the J-turn, and in braking until they fail.
+"""KR 10-1310276 on a car: the policies in the J-turn, and in braking until they fail.
 
-The car of document 000's comparison on independent coordinates of document 001. Its fastest coordinate is the
+The car of Kang 2014's comparison on independent coordinates of Kang and Yoon. Its fastest coordinate is the
 spin of a wheel, always: the policy of claim 7 renews four columns of all, which is enough while tyres slip
 more and more stiffly at lower speed, and no better than none for everything else.
 """
@@ -27,7 +27,7 @@ from mastd.vehicle.state.trace import VELOCITY, Trace
 VEHICLE: Final = "benchmark_sedan"
 STEPS: Final = (1e-3, 5e-3)
 NEGLIGIBLE: Final = 0.1
-"""As in ``document_003``: a tenth of implicit Euler's own error, in the step that is usual here."""
+"""As in ``tables``: a tenth of implicit Euler's own error, in the step that is usual here."""
 _REFERENCE_STEP: Final = 5e-4
 _DEPARTED: Final = 1e-3
 

@@ -1,4 +1,4 @@
-"""Three chains that are driven under each policy of document 003, and how far that goes from full renewal.
+"""Three chains that are driven under each policy of KR 10-1310276, and how far that goes from full renewal.
 
 All have a length of 2 m and a mass of 10 kg, whatever their number of links.
 

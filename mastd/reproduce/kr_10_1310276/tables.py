@@ -1,6 +1,6 @@
-"""Document 003 (KR patent 10-1310276) recomputed: implicit Euler with a Jacobian that is renewed in part.
+"""KR 10-1310276 recomputed: implicit Euler with a Jacobian that is renewed in part.
 
-The document prints no number. What it says in words is measured on chains of 4 to 128 links: that renewal of
+The patent prints no number. What it says in words is measured on chains of 4 to 128 links: that renewal of
 a part reduces the cost to O(n) (paragraph 35), and that the error this brings is negligible beside implicit
 integration's own (paragraph 10).
 
@@ -11,9 +11,9 @@ between 1 and 2, and how near to 1 depends on how dear f is beside a row of a ma
 the cheapest there are. In time it is nearer to 1 than in operations: products with a matrix run along
 neighbouring numbers, several at a time.
 
-The error is negligible where the document's own condition holds, that nothing changes quickly: a stiff chain
+The error is negligible where the patent's own condition holds, that nothing changes quickly: a stiff chain
 around its rest shape or a car in the J-turn, columns in turn. It is not in general: see
-``document_003_chains`` and ``document_003_cars``.
+``chains`` and ``cars``.
 """
 
 from __future__ import annotations
@@ -65,7 +65,7 @@ LINKS: Final = 16
 ROUND_ROBINS: Final = (1, 4)
 """Columns that a round robin renews in a step."""
 NEGLIGIBLE: Final = 0.1
-"""The document does not tell what is negligible: here a tenth of implicit Euler's own error."""
+"""The patent does not say what is negligible: here a tenth of implicit Euler's own error."""
 _LOOKS: Final = 100
 _TIMING_ROUNDS: Final = 9
 _TIMED_US: Final = 3000.0
@@ -83,7 +83,7 @@ _PARTS: Final[dict[str, tuple[Callable[[int], float], float, str]]] = {
 
 
 def items() -> list[Item]:
-    """Return every comparison with document 003; it takes about twenty seconds."""
+    """Return every comparison with KR 10-1310276; it takes about twenty seconds."""
     return [
         *_parts(),
         *_operations(),

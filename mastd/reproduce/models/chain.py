@@ -1,6 +1,6 @@
 """A chain of links on revolute joints, each with a spring and a damper, in a plane under gravity.
 
-The system on which document 003 is measured: n coordinates, accelerations in O(n), one column of f_x and of
+The system on which KR 10-1310276 is measured: n coordinates, accelerations in O(n), one column of f_x and of
 f_v in O(n), both exact. Coordinates are the angles of the joints, q̈ = f(q, q̇) of (2).
 
 Everything is in inertial axes. Accelerations of points contain minus gravity, so weights need no place of

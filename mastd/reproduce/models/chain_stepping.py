@@ -1,4 +1,4 @@
-"""Steps of a chain by implicit Euler (3)–(4) of document 003, under each policy of renewing the Jacobian."""
+"""Steps of a chain by implicit Euler (3)–(4) of KR 10-1310276, under each policy of renewing the Jacobian."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A vehicle at random states for document 002, its subsystems in joint, Cartesian and mixed coordinates."""
+"""A vehicle at random states for Song and Kim, its subsystems in joint, Cartesian and mixed coordinates."""
 
 from __future__ import annotations
 

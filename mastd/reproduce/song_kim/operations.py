@@ -1,4 +1,4 @@
-"""Operations of both coordinate sets of document 002 on a quarter car, by the steps of its Table 1.
+"""Operations of both coordinate sets of Song and Kim on a quarter car, by the steps of its Table 1.
 
 The paper counts by hand what its formulas ask for; here the shipped kernels are counted as they are executed,
 on the shipped quarter car (double wishbones, a tie rod without mass, the chassis as a base that is held).
@@ -123,7 +123,7 @@ def full_elimination(size: int, sides: int) -> Count:
 
 
 def items() -> list[Item]:
-    """Return Table 1 of document 002 beside what the kernels execute."""
+    """Return Table 1 of Song and Kim beside what the kernels execute."""
     wanted = [(VEHICLE, f"subsystem-{name}", Extent.EVALUATION) for name in SETS]
     counts = dict(zip(SETS, all_operations(wanted), strict=True))
     found, totals = [], {}

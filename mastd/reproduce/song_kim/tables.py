@@ -1,4 +1,4 @@
-"""Document 002 (Song and Kim) recomputed: subsystem synthesis in two sets of coordinates.
+"""Song and Kim recomputed: subsystem synthesis in two sets of coordinates.
 
 Its quarter car is not printed; ours is the shipped one, of the same kind (double wishbones, tie rod without
 mass), with ball joints between arms and knuckle. The paper leaves the full car and times to later work: these
@@ -6,7 +6,7 @@ are the shipped cars, and the sedan with more and more axles.
 
 Its ratio of 1.55 between Cartesian and joint coordinates depends on what a zero of Ψ_z costs. As the kernels
 leave zeros out, both sets are nearly alike by count; with a full Ψ_z they are farther apart than the paper's
-(``document_002_operations``). By time they are far apart as well, since the elimination searches its pivots.
+(``operations``). By time they are far apart as well, since the elimination searches its pivots.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ OFF_LINE: Final = 0.15
 
 
 def items() -> list[Item]:
-    """Return every comparison with document 002."""
+    """Return every comparison with Song and Kim."""
     return [*operations.items(), *_accelerations(), *_full_car(), *_axles()]
 
 

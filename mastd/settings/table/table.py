@@ -1,6 +1,6 @@
 """Settings of the table: geometry, body, hydraulics, sensors and limits (``config/table.yaml``).
 
-Frames: B is the ground, P the table with its origin at C. Link order and joints are those of document 004.
+Frames: B is the ground, P the table with its origin at C. Link order and joints are those of Jin 2012.
 """
 
 from __future__ import annotations
@@ -93,9 +93,9 @@ class LinkSettings(Settings):
 
     name: Name
     table_joint: Point
-    """In P (Table 1 of document 004)."""
+    """In P (Table 1 of Jin 2012)."""
     base_joint: Point
-    """In B (Table 2 of document 004)."""
+    """In B (Table 2 of Jin 2012)."""
     neutral_length: Length = Field(gt=0)
     stroke: Length = Field(gt=0)
     """Travel to either side of the neutral length."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Final, Literal, TypeAlias, get_args
 
 NewtonFormulation: TypeAlias = Literal["chassis", "inertial"]
-"""Document 000: relative to the chassis with a matrix that is never renewed, and the conventional one."""
+"""Kang 2014: relative to the chassis with a matrix that is never renewed, and the conventional one."""
 TreeFormulation: TypeAlias = Literal[
     "lagrange",
     "reduced-lagrange",
@@ -15,12 +15,12 @@ TreeFormulation: TypeAlias = Literal[
     "subsystem-cartesian",
     "partial-jacobian",
 ]
-"""Documents 001 (and what it compares itself with), 002 and 003: accelerations of the coordinates of a
-tree."""
+"""Kang and Yoon (and what they compare with), Song and Kim, KR 10-1310276: accelerations
+of tree coordinates."""
 Formulation: TypeAlias = Literal[NewtonFormulation, TreeFormulation]
 Integrator: TypeAlias = Literal["generalized-alpha", "runge-kutta", "adams-bashforth", "implicit-euler"]
 JacobianPolicy: TypeAlias = Literal["full", "round-robin", "fastest", "none"]
-"""Which columns of its Jacobian implicit Euler makes anew in a step, document 003."""
+"""Which columns of its Jacobian implicit Euler makes anew in a step, KR 10-1310276."""
 
 NEWTON_FORMULATIONS: Final[tuple[NewtonFormulation, ...]] = get_args(NewtonFormulation)
 TREE_FORMULATIONS: Final[tuple[TreeFormulation, ...]] = get_args(TreeFormulation)

@@ -1,5 +1,5 @@
-"""Spring-dampers and anti-roll bars: what they add to the out-of-balance forces, (24) and (27) of document
-000."""
+"""Spring-dampers and anti-roll bars: what they add to the out-of-balance forces, (24) and (27) of
+Kang 2014."""
 
 from __future__ import annotations
 

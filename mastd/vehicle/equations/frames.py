@@ -1,9 +1,9 @@
-"""Bodies in the axes of the frame: eqs. (3), (7) and the inertia terms of (28), (33), (34) of document 000.
+"""Bodies in the axes of the frame: eqs. (3), (7) and the inertia terms of (28), (33), (34) of Kang 2014.
 
 The frame is the chassis in the proposed method and the inertial one in the conventional method. In both,
 positions are taken from the chassis' centre of mass, so that the numbers stay small wherever the car drives.
 
-Correction to the document: the moment of the inertia forces contains ω′ × J′ω′, which its (28) and (34) lose.
+Correction to the paper: the moment of the inertia forces contains ω′ × J′ω′, which its (28) and (34) lose.
 What a wheel's spin adds to its carrier is in ``tyre``.
 """
 

@@ -1,6 +1,6 @@
 """Joint primitives: gaps, their rates and accelerations, and the forces of their multipliers.
 
-Eqs. (15), (18) of document 000 and their like, in the axes of the frame (its (17), (22)). The correction to
+Eqs. (15), (18) of Kang 2014 and their like, in the axes of the frame (its (17), (22)). The correction to
 (15): the axis is turned into the frame, h = A h′. With d = point of the second body − point of the first:
 
 ====================  =================================  ==============================================

@@ -1,4 +1,4 @@
-"""Derivatives of the joint primitives by displacements: (16), (17), (21), (22) of document 000 and their
+"""Derivatives of the joint primitives by displacements: (16), (17), (21), (22) of Kang 2014 and their
 like.
 
 Variations are the translation of a body's centre of mass and its rotation, both in the axes of the frame,

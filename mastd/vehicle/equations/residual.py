@@ -1,4 +1,4 @@
-"""The out-of-balance forces of the whole car at its present state: F of (29) and (35) of document 000."""
+"""The out-of-balance forces of the whole car at its present state: F of (29) and (35) of Kang 2014."""
 
 from __future__ import annotations
 
@@ -95,7 +95,7 @@ def group_matrix(
 def right_sides(car: Arrays, relative: bool, gap_field: int, scale: float, bar_scale: float) -> None:
     """Collect as right sides out-of-balance forces, gaps of joints times ``scale`` and of bars ``bar_scale``.
 
-    In relative coordinates the chassis' row is the sum over all bodies, as in (38) and (40) of document 000.
+    In relative coordinates the chassis' row is the sum over all bodies, as in (38) and (40) of Kang 2014.
     """
     for k in range(6):
         car.chassis_unknowns[k] = car.chassis_residual[k]

@@ -137,7 +137,7 @@ class System:
         """Return the matrix of a step, dense: variations, constraint rows, bars.
 
         In inertial axes and absolute variations, or (``relative``) in chassis axes and relative ones, eq. (4)
-        of document 000, where the chassis' row and column are the sums over all bodies.
+        of Kang 2014, where the chassis' row and column are the sums over all bodies.
         """
         turn = rotation_matrix(state.attitude[0])
         write_state(self.layout, turned_forces(self.model, state, turn.T) if relative else state)

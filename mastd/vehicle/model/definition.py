@@ -28,7 +28,7 @@ DRIVER: Final = "driver"
 
 
 class PrimitiveKind(IntEnum):
-    """The constraint equations that all joints are made of; h and d as in (15) and (18) of document 000."""
+    """The constraint equations that all joints are made of; h and d as in (15) and (18) of Kang 2014."""
 
     SPHERICAL = 0
     """Three rows: point of the second body minus point of the first, eq. (18)."""

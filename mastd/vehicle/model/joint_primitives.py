@@ -1,4 +1,4 @@
-"""Joints as constraint primitives: the composition below eq. (22) of document 000.
+"""Joints as constraint primitives: the composition below eq. (22) of Kang 2014.
 
 spherical 3 rows · revolute = spherical + 2 dot-1 · universal = spherical + dot-1 ·
 prismatic = 3 dot-1 + 2 dot-2 · distance 1 · dot-1 and dot-2 alone 1.

@@ -148,7 +148,7 @@ def examine(model: Model, unit: Unit) -> Freedom:
 
 
 def residual(primitive: Primitive) -> FloatArray:
-    """Return the constraint (1 or 3) in the design position, drives at zero; (15), (18) of document 000."""
+    """Return the constraint (1 or 3) in the design position, drives at zero; (15), (18) of Kang 2014."""
     gap = primitive.point_second - primitive.point_first
     if primitive.kind is PrimitiveKind.SPHERICAL:
         return gap
@@ -163,7 +163,7 @@ def jacobian(primitive: Primitive, bodies: Sequence[Body]) -> tuple[FloatArray, 
     """Return the derivatives (rows, 6) of ``residual`` to first and second body.
 
     Columns: displacement of the centre of mass, rotation in the vehicle's axes; eqs. (16) and (19) of
-    document 000 with all attitudes equal.
+    Kang 2014 with all attitudes equal.
     """
     arm_first = primitive.point_first - bodies[primitive.first].centre
     arm_second = primitive.point_second - bodies[primitive.second].centre

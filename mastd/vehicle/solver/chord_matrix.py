@@ -1,4 +1,4 @@
-"""The matrices of the chord Newton method: factorised before t = 0, never again (Fig. 2(b) of document 000).
+"""The matrices of the chord Newton method: factorised before t = 0, never again (Fig. 2(b) of Kang 2014).
 
 The car's matrix is an arrow: corners touch only the chassis and their axle, axles only the chassis. A
 corner's own unknowns are eliminated first, then an axle's, and what is left is 6 × 6. As all of that happens

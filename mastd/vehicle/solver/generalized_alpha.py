@@ -2,7 +2,7 @@
 
 Chung and Hulbert 1993, with the spectral radius ρ at infinity as the one parameter; on the group as Brüls and
 Cardona 2010 have it, with a turn in body axes since the beginning of the step. In the terms of (42) of
-document 000:
+Kang 2014:
 
     q + β₀ v + β₁ with β₀ = −h β / γ           (β₁: what is known at the beginning of the step)
     v + β₀ a + β₂ with β₀ = −h γ (1 − α_f) / (1 − α_m)

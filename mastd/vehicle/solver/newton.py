@@ -1,5 +1,5 @@
-"""One step by Newton's method: conventional in inertial axes, proposed in chassis axes (Fig. 2 of document
-000).
+"""One step by Newton's method: conventional in inertial axes, proposed in chassis axes (Fig. 2 of
+Kang 2014).
 
 Proposed: unknowns are the increments (4) of motion relative to the chassis, equations those of (33)–(41) in
 chassis axes, the matrix is that of t = 0. Conventional: absolute increments, equations (28)–(32) in inertial

@@ -1,6 +1,6 @@
 """Layout of the numeric blocks that cross the plant link: one table gives offsets, hash and documentation.
 
-A block is a contiguous little-endian float64 array. Link order is 1…n as in document 004, everything is SI.
+A block is a contiguous little-endian float64 array. Link order is 1…n as in Jin 2012, everything is SI.
 Integers (sequence, step, time, bits) travel beside the block, never inside it.
 """
 

@@ -190,7 +190,7 @@ def test_three_links_take_what_is_counted_by_hand() -> None:
 
     V: of the links' own coordinates 3, 1, 3 turn: a cross product each. Inherited ones that turn, 3 and 4,
     take a cross product and a sum of vectors; two distances of centres. 6 (3 + 4 + 7) products by Table 1 of
-    document 001. v, ω: a scaled vector and a sum of vectors for each of 10 coordinates; for each of 3 arms
+    Kang and Yoon. v, ω: a scaled vector and a sum of vectors for each of 10 coordinates; for each of 3 arms
     and 2 reaches a cross product and a sum of vectors. I: 9 entries of R J and 6 of (R J) Rᵀ, of three
     products each.
     """
@@ -211,7 +211,7 @@ def test_counts_repeat_and_name_their_stages() -> None:
 
 
 @pytest.mark.alone
-def test_the_car_of_document_001_takes_the_multiplications_of_its_tables() -> None:
+def test_the_car_of_kang_and_yoon_takes_the_multiplications_of_its_tables() -> None:
     """LU and solution of 63 equations, divisions by pivots as multiplications; I, M and f as in Tables 1, 2.
 
     Of the 27 multiplications of each body in f, (19), the kernel of M and f has none: I γ and ω × I ω stand

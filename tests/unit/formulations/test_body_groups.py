@@ -1,4 +1,4 @@
-"""Body groups: the four steps of document 001, word for word, beside ours; the paper's car; limits."""
+"""Body groups: the four steps of Kang and Yoon, word for word, beside ours; the paper's car; limits."""
 
 from __future__ import annotations
 
@@ -115,7 +115,7 @@ def test_corners_of_a_car_are_groups_with_the_corners_names() -> None:
     assert [group.name for group in found][:2] == ["chassis", "front rack"]
 
 
-def test_the_car_of_document_001_has_the_papers_numbers_and_groups() -> None:
+def test_the_car_of_kang_and_yoon_has_the_papers_numbers_and_groups() -> None:
     model = paper_car()
     topology = topology_of(model)
     found = body_groups(model, topology)
@@ -137,7 +137,7 @@ def test_the_car_of_document_001_has_the_papers_numbers_and_groups() -> None:
     assert len(members) == 10
 
 
-def test_the_car_of_document_001_can_be_laid_out_and_closes() -> None:
+def test_the_car_of_kang_and_yoon_can_be_laid_out_and_closes() -> None:
     model = paper_car()
     assert lay_out(model).model is model
     for primitive in model.primitives:

@@ -1,4 +1,4 @@
-"""Chains of document 003: recursions beside dense matrices, columns beside the complex step, and steps."""
+"""Chains of KR 10-1310276: recursions beside dense matrices, columns beside the complex step, and steps."""
 
 from __future__ import annotations
 

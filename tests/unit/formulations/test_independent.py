@@ -1,4 +1,4 @@
-"""The formulations of document 001 agree with each other and with the plain equations."""
+"""The formulations of Kang and Yoon agree with each other and with the plain equations."""
 
 from __future__ import annotations
 
@@ -30,8 +30,8 @@ from tests.support.formulations.random_trees import accelerations, choose, equat
 
 SEEDS = range(60)
 CAR = lay_out(library.find("quarter_car")).arrays
-"""Any: the formulations of document 001 need nothing of the car but what is in the tree. Without one, kernels
-would be compiled again."""
+"""Any: the formulations of Kang and Yoon need nothing of the car but what is in the tree. Without one,
+kernels would be compiled again."""
 SOLVERS: dict[str, tuple[Callable[..., Any], Callable[..., int]]] = {
     "lagrange": (lagrange_room, solve_lagrange),
     "reduced-lagrange": (reduced_room, solve_reduced),

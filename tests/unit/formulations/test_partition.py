@@ -1,4 +1,4 @@
-"""Dependent and independent coordinates of body groups, document 001."""
+"""Dependent and independent coordinates of body groups, Kang and Yoon."""
 
 from __future__ import annotations
 

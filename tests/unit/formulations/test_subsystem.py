@@ -1,4 +1,4 @@
-"""Subsystem synthesis (document 002): both coordinate sets and mixtures of them against dense equations."""
+"""Subsystem synthesis (Song and Kim): both coordinate sets and mixtures of them against dense equations."""
 
 from __future__ import annotations
 

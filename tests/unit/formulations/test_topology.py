@@ -1,4 +1,4 @@
-"""The spanning tree found from the joints: arrays (1)–(3) of document 001, cuts, and what cannot be cut."""
+"""The spanning tree found from the joints: arrays (1)–(3) of Kang and Yoon, cuts, and what cannot be cut."""
 
 from __future__ import annotations
 
@@ -172,7 +172,7 @@ def test_loops_are_cut_at_ball_joints_and_massless_links(name: str) -> None:
     ), "every joint is in the tree or cut"
 
 
-def test_a_strut_and_its_tie_rod_stand_in_the_tree_as_in_document_001() -> None:
+def test_a_strut_and_its_tie_rod_stand_in_the_tree_as_in_kang_and_yoon() -> None:
     model = library.find("mcpherson_hatchback")
     topology = topology_of(model)
     assert below(model, topology, "front left lower arm") == ("chassis", TreeJoint.REVOLUTE)

@@ -1,4 +1,4 @@
-"""Document 004's statements on the workspace: mobility, contraction, singular poses, isotropy, Table 4."""
+"""Jin 2012's statements on the workspace: mobility, contraction, singular poses, isotropy, Table 4."""
 
 from __future__ import annotations
 

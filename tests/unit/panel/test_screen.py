@@ -25,7 +25,7 @@ SMALL, LARGE = Look(80, 24), Look(120, 40)
 ME = "anna@rig/pts/0"
 NEUTRAL, STROKE = 1.25, 0.1
 DESCRIPTION: dict[str, Any] = {
-    "table_name": "table of document 004",
+    "table_name": "table of Jin 2012",
     "pid": 4711,
     "rate_hz": 1000.0,
     "simulated": True,

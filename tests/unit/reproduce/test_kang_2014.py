@@ -1,4 +1,4 @@
-"""Document 000: items without a printed number, and the measures of a matrix that changes."""
+"""Kang 2014: items without a printed number, and the measures of a matrix that changes."""
 
 from __future__ import annotations
 
@@ -188,7 +188,7 @@ def test_one_or_two_iterations_are_within_where_the_gaps_are_small_too() -> None
 
 
 @pytest.mark.evidence
-def test_document_000_is_reproduced(capsys: pytest.CaptureFixture[str]) -> None:
+def test_kang_2014_is_reproduced(capsys: pytest.CaptureFixture[str]) -> None:
     """Everything but the ratio of times, which is the bench's."""
     run("000", "--json")
     found = json.loads(capsys.readouterr().out)

@@ -1,4 +1,4 @@
-"""Document 001 recomputed: formulas against loops that count, patterns against numbers, its shares."""
+"""Kang and Yoon recomputed: formulas against loops that count, patterns against numbers, its shares."""
 
 from __future__ import annotations
 
@@ -15,8 +15,7 @@ from mastd.counting.operation_formulas import Extent, Method, kinematics_of, ste
 from mastd.formulations.tree.body_groups import body_groups
 from mastd.formulations.tree.design_rank import cut_jacobian
 from mastd.formulations.tree.topology import topology_of
-from mastd.reproduce.kang_yoon import executed as document_001_executed
-from mastd.reproduce.kang_yoon import tables
+from mastd.reproduce.kang_yoon import executed, tables
 from mastd.reproduce.registry import select
 from mastd.vehicle.model import library, mobility
 from mastd.vehicle.model.definition import Model
@@ -284,7 +283,7 @@ def test_totals_are_the_sums_of_the_steps_shown() -> None:
 
 @pytest.mark.alone
 def test_executed_multiplications_are_those_of_the_formulas_or_explained_term_by_term() -> None:
-    items = {item.identifier: item for item in document_001_executed.items()}
+    items = {item.identifier: item for item in executed.items()}
     assert all(item.within for item in items.values())
     values = {identifier: item.ours or 0.0 for identifier, item in items.items()}
     shared = sum(value for key, value in values.items() if key.startswith("001.executed.kinematics."))
@@ -302,6 +301,6 @@ def test_executed_multiplications_are_those_of_the_formulas_or_explained_term_by
 
 
 @pytest.mark.alone
-def test_document_001_is_chosen_by_its_number() -> None:
+def test_kang_and_yoon_is_chosen_by_its_number() -> None:
     chosen = select(["001.structure"], Path("unused"))
     assert [item.ours for item in chosen] == [22, 39, 8, 24, 15, 10]

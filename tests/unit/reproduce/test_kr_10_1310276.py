@@ -1,4 +1,4 @@
-"""Document 003: operations as executed, measures of departure, and what the text claims on small chains."""
+"""KR 10-1310276: operations as executed, measures of departure, and what the text claims on small chains."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Document 002: its items where they are not the kernels' own results."""
+"""Song and Kim: its items where they are not the kernels' own results."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ def test_all_ways_agree_at_a_state_that_moves() -> None:
 
 @pytest.mark.evidence
 @pytest.mark.alone
-def test_document_002_is_reproduced(capsys: pytest.CaptureFixture[str]) -> None:
+def test_song_and_kim_is_reproduced(capsys: pytest.CaptureFixture[str]) -> None:
     """Everything but times, which are the bench's."""
     parser = argparse.ArgumentParser()
     reproduce.add_parsers(parser.add_subparsers(required=True))

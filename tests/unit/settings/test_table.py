@@ -1,4 +1,4 @@
-"""The table's settings: document 004's table as shipped, and every check across its fields."""
+"""The table's settings: Jin 2012's table as shipped, and every check across its fields."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from mastd.settings.table.table import TableSettings, no_load_speed
 TABLE_FILE = Path(__file__).parents[3] / "config" / "table.yaml"
 TEXT = read_text(TABLE_FILE)
 
-# Tables 1 and 2 of document 004, in mm
+# Tables 1 and 2 of Jin 2012, in mm
 TABLE_JOINTS = [
     (-1400, -800, -900),
     (-1400, 800, -900),
@@ -44,7 +44,7 @@ def table() -> TableSettings:
     return load(TABLE_FILE, TableSettings)
 
 
-def test_the_shipped_table_is_that_of_document_004(table: TableSettings) -> None:
+def test_the_shipped_table_is_that_of_jin_2012(table: TableSettings) -> None:
     assert [tuple(1000 * v for v in link.table_joint) for link in table.links] == TABLE_JOINTS
     assert [tuple(1000 * v for v in link.base_joint) for link in table.links] == BASE_JOINTS
     assert {(link.neutral_length, link.stroke) for link in table.links} == {(1.2, 0.05)}

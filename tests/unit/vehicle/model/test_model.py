@@ -319,7 +319,7 @@ def test_a_template_is_the_same_as_its_free_definition(name: str) -> None:
     assert_same(build(free), build(settings))
 
 
-def test_the_hatchback_has_the_bodies_of_document_001() -> None:
+def test_the_hatchback_has_the_bodies_of_kang_and_yoon() -> None:
     model = library.find("mcpherson_hatchback")
     names = [each.name for each in model.bodies]
     corner = {
