@@ -17,7 +17,7 @@ Blocks that cross processes have ``mastd.wire.common.layout`` instead, whose dig
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any, NamedTuple, TypeVar, get_type_hints
+from typing import Any, NamedTuple, TypeVar, cast, get_type_hints
 
 Table = TypeVar("Table", bound=tuple[Any, ...])
 
@@ -44,7 +44,8 @@ def index_table(table: type[Table], first: int = 0) -> Table:
     for _, entry in entries(table):
         offsets.append(at)
         at += entry.size
-    return table(*offsets)
+    numbered: Table = cast(Any, table)(*offsets)
+    return numbered
 
 
 def size_of(numbered: Table) -> int:
