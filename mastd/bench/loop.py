@@ -16,11 +16,11 @@ import numpy as np
 
 from mastd.bench.registry import Figure, bench, figure, ratio
 from mastd.loop.cycle.cycle import Cycle
-from mastd.loop.process.child_watch import Companions
-from mastd.loop.process.host import Connection, open_link, turns
+from mastd.loop.process.child_watch import ChildWatch
+from mastd.loop.process.host import Connection, open_link, processor_affinity
 from mastd.loop.process.installation import Plan
 from mastd.loop.process.operator_requests import RequestPort
-from mastd.loop.process.runner import Runner
+from mastd.loop.process.runner import Ports, Runner
 from mastd.loop.process.status_publisher import StatusPublisher
 from mastd.loop.process.warmup import compile_kernels
 from mastd.loop.realtime.clock import PeriodicClock
@@ -84,11 +84,13 @@ def _play(mode: Mode, link_kind: str, cycles: int, note: Callable[[Cycle], float
             play,
             plan.daemon.period_ns,
             None,
-            requests,
-            StatusPublisher(status, cycle, requests, None, rights.degraded),
-            Companions(cycle.supervisor, requests, None, None, 0),
+            Ports(
+                requests,
+                StatusPublisher(status, cycle, requests, None, rights.degraded),
+                ChildWatch(cycle.supervisor, requests, None, None, 0),
+            ),
         )
-        stack.enter_context(turns(connection))
+        stack.enter_context(processor_affinity(connection))
         if mode == "lockstep":
             runner.lockstep()
         else:

@@ -14,7 +14,7 @@ from mastd.errors import StoppedError, UsageError
 if TYPE_CHECKING:
     from mastd.loop.process.installation import Plan
     from mastd.loop.process.script import StopRequest
-    from mastd.loop.service.single_run import Ending
+    from mastd.loop.service.single_run import RunOutcome
     from mastd.motion.preflight.verdict import Preflight
     from mastd.wire.plant.hello import Mode
 
@@ -38,13 +38,13 @@ def prepare(arguments: argparse.Namespace) -> bool:
 
 def recorded_play(
     arguments: argparse.Namespace, plan: Plan, verdict: Preflight, stop: StopRequest, *, live: bool
-) -> tuple[Path, Ending]:
+) -> tuple[Path, RunOutcome]:
     """Play, and return the record and how it ended.
 
     Raises UsageError for a plan that does not pass its check, StoppedError before anything has moved, and
     what ``mastd.loop.service.single_run.run`` raises.
     """
-    from mastd.loop.process.endpoints import Kind, operators_place
+    from mastd.loop.process.endpoints import Kind, operators_endpoint
     from mastd.loop.realtime.lock import plant_lock
     from mastd.loop.service.journal import slug
     from mastd.loop.service.single_run import run as play
@@ -59,22 +59,22 @@ def recorded_play(
     mode: Mode = "lockstep" if arguments.lockstep else "free-run"
     link = connection(arguments, plan, rigid_payload(plan.profile), arguments.link or "socket", mode)
     kind = Kind.RUN if arguments.plant else Kind.SIMULATED_RUN
-    with plant_lock(link.address), operators_place(kind, arguments.operators) as operators:
+    with plant_lock(link.address), operators_endpoint(kind, arguments.operators) as operators:
         if operators.note:
             print(operators.note, file=sys.stderr)
         return record, play(plan, link, record, live, stop, verdict.scale, operators)
 
 
-def tell_recorder_loss(result: dict[str, object], ending: Ending) -> None:
+def tell_recorder_loss(result: dict[str, object], outcome: RunOutcome) -> None:
     """A run that was not recorded to its end cannot be judged: say so, and what is known."""
-    if ending.recorded is None or ending.recorded.error is None:
+    if outcome.recorded is None or outcome.recorded.error is None:
         return
-    result["command_sha256"] = ending.command_sha256
-    result["state"] = ending.state.name
-    if ending.completed:
+    result["command_sha256"] = outcome.command_sha256
+    result["state"] = outcome.state.name
+    if outcome.completed:
         result["verdict"] = "fail"
-    result["cause"] = f"recorder lost: {ending.recorded.error}; the run itself " + (
-        "went to its end" if ending.completed else f"ended in {ending.state.name}"
+    result["cause"] = f"recorder lost: {outcome.recorded.error}; the run itself " + (
+        "went to its end" if outcome.completed else f"ended in {outcome.state.name}"
     )
 
 

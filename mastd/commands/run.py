@@ -58,10 +58,10 @@ def _run(arguments: argparse.Namespace, stop: StopRequest) -> int:
     )
     with riding(shown=live) as progress:
         verdict = check(plan.profile, plan.table, progress)
-    record_path, ending = recorded_play(arguments, plan, verdict, stop, live=live)
+    record_path, outcome = recorded_play(arguments, plan, verdict, stop, live=live)
     record = read(record_path)
     result = make_result(record)
-    tell_recorder_loss(result, ending)
+    tell_recorder_loss(result, outcome)
     try:
         write_run_page(run_page(record, result), default_page(record_path), result)
     except UsageError as error:  # a full disk must not hide how the run went
@@ -70,6 +70,6 @@ def _run(arguments: argparse.Namespace, stop: StopRequest) -> int:
         print(json.dumps(result, allow_nan=False))
     else:
         print(summary(result))
-        if ending.rights.degraded:
-            print(f"  DEGRADED_RT: {ending.rights.missing}")
+        if outcome.rights.degraded:
+            print(f"  DEGRADED_RT: {outcome.rights.missing}")
     return exit_code(result)

@@ -66,18 +66,18 @@ def run(arguments: argparse.Namespace) -> int:
 def _serve(arguments: argparse.Namespace, stop: StopRequest, manager: ServiceManager) -> Fault | None:
     with stop.interrupting():
         manager.busy("reading the settings")
-        from mastd.loop.process.compile_progress import compiling_told
-        from mastd.loop.process.endpoints import Kind, operators_place
+        from mastd.loop.process.compile_progress import report_compiling
+        from mastd.loop.process.endpoints import Kind, operators_endpoint
         from mastd.loop.process.installation import Installation
         from mastd.loop.realtime.lock import plant_lock
-        from mastd.loop.service.service import Surroundings, serve
-        from mastd.loop.service.shutdown_record import Diary, state_directory
+        from mastd.loop.service.service import ServiceContext, serve
+        from mastd.loop.service.shutdown_record import ShutdownRecord, state_directory
         from mastd.settings.core.starter import find
         from mastd.wire.access.authentication import check_network
         from mastd.wire.access.keys import KeyRing, keys_directory
 
         payload = _payload(arguments.payload)
-        with compiling_told(manager, _say):
+        with report_compiling(manager, _say):
             rigs = rigs_settings(arguments)
             installation = Installation.read(
                 find("table", arguments.table), daemon_settings(arguments), rigs_path=rigs
@@ -90,26 +90,26 @@ def _serve(arguments: argparse.Namespace, stop: StopRequest, manager: ServiceMan
         return connection(arguments, installation, payload)
 
     address = connect(installation).address
-    with plant_lock(address), operators_place(Kind.SERVICE, arguments.operators) as operators:
+    with plant_lock(address), operators_endpoint(Kind.SERVICE, arguments.operators) as operators:
         out = Path(arguments.out)
-        diary = Diary(state_directory(out))
-        around = Surroundings(connect, operators, out, stop, manager, diary, _say, rigs)
+        shutdown_record = ShutdownRecord(state_directory(out))
+        context = ServiceContext(connect, operators, out, stop, manager, shutdown_record, _say, rigs)
         try:
-            fault = serve(installation, around)
+            fault = serve(installation, context)
         except (MastdError, KeyboardInterrupt):  # told here and now
-            diary.end("")
+            shutdown_record.end("")
             raise
-        diary.end(fault.cause if fault is not None else "")
+        shutdown_record.end(fault.cause if fault is not None else "")
         return fault
 
 
 def _ended(arguments: argparse.Namespace) -> int:
     """Note how the service has ended."""
-    from mastd.loop.service.shutdown_record import note_ending, state_directory
+    from mastd.loop.service.shutdown_record import note_shutdown, state_directory
 
-    ending = note_ending(state_directory(Path(arguments.out)), os.environ)
-    if not ending.good:
-        _say(f"ended: {ending.text}")
+    shutdown = note_shutdown(state_directory(Path(arguments.out)), os.environ)
+    if not shutdown.good:
+        _say(f"ended: {shutdown.text}")
     return 0
 
 

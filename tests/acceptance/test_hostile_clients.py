@@ -12,11 +12,11 @@ import pytest
 from mastd.bench.wire import hostile
 from mastd.loop.process import host
 from mastd.loop.process.endpoints import Kind, Operators
-from mastd.loop.process.host import Blocks, Connection
+from mastd.loop.process.host import Blocks, Connection, Processes
 from mastd.loop.process.installation import Plan
 from mastd.loop.process.script import RunScript
 from mastd.loop.realtime.rights import Rights
-from mastd.loop.service.single_run import Ending, run
+from mastd.loop.service.single_run import RunOutcome, run
 from mastd.safety.states import State
 from mastd.wire.common.blocks import Verb
 from mastd.wire.plant.provider import PlantRequest, rigid_payload
@@ -46,7 +46,7 @@ def connection(plan: Plan) -> Connection:
     return Connection(None, "direct", "lockstep", request)
 
 
-def play(plan: Plan, operators: Operators) -> Ending:
+def play(plan: Plan, operators: Operators) -> RunOutcome:
     return run(plan, connection(plan), None, live=False, operators=operators)
 
 
@@ -104,7 +104,7 @@ def test_a_stop_acts_within_two_cycles_of_its_entering_the_block(plan: Plan) -> 
         blocks = Blocks.of(plan)
         script = RunScript(cycle.supervisor)
         stopper = StopAt(script, blocks, 1500)
-        host.loop(plan, connection(plan), cycle, link, stopper, blocks, None, None, Rights(()))
+        host.loop(plan, connection(plan), cycle, link, stopper, Processes(blocks), Rights(()))
     assert stopper.acted_after is not None
     assert stopper.acted_after <= 3, "asked in cycle 1, acted in 2, seen in 3"
     assert not script.completed

@@ -25,11 +25,11 @@ from mastd.loop.measurement.frame import frame_channels
 from mastd.loop.payload.loaded_profile import LoadedProfile
 from mastd.loop.payload.oils import DrivenVehicle
 from mastd.loop.payload.prepare import ready_profile
-from mastd.loop.process.child_watch import Companions
+from mastd.loop.process.child_watch import ChildWatch
 from mastd.loop.process.host import Blocks
 from mastd.loop.process.installation import Installation
 from mastd.loop.process.operator_requests import RequestPort
-from mastd.loop.process.runner import Runner
+from mastd.loop.process.runner import Ports, Runner
 from mastd.loop.process.script import RunScript
 from mastd.loop.process.status_publisher import StatusPublisher
 from mastd.motion.profile.timeline import Timeline, at_rest
@@ -335,9 +335,10 @@ def _run(house: Installation, cycle: Cycle, link: DirectLink, script: _Script) -
     try:
         requests = RequestPort(blocks.request)
         publisher = StatusPublisher(blocks.status, cycle, requests, None, degraded=False)
-        companions = Companions(cycle.supervisor, requests, None, None, 0)
+        child_watch = ChildWatch(cycle.supervisor, requests, None, None, 0)
         period_ns = house.daemon.period_ns
-        Runner(cycle, link, script, period_ns, None, requests, publisher, companions, events).lockstep()
+        ports = Ports(requests, publisher, child_watch)
+        Runner(cycle, link, script, period_ns, None, ports, events).lockstep()
     finally:
         blocks.close()
     return events

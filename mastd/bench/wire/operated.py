@@ -103,11 +103,8 @@ class OperatedLoop:
             self.cycle,
             self.link,
             play,
-            self.blocks,
-            self.recorder,
-            self.gateway,
+            host.Processes(self.blocks, self.recorder, self.gateway, self.rigs),
             rights,
-            rigs=self.rigs,
         )
         if len(play.notes) < cycles:
             first = self.cycle.supervisor.latch.first

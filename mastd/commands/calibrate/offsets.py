@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from mastd.commands import Subparsers
     from mastd.control.identification.length_offsets import LengthOffsets
     from mastd.loop.process.script import StopRequest
-    from mastd.loop.service.single_run import Ending
+    from mastd.loop.service.single_run import RunOutcome
     from mastd.settings.table.table import TableSettings
 
 CERTAINTY: Final = 2.0
@@ -71,9 +71,9 @@ def run(arguments: argparse.Namespace) -> int:
     source, code, said = arguments.source, 0, ""
     if source is None:
         with stop_on_signals() as stop:
-            source, ending = _played(arguments, stop)
-        if not ending.completed:
-            code, said = (3, ending.fault.cause) if ending.fault else (1, "stopped by the operator")
+            source, outcome = _played(arguments, stop)
+        if not outcome.completed:
+            code, said = (3, outcome.fault.cause) if outcome.fault else (1, "stopped by the operator")
             print(f"the play did not go to its end: {said}", file=sys.stderr)
     record = open_run(source, wanted)
     table = table_of(record)
@@ -92,7 +92,7 @@ def run(arguments: argparse.Namespace) -> int:
     return code
 
 
-def _played(arguments: argparse.Namespace, stop: StopRequest) -> tuple[Path, Ending]:
+def _played(arguments: argparse.Namespace, stop: StopRequest) -> tuple[Path, RunOutcome]:
     """Check, play and record; return the record and how it ended."""
     from mastd.loop.process.installation import Plan
     from mastd.motion.preflight.preflight import check

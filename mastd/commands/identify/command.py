@@ -102,9 +102,9 @@ def _played(arguments: argparse.Namespace, stop: StopRequest) -> dict[str, Any]:
 
     live = prepare(arguments)
     plan, verdict = _checked(arguments, live)
-    record, ending = recorded_play(arguments, plan, verdict, stop, live=live)
+    record, outcome = recorded_play(arguments, plan, verdict, stop, live=live)
     result = make_result(read(record))
-    tell_recorder_loss(result, ending)
+    tell_recorder_loss(result, outcome)
     return result
 
 

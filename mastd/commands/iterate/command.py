@@ -275,7 +275,7 @@ def _given_matrix(path: Path, responses: ResponseSet) -> FrequencyMatrix:
 
 
 def _player(arguments: argparse.Namespace, directory: Path, stop: StopRequest) -> Player:
-    from mastd.loop.process.endpoints import Kind, operators_place
+    from mastd.loop.process.endpoints import Kind, operators_endpoint
     from mastd.loop.service.player import Player
 
     kind = Kind.RUN if arguments.plant else Kind.SIMULATED_RUN
@@ -283,7 +283,7 @@ def _player(arguments: argparse.Namespace, directory: Path, stop: StopRequest) -
         partial(_plan, arguments),
         partial(_connection, arguments),
         directory,
-        partial(operators_place, kind, arguments.operators),
+        partial(operators_endpoint, kind, arguments.operators),
         live=not arguments.json and sys.stderr.isatty(),
         stop=stop,
     )

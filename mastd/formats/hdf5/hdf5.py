@@ -35,12 +35,12 @@ from mastd.formats.core.measurement import HEAD, Channel, Format, Measurement, S
 from mastd.formats.core.packages import distinct, package, plain
 from mastd.formats.hdf5.attributes import attribute_text, attributes, refuse_link, refuse_unreadable
 from mastd.formats.hdf5.foreign import read_foreign
-from mastd.formats.sandbox.reader import MIN_SECONDS, Apart, Packed, check_expanded, pack, unpack
+from mastd.formats.sandbox.reader import MIN_SECONDS, Packed, Sandbox, check_expanded, pack, unpack
 
 _TITLE: Final = "HDF5"
 _SIGNATURE: Final = b"\x89HDF\r\n\x1a\n"
 _LAYOUT: Final = "mastd_layout"
-_APART: Final = Apart(__name__, "h5py", "hdf", _TITLE)
+_SANDBOX: Final = Sandbox(__name__, "h5py", "hdf", _TITLE)
 
 
 def recognises(head: bytes) -> bool:
@@ -56,7 +56,7 @@ def read(path: Path) -> Measurement:
     series for each length, a data set called time or t is its axis; two-dimensional ones give a channel for
     each column. External links, external and virtual data sets are refused, other files are never opened.
     """
-    return unpack(_APART.call("read_here", path))
+    return unpack(_SANDBOX.call("read_here", path))
 
 
 def read_here(path: Path) -> Packed:

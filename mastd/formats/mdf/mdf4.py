@@ -28,10 +28,10 @@ from mastd.formats.core.files import replacing
 from mastd.formats.core.measurement import START_TIME, Format, Measurement, Series
 from mastd.formats.core.packages import distinct, one_line, package, plain
 from mastd.formats.mdf.groups import measurement_of
-from mastd.formats.sandbox.reader import Apart, Packed, pack, unpack
+from mastd.formats.sandbox.reader import Packed, Sandbox, pack, unpack
 
 _TITLE: Final = "MDF"
-_APART: Final = Apart(__name__, "asammdf", "mdf", _TITLE)
+_SANDBOX: Final = Sandbox(__name__, "asammdf", "mdf", _TITLE)
 _SYNCHRONISED: Final = {"s": 1, "rad": 2, "m": 3, "": 4}
 """What a master counts in, by its unit: time, angle, distance, index (ASAM MDF 4.1, cn_sync_type)."""
 _UNKNOWN_START: Final = datetime.fromtimestamp(0, UTC)
@@ -49,7 +49,7 @@ def read(path: Path) -> Measurement:
     invalid are NaN, with a warning. A file whose data are shorter than stated is refused; of one that was not
     finalised as much is read as asammdf finds whole, with a warning.
     """
-    return unpack(_APART.call("read_here", path))
+    return unpack(_SANDBOX.call("read_here", path))
 
 
 def read_here(path: Path) -> Packed:

@@ -69,7 +69,7 @@ def _serve(connection: socket.socket, parent: int, readers: ModuleType) -> None:
         if not message:
             return
         # A child that is killed leaves its temporary files behind.
-        with tempfile.TemporaryDirectory(prefix="mastd-apart-", ignore_cleanup_errors=True) as folder:
+        with tempfile.TemporaryDirectory(prefix="mastd-sandbox-", ignore_cleanup_errors=True) as folder:
             child = os.fork()
             if child == 0:
                 os._exit(_child(json.loads(message), descriptors[0], readers, folder))

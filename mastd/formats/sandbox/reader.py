@@ -49,14 +49,14 @@ _MAX_DOCUMENT: Final = 16_000_000
 _STARTING_SECONDS: Final = 120.0
 
 
-def most_expanded(size: int) -> int:
+def max_expanded(size: int) -> int:
     """Return how many bytes a file of ``size`` bytes may become in memory, as float64."""
     return min(_MAX_EXPANDED, max(_MIN_EXPANDED, _EXPANSION * size))
 
 
 def check_expanded(path: Path, values: int) -> None:
     """Raise FormatError where a file declares more values than one of its size may hold."""
-    most = most_expanded(path.stat().st_size)
+    most = max_expanded(path.stat().st_size)
     if not 0 <= 8 * values <= most:
         raise FormatError(
             f"{path}: declares {values} values, {8 * values / 1e6:.0f} MB: "
@@ -73,10 +73,10 @@ class Packed:
 
 
 @dataclass(eq=False)
-class Apart:
-    """Calls functions of ``module``, ``(Path) -> Packed``, in child processes that have ``library`` at hand.
+class Sandbox:
+    """Sandboxed reader: calls functions of ``module``, ``(Path) -> Packed``, in child processes.
 
-    ``also``: modules of the library that it would import for every file anew.
+    The children have ``library`` imported. ``also``: other modules to import once.
     """
 
     module: str
@@ -97,14 +97,14 @@ class Apart:
         require(self.library, self.extra, self.title)
         seconds = MIN_SECONDS + SECONDS_PER_MEGABYTE * size / 1e6
         # What is read and what it is made of, beside one another.
-        memory = MIN_MEMORY + 2 * (most_expanded(size) - _MIN_EXPANDED)
+        memory = MIN_MEMORY + 2 * (max_expanded(size) - _MIN_EXPANDED)
         request = {
             "function": function,
             "path": os.path.abspath(path),
             "seconds": seconds,
             "wall": WAITING * seconds,
             "memory": memory,
-            "written": most_expanded(size) + size + _MAX_DOCUMENT,
+            "written": max_expanded(size) + size + _MAX_DOCUMENT,
         }
         with self._lock, _SharedMemory() as shared:
             status = self._template(path).run(request, shared.descriptor)
@@ -208,7 +208,7 @@ class _SharedMemory:
     """Memory without a name that a child fills."""
 
     def __init__(self) -> None:
-        self.descriptor = os.memfd_create("mastd-apart")
+        self.descriptor = os.memfd_create("mastd-sandbox")
 
     def __enter__(self) -> _SharedMemory:
         return self
@@ -222,7 +222,7 @@ class _SharedMemory:
 
 
 def _unpacked(shared: _SharedMemory, path: Path) -> Packed:
-    """Return what ``apart_template`` has put into shared memory, arrays where they are."""
+    """Return what ``fork_server`` has put into shared memory, arrays where they are."""
     content = shared.content()
     length = int.from_bytes(content[:8], "little")
     message = json.loads(content[8 : 8 + length])

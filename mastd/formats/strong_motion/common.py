@@ -108,7 +108,7 @@ def left_out(measurement: Measurement, series: Series, kept: Collection[str]) ->
     return tuple(lines)
 
 
-def names_told(write: Writer, read: Callable[[Path], Measurement]) -> Writer:
+def report_renames(write: Writer, read: Callable[[Path], Measurement]) -> Writer:
     """Return a writer that also tells which channels are read back under another name.
 
     What of a name survives in a record's header depends on the words beside it, so the file itself is asked.

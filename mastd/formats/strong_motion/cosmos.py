@@ -25,8 +25,8 @@ from mastd.formats.strong_motion.common import (
     in_units,
     left_out,
     line_of,
-    names_told,
     peak_warning,
+    report_renames,
     series_of,
     start_of,
     step_line,
@@ -273,5 +273,10 @@ def _harmless(line: str) -> str:
 
 
 FORMAT: Final = Format(
-    "cosmos", "COSMOS V1/V2", (".v1", ".v2", ".v0", ".v1c", ".v2c"), recognises, read, names_told(write, read)
+    "cosmos",
+    "COSMOS V1/V2",
+    (".v1", ".v2", ".v0", ".v1c", ".v2c"),
+    recognises,
+    read,
+    report_renames(write, read),
 )

@@ -25,9 +25,9 @@ from mastd.formats.strong_motion.common import (
     iso_time,
     left_out,
     line_of,
-    names_told,
     peak_warning,
     plain_unit,
+    report_renames,
     start_of,
     step_line,
 )
@@ -240,4 +240,4 @@ def _duration_warning(path: Path, entries: dict[str, str], count: int, step: flo
     )
 
 
-FORMAT: Final = Format("esm", "ESM/ITACA DYNA", (".asc",), recognises, read, names_told(write, read))
+FORMAT: Final = Format("esm", "ESM/ITACA DYNA", (".asc",), recognises, read, report_renames(write, read))

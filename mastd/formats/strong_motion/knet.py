@@ -29,7 +29,7 @@ from mastd.formats.strong_motion.common import (
     iso_time,
     left_out,
     line_of,
-    names_told,
+    report_renames,
     start_of,
     step_line,
 )
@@ -276,5 +276,5 @@ FORMAT: Final = Format(
     (".ns", ".ew", ".ud", ".ns1", ".ew1", ".ud1", ".ns2", ".ew2", ".ud2"),
     recognises,
     read,
-    names_told(write, read),
+    report_renames(write, read),
 )

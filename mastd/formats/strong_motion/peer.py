@@ -25,8 +25,8 @@ from mastd.formats.strong_motion.common import (
     in_units,
     left_out,
     line_of,
-    names_told,
     plain_unit,
+    report_renames,
     step_line,
 )
 
@@ -196,5 +196,5 @@ def _harmless(text: str) -> str:
 
 
 FORMAT: Final = Format(
-    "peer", "PEER AT2, VT2, DT2", (".at2", ".vt2", ".dt2"), recognises, read, names_told(write, read)
+    "peer", "PEER AT2, VT2, DT2", (".at2", ".vt2", ".dt2"), recognises, read, report_renames(write, read)
 )

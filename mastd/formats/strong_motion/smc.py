@@ -38,7 +38,7 @@ from mastd.formats.strong_motion.common import (
     iso_time,
     left_out,
     line_of,
-    names_told,
+    report_renames,
     start_of,
     step_line,
 )
@@ -321,4 +321,4 @@ def _real_lines(rate: str, values: FloatArray, step: float) -> list[str]:
     return ["".join(fields[k : k + 5]) for k in range(0, len(fields), 5)]
 
 
-FORMAT: Final = Format("smc", "USGS SMC", (".smc",), recognises, read, names_told(write, read))
+FORMAT: Final = Format("smc", "USGS SMC", (".smc",), recognises, read, report_renames(write, read))

@@ -29,9 +29,9 @@ from mastd.formats.strong_motion.common import (
     in_units,
     left_out,
     line_of,
-    names_told,
     peak_warning,
     plain_unit,
+    report_renames,
     step_line,
 )
 
@@ -219,5 +219,5 @@ def _harmless(line: str) -> str:
 
 
 FORMAT: Final = Format(
-    "usc", "USC volume II", (".s0a", ".s0t", ".v2"), recognises, read, names_told(write, read)
+    "usc", "USC volume II", (".s0a", ".s0t", ".v2"), recognises, read, report_renames(write, read)
 )

@@ -38,10 +38,10 @@ from mastd.formats.core.even_axis import check_stated, in_seconds, kept_or_own, 
 from mastd.formats.core.files import replacing
 from mastd.formats.core.measurement import Channel, Format, Measurement, Series, one_series
 from mastd.formats.core.packages import distinct, package, plain
-from mastd.formats.sandbox.reader import Apart, Packed, check_expanded, pack, unpack
+from mastd.formats.sandbox.reader import Packed, Sandbox, check_expanded, pack, unpack
 
 _TITLE: Final = "Parquet"
-_APART: Final = Apart(__name__, "pyarrow.parquet", "parquet", _TITLE, ("pyarrow.compute",))
+_SANDBOX: Final = Sandbox(__name__, "pyarrow.parquet", "parquet", _TITLE, ("pyarrow.compute",))
 _TIMES: Final = ("time", "t", "times", "timestamp", "timestamps", "zeit")
 _UNITS_A_SECOND: Final = {"s": 1, "ms": 1_000, "us": 1_000_000, "ns": 1_000_000_000}
 _NOT_NOTES: Final = ("ARROW:schema", "pandas", "mastd.layout", "mastd.series", "mastd.notes")
@@ -59,7 +59,7 @@ def read(path: Path) -> Measurement:
     A file of ours comes back as it was. Nulls are NaN, with a warning. Columns that are no numbers are not
     read, with a warning. Time stamps are s from the first on, which a note gives in full.
     """
-    return unpack(_APART.call("read_here", path))
+    return unpack(_SANDBOX.call("read_here", path))
 
 
 def first_use() -> None:

@@ -112,7 +112,7 @@ def read_tir(path: Path | str) -> TyreProperties:
         _check_needs(reading, kind)
         _check_ranges(reading, coefficients)
     if kind is not None and not reading.problems:
-        _tell(reading, kind, coefficients)
+        _report(reading, kind, coefficients)
     if reading.problems or kind is None:
         hidden = len(reading.problems) - _MAX_PROBLEMS
         more = [f"{path}: and {hidden} more problems"] if hidden > 0 else []
@@ -357,7 +357,7 @@ def _check_stance(reading: _Reading, coefficients: Mapping[str, float]) -> None:
         )
 
 
-def _tell(reading: _Reading, kind: Format, coefficients: Mapping[str, float]) -> None:
+def _report(reading: _Reading, kind: Format, coefficients: Mapping[str, float]) -> None:
     """Note what a user should know of how an incomplete file is taken."""
     warnings = reading.warnings
 

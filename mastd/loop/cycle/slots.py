@@ -30,7 +30,7 @@ RIGS_BYTES = 320
 """Of the names of a profile's rigs, a line each: all that a profile may name."""
 MODEL_SIZE = 11
 # places in the head
-FILLED, ROWS, BLOCKS, REPEATS, LEVEL_LIMIT, CHECKS, PARCEL, VEHICLE_KEY, IS_DRIVEN = range(9)
+FILLED, ROWS, BLOCKS, REPEATS, LEVEL_LIMIT, CHECKS, PICKLE, VEHICLE_KEY, IS_DRIVEN = range(9)
 MODEL, SINES, NAME = 9, 20, 24
 RIGS = NAME + NAME_BYTES // 8
 LIMITS = RIGS + RIGS_BYTES // 8
@@ -62,7 +62,7 @@ class ProfileSlots:
     def write(self, slot: int, loaded: LoadedProfile) -> None:
         """Fill a slot that is not played; raise ValueError if the profile is larger than a slot."""
         simulated = loaded.vehicle or loaded.driven
-        parcel = pack(simulated) if simulated is not None else b""
+        pickled = pack(simulated) if simulated is not None else b""
         timeline = loaded.timeline
         rows, blocks = len(timeline.coefficients), len(timeline.intervals)
         if rows > MAX_ROWS or blocks > MAX_BLOCKS:
@@ -70,8 +70,8 @@ class ProfileSlots:
         head = self._numbers[slot * SLOT_NUMBERS :][:HEAD]
         head[FILLED] = 0.0
         head[ROWS : CHECKS + 1] = rows, blocks, timeline.repeats, loaded.level_limit, len(loaded.limits)
-        head[PARCEL], head[VEHICLE_KEY], head[IS_DRIVEN] = len(parcel), loaded.vehicle_key, loaded.is_driven
-        self._parcel(slot, len(parcel))[:] = parcel
+        head[PICKLE], head[VEHICLE_KEY], head[IS_DRIVEN] = len(pickled), loaded.vehicle_key, loaded.is_driven
+        self._pickle(slot, len(pickled))[:] = pickled
         head[MODEL : MODEL + MODEL_SIZE] = loaded.model
         head[NAME:RIGS] = _text_numbers(loaded.name, NAME_BYTES)
         head[RIGS:LIMITS] = _text_numbers("\n".join(loaded.rigs), RIGS_BYTES)
@@ -97,11 +97,11 @@ class ProfileSlots:
         rows, blocks = int(head[ROWS]), int(head[BLOCKS])
         if not (head[FILLED] == 1.0 and 0 < rows <= MAX_ROWS and 0 < blocks <= MAX_BLOCKS):
             return None
-        if not (0 <= int(head[CHECKS]) <= MAX_CHECKS and 0 <= int(head[PARCEL]) <= MAX_BYTES):
+        if not (0 <= int(head[CHECKS]) <= MAX_CHECKS and 0 <= int(head[PICKLE]) <= MAX_BYTES):
             return None
         if not 0 <= int(head[SINES]) <= blocks:
             return None
-        simulated = unpack(self._parcel(slot, int(head[PARCEL]))) if head[PARCEL] and vehicles else None
+        simulated = unpack(self._pickle(slot, int(head[PICKLE]))) if head[PICKLE] and vehicles else None
         if not isinstance(simulated, OnTable | Driven | None):
             raise ValueError("it holds no vehicle")
         first_rows, intervals, starts, coefficients = self._arrays(slot, rows, blocks)
@@ -121,7 +121,7 @@ class ProfileSlots:
             rigs=tuple(_text(head[RIGS:LIMITS]).split()),
         )
 
-    def _parcel(self, slot: int, size: int) -> memoryview:
+    def _pickle(self, slot: int, size: int) -> memoryview:
         start = 8 * (slot * SLOT_NUMBERS + ARRAYS)
         return self._numbers.data.cast("B")[start : start + size]
 

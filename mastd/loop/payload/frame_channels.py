@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import math
+from typing import NamedTuple
+
+import numpy as np
 
 from mastd.arrays import FloatArray
 from mastd.kernel import fused_kernel
-from mastd.signals.comfort import weigh
-from mastd.vehicle.payload.seat import feel
+from mastd.signals.comfort import STATE, design, weigh
+from mastd.vehicle.payload.seat import FELT, feel
 from mastd.vehicle.solver.newton import CONVERGED, ITERATIONS, REPORT_FIELDS
 from mastd.vehicle.state.trace import CHASSIS_WIDTH
 from mastd.wire.common import vehicle_block as b
@@ -16,27 +19,36 @@ _OF_WHEEL = (0, 2, 3, 4, 7)
 """Which quantities of a wheel in ``TraceLayout`` become ``PER_WHEEL``."""
 
 
+class SeatSensor(NamedTuple):
+    """What is measured at one seat: where, and the frequency weighting with its state."""
+
+    place: FloatArray
+    """(3), m from the chassis' centre of mass."""
+    gravity: float
+    weights: FloatArray
+    """Constants of ``mastd.signals.comfort``."""
+    weighing: FloatArray
+    """(STATE), state of the weighting."""
+    felt: FloatArray
+    """(FELT), what the seat feels, written."""
+
+    @classmethod
+    def of(cls, place: FloatArray, gravity: float, period: float) -> SeatSensor:
+        """Return the sensor of a seat at ``place``, for samples ``period`` s apart."""
+        return cls(place, gravity, design(1.0 / period), np.zeros(STATE), np.zeros(FELT))
+
+
 @fused_kernel
 def note_vehicle(
-    row: FloatArray,
-    load: FloatArray,
-    wheels: int,
-    seat: FloatArray,
-    gravity: float,
-    weights: FloatArray,
-    weighing: FloatArray,
-    felt: FloatArray,
-    first: int,
-    out: FloatArray,
+    row: FloatArray, load: FloatArray, wheels: int, seat: SeatSensor, first: int, out: FloatArray
 ) -> float:
     """Write the numbers of ``vehicle_block`` into ``out``; return how far a wheel is outside, m.
 
-    ``row``: the vehicle's signals (``TraceLayout``); ``seat`` (3): its place; ``weights`` and ``weighing``:
-    constants and state of ``mastd.signals.comfort``; ``felt`` (9): what the seat feels, written; ``first``:
-    place of the first wheel. NaN where the vehicle's motion, or what it loads a table with, ``load`` (6), is
-    not finite.
+    ``row``: the vehicle's signals (``TraceLayout``); ``first``: index of the first wheel. NaN where the
+    vehicle's motion, or what it loads a table with, ``load`` (6), is not finite.
     """
-    feel(row, seat, gravity, felt)
+    gravity, felt = seat.gravity, seat.felt
+    feel(row, seat.place, gravity, felt)
     sound = 0.0
     for k in range(CHASSIS_WIDTH):
         sound += 0.0 * row[k]
@@ -47,7 +59,7 @@ def note_vehicle(
         out[b.SEAT + k] = felt[k]
         out[b.ATTITUDE + k] = row[9 + k]
     out[b.SEAT + 2] -= gravity
-    weigh(weights, weighing, out[b.SEAT : b.SEAT + 3], out[b.WEIGHTED : b.WEIGHTED + 9])
+    weigh(seat.weights, seat.weighing, out[b.SEAT : b.SEAT + 3], out[b.WEIGHTED : b.WEIGHTED + 9])
     out[b.SPEED] = row[3]
     out[b.YAW_RATE] = row[14]
     out[b.ITERATIONS] = row[CHASSIS_WIDTH + ITERATIONS]
@@ -55,9 +67,9 @@ def note_vehicle(
     beside = 0.0
     start = CHASSIS_WIDTH + REPORT_FIELDS
     for wheel in range(wheels):
-        place = first + wheel
+        at = first + wheel
         for quantity in _OF_WHEEL:
-            out[place] = row[start + quantity * wheels + wheel]
-            place += wheels
+            out[at] = row[start + quantity * wheels + wheel]
+            at += wheels
         beside = max(beside, row[start + 7 * wheels + wheel])
     return beside + sound if math.isfinite(sound) else math.nan

@@ -16,12 +16,11 @@ from typing import Final
 import numpy as np
 
 from mastd.arrays import FloatArray
-from mastd.loop.payload.frame_channels import note_vehicle
+from mastd.loop.payload.frame_channels import SeatSensor, note_vehicle
 from mastd.loop.rigs.bound_rig import BoundRig
 from mastd.loop.rigs.signals import WheelSignals, refuse, signals_of
 from mastd.safety.codes import Code
 from mastd.safety.faults import Action, Report
-from mastd.signals.comfort import STATE, design
 from mastd.vehicle.model.definition import Seat
 from mastd.vehicle.payload.fallbacks import UNSOUND_TIME
 from mastd.vehicle.payload.on_table import VehicleOnTable
@@ -44,11 +43,7 @@ class TableVehicle:
         self.key = key
         self.wrench = np.zeros(6)
         self._vehicle = vehicle
-        self._seat = seat.place
-        self._gravity = vehicle.model.gravity
-        self._weights = design(1.0 / period)
-        self._weighing = np.zeros(STATE)
-        self._felt = np.zeros(9)
+        self._seat = SeatSensor.of(seat.place, vehicle.model.gravity, period)
         self._period = period
         self._unsound = 0
         self._missed_most = max(1, round(UNSOUND_TIME / period))
@@ -78,7 +73,7 @@ class TableVehicle:
         """Stand as settled on the table that lies at ``pose`` (6); everything before is forgotten."""
         self._vehicle.lie(pose)
         self._unsound, self._given_up, self._why, self._standing = 0, None, "", []
-        self._weighing[:] = 0.0
+        self._seat.weighing[:] = 0.0
         self.wrench[:] = self._vehicle.wrench
         self._note(numbers)
 
@@ -105,10 +100,6 @@ class TableVehicle:
             self._vehicle.wrench,
             len(self.wheels),
             self._seat,
-            self._gravity,
-            self._weights,
-            self._weighing,
-            self._felt,
             first_wheel(False),
             numbers,
         )

@@ -12,13 +12,12 @@ from typing import Final
 import numpy as np
 
 from mastd.arrays import FloatArray
-from mastd.loop.payload.frame_channels import note_vehicle
+from mastd.loop.payload.frame_channels import SeatSensor, note_vehicle
 from mastd.loop.payload.virtual_drive import VirtualDrive
 from mastd.loop.rigs.bound_rig import BoundRig
 from mastd.loop.rigs.signals import HandSignals, WheelSignals, refuse, signals_of
 from mastd.safety.codes import Action, Code
 from mastd.safety.faults import Report
-from mastd.signals.comfort import STATE, design
 from mastd.vehicle.payload.fallbacks import (
     DRIVER_LOST,
     NOT_CONVERGED,
@@ -51,11 +50,7 @@ class DrivenVehicle:
         self.purpose = b.BY_HAND if by_hand else b.DRIVEN_BY_SCRIPT
         self.wheels = tuple(wheel.name for wheel in model.wheels)
         self._drive = drive
-        self._seat = drive.vehicle.seat.place
-        self._gravity = model.gravity
-        self._weights = design(1.0 / period)
-        self._weighing = np.zeros(STATE)
-        self._felt = np.zeros(9)
+        self._seat = SeatSensor.of(drive.vehicle.seat.place, model.gravity, period)
         self._no_load = np.zeros(6)
         self._wheel_signals: WheelSignals | None = None
         self._hand_signals: HandSignals | None = None
@@ -99,7 +94,7 @@ class DrivenVehicle:
         self._drive.begin(motion)
         if self._hand_signals is not None:
             self._hand_signals.forget()
-        self._weighing[:] = 0.0
+        self._seat.weighing[:] = 0.0
         self._note(numbers)
 
     def hear(self, values: FloatArray) -> None:
@@ -139,10 +134,6 @@ class DrivenVehicle:
             self._no_load,
             len(self.wheels),
             self._seat,
-            self._gravity,
-            self._weights,
-            self._weighing,
-            self._felt,
             b.first_wheel(True),
             numbers,
         )

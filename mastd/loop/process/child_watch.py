@@ -11,7 +11,7 @@ from typing import Protocol
 
 from mastd.loop.cycle.supervisor import Supervisor
 from mastd.loop.process.operator_requests import RequestPort
-from mastd.loop.process.status_text import StateTeller
+from mastd.loop.process.status_text import StatusReporter
 from mastd.record.recorder import RecorderHandle
 from mastd.safety.faults import Action, Code
 from mastd.wire.plant.socket_link import LinkCounters
@@ -39,8 +39,8 @@ class Plant(Protocol):
         """Ask for a new session, without waiting."""
 
 
-class Companions:
-    """Reports the recorder and the gateway when they are gone; ``look`` is called once a cycle.
+class ChildWatch:
+    """Reports the recorder and the gateway when they are gone; ``check`` is called once a cycle.
 
     A ``plant`` that is silent while the drive rests is asked for a new session: it may have been restarted.
 
@@ -54,7 +54,7 @@ class Companions:
         recorder: RecorderHandle | None,
         gateway: Process | None,
         gateway_lost_ns: int,
-        teller: StateTeller | None = None,
+        status_reporter: StatusReporter | None = None,
         plant: Plant | None = None,
         rigs: Process | None = None,
     ) -> None:
@@ -68,21 +68,21 @@ class Companions:
         self._looked_ns = time.monotonic_ns()
         self._heartbeat = requests.heartbeat
         self._heard_ns = self._looked_ns
-        self._teller = teller
+        self._status_reporter = status_reporter
         self._plant = plant
         self._rigs = rigs
         self._rigs_gone = False
         self._received = -1
-        self._every_ns = min(LOOK_NS, teller.interval_ns) if teller is not None else LOOK_NS
+        self._every_ns = min(LOOK_NS, status_reporter.interval_ns) if status_reporter is not None else LOOK_NS
 
-    def look(self) -> None:
+    def check(self) -> None:
         """Look at all if it is time to; what is wrong is reported in every cycle, as long as it stands."""
         now = time.monotonic_ns()
         elapsed = now - self._looked_ns
         if elapsed >= self._every_ns:
             self._looked_ns = now
-            if self._teller is not None:
-                self._teller.look()
+            if self._status_reporter is not None:
+                self._status_reporter.check()
             if self._plant is not None:
                 self._look_at_plant(self._plant)
             if self._recorder is not None:

@@ -15,11 +15,11 @@ COMPILED = "numba:compile"
 
 
 @contextmanager
-def compiling_told(manager: ServiceManager, say: Callable[[str], None]) -> Iterator[None]:
+def report_compiling(manager: ServiceManager, say: Callable[[str], None]) -> Iterator[None]:
     """Tell the manager of each kernel that is compiled in this context, and ``say`` it at the first one."""
     from numba.core import event
 
-    class Told(event.Listener):
+    class Listener(event.Listener):
         count = 0
 
         def on_start(self, _event: Any) -> None:
@@ -32,5 +32,5 @@ def compiling_told(manager: ServiceManager, say: Callable[[str], None]) -> Itera
             """The next one tells."""
 
     install: Any = event.install_listener
-    with install(COMPILED, Told()):
+    with install(COMPILED, Listener()):
         yield

@@ -27,7 +27,7 @@ from mastd.wire.common.address import (
 from mastd.wire.common.vehicle_block import VEHICLE_NUMBERS
 from mastd.wire.operators.config import GatewayJob
 from mastd.wire.operators.gateway import GatewayHandle
-from mastd.wire.operators.terms import FaultWords, Past
+from mastd.wire.operators.terms import FaultWords, PreviousRun
 from mastd.wire.rigs.config import RigsJob, names_of, places_of
 from mastd.wire.rigs.gateway import RigGatewayHandle
 
@@ -42,6 +42,16 @@ class Kind(enum.Enum):
     SERVICE = "service"
     RUN = "run"
     SIMULATED_RUN = "simulated run"
+
+
+@dataclass(frozen=True)
+class Loading:
+    """Commands of the processes that load a profile and check settings before a reload, () for none."""
+
+    loader: tuple[str, ...] = ()
+    descriptors: tuple[int, ...] = ()
+    """File descriptors that the loader inherits."""
+    checker: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -61,17 +71,13 @@ class Operators:
         stack: ExitStack,
         about: Mapping[str, Any],
         ring: RingPlace | None,
-        loader: list[str] | None = None,
-        descriptors: tuple[int, ...] = (),
-        checker: list[str] | None = None,
-        past: Past = Past(),  # noqa: B008  frozen
+        loading: Loading = Loading(),
+        previous: PreviousRun = PreviousRun(),  # noqa: B008  frozen
     ) -> GatewayHandle:
         """Start the gateway; it ends with the stack.
 
         ``about`` is what it tells of the daemon (see ``mastd.loop.process.description``), the recorder's
-        frames are its telemetry, ``loader`` is the command that loads profiles.
-
-        ``checker`` is the one that checks the settings before a reload, ``past`` what went before this loop.
+        frames are its telemetry.
 
         Raises UsageError when the address is taken or cannot be used.
         """
@@ -88,12 +94,12 @@ class Operators:
             name=f"mastd {self.kind.value}",
             address=self.address,
             keys=str(keys_directory()) if daemon.gateway.address else None,
-            loader=tuple(loader or ()),
-            loader_descriptors=descriptors,
+            loader=loading.loader,
+            loader_descriptors=loading.descriptors,
             description=about,
             ring=ring,
-            checker=tuple(checker or ()),
-            past=past,
+            checker=loading.checker,
+            previous=previous,
             rigs=tuple(names_of(places_of(installation.rigs))),
         )
         gateway = GatewayHandle.start(job, blocks.request, blocks.status, blocks.driver, blocks.rig_status)
@@ -137,7 +143,7 @@ class Operators:
 
 
 @contextmanager
-def operators_place(kind: Kind, address: str | None) -> Iterator[Operators]:
+def operators_endpoint(kind: Kind, address: str | None) -> Iterator[Operators]:
     """Hold a place for operators: ``address``, or else the usual one of this machine's user.
 
     A service or a run on a plant that is already there must have the usual place; a run on a simulated plant

@@ -14,13 +14,13 @@ from dataclasses import dataclass
 from mastd.errors import RealtimeRightsError
 from mastd.loop.cycle.cycle import Cycle
 from mastd.loop.payload.driver_port import DriverPort
-from mastd.loop.process.child_watch import Companions
+from mastd.loop.process.child_watch import ChildWatch
 from mastd.loop.process.installation import Installation
 from mastd.loop.process.live import LiveLine
 from mastd.loop.process.operator_requests import RequestPort
-from mastd.loop.process.runner import Journal, Runner, Script
+from mastd.loop.process.runner import Journal, Ports, Runner, Script
 from mastd.loop.process.status_publisher import StatusPublisher
-from mastd.loop.process.status_text import StateTeller
+from mastd.loop.process.status_text import StatusReporter
 from mastd.loop.realtime.clock import PeriodicClock
 from mastd.loop.realtime.rights import Rights, acquire, one_processor, relax
 from mastd.record.recorder import RecorderHandle
@@ -77,6 +77,27 @@ class Blocks:
             self.rigs.close()
 
 
+@dataclass(frozen=True)
+class Processes:
+    """The processes around the loop, None for one that does not run, and the blocks shared with them."""
+
+    blocks: Blocks
+    recorder: RecorderHandle | None = None
+    gateway: GatewayHandle | None = None
+    rigs: RigGatewayHandle | None = None
+
+
+@dataclass(frozen=True)
+class ServiceHooks:
+    """What makes a loop a service's: who takes its events in the recorder's place and who reports its state.
+
+    With a ``status_reporter`` a plant that was restarted is asked for a new session.
+    """
+
+    journal: Journal | None = None
+    status_reporter: StatusReporter | None = None
+
+
 def open_link(
     installation: Installation,
     connection: Connection,
@@ -96,13 +117,16 @@ def open_link(
     provider = find_provider()
     if connection.link == "direct":
         return DirectLink(provider.open(connection.request), terms)
-    with turns(connection):
+    with processor_affinity(connection):
         plant = stack.enter_context(PlantProcess(provider, connection.request))
         return plant.connect(terms, waiting=waiting)
 
 
-def turns(connection: Connection) -> AbstractContextManager[None]:
-    """Return the context in which a plant process of our own is started, and in which the loop runs."""
+def processor_affinity(connection: Connection) -> AbstractContextManager[None]:
+    """Return the context in which a plant process of our own is started, and in which the loop runs.
+
+    In lockstep over a socket both share one processor: they take turns, and never run at once.
+    """
     own = connection.mode == "lockstep" and connection.address is None and connection.link == "socket"
     return one_processor() if own else nullcontext()
 
@@ -150,29 +174,27 @@ def loop(
     cycle: Cycle,
     link: PlantLink,
     script: Script,
-    blocks: Blocks,
-    recorder: RecorderHandle | None,
-    gateway: GatewayHandle | None,
+    processes: Processes,
     rights: Rights,
-    journal: Journal | None = None,
-    teller: StateTeller | None = None,
-    rigs: RigGatewayHandle | None = None,
+    hooks: ServiceHooks = ServiceHooks(),
 ) -> None:
-    """Run cycles until the script has finished, then say goodbye to the plant.
+    """Run cycles until the script has finished, then close the link to the plant.
 
-    ``journal`` takes the events in the recorder's place. With a ``teller`` the loop is a service's: the
-    service manager hears of it, and a plant that was restarted is asked for a new session. Rigs are there if
-    ``connect_rigs`` was called.
+    Rigs take part if ``connect_rigs`` was called.
     """
-    daemon = installation.daemon
+    daemon, blocks, recorder = installation.daemon, processes.blocks, processes.recorder
+    reporter = hooks.status_reporter
     requests = RequestPort(blocks.request)
     cycle.vehicles.driver = DriverPort(blocks.driver)
     publisher = StatusPublisher(blocks.status, cycle, requests, recorder, rights.degraded)
     lost_ns = round(daemon.timeouts.gateway_lost * 1e9)
-    plant = link if teller is not None else None
-    companions = Companions(cycle.supervisor, requests, recorder, gateway, lost_ns, teller, plant, rigs)
-    runner = Runner(cycle, link, script, daemon.period_ns, recorder, requests, publisher, companions, journal)
-    with turns(connection):
+    plant = link if reporter is not None else None
+    child_watch = ChildWatch(
+        cycle.supervisor, requests, recorder, processes.gateway, lost_ns, reporter, plant, processes.rigs
+    )
+    ports = Ports(requests, publisher, child_watch)
+    runner = Runner(cycle, link, script, daemon.period_ns, recorder, ports, hooks.journal)
+    with processor_affinity(connection):
         if connection.mode == "lockstep":
             runner.lockstep()
         else:

@@ -9,10 +9,10 @@ from __future__ import annotations
 import time
 import traceback
 from collections.abc import Callable, Mapping
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 from mastd.loop.cycle.cycle import Cycle
-from mastd.loop.process.child_watch import Companions
+from mastd.loop.process.child_watch import ChildWatch
 from mastd.loop.process.operator_requests import RequestPort
 from mastd.loop.process.status_publisher import PUBLISH_EVERY, StatusPublisher
 from mastd.loop.realtime.clock import PeriodicClock
@@ -48,6 +48,14 @@ class Journal(Protocol):
         """Take one."""
 
 
+class Ports(NamedTuple):
+    """What links the loop with its operators and its child processes."""
+
+    requests: RequestPort
+    publisher: StatusPublisher
+    child_watch: ChildWatch
+
+
 class Runner:
     """Runs cycles until the script has finished."""
 
@@ -58,9 +66,7 @@ class Runner:
         script: Script,
         period_ns: int,
         recorder: RecorderHandle | None,
-        requests: RequestPort,
-        publisher: StatusPublisher,
-        companions: Companions,
+        ports: Ports,
         journal: Journal | None = None,
     ) -> None:
         self._cycle = cycle
@@ -70,9 +76,7 @@ class Runner:
         self._journal = journal or recorder
         self._push: Callable[..., bool] = recorder.push if recorder is not None else (lambda _frame: True)
         self._recorded = cycle.frame.values[: recorder.width if recorder is not None else 0]
-        self._requests = requests
-        self._publisher = publisher
-        self._companions = companions
+        self._requests, self._publisher, self._child_watch = ports
         self._refusal: str | None = None
         self._plant = link.hello
 
@@ -159,7 +163,7 @@ class Runner:
             self._note_refusal(self._link.refusal)
         if self._link.hello is not self._plant:
             self._note_plant(self._link.hello)
-        self._companions.look()
+        self._child_watch.check()
 
     def _note_refusal(self, refusal: str | None) -> None:
         """Report what the plant complains of, but not the same words over and over again."""

@@ -13,8 +13,8 @@ if TYPE_CHECKING:
     from mastd.loop.process.script import StopRequest
 
 
-class StateTeller:
-    """Tells the service manager what the loop does, and feeds the watchdog, each time ``look`` is called.
+class StatusReporter:
+    """Tells the service manager what the loop does, and feeds the watchdog, each time ``check`` is called.
 
     ``note`` is what went before this loop (a bad end, a reload); it is shown until the table is raised.
     ``always`` stands behind every state, empty for nothing.
@@ -31,7 +31,7 @@ class StateTeller:
         self._always = always
         self._seen: tuple[State, Fault | None, str, bool] | None = None
 
-    def look(self) -> None:
+    def check(self) -> None:
         """Show what has changed, and that the loop advances."""
         supervisor, loaded = self._cycle.supervisor, self._cycle.orders.loaded
         profile = loaded.name if loaded is not None else ""
@@ -40,14 +40,14 @@ class StateTeller:
         if seen != self._seen:
             if supervisor.state is not State.OFF:
                 self._note = ""
-            self._manager.status(words(*seen, self._always, self._note))
+            self._manager.status(status_text(*seen, self._always, self._note))
             if stopping and not (self._seen and self._seen[3]):
                 self._manager.stopping()
             self._seen = seen
         self._manager.alive()
 
 
-def words(state: State, cause: Fault | None, profile: str, stopping: bool, *more: str) -> str:
+def status_text(state: State, cause: Fault | None, profile: str, stopping: bool, *more: str) -> str:
     """Return one line, such as ``RUNNING class B road`` or ``FAULT: samples stale: …; what to do: …``."""
     text = "stopping: " if stopping else ""
     shown = state in ON_PROFILE or state in (State.READY, State.ARMED)

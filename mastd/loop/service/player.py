@@ -14,7 +14,7 @@ from mastd.loop.process.endpoints import Operators
 from mastd.loop.process.host import Connection
 from mastd.loop.process.installation import Plan
 from mastd.loop.process.script import StopRequest
-from mastd.loop.service.single_run import Ending, run
+from mastd.loop.service.single_run import RunOutcome, run
 from mastd.motion.profile.timeline import KNOT_SPACING
 from mastd.record.play_columns import play_columns
 from mastd.record.reader import open_run
@@ -53,11 +53,11 @@ class Player:
             raise PlayError("stopped before the next play")
         connection = self.connect(plan, number)
         if self.operators is None:
-            ending = run(plan, connection, record, self.live, self.stop)
+            outcome = run(plan, connection, record, self.live, self.stop)
         else:
             with self.operators() as operators:
-                ending = run(plan, connection, record, self.live, self.stop, operators=operators)
-        _refuse_unfinished(profile.path, ending)
+                outcome = run(plan, connection, record, self.live, self.stop, operators=operators)
+        _refuse_unfinished(profile.path, outcome)
         wanted = set(channels)
         recorded = open_run(record, lambda name: name in wanted or name in _ALWAYS)
         try:
@@ -79,10 +79,10 @@ class Player:
 _ALWAYS = ("step", "state", "profile_time")
 
 
-def _refuse_unfinished(profile: Path, ending: Ending) -> None:
-    if ending.fault is not None:
-        raise PlayFaultError(f"{profile}: stopped by a fault: {ending.fault.cause}")
-    if not ending.completed:
-        raise PlayError(f"{profile}: stopped in {ending.state.name} before its end")
-    if ending.recorded is not None and ending.recorded.error is not None:
-        raise PlayError(f"{profile}: its record was lost: {ending.recorded.error}")
+def _refuse_unfinished(profile: Path, outcome: RunOutcome) -> None:
+    if outcome.fault is not None:
+        raise PlayFaultError(f"{profile}: stopped by a fault: {outcome.fault.cause}")
+    if not outcome.completed:
+        raise PlayError(f"{profile}: stopped in {outcome.state.name} before its end")
+    if outcome.recorded is not None and outcome.recorded.error is not None:
+        raise PlayError(f"{profile}: its record was lost: {outcome.recorded.error}")

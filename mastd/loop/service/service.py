@@ -21,18 +21,18 @@ from mastd.loop.cycle.supervisor import Supervisor
 from mastd.loop.loading import loader, settings_check
 from mastd.loop.measurement.frame import Frame
 from mastd.loop.process import host, provenance
-from mastd.loop.process.compile_progress import compiling_told
+from mastd.loop.process.compile_progress import report_compiling
 from mastd.loop.process.description import description
-from mastd.loop.process.endpoints import Operators
-from mastd.loop.process.host import Blocks, Connection
+from mastd.loop.process.endpoints import Loading, Operators
+from mastd.loop.process.host import Blocks, Connection, Processes, ServiceHooks
 from mastd.loop.process.installation import Installation
 from mastd.loop.process.plant_wait import ATTEMPT_NS, await_plant
 from mastd.loop.process.script import StopRequest, leave_fault
-from mastd.loop.process.status_text import StateTeller
+from mastd.loop.process.status_text import StatusReporter
 from mastd.loop.process.warmup import compile_any_vehicle, compile_kernels
 from mastd.loop.realtime.systemd_notify import ServiceManager
 from mastd.loop.service.journal import ServiceJournal, rights_event
-from mastd.loop.service.shutdown_record import Diary
+from mastd.loop.service.shutdown_record import ShutdownRecord
 from mastd.record.channels import ChannelSet
 from mastd.record.recorder import RecorderHandle, recorder_ring
 from mastd.record.service_log.log import destination
@@ -42,7 +42,7 @@ from mastd.safety.states import State
 from mastd.wire.common.blocks import NewestValueBlock, Verb
 from mastd.wire.common.vehicle_block import VEHICLE_NUMBERS
 from mastd.wire.operators.gateway import GatewayHandle
-from mastd.wire.operators.terms import Past
+from mastd.wire.operators.terms import PreviousRun
 from mastd.wire.plant.socket_link import PlantLink
 from mastd.wire.rigs.gateway import RigGatewayHandle
 
@@ -96,7 +96,7 @@ class ServiceScript:
 
 
 @dataclass(frozen=True)
-class Surroundings:
+class ServiceContext:
     """What stays the same however often the settings are taken anew."""
 
     connect: Callable[[Installation], Connection]
@@ -105,59 +105,59 @@ class Surroundings:
     """Where runs go."""
     stop: StopRequest
     manager: ServiceManager
-    diary: Diary
+    shutdown_record: ShutdownRecord
     say: Callable[[str], None]
     """Tells the people at the terminal, or the log."""
     rigs: Path | None = None
     """File of rigs in the place of what the settings name."""
 
 
-def serve(installation: Installation, around: Surroundings) -> Fault | None:
+def serve(installation: Installation, context: ServiceContext) -> Fault | None:
     """Serve until ``stop`` is set and the table is down; return the fault it ended with, if any.
 
     Raises ProtocolError when the plant refuses, RealtimeRightsError when rights are missing that a real plant
     needs, UsageError when nothing can be recorded or the operators' address is taken.
     """
-    last = around.diary.last
-    past = Past(last_ending=last.text if last is not None else "")
+    last = context.shutdown_record.last
+    previous = PreviousRun(last_ending=last.text if last is not None else "")
     if last is not None:
-        around.say(f"last ending: {last.text}")
+        context.say(f"last ending: {last.text}")
     old: Installation | None = None
     while True:
-        turn = Turn(installation, around, past)
+        generation = Generation(installation, context, previous)
         try:
-            turn.run()
+            generation.run()
         except MastdError as error:
-            if old is None or turn.begun:
+            if old is None or generation.begun:
                 raise
-            past = _kept(past, str(error), around)
+            previous = _keep_old_settings(previous, str(error), context)
             installation, old = old, None
             continue
-        if not turn.reload or around.stop.requested:
-            return turn.fault
-        around.say("settings: taken anew")
-        around.manager.reloading()
-        past = replace(past, reloads=past.reloads + 1, kept_old="")
+        if not generation.reload or context.stop.requested:
+            return generation.fault
+        context.say("settings: taken anew")
+        context.manager.reloading()
+        previous = replace(previous, reloads=previous.reloads + 1, kept_old="")
         old = installation
         try:
-            with compiling_told(around.manager, around.say):
-                around.manager.busy("reloading: reading the settings")
-                installation = Installation.read(old.table_path, old.daemon_path, rigs_path=around.rigs)
+            with report_compiling(context.manager, context.say):
+                context.manager.busy("reloading: reading the settings")
+                installation = Installation.read(old.table_path, old.daemon_path, rigs_path=context.rigs)
         except MastdError as error:
-            past = _kept(past, str(error), around)
+            previous = _keep_old_settings(previous, str(error), context)
             installation, old = old, None
 
 
-def _kept(past: Past, why: str, around: Surroundings) -> Past:
+def _keep_old_settings(previous: PreviousRun, why: str, context: ServiceContext) -> PreviousRun:
     """Tell that the old settings are taken again, and why."""
-    around.say(f"settings: the new ones could not be taken, the old ones are in force: {why}")
-    return replace(past, kept_old=why)
+    context.say(f"settings: the new ones could not be taken, the old ones are in force: {why}")
+    return replace(previous, kept_old=why)
 
 
-class Turn:
+class Generation:
     """One life of loop and processes around it, with one installation."""
 
-    def __init__(self, installation: Installation, around: Surroundings, past: Past) -> None:
+    def __init__(self, installation: Installation, context: ServiceContext, previous: PreviousRun) -> None:
         self.begun = False
         """The loop has begun: from now on this installation is the one in force."""
         self.reload = False
@@ -166,8 +166,8 @@ class Turn:
         """The first cause that was latched at the end."""
         self._up = False
         self._installation = installation
-        self._around = around
-        self._past = past
+        self._context = context
+        self._previous = previous
         self._blocks = Blocks.of(installation)
         self._slots = ProfileSlots()
         table = installation.table
@@ -176,18 +176,20 @@ class Turn:
 
     def run(self) -> None:
         """Prepare everything, wait for the plant, run the loop until it ends, and end everything in order."""
-        around = self._around
+        context = self._context
         with ExitStack() as stack:
             stack.callback(self._slots.close)
             stack.callback(self._blocks.close)
             self._compile()
-            connection = around.connect(self._installation)
+            connection = context.connect(self._installation)
             ring = recorder_ring(self._channels, connection.mode == "lockstep", VEHICLE_NUMBERS)
             about = description(self._installation, self._channels)
             gateway = self._open_gateway(about, ring, stack)
-            rigs = around.operators.open_rigs(self._installation, self._blocks, stack, about, connection.mode)
-            around.say(f"mastd serves at {gateway.address}; records go to {around.directory}")
-            around.diary.helpers(gateway.process_id)
+            rigs = context.operators.open_rigs(
+                self._installation, self._blocks, stack, about, connection.mode
+            )
+            context.say(f"mastd serves at {gateway.address}; records go to {context.directory}")
+            context.shutdown_record.helpers(gateway.process_id)
             link = None
             try:
                 link = self._await_plant(connection, stack)
@@ -197,70 +199,73 @@ class Turn:
             if link is None:
                 self._stopping()
                 return
-            around.manager.busy("starting the loop")
+            context.manager.busy("starting the loop")
             self._loop(connection, link, gateway, rigs, ring, stack)
 
     def _compile(self) -> None:
-        around = self._around
-        around.manager.busy("loading the kernels")
-        with around.stop.interrupting(), compiling_told(around.manager, around.say):
+        context = self._context
+        context.manager.busy("loading the kernels")
+        with context.stop.interrupting(), report_compiling(context.manager, context.say):
             compile_kernels(self._installation)
             compile_any_vehicle(self._installation)
 
     def _open_gateway(self, about: Mapping[str, Any], ring: RingProducer, stack: ExitStack) -> GatewayHandle:
-        installation, operators = self._installation, self._around.operators
+        installation, operators = self._installation, self._context.operators
+        table = installation.table_path
         return operators.open(
             installation,
             self._blocks,
             stack,
             about,
             ring.place,
-            loader.command(installation.table_path, self._slots, operators.directory),
-            (self._slots.descriptor,),
-            settings_check.command(installation.table_path, installation.daemon_path, self._around.rigs),
-            self._past,
+            Loading(
+                tuple(loader.command(table, self._slots, operators.directory)),
+                (self._slots.descriptor,),
+                tuple(settings_check.command(table, installation.daemon_path, self._context.rigs)),
+            ),
+            self._previous,
         )
 
     def _await_plant(self, connection: Connection, stack: ExitStack) -> PlantLink | None:
         """Return the link, closed by the stack; None when the service is to end."""
-        around = self._around
-        around.manager.attentive()
+        context = self._context
+        context.manager.attentive()
 
         def attempt(waiting: Callable[[], None]) -> PlantLink:
             return host.open_link(self._installation, connection, stack, waiting, ATTEMPT_NS)
 
-        link = await_plant(attempt, around.stop, around.manager.alive, self._show_waiting)
+        link = await_plant(attempt, context.stop, context.manager.alive, self._show_waiting)
         if link is not None:
             stack.callback(link.close)
         return link
 
     def _show_waiting(self, text: str) -> None:
         """Show what is waited for; a daemon that waits for its plant is up."""
-        around, status = self._around, self._blocks.status
-        around.say(text)
+        context, status = self._context, self._blocks.status
+        context.say(text)
         status.set_text("waiting", text)
         status.publish()
-        around.manager.status("; ".join(part for part in (text, self._note) if part))
+        context.manager.status("; ".join(part for part in (text, self._note) if part))
         self._come_up()
 
     def _come_up(self) -> None:
         """Tell that the daemon is up, once."""
         if not self._up:
             self._up = True
-            self._around.manager.ready()
+            self._context.manager.ready()
 
     def _stopping(self) -> None:
-        manager = self._around.manager
+        manager = self._context.manager
         manager.status("stopping: finishing the records")
         manager.stopping()
 
     @property
     def _note(self) -> str:
         """What went before, in words for the service manager."""
-        past = self._past
-        ending = f"last ending: {past.last_ending}" if past.last_ending else ""
-        kept = f"the new settings could not be taken, the old ones are in force: {past.kept_old}"
-        return "; ".join(part for part in (kept if past.kept_old else "", ending) if part)
+        previous = self._previous
+        ending = f"last ending: {previous.last_ending}" if previous.last_ending else ""
+        kept = f"the new settings could not be taken, the old ones are in force: {previous.kept_old}"
+        return "; ".join(part for part in (kept if previous.kept_old else "", ending) if part)
 
     def _loop(
         self,
@@ -271,30 +276,30 @@ class Turn:
         ring: RingProducer,
         stack: ExitStack,
     ) -> None:
-        installation, around, blocks = self._installation, self._around, self._blocks
+        installation, context, blocks = self._installation, self._context, self._blocks
         blocks.status.set_text("waiting", "")
         host.show_plant(blocks, link)
         cycle = installation.bare_cycle(self._slots)
-        profiles = around.operators.directory
+        profiles = context.operators.directory
         head = provenance.of_daemon(installation, connection, link.hello)
-        if self._past.last_ending:
-            head["last_ending"] = self._past.last_ending
+        if self._previous.last_ending:
+            head["last_ending"] = self._previous.last_ending
         loader.daemon_path(profiles).write_text(json.dumps(head), encoding="utf-8")
         recorder = RecorderHandle.start_service(
-            around.directory, head, self._channels, log=destination(os.environ), ring=ring
+            context.directory, head, self._channels, log=destination(os.environ), ring=ring
         )
         stack.callback(recorder.close)
-        around.diary.helpers(gateway.process_id, recorder.process_id)
+        context.shutdown_record.helpers(gateway.process_id, recorder.process_id)
         rights = host.take_rights(installation, link, cycle, stack)
-        journal = ServiceJournal(recorder, cycle, around.directory.resolve(), profiles, rights)
+        journal = ServiceJournal(recorder, cycle, context.directory.resolve(), profiles, rights)
         journal.event(rights_event(rights))
-        if self._past.last_ending:
-            journal.event({"event": "last_ending", "text": self._past.last_ending})
+        if self._previous.last_ending:
+            journal.event({"event": "last_ending", "text": self._previous.last_ending})
         host.connect_rigs(cycle, blocks, connection)
-        script = ServiceScript(cycle.supervisor, around.stop, blocks.status)
+        script = ServiceScript(cycle.supervisor, context.stop, blocks.status)
         always = DEGRADED if rights.degraded else ""
-        teller = StateTeller(around.manager, cycle, around.stop, self._note, always)
-        around.manager.attentive()
+        status_reporter = StatusReporter(context.manager, cycle, context.stop, self._note, always)
+        context.manager.attentive()
         self._come_up()
         self.begun = True
         host.loop(
@@ -303,16 +308,12 @@ class Turn:
             cycle,
             link,
             script,
-            blocks,
-            recorder,
-            gateway,
+            Processes(blocks, recorder, gateway, rigs),
             rights,
-            journal,
-            teller,
-            rigs,
+            ServiceHooks(journal, status_reporter),
         )
         # From here on nothing feeds the watchdog, and the processes around may take their time to end.
-        around.manager.busy("the table is down; closing the files", ENDING_S)
+        context.manager.busy("the table is down; closing the files", ENDING_S)
         self.reload, self.fault = script.reload, cycle.supervisor.latch.first
         if not self.reload:
             self._stopping()

@@ -42,7 +42,7 @@ _KINDS = {
 
 
 @dataclass(frozen=True)
-class Ending:
+class Shutdown:
     """How a daemon ended; ``kind``, ``code`` and ``status`` are those of systemd.exec(5), or UNNOTICED."""
 
     kind: str
@@ -87,7 +87,7 @@ def state_directory(out: Path) -> Path:
     return Path(given) if given else out
 
 
-class Diary:
+class ShutdownRecord:
     """``running.json`` of this daemon; what cannot be written is left out, the table works without it."""
 
     def __init__(self, directory: Path) -> None:
@@ -100,7 +100,7 @@ class Diary:
             "helpers": [],
             "cause": "",
         }
-        self.last = _take_last(directory)
+        self.last = _take_previous(directory)
         self._write()
 
     def helpers(self, *process_ids: int) -> None:
@@ -122,7 +122,7 @@ class Diary:
             _write(self._path, self._entries)
 
 
-def note_ending(directory: Path, environment: Mapping[str, str], patience_s: float = HELPERS_S) -> Ending:
+def note_shutdown(directory: Path, environment: Mapping[str, str], patience_s: float = HELPERS_S) -> Shutdown:
     """Write how the daemon has ended, once its recorder and gateway are done or ``patience_s`` is over.
 
     Raises UsageError when the service manager's variables are missing, or if the file cannot be written.
@@ -133,14 +133,14 @@ def note_ending(directory: Path, environment: Mapping[str, str], patience_s: flo
         raise UsageError("serve --ended is for ExecStopPost= of the unit: SERVICE_RESULT is not set")
     running = _read(directory / RUNNING_FILE)
     wait_for_helpers(running.get("helpers"), patience_s)
-    ending = Ending(kind, code, status, str(running.get("cause", "")), time.time())
+    shutdown = Shutdown(kind, code, status, str(running.get("cause", "")), time.time())
     try:
         directory.mkdir(parents=True, exist_ok=True)
-        _write(directory / ENDING_FILE, asdict(ending))
+        _write(directory / ENDING_FILE, asdict(shutdown))
         (directory / RUNNING_FILE).unlink(missing_ok=True)
     except (OSError, FormatError) as error:
         raise UsageError(f"the ending cannot be noted: {error}") from error
-    return ending
+    return shutdown
 
 
 def wait_for_helpers(process_ids: object, patience_s: float) -> None:
@@ -151,7 +151,7 @@ def wait_for_helpers(process_ids: object, patience_s: float) -> None:
         time.sleep(_LOOK_S)  # another one's child can only be looked at
 
 
-def _take_last(directory: Path) -> Ending | None:
+def _take_previous(directory: Path) -> Shutdown | None:
     """Return the last ending if it was a bad one, and forget it."""
     noted, running = _read(directory / ENDING_FILE), _read(directory / RUNNING_FILE)
     with contextlib.suppress(OSError):
@@ -159,20 +159,20 @@ def _take_last(directory: Path) -> Ending | None:
     if noted:
         with contextlib.suppress(TypeError, ValueError):
             texts = {name: str(noted.get(name, "")) for name in ("kind", "code", "status", "cause")}
-            ending = Ending(**texts, ended_unix=float(noted.get("ended_unix", 0.0)))
-            return None if ending.good else ending
+            shutdown = Shutdown(**texts, ended_unix=float(noted.get("ended_unix", 0.0)))
+            return None if shutdown.good else shutdown
     if running and (running.get("pid") == os.getpid() or not _is_ours(running.get("pid"))):
         return _left_behind(running)
     return None
 
 
-def _left_behind(running: Mapping[str, Any]) -> Ending:
+def _left_behind(running: Mapping[str, Any]) -> Shutdown:
     """Return what is known of a daemon of whose end nobody has told."""
     if cause := str(running.get("cause", "")):
-        return Ending("exit-code", "exited", "3", cause, time.time())
+        return Shutdown("exit-code", "exited", "3", cause, time.time())
     same = running.get("boot_id") == _boot_id()
     why = "it was killed" if same else "the machine was restarted or lost power"
-    return Ending(UNNOTICED, "", "", why, time.time())
+    return Shutdown(UNNOTICED, "", "", why, time.time())
 
 
 def _is_ours(process_id: object) -> bool:

@@ -17,7 +17,7 @@ from mastd.loop.cycle.cycle import Cycle
 from mastd.loop.process import host, provenance
 from mastd.loop.process.description import description
 from mastd.loop.process.endpoints import Operators
-from mastd.loop.process.host import Blocks, Connection
+from mastd.loop.process.host import Blocks, Connection, Processes
 from mastd.loop.process.installation import Plan
 from mastd.loop.process.script import RunScript, StopRequest
 from mastd.loop.process.warmup import compile_kernels, compile_vehicles
@@ -33,7 +33,7 @@ RIGS_S = 600.0
 
 
 @dataclass(frozen=True)
-class Ending:
+class RunOutcome:
     """How a run ended."""
 
     state: State
@@ -54,7 +54,7 @@ def run(
     stop: StopRequest | None = None,
     level_limit: float = 1.0,
     operators: Operators | None = None,
-) -> Ending:
+) -> RunOutcome:
     """Play the plan's profile once and return how it ended; ``stop`` may be set at any time.
 
     ``level_limit`` is the largest master gain that the check has proved; ``operators`` is where they may
@@ -97,7 +97,7 @@ def run(
         host.connect_rigs(cycle, blocks, connection)
         await_rigs(cycle, plan.ready.rigs, stop)
         script = RunScript(cycle.supervisor, stop)
-        host.loop(plan, connection, cycle, link, script, blocks, recorder, gateway, rights, rigs=rigs)
+        host.loop(plan, connection, cycle, link, script, Processes(blocks, recorder, gateway, rigs), rights)
         return _end(cycle, script, recorder, rights)
 
 
@@ -126,7 +126,7 @@ def await_rigs(cycle: Cycle, names: Sequence[str], stop: StopRequest | None) -> 
         time.sleep(0.02)
 
 
-def _end(cycle: Cycle, script: RunScript, recorder: RecorderHandle | None, rights: Rights) -> Ending:
+def _end(cycle: Cycle, script: RunScript, recorder: RecorderHandle | None, rights: Rights) -> RunOutcome:
     fault = script.fault or cycle.supervisor.latch.first
     recorded = None
     if recorder is not None:
@@ -141,7 +141,7 @@ def _end(cycle: Cycle, script: RunScript, recorder: RecorderHandle | None, right
             )
         )
         recorded = recorder.close()
-    return Ending(
+    return RunOutcome(
         script.ended_in,
         fault,
         script.completed,

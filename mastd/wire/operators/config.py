@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from mastd.ring.ends import RingPlace
 from mastd.wire.common.address import operators_address
 from mastd.wire.common.cycle_times import CycleTimes
-from mastd.wire.operators.terms import FaultWords, HandlerTerms, Past, Words
+from mastd.wire.operators.terms import FaultWords, HandlerTerms, PreviousRun, Words
 
 if TYPE_CHECKING:
     from mastd.settings.daemon.gateway import GatewaySettings
@@ -51,7 +51,7 @@ class GatewayJob:
     description: Mapping[str, Any] = field(default_factory=dict)
     ring: RingPlace | None = None
     checker: tuple[str, ...] = ()
-    past: Past = field(default_factory=Past)
+    previous: PreviousRun = field(default_factory=PreviousRun)
     rigs: tuple[tuple[str, str], ...] = ()
     """Name and kind of the rigs that may join."""
 
@@ -71,7 +71,7 @@ class GatewayJob:
     def to_json(self) -> bytes:
         """Return the job as the process reads it."""
         entries = {name: getattr(self, name) for name in self.__dataclass_fields__}
-        entries["past"] = asdict(self.past)
+        entries["previous"] = asdict(self.previous)
         entries["faults"] = {str(code): asdict(words) for code, words in self.faults.items()}
         return json.dumps(entries).encode()
 
@@ -83,10 +83,10 @@ class GatewayJob:
             entries[name] = tuple(entries[name])
         if entries["ring"] is not None:
             entries["ring"] = RingPlace(*entries["ring"])
-        past = Past(**entries.pop("past"))
+        previous = PreviousRun(**entries.pop("previous"))
         entries["rigs"] = tuple((name, kind) for name, kind in entries["rigs"])
         faults = {int(code): FaultWords(**words) for code, words in entries.pop("faults").items()}
-        return cls(faults=faults, past=past, **entries)
+        return cls(faults=faults, previous=previous, **entries)
 
     def terms(self, pid: int) -> HandlerTerms:
         """Return what the desk has to know; ``pid`` is the daemon's process id."""
@@ -103,7 +103,7 @@ class GatewayJob:
             slot=self.slot,
             description=self.description,
             spare=max(0, self.ring.width - len(self.description["channels"])) if self.ring else 0,
-            past=self.past,
+            previous=self.previous,
             rigs=self.rigs,
         )
 

@@ -13,7 +13,7 @@ from mastd.safety.codes import Action
 from mastd.wire.common.blocks import SIMULATED, NewestValueBlock
 from mastd.wire.common.vehicle_block import BY_HAND, ON_TABLE, vehicle_fields
 from mastd.wire.operators.loop_port import Loop, LoopPort
-from mastd.wire.operators.terms import Past, Words
+from mastd.wire.operators.terms import PreviousRun, Words
 
 ACTIONS = {int(action): action.name for action in Action}
 NEVER_BEGUN = "the loop is still preparing itself; wait for it"
@@ -75,10 +75,10 @@ def loop_part(port: LoopPort, words: Words, now_ns: int) -> dict[str, Any]:
     }
 
 
-def past_part(past: Past) -> dict[str, Any]:
+def previous_run_part(previous: PreviousRun) -> dict[str, Any]:
     """Return the entries about the time before this loop began."""
-    reload = {"number": past.reloads, "kept_old": past.kept_old} if past.reloads else None
-    return {"last_ending": past.last_ending, "reload": reload}
+    reload = {"number": previous.reloads, "kept_old": previous.kept_old} if previous.reloads else None
+    return {"last_ending": previous.last_ending, "reload": reload}
 
 
 def driven_by_hand(status: NewestValueBlock) -> bool:

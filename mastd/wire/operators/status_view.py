@@ -13,7 +13,7 @@ from mastd.wire.common.rig_status import read_status
 from mastd.wire.operators.driver_relay import DriverRelay
 from mastd.wire.operators.load_process import ProfileLoader
 from mastd.wire.operators.loop_port import LoopPort
-from mastd.wire.operators.snapshot import loop_part, past_part, plant_part, vehicle_channels
+from mastd.wire.operators.snapshot import loop_part, plant_part, previous_run_part, vehicle_channels
 from mastd.wire.operators.terms import HandlerTerms
 
 
@@ -44,7 +44,7 @@ class NoticeBoard:
             "cycle_time": self.times.summary() if self.times is not None else None,
             "rigs": [*self.relay.rigs(now_ns), *joined],
             "rig_counters": rig_counters,
-            **past_part(self.terms.past),
+            **previous_run_part(self.terms.previous),
             "lease": {"holder": holder, "left_s": left_s} if holder else None,
             "loading": self.loader.profile if self.loader is not None else "",
             "clients": len(self.sessions),

@@ -36,7 +36,7 @@ class Words:
 
 
 @dataclass(frozen=True)
-class Past:
+class PreviousRun:
     """What operators should know of the time before this loop began."""
 
     last_ending: str = ""
@@ -65,6 +65,6 @@ class HandlerTerms:
     description: Mapping[str, Any] = field(default_factory=dict)
     spare: int = 0
     """Numbers of a frame after those that the description names."""
-    past: Past = Past()
+    previous: PreviousRun = PreviousRun()
     rigs: tuple[tuple[str, str], ...] = ()
     """Name and kind of the rigs that may join."""

@@ -16,10 +16,10 @@ import numpy as np
 import pytest
 
 from mastd.loop.process import host
-from mastd.loop.process.host import Connection
+from mastd.loop.process.host import Connection, Processes, ServiceHooks
 from mastd.loop.process.installation import Plan
 from mastd.loop.realtime.rights import Rights
-from mastd.loop.service.single_run import Ending, run
+from mastd.loop.service.single_run import RunOutcome, run
 from mastd.motion.profile.timeline import Timeline
 from mastd.record.reader import Run, open_run
 from mastd.safety.faults import Code
@@ -79,7 +79,7 @@ def plan(lab: Lab) -> Plan:
     return Plan.load(lab.table, lab.profile(SHAKING), lab.config)
 
 
-def play(plan: Plan, record: Path, faults: tuple[str, ...]) -> tuple[Ending, Run]:
+def play(plan: Plan, record: Path, faults: tuple[str, ...]) -> tuple[RunOutcome, Run]:
     request = PlantRequest(
         plan.table_path,
         payload=rigid_payload(plan.profile),
@@ -87,8 +87,8 @@ def play(plan: Plan, record: Path, faults: tuple[str, ...]) -> tuple[Ending, Run
         period_ns=plan.daemon.period_ns,
         faults=faults,
     )
-    ending = run(plan, Connection(None, "socket", "lockstep", request), record, live=False)
-    return ending, open_run(record)
+    outcome = run(plan, Connection(None, "socket", "lockstep", request), record, live=False)
+    return outcome, open_run(record)
 
 
 @pytest.mark.parametrize(
@@ -99,14 +99,14 @@ def play(plan: Plan, record: Path, faults: tuple[str, ...]) -> tuple[Ending, Run
 def test_a_fault_is_detected_in_time_acts_and_leaves_its_cause(
     plan: Plan, tmp_path: Path, case: Case
 ) -> None:
-    ending, record = play(plan, tmp_path / "run.mcap", case.injected)
+    outcome, record = play(plan, tmp_path / "run.mcap", case.injected)
     first = next(
         event for event in record.events if event.get("event") == "fault" and event["action"] != "INDICATE"
     )
-    assert ending.fault is not None
-    assert ending.fault.code in case.codes, ending.fault.cause
-    assert ending.state is case.state
-    assert not ending.completed
+    assert outcome.fault is not None
+    assert outcome.fault.code in case.codes, outcome.fault.cause
+    assert outcome.state is case.state
+    assert not outcome.completed
     injected_s = float(case.injected[0].split("@")[1].split(":")[0].removesuffix("s"))
     times = record.columns["plant_time"]
     at = (
@@ -136,9 +136,9 @@ def test_after_a_soft_stop_the_table_is_brought_down_softly(plan: Plan, tmp_path
 
 
 def test_the_same_run_without_a_fault_completes(plan: Plan, tmp_path: Path) -> None:
-    ending, record = play(plan, tmp_path / "run.mcap", ())
-    assert ending.fault is None
-    assert ending.completed
+    outcome, record = play(plan, tmp_path / "run.mcap", ())
+    assert outcome.fault is None
+    assert outcome.completed
     assert not [event for event in record.events if event.get("event") == "fault"]
     shutil.rmtree(tmp_path, ignore_errors=True)
 
@@ -160,14 +160,14 @@ class BreakingTimeline:
 
 def test_an_exception_in_a_cycle_powers_off(plan: Plan, tmp_path: Path) -> None:
     broken = cast(Timeline, BreakingTimeline(plan.timeline, 12_000))
-    ending, record = play(
+    outcome, record = play(
         replace(plan, ready=replace(plan.ready, timeline=broken)), tmp_path / "run.mcap", ()
     )
-    assert ending.fault is not None
-    assert ending.fault.code is Code.LOOP_EXCEPTION
-    assert "RuntimeError" in ending.fault.cause
-    assert "the motion has gone" in ending.fault.cause
-    assert ending.state is State.FAULT
+    assert outcome.fault is not None
+    assert outcome.fault.code is Code.LOOP_EXCEPTION
+    assert "RuntimeError" in outcome.fault.cause
+    assert "the motion has gone" in outcome.fault.cause
+    assert outcome.state is State.FAULT
     (told, *_) = [event for event in record.events if event.get("event") == "exception"]
     assert "__getattr__" in str(told["trace"]), "the trace is kept for whoever mends it"
     stages = record.columns["command.length.1"]
@@ -211,7 +211,7 @@ def test_what_the_plant_refuses_is_indicated(plan: Plan) -> None:
         assert link.send(bad)
         connection = Connection(None, "socket", "free-run", request)
         blocks, rights = host.Blocks.of(plan), Rights(())
-        host.loop(plan, connection, cycle, link, journal, blocks, None, None, rights, journal)
+        host.loop(plan, connection, cycle, link, journal, Processes(blocks), rights, ServiceHooks(journal))
     (fault, *_) = [event for event in journal.events if event.get("event") == "fault"]
     assert (fault["name"], fault["action"]) == ("PLANT_REFUSES", "INDICATE")
     assert "not finite" in str(fault["cause"])

@@ -13,7 +13,7 @@ import pytest
 
 from mastd.cli import main
 from mastd.latency.judge import Verdict
-from mastd.loop.process.endpoints import Kind, operators_place
+from mastd.loop.process.endpoints import Kind, operators_endpoint
 from tests.support.lab import Lab
 
 pytestmark = pytest.mark.alone
@@ -80,7 +80,7 @@ def test_beside_a_daemon_nothing_is_measured(
     runtime: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setenv("XDG_RUNTIME_DIR", str(runtime))
-    with operators_place(Kind.SERVICE, None):
+    with operators_endpoint(Kind.SERVICE, None):
         assert main(["latency", "--duration", "200ms"]) == 2
     said = capsys.readouterr()
     assert said.out == ""

@@ -16,7 +16,7 @@ import pytest
 
 from mastd.errors import UsageError
 from mastd.loop.process import host
-from mastd.loop.process.host import Blocks, Connection
+from mastd.loop.process.host import Blocks, Connection, Processes, ServiceHooks
 from mastd.loop.process.installation import Plan
 from mastd.loop.process.script import RunScript
 from mastd.loop.realtime.rights import Rights
@@ -281,7 +281,7 @@ def test_a_rigs_stop_acts_within_two_cycles_of_its_entering_the_block(
         host.connect_rigs(cycle, blocks, connection)
         block = NewestValueBlock(RIG_VALUES, blocks.rigs.values.descriptor)
         stopper = StopBetween(RunScript(cycle.supervisor), block, name, 500)
-        host.loop(plan, connection, cycle, link, stopper, blocks, None, None, Rights(()), notes)
+        host.loop(plan, connection, cycle, link, stopper, Processes(blocks), Rights(()), ServiceHooks(notes))
     (acted,) = [
         int(str(event["cycle"]))
         for event in notes.events

@@ -15,15 +15,15 @@ import numpy as np
 import pytest
 
 from mastd.errors import FormatError, UsageError
-from mastd.formats.sandbox.reader import Apart, unpack
+from mastd.formats.sandbox.reader import Sandbox, unpack
 from tests.support.lab import ROOT
 
 MODULE = "tests.support.formats.misbehaving_library"
 
 
 @pytest.fixture(scope="module")
-def apart() -> Iterator[Apart]:
-    one = Apart(MODULE, "numpy", "none", "test files")
+def sandbox() -> Iterator[Sandbox]:
+    one = Sandbox(MODULE, "numpy", "none", "test files")
     yield one
     one.end()
 
@@ -35,14 +35,14 @@ def path(tmp_path: Path) -> Path:
     return one
 
 
-def test_arrays_come_back_as_they_were_and_may_be_changed(apart: Apart, path: Path) -> None:
-    packed = apart.call("bytes_of", path)
+def test_arrays_come_back_as_they_were_and_may_be_changed(sandbox: Sandbox, path: Path) -> None:
+    packed = sandbox.call("bytes_of", path)
     assert packed.document["size"] == 200
     assert packed.arrays[0].tolist() == list(range(200))
     assert packed.arrays[1].shape == (0, 3)
     assert packed.arrays[2] == 1.5
     packed.arrays[0][3] = 77.0
-    assert apart.call("bytes_of", path).arrays[0][3] == 3.0
+    assert sandbox.call("bytes_of", path).arrays[0][3] == 3.0
 
 
 @pytest.mark.parametrize(
@@ -59,72 +59,72 @@ def test_arrays_come_back_as_they_were_and_may_be_changed(apart: Apart, path: Pa
     ],
 )
 def test_what_a_library_does_is_one_line_and_the_next_file_is_read(
-    apart: Apart, path: Path, function: str, text: str
+    sandbox: Sandbox, path: Path, function: str, text: str
 ) -> None:
     with pytest.raises(FormatError) as raised:
-        apart.call(function, path)
+        sandbox.call(function, path)
     assert str(raised.value) == text.format(path=path)
-    assert apart.call("bytes_of", path).document["size"] == 200
+    assert sandbox.call("bytes_of", path).document["size"] == 200
 
 
 def test_what_a_library_prints_is_not_seen_and_what_it_warns_of_is_a_warning(
     path: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:
-    apart = Apart(MODULE, "numpy", "none", "test files")
-    measurement = unpack(apart.call("talk", path))
-    apart.end()
+    sandbox = Sandbox(MODULE, "numpy", "none", "test files")
+    measurement = unpack(sandbox.call("talk", path))
+    sandbox.end()
     assert measurement.warnings == ("own", "an odd header", "a group is empty")
     assert capfd.readouterr() == ("", "")
 
 
-def test_temporary_files_of_a_library_that_crashes_are_removed(apart: Apart, path: Path) -> None:
+def test_temporary_files_of_a_library_that_crashes_are_removed(sandbox: Sandbox, path: Path) -> None:
     with pytest.raises(FormatError, match="crashes on it"):
-        apart.call("leave_files", path)
+        sandbox.call("leave_files", path)
     left = Path(path.with_suffix(".told").read_text(encoding="utf-8"))
     assert not left.parent.exists()
 
 
 @pytest.mark.parametrize("name", ["missing", "."])
-def test_what_is_no_file_is_refused(apart: Apart, tmp_path: Path, name: str) -> None:
+def test_what_is_no_file_is_refused(sandbox: Sandbox, tmp_path: Path, name: str) -> None:
     with pytest.raises(FormatError, match=r"cannot be read: No such file|is no file"):
-        apart.call("bytes_of", tmp_path / name)
+        sandbox.call("bytes_of", tmp_path / name)
 
 
-def test_a_pipe_is_not_waited_for(apart: Apart, tmp_path: Path) -> None:
+def test_a_pipe_is_not_waited_for(sandbox: Sandbox, tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "pipe")
     with pytest.raises(FormatError, match="is no file"):
-        apart.call("bytes_of", tmp_path / "pipe")
+        sandbox.call("bytes_of", tmp_path / "pipe")
 
 
 def test_a_missing_library_says_how_to_install_it(path: Path) -> None:
     with pytest.raises(UsageError, match=r"no_such_library: pip install 'mastd\[extra\]'"):
-        Apart(MODULE, "no_such_library", "extra", "test files").call("bytes_of", path)
+        Sandbox(MODULE, "no_such_library", "extra", "test files").call("bytes_of", path)
 
 
 def test_a_library_that_cannot_be_imported_is_one_line(path: Path) -> None:
     with pytest.raises(UsageError, match=r"numpy cannot be used: ModuleNotFoundError: No module named"):
-        Apart("tests.unit.no_such_module", "numpy", "extra", "test files").call("bytes_of", path)
+        Sandbox("tests.unit.no_such_module", "numpy", "extra", "test files").call("bytes_of", path)
 
 
-def _sums(apart: Apart, path: Path) -> list[float]:
-    return [float(np.sum(apart.call("bytes_of", path).arrays[0])) for _ in range(20)]
+def _sums(sandbox: Sandbox, path: Path) -> list[float]:
+    return [float(np.sum(sandbox.call("bytes_of", path).arrays[0])) for _ in range(20)]
 
 
-def _tell_sums(apart: Apart, path: Path, answer: multiprocessing.Queue[list[float]]) -> None:
-    answer.put(_sums(apart, path))
+def _tell_sums(sandbox: Sandbox, path: Path, answer: multiprocessing.Queue[list[float]]) -> None:
+    answer.put(_sums(sandbox, path))
 
 
 def test_a_daemonic_process_forked_from_one_that_reads_can_read_at_the_same_time(
-    apart: Apart, path: Path
+    sandbox: Sandbox, path: Path
 ) -> None:
-    apart.call("bytes_of", path)
+    sandbox.call("bytes_of", path)
     other = path.with_name("other.bin")
     other.write_bytes(bytes([1]) * 100_000)
     context = multiprocessing.get_context("fork")
     answer = context.Queue()
-    process = context.Process(target=_tell_sums, args=(apart, other, answer), daemon=True)
+    process = context.Process(target=_tell_sums, args=(sandbox, other, answer), daemon=True)
     process.start()
-    assert _sums(apart, path) == [19900.0] * 20
+    assert _sums(sandbox, path) == [19900.0] * 20
     assert answer.get(timeout=30.0) == [100_000.0] * 20
     process.join(30.0)
     assert process.exitcode == 0
@@ -148,9 +148,9 @@ def _templates_of(pid: int) -> list[int]:
 @pytest.mark.parametrize("ending", ["returns", "is killed"])
 def test_no_process_is_left_when_the_caller(path: Path, ending: str) -> None:
     program = (
-        "import sys; from pathlib import Path; from mastd.formats.sandbox.reader import Apart; "
-        f"apart = Apart({MODULE!r}, 'numpy', 'none', 'test files'); "
-        "print(apart.call('bytes_of', Path(sys.argv[1])).document['size'], flush=True); sys.stdin.read()"
+        "import sys; from pathlib import Path; from mastd.formats.sandbox.reader import Sandbox; "
+        f"sandbox = Sandbox({MODULE!r}, 'numpy', 'none', 'test files'); "
+        "print(sandbox.call('bytes_of', Path(sys.argv[1])).document['size'], flush=True); sys.stdin.read()"
     )
     process = subprocess.Popen(
         [sys.executable, "-c", program, str(path)],

@@ -6,7 +6,7 @@ import pytest
 
 from mastd.loop.cycle.cycle import Cycle
 from mastd.loop.process import child_watch as module
-from mastd.loop.process.child_watch import LOOK_NS, Companions
+from mastd.loop.process.child_watch import LOOK_NS, ChildWatch
 from mastd.loop.process.installation import Plan
 from mastd.loop.process.operator_requests import RequestPort
 from mastd.safety.faults import Code
@@ -45,7 +45,7 @@ class Bench:
         self.block = NewestValueBlock(REQUEST)
         self._time = time
         self._port = RequestPort(self.block)
-        self._companions = Companions(cycle.supervisor, self._port, None, self.gateway, LOST_NS)
+        self._child_watch = ChildWatch(cycle.supervisor, self._port, None, self.gateway, LOST_NS)
 
     def pass_time(self, looks: int, beating: bool) -> set[Code]:
         """Let so many looks pass; return the codes that are active at the end."""
@@ -55,7 +55,7 @@ class Bench:
                 self.block.field("heartbeat")[:] += 1.0
                 self.block.publish()
             self._port.take()
-            self._companions.look()
+            self._child_watch.check()
             self.cycle.sensing.reports.clear()
             self.cycle.supervisor.decide(Verb.NONE, self._time.now)
         return set(self.cycle.supervisor.latch.active)

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from mastd.errors import UsageError
-from mastd.loop.process.endpoints import Kind, operators_place
+from mastd.loop.process.endpoints import Kind, operators_endpoint
 from mastd.loop.realtime import lock
 from mastd.loop.realtime.lock import plant_lock
 from mastd.wire.common.address import runtime_directory
@@ -51,17 +51,17 @@ def test_the_plant_of_the_service_is_seen_by_other_users(
 @pytest.mark.parametrize("there", Kind)
 @pytest.mark.parametrize("comes", Kind)
 def test_only_simulated_runs_stand_side_by_side(there: Kind, comes: Kind) -> None:
-    with operators_place(there, None) as first:
+    with operators_endpoint(there, None) as first:
         assert first.note == ""
         if there is comes is Kind.SIMULATED_RUN:
-            with operators_place(comes, None) as second:
+            with operators_endpoint(comes, None) as second:
                 assert second.address != first.address
                 assert second.address in second.note
                 assert str(os.getpid()) in second.note
             return
         with (
             pytest.raises(UsageError, match=f"process id {os.getpid()}") as refused,
-            operators_place(comes, None),
+            operators_endpoint(comes, None),
         ):
             pass
         beside_a_service = there is Kind.SERVICE and comes is not Kind.SERVICE

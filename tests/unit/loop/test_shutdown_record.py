@@ -11,20 +11,26 @@ from pathlib import Path
 import pytest
 
 from mastd.errors import UsageError
-from mastd.loop.service.shutdown_record import ENDING_FILE, RUNNING_FILE, Diary, note_ending, wait_for_helpers
+from mastd.loop.service.shutdown_record import (
+    ENDING_FILE,
+    RUNNING_FILE,
+    ShutdownRecord,
+    note_shutdown,
+    wait_for_helpers,
+)
 
 pytestmark = pytest.mark.alone
 
 
 def noted(directory: Path, result: str, code: str, status: str, cause: str = "") -> str:
     """Let a daemon live and end so; return what the next one is told of it, empty for nothing."""
-    diary = Diary(directory)
+    shutdown_record = ShutdownRecord(directory)
     if cause:
-        diary.end(cause)
+        shutdown_record.end(cause)
     environment = {"SERVICE_RESULT": result, "EXIT_CODE": code, "EXIT_STATUS": status}
-    note_ending(directory, environment)
+    note_shutdown(directory, environment)
     assert not (directory / RUNNING_FILE).exists()
-    last = Diary(directory).last
+    last = ShutdownRecord(directory).last
     assert not (directory / ENDING_FILE).exists(), "it is told once"
     return last.text if last is not None else ""
 
@@ -55,37 +61,37 @@ def test_a_good_ending_is_forgotten(tmp_path: Path, result: str, status: str) ->
 
 
 def test_without_a_service_manager_what_was_left_behind_tells(tmp_path: Path) -> None:
-    diary = Diary(tmp_path)
-    assert diary.last is None
+    shutdown_record = ShutdownRecord(tmp_path)
+    assert shutdown_record.last is None
     left = json.loads((tmp_path / RUNNING_FILE).read_text())
-    second = Diary(tmp_path).last
+    second = ShutdownRecord(tmp_path).last
     assert second is not None
     assert second.text.endswith("without a word: it was killed")
     (tmp_path / RUNNING_FILE).write_text(json.dumps({**left, "boot_id": "another"}))
-    third = Diary(tmp_path)
+    third = ShutdownRecord(tmp_path)
     assert third.last is not None
     assert "restarted or lost power" in third.last.text
     third.end("")
-    assert Diary(tmp_path).last is None
+    assert ShutdownRecord(tmp_path).last is None
 
 
 @pytest.mark.parametrize("text", ["", "{", "[]", '{"ended_unix": "x"}', '{"pid": "x", "helpers": 1}'])
 def test_files_that_cannot_be_read_keep_nothing_down(tmp_path: Path, text: str) -> None:
     for name in (RUNNING_FILE, ENDING_FILE):
         (tmp_path / name).write_text(text)
-    Diary(tmp_path)
+    ShutdownRecord(tmp_path)
     (tmp_path / RUNNING_FILE).write_text(text)
-    note_ending(tmp_path, {"SERVICE_RESULT": "watchdog"})
+    note_shutdown(tmp_path, {"SERVICE_RESULT": "watchdog"})
 
 
 def test_what_cannot_be_kept_is_told_by_one_line(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="SERVICE_RESULT is not set"):
-        note_ending(tmp_path, {})
+        note_shutdown(tmp_path, {})
     place = tmp_path / "file"
     place.write_text("")
-    Diary(place / "below").end("a fault")
+    ShutdownRecord(place / "below").end("a fault")
     with pytest.raises(UsageError, match="cannot be noted"):
-        note_ending(place / "below", {"SERVICE_RESULT": "watchdog"})
+        note_shutdown(place / "below", {"SERVICE_RESULT": "watchdog"})
 
 
 def test_recorder_and_gateway_are_waited_for_but_not_for_ever() -> None:

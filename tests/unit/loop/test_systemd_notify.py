@@ -10,7 +10,7 @@ import pytest
 
 from mastd.loop.process.installation import Plan
 from mastd.loop.process.script import StopRequest
-from mastd.loop.process.status_text import StateTeller
+from mastd.loop.process.status_text import StatusReporter
 from mastd.loop.realtime import systemd_notify as module
 from mastd.loop.realtime.systemd_notify import MAX_STATUS_LENGTH, ServiceManager
 from mastd.safety.faults import ROWS, Code
@@ -141,11 +141,13 @@ def test_state_and_cause_are_told_in_words(manager: NotifySocket, clock: FakeTim
     plan = Plan.load(find("table", "table"), find("profile", "first_motion"), find("daemon", "simulated"))
     cycle, stop = plan.cycle(), StopRequest()
     cycle.load(plan.ready)
-    teller = StateTeller(ServiceManager(manager.address), cycle, stop, "last ending: watchdog", "DEGRADED_RT")
+    teller = StatusReporter(
+        ServiceManager(manager.address), cycle, stop, "last ending: watchdog", "DEGRADED_RT"
+    )
 
     def told() -> str:
         clock.now += 250_000_000
-        teller.look()
+        teller.check()
         (line,) = manager.waiting() or [""]
         return line.removeprefix("STATUS=")
 
@@ -163,7 +165,7 @@ def test_state_and_cause_are_told_in_words(manager: NotifySocket, clock: FakeTim
     hint = ROWS[Code.PLANT_LOST].hint
     assert told() == f"FAULT: plant lost: no sample for 2.00 s; what to do: {hint}; DEGRADED_RT"
     stop.requested = True
-    teller.look()
+    teller.check()
     status, told_to_stop = manager.next()
     assert status.startswith("STATUS=stopping: FAULT: plant lost")
     assert told_to_stop == "STOPPING=1"

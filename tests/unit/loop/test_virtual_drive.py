@@ -210,9 +210,9 @@ def test_it_repeats_also_out_of_a_parcel_and_after_a_new_beginning(given: dict[s
     drive = drive_of(7, **given)
     drive.begin(start)
     first = steered(drive, 0, 1234)
-    parcel = pack(drive)
+    pickled = pack(drive)
     second = steered(drive, 1234, 700)
-    copy = unpack(parcel)
+    copy = unpack(pickled)
     assert isinstance(copy, VirtualDrive)
     assert steered(copy, 1234, 700) == second
     for again in (drive, copy):

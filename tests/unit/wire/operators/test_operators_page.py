@@ -33,7 +33,7 @@ from mastd.wire.operators.messages import (
     pack_drive,
 )
 from mastd.wire.operators.telemetry import Telemetry, pack_telemetry
-from mastd.wire.operators.terms import Past
+from mastd.wire.operators.terms import PreviousRun
 from tests.support.wire.operators import about
 from tests.unit.wire.operators.test_sessions import TERMS, Counter
 
@@ -115,7 +115,9 @@ def test_every_role_stands_there_with_its_rights() -> None:
 def test_the_snapshot_has_the_entries_of_the_page() -> None:
     times = CycleTimes(("late", "missed", "compute"), 1000.0)
     times.take(np.zeros((3, 3)))
-    desk = Counter(terms=replace(TERMS, past=Past("by a signal", 1, "the plant refuses")), times=times)
+    desk = Counter(
+        terms=replace(TERMS, previous=PreviousRun("by a signal", 1, "the plant refuses")), times=times
+    )
     desk.loop.fault = 10
     desk.turn()
     desk.desk.lease.take("anna", desk.now)
