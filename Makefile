@@ -5,6 +5,7 @@
 # make fault-table: every fault of the plant over the real link, found when and by what.
 # make bench: speeds; where ../shared holds the vehicle's peers, they are installed into an environment of their own.
 # make control-bench: how well the table is made to follow, on ten hidden truths, half an hour; goes on where it was.
+# make docs: the pages and the public Python interface as a site, in build/site.
 # make install: onto this machine, or below DESTDIR; make uninstall; make deb: a Debian package in build/.
 # make systemd-test: the package from installation to purge under a real systemd in a container (root, Debian).
 PYTHON ?= python3
@@ -19,7 +20,7 @@ SEED ?= 1
 FRAMES ?= 1000000
 PEER_PROGRAMS := ../shared/peers/vehicle
 
-.PHONY: setup demo test lint types evidence soak fuzz wire-fuzz fault-table bench control-bench install uninstall deb systemd-test clean
+.PHONY: setup demo test lint types docs evidence soak fuzz wire-fuzz fault-table bench control-bench install uninstall deb systemd-test clean
 
 setup: $(STAMP)
 
@@ -42,6 +43,9 @@ lint: $(STAMP)
 
 types: $(STAMP)
 	$(BIN)/mypy
+
+docs: $(STAMP)
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict
 
 # First what several tests would otherwise wait for or compile twice: the vehicle takes a core, plant, cycle and types
 # the other. Then all cores, two of them as a rule, share the tests that mind no neighbour; then come, one by one,

@@ -122,3 +122,20 @@ def test_links_between_the_documents_lead_somewhere() -> None:
         for target in re.findall(r"\]\(([^)#]+)", path.read_text(encoding="utf-8")):
             if "://" not in target:
                 assert (path.parent / target).exists(), f"{path.name}: {target}"
+
+
+def test_the_site_builds_and_its_links_anchors_and_modules_are_there(tmp_path: Path) -> None:
+    built = subprocess.run(
+        [sys.executable, "-m", "mkdocs", "build", "--strict", "--site-dir", str(tmp_path / "site")],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
+    )
+    assert built.returncode == 0, built.stderr
+    page = (tmp_path / "site" / "python.html").read_text(encoding="utf-8")
+    assert 'id="mastd.wire.rigs.client.RigClient' in page
+    assert {path.stem for path in (tmp_path / "site").glob("*.html")} >= {
+        path.stem for path in (ROOT / "docs").glob("*.md")
+    }
