@@ -12,12 +12,11 @@ from hil_sim.soak import numbers
 from hil_sim.soak.numbers import Bounds, Numbers
 from hil_sim.soak.world import World
 from mastd.control.reference.kernels import Source
-from mastd.loop.cycle.supervisor import EVENT_OF_VERB
 from mastd.safety.faults import Code
 from mastd.safety.states import COMMANDS, Conditions, Event, State, next_state
 from mastd.settings.daemon.daemon import DaemonSettings
 from mastd.settings.table.table import TableSettings
-from mastd.wire.common.blocks import Verb
+from mastd.wire.access.verbs import EVENT_OF_VERB, Verb
 from mastd.wire.plant.messages import DriveMode, SampleFlag, Stage
 
 RULES: Mapping[str, str] = {

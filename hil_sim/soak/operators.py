@@ -8,7 +8,8 @@ from random import Random
 from hil_sim.soak.profiles import Playable
 from hil_sim.soak.world import World
 from mastd.safety.states import State
-from mastd.wire.common.blocks import ARGUMENTS, Verb
+from mastd.wire.access.verbs import Verb
+from mastd.wire.common.blocks import ARGUMENTS
 
 Request = tuple[Verb, tuple[float, ...]]
 

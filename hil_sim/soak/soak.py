@@ -30,7 +30,7 @@ from mastd.errors import UsageError
 from mastd.settings.core.loader import load
 from mastd.settings.daemon.daemon import DaemonSettings
 from mastd.settings.table.table import TableSettings
-from mastd.wire.common.blocks import Verb
+from mastd.wire.access.verbs import Verb
 
 EPISODE_SECONDS = 300.0
 PROFILES = 4

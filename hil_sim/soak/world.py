@@ -26,7 +26,7 @@ from mastd.safety.profile_limits import LIMIT_NUMBERS
 from mastd.settings.daemon.daemon import DaemonSettings
 from mastd.settings.table.payload import NoPayload, RigidPayload
 from mastd.settings.table.table import TableSettings
-from mastd.wire.common.blocks import Verb
+from mastd.wire.access.verbs import Verb
 
 
 @dataclass

@@ -27,7 +27,8 @@ from mastd.loop.realtime.clock import PeriodicClock
 from mastd.loop.realtime.rights import acquire, relax
 from mastd.safety.states import State
 from mastd.settings.core.starter import find
-from mastd.wire.common.blocks import REQUEST, NewestValueBlock, Verb, status_layout
+from mastd.wire.access.verbs import Verb
+from mastd.wire.common.blocks import REQUEST, NewestValueBlock, status_layout
 from mastd.wire.plant.hello import Mode
 from mastd.wire.plant.provider import PlantRequest, rigid_payload
 

@@ -25,6 +25,7 @@ from mastd.console.guard import Guard
 from mastd.console.hub import Hub
 from mastd.console.place import Place
 from mastd.console.profiles import STARTER_TABLE, Profiles
+from mastd.wire.access.verbs import console_table
 
 STATIC: Final = Path(__file__).parent / "static"
 MAX_BODY = 4096
@@ -54,6 +55,7 @@ class Console:
             Route("/api/profiles", self._list),
             Route("/api/check", self._check, methods=["POST"]),
             WebSocketRoute("/ws", self._socket),
+            Route("/static/verbs.js", self._verbs),
             Mount("/static", _Files(directory=STATIC)),
         ]
         return Guard(Starlette(routes=routes), self._place)
@@ -65,6 +67,11 @@ class Console:
         if self._session(request) is None:
             return _login_page("", 200)
         return FileResponse(STATIC / "index.html")
+
+    async def _verbs(self, request: Request) -> Response:
+        """The table of verbs, as a module of the page."""
+        module = f"export const VERBS = {orjson.dumps(console_table()).decode()};\n"
+        return Response(module, media_type="text/javascript", headers={"cache-control": "no-cache"})
 
     async def _log_in(self, request: Request) -> Response:
         address = request.client.host if request.client is not None else ""

@@ -24,7 +24,7 @@ from mastd.console.messages import (
 from mastd.console.outbox import Outbox, Traces
 from mastd.errors import UsageError
 from mastd.wire.access.sessions import TokenBucket
-from mastd.wire.operators.messages import STOPPING
+from mastd.wire.access.verbs import STOPPING
 
 if TYPE_CHECKING:
     from mastd.arrays import FloatArray, IntArray

@@ -13,8 +13,8 @@ from typing import Any
 import orjson
 
 from mastd.errors import MastdError
-from mastd.wire.access.roles import may
-from mastd.wire.operators.messages import COMMANDING, STOPPING, Answer
+from mastd.wire.access.verbs import COMMANDING, STOPPING, may
+from mastd.wire.operators.messages import Answer
 
 MAX_MESSAGE = 16 * 1024
 """Longest message of a browser in bytes."""
@@ -25,7 +25,8 @@ MAX_LOAD = 4096
 MAX_ARGUMENTS = 8
 MAX_NUMBER = (1 << 53) - 1
 """Largest whole number that JavaScript knows exactly."""
-VERBS = COMMANDING | STOPPING | {"release"}
+BUTTONS = COMMANDING | STOPPING | {"release"}
+"""Verbs that the page may send."""
 
 
 class MessageError(MastdError):
@@ -97,8 +98,8 @@ def _order(message: dict[str, Any]) -> Order:
         raise MessageError("command: verb must be given as text", number)
     if verb in STOPPING:  # whatever comes with a stop, it is a stop
         return Order(number, verb, {})
-    if verb not in VERBS:
-        raise MessageError(f"verb {verb[:20]!r} is not known; known are {', '.join(sorted(VERBS))}", number)
+    if verb not in BUTTONS:
+        raise MessageError(f"verb {verb[:20]!r} is not known; known are {', '.join(sorted(BUTTONS))}", number)
     try:
         _only(message, ("kind", "id", "verb", "arguments"), verb)
         if number is None:

@@ -20,7 +20,8 @@ import numpy as np
 from mastd.arrays import FloatArray, IntArray
 from mastd.console.messages import pack
 from mastd.errors import MastdError
-from mastd.wire.access.roles import Role, commands, read_role
+from mastd.wire.access.roles import Role, read_role
+from mastd.wire.access.verbs import commands
 from mastd.wire.operators.client import ClientKeys, OperatorClient
 
 AGAIN_S = 0.5

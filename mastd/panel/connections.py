@@ -14,8 +14,8 @@ from typing import Any, Final
 from mastd.errors import ProtocolError, printable
 from mastd.panel.board import Board
 from mastd.panel.status_text import answer_words
+from mastd.wire.access.verbs import STOPPING
 from mastd.wire.operators.client import OperatorClient
-from mastd.wire.operators.messages import STOPPING
 
 AGAIN_S: Final = 0.5
 """Between two attempts to reach a daemon that is not there."""

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from typing import Final
+
+from mastd.wire.access.verbs import TABLE, Kind
 
 CONFIRM_S: Final = 3.0
 CONFIRM: Final = "y"
@@ -14,29 +15,10 @@ _MAX_SEQUENCE_LENGTH: Final = 32
 _PASTE_BEGINS, _PASTE_ENDS = b"\x1b[200~", b"\x1b[201~"
 
 
-@dataclass(frozen=True)
-class Binding:
-    """What a key asks for; a verb that sets the table in motion has to be confirmed."""
-
-    verb: str
-    what: str
-    confirmed: bool = False
-    observer: bool = False
-    """Whether one who only watches may, too."""
-
-
 BINDINGS: Final = {
-    "s": Binding("stop", "stop softly, at once, from anybody", observer=True),
-    "e": Binding("estop", "E-STOP: supply off, at once, from anybody", observer=True),
-    "h": Binding("hold", "let the profile wait"),
-    "r": Binding("resume", "let the profile go on", confirmed=True),
-    "u": Binding("raise", "supply on, table up to neutral", confirmed=True),
-    "a": Binding("arm", "make ready for start"),
-    "t": Binding("start", "play the loaded profile", confirmed=True),
-    "l": Binding("lower", "table down, supply off", confirmed=True),
-    "x": Binding("reset", "forget a latched cause; moves nothing"),
-    "g": Binding("release", "give the lease back to others"),
+    verb.key: verb for verb in sorted(TABLE, key=lambda verb: verb.kind is not Kind.STOP) if verb.key
 }
+"""What each key asks for, those that stop first."""
 _OWN: Final = {"q": QUIT, "?": HELP, "\x0c": REDRAW}
 
 

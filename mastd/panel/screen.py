@@ -26,6 +26,7 @@ from mastd.panel.sections import (
     vehicle,
 )
 from mastd.panel.view import MIN_WIDTH, Look, Message, View, glyphs
+from mastd.wire.access.verbs import may
 
 
 @dataclass(frozen=True)
@@ -156,12 +157,13 @@ def keys_line(view: View, look: Look) -> Text:
 def help_lines(view: View, look: Look) -> Lines:
     """Return what every key does."""
     lines = [Text.assemble(("Keys", "bold"), f"   you are {view.me}; the state is {state_name(view)}")]
-    for key, binding in BINDINGS.items():
-        off = view.observer and not binding.observer
-        confirmed = f" (then {CONFIRM} within {CONFIRM_S:g} s)" if binding.confirmed else ""
+    for key, verb in BINDINGS.items():
+        for_observers = may("observer", verb.name)
+        off = view.observer and not for_observers
+        confirmed = f" (then {CONFIRM} within {CONFIRM_S:g} s)" if verb.confirm_key else ""
         note = " - off, you are an observer" if off else confirmed
-        style = QUIET if off else "bold" if binding.observer else ""
-        lines.append(Text(f"  {key}  {binding.verb:<8} {binding.what}{note}", style))
+        style = QUIET if off else "bold" if for_observers else ""
+        lines.append(Text(f"  {key}  {verb.name:<8} {verb.help}{note}", style))
     lines += [
         Text("  q  quit     leave this panel; it never stops anything. Ctrl-C does the same"),
         Text("  ?  help     back to the panel"),

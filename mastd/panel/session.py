@@ -24,9 +24,9 @@ from mastd.panel.screen import screen
 from mastd.panel.sections import state_name
 from mastd.panel.terminal import LEAVING, Terminal
 from mastd.panel.view import Look, View
-from mastd.wire.access.roles import Role, commands, read_role
+from mastd.wire.access.roles import Role, read_role
+from mastd.wire.access.verbs import STOPPING, commands
 from mastd.wire.operators.client import ClientKeys, OperatorClient
-from mastd.wire.operators.messages import STOPPING
 
 REDRAW_S: Final = 0.2
 """Between two pictures while nothing happens but numbers that change."""
@@ -152,14 +152,14 @@ class Panel:
             self._send(verb)
         elif binding is None:
             return
-        elif binding.verb in STOPPING:
-            self._stops[binding.verb].ask(binding.verb)
+        elif binding.name in STOPPING:
+            self._stops[binding.name].ask(binding.name)
         elif self._observer:
-            self._board.tell(f"{binding.verb} is off: you are an observer, only s and e command", good=False)
-        elif binding.confirmed:
-            self._board.ask(binding.verb)
+            self._board.tell(f"{binding.name} is off: you are an observer, only s and e command", good=False)
+        elif binding.confirm_key:
+            self._board.ask(binding.name)
         else:
-            self._send(binding.verb)
+            self._send(binding.name)
 
     def _send(self, verb: str) -> None:
         if self._board.lost:

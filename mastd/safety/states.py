@@ -55,25 +55,6 @@ class Event(enum.Enum):
     FAULT_POWER_OFF = "fault: power off"
 
 
-COMMANDS = frozenset(
-    {
-        Event.RAISE,
-        Event.LOAD,
-        Event.ARM,
-        Event.START,
-        Event.HOLD,
-        Event.RESUME,
-        Event.STOP,
-        Event.LOWER,
-        Event.JOG,
-        Event.ESTOP,
-        Event.RESET,
-        Event.LEVEL,
-        Event.RELOAD,
-    }
-)
-"""The events that an operator can send; all others come from the loop."""
-
 ON_PROFILE = frozenset({State.RUNNING, State.HOLD, State.STOPPING})
 """States in which the path may be that of the loaded profile."""
 
@@ -156,6 +137,9 @@ _ALLOWED: dict[Event, dict[State, State]] = {
     Event.RELOAD: {State.OFF: State.OFF},
 }
 
+COMMANDS = frozenset({*_ALLOWED, Event.ESTOP})
+"""The events that an operator can send; all others come from the loop."""
+
 _OBSERVED: dict[Event, dict[State, State]] = {
     Event.LOW_STAGE_REACHED: {State.LOW: State.HIGH},
     Event.HIGH_STAGE_REACHED: {State.HIGH: State.RAISING},
@@ -177,6 +161,11 @@ _NEEDED: dict[Event, str] = {
     Event.LEVEL: "level is set in OFF, READY, ARMED, RUNNING or HOLD",
     Event.RELOAD: "settings are taken anew in OFF; lower the table first",
 }
+
+
+def accepting_states(command: Event) -> tuple[State, ...]:
+    """Return the states in which an operator's command can be accepted, in their order."""
+    return tuple(state for state in State if command is Event.ESTOP or state in _ALLOWED[command])
 
 
 def next_state(state: State, event: Event, conditions: Conditions) -> Outcome:

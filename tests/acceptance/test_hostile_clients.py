@@ -18,7 +18,7 @@ from mastd.loop.process.script import RunScript
 from mastd.loop.realtime.rights import Rights
 from mastd.loop.service.single_run import RunOutcome, run
 from mastd.safety.states import State
-from mastd.wire.common.blocks import Verb
+from mastd.wire.access.verbs import Verb
 from mastd.wire.plant.provider import PlantRequest, rigid_payload
 from tests.support.lab import SHAKING, Lab
 

@@ -38,7 +38,7 @@ from mastd.safety.states import State
 from mastd.settings.core.starter import find
 from mastd.settings.daemon.daemon import DaemonSettings
 from mastd.settings.profile.profile import ProfileSettings
-from mastd.wire.common.blocks import Verb
+from mastd.wire.access.verbs import Verb
 from mastd.wire.common.layout import Layout
 from mastd.wire.plant.direct_link import DirectLink, DirectPlant
 from mastd.wire.plant.messages import Command

@@ -9,7 +9,6 @@ import os
 import re
 import sys
 import time
-from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -17,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 from mastd.commands.quantities import quantity
 from mastd.errors import UsageError, printable
 from mastd.panel.status_text import answer_words, line, page
+from mastd.wire.access.verbs import BY_NAME, STOPPING
 
 if TYPE_CHECKING:
     from mastd.commands import Subparsers
@@ -24,39 +24,7 @@ if TYPE_CHECKING:
     from mastd.wire.operators.client import ClientKeys, OperatorClient
     from mastd.wire.operators.messages import Answer
 
-_HELP = {
-    "status": "show everything that is known",
-    "watch": "show the table on the whole terminal; in a pipe a line for every change",
-    "load": "check a profile and load it",
-    "raise": "switch the supply on and raise the table",
-    "arm": "make ready for start",
-    "start": "play the loaded profile",
-    "hold": "let the profile wait",
-    "resume": "let the profile go on",
-    "stop": "stop softly; anybody may",
-    "lower": "lower the table and switch the supply off",
-    "estop": "switch the supply off at once; anybody may",
-    "reset": "acknowledge a fault; moves nothing",
-    "jog": "move one axis or one link by an amount",
-    "level": "set the master gain",
-    "release": "give the lease back to others",
-    "reload": "take the settings files anew, in OFF; wait until it is done",
-}
-TARGETS: Mapping[str, frozenset[str]] = {
-    "raise": frozenset({"READY"}),
-    "arm": frozenset({"ARMED"}),
-    "start": frozenset({"RUNNING"}),
-    "hold": frozenset({"HOLD"}),
-    "resume": frozenset({"RUNNING"}),
-    "stop": frozenset({"READY", "OFF", "FAULT", "ESTOP"}),
-    "lower": frozenset({"OFF"}),
-    "estop": frozenset({"ESTOP"}),
-    "reset": frozenset({"READY", "OFF"}),
-}
-"""States at which `--wait` is content."""
 PLAYING = frozenset({"start", "resume"})
-UNREFUSED = frozenset({"stop", "estop"})
-"""Verbs that are carried out whatever else the command line says."""
 FAULTED = frozenset({"FAULT", "ESTOP"})
 DOWN = "the table is down; the fault stays latched until `mastd ctl reset`"
 STILL_SNAPSHOTS = 3
@@ -87,10 +55,12 @@ def add_parsers(subparsers: Subparsers) -> None:
         "3 ended by a fault (with --wait).",
     )
     verbs = parser.add_subparsers(dest="verb", required=True, metavar="VERB", parser_class=_VerbParser)
-    for verb, text in _HELP.items():
-        child = verbs.add_parser(verb, help=text, description=text)
+    for verb, row in BY_NAME.items():
+        if not row.help:
+            continue
+        child = verbs.add_parser(verb, help=row.help, description=row.help)
         child._negative_number_matcher = _NEGATIVE_QUANTITY
-        child.refuses = verb not in UNREFUSED
+        child.refuses = verb not in STOPPING
         if verb == "load":
             child.add_argument("profile", metavar="PROFILE", help="file, or the name of a starter profile")
         elif verb == "level":
@@ -115,7 +85,7 @@ def add_parsers(subparsers: Subparsers) -> None:
         if verb == "status":
             child.add_argument("--wait", action="store_true", help="wait until the daemon is up")
             child.add_argument("--timeout", default="10 min", metavar="TIME", help="longest wait (10 min)")
-        if verb in TARGETS or verb in ("jog", "level"):
+        if row.targets or verb in ("jog", "level"):
             child.add_argument("--wait", action="store_true", help="wait until it is done, or a fault")
             child.add_argument("--timeout", default="10 min", metavar="TIME", help="longest wait (10 min)")
         if verb == "reload":
@@ -130,7 +100,7 @@ def run(arguments: argparse.Namespace) -> int:
 
     numbers = wire_arguments(arguments)
     # What comes with a stop is looked at when the stop is on its way.
-    longest_s = 0.0 if arguments.verb in UNREFUSED or "timeout" not in arguments else _time(arguments.timeout)
+    longest_s = 0.0 if arguments.verb in STOPPING or "timeout" not in arguments else _time(arguments.timeout)
     if (arguments.key is None) != (arguments.server_key is None):
         raise UsageError("--key and --server-key go together")
     keys = ClientKeys(arguments.key, arguments.server_key) if arguments.key else None
@@ -277,7 +247,7 @@ def _wait(client: OperatorClient, answer: Answer, longest_s: float) -> tuple[Ans
     Lowering with a fault that was latched before ends in FAULT, too, and is a success.
     Raises UsageError after ``longest_s``.
     """
-    targets = TARGETS.get(answer.verb, frozenset())
+    targets = BY_NAME[answer.verb].targets
     if answer.state in targets:
         return answer, 0
     end = time.monotonic() + longest_s

@@ -1,18 +1,9 @@
 // Buttons that command. A button that would be refused stays readable and says why when it is pressed.
 
 import { byId, element, setText } from "./dom.js";
-import { ASKED_TWICE, hindrance } from "./words.js";
+import { VERBS } from "./verbs.js";
+import { hindrance } from "./words.js";
 
-const BUTTONS = [
-  ["raise", "Raise"],
-  ["lower", "Lower"],
-  ["arm", "Arm"],
-  ["start", "Start"],
-  ["hold", "Hold"],
-  ["resume", "Resume"],
-  ["reset", "Reset"],
-  ["release", "Give lease back"],
-];
 const SURE_MS = 3000;
 /** Per cent up to which the slider goes; a gentle profile's limit may be far beyond, and a slider that coarse. */
 const MOST_LEVEL = 300;
@@ -32,7 +23,7 @@ export class Controls {
     this._sure = null;
     this._levelTouched = false;
     for (const verb of ["stop", "estop"]) byId(verb).addEventListener("click", () => answers.command(verb));
-    for (const [verb, text] of BUTTONS) this._button(verb, text);
+    for (const [verb, { button }] of Object.entries(VERBS)) if (button) this._button(verb, button);
     this._jog();
     this._level();
     // A key that is held down presses a button once.
@@ -77,7 +68,7 @@ export class Controls {
     button.addEventListener("click", (event) => {
       const reason = this.hindrance(verb);
       if (reason) this._answers.refuse(verb, reason);
-      else if (!ASKED_TWICE.has(verb) || this._asked(button, verb, event)) send();
+      else if (!VERBS[verb].confirm || this._asked(button, verb, event)) send();
     });
   }
 

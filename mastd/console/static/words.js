@@ -1,4 +1,6 @@
-// What the states mean and which verb is taken in which; the daemon decides, this only says it beforehand.
+// What the states mean and why a verb would be refused now; the daemon decides, this only says it beforehand.
+
+import { VERBS } from "./verbs.js";
 
 /** Colour, meaning and the next step of every state (docs/operating.md). */
 export const STATES = {
@@ -15,23 +17,6 @@ export const STATES = {
   FAULT: ["bad", "Something was wrong; the cause is latched.", "Do what stands here, then lower or reset."],
   ESTOP: ["bad", "Supply off; the drive lets the table down.", "See that everybody is safe, release, then reset."],
 };
-
-/** The states in which the loop takes a verb; stop and estop are taken in all of them. */
-export const TAKEN_IN = {
-  raise: ["OFF", "READY"],
-  load: ["OFF", "READY"],
-  arm: ["READY"],
-  start: ["ARMED"],
-  hold: ["RUNNING"],
-  resume: ["HOLD"],
-  lower: ["LOW", "HIGH", "READY", "ARMED", "LOWERING", "FAULT"],
-  jog: ["READY"],
-  reset: ["OFF", "READY", "FAULT", "ESTOP"],
-  level: ["OFF", "READY", "ARMED", "RUNNING", "HOLD"],
-};
-
-/** Verbs that begin a motion which somebody may stand in: they are asked for twice. */
-export const ASKED_TWICE = new Set(["raise", "start"]);
 
 const NEEDS_CAUSE = new Set(["OFF", "READY"]);
 
@@ -54,7 +39,7 @@ export function hindrance(verb, status, operator, role) {
   if (holder && holder !== operator) return `${holder} commands for another ${Math.ceil(status.lease.left_s)} s`;
   if (verb === "release") return holder ? "" : "nobody commands";
   if (status.loop !== "running") return status.advice;
-  const states = TAKEN_IN[verb];
+  const { states } = VERBS[verb];
   if (!states.includes(status.state)) return `${verb} is for ${listed(states)}; the state is ${status.state}`;
   if (verb === "reset" && NEEDS_CAUSE.has(status.state) && !status.cause) return "no cause is latched";
   return "";

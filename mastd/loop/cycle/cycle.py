@@ -37,7 +37,7 @@ from mastd.settings.daemon.daemon import DaemonSettings
 from mastd.settings.rigs.rigs import NO_RIGS, RigsSettings
 from mastd.settings.table.identified import IdentifiedSettings
 from mastd.settings.table.table import TableSettings
-from mastd.wire.common.blocks import Verb
+from mastd.wire.access.verbs import Verb
 from mastd.wire.plant.messages import Command, DriveMode, Sample, Stage
 
 

@@ -23,7 +23,7 @@ from mastd.loop.payload.loaded_profile import LoadedProfile
 from mastd.loop.payload.rig_motion import PoseDrive
 from mastd.loop.payload.vehicles import Vehicles
 from mastd.motion.profile.timeline import Timeline
-from mastd.wire.common.blocks import Verb
+from mastd.wire.access.verbs import Verb
 
 
 class Carrier(Protocol):

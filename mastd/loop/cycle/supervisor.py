@@ -19,24 +19,9 @@ from mastd.loop.measurement.sensing import Sensing
 from mastd.safety.faults import ROWS, Action, Code, Fault, FaultLatch, Report
 from mastd.safety.states import ON_PROFILE, Conditions, Event, State, next_state
 from mastd.settings.daemon.daemon import DaemonSettings
-from mastd.wire.common.blocks import Verb
+from mastd.wire.access.verbs import EVENT_OF_VERB, Verb
 from mastd.wire.plant.messages import DriveMode, Sample, SampleFlag, Stage
 
-EVENT_OF_VERB: dict[Verb, Event] = {
-    Verb.RAISE: Event.RAISE,
-    Verb.ARM: Event.ARM,
-    Verb.START: Event.START,
-    Verb.HOLD: Event.HOLD,
-    Verb.RESUME: Event.RESUME,
-    Verb.STOP: Event.STOP,
-    Verb.LOWER: Event.LOWER,
-    Verb.ESTOP: Event.ESTOP,
-    Verb.RESET: Event.RESET,
-    Verb.LOAD: Event.LOAD,
-    Verb.JOG: Event.JOG,
-    Verb.LEVEL: Event.LEVEL,
-    Verb.RELOAD: Event.RELOAD,
-}
 _EVENT_OF_ACTION = {
     Action.HOLD: Event.FAULT_HOLD,
     Action.STOP: Event.FAULT_STOP,

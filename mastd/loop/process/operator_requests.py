@@ -7,7 +7,8 @@ from __future__ import annotations
 
 import math
 
-from mastd.wire.common.blocks import ARGUMENTS, REQUEST, NewestValueBlock, Verb
+from mastd.wire.access.verbs import Verb
+from mastd.wire.common.blocks import ARGUMENTS, REQUEST, NewestValueBlock
 
 VERBS = {int(verb): verb for verb in Verb}
 HEARTBEAT, STOPS, ESTOPS, NUMBER, VERB = (REQUEST.slices[field.name].start for field in REQUEST.fields[:5])

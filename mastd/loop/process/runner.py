@@ -18,7 +18,7 @@ from mastd.loop.process.status_publisher import PUBLISH_EVERY, StatusPublisher
 from mastd.loop.realtime.clock import PeriodicClock
 from mastd.record.recorder import RecorderHandle
 from mastd.safety.faults import Code
-from mastd.wire.common.blocks import Verb
+from mastd.wire.access.verbs import Verb
 from mastd.wire.plant.socket_link import LOST_PLANT_NS, PlantHello, PlantLink
 
 FIRST_SAMPLE_NS = 100_000_000

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from mastd.loop.cycle.supervisor import Supervisor
 from mastd.safety.faults import Code, Fault
 from mastd.safety.states import State
-from mastd.wire.common.blocks import Verb
+from mastd.wire.access.verbs import Verb
 
 PATIENCE_NS = 5_000_000_000
 """How long a refused raise or arm is asked for again: the first samples may still be on their way."""

@@ -20,7 +20,7 @@ from mastd.settings.profile.profile import ProfileSettings
 from mastd.settings.profile.segments import Hold
 from mastd.settings.profile.stream import PoseStream, TranslationBox
 from mastd.settings.table.payload import VehiclePayload
-from mastd.wire.common.blocks import Verb
+from mastd.wire.access.verbs import Verb
 from mastd.wire.common.vehicle_block import VEHICLE_NUMBERS
 from mastd.wire.plant.messages import Stage
 

@@ -44,7 +44,7 @@ from mastd.safety.faults import Action, Code, Report
 from mastd.safety.states import State
 from mastd.settings.rigs.channels import MAX_CHANNELS, MAX_RIGS, VEHICLE
 from mastd.settings.rigs.rigs import RigChannel, RigsSettings
-from mastd.wire.common.blocks import Verb
+from mastd.wire.access.verbs import Verb
 from mastd.wire.common.rig_block import (
     ASKED,
     COUNT,

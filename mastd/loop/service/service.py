@@ -39,7 +39,8 @@ from mastd.record.service_log.log import destination
 from mastd.ring.ends import RingProducer
 from mastd.safety.faults import Fault
 from mastd.safety.states import State
-from mastd.wire.common.blocks import NewestValueBlock, Verb
+from mastd.wire.access.verbs import Verb
+from mastd.wire.common.blocks import NewestValueBlock
 from mastd.wire.common.vehicle_block import VEHICLE_NUMBERS
 from mastd.wire.operators.gateway import GatewayHandle
 from mastd.wire.operators.terms import PreviousRun

@@ -1,4 +1,4 @@
-"""Roles of clients: what each may ask for.
+"""Roles of clients; what each may ask for stands in the table of verbs.
 
 In order of rights: an ``observer`` watches and stops; a ``rig`` gives signals as well; an ``operator``
 commands; an ``engineer`` also has the settings taken anew. Who has a role has all that lesser ones have.
@@ -12,36 +12,12 @@ Role = Literal["observer", "rig", "operator", "engineer"]
 ROLES: tuple[Role, ...] = get_args(Role)
 """All roles, the least rights first."""
 
-_LEAST: dict[str, Role] = {
-    "status": "observer",
-    "describe": "observer",
-    "stop": "observer",
-    "estop": "observer",
-    "drive": "rig",
-    "reload": "engineer",
-}
-_ELSE: Role = "operator"
 _CALLED: dict[Role, str] = {
     "observer": "an observer",
     "rig": "a rig",
     "operator": "an operator",
     "engineer": "an engineer",
 }
-
-
-def least(verb: str) -> Role:
-    """Return the role with the least rights that may ask for ``verb``."""
-    return _LEAST.get(verb, _ELSE)
-
-
-def may(role: Role, verb: str) -> bool:
-    """Return whether ``role`` may ask for ``verb``."""
-    return ROLES.index(role) >= ROLES.index(least(verb))
-
-
-def commands(role: Role) -> bool:
-    """Return whether ``role`` may move the table."""
-    return may(role, "start")
 
 
 def lesser(one: Role, other: Role) -> Role:

@@ -13,7 +13,6 @@ make the loop read its requests again.
 
 from __future__ import annotations
 
-import enum
 import mmap
 import os
 
@@ -25,25 +24,6 @@ from mastd.wire.common.vehicle_block import VEHICLE_NUMBERS
 
 READ_ATTEMPTS = 100
 """A reader that meets the writer this often in a row gives up for now and keeps its last value."""
-
-
-class Verb(enum.IntEnum):
-    """What a request asks for; the names are those of `mastd ctl`."""
-
-    NONE = 0
-    RAISE = 1
-    ARM = 2
-    START = 3
-    HOLD = 4
-    RESUME = 5
-    STOP = 6
-    LOWER = 7
-    ESTOP = 8
-    RESET = 9
-    LOAD = 10
-    JOG = 11
-    LEVEL = 12
-    RELOAD = 13
 
 
 ARGUMENTS = 4

@@ -9,8 +9,9 @@ from collections import deque
 from dataclasses import replace
 from typing import Protocol
 
-from mastd.wire.access.roles import Role, called, least
+from mastd.wire.access.roles import Role, called
 from mastd.wire.access.sessions import GatewayCounters, Peer, Session
+from mastd.wire.access.verbs import minimum_role
 from mastd.wire.common.lease import Lease
 from mastd.wire.operators.loop_port import Loop, LoopPort
 from mastd.wire.operators.messages import (
@@ -171,5 +172,5 @@ class DeskAnswers:
 def _role_words(session: Session, role: Role, verb: str) -> tuple[str, str]:
     return (
         f"{verb} is refused: {session.operator} is {called(role)}",
-        f"use the key, or the role, of {called(least(verb))}",
+        f"use the key, or the role, of {called(minimum_role(verb))}",
     )

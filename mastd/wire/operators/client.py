@@ -24,13 +24,12 @@ import zmq
 from mastd.errors import ProtocolError, UsageError
 from mastd.wire.access.keys import read_key
 from mastd.wire.access.roles import Role
+from mastd.wire.access.verbs import PREPARED, STOPPING
 from mastd.wire.common.address import check_address, daemon_address, snapshots_address, usual_daemon
 from mastd.wire.operators.messages import (
     MAX_ANSWER,
     MAX_NAME_LENGTH,
     OPERATOR_PROTOCOL_VERSION,
-    PREPARED,
-    STOPPING,
     Answer,
     Complaint,
     FromGateway,

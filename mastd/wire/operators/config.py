@@ -23,7 +23,7 @@ class GatewayJob:
     ``states`` names the loop's states by their numbers, ``faults`` holds a fault's words by its code.
     ``loader`` is the command line of the profile loader (empty: this daemon plays one profile),
     ``loader_descriptors`` are inherited by it; ``slot`` is the slot of the profile that the loop has, −1 for
-    none. ``load_states`` are the states in which loading is worth while. ``description`` is what ``describe``
+    none. ``description`` is what ``describe``
     answers beside name, process id, plant, states and faults; ``ring`` is where the loop's frames are, None
     where nothing is recorded (and so there is no telemetry). ``checker`` is the command line that checks the
     settings files before they are taken anew (empty: this daemon does not do that).
@@ -47,7 +47,6 @@ class GatewayJob:
     loader_descriptors: tuple[int, ...] = ()
     slots: int = 2
     slot: int = -1
-    load_states: tuple[str, ...] = ("OFF", "READY")
     description: Mapping[str, Any] = field(default_factory=dict)
     ring: RingPlace | None = None
     checker: tuple[str, ...] = ()
@@ -79,7 +78,7 @@ class GatewayJob:
     def from_json(cls, data: bytes) -> GatewayJob:
         """Return the job that ``to_json`` has written."""
         entries: dict[str, Any] = json.loads(data)
-        for name in ("states", "loader", "loader_descriptors", "load_states", "checker"):
+        for name in ("states", "loader", "loader_descriptors", "checker"):
             entries[name] = tuple(entries[name])
         if entries["ring"] is not None:
             entries["ring"] = RingPlace(*entries["ring"])
@@ -99,7 +98,6 @@ class GatewayJob:
             answer_ns=round(self.answer_s * 1e9),
             command_rate=self.command_rate,
             burst=self.burst,
-            load_states=self.load_states,
             slot=self.slot,
             description=self.description,
             spare=max(0, self.ring.width - len(self.description["channels"])) if self.ring else 0,

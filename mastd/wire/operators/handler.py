@@ -19,9 +19,10 @@ from collections import deque
 from collections.abc import Sequence
 from dataclasses import replace
 
-from mastd.wire.access.roles import Role, commands, lesser, may
+from mastd.wire.access.roles import Role, lesser
 from mastd.wire.access.sessions import Addresses, GatewayCounters, Guest, Order, Peer, Session, Sessions
-from mastd.wire.common.blocks import NewestValueBlock, Verb
+from mastd.wire.access.verbs import BY_NAME, COMMANDING, PREPARED, STOPPING, Verb, commands, may
+from mastd.wire.common.blocks import NewestValueBlock
 from mastd.wire.common.cycle_times import CycleTimes
 from mastd.wire.common.lease import Lease
 from mastd.wire.operators.answers import DeskAnswers, DeskLog, NoDeskLog
@@ -29,10 +30,7 @@ from mastd.wire.operators.driver_relay import DriverRelay
 from mastd.wire.operators.load_process import Loading, ProfileLoader
 from mastd.wire.operators.loop_port import LoopPort
 from mastd.wire.operators.messages import (
-    COMMANDING,
     OPERATOR_PROTOCOL_VERSION,
-    PREPARED,
-    STOPPING,
     Arguments,
     Bye,
     Command,
@@ -57,7 +55,6 @@ _UNKNOWN_SESSION = "this session is not known here; say hello first"
 _NOT_DRIVEN = (
     "drive is refused: no car waits for inputs; load a profile with mode: oils and driver: {kind: operator}"
 )
-_VERBS = {verb.name.lower(): verb for verb in Verb if verb is not Verb.NONE}
 
 
 class OperatorDesk:
@@ -268,7 +265,7 @@ class OperatorDesk:
         elif command.verb in PREPARED:
             self._prepare(session, command, now_ns)
         else:
-            verb = _VERBS[command.verb]
+            verb = BY_NAME[command.verb].request
             self._enqueue(Pending(session, command, verb, numbers(command)), now_ns)
 
     def _problem(self, arguments: Arguments) -> str:
@@ -285,7 +282,7 @@ class OperatorDesk:
     def _prepare(self, session: Session, command: Command, now_ns: int) -> None:
         """Start the process whose part comes before the loop is asked: loader, or check of the settings."""
         verb, helper, state = command.verb, self._helpers[command.verb], self._says.state
-        states = self._terms.load_states if verb == "load" else ("OFF",)
+        states = BY_NAME[verb].accepted_in
         reason, needed = "", ""
         if helper is None:
             reason, needed = f"{verb} is refused: this daemon plays one profile", "start `mastd serve`"
@@ -299,7 +296,7 @@ class OperatorDesk:
             if problem := helper.start(command.arguments.profile, slot, now_ns):
                 reason = f"{verb} is refused: {problem}"
             else:
-                self._loading = Pending(session, command, _VERBS[verb], (float(slot), float(serial)))
+                self._loading = Pending(session, command, BY_NAME[verb].request, (float(slot), float(serial)))
         if reason:
             self._says.refuse(session, command, now_ns, reason, needed)
 

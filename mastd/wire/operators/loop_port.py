@@ -14,7 +14,8 @@ from __future__ import annotations
 import enum
 from typing import NamedTuple
 
-from mastd.wire.common.blocks import ARGUMENTS, NewestValueBlock, Verb
+from mastd.wire.access.verbs import Verb
+from mastd.wire.common.blocks import ARGUMENTS, NewestValueBlock
 
 
 class Loop(enum.Enum):

@@ -21,6 +21,7 @@ import msgpack
 
 from mastd.errors import ProtocolError
 from mastd.wire.access.roles import ROLES, Role, read_role
+from mastd.wire.access.verbs import BY_NAME, STOPPING, VERBS
 
 OPERATOR_PROTOCOL_VERSION = 1
 MAX_OPERATOR_MESSAGE = 1 << 14
@@ -37,15 +38,6 @@ MAX_JOG = 10.0
 """Largest jog that can be asked for, in m or rad; how much is allowed is for the loop to say."""
 
 AXES = ("surge", "sway", "heave", "roll", "pitch", "yaw")
-STOPPING = frozenset({"stop", "estop"})
-"""Verbs for anybody: they need no lease, no rate is too high for them, and nothing goes before them."""
-PREPARED = frozenset({"load", "reload"})
-"""Verbs for which the gateway has to start a process first."""
-COMMANDING = PREPARED | {"raise", "arm", "start", "hold", "resume", "lower", "reset", "jog", "level"}
-"""Verbs that take or need the lease."""
-ASKING = frozenset({"status", "describe", "release"})
-"""Verbs that the gateway answers by itself."""
-VERBS = STOPPING | COMMANDING | ASKING
 
 
 class MalformedError(ProtocolError):
@@ -324,7 +316,7 @@ def _arguments(verb: str, given: object) -> Arguments:
         return Arguments()
     if type(given) is not dict:
         raise MalformedError(f"{verb}: arguments must be given as a map, an empty one for none")
-    wanted = ARGUMENTS.get(verb, ())
+    wanted = BY_NAME[verb].arguments
     for key in given:
         if key not in wanted:
             named = ", ".join(wanted) or "none"
@@ -344,13 +336,6 @@ def _arguments(verb: str, given: object) -> Arguments:
     if verb == "jog":
         return _jog(given)
     return Arguments()
-
-
-ARGUMENTS: dict[str, tuple[str, ...]] = {
-    "load": ("profile",),
-    "level": ("share",),
-    "jog": ("axis", "link", "amount"),
-}
 
 
 def _jog(given: dict[str, Any]) -> Arguments:

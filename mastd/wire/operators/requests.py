@@ -6,7 +6,7 @@ import re
 from dataclasses import dataclass
 
 from mastd.wire.access.sessions import Session
-from mastd.wire.common.blocks import Verb
+from mastd.wire.access.verbs import Verb
 from mastd.wire.operators.messages import Command
 
 _REFUSED_IN_STATE = re.compile(r"(\w+ is refused in [A-Z]+): (.+)", re.DOTALL)

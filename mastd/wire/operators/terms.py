@@ -59,7 +59,6 @@ class HandlerTerms:
     answer_ns: int
     command_rate: float
     burst: int
-    load_states: tuple[str, ...] = ("OFF", "READY")
     slot: int = -1
     """Slot of the profile that the loop has at the beginning, −1 for none."""
     description: Mapping[str, Any] = field(default_factory=dict)

@@ -13,7 +13,7 @@ import time
 from collections.abc import Callable
 
 from mastd.wire.access.audit_log import RefusalLog
-from mastd.wire.access.roles import may
+from mastd.wire.access.verbs import may
 from mastd.wire.common.blocks import NewestValueBlock
 from mastd.wire.common.frame_timer import FrameTimer
 from mastd.wire.common.rig_block import Event

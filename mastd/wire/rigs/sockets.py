@@ -17,8 +17,9 @@ import zmq
 from mastd.errors import UsageError
 from mastd.wire.access.authentication import Authentication, Unheard, check_network
 from mastd.wire.access.keys import KeyRing
-from mastd.wire.access.roles import Role, commands
+from mastd.wire.access.roles import Role
 from mastd.wire.access.sessions import Peer
+from mastd.wire.access.verbs import commands
 from mastd.wire.common.rig_status import RigCounters
 from mastd.wire.common.socket_file import SocketFile
 from mastd.wire.rigs.config import RigsJob

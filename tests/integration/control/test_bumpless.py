@@ -19,7 +19,7 @@ from mastd.kinematics.workspace import lengths_at
 from mastd.loop.process.installation import Plan
 from mastd.safety.codes import Code
 from mastd.safety.states import State
-from mastd.wire.common.blocks import Verb
+from mastd.wire.access.verbs import Verb
 from tests.support.lab import Lab
 from tests.support.rigs.rig import Rig
 

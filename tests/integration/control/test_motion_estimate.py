@@ -26,7 +26,7 @@ from mastd.settings.core.loader import load
 from mastd.settings.daemon.daemon import DaemonSettings
 from mastd.signals.band import band_filter
 from mastd.signals.metrics import best_lag, nrmse, rms
-from mastd.wire.common.blocks import Verb
+from mastd.wire.access.verbs import Verb
 from mastd.wire.plant.provider import PlantRequest, rigid_payload
 from tests.support.lab import ROOT, Lab, quick_lab
 

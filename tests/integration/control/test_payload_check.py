@@ -12,7 +12,7 @@ from hil_sim.plant.provider import provider
 from mastd.loop.process.installation import Plan
 from mastd.safety.codes import Code
 from mastd.safety.states import State
-from mastd.wire.common.blocks import Verb
+from mastd.wire.access.verbs import Verb
 from mastd.wire.plant.provider import PlantRequest, rigid_payload
 from tests.support.lab import Lab, replaced
 from tests.support.rigs.rig import Rig

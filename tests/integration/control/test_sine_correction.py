@@ -12,7 +12,7 @@ from mastd.loop.cycle.slots import ProfileSlots
 from mastd.loop.payload.prepare import ready_profile
 from mastd.loop.process.installation import Plan
 from mastd.safety.states import State
-from mastd.wire.common.blocks import Verb
+from mastd.wire.access.verbs import Verb
 from mastd.wire.plant.provider import PlantRequest
 from tests.support.lab import Lab
 from tests.support.rigs.rig import Rig

@@ -20,7 +20,7 @@ from mastd.kinematics.workspace import lengths_at
 from mastd.loop.process.installation import Plan
 from mastd.safety.faults import ROWS, Action, Code
 from mastd.safety.states import State
-from mastd.wire.common.blocks import Verb
+from mastd.wire.access.verbs import Verb
 from tests.support.lab import ROOT, Lab
 from tests.support.rigs.rig import Rig
 

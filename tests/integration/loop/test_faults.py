@@ -24,7 +24,7 @@ from mastd.motion.profile.timeline import Timeline
 from mastd.record.reader import Run, open_run
 from mastd.safety.faults import Code
 from mastd.safety.states import State
-from mastd.wire.common.blocks import Verb
+from mastd.wire.access.verbs import Verb
 from mastd.wire.plant.messages import Command
 from mastd.wire.plant.process import PlantProcess
 from mastd.wire.plant.provider import PlantRequest, find_provider, rigid_payload

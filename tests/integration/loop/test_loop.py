@@ -15,7 +15,7 @@ from mastd.loop.process.installation import Plan
 from mastd.loop.process.script import RunScript, StopRequest
 from mastd.safety.faults import Code
 from mastd.safety.states import State
-from mastd.wire.common.blocks import Verb
+from mastd.wire.access.verbs import Verb
 from mastd.wire.plant.messages import DriveMode, Stage
 from tests.support.lab import Lab
 from tests.support.rigs.rig import Rig

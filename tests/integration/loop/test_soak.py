@@ -25,7 +25,7 @@ from mastd.settings.core.starter import find
 from mastd.settings.daemon.daemon import DaemonSettings
 from mastd.settings.table.payload import NoPayload
 from mastd.settings.table.table import TableSettings
-from mastd.wire.common.blocks import Verb
+from mastd.wire.access.verbs import Verb
 
 SECOND = 1.0 / 3600.0
 

@@ -8,7 +8,7 @@ import pytest
 from mastd.loop.process.installation import Plan
 from mastd.safety.states import State
 from mastd.settings.core.starter import find
-from mastd.wire.common.blocks import Verb
+from mastd.wire.access.verbs import Verb
 from tests.integration.loop.test_loop import PROFILE
 from tests.support.lab import Lab
 from tests.support.rigs.rig import Rig

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from mastd.wire.common.blocks import Verb
+from mastd.wire.access.verbs import Verb
 from mastd.wire.operators.gateway import GatewayHandle
 from tests.integration.wire.test_ctl import Table
 from tests.support.terminals import Terminal

@@ -17,8 +17,8 @@ from mastd.safety.states import State
 from mastd.settings.core.starter import find
 from mastd.settings.profile.profile import ProfileSettings
 from mastd.settings.table.payload import VehiclePayload
+from mastd.wire.access.verbs import Verb
 from mastd.wire.common import vehicle_block as block
-from mastd.wire.common.blocks import Verb
 from tests.support.lab import Lab
 from tests.support.rigs.rig import Rig
 

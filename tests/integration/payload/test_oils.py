@@ -12,8 +12,9 @@ from mastd.loop.payload.driver_port import DriverPort
 from mastd.loop.process.installation import Plan
 from mastd.safety.faults import Code
 from mastd.safety.states import State
+from mastd.wire.access.verbs import Verb
 from mastd.wire.common import vehicle_block as block
-from mastd.wire.common.blocks import DRIVER, NewestValueBlock, Verb
+from mastd.wire.common.blocks import DRIVER, NewestValueBlock
 from tests.support.lab import Lab
 from tests.support.rigs.rig import Rig
 

@@ -19,7 +19,7 @@ from mastd.safety.states import State
 from mastd.settings.core.starter import find
 from mastd.settings.table.payload import VehiclePayload
 from mastd.vehicle.payload.load import vehicle_on_table
-from mastd.wire.common.blocks import Verb
+from mastd.wire.access.verbs import Verb
 from tests.support.lab import Lab
 from tests.support.rigs.rig import Rig
 from tests.support.rigs.rigs import joined, rigs_file

@@ -22,7 +22,8 @@ from mastd.loop.process.script import RunScript
 from mastd.loop.realtime.rights import Rights
 from mastd.record.reader import Run, open_run
 from mastd.safety.states import State
-from mastd.wire.common.blocks import NewestValueBlock, Verb
+from mastd.wire.access.verbs import Verb
+from mastd.wire.common.blocks import NewestValueBlock
 from mastd.wire.common.rig_block import RIG_VALUES
 from mastd.wire.operators.client import OperatorClient
 from mastd.wire.plant.provider import PlantRequest, rigid_payload

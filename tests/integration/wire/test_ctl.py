@@ -21,7 +21,7 @@ from mastd.errors import UsageError
 from mastd.safety.states import State
 from mastd.wire.access.keys import KeyRing
 from mastd.wire.access.sessions import Guest
-from mastd.wire.common.blocks import Verb
+from mastd.wire.access.verbs import Verb
 from mastd.wire.operators.client import ClientKeys, OperatorClient
 from mastd.wire.operators.gateway import GatewayHandle
 from tests.support.lab import ROOT

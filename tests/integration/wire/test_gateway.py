@@ -22,7 +22,7 @@ import zmq
 from mastd.errors import ProtocolError, UsageError
 from mastd.safety.states import State
 from mastd.wire.access.keys import KeyRing
-from mastd.wire.common.blocks import Verb
+from mastd.wire.access.verbs import Verb
 from mastd.wire.operators.client import ClientKeys, OperatorClient
 from mastd.wire.operators.messages import (
     Answer,

@@ -25,7 +25,7 @@ from hil_sim.plant.requests import PlantRequests
 from hil_sim.soak.soak import resident_memory
 from mastd.loop.process.installation import Plan
 from mastd.safety.states import State
-from mastd.wire.common.blocks import Verb
+from mastd.wire.access.verbs import Verb
 from mastd.wire.plant.hello import DaemonHello, LinkTerms, PlantHello, pack_hello, pack_map, pack_welcome
 from mastd.wire.plant.messages import Command, Sample
 from mastd.wire.plant.provider import PlantRequest

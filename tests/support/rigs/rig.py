@@ -11,7 +11,7 @@ from hil_sim.plant.provider import provider
 from mastd.loop.process.installation import Plan
 from mastd.loop.rigs.bound_rig import BoundRig
 from mastd.safety.states import State
-from mastd.wire.common.blocks import Verb
+from mastd.wire.access.verbs import Verb
 from mastd.wire.plant.messages import DriveMode, Stage
 from mastd.wire.plant.provider import PlantRequest, rigid_payload
 

@@ -19,8 +19,9 @@ from mastd.safety.faults import ROWS
 from mastd.safety.states import Conditions, Event, State, next_state
 from mastd.settings.core.starter import find
 from mastd.settings.daemon.gateway import GatewaySettings
+from mastd.wire.access.verbs import Verb
 from mastd.wire.common import vehicle_block
-from mastd.wire.common.blocks import DRIVER, REQUEST, NewestValueBlock, Verb, status_layout
+from mastd.wire.common.blocks import DRIVER, REQUEST, NewestValueBlock, status_layout
 from mastd.wire.operators.client import OperatorClient
 from mastd.wire.operators.config import GatewayJob
 from mastd.wire.operators.gateway import GatewayHandle

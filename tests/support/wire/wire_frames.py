@@ -14,8 +14,9 @@ from typing import Any, Final
 import msgpack
 import numpy as np
 
+from mastd.wire.access.verbs import COMMANDING
 from mastd.wire.common.layout import command_layout
-from mastd.wire.operators.messages import COMMANDING, MAX_OPERATOR_MESSAGE, pack_command
+from mastd.wire.operators.messages import MAX_OPERATOR_MESSAGE, pack_command
 from mastd.wire.plant.messages import Command
 from mastd.wire.rigs.messages import (
     MAX_RIG_MESSAGE,

@@ -10,7 +10,8 @@ import pytest
 
 from mastd.loop.realtime import clock as clock_module
 from mastd.loop.realtime.clock import PeriodicClock
-from mastd.wire.common.blocks import REQUEST, NewestValueBlock, Verb, status_layout
+from mastd.wire.access.verbs import Verb
+from mastd.wire.common.blocks import REQUEST, NewestValueBlock, status_layout
 
 MS = 1_000_000
 
@@ -87,7 +88,7 @@ def test_a_sleep_that_lasts_too_long_is_counted_in_the_same_cycle(fake: FakeTime
 def test_a_block_shows_another_process_the_newest_value() -> None:
     block = NewestValueBlock(REQUEST)
     code = (
-        "import sys; from mastd.wire.common.blocks import *;"
+        "import sys; from mastd.wire.access.verbs import Verb; from mastd.wire.common.blocks import *;"
         "b = NewestValueBlock(REQUEST, int(sys.argv[1]));"
         "b.field('number')[:] = 1; b.field('verb')[:] = Verb.STOP; b.publish();"
         "b.field('number')[:] = 2; b.field('verb')[:] = Verb.LOWER; b.publish()"

@@ -11,7 +11,8 @@ from mastd.loop.process.installation import Plan
 from mastd.loop.process.operator_requests import RequestPort
 from mastd.safety.faults import Code
 from mastd.settings.core.starter import find
-from mastd.wire.common.blocks import REQUEST, NewestValueBlock, Verb
+from mastd.wire.access.verbs import Verb
+from mastd.wire.common.blocks import REQUEST, NewestValueBlock
 
 LOST_NS = 4 * LOOK_NS
 

@@ -9,7 +9,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from mastd.loop.process.operator_requests import OVERTAKEN, RequestPort
-from mastd.wire.common.blocks import REQUEST, NewestValueBlock, Verb
+from mastd.wire.access.verbs import Verb
+from mastd.wire.common.blocks import REQUEST, NewestValueBlock
 
 
 class Gateway:

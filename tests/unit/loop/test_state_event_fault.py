@@ -16,7 +16,7 @@ from mastd.loop.process.installation import Plan
 from mastd.safety.faults import ROWS, Action, Code
 from mastd.safety.states import State
 from mastd.settings.core.starter import find
-from mastd.wire.common.blocks import Verb
+from mastd.wire.access.verbs import Verb
 from mastd.wire.plant.messages import DriveMode, Stage
 
 FAULTS: dict[str, Code | None] = {

@@ -16,7 +16,7 @@ from mastd.loop.realtime.systemd_notify import MAX_STATUS_LENGTH, ServiceManager
 from mastd.safety.faults import ROWS, Code
 from mastd.safety.states import State
 from mastd.settings.core.starter import find
-from mastd.wire.common.blocks import Verb
+from mastd.wire.access.verbs import Verb
 from tests.support.wire.notify_socket import NotifySocket
 
 

@@ -7,8 +7,7 @@ import pytest
 from mastd.panel.board import Board
 from mastd.panel.keys import BINDINGS, CONFIRM, CONFIRM_S, KeyReader, own
 from mastd.panel.terminal import speaks_unicode
-from mastd.wire.access.roles import may
-from mastd.wire.operators.messages import STOPPING, VERBS
+from mastd.wire.access.verbs import STOPPING, VERBS, may
 
 
 def test_keys_are_letters_whatever_their_case() -> None:
@@ -39,12 +38,12 @@ def test_what_has_begun_and_does_not_go_on_takes_no_key_away() -> None:
 
 
 def test_whatever_moves_the_table_is_confirmed_and_stops_are_not() -> None:
-    assert {binding.verb for binding in BINDINGS.values()} <= VERBS
+    assert {binding.name for binding in BINDINGS.values()} <= VERBS
     for binding in BINDINGS.values():
-        moves = binding.verb in {"raise", "start", "resume", "lower"}
-        assert binding.confirmed == moves
-        assert binding.observer == may("observer", binding.verb)
-    assert {BINDINGS[key].verb for key in "se"} == STOPPING
+        moves = binding.name in {"raise", "start", "resume", "lower"}
+        assert binding.confirm_key == moves
+        assert may("observer", binding.name) == (binding.name in STOPPING)
+    assert {BINDINGS[key].name for key in "se"} == STOPPING
 
 
 def test_a_confirmation_is_the_next_key_and_soon() -> None:

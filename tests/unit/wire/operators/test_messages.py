@@ -10,10 +10,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from mastd.wire.access.verbs import VERBS
 from mastd.wire.operators import messages
 from mastd.wire.operators.messages import (
     AXES,
-    VERBS,
     Answer,
     Bye,
     Command,

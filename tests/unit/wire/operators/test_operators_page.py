@@ -14,24 +14,15 @@ import pytest
 from mastd.record.recorder import RING_SECONDS
 from mastd.safety.states import State
 from mastd.wire.access import sessions
-from mastd.wire.access.roles import ROLES, least, may
+from mastd.wire.access.roles import ROLES
+from mastd.wire.access.verbs import BY_NAME, COMMANDING, VERBS, may, minimum_role
 from mastd.wire.common.blocks import SIMULATED
 from mastd.wire.common.cycle_times import CycleTimes
 from mastd.wire.operators import client, driver_relay, event_loop, sockets, telemetry, telemetry_feed
 from mastd.wire.operators import messages as operator_messages
 from mastd.wire.operators.handler import MAX_WAITING
 from mastd.wire.operators.load_process import TIMEOUT_NS
-from mastd.wire.operators.messages import (
-    COMMANDING,
-    VERBS,
-    Answer,
-    Complaint,
-    Hello,
-    Inputs,
-    Welcome,
-    pack_command,
-    pack_drive,
-)
+from mastd.wire.operators.messages import Answer, Complaint, Hello, Inputs, Welcome, pack_command, pack_drive
 from mastd.wire.operators.telemetry import Telemetry, pack_telemetry
 from mastd.wire.operators.terms import PreviousRun
 from tests.support.wire.operators import about
@@ -98,9 +89,9 @@ def test_every_verb_stands_there_with_its_need_of_the_lease() -> None:
     rows = {row[0].strip("`"): row for row in table_after("<!-- verbs -->")}
     assert set(rows) == VERBS
     assert {verb for verb, row in rows.items() if row[2] == "needed"} == COMMANDING
-    assert {verb: row[3] for verb, row in rows.items()} == {verb: least(verb) for verb in VERBS}
-    for verb, names in operator_messages.ARGUMENTS.items():
-        assert all(f"`{name}`" in rows[verb][1] for name in names)
+    assert {verb: row[3] for verb, row in rows.items()} == {verb: minimum_role(verb) for verb in VERBS}
+    for verb in VERBS:
+        assert all(f"`{name}`" in rows[verb][1] for name in BY_NAME[verb].arguments)
 
 
 def test_every_role_stands_there_with_its_rights() -> None:
@@ -108,7 +99,7 @@ def test_every_role_stands_there_with_its_rights() -> None:
     assert [row[0] for row in rows] == list(ROLES)
     named = [set(re.findall(r"`(\w+)`", row[1])) for row in table_after("<!-- roles -->")]
     assert named[0] == {verb for verb in VERBS if may("observer", verb)}
-    assert named[1] == {verb for verb in {*VERBS, "drive"} if least(verb) == "rig"}
+    assert named[1] == {verb for verb in {*VERBS, "drive"} if minimum_role(verb) == "rig"}
     assert named[2] == named[3] == {"reload"} == {verb for verb in VERBS if not may("operator", verb)}
 
 

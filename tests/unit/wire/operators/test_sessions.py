@@ -22,15 +22,14 @@ from mastd.wire.access.sessions import (
     Sessions,
     TokenBucket,
 )
-from mastd.wire.common.blocks import REQUEST, NewestValueBlock, Verb, status_layout
+from mastd.wire.access.verbs import COMMANDING, VERBS, Verb
+from mastd.wire.common.blocks import REQUEST, NewestValueBlock, status_layout
 from mastd.wire.common.cycle_times import CycleTimes
 from mastd.wire.operators.driver_relay import DriverRelay
 from mastd.wire.operators.handler import MAX_STOPS_WAITING, MAX_WAITING, OperatorDesk
 from mastd.wire.operators.load_process import ProfileLoader
 from mastd.wire.operators.loop_port import LoopPort
 from mastd.wire.operators.messages import (
-    COMMANDING,
-    VERBS,
     Answer,
     Complaint,
     FromGateway,
