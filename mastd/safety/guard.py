@@ -167,31 +167,31 @@ class _Words:
     offset: float = 0.0
 
     def said(self, link: int, value: float, limit: float) -> str:
-        leg = f"link {link + 1} " if link >= 0 else ""
+        actuator = f"actuator {link + 1} " if link >= 0 else ""
         value, limit = ((number - self.offset) * self.factor for number in (value, limit))
-        return leg + self.pattern.format(value, abs(limit), unit=self.unit)
+        return actuator + self.pattern.format(value, abs(limit), unit=self.unit)
 
 
-_EITHER_WAY = "at {:+.2f} {unit}, allowed ±{:.2f} {unit}"
-_AT_MOST = "{:.1f} {unit}, at most {:.1f} {unit}"
-_AT_LEAST = "{:.1f} {unit}, at least {:.1f} {unit}"
+_SYMMETRIC = "at {:+.2f} {unit}, limit ±{:.2f} {unit}"
+_MAXIMUM = "{:.1f} {unit}, maximum {:.1f} {unit}"
+_MINIMUM = "{:.1f} {unit}, minimum {:.1f} {unit}"
 _WORDS: dict[Code, _Words] = {
-    Code.STROKE: _Words(_EITHER_WAY, "mm", 1e3),
-    Code.VELOCITY: _Words(_EITHER_WAY, "mm/s", 1e3),
-    Code.FORCE: _Words(_EITHER_WAY, "kN", 1e-3),
-    Code.FOLLOWING_ERROR: _Words("off by {:+.2f} {unit}, allowed ±{:.2f} {unit}", "mm", 1e3),
-    Code.REDUNDANCY: _Words("by {:+.3f} {unit}, allowed ±{:.3f} {unit}", "mm", 1e3),
-    Code.LENGTH_DRIFT: _Words("by {:+.3f} {unit} for long, allowed ±{:.3f} {unit}", "mm", 1e3),
+    Code.STROKE: _Words(_SYMMETRIC, "mm", 1e3),
+    Code.VELOCITY: _Words(_SYMMETRIC, "mm/s", 1e3),
+    Code.FORCE: _Words(_SYMMETRIC, "kN", 1e-3),
+    Code.FOLLOWING_ERROR: _Words("{:+.2f} {unit}, limit ±{:.2f} {unit}", "mm", 1e3),
+    Code.REDUNDANCY: _Words("residual {:+.3f} {unit}, limit ±{:.3f} {unit}", "mm", 1e3),
+    Code.LENGTH_DRIFT: _Words("residual {:+.3f} {unit}, limit ±{:.3f} {unit}", "mm", 1e3),
     Code.LENGTH_STUCK: _Words(
-        "has not moved while {:.2f} {unit} were commanded, limit {:.2f} {unit}", "mm", 1e3
+        "did not move while {:.2f} {unit} were commanded, limit {:.2f} {unit}", "mm", 1e3
     ),
-    Code.ACCELERATION: _Words(_EITHER_WAY, "m/s2"),
-    Code.JERK: _Words("commanded with {:+.0f} {unit}, allowed ±{:.0f} {unit}", "m/s3"),
-    Code.INTERNAL_FORCE: _Words("by {:+.1f} {unit}, allowed ±{:.1f} {unit}", "kN", 1e-3),
-    Code.CONDITIONING: _Words("number {:.2f}{unit}, at most {:.2f}{unit}", ""),
-    Code.SUPPLY_PRESSURE: _Words(_AT_LEAST, "bar", 1e-5),
-    Code.SUPPLY_FLOW: _Words(_AT_MOST, "L/min", 6e4),
-    Code.OIL_TEMPERATURE: _Words(_AT_MOST, "degC", 1.0, 273.15),
-    Code.OIL_LEVEL: _Words(_AT_LEAST, "%", 1e2),
-    Code.FILTER_PRESSURE_DROP: _Words(_AT_MOST, "bar", 1e-5),
+    Code.ACCELERATION: _Words(_SYMMETRIC, "m/s2"),
+    Code.JERK: _Words("commanded {:+.0f} {unit}, limit ±{:.0f} {unit}", "m/s3"),
+    Code.INTERNAL_FORCE: _Words("{:+.1f} {unit}, limit ±{:.1f} {unit}", "kN", 1e-3),
+    Code.CONDITIONING: _Words("condition number {:.2f}{unit}, limit {:.2f}{unit}", ""),
+    Code.SUPPLY_PRESSURE: _Words(_MINIMUM, "bar", 1e-5),
+    Code.SUPPLY_FLOW: _Words(_MAXIMUM, "L/min", 6e4),
+    Code.OIL_TEMPERATURE: _Words(_MAXIMUM, "degC", 1.0, 273.15),
+    Code.OIL_LEVEL: _Words(_MINIMUM, "%", 1e2),
+    Code.FILTER_PRESSURE_DROP: _Words(_MAXIMUM, "bar", 1e-5),
 }

@@ -80,7 +80,7 @@ class PlantClock:
         if last is not None and plant_ns < last:
             self._least = self._before = None
             self._window_began_ns, self._drift = now_ns, ""
-            return f"plant time ran {(last - plant_ns) * 1e-9:.3f} s backwards"
+            return f"drive time ran backwards by {(last - plant_ns) * 1e-9:.3f} s"
         lead = now_ns - plant_ns
         if self._before is not None and self._before - lead > self._difference_ns:
             self._tell(self._before - lead, "ahead")
@@ -99,4 +99,4 @@ class PlantClock:
         self._window_began_ns = now_ns
 
     def _tell(self, apart_ns: int, which: str) -> None:
-        self._drift = f"the plant's went {apart_ns * 1e-6:.1f} ms {which} within a second"
+        self._drift = f"drive clock {apart_ns * 1e-6:.1f} ms {which} within one second"

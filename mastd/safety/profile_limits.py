@@ -133,5 +133,5 @@ class ProfileLimits:
         allowed = f"±{high:.4g}" if low == -high else f"{low:.4g} to {high:.4g}"
         name, unit = self._channels[int(column)]
         unit = "" if unit == "1" else f" {unit}"
-        detail = f"{name} at {seen:.4g}{unit}{what}, allowed {allowed}{unit}"
+        detail = f"{name} at {seen:.4g}{unit}{what}, limit {allowed}{unit}"
         return Report(Code.PROFILE_LIMIT, detail, Action(int(action)))

@@ -1,4 +1,4 @@
-"""The twelve states of the table as a pure function of state, event and conditions.
+"""State machine: the twelve states of the table as a pure function of state, event and conditions.
 
 ``next_state`` is the whole machine: no clock, no side effects. Operators' commands that a state does not
 take are refused with the reason and with what would be needed; events of the machine itself that a state
@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 
 class State(enum.IntEnum):
-    """Where the table is in its day; the number is what records and status blocks hold."""
+    """Operating state of the table; records and status blocks hold the number."""
 
     OFF = 0
     LOW = 1
@@ -29,7 +29,7 @@ class State(enum.IntEnum):
 
 
 class Event(enum.Enum):
-    """What can happen: operators' commands first, then what the loop observes."""
+    """Inputs of the state machine: operators' commands first, then what the loop observes."""
 
     RAISE = "raise"
     LOAD = "load"
@@ -64,10 +64,10 @@ MOVING = frozenset({State.RAISING, State.RUNNING, State.HOLD, State.STOPPING})
 
 @dataclass(frozen=True)
 class Conditions:
-    """What the machine has to know beside the event."""
+    """Conditions on which the reaction to an event depends."""
 
     raised: bool = False
-    """The table stands away from its lower stops, at rest."""
+    """The table is clear of its lower stops, at rest."""
     supply_on: bool = False
     """The supply is on and delivers pressure."""
     fault_latched: bool = False
@@ -77,21 +77,21 @@ class Conditions:
     profile_loaded: bool = False
     """A checked profile is loaded."""
     at_start: bool = False
-    """The table stands at the first pose of the loaded profile."""
+    """The table is at the first pose of the loaded profile."""
     feedback_valid: bool = True
     """The newest sample can be used and a pose was found from it."""
     drive_idle: bool = True
-    """The drive is not fading or lowering by itself, and no time-out of it stands."""
+    """The drive is neither fading nor lowering by itself, and has not timed out."""
     rights: bool = True
-    """Real-time rights are there, or the settings allow to go on without them."""
+    """Real-time rights are granted, or the settings allow to run without them."""
     enabled: bool = True
     """The drive follows the daemon's set-points."""
     cause: bool = True
     """A first cause is latched."""
     standing: bool = True
-    """No motion is asked for; in READY a jog may be on its way."""
+    """No motion is commanded; in READY a jog may be moving."""
     missing_rig: str = ""
-    """Name of a rig that the loaded profile uses and that has not joined, or is lost."""
+    """Name of a rig that the loaded profile uses and that has not joined or is lost; else empty."""
 
 
 @dataclass(frozen=True)
@@ -149,17 +149,17 @@ _OBSERVED: dict[Event, dict[State, State]] = {
 }
 
 _NEEDED: dict[Event, str] = {
-    Event.RAISE: "lower or reset the table to OFF, or stand in READY",
+    Event.RAISE: "lower or reset the table to OFF, or be in READY",
     Event.LOAD: "load in OFF or READY",
     Event.ARM: "raise the table to READY first",
     Event.START: "arm first",
-    Event.HOLD: "hold is for a running profile",
-    Event.RESUME: "resume is for a profile on hold",
-    Event.LOWER: "the table is lowered from READY, ARMED or FAULT",
+    Event.HOLD: "a profile must be running",
+    Event.RESUME: "a profile must be on hold",
+    Event.LOWER: "lower in LOW, HIGH, READY, ARMED or FAULT",
     Event.JOG: "raise the table to READY first",
-    Event.RESET: "a cause is reset in READY, OFF, FAULT or ESTOP",
-    Event.LEVEL: "level is set in OFF, READY, ARMED, RUNNING or HOLD",
-    Event.RELOAD: "settings are taken anew in OFF; lower the table first",
+    Event.RESET: "reset in READY, OFF, FAULT or ESTOP",
+    Event.LEVEL: "set the level in OFF, READY, ARMED, RUNNING or HOLD",
+    Event.RELOAD: "settings can only be reloaded in OFF; lower the table first",
 }
 
 
@@ -211,14 +211,14 @@ def _after_fault_stop(state: State, conditions: Conditions) -> State:
 
 def _reset(state: State, conditions: Conditions) -> Outcome:
     if state in (State.OFF, State.READY):
-        nothing = f"reset is refused in {state.name}: no cause is latched, go on"
+        nothing = f"reset is refused in {state.name}: no fault is latched; nothing to reset"
         return Outcome(state, "" if conditions.cause else nothing)
     if not conditions.estop_released:
         return Outcome(state, "reset is refused: the e-stop is still pressed; release it first")
     if state is State.FAULT and conditions.supply_on and conditions.enabled:
         if not conditions.feedback_valid:
             return Outcome(
-                state, "reset is refused: where the table stands is not known; lower it, or e-stop"
+                state, "reset is refused: the table position is not known; lower the table, or press e-stop"
             )
         if conditions.raised:
             return Outcome(State.READY)
@@ -227,26 +227,26 @@ def _reset(state: State, conditions: Conditions) -> Outcome:
 
 def _missing_condition(state: State, event: Event, conditions: Conditions) -> str:
     if event in (Event.RAISE, Event.ARM) and conditions.fault_latched:
-        return f"{event.value} is refused: a fault is latched; find its cause, then reset"
+        return f"{event.value} is refused: a fault is latched; remove its cause, then reset"
     if event in (Event.RAISE, Event.ARM) and not conditions.feedback_valid:
-        return f"{event.value} is refused: the feedback is invalid (no pose from the lengths); see the faults"
+        return f"{event.value} is refused: the feedback is invalid (pose not found); see the faults"
     if event is Event.RAISE and state is State.OFF and not conditions.drive_idle:
-        return "raise is refused: the drive is still letting the table down by itself; wait until it is down"
+        return "raise is refused: the drive is still lowering the table by itself; wait until it is down"
     if event is Event.RELOAD and not conditions.drive_idle:
-        return "reload is refused: the drive is still letting the table down by itself; wait until it is down"
+        return "reload is refused: the drive is still lowering the table by itself; wait until it is down"
     if event is Event.RAISE and not conditions.estop_released:
         return "raise is refused: the e-stop is pressed; release it first"
     if event is Event.LOWER and state is State.FAULT and not conditions.supply_on:
-        return "lower is refused: the supply is off and the drive lets the table down by itself"
+        return "lower is refused: the supply is off and the drive lowers the table by itself"
     if event is Event.JOG and not conditions.standing:
-        return "jog is refused: the last jog is still on its way; wait for its end, or stop it"
+        return "jog is refused: the last jog is still moving; wait for its end, or stop it"
     if event in (Event.ARM, Event.START) and conditions.missing_rig:
         return f"{event.value} is refused: rig {conditions.missing_rig} has not joined; start it first"
     if event is Event.ARM:
         if not conditions.profile_loaded:
             return "arm is refused: no profile is loaded; load one first"
         if not conditions.at_start:
-            return "arm is refused: the table does not stand where the profile begins; raise moves it there"
+            return "arm is refused: the table is not at the start pose of the profile; raise moves it there"
         if not conditions.rights:
             return (
                 "arm is refused: real-time rights are missing (DEGRADED_RT); grant them, or set "

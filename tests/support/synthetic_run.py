@@ -184,7 +184,7 @@ FAULT: dict[str, object] = {
     "name": "FOLLOWING_ERROR",
     "cause": "following error: leg 3 is 41 mm off",
     "action": "STOP",
-    "hint": "A leg does not follow: oil pressure, valve, drive gains, or something blocks the table.",
+    "hint": "An actuator does not follow: check oil pressure, valve and drive gains.",
     "first": True,
     "cycle": 3000,
 }

@@ -172,9 +172,7 @@ def design_motion(
     """
     count = len(sensors.accelerometers)
     if count > MAX_ACCELEROMETERS:
-        raise SettingsError(
-            [f"sensors.accelerometers: {count} accelerometers, {MAX_ACCELEROMETERS} at most can be used"]
-        )
+        raise SettingsError([f"sensors.accelerometers: {count} accelerometers, maximum {MAX_ACCELEROMETERS}"])
     length_noise = _rms(sensors.length.noise, sensors.length.resolution, 1e-7)
     sensor_noise = _rms(sensors.acceleration.noise, sensors.acceleration.resolution, 1e-4)
     position_noise = length_noise * np.linalg.norm(observer_gain, axis=1)

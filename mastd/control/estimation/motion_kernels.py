@@ -46,8 +46,8 @@ REASONS = {
     INVALID: "has no valid reading",
     STUCK: "repeats the same reading",
     DISAGREES: "disagrees with the lengths and the other accelerometers",
-    DRIFTED: "has drifted beyond its largest offset",
-    JUMPS: "jumps, and the other accelerometers do not",
+    DRIFTED: "has drifted beyond its maximum offset",
+    JUMPS: "jumps, the other accelerometers do not",
 }
 
 # constants

@@ -87,7 +87,7 @@ def find(measured: Measurement, table: TableSettings) -> Findings:
             )
             lag = fit_lag(commands[:, index], at_once.spools[:, index], table.valve, ticks, measured.period)
         except ValueError as error:
-            raise ValueError(f"link {index + 1}, {link.name}: {error}") from error
+            raise ValueError(f"actuator {index + 1}, {link.name}: {error}") from error
         links.append(_link(link.name, oil, lag, body, index))
     return Findings(tuple(links), body, _payload(body, table), _notes(tuple(links), body, table, measured))
 
@@ -132,14 +132,14 @@ def _notes(
     noise = table.sensors.pressure.noise * np.hypot(*areas) * np.sqrt(2.0 * CORNER * measured.period)
     if body.residual > _MAX_BODY_RESIDUAL * max(float(noise), 20.0):
         notes.append(
-            f"{body.residual / 1e3:.2g} kN a link are left unexplained, noise would leave"
+            f"{body.residual / 1e3:.2g} kN residual per actuator, expected from noise"
             f" {noise / 1e3:.2g} kN:"
-            " what stands on the table does not move as one rigid body, or a pressure or an acceleration"
+            " the payload does not move as one rigid body, or a pressure or an acceleration"
             " is read wrong"
         )
     notes += [
-        f"{link.name}: oil of {link.oil.residual * 1e6:.0f} um of travel is unaccounted for: a pressure, the"
-        " spool or the length is read wrong, or there is air in the oil"
+        f"{link.name}: oil volume residual of {link.oil.residual * 1e6:.0f} um of travel: wrong reading of a"
+        " pressure, the spool or the length, or air in the oil"
         for link in links
         if link.oil.residual > _MAX_OIL_RESIDUAL
     ]

@@ -89,9 +89,9 @@ def find_offsets(geometry: Geometry, motion: SlowMotion, stiffness: float, limit
     """
     neutral = null_vectors(geometry)
     if not len(neutral):
-        raise ValueError("six links hold a table without fighting each other: no offset can be told")
+        raise ValueError("offsets cannot be identified: six actuators have no internal force")
     if len(motion.poses) < PARTS:
-        raise ValueError(f"{len(motion.poses)} samples of a standing table, at least {PARTS} are due")
+        raise ValueError(f"{len(motion.poses)} samples of the table at rest, expected at least {PARTS}")
     taken = slice(None, None, 1 + len(motion.poses) // MAX_SAMPLES)
     poses = motion.poses[taken]
     vectors = _null_vectors_at(geometry, poses, neutral)

@@ -101,9 +101,7 @@ def fit_oil(
 def _result(fit: Fit, overlap: float, zero: float) -> OilFit:
     gain, softness = float(fit.values[_GAIN]), float(fit.values[_SOFTNESS])
     if not (gain > 0.0 and softness > 0.0):
-        raise ValueError(
-            "valve gain or bulk modulus come out negative: spool or pressures read the wrong way"
-        )
+        raise ValueError("negative valve gain or bulk modulus: sign error of spool or pressures")
     deviations = fit.deviations
     return OilFit(
         (gain, float(deviations[_GAIN])),

@@ -31,7 +31,7 @@ def payload_of(body: FloatArray, covariance: FloatArray, table: FloatArray) -> P
     """
     rest = body - table[: len(body)]
     if not rest[0] > 0.0:
-        raise ValueError("the body that was found is no heavier than the table")
+        raise ValueError("the identified mass does not exceed that of the table")
     values = _properties(rest)
     slopes = np.empty((len(values), len(rest)))
     for column in range(len(rest)):

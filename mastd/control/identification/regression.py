@@ -39,7 +39,7 @@ def least_squares(design: FloatArray, target: FloatArray, block: int) -> Fit:
     rows, outputs, unknowns = design.shape
     block = min(block, rows // (BLOCKS_PER_VALUE * unknowns))
     if block < MIN_BLOCK:
-        raise ValueError("the play is too short to tell the values from each other")
+        raise ValueError("not identifiable: the run is too short to separate the parameters")
     blocks = rows // block
     used = blocks * block
     x = design[:used].reshape(used * outputs, unknowns)
@@ -47,11 +47,11 @@ def least_squares(design: FloatArray, target: FloatArray, block: int) -> Fit:
     # Columns of like size, so that the condition tells whether the values are determined, not their units.
     scale = np.sqrt(np.mean(x * x, axis=0))
     if not np.all(scale > 0.0):
-        raise ValueError("a value has no effect on what was measured")
+        raise ValueError("not identifiable: a parameter has no effect on the measurement")
     x = x / scale
     normal = x.T @ x
     if not np.linalg.cond(normal) < 1e12:
-        raise ValueError("the values cannot be told from each other")
+        raise ValueError("not identifiable: the parameters cannot be separated")
     inverse = np.linalg.inv(normal)
     values = inverse @ (x.T @ y)
     residual = y - x @ values

@@ -122,8 +122,8 @@ def contradiction(found: StaticLoad, stated: StaticLoad, most_mass: float, most_
     said = []
     if not abs(found.mass - stated.mass) <= max(most_mass, CERTAINTY * found.mass_doubt):
         said.append(
-            f"the legs carry {_tons(found.mass)} ± {_tons(found.mass_doubt)} t, with the profile's payload "
-            f"it would be {_tons(stated.mass)} t"
+            f"measured {_tons(found.mass)} ± {_tons(found.mass_doubt)} t, expected from the profile "
+            f"{_tons(stated.mass)} t"
         )
     ways = (("ahead", "behind"), ("left", "right"))
     off = [
@@ -132,9 +132,7 @@ def contradiction(found: StaticLoad, stated: StaticLoad, most_mass: float, most_
         if not abs(arm - its) <= max(most_centre, CERTAINTY * doubt)
     ]
     if off:
-        said.append(
-            f"the centre of gravity of table and payload is {' and '.join(off)} than the profile says"
-        )
+        said.append(f"centre of gravity of table and payload {' and '.join(off)} than in the profile")
     return "; ".join(said)
 
 

@@ -62,7 +62,7 @@ def fit_lag(
     coherence = np.minimum(np.abs(across) ** 2 / np.maximum(own * answer, 1e-300), 1.0 - 1e-9)
     used = (frequency >= BAND[0]) & (frequency <= BAND[1]) & (coherence >= MIN_COHERENCE)
     if np.count_nonzero(used) < 8:
-        raise ValueError("the spool does not follow what the drive asks of it")
+        raise ValueError("valve lag cannot be identified: the spool does not follow its command")
     response = across[used] / own[used]
     # Hann segments that overlap by half count for nearly as many as they are: 8/9 of 2 n.
     averages = 2.0 * len(spool) / segment * (8.0 / 9.0)

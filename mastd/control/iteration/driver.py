@@ -115,17 +115,21 @@ def task_of(
     profile that cannot be iterated, and what ``program`` raises.
     """
     if profile.mode != "segments":
-        raise UsageError(f"{profile.name}: a driver or a rig makes the motion, only segments can be iterated")
+        raise UsageError(
+            f"{profile.name}: the motion comes from a driver or a rig; only segments can be iterated"
+        )
     motion = program(profile, table)
     if motion.band is None:
-        raise UsageError(f"{profile.name}: only moves from place to place, there is no band to iterate in")
+        raise UsageError(
+            f"{profile.name}: only moves between poses; there is no frequency band to iterate in"
+        )
     sampled = sampled_motion(replace(motion, repeats=1).timeline())
     own = target
     if own is None:
         columns = motion_columns(sampled)
         strange = [name for name in responses.channels if name not in columns]
         if strange:
-            raise UsageError(f"{', '.join(strange)}: the profile's motion does not tell it, give --target")
+            raise UsageError(f"{', '.join(strange)}: not defined by the motion of the profile; give --target")
         own = responses.of(columns)
     short = len(sampled) - len(own)
     own = np.pad(own[: len(sampled)], ((0, max(0, short)), (0, 0)))
@@ -155,7 +159,7 @@ def begin(task: Task, origin: dict[str, object]) -> History:
     try:
         task.directory.mkdir(parents=True, exist_ok=True)
     except OSError as error:
-        raise UsageError(f"{task.directory}: cannot be made: {error.strerror}") from error
+        raise UsageError(f"{task.directory}: cannot be created: {error.strerror}") from error
     drives.write_series(task.directory / TARGET, task.responses.names, task.responses.units, task.target)
     history = History(task.profile.name, task.band, (task.knots - 1) * KNOT_SPACING, origin)
     history.save(task.directory)
@@ -222,7 +226,7 @@ def _next(task: Task, history: History, matrix: FrequencyMatrix | None, tell: Te
     assert matrix is not None
     source, gain = history.next_step()
     if gain < MIN_GAIN:
-        return f"play {source.number} is as good as it gets: smaller steps have not bettered it"
+        return f"run {source.number} cannot be improved: smaller steps gave no better result"
     poses = drives.read_drive(task.directory / source.drive, task.knots)
     missing = task.target - drives.read_series(task.directory / source.responses)[: task.knots]
     sizes = learning.Sizes(
@@ -232,9 +236,9 @@ def _next(task: Task, history: History, matrix: FrequencyMatrix | None, tell: Te
     change = gain * learning.correction(missing, RATE, matrix, sizes, task.band)
     share, limit = _passing_share(task, poses, change)
     if limit:
-        tell(f"the check lets {share:.0%} of the step through: {limit}")
+        tell(f"the check limits the step to {share:.0%}: {limit}")
     if share < _MIN_SHARE:
-        return f"the check leaves no room for a step from play {source.number}: {limit}"
+        return f"the check allows no further step from run {source.number}: {limit}"
     return _Made(poses + share * change, source.number, gain, share, limit)
 
 
@@ -343,7 +347,7 @@ def _matrix(
     told = ", ".join(f"{name} {mean[k]:.3f}" for k, name in enumerate(short_names(names)))
     tell(f"frequency response matrix, mean coherence: {told}")
     if min(coherence.values()) < _LOW_COHERENCE:
-        tell("low coherence: what the drives do not explain is hardly corrected; play louder or longer noise")
+        tell("low coherence: uncorrelated response is hardly corrected; use a higher level or longer noise")
     history = replace(history, noise=NoiseNote(source, duration, tuple(map(float, levels)), coherence))
     history.save(task.directory)
     return history, matrix
@@ -365,6 +369,6 @@ def _noise_profile(task: Task, duration: float, tell: Tell) -> tuple[Playable, F
         proof = examine(motion, task.table, task.profile.payload)
         if proof.ok:
             return playable, levels, sampled_motion(motion.timeline())
-        tell(f"the noise is lowered to {proof.scale:.0%}, so that it passes the check")
+        tell(f"noise reduced to {proof.scale:.0%} to pass the check")
         levels = levels * proof.scale * 0.98
     raise UsageError(f"{task.profile.name}: no noise passes the check on this table with this payload")

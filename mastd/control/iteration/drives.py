@@ -61,7 +61,7 @@ def write_drive(path: Path, poses: FloatArray, notes: Mapping[str, str]) -> Step
     that costs least; UsageError if that is more than MAX_LOST."""
     step = best_step(poses)
     if not step.lost <= MAX_LOST:
-        raise UsageError(f"{path}: rounding to 32 bits would cost {step.lost:.2%} of the acceleration")
+        raise UsageError(f"{path}: rounding to 32 bits would lose {step.lost:.2%} of the acceleration")
     spaced = _spaced(poses, step.knots)
     channels = tuple(
         Channel(name, unit, spaced[:, axis])

@@ -117,11 +117,11 @@ def load_history(directory: Path) -> History:
     """Return the history of a directory; UsageError where there is none, FormatError where it is damaged."""
     path = directory / HISTORY
     if not path.is_file():
-        raise UsageError(f"{directory}: no {HISTORY}, this is not a directory of mastd iterate")
+        raise UsageError(f"{directory}: no {HISTORY}; not a directory of mastd iterate")
     try:
         document = json.loads(content_of(path))
         if document["version"] != VERSION:
-            raise FormatError(f"{path}: version {document['version']}, this is written for {VERSION}")
+            raise FormatError(f"{path}: version {document['version']}, expected {VERSION}")
         noise = document["noise"]
         return History(
             document["name"],
@@ -162,11 +162,10 @@ def load_matrix(path: Path, names: Sequence[str]) -> FrequencyMatrix:
             matrix = FrequencyMatrix(held["frequency"], held["response"], held["coherence"])
     except (OSError, KeyError, ValueError, EOFError, BadZipFile) as error:
         raise UsageError(
-            f"{path}: holds no frequency response matrix: {error}; remove it, and it is measured"
+            f"{path}: not a frequency response matrix: {error}; remove the file to measure it again"
         ) from error
     if own != list(names):
         raise UsageError(
-            f"{path}: is the matrix of {', '.join(own)}; these responses are {', '.join(names)}: leave it "
-            "out, and it is measured"
+            f"{path}: matrix of {', '.join(own)}, expected {', '.join(names)}: omit it to measure it again"
         )
     return matrix

@@ -47,11 +47,11 @@ def _one(measurement: Measurement, path: Path, channel: str, unit: str) -> Float
     step = step_in_seconds(found, path, "a target")
     known = si_unit(chosen.unit)
     if known is None or known.symbol != unit:
-        raise FormatError(f"{path}: {chosen.name}: is in {chosen.unit or 'no unit'}, {unit} is due")
+        raise FormatError(f"{path}: {chosen.name}: unit {chosen.unit or 'missing'}, expected {unit}")
     if not np.all(np.isfinite(chosen.values)):
-        raise FormatError(f"{path}: {chosen.name}: has values that are not finite")
+        raise FormatError(f"{path}: {chosen.name}: values not finite")
     if not np.any(chosen.values):
-        raise FormatError(f"{path}: {chosen.name}: is zero throughout, nothing can be aimed at")
+        raise FormatError(f"{path}: {chosen.name}: zero throughout; no target to match")
     return _resampled(found, chosen, step) * known.factor
 
 

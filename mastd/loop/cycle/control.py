@@ -106,11 +106,13 @@ class LoopControl:
         """Report with the next cycle's conditions what the control cannot do."""
         if self._unbalanced:
             limit = self._balance_limit * 1e3
-            supervisor.report_next(Code.BALANCE_SATURATED, f"the trim of a link's length is at {limit:g} mm")
+            supervisor.report_next(
+                Code.BALANCE_SATURATED, f"length trim of an actuator at its limit of {limit:g} mm"
+            )
         if self._limited > SATURATION_DELAY:
             supervisor.report_next(Code.CONTROL_SATURATED, f"for {self._limited:.1f} s")
         elif self._correction.bounded:
-            supervisor.report_next(Code.CONTROL_SATURATED, "the correction of the sine is at its bound")
+            supervisor.report_next(Code.CONTROL_SATURATED, "correction of the sine at its bound")
 
     def write(self, state: State, follows: bool, profile: LoadedProfile | None = None) -> bool:
         """Write the command for the reference; return False if anything in it is not finite.

@@ -151,7 +151,7 @@ class Cycle:
         """Turn the reference into the command of the links; nothing that is not finite ever leaves."""
         supervisor, command = self.supervisor, self.command
         if not self._control.write(supervisor.state, supervisor.enabled, self.orders.loaded):
-            supervisor.report(Code.COMMAND_NOT_FINITE, "the reference or its kinematics failed")
+            supervisor.report(Code.COMMAND_NOT_FINITE, "reference or kinematics not finite")
             supervisor.decide(Verb.NONE, self.sensing.last_ns)
             self._stand()
         self._control.tell(supervisor)

@@ -142,7 +142,7 @@ class Orders:
 
     def _load_slot(self, arguments: Sequence[float], off: bool) -> str:
         if self._slots is None:
-            return "load is refused: this daemon plays one profile; start `mastd serve` to play others"
+            return "load is refused: this daemon runs a single profile; start `mastd serve` to run others"
         whole = all(map(math.isfinite, arguments[:2]))  # the gateway is not trusted to send numbers
         slot, serial = (int(arguments[0]), int(arguments[1])) if whole else (-1, 0)
         try:
@@ -150,12 +150,12 @@ class Orders:
         except ValueError as error:
             return f"load is refused: {error}"
         if loaded is None:
-            return "load is refused: the loader has left no profile; load again"
+            return "load is refused: the loader delivered no profile; load again"
         carried = self.loaded.payload_key if self.loaded is not None else (self._bare.tobytes(), 0)
         if not off and loaded.is_driven:
-            return "load is refused: what makes its own motion is taken over in OFF; lower the table first"
+            return "load is refused: a profile without segments loads in OFF only; lower the table first"
         if not off and loaded.payload_key != carried:
-            return "load is refused: its payload is another one; lower the table before you change it"
+            return "load is refused: the profile has another payload; lower the table before changing it"
         try:
             self.take(loaded)
         except UsageError as error:
@@ -166,9 +166,11 @@ class Orders:
     def _level(self, arguments: Sequence[float]) -> str:
         driven = self._vehicles.driven
         if isinstance(driven, PoseDrive):
-            return "level is refused: a stream of poses has none; the rig says how far it goes"
+            return "level is refused: a pose stream has no level; its amplitude is set by the rig"
         if driven is not None:
-            return "level is refused: a driven vehicle has none; its gains are the profile's cueing"
+            return (
+                "level is refused: a driven vehicle has no level; its gains are in the cueing of the profile"
+            )
         refusal = level_refusal(arguments[0], self.level_limit)
         if not refusal:
             self._reference.set_level(arguments[0])
@@ -177,7 +179,7 @@ class Orders:
     def _jog(self, arguments: Sequence[float]) -> str:
         path = self._reference.limits.path
         if path is None:
-            return "jog is refused: the reference has no limits of a path"
+            return "jog is refused: the reference has no path limits"
         jog = plan_jog(arguments, self._reference.motion[0], path, self._observer, self._ranges)
         if jog.target is not None:
             self._reference.move(jog.target)

@@ -132,7 +132,7 @@ class PayloadCheck:
             if loaded is not None and weighed is not None:
                 stated = nominal_load(self._orders.carried, self._turn)
                 why = contradiction(weighed, stated, self._settings.mass, self._settings.centre)
-                beside = "beside the simulated vehicle, " if self._felt else ""
+                beside = "without the simulated vehicle, " if self._felt else ""
                 self._standing = (Report(Code.PAYLOAD_MISMATCH, beside + why),) if why else ()
         return self._standing
 

@@ -66,7 +66,9 @@ class ProfileSlots:
         timeline = loaded.timeline
         rows, blocks = len(timeline.coefficients), len(timeline.intervals)
         if rows > MAX_ROWS or blocks > MAX_BLOCKS:
-            raise ValueError(f"{loaded.name}: {rows} rows in {blocks} blocks do not fit a slot")
+            raise ValueError(
+                f"{loaded.name}: {rows} rows in {blocks} blocks, maximum {MAX_ROWS} in {MAX_BLOCKS}"
+            )
         head = self._numbers[slot * SLOT_NUMBERS :][:HEAD]
         head[FILLED] = 0.0
         head[ROWS : CHECKS + 1] = rows, blocks, timeline.repeats, loaded.level_limit, len(loaded.limits)
@@ -103,7 +105,7 @@ class ProfileSlots:
             return None
         simulated = unpack(self._pickle(slot, int(head[PICKLE]))) if head[PICKLE] and vehicles else None
         if not isinstance(simulated, OnTable | Driven | None):
-            raise ValueError("it holds no vehicle")
+            raise ValueError("the slot holds no valid vehicle")
         first_rows, intervals, starts, coefficients = self._arrays(slot, rows, blocks)
         return LoadedProfile(
             serial,

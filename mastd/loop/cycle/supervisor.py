@@ -113,7 +113,7 @@ class Supervisor:
             if stopping is None or verb in (Verb.STOP, Verb.ESTOP):
                 self._request(verb, arguments, now_ns)
             else:
-                self._refuse(verb, f"{stopping.cause} came in the same cycle; look at it first")
+                self._refuse(verb, f"fault in the same cycle: {stopping.cause}; resolve it first")
         event = self._observation(now_ns)
         if event is not None:
             self._apply(event, now_ns)
@@ -182,7 +182,7 @@ class Supervisor:
     def _request(self, verb: Verb, arguments: Sequence[float], now_ns: int) -> None:
         event = EVENT_OF_VERB[verb]
         if event is Event.ESTOP:
-            estop = Fault(Code.ESTOP, f"asked for by {self.asker}", now_ns, self.cycle)
+            estop = Fault(Code.ESTOP, f"requested by {self.asker}", now_ns, self.cycle)
             self.latch.report([estop])
             self._note_faults([estop])
         self.refusal = self._apply(event, now_ns)

@@ -278,7 +278,7 @@ class Sensing:
         if age >= self._timeouts.plant_lost:
             self.reports.append(Report(Code.PLANT_LOST, f"no sample for {age:.2f} s"))
         elif age >= self._timeouts.sample_stale:
-            self.reports.append(Report(Code.SAMPLE_STALE, f"newest sample is {age * 1e3:.0f} ms old"))
+            self.reports.append(Report(Code.SAMPLE_STALE, f"newest sample {age * 1e3:.0f} ms old"))
 
     def _count_missing(self, fresh: int) -> None:
         """Count samples lost on the way; their share of a second stands until that of the next is known."""
@@ -289,14 +289,16 @@ class Sensing:
         self._received += fresh
         if self._received >= self._window:
             share = self._missing / (self._received + self._missing)
-            self._loss = f"{share:.1%} of the samples of a second" if share > self._missing_share else ""
+            self._loss = (
+                f"{share:.1%} of the samples within one second" if share > self._missing_share else ""
+            )
             self._received = self._missing = 0
         if self._loss:
             self.reports.append(Report(Code.SAMPLE_MISSING, self._loss))
 
     def _read_flags(self, flags: int) -> None:
         if flags & SampleFlag.ESTOP:
-            self.reports.append(Report(Code.ESTOP, "e-stop input of the plant"))
+            self.reports.append(Report(Code.ESTOP, "e-stop input of the drive"))
         if flags & SUPPLY_BITS:
             names = [
                 str(flag.name).lower().replace("_", " ") for flag in SampleFlag if flag & flags & SUPPLY_BITS
@@ -308,8 +310,8 @@ class Sensing:
     def _sensor_name(self, place: int) -> str:
         n = self._links
         if place < n:
-            return f"length of link {place + 1}"
+            return f"length of actuator {place + 1}"
         if place >= 3 * n:
-            return f"spool of link {place - 3 * n + 1}"
+            return f"spool of actuator {place - 3 * n + 1}"
         link, chamber = divmod(place - n, 2)
-        return f"pressure {chamber + 1} of link {link + 1}"
+        return f"pressure {chamber + 1} of actuator {link + 1}"

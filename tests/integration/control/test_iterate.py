@@ -98,7 +98,7 @@ def test_an_iteration_converges_goes_on_where_it_was_and_leaves_a_drive_that_pla
         (["random", "--responses", "pose_acceleration.haeve"], "did you mean pose_acceleration.heave?"),
         (["random", "--responses", "internal_force"], "give --target"),
         (["random", "--target", "{target}"], "no channel of a record"),
-        (["random", "--target", "{target}", "--responses", "pose.heave=left hub"], "is in g, m is due"),
+        (["random", "--target", "{target}", "--responses", "pose.heave=left hub"], "unit g, expected m"),
         (["random", "--matrix", "nowhere"], "nowhere"),
     ],
 )

@@ -68,7 +68,7 @@ def test_stop_comes_to_rest_on_the_path_and_lower_brings_the_table_down(rig: Rig
     rig.step(Verb.STOP)
     rig.until(State.READY)
     rig.step(Verb.ARM)
-    assert "where the profile begins" in rig.supervisor.refusal
+    assert "start pose of the profile" in rig.supervisor.refusal
     rig.step(Verb.LOWER)
     rig.until(State.OFF)
     for _ in range(3000):

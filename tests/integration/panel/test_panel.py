@@ -67,7 +67,7 @@ def test_keys_command_answers_are_shown_and_nobody_moves_a_table_by_mistake(desk
     panel, observer = desk.open("--as", "anna"), desk.open("--observer", "--as", "otto", NO_COLOR="1")
     panel.shows("R E A D Y", "table stands raised", "you are anna", "s STOP", "cause   none")
     panel.press("h")
-    panel.shows("hold is refused in READY; needed: hold is for a running profile")
+    panel.shows("hold is refused in READY; needed: a profile must be running")
     panel.press("a")
     panel.shows("arm: accepted; ARMED", "A R M E D", "YOU command")
     panel.press("t")

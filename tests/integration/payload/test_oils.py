@@ -198,7 +198,7 @@ def test_a_drive_is_loaded_in_off_only(lab: Lab) -> None:
     assert rig.cycle.vehicles.label.startswith("sedan|oils|")
     raised(rig)
     rig.step(Verb.LOAD, arguments=(0.0, 2.0))
-    assert "taken over in OFF; lower the table first" in rig.supervisor.refusal
+    assert "loads in OFF only; lower the table first" in rig.supervisor.refusal
     start(rig)
     for _ in range(200):
         rig.step()

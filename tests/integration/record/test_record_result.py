@@ -308,7 +308,7 @@ def test_report_of_a_fault_history_tells_the_cause_and_plots_the_seconds_around_
     assert "following error: leg 3 is 41 mm off (FOLLOWING_ERROR, action STOP)" in text
     assert "cycle 3000, state RUNNING, then STOPPING" in text
     assert f"{directory}/run.mcap, 6.002 s after its first frame" in text
-    assert "what to do: A leg does not follow" in text
+    assert "what to do: An actuator does not follow" in text
     assert f"page: {page}" in text
 
 

@@ -170,7 +170,8 @@ def test_a_table_follows_a_rigs_pose_holds_resumes_and_comes_home(lab: Lab) -> N
     first = len(rig.commanded)
     rig.step(Verb.LEVEL, arguments=(0.5,))
     assert (
-        rig.supervisor.refusal == "level is refused: a stream of poses has none; the rig says how far it goes"
+        rig.supervisor.refusal
+        == "level is refused: a pose stream has no level; its amplitude is set by the rig"
     )
     asked, made = [], []
     for cycle in range(40_000):

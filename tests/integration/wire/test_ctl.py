@@ -80,7 +80,7 @@ def test_a_day_at_the_table(table: Table) -> None:
     assert (code, output) == (0, "arm: accepted; ARMED\n")
     code, output, messages = table("ctl", "hold", "--as", "anna")
     assert (code, output) == (1, "")
-    assert messages == "hold is refused in ARMED; needed: hold is for a running profile\n"
+    assert messages == "hold is refused in ARMED; needed: a profile must be running\n"
     code, output, _ = table("ctl", "start", "--as", "bert", "--json")
     document = json.loads(output)
     assert code == 1
@@ -94,7 +94,7 @@ def test_a_day_at_the_table(table: Table) -> None:
     for words in (
         "READY since",
         "following error: link 3, 12.0 mm (FOLLOWING_ERROR)",
-        "what to do   A leg does not follow",
+        "what to do   An actuator does not follow",
         "anna, for another",
         "level        100.0%",
     ):

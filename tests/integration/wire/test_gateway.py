@@ -127,7 +127,7 @@ def test_commands_are_answered_by_the_loop(daemon: Daemon) -> None:
         assert (hold.accepted, hold.reason, hold.needed) == (
             False,
             "hold is refused in ARMED",
-            "hold is for a running profile",
+            "a profile must be running",
         )
         assert client.command("jog", {"link": 5, "amount": 0.01}).reason == "jog is refused in ARMED"
         assert client.command("stop").accepted

@@ -103,7 +103,7 @@ def test_six_links_have_nothing_to_tell() -> None:
         GEOMETRY.strokes[1:],
         GEOMETRY.control_point,
     )
-    with pytest.raises(ValueError, match="six links"):
+    with pytest.raises(ValueError, match="six actuators"):
         find_offsets(six, motion_of(GEOMETRY, np.zeros(7)), STIFFNESS, LIMIT)
 
 

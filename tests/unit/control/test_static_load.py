@@ -73,7 +73,7 @@ def test_only_what_is_certain_and_beyond_the_settings_is_a_contradiction() -> No
     found = StaticLoad(44e3, (0.0, 0.05), 150.0, (0.005, 0.005))
     assert contradiction(found, stated, 4e3, 0.06) == ""
     assert contradiction(found, stated, 2e3, 0.06) == (
-        "the legs carry 44.0 ± 0.1 t, with the profile's payload it would be 47.0 t"
+        "measured 44.0 ± 0.1 t, expected from the profile 47.0 t"
     )
     assert "50 ± 5 mm further left" in contradiction(found, stated, 4e3, 0.04)
     doubtful = StaticLoad(44e3, (0.0, 0.05), 1.6e3, (0.03, 0.03))

@@ -44,14 +44,14 @@ def noted(directory: Path, result: str, code: str, status: str, cause: str = "")
         ("timeout", "killed", "KILL", "did not start or end in time"),
         ("oom-kill", "killed", "KILL", "no memory left"),
         ("exit-code", "exited", "1", "unexpected error (exit code 1)"),
-        ("exit-code", "exited", "3", "with a fault: plant lost: no sample for 2.00 s"),
+        ("exit-code", "exited", "3", "with a fault: drive connection lost: no sample for 2.00 s"),
         ("a-new-kind", "exited", "9", "a-new-kind"),
     ],
 )
 def test_a_bad_ending_is_told_at_the_next_start(
     tmp_path: Path, result: str, code: str, status: str, words: str
 ) -> None:
-    cause = "plant lost: no sample for 2.00 s" if status == "3" else ""
+    cause = "drive connection lost: no sample for 2.00 s" if status == "3" else ""
     assert words in noted(tmp_path, result, code, status, cause)
 
 

@@ -163,9 +163,9 @@ def test_state_and_cause_are_told_in_words(manager: NotifySocket, clock: FakeTim
     cycle.supervisor.report(Code.PLANT_LOST, "no sample for 2.00 s")
     cycle.supervisor.decide(Verb.NONE, 1)
     hint = ROWS[Code.PLANT_LOST].hint
-    assert told() == f"FAULT: plant lost: no sample for 2.00 s; what to do: {hint}; DEGRADED_RT"
+    assert told() == f"FAULT: drive connection lost: no sample for 2.00 s; what to do: {hint}; DEGRADED_RT"
     stop.requested = True
     teller.check()
     status, told_to_stop = manager.next()
-    assert status.startswith("STATUS=stopping: FAULT: plant lost")
+    assert status.startswith("STATUS=stopping: FAULT: drive connection lost")
     assert told_to_stop == "STOPPING=1"

@@ -117,8 +117,8 @@ def test_what_is_reported() -> None:
     )
     first, second = limits.inspect(np.array([2e-3, -5.0]))
     assert (first.code, first.action) == (Code.PROFILE_LIMIT, Action.INDICATE)
-    assert first.detail == "pose.heave at 0.002 m, allowed ±0.001 m"
-    assert (second.detail, second.action) == ("force.3 at -5 N, allowed 0 to 1000 N", Action.POWER_OFF)
+    assert first.detail == "pose.heave at 0.002 m, limit ±0.001 m"
+    assert (second.detail, second.action) == ("force.3 at -5 N, limit 0 to 1000 N", Action.POWER_OFF)
 
 
 def test_a_rate_is_over_the_time_that_has_passed() -> None:

@@ -93,10 +93,10 @@ def test_a_fault_stop_ends_in_fault_and_an_operators_stop_in_ready() -> None:
         (Event.RAISE, State.OFF, Conditions(fault_latched=True), "a fault is latched"),
         (Event.RAISE, State.OFF, Conditions(estop_released=False), "e-stop is pressed"),
         (Event.RAISE, State.OFF, Conditions(feedback_valid=False), "feedback is invalid"),
-        (Event.RAISE, State.OFF, Conditions(drive_idle=False), "still letting the table down"),
-        (Event.RELOAD, State.OFF, Conditions(drive_idle=False), "still letting the table down"),
+        (Event.RAISE, State.OFF, Conditions(drive_idle=False), "still lowering the table"),
+        (Event.RELOAD, State.OFF, Conditions(drive_idle=False), "still lowering the table"),
         (Event.ARM, State.READY, Conditions(profile_loaded=False), "no profile"),
-        (Event.ARM, State.READY, Conditions(profile_loaded=True), "where the profile begins"),
+        (Event.ARM, State.READY, Conditions(profile_loaded=True), "start pose of the profile"),
         (
             Event.ARM,
             State.READY,

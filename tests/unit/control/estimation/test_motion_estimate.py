@@ -462,5 +462,5 @@ def test_after_a_long_gap_the_estimate_starts_again_from_what_is_measured(
 def test_too_many_accelerometers_are_refused(table: TableSettings, gain: FloatArray) -> None:
     one = table.sensors.accelerometers[0]
     sensors = with_sensors(table, [one] * (MAX_ACCELEROMETERS + 1))
-    with pytest.raises(SettingsError, match="33 accelerometers, 32 at most"):
+    with pytest.raises(SettingsError, match="33 accelerometers, maximum 32"):
         design_motion(sensors, SETTINGS, gain, PERIOD)
