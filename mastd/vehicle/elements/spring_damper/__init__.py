@@ -1,0 +1,1 @@
+"""Spring-dampers: a force along the line between two bodies' points, by any number of laws."""

@@ -1,0 +1,69 @@
+"""Derivatives of the spring-dampers' forces by displacements and velocities."""
+
+from __future__ import annotations
+
+from mastd.arrays import FloatArray, IntArray
+from mastd.kernel import fused_kernel
+from mastd.lanes import load
+from mastd.vehicle.blocks import fields as f
+from mastd.vehicle.blocks.columns import column_of
+from mastd.vehicle.blocks.lines import arm, between, line_stiffness, point_velocity
+from mastd.vehicle.blocks.matrix_blocks import add_product
+from mastd.vehicle.blocks.rates import vector_rate
+from mastd.vehicle.blocks.vectors import Triple, cross, scaled
+from mastd.vehicle.elements.spring_damper.arrays import SPRING, SPRING_END, SpringDampers
+
+
+@fused_kernel
+def spring_jacobian(
+    springs: SpringDampers,
+    line: IntArray,
+    slots: FloatArray,
+    cells: FloatArray,
+    velocity: float,
+    displacement: float,
+) -> None:
+    """Add the stiffness and damping of a group's spring-dampers to its matrix, with these two weights."""
+    values, slot = springs.values, line[f.G_FIRST_SLOT]
+    first, size = line[f.G_FIRST_CELL], line[f.G_SIZE]
+    for k in range(line[f.G_FIRST_SPRING], line[f.G_FIRST_SPRING] + line[f.G_SPRINGS]):
+        i, j = slot + springs.ends[k, SPRING_END.first], slot + springs.ends[k, SPRING_END.second]
+        b = column_of(line, springs.ends[k, SPRING_END.first])
+        c = column_of(line, springs.ends[k, SPRING_END.second])
+        p, q = arm(values, slots, k, SPRING.point_first, i), arm(values, slots, k, SPRING.point_second, j)
+        inverse = 1.0 / load(values, k, SPRING.length)
+        n = scaled(inverse, between(slots, i, j, p, q))
+        force = -displacement * load(values, k, SPRING.force)
+        tension = force * inverse
+        line_stiffness(cells, first, size, b, c, p, q, n, force, tension)
+        # Along the line: the spring's own slopes, and what the rotation of the line has too much above.
+        along = -displacement * load(values, k, SPRING.by_length) - tension
+        by_rate = -load(values, k, SPRING.by_rate)
+        along = along + velocity * by_rate
+        minus_n, p_n = scaled(-1.0, n), cross(p[0], p[1], p[2], n[0], n[1], n[2])
+        minus_p_n, q_n = scaled(-1.0, p_n), cross(q[0], q[1], q[2], n[0], n[1], n[2])
+        # The rate of length changes with the displacement too: across the line, and as the arms' rates turn.
+        v, rate = point_velocity(slots, i, j, p, q), load(values, k, SPRING.rate)
+        u = (v[0] - rate * n[0]) * inverse, (v[1] - rate * n[1]) * inverse, (v[2] - rate * n[2]) * inverse
+        minus_u, u_b = scaled(-1.0, u), scaled(-1.0, _rate_by_rotation(slots, i, p, n, u))
+        u_c = _rate_by_rotation(slots, j, q, n, u)
+        by_rate = displacement * by_rate
+        for at, gradient in ((b, minus_n), (b + 3, minus_p_n), (c, n), (c + 3, q_n)):
+            by_length, by_change = scaled(along, gradient), scaled(by_rate, gradient)
+            add_product(cells, first, size, at, b, by_length, minus_n)
+            add_product(cells, first, size, at, b + 3, by_length, minus_p_n)
+            add_product(cells, first, size, at, c, by_length, n)
+            add_product(cells, first, size, at, c + 3, by_length, q_n)
+            add_product(cells, first, size, at, b, by_change, minus_u)
+            add_product(cells, first, size, at, b + 3, by_change, u_b)
+            add_product(cells, first, size, at, c, by_change, u)
+            add_product(cells, first, size, at, c + 3, by_change, u_c)
+
+
+@fused_kernel
+def _rate_by_rotation(slots: FloatArray, slot: int, arm: Triple, n: Triple, u: Triple) -> Triple:
+    """Return the derivative of the rate of length by the rotation of the body with this arm."""
+    x, y, z = cross(arm[0], arm[1], arm[2], u[0], u[1], u[2])
+    r0, r1, r2 = vector_rate(slots, slot, arm)
+    s0, s1, s2 = cross(r0, r1, r2, n[0], n[1], n[2])
+    return x + s0, y + s1, z + s2
