@@ -17,7 +17,8 @@ import numpy as np
 
 from mastd.arrays import FloatArray
 from mastd.settings.vehicle.templates import cross_axes
-from mastd.vehicle.model.definition import Axle, Body, Model, Primitive, SpringDamper
+from mastd.vehicle.elements.spring_damper.element import SpringDamper
+from mastd.vehicle.model.definition import Axle, Body, Model, Primitive
 from mastd.vehicle.model.joint_primitives import Ends, Side, prismatic, revolute, spherical, universal
 
 Point = tuple[float, float, float]
@@ -117,7 +118,7 @@ class _Car:
     ) -> None:
         length = float(np.linalg.norm(points[1] - points[0]))
         stiffness, damping = rates
-        law = SpringDamper(name, *bodies, *points, stiffness, length, damping, None, None, None)
+        law = SpringDamper(name, *bodies, *points, stiffness, length, damping)
         self.springs.append(law)
 
 

@@ -19,7 +19,9 @@ from mastd.formulations.subsystem import algebra, cartesian
 from mastd.formulations.subsystem import joint as subsystem_joint
 from mastd.formulations.subsystem import solve as subsystem
 from mastd.formulations.tree import recursion
-from mastd.vehicle.equations import external_forces, forces, frames, joints, reaction, residual
+from mastd.vehicle.elements.anti_roll_bar.force import bar_forces, start_bars
+from mastd.vehicle.elements.spring_damper.force import spring_forces
+from mastd.vehicle.equations import external_forces, frames, joints, reaction, residual
 from mastd.vehicle.equations.joints_jacobian import joint_rows
 from mastd.vehicle.solver import chord_matrix, compiled_step, full_matrix, generalized_alpha, newton
 from mastd.vehicle.tyres import linear
@@ -38,9 +40,9 @@ _LOOK: Final[Kernels] = {
     ),
     "joints": (joints.joint_forces, joints.joint_rates, newton.gaps),
     "forces": (
-        forces.spring_forces,
-        forces.bar_forces,
-        forces.start_bars,
+        spring_forces,
+        bar_forces,
+        start_bars,
         external_forces.act_from_outside,
         external_forces.turn_wheels,
         look_up_ground,

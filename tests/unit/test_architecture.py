@@ -44,7 +44,7 @@ FLOORS: dict[str, tuple[str, ...]] = {
     "mastd/control": ("estimation identification reference table", "iteration sine"),
     "mastd/vehicle": (
         "blocks powertrain",
-        "magic_formula",
+        "elements magic_formula",
         "model",
         "kinematics state",
         "plots tyres",

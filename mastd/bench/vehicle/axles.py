@@ -8,16 +8,9 @@ import numpy as np
 
 from mastd.arrays import FloatArray
 from mastd.errors import UsageError
-from mastd.vehicle.model.definition import (
-    AntiRollBar,
-    Axle,
-    Body,
-    Corner,
-    Model,
-    Primitive,
-    SpringDamper,
-    Wheel,
-)
+from mastd.vehicle.elements.anti_roll_bar.element import AntiRollBar
+from mastd.vehicle.elements.spring_damper.element import SpringDamper
+from mastd.vehicle.model.definition import Axle, Body, Corner, Model, Primitive, Wheel
 
 SPACING = 1.3
 """Metres between the rear axles."""

@@ -28,7 +28,7 @@ from mastd.formulations.tree.recursion import (
 from mastd.kernel import fused_kernel, merged_kernel, separate_kernel
 from mastd.lanes import LANES
 from mastd.vehicle.blocks import fields as f
-from mastd.vehicle.equations.forces import strain_bars
+from mastd.vehicle.elements.anti_roll_bar.force import strain_bars
 from mastd.vehicle.equations.frames import choose_frame
 from mastd.vehicle.equations.joints_jacobian import joint_rows
 from mastd.vehicle.solver.compiled_step import look
@@ -194,7 +194,7 @@ def look_at_forces(
     """
     for k in range(tree.drive_rows.shape[0]):
         car.rows[car.drive_rows[k, 0], f.MULTIPLIER, car.drive_rows[k, 1]] = 0.0
-    strain_bars(car)
+    strain_bars(car.elements.bars, car.groups, car.slots, car.weights)
     velocities(tree)
     velocity_terms(tree)
     show_rates(tree, car)

@@ -13,10 +13,10 @@ from typing import Final, Protocol
 
 from mastd.settings.core.base import Problem
 from mastd.settings.core.error_text import near
+from mastd.settings.vehicle.forces import AntiRollBarSettings, SpringSettings
 from mastd.settings.vehicle.parts import (
     CHASSIS,
     RACK,
-    AntiRollBarSettings,
     Axis,
     BodySettings,
     DistanceJoint,
@@ -24,7 +24,6 @@ from mastd.settings.vehicle.parts import (
     Dot2Joint,
     Joint,
     SphericalJoint,
-    SpringSettings,
 )
 
 SAME_PLACE: Final = 1e-4

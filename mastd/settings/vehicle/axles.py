@@ -14,15 +14,14 @@ from mastd.settings.core.base import Settings, refuse
 from mastd.settings.core.quantity import Point
 from mastd.settings.vehicle.axle_checks import axle_problems, group_problems
 from mastd.settings.vehicle.equipment import BrakeSettings
+from mastd.settings.vehicle.forces import AntiRollBarSettings, SpringSettings
 from mastd.settings.vehicle.parts import (
-    AntiRollBarSettings,
     BodySettings,
     Identifier,
     Joint,
     LinkSettings,
     Name,
     RackSettings,
-    SpringSettings,
     TieRodSettings,
     ToeLinkSettings,
     WheelSettings,

@@ -65,14 +65,13 @@ def without_damping(model: Model, loads: FloatArray) -> Model:
 
     ``loads`` (nw): N, of the wheels at rest; a Magic Formula tyre becomes the linear one it is like there.
     """
-    springs = tuple(replace(spring, damping=0.0, damper_table=None) for spring in model.springs)
     wheels = tuple(
         replace(wheel, tyre=_without_damping(wheel.tyre, float(load)))
         for wheel, load in zip(model.wheels, loads, strict=True)
     )
     return replace(
         model,
-        springs=springs,
+        springs=tuple(spring.undamped() for spring in model.springs),
         wheels=wheels,
         aerodynamics=None,
         tie_downs=tuple(replace(strap, damping=0.0) for strap in model.tie_downs),

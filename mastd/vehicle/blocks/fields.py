@@ -74,40 +74,6 @@ PRIMITIVE_CONSTANTS: Final = 13
 # Drive of a primitive: displacement, rate, acceleration
 DRIVE_FIELDS: Final = 3
 
-# Spring-damper
-F_FIRST: Final = 0
-F_SECOND: Final = 1
-F_LAW: Final = 2
-"""1: at least one lane has a stop or a damper table."""
-SPRING_FIELDS: Final = 3
-STIFFNESS: Final = 6
-FREE_LENGTH: Final = 7
-DAMPING: Final = 8
-SPRING_LENGTH: Final = 9
-"""Present length and its rate: results, with the force."""
-SPRING_RATE: Final = 10
-SPRING_FORCE: Final = 11
-FORCE_BY_LENGTH: Final = 12
-"""Derivatives of the force by length and by its rate."""
-FORCE_BY_RATE: Final = 13
-SPRING_GIVEN: Final = 14
-"""N from outside the model, on top of the spring-damper's own force; no part of the derivatives."""
-SPRING_CONSTANTS: Final = 15
-
-# Anti-roll bar's end in a corner, and the bar itself
-B_SIGN: Final = 3
-"""+1 left, −1 right, 0 no bar in this lane; the point is in the fields before it."""
-B_FORCE: Final = 4
-B_HEIGHT: Final = 5
-END_FIELDS: Final = 6
-BAR_FORCE: Final = 0
-BAR_GAP: Final = 1
-"""Force / stiffness − (z_left − z_right)."""
-BAR_COMPLIANCE: Final = 2
-BAR_OFFSET: Final = 3
-"""z_left − z_right in the design position."""
-BAR_FIELDS: Final = 4
-
 # Wheel
 W_CENTRE: Final = 0
 W_AXIS: Final = 3

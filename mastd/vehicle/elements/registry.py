@@ -1,4 +1,4 @@
-"""All kinds of force elements: their arrays, and their kernels in the order in which each group is computed."""
+"""All kinds of force elements: their arrays, and their kernels in the order of computation."""
 
 from __future__ import annotations
 

@@ -15,7 +15,8 @@ from mastd.errors import UsageError
 from mastd.lanes import LANES
 from mastd.settings.core.error_text import near
 from mastd.vehicle.blocks import fields as f
-from mastd.vehicle.model.definition import Model, SpringDamper
+from mastd.vehicle.elements.spring_damper.arrays import SPRING
+from mastd.vehicle.model.definition import Model
 from mastd.vehicle.state.arrays import Arrays, Layout
 
 Integers = NDArray[np.intp]
@@ -38,8 +39,8 @@ def damper_of_wheel(model: Model, wheel: str) -> int:
     """
     corner = next(each for each in model.corners if each.wheel == wheel_index(model, wheel))
     springs = {index: model.springs[index] for index in corner.springs}
-    damping = [index for index, spring in springs.items() if _damps(spring)]
-    no_springs = [index for index, spring in springs.items() if not spring.stiffness > 0.0]
+    damping = [index for index, spring in springs.items() if spring.damps]
+    no_springs = [index for index, spring in springs.items() if not spring.carries_load]
     for chosen in (damping, no_springs, list(springs)):
         if len(chosen) == 1:
             return chosen[0]
@@ -53,10 +54,6 @@ def damper_of_wheel(model: Model, wheel: str) -> int:
     raise UsageError(f"{model.name}: wheel {wheel}: its corner {corner.name} has no spring-damper to push")
 
 
-def _damps(spring: SpringDamper) -> bool:
-    return spring.damper_table is not None or spring.damping > 0.0
-
-
 class GivenForces:
     """What is given to one vehicle; it holds until something else is.
 
@@ -67,7 +64,7 @@ class GivenForces:
     def __init__(self, layout: Layout) -> None:
         """Find the dampers; forces for a wheel that has none of its own (``damper_of_wheel``) do nothing."""
         self.torques = np.zeros(len(layout.model.wheels))
-        self._springs = layout.arrays.spring
+        self._springs = layout.arrays.elements.springs.values
         self._at, self._wheels = _places(layout)
         self._spread = np.zeros(len(self._at))
 
@@ -90,7 +87,7 @@ def _places(layout: Layout) -> tuple[Integers, Integers]:
 
     Unused lanes repeat the first one of their group: a corner that nobody sees must not swing undamped.
     """
-    shape = layout.arrays.spring.shape
+    shape = layout.arrays.elements.springs.values.shape
     at, wheels = [], []
     for index, wheel in enumerate(layout.model.wheels):
         try:
@@ -98,7 +95,7 @@ def _places(layout: Layout) -> tuple[Integers, Integers]:
         except UsageError:
             continue
         for each in (lane, *(_unused(layout.arrays, item) if lane == 0 else ())):
-            at.append(int(np.ravel_multi_index((item, f.SPRING_GIVEN, each), shape)))
+            at.append(int(np.ravel_multi_index((item, SPRING.prescribed, each), shape)))
             wheels.append(index)
     return np.array(at, dtype=np.intp), np.array(wheels, dtype=np.intp)
 

@@ -6,9 +6,11 @@ from mastd.arrays import FloatArray
 from mastd.kernel import fused_kernel, merged_kernel
 from mastd.lanes import LANES, load, load_row, splat, store_row, total
 from mastd.vehicle.blocks import fields as f
-from mastd.vehicle.equations.forces import bar_forces, spring_forces, start_bars
-from mastd.vehicle.equations.forces_jacobian import bar_matrix, inertia_matrix, spring_matrix
+from mastd.vehicle.elements.anti_roll_bar.force import bar_right_side
+from mastd.vehicle.elements.anti_roll_bar.jacobian import bar_compliance
+from mastd.vehicle.elements.registry import element_forces, element_jacobian, start_elements
 from mastd.vehicle.equations.frames import bodies_to_frame, chassis_to_frame, choose_frame
+from mastd.vehicle.equations.inertia_jacobian import inertia_matrix
 from mastd.vehicle.equations.joints import joint_forces, joint_rates
 from mastd.vehicle.equations.joints_jacobian import joint_matrix
 from mastd.vehicle.state.arrays import Arrays
@@ -26,7 +28,7 @@ def out_of_balance(car: Arrays, gravity: float, relative: bool, rates: bool) -> 
     """
     choose_frame(car, relative)
     chassis_to_frame(car, gravity)
-    start_bars(car)
+    start_elements(car.elements)
     groups = car.groups.shape[0]
     for group in range(groups):
         bodies_to_frame(car, group, gravity, rates)
@@ -34,8 +36,7 @@ def out_of_balance(car: Arrays, gravity: float, relative: bool, rates: bool) -> 
     for backward in range(groups):
         group = groups - 1 - backward
         joint_forces(car, group)
-        spring_forces(car, group)
-        bar_forces(car, group)
+        element_forces(car.elements, car.groups[group], car.slots, car.weights[group])
         tyre_forces(car, group)
         if rates:
             joint_rates(car, group)
@@ -83,12 +84,9 @@ def group_matrix(
         store_row(cells, entry, splat(0.0))
     inertia_matrix(car, cells, group, acceleration, velocity, displacement)
     joint_matrix(car, cells, group, joint, displacement)
-    spring_matrix(car, cells, group, velocity, displacement)
-    bar_matrix(car, cells, group, joint, displacement)
+    element_jacobian(car.elements, line, car.slots, cells, joint, velocity, displacement)
     tyre_matrix(car, cells, group, acceleration, velocity, displacement)
-    if line[f.G_BAR] >= 0:
-        entry = first + line[f.G_BAR_UNKNOWN] * (size + 1)
-        store_row(cells, entry, bar * load(car.bars, line[f.G_BAR], f.BAR_COMPLIANCE))
+    bar_compliance(car.elements.bars, line, cells, bar)
 
 
 @fused_kernel
@@ -114,9 +112,7 @@ def right_sides(car: Arrays, relative: bool, gap_field: int, scale: float, bar_s
         if line[f.G_WHEEL] >= 0:
             spin = load(car.wheels, line[f.G_WHEEL], f.SPIN_RESIDUAL)
             store_row(car.unknowns, u + line[f.G_SPIN_UNKNOWN], spin)
-        if line[f.G_BAR] >= 0:
-            gap = load(car.bars, line[f.G_BAR], f.BAR_GAP)
-            store_row(car.unknowns, u + line[f.G_BAR_UNKNOWN], bar_scale * gap)
+        bar_right_side(car.elements.bars, line, car.unknowns, bar_scale)
         _gap_rows(car, group, gap_field, scale)
 
 

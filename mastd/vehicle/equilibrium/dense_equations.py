@@ -16,6 +16,7 @@ from mastd.lanes import LANES
 from mastd.roads.ground import Ground
 from mastd.vehicle.blocks import fields as f
 from mastd.vehicle.blocks.attitude import rotation_matrix, turned
+from mastd.vehicle.elements.anti_roll_bar.arrays import BAR
 from mastd.vehicle.model.definition import Model
 from mastd.vehicle.solver.compiled_step import look
 from mastd.vehicle.solver.full_matrix import Fresh, Weights
@@ -91,8 +92,8 @@ class System:
     def bar_residual(self, state: State) -> FloatArray:
         """Return force / stiffness − (z_left − z_right) of each anti-roll bar, m."""
         self._evaluate(state, None, None)
-        bars = self.layout.arrays.bars
-        return np.array([bars[item, f.BAR_GAP, lane] for item, lane in self.layout.bar])
+        bars = self.layout.arrays.elements.bars.bars
+        return np.array([bars[item, BAR.residual, lane] for item, lane in self.layout.bar])
 
     def wheel_loads(self, state: State, ground: Ground | None = None) -> FloatArray:
         """Return the vertical tyre forces (wheels), N."""
@@ -234,7 +235,8 @@ class System:
             where += [6 * body + c for c in range(6)]
         if line[f.G_BAR_END] >= 0:
             end_at = int(line[f.G_BAR_END])
-            place = (int(car.end_bar[end_at, lane]), int(car.end_lane[end_at, lane]))
+            ends = car.elements.bars
+            place = (int(ends.bar_of_end[end_at, lane]), int(ends.lane_of_end[end_at, lane]))
             # A lane without a bar has only zeros there: they may go anywhere.
             where.append(bar_start + layout.bar.index(place) if place[0] >= 0 else 0)
         return where

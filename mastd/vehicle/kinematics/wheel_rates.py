@@ -74,9 +74,9 @@ def _axle(model: Model, axle: Axle) -> list[CornerRates]:
         middle = levers(pose, place)
         slope = (levers(up, place) - levers(down, place)) / (2.0 * _PROBE)
         springs = [model.springs[index] for index in corner.springs]
-        stiffness = np.array([spring.stiffness for spring in springs])
-        lengths = np.array([linkage.measure(pose, SpringLength(index))[0] for index in corner.springs])
-        forces = stiffness * (np.array([spring.free_length for spring in springs]) - lengths)
+        lengths = [linkage.measure(pose, SpringLength(index))[0] for index in corner.springs]
+        elastic = [spring.elastic(length) for spring, length in zip(springs, lengths, strict=True)]
+        forces, stiffness = np.array(elastic).reshape(-1, 2).T
         moving = rates(pose, place)
         wheel = model.wheels[corner.wheel]
         contact = np.array([wheel.centre[0], wheel.centre[1], 0.0])

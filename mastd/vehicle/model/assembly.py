@@ -14,7 +14,8 @@ from typing import Final
 import numpy as np
 
 from mastd.arrays import FloatArray
-from mastd.vehicle.model.definition import Body, Model, Primitive, PrimitiveKind, SpringDamper, Stop, Wheel
+from mastd.vehicle.elements.spring_damper.element import SpringDamper
+from mastd.vehicle.model.definition import Body, Model, Primitive, PrimitiveKind, Wheel
 from mastd.vehicle.model.mobility import MIN_TRAVEL, Finding, Unit, examine, residual, units_of, wheel_row
 
 CLOSED: Final = 1e-12
@@ -129,7 +130,7 @@ def moved(model: Model, unit: Unit, shifts: FloatArray, turns: FloatArray) -> Mo
 
     def spring(old: SpringDamper) -> SpringDamper:
         first, second = point(old.first, old.point_first), point(old.second, old.point_second)
-        return _with_points(old, first, second)
+        return old.with_points(first, second)
 
     return replace(
         model,
@@ -138,32 +139,10 @@ def moved(model: Model, unit: Unit, shifts: FloatArray, turns: FloatArray) -> Mo
         wheels=tuple(wheel(old) for old in model.wheels),
         springs=tuple(spring(old) for old in model.springs),
         bars=tuple(
-            replace(
-                old,
-                point_left=point(old.body_left, old.point_left),
-                point_right=point(old.body_right, old.point_right),
-            )
+            old.with_points(point(old.body_left, old.point_left), point(old.body_right, old.point_right))
             for old in model.bars
         ),
     )
-
-
-def _with_points(spring: SpringDamper, first: FloatArray, second: FloatArray) -> SpringDamper:
-    """Return a spring between new points, with the forces and gaps that it had in the design position."""
-    before = float(np.linalg.norm(spring.point_second - spring.point_first))
-    longer = float(np.linalg.norm(second - first)) - before
-    return replace(
-        spring,
-        point_first=first,
-        point_second=second,
-        free_length=spring.free_length + longer,
-        bump_stop=_shifted(spring.bump_stop, longer),
-        rebound_stop=_shifted(spring.rebound_stop, longer),
-    )
-
-
-def _shifted(stop: Stop | None, longer: float) -> Stop | None:
-    return None if stop is None else replace(stop, contact_length=stop.contact_length + longer)
 
 
 def _rotation(turn: FloatArray) -> FloatArray:

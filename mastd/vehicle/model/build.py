@@ -17,32 +17,13 @@ from mastd.errors import SettingsError
 from mastd.settings.core.base import Problem, dotted
 from mastd.settings.vehicle.axles import CustomAxle, GroupSettings
 from mastd.settings.vehicle.equipment import wheel_name
-from mastd.settings.vehicle.parts import (
-    CHASSIS,
-    RACK,
-    AntiRollBarSettings,
-    BodySettings,
-    RackSettings,
-    SpringSettings,
-    StopSettings,
-    WheelSettings,
-)
+from mastd.settings.vehicle.forces import AntiRollBarSettings
+from mastd.settings.vehicle.parts import CHASSIS, RACK, BodySettings, RackSettings, WheelSettings
 from mastd.settings.vehicle.vehicle import VehicleSettings
+from mastd.vehicle.elements.anti_roll_bar.element import AntiRollBar
+from mastd.vehicle.elements.spring_damper.element import SpringDamper, spring_damper_of
 from mastd.vehicle.model.assembly import assembled
-from mastd.vehicle.model.definition import (
-    AntiRollBar,
-    Axle,
-    Body,
-    Corner,
-    Drive,
-    MagicTyre,
-    Model,
-    Primitive,
-    SpringDamper,
-    Stop,
-    Tyre,
-    Wheel,
-)
+from mastd.vehicle.model.definition import Axle, Body, Corner, Drive, MagicTyre, Model, Primitive, Tyre, Wheel
 from mastd.vehicle.model.equipment import (
     aerodynamics_of,
     chocks_of,
@@ -277,7 +258,8 @@ def _add_connections(
         parts.add_joint(primitives, (*place, "joints", key))
     for key, spring in owner.springs.items():
         bodies = known[spring.bodies[0]], known[spring.bodies[1]]
-        parts.springs.append(_spring(f"{name} {_words(key)}", bodies, spring, side))
+        points = side.point(spring.points[0]), side.point(spring.points[1])
+        parts.springs.append(spring_damper_of(f"{name} {_words(key)}", bodies, points, spring))
 
 
 def _words(key: str) -> str:
@@ -304,29 +286,6 @@ def _wheel(
         tyre,
         brake_torque,
     )
-
-
-def _spring(name: str, bodies: tuple[int, int], settings: SpringSettings, side: Side) -> SpringDamper:
-    points = side.point(settings.points[0]), side.point(settings.points[1])
-    length = float(np.linalg.norm(points[1] - points[0]))
-    deflection = settings.preload / settings.stiffness if settings.stiffness > 0.0 else 0.0
-    return SpringDamper(
-        name,
-        *bodies,
-        *points,
-        settings.stiffness,
-        length + deflection,
-        settings.damping,
-        None if settings.damper is None else np.array(settings.damper),
-        _stop(settings.bump_stop, length, -1.0),
-        _stop(settings.rebound_stop, length, 1.0),
-    )
-
-
-def _stop(settings: StopSettings | None, length: float, direction: float) -> Stop | None:
-    if settings is None:
-        return None
-    return Stop(length + direction * settings.gap, settings.stiffness, settings.doubling or math.inf)
 
 
 def _bar(

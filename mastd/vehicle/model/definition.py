@@ -18,6 +18,8 @@ from typing import TYPE_CHECKING, Final
 from mastd.arrays import FloatArray
 from mastd.errors import UsageError
 from mastd.settings.core.error_text import near
+from mastd.vehicle.elements.anti_roll_bar.element import AntiRollBar
+from mastd.vehicle.elements.spring_damper.element import SpringDamper
 
 if TYPE_CHECKING:
     from mastd.vehicle.powertrain.model import Powertrain
@@ -75,58 +77,6 @@ class Primitive:
     """Index into ``Model.drives`` of what moves this dot-2, -1 if nothing does."""
     joint: str
     """Name of the joint it belongs to, for messages: ``front left lower ball joint``."""
-
-
-@dataclass(frozen=True)
-class Stop:
-    """A bump or rebound stop: force = stiffness · x · (1 + (x / doubling)²) at a compression x > 0 of the
-    stop."""
-
-    contact_length: float
-    """Length of the spring-damper at which the stop is touched."""
-    stiffness: float
-    doubling: float
-    """Compression at which the force is twice the linear one; inf: linear."""
-
-
-@dataclass(frozen=True, eq=False)
-class SpringDamper:
-    """Force along the line between two points, positive in compression.
-
-    F = stiffness · (free_length − l) − damper(dl/dt) + bump stop − rebound stop. The damper's force is
-    ``damping`` · dl/dt, or where there is a table the monotone cubic through its points, continued straight.
-    """
-
-    name: str
-    first: int
-    second: int
-    point_first: FloatArray
-    point_second: FloatArray
-    stiffness: float
-    free_length: float
-    damping: float
-    damper_table: FloatArray | None
-    """(n, 2) dl/dt in m/s (rebound positive) and force in N (tension positive), rising; None: linear."""
-    bump_stop: Stop | None
-    rebound_stop: Stop | None
-
-
-@dataclass(frozen=True, eq=False)
-class AntiRollBar:
-    """Bar across an axle: force S = stiffness · (z_left − z_right) pushes the left point down, the right one
-    up.
-
-    z: height of the points, fixed in the corner's bodies, above the chassis, along the chassis' z axis. The
-    reaction acts on the chassis at the same points. S is an unknown of its own (S / stiffness = z_left −
-    z_right), which keeps left and right corner apart in the matrix.
-    """
-
-    name: str
-    stiffness: float
-    body_left: int
-    body_right: int
-    point_left: FloatArray
-    point_right: FloatArray
 
 
 @dataclass(frozen=True)

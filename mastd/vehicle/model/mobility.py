@@ -345,7 +345,7 @@ def wheel_row(model: Model, free: Freedom) -> FloatArray:
 def _spring_row(model: Model, free: Freedom, index: int) -> FloatArray:
     """Return the (coordinates) derivative of a spring's length; zero where it is only a damper."""
     spring = model.springs[index]
-    if not spring.stiffness > 0.0:
+    if not spring.carries_load:
         return np.zeros(free.coordinates)
     line = spring.point_second - spring.point_first
     line = line / np.linalg.norm(line)

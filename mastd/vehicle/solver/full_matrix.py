@@ -15,7 +15,7 @@ from mastd.arrays import FloatArray
 from mastd.kernel import fused_kernel, separate_kernel
 from mastd.lanes import LANES, load_row, splat, store_row
 from mastd.vehicle.blocks import fields as f
-from mastd.vehicle.equations.forces_jacobian import chassis_matrix
+from mastd.vehicle.equations.inertia_jacobian import chassis_matrix
 from mastd.vehicle.equations.residual import group_matrix
 from mastd.vehicle.solver.generalized_alpha import Formula
 from mastd.vehicle.state.arrays import NO_TARGET, Arrays, Layout

@@ -26,6 +26,7 @@ from mastd.kernel import fused_kernel, merged_kernel
 from mastd.lanes import load, load_row, peak, root, splat, store
 from mastd.vehicle.blocks import fields as f
 from mastd.vehicle.blocks.vectors import Triple, decrease, dot, from_frame, turned_back
+from mastd.vehicle.elements.anti_roll_bar.force import correct_bar
 from mastd.vehicle.equations.external_forces import act_from_outside, prepare_wheels, turn_wheels
 from mastd.vehicle.equations.frames import attitudes, bodies_to_frame, choose_frame, places_to_frame
 from mastd.vehicle.equations.joints import joint_gaps, joint_rates, larger_size
@@ -246,11 +247,7 @@ def correct_forces(car: Arrays, group: int) -> None:
     """Subtract the increments of a group's multipliers and of its anti-roll bar's force."""
     line = car.groups[group]
     u = line[f.G_FIRST_UNKNOWN]
-    if line[f.G_BAR] >= 0:
-        force = load(car.bars, line[f.G_BAR], f.BAR_FORCE)
-        store(
-            car.bars, line[f.G_BAR], f.BAR_FORCE, force - load_row(car.increments, u + line[f.G_BAR_UNKNOWN])
-        )
+    correct_bar(car.elements.bars, line, car.increments)
     first = u + line[f.G_ROW_UNKNOWN]
     for row in range(line[f.G_FIRST_ROW], line[f.G_FIRST_ROW] + line[f.G_ROWS]):
         force = load(car.rows, row, f.MULTIPLIER)

@@ -15,11 +15,13 @@ import numpy as np
 from mastd.arrays import FloatArray, IntArray
 from mastd.lanes import LANES
 from mastd.vehicle.blocks import fields as f
+from mastd.vehicle.elements.anti_roll_bar.arrays import empty_bars, fill_bar, fill_end
+from mastd.vehicle.elements.registry import Elements
+from mastd.vehicle.elements.spring_damper.arrays import fill_spring, pack_springs, repeat_laws
 from mastd.vehicle.magic_formula.formula import COUNT
 from mastd.vehicle.model.definition import Body, MagicTyre, Model
 from mastd.vehicle.powertrain.model import pack as pack_powertrain
 from mastd.vehicle.state.external_constants import pack_air, pack_straps
-from mastd.vehicle.state.force_laws import Laws, pack_laws
 from mastd.vehicle.state.grouping import CHASSIS, Group, Part, axle_groups, corner_groups, references
 
 Place = tuple[int, int]
@@ -37,8 +39,8 @@ class Arrays(NamedTuple):
     """(groups, GROUP_FIELDS): first the axles' groups, then the corners'."""
     axle_groups: int
     primitives: IntArray
-    springs: IntArray
-    laws: Laws
+    elements: Elements
+    """Springs, dampers, anti-roll bars."""
     source_slot: IntArray
     """(slots, LANES): of a joined slot the slot it is copied from, -1 the chassis."""
     source_lane: IntArray
@@ -46,9 +48,6 @@ class Arrays(NamedTuple):
     """(unknowns, LANES): of a joined unknown the unknown it stands for; -1 … -6 the chassis' own;
     NO_TARGET."""
     target_lane: IntArray
-    end_bar: IntArray
-    """(ends, LANES): the bar (item of its block) that is fixed here, -1: none."""
-    end_lane: IntArray
     wheel_of: IntArray
     """(wheel items, LANES): the model's wheel in each lane."""
     wheel_count: int
@@ -62,9 +61,6 @@ class Arrays(NamedTuple):
     slots: FloatArray
     rows: FloatArray
     points: FloatArray
-    spring: FloatArray
-    ends: FloatArray
-    bars: FloatArray
     wheels: FloatArray
     drives: FloatArray
     unknowns: FloatArray
@@ -212,14 +208,14 @@ class _Builder:
             groups=self.table,
             axle_groups=self.axle_groups,
             primitives=np.full((counts["primitive"], f.PRIMITIVE_FIELDS), -1, dtype=np.int64),
-            springs=np.zeros((counts["spring"], f.SPRING_FIELDS), dtype=np.int64),
-            laws=pack_laws(model.springs, self.spring, counts["spring"]),
+            elements=Elements(
+                pack_springs(model.springs, self.spring, counts["spring"]),
+                empty_bars(counts["bar"], counts["end"]),
+            ),
             source_slot=np.full((counts["slot"], LANES), -1, dtype=np.int64),
             source_lane=np.zeros((counts["slot"], LANES), dtype=np.int64),
             target=np.full((counts["unknown"], LANES), NO_TARGET, dtype=np.int64),
             target_lane=np.zeros((counts["unknown"], LANES), dtype=np.int64),
-            end_bar=np.full((counts["end"], LANES), -1, dtype=np.int64),
-            end_lane=np.zeros((counts["end"], LANES), dtype=np.int64),
             wheel_of=np.zeros((counts["wheel"], LANES), dtype=np.int64),
             wheel_count=len(model.wheels),
             drive_of=np.zeros((len(driven), LANES), dtype=np.int64),
@@ -229,9 +225,6 @@ class _Builder:
             slots=np.zeros((counts["slot"], f.SLOT_FIELDS, LANES)),
             rows=np.zeros((counts["row"], f.ROW_FIELDS, LANES)),
             points=np.zeros((counts["primitive"], f.PRIMITIVE_CONSTANTS, LANES)),
-            spring=np.zeros((counts["spring"], f.SPRING_CONSTANTS, LANES)),
-            ends=np.zeros((counts["end"], f.END_FIELDS, LANES)),
-            bars=np.zeros((counts["bar"], f.BAR_FIELDS, LANES)),
             wheels=np.zeros((counts["wheel"], f.WHEEL_FIELDS, LANES)),
             drives=np.zeros((len(driven), f.DRIVE_FIELDS, LANES)),
             unknowns=np.zeros((counts["unknown"], LANES)),
@@ -266,8 +259,7 @@ class _Builder:
             item = self._fill_drives(arrays, line, group, item)
             springs = slice(int(line[f.G_FIRST_SPRING]), int(line[f.G_FIRST_SPRING] + line[f.G_SPRINGS]))
             for lane in range(len(group.parts), LANES):
-                for table in (arrays.laws.first_knot, arrays.laws.knots, arrays.laws.stops):
-                    table[springs, ..., lane] = table[springs, ..., 0]
+                repeat_laws(arrays.elements.springs, springs, lane)
         return Layout(
             model=model,
             arrays=arrays,
@@ -308,31 +300,19 @@ class _Builder:
             arrays.points[at, f.AXIS_SECOND : f.AXIS_SECOND + 3, lane] = primitive.axis_second
             arrays.points[at, f.LENGTH, lane] = primitive.length
         for k, index in enumerate(part.springs):
-            spring, at = model.springs[index], int(line[f.G_FIRST_SPRING]) + k
-            place = 2 * (len(part.primitives) + k)
-            arrays.springs[at, : f.F_LAW] = slots[place], slots[place + 1]
-            if spring.damper_table is not None or spring.bump_stop or spring.rebound_stop:
-                arrays.springs[at, f.F_LAW] = 1
-            arrays.spring[at, 0:3, lane] = self._arm(spring.first, spring.point_first)
-            arrays.spring[at, 3:6, lane] = self._arm(spring.second, spring.point_second)
-            arrays.spring[at, f.STIFFNESS, lane] = spring.stiffness
-            arrays.spring[at, f.FREE_LENGTH, lane] = spring.free_length
-            arrays.spring[at, f.DAMPING, lane] = spring.damping if spring.damper_table is None else 0.0
+            spring, place = model.springs[index], (int(line[f.G_FIRST_SPRING]) + k, lane)
+            first = 2 * (len(part.primitives) + k)
+            arms = self._arm(spring.first, spring.point_first), self._arm(spring.second, spring.point_second)
+            fill_spring(arrays.elements.springs, place, spring, slots[first : first + 2], arms)
         if part.wheel >= 0:
             self._fill_wheel(arrays, int(line[f.G_WHEEL]), part.wheel, lane)
         if part.bar >= 0:
-            bar = model.bars[part.bar]
-            arrays.bars[line[f.G_BAR], f.BAR_COMPLIANCE, lane] = 1.0 / bar.stiffness
-            arrays.bars[line[f.G_BAR], f.BAR_OFFSET, lane] = bar.point_left[2] - bar.point_right[2]
+            fill_bar(arrays.elements.bars, int(line[f.G_BAR]), lane, model.bars[part.bar])
         if group.end_slot >= 0 and part.end >= 0:
-            bar = model.bars[part.end]
+            bar, end = model.bars[part.end], (int(line[f.G_BAR_END]), lane)
             left = part.end_body == bar.body_left
             arm = self._arm(part.end_body, bar.point_left if left else bar.point_right)
-            arrays.ends[line[f.G_BAR_END], :3, lane] = arm
-            arrays.ends[line[f.G_BAR_END], f.B_SIGN, lane] = 1.0 if left else -1.0
-            item, other = self.bar[part.end]
-            arrays.end_bar[line[f.G_BAR_END], lane] = item
-            arrays.end_lane[line[f.G_BAR_END], lane] = other
+            fill_end(arrays.elements.bars, end, self.bar[part.end], arm, left)
 
     def _fill_wheel(self, arrays: Arrays, at: int, index: int, lane: int) -> None:
         wheel = self.model.wheels[index]

@@ -9,6 +9,7 @@ import numpy as np
 from mastd.arrays import FloatArray
 from mastd.lanes import LANES
 from mastd.vehicle.blocks import fields as f
+from mastd.vehicle.elements.anti_roll_bar.arrays import BAR
 from mastd.vehicle.model.definition import Model, PrimitiveKind
 from mastd.vehicle.state.arrays import Arrays, Layout
 from mastd.vehicle.state.grouping import CHASSIS
@@ -61,7 +62,7 @@ def design_state(model: Model) -> State:
 
 def write_state(layout: Layout, state: State) -> None:
     """Write a state into the arrays; empty lanes get the state of their group's first lane."""
-    car, model = layout.arrays, layout.model
+    car, model, bars = layout.arrays, layout.model, layout.arrays.elements.bars.bars
     for body, (item, lane) in enumerate(layout.body):
         values = car.bodies[item, :, lane]
         values[f.POSITION : f.POSITION + 3] = state.position[body]
@@ -85,13 +86,14 @@ def write_state(layout: Layout, state: State) -> None:
         car.rows[row : row + count, f.MULTIPLIER, lane] = state.multipliers[start : start + count]
         start += count
     for bar, (item, lane) in enumerate(layout.bar):
-        car.bars[item, f.BAR_FORCE, lane] = state.bar_forces[bar]
+        bars[item, BAR.force, lane] = state.bar_forces[bar]
     car.bodies[CHASSIS] = car.bodies[CHASSIS, :, :1]
     repeat_first_lane(car)
 
 
 def repeat_first_lane(car: Arrays) -> None:
     """Copy the state of each group's first lane into the lanes that are not in use."""
+    bars = car.elements.bars.bars
     for group, line in enumerate(car.groups):
         for lane in range(LANES):
             if car.weights[group, lane] > 0:
@@ -105,7 +107,7 @@ def repeat_first_lane(car: Arrays) -> None:
             if line[f.G_WHEEL] >= 0:
                 car.wheels[line[f.G_WHEEL], :, lane] = car.wheels[line[f.G_WHEEL], :, 0]
             if line[f.G_BAR] >= 0:
-                car.bars[line[f.G_BAR], :, lane] = car.bars[line[f.G_BAR], :, 0]
+                bars[line[f.G_BAR], :, lane] = bars[line[f.G_BAR], :, 0]
 
 
 def read_state(layout: Layout) -> State:
@@ -130,7 +132,7 @@ def read_state(layout: Layout) -> State:
         spin_acceleration=np.array([wheel[f.SPIN_ACCELERATION] for wheel in wheels]),
         deflection=np.array([wheel[f.DEFLECTION : f.DEFLECTION + 2] for wheel in wheels]).reshape(-1, 2),
         multipliers=np.array(multipliers),
-        bar_forces=np.array([car.bars[item, f.BAR_FORCE, lane] for item, lane in layout.bar]),
+        bar_forces=np.array([car.elements.bars.bars[item, BAR.force, lane] for item, lane in layout.bar]),
     )
 
 

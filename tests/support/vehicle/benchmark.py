@@ -9,6 +9,7 @@ import numpy as np
 import yaml
 
 from mastd.arrays import FloatArray
+from mastd.vehicle.elements.spring_damper.element import SpringDamper
 from mastd.vehicle.model.definition import (
     Axle,
     Body,
@@ -17,7 +18,6 @@ from mastd.vehicle.model.definition import (
     Model,
     Primitive,
     PrimitiveKind,
-    SpringDamper,
     Tyre,
     Wheel,
 )

@@ -22,15 +22,10 @@ from scipy.spatial.transform import Rotation
 
 from mastd.arrays import FloatArray
 from mastd.roads.ground import Ground, GroundKind
-from mastd.vehicle.model.definition import (
-    AntiRollBar,
-    Model,
-    Primitive,
-    PrimitiveKind,
-    SpringDamper,
-    Stop,
-    Tyre,
-)
+from mastd.vehicle.elements.anti_roll_bar.element import AntiRollBar
+from mastd.vehicle.elements.spring_damper.element import SpringDamper
+from mastd.vehicle.elements.spring_damper.stop import Stop
+from mastd.vehicle.model.definition import Model, Primitive, PrimitiveKind, Tyre
 from mastd.vehicle.state.motion import State
 
 UP = np.array([0.0, 0.0, 1.0])

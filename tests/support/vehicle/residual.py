@@ -13,9 +13,10 @@ import numpy as np
 
 from mastd.arrays import FloatArray
 from mastd.vehicle.drivers.base import Seen
+from mastd.vehicle.elements.spring_damper.element import SpringDamper
 from mastd.vehicle.magic_formula.formula import normal_load
 from mastd.vehicle.manoeuvres.base import Manoeuvre
-from mastd.vehicle.model.definition import MagicTyre, Model, SpringDamper, Tyre
+from mastd.vehicle.model.definition import MagicTyre, Model, Tyre
 from mastd.vehicle.simulation.simulation import Simulation
 from mastd.vehicle.state.inputs import InputLayout
 from mastd.vehicle.state.motion import State

@@ -22,7 +22,8 @@ from mastd.bench.vehicle.timing import (
     tail_over_median,
 )
 from mastd.errors import UsageError
-from mastd.vehicle.model.definition import Axle, Corner, Model, Primitive, SpringDamper
+from mastd.vehicle.elements.spring_damper.element import SpringDamper
+from mastd.vehicle.model.definition import Axle, Corner, Model, Primitive
 from mastd.vehicle.model.library import find
 
 ROOT = Path(__file__).parents[3]

@@ -1,1 +1,1 @@
-"""Anti-roll bars: forces at both ends for a difference in height, each bar's force an unknown of the solver."""
+"""Anti-roll bars: forces for a difference in height, each bar's an unknown of the solver."""

@@ -86,5 +86,5 @@ def fill_spring(
 def repeat_laws(block: SpringDampers, items: slice, lane: int) -> None:
     """Give a lane that is not in use the laws of the first one."""
     tables = block.laws.damper_table
-    for table in (tables.first, tables.count, *block.laws[1:]):
+    for table in (tables.first, tables.lines, *block.laws[1:]):
         table[items, ..., lane] = table[items, ..., 0]

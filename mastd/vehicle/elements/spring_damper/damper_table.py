@@ -19,9 +19,9 @@ class DamperTables(NamedTuple):
 
     first: IntArray
     """(springs, LANES): first line of the table, -1: no table."""
-    count: IntArray
-    """(springs, LANES): lines of the table."""
-    lines: FloatArray
+    lines: IntArray
+    """(springs, LANES): number of lines of the table."""
+    table: FloatArray
     """(lines, 5): rate, then force, slope and the two higher coefficients of the cubic up to the next
     line."""
 
@@ -75,5 +75,5 @@ def table_force(tables: DamperTables, item: int, lane: int, rate: float) -> tupl
     """Return the force of a damper table, compression positive, and its slope by rate; zeros without one."""
     if tables.first[item, lane] < 0:
         return 0.0, 0.0
-    force, slope = damper_force(tables.lines, tables.first[item, lane], tables.count[item, lane], rate)
+    force, slope = damper_force(tables.table, tables.first[item, lane], tables.lines[item, lane], rate)
     return -force, -slope

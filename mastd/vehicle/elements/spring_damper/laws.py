@@ -1,8 +1,8 @@
 """The laws that act along a spring-damper's line besides its constant rates.
 
-The lanes of a spring-damper compute its linear part; where a lane has more, ``law_force`` adds it, one lane at a
-time. A further law is a file like ``gas_spring.py`` and its line in each list here: ``LineLaws`` and ``laws_of``
-(its model), ``Laws`` and ``pack_laws`` (its arrays), ``law_force`` (its force and slopes).
+The lanes of a spring-damper compute its linear part; where a lane has more, ``law_force`` adds it, lane by
+lane. A further law is a file like ``gas_spring.py`` and its line in each list here: ``LineLaws`` and
+``laws_of`` (its model), ``Laws`` and ``pack_laws`` (its arrays), ``law_force`` (its force and slopes).
 """
 
 from __future__ import annotations

@@ -257,5 +257,7 @@ def test_lanes_not_in_use_repeat_the_first_with_its_stops_and_tables() -> None:
     for group, line in enumerate(car.groups):
         springs = slice(int(line[f.G_FIRST_SPRING]), int(line[f.G_FIRST_SPRING] + line[f.G_SPRINGS]))
         for lane in np.flatnonzero(car.weights[group] == 0.0):
-            for table in (car.laws.first_knot, car.laws.knots, car.laws.stops, car.spring):
+            block = car.elements.springs
+            tables = block.laws.damper_table
+            for table in (tables.first, tables.lines, *block.laws[1:], block.values):
                 np.testing.assert_array_equal(table[springs, ..., lane], table[springs, ..., 0])

@@ -12,12 +12,13 @@ import pytest
 from mastd.arrays import FloatArray
 from mastd.errors import UsageError
 from mastd.loop.payload.virtual_drive import VirtualDrive
-from mastd.vehicle.blocks import fields as f
+from mastd.vehicle.elements.spring_damper.arrays import SPRING
+from mastd.vehicle.elements.spring_damper.element import SpringDamper
 from mastd.vehicle.equations.given_forces import GivenForces, damper_of_wheel
 from mastd.vehicle.equilibrium.dense_equations import System
 from mastd.vehicle.equilibrium.settle import settle
 from mastd.vehicle.kinematics.suspension import suspension_kinematics
-from mastd.vehicle.model.definition import Model, SpringDamper
+from mastd.vehicle.model.definition import Model
 from mastd.vehicle.model.library import find, names
 from mastd.vehicle.payload.on_road import VehicleOnRoad
 from mastd.vehicle.payload.on_table import VehicleOnTable
@@ -137,17 +138,17 @@ def test_its_work_is_the_energy_that_it_brings(quarter: Model) -> None:
     model, step, count = without_losses(quarter), 2.5e-4, 2400
     simulation = Simulation(model, step=step, damping=0.95, **TIGHT)
     simulation.start(0.0)
-    given, spring = GivenForces(simulation.layout), simulation.layout.arrays.spring
+    given, spring = GivenForces(simulation.layout), simulation.layout.arrays.elements.springs.values
     item, lane = simulation.layout.spring[0]
     still = simulation.system.inputs.row()[np.newaxis]
     begin = energy(model, simulation.state)
     work, most = 0.0, 0.0
-    last, before = 0.0, float(spring[item, f.SPRING_LENGTH, lane])
+    last, before = 0.0, float(spring[item, SPRING.length, lane])
     for k in range(1, count + 1):
         force = 300.0 * np.sin(2.0 * np.pi * 1.3 * k * step)
         given.take(np.zeros(1), np.array([force]))
         simulation.advance(still)
-        length = float(spring[item, f.SPRING_LENGTH, lane])
+        length = float(spring[item, SPRING.length, lane])
         # Pushing the ends apart does work where they go apart.
         work += 0.5 * (force + last) * (length - before)
         last, before = force, length
@@ -164,11 +165,11 @@ def test_a_force_that_follows_the_rate_comes_to_the_same_as_a_damper(quarter: Mo
         count = round(duration / step)
         expected, inputs = pushed(damped(quarter, damping), count, step)
         simulation, _ = pushed(damped(quarter, 0.0), count, step)
-        given, spring = GivenForces(simulation.layout), simulation.layout.arrays.spring
+        given, spring = GivenForces(simulation.layout), simulation.layout.arrays.elements.springs.values
         item, lane = simulation.layout.spring[0]
         travel = np.zeros(count)
         for k in range(count):
-            rate = spring[item, f.SPRING_RATE, lane]
+            rate = spring[item, SPRING.rate, lane]
             given.take(np.zeros(1), np.array([-damping * rate]))
             travel[k] = simulation.step(inputs[k])[1][simulation.signals.wheel(2)][0]
         theirs = expected.run(inputs).wheel_travel[:, 0]
@@ -398,13 +399,13 @@ def test_what_is_given_holds_and_goes_through_a_pickle(benchmark: Model) -> None
     assert np.array_equal(np.vstack(ways), ahead)
     # What came out of the pickle takes new ones.
     vehicle.give(*nothing(0))
-    assert not vehicle._blocks[0].spring[:, f.SPRING_GIVEN].any()
+    assert not vehicle._blocks[0].elements.springs.values[:, SPRING.prescribed].any()
 
 
 def test_unused_lanes_are_pushed_like_the_first(quarter: Model) -> None:
     simulation = Simulation(quarter)
     given = GivenForces(simulation.layout)
     given.take(np.zeros(1), np.array([123.0]))
-    assert (simulation.layout.arrays.spring[:, f.SPRING_GIVEN] == 123.0).all()
+    assert (simulation.layout.arrays.elements.springs.values[:, SPRING.prescribed] == 123.0).all()
     given.drop()
-    assert not simulation.layout.arrays.spring[:, f.SPRING_GIVEN].any()
+    assert not simulation.layout.arrays.elements.springs.values[:, SPRING.prescribed].any()

@@ -8,19 +8,10 @@ import numpy as np
 import pytest
 
 from mastd.arrays import FloatArray
+from mastd.vehicle.elements.spring_damper.element import SpringDamper
 from mastd.vehicle.kinematics.linkage import Linkage, LinkageError, Pose, WheelHeight, design_pose
 from mastd.vehicle.kinematics.suspension import AxleKinematics, suspension_kinematics
-from mastd.vehicle.model.definition import (
-    Axle,
-    Body,
-    Corner,
-    Model,
-    Primitive,
-    PrimitiveKind,
-    SpringDamper,
-    Tyre,
-    Wheel,
-)
+from mastd.vehicle.model.definition import Axle, Body, Corner, Model, Primitive, PrimitiveKind, Tyre, Wheel
 from mastd.vehicle.model.library import find
 from mastd.vehicle.state.motion import design_state
 from tests.support.vehicle.benchmark import distance, revolute, spherical
@@ -74,9 +65,6 @@ def plane_axle(upper_in: tuple[float, float], upper_out: tuple[float, float]) ->
                 30e3,
                 0.45,
                 0.0,
-                None,
-                None,
-                None,
             )
         )
         wheels.append(

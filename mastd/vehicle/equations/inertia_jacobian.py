@@ -1,4 +1,4 @@
-"""Derivatives of springs, bars and inertia by displacements, velocities and accelerations.
+"""Derivatives of inertia and external forces by displacements, velocities and accelerations.
 
 Each function adds to the group's matrix with three weights, those of acceleration, velocity and displacement
 in the sum M + β̂ ∂F/∂v + β ∂F/∂q. A vector fixed in a body turns with it, δs = δπ × s, and so do its rate ω ×
@@ -11,97 +11,11 @@ from mastd.arrays import FloatArray
 from mastd.kernel import fused_kernel
 from mastd.lanes import load, splat, store_row
 from mastd.vehicle.blocks import fields as f
-from mastd.vehicle.blocks.columns import column_of
-from mastd.vehicle.blocks.lines import arm, between, line_stiffness, point_velocity
-from mastd.vehicle.blocks.matrix_blocks import add, add_cross, add_cross_cross, add_diagonal, add_product
-from mastd.vehicle.blocks.rates import vector_rate
-from mastd.vehicle.blocks.vectors import Triple, cross, scaled, symmetric_times, take, turned
-from mastd.vehicle.equations.forces import bar_geometry
+from mastd.vehicle.blocks.matrix_blocks import add_cross, add_diagonal, add_product
+from mastd.vehicle.blocks.vectors import Triple, cross, symmetric_times, take, turned
 from mastd.vehicle.equations.frames import chassis_axes_to_frame
 from mastd.vehicle.state.arrays import Arrays
 from mastd.vehicle.state.grouping import CHASSIS
-
-
-@fused_kernel
-def spring_matrix(car: Arrays, cells: FloatArray, group: int, velocity: float, displacement: float) -> None:
-    """Add the stiffness and damping of a group's springs."""
-    line, slots, spring = car.groups[group], car.slots, car.spring
-    slot, first, size = line[f.G_FIRST_SLOT], line[f.G_FIRST_CELL], line[f.G_SIZE]
-    for k in range(line[f.G_FIRST_SPRING], line[f.G_FIRST_SPRING] + line[f.G_SPRINGS]):
-        i, j = slot + car.springs[k, f.F_FIRST], slot + car.springs[k, f.F_SECOND]
-        b = column_of(line, car.springs[k, f.F_FIRST])
-        c = column_of(line, car.springs[k, f.F_SECOND])
-        p, q = arm(spring, slots, k, 0, i), arm(spring, slots, k, 3, j)
-        inverse = 1.0 / load(spring, k, f.SPRING_LENGTH)
-        n = scaled(inverse, between(slots, i, j, p, q))
-        force = -displacement * load(spring, k, f.SPRING_FORCE)
-        tension = force * inverse
-        line_stiffness(cells, first, size, b, c, p, q, n, force, tension)
-        # Along the line: the spring's own slopes, and what the turning of the line has too much above.
-        along = -displacement * load(spring, k, f.FORCE_BY_LENGTH) - tension
-        by_rate = -load(spring, k, f.FORCE_BY_RATE)
-        along = along + velocity * by_rate
-        p_n, q_n = cross(p[0], p[1], p[2], n[0], n[1], n[2]), cross(q[0], q[1], q[2], n[0], n[1], n[2])
-        minus_n, minus_p_n = scaled(-1.0, n), scaled(-1.0, p_n)
-        # The rate of length changes with the displacement too: across the line, and as the arms' rates turn.
-        speed = point_velocity(slots, i, j, p, q)
-        rate = load(spring, k, f.SPRING_RATE)
-        u = (
-            (speed[0] - rate * n[0]) * inverse,
-            (speed[1] - rate * n[1]) * inverse,
-            (speed[2] - rate * n[2]) * inverse,
-        )
-        x, y, z = cross(p[0], p[1], p[2], u[0], u[1], u[2])
-        r0, r1, r2 = vector_rate(slots, i, p)
-        s0, s1, s2 = cross(r0, r1, r2, n[0], n[1], n[2])
-        turn_b = -x - s0, -y - s1, -z - s2
-        x, y, z = cross(q[0], q[1], q[2], u[0], u[1], u[2])
-        r0, r1, r2 = vector_rate(slots, j, q)
-        s0, s1, s2 = cross(r0, r1, r2, n[0], n[1], n[2])
-        turn_c = x + s0, y + s1, z + s2
-        turning = displacement * by_rate
-        for at, gradient in ((b, minus_n), (b + 3, minus_p_n), (c, n), (c + 3, q_n)):
-            whole, turned_part = scaled(along, gradient), scaled(turning, gradient)
-            add_product(cells, first, size, at, b, whole, minus_n)
-            add_product(cells, first, size, at, b + 3, whole, minus_p_n)
-            add_product(cells, first, size, at, c, whole, n)
-            add_product(cells, first, size, at, c + 3, whole, q_n)
-            add_product(cells, first, size, at, b, turned_part, scaled(-1.0, u))
-            add_product(cells, first, size, at, b + 3, turned_part, turn_b)
-            add_product(cells, first, size, at, c, turned_part, u)
-            add_product(cells, first, size, at, c + 3, turned_part, turn_c)
-
-
-@fused_kernel
-def bar_matrix(car: Arrays, cells: FloatArray, group: int, joint: float, displacement: float) -> None:
-    """Add the column of the anti-roll bar's force at its end, the row of its gap, and its geometric
-    stiffness."""
-    line = car.groups[group]
-    end = line[f.G_BAR_END]
-    if end < 0:
-        return
-    first, size = line[f.G_FIRST_CELL], line[f.G_SIZE]
-    chassis, slot = line[f.G_FIRST_SLOT], line[f.G_FIRST_SLOT] + line[f.G_BAR_END_SLOT]
-    arm, up, reach = bar_geometry(car.ends, car.slots, end, chassis, slot)
-    sign = load(car.ends, end, f.B_SIGN)
-    b, c = column_of(line, line[f.G_BAR_END_SLOT]), column_of(line, 0)
-    port = line[f.G_UNKNOWNS] + 6 * line[f.G_JOINED]
-    push = scaled(joint * sign, up)
-    x, y, z = cross(arm[0], arm[1], arm[2], push[0], push[1], push[2])
-    u, v, w = cross(reach[0], reach[1], reach[2], push[0], push[1], push[2])
-    for at, column in ((b, push), (b + 3, (x, y, z)), (c, scaled(-1.0, push)), (c + 3, (-u, -v, -w))):
-        for k in range(3):
-            add(cells, first + (at + k) * size + port, column[k])
-            add(cells, first + port * size + at + k, -column[k])
-    force = displacement * sign * load(car.ends, end, f.B_FORCE)
-    add_cross(cells, first, size, b, c + 3, -force, up)
-    add_cross_cross(cells, first, size, b + 3, b + 3, force, up, arm)
-    add_cross_cross(cells, first, size, b + 3, c + 3, -force, arm, up)
-    add_cross(cells, first, size, c, c + 3, force, up)
-    add_cross(cells, first, size, c + 3, b, force, up)
-    add_cross(cells, first, size, c + 3, c, -force, up)
-    add_cross_cross(cells, first, size, c + 3, b + 3, -force, up, arm)
-    add_cross_cross(cells, first, size, c + 3, c + 3, force, reach, up)
 
 
 @fused_kernel
