@@ -95,9 +95,7 @@ def oil_stiffness(actuator: ActuatorSettings, stroke: float, offset: float) -> f
 def oil_column_frequencies(table: TableSettings, geometry: Geometry, model: TableModel) -> FloatArray:
     """Return the six natural frequencies in Hz of the table on its locked oil at neutral, ascending."""
     jacobian = np.empty((geometry.links, 6))
-    geometric_jacobian(
-        geometry.table_joints, geometry.base_joints, geometry.neutral_position, np.zeros(6), jacobian
-    )
+    geometric_jacobian(geometry.legs, np.zeros(6), jacobian)
     springs = np.array([oil_stiffness(table.actuator, link.stroke, 0.0) for link in table.links])
     stiffness = jacobian.T @ (springs[:, None] * jacobian)
     squares = np.linalg.eigvals(np.linalg.solve(model.mass_matrix, stiffness))

@@ -20,6 +20,7 @@ import numpy as np
 
 from mastd.arrays import FloatArray
 from mastd.kernel import fused_kernel
+from mastd.kinematics.geometry import Legs
 from mastd.kinematics.jacobian import geometric_jacobian
 from mastd.kinematics.rotation import rotation, sines_cosines
 from mastd.settings.table.payload import NoPayload, RigidPayload
@@ -190,9 +191,7 @@ def add_load(
 
 @fused_kernel
 def force_reference(
-    table_joints: FloatArray,
-    base_joints: FloatArray,
-    neutral_position: FloatArray,
+    legs: Legs,
     model: FloatArray,
     pose: FloatArray,
     rates: FloatArray,
@@ -204,28 +203,7 @@ def force_reference(
 
     ``model``: ``TableModel.values``; ``work`` (n + WORK_ROWS, 6) is scratch.
     """
-    links = table_joints.shape[0]
-    geometric_jacobian(table_joints, base_joints, neutral_position, pose, work[:links])
+    links = legs.table_joints.shape[0]
+    geometric_jacobian(legs, pose, work[:links])
     wrench(model, pose, rates, accelerations, work[links])
-    leg_forces(work[:links], work[links], work[links + 1 :], forces)
-
-
-@fused_kernel
-def loaded_force_reference(
-    table_joints: FloatArray,
-    base_joints: FloatArray,
-    neutral_position: FloatArray,
-    model: FloatArray,
-    pose: FloatArray,
-    rates: FloatArray,
-    accelerations: FloatArray,
-    load: FloatArray,
-    work: FloatArray,
-    forces: FloatArray,
-) -> None:
-    """Write forces as ``force_reference`` does, of a table with a ``load`` (6,) at C, P axes, N and N m."""
-    links = table_joints.shape[0]
-    geometric_jacobian(table_joints, base_joints, neutral_position, pose, work[:links])
-    wrench(model, pose, rates, accelerations, work[links])
-    add_load(pose, load, load, 1.0, work[links])
     leg_forces(work[:links], work[links], work[links + 1 :], forces)

@@ -13,6 +13,7 @@ import math
 
 from mastd.arrays import BoolArray, FloatArray, IntArray
 from mastd.kernel import fused_kernel
+from mastd.kinematics.geometry import Legs
 from mastd.kinematics.observer import observe
 from mastd.kinematics.rotation import SMALL_ANGLE, Nine, rotation_of, small_sine_cosine
 
@@ -34,9 +35,7 @@ SCRATCH_SIZE = _CONSTANTS + _CURVATURE + 126
 
 @fused_kernel
 def _pack(
-    table_joints: FloatArray,
-    base_joints: FloatArray,
-    neutral_position: FloatArray,
+    legs: Legs,
     neutral_lengths: FloatArray,
     gain: FloatArray,
     curvature: FloatArray,
@@ -45,8 +44,8 @@ def _pack(
     """Put the constants in the order of use; base joints are taken against the neutral position."""
     for i in range(VECTOR_LINKS):
         for axis in range(3):
-            constants[_TABLE + 3 * i + axis] = table_joints[i, axis]
-            constants[_BASE + 3 * i + axis] = neutral_position[axis] - base_joints[i, axis]
+            constants[_TABLE + 3 * i + axis] = legs.table_joints[i, axis]
+            constants[_BASE + 3 * i + axis] = legs.neutral_position[axis] - legs.base_joints[i, axis]
         for k in range(6):
             constants[_GAIN + 6 * i + k] = gain[k, i]
         constants[_NEUTRAL + i] = neutral_lengths[i]
@@ -285,9 +284,7 @@ def _observe_seven(
 
 @fused_kernel
 def observe_batch(
-    table_joints: FloatArray,
-    base_joints: FloatArray,
-    neutral_position: FloatArray,
+    legs: Legs,
     neutral_lengths: FloatArray,
     gain: FloatArray,
     curvature: FloatArray,
@@ -309,7 +306,7 @@ def observe_batch(
     rows = lengths.shape[0]
     if lengths.shape[1] == VECTOR_LINKS:
         constants = scratch[_CONSTANTS:]
-        _pack(table_joints, base_joints, neutral_position, neutral_lengths, gain, curvature, constants)
+        _pack(legs, neutral_lengths, gain, curvature, constants)
         _observe_seven(constants, lengths, tolerance, poses, residuals, converged, scratch, index)
     else:
         for row in range(rows):
@@ -321,9 +318,7 @@ def observe_batch(
                 if not (residuals[row] < math.inf):
                     poses[row, k] = 0.0
             converged[row], _, residuals[row] = observe(
-                table_joints,
-                base_joints,
-                neutral_position,
+                legs,
                 gain,
                 lengths[row],
                 tolerance,

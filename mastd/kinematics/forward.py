@@ -16,7 +16,7 @@ from mastd.errors import KinematicsError
 from mastd.kernel import fused_kernel
 from mastd.kinematics import design
 from mastd.kinematics.batch import observe_batch
-from mastd.kinematics.geometry import DEGREES_OF_FREEDOM, Geometry
+from mastd.kinematics.geometry import DEGREES_OF_FREEDOM, Geometry, Legs
 from mastd.kinematics.newton import newton
 from mastd.kinematics.observer import observe, observe_from_neutral, observe_second_order
 from mastd.kinematics.rotation import rotation
@@ -101,11 +101,10 @@ class Observer:
         """Find the pose of ``lengths`` (n,) in m, from pose ``start`` (6,) or from neutral."""
         measured = _checked_lengths(lengths, self.geometry.links)
         pose = np.zeros(DEGREES_OF_FREEDOM) if start is None else np.array(start, dtype=np.float64)
-        joints = (self.geometry.table_joints, self.geometry.base_joints, self.geometry.neutral_position)
         limits = (self.tolerance, self.update_tolerance, self.maximum_updates)
         if self.second_order:
             converged, updates, residual = observe_second_order(
-                *joints,
+                self.geometry.legs,
                 self.neutral_lengths,
                 self.gain,
                 self.curvature,
@@ -115,7 +114,7 @@ class Observer:
                 np.empty(DEGREES_OF_FREEDOM**2),
             )
         else:
-            converged, updates, residual = observe(*joints, self.gain, measured, *limits, pose)
+            converged, updates, residual = observe(self.geometry.legs, self.gain, measured, *limits, pose)
         return ForwardSolution(pose if converged else None, converged, updates, residual)
 
 
@@ -134,9 +133,7 @@ class Newton:
         measured = _checked_lengths(lengths, self.geometry.links)
         pose = np.zeros(DEGREES_OF_FREEDOM) if start is None else np.array(start, dtype=np.float64)
         converged, updates, residual = newton(
-            self.geometry.table_joints,
-            self.geometry.base_joints,
-            self.geometry.neutral_position,
+            self.geometry.legs,
             self.euler_rates,
             measured,
             self.tolerance,
@@ -156,9 +153,7 @@ def _checked_lengths(lengths: FloatArray, links: int) -> FloatArray:
 
 @fused_kernel
 def null_residual(
-    table_joints: FloatArray,
-    base_joints: FloatArray,
-    neutral_position: FloatArray,
+    legs: Legs,
     null_vectors: FloatArray,
     lengths: FloatArray,
     pose: FloatArray,
@@ -171,13 +166,13 @@ def null_residual(
     """
     r00, r01, r02, r10, r11, r12, r20, r21, r22 = rotation(pose[3], pose[4], pose[5])
     redundancy[:] = 0.0
-    for i in range(table_joints.shape[0]):
-        px = table_joints[i, 0]
-        py = table_joints[i, 1]
-        pz = table_joints[i, 2]
-        x = neutral_position[0] + pose[0] - base_joints[i, 0] + r00 * px + r01 * py + r02 * pz
-        y = neutral_position[1] + pose[1] - base_joints[i, 1] + r10 * px + r11 * py + r12 * pz
-        z = neutral_position[2] + pose[2] - base_joints[i, 2] + r20 * px + r21 * py + r22 * pz
+    for i in range(legs.table_joints.shape[0]):
+        px = legs.table_joints[i, 0]
+        py = legs.table_joints[i, 1]
+        pz = legs.table_joints[i, 2]
+        x = legs.neutral_position[0] + pose[0] - legs.base_joints[i, 0] + r00 * px + r01 * py + r02 * pz
+        y = legs.neutral_position[1] + pose[1] - legs.base_joints[i, 1] + r10 * px + r11 * py + r12 * pz
+        z = legs.neutral_position[2] + pose[2] - legs.base_joints[i, 2] + r20 * px + r21 * py + r22 * pz
         error = math.sqrt(x * x + y * y + z * z) - lengths[i]
         for k in range(redundancy.shape[0]):
             redundancy[k] += null_vectors[k, i] * error

@@ -7,6 +7,7 @@ neutral pose the axes of both agree and C stands at ``neutral_position``. Everyt
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 
@@ -16,6 +17,17 @@ from mastd.settings.table.table import TableSettings
 
 DEGREES_OF_FREEDOM = 6
 AXES = ("surge", "sway", "heave", "roll", "pitch", "yaw")
+
+
+class Legs(NamedTuple):
+    """Joints of the actuators as kernels take them; see ``Geometry``.
+
+    ``table_joints`` (n, 3) in P, ``base_joints`` (n, 3) in B, ``neutral_position`` (3,) of C in B; m.
+    """
+
+    table_joints: FloatArray
+    base_joints: FloatArray
+    neutral_position: FloatArray
 
 
 @dataclass(frozen=True, eq=False)
@@ -80,6 +92,11 @@ class Geometry:
     def links(self) -> int:
         """Number of links n."""
         return int(self.table_joints.shape[0])
+
+    @property
+    def legs(self) -> Legs:
+        """Joints and neutral position as kernels take them."""
+        return Legs(self.table_joints, self.base_joints, self.neutral_position)
 
     @property
     def neutral_vectors(self) -> FloatArray:

@@ -11,37 +11,34 @@ import math
 
 from mastd.arrays import FloatArray
 from mastd.kernel import fused_kernel
+from mastd.kinematics.geometry import Legs
 from mastd.kinematics.rotation import angular_motion, rotation
 
 
 @fused_kernel
 def link_lengths(
-    table_joints: FloatArray,
-    base_joints: FloatArray,
-    neutral_position: FloatArray,
+    legs: Legs,
     pose: FloatArray,
     lengths: FloatArray,
 ) -> None:
     """Write the length of each link at ``pose`` (6,) into ``lengths`` (n,), m; eqs. (3)–(4)."""
     r00, r01, r02, r10, r11, r12, r20, r21, r22 = rotation(pose[3], pose[4], pose[5])
-    cx = neutral_position[0] + pose[0]
-    cy = neutral_position[1] + pose[1]
-    cz = neutral_position[2] + pose[2]
-    for i in range(table_joints.shape[0]):
-        px = table_joints[i, 0]
-        py = table_joints[i, 1]
-        pz = table_joints[i, 2]
-        x = cx - base_joints[i, 0] + r00 * px + r01 * py + r02 * pz
-        y = cy - base_joints[i, 1] + r10 * px + r11 * py + r12 * pz
-        z = cz - base_joints[i, 2] + r20 * px + r21 * py + r22 * pz
+    cx = legs.neutral_position[0] + pose[0]
+    cy = legs.neutral_position[1] + pose[1]
+    cz = legs.neutral_position[2] + pose[2]
+    for i in range(legs.table_joints.shape[0]):
+        px = legs.table_joints[i, 0]
+        py = legs.table_joints[i, 1]
+        pz = legs.table_joints[i, 2]
+        x = cx - legs.base_joints[i, 0] + r00 * px + r01 * py + r02 * pz
+        y = cy - legs.base_joints[i, 1] + r10 * px + r11 * py + r12 * pz
+        z = cz - legs.base_joints[i, 2] + r20 * px + r21 * py + r22 * pz
         lengths[i] = math.sqrt(x * x + y * y + z * z)
 
 
 @fused_kernel
 def link_motion(
-    table_joints: FloatArray,
-    base_joints: FloatArray,
-    neutral_position: FloatArray,
+    legs: Legs,
     pose: FloatArray,
     rates: FloatArray,
     accelerations: FloatArray,
@@ -66,13 +63,13 @@ def link_motion(
         accelerations[4],
         accelerations[5],
     )
-    ox = neutral_position[0] + pose[0]
-    oy = neutral_position[1] + pose[1]
-    oz = neutral_position[2] + pose[2]
-    for i in range(table_joints.shape[0]):
-        px = r00 * table_joints[i, 0] + r01 * table_joints[i, 1] + r02 * table_joints[i, 2]
-        py = r10 * table_joints[i, 0] + r11 * table_joints[i, 1] + r12 * table_joints[i, 2]
-        pz = r20 * table_joints[i, 0] + r21 * table_joints[i, 1] + r22 * table_joints[i, 2]
+    ox = legs.neutral_position[0] + pose[0]
+    oy = legs.neutral_position[1] + pose[1]
+    oz = legs.neutral_position[2] + pose[2]
+    for i in range(legs.table_joints.shape[0]):
+        px = r00 * legs.table_joints[i, 0] + r01 * legs.table_joints[i, 1] + r02 * legs.table_joints[i, 2]
+        py = r10 * legs.table_joints[i, 0] + r11 * legs.table_joints[i, 1] + r12 * legs.table_joints[i, 2]
+        pz = r20 * legs.table_joints[i, 0] + r21 * legs.table_joints[i, 1] + r22 * legs.table_joints[i, 2]
         # Velocity of the joint about C, then with that of C.
         ux = wy * pz - wz * py
         uy = wz * px - wx * pz
@@ -83,9 +80,9 @@ def link_motion(
         bx = accelerations[0] + ay * pz - az * py + wy * uz - wz * uy
         by = accelerations[1] + az * px - ax * pz + wz * ux - wx * uz
         bz = accelerations[2] + ax * py - ay * px + wx * uy - wy * ux
-        x = ox + px - base_joints[i, 0]
-        y = oy + py - base_joints[i, 1]
-        z = oz + pz - base_joints[i, 2]
+        x = ox + px - legs.base_joints[i, 0]
+        y = oy + py - legs.base_joints[i, 1]
+        z = oz + pz - legs.base_joints[i, 2]
         length = math.sqrt(x * x + y * y + z * z)
         rate = (x * vx + y * vy + z * vz) / length
         lengths[i] = length
@@ -97,22 +94,18 @@ def link_motion(
 
 @fused_kernel
 def link_lengths_batch(
-    table_joints: FloatArray,
-    base_joints: FloatArray,
-    neutral_position: FloatArray,
+    legs: Legs,
     poses: FloatArray,
     lengths: FloatArray,
 ) -> None:
     """``link_lengths`` of each row of ``poses`` (m, 6) into the same row of ``lengths`` (m, n)."""
     for row in range(poses.shape[0]):
-        link_lengths(table_joints, base_joints, neutral_position, poses[row], lengths[row])
+        link_lengths(legs, poses[row], lengths[row])
 
 
 @fused_kernel
 def link_motion_batch(
-    table_joints: FloatArray,
-    base_joints: FloatArray,
-    neutral_position: FloatArray,
+    legs: Legs,
     poses: FloatArray,
     rates: FloatArray,
     accelerations: FloatArray,
@@ -123,9 +116,7 @@ def link_motion_batch(
     """``link_motion`` of each row: poses, rates, accelerations (m, 6) → three arrays (m, n)."""
     for row in range(poses.shape[0]):
         link_motion(
-            table_joints,
-            base_joints,
-            neutral_position,
+            legs,
             poses[row],
             rates[row],
             accelerations[row],

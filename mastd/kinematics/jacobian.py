@@ -12,29 +12,28 @@ import math
 
 from mastd.arrays import FloatArray
 from mastd.kernel import fused_kernel
+from mastd.kinematics.geometry import Legs
 from mastd.kinematics.rotation import rotation, sines_cosines
 
 
 @fused_kernel
 def geometric_jacobian(
-    table_joints: FloatArray,
-    base_joints: FloatArray,
-    neutral_position: FloatArray,
+    legs: Legs,
     pose: FloatArray,
     jacobian: FloatArray,
 ) -> None:
     """Write the geometric Jacobian at ``pose`` (6,) into ``jacobian`` (n, 6): m/m and m/rad."""
     r00, r01, r02, r10, r11, r12, r20, r21, r22 = rotation(pose[3], pose[4], pose[5])
-    cx = neutral_position[0] + pose[0]
-    cy = neutral_position[1] + pose[1]
-    cz = neutral_position[2] + pose[2]
-    for i in range(table_joints.shape[0]):
-        ax = r00 * table_joints[i, 0] + r01 * table_joints[i, 1] + r02 * table_joints[i, 2]
-        ay = r10 * table_joints[i, 0] + r11 * table_joints[i, 1] + r12 * table_joints[i, 2]
-        az = r20 * table_joints[i, 0] + r21 * table_joints[i, 1] + r22 * table_joints[i, 2]
-        x = cx + ax - base_joints[i, 0]
-        y = cy + ay - base_joints[i, 1]
-        z = cz + az - base_joints[i, 2]
+    cx = legs.neutral_position[0] + pose[0]
+    cy = legs.neutral_position[1] + pose[1]
+    cz = legs.neutral_position[2] + pose[2]
+    for i in range(legs.table_joints.shape[0]):
+        ax = r00 * legs.table_joints[i, 0] + r01 * legs.table_joints[i, 1] + r02 * legs.table_joints[i, 2]
+        ay = r10 * legs.table_joints[i, 0] + r11 * legs.table_joints[i, 1] + r12 * legs.table_joints[i, 2]
+        az = r20 * legs.table_joints[i, 0] + r21 * legs.table_joints[i, 1] + r22 * legs.table_joints[i, 2]
+        x = cx + ax - legs.base_joints[i, 0]
+        y = cy + ay - legs.base_joints[i, 1]
+        z = cz + az - legs.base_joints[i, 2]
         inverse = 1.0 / math.sqrt(x * x + y * y + z * z)
         x *= inverse
         y *= inverse
@@ -49,9 +48,7 @@ def geometric_jacobian(
 
 @fused_kernel
 def euler_jacobian(
-    table_joints: FloatArray,
-    base_joints: FloatArray,
-    neutral_position: FloatArray,
+    legs: Legs,
     pose: FloatArray,
     jacobian: FloatArray,
 ) -> None:
@@ -59,9 +56,9 @@ def euler_jacobian(
 
     Its last three columns are the geometric ones times the axes of roll, pitch and yaw in B.
     """
-    geometric_jacobian(table_joints, base_joints, neutral_position, pose, jacobian)
+    geometric_jacobian(legs, pose, jacobian)
     _, _, sp, cp, sy, cy = sines_cosines(pose[3], pose[4], pose[5])
-    for i in range(table_joints.shape[0]):
+    for i in range(legs.table_joints.shape[0]):
         x = jacobian[i, 3]
         y = jacobian[i, 4]
         jacobian[i, 3] = (cy * x + sy * y) * cp - sp * jacobian[i, 5]
@@ -70,25 +67,21 @@ def euler_jacobian(
 
 @fused_kernel
 def geometric_jacobian_batch(
-    table_joints: FloatArray,
-    base_joints: FloatArray,
-    neutral_position: FloatArray,
+    legs: Legs,
     poses: FloatArray,
     jacobians: FloatArray,
 ) -> None:
     """``geometric_jacobian`` of each row of ``poses`` (m, 6) into ``jacobians`` (m, n, 6)."""
     for row in range(poses.shape[0]):
-        geometric_jacobian(table_joints, base_joints, neutral_position, poses[row], jacobians[row])
+        geometric_jacobian(legs, poses[row], jacobians[row])
 
 
 @fused_kernel
 def euler_jacobian_batch(
-    table_joints: FloatArray,
-    base_joints: FloatArray,
-    neutral_position: FloatArray,
+    legs: Legs,
     poses: FloatArray,
     jacobians: FloatArray,
 ) -> None:
     """``euler_jacobian`` of each row of ``poses`` (m, 6) into ``jacobians`` (m, n, 6)."""
     for row in range(poses.shape[0]):
-        euler_jacobian(table_joints, base_joints, neutral_position, poses[row], jacobians[row])
+        euler_jacobian(legs, poses[row], jacobians[row])

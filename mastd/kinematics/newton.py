@@ -15,6 +15,7 @@ import math
 
 from mastd.arrays import FloatArray
 from mastd.kernel import fused_kernel
+from mastd.kinematics.geometry import Legs
 from mastd.kinematics.observer import Seven, is_pose
 from mastd.kinematics.rotation import rotation_of, sines_cosines
 
@@ -115,9 +116,7 @@ def solve_symmetric(
 
 @fused_kernel
 def newton(
-    table_joints: FloatArray,
-    base_joints: FloatArray,
-    neutral_position: FloatArray,
+    legs: Legs,
     euler_rates: bool,
     lengths: FloatArray,
     tolerance: float,
@@ -134,24 +133,24 @@ def newton(
     for update in range(maximum_updates + 1):
         sr, cr, sp, cp, sy, cy = sines_cosines(roll, pitch, yaw)
         r00, r01, r02, r10, r11, r12, r20, r21, r22 = rotation_of(sr, cr, sp, cp, sy, cy)
-        ox = neutral_position[0] + x
-        oy = neutral_position[1] + y
-        oz = neutral_position[2] + z
+        ox = legs.neutral_position[0] + x
+        oy = legs.neutral_position[1] + y
+        oz = legs.neutral_position[2] + z
         residual = 0.0
 
         a00 = a10 = a11 = a20 = a21 = a22 = 0.0
         a30 = a31 = a32 = a33 = a40 = a41 = a42 = a43 = a44 = a50 = a51 = a52 = a53 = a54 = a55 = 0.0
         b0 = b1 = b2 = b3 = b4 = b5 = 0.0
-        for i in range(table_joints.shape[0]):
-            px = table_joints[i, 0]
-            py = table_joints[i, 1]
-            pz = table_joints[i, 2]
+        for i in range(legs.table_joints.shape[0]):
+            px = legs.table_joints[i, 0]
+            py = legs.table_joints[i, 1]
+            pz = legs.table_joints[i, 2]
             ax = r00 * px + r01 * py + r02 * pz
             ay = r10 * px + r11 * py + r12 * pz
             az = r20 * px + r21 * py + r22 * pz
-            lx = ox - base_joints[i, 0] + ax
-            ly = oy - base_joints[i, 1] + ay
-            lz = oz - base_joints[i, 2] + az
+            lx = ox - legs.base_joints[i, 0] + ax
+            ly = oy - legs.base_joints[i, 1] + ay
+            lz = oz - legs.base_joints[i, 2] + az
             length = math.sqrt(lx * lx + ly * ly + lz * lz)
             error = lengths[i] - length
             residual += abs(error)
@@ -194,7 +193,7 @@ def newton(
             b4 += j4 * error
             b5 += j5 * error
         if residual < tolerance or step < update_tolerance:
-            if not is_pose(table_joints, base_joints, neutral_position, lengths, residual, tolerance):
+            if not is_pose(legs, lengths, residual, tolerance):
                 return False, update, residual
             pose[0], pose[1], pose[2], pose[3], pose[4], pose[5] = x, y, z, roll, pitch, yaw
             return True, update, residual

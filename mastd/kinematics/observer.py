@@ -21,6 +21,7 @@ import math
 
 from mastd.arrays import FloatArray
 from mastd.kernel import fused_kernel
+from mastd.kinematics.geometry import Legs
 from mastd.kinematics.rotation import rotation
 
 Seven = tuple[float, float, float, float, float, float, float]
@@ -34,9 +35,7 @@ MEASURED_REACH = 0.2
 
 @fused_kernel
 def output_error(
-    table_joints: FloatArray,
-    base_joints: FloatArray,
-    neutral_position: FloatArray,
+    legs: Legs,
     gain: FloatArray,
     lengths: FloatArray,
     x: float,
@@ -48,17 +47,17 @@ def output_error(
 ) -> Seven:
     """Return Σ|l − l̂| at a pose and the six components of K (l − l̂): one step of eq. (15)."""
     r00, r01, r02, r10, r11, r12, r20, r21, r22 = rotation(roll, pitch, yaw)
-    cx = neutral_position[0] + x
-    cy = neutral_position[1] + y
-    cz = neutral_position[2] + z
+    cx = legs.neutral_position[0] + x
+    cy = legs.neutral_position[1] + y
+    cz = legs.neutral_position[2] + z
     residual = d0 = d1 = d2 = d3 = d4 = d5 = 0.0
-    for i in range(table_joints.shape[0]):
-        px = table_joints[i, 0]
-        py = table_joints[i, 1]
-        pz = table_joints[i, 2]
-        lx = cx - base_joints[i, 0] + r00 * px + r01 * py + r02 * pz
-        ly = cy - base_joints[i, 1] + r10 * px + r11 * py + r12 * pz
-        lz = cz - base_joints[i, 2] + r20 * px + r21 * py + r22 * pz
+    for i in range(legs.table_joints.shape[0]):
+        px = legs.table_joints[i, 0]
+        py = legs.table_joints[i, 1]
+        pz = legs.table_joints[i, 2]
+        lx = cx - legs.base_joints[i, 0] + r00 * px + r01 * py + r02 * pz
+        ly = cy - legs.base_joints[i, 1] + r10 * px + r11 * py + r12 * pz
+        lz = cz - legs.base_joints[i, 2] + r20 * px + r21 * py + r22 * pz
         error = lengths[i] - math.sqrt(lx * lx + ly * ly + lz * lz)
         residual += abs(error)
         d0 += gain[0, i] * error
@@ -88,9 +87,7 @@ def neutral_error(gain: FloatArray, neutral_lengths: FloatArray, lengths: FloatA
 
 @fused_kernel
 def is_pose(
-    table_joints: FloatArray,
-    base_joints: FloatArray,
-    neutral_position: FloatArray,
+    legs: Legs,
     lengths: FloatArray,
     residual: float,
     tolerance: float,
@@ -104,9 +101,9 @@ def is_pose(
     if residual < tolerance:
         return True
     for i in range(lengths.shape[0]):
-        x = neutral_position[0] + table_joints[i, 0] - base_joints[i, 0]
-        y = neutral_position[1] + table_joints[i, 1] - base_joints[i, 1]
-        z = neutral_position[2] + table_joints[i, 2] - base_joints[i, 2]
+        x = legs.neutral_position[0] + legs.table_joints[i, 0] - legs.base_joints[i, 0]
+        y = legs.neutral_position[1] + legs.table_joints[i, 1] - legs.base_joints[i, 1]
+        z = legs.neutral_position[2] + legs.table_joints[i, 2] - legs.base_joints[i, 2]
         neutral = math.sqrt(x * x + y * y + z * z)
         if not abs(lengths[i] - neutral) <= MEASURED_REACH * neutral:
             return False
@@ -115,9 +112,7 @@ def is_pose(
 
 @fused_kernel
 def observe(
-    table_joints: FloatArray,
-    base_joints: FloatArray,
-    neutral_position: FloatArray,
+    legs: Legs,
     gain: FloatArray,
     lengths: FloatArray,
     tolerance: float,
@@ -129,11 +124,9 @@ def observe(
     x, y, z, roll, pitch, yaw = pose[0], pose[1], pose[2], pose[3], pose[4], pose[5]
     residual = step = math.inf
     for update in range(maximum_updates + 1):
-        residual, d0, d1, d2, d3, d4, d5 = output_error(
-            table_joints, base_joints, neutral_position, gain, lengths, x, y, z, roll, pitch, yaw
-        )
+        residual, d0, d1, d2, d3, d4, d5 = output_error(legs, gain, lengths, x, y, z, roll, pitch, yaw)
         if residual < tolerance or step < update_tolerance:
-            if not is_pose(table_joints, base_joints, neutral_position, lengths, residual, tolerance):
+            if not is_pose(legs, lengths, residual, tolerance):
                 return False, update, residual
             pose[0], pose[1], pose[2], pose[3], pose[4], pose[5] = x, y, z, roll, pitch, yaw
             return True, update, residual
@@ -151,9 +144,7 @@ def observe(
 
 @fused_kernel
 def observe_from_neutral(
-    table_joints: FloatArray,
-    base_joints: FloatArray,
-    neutral_position: FloatArray,
+    legs: Legs,
     neutral_lengths: FloatArray,
     gain: FloatArray,
     lengths: FloatArray,
@@ -165,17 +156,15 @@ def observe_from_neutral(
     """Like ``observe`` from pose 0, whose lengths are known: one evaluation less, the same updates."""
     residual, x, y, z, roll, pitch, yaw = neutral_error(gain, neutral_lengths, lengths)
     if residual < tolerance:
-        if is_pose(table_joints, base_joints, neutral_position, lengths, residual, tolerance):
+        if is_pose(legs, lengths, residual, tolerance):
             pose[:] = 0.0
             return True, 0, residual
         return False, 0, residual
     step = math.inf
     for update in range(1, maximum_updates + 1):
-        residual, d0, d1, d2, d3, d4, d5 = output_error(
-            table_joints, base_joints, neutral_position, gain, lengths, x, y, z, roll, pitch, yaw
-        )
+        residual, d0, d1, d2, d3, d4, d5 = output_error(legs, gain, lengths, x, y, z, roll, pitch, yaw)
         if residual < tolerance or step < update_tolerance:
-            if not is_pose(table_joints, base_joints, neutral_position, lengths, residual, tolerance):
+            if not is_pose(legs, lengths, residual, tolerance):
                 return False, update, residual
             pose[0], pose[1], pose[2], pose[3], pose[4], pose[5] = x, y, z, roll, pitch, yaw
             return True, update, residual
@@ -193,9 +182,7 @@ def observe_from_neutral(
 
 @fused_kernel
 def observe_second_order(
-    table_joints: FloatArray,
-    base_joints: FloatArray,
-    neutral_position: FloatArray,
+    legs: Legs,
     neutral_lengths: FloatArray,
     gain: FloatArray,
     curvature: FloatArray,
@@ -221,11 +208,9 @@ def observe_second_order(
         if cold and update == 0:
             residual, d0, d1, d2, d3, d4, d5 = change, z0, z1, z2, z3, z4, z5
         else:
-            residual, d0, d1, d2, d3, d4, d5 = output_error(
-                table_joints, base_joints, neutral_position, gain, lengths, x, y, z, roll, pitch, yaw
-            )
+            residual, d0, d1, d2, d3, d4, d5 = output_error(legs, gain, lengths, x, y, z, roll, pitch, yaw)
         if residual < tolerance or step < update_tolerance:
-            if not is_pose(table_joints, base_joints, neutral_position, lengths, residual, tolerance):
+            if not is_pose(legs, lengths, residual, tolerance):
                 return False, update, residual
             pose[0], pose[1], pose[2], pose[3], pose[4], pose[5] = x, y, z, roll, pitch, yaw
             return True, update, residual

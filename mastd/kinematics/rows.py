@@ -8,15 +8,14 @@ from __future__ import annotations
 
 from mastd.arrays import BoolArray, FloatArray, IntArray
 from mastd.kernel import fused_kernel
+from mastd.kinematics.geometry import Legs
 from mastd.kinematics.newton import newton
 from mastd.kinematics.observer import observe, observe_second_order
 
 
 @fused_kernel
 def observe_rows(
-    table_joints: FloatArray,
-    base_joints: FloatArray,
-    neutral_position: FloatArray,
+    legs: Legs,
     gain: FloatArray,
     lengths: FloatArray,
     tolerance: float,
@@ -30,9 +29,7 @@ def observe_rows(
     """``observe`` of each row of ``lengths`` (m, n); its three results into arrays (m,)."""
     for row in range(lengths.shape[0]):
         converged[row], updates[row], residuals[row] = observe(
-            table_joints,
-            base_joints,
-            neutral_position,
+            legs,
             gain,
             lengths[row],
             tolerance,
@@ -44,9 +41,7 @@ def observe_rows(
 
 @fused_kernel
 def observe_second_order_rows(
-    table_joints: FloatArray,
-    base_joints: FloatArray,
-    neutral_position: FloatArray,
+    legs: Legs,
     neutral_lengths: FloatArray,
     gain: FloatArray,
     curvature: FloatArray,
@@ -63,9 +58,7 @@ def observe_second_order_rows(
     """``observe_second_order`` of each row of ``lengths`` (m, n); ``w`` (36,) is scratch."""
     for row in range(lengths.shape[0]):
         converged[row], updates[row], residuals[row] = observe_second_order(
-            table_joints,
-            base_joints,
-            neutral_position,
+            legs,
             neutral_lengths,
             gain,
             curvature,
@@ -80,9 +73,7 @@ def observe_second_order_rows(
 
 @fused_kernel
 def newton_rows(
-    table_joints: FloatArray,
-    base_joints: FloatArray,
-    neutral_position: FloatArray,
+    legs: Legs,
     euler_rates: bool,
     lengths: FloatArray,
     tolerance: float,
@@ -96,9 +87,7 @@ def newton_rows(
     """``newton`` of each row of ``lengths`` (m, n); its three results into arrays (m,)."""
     for row in range(lengths.shape[0]):
         converged[row], updates[row], residuals[row] = newton(
-            table_joints,
-            base_joints,
-            neutral_position,
+            legs,
             euler_rates,
             lengths[row],
             tolerance,

@@ -35,7 +35,7 @@ def lengths_at(geometry: Geometry, poses: FloatArray) -> FloatArray:
     """Return the lengths (m, n) at poses (m, 6)."""
     rows = np.ascontiguousarray(np.atleast_2d(poses), dtype=np.float64)
     lengths = np.empty((rows.shape[0], geometry.links))
-    link_lengths_batch(geometry.table_joints, geometry.base_joints, geometry.neutral_position, rows, lengths)
+    link_lengths_batch(geometry.legs, rows, lengths)
     return lengths
 
 
@@ -44,7 +44,7 @@ def jacobians_at(geometry: Geometry, poses: FloatArray, *, euler_rates: bool = F
     rows = np.ascontiguousarray(np.atleast_2d(poses), dtype=np.float64)
     jacobians = np.empty((rows.shape[0], geometry.links, DEGREES_OF_FREEDOM))
     evaluate = euler_jacobian_batch if euler_rates else geometric_jacobian_batch
-    evaluate(geometry.table_joints, geometry.base_joints, geometry.neutral_position, rows, jacobians)
+    evaluate(geometry.legs, rows, jacobians)
     return jacobians
 
 
@@ -194,9 +194,7 @@ def independent_range(
             lengths[list(group)] += sign * count * step
             pose = np.zeros(DEGREES_OF_FREEDOM)
             converged, _, _ = observe(
-                geometry.table_joints,
-                geometry.base_joints,
-                geometry.neutral_position,
+                geometry.legs,
                 gain,
                 lengths,
                 0.0,

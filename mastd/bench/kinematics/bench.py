@@ -41,7 +41,7 @@ class Setting:
     def __init__(self) -> None:
         geometry = Geometry.from_settings(load(find("table", "table"), TableSettings))
         self.observer = Observer(geometry)
-        self.joints = (geometry.table_joints, geometry.base_joints, geometry.neutral_position)
+        self.legs = geometry.legs
         grid = np.meshgrid(*[_TRANSLATIONS] * 3, *[_ANGLES] * 3, indexing="ij")
         self.poses = np.ascontiguousarray(np.stack(grid, axis=-1).reshape(-1, 6))
         self.lengths = lengths_at(geometry, self.poses)
@@ -75,7 +75,7 @@ def inverse_kinematics() -> dict[str, Figure]:
     """Inverse kinematics of one pose."""
     setting = Setting()
     lengths = np.empty_like(setting.lengths)
-    times = take_turns({"ik": lambda: sweeps.sweep_inverse(*setting.joints, setting.poses, lengths)}, RUNS)
+    times = take_turns({"ik": lambda: sweeps.sweep_inverse(setting.legs, setting.poses, lengths)}, RUNS)
     return {"ik.us": figure(times["ik"] / len(lengths) * 1e6, "us")}
 
 
@@ -92,7 +92,7 @@ def inverse_kinematics() -> dict[str, Figure]:
 def forward_kinematics() -> dict[str, Figure]:
     """Forward kinematics of one pose: observer cold and warm, second order, Newton three ways."""
     setting = Setting()
-    observer, joints, lengths, limits = setting.observer, setting.joints, setting.lengths, setting.limits
+    observer, lengths, limits = setting.observer, setting.lengths, setting.limits
     pose, w = np.zeros(6), np.empty(36)
     fitted, jacobian = np.empty(lengths.shape[1]), np.empty((lengths.shape[1], 6))
     signs = np.random.default_rng(4).choice((-1.0, 1.0), size=setting.poses.shape)
@@ -100,19 +100,19 @@ def forward_kinematics() -> dict[str, Figure]:
 
     def library(singular_values: bool) -> Callable[[], object]:
         return lambda: sweeps.sweep_newton_library(
-            *joints, singular_values, lengths, limits[0], limits[2], pose, fitted, jacobian
+            setting.legs, singular_values, lengths, limits[0], limits[2], pose, fitted, jacobian
         )
 
     times = take_turns(
         {
             "observer_us": lambda: sweeps.sweep_observer(
-                *joints, observer.neutral_lengths, observer.gain, lengths, *limits, pose
+                setting.legs, observer.neutral_lengths, observer.gain, lengths, *limits, pose
             ),
             "observer_warm_us": lambda: sweeps.sweep_observer_warm(
-                *joints, observer.gain, lengths, *limits, starts, pose
+                setting.legs, observer.gain, lengths, *limits, starts, pose
             ),
             "second_order_us": lambda: sweeps.sweep_second_order(
-                *joints,
+                setting.legs,
                 observer.neutral_lengths,
                 observer.gain,
                 observer.curvature,
@@ -121,7 +121,7 @@ def forward_kinematics() -> dict[str, Figure]:
                 pose,
                 w,
             ),
-            "newton_us": lambda: sweeps.sweep_newton(*joints, lengths, *limits, pose),
+            "newton_us": lambda: sweeps.sweep_newton(setting.legs, lengths, *limits, pose),
         },
         RUNS,
     )
@@ -146,7 +146,7 @@ def worst_pose() -> dict[str, Figure]:
             elapsed = seconds(
                 partial(
                     sweeps.repeat_observer,
-                    *setting.joints,
+                    setting.legs,
                     observer.neutral_lengths,
                     observer.gain,
                     lengths,
@@ -169,7 +169,7 @@ def batch() -> dict[str, Figure]:
     times = take_turns(
         {
             "batch": lambda: observe_batch(
-                *setting.joints,
+                setting.legs,
                 observer.neutral_lengths,
                 observer.gain,
                 observer.curvature,

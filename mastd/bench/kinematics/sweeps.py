@@ -13,6 +13,7 @@ import numpy as np
 
 from mastd.arrays import FloatArray
 from mastd.kernel import fused_kernel, kernel
+from mastd.kinematics.geometry import Legs
 from mastd.kinematics.inverse import link_lengths
 from mastd.kinematics.jacobian import geometric_jacobian
 from mastd.kinematics.newton import newton
@@ -21,22 +22,18 @@ from mastd.kinematics.observer import observe, observe_from_neutral, observe_sec
 
 @fused_kernel
 def sweep_inverse(
-    table_joints: FloatArray,
-    base_joints: FloatArray,
-    neutral_position: FloatArray,
+    legs: Legs,
     poses: FloatArray,
     lengths: FloatArray,
 ) -> None:
     """Inverse kinematics of every row."""
     for row in range(poses.shape[0]):
-        link_lengths(table_joints, base_joints, neutral_position, poses[row], lengths[row])
+        link_lengths(legs, poses[row], lengths[row])
 
 
 @fused_kernel
 def sweep_observer(
-    table_joints: FloatArray,
-    base_joints: FloatArray,
-    neutral_position: FloatArray,
+    legs: Legs,
     neutral_lengths: FloatArray,
     gain: FloatArray,
     lengths: FloatArray,
@@ -49,9 +46,7 @@ def sweep_observer(
     total = 0
     for row in range(lengths.shape[0]):
         _, updates, _ = observe_from_neutral(
-            table_joints,
-            base_joints,
-            neutral_position,
+            legs,
             neutral_lengths,
             gain,
             lengths[row],
@@ -66,9 +61,7 @@ def sweep_observer(
 
 @fused_kernel
 def sweep_observer_warm(
-    table_joints: FloatArray,
-    base_joints: FloatArray,
-    neutral_position: FloatArray,
+    legs: Legs,
     gain: FloatArray,
     lengths: FloatArray,
     tolerance: float,
@@ -83,9 +76,7 @@ def sweep_observer_warm(
         for k in range(6):
             pose[k] = starts[row, k]
         _, updates, _ = observe(
-            table_joints,
-            base_joints,
-            neutral_position,
+            legs,
             gain,
             lengths[row],
             tolerance,
@@ -99,9 +90,7 @@ def sweep_observer_warm(
 
 @fused_kernel
 def sweep_second_order(
-    table_joints: FloatArray,
-    base_joints: FloatArray,
-    neutral_position: FloatArray,
+    legs: Legs,
     neutral_lengths: FloatArray,
     gain: FloatArray,
     curvature: FloatArray,
@@ -118,9 +107,7 @@ def sweep_second_order(
         for k in range(6):
             pose[k] = 0.0
         _, updates, _ = observe_second_order(
-            table_joints,
-            base_joints,
-            neutral_position,
+            legs,
             neutral_lengths,
             gain,
             curvature,
@@ -137,9 +124,7 @@ def sweep_second_order(
 
 @fused_kernel
 def sweep_newton(
-    table_joints: FloatArray,
-    base_joints: FloatArray,
-    neutral_position: FloatArray,
+    legs: Legs,
     lengths: FloatArray,
     tolerance: float,
     update_tolerance: float,
@@ -152,9 +137,7 @@ def sweep_newton(
         for k in range(6):
             pose[k] = 0.0
         _, updates, _ = newton(
-            table_joints,
-            base_joints,
-            neutral_position,
+            legs,
             False,
             lengths[row],
             tolerance,
@@ -168,9 +151,7 @@ def sweep_newton(
 
 @kernel
 def sweep_newton_library(
-    table_joints: FloatArray,
-    base_joints: FloatArray,
-    neutral_position: FloatArray,
+    legs: Legs,
     singular_values: bool,
     lengths: FloatArray,
     tolerance: float,
@@ -190,7 +171,7 @@ def sweep_newton_library(
         for k in range(6):
             pose[k] = 0.0
         for update in range(maximum_updates + 1):
-            link_lengths(table_joints, base_joints, neutral_position, pose, fitted)
+            link_lengths(legs, pose, fitted)
             residual = 0.0
             for i in range(links):
                 fitted[i] = lengths[row, i] - fitted[i]
@@ -198,7 +179,7 @@ def sweep_newton_library(
             if residual < tolerance or not residual < math.inf:
                 total += update
                 break
-            geometric_jacobian(table_joints, base_joints, neutral_position, pose, jacobian)
+            geometric_jacobian(legs, pose, jacobian)
             if singular_values:
                 pose += np.linalg.pinv(jacobian) @ fitted
             else:
@@ -208,9 +189,7 @@ def sweep_newton_library(
 
 @fused_kernel
 def repeat_observer(
-    table_joints: FloatArray,
-    base_joints: FloatArray,
-    neutral_position: FloatArray,
+    legs: Legs,
     neutral_lengths: FloatArray,
     gain: FloatArray,
     lengths: FloatArray,
@@ -224,9 +203,7 @@ def repeat_observer(
     total = 0
     for _ in range(repeats):
         _, updates, _ = observe_from_neutral(
-            table_joints,
-            base_joints,
-            neutral_position,
+            legs,
             neutral_lengths,
             gain,
             lengths,

@@ -114,9 +114,7 @@ def _tables(settings: TableSettings) -> dict[str, Table]:
 
     geometry = Geometry.from_settings(settings)
     rows = np.empty((geometry.links, 6))
-    geometric_jacobian(
-        geometry.table_joints, geometry.base_joints, geometry.neutral_position, np.zeros(6), rows
-    )
+    geometric_jacobian(geometry.legs, np.zeros(6), rows)
     springs = np.array([oil_stiffness(settings.actuator, link.stroke, 0.0) for link in settings.links])
     stiffness = rows.T @ (springs[:, None] * rows)
     mass = TableModel.from_settings(settings, NoPayload(kind="none")).mass_matrix

@@ -15,6 +15,7 @@ import math
 from mastd.arrays import FloatArray
 from mastd.kernel import kernel
 from mastd.kinematics.forward import null_residual, observe
+from mastd.kinematics.geometry import Legs
 
 
 @kernel
@@ -25,9 +26,7 @@ def estimate(
     pressure_calibration: FloatArray,
     areas: FloatArray,
     null_vectors: FloatArray,
-    table_joints: FloatArray,
-    base_joints: FloatArray,
-    neutral_position: FloatArray,
+    legs: Legs,
     gain: FloatArray,
     tolerances: FloatArray,
     maximum_updates: int,
@@ -57,9 +56,7 @@ def estimate(
         retracting = pressure_calibration[k, 0] * pressures[k] + pressure_calibration[k, 1]
         forces[i] = extending * areas[0] - retracting * areas[1]
     converged, updates, residual = observe(
-        table_joints,
-        base_joints,
-        neutral_position,
+        legs,
         gain,
         lengths,
         tolerances[0],
@@ -68,7 +65,7 @@ def estimate(
         pose,
     )
     scalars[0], scalars[1] = residual, updates
-    null_residual(table_joints, base_joints, neutral_position, null_vectors, lengths, pose, redundancy)
+    null_residual(legs, null_vectors, lengths, pose, redundancy)
     scalars[2], scalars[3] = 0.0, 0.0
     for j in range(null_vectors.shape[0]):
         internal = 0.0

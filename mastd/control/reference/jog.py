@@ -122,9 +122,7 @@ def jog_link(
     lengths[link] += amount
     target = np.array(pose)
     converged, _, _ = observe(
-        geometry.table_joints,
-        geometry.base_joints,
-        geometry.neutral_position,
+        geometry.legs,
         observer.gain,
         lengths,
         0.0,

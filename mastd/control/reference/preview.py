@@ -27,7 +27,7 @@ import numpy as np
 
 from mastd.arrays import FloatArray
 from mastd.kernel import kernel
-from mastd.kinematics.geometry import AXES, Geometry
+from mastd.kinematics.geometry import AXES, Geometry, Legs
 from mastd.kinematics.inverse import link_motion
 from mastd.kinematics.workspace import lengths_at
 from mastd.settings.table.table import TableSettings
@@ -120,10 +120,13 @@ def _link_speed(preview: FloatArray, joints: int, path: FloatArray) -> float:
     n = int(preview[LINKS])
     base, neutral = joints + 3 * n, joints + 6 * n
     lengths, rates, accelerations = neutral + 2 * n, neutral + 3 * n, neutral + 4 * n
-    link_motion(
+    legs = Legs(
         preview[joints:base].reshape((n, 3)),
         preview[base:neutral].reshape((n, 3)),
         preview[_NEUTRAL : _NEUTRAL + 3],
+    )
+    link_motion(
+        legs,
         path[0],
         path[1],
         path[2],

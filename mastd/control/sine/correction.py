@@ -74,7 +74,7 @@ def _largest_link_acceleration(segment: Sine, motion: Program, geometry: Geometr
     wave *= segment.gain * motion.gain
     wave[:3] -= np.cross(wave[3:], motion.point)
     jacobian = np.empty((geometry.links, 6))
-    euler_jacobian(geometry.table_joints, geometry.base_joints, geometry.neutral_position, pose, jacobian)
+    euler_jacobian(geometry.legs, pose, jacobian)
     return float(np.max(np.abs(jacobian @ wave)))
 
 
@@ -104,8 +104,7 @@ class SineCorrection:
         self._later = np.zeros((MAX_LATER, 4, 6))
         self._arguments = (
             *(reference.block, reference.preview, self._state, now),
-            *(geometry.table_joints, geometry.base_joints, geometry.neutral_position),
-            *(np.zeros((geometry.links, 6)), measured, reference.motion),
+            *(geometry.legs, np.zeros((geometry.links, 6)), measured, reference.motion),
         )
         self._call(reference.later)  # so that it is compiled before it is needed
 

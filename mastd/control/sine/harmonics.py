@@ -58,6 +58,7 @@ from mastd.control.sine.corrected_sine import (
     window_time,
 )
 from mastd.kernel import fused_kernel, separate_kernel
+from mastd.kinematics.geometry import Legs
 from mastd.kinematics.jacobian import euler_jacobian
 
 # what changes every cycle
@@ -347,9 +348,7 @@ def correct(
     preview: FloatArray,
     state: FloatArray,
     now: FloatArray,
-    table_joints: FloatArray,
-    base_joints: FloatArray,
-    neutral_position: FloatArray,
+    legs: Legs,
     jacobian: FloatArray,
     measured: FloatArray,
     motion: FloatArray,
@@ -360,7 +359,7 @@ def correct(
     """Write the corrected ``motion`` (4, 6) and ``later`` (m, 4, 6); return False if there is no correction.
 
     ``sines`` (k, SINE_SIZE); ``reference``, ``preview``: blocks of the reference generator after its advance;
-    ``state`` of ``correction_state``; ``now`` (NOW,); the arrays of the geometry, ``jacobian`` (n, 6) to
+    ``state`` of ``correction_state``; ``now`` (NOW,); ``legs`` of the geometry, ``jacobian`` (n, 6) to
     be written; ``measured`` (6,): acceleration of the pose that this cycle's sample shows.
     """
     number = find_place(sines, reference, state, now)
@@ -378,7 +377,7 @@ def correct(
     if state[STEADY] > 0.0 and now[BROKEN] == 0.0:
         if state[WINDOW] >= 0.0 and state[LAST_TIME] - state[WINDOW] >= window_time(sine):
             if state[WEIGHT] * now[PERIOD] >= MIN_WEIGHT * window_time(sine):
-                euler_jacobian(table_joints, base_joints, neutral_position, motion[0], jacobian)
+                euler_jacobian(legs, motion[0], jacobian)
                 take_off(sine, state, now[WAITED], jacobian)
                 state[BLEND] = warp[PATH_TIME] + now[AHEAD]
             forget_window(state)

@@ -116,9 +116,7 @@ class TableControl:
             state_size(n, horizon.taps, horizon.ahead, delay, len(settings.acceleration.notches))
         )
         self._arguments = (
-            geometry.table_joints,
-            geometry.base_joints,
-            geometry.neutral_position,
+            geometry.legs,
             self.model,
             self._bare,
             np.stack((_own_masses(geometry, model), settings.balance.preload * _null_vector(geometry))),
@@ -175,9 +173,7 @@ def preview_horizon(period: float) -> Horizon:
 
 def _jacobian(geometry: Geometry) -> FloatArray:
     jacobian = np.empty((geometry.links, 6))
-    geometric_jacobian(
-        geometry.table_joints, geometry.base_joints, geometry.neutral_position, np.zeros(6), jacobian
-    )
+    geometric_jacobian(geometry.legs, np.zeros(6), jacobian)
     return jacobian
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from mastd.arrays import FloatArray
 from mastd.dynamics.table_model import add_load, leg_forces, wrench
 from mastd.kernel import fused_kernel
+from mastd.kinematics.geometry import Legs
 from mastd.kinematics.jacobian import geometric_jacobian
 
 NOTCH_COLUMNS = 6
@@ -23,9 +24,7 @@ def shift(rows: FloatArray) -> None:
 
 @fused_kernel
 def forces_of(
-    table_joints: FloatArray,
-    base_joints: FloatArray,
-    neutral_position: FloatArray,
+    legs: Legs,
     model: FloatArray,
     bare: FloatArray,
     masses: FloatArray,
@@ -40,9 +39,9 @@ def forces_of(
 
     ``work`` (n + WORK_ROWS, 6): its first n rows are the Jacobian afterwards.
     """
-    n = table_joints.shape[0]
+    n = legs.table_joints.shape[0]
     wanted, other, still = work[n], work[n + 1], work[n + 2]
-    geometric_jacobian(table_joints, base_joints, neutral_position, motion[0], work[:n])
+    geometric_jacobian(legs, motion[0], work[:n])
     for axis in range(6):
         still[axis] = 0.0
     if dynamics == WHOLE:

@@ -20,6 +20,7 @@ from mastd.control.table.valve_learning import learn
 from mastd.dynamics.actuator import mean_over_lap, oil_spring
 from mastd.dynamics.table_model import WORK_ROWS, leg_forces
 from mastd.kernel import kernel
+from mastd.kinematics.geometry import Legs
 from mastd.kinematics.inverse import link_motion
 from mastd.kinematics.jacobian import geometric_jacobian
 
@@ -92,9 +93,7 @@ def _sizes(links: int, taps: int, ahead: int, delay: int, notches: int) -> tuple
 
 @kernel
 def control_step(
-    table_joints: FloatArray,
-    base_joints: FloatArray,
-    neutral_position: FloatArray,
+    legs: Legs,
     model: FloatArray,
     bare: FloatArray,
     links: FloatArray,
@@ -189,7 +188,7 @@ def control_step(
     if constants[BODY_LEARNING] > 0.0:
         whole = now[CONTINUOUS] > 0.0 and now[BALANCING] > 0.0 and later.shape[0] == 1
         whole = whole and now[FELT] > 0.0
-        geometric_jacobian(table_joints, base_joints, neutral_position, measured[0], work[:n])
+        geometric_jacobian(legs, measured[0], work[:n])
         learn_body(
             model,
             bodies[1:],
@@ -212,9 +211,7 @@ def control_step(
     for k in range(later.shape[0]):
         coming = later[k]
         link_motion(
-            table_joints,
-            base_joints,
-            neutral_position,
+            legs,
             coming[0],
             coming[1],
             coming[2],
@@ -223,9 +220,7 @@ def control_step(
             scratch[2],
         )
         forces_of(
-            table_joints,
-            base_joints,
-            neutral_position,
+            legs,
             believed,
             bare,
             links[0],
@@ -281,9 +276,7 @@ def control_step(
     lengths, rates, accelerations = block[:n], block[n : 2 * n], block[2 * n : 3 * n]
     forces = block[3 * n : 4 * n]
     link_motion(
-        table_joints,
-        base_joints,
-        neutral_position,
+        legs,
         due[0],
         due[1],
         due[2],
@@ -292,9 +285,7 @@ def control_step(
         accelerations,
     )
     forces_of(
-        table_joints,
-        base_joints,
-        neutral_position,
+        legs,
         believed,
         bare,
         links[0],

@@ -16,6 +16,7 @@ from mastd.control.estimation.motion_kernels import RATE as MOTION_RATE
 from mastd.kernel import kernel
 from mastd.kinematics.conditioning import condition_number
 from mastd.kinematics.forward import Observer
+from mastd.kinematics.geometry import Legs
 from mastd.kinematics.jacobian import euler_jacobian
 from mastd.loop.measurement.frame import Frame
 from mastd.safety.inspection import (
@@ -241,9 +242,11 @@ def sense(
     )
     if broken:
         return -broken
-    table_joints = c[p[TABLE_JOINTS] : p[TABLE_JOINTS] + 3 * n].reshape((n, 3))
-    base_joints = c[p[BASE_JOINTS] : p[BASE_JOINTS] + 3 * n].reshape((n, 3))
-    neutral_position = c[p[NEUTRAL_POSITION] : p[NEUTRAL_POSITION] + 3]
+    legs = Legs(
+        c[p[TABLE_JOINTS] : p[TABLE_JOINTS] + 3 * n].reshape((n, 3)),
+        c[p[BASE_JOINTS] : p[BASE_JOINTS] + 3 * n].reshape((n, 3)),
+        c[p[NEUTRAL_POSITION] : p[NEUTRAL_POSITION] + 3],
+    )
     lengths = frame[p[LENGTH] : p[LENGTH] + n]
     rates = frame[p[RATE] : p[RATE] + n]
     forces = frame[p[FORCE] : p[FORCE] + n]
@@ -255,9 +258,7 @@ def sense(
         pressure_calibration,
         c[p[AREAS] : p[AREAS] + 2],
         c[p[NULL_VECTORS] : p[NULL_VECTORS] + nulls * n].reshape((nulls, n)),
-        table_joints,
-        base_joints,
-        neutral_position,
+        legs,
         c[p[GAIN] : p[GAIN] + 6 * n].reshape((6, n)),
         c[p[TOLERANCES] : p[TOLERANCES] + 2],
         p[UPDATES],
@@ -272,7 +273,7 @@ def sense(
         frame[p[SCALARS] : p[SCALARS] + 4],
     )
     jacobian = state[2 * n : 8 * n].reshape((n, 6))
-    euler_jacobian(table_joints, base_joints, neutral_position, pose, jacobian)
+    euler_jacobian(legs, pose, jacobian)
     frame[p[CONDITION]] = condition_number(jacobian, state[8 * n : 8 * n + 36].reshape((6, 6)))
     estimate_pose_motion(
         frame, p, found, valid, steps, motion_constants, motion_sizes, motion_state, motion_counters

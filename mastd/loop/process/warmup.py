@@ -70,9 +70,7 @@ def compile_kernels(installation: Installation) -> None:
     cycle = installation.bare_cycle()
     sample = cycle.sample
     link_lengths(
-        installation.geometry.table_joints,
-        installation.geometry.base_joints,
-        installation.geometry.neutral_position,
+        installation.geometry.legs,
         np.zeros(6),
         sample.field("lengths"),
     )

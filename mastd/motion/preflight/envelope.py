@@ -157,9 +157,7 @@ class Envelope:
         flat = motions.reshape(-1, 4, 6)
         links, centres = np.empty((len(flat), 4, count)), np.empty_like(flat)
         links_of_motions(
-            self._geometry.table_joints,
-            self._geometry.base_joints,
-            self._geometry.neutral_position,
+            self._geometry.legs,
             self._model,
             self._point,
             flat,

@@ -6,15 +6,14 @@ from mastd.arrays import FloatArray
 from mastd.dynamics.oil_flow import valve_share
 from mastd.dynamics.table_model import force_reference
 from mastd.kernel import fused_kernel
+from mastd.kinematics.geometry import Legs
 from mastd.kinematics.inverse import link_motion
 from mastd.motion.washout.seat_point import centre_motion
 
 
 @fused_kernel
 def links_of_motions(
-    table_joints: FloatArray,
-    base_joints: FloatArray,
-    neutral_position: FloatArray,
+    legs: Legs,
     model: FloatArray,
     point: FloatArray,
     motions: FloatArray,
@@ -31,9 +30,7 @@ def links_of_motions(
         centre, rows = centres[m], links[m]
         centre_motion(point, motions[m], centre)
         link_motion(
-            table_joints,
-            base_joints,
-            neutral_position,
+            legs,
             centre[0],
             centre[1],
             centre[2],
@@ -42,9 +39,7 @@ def links_of_motions(
             rows[2],
         )
         force_reference(
-            table_joints,
-            base_joints,
-            neutral_position,
+            legs,
             model,
             centre[0],
             centre[1],

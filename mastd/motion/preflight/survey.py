@@ -8,6 +8,7 @@ from mastd.arrays import BoolArray, FloatArray, IntArray
 from mastd.dynamics.oil_flow import oil_flow, valve_share
 from mastd.dynamics.table_model import add_load, leg_forces, wrench
 from mastd.kernel import fused_kernel
+from mastd.kinematics.geometry import Legs
 from mastd.kinematics.inverse import link_motion
 from mastd.kinematics.jacobian import geometric_jacobian
 from mastd.kinematics.observer import observe
@@ -31,9 +32,7 @@ def survey(
     coefficients: FloatArray,
     first_row: int,
     knots: int,
-    table_joints: FloatArray,
-    base_joints: FloatArray,
-    neutral_position: FloatArray,
+    legs: Legs,
     neutral_lengths: FloatArray,
     gain: FloatArray,
     tolerances: FloatArray,
@@ -68,7 +67,7 @@ def survey(
     Only those ``windows`` of WINDOW knots are walked whose flag is set; ``peaks`` (windows, LINK_ROWS) takes
     the greatest value over its bound (``bounds``, LINK_ROWS × n) in each of them.
     """
-    count = table_joints.shape[0]
+    count = legs.table_joints.shape[0]
     jacobian = work[:count, :6]
     point = work[count : count + 4, :6]
     wanted = work[count + 4, :6]
@@ -97,9 +96,7 @@ def survey(
                 seen[axis] = pose[axis]
         spline_point(coefficients, first_row + k, 0.0, point)
         link_motion(
-            table_joints,
-            base_joints,
-            neutral_position,
+            legs,
             pose,
             pose_rates,
             pose_accelerations,
@@ -107,7 +104,7 @@ def survey(
             rates,
             accelerations,
         )
-        geometric_jacobian(table_joints, base_joints, neutral_position, pose, jacobian)
+        geometric_jacobian(legs, pose, jacobian)
         wrench(model, pose, pose_rates, pose_accelerations, wanted)
         if k < riding.shape[0]:
             add_load(pose, standing, riding[k], riding_share, wanted)
@@ -136,9 +133,7 @@ def survey(
                 axes[axis] = abs(pose[axis])
                 axes_at[axis] = k
         converged, updates, _ = observe(
-            table_joints,
-            base_joints,
-            neutral_position,
+            legs,
             gain,
             lengths,
             tolerances[0],

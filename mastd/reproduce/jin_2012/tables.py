@@ -165,7 +165,6 @@ def _contraction(geometry: Geometry, gain: FloatArray, poses: FloatArray) -> lis
 
 def _table_3(geometry: Geometry, gain: FloatArray, poses: FloatArray) -> list[Item]:
     lengths = workspace.lengths_at(geometry, poses)
-    joints = (geometry.table_joints, geometry.base_joints, geometry.neutral_position)
     limits = (TOLERANCE, 0.0, _MAXIMUM_UPDATES)
     rows = len(poses)
     found: list[Item] = []
@@ -175,10 +174,10 @@ def _table_3(geometry: Geometry, gain: FloatArray, poses: FloatArray) -> list[It
         updates = np.zeros(rows, np.int64)
         residuals = np.zeros(rows)
         if method == "observer":
-            observe_rows(*joints, gain, lengths, *limits, start, converged, updates, residuals)
+            observe_rows(geometry.legs, gain, lengths, *limits, start, converged, updates, residuals)
             name, means = "observer (15)", _SMALL
         else:
-            newton_rows(*joints, False, lengths, *limits, start, converged, updates, residuals)
+            newton_rows(geometry.legs, False, lengths, *limits, start, converged, updates, residuals)
             name, means = "Newton–Raphson (8) with (9)", _NEWTON_MEANS
         errors = (workspace.lengths_at(geometry, start) - lengths) * 1e6
         prefix = f"004.table3.{method}"

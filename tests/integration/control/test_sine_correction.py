@@ -93,11 +93,10 @@ def test_a_sine_becomes_what_was_asked_holds_and_ends_so(lab: Lab) -> None:
     # What the links are sent beyond what the record's reference asks.
     jacobian = np.empty((7, 6))
     geometry = rig.plan.geometry
-    arguments = (geometry.table_joints, geometry.base_joints, geometry.neutral_position)
     added = np.empty_like(links[:, 0])
     largest = 0.0
     for row, (motion, sent) in enumerate(zip(motions, links, strict=True)):
-        euler_jacobian(*arguments, motion[0], jacobian)
+        euler_jacobian(geometry.legs, motion[0], jacobian)
         added[row] = sent[0] - jacobian @ motion[1]
         largest = max(largest, float(np.abs(jacobian @ motion[1]).max()))
     assert 0.005 * largest < np.abs(added).max() < BOUND * largest

@@ -183,9 +183,7 @@ def test_the_load_goes_through_the_legs(light: TableSettings) -> None:
         wrench(bare, motion[0], motion[1], motion[2], own)
         turn = Rotation.from_euler("ZYX", motion[0, [5, 4, 3]])
         due = own - np.concatenate([turn.apply(wrench_on_table[:3]), turn.apply(wrench_on_table[3:])])
-        geometric_jacobian(
-            geometry.table_joints, geometry.base_joints, geometry.neutral_position, motion[0], jacobian
-        )
+        geometric_jacobian(geometry.legs, motion[0], jacobian)
         forces.append(np.linalg.lstsq(jacobian.T, due, rcond=None)[0])
     found = limits(result)
     assert found["push_force"].worst == pytest.approx(np.max(forces), rel=1e-6)

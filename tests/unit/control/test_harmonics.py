@@ -163,8 +163,7 @@ def test_no_link_is_moved_by_more_than_the_bound(table: TableSettings) -> None:
     asked, sent, _ = plays.play(8000, {})
     assert plays.correction.bounded
     jacobian = np.empty((plays.geometry.links, 6))
-    arguments = (plays.geometry.table_joints, plays.geometry.base_joints, plays.geometry.neutral_position)
-    euler_jacobian(*arguments, np.zeros(6), jacobian)
+    euler_jacobian(plays.geometry.legs, np.zeros(6), jacobian)
     for order in range(4):
         added = np.abs((sent - asked)[:, order] @ jacobian.T).max()
         largest = np.abs(asked[600:7400, order] @ jacobian.T).max()

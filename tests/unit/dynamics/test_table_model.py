@@ -99,8 +99,7 @@ def test_forces_carry_the_wrench_with_least_norm(table: TableSettings, geometry:
     work, forces, wanted = np.zeros((7 + WORK_ROWS, 6)), np.empty(7), np.empty(6)
     for _ in range(20):
         pose, rates, accelerations = (rng.uniform(-1, 1, 6) * f for f in (0.02, 0.1, 2.0))
-        joints = (geometry.table_joints, geometry.base_joints, geometry.neutral_position)
-        force_reference(*joints, model, pose, rates, accelerations, work, forces)
+        force_reference(geometry.legs, model, pose, rates, accelerations, work, forces)
         arms = geometry.table_joints @ rotation(pose[3:]).T
         vectors = geometry.neutral_position + pose[:3] + arms - geometry.base_joints
         units = vectors / np.linalg.norm(vectors, axis=1)[:, None]
@@ -116,8 +115,7 @@ def test_weight_at_rest(table: TableSettings, geometry: Geometry) -> None:
     """At rest the four vertical legs push a quarter of the weight each, the others nothing."""
     model = TableModel.from_settings(table, CENTRED).values
     work, forces, still = np.zeros((7 + WORK_ROWS, 6)), np.empty(7), np.zeros(6)
-    joints = (geometry.table_joints, geometry.base_joints, geometry.neutral_position)
-    force_reference(*joints, model, still, still, still, work, forces)
+    force_reference(geometry.legs, model, still, still, still, work, forces)
     assert forces == pytest.approx([47e3 * 9.80665 / 4.0] * 4 + [0.0] * 3, abs=1e-6)
 
 

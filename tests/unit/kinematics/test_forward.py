@@ -33,7 +33,7 @@ from mastd.settings.table.table import TableSettings
 TABLE = Path(__file__).parents[3] / "config" / "table.yaml"
 GEOMETRY = Geometry.from_settings(load(TABLE, TableSettings))
 OBSERVER = Observer(GEOMETRY)
-JOINTS = (GEOMETRY.table_joints, GEOMETRY.base_joints, GEOMETRY.neutral_position)
+LEGS = GEOMETRY.legs
 POSE_SCALE = np.array([1.0, 1.0, 1.0, 1 / 0.8, 1 / 1.4, 1 / 1.4])
 METHODS = ("observer", "second-order", "newton", "newton-geometric")
 
@@ -62,13 +62,12 @@ def solve(
     converged, updates = np.zeros(count, np.bool_), np.zeros(count, np.int64)
     residuals = np.zeros(count)
     geometry = observer.geometry
-    joints = (geometry.table_joints, geometry.base_joints, geometry.neutral_position)
     limits = (1e-6, update_tolerance, maximum_updates)
     if method == "observer":
-        observe_rows(*joints, observer.gain, lengths, *limits, poses, converged, updates, residuals)
+        observe_rows(geometry.legs, observer.gain, lengths, *limits, poses, converged, updates, residuals)
     elif method == "second-order":
         observe_second_order_rows(
-            *joints,
+            geometry.legs,
             observer.neutral_lengths,
             observer.gain,
             observer.curvature,
@@ -81,7 +80,7 @@ def solve(
             np.empty(36),
         )
     else:
-        newton_rows(*joints, method == "newton", lengths, *limits, poses, converged, updates, residuals)
+        newton_rows(geometry.legs, method == "newton", lengths, *limits, poses, converged, updates, residuals)
     return Rows(poses, converged, updates, residuals)
 
 
@@ -205,24 +204,24 @@ def test_redundancy_is_the_twist_of_the_four_vertical_links() -> None:
     lengths = lengths_at(GEOMETRY, true)[0]
     lengths[2] += 2e-4
     pose, redundancy = np.zeros(6), np.zeros(1)
-    converged, updates, residual = observe(*JOINTS, OBSERVER.gain, lengths, 1e-6, 1e-8, 20, pose)
-    null_residual(*JOINTS, OBSERVER.null_vectors, lengths, pose, redundancy)
+    converged, updates, residual = observe(LEGS, OBSERVER.gain, lengths, 1e-6, 1e-8, 20, pose)
+    null_residual(LEGS, OBSERVER.null_vectors, lengths, pose, redundancy)
     assert converged
     assert updates <= 6
     assert redundancy[0] == pytest.approx(0.5 * 2e-4, rel=0.02)
     assert residual == pytest.approx(4 * 0.25 * 2e-4, rel=0.02)
     lengths[0] = np.nan
     before = pose.copy()
-    assert not observe(*JOINTS, OBSERVER.gain, lengths, 1e-6, 1e-8, 20, pose)[0]
+    assert not observe(LEGS, OBSERVER.gain, lengths, 1e-6, 1e-8, 20, pose)[0]
     assert np.array_equal(pose, before)
 
 
 def test_known_neutral_lengths_save_an_evaluation_and_change_nothing() -> None:
     for lengths in lengths_at(GEOMETRY, grid()[::5003]):
         cold, known = np.zeros(6), np.zeros(6)
-        expected = observe(*JOINTS, OBSERVER.gain, lengths, 1e-6, 1e-8, 20, cold)
+        expected = observe(LEGS, OBSERVER.gain, lengths, 1e-6, 1e-8, 20, cold)
         found = observe_from_neutral(
-            *JOINTS, OBSERVER.neutral_lengths, OBSERVER.gain, lengths, 1e-6, 1e-8, 20, known
+            LEGS, OBSERVER.neutral_lengths, OBSERVER.gain, lengths, 1e-6, 1e-8, 20, known
         )
         assert found[:2] == expected[:2]
         assert np.abs(known - cold).max() < 1e-14
@@ -233,9 +232,7 @@ def batch(observer: Observer, lengths: FloatArray) -> Rows:
     poses, residuals, converged = np.empty((count, 6)), np.empty(count), np.empty(count, np.bool_)
     geometry = observer.geometry
     observe_batch(
-        geometry.table_joints,
-        geometry.base_joints,
-        geometry.neutral_position,
+        geometry.legs,
         observer.neutral_lengths,
         observer.gain,
         observer.curvature,

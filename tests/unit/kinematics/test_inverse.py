@@ -73,9 +73,7 @@ def test_neutral_lengths_are_1200_mm(geometry: Geometry) -> None:
 def motion_of(geometry: Geometry, state: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
     lengths, rates, accelerations = (np.empty(geometry.links) for _ in range(3))
     link_motion(
-        geometry.table_joints,
-        geometry.base_joints,
-        geometry.neutral_position,
+        geometry.legs,
         state[0],
         state[1],
         state[2],
@@ -106,9 +104,7 @@ def test_length_rates_and_accelerations_are_derivatives_of_the_lengths(geometry:
 def test_batch_of_motions_is_the_single_one_row_by_row(geometry: Geometry) -> None:
     states = np.random.default_rng(3).normal(0, 0.1, (3, 5, 6))
     results = np.empty((3, 5, geometry.links))
-    link_motion_batch(
-        geometry.table_joints, geometry.base_joints, geometry.neutral_position, *states, *results
-    )
+    link_motion_batch(geometry.legs, *states, *results)
     for row in range(5):
         assert np.abs(results[:, row] - np.array(motion_of(geometry, states[:, row]))).max() < 1e-14
 
