@@ -1,4 +1,4 @@
-"""Fills the plant's state block from the table's settings and the plant's truth."""
+"""Fills the plant's arrays from the table's settings and the plant's truth."""
 
 from __future__ import annotations
 
@@ -8,8 +8,23 @@ from typing import Protocol
 
 import numpy as np
 
-from hil_sim.plant import block as b
-from hil_sim.plant.block import Block
+from hil_sim.plant.block import (
+    ACTUATOR,
+    BODY,
+    BODY_STATE,
+    CALIBRATION,
+    COUNTER,
+    DRIVE,
+    HISTORY_ROWS,
+    NOMINAL,
+    SENSOR,
+    SUPPLY,
+    SUPPLY_STATE,
+    SUPPORT,
+    VALVE_ROWS,
+    PlantArrays,
+    plant_arrays,
+)
 from hil_sim.plant.truth import ActuatorTruth, PlantTruth
 from mastd.arrays import FloatArray
 from mastd.errors import SettingsError
@@ -36,17 +51,17 @@ _SPREAD = (
 )
 
 
-def assemble(table: TableSettings, truth: PlantTruth, period: float, seed: int) -> Block:
-    """Return a block with all parameters set and all states zero; ``period`` is that of the commands (s).
+def assemble(table: TableSettings, truth: PlantTruth, period: float, seed: int) -> PlantArrays:
+    """Return the arrays with all parameters set and all states zero; ``period`` is that of the commands (s).
 
     Raises SettingsError for a truth that does not fit the table.
     """
-    block = Block(len(table.links), len(truth.static_supports), len(table.sensors.accelerometers))
+    block = plant_arrays(len(table.links), len(truth.static_supports), len(table.sensors.accelerometers))
     ticks = math.ceil(period * table.drive.update_rate - 1e-9)
     tick = period / ticks
     steps = math.ceil(tick / MAX_STEP - 1e-9)
-    block.integers[b.TICK_STEPS] = steps
-    block.integers[b.SEED] = seed
+    block.counters[COUNTER.tick_steps] = steps
+    block.counters[COUNTER.seed] = seed
     _fill_links(block, table, truth, tick / steps)
     _fill_body(block, table, truth)
     _fill_supply(block, table, truth)
@@ -152,59 +167,57 @@ def valve_gain(rated_flow: float, rated_pressure_drop: float, saturation: float)
     return gain, math.sqrt(1.0 - saturation * saturation) / saturation
 
 
-def _fill_links(block: Block, table: TableSettings, truth: PlantTruth, step: float) -> None:
-    longest_delay = (b.VALVE_ROWS - 2) * block.integers[b.TICK_STEPS] * step
+def _fill_links(block: PlantArrays, table: TableSettings, truth: PlantTruth, step: float) -> None:
+    longest_delay = (VALVE_ROWS - 2) * block.counters[COUNTER.tick_steps] * step
     columns = {
-        b.AREA_1: "area_1",
-        b.AREA_2: "area_2",
-        b.DEAD_LENGTH: "dead_length",
-        b.BULK_MODULUS: "bulk_modulus",
-        b.LEAKAGE: "leakage",
-        b.RELIEF_PRESSURE: "relief_pressure",
-        b.COULOMB: "coulomb",
-        b.BREAKAWAY: "breakaway",
-        b.STRIBECK_SPEED: "stribeck_velocity",
-        b.VISCOUS: "viscous",
-        b.BRISTLE_STIFFNESS: "bristle_stiffness",
-        b.BRISTLE_DAMPING: "bristle_damping",
-        b.STOP_STIFFNESS: "stop_stiffness",
-        b.STOP_DAMPING: "stop_damping",
-        b.OPENING_RATE: "opening_rate",
-        b.OVERLAP: "overlap",
+        ACTUATOR.area_1: "area_1",
+        ACTUATOR.area_2: "area_2",
+        ACTUATOR.dead_length: "dead_length",
+        ACTUATOR.bulk_modulus: "bulk_modulus",
+        ACTUATOR.leakage: "leakage",
+        ACTUATOR.relief_pressure: "relief_pressure",
+        ACTUATOR.coulomb: "coulomb",
+        ACTUATOR.breakaway: "breakaway",
+        ACTUATOR.stribeck_speed: "stribeck_velocity",
+        ACTUATOR.viscous: "viscous",
+        ACTUATOR.bristle_stiffness: "bristle_stiffness",
+        ACTUATOR.bristle_damping: "bristle_damping",
+        ACTUATOR.stop_stiffness: "stop_stiffness",
+        ACTUATOR.stop_damping: "stop_damping",
+        ACTUATOR.opening_rate: "opening_rate",
+        ACTUATOR.overlap: "overlap",
     }
-    for row, link, actuator in zip(
-        block.link_parameters, table.links, true_actuators(table, truth), strict=True
-    ):
-        row[b.TABLE_JOINT : b.TABLE_JOINT + 3] = link.table_joint
-        row[b.BASE_JOINT : b.BASE_JOINT + 3] = link.base_joint
-        row[b.NEUTRAL_LENGTH] = link.neutral_length
-        row[b.STROKE] = link.stroke
+    for row, link, actuator in zip(block.actuators, table.links, true_actuators(table, truth), strict=True):
+        row[ACTUATOR.table_joint : ACTUATOR.table_joint + 3] = link.table_joint
+        row[ACTUATOR.base_joint : ACTUATOR.base_joint + 3] = link.base_joint
+        row[ACTUATOR.neutral_length] = link.neutral_length
+        row[ACTUATOR.stroke] = link.stroke
         for column, key in columns.items():
             row[column] = actuator[key]
-        row[b.RELIEF_CONDUCTANCE] = truth.cylinder.relief_conductance
-        row[b.CUSHION_LENGTH] = truth.cylinder.cushion_length
-        row[b.CUSHION_OPENING] = truth.cylinder.cushion_opening
-        row[b.VALVE_GAIN], row[b.SATURATION] = valve_gain(
+        row[ACTUATOR.relief_conductance] = truth.cylinder.relief_conductance
+        row[ACTUATOR.cushion_length] = truth.cylinder.cushion_length
+        row[ACTUATOR.cushion_opening] = truth.cylinder.cushion_opening
+        row[ACTUATOR.valve_gain], row[ACTUATOR.saturation] = valve_gain(
             actuator["rated_flow"], table.valve.rated_pressure_drop, actuator["saturation"]
         )
         # The trapezoidal rule of the spool's second-order lag over one step.
         omega = 2.0 * math.pi * actuator["natural_frequency"]
         damped = step * actuator["damping_ratio"] * omega
         square = 0.25 * (step * omega) ** 2
-        row[b.VALVE_KEEP] = (1.0 - damped - square) / (1.0 + damped + square)
-        row[b.VALVE_PULL] = step * omega * omega / (1.0 + damped + square)
+        row[ACTUATOR.spool_rate_kept] = (1.0 - damped - square) / (1.0 + damped + square)
+        row[ACTUATOR.spool_rate_gain] = step * omega * omega / (1.0 + damped + square)
         if not actuator["delay"] <= longest_delay:
             raise SettingsError(
                 [f"{link.name}: valve delay {actuator['delay']:g} s exceeds {longest_delay:g} s"]
             )
-        row[b.VALVE_DELAY] = actuator["delay"] / step
+        row[ACTUATOR.valve_delay] = actuator["delay"] / step
 
 
-def _fill_body(block: Block, table: TableSettings, truth: PlantTruth) -> None:
+def _fill_body(block: PlantArrays, table: TableSettings, truth: PlantTruth) -> None:
     mass = table.body.mass
     moment = mass * np.array(table.body.centre_of_mass)
     inertia = _about_c(mass, np.array(table.body.centre_of_mass), np.array(table.body.inertia))
-    parameters = block.body_parameters
+    parameters = block.body
     payload = truth.payload
     if payload is not None:
         centre = np.array(payload.centre_of_gravity)
@@ -216,25 +229,26 @@ def _fill_body(block: Block, table: TableSettings, truth: PlantTruth) -> None:
         if payload.sprung is not None:
             sprung = payload.mass * share
             omega = 2.0 * math.pi * payload.sprung.frequency
-            parameters[b.SPRUNG_MASS] = sprung
-            parameters[b.SPRUNG_POSITION : b.SPRUNG_POSITION + 3] = centre
-            parameters[b.SPRUNG_STIFFNESS] = sprung * omega * omega
-            parameters[b.SPRUNG_DAMPING] = 2.0 * payload.sprung.damping_ratio * sprung * omega
-            block.body[b.SPRUNG + 2] = -table.gravity / (omega * omega)
-    parameters[b.GRAVITY] = table.gravity
-    parameters[b.MASS] = mass
-    parameters[b.FIRST_MOMENT : b.FIRST_MOMENT + 3] = moment
-    parameters[b.INERTIA : b.INERTIA + 9] = inertia.ravel()
+            parameters[BODY.sprung_mass] = sprung
+            parameters[BODY.sprung_position : BODY.sprung_position + 3] = centre
+            parameters[BODY.sprung_stiffness] = sprung * omega * omega
+            parameters[BODY.sprung_damping] = 2.0 * payload.sprung.damping_ratio * sprung * omega
+            block.body_state[BODY_STATE.sprung + 2] = -table.gravity / (omega * omega)
+    parameters[BODY.gravity] = table.gravity
+    parameters[BODY.mass] = mass
+    parameters[BODY.first_moment : BODY.first_moment + 3] = moment
+    parameters[BODY.inertia : BODY.inertia + 9] = inertia.ravel()
     matrix = np.zeros((6, 6))
     matrix[:3, :3] = mass * np.eye(3)
     matrix[:3, 3:] = -_skew(moment)
     matrix[3:, :3] = _skew(moment)
     matrix[3:, 3:] = inertia
-    parameters[b.INVERSE_MASS : b.INVERSE_MASS + 36] = np.linalg.inv(matrix).ravel()
+    parameters[BODY.inverse_mass : BODY.inverse_mass + 36] = np.linalg.inv(matrix).ravel()
     for row, support in zip(block.supports, truth.static_supports, strict=True):
-        row[:3] = support.position
-        row[3:6] = support.force, support.stiffness, support.damping
-        row[6] = table.neutral_position[2] + support.position[2]
+        row[SUPPORT.position : SUPPORT.position + 3] = support.position
+        row[SUPPORT.force], row[SUPPORT.stiffness] = support.force, support.stiffness
+        row[SUPPORT.damping] = support.damping
+        row[SUPPORT.neutral_height] = table.neutral_position[2] + support.position[2]
 
 
 def _about_c(mass: float, centre: FloatArray, inertia: FloatArray) -> FloatArray:
@@ -247,96 +261,96 @@ def _skew(vector: FloatArray) -> FloatArray:
     return np.array([[0.0, -z, y], [z, 0.0, -x], [-y, x, 0.0]])
 
 
-def _fill_supply(block: Block, table: TableSettings, truth: PlantTruth) -> None:
+def _fill_supply(block: PlantArrays, table: TableSettings, truth: PlantTruth) -> None:
     supply = table.supply
     details = truth.supply
-    parameters = block.supply_parameters
-    parameters[b.HIGH_PRESSURE] = supply.pressure
-    parameters[b.LOW_PRESSURE] = supply.low_pressure
-    parameters[b.RETURN_PRESSURE] = supply.return_pressure
-    parameters[b.PRESSURE_RAMP] = supply.pressure / supply.rise_time
-    parameters[b.PUMP_FLOW] = supply.pump_flow
-    parameters[b.PUMP_DROOP] = details.pressure_droop
-    parameters[b.PUMP_TIME] = details.pump_time
-    parameters[b.ACCUMULATOR_VOLUME] = supply.accumulator.volume
-    parameters[b.PRECHARGE] = supply.accumulator.precharge
-    parameters[b.EXPONENT] = supply.accumulator.exponent
-    parameters[b.LINE_VOLUME] = (
+    parameters = block.supply
+    parameters[SUPPLY.high_pressure] = supply.pressure
+    parameters[SUPPLY.low_pressure] = supply.low_pressure
+    parameters[SUPPLY.return_pressure] = supply.return_pressure
+    parameters[SUPPLY.pressure_ramp] = supply.pressure / supply.rise_time
+    parameters[SUPPLY.pump_flow] = supply.pump_flow
+    parameters[SUPPLY.pump_droop] = details.pressure_droop
+    parameters[SUPPLY.pump_time] = details.pump_time
+    parameters[SUPPLY.accumulator_volume] = supply.accumulator.volume
+    parameters[SUPPLY.precharge] = supply.accumulator.precharge
+    parameters[SUPPLY.exponent] = supply.accumulator.exponent
+    parameters[SUPPLY.line_volume] = (
         details.line_volume * supply.accumulator.precharge / table.actuator.bulk_modulus
     )
-    parameters[b.LINE_LOSS] = details.line_loss / supply.pump_flow**2
+    parameters[SUPPLY.line_loss] = details.line_loss / supply.pump_flow**2
     ratio = supply.accumulator.precharge / supply.pressure
     stored = supply.accumulator.volume * (1.0 - ratio ** (1.0 / supply.accumulator.exponent))
-    parameters[b.BLEED_CONDUCTANCE] = stored / details.bleed_time / math.sqrt(supply.pressure)
-    parameters[b.TANK_VOLUME] = details.tank_volume
-    parameters[b.HEAT_CAPACITY] = details.heat_capacity * details.tank_volume
-    parameters[b.COOLING] = details.cooling
-    parameters[b.COOLER_TEMPERATURE] = details.cooler_temperature
-    parameters[b.FILTER_LOSS] = supply.oil.filter_pressure_drop / supply.pump_flow
-    parameters[b.MINIMUM_PRESSURE] = supply.limits.minimum_pressure
-    parameters[b.MAXIMUM_TEMPERATURE] = supply.limits.maximum_oil_temperature
-    parameters[b.MINIMUM_LEVEL] = supply.limits.minimum_oil_level
-    parameters[b.MAXIMUM_FILTER_DROP] = supply.limits.maximum_filter_pressure_drop
-    block.supply[b.TANK_OIL] = supply.oil.level * details.tank_volume
-    block.supply[b.TEMPERATURE] = supply.oil.temperature
-    block.supply[b.PUMP_HEALTH] = 1.0
+    parameters[SUPPLY.bleed_conductance] = stored / details.bleed_time / math.sqrt(supply.pressure)
+    parameters[SUPPLY.tank_volume] = details.tank_volume
+    parameters[SUPPLY.heat_capacity] = details.heat_capacity * details.tank_volume
+    parameters[SUPPLY.cooling] = details.cooling
+    parameters[SUPPLY.cooler_temperature] = details.cooler_temperature
+    parameters[SUPPLY.filter_loss] = supply.oil.filter_pressure_drop / supply.pump_flow
+    parameters[SUPPLY.min_pressure] = supply.limits.minimum_pressure
+    parameters[SUPPLY.max_temperature] = supply.limits.maximum_oil_temperature
+    parameters[SUPPLY.min_level] = supply.limits.minimum_oil_level
+    parameters[SUPPLY.max_filter_drop] = supply.limits.maximum_filter_pressure_drop
+    block.supply_state[SUPPLY_STATE.tank_oil] = supply.oil.level * details.tank_volume
+    block.supply_state[SUPPLY_STATE.temperature] = supply.oil.temperature
+    block.supply_state[SUPPLY_STATE.pump_health] = 1.0
 
 
-def _fill_drive(block: Block, table: TableSettings, period: float, tick: float) -> None:
+def _fill_drive(block: PlantArrays, table: TableSettings, period: float, tick: float) -> None:
     drive = table.drive
-    parameters = block.drive_parameters
-    parameters[b.TICK] = tick
-    parameters[b.PERIOD] = period
-    parameters[b.LENGTH_GAIN] = drive.length_gain
-    parameters[b.PRESSURE_DAMPING] = drive.pressure_damping
-    parameters[b.HIGH_PASS_RATE] = 2.0 * math.pi * drive.pressure_high_pass
-    parameters[b.RATE_FEEDFORWARD] = drive.rate_feedforward
-    parameters[b.VALVE_LEAD] = drive.valve_lead
-    parameters[b.FORCE_FEEDFORWARD] = drive.force_feedforward
-    parameters[b.ORIFICE_LAW] = float(drive.orifice_law)
-    parameters[b.COMMAND_TIMEOUT] = drive.command_timeout
-    parameters[b.FADE_TIME] = drive.fade_time
-    parameters[b.HOLD_TIME] = drive.hold_time
-    parameters[b.LOWERING_SPEED] = drive.lowering_speed
-    parameters[b.REJOIN_ACCELERATION] = drive.rejoin_acceleration
-    parameters[b.NOMINAL_RETURN] = table.supply.return_pressure
-    parameters[b.MIN_SUPPLY] = MIN_SUPPLY_SHARE * table.supply.limits.minimum_pressure
+    parameters = block.drive
+    parameters[DRIVE.tick] = tick
+    parameters[DRIVE.period] = period
+    parameters[DRIVE.length_gain] = drive.length_gain
+    parameters[DRIVE.pressure_damping] = drive.pressure_damping
+    parameters[DRIVE.high_pass_rate] = 2.0 * math.pi * drive.pressure_high_pass
+    parameters[DRIVE.rate_feedforward] = drive.rate_feedforward
+    parameters[DRIVE.valve_lead] = drive.valve_lead
+    parameters[DRIVE.force_feedforward] = drive.force_feedforward
+    parameters[DRIVE.orifice_law] = float(drive.orifice_law)
+    parameters[DRIVE.command_timeout] = drive.command_timeout
+    parameters[DRIVE.fade_time] = drive.fade_time
+    parameters[DRIVE.hold_time] = drive.hold_time
+    parameters[DRIVE.lowering_speed] = drive.lowering_speed
+    parameters[DRIVE.rejoin_acceleration] = drive.rejoin_acceleration
+    parameters[DRIVE.return_pressure] = table.supply.return_pressure
+    parameters[DRIVE.min_supply] = MIN_SUPPLY_SHARE * table.supply.limits.minimum_pressure
     area_1, area_2 = table.actuator.piston_areas
     gain, saturation = valve_gain(
         table.valve.rated_flow, table.valve.rated_pressure_drop, table.valve.saturation
     )
-    for row, link in zip(block.drive_nominal, table.links, strict=True):
-        row[b.D_NEUTRAL] = link.neutral_length
-        row[b.D_STROKE] = link.stroke
-        row[b.D_AREA_1] = area_1
-        row[b.D_AREA_2] = area_2
-        row[b.D_GAIN] = gain / math.sqrt(area_1**3 + area_2**3)
-        row[b.D_SATURATION] = saturation
+    for row, link in zip(block.nominal, table.links, strict=True):
+        row[NOMINAL.neutral_length] = link.neutral_length
+        row[NOMINAL.stroke] = link.stroke
+        row[NOMINAL.area_1] = area_1
+        row[NOMINAL.area_2] = area_2
+        row[NOMINAL.gain] = gain / math.sqrt(area_1**3 + area_2**3)
+        row[NOMINAL.saturation] = saturation
         middle = table.actuator.dead_length + link.stroke
-        row[b.D_STIFFNESS] = table.actuator.bulk_modulus * (area_1 + area_2) / middle
-        row[b.D_LEAK_SPEED] = table.actuator.leakage / (0.5 * (area_1 + area_2)) ** 2
+        row[NOMINAL.stiffness] = table.actuator.bulk_modulus * (area_1 + area_2) / middle
+        row[NOMINAL.leak_speed] = table.actuator.leakage / (0.5 * (area_1 + area_2)) ** 2
         height = table.neutral_position[2] + link.table_joint[2] - link.base_joint[2]
         share = height / link.neutral_length
-        row[b.D_DESCENT] = share if share > 0.1 else 0.0
+        row[NOMINAL.descent] = share if share > 0.1 else 0.0
 
 
-def _fill_sensors(block: Block, table: TableSettings, truth: PlantTruth, tick: float) -> None:
+def _fill_sensors(block: PlantArrays, table: TableSettings, truth: PlantTruth, tick: float) -> None:
     sensors = table.sensors
-    parameters = block.sensor_parameters
-    parameters[b.LENGTH_NOISE] = sensors.length.noise
-    parameters[b.LENGTH_RESOLUTION] = sensors.length.resolution
-    parameters[b.PRESSURE_NOISE] = sensors.pressure.noise
-    parameters[b.PRESSURE_RESOLUTION] = sensors.pressure.resolution
-    parameters[b.SPOOL_NOISE] = sensors.spool.noise
-    parameters[b.SPOOL_RESOLUTION] = sensors.spool.resolution
-    parameters[b.ACCELEROMETER_NOISE] = sensors.acceleration.noise
-    parameters[b.ACCELEROMETER_RESOLUTION] = sensors.acceleration.resolution
-    longest = (b.HISTORY_ROWS - 2) * tick
+    parameters = block.sensors
+    parameters[SENSOR.length_noise] = sensors.length.noise
+    parameters[SENSOR.length_resolution] = sensors.length.resolution
+    parameters[SENSOR.pressure_noise] = sensors.pressure.noise
+    parameters[SENSOR.pressure_resolution] = sensors.pressure.resolution
+    parameters[SENSOR.spool_noise] = sensors.spool.noise
+    parameters[SENSOR.spool_resolution] = sensors.spool.resolution
+    parameters[SENSOR.accelerometer_noise] = sensors.acceleration.noise
+    parameters[SENSOR.accelerometer_resolution] = sensors.acceleration.resolution
+    longest = (HISTORY_ROWS - 2) * tick
     for column, name, delay in (
-        (b.LENGTH_DELAY, "length", sensors.length.delay),
-        (b.PRESSURE_DELAY, "pressure", sensors.pressure.delay),
-        (b.SPOOL_DELAY, "spool", sensors.spool.delay),
-        (b.ACCELEROMETER_DELAY, "acceleration", sensors.acceleration.delay),
+        (SENSOR.length_delay, "length", sensors.length.delay),
+        (SENSOR.pressure_delay, "pressure", sensors.pressure.delay),
+        (SENSOR.spool_delay, "spool", sensors.spool.delay),
+        (SENSOR.accelerometer_delay, "acceleration", sensors.acceleration.delay),
     ):
         if not delay <= longest:
             raise SettingsError(
@@ -345,19 +359,19 @@ def _fill_sensors(block: Block, table: TableSettings, truth: PlantTruth, tick: f
         parameters[column] = delay / tick
     n = len(table.links)
     calibration = block.calibration
-    calibration[:, b.FACTOR] = 1.0
+    calibration[:, CALIBRATION.factor] = 1.0
     stated = {actuator.link: actuator for actuator in truth.actuators}
     for i, link in enumerate(table.links):
         own = stated.get(link.name)
         scale = own.transducer_scale if own is not None else 1.0
         offset = own.transducer_offset if own is not None else 0.0
-        calibration[i, : b.DRIFT] = (
+        calibration[i, : CALIBRATION.drift] = (
             link.transducer.scale * scale,
             link.transducer.scale * offset + link.transducer.offset,
         )
         for chamber, transducer in enumerate(link.pressure_transducers):
-            calibration[n + 2 * i + chamber, : b.DRIFT] = transducer.scale, transducer.offset
+            calibration[n + 2 * i + chamber, : CALIBRATION.drift] = transducer.scale, transducer.offset
     for k, accelerometer in enumerate(sensors.accelerometers):
         block.accelerometers[k, :3] = accelerometer.position
         block.accelerometers[k, 3:] = accelerometer.direction
-        calibration[4 * n + 7 + k, : b.DRIFT] = accelerometer.scale, accelerometer.offset
+        calibration[4 * n + 7 + k, : CALIBRATION.drift] = accelerometer.scale, accelerometer.offset

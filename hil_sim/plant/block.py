@@ -1,256 +1,291 @@
-"""The plant's one state block: a float64 array of parameters and states, and an int64 array of counters.
+"""The plant's numbers: named tuples of arrays for the kernels, and index tables that name their columns.
 
-The compiled kernels see the plant as these two arrays only. This file names every column, so that the
-kernels read like formulas; the physics is in ``hydraulics``, ``supply``, ``table_body``, ``servo_drive``
-and ``sensors``.
+Parameters hold what the plant is truly like, states what moves. The physics is in ``hydraulics``, ``supply``,
+``table_body``, ``servo_drive`` and ``sensors``.
 """
 
 from __future__ import annotations
 
+from typing import Annotated, NamedTuple
+
 import numpy as np
 
 from mastd.arrays import FloatArray, IntArray
+from mastd.index_table import Entry, index_table, size_of
 
-# Columns of the actuators' true parameters, one row per link.
-(
-    TABLE_JOINT,  # 3 columns, in P (m)
-    _,
-    _,
-    BASE_JOINT,  # 3 columns, in B (m)
-    _,
-    _,
-    NEUTRAL_LENGTH,
-    STROKE,
-    AREA_1,
-    AREA_2,
-    DEAD_LENGTH,
-    BULK_MODULUS,
-    LEAKAGE,
-    RELIEF_PRESSURE,
-    RELIEF_CONDUCTANCE,
-    COULOMB,
-    BREAKAWAY,
-    STRIBECK_SPEED,
-    BRISTLE_STIFFNESS,
-    BRISTLE_DAMPING,
-    VISCOUS,
-    STOP_STIFFNESS,
-    STOP_DAMPING,
-    CUSHION_LENGTH,
-    CUSHION_OPENING,
-    VALVE_GAIN,  # m3/s per square root of Pa and fully open port, before saturation
-    SATURATION,  # s of table-control.md 5.1
-    OVERLAP,
-    OPENING_RATE,
-    VALVE_KEEP,  # discrete valve: share of the spool rate kept over one step
-    VALVE_PULL,  # discrete valve: spool rate gained per step and unit of opening error
-    VALVE_DELAY,  # inner steps, not necessarily whole
-    TRANSDUCER_SCALE,
-    TRANSDUCER_OFFSET,
-    LINK_PARAMETERS,
-) = range(35)
 
-# Columns of the actuators' states, one row per link.
-(
-    OIL_1,  # oil in chamber 1 as its volume at zero pressure (m3)
-    OIL_2,
-    SPOOL,
-    SPOOL_RATE,
-    BRISTLE,
-    LENGTH,
-    LENGTH_RATE,
-    PRESSURE_1,
-    PRESSURE_2,
-    FORCE,  # on the table along the link, stops included (N)
-    FRICTION,
-    LINK_STATES,
-) = range(12)
+class ActuatorColumns(NamedTuple):
+    """True parameters of an actuator."""
 
-# Table body: parameters.
-(
-    GRAVITY,
-    MASS,
-    FIRST_MOMENT,  # 3: mass times centre of mass, in P (kg m)
-    _,
-    _,
-    INERTIA,  # 9: about C in P
-    _,
-    _,
-    _,
-    _,
-    _,
-    _,
-    _,
-    _,
-    INVERSE_MASS,  # 36: inverse of the 6 by 6 mass matrix at C in P
-) = range(15)
-SPRUNG_MASS = INVERSE_MASS + 36
-SPRUNG_POSITION = SPRUNG_MASS + 1  # 3, in P
-SPRUNG_STIFFNESS = SPRUNG_POSITION + 3
-SPRUNG_DAMPING = SPRUNG_STIFFNESS + 1
-BODY_PARAMETERS = SPRUNG_DAMPING + 1
+    table_joint: Annotated[int, Entry("m", "in P", 3)]
+    base_joint: Annotated[int, Entry("m", "in B", 3)]
+    neutral_length: Annotated[int, Entry("m", "")]
+    stroke: Annotated[int, Entry("m", "to either side of neutral")]
+    area_1: Annotated[int, Entry("m^2", "piston, chamber 1")]
+    area_2: Annotated[int, Entry("m^2", "piston, chamber 2")]
+    dead_length: Annotated[int, Entry("m", "")]
+    bulk_modulus: Annotated[int, Entry("Pa", "")]
+    leakage: Annotated[int, Entry("m^3/(s Pa)", "across the piston")]
+    relief_pressure: Annotated[int, Entry("Pa", "")]
+    relief_conductance: Annotated[int, Entry("m^3/(s Pa)", "")]
+    coulomb: Annotated[int, Entry("N", "")]
+    breakaway: Annotated[int, Entry("N", "")]
+    stribeck_speed: Annotated[int, Entry("m/s", "")]
+    bristle_stiffness: Annotated[int, Entry("N/m", "")]
+    bristle_damping: Annotated[int, Entry("N s/m", "")]
+    viscous: Annotated[int, Entry("N s/m", "")]
+    stop_stiffness: Annotated[int, Entry("N/m", "")]
+    stop_damping: Annotated[int, Entry("N s/m", "")]
+    cushion_length: Annotated[int, Entry("m", "")]
+    cushion_opening: Annotated[int, Entry("1", "ratio of the port still open at the stop")]
+    valve_gain: Annotated[int, Entry("m^3/(s Pa^0.5)", "fully open port, before saturation")]
+    saturation: Annotated[int, Entry("1", "s of table-control.md 5.1")]
+    overlap: Annotated[int, Entry("1", "")]
+    opening_rate: Annotated[int, Entry("1/s", "limit")]
+    spool_rate_kept: Annotated[int, Entry("1", "discrete valve: ratio of the spool's rate after one step")]
+    spool_rate_gain: Annotated[int, Entry("1/s", "discrete valve: rate gained per step and opening error")]
+    valve_delay: Annotated[int, Entry("inner steps", "not necessarily whole")]
 
-# Table body: states.
-POSITION = 0  # 3: C in B, absolute
-ATTITUDE = 3  # 4: unit quaternion P to B, scalar first
-TWIST = 7  # 6: velocity of C and angular velocity, in P
-ACCELERATION = 13  # 6: inertial acceleration of C and angular acceleration, in P
-SPRUNG = 19  # 3: displacement of the sprung mass in P
-SPRUNG_RATE = 22  # 3
-PAYLOAD_WRENCH = 25  # 6: external payload, at C in P
-BODY_STATES = 31
 
-# Static supports, one row each: position in P (3), force at neutral, stiffness, damping, neutral height.
-SUPPORT_COLUMNS = 7
+class ActuatorStateColumns(NamedTuple):
+    """State of an actuator."""
 
-# Supply: parameters.
-(
-    HIGH_PRESSURE,
-    LOW_PRESSURE,
-    RETURN_PRESSURE,
-    PRESSURE_RAMP,
-    PUMP_FLOW,
-    PUMP_DROOP,
-    PUMP_TIME,
-    ACCUMULATOR_VOLUME,
-    PRECHARGE,
-    EXPONENT,
-    LINE_VOLUME,
-    LINE_LOSS,
-    BLEED_CONDUCTANCE,
-    TANK_VOLUME,
-    HEAT_CAPACITY,
-    COOLING,
-    COOLER_TEMPERATURE,
-    FILTER_LOSS,
-    MINIMUM_PRESSURE,
-    MAXIMUM_TEMPERATURE,
-    MINIMUM_LEVEL,
-    MAXIMUM_FILTER_DROP,
-    SUPPLY_PARAMETERS,
-) = range(23)
+    oil_1: Annotated[int, Entry("m^3", "oil in chamber 1 as its volume at zero pressure")]
+    oil_2: Annotated[int, Entry("m^3", "oil in chamber 2 as its volume at zero pressure")]
+    spool: Annotated[int, Entry("1", "opening")]
+    spool_rate: Annotated[int, Entry("1/s", "")]
+    bristle: Annotated[int, Entry("m", "")]
+    length: Annotated[int, Entry("m", "")]
+    length_rate: Annotated[int, Entry("m/s", "")]
+    pressure_1: Annotated[int, Entry("Pa", "")]
+    pressure_2: Annotated[int, Entry("Pa", "")]
+    force: Annotated[int, Entry("N", "on the table along the actuator, end stops included")]
+    friction: Annotated[int, Entry("N", "")]
 
-# Supply: states.
-(
-    SUPPLY_PRESSURE,
-    ACCUMULATOR_OIL,
-    ACCUMULATOR_PRESSURE,
-    SET_PRESSURE,
-    PUMP_DELIVERY,
-    TANK_OIL,
-    TEMPERATURE,
-    SUPPLY_FLOW,
-    RETURN_FLOW,
-    FILTER_DROP,
-    DRAWN,  # oil drawn from the supply since the last tick (m3)
-    RETURNED,
-    PUMP_HEALTH,  # share of its flow that the pump can deliver: 1, or 0 after its loss
-    LEVEL_LOSS,  # injected, share of the tank
-    FILTER_BLOCKAGE,  # injected, added to the filter's pressure drop (Pa)
-    SUPPLY_STATES,
-) = range(16)
 
-# Drive: parameters of all links (nominal values of the table's settings).
-(
-    TICK,
-    PERIOD,
-    LENGTH_GAIN,
-    PRESSURE_DAMPING,
-    HIGH_PASS_RATE,
-    RATE_FEEDFORWARD,
-    VALVE_LEAD,
-    FORCE_FEEDFORWARD,
-    ORIFICE_LAW,
-    COMMAND_TIMEOUT,
-    FADE_TIME,
-    HOLD_TIME,
-    LOWERING_SPEED,
-    REJOIN_ACCELERATION,
-    NOMINAL_RETURN,
-    MIN_SUPPLY,
-    DRIVE_PARAMETERS,
-) = range(17)
+class BodyIndex(NamedTuple):
+    """Parameters of the table's body with its payload."""
 
-# Drive: nominal parameters per link.
-(
-    D_NEUTRAL,
-    D_STROKE,
-    D_AREA_1,
-    D_AREA_2,
-    D_GAIN,  # valve gain over the root of the cubed areas: speed per root of net force
-    D_SATURATION,
-    D_STIFFNESS,
-    D_LEAK_SPEED,  # m/s of piston lost to leakage per N
-    D_DESCENT,  # vertical component of the link at neutral: its share in lowering
-    DRIVE_LINK_PARAMETERS,
-) = range(10)
+    gravity: Annotated[int, Entry("m/s^2", "")]
+    mass: Annotated[int, Entry("kg", "")]
+    first_moment: Annotated[int, Entry("kg m", "mass times centre of mass, in P", 3)]
+    inertia: Annotated[int, Entry("kg m^2", "about C in P", 9)]
+    inverse_mass: Annotated[int, Entry("1/kg", "inverse of the 6 by 6 mass matrix at C in P", 36)]
+    sprung_mass: Annotated[int, Entry("kg", "")]
+    sprung_position: Annotated[int, Entry("m", "in P", 3)]
+    sprung_stiffness: Annotated[int, Entry("N/m", "")]
+    sprung_damping: Annotated[int, Entry("N s/m", "")]
 
-# Drive: states per link.
-(
-    C_LENGTH,
-    C_RATE,
-    C_ACCELERATION,
-    C_FORCE,
-    C_TRIM,
-    C_FORCE_RATE,
-    SET_LENGTH,
-    SET_RATE,
-    SET_ACCELERATION,
-    SET_FORCE,
-    SET_FORCE_RATE,
-    OFFSET_LENGTH,
-    OFFSET_RATE,
-    OFFSET_ACCELERATION,
-    OFFSET_FORCE,
-    FADE_LENGTH,
-    FADE_RATE,
-    FADE_ACCELERATION,
-    HIGH_PASS,
-    VALVE_COMMAND,
-    DRIVE_LINK_STATES,
-) = range(21)
 
-# Drive: common states.
-(
-    DRIVE_CLOCK,  # time in the present drive state (s)
-    COMMAND_AGE,
-    REJOIN_CLOCK,
-    REJOIN_SPAN,
-    FADE_SPAN,
-    DESCENT_RATE,
-    FILTERED_SUPPLY,
-    DRIVE_STATES,
-) = range(8)
+class BodyStateIndex(NamedTuple):
+    """State of the table's body."""
 
-# Sensors: parameters.
-(
-    LENGTH_NOISE,
-    LENGTH_RESOLUTION,
-    LENGTH_DELAY,  # ticks
-    PRESSURE_NOISE,
-    PRESSURE_RESOLUTION,
-    PRESSURE_DELAY,
-    SPOOL_NOISE,
-    SPOOL_RESOLUTION,
-    SPOOL_DELAY,
-    ACCELEROMETER_NOISE,
-    ACCELEROMETER_RESOLUTION,
-    ACCELEROMETER_DELAY,
-    SENSOR_PARAMETERS,
-) = range(13)
+    position: Annotated[int, Entry("m", "C in B, absolute", 3)]
+    attitude: Annotated[int, Entry("1", "unit quaternion P to B, scalar first", 4)]
+    twist: Annotated[int, Entry("m/s, rad/s", "velocity of C and angular velocity, in P", 6)]
+    acceleration: Annotated[int, Entry("m/s^2, rad/s^2", "inertial of C, and angular, in P", 6)]
+    sprung: Annotated[int, Entry("m", "displacement of the sprung mass in P", 3)]
+    sprung_rate: Annotated[int, Entry("m/s", "", 3)]
+    payload_wrench: Annotated[int, Entry("N, N m", "external payload, at C in P", 6)]
 
-# Calibration of a sensor's channel, faults included: reading = factor · value + offset + drift · ticks since
-# its start, and further noise.
-(
-    FACTOR,
-    OFFSET,
-    DRIFT,  # per tick
-    DRIFT_START,  # tick
-    FURTHER_NOISE,  # standard deviation, in units of the reading
-    CALIBRATION_COLUMNS,
-) = range(6)
 
-ACCELEROMETER_COLUMNS = 6  # position in P (3), direction in P (3)
+class SupportColumns(NamedTuple):
+    """A static support."""
+
+    position: Annotated[int, Entry("m", "in P", 3)]
+    force: Annotated[int, Entry("N", "at neutral")]
+    stiffness: Annotated[int, Entry("N/m", "")]
+    damping: Annotated[int, Entry("N s/m", "")]
+    neutral_height: Annotated[int, Entry("m", "in B")]
+
+
+class SupplyIndex(NamedTuple):
+    """Parameters of the power pack."""
+
+    high_pressure: Annotated[int, Entry("Pa", "")]
+    low_pressure: Annotated[int, Entry("Pa", "")]
+    return_pressure: Annotated[int, Entry("Pa", "")]
+    pressure_ramp: Annotated[int, Entry("Pa/s", "")]
+    pump_flow: Annotated[int, Entry("m^3/s", "")]
+    pump_droop: Annotated[int, Entry("Pa", "")]
+    pump_time: Annotated[int, Entry("s", "")]
+    accumulator_volume: Annotated[int, Entry("m^3", "")]
+    precharge: Annotated[int, Entry("Pa", "")]
+    exponent: Annotated[int, Entry("1", "of the gas law")]
+    line_volume: Annotated[int, Entry("m^3", "")]
+    line_loss: Annotated[int, Entry("Pa s^2/m^6", "")]
+    bleed_conductance: Annotated[int, Entry("m^3/(s Pa^0.5)", "")]
+    tank_volume: Annotated[int, Entry("m^3", "")]
+    heat_capacity: Annotated[int, Entry("J/K", "")]
+    cooling: Annotated[int, Entry("W/K", "")]
+    cooler_temperature: Annotated[int, Entry("K", "")]
+    filter_loss: Annotated[int, Entry("Pa s/m^3", "")]
+    min_pressure: Annotated[int, Entry("Pa", "")]
+    max_temperature: Annotated[int, Entry("K", "")]
+    min_level: Annotated[int, Entry("1", "of the tank")]
+    max_filter_drop: Annotated[int, Entry("Pa", "")]
+
+
+class SupplyStateIndex(NamedTuple):
+    """State of the power pack."""
+
+    pressure: Annotated[int, Entry("Pa", "at the valves")]
+    accumulator_oil: Annotated[int, Entry("m^3", "")]
+    accumulator_pressure: Annotated[int, Entry("Pa", "")]
+    set_pressure: Annotated[int, Entry("Pa", "")]
+    pump_delivery: Annotated[int, Entry("m^3/s", "")]
+    tank_oil: Annotated[int, Entry("m^3", "")]
+    temperature: Annotated[int, Entry("K", "")]
+    supply_flow: Annotated[int, Entry("m^3/s", "")]
+    return_flow: Annotated[int, Entry("m^3/s", "")]
+    filter_drop: Annotated[int, Entry("Pa", "")]
+    drawn: Annotated[int, Entry("m^3", "oil drawn from the supply since the last tick")]
+    returned: Annotated[int, Entry("m^3", "oil given back since the last tick")]
+    pump_health: Annotated[int, Entry("1", "ratio of its flow that the pump can deliver; 0 after its loss")]
+    level_loss: Annotated[int, Entry("1", "injected, ratio of the tank")]
+    filter_blockage: Annotated[int, Entry("Pa", "injected, added to the filter's pressure drop")]
+
+
+class DriveIndex(NamedTuple):
+    """Parameters of the servo drive."""
+
+    tick: Annotated[int, Entry("s", "")]
+    period: Annotated[int, Entry("s", "of the commands")]
+    length_gain: Annotated[int, Entry("1/s", "")]
+    pressure_damping: Annotated[int, Entry("1", "")]
+    high_pass_rate: Annotated[int, Entry("rad/s", "")]
+    rate_feedforward: Annotated[int, Entry("1", "")]
+    valve_lead: Annotated[int, Entry("s", "")]
+    force_feedforward: Annotated[int, Entry("1", "")]
+    orifice_law: Annotated[int, Entry("1", "1 where the load is compensated")]
+    command_timeout: Annotated[int, Entry("s", "")]
+    fade_time: Annotated[int, Entry("s", "")]
+    hold_time: Annotated[int, Entry("s", "")]
+    lowering_speed: Annotated[int, Entry("m/s", "")]
+    rejoin_acceleration: Annotated[int, Entry("m/s^2", "")]
+    return_pressure: Annotated[int, Entry("Pa", "nominal")]
+    min_supply: Annotated[int, Entry("Pa", "")]
+
+
+class NominalColumns(NamedTuple):
+    """Nominal parameters of an actuator, as the drive knows it from the table's settings."""
+
+    neutral_length: Annotated[int, Entry("m", "")]
+    stroke: Annotated[int, Entry("m", "")]
+    area_1: Annotated[int, Entry("m^2", "")]
+    area_2: Annotated[int, Entry("m^2", "")]
+    gain: Annotated[int, Entry("m/(s N^0.5)", "valve gain over the root of the cubed areas")]
+    saturation: Annotated[int, Entry("1", "")]
+    stiffness: Annotated[int, Entry("N/m", "of the oil columns")]
+    leak_speed: Annotated[int, Entry("m/(s N)", "piston speed lost to leakage")]
+    descent: Annotated[int, Entry("1", "vertical component of the actuator at neutral: its part in lowering")]
+
+
+class AxisColumns(NamedTuple):
+    """State of the drive for one actuator: command, set-point, what fades out, valve."""
+
+    command_length: Annotated[int, Entry("m", "")]
+    command_rate: Annotated[int, Entry("m/s", "")]
+    command_acceleration: Annotated[int, Entry("m/s^2", "")]
+    command_force: Annotated[int, Entry("N", "")]
+    command_trim: Annotated[int, Entry("m/s", "")]
+    command_force_rate: Annotated[int, Entry("N/s", "")]
+    set_length: Annotated[int, Entry("m", "")]
+    set_rate: Annotated[int, Entry("m/s", "")]
+    set_acceleration: Annotated[int, Entry("m/s^2", "")]
+    set_force: Annotated[int, Entry("N", "")]
+    set_force_rate: Annotated[int, Entry("N/s", "")]
+    offset_length: Annotated[int, Entry("m", "set-point less command at a rejoin")]
+    offset_rate: Annotated[int, Entry("m/s", "")]
+    offset_acceleration: Annotated[int, Entry("m/s^2", "")]
+    offset_force: Annotated[int, Entry("N", "")]
+    fade_length: Annotated[int, Entry("m", "set-point at the start of a fade")]
+    fade_rate: Annotated[int, Entry("m/s", "")]
+    fade_acceleration: Annotated[int, Entry("m/s^2", "")]
+    high_pass: Annotated[int, Entry("N", "")]
+    valve_command: Annotated[int, Entry("1", "opening")]
+
+
+class DriveStateIndex(NamedTuple):
+    """State of the servo drive as a whole."""
+
+    clock: Annotated[int, Entry("s", "time in the present drive state")]
+    command_age: Annotated[int, Entry("s", "")]
+    rejoin_clock: Annotated[int, Entry("s", "")]
+    rejoin_duration: Annotated[int, Entry("s", "")]
+    fade_duration: Annotated[int, Entry("s", "")]
+    descent_rate: Annotated[int, Entry("m/s", "")]
+    filtered_supply: Annotated[int, Entry("Pa", "")]
+
+
+class SensorIndex(NamedTuple):
+    """Noise, resolution and delay of each kind of sensor; delays in ticks."""
+
+    length_noise: int
+    length_resolution: int
+    length_delay: int
+    pressure_noise: int
+    pressure_resolution: int
+    pressure_delay: int
+    spool_noise: int
+    spool_resolution: int
+    spool_delay: int
+    accelerometer_noise: int
+    accelerometer_resolution: int
+    accelerometer_delay: int
+
+
+class CalibrationColumns(NamedTuple):
+    """A sensor's channel, faults included: reading = factor · value + offset + drift · ticks since its start,
+    and added noise."""
+
+    factor: int
+    offset: int
+    drift: Annotated[int, Entry("1/tick", "")]
+    drift_start: Annotated[int, Entry("tick", "")]
+    added_noise: Annotated[int, Entry("1", "standard deviation, in units of the reading")]
+
+
+class AccelerometerColumns(NamedTuple):
+    """Where an accelerometer is and what it measures."""
+
+    position: Annotated[int, Entry("m", "in P", 3)]
+    direction: Annotated[int, Entry("1", "in P", 3)]
+
+
+class CounterIndex(NamedTuple):
+    """Counters and switches (int64)."""
+
+    tick_steps: Annotated[int, Entry("1", "inner steps per drive tick")]
+    step: Annotated[int, Entry("1", "inner steps since the start")]
+    seed: int
+    drive_state: int
+    stage_request: int
+    stage_reached: int
+    estop: int
+    timed_out: int
+    locked_out: Annotated[int, Entry("1", "the drive must receive DISABLED before it follows again")]
+    commanded: Annotated[int, Entry("1", "a command has ever arrived")]
+    supply_fault: int
+    flags: int
+
+
+ACTUATOR = index_table(ActuatorColumns)
+ACTUATOR_STATE = index_table(ActuatorStateColumns)
+BODY = index_table(BodyIndex)
+BODY_STATE = index_table(BodyStateIndex)
+SUPPORT = index_table(SupportColumns)
+SUPPLY = index_table(SupplyIndex)
+SUPPLY_STATE = index_table(SupplyStateIndex)
+DRIVE = index_table(DriveIndex)
+DRIVE_STATE = index_table(DriveStateIndex)
+NOMINAL = index_table(NominalColumns)
+AXIS = index_table(AxisColumns)
+SENSOR = index_table(SensorIndex)
+CALIBRATION = index_table(CalibrationColumns)
+ACCELEROMETER = index_table(AccelerometerColumns)
+COUNTER = index_table(CounterIndex)
+
 HISTORY_ROWS = 32
 """Ticks the sensors' history holds, so also the longest sensor delay in ticks."""
 BODY_HISTORY = 9
@@ -258,87 +293,75 @@ BODY_HISTORY = 9
 VALVE_ROWS = 32
 """Ticks of valve commands kept, so also the longest valve delay in ticks."""
 
-# Counters and switches (int64).
-(
-    LINKS,
-    SUPPORTS,
-    ACCELEROMETERS,
-    TICK_STEPS,  # inner steps per drive tick
-    STEP,  # inner steps since the start
-    SEED,
-    DRIVE_STATE,
-    STAGE_REQUEST,
-    STAGE_REACHED,
-    ESTOP,
-    TIMED_OUT,
-    LOCKED_OUT,  # the drive wants to see DISABLED before it follows again
-    COMMANDED,  # a command has ever arrived
-    SUPPLY_FAULT,
-    FLAGS,
-    INTEGERS,
-) = range(16)
+
+class PlantArrays(NamedTuple):
+    """The plant as its kernels take it; n actuators, and in brackets the index table of a row."""
+
+    actuators: FloatArray
+    """(n, ACTUATOR)."""
+    actuator_states: FloatArray
+    """(n, ACTUATOR_STATE)."""
+    body: FloatArray
+    body_state: FloatArray
+    supports: FloatArray
+    """(supports, SUPPORT)."""
+    supply: FloatArray
+    supply_state: FloatArray
+    drive: FloatArray
+    drive_state: FloatArray
+    nominal: FloatArray
+    """(n, NOMINAL)."""
+    axes: FloatArray
+    """(n, AXIS)."""
+    sensors: FloatArray
+    accelerometers: FloatArray
+    """(accelerometers, ACCELEROMETER)."""
+    calibration: FloatArray
+    """(channels, CALIBRATION)."""
+    history: FloatArray
+    """(HISTORY_ROWS, 4n + BODY_HISTORY): lengths, pressures, spools, body."""
+    valve_history: FloatArray
+    """(VALVE_ROWS, n)."""
+    drive_measured: FloatArray
+    """(3n,): lengths and pressures as the drive reads them."""
+    valve_commands: FloatArray
+    """(n,)."""
+    unit_vectors: FloatArray
+    """(n, 6), scratch: each actuator's direction and moment arm in P."""
+    command: FloatArray
+    """(5n + 6,): lengths, rates, accelerations, force references, trims, payload wrench."""
+    measured: FloatArray
+    """(channels,): a sample."""
+    truth: FloatArray
+    """(18 + n,): pose, rates, accelerations, forces."""
+    counters: IntArray
 
 
-class Block:
-    """The plant's state: one float64 array with named parts, one int64 array of counters.
-
-    Attributes are views into the float64 array. ``integers[INTEGERS:]`` holds the start of each part and the
-    end of the last, in the order of ``shapes`` below; the kernels find the parts by it.
-    """
-
-    def __init__(self, links: int, supports: int, accelerometers: int) -> None:
-        channels = 4 * links + 7 + accelerometers
-        shapes: dict[str, tuple[int, ...]] = {
-            "link_parameters": (links, LINK_PARAMETERS),
-            "links": (links, LINK_STATES),
-            "body_parameters": (BODY_PARAMETERS,),
-            "body": (BODY_STATES,),
-            "supports": (supports, SUPPORT_COLUMNS),
-            "supply_parameters": (SUPPLY_PARAMETERS,),
-            "supply": (SUPPLY_STATES,),
-            "drive_parameters": (DRIVE_PARAMETERS,),
-            "drive_nominal": (links, DRIVE_LINK_PARAMETERS),
-            "drive_links": (links, DRIVE_LINK_STATES),
-            "drive": (DRIVE_STATES,),
-            "sensor_parameters": (SENSOR_PARAMETERS,),
-            "accelerometers": (accelerometers, ACCELEROMETER_COLUMNS),
-            "calibration": (channels, CALIBRATION_COLUMNS),
-            "history": (HISTORY_ROWS, 4 * links + BODY_HISTORY),
-            "valve_history": (VALVE_ROWS, links),
-            "drive_measured": (3 * links,),
-            "valve_commands": (links,),
-            "unit_vectors": (links, 6),
-            "command": (5 * links + 6,),
-            "measured": (channels,),
-            "truth": (18 + links,),
-        }
-        sizes = [int(np.prod(shape)) for shape in shapes.values()]
-        starts = np.concatenate(([0], np.cumsum(sizes)))
-        self.floats: FloatArray = np.zeros(int(starts[-1]))
-        self.integers: IntArray = np.zeros(INTEGERS + len(starts), dtype=np.int64)
-        self.integers[INTEGERS:] = starts
-        self.integers[LINKS] = links
-        self.integers[SUPPORTS] = supports
-        self.integers[ACCELEROMETERS] = accelerometers
-        views = {
-            name: self.floats[start : start + size].reshape(shape)
-            for (name, shape), start, size in zip(shapes.items(), starts, sizes, strict=False)
-        }
-        self.link_parameters = views["link_parameters"]
-        self.links = views["links"]
-        self.body_parameters = views["body_parameters"]
-        self.body = views["body"]
-        self.supports = views["supports"]
-        self.supply_parameters = views["supply_parameters"]
-        self.supply = views["supply"]
-        self.drive_parameters = views["drive_parameters"]
-        self.drive = views["drive"]
-        self.drive_links = views["drive_links"]
-        self.history = views["history"]
-        self.drive_nominal = views["drive_nominal"]
-        self.sensor_parameters = views["sensor_parameters"]
-        self.accelerometers = views["accelerometers"]
-        self.calibration = views["calibration"]
-        self.command = views["command"]
-        self.measured = views["measured"]
-        self.truth = views["truth"]
+def plant_arrays(links: int, supports: int, accelerometers: int) -> PlantArrays:
+    """Return the arrays of a plant of this size, all zero."""
+    channels = 4 * links + 7 + accelerometers
+    return PlantArrays(
+        actuators=np.zeros((links, size_of(ACTUATOR))),
+        actuator_states=np.zeros((links, size_of(ACTUATOR_STATE))),
+        body=np.zeros(size_of(BODY)),
+        body_state=np.zeros(size_of(BODY_STATE)),
+        supports=np.zeros((supports, size_of(SUPPORT))),
+        supply=np.zeros(size_of(SUPPLY)),
+        supply_state=np.zeros(size_of(SUPPLY_STATE)),
+        drive=np.zeros(size_of(DRIVE)),
+        drive_state=np.zeros(size_of(DRIVE_STATE)),
+        nominal=np.zeros((links, size_of(NOMINAL))),
+        axes=np.zeros((links, size_of(AXIS))),
+        sensors=np.zeros(size_of(SENSOR)),
+        accelerometers=np.zeros((accelerometers, size_of(ACCELEROMETER))),
+        calibration=np.zeros((channels, size_of(CALIBRATION))),
+        history=np.zeros((HISTORY_ROWS, 4 * links + BODY_HISTORY)),
+        valve_history=np.zeros((VALVE_ROWS, links)),
+        drive_measured=np.zeros(3 * links),
+        valve_commands=np.zeros(links),
+        unit_vectors=np.zeros((links, 6)),
+        command=np.zeros(5 * links + 6),
+        measured=np.zeros(channels),
+        truth=np.zeros(18 + links),
+        counters=np.zeros(size_of(COUNTER), dtype=np.int64),
+    )

@@ -1,7 +1,7 @@
 """The simulated plant as messages see it: samples out, commands in, plant time between.
 
-All numbers live in one block and move in one compiled call per ``advance``; with the same settings, seed and
-commands every sample repeats bit for bit.
+All numbers live in named arrays and move in one compiled call per ``advance``; with the same settings, seed
+and commands every sample repeats bit for bit.
 """
 
 from __future__ import annotations
@@ -12,12 +12,25 @@ import secrets
 import numpy as np
 
 from hil_sim.faults import Fault, kind_of
-from hil_sim.plant import block as b
 from hil_sim.plant.assembly import assemble, calibration_of
+from hil_sim.plant.block import (
+    ACTUATOR,
+    ACTUATOR_STATE,
+    BODY,
+    BODY_STATE,
+    CALIBRATION,
+    COUNTER,
+    DRIVE,
+    HISTORY_ROWS,
+    NOMINAL,
+    SUPPLY,
+    SUPPLY_STATE,
+)
 from hil_sim.plant.integration import advance, read, tell_truth
 from hil_sim.plant.truth import PlantTruth
 from mastd.arrays import FloatArray
 from mastd.errors import UsageError
+from mastd.kernel import entry
 from mastd.settings.table.table import TableSettings
 from mastd.wire.common.layout import command_layout, sample_layout
 from mastd.wire.plant.messages import Command, Sample
@@ -25,7 +38,7 @@ from mastd.wire.plant.messages import Command, Sample
 _SETTLING_TIME = 1.0
 """Time the table is given to come to rest on its stops before the plant's time begins (s)."""
 
-_SPOOL_LAW = [b.VALVE_KEEP, b.VALVE_PULL]
+_SPOOL_LAW = [ACTUATOR.spool_rate_kept, ACTUATOR.spool_rate_gain]
 
 
 class _Stamps:
@@ -63,12 +76,11 @@ class Plant:
         self.command_sequence = -1
         self._links = links
         self._block = assemble(table, truth, 1e-9 * period_ns, seed)
-        self._floats = self._block.floats
-        self._integers = self._block.integers
+        self._counters = self._block.counters
         self._neutral: FloatArray = np.array(table.neutral_position)
         period = 1e-9 * period_ns
-        ticks = round(period / float(self._block.drive_parameters[b.TICK]))
-        self._period_steps = ticks * int(self._integers[b.TICK_STEPS])
+        ticks = round(period / float(self._block.drive[DRIVE.tick]))
+        self._period_steps = ticks * int(self._counters[COUNTER.tick_steps])
         self._due_ns = 0
         self._steps = 0
         self._sequence = 0
@@ -76,12 +88,15 @@ class Plant:
         self._scheduled: list[Fault] = []
         self._broken: dict[int, bool] = {}
         self._healthy = self._block.calibration.copy()
-        self._healthy_valves = self._block.link_parameters[:, _SPOOL_LAW].copy()
+        self._healthy_valves = self._block.actuators[:, _SPOOL_LAW].copy()
         self._stamps = _Stamps()
         self._all_valid = (1 << self.sample_layout.size) - 1
         self._truth_step = -1
         self._scales, self._offsets = calibration_of(table, self.sample_layout)
         self._calibrated = bool(np.any(self._scales != 1.0) or np.any(self._offsets != 0.0))
+        self._advance = entry(advance, (self._block, 0, -1, 0))
+        self._read = entry(read, (self._block,))
+        self._tell_truth = entry(tell_truth, (self._block, self._neutral))
         self._settle()
 
     @property
@@ -111,7 +126,7 @@ class Plant:
             self.command_sequence = command.sequence
         self._due_ns += duration_ns
         due = self._due_ns * self._period_steps // self.period_ns
-        advance(self._floats, self._integers, due - self._steps, mode, stage)
+        self._advance(self._block, due - self._steps, mode, stage)
         self._steps = due
         self._sequence += 1
 
@@ -121,7 +136,7 @@ class Plant:
         The drive works with calibrated readings; out go the sensors' own. Sequence and step count the calls
         of ``advance``.
         """
-        read(self._floats, self._integers)
+        self._read(self._block)
         sample.values[:] = self._block.measured
         if self._calibrated:
             sample.values -= self._offsets
@@ -131,8 +146,8 @@ class Plant:
         sample.step = self._sequence
         sample.time_ns = self._stamps.stamp(self.time_ns)
         sample.command_sequence = self.command_sequence
-        sample.stage = int(self._integers[b.STAGE_REACHED])
-        sample.flags = int(self._integers[b.FLAGS])
+        sample.stage = int(self._counters[COUNTER.stage_reached])
+        sample.flags = int(self._counters[COUNTER.flags])
         sample.valid = self._all_valid
         for index, missing in self._broken.items():
             if missing:
@@ -175,44 +190,46 @@ class Plant:
 
     def _truth(self) -> FloatArray:
         if self._steps != self._truth_step:
-            tell_truth(self._floats, self._integers, self._neutral)
+            self._tell_truth(self._block, self._neutral)
             self._truth_step = self._steps
         return self._block.truth
 
     def _settle(self) -> None:
         """Let the table come to rest on its lower stops with hardly any pressure in the chambers."""
         block = self._block
-        parameters = block.link_parameters
-        descent = block.drive_nominal[:, b.D_DESCENT]
+        parameters = block.actuators
+        descent = block.nominal[:, NOMINAL.descent]
         bearing = descent > 0.0
         depth = 0.0
         if bearing.any():
-            weight = (block.body_parameters[b.MASS] + block.body_parameters[b.SPRUNG_MASS]) * (
-                block.body_parameters[b.GRAVITY]
-            )
-            sag = weight / float(np.sum(parameters[bearing, b.STOP_STIFFNESS] * descent[bearing] ** 2))
-            depth = float(np.min(parameters[bearing, b.STROKE] / descent[bearing])) + sag
+            weight = (block.body[BODY.mass] + block.body[BODY.sprung_mass]) * (block.body[BODY.gravity])
+            sag = weight / float(np.sum(parameters[bearing, ACTUATOR.stop_stiffness] * descent[bearing] ** 2))
+            depth = float(np.min(parameters[bearing, ACTUATOR.stroke] / descent[bearing])) + sag
         position = self._neutral - np.array([0.0, 0.0, depth])
-        block.body[b.POSITION : b.POSITION + 3] = position
-        block.body[b.ATTITUDE] = 1.0
+        block.body_state[BODY_STATE.position : BODY_STATE.position + 3] = position
+        block.body_state[BODY_STATE.attitude] = 1.0
         lengths = np.linalg.norm(
             position
-            + parameters[:, b.TABLE_JOINT : b.TABLE_JOINT + 3]
-            - parameters[:, b.BASE_JOINT : b.BASE_JOINT + 3],
+            + parameters[:, ACTUATOR.table_joint : ACTUATOR.table_joint + 3]
+            - parameters[:, ACTUATOR.base_joint : ACTUATOR.base_joint + 3],
             axis=1,
         )
-        extension = lengths - parameters[:, b.NEUTRAL_LENGTH]
-        reach = parameters[:, b.DEAD_LENGTH] + parameters[:, b.STROKE]
-        filling = 1.0 + block.supply_parameters[b.RETURN_PRESSURE] / parameters[:, b.BULK_MODULUS]
-        block.links[:, b.LENGTH] = lengths
-        block.links[:, b.OIL_1] = parameters[:, b.AREA_1] * (reach + extension) * filling
-        block.links[:, b.OIL_2] = parameters[:, b.AREA_2] * (reach - extension) * filling
+        extension = lengths - parameters[:, ACTUATOR.neutral_length]
+        reach = parameters[:, ACTUATOR.dead_length] + parameters[:, ACTUATOR.stroke]
+        filling = 1.0 + block.supply[SUPPLY.return_pressure] / parameters[:, ACTUATOR.bulk_modulus]
+        block.actuator_states[:, ACTUATOR_STATE.length] = lengths
+        block.actuator_states[:, ACTUATOR_STATE.oil_1] = (
+            parameters[:, ACTUATOR.area_1] * (reach + extension) * filling
+        )
+        block.actuator_states[:, ACTUATOR_STATE.oil_2] = (
+            parameters[:, ACTUATOR.area_2] * (reach - extension) * filling
+        )
         steps = round(_SETTLING_TIME / (1e-9 * self.period_ns) * self._period_steps)
-        advance(self._floats, self._integers, steps - steps % self._period_steps, -1, 0)
-        last = int(self._integers[b.STEP]) // int(self._integers[b.TICK_STEPS]) % b.HISTORY_ROWS
+        self._advance(self._block, steps - steps % self._period_steps, -1, 0)
+        last = int(self._counters[COUNTER.step]) // int(self._counters[COUNTER.tick_steps]) % HISTORY_ROWS
         block.history[:] = block.history[last]
-        block.drive[:] = 0.0
-        self._integers[b.STEP] = 0
+        block.drive_state[:] = 0.0
+        self._counters[COUNTER.step] = 0
 
     def channels(self, sensor: str) -> range:
         """Return the indices of a sensor's channels in the sample block (keys of ``faults.CHANNELS``)."""
@@ -227,29 +244,29 @@ class Plant:
             self._start(self._scheduled.pop(0))
 
     def _start(self, fault: Fault) -> None:
-        supply = self._block.supply
+        supply = self._block.supply_state
         sensor = fault.sensor
         if sensor is not None:
             self._break_sensor(self.channels(sensor[0])[fault.channel], sensor[1], fault.value)
         elif fault.name == "estop":
-            self._integers[b.ESTOP] = 1
-            self._integers[b.LOCKED_OUT] = 1
-            self._integers[b.STAGE_REQUEST] = 0
+            self._counters[COUNTER.estop] = 1
+            self._counters[COUNTER.locked_out] = 1
+            self._counters[COUNTER.stage_request] = 0
         elif fault.name == "estop-release":
-            self._integers[b.ESTOP] = 0
+            self._counters[COUNTER.estop] = 0
         elif fault.name == "valve-stuck":
             self._stick_valve(fault.channel, fault.value)
         elif fault.name == "supply-loss":
-            supply[b.PUMP_HEALTH] = 0.0
+            supply[SUPPLY_STATE.pump_health] = 0.0
         elif fault.name == "supply-weak":
-            supply[b.PUMP_HEALTH] = fault.value
+            supply[SUPPLY_STATE.pump_health] = fault.value
         elif fault.name == "oil-level":
-            level = supply[b.TANK_OIL] / self._block.supply_parameters[b.TANK_VOLUME]
-            supply[b.LEVEL_LOSS] = level - fault.value
+            level = supply[SUPPLY_STATE.tank_oil] / self._block.supply[SUPPLY.tank_volume]
+            supply[SUPPLY_STATE.level_loss] = level - fault.value
         elif fault.name == "oil-temperature":
-            supply[b.TEMPERATURE] = fault.value
+            supply[SUPPLY_STATE.temperature] = fault.value
         elif fault.name == "filter-blocked":
-            supply[b.FILTER_BLOCKAGE] = fault.value
+            supply[SUPPLY_STATE.filter_blockage] = fault.value
         elif fault.name == "clock-rate":
             self._stamps.change(self.time_ns, fault.value)
         elif fault.name == "silence":
@@ -261,37 +278,39 @@ class Plant:
         calibration = self._block.calibration
         if kind == "offset":
             calibration[index] = self._healthy[index]
-            calibration[index, b.OFFSET] += value
+            calibration[index, CALIBRATION.offset] += value
         elif kind == "drift":
-            tick = float(self._block.drive_parameters[b.TICK])
-            calibration[index, b.DRIFT] = value * tick
-            calibration[index, b.DRIFT_START] = self._integers[b.STEP] // self._integers[b.TICK_STEPS]
+            tick = float(self._block.drive[DRIVE.tick])
+            calibration[index, CALIBRATION.drift] = value * tick
+            calibration[index, CALIBRATION.drift_start] = (
+                self._counters[COUNTER.step] // self._counters[COUNTER.tick_steps]
+            )
         elif kind == "noise":
-            calibration[index, b.FURTHER_NOISE] = value
+            calibration[index, CALIBRATION.added_noise] = value
         elif kind == "stuck":
-            read(self._floats, self._integers)
+            self._read(self._block)
             calibration[index] = 0.0
-            calibration[index, b.OFFSET] = self._block.measured[index]
+            calibration[index, CALIBRATION.offset] = self._block.measured[index]
         else:
             self._broken[index] = kind == "missing"
 
     def _stick_valve(self, link: int, opening: float) -> None:
         """Take the spool's law away, so that it stays where it is or is put."""
-        self._block.link_parameters[link, _SPOOL_LAW] = 0.0
-        self._block.links[link, b.SPOOL_RATE] = 0.0
+        self._block.actuators[link, _SPOOL_LAW] = 0.0
+        self._block.actuator_states[link, ACTUATOR_STATE.spool_rate] = 0.0
         if math.isfinite(opening):
-            self._block.links[link, b.SPOOL] = opening
+            self._block.actuator_states[link, ACTUATOR_STATE.spool] = opening
 
     def _clear_faults(self) -> None:
         self._block.calibration[:] = self._healthy
-        self._block.link_parameters[:, _SPOOL_LAW] = self._healthy_valves
+        self._block.actuators[:, _SPOOL_LAW] = self._healthy_valves
         self._stamps.change(self.time_ns, 1.0)
         self._broken.clear()
-        supply = self._block.supply
-        supply[b.PUMP_HEALTH] = 1.0
-        supply[b.LEVEL_LOSS] = 0.0
-        supply[b.FILTER_BLOCKAGE] = 0.0
-        supply[b.TEMPERATURE] = min(
-            supply[b.TEMPERATURE], self._block.supply_parameters[b.COOLER_TEMPERATURE]
+        supply = self._block.supply_state
+        supply[SUPPLY_STATE.pump_health] = 1.0
+        supply[SUPPLY_STATE.level_loss] = 0.0
+        supply[SUPPLY_STATE.filter_blockage] = 0.0
+        supply[SUPPLY_STATE.temperature] = min(
+            supply[SUPPLY_STATE.temperature], self._block.supply[SUPPLY.cooler_temperature]
         )
         self._silent_until_ns = 0

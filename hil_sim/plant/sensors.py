@@ -1,4 +1,4 @@
-"""Sensors of the simulated plant: what the drive and the daemon are told.
+"""Sensors of the simulated plant: what the drive and the daemon measure.
 
 Noise is a function of seed, channel and time alone (a hash, no running generator), so reading twice at one
 instant gives the same values, and who reads how often changes nothing.
@@ -11,41 +11,17 @@ import math
 import numpy as np
 
 from hil_sim.plant.block import (
-    ACCELERATION,
-    ACCELEROMETER_DELAY,
-    ACCELEROMETER_NOISE,
-    ACCELEROMETER_RESOLUTION,
-    ACCUMULATOR_OIL,
-    BODY_HISTORY,
-    DRIFT,
-    DRIFT_START,
-    FACTOR,
-    FILTER_DROP,
-    FURTHER_NOISE,
-    GRAVITY,
+    ACCELEROMETER,
+    ACTUATOR_STATE,
+    BODY,
+    BODY_STATE,
+    CALIBRATION,
+    COUNTER,
     HISTORY_ROWS,
-    LENGTH,
-    LENGTH_DELAY,
-    LENGTH_NOISE,
-    LENGTH_RESOLUTION,
-    LEVEL_LOSS,
-    OFFSET,
-    PRESSURE_1,
-    PRESSURE_2,
-    PRESSURE_DELAY,
-    PRESSURE_NOISE,
-    PRESSURE_RESOLUTION,
-    RETURN_PRESSURE,
-    SPOOL,
-    SPOOL_DELAY,
-    SPOOL_NOISE,
-    SPOOL_RESOLUTION,
-    SUPPLY_FLOW,
-    SUPPLY_PRESSURE,
-    TANK_OIL,
-    TANK_VOLUME,
-    TEMPERATURE,
-    TWIST,
+    SENSOR,
+    SUPPLY,
+    SUPPLY_STATE,
+    PlantArrays,
 )
 from hil_sim.plant.table_body import rotation
 from mastd.arrays import FloatArray
@@ -93,29 +69,24 @@ def rounded(value: float, resolution: float) -> float:
 
 
 @fused_kernel
-def record(
-    history: FloatArray,
-    row: int,
-    links: FloatArray,
-    body: FloatArray,
-    body_parameters: FloatArray,
-) -> None:
+def record(plant: PlantArrays, row: int) -> None:
     """Write what the sensors would see at this instant into ``row`` of the history, free of noise."""
+    history, links, body = plant.history, plant.actuator_states, plant.body_state
     n = links.shape[0]
     for i in range(n):
-        history[row, i] = links[i, LENGTH]
-        history[row, n + 2 * i] = links[i, PRESSURE_1]
-        history[row, n + 2 * i + 1] = links[i, PRESSURE_2]
-        history[row, 3 * n + i] = links[i, SPOOL]
+        history[row, i] = links[i, ACTUATOR_STATE.length]
+        history[row, n + 2 * i] = links[i, ACTUATOR_STATE.pressure_1]
+        history[row, n + 2 * i + 1] = links[i, ACTUATOR_STATE.pressure_2]
+        history[row, 3 * n + i] = links[i, ACTUATOR_STATE.spool]
     start = 4 * n
     _, _, _, _, _, _, r31, r32, r33 = rotation(body)
-    gravity = body_parameters[GRAVITY]
-    history[row, start] = body[ACCELERATION] + gravity * r31
-    history[row, start + 1] = body[ACCELERATION + 1] + gravity * r32
-    history[row, start + 2] = body[ACCELERATION + 2] + gravity * r33
+    gravity = plant.body[BODY.gravity]
+    history[row, start] = body[BODY_STATE.acceleration] + gravity * r31
+    history[row, start + 1] = body[BODY_STATE.acceleration + 1] + gravity * r32
+    history[row, start + 2] = body[BODY_STATE.acceleration + 2] + gravity * r33
     for j in range(3):
-        history[row, start + 3 + j] = body[ACCELERATION + 3 + j]
-        history[row, start + 6 + j] = body[TWIST + 3 + j]
+        history[row, start + 3 + j] = body[BODY_STATE.acceleration + 3 + j]
+        history[row, start + 6 + j] = body[BODY_STATE.twist + 3 + j]
 
 
 @fused_kernel
@@ -131,101 +102,98 @@ def delayed(history: FloatArray, now: int, delay: float, column: int) -> float:
 
 @fused_kernel
 def reading(calibration: FloatArray, channel: int, value: float, seed: int, now: int) -> float:
-    """Return what a channel tells for ``value`` at tick ``now``, by its calibration and the faults in it."""
-    told = calibration[channel, FACTOR] * value + calibration[channel, OFFSET]
-    told += calibration[channel, DRIFT] * (now - calibration[channel, DRIFT_START])
-    if calibration[channel, FURTHER_NOISE] > 0.0:
+    """Return the reading of a channel for ``value`` at tick ``now``, by its calibration and faults."""
+    result = calibration[channel, CALIBRATION.factor] * value + calibration[channel, CALIBRATION.offset]
+    result += calibration[channel, CALIBRATION.drift] * (now - calibration[channel, CALIBRATION.drift_start])
+    if calibration[channel, CALIBRATION.added_noise] > 0.0:
         # Numbers of their own, far from those of the sensors' own noise.
-        told += calibration[channel, FURTHER_NOISE] * noise(seed, channel + calibration.shape[0], now)
-    return float(told)
+        result += calibration[channel, CALIBRATION.added_noise] * noise(
+            seed, channel + calibration.shape[0], now
+        )
+    return float(result)
 
 
 @fused_kernel
-def measure(
-    history: FloatArray,
-    now: int,
-    seed: int,
-    parameters: FloatArray,
-    calibration: FloatArray,
-    first: int,
-    last: int,
-    measured: FloatArray,
-) -> None:
-    """Read the link sensors ``first`` … ``last`` − 1 (lengths, pressures, spools) at tick ``now``.
-
-    ``calibration`` (channels, CALIBRATION_COLUMNS): see ``reading``.
-    """
-    n = (history.shape[1] - BODY_HISTORY) // 4
-    for channel in range(first, last):
+def measure(plant: PlantArrays, now: int, count: int, measured: FloatArray) -> None:
+    """Read the first ``count`` of the actuators' sensors (lengths, pressures, spools) at tick ``now``."""
+    parameters, seed = plant.sensors, plant.counters[COUNTER.seed]
+    n = plant.actuators.shape[0]
+    for channel in range(count):
         if channel < n:
-            deviation, resolution, delay = LENGTH_NOISE, LENGTH_RESOLUTION, LENGTH_DELAY
+            deviation, resolution, delay = SENSOR.length_noise, SENSOR.length_resolution, SENSOR.length_delay
         elif channel < 3 * n:
-            deviation, resolution, delay = PRESSURE_NOISE, PRESSURE_RESOLUTION, PRESSURE_DELAY
+            deviation, resolution, delay = (
+                SENSOR.pressure_noise,
+                SENSOR.pressure_resolution,
+                SENSOR.pressure_delay,
+            )
         else:
-            deviation, resolution, delay = SPOOL_NOISE, SPOOL_RESOLUTION, SPOOL_DELAY
-        value = delayed(history, now, parameters[delay], channel)
+            deviation, resolution, delay = SENSOR.spool_noise, SENSOR.spool_resolution, SENSOR.spool_delay
+        value = delayed(plant.history, now, parameters[delay], channel)
         if parameters[deviation] > 0.0:
             value += parameters[deviation] * noise(seed, channel, now)
-        measured[channel] = rounded(reading(calibration, channel, value, seed, now), parameters[resolution])
+        measured[channel] = rounded(
+            reading(plant.calibration, channel, value, seed, now), parameters[resolution]
+        )
 
 
 @fused_kernel
-def measure_rest(
-    history: FloatArray,
-    now: int,
-    seed: int,
-    parameters: FloatArray,
-    calibration: FloatArray,
-    accelerometers: FloatArray,
-    supply: FloatArray,
-    supply_parameters: FloatArray,
-    measured: FloatArray,
-) -> None:
-    """Read the supply's sensors and the accelerometers at tick ``now`` into the rest of the sample block."""
-    n = (history.shape[1] - BODY_HISTORY) // 4
-    first = 4 * n
-    deviation = parameters[PRESSURE_NOISE]
-    resolution = parameters[PRESSURE_RESOLUTION]
-    level = supply[TANK_OIL] / supply_parameters[TANK_VOLUME] - supply[LEVEL_LOSS]
+def measure_supply(plant: PlantArrays, now: int) -> None:
+    """Read the supply's sensors at tick ``now`` into the sample."""
+    parameters, calibration, measured = plant.sensors, plant.calibration, plant.measured
+    supply, seed = plant.supply_state, plant.counters[COUNTER.seed]
+    first = 4 * plant.actuators.shape[0]
+    deviation = parameters[SENSOR.pressure_noise]
+    resolution = parameters[SENSOR.pressure_resolution]
+    level = supply[SUPPLY_STATE.tank_oil] / plant.supply[SUPPLY.tank_volume] - supply[SUPPLY_STATE.level_loss]
     values = (
-        supply[SUPPLY_PRESSURE] + deviation * noise(seed, first, now),
-        supply_parameters[RETURN_PRESSURE] + deviation * noise(seed, first + 1, now),
-        supply[SUPPLY_FLOW],
-        supply[TEMPERATURE],
+        supply[SUPPLY_STATE.pressure] + deviation * noise(seed, first, now),
+        plant.supply[SUPPLY.return_pressure] + deviation * noise(seed, first + 1, now),
+        supply[SUPPLY_STATE.supply_flow],
+        supply[SUPPLY_STATE.temperature],
         level,
-        supply[ACCUMULATOR_OIL],
-        supply[FILTER_DROP],
+        supply[SUPPLY_STATE.accumulator_oil],
+        supply[SUPPLY_STATE.filter_drop],
     )
     for j in range(7):
-        value = calibration[first + j, 0] * values[j] + calibration[first + j, 1]
+        value = (
+            calibration[first + j, CALIBRATION.factor] * values[j]
+            + calibration[first + j, CALIBRATION.offset]
+        )
         measured[first + j] = rounded(value, resolution) if j < 2 else value
-    first += 7
-    start = 4 * n
-    delay = parameters[ACCELEROMETER_DELAY]
-    fx = delayed(history, now, delay, start)
-    fy = delayed(history, now, delay, start + 1)
-    fz = delayed(history, now, delay, start + 2)
-    bx = delayed(history, now, delay, start + 3)
-    by = delayed(history, now, delay, start + 4)
-    bz = delayed(history, now, delay, start + 5)
-    wx = delayed(history, now, delay, start + 6)
-    wy = delayed(history, now, delay, start + 7)
-    wz = delayed(history, now, delay, start + 8)
+
+
+@fused_kernel
+def measure_accelerations(plant: PlantArrays, now: int) -> None:
+    """Read the accelerometers at tick ``now`` into the sample."""
+    accelerometers, parameters = plant.accelerometers, plant.sensors
+    measured, seed = plant.measured, plant.counters[COUNTER.seed]
+    start = 4 * plant.actuators.shape[0]
+    delay = parameters[SENSOR.accelerometer_delay]
+    fx = delayed(plant.history, now, delay, start)
+    fy = delayed(plant.history, now, delay, start + 1)
+    fz = delayed(plant.history, now, delay, start + 2)
+    bx = delayed(plant.history, now, delay, start + 3)
+    by = delayed(plant.history, now, delay, start + 4)
+    bz = delayed(plant.history, now, delay, start + 5)
+    wx = delayed(plant.history, now, delay, start + 6)
+    wy = delayed(plant.history, now, delay, start + 7)
+    wz = delayed(plant.history, now, delay, start + 8)
     for k in range(accelerometers.shape[0]):
-        x = accelerometers[k, 0]
-        y = accelerometers[k, 1]
-        z = accelerometers[k, 2]
+        x = accelerometers[k, ACCELEROMETER.position]
+        y = accelerometers[k, ACCELEROMETER.position + 1]
+        z = accelerometers[k, ACCELEROMETER.position + 2]
         # Angular velocity crossed with the point, then the specific force of the point.
         ux = wy * z - wz * y
         uy = wz * x - wx * z
         uz = wx * y - wy * x
         value = (
-            accelerometers[k, 3] * (fx + by * z - bz * y + wy * uz - wz * uy)
-            + accelerometers[k, 4] * (fy + bz * x - bx * z + wz * ux - wx * uz)
-            + accelerometers[k, 5] * (fz + bx * y - by * x + wx * uy - wy * ux)
+            accelerometers[k, ACCELEROMETER.direction] * (fx + by * z - bz * y + wy * uz - wz * uy)
+            + accelerometers[k, ACCELEROMETER.direction + 1] * (fy + bz * x - bx * z + wz * ux - wx * uz)
+            + accelerometers[k, ACCELEROMETER.direction + 2] * (fz + bx * y - by * x + wx * uy - wy * ux)
         )
-        channel = first + k
-        value += parameters[ACCELEROMETER_NOISE] * noise(seed, channel, now)
+        channel = start + 7 + k
+        value += parameters[SENSOR.accelerometer_noise] * noise(seed, channel, now)
         measured[channel] = rounded(
-            reading(calibration, channel, value, seed, now), parameters[ACCELEROMETER_RESOLUTION]
+            reading(plant.calibration, channel, value, seed, now), parameters[SENSOR.accelerometer_resolution]
         )

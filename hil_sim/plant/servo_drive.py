@@ -14,64 +14,9 @@ from __future__ import annotations
 
 import math
 
-from hil_sim.plant.block import (
-    C_ACCELERATION,
-    C_FORCE,
-    C_FORCE_RATE,
-    C_LENGTH,
-    C_RATE,
-    C_TRIM,
-    COMMAND_AGE,
-    COMMAND_TIMEOUT,
-    COMMANDED,
-    D_AREA_1,
-    D_AREA_2,
-    D_DESCENT,
-    D_GAIN,
-    D_LEAK_SPEED,
-    D_NEUTRAL,
-    D_SATURATION,
-    D_STIFFNESS,
-    D_STROKE,
-    DESCENT_RATE,
-    DRIVE_CLOCK,
-    DRIVE_STATE,
-    ESTOP,
-    FADE_SPAN,
-    FADE_TIME,
-    FILTERED_SUPPLY,
-    FORCE_FEEDFORWARD,
-    HIGH_PASS,
-    HIGH_PASS_RATE,
-    HOLD_TIME,
-    LENGTH_GAIN,
-    LOCKED_OUT,
-    MIN_SUPPLY,
-    NOMINAL_RETURN,
-    OFFSET_ACCELERATION,
-    OFFSET_FORCE,
-    OFFSET_LENGTH,
-    OFFSET_RATE,
-    ORIFICE_LAW,
-    PERIOD,
-    PRESSURE_DAMPING,
-    RATE_FEEDFORWARD,
-    REJOIN_ACCELERATION,
-    REJOIN_CLOCK,
-    REJOIN_SPAN,
-    SET_ACCELERATION,
-    SET_FORCE,
-    SET_FORCE_RATE,
-    SET_LENGTH,
-    SET_RATE,
-    STAGE_REQUEST,
-    TICK,
-    TIMED_OUT,
-    VALVE_COMMAND,
-    VALVE_LEAD,
-)
-from hil_sim.plant.set_points import begin_fade, fade, fade_span, follow, lower
-from mastd.arrays import FloatArray, IntArray
+from hil_sim.plant.block import AXIS, COUNTER, DRIVE, DRIVE_STATE, NOMINAL, SUPPLY_STATE, PlantArrays
+from hil_sim.plant.set_points import begin_fade, fade, fade_duration, follow, lower
+from mastd.arrays import FloatArray
 from mastd.kernel import fused_kernel
 
 MODE_DISABLED = 0
@@ -121,8 +66,8 @@ def plausible(command: FloatArray, nominal: FloatArray, mode: int) -> bool:
         fine = fine and abs(command[j]) <= MAX_WRENCH
     if mode == MODE_FOLLOW:
         for i in range(n):
-            reach = nominal[i, D_STROKE] + MAX_OVERTRAVEL
-            fine = fine and abs(command[i] - nominal[i, D_NEUTRAL]) <= reach
+            reach = nominal[i, NOMINAL.stroke] + MAX_OVERTRAVEL
+            fine = fine and abs(command[i] - nominal[i, NOMINAL.neutral_length]) <= reach
             fine = fine and abs(command[n + i]) <= MAX_RATE
             fine = fine and abs(command[2 * n + i]) <= MAX_ACCELERATION
             fine = fine and abs(command[3 * n + i]) <= MAX_FORCE
@@ -131,194 +76,184 @@ def plausible(command: FloatArray, nominal: FloatArray, mode: int) -> bool:
 
 
 @fused_kernel
-def take_command(
-    drive: FloatArray,
-    links: FloatArray,
-    parameters: FloatArray,
-    nominal: FloatArray,
-    integers: IntArray,
-    measured: FloatArray,
-    command: FloatArray,
-    mode: int,
-    stage: int,
-) -> None:
-    """Take over a command that has just arrived: mode, stage and the five numbers of each link.
+def take_command(plant: PlantArrays, mode: int, stage: int) -> None:
+    """Take over a command that has just arrived: mode, stage and the five numbers of each actuator.
 
-    ``measured`` is the row of the sensors' history whose first n values are the lengths. A command that does
-    not continue the drive's set-point is approached over a time that bounds the added acceleration.
+    A command that does not continue the drive's set-point is approached over a time that bounds the added
+    acceleration.
     """
-    n = links.shape[0]
-    state = integers[DRIVE_STATE]
-    integers[STAGE_REQUEST] = 0 if integers[ESTOP] else stage
-    integers[COMMANDED] = 1
+    drive, axes, parameters = plant.drive_state, plant.axes, plant.drive
+    nominal, counters = plant.nominal, plant.counters
+    command, measured = plant.command, plant.drive_measured
+    n = axes.shape[0]
+    state = counters[COUNTER.drive_state]
+    counters[COUNTER.stage_request] = 0 if counters[COUNTER.estop] else stage
+    counters[COUNTER.commanded] = 1
     if mode != MODE_FOLLOW or stage == 0:
-        drive[COMMAND_AGE] = 0.0
-        integers[TIMED_OUT] = 0
+        drive[DRIVE_STATE.command_age] = 0.0
+        counters[COUNTER.timed_out] = 0
         if mode == MODE_DISABLED:
-            integers[LOCKED_OUT] = 0
+            counters[COUNTER.locked_out] = 0
         if state == FOLLOW:
-            begin_fade(drive, links, parameters, nominal)
-            integers[DRIVE_STATE] = FADE
+            begin_fade(plant)
+            counters[COUNTER.drive_state] = FADE
         elif state == HOLD:
-            drive[DRIVE_CLOCK] = parameters[HOLD_TIME]
+            drive[DRIVE_STATE.clock] = parameters[DRIVE.hold_time]
         return
-    starved = state != FOLLOW and not drive[FILTERED_SUPPLY] >= parameters[MIN_SUPPLY]
-    if integers[ESTOP] or integers[LOCKED_OUT] or starved:
+    starved = state != FOLLOW and not drive[DRIVE_STATE.filtered_supply] >= parameters[DRIVE.min_supply]
+    if counters[COUNTER.estop] or counters[COUNTER.locked_out] or starved:
         # It cannot be followed yet, but whoever sends it is alive.
-        drive[COMMAND_AGE] = 0.0
-        integers[TIMED_OUT] = 0
+        drive[DRIVE_STATE.command_age] = 0.0
+        counters[COUNTER.timed_out] = 0
         return
 
-    late = drive[COMMAND_AGE] > 1.5 * parameters[PERIOD] or state != FOLLOW
+    late = drive[DRIVE_STATE.command_age] > 1.5 * parameters[DRIVE.period] or state != FOLLOW
     largest_length = 0.0
     largest_rate = 0.0
-    period = parameters[PERIOD]
+    period = parameters[DRIVE.period]
     for i in range(n):
-        force_rate = 0.0 if late else (command[3 * n + i] - links[i, C_FORCE]) / period
-        limit = MAX_FORCE_RATE_SPEED * nominal[i, D_STIFFNESS]
-        links[i, C_FORCE_RATE] = min(max(force_rate, -limit), limit)
-        links[i, C_LENGTH] = command[i]
-        links[i, C_RATE] = command[n + i]
-        links[i, C_ACCELERATION] = command[2 * n + i]
-        links[i, C_FORCE] = command[3 * n + i]
-        links[i, C_TRIM] = command[4 * n + i]
+        force_rate = 0.0 if late else (command[3 * n + i] - axes[i, AXIS.command_force]) / period
+        limit = MAX_FORCE_RATE_SPEED * nominal[i, NOMINAL.stiffness]
+        axes[i, AXIS.command_force_rate] = min(max(force_rate, -limit), limit)
+        axes[i, AXIS.command_length] = command[i]
+        axes[i, AXIS.command_rate] = command[n + i]
+        axes[i, AXIS.command_acceleration] = command[2 * n + i]
+        axes[i, AXIS.command_force] = command[3 * n + i]
+        axes[i, AXIS.command_trim] = command[4 * n + i]
         if state == CLOSED:
-            links[i, SET_LENGTH] = measured[i]
-            links[i, SET_RATE] = 0.0
-            links[i, SET_ACCELERATION] = 0.0
-            links[i, SET_FORCE] = (
-                measured[n + 2 * i] * nominal[i, D_AREA_1] - measured[n + 2 * i + 1] * nominal[i, D_AREA_2]
+            axes[i, AXIS.set_length] = measured[i]
+            axes[i, AXIS.set_rate] = 0.0
+            axes[i, AXIS.set_acceleration] = 0.0
+            axes[i, AXIS.set_force] = (
+                measured[n + 2 * i] * nominal[i, NOMINAL.area_1]
+                - measured[n + 2 * i + 1] * nominal[i, NOMINAL.area_2]
             )
-            links[i, HIGH_PASS] = 0.0
+            axes[i, AXIS.high_pass] = 0.0
         if late:
             # Where the command says the link should be now, one period before its set-point.
-            rate = links[i, C_RATE] - period * links[i, C_ACCELERATION]
-            length = links[i, C_LENGTH] - 0.5 * period * (rate + links[i, C_RATE])
-            links[i, OFFSET_LENGTH] = links[i, SET_LENGTH] - length
-            links[i, OFFSET_RATE] = links[i, SET_RATE] - rate
-            links[i, OFFSET_ACCELERATION] = links[i, SET_ACCELERATION] - links[i, C_ACCELERATION]
-            links[i, OFFSET_FORCE] = links[i, SET_FORCE] - links[i, C_FORCE]
-            largest_length = max(largest_length, abs(links[i, OFFSET_LENGTH]))
-            largest_rate = max(largest_rate, abs(links[i, OFFSET_RATE]))
+            rate = axes[i, AXIS.command_rate] - period * axes[i, AXIS.command_acceleration]
+            length = axes[i, AXIS.command_length] - 0.5 * period * (rate + axes[i, AXIS.command_rate])
+            axes[i, AXIS.offset_length] = axes[i, AXIS.set_length] - length
+            axes[i, AXIS.offset_rate] = axes[i, AXIS.set_rate] - rate
+            axes[i, AXIS.offset_acceleration] = (
+                axes[i, AXIS.set_acceleration] - axes[i, AXIS.command_acceleration]
+            )
+            axes[i, AXIS.offset_force] = axes[i, AXIS.set_force] - axes[i, AXIS.command_force]
+            largest_length = max(largest_length, abs(axes[i, AXIS.offset_length]))
+            largest_rate = max(largest_rate, abs(axes[i, AXIS.offset_rate]))
     if late:
-        drive[REJOIN_CLOCK] = 0.0
-        drive[REJOIN_SPAN] = ENGAGING_TIME if state == CLOSED else 0.0
+        drive[DRIVE_STATE.rejoin_clock] = 0.0
+        drive[DRIVE_STATE.rejoin_duration] = ENGAGING_TIME if state == CLOSED else 0.0
         if largest_length > JUMP_LENGTH or largest_rate > JUMP_RATE:
-            bound = parameters[REJOIN_ACCELERATION]
+            bound = parameters[DRIVE.rejoin_acceleration]
             span = max(math.sqrt(6.0 * largest_length / bound), 4.0 * largest_rate / bound)
             # A difference in rate first carries the offset away, by a fifth of rate times span at most.
             if largest_rate > 0.0:
                 span = min(span, MAX_EXCURSION / (0.2 * largest_rate))
-            drive[REJOIN_SPAN] = max(drive[REJOIN_SPAN], MIN_REJOIN, span)
-    drive[COMMAND_AGE] = 0.0
-    integers[TIMED_OUT] = 0
+            drive[DRIVE_STATE.rejoin_duration] = max(drive[DRIVE_STATE.rejoin_duration], MIN_REJOIN, span)
+    drive[DRIVE_STATE.command_age] = 0.0
+    counters[COUNTER.timed_out] = 0
     if state != FOLLOW:
-        drive[DRIVE_CLOCK] = 0.0
-        integers[DRIVE_STATE] = FOLLOW
+        drive[DRIVE_STATE.clock] = 0.0
+        counters[COUNTER.drive_state] = FOLLOW
 
 
 @fused_kernel
-def run_drive(
-    drive: FloatArray,
-    links: FloatArray,
-    parameters: FloatArray,
-    nominal: FloatArray,
-    integers: IntArray,
-    measured: FloatArray,
-    supply_pressure: float,
-) -> None:
-    """Run one tick of the drive on ``measured`` (lengths, chamber pressures); set the valve commands."""
-    tick = parameters[TICK]
-    drive[DRIVE_CLOCK] += tick
-    drive[FILTERED_SUPPLY] += (tick / SUPPLY_FILTER_TIME) * (supply_pressure - drive[FILTERED_SUPPLY])
-    state = integers[DRIVE_STATE]
+def run_drive(plant: PlantArrays) -> None:
+    """Run one tick of the drive on ``drive_measured`` (lengths, pressures); set the valve commands."""
+    drive, axes, parameters = plant.drive_state, plant.axes, plant.drive
+    counters = plant.counters
+    supply_pressure = plant.supply_state[SUPPLY_STATE.pressure]
+    tick = parameters[DRIVE.tick]
+    drive[DRIVE_STATE.clock] += tick
+    drive[DRIVE_STATE.filtered_supply] += (tick / SUPPLY_FILTER_TIME) * (
+        supply_pressure - drive[DRIVE_STATE.filtered_supply]
+    )
+    state = counters[COUNTER.drive_state]
     if state == FOLLOW:
-        follow(drive, links, parameters)
-        late = drive[COMMAND_AGE] >= parameters[COMMAND_TIMEOUT]
-        if drive[COMMAND_AGE] > 1.5 * parameters[PERIOD]:
-            for i in range(links.shape[0]):
-                late = late or fade_span(links, nominal, i) < parameters[FADE_TIME]
-        starved = not drive[FILTERED_SUPPLY] >= parameters[MIN_SUPPLY]
-        if late or starved or integers[ESTOP]:
-            integers[LOCKED_OUT] = 1 if starved else integers[LOCKED_OUT]
-            integers[TIMED_OUT] = 1 if late else integers[TIMED_OUT]
-            begin_fade(drive, links, parameters, nominal)
-            integers[DRIVE_STATE] = FADE
+        follow(plant)
+        late = drive[DRIVE_STATE.command_age] >= parameters[DRIVE.command_timeout]
+        if drive[DRIVE_STATE.command_age] > 1.5 * parameters[DRIVE.period]:
+            for i in range(axes.shape[0]):
+                late = late or fade_duration(plant, i) < parameters[DRIVE.fade_time]
+        starved = not drive[DRIVE_STATE.filtered_supply] >= parameters[DRIVE.min_supply]
+        if late or starved or counters[COUNTER.estop]:
+            counters[COUNTER.locked_out] = 1 if starved else counters[COUNTER.locked_out]
+            counters[COUNTER.timed_out] = 1 if late else counters[COUNTER.timed_out]
+            begin_fade(plant)
+            counters[COUNTER.drive_state] = FADE
     elif state == FADE:
-        fade(drive, links)
-        if drive[DRIVE_CLOCK] >= drive[FADE_SPAN]:
-            drive[DRIVE_CLOCK] = 0.0 if integers[TIMED_OUT] else parameters[HOLD_TIME]
-            integers[DRIVE_STATE] = HOLD
+        fade(plant)
+        if drive[DRIVE_STATE.clock] >= drive[DRIVE_STATE.fade_duration]:
+            drive[DRIVE_STATE.clock] = 0.0 if counters[COUNTER.timed_out] else parameters[DRIVE.hold_time]
+            counters[COUNTER.drive_state] = HOLD
     elif state == HOLD:
-        if drive[DRIVE_CLOCK] >= parameters[HOLD_TIME] or integers[ESTOP]:
-            drive[DRIVE_CLOCK] = 0.0
-            drive[DESCENT_RATE] = 0.0
-            integers[LOCKED_OUT] = 1
-            integers[DRIVE_STATE] = LOWER
-    elif state == LOWER and lower(drive, links, parameters, nominal):
-        integers[DRIVE_STATE] = CLOSED
-        integers[STAGE_REQUEST] = 0
-        drive[DRIVE_CLOCK] = 0.0
-    drive[COMMAND_AGE] += tick
-    if integers[DRIVE_STATE] == CLOSED:
-        if integers[COMMANDED] and drive[COMMAND_AGE] > parameters[COMMAND_TIMEOUT]:
-            integers[TIMED_OUT] = 1
-            integers[STAGE_REQUEST] = 0
-        for i in range(links.shape[0]):
-            links[i, VALVE_COMMAND] = 0.0
+        if drive[DRIVE_STATE.clock] >= parameters[DRIVE.hold_time] or counters[COUNTER.estop]:
+            drive[DRIVE_STATE.clock] = 0.0
+            drive[DRIVE_STATE.descent_rate] = 0.0
+            counters[COUNTER.locked_out] = 1
+            counters[COUNTER.drive_state] = LOWER
+    elif state == LOWER and lower(plant):
+        counters[COUNTER.drive_state] = CLOSED
+        counters[COUNTER.stage_request] = 0
+        drive[DRIVE_STATE.clock] = 0.0
+    drive[DRIVE_STATE.command_age] += tick
+    if counters[COUNTER.drive_state] == CLOSED:
+        if counters[COUNTER.commanded] and drive[DRIVE_STATE.command_age] > parameters[DRIVE.command_timeout]:
+            counters[COUNTER.timed_out] = 1
+            counters[COUNTER.stage_request] = 0
+        for i in range(axes.shape[0]):
+            axes[i, AXIS.valve_command] = 0.0
         return
-    _set_valves(drive, links, parameters, nominal, integers, measured)
+    _set_valves(plant)
 
 
 @fused_kernel
-def _set_valves(
-    drive: FloatArray,
-    links: FloatArray,
-    parameters: FloatArray,
-    nominal: FloatArray,
-    integers: IntArray,
-    measured: FloatArray,
-) -> None:
-    """The drive law of the module's head, for all links."""
-    n = links.shape[0]
-    tick = parameters[TICK]
-    lead = parameters[VALVE_LEAD]
-    follows = integers[DRIVE_STATE] == FOLLOW
-    supply = drive[FILTERED_SUPPLY]
+def _set_valves(plant: PlantArrays) -> None:
+    """The drive law of the module's head, for all actuators."""
+    drive, axes, parameters = plant.drive_state, plant.axes, plant.drive
+    nominal, measured = plant.nominal, plant.drive_measured
+    n = axes.shape[0]
+    tick = parameters[DRIVE.tick]
+    lead = parameters[DRIVE.valve_lead]
+    follows = plant.counters[COUNTER.drive_state] == FOLLOW
+    supply = drive[DRIVE_STATE.filtered_supply]
     for i in range(n):
-        area_1 = nominal[i, D_AREA_1]
-        area_2 = nominal[i, D_AREA_2]
+        area_1 = nominal[i, NOMINAL.area_1]
+        area_2 = nominal[i, NOMINAL.area_2]
         pressure_1 = measured[n + 2 * i]
         pressure_2 = measured[n + 2 * i + 1]
         force = pressure_1 * area_1 - pressure_2 * area_2
-        trim = links[i, C_TRIM]
+        trim = axes[i, AXIS.command_trim]
         if not follows:
             trim = 0.0
-            links[i, SET_FORCE_RATE] = 0.0
-            links[i, SET_FORCE] += (tick / RELAXATION_TIME) * (force - links[i, SET_FORCE])
-        excess = force - links[i, SET_FORCE]
-        links[i, HIGH_PASS] += parameters[HIGH_PASS_RATE] * tick * (excess - links[i, HIGH_PASS])
-        stiffness = nominal[i, D_STIFFNESS]
+            axes[i, AXIS.set_force_rate] = 0.0
+            axes[i, AXIS.set_force] += (tick / RELAXATION_TIME) * (force - axes[i, AXIS.set_force])
+        excess = force - axes[i, AXIS.set_force]
+        axes[i, AXIS.high_pass] += (
+            parameters[DRIVE.high_pass_rate] * tick * (excess - axes[i, AXIS.high_pass])
+        )
+        stiffness = nominal[i, NOMINAL.stiffness]
         speed = (
-            parameters[RATE_FEEDFORWARD] * links[i, SET_RATE]
-            + lead * links[i, SET_ACCELERATION]
-            + parameters[FORCE_FEEDFORWARD] * links[i, SET_FORCE_RATE] / stiffness
-            + nominal[i, D_LEAK_SPEED] * links[i, SET_FORCE]
-            + parameters[LENGTH_GAIN] * (links[i, SET_LENGTH] - measured[i])
-            - parameters[PRESSURE_DAMPING] * (excess - links[i, HIGH_PASS]) / stiffness
+            parameters[DRIVE.rate_feedforward] * axes[i, AXIS.set_rate]
+            + lead * axes[i, AXIS.set_acceleration]
+            + parameters[DRIVE.force_feedforward] * axes[i, AXIS.set_force_rate] / stiffness
+            + nominal[i, NOMINAL.leak_speed] * axes[i, AXIS.set_force]
+            + parameters[DRIVE.length_gain] * (axes[i, AXIS.set_length] - measured[i])
+            - parameters[DRIVE.pressure_damping] * (excess - axes[i, AXIS.high_pass]) / stiffness
             + trim
         )
-        available = area_1 * supply - area_2 * parameters[NOMINAL_RETURN]
+        available = area_1 * supply - area_2 * parameters[DRIVE.return_pressure]
         if not speed > 0.0:
-            available = area_2 * supply - area_1 * parameters[NOMINAL_RETURN]
+            available = area_2 * supply - area_1 * parameters[DRIVE.return_pressure]
         at_rest = max(available, 1.0)
-        if parameters[ORIFICE_LAW] > 0.5:
-            load = links[i, SET_FORCE] + lead * links[i, SET_FORCE_RATE]
+        if parameters[DRIVE.orifice_law] > 0.5:
+            load = axes[i, AXIS.set_force] + lead * axes[i, AXIS.set_force_rate]
             available += -load if speed > 0.0 else load
         # A twentieth of the full pressure is the least the law counts on: beyond it the valve is open anyway.
         available = max(available, 0.05 * at_rest)
-        share = abs(speed) / (nominal[i, D_GAIN] * math.sqrt(available))
-        saturation = nominal[i, D_SATURATION] * share
+        share = abs(speed) / (nominal[i, NOMINAL.gain] * math.sqrt(available))
+        saturation = nominal[i, NOMINAL.saturation] * share
         opening = 1.0
         if saturation < 1.0:
             opening = min(share / math.sqrt(1.0 - saturation * saturation), 1.0)
@@ -327,7 +262,7 @@ def _set_valves(
             opening *= min(max((supply - pressure_1) / CHECK_PRESSURE, 0.0), 1.0)
         else:
             opening = -opening
-        if nominal[i, D_DESCENT] == 0.0 and not follows:
+        if nominal[i, NOMINAL.descent] == 0.0 and not follows:
             # Nor do the links that hold the table upright sideways give their oil away.
             opening *= min(max(supply / CHECK_PRESSURE - 1.0, 0.0), 1.0)
-        links[i, VALVE_COMMAND] = opening
+        axes[i, AXIS.valve_command] = opening

@@ -4,39 +4,7 @@ from __future__ import annotations
 
 import math
 
-from hil_sim.plant.block import (
-    C_ACCELERATION,
-    C_FORCE,
-    C_FORCE_RATE,
-    C_LENGTH,
-    C_RATE,
-    COMMAND_AGE,
-    D_DESCENT,
-    D_NEUTRAL,
-    D_STROKE,
-    DESCENT_RATE,
-    DRIVE_CLOCK,
-    FADE_ACCELERATION,
-    FADE_LENGTH,
-    FADE_RATE,
-    FADE_SPAN,
-    FADE_TIME,
-    LOWERING_SPEED,
-    OFFSET_ACCELERATION,
-    OFFSET_FORCE,
-    OFFSET_LENGTH,
-    OFFSET_RATE,
-    PERIOD,
-    REJOIN_CLOCK,
-    REJOIN_SPAN,
-    SET_ACCELERATION,
-    SET_FORCE,
-    SET_FORCE_RATE,
-    SET_LENGTH,
-    SET_RATE,
-    TICK,
-)
-from mastd.arrays import FloatArray
+from hil_sim.plant.block import AXIS, DRIVE, DRIVE_STATE, NOMINAL, PlantArrays
 from mastd.kernel import fused_kernel
 
 BRIDGE_TIME = 0.02
@@ -58,45 +26,43 @@ LANDING_DEPTH = 1.0e-3
 
 
 @fused_kernel
-def fade_span(links: FloatArray, nominal: FloatArray, i: int) -> float:
-    """Return the longest fade of link ``i`` within its stroke (s): it travels half rate times span."""
-    rate = links[i, SET_RATE]
+def fade_duration(plant: PlantArrays, i: int) -> float:
+    """Return the longest fade of actuator ``i`` within its stroke (s): it covers half rate times duration."""
+    axes, nominal = plant.axes, plant.nominal
+    rate = axes[i, AXIS.set_rate]
     if not abs(rate) > CREEP:
         return math.inf
-    extension = links[i, SET_LENGTH] - nominal[i, D_NEUTRAL]
-    room = nominal[i, D_STROKE] - STROKE_RESERVE - (extension if rate > 0.0 else -extension)
-    return float(2.0 * max(room, 0.0) / abs(rate))
+    extension = axes[i, AXIS.set_length] - nominal[i, NOMINAL.neutral_length]
+    left = nominal[i, NOMINAL.stroke] - STROKE_RESERVE - (extension if rate > 0.0 else -extension)
+    return float(2.0 * max(left, 0.0) / abs(rate))
 
 
 @fused_kernel
-def begin_fade(
-    drive: FloatArray,
-    links: FloatArray,
-    parameters: FloatArray,
-    nominal: FloatArray,
-) -> None:
-    """Note the present set-point as the start of a fade, all links in one time that fits the stroke left."""
-    span = parameters[FADE_TIME]
-    for i in range(links.shape[0]):
-        span = min(span, fade_span(links, nominal, i))
-    drive[FADE_SPAN] = max(span, MIN_FADE)
-    for i in range(links.shape[0]):
-        links[i, FADE_LENGTH] = links[i, SET_LENGTH]
-        links[i, FADE_RATE] = links[i, SET_RATE]
-        links[i, FADE_ACCELERATION] = links[i, SET_ACCELERATION]
-    drive[DRIVE_CLOCK] = 0.0
+def begin_fade(plant: PlantArrays) -> None:
+    """Begin a fade at the present set-point, all actuators in one time that fits the stroke left."""
+    drive, axes, parameters = plant.drive_state, plant.axes, plant.drive
+    span = parameters[DRIVE.fade_time]
+    for i in range(axes.shape[0]):
+        span = min(span, fade_duration(plant, i))
+    drive[DRIVE_STATE.fade_duration] = max(span, MIN_FADE)
+    for i in range(axes.shape[0]):
+        axes[i, AXIS.fade_length] = axes[i, AXIS.set_length]
+        axes[i, AXIS.fade_rate] = axes[i, AXIS.set_rate]
+        axes[i, AXIS.fade_acceleration] = axes[i, AXIS.set_acceleration]
+    drive[DRIVE_STATE.clock] = 0.0
 
 
 @fused_kernel
-def follow(drive: FloatArray, links: FloatArray, parameters: FloatArray) -> None:
-    """Set-points of the present instant from the last command, going on with its rate when it is late."""
-    ahead = drive[COMMAND_AGE] - parameters[PERIOD]
-    drive[REJOIN_CLOCK] += parameters[TICK]
-    span = drive[REJOIN_SPAN]
+def follow(plant: PlantArrays) -> None:
+    """Write the set-points of the present instant from the last command, extrapolated while it is late."""
+    drive, axes, parameters = plant.drive_state, plant.axes, plant.drive
+    ahead = drive[DRIVE_STATE.command_age] - parameters[DRIVE.period]
+    drive[DRIVE_STATE.rejoin_clock] += parameters[DRIVE.tick]
+    span = drive[DRIVE_STATE.rejoin_duration]
     # The offset from the old set-point runs out on the quintic that takes over its two derivatives too.
     p = q = r = dp = dq = dr = ddp = ddq = ddr = 0.0
-    if drive[REJOIN_CLOCK] < span:
-        s = drive[REJOIN_CLOCK] / span
+    if drive[DRIVE_STATE.rejoin_clock] < span:
+        s = drive[DRIVE_STATE.rejoin_clock] / span
         rest = 1.0 - s
         p = 1.0 - s * s * s * (10.0 - s * (15.0 - 6.0 * s))
         q = span * (s - s * s * s * (6.0 - s * (8.0 - 3.0 * s)))
@@ -107,83 +73,85 @@ def follow(drive: FloatArray, links: FloatArray, parameters: FloatArray) -> None
         ddp = -60.0 * s * (1.0 - s * (3.0 - 2.0 * s)) / (span * span)
         ddq = -s * (36.0 - s * (96.0 - 60.0 * s)) / span
         ddr = 1.0 - s * (9.0 - s * (18.0 - 10.0 * s))
-    for i in range(links.shape[0]):
-        acceleration = links[i, C_ACCELERATION]
-        force_rate = links[i, C_FORCE_RATE]
+    for i in range(axes.shape[0]):
+        acceleration = axes[i, AXIS.command_acceleration]
+        force_rate = axes[i, AXIS.command_force_rate]
         if ahead <= 0.0:
             gained = acceleration * ahead
-            length = links[i, C_LENGTH] + ahead * (links[i, C_RATE] + 0.5 * gained)
-            force = links[i, C_FORCE] + ahead * force_rate
+            length = axes[i, AXIS.command_length] + ahead * (axes[i, AXIS.command_rate] + 0.5 * gained)
+            force = axes[i, AXIS.command_force] + ahead * force_rate
         else:
             passed = min(ahead, BRIDGE_TIME)
             left = 1.0 - passed / BRIDGE_TIME
             gained = acceleration * passed * 0.5 * (1.0 + left)
             length = (
-                links[i, C_LENGTH]
-                + ahead * links[i, C_RATE]
+                axes[i, AXIS.command_length]
+                + ahead * axes[i, AXIS.command_rate]
                 + acceleration * passed * passed * (0.5 - passed / (6.0 * BRIDGE_TIME))
                 + 0.5 * acceleration * BRIDGE_TIME * (ahead - passed)
             )
             acceleration *= left
             force_rate *= left
-            force = links[i, C_FORCE]
-        offset = links[i, OFFSET_LENGTH]
-        offset_rate = links[i, OFFSET_RATE]
-        offset_acceleration = links[i, OFFSET_ACCELERATION]
-        links[i, SET_LENGTH] = length + p * offset + q * offset_rate + r * offset_acceleration
-        links[i, SET_RATE] = (
-            links[i, C_RATE] + gained + dp * offset + dq * offset_rate + dr * offset_acceleration
+            force = axes[i, AXIS.command_force]
+        offset = axes[i, AXIS.offset_length]
+        offset_rate = axes[i, AXIS.offset_rate]
+        offset_acceleration = axes[i, AXIS.offset_acceleration]
+        axes[i, AXIS.set_length] = length + p * offset + q * offset_rate + r * offset_acceleration
+        axes[i, AXIS.set_rate] = (
+            axes[i, AXIS.command_rate] + gained + dp * offset + dq * offset_rate + dr * offset_acceleration
         )
-        links[i, SET_ACCELERATION] = (
+        axes[i, AXIS.set_acceleration] = (
             acceleration + ddp * offset + ddq * offset_rate + ddr * offset_acceleration
         )
-        links[i, SET_FORCE] = force + p * links[i, OFFSET_FORCE]
-        links[i, SET_FORCE_RATE] = force_rate
+        axes[i, AXIS.set_force] = force + p * axes[i, AXIS.offset_force]
+        axes[i, AXIS.set_force_rate] = force_rate
 
 
 @fused_kernel
-def fade(drive: FloatArray, links: FloatArray) -> None:
-    """Set-points of a fade: rate and acceleration run out on a cubic, so the length ends at rest."""
-    span = drive[FADE_SPAN]
-    s = min(drive[DRIVE_CLOCK] / span, 1.0)
+def fade(plant: PlantArrays) -> None:
+    """Write the set-points of a fade: rate and acceleration end on a cubic, the length at rest."""
+    drive, axes = plant.drive_state, plant.axes
+    span = drive[DRIVE_STATE.fade_duration]
+    s = min(drive[DRIVE_STATE.clock] / span, 1.0)
     rest = 1.0 - s
-    for i in range(links.shape[0]):
-        rate = links[i, FADE_RATE]
-        acceleration = links[i, FADE_ACCELERATION]
-        links[i, SET_RATE] = rate * (1.0 - s * s * (3.0 - 2.0 * s)) + acceleration * span * s * rest * rest
-        links[i, SET_ACCELERATION] = -6.0 * rate * s * rest / span + acceleration * rest * (1.0 - 3.0 * s)
-        links[i, SET_LENGTH] = (
-            links[i, FADE_LENGTH]
+    for i in range(axes.shape[0]):
+        rate = axes[i, AXIS.fade_rate]
+        acceleration = axes[i, AXIS.fade_acceleration]
+        axes[i, AXIS.set_rate] = (
+            rate * (1.0 - s * s * (3.0 - 2.0 * s)) + acceleration * span * s * rest * rest
+        )
+        axes[i, AXIS.set_acceleration] = -6.0 * rate * s * rest / span + acceleration * rest * (1.0 - 3.0 * s)
+        axes[i, AXIS.set_length] = (
+            axes[i, AXIS.fade_length]
             + rate * span * (s - s * s * s * (1.0 - 0.5 * s))
             + acceleration * span * span * s * s * (0.5 - s * (2.0 / 3.0 - 0.25 * s))
         )
 
 
 @fused_kernel
-def lower(
-    drive: FloatArray,
-    links: FloatArray,
-    parameters: FloatArray,
-    nominal: FloatArray,
-) -> bool:
-    """Set-points of lowering: each link retracts in its share of a descent; True when all are down."""
-    tick = parameters[TICK]
+def lower(plant: PlantArrays) -> bool:
+    """Write the set-points of lowering, each actuator by its part of a descent; True when all are down."""
+    drive, axes, parameters = plant.drive_state, plant.axes, plant.drive
+    nominal = plant.nominal
+    tick = parameters[DRIVE.tick]
     farthest = -1.0
-    for i in range(links.shape[0]):
-        if nominal[i, D_DESCENT] > 0.0:
-            bottom = nominal[i, D_NEUTRAL] - nominal[i, D_STROKE] - LANDING_DEPTH
-            farthest = max(farthest, (links[i, SET_LENGTH] - bottom) / nominal[i, D_DESCENT])
+    for i in range(axes.shape[0]):
+        if nominal[i, NOMINAL.descent] > 0.0:
+            bottom = nominal[i, NOMINAL.neutral_length] - nominal[i, NOMINAL.stroke] - LANDING_DEPTH
+            farthest = max(farthest, (axes[i, AXIS.set_length] - bottom) / nominal[i, NOMINAL.descent])
     if not farthest > 0.0:
         return True
     nearing = LANDING_RATE * farthest + LANDING_SPEED
-    wanted = min(parameters[LOWERING_SPEED], nearing)
-    drive[DESCENT_RATE] = min(drive[DESCENT_RATE] + LOWERING_ACCELERATION * tick, wanted)
-    for i in range(links.shape[0]):
-        bottom = nominal[i, D_NEUTRAL] - nominal[i, D_STROKE] - LANDING_DEPTH
-        rate = drive[DESCENT_RATE] * nominal[i, D_DESCENT]
-        moves = rate > 0.0 and links[i, SET_LENGTH] > bottom
-        links[i, SET_RATE] = -rate if moves else 0.0
-        links[i, SET_ACCELERATION] = 0.0
+    wanted = min(parameters[DRIVE.lowering_speed], nearing)
+    drive[DRIVE_STATE.descent_rate] = min(
+        drive[DRIVE_STATE.descent_rate] + LOWERING_ACCELERATION * tick, wanted
+    )
+    for i in range(axes.shape[0]):
+        bottom = nominal[i, NOMINAL.neutral_length] - nominal[i, NOMINAL.stroke] - LANDING_DEPTH
+        rate = drive[DRIVE_STATE.descent_rate] * nominal[i, NOMINAL.descent]
+        moves = rate > 0.0 and axes[i, AXIS.set_length] > bottom
+        axes[i, AXIS.set_rate] = -rate if moves else 0.0
+        axes[i, AXIS.set_acceleration] = 0.0
         if moves:
-            links[i, SET_LENGTH] -= rate * tick
+            axes[i, AXIS.set_length] -= rate * tick
     return False

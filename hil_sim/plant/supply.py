@@ -8,43 +8,8 @@ from __future__ import annotations
 
 import math
 
-from hil_sim.plant.block import (
-    ACCUMULATOR_OIL,
-    ACCUMULATOR_PRESSURE,
-    ACCUMULATOR_VOLUME,
-    BLEED_CONDUCTANCE,
-    COOLER_TEMPERATURE,
-    COOLING,
-    DRAWN,
-    EXPONENT,
-    FILTER_BLOCKAGE,
-    FILTER_DROP,
-    FILTER_LOSS,
-    HEAT_CAPACITY,
-    HIGH_PRESSURE,
-    LINE_LOSS,
-    LINE_VOLUME,
-    LOW_PRESSURE,
-    MINIMUM_PRESSURE,
-    PRECHARGE,
-    PRESSURE_RAMP,
-    PUMP_DELIVERY,
-    PUMP_DROOP,
-    PUMP_FLOW,
-    PUMP_HEALTH,
-    PUMP_TIME,
-    RETURN_FLOW,
-    RETURNED,
-    SET_PRESSURE,
-    STAGE_REACHED,
-    STAGE_REQUEST,
-    SUPPLY_FAULT,
-    SUPPLY_FLOW,
-    SUPPLY_PRESSURE,
-    TANK_OIL,
-    TEMPERATURE,
-)
-from mastd.arrays import FloatArray, IntArray
+from hil_sim.plant.block import COUNTER, SUPPLY, SUPPLY_STATE, PlantArrays
+from mastd.arrays import FloatArray
 from mastd.kernel import fused_kernel
 
 # Smoothing of the flow figures that the pack reports (s).
@@ -58,12 +23,12 @@ def stored_pressure(oil: float, parameters: FloatArray) -> float:
     Above the precharge the gas law p = p₀ (V / (V − oil))^k; below it only the line's own compliance is left,
     and the pressure falls to zero with the oil.
     """
-    line = parameters[LINE_VOLUME]
+    line = parameters[SUPPLY.line_volume]
     if oil <= line:
-        return float(parameters[PRECHARGE] * max(oil, 0.0) / line)
-    volume = parameters[ACCUMULATOR_VOLUME]
+        return float(parameters[SUPPLY.precharge] * max(oil, 0.0) / line)
+    volume = parameters[SUPPLY.accumulator_volume]
     gas = max(volume - (oil - line), 0.05 * volume)
-    return float(parameters[PRECHARGE] * (volume / gas) ** parameters[EXPONENT])
+    return float(parameters[SUPPLY.precharge] * (volume / gas) ** parameters[SUPPLY.exponent])
 
 
 @fused_kernel
@@ -74,56 +39,68 @@ def _follow(value: float, target: float, share: float) -> float:
 
 
 @fused_kernel
-def run_supply(supply: FloatArray, parameters: FloatArray, integers: IntArray, tick: float) -> None:
+def run_supply(plant: PlantArrays, tick: float) -> None:
     """Advance the supply by one drive tick (s)."""
-    request = integers[STAGE_REQUEST]
+    supply, parameters, counters = plant.supply_state, plant.supply, plant.counters
+    request = counters[COUNTER.stage_request]
     target = 0.0
     if request == 1:
-        target = parameters[LOW_PRESSURE]
+        target = parameters[SUPPLY.low_pressure]
     elif request == 2:
-        target = parameters[HIGH_PRESSURE]
-    pressure = supply[ACCUMULATOR_PRESSURE]
-    if target > supply[SET_PRESSURE]:
-        supply[SET_PRESSURE] = min(supply[SET_PRESSURE] + parameters[PRESSURE_RAMP] * tick, target)
+        target = parameters[SUPPLY.high_pressure]
+    pressure = supply[SUPPLY_STATE.accumulator_pressure]
+    if target > supply[SUPPLY_STATE.set_pressure]:
+        supply[SUPPLY_STATE.set_pressure] = min(
+            supply[SUPPLY_STATE.set_pressure] + parameters[SUPPLY.pressure_ramp] * tick, target
+        )
     else:
-        supply[SET_PRESSURE] = target
+        supply[SUPPLY_STATE.set_pressure] = target
 
     # A pressure-compensated pump: full flow until the set pressure is near, then less and less.
-    share = (supply[SET_PRESSURE] - pressure) / parameters[PUMP_DROOP]
-    wanted = min(max(share, 0.0), 1.0) * parameters[PUMP_FLOW] * supply[PUMP_HEALTH]
-    supply[PUMP_DELIVERY] = _follow(supply[PUMP_DELIVERY], wanted, min(tick / parameters[PUMP_TIME], 1.0))
+    share = (supply[SUPPLY_STATE.set_pressure] - pressure) / parameters[SUPPLY.pump_droop]
+    wanted = min(max(share, 0.0), 1.0) * parameters[SUPPLY.pump_flow] * supply[SUPPLY_STATE.pump_health]
+    supply[SUPPLY_STATE.pump_delivery] = _follow(
+        supply[SUPPLY_STATE.pump_delivery], wanted, min(tick / parameters[SUPPLY.pump_time], 1.0)
+    )
     # The unloading valve opens when less pressure is wanted than stands in the accumulators.
     bleed = 0.0
-    if pressure > supply[SET_PRESSURE] + parameters[PUMP_DROOP] or request == 0:
-        bleed = parameters[BLEED_CONDUCTANCE] * math.sqrt(max(pressure, 0.0))
-    bled = min(bleed * tick, max(supply[ACCUMULATOR_OIL], 0.0))
-    delivered = supply[PUMP_DELIVERY] * tick
-    supply[ACCUMULATOR_OIL] += delivered - supply[DRAWN] - bled
-    supply[TANK_OIL] += supply[RETURNED] + bled - delivered
-    pressure = stored_pressure(supply[ACCUMULATOR_OIL], parameters)
-    supply[ACCUMULATOR_PRESSURE] = pressure
+    if pressure > supply[SUPPLY_STATE.set_pressure] + parameters[SUPPLY.pump_droop] or request == 0:
+        bleed = parameters[SUPPLY.bleed_conductance] * math.sqrt(max(pressure, 0.0))
+    bled = min(bleed * tick, max(supply[SUPPLY_STATE.accumulator_oil], 0.0))
+    delivered = supply[SUPPLY_STATE.pump_delivery] * tick
+    supply[SUPPLY_STATE.accumulator_oil] += delivered - supply[SUPPLY_STATE.drawn] - bled
+    supply[SUPPLY_STATE.tank_oil] += supply[SUPPLY_STATE.returned] + bled - delivered
+    pressure = stored_pressure(supply[SUPPLY_STATE.accumulator_oil], parameters)
+    supply[SUPPLY_STATE.accumulator_pressure] = pressure
 
     smoothing = min(tick / _FLOW_TIME, 1.0)
-    drawn = supply[DRAWN] / tick
-    supply[SUPPLY_FLOW] = _follow(supply[SUPPLY_FLOW], drawn, smoothing)
-    supply[RETURN_FLOW] = _follow(supply[RETURN_FLOW], supply[RETURNED] / tick, smoothing)
-    supply[DRAWN] = 0.0
-    supply[RETURNED] = 0.0
-    supply[SUPPLY_PRESSURE] = max(pressure - parameters[LINE_LOSS] * drawn * abs(drawn), 0.0)
+    drawn = supply[SUPPLY_STATE.drawn] / tick
+    supply[SUPPLY_STATE.supply_flow] = _follow(supply[SUPPLY_STATE.supply_flow], drawn, smoothing)
+    supply[SUPPLY_STATE.return_flow] = _follow(
+        supply[SUPPLY_STATE.return_flow], supply[SUPPLY_STATE.returned] / tick, smoothing
+    )
+    supply[SUPPLY_STATE.drawn] = 0.0
+    supply[SUPPLY_STATE.returned] = 0.0
+    supply[SUPPLY_STATE.pressure] = max(pressure - parameters[SUPPLY.line_loss] * drawn * abs(drawn), 0.0)
 
-    supply[FILTER_DROP] = parameters[FILTER_LOSS] * max(supply[RETURN_FLOW], 0.0) + supply[FILTER_BLOCKAGE]
+    supply[SUPPLY_STATE.filter_drop] = (
+        parameters[SUPPLY.filter_loss] * max(supply[SUPPLY_STATE.return_flow], 0.0)
+        + supply[SUPPLY_STATE.filter_blockage]
+    )
     # All the pump's hydraulic power ends as heat in the oil.
-    heat = pressure * supply[PUMP_DELIVERY]
-    cooling = parameters[COOLING] * max(supply[TEMPERATURE] - parameters[COOLER_TEMPERATURE], 0.0)
-    supply[TEMPERATURE] += (heat - cooling) * tick / parameters[HEAT_CAPACITY]
+    heat = pressure * supply[SUPPLY_STATE.pump_delivery]
+    cooling = parameters[SUPPLY.cooling] * max(
+        supply[SUPPLY_STATE.temperature] - parameters[SUPPLY.cooler_temperature], 0.0
+    )
+    supply[SUPPLY_STATE.temperature] += (heat - cooling) * tick / parameters[SUPPLY.heat_capacity]
 
-    reached = integers[STAGE_REACHED]
+    reached = counters[COUNTER.stage_reached]
     reached = min(reached, request)
-    if request >= 1 and reached < 1 and pressure >= 0.9 * parameters[LOW_PRESSURE]:
+    if request >= 1 and reached < 1 and pressure >= 0.9 * parameters[SUPPLY.low_pressure]:
         reached = 1
-    if request == 2 and reached == 1 and pressure >= 0.95 * parameters[HIGH_PRESSURE]:
+    if request == 2 and reached == 1 and pressure >= 0.95 * parameters[SUPPLY.high_pressure]:
         reached = 2
-    integers[STAGE_REACHED] = reached
-    low = reached == 2 and not pressure >= parameters[MINIMUM_PRESSURE]
-    lost = request > 0 and not supply[PUMP_HEALTH] > 0.0
-    integers[SUPPLY_FAULT] = 1 if low or lost else 0
+    counters[COUNTER.stage_reached] = reached
+    low = reached == 2 and not pressure >= parameters[SUPPLY.min_pressure]
+    lost = request > 0 and not supply[SUPPLY_STATE.pump_health] > 0.0
+    counters[COUNTER.supply_fault] = 1 if low or lost else 0

@@ -15,9 +15,8 @@ import numpy as np
 import pytest
 from scipy.integrate import solve_ivp
 
-from hil_sim.plant import block as b
 from hil_sim.plant.assembly import assemble
-from hil_sim.plant.block import Block
+from hil_sim.plant.block import ACTUATOR, ACTUATOR_STATE, BODY_STATE, SUPPLY_STATE, PlantArrays
 from hil_sim.plant.hydraulics import friction_force, move_oil
 from hil_sim.plant.table_body import step_plant
 from hil_sim.plant.truth import PayloadTruth, PlantTruth
@@ -206,19 +205,23 @@ class Kernel:
     """The compiled plant at neutral, its valves told what to do directly."""
 
     def __init__(self, table: TableSettings, payload: PayloadTruth | None = PAYLOAD) -> None:
-        self.block: Block = assemble(table, PlantTruth(payload=payload), PERIOD, seed=0)
+        self.block: PlantArrays = assemble(table, PlantTruth(payload=payload), PERIOD, seed=0)
         self.n = len(table.links)
         self.table = table
-        self.units = np.zeros((self.n, 6))
+        self.units = self.block.unit_vectors
         self.first = MEAN_PRESSURE + 0.5 * static_forces(table, Bodies.of(table, payload)) / self.area
         self.second = 2 * MEAN_PRESSURE - self.first
         block = self.block
-        block.body[b.POSITION : b.POSITION + 3] = table.neutral_position
-        block.body[b.ATTITUDE] = 1.0
+        block.body_state[BODY_STATE.position : BODY_STATE.position + 3] = table.neutral_position
+        block.body_state[BODY_STATE.attitude] = 1.0
         volume = self.area * (table.actuator.dead_length + table.links[0].stroke)
-        block.links[:, b.OIL_1] = volume * (1 + self.first / table.actuator.bulk_modulus)
-        block.links[:, b.OIL_2] = volume * (1 + self.second / table.actuator.bulk_modulus)
-        block.supply[b.SUPPLY_PRESSURE] = SUPPLY
+        block.actuator_states[:, ACTUATOR_STATE.oil_1] = volume * (
+            1 + self.first / table.actuator.bulk_modulus
+        )
+        block.actuator_states[:, ACTUATOR_STATE.oil_2] = volume * (
+            1 + self.second / table.actuator.bulk_modulus
+        )
+        block.supply_state[SUPPLY_STATE.pressure] = SUPPLY
 
     @property
     def area(self) -> float:
@@ -226,38 +229,28 @@ class Kernel:
 
     def step(self, openings: FloatArray) -> None:
         block = self.block
-        step_plant(
-            block.links,
-            block.link_parameters,
-            block.body,
-            block.body_parameters,
-            block.supports,
-            block.supply,
-            block.supply_parameters,
-            openings,
-            self.units,
-            STEP,
-        )
+        block.valve_commands[:] = openings
+        step_plant(block, STEP)
 
     def pressures(self) -> FloatArray:
         """Return both chambers' pressures (2, n) at the present instant, from oil and length."""
-        links = self.block.links
-        extension = links[:, b.LENGTH] - 1.2
+        links = self.block.actuator_states
+        extension = links[:, ACTUATOR_STATE.length] - 1.2
         reach = self.table.actuator.dead_length + self.table.links[0].stroke
         beta = self.table.actuator.bulk_modulus
-        first = beta * (links[:, b.OIL_1] / (self.area * (reach + extension)) - 1)
-        second = beta * (links[:, b.OIL_2] / (self.area * (reach - extension)) - 1)
+        first = beta * (links[:, ACTUATOR_STATE.oil_1] / (self.area * (reach + extension)) - 1)
+        second = beta * (links[:, ACTUATOR_STATE.oil_2] / (self.area * (reach - extension)) - 1)
         return np.maximum([first, second], 0)
 
     def pose(self) -> FloatArray:
         """Return x, y, z of C and roll, pitch, yaw."""
-        w, x, y, z = self.block.body[b.ATTITUDE : b.ATTITUDE + 4]
+        w, x, y, z = self.block.body_state[BODY_STATE.attitude : BODY_STATE.attitude + 4]
         angles = [
             np.arctan2(2 * (w * x + y * z), 1 - 2 * (x * x + y * y)),
             np.arcsin(2 * (w * y - z * x)),
             np.arctan2(2 * (w * z + x * y), 1 - 2 * (y * y + z * z)),
         ]
-        return np.concatenate([self.block.body[b.POSITION : b.POSITION + 3], angles])
+        return np.concatenate([self.block.body_state[BODY_STATE.position : BODY_STATE.position + 3], angles])
 
 
 PATTERN = np.array([1.0, 0.7, 0.9, 1.2, 0.6, -0.4, 0.5])
@@ -338,21 +331,26 @@ def test_mechanical_energy_grows_by_the_work_of_the_actuators(table: TableSettin
     bodies = Bodies.of(table, PAYLOAD)
 
     def energy() -> float:
-        body = kernel.block.body
+        body = kernel.block.body_state
         turned = rotation(kernel.pose()[3:])
-        velocity, spin = body[b.TWIST : b.TWIST + 3], body[b.TWIST + 3 : b.TWIST + 6]
+        velocity, spin = (
+            body[BODY_STATE.twist : BODY_STATE.twist + 3],
+            body[BODY_STATE.twist + 3 : BODY_STATE.twist + 6],
+        )
         of_centre = velocity + cross(spin, bodies.centre)
-        height = (body[b.POSITION : b.POSITION + 3] + turned @ bodies.centre)[2]
+        height = (body[BODY_STATE.position : BODY_STATE.position + 3] + turned @ bodies.centre)[2]
         kinetic = 0.5 * bodies.mass * of_centre @ of_centre + 0.5 * spin @ bodies.inertia @ spin
         return float(kinetic + bodies.mass * table.gravity * height)
 
     before = energy()
     work = moved = 0.0
     for k in range(4000):
-        twist = kernel.block.body[b.TWIST : b.TWIST + 6].copy()
+        twist = kernel.block.body_state[BODY_STATE.twist : BODY_STATE.twist + 6].copy()
         kernel.step(chirp(k * STEP))
-        mean_rate = kernel.units @ (0.5 * (twist + kernel.block.body[b.TWIST : b.TWIST + 6]))
-        power = kernel.block.links[:, b.FORCE] * mean_rate
+        mean_rate = kernel.units @ (
+            0.5 * (twist + kernel.block.body_state[BODY_STATE.twist : BODY_STATE.twist + 6])
+        )
+        power = kernel.block.actuator_states[:, ACTUATOR_STATE.force] * mean_rate
         work += STEP * power.sum()
         moved += STEP * np.abs(power).sum()
     assert moved > 1e3
@@ -373,11 +371,11 @@ def test_oil_column_rings_at_the_frequency_of_the_closed_form(table: TableSettin
     stiffness = [k, 2 * k, 4 * k, 4 * k * 0.8**2, 4 * k * 1.4**2, 2 * k * 1.4**2][column]
     closed_form = np.sqrt(stiffness / [mass, mass, mass, *inertia][column]) / (2 * np.pi)
 
-    kernel.block.body[b.TWIST + column] = 2e-3
+    kernel.block.body_state[BODY_STATE.twist + column] = 2e-3
     rates = []
     for _ in range(8000):
         kernel.step(np.zeros(kernel.n))
-        rates.append(kernel.block.body[b.TWIST + column])
+        rates.append(kernel.block.body_state[BODY_STATE.twist + column])
     series = np.array(rates)
     rising = np.flatnonzero((series[:-1] < 0) & (series[1:] >= 0))
     exact = rising + series[rising] / (series[rising] - series[rising + 1])
@@ -394,11 +392,11 @@ def test_the_spool_follows_its_second_order_lag_and_its_rate_limit(table: TableS
     kernel = Kernel(without(table, friction=False))
     openings = np.zeros(kernel.n)
     openings[0], openings[1] = 0.05, 1.0
-    kernel.block.links[1, b.SPOOL] = -1.0
+    kernel.block.actuator_states[1, ACTUATOR_STATE.spool] = -1.0
     seen = []
     for _ in range(240):
         kernel.step(openings)
-        seen.append(kernel.block.links[:2, b.SPOOL].copy())
+        seen.append(kernel.block.actuator_states[:2, ACTUATOR_STATE.spool].copy())
     times = STEP * np.arange(1, 241)
     decay = np.exp(-zeta * omega * times)
     exact = 0.05 * (1 - decay * (np.cos(damped * times) + zeta * omega / damped * np.sin(damped * times)))
@@ -413,23 +411,23 @@ def test_a_body_without_links_flies_by_newton_and_euler(table: TableSettings) ->
     kernel = Kernel(without(table, friction=False))
     bodies = Bodies.of(table, PAYLOAD)
     block = kernel.block
-    block.links[:, (b.OIL_1, b.OIL_2)] = 0.0
-    block.link_parameters[:, (b.STOP_STIFFNESS, b.STOP_DAMPING)] = 0.0
-    block.supply[b.SUPPLY_PRESSURE] = 0.0
-    block.body[b.TWIST : b.TWIST + 6] = [1.0, -2.0, 4.0, 1.5, -2.0, 2.5]
+    block.actuator_states[:, (ACTUATOR_STATE.oil_1, ACTUATOR_STATE.oil_2)] = 0.0
+    block.actuators[:, (ACTUATOR.stop_stiffness, ACTUATOR.stop_damping)] = 0.0
+    block.supply_state[SUPPLY_STATE.pressure] = 0.0
+    block.body_state[BODY_STATE.twist : BODY_STATE.twist + 6] = [1.0, -2.0, 4.0, 1.5, -2.0, 2.5]
 
     def state() -> tuple[FloatArray, FloatArray, FloatArray]:
-        body = block.body
-        w, x, y, z = body[b.ATTITUDE : b.ATTITUDE + 4]
+        body = block.body_state
+        w, x, y, z = body[BODY_STATE.attitude : BODY_STATE.attitude + 4]
         rows = [
             [1 - 2 * (y * y + z * z), 2 * (x * y - w * z), 2 * (x * z + w * y)],
             [2 * (x * y + w * z), 1 - 2 * (x * x + z * z), 2 * (y * z - w * x)],
             [2 * (x * z - w * y), 2 * (y * z + w * x), 1 - 2 * (x * x + y * y)],
         ]
         turned = np.array(rows)
-        spin = body[b.TWIST + 3 : b.TWIST + 6]
-        velocity = turned @ (body[b.TWIST : b.TWIST + 3] + cross(spin, bodies.centre))
-        place = body[b.POSITION : b.POSITION + 3] + turned @ bodies.centre
+        spin = body[BODY_STATE.twist + 3 : BODY_STATE.twist + 6]
+        velocity = turned @ (body[BODY_STATE.twist : BODY_STATE.twist + 3] + cross(spin, bodies.centre))
+        place = body[BODY_STATE.position : BODY_STATE.position + 3] + turned @ bodies.centre
         return place, velocity, turned @ bodies.inertia @ spin
 
     place, velocity, momentum = state()
@@ -447,9 +445,9 @@ def test_a_body_without_links_flies_by_newton_and_euler(table: TableSettings) ->
 def test_friction_slides_on_its_stribeck_curve_after_yielding(table: TableSettings, rate: float) -> None:
     block = Kernel(table).block
     friction = table.actuator.friction
-    first = friction_force(block.links, block.link_parameters, 0, rate, STEP)
+    first = friction_force(block, 0, rate, STEP)
     for _ in range(20_000):
-        last = friction_force(block.links, block.link_parameters, 0, rate, STEP)
+        last = friction_force(block, 0, rate, STEP)
     curve = friction.coulomb + (friction.breakaway - friction.coulomb) / (
         1 + (rate / friction.stribeck_velocity) ** 2
     )
@@ -466,15 +464,18 @@ def test_a_small_chamber_and_a_closing_pressure_drop_stay_stable(table: TableSet
     reach = table.actuator.dead_length + table.links[0].stroke
     extension = -0.0499
     for area, column, length in (
-        (b.AREA_1, b.OIL_1, reach + extension),
-        (b.AREA_2, b.OIL_2, reach - extension),
+        (ACTUATOR.area_1, ACTUATOR_STATE.oil_1, reach + extension),
+        (ACTUATOR.area_2, ACTUATOR_STATE.oil_2, reach - extension),
     ):
-        block.links[:, column] = block.link_parameters[:, area] * length
+        block.actuator_states[:, column] = block.actuators[:, area] * length
     pressures = []
     for _ in range(200):
-        block.links[0, b.SPOOL], block.links[0, b.SPOOL_RATE] = 1.0, 0.0
-        move_oil(block.links, block.link_parameters, 0, 1.2 + extension, 0.0, 1.0, SUPPLY, 4e5, STEP)
-        pressures.append(block.links[0, [b.PRESSURE_1, b.PRESSURE_2]])
+        (
+            block.actuator_states[0, ACTUATOR_STATE.spool],
+            block.actuator_states[0, ACTUATOR_STATE.spool_rate],
+        ) = 1.0, 0.0
+        move_oil(block, 0, 1.2 + extension, 0.0, 1.0, STEP)
+        pressures.append(block.actuator_states[0, [ACTUATOR_STATE.pressure_1, ACTUATOR_STATE.pressure_2]])
     first = np.array(pressures)[:, 0]
     assert first.max() <= SUPPLY * 1.01
     assert np.abs(np.diff(first[-50:])).max() < 1e-3 * SUPPLY
@@ -483,12 +484,12 @@ def test_a_small_chamber_and_a_closing_pressure_drop_stay_stable(table: TableSet
 
 def test_oil_cavitates_and_relieves_instead_of_pulling_or_bursting(table: TableSettings) -> None:
     kernel = Kernel(without(table, friction=False), payload=None)
-    links, parameters = kernel.block.links, kernel.block.link_parameters
-    move_oil(links, parameters, 0, 1.25, 0.0, 0.0, SUPPLY, 4e5, STEP)
-    assert links[0, b.PRESSURE_1] == 0.0
+    links = kernel.block.actuator_states
+    move_oil(kernel.block, 0, 1.25, 0.0, 0.0, STEP)
+    assert links[0, ACTUATOR_STATE.pressure_1] == 0.0
     relief = table.actuator.relief_pressure
-    assert links[0, b.PRESSURE_2] > relief
+    assert links[0, ACTUATOR_STATE.pressure_2] > relief
     for _ in range(4000):
-        _, returned = move_oil(links, parameters, 0, 1.25, 0.0, 0.0, SUPPLY, 4e5, STEP)
-    assert links[0, b.PRESSURE_2] < 1.001 * relief
+        _, returned = move_oil(kernel.block, 0, 1.25, 0.0, 0.0, STEP)
+    assert links[0, ACTUATOR_STATE.pressure_2] < 1.001 * relief
     assert returned >= 0.0

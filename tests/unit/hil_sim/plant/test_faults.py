@@ -9,7 +9,7 @@ import pytest
 
 from hil_sim import faults
 from hil_sim.faults import parse
-from hil_sim.plant import block as b
+from hil_sim.plant.block import ACTUATOR_STATE
 from hil_sim.plant.plant import Plant
 from mastd.arrays import FloatArray
 from mastd.wire.plant.messages import Command, Sample, SampleFlag
@@ -74,7 +74,7 @@ def test_further_noise_is_of_its_deviation_and_ends_with_clear() -> None:
 def test_a_valve_sticks_where_it_is_or_where_it_is_put_until_it_is_cleared() -> None:
     plant = plant_of()
     command = raise_table(plant)
-    spools = plant._block.links[:, b.SPOOL]
+    spools = plant._block.actuator_states[:, ACTUATOR_STATE.spool]
     standing = sample_of(plant).field("lengths").copy()
     plant.inject(parse("valve-stuck.2@0s"))
     plant.inject(parse("valve-stuck.5@0s:-5 %"))

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from hil_sim import faults
 from hil_sim.faults import Fault, parse
-from hil_sim.plant import block as b
+from hil_sim.plant.block import ACTUATOR, ACTUATOR_STATE, BODY_STATE
 from hil_sim.plant.plant import Plant
 from hil_sim.plant.sensors import noise
 from hil_sim.plant.truth import (
@@ -51,7 +51,7 @@ def raise_table(plant: Plant, seconds: float = 5.5) -> Command:
     command.stage = Stage.HIGH
     for _ in range(4000):
         plant.advance(command, PERIOD_NS)
-    start = plant._block.links[:, b.LENGTH].copy()
+    start = plant._block.actuator_states[:, ACTUATOR_STATE.length].copy()
     command.mode = DriveMode.FOLLOW
     for k in range(round(seconds * 1e3)):
         u = min(k * 1e-3 / (seconds - 1.5), 1.0)
@@ -101,9 +101,9 @@ def test_accelerometers_feel_gravity_and_the_motion_of_their_place() -> None:
     quiet = TABLE.sensors.acceleration.model_copy(update={"noise": 0.0, "resolution": 0.0})
     table = TABLE.model_copy(update={"sensors": TABLE.sensors.model_copy(update={"acceleration": quiet})})
     plant = plant_of(table=table)
-    body = plant._block.body
-    body[b.TWIST + 2] = 0.002
-    body[b.TWIST + 4] = 0.002
+    body = plant._block.body_state
+    body[BODY_STATE.twist + 2] = 0.002
+    body[BODY_STATE.twist + 4] = 0.002
     plant.advance(None, PERIOD_NS)
     heave, pitch = plant.true_acceleration[2], plant.true_acceleration[4]
     measured = sample_of(plant).field("accelerometers")
@@ -119,11 +119,11 @@ def test_a_sensors_delay_shows_the_past() -> None:
     slow = TABLE.sensors.length.model_copy(update={"delay": 1.75e-3, "noise": 0.0, "resolution": 0.0})
     table = TABLE.model_copy(update={"sensors": TABLE.sensors.model_copy(update={"length": slow})})
     plant = plant_of(table=table)
-    plant._block.body[b.POSITION + 2] += 0.03
+    plant._block.body_state[BODY_STATE.position + 2] += 0.03
     truths, seen = [], []
     for _ in range(30):
         plant.advance(None, 250_000)
-        truths.append(plant._block.links[0, b.LENGTH])
+        truths.append(plant._block.actuator_states[0, ACTUATOR_STATE.length])
         seen.append(sample_of(plant).field("lengths")[0])
     assert np.ptp(truths[-16:]) > 1e-5
     # Readings are those of the drive's ticks, two of these steps each.
@@ -221,7 +221,7 @@ def test_a_calibration_in_the_tables_file_makes_up_for_what_is_true() -> None:
     sample = sample_of(plant)
     assert sample.field("lengths")[0] == pytest.approx(1.25 * 1.2 + 2e-3, abs=1e-3)
     assert sample.field("lengths")[1] == pytest.approx(1.2, abs=1e-3)
-    true, told = plant._block.links[0, b.PRESSURE_1], sample.field("pressures")[0]
+    true, told = plant._block.actuator_states[0, ACTUATOR_STATE.pressure_1], sample.field("pressures")[0]
     assert told == pytest.approx(true, abs=1.5e5), "not by 3 bar, which the daemon is to add"
 
 
@@ -305,7 +305,7 @@ def test_deviation_is_seeded_bounded_and_leaves_stated_values_alone() -> None:
 
     def moduli(seed: int, spread: float = 0.1) -> FloatArray:
         truth = PlantTruth(deviation=DeviationTruth(spread=spread, seed=seed), actuators=stated)
-        return plant_of(truth)._block.link_parameters[:, b.BULK_MODULUS].copy()
+        return plant_of(truth)._block.actuators[:, ACTUATOR.bulk_modulus].copy()
 
     values = moduli(3)
     assert values[2] == 0.5e9
@@ -329,14 +329,14 @@ def test_a_sprung_share_swings_at_its_frequency_and_weighs_what_it_weighs() -> N
     sprung = SprungTruth(share=0.5, frequency=3.0, damping_ratio=0.0)
     plant = plant_of(PlantTruth(payload=PAYLOAD.model_copy(update={"sprung": sprung})))
     assert plant.forces[:4].sum() == pytest.approx(47e3 * TABLE.gravity, rel=1e-3)
-    body = plant._block.body
-    rest = float(body[b.SPRUNG + 2])
+    body = plant._block.body_state
+    rest = float(body[BODY_STATE.sprung + 2])
     assert rest == pytest.approx(-TABLE.gravity / (2 * np.pi * 3.0) ** 2, rel=1e-3)
-    body[b.SPRUNG + 2] += 1e-3
+    body[BODY_STATE.sprung + 2] += 1e-3
     heights = []
     for _ in range(2000):
         plant.advance(None, PERIOD_NS)
-        heights.append(float(body[b.SPRUNG + 2]) - rest)
+        heights.append(float(body[BODY_STATE.sprung + 2]) - rest)
     series = np.array(heights)
     rising = np.flatnonzero((series[:-1] < 0) & (series[1:] >= 0))
     exact = rising + series[rising] / (series[rising] - series[rising + 1])

@@ -8,9 +8,8 @@ import numpy as np
 import pytest
 
 from hil_sim.faults import parse
-from hil_sim.plant import block as b
 from hil_sim.plant.assembly import assemble
-from hil_sim.plant.block import Block
+from hil_sim.plant.block import ACTUATOR_STATE, COUNTER, SUPPLY, SUPPLY_STATE, PlantArrays
 from hil_sim.plant.plant import Plant
 from hil_sim.plant.supply import run_supply, stored_pressure
 from hil_sim.plant.truth import PlantTruth
@@ -27,23 +26,23 @@ class Pack:
     """The supply alone, with valves that draw what they are told."""
 
     def __init__(self) -> None:
-        self.block: Block = assemble(TABLE, PlantTruth(), 1e-3, seed=0)
-        self.supply = self.block.supply
+        self.block: PlantArrays = assemble(TABLE, PlantTruth(), 1e-3, seed=0)
+        self.supply = self.block.supply_state
 
     def run(self, stage: Stage, seconds: float, flow: float = 0.0) -> None:
-        self.block.integers[b.STAGE_REQUEST] = stage
+        self.block.counters[COUNTER.stage_request] = stage
         for _ in range(round(seconds / TICK)):
-            self.supply[b.DRAWN] = flow * TICK
-            self.supply[b.RETURNED] = flow * TICK
-            run_supply(self.supply, self.block.supply_parameters, self.block.integers, TICK)
+            self.supply[SUPPLY_STATE.drawn] = flow * TICK
+            self.supply[SUPPLY_STATE.returned] = flow * TICK
+            run_supply(self.block, TICK)
 
     @property
     def stage(self) -> int:
-        return int(self.block.integers[b.STAGE_REACHED])
+        return int(self.block.counters[COUNTER.stage_reached])
 
     @property
     def pressure(self) -> float:
-        return float(self.supply[b.SUPPLY_PRESSURE])
+        return float(self.supply[SUPPLY_STATE.pressure])
 
 
 def test_comes_up_stage_by_stage_and_goes_down_at_once() -> None:
@@ -66,8 +65,8 @@ def test_comes_up_stage_by_stage_and_goes_down_at_once() -> None:
 
 def test_accumulators_keep_the_gas_law_and_are_empty_when_empty() -> None:
     accumulator = TABLE.supply.accumulator
-    parameters = Pack().block.supply_parameters
-    line = float(parameters[b.LINE_VOLUME])
+    parameters = Pack().block.supply
+    line = float(parameters[SUPPLY.line_volume])
     for oil in (0.005, 0.02, 0.03):
         gas = accumulator.volume / (accumulator.volume - oil)
         expected = accumulator.precharge * gas**accumulator.exponent
@@ -94,23 +93,27 @@ def test_pressure_falls_under_flow_and_comes_back() -> None:
 def test_low_pressure_in_the_high_stage_is_a_fault() -> None:
     pack = Pack()
     pack.run(Stage.HIGH, 6.0)
-    assert not pack.block.integers[b.SUPPLY_FAULT]
+    assert not pack.block.counters[COUNTER.supply_fault]
     pack.run(Stage.HIGH, 3.0, flow=3 * TABLE.supply.pump_flow)
     assert pack.pressure < TABLE.supply.limits.minimum_pressure
-    assert pack.block.integers[b.SUPPLY_FAULT]
+    assert pack.block.counters[COUNTER.supply_fault]
     assert pack.stage == Stage.HIGH
 
 
 def test_the_pumps_power_heats_the_oil_and_the_cooler_holds_it() -> None:
     pack = Pack()
     pack.run(Stage.HIGH, 6.0)
-    before = float(pack.supply[b.TEMPERATURE])
+    before = float(pack.supply[SUPPLY_STATE.temperature])
     pack.run(Stage.HIGH, 10.0, flow=0.9 * TABLE.supply.pump_flow)
     details = PlantTruth().supply
-    heat = 0.9 * TABLE.supply.pump_flow * float(pack.supply[b.ACCUMULATOR_PRESSURE]) * 10.0
-    cooled = details.cooling * (0.5 * (before + pack.supply[b.TEMPERATURE]) - details.cooler_temperature) * 10
+    heat = 0.9 * TABLE.supply.pump_flow * float(pack.supply[SUPPLY_STATE.accumulator_pressure]) * 10.0
+    cooled = (
+        details.cooling
+        * (0.5 * (before + pack.supply[SUPPLY_STATE.temperature]) - details.cooler_temperature)
+        * 10
+    )
     rise = (heat - cooled) / (details.heat_capacity * details.tank_volume)
-    assert float(pack.supply[b.TEMPERATURE]) - before == pytest.approx(rise, rel=0.05)
+    assert float(pack.supply[SUPPLY_STATE.temperature]) - before == pytest.approx(rise, rel=0.05)
 
 
 def test_no_oil_is_made_or_lost() -> None:
@@ -120,9 +123,17 @@ def test_no_oil_is_made_or_lost() -> None:
     command = Command(plant.command_layout)
 
     def oil() -> float:
-        chambers = block.links[:, b.OIL_1].sum() + block.links[:, b.OIL_2].sum()
-        pending = block.supply[b.RETURNED] - block.supply[b.DRAWN]
-        return float(chambers + pending + block.supply[b.ACCUMULATOR_OIL] + block.supply[b.TANK_OIL])
+        chambers = (
+            block.actuator_states[:, ACTUATOR_STATE.oil_1].sum()
+            + block.actuator_states[:, ACTUATOR_STATE.oil_2].sum()
+        )
+        pending = block.supply_state[SUPPLY_STATE.returned] - block.supply_state[SUPPLY_STATE.drawn]
+        return float(
+            chambers
+            + pending
+            + block.supply_state[SUPPLY_STATE.accumulator_oil]
+            + block.supply_state[SUPPLY_STATE.tank_oil]
+        )
 
     before = oil()
     moved = 0.0
@@ -136,7 +147,7 @@ def test_no_oil_is_made_or_lost() -> None:
         if k > 11_000:
             command.stage = Stage.OFF
         plant.advance(command, 1_000_000)
-        moved += abs(float(block.supply[b.SUPPLY_FLOW])) * 1e-3
+        moved += abs(float(block.supply_state[SUPPLY_STATE.supply_flow])) * 1e-3
     assert moved > 0.01
     assert oil() == pytest.approx(before, abs=1e-6 * moved)
 

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from scipy.spatial.transform import Rotation
 
-from hil_sim.plant import block as b
+from hil_sim.plant.block import ACTUATOR, ACTUATOR_STATE, BODY, BODY_STATE
 from hil_sim.plant.plant import Plant
 from hil_sim.plant.provider import provider
 from mastd.arrays import FloatArray
@@ -138,17 +138,17 @@ class Accounts:
 
     def __init__(self, plant: Plant) -> None:
         self.block = plant._block
-        parameters = self.block.body_parameters
-        self.mass, self.gravity = float(parameters[b.MASS]), float(parameters[b.GRAVITY])
-        self.moment = parameters[b.FIRST_MOMENT : b.FIRST_MOMENT + 3].copy()
-        self.inertia = parameters[b.INERTIA : b.INERTIA + 9].reshape(3, 3).copy()
+        parameters = self.block.body
+        self.mass, self.gravity = float(parameters[BODY.mass]), float(parameters[BODY.gravity])
+        self.moment = parameters[BODY.first_moment : BODY.first_moment + 3].copy()
+        self.inertia = parameters[BODY.inertia : BODY.inertia + 9].reshape(3, 3).copy()
         s = self.moment
         skew = np.array([[0.0, -s[2], s[1]], [s[2], 0.0, -s[0]], [-s[1], s[0], 0.0]])
         self.matrix = np.block([[self.mass * np.eye(3), -skew], [skew, self.inertia]])
 
     def before(self) -> FloatArray:
         """Return place, attitude and twist as they are, (13)."""
-        return self.block.body[b.POSITION : b.TWIST + 6].copy()
+        return self.block.body_state[BODY_STATE.position : BODY_STATE.twist + 6].copy()
 
     def wrench(self, before: FloatArray, step: float) -> FloatArray:
         """Return what acted on the table beside its legs and its weight in the inner step just made, (6)."""
@@ -163,12 +163,12 @@ class Accounts:
         rotation = Rotation.from_quat(quaternion[[1, 2, 3, 0]]).as_matrix()
         place = place + 0.5 * step * rotation @ v
         down = -self.gravity * rotation[2]
-        arms = self.block.link_parameters[:, b.TABLE_JOINT : b.TABLE_JOINT + 3]
-        feet = self.block.link_parameters[:, b.BASE_JOINT : b.BASE_JOINT + 3]
+        arms = self.block.actuators[:, ACTUATOR.table_joint : ACTUATOR.table_joint + 3]
+        feet = self.block.actuators[:, ACTUATOR.base_joint : ACTUATOR.base_joint + 3]
         along = (place - feet) @ rotation + arms
         along /= np.linalg.norm(along, axis=1)[:, np.newaxis]
-        legs = self.block.links[:, b.FORCE] @ np.hstack([along, np.cross(arms, along)])
-        change = (self.block.body[b.TWIST : b.TWIST + 6] - twist) / step
+        legs = self.block.actuator_states[:, ACTUATOR_STATE.force] @ np.hstack([along, np.cross(arms, along)])
+        change = (self.block.body_state[BODY_STATE.twist : BODY_STATE.twist + 6] - twist) / step
         weight = np.concatenate([self.mass * down, np.cross(self.moment, down)])
         return np.asarray(self.matrix @ change + bias - weight - legs)
 
@@ -187,7 +187,7 @@ def test_the_plant_integrates_the_wrench_that_the_vehicle_gave() -> None:
     vehicle.lie(rest)
     given, felt, size = np.zeros(6), np.zeros(6), 0.0
     # Thrown off its stops, so that it moves, turns and comes down again.
-    accounts.block.body[b.TWIST : b.TWIST + 6] = [0.05, -0.03, 0.5, 0.1, 0.05, -0.02]
+    accounts.block.body_state[BODY_STATE.twist : BODY_STATE.twist + 6] = [0.05, -0.03, 0.5, 0.1, 0.05, -0.02]
     moved, forces = np.zeros(6), []
     for k in range(150):
         vehicle.follow(plant.true_pose, 1)
