@@ -13,8 +13,15 @@ import numpy as np
 
 from mastd.arrays import FloatArray
 from mastd.kernel import fused_kernel, separate_kernel
-from mastd.lanes import LANES, load_row, splat, store_row
+from mastd.lanes import LANES
 from mastd.vehicle.blocks import fields as f
+from mastd.vehicle.blocks.linear_algebra import (
+    backward_lanes,
+    forward_lanes,
+    lu_factor,
+    lu_factor_lanes,
+    lu_solve,
+)
 from mastd.vehicle.equations.inertia_jacobian import chassis_matrix
 from mastd.vehicle.equations.residual import group_matrix
 from mastd.vehicle.solver.generalized_alpha import Formula
@@ -86,45 +93,16 @@ def factorise(car: Arrays, fresh: Fresh) -> None:
             core[i, j] = fresh.chassis[6 * i + j, 0]
     groups = car.groups.shape[0]
     for backward in range(groups):
-        _eliminate(car, fresh.cells, groups - 1 - backward)
-        _hand_over(car, fresh, groups - 1 - backward)
+        group = groups - 1 - backward
+        line = car.groups[group]
+        lu_factor_lanes(fresh.cells, line[f.G_FIRST_CELL], line[f.G_SIZE], line[f.G_UNKNOWNS])
+        _hand_over(car, fresh, group)
     for k in range(6):
         if car.held[k] > 0.0:
             for j in range(6):
                 core[k, j], core[j, k] = 0.0, 0.0
             core[k, k] = 1.0
-    for p in range(6):
-        core[p, p] = 1.0 / core[p, p]
-        for i in range(p + 1, 6):
-            core[i, p] *= core[p, p]
-            for j in range(p + 1, 6):
-                core[i, j] -= core[i, p] * core[p, j]
-
-
-@fused_kernel
-def _eliminate(car: Arrays, cells: FloatArray, group: int) -> None:
-    line = car.groups[group]
-    first, size = line[f.G_FIRST_CELL], line[f.G_SIZE]
-    for p in range(line[f.G_UNKNOWNS]):
-        row = first + p * size
-        inverse = 1.0 / load_row(cells, row + p)
-        store_row(cells, row + p, inverse)
-        for i in range(p + 1, size):
-            at = first + i * size
-            if _empty(cells, at + p):
-                continue
-            factor = load_row(cells, at + p) * inverse
-            store_row(cells, at + p, factor)
-            for j in range(p + 1, size):
-                store_row(cells, at + j, load_row(cells, at + j) - factor * load_row(cells, row + j))
-
-
-@fused_kernel
-def _empty(cells: FloatArray, entry: int) -> bool:
-    none = True
-    for lane in range(LANES):
-        none = none and cells[entry, lane] == 0.0
-    return none
+    lu_factor(core, 6)
 
 
 @fused_kernel
@@ -175,9 +153,10 @@ def substitute_fresh(car: Arrays, fresh: Fresh) -> None:
     groups = car.groups.shape[0]
     for backward in range(groups):
         group = groups - 1 - backward
-        _forward(car, fresh.cells, group)
         line = car.groups[group]
         n, size, u = line[f.G_UNKNOWNS], line[f.G_SIZE], line[f.G_FIRST_UNKNOWN]
+        first = line[f.G_FIRST_CELL]
+        forward_lanes(fresh.cells, first, size, n, car.unknowns[u:], car.increments[u:])
         for i in range(n, size):
             for lane in range(LANES):
                 target = car.target[u + i, lane]
@@ -186,7 +165,9 @@ def substitute_fresh(car: Arrays, fresh: Fresh) -> None:
                     car.unknowns[target, car.target_lane[u + i, lane]] += share
                 elif target != NO_TARGET:
                     car.chassis_unknowns[-1 - target] += share
-    _solve_core(car, fresh.core)
+    for k in range(6):
+        car.chassis_unknowns[k] *= 1.0 - car.held[k]
+    lu_solve(fresh.core, 6, car.chassis_unknowns)
     for group in range(groups):
         line = car.groups[group]
         n, size, u = line[f.G_UNKNOWNS], line[f.G_SIZE], line[f.G_FIRST_UNKNOWN]
@@ -199,43 +180,4 @@ def substitute_fresh(car: Arrays, fresh: Fresh) -> None:
                 elif target != NO_TARGET:
                     value = car.chassis_unknowns[-1 - target]
                 car.increments[u + i, lane] = value
-        _backward(car, fresh.cells, group)
-
-
-@fused_kernel
-def _forward(car: Arrays, cells: FloatArray, group: int) -> None:
-    line = car.groups[group]
-    n, size, first, u = line[f.G_UNKNOWNS], line[f.G_SIZE], line[f.G_FIRST_CELL], line[f.G_FIRST_UNKNOWN]
-    for i in range(size):
-        side = load_row(car.unknowns, u + i) if i < n else splat(0.0)
-        for p in range(min(i, n)):
-            side = side - load_row(cells, first + i * size + p) * load_row(car.increments, u + p)
-        store_row(car.increments, u + i, side)
-
-
-@fused_kernel
-def _backward(car: Arrays, cells: FloatArray, group: int) -> None:
-    line = car.groups[group]
-    n, size, first, u = line[f.G_UNKNOWNS], line[f.G_SIZE], line[f.G_FIRST_CELL], line[f.G_FIRST_UNKNOWN]
-    for k in range(n):
-        i = n - 1 - k
-        row = first + i * size
-        side = load_row(car.increments, u + i)
-        for j in range(i + 1, size):
-            side = side - load_row(cells, row + j) * load_row(car.increments, u + j)
-        store_row(car.increments, u + i, side * load_row(cells, row + i))
-
-
-@fused_kernel
-def _solve_core(car: Arrays, core: FloatArray) -> None:
-    sides = car.chassis_unknowns
-    for i in range(6):
-        sides[i] *= 1.0 - car.held[i]
-    for i in range(6):
-        for p in range(i):
-            sides[i] -= core[i, p] * sides[p]
-    for k in range(6):
-        i = 5 - k
-        for j in range(i + 1, 6):
-            sides[i] -= core[i, j] * sides[j]
-        sides[i] *= core[i, i]
+        backward_lanes(fresh.cells, line[f.G_FIRST_CELL], size, n, car.increments[u:])

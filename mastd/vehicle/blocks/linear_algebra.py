@@ -1,0 +1,151 @@
+"""Dense factorisation and solution by plain loops: LU with and without row exchange, LDLᵀ, LU in lanes.
+
+Each factor routine works in place. L has ones on its diagonal and lies below it, U lies above it, and on the
+diagonal stand the reciprocals of the pivots, so that a solution needs no division.
+"""
+
+from __future__ import annotations
+
+from mastd.arrays import FloatArray, IntArray
+from mastd.kernel import fused_kernel
+from mastd.lanes import LANES, load_row, splat, store_row
+
+
+@fused_kernel
+def lu_factor(a: FloatArray, n: int) -> None:
+    """Factor the leading n × n of ``a`` as L U without row exchange: pivots must not vanish."""
+    for p in range(n):
+        a[p, p] = 1.0 / a[p, p]
+        for i in range(p + 1, n):
+            a[i, p] *= a[p, p]
+            for j in range(p + 1, n):
+                a[i, j] -= a[i, p] * a[p, j]
+
+
+@fused_kernel
+def lu_factor_pivoted(a: FloatArray, n: int, pivots: IntArray, min_pivots: FloatArray, sparse: bool) -> int:
+    """Factor the leading n × n of ``a`` as P A = L U with the largest pivot of each column.
+
+    ``pivots`` (n) becomes the row that each one was exchanged with, ``min_pivots`` (n) are the sizes that
+    pivots must exceed. ``sparse`` skips rows with a zero below the pivot. Returns 0, or 1 + the column
+    without a pivot (also for one that is not a number).
+    """
+    for p in range(n):
+        chosen = p
+        for i in range(p + 1, n):
+            if abs(a[i, p]) > abs(a[chosen, p]):
+                chosen = i
+        pivots[p] = chosen
+        if chosen != p:
+            for k in range(n):
+                held = a[p, k]
+                a[p, k] = a[chosen, k]
+                a[chosen, k] = held
+        if not abs(a[p, p]) > min_pivots[p]:
+            return 1 + p
+        inverse = 1.0 / a[p, p]
+        a[p, p] = inverse
+        for i in range(p + 1, n):
+            if sparse and a[i, p] == 0.0:
+                continue
+            factor = a[i, p] * inverse
+            a[i, p] = factor
+            for j in range(p + 1, n):
+                a[i, j] -= factor * a[p, j]
+    return 0
+
+
+@fused_kernel
+def lu_solve(lu: FloatArray, n: int, x: FloatArray) -> None:
+    """Replace the right-hand side ``x`` (n) by the solution, with the factors of ``lu_factor``."""
+    for i in range(n):
+        for p in range(i):
+            x[i] -= lu[i, p] * x[p]
+    for k in range(n):
+        i = n - 1 - k
+        for j in range(i + 1, n):
+            x[i] -= lu[i, j] * x[j]
+        x[i] *= lu[i, i]
+
+
+@fused_kernel
+def lu_solve_pivoted(lu: FloatArray, n: int, pivots: IntArray, x: FloatArray) -> None:
+    """Replace the right-hand side ``x`` (n) by the solution, with the factors of ``lu_factor_pivoted``."""
+    for i in range(n):
+        held = x[i]
+        x[i] = x[pivots[i]]
+        x[pivots[i]] = held
+    lu_solve(lu, n, x)
+
+
+@fused_kernel
+def ldlt_solve(a: FloatArray, n: int, x: FloatArray) -> None:
+    """Replace the right-hand side ``x`` (n) by the solution of the symmetric A x = b, by LDLᵀ.
+
+    Only the upper triangle of ``a`` is read; it becomes D Lᵀ with reciprocals on the diagonal.
+    """
+    for k in range(n):
+        inverse = 1.0 / a[k, k]
+        a[k, k] = inverse
+        for i in range(k + 1, n):
+            factor = a[k, i] * inverse
+            for j in range(i, n):
+                a[i, j] -= factor * a[k, j]
+            x[i] -= factor * x[k]
+    for back in range(n):
+        k = n - 1 - back
+        value = x[k]
+        for i in range(k + 1, n):
+            value -= a[k, i] * x[i]
+        x[k] = value * a[k, k]
+
+
+@fused_kernel
+def lu_factor_lanes(cells: FloatArray, first: int, size: int, n: int) -> None:
+    """Eliminate the first n of ``size`` unknowns in all lanes: factors, and the Schur complement behind them.
+
+    The matrix lies row by row from ``cells[first]`` on. Rows are not exchanged; one that has a zero below
+    the pivot in every lane, as most rows of a chain of bodies have, is skipped.
+    """
+    for p in range(n):
+        row = first + p * size
+        inverse = 1.0 / load_row(cells, row + p)
+        store_row(cells, row + p, inverse)
+        for i in range(p + 1, size):
+            at = first + i * size
+            if _is_zero(cells, at + p):
+                continue
+            factor = load_row(cells, at + p) * inverse
+            store_row(cells, at + p, factor)
+            for j in range(p + 1, size):
+                store_row(cells, at + j, load_row(cells, at + j) - factor * load_row(cells, row + j))
+
+
+@fused_kernel
+def _is_zero(cells: FloatArray, entry: int) -> bool:
+    zero = True
+    for lane in range(LANES):
+        zero = zero and cells[entry, lane] == 0.0
+    return zero
+
+
+@fused_kernel
+def forward_lanes(cells: FloatArray, first: int, size: int, n: int, rhs: FloatArray, x: FloatArray) -> None:
+    """Write L⁻¹ rhs (n) to ``x`` (size), behind it what the other unknowns' right-hand sides get of it."""
+    for i in range(size):
+        value = load_row(rhs, i) if i < n else splat(0.0)
+        for p in range(min(i, n)):
+            value = value - load_row(cells, first + i * size + p) * load_row(x, p)
+        store_row(x, i, value)
+
+
+@fused_kernel
+def backward_lanes(cells: FloatArray, first: int, size: int, n: int, x: FloatArray) -> None:
+    """Replace the first n of ``x`` (size) by their solution, the others being known."""
+    for k in range(n):
+        i = n - 1 - k
+        row = first + i * size
+        value = load_row(x, i)
+        for j in range(i + 1, size):
+            value = value - load_row(cells, row + j) * load_row(x, j)
+        store_row(x, i, value * load_row(cells, row + i))
