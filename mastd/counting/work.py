@@ -27,11 +27,11 @@ from mastd.formulations.tree.topology import topology_of
 from mastd.roads.ground import Ground
 from mastd.settings.core.error_text import near
 from mastd.settings.vehicle.solver_names import FORMULATIONS, POLICIES, TREE_FORMULATIONS, integrators_of
+from mastd.vehicle.blocks.fields import REPORT_SIZE
 from mastd.vehicle.equilibrium.dense_equations import System
 from mastd.vehicle.model.definition import Model
 from mastd.vehicle.model.library import find
 from mastd.vehicle.simulation.simulation import Simulation
-from mastd.vehicle.solver import newton
 from mastd.vehicle.solver.choice import Solver
 from mastd.vehicle.solver.compiled_step import WRENCHES, take_steps
 from mastd.vehicle.state.arrays import Arrays
@@ -131,7 +131,7 @@ def _step(simulation: Simulation) -> Work:
         *simulation.blocks,
         simulation.system.inputs.row()[np.newaxis],
         simulation.ground.parameters,
-        np.zeros(newton.REPORT_FIELDS),
+        np.zeros(REPORT_SIZE),
         simulation.design_heights,
         np.zeros((0, simulation.signals.width)),
         np.zeros(WRENCHES),

@@ -17,7 +17,7 @@ from mastd.formulations.tree import arrays as a
 from mastd.formulations.tree.arrays import Tree
 from mastd.formulations.tree.recursion import row_of
 from mastd.kernel import merged_kernel, separate_kernel
-from mastd.vehicle.blocks import fields as f
+from mastd.vehicle.blocks.fields import CONSTRAINT
 from mastd.vehicle.state.arrays import Arrays
 
 
@@ -51,7 +51,7 @@ def drive_forces(tree: Tree, car: Arrays, room: ForceRoom) -> None:
         force = room.unbalanced[k]
         for r in range(tree.row_table.shape[0]):
             force += tree.phi[r, k] * room.multipliers[r]
-        car.rows[car.drive_rows[drive, 0], f.MULTIPLIER, car.drive_rows[drive, 1]] = -force
+        car.rows[car.drive_rows[drive, 0], CONSTRAINT.multiplier, car.drive_rows[drive, 1]] = -force
 
 
 @merged_kernel

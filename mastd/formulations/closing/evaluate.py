@@ -27,7 +27,7 @@ from mastd.formulations.tree.recursion import (
 )
 from mastd.kernel import fused_kernel, merged_kernel, separate_kernel
 from mastd.lanes import LANES
-from mastd.vehicle.blocks import fields as f
+from mastd.vehicle.blocks.fields import BODY, CONSTRAINT, GROUP, LOCAL_BODY, WHEEL
 from mastd.vehicle.elements.anti_roll_bar.force import strain_bars
 from mastd.vehicle.equations.frames import choose_frame
 from mastd.vehicle.equations.joints_jacobian import joint_rows
@@ -48,18 +48,18 @@ def show_places(tree: Tree, car: Arrays) -> None:
         item, lane = tree.links[i, a.L_ITEM], tree.links[i, a.L_LANE]
         values = car.bodies[item]
         for k in range(3):
-            values[f.POSITION + k, lane] = tree.q[k] + tree.place[i, k]
-            values[f.TURN + k, lane] = 0.0
+            values[BODY.position + k, lane] = tree.q[k] + tree.place[i, k]
+            values[BODY.rotation_vector + k, lane] = 0.0
         for k in range(4):
-            values[f.ATTITUDE + k, lane] = tree.quaternion[i, k]
-            values[f.START_ATTITUDE + k, lane] = tree.quaternion[i, k]
+            values[BODY.attitude + k, lane] = tree.quaternion[i, k]
+            values[BODY.start_attitude + k, lane] = tree.quaternion[i, k]
         for k in range(9):
-            values[f.ROTATION + k, lane] = tree.turn[i, k]
-    _repeat(car.bodies, car.groups, car.weights, f.POSITION, 3)
-    _repeat(car.bodies, car.groups, car.weights, f.ATTITUDE, 4)
-    _repeat(car.bodies, car.groups, car.weights, f.START_ATTITUDE, 4)
-    _repeat(car.bodies, car.groups, car.weights, f.TURN, 3)
-    _repeat(car.bodies, car.groups, car.weights, f.ROTATION, 9)
+            values[BODY.rotation + k, lane] = tree.turn[i, k]
+    _repeat(car.bodies, car.groups, car.weights, BODY.position, 3)
+    _repeat(car.bodies, car.groups, car.weights, BODY.attitude, 4)
+    _repeat(car.bodies, car.groups, car.weights, BODY.start_attitude, 4)
+    _repeat(car.bodies, car.groups, car.weights, BODY.rotation_vector, 3)
+    _repeat(car.bodies, car.groups, car.weights, BODY.rotation, 9)
 
 
 @fused_kernel
@@ -71,8 +71,8 @@ def _repeat(bodies: FloatArray, groups: IntArray, weights: FloatArray, first: in
             bodies[CHASSIS, k, lane] = bodies[CHASSIS, k, 0]
             for group in range(groups.shape[0]):
                 if weights[group, lane] == 0.0:
-                    item = groups[group, f.G_FIRST_BODY]
-                    for body in range(item, item + groups[group, f.G_BODIES]):
+                    item = groups[group, GROUP.first_body]
+                    for body in range(item, item + groups[group, GROUP.bodies]):
                         bodies[body, k, lane] = bodies[body, k, 0]
 
 
@@ -94,24 +94,24 @@ def show_rates(tree: Tree, car: Arrays) -> None:
         w = _turned_back(tree.turn, i, tree.omega[i, 0], tree.omega[i, 1], tree.omega[i, 2])
         b = _turned_back(tree.turn, i, tree.gamma_w[i, 0], tree.gamma_w[i, 1], tree.gamma_w[i, 2])
         for k in range(3):
-            car.bodies[item, f.VELOCITY + k, lane] = tree.velocity[i, k]
-            car.bodies[item, f.ANGULAR_VELOCITY + k, lane] = w[k]
-            car.bodies[item, f.ACCELERATION + k, lane] = tree.gamma_v[i, k]
-            car.bodies[item, f.ANGULAR_ACCELERATION + k, lane] = b[k]
-    _repeat(car.bodies, car.groups, car.weights, f.VELOCITY, 6)
-    _repeat(car.bodies, car.groups, car.weights, f.ACCELERATION, 6)
+            car.bodies[item, BODY.velocity + k, lane] = tree.velocity[i, k]
+            car.bodies[item, BODY.angular_velocity + k, lane] = w[k]
+            car.bodies[item, BODY.acceleration + k, lane] = tree.gamma_v[i, k]
+            car.bodies[item, BODY.angular_acceleration + k, lane] = b[k]
+    _repeat(car.bodies, car.groups, car.weights, BODY.velocity, 6)
+    _repeat(car.bodies, car.groups, car.weights, BODY.acceleration, 6)
     for wheel in range(tree.wheel_places.shape[0]):
         item, lane = tree.wheel_places[wheel, 0], tree.wheel_places[wheel, 1]
         _hold(tree, car.wheels, wheel, item, lane)
-        car.wheels[item, f.SPIN, lane] = tree.spin[wheel]
-        car.wheels[item, f.SPIN_ACCELERATION, lane] = 0.0
+        car.wheels[item, WHEEL.spin, lane] = tree.spin[wheel]
+        car.wheels[item, WHEEL.spin_acceleration, lane] = 0.0
         for k in range(2):
-            car.wheels[item, f.DEFLECTION + k, lane] = tree.deflection[wheel, k]
+            car.wheels[item, WHEEL.deflection + k, lane] = tree.deflection[wheel, k]
     for group in range(car.groups.shape[0]):
-        item = car.groups[group, f.G_WHEEL]
+        item = car.groups[group, GROUP.wheel]
         for lane in range(1, LANES):
             if item >= 0 and car.weights[group, lane] == 0.0:
-                for k in (f.SPIN, f.SPIN_ACCELERATION, f.DEFLECTION, f.DEFLECTION + 1):
+                for k in (WHEEL.spin, WHEEL.spin_acceleration, WHEEL.deflection, WHEEL.deflection + 1):
                     car.wheels[item, k, lane] = car.wheels[item, k, 0]
 
 
@@ -122,10 +122,10 @@ def _hold(tree: Tree, wheels: FloatArray, wheel: int, item: int, lane: int) -> N
     Else it would creep: a brake that takes a while to stop its wheel lets it turn with what the carrier turns
     in the meantime.
     """
-    capacity, friction = wheels[item, f.BRAKE_CAPACITY, lane], wheels[item, f.BRAKE_FRICTION, lane]
+    capacity, friction = wheels[item, WHEEL.brake_capacity, lane], wheels[item, WHEEL.brake_torque, lane]
     if not abs(friction) < capacity:
         return
-    i, at = tree.carriers[wheel], f.W_AXIS
+    i, at = tree.carriers[wheel], WHEEL.axis
     x, y, z = wheels[item, at, lane], wheels[item, at + 1, lane], wheels[item, at + 2, lane]
     spin = 0.0
     for k in range(3):
@@ -162,7 +162,7 @@ def look_at_places(tree: Tree, car: Arrays) -> float:
     gaps(car)
     largest = 0.0
     for r in range(tree.row_table.shape[0]):
-        gap = car.rows[tree.row_table[r, a.R_ROW], f.GAP, tree.row_table[r, a.R_LANE]]
+        gap = car.rows[tree.row_table[r, a.R_ROW], CONSTRAINT.violation, tree.row_table[r, a.R_LANE]]
         tree.gap[r] = gap
         # What is no number comes through.
         largest = max(largest, abs(gap)) + 0.0 * gap
@@ -193,7 +193,7 @@ def look_at_forces(
     ``reach``: s in which a friction brake may stop its wheel (``fields.C_REACH``).
     """
     for k in range(tree.drive_rows.shape[0]):
-        car.rows[car.drive_rows[k, 0], f.MULTIPLIER, car.drive_rows[k, 1]] = 0.0
+        car.rows[car.drive_rows[k, 0], CONSTRAINT.multiplier, car.drive_rows[k, 1]] = 0.0
     strain_bars(car.elements.bars, car.groups, car.slots, car.weights)
     velocities(tree)
     velocity_terms(tree)
@@ -210,20 +210,20 @@ def take_forces(tree: Tree, car: Arrays) -> None:
         slot, lane = tree.links[i, a.L_SLOT], tree.links[i, a.L_LANE]
         for k in range(6):
             tree.residual[i, k] = (
-                car.chassis_residual[k] if slot < 0 else car.slots[slot, f.S_FORCE + k, lane]
+                car.chassis_residual[k] if slot < 0 else car.slots[slot, LOCAL_BODY.force + k, lane]
             )
     for r in range(tree.row_table.shape[0]):
         row, lane = tree.row_table[r, a.R_ROW], tree.row_table[r, a.R_LANE]
-        tree.bias[r] = car.rows[row, f.GAP_ACCELERATION, lane]
+        tree.bias[r] = car.rows[row, CONSTRAINT.acceleration, lane]
     for wheel in range(tree.wheel_places.shape[0]):
         item, lane = tree.wheel_places[wheel, 0], tree.wheel_places[wheel, 1]
         values = car.wheels[item]
-        tree.spin_rate[wheel] = -values[f.SPIN_RESIDUAL, lane] / values[f.AXIAL_INERTIA, lane]
+        tree.spin_rate[wheel] = -values[WHEEL.spin_residual, lane] / values[WHEEL.axial_inertia, lane]
         for k in range(2):
-            change = values[f.DEFLECTION + k, lane] - values[f.DEFLECTION_START + k, lane]
+            change = values[WHEEL.deflection + k, lane] - values[WHEEL.start_deflection + k, lane]
             tree.deflection_rate[wheel, k] = INSTANT * change
             # What a load cannot hold is let go at once.
-            values[f.DEFLECTION + k, lane] = values[f.DEFLECTION_START + k, lane]
+            values[WHEEL.deflection + k, lane] = values[WHEEL.start_deflection + k, lane]
 
 
 @merged_kernel
@@ -255,12 +255,12 @@ def show_accelerations(tree: Tree, car: Arrays) -> None:
         item, lane = tree.links[i, a.L_ITEM], tree.links[i, a.L_LANE]
         linear = x, y, z
         for k in range(3):
-            car.bodies[item, f.ACCELERATION + k, lane] = linear[k]
-            car.bodies[item, f.ANGULAR_ACCELERATION + k, lane] = b[k]
-    _repeat(car.bodies, car.groups, car.weights, f.ACCELERATION, 6)
+            car.bodies[item, BODY.acceleration + k, lane] = linear[k]
+            car.bodies[item, BODY.angular_acceleration + k, lane] = b[k]
+    _repeat(car.bodies, car.groups, car.weights, BODY.acceleration, 6)
     for wheel in range(tree.wheel_places.shape[0]):
         item, lane = tree.wheel_places[wheel, 0], tree.wheel_places[wheel, 1]
-        car.wheels[item, f.SPIN_ACCELERATION, lane] = tree.spin_rate[wheel]
+        car.wheels[item, WHEEL.spin_acceleration, lane] = tree.spin_rate[wheel]
 
 
 def empty_room(cells: int) -> Fresh:

@@ -21,7 +21,7 @@ from mastd.formulations.tree.arrays import Tree
 from mastd.formulations.tree.recursion import FREE_LINK, SPHERICAL
 from mastd.kernel import merged_kernel
 from mastd.lanes import LANES
-from mastd.vehicle.blocks import fields as f
+from mastd.vehicle.blocks.fields import WHEEL
 from mastd.vehicle.equations.external_forces import turn_wheels
 from mastd.vehicle.state.arrays import Arrays
 from mastd.vehicle.state.inputs import DRIVER_COLUMNS, apply_inputs
@@ -155,14 +155,16 @@ def begin_step(tree: Tree, car: Arrays, march: March, inputs: FloatArray, step: 
     for item in range(car.wheels.shape[0]):
         for lane in range(LANES):
             wheel = car.wheel_of[item, lane]
-            car.wheels[item, f.SPIN, lane] = tree.spin[wheel] + step * tree.spin_rate[wheel]
-            car.wheels[item, f.DRIVE_TORQUE, lane] = 0.0
+            car.wheels[item, WHEEL.spin, lane] = tree.spin[wheel] + step * tree.spin_rate[wheel]
+            car.wheels[item, WHEEL.drive_torque, lane] = 0.0
     turn_wheels(car, step)
     first = inputs.shape[0] - 6 - DRIVER_COLUMNS - 3 * car.wheel_count
     for item in range(car.wheels.shape[0]):
         for lane in range(LANES):
             wheel = car.wheel_of[item, lane]
-            march.inputs[1, first + wheel] = inputs[first + wheel] + car.wheels[item, f.DRIVE_TORQUE, lane]
+            march.inputs[1, first + wheel] = (
+                inputs[first + wheel] + car.wheels[item, WHEEL.drive_torque, lane]
+            )
 
 
 @merged_kernel

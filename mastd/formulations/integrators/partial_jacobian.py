@@ -48,7 +48,7 @@ from mastd.formulations.tree import arrays as a
 from mastd.formulations.tree.arrays import Tree
 from mastd.kernel import fused_kernel, merged_kernel
 from mastd.lanes import LANES
-from mastd.vehicle.blocks import fields as f
+from mastd.vehicle.blocks.fields import WHEEL
 from mastd.vehicle.model.definition import MagicTyre, Model
 from mastd.vehicle.state.arrays import Arrays
 
@@ -308,11 +308,11 @@ def _choice_changed(tree: Tree, room: PartialRoom) -> bool:
 def _keep_loads(car: Arrays, loads: FloatArray) -> None:
     for item in range(loads.shape[0]):
         for lane in range(LANES):
-            loads[item, lane] = car.wheels[item, f.LOAD, lane]
+            loads[item, lane] = car.wheels[item, WHEEL.load, lane]
 
 
 @fused_kernel
 def _put_loads(car: Arrays, loads: FloatArray) -> None:
     for item in range(loads.shape[0]):
         for lane in range(LANES):
-            car.wheels[item, f.LOAD, lane] = loads[item, lane]
+            car.wheels[item, WHEEL.load, lane] = loads[item, lane]

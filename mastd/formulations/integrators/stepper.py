@@ -40,10 +40,9 @@ from mastd.formulations.tree.topology import topology_of
 from mastd.kernel import merged_kernel, separate_kernel
 from mastd.roads.ground import Ground
 from mastd.settings.vehicle.solver_names import Integrator
-from mastd.vehicle.blocks import fields as f
+from mastd.vehicle.blocks.fields import CONSTRAINT, REPORT, REPORT_SIZE
 from mastd.vehicle.equations.reaction import guided, reaction
 from mastd.vehicle.equilibrium.dense_equations import System
-from mastd.vehicle.solver import newton
 from mastd.vehicle.solver.choice import Solver
 from mastd.vehicle.solver.compiled_step import WRENCHES, Bound, ground_wrench
 from mastd.vehicle.solver.recording import TraceLayout, record
@@ -103,13 +102,13 @@ def take_tree_steps(
 
 @merged_kernel
 def _report(tree: Tree, rooms: Rooms, failed: int, report: FloatArray) -> None:
-    report[newton.ITERATIONS], report[newton.JOINT_ERROR] = rooms.closing[0], rooms.closing[1]
-    report[newton.JOINT_RATE] = largest_rate(tree)
-    report[newton.MAX_MOVE] = 0.0
+    report[REPORT.iterations], report[REPORT.joint_error] = rooms.closing[0], rooms.closing[1]
+    report[REPORT.joint_rate] = largest_rate(tree)
+    report[REPORT.max_move] = 0.0
     finite = 0.0
     for k in range(tree.udot.shape[0]):
         finite += 0.0 * tree.udot[k]
-    report[newton.CONVERGED] = 1.0 if failed == 0 and finite == 0.0 else 0.0
+    report[REPORT.converged] = 1.0 if failed == 0 and finite == 0.0 else 0.0
 
 
 class BoundTreeSteps(Bound):
@@ -166,7 +165,7 @@ class TreeSteps:
     def load(self, state: State) -> None:
         """Put the car into a state that keeps its joints; its multipliers are not looked at."""
         write_state(self.layout, state)
-        self.layout.arrays.rows[:, f.MULTIPLIER] = 0.0
+        self.layout.arrays.rows[:, CONSTRAINT.multiplier] = 0.0
         take_state(self.tree, state)
 
     def start(self, state: State, ground: FloatArray) -> None:
@@ -194,7 +193,7 @@ class TreeSteps:
             LOOK,
             inputs[np.newaxis],
             ground,
-            np.zeros(newton.REPORT_FIELDS),
+            np.zeros(REPORT_SIZE),
             np.zeros(len(self.tree.spin)),
             np.zeros((0, width)),
             np.zeros(WRENCHES),

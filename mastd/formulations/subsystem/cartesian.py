@@ -38,7 +38,7 @@ from mastd.formulations.tree import arrays as a
 from mastd.formulations.tree.arrays import Tree
 from mastd.formulations.tree.recursion import UNIVERSAL
 from mastd.kernel import fused_kernel, merged_kernel
-from mastd.vehicle.blocks import fields as f
+from mastd.vehicle.blocks.fields import CONSTRAINT
 from mastd.vehicle.blocks.vectors import Triple, cross, dot, symmetric_times
 from mastd.vehicle.state.arrays import Arrays
 
@@ -71,7 +71,7 @@ def gather_constraints(tree: Tree, car: Arrays, room: SubsystemRoom, s: int) -> 
                 block[i, 6 * own + k] = tree.cells[row[a.R_CELL_A] + k, lane]
             if other >= 0:
                 block[i, 6 * other + k] = tree.cells[row[a.R_CELL_B] + k, lane]
-        block[i, size + frees] = -car.rows[row[a.R_ROW], f.GAP_ACCELERATION, lane]
+        block[i, size + frees] = -car.rows[row[a.R_ROW], CONSTRAINT.acceleration, lane]
     independent = room.table[s, S_COORDINATE] + room.table[s, S_ROWS]
     for k in range(frees):
         _read_into(tree, room, rows + k, room.order[independent + k])

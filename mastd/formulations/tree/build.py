@@ -9,8 +9,8 @@ from mastd.formulations.tree import arrays as a
 from mastd.formulations.tree.arrays import Tree
 from mastd.formulations.tree.body_groups import BodyGroup
 from mastd.formulations.tree.topology import Link, Topology, TreeJoint
-from mastd.vehicle.blocks import fields as f
 from mastd.vehicle.blocks.columns import column_of
+from mastd.vehicle.blocks.fields import GROUP, PRIMITIVE_INDEX
 from mastd.vehicle.model.definition import Model
 from mastd.vehicle.state.arrays import Layout
 from mastd.vehicle.state.grouping import CHASSIS
@@ -193,18 +193,21 @@ def constraint_rows(layout: Layout, cut: int, number: dict[int, int]) -> list[li
     group = next(
         g
         for g in range(len(car.groups))
-        if car.groups[g, f.G_FIRST_ROW] <= row < car.groups[g, f.G_FIRST_ROW] + car.groups[g, f.G_ROWS]
+        if car.groups[g, GROUP.first_row] <= row < car.groups[g, GROUP.first_row] + car.groups[g, GROUP.rows]
     )
     line = car.groups[group]
-    within = row - int(line[f.G_FIRST_ROW])
-    first = int(line[f.G_FIRST_PRIMITIVE])
-    places = range(first, first + int(line[f.G_PRIMITIVES]))
-    item = next(k for k in places if car.primitives[k, f.P_ROW] == within)
-    columns = [column_of(line, int(car.primitives[item, slot])) for slot in (f.P_FIRST, f.P_SECOND)]
-    size = int(line[f.G_SIZE])
+    within = row - int(line[GROUP.first_row])
+    first = int(line[GROUP.first_primitive])
+    places = range(first, first + int(line[GROUP.primitives]))
+    item = next(k for k in places if car.primitives[k, PRIMITIVE_INDEX.row] == within)
+    columns = [
+        column_of(line, int(car.primitives[item, slot]))
+        for slot in (PRIMITIVE_INDEX.first, PRIMITIVE_INDEX.second)
+    ]
+    size = int(line[GROUP.size])
     found = []
     for k in range(primitive.kind.rows):
-        start = int(line[f.G_FIRST_CELL]) + (int(line[f.G_ROW_UNKNOWN]) + within + k) * size
+        start = int(line[GROUP.first_cell]) + (int(line[GROUP.row_unknown]) + within + k) * size
         links = number[primitive.first], number[primitive.second]
         found.append([row + k, lane, *links, start + columns[0], start + columns[1], cut])
     return found

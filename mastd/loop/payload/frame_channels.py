@@ -10,8 +10,8 @@ import numpy as np
 from mastd.arrays import FloatArray
 from mastd.kernel import fused_kernel
 from mastd.signals.comfort import STATE, design, weigh
+from mastd.vehicle.blocks.fields import REPORT, REPORT_SIZE
 from mastd.vehicle.payload.seat import FELT, feel
-from mastd.vehicle.solver.newton import CONVERGED, ITERATIONS, REPORT_FIELDS
 from mastd.vehicle.state.trace import CHASSIS_WIDTH
 from mastd.wire.common import vehicle_block as b
 
@@ -62,10 +62,10 @@ def note_vehicle(
     weigh(seat.weights, seat.weighing, out[b.SEAT : b.SEAT + 3], out[b.WEIGHTED : b.WEIGHTED + 9])
     out[b.SPEED] = row[3]
     out[b.YAW_RATE] = row[14]
-    out[b.ITERATIONS] = row[CHASSIS_WIDTH + ITERATIONS]
-    out[b.CONVERGED] = row[CHASSIS_WIDTH + CONVERGED]
+    out[b.ITERATIONS] = row[CHASSIS_WIDTH + REPORT.iterations]
+    out[b.CONVERGED] = row[CHASSIS_WIDTH + REPORT.converged]
     beside = 0.0
-    start = CHASSIS_WIDTH + REPORT_FIELDS
+    start = CHASSIS_WIDTH + REPORT_SIZE
     for wheel in range(wheels):
         at = first + wheel
         for quantity in _OF_WHEEL:

@@ -19,9 +19,9 @@ from mastd.formulations.tree.arrays import Tree
 from mastd.formulations.tree.subsystems import subsystems_of
 from mastd.kernel import entry, separate_kernel
 from mastd.roads.ground import Ground
+from mastd.vehicle.blocks.fields import REPORT_SIZE
 from mastd.vehicle.equilibrium.dense_equations import System
 from mastd.vehicle.model.definition import Model
-from mastd.vehicle.solver import newton
 from mastd.vehicle.solver.choice import Solver
 from mastd.vehicle.solver.compiled_step import WRENCHES
 from mastd.vehicle.solver.recording import TraceLayout
@@ -99,7 +99,7 @@ class Car:
             LOOK,
             np.tile(self._inputs, (_REPEATS, 1)),
             self._ground,
-            np.zeros(newton.REPORT_FIELDS),
+            np.zeros(REPORT_SIZE),
             np.zeros(wheels),
             np.zeros((0, TraceLayout(wheels, drives).width)),
             np.zeros(WRENCHES),

@@ -22,8 +22,8 @@ from scipy.spatial.transform import Rotation
 
 from mastd.arrays import FloatArray
 from mastd.roads.ground import Ground, write_plane
-from mastd.vehicle.blocks import fields as f
 from mastd.vehicle.blocks.attitude import rotation_matrix
+from mastd.vehicle.blocks.fields import WHEEL
 from mastd.vehicle.equilibrium.constraints import constraint_rows, free_motions
 from mastd.vehicle.equilibrium.settle import at_rest, balanced_bars
 from mastd.vehicle.model.definition import Model
@@ -176,10 +176,10 @@ class _Look:
         self.ends = np.cumsum(widths)[:-1]
         self.wrench_at = slice(2 * self.size, 2 * self.size + 12)
         # Twice, for what the deflections of tyres mean depends on loads that the first look finds.
-        self._loads = np.zeros_like(self.system.layout.arrays.wheels[:, f.LOAD])
+        self._loads = np.zeros_like(self.system.layout.arrays.wheels[:, WHEEL.load])
         for _ in range(2):
             self.at()
-            self._loads = self.system.layout.arrays.wheels[:, f.LOAD].copy()
+            self._loads = self.system.layout.arrays.wheels[:, WHEEL.load].copy()
         self.tyres_on_bodies, self.tyres_on_plane = self._levers()
 
     def at(
@@ -197,15 +197,18 @@ class _Look:
         state = self._state(displacement, velocity, acceleration, deflection)
         ground = self._ground(pose, np.zeros(6) if rate is None else rate)
         car = self.system.layout.arrays
-        car.wheels[:, f.LOAD] = self._loads
+        car.wheels[:, WHEEL.load] = self._loads
         clock = (self.formula.velocity, 1.0 / self.formula.step)
         residual = self.system.residual(state, self.inputs, ground, clock)
         outer, outer_wrench = self._outer(state)
         wheels = [car.wheels[item, :, lane] for item, lane in self.system.layout.wheel]
         tyres = np.array(
-            [[*w[f.TYRE_FORCE : f.TYRE_FORCE + 3], *w[f.TYRE_MOMENT : f.TYRE_MOMENT + 3]] for w in wheels]
+            [
+                [*w[WHEEL.tyre_force : WHEEL.tyre_force + 3], *w[WHEEL.tyre_moment : WHEEL.tyre_moment + 3]]
+                for w in wheels
+            ]
         )
-        ends = np.array([w[f.DEFLECTION : f.DEFLECTION + 2] for w in wheels])
+        ends = np.array([w[WHEEL.deflection : WHEEL.deflection + 2] for w in wheels])
         wrench = np.zeros(6)
         for wheel, tyre in zip(self.model.wheels, tyres, strict=True):
             wrench[:3] -= tyre[:3]
@@ -271,7 +274,7 @@ class _Look:
             on_bodies[:3] -= turn @ car.external[:3]
             on_bodies[3:6] -= turn @ car.external[3:]
         for (item, lane), wheel in zip(self.system.layout.wheel, self.model.wheels, strict=True):
-            push = car.wheels[item, f.PUSH : f.PUSH + 3, lane]
+            push = car.wheels[item, WHEEL.chock_force : WHEEL.chock_force + 3, lane]
             centre = self._centre(state, wheel.carrier, wheel.centre)
             at = 6 * wheel.carrier
             on_bodies[at : at + 3] -= push

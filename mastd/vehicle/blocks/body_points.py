@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from mastd.arrays import FloatArray
 from mastd.kernel import fused_kernel
-from mastd.vehicle.blocks import fields as f
+from mastd.vehicle.blocks.fields import BODY
 from mastd.vehicle.blocks.vectors import Triple, cross
 
 
 @fused_kernel
 def in_inertial_axes(bodies: FloatArray, body: int, lane: int, x: float, y: float, z: float) -> Triple:
     """Return a vector of a body's axes in inertial axes."""
-    r = f.ROTATION
+    r = BODY.rotation
     return (
         bodies[body, r, lane] * x + bodies[body, r + 1, lane] * y + bodies[body, r + 2, lane] * z,
         bodies[body, r + 3, lane] * x + bodies[body, r + 4, lane] * y + bodies[body, r + 5, lane] * z,
@@ -22,7 +22,7 @@ def in_inertial_axes(bodies: FloatArray, body: int, lane: int, x: float, y: floa
 @fused_kernel
 def in_body_axes(bodies: FloatArray, body: int, lane: int, x: float, y: float, z: float) -> Triple:
     """Return a vector of inertial axes in a body's axes."""
-    r = f.ROTATION
+    r = BODY.rotation
     return (
         bodies[body, r, lane] * x + bodies[body, r + 3, lane] * y + bodies[body, r + 6, lane] * z,
         bodies[body, r + 1, lane] * x + bodies[body, r + 4, lane] * y + bodies[body, r + 7, lane] * z,
@@ -36,17 +36,17 @@ def point_of_body(
 ) -> tuple[Triple, Triple]:
     """Return place and velocity, inertial axes, of a point of a body given from its centre of mass."""
     p = in_inertial_axes(bodies, body, lane, x, y, z)
-    w = f.ANGULAR_VELOCITY
+    w = BODY.angular_velocity
     u, v, q = cross(bodies[body, w, lane], bodies[body, w + 1, lane], bodies[body, w + 2, lane], x, y, z)
     s = in_inertial_axes(bodies, body, lane, u, v, q)
     place = (
-        bodies[body, f.POSITION, lane] + p[0],
-        bodies[body, f.POSITION + 1, lane] + p[1],
-        bodies[body, f.POSITION + 2, lane] + p[2],
+        bodies[body, BODY.position, lane] + p[0],
+        bodies[body, BODY.position + 1, lane] + p[1],
+        bodies[body, BODY.position + 2, lane] + p[2],
     )
     velocity = (
-        bodies[body, f.VELOCITY, lane] + s[0],
-        bodies[body, f.VELOCITY + 1, lane] + s[1],
-        bodies[body, f.VELOCITY + 2, lane] + s[2],
+        bodies[body, BODY.velocity, lane] + s[0],
+        bodies[body, BODY.velocity + 1, lane] + s[1],
+        bodies[body, BODY.velocity + 2, lane] + s[2],
     )
     return place, velocity

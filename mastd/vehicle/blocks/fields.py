@@ -1,222 +1,243 @@
-"""Component numbers of the blocks in which the compiled vehicle keeps its numbers.
+"""Index tables of the blocks in which the compiled vehicle keeps its numbers.
 
-Every block is ``[item, component, lane]``; the lanes are the equal corners (or axles) of one group. A *slot*
-is a body as one group sees it: first the bodies it is joined to (the chassis, then its axle's), then its own.
+Every block is ``[item, component, lane]``; the lanes are the equal corners (or axles) of one group. A *local
+body* is a body as one group sees it, in the axes of the frame: first the interface bodies that the group is
+connected to (the chassis, then its axle's), then its own.
 """
 
 from __future__ import annotations
 
-from typing import Final
+from typing import Annotated, Final, NamedTuple
 
-# Body, and chassis: state in inertial axes (angular quantities in body axes)
-POSITION: Final = 0
-ATTITUDE: Final = 3
-VELOCITY: Final = 7
-ANGULAR_VELOCITY: Final = 10
-ACCELERATION: Final = 13
-ANGULAR_ACCELERATION: Final = 16
-MEAN_ACCELERATION: Final = 19
-"""The a of the generalized-alpha formula that carries the history; angular part behind it."""
-MEAN_ANGULAR: Final = 22
-START_ATTITUDE: Final = 25
-"""Attitude at the beginning of the step."""
-TURN: Final = 29
-"""Rotation vector since the beginning of the step, body axes."""
-ROTATION: Final = 32
-"""Rotation matrix of the present attitude, body → inertial axes."""
-BODY_FIELDS: Final = 41
+from mastd.index_table import Entry, index_table, size_of
 
-# Constants of a body
-MASS: Final = 0
-INERTIA: Final = 1
-"""xx, yy, zz, xy, xz, yz about the centre of mass."""
-BODY_CONSTANTS: Final = 7
 
-# Slot: a body in the axes of the frame, origin in the chassis' centre of mass
-S_POSITION: Final = 0
-S_ROTATION: Final = 3
-"""Body → frame axes."""
-S_VELOCITY: Final = 12
-"""Of the centre of mass against the ground, frame axes."""
-S_ANGULAR: Final = 15
-S_FORCE: Final = 18
-"""Out-of-balance force: inertia − applied + joints."""
-S_MOMENT: Final = 21
-S_ACCELERATION: Final = 24
-S_ANGULAR_ACCELERATION: Final = 27
-SLOT_FIELDS: Final = 30
-S_FRAME_FIELDS: Final = 18
-"""Fields that a group copies of the bodies it is joined to, where accelerations do not matter."""
+class BodyRow(NamedTuple):
+    """State of a body, and of the chassis: inertial axes, angular quantities in body axes."""
 
-# Row of a constraint
-MULTIPLIER: Final = 0
-GAP: Final = 1
-GAP_RATE: Final = 2
-GAP_ACCELERATION: Final = 3
-ROW_FIELDS: Final = 4
+    position: Annotated[int, Entry("m", "centre of mass", 3)]
+    attitude: Annotated[int, Entry("1", "unit quaternion w, x, y, z, body → inertial axes", 4)]
+    velocity: Annotated[int, Entry("m/s", "of the centre of mass", 3)]
+    angular_velocity: Annotated[int, Entry("rad/s", "body axes", 3)]
+    acceleration: Annotated[int, Entry("m/s²", "of the centre of mass", 3)]
+    angular_acceleration: Annotated[int, Entry("rad/s²", "body axes", 3)]
+    mean_acceleration: Annotated[int, Entry("m/s²", "the a of generalized-alpha that carries the history", 3)]
+    mean_angular_acceleration: Annotated[int, Entry("rad/s²", "its angular part", 3)]
+    start_attitude: Annotated[int, Entry("1", "attitude at the beginning of the step", 4)]
+    rotation_vector: Annotated[int, Entry("rad", "since the beginning of the step, body axes", 3)]
+    rotation: Annotated[int, Entry("1", "matrix of the attitude by rows, body → inertial axes", 9)]
 
-# Joint primitive: table of integers and block of constants
-P_KIND: Final = 0
-P_FIRST: Final = 1
-P_SECOND: Final = 2
-P_ROW: Final = 3
-"""Row within the group."""
-P_DRIVE: Final = 4
-"""Item of the drives' block, -1: not driven."""
-PRIMITIVE_FIELDS: Final = 5
-POINT_FIRST: Final = 0
-POINT_SECOND: Final = 3
-AXIS_FIRST: Final = 6
-AXIS_SECOND: Final = 9
-LENGTH: Final = 12
-PRIMITIVE_CONSTANTS: Final = 13
 
-# Drive of a primitive: displacement, rate, acceleration
-DRIVE_FIELDS: Final = 3
+class InertiaRow(NamedTuple):
+    """Constants of a body."""
 
-# Wheel
-W_CENTRE: Final = 0
-W_AXIS: Final = 3
-AXIAL_INERTIA: Final = 6
-FREE_RADIUS: Final = 7
-ROLLING_RADIUS: Final = 8
-TYRE_STIFFNESS: Final = 9
-TYRE_DAMPING: Final = 10
-SLIP_STIFFNESS: Final = 11
-CORNERING_STIFFNESS: Final = 12
-MIN_SPEED: Final = 13
-SPIN: Final = 14
-SPIN_ACCELERATION: Final = 15
-MEAN_SPIN: Final = 16
-CONTACT: Final = 17
-"""Wheel centre for which the ground below was looked up, inertial axes."""
-HEIGHT: Final = 20
-"""Of that point above the ground."""
-SLOPE: Final = 21
-"""dz/dx and dz/dy of the ground."""
-GROUND_VELOCITY: Final = 23
-DRIVE_TORQUE: Final = 26
-MOTOR_TORQUE: Final = 27
-LOAD: Final = 28
-TYRE_FORCE: Final = 29
-"""On the wheel at the contact point, frame axes."""
-TYRE_HEIGHT: Final = 32
-SPIN_RESIDUAL: Final = 33
-REST_LOAD: Final = 34
-"""Wheel load for which the frozen matrices were made."""
-FRICTION: Final = 35
-"""Of the ground: a factor on the tyre's own."""
-GROUND_TURN: Final = 36
-"""Angular velocity of the ground, inertial axes."""
-OUTSIDE: Final = 39
-"""m that the wheel is beside the road or the table."""
-BRAKE_CAPACITY: Final = 40
-"""N m that the friction brake takes at most."""
-BRAKE_FRICTION: Final = 41
-"""N m of it that acts, positive forwards."""
-PUSH: Final = 42
-"""Further force at the wheel centre, of a chock: inertial axes."""
-MIRRORED: Final = 45
-"""−1 where the tyre is mounted on the other side than the one it was measured on, else 1."""
-SLIP: Final = 46
-"""Relaxed slips κ′ and tan α′ of a Magic Formula tyre."""
-SLIP_START: Final = 48
-"""Those of the deflections at the beginning of the step."""
-RELAXATION: Final = 50
-"""Change of deflection per change of slip along and across in this step, m."""
-SLIDING: Final = 52
-"""Share 0…1 to which the contact slides, in this step."""
-ROLLING: Final = 53
-"""Share 0…1 to which offsets act that a tyre at rest does not have, in this step."""
-ROLLING_SPEED: Final = 54
-"""Spin times rolling radius at the beginning of the step, m/s."""
-CONTACT_FORCE: Final = 55
-"""Along and across the direction in which the wheel points."""
-PLACE_ARM: Final = 57
-"""Wheel centre seen from the carrier's centre of mass; with the next ones in the axes of the frame."""
-PLACE_AXIS: Final = 60
-PLACE_VELOCITY: Final = 63
-"""Of the wheel centre against the ground."""
-PLACE_NORMAL: Final = 66
-"""(−dz/dx, −dz/dy, 1) of the ground."""
-TYRE_MOMENT: Final = 69
-"""On the wheel about its centre, frame axes."""
-FULL_BRAKE: Final = 72
-"""N m that the friction brake takes at full pedal."""
-CHOCK_GAP: Final = 73
-"""m that the wheel rolls either way until it is chocked; its stiffness 0: no chock."""
-CHOCK_STIFFNESS: Final = 74
-CHOCK_DAMPING: Final = 75
-CHOCK_PLACE: Final = 76
-"""Wheel centre at rest, in the ground's axes."""
-DEFLECTION: Final = 79
-"""Of a Magic Formula tyre's carcass along and across, m."""
-DEFLECTION_START: Final = 81
-"""The same at the beginning of the step, as far as the load can hold it."""
-BALANCE: Final = 83
-"""What the wheel adds to the out-of-balance force and moment of its carrier."""
-START_LOAD: Final = 89
-"""Load at the beginning of the step, at least MIN_LOAD, N."""
-ENVELOPED: Final = 90
-"""1 where the ground's height is that of what a wheel feels, 0 where it is that of a plane."""
-WHEEL_FIELDS: Final = 91
+    mass: Annotated[int, Entry("kg", "")]
+    moments: Annotated[int, Entry("kg m²", "xx, yy, zz, xy, xz, yz about the centre of mass", 6)]
 
-# Strap from the chassis to the ground
-T_POINT: Final = 0
-"""On the chassis, from its centre of mass."""
-T_ANCHOR: Final = 3
-"""In the ground's axes."""
-T_LENGTH: Final = 6
-"""Free length, m."""
-T_STIFFNESS: Final = 7
-T_DAMPING: Final = 8
-T_TENSION: Final = 9
-"""N: a result."""
-STRAP_FIELDS: Final = 10
 
-# Air: each an area times half the density, and where it acts, from the chassis' centre of mass
-A_DRAG: Final = 0
-A_FRONT_LIFT: Final = 4
-A_REAR_LIFT: Final = 8
-AIR_FIELDS: Final = 12
+class LocalBodyRow(NamedTuple):
+    """A body in the axes of the frame, origin in the chassis' centre of mass."""
 
-# Group
-G_FIRST_BODY: Final = 0
-G_BODIES: Final = 1
-G_FIRST_SLOT: Final = 2
-G_JOINED: Final = 3
-"""Number of slots of bodies it is joined to, the chassis first."""
-G_FIRST_PRIMITIVE: Final = 4
-G_PRIMITIVES: Final = 5
-G_FIRST_SPRING: Final = 6
-G_SPRINGS: Final = 7
-G_WHEEL: Final = 8
-G_BAR: Final = 9
-G_BAR_END: Final = 10
-G_BAR_END_SLOT: Final = 11
-G_FIRST_ROW: Final = 12
-G_ROWS: Final = 13
-G_FIRST_UNKNOWN: Final = 14
-G_UNKNOWNS: Final = 15
-"""Own unknowns: six a body, the spin, the bar's force, the multipliers."""
-G_SIZE: Final = 16
-"""Own unknowns and those of the bodies (six each) and the bar it is joined to."""
-G_FIRST_CELL: Final = 17
-G_SPIN_UNKNOWN: Final = 18
-G_BAR_UNKNOWN: Final = 19
-G_ROW_UNKNOWN: Final = 20
-G_CARRIER_SLOT: Final = 21
-"""Slot of the wheel's carrier, counted within the group."""
-G_TYRE: Final = 22
-"""LINEAR_TYRE or MAGIC_TYRE."""
-GROUP_FIELDS: Final = 23
+    position: Annotated[int, Entry("m", "centre of mass", 3)]
+    rotation: Annotated[int, Entry("1", "matrix by rows, body → frame axes", 9)]
+    velocity: Annotated[int, Entry("m/s", "of the centre of mass against the ground", 3)]
+    angular_velocity: Annotated[int, Entry("rad/s", "", 3)]
+    force: Annotated[int, Entry("N", "residual: inertia − applied + joints", 3)]
+    moment: Annotated[int, Entry("N m", "residual about the centre of mass", 3)]
+    acceleration: Annotated[int, Entry("m/s²", "", 3)]
+    angular_acceleration: Annotated[int, Entry("rad/s²", "", 3)]
+
+
+class ConstraintRow(NamedTuple):
+    """One row of a joint: its multiplier, and its violation Φ with the rates of it."""
+
+    multiplier: Annotated[int, Entry("N", "of a dot product: N m")]
+    violation: Annotated[int, Entry("m", "Φ; of a dot product: 1")]
+    rate: Annotated[int, Entry("m/s", "dΦ/dt")]
+    acceleration: Annotated[int, Entry("m/s²", "d²Φ/dt²")]
+
+
+class PrimitiveIndexRow(NamedTuple):
+    """Integers of a joint primitive."""
+
+    kind: Annotated[int, Entry("1", "PrimitiveKind")]
+    first: Annotated[int, Entry("1", "local body")]
+    second: Annotated[int, Entry("1", "local body")]
+    row: Annotated[int, Entry("1", "first constraint row, counted within the group")]
+    drive: Annotated[int, Entry("1", "item of the drives' block, -1: not driven")]
+
+
+class PrimitiveRow(NamedTuple):
+    """Constants of a joint primitive, each in the axes of its body."""
+
+    point_first: Annotated[int, Entry("m", "from the first body's centre of mass", 3)]
+    point_second: Annotated[int, Entry("m", "from the second body's centre of mass", 3)]
+    axis_first: Annotated[int, Entry("1", "unit vector", 3)]
+    axis_second: Annotated[int, Entry("1", "unit vector", 3)]
+    length: Annotated[int, Entry("m", "of a distance")]
+
+
+class DriveRow(NamedTuple):
+    """What drives a primitive."""
+
+    displacement: Annotated[int, Entry("m", "")]
+    rate: Annotated[int, Entry("m/s", "")]
+    acceleration: Annotated[int, Entry("m/s²", "")]
+
+
+class WheelRow(NamedTuple):
+    """Wheel with its tyre, its brake, what it rolls on and what holds it."""
+
+    centre: Annotated[int, Entry("m", "from the carrier's centre of mass, its axes", 3)]
+    axis: Annotated[int, Entry("1", "unit vector, the carrier's axes", 3)]
+    axial_inertia: Annotated[int, Entry("kg m²", "")]
+    free_radius: Annotated[int, Entry("m", "")]
+    rolling_radius: Annotated[int, Entry("m", "")]
+    tyre_stiffness: Annotated[int, Entry("N/m", "")]
+    tyre_damping: Annotated[int, Entry("N s/m", "")]
+    slip_stiffness: Annotated[int, Entry("1", "longitudinal, per load")]
+    cornering_stiffness: Annotated[int, Entry("1/rad", "per load")]
+    min_speed: Annotated[int, Entry("m/s", "of the slip's denominator")]
+    spin: Annotated[int, Entry("rad/s", "absolute, about the axis")]
+    spin_acceleration: Annotated[int, Entry("rad/s²", "")]
+    mean_spin_acceleration: Annotated[int, Entry("rad/s²", "see BodyRow.mean_acceleration")]
+    contact: Annotated[int, Entry("m", "wheel centre for which the ground was looked up, inertial axes", 3)]
+    height: Annotated[int, Entry("m", "of that point above the ground")]
+    slope: Annotated[int, Entry("1", "dz/dx and dz/dy of the ground", 2)]
+    ground_velocity: Annotated[int, Entry("m/s", "inertial axes", 3)]
+    drive_torque: Annotated[int, Entry("N m", "reacted by the chassis")]
+    motor_torque: Annotated[int, Entry("N m", "reacted by the carrier")]
+    load: Annotated[int, Entry("N", "vertical force of the ground")]
+    tyre_force: Annotated[int, Entry("N", "on the wheel at the contact point, frame axes", 3)]
+    tyre_height: Annotated[int, Entry("m", "")]
+    spin_residual: Annotated[int, Entry("N m", "")]
+    rest_load: Annotated[int, Entry("N", "load for which the chord Jacobian was made")]
+    friction: Annotated[int, Entry("1", "of the ground: a factor on the tyre's own")]
+    ground_angular_velocity: Annotated[int, Entry("rad/s", "inertial axes", 3)]
+    outside: Annotated[int, Entry("m", "that the wheel is beside the road or the table")]
+    brake_capacity: Annotated[int, Entry("N m", "that the friction brake takes at most")]
+    brake_torque: Annotated[int, Entry("N m", "of it that acts, positive forwards")]
+    chock_force: Annotated[int, Entry("N", "at the wheel centre, inertial axes", 3)]
+    mirrored: Annotated[int, Entry("1", "−1: tyre mounted on the other side than it was measured on, else 1")]
+    slip: Annotated[int, Entry("1", "relaxed slips κ′ and tan α′ of a Magic Formula tyre", 2)]
+    start_slip: Annotated[int, Entry("1", "of the deflections at the beginning of the step", 2)]
+    relaxation: Annotated[int, Entry("m", "change of deflection per change of slip in this step", 2)]
+    sliding: Annotated[int, Entry("1", "0…1 to which the contact slides, in this step")]
+    rolling: Annotated[int, Entry("1", "0…1 to which offsets act that a tyre at rest does not have")]
+    rolling_speed: Annotated[int, Entry("m/s", "spin · rolling radius at the beginning of the step")]
+    contact_force: Annotated[int, Entry("N", "along and across the direction in which the wheel points", 2)]
+    frame_arm: Annotated[int, Entry("m", "wheel centre from the carrier's centre of mass, frame axes", 3)]
+    frame_axis: Annotated[int, Entry("1", "frame axes", 3)]
+    frame_velocity: Annotated[int, Entry("m/s", "of the wheel centre against the ground, frame axes", 3)]
+    frame_normal: Annotated[int, Entry("1", "(−dz/dx, −dz/dy, 1) of the ground, frame axes", 3)]
+    tyre_moment: Annotated[int, Entry("N m", "on the wheel about its centre, frame axes", 3)]
+    max_brake_torque: Annotated[int, Entry("N m", "at full pedal")]
+    chock_clearance: Annotated[int, Entry("m", "that the wheel rolls either way until it is chocked")]
+    chock_stiffness: Annotated[int, Entry("N/m", "0: no chock")]
+    chock_damping: Annotated[int, Entry("N s/m", "")]
+    chock_centre: Annotated[int, Entry("m", "wheel centre at rest, in the ground's axes", 3)]
+    deflection: Annotated[int, Entry("m", "of a Magic Formula tyre's carcass along and across", 2)]
+    start_deflection: Annotated[int, Entry("m", "at the step's beginning, as far as the load can hold it", 2)]
+    carrier_residual: Annotated[int, Entry("N", "what the wheel adds to its carrier's force and moment", 6)]
+    start_load: Annotated[int, Entry("N", "at the beginning of the step, at least MIN_LOAD")]
+    enveloped: Annotated[int, Entry("1", "1: height of the ground as a wheel feels it, 0: as a plane")]
+
+
+class StrapRow(NamedTuple):
+    """Strap from the chassis to the ground."""
+
+    point: Annotated[int, Entry("m", "on the chassis, from its centre of mass", 3)]
+    anchor: Annotated[int, Entry("m", "in the ground's axes", 3)]
+    free_length: Annotated[int, Entry("m", "")]
+    stiffness: Annotated[int, Entry("N/m", "")]
+    damping: Annotated[int, Entry("N s/m", "")]
+    tension: Annotated[int, Entry("N", "a result")]
+
+
+class AirRow(NamedTuple):
+    """Air: areas times half the density, and where each acts, from the chassis' centre of mass."""
+
+    drag: Annotated[int, Entry("kg/m", "")]
+    drag_point: Annotated[int, Entry("m", "", 3)]
+    front_lift: Annotated[int, Entry("kg/m", "")]
+    front_point: Annotated[int, Entry("m", "", 3)]
+    rear_lift: Annotated[int, Entry("kg/m", "")]
+    rear_point: Annotated[int, Entry("m", "", 3)]
+
+
+class GroupRow(NamedTuple):
+    """Where a group's parts are in the blocks, and where its unknowns are in its matrix."""
+
+    first_body: int
+    bodies: int
+    first_local: Annotated[int, Entry("1", "first of its local bodies")]
+    interfaces: Annotated[int, Entry("1", "number of interface bodies, the chassis first")]
+    first_primitive: int
+    primitives: int
+    first_spring: int
+    springs: int
+    wheel: int
+    bar: int
+    bar_end: int
+    bar_end_body: Annotated[int, Entry("1", "local body")]
+    first_row: int
+    rows: int
+    first_unknown: int
+    unknowns: Annotated[int, Entry("1", "own: six a body, the spin, the bar's force, the multipliers")]
+    size: Annotated[int, Entry("1", "own unknowns and those of the interface: six a body, the bar")]
+    first_cell: int
+    spin_unknown: int
+    bar_unknown: int
+    row_unknown: int
+    carrier: Annotated[int, Entry("1", "local body that carries the wheel")]
+    tyre: Annotated[int, Entry("1", "LINEAR_TYRE or MAGIC_TYRE")]
+
+
+class ClockRow(NamedTuple):
+    """What a step tells the tyres and brakes."""
+
+    reach: Annotated[int, Entry("s", "change of a speed per change of its acceleration in a step")]
+    rate: Annotated[int, Entry("1/s", "1 / step; 0: slips of steady motion; negative: slips stay")]
+
+
+class ReportRow(NamedTuple):
+    """What a step reports."""
+
+    iterations: int
+    joint_error: Annotated[int, Entry("m", "largest constraint violation")]
+    joint_rate: Annotated[int, Entry("m/s", "its largest rate")]
+    max_move: Annotated[int, Entry("m", "largest correction of a position in the last iteration")]
+    converged: Annotated[int, Entry("1", "1 if all are below their limits")]
+
+
+BODY: Final = index_table(BodyRow)
+BODY_SIZE: Final = size_of(BODY)
+INERTIA: Final = index_table(InertiaRow)
+INERTIA_SIZE: Final = size_of(INERTIA)
+LOCAL_BODY: Final = index_table(LocalBodyRow)
+LOCAL_BODY_SIZE: Final = size_of(LOCAL_BODY)
+LOCAL_MOTION_SIZE: Final = LOCAL_BODY.force
+"""Numbers that a group copies of its interface bodies, where accelerations do not matter."""
+CONSTRAINT: Final = index_table(ConstraintRow)
+CONSTRAINT_SIZE: Final = size_of(CONSTRAINT)
+PRIMITIVE_INDEX: Final = index_table(PrimitiveIndexRow)
+PRIMITIVE_INDEX_SIZE: Final = size_of(PRIMITIVE_INDEX)
+PRIMITIVE: Final = index_table(PrimitiveRow)
+PRIMITIVE_SIZE: Final = size_of(PRIMITIVE)
+DRIVE: Final = index_table(DriveRow)
+DRIVE_SIZE: Final = size_of(DRIVE)
+WHEEL: Final = index_table(WheelRow)
+WHEEL_SIZE: Final = size_of(WHEEL)
+STRAP: Final = index_table(StrapRow)
+STRAP_SIZE: Final = size_of(STRAP)
+AIR: Final = index_table(AirRow)
+AIR_SIZE: Final = size_of(AIR)
+GROUP: Final = index_table(GroupRow)
+GROUP_SIZE: Final = size_of(GROUP)
+CLOCK: Final = index_table(ClockRow)
+CLOCK_SIZE: Final = size_of(CLOCK)
+REPORT: Final = index_table(ReportRow)
+REPORT_SIZE: Final = size_of(REPORT)
 
 LINEAR_TYRE: Final = 0
 MAGIC_TYRE: Final = 1
-
-# What a step tells the tyres
-C_REACH: Final = 0
-"""s: change of a speed per change of its acceleration in a step."""
-C_RATE: Final = 1
-"""1/s: 1 / step; 0: slips are those of steady motion; negative: slips stay as they stand."""
-CLOCK_FIELDS: Final = 2

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from mastd.arrays import FloatArray
 from mastd.kernel import fused_kernel
-from mastd.vehicle.blocks import fields as f
+from mastd.vehicle.blocks.fields import LOCAL_BODY
 from mastd.vehicle.blocks.matrix_blocks import add_cross, add_cross_cross, add_diagonal
 from mastd.vehicle.blocks.rates import vector_rate
 from mastd.vehicle.blocks.vectors import Triple, cross, decrease, increase, take, turned
@@ -18,15 +18,15 @@ from mastd.vehicle.blocks.vectors import Triple, cross, decrease, increase, take
 def arm(points: FloatArray, slots: FloatArray, k: int, first: int, slot: int) -> Triple:
     """Return the constant vector ``points[k, first]`` of the body in a slot, in the axes of the frame."""
     x, y, z = take(points, k, first)
-    return turned(slots, slot, f.S_ROTATION, x, y, z)
+    return turned(slots, slot, LOCAL_BODY.rotation, x, y, z)
 
 
 @fused_kernel
 def between(slots: FloatArray, i: int, j: int, p: Triple, q: Triple) -> Triple:
     """Return d from the point with arm p on the body in slot i to the point with arm q on the one in slot
     j."""
-    x, y, z = take(slots, i, f.S_POSITION)
-    u, v, w = take(slots, j, f.S_POSITION)
+    x, y, z = take(slots, i, LOCAL_BODY.position)
+    u, v, w = take(slots, j, LOCAL_BODY.position)
     return u + q[0] - x - p[0], v + q[1] - y - p[1], w + q[2] - z - p[2]
 
 
@@ -34,20 +34,20 @@ def between(slots: FloatArray, i: int, j: int, p: Triple, q: Triple) -> Triple:
 def point_velocity(slots: FloatArray, i: int, j: int, p: Triple, q: Triple) -> Triple:
     """Return the velocity of the second point against the first one's, in the axes of the frame."""
     a, b = vector_rate(slots, i, p), vector_rate(slots, j, q)
-    x, y, z = take(slots, i, f.S_VELOCITY)
-    u, v, w = take(slots, j, f.S_VELOCITY)
+    x, y, z = take(slots, i, LOCAL_BODY.velocity)
+    u, v, w = take(slots, j, LOCAL_BODY.velocity)
     return u + b[0] - x - a[0], v + b[1] - y - a[1], w + b[2] - z - a[2]
 
 
 @fused_kernel
 def push(slots: FloatArray, i: int, j: int, p: Triple, q: Triple, force: Triple) -> None:
     """Add −force at arm p of slot i and +force at arm q of slot j."""
-    decrease(slots, i, f.S_FORCE, force[0], force[1], force[2])
+    decrease(slots, i, LOCAL_BODY.force, force[0], force[1], force[2])
     x, y, z = cross(p[0], p[1], p[2], force[0], force[1], force[2])
-    decrease(slots, i, f.S_MOMENT, x, y, z)
-    increase(slots, j, f.S_FORCE, force[0], force[1], force[2])
+    decrease(slots, i, LOCAL_BODY.moment, x, y, z)
+    increase(slots, j, LOCAL_BODY.force, force[0], force[1], force[2])
     x, y, z = cross(q[0], q[1], q[2], force[0], force[1], force[2])
-    increase(slots, j, f.S_MOMENT, x, y, z)
+    increase(slots, j, LOCAL_BODY.moment, x, y, z)
 
 
 @fused_kernel

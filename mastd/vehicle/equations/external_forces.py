@@ -12,8 +12,8 @@ from mastd.arrays import FloatArray
 from mastd.kernel import fused_kernel, separate_kernel
 from mastd.lanes import LANES
 from mastd.roads.ground import from_ground, surface_velocity
-from mastd.vehicle.blocks import fields as f
 from mastd.vehicle.blocks.body_points import in_body_axes, point_of_body
+from mastd.vehicle.blocks.fields import AIR, BODY, GROUP, MAGIC_TYRE, STRAP, WHEEL
 from mastd.vehicle.blocks.vectors import cross
 from mastd.vehicle.powertrain.step import drive_wheels
 from mastd.vehicle.state.arrays import Arrays
@@ -25,22 +25,22 @@ from mastd.vehicle.tyres.magic import prepare_tyres
 def prepare_wheels(car: Arrays, moving: bool) -> None:
     """Write what Magic Formula tyres keep during a step; ``moving``: one begins."""
     for group in range(car.groups.shape[0]):
-        if car.groups[group, f.G_WHEEL] >= 0 and car.groups[group, f.G_TYRE] == f.MAGIC_TYRE:
-            prepare_tyres(car.wheels, car.tyres, car.groups[group, f.G_WHEEL], moving)
+        if car.groups[group, GROUP.wheel] >= 0 and car.groups[group, GROUP.tyre] == MAGIC_TYRE:
+            prepare_tyres(car.wheels, car.tyres, car.groups[group, GROUP.wheel], moving)
 
 
 @fused_kernel
 def act_from_outside(car: Arrays, ground: FloatArray) -> None:
     """Add the forces of air and straps to the chassis' external ones, write those of chocks to the wheels."""
-    if car.air[f.A_DRAG] != 0.0 or car.air[f.A_FRONT_LIFT] != 0.0 or car.air[f.A_REAR_LIFT] != 0.0:
+    if car.air[AIR.drag] != 0.0 or car.air[AIR.front_lift] != 0.0 or car.air[AIR.rear_lift] != 0.0:
         push_by_air(car.bodies, car.air, car.external)
     if car.straps.shape[0] > 0:
         pull_straps(car.bodies, car.straps, car.external, car.strap_wrench, ground)
     for group in range(car.groups.shape[0]):
-        item = car.groups[group, f.G_WHEEL]
+        item = car.groups[group, GROUP.wheel]
         if item >= 0:
-            carrier = car.groups[group, f.G_CARRIER_SLOT] - car.groups[group, f.G_JOINED]
-            chock_wheels(car.bodies, car.wheels, ground, car.groups[group, f.G_FIRST_BODY] + carrier, item)
+            carrier = car.groups[group, GROUP.carrier] - car.groups[group, GROUP.interfaces]
+            chock_wheels(car.bodies, car.wheels, ground, car.groups[group, GROUP.first_body] + carrier, item)
 
 
 @fused_kernel
@@ -51,13 +51,13 @@ def turn_wheels(car: Arrays, step: float) -> None:
     wheels = car.wheels
     for item in range(wheels.shape[0]):
         for lane in range(LANES):
-            car.drive_wheels[0, car.wheel_of[item, lane]] = wheels[item, f.SPIN, lane]
+            car.drive_wheels[0, car.wheel_of[item, lane]] = wheels[item, WHEEL.spin, lane]
     drive_wheels(
         car.drive_constants, car.drive_state, car.driver, car.drive_wheels[0], step, car.drive_wheels[1]
     )
     for item in range(wheels.shape[0]):
         for lane in range(LANES):
-            wheels[item, f.DRIVE_TORQUE, lane] += car.drive_wheels[1, car.wheel_of[item, lane]]
+            wheels[item, WHEEL.drive_torque, lane] += car.drive_wheels[1, car.wheel_of[item, lane]]
 
 
 @separate_kernel
@@ -67,16 +67,16 @@ def push_by_air(bodies: FloatArray, air: FloatArray, external: FloatArray) -> No
         bodies,
         CHASSIS,
         0,
-        bodies[CHASSIS, f.VELOCITY, 0],
-        bodies[CHASSIS, f.VELOCITY + 1, 0],
-        bodies[CHASSIS, f.VELOCITY + 2, 0],
+        bodies[CHASSIS, BODY.velocity, 0],
+        bodies[CHASSIS, BODY.velocity + 1, 0],
+        bodies[CHASSIS, BODY.velocity + 2, 0],
     )
     square = u * u + v * v + w * w
     speed = np.sqrt(square)
-    drag, front, rear = air[f.A_DRAG], air[f.A_FRONT_LIFT] * square, air[f.A_REAR_LIFT] * square
-    _push(external, air, f.A_DRAG + 1, -drag * speed * u, -drag * speed * v, -drag * speed * w)
-    _push(external, air, f.A_FRONT_LIFT + 1, 0.0, 0.0, front)
-    _push(external, air, f.A_REAR_LIFT + 1, 0.0, 0.0, rear)
+    drag, front, rear = air[AIR.drag], air[AIR.front_lift] * square, air[AIR.rear_lift] * square
+    _push(external, air, AIR.drag_point, -drag * speed * u, -drag * speed * v, -drag * speed * w)
+    _push(external, air, AIR.front_point, 0.0, 0.0, front)
+    _push(external, air, AIR.rear_point, 0.0, 0.0, rear)
 
 
 @fused_kernel
@@ -100,22 +100,24 @@ def pull_straps(
         wrench[k] = 0.0
     for n in range(straps.shape[0]):
         place, speed = point_of_body(
-            bodies, CHASSIS, 0, straps[n, f.T_POINT], straps[n, f.T_POINT + 1], straps[n, f.T_POINT + 2]
+            bodies, CHASSIS, 0, straps[n, STRAP.point], straps[n, STRAP.point + 1], straps[n, STRAP.point + 2]
         )
-        a = from_ground(ground, straps[n, f.T_ANCHOR], straps[n, f.T_ANCHOR + 1], straps[n, f.T_ANCHOR + 2])
+        a = from_ground(
+            ground, straps[n, STRAP.anchor], straps[n, STRAP.anchor + 1], straps[n, STRAP.anchor + 2]
+        )
         g = surface_velocity(ground, a[0], a[1])
         d0, d1, d2 = a[0] - place[0], a[1] - place[1], a[2] - place[2]
         length = np.sqrt(d0 * d0 + d1 * d1 + d2 * d2)
         d0, d1, d2 = d0 / length, d1 / length, d2 / length
         rate = d0 * (g[0] - speed[0]) + d1 * (g[1] - speed[1]) + d2 * (g[2] - speed[2])
-        stretch = length - straps[n, f.T_LENGTH]
+        stretch = length - straps[n, STRAP.free_length]
         tension = 0.0
         if stretch > 0.0:
-            tension = max(straps[n, f.T_STIFFNESS] * stretch + straps[n, f.T_DAMPING] * rate, 0.0)
-        straps[n, f.T_TENSION] = tension
+            tension = max(straps[n, STRAP.stiffness] * stretch + straps[n, STRAP.damping] * rate, 0.0)
+        straps[n, STRAP.tension] = tension
         x, y, z = tension * d0, tension * d1, tension * d2
         u, v, w = in_body_axes(bodies, CHASSIS, 0, x, y, z)
-        _push(external, straps[n], f.T_POINT, u, v, w)
+        _push(external, straps[n], STRAP.point, u, v, w)
         wrench[0] -= x
         wrench[1] -= y
         wrench[2] -= z
@@ -130,15 +132,15 @@ def chock_wheels(bodies: FloatArray, wheels: FloatArray, ground: FloatArray, bod
     them."""
     for lane in range(LANES):
         for k in range(3):
-            wheels[wheel, f.PUSH + k, lane] = 0.0
-        if wheels[wheel, f.CHOCK_STIFFNESS, lane] == 0.0:
+            wheels[wheel, WHEEL.chock_force + k, lane] = 0.0
+        if wheels[wheel, WHEEL.chock_stiffness, lane] == 0.0:
             continue
-        at = f.CHOCK_PLACE
+        at = WHEEL.chock_centre
         x, y, z = wheels[wheel, at, lane], wheels[wheel, at + 1, lane], wheels[wheel, at + 2, lane]
         a = from_ground(ground, x, y, z)
         b = from_ground(ground, x + 1.0, y, z)
         e0, e1, e2 = b[0] - a[0], b[1] - a[1], b[2] - a[2]
-        c = f.W_CENTRE
+        c = WHEEL.centre
         place, speed = point_of_body(
             bodies,
             body,
@@ -150,13 +152,13 @@ def chock_wheels(bodies: FloatArray, wheels: FloatArray, ground: FloatArray, bod
         g = surface_velocity(ground, place[0], place[1])
         way = e0 * (place[0] - a[0]) + e1 * (place[1] - a[1]) + e2 * (place[2] - a[2])
         rate = e0 * (speed[0] - g[0]) + e1 * (speed[1] - g[1]) + e2 * (speed[2] - g[2])
-        depth = abs(way) - wheels[wheel, f.CHOCK_GAP, lane]
+        depth = abs(way) - wheels[wheel, WHEEL.chock_clearance, lane]
         if not depth > 0.0:
             continue
         side = 1.0 if way > 0.0 else -1.0
-        force = wheels[wheel, f.CHOCK_STIFFNESS, lane] * depth
-        force += wheels[wheel, f.CHOCK_DAMPING, lane] * side * rate
+        force = wheels[wheel, WHEEL.chock_stiffness, lane] * depth
+        force += wheels[wheel, WHEEL.chock_damping, lane] * side * rate
         force = -side * max(force, 0.0)
-        wheels[wheel, f.PUSH, lane] = force * e0
-        wheels[wheel, f.PUSH + 1, lane] = force * e1
-        wheels[wheel, f.PUSH + 2, lane] = force * e2
+        wheels[wheel, WHEEL.chock_force, lane] = force * e0
+        wheels[wheel, WHEEL.chock_force + 1, lane] = force * e1
+        wheels[wheel, WHEEL.chock_force + 2, lane] = force * e2

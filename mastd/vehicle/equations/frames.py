@@ -12,7 +12,7 @@ from __future__ import annotations
 from mastd.arrays import FloatArray
 from mastd.kernel import fused_kernel
 from mastd.lanes import LANES, first_lane, load, splat, store
-from mastd.vehicle.blocks import fields as f
+from mastd.vehicle.blocks.fields import BODY, GROUP, INERTIA, LOCAL_BODY, LOCAL_BODY_SIZE, LOCAL_MOTION_SIZE
 from mastd.vehicle.blocks.vectors import (
     composed,
     cross,
@@ -31,20 +31,20 @@ from mastd.vehicle.state.grouping import CHASSIS
 def choose_frame(car: Arrays, relative: bool) -> None:
     """Set the frame: the chassis' axes (proposed method) or the inertial ones."""
     for k in range(9):
-        car.frame[k] = car.bodies[CHASSIS, f.ROTATION + k, 0] if relative else (1.0 if k % 4 == 0 else 0.0)
+        car.frame[k] = car.bodies[CHASSIS, BODY.rotation + k, 0] if relative else (1.0 if k % 4 == 0 else 0.0)
 
 
 @fused_kernel
 def chassis_to_frame(car: Arrays, gravity: float) -> None:
     """Start the chassis' out-of-balance force with its inertia, weight and the external force and moment."""
     frame, bodies, constants = car.frame, car.bodies, car.body_constants
-    mass = load(constants, CHASSIS, f.MASS)
-    x, y, z = take(bodies, CHASSIS, f.ACCELERATION)
+    mass = load(constants, CHASSIS, INERTIA.mass)
+    x, y, z = take(bodies, CHASSIS, BODY.acceleration)
     a0, a1, a2 = to_frame(frame, x, y, z + gravity)
-    w0, w1, w2 = take(bodies, CHASSIS, f.ANGULAR_VELOCITY)
-    b0, b1, b2 = take(bodies, CHASSIS, f.ANGULAR_ACCELERATION)
-    xx, yy, zz = take(constants, CHASSIS, f.INERTIA)
-    xy, xz, yz = take(constants, CHASSIS, f.INERTIA + 3)
+    w0, w1, w2 = take(bodies, CHASSIS, BODY.angular_velocity)
+    b0, b1, b2 = take(bodies, CHASSIS, BODY.angular_acceleration)
+    xx, yy, zz = take(constants, CHASSIS, INERTIA.moments)
+    xy, xz, yz = take(constants, CHASSIS, INERTIA.moments + 3)
     h0, h1, h2 = symmetric_times(xx, yy, zz, xy, xz, yz, w0, w1, w2)
     g0, g1, g2 = cross(w0, w1, w2, h0, h1, h2)
     t0, t1, t2 = symmetric_times(xx, yy, zz, xy, xz, yz, b0, b1, b2)
@@ -69,7 +69,7 @@ def chassis_axes_to_frame(
     frame: FloatArray, bodies: FloatArray, x: float, y: float, z: float
 ) -> tuple[float, float, float]:
     """Return a vector given in chassis axes, in lanes, in the axes of the frame."""
-    u, v, w = turned(bodies, CHASSIS, f.ROTATION, x, y, z)
+    u, v, w = turned(bodies, CHASSIS, BODY.rotation, x, y, z)
     return to_frame(frame, u, v, w)
 
 
@@ -84,7 +84,7 @@ def attitudes(car: Arrays) -> None:
 @fused_kernel
 def renew_attitude(bodies: FloatArray, b: int) -> None:
     """Renew attitude and rotation matrix of one item of the bodies."""
-    s, t = f.START_ATTITUDE, f.TURN
+    s, t = BODY.start_attitude, BODY.rotation_vector
     w, x, y, z = composed(
         load(bodies, b, s),
         load(bodies, b, s + 1),
@@ -94,32 +94,32 @@ def renew_attitude(bodies: FloatArray, b: int) -> None:
         load(bodies, b, t + 1),
         load(bodies, b, t + 2),
     )
-    store(bodies, b, f.ATTITUDE, w)
-    put(bodies, b, f.ATTITUDE + 1, x, y, z)
+    store(bodies, b, BODY.attitude, w)
+    put(bodies, b, BODY.attitude + 1, x, y, z)
     r0, r1, r2, r3, r4, r5, r6, r7, r8 = matrix_of(w, x, y, z)
-    put(bodies, b, f.ROTATION, r0, r1, r2)
-    put(bodies, b, f.ROTATION + 3, r3, r4, r5)
-    put(bodies, b, f.ROTATION + 6, r6, r7, r8)
+    put(bodies, b, BODY.rotation, r0, r1, r2)
+    put(bodies, b, BODY.rotation + 3, r3, r4, r5)
+    put(bodies, b, BODY.rotation + 6, r6, r7, r8)
 
 
 @fused_kernel
 def places_to_frame(car: Arrays, group: int) -> None:
     """Write position and rotation alone of a group's bodies and of those it is joined to."""
     line = car.groups[group]
-    slots, first_slot = car.slots, line[f.G_FIRST_SLOT]
-    own = first_slot + line[f.G_JOINED]
-    for k in range(line[f.G_BODIES]):
-        place_in_frame(car.frame, car.bodies, slots, line[f.G_FIRST_BODY] + k, own + k)
-    put(slots, first_slot, f.S_POSITION, splat(0.0), splat(0.0), splat(0.0))
+    slots, first_slot = car.slots, line[GROUP.first_local]
+    own = first_slot + line[GROUP.interfaces]
+    for k in range(line[GROUP.bodies]):
+        place_in_frame(car.frame, car.bodies, slots, line[GROUP.first_body] + k, own + k)
+    put(slots, first_slot, LOCAL_BODY.position, splat(0.0), splat(0.0), splat(0.0))
     rotate_to_frame(car.frame, car.bodies, slots, CHASSIS, first_slot)
-    _copy_joined(car, group, f.S_VELOCITY)
+    _copy_joined(car, group, LOCAL_BODY.velocity)
 
 
 @fused_kernel
 def _copy_joined(car: Arrays, group: int, count: int) -> None:
     line = car.groups[group]
-    slots, first_slot = car.slots, line[f.G_FIRST_SLOT]
-    for slot in range(first_slot + 1, first_slot + line[f.G_JOINED]):
+    slots, first_slot = car.slots, line[GROUP.first_local]
+    for slot in range(first_slot + 1, first_slot + line[GROUP.interfaces]):
         for lane in range(LANES):
             source, other = car.source_slot[slot, lane], car.source_lane[slot, lane]
             if source < 0:
@@ -136,38 +136,38 @@ def bodies_to_frame(car: Arrays, group: int, gravity: float, rates: bool) -> Non
     """
     line = car.groups[group]
     slots = car.slots
-    first_slot = line[f.G_FIRST_SLOT]
-    own = first_slot + line[f.G_JOINED]
-    for k in range(line[f.G_BODIES]):
+    first_slot = line[GROUP.first_local]
+    own = first_slot + line[GROUP.interfaces]
+    for k in range(line[GROUP.bodies]):
         _body_to_frame(
             car.frame,
             car.bodies,
             car.body_constants,
             slots,
-            line[f.G_FIRST_BODY] + k,
+            line[GROUP.first_body] + k,
             own + k,
             gravity,
             rates,
         )
     _chassis_slot(car.frame, car.bodies, slots, first_slot, rates)
-    _copy_joined(car, group, f.SLOT_FIELDS if rates else f.S_FRAME_FIELDS)
+    _copy_joined(car, group, LOCAL_BODY_SIZE if rates else LOCAL_MOTION_SIZE)
     for slot in range(first_slot + 1, own):
-        for field in range(f.S_FORCE, f.S_FORCE + 6):
+        for field in range(LOCAL_BODY.force, LOCAL_BODY.force + 6):
             store(slots, slot, field, splat(0.0))
 
 
 @fused_kernel
 def _chassis_slot(frame: FloatArray, bodies: FloatArray, slots: FloatArray, slot: int, rates: bool) -> None:
-    put(slots, slot, f.S_POSITION, splat(0.0), splat(0.0), splat(0.0))
+    put(slots, slot, LOCAL_BODY.position, splat(0.0), splat(0.0), splat(0.0))
     rotate_to_frame(frame, bodies, slots, CHASSIS, slot)
-    x, y, z = take(bodies, CHASSIS, f.VELOCITY)
+    x, y, z = take(bodies, CHASSIS, BODY.velocity)
     v0, v1, v2 = to_frame(frame, x, y, z)
-    put(slots, slot, f.S_VELOCITY, v0, v1, v2)
-    x, y, z = take(bodies, CHASSIS, f.ANGULAR_VELOCITY)
-    w0, w1, w2 = turned(slots, slot, f.S_ROTATION, x, y, z)
-    put(slots, slot, f.S_ANGULAR, w0, w1, w2)
-    put(slots, slot, f.S_FORCE, splat(0.0), splat(0.0), splat(0.0))
-    put(slots, slot, f.S_MOMENT, splat(0.0), splat(0.0), splat(0.0))
+    put(slots, slot, LOCAL_BODY.velocity, v0, v1, v2)
+    x, y, z = take(bodies, CHASSIS, BODY.angular_velocity)
+    w0, w1, w2 = turned(slots, slot, LOCAL_BODY.rotation, x, y, z)
+    put(slots, slot, LOCAL_BODY.angular_velocity, w0, w1, w2)
+    put(slots, slot, LOCAL_BODY.force, splat(0.0), splat(0.0), splat(0.0))
+    put(slots, slot, LOCAL_BODY.moment, splat(0.0), splat(0.0), splat(0.0))
     if rates:
         _accelerations(frame, bodies, slots, CHASSIS, slot)
 
@@ -178,33 +178,33 @@ def rotate_to_frame(frame: FloatArray, bodies: FloatArray, slots: FloatArray, b:
     for column in range(3):
         r0, r1, r2 = to_frame(
             frame,
-            load(bodies, b, f.ROTATION + column),
-            load(bodies, b, f.ROTATION + 3 + column),
-            load(bodies, b, f.ROTATION + 6 + column),
+            load(bodies, b, BODY.rotation + column),
+            load(bodies, b, BODY.rotation + 3 + column),
+            load(bodies, b, BODY.rotation + 6 + column),
         )
-        store(slots, slot, f.S_ROTATION + column, r0)
-        store(slots, slot, f.S_ROTATION + 3 + column, r1)
-        store(slots, slot, f.S_ROTATION + 6 + column, r2)
+        store(slots, slot, LOCAL_BODY.rotation + column, r0)
+        store(slots, slot, LOCAL_BODY.rotation + 3 + column, r1)
+        store(slots, slot, LOCAL_BODY.rotation + 6 + column, r2)
 
 
 @fused_kernel
 def place_in_frame(frame: FloatArray, bodies: FloatArray, slots: FloatArray, b: int, slot: int) -> None:
     """Write position and rotation of a body to its slot: (3), in the axes of the frame."""
-    x, y, z = take(bodies, b, f.POSITION)
-    u, v, w = take(bodies, CHASSIS, f.POSITION)
+    x, y, z = take(bodies, b, BODY.position)
+    u, v, w = take(bodies, CHASSIS, BODY.position)
     p0, p1, p2 = to_frame(frame, x - u, y - v, z - w)
-    put(slots, slot, f.S_POSITION, p0, p1, p2)
+    put(slots, slot, LOCAL_BODY.position, p0, p1, p2)
     rotate_to_frame(frame, bodies, slots, b, slot)
 
 
 @fused_kernel
 def _accelerations(frame: FloatArray, bodies: FloatArray, slots: FloatArray, b: int, slot: int) -> None:
-    x, y, z = take(bodies, b, f.ACCELERATION)
+    x, y, z = take(bodies, b, BODY.acceleration)
     a0, a1, a2 = to_frame(frame, x, y, z)
-    put(slots, slot, f.S_ACCELERATION, a0, a1, a2)
-    x, y, z = take(bodies, b, f.ANGULAR_ACCELERATION)
-    b0, b1, b2 = turned(slots, slot, f.S_ROTATION, x, y, z)
-    put(slots, slot, f.S_ANGULAR_ACCELERATION, b0, b1, b2)
+    put(slots, slot, LOCAL_BODY.acceleration, a0, a1, a2)
+    x, y, z = take(bodies, b, BODY.angular_acceleration)
+    b0, b1, b2 = turned(slots, slot, LOCAL_BODY.rotation, x, y, z)
+    put(slots, slot, LOCAL_BODY.angular_acceleration, b0, b1, b2)
 
 
 @fused_kernel
@@ -219,23 +219,23 @@ def _body_to_frame(
     rates: bool,
 ) -> None:
     place_in_frame(frame, bodies, slots, b, slot)
-    x, y, z = take(bodies, b, f.VELOCITY)
+    x, y, z = take(bodies, b, BODY.velocity)
     v0, v1, v2 = to_frame(frame, x, y, z)
-    put(slots, slot, f.S_VELOCITY, v0, v1, v2)
-    w0, w1, w2 = take(bodies, b, f.ANGULAR_VELOCITY)
-    x, y, z = turned(slots, slot, f.S_ROTATION, w0, w1, w2)
-    put(slots, slot, f.S_ANGULAR, x, y, z)
-    mass = load(constants, b, f.MASS)
-    x, y, z = take(bodies, b, f.ACCELERATION)
+    put(slots, slot, LOCAL_BODY.velocity, v0, v1, v2)
+    w0, w1, w2 = take(bodies, b, BODY.angular_velocity)
+    x, y, z = turned(slots, slot, LOCAL_BODY.rotation, w0, w1, w2)
+    put(slots, slot, LOCAL_BODY.angular_velocity, x, y, z)
+    mass = load(constants, b, INERTIA.mass)
+    x, y, z = take(bodies, b, BODY.acceleration)
     a0, a1, a2 = to_frame(frame, x, y, z + gravity)
-    put(slots, slot, f.S_FORCE, mass * a0, mass * a1, mass * a2)
-    xx, yy, zz = take(constants, b, f.INERTIA)
-    xy, xz, yz = take(constants, b, f.INERTIA + 3)
+    put(slots, slot, LOCAL_BODY.force, mass * a0, mass * a1, mass * a2)
+    xx, yy, zz = take(constants, b, INERTIA.moments)
+    xy, xz, yz = take(constants, b, INERTIA.moments + 3)
     h0, h1, h2 = symmetric_times(xx, yy, zz, xy, xz, yz, w0, w1, w2)
     g0, g1, g2 = cross(w0, w1, w2, h0, h1, h2)
-    b0, b1, b2 = take(bodies, b, f.ANGULAR_ACCELERATION)
+    b0, b1, b2 = take(bodies, b, BODY.angular_acceleration)
     t0, t1, t2 = symmetric_times(xx, yy, zz, xy, xz, yz, b0, b1, b2)
-    x, y, z = turned(slots, slot, f.S_ROTATION, t0 + g0, t1 + g1, t2 + g2)
-    put(slots, slot, f.S_MOMENT, x, y, z)
+    x, y, z = turned(slots, slot, LOCAL_BODY.rotation, t0 + g0, t1 + g1, t2 + g2)
+    put(slots, slot, LOCAL_BODY.moment, x, y, z)
     if rates:
         _accelerations(frame, bodies, slots, b, slot)

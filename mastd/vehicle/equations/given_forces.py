@@ -14,7 +14,7 @@ from mastd.arrays import FloatArray
 from mastd.errors import UsageError
 from mastd.lanes import LANES
 from mastd.settings.core.error_text import near
-from mastd.vehicle.blocks import fields as f
+from mastd.vehicle.blocks.fields import GROUP
 from mastd.vehicle.elements.spring_damper.arrays import SPRING
 from mastd.vehicle.model.definition import Model
 from mastd.vehicle.state.arrays import Arrays, Layout
@@ -102,6 +102,6 @@ def _places(layout: Layout) -> tuple[Integers, Integers]:
 
 def _unused(car: Arrays, item: int) -> list[int]:
     """Return the lanes of a spring's group that stand for nothing."""
-    first, count = car.groups[:, f.G_FIRST_SPRING], car.groups[:, f.G_SPRINGS]
+    first, count = car.groups[:, GROUP.first_spring], car.groups[:, GROUP.springs]
     group = int(np.flatnonzero((first <= item) & (item < first + count))[0])
     return [lane for lane in range(LANES) if car.weights[group, lane] == 0.0]

@@ -10,7 +10,7 @@ from __future__ import annotations
 from mastd.arrays import FloatArray
 from mastd.kernel import fused_kernel
 from mastd.lanes import load, splat, store_row
-from mastd.vehicle.blocks import fields as f
+from mastd.vehicle.blocks.fields import BODY, GROUP, INERTIA, LOCAL_BODY
 from mastd.vehicle.blocks.matrix_blocks import add_cross, add_diagonal, add_product
 from mastd.vehicle.blocks.vectors import Triple, cross, symmetric_times, take, turned
 from mastd.vehicle.equations.frames import chassis_axes_to_frame
@@ -24,9 +24,9 @@ def inertia_matrix(
 ) -> None:
     """Add mass, inertia and gyroscopic terms of a group's own bodies."""
     line = car.groups[group]
-    first, size = line[f.G_FIRST_CELL], line[f.G_SIZE]
-    own = line[f.G_FIRST_SLOT] + line[f.G_JOINED]
-    for k in range(line[f.G_BODIES]):
+    first, size = line[GROUP.first_cell], line[GROUP.size]
+    own = line[GROUP.first_local] + line[GROUP.interfaces]
+    for k in range(line[GROUP.bodies]):
         body_matrix(
             car.bodies,
             car.body_constants,
@@ -35,7 +35,7 @@ def inertia_matrix(
             first,
             size,
             6 * k,
-            line[f.G_FIRST_BODY] + k,
+            line[GROUP.first_body] + k,
             own + k,
             acceleration,
             velocity,
@@ -59,13 +59,13 @@ def body_matrix(
     displacement: float,
 ) -> None:
     """Add mass, inertia and gyroscopic terms of one body at column b."""
-    add_diagonal(cells, first, size, b, b, acceleration * load(constants, body, f.MASS))
+    add_diagonal(cells, first, size, b, b, acceleration * load(constants, body, INERTIA.mass))
     for column in range(3):
         # Column by column of the body's axes: R (…) Rᵀ = Σ (R …) rᵀ, r the columns of R.
         axis = (
-            load(slots, slot, f.S_ROTATION + column),
-            load(slots, slot, f.S_ROTATION + 3 + column),
-            load(slots, slot, f.S_ROTATION + 6 + column),
+            load(slots, slot, LOCAL_BODY.rotation + column),
+            load(slots, slot, LOCAL_BODY.rotation + 3 + column),
+            load(slots, slot, LOCAL_BODY.rotation + 6 + column),
         )
         moment = _moment_by(bodies, constants, slots, body, slot, column, acceleration, velocity)
         add_product(cells, first, size, b + 3, b + 3, moment, axis)
@@ -82,8 +82,8 @@ def body_matrix(
 
 @fused_kernel
 def _entries(constants: FloatArray, body: int) -> tuple[float, float, float, float, float, float]:
-    xx, yy, zz = take(constants, body, f.INERTIA)
-    xy, xz, yz = take(constants, body, f.INERTIA + 3)
+    xx, yy, zz = take(constants, body, INERTIA.moments)
+    xy, xz, yz = take(constants, body, INERTIA.moments + 3)
     return xx, yy, zz, xy, xz, yz
 
 
@@ -106,14 +106,14 @@ def _moment_by(
     e1 = one if column == 1 else zero
     e2 = one if column == 2 else zero
     j0, j1, j2 = symmetric_times(xx, yy, zz, xy, xz, yz, e0, e1, e2)
-    w0, w1, w2 = take(bodies, body, f.ANGULAR_VELOCITY)
+    w0, w1, w2 = take(bodies, body, BODY.angular_velocity)
     h0, h1, h2 = symmetric_times(xx, yy, zz, xy, xz, yz, w0, w1, w2)
     g0, g1, g2 = cross(w0, w1, w2, j0, j1, j2)
     k0, k1, k2 = cross(e0, e1, e2, h0, h1, h2)
     return turned(
         slots,
         slot,
-        f.S_ROTATION,
+        LOCAL_BODY.rotation,
         acceleration * j0 + velocity * (g0 + k0),
         acceleration * j1 + velocity * (g1 + k1),
         acceleration * j2 + velocity * (g2 + k2),
@@ -125,12 +125,12 @@ def _inertia_moment(
     bodies: FloatArray, constants: FloatArray, slots: FloatArray, body: int, slot: int
 ) -> Triple:
     xx, yy, zz, xy, xz, yz = _entries(constants, body)
-    w0, w1, w2 = take(bodies, body, f.ANGULAR_VELOCITY)
+    w0, w1, w2 = take(bodies, body, BODY.angular_velocity)
     h0, h1, h2 = symmetric_times(xx, yy, zz, xy, xz, yz, w0, w1, w2)
     g0, g1, g2 = cross(w0, w1, w2, h0, h1, h2)
-    b0, b1, b2 = take(bodies, body, f.ANGULAR_ACCELERATION)
+    b0, b1, b2 = take(bodies, body, BODY.angular_acceleration)
     t0, t1, t2 = symmetric_times(xx, yy, zz, xy, xz, yz, b0, b1, b2)
-    return turned(slots, slot, f.S_ROTATION, t0 + g0, t1 + g1, t2 + g2)
+    return turned(slots, slot, LOCAL_BODY.rotation, t0 + g0, t1 + g1, t2 + g2)
 
 
 @fused_kernel
@@ -141,7 +141,7 @@ def chassis_matrix(
 
     The slot of the chassis is the first of the first group; every lane holds the same.
     """
-    slot = car.groups[0, f.G_FIRST_SLOT]
+    slot = car.groups[0, GROUP.first_local]
     for entry in range(36):
         store_row(core, entry, splat(0.0))
     body_matrix(

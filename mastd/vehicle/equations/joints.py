@@ -20,7 +20,7 @@ from __future__ import annotations
 from mastd.arrays import FloatArray
 from mastd.kernel import fused_kernel
 from mastd.lanes import load, select, store
-from mastd.vehicle.blocks import fields as f
+from mastd.vehicle.blocks.fields import CONSTRAINT, GROUP, LOCAL_BODY, PRIMITIVE, PRIMITIVE_INDEX
 from mastd.vehicle.blocks.lines import arm, between, push
 from mastd.vehicle.blocks.rates import vector_rates
 from mastd.vehicle.blocks.vectors import Triple, cross, decrease, dot, increase, take
@@ -36,16 +36,29 @@ _DOT_2 = int(PrimitiveKind.DOT_2)
 def joint_forces(car: Arrays, group: int) -> None:
     """Write the gaps of a group's constraints and add the forces of their multipliers to its slots."""
     line = car.groups[group]
-    slot, row = line[f.G_FIRST_SLOT], line[f.G_FIRST_ROW]
-    for k in range(line[f.G_FIRST_PRIMITIVE], line[f.G_FIRST_PRIMITIVE] + line[f.G_PRIMITIVES]):
-        kind, at = car.primitives[k, f.P_KIND], row + car.primitives[k, f.P_ROW]
-        i, j = slot + car.primitives[k, f.P_FIRST], slot + car.primitives[k, f.P_SECOND]
+    slot, row = line[GROUP.first_local], line[GROUP.first_row]
+    for k in range(line[GROUP.first_primitive], line[GROUP.first_primitive] + line[GROUP.primitives]):
+        kind, at = car.primitives[k, PRIMITIVE_INDEX.kind], row + car.primitives[k, PRIMITIVE_INDEX.row]
+        i, j = (
+            slot + car.primitives[k, PRIMITIVE_INDEX.first],
+            slot + car.primitives[k, PRIMITIVE_INDEX.second],
+        )
         if kind == _SPHERICAL:
             _spherical(car.points, car.slots, car.rows, k, i, j, at)
         elif kind == _DOT_1:
             _dot_1(car.points, car.slots, car.rows, k, i, j, at)
         elif kind == _DOT_2:
-            _dot_2(car.points, car.slots, car.rows, car.drives, k, i, j, at, car.primitives[k, f.P_DRIVE])
+            _dot_2(
+                car.points,
+                car.slots,
+                car.rows,
+                car.drives,
+                k,
+                i,
+                j,
+                at,
+                car.primitives[k, PRIMITIVE_INDEX.drive],
+            )
         else:
             _distance(car.points, car.slots, car.rows, k, i, j, at)
 
@@ -54,26 +67,26 @@ def joint_forces(car: Arrays, group: int) -> None:
 def _spherical(
     points: FloatArray, slots: FloatArray, rows: FloatArray, k: int, i: int, j: int, row: int
 ) -> None:
-    p, q = arm(points, slots, k, f.POINT_FIRST, i), arm(points, slots, k, f.POINT_SECOND, j)
+    p, q = arm(points, slots, k, PRIMITIVE.point_first, i), arm(points, slots, k, PRIMITIVE.point_second, j)
     d = between(slots, i, j, p, q)
     for c in range(3):
-        store(rows, row + c, f.GAP, d[c])
+        store(rows, row + c, CONSTRAINT.violation, d[c])
     force = (
-        load(rows, row, f.MULTIPLIER),
-        load(rows, row + 1, f.MULTIPLIER),
-        load(rows, row + 2, f.MULTIPLIER),
+        load(rows, row, CONSTRAINT.multiplier),
+        load(rows, row + 1, CONSTRAINT.multiplier),
+        load(rows, row + 2, CONSTRAINT.multiplier),
     )
     push(slots, i, j, p, q, force)
 
 
 @fused_kernel
 def _dot_1(points: FloatArray, slots: FloatArray, rows: FloatArray, k: int, i: int, j: int, row: int) -> None:
-    u, v = arm(points, slots, k, f.AXIS_FIRST, i), arm(points, slots, k, f.AXIS_SECOND, j)
-    store(rows, row, f.GAP, dot(u[0], u[1], u[2], v[0], v[1], v[2]))
+    u, v = arm(points, slots, k, PRIMITIVE.axis_first, i), arm(points, slots, k, PRIMITIVE.axis_second, j)
+    store(rows, row, CONSTRAINT.violation, dot(u[0], u[1], u[2], v[0], v[1], v[2]))
     x, y, z = cross(u[0], u[1], u[2], v[0], v[1], v[2])
-    force = load(rows, row, f.MULTIPLIER)
-    increase(slots, i, f.S_MOMENT, force * x, force * y, force * z)
-    decrease(slots, j, f.S_MOMENT, force * x, force * y, force * z)
+    force = load(rows, row, CONSTRAINT.multiplier)
+    increase(slots, i, LOCAL_BODY.moment, force * x, force * y, force * z)
+    decrease(slots, j, LOCAL_BODY.moment, force * x, force * y, force * z)
 
 
 @fused_kernel
@@ -89,13 +102,13 @@ def _dot_2(
     drive: int,
 ) -> None:
     p, q, u = (
-        arm(points, slots, k, f.POINT_FIRST, i),
-        arm(points, slots, k, f.POINT_SECOND, j),
-        arm(points, slots, k, f.AXIS_FIRST, i),
+        arm(points, slots, k, PRIMITIVE.point_first, i),
+        arm(points, slots, k, PRIMITIVE.point_second, j),
+        arm(points, slots, k, PRIMITIVE.axis_first, i),
     )
     d = between(slots, i, j, p, q)
-    store(rows, row, f.GAP, dot_2_gap(points, slots, drives, k, i, d, drive))
-    force = load(rows, row, f.MULTIPLIER)
+    store(rows, row, CONSTRAINT.violation, dot_2_gap(points, slots, drives, k, i, d, drive))
+    force = load(rows, row, CONSTRAINT.multiplier)
     # The force acts on the first body at the second point.
     reach = p[0] + d[0], p[1] + d[1], p[2] + d[2]
     push(slots, i, j, reach, q, (force * u[0], force * u[1], force * u[2]))
@@ -105,10 +118,10 @@ def _dot_2(
 def _distance(
     points: FloatArray, slots: FloatArray, rows: FloatArray, k: int, i: int, j: int, row: int
 ) -> None:
-    p, q = arm(points, slots, k, f.POINT_FIRST, i), arm(points, slots, k, f.POINT_SECOND, j)
+    p, q = arm(points, slots, k, PRIMITIVE.point_first, i), arm(points, slots, k, PRIMITIVE.point_second, j)
     d = between(slots, i, j, p, q)
-    store(rows, row, f.GAP, distance_gap(points, k, d))
-    force = load(rows, row, f.MULTIPLIER) / load(points, k, f.LENGTH)
+    store(rows, row, CONSTRAINT.violation, distance_gap(points, k, d))
+    force = load(rows, row, CONSTRAINT.multiplier) / load(points, k, PRIMITIVE.length)
     push(slots, i, j, p, q, (force * d[0], force * d[1], force * d[2]))
 
 
@@ -116,24 +129,36 @@ def _distance(
 def joint_gaps(car: Arrays, group: int) -> None:
     """Write the gaps of a group's constraints, after ``places_to_frame``."""
     line, points, slots, rows = car.groups[group], car.points, car.slots, car.rows
-    slot = line[f.G_FIRST_SLOT]
-    for k in range(line[f.G_FIRST_PRIMITIVE], line[f.G_FIRST_PRIMITIVE] + line[f.G_PRIMITIVES]):
-        kind, at = car.primitives[k, f.P_KIND], line[f.G_FIRST_ROW] + car.primitives[k, f.P_ROW]
-        i, j = slot + car.primitives[k, f.P_FIRST], slot + car.primitives[k, f.P_SECOND]
+    slot = line[GROUP.first_local]
+    for k in range(line[GROUP.first_primitive], line[GROUP.first_primitive] + line[GROUP.primitives]):
+        kind, at = (
+            car.primitives[k, PRIMITIVE_INDEX.kind],
+            line[GROUP.first_row] + car.primitives[k, PRIMITIVE_INDEX.row],
+        )
+        i, j = (
+            slot + car.primitives[k, PRIMITIVE_INDEX.first],
+            slot + car.primitives[k, PRIMITIVE_INDEX.second],
+        )
         if kind == _DOT_1:
-            u, v = arm(points, slots, k, f.AXIS_FIRST, i), arm(points, slots, k, f.AXIS_SECOND, j)
-            store(rows, at, f.GAP, dot(u[0], u[1], u[2], v[0], v[1], v[2]))
+            u, v = (
+                arm(points, slots, k, PRIMITIVE.axis_first, i),
+                arm(points, slots, k, PRIMITIVE.axis_second, j),
+            )
+            store(rows, at, CONSTRAINT.violation, dot(u[0], u[1], u[2], v[0], v[1], v[2]))
             continue
-        p, q = arm(points, slots, k, f.POINT_FIRST, i), arm(points, slots, k, f.POINT_SECOND, j)
+        p, q = (
+            arm(points, slots, k, PRIMITIVE.point_first, i),
+            arm(points, slots, k, PRIMITIVE.point_second, j),
+        )
         d = between(slots, i, j, p, q)
         if kind == _SPHERICAL:
             for c in range(3):
-                store(rows, at + c, f.GAP, d[c])
+                store(rows, at + c, CONSTRAINT.violation, d[c])
         elif kind == _DOT_2:
-            gap = dot_2_gap(points, slots, car.drives, k, i, d, car.primitives[k, f.P_DRIVE])
-            store(rows, at, f.GAP, gap)
+            gap = dot_2_gap(points, slots, car.drives, k, i, d, car.primitives[k, PRIMITIVE_INDEX.drive])
+            store(rows, at, CONSTRAINT.violation, gap)
         else:
-            store(rows, at, f.GAP, distance_gap(points, k, d))
+            store(rows, at, CONSTRAINT.violation, distance_gap(points, k, d))
 
 
 @fused_kernel
@@ -148,7 +173,7 @@ def dot_2_gap(
     points: FloatArray, slots: FloatArray, drives: FloatArray, k: int, i: int, d: Triple, drive: int
 ) -> float:
     """Return the gap of a dot-2: axis · d − drive."""
-    u = arm(points, slots, k, f.AXIS_FIRST, i)
+    u = arm(points, slots, k, PRIMITIVE.axis_first, i)
     gap = dot(u[0], u[1], u[2], d[0], d[1], d[2])
     if drive >= 0:
         gap = gap - load(drives, drive, 0)
@@ -158,7 +183,7 @@ def dot_2_gap(
 @fused_kernel
 def distance_gap(points: FloatArray, k: int, d: Triple) -> float:
     """Return the gap of a distance: (d · d − L²) / (2 L)."""
-    length = load(points, k, f.LENGTH)
+    length = load(points, k, PRIMITIVE.length)
     return 0.5 * (dot(d[0], d[1], d[2], d[0], d[1], d[2]) / length - length)
 
 
@@ -166,45 +191,51 @@ def distance_gap(points: FloatArray, k: int, d: Triple) -> float:
 def joint_rates(car: Arrays, group: int) -> None:
     """Write the rates and accelerations of a group's gaps: the second and third line of (42)."""
     line, points, slots, rows = car.groups[group], car.points, car.slots, car.rows
-    slot, row = line[f.G_FIRST_SLOT], line[f.G_FIRST_ROW]
-    for k in range(line[f.G_FIRST_PRIMITIVE], line[f.G_FIRST_PRIMITIVE] + line[f.G_PRIMITIVES]):
-        kind, at = car.primitives[k, f.P_KIND], row + car.primitives[k, f.P_ROW]
-        i, j = slot + car.primitives[k, f.P_FIRST], slot + car.primitives[k, f.P_SECOND]
+    slot, row = line[GROUP.first_local], line[GROUP.first_row]
+    for k in range(line[GROUP.first_primitive], line[GROUP.first_primitive] + line[GROUP.primitives]):
+        kind, at = car.primitives[k, PRIMITIVE_INDEX.kind], row + car.primitives[k, PRIMITIVE_INDEX.row]
+        i, j = (
+            slot + car.primitives[k, PRIMITIVE_INDEX.first],
+            slot + car.primitives[k, PRIMITIVE_INDEX.second],
+        )
         if kind == _DOT_1:
             _dot_1_rates(points, slots, rows, k, i, j, at)
             continue
-        p, q = arm(points, slots, k, f.POINT_FIRST, i), arm(points, slots, k, f.POINT_SECOND, j)
+        p, q = (
+            arm(points, slots, k, PRIMITIVE.point_first, i),
+            arm(points, slots, k, PRIMITIVE.point_second, j),
+        )
         d = between(slots, i, j, p, q)
         rate, acceleration = _relative(slots, i, j, p, q)
         if kind == _SPHERICAL:
             for c in range(3):
-                store(rows, at + c, f.GAP_RATE, rate[c])
-                store(rows, at + c, f.GAP_ACCELERATION, acceleration[c])
+                store(rows, at + c, CONSTRAINT.rate, rate[c])
+                store(rows, at + c, CONSTRAINT.acceleration, acceleration[c])
         elif kind == _DOT_2:
-            drive = car.primitives[k, f.P_DRIVE]
+            drive = car.primitives[k, PRIMITIVE_INDEX.drive]
             _dot_2_rates(points, slots, rows, car.drives, k, i, at, drive, d, rate, acceleration)
         else:
-            length = load(points, k, f.LENGTH)
+            length = load(points, k, PRIMITIVE.length)
             first = dot(d[0], d[1], d[2], rate[0], rate[1], rate[2])
             second = dot(d[0], d[1], d[2], acceleration[0], acceleration[1], acceleration[2])
             square = dot(rate[0], rate[1], rate[2], rate[0], rate[1], rate[2])
-            store(rows, at, f.GAP_RATE, first / length)
-            store(rows, at, f.GAP_ACCELERATION, (square + second) / length)
+            store(rows, at, CONSTRAINT.rate, first / length)
+            store(rows, at, CONSTRAINT.acceleration, (square + second) / length)
 
 
 @fused_kernel
 def _relative(slots: FloatArray, i: int, j: int, p: Triple, q: Triple) -> tuple[Triple, Triple]:
     p_rate, p_acceleration = vector_rates(slots, i, p)
     q_rate, q_acceleration = vector_rates(slots, j, q)
-    x, y, z = take(slots, i, f.S_VELOCITY)
-    u, v, w = take(slots, j, f.S_VELOCITY)
+    x, y, z = take(slots, i, LOCAL_BODY.velocity)
+    u, v, w = take(slots, j, LOCAL_BODY.velocity)
     rate = (
         u + q_rate[0] - x - p_rate[0],
         v + q_rate[1] - y - p_rate[1],
         w + q_rate[2] - z - p_rate[2],
     )
-    x, y, z = take(slots, i, f.S_ACCELERATION)
-    u, v, w = take(slots, j, f.S_ACCELERATION)
+    x, y, z = take(slots, i, LOCAL_BODY.acceleration)
+    u, v, w = take(slots, j, LOCAL_BODY.acceleration)
     acceleration = (
         u + q_acceleration[0] - x - p_acceleration[0],
         v + q_acceleration[1] - y - p_acceleration[1],
@@ -217,18 +248,18 @@ def _relative(slots: FloatArray, i: int, j: int, p: Triple, q: Triple) -> tuple[
 def _dot_1_rates(
     points: FloatArray, slots: FloatArray, rows: FloatArray, k: int, i: int, j: int, row: int
 ) -> None:
-    u, v = arm(points, slots, k, f.AXIS_FIRST, i), arm(points, slots, k, f.AXIS_SECOND, j)
+    u, v = arm(points, slots, k, PRIMITIVE.axis_first, i), arm(points, slots, k, PRIMITIVE.axis_second, j)
     u_rate, u_acceleration = vector_rates(slots, i, u)
     v_rate, v_acceleration = vector_rates(slots, j, v)
     rate = dot(u_rate[0], u_rate[1], u_rate[2], v[0], v[1], v[2])
     rate = rate + dot(u[0], u[1], u[2], v_rate[0], v_rate[1], v_rate[2])
-    store(rows, row, f.GAP_RATE, rate)
+    store(rows, row, CONSTRAINT.rate, rate)
     acceleration = dot(u_acceleration[0], u_acceleration[1], u_acceleration[2], v[0], v[1], v[2])
     acceleration = acceleration + 2.0 * dot(u_rate[0], u_rate[1], u_rate[2], v_rate[0], v_rate[1], v_rate[2])
     acceleration = acceleration + dot(
         u[0], u[1], u[2], v_acceleration[0], v_acceleration[1], v_acceleration[2]
     )
-    store(rows, row, f.GAP_ACCELERATION, acceleration)
+    store(rows, row, CONSTRAINT.acceleration, acceleration)
 
 
 @fused_kernel
@@ -245,7 +276,7 @@ def _dot_2_rates(
     rate: Triple,
     acceleration: Triple,
 ) -> None:
-    u = arm(points, slots, k, f.AXIS_FIRST, i)
+    u = arm(points, slots, k, PRIMITIVE.axis_first, i)
     u_rate, u_acceleration = vector_rates(slots, i, u)
     first = dot(u_rate[0], u_rate[1], u_rate[2], d[0], d[1], d[2])
     first = first + dot(u[0], u[1], u[2], rate[0], rate[1], rate[2])
@@ -255,5 +286,5 @@ def _dot_2_rates(
     if drive >= 0:
         first = first - load(drives, drive, 1)
         second = second - load(drives, drive, 2)
-    store(rows, row, f.GAP_RATE, first)
-    store(rows, row, f.GAP_ACCELERATION, second)
+    store(rows, row, CONSTRAINT.rate, first)
+    store(rows, row, CONSTRAINT.acceleration, second)

@@ -11,8 +11,8 @@ from __future__ import annotations
 from mastd.arrays import FloatArray
 from mastd.kernel import fused_kernel, separate_kernel
 from mastd.lanes import load, splat, store_row
-from mastd.vehicle.blocks import fields as f
 from mastd.vehicle.blocks.columns import column_of
+from mastd.vehicle.blocks.fields import CONSTRAINT, GROUP, PRIMITIVE, PRIMITIVE_INDEX
 from mastd.vehicle.blocks.lines import arm, between, line_stiffness
 from mastd.vehicle.blocks.matrix_blocks import add_cross, add_cross_cross, add_diagonal, add_row
 from mastd.vehicle.blocks.vectors import Triple, cross
@@ -29,7 +29,7 @@ def joint_rows(car: Arrays, cells: FloatArray) -> None:
     """Write the constraint rows of all groups, after ``places_to_frame``, alone into their matrices."""
     for group in range(car.groups.shape[0]):
         line = car.groups[group]
-        first, size = line[f.G_FIRST_CELL], line[f.G_SIZE]
+        first, size = line[GROUP.first_cell], line[GROUP.size]
         for entry in range(first, first + size * size):
             store_row(cells, entry, splat(0.0))
         joint_matrix(car, cells, group, 1.0, 0.0)
@@ -39,38 +39,57 @@ def joint_rows(car: Arrays, cells: FloatArray) -> None:
 def joint_matrix(car: Arrays, cells: FloatArray, group: int, joint: float, displacement: float) -> None:
     """Add a group's constraint rows, their transposes and their geometric stiffness to its matrix."""
     line, points, slots = car.groups[group], car.points, car.slots
-    slot, first, size = line[f.G_FIRST_SLOT], line[f.G_FIRST_CELL], line[f.G_SIZE]
-    for k in range(line[f.G_FIRST_PRIMITIVE], line[f.G_FIRST_PRIMITIVE] + line[f.G_PRIMITIVES]):
-        kind = car.primitives[k, f.P_KIND]
-        at = line[f.G_FIRST_ROW] + car.primitives[k, f.P_ROW]
-        row = line[f.G_ROW_UNKNOWN] + car.primitives[k, f.P_ROW]
-        i, j = slot + car.primitives[k, f.P_FIRST], slot + car.primitives[k, f.P_SECOND]
-        b = column_of(line, car.primitives[k, f.P_FIRST])
-        c = column_of(line, car.primitives[k, f.P_SECOND])
+    slot, first, size = line[GROUP.first_local], line[GROUP.first_cell], line[GROUP.size]
+    for k in range(line[GROUP.first_primitive], line[GROUP.first_primitive] + line[GROUP.primitives]):
+        kind = car.primitives[k, PRIMITIVE_INDEX.kind]
+        at = line[GROUP.first_row] + car.primitives[k, PRIMITIVE_INDEX.row]
+        row = line[GROUP.row_unknown] + car.primitives[k, PRIMITIVE_INDEX.row]
+        i, j = (
+            slot + car.primitives[k, PRIMITIVE_INDEX.first],
+            slot + car.primitives[k, PRIMITIVE_INDEX.second],
+        )
+        b = column_of(line, car.primitives[k, PRIMITIVE_INDEX.first])
+        c = column_of(line, car.primitives[k, PRIMITIVE_INDEX.second])
         if kind == _DOT_1:
-            u, v = arm(points, slots, k, f.AXIS_FIRST, i), arm(points, slots, k, f.AXIS_SECOND, j)
-            force = displacement * load(car.rows, at, f.MULTIPLIER)
+            u, v = (
+                arm(points, slots, k, PRIMITIVE.axis_first, i),
+                arm(points, slots, k, PRIMITIVE.axis_second, j),
+            )
+            force = displacement * load(car.rows, at, CONSTRAINT.multiplier)
             _dot_1(cells, first, size, row, b, c, joint, force, u, v)
             continue
-        p, q = arm(points, slots, k, f.POINT_FIRST, i), arm(points, slots, k, f.POINT_SECOND, j)
+        p, q = (
+            arm(points, slots, k, PRIMITIVE.point_first, i),
+            arm(points, slots, k, PRIMITIVE.point_second, j),
+        )
         d = between(slots, i, j, p, q)
         if kind == _SPHERICAL:
             _spherical(cells, first, size, row, b, c, joint, p, q)
-            force_x = displacement * load(car.rows, at, f.MULTIPLIER)
-            force_y = displacement * load(car.rows, at + 1, f.MULTIPLIER)
-            force_z = displacement * load(car.rows, at + 2, f.MULTIPLIER)
+            force_x = displacement * load(car.rows, at, CONSTRAINT.multiplier)
+            force_y = displacement * load(car.rows, at + 1, CONSTRAINT.multiplier)
+            force_z = displacement * load(car.rows, at + 2, CONSTRAINT.multiplier)
             add_cross_cross(cells, first, size, b + 3, b + 3, -1.0, (force_x, force_y, force_z), p)
             add_cross_cross(cells, first, size, c + 3, c + 3, 1.0, (force_x, force_y, force_z), q)
         elif kind == _DOT_2:
-            force = displacement * load(car.rows, at, f.MULTIPLIER)
+            force = displacement * load(car.rows, at, CONSTRAINT.multiplier)
             reach = p[0] + d[0], p[1] + d[1], p[2] + d[2]
             _dot_2(
-                cells, first, size, row, b, c, joint, force, arm(points, slots, k, f.AXIS_FIRST, i), reach, q
+                cells,
+                first,
+                size,
+                row,
+                b,
+                c,
+                joint,
+                force,
+                arm(points, slots, k, PRIMITIVE.axis_first, i),
+                reach,
+                q,
             )
         else:
-            inverse = 1.0 / load(car.points, k, f.LENGTH)
+            inverse = 1.0 / load(car.points, k, PRIMITIVE.length)
             n = d[0] * inverse, d[1] * inverse, d[2] * inverse
-            force = displacement * load(car.rows, at, f.MULTIPLIER)
+            force = displacement * load(car.rows, at, CONSTRAINT.multiplier)
             line_rows(cells, first, size, row, b, c, joint, p, q, n)
             line_stiffness(cells, first, size, b, c, p, q, n, force, force * inverse)
 

@@ -10,8 +10,8 @@ from __future__ import annotations
 from mastd.arrays import FloatArray
 from mastd.kernel import fused_kernel
 from mastd.lanes import load, load_row, splat, total
-from mastd.vehicle.blocks import fields as f
 from mastd.vehicle.blocks.body_points import in_inertial_axes
+from mastd.vehicle.blocks.fields import BODY, GROUP, INERTIA, WHEEL
 from mastd.vehicle.blocks.vectors import Triple, cross, symmetric_times, take, turned
 from mastd.vehicle.state.arrays import Arrays
 from mastd.vehicle.state.grouping import CHASSIS
@@ -40,24 +40,24 @@ def reaction(car: Arrays, gravity: float, wrench: FloatArray) -> None:
         wrench[k] = car.strap_wrench[k]
     x, y, z = in_inertial_axes(bodies, CHASSIS, 0, car.external[0], car.external[1], car.external[2])
     u, v, w = in_inertial_axes(bodies, CHASSIS, 0, car.external[3], car.external[4], car.external[5])
-    p = f.POSITION
+    p = BODY.position
     a, b, c = cross(bodies[CHASSIS, p, 0], bodies[CHASSIS, p + 1, 0], bodies[CHASSIS, p + 2, 0], x, y, z)
     _add(wrench, splat(0.25), (splat(x), splat(y), splat(z)), (splat(u + a), splat(v + b), splat(w + c)))
     force, moment = _of_body(bodies, car.body_constants, CHASSIS, gravity)
     _add(wrench, splat(0.25), force, moment)
     for group in range(car.groups.shape[0]):
         line, weight = car.groups[group], load_row(car.weights, group)
-        for body in range(line[f.G_FIRST_BODY], line[f.G_FIRST_BODY] + line[f.G_BODIES]):
+        for body in range(line[GROUP.first_body], line[GROUP.first_body] + line[GROUP.bodies]):
             force, moment = _of_body(bodies, car.body_constants, body, gravity)
             _add(wrench, weight, force, moment)
-        if line[f.G_WHEEL] >= 0:
-            carrier = line[f.G_FIRST_BODY] + line[f.G_CARRIER_SLOT] - line[f.G_JOINED]
+        if line[GROUP.wheel] >= 0:
+            carrier = line[GROUP.first_body] + line[GROUP.carrier] - line[GROUP.interfaces]
             nothing = splat(0.0)
             _add(
                 wrench,
                 weight,
                 (nothing, nothing, nothing),
-                _of_spin(bodies, car.wheels, carrier, line[f.G_WHEEL]),
+                _of_spin(bodies, car.wheels, carrier, line[GROUP.wheel]),
             )
 
 
@@ -72,31 +72,31 @@ def _add(wrench: FloatArray, weight: float, force: Triple, moment: Triple) -> No
 @fused_kernel
 def _of_body(bodies: FloatArray, constants: FloatArray, body: int, gravity: float) -> tuple[Triple, Triple]:
     """Return m (g − a) and its moment about the origin less the rate of the spin, of a body in lanes."""
-    mass = load(constants, body, f.MASS)
-    ax, ay, az = take(bodies, body, f.ACCELERATION)
+    mass = load(constants, body, INERTIA.mass)
+    ax, ay, az = take(bodies, body, BODY.acceleration)
     x, y, z = -mass * ax, -mass * ay, -mass * (az + gravity)
-    px, py, pz = take(bodies, body, f.POSITION)
+    px, py, pz = take(bodies, body, BODY.position)
     a, b, c = cross(px, py, pz, x, y, z)
-    i = f.INERTIA
+    i = INERTIA.moments
     xx, yy, zz = take(constants, body, i)
     xy, xz, yz = take(constants, body, i + 3)
-    wx, wy, wz = take(bodies, body, f.ANGULAR_VELOCITY)
+    wx, wy, wz = take(bodies, body, BODY.angular_velocity)
     hx, hy, hz = symmetric_times(xx, yy, zz, xy, xz, yz, wx, wy, wz)
     gx, gy, gz = cross(wx, wy, wz, hx, hy, hz)
-    ux, uy, uz = take(bodies, body, f.ANGULAR_ACCELERATION)
+    ux, uy, uz = take(bodies, body, BODY.angular_acceleration)
     hx, hy, hz = symmetric_times(xx, yy, zz, xy, xz, yz, ux, uy, uz)
-    u, v, w = turned(bodies, body, f.ROTATION, hx + gx, hy + gy, hz + gz)
+    u, v, w = turned(bodies, body, BODY.rotation, hx + gx, hy + gy, hz + gz)
     return (x, y, z), (a - u, b - v, c - w)
 
 
 @fused_kernel
 def _of_spin(bodies: FloatArray, wheels: FloatArray, carrier: int, wheel: int) -> Triple:
     """Return −I (dΩ/dt axis + Ω ω × axis) of a wheel on its carrier, in lanes."""
-    inertia = load(wheels, wheel, f.AXIAL_INERTIA)
-    change, spin = load(wheels, wheel, f.SPIN_ACCELERATION), load(wheels, wheel, f.SPIN)
-    x, y, z = take(wheels, wheel, f.W_AXIS)
-    wx, wy, wz = take(bodies, carrier, f.ANGULAR_VELOCITY)
+    inertia = load(wheels, wheel, WHEEL.axial_inertia)
+    change, spin = load(wheels, wheel, WHEEL.spin_acceleration), load(wheels, wheel, WHEEL.spin)
+    x, y, z = take(wheels, wheel, WHEEL.axis)
+    wx, wy, wz = take(bodies, carrier, BODY.angular_velocity)
     u, v, w = cross(wx, wy, wz, x, y, z)
     x, y, z = change * x + spin * u, change * y + spin * v, change * z + spin * w
-    x, y, z = turned(bodies, carrier, f.ROTATION, x, y, z)
+    x, y, z = turned(bodies, carrier, BODY.rotation, x, y, z)
     return -inertia * x, -inertia * y, -inertia * z

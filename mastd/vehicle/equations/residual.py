@@ -5,7 +5,7 @@ from __future__ import annotations
 from mastd.arrays import FloatArray
 from mastd.kernel import fused_kernel, merged_kernel
 from mastd.lanes import LANES, load, load_row, splat, store_row, total
-from mastd.vehicle.blocks import fields as f
+from mastd.vehicle.blocks.fields import CONSTRAINT, GROUP, LOCAL_BODY, WHEEL
 from mastd.vehicle.elements.anti_roll_bar.force import bar_right_side
 from mastd.vehicle.elements.anti_roll_bar.jacobian import bar_compliance
 from mastd.vehicle.elements.registry import element_forces, element_jacobian, start_elements
@@ -48,18 +48,18 @@ def _pass_on(car: Arrays, group: int) -> None:
     """Add the forces on the bodies that a group is joined to, to those bodies."""
     line = car.groups[group]
     weight = load_row(car.weights, group)
-    slot = line[f.G_FIRST_SLOT]
+    slot = line[GROUP.first_local]
     for k in range(6):
-        car.chassis_residual[k] += total(weight * load(car.slots, slot, f.S_FORCE + k))
-    for joined in range(slot + 1, slot + line[f.G_JOINED]):
+        car.chassis_residual[k] += total(weight * load(car.slots, slot, LOCAL_BODY.force + k))
+    for joined in range(slot + 1, slot + line[GROUP.interfaces]):
         for lane in range(LANES):
             use, source = car.weights[group, lane], car.source_slot[joined, lane]
             for k in range(6):
-                part = use * car.slots[joined, f.S_FORCE + k, lane]
+                part = use * car.slots[joined, LOCAL_BODY.force + k, lane]
                 if source < 0:
                     car.chassis_residual[k] += part
                 else:
-                    car.slots[source, f.S_FORCE + k, car.source_lane[joined, lane]] += part
+                    car.slots[source, LOCAL_BODY.force + k, car.source_lane[joined, lane]] += part
 
 
 @merged_kernel
@@ -79,7 +79,7 @@ def group_matrix(
     compliance.
     """
     line = car.groups[group]
-    first, size = line[f.G_FIRST_CELL], line[f.G_SIZE]
+    first, size = line[GROUP.first_cell], line[GROUP.size]
     for entry in range(first, first + size * size):
         store_row(cells, entry, splat(0.0))
     inertia_matrix(car, cells, group, acceleration, velocity, displacement)
@@ -99,19 +99,19 @@ def right_sides(car: Arrays, relative: bool, gap_field: int, scale: float, bar_s
         car.chassis_unknowns[k] = car.chassis_residual[k]
     for group in range(car.groups.shape[0]):
         line = car.groups[group]
-        u, slot = line[f.G_FIRST_UNKNOWN], line[f.G_FIRST_SLOT] + line[f.G_JOINED]
+        u, slot = line[GROUP.first_unknown], line[GROUP.first_local] + line[GROUP.interfaces]
         weight = load_row(car.weights, group)
         for k in range(6):
             whole = splat(0.0)
-            for body in range(line[f.G_BODIES]):
-                force = load(car.slots, slot + body, f.S_FORCE + k)
+            for body in range(line[GROUP.bodies]):
+                force = load(car.slots, slot + body, LOCAL_BODY.force + k)
                 store_row(car.unknowns, u + 6 * body + k, force)
                 whole = whole + force
             if relative:
                 car.chassis_unknowns[k] += total(weight * whole)
-        if line[f.G_WHEEL] >= 0:
-            spin = load(car.wheels, line[f.G_WHEEL], f.SPIN_RESIDUAL)
-            store_row(car.unknowns, u + line[f.G_SPIN_UNKNOWN], spin)
+        if line[GROUP.wheel] >= 0:
+            spin = load(car.wheels, line[GROUP.wheel], WHEEL.spin_residual)
+            store_row(car.unknowns, u + line[GROUP.spin_unknown], spin)
         bar_right_side(car.elements.bars, line, car.unknowns, bar_scale)
         _gap_rows(car, group, gap_field, scale)
 
@@ -123,18 +123,18 @@ def gap_sides(car: Arrays, gap_field: int, scale: float) -> None:
         car.chassis_unknowns[k] = 0.0
     for group in range(car.groups.shape[0]):
         line = car.groups[group]
-        for row in range(line[f.G_ROW_UNKNOWN]):
-            store_row(car.unknowns, line[f.G_FIRST_UNKNOWN] + row, splat(0.0))
-        first = line[f.G_FIRST_UNKNOWN] + line[f.G_ROW_UNKNOWN]
-        for row in range(line[f.G_ROWS]):
-            gap = load(car.rows, line[f.G_FIRST_ROW] + row, gap_field)
-            other = load(car.rows, line[f.G_FIRST_ROW] + row, f.GAP_ACCELERATION)
+        for row in range(line[GROUP.row_unknown]):
+            store_row(car.unknowns, line[GROUP.first_unknown] + row, splat(0.0))
+        first = line[GROUP.first_unknown] + line[GROUP.row_unknown]
+        for row in range(line[GROUP.rows]):
+            gap = load(car.rows, line[GROUP.first_row] + row, gap_field)
+            other = load(car.rows, line[GROUP.first_row] + row, CONSTRAINT.acceleration)
             store_row(car.unknowns, first + row, gap - scale * other)
 
 
 @fused_kernel
 def _gap_rows(car: Arrays, group: int, gap_field: int, scale: float) -> None:
     line = car.groups[group]
-    first = line[f.G_FIRST_UNKNOWN] + line[f.G_ROW_UNKNOWN]
-    for row in range(line[f.G_ROWS]):
-        store_row(car.unknowns, first + row, scale * load(car.rows, line[f.G_FIRST_ROW] + row, gap_field))
+    first = line[GROUP.first_unknown] + line[GROUP.row_unknown]
+    for row in range(line[GROUP.rows]):
+        store_row(car.unknowns, first + row, scale * load(car.rows, line[GROUP.first_row] + row, gap_field))

@@ -14,8 +14,8 @@ import numpy as np
 from mastd.arrays import FloatArray
 from mastd.lanes import LANES
 from mastd.roads.ground import Ground
-from mastd.vehicle.blocks import fields as f
 from mastd.vehicle.blocks.attitude import rotation_matrix, turned
+from mastd.vehicle.blocks.fields import CONSTRAINT, GROUP, LOCAL_BODY, WHEEL
 from mastd.vehicle.elements.anti_roll_bar.arrays import BAR
 from mastd.vehicle.model.definition import Model
 from mastd.vehicle.solver.compiled_step import look
@@ -66,7 +66,9 @@ class System:
         """Return gaps, their rates and accelerations, each (rows); ``drive`` (drives, 3) is displacement,
         rate, acceleration."""
         self._evaluate(state, self.inputs.row(drive=drive), Ground.flat())
-        found = np.array([self._rows(field) for field in (f.GAP, f.GAP_RATE, f.GAP_ACCELERATION)])
+        found = np.array(
+            [self._rows(field) for field in (CONSTRAINT.violation, CONSTRAINT.rate, CONSTRAINT.acceleration)]
+        )
         return found[0], found[1], found[2]
 
     def residual(
@@ -85,8 +87,8 @@ class System:
         car = self.layout.arrays
         found = [car.chassis_residual.copy()]
         for slot, lane in self.layout.slot[1:]:
-            found.append(car.slots[slot, f.S_FORCE : f.S_FORCE + 6, lane])
-        spins = [car.wheels[item, f.SPIN_RESIDUAL, lane] for item, lane in self.layout.wheel]
+            found.append(car.slots[slot, LOCAL_BODY.force : LOCAL_BODY.force + 6, lane])
+        spins = [car.wheels[item, WHEEL.spin_residual, lane] for item, lane in self.layout.wheel]
         return np.concatenate([*found, np.array(spins)])
 
     def bar_residual(self, state: State) -> FloatArray:
@@ -98,7 +100,9 @@ class System:
     def wheel_loads(self, state: State, ground: Ground | None = None) -> FloatArray:
         """Return the vertical tyre forces (wheels), N."""
         self._evaluate(state, None, ground)
-        return np.array([self.layout.arrays.wheels[item, f.LOAD, lane] for item, lane in self.layout.wheel])
+        return np.array(
+            [self.layout.arrays.wheels[item, WHEEL.load, lane] for item, lane in self.layout.wheel]
+        )
 
     def matrices(
         self, state: State, inputs: FloatArray | None = None, ground: Ground | None = None
@@ -201,7 +205,7 @@ class System:
         whole[:6, :6] += self._matrices.chassis[:, 0].reshape(6, 6)
         for group in range(len(car.groups)):
             line = car.groups[group]
-            n, first = int(line[f.G_SIZE]), int(line[f.G_FIRST_CELL])
+            n, first = int(line[GROUP.size]), int(line[GROUP.first_cell])
             block = self._matrices.cells[first : first + n * n].reshape(n, n, LANES)
             for lane in range(LANES):
                 if car.weights[group, lane] > 0:
@@ -216,25 +220,25 @@ class System:
         car, model, layout = self.layout.arrays, self.model, self.layout
         line = car.groups[group]
         bodies = {place: body for body, place in enumerate(layout.body)}
-        own = [bodies[(int(line[f.G_FIRST_BODY]) + k, lane)] for k in range(int(line[f.G_BODIES]))]
+        own = [bodies[(int(line[GROUP.first_body]) + k, lane)] for k in range(int(line[GROUP.bodies]))]
         where = [6 * body + k for body in own for k in range(6)]
-        if line[f.G_WHEEL] >= 0:
-            where.append(6 * len(model.bodies) + layout.wheel.index((int(line[f.G_WHEEL]), lane)))
+        if line[GROUP.wheel] >= 0:
+            where.append(6 * len(model.bodies) + layout.wheel.index((int(line[GROUP.wheel]), lane)))
         bar_start = self.size + model.rows
-        if line[f.G_BAR] >= 0:
-            where.append(bar_start + layout.bar.index((int(line[f.G_BAR]), lane)))
+        if line[GROUP.bar] >= 0:
+            where.append(bar_start + layout.bar.index((int(line[GROUP.bar]), lane)))
         starts = dict(zip(layout.row, self._row_starts, strict=False))
-        row, end = int(line[f.G_FIRST_ROW]), int(line[f.G_FIRST_ROW] + line[f.G_ROWS])
+        row, end = int(line[GROUP.first_row]), int(line[GROUP.first_row] + line[GROUP.rows])
         while row < end:
             start = starts[(row, lane)]
             count = model.primitives[layout.row.index((row, lane))].kind.rows
             where += [self.size + int(start) + k for k in range(count)]
             row += count
-        for k in range(int(line[f.G_JOINED])):
-            body = self._joined_body(int(line[f.G_FIRST_SLOT]) + k, lane)
+        for k in range(int(line[GROUP.interfaces])):
+            body = self._joined_body(int(line[GROUP.first_local]) + k, lane)
             where += [6 * body + c for c in range(6)]
-        if line[f.G_BAR_END] >= 0:
-            end_at = int(line[f.G_BAR_END])
+        if line[GROUP.bar_end] >= 0:
+            end_at = int(line[GROUP.bar_end])
             ends = car.elements.bars
             place = (int(ends.bar_of_end[end_at, lane]), int(ends.lane_of_end[end_at, lane]))
             # A lane without a bar has only zeros there: they may go anywhere.

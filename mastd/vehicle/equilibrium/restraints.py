@@ -6,8 +6,8 @@ from typing import Final
 
 import numpy as np
 
-from mastd.vehicle.blocks import fields as f
 from mastd.vehicle.blocks.attitude import rotation_matrix
+from mastd.vehicle.blocks.fields import STRAP, WHEEL
 from mastd.vehicle.equilibrium.settle import wheel_frames
 from mastd.vehicle.model.definition import Model
 from mastd.vehicle.state.arrays import Layout
@@ -50,8 +50,8 @@ def problems(model: Model, step: float) -> list[str]:
 def pull(layout: Layout) -> None:
     """Write straps that pull with their preloads, however far the car goes."""
     for row, strap in zip(layout.arrays.straps, layout.model.tie_downs, strict=True):
-        row[f.T_STIFFNESS], row[f.T_DAMPING] = strap.preload / LONG_STRETCH, 0.0
-        row[f.T_LENGTH] = -LONG_STRETCH
+        row[STRAP.stiffness], row[STRAP.damping] = strap.preload / LONG_STRETCH, 0.0
+        row[STRAP.free_length] = -LONG_STRETCH
 
 
 def put_on(layout: Layout, state: State) -> None:
@@ -61,12 +61,12 @@ def put_on(layout: Layout, state: State) -> None:
     turn = rotation_matrix(state.attitude[0])
     for row, strap in zip(car.straps, model.tie_downs, strict=True):
         place = state.position[0] + turn @ (strap.point - model.bodies[0].centre)
-        row[f.T_STIFFNESS], row[f.T_DAMPING] = strap.stiffness, strap.damping
-        row[f.T_LENGTH] = np.linalg.norm(strap.anchor - place) - strap.preload / strap.stiffness
+        row[STRAP.stiffness], row[STRAP.damping] = strap.stiffness, strap.damping
+        row[STRAP.free_length] = np.linalg.norm(strap.anchor - place) - strap.preload / strap.stiffness
     centres, _ = wheel_frames(model, state)
     for chock in model.chocks:
         item, lane = layout.wheel[chock.wheel]
         values = car.wheels[item, :, lane]
-        values[f.CHOCK_GAP], values[f.CHOCK_STIFFNESS] = chock.gap, chock.stiffness
-        values[f.CHOCK_DAMPING] = chock.damping
-        values[f.CHOCK_PLACE : f.CHOCK_PLACE + 3] = centres[chock.wheel]
+        values[WHEEL.chock_clearance], values[WHEEL.chock_stiffness] = chock.gap, chock.stiffness
+        values[WHEEL.chock_damping] = chock.damping
+        values[WHEEL.chock_centre : WHEEL.chock_centre + 3] = centres[chock.wheel]

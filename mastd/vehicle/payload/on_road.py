@@ -15,6 +15,7 @@ import numpy as np
 from mastd.arrays import FloatArray
 from mastd.roads.ground import Ground
 from mastd.settings.profile.oils import ClassRoad, FlatRoad, KerbRoad, OilsSettings, OperatorDriver, Road
+from mastd.vehicle.blocks.fields import REPORT, REPORT_SIZE
 from mastd.vehicle.drivers.base import SAMPLE, Driver, Seen
 from mastd.vehicle.drivers.car import Car
 from mastd.vehicle.drivers.controls import Controls, no_controls
@@ -34,7 +35,6 @@ from mastd.vehicle.payload.seat import FELT, feel
 from mastd.vehicle.powertrain.fields import BRAKE_PEDAL, CLUTCH_PEDAL, GEAR_LEVER, THROTTLE_PEDAL
 from mastd.vehicle.simulation.simulation import Simulation
 from mastd.vehicle.solver.compiled_step import WRENCHES
-from mastd.vehicle.solver.newton import CONVERGED, REPORT_FIELDS
 from mastd.vehicle.solver.recording import TraceLayout, record_now
 from mastd.vehicle.solver.snapshot import remember, restore
 from mastd.vehicle.state.trace import ANGLES, ANGULAR_VELOCITY, POSITION, VELOCITY
@@ -77,7 +77,7 @@ class VehicleOnRoad:
         self._ground = ground.parameters
         self._arrays = simulation.layout.arrays
         self.seat = seat
-        self._report = np.zeros(REPORT_FIELDS)
+        self._report = np.zeros(REPORT_SIZE)
         self._table = np.zeros((1, self.layout.width))
         self._now = simulation.system.inputs.row()[np.newaxis].copy()
         self._columns = simulation.system.inputs
@@ -87,7 +87,7 @@ class VehicleOnRoad:
         )
         self._glance = np.zeros(GLANCE)
         self._start = remember(self._blocks)
-        self._report[CONVERGED] = 1.0
+        self._report[REPORT.converged] = 1.0
         record_now(self._arrays, simulation.design_heights, self._report, self.signals)
         feel(self.signals, self.seat.place, self.gravity, self.felt)
         self._start_signals, self._start_felt = self.signals.copy(), self.felt.copy()
@@ -193,7 +193,7 @@ class VehicleOnRoad:
         """Put new drivers in, and begin to count."""
         self._steps = 0
         self._report[:] = 0.0
-        self._report[CONVERGED] = 1.0
+        self._report[REPORT.converged] = 1.0
         self._watch = Watch([wheel.name for wheel in self.model.wheels], self._period)
         self._drivers: tuple[Driver, ...] = self._crew.drivers()
         self._coasting: Driver = ManualDriver(self.model, self._crew.car)

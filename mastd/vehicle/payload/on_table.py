@@ -32,12 +32,12 @@ from mastd.kernel import fused_kernel
 from mastd.kinematics.rotation import rotation
 from mastd.roads.ground import Ground, write_plane
 from mastd.settings.vehicle.solver_names import Formulation
+from mastd.vehicle.blocks.fields import REPORT, REPORT_SIZE
 from mastd.vehicle.equations.given_forces import GivenForces
 from mastd.vehicle.model.definition import Model
 from mastd.vehicle.simulation.simulation import FIRM_BRAKE, Simulation
 from mastd.vehicle.solver.choice import Solver
 from mastd.vehicle.solver.compiled_step import WRENCHES
-from mastd.vehicle.solver.newton import CONVERGED, REPORT_FIELDS
 from mastd.vehicle.solver.snapshot import remember, restore
 
 FADE: Final = 2.0
@@ -192,7 +192,7 @@ class VehicleOnTable:
         self._inputs = row[np.newaxis].copy()
         self._columns = simulation.system.inputs
         self._ground = level.parameters
-        self._report = np.zeros(REPORT_FIELDS)
+        self._report = np.zeros(REPORT_SIZE)
         self._wrenches = np.zeros(WRENCHES)
         self._table = np.zeros(TABLE_SIZE)
         self._table[PLACE : PLACE + 3] = place
@@ -250,5 +250,5 @@ class VehicleOnTable:
         for k in range(count):
             move(self._table, self._scratch, pose, 1.0 / (count - k), self._ground)
             self._take_step()
-            self.missed += not self._report[CONVERGED] > 0.0
+            self.missed += not self._report[REPORT.converged] > 0.0
         at_centre(self._table, self._wrenches[6:], self.wrench)

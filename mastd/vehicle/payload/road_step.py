@@ -7,8 +7,8 @@ from typing import Final
 
 from mastd.arrays import FloatArray
 from mastd.kernel import fused_kernel
+from mastd.vehicle.blocks.fields import REPORT
 from mastd.vehicle.payload.seat import feel
-from mastd.vehicle.solver.newton import CONVERGED
 from mastd.vehicle.state.trace import ANGLES, CHASSIS_WIDTH, VELOCITY
 
 SOUND: Final = 0
@@ -56,4 +56,4 @@ def judge(
     for k in range(wheels):
         if row[first + k] > glance[OUTSIDE]:
             glance[OUTSIDE], glance[WHEEL] = row[first + k], float(k)
-    return SOUND if row[CHASSIS_WIDTH + CONVERGED] > 0.0 else MISSED
+    return SOUND if row[CHASSIS_WIDTH + REPORT.converged] > 0.0 else MISSED

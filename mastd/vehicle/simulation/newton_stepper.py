@@ -10,8 +10,8 @@ import numpy as np
 from mastd.arrays import FloatArray
 from mastd.lanes import LANES
 from mastd.roads.ground import Ground
-from mastd.vehicle.blocks import fields as f
 from mastd.vehicle.blocks.attitude import rotation_matrix
+from mastd.vehicle.blocks.fields import WHEEL
 from mastd.vehicle.equilibrium.dense_equations import System
 from mastd.vehicle.equilibrium.settle import rolling
 from mastd.vehicle.model.definition import Tyre
@@ -48,7 +48,7 @@ class NewtonSteps:
         self._frozen = self._freeze(settled, speed)
         loads = self.system.wheel_loads(settled)
         wheels = self.layout.arrays.wheels
-        wheels[:, f.REST_LOAD] = loads[self.layout.arrays.wheel_of]
+        wheels[:, WHEEL.rest_load] = loads[self.layout.arrays.wheel_of]
 
     def load(self, state: State) -> None:
         """Put the car into a state, multipliers in inertial axes."""

@@ -19,8 +19,8 @@ from mastd.errors import GroundError, UsageError
 from mastd.roads.entries import GroundKind
 from mastd.roads.ground import Ground, surface
 from mastd.settings.vehicle.solver_names import FORMULATIONS, Formulation
-from mastd.vehicle.blocks import fields as f
 from mastd.vehicle.blocks.attitude import rotation_matrix
+from mastd.vehicle.blocks.fields import REPORT, REPORT_SIZE, WHEEL
 from mastd.vehicle.equilibrium import restraints
 from mastd.vehicle.equilibrium.constraints import constraint_rows
 from mastd.vehicle.equilibrium.dense_equations import System
@@ -29,7 +29,6 @@ from mastd.vehicle.model.definition import Model
 from mastd.vehicle.powertrain import model as powertrain
 from mastd.vehicle.simulation.newton_stepper import NewtonSteps
 from mastd.vehicle.simulation.stepper import Stepper, stepper_of
-from mastd.vehicle.solver import newton
 from mastd.vehicle.solver.choice import Solver
 from mastd.vehicle.solver.compiled_step import WRENCHES, Bound
 from mastd.vehicle.solver.generalized_alpha import Formula
@@ -140,7 +139,7 @@ class Simulation:
         self.design_heights = np.array(
             [wheel.centre[2] - model.bodies[0].centre[2] for wheel in model.wheels]
         )
-        self._report = np.zeros(newton.REPORT_FIELDS)
+        self._report = np.zeros(REPORT_SIZE)
         self._parameters = self.ground.parameters
         self._row = np.zeros(self.signals.width)
         self._wrench = np.zeros(WRENCHES)
@@ -215,9 +214,9 @@ class Simulation:
         """Raise GroundError for wheels that stand beside the road or the table."""
         wheels = self.layout.arrays.wheels
         beside = [
-            f"{wheel.name} by {1e3 * wheels[item, f.OUTSIDE, lane]:.0f} mm"
+            f"{wheel.name} by {1e3 * wheels[item, WHEEL.outside, lane]:.0f} mm"
             for wheel, (item, lane) in zip(self.model.wheels, self.layout.wheel, strict=True)
-            if not wheels[item, f.OUTSIDE, lane] <= 0.0
+            if not wheels[item, WHEEL.outside, lane] <= 0.0
         ]
         if beside:
             raise GroundError(
@@ -246,7 +245,7 @@ class Simulation:
     def _begin_clock(self) -> None:
         self._steps = 0
         self._report[:] = 0.0
-        self._report[newton.CONVERGED] = 1.0
+        self._report[REPORT.converged] = 1.0
         self.stepper.begin(self._parameters)
         record_now(self.layout.arrays, self.design_heights, self._report, self._row)
 
@@ -333,7 +332,7 @@ class Simulation:
     @property
     def converged(self) -> bool:
         """Whether the last step met its tolerances."""
-        return bool(self._report[newton.CONVERGED] > 0.0)
+        return bool(self._report[REPORT.converged] > 0.0)
 
     @property
     def trouble(self) -> str:

@@ -25,7 +25,7 @@ from numpy.typing import NDArray
 from mastd.arrays import FloatArray, IntArray
 from mastd.kernel import fused_kernel
 from mastd.lanes import LANES, load, load_row, load_single, peak, select, splat, store_row, total
-from mastd.vehicle.blocks import fields as f
+from mastd.vehicle.blocks.fields import GROUP, WHEEL
 from mastd.vehicle.state.arrays import BLOCK, Arrays, Layout
 
 Singles = NDArray[np.float32]
@@ -56,7 +56,7 @@ def freeze(layout: Layout, cells: FloatArray, core: FloatArray, speeds: FloatArr
     car = layout.arrays
     first_forward, first_backward, forward_cells, backward_cells = [], [], 0, 0
     for line in car.groups:
-        n, size = int(line[f.G_UNKNOWNS]), int(line[f.G_SIZE])
+        n, size = int(line[GROUP.unknowns]), int(line[GROUP.size])
         first_forward.append(forward_cells)
         first_backward.append(backward_cells)
         forward_cells += _padded(size) * n
@@ -81,7 +81,7 @@ def _freeze_one(car: Arrays, cells: FloatArray, core: FloatArray, frozen: Frozen
     # Of the axles' matrices all of the chassis is added up here; only their own stays.
     for group in reversed(range(len(car.groups))):
         line = car.groups[group]
-        n, first = int(line[f.G_UNKNOWNS]), int(line[f.G_FIRST_UNKNOWN])
+        n, first = int(line[GROUP.unknowns]), int(line[GROUP.first_unknown])
         for lane in range(LANES):
             whole = matrices[group][lane]
             used = car.weights[group, lane] > 0
@@ -107,18 +107,18 @@ def relative_matrices(car: Arrays, cells: FloatArray, group: int) -> list[FloatA
     A joined slot that is the chassis itself has no increment of its own; the chassis' stands for it.
     """
     line = car.groups[group]
-    n, size, joined = int(line[f.G_UNKNOWNS]), int(line[f.G_SIZE]), int(line[f.G_JOINED])
-    first = int(line[f.G_FIRST_CELL])
+    n, size, joined = int(line[GROUP.unknowns]), int(line[GROUP.size]), int(line[GROUP.interfaces])
+    first = int(line[GROUP.first_cell])
     block = cells[first : first + size * size].reshape(size, size, LANES)
     found = []
     for lane in range(LANES):
         change = np.eye(size)
-        for body in range(int(line[f.G_BODIES])):
+        for body in range(int(line[GROUP.bodies])):
             change[6 * body : 6 * body + 6, n : n + 6] += np.eye(6)
         for k in range(1, joined):
             own = slice(n + 6 * k, n + 6 * k + 6)
             change[own, n : n + 6] += np.eye(6)
-            if car.source_slot[line[f.G_FIRST_SLOT] + k, lane] < 0:
+            if car.source_slot[line[GROUP.first_local] + k, lane] < 0:
                 change[own, own] = 0.0
         found.append(change.T @ block[:, :, lane] @ change)
     return found
@@ -138,17 +138,17 @@ def _hand_over(
             continue
         group = _owner(car, owner[0])
         line = car.groups[group]
-        n, own = int(line[f.G_UNKNOWNS]), owner[0] - int(line[f.G_FIRST_UNKNOWN])
+        n, own = int(line[GROUP.unknowns]), owner[0] - int(line[GROUP.first_unknown])
         matrix = matrices[group][owner[1]]
         matrix[own, n : n + 6] += left[k, :6]
         matrix[n : n + 6, own] += left[:6, k]
         for m, other_owner in enumerate(owners, start=6):
             if other_owner is not None:
-                matrix[own, other_owner[0] - int(line[f.G_FIRST_UNKNOWN])] += left[k, m]
+                matrix[own, other_owner[0] - int(line[GROUP.first_unknown])] += left[k, m]
 
 
 def _owner(car: Arrays, unknown: int) -> int:
-    starts = car.groups[:, f.G_FIRST_UNKNOWN]
+    starts = car.groups[:, GROUP.first_unknown]
     return int(np.searchsorted(starts, unknown, side="right")) - 1
 
 
@@ -174,7 +174,7 @@ def choose_matrix(car: Arrays, frozen: Frozen, speed: float) -> int:
         return 0
     heaviest = splat(1.0)
     for wheel in range(car.wheels.shape[0]):
-        share = load(car.wheels, wheel, f.LOAD) / load(car.wheels, wheel, f.REST_LOAD)
+        share = load(car.wheels, wheel, WHEEL.load) / load(car.wheels, wheel, WHEEL.rest_load)
         heaviest = select(share - heaviest, share, heaviest)
     effective = abs(speed) / peak(heaviest)
     found = 0
@@ -194,13 +194,13 @@ def substitute(car: Arrays, frozen: Frozen, at: int, whole: bool) -> None:
     for backward in range(groups):
         group = groups - 1 - backward
         line = car.groups[group]
-        n = line[f.G_UNKNOWNS]
-        start = 0 if whole or group < car.axle_groups else line[f.G_ROW_UNKNOWN]
+        n = line[GROUP.unknowns]
+        start = 0 if whole or group < car.axle_groups else line[GROUP.row_unknown]
         _multiply(car.unknowns, car.increments, frozen.forward, at, frozen.first_forward[group], line, start)
-        u, weight = line[f.G_FIRST_UNKNOWN] + n, load_row(car.weights, group)
+        u, weight = line[GROUP.first_unknown] + n, load_row(car.weights, group)
         for k in range(6):
             car.chassis_unknowns[k] -= total(weight * load_row(car.increments, u + k))
-        for k in range(6, line[f.G_SIZE] - n):
+        for k in range(6, line[GROUP.size] - n):
             for lane in range(LANES):
                 target = car.target[u + k, lane]
                 if target >= 0:
@@ -209,10 +209,10 @@ def substitute(car: Arrays, frozen: Frozen, at: int, whole: bool) -> None:
     _solve_core(car.chassis_unknowns, frozen.core, at)
     for group in range(groups):
         line = car.groups[group]
-        n, first = line[f.G_UNKNOWNS], line[f.G_FIRST_UNKNOWN]
+        n, first = line[GROUP.unknowns], line[GROUP.first_unknown]
         for k in range(6):
             store_row(car.increments, first + n + k, splat(car.chassis_unknowns[k]))
-        for k in range(6, line[f.G_SIZE] - n):
+        for k in range(6, line[GROUP.size] - n):
             for lane in range(LANES):
                 target = car.target[first + n + k, lane]
                 other = car.target_lane[first + n + k, lane]
@@ -231,8 +231,8 @@ def _multiply(
     line: IntArray,
     start: int,
 ) -> None:
-    n, u = line[f.G_UNKNOWNS], line[f.G_FIRST_UNKNOWN]
-    blocks = (line[f.G_SIZE] + BLOCK - 1) // BLOCK
+    n, u = line[GROUP.unknowns], line[GROUP.first_unknown]
+    blocks = (line[GROUP.size] + BLOCK - 1) // BLOCK
     for block in range(blocks):
         a, b, c, d = splat(0.0), splat(0.0), splat(0.0), splat(0.0)
         cell = first + BLOCK * (block * n + start)
@@ -252,8 +252,8 @@ def _multiply(
 
 @fused_kernel
 def _add_backward(increments: FloatArray, backward: Singles, at: int, first: int, line: IntArray) -> None:
-    n, u, cell = line[f.G_UNKNOWNS], line[f.G_FIRST_UNKNOWN], first
-    columns = line[f.G_SIZE] - n
+    n, u, cell = line[GROUP.unknowns], line[GROUP.first_unknown], first
+    columns = line[GROUP.size] - n
     for block in range((n + BLOCK - 1) // BLOCK):
         a, b, c, d = splat(0.0), splat(0.0), splat(0.0), splat(0.0)
         for column in range(columns):

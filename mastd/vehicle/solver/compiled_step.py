@@ -12,8 +12,8 @@ from typing import ClassVar, Final
 from mastd.arrays import FloatArray
 from mastd.kernel import entry, fused_kernel, separate_kernel
 from mastd.lanes import LANES
-from mastd.vehicle.blocks import fields as f
 from mastd.vehicle.blocks.body_points import point_of_body
+from mastd.vehicle.blocks.fields import CLOCK, GROUP, REPORT, WHEEL
 from mastd.vehicle.blocks.vectors import from_frame
 from mastd.vehicle.equations.external_forces import act_from_outside, prepare_wheels
 from mastd.vehicle.equations.frames import attitudes
@@ -22,7 +22,7 @@ from mastd.vehicle.equations.residual import out_of_balance
 from mastd.vehicle.solver.chord_matrix import Frozen
 from mastd.vehicle.solver.full_matrix import Fresh, Weights, make_matrices
 from mastd.vehicle.solver.generalized_alpha import Formula
-from mastd.vehicle.solver.newton import JOINT_RATE, Method, advance, largest_rate
+from mastd.vehicle.solver.newton import Method, advance, largest_rate
 from mastd.vehicle.solver.recording import record
 from mastd.vehicle.state.arrays import Arrays
 from mastd.vehicle.state.inputs import apply_inputs
@@ -52,12 +52,12 @@ def take_steps(
     behind it as the accelerations say it (``reaction``; the same one for a car whose motions are held).
     """
     keep = table.shape[0] == inputs.shape[0]
-    car.clock[f.C_REACH], car.clock[f.C_RATE] = formula.velocity, 1.0 / formula.step
+    car.clock[CLOCK.reach], car.clock[CLOCK.rate] = formula.velocity, 1.0 / formula.step
     for k in range(inputs.shape[0]):
         advance(car, formula, method, frozen, fresh, inputs[k], ground, report)
         if keep:
             if not method.exact:
-                report[JOINT_RATE] = largest_rate(car, method.relative)
+                report[REPORT.joint_rate] = largest_rate(car, method.relative)
             record(car, heights, report, table[k])
     ground_wrench(car, wrench)
     if guided(car):
@@ -115,7 +115,7 @@ def look(
     ``clock``: reach and rate that the tyres and brakes are told, see ``fields``; ``moving``: tyres are on the
     way, not only looked at (``magic_tyre.prepare_tyres``).
     """
-    car.clock[f.C_REACH], car.clock[f.C_RATE] = clock
+    car.clock[CLOCK.reach], car.clock[CLOCK.rate] = clock
     apply_inputs(car, inputs)
     attitudes(car)
     look_up_ground(car, ground)
@@ -134,24 +134,24 @@ def ground_wrench(car: Arrays, wrench: FloatArray) -> None:
         wrench[k] = car.strap_wrench[k]
     bodies, wheels, frame = car.bodies, car.wheels, car.frame
     for group in range(car.groups.shape[0]):
-        item = car.groups[group, f.G_WHEEL]
+        item = car.groups[group, GROUP.wheel]
         if item < 0:
             continue
-        carrier = car.groups[group, f.G_CARRIER_SLOT] - car.groups[group, f.G_JOINED]
-        body = car.groups[group, f.G_FIRST_BODY] + carrier
+        carrier = car.groups[group, GROUP.carrier] - car.groups[group, GROUP.interfaces]
+        body = car.groups[group, GROUP.first_body] + carrier
         for lane in range(LANES):
             use = car.weights[group, lane]
-            c = f.W_CENTRE
+            c = WHEEL.centre
             x, y, z = wheels[item, c, lane], wheels[item, c + 1, lane], wheels[item, c + 2, lane]
             x, y, z = point_of_body(bodies, body, lane, x, y, z)[0]
-            t = f.TYRE_FORCE
+            t = WHEEL.tyre_force
             p, q, r = from_frame(
                 frame, wheels[item, t, lane], wheels[item, t + 1, lane], wheels[item, t + 2, lane]
             )
-            u = -use * (p + wheels[item, f.PUSH, lane])
-            v = -use * (q + wheels[item, f.PUSH + 1, lane])
-            w = -use * (r + wheels[item, f.PUSH + 2, lane])
-            t = f.TYRE_MOMENT
+            u = -use * (p + wheels[item, WHEEL.chock_force, lane])
+            v = -use * (q + wheels[item, WHEEL.chock_force + 1, lane])
+            w = -use * (r + wheels[item, WHEEL.chock_force + 2, lane])
+            t = WHEEL.tyre_moment
             p, q, r = from_frame(
                 frame, wheels[item, t, lane], wheels[item, t + 1, lane], wheels[item, t + 2, lane]
             )

@@ -14,7 +14,7 @@ import numpy as np
 from mastd.arrays import FloatArray
 from mastd.kernel import fused_kernel, separate_kernel
 from mastd.lanes import LANES
-from mastd.vehicle.blocks import fields as f
+from mastd.vehicle.blocks.fields import GROUP
 from mastd.vehicle.blocks.linear_algebra import (
     backward_lanes,
     forward_lanes,
@@ -95,7 +95,7 @@ def factorise(car: Arrays, fresh: Fresh) -> None:
     for backward in range(groups):
         group = groups - 1 - backward
         line = car.groups[group]
-        lu_factor_lanes(fresh.cells, line[f.G_FIRST_CELL], line[f.G_SIZE], line[f.G_UNKNOWNS])
+        lu_factor_lanes(fresh.cells, line[GROUP.first_cell], line[GROUP.size], line[GROUP.unknowns])
         _hand_over(car, fresh, group)
     for k in range(6):
         if car.held[k] > 0.0:
@@ -109,8 +109,8 @@ def factorise(car: Arrays, fresh: Fresh) -> None:
 def _hand_over(car: Arrays, fresh: Fresh, group: int) -> None:
     """Add what an eliminated group leaves to the matrices of the chassis and of its axle."""
     line = car.groups[group]
-    n, size, first = line[f.G_UNKNOWNS], line[f.G_SIZE], line[f.G_FIRST_CELL]
-    u = line[f.G_FIRST_UNKNOWN]
+    n, size, first = line[GROUP.unknowns], line[GROUP.size], line[GROUP.first_cell]
+    u = line[GROUP.first_unknown]
     for i in range(n, size):
         for j in range(n, size):
             for lane in range(LANES):
@@ -132,7 +132,7 @@ def axle_of(car: Arrays, unknown: int) -> int:
     """Return the axles' group that an unknown belongs to."""
     found = 0
     for group in range(1, car.axle_groups):
-        if unknown >= car.groups[group, f.G_FIRST_UNKNOWN]:
+        if unknown >= car.groups[group, GROUP.first_unknown]:
             found = group
     return found
 
@@ -141,10 +141,10 @@ def axle_of(car: Arrays, unknown: int) -> int:
 def _cell_of(car: Arrays, owner: int, row: int, column: int) -> int:
     """Return the entry of an axle's matrix for two of its unknowns, those of the chassis being negative."""
     line = car.groups[owner]
-    n, first = line[f.G_UNKNOWNS], line[f.G_FIRST_UNKNOWN]
+    n, first = line[GROUP.unknowns], line[GROUP.first_unknown]
     i = row - first if row >= 0 else n - 1 - row
     j = column - first if column >= 0 else n - 1 - column
-    return int(line[f.G_FIRST_CELL] + i * line[f.G_SIZE] + j)
+    return int(line[GROUP.first_cell] + i * line[GROUP.size] + j)
 
 
 @separate_kernel
@@ -154,8 +154,8 @@ def substitute_fresh(car: Arrays, fresh: Fresh) -> None:
     for backward in range(groups):
         group = groups - 1 - backward
         line = car.groups[group]
-        n, size, u = line[f.G_UNKNOWNS], line[f.G_SIZE], line[f.G_FIRST_UNKNOWN]
-        first = line[f.G_FIRST_CELL]
+        n, size, u = line[GROUP.unknowns], line[GROUP.size], line[GROUP.first_unknown]
+        first = line[GROUP.first_cell]
         forward_lanes(fresh.cells, first, size, n, car.unknowns[u:], car.increments[u:])
         for i in range(n, size):
             for lane in range(LANES):
@@ -170,7 +170,7 @@ def substitute_fresh(car: Arrays, fresh: Fresh) -> None:
     lu_solve(fresh.core, 6, car.chassis_unknowns)
     for group in range(groups):
         line = car.groups[group]
-        n, size, u = line[f.G_UNKNOWNS], line[f.G_SIZE], line[f.G_FIRST_UNKNOWN]
+        n, size, u = line[GROUP.unknowns], line[GROUP.size], line[GROUP.first_unknown]
         for i in range(n, size):
             for lane in range(LANES):
                 target = car.target[u + i, lane]
@@ -180,4 +180,4 @@ def substitute_fresh(car: Arrays, fresh: Fresh) -> None:
                 elif target != NO_TARGET:
                     value = car.chassis_unknowns[-1 - target]
                 car.increments[u + i, lane] = value
-        backward_lanes(fresh.cells, line[f.G_FIRST_CELL], size, n, car.increments[u:])
+        backward_lanes(fresh.cells, line[GROUP.first_cell], size, n, car.increments[u:])

@@ -23,7 +23,7 @@ from typing import NamedTuple
 from mastd.arrays import FloatArray
 from mastd.kernel import fused_kernel
 from mastd.lanes import load, store
-from mastd.vehicle.blocks import fields as f
+from mastd.vehicle.blocks.fields import BODY, WHEEL
 from mastd.vehicle.blocks.vectors import Triple
 from mastd.vehicle.state.arrays import Arrays
 
@@ -61,17 +61,28 @@ def predict(car: Arrays, formula: Formula) -> None:
     bodies = car.bodies
     for b in range(bodies.shape[0]):
         for k in range(4):
-            store(bodies, b, f.START_ATTITUDE + k, load(bodies, b, f.ATTITUDE + k))
-        _predict(bodies, b, formula, f.ACCELERATION, f.MEAN_ACCELERATION, f.VELOCITY, f.POSITION, True)
+            store(bodies, b, BODY.start_attitude + k, load(bodies, b, BODY.attitude + k))
         _predict(
-            bodies, b, formula, f.ANGULAR_ACCELERATION, f.MEAN_ANGULAR, f.ANGULAR_VELOCITY, f.TURN, False
+            bodies, b, formula, BODY.acceleration, BODY.mean_acceleration, BODY.velocity, BODY.position, True
+        )
+        _predict(
+            bodies,
+            b,
+            formula,
+            BODY.angular_acceleration,
+            BODY.mean_angular_acceleration,
+            BODY.angular_velocity,
+            BODY.rotation_vector,
+            False,
         )
     wheels, h, gamma = car.wheels, formula.step, formula.gamma
     for w in range(wheels.shape[0]):
-        before = load(wheels, w, f.MEAN_SPIN)
-        mean = _next_mean(formula, load(wheels, w, f.SPIN_ACCELERATION), before)
-        store(wheels, w, f.MEAN_SPIN, mean)
-        store(wheels, w, f.SPIN, load(wheels, w, f.SPIN) + h * ((1.0 - gamma) * before + gamma * mean))
+        before = load(wheels, w, WHEEL.mean_spin_acceleration)
+        mean = _next_mean(formula, load(wheels, w, WHEEL.spin_acceleration), before)
+        store(wheels, w, WHEEL.mean_spin_acceleration, mean)
+        store(
+            wheels, w, WHEEL.spin, load(wheels, w, WHEEL.spin) + h * ((1.0 - gamma) * before + gamma * mean)
+        )
 
 
 @fused_kernel
@@ -104,8 +115,19 @@ def _predict(
 @fused_kernel
 def correct_body(bodies: FloatArray, formula: Formula, b: int, shift: Triple, turn: Triple) -> None:
     """Subtract an increment of accelerations: ``shift`` in inertial, ``turn`` in body axes."""
-    _correct(bodies, b, formula, f.ACCELERATION, f.MEAN_ACCELERATION, f.VELOCITY, f.POSITION, shift)
-    _correct(bodies, b, formula, f.ANGULAR_ACCELERATION, f.MEAN_ANGULAR, f.ANGULAR_VELOCITY, f.TURN, turn)
+    _correct(
+        bodies, b, formula, BODY.acceleration, BODY.mean_acceleration, BODY.velocity, BODY.position, shift
+    )
+    _correct(
+        bodies,
+        b,
+        formula,
+        BODY.angular_acceleration,
+        BODY.mean_angular_acceleration,
+        BODY.angular_velocity,
+        BODY.rotation_vector,
+        turn,
+    )
 
 
 @fused_kernel
@@ -129,6 +151,11 @@ def _correct(
 @fused_kernel
 def correct_spin(wheels: FloatArray, formula: Formula, wheel: int, increment: float) -> None:
     """Subtract an increment of a wheel's spin acceleration."""
-    store(wheels, wheel, f.SPIN_ACCELERATION, load(wheels, wheel, f.SPIN_ACCELERATION) - increment)
-    store(wheels, wheel, f.MEAN_SPIN, load(wheels, wheel, f.MEAN_SPIN) - formula.mean * increment)
-    store(wheels, wheel, f.SPIN, load(wheels, wheel, f.SPIN) - formula.velocity * increment)
+    store(wheels, wheel, WHEEL.spin_acceleration, load(wheels, wheel, WHEEL.spin_acceleration) - increment)
+    store(
+        wheels,
+        wheel,
+        WHEEL.mean_spin_acceleration,
+        load(wheels, wheel, WHEEL.mean_spin_acceleration) - formula.mean * increment,
+    )
+    store(wheels, wheel, WHEEL.spin, load(wheels, wheel, WHEEL.spin) - formula.velocity * increment)

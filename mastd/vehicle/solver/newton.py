@@ -24,7 +24,7 @@ import numpy as np
 from mastd.arrays import FloatArray
 from mastd.kernel import fused_kernel, merged_kernel
 from mastd.lanes import load, load_row, peak, root, splat, store
-from mastd.vehicle.blocks import fields as f
+from mastd.vehicle.blocks.fields import BODY, CONSTRAINT, GROUP, LOCAL_BODY, REPORT, WHEEL
 from mastd.vehicle.blocks.vectors import Triple, decrease, dot, from_frame, turned_back
 from mastd.vehicle.elements.anti_roll_bar.force import correct_bar
 from mastd.vehicle.equations.external_forces import act_from_outside, prepare_wheels, turn_wheels
@@ -38,12 +38,6 @@ from mastd.vehicle.state.arrays import Arrays
 from mastd.vehicle.state.grouping import CHASSIS
 from mastd.vehicle.state.inputs import apply_inputs
 from mastd.vehicle.tyres.ground_contact import look_up_ground
-
-ITERATIONS, JOINT_ERROR, JOINT_RATE, MAX_MOVE, CONVERGED = 0, 1, 2, 3, 4
-REPORT_FIELDS = 5
-"""What a step reports: iterations; largest gap (m) and its rate (m/s); largest correction of a position in
-the last iteration (m); 1 if all are below their limits."""
-
 
 MAX_RATES: Final = 8
 
@@ -78,21 +72,24 @@ def advance(
     ground: FloatArray,
     report: FloatArray,
 ) -> None:
-    """Take one step; ``report`` (REPORT_FIELDS) says how it went."""
+    """Take one step; ``report`` (REPORT_SIZE) says how it went."""
     begin(car, formula, inputs, ground)
     speed, at = forward_speed(car), frozen.speeds.shape[0]
-    report[CONVERGED] = 0.0
-    report[MAX_MOVE] = np.inf
+    report[REPORT.converged] = 0.0
+    report[REPORT.max_move] = np.inf
     for iteration in range(method.most_iterations + 1):
         if method.exact or iteration < method.most_iterations:
             out_of_balance(car, method.gravity, method.relative, method.exact)
         if method.exact:
-            report[JOINT_ERROR], report[JOINT_RATE] = largest_row(car, f.GAP), largest_row(car, f.GAP_RATE)
+            report[REPORT.joint_error], report[REPORT.joint_rate] = (
+                largest_row(car, CONSTRAINT.violation),
+                largest_row(car, CONSTRAINT.rate),
+            )
             if iteration >= method.least_iterations and _only_rates_left(method, report):
-                report[JOINT_RATE] = _close_rates(car, method, frozen, fresh, at)
-        report[ITERATIONS] = iteration + 0.0
+                report[REPORT.joint_rate] = _close_rates(car, method, frozen, fresh, at)
+        report[REPORT.iterations] = iteration + 0.0
         if iteration >= method.least_iterations and _done(method, report):
-            report[CONVERGED] = 1.0
+            report[REPORT.converged] = 1.0
             break
         if iteration == method.most_iterations:
             break
@@ -101,22 +98,22 @@ def advance(
             make_matrices(car, fresh, weights, True)
         # Within a step only to a stiffer matrix: a wheel that touches and leaves must not make it alternate.
         at = min(at, choose_matrix(car, frozen, speed))
-        report[MAX_MOVE] = _iterate(car, formula, method, frozen, fresh, at)
+        report[REPORT.max_move] = _iterate(car, formula, method, frozen, fresh, at)
         attitudes(car)
         if not method.exact:
-            report[JOINT_ERROR] = largest_gap(car)
+            report[REPORT.joint_error] = largest_gap(car)
 
 
 @fused_kernel
 def _done(method: Method, report: FloatArray) -> bool:
-    near = report[JOINT_ERROR] <= method.joint_error and report[MAX_MOVE] <= method.move
-    return bool(near and (not method.exact or report[JOINT_RATE] <= method.joint_rate))
+    near = report[REPORT.joint_error] <= method.joint_error and report[REPORT.max_move] <= method.move
+    return bool(near and (not method.exact or report[REPORT.joint_rate] <= method.joint_rate))
 
 
 @fused_kernel
 def _only_rates_left(method: Method, report: FloatArray) -> bool:
-    near = report[JOINT_ERROR] <= method.joint_error and report[MAX_MOVE] <= method.move
-    return bool(near and not (report[JOINT_RATE] <= method.joint_rate))
+    near = report[REPORT.joint_error] <= method.joint_error and report[REPORT.max_move] <= method.move
+    return bool(near and not (report[REPORT.joint_rate] <= method.joint_rate))
 
 
 @merged_kernel
@@ -129,12 +126,12 @@ def _close_rates(car: Arrays, method: Method, frozen: Frozen, fresh: Fresh, at: 
     """
     rate = 0.0
     for _ in range(MAX_RATES):
-        gap_sides(car, f.GAP_RATE, 0.0)
+        gap_sides(car, CONSTRAINT.rate, 0.0)
         if method.relative:
             substitute(car, frozen, at, False)
         else:
             substitute_fresh(car, fresh)
-        correct_free(car, f.VELOCITY, f.ANGULAR_VELOCITY, method.relative)
+        correct_free(car, BODY.velocity, BODY.angular_velocity, method.relative)
         rate = largest_rate(car, method.relative)
         if rate <= method.joint_rate:
             break
@@ -151,14 +148,14 @@ def _iterate(car: Arrays, formula: Formula, method: Method, frozen: Frozen, fres
     largest = 0.0
     for stage in range(3 if method.exact else 1):
         if stage == 0:
-            field = f.GAP_ACCELERATION if method.exact else f.GAP
+            field = CONSTRAINT.acceleration if method.exact else CONSTRAINT.violation
             # A bar's gap is one of position in both modes.
             bar_scale = 1.0 / formula.position
             right_sides(car, method.relative, field, 1.0 if method.exact else bar_scale, bar_scale)
         elif stage == 1:
-            gap_sides(car, f.GAP_RATE, formula.velocity)
+            gap_sides(car, CONSTRAINT.rate, formula.velocity)
         else:
-            gap_sides(car, f.GAP, formula.position)
+            gap_sides(car, CONSTRAINT.violation, formula.position)
         if method.relative:
             substitute(car, frozen, at, stage == 0)
         else:
@@ -166,9 +163,9 @@ def _iterate(car: Arrays, formula: Formula, method: Method, frozen: Frozen, fres
         if stage == 0:
             largest = correct(car, formula, method.relative) * formula.position
         elif stage == 1:
-            correct_free(car, f.VELOCITY, f.ANGULAR_VELOCITY, method.relative)
+            correct_free(car, BODY.velocity, BODY.angular_velocity, method.relative)
         else:
-            correct_free(car, f.POSITION, f.TURN, method.relative)
+            correct_free(car, BODY.position, BODY.rotation_vector, method.relative)
     return largest
 
 
@@ -191,7 +188,7 @@ def forward_speed(car: Arrays) -> float:
     bodies = car.bodies
     speed = 0.0
     for k in range(3):
-        speed += bodies[CHASSIS, f.ROTATION + 3 * k, 0] * bodies[CHASSIS, f.VELOCITY + k, 0]
+        speed += bodies[CHASSIS, BODY.rotation + 3 * k, 0] * bodies[CHASSIS, BODY.velocity + k, 0]
     return speed
 
 
@@ -201,24 +198,24 @@ def correct(car: Arrays, formula: Formula, relative: bool) -> float:
     largest = splat(0.0)
     for group in range(car.groups.shape[0]):
         line = car.groups[group]
-        u, slot = line[f.G_FIRST_UNKNOWN], line[f.G_FIRST_SLOT] + line[f.G_JOINED]
-        for k in range(line[f.G_BODIES]):
+        u, slot = line[GROUP.first_unknown], line[GROUP.first_local] + line[GROUP.interfaces]
+        for k in range(line[GROUP.bodies]):
             x, y, z = absolute_rows(car, u + 6 * k, 0, relative)
             p, q, r = absolute_rows(car, u + 6 * k + 3, 3, relative)
             largest = larger_size(larger_size(largest, dot(x, y, z, x, y, z)), dot(p, q, r, p, q, r))
             moved = from_frame(car.frame, x, y, z)
-            turned = turned_back(car.slots, slot + k, f.S_ROTATION, p, q, r)
-            correct_body(car.bodies, formula, line[f.G_FIRST_BODY] + k, moved, turned)
-        if line[f.G_WHEEL] >= 0:
-            spin = load_row(car.increments, u + line[f.G_SPIN_UNKNOWN])
-            correct_spin(car.wheels, formula, line[f.G_WHEEL], spin)
-            rolled = spin * load(car.wheels, line[f.G_WHEEL], f.ROLLING_RADIUS)
+            turned = turned_back(car.slots, slot + k, LOCAL_BODY.rotation, p, q, r)
+            correct_body(car.bodies, formula, line[GROUP.first_body] + k, moved, turned)
+        if line[GROUP.wheel] >= 0:
+            spin = load_row(car.increments, u + line[GROUP.spin_unknown])
+            correct_spin(car.wheels, formula, line[GROUP.wheel], spin)
+            rolled = spin * load(car.wheels, line[GROUP.wheel], WHEEL.rolling_radius)
             largest = larger_size(largest, rolled * rolled)
         correct_forces(car, group)
     x, y, z = chassis_rows(car, 0)
     p, q, r = chassis_rows(car, 3)
     moved = from_frame(car.frame, x, y, z)
-    turned = turned_back(car.slots, car.groups[0, f.G_FIRST_SLOT], f.S_ROTATION, p, q, r)
+    turned = turned_back(car.slots, car.groups[0, GROUP.first_local], LOCAL_BODY.rotation, p, q, r)
     correct_body(car.bodies, formula, CHASSIS, moved, turned)
     largest = larger_size(largest, dot(x, y, z, x, y, z))
     return peak(root(largest))
@@ -246,13 +243,16 @@ def absolute_rows(car: Arrays, row: int, of_chassis: int, relative: bool) -> Tri
 def correct_forces(car: Arrays, group: int) -> None:
     """Subtract the increments of a group's multipliers and of its anti-roll bar's force."""
     line = car.groups[group]
-    u = line[f.G_FIRST_UNKNOWN]
+    u = line[GROUP.first_unknown]
     correct_bar(car.elements.bars, line, car.increments)
-    first = u + line[f.G_ROW_UNKNOWN]
-    for row in range(line[f.G_FIRST_ROW], line[f.G_FIRST_ROW] + line[f.G_ROWS]):
-        force = load(car.rows, row, f.MULTIPLIER)
+    first = u + line[GROUP.row_unknown]
+    for row in range(line[GROUP.first_row], line[GROUP.first_row] + line[GROUP.rows]):
+        force = load(car.rows, row, CONSTRAINT.multiplier)
         store(
-            car.rows, row, f.MULTIPLIER, force - load_row(car.increments, first + row - line[f.G_FIRST_ROW])
+            car.rows,
+            row,
+            CONSTRAINT.multiplier,
+            force - load_row(car.increments, first + row - line[GROUP.first_row]),
         )
 
 
@@ -260,7 +260,7 @@ def correct_forces(car: Arrays, group: int) -> None:
 def largest_gap(car: Arrays) -> float:
     """Return the largest gap of all joints at the present positions, in the axes of the frame as it is."""
     gaps(car)
-    return largest_row(car, f.GAP)
+    return largest_row(car, CONSTRAINT.violation)
 
 
 @fused_kernel
@@ -278,7 +278,7 @@ def largest_rate(car: Arrays, relative: bool) -> float:
     for group in range(car.groups.shape[0]):
         bodies_to_frame(car, group, 0.0, True)
         joint_rates(car, group)
-    return largest_row(car, f.GAP_RATE)
+    return largest_row(car, CONSTRAINT.rate)
 
 
 @fused_kernel
@@ -295,17 +295,17 @@ def correct_free(car: Arrays, field: int, angular_field: int, relative: bool) ->
     """Subtract increments of one pair of fields alone: velocities or positions."""
     for group in range(car.groups.shape[0]):
         line = car.groups[group]
-        u, slot = line[f.G_FIRST_UNKNOWN], line[f.G_FIRST_SLOT] + line[f.G_JOINED]
-        for k in range(line[f.G_BODIES]):
+        u, slot = line[GROUP.first_unknown], line[GROUP.first_local] + line[GROUP.interfaces]
+        for k in range(line[GROUP.bodies]):
             x, y, z = absolute_rows(car, u + 6 * k, 0, relative)
             p, q, r = absolute_rows(car, u + 6 * k + 3, 3, relative)
             moved = from_frame(car.frame, x, y, z)
-            turned = turned_back(car.slots, slot + k, f.S_ROTATION, p, q, r)
-            decrease(car.bodies, line[f.G_FIRST_BODY] + k, field, moved[0], moved[1], moved[2])
-            decrease(car.bodies, line[f.G_FIRST_BODY] + k, angular_field, turned[0], turned[1], turned[2])
+            turned = turned_back(car.slots, slot + k, LOCAL_BODY.rotation, p, q, r)
+            decrease(car.bodies, line[GROUP.first_body] + k, field, moved[0], moved[1], moved[2])
+            decrease(car.bodies, line[GROUP.first_body] + k, angular_field, turned[0], turned[1], turned[2])
     x, y, z = chassis_rows(car, 0)
     p, q, r = chassis_rows(car, 3)
     moved = from_frame(car.frame, x, y, z)
-    turned = turned_back(car.slots, car.groups[0, f.G_FIRST_SLOT], f.S_ROTATION, p, q, r)
+    turned = turned_back(car.slots, car.groups[0, GROUP.first_local], LOCAL_BODY.rotation, p, q, r)
     decrease(car.bodies, CHASSIS, field, moved[0], moved[1], moved[2])
     decrease(car.bodies, CHASSIS, angular_field, turned[0], turned[1], turned[2])

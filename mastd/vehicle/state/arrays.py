@@ -14,7 +14,23 @@ import numpy as np
 
 from mastd.arrays import FloatArray, IntArray
 from mastd.lanes import LANES
-from mastd.vehicle.blocks import fields as f
+from mastd.vehicle.blocks.fields import (
+    BODY_SIZE,
+    CONSTRAINT_SIZE,
+    DRIVE_SIZE,
+    GROUP,
+    GROUP_SIZE,
+    INERTIA_SIZE,
+    LINEAR_TYRE,
+    LOCAL_BODY_SIZE,
+    MAGIC_TYRE,
+    PRIMITIVE,
+    PRIMITIVE_INDEX,
+    PRIMITIVE_INDEX_SIZE,
+    PRIMITIVE_SIZE,
+    WHEEL,
+    WHEEL_SIZE,
+)
 from mastd.vehicle.elements.anti_roll_bar.arrays import empty_bars, fill_bar, fill_end
 from mastd.vehicle.elements.registry import Elements
 from mastd.vehicle.elements.spring_damper.arrays import fill_spring, pack_springs, repeat_laws
@@ -128,7 +144,7 @@ class _Builder:
         axles, corners = axle_groups(model), corner_groups(model)
         self.groups = [*axles, *corners]
         self.axle_groups = len(axles)
-        self.table = np.full((len(self.groups), f.GROUP_FIELDS), -1, dtype=np.int64)
+        self.table = np.full((len(self.groups), GROUP_SIZE), -1, dtype=np.int64)
         self.body: dict[int, Place] = {CHASSIS: (CHASSIS, 0)}
         self.slot: dict[int, Place] = {CHASSIS: (-1, 0)}
         self.row: dict[int, Place] = {}
@@ -146,29 +162,29 @@ class _Builder:
             part = group.parts[0]
             bodies, joined = len(part.bodies), len(group.joined)
             rows = sum(self.model.primitives[k].kind.rows for k in part.primitives)
-            line[[f.G_FIRST_BODY, f.G_BODIES]] = counts["body"], bodies
-            line[[f.G_FIRST_SLOT, f.G_JOINED]] = counts["slot"], joined
-            line[[f.G_FIRST_PRIMITIVE, f.G_PRIMITIVES]] = counts["primitive"], len(part.primitives)
-            line[[f.G_FIRST_SPRING, f.G_SPRINGS]] = counts["spring"], len(part.springs)
-            line[[f.G_FIRST_ROW, f.G_ROWS]] = counts["row"], rows
+            line[[GROUP.first_body, GROUP.bodies]] = counts["body"], bodies
+            line[[GROUP.first_local, GROUP.interfaces]] = counts["slot"], joined
+            line[[GROUP.first_primitive, GROUP.primitives]] = counts["primitive"], len(part.primitives)
+            line[[GROUP.first_spring, GROUP.springs]] = counts["spring"], len(part.springs)
+            line[[GROUP.first_row, GROUP.rows]] = counts["row"], rows
             own = 6 * bodies
             if part.wheel >= 0:
-                line[[f.G_WHEEL, f.G_SPIN_UNKNOWN]] = counts["wheel"], own
+                line[[GROUP.wheel, GROUP.spin_unknown]] = counts["wheel"], own
                 carrier = self.model.wheels[part.wheel].carrier
-                line[f.G_CARRIER_SLOT] = joined + part.bodies.index(carrier)
+                line[GROUP.carrier] = joined + part.bodies.index(carrier)
                 magic = isinstance(self.model.wheels[part.wheel].tyre, MagicTyre)
-                line[f.G_TYRE] = f.MAGIC_TYRE if magic else f.LINEAR_TYRE
+                line[GROUP.tyre] = MAGIC_TYRE if magic else LINEAR_TYRE
                 own += 1
             if part.bar >= 0:
-                line[[f.G_BAR, f.G_BAR_UNKNOWN]] = counts["bar"], own
+                line[[GROUP.bar, GROUP.bar_unknown]] = counts["bar"], own
                 own += 1
-            line[f.G_ROW_UNKNOWN] = own
+            line[GROUP.row_unknown] = own
             own += rows
             size = own + 6 * joined + (group.end_slot >= 0)
             if group.end_slot >= 0:
-                line[[f.G_BAR_END, f.G_BAR_END_SLOT]] = counts["end"], joined + group.end_slot
-            line[[f.G_FIRST_UNKNOWN, f.G_UNKNOWNS, f.G_SIZE]] = counts["unknown"], own, size
-            line[f.G_FIRST_CELL] = counts["cell"]
+                line[[GROUP.bar_end, GROUP.bar_end_body]] = counts["end"], joined + group.end_slot
+            line[[GROUP.first_unknown, GROUP.unknowns, GROUP.size]] = counts["unknown"], own, size
+            line[GROUP.first_cell] = counts["cell"]
             self._places(group, line)
             counts["body"] += bodies
             counts["slot"] += bodies + joined
@@ -185,18 +201,18 @@ class _Builder:
     def _places(self, group: Group, line: IntArray) -> None:
         for lane, part in enumerate(group.parts):
             for k, body in enumerate(part.bodies):
-                self.body[body] = (int(line[f.G_FIRST_BODY]) + k, lane)
-                self.slot[body] = (int(line[f.G_FIRST_SLOT] + line[f.G_JOINED]) + k, lane)
-            row = int(line[f.G_FIRST_ROW])
+                self.body[body] = (int(line[GROUP.first_body]) + k, lane)
+                self.slot[body] = (int(line[GROUP.first_local] + line[GROUP.interfaces]) + k, lane)
+            row = int(line[GROUP.first_row])
             for primitive in part.primitives:
                 self.row[primitive] = (row, lane)
                 row += self.model.primitives[primitive].kind.rows
             for k, spring in enumerate(part.springs):
-                self.spring[spring] = (int(line[f.G_FIRST_SPRING]) + k, lane)
+                self.spring[spring] = (int(line[GROUP.first_spring]) + k, lane)
             if part.wheel >= 0:
-                self.wheel[part.wheel] = (int(line[f.G_WHEEL]), lane)
+                self.wheel[part.wheel] = (int(line[GROUP.wheel]), lane)
             if part.bar >= 0:
-                self.bar[part.bar] = (int(line[f.G_BAR]), lane)
+                self.bar[part.bar] = (int(line[GROUP.bar]), lane)
 
     def build(self) -> Layout:
         model, counts = self.model, self.counts
@@ -207,7 +223,7 @@ class _Builder:
         arrays = Arrays(
             groups=self.table,
             axle_groups=self.axle_groups,
-            primitives=np.full((counts["primitive"], f.PRIMITIVE_FIELDS), -1, dtype=np.int64),
+            primitives=np.full((counts["primitive"], PRIMITIVE_INDEX_SIZE), -1, dtype=np.int64),
             elements=Elements(
                 pack_springs(model.springs, self.spring, counts["spring"]),
                 empty_bars(counts["bar"], counts["end"]),
@@ -220,13 +236,13 @@ class _Builder:
             wheel_count=len(model.wheels),
             drive_of=np.zeros((len(driven), LANES), dtype=np.int64),
             weights=np.zeros((len(self.groups), LANES)),
-            bodies=np.zeros((counts["body"], f.BODY_FIELDS, LANES)),
-            body_constants=np.zeros((counts["body"], f.BODY_CONSTANTS, LANES)),
-            slots=np.zeros((counts["slot"], f.SLOT_FIELDS, LANES)),
-            rows=np.zeros((counts["row"], f.ROW_FIELDS, LANES)),
-            points=np.zeros((counts["primitive"], f.PRIMITIVE_CONSTANTS, LANES)),
-            wheels=np.zeros((counts["wheel"], f.WHEEL_FIELDS, LANES)),
-            drives=np.zeros((len(driven), f.DRIVE_FIELDS, LANES)),
+            bodies=np.zeros((counts["body"], BODY_SIZE, LANES)),
+            body_constants=np.zeros((counts["body"], INERTIA_SIZE, LANES)),
+            slots=np.zeros((counts["slot"], LOCAL_BODY_SIZE, LANES)),
+            rows=np.zeros((counts["row"], CONSTRAINT_SIZE, LANES)),
+            points=np.zeros((counts["primitive"], PRIMITIVE_SIZE, LANES)),
+            wheels=np.zeros((counts["wheel"], WHEEL_SIZE, LANES)),
+            drives=np.zeros((len(driven), DRIVE_SIZE, LANES)),
             unknowns=np.zeros((counts["unknown"], LANES)),
             increments=np.zeros((counts["unknown"], LANES)),
             chassis_unknowns=np.zeros(6),
@@ -257,7 +273,9 @@ class _Builder:
                 self._fill_elements(arrays, line, group, part, lane)
                 self._fill_joined(arrays, line, group, part, lane)
             item = self._fill_drives(arrays, line, group, item)
-            springs = slice(int(line[f.G_FIRST_SPRING]), int(line[f.G_FIRST_SPRING] + line[f.G_SPRINGS]))
+            springs = slice(
+                int(line[GROUP.first_spring]), int(line[GROUP.first_spring] + line[GROUP.springs])
+            )
             for lane in range(len(group.parts), LANES):
                 repeat_laws(arrays.elements.springs, springs, lane)
         return Layout(
@@ -274,7 +292,7 @@ class _Builder:
 
     def _fill_bodies(self, arrays: Arrays, line: IntArray, part: Part, lane: int) -> None:
         for k, body in enumerate(part.bodies):
-            arrays.body_constants[line[f.G_FIRST_BODY] + k, :, lane] = _body_constants(
+            arrays.body_constants[line[GROUP.first_body] + k, :, lane] = _body_constants(
                 self.model.bodies[body]
             )
 
@@ -287,29 +305,29 @@ class _Builder:
         ]
         row = 0
         for k, index in enumerate(part.primitives):
-            primitive, at = model.primitives[index], int(line[f.G_FIRST_PRIMITIVE]) + k
+            primitive, at = model.primitives[index], int(line[GROUP.first_primitive]) + k
             arrays.primitives[at, :4] = int(primitive.kind), slots[2 * k], slots[2 * k + 1], row
             row += primitive.kind.rows
-            arrays.points[at, f.POINT_FIRST : f.POINT_FIRST + 3, lane] = self._arm(
+            arrays.points[at, PRIMITIVE.point_first : PRIMITIVE.point_first + 3, lane] = self._arm(
                 primitive.first, primitive.point_first
             )
-            arrays.points[at, f.POINT_SECOND : f.POINT_SECOND + 3, lane] = self._arm(
+            arrays.points[at, PRIMITIVE.point_second : PRIMITIVE.point_second + 3, lane] = self._arm(
                 primitive.second, primitive.point_second
             )
-            arrays.points[at, f.AXIS_FIRST : f.AXIS_FIRST + 3, lane] = primitive.axis_first
-            arrays.points[at, f.AXIS_SECOND : f.AXIS_SECOND + 3, lane] = primitive.axis_second
-            arrays.points[at, f.LENGTH, lane] = primitive.length
+            arrays.points[at, PRIMITIVE.axis_first : PRIMITIVE.axis_first + 3, lane] = primitive.axis_first
+            arrays.points[at, PRIMITIVE.axis_second : PRIMITIVE.axis_second + 3, lane] = primitive.axis_second
+            arrays.points[at, PRIMITIVE.length, lane] = primitive.length
         for k, index in enumerate(part.springs):
-            spring, place = model.springs[index], (int(line[f.G_FIRST_SPRING]) + k, lane)
+            spring, place = model.springs[index], (int(line[GROUP.first_spring]) + k, lane)
             first = 2 * (len(part.primitives) + k)
             arms = self._arm(spring.first, spring.point_first), self._arm(spring.second, spring.point_second)
             fill_spring(arrays.elements.springs, place, spring, slots[first : first + 2], arms)
         if part.wheel >= 0:
-            self._fill_wheel(arrays, int(line[f.G_WHEEL]), part.wheel, lane)
+            self._fill_wheel(arrays, int(line[GROUP.wheel]), part.wheel, lane)
         if part.bar >= 0:
-            fill_bar(arrays.elements.bars, int(line[f.G_BAR]), lane, model.bars[part.bar])
+            fill_bar(arrays.elements.bars, int(line[GROUP.bar]), lane, model.bars[part.bar])
         if group.end_slot >= 0 and part.end >= 0:
-            bar, end = model.bars[part.end], (int(line[f.G_BAR_END]), lane)
+            bar, end = model.bars[part.end], (int(line[GROUP.bar_end]), lane)
             left = part.end_body == bar.body_left
             arm = self._arm(part.end_body, bar.point_left if left else bar.point_right)
             fill_end(arrays.elements.bars, end, self.bar[part.end], arm, left)
@@ -318,40 +336,40 @@ class _Builder:
         wheel = self.model.wheels[index]
         arrays.wheel_of[at, lane] = index
         values = arrays.wheels[at, :, lane]
-        values[f.W_CENTRE : f.W_CENTRE + 3] = self._arm(wheel.carrier, wheel.centre)
-        values[f.W_AXIS : f.W_AXIS + 3] = wheel.axis
-        values[f.AXIAL_INERTIA] = wheel.axial_inertia
+        values[WHEEL.centre : WHEEL.centre + 3] = self._arm(wheel.carrier, wheel.centre)
+        values[WHEEL.axis : WHEEL.axis + 3] = wheel.axis
+        values[WHEEL.axial_inertia] = wheel.axial_inertia
         tyre = wheel.tyre
-        values[f.FREE_RADIUS] = tyre.free_radius
-        values[f.ROLLING_RADIUS] = tyre.rolling_radius
-        values[f.TYRE_STIFFNESS] = tyre.stiffness
-        values[f.TYRE_DAMPING] = tyre.damping
-        values[f.FRICTION] = 1.0
-        values[f.START_LOAD] = 1.0
-        values[f.FULL_BRAKE] = wheel.brake_torque
+        values[WHEEL.free_radius] = tyre.free_radius
+        values[WHEEL.rolling_radius] = tyre.rolling_radius
+        values[WHEEL.tyre_stiffness] = tyre.stiffness
+        values[WHEEL.tyre_damping] = tyre.damping
+        values[WHEEL.friction] = 1.0
+        values[WHEEL.start_load] = 1.0
+        values[WHEEL.max_brake_torque] = wheel.brake_torque
         if isinstance(tyre, MagicTyre):
             arrays.tyres[at, lane] = tyre.coefficients
-            values[f.MIRRORED] = -1.0 if tyre.mirrored else 1.0
+            values[WHEEL.mirrored] = -1.0 if tyre.mirrored else 1.0
         else:
-            values[f.SLIP_STIFFNESS] = tyre.longitudinal_slip_stiffness
-            values[f.CORNERING_STIFFNESS] = tyre.cornering_stiffness
-            values[f.MIN_SPEED] = tyre.least_speed
+            values[WHEEL.slip_stiffness] = tyre.longitudinal_slip_stiffness
+            values[WHEEL.cornering_stiffness] = tyre.cornering_stiffness
+            values[WHEEL.min_speed] = tyre.least_speed
 
     def _fill_joined(self, arrays: Arrays, line: IntArray, group: Group, part: Part, lane: int) -> None:
         position = lane if lane < len(group.parts) else 0
-        first = int(line[f.G_FIRST_UNKNOWN] + line[f.G_UNKNOWNS])
+        first = int(line[GROUP.first_unknown] + line[GROUP.unknowns])
         for k, bodies in enumerate(group.joined):
             slot, other = self.slot[bodies[position]]
-            arrays.source_slot[line[f.G_FIRST_SLOT] + k, lane] = slot
-            arrays.source_lane[line[f.G_FIRST_SLOT] + k, lane] = other
+            arrays.source_slot[line[GROUP.first_local] + k, lane] = slot
+            arrays.source_lane[line[GROUP.first_local] + k, lane] = other
             rows = slice(first + 6 * k, first + 6 * k + 6)
             arrays.target[rows, lane] = list(self._unknown_of(bodies[position]))
             arrays.target_lane[first + 6 * k : first + 6 * k + 6, lane] = other
         if group.end_slot >= 0 and part.end >= 0:
             item, other = self.bar[part.end]
-            owner = next(entry for entry in self.table if entry[f.G_BAR] == item)
+            owner = next(entry for entry in self.table if entry[GROUP.bar] == item)
             arrays.target[first + 6 * len(group.joined), lane] = (
-                owner[f.G_FIRST_UNKNOWN] + owner[f.G_BAR_UNKNOWN]
+                owner[GROUP.first_unknown] + owner[GROUP.bar_unknown]
             )
             arrays.target_lane[first + 6 * len(group.joined), lane] = other
 
@@ -362,16 +380,16 @@ class _Builder:
         owner = next(
             entry
             for entry in self.table
-            if entry[f.G_FIRST_BODY] <= item < entry[f.G_FIRST_BODY] + entry[f.G_BODIES]
+            if entry[GROUP.first_body] <= item < entry[GROUP.first_body] + entry[GROUP.bodies]
         )
-        first = int(owner[f.G_FIRST_UNKNOWN]) + 6 * (item - int(owner[f.G_FIRST_BODY]))
+        first = int(owner[GROUP.first_unknown]) + 6 * (item - int(owner[GROUP.first_body]))
         return range(first, first + 6)
 
     def _fill_drives(self, arrays: Arrays, line: IntArray, group: Group, item: int) -> int:
         for k, index in enumerate(group.parts[0].primitives):
             if self.model.primitives[index].drive < 0:
                 continue
-            arrays.primitives[line[f.G_FIRST_PRIMITIVE] + k, f.P_DRIVE] = item
+            arrays.primitives[line[GROUP.first_primitive] + k, PRIMITIVE_INDEX.drive] = item
             for lane, part in enumerate(group.lanes()):
                 arrays.drive_of[item, lane] = self.model.primitives[part.primitives[k]].drive
             item += 1

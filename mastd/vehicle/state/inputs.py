@@ -17,7 +17,7 @@ import numpy as np
 from mastd.arrays import FloatArray
 from mastd.kernel import fused_kernel
 from mastd.lanes import LANES
-from mastd.vehicle.blocks import fields as f
+from mastd.vehicle.blocks.fields import WHEEL
 from mastd.vehicle.model.definition import Model
 from mastd.vehicle.powertrain.fields import BRAKE_PEDAL
 from mastd.vehicle.state.arrays import Arrays
@@ -94,10 +94,10 @@ def apply_inputs(car: Arrays, inputs: FloatArray) -> None:
     for item in range(car.wheels.shape[0]):
         for lane in range(LANES):
             column = first + car.wheel_of[item, lane]
-            car.wheels[item, f.DRIVE_TORQUE, lane] = inputs[column]
-            car.wheels[item, f.MOTOR_TORQUE, lane] = inputs[column + wheels]
-            capacity = inputs[column + 2 * wheels] + pedal * car.wheels[item, f.FULL_BRAKE, lane]
-            car.wheels[item, f.BRAKE_CAPACITY, lane] = capacity
+            car.wheels[item, WHEEL.drive_torque, lane] = inputs[column]
+            car.wheels[item, WHEEL.motor_torque, lane] = inputs[column + wheels]
+            capacity = inputs[column + 2 * wheels] + pedal * car.wheels[item, WHEEL.max_brake_torque, lane]
+            car.wheels[item, WHEEL.brake_capacity, lane] = capacity
     for k in range(DRIVER_COLUMNS):
         car.driver[k] = inputs[driver + k]
     for k in range(6):

@@ -8,7 +8,7 @@ import numpy as np
 
 from mastd.arrays import FloatArray
 from mastd.lanes import LANES
-from mastd.vehicle.blocks import fields as f
+from mastd.vehicle.blocks.fields import BODY, CONSTRAINT, GROUP, WHEEL
 from mastd.vehicle.elements.anti_roll_bar.arrays import BAR
 from mastd.vehicle.model.definition import Model, PrimitiveKind
 from mastd.vehicle.state.arrays import Arrays, Layout
@@ -65,25 +65,27 @@ def write_state(layout: Layout, state: State) -> None:
     car, model, bars = layout.arrays, layout.model, layout.arrays.elements.bars.bars
     for body, (item, lane) in enumerate(layout.body):
         values = car.bodies[item, :, lane]
-        values[f.POSITION : f.POSITION + 3] = state.position[body]
-        values[f.ATTITUDE : f.ATTITUDE + 4] = state.attitude[body]
-        values[f.START_ATTITUDE : f.START_ATTITUDE + 4] = state.attitude[body]
-        values[f.TURN : f.TURN + 3] = 0.0
-        values[f.VELOCITY : f.VELOCITY + 3] = state.velocity[body]
-        values[f.ANGULAR_VELOCITY : f.ANGULAR_VELOCITY + 3] = state.angular_velocity[body]
-        values[f.ACCELERATION : f.ACCELERATION + 3] = state.acceleration[body]
-        values[f.ANGULAR_ACCELERATION : f.ANGULAR_ACCELERATION + 3] = state.angular_acceleration[body]
-        values[f.MEAN_ACCELERATION : f.MEAN_ACCELERATION + 3] = state.acceleration[body]
-        values[f.MEAN_ANGULAR : f.MEAN_ANGULAR + 3] = state.angular_acceleration[body]
+        values[BODY.position : BODY.position + 3] = state.position[body]
+        values[BODY.attitude : BODY.attitude + 4] = state.attitude[body]
+        values[BODY.start_attitude : BODY.start_attitude + 4] = state.attitude[body]
+        values[BODY.rotation_vector : BODY.rotation_vector + 3] = 0.0
+        values[BODY.velocity : BODY.velocity + 3] = state.velocity[body]
+        values[BODY.angular_velocity : BODY.angular_velocity + 3] = state.angular_velocity[body]
+        values[BODY.acceleration : BODY.acceleration + 3] = state.acceleration[body]
+        values[BODY.angular_acceleration : BODY.angular_acceleration + 3] = state.angular_acceleration[body]
+        values[BODY.mean_acceleration : BODY.mean_acceleration + 3] = state.acceleration[body]
+        values[BODY.mean_angular_acceleration : BODY.mean_angular_acceleration + 3] = (
+            state.angular_acceleration[body]
+        )
     for wheel, (item, lane) in enumerate(layout.wheel):
-        car.wheels[item, f.SPIN, lane] = state.spin[wheel]
-        car.wheels[item, f.SPIN_ACCELERATION, lane] = state.spin_acceleration[wheel]
-        car.wheels[item, f.MEAN_SPIN, lane] = state.spin_acceleration[wheel]
-        car.wheels[item, f.DEFLECTION : f.DEFLECTION + 2, lane] = state.deflection[wheel]
+        car.wheels[item, WHEEL.spin, lane] = state.spin[wheel]
+        car.wheels[item, WHEEL.spin_acceleration, lane] = state.spin_acceleration[wheel]
+        car.wheels[item, WHEEL.mean_spin_acceleration, lane] = state.spin_acceleration[wheel]
+        car.wheels[item, WHEEL.deflection : WHEEL.deflection + 2, lane] = state.deflection[wheel]
     start = 0
     for primitive, (row, lane) in zip(model.primitives, layout.row, strict=True):
         count = primitive.kind.rows
-        car.rows[row : row + count, f.MULTIPLIER, lane] = state.multipliers[start : start + count]
+        car.rows[row : row + count, CONSTRAINT.multiplier, lane] = state.multipliers[start : start + count]
         start += count
     for bar, (item, lane) in enumerate(layout.bar):
         bars[item, BAR.force, lane] = state.bar_forces[bar]
@@ -99,15 +101,15 @@ def repeat_first_lane(car: Arrays) -> None:
             if car.weights[group, lane] > 0:
                 continue
             for block, first, count in (
-                (car.bodies, f.G_FIRST_BODY, f.G_BODIES),
-                (car.rows, f.G_FIRST_ROW, f.G_ROWS),
+                (car.bodies, GROUP.first_body, GROUP.bodies),
+                (car.rows, GROUP.first_row, GROUP.rows),
             ):
                 items = slice(int(line[first]), int(line[first] + line[count]))
                 block[items, :, lane] = block[items, :, 0]
-            if line[f.G_WHEEL] >= 0:
-                car.wheels[line[f.G_WHEEL], :, lane] = car.wheels[line[f.G_WHEEL], :, 0]
-            if line[f.G_BAR] >= 0:
-                bars[line[f.G_BAR], :, lane] = bars[line[f.G_BAR], :, 0]
+            if line[GROUP.wheel] >= 0:
+                car.wheels[line[GROUP.wheel], :, lane] = car.wheels[line[GROUP.wheel], :, 0]
+            if line[GROUP.bar] >= 0:
+                bars[line[GROUP.bar], :, lane] = bars[line[GROUP.bar], :, 0]
 
 
 def read_state(layout: Layout) -> State:
@@ -117,20 +119,22 @@ def read_state(layout: Layout) -> State:
     values = np.array([car.bodies[item, :, lane] for item, lane in places])
     wheels = [car.wheels[item, :, lane] for item, lane in layout.wheel]
     multipliers = [
-        car.rows[row + k, f.MULTIPLIER, lane]
+        car.rows[row + k, CONSTRAINT.multiplier, lane]
         for primitive, (row, lane) in zip(model.primitives, layout.row, strict=True)
         for k in range(primitive.kind.rows)
     ]
     return State(
-        position=values[:, f.POSITION : f.POSITION + 3].copy(),
-        attitude=values[:, f.ATTITUDE : f.ATTITUDE + 4].copy(),
-        velocity=values[:, f.VELOCITY : f.VELOCITY + 3].copy(),
-        angular_velocity=values[:, f.ANGULAR_VELOCITY : f.ANGULAR_VELOCITY + 3].copy(),
-        acceleration=values[:, f.ACCELERATION : f.ACCELERATION + 3].copy(),
-        angular_acceleration=values[:, f.ANGULAR_ACCELERATION : f.ANGULAR_ACCELERATION + 3].copy(),
-        spin=np.array([wheel[f.SPIN] for wheel in wheels]),
-        spin_acceleration=np.array([wheel[f.SPIN_ACCELERATION] for wheel in wheels]),
-        deflection=np.array([wheel[f.DEFLECTION : f.DEFLECTION + 2] for wheel in wheels]).reshape(-1, 2),
+        position=values[:, BODY.position : BODY.position + 3].copy(),
+        attitude=values[:, BODY.attitude : BODY.attitude + 4].copy(),
+        velocity=values[:, BODY.velocity : BODY.velocity + 3].copy(),
+        angular_velocity=values[:, BODY.angular_velocity : BODY.angular_velocity + 3].copy(),
+        acceleration=values[:, BODY.acceleration : BODY.acceleration + 3].copy(),
+        angular_acceleration=values[:, BODY.angular_acceleration : BODY.angular_acceleration + 3].copy(),
+        spin=np.array([wheel[WHEEL.spin] for wheel in wheels]),
+        spin_acceleration=np.array([wheel[WHEEL.spin_acceleration] for wheel in wheels]),
+        deflection=np.array([wheel[WHEEL.deflection : WHEEL.deflection + 2] for wheel in wheels]).reshape(
+            -1, 2
+        ),
         multipliers=np.array(multipliers),
         bar_forces=np.array([car.elements.bars.bars[item, BAR.force, lane] for item, lane in layout.bar]),
     )

@@ -10,7 +10,7 @@ from mastd.arrays import FloatArray
 from mastd.kernel import fused_kernel
 from mastd.lanes import LANES
 from mastd.roads.ground import is_plane, outside, surface, surface_friction, surface_turn, surface_velocity
-from mastd.vehicle.blocks import fields as f
+from mastd.vehicle.blocks.fields import WHEEL
 from mastd.vehicle.state.arrays import Arrays
 from mastd.vehicle.tyres.linear import contact_points
 
@@ -25,18 +25,18 @@ def look_up_ground(car: Arrays, ground: FloatArray) -> None:
         contact_points(car, group)
     for item in range(wheels.shape[0]):
         for lane in range(LANES):
-            x, y = wheels[item, f.CONTACT, lane], wheels[item, f.CONTACT + 1, lane]
+            x, y = wheels[item, WHEEL.contact, lane], wheels[item, WHEEL.contact + 1, lane]
             height, slope_x, slope_y = surface(ground, x, y)
-            wheels[item, f.HEIGHT, lane] = wheels[item, f.CONTACT + 2, lane] - height
-            wheels[item, f.SLOPE, lane] = slope_x
-            wheels[item, f.SLOPE + 1, lane] = slope_y
+            wheels[item, WHEEL.height, lane] = wheels[item, WHEEL.contact + 2, lane] - height
+            wheels[item, WHEEL.slope, lane] = slope_x
+            wheels[item, WHEEL.slope + 1, lane] = slope_y
             u, v, w = surface_velocity(ground, x, y)
-            wheels[item, f.GROUND_VELOCITY, lane] = u
-            wheels[item, f.GROUND_VELOCITY + 1, lane] = v
-            wheels[item, f.GROUND_VELOCITY + 2, lane] = w
-            wheels[item, f.GROUND_TURN, lane] = turn_x
-            wheels[item, f.GROUND_TURN + 1, lane] = turn_y
-            wheels[item, f.GROUND_TURN + 2, lane] = turn_z
-            wheels[item, f.FRICTION, lane] = surface_friction(ground, x, y)
-            wheels[item, f.ENVELOPED, lane] = enveloped
-            wheels[item, f.OUTSIDE, lane] = outside(ground, x, y)
+            wheels[item, WHEEL.ground_velocity, lane] = u
+            wheels[item, WHEEL.ground_velocity + 1, lane] = v
+            wheels[item, WHEEL.ground_velocity + 2, lane] = w
+            wheels[item, WHEEL.ground_angular_velocity, lane] = turn_x
+            wheels[item, WHEEL.ground_angular_velocity + 1, lane] = turn_y
+            wheels[item, WHEEL.ground_angular_velocity + 2, lane] = turn_z
+            wheels[item, WHEEL.friction, lane] = surface_friction(ground, x, y)
+            wheels[item, WHEEL.enveloped, lane] = enveloped
+            wheels[item, WHEEL.outside, lane] = outside(ground, x, y)

@@ -23,7 +23,7 @@ from __future__ import annotations
 from mastd.arrays import FloatArray
 from mastd.kernel import fused_kernel
 from mastd.lanes import load, root, select, splat, store
-from mastd.vehicle.blocks import fields as f
+from mastd.vehicle.blocks.fields import BODY, CLOCK, GROUP, LOCAL_BODY, MAGIC_TYRE, WHEEL
 from mastd.vehicle.blocks.rates import vector_rate
 from mastd.vehicle.blocks.vectors import Triple, cross, decrease, dot, increase, put, take, to_frame, turned
 from mastd.vehicle.magic_formula.formula import DAMPING_DEPTH
@@ -36,14 +36,14 @@ from mastd.vehicle.tyres.magic import magic_forces
 def contact_points(car: Arrays, group: int) -> None:
     """Write the present wheel centre of a group, in inertial axes, as the point to look the ground up for."""
     line = car.groups[group]
-    wheel = line[f.G_WHEEL]
+    wheel = line[GROUP.wheel]
     if wheel < 0:
         return
-    body = line[f.G_FIRST_BODY] + line[f.G_CARRIER_SLOT] - line[f.G_JOINED]
-    x, y, z = take(car.wheels, wheel, f.W_CENTRE)
-    p0, p1, p2 = turned(car.bodies, body, f.ROTATION, x, y, z)
-    x, y, z = take(car.bodies, body, f.POSITION)
-    put(car.wheels, wheel, f.CONTACT, x + p0, y + p1, z + p2)
+    body = line[GROUP.first_body] + line[GROUP.carrier] - line[GROUP.interfaces]
+    x, y, z = take(car.wheels, wheel, WHEEL.centre)
+    p0, p1, p2 = turned(car.bodies, body, BODY.rotation, x, y, z)
+    x, y, z = take(car.bodies, body, BODY.position)
+    put(car.wheels, wheel, WHEEL.contact, x + p0, y + p1, z + p2)
 
 
 @fused_kernel
@@ -57,21 +57,21 @@ def wheel_place(
     wheels: FloatArray, slots: FloatArray, bodies: FloatArray, frame: FloatArray, wheel: int, slot: int
 ) -> tuple[Triple, Triple, Triple, float, Triple]:
     """Return arm, spin axis, velocity against the ground, height above it, and m of the wheel centre."""
-    x, y, z = take(wheels, wheel, f.W_CENTRE)
-    arm = turned(slots, slot, f.S_ROTATION, x, y, z)
-    x, y, z = take(wheels, wheel, f.W_AXIS)
-    axis = turned(slots, slot, f.S_ROTATION, x, y, z)
-    g0, g1 = load(wheels, wheel, f.SLOPE), load(wheels, wheel, f.SLOPE + 1)
+    x, y, z = take(wheels, wheel, WHEEL.centre)
+    arm = turned(slots, slot, LOCAL_BODY.rotation, x, y, z)
+    x, y, z = take(wheels, wheel, WHEEL.axis)
+    axis = turned(slots, slot, LOCAL_BODY.rotation, x, y, z)
+    g0, g1 = load(wheels, wheel, WHEEL.slope), load(wheels, wheel, WHEEL.slope + 1)
     m = to_frame(frame, -g0, -g1, splat(1.0))
-    x, y, z = take(slots, slot, f.S_POSITION)
-    u, v, w = take(wheels, wheel, f.CONTACT)
-    c0, c1, c2 = take(bodies, CHASSIS, f.POSITION)
+    x, y, z = take(slots, slot, LOCAL_BODY.position)
+    u, v, w = take(wheels, wheel, WHEEL.contact)
+    c0, c1, c2 = take(bodies, CHASSIS, BODY.position)
     p0, p1, p2 = to_frame(frame, u - c0, v - c1, w - c2)
-    height = load(wheels, wheel, f.HEIGHT)
+    height = load(wheels, wheel, WHEEL.height)
     height = height + dot(m[0], m[1], m[2], x + arm[0] - p0, y + arm[1] - p1, z + arm[2] - p2)
-    x, y, z = take(slots, slot, f.S_VELOCITY)
+    x, y, z = take(slots, slot, LOCAL_BODY.velocity)
     r0, r1, r2 = vector_rate(slots, slot, arm)
-    u, v, w = take(wheels, wheel, f.GROUND_VELOCITY)
+    u, v, w = take(wheels, wheel, WHEEL.ground_velocity)
     p0, p1, p2 = to_frame(frame, u, v, w)
     return arm, axis, (x + r0 - p0, y + r1 - p1, z + r2 - p2), height, m
 
@@ -88,10 +88,10 @@ def rolling_axes(axis: Triple, up: Triple) -> tuple[Triple, Triple, float]:
 @fused_kernel
 def wheel_load(wheels: FloatArray, wheel: int, height: float, sinking: float) -> float:
     """Return F_z for a height of the centre and m · w."""
-    depth = load(wheels, wheel, f.FREE_RADIUS) - height
+    depth = load(wheels, wheel, WHEEL.free_radius) - height
     share = damping_share(depth)
-    force = load(wheels, wheel, f.TYRE_STIFFNESS) * depth
-    force = force - load(wheels, wheel, f.TYRE_DAMPING) * share * sinking
+    force = load(wheels, wheel, WHEEL.tyre_stiffness) * depth
+    force = force - load(wheels, wheel, WHEEL.tyre_damping) * share * sinking
     zero = splat(0.0)
     # A number that is not one must come through: only what is certainly not above zero becomes zero.
     pressed = select(-force, zero, force)
@@ -109,7 +109,7 @@ def damping_share(depth: float) -> float:
 def slip_speed(wheels: FloatArray, wheel: int, forward: float) -> float:
     """Return v = max(|w · e_x|, v_least)."""
     size = select(-forward, -forward, forward)
-    least = load(wheels, wheel, f.MIN_SPEED)
+    least = load(wheels, wheel, WHEEL.min_speed)
     return select(least - size, least, size)
 
 
@@ -121,9 +121,9 @@ def friction_torque(wheels: FloatArray, wheel: int, reach: float, stopping: floa
     ``stopping``: spin of the carrier about the wheel's axis minus that of the wheel (rad/s); ``others``: all
     other torques on the wheel (N m); ``reach``: change of a speed per change of its acceleration (s).
     """
-    wanted = load(wheels, wheel, f.SPIN_ACCELERATION) + stopping * (1.0 / reach)
-    needed = load(wheels, wheel, f.AXIAL_INERTIA) * wanted - others
-    capacity = load(wheels, wheel, f.BRAKE_CAPACITY)
+    wanted = load(wheels, wheel, WHEEL.spin_acceleration) + stopping * (1.0 / reach)
+    needed = load(wheels, wheel, WHEEL.axial_inertia) * wanted - others
+    capacity = load(wheels, wheel, WHEEL.brake_capacity)
     needed = select(needed - capacity, capacity, needed)
     # A capacity that is no number must come through.
     return select(-capacity - needed, -capacity, needed) + 0.0 * capacity
@@ -132,7 +132,7 @@ def friction_torque(wheels: FloatArray, wheel: int, reach: float, stopping: floa
 @fused_kernel
 def holding(wheels: FloatArray, wheel: int) -> float:
     """Return 1 where the friction brake holds the wheel against its carrier, 0 where it slips or is open."""
-    torque, capacity = load(wheels, wheel, f.BRAKE_FRICTION), load(wheels, wheel, f.BRAKE_CAPACITY)
+    torque, capacity = load(wheels, wheel, WHEEL.brake_torque), load(wheels, wheel, WHEEL.brake_capacity)
     size = select(torque, torque, -torque)
     return select(capacity - size, splat(1.0), splat(0.0))
 
@@ -142,25 +142,25 @@ def tyre_forces(car: Arrays, group: int) -> None:
     """Add a group's tyre forces and the moments of its wheels' spin; write the out-of-balance spin
     moments."""
     line = car.groups[group]
-    wheel = line[f.G_WHEEL]
+    wheel = line[GROUP.wheel]
     if wheel < 0:
         return
-    slot = line[f.G_FIRST_SLOT] + line[f.G_CARRIER_SLOT]
+    slot = line[GROUP.first_local] + line[GROUP.carrier]
     arm, axis, w, height, m = wheel_place(car.wheels, car.slots, car.bodies, car.frame, wheel, slot)
-    store(car.wheels, wheel, f.TYRE_HEIGHT, height)
-    if line[f.G_TYRE] == f.MAGIC_TYRE:
-        put(car.wheels, wheel, f.PLACE_ARM, arm[0], arm[1], arm[2])
-        put(car.wheels, wheel, f.PLACE_AXIS, axis[0], axis[1], axis[2])
-        put(car.wheels, wheel, f.PLACE_VELOCITY, w[0], w[1], w[2])
-        put(car.wheels, wheel, f.PLACE_NORMAL, m[0], m[1], m[2])
+    store(car.wheels, wheel, WHEEL.tyre_height, height)
+    if line[GROUP.tyre] == MAGIC_TYRE:
+        put(car.wheels, wheel, WHEEL.frame_arm, arm[0], arm[1], arm[2])
+        put(car.wheels, wheel, WHEEL.frame_axis, axis[0], axis[1], axis[2])
+        put(car.wheels, wheel, WHEEL.frame_velocity, w[0], w[1], w[2])
+        put(car.wheels, wheel, WHEEL.frame_normal, m[0], m[1], m[2])
         magic_forces(car.wheels, car.slots, car.tyres, car.frame, car.clock, car.weights, group, wheel, slot)
     else:
         _linear_forces(car, wheel, slot, arm, axis, w, height, m)
-    drive = load(car.wheels, wheel, f.DRIVE_TORQUE)
+    drive = load(car.wheels, wheel, WHEEL.drive_torque)
     increase(
         car.slots,
-        line[f.G_FIRST_SLOT],
-        f.S_MOMENT,
+        line[GROUP.first_local],
+        LOCAL_BODY.moment,
         drive * axis[0],
         drive * axis[1],
         drive * axis[2],
@@ -173,49 +173,49 @@ def _linear_forces(
 ) -> None:
     up = up_axis(car.frame)
     e, s, _ = rolling_axes(axis, up)
-    spin = load(car.wheels, wheel, f.SPIN)
+    spin = load(car.wheels, wheel, WHEEL.spin)
     pressed = wheel_load(car.wheels, wheel, height, dot(m[0], m[1], m[2], w[0], w[1], w[2]))
     forward = dot(e[0], e[1], e[2], w[0], w[1], w[2])
     sideways = dot(s[0], s[1], s[2], w[0], w[1], w[2])
-    share = load(car.wheels, wheel, f.FRICTION) * pressed / slip_speed(car.wheels, wheel, forward)
-    slip = forward - spin * load(car.wheels, wheel, f.ROLLING_RADIUS)
-    along = -load(car.wheels, wheel, f.SLIP_STIFFNESS) * share * slip
-    across = -load(car.wheels, wheel, f.CORNERING_STIFFNESS) * share * sideways
+    share = load(car.wheels, wheel, WHEEL.friction) * pressed / slip_speed(car.wheels, wheel, forward)
+    slip = forward - spin * load(car.wheels, wheel, WHEEL.rolling_radius)
+    along = -load(car.wheels, wheel, WHEEL.slip_stiffness) * share * slip
+    across = -load(car.wheels, wheel, WHEEL.cornering_stiffness) * share * sideways
     fx = along * e[0] + across * s[0] + pressed * up[0]
     fy = along * e[1] + across * s[1] + pressed * up[1]
     fz = along * e[2] + across * s[2] + pressed * up[2]
-    store(car.wheels, wheel, f.LOAD, pressed)
-    store(car.wheels, wheel, f.CONTACT_FORCE, along)
-    store(car.wheels, wheel, f.CONTACT_FORCE + 1, across)
-    put(car.wheels, wheel, f.TYRE_FORCE, fx, fy, fz)
+    store(car.wheels, wheel, WHEEL.load, pressed)
+    store(car.wheels, wheel, WHEEL.contact_force, along)
+    store(car.wheels, wheel, WHEEL.contact_force + 1, across)
+    put(car.wheels, wheel, WHEEL.tyre_force, fx, fy, fz)
     m0, m1, m2 = cross(-height * up[0], -height * up[1], -height * up[2], fx, fy, fz)
-    put(car.wheels, wheel, f.TYRE_MOMENT, m0, m1, m2)
+    put(car.wheels, wheel, WHEEL.tyre_moment, m0, m1, m2)
     axial = dot(m0, m1, m2, axis[0], axis[1], axis[2])
-    drive, motor = load(car.wheels, wheel, f.DRIVE_TORQUE), load(car.wheels, wheel, f.MOTOR_TORQUE)
-    inertia = load(car.wheels, wheel, f.AXIAL_INERTIA)
-    x, y, z = take(car.slots, slot, f.S_ANGULAR)
+    drive, motor = load(car.wheels, wheel, WHEEL.drive_torque), load(car.wheels, wheel, WHEEL.motor_torque)
+    inertia = load(car.wheels, wheel, WHEEL.axial_inertia)
+    x, y, z = take(car.slots, slot, LOCAL_BODY.angular_velocity)
     stopping = dot(x, y, z, axis[0], axis[1], axis[2]) - spin
-    friction = friction_torque(car.wheels, wheel, car.clock[f.C_REACH], stopping, axial + drive + motor)
-    store(car.wheels, wheel, f.BRAKE_FRICTION, friction)
+    friction = friction_torque(car.wheels, wheel, car.clock[CLOCK.reach], stopping, axial + drive + motor)
+    store(car.wheels, wheel, WHEEL.brake_torque, friction)
     on_carrier = motor + friction
     store(
         car.wheels,
         wheel,
-        f.SPIN_RESIDUAL,
-        inertia * load(car.wheels, wheel, f.SPIN_ACCELERATION) - axial - drive - on_carrier,
+        WHEEL.spin_residual,
+        inertia * load(car.wheels, wheel, WHEEL.spin_acceleration) - axial - drive - on_carrier,
     )
-    p0, p1, p2 = take(car.wheels, wheel, f.PUSH)
+    p0, p1, p2 = take(car.wheels, wheel, WHEEL.chock_force)
     p0, p1, p2 = to_frame(car.frame, p0, p1, p2)
     fx, fy, fz = fx + p0, fy + p1, fz + p2
     t0, t1, t2 = cross(arm[0], arm[1], arm[2], fx, fy, fz)
     rest = axial + on_carrier
     momentum = inertia * spin
     g0, g1, g2 = vector_rate(car.slots, slot, axis)
-    decrease(car.slots, slot, f.S_FORCE, fx, fy, fz)
+    decrease(car.slots, slot, LOCAL_BODY.force, fx, fy, fz)
     decrease(
         car.slots,
         slot,
-        f.S_MOMENT,
+        LOCAL_BODY.moment,
         t0 + m0 - rest * axis[0] - momentum * g0,
         t1 + m1 - rest * axis[1] - momentum * g1,
         t2 + m2 - rest * axis[2] - momentum * g2,

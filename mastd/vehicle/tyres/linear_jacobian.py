@@ -6,8 +6,8 @@ from __future__ import annotations
 from mastd.arrays import FloatArray
 from mastd.kernel import fused_kernel
 from mastd.lanes import load, select, splat
-from mastd.vehicle.blocks import fields as f
 from mastd.vehicle.blocks.columns import column_of
+from mastd.vehicle.blocks.fields import CLOCK, GROUP, MAGIC_TYRE, WHEEL
 from mastd.vehicle.blocks.matrix_blocks import add, add_cross, add_cross_cross, add_product
 from mastd.vehicle.blocks.rates import vector_rate
 from mastd.vehicle.blocks.vectors import Triple, cross, dot, scaled, take, to_frame
@@ -34,16 +34,16 @@ def tyre_matrix(
     and the direction in which the wheel points. Each gives one column of forces times one row of variations.
     """
     line, wheels = car.groups[group], car.wheels
-    wheel = line[f.G_WHEEL]
+    wheel = line[GROUP.wheel]
     if wheel < 0:
         return
-    first, size = line[f.G_FIRST_CELL], line[f.G_SIZE]
-    slot = line[f.G_FIRST_SLOT] + line[f.G_CARRIER_SLOT]
-    b, spin = column_of(line, line[f.G_CARRIER_SLOT]), line[f.G_SPIN_UNKNOWN]
+    first, size = line[GROUP.first_cell], line[GROUP.size]
+    slot = line[GROUP.first_local] + line[GROUP.carrier]
+    b, spin = column_of(line, line[GROUP.carrier]), line[GROUP.spin_unknown]
     arm, axis, w, height, m = wheel_place(wheels, car.slots, car.bodies, car.frame, wheel, slot)
-    drive = load(wheels, wheel, f.DRIVE_TORQUE)
+    drive = load(wheels, wheel, WHEEL.drive_torque)
     add_cross(cells, first, size, column_of(line, 0) + 3, b + 3, -displacement * drive, axis)
-    if line[f.G_TYRE] == f.MAGIC_TYRE:
+    if line[GROUP.tyre] == MAGIC_TYRE:
         place = (wheel, slot, first, size, b, spin)
         magic_matrix(
             wheels,
@@ -60,23 +60,23 @@ def tyre_matrix(
         return
     up = up_axis(car.frame)
     e, s, inverse = rolling_axes(axis, up)
-    pressed = load(wheels, wheel, f.LOAD)
+    pressed = load(wheels, wheel, WHEEL.load)
     # Derivatives of the load vanish off the ground.
     zero, one = splat(0.0), splat(1.0)
     on = select(pressed, one, zero)
     forward = dot(e[0], e[1], e[2], w[0], w[1], w[2])
     sideways = dot(s[0], s[1], s[2], w[0], w[1], w[2])
     speed = slip_speed(wheels, wheel, forward)
-    radius, turning = load(wheels, wheel, f.ROLLING_RADIUS), load(wheels, wheel, f.SPIN)
-    share_of_ground = load(wheels, wheel, f.FRICTION)
-    along = -share_of_ground * load(wheels, wheel, f.SLIP_STIFFNESS) / speed
-    across = -share_of_ground * load(wheels, wheel, f.CORNERING_STIFFNESS) / speed
+    radius, turning = load(wheels, wheel, WHEEL.rolling_radius), load(wheels, wheel, WHEEL.spin)
+    share_of_ground = load(wheels, wheel, WHEEL.friction)
+    along = -share_of_ground * load(wheels, wheel, WHEEL.slip_stiffness) / speed
+    across = -share_of_ground * load(wheels, wheel, WHEEL.cornering_stiffness) / speed
     held = holding(wheels, wheel)
     loose = 1.0 - held
     slip = forward - turning * radius
     # By load: (F_x / F_z, F_y / F_z, 1).
     by_load = _combined(along * slip, e, across * sideways, s, up, 1.0)
-    moving = select(speed - load(wheels, wheel, f.MIN_SPEED), one, zero)
+    moving = select(speed - load(wheels, wheel, WHEEL.min_speed), one, zero)
     sign = select(forward, one, -one) * moving / speed
     by_forward = _combined(
         pressed * (along - along * slip * sign), e, -pressed * across * sideways * sign, s, up, 0.0
@@ -91,8 +91,8 @@ def tyre_matrix(
         by_heading[1] + f_x * s[1] - f_y * e[1],
         by_heading[2] + f_x * s[2] - f_y * e[2],
     )
-    stiffness, damping = load(wheels, wheel, f.TYRE_STIFFNESS), load(wheels, wheel, f.TYRE_DAMPING)
-    share = damping_share(load(wheels, wheel, f.FREE_RADIUS) - height)
+    stiffness, damping = load(wheels, wheel, WHEEL.tyre_stiffness), load(wheels, wheel, WHEEL.tyre_damping)
+    share = damping_share(load(wheels, wheel, WHEEL.free_radius) - height)
     sinking = dot(m[0], m[1], m[2], w[0], w[1], w[2])
     # At the first touch the damping grows with the depth.
     stiffness = stiffness - select(one - share, damping * sinking * (1.0 / DAMPING_DEPTH), zero)
@@ -121,14 +121,14 @@ def tyre_matrix(
     )
     heading = scaled(-displacement * inverse, a_e)
     _tyre_column(cells, first, size, b, spin, arm, axis, loose, down, by_heading, nothing, heading, zero)
-    p0, p1, p2 = take(wheels, wheel, f.PUSH)
-    force = take(wheels, wheel, f.TYRE_FORCE)
+    p0, p1, p2 = take(wheels, wheel, WHEEL.chock_force)
+    force = take(wheels, wheel, WHEEL.tyre_force)
     p0, p1, p2 = to_frame(car.frame, p0, p1, p2)
     pushed = force[0] + p0, force[1] + p1, force[2] + p2
     add_cross_cross(cells, first, size, b + 3, b + 3, splat(-displacement), pushed, arm)
     _lever(wheels, cells, first, size, b, spin, wheel, arm, axis, loose, up, down, m, displacement)
     _held_spin(car, cells, first, size, b, spin, wheel, axis, held, acceleration, velocity)
-    inertia = load(wheels, wheel, f.AXIAL_INERTIA)
+    inertia = load(wheels, wheel, WHEEL.axial_inertia)
     add(cells, first + spin * size + spin, acceleration * loose * inertia)
     x, y, z = vector_rate(car.slots, slot, axis)
     momentum = inertia * turning
@@ -154,8 +154,8 @@ def _held_spin(
 ) -> None:
     """Add what a brake that holds makes of the spin's equation: the wheel follows its carrier, whose moment
     of inertia about the wheel's axis grows by the wheel's."""
-    inertia = held * load(car.wheels, wheel, f.AXIAL_INERTIA)
-    scale = inertia * (1.0 / car.clock[f.C_REACH])
+    inertia = held * load(car.wheels, wheel, WHEEL.axial_inertia)
+    scale = inertia * (1.0 / car.clock[CLOCK.reach])
     # Of ω · a, ω and a both turn with the carrier: only their own change is left.
     row = scaled(velocity * scale, axis)
     for k in range(3):
@@ -225,7 +225,7 @@ def _lever(
     displacement: float,
 ) -> None:
     """Add what the same force does as its lever changes: height, arm and spin axis."""
-    force = take(wheels, wheel, f.TYRE_FORCE)
+    force = take(wheels, wheel, WHEEL.tyre_force)
     x, y, z = cross(up[0], up[1], up[2], force[0], force[1], force[2])
     axial = loose * dot(x, y, z, axis[0], axis[1], axis[2])
     moment = x - axial * axis[0], y - axial * axis[1], z - axial * axis[2]
@@ -238,7 +238,7 @@ def _lever(
         add(cells, first + spin * size + b + 3 + k, axial * turn[k])
     whole = cross(down[0], down[1], down[2], force[0], force[1], force[2])
     rest = dot(whole[0], whole[1], whole[2], axis[0], axis[1], axis[2])
-    rest = rest + load(wheels, wheel, f.MOTOR_TORQUE) + load(wheels, wheel, f.BRAKE_FRICTION)
+    rest = rest + load(wheels, wheel, WHEEL.motor_torque) + load(wheels, wheel, WHEEL.brake_torque)
     u = scaled(displacement * loose, cross(axis[0], axis[1], axis[2], whole[0], whole[1], whole[2]))
     add_product(cells, first, size, b + 3, b + 3, axis, u)
     add_cross(cells, first, size, b + 3, b + 3, -displacement * rest, axis)

@@ -9,7 +9,7 @@ import numpy as np
 from mastd.arrays import FloatArray
 from mastd.kernel import fused_kernel, separate_kernel
 from mastd.lanes import LANES
-from mastd.vehicle.blocks import fields as f
+from mastd.vehicle.blocks.fields import CLOCK, LOCAL_BODY, WHEEL
 from mastd.vehicle.blocks.vectors import Triple, cross, scaled, to_frame
 from mastd.vehicle.magic_formula.wheel import MIN_LOAD, ROLLING_FROM, growth_of, relaxation, wheel_balance
 
@@ -40,31 +40,31 @@ def prepare_tyres(wheels: FloatArray, tyres: FloatArray, wheel: int, moving: boo
     ``moving``: a step begins; else a state is looked at, and deflections stay as they are.
     """
     for lane in range(LANES):
-        least = MIN_LOAD if moving else wheels[wheel, f.REST_LOAD, lane]
+        least = MIN_LOAD if moving else wheels[wheel, WHEEL.rest_load, lane]
         u, v, slip_x, slip_y, along, across, sliding = relaxation(
             tyres[wheel, lane],
-            wheels[wheel, f.LOAD, lane],
-            wheels[wheel, f.DEFLECTION, lane],
-            wheels[wheel, f.DEFLECTION + 1, lane],
+            wheels[wheel, WHEEL.load, lane],
+            wheels[wheel, WHEEL.deflection, lane],
+            wheels[wheel, WHEEL.deflection + 1, lane],
             max(least, MIN_LOAD),
         )
-        wheels[wheel, f.DEFLECTION_START, lane] = u
-        wheels[wheel, f.DEFLECTION_START + 1, lane] = v
-        wheels[wheel, f.SLIP_START, lane] = slip_x
-        wheels[wheel, f.SLIP_START + 1, lane] = slip_y
-        wheels[wheel, f.RELAXATION, lane] = along
-        wheels[wheel, f.RELAXATION + 1, lane] = across
-        wheels[wheel, f.START_LOAD, lane] = max(wheels[wheel, f.LOAD, lane], least, MIN_LOAD)
-        wheels[wheel, f.SLIDING, lane] = sliding
-        speed = wheels[wheel, f.SPIN, lane] * wheels[wheel, f.ROLLING_RADIUS, lane]
-        wheels[wheel, f.ROLLING_SPEED, lane] = speed
-        wheels[wheel, f.ROLLING, lane] = speed * speed / (speed * speed + ROLLING_FROM * ROLLING_FROM)
+        wheels[wheel, WHEEL.start_deflection, lane] = u
+        wheels[wheel, WHEEL.start_deflection + 1, lane] = v
+        wheels[wheel, WHEEL.start_slip, lane] = slip_x
+        wheels[wheel, WHEEL.start_slip + 1, lane] = slip_y
+        wheels[wheel, WHEEL.relaxation, lane] = along
+        wheels[wheel, WHEEL.relaxation + 1, lane] = across
+        wheels[wheel, WHEEL.start_load, lane] = max(wheels[wheel, WHEEL.load, lane], least, MIN_LOAD)
+        wheels[wheel, WHEEL.sliding, lane] = sliding
+        speed = wheels[wheel, WHEEL.spin, lane] * wheels[wheel, WHEEL.rolling_radius, lane]
+        wheels[wheel, WHEEL.rolling_speed, lane] = speed
+        wheels[wheel, WHEEL.rolling, lane] = speed * speed / (speed * speed + ROLLING_FROM * ROLLING_FROM)
 
 
 @fused_kernel
 def _normal_length(wheels: FloatArray, wheel: int, lane: int) -> float:
     """Return the length of (−dz/dx, −dz/dy, 1)."""
-    x, y = wheels[wheel, f.SLOPE, lane], wheels[wheel, f.SLOPE + 1, lane]
+    x, y = wheels[wheel, WHEEL.slope, lane], wheels[wheel, WHEEL.slope + 1, lane]
     return float(np.sqrt(1.0 + x * x + y * y))
 
 
@@ -75,8 +75,8 @@ def _distance(wheels: FloatArray, wheel: int, lane: int, length: float) -> float
     Of a plane it is the height times n_z. A road's height is that which the wheel feels: with its centre at
     R₀ above it the wheel just touches, and sinks along the normal, d = R₀ + (h − R₀) n_z.
     """
-    above = wheels[wheel, f.ENVELOPED, lane] * wheels[wheel, f.FREE_RADIUS, lane]
-    return float(above + (wheels[wheel, f.TYRE_HEIGHT, lane] - above) / length)
+    above = wheels[wheel, WHEEL.enveloped, lane] * wheels[wheel, WHEEL.free_radius, lane]
+    return float(above + (wheels[wheel, WHEEL.tyre_height, lane] - above) / length)
 
 
 @fused_kernel
@@ -85,34 +85,34 @@ def _known(
 ) -> Known:
     """Return what of a wheel's balance does not vary with the motion: the first arguments of
     ``wheel_balance``."""
-    x, y, z = _triple(wheels, wheel, f.PLACE_NORMAL, lane)
-    u, v, w = _triple(wheels, wheel, f.GROUND_TURN, lane)
-    p, q, r = _triple(wheels, wheel, f.PUSH, lane)
+    x, y, z = _triple(wheels, wheel, WHEEL.frame_normal, lane)
+    u, v, w = _triple(wheels, wheel, WHEEL.ground_angular_velocity, lane)
+    p, q, r = _triple(wheels, wheel, WHEEL.chock_force, lane)
     return (
         (
-            wheels[wheel, f.AXIAL_INERTIA, lane],
-            wheels[wheel, f.MIRRORED, lane],
-            wheels[wheel, f.FRICTION, lane],
-            wheels[wheel, f.ROLLING, lane],
-            wheels[wheel, f.ROLLING_RADIUS, lane],
+            wheels[wheel, WHEEL.axial_inertia, lane],
+            wheels[wheel, WHEEL.mirrored, lane],
+            wheels[wheel, WHEEL.friction, lane],
+            wheels[wheel, WHEEL.rolling, lane],
+            wheels[wheel, WHEEL.rolling_radius, lane],
         ),
         (
-            wheels[wheel, f.DEFLECTION_START, lane],
-            wheels[wheel, f.DEFLECTION_START + 1, lane],
-            wheels[wheel, f.SLIP_START, lane],
-            wheels[wheel, f.SLIP_START + 1, lane],
-            wheels[wheel, f.RELAXATION, lane],
-            wheels[wheel, f.RELAXATION + 1, lane],
-            wheels[wheel, f.SLIDING, lane],
-            wheels[wheel, f.ROLLING_SPEED, lane],
-            wheels[wheel, f.START_LOAD, lane],
+            wheels[wheel, WHEEL.start_deflection, lane],
+            wheels[wheel, WHEEL.start_deflection + 1, lane],
+            wheels[wheel, WHEEL.start_slip, lane],
+            wheels[wheel, WHEEL.start_slip + 1, lane],
+            wheels[wheel, WHEEL.relaxation, lane],
+            wheels[wheel, WHEEL.relaxation + 1, lane],
+            wheels[wheel, WHEEL.sliding, lane],
+            wheels[wheel, WHEEL.rolling_speed, lane],
+            wheels[wheel, WHEEL.start_load, lane],
         ),
         (
-            wheels[wheel, f.DRIVE_TORQUE, lane],
-            wheels[wheel, f.MOTOR_TORQUE, lane],
-            wheels[wheel, f.BRAKE_CAPACITY, lane],
+            wheels[wheel, WHEEL.drive_torque, lane],
+            wheels[wheel, WHEEL.motor_torque, lane],
+            wheels[wheel, WHEEL.brake_capacity, lane],
         ),
-        (clock[f.C_REACH], clock[f.C_RATE]),
+        (clock[CLOCK.reach], clock[CLOCK.rate]),
         (x / length, y / length, z / length),
         (frame[6], frame[7], frame[8]),
         to_frame(frame, u, v, w),
@@ -145,34 +145,36 @@ def magic_forces(
         force, moment, spin_moment, pressed, along, across, slip_x, slip_y, brake, about = wheel_balance(
             tyres[wheel, lane],
             *known,
-            _triple(wheels, wheel, f.PLACE_ARM, lane),
-            _triple(wheels, wheel, f.PLACE_AXIS, lane),
+            _triple(wheels, wheel, WHEEL.frame_arm, lane),
+            _triple(wheels, wheel, WHEEL.frame_axis, lane),
             _distance(wheels, wheel, lane, length),
-            _triple(wheels, wheel, f.PLACE_VELOCITY, lane),
-            _triple(slots, slot, f.S_ANGULAR, lane),
-            wheels[wheel, f.SPIN, lane],
-            wheels[wheel, f.SPIN_ACCELERATION, lane],
+            _triple(wheels, wheel, WHEEL.frame_velocity, lane),
+            _triple(slots, slot, LOCAL_BODY.angular_velocity, lane),
+            wheels[wheel, WHEEL.spin, lane],
+            wheels[wheel, WHEEL.spin_acceleration, lane],
         )
         for k in range(3):
-            wheels[wheel, f.TYRE_FORCE + k, lane] = -force[k] - push[k]
-            wheels[wheel, f.TYRE_MOMENT + k, lane] = about[k]
-            wheels[wheel, f.BALANCE + k, lane] = force[k]
-            wheels[wheel, f.BALANCE + 3 + k, lane] = moment[k]
-        wheels[wheel, f.SPIN_RESIDUAL, lane] = spin_moment
-        wheels[wheel, f.LOAD, lane] = pressed
-        wheels[wheel, f.CONTACT_FORCE, lane] = along
-        wheels[wheel, f.CONTACT_FORCE + 1, lane] = across
+            wheels[wheel, WHEEL.tyre_force + k, lane] = -force[k] - push[k]
+            wheels[wheel, WHEEL.tyre_moment + k, lane] = about[k]
+            wheels[wheel, WHEEL.carrier_residual + k, lane] = force[k]
+            wheels[wheel, WHEEL.carrier_residual + 3 + k, lane] = moment[k]
+        wheels[wheel, WHEEL.spin_residual, lane] = spin_moment
+        wheels[wheel, WHEEL.load, lane] = pressed
+        wheels[wheel, WHEEL.contact_force, lane] = along
+        wheels[wheel, WHEEL.contact_force + 1, lane] = across
         slips = slip_x, slip_y
-        growth = growth_of(pressed, wheels[wheel, f.START_LOAD, lane])
+        growth = growth_of(pressed, wheels[wheel, WHEEL.start_load, lane])
         for k in range(2):
-            wheels[wheel, f.SLIP + k, lane] = slips[k]
-            change = growth * slips[k] - wheels[wheel, f.SLIP_START + k, lane]
-            change *= wheels[wheel, f.RELAXATION + k, lane]
-            if clock[f.C_RATE] > 0.0:
-                wheels[wheel, f.DEFLECTION + k, lane] = wheels[wheel, f.DEFLECTION_START + k, lane] + change
-        wheels[wheel, f.BRAKE_FRICTION, lane] = brake
+            wheels[wheel, WHEEL.slip + k, lane] = slips[k]
+            change = growth * slips[k] - wheels[wheel, WHEEL.start_slip + k, lane]
+            change *= wheels[wheel, WHEEL.relaxation + k, lane]
+            if clock[CLOCK.rate] > 0.0:
+                wheels[wheel, WHEEL.deflection + k, lane] = (
+                    wheels[wheel, WHEEL.start_deflection + k, lane] + change
+                )
+        wheels[wheel, WHEEL.brake_torque, lane] = brake
         for k in range(6):
-            slots[slot, f.S_FORCE + k, lane] += wheels[wheel, f.BALANCE + k, lane]
+            slots[slot, LOCAL_BODY.force + k, lane] += wheels[wheel, WHEEL.carrier_residual + k, lane]
 
 
 @fused_kernel
@@ -180,7 +182,7 @@ def _copy(wheels: FloatArray, slots: FloatArray, wheel: int, slot: int, lane: in
     for k in range(wheels.shape[1]):
         wheels[wheel, k, lane] = wheels[wheel, k, 0]
     for k in range(6):
-        slots[slot, f.S_FORCE + k, lane] += wheels[wheel, f.BALANCE + k, 0]
+        slots[slot, LOCAL_BODY.force + k, lane] += wheels[wheel, WHEEL.carrier_residual + k, 0]
 
 
 @fused_kernel
@@ -232,8 +234,14 @@ def magic_matrix(
     for lane in range(LANES):
         length = _normal_length(wheels, wheel, lane)
         known = _known(wheels, frame, clock, wheel, lane, length)
-        arm, axis = _triple(wheels, wheel, f.PLACE_ARM, lane), _triple(wheels, wheel, f.PLACE_AXIS, lane)
-        speed, turn = _triple(wheels, wheel, f.PLACE_VELOCITY, lane), _triple(slots, slot, f.S_ANGULAR, lane)
+        arm, axis = (
+            _triple(wheels, wheel, WHEEL.frame_arm, lane),
+            _triple(wheels, wheel, WHEEL.frame_axis, lane),
+        )
+        speed, turn = (
+            _triple(wheels, wheel, WHEEL.frame_velocity, lane),
+            _triple(slots, slot, LOCAL_BODY.angular_velocity, lane),
+        )
         normal = known[4]
         arm_rate = cross(turn[0], turn[1], turn[2], arm[0], arm[1], arm[2])
         for column in range(7):
@@ -259,8 +267,8 @@ def magic_matrix(
                 _varied(_distance(wheels, wheel, lane, length), d_height),
                 _all_varied(speed, d_speed),
                 _all_varied(turn, d_turning),
-                _varied(wheels[wheel, f.SPIN, lane], velocity * spins),
-                _varied(wheels[wheel, f.SPIN_ACCELERATION, lane], acceleration * spins),
+                _varied(wheels[wheel, WHEEL.spin, lane], velocity * spins),
+                _varied(wheels[wheel, WHEEL.spin_acceleration, lane], acceleration * spins),
             )
             at = b + column if column < 6 else spin
             for k in range(3):

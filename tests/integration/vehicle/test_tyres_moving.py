@@ -10,7 +10,7 @@ from scipy.spatial.transform import Rotation
 
 from mastd.arrays import FloatArray
 from mastd.roads.ground import Ground
-from mastd.vehicle.blocks import fields as f
+from mastd.vehicle.blocks.fields import STRAP, WHEEL
 from mastd.vehicle.equilibrium.settle import weight as weight_of
 from mastd.vehicle.kinematics.suspension import suspension_kinematics
 from mastd.vehicle.magic_formula.formula import rolling_radius
@@ -251,7 +251,7 @@ def test_a_tied_car_stays_on_a_plate_that_shakes(name: str) -> None:
     row = InputLayout.of(model).row()
     trace = simulation.run(tiled(row, 0.5))
     straps = simulation.layout.arrays.straps
-    assert straps[:, f.T_TENSION] == pytest.approx(4e3 * size, rel=3e-2)
+    assert straps[:, STRAP.tension] == pytest.approx(4e3 * size, rel=3e-2)
     position = simulation.state.position[0]
     pull = sum(
         4e3 * size * (point[2] / np.linalg.norm(anchor - point))
@@ -308,7 +308,7 @@ def test_a_tied_car_on_a_moving_plate_keeps_the_laws_of_momentum(name: str) -> N
         if k % 10 == 0:
             worst = np.maximum(worst, np.abs(imbalance(model, simulation, wrench)))
             most = np.maximum(most, np.abs(wrench))
-        pushed = max(pushed, float(np.max(np.abs(simulation.layout.arrays.wheels[:, f.PUSH]))))
+        pushed = max(pushed, float(np.max(np.abs(simulation.layout.arrays.wheels[:, WHEEL.chock_force]))))
     print(f"{name}: {worst[:3].max():.1e} N, {worst[3:].max():.1e} N m")
     assert pushed > 100.0
     assert np.all(worst[:3] <= 1e-6 * most[2])

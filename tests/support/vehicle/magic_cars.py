@@ -11,8 +11,8 @@ import numpy as np
 from mastd.arrays import FloatArray
 from mastd.lanes import LANES
 from mastd.roads.ground import Ground
-from mastd.vehicle.blocks import fields as f
 from mastd.vehicle.blocks.attitude import rotation_matrix
+from mastd.vehicle.blocks.fields import BODY, STRAP, WHEEL
 from mastd.vehicle.equilibrium.dense_equations import System
 from mastd.vehicle.equilibrium.settle import wheel_frames
 from mastd.vehicle.magic_formula import coefficients as n
@@ -71,7 +71,7 @@ def spins_on_carriers(model: Model, simulation: Simulation) -> FloatArray:
 def friction_torques(simulation: Simulation) -> FloatArray:
     """Return what the friction brakes took of the wheels in the last step, N m, positive forwards."""
     wheels = simulation.layout.arrays.wheels
-    return np.array([wheels[item, f.BRAKE_FRICTION, lane] for item, lane in simulation.layout.wheel])
+    return np.array([wheels[item, WHEEL.brake_torque, lane] for item, lane in simulation.layout.wheel])
 
 
 def with_coefficients(model: Model, changes: dict[int, float], wheels: Sequence[int] | None = None) -> Model:
@@ -116,13 +116,13 @@ def restrained(model: Model, stiffness: float = 1e6, preload: float = 4e3) -> Mo
 def fasten(layout: Layout, restraint: Restraint) -> None:
     """Write the straps' free lengths and the chocks into a car's arrays."""
     car = layout.arrays
-    car.straps[:, f.T_LENGTH] = restraint.lengths
+    car.straps[:, STRAP.free_length] = restraint.lengths
     for chock in layout.model.chocks:
         item, lane = layout.wheel[chock.wheel]
         values = car.wheels[item, :, lane]
-        values[f.CHOCK_PLACE : f.CHOCK_PLACE + 3] = restraint.centres[chock.wheel]
-        values[f.CHOCK_GAP], values[f.CHOCK_STIFFNESS] = chock.gap, chock.stiffness
-        values[f.CHOCK_DAMPING] = chock.damping
+        values[WHEEL.chock_centre : WHEEL.chock_centre + 3] = restraint.centres[chock.wheel]
+        values[WHEEL.chock_clearance], values[WHEEL.chock_stiffness] = chock.gap, chock.stiffness
+        values[WHEEL.chock_damping] = chock.damping
 
 
 def restraint_of(
@@ -162,9 +162,9 @@ class InAStep(System):
         clock: tuple[float, float] = (0.0, 0.0),
     ) -> None:
         car = self.layout.arrays
-        car.wheels[:, f.LOAD, :] = self._loads[car.wheel_of]
+        car.wheels[:, WHEEL.load, :] = self._loads[car.wheel_of]
         for k in range(2):
-            car.wheels[:, f.DEFLECTION + k, :] = self._deflection[car.wheel_of, k]
+            car.wheels[:, WHEEL.deflection + k, :] = self._deflection[car.wheel_of, k]
         super()._look(inputs, ground, relative, weights, self._clock)
 
 
@@ -191,7 +191,7 @@ class Rig:
     def put(self, load: float) -> None:
         """Put the wheel down at rest with this load (N), its carcass relaxed."""
         values = self._values()
-        values[f.DEFLECTION : f.DEFLECTION + 2] = 0.0
+        values[WHEEL.deflection : WHEEL.deflection + 2] = 0.0
         self._last = np.array([0.0, 0.0, self.height(load)])
         self._look(np.zeros(3), 0.0, 0.0)
 
@@ -214,12 +214,12 @@ class Rig:
     def force(self) -> FloatArray:
         """F_x, F_y and the load, N."""
         values = self._values()
-        return np.array([*values[f.CONTACT_FORCE : f.CONTACT_FORCE + 2], values[f.LOAD]])
+        return np.array([*values[WHEEL.contact_force : WHEEL.contact_force + 2], values[WHEEL.load]])
 
     @property
     def deflection(self) -> FloatArray:
         """Of the carcass, (2), m."""
-        return self._values()[f.DEFLECTION : f.DEFLECTION + 2].copy()
+        return self._values()[WHEEL.deflection : WHEEL.deflection + 2].copy()
 
     def _values(self) -> FloatArray:
         item, lane = self._wheel
@@ -232,10 +232,10 @@ class Rig:
         arm = self.model.wheels[0].centre - self.model.bodies[body].centre
         values = car.bodies[item, :, lane]
         turn = np.array([0.0, 0.0, yaw_rate])
-        values[f.POSITION : f.POSITION + 3] = self._last - arm
-        values[f.VELOCITY : f.VELOCITY + 3] = velocity - np.cross(turn, arm)
-        values[f.ANGULAR_VELOCITY : f.ANGULAR_VELOCITY + 3] = turn
-        self._values()[f.SPIN] = spin
+        values[BODY.position : BODY.position + 3] = self._last - arm
+        values[BODY.velocity : BODY.velocity + 3] = velocity - np.cross(turn, arm)
+        values[BODY.angular_velocity : BODY.angular_velocity + 3] = turn
+        self._values()[WHEEL.spin] = spin
         for lane in range(1, LANES):
             car.bodies[item, :, lane] = values
             car.wheels[self._wheel[0], :, lane] = self._values()

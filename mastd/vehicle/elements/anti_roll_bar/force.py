@@ -5,7 +5,7 @@ from __future__ import annotations
 from mastd.arrays import FloatArray, IntArray
 from mastd.kernel import fused_kernel, separate_kernel
 from mastd.lanes import LANES, load, load_row, store, store_row
-from mastd.vehicle.blocks import fields as f
+from mastd.vehicle.blocks.fields import GROUP, LOCAL_BODY
 from mastd.vehicle.blocks.vectors import Triple, cross, decrease, dot, increase, take, turned
 from mastd.vehicle.elements.anti_roll_bar.arrays import BAR, BAR_END, AntiRollBars
 
@@ -26,20 +26,20 @@ def bar_forces(bars: AntiRollBars, line: IntArray, slots: FloatArray, weights: F
     The chassis' z axis is the third column of its rotation in the group's first slot. ``weights`` (LANES): 1
     where a lane is in use.
     """
-    end = line[f.G_BAR_END]
+    end = line[GROUP.bar_end]
     if end < 0:
         return
-    chassis, slot = line[f.G_FIRST_SLOT], line[f.G_FIRST_SLOT] + line[f.G_BAR_END_SLOT]
+    chassis, slot = line[GROUP.first_local], line[GROUP.first_local] + line[GROUP.bar_end_body]
     arm, up, reach = bar_geometry(bars.ends, slots, end, chassis, slot)
     sign = load(bars.ends, end, BAR_END.sign)
     force = sign * _gather_force(bars, end)
     fx, fy, fz = force * up[0], force * up[1], force * up[2]
-    increase(slots, slot, f.S_FORCE, fx, fy, fz)
+    increase(slots, slot, LOCAL_BODY.force, fx, fy, fz)
     x, y, z = cross(arm[0], arm[1], arm[2], fx, fy, fz)
-    increase(slots, slot, f.S_MOMENT, x, y, z)
-    decrease(slots, chassis, f.S_FORCE, fx, fy, fz)
+    increase(slots, slot, LOCAL_BODY.moment, x, y, z)
+    decrease(slots, chassis, LOCAL_BODY.force, fx, fy, fz)
     x, y, z = cross(reach[0], reach[1], reach[2], fx, fy, fz)
-    decrease(slots, chassis, f.S_MOMENT, x, y, z)
+    decrease(slots, chassis, LOCAL_BODY.moment, x, y, z)
     height = sign * dot(up[0], up[1], up[2], reach[0], reach[1], reach[2])
     _scatter_height(bars, weights, end, BAR.residual, -height)
 
@@ -50,13 +50,13 @@ def bar_geometry(
 ) -> tuple[Triple, Triple, Triple]:
     """Return the end's arm in its body, the chassis' z axis, and the end as seen from the chassis' centre."""
     x, y, z = take(ends, end, BAR_END.point)
-    arm = turned(slots, slot, f.S_ROTATION, x, y, z)
+    arm = turned(slots, slot, LOCAL_BODY.rotation, x, y, z)
     up = (
-        load(slots, chassis, f.S_ROTATION + 2),
-        load(slots, chassis, f.S_ROTATION + 5),
-        load(slots, chassis, f.S_ROTATION + 8),
+        load(slots, chassis, LOCAL_BODY.rotation + 2),
+        load(slots, chassis, LOCAL_BODY.rotation + 5),
+        load(slots, chassis, LOCAL_BODY.rotation + 8),
     )
-    x, y, z = take(slots, slot, f.S_POSITION)
+    x, y, z = take(slots, slot, LOCAL_BODY.position)
     return arm, up, (x + arm[0], y + arm[1], z + arm[2])
 
 
@@ -82,18 +82,18 @@ def _scatter_height(bars: AntiRollBars, weights: FloatArray, end: int, field: in
 @fused_kernel
 def bar_right_side(bars: AntiRollBars, line: IntArray, unknowns: FloatArray, scale: float) -> None:
     """Write the residual of a group's bar, times ``scale``, as the right-hand side of its force."""
-    if line[f.G_BAR] >= 0:
-        residual = load(bars.bars, line[f.G_BAR], BAR.residual)
-        store_row(unknowns, line[f.G_FIRST_UNKNOWN] + line[f.G_BAR_UNKNOWN], scale * residual)
+    if line[GROUP.bar] >= 0:
+        residual = load(bars.bars, line[GROUP.bar], BAR.residual)
+        store_row(unknowns, line[GROUP.first_unknown] + line[GROUP.bar_unknown], scale * residual)
 
 
 @fused_kernel
 def correct_bar(bars: AntiRollBars, line: IntArray, increments: FloatArray) -> None:
     """Subtract the increment of a group's bar force."""
-    if line[f.G_BAR] >= 0:
-        force = load(bars.bars, line[f.G_BAR], BAR.force)
-        increment = load_row(increments, line[f.G_FIRST_UNKNOWN] + line[f.G_BAR_UNKNOWN])
-        store(bars.bars, line[f.G_BAR], BAR.force, force - increment)
+    if line[GROUP.bar] >= 0:
+        force = load(bars.bars, line[GROUP.bar], BAR.force)
+        increment = load_row(increments, line[GROUP.first_unknown] + line[GROUP.bar_unknown])
+        store(bars.bars, line[GROUP.bar], BAR.force, force - increment)
 
 
 @separate_kernel
@@ -103,11 +103,11 @@ def strain_bars(bars: AntiRollBars, groups: IntArray, slots: FloatArray, weights
     for bar in range(bars.bars.shape[0]):
         store(bars.bars, bar, BAR.force, -load(bars.bars, bar, BAR.offset))
     for group in range(groups.shape[0]):
-        end = groups[group, f.G_BAR_END]
+        end = groups[group, GROUP.bar_end]
         if end < 0:
             continue
-        chassis = groups[group, f.G_FIRST_SLOT]
-        slot = chassis + groups[group, f.G_BAR_END_SLOT]
+        chassis = groups[group, GROUP.first_local]
+        slot = chassis + groups[group, GROUP.bar_end_body]
         _, up, reach = bar_geometry(bars.ends, slots, end, chassis, slot)
         height = load(bars.ends, end, BAR_END.sign) * dot(up[0], up[1], up[2], reach[0], reach[1], reach[2])
         _scatter_height(bars, weights[group], end, BAR.force, height)

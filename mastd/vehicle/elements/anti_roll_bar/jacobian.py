@@ -5,8 +5,8 @@ from __future__ import annotations
 from mastd.arrays import FloatArray, IntArray
 from mastd.kernel import fused_kernel
 from mastd.lanes import load, store_row
-from mastd.vehicle.blocks import fields as f
 from mastd.vehicle.blocks.columns import column_of
+from mastd.vehicle.blocks.fields import GROUP
 from mastd.vehicle.blocks.matrix_blocks import add, add_cross, add_cross_cross
 from mastd.vehicle.blocks.vectors import cross, scaled
 from mastd.vehicle.elements.anti_roll_bar.arrays import BAR, BAR_END, AntiRollBars
@@ -24,15 +24,15 @@ def bar_jacobian(
 ) -> None:
     """Add the column of the anti-roll bar's force at its end, the row of its residual, and its geometric
     stiffness."""
-    end = line[f.G_BAR_END]
+    end = line[GROUP.bar_end]
     if end < 0:
         return
-    first, size = line[f.G_FIRST_CELL], line[f.G_SIZE]
-    chassis, slot = line[f.G_FIRST_SLOT], line[f.G_FIRST_SLOT] + line[f.G_BAR_END_SLOT]
+    first, size = line[GROUP.first_cell], line[GROUP.size]
+    chassis, slot = line[GROUP.first_local], line[GROUP.first_local] + line[GROUP.bar_end_body]
     arm, up, reach = bar_geometry(bars.ends, slots, end, chassis, slot)
     sign = load(bars.ends, end, BAR_END.sign)
-    b, c = column_of(line, line[f.G_BAR_END_SLOT]), column_of(line, 0)
-    port = line[f.G_UNKNOWNS] + 6 * line[f.G_JOINED]
+    b, c = column_of(line, line[GROUP.bar_end_body]), column_of(line, 0)
+    port = line[GROUP.unknowns] + 6 * line[GROUP.interfaces]
     push = scaled(joint * sign, up)
     x, y, z = cross(arm[0], arm[1], arm[2], push[0], push[1], push[2])
     u, v, w = cross(reach[0], reach[1], reach[2], push[0], push[1], push[2])
@@ -54,6 +54,6 @@ def bar_jacobian(
 @fused_kernel
 def bar_compliance(bars: AntiRollBars, line: IntArray, cells: FloatArray, weight: float) -> None:
     """Write the derivative of a bar's residual by its force."""
-    if line[f.G_BAR] >= 0:
-        entry = line[f.G_FIRST_CELL] + line[f.G_BAR_UNKNOWN] * (line[f.G_SIZE] + 1)
-        store_row(cells, entry, weight * load(bars.bars, line[f.G_BAR], BAR.compliance))
+    if line[GROUP.bar] >= 0:
+        entry = line[GROUP.first_cell] + line[GROUP.bar_unknown] * (line[GROUP.size] + 1)
+        store_row(cells, entry, weight * load(bars.bars, line[GROUP.bar], BAR.compliance))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from mastd.arrays import FloatArray, IntArray
 from mastd.kernel import fused_kernel
 from mastd.lanes import LANES, load, root, store
-from mastd.vehicle.blocks import fields as f
+from mastd.vehicle.blocks.fields import GROUP
 from mastd.vehicle.blocks.lines import arm, between, point_velocity, push
 from mastd.vehicle.blocks.vectors import dot
 from mastd.vehicle.elements.spring_damper.arrays import SPRING, SPRING_END, SpringDampers
@@ -15,8 +15,8 @@ from mastd.vehicle.elements.spring_damper.laws import Laws, law_force
 @fused_kernel
 def spring_forces(springs: SpringDampers, line: IntArray, slots: FloatArray) -> None:
     """Add the forces of a group's spring-dampers; length, rate, force and slopes stay in their rows."""
-    values, slot = springs.values, line[f.G_FIRST_SLOT]
-    for k in range(line[f.G_FIRST_SPRING], line[f.G_FIRST_SPRING] + line[f.G_SPRINGS]):
+    values, slot = springs.values, line[GROUP.first_local]
+    for k in range(line[GROUP.first_spring], line[GROUP.first_spring] + line[GROUP.springs]):
         i, j = slot + springs.ends[k, SPRING_END.first], slot + springs.ends[k, SPRING_END.second]
         p, q = arm(values, slots, k, SPRING.point_first, i), arm(values, slots, k, SPRING.point_second, j)
         d = between(slots, i, j, p, q)

@@ -5,8 +5,8 @@ from __future__ import annotations
 from mastd.arrays import FloatArray, IntArray
 from mastd.kernel import fused_kernel
 from mastd.lanes import load
-from mastd.vehicle.blocks import fields as f
 from mastd.vehicle.blocks.columns import column_of
+from mastd.vehicle.blocks.fields import GROUP
 from mastd.vehicle.blocks.lines import arm, between, line_stiffness, point_velocity
 from mastd.vehicle.blocks.matrix_blocks import add_product
 from mastd.vehicle.blocks.rates import vector_rate
@@ -24,9 +24,9 @@ def spring_jacobian(
     displacement: float,
 ) -> None:
     """Add the stiffness and damping of a group's spring-dampers to its matrix, with these two weights."""
-    values, slot = springs.values, line[f.G_FIRST_SLOT]
-    first, size = line[f.G_FIRST_CELL], line[f.G_SIZE]
-    for k in range(line[f.G_FIRST_SPRING], line[f.G_FIRST_SPRING] + line[f.G_SPRINGS]):
+    values, slot = springs.values, line[GROUP.first_local]
+    first, size = line[GROUP.first_cell], line[GROUP.size]
+    for k in range(line[GROUP.first_spring], line[GROUP.first_spring] + line[GROUP.springs]):
         i, j = slot + springs.ends[k, SPRING_END.first], slot + springs.ends[k, SPRING_END.second]
         b = column_of(line, springs.ends[k, SPRING_END.first])
         c = column_of(line, springs.ends[k, SPRING_END.second])

@@ -14,12 +14,11 @@ from hil_sim.plant.provider import provider
 from mastd.arrays import FloatArray
 from mastd.roads.ground import Ground, write_plane
 from mastd.settings.core.starter import starter_directory
-from mastd.vehicle.blocks import fields as f
+from mastd.vehicle.blocks.fields import BODY, REPORT_SIZE
 from mastd.vehicle.model.definition import Model
 from mastd.vehicle.model.library import find
 from mastd.vehicle.simulation.simulation import FIRM_BRAKE, Accuracy, Simulation
 from mastd.vehicle.solver.compiled_step import WRENCHES
-from mastd.vehicle.solver.newton import REPORT_FIELDS
 from mastd.wire.plant.messages import Command
 from mastd.wire.plant.provider import PlantRequest
 from tests.support.vehicle.cosimulation import standing
@@ -52,7 +51,7 @@ class Balance:
                     (body.mass * bodies[item, field : field + 3, lane] for body, (item, lane) in places),
                     np.zeros(3),
                 )
-                for field in (f.VELOCITY, f.ACCELERATION, f.MEAN_ACCELERATION)
+                for field in (BODY.velocity, BODY.acceleration, BODY.mean_acceleration)
             )
         )
 
@@ -91,7 +90,7 @@ def test_a_shaken_vehicle_has_the_momentum_that_weight_and_wrench_give(name: str
     inputs = simulation.system.inputs.row()
     inputs[simulation.system.inputs.brake_capacity] = FIRM_BRAKE
     ground, wrench = Ground.plane(np.zeros(3), np.eye(3)).parameters, np.zeros(WRENCHES)
-    report, signals = np.zeros(REPORT_FIELDS), np.zeros((1, simulation.signals.width))
+    report, signals = np.zeros(REPORT_SIZE), np.zeros((1, simulation.signals.width))
     begin, impulse, size, worst = Balance.of(simulation), np.zeros(3), 0.0, np.zeros(6)
     due = np.array([0.0, 0.0, -model.gravity * sum(body.mass for body in model.bodies)])
     count = round(2.5 / STEP)

@@ -15,7 +15,7 @@ from scipy.spatial.transform import Rotation
 
 from mastd.arrays import FloatArray
 from mastd.roads.ground import Ground
-from mastd.vehicle.blocks import fields as f
+from mastd.vehicle.blocks.fields import GROUP
 from mastd.vehicle.equilibrium.dense_equations import System
 from mastd.vehicle.model.definition import Model, PrimitiveKind
 from mastd.vehicle.model.library import find
@@ -255,7 +255,7 @@ def test_lanes_not_in_use_repeat_the_first_with_its_stops_and_tables() -> None:
     """What they compute is weighed with zero, but they are looked at where the largest of all is taken."""
     car = System(find(LINEAR_HATCHBACK)).layout.arrays
     for group, line in enumerate(car.groups):
-        springs = slice(int(line[f.G_FIRST_SPRING]), int(line[f.G_FIRST_SPRING] + line[f.G_SPRINGS]))
+        springs = slice(int(line[GROUP.first_spring]), int(line[GROUP.first_spring] + line[GROUP.springs]))
         for lane in np.flatnonzero(car.weights[group] == 0.0):
             block = car.elements.springs
             tables = block.laws.damper_table
