@@ -23,7 +23,7 @@ from mastd.vehicle.elements.anti_roll_bar.force import bar_forces, start_bars
 from mastd.vehicle.elements.spring_damper.force import spring_forces
 from mastd.vehicle.equations import external_forces, frames, joints, reaction, residual
 from mastd.vehicle.equations.joints_jacobian import joint_rows
-from mastd.vehicle.solver import chord_matrix, compiled_step, full_matrix, generalized_alpha, newton
+from mastd.vehicle.solver import chord_jacobian, compiled_step, full_jacobian, generalized_alpha, newton
 from mastd.vehicle.tyres import linear
 from mastd.vehicle.tyres.ground_contact import look_up_ground
 
@@ -36,14 +36,14 @@ _LOOK: Final[Kernels] = {
         frames.choose_frame,
         frames.chassis_to_frame,
         frames.bodies_to_frame,
-        frames.places_to_frame,
+        frames.positions_to_frame,
     ),
-    "joints": (joints.joint_forces, joints.joint_rates, newton.gaps),
+    "joints": (joints.joint_forces, joints.joint_rates, newton.violations),
     "forces": (
         spring_forces,
         bar_forces,
         start_bars,
-        external_forces.act_from_outside,
+        external_forces.apply_external_forces,
         external_forces.turn_wheels,
         look_up_ground,
     ),
@@ -60,10 +60,10 @@ _LOOK: Final[Kernels] = {
 NEWTON_STAGES: Final[Kernels] = {
     **_LOOK,
     "prediction": (generalized_alpha.predict,),
-    "matrices": (full_matrix.make_matrices,),
-    "factors": (full_matrix.factorise,),
-    "right sides": (residual.right_sides, residual.gap_sides),
-    "substitution": (full_matrix.substitute_fresh, chord_matrix.substitute),
+    "matrices": (full_jacobian.evaluate_jacobian,),
+    "factors": (full_jacobian.factorise,),
+    "right sides": (residual.collect_rhs, residual.constraint_rhs),
+    "substitution": (full_jacobian.substitute_full, chord_jacobian.substitute_chord),
     "correction": (newton.correct, newton.correct_free),
 }
 """Of a step of ``chassis`` and ``inertial``."""

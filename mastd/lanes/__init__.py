@@ -40,13 +40,13 @@ store = cast(Callable[[FloatArray, int, int, float], None], _lanes.store)
 """Write four numbers to ``array[i, j, :]``."""
 store_row = cast(Callable[[FloatArray, int, float], None], _lanes.store_row)
 """Write four numbers to ``array[i, :]``."""
-splat = cast(Callable[[float], float], _lanes.splat)
+broadcast = cast(Callable[[float], float], _lanes.broadcast)
 """The same number in each lane."""
-root = cast(Callable[[float], float], _lanes.root)
+sqrt = cast(Callable[[float], float], _lanes.sqrt)
 """Square root, lane by lane."""
-total = cast(Callable[[float], float], _lanes.total)
+hsum = cast(Callable[[float], float], _lanes.hsum)
 """Sum of the four lanes."""
-peak = cast(Callable[[float], float], _lanes.peak)
+hmax = cast(Callable[[float], float], _lanes.hmax)
 """Largest of the four lanes; not a number if one of them is not."""
 first_lane = cast(Callable[[float], float], _lanes.first_lane)
 """The number in the first lane."""

@@ -33,7 +33,7 @@ def store_row(array: Any, i: int, value: Any) -> None:
     array[i, 0] = value
 
 
-def root(value: Any) -> Any:
+def sqrt(value: Any) -> Any:
     return np.sqrt(value)
 
 
@@ -41,7 +41,7 @@ def _itself(value: Any) -> Any:
     return value
 
 
-splat = total = peak = first_lane = _itself
+broadcast = hsum = hmax = first_lane = _itself
 
 
 def select(condition: Any, positive: Any, otherwise: Any) -> Any:

@@ -141,7 +141,7 @@ def store_row(typing: Any, array: Any, i: Any, value: Any) -> Any:
 
 
 @intrinsic
-def splat(typing: Any, scalar: Any) -> Any:
+def broadcast(typing: Any, scalar: Any) -> Any:
     def generate(context: Any, builder: Any, sig: Any, arguments: Any) -> Any:
         return _spread(builder, arguments[0])
 
@@ -149,7 +149,7 @@ def splat(typing: Any, scalar: Any) -> Any:
 
 
 @intrinsic
-def root(typing: Any, value: Any) -> Any:
+def sqrt(typing: Any, value: Any) -> Any:
     def generate(context: Any, builder: Any, sig: Any, arguments: Any) -> Any:
         kind = ir.FunctionType(_VECTOR, [_VECTOR])
         function = cgutils.get_or_insert_function(builder.module, kind, f"llvm.sqrt.v{LANES}f64")
@@ -159,7 +159,7 @@ def root(typing: Any, value: Any) -> Any:
 
 
 @intrinsic
-def total(typing: Any, value: Any) -> Any:
+def hsum(typing: Any, value: Any) -> Any:
     def generate(context: Any, builder: Any, sig: Any, arguments: Any) -> Any:
         parts = [builder.extract_element(arguments[0], ir.Constant(_INT32, k)) for k in range(LANES)]
         return builder.fadd(builder.fadd(parts[0], parts[1]), builder.fadd(parts[2], parts[3]))
@@ -168,7 +168,7 @@ def total(typing: Any, value: Any) -> Any:
 
 
 @intrinsic
-def peak(typing: Any, value: Any) -> Any:
+def hmax(typing: Any, value: Any) -> Any:
     def generate(context: Any, builder: Any, sig: Any, arguments: Any) -> Any:
         found = builder.extract_element(arguments[0], ir.Constant(_INT32, 0))
         for k in range(1, LANES):

@@ -11,18 +11,18 @@ from mastd.arrays import FloatArray
 from mastd.kernel import fused_kernel
 from mastd.lanes import (
     LANES,
+    broadcast,
     first_lane,
+    hmax,
+    hsum,
     load,
     load_row,
-    peak,
-    root,
     select,
-    splat,
+    sqrt,
     store,
     store_row,
-    total,
 )
-from mastd.vehicle.equations.joints import larger_size
+from mastd.vehicle.equations.joints import max_abs
 
 NAN = float("nan")
 NUMBERS = st.floats(-1e6, 1e6)
@@ -51,21 +51,21 @@ def _functions(values: FloatArray, out: FloatArray) -> None:
     """Write, in rows: the selection, the larger size, the root; then sum, largest and first of the first."""
     a, b, c = load_row(values, 0), load_row(values, 1), load_row(values, 2)
     store_row(out, 0, select(a, b, c))
-    store_row(out, 1, larger_size(a, b))
-    store_row(out, 2, root(a))
-    out[3, 0], out[3, 1], out[3, 2] = total(a), peak(a), first_lane(a)
+    store_row(out, 1, max_abs(a, b))
+    store_row(out, 2, sqrt(a))
+    out[3, 0], out[3, 1], out[3, 2] = hsum(a), hmax(a), first_lane(a)
 
 
 @fused_kernel
 def _copy(block: FloatArray, i: int, j: int, other: FloatArray, scalar: float) -> None:
     store(other, j, i, load(block, i, j))
-    store(other, i, j, splat(scalar))
+    store(other, i, j, broadcast(scalar))
 
 
 @fused_kernel
 def _gather(values: FloatArray, out: FloatArray) -> None:
     """Accumulate as the loops do: from a splat, in place, over rows."""
-    found = splat(0.0)
+    found = broadcast(0.0)
     for row in range(values.shape[0]):
         found += 2.0 * load_row(values, row)
     store_row(out, 0, found)

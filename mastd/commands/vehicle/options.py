@@ -113,7 +113,7 @@ def add_manoeuvre(
     parser.add_argument(
         "--integrator",
         choices=TREE_INTEGRATORS,
-        help="formula in time of a solver over a tree of links (default: the solver's usual one)",
+        help="time integrator of a solver over a tree of links (default: the solver's usual one)",
     )
     parser.add_argument(
         "--jacobian",

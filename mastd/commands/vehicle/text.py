@@ -156,7 +156,7 @@ def fault(figures: Summary, *, accuracy: str, solver: str, step: float, trouble:
     left = figures.unconverged
     assert left is not None
     if solver not in NEWTON_FORMULATIONS:
-        told = trouble or "its numbers are not finite any more, the step is too long for the formula in time"
+        told = trouble or "its numbers are not finite any more, the step is too long for the time integrator"
         return f"t = {left.time:.6g} s: {told}; try a smaller --step or --solver chassis"
     remedies = ["--accuracy fast"] if accuracy == "exact" else []
     if step > ROBUST_STEP:

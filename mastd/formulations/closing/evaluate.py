@@ -1,6 +1,6 @@
 """Between the tree and the blocks of the car: what moves goes there, forces and constraint rows come back.
 
-All joints, forces and tyres are those of ``mastd.vehicle``: they are evaluated by ``stepping.look`` at a
+All joints, forces and tyres are those of ``mastd.vehicle``: they are evaluated by ``stepping.evaluate`` at a
 state that has the accelerations γ, so that out-of-balance forces and second derivatives of the gaps are those
 of ``udot`` = 0.
 
@@ -31,9 +31,9 @@ from mastd.vehicle.blocks.fields import BODY, CONSTRAINT, GROUP, LOCAL_BODY, WHE
 from mastd.vehicle.elements.anti_roll_bar.force import strain_bars
 from mastd.vehicle.equations.frames import choose_frame
 from mastd.vehicle.equations.joints_jacobian import joint_rows
-from mastd.vehicle.solver.compiled_step import look
-from mastd.vehicle.solver.full_matrix import Fresh, Weights
-from mastd.vehicle.solver.newton import gaps
+from mastd.vehicle.solver.compiled_step import evaluate
+from mastd.vehicle.solver.full_jacobian import FullJacobian, Weights
+from mastd.vehicle.solver.newton import violations
 from mastd.vehicle.state.arrays import Arrays
 from mastd.vehicle.state.grouping import CHASSIS
 
@@ -159,7 +159,7 @@ def look_at_places(tree: Tree, car: Arrays) -> float:
     place_links(tree)
     show_places(tree, car)
     choose_frame(car, False)
-    gaps(car)
+    violations(car)
     largest = 0.0
     for r in range(tree.row_table.shape[0]):
         gap = car.rows[tree.row_table[r, a.R_ROW], CONSTRAINT.violation, tree.row_table[r, a.R_LANE]]
@@ -182,7 +182,7 @@ def look_at_columns(tree: Tree, car: Arrays) -> None:
 def look_at_forces(
     tree: Tree,
     car: Arrays,
-    fresh: Fresh,
+    fresh: FullJacobian,
     inputs: FloatArray,
     ground: FloatArray,
     gravity: float,
@@ -194,12 +194,12 @@ def look_at_forces(
     """
     for k in range(tree.drive_rows.shape[0]):
         car.rows[car.drive_rows[k, 0], CONSTRAINT.multiplier, car.drive_rows[k, 1]] = 0.0
-    strain_bars(car.elements.bars, car.groups, car.slots, car.weights)
+    strain_bars(car.elements.bars, car.groups, car.local_bodies, car.weights)
     velocities(tree)
     velocity_terms(tree)
     show_rates(tree, car)
     nothing = Weights(0.0, 0.0, 0.0, 0.0, 0.0)
-    look(car, fresh, nothing, inputs, ground, gravity, False, False, False, (reach, INSTANT), True)
+    evaluate(car, fresh, nothing, inputs, ground, gravity, False, False, False, (reach, INSTANT), True)
     take_forces(tree, car)
 
 
@@ -210,7 +210,7 @@ def take_forces(tree: Tree, car: Arrays) -> None:
         slot, lane = tree.links[i, a.L_SLOT], tree.links[i, a.L_LANE]
         for k in range(6):
             tree.residual[i, k] = (
-                car.chassis_residual[k] if slot < 0 else car.slots[slot, LOCAL_BODY.force + k, lane]
+                car.chassis_residual[k] if slot < 0 else car.local_bodies[slot, LOCAL_BODY.force + k, lane]
             )
     for r in range(tree.row_table.shape[0]):
         row, lane = tree.row_table[r, a.R_ROW], tree.row_table[r, a.R_LANE]
@@ -263,6 +263,6 @@ def show_accelerations(tree: Tree, car: Arrays) -> None:
         car.wheels[item, WHEEL.spin_acceleration, lane] = tree.spin_rate[wheel]
 
 
-def empty_room(cells: int) -> Fresh:
-    """Return what ``look`` is handed where no matrices are asked for."""
-    return Fresh(np.zeros((cells, LANES)), np.zeros((36, LANES)), np.zeros((6, 6)), np.zeros(1))
+def empty_room(cells: int) -> FullJacobian:
+    """Return what ``evaluate`` is handed where no matrices are asked for."""
+    return FullJacobian(np.zeros((cells, LANES)), np.zeros((36, LANES)), np.zeros((6, 6)), np.zeros(1))

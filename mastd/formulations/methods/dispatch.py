@@ -16,7 +16,7 @@ from mastd.formulations.subsystem.solve import solve_subsystems
 from mastd.formulations.subsystem.workspace import SubsystemRoom
 from mastd.formulations.tree.arrays import Tree
 from mastd.kernel import merged_kernel
-from mastd.vehicle.solver.full_matrix import Fresh
+from mastd.vehicle.solver.full_jacobian import FullJacobian
 from mastd.vehicle.state.arrays import Arrays
 
 LAGRANGE: Final = 0
@@ -35,7 +35,7 @@ class Rooms(NamedTuple):
     independent: IndependentRoom
     subsystem: SubsystemRoom
     forces: ForceRoom
-    fresh: Fresh
+    fresh: FullJacobian
     shift: FloatArray
     """(n)."""
     closing: FloatArray

@@ -44,7 +44,7 @@ def tree_of(layout: Layout, topology: Topology, body_groups: tuple[BodyGroup, ..
         own = list(range(int(firsts[i]), int(firsts[i + 1])))
         paths.append((paths[lower] if lower >= 0 else []) + own)
         item, lane = layout.body[link.body]
-        table[i, [a.L_ITEM, a.L_LANE, a.L_SLOT]] = item, lane, layout.slot[link.body][0]
+        table[i, [a.L_ITEM, a.L_LANE, a.L_SLOT]] = item, lane, layout.local[link.body][0]
         table[i, [a.L_LOWER, a.L_KIND, a.L_FIRST, a.L_COUNT]] = lower, int(link.joint), firsts[i], counts[i]
         table[i, [a.L_PLACE, a.L_PATH, a.L_PATHS]] = places[i], start, len(paths[i])
         table[i, [a.L_DRIVE, a.L_BODY]] = link.drive, link.body

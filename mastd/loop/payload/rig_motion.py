@@ -91,13 +91,13 @@ class PoseDrive:
         self._period = period
         self._course = _Course(stream.rig, POSE, stream.duration, period)
         self._follower = PoseFollower(stream, period)
-        self._given = self._course.rig.values.copy()
+        self._prescribed = self._course.rig.values.copy()
         self._share = 0.0
 
     def bind(self, rigs: Mapping[str, BoundRig]) -> None:
         """Take the rig; raise UsageError if there is none, or one of another kind."""
         self._course.rig = bound_rig(rigs, self._wanted, POSE)
-        self._given = self._course.rig.values.copy()
+        self._prescribed = self._course.rig.values.copy()
 
     @property
     def motion(self) -> FloatArray:
@@ -119,8 +119,8 @@ class PoseDrive:
         """Start from the motion (≥ 3, 6) that the table has."""
         self._course.begin()
         self._share = 0.0
-        self._given[:] = self._course.rig.values
-        self._follower.begin(motion, self._given)
+        self._prescribed[:] = self._course.rig.values
+        self._follower.begin(motion, self._prescribed)
 
     def hear(self, values: FloatArray) -> None:
         """Nobody drives by hand here."""
@@ -129,13 +129,13 @@ class PoseDrive:
         """Go on by one period."""
         course = self._course
         if not course.gone:
-            self._given[:] = course.rig.values
+            self._prescribed[:] = course.rig.values
         change = self._period / (END_FADE if course.over else FADE_IN)
         before = self._share
         self._share = max(before - change, 0.0) if course.over else min(before + change, 1.0)
         pace = (self._share - before) / self._period
-        own = course.rig.present and not course.gone and len(self._given) > len(POSES)
-        self._follower.step(self._given, own, _smooth(self._share, pace))
+        own = course.rig.present and not course.gone and len(self._prescribed) > len(POSES)
+        self._follower.step(self._prescribed, own, _smooth(self._share, pace))
         course.step()
 
     def reports(self) -> list[Report]:

@@ -15,7 +15,7 @@ from mastd.arrays import FloatArray
 from mastd.errors import UsageError
 from mastd.loop.rigs.bound_rig import BoundRig
 from mastd.settings.rigs.channels import DRIVER, SIGNALS, WHEEL_SIGNALS
-from mastd.vehicle.equations.given_forces import damper_of_wheel, wheel_index
+from mastd.vehicle.equations.prescribed_forces import damper_of_wheel, wheel_index
 from mastd.vehicle.model.definition import Model
 
 TORQUE, FORCE = WHEEL_SIGNALS

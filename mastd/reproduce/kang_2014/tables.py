@@ -56,7 +56,7 @@ def items(model: Model) -> list[Item]:
     return [
         *_matrix_changes(model),
         *_iterations(model),
-        *_one_matrix(model),
+        *_one_chord(model),
         _inertial_chord(model),
         *_times(),
         *_larger_steps(model),
@@ -202,7 +202,7 @@ def iteration_items(prefix: str, manoeuvre: str, tolerance: float, trace: Trace)
     return found
 
 
-def _one_matrix(model: Model) -> list[Item]:
+def _one_chord(model: Model) -> list[Item]:
     """Both manoeuvres, and the long turn, with the matrix of t = 0 alone; all of their steps converge."""
     drives = {name: make(model) for name, make in MANOEUVRES.items()}
     drives["long_turn"] = replace(jturn(model), duration=LONG_TURN)

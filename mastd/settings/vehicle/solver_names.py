@@ -1,4 +1,4 @@
-"""Names of the ways to solve a vehicle's equations, and which formulas in time go with them."""
+"""Names of the ways to solve a vehicle's equations, and which time integrators go with them."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ POLICIES: Final[tuple[JacobianPolicy, ...]] = get_args(JacobianPolicy)
 
 
 def integrators_of(formulation: Formulation) -> tuple[Integrator, ...]:
-    """Return the formulas in time that go with a formulation, the usual one first."""
+    """Return the time integrators that go with a formulation, the usual one first."""
     if formulation in NEWTON_FORMULATIONS:
         return ("generalized-alpha",)
     if formulation == "partial-jacobian":

@@ -8,9 +8,9 @@ from mastd.vehicle.blocks.fields import GROUP
 
 
 @fused_kernel
-def column_of(line: IntArray, slot: int) -> int:
-    """Return the first column of a slot (counted within the group) in its group's matrix."""
-    joined = line[GROUP.interfaces]
-    if slot < joined:
-        return int(line[GROUP.unknowns] + 6 * slot)
-    return int(6 * (slot - joined))
+def column_of(line: IntArray, local: int) -> int:
+    """Return the first column of a local body (counted within the group) in its group's matrix."""
+    interface = line[GROUP.interfaces]
+    if local < interface:
+        return int(line[GROUP.unknowns] + 6 * local)
+    return int(6 * (local - interface))

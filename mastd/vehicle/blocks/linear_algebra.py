@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from mastd.arrays import FloatArray, IntArray
 from mastd.kernel import fused_kernel
-from mastd.lanes import LANES, load_row, splat, store_row
+from mastd.lanes import LANES, broadcast, load_row, store_row
 
 
 @fused_kernel
@@ -133,7 +133,7 @@ def _is_zero(cells: FloatArray, entry: int) -> bool:
 def forward_lanes(cells: FloatArray, first: int, size: int, n: int, rhs: FloatArray, x: FloatArray) -> None:
     """Write L⁻¹ rhs (n) to ``x`` (size), behind it what the other unknowns' right-hand sides get of it."""
     for i in range(size):
-        value = load_row(rhs, i) if i < n else splat(0.0)
+        value = load_row(rhs, i) if i < n else broadcast(0.0)
         for p in range(min(i, n)):
             value = value - load_row(cells, first + i * size + p) * load_row(x, p)
         store_row(x, i, value)

@@ -1,7 +1,7 @@
 """Two points on two bodies: their line, its rate, forces along it, and what these add to the Jacobian.
 
-An arm goes from a body's centre of mass to a point fixed in it; slots i and j, columns b and c are those of
-the two bodies.
+An arm goes from a body's centre of mass to a point fixed in it; i and j are the two local bodies, b and c
+their first columns.
 """
 
 from __future__ import annotations
@@ -11,43 +11,42 @@ from mastd.kernel import fused_kernel
 from mastd.vehicle.blocks.fields import LOCAL_BODY
 from mastd.vehicle.blocks.matrix_blocks import add_cross, add_cross_cross, add_diagonal
 from mastd.vehicle.blocks.rates import vector_rate
-from mastd.vehicle.blocks.vectors import Triple, cross, decrease, increase, take, turned
+from mastd.vehicle.blocks.vectors import Triple, add3, cross, load3, rotate, sub3
 
 
 @fused_kernel
-def arm(points: FloatArray, slots: FloatArray, k: int, first: int, slot: int) -> Triple:
-    """Return the constant vector ``points[k, first]`` of the body in a slot, in the axes of the frame."""
-    x, y, z = take(points, k, first)
-    return turned(slots, slot, LOCAL_BODY.rotation, x, y, z)
+def arm(points: FloatArray, local_bodies: FloatArray, k: int, first: int, local: int) -> Triple:
+    """Return the constant vector ``points[k, first]`` of a local body, in the axes of the frame."""
+    x, y, z = load3(points, k, first)
+    return rotate(local_bodies, local, LOCAL_BODY.rotation, x, y, z)
 
 
 @fused_kernel
-def between(slots: FloatArray, i: int, j: int, p: Triple, q: Triple) -> Triple:
-    """Return d from the point with arm p on the body in slot i to the point with arm q on the one in slot
-    j."""
-    x, y, z = take(slots, i, LOCAL_BODY.position)
-    u, v, w = take(slots, j, LOCAL_BODY.position)
+def between(local_bodies: FloatArray, i: int, j: int, p: Triple, q: Triple) -> Triple:
+    """Return d from the point with arm p on local body i to the point with arm q on local body j."""
+    x, y, z = load3(local_bodies, i, LOCAL_BODY.position)
+    u, v, w = load3(local_bodies, j, LOCAL_BODY.position)
     return u + q[0] - x - p[0], v + q[1] - y - p[1], w + q[2] - z - p[2]
 
 
 @fused_kernel
-def point_velocity(slots: FloatArray, i: int, j: int, p: Triple, q: Triple) -> Triple:
+def point_velocity(local_bodies: FloatArray, i: int, j: int, p: Triple, q: Triple) -> Triple:
     """Return the velocity of the second point against the first one's, in the axes of the frame."""
-    a, b = vector_rate(slots, i, p), vector_rate(slots, j, q)
-    x, y, z = take(slots, i, LOCAL_BODY.velocity)
-    u, v, w = take(slots, j, LOCAL_BODY.velocity)
+    a, b = vector_rate(local_bodies, i, p), vector_rate(local_bodies, j, q)
+    x, y, z = load3(local_bodies, i, LOCAL_BODY.velocity)
+    u, v, w = load3(local_bodies, j, LOCAL_BODY.velocity)
     return u + b[0] - x - a[0], v + b[1] - y - a[1], w + b[2] - z - a[2]
 
 
 @fused_kernel
-def push(slots: FloatArray, i: int, j: int, p: Triple, q: Triple, force: Triple) -> None:
-    """Add −force at arm p of slot i and +force at arm q of slot j."""
-    decrease(slots, i, LOCAL_BODY.force, force[0], force[1], force[2])
+def push(local_bodies: FloatArray, i: int, j: int, p: Triple, q: Triple, force: Triple) -> None:
+    """Add −force at arm p of local body i and +force at arm q of local body j."""
+    sub3(local_bodies, i, LOCAL_BODY.force, force[0], force[1], force[2])
     x, y, z = cross(p[0], p[1], p[2], force[0], force[1], force[2])
-    decrease(slots, i, LOCAL_BODY.moment, x, y, z)
-    increase(slots, j, LOCAL_BODY.force, force[0], force[1], force[2])
+    sub3(local_bodies, i, LOCAL_BODY.moment, x, y, z)
+    add3(local_bodies, j, LOCAL_BODY.force, force[0], force[1], force[2])
     x, y, z = cross(q[0], q[1], q[2], force[0], force[1], force[2])
-    increase(slots, j, LOCAL_BODY.moment, x, y, z)
+    add3(local_bodies, j, LOCAL_BODY.moment, x, y, z)
 
 
 @fused_kernel

@@ -31,7 +31,7 @@ def cross(a0: float, a1: float, a2: float, b0: float, b1: float, b2: float) -> T
 
 
 @fused_kernel
-def turned(block: FloatArray, i: int, matrix: int, x: float, y: float, z: float) -> Triple:
+def rotate(block: FloatArray, i: int, matrix: int, x: float, y: float, z: float) -> Triple:
     """Return R (x, y, z), R in lanes at ``block[i, matrix]``."""
     return (
         load(block, i, matrix) * x + load(block, i, matrix + 1) * y + load(block, i, matrix + 2) * z,
@@ -41,7 +41,7 @@ def turned(block: FloatArray, i: int, matrix: int, x: float, y: float, z: float)
 
 
 @fused_kernel
-def turned_back(block: FloatArray, i: int, matrix: int, x: float, y: float, z: float) -> Triple:
+def rotate_inverse(block: FloatArray, i: int, matrix: int, x: float, y: float, z: float) -> Triple:
     """Return Rᵀ (x, y, z), R in lanes at ``block[i, matrix]``."""
     return (
         load(block, i, matrix) * x + load(block, i, matrix + 3) * y + load(block, i, matrix + 6) * z,
@@ -72,13 +72,13 @@ def from_frame(frame: FloatArray, x: float, y: float, z: float) -> Triple:
 
 
 @fused_kernel
-def take(block: FloatArray, i: int, first: int) -> Triple:
+def load3(block: FloatArray, i: int, first: int) -> Triple:
     """Return the vector in lanes at ``block[i, first]``."""
     return load(block, i, first), load(block, i, first + 1), load(block, i, first + 2)
 
 
 @fused_kernel
-def put(block: FloatArray, i: int, first: int, x: float, y: float, z: float) -> None:
+def store3(block: FloatArray, i: int, first: int, x: float, y: float, z: float) -> None:
     """Write a vector in lanes to ``block[i, first]``."""
     store(block, i, first, x)
     store(block, i, first + 1, y)
@@ -86,7 +86,7 @@ def put(block: FloatArray, i: int, first: int, x: float, y: float, z: float) -> 
 
 
 @fused_kernel
-def increase(block: FloatArray, i: int, first: int, x: float, y: float, z: float) -> None:
+def add3(block: FloatArray, i: int, first: int, x: float, y: float, z: float) -> None:
     """Add a vector in lanes to the one at ``block[i, first]``."""
     store(block, i, first, load(block, i, first) + x)
     store(block, i, first + 1, load(block, i, first + 1) + y)
@@ -94,7 +94,7 @@ def increase(block: FloatArray, i: int, first: int, x: float, y: float, z: float
 
 
 @fused_kernel
-def decrease(block: FloatArray, i: int, first: int, x: float, y: float, z: float) -> None:
+def sub3(block: FloatArray, i: int, first: int, x: float, y: float, z: float) -> None:
     """Subtract a vector in lanes from the one at ``block[i, first]``."""
     store(block, i, first, load(block, i, first) - x)
     store(block, i, first + 1, load(block, i, first + 1) - y)

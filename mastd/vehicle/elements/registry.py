@@ -28,22 +28,24 @@ def start_elements(elements: Elements) -> None:
 
 
 @fused_kernel
-def element_forces(elements: Elements, line: IntArray, slots: FloatArray, weights: FloatArray) -> None:
-    """Add the forces of a group's elements to its slots; ``weights`` (LANES): 1 where a lane is in use."""
-    spring_forces(elements.springs, line, slots)
-    bar_forces(elements.bars, line, slots, weights)
+def element_forces(elements: Elements, line: IntArray, local_bodies: FloatArray, weights: FloatArray) -> None:
+    """Add the forces of a group's elements to its local bodies; ``weights`` (LANES): 1 where a lane is in
+    use."""
+    spring_forces(elements.springs, line, local_bodies)
+    bar_forces(elements.bars, line, local_bodies, weights)
 
 
 @fused_kernel
 def element_jacobian(
     elements: Elements,
     line: IntArray,
-    slots: FloatArray,
+    local_bodies: FloatArray,
     cells: FloatArray,
     joint: float,
     velocity: float,
     displacement: float,
 ) -> None:
-    """Add the derivatives of a group's elements to its matrix; the weights are those of ``group_matrix``."""
-    spring_jacobian(elements.springs, line, slots, cells, velocity, displacement)
-    bar_jacobian(elements.bars, line, slots, cells, joint, displacement)
+    """Add the derivatives of a group's elements to its matrix; the weights are those of
+    ``group_jacobian``."""
+    spring_jacobian(elements.springs, line, local_bodies, cells, velocity, displacement)
+    bar_jacobian(elements.bars, line, local_bodies, cells, joint, displacement)

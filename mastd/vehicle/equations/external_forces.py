@@ -30,7 +30,7 @@ def prepare_wheels(car: Arrays, moving: bool) -> None:
 
 
 @fused_kernel
-def act_from_outside(car: Arrays, ground: FloatArray) -> None:
+def apply_external_forces(car: Arrays, ground: FloatArray) -> None:
     """Add the forces of air and straps to the chassis' external ones, write those of chocks to the wheels."""
     if car.air[AIR.drag] != 0.0 or car.air[AIR.front_lift] != 0.0 or car.air[AIR.rear_lift] != 0.0:
         push_by_air(car.bodies, car.air, car.external)

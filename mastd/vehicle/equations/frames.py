@@ -11,17 +11,17 @@ from __future__ import annotations
 
 from mastd.arrays import FloatArray
 from mastd.kernel import fused_kernel
-from mastd.lanes import LANES, first_lane, load, splat, store
+from mastd.lanes import LANES, broadcast, first_lane, load, store
 from mastd.vehicle.blocks.fields import BODY, GROUP, INERTIA, LOCAL_BODY, LOCAL_BODY_SIZE, LOCAL_MOTION_SIZE
 from mastd.vehicle.blocks.vectors import (
     composed,
     cross,
+    load3,
     matrix_of,
-    put,
+    rotate,
+    store3,
     symmetric_times,
-    take,
     to_frame,
-    turned,
 )
 from mastd.vehicle.state.arrays import Arrays
 from mastd.vehicle.state.grouping import CHASSIS
@@ -36,21 +36,21 @@ def choose_frame(car: Arrays, relative: bool) -> None:
 
 @fused_kernel
 def chassis_to_frame(car: Arrays, gravity: float) -> None:
-    """Start the chassis' out-of-balance force with its inertia, weight and the external force and moment."""
+    """Start the chassis' residual with its inertia, weight and the external force and moment."""
     frame, bodies, constants = car.frame, car.bodies, car.body_constants
     mass = load(constants, CHASSIS, INERTIA.mass)
-    x, y, z = take(bodies, CHASSIS, BODY.acceleration)
+    x, y, z = load3(bodies, CHASSIS, BODY.acceleration)
     a0, a1, a2 = to_frame(frame, x, y, z + gravity)
-    w0, w1, w2 = take(bodies, CHASSIS, BODY.angular_velocity)
-    b0, b1, b2 = take(bodies, CHASSIS, BODY.angular_acceleration)
-    xx, yy, zz = take(constants, CHASSIS, INERTIA.moments)
-    xy, xz, yz = take(constants, CHASSIS, INERTIA.moments + 3)
+    w0, w1, w2 = load3(bodies, CHASSIS, BODY.angular_velocity)
+    b0, b1, b2 = load3(bodies, CHASSIS, BODY.angular_acceleration)
+    xx, yy, zz = load3(constants, CHASSIS, INERTIA.moments)
+    xy, xz, yz = load3(constants, CHASSIS, INERTIA.moments + 3)
     h0, h1, h2 = symmetric_times(xx, yy, zz, xy, xz, yz, w0, w1, w2)
     g0, g1, g2 = cross(w0, w1, w2, h0, h1, h2)
     t0, t1, t2 = symmetric_times(xx, yy, zz, xy, xz, yz, b0, b1, b2)
     external = car.external
     f0, f1, f2 = chassis_axes_to_frame(
-        frame, bodies, splat(external[0]), splat(external[1]), splat(external[2])
+        frame, bodies, broadcast(external[0]), broadcast(external[1]), broadcast(external[2])
     )
     m0, m1, m2 = chassis_axes_to_frame(
         frame, bodies, t0 + g0 - external[3], t1 + g1 - external[4], t2 + g2 - external[5]
@@ -69,7 +69,7 @@ def chassis_axes_to_frame(
     frame: FloatArray, bodies: FloatArray, x: float, y: float, z: float
 ) -> tuple[float, float, float]:
     """Return a vector given in chassis axes, in lanes, in the axes of the frame."""
-    u, v, w = turned(bodies, CHASSIS, BODY.rotation, x, y, z)
+    u, v, w = rotate(bodies, CHASSIS, BODY.rotation, x, y, z)
     return to_frame(frame, u, v, w)
 
 
@@ -95,86 +95,90 @@ def renew_attitude(bodies: FloatArray, b: int) -> None:
         load(bodies, b, t + 2),
     )
     store(bodies, b, BODY.attitude, w)
-    put(bodies, b, BODY.attitude + 1, x, y, z)
+    store3(bodies, b, BODY.attitude + 1, x, y, z)
     r0, r1, r2, r3, r4, r5, r6, r7, r8 = matrix_of(w, x, y, z)
-    put(bodies, b, BODY.rotation, r0, r1, r2)
-    put(bodies, b, BODY.rotation + 3, r3, r4, r5)
-    put(bodies, b, BODY.rotation + 6, r6, r7, r8)
+    store3(bodies, b, BODY.rotation, r0, r1, r2)
+    store3(bodies, b, BODY.rotation + 3, r3, r4, r5)
+    store3(bodies, b, BODY.rotation + 6, r6, r7, r8)
 
 
 @fused_kernel
-def places_to_frame(car: Arrays, group: int) -> None:
-    """Write position and rotation alone of a group's bodies and of those it is joined to."""
+def positions_to_frame(car: Arrays, group: int) -> None:
+    """Write position and rotation alone of a group's local bodies."""
     line = car.groups[group]
-    slots, first_slot = car.slots, line[GROUP.first_local]
-    own = first_slot + line[GROUP.interfaces]
+    local_bodies, first_local = car.local_bodies, line[GROUP.first_local]
+    own = first_local + line[GROUP.interfaces]
     for k in range(line[GROUP.bodies]):
-        place_in_frame(car.frame, car.bodies, slots, line[GROUP.first_body] + k, own + k)
-    put(slots, first_slot, LOCAL_BODY.position, splat(0.0), splat(0.0), splat(0.0))
-    rotate_to_frame(car.frame, car.bodies, slots, CHASSIS, first_slot)
+        position_to_frame(car.frame, car.bodies, local_bodies, line[GROUP.first_body] + k, own + k)
+    store3(local_bodies, first_local, LOCAL_BODY.position, broadcast(0.0), broadcast(0.0), broadcast(0.0))
+    rotate_to_frame(car.frame, car.bodies, local_bodies, CHASSIS, first_local)
     _copy_joined(car, group, LOCAL_BODY.velocity)
 
 
 @fused_kernel
 def _copy_joined(car: Arrays, group: int, count: int) -> None:
     line = car.groups[group]
-    slots, first_slot = car.slots, line[GROUP.first_local]
-    for slot in range(first_slot + 1, first_slot + line[GROUP.interfaces]):
+    local_bodies, first_local = car.local_bodies, line[GROUP.first_local]
+    for local in range(first_local + 1, first_local + line[GROUP.interfaces]):
         for lane in range(LANES):
-            source, other = car.source_slot[slot, lane], car.source_lane[slot, lane]
+            source, other = car.interface_source[local, lane], car.interface_lane[local, lane]
             if source < 0:
-                source, other = first_slot, lane
+                source, other = first_local, lane
             for field in range(count):
-                slots[slot, field, lane] = slots[source, field, other]
+                local_bodies[local, field, lane] = local_bodies[source, field, other]
 
 
 @fused_kernel
 def bodies_to_frame(car: Arrays, group: int, gravity: float, rates: bool) -> None:
-    """Fill the slots of a group: its own bodies with their inertia and weight, then those it is joined to.
+    """Fill the local bodies of a group: its own with their inertia and weight, then its interface bodies.
 
     ``rates`` adds accelerations, which the constraints of acceleration need.
     """
     line = car.groups[group]
-    slots = car.slots
-    first_slot = line[GROUP.first_local]
-    own = first_slot + line[GROUP.interfaces]
+    local_bodies = car.local_bodies
+    first_local = line[GROUP.first_local]
+    own = first_local + line[GROUP.interfaces]
     for k in range(line[GROUP.bodies]):
         _body_to_frame(
             car.frame,
             car.bodies,
             car.body_constants,
-            slots,
+            local_bodies,
             line[GROUP.first_body] + k,
             own + k,
             gravity,
             rates,
         )
-    _chassis_slot(car.frame, car.bodies, slots, first_slot, rates)
+    _chassis_to_local(car.frame, car.bodies, local_bodies, first_local, rates)
     _copy_joined(car, group, LOCAL_BODY_SIZE if rates else LOCAL_MOTION_SIZE)
-    for slot in range(first_slot + 1, own):
+    for local in range(first_local + 1, own):
         for field in range(LOCAL_BODY.force, LOCAL_BODY.force + 6):
-            store(slots, slot, field, splat(0.0))
+            store(local_bodies, local, field, broadcast(0.0))
 
 
 @fused_kernel
-def _chassis_slot(frame: FloatArray, bodies: FloatArray, slots: FloatArray, slot: int, rates: bool) -> None:
-    put(slots, slot, LOCAL_BODY.position, splat(0.0), splat(0.0), splat(0.0))
-    rotate_to_frame(frame, bodies, slots, CHASSIS, slot)
-    x, y, z = take(bodies, CHASSIS, BODY.velocity)
+def _chassis_to_local(
+    frame: FloatArray, bodies: FloatArray, local_bodies: FloatArray, local: int, rates: bool
+) -> None:
+    store3(local_bodies, local, LOCAL_BODY.position, broadcast(0.0), broadcast(0.0), broadcast(0.0))
+    rotate_to_frame(frame, bodies, local_bodies, CHASSIS, local)
+    x, y, z = load3(bodies, CHASSIS, BODY.velocity)
     v0, v1, v2 = to_frame(frame, x, y, z)
-    put(slots, slot, LOCAL_BODY.velocity, v0, v1, v2)
-    x, y, z = take(bodies, CHASSIS, BODY.angular_velocity)
-    w0, w1, w2 = turned(slots, slot, LOCAL_BODY.rotation, x, y, z)
-    put(slots, slot, LOCAL_BODY.angular_velocity, w0, w1, w2)
-    put(slots, slot, LOCAL_BODY.force, splat(0.0), splat(0.0), splat(0.0))
-    put(slots, slot, LOCAL_BODY.moment, splat(0.0), splat(0.0), splat(0.0))
+    store3(local_bodies, local, LOCAL_BODY.velocity, v0, v1, v2)
+    x, y, z = load3(bodies, CHASSIS, BODY.angular_velocity)
+    w0, w1, w2 = rotate(local_bodies, local, LOCAL_BODY.rotation, x, y, z)
+    store3(local_bodies, local, LOCAL_BODY.angular_velocity, w0, w1, w2)
+    store3(local_bodies, local, LOCAL_BODY.force, broadcast(0.0), broadcast(0.0), broadcast(0.0))
+    store3(local_bodies, local, LOCAL_BODY.moment, broadcast(0.0), broadcast(0.0), broadcast(0.0))
     if rates:
-        _accelerations(frame, bodies, slots, CHASSIS, slot)
+        _accelerations(frame, bodies, local_bodies, CHASSIS, local)
 
 
 @fused_kernel
-def rotate_to_frame(frame: FloatArray, bodies: FloatArray, slots: FloatArray, b: int, slot: int) -> None:
-    """Write the rotation matrix of a body, body → frame axes, to its slot: A_ci of (3)."""
+def rotate_to_frame(
+    frame: FloatArray, bodies: FloatArray, local_bodies: FloatArray, b: int, local: int
+) -> None:
+    """Write the rotation matrix of a body, body → frame axes, to its local body: A_ci of (3)."""
     for column in range(3):
         r0, r1, r2 = to_frame(
             frame,
@@ -182,29 +186,33 @@ def rotate_to_frame(frame: FloatArray, bodies: FloatArray, slots: FloatArray, b:
             load(bodies, b, BODY.rotation + 3 + column),
             load(bodies, b, BODY.rotation + 6 + column),
         )
-        store(slots, slot, LOCAL_BODY.rotation + column, r0)
-        store(slots, slot, LOCAL_BODY.rotation + 3 + column, r1)
-        store(slots, slot, LOCAL_BODY.rotation + 6 + column, r2)
+        store(local_bodies, local, LOCAL_BODY.rotation + column, r0)
+        store(local_bodies, local, LOCAL_BODY.rotation + 3 + column, r1)
+        store(local_bodies, local, LOCAL_BODY.rotation + 6 + column, r2)
 
 
 @fused_kernel
-def place_in_frame(frame: FloatArray, bodies: FloatArray, slots: FloatArray, b: int, slot: int) -> None:
-    """Write position and rotation of a body to its slot: (3), in the axes of the frame."""
-    x, y, z = take(bodies, b, BODY.position)
-    u, v, w = take(bodies, CHASSIS, BODY.position)
+def position_to_frame(
+    frame: FloatArray, bodies: FloatArray, local_bodies: FloatArray, b: int, local: int
+) -> None:
+    """Write position and rotation of a body to its local body: (3), in the axes of the frame."""
+    x, y, z = load3(bodies, b, BODY.position)
+    u, v, w = load3(bodies, CHASSIS, BODY.position)
     p0, p1, p2 = to_frame(frame, x - u, y - v, z - w)
-    put(slots, slot, LOCAL_BODY.position, p0, p1, p2)
-    rotate_to_frame(frame, bodies, slots, b, slot)
+    store3(local_bodies, local, LOCAL_BODY.position, p0, p1, p2)
+    rotate_to_frame(frame, bodies, local_bodies, b, local)
 
 
 @fused_kernel
-def _accelerations(frame: FloatArray, bodies: FloatArray, slots: FloatArray, b: int, slot: int) -> None:
-    x, y, z = take(bodies, b, BODY.acceleration)
+def _accelerations(
+    frame: FloatArray, bodies: FloatArray, local_bodies: FloatArray, b: int, local: int
+) -> None:
+    x, y, z = load3(bodies, b, BODY.acceleration)
     a0, a1, a2 = to_frame(frame, x, y, z)
-    put(slots, slot, LOCAL_BODY.acceleration, a0, a1, a2)
-    x, y, z = take(bodies, b, BODY.angular_acceleration)
-    b0, b1, b2 = turned(slots, slot, LOCAL_BODY.rotation, x, y, z)
-    put(slots, slot, LOCAL_BODY.angular_acceleration, b0, b1, b2)
+    store3(local_bodies, local, LOCAL_BODY.acceleration, a0, a1, a2)
+    x, y, z = load3(bodies, b, BODY.angular_acceleration)
+    b0, b1, b2 = rotate(local_bodies, local, LOCAL_BODY.rotation, x, y, z)
+    store3(local_bodies, local, LOCAL_BODY.angular_acceleration, b0, b1, b2)
 
 
 @fused_kernel
@@ -212,30 +220,30 @@ def _body_to_frame(
     frame: FloatArray,
     bodies: FloatArray,
     constants: FloatArray,
-    slots: FloatArray,
+    local_bodies: FloatArray,
     b: int,
-    slot: int,
+    local: int,
     gravity: float,
     rates: bool,
 ) -> None:
-    place_in_frame(frame, bodies, slots, b, slot)
-    x, y, z = take(bodies, b, BODY.velocity)
+    position_to_frame(frame, bodies, local_bodies, b, local)
+    x, y, z = load3(bodies, b, BODY.velocity)
     v0, v1, v2 = to_frame(frame, x, y, z)
-    put(slots, slot, LOCAL_BODY.velocity, v0, v1, v2)
-    w0, w1, w2 = take(bodies, b, BODY.angular_velocity)
-    x, y, z = turned(slots, slot, LOCAL_BODY.rotation, w0, w1, w2)
-    put(slots, slot, LOCAL_BODY.angular_velocity, x, y, z)
+    store3(local_bodies, local, LOCAL_BODY.velocity, v0, v1, v2)
+    w0, w1, w2 = load3(bodies, b, BODY.angular_velocity)
+    x, y, z = rotate(local_bodies, local, LOCAL_BODY.rotation, w0, w1, w2)
+    store3(local_bodies, local, LOCAL_BODY.angular_velocity, x, y, z)
     mass = load(constants, b, INERTIA.mass)
-    x, y, z = take(bodies, b, BODY.acceleration)
+    x, y, z = load3(bodies, b, BODY.acceleration)
     a0, a1, a2 = to_frame(frame, x, y, z + gravity)
-    put(slots, slot, LOCAL_BODY.force, mass * a0, mass * a1, mass * a2)
-    xx, yy, zz = take(constants, b, INERTIA.moments)
-    xy, xz, yz = take(constants, b, INERTIA.moments + 3)
+    store3(local_bodies, local, LOCAL_BODY.force, mass * a0, mass * a1, mass * a2)
+    xx, yy, zz = load3(constants, b, INERTIA.moments)
+    xy, xz, yz = load3(constants, b, INERTIA.moments + 3)
     h0, h1, h2 = symmetric_times(xx, yy, zz, xy, xz, yz, w0, w1, w2)
     g0, g1, g2 = cross(w0, w1, w2, h0, h1, h2)
-    b0, b1, b2 = take(bodies, b, BODY.angular_acceleration)
+    b0, b1, b2 = load3(bodies, b, BODY.angular_acceleration)
     t0, t1, t2 = symmetric_times(xx, yy, zz, xy, xz, yz, b0, b1, b2)
-    x, y, z = turned(slots, slot, LOCAL_BODY.rotation, t0 + g0, t1 + g1, t2 + g2)
-    put(slots, slot, LOCAL_BODY.moment, x, y, z)
+    x, y, z = rotate(local_bodies, local, LOCAL_BODY.rotation, t0 + g0, t1 + g1, t2 + g2)
+    store3(local_bodies, local, LOCAL_BODY.moment, x, y, z)
     if rates:
-        _accelerations(frame, bodies, slots, b, slot)
+        _accelerations(frame, bodies, local_bodies, b, local)

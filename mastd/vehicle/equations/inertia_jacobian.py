@@ -9,17 +9,17 @@ from __future__ import annotations
 
 from mastd.arrays import FloatArray
 from mastd.kernel import fused_kernel
-from mastd.lanes import load, splat, store_row
+from mastd.lanes import broadcast, load, store_row
 from mastd.vehicle.blocks.fields import BODY, GROUP, INERTIA, LOCAL_BODY
 from mastd.vehicle.blocks.matrix_blocks import add_cross, add_diagonal, add_product
-from mastd.vehicle.blocks.vectors import Triple, cross, symmetric_times, take, turned
+from mastd.vehicle.blocks.vectors import Triple, cross, load3, rotate, symmetric_times
 from mastd.vehicle.equations.frames import chassis_axes_to_frame
 from mastd.vehicle.state.arrays import Arrays
 from mastd.vehicle.state.grouping import CHASSIS
 
 
 @fused_kernel
-def inertia_matrix(
+def inertia_jacobian(
     car: Arrays, cells: FloatArray, group: int, acceleration: float, velocity: float, displacement: float
 ) -> None:
     """Add mass, inertia and gyroscopic terms of a group's own bodies."""
@@ -27,10 +27,10 @@ def inertia_matrix(
     first, size = line[GROUP.first_cell], line[GROUP.size]
     own = line[GROUP.first_local] + line[GROUP.interfaces]
     for k in range(line[GROUP.bodies]):
-        body_matrix(
+        body_jacobian(
             car.bodies,
             car.body_constants,
-            car.slots,
+            car.local_bodies,
             cells,
             first,
             size,
@@ -44,16 +44,16 @@ def inertia_matrix(
 
 
 @fused_kernel
-def body_matrix(
+def body_jacobian(
     bodies: FloatArray,
     constants: FloatArray,
-    slots: FloatArray,
+    local_bodies: FloatArray,
     cells: FloatArray,
     first: int,
     size: int,
     b: int,
     body: int,
-    slot: int,
+    local: int,
     acceleration: float,
     velocity: float,
     displacement: float,
@@ -63,11 +63,11 @@ def body_matrix(
     for column in range(3):
         # Column by column of the body's axes: R (…) Rᵀ = Σ (R …) rᵀ, r the columns of R.
         axis = (
-            load(slots, slot, LOCAL_BODY.rotation + column),
-            load(slots, slot, LOCAL_BODY.rotation + 3 + column),
-            load(slots, slot, LOCAL_BODY.rotation + 6 + column),
+            load(local_bodies, local, LOCAL_BODY.rotation + column),
+            load(local_bodies, local, LOCAL_BODY.rotation + 3 + column),
+            load(local_bodies, local, LOCAL_BODY.rotation + 6 + column),
         )
-        moment = _moment_by(bodies, constants, slots, body, slot, column, acceleration, velocity)
+        moment = _moment_by(bodies, constants, local_bodies, body, local, column, acceleration, velocity)
         add_product(cells, first, size, b + 3, b + 3, moment, axis)
     add_cross(
         cells,
@@ -75,15 +75,15 @@ def body_matrix(
         size,
         b + 3,
         b + 3,
-        splat(-displacement),
-        _inertia_moment(bodies, constants, slots, body, slot),
+        broadcast(-displacement),
+        _inertia_moment(bodies, constants, local_bodies, body, local),
     )
 
 
 @fused_kernel
 def _entries(constants: FloatArray, body: int) -> tuple[float, float, float, float, float, float]:
-    xx, yy, zz = take(constants, body, INERTIA.moments)
-    xy, xz, yz = take(constants, body, INERTIA.moments + 3)
+    xx, yy, zz = load3(constants, body, INERTIA.moments)
+    xy, xz, yz = load3(constants, body, INERTIA.moments + 3)
     return xx, yy, zz, xy, xz, yz
 
 
@@ -91,9 +91,9 @@ def _entries(constants: FloatArray, body: int) -> tuple[float, float, float, flo
 def _moment_by(
     bodies: FloatArray,
     constants: FloatArray,
-    slots: FloatArray,
+    local_bodies: FloatArray,
     body: int,
-    slot: int,
+    local: int,
     column: int,
     acceleration: float,
     velocity: float,
@@ -101,18 +101,18 @@ def _moment_by(
     """Return the inertia moment, in the frame, for a unit of (angular) acceleration and velocity about one
     axis."""
     xx, yy, zz, xy, xz, yz = _entries(constants, body)
-    one, zero = splat(1.0), splat(0.0)
+    one, zero = broadcast(1.0), broadcast(0.0)
     e0 = one if column == 0 else zero
     e1 = one if column == 1 else zero
     e2 = one if column == 2 else zero
     j0, j1, j2 = symmetric_times(xx, yy, zz, xy, xz, yz, e0, e1, e2)
-    w0, w1, w2 = take(bodies, body, BODY.angular_velocity)
+    w0, w1, w2 = load3(bodies, body, BODY.angular_velocity)
     h0, h1, h2 = symmetric_times(xx, yy, zz, xy, xz, yz, w0, w1, w2)
     g0, g1, g2 = cross(w0, w1, w2, j0, j1, j2)
     k0, k1, k2 = cross(e0, e1, e2, h0, h1, h2)
-    return turned(
-        slots,
-        slot,
+    return rotate(
+        local_bodies,
+        local,
         LOCAL_BODY.rotation,
         acceleration * j0 + velocity * (g0 + k0),
         acceleration * j1 + velocity * (g1 + k1),
@@ -122,45 +122,45 @@ def _moment_by(
 
 @fused_kernel
 def _inertia_moment(
-    bodies: FloatArray, constants: FloatArray, slots: FloatArray, body: int, slot: int
+    bodies: FloatArray, constants: FloatArray, local_bodies: FloatArray, body: int, local: int
 ) -> Triple:
     xx, yy, zz, xy, xz, yz = _entries(constants, body)
-    w0, w1, w2 = take(bodies, body, BODY.angular_velocity)
+    w0, w1, w2 = load3(bodies, body, BODY.angular_velocity)
     h0, h1, h2 = symmetric_times(xx, yy, zz, xy, xz, yz, w0, w1, w2)
     g0, g1, g2 = cross(w0, w1, w2, h0, h1, h2)
-    b0, b1, b2 = take(bodies, body, BODY.angular_acceleration)
+    b0, b1, b2 = load3(bodies, body, BODY.angular_acceleration)
     t0, t1, t2 = symmetric_times(xx, yy, zz, xy, xz, yz, b0, b1, b2)
-    return turned(slots, slot, LOCAL_BODY.rotation, t0 + g0, t1 + g1, t2 + g2)
+    return rotate(local_bodies, local, LOCAL_BODY.rotation, t0 + g0, t1 + g1, t2 + g2)
 
 
 @fused_kernel
-def chassis_matrix(
+def chassis_jacobian(
     car: Arrays, core: FloatArray, acceleration: float, velocity: float, displacement: float
 ) -> None:
     """Write the chassis' own 6 × 6: mass, inertia, gyroscopic terms. ``core`` (36, LANES), row by row.
 
-    The slot of the chassis is the first of the first group; every lane holds the same.
+    The chassis is the first local body of the first group; every lane holds the same.
     """
-    slot = car.groups[0, GROUP.first_local]
+    local = car.groups[0, GROUP.first_local]
     for entry in range(36):
-        store_row(core, entry, splat(0.0))
-    body_matrix(
+        store_row(core, entry, broadcast(0.0))
+    body_jacobian(
         car.bodies,
         car.body_constants,
-        car.slots,
+        car.local_bodies,
         core,
         0,
         6,
         0,
         CHASSIS,
-        slot,
+        local,
         acceleration,
         velocity,
         displacement,
     )
     # Applied force and moment turn with the chassis.
     frame, external = car.frame, car.external
-    x, y, z = splat(external[0]), splat(external[1]), splat(external[2])
-    add_cross(core, 0, 6, 0, 3, splat(displacement), chassis_axes_to_frame(frame, car.bodies, x, y, z))
-    x, y, z = splat(external[3]), splat(external[4]), splat(external[5])
-    add_cross(core, 0, 6, 3, 3, splat(displacement), chassis_axes_to_frame(frame, car.bodies, x, y, z))
+    x, y, z = broadcast(external[0]), broadcast(external[1]), broadcast(external[2])
+    add_cross(core, 0, 6, 0, 3, broadcast(displacement), chassis_axes_to_frame(frame, car.bodies, x, y, z))
+    x, y, z = broadcast(external[3]), broadcast(external[4]), broadcast(external[5])
+    add_cross(core, 0, 6, 3, 3, broadcast(displacement), chassis_axes_to_frame(frame, car.bodies, x, y, z))

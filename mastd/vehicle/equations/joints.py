@@ -1,10 +1,10 @@
-"""Joint primitives: gaps, their rates and accelerations, and the forces of their multipliers.
+"""Joint primitives: constraint violations Φ, their rates and accelerations, forces of their multipliers.
 
 Eqs. (15), (18) of Kang 2014 and their like, in the axes of the frame (its (17), (22)). The correction to
 (15): the axis is turned into the frame, h = A h′. With d = point of the second body − point of the first:
 
 ====================  =================================  ==============================================
-primitive             gap                                its force on the first body and the second
+primitive             Φ                                  its force on the first body and the second
 ====================  =================================  ==============================================
 spherical             d                                  −λ, +λ at the points
 dot-1                 h_i · h_j                          moments +λ h_i × h_j and −λ h_i × h_j
@@ -12,7 +12,7 @@ dot-2                 h_i · d − drive                    −λ h_i, +λ h_i, 
 distance              (d · d − L²) / (2 L)               −λ d / L, +λ d / L at the points
 ====================  =================================  ==============================================
 
-The forces are those in the equation of motion M a − f + Φᵀλ = 0: what is added to the out-of-balance force.
+The forces are those in the equation of motion M a − f + Φᵀλ = 0: what is added to the residual.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from mastd.lanes import load, select, store
 from mastd.vehicle.blocks.fields import CONSTRAINT, GROUP, LOCAL_BODY, PRIMITIVE, PRIMITIVE_INDEX
 from mastd.vehicle.blocks.lines import arm, between, push
 from mastd.vehicle.blocks.rates import vector_rates
-from mastd.vehicle.blocks.vectors import Triple, cross, decrease, dot, increase, take
+from mastd.vehicle.blocks.vectors import Triple, add3, cross, dot, load3, sub3
 from mastd.vehicle.model.definition import PrimitiveKind
 from mastd.vehicle.state.arrays import Arrays
 
@@ -34,23 +34,23 @@ _DOT_2 = int(PrimitiveKind.DOT_2)
 
 @fused_kernel
 def joint_forces(car: Arrays, group: int) -> None:
-    """Write the gaps of a group's constraints and add the forces of their multipliers to its slots."""
+    """Write Φ of a group's constraints and add the forces of their multipliers to its local bodies."""
     line = car.groups[group]
-    slot, row = line[GROUP.first_local], line[GROUP.first_row]
+    local, row = line[GROUP.first_local], line[GROUP.first_row]
     for k in range(line[GROUP.first_primitive], line[GROUP.first_primitive] + line[GROUP.primitives]):
         kind, at = car.primitives[k, PRIMITIVE_INDEX.kind], row + car.primitives[k, PRIMITIVE_INDEX.row]
         i, j = (
-            slot + car.primitives[k, PRIMITIVE_INDEX.first],
-            slot + car.primitives[k, PRIMITIVE_INDEX.second],
+            local + car.primitives[k, PRIMITIVE_INDEX.first],
+            local + car.primitives[k, PRIMITIVE_INDEX.second],
         )
         if kind == _SPHERICAL:
-            _spherical(car.points, car.slots, car.rows, k, i, j, at)
+            _spherical(car.points, car.local_bodies, car.rows, k, i, j, at)
         elif kind == _DOT_1:
-            _dot_1(car.points, car.slots, car.rows, k, i, j, at)
+            _dot_1(car.points, car.local_bodies, car.rows, k, i, j, at)
         elif kind == _DOT_2:
             _dot_2(
                 car.points,
-                car.slots,
+                car.local_bodies,
                 car.rows,
                 car.drives,
                 k,
@@ -60,15 +60,18 @@ def joint_forces(car: Arrays, group: int) -> None:
                 car.primitives[k, PRIMITIVE_INDEX.drive],
             )
         else:
-            _distance(car.points, car.slots, car.rows, k, i, j, at)
+            _distance(car.points, car.local_bodies, car.rows, k, i, j, at)
 
 
 @fused_kernel
 def _spherical(
-    points: FloatArray, slots: FloatArray, rows: FloatArray, k: int, i: int, j: int, row: int
+    points: FloatArray, local_bodies: FloatArray, rows: FloatArray, k: int, i: int, j: int, row: int
 ) -> None:
-    p, q = arm(points, slots, k, PRIMITIVE.point_first, i), arm(points, slots, k, PRIMITIVE.point_second, j)
-    d = between(slots, i, j, p, q)
+    p, q = (
+        arm(points, local_bodies, k, PRIMITIVE.point_first, i),
+        arm(points, local_bodies, k, PRIMITIVE.point_second, j),
+    )
+    d = between(local_bodies, i, j, p, q)
     for c in range(3):
         store(rows, row + c, CONSTRAINT.violation, d[c])
     force = (
@@ -76,23 +79,28 @@ def _spherical(
         load(rows, row + 1, CONSTRAINT.multiplier),
         load(rows, row + 2, CONSTRAINT.multiplier),
     )
-    push(slots, i, j, p, q, force)
+    push(local_bodies, i, j, p, q, force)
 
 
 @fused_kernel
-def _dot_1(points: FloatArray, slots: FloatArray, rows: FloatArray, k: int, i: int, j: int, row: int) -> None:
-    u, v = arm(points, slots, k, PRIMITIVE.axis_first, i), arm(points, slots, k, PRIMITIVE.axis_second, j)
+def _dot_1(
+    points: FloatArray, local_bodies: FloatArray, rows: FloatArray, k: int, i: int, j: int, row: int
+) -> None:
+    u, v = (
+        arm(points, local_bodies, k, PRIMITIVE.axis_first, i),
+        arm(points, local_bodies, k, PRIMITIVE.axis_second, j),
+    )
     store(rows, row, CONSTRAINT.violation, dot(u[0], u[1], u[2], v[0], v[1], v[2]))
     x, y, z = cross(u[0], u[1], u[2], v[0], v[1], v[2])
     force = load(rows, row, CONSTRAINT.multiplier)
-    increase(slots, i, LOCAL_BODY.moment, force * x, force * y, force * z)
-    decrease(slots, j, LOCAL_BODY.moment, force * x, force * y, force * z)
+    add3(local_bodies, i, LOCAL_BODY.moment, force * x, force * y, force * z)
+    sub3(local_bodies, j, LOCAL_BODY.moment, force * x, force * y, force * z)
 
 
 @fused_kernel
 def _dot_2(
     points: FloatArray,
-    slots: FloatArray,
+    local_bodies: FloatArray,
     rows: FloatArray,
     drives: FloatArray,
     k: int,
@@ -102,118 +110,123 @@ def _dot_2(
     drive: int,
 ) -> None:
     p, q, u = (
-        arm(points, slots, k, PRIMITIVE.point_first, i),
-        arm(points, slots, k, PRIMITIVE.point_second, j),
-        arm(points, slots, k, PRIMITIVE.axis_first, i),
+        arm(points, local_bodies, k, PRIMITIVE.point_first, i),
+        arm(points, local_bodies, k, PRIMITIVE.point_second, j),
+        arm(points, local_bodies, k, PRIMITIVE.axis_first, i),
     )
-    d = between(slots, i, j, p, q)
-    store(rows, row, CONSTRAINT.violation, dot_2_gap(points, slots, drives, k, i, d, drive))
+    d = between(local_bodies, i, j, p, q)
+    store(rows, row, CONSTRAINT.violation, dot_2_violation(points, local_bodies, drives, k, i, d, drive))
     force = load(rows, row, CONSTRAINT.multiplier)
     # The force acts on the first body at the second point.
     reach = p[0] + d[0], p[1] + d[1], p[2] + d[2]
-    push(slots, i, j, reach, q, (force * u[0], force * u[1], force * u[2]))
+    push(local_bodies, i, j, reach, q, (force * u[0], force * u[1], force * u[2]))
 
 
 @fused_kernel
 def _distance(
-    points: FloatArray, slots: FloatArray, rows: FloatArray, k: int, i: int, j: int, row: int
+    points: FloatArray, local_bodies: FloatArray, rows: FloatArray, k: int, i: int, j: int, row: int
 ) -> None:
-    p, q = arm(points, slots, k, PRIMITIVE.point_first, i), arm(points, slots, k, PRIMITIVE.point_second, j)
-    d = between(slots, i, j, p, q)
-    store(rows, row, CONSTRAINT.violation, distance_gap(points, k, d))
+    p, q = (
+        arm(points, local_bodies, k, PRIMITIVE.point_first, i),
+        arm(points, local_bodies, k, PRIMITIVE.point_second, j),
+    )
+    d = between(local_bodies, i, j, p, q)
+    store(rows, row, CONSTRAINT.violation, distance_violation(points, k, d))
     force = load(rows, row, CONSTRAINT.multiplier) / load(points, k, PRIMITIVE.length)
-    push(slots, i, j, p, q, (force * d[0], force * d[1], force * d[2]))
+    push(local_bodies, i, j, p, q, (force * d[0], force * d[1], force * d[2]))
 
 
 @fused_kernel
-def joint_gaps(car: Arrays, group: int) -> None:
-    """Write the gaps of a group's constraints, after ``places_to_frame``."""
-    line, points, slots, rows = car.groups[group], car.points, car.slots, car.rows
-    slot = line[GROUP.first_local]
+def joint_violations(car: Arrays, group: int) -> None:
+    """Write Φ of a group's constraints, after ``positions_to_frame``."""
+    line, points, local_bodies, rows = car.groups[group], car.points, car.local_bodies, car.rows
+    local = line[GROUP.first_local]
     for k in range(line[GROUP.first_primitive], line[GROUP.first_primitive] + line[GROUP.primitives]):
         kind, at = (
             car.primitives[k, PRIMITIVE_INDEX.kind],
             line[GROUP.first_row] + car.primitives[k, PRIMITIVE_INDEX.row],
         )
         i, j = (
-            slot + car.primitives[k, PRIMITIVE_INDEX.first],
-            slot + car.primitives[k, PRIMITIVE_INDEX.second],
+            local + car.primitives[k, PRIMITIVE_INDEX.first],
+            local + car.primitives[k, PRIMITIVE_INDEX.second],
         )
         if kind == _DOT_1:
             u, v = (
-                arm(points, slots, k, PRIMITIVE.axis_first, i),
-                arm(points, slots, k, PRIMITIVE.axis_second, j),
+                arm(points, local_bodies, k, PRIMITIVE.axis_first, i),
+                arm(points, local_bodies, k, PRIMITIVE.axis_second, j),
             )
             store(rows, at, CONSTRAINT.violation, dot(u[0], u[1], u[2], v[0], v[1], v[2]))
             continue
         p, q = (
-            arm(points, slots, k, PRIMITIVE.point_first, i),
-            arm(points, slots, k, PRIMITIVE.point_second, j),
+            arm(points, local_bodies, k, PRIMITIVE.point_first, i),
+            arm(points, local_bodies, k, PRIMITIVE.point_second, j),
         )
-        d = between(slots, i, j, p, q)
+        d = between(local_bodies, i, j, p, q)
         if kind == _SPHERICAL:
             for c in range(3):
                 store(rows, at + c, CONSTRAINT.violation, d[c])
         elif kind == _DOT_2:
-            gap = dot_2_gap(points, slots, car.drives, k, i, d, car.primitives[k, PRIMITIVE_INDEX.drive])
-            store(rows, at, CONSTRAINT.violation, gap)
+            violation = dot_2_violation(
+                points, local_bodies, car.drives, k, i, d, car.primitives[k, PRIMITIVE_INDEX.drive]
+            )
+            store(rows, at, CONSTRAINT.violation, violation)
         else:
-            store(rows, at, CONSTRAINT.violation, distance_gap(points, k, d))
+            store(rows, at, CONSTRAINT.violation, distance_violation(points, k, d))
 
 
 @fused_kernel
-def larger_size(largest: float, value: float) -> float:
+def max_abs(largest: float, value: float) -> float:
     """Return the larger of ``largest`` and |value|, lane by lane; what is not a number is kept."""
     size = select(value, value, -value)
     return select(largest - size, largest, size + 0.0 * largest)
 
 
 @fused_kernel
-def dot_2_gap(
-    points: FloatArray, slots: FloatArray, drives: FloatArray, k: int, i: int, d: Triple, drive: int
+def dot_2_violation(
+    points: FloatArray, local_bodies: FloatArray, drives: FloatArray, k: int, i: int, d: Triple, drive: int
 ) -> float:
-    """Return the gap of a dot-2: axis · d − drive."""
-    u = arm(points, slots, k, PRIMITIVE.axis_first, i)
-    gap = dot(u[0], u[1], u[2], d[0], d[1], d[2])
+    """Return Φ of a dot-2: axis · d − drive."""
+    u = arm(points, local_bodies, k, PRIMITIVE.axis_first, i)
+    violation = dot(u[0], u[1], u[2], d[0], d[1], d[2])
     if drive >= 0:
-        gap = gap - load(drives, drive, 0)
-    return gap
+        violation = violation - load(drives, drive, 0)
+    return violation
 
 
 @fused_kernel
-def distance_gap(points: FloatArray, k: int, d: Triple) -> float:
-    """Return the gap of a distance: (d · d − L²) / (2 L)."""
+def distance_violation(points: FloatArray, k: int, d: Triple) -> float:
+    """Return Φ of a distance: (d · d − L²) / (2 L)."""
     length = load(points, k, PRIMITIVE.length)
     return 0.5 * (dot(d[0], d[1], d[2], d[0], d[1], d[2]) / length - length)
 
 
 @fused_kernel
 def joint_rates(car: Arrays, group: int) -> None:
-    """Write the rates and accelerations of a group's gaps: the second and third line of (42)."""
-    line, points, slots, rows = car.groups[group], car.points, car.slots, car.rows
-    slot, row = line[GROUP.first_local], line[GROUP.first_row]
+    """Write dΦ/dt and d²Φ/dt² of a group's constraints: the second and third line of (42)."""
+    line, points, local_bodies, rows = car.groups[group], car.points, car.local_bodies, car.rows
+    local, row = line[GROUP.first_local], line[GROUP.first_row]
     for k in range(line[GROUP.first_primitive], line[GROUP.first_primitive] + line[GROUP.primitives]):
         kind, at = car.primitives[k, PRIMITIVE_INDEX.kind], row + car.primitives[k, PRIMITIVE_INDEX.row]
         i, j = (
-            slot + car.primitives[k, PRIMITIVE_INDEX.first],
-            slot + car.primitives[k, PRIMITIVE_INDEX.second],
+            local + car.primitives[k, PRIMITIVE_INDEX.first],
+            local + car.primitives[k, PRIMITIVE_INDEX.second],
         )
         if kind == _DOT_1:
-            _dot_1_rates(points, slots, rows, k, i, j, at)
+            _dot_1_rates(points, local_bodies, rows, k, i, j, at)
             continue
         p, q = (
-            arm(points, slots, k, PRIMITIVE.point_first, i),
-            arm(points, slots, k, PRIMITIVE.point_second, j),
+            arm(points, local_bodies, k, PRIMITIVE.point_first, i),
+            arm(points, local_bodies, k, PRIMITIVE.point_second, j),
         )
-        d = between(slots, i, j, p, q)
-        rate, acceleration = _relative(slots, i, j, p, q)
+        d = between(local_bodies, i, j, p, q)
+        rate, acceleration = _relative(local_bodies, i, j, p, q)
         if kind == _SPHERICAL:
             for c in range(3):
                 store(rows, at + c, CONSTRAINT.rate, rate[c])
                 store(rows, at + c, CONSTRAINT.acceleration, acceleration[c])
         elif kind == _DOT_2:
             drive = car.primitives[k, PRIMITIVE_INDEX.drive]
-            _dot_2_rates(points, slots, rows, car.drives, k, i, at, drive, d, rate, acceleration)
+            _dot_2_rates(points, local_bodies, rows, car.drives, k, i, at, drive, d, rate, acceleration)
         else:
             length = load(points, k, PRIMITIVE.length)
             first = dot(d[0], d[1], d[2], rate[0], rate[1], rate[2])
@@ -224,18 +237,18 @@ def joint_rates(car: Arrays, group: int) -> None:
 
 
 @fused_kernel
-def _relative(slots: FloatArray, i: int, j: int, p: Triple, q: Triple) -> tuple[Triple, Triple]:
-    p_rate, p_acceleration = vector_rates(slots, i, p)
-    q_rate, q_acceleration = vector_rates(slots, j, q)
-    x, y, z = take(slots, i, LOCAL_BODY.velocity)
-    u, v, w = take(slots, j, LOCAL_BODY.velocity)
+def _relative(local_bodies: FloatArray, i: int, j: int, p: Triple, q: Triple) -> tuple[Triple, Triple]:
+    p_rate, p_acceleration = vector_rates(local_bodies, i, p)
+    q_rate, q_acceleration = vector_rates(local_bodies, j, q)
+    x, y, z = load3(local_bodies, i, LOCAL_BODY.velocity)
+    u, v, w = load3(local_bodies, j, LOCAL_BODY.velocity)
     rate = (
         u + q_rate[0] - x - p_rate[0],
         v + q_rate[1] - y - p_rate[1],
         w + q_rate[2] - z - p_rate[2],
     )
-    x, y, z = take(slots, i, LOCAL_BODY.acceleration)
-    u, v, w = take(slots, j, LOCAL_BODY.acceleration)
+    x, y, z = load3(local_bodies, i, LOCAL_BODY.acceleration)
+    u, v, w = load3(local_bodies, j, LOCAL_BODY.acceleration)
     acceleration = (
         u + q_acceleration[0] - x - p_acceleration[0],
         v + q_acceleration[1] - y - p_acceleration[1],
@@ -246,11 +259,14 @@ def _relative(slots: FloatArray, i: int, j: int, p: Triple, q: Triple) -> tuple[
 
 @fused_kernel
 def _dot_1_rates(
-    points: FloatArray, slots: FloatArray, rows: FloatArray, k: int, i: int, j: int, row: int
+    points: FloatArray, local_bodies: FloatArray, rows: FloatArray, k: int, i: int, j: int, row: int
 ) -> None:
-    u, v = arm(points, slots, k, PRIMITIVE.axis_first, i), arm(points, slots, k, PRIMITIVE.axis_second, j)
-    u_rate, u_acceleration = vector_rates(slots, i, u)
-    v_rate, v_acceleration = vector_rates(slots, j, v)
+    u, v = (
+        arm(points, local_bodies, k, PRIMITIVE.axis_first, i),
+        arm(points, local_bodies, k, PRIMITIVE.axis_second, j),
+    )
+    u_rate, u_acceleration = vector_rates(local_bodies, i, u)
+    v_rate, v_acceleration = vector_rates(local_bodies, j, v)
     rate = dot(u_rate[0], u_rate[1], u_rate[2], v[0], v[1], v[2])
     rate = rate + dot(u[0], u[1], u[2], v_rate[0], v_rate[1], v_rate[2])
     store(rows, row, CONSTRAINT.rate, rate)
@@ -265,7 +281,7 @@ def _dot_1_rates(
 @fused_kernel
 def _dot_2_rates(
     points: FloatArray,
-    slots: FloatArray,
+    local_bodies: FloatArray,
     rows: FloatArray,
     drives: FloatArray,
     k: int,
@@ -276,8 +292,8 @@ def _dot_2_rates(
     rate: Triple,
     acceleration: Triple,
 ) -> None:
-    u = arm(points, slots, k, PRIMITIVE.axis_first, i)
-    u_rate, u_acceleration = vector_rates(slots, i, u)
+    u = arm(points, local_bodies, k, PRIMITIVE.axis_first, i)
+    u_rate, u_acceleration = vector_rates(local_bodies, i, u)
     first = dot(u_rate[0], u_rate[1], u_rate[2], d[0], d[1], d[2])
     first = first + dot(u[0], u[1], u[2], rate[0], rate[1], rate[2])
     second = dot(u_acceleration[0], u_acceleration[1], u_acceleration[2], d[0], d[1], d[2])

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from mastd.arrays import FloatArray
 from mastd.kernel import fused_kernel, separate_kernel
-from mastd.lanes import load, splat, store_row
+from mastd.lanes import broadcast, load, store_row
 from mastd.vehicle.blocks.columns import column_of
 from mastd.vehicle.blocks.fields import CONSTRAINT, GROUP, PRIMITIVE, PRIMITIVE_INDEX
 from mastd.vehicle.blocks.lines import arm, between, line_stiffness
@@ -26,43 +26,43 @@ _DOT_2 = int(PrimitiveKind.DOT_2)
 
 @separate_kernel
 def joint_rows(car: Arrays, cells: FloatArray) -> None:
-    """Write the constraint rows of all groups, after ``places_to_frame``, alone into their matrices."""
+    """Write the constraint rows of all groups, after ``positions_to_frame``, alone into their matrices."""
     for group in range(car.groups.shape[0]):
         line = car.groups[group]
         first, size = line[GROUP.first_cell], line[GROUP.size]
         for entry in range(first, first + size * size):
-            store_row(cells, entry, splat(0.0))
-        joint_matrix(car, cells, group, 1.0, 0.0)
+            store_row(cells, entry, broadcast(0.0))
+        joint_jacobian(car, cells, group, 1.0, 0.0)
 
 
 @fused_kernel
-def joint_matrix(car: Arrays, cells: FloatArray, group: int, joint: float, displacement: float) -> None:
+def joint_jacobian(car: Arrays, cells: FloatArray, group: int, joint: float, displacement: float) -> None:
     """Add a group's constraint rows, their transposes and their geometric stiffness to its matrix."""
-    line, points, slots = car.groups[group], car.points, car.slots
-    slot, first, size = line[GROUP.first_local], line[GROUP.first_cell], line[GROUP.size]
+    line, points, local_bodies = car.groups[group], car.points, car.local_bodies
+    local, first, size = line[GROUP.first_local], line[GROUP.first_cell], line[GROUP.size]
     for k in range(line[GROUP.first_primitive], line[GROUP.first_primitive] + line[GROUP.primitives]):
         kind = car.primitives[k, PRIMITIVE_INDEX.kind]
         at = line[GROUP.first_row] + car.primitives[k, PRIMITIVE_INDEX.row]
         row = line[GROUP.row_unknown] + car.primitives[k, PRIMITIVE_INDEX.row]
         i, j = (
-            slot + car.primitives[k, PRIMITIVE_INDEX.first],
-            slot + car.primitives[k, PRIMITIVE_INDEX.second],
+            local + car.primitives[k, PRIMITIVE_INDEX.first],
+            local + car.primitives[k, PRIMITIVE_INDEX.second],
         )
         b = column_of(line, car.primitives[k, PRIMITIVE_INDEX.first])
         c = column_of(line, car.primitives[k, PRIMITIVE_INDEX.second])
         if kind == _DOT_1:
             u, v = (
-                arm(points, slots, k, PRIMITIVE.axis_first, i),
-                arm(points, slots, k, PRIMITIVE.axis_second, j),
+                arm(points, local_bodies, k, PRIMITIVE.axis_first, i),
+                arm(points, local_bodies, k, PRIMITIVE.axis_second, j),
             )
             force = displacement * load(car.rows, at, CONSTRAINT.multiplier)
             _dot_1(cells, first, size, row, b, c, joint, force, u, v)
             continue
         p, q = (
-            arm(points, slots, k, PRIMITIVE.point_first, i),
-            arm(points, slots, k, PRIMITIVE.point_second, j),
+            arm(points, local_bodies, k, PRIMITIVE.point_first, i),
+            arm(points, local_bodies, k, PRIMITIVE.point_second, j),
         )
-        d = between(slots, i, j, p, q)
+        d = between(local_bodies, i, j, p, q)
         if kind == _SPHERICAL:
             _spherical(cells, first, size, row, b, c, joint, p, q)
             force_x = displacement * load(car.rows, at, CONSTRAINT.multiplier)
@@ -82,7 +82,7 @@ def joint_matrix(car: Arrays, cells: FloatArray, group: int, joint: float, displ
                 c,
                 joint,
                 force,
-                arm(points, slots, k, PRIMITIVE.axis_first, i),
+                arm(points, local_bodies, k, PRIMITIVE.axis_first, i),
                 reach,
                 q,
             )
@@ -98,7 +98,7 @@ def joint_matrix(car: Arrays, cells: FloatArray, group: int, joint: float, displ
 def _spherical(
     cells: FloatArray, first: int, size: int, row: int, b: int, c: int, joint: float, p: Triple, q: Triple
 ) -> None:
-    one = splat(joint)
+    one = broadcast(joint)
     add_diagonal(cells, first, size, row, b, -one)
     add_diagonal(cells, first, size, b, row, -one)
     add_diagonal(cells, first, size, row, c, one)

@@ -9,10 +9,10 @@ from __future__ import annotations
 
 from mastd.arrays import FloatArray
 from mastd.kernel import fused_kernel
-from mastd.lanes import load, load_row, splat, total
+from mastd.lanes import broadcast, hsum, load, load_row
 from mastd.vehicle.blocks.body_points import in_inertial_axes
 from mastd.vehicle.blocks.fields import BODY, GROUP, INERTIA, WHEEL
-from mastd.vehicle.blocks.vectors import Triple, cross, symmetric_times, take, turned
+from mastd.vehicle.blocks.vectors import Triple, cross, load3, rotate, symmetric_times
 from mastd.vehicle.state.arrays import Arrays
 from mastd.vehicle.state.grouping import CHASSIS
 
@@ -42,9 +42,14 @@ def reaction(car: Arrays, gravity: float, wrench: FloatArray) -> None:
     u, v, w = in_inertial_axes(bodies, CHASSIS, 0, car.external[3], car.external[4], car.external[5])
     p = BODY.position
     a, b, c = cross(bodies[CHASSIS, p, 0], bodies[CHASSIS, p + 1, 0], bodies[CHASSIS, p + 2, 0], x, y, z)
-    _add(wrench, splat(0.25), (splat(x), splat(y), splat(z)), (splat(u + a), splat(v + b), splat(w + c)))
+    _add(
+        wrench,
+        broadcast(0.25),
+        (broadcast(x), broadcast(y), broadcast(z)),
+        (broadcast(u + a), broadcast(v + b), broadcast(w + c)),
+    )
     force, moment = _of_body(bodies, car.body_constants, CHASSIS, gravity)
-    _add(wrench, splat(0.25), force, moment)
+    _add(wrench, broadcast(0.25), force, moment)
     for group in range(car.groups.shape[0]):
         line, weight = car.groups[group], load_row(car.weights, group)
         for body in range(line[GROUP.first_body], line[GROUP.first_body] + line[GROUP.bodies]):
@@ -52,7 +57,7 @@ def reaction(car: Arrays, gravity: float, wrench: FloatArray) -> None:
             _add(wrench, weight, force, moment)
         if line[GROUP.wheel] >= 0:
             carrier = line[GROUP.first_body] + line[GROUP.carrier] - line[GROUP.interfaces]
-            nothing = splat(0.0)
+            nothing = broadcast(0.0)
             _add(
                 wrench,
                 weight,
@@ -65,27 +70,27 @@ def reaction(car: Arrays, gravity: float, wrench: FloatArray) -> None:
 def _add(wrench: FloatArray, weight: float, force: Triple, moment: Triple) -> None:
     """Add the lanes of a force and a moment, weighted."""
     for k in range(3):
-        wrench[k] += total(weight * force[k])
-        wrench[3 + k] += total(weight * moment[k])
+        wrench[k] += hsum(weight * force[k])
+        wrench[3 + k] += hsum(weight * moment[k])
 
 
 @fused_kernel
 def _of_body(bodies: FloatArray, constants: FloatArray, body: int, gravity: float) -> tuple[Triple, Triple]:
     """Return m (g − a) and its moment about the origin less the rate of the spin, of a body in lanes."""
     mass = load(constants, body, INERTIA.mass)
-    ax, ay, az = take(bodies, body, BODY.acceleration)
+    ax, ay, az = load3(bodies, body, BODY.acceleration)
     x, y, z = -mass * ax, -mass * ay, -mass * (az + gravity)
-    px, py, pz = take(bodies, body, BODY.position)
+    px, py, pz = load3(bodies, body, BODY.position)
     a, b, c = cross(px, py, pz, x, y, z)
     i = INERTIA.moments
-    xx, yy, zz = take(constants, body, i)
-    xy, xz, yz = take(constants, body, i + 3)
-    wx, wy, wz = take(bodies, body, BODY.angular_velocity)
+    xx, yy, zz = load3(constants, body, i)
+    xy, xz, yz = load3(constants, body, i + 3)
+    wx, wy, wz = load3(bodies, body, BODY.angular_velocity)
     hx, hy, hz = symmetric_times(xx, yy, zz, xy, xz, yz, wx, wy, wz)
     gx, gy, gz = cross(wx, wy, wz, hx, hy, hz)
-    ux, uy, uz = take(bodies, body, BODY.angular_acceleration)
+    ux, uy, uz = load3(bodies, body, BODY.angular_acceleration)
     hx, hy, hz = symmetric_times(xx, yy, zz, xy, xz, yz, ux, uy, uz)
-    u, v, w = turned(bodies, body, BODY.rotation, hx + gx, hy + gy, hz + gz)
+    u, v, w = rotate(bodies, body, BODY.rotation, hx + gx, hy + gy, hz + gz)
     return (x, y, z), (a - u, b - v, c - w)
 
 
@@ -94,9 +99,9 @@ def _of_spin(bodies: FloatArray, wheels: FloatArray, carrier: int, wheel: int) -
     """Return −I (dΩ/dt axis + Ω ω × axis) of a wheel on its carrier, in lanes."""
     inertia = load(wheels, wheel, WHEEL.axial_inertia)
     change, spin = load(wheels, wheel, WHEEL.spin_acceleration), load(wheels, wheel, WHEEL.spin)
-    x, y, z = take(wheels, wheel, WHEEL.axis)
-    wx, wy, wz = take(bodies, carrier, BODY.angular_velocity)
+    x, y, z = load3(wheels, wheel, WHEEL.axis)
+    wx, wy, wz = load3(bodies, carrier, BODY.angular_velocity)
     u, v, w = cross(wx, wy, wz, x, y, z)
     x, y, z = change * x + spin * u, change * y + spin * v, change * z + spin * w
-    x, y, z = turned(bodies, carrier, BODY.rotation, x, y, z)
+    x, y, z = rotate(bodies, carrier, BODY.rotation, x, y, z)
     return -inertia * x, -inertia * y, -inertia * z

@@ -18,8 +18,8 @@ from mastd.vehicle.blocks.attitude import rotation_matrix, turned
 from mastd.vehicle.blocks.fields import CONSTRAINT, GROUP, LOCAL_BODY, WHEEL
 from mastd.vehicle.elements.anti_roll_bar.arrays import BAR
 from mastd.vehicle.model.definition import Model
-from mastd.vehicle.solver.compiled_step import look
-from mastd.vehicle.solver.full_matrix import Fresh, Weights
+from mastd.vehicle.solver.compiled_step import evaluate
+from mastd.vehicle.solver.full_jacobian import FullJacobian, Weights
 from mastd.vehicle.solver.generalized_alpha import Formula
 from mastd.vehicle.state.arrays import Place, lay_out
 from mastd.vehicle.state.inputs import InputLayout
@@ -53,7 +53,7 @@ class System:
         self.layout = lay_out(model)
         self.inputs = InputLayout.of(model)
         self._row_starts = np.cumsum([0, *(p.kind.rows for p in model.primitives)])
-        self._matrices = Fresh.of(self.layout)
+        self._matrices = FullJacobian.of(self.layout)
 
     @property
     def size(self) -> int:
@@ -63,7 +63,7 @@ class System:
     def constraints(
         self, state: State, drive: FloatArray | None = None
     ) -> tuple[FloatArray, FloatArray, FloatArray]:
-        """Return gaps, their rates and accelerations, each (rows); ``drive`` (drives, 3) is displacement,
+        """Return Φ, its rates and accelerations, each (rows); ``drive`` (drives, 3) is displacement,
         rate, acceleration."""
         self._evaluate(state, self.inputs.row(drive=drive), Ground.flat())
         found = np.array(
@@ -86,8 +86,8 @@ class System:
         self._evaluate(state, inputs, ground, clock)
         car = self.layout.arrays
         found = [car.chassis_residual.copy()]
-        for slot, lane in self.layout.slot[1:]:
-            found.append(car.slots[slot, LOCAL_BODY.force : LOCAL_BODY.force + 6, lane])
+        for local, lane in self.layout.local[1:]:
+            found.append(car.local_bodies[local, LOCAL_BODY.force : LOCAL_BODY.force + 6, lane])
         spins = [car.wheels[item, WHEEL.spin_residual, lane] for item, lane in self.layout.wheel]
         return np.concatenate([*found, np.array(spins)])
 
@@ -138,7 +138,7 @@ class System:
             attitude=turned(state.attitude, steps[:, 3:]),
         )
 
-    def step_matrix(self, state: State, formula: Formula, ground: Ground, relative: bool) -> FloatArray:
+    def step_jacobian(self, state: State, formula: Formula, ground: Ground, relative: bool) -> FloatArray:
         """Return the matrix of a step, dense: variations, constraint rows, bars.
 
         In inertial axes and absolute variations, or (``relative``) in chassis axes and relative ones, eq. (4)
@@ -146,7 +146,7 @@ class System:
         """
         turn = rotation_matrix(state.attitude[0])
         write_state(self.layout, turned_forces(self.model, state, turn.T) if relative else state)
-        # What the tyres' deflections mean depends on the loads that they carry, which the first look finds.
+        # What the tyres' deflections mean depends on their loads, which the first evaluation finds.
         self._look(None, ground, relative, None, (formula.velocity, STANDING))
         self._look(None, ground, relative, Weights.of(formula), (formula.velocity, 1.0 / formula.step))
         whole = self._dense_whole()
@@ -175,7 +175,7 @@ class System:
         weights: Weights | None,
         clock: tuple[float, float] = STEADY,
     ) -> None:
-        look(
+        evaluate(
             self.layout.arrays,
             self._matrices,
             _NOTHING if weights is None else weights,
@@ -210,7 +210,7 @@ class System:
             for lane in range(LANES):
                 if car.weights[group, lane] > 0:
                     where = self._global(group, lane)
-                    # The chassis may stand in it twice, as itself and in a joined slot.
+                    # The chassis may stand in it twice, as itself and as an interface body.
                     np.add.at(whole, np.ix_(where, where), block[:, :, lane])
         return whole
 
@@ -235,7 +235,7 @@ class System:
             where += [self.size + int(start) + k for k in range(count)]
             row += count
         for k in range(int(line[GROUP.interfaces])):
-            body = self._joined_body(int(line[GROUP.first_local]) + k, lane)
+            body = self._interface_body(int(line[GROUP.first_local]) + k, lane)
             where += [6 * body + c for c in range(6)]
         if line[GROUP.bar_end] >= 0:
             end_at = int(line[GROUP.bar_end])
@@ -245,7 +245,7 @@ class System:
             where.append(bar_start + layout.bar.index(place) if place[0] >= 0 else 0)
         return where
 
-    def _joined_body(self, slot: int, lane: int) -> int:
+    def _interface_body(self, local: int, lane: int) -> int:
         car = self.layout.arrays
-        source: Place = (int(car.source_slot[slot, lane]), int(car.source_lane[slot, lane]))
-        return 0 if source[0] < 0 else self.layout.slot.index(source)
+        source: Place = (int(car.interface_source[local, lane]), int(car.interface_lane[local, lane]))
+        return 0 if source[0] < 0 else self.layout.local.index(source)

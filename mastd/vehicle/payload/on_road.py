@@ -25,7 +25,7 @@ from mastd.vehicle.drivers.engine_starter import EngineStarter
 from mastd.vehicle.drivers.manual import ManualDriver
 from mastd.vehicle.drivers.pedals import SpeedGains
 from mastd.vehicle.drivers.takeover import Takeover
-from mastd.vehicle.equations.given_forces import GivenForces
+from mastd.vehicle.equations.prescribed_forces import PrescribedForces
 from mastd.vehicle.model import library
 from mastd.vehicle.model.definition import Model, Seat
 from mastd.vehicle.payload import checks, road_ahead
@@ -81,7 +81,7 @@ class VehicleOnRoad:
         self._table = np.zeros((1, self.layout.width))
         self._now = simulation.system.inputs.row()[np.newaxis].copy()
         self._columns = simulation.system.inputs
-        self._given = GivenForces(simulation.layout)
+        self._prescribed = PrescribedForces(simulation.layout)
         self._take_step = simulation.bind(
             self._now, self._ground, self._report, self._table, np.zeros(WRENCHES)
         )
@@ -143,7 +143,7 @@ class VehicleOnRoad:
     def begin(self) -> None:
         """Start again: the vehicle where it was in the beginning, new drivers in it, nothing given."""
         restore(self._blocks, self._start)
-        self._given.drop()
+        self._prescribed.drop()
         self.signals[:], self.felt[:] = self._start_signals, self._start_felt
         self._prepare()
 
@@ -158,9 +158,9 @@ class VehicleOnRoad:
 
         ``torques``: N m, forward positive, on top of powertrain and driver, whoever drives. ``forces``: N,
         pushing the damper's ends apart positive, added to what it gives by itself; they do nothing at a wheel
-        that has no damper of its own, see ``mastd.vehicle.equations.given_forces.damper_of_wheel``.
+        that has no damper of its own, see ``mastd.vehicle.equations.prescribed_forces.damper_of_wheel``.
         """
-        self._given.take(torques, forces)
+        self._prescribed.take(torques, forces)
 
     def step(self, *, ending: bool = False) -> None:
         """Go on by one period; ``ending``: the cue is on its way out, the drive is over."""
@@ -174,7 +174,7 @@ class VehicleOnRoad:
             self._look()
         self.inputs[:] = self._shown[place]
         self._now[0] = self._rows[place]
-        self._now[0, self._columns.drive_torque] += self._given.torques
+        self._now[0, self._columns.drive_torque] += self._prescribed.torques
         self._take_step()
         status = judge(
             self._table,

@@ -33,7 +33,7 @@ from mastd.kinematics.rotation import rotation
 from mastd.roads.ground import Ground, write_plane
 from mastd.settings.vehicle.solver_names import Formulation
 from mastd.vehicle.blocks.fields import REPORT, REPORT_SIZE
-from mastd.vehicle.equations.given_forces import GivenForces
+from mastd.vehicle.equations.prescribed_forces import PrescribedForces
 from mastd.vehicle.model.definition import Model
 from mastd.vehicle.simulation.simulation import FIRM_BRAKE, Simulation
 from mastd.vehicle.solver.choice import Solver
@@ -188,7 +188,7 @@ class VehicleOnTable:
         self._at_rest = signals.copy()
         self._blocks = simulation.blocks
         self._start = remember(self._blocks)
-        self._given = GivenForces(simulation.layout)
+        self._prescribed = PrescribedForces(simulation.layout)
         self._inputs = row[np.newaxis].copy()
         self._columns = simulation.system.inputs
         self._ground = level.parameters
@@ -215,7 +215,7 @@ class VehicleOnTable:
         if self._table[MOVED] != 0.0:
             restore(self._blocks, self._start)
             self.signals[:] = self._at_rest
-        self._given.drop()
+        self._prescribed.drop()
         self._inputs[0, self._columns.drive_torque] = 0.0
         table = self._table
         table[[TIME, MOVED]] = 0.0
@@ -233,9 +233,9 @@ class VehicleOnTable:
         ``torques``: N m, forward positive; the brakes are on, so that a wheel passes them on to its carrier.
         ``forces``: N, pushing the damper's ends apart positive, added to what it gives by itself; they do
         nothing at a wheel that has no damper of its own, see
-        ``mastd.vehicle.equations.given_forces.damper_of_wheel``.
+        ``mastd.vehicle.equations.prescribed_forces.damper_of_wheel``.
         """
-        self._given.take(torques, forces)
+        self._prescribed.take(torques, forces)
         self._inputs[0, self._columns.drive_torque] = torques
 
     def follow(self, pose: FloatArray, steps: int) -> None:

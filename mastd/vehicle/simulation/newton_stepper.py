@@ -1,4 +1,4 @@
-"""Steps by Newton's method: matrices made before t = 0 for the chassis formulation, fresh ones for the
+"""Steps by Newton's method: chord Jacobian made before t = 0 for the chassis formulation, a full one for the
 inertial."""
 
 from __future__ import annotations
@@ -15,9 +15,9 @@ from mastd.vehicle.blocks.fields import WHEEL
 from mastd.vehicle.equilibrium.dense_equations import System
 from mastd.vehicle.equilibrium.settle import rolling
 from mastd.vehicle.model.definition import Tyre
-from mastd.vehicle.solver.chord_matrix import Frozen, freeze
-from mastd.vehicle.solver.compiled_step import Bound, BoundSteps, look, take_steps
-from mastd.vehicle.solver.full_matrix import Fresh, Weights
+from mastd.vehicle.solver.chord_jacobian import ChordJacobian, factor_chord
+from mastd.vehicle.solver.compiled_step import Bound, BoundSteps, evaluate, take_steps
+from mastd.vehicle.solver.full_jacobian import FullJacobian, Weights
 from mastd.vehicle.solver.generalized_alpha import Formula
 from mastd.vehicle.solver.newton import Method
 from mastd.vehicle.solver.snapshot import Blocks
@@ -30,22 +30,22 @@ TOP_SPEED: Final = 80.0
 
 
 class NewtonSteps:
-    """A car's equations solved anew at the end of each step."""
+    """A car's equations solved at the end of each step."""
 
-    def __init__(self, system: System, formula: Formula, method: Method, *, one_matrix: bool) -> None:
-        """Lay out room for the matrices; ``one_matrix``: that of the start is kept, whatever the speed."""
+    def __init__(self, system: System, formula: Formula, method: Method, *, single_chord: bool) -> None:
+        """Lay out the workspace; ``single_chord``: the Jacobian of the start is kept, whatever the speed."""
         self.system, self.layout = system, system.layout
         self.formula, self.method = formula, method
-        self._one_matrix = one_matrix
-        self._frozen: Frozen | None = None
-        self._fresh = Fresh.of(self.layout)
+        self._single_chord = single_chord
+        self._chord: ChordJacobian | None = None
+        self._full = FullJacobian.of(self.layout)
         self._factorised = 0
 
     def prepare(self, settled: State, speed: float) -> None:
         """Make the matrices where they are not there, for a car at rest as ``settled`` and a speed in m/s."""
-        if self._frozen is not None and not self._one_matrix:
+        if self._chord is not None and not self._single_chord:
             return
-        self._frozen = self._freeze(settled, speed)
+        self._chord = self._factor_chord(settled, speed)
         loads = self.system.wheel_loads(settled)
         wheels = self.layout.arrays.wheels
         wheels[:, WHEEL.rest_load] = loads[self.layout.arrays.wheel_of]
@@ -57,16 +57,16 @@ class NewtonSteps:
     def start(self, state: State, ground: FloatArray) -> None:
         """Put the car into the state of t = 0 on a ground; make the one matrix of the inertial
         formulation."""
-        self._fresh.factorisations[0] = 0.0
+        self._full.factorisations[0] = 0.0
         self.load(state)
-        if not self.method.relative and self._one_matrix:
-            self._look(self._fresh, ground, relative=False, factors=True)
+        if not self.method.relative and self._single_chord:
+            self._evaluate(self._full, ground, relative=False, factors=True)
 
     def begin(self, ground: FloatArray) -> None:
-        """Write forces and gaps at the present state."""
-        # What the tyres' deflections mean depends on loads, which the first look finds.
+        """Evaluate forces and constraint violations at the present state."""
+        # What the tyres' deflections mean depends on loads, which the first evaluation finds.
         for _ in range(2):
-            self._look(None, ground, self.method.relative)
+            self._evaluate(None, ground, self.method.relative)
 
     def take(self, *arguments: FloatArray) -> None:
         """Take steps; inputs, ground, report, heights, table and wrench as ``stepping.take_steps`` has
@@ -87,9 +87,9 @@ class NewtonSteps:
     @property
     def blocks(self) -> Blocks:
         """What a compiled step is handed of this car; its arrays are the car's own."""
-        if self._frozen is None:
+        if self._chord is None:
             raise RuntimeError("the car has not been started")
-        return self.layout.arrays, self.formula, self.method, self._frozen, self._fresh
+        return self.layout.arrays, self.formula, self.method, self._chord, self._full
 
     @property
     def trouble(self) -> str:
@@ -100,21 +100,21 @@ class NewtonSteps:
     def factorisations(self) -> int:
         """Matrices factorised since the last start, those of the start included."""
         begun = self._factorised if self.method.relative else 0
-        return begun + int(self._fresh.factorisations[0])
+        return begun + int(self._full.factorisations[0])
 
     def matrix(self, ground: Ground) -> FloatArray:
         """Return the matrix of a step at the present state, dense: see ``Simulation.matrix``."""
         # A system of its own: this one's arrays hold the motion.
         system = System(self.layout.model)
-        return system.step_matrix(self.state(), self.formula, ground, self.method.relative)
+        return system.step_jacobian(self.state(), self.formula, ground, self.method.relative)
 
-    def _freeze(self, settled: State, speed: float) -> Frozen:
+    def _factor_chord(self, settled: State, speed: float) -> ChordJacobian:
         """Return the matrices for a row of speeds; where one must do, for this speed."""
         model = self.layout.model
         least = [wheel.tyre.least_speed for wheel in model.wheels if isinstance(wheel.tyre, Tyre)]
         chosen_by = np.zeros(1)
-        made_for = np.array([speed if self._one_matrix else 0.0])
-        if least and self.method.relative and not self._one_matrix:
+        made_for = np.array([speed if self._single_chord else 0.0])
+        if least and self.method.relative and not self._single_chord:
             count = max(1, int(np.ceil(np.log(TOP_SPEED / min(least)) / np.log(SPEED_RATIO))))
             chosen_by = np.array([0.0, *(min(least) * SPEED_RATIO**k for k in range(1, count + 1))])
             made_for = chosen_by
@@ -122,19 +122,19 @@ class NewtonSteps:
         cores = np.zeros((len(made_for), 6, 6))
         for k in range(len(made_for)):
             self._load(rolling(model, settled, float(made_for[k])), relative=True)
-            self._look(self._fresh._replace(cells=cells[k]), Ground.flat().parameters, relative=True)
-            cores[k] = self._fresh.chassis[:, 0].reshape(6, 6)
+            self._evaluate(self._full._replace(cells=cells[k]), Ground.flat().parameters, relative=True)
+            cores[k] = self._full.chassis[:, 0].reshape(6, 6)
         self._factorised = len(made_for)
-        return freeze(self.layout, cells, cores, chosen_by)
+        return factor_chord(self.layout, cells, cores, chosen_by)
 
-    def _look(
-        self, matrices: Fresh | None, ground: FloatArray, relative: bool, *, factors: bool = False
+    def _evaluate(
+        self, matrices: FullJacobian | None, ground: FloatArray, relative: bool, *, factors: bool = False
     ) -> None:
         """Evaluate the state in the arrays, without inputs; write the matrices of a step if asked."""
         reach, step = self.formula.velocity, self.formula.step
-        look(
+        evaluate(
             self.layout.arrays,
-            self._fresh if matrices is None else matrices,
+            self._full if matrices is None else matrices,
             Weights.of(self.formula),
             self.system.inputs.row(),
             ground,

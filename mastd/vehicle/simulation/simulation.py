@@ -85,7 +85,7 @@ class Simulation:
     ) -> None:
         """Lay out the car.
 
-        ``solver``: a formulation, by its name with its usual formula in time. ``restrained``: the model's
+        ``solver``: a formulation, by its name with its usual time integrator. ``restrained``: the model's
         tie-downs and chocks are on, from where the car stands at rest. ``frozen``: True keeps the one matrix
         of ``start`` whatever the formulation; by default the chassis formulation has a row of matrices over
         speed and the inertial one a fresh matrix each step. ``tolerance``: largest gap of a joint (m);
@@ -116,7 +116,7 @@ class Simulation:
         self.method = Method(
             relative=relative,
             exact=accuracy == "exact",
-            renewed=not relative and not frozen,
+            full_newton=not relative and not frozen,
             gravity=model.gravity,
             least_iterations=least_iterations,
             most_iterations=most_iterations,
@@ -128,7 +128,7 @@ class Simulation:
         self.ground = Ground.flat() if ground is None else ground
         self.system = System(model)
         self.layout = self.system.layout
-        self._newton = NewtonSteps(self.system, self.formula, self.method, one_matrix=bool(frozen))
+        self._newton = NewtonSteps(self.system, self.formula, self.method, single_chord=bool(frozen))
         self.stepper: Stepper = (
             stepper_of(self.system, step, solver, tolerance * TREE_CLOSING) or self._newton
         )

@@ -1,4 +1,4 @@
-"""How a vehicle's equations are solved: a formulation, and a formula in time."""
+"""How a vehicle's equations are solved: a formulation, and a time integrator."""
 
 from __future__ import annotations
 
@@ -37,10 +37,10 @@ class Solver:
 
     @property
     def renews(self) -> JacobianPolicy:
-        """The columns of its Jacobian that implicit Euler makes anew."""
+        """The columns of its Jacobian that implicit Euler renews."""
         return self.policy or ("round-robin" if self.formulation == "partial-jacobian" else "full")
 
     @property
     def steps_by(self) -> Integrator:
-        """The formula in time."""
+        """The time integrator."""
         return self.integrator or integrators_of(self.formulation)[0]

@@ -1,7 +1,7 @@
-"""The two compiled entries of the vehicle: taking steps, and looking at a state.
+"""The two compiled entries of the vehicle: taking steps, and evaluating a state.
 
-Each is one large function: the blocks of the car are handed over once a call, and everything but the making
-of fresh matrices becomes part of it.
+Each is one large function: the blocks of the car are passed once a call, and everything but the
+evaluation of the full Jacobian becomes part of it.
 """
 
 from __future__ import annotations
@@ -15,14 +15,14 @@ from mastd.lanes import LANES
 from mastd.vehicle.blocks.body_points import point_of_body
 from mastd.vehicle.blocks.fields import CLOCK, GROUP, REPORT, WHEEL
 from mastd.vehicle.blocks.vectors import from_frame
-from mastd.vehicle.equations.external_forces import act_from_outside, prepare_wheels
+from mastd.vehicle.equations.external_forces import apply_external_forces, prepare_wheels
 from mastd.vehicle.equations.frames import attitudes
 from mastd.vehicle.equations.reaction import guided, reaction
-from mastd.vehicle.equations.residual import out_of_balance
-from mastd.vehicle.solver.chord_matrix import Frozen
-from mastd.vehicle.solver.full_matrix import Fresh, Weights, make_matrices
+from mastd.vehicle.equations.residual import evaluate_residual
+from mastd.vehicle.solver.chord_jacobian import ChordJacobian
+from mastd.vehicle.solver.full_jacobian import FullJacobian, Weights, evaluate_jacobian
 from mastd.vehicle.solver.generalized_alpha import Formula
-from mastd.vehicle.solver.newton import Method, advance, largest_rate
+from mastd.vehicle.solver.newton import Method, advance, max_constraint_rate
 from mastd.vehicle.solver.recording import record
 from mastd.vehicle.state.arrays import Arrays
 from mastd.vehicle.state.inputs import apply_inputs
@@ -37,8 +37,8 @@ def take_steps(
     car: Arrays,
     formula: Formula,
     method: Method,
-    frozen: Frozen,
-    fresh: Fresh,
+    chord: ChordJacobian,
+    full: FullJacobian,
     inputs: FloatArray,
     ground: FloatArray,
     report: FloatArray,
@@ -54,10 +54,10 @@ def take_steps(
     keep = table.shape[0] == inputs.shape[0]
     car.clock[CLOCK.reach], car.clock[CLOCK.rate] = formula.velocity, 1.0 / formula.step
     for k in range(inputs.shape[0]):
-        advance(car, formula, method, frozen, fresh, inputs[k], ground, report)
+        advance(car, formula, method, chord, full, inputs[k], ground, report)
         if keep:
             if not method.exact:
-                report[REPORT.joint_rate] = largest_rate(car, method.relative)
+                report[REPORT.joint_rate] = max_constraint_rate(car, method.relative)
             record(car, heights, report, table[k])
     ground_wrench(car, wrench)
     if guided(car):
@@ -96,9 +96,9 @@ class BoundSteps(Bound):
 
 
 @separate_kernel
-def look(
+def evaluate(
     car: Arrays,
-    fresh: Fresh,
+    full: FullJacobian,
     weights: Weights,
     inputs: FloatArray,
     ground: FloatArray,
@@ -113,17 +113,17 @@ def look(
     asked.
 
     ``clock``: reach and rate that the tyres and brakes are told, see ``fields``; ``moving``: tyres are on the
-    way, not only looked at (``magic_tyre.prepare_tyres``).
+    way, not only evaluated (``magic.prepare_tyres``).
     """
     car.clock[CLOCK.reach], car.clock[CLOCK.rate] = clock
     apply_inputs(car, inputs)
     attitudes(car)
     look_up_ground(car, ground)
     prepare_wheels(car, moving)
-    act_from_outside(car, ground)
-    out_of_balance(car, gravity, relative, True)
+    apply_external_forces(car, ground)
+    evaluate_residual(car, gravity, relative, True)
     if matrices:
-        make_matrices(car, fresh, weights, factors)
+        evaluate_jacobian(car, full, weights, factors)
 
 
 @fused_kernel

@@ -3,16 +3,16 @@ Kang 2014).
 
 Proposed: unknowns are the increments (4) of motion relative to the chassis, equations those of (33)–(41) in
 chassis axes, the matrix is that of t = 0. Conventional: absolute increments, equations (28)–(32) in inertial
-axes, a fresh matrix and its factors in each step. Joints, forces and the order of elimination are the same.
+axes, the Jacobian and its factors in each step. Joints, forces and the order of elimination are the same.
 
 The state itself is kept in inertial axes and the implicit formula is applied to it there, (43)–(45); so the
 methods differ in axes and matrix, and not in what they converge to. The conventional rotations are δπ, not
 δπ′: one turns into the other by the body's own attitude, and Newton's iterates are the same.
 
-``fast`` closes the equations with the gaps of position alone; the multipliers follow within the formula's
-damping. ``exact`` solves all of (42): gaps, their rates and accelerations vanish, and the formula holds for
-the part of the motion that the joints leave free. The complement of that part is M̂⁻¹Φᵀ, M̂ the matrix of the
-step: so three back-substitutions with the same factors solve the whole of (42).
+``fast`` closes the equations with the violations of position alone; the multipliers follow within the
+integrator's damping. ``exact`` solves all of (42): Φ, its rate and its acceleration vanish, and the
+integrator holds for the part of the motion that the joints leave free. The complement of that part is M̂⁻¹Φᵀ,
+M̂ the matrix of the step: so three back-substitutions with the same factors solve the whole of (42).
 """
 
 from __future__ import annotations
@@ -23,16 +23,16 @@ import numpy as np
 
 from mastd.arrays import FloatArray
 from mastd.kernel import fused_kernel, merged_kernel
-from mastd.lanes import load, load_row, peak, root, splat, store
+from mastd.lanes import broadcast, hmax, load, load_row, sqrt, store
 from mastd.vehicle.blocks.fields import BODY, CONSTRAINT, GROUP, LOCAL_BODY, REPORT, WHEEL
-from mastd.vehicle.blocks.vectors import Triple, decrease, dot, from_frame, turned_back
+from mastd.vehicle.blocks.vectors import Triple, dot, from_frame, rotate_inverse, sub3
 from mastd.vehicle.elements.anti_roll_bar.force import correct_bar
-from mastd.vehicle.equations.external_forces import act_from_outside, prepare_wheels, turn_wheels
-from mastd.vehicle.equations.frames import attitudes, bodies_to_frame, choose_frame, places_to_frame
-from mastd.vehicle.equations.joints import joint_gaps, joint_rates, larger_size
-from mastd.vehicle.equations.residual import gap_sides, out_of_balance, right_sides
-from mastd.vehicle.solver.chord_matrix import Frozen, choose_matrix, substitute
-from mastd.vehicle.solver.full_matrix import Fresh, Weights, make_matrices, substitute_fresh
+from mastd.vehicle.equations.external_forces import apply_external_forces, prepare_wheels, turn_wheels
+from mastd.vehicle.equations.frames import attitudes, bodies_to_frame, choose_frame, positions_to_frame
+from mastd.vehicle.equations.joints import joint_rates, joint_violations, max_abs
+from mastd.vehicle.equations.residual import collect_rhs, constraint_rhs, evaluate_residual
+from mastd.vehicle.solver.chord_jacobian import ChordJacobian, choose_chord, substitute_chord
+from mastd.vehicle.solver.full_jacobian import FullJacobian, Weights, evaluate_jacobian, substitute_full
 from mastd.vehicle.solver.generalized_alpha import Formula, correct_body, correct_spin, predict
 from mastd.vehicle.state.arrays import Arrays
 from mastd.vehicle.state.grouping import CHASSIS
@@ -48,15 +48,15 @@ class Method(NamedTuple):
     relative: bool
     """Chassis axes and relative coordinates: the proposed method."""
     exact: bool
-    renewed: bool
-    """A fresh matrix in each step (in inertial axes)."""
+    full_newton: bool
+    """Jacobian and factors of each step (in inertial axes), not those of t = 0."""
     gravity: float
     least_iterations: int
     most_iterations: int
     joint_error: float
-    """Largest gap, m (rad for the right angles of dot-1)."""
+    """Largest violation Φ, m (rad for the right angles of dot-1)."""
     joint_rate: float
-    """Largest rate of a gap in the exact mode, m/s."""
+    """Largest rate of Φ in the exact mode, m/s."""
     move: float
     """Largest correction of a position in the last iteration, m."""
 
@@ -66,42 +66,42 @@ def advance(
     car: Arrays,
     formula: Formula,
     method: Method,
-    frozen: Frozen,
-    fresh: Fresh,
+    chord: ChordJacobian,
+    full: FullJacobian,
     inputs: FloatArray,
     ground: FloatArray,
     report: FloatArray,
 ) -> None:
     """Take one step; ``report`` (REPORT_SIZE) says how it went."""
     begin(car, formula, inputs, ground)
-    speed, at = forward_speed(car), frozen.speeds.shape[0]
+    speed, at = forward_speed(car), chord.speeds.shape[0]
     report[REPORT.converged] = 0.0
     report[REPORT.max_move] = np.inf
     for iteration in range(method.most_iterations + 1):
         if method.exact or iteration < method.most_iterations:
-            out_of_balance(car, method.gravity, method.relative, method.exact)
+            evaluate_residual(car, method.gravity, method.relative, method.exact)
         if method.exact:
             report[REPORT.joint_error], report[REPORT.joint_rate] = (
-                largest_row(car, CONSTRAINT.violation),
-                largest_row(car, CONSTRAINT.rate),
+                max_row(car, CONSTRAINT.violation),
+                max_row(car, CONSTRAINT.rate),
             )
             if iteration >= method.least_iterations and _only_rates_left(method, report):
-                report[REPORT.joint_rate] = _close_rates(car, method, frozen, fresh, at)
+                report[REPORT.joint_rate] = _close_rates(car, method, chord, full, at)
         report[REPORT.iterations] = iteration + 0.0
         if iteration >= method.least_iterations and _done(method, report):
             report[REPORT.converged] = 1.0
             break
         if iteration == method.most_iterations:
             break
-        if method.renewed and iteration == 0:
+        if method.full_newton and iteration == 0:
             weights = Weights(1.0, formula.velocity, formula.position, 1.0, 1.0 / formula.position)
-            make_matrices(car, fresh, weights, True)
+            evaluate_jacobian(car, full, weights, True)
         # Within a step only to a stiffer matrix: a wheel that touches and leaves must not make it alternate.
-        at = min(at, choose_matrix(car, frozen, speed))
-        report[REPORT.max_move] = _iterate(car, formula, method, frozen, fresh, at)
+        at = min(at, choose_chord(car, chord, speed))
+        report[REPORT.max_move] = _iterate(car, formula, method, chord, full, at)
         attitudes(car)
         if not method.exact:
-            report[REPORT.joint_error] = largest_gap(car)
+            report[REPORT.joint_error] = max_violation(car)
 
 
 @fused_kernel
@@ -117,7 +117,7 @@ def _only_rates_left(method: Method, report: FloatArray) -> bool:
 
 
 @merged_kernel
-def _close_rates(car: Arrays, method: Method, frozen: Frozen, fresh: Fresh, at: int) -> float:
+def _close_rates(car: Arrays, method: Method, chord: ChordJacobian, full: FullJacobian, at: int) -> float:
     """Correct the velocities alone until the joints' rates vanish, at most MAX_RATES times; return the
     largest left.
 
@@ -126,20 +126,22 @@ def _close_rates(car: Arrays, method: Method, frozen: Frozen, fresh: Fresh, at: 
     """
     rate = 0.0
     for _ in range(MAX_RATES):
-        gap_sides(car, CONSTRAINT.rate, 0.0)
+        constraint_rhs(car, CONSTRAINT.rate, 0.0)
         if method.relative:
-            substitute(car, frozen, at, False)
+            substitute_chord(car, chord, at, False)
         else:
-            substitute_fresh(car, fresh)
+            substitute_full(car, full)
         correct_free(car, BODY.velocity, BODY.angular_velocity, method.relative)
-        rate = largest_rate(car, method.relative)
+        rate = max_constraint_rate(car, method.relative)
         if rate <= method.joint_rate:
             break
     return rate
 
 
 @merged_kernel
-def _iterate(car: Arrays, formula: Formula, method: Method, frozen: Frozen, fresh: Fresh, at: int) -> float:
+def _iterate(
+    car: Arrays, formula: Formula, method: Method, chord: ChordJacobian, full: FullJacobian, at: int
+) -> float:
     """Correct accelerations and forces and, in the exact mode, what velocities and positions lack beyond the
     formula.
 
@@ -149,17 +151,17 @@ def _iterate(car: Arrays, formula: Formula, method: Method, frozen: Frozen, fres
     for stage in range(3 if method.exact else 1):
         if stage == 0:
             field = CONSTRAINT.acceleration if method.exact else CONSTRAINT.violation
-            # A bar's gap is one of position in both modes.
+            # A bar's violation is one of position in both modes.
             bar_scale = 1.0 / formula.position
-            right_sides(car, method.relative, field, 1.0 if method.exact else bar_scale, bar_scale)
+            collect_rhs(car, method.relative, field, 1.0 if method.exact else bar_scale, bar_scale)
         elif stage == 1:
-            gap_sides(car, CONSTRAINT.rate, formula.velocity)
+            constraint_rhs(car, CONSTRAINT.rate, formula.velocity)
         else:
-            gap_sides(car, CONSTRAINT.violation, formula.position)
+            constraint_rhs(car, CONSTRAINT.violation, formula.position)
         if method.relative:
-            substitute(car, frozen, at, stage == 0)
+            substitute_chord(car, chord, at, stage == 0)
         else:
-            substitute_fresh(car, fresh)
+            substitute_full(car, full)
         if stage == 0:
             largest = correct(car, formula, method.relative) * formula.position
         elif stage == 1:
@@ -171,14 +173,14 @@ def _iterate(car: Arrays, formula: Formula, method: Method, frozen: Frozen, fres
 
 @merged_kernel
 def begin(car: Arrays, formula: Formula, inputs: FloatArray, ground: FloatArray) -> None:
-    """Take the inputs, predict the end of the step, and look up there the ground and what acts from
-    outside."""
+    """Take the inputs, predict the end of the step, and look up there the ground and the external
+    forces."""
     apply_inputs(car, inputs)
     predict(car, formula)
     attitudes(car)
     look_up_ground(car, ground)
     prepare_wheels(car, True)
-    act_from_outside(car, ground)
+    apply_external_forces(car, ground)
     turn_wheels(car, formula.step)
 
 
@@ -195,37 +197,37 @@ def forward_speed(car: Arrays) -> float:
 @fused_kernel
 def correct(car: Arrays, formula: Formula, relative: bool) -> float:
     """Apply the increments of all accelerations and forces; return the largest of the accelerations."""
-    largest = splat(0.0)
+    largest = broadcast(0.0)
     for group in range(car.groups.shape[0]):
         line = car.groups[group]
-        u, slot = line[GROUP.first_unknown], line[GROUP.first_local] + line[GROUP.interfaces]
+        u, local = line[GROUP.first_unknown], line[GROUP.first_local] + line[GROUP.interfaces]
         for k in range(line[GROUP.bodies]):
             x, y, z = absolute_rows(car, u + 6 * k, 0, relative)
             p, q, r = absolute_rows(car, u + 6 * k + 3, 3, relative)
-            largest = larger_size(larger_size(largest, dot(x, y, z, x, y, z)), dot(p, q, r, p, q, r))
+            largest = max_abs(max_abs(largest, dot(x, y, z, x, y, z)), dot(p, q, r, p, q, r))
             moved = from_frame(car.frame, x, y, z)
-            turned = turned_back(car.slots, slot + k, LOCAL_BODY.rotation, p, q, r)
+            turned = rotate_inverse(car.local_bodies, local + k, LOCAL_BODY.rotation, p, q, r)
             correct_body(car.bodies, formula, line[GROUP.first_body] + k, moved, turned)
         if line[GROUP.wheel] >= 0:
             spin = load_row(car.increments, u + line[GROUP.spin_unknown])
             correct_spin(car.wheels, formula, line[GROUP.wheel], spin)
             rolled = spin * load(car.wheels, line[GROUP.wheel], WHEEL.rolling_radius)
-            largest = larger_size(largest, rolled * rolled)
+            largest = max_abs(largest, rolled * rolled)
         correct_forces(car, group)
     x, y, z = chassis_rows(car, 0)
     p, q, r = chassis_rows(car, 3)
     moved = from_frame(car.frame, x, y, z)
-    turned = turned_back(car.slots, car.groups[0, GROUP.first_local], LOCAL_BODY.rotation, p, q, r)
+    turned = rotate_inverse(car.local_bodies, car.groups[0, GROUP.first_local], LOCAL_BODY.rotation, p, q, r)
     correct_body(car.bodies, formula, CHASSIS, moved, turned)
-    largest = larger_size(largest, dot(x, y, z, x, y, z))
-    return peak(root(largest))
+    largest = max_abs(largest, dot(x, y, z, x, y, z))
+    return hmax(sqrt(largest))
 
 
 @fused_kernel
 def chassis_rows(car: Arrays, first: int) -> Triple:
     """Return three neighbouring increments of the chassis, the same in each lane."""
     core = car.chassis_unknowns
-    return splat(core[first]), splat(core[first + 1]), splat(core[first + 2])
+    return broadcast(core[first]), broadcast(core[first + 1]), broadcast(core[first + 2])
 
 
 @fused_kernel
@@ -257,37 +259,37 @@ def correct_forces(car: Arrays, group: int) -> None:
 
 
 @merged_kernel
-def largest_gap(car: Arrays) -> float:
-    """Return the largest gap of all joints at the present positions, in the axes of the frame as it is."""
-    gaps(car)
-    return largest_row(car, CONSTRAINT.violation)
+def max_violation(car: Arrays) -> float:
+    """Return the largest violation of all joints at the present positions, in the present frame."""
+    violations(car)
+    return max_row(car, CONSTRAINT.violation)
 
 
 @fused_kernel
-def gaps(car: Arrays) -> None:
-    """Write the gaps of all joints at the present positions, in the axes of the frame as it is."""
+def violations(car: Arrays) -> None:
+    """Write Φ of all joints at the present positions, in the present frame."""
     for group in range(car.groups.shape[0]):
-        places_to_frame(car, group)
-        joint_gaps(car, group)
+        positions_to_frame(car, group)
+        joint_violations(car, group)
 
 
 @merged_kernel
-def largest_rate(car: Arrays, relative: bool) -> float:
-    """Return the largest rate of all gaps at the present state, m/s."""
+def max_constraint_rate(car: Arrays, relative: bool) -> float:
+    """Return the largest dΦ/dt at the present state, m/s."""
     choose_frame(car, relative)
     for group in range(car.groups.shape[0]):
         bodies_to_frame(car, group, 0.0, True)
         joint_rates(car, group)
-    return largest_row(car, CONSTRAINT.rate)
+    return max_row(car, CONSTRAINT.rate)
 
 
 @fused_kernel
-def largest_row(car: Arrays, field: int) -> float:
-    """Return the largest size of one field over all constraint rows."""
-    largest = splat(0.0)
+def max_row(car: Arrays, field: int) -> float:
+    """Return the largest absolute value of one field over all constraint rows."""
+    largest = broadcast(0.0)
     for row in range(car.rows.shape[0]):
-        largest = larger_size(largest, load(car.rows, row, field))
-    return peak(largest)
+        largest = max_abs(largest, load(car.rows, row, field))
+    return hmax(largest)
 
 
 @fused_kernel
@@ -295,17 +297,17 @@ def correct_free(car: Arrays, field: int, angular_field: int, relative: bool) ->
     """Subtract increments of one pair of fields alone: velocities or positions."""
     for group in range(car.groups.shape[0]):
         line = car.groups[group]
-        u, slot = line[GROUP.first_unknown], line[GROUP.first_local] + line[GROUP.interfaces]
+        u, local = line[GROUP.first_unknown], line[GROUP.first_local] + line[GROUP.interfaces]
         for k in range(line[GROUP.bodies]):
             x, y, z = absolute_rows(car, u + 6 * k, 0, relative)
             p, q, r = absolute_rows(car, u + 6 * k + 3, 3, relative)
             moved = from_frame(car.frame, x, y, z)
-            turned = turned_back(car.slots, slot + k, LOCAL_BODY.rotation, p, q, r)
-            decrease(car.bodies, line[GROUP.first_body] + k, field, moved[0], moved[1], moved[2])
-            decrease(car.bodies, line[GROUP.first_body] + k, angular_field, turned[0], turned[1], turned[2])
+            turned = rotate_inverse(car.local_bodies, local + k, LOCAL_BODY.rotation, p, q, r)
+            sub3(car.bodies, line[GROUP.first_body] + k, field, moved[0], moved[1], moved[2])
+            sub3(car.bodies, line[GROUP.first_body] + k, angular_field, turned[0], turned[1], turned[2])
     x, y, z = chassis_rows(car, 0)
     p, q, r = chassis_rows(car, 3)
     moved = from_frame(car.frame, x, y, z)
-    turned = turned_back(car.slots, car.groups[0, GROUP.first_local], LOCAL_BODY.rotation, p, q, r)
-    decrease(car.bodies, CHASSIS, field, moved[0], moved[1], moved[2])
-    decrease(car.bodies, CHASSIS, angular_field, turned[0], turned[1], turned[2])
+    turned = rotate_inverse(car.local_bodies, car.groups[0, GROUP.first_local], LOCAL_BODY.rotation, p, q, r)
+    sub3(car.bodies, CHASSIS, field, moved[0], moved[1], moved[2])
+    sub3(car.bodies, CHASSIS, angular_field, turned[0], turned[1], turned[2])

@@ -8,7 +8,7 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from mastd.vehicle.solver.chord_matrix import Frozen
+from mastd.vehicle.solver.chord_jacobian import ChordJacobian
 
 Blocks: TypeAlias = tuple[Any, ...]
 """What compiled steps are handed of a car, in their order: named tuples of arrays, and numbers."""
@@ -30,6 +30,6 @@ def _written(blocks: Blocks) -> Iterator[NDArray[Any]]:
     for entry in blocks:
         if isinstance(entry, np.ndarray) and entry.size:
             yield entry
-        elif isinstance(entry, tuple) and not isinstance(entry, Frozen):
+        elif isinstance(entry, tuple) and not isinstance(entry, ChordJacobian):
             # Matrices that are never renewed are the largest part, and no step writes to them.
             yield from _written(entry)

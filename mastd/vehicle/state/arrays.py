@@ -45,7 +45,7 @@ Place = tuple[int, int]
 
 NO_TARGET = -100
 BLOCK = 4
-"""Rows that the substitution with frozen matrices takes at a time."""
+"""Rows that the substitution with the chord Jacobian's factors takes at a time."""
 
 
 class Arrays(NamedTuple):
@@ -57,11 +57,11 @@ class Arrays(NamedTuple):
     primitives: IntArray
     elements: Elements
     """Springs, dampers, anti-roll bars."""
-    source_slot: IntArray
-    """(slots, LANES): of a joined slot the slot it is copied from, -1 the chassis."""
-    source_lane: IntArray
+    interface_source: IntArray
+    """(local bodies, LANES): of an interface body the local body it is copied from, -1 the chassis."""
+    interface_lane: IntArray
     target: IntArray
-    """(unknowns, LANES): of a joined unknown the unknown it stands for; -1 … -6 the chassis' own;
+    """(unknowns, LANES): of an interface unknown the unknown it stands for; -1 … -6 the chassis' own;
     NO_TARGET."""
     target_lane: IntArray
     wheel_of: IntArray
@@ -74,19 +74,19 @@ class Arrays(NamedTuple):
     bodies: FloatArray
     """The chassis first, the same in each lane, then the groups' bodies."""
     body_constants: FloatArray
-    slots: FloatArray
+    local_bodies: FloatArray
     rows: FloatArray
     points: FloatArray
     wheels: FloatArray
     drives: FloatArray
     unknowns: FloatArray
-    """(unknowns, LANES): right sides; each group begins at a multiple of BLOCK rows."""
+    """(unknowns, LANES): right-hand sides; each group begins at a multiple of BLOCK rows."""
     increments: FloatArray
-    """(unknowns, LANES): the solution for these right sides."""
+    """(unknowns, LANES): the solution for them."""
     chassis_unknowns: FloatArray
     """(6)."""
     chassis_residual: FloatArray
-    """(6) out-of-balance force and moment of the chassis in the frame's axes."""
+    """(6) residual force and moment of the chassis in the frame's axes."""
     frame: FloatArray
     """(9) axes of the frame → inertial axes, row by row."""
     external: FloatArray
@@ -129,8 +129,8 @@ class Layout:
     spring: tuple[Place, ...]
     wheel: tuple[Place, ...]
     bar: tuple[Place, ...]
-    slot: tuple[Place, ...]
-    """Own slot of each body; of the chassis (-1, 0)."""
+    local: tuple[Place, ...]
+    """Own local body of each body; of the chassis (-1, 0)."""
 
 
 def lay_out(model: Model) -> Layout:
@@ -146,7 +146,7 @@ class _Builder:
         self.axle_groups = len(axles)
         self.table = np.full((len(self.groups), GROUP_SIZE), -1, dtype=np.int64)
         self.body: dict[int, Place] = {CHASSIS: (CHASSIS, 0)}
-        self.slot: dict[int, Place] = {CHASSIS: (-1, 0)}
+        self.local: dict[int, Place] = {CHASSIS: (-1, 0)}
         self.row: dict[int, Place] = {}
         self.spring: dict[int, Place] = {}
         self.wheel: dict[int, Place] = {}
@@ -155,15 +155,15 @@ class _Builder:
 
     def _number(self) -> None:
         counts = dict.fromkeys(
-            ("body", "slot", "primitive", "spring", "wheel", "bar", "end", "row", "unknown", "cell"), 0
+            ("body", "local", "primitive", "spring", "wheel", "bar", "end", "row", "unknown", "cell"), 0
         )
         counts["body"] = 1
         for line, group in zip(self.table, self.groups, strict=True):
             part = group.parts[0]
-            bodies, joined = len(part.bodies), len(group.joined)
+            bodies, interface = len(part.bodies), len(group.interface)
             rows = sum(self.model.primitives[k].kind.rows for k in part.primitives)
             line[[GROUP.first_body, GROUP.bodies]] = counts["body"], bodies
-            line[[GROUP.first_local, GROUP.interfaces]] = counts["slot"], joined
+            line[[GROUP.first_local, GROUP.interfaces]] = counts["local"], interface
             line[[GROUP.first_primitive, GROUP.primitives]] = counts["primitive"], len(part.primitives)
             line[[GROUP.first_spring, GROUP.springs]] = counts["spring"], len(part.springs)
             line[[GROUP.first_row, GROUP.rows]] = counts["row"], rows
@@ -171,7 +171,7 @@ class _Builder:
             if part.wheel >= 0:
                 line[[GROUP.wheel, GROUP.spin_unknown]] = counts["wheel"], own
                 carrier = self.model.wheels[part.wheel].carrier
-                line[GROUP.carrier] = joined + part.bodies.index(carrier)
+                line[GROUP.carrier] = interface + part.bodies.index(carrier)
                 magic = isinstance(self.model.wheels[part.wheel].tyre, MagicTyre)
                 line[GROUP.tyre] = MAGIC_TYRE if magic else LINEAR_TYRE
                 own += 1
@@ -180,20 +180,20 @@ class _Builder:
                 own += 1
             line[GROUP.row_unknown] = own
             own += rows
-            size = own + 6 * joined + (group.end_slot >= 0)
-            if group.end_slot >= 0:
-                line[[GROUP.bar_end, GROUP.bar_end_body]] = counts["end"], joined + group.end_slot
+            size = own + 6 * interface + (group.bar_end_body >= 0)
+            if group.bar_end_body >= 0:
+                line[[GROUP.bar_end, GROUP.bar_end_body]] = counts["end"], interface + group.bar_end_body
             line[[GROUP.first_unknown, GROUP.unknowns, GROUP.size]] = counts["unknown"], own, size
             line[GROUP.first_cell] = counts["cell"]
             self._places(group, line)
             counts["body"] += bodies
-            counts["slot"] += bodies + joined
+            counts["local"] += bodies + interface
             counts["primitive"] += len(part.primitives)
             counts["spring"] += len(part.springs)
             counts["row"] += rows
             counts["wheel"] += part.wheel >= 0
             counts["bar"] += part.bar >= 0
-            counts["end"] += group.end_slot >= 0
+            counts["end"] += group.bar_end_body >= 0
             counts["unknown"] += -(-size // BLOCK) * BLOCK
             counts["cell"] += size * size
         self.counts = counts
@@ -202,7 +202,7 @@ class _Builder:
         for lane, part in enumerate(group.parts):
             for k, body in enumerate(part.bodies):
                 self.body[body] = (int(line[GROUP.first_body]) + k, lane)
-                self.slot[body] = (int(line[GROUP.first_local] + line[GROUP.interfaces]) + k, lane)
+                self.local[body] = (int(line[GROUP.first_local] + line[GROUP.interfaces]) + k, lane)
             row = int(line[GROUP.first_row])
             for primitive in part.primitives:
                 self.row[primitive] = (row, lane)
@@ -228,8 +228,8 @@ class _Builder:
                 pack_springs(model.springs, self.spring, counts["spring"]),
                 empty_bars(counts["bar"], counts["end"]),
             ),
-            source_slot=np.full((counts["slot"], LANES), -1, dtype=np.int64),
-            source_lane=np.zeros((counts["slot"], LANES), dtype=np.int64),
+            interface_source=np.full((counts["local"], LANES), -1, dtype=np.int64),
+            interface_lane=np.zeros((counts["local"], LANES), dtype=np.int64),
             target=np.full((counts["unknown"], LANES), NO_TARGET, dtype=np.int64),
             target_lane=np.zeros((counts["unknown"], LANES), dtype=np.int64),
             wheel_of=np.zeros((counts["wheel"], LANES), dtype=np.int64),
@@ -238,7 +238,7 @@ class _Builder:
             weights=np.zeros((len(self.groups), LANES)),
             bodies=np.zeros((counts["body"], BODY_SIZE, LANES)),
             body_constants=np.zeros((counts["body"], INERTIA_SIZE, LANES)),
-            slots=np.zeros((counts["slot"], LOCAL_BODY_SIZE, LANES)),
+            local_bodies=np.zeros((counts["local"], LOCAL_BODY_SIZE, LANES)),
             rows=np.zeros((counts["row"], CONSTRAINT_SIZE, LANES)),
             points=np.zeros((counts["primitive"], PRIMITIVE_SIZE, LANES)),
             wheels=np.zeros((counts["wheel"], WHEEL_SIZE, LANES)),
@@ -271,7 +271,7 @@ class _Builder:
             for lane, part in enumerate(group.lanes()):
                 self._fill_bodies(arrays, line, part, lane)
                 self._fill_elements(arrays, line, group, part, lane)
-                self._fill_joined(arrays, line, group, part, lane)
+                self._fill_interface(arrays, line, group, part, lane)
             item = self._fill_drives(arrays, line, group, item)
             springs = slice(
                 int(line[GROUP.first_spring]), int(line[GROUP.first_spring] + line[GROUP.springs])
@@ -287,7 +287,7 @@ class _Builder:
             spring=_listed(self.spring, len(model.springs)),
             wheel=_listed(self.wheel, len(model.wheels)),
             bar=_listed(self.bar, len(model.bars)),
-            slot=_listed(self.slot, len(model.bodies)),
+            local=_listed(self.local, len(model.bodies)),
         )
 
     def _fill_bodies(self, arrays: Arrays, line: IntArray, part: Part, lane: int) -> None:
@@ -299,14 +299,14 @@ class _Builder:
     def _fill_elements(self, arrays: Arrays, line: IntArray, group: Group, part: Part, lane: int) -> None:
         model = self.model
         lanes = list(zip(*(references(model, other) for other in group.parts), strict=True))
-        slots = [
-            group.slot(min(lane, len(group.parts) - 1) if lane < len(group.parts) else 0, body, lanes[k])
+        local_bodies = [
+            group.local(min(lane, len(group.parts) - 1) if lane < len(group.parts) else 0, body, lanes[k])
             for k, body in enumerate(references(model, part))
         ]
         row = 0
         for k, index in enumerate(part.primitives):
             primitive, at = model.primitives[index], int(line[GROUP.first_primitive]) + k
-            arrays.primitives[at, :4] = int(primitive.kind), slots[2 * k], slots[2 * k + 1], row
+            arrays.primitives[at, :4] = int(primitive.kind), local_bodies[2 * k], local_bodies[2 * k + 1], row
             row += primitive.kind.rows
             arrays.points[at, PRIMITIVE.point_first : PRIMITIVE.point_first + 3, lane] = self._arm(
                 primitive.first, primitive.point_first
@@ -321,12 +321,12 @@ class _Builder:
             spring, place = model.springs[index], (int(line[GROUP.first_spring]) + k, lane)
             first = 2 * (len(part.primitives) + k)
             arms = self._arm(spring.first, spring.point_first), self._arm(spring.second, spring.point_second)
-            fill_spring(arrays.elements.springs, place, spring, slots[first : first + 2], arms)
+            fill_spring(arrays.elements.springs, place, spring, local_bodies[first : first + 2], arms)
         if part.wheel >= 0:
             self._fill_wheel(arrays, int(line[GROUP.wheel]), part.wheel, lane)
         if part.bar >= 0:
             fill_bar(arrays.elements.bars, int(line[GROUP.bar]), lane, model.bars[part.bar])
-        if group.end_slot >= 0 and part.end >= 0:
+        if group.bar_end_body >= 0 and part.end >= 0:
             bar, end = model.bars[part.end], (int(line[GROUP.bar_end]), lane)
             left = part.end_body == bar.body_left
             arm = self._arm(part.end_body, bar.point_left if left else bar.point_right)
@@ -355,23 +355,23 @@ class _Builder:
             values[WHEEL.cornering_stiffness] = tyre.cornering_stiffness
             values[WHEEL.min_speed] = tyre.least_speed
 
-    def _fill_joined(self, arrays: Arrays, line: IntArray, group: Group, part: Part, lane: int) -> None:
+    def _fill_interface(self, arrays: Arrays, line: IntArray, group: Group, part: Part, lane: int) -> None:
         position = lane if lane < len(group.parts) else 0
         first = int(line[GROUP.first_unknown] + line[GROUP.unknowns])
-        for k, bodies in enumerate(group.joined):
-            slot, other = self.slot[bodies[position]]
-            arrays.source_slot[line[GROUP.first_local] + k, lane] = slot
-            arrays.source_lane[line[GROUP.first_local] + k, lane] = other
+        for k, bodies in enumerate(group.interface):
+            local, other = self.local[bodies[position]]
+            arrays.interface_source[line[GROUP.first_local] + k, lane] = local
+            arrays.interface_lane[line[GROUP.first_local] + k, lane] = other
             rows = slice(first + 6 * k, first + 6 * k + 6)
             arrays.target[rows, lane] = list(self._unknown_of(bodies[position]))
             arrays.target_lane[first + 6 * k : first + 6 * k + 6, lane] = other
-        if group.end_slot >= 0 and part.end >= 0:
+        if group.bar_end_body >= 0 and part.end >= 0:
             item, other = self.bar[part.end]
             owner = next(entry for entry in self.table if entry[GROUP.bar] == item)
-            arrays.target[first + 6 * len(group.joined), lane] = (
+            arrays.target[first + 6 * len(group.interface), lane] = (
                 owner[GROUP.first_unknown] + owner[GROUP.bar_unknown]
             )
-            arrays.target_lane[first + 6 * len(group.joined), lane] = other
+            arrays.target_lane[first + 6 * len(group.interface), lane] = other
 
     def _unknown_of(self, body: int) -> Iterable[int]:
         if body == CHASSIS:

@@ -2,7 +2,7 @@
 
 Two corners share a group when they have the same bodies in the same order, joined by the same primitives and
 springs. What they are joined to may differ: a tie rod that ends on a rack in one corner and on the chassis in
-another becomes a joined slot with different bodies in its lanes.
+another becomes an interface body that differs from lane to lane.
 """
 
 from __future__ import annotations
@@ -41,18 +41,18 @@ class Group:
     """Up to four equal parts."""
 
     parts: tuple[Part, ...]
-    joined: tuple[tuple[int, ...], ...]
-    """For each joined slot the body in each lane; the first slot is the chassis in all of them."""
-    end_slot: int
-    """Own slot (counted from 0) of the bar's end, -1: no lane has one."""
+    interface: tuple[tuple[int, ...], ...]
+    """Of each interface body the model's body in each lane; the first is the chassis in all of them."""
+    bar_end_body: int
+    """Own body (counted from 0) at the bar's end, -1: no lane has one."""
 
-    def slot(self, lane: int, body: int, reference: tuple[int, ...]) -> int:
-        """Return the slot of a body that one element of the group refers to, given its bodies in all
+    def local(self, lane: int, body: int, reference: tuple[int, ...]) -> int:
+        """Return the local index of a body that one element of the group refers to, given its bodies in all
         lanes."""
         part = self.parts[lane]
         if body in part.bodies:
-            return len(self.joined) + part.bodies.index(body)
-        return self.joined.index(reference)
+            return len(self.interface) + part.bodies.index(body)
+        return self.interface.index(reference)
 
     def lanes(self) -> tuple[Part, ...]:
         """Return one part for each lane; empty lanes repeat the first part."""
@@ -94,9 +94,9 @@ def _groups(model: Model, parts: Sequence[Part]) -> list[Group]:
         without = by_end.pop(-1, [])
         first = next(iter(by_end), -1)
         by_end[first] = sorted([*by_end.get(first, []), *without], key=members.index)
-        for end_slot, chosen in by_end.items():
+        for bar_end_body, chosen in by_end.items():
             for start in range(0, len(chosen), LANES):
-                groups.append(_group(model, tuple(chosen[start : start + LANES]), end_slot))
+                groups.append(_group(model, tuple(chosen[start : start + LANES]), bar_end_body))
     return groups
 
 
@@ -131,9 +131,9 @@ def references(model: Model, part: Part) -> list[int]:
     return found
 
 
-def _group(model: Model, parts: tuple[Part, ...], end_slot: int) -> Group:
-    joined: list[tuple[int, ...]] = [(CHASSIS,) * len(parts)]
+def _group(model: Model, parts: tuple[Part, ...], bar_end_body: int) -> Group:
+    interface: list[tuple[int, ...]] = [(CHASSIS,) * len(parts)]
     for reference in zip(*(references(model, part) for part in parts), strict=True):
-        if reference[0] not in parts[0].bodies and reference not in joined:
-            joined.append(reference)
-    return Group(parts, tuple(joined), end_slot)
+        if reference[0] not in parts[0].bodies and reference not in interface:
+            interface.append(reference)
+    return Group(parts, tuple(interface), bar_end_body)

@@ -22,10 +22,10 @@ from __future__ import annotations
 
 from mastd.arrays import FloatArray
 from mastd.kernel import fused_kernel
-from mastd.lanes import load, root, select, splat, store
+from mastd.lanes import broadcast, load, select, sqrt, store
 from mastd.vehicle.blocks.fields import BODY, CLOCK, GROUP, LOCAL_BODY, MAGIC_TYRE, WHEEL
 from mastd.vehicle.blocks.rates import vector_rate
-from mastd.vehicle.blocks.vectors import Triple, cross, decrease, dot, increase, put, take, to_frame, turned
+from mastd.vehicle.blocks.vectors import Triple, add3, cross, dot, load3, rotate, store3, sub3, to_frame
 from mastd.vehicle.magic_formula.formula import DAMPING_DEPTH
 from mastd.vehicle.state.arrays import Arrays
 from mastd.vehicle.state.grouping import CHASSIS
@@ -40,38 +40,43 @@ def contact_points(car: Arrays, group: int) -> None:
     if wheel < 0:
         return
     body = line[GROUP.first_body] + line[GROUP.carrier] - line[GROUP.interfaces]
-    x, y, z = take(car.wheels, wheel, WHEEL.centre)
-    p0, p1, p2 = turned(car.bodies, body, BODY.rotation, x, y, z)
-    x, y, z = take(car.bodies, body, BODY.position)
-    put(car.wheels, wheel, WHEEL.contact, x + p0, y + p1, z + p2)
+    x, y, z = load3(car.wheels, wheel, WHEEL.centre)
+    p0, p1, p2 = rotate(car.bodies, body, BODY.rotation, x, y, z)
+    x, y, z = load3(car.bodies, body, BODY.position)
+    store3(car.wheels, wheel, WHEEL.contact, x + p0, y + p1, z + p2)
 
 
 @fused_kernel
 def up_axis(frame: FloatArray) -> Triple:
     """Return the inertial z axis in the axes of the frame, in lanes."""
-    return splat(frame[6]), splat(frame[7]), splat(frame[8])
+    return broadcast(frame[6]), broadcast(frame[7]), broadcast(frame[8])
 
 
 @fused_kernel
 def wheel_place(
-    wheels: FloatArray, slots: FloatArray, bodies: FloatArray, frame: FloatArray, wheel: int, slot: int
+    wheels: FloatArray,
+    local_bodies: FloatArray,
+    bodies: FloatArray,
+    frame: FloatArray,
+    wheel: int,
+    local: int,
 ) -> tuple[Triple, Triple, Triple, float, Triple]:
     """Return arm, spin axis, velocity against the ground, height above it, and m of the wheel centre."""
-    x, y, z = take(wheels, wheel, WHEEL.centre)
-    arm = turned(slots, slot, LOCAL_BODY.rotation, x, y, z)
-    x, y, z = take(wheels, wheel, WHEEL.axis)
-    axis = turned(slots, slot, LOCAL_BODY.rotation, x, y, z)
+    x, y, z = load3(wheels, wheel, WHEEL.centre)
+    arm = rotate(local_bodies, local, LOCAL_BODY.rotation, x, y, z)
+    x, y, z = load3(wheels, wheel, WHEEL.axis)
+    axis = rotate(local_bodies, local, LOCAL_BODY.rotation, x, y, z)
     g0, g1 = load(wheels, wheel, WHEEL.slope), load(wheels, wheel, WHEEL.slope + 1)
-    m = to_frame(frame, -g0, -g1, splat(1.0))
-    x, y, z = take(slots, slot, LOCAL_BODY.position)
-    u, v, w = take(wheels, wheel, WHEEL.contact)
-    c0, c1, c2 = take(bodies, CHASSIS, BODY.position)
+    m = to_frame(frame, -g0, -g1, broadcast(1.0))
+    x, y, z = load3(local_bodies, local, LOCAL_BODY.position)
+    u, v, w = load3(wheels, wheel, WHEEL.contact)
+    c0, c1, c2 = load3(bodies, CHASSIS, BODY.position)
     p0, p1, p2 = to_frame(frame, u - c0, v - c1, w - c2)
     height = load(wheels, wheel, WHEEL.height)
     height = height + dot(m[0], m[1], m[2], x + arm[0] - p0, y + arm[1] - p1, z + arm[2] - p2)
-    x, y, z = take(slots, slot, LOCAL_BODY.velocity)
-    r0, r1, r2 = vector_rate(slots, slot, arm)
-    u, v, w = take(wheels, wheel, WHEEL.ground_velocity)
+    x, y, z = load3(local_bodies, local, LOCAL_BODY.velocity)
+    r0, r1, r2 = vector_rate(local_bodies, local, arm)
+    u, v, w = load3(wheels, wheel, WHEEL.ground_velocity)
     p0, p1, p2 = to_frame(frame, u, v, w)
     return arm, axis, (x + r0 - p0, y + r1 - p1, z + r2 - p2), height, m
 
@@ -80,7 +85,7 @@ def wheel_place(
 def rolling_axes(axis: Triple, up: Triple) -> tuple[Triple, Triple, float]:
     """Return e_x, e_y and 1 / |a × n|."""
     x, y, z = cross(axis[0], axis[1], axis[2], up[0], up[1], up[2])
-    inverse = 1.0 / root(dot(x, y, z, x, y, z))
+    inverse = 1.0 / sqrt(dot(x, y, z, x, y, z))
     forward = x * inverse, y * inverse, z * inverse
     return forward, cross(up[0], up[1], up[2], forward[0], forward[1], forward[2]), inverse
 
@@ -92,7 +97,7 @@ def wheel_load(wheels: FloatArray, wheel: int, height: float, sinking: float) ->
     share = damping_share(depth)
     force = load(wheels, wheel, WHEEL.tyre_stiffness) * depth
     force = force - load(wheels, wheel, WHEEL.tyre_damping) * share * sinking
-    zero = splat(0.0)
+    zero = broadcast(0.0)
     # A number that is not one must come through: only what is certainly not above zero becomes zero.
     pressed = select(-force, zero, force)
     return select(-depth, zero, pressed)
@@ -102,7 +107,7 @@ def wheel_load(wheels: FloatArray, wheel: int, height: float, sinking: float) ->
 def damping_share(depth: float) -> float:
     """Return s, the share of the tyre's damping that acts at a depth of contact (m)."""
     share = depth * (1.0 / DAMPING_DEPTH)
-    return select(share - 1.0, splat(1.0), share)
+    return select(share - 1.0, broadcast(1.0), share)
 
 
 @fused_kernel
@@ -134,7 +139,7 @@ def holding(wheels: FloatArray, wheel: int) -> float:
     """Return 1 where the friction brake holds the wheel against its carrier, 0 where it slips or is open."""
     torque, capacity = load(wheels, wheel, WHEEL.brake_torque), load(wheels, wheel, WHEEL.brake_capacity)
     size = select(torque, torque, -torque)
-    return select(capacity - size, splat(1.0), splat(0.0))
+    return select(capacity - size, broadcast(1.0), broadcast(0.0))
 
 
 @fused_kernel
@@ -145,20 +150,22 @@ def tyre_forces(car: Arrays, group: int) -> None:
     wheel = line[GROUP.wheel]
     if wheel < 0:
         return
-    slot = line[GROUP.first_local] + line[GROUP.carrier]
-    arm, axis, w, height, m = wheel_place(car.wheels, car.slots, car.bodies, car.frame, wheel, slot)
+    local = line[GROUP.first_local] + line[GROUP.carrier]
+    arm, axis, w, height, m = wheel_place(car.wheels, car.local_bodies, car.bodies, car.frame, wheel, local)
     store(car.wheels, wheel, WHEEL.tyre_height, height)
     if line[GROUP.tyre] == MAGIC_TYRE:
-        put(car.wheels, wheel, WHEEL.frame_arm, arm[0], arm[1], arm[2])
-        put(car.wheels, wheel, WHEEL.frame_axis, axis[0], axis[1], axis[2])
-        put(car.wheels, wheel, WHEEL.frame_velocity, w[0], w[1], w[2])
-        put(car.wheels, wheel, WHEEL.frame_normal, m[0], m[1], m[2])
-        magic_forces(car.wheels, car.slots, car.tyres, car.frame, car.clock, car.weights, group, wheel, slot)
+        store3(car.wheels, wheel, WHEEL.frame_arm, arm[0], arm[1], arm[2])
+        store3(car.wheels, wheel, WHEEL.frame_axis, axis[0], axis[1], axis[2])
+        store3(car.wheels, wheel, WHEEL.frame_velocity, w[0], w[1], w[2])
+        store3(car.wheels, wheel, WHEEL.frame_normal, m[0], m[1], m[2])
+        magic_forces(
+            car.wheels, car.local_bodies, car.tyres, car.frame, car.clock, car.weights, group, wheel, local
+        )
     else:
-        _linear_forces(car, wheel, slot, arm, axis, w, height, m)
+        _linear_forces(car, wheel, local, arm, axis, w, height, m)
     drive = load(car.wheels, wheel, WHEEL.drive_torque)
-    increase(
-        car.slots,
+    add3(
+        car.local_bodies,
         line[GROUP.first_local],
         LOCAL_BODY.moment,
         drive * axis[0],
@@ -169,7 +176,7 @@ def tyre_forces(car: Arrays, group: int) -> None:
 
 @fused_kernel
 def _linear_forces(
-    car: Arrays, wheel: int, slot: int, arm: Triple, axis: Triple, w: Triple, height: float, m: Triple
+    car: Arrays, wheel: int, local: int, arm: Triple, axis: Triple, w: Triple, height: float, m: Triple
 ) -> None:
     up = up_axis(car.frame)
     e, s, _ = rolling_axes(axis, up)
@@ -187,13 +194,13 @@ def _linear_forces(
     store(car.wheels, wheel, WHEEL.load, pressed)
     store(car.wheels, wheel, WHEEL.contact_force, along)
     store(car.wheels, wheel, WHEEL.contact_force + 1, across)
-    put(car.wheels, wheel, WHEEL.tyre_force, fx, fy, fz)
+    store3(car.wheels, wheel, WHEEL.tyre_force, fx, fy, fz)
     m0, m1, m2 = cross(-height * up[0], -height * up[1], -height * up[2], fx, fy, fz)
-    put(car.wheels, wheel, WHEEL.tyre_moment, m0, m1, m2)
+    store3(car.wheels, wheel, WHEEL.tyre_moment, m0, m1, m2)
     axial = dot(m0, m1, m2, axis[0], axis[1], axis[2])
     drive, motor = load(car.wheels, wheel, WHEEL.drive_torque), load(car.wheels, wheel, WHEEL.motor_torque)
     inertia = load(car.wheels, wheel, WHEEL.axial_inertia)
-    x, y, z = take(car.slots, slot, LOCAL_BODY.angular_velocity)
+    x, y, z = load3(car.local_bodies, local, LOCAL_BODY.angular_velocity)
     stopping = dot(x, y, z, axis[0], axis[1], axis[2]) - spin
     friction = friction_torque(car.wheels, wheel, car.clock[CLOCK.reach], stopping, axial + drive + motor)
     store(car.wheels, wheel, WHEEL.brake_torque, friction)
@@ -204,17 +211,17 @@ def _linear_forces(
         WHEEL.spin_residual,
         inertia * load(car.wheels, wheel, WHEEL.spin_acceleration) - axial - drive - on_carrier,
     )
-    p0, p1, p2 = take(car.wheels, wheel, WHEEL.chock_force)
+    p0, p1, p2 = load3(car.wheels, wheel, WHEEL.chock_force)
     p0, p1, p2 = to_frame(car.frame, p0, p1, p2)
     fx, fy, fz = fx + p0, fy + p1, fz + p2
     t0, t1, t2 = cross(arm[0], arm[1], arm[2], fx, fy, fz)
     rest = axial + on_carrier
     momentum = inertia * spin
-    g0, g1, g2 = vector_rate(car.slots, slot, axis)
-    decrease(car.slots, slot, LOCAL_BODY.force, fx, fy, fz)
-    decrease(
-        car.slots,
-        slot,
+    g0, g1, g2 = vector_rate(car.local_bodies, local, axis)
+    sub3(car.local_bodies, local, LOCAL_BODY.force, fx, fy, fz)
+    sub3(
+        car.local_bodies,
+        local,
         LOCAL_BODY.moment,
         t0 + m0 - rest * axis[0] - momentum * g0,
         t1 + m1 - rest * axis[1] - momentum * g1,

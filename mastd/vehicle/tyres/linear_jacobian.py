@@ -1,16 +1,16 @@
 """Derivatives of the tyres' forces, of the spins and of the friction brakes; weights and variations as in
-``force_matrix``."""
+``force_jacobian``."""
 
 from __future__ import annotations
 
 from mastd.arrays import FloatArray
 from mastd.kernel import fused_kernel
-from mastd.lanes import load, select, splat
+from mastd.lanes import broadcast, load, select
 from mastd.vehicle.blocks.columns import column_of
 from mastd.vehicle.blocks.fields import CLOCK, GROUP, MAGIC_TYRE, WHEEL
 from mastd.vehicle.blocks.matrix_blocks import add, add_cross, add_cross_cross, add_product
 from mastd.vehicle.blocks.rates import vector_rate
-from mastd.vehicle.blocks.vectors import Triple, cross, dot, scaled, take, to_frame
+from mastd.vehicle.blocks.vectors import Triple, cross, dot, load3, scaled, to_frame
 from mastd.vehicle.magic_formula.formula import DAMPING_DEPTH
 from mastd.vehicle.state.arrays import Arrays
 from mastd.vehicle.tyres.linear import (
@@ -21,11 +21,11 @@ from mastd.vehicle.tyres.linear import (
     up_axis,
     wheel_place,
 )
-from mastd.vehicle.tyres.magic import magic_matrix
+from mastd.vehicle.tyres.magic import magic_jacobian
 
 
 @fused_kernel
-def tyre_matrix(
+def tyre_jacobian(
     car: Arrays, cells: FloatArray, group: int, acceleration: float, velocity: float, displacement: float
 ) -> None:
     """Add stiffness, damping and slip of a group's tyres, and the inertia and gyroscopic terms of the spins.
@@ -38,16 +38,16 @@ def tyre_matrix(
     if wheel < 0:
         return
     first, size = line[GROUP.first_cell], line[GROUP.size]
-    slot = line[GROUP.first_local] + line[GROUP.carrier]
+    local = line[GROUP.first_local] + line[GROUP.carrier]
     b, spin = column_of(line, line[GROUP.carrier]), line[GROUP.spin_unknown]
-    arm, axis, w, height, m = wheel_place(wheels, car.slots, car.bodies, car.frame, wheel, slot)
+    arm, axis, w, height, m = wheel_place(wheels, car.local_bodies, car.bodies, car.frame, wheel, local)
     drive = load(wheels, wheel, WHEEL.drive_torque)
     add_cross(cells, first, size, column_of(line, 0) + 3, b + 3, -displacement * drive, axis)
     if line[GROUP.tyre] == MAGIC_TYRE:
-        place = (wheel, slot, first, size, b, spin)
-        magic_matrix(
+        place = (wheel, local, first, size, b, spin)
+        magic_jacobian(
             wheels,
-            car.slots,
+            car.local_bodies,
             car.tyres,
             car.frame,
             car.clock,
@@ -62,7 +62,7 @@ def tyre_matrix(
     e, s, inverse = rolling_axes(axis, up)
     pressed = load(wheels, wheel, WHEEL.load)
     # Derivatives of the load vanish off the ground.
-    zero, one = splat(0.0), splat(1.0)
+    zero, one = broadcast(0.0), broadcast(1.0)
     on = select(pressed, one, zero)
     forward = dot(e[0], e[1], e[2], w[0], w[1], w[2])
     sideways = dot(s[0], s[1], s[2], w[0], w[1], w[2])
@@ -97,7 +97,7 @@ def tyre_matrix(
     # At the first touch the damping grows with the depth.
     stiffness = stiffness - select(one - share, damping * sinking * (1.0 / DAMPING_DEPTH), zero)
     damping = damping * share
-    r0, r1, r2 = vector_rate(car.slots, slot, arm)
+    r0, r1, r2 = vector_rate(car.local_bodies, local, arm)
     nothing = zero, zero, zero
     down = scaled(-height, up)
     a_e = cross(axis[0], axis[1], axis[2], e[0], e[1], e[2])
@@ -117,20 +117,20 @@ def tyre_matrix(
             cells, first, size, b, spin, arm, axis, loose, down, force, scaled(weight, direction), turn, zero
         )
     _tyre_column(
-        cells, first, size, b, spin, arm, axis, loose, down, by_spin, nothing, nothing, splat(velocity)
+        cells, first, size, b, spin, arm, axis, loose, down, by_spin, nothing, nothing, broadcast(velocity)
     )
     heading = scaled(-displacement * inverse, a_e)
     _tyre_column(cells, first, size, b, spin, arm, axis, loose, down, by_heading, nothing, heading, zero)
-    p0, p1, p2 = take(wheels, wheel, WHEEL.chock_force)
-    force = take(wheels, wheel, WHEEL.tyre_force)
+    p0, p1, p2 = load3(wheels, wheel, WHEEL.chock_force)
+    force = load3(wheels, wheel, WHEEL.tyre_force)
     p0, p1, p2 = to_frame(car.frame, p0, p1, p2)
     pushed = force[0] + p0, force[1] + p1, force[2] + p2
-    add_cross_cross(cells, first, size, b + 3, b + 3, splat(-displacement), pushed, arm)
+    add_cross_cross(cells, first, size, b + 3, b + 3, broadcast(-displacement), pushed, arm)
     _lever(wheels, cells, first, size, b, spin, wheel, arm, axis, loose, up, down, m, displacement)
     _held_spin(car, cells, first, size, b, spin, wheel, axis, held, acceleration, velocity)
     inertia = load(wheels, wheel, WHEEL.axial_inertia)
     add(cells, first + spin * size + spin, acceleration * loose * inertia)
-    x, y, z = vector_rate(car.slots, slot, axis)
+    x, y, z = vector_rate(car.local_bodies, local, axis)
     momentum = inertia * turning
     add_cross(cells, first, size, b + 3, b + 3, -displacement * momentum, (x, y, z))
     add_cross(cells, first, size, b + 3, b + 3, -velocity * momentum, axis)
@@ -225,7 +225,7 @@ def _lever(
     displacement: float,
 ) -> None:
     """Add what the same force does as its lever changes: height, arm and spin axis."""
-    force = take(wheels, wheel, WHEEL.tyre_force)
+    force = load3(wheels, wheel, WHEEL.tyre_force)
     x, y, z = cross(up[0], up[1], up[2], force[0], force[1], force[2])
     axial = loose * dot(x, y, z, axis[0], axis[1], axis[2])
     moment = x - axial * axis[0], y - axial * axis[1], z - axial * axis[2]

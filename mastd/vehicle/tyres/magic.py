@@ -123,21 +123,21 @@ def _known(
 @separate_kernel
 def magic_forces(
     wheels: FloatArray,
-    slots: FloatArray,
+    local_bodies: FloatArray,
     tyres: FloatArray,
     frame: FloatArray,
     clock: FloatArray,
     weights: FloatArray,
     group: int,
     wheel: int,
-    slot: int,
+    local: int,
 ) -> None:
     """Add the balance of one item of the wheels to the slot of their carriers; write forces, slips and spin
     moments."""
     for lane in range(LANES):
         # A lane that is not in use holds the same state as the first one.
         if weights[group, lane] == 0.0:
-            _copy(wheels, slots, wheel, slot, lane)
+            _copy(wheels, local_bodies, wheel, local, lane)
             continue
         length = _normal_length(wheels, wheel, lane)
         known = _known(wheels, frame, clock, wheel, lane, length)
@@ -149,7 +149,7 @@ def magic_forces(
             _triple(wheels, wheel, WHEEL.frame_axis, lane),
             _distance(wheels, wheel, lane, length),
             _triple(wheels, wheel, WHEEL.frame_velocity, lane),
-            _triple(slots, slot, LOCAL_BODY.angular_velocity, lane),
+            _triple(local_bodies, local, LOCAL_BODY.angular_velocity, lane),
             wheels[wheel, WHEEL.spin, lane],
             wheels[wheel, WHEEL.spin_acceleration, lane],
         )
@@ -174,15 +174,15 @@ def magic_forces(
                 )
         wheels[wheel, WHEEL.brake_torque, lane] = brake
         for k in range(6):
-            slots[slot, LOCAL_BODY.force + k, lane] += wheels[wheel, WHEEL.carrier_residual + k, lane]
+            local_bodies[local, LOCAL_BODY.force + k, lane] += wheels[wheel, WHEEL.carrier_residual + k, lane]
 
 
 @fused_kernel
-def _copy(wheels: FloatArray, slots: FloatArray, wheel: int, slot: int, lane: int) -> None:
+def _copy(wheels: FloatArray, local_bodies: FloatArray, wheel: int, local: int, lane: int) -> None:
     for k in range(wheels.shape[1]):
         wheels[wheel, k, lane] = wheels[wheel, k, 0]
     for k in range(6):
-        slots[slot, LOCAL_BODY.force + k, lane] += wheels[wheel, WHEEL.carrier_residual + k, 0]
+        local_bodies[local, LOCAL_BODY.force + k, lane] += wheels[wheel, WHEEL.carrier_residual + k, 0]
 
 
 @fused_kernel
@@ -212,9 +212,9 @@ def _sum(u: Triple, v: Triple) -> Triple:
 
 
 @separate_kernel
-def magic_matrix(
+def magic_jacobian(
     wheels: FloatArray,
-    slots: FloatArray,
+    local_bodies: FloatArray,
     tyres: FloatArray,
     frame: FloatArray,
     clock: FloatArray,
@@ -226,11 +226,11 @@ def magic_matrix(
 ) -> None:
     """Add the derivatives of ``magic_forces`` by shift and turn of the carrier and by the spin.
 
-    ``place``: item of the wheels, slot of the carrier, first cell and size of the group's matrix, columns of
-    the carrier and of the spin. The weights are those of ``balance.group_matrix``. Variations: δ of a vector
-    fixed in the carrier is δπ × s, of its rate δπ × (ω × s), of ω itself δπ × ω.
+    ``place``: item of the wheels, local body of the carrier, first cell and size of the group's matrix,
+    columns of the carrier and of the spin. The weights are those of ``group_jacobian``. Variations: δ of a
+    vector fixed in the carrier is δπ × s, of its rate δπ × (ω × s), of ω itself δπ × ω.
     """
-    wheel, slot, first, size, b, spin = place
+    wheel, local, first, size, b, spin = place
     for lane in range(LANES):
         length = _normal_length(wheels, wheel, lane)
         known = _known(wheels, frame, clock, wheel, lane, length)
@@ -240,7 +240,7 @@ def magic_matrix(
         )
         speed, turn = (
             _triple(wheels, wheel, WHEEL.frame_velocity, lane),
-            _triple(slots, slot, LOCAL_BODY.angular_velocity, lane),
+            _triple(local_bodies, local, LOCAL_BODY.angular_velocity, lane),
         )
         normal = known[4]
         arm_rate = cross(turn[0], turn[1], turn[2], arm[0], arm[1], arm[2])

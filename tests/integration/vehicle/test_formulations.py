@@ -29,7 +29,7 @@ OWN = ("sedan", "mcpherson_hatchback", "transporter_8x8", "transporter_8_axles")
 VEHICLES = ("quarter_car", "benchmark_sedan", *OWN)
 MANOEUVRES: dict[str, Callable[[Model], Manoeuvre]] = {"jturn": jturn, "bump": bump}
 FORMULATIONS: tuple[Formulation, ...] = TREE_FORMULATIONS[:-1]
-"""Without the one that differs from another in its formula in time alone."""
+"""Without the one that differs from another in its time integrator alone."""
 
 
 def shaken(model: Model, seed: int) -> State:

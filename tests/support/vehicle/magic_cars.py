@@ -20,8 +20,8 @@ from mastd.vehicle.model.definition import Chock, MagicTyre, Model, TieDown
 from mastd.vehicle.model.library import find
 from mastd.vehicle.model.standing_tyre import depth_at
 from mastd.vehicle.simulation.simulation import Simulation
-from mastd.vehicle.solver.compiled_step import look
-from mastd.vehicle.solver.full_matrix import Fresh, Weights
+from mastd.vehicle.solver.compiled_step import evaluate
+from mastd.vehicle.solver.full_jacobian import FullJacobian, Weights
 from mastd.vehicle.state.arrays import Layout
 from mastd.vehicle.state.inputs import InputLayout
 from mastd.vehicle.state.motion import State, design_state
@@ -186,7 +186,7 @@ class Rig:
         self._system.residual(self._state)
         self._last = np.zeros(3)
         self._row, self._ground = self._system.inputs.row(), Ground.flat().parameters
-        self._matrices, self._weights = Fresh.of(self._system.layout), Weights(0.0, 0.0, 0.0, 0.0, 0.0)
+        self._matrices, self._weights = FullJacobian.of(self._system.layout), Weights(0.0, 0.0, 0.0, 0.0, 0.0)
 
     def put(self, load: float) -> None:
         """Put the wheel down at rest with this load (N), its carcass relaxed."""
@@ -239,7 +239,7 @@ class Rig:
         for lane in range(1, LANES):
             car.bodies[item, :, lane] = values
             car.wheels[self._wheel[0], :, lane] = self._values()
-        look(
+        evaluate(
             car,
             self._matrices,
             self._weights,

@@ -6,7 +6,7 @@ from mastd.arrays import FloatArray, IntArray
 from mastd.kernel import fused_kernel, separate_kernel
 from mastd.lanes import LANES, load, load_row, store, store_row
 from mastd.vehicle.blocks.fields import GROUP, LOCAL_BODY
-from mastd.vehicle.blocks.vectors import Triple, cross, decrease, dot, increase, take, turned
+from mastd.vehicle.blocks.vectors import Triple, add3, cross, dot, load3, rotate, sub3
 from mastd.vehicle.elements.anti_roll_bar.arrays import BAR, BAR_END, AntiRollBars
 
 
@@ -20,43 +20,43 @@ def start_bars(bars: AntiRollBars) -> None:
 
 
 @fused_kernel
-def bar_forces(bars: AntiRollBars, line: IntArray, slots: FloatArray, weights: FloatArray) -> None:
+def bar_forces(bars: AntiRollBars, line: IntArray, local_bodies: FloatArray, weights: FloatArray) -> None:
     """Add the force of the anti-roll bar at a corner's end of it, and its reaction on the chassis.
 
-    The chassis' z axis is the third column of its rotation in the group's first slot. ``weights`` (LANES): 1
-    where a lane is in use.
+    The chassis' z axis is the third column of its rotation, the group's first local body. ``weights``
+    (LANES): 1 where a lane is in use.
     """
     end = line[GROUP.bar_end]
     if end < 0:
         return
-    chassis, slot = line[GROUP.first_local], line[GROUP.first_local] + line[GROUP.bar_end_body]
-    arm, up, reach = bar_geometry(bars.ends, slots, end, chassis, slot)
+    chassis, local = line[GROUP.first_local], line[GROUP.first_local] + line[GROUP.bar_end_body]
+    arm, up, reach = bar_geometry(bars.ends, local_bodies, end, chassis, local)
     sign = load(bars.ends, end, BAR_END.sign)
     force = sign * _gather_force(bars, end)
     fx, fy, fz = force * up[0], force * up[1], force * up[2]
-    increase(slots, slot, LOCAL_BODY.force, fx, fy, fz)
+    add3(local_bodies, local, LOCAL_BODY.force, fx, fy, fz)
     x, y, z = cross(arm[0], arm[1], arm[2], fx, fy, fz)
-    increase(slots, slot, LOCAL_BODY.moment, x, y, z)
-    decrease(slots, chassis, LOCAL_BODY.force, fx, fy, fz)
+    add3(local_bodies, local, LOCAL_BODY.moment, x, y, z)
+    sub3(local_bodies, chassis, LOCAL_BODY.force, fx, fy, fz)
     x, y, z = cross(reach[0], reach[1], reach[2], fx, fy, fz)
-    decrease(slots, chassis, LOCAL_BODY.moment, x, y, z)
+    sub3(local_bodies, chassis, LOCAL_BODY.moment, x, y, z)
     height = sign * dot(up[0], up[1], up[2], reach[0], reach[1], reach[2])
     _scatter_height(bars, weights, end, BAR.residual, -height)
 
 
 @fused_kernel
 def bar_geometry(
-    ends: FloatArray, slots: FloatArray, end: int, chassis: int, slot: int
+    ends: FloatArray, local_bodies: FloatArray, end: int, chassis: int, local: int
 ) -> tuple[Triple, Triple, Triple]:
     """Return the end's arm in its body, the chassis' z axis, and the end as seen from the chassis' centre."""
-    x, y, z = take(ends, end, BAR_END.point)
-    arm = turned(slots, slot, LOCAL_BODY.rotation, x, y, z)
+    x, y, z = load3(ends, end, BAR_END.point)
+    arm = rotate(local_bodies, local, LOCAL_BODY.rotation, x, y, z)
     up = (
-        load(slots, chassis, LOCAL_BODY.rotation + 2),
-        load(slots, chassis, LOCAL_BODY.rotation + 5),
-        load(slots, chassis, LOCAL_BODY.rotation + 8),
+        load(local_bodies, chassis, LOCAL_BODY.rotation + 2),
+        load(local_bodies, chassis, LOCAL_BODY.rotation + 5),
+        load(local_bodies, chassis, LOCAL_BODY.rotation + 8),
     )
-    x, y, z = take(slots, slot, LOCAL_BODY.position)
+    x, y, z = load3(local_bodies, local, LOCAL_BODY.position)
     return arm, up, (x + arm[0], y + arm[1], z + arm[2])
 
 
@@ -80,7 +80,7 @@ def _scatter_height(bars: AntiRollBars, weights: FloatArray, end: int, field: in
 
 
 @fused_kernel
-def bar_right_side(bars: AntiRollBars, line: IntArray, unknowns: FloatArray, scale: float) -> None:
+def bar_rhs(bars: AntiRollBars, line: IntArray, unknowns: FloatArray, scale: float) -> None:
     """Write the residual of a group's bar, times ``scale``, as the right-hand side of its force."""
     if line[GROUP.bar] >= 0:
         residual = load(bars.bars, line[GROUP.bar], BAR.residual)
@@ -97,8 +97,8 @@ def correct_bar(bars: AntiRollBars, line: IntArray, increments: FloatArray) -> N
 
 
 @separate_kernel
-def strain_bars(bars: AntiRollBars, groups: IntArray, slots: FloatArray, weights: FloatArray) -> None:
-    """Write the bars' forces from their ends' heights, after ``places_to_frame``: where they are no
+def strain_bars(bars: AntiRollBars, groups: IntArray, local_bodies: FloatArray, weights: FloatArray) -> None:
+    """Write the bars' forces from their ends' heights, after ``positions_to_frame``: where they are no
     unknowns."""
     for bar in range(bars.bars.shape[0]):
         store(bars.bars, bar, BAR.force, -load(bars.bars, bar, BAR.offset))
@@ -107,8 +107,8 @@ def strain_bars(bars: AntiRollBars, groups: IntArray, slots: FloatArray, weights
         if end < 0:
             continue
         chassis = groups[group, GROUP.first_local]
-        slot = chassis + groups[group, GROUP.bar_end_body]
-        _, up, reach = bar_geometry(bars.ends, slots, end, chassis, slot)
+        local = chassis + groups[group, GROUP.bar_end_body]
+        _, up, reach = bar_geometry(bars.ends, local_bodies, end, chassis, local)
         height = load(bars.ends, end, BAR_END.sign) * dot(up[0], up[1], up[2], reach[0], reach[1], reach[2])
         _scatter_height(bars, weights[group], end, BAR.force, height)
     for bar in range(bars.bars.shape[0]):

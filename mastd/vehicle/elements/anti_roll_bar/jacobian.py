@@ -17,7 +17,7 @@ from mastd.vehicle.elements.anti_roll_bar.force import bar_geometry
 def bar_jacobian(
     bars: AntiRollBars,
     line: IntArray,
-    slots: FloatArray,
+    local_bodies: FloatArray,
     cells: FloatArray,
     joint: float,
     displacement: float,
@@ -28,8 +28,8 @@ def bar_jacobian(
     if end < 0:
         return
     first, size = line[GROUP.first_cell], line[GROUP.size]
-    chassis, slot = line[GROUP.first_local], line[GROUP.first_local] + line[GROUP.bar_end_body]
-    arm, up, reach = bar_geometry(bars.ends, slots, end, chassis, slot)
+    chassis, local = line[GROUP.first_local], line[GROUP.first_local] + line[GROUP.bar_end_body]
+    arm, up, reach = bar_geometry(bars.ends, local_bodies, end, chassis, local)
     sign = load(bars.ends, end, BAR_END.sign)
     b, c = column_of(line, line[GROUP.bar_end_body]), column_of(line, 0)
     port = line[GROUP.unknowns] + 6 * line[GROUP.interfaces]

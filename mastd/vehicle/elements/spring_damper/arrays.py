@@ -36,7 +36,7 @@ SPRING: Final = index_table(SpringRow)
 class EndRow(NamedTuple):
     """Integers of a spring-damper, the same in all lanes."""
 
-    first: Annotated[int, Entry("1", "slot of the first body, counted within the group")]
+    first: Annotated[int, Entry("1", "local index of the first body")]
     second: Annotated[int, Entry("1", "of the second body")]
     has_laws: Annotated[int, Entry("1", "1: at least one lane has a law")]
 
@@ -67,12 +67,13 @@ def fill_spring(
     block: SpringDampers,
     place: tuple[int, int],
     spring: SpringDamper,
-    slots: Sequence[int],
+    local_bodies: Sequence[int],
     arms: Sequence[FloatArray],
 ) -> None:
-    """Write a spring-damper between two slots of its group, its points seen from the centres of mass."""
+    """Write a spring-damper between two local bodies of its group, its points seen from the centres of
+    mass."""
     item, lane = place
-    block.ends[item, : SPRING_END.has_laws] = slots
+    block.ends[item, : SPRING_END.has_laws] = local_bodies
     if spring.laws():
         block.ends[item, SPRING_END.has_laws] = 1
     row = block.values[item, :, lane]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from mastd.arrays import FloatArray, IntArray
 from mastd.kernel import fused_kernel
-from mastd.lanes import LANES, load, root, store
+from mastd.lanes import LANES, load, sqrt, store
 from mastd.vehicle.blocks.fields import GROUP
 from mastd.vehicle.blocks.lines import arm, between, point_velocity, push
 from mastd.vehicle.blocks.vectors import dot
@@ -13,15 +13,18 @@ from mastd.vehicle.elements.spring_damper.laws import Laws, law_force
 
 
 @fused_kernel
-def spring_forces(springs: SpringDampers, line: IntArray, slots: FloatArray) -> None:
+def spring_forces(springs: SpringDampers, line: IntArray, local_bodies: FloatArray) -> None:
     """Add the forces of a group's spring-dampers; length, rate, force and slopes stay in their rows."""
-    values, slot = springs.values, line[GROUP.first_local]
+    values, local = springs.values, line[GROUP.first_local]
     for k in range(line[GROUP.first_spring], line[GROUP.first_spring] + line[GROUP.springs]):
-        i, j = slot + springs.ends[k, SPRING_END.first], slot + springs.ends[k, SPRING_END.second]
-        p, q = arm(values, slots, k, SPRING.point_first, i), arm(values, slots, k, SPRING.point_second, j)
-        d = between(slots, i, j, p, q)
-        v = point_velocity(slots, i, j, p, q)
-        length = root(dot(d[0], d[1], d[2], d[0], d[1], d[2]))
+        i, j = local + springs.ends[k, SPRING_END.first], local + springs.ends[k, SPRING_END.second]
+        p, q = (
+            arm(values, local_bodies, k, SPRING.point_first, i),
+            arm(values, local_bodies, k, SPRING.point_second, j),
+        )
+        d = between(local_bodies, i, j, p, q)
+        v = point_velocity(local_bodies, i, j, p, q)
+        length = sqrt(dot(d[0], d[1], d[2], d[0], d[1], d[2]))
         inverse = 1.0 / length
         rate = dot(d[0], d[1], d[2], v[0], v[1], v[2]) * inverse
         store(values, k, SPRING.length, length)
@@ -34,7 +37,7 @@ def spring_forces(springs: SpringDampers, line: IntArray, slots: FloatArray) -> 
         if springs.ends[k, SPRING_END.has_laws] > 0:
             _add_laws(springs.laws, values, k)
         scale = -load(values, k, SPRING.force) * inverse
-        push(slots, i, j, p, q, (scale * d[0], scale * d[1], scale * d[2]))
+        push(local_bodies, i, j, p, q, (scale * d[0], scale * d[1], scale * d[2]))
 
 
 @fused_kernel

@@ -18,21 +18,24 @@ from mastd.vehicle.elements.spring_damper.arrays import SPRING, SPRING_END, Spri
 def spring_jacobian(
     springs: SpringDampers,
     line: IntArray,
-    slots: FloatArray,
+    local_bodies: FloatArray,
     cells: FloatArray,
     velocity: float,
     displacement: float,
 ) -> None:
     """Add the stiffness and damping of a group's spring-dampers to its matrix, with these two weights."""
-    values, slot = springs.values, line[GROUP.first_local]
+    values, local = springs.values, line[GROUP.first_local]
     first, size = line[GROUP.first_cell], line[GROUP.size]
     for k in range(line[GROUP.first_spring], line[GROUP.first_spring] + line[GROUP.springs]):
-        i, j = slot + springs.ends[k, SPRING_END.first], slot + springs.ends[k, SPRING_END.second]
+        i, j = local + springs.ends[k, SPRING_END.first], local + springs.ends[k, SPRING_END.second]
         b = column_of(line, springs.ends[k, SPRING_END.first])
         c = column_of(line, springs.ends[k, SPRING_END.second])
-        p, q = arm(values, slots, k, SPRING.point_first, i), arm(values, slots, k, SPRING.point_second, j)
+        p, q = (
+            arm(values, local_bodies, k, SPRING.point_first, i),
+            arm(values, local_bodies, k, SPRING.point_second, j),
+        )
         inverse = 1.0 / load(values, k, SPRING.length)
-        n = scaled(inverse, between(slots, i, j, p, q))
+        n = scaled(inverse, between(local_bodies, i, j, p, q))
         force = -displacement * load(values, k, SPRING.force)
         tension = force * inverse
         line_stiffness(cells, first, size, b, c, p, q, n, force, tension)
@@ -43,10 +46,10 @@ def spring_jacobian(
         minus_n, p_n = scaled(-1.0, n), cross(p[0], p[1], p[2], n[0], n[1], n[2])
         minus_p_n, q_n = scaled(-1.0, p_n), cross(q[0], q[1], q[2], n[0], n[1], n[2])
         # The rate of length changes with the displacement too: across the line, and as the arms' rates turn.
-        v, rate = point_velocity(slots, i, j, p, q), load(values, k, SPRING.rate)
+        v, rate = point_velocity(local_bodies, i, j, p, q), load(values, k, SPRING.rate)
         u = (v[0] - rate * n[0]) * inverse, (v[1] - rate * n[1]) * inverse, (v[2] - rate * n[2]) * inverse
-        minus_u, u_b = scaled(-1.0, u), scaled(-1.0, _rate_by_rotation(slots, i, p, n, u))
-        u_c = _rate_by_rotation(slots, j, q, n, u)
+        minus_u, u_b = scaled(-1.0, u), scaled(-1.0, _rate_by_rotation(local_bodies, i, p, n, u))
+        u_c = _rate_by_rotation(local_bodies, j, q, n, u)
         by_rate = displacement * by_rate
         for at, gradient in ((b, minus_n), (b + 3, minus_p_n), (c, n), (c + 3, q_n)):
             by_length, by_change = scaled(along, gradient), scaled(by_rate, gradient)
@@ -61,9 +64,9 @@ def spring_jacobian(
 
 
 @fused_kernel
-def _rate_by_rotation(slots: FloatArray, slot: int, arm: Triple, n: Triple, u: Triple) -> Triple:
+def _rate_by_rotation(local_bodies: FloatArray, local: int, arm: Triple, n: Triple, u: Triple) -> Triple:
     """Return the derivative of the rate of length by the rotation of the body with this arm."""
     x, y, z = cross(arm[0], arm[1], arm[2], u[0], u[1], u[2])
-    r0, r1, r2 = vector_rate(slots, slot, arm)
+    r0, r1, r2 = vector_rate(local_bodies, local, arm)
     s0, s1, s2 = cross(r0, r1, r2, n[0], n[1], n[2])
     return x + s0, y + s1, z + s2

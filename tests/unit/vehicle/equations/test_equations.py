@@ -220,8 +220,8 @@ def test_the_proposed_equations_are_the_conventional_ones_in_other_axes(
     model, system = car.model, car.system
     state, bodies = anywhere(model, 6), len(model.bodies)
     turn = Rotation.from_quat(np.roll(state.attitude[0], -1)).as_matrix()
-    conventional = system.step_matrix(state, FORMULA, GROUNDS["bump"], False)
-    proposed = system.step_matrix(state, FORMULA, GROUNDS["bump"], True)
+    conventional = system.step_jacobian(state, FORMULA, GROUNDS["bump"], False)
+    proposed = system.step_jacobian(state, FORMULA, GROUNDS["bump"], True)
     triples = {*range(0, 6 * bodies, 3)}
     start = system.size
     for primitive in model.primitives:

@@ -18,7 +18,7 @@ from tests.support.vehicle.cosimulation import HEIGHT, TOP, middle_place, standi
 
 STEP = 1e-3
 FINE = 0.25e-3
-"""s: with it the formulas in time differ by less than a hundredth of what the table asks."""
+"""s: with it the time integrators differ by less than a hundredth of what the table asks."""
 POSITION = slice(0, 3)
 """Of the chassis, in a row of signals."""
 

@@ -178,7 +178,7 @@ def test_the_matrix_of_a_step_is_made_for_the_loads_that_the_tyres_carry() -> No
     directions = np.random.default_rng(1).standard_normal((6, system.size))
     acting = system.inputs.row(), Ground.flat()
     due = differences(system, state, acting, change, 0.1 * directions) / 0.1
-    matrix = System(model).step_matrix(state, formula, Ground.flat(), False)[: system.size, : system.size]
+    matrix = System(model).step_jacobian(state, formula, Ground.flat(), False)[: system.size, : system.size]
     assert_equal(matrix @ directions.T, due, DIFFERENCES)
 
 

@@ -14,7 +14,7 @@ from mastd.errors import UsageError
 from mastd.loop.payload.virtual_drive import VirtualDrive
 from mastd.vehicle.elements.spring_damper.arrays import SPRING
 from mastd.vehicle.elements.spring_damper.element import SpringDamper
-from mastd.vehicle.equations.given_forces import GivenForces, damper_of_wheel
+from mastd.vehicle.equations.prescribed_forces import PrescribedForces, damper_of_wheel
 from mastd.vehicle.equilibrium.dense_equations import System
 from mastd.vehicle.equilibrium.settle import settle
 from mastd.vehicle.kinematics.suspension import suspension_kinematics
@@ -123,7 +123,7 @@ def test_a_constant_force_is_a_longer_spring(quarter: Model) -> None:
     simulation, _ = pushed(quarter, 500, STEP)
     # Both begin at the rest of the longer spring.
     rest = settle(System(longer), design_state(longer)).state
-    given = GivenForces(simulation.layout)
+    given = PrescribedForces(simulation.layout)
     for each in (simulation, expected):
         each.begin(rest)
     given.take(np.zeros(1), np.array([force]))
@@ -138,7 +138,7 @@ def test_its_work_is_the_energy_that_it_brings(quarter: Model) -> None:
     model, step, count = without_losses(quarter), 2.5e-4, 2400
     simulation = Simulation(model, step=step, damping=0.95, **TIGHT)
     simulation.start(0.0)
-    given, spring = GivenForces(simulation.layout), simulation.layout.arrays.elements.springs.values
+    given, spring = PrescribedForces(simulation.layout), simulation.layout.arrays.elements.springs.values
     item, lane = simulation.layout.spring[0]
     still = simulation.system.inputs.row()[np.newaxis]
     begin = energy(model, simulation.state)
@@ -165,7 +165,7 @@ def test_a_force_that_follows_the_rate_comes_to_the_same_as_a_damper(quarter: Mo
         count = round(duration / step)
         expected, inputs = pushed(damped(quarter, damping), count, step)
         simulation, _ = pushed(damped(quarter, 0.0), count, step)
-        given, spring = GivenForces(simulation.layout), simulation.layout.arrays.elements.springs.values
+        given, spring = PrescribedForces(simulation.layout), simulation.layout.arrays.elements.springs.values
         item, lane = simulation.layout.spring[0]
         travel = np.zeros(count)
         for k in range(count):
@@ -404,7 +404,7 @@ def test_what_is_given_holds_and_goes_through_a_pickle(benchmark: Model) -> None
 
 def test_unused_lanes_are_pushed_like_the_first(quarter: Model) -> None:
     simulation = Simulation(quarter)
-    given = GivenForces(simulation.layout)
+    given = PrescribedForces(simulation.layout)
     given.take(np.zeros(1), np.array([123.0]))
     assert (simulation.layout.arrays.elements.springs.values[:, SPRING.prescribed] == 123.0).all()
     given.drop()

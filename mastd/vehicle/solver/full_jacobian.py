@@ -1,8 +1,8 @@
-"""Matrices made and factorised anew: the conventional method, in inertial axes and absolute variations.
+"""Full-Newton Jacobian, factorised in each step: the conventional method, in inertial axes.
 
-The order of elimination is that of ``frozen``: a corner's own unknowns, an axle's, the chassis'. Within a
-group bodies come before constraints, so that every pivot is a mass or what a mass leaves of a constraint,
-never zero, and rows need no exchange; that holds in all lanes at once.
+The order of elimination is that of ``chord_jacobian``: a corner's own unknowns, an axle's, the chassis'.
+Within a group bodies come before constraints, so that every pivot is a mass or what a mass leaves of a
+constraint, never zero, and rows need no exchange; that holds in all lanes at once.
 """
 
 from __future__ import annotations
@@ -22,14 +22,14 @@ from mastd.vehicle.blocks.linear_algebra import (
     lu_factor_lanes,
     lu_solve,
 )
-from mastd.vehicle.equations.inertia_jacobian import chassis_matrix
-from mastd.vehicle.equations.residual import group_matrix
+from mastd.vehicle.equations.inertia_jacobian import chassis_jacobian
+from mastd.vehicle.equations.residual import group_jacobian
 from mastd.vehicle.solver.generalized_alpha import Formula
 from mastd.vehicle.state.arrays import NO_TARGET, Arrays, Layout
 
 
-class Fresh(NamedTuple):
-    """Room for the matrices and their factors."""
+class FullJacobian(NamedTuple):
+    """Workspace of the groups' Jacobians and of their factors."""
 
     cells: FloatArray
     """(cells, LANES) of all groups."""
@@ -41,8 +41,8 @@ class Fresh(NamedTuple):
     """(1) factorisations so far."""
 
     @classmethod
-    def of(cls, layout: Layout) -> Fresh:
-        """Return empty room for a car."""
+    def of(cls, layout: Layout) -> FullJacobian:
+        """Return an empty workspace for a car."""
         return cls(np.zeros((layout.cells, LANES)), np.zeros((36, LANES)), np.zeros((6, 6)), np.zeros(1))
 
 
@@ -64,14 +64,13 @@ class Weights(NamedTuple):
 
 
 @separate_kernel
-def make_matrices(car: Arrays, fresh: Fresh, weights: Weights, factors: bool) -> None:
-    """Write the matrices at the state of the last ``out_of_balance``, in the frame's axes; factorise them if
-    asked."""
-    chassis_matrix(car, fresh.chassis, weights.acceleration, weights.velocity, weights.displacement)
+def evaluate_jacobian(car: Arrays, full: FullJacobian, weights: Weights, factors: bool) -> None:
+    """Evaluate the Jacobian at the state of the last ``evaluate_residual``; factorise it if asked."""
+    chassis_jacobian(car, full.chassis, weights.acceleration, weights.velocity, weights.displacement)
     for group in range(car.groups.shape[0]):
-        group_matrix(
+        group_jacobian(
             car,
-            fresh.cells,
+            full.cells,
             group,
             weights.acceleration,
             weights.velocity,
@@ -80,23 +79,23 @@ def make_matrices(car: Arrays, fresh: Fresh, weights: Weights, factors: bool) ->
             weights.bar,
         )
     if factors:
-        factorise(car, fresh)
+        factorise(car, full)
 
 
 @fused_kernel
-def factorise(car: Arrays, fresh: Fresh) -> None:
+def factorise(car: Arrays, full: FullJacobian) -> None:
     """Replace the matrices by their factors: below the diagonal L, above it U, on it 1 / U."""
-    fresh.factorisations[0] += 1.0
-    core = fresh.core
+    full.factorisations[0] += 1.0
+    core = full.core
     for i in range(6):
         for j in range(6):
-            core[i, j] = fresh.chassis[6 * i + j, 0]
+            core[i, j] = full.chassis[6 * i + j, 0]
     groups = car.groups.shape[0]
     for backward in range(groups):
         group = groups - 1 - backward
         line = car.groups[group]
-        lu_factor_lanes(fresh.cells, line[GROUP.first_cell], line[GROUP.size], line[GROUP.unknowns])
-        _hand_over(car, fresh, group)
+        lu_factor_lanes(full.cells, line[GROUP.first_cell], line[GROUP.size], line[GROUP.unknowns])
+        _assemble_schur_complement(car, full, group)
     for k in range(6):
         if car.held[k] > 0.0:
             for j in range(6):
@@ -106,7 +105,7 @@ def factorise(car: Arrays, fresh: Fresh) -> None:
 
 
 @fused_kernel
-def _hand_over(car: Arrays, fresh: Fresh, group: int) -> None:
+def _assemble_schur_complement(car: Arrays, full: FullJacobian, group: int) -> None:
     """Add what an eliminated group leaves to the matrices of the chassis and of its axle."""
     line = car.groups[group]
     n, size, first = line[GROUP.unknowns], line[GROUP.size], line[GROUP.first_cell]
@@ -115,16 +114,16 @@ def _hand_over(car: Arrays, fresh: Fresh, group: int) -> None:
         for j in range(n, size):
             for lane in range(LANES):
                 row, column = car.target[u + i, lane], car.target[u + j, lane]
-                value = car.weights[group, lane] * fresh.cells[first + i * size + j, lane]
+                value = car.weights[group, lane] * full.cells[first + i * size + j, lane]
                 if NO_TARGET in (row, column):
                     continue
                 if row < 0 and column < 0:
-                    fresh.core[-1 - row, -1 - column] += value
+                    full.core[-1 - row, -1 - column] += value
                 else:
                     owner = axle_of(car, max(row, column))
                     cell = _cell_of(car, owner, row, column)
                     other = car.target_lane[u + (i if row >= 0 else j), lane]
-                    fresh.cells[cell, other] += value
+                    full.cells[cell, other] += value
 
 
 @fused_kernel
@@ -148,15 +147,15 @@ def _cell_of(car: Arrays, owner: int, row: int, column: int) -> int:
 
 
 @separate_kernel
-def substitute_fresh(car: Arrays, fresh: Fresh) -> None:
-    """Solve for the right sides in ``unknowns`` with the present factors, as ``frozen.substitute`` does."""
+def substitute_full(car: Arrays, full: FullJacobian) -> None:
+    """Solve for the right-hand sides in ``unknowns`` with the present factors."""
     groups = car.groups.shape[0]
     for backward in range(groups):
         group = groups - 1 - backward
         line = car.groups[group]
         n, size, u = line[GROUP.unknowns], line[GROUP.size], line[GROUP.first_unknown]
         first = line[GROUP.first_cell]
-        forward_lanes(fresh.cells, first, size, n, car.unknowns[u:], car.increments[u:])
+        forward_lanes(full.cells, first, size, n, car.unknowns[u:], car.increments[u:])
         for i in range(n, size):
             for lane in range(LANES):
                 target = car.target[u + i, lane]
@@ -167,7 +166,7 @@ def substitute_fresh(car: Arrays, fresh: Fresh) -> None:
                     car.chassis_unknowns[-1 - target] += share
     for k in range(6):
         car.chassis_unknowns[k] *= 1.0 - car.held[k]
-    lu_solve(fresh.core, 6, car.chassis_unknowns)
+    lu_solve(full.core, 6, car.chassis_unknowns)
     for group in range(groups):
         line = car.groups[group]
         n, size, u = line[GROUP.unknowns], line[GROUP.size], line[GROUP.first_unknown]
@@ -180,4 +179,4 @@ def substitute_fresh(car: Arrays, fresh: Fresh) -> None:
                 elif target != NO_TARGET:
                     value = car.chassis_unknowns[-1 - target]
                 car.increments[u + i, lane] = value
-        backward_lanes(fresh.cells, line[GROUP.first_cell], size, n, car.increments[u:])
+        backward_lanes(full.cells, line[GROUP.first_cell], size, n, car.increments[u:])

@@ -1,12 +1,12 @@
-"""The matrices of the chord Newton method: factorised before t = 0, never again (Fig. 2(b) of Kang 2014).
+"""Jacobians of the chord Newton method: factorised before t = 0, never again (Fig. 2(b) of Kang 2014).
 
 The car's matrix is an arrow: corners touch only the chassis and their axle, axles only the chassis. A
 corner's own unknowns are eliminated first, then an axle's, and what is left is 6 × 6. As all of that happens
 before the car moves, what is kept is not triangular factors but their products: for each group *forward*,
-which takes right sides to the group's own solution and to what it leaves for others, and *backward*, what the
-others' increments change in it. They lie in the order in which the substitution reads them, four rows at a
-time, and in single precision: reading them is most of its time, and a rounding of 6e-8 is nothing beside what
-a matrix that is never renewed is off by. Right sides, sums and the state are double.
+which takes right-hand sides to the group's own solution and to what it leaves for others, and *backward*,
+what the others' increments change in it. They lie in the order in which the substitution reads them, four
+rows at a time, and in single precision: reading them is most of its time, and a rounding of 6e-8 is nothing
+beside what a matrix that is never renewed is off by. Right-hand sides, sums and the state are double.
 
 Slip stiffness of linear tyres goes as load / speed: the matrices are made for a row of speeds. That of the
 highest speed not above the present one, divided by the most that any wheel carries against its load at rest,
@@ -24,14 +24,14 @@ from numpy.typing import NDArray
 
 from mastd.arrays import FloatArray, IntArray
 from mastd.kernel import fused_kernel
-from mastd.lanes import LANES, load, load_row, load_single, peak, select, splat, store_row, total
+from mastd.lanes import LANES, broadcast, hmax, hsum, load, load_row, load_single, select, store_row
 from mastd.vehicle.blocks.fields import GROUP, WHEEL
 from mastd.vehicle.state.arrays import BLOCK, Arrays, Layout
 
 Singles = NDArray[np.float32]
 
 
-class Frozen(NamedTuple):
+class ChordJacobian(NamedTuple):
     """Matrices of all groups for a row of speeds."""
 
     speeds: FloatArray
@@ -46,7 +46,7 @@ class Frozen(NamedTuple):
     first_backward: IntArray
 
 
-def freeze(layout: Layout, cells: FloatArray, core: FloatArray, speeds: FloatArray) -> Frozen:
+def factor_chord(layout: Layout, cells: FloatArray, core: FloatArray, speeds: FloatArray) -> ChordJacobian:
     """Return the products of the factors of matrices in relative coordinates.
 
     ``cells`` (speeds, cells, LANES) and ``core`` (speeds, 6, 6) are those of the groups and of the chassis,
@@ -61,7 +61,7 @@ def freeze(layout: Layout, cells: FloatArray, core: FloatArray, speeds: FloatArr
         first_backward.append(backward_cells)
         forward_cells += _padded(size) * n
         backward_cells += _padded(n) * (size - n)
-    frozen = Frozen(
+    chord = ChordJacobian(
         speeds,
         np.zeros((len(speeds), forward_cells, LANES), dtype=np.float32),
         np.zeros((len(speeds), backward_cells, LANES), dtype=np.float32),
@@ -71,11 +71,11 @@ def freeze(layout: Layout, cells: FloatArray, core: FloatArray, speeds: FloatArr
     )
     with np.errstate(over="raise"):
         for k in range(len(speeds)):
-            _freeze_one(car, cells[k], core[k], frozen, k)
-    return frozen
+            _factor_chord_at(car, cells[k], core[k], chord, k)
+    return chord
 
 
-def _freeze_one(car: Arrays, cells: FloatArray, core: FloatArray, frozen: Frozen, at: int) -> None:
+def _factor_chord_at(car: Arrays, cells: FloatArray, core: FloatArray, chord: ChordJacobian, at: int) -> None:
     rest = core.copy()
     matrices = [relative_matrices(car, cells, group) for group in range(len(car.groups))]
     # Of the axles' matrices all of the chassis is added up here; only their own stays.
@@ -90,24 +90,24 @@ def _freeze_one(car: Arrays, cells: FloatArray, core: FloatArray, frozen: Frozen
             forward = np.vstack([inverse, whole[n:, :n] @ inverse])
             left = whole[n:, n:] - whole[n:, :n] @ backward
             if used:
-                _hand_over(car, first + n, lane, left, rest, matrices)
-            _pack(frozen.forward[at, :, lane], int(frozen.first_forward[group]), forward)
-            _pack(frozen.backward[at, :, lane], int(frozen.first_backward[group]), backward)
+                _assemble_schur_complement(car, first + n, lane, left, rest, matrices)
+            _pack(chord.forward[at, :, lane], int(chord.first_forward[group]), forward)
+            _pack(chord.backward[at, :, lane], int(chord.first_backward[group]), backward)
     # A held motion has no increment, whatever acts.
     free = np.flatnonzero(car.held == 0.0)
     inverse = np.zeros((6, 6))
     inverse[np.ix_(free, free)] = np.linalg.inv(rest[np.ix_(free, free)])
-    frozen.core[at] = inverse.ravel()
+    chord.core[at] = inverse.ravel()
 
 
 def relative_matrices(car: Arrays, cells: FloatArray, group: int) -> list[FloatArray]:
     """Return a group's matrix in each lane, in the relative coordinates (4): δr_i = δr_c + δr_ci, likewise
     δπ.
 
-    A joined slot that is the chassis itself has no increment of its own; the chassis' stands for it.
+    An interface body that is the chassis itself has no increment of its own; the chassis' stands for it.
     """
     line = car.groups[group]
-    n, size, joined = int(line[GROUP.unknowns]), int(line[GROUP.size]), int(line[GROUP.interfaces])
+    n, size, interface = int(line[GROUP.unknowns]), int(line[GROUP.size]), int(line[GROUP.interfaces])
     first = int(line[GROUP.first_cell])
     block = cells[first : first + size * size].reshape(size, size, LANES)
     found = []
@@ -115,16 +115,16 @@ def relative_matrices(car: Arrays, cells: FloatArray, group: int) -> list[FloatA
         change = np.eye(size)
         for body in range(int(line[GROUP.bodies])):
             change[6 * body : 6 * body + 6, n : n + 6] += np.eye(6)
-        for k in range(1, joined):
+        for k in range(1, interface):
             own = slice(n + 6 * k, n + 6 * k + 6)
             change[own, n : n + 6] += np.eye(6)
-            if car.source_slot[line[GROUP.first_local] + k, lane] < 0:
+            if car.interface_source[line[GROUP.first_local] + k, lane] < 0:
                 change[own, own] = 0.0
         found.append(change.T @ block[:, :, lane] @ change)
     return found
 
 
-def _hand_over(
+def _assemble_schur_complement(
     car: Arrays, first: int, lane: int, left: FloatArray, rest: FloatArray, matrices: list[list[FloatArray]]
 ) -> None:
     """Add what an eliminated group leaves to the chassis' matrix and to those of the axle it stands on."""
@@ -165,30 +165,30 @@ def _pack(target: Singles, first: int, matrix: FloatArray) -> None:
 
 
 @fused_kernel
-def choose_matrix(car: Arrays, frozen: Frozen, speed: float) -> int:
+def choose_chord(car: Arrays, chord: ChordJacobian, speed: float) -> int:
     """Return the item of the highest speed not above the present one, either way of driving.
 
     Slip stiffness goes as load / speed: a wheel that carries twice its load at rest counts as half the speed.
     """
-    if frozen.speeds.shape[0] == 1:
+    if chord.speeds.shape[0] == 1:
         return 0
-    heaviest = splat(1.0)
+    heaviest = broadcast(1.0)
     for wheel in range(car.wheels.shape[0]):
         share = load(car.wheels, wheel, WHEEL.load) / load(car.wheels, wheel, WHEEL.rest_load)
         heaviest = select(share - heaviest, share, heaviest)
-    effective = abs(speed) / peak(heaviest)
+    effective = abs(speed) / hmax(heaviest)
     found = 0
-    for k in range(1, frozen.speeds.shape[0]):
-        if effective >= frozen.speeds[k]:
+    for k in range(1, chord.speeds.shape[0]):
+        if effective >= chord.speeds[k]:
             found = k
     return found
 
 
 @fused_kernel
-def substitute(car: Arrays, frozen: Frozen, at: int, whole: bool) -> None:
-    """Solve for the right sides in ``unknowns``: increments of all groups, and of the chassis in place.
+def substitute_chord(car: Arrays, chord: ChordJacobian, at: int, whole: bool) -> None:
+    """Solve for the right-hand sides in ``unknowns``: increments of all groups, and of the chassis in place.
 
-    Without ``whole`` the corners' right sides are zero but for their constraints.
+    Without ``whole`` the corners' right-hand sides are zero but for their constraints.
     """
     groups = car.groups.shape[0]
     for backward in range(groups):
@@ -196,29 +196,29 @@ def substitute(car: Arrays, frozen: Frozen, at: int, whole: bool) -> None:
         line = car.groups[group]
         n = line[GROUP.unknowns]
         start = 0 if whole or group < car.axle_groups else line[GROUP.row_unknown]
-        _multiply(car.unknowns, car.increments, frozen.forward, at, frozen.first_forward[group], line, start)
+        _multiply(car.unknowns, car.increments, chord.forward, at, chord.first_forward[group], line, start)
         u, weight = line[GROUP.first_unknown] + n, load_row(car.weights, group)
         for k in range(6):
-            car.chassis_unknowns[k] -= total(weight * load_row(car.increments, u + k))
+            car.chassis_unknowns[k] -= hsum(weight * load_row(car.increments, u + k))
         for k in range(6, line[GROUP.size] - n):
             for lane in range(LANES):
                 target = car.target[u + k, lane]
                 if target >= 0:
                     share = car.weights[group, lane] * car.increments[u + k, lane]
                     car.unknowns[target, car.target_lane[u + k, lane]] -= share
-    _solve_core(car.chassis_unknowns, frozen.core, at)
+    _multiply_core(car.chassis_unknowns, chord.core, at)
     for group in range(groups):
         line = car.groups[group]
         n, first = line[GROUP.unknowns], line[GROUP.first_unknown]
         for k in range(6):
-            store_row(car.increments, first + n + k, splat(car.chassis_unknowns[k]))
+            store_row(car.increments, first + n + k, broadcast(car.chassis_unknowns[k]))
         for k in range(6, line[GROUP.size] - n):
             for lane in range(LANES):
                 target = car.target[first + n + k, lane]
                 other = car.target_lane[first + n + k, lane]
                 value = car.increments[target, other] if target >= 0 else 0.0
                 car.increments[first + n + k, lane] = value
-        _add_backward(car.increments, frozen.backward, at, frozen.first_backward[group], line)
+        _add_backward(car.increments, chord.backward, at, chord.first_backward[group], line)
 
 
 @fused_kernel
@@ -234,7 +234,7 @@ def _multiply(
     n, u = line[GROUP.unknowns], line[GROUP.first_unknown]
     blocks = (line[GROUP.size] + BLOCK - 1) // BLOCK
     for block in range(blocks):
-        a, b, c, d = splat(0.0), splat(0.0), splat(0.0), splat(0.0)
+        a, b, c, d = broadcast(0.0), broadcast(0.0), broadcast(0.0), broadcast(0.0)
         cell = first + BLOCK * (block * n + start)
         for column in range(start, n):
             side = load_row(sides, u + column)
@@ -255,7 +255,7 @@ def _add_backward(increments: FloatArray, backward: Singles, at: int, first: int
     n, u, cell = line[GROUP.unknowns], line[GROUP.first_unknown], first
     columns = line[GROUP.size] - n
     for block in range((n + BLOCK - 1) // BLOCK):
-        a, b, c, d = splat(0.0), splat(0.0), splat(0.0), splat(0.0)
+        a, b, c, d = broadcast(0.0), broadcast(0.0), broadcast(0.0), broadcast(0.0)
         for column in range(columns):
             other = load_row(increments, u + n + column)
             a = a + load_single(backward, at, cell) * other
@@ -275,7 +275,7 @@ def _add_backward(increments: FloatArray, backward: Singles, at: int, first: int
 
 
 @fused_kernel
-def _solve_core(sides: FloatArray, core: FloatArray, at: int) -> None:
+def _multiply_core(sides: FloatArray, core: FloatArray, at: int) -> None:
     r0, r1, r2, r3, r4, r5 = sides[0], sides[1], sides[2], sides[3], sides[4], sides[5]
     for k in range(6):
         left = core[at, 6 * k] * r0 + core[at, 6 * k + 1] * r1 + core[at, 6 * k + 2] * r2

@@ -54,7 +54,7 @@ def damper_of_wheel(model: Model, wheel: str) -> int:
     raise UsageError(f"{model.name}: wheel {wheel}: its corner {corner.name} has no spring-damper to push")
 
 
-class GivenForces:
+class PrescribedForces:
     """What is given to one vehicle; it holds until something else is.
 
     ``torques`` (nw): N m on the wheels, forward positive, for whoever writes the inputs of a step. The damper
