@@ -14,7 +14,8 @@ from hil_sim.plant.provider import provider
 from mastd.arrays import FloatArray
 from mastd.roads.ground import Ground, write_plane
 from mastd.settings.core.starter import starter_directory
-from mastd.vehicle.blocks.fields import BODY, REPORT_SIZE
+from mastd.vehicle.blocks.fields import BODY as VEHICLE_BODY
+from mastd.vehicle.blocks.fields import REPORT_SIZE
 from mastd.vehicle.model.definition import Model
 from mastd.vehicle.model.library import find
 from mastd.vehicle.simulation.simulation import FIRM_BRAKE, Accuracy, Simulation
@@ -51,7 +52,11 @@ class Balance:
                     (body.mass * bodies[item, field : field + 3, lane] for body, (item, lane) in places),
                     np.zeros(3),
                 )
-                for field in (BODY.velocity, BODY.acceleration, BODY.mean_acceleration)
+                for field in (
+                    VEHICLE_BODY.velocity,
+                    VEHICLE_BODY.acceleration,
+                    VEHICLE_BODY.mean_acceleration,
+                )
             )
         )
 
