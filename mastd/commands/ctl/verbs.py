@@ -9,7 +9,6 @@ import os
 import re
 import sys
 import time
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -247,6 +246,8 @@ def _wait(client: OperatorClient, answer: Answer, longest_s: float) -> tuple[Ans
     Lowering with a fault that was latched before ends in FAULT, too, and is a success.
     Raises UsageError after ``longest_s``.
     """
+    from msgspec.structs import replace
+
     targets = BY_NAME[answer.verb].targets
     if answer.state in targets:
         return answer, 0

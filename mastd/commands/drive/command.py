@@ -10,7 +10,6 @@ import sys
 import termios
 import time
 from contextlib import ExitStack, suppress
-from dataclasses import replace
 from pathlib import Path
 from types import FrameType
 from typing import TYPE_CHECKING, Any, Final
@@ -189,7 +188,7 @@ class Seat:
         try:
             self._turns()
         finally:
-            self._client.drive(replace(self._inputs(time.monotonic()), throttle=0.0))
+            self._client.drive(self._inputs(time.monotonic())._replace(throttle=0.0))
 
     def _turns(self) -> None:
         next_sent = next_drawn = time.monotonic()

@@ -6,24 +6,17 @@ Everything that is to be sent collects in ``replies``.
 from __future__ import annotations
 
 from collections import deque
-from dataclasses import replace
 from typing import Protocol
+
+from msgspec.structs import replace
 
 from mastd.wire.access.roles import Role, called
 from mastd.wire.access.sessions import GatewayCounters, Peer, Session
 from mastd.wire.access.verbs import minimum_role
 from mastd.wire.common.lease import Lease
+from mastd.wire.common.strict_messages import pack
 from mastd.wire.operators.loop_port import Loop, LoopPort
-from mastd.wire.operators.messages import (
-    Answer,
-    Command,
-    Complaint,
-    Drive,
-    Welcome,
-    pack_answer,
-    pack_complaint,
-    pack_welcome,
-)
+from mastd.wire.operators.messages import Answer, Command, Drive, Error, Welcome
 from mastd.wire.operators.status_view import NoticeBoard
 from mastd.wire.operators.terms import HandlerTerms
 
@@ -75,12 +68,12 @@ class DeskAnswers:
 
     def welcome(self, peer: Peer, welcome: Welcome) -> None:
         """Greet a client."""
-        self.replies.append((peer, pack_welcome(welcome)))
+        self.replies.append((peer, pack(welcome)))
 
     def complain(self, peer: Peer, error: str, reason: str, sequence: int = -1) -> None:
         """Say that a message was not taken, and count it under its name."""
         setattr(self._counters, error, getattr(self._counters, error) + 1)
-        self.replies.append((peer, pack_complaint(Complaint(error, reason, sequence))))
+        self.replies.append((peer, pack(Error(error, reason, sequence))))
 
     def again(self, session: Session, command: Command, now_ns: int) -> None:
         """Answer a repeated command as before, unless it is still on its way."""
@@ -130,7 +123,7 @@ class DeskAnswers:
     def describe(self, session: Session, command: Command, now_ns: int) -> None:
         """Answer without remembering it: it is long, and can be said again at any time."""
         answer = self._compose(session, command, now_ns, True)
-        packed = pack_answer(replace(answer, description=self._board.description()))
+        packed = pack(replace(answer, description=self._board.description()))
         self.replies.append((session.peer, packed))
 
     def _lease_words(self, verb: str, now_ns: int) -> tuple[str, str]:
@@ -142,7 +135,7 @@ class DeskAnswers:
 
     def _keep(self, session: Session, answer: Answer) -> None:
         """Send an answer and remember it."""
-        packed = pack_answer(answer)
+        packed = pack(answer)
         session.keep(answer.sequence, packed)
         self.replies.append((session.peer, packed))
 

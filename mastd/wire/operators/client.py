@@ -26,19 +26,18 @@ from mastd.wire.access.keys import read_key
 from mastd.wire.access.roles import Role
 from mastd.wire.access.verbs import PREPARED, STOPPING
 from mastd.wire.common.address import check_address, daemon_address, snapshots_address, usual_daemon
+from mastd.wire.common.strict_messages import MalformedError, pack
 from mastd.wire.operators.messages import (
     MAX_ANSWER,
     MAX_NAME_LENGTH,
     OPERATOR_PROTOCOL_VERSION,
     Answer,
-    Complaint,
+    Close,
+    Command,
+    Error,
     FromGateway,
     Hello,
-    MalformedError,
     Welcome,
-    pack_bye,
-    pack_command,
-    pack_hello,
     read_from_gateway,
     read_status,
 )
@@ -131,7 +130,7 @@ class OperatorClient:
             message = self._receive(min(again, end) - now)
             if isinstance(message, Answer) and self._is_for(message, number):
                 return message
-            if isinstance(message, Complaint) and message.sequence in (number[0], -1):
+            if isinstance(message, Error) and message.sequence in (number[0], -1):
                 if message.error == "too_many":
                     again = time.monotonic() + SLOW_DOWN_S
                 elif message.error == "unknown_session":
@@ -144,7 +143,7 @@ class OperatorClient:
                     number = self._next(verb, arguments)
                     sent, again = 0, 0.0
                 else:
-                    reason = message.reason.removeprefix(f"{verb}: ")
+                    reason = message.reason.removeprefix("command: ").removeprefix(f"{verb}: ")
                     raise ProtocolError(f"{verb}: {reason}")
         silent = f"{verb}: the daemon at {self.address} does not answer within {timeout_s:g} s"
         raise UsageError(_with(silent, self._silent_daemon()))
@@ -207,7 +206,7 @@ class OperatorClient:
         """End the session; what was said last has a moment to leave."""
         if hasattr(self, "welcome"):
             with contextlib.suppress(zmq.ZMQError):
-                self._socket.send(pack_bye(self.welcome.session), zmq.NOBLOCK)
+                self._socket.send(pack(Close(self.welcome.session)), zmq.NOBLOCK)
         self._context.destroy(linger=200)
 
     def __enter__(self) -> Self:
@@ -252,19 +251,21 @@ class OperatorClient:
         while (now := time.monotonic()) < end:
             if now >= again:
                 with contextlib.suppress(zmq.Again):
-                    self._socket.send(pack_hello(self._hello), zmq.NOBLOCK)
+                    self._socket.send(pack(self._hello), zmq.NOBLOCK)
                 again = now + AGAIN_S
             message = self._receive(min(again, end) - now)
             if isinstance(message, Welcome):
                 self._sequence = 0
                 return message
-            if isinstance(message, Complaint) and message.error != "unknown_session":
+            if isinstance(message, Error) and message.error != "unknown_session":
                 raise ProtocolError(f"the daemon at {self.address} refuses: {message.reason}")
         raise self._nobody()
 
     def _next(self, verb: str, arguments: Mapping[str, object] | None) -> tuple[int, bytes]:
         self._sequence += 1
-        return self._sequence, pack_command(self.welcome.session, self._sequence, verb, dict(arguments or {}))
+        return self._sequence, pack(
+            Command(self.welcome.session, self._sequence, verb, dict(arguments or {}))
+        )
 
     def _send(self, number: tuple[int, bytes]) -> None:
         with contextlib.suppress(zmq.Again):

@@ -9,16 +9,9 @@ from typing import Any
 import zmq
 
 from mastd.errors import ProtocolError, UsageError
+from mastd.wire.common.strict_messages import MalformedError
 from mastd.wire.operators.client import SILENT_S, ClientKeys, OperatorClient
-from mastd.wire.operators.messages import (
-    Answer,
-    Complaint,
-    Inputs,
-    MalformedError,
-    Welcome,
-    pack_drive,
-    read_status,
-)
+from mastd.wire.operators.messages import Answer, Error, Inputs, Welcome, pack_drive, read_status
 
 _MAX_TAKEN = 64
 """Messages that one call takes."""
@@ -60,7 +53,7 @@ class DriveClient(OperatorClient):
                 break
             if isinstance(message, Answer):
                 answers.append(message)
-            elif isinstance(message, Complaint):
+            elif isinstance(message, Error):
                 self._complained(message)
         return tuple(answers)
 
@@ -86,7 +79,7 @@ class DriveClient(OperatorClient):
             raise self._silent("status")
         return snapshot
 
-    def _complained(self, complaint: Complaint) -> None:
+    def _complained(self, complaint: Error) -> None:
         if complaint.error == "unknown_session":
             self.welcome: Welcome = self._greet()
         elif complaint.error != "too_many":

@@ -64,6 +64,6 @@ class DriverRelay:
         self._waiting = None
         self._next_ns = now_ns + SHOWN_NS
         self._block.field("count")[:] += 1.0
-        for name, value in vars(inputs).items():
+        for name, value in inputs._asdict().items():
             self._block.field(name)[:] = value
         self._block.publish()

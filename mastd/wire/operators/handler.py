@@ -19,12 +19,15 @@ from collections import deque
 from collections.abc import Sequence
 from dataclasses import replace
 
+from msgspec import UNSET
+
 from mastd.wire.access.roles import Role, lesser
 from mastd.wire.access.sessions import Addresses, GatewayCounters, Guest, Order, Peer, Session, Sessions
 from mastd.wire.access.verbs import BY_NAME, COMMANDING, PREPARED, STOPPING, Verb, commands, may
 from mastd.wire.common.blocks import NewestValueBlock
 from mastd.wire.common.cycle_times import CycleTimes
 from mastd.wire.common.lease import Lease
+from mastd.wire.common.strict_messages import MalformedError
 from mastd.wire.operators.answers import DeskAnswers, DeskLog, NoDeskLog
 from mastd.wire.operators.driver_relay import DriverRelay
 from mastd.wire.operators.load_process import Loading, ProfileLoader
@@ -32,11 +35,12 @@ from mastd.wire.operators.loop_port import LoopPort
 from mastd.wire.operators.messages import (
     OPERATOR_PROTOCOL_VERSION,
     Arguments,
-    Bye,
+    Close,
     Command,
     Drive,
     Hello,
-    MalformedError,
+    Jog,
+    Load,
     Welcome,
     read_from_client,
 )
@@ -114,7 +118,7 @@ class OperatorDesk:
             return
         if isinstance(message, Hello):
             self._welcome(peer, message, now_ns, addresses, guest)
-        elif isinstance(message, Bye):
+        elif isinstance(message, Close):
             self.sessions.close(peer, message.session)
         elif isinstance(message, Drive):
             self._drive(peer, message, now_ns, guest)
@@ -269,8 +273,9 @@ class OperatorDesk:
             self._enqueue(Pending(session, command, verb, numbers(command)), now_ns)
 
     def _problem(self, arguments: Arguments) -> str:
-        if arguments.link is not None and not 0 <= arguments.link < self._terms.links:
-            return f"there is no link {arguments.link + 1}, links are 1 to {self._terms.links}"
+        link = arguments.link if isinstance(arguments, Jog) else UNSET
+        if link is not UNSET and not 1 <= link <= self._terms.links:
+            return f"there is no actuator {link}, actuators are 1 to {self._terms.links}"
         return ""
 
     def _release(self, session: Session, command: Command, now_ns: int) -> None:
@@ -293,7 +298,9 @@ class OperatorDesk:
             reason, needed = f"{verb} is refused: {under_way}", "wait for it"
         else:
             slot, serial = self._slots.offer(whole(self._port.status.scalar("loaded")))
-            if problem := helper.start(command.arguments.profile, slot, now_ns):
+            arguments = command.arguments
+            profile = arguments.profile if isinstance(arguments, Load) else ""
+            if problem := helper.start(profile, slot, now_ns):
                 reason = f"{verb} is refused: {problem}"
             else:
                 self._loading = Pending(session, command, BY_NAME[verb].request, (float(slot), float(serial)))

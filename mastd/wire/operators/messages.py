@@ -1,27 +1,31 @@
 """Messages between operators and the gateway: what may be said, and the strict reading of it.
 
-Every message is one frame with one MessagePack map whose text ``kind`` says what it is (docs/protocol.md,
-chapter "Operators"). A client sends ``hello``, ``command``, ``drive`` and ``bye``; the gateway sends
-``welcome``, ``answer``, ``error`` and, on its status socket, ``status``. Unknown keys of a message are
+Every message is one frame with one MessagePack map (docs/protocol.md). Unknown entries of a message are
 ignored, so that a later minor version may add some; unknown verbs and unknown arguments are refused, because
 an argument that nobody reads is a command that was not understood. Only ``stop`` and ``estop`` are taken
 whatever comes with them.
 
-Reading checks types exactly (a boolean is no number), ranges, finiteness and lengths. What does not pass
-raises ``MalformedError`` with one line that says what would be right.
+What does not pass raises ``MalformedError`` (``mastd.wire.common.strict_messages``).
 """
 
 from __future__ import annotations
 
-import math
-from dataclasses import MISSING, asdict, dataclass, fields
-from typing import Any, TypeVar
+from typing import Annotated, Any, NamedTuple
 
-import msgpack
+import msgspec
+from msgspec import UNSET, Meta, Struct, UnsetType
 
-from mastd.errors import ProtocolError
-from mastd.wire.access.roles import ROLES, Role, read_role
+from mastd.wire.access.roles import Role
 from mastd.wire.access.verbs import BY_NAME, STOPPING, VERBS
+from mastd.wire.common.strict_messages import (
+    Count,
+    Finite,
+    MalformedError,
+    explain,
+    head,
+    pack,
+    read_strictly,
+)
 
 OPERATOR_PROTOCOL_VERSION = 1
 MAX_OPERATOR_MESSAGE = 1 << 14
@@ -29,38 +33,28 @@ MAX_ANSWER = 1 << 17
 """Bytes of the longest message of a gateway: a description names every channel and every fault."""
 MAX_NAME_LENGTH = 200
 MAX_PATH_LENGTH = 4096
-MAX_NUMBER = (1 << 63) - 1
 MAX_SHARE = 100.0
 """Largest master gain that can be asked for; how much is allowed is for the loop to say."""
 MIN_GEAR, MAX_GEAR = -9, 100
 """Gears that can be asked for, 100 leaves the choice to the car; which ones there are the vehicle knows."""
 MAX_JOG = 10.0
 """Largest jog that can be asked for, in m or rad; how much is allowed is for the loop to say."""
-
 AXES = ("surge", "sway", "heave", "roll", "pitch", "yaw")
 
-
-class MalformedError(ProtocolError):
-    """A message that is not one of the operators' protocol; ``sequence`` is −1 where it could not be read."""
-
-    def __init__(self, text: str, sequence: int = -1, oversize: bool = False) -> None:
-        super().__init__(text)
-        self.sequence = sequence
-        self.oversize = oversize
+Name = Annotated[str, Meta(max_length=MAX_NAME_LENGTH)]
+Pedal = Annotated[float, Meta(ge=0.0, le=1.0)]
 
 
-@dataclass(frozen=True)
-class Hello:
+class Hello(Struct, frozen=True, tag_field="kind", tag="hello"):
     """A client's request for a session; ``operator`` is who acts, ``name`` the program it acts with."""
 
     protocol_version: int
-    name: str
-    operator: str
+    name: Name
+    operator: Name
     role: Role
 
 
-@dataclass(frozen=True)
-class Welcome:
+class Welcome(Struct, frozen=True, tag_field="kind", tag="welcome"):
     """The session that the gateway has opened, and what the client has to know of the daemon."""
 
     protocol_version: int
@@ -70,43 +64,67 @@ class Welcome:
     role: str
     operator: str
     snapshots: str
-    """Address of the status socket; empty if it cannot be told."""
-    lease_s: float
-    answer_s: float
+    """Address of the status socket; empty if it is not known."""
+    lease_s: Finite
+    answer_s: Finite
     telemetry: str = ""
     """Address of the telemetry socket; empty if there is none."""
 
 
-@dataclass(frozen=True)
-class Arguments:
-    """Checked arguments of a command; only those of its verb mean anything.
+class NoArguments(Struct, frozen=True, forbid_unknown_fields=True):
+    """Arguments of a verb that takes none."""
 
-    ``profile`` is a path or a starter's name, ``share`` the master gain (1 is the profile as written),
-    ``axis`` an index into ``AXES``, ``link`` counts from 0 here (from 1 on the wire; whether there is such a
-    link is for the desk to say), ``amount`` m or rad.
+
+class Load(Struct, frozen=True, forbid_unknown_fields=True):
+    """Arguments of ``load``: a path, or a starter profile's name."""
+
+    profile: Annotated[str, Meta(max_length=MAX_PATH_LENGTH)]
+
+    def __post_init__(self) -> None:
+        if not self.profile or "\0" in self.profile:
+            raise ValueError("profile must be a path or the name of a starter profile")
+
+
+class Level(Struct, frozen=True, forbid_unknown_fields=True):
+    """Arguments of ``level``: the master gain, 1 is the profile as written."""
+
+    share: Annotated[float, Meta(ge=0.0, le=MAX_SHARE)]
+
+
+class Jog(Struct, frozen=True, forbid_unknown_fields=True):
+    """Arguments of ``jog``: ``amount`` m or rad; ``link`` counts from 1 to what the gateway knows."""
+
+    amount: Annotated[float, Meta(ge=-MAX_JOG, le=MAX_JOG)]
+    axis: str | UnsetType = UNSET
+    link: int | UnsetType = UNSET
+
+    def __post_init__(self) -> None:
+        if (self.axis is UNSET) == (self.link is UNSET):
+            raise ValueError("give either axis or link")
+        if self.axis is not UNSET and self.axis not in AXES:
+            raise ValueError(f"axis {self.axis[:20]!r} is not known; axes are {', '.join(AXES)}")
+
+
+Arguments = NoArguments | Load | Level | Jog
+ARGUMENTS: dict[str, type[Arguments]] = {"load": Load, "level": Level, "jog": Jog}
+"""What the verbs with arguments take."""
+
+
+class Command(Struct, frozen=True, tag_field="kind", tag="command"):
+    """One command of a session; session and sequence together are its identity.
+
+    ``arguments`` are a map to be sent, and an ``Arguments`` when they have been read.
     """
 
-    profile: str = ""
-    share: float = 0.0
-    axis: int | None = None
-    link: int | None = None
-    amount: float = 0.0
+    session: Count
+    sequence: Count
+    verb: Name
+    arguments: Any = None
 
 
-@dataclass(frozen=True)
-class Command:
-    """One command of a session; session and sequence together are its identity."""
-
-    session: int
-    sequence: int
-    verb: str
-    arguments: Arguments
-
-
-@dataclass(frozen=True)
-class Inputs:
-    """What somebody drives with: steering −1…1 (left positive, share of the rack's travel), throttle, brake
-    and clutch pedal 0…1 (1: pressed), gear."""
+class Inputs(NamedTuple):
+    """What somebody drives with: steering −1…1 (left positive, of the rack's travel), throttle, brake and
+    clutch pedal 0…1 (1: pressed), gear."""
 
     steering: float = 0.0
     throttle: float = 0.0
@@ -115,24 +133,30 @@ class Inputs:
     gear: int = 0
 
 
-@dataclass(frozen=True)
-class Drive:
+class Drive(Struct, frozen=True, tag_field="kind", tag="drive"):
     """The newest inputs of a session's driver; ``sequence`` counts upwards, apart from the commands."""
 
-    session: int
-    sequence: int
-    inputs: Inputs
+    session: Count
+    sequence: Count
+    steering: Annotated[float, Meta(ge=-1.0, le=1.0)]
+    throttle: Pedal
+    brake: Pedal
+    clutch: Pedal
+    gear: Annotated[int, Meta(ge=MIN_GEAR, le=MAX_GEAR)]
+
+    @property
+    def inputs(self) -> Inputs:
+        """What is driven with."""
+        return Inputs(self.steering, self.throttle, self.brake, self.clutch, self.gear)
 
 
-@dataclass(frozen=True)
-class Bye:
-    """The client has no more to say in this session."""
+class Close(Struct, frozen=True, tag_field="kind", tag="bye"):
+    """The client ends its session."""
 
-    session: int
+    session: Count
 
 
-@dataclass(frozen=True)
-class Answer:
+class Answer(Struct, frozen=True, tag_field="kind", tag="answer"):
     """What became of a command; a refusal says why and, where that is known, what would be needed."""
 
     session: int
@@ -151,9 +175,8 @@ class Answer:
     """What the daemon is, in the answer to ``describe``."""
 
 
-@dataclass(frozen=True)
-class Complaint:
-    """A message that was not taken as a command (kind ``error``); nothing has changed by it.
+class Error(Struct, frozen=True, tag_field="kind", tag="error"):
+    """A message that was not taken as a command; nothing has changed by it.
 
     ``error`` is the counter's name: malformed, oversize, unknown_session, out_of_order, too_many; of inputs
     also not_allowed and no_lease.
@@ -164,241 +187,80 @@ class Complaint:
     sequence: int
 
 
-FromClient = Hello | Command | Drive | Bye
-FromGateway = Welcome | Answer | Complaint
-
-
-def pack_hello(hello: Hello) -> bytes:
-    """Return a hello as bytes."""
-    return _pack("hello", asdict(hello))
-
-
-def pack_command(session: int, sequence: int, verb: str, arguments: dict[str, object]) -> bytes:
-    """Return a command as bytes; the arguments as they stand on the wire (``link`` counts from 1)."""
-    return _pack("command", {"session": session, "sequence": sequence, "verb": verb, "arguments": arguments})
+FromClient = Hello | Command | Drive | Close
+FromGateway = Welcome | Answer | Error
+_FROM_CLIENT: msgspec.msgpack.Decoder[FromClient] = msgspec.msgpack.Decoder(FromClient)
+_FROM_GATEWAY: msgspec.msgpack.Decoder[FromGateway] = msgspec.msgpack.Decoder(FromGateway)
+_STATUS: msgspec.msgpack.Decoder[dict[str, Any]] = msgspec.msgpack.Decoder(dict[str, Any])
 
 
 def pack_drive(session: int, sequence: int, inputs: Inputs) -> bytes:
     """Return what somebody drives with as bytes."""
-    return _pack("drive", {"session": session, "sequence": sequence, **asdict(inputs)})
-
-
-def pack_bye(session: int) -> bytes:
-    """Return the end of a session as bytes."""
-    return _pack("bye", {"session": session})
-
-
-def pack_welcome(welcome: Welcome) -> bytes:
-    """Return a welcome as bytes."""
-    return _pack("welcome", asdict(welcome))
-
-
-def pack_answer(answer: Answer) -> bytes:
-    """Return an answer as bytes."""
-    return _pack("answer", {field.name: getattr(answer, field.name) for field in fields(Answer)})
-
-
-def pack_complaint(complaint: Complaint) -> bytes:
-    """Return an error as bytes."""
-    return _pack("error", asdict(complaint))
+    return pack(Drive(session, sequence, *inputs))
 
 
 def pack_status(snapshot: dict[str, Any]) -> bytes:
     """Return a status snapshot as bytes."""
-    return _pack("status", snapshot)
+    return pack({"kind": "status", **snapshot})
 
 
 def read_from_client(data: bytes) -> FromClient:
     """Return the message of a client; raise ``MalformedError`` for anything else."""
-    message = _map(data)
-    kind = message["kind"]
-    if kind == "command":
-        return _command(message)
-    if kind == "drive":
-        return _drive(message)
-    if kind == "hello":
-        return _hello(message)
-    if kind == "bye":
-        return Bye(_integer(message, "session", "bye"))
-    raise MalformedError(f"kind {kind[:20]!r} is not known; send hello, command, drive or bye")
+    return read_strictly(_read_from_client, data, MAX_OPERATOR_MESSAGE)
 
 
 def read_from_gateway(data: bytes) -> FromGateway:
     """Return the message of a gateway; raise ``MalformedError`` for anything else."""
-    message = _map(data, MAX_ANSWER)
-    classes: dict[str, type[FromGateway]] = {"welcome": Welcome, "answer": Answer, "error": Complaint}
-    cls = classes.get(message["kind"])
-    if cls is None:
-        raise MalformedError(f"kind {message['kind'][:20]!r} is not known")
-    return _read(message, cls)
+    return read_strictly(_FROM_GATEWAY.decode, data, MAX_ANSWER)
 
 
 def read_status(data: bytes) -> dict[str, Any]:
     """Return the entries of a status snapshot; raise ``MalformedError`` for anything else."""
-    message = _map(data, MAX_ANSWER)
-    if message.pop("kind") != "status":
+    message = read_strictly(_STATUS.decode, data, MAX_ANSWER)
+    if message.pop("kind", None) != "status":
         raise MalformedError("not a status")
     return message
 
 
-def _pack(kind: str, entries: dict[str, Any]) -> bytes:
-    packed: bytes = msgpack.packb({"kind": kind, **entries})
-    return packed
-
-
-def _map(data: bytes, largest: int = MAX_OPERATOR_MESSAGE) -> dict[str, Any]:
-    if len(data) > largest:
-        raise MalformedError(
-            f"a message has at most {largest} bytes, this one has {len(data)}", oversize=True
-        )
+def _read_from_client(data: bytes) -> FromClient:
     try:
-        message = msgpack.unpackb(data)
-    except Exception as error:  # msgpack raises five unrelated types
-        raise MalformedError(f"not a MessagePack message: {type(error).__name__}") from error
-    if type(message) is not dict or type(message.get("kind")) is not str:
-        raise MalformedError("a message is a map with a text 'kind'")
+        message = _FROM_CLIENT.decode(data)
+    except msgspec.ValidationError:
+        if (version := _other_version(data)) is None:
+            raise
+        return Hello(version, "", "", "operator")
+    if isinstance(message, Command):
+        return _checked(message)
+    if isinstance(message, Hello):
+        _check_names(message)
     return message
 
 
-def _hello(message: dict[str, Any]) -> Hello:
-    version = _integer(message, "protocol_version", "hello", least=-MAX_NUMBER)
-    if version != OPERATOR_PROTOCOL_VERSION:
-        # The other entries belong to another version: only the version itself is worth reporting.
-        return Hello(version, "", "", "operator")
-    word = _text(message, "role", "hello", MAX_NAME_LENGTH)
-    role = read_role(word)
-    if role is None:
-        raise MalformedError(f"hello: role {word[:20]!r} is not known; roles are {', '.join(ROLES)}")
-    name = _text(message, "name", "hello", MAX_NAME_LENGTH)
-    operator = _text(message, "operator", "hello", MAX_NAME_LENGTH)
-    for key, text in (("operator", operator), ("name", name)):
+def _other_version(data: bytes) -> int | None:
+    """Return the version of a hello of another one, of which nothing else is worth reporting; else None."""
+    message = msgspec.msgpack.decode(data)
+    version = message.get("protocol_version") if head(data)[0] == "hello" else None
+    return version if type(version) is int and version != OPERATOR_PROTOCOL_VERSION else None
+
+
+def _check_names(hello: Hello) -> None:
+    for key, text in (("operator", hello.operator), ("name", hello.name)):
         if not text.isprintable():  # it is shown on the terminals of others
-            raise MalformedError(
-                f"hello: {key} must be printable text, without line breaks and control characters"
-            )
-    if not operator.strip():
-        raise MalformedError("hello: operator must say who acts, for instance anna@rig/tty1")
-    return Hello(version, name, operator, role)
+            raise ValueError(f"{key} must be printable text, without line breaks and control characters")
+    if not hello.operator.strip():
+        raise ValueError("operator must say who acts, for instance anna@rig/tty1")
 
 
-def _command(message: dict[str, Any]) -> Command:
-    session = _integer(message, "session", "command")
-    sequence = _integer(message, "sequence", "command")
-    try:
-        verb = _text(message, "verb", "command", MAX_NAME_LENGTH)
-        if verb not in VERBS:
-            raise MalformedError(f"verb {verb[:20]!r} is not known; known are {', '.join(sorted(VERBS))}")
-        return Command(session, sequence, verb, _arguments(verb, message.get("arguments")))
-    except MalformedError as error:
-        error.sequence = sequence
-        raise
-
-
-def _drive(message: dict[str, Any]) -> Drive:
-    session = _integer(message, "session", "drive")
-    sequence = _integer(message, "sequence", "drive")
-    try:
-        inputs = Inputs(
-            steering=_number(message, "steering", "drive", -1.0, 1.0),
-            throttle=_number(message, "throttle", "drive", 0.0, 1.0),
-            brake=_number(message, "brake", "drive", 0.0, 1.0),
-            clutch=_number(message, "clutch", "drive", 0.0, 1.0),
-            gear=_integer(message, "gear", "drive", MIN_GEAR, MAX_GEAR),
-        )
-    except MalformedError as error:
-        error.sequence = sequence
-        raise
-    return Drive(session, sequence, inputs)
-
-
-def _arguments(verb: str, given: object) -> Arguments:
-    if verb in STOPPING:  # whatever comes with a stop, it is a stop
-        return Arguments()
-    if type(given) is not dict:
-        raise MalformedError(f"{verb}: arguments must be given as a map, an empty one for none")
-    wanted = BY_NAME[verb].arguments
-    for key in given:
-        if key not in wanted:
-            named = ", ".join(wanted) or "none"
-            raise MalformedError(
-                f"{verb}: argument {str(key)[:20]!r} is not known; its arguments are: {named}"
-            )
-    if verb == "load":
-        profile = _text(given, "profile", verb, MAX_PATH_LENGTH)
-        if not profile or "\0" in profile:
-            raise MalformedError("load: profile must be a path or the name of a starter profile")
-        return Arguments(profile=profile)
-    if verb == "level":
+def _checked(command: Command) -> Command:
+    """Return a command with its arguments as an ``Arguments``."""
+    verb, given = command.verb, command.arguments
+    if verb not in VERBS:
+        raise ValueError(f"verb {verb[:20]!r} is not known; known are {', '.join(sorted(VERBS))}")
+    arguments: Arguments = NoArguments()
+    if verb not in STOPPING:  # whatever comes with a stop, it is a stop
         try:
-            return Arguments(share=_number(given, "share", verb, 0.0, MAX_SHARE))
-        except MalformedError as error:
-            raise MalformedError(f"{error}, where 1 is 100%") from error
-    if verb == "jog":
-        return _jog(given)
-    return Arguments()
-
-
-def _jog(given: dict[str, Any]) -> Arguments:
-    amount = _number(given, "amount", "jog", -MAX_JOG, MAX_JOG)
-    if ("axis" in given) == ("link" in given):
-        raise MalformedError("jog: give either axis or link")
-    if "link" in given:
-        return Arguments(link=_whole(given, "link", "jog") - 1, amount=amount)
-    axis = _text(given, "axis", "jog", MAX_NAME_LENGTH)
-    if axis not in AXES:
-        raise MalformedError(f"jog: axis {axis[:20]!r} is not known; axes are {', '.join(AXES)}")
-    return Arguments(axis=AXES.index(axis), amount=amount)
-
-
-def _whole(message: dict[str, Any], key: str, where: str) -> int:
-    """Return an integer of which only the daemon knows which ones there are."""
-    value = message.get(key)
-    if type(value) is not int:
-        raise MalformedError(f"{where}: {key} must be given as an integer")
-    return value
-
-
-def _integer(message: dict[str, Any], key: str, where: str, least: int = 0, most: int = MAX_NUMBER) -> int:
-    value = message.get(key)
-    if type(value) is not int or not least <= value <= most:
-        raise MalformedError(f"{where}: {key} must be given as an integer from {least} to {most}")
-    return value
-
-
-def _number(message: dict[str, Any], key: str, where: str, least: float, most: float) -> float:
-    value = message.get(key)
-    if type(value) not in (int, float) or not least <= value <= most:  # type: ignore[operator]
-        raise MalformedError(f"{where}: {key} must be given as a number from {least:g} to {most:g}")
-    return float(value)  # type: ignore[arg-type]
-
-
-def _text(message: dict[str, Any], key: str, where: str, longest: int) -> str:
-    value = message.get(key)
-    if type(value) is not str or len(value) > longest:
-        raise MalformedError(f"{where}: {key} must be given as text of at most {longest} characters")
-    return value
-
-
-_Message = TypeVar("_Message", bound=FromGateway)
-
-
-def _read(message: dict[str, Any], cls: type[_Message]) -> _Message:
-    entries: dict[str, object] = {}
-    for field in fields(cls):
-        if field.name not in message and field.default is not MISSING:
-            continue  # a gateway that is older than this client
-        value = message.get(field.name)
-        wanted = _TYPES[str(field.type)]
-        if type(value) not in wanted or (type(value) is float and not math.isfinite(value)):
-            raise MalformedError(f"{message['kind']}: {field.name} must be given as {field.type}")
-        entries[field.name] = value
-    return cls(**entries)  # type: ignore[arg-type]
-
-
-_TYPES: dict[str, tuple[type, ...]] = {
-    "int": (int,),
-    "str": (str,),
-    "bool": (bool,),
-    "float": (float, int),
-    "dict[str, Any] | None": (dict, type(None)),
-}
+            arguments = msgspec.convert(given, ARGUMENTS.get(verb, NoArguments))
+        except msgspec.ValidationError as error:
+            names = ", ".join(BY_NAME[verb].arguments) or "none"
+            raise ValueError(f"{explain(error, verb)}; its arguments are: {names}") from error
+    return Command(command.session, command.sequence, verb, arguments)

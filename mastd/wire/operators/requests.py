@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from mastd.wire.access.sessions import Session
 from mastd.wire.access.verbs import Verb
-from mastd.wire.operators.messages import Command
+from mastd.wire.operators.messages import AXES, Command, Jog, Level
 
 _REFUSED_IN_STATE = re.compile(r"(\w+ is refused in [A-Z]+): (.+)", re.DOTALL)
 
@@ -49,14 +49,13 @@ class SlotBook:
 
 def numbers(command: Command) -> tuple[float, ...]:
     """Return a command's arguments as the request block holds them."""
-    arguments = command.arguments
-    if command.verb == "level":
-        return (arguments.share,)
-    if command.verb == "jog":
-        if arguments.link is not None:
-            return (1.0, float(arguments.link), arguments.amount)
-        assert arguments.axis is not None
-        return (0.0, float(arguments.axis), arguments.amount)
+    match command.arguments:
+        case Level(share):
+            return (share,)
+        case Jog(amount, str() as axis):
+            return (0.0, float(AXES.index(axis)), amount)
+        case Jog(amount, link=int() as link):
+            return (1.0, float(link - 1), amount)
     return ()
 
 

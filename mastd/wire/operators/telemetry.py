@@ -12,7 +12,7 @@ import msgpack
 import numpy as np
 
 from mastd.arrays import FloatArray, IntArray
-from mastd.wire.operators.messages import MalformedError
+from mastd.wire.common.strict_messages import MalformedError
 
 MAX_TELEMETRY = 1 << 22
 """Bytes of the longest message; a subscriber may refuse anything longer."""

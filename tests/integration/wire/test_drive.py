@@ -27,18 +27,10 @@ from mastd.vehicle.drivers.controls import no_controls
 from mastd.vehicle.drivers.manual import ManualDriver
 from mastd.vehicle.model.library import find
 from mastd.wire.common.blocks import DRIVER, NewestValueBlock
+from mastd.wire.common.strict_messages import pack
 from mastd.wire.operators.client import OperatorClient
 from mastd.wire.operators.drive_client import DriveClient
-from mastd.wire.operators.messages import (
-    Answer,
-    Hello,
-    Inputs,
-    Welcome,
-    pack_bye,
-    pack_command,
-    pack_drive,
-    pack_hello,
-)
+from mastd.wire.operators.messages import Answer, Close, Command, Hello, Inputs, Welcome, pack_drive
 from tests.integration.wire.test_ctl import Table
 from tests.integration.wire.test_gateway import heard
 from tests.support.wire.operators import wait_for
@@ -235,7 +227,7 @@ def hello(socket: zmq.Socket[bytes], table: Table, operator: str) -> int:
     """Open a session on a bare socket, as a client in another language does; return its number."""
     socket.linger = 0
     socket.connect(table.handle.address)
-    socket.send(pack_hello(Hello(1, "test", operator, "operator")))
+    socket.send(pack(Hello(1, "test", operator, "operator")))
     return heard(socket, Welcome).session
 
 
@@ -265,8 +257,8 @@ def test_a_flood_of_inputs_does_not_hold_up_somebody_elses_stop(table: Table) ->
         try:
             thread.start()
             wait_for(lambda: len(sent) > FLOOD // 20, "the flood has begun")
-            bert.send(pack_command(stopping, 1, "stop", {}))
-            bert.send(pack_command(stopping, 2, "status", {}))
+            bert.send(pack(Command(stopping, 1, "stop", {})))
+            bert.send(pack(Command(stopping, 2, "status", {})))
         finally:
             os.kill(table.handle.process_id, signal.SIGCONT)
         answers = {answer.verb: answer for answer in (heard(bert, Answer), heard(bert, Answer))}
@@ -329,7 +321,7 @@ def test_a_driver_goes_on_with_a_session_that_the_daemon_has_forgotten(table: Ta
         client.drive(Inputs(brake=0.25))
         wait_for(lambda: view.read() and view.scalar("brake") == 0.25, "it drives")
         session = client.welcome.session
-        client._socket.send(pack_bye(session))
+        client._socket.send(pack(Close(session)))
 
         def driving() -> bool:
             client.drive(Inputs(brake=0.75))

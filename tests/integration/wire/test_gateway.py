@@ -23,18 +23,14 @@ from mastd.errors import ProtocolError, UsageError
 from mastd.safety.states import State
 from mastd.wire.access.keys import KeyRing
 from mastd.wire.access.verbs import Verb
+from mastd.wire.common.strict_messages import pack
 from mastd.wire.operators.client import ClientKeys, OperatorClient
 from mastd.wire.operators.messages import (
     Answer,
     Command,
-    Complaint,
+    Error,
     Hello,
     Welcome,
-    pack_answer,
-    pack_command,
-    pack_complaint,
-    pack_hello,
-    pack_welcome,
     read_from_client,
     read_from_gateway,
 )
@@ -106,7 +102,7 @@ _Message = TypeVar("_Message", Welcome, Answer)
 
 
 def hello(socket: zmq.Socket[bytes], operator: str = "anna") -> Welcome:
-    socket.send(pack_hello(Hello(1, "test", operator, "operator")))
+    socket.send(pack(Hello(1, "test", operator, "operator")))
     return heard(socket, Welcome)
 
 
@@ -173,13 +169,13 @@ def test_whoever_watches_sees_the_state_change(fresh: Daemon) -> None:
 
 def test_the_same_command_twice_is_carried_out_once(daemon: Daemon, dealer: zmq.Socket[bytes]) -> None:
     session = hello(dealer).session
-    packed = pack_command(session, 1, "jog", {"axis": "heave", "amount": 0.001})
+    packed = pack(Command(session, 1, "jog", {"axis": "heave", "amount": 0.001}))
     for _ in range(5):
         dealer.send(packed)
     first = heard(dealer, Answer)
     dealer.send(packed)
     assert heard(dealer, Answer) == first
-    dealer.send(pack_command(session, 2, "status", {}))
+    dealer.send(pack(Command(session, 2, "status", {})))
     while True:
         answer = heard(dealer, Answer)
         if answer.verb == "status":
@@ -238,7 +234,7 @@ def test_a_flooding_client_is_slowed_down_and_others_are_served(start_daemon: St
             session = hello(socket, "flood").session
             for sequence in range(1 << 30):
                 with contextlib.suppress(zmq.Again):
-                    socket.send(pack_command(session, sequence, "arm", {}), zmq.NOBLOCK)
+                    socket.send(pack(Command(session, sequence, "arm", {})), zmq.NOBLOCK)
                 if enough.is_set():
                     return
 
@@ -263,7 +259,7 @@ def test_a_client_that_never_reads_loses_only_its_own_answers(
     with daemon.client("bert") as bert:
         for sequence in range(3000):
             with contextlib.suppress(zmq.Again):
-                dealer.send(pack_command(session, sequence, "status", {}), zmq.NOBLOCK)
+                dealer.send(pack(Command(session, sequence, "status", {})), zmq.NOBLOCK)
             if sequence % 300 == 0:
                 assert bert.command("stop").accepted
         assert bert.status()["clients"] >= 2
@@ -299,7 +295,7 @@ def test_a_client_that_dies_in_the_middle_changes_nothing_for_others(daemon: Dae
 
 def strange(source: random.Random, session: int, count: int) -> Iterator[tuple[str, bytes | list[bytes]]]:
     """Give messages that change nothing, each with the counter that counts it."""
-    valid = pack_command(session, 1000, "jog", {"axis": "heave", "amount": 0.01})
+    valid = pack(Command(session, 1000, "jog", {"axis": "heave", "amount": 0.01}))
     for _ in range(count):
         kind = source.randrange(8)
         if kind == 0:
@@ -313,17 +309,17 @@ def strange(source: random.Random, session: int, count: int) -> Iterator[tuple[s
         elif kind == 4:
             yield "oversize", valid + bytes(20_000)
         elif kind == 5:
-            yield "unknown_session", pack_command(session + 1 + source.randrange(99), 2000, "stop", {})
+            yield "unknown_session", pack(Command(session + 1 + source.randrange(99), 2000, "stop", {}))
         elif kind == 6:
             yield "replayed", valid
         else:
-            yield "out_of_order", pack_command(session, source.randrange(900), "estop", {})
+            yield "out_of_order", pack(Command(session, source.randrange(900), "estop", {}))
 
 
 def bombard(daemon: Daemon, socket: zmq.Socket[bytes], count: int) -> None:
     """Send strange messages; nothing changes, everything is counted by its kind, memory stays."""
     session = hello(socket).session
-    socket.send(pack_command(session, 1000, "jog", {"axis": "heave", "amount": 0.01}))
+    socket.send(pack(Command(session, 1000, "jog", {"axis": "heave", "amount": 0.01})))
     heard(socket, Answer)
     before = daemon.loop.counters()
     taken = list(daemon.loop.taken)
@@ -434,7 +430,7 @@ def test_whoever_waits_is_told_that_the_daemon_ends(fresh: Daemon) -> None:
         session = hello(socket).session
         fresh.loop.pause()
         for sequence, verb in enumerate(("arm", "start", "stop")):
-            socket.send(pack_command(session, sequence, verb, {}))
+            socket.send(pack(Command(session, sequence, verb, {})))
         wait_for(lambda: fresh.loop.counters()[0] == 1, "the stop is in the block")
         assert "asked for stop" in heard(socket, Answer).reason
         fresh.loop.show(ended=True)
@@ -455,15 +451,15 @@ def test_a_command_whose_session_was_lost_is_not_sent_blindly_again(tmp_path: Pa
             peer, data = router.recv_multipart()
             message = read_from_client(data)
             if isinstance(message, Hello):
-                reply = pack_welcome(Welcome(1, 7, "x", 1, "operator", "anna", "", 60.0, 5.0))
+                reply = pack(Welcome(1, 7, "x", 1, "operator", "anna", "", 60.0, 5.0))
             elif isinstance(message, Command):
                 commands += 1
                 heard_verbs.append(message.verb)
                 if commands == 1:
                     continue
                 answer = Answer(7, message.sequence, message.verb, True, "", "", "READY", "", "")
-                complaint = Complaint("unknown_session", "say hello", message.sequence)
-                reply = pack_complaint(complaint) if commands == 2 else pack_answer(answer)
+                complaint = Error("unknown_session", "say hello", message.sequence)
+                reply = pack(complaint) if commands == 2 else pack(answer)
             else:
                 return
             router.send_multipart((peer, reply))

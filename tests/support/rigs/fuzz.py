@@ -27,8 +27,9 @@ import msgpack
 import zmq
 
 from mastd.errors import UsageError
+from mastd.wire.common.strict_messages import pack
 from mastd.wire.operators.client import OperatorClient
-from mastd.wire.operators.messages import Hello, pack_hello
+from mastd.wire.operators.messages import Hello
 from mastd.wire.rigs.messages import pack_rig_hello
 from tests.support.lab import Lab, quick_lab, replaced
 from tests.support.rigs.handler import HELLO
@@ -140,7 +141,7 @@ class OperatorsTarget:
         self.tally = Tally()
         self.frames = OperatorFrames(random)
         self._socket = socket
-        socket.send(pack_hello(Hello(1, "fuzz", "fuzz", "observer")))
+        socket.send(pack(Hello(1, "fuzz", "fuzz", "observer")))
         self.frames.session = int(_answer(socket, "welcome")["session"])
 
     def batch(self, count: int) -> None:

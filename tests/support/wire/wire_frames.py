@@ -16,7 +16,9 @@ import numpy as np
 
 from mastd.wire.access.verbs import COMMANDING
 from mastd.wire.common.layout import command_layout
-from mastd.wire.operators.messages import MAX_OPERATOR_MESSAGE, pack_command
+from mastd.wire.common.strict_messages import pack
+from mastd.wire.operators import messages as operators
+from mastd.wire.operators.messages import MAX_OPERATOR_MESSAGE
 from mastd.wire.plant.messages import Command
 from mastd.wire.rigs.messages import (
     MAX_RIG_MESSAGE,
@@ -214,7 +216,7 @@ class OperatorFrames:
 
     def command(self, sequence: int) -> bytes:
         """Return the command of a sequence that has been carried out, or will be."""
-        return pack_command(self.session, sequence, "status", {})
+        return pack(operators.Command(self.session, sequence, "status", {}))
 
     def draw(self) -> Frame:
         """Return one frame."""
@@ -249,13 +251,13 @@ class OperatorFrames:
             "jog": {"axis": "heave", "amount": 0.001},
         }
         self.sequence += 1
-        data = pack_command(self.session, self.sequence, verb, arguments.get(verb, {}))
+        data = pack(operators.Command(self.session, self.sequence, verb, arguments.get(verb, {})))
         return Frame("beyond the role", (data,), frozenset({"not_allowed", "too_many"}))
 
     def _of_no_session(self) -> Frame:
         random = self._random
         verb = random.choice(sorted(COMMANDING - {"load", "level", "jog"}))
-        data = pack_command(random.randrange(1, 1 << 61), random.randrange(1000), verb, {})
+        data = pack(operators.Command(random.randrange(1, 1 << 61), random.randrange(1000), verb, {}))
         return Frame("no session", (data,), frozenset({"unknown_session"}))
 
     def _mistyped(self) -> Frame:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from dataclasses import asdict
 
 import msgpack
 import pytest
@@ -13,15 +12,9 @@ from hypothesis import strategies as st
 
 from mastd.wire.access.sessions import GatewayCounters, Session, TokenBucket
 from mastd.wire.common.blocks import DRIVER, REQUEST, NewestValueBlock
+from mastd.wire.common.strict_messages import MalformedError
 from mastd.wire.operators.driver_relay import GONE_NS, SHOWN_NS, DriverRelay
-from mastd.wire.operators.messages import (
-    Complaint,
-    Drive,
-    Inputs,
-    MalformedError,
-    pack_drive,
-    read_from_client,
-)
+from mastd.wire.operators.messages import Drive, Error, Inputs, pack_drive, read_from_client
 from tests.unit.wire.operators.test_sessions import ANNA, BERT, MS, SECOND, Counter
 
 FLOOD = 10_000
@@ -32,27 +25,25 @@ NAMES = ("steering", "throttle", "brake", "clutch", "gear")
 
 def message(**entries: object) -> bytes:
     packed: bytes = msgpack.packb(
-        {"kind": "drive", "session": 7, "sequence": 3, **asdict(Inputs()), **entries}
+        {"kind": "drive", "session": 7, "sequence": 3, **Inputs()._asdict(), **entries}
     )
     return packed
 
 
 @given(INPUTS)
 def test_inputs_come_back_as_they_were_sent(inputs: Inputs) -> None:
-    assert read_from_client(pack_drive(7, 3, inputs)) == Drive(7, 3, inputs)
+    assert read_from_client(pack_drive(7, 3, inputs)) == Drive(7, 3, *inputs)
 
 
 def test_whole_numbers_are_numbers_and_unknown_keys_are_passed_over() -> None:
     read = read_from_client(message(steering=-1, brake=1, horn=True))
-    assert read == Drive(7, 3, Inputs(steering=-1.0, brake=1.0))
+    assert read == Drive(7, 3, *Inputs(steering=-1.0, brake=1.0))
 
 
 @pytest.mark.parametrize("name", NAMES)
 @pytest.mark.parametrize("value", [None, "1", True, math.nan, math.inf, -math.inf, [0.0], 1e300, -1e300, 101])
 def test_what_is_no_input_is_refused_with_what_would_be_right(name: str, value: object) -> None:
-    with pytest.raises(
-        MalformedError, match=rf"^drive: {name} must be given as a[n ].* from .* to "
-    ) as caught:
+    with pytest.raises(MalformedError, match=f"^drive: {name}: expected (int|float)") as caught:
         read_from_client(message(**{name: value}))
     assert caught.value.sequence == 3
 
@@ -68,7 +59,7 @@ def test_what_is_no_input_is_refused_with_what_would_be_right(name: str, value: 
     ],
 )
 def test_ranges_end_where_the_page_says(name: str, value: object) -> None:
-    with pytest.raises(MalformedError, match=f"drive: {name} "):
+    with pytest.raises(MalformedError, match=f"drive: {name}: expected "):
         read_from_client(message(**{name: value}))
 
 
@@ -76,7 +67,7 @@ def test_ranges_end_where_the_page_says(name: str, value: object) -> None:
 def test_every_entry_is_due(name: str) -> None:
     entries = msgpack.unpackb(message())
     del entries[name]
-    with pytest.raises(MalformedError, match=f"drive: {name} "):
+    with pytest.raises(MalformedError, match=f"drive: missing entry {name}"):
         read_from_client(msgpack.packb(entries))
 
 
@@ -99,10 +90,10 @@ class Seats(Counter):
         count, steering, throttle, brake, clutch, gear = self.view.values.tolist()
         return count, Inputs(steering, throttle, brake, clutch, int(gear))
 
-    def complaint(self) -> Complaint:
+    def complaint(self) -> Error:
         """Return the one reply since, which is a complaint."""
         ((_, reply),) = self.heard()
-        assert isinstance(reply, Complaint)
+        assert isinstance(reply, Error)
         return reply
 
 

@@ -3,37 +3,42 @@
 from __future__ import annotations
 
 import math
-from dataclasses import asdict, replace
 
 import msgpack
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec import UNSET
+from msgspec.structs import asdict, replace
 
-from mastd.wire.access.verbs import VERBS
+from mastd.wire.access.verbs import BY_NAME, VERBS
+from mastd.wire.common.strict_messages import MAX_NUMBER, MalformedError, pack
 from mastd.wire.operators import messages
 from mastd.wire.operators.messages import (
     AXES,
     Answer,
-    Bye,
+    Close,
     Command,
-    Complaint,
+    Error,
     Hello,
-    MalformedError,
+    Jog,
+    Level,
+    NoArguments,
     Welcome,
     read_from_client,
     read_from_gateway,
     read_status,
 )
+from mastd.wire.operators.requests import numbers
 
 HELLO = Hello(1, "mastd ctl", "anna@rig/tty1", "operator")
 VALID = (
-    messages.pack_hello(HELLO),
-    messages.pack_bye(7),
-    messages.pack_command(7, 1, "start", {}),
-    messages.pack_command(7, 2, "level", {"share": 0.3}),
-    messages.pack_command(7, 3, "jog", {"link": 5, "amount": -0.01}),
-    messages.pack_command(7, 4, "load", {"profile": "/profiles/sine.yaml"}),
+    pack(HELLO),
+    pack(Close(7)),
+    pack(Command(7, 1, "start", {})),
+    pack(Command(7, 2, "level", {"share": 0.3})),
+    pack(Command(7, 3, "jog", {"link": 5, "amount": -0.01})),
+    pack(Command(7, 4, "load", {"profile": "/profiles/sine.yaml"})),
 )
 
 
@@ -46,37 +51,38 @@ def command(verb: object = "start", **entries: object) -> bytes:
 
 def test_what_a_client_says_comes_back_as_said() -> None:
     assert read_from_client(VALID[0]) == HELLO
-    assert read_from_client(VALID[1]) == Bye(7)
+    assert read_from_client(VALID[1]) == Close(7)
     jog = read_from_client(VALID[4])
     assert isinstance(jog, Command)
     assert (jog.session, jog.sequence, jog.verb) == (7, 3, "jog")
-    assert (jog.arguments.link, jog.arguments.axis, jog.arguments.amount) == (4, None, -0.01)
+    assert jog.arguments == Jog(-0.01, link=5)
+    assert numbers(jog) == (1.0, 4.0, -0.01)
     level = read_from_client(VALID[3])
     assert isinstance(level, Command)
-    assert level.arguments.share == 0.3
+    assert level.arguments == Level(0.3)
 
 
 @pytest.mark.parametrize("axis", AXES)
 def test_an_axis_is_known_by_its_name(axis: str) -> None:
     message = read_from_client(command("jog", arguments={"axis": axis, "amount": 1}))
     assert isinstance(message, Command)
-    assert message.arguments.axis == AXES.index(axis)
+    assert numbers(message) == (0.0, AXES.index(axis), 1.0)
 
 
 def test_what_the_gateway_says_comes_back_as_said() -> None:
     welcome = Welcome(1, 9, "mastd", 4711, "operator", "anna", "ipc:///x", 60.0, 1.0)
     answer = Answer(9, 3, "arm", False, "arm is refused in OFF", "raise first", "OFF", "", "anna", {"a": [1]})
-    complaint = Complaint("malformed", "what is this", -1)
-    assert read_from_gateway(messages.pack_welcome(welcome)) == welcome
-    assert read_from_gateway(messages.pack_answer(answer)) == answer
-    assert read_from_gateway(messages.pack_complaint(complaint)) == complaint
+    complaint = Error("malformed", "what is this", -1)
+    assert read_from_gateway(pack(welcome)) == welcome
+    assert read_from_gateway(pack(answer)) == answer
+    assert read_from_gateway(pack(complaint)) == complaint
     assert read_status(messages.pack_status({"number": 3})) == {"number": 3}
 
 
 @pytest.mark.parametrize("verb", sorted(VERBS - {"load", "level", "jog", "stop", "estop"}))
 def test_a_verb_without_arguments_takes_none(verb: str) -> None:
     assert isinstance(read_from_client(command(verb)), Command)
-    with pytest.raises(MalformedError, match=f"{verb}: argument 'speed' is not known"):
+    with pytest.raises(MalformedError, match=f"{verb}: unknown entry speed; its arguments are: none"):
         read_from_client(command(verb, arguments={"speed": 1}))
 
 
@@ -98,42 +104,50 @@ def test_a_name_that_cannot_be_printed_is_refused(entry: str, text: str) -> None
 
 def test_a_name_in_any_script_is_taken() -> None:
     hello = replace(HELLO, operator="Ångström 山田@rig/tty1")
-    assert read_from_client(messages.pack_hello(hello)) == hello
+    assert read_from_client(pack(hello)) == hello
 
 
 @pytest.mark.parametrize(
     ("data", "match"),
     [
         (b"", "not a MessagePack"),
-        (msgpack.packb([1]), "a map with a text"),
-        (msgpack.packb({"kind": 3}), "a map with a text"),
-        (msgpack.packb({"kind": "order"}), "'order' is not known"),
+        (msgpack.packb([1]), "expected map, got array"),
+        (msgpack.packb({"kind": 3}), "kind: expected str"),
+        (msgpack.packb({"kind": "order"}), "kind: invalid value 'order'"),
         (command(verb="explode"), "'explode' is not known"),
-        (command(verb=3), "verb must be given as text"),
-        (command(session=True), "session must be given as an integer"),
-        (command(session=1.0), "session must be given as an integer"),
-        (command(session=-1), "session must be given as an integer"),
-        (command(sequence=1 << 63), "sequence must be given as an integer"),
-        (command(arguments=None), "arguments must be given as a map"),
-        (command(arguments=[]), "arguments must be given as a map"),
-        (command("level", arguments={}), "share must be given as a number"),
-        (command("level", arguments={"share": True}), "share must be given as a number"),
-        (command("level", arguments={"share": "30%"}), "share must be given as a number"),
-        (command("level", arguments={"share": math.nan}), "share must be given as a number"),
-        (command("level", arguments={"share": math.inf}), "share must be given as a number"),
-        (command("level", arguments={"share": -0.1}), "from 0 to 100, where 1 is 100%"),
+        (command(verb=3), "verb: expected str"),
+        (command(session=True), "command: session: expected int"),
+        (command(session=1.0), "command: session: expected int"),
+        (command(session=-1), "command: session: expected int"),
+        (command(sequence=1 << 63), "sequence: expected int <= 9223372036854775807"),
+        (command(arguments=None), "start: expected map"),
+        (command(arguments=[]), "start: expected map"),
+        (command("level", arguments={}), "level: missing entry share"),
+        (command("level", arguments={"share": True}), "level: share: expected float"),
+        (command("level", arguments={"share": "30%"}), "level: share: expected float"),
+        (command("level", arguments={"share": math.nan}), "level: share: expected float"),
+        (command("level", arguments={"share": math.inf}), "level: share: expected float"),
+        (command("level", arguments={"share": -0.1}), "level: share: expected float >= 0.0"),
+        (command("level", arguments={"share": 100.1}), "level: share: expected float <= 100.0"),
         (command("jog", arguments={"amount": 0.1}), "either axis or link"),
         (command("jog", arguments={"amount": 0.1, "axis": "heave", "link": 1}), "either axis or link"),
         (command("jog", arguments={"amount": 0.1, "axis": "up"}), "axis 'up' is not known"),
-        (command("jog", arguments={"amount": 0.1, "link": 1.0}), "link must be given as an integer"),
-        (command("jog", arguments={"amount": math.nan, "link": 1}), "amount must be given as a number"),
+        (command("jog", arguments={"amount": 0.1, "axis": None, "link": 1}), "jog: axis: expected str"),
+        (command("jog", arguments={"amount": 0.1, "link": 1.0}), "jog: link: expected int"),
+        (command("jog", arguments={"amount": math.nan, "link": 1}), "jog: amount: expected float"),
         (command("load", arguments={"profile": ""}), "profile must be a path"),
         (command("load", arguments={"profile": "a\0b"}), "profile must be a path"),
-        (command("load", arguments={"profile": "x" * 4097}), "at most 4096 characters"),
-        (msgpack.packb({"kind": "hello", **asdict(HELLO), "role": "king"}), "role 'king' is not known"),
+        (command("load", arguments={"profile": "x" * 4097}), "profile: expected str of length <= 4096"),
+        (
+            msgpack.packb({"kind": "hello", **asdict(HELLO), "role": "king"}),
+            "invalid enum value 'king'",
+        ),
         (msgpack.packb({"kind": "hello", **asdict(HELLO), "operator": " "}), "operator must say who acts"),
-        (msgpack.packb({"kind": "hello", **asdict(HELLO), "name": "x" * 201}), "at most 200 characters"),
-        (msgpack.packb({"kind": "bye"}), "session must be given"),
+        (
+            msgpack.packb({"kind": "hello", **asdict(HELLO), "name": "x" * 201}),
+            "name: expected str of length <= 200",
+        ),
+        (msgpack.packb({"kind": "bye"}), "bye: missing entry session"),
     ],
 )
 def test_what_is_wrong_is_refused_by_its_name(data: bytes, match: str) -> None:
@@ -164,6 +178,12 @@ def test_unknown_entries_of_a_message_are_ignored() -> None:
     assert isinstance(read_from_client(command(colour="green")), Command)
 
 
+def test_the_arguments_are_those_of_the_table_of_verbs() -> None:
+    for verb in VERBS:
+        fields = messages.ARGUMENTS.get(verb, NoArguments).__struct_fields__
+        assert set(fields) == set(BY_NAME[verb].arguments)
+
+
 def check(data: bytes) -> None:
     """Reading gives a message whose values are within their ranges, or MalformedError, and nothing else."""
     try:
@@ -173,10 +193,13 @@ def check(data: bytes) -> None:
     if isinstance(message, Command):
         arguments = message.arguments
         assert message.verb in VERBS
-        assert 0 <= message.sequence <= messages.MAX_NUMBER
-        assert 0.0 <= arguments.share <= messages.MAX_SHARE
-        assert abs(arguments.amount) <= messages.MAX_JOG
-        assert arguments.axis is None or arguments.axis in range(6)
+        assert 0 <= message.sequence <= MAX_NUMBER
+        assert type(arguments) is messages.ARGUMENTS.get(message.verb, NoArguments)
+        if isinstance(arguments, Level):
+            assert 0.0 <= arguments.share <= messages.MAX_SHARE
+        if isinstance(arguments, Jog):
+            assert abs(arguments.amount) <= messages.MAX_JOG
+            assert arguments.axis is UNSET or arguments.axis in AXES
 
 
 @given(st.binary(max_size=300))

@@ -18,11 +18,12 @@ from mastd.wire.access.roles import ROLES
 from mastd.wire.access.verbs import BY_NAME, COMMANDING, VERBS, may, minimum_role
 from mastd.wire.common.blocks import SIMULATED
 from mastd.wire.common.cycle_times import CycleTimes
+from mastd.wire.common.strict_messages import pack
 from mastd.wire.operators import client, driver_relay, event_loop, sockets, telemetry, telemetry_feed
 from mastd.wire.operators import messages as operator_messages
 from mastd.wire.operators.handler import MAX_WAITING
 from mastd.wire.operators.load_process import TIMEOUT_NS
-from mastd.wire.operators.messages import Answer, Complaint, Hello, Inputs, Welcome, pack_command, pack_drive
+from mastd.wire.operators.messages import Answer, Command, Error, Hello, Inputs, Welcome, pack_drive
 from mastd.wire.operators.telemetry import Telemetry, pack_telemetry
 from mastd.wire.operators.terms import PreviousRun
 from tests.support.wire.operators import about
@@ -34,9 +35,10 @@ KINDS = {"text": str, "integer": int, "boolean": bool, "number": float, "map": d
 TYPES = {
     "int": "integer",
     "str": "text",
+    "Name": "text",
     "Role": "text",
     "bool": "boolean",
-    "float": "number",
+    "Finite": "number",
     "dict[str, Any] | None": "map or nil",
 }
 
@@ -54,19 +56,19 @@ def table_after(mark: str) -> list[list[str]]:
 
 
 @pytest.mark.parametrize(
-    ("kind", "cls"), [("hello", Hello), ("welcome", Welcome), ("answer", Answer), ("error", Complaint)]
+    ("kind", "cls"), [("hello", Hello), ("welcome", Welcome), ("answer", Answer), ("error", Error)]
 )
 def test_the_tables_name_every_entry_with_its_type(kind: str, cls: type) -> None:
     rows = table_after(f"<!-- operators {kind} -->")
     assert rows[0][0] == "`kind`"
     assert rows[0][2].startswith(f"`{kind}`")
     assert [(row[0].strip("`"), row[1]) for row in rows[1:]] == [
-        (field.name, TYPES[str(field.type)]) for field in fields(cls)
+        (name, TYPES[annotation]) for name, annotation in cls.__annotations__.items()
     ]
 
 
 def test_the_table_of_a_command_is_that_of_its_bytes() -> None:
-    message = msgpack.unpackb(pack_command(1, 2, "stop", {}))
+    message = msgpack.unpackb(pack(Command(1, 2, "stop", {})))
     kinds = {str: "text", int: "integer", dict: "map"}
     assert [(row[0].strip("`"), row[1]) for row in table_after("<!-- operators command -->")] == [
         (key, kinds[type(value)]) for key, value in message.items()
@@ -183,7 +185,7 @@ def test_the_figures_on_the_page_are_those_of_the_code() -> None:
 
 
 def test_the_bytes_on_the_page_are_those_of_the_command_they_describe() -> None:
-    packed = pack_command(7, 3, "jog", {"link": 5, "amount": -0.01})
+    packed = pack(Command(7, 3, "jog", {"link": 5, "amount": -0.01}))
     assert packed.hex(" ") in CHAPTER.replace("\n", " ")
     packed = pack_drive(7, 3, Inputs(steering=0.25, throttle=0.5, gear=3))
     assert packed.hex(" ") in CHAPTER.replace("\n", " ")

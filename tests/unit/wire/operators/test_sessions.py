@@ -25,19 +25,19 @@ from mastd.wire.access.sessions import (
 from mastd.wire.access.verbs import COMMANDING, VERBS, Verb
 from mastd.wire.common.blocks import REQUEST, NewestValueBlock, status_layout
 from mastd.wire.common.cycle_times import CycleTimes
+from mastd.wire.common.strict_messages import pack
 from mastd.wire.operators.driver_relay import DriverRelay
 from mastd.wire.operators.handler import MAX_STOPS_WAITING, MAX_WAITING, OperatorDesk
 from mastd.wire.operators.load_process import ProfileLoader
 from mastd.wire.operators.loop_port import LoopPort
 from mastd.wire.operators.messages import (
     Answer,
-    Complaint,
+    Close,
+    Command,
+    Error,
     FromGateway,
     Hello,
     Welcome,
-    pack_bye,
-    pack_command,
-    pack_hello,
     read_from_gateway,
 )
 from mastd.wire.operators.requests import SlotBook, split_refusal
@@ -144,7 +144,7 @@ class Counter:
         self, peer: Peer, operator: str, role: Role = "engineer", guest: Guest | None = None
     ) -> Welcome:
         """Open a session."""
-        self.desk.hear(peer, [pack_hello(Hello(1, "test", operator, role))], self.now, guest=guest)
+        self.desk.hear(peer, [pack(Hello(1, "test", operator, role))], self.now, guest=guest)
         ((_, welcome),) = self.heard()
         assert isinstance(welcome, Welcome)
         self.numbers[peer] = welcome.session
@@ -152,7 +152,7 @@ class Counter:
 
     def say(self, peer: Peer, sequence: int, verb: str, guest: Guest | None = None) -> None:
         """Send a command."""
-        packed = pack_command(self.numbers[peer], sequence, verb, ARGUMENTS.get(verb, {}))
+        packed = pack(Command(self.numbers[peer], sequence, verb, ARGUMENTS.get(verb, {})))
         self.desk.hear(peer, [packed], self.now, guest=guest)
 
     def heard(self) -> list[tuple[Peer, FromGateway]]:
@@ -209,7 +209,7 @@ def test_a_refusal_says_why_and_what_is_needed(counter: Counter) -> None:
 def test_arguments_reach_the_block_as_it_wants_them(counter: Counter) -> None:
     counter.say(ANNA, 1, "jog")
     counter.say(ANNA, 2, "level")
-    packed = pack_command(counter.numbers[ANNA], 3, "jog", {"link": 5, "amount": -0.01})
+    packed = pack(Command(counter.numbers[ANNA], 3, "jog", {"link": 5, "amount": -0.01}))
     counter.desk.hear(ANNA, [packed], counter.now)
     counter.turn(3)
     assert counter.loop.taken == [
@@ -219,10 +219,10 @@ def test_arguments_reach_the_block_as_it_wants_them(counter: Counter) -> None:
     ]
     counter.heard()
     for sequence, link in enumerate((8, 0, -1, 1001), 4):
-        beyond = pack_command(counter.numbers[ANNA], sequence, "jog", {"link": link, "amount": 0.0})
+        beyond = pack(Command(counter.numbers[ANNA], sequence, "jog", {"link": link, "amount": 0.0}))
         counter.desk.hear(ANNA, [beyond], counter.now)
         (answer,) = counter.answers()
-        assert answer.reason == f"jog is refused: there is no link {link}, links are 1 to 7"
+        assert answer.reason == f"jog is refused: there is no actuator {link}, actuators are 1 to 7"
 
 
 def test_a_repeated_command_is_answered_again_and_carried_out_once(counter: Counter) -> None:
@@ -413,11 +413,11 @@ def test_too_fast_is_told_and_takes_nothing_but_a_stop_is_never_too_fast() -> No
     for sequence in range(3):
         desk.say(ANNA, sequence, "status")
     *_, (_, complaint) = desk.heard()
-    assert isinstance(complaint, Complaint)
+    assert isinstance(complaint, Error)
     assert (complaint.error, complaint.sequence) == ("too_many", 2)
     desk.hello(ANNA, "anna")  # a new session is no new burst
     desk.say(ANNA, 0, "status")
-    assert isinstance(desk.heard()[0][1], Complaint)
+    assert isinstance(desk.heard()[0][1], Error)
     for sequence in range(1, 50):
         desk.say(ANNA, sequence, "stop")
     assert desk.loop.counters()[0] == 49
@@ -434,16 +434,16 @@ def test_what_is_refused_as_a_message_changes_nothing(counter: Counter) -> None:
     for data, error in (
         (b"\xc1", "malformed"),
         (b"x" * 20_000, "oversize"),
-        (pack_command(session + 1, 6, "stop", {}), "unknown_session"),
-        (pack_command(session, 4, "stop", {}), "out_of_order"),
+        (pack(Command(session + 1, 6, "stop", {})), "unknown_session"),
+        (pack(Command(session, 4, "stop", {})), "out_of_order"),
     ):
         counter.desk.hear(ANNA, [data], counter.now)
         ((_, complaint),) = counter.heard()
-        assert isinstance(complaint, Complaint)
+        assert isinstance(complaint, Error)
         assert complaint.error == error
         assert getattr(counter.desk.counters, error) == 1
-    counter.desk.hear(BERT, [pack_command(session, 6, "stop", {})], counter.now)  # another one's session
-    counter.desk.hear(ANNA, [pack_bye(session)], counter.now)
+    counter.desk.hear(BERT, [pack(Command(session, 6, "stop", {}))], counter.now)  # another one's session
+    counter.desk.hear(ANNA, [pack(Close(session))], counter.now)
     counter.say(ANNA, 6, "stop")  # it has said goodbye
     assert counter.desk.counters.unknown_session == 3
     counter.turn(2)
