@@ -13,7 +13,7 @@ from mastd.bench.registry import Figure, bench, figure
 from mastd.safety.states import State
 from mastd.wire.common.blocks import DRIVER, REQUEST, NewestValueBlock, status_layout
 from mastd.wire.operators.client import OperatorClient
-from mastd.wire.operators.config import GatewayJob
+from mastd.wire.operators.config import GatewayConfig
 from mastd.wire.operators.gateway import GatewayHandle
 
 STOPS = 2000
@@ -33,7 +33,7 @@ def stop() -> dict[str, Figure]:
     view = NewestValueBlock(REQUEST, request.descriptor)
     status.publish()
     with tempfile.TemporaryDirectory(prefix="mastd-") as directory:
-        job = GatewayJob(
+        job = GatewayConfig(
             links=LINKS,
             states=tuple(state.name for state in State),
             faults={},

@@ -25,10 +25,10 @@ from mastd.wire.common.address import (
     runtime_directory,
 )
 from mastd.wire.common.vehicle_block import VEHICLE_NUMBERS
-from mastd.wire.operators.config import GatewayJob
+from mastd.wire.operators.config import GatewayConfig
 from mastd.wire.operators.gateway import GatewayHandle
 from mastd.wire.operators.terms import FaultWords, PreviousRun
-from mastd.wire.rigs.config import RigsJob, names_of, places_of
+from mastd.wire.rigs.config import RigGatewayConfig, names_of, places_of
 from mastd.wire.rigs.gateway import RigGatewayHandle
 
 if TYPE_CHECKING:
@@ -82,7 +82,7 @@ class Operators:
         Raises UsageError when the address is taken or cannot be used.
         """
         daemon = installation.daemon
-        job = GatewayJob.of(
+        config = GatewayConfig.of(
             daemon.gateway,
             links=len(installation.table.links),
             states=tuple(state.name for state in State),
@@ -102,7 +102,7 @@ class Operators:
             previous=previous,
             rigs=tuple(names_of(places_of(installation.rigs))),
         )
-        gateway = GatewayHandle.start(job, blocks.request, blocks.status, blocks.driver, blocks.rig_status)
+        gateway = GatewayHandle.start(config, blocks.request, blocks.status, blocks.driver, blocks.rig_status)
         stack.callback(gateway.close)
         return gateway
 
@@ -124,7 +124,7 @@ class Operators:
         daemon = installation.daemon
         columns = [(name, unit) for name, unit, _ in about["channels"]]
         network = daemon.gateway.address
-        job = RigsJob(
+        config = RigGatewayConfig(
             name=f"mastd {self.kind.value}",
             address=rigs_address(self.address),
             mode=mode,
@@ -137,7 +137,7 @@ class Operators:
             network=rigs_address(network) if network else None,
             keys=str(keys_directory()) if network else None,
         )
-        rigs = RigGatewayHandle.start(job, link, blocks.status, blocks.rig_status)
+        rigs = RigGatewayHandle.start(config, link, blocks.status, blocks.rig_status)
         stack.callback(rigs.close)
         return rigs
 

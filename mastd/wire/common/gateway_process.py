@@ -1,9 +1,9 @@
 """A gateway as a process: how it is started and ended, and what it does first. Both gateways live like this.
 
 ``start`` runs ``python -m MODULE`` before the loop's process takes its rights, gives it shared memory by
-file descriptor and the job through standard input, and waits until its sockets are open. It ends when the
-handle is closed or the loop's process is gone. It ignores SIGINT, SIGTERM, SIGHUP and a watchdog's SIGABRT:
-as long as the table can move, somebody must be able to stop it.
+file descriptor and its configuration through standard input (MessagePack), and waits until its sockets are
+open. It ends when the handle is closed or the loop's process is gone. It ignores SIGINT, SIGTERM, SIGHUP and
+a watchdog's SIGABRT: as long as the table can move, somebody must be able to stop it.
 """
 
 from __future__ import annotations
@@ -17,9 +17,14 @@ import socket
 import subprocess
 import sys
 from collections.abc import Mapping, Sequence
-from typing import Self
+from typing import Self, TypeVar
+
+import msgspec
 
 from mastd.errors import UsageError
+from mastd.wire.common.strict_messages import pack
+
+Config = TypeVar("Config")
 
 START_TIMEOUT_S = 20.0
 END_TIMEOUT_S = 2.0
@@ -37,12 +42,13 @@ class GatewayProcess:
 
     @classmethod
     def start_module(
-        cls, module: str, shared: Mapping[str, int], more: Sequence[int], job: bytes, address: str
+        cls, module: str, shared: Mapping[str, int], more: Sequence[int], config: object, address: str
     ) -> Self:
         """Start a gateway and wait until its sockets are open.
 
         ``shared``: file descriptors by the names of the options that tell them, −1 for none; ``more``: others
-        that it inherits. Raises UsageError with one line if a socket cannot be opened.
+        that it inherits; ``config`` is what ``LoopsEnd.config`` reads. Raises UsageError with one line if a
+        socket cannot be opened.
         """
         ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         numbers = {**shared, "control": theirs.fileno(), "parent": os.getpid()}
@@ -57,7 +63,7 @@ class GatewayProcess:
         handle = cls(process, ours, address)
         assert process.stdin is not None
         with contextlib.suppress(BrokenPipeError), process.stdin:
-            process.stdin.write(job)
+            process.stdin.write(pack(config))
         ours.settimeout(START_TIMEOUT_S)
         answer: dict[str, object] = {}
         with contextlib.suppress(OSError, ValueError):
@@ -104,9 +110,9 @@ class LoopsEnd:
             os.sched_setscheduler(0, os.SCHED_OTHER, os.sched_param(0))
         self._control = socket.socket(fileno=self.given["control"])
 
-    def job(self) -> bytes:
-        """Return what standard input holds."""
-        return sys.stdin.buffer.read()
+    def config(self, kind: type[Config]) -> Config:
+        """Return the configuration that standard input holds."""
+        return msgspec.msgpack.decode(sys.stdin.buffer.read(), type=kind)
 
     def refuse(self, error: UsageError) -> None:
         """Tell why it cannot begin."""

@@ -27,6 +27,7 @@ Message = TypeVar("Message")
 pack = msgspec.msgpack.Encoder().encode
 """Return a message as bytes."""
 _PLACE = re.compile(r"(?P<what>.*) - at `\$(\[\.\.\.\])?\.?(?P<key>.*)`", re.DOTALL)
+_ENTRY = re.compile(r"^\[(\d+)\]")
 _WORDS = (
     ("object missing required field", "missing entry"),
     ("object contains unknown field", "unknown entry"),
@@ -73,6 +74,7 @@ def explain(error: Exception, where: str = "") -> str:
         what = f"{what[:1].lower()}{what[1:]}".replace("`", "")
         for theirs, ours in _WORDS:
             what = what.replace(theirs, ours)
+    key = _ENTRY.sub(lambda match: f"entry {int(match[1]) + 1}", key)
     line = ": ".join(part for part in (where, key, what) if part)
     return printable(line[:MAX_REASON_LENGTH], keep="")
 

@@ -1,10 +1,9 @@
-"""The gateway's job: everything it has to know, as the loop's process hands it over."""
+"""The gateway's configuration: everything it has to know, as the loop's process hands it over."""
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from mastd.ring.ends import RingPlace
@@ -17,7 +16,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class GatewayJob:
+class GatewayConfig:
     """What the gateway is told at its start.
 
     ``states`` names the loop's states by their numbers, ``faults`` holds a fault's words by its code.
@@ -55,8 +54,8 @@ class GatewayJob:
     """Name and kind of the rigs that may join."""
 
     @classmethod
-    def of(cls, settings: GatewaySettings, **others: Any) -> GatewayJob:
-        """Return a job with the values of ``settings``; the process itself needs no settings to be read."""
+    def of(cls, settings: GatewaySettings, **others: Any) -> GatewayConfig:
+        """Return a configuration with the values of ``settings``, which the process itself need not read."""
         return cls(
             lease_s=settings.lease,
             command_rate=settings.command_rate,
@@ -66,26 +65,6 @@ class GatewayJob:
             network=settings.address,
             **others,
         )
-
-    def to_json(self) -> bytes:
-        """Return the job as the process reads it."""
-        entries = {name: getattr(self, name) for name in self.__dataclass_fields__}
-        entries["previous"] = asdict(self.previous)
-        entries["faults"] = {str(code): asdict(words) for code, words in self.faults.items()}
-        return json.dumps(entries).encode()
-
-    @classmethod
-    def from_json(cls, data: bytes) -> GatewayJob:
-        """Return the job that ``to_json`` has written."""
-        entries: dict[str, Any] = json.loads(data)
-        for name in ("states", "loader", "loader_descriptors", "checker"):
-            entries[name] = tuple(entries[name])
-        if entries["ring"] is not None:
-            entries["ring"] = RingPlace(*entries["ring"])
-        previous = PreviousRun(**entries.pop("previous"))
-        entries["rigs"] = tuple((name, kind) for name, kind in entries["rigs"])
-        faults = {int(code): FaultWords(**words) for code, words in entries.pop("faults").items()}
-        return cls(faults=faults, previous=previous, **entries)
 
     def terms(self, pid: int) -> HandlerTerms:
         """Return what the desk has to know; ``pid`` is the daemon's process id."""

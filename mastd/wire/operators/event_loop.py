@@ -15,7 +15,7 @@ from collections.abc import Callable
 from mastd.wire.access.audit_log import RefusalLog
 from mastd.wire.access.sessions import GatewayCounters
 from mastd.wire.common.blocks import NewestValueBlock
-from mastd.wire.operators.config import GatewayJob
+from mastd.wire.operators.config import GatewayConfig
 from mastd.wire.operators.driver_relay import DriverRelay
 from mastd.wire.operators.handler import OperatorDesk
 from mastd.wire.operators.load_process import ProfileLoader
@@ -36,7 +36,7 @@ class GatewayTurns:
 
     def __init__(
         self,
-        job: GatewayJob,
+        config: GatewayConfig,
         sockets: OperatorSockets,
         counters: GatewayCounters,
         request: NewestValueBlock,
@@ -51,14 +51,16 @@ class GatewayTurns:
         self._log = log
         self._sockets = sockets
         self._parent = parent
-        self._port = LoopPort(request, status, round(job.loop_stuck_s * 1e9), time.monotonic_ns())
-        loader = ProfileLoader(job.loader, job.loader_descriptors, job.slots) if job.loader else None
-        checker = ProfileLoader(job.checker, (), 1, "check of the settings") if job.checker else None
+        self._port = LoopPort(request, status, round(config.loop_stuck_s * 1e9), time.monotonic_ns())
+        loader = (
+            ProfileLoader(config.loader, config.loader_descriptors, config.slots) if config.loader else None
+        )
+        checker = ProfileLoader(config.checker, (), 1, "check of the settings") if config.checker else None
         relay = DriverRelay(driver, counters)
         times = feed.times if feed is not None else None
-        terms = job.terms(parent)
+        terms = config.terms(parent)
         self._desk = OperatorDesk(terms, self._port, loader, relay, counters, times, checker, log, rigs)
-        self._every_ns = round(1e9 / job.status_rate)
+        self._every_ns = round(1e9 / config.status_rate)
         self._beaten_ns = 0
         self._shown_ns = 0
         self._shown = 0

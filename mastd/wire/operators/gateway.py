@@ -16,7 +16,7 @@ from mastd.wire.common.address import snapshots_address, sockets_umask, telemetr
 from mastd.wire.common.blocks import DRIVER, REQUEST, NewestValueBlock, status_layout
 from mastd.wire.common.gateway_process import GatewayProcess, LoopsEnd
 from mastd.wire.common.rig_status import RIG_STATUS
-from mastd.wire.operators.config import GatewayJob
+from mastd.wire.operators.config import GatewayConfig
 
 _MODULE = "mastd.wire.operators.gateway"
 _SHARED = ("request", "status", "driver", "rigs")
@@ -28,7 +28,7 @@ class GatewayHandle(GatewayProcess):
     @classmethod
     def start(
         cls,
-        job: GatewayJob,
+        config: GatewayConfig,
         request: NewestValueBlock,
         status: NewestValueBlock,
         driver: NewestValueBlock,
@@ -43,16 +43,16 @@ class GatewayHandle(GatewayProcess):
         """
         blocks = (request.descriptor, status.descriptor, driver.descriptor)
         shown = rigs.descriptor if rigs is not None else -1
-        more = (*job.loader_descriptors, *((job.ring.descriptor,) if job.ring is not None else ()))
+        more = (*config.loader_descriptors, *((config.ring.descriptor,) if config.ring is not None else ()))
         shared = dict(zip(_SHARED, (*blocks, shown), strict=True))
-        return cls.start_module(_MODULE, shared, more, job.to_json(), job.address)
+        return cls.start_module(_MODULE, shared, more, config, config.address)
 
 
 def main() -> int:
     """Run the gateway's process; the arguments come from ``GatewayHandle.start``."""
     loop = LoopsEnd(_MODULE, _SHARED)
     given = loop.given
-    job = GatewayJob.from_json(loop.job())
+    config = loop.config(GatewayConfig)
 
     from mastd.log.journald import connected_journal
     from mastd.log.sinks import open_sink
@@ -65,17 +65,17 @@ def main() -> int:
     from mastd.wire.operators.telemetry_feed import TelemetryFeed
 
     counters = GatewayCounters()
-    keys = KeyRing(Path(job.keys)) if job.keys else None
-    is_service = bool(job.loader)  # a single run keeps no log of what was asked for
+    keys = KeyRing(Path(config.keys)) if config.keys else None
+    is_service = bool(config.loader)  # a single run keeps no log of what was asked for
     log = RefusalLog(open_sink(connected_journal(os.environ)), is_service)
-    os.umask(sockets_umask(job.address))
+    os.umask(sockets_umask(config.address))
     try:
-        telemetry = telemetry_address(job.address) if job.ring is not None else None
+        telemetry = telemetry_address(config.address) if config.ring is not None else None
         sockets = OperatorSockets(
-            job.address,
-            snapshots_address(job.address),
+            config.address,
+            snapshots_address(config.address),
             telemetry,
-            job.network,
+            config.network,
             keys,
             counters,
             log.unheard,
@@ -87,13 +87,13 @@ def main() -> int:
     try:
         loop.ready()
         request = NewestValueBlock(REQUEST, given["request"])
-        status = NewestValueBlock(status_layout(job.links), given["status"])
+        status = NewestValueBlock(status_layout(config.links), given["status"])
         driver = NewestValueBlock(DRIVER, given["driver"])
         feed = None
-        if job.ring is not None:
-            feed = TelemetryFeed(RingObserver(*job.ring), job.cycle_times(), sockets)
+        if config.ring is not None:
+            feed = TelemetryFeed(RingObserver(*config.ring), config.cycle_times(), sockets)
         rigs = NewestValueBlock(RIG_STATUS, given["rigs"]) if given["rigs"] >= 0 else None
-        turns = GatewayTurns(job, sockets, counters, request, status, driver, rigs, feed, log, loop.parent)
+        turns = GatewayTurns(config, sockets, counters, request, status, driver, rigs, feed, log, loop.parent)
         turns.run(loop.told_to_end)
     finally:
         sockets.close()

@@ -20,7 +20,7 @@ class FaultWords:
 
 @dataclass(frozen=True)
 class Words:
-    """Names that the loop's numbers stand for; they come from the loop's process with the job."""
+    """Names that the loop's numbers stand for; they come with the gateway's configuration."""
 
     states: tuple[str, ...]
     faults: Mapping[int, FaultWords] = field(default_factory=dict)

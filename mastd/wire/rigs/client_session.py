@@ -10,28 +10,25 @@ import numpy as np
 from mastd.arrays import FloatArray
 from mastd.errors import ProtocolError, UsageError
 from mastd.wire.common.clock_offset import ClockOffset
+from mastd.wire.common.strict_messages import MalformedError, pack
 from mastd.wire.rigs.messages import (
     ANY,
     FRAME,
     MAGIC,
     MAX_VERSION,
     MIN_VERSION,
+    REQUESTS,
     UNITS,
-    Beat,
+    Ack,
     ChannelLine,
-    Done,
-    MalformedRigError,
+    Error,
+    Heartbeat,
     Motion,
-    Refusal,
-    Request,
+    Reject,
     RigHello,
     RigTerms,
     RigValues,
     RigWelcome,
-    Trouble,
-    pack_rig_hello,
-    pack_small,
-    pack_values,
     read_to_rig,
 )
 
@@ -103,7 +100,7 @@ class RigSession:
         """Ask for the place; a session that was there before is taken up again."""
         before = self.welcome.session if self.welcome is not None else 0
         self.outbox.append(
-            pack_rig_hello(
+            pack(
                 RigHello(
                     MAGIC,
                     MIN_VERSION,
@@ -163,11 +160,11 @@ class RigSession:
         """Take one message of the daemon; one that is none is passed over."""
         try:
             message = read_to_rig(data)
-        except MalformedRigError:
+        except MalformedError:
             return
         if isinstance(message, Motion):
             self._see(message, now_ns)
-        elif isinstance(message, Beat):
+        elif isinstance(message, Heartbeat):
             if self._is_ours(message.session):
                 self.heard_ns = now_ns
                 self.clock.hear(message.time_ns, message.echo_ns, message.held_ns, now_ns)
@@ -179,11 +176,11 @@ class RigSession:
             self._last_step = -1
             self.rejoined += self.welcome is not None
             self.welcome, self.refused, self.heard_ns, self.ended = message, (), now_ns, False
-        elif isinstance(message, Refusal):
+        elif isinstance(message, Reject):
             self.refused = message.reasons
-        elif isinstance(message, Done):
-            self._unconfirmed.pop(message.kind, None)
-        elif isinstance(message, Trouble):
+        elif isinstance(message, Ack):
+            self._unconfirmed.pop(message.of, None)
+        elif isinstance(message, Error):
             self._trouble(message)
 
     def take(self) -> MotionSeen | None:
@@ -215,7 +212,7 @@ class RigSession:
         if not np.isfinite(block).all():
             raise ValueError("all values must be finite")
         self._sequence += 1
-        return pack_values(RigValues(welcome.session, self._sequence, step, now_ns, block.tobytes()))
+        return pack(RigValues(welcome.session, self._sequence, step, now_ns, block.tobytes()))
 
     def request(self, kind: str) -> tuple[bytes, int]:
         """Return a stop, estop or bye, and its sequence."""
@@ -223,7 +220,7 @@ class RigSession:
         self._sequence += 1
         if kind != "bye":
             self._unconfirmed[kind] = None
-        return pack_small(Request(kind, welcome.session, self._sequence)), self._sequence
+        return pack(REQUESTS[kind](welcome.session, self._sequence)), self._sequence
 
     def _say_again(self, now_ns: int) -> None:
         """Repeat the stops that were not confirmed: one that is lost must not be."""
@@ -242,7 +239,7 @@ class RigSession:
         self._beaten_ns = now_ns
         self._sequence += 1
         echo, held = self.clock.echo(now_ns)
-        return pack_small(Beat(welcome.session, self._sequence, now_ns, echo, held, self._last_step))
+        return pack(Heartbeat(welcome.session, self._sequence, now_ns, echo, held, self._last_step))
 
     def silent(self, now_ns: int) -> bool:
         """Return whether the daemon has been silent for longer than it may be."""
@@ -258,7 +255,7 @@ class RigSession:
             self._gap += 1
         self._received, self._last_step, self._motion = motion.sequence, motion.step, motion
 
-    def _trouble(self, trouble: Trouble) -> None:
+    def _trouble(self, trouble: Error) -> None:
         self.errors += 1
         self.last_error = f"{trouble.error}: {trouble.reason}"
         if trouble.error in {"unknown_session", "ended"}:

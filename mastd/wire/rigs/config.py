@@ -1,11 +1,10 @@
-"""The job of the rigs' gateway: everything it has to know, as the loop's process hands it over."""
+"""The configuration of the rigs' gateway: all it has to know, as the loop's process hands it over."""
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
-from typing import TYPE_CHECKING, Any
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from mastd.wire.rigs.messages import ChannelLine, RigTerms
 
@@ -27,7 +26,7 @@ class RigPlace:
 
 
 @dataclass(frozen=True)
-class RigsJob:
+class RigGatewayConfig:
     """What the rigs' gateway is told at its start.
 
     ``columns``: name and unit of the frame's channels in their order; ``spare``: numbers after them that
@@ -45,22 +44,6 @@ class RigsJob:
     links: int
     network: str | None = None
     keys: str | None = None
-
-    def to_json(self) -> bytes:
-        """Return the job as the process reads it."""
-        return json.dumps(asdict(self)).encode()
-
-    @classmethod
-    def from_json(cls, data: bytes) -> RigsJob:
-        """Return the job that ``to_json`` has written."""
-        entries: dict[str, Any] = json.loads(data)
-        entries["places"] = tuple(
-            RigPlace(**{**place, "channels": tuple(RigTerms(**terms) for terms in place["channels"])})
-            for place in entries["places"]
-        )
-        entries["columns"] = tuple((name, unit) for name, unit in entries["columns"])
-        entries["states"] = tuple(entries["states"])
-        return cls(**entries)
 
 
 def places_of(settings: RigsSettings) -> tuple[RigPlace, ...]:

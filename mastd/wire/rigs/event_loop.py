@@ -18,7 +18,7 @@ from mastd.wire.common.blocks import NewestValueBlock
 from mastd.wire.common.frame_timer import FrameTimer
 from mastd.wire.common.rig_block import Event
 from mastd.wire.common.rig_status import RigCounters, write_status
-from mastd.wire.rigs.config import RigsJob
+from mastd.wire.rigs.config import RigGatewayConfig
 from mastd.wire.rigs.handler import RigDesk
 from mastd.wire.rigs.sockets import RigSockets
 from mastd.wire.rigs.subscriptions import Reads
@@ -34,7 +34,7 @@ class RigTurns:
 
     def __init__(
         self,
-        job: RigsJob,
+        config: RigGatewayConfig,
         parent: int,
         sockets: RigSockets,
         counters: RigCounters,
@@ -52,14 +52,14 @@ class RigTurns:
         self._shown = shown
         self._answered = answered
         self._rigs = rigs
-        self._lockstep = job.mode == "lockstep"
+        self._lockstep = config.mode == "lockstep"
         self._log = log
         self._waits = False
         """The timer is set for a frame."""
-        reads = Reads(job.columns, job.spare, status)
-        self._desk = RigDesk(job, parent, values, frame, reads, counters, time.monotonic_ns(), log)
+        reads = Reads(config.columns, config.spare, status)
+        self._desk = RigDesk(config, parent, values, frame, reads, counters, time.monotonic_ns(), log)
         self._shown_ns = 0
-        self._timer = None if self._lockstep else FrameTimer(job.period_ns)
+        self._timer = None if self._lockstep else FrameTimer(config.period_ns)
         sockets.also(shown.descriptor if self._timer is None else self._timer.descriptor)
 
     def run(self, told_to_end: Callable[[], bool]) -> None:

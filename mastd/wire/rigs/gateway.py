@@ -16,7 +16,7 @@ from mastd.wire.common.blocks import NewestValueBlock, status_layout
 from mastd.wire.common.gateway_process import GatewayProcess, LoopsEnd
 from mastd.wire.common.rig_block import RIG_VALUES, Event, RigLink, rig_frame_layout
 from mastd.wire.common.rig_status import RIG_STATUS
-from mastd.wire.rigs.config import RigsJob
+from mastd.wire.rigs.config import RigGatewayConfig
 
 _MODULE = "mastd.wire.rigs.gateway"
 _SHARED = ("values", "frame", "shown", "answered", "status", "rigs")
@@ -27,7 +27,7 @@ class RigGatewayHandle(GatewayProcess):
 
     @classmethod
     def start(
-        cls, job: RigsJob, link: RigLink, status: NewestValueBlock, rigs: NewestValueBlock
+        cls, config: RigGatewayConfig, link: RigLink, status: NewestValueBlock, rigs: NewestValueBlock
     ) -> RigGatewayHandle:
         """Start the gateway and wait until its socket is open.
 
@@ -37,14 +37,14 @@ class RigGatewayHandle(GatewayProcess):
         blocks = (link.values.descriptor, link.frame.descriptor)
         events = (link.shown.descriptor, link.answered.descriptor)
         shared = dict(zip(_SHARED, (*blocks, *events, status.descriptor, rigs.descriptor), strict=True))
-        return cls.start_module(_MODULE, shared, (), job.to_json(), job.address)
+        return cls.start_module(_MODULE, shared, (), config, config.address)
 
 
 def main() -> int:
     """Run the gateway's process; the arguments come from ``RigGatewayHandle.start``."""
     loop = LoopsEnd(_MODULE, _SHARED)
     given = loop.given
-    job = RigsJob.from_json(loop.job())
+    config = loop.config(RigGatewayConfig)
 
     from mastd.log.journald import connected_journal
     from mastd.log.sinks import open_sink
@@ -55,16 +55,16 @@ def main() -> int:
 
     counters = RigCounters()
     log = RefusalLog(open_sink(connected_journal(os.environ)))
-    os.umask(sockets_umask(job.address))
+    os.umask(sockets_umask(config.address))
     try:
-        sockets = RigSockets(job, counters, log.unheard)
+        sockets = RigSockets(config, counters, log.unheard)
     except UsageError as error:
         loop.refuse(error)
         return 2
     try:
-        width = len(job.columns) + job.spare
+        width = len(config.columns) + config.spare
         turns = RigTurns(
-            job,
+            config,
             loop.parent,
             sockets,
             counters,
@@ -72,7 +72,7 @@ def main() -> int:
             NewestValueBlock(rig_frame_layout(width), given["frame"]),
             Event(given["shown"]),
             Event(given["answered"]),
-            NewestValueBlock(status_layout(job.links), given["status"]),
+            NewestValueBlock(status_layout(config.links), given["status"]),
             NewestValueBlock(RIG_STATUS, given["rigs"]),
             log,
         )

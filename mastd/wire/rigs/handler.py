@@ -39,26 +39,22 @@ from mastd.wire.common.rig_block import (
     TIME,
 )
 from mastd.wire.common.rig_status import RigCounters, RigState
-from mastd.wire.rigs.config import RigsJob
+from mastd.wire.common.strict_messages import MalformedError, pack
+from mastd.wire.rigs.config import RigGatewayConfig
 from mastd.wire.rigs.handshake import agree
 from mastd.wire.rigs.messages import (
     MAX_VERSION,
-    Beat,
-    Done,
+    Ack,
+    Error,
     FromRig,
-    MalformedRigError,
+    Heartbeat,
     Motion,
-    Refusal,
+    Reject,
     Request,
     RigHello,
     RigValues,
     RigWelcome,
-    Trouble,
     channels_hash,
-    pack_motion,
-    pack_refusal,
-    pack_small,
-    pack_welcome,
     read_from_rig,
 )
 from mastd.wire.rigs.session import LOST_NS, RigSeat
@@ -80,7 +76,7 @@ class RigDesk:
 
     def __init__(
         self,
-        job: RigsJob,
+        config: RigGatewayConfig,
         pid: int,
         values: NewestValueBlock,
         frame: NewestValueBlock,
@@ -92,21 +88,21 @@ class RigDesk:
     ) -> None:
         self.counters = counters
         self.replies: deque[tuple[Peer, bytes]] = deque()
-        self._job = job
+        self._config = config
         self._pid = pid
         self._values = values
         self._frame = frame
         self._reads = reads
         self._log = log
         self._new_session = new_session
-        self._seats = [RigSeat(index, place, now_ns) for index, place in enumerate(job.places)]
+        self._seats = [RigSeat(index, place, now_ns) for index, place in enumerate(config.places)]
         self._by_name = {seat.place.name: seat for seat in self._seats}
         self._by_peer: dict[Peer, RigSeat] = {}
         self._rows = values.values[FIRST_RIG:].reshape(-1, RIG_WIDTH)
         self._changed = False
         self._step = -1
         self._asked = 0
-        self._every = [max(1, round(1e9 / job.period_ns / place.motion_rate)) for place in job.places]
+        self._every = [max(1, round(1e9 / config.period_ns / place.motion_rate)) for place in config.places]
         values.read()  # a second gateway counts on from the first one
         self._rows[:, JOINED] = 0.0
 
@@ -124,7 +120,7 @@ class RigDesk:
             return
         try:
             message = read_from_rig(frames[0])
-        except MalformedRigError as error:
+        except MalformedError as error:
             self._complain(peer, "oversize" if error.oversize else "malformed", str(error), error.sequence)
             return
         if isinstance(message, RigHello):
@@ -142,13 +138,13 @@ class RigDesk:
             self._complain(peer, "out_of_order", reason, message.sequence)
         elif isinstance(message, Request):
             seat.sequence = message.sequence
-            self.replies.append((peer, pack_small(Done(seat.session, message.sequence, "bye"))))
+            self.replies.append((peer, pack(Ack("bye", seat.session, message.sequence))))
             self._log.rig(seat.place.name, seat.program, "has left")
             self._leave(seat)
         elif not (self._is_waited_for(seat, message) or seat.bucket.take(now_ns)):
             reason = f"more than {seat.place.message_rate:g} messages per second; slow down"
             self._complain(peer, "too_many", reason, message.sequence)
-        elif isinstance(message, Beat):
+        elif isinstance(message, Heartbeat):
             seat.sequence, seat.heard_ns = message.sequence, now_ns
             seat.clock.hear(message.time_ns, message.echo_ns, message.held_ns, now_ns)
         else:
@@ -185,8 +181,8 @@ class RigDesk:
                 seat.beaten_ns, seat.beaten_step = now_ns, self._step
                 seat.sent += 1
                 echo, held = seat.clock.echo(now_ns)
-                beat = Beat(seat.session, seat.sent, now_ns, echo, held, self._step)
-                self.replies.append((seat.peer, pack_small(beat)))
+                beat = Heartbeat(seat.session, seat.sent, now_ns, echo, held, self._step)
+                self.replies.append((seat.peer, pack(beat)))
         for seat in self._seats:
             if seat.pending is not None:
                 row = self._rows[seat.index]
@@ -210,11 +206,11 @@ class RigDesk:
         """Tell every rig that the daemon has ended."""
         for seat in self._seats:
             if seat.taken:
-                self.replies.append((seat.peer, pack_small(Trouble("ended", "the daemon has ended"))))
+                self.replies.append((seat.peer, pack(Error("ended", "the daemon has ended"))))
 
     def _hello(self, peer: Peer, hello: RigHello, now_ns: int, owner: str | None, *, may: bool) -> None:
         seat = self._by_name.get(hello.name)
-        reasons = agree(self._job, seat.place if seat is not None else None, hello)
+        reasons = agree(self._config, seat.place if seat is not None else None, hello)
         if seat is not None:
             reasons += self._reads.unknown(hello.reads)
         if not may:
@@ -230,7 +226,7 @@ class RigDesk:
                 reasons = [f"the place of {hello.name} is taken by {seat.program}, heard {silent:.2f} s ago"]
         if seat is None or reasons:
             self.counters.refused += 1
-            self.replies.append((peer, pack_refusal(Refusal(tuple(reasons)))))
+            self.replies.append((peer, pack(Reject(tuple(reasons)))))
             self._log.rig(hello.name, hello.program, f"refused: {reasons[0]}")
             return
         self._welcome(seat, peer, hello, now_ns)
@@ -242,7 +238,7 @@ class RigDesk:
         self._by_peer.pop(seat.peer, None)
         goes_on = seat.taken and hello.resume == seat.session
         session = seat.session if goes_on else self._new_session()
-        seat.open(session, peer, hello.program, lockstep=self._job.mode == "lockstep", now_ns=now_ns)
+        seat.open(session, peer, hello.program, lockstep=self._config.mode == "lockstep", now_ns=now_ns)
         self._by_peer[peer] = seat
         self._log.rig(seat.place.name, hello.program, "goes on" if goes_on else "has joined")
         self._reads.bind(seat, hello.reads)
@@ -256,10 +252,10 @@ class RigDesk:
         welcome = RigWelcome(
             MAX_VERSION,
             session,
-            self._job.name,
+            self._config.name,
             self._pid,
-            self._job.mode,
-            self._job.period_ns,
+            self._config.mode,
+            self._config.period_ns,
             place.channels,
             channels_hash("values", given),
             seat.reads,
@@ -270,9 +266,9 @@ class RigDesk:
             place.predict_s,
             BEAT_NS / 1e9,
             LOST_NS / 1e9,
-            self._job.states,
+            self._config.states,
         )
-        self.replies.append((peer, pack_welcome(welcome)))
+        self.replies.append((peer, pack(welcome)))
         if self._is_due(seat):
             self._show_to(seat, now_ns)  # the loop stands still: there will be no other motion
 
@@ -300,7 +296,7 @@ class RigDesk:
             self._is_due(seat),
             seat.motion(block),
         )
-        self.replies.append((seat.peer, pack_motion(motion)))
+        self.replies.append((seat.peer, pack(motion)))
 
     def _take(self, seat: RigSeat, message: RigValues, now_ns: int) -> None:
         due = 8 * len(seat.place.channels)
@@ -327,7 +323,7 @@ class RigDesk:
         seat = self._by_peer.get(peer)
         who = (seat.place.name, seat.program) if seat is not None else (owner or "unnamed", "without a place")
         self._log.rig(*who, f"asks for {request.kind}")
-        self.replies.append((peer, pack_small(Done(request.session, request.sequence, request.kind))))
+        self.replies.append((peer, pack(Ack(request.kind, request.session, request.sequence))))
 
     def _leave(self, seat: RigSeat) -> None:
         self._by_peer.pop(seat.peer, None)
@@ -337,4 +333,4 @@ class RigDesk:
 
     def _complain(self, peer: Peer, error: str, reason: str, sequence: int = -1) -> None:
         setattr(self.counters, error, getattr(self.counters, error) + 1)
-        self.replies.append((peer, pack_small(Trouble(error, reason, sequence))))
+        self.replies.append((peer, pack(Error(error, reason, sequence))))

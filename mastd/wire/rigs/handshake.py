@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from mastd.wire.rigs.config import RigPlace, RigsJob
+from mastd.wire.rigs.config import RigGatewayConfig, RigPlace
 from mastd.wire.rigs.messages import (
     ANY,
     FRAME,
@@ -21,7 +21,7 @@ MAX_LIST_LENGTH = 1500
 """Characters of a list of channels in a refusal; the 24 channels of a rig need less."""
 
 
-def agree(job: RigsJob, place: RigPlace | None, hello: RigHello) -> list[str]:
+def agree(config: RigGatewayConfig, place: RigPlace | None, hello: RigHello) -> list[str]:
     """Return the differences, none where the rig may have its place; ``place``: of its name, if there is one.
 
     Of two protocols without a common version nothing else is compared.
@@ -32,18 +32,18 @@ def agree(job: RigsJob, place: RigPlace | None, hello: RigHello) -> list[str]:
         ours = f"{MIN_VERSION} to {MAX_VERSION}"
         return [f"protocol version: daemon {ours}, rig {hello.version_lowest} to {hello.version_highest}"]
     if place is None:
-        names = ", ".join(known.name for known in job.places) or "none"
+        names = ", ".join(known.name for known in config.places) or "none"
         return [f"name: no rig {hello.name!r} in the daemon's rigs file; there are {names}"]
     given = tuple((terms.name, terms.unit) for terms in place.channels)
     pairs = [
         ("role", place.kind, place.kind if hello.role == ANY else hello.role),
         ("frame", FRAME, hello.frame),
         ("units", UNITS, hello.units),
-        ("mode", job.mode, job.mode if hello.mode == ANY else hello.mode),
+        ("mode", config.mode, config.mode if hello.mode == ANY else hello.mode),
     ]
     reasons = [f"{what}: daemon {ours}, rig {theirs}" for what, ours, theirs in pairs if ours != theirs]
-    if hello.period_ns not in (0, job.period_ns):
-        reasons.append(f"period: daemon {job.period_ns} ns, rig {hello.period_ns} ns")
+    if hello.period_ns not in (0, config.period_ns):
+        reasons.append(f"period: daemon {config.period_ns} ns, rig {hello.period_ns} ns")
     if hello.channels:
         reasons += _channel_reasons(given, hello.channels)
         ours = channels_hash("values", hello.channels)

@@ -15,9 +15,10 @@ from typing import Any, Final
 import msgpack
 import zmq
 
+from mastd.wire.common.strict_messages import pack
 from mastd.wire.rigs.client import open_rig_socket
 from mastd.wire.rigs.client_session import RigSession
-from mastd.wire.rigs.messages import Request, pack_small
+from mastd.wire.rigs.messages import Close
 
 READS: Final = ("pose.heave", "profile_time")
 _IDLE_S: Final = 0.02
@@ -77,7 +78,7 @@ class Rig:
     def leave(self) -> None:
         """Give the place back."""
         with contextlib.suppress(zmq.Again):
-            self.socket.send(pack_small(Request("bye", self.number, self._sequence + 1)), zmq.NOBLOCK)
+            self.socket.send(pack(Close(self.number, self._sequence + 1)), zmq.NOBLOCK)
 
 
 @contextlib.contextmanager

@@ -22,7 +22,7 @@ from mastd.wire.access.sessions import Peer
 from mastd.wire.access.verbs import commands
 from mastd.wire.common.rig_status import RigCounters
 from mastd.wire.common.socket_file import SocketFile
-from mastd.wire.rigs.config import RigsJob
+from mastd.wire.rigs.config import RigGatewayConfig
 from mastd.wire.rigs.messages import MAX_RIG_MESSAGE
 
 MARK = 64
@@ -39,7 +39,9 @@ class RigSockets:
     ``report`` is told of everybody who is not let in.
     """
 
-    def __init__(self, job: RigsJob, counters: RigCounters, report: Callable[[Unheard], None]) -> None:
+    def __init__(
+        self, config: RigGatewayConfig, counters: RigCounters, report: Callable[[Unheard], None]
+    ) -> None:
         self._context: zmq.Context[_Socket] = zmq.Context()
         self._network: zmq.Context[_Socket] = zmq.Context()
         self._poller = zmq.Poller()
@@ -51,10 +53,10 @@ class RigSockets:
         self._place = ""
         self._descriptor = -1
         try:
-            self._file = SocketFile.of(job.address, os.getppid(), "rigs")
-            self._routers[LOCAL] = self._router(self._context, job.address)
-            if job.network is not None:
-                self._open_network(job.network, job.keys)
+            self._file = SocketFile.of(config.address, os.getppid(), "rigs")
+            self._routers[LOCAL] = self._router(self._context, config.address)
+            if config.network is not None:
+                self._open_network(config.network, config.keys)
         except BaseException:
             self.close()
             raise

@@ -45,7 +45,7 @@ from mastd.wire.common.rig_block import (
 from mastd.wire.common.rig_status import RIG_STATUS
 from mastd.wire.rigs.client_async import AsyncRigClient
 from mastd.wire.rigs.client_session import RigRefusedError
-from mastd.wire.rigs.config import RigsJob, places_of
+from mastd.wire.rigs.config import RigGatewayConfig, places_of
 from mastd.wire.rigs.gateway import RigGatewayHandle
 from tests.support.lab import ROOT
 from tests.support.wire.operators import wait_for
@@ -68,7 +68,7 @@ class Desk:
         self._status = NewestValueBlock(status_layout(7))
         self._rig_status = NewestValueBlock(RIG_STATUS)
         self._link = RigLink.of(len(COLUMNS))
-        job = RigsJob(
+        job = RigGatewayConfig(
             name="mastd",
             address=self.address,
             mode="free-run",

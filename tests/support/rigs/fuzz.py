@@ -25,12 +25,12 @@ from typing import Any, Final
 
 import msgpack
 import zmq
+from msgspec import structs
 
 from mastd.errors import UsageError
 from mastd.wire.common.strict_messages import pack
 from mastd.wire.operators.client import OperatorClient
 from mastd.wire.operators.messages import Hello
-from mastd.wire.rigs.messages import pack_rig_hello
 from tests.support.lab import Lab, quick_lab, replaced
 from tests.support.rigs.handler import HELLO
 from tests.support.wire.wire_frames import Frame, OperatorFrames, PlantFrames, RigFrames
@@ -91,7 +91,7 @@ class RigsTarget:
     def _join(self) -> None:
         socket = self._socket
         for _ in range(200):
-            socket.send(pack_rig_hello(replace(HELLO, resume=self.frames.session)))
+            socket.send(pack(structs.replace(HELLO, resume=self.frames.session)))
             self.said += 1
             answer = _answer(socket, "welcome", "refused")
             if answer["kind"] == "welcome":

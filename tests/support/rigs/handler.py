@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Sequence
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
+from msgspec.structs import replace
 
 from mastd.safety.states import State
 from mastd.wire.access.sessions import Peer
@@ -25,19 +25,18 @@ from mastd.wire.common.rig_block import (
     rig_frame_layout,
 )
 from mastd.wire.common.rig_status import RigCounters
-from mastd.wire.rigs.config import RigPlace, RigsJob
+from mastd.wire.common.strict_messages import pack
+from mastd.wire.rigs.config import RigGatewayConfig, RigPlace
 from mastd.wire.rigs.handler import RigDesk
 from mastd.wire.rigs.messages import (
+    Error,
     Motion,
-    Refusal,
+    Reject,
     RigHello,
     RigTerms,
     RigValues,
     RigWelcome,
     ToRig,
-    Trouble,
-    pack_rig_hello,
-    pack_values,
     read_to_rig,
 )
 from mastd.wire.rigs.subscriptions import Reads
@@ -85,9 +84,9 @@ HELLO = RigHello(
 )
 
 
-def rigs_job(mode: str = "free-run", address: str = "ipc:///nowhere") -> RigsJob:
+def rigs_job(mode: str = "free-run", address: str = "ipc:///nowhere") -> RigGatewayConfig:
     """Return the job of a gateway with two rigs."""
-    return RigsJob(
+    return RigGatewayConfig(
         name="mastd",
         address=address,
         mode=mode,
@@ -145,23 +144,23 @@ class VirtualDesk:
 
     def join(self, peer: Peer, **changes: Any) -> RigWelcome:
         """Say hello and return the welcome."""
-        welcome = self.said(peer, pack_rig_hello(replace(HELLO, **changes)))[0]
+        welcome = self.said(peer, pack(replace(HELLO, **changes)))[0]
         assert isinstance(welcome, RigWelcome), welcome
         return welcome
 
     def refusal(self, peer: Peer, **changes: Any) -> list[str]:
         """Say hello and return why there is no place."""
         before = self.desk.counters.refused
-        (refusal,) = self.said(peer, pack_rig_hello(replace(HELLO, **changes)))
-        assert isinstance(refusal, Refusal), refusal
+        (refusal,) = self.said(peer, pack(replace(HELLO, **changes)))
+        assert isinstance(refusal, Reject), refusal
         assert self.desk.counters.refused == before + 1
         return list(refusal.reasons)
 
-    def trouble(self, peer: Peer, data: bytes) -> Trouble:
+    def trouble(self, peer: Peer, data: bytes) -> Error:
         """Say something that is not taken: it has changed nothing, and is counted under its name."""
         before, counted = self.rows().copy(), vars(self.counters).copy()
         (trouble,) = self.said(peer, data)
-        assert isinstance(trouble, Trouble), trouble
+        assert isinstance(trouble, Error), trouble
         assert np.array_equal(self.rows(), before), "it has changed nothing"
         counted["received"] += 1
         counted[trouble.error] += 1
@@ -200,4 +199,4 @@ class VirtualDesk:
 
 def values_of(session: int, sequence: int, values: Sequence[float], step: int = -1) -> bytes:
     """Return a message that gives values."""
-    return pack_values(RigValues(session, sequence, step, 1, np.array(values, dtype="<f8").tobytes()))
+    return pack(RigValues(session, sequence, step, 1, np.array(values, dtype="<f8").tobytes()))

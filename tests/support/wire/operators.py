@@ -23,7 +23,7 @@ from mastd.wire.access.verbs import Verb
 from mastd.wire.common import vehicle_block
 from mastd.wire.common.blocks import DRIVER, REQUEST, NewestValueBlock, status_layout
 from mastd.wire.operators.client import OperatorClient
-from mastd.wire.operators.config import GatewayJob
+from mastd.wire.operators.config import GatewayConfig
 from mastd.wire.operators.gateway import GatewayHandle
 from mastd.wire.operators.terms import FaultWords
 
@@ -54,7 +54,7 @@ def settings(**changes: object) -> GatewaySettings:
     return GatewaySettings.model_validate({**values, **changes})
 
 
-def job(directory: Path, limits: GatewaySettings | None = None, **changes: Any) -> GatewayJob:
+def job(directory: Path, limits: GatewaySettings | None = None, **changes: Any) -> GatewayConfig:
     """Return a job whose sockets lie in ``directory``."""
     entries = {
         "links": LINKS,
@@ -64,7 +64,7 @@ def job(directory: Path, limits: GatewaySettings | None = None, **changes: Any) 
         "address": f"ipc://{directory}/mastd.operators",
         **changes,
     }
-    return GatewayJob.of(limits or settings(), **entries)
+    return GatewayConfig.of(limits or settings(), **entries)
 
 
 def about() -> dict[str, Any]:

@@ -13,6 +13,7 @@ from typing import Any, Final
 
 import msgpack
 import numpy as np
+from msgspec import structs
 
 from mastd.wire.access.verbs import COMMANDING
 from mastd.wire.common.layout import command_layout
@@ -20,16 +21,7 @@ from mastd.wire.common.strict_messages import pack
 from mastd.wire.operators import messages as operators
 from mastd.wire.operators.messages import MAX_OPERATOR_MESSAGE
 from mastd.wire.plant.messages import Command
-from mastd.wire.rigs.messages import (
-    MAX_RIG_MESSAGE,
-    Beat,
-    Request,
-    RigHello,
-    RigValues,
-    pack_rig_hello,
-    pack_small,
-    pack_values,
-)
+from mastd.wire.rigs.messages import MAX_RIG_MESSAGE, Close, Heartbeat, RigHello, RigValues
 
 FIRST: Final = 1 << 40
 """True messages count from here: whatever is below has been."""
@@ -97,7 +89,7 @@ class RigFrames:
     def true(self) -> bytes:
         """Return good values; they have no answer."""
         self.sequence += 1
-        data = pack_values(RigValues(self.session, self.sequence, -1, 1, self._block(self._channels)))
+        data = pack(RigValues(self.session, self.sequence, -1, 1, self._block(self._channels)))
         self._sent = [*self._sent[-9:], data]
         return data
 
@@ -124,7 +116,7 @@ class RigFrames:
         return np.array([self._random.uniform(-1.0, 1.0) for _ in range(channels)], dtype="<f8").tobytes()
 
     def _values(self, session: int, sequence: int, step: int = -1) -> bytes:
-        return pack_values(RigValues(session, sequence, step, 1, self._block(self._channels)))
+        return pack(RigValues(session, sequence, step, 1, self._block(self._channels)))
 
     def _old(self) -> Frame:
         random, counters = self._random, frozenset({"out_of_order"}) | _LOST
@@ -133,9 +125,9 @@ class RigFrames:
             return Frame(kind, (random.choice(self._sent),), counters)
         sequence = self.sequence if kind == "repeated" else self.sequence - random.randrange(1, 1000)
         if kind == "old beat":
-            return Frame(kind, (pack_small(Beat(self.session, sequence, 1, 0, 0, -1)),), counters)
+            return Frame(kind, (pack(Heartbeat(self.session, sequence, 1, 0, 0, -1)),), counters)
         if kind == "old bye":
-            return Frame(kind, (pack_small(Request("bye", self.session, sequence)),), counters)
+            return Frame(kind, (pack(Close(self.session, sequence)),), counters)
         return Frame("reordered", (self._values(self.session, sequence),), counters)
 
     def _new_but_wrong(self) -> Frame:
@@ -146,11 +138,11 @@ class RigFrames:
             return Frame(kind, (data,), frozenset({"ahead", "too_many"}) | _LOST)
         if kind == "wrong channels":
             count = random.choice([k for k in range(20) if k != self._channels])
-            data = pack_values(RigValues(self.session, sequence, -1, 1, self._block(count)))
+            data = pack(RigValues(self.session, sequence, -1, 1, self._block(count)))
             return Frame(kind, (data,), frozenset({"wrong_channels", "too_many"}) | _LOST)
         block = np.frombuffer(self._block(self._channels)).copy()
         block[random.randrange(self._channels)] = random.choice((np.nan, np.inf, -np.inf))
-        data = pack_values(RigValues(self.session, sequence, -1, 1, block.tobytes()))
+        data = pack(RigValues(self.session, sequence, -1, 1, block.tobytes()))
         return Frame(kind, (data,), frozenset({"malformed"}))
 
     def _of_no_session(self) -> Frame:
@@ -159,8 +151,8 @@ class RigFrames:
         data = random.choice(
             (
                 self._values(session, sequence),
-                pack_small(Beat(session, sequence, 1, 0, 0, -1)),
-                pack_small(Request("bye", session, sequence)),
+                pack(Heartbeat(session, sequence, 1, 0, 0, -1)),
+                pack(Close(session, sequence)),
             )
         )
         return Frame("no session", (data,), frozenset({"unknown_session"}))
@@ -192,10 +184,10 @@ class RigFrames:
                 {"channels": (("brake", "1"),), "channels_sha256": "0" * 64},
             )
         )
-        data = pack_rig_hello(replace(hello, resume=self.session, **changes))
+        data = pack(structs.replace(hello, resume=self.session, **changes))
         if random.random() < 0.5:
             return Frame("hello of others", (data,), frozenset({"refused"}))
-        data = mutated(random, pack_rig_hello(replace(hello, magic="zzzzzzzzz")))
+        data = mutated(random, pack(structs.replace(hello, magic="zzzzzzzzz")))
         return Frame("mutated hello", (data,), frozenset({"refused", "malformed"}))
 
 

@@ -4,30 +4,31 @@ from __future__ import annotations
 
 import math
 import time
-from dataclasses import fields, replace
+from dataclasses import fields
 from random import Random
 
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from mastd.wire.common.blocks import NewestValueBlock
 from mastd.wire.common.clock_offset import ClockOffset
 from mastd.wire.common.rig_block import COUNT, ESTOPS, FIRST_VALUE, IN_STEP, JOINED, STEP, STOPS
 from mastd.wire.common.rig_status import RIG_STATUS, RigCounters, read_status, write_status
+from mastd.wire.common.strict_messages import pack
 from mastd.wire.rigs.messages import (
-    Beat,
-    Done,
+    REQUESTS,
+    Ack,
+    Close,
+    Error,
+    Heartbeat,
     Motion,
-    Request,
     RigValues,
     RigWelcome,
-    Trouble,
+    Stop,
     channels_hash,
-    pack_rig_hello,
-    pack_small,
-    pack_values,
 )
 from mastd.wire.rigs.session import LOST_NS
 from tests.support.rigs.handler import ANNA, BERT, HELLO, LEVER, MS, PEDALS, SECOND, VirtualDesk, values_of
@@ -128,11 +129,11 @@ def test_a_refusal_of_everything_can_be_read_and_is_made_in_a_moment(desk: Virtu
 
 def test_keys_that_are_not_a_rigs_or_anothers_get_no_place(desk: VirtualDesk) -> None:
     for owner, may, words in (("lever", True, "name: the key is lever's"), ("anna", False, "an observer's")):
-        desk.desk.hear(ANNA, [pack_rig_hello(HELLO)], desk.now, owner, may=may)
+        desk.desk.hear(ANNA, [pack(HELLO)], desk.now, owner, may=may)
         assert words in str(desk.answers(ANNA))
     assert (desk.counters.not_allowed, desk.counters.refused) == (2, 2)
     for owner in ("pedals", ""):
-        desk.desk.hear(ANNA, [pack_rig_hello(HELLO)], desk.now, owner)
+        desk.desk.hear(ANNA, [pack(HELLO)], desk.now, owner)
         assert isinstance(desk.answers(ANNA)[0], RigWelcome)
 
 
@@ -155,7 +156,7 @@ def test_whatever_is_taken_of_a_rig_keeps_its_place(desk: VirtualDesk) -> None:
         if sequence % 2:
             desk.give(welcome, sequence, (0.0, 0.0))
         else:
-            desk.said(ANNA, pack_small(Beat(welcome.session, sequence, 1, 0, 0, -1)))
+            desk.said(ANNA, pack(Heartbeat(welcome.session, sequence, 1, 0, 0, -1)))
     desk.refusal(BERT)
     assert desk.rows()[0, JOINED] == 1.0
 
@@ -176,7 +177,7 @@ def test_a_session_is_resumed_on_another_connection_with_its_numbers(desk: Virtu
     assert resumed.session == welcome.session
     assert desk.rows()[0, [JOINED, COUNT, STEP]].tolist() == [1.0, 1.0, 5.0]
     late = desk.said(BERT, values_of(welcome.session, 4, (0.1, 0.1)))[0]
-    assert isinstance(late, Trouble)
+    assert isinstance(late, Error)
     assert late.error == "out_of_order"
     assert desk.give(resumed, 5, (0.2, 0.2), 5, BERT) == []
     assert desk.rows()[0, COUNT] == 2.0
@@ -242,8 +243,8 @@ def test_repeated_replayed_and_reordered_sequences_change_nothing(sequences: lis
         ("wrong_channels", lambda s: values_of(s, 5, ()), "0 bytes, 16 are due"),
         ("ahead", lambda s: values_of(s, 5, (0.1, 0.1), 8), "step 8 has not been shown yet, the newest is 7"),
         ("unknown_session", lambda s: values_of(s + 1, 5, (0.1, 0.1)), "say hello"),
-        ("unknown_session", lambda s: pack_small(Beat(s + 1, 5, 1, 0, 0, 0)), "say hello"),
-        ("unknown_session", lambda s: pack_small(Request("bye", s + 1, 5)), "say hello"),
+        ("unknown_session", lambda s: pack(Heartbeat(s + 1, 5, 1, 0, 0, 0)), "say hello"),
+        ("unknown_session", lambda s: pack(Close(s + 1, 5)), "say hello"),
         ("malformed", lambda s: values_of(s, 5, (math.nan, 0.0)), "finite"),
         ("malformed", lambda _: b"\xc1", "not a MessagePack message"),
         ("oversize", lambda _: bytes(1 << 15), "a message has at most 16384"),
@@ -264,7 +265,7 @@ def test_what_is_not_taken_is_answered_and_counted(
 
 def test_a_message_is_one_frame(desk: VirtualDesk) -> None:
     desk.join(ANNA)
-    for frames in ([], [b"", pack_rig_hello(HELLO)]):
+    for frames in ([], [b"", pack(HELLO)]):
         desk.desk.hear(ANNA, frames, desk.now)
         assert "one frame" in str(desk.answers(ANNA))
     assert desk.counters.malformed == 2
@@ -299,11 +300,11 @@ def test_a_stop_is_taken_from_anybody_with_any_session_however_often(desk: Virtu
         ((1, b"nobody"), 12345, 0),
     ):
         number += 1
-        request = pack_small(Request(kind, session, sequence))
+        request = pack(REQUESTS[kind](session, sequence))
         desk.desk.hear(peer, [request], desk.now)
         desk.block.read()
         assert desk.block.values[place] == number, "at once, not at the turn's end"
-        assert desk.answers(peer) == [Done(session, sequence, kind)]
+        assert desk.answers(peer) == [Ack(kind, session, sequence)]
     assert desk.counters.stops == number
     assert desk.block.values[ESTOPS if kind == "stop" else STOPS] == 0.0
 
@@ -314,16 +315,12 @@ def test_a_stop_is_taken_beyond_the_rate(desk: VirtualDesk) -> None:
         desk.desk.hear(ANNA, [values_of(welcome.session, sequence, (0.0, 0.0))], desk.now)
     assert desk.counters.too_many > 0
     desk.answers(ANNA)
-    assert desk.said(ANNA, pack_small(Request("stop", welcome.session, 0))) == [
-        Done(welcome.session, 0, "stop")
-    ]
+    assert desk.said(ANNA, pack(Stop(welcome.session, 0))) == [Ack("stop", welcome.session, 0)]
 
 
 def test_bye_gives_the_place_back_at_once(desk: VirtualDesk) -> None:
     welcome = desk.join(ANNA)
-    assert desk.said(ANNA, pack_small(Request("bye", welcome.session, 3))) == [
-        Done(welcome.session, 3, "bye")
-    ]
+    assert desk.said(ANNA, pack(Close(welcome.session, 3))) == [Ack("bye", welcome.session, 3)]
     assert desk.rows()[0, JOINED] == 0.0
     desk.join(BERT)
 
@@ -369,7 +366,7 @@ def test_who_comes_back_while_the_loop_waits_is_shown_the_motion_once_more() -> 
     welcome = desk.join(ANNA)
     desk.show(4, asked=0b01)
     desk.answers(ANNA)  # and this connection breaks
-    greeting, motion = desk.said(BERT, pack_rig_hello(replace(HELLO, resume=welcome.session)))[:2]
+    greeting, motion = desk.said(BERT, pack(replace(HELLO, resume=welcome.session)))[:2]
     assert isinstance(greeting, RigWelcome)
     assert isinstance(motion, Motion)
     assert (motion.step, motion.answer_due) == (4, True)
@@ -386,8 +383,8 @@ def test_beats_come_only_while_the_loop_moves(desk: VirtualDesk) -> None:
             desk.wait(10 * MS)
             if moving:
                 desk.show(desk.now)
-            said = desk.said(ANNA, pack_small(Beat(welcome.session, desk.now + k, 1, 0, 0, 0)))
-            count += sum(isinstance(answer, Beat) for answer in said)
+            said = desk.said(ANNA, pack(Heartbeat(welcome.session, desk.now + k, 1, 0, 0, 0)))
+            count += sum(isinstance(answer, Heartbeat) for answer in said)
         return count
 
     desk.show(1)
@@ -401,11 +398,11 @@ def test_a_beat_echoes_the_newest_one_that_came(desk: VirtualDesk) -> None:
     desk.show(1)
     desk.wait(0)
     desk.answers(ANNA)
-    desk.said(ANNA, pack_small(Beat(welcome.session, 1, 123_456, 0, 0, -1)))
+    desk.said(ANNA, pack(Heartbeat(welcome.session, 1, 123_456, 0, 0, -1)))
     desk.now += 130 * MS
     desk.show(2)
     desk.desk.turn(desk.now)
-    beat = next(answer for answer in desk.answers(ANNA) if isinstance(answer, Beat))
+    beat = next(answer for answer in desk.answers(ANNA) if isinstance(answer, Heartbeat))
     assert (beat.echo_ns, beat.held_ns, beat.time_ns, beat.step) == (123_456, 130 * MS, desk.now, 2)
 
 
@@ -450,7 +447,7 @@ def test_the_status_shows_who_is_there_and_the_counters(desk: VirtualDesk) -> No
     welcome = desk.join(ANNA, program="Bremse am Prüfstand 3 " * 9)
     desk.show(7)
     desk.give(welcome, 1, (0.1, 0.1), 5)
-    desk.said(ANNA, pack_small(Beat(welcome.session, 2, desk.now + 3 * SECOND, desk.now - 2 * MS, 0, 7)))
+    desk.said(ANNA, pack(Heartbeat(welcome.session, 2, desk.now + 3 * SECOND, desk.now - 2 * MS, 0, 7)))
     desk.trouble(ANNA, values_of(welcome.session, 1, (0.1, 0.1)))
     desk.wait(20 * MS)
     shown = NewestValueBlock(RIG_STATUS)
@@ -470,7 +467,7 @@ def test_the_status_shows_who_is_there_and_the_counters(desk: VirtualDesk) -> No
     assert rig["offset_s"] == pytest.approx(3.001)
     assert counters == vars(desk.counters)
     assert counters["out_of_order"] == 1
-    desk.said(ANNA, pack_small(Request("bye", welcome.session, 9)))
+    desk.said(ANNA, pack(Close(welcome.session, 9)))
     write_status(shown, desk.counters, desk.desk.states(desk.now))
     assert read_status(read, [("pedals", "signals"), ("lever", "signals")])[0] == []
 
@@ -478,19 +475,19 @@ def test_the_status_shows_who_is_there_and_the_counters(desk: VirtualDesk) -> No
 def test_who_is_there_is_told_when_the_daemon_ends(desk: VirtualDesk) -> None:
     desk.join(ANNA)
     desk.desk.end()
-    assert desk.answers(ANNA) == [Trouble("ended", "the daemon has ended")]
+    assert desk.answers(ANNA) == [Error("ended", "the daemon has ended")]
 
 
 def test_every_message_is_counted_once(desk: VirtualDesk) -> None:
     random, welcome = Random(3), desk.join(ANNA)
     desk.show(3)
     messages = [
-        pack_rig_hello(replace(HELLO, role="seat")),
-        pack_small(Request("stop", 0, 0)),
+        pack(replace(HELLO, role="seat")),
+        pack(Stop(0, 0)),
         b"\x00",
         bytes(1 << 15),
         *(
-            pack_values(RigValues(welcome.session + extra, sequence, step, 1, bytes(size)))
+            pack(RigValues(welcome.session + extra, sequence, step, 1, bytes(size)))
             for extra in (0, 1)
             for sequence in (1, 3, 2)
             for step in (-1, 3, 9)

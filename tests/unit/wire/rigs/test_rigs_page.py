@@ -28,31 +28,22 @@ from mastd.settings.rigs.channels import (
 )
 from mastd.settings.rigs.rigs import RigChannelSettings
 from mastd.wire.common import rig_status
+from mastd.wire.common.strict_messages import pack
 from mastd.wire.rigs import handler, messages, session, sockets
-from mastd.wire.rigs.messages import (
-    Beat,
-    Motion,
-    RigHello,
-    RigValues,
-    RigWelcome,
-    channels_hash,
-    pack_motion,
-    pack_rig_hello,
-    pack_small,
-    pack_values,
-    pack_welcome,
-)
+from mastd.wire.rigs.messages import Heartbeat, Motion, RigHello, RigValues, RigWelcome, channels_hash
 from tests.support.rigs.handler import HELLO, VirtualDesk
 from tests.unit.wire.rigs.test_messages import WELCOME
 
 PAGE = (Path(__file__).parents[4] / "docs" / "protocol.md").read_text(encoding="utf-8")
 CHAPTER = PAGE[PAGE.index("# Rigs, version 1") :]
 TYPES = {
-    "int": "integer",
-    "str": "text",
-    "float": "float",
-    "tuple[str, ...]": "array of text",
-    "tuple[ChannelLine, ...]": "array of [text, text]",
+    "Count": "integer",
+    "Step": "integer",
+    "Text": "text",
+    "Finite": "float",
+    "Annotated[tuple[Text, ...], Meta(max_length=MAX_READS)]": "array of text",
+    "Annotated[tuple[Text, ...], Meta(max_length=MAX_LINES)]": "array of text",
+    "ChannelLines": "array of [text, text]",
     "tuple[RigTerms, ...]": "array of arrays",
 }
 RADIANS = (("steering", "rad"),)
@@ -74,16 +65,16 @@ def table_after(mark: str) -> list[list[str]]:
 @pytest.mark.parametrize(
     ("kind", "cls", "packed"),
     [
-        ("hello", RigHello, pack_rig_hello(HELLO)),
-        ("welcome", RigWelcome, pack_welcome(WELCOME)),
-        ("beat", Beat, pack_small(Beat(1, 2, 3, 4, 5, 6))),
+        ("hello", RigHello, pack(HELLO)),
+        ("welcome", RigWelcome, pack(WELCOME)),
+        ("beat", Heartbeat, pack(Heartbeat(1, 2, 3, 4, 5, 6))),
     ],
 )
 def test_the_tables_name_every_key_with_its_type(kind: str, cls: type, packed: bytes) -> None:
     rows = table_after(f"<!-- rig {kind} -->")
     assert [(row[0].strip("`"), row[1]) for row in rows] == [
         ("kind", "text"),
-        *((field.name, TYPES[str(field.type)]) for field in fields(cls)),
+        *((name, TYPES[annotation]) for name, annotation in cls.__annotations__.items()),
     ]
     message = msgpack.unpackb(packed)
     assert list(message) == [row[0].strip("`") for row in rows]
@@ -91,8 +82,8 @@ def test_the_tables_name_every_key_with_its_type(kind: str, cls: type, packed: b
 
 
 def test_the_arrays_have_the_entries_of_the_tables() -> None:
-    motion = msgpack.unpackb(pack_motion(Motion(1, 2, 3, 4, 5, 6, 0.5, True, b"\0" * 8)))
-    values = msgpack.unpackb(pack_values(RigValues(1, 2, 3, 4, b"\0" * 8)))
+    motion = msgpack.unpackb(pack(Motion(1, 2, 3, 4, 5, 6, 0.5, True, b"\0" * 8)))
+    values = msgpack.unpackb(pack(RigValues(1, 2, 3, 4, b"\0" * 8)))
     for message, kind in ((motion, "motion"), (values, "values")):
         rows = table_after(f"<!-- rig {kind} -->")
         assert [row[0] for row in rows] == [str(k) for k in range(1, len(message) + 1)]

@@ -9,8 +9,9 @@ from mastd.errors import ProtocolError
 from mastd.safety.states import State
 from mastd.wire.access.sessions import Peer
 from mastd.wire.common.rig_block import COUNT, FIRST_VALUE, JOINED, STEP
+from mastd.wire.common.strict_messages import pack
 from mastd.wire.rigs.client_session import MotionSeen, RigSession
-from mastd.wire.rigs.messages import Trouble, pack_small
+from mastd.wire.rigs.messages import Error
 from tests.support.rigs.handler import ANNA, BERT, MS, SECOND, VirtualDesk
 
 
@@ -134,7 +135,7 @@ def test_what_is_no_message_of_a_gateway_is_passed_over() -> None:
     for data in (b"", b"\xc1", b"\x80", bytes(1 << 17)):
         ends.session.hear(data, ends.desk.now)
     assert ends.session.welcome is not None
-    ends.session.hear(pack_small(Trouble("ended", "the daemon has ended")), ends.desk.now)
+    ends.session.hear(pack(Error("ended", "the daemon has ended")), ends.desk.now)
     assert ends.session.ended
 
 
