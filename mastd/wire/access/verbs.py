@@ -8,7 +8,7 @@ verb that the loop carries out is the event of the same name there.
 from __future__ import annotations
 
 import enum
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from mastd.safety.states import Event, accepting_states
 from mastd.wire.access.roles import ROLES, Role
@@ -46,8 +46,7 @@ class Kind(enum.Enum):
     VIEW = "the client by itself; no verb of the wire"
 
 
-@dataclass(frozen=True)
-class OperatorVerb:
+class OperatorVerb(NamedTuple):
     """One verb; see ``TABLE`` for all of them."""
 
     name: str

@@ -22,7 +22,6 @@ from typing import TYPE_CHECKING, Any, Self
 import zmq
 
 from mastd.errors import ProtocolError, UsageError
-from mastd.wire.access.keys import read_key
 from mastd.wire.access.roles import Role
 from mastd.wire.access.verbs import PREPARED, STOPPING
 from mastd.wire.common.address import check_address, daemon_address, snapshots_address, usual_daemon
@@ -329,6 +328,8 @@ def _with(text: str, more: str) -> str:
 
 def _key(path: Path, command: str, secret: bool = False) -> tuple[bytes, bytes]:
     """Return a key; if there is none, UsageError names the command that makes it."""
+    from mastd.wire.access.keys import read_key  # what it imports takes its time, and few clients have keys
+
     if not path.is_file():
         raise UsageError(f"{path}: no key there; where the daemon runs, `{command}` makes one")
     return read_key(path, secret)
