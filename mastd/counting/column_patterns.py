@@ -32,7 +32,7 @@ class Patterns:
         self.model = model
         self.topology = topology
         self._own: dict[int, list[int]] = {}
-        self._turning: set[int] = set()
+        self._rotational: set[int] = set()
         self._number()
         self.unknown = [column for link in reversed(topology.links) for column in self._unknown_of(link.body)]
         self.images: Pattern = {column: {column} for column in self.unknown}
@@ -55,7 +55,7 @@ class Patterns:
             columns = list(range(first, first + link.joint.coordinates))
             self._own[link.body] = columns
             if link.joint.rotations:
-                self._turning |= set(columns[-link.joint.rotations :])
+                self._rotational |= set(columns[-link.joint.rotations :])
             first += link.joint.coordinates
 
     def _unknown_of(self, body: int) -> list[int]:
@@ -78,17 +78,17 @@ class Patterns:
 
     def lower_rotations(self, body: int) -> int:
         """Return the number of rotational coordinates of a body and those below it, prescribed ones too."""
-        return sum(column in self._turning for lower in self._path(body) for column in self._own[lower])
+        return sum(column in self._rotational for lower in self._path(body) for column in self._own[lower])
 
     def columns(self, body: int) -> tuple[int, int]:
         """Return the numbers of columns of V and W of a body."""
         found = self._below(body)
-        return len(found), len(found & self._turning)
+        return len(found), len(found & self._rotational)
 
     def independent_columns(self, body: int) -> tuple[int, int]:
         """Return the numbers of columns of V_di and W_di of a body, (33), (34)."""
         found = self._below(body)
-        return len(self._image(found)), len(self._image(found & self._turning))
+        return len(self._image(found)), len(self._image(found & self._rotational))
 
     def dependent_counts(self, body: int) -> list[tuple[int, int]]:
         """Return for each group below a body NDLQ + NDRQ, and the columns f of its B_di (Table 3)."""
@@ -97,7 +97,7 @@ class Patterns:
             for column in self._unknown_of(lower):
                 if self.images[column] != {column}:
                     count = counts.setdefault(self._group_of[lower], [0, len(self.images[column])])
-                    count[0] += 2 if column in self._turning else 1
+                    count[0] += 2 if column in self._rotational else 1
         return [(count, width) for count, width in counts.values()]
 
     def cut_columns(self, cut: int) -> set[int]:

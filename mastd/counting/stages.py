@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any, Final
 
-from mastd.formulations.closing import closing, drive_forces, evaluate, partition
+from mastd.formulations.constraints import drive_forces, evaluate, partition, projection
 from mastd.formulations.integrators import explicit, implicit_euler, partial_jacobian
 from mastd.formulations.methods import (
     dispatch,
@@ -52,7 +52,7 @@ _LOOK: Final[Kernels] = {
         compiled_step.ground_wrench,
         reaction.reaction,
         drive_forces.drive_forces,
-        closing.largest_rate,
+        projection.max_violation_rate,
     ),
 }
 """Of what all solvers share."""
@@ -81,25 +81,25 @@ COLUMNS: Final = "columns"
 
 TREE_STAGES: Final[Kernels] = {
     **_LOOK,
-    CLOSING: (closing.close_places, closing.close_rates),
-    LOOK: (evaluate.look_at_forces,),
+    CLOSING: (projection.project_positions, projection.project_velocities),
+    LOOK: (evaluate.evaluate_forces,),
     SOLVE: (dispatch.solve,),
     EXCHANGE: (
-        evaluate.show_places,
-        evaluate.show_rates,
-        evaluate.take_forces,
-        evaluate.show_accelerations,
-        evaluate.give_drives,
+        evaluate.write_positions,
+        evaluate.write_velocities,
+        evaluate.read_forces,
+        evaluate.write_accelerations,
+        evaluate.prescribe_drives,
     ),
-    "R, d": (recursion.place_links,),
-    "W, U": (recursion.directions,),
+    "R, d": (recursion.forward_kinematics,),
+    "W, U": (recursion.joint_axes,),
     "V": (recursion.velocity_columns,),
-    "ω, v": (recursion.velocities,),
-    "γ": (recursion.velocity_terms,),
-    "I": (recursion.inertias,),
+    "ω, v": (recursion.link_velocities,),
+    "γ": (recursion.bias_accelerations,),
+    "I": (recursion.link_inertias,),
     "joint rows": (joint_rows,),
-    "Φ_q": (evaluate.take_rows,),
-    "LU of Φ_d": (partition.renew, partition.factor_groups, partition.factor_dependent),
+    "Φ_q": (evaluate.assemble_jacobian,),
+    "LU of Φ_d": (partition.update_partition, partition.factor_groups, partition.factor_dependent),
     "B_di": (partition.independent_columns,),
     "b_di": (partition.velocity_terms,),
     "g_di": (partition.acceleration_terms,),
@@ -113,31 +113,31 @@ TREE_STAGES: Final[Kernels] = {
     "forward": (lagrange._carry_rows, sparse_cholesky.forward),
     "backward": (sparse_cholesky.backward,),
     "state inertias": (
-        subsystem.start_base,
-        subsystem_joint.compose,
+        subsystem.assemble_base,
+        subsystem_joint.composite_inertias,
         algebra.state_inertia,
-        algebra.pass_down,
+        algebra.add_to_lower,
     ),
-    "M_yq, M_qq, P_q": (subsystem_joint.couple,),
+    "M_yq, M_qq, P_q": (subsystem_joint.assemble_coupling,),
     "Ψ": (cartesian.gather_constraints, cartesian.null_space),
     "M*, Q*": (subsystem_joint.project, cartesian.project),
     "effective": (algebra.reduce_to_base,),
     "base": (algebra.solve_base,),
     "subsystem accelerations": (subsystem_joint.expand_joint, cartesian.expand_cartesian),
-    COLUMNS: (partial_jacobian._perturb, partial_jacobian._take_column),
+    COLUMNS: (partial_jacobian._perturb, partial_jacobian._difference_column),
     "implicit equations": (
         implicit_euler.invert,
         implicit_euler.replace_column,
         implicit_euler.multiply_by_inverse,
-        implicit_euler.solve_afresh,
+        implicit_euler.solve_by_factorisation,
     ),
     "integration": (
-        explicit.keep,
-        explicit.move_state,
+        explicit.save_start,
+        explicit.displace_state,
         explicit.write_slopes,
         explicit.stage_inputs,
-        explicit.begin_step,
-        explicit.end_step,
+        explicit.take_inputs,
+        explicit.keep_inputs,
     ),
 }
 """Of evaluations over the tree and of steps by them."""

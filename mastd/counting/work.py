@@ -12,14 +12,14 @@ import numpy as np
 from mastd.counting.paper_car import paper_car
 from mastd.counting.stages import NEWTON_STAGES, TREE_STAGES, Kernel, Kernels
 from mastd.errors import UsageError
-from mastd.formulations.closing.closing import move_link
-from mastd.formulations.closing.evaluate import look_at_columns, look_at_places
-from mastd.formulations.closing.partition import choose_independent
+from mastd.formulations.constraints.evaluate import evaluate_jacobian, evaluate_positions
+from mastd.formulations.constraints.partition import choose_independent
+from mastd.formulations.constraints.projection import displace_link
 from mastd.formulations.integrators.stepper import take_tree_steps
-from mastd.formulations.methods.dispatch import Law, Rooms, evaluate
-from mastd.formulations.methods.lagrange import reduced_room
-from mastd.formulations.methods.partitioning import partitioning_room
-from mastd.formulations.methods.workspaces import FORMULATION_CODES, rooms_of
+from mastd.formulations.methods.dispatch import EvaluationSettings, Workspaces, evaluate
+from mastd.formulations.methods.lagrange import reduced_workspace
+from mastd.formulations.methods.partitioning import partitioning_workspace
+from mastd.formulations.methods.workspaces import FORMULATION_CODES, workspaces_of
 from mastd.formulations.tree.arrays import Tree
 from mastd.formulations.tree.body_groups import body_groups
 from mastd.formulations.tree.build import tree_of
@@ -144,7 +144,11 @@ def _step(simulation: Simulation) -> Work:
 def _evaluation(simulation: Simulation) -> Work:
     parts: dict[type, Any] = {type(block): block for block in simulation.blocks}
     row, ground = simulation.system.inputs.row(), simulation.ground.parameters
-    return Work(evaluate, (*(parts[kind] for kind in (Tree, Arrays, Rooms, Law)), row, ground), TREE_STAGES)
+    return Work(
+        evaluate,
+        (*(parts[kind] for kind in (Tree, Arrays, Workspaces, EvaluationSettings)), row, ground),
+        TREE_STAGES,
+    )
 
 
 def _evaluation_in_design(model: Model, solver: Solver, dense: bool) -> Work:
@@ -154,21 +158,23 @@ def _evaluation_in_design(model: Model, solver: Solver, dense: bool) -> Work:
     groups = body_groups(model, topology)
     tree = tree_of(system.layout, topology, groups)
     random = np.random.default_rng(1)
-    look_at_places(tree, system.layout.arrays)
-    look_at_columns(tree, system.layout.arrays)
+    evaluate_positions(tree, system.layout.arrays)
+    evaluate_jacobian(tree, system.layout.arrays)
     for group in range(len(groups)):
         choose_independent(tree, group)
     start, shift = tree.q.copy(), 0.01 * random.standard_normal(len(tree.u))
     for link in range(len(tree.links)):
-        move_link(tree, link, start, shift)
+        displace_link(tree, link, start, shift)
     tree.u[:] = random.standard_normal(len(tree.u))
-    law = Law(FORMULATION_CODES[cast(Any, solver.formulation)], model.gravity, STEP, TOLERANCE)
+    settings = EvaluationSettings(
+        FORMULATION_CODES[cast(Any, solver.formulation)], model.gravity, STEP, TOLERANCE
+    )
     row, ground = system.inputs.row(), Ground.flat().parameters
-    rooms = rooms_of(system.layout, tree, solver)
+    workspaces = workspaces_of(system.layout, tree, solver)
     if dense:
-        rooms = rooms._replace(
-            partitioning=partitioning_room(tree, dense=True), reduced=reduced_room(tree, dense=True)
+        workspaces = workspaces._replace(
+            partitioning=partitioning_workspace(tree, dense=True), reduced=reduced_workspace(tree, dense=True)
         )
-    arguments = tree, system.layout.arrays, rooms, law, row, ground
+    arguments = tree, system.layout.arrays, workspaces, settings, row, ground
     evaluate(*arguments)
     return Work(evaluate, arguments, TREE_STAGES)

@@ -55,7 +55,7 @@ FLOORS: dict[str, tuple[str, ...]] = {
         "analysis payload",
         "fmu manoeuvres",
     ),
-    "mastd/formulations": ("tree", "closing subsystem", "methods", "integrators"),
+    "mastd/formulations": ("tree", "constraints subsystem", "methods", "integrators"),
     "mastd/wire": ("common", "access plant", "operators", "rigs"),
     "mastd/loop": ("measurement realtime", "rigs", "payload", "cycle", "process", "loading", "service"),
     "mastd/report": ("drawing", "pictures", "pages"),

@@ -14,10 +14,9 @@ from __future__ import annotations
 from typing import Final, NamedTuple
 
 from mastd.arrays import FloatArray, IntArray
-from mastd.formulations.closing.closing import move_link, turn_rates
-from mastd.formulations.methods.dispatch import Law, Rooms, evaluate
-from mastd.formulations.tree import arrays as a
-from mastd.formulations.tree.arrays import Tree
+from mastd.formulations.constraints.projection import displace_link, rotation_vector_rates
+from mastd.formulations.methods.dispatch import EvaluationSettings, Workspaces, evaluate
+from mastd.formulations.tree.arrays import LINK, Tree
 from mastd.formulations.tree.recursion import FREE_LINK, SPHERICAL
 from mastd.kernel import merged_kernel
 from mastd.lanes import LANES
@@ -38,7 +37,7 @@ LAST: Final = 4
 """Row of the slopes of the last step's beginning."""
 
 
-class March(NamedTuple):
+class IntegratorState(NamedTuple):
     """Room of a step."""
 
     q: FloatArray
@@ -49,7 +48,7 @@ class March(NamedTuple):
     slopes: FloatArray
     """(STAGES + 1, 2 n + 3 wheels) rates of turn vectors and coordinates, accelerations, spin and deflection
     rates."""
-    move: FloatArray
+    increment: FloatArray
     """(2 n + 3 wheels) what a stage adds to the state."""
     inputs: FloatArray
     """Rows of the last step, of this one with the powertrain's torques, and of the present stage."""
@@ -62,48 +61,48 @@ class March(NamedTuple):
 
 
 @merged_kernel
-def keep(tree: Tree, march: March) -> None:
+def save_start(tree: Tree, state: IntegratorState) -> None:
     """Keep the state at the beginning of a step."""
     for k in range(tree.q.shape[0]):
-        march.q[k] = tree.q[k]
+        state.q[k] = tree.q[k]
     for k in range(tree.u.shape[0]):
-        march.u[k] = tree.u[k]
+        state.u[k] = tree.u[k]
     for wheel in range(tree.spin.shape[0]):
-        march.spin[wheel] = tree.spin[wheel]
+        state.spin[wheel] = tree.spin[wheel]
         for k in range(2):
-            march.deflection[wheel, k] = tree.deflection[wheel, k]
+            state.deflection[wheel, k] = tree.deflection[wheel, k]
 
 
 @merged_kernel
-def move_state(tree: Tree, march: March) -> None:
-    """Write the state that lies ``march.move`` from the one at the beginning of the step."""
+def displace_state(tree: Tree, state: IntegratorState) -> None:
+    """Write the state that lies ``state.increment`` from the one at the beginning of the step."""
     n, wheels = tree.u.shape[0], tree.spin.shape[0]
     for i in range(tree.links.shape[0]):
-        move_link(tree, i, march.q, march.move)
+        displace_link(tree, i, state.q, state.increment)
     for k in range(n):
-        tree.u[k] = march.u[k] + march.move[n + k]
+        tree.u[k] = state.u[k] + state.increment[n + k]
     for wheel in range(wheels):
-        tree.spin[wheel] = march.spin[wheel] + march.move[2 * n + wheel]
+        tree.spin[wheel] = state.spin[wheel] + state.increment[2 * n + wheel]
         for k in range(2):
-            change = march.move[2 * n + wheels + 2 * wheel + k]
-            tree.deflection[wheel, k] = march.deflection[wheel, k] + change
+            change = state.increment[2 * n + wheels + 2 * wheel + k]
+            tree.deflection[wheel, k] = state.deflection[wheel, k] + change
 
 
 @merged_kernel
-def write_slopes(tree: Tree, march: March, stage: int) -> None:
+def write_slopes(tree: Tree, state: IntegratorState, stage: int) -> None:
     """Write the rates of all that a step integrates, at the present stage, after ``evaluate``."""
     n, wheels = tree.u.shape[0], tree.spin.shape[0]
-    slope = march.slopes[stage]
+    slope = state.slopes[stage]
     for k in range(n):
         slope[k] = tree.u[k]
         slope[n + k] = tree.udot[k]
     for i in range(tree.links.shape[0]):
-        kind, k = tree.links[i, a.L_KIND], tree.links[i, a.L_FIRST]
+        kind, k = tree.links[i, LINK.kind], tree.links[i, LINK.first]
         if kind == FREE_LINK:
             k += 3
         if kind in (FREE_LINK, SPHERICAL):
-            turn = march.move[k], march.move[k + 1], march.move[k + 2]
-            rate = turn_rates(turn, (tree.u[k], tree.u[k + 1], tree.u[k + 2]))
+            rotation = state.increment[k], state.increment[k + 1], state.increment[k + 2]
+            rate = rotation_vector_rates(rotation, (tree.u[k], tree.u[k + 1], tree.u[k + 2]))
             slope[k], slope[k + 1], slope[k + 2] = rate
     for wheel in range(wheels):
         slope[2 * n + wheel] = tree.spin_rate[wheel]
@@ -112,17 +111,19 @@ def write_slopes(tree: Tree, march: March, stage: int) -> None:
 
 
 @merged_kernel
-def stage_inputs(march: March, drives: int, step: float, share: float, ground: FloatArray) -> None:
-    """Write inputs and ground of a stage, ``share`` of the step on from its beginning."""
-    before, after, row = march.inputs[0], march.inputs[1], march.inputs[2]
-    if share == 1.0:
+def stage_inputs(
+    state: IntegratorState, drives: int, step: float, fraction: float, ground: FloatArray
+) -> None:
+    """Write inputs and ground of a stage, ``fraction`` of the step on from its beginning."""
+    before, after, row = state.inputs[0], state.inputs[1], state.inputs[2]
+    if fraction == 1.0:
         for k in range(row.shape[0]):
             row[k] = after[k]
-        for k in range(march.ground.shape[1]):
-            march.ground[1, k] = ground[k]
+        for k in range(state.ground.shape[1]):
+            state.ground[1, k] = ground[k]
         return
     for k in range(3 * drives, row.shape[0]):
-        row[k] = before[k] + share * (after[k] - before[k])
+        row[k] = before[k] + fraction * (after[k] - before[k])
     # Pedals and the lever stay what they are in the step: the powertrain has taken them.
     for k in range(row.shape[0] - 6 - DRIVER_COLUMNS, row.shape[0] - 6):
         row[k] = after[k]
@@ -133,21 +134,21 @@ def stage_inputs(march: March, drives: int, step: float, share: float, ground: F
         c3 = 10.0 * way - 4.0 * rate + 0.5 * gain
         c4 = -15.0 * way + 7.0 * rate - gain
         c5 = 6.0 * way - 3.0 * rate + 0.5 * gain
-        s = share
+        s = fraction
         row[3 * k] = x0 + s * (v0 + s * (0.5 * b0 + s * (c3 + s * (c4 + s * c5))))
         row[3 * k + 1] = (v0 + s * (b0 + s * (3.0 * c3 + s * (4.0 * c4 + s * 5.0 * c5)))) / step
         row[3 * k + 2] = (b0 + s * (6.0 * c3 + s * (12.0 * c4 + s * 20.0 * c5))) / (step * step)
-    for k in range(march.ground.shape[1]):
+    for k in range(state.ground.shape[1]):
         # An extent without end is the same before and after, and has no difference.
-        change = ground[k] - march.ground[0, k] if ground[k] != march.ground[0, k] else 0.0
-        march.ground[1, k] = march.ground[0, k] + share * change
+        change = ground[k] - state.ground[0, k] if ground[k] != state.ground[0, k] else 0.0
+        state.ground[1, k] = state.ground[0, k] + fraction * change
 
 
 @merged_kernel
-def begin_step(tree: Tree, car: Arrays, march: March, inputs: FloatArray, step: float) -> None:
+def take_inputs(tree: Tree, car: Arrays, state: IntegratorState, inputs: FloatArray, step: float) -> None:
     """Take a step's inputs, and the powertrain's torques at the spins that are ahead; none without a step."""
     for k in range(inputs.shape[0]):
-        march.inputs[1, k] = inputs[k]
+        state.inputs[1, k] = inputs[k]
     if car.drive_constants.shape[0] == 0 or step == 0.0:
         return
     apply_inputs(car, inputs)
@@ -162,27 +163,27 @@ def begin_step(tree: Tree, car: Arrays, march: March, inputs: FloatArray, step: 
     for item in range(car.wheels.shape[0]):
         for lane in range(LANES):
             wheel = car.wheel_of[item, lane]
-            march.inputs[1, first + wheel] = (
+            state.inputs[1, first + wheel] = (
                 inputs[first + wheel] + car.wheels[item, WHEEL.drive_torque, lane]
             )
 
 
 @merged_kernel
-def end_step(march: March, ground: FloatArray) -> None:
+def keep_inputs(state: IntegratorState, ground: FloatArray) -> None:
     """Keep inputs and ground for the next step's beginning."""
-    for k in range(march.inputs.shape[1]):
-        march.inputs[0, k] = march.inputs[1, k]
-    for k in range(march.ground.shape[1]):
-        march.ground[0, k] = ground[k]
+    for k in range(state.inputs.shape[1]):
+        state.inputs[0, k] = state.inputs[1, k]
+    for k in range(state.ground.shape[1]):
+        state.ground[0, k] = ground[k]
 
 
 @merged_kernel
 def explicit_step(
     tree: Tree,
     car: Arrays,
-    rooms: Rooms,
-    law: Law,
-    march: March,
+    workspaces: Workspaces,
+    settings: EvaluationSettings,
+    state: IntegratorState,
     step: float,
     integrator: int,
     ground: FloatArray,
@@ -193,40 +194,40 @@ def explicit_step(
     ``LOOK`` moves nothing. Returns as ``evaluate``.
     """
     failed = 0
-    several = integrator == RUNGE_KUTTA or (integrator == ADAMS_BASHFORTH and march.known[0] == 0)
+    several = integrator == RUNGE_KUTTA or (integrator == ADAMS_BASHFORTH and state.known[0] == 0)
     count = STAGES if several else 1
-    for k in range(march.move.shape[0]):
-        march.move[k] = 0.0
-    keep(tree, march)
+    for k in range(state.increment.shape[0]):
+        state.increment[k] = 0.0
+    save_start(tree, state)
     if integrator != LOOK:
-        write_slopes(tree, march, 0)
+        write_slopes(tree, state, 0)
     for stage in range(1, count + 1):
         if integrator != LOOK:
-            _choose_move(march, step, stage, count)
-            move_state(tree, march)
-        share = 0.5 if stage < count - 1 else 1.0
-        stage_inputs(march, tree.drive_rows.shape[0], step, share, ground)
-        failed = evaluate(tree, car, rooms, law, march.inputs[2], march.ground[1])
+            _stage_increment(state, step, stage, count)
+            displace_state(tree, state)
+        fraction = 0.5 if stage < count - 1 else 1.0
+        stage_inputs(state, tree.drive_rows.shape[0], step, fraction, ground)
+        failed = evaluate(tree, car, workspaces, settings, state.inputs[2], state.ground[1])
         if failed != 0:
             break
         if stage < count:
-            write_slopes(tree, march, stage)
-    for k in range(march.move.shape[0]):
-        march.slopes[LAST, k] = march.slopes[0, k]
-    march.known[0] = 0 if integrator == LOOK else 1
+            write_slopes(tree, state, stage)
+    for k in range(state.increment.shape[0]):
+        state.slopes[LAST, k] = state.slopes[0, k]
+    state.known[0] = 0 if integrator == LOOK else 1
     return failed
 
 
 @merged_kernel
-def _choose_move(march: March, step: float, stage: int, count: int) -> None:
+def _stage_increment(state: IntegratorState, step: float, stage: int, count: int) -> None:
     """Write what the state moves by since the beginning of the step, to a stage or, in the last one, to its
     end."""
-    slopes, move = march.slopes, march.move
-    for k in range(move.shape[0]):
+    slopes, increment = state.slopes, state.increment
+    for k in range(increment.shape[0]):
         if stage < count:
-            move[k] = (1.0 if stage == STAGES - 1 else 0.5) * step * slopes[stage - 1, k]
+            increment[k] = (1.0 if stage == STAGES - 1 else 0.5) * step * slopes[stage - 1, k]
         elif count == STAGES:
             middle = slopes[1, k] + slopes[2, k]
-            move[k] = step / 6.0 * (slopes[0, k] + 2.0 * middle + slopes[3, k])
+            increment[k] = step / 6.0 * (slopes[0, k] + 2.0 * middle + slopes[3, k])
         else:
-            move[k] = step * (1.5 * slopes[0, k] - 0.5 * slopes[LAST, k])
+            increment[k] = step * (1.5 * slopes[0, k] - 0.5 * slopes[LAST, k])

@@ -10,7 +10,7 @@ one, and its inverse by the formula of Sherman and Morrison: with c the change o
 a the row j of A⁻¹, A⁻¹ ← A⁻¹ − w aᵀ / (1 + w_j). That takes 2 n² multiplications, and (4) itself two products
 with a matrix, another 2 n²; a new factorisation would take n³ / 3. Where A passes close to a singular matrix
 the formula loses digits for good, and errors may gather over many steps: both are looked for, and answered
-by inverting A afresh (``INVERSIONS`` counts).
+by inverting A afresh (``COUNT.inversions`` counts).
 
 KR patent 10-1310276 (registered in 2013) covers integration with a Jacobian that is renewed in part. Nothing
 here is the default of anything.
@@ -22,11 +22,12 @@ neighbouring numbers.
 from __future__ import annotations
 
 from enum import IntEnum
-from typing import Final, NamedTuple
+from typing import Annotated, Final, NamedTuple
 
 import numpy as np
 
 from mastd.arrays import FloatArray, IntArray
+from mastd.index_table import Entry, index_table, size_of
 from mastd.kernel import fused_kernel, separate_kernel
 
 
@@ -50,9 +51,28 @@ POLICIES: Final = {
     "none": Policy.NONE,
 }
 
-STEP, MIN_DENOMINATOR, MAX_DEFECT = 0, 1, 2
-STEPS, NEXT_COLUMN, CHECKED_ROW, REPLACED, INVERSIONS, FACTORISATIONS = 0, 1, 2, 3, 4, 5
-_COUNTS: Final = 6
+
+class LimitRow(NamedTuple):
+    """Constants of the integrator."""
+
+    step: Annotated[int, Entry("s", "h")]
+    min_denominator: Annotated[int, Entry("1", "")]
+    max_defect: Annotated[int, Entry("1", "")]
+
+
+class CountRow(NamedTuple):
+    """Counters of the integrator."""
+
+    steps: int
+    next_column: int
+    checked_row: Annotated[int, Entry("", "one after the other")]
+    replaced: Annotated[int, Entry("", "columns")]
+    inversions: Annotated[int, Entry("", "in all, the first one included")]
+    factorisations: int
+
+
+LIMIT: Final = index_table(LimitRow)
+COUNT: Final = index_table(CountRow)
 
 # |1 + w_j| is how many times smaller the determinant becomes. As small as this, A comes close to singular and
 # half of the digits of the inverse are lost; as large as its inverse, A comes from there and they were lost
@@ -78,7 +98,7 @@ class ImplicitEuler(NamedTuple):
     inverse: FloatArray
     """(n, n) A⁻¹."""
     matrix: FloatArray
-    """(n, n) scratch: A, and its triangular factors after ``solve_afresh``."""
+    """(n, n) scratch: A, and its triangular factors after ``solve_by_factorisation``."""
     order: IntArray
     """(n) scratch: rows exchanged by pivoting."""
     position_column: FloatArray
@@ -92,25 +112,28 @@ class ImplicitEuler(NamedTuple):
     increment: FloatArray
     """(n) q̇(k+1) − q̇(k), the result of (4)."""
     limits: FloatArray
-    """``STEP`` h (s), ``MIN_DENOMINATOR``, ``MAX_DEFECT`` (both without unit)."""
+    """``LIMIT``."""
     counts: IntArray
-    """``STEPS``, ``NEXT_COLUMN``, ``CHECKED_ROW`` (turn by turn), ``REPLACED`` columns, ``INVERSIONS`` in all
-    (the first one included), ``FACTORISATIONS``."""
+    """``COUNT``."""
 
 
 def implicit_euler(
     n: int,
     step: float,
     *,
-    least_denominator: float = _MIN_DENOMINATOR,
-    largest_defect: float = _MAX_DEFECT,
+    min_denominator: float = _MIN_DENOMINATOR,
+    max_defect: float = _MAX_DEFECT,
 ) -> ImplicitEuler:
     """Return the integrator of ``n`` coordinates and steps of ``step`` s, before its first step.
 
     It serves one policy: full renewal keeps no inverse that another one could go on with.
     """
-    limits = np.zeros(3)
-    limits[STEP], limits[MIN_DENOMINATOR], limits[MAX_DEFECT] = step, least_denominator, largest_defect
+    limits = np.zeros(size_of(LIMIT))
+    limits[LIMIT.step], limits[LIMIT.min_denominator], limits[LIMIT.max_defect] = (
+        step,
+        min_denominator,
+        max_defect,
+    )
     return ImplicitEuler(
         position_columns=np.zeros((n, n)),
         velocity_columns=np.zeros((n, n)),
@@ -123,14 +146,14 @@ def implicit_euler(
         change=np.zeros(n),
         increment=np.zeros(n),
         limits=limits,
-        counts=np.zeros(_COUNTS, np.int64),
+        counts=np.zeros(size_of(COUNT), np.int64),
     )
 
 
 @fused_kernel
-def columns_due(euler: ImplicitEuler, policy: int, columns: int) -> int:
+def columns_to_update(euler: ImplicitEuler, policy: int, columns: int) -> int:
     """Return how many columns the coming step renews: n for all of them, ``columns`` of a round robin."""
-    if policy == Policy.FULL or euler.counts[STEPS] == 0:
+    if policy == Policy.FULL or euler.counts[COUNT.steps] == 0:
         return len(euler.right)
     if policy == Policy.NONE:
         return 0
@@ -142,8 +165,8 @@ def next_column(euler: ImplicitEuler, policy: int, velocities: FloatArray) -> in
     """Return the column to be renewed next, with ``velocities`` (n) of the new state."""
     n = len(velocities)
     if policy != Policy.FASTEST:
-        column = euler.counts[NEXT_COLUMN]
-        euler.counts[NEXT_COLUMN] = column + 1 if column + 1 < n else 0
+        column = euler.counts[COUNT.next_column]
+        euler.counts[COUNT.next_column] = column + 1 if column + 1 < n else 0
         return int(column)
     fastest = 0
     for i in range(1, n):
@@ -163,10 +186,10 @@ def put_column(euler: ImplicitEuler, j: int) -> None:
 @separate_kernel
 def replace_column(euler: ImplicitEuler, j: int) -> int:
     """Put the new column j in its place and let the inverse follow; return 1 if A has become singular."""
-    h = euler.limits[STEP]
+    h = euler.limits[LIMIT.step]
     n = len(euler.right)
     w, inverse = euler.change, euler.inverse
-    euler.counts[REPLACED] += 1
+    euler.counts[COUNT.replaced] += 1
     for i in range(n):
         w[i] = 0.0
     for k in range(n):
@@ -179,7 +202,7 @@ def replace_column(euler: ImplicitEuler, j: int) -> int:
             w[i] += c * inverse[k, i]
     put_column(euler, j)
     denominator = 1.0 + w[j]
-    least = euler.limits[MIN_DENOMINATOR]
+    least = euler.limits[LIMIT.min_denominator]
     if not least < abs(denominator) < 1.0 / least:
         return invert(euler)
     factor = 1.0 / denominator
@@ -193,7 +216,7 @@ def replace_column(euler: ImplicitEuler, j: int) -> int:
 @fused_kernel
 def system_matrix(euler: ImplicitEuler) -> None:
     """Fill ``matrix`` with A = 1 − h f_v − h² f_x."""
-    h = euler.limits[STEP]
+    h = euler.limits[LIMIT.step]
     n = len(euler.right)
     for j in range(n):
         for i in range(n):
@@ -204,7 +227,7 @@ def system_matrix(euler: ImplicitEuler) -> None:
 @separate_kernel
 def invert(euler: ImplicitEuler) -> int:
     """Fill ``inverse`` with A⁻¹ by the columns as they are; return 1 if A is singular."""
-    euler.counts[INVERSIONS] += 1
+    euler.counts[COUNT.inversions] += 1
     system_matrix(euler)
     n = len(euler.right)
     rows, order = euler.inverse, euler.order
@@ -247,7 +270,7 @@ def right_side(euler: ImplicitEuler, accelerations: FloatArray, velocities: Floa
     for i in range(n):
         euler.right[i] = accelerations[i]
     for j in range(n):
-        moved = euler.limits[STEP] * velocities[j]
+        moved = euler.limits[LIMIT.step] * velocities[j]
         for i in range(n):
             euler.right[i] += moved * euler.position_columns[j, i]
 
@@ -258,7 +281,7 @@ def _multiply(euler: ImplicitEuler) -> None:
     for i in range(n):
         euler.increment[i] = 0.0
     for j in range(n):
-        moved = euler.limits[STEP] * euler.right[j]
+        moved = euler.limits[LIMIT.step] * euler.right[j]
         for i in range(n):
             euler.increment[i] += moved * euler.inverse[j, i]
 
@@ -266,17 +289,17 @@ def _multiply(euler: ImplicitEuler) -> None:
 @fused_kernel
 def _holds(euler: ImplicitEuler) -> bool:
     """Return whether the increment solves one equation of (4), another one each time."""
-    h = euler.limits[STEP]
+    h = euler.limits[LIMIT.step]
     n = len(euler.right)
-    row = euler.counts[CHECKED_ROW]
-    euler.counts[CHECKED_ROW] = row + 1 if row + 1 < n else 0
+    row = euler.counts[COUNT.checked_row]
+    euler.counts[COUNT.checked_row] = row + 1 if row + 1 < n else 0
     defect = euler.increment[row] - h * euler.right[row]
     size = abs(euler.increment[row]) + abs(h * euler.right[row])
     for j in range(n):
         slope = h * (euler.velocity_columns[j, row] + h * euler.position_columns[j, row])
         defect -= slope * euler.increment[j]
         size += abs(slope * euler.increment[j])
-    return bool(abs(defect) <= euler.limits[MAX_DEFECT] * size)
+    return bool(abs(defect) <= euler.limits[LIMIT.max_defect] * size)
 
 
 @separate_kernel
@@ -285,7 +308,7 @@ def multiply_by_inverse(euler: ImplicitEuler, accelerations: FloatArray, velocit
 
     Returns 1 if A is singular.
     """
-    euler.counts[STEPS] += 1
+    euler.counts[COUNT.steps] += 1
     right_side(euler, accelerations, velocities)
     _multiply(euler)
     if _holds(euler):
@@ -297,11 +320,11 @@ def multiply_by_inverse(euler: ImplicitEuler, accelerations: FloatArray, velocit
 
 
 @separate_kernel
-def solve_afresh(euler: ImplicitEuler, accelerations: FloatArray, velocities: FloatArray) -> int:
+def solve_by_factorisation(euler: ImplicitEuler, accelerations: FloatArray, velocities: FloatArray) -> int:
     """Fill ``increment`` by (4) with a factorisation of A and no inverse; return 1 if A is singular."""
-    euler.counts[STEPS] += 1
-    euler.counts[FACTORISATIONS] += 1
-    h = euler.limits[STEP]
+    euler.counts[COUNT.steps] += 1
+    euler.counts[COUNT.factorisations] += 1
+    h = euler.limits[LIMIT.step]
     right_side(euler, accelerations, velocities)
     system_matrix(euler)
     n = len(euler.right)

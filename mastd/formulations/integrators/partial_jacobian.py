@@ -19,21 +19,21 @@ difference they are put back, or it would contain what another column moved.
 
 from __future__ import annotations
 
-from typing import Final, NamedTuple
+from typing import Annotated, Final, NamedTuple
 
 import numpy as np
 
 from mastd.arrays import FloatArray, IntArray
-from mastd.formulations.closing.partition import expand, velocity_terms
-from mastd.formulations.integrators.explicit import March, keep, move_state
+from mastd.formulations.constraints.partition import expand, velocity_terms
+from mastd.formulations.integrators.explicit import IntegratorState, displace_state, save_start
 from mastd.formulations.integrators.implicit_euler import (
+    COUNT,
+    LIMIT,
     POSITION_PERTURBATION,
-    STEP,
-    STEPS,
     VELOCITY_PERTURBATION,
     ImplicitEuler,
     Policy,
-    columns_due,
+    columns_to_update,
     implicit_euler,
     invert,
     multiply_by_inverse,
@@ -41,11 +41,11 @@ from mastd.formulations.integrators.implicit_euler import (
     perturbation,
     put_column,
     replace_column,
-    solve_afresh,
+    solve_by_factorisation,
 )
-from mastd.formulations.methods.dispatch import Law, Rooms, evaluate
-from mastd.formulations.tree import arrays as a
-from mastd.formulations.tree.arrays import Tree
+from mastd.formulations.methods.dispatch import EvaluationSettings, Workspaces, evaluate
+from mastd.formulations.tree.arrays import BODY_GROUP, HELD, KEEP_CHOICE, Tree
+from mastd.index_table import Entry, index_table, size_of
 from mastd.kernel import fused_kernel, merged_kernel
 from mastd.lanes import LANES
 from mastd.vehicle.blocks.fields import WHEEL
@@ -55,16 +55,23 @@ from mastd.vehicle.state.arrays import Arrays
 SINGULAR_STEP: Final = -2
 """What a step returns whose matrix A is singular."""
 
-AFRESH, COLUMN = 0, 1
-_PLANS: Final = 2
+
+class PlanRow(NamedTuple):
+    """Which columns the present step makes."""
+
+    all: Annotated[int, Entry("", "1 if it makes all of them")]
+    column: Annotated[int, Entry("", "the one at hand")]
 
 
-class PartialRoom(NamedTuple):
+PLAN: Final = index_table(PlanRow)
+
+
+class PartialJacobianWorkspace(NamedTuple):
     """Jacobian and room of a step; N = independent coordinates + wheels + 2 tyres that deflect."""
 
     euler: ImplicitEuler
     plan: IntArray
-    """Of the present step: 1 if all columns are made ``AFRESH``, and the ``COLUMN`` at hand."""
+    """``PLAN``."""
     coordinates: IntArray
     """Independent coordinates to which the first columns belong."""
     deflecting: IntArray
@@ -82,14 +89,16 @@ class PartialRoom(NamedTuple):
     """(m) what given rates add to the dependent ones."""
 
 
-def partial_room(tree: Tree, car: Arrays, model: Model, step: float) -> PartialRoom:
+def partial_jacobian_workspace(
+    tree: Tree, car: Arrays, model: Model, step: float
+) -> PartialJacobianWorkspace:
     """Return the room of steps of ``step`` s before the first one; it serves one policy."""
     deflecting = [k for k, wheel in enumerate(model.wheels) if isinstance(wheel.tyre, MagicTyre)]
-    free = int(np.sum(tree.groups[:, a.B_FREE]))
+    free = int(np.sum(tree.groups[:, BODY_GROUP.free]))
     size = free + len(tree.spin) + 2 * len(deflecting)
-    return PartialRoom(
+    return PartialJacobianWorkspace(
         euler=implicit_euler(size, step),
-        plan=np.zeros(_PLANS, dtype=np.int64),
+        plan=np.zeros(size_of(PLAN), dtype=np.int64),
         coordinates=np.full(free, -1, dtype=np.int64),
         deflecting=np.array(deflecting, dtype=np.int64),
         rates=np.zeros(size),
@@ -104,10 +113,10 @@ def partial_room(tree: Tree, car: Arrays, model: Model, step: float) -> PartialR
 def implicit_step(
     tree: Tree,
     car: Arrays,
-    rooms: Rooms,
-    law: Law,
-    march: March,
-    room: PartialRoom,
+    workspaces: Workspaces,
+    settings: EvaluationSettings,
+    state: IntegratorState,
+    work: PartialJacobianWorkspace,
     policy: int,
     columns: int,
     ground: FloatArray,
@@ -118,201 +127,212 @@ def implicit_step(
     ``SINGULAR_STEP``.
     """
     failed = 0
-    looks = _begin(tree, car, march, room, policy, columns)
-    for look in range(looks + 1):
-        last = look == looks
+    evaluations = _begin(tree, car, state, work, policy, columns)
+    for evaluation in range(evaluations + 1):
+        last = evaluation == evaluations
         epsilon = 0.0
         if last:
-            failed = _move(tree, car, march, room, policy)
+            failed = _take_step(tree, car, state, work, policy)
         else:
-            epsilon = _perturb(tree, car, march, room, policy, look)
+            epsilon = _perturb(tree, car, state, work, policy, evaluation)
         if failed == 0 and (last or epsilon != 0.0):
             # A difference leaves the gaps as they are: to close them would move what is not asked for.
-            gap = law.tolerance if last else np.inf
+            gap = settings.tolerance if last else np.inf
             failed = evaluate(
                 tree,
                 car,
-                rooms,
-                Law(law.formulation, law.gravity, law.reach, gap),
-                march.inputs[1 if last else 0],
-                ground if last else march.ground[0],
+                workspaces,
+                EvaluationSettings(settings.formulation, settings.gravity, settings.brake_time, gap),
+                state.inputs[1 if last else 0],
+                ground if last else state.ground[0],
             )
         if failed == 0 and not last:
-            failed = _take_column(tree, room, look, epsilon)
+            failed = _difference_column(tree, work, evaluation, epsilon)
         if failed != 0:
             break
     return failed
 
 
 @fused_kernel
-def _begin(tree: Tree, car: Arrays, march: March, room: PartialRoom, policy: int, columns: int) -> int:
+def _begin(
+    tree: Tree, car: Arrays, state: IntegratorState, work: PartialJacobianWorkspace, policy: int, columns: int
+) -> int:
     """Keep the state and its accelerations, and return how many evaluations the due columns take."""
-    euler = room.euler
-    keep(tree, march)
-    _keep_loads(car, room.loads[1])
-    if march.known[0] == 0:
+    euler = work.euler
+    save_start(tree, state)
+    _save_loads(car, work.loads[1])
+    if state.known[0] == 0:
         # The evaluation before was at this very state, and left the loads that it found.
-        _keep_loads(car, room.loads[0])
-        euler.counts[STEPS] = 0
-        march.known[0] = 1
-    if _choice_changed(tree, room):
-        euler.counts[STEPS] = 0
-    _gather(tree, room, tree.u, tree.spin, tree.deflection, room.rates)
-    _gather(tree, room, tree.udot, tree.spin_rate, tree.deflection_rate, room.accelerations)
-    room.plan[AFRESH] = 1 if policy == Policy.FULL or euler.counts[STEPS] == 0 else 0
-    # A mark of zero: no evaluation but the step's last one chooses other independent coordinates.
+        _save_loads(car, work.loads[0])
+        euler.counts[COUNT.steps] = 0
+        state.known[0] = 1
+    if _choice_changed(tree, work):
+        euler.counts[COUNT.steps] = 0
+    _gather(tree, work, tree.u, tree.spin, tree.deflection, work.rates)
+    _gather(tree, work, tree.udot, tree.spin_rate, tree.deflection_rate, work.accelerations)
+    work.plan[PLAN.all] = 1 if policy == Policy.FULL or euler.counts[COUNT.steps] == 0 else 0
+    # Only the step's last evaluation may choose other independent coordinates.
     for group in range(tree.groups.shape[0]):
-        room.quality[group] = tree.quality[group]
-        tree.quality[group] = 0.0
-    return 2 * columns_due(euler, policy, columns)
+        work.quality[group] = tree.quality[group]
+        tree.quality[group] = KEEP_CHOICE
+    return 2 * columns_to_update(euler, policy, columns)
 
 
 @fused_kernel
-def _perturb(tree: Tree, car: Arrays, march: March, room: PartialRoom, policy: int, look: int) -> float:
+def _perturb(
+    tree: Tree,
+    car: Arrays,
+    state: IntegratorState,
+    work: PartialJacobianWorkspace,
+    policy: int,
+    evaluation: int,
+) -> float:
     """Move one state, (6), and what follows it: by its rate in even looks and by its position in odd ones.
 
     Returns ε, 0 for what has no position.
     """
-    free, plan = room.coordinates.shape[0], room.plan
-    if look % 2 == 0:
-        afresh = plan[AFRESH] == 1
-        plan[COLUMN] = look // 2 if afresh else next_column(room.euler, policy, room.rates)
-    j = plan[COLUMN]
+    free, plan = work.coordinates.shape[0], work.plan
+    if evaluation % 2 == 0:
+        afresh = plan[PLAN.all] == 1
+        plan[PLAN.column] = evaluation // 2 if afresh else next_column(work.euler, policy, work.rates)
+    j = plan[PLAN.column]
     epsilon = 0.0
-    _stay(march)
-    if look % 2 == 0:
-        epsilon = perturbation(room.rates[j], VELOCITY_PERTURBATION)
-        march.move[_place_of(tree, room, j)] = epsilon
+    _clear_increment(state)
+    if evaluation % 2 == 0:
+        epsilon = perturbation(work.rates[j], VELOCITY_PERTURBATION)
+        state.increment[_increment_index(tree, work, j)] = epsilon
     elif j < free:
         epsilon = POSITION_PERTURBATION
-        march.move[room.coordinates[j]] = epsilon
-        for r in range(room.terms.shape[0]):
-            room.terms[r] = 0.0
-        expand(tree, room.terms, march.move)
-    move_state(tree, march)
-    _put_loads(car, room.loads[0])
+        state.increment[work.coordinates[j]] = epsilon
+        for r in range(work.terms.shape[0]):
+            work.terms[r] = 0.0
+        expand(tree, work.terms, state.increment)
+    displace_state(tree, state)
+    _restore_loads(car, work.loads[0])
     return epsilon
 
 
 @fused_kernel
-def _take_column(tree: Tree, room: PartialRoom, look: int, epsilon: float) -> int:
+def _difference_column(tree: Tree, work: PartialJacobianWorkspace, evaluation: int, epsilon: float) -> int:
     """Difference the accelerations of a look, (5), and put the column in its place when it is whole.
 
     Returns 0 or ``SINGULAR_STEP``.
     """
-    euler, j = room.euler, room.plan[COLUMN]
-    column = euler.velocity_column if look % 2 == 0 else euler.position_column
+    euler, j = work.euler, work.plan[PLAN.column]
+    column = euler.velocity_column if evaluation % 2 == 0 else euler.position_column
     if epsilon != 0.0:
-        _gather(tree, room, tree.udot, tree.spin_rate, tree.deflection_rate, column)
+        _gather(tree, work, tree.udot, tree.spin_rate, tree.deflection_rate, column)
     for i in range(column.shape[0]):
-        column[i] = (column[i] - room.accelerations[i]) / epsilon if epsilon != 0.0 else 0.0
-    if look % 2 == 0:
+        column[i] = (column[i] - work.accelerations[i]) / epsilon if epsilon != 0.0 else 0.0
+    if evaluation % 2 == 0:
         return 0
-    if room.plan[AFRESH] == 1:
+    if work.plan[PLAN.all] == 1:
         put_column(euler, j)
         return 0
     return SINGULAR_STEP if replace_column(euler, j) != 0 else 0
 
 
 @fused_kernel
-def _move(tree: Tree, car: Arrays, march: March, room: PartialRoom, policy: int) -> int:
+def _take_step(
+    tree: Tree, car: Arrays, state: IntegratorState, work: PartialJacobianWorkspace, policy: int
+) -> int:
     """Put the tree into the state of the step's end, (3) and (4), dependent coordinates close to it.
 
     Returns 0 or ``SINGULAR_STEP``.
     """
-    free = room.coordinates.shape[0]
-    euler = room.euler
+    free = work.coordinates.shape[0]
+    euler = work.euler
     for group in range(tree.groups.shape[0]):
-        tree.quality[group] = room.quality[group]
-    _put_loads(car, room.loads[1])
-    for item in range(room.loads.shape[1]):
+        tree.quality[group] = work.quality[group]
+    _restore_loads(car, work.loads[1])
+    for item in range(work.loads.shape[1]):
         for lane in range(LANES):
-            room.loads[0, item, lane] = room.loads[1, item, lane]
+            work.loads[0, item, lane] = work.loads[1, item, lane]
     if policy == Policy.FULL:
-        failed = solve_afresh(euler, room.accelerations, room.rates)
+        failed = solve_by_factorisation(euler, work.accelerations, work.rates)
     else:
-        failed = invert(euler) if room.plan[AFRESH] == 1 else 0
-        failed += multiply_by_inverse(euler, room.accelerations, room.rates)
+        failed = invert(euler) if work.plan[PLAN.all] == 1 else 0
+        failed += multiply_by_inverse(euler, work.accelerations, work.rates)
     if failed != 0:
         return SINGULAR_STEP
-    _stay(march)
+    _clear_increment(state)
     for k in range(tree.fixed.shape[0]):
-        if tree.fixed[k] == a.HELD:
+        if tree.fixed[k] == HELD:
             # What is held goes on at the speed that it has.
-            march.move[k] = euler.limits[STEP] * march.u[k]
+            state.increment[k] = euler.limits[LIMIT.step] * state.u[k]
     for j in range(free):
-        march.move[room.coordinates[j]] = euler.limits[STEP] * (room.rates[j] + euler.increment[j])
+        state.increment[work.coordinates[j]] = euler.limits[LIMIT.step] * (work.rates[j] + euler.increment[j])
     for j in range(euler.increment.shape[0]):
-        march.move[_place_of(tree, room, j)] = euler.increment[j]
-    velocity_terms(tree, room.terms)
-    for r in range(room.terms.shape[0]):
-        room.terms[r] *= euler.limits[STEP]
-    expand(tree, room.terms, march.move)
-    move_state(tree, march)
+        state.increment[_increment_index(tree, work, j)] = euler.increment[j]
+    velocity_terms(tree, work.terms)
+    for r in range(work.terms.shape[0]):
+        work.terms[r] *= euler.limits[LIMIT.step]
+    expand(tree, work.terms, state.increment)
+    displace_state(tree, state)
     return 0
 
 
 @fused_kernel
-def _place_of(tree: Tree, room: PartialRoom, j: int) -> int:
-    """Return the place in ``March.move`` of rate, spin or deflection j."""
-    n, wheels, free = tree.u.shape[0], tree.spin.shape[0], room.coordinates.shape[0]
+def _increment_index(tree: Tree, work: PartialJacobianWorkspace, j: int) -> int:
+    """Return the place in ``IntegratorState.increment`` of rate, spin or deflection j."""
+    n, wheels, free = tree.u.shape[0], tree.spin.shape[0], work.coordinates.shape[0]
     if j < free:
-        return int(n + room.coordinates[j])
+        return int(n + work.coordinates[j])
     if j < free + wheels:
         return int(2 * n + j - free)
     at = j - free - wheels
-    return int(2 * n + wheels + 2 * room.deflecting[at // 2] + at % 2)
+    return int(2 * n + wheels + 2 * work.deflecting[at // 2] + at % 2)
 
 
 @fused_kernel
-def _stay(march: March) -> None:
-    for k in range(march.move.shape[0]):
-        march.move[k] = 0.0
+def _clear_increment(state: IntegratorState) -> None:
+    for k in range(state.increment.shape[0]):
+        state.increment[k] = 0.0
 
 
 @fused_kernel
 def _gather(
     tree: Tree,
-    room: PartialRoom,
+    work: PartialJacobianWorkspace,
     rates: FloatArray,
     spins: FloatArray,
     deflections: FloatArray,
     out: FloatArray,
 ) -> None:
     """Write the states' part of rates (n), spins (wheels) and deflections (wheels, 2) to ``out`` (N)."""
-    free, wheels = room.coordinates.shape[0], tree.spin.shape[0]
+    free, wheels = work.coordinates.shape[0], tree.spin.shape[0]
     for j in range(free):
-        out[j] = rates[room.coordinates[j]]
+        out[j] = rates[work.coordinates[j]]
     for wheel in range(wheels):
         out[free + wheel] = spins[wheel]
-    for at in range(2 * room.deflecting.shape[0]):
-        out[free + wheels + at] = deflections[room.deflecting[at // 2], at % 2]
+    for at in range(2 * work.deflecting.shape[0]):
+        out[free + wheels + at] = deflections[work.deflecting[at // 2], at % 2]
 
 
 @fused_kernel
-def _choice_changed(tree: Tree, room: PartialRoom) -> bool:
+def _choice_changed(tree: Tree, work: PartialJacobianWorkspace) -> bool:
     """Note the independent coordinates; return whether they are others than before."""
     changed = False
     j = 0
     for group in range(tree.groups.shape[0]):
-        first = tree.groups[group, a.B_FIRST] + tree.groups[group, a.B_ROWS]
-        for k in range(first, first + tree.groups[group, a.B_FREE]):
-            if room.coordinates[j] != tree.members[k]:
-                room.coordinates[j] = tree.members[k]
+        first = tree.groups[group, BODY_GROUP.first] + tree.groups[group, BODY_GROUP.rows]
+        for k in range(first, first + tree.groups[group, BODY_GROUP.free]):
+            if work.coordinates[j] != tree.members[k]:
+                work.coordinates[j] = tree.members[k]
                 changed = True
             j += 1
     return changed
 
 
 @fused_kernel
-def _keep_loads(car: Arrays, loads: FloatArray) -> None:
+def _save_loads(car: Arrays, loads: FloatArray) -> None:
     for item in range(loads.shape[0]):
         for lane in range(LANES):
             loads[item, lane] = car.wheels[item, WHEEL.load, lane]
 
 
 @fused_kernel
-def _put_loads(car: Arrays, loads: FloatArray) -> None:
+def _restore_loads(car: Arrays, loads: FloatArray) -> None:
     for item in range(loads.shape[0]):
         for lane in range(LANES):
             car.wheels[item, WHEEL.load, lane] = loads[item, lane]

@@ -7,34 +7,33 @@ from typing import Any, Final
 import numpy as np
 
 from mastd.arrays import FloatArray
-from mastd.formulations.closing.closing import largest_rate
-from mastd.formulations.closing.drive_forces import drive_forces
-from mastd.formulations.closing.evaluate import show_accelerations
+from mastd.formulations.constraints.drive_forces import drive_forces
+from mastd.formulations.constraints.evaluate import write_accelerations
+from mastd.formulations.constraints.projection import max_violation_rate
 from mastd.formulations.integrators.explicit import (
     ADAMS_BASHFORTH,
     IMPLICIT_EULER,
     LOOK,
     RUNGE_KUTTA,
     STAGES,
-    March,
-    begin_step,
-    end_step,
+    IntegratorState,
     explicit_step,
+    keep_inputs,
+    take_inputs,
 )
 from mastd.formulations.integrators.implicit_euler import POLICIES
 from mastd.formulations.integrators.partial_jacobian import (
     SINGULAR_STEP,
-    PartialRoom,
+    PartialJacobianWorkspace,
     implicit_step,
-    partial_room,
+    partial_jacobian_workspace,
 )
-from mastd.formulations.methods.dispatch import Law, Rooms
-from mastd.formulations.methods.workspaces import FORMULATION_CODES, rooms_of
-from mastd.formulations.tree import arrays as a
-from mastd.formulations.tree.arrays import Tree
+from mastd.formulations.methods.dispatch import EvaluationSettings, Workspaces
+from mastd.formulations.methods.workspaces import FORMULATION_CODES, workspaces_of
+from mastd.formulations.tree.arrays import CHOOSE, CUT_ROW, LINK, Tree
 from mastd.formulations.tree.body_groups import body_groups
 from mastd.formulations.tree.build import tree_of
-from mastd.formulations.tree.state import take_state
+from mastd.formulations.tree.state import load_state
 from mastd.formulations.tree.subsystems import subsystems_of
 from mastd.formulations.tree.topology import topology_of
 from mastd.kernel import merged_kernel, separate_kernel
@@ -55,7 +54,7 @@ CODES: Final[dict[Integrator, int]] = {
     "adams-bashforth": ADAMS_BASHFORTH,
     "implicit-euler": IMPLICIT_EULER,
 }
-BRAKE_REACH: Final = 2.0
+BRAKE_STEPS: Final = 2.0
 """Steps in which a friction brake stops its wheel: an explicit formula has to follow it."""
 
 
@@ -63,10 +62,10 @@ BRAKE_REACH: Final = 2.0
 def take_tree_steps(
     car: Arrays,
     tree: Tree,
-    rooms: Rooms,
-    march: March,
-    partial: PartialRoom,
-    law: Law,
+    workspaces: Workspaces,
+    state: IntegratorState,
+    partial: PartialJacobianWorkspace,
+    settings: EvaluationSettings,
     step: float,
     policy: int,
     integrator: int,
@@ -78,32 +77,32 @@ def take_tree_steps(
     wrench: FloatArray,
 ) -> None:
     """Take a step for each row of ``inputs``, as ``stepping.take_steps`` does."""
-    keep = table.shape[0] == inputs.shape[0]
+    save_start = table.shape[0] == inputs.shape[0]
     for k in range(inputs.shape[0]):
-        begin_step(tree, car, march, inputs[k], 0.0 if integrator == LOOK else step)
+        take_inputs(tree, car, state, inputs[k], 0.0 if integrator == LOOK else step)
         if integrator == IMPLICIT_EULER:
-            failed = implicit_step(tree, car, rooms, law, march, partial, policy, 1, ground)
+            failed = implicit_step(tree, car, workspaces, settings, state, partial, policy, 1, ground)
         else:
-            failed = explicit_step(tree, car, rooms, law, march, step, integrator, ground)
-        end_step(march, ground)
-        march.failed[0] = failed
-        show_accelerations(tree, car)
-        drive_forces(tree, car, rooms.forces)
-        _report(tree, rooms, failed, report)
-        if keep:
+            failed = explicit_step(tree, car, workspaces, settings, state, step, integrator, ground)
+        keep_inputs(state, ground)
+        state.failed[0] = failed
+        write_accelerations(tree, car)
+        drive_forces(tree, car, workspaces.forces)
+        _report(tree, workspaces, failed, report)
+        if save_start:
             record(car, heights, report, table[k])
     ground_wrench(car, wrench)
     if guided(car):
         for k in range(6):
             wrench[6 + k] = wrench[k]
     else:
-        reaction(car, law.gravity, wrench[6:])
+        reaction(car, settings.gravity, wrench[6:])
 
 
 @merged_kernel
-def _report(tree: Tree, rooms: Rooms, failed: int, report: FloatArray) -> None:
-    report[REPORT.iterations], report[REPORT.joint_error] = rooms.closing[0], rooms.closing[1]
-    report[REPORT.joint_rate] = largest_rate(tree)
+def _report(tree: Tree, workspaces: Workspaces, failed: int, report: FloatArray) -> None:
+    report[REPORT.iterations], report[REPORT.joint_error] = workspaces.projection[0], workspaces.projection[1]
+    report[REPORT.joint_rate] = max_violation_rate(tree)
     report[REPORT.max_move] = 0.0
     finite = 0.0
     for k in range(tree.udot.shape[0]):
@@ -138,24 +137,26 @@ class TreeSteps:
         self._groups = body_groups(model, topology)
         self.tree = tree_of(system.layout, topology, self._groups)
         self._subsystems = subsystems_of(model, self.tree)
-        self._rooms = rooms_of(self.layout, self.tree, solver)
+        self._workspaces = workspaces_of(self.layout, self.tree, solver)
         width = 2 * len(self.tree.u) + 3 * len(self.tree.spin)
         self._still = system.inputs.row()
-        self._march = March(
+        self._state = IntegratorState(
             q=np.zeros_like(self.tree.q),
             u=np.zeros_like(self.tree.u),
             spin=np.zeros_like(self.tree.spin),
             deflection=np.zeros_like(self.tree.deflection),
             slopes=np.zeros((STAGES + 1, width)),
-            move=np.zeros(width),
+            increment=np.zeros(width),
             inputs=np.zeros((3, len(self._still))),
             ground=np.zeros((2, len(Ground.flat().parameters))),
             known=np.zeros(1, dtype=np.int64),
             failed=np.zeros(1, dtype=np.int64),
         )
-        self._law = Law(FORMULATION_CODES[solver.formulation], model.gravity, BRAKE_REACH * step, tolerance)
+        self._settings = EvaluationSettings(
+            FORMULATION_CODES[solver.formulation], model.gravity, BRAKE_STEPS * step, tolerance
+        )
         self._step = step
-        self._partial = partial_room(self.tree, self.layout.arrays, model, step)
+        self._partial = partial_jacobian_workspace(self.tree, self.layout.arrays, model, step)
         self._policy = int(POLICIES[solver.renews])
         self._integrator = CODES[solver.steps_by]
 
@@ -166,7 +167,7 @@ class TreeSteps:
         """Put the car into a state that keeps its joints; its multipliers are not looked at."""
         write_state(self.layout, state)
         self.layout.arrays.rows[:, CONSTRAINT.multiplier] = 0.0
-        take_state(self.tree, state)
+        load_state(self.tree, state)
 
     def start(self, state: State, ground: FloatArray) -> None:
         """Put the car into the state of t = 0."""
@@ -174,13 +175,13 @@ class TreeSteps:
 
     def begin(self, ground: FloatArray) -> None:
         """Write accelerations, forces and gaps at the present state; racks stand as they are in it."""
-        if self._march.ground.shape[1] != len(ground):
-            self._march = self._march._replace(ground=np.zeros((2, len(ground))))
+        if self._state.ground.shape[1] != len(ground):
+            self._state = self._state._replace(ground=np.zeros((2, len(ground))))
         row, tree = self._still.copy(), self.tree
         for drive, coordinate in enumerate(tree.drive_rows):
-            place = tree.links[tree.link_of[coordinate], a.L_PLACE]
-            row[3 * drive : 3 * drive + 2] = tree.q[place], tree.u[coordinate]
-        tree.quality[:] = np.inf  # so that independent coordinates are chosen here
+            position = tree.links[tree.link_of[coordinate], LINK.position]
+            row[3 * drive : 3 * drive + 2] = tree.q[position], tree.u[coordinate]
+        tree.quality[:] = CHOOSE
         # What the tyres' deflections mean depends on loads, which the first look finds.
         for _ in range(2):
             self.look(row, ground)
@@ -219,10 +220,10 @@ class TreeSteps:
         return (
             self.layout.arrays,
             self.tree,
-            self._rooms,
-            self._march,
+            self._workspaces,
+            self._state,
             self._partial,
-            self._law,
+            self._settings,
             self._step,
             self._policy,
             self._integrator,
@@ -240,7 +241,7 @@ class TreeSteps:
     @property
     def trouble(self) -> str:
         """What went wrong in the last step, in a line; empty if nothing did."""
-        failed = int(self._march.failed[0])
+        failed = int(self._state.failed[0])
         name = self.layout.model.name
         if failed > len(self._groups):
             subsystem = self._subsystems[failed - len(self._groups) - 1]
@@ -251,9 +252,9 @@ class TreeSteps:
         if failed == SINGULAR_STEP:
             return f"{name}: the matrix of a step became singular"
         if failed < 0:
-            row = int(np.argmax(np.abs(np.nan_to_num(self.tree.gap))))
-            joint = self.layout.model.primitives[self.tree.row_table[row, a.R_PRIMITIVE]].joint
-            left = 1e3 * self._rooms.closing[1]
+            row = int(np.argmax(np.abs(np.nan_to_num(self.tree.violation))))
+            joint = self.layout.model.primitives[self.tree.row_table[row, CUT_ROW.primitive]].joint
+            left = 1e3 * self._workspaces.projection[1]
             return f"{name}: '{joint}' does not close any more, {left:.3g} mm are left"
         return ""
 

@@ -12,20 +12,25 @@ from typing import NamedTuple
 import numpy as np
 
 from mastd.arrays import FloatArray, IntArray
-from mastd.formulations.closing.partition import expand
+from mastd.formulations.constraints.partition import expand
 from mastd.formulations.methods.mass_matrix import Columns, add_inertia
-from mastd.formulations.methods.reduced_indices import Places, arrange, group_of, is_arranged, places_of
+from mastd.formulations.methods.reduced_indices import (
+    ReducedIndices,
+    group_of,
+    is_current,
+    reduced_indices_of,
+    update_indices,
+)
 from mastd.formulations.methods.sparse_cholesky import clear, factor, solve
-from mastd.formulations.tree import arrays as a
-from mastd.formulations.tree.arrays import Tree
+from mastd.formulations.tree.arrays import BODY_GROUP, LINK, Tree
 from mastd.kernel import fused_kernel, merged_kernel, separate_kernel
 from mastd.vehicle.state.arrays import Arrays
 
 
-class IndependentRoom(NamedTuple):
+class IndependentWorkspace(NamedTuple):
     """Room of the method."""
 
-    places: Places
+    indices: ReducedIndices
     columns: Columns
     """Of V_di and W_di, by the present choice."""
     kept: IntArray
@@ -52,29 +57,33 @@ class IndependentRoom(NamedTuple):
     """(independent) force, then accelerations."""
 
 
-def independent_room(tree: Tree) -> IndependentRoom:
+def independent_workspace(tree: Tree) -> IndependentWorkspace:
     """Return the room of the method for a tree."""
-    places, links, size = places_of(tree), len(tree.links), int(np.sum(tree.groups[:, a.B_FREE]))
-    widths = np.diff(places.column_first)
+    indices, links, size = (
+        reduced_indices_of(tree),
+        len(tree.links),
+        int(np.sum(tree.groups[:, BODY_GROUP.free])),
+    )
+    widths = np.diff(indices.column_first)
     most, targets = 0, 0
     for line in tree.links:
-        path = tree.path[line[a.L_PATH] : line[a.L_PATH] + line[a.L_PATHS]]
-        groups = tree.links[tree.link_of[path], a.L_GROUP]
+        path = tree.path[line[LINK.path] : line[LINK.path] + line[LINK.path_size]]
+        groups = tree.links[tree.link_of[path], LINK.group]
         most += min(size, len(path) + int(np.sum(widths[np.unique(groups)])))
         targets += int(np.sum(widths[groups]))
     paths = len(tree.path)
-    return IndependentRoom(
-        places=places,
+    return IndependentWorkspace(
+        indices=indices,
         columns=Columns(
-            _room(links + 1), _room(most), _room(most), _room(links + 1), _room(most), _room(most)
+            _zeros(links + 1), _zeros(most), _zeros(most), _zeros(links + 1), _zeros(most), _zeros(most)
         ),
         kept=np.zeros((links + 1, 2), dtype=np.int64),
-        kept_from=_room(paths),
-        kept_to=_room(paths),
-        spread_from=_room(paths),
-        spread_first=_room(paths),
-        target=_room(targets),
-        local=_room(size),
+        kept_from=_zeros(paths),
+        kept_to=_zeros(paths),
+        spread_from=_zeros(paths),
+        spread_first=_zeros(paths),
+        target=_zeros(targets),
+        local=_zeros(size),
         v=np.zeros((most, 3)),
         w=np.zeros((most, 3)),
         residual=np.zeros((links, 6)),
@@ -83,122 +92,126 @@ def independent_room(tree: Tree) -> IndependentRoom:
     )
 
 
-def _room(size: int) -> IntArray:
+def _zeros(size: int) -> IntArray:
     return np.zeros(size, dtype=np.int64)
 
 
 @separate_kernel
-def solve_independent(tree: Tree, car: Arrays, room: IndependentRoom) -> int:
+def solve_independent(tree: Tree, car: Arrays, work: IndependentWorkspace) -> int:
     """Write ``udot`` of all free coordinates: the reduced equations, then the dependent coordinates by (27).
 
     B_di and g_di must be those of the present Φ_q and ``bias`` (``partition.independent_columns``,
     ``acceleration_terms``). Returns 0, or 1 + the group that is singular.
     """
-    places, values = room.places, room.values
-    if not is_arranged(tree, places):
-        arrange(tree, places)
-        list_columns(tree, room)
-    clear(places.pattern, room.mass)
+    indices, values = work.indices, work.values
+    if not is_current(tree, indices):
+        update_indices(tree, indices)
+        list_columns(tree, work)
+    clear(indices.pattern, work.mass)
     for i in range(values.shape[0]):
         values[i] = 0.0
-    velocity_matrices(tree, room)
-    add_inertia(tree, room.columns, room.v, room.w, room.residual, room.mass, values)
-    failed = factor(places.pattern, room.mass)
+    velocity_matrices(tree, work)
+    add_inertia(tree, work.columns, work.v, work.w, work.residual, work.mass, values)
+    failed = factor(indices.pattern, work.mass)
     if failed > 0:
-        return 1 + group_of(tree, places.coordinate[failed - 1])
-    solve(places.pattern, room.mass, values)
+        return 1 + group_of(tree, indices.coordinate[failed - 1])
+    solve(indices.pattern, work.mass, values)
     for i in range(values.shape[0]):
-        tree.udot[places.coordinate[i]] = values[i]
+        tree.udot[indices.coordinate[i]] = values[i]
     expand(tree, tree.g_cells, tree.udot)
     return 0
 
 
 @merged_kernel
-def list_columns(tree: Tree, room: IndependentRoom) -> None:
+def list_columns(tree: Tree, work: IndependentWorkspace) -> None:
     """Write which columns V_di and W_di of each link have, and of which columns of V and W they are made."""
-    places, columns, local = room.places, room.columns, room.local
-    column, turning, kept, spread, target = 0, 0, 0, 0, 0
+    indices, columns, local = work.indices, work.columns, work.local
+    column, rotational, kept, spread, target = 0, 0, 0, 0, 0
     for i in range(tree.links.shape[0]):
-        first = tree.links[i, a.L_PATH]
-        last = first + tree.links[i, a.L_PATHS]
+        first = tree.links[i, LINK.path]
+        last = first + tree.links[i, LINK.path_size]
         # Of each place: 0 does not move the link, 1 shifts it, 2 turns it as well.
         for k in range(local.shape[0]):
             local[k] = 0
         for at in range(first, last):
             k = tree.path[at]
-            mark = 1 + tree.turning[k]
-            if places.place[k] >= 0:
-                local[places.place[k]] = max(local[places.place[k]], mark)
-            elif places.group[k] >= 0:
-                g = places.group[k]
-                for c in range(places.column_first[g], places.column_first[g + 1]):
-                    local[places.column_place[c]] = max(local[places.column_place[c]], mark)
-        columns.first[i], columns.turning_first[i] = column, turning
+            mark = 1 + tree.rotational[k]
+            if indices.equation[k] >= 0:
+                local[indices.equation[k]] = max(local[indices.equation[k]], mark)
+            elif indices.group[k] >= 0:
+                g = indices.group[k]
+                for c in range(indices.column_first[g], indices.column_first[g + 1]):
+                    local[indices.column_equation[c]] = max(local[indices.column_equation[c]], mark)
+        columns.first[i], columns.rotational_first[i] = column, rotational
         for k in range(local.shape[0]):
             if local[k] == 0:
                 continue
             if local[k] > 1:
-                columns.turning_place[turning], columns.turning_at[turning] = k, column
-                turning += 1
-            columns.place[column], columns.at[column] = k, column
+                columns.rotational_equation[rotational], columns.rotational_at[rotational] = k, column
+                rotational += 1
+            columns.equation[column], columns.at[column] = k, column
             local[k] = column
             column += 1
-        room.kept[i, 0], room.kept[i, 1] = kept, spread
+        work.kept[i, 0], work.kept[i, 1] = kept, spread
         for at in range(first, last):
             k = tree.path[at]
-            if places.place[k] >= 0:
-                room.kept_from[kept], room.kept_to[kept] = at, local[places.place[k]]
+            if indices.equation[k] >= 0:
+                work.kept_from[kept], work.kept_to[kept] = at, local[indices.equation[k]]
                 kept += 1
-            elif places.group[k] >= 0:
-                g = places.group[k]
-                room.spread_from[spread], room.spread_first[spread] = at, target
+            elif indices.group[k] >= 0:
+                g = indices.group[k]
+                work.spread_from[spread], work.spread_first[spread] = at, target
                 spread += 1
-                for c in range(places.column_first[g], places.column_first[g + 1]):
+                for c in range(indices.column_first[g], indices.column_first[g + 1]):
                     # In the order of B_di's columns.
-                    room.target[target + places.column[c]] = local[places.column_place[c]]
-                target += places.column_first[g + 1] - places.column_first[g]
+                    work.target[target + indices.column[c]] = local[indices.column_equation[c]]
+                target += indices.column_first[g + 1] - indices.column_first[g]
     links = tree.links.shape[0]
-    columns.first[links], columns.turning_first[links] = column, turning
-    room.kept[links, 0], room.kept[links, 1] = kept, spread
+    columns.first[links], columns.rotational_first[links] = column, rotational
+    work.kept[links, 0], work.kept[links, 1] = kept, spread
 
 
 @merged_kernel
-def velocity_matrices(tree: Tree, room: IndependentRoom) -> None:
+def velocity_matrices(tree: Tree, work: IndependentWorkspace) -> None:
     """Write V_di and W_di of all links, (33), (34), and their out-of-balance forces with γ of (35), (36)."""
     for i in range(tree.links.shape[0]):
-        for c in range(room.columns.first[i], room.columns.first[i + 1]):
+        for c in range(work.columns.first[i], work.columns.first[i + 1]):
             for k in range(3):
-                room.v[c, k], room.w[c, k] = 0.0, 0.0
-        for at in range(room.kept[i, 0], room.kept[i + 1, 0]):
+                work.v[c, k], work.w[c, k] = 0.0, 0.0
+        for at in range(work.kept[i, 0], work.kept[i + 1, 0]):
             for k in range(3):
-                room.v[room.kept_to[at], k] = tree.v[room.kept_from[at], k]
-                room.w[room.kept_to[at], k] = tree.w[room.kept_from[at], k]
+                work.v[work.kept_to[at], k] = tree.v[work.kept_from[at], k]
+                work.w[work.kept_to[at], k] = tree.w[work.kept_from[at], k]
         x, y, z, p, q, r = 0.0, 0.0, 0.0, 0.0, 0.0, 0.0
-        turns = False
-        for at in range(room.kept[i, 1], room.kept[i + 1, 1]):
-            source, coordinate = room.spread_from[at], tree.path[room.spread_from[at]]
-            g, row, first = room.places.group[coordinate], room.places.row[coordinate], room.spread_first[at]
-            width = room.places.column_first[g + 1] - room.places.column_first[g]
-            term = tree.g_cells[room.places.own_row[coordinate]]
+        rotates = False
+        for at in range(work.kept[i, 1], work.kept[i + 1, 1]):
+            source, coordinate = work.spread_from[at], tree.path[work.spread_from[at]]
+            g, row, first = (
+                work.indices.group[coordinate],
+                work.indices.row[coordinate],
+                work.spread_first[at],
+            )
+            width = work.indices.column_first[g + 1] - work.indices.column_first[g]
+            term = tree.g_cells[work.indices.own_row[coordinate]]
             v = tree.v[source]
             x, y, z = x + term * v[0], y + term * v[1], z + term * v[2]
-            _spread(tree, room.v, room.target, v, row, first, width)
-            if tree.turning[coordinate] > 0:
-                turns = True
+            _spread(tree, work.v, work.target, v, row, first, width)
+            if tree.rotational[coordinate] > 0:
+                rotates = True
                 w = tree.w[source]
                 p, q, r = p + term * w[0], q + term * w[1], r + term * w[2]
-                _spread(tree, room.w, room.target, w, row, first, width)
+                _spread(tree, work.w, work.target, w, row, first, width)
         for k in range(6):
-            room.residual[i, k] = tree.residual[i, k]
-        if room.kept[i, 1] < room.kept[i + 1, 1]:
-            room.residual[i, 0] += tree.mass[i] * x
-            room.residual[i, 1] += tree.mass[i] * y
-            room.residual[i, 2] += tree.mass[i] * z
-        if turns:
+            work.residual[i, k] = tree.residual[i, k]
+        if work.kept[i, 1] < work.kept[i + 1, 1]:
+            work.residual[i, 0] += tree.mass[i] * x
+            work.residual[i, 1] += tree.mass[i] * y
+            work.residual[i, 2] += tree.mass[i] * z
+        if rotates:
             j = tree.inertia[i]
-            room.residual[i, 3] += j[0] * p + j[3] * q + j[4] * r
-            room.residual[i, 4] += j[3] * p + j[1] * q + j[5] * r
-            room.residual[i, 5] += j[4] * p + j[5] * q + j[2] * r
+            work.residual[i, 3] += j[0] * p + j[3] * q + j[4] * r
+            work.residual[i, 4] += j[3] * p + j[1] * q + j[5] * r
+            work.residual[i, 5] += j[4] * p + j[5] * q + j[2] * r
 
 
 @fused_kernel
@@ -208,7 +221,7 @@ def _spread(
     """Add a dependent coordinate's column times its row of B_di to the independent columns."""
     x, y, z = column[0], column[1], column[2]
     for c in range(width):
-        share, to = tree.b_cells[row + c], target[first + c]
-        matrix[to, 0] += share * x
-        matrix[to, 1] += share * y
-        matrix[to, 2] += share * z
+        ratio, to = tree.b_cells[row + c], target[first + c]
+        matrix[to, 0] += ratio * x
+        matrix[to, 1] += ratio * y
+        matrix[to, 2] += ratio * z

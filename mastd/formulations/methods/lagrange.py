@@ -16,9 +16,9 @@ from mastd.arrays import FloatArray, IntArray
 from mastd.formulations.methods.mass_matrix import (
     Columns,
     add_inertia,
+    coupled_coordinates,
     free_columns,
-    free_places,
-    joined_coordinates,
+    free_equations,
 )
 from mastd.formulations.methods.reduced_indices import group_of
 from mastd.formulations.methods.sparse_cholesky import (
@@ -31,8 +31,7 @@ from mastd.formulations.methods.sparse_cholesky import (
     pattern_of,
     solve,
 )
-from mastd.formulations.tree import arrays as a
-from mastd.formulations.tree.arrays import Tree
+from mastd.formulations.tree.arrays import BODY_GROUP, CUT_ROW, Tree
 from mastd.kernel import fused_kernel, merged_kernel, separate_kernel
 from mastd.vehicle.state.arrays import Arrays
 
@@ -40,11 +39,11 @@ MIN_PIVOT: Final = 1e-13
 """Of the largest entry in its column before elimination: below it the system is singular."""
 
 
-class LagrangeRoom(NamedTuple):
+class LagrangeWorkspace(NamedTuple):
     """Room of the conventional method. N = free coordinates + rows."""
 
     columns: Columns
-    place: IntArray
+    equation: IntArray
     """(n) in the system, −1 of coordinates that are fixed."""
     matrix: FloatArray
     """(N, N)."""
@@ -55,48 +54,48 @@ class LagrangeRoom(NamedTuple):
     """(N) largest entries of the columns."""
 
 
-def lagrange_room(tree: Tree) -> LagrangeRoom:
+def lagrange_workspace(tree: Tree) -> LagrangeWorkspace:
     """Return the room of the conventional method for a tree."""
-    place = free_places(tree)
-    size = int(np.count_nonzero(place >= 0)) + len(tree.bias)
-    return LagrangeRoom(
-        free_columns(tree, place), place, np.zeros((size, size)), np.zeros(size), np.zeros(size)
+    equation = free_equations(tree)
+    size = int(np.count_nonzero(equation >= 0)) + len(tree.bias)
+    return LagrangeWorkspace(
+        free_columns(tree, equation), equation, np.zeros((size, size)), np.zeros(size), np.zeros(size)
     )
 
 
 @separate_kernel
-def solve_lagrange(tree: Tree, car: Arrays, room: LagrangeRoom) -> int:
+def solve_lagrange(tree: Tree, car: Arrays, work: LagrangeWorkspace) -> int:
     """Write ``udot`` of all free coordinates: (17), (22) and (23) as one system, by LU with row exchanges.
 
     Returns 0, or 1 + the group whose equations depend on each other.
     """
-    matrix, values = room.matrix, room.values
+    matrix, values = work.matrix, work.values
     rows = tree.bias.shape[0]
     free = values.shape[0] - rows
     for i in range(free + rows):
         values[i] = 0.0
         for k in range(free + rows):
             matrix[i, k] = 0.0
-    add_inertia(tree, room.columns, tree.v, tree.w, tree.residual, matrix, values)
+    add_inertia(tree, work.columns, tree.v, tree.w, tree.residual, matrix, values)
     for i in range(free):
         for k in range(i):
             matrix[k, i] = matrix[i, k]
     for r in range(rows):
         values[free + r] = -tree.bias[r]
-        first = tree.row_table[r, a.R_FIRST]
-        for c in range(first, first + tree.row_table[r, a.R_COUNT]):
+        first = tree.row_table[r, CUT_ROW.first]
+        for c in range(first, first + tree.row_table[r, CUT_ROW.columns]):
             coordinate = tree.row_columns[c, 1]
-            if room.place[coordinate] >= 0:
-                matrix[free + r, room.place[coordinate]] = tree.phi[r, coordinate]
-                matrix[room.place[coordinate], free + r] = tree.phi[r, coordinate]
-    failed = _solve_dense(matrix, values, room.sizes)
+            if work.equation[coordinate] >= 0:
+                matrix[free + r, work.equation[coordinate]] = tree.phi[r, coordinate]
+                matrix[work.equation[coordinate], free + r] = tree.phi[r, coordinate]
+    failed = _solve_dense(matrix, values, work.sizes)
     if failed > free:
         return 1 + group_of_row(tree, failed - 1 - free)
-    for k in range(room.place.shape[0]):
-        if room.place[k] >= 0:
-            if room.place[k] == failed - 1:
+    for k in range(work.equation.shape[0]):
+        if work.equation[k] >= 0:
+            if work.equation[k] == failed - 1:
                 return 1 + group_of(tree, k)
-            tree.udot[k] = values[room.place[k]]
+            tree.udot[k] = values[work.equation[k]]
     return 0
 
 
@@ -104,7 +103,7 @@ def solve_lagrange(tree: Tree, car: Arrays, room: LagrangeRoom) -> int:
 def group_of_row(tree: Tree, row: int) -> int:
     """Return the body group of a constraint row."""
     group = 0
-    while row >= tree.groups[group, a.B_ROW] + tree.groups[group, a.B_ROWS]:
+    while row >= tree.groups[group, BODY_GROUP.first_row] + tree.groups[group, BODY_GROUP.rows]:
         group += 1
     return group
 
@@ -138,10 +137,10 @@ def _solve_dense(matrix: FloatArray, values: FloatArray, sizes: FloatArray) -> i
         inverse = 1.0 / pivot
         matrix[step, step] = inverse
         for i in range(step + 1, n):
-            share = matrix[i, step] * inverse
+            ratio = matrix[i, step] * inverse
             for k in range(step + 1, n):
-                matrix[i, k] -= share * matrix[step, k]
-            values[i] -= share * values[step]
+                matrix[i, k] -= ratio * matrix[step, k]
+            values[i] -= ratio * values[step]
     for i in range(n - 1, -1, -1):
         value = values[i]
         for k in range(i + 1, n):
@@ -150,11 +149,11 @@ def _solve_dense(matrix: FloatArray, values: FloatArray, sizes: FloatArray) -> i
     return 0
 
 
-class ReducedRoom(NamedTuple):
+class ReducedWorkspace(NamedTuple):
     """Room of the reduced method."""
 
     columns: Columns
-    place: IntArray
+    equation: IntArray
     """(n) in the order of elimination, −1 of coordinates that are fixed."""
     coordinate: IntArray
     """(free) of each place."""
@@ -162,12 +161,12 @@ class ReducedRoom(NamedTuple):
     """Of the mass matrix."""
     mass: FloatArray
     """(free, free) its lower triangle, then its factors."""
-    reach_first: IntArray
+    nonzero_first: IntArray
     """(rows + 1) where the places begin that L⁻¹ Φᵀ of each row has entries in, and these, rising."""
-    reach: IntArray
-    reached_first: IntArray
+    nonzero: IntArray
+    nonzero_rows_first: IntArray
     """(free + 1) the same by places: the rows."""
-    reached: IntArray
+    nonzero_rows: IntArray
     y: FloatArray
     """(rows, free) L⁻¹ Φᵀ."""
     multiplier_pattern: Pattern
@@ -179,40 +178,42 @@ class ReducedRoom(NamedTuple):
     """(free) force, then accelerations."""
 
 
-def reduced_room(tree: Tree, dense: bool = False) -> ReducedRoom:
+def reduced_workspace(tree: Tree, dense: bool = False) -> ReducedWorkspace:
     """Return the room of the reduced method for a tree.
 
     ``dense``: as if all entries were in use, to count the operations of a code that does not look.
     """
-    joined = joined_coordinates(tree)
-    free, rows = len(joined), len(tree.bias)
+    coupled = coupled_coordinates(tree)
+    free, rows = len(coupled), len(tree.bias)
     if dense:
-        joined[:] = True
-    order = list(range(free)) if dense else elimination_order(joined)
-    place = free_places(tree, order)
-    pattern = pattern_of(joined[np.ix_(order, order)])
-    reach = []
+        coupled[:] = True
+    order = list(range(free)) if dense else elimination_order(coupled)
+    equation = free_equations(tree, order)
+    pattern = pattern_of(coupled[np.ix_(order, order)])
+    nonzero = []
     for line in tree.row_table:
-        own = tree.row_columns[line[a.R_FIRST] : line[a.R_FIRST] + line[a.R_COUNT], 1]
-        found = set(range(free)) if dense else {int(k) for k in place[own] if k >= 0}
+        own = tree.row_columns[line[CUT_ROW.first] : line[CUT_ROW.first] + line[CUT_ROW.columns], 1]
+        found = set(range(free)) if dense else {int(k) for k in equation[own] if k >= 0}
         for j in range(free):
             if j in found:
                 found |= set(pattern.rows[pattern.first[j] : pattern.first[j + 1]].tolist())
-        reach.append(sorted(found))
-    reached = [[r for r in range(rows) if j in reach[r]] for j in range(free)]
-    crossing = np.array([[bool(set(one) & set(other)) for other in reach] for one in reach], dtype=np.bool_)
+        nonzero.append(sorted(found))
+    nonzero_rows = [[r for r in range(rows) if j in nonzero[r]] for j in range(free)]
+    crossing = np.array(
+        [[bool(set(one) & set(other)) for other in nonzero] for one in nonzero], dtype=np.bool_
+    )
     coordinate = np.zeros(free, dtype=np.int64)
-    coordinate[place[place >= 0]] = np.flatnonzero(place >= 0)
-    return ReducedRoom(
-        columns=free_columns(tree, place),
-        place=place,
+    coordinate[equation[equation >= 0]] = np.flatnonzero(equation >= 0)
+    return ReducedWorkspace(
+        columns=free_columns(tree, equation),
+        equation=equation,
         coordinate=coordinate,
         pattern=pattern,
         mass=np.zeros((free, free)),
-        reach_first=_starts(reach),
-        reach=np.array([k for one in reach for k in one], dtype=np.int64),
-        reached_first=_starts(reached),
-        reached=np.array([k for one in reached for k in one], dtype=np.int64),
+        nonzero_first=_starts(nonzero),
+        nonzero=np.array([k for one in nonzero for k in one], dtype=np.int64),
+        nonzero_rows_first=_starts(nonzero_rows),
+        nonzero_rows=np.array([k for one in nonzero_rows for k in one], dtype=np.int64),
         y=np.zeros((rows, free)),
         multiplier_pattern=pattern_of(crossing.reshape(rows, rows)),
         multiplier_matrix=np.zeros((rows, rows)),
@@ -226,56 +227,56 @@ def _starts(lists: list[list[int]]) -> IntArray:
 
 
 @separate_kernel
-def solve_reduced(tree: Tree, car: Arrays, room: ReducedRoom) -> int:
+def solve_reduced(tree: Tree, car: Arrays, work: ReducedWorkspace) -> int:
     """Write ``udot`` of all free coordinates: first λ of Φ M⁻¹ Φᵀ λ = −bias − Φ M⁻¹ f, then M q̈ = f + Φᵀ λ.
 
     With M = L D Lᵀ it is Y = L⁻¹ Φᵀ that both take. Returns 0, or 1 + the group whose equations depend on
     each other.
     """
-    mass, y, values = room.mass, room.y, room.values
-    free, rows = values.shape[0], room.multipliers.shape[0]
-    clear(room.pattern, mass)
+    mass, y, values = work.mass, work.y, work.values
+    free, rows = values.shape[0], work.multipliers.shape[0]
+    clear(work.pattern, mass)
     for i in range(free):
         values[i] = 0.0
-    add_inertia(tree, room.columns, tree.v, tree.w, tree.residual, mass, values)
-    failed = factor(room.pattern, mass)
+    add_inertia(tree, work.columns, tree.v, tree.w, tree.residual, mass, values)
+    failed = factor(work.pattern, mass)
     if failed > 0:
-        return 1 + group_of(tree, room.coordinate[failed - 1])
-    forward(room.pattern, mass, values)
-    _carry_rows(tree, room)
-    clear(room.multiplier_pattern, room.multiplier_matrix)
+        return 1 + group_of(tree, work.coordinate[failed - 1])
+    forward(work.pattern, mass, values)
+    _carry_rows(tree, work)
+    clear(work.multiplier_pattern, work.multiplier_matrix)
     for r in range(rows):
-        room.multipliers[r] = -tree.bias[r]
+        work.multipliers[r] = -tree.bias[r]
     for j in range(free):
-        first, last = room.reached_first[j], room.reached_first[j + 1]
+        first, last = work.nonzero_rows_first[j], work.nonzero_rows_first[j + 1]
         for at in range(first, last):
-            r = room.reached[at]
+            r = work.nonzero_rows[at]
             value = y[r, j] * mass[j, j]
-            room.multipliers[r] -= value * values[j]
+            work.multipliers[r] -= value * values[j]
             for other in range(first, at + 1):
-                room.multiplier_matrix[r, room.reached[other]] += value * y[room.reached[other], j]
-    failed = factor(room.multiplier_pattern, room.multiplier_matrix)
+                work.multiplier_matrix[r, work.nonzero_rows[other]] += value * y[work.nonzero_rows[other], j]
+    failed = factor(work.multiplier_pattern, work.multiplier_matrix)
     if failed > 0:
         return 1 + group_of_row(tree, failed - 1)
-    solve(room.multiplier_pattern, room.multiplier_matrix, room.multipliers)
+    solve(work.multiplier_pattern, work.multiplier_matrix, work.multipliers)
     for r in range(rows):
-        for at in range(room.reach_first[r], room.reach_first[r + 1]):
-            values[room.reach[at]] += y[r, room.reach[at]] * room.multipliers[r]
-    backward(room.pattern, mass, values)
+        for at in range(work.nonzero_first[r], work.nonzero_first[r + 1]):
+            values[work.nonzero[at]] += y[r, work.nonzero[at]] * work.multipliers[r]
+    backward(work.pattern, mass, values)
     for i in range(free):
-        tree.udot[room.coordinate[i]] = values[i]
+        tree.udot[work.coordinate[i]] = values[i]
     return 0
 
 
 @fused_kernel
-def _carry_rows(tree: Tree, room: ReducedRoom) -> None:
+def _carry_rows(tree: Tree, work: ReducedWorkspace) -> None:
     """Write L⁻¹ Φᵀ, row of Φ by row of Φ."""
-    pattern, y = room.pattern, room.y
-    for r in range(room.multipliers.shape[0]):
-        for at in range(room.reach_first[r], room.reach_first[r + 1]):
-            y[r, room.reach[at]] = tree.phi[r, room.coordinate[room.reach[at]]]
-        for at in range(room.reach_first[r], room.reach_first[r + 1]):
-            j = room.reach[at]
+    pattern, y = work.pattern, work.y
+    for r in range(work.multipliers.shape[0]):
+        for at in range(work.nonzero_first[r], work.nonzero_first[r + 1]):
+            y[r, work.nonzero[at]] = tree.phi[r, work.coordinate[work.nonzero[at]]]
+        for at in range(work.nonzero_first[r], work.nonzero_first[r + 1]):
+            j = work.nonzero[at]
             value = y[r, j]
             for below in range(pattern.first[j], pattern.first[j + 1]):
-                y[r, pattern.rows[below]] -= room.mass[pattern.rows[below], j] * value
+                y[r, pattern.rows[below]] -= work.mass[pattern.rows[below], j] * value

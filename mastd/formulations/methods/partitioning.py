@@ -11,26 +11,31 @@ from typing import NamedTuple
 import numpy as np
 
 from mastd.arrays import FloatArray, IntArray
-from mastd.formulations.closing.partition import expand
+from mastd.formulations.constraints.partition import expand
 from mastd.formulations.methods.mass_matrix import (
     Columns,
     add_inertia,
+    coupled_coordinates,
     free_columns,
-    free_places,
-    joined_coordinates,
+    free_equations,
 )
-from mastd.formulations.methods.reduced_indices import Places, arrange, group_of, is_arranged, places_of
+from mastd.formulations.methods.reduced_indices import (
+    ReducedIndices,
+    group_of,
+    is_current,
+    reduced_indices_of,
+    update_indices,
+)
 from mastd.formulations.methods.sparse_cholesky import clear, factor, solve
-from mastd.formulations.tree import arrays as a
-from mastd.formulations.tree.arrays import Tree
+from mastd.formulations.tree.arrays import BODY_GROUP, FREE, Tree
 from mastd.kernel import fused_kernel, merged_kernel, separate_kernel
 from mastd.vehicle.state.arrays import Arrays
 
 
-class PartitioningRoom(NamedTuple):
+class PartitioningWorkspace(NamedTuple):
     """Room of the method."""
 
-    places: Places
+    indices: ReducedIndices
     columns: Columns
     coordinate: IntArray
     """(free) coordinate of each row of the whole system."""
@@ -55,23 +60,23 @@ class PartitioningRoom(NamedTuple):
     """(independent) force, then accelerations."""
 
 
-def partitioning_room(tree: Tree, dense: bool = False) -> PartitioningRoom:
+def partitioning_workspace(tree: Tree, dense: bool = False) -> PartitioningWorkspace:
     """Return the room of the method for a tree.
 
     ``dense``: as if the mass matrix of all coordinates had entries everywhere, to count the operations of a
     code that does not look.
     """
-    joined = joined_coordinates(tree)
+    coupled = coupled_coordinates(tree)
     if dense:
-        joined[:] = True
-    free, size = len(joined), int(np.sum(tree.groups[:, a.B_FREE]))
-    counts = np.count_nonzero(joined, axis=1)
-    return PartitioningRoom(
-        places=places_of(tree),
-        columns=free_columns(tree, free_places(tree)),
-        coordinate=np.flatnonzero(tree.fixed == a.FREE).astype(np.int64),
+        coupled[:] = True
+    free, size = len(coupled), int(np.sum(tree.groups[:, BODY_GROUP.free]))
+    counts = np.count_nonzero(coupled, axis=1)
+    return PartitioningWorkspace(
+        indices=reduced_indices_of(tree),
+        columns=free_columns(tree, free_equations(tree)),
+        coordinate=np.flatnonzero(tree.fixed == FREE).astype(np.int64),
         neighbour_first=np.concatenate([[0], np.cumsum(counts)]).astype(np.int64),
-        neighbour=np.nonzero(joined)[1].astype(np.int64),
+        neighbour=np.nonzero(coupled)[1].astype(np.int64),
         column_first=np.zeros(free + 1, dtype=np.int64),
         column=np.zeros(free * size, dtype=np.int64),
         mark=np.zeros(size, dtype=np.int64),
@@ -84,103 +89,103 @@ def partitioning_room(tree: Tree, dense: bool = False) -> PartitioningRoom:
 
 
 @separate_kernel
-def solve_partitioning(tree: Tree, car: Arrays, room: PartitioningRoom) -> int:
+def solve_partitioning(tree: Tree, car: Arrays, work: PartitioningWorkspace) -> int:
     """Write ``udot`` of all free coordinates: the projected equations, then the dependent coordinates by
     (27).
 
     B_di and g_di must be those of the present Φ_q and ``bias`` (``partition.independent_columns``,
     ``acceleration_terms``). Returns 0, or 1 + the group that is singular.
     """
-    places, values = room.places, room.values
-    if not is_arranged(tree, places):
-        arrange(tree, places)
-        list_products(tree, room)
-    for i in range(room.force.shape[0]):
-        room.force[i] = 0.0
-        for k in range(room.force.shape[0]):
-            room.whole[i, k] = 0.0
-    add_inertia(tree, room.columns, tree.v, tree.w, tree.residual, room.whole, room.force)
-    for i in range(room.force.shape[0]):
+    indices, values = work.indices, work.values
+    if not is_current(tree, indices):
+        update_indices(tree, indices)
+        list_products(tree, work)
+    for i in range(work.force.shape[0]):
+        work.force[i] = 0.0
+        for k in range(work.force.shape[0]):
+            work.whole[i, k] = 0.0
+    add_inertia(tree, work.columns, tree.v, tree.w, tree.residual, work.whole, work.force)
+    for i in range(work.force.shape[0]):
         for k in range(i):
-            room.whole[k, i] = room.whole[i, k]
-    clear(places.pattern, room.mass)
+            work.whole[k, i] = work.whole[i, k]
+    clear(indices.pattern, work.mass)
     for i in range(values.shape[0]):
         values[i] = 0.0
-    _project(tree, room)
-    failed = factor(places.pattern, room.mass)
+    _project(tree, work)
+    failed = factor(indices.pattern, work.mass)
     if failed > 0:
-        return 1 + group_of(tree, places.coordinate[failed - 1])
-    solve(places.pattern, room.mass, values)
+        return 1 + group_of(tree, indices.coordinate[failed - 1])
+    solve(indices.pattern, work.mass, values)
     for i in range(values.shape[0]):
-        tree.udot[places.coordinate[i]] = values[i]
+        tree.udot[indices.coordinate[i]] = values[i]
     expand(tree, tree.g_cells, tree.udot)
     return 0
 
 
 @fused_kernel
-def _last_place(places: Places, coordinate: int) -> int:
+def _last_place(indices: ReducedIndices, coordinate: int) -> int:
     """Return the last place that a row of the whole system is projected to."""
-    if places.place[coordinate] >= 0:
-        return int(places.place[coordinate])
-    return int(places.column_place[places.column_first[places.group[coordinate] + 1] - 1])
+    if indices.equation[coordinate] >= 0:
+        return int(indices.equation[coordinate])
+    return int(indices.column_equation[indices.column_first[indices.group[coordinate] + 1] - 1])
 
 
 @merged_kernel
-def list_products(tree: Tree, room: PartitioningRoom) -> None:
+def list_products(tree: Tree, work: PartitioningWorkspace) -> None:
     """Write which entries each row of M T has; only the lower triangle of Tᵀ M T is wanted."""
-    places, found = room.places, 0
-    for i in range(room.coordinate.shape[0]):
-        for k in range(room.mark.shape[0]):
-            room.mark[k] = 0
-        for at in range(room.neighbour_first[i], room.neighbour_first[i + 1]):
-            k = room.coordinate[room.neighbour[at]]
-            if places.place[k] >= 0:
-                room.mark[places.place[k]] = 1
+    indices, found = work.indices, 0
+    for i in range(work.coordinate.shape[0]):
+        for k in range(work.mark.shape[0]):
+            work.mark[k] = 0
+        for at in range(work.neighbour_first[i], work.neighbour_first[i + 1]):
+            k = work.coordinate[work.neighbour[at]]
+            if indices.equation[k] >= 0:
+                work.mark[indices.equation[k]] = 1
             else:
-                g = places.group[k]
-                for c in range(places.column_first[g], places.column_first[g + 1]):
-                    room.mark[places.column_place[c]] = 1
-        room.column_first[i] = found
-        for k in range(_last_place(places, room.coordinate[i]) + 1):
-            if room.mark[k] > 0:
-                room.column[found] = k
+                g = indices.group[k]
+                for c in range(indices.column_first[g], indices.column_first[g + 1]):
+                    work.mark[indices.column_equation[c]] = 1
+        work.column_first[i] = found
+        for k in range(_last_place(indices, work.coordinate[i]) + 1):
+            if work.mark[k] > 0:
+                work.column[found] = k
                 found += 1
-    room.column_first[room.coordinate.shape[0]] = found
+    work.column_first[work.coordinate.shape[0]] = found
 
 
 @merged_kernel
-def _project(tree: Tree, room: PartitioningRoom) -> None:
+def _project(tree: Tree, work: PartitioningWorkspace) -> None:
     """Add Tᵀ M T to the reduced mass matrix and Tᵀ (f − M g) to the reduced force, row of M by row of M."""
-    places, values = room.places, room.values
-    for i in range(room.coordinate.shape[0]):
-        for c in range(room.column_first[i], room.column_first[i + 1]):
-            room.row[room.column[c]] = 0.0
-        last = _last_place(places, room.coordinate[i])
-        force = room.force[i]
-        for at in range(room.neighbour_first[i], room.neighbour_first[i + 1]):
-            k = room.coordinate[room.neighbour[at]]
-            entry = room.whole[i, room.neighbour[at]]
-            if places.place[k] >= 0:
-                if places.place[k] <= last:
-                    room.row[places.place[k]] += entry
+    indices, values = work.indices, work.values
+    for i in range(work.coordinate.shape[0]):
+        for c in range(work.column_first[i], work.column_first[i + 1]):
+            work.row[work.column[c]] = 0.0
+        last = _last_place(indices, work.coordinate[i])
+        force = work.force[i]
+        for at in range(work.neighbour_first[i], work.neighbour_first[i + 1]):
+            k = work.coordinate[work.neighbour[at]]
+            entry = work.whole[i, work.neighbour[at]]
+            if indices.equation[k] >= 0:
+                if indices.equation[k] <= last:
+                    work.row[indices.equation[k]] += entry
                 continue
-            force -= entry * tree.g_cells[places.own_row[k]]
-            g = places.group[k]
-            for c in range(places.column_first[g], places.column_first[g + 1]):
-                if places.column_place[c] <= last:
-                    share = tree.b_cells[places.row[k] + places.column[c]]
-                    room.row[places.column_place[c]] += entry * share
-        k = room.coordinate[i]
-        if places.place[k] >= 0:
+            force -= entry * tree.g_cells[indices.own_row[k]]
+            g = indices.group[k]
+            for c in range(indices.column_first[g], indices.column_first[g + 1]):
+                if indices.column_equation[c] <= last:
+                    ratio = tree.b_cells[indices.row[k] + indices.column[c]]
+                    work.row[indices.column_equation[c]] += entry * ratio
+        k = work.coordinate[i]
+        if indices.equation[k] >= 0:
             values[last] += force
-            for c in range(room.column_first[i], room.column_first[i + 1]):
-                room.mass[last, room.column[c]] += room.row[room.column[c]]
+            for c in range(work.column_first[i], work.column_first[i + 1]):
+                work.mass[last, work.column[c]] += work.row[work.column[c]]
             continue
-        g = places.group[k]
-        for own in range(places.column_first[g], places.column_first[g + 1]):
-            place = places.column_place[own]
-            share = tree.b_cells[places.row[k] + places.column[own]]
-            values[place] += share * force
-            for c in range(room.column_first[i], room.column_first[i + 1]):
-                if room.column[c] <= place:
-                    room.mass[place, room.column[c]] += share * room.row[room.column[c]]
+        g = indices.group[k]
+        for own in range(indices.column_first[g], indices.column_first[g + 1]):
+            equation = indices.column_equation[own]
+            ratio = tree.b_cells[indices.row[k] + indices.column[own]]
+            values[equation] += ratio * force
+            for c in range(work.column_first[i], work.column_first[i + 1]):
+                if work.column[c] <= equation:
+                    work.mass[equation, work.column[c]] += ratio * work.row[work.column[c]]

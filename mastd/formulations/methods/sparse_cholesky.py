@@ -29,14 +29,14 @@ class Pattern(NamedTuple):
     """(n) room for the diagonal before elimination."""
 
 
-def elimination_order(joined: BoolArray) -> list[int]:
+def elimination_order(coupled: BoolArray) -> list[int]:
     """Return an order of elimination with little fill: always one that has the fewest neighbours left.
 
-    ``joined`` (n, n), symmetric: where the matrix has entries. A tree, eliminated so, has no fill at all. Of
+    ``coupled`` (n, n), symmetric: where the matrix has entries. A tree, eliminated so, has no fill at all. Of
     equals the last comes first: in height order these are the leaves.
     """
-    neighbours = [set(np.flatnonzero(row).tolist()) - {i} for i, row in enumerate(joined)]
-    left, order = set(range(len(joined))), []
+    neighbours = [set(np.flatnonzero(row).tolist()) - {i} for i, row in enumerate(coupled)]
+    left, order = set(range(len(coupled))), []
     while left:
         chosen = min(left, key=lambda i: (len(neighbours[i]), -i))
         for i in neighbours[chosen]:
@@ -47,10 +47,10 @@ def elimination_order(joined: BoolArray) -> list[int]:
     return order
 
 
-def pattern_of(joined: BoolArray) -> Pattern:
-    """Return where L has entries for a matrix with entries ``joined`` (n, n), eliminated from 0 to n − 1."""
-    n = len(joined)
-    below = [set(np.flatnonzero(joined[i + 1 :, i] | joined[i, i + 1 :]) + i + 1) for i in range(n)]
+def pattern_of(coupled: BoolArray) -> Pattern:
+    """Return where L has entries for a matrix with entries ``coupled`` (n, n), eliminated from 0 to n − 1."""
+    n = len(coupled)
+    below = [set(np.flatnonzero(coupled[i + 1 :, i] | coupled[i, i + 1 :]) + i + 1) for i in range(n)]
     for column in below:
         if column:
             first = min(column)
@@ -89,12 +89,12 @@ def factor(pattern: Pattern, matrix: FloatArray) -> int:
         matrix[j, j] = inverse
         for at in range(first[j], first[j + 1]):
             i = rows[at]
-            share = matrix[i, j] * inverse
+            ratio = matrix[i, j] * inverse
             # Entries of this column below i are not divided yet, that of i is not any more needed whole.
             for other in range(at, first[j + 1]):
                 k = rows[other]
-                matrix[k, i] -= share * matrix[k, j]
-            matrix[i, j] = share
+                matrix[k, i] -= ratio * matrix[k, j]
+            matrix[i, j] = ratio
     return 0
 
 

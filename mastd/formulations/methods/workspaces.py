@@ -6,20 +6,20 @@ from typing import Final
 
 import numpy as np
 
-from mastd.formulations.closing.drive_forces import ForceRoom
-from mastd.formulations.closing.evaluate import empty_room
+from mastd.formulations.constraints.drive_forces import DriveForceWorkspace
+from mastd.formulations.constraints.evaluate import empty_matrices
 from mastd.formulations.methods.dispatch import (
     INDEPENDENT,
     LAGRANGE,
     PARTITIONING,
     REDUCED_LAGRANGE,
     SUBSYSTEMS,
-    Rooms,
+    Workspaces,
 )
-from mastd.formulations.methods.independent import independent_room
-from mastd.formulations.methods.lagrange import lagrange_room, reduced_room
-from mastd.formulations.methods.partitioning import partitioning_room
-from mastd.formulations.subsystem.workspace import make_room
+from mastd.formulations.methods.independent import independent_workspace
+from mastd.formulations.methods.lagrange import lagrange_workspace, reduced_workspace
+from mastd.formulations.methods.partitioning import partitioning_workspace
+from mastd.formulations.subsystem.workspace import subsystem_workspace
 from mastd.formulations.tree.arrays import Tree
 from mastd.formulations.tree.subsystems import choices, subsystems_of
 from mastd.settings.vehicle.solver_names import Formulation
@@ -37,19 +37,19 @@ FORMULATION_CODES: Final[dict[Formulation, int]] = {
 }
 
 
-def rooms_of(layout: Layout, tree: Tree, solver: Solver) -> Rooms:
+def workspaces_of(layout: Layout, tree: Tree, solver: Solver) -> Workspaces:
     """Return the room of all formulations, for what a solver makes of the subsystems."""
     subsystems = subsystems_of(layout.model, tree)
     usual = "cartesian" if solver.formulation == "subsystem-cartesian" else "joint"
     chosen = choices(subsystems, usual, dict.fromkeys(solver.cartesian, "cartesian"))
-    return Rooms(
-        lagrange=lagrange_room(tree),
-        reduced=reduced_room(tree),
-        partitioning=partitioning_room(tree),
-        independent=independent_room(tree),
-        subsystem=make_room(layout, tree, subsystems, chosen),
-        forces=ForceRoom.of(tree),
-        fresh=empty_room(layout.cells),
+    return Workspaces(
+        lagrange=lagrange_workspace(tree),
+        reduced=reduced_workspace(tree),
+        partitioning=partitioning_workspace(tree),
+        independent=independent_workspace(tree),
+        subsystem=subsystem_workspace(layout, tree, subsystems, chosen),
+        forces=DriveForceWorkspace.of(tree),
+        fresh=empty_matrices(layout.cells),
         shift=np.zeros(len(tree.u)),
-        closing=np.zeros(2),
+        projection=np.zeros(2),
     )

@@ -5,16 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 from mastd.arrays import FloatArray
-from mastd.formulations.subsystem.workspace import (
-    C_FORCE,
-    C_INERTIA,
-    C_MASS,
-    C_MOMENT,
-    COMPOSITE_FIELDS,
-    S_FREE,
-    S_FREES,
-    SubsystemRoom,
-)
+from mastd.formulations.subsystem.workspace import COMPOSITE, COMPOSITE_SIZE, SUBSYSTEM, SubsystemWorkspace
 from mastd.formulations.tree.arrays import Tree
 from mastd.kernel import fused_kernel
 
@@ -63,50 +54,50 @@ def solved(block: FloatArray, size: int, width: int) -> bool:
 
 
 @fused_kernel
-def state_inertia(tree: Tree, room: SubsystemRoom, i: int) -> None:
+def state_inertia(tree: Tree, work: SubsystemWorkspace, i: int) -> None:
     """Write state inertia and out-of-balance force of a link about the chassis' centre: M̂, −Q̂ of (26).
 
     M̂ = [m, −m r̃; m r̃, J − m r̃ r̃] has ten numbers, and so have sums of it.
     """
     whole, x, y, z, mass = (
-        room.composite,
-        tree.place[i, 0],
-        tree.place[i, 1],
-        tree.place[i, 2],
+        work.composite,
+        tree.position[i, 0],
+        tree.position[i, 1],
+        tree.position[i, 2],
         tree.mass[i],
     )
     s0, s1, s2 = mass * x, mass * y, mass * z
-    whole[i, C_MASS] = mass
-    whole[i, C_MOMENT], whole[i, C_MOMENT + 1], whole[i, C_MOMENT + 2] = s0, s1, s2
-    whole[i, C_INERTIA] = tree.inertia[i, 0] + s1 * y + s2 * z
-    whole[i, C_INERTIA + 1] = tree.inertia[i, 1] + s0 * x + s2 * z
-    whole[i, C_INERTIA + 2] = tree.inertia[i, 2] + s0 * x + s1 * y
-    whole[i, C_INERTIA + 3] = tree.inertia[i, 3] - s0 * y
-    whole[i, C_INERTIA + 4] = tree.inertia[i, 4] - s0 * z
-    whole[i, C_INERTIA + 5] = tree.inertia[i, 5] - s1 * z
+    whole[i, COMPOSITE.mass] = mass
+    whole[i, COMPOSITE.moment], whole[i, COMPOSITE.moment + 1], whole[i, COMPOSITE.moment + 2] = s0, s1, s2
+    whole[i, COMPOSITE.inertia] = tree.inertia[i, 0] + s1 * y + s2 * z
+    whole[i, COMPOSITE.inertia + 1] = tree.inertia[i, 1] + s0 * x + s2 * z
+    whole[i, COMPOSITE.inertia + 2] = tree.inertia[i, 2] + s0 * x + s1 * y
+    whole[i, COMPOSITE.inertia + 3] = tree.inertia[i, 3] - s0 * y
+    whole[i, COMPOSITE.inertia + 4] = tree.inertia[i, 4] - s0 * z
+    whole[i, COMPOSITE.inertia + 5] = tree.inertia[i, 5] - s1 * z
     f0, f1, f2 = tree.residual[i, 0], tree.residual[i, 1], tree.residual[i, 2]
-    whole[i, C_FORCE], whole[i, C_FORCE + 1], whole[i, C_FORCE + 2] = f0, f1, f2
-    whole[i, C_FORCE + 3] = tree.residual[i, 3] + y * f2 - z * f1
-    whole[i, C_FORCE + 4] = tree.residual[i, 4] + z * f0 - x * f2
-    whole[i, C_FORCE + 5] = tree.residual[i, 5] + x * f1 - y * f0
+    whole[i, COMPOSITE.force], whole[i, COMPOSITE.force + 1], whole[i, COMPOSITE.force + 2] = f0, f1, f2
+    whole[i, COMPOSITE.force + 3] = tree.residual[i, 3] + y * f2 - z * f1
+    whole[i, COMPOSITE.force + 4] = tree.residual[i, 4] + z * f0 - x * f2
+    whole[i, COMPOSITE.force + 5] = tree.residual[i, 5] + x * f1 - y * f0
 
 
 @fused_kernel
-def pass_down(room: SubsystemRoom, i: int, lower: int) -> None:
+def add_to_lower(work: SubsystemWorkspace, i: int, lower: int) -> None:
     """Add inertia and force of a link to those of the one that carries it."""
-    for k in range(COMPOSITE_FIELDS):
-        room.composite[lower, k] += room.composite[i, k]
+    for k in range(COMPOSITE_SIZE):
+        work.composite[lower, k] += work.composite[i, k]
 
 
 @fused_kernel
-def reduce_to_base(room: SubsystemRoom, s: int) -> bool:
+def reduce_to_base(work: SubsystemWorkspace, s: int) -> bool:
     """Eliminate the independent coordinates of a subsystem: (19), (20), and (31), (32).
 
     What they take off the inertia of the base and add to the force on it goes to ``core``, the factors stay
     in ``reduced``. Returns whether the inertia is positive.
     """
-    first, frees = room.table[s, S_FREE], room.table[s, S_FREES]
-    reduced, core = room.reduced, room.core
+    first, frees = work.table[s, SUBSYSTEM.first_free], work.table[s, SUBSYSTEM.free]
+    reduced, core = work.reduced, work.core
     base = reduced.shape[1] - 7
     for k in range(frees):
         row = first + k
@@ -128,40 +119,40 @@ def reduce_to_base(room: SubsystemRoom, s: int) -> bool:
 
 
 @fused_kernel
-def independent_rates(room: SubsystemRoom, s: int) -> None:
+def independent_accelerations(work: SubsystemWorkspace, s: int) -> None:
     """Write the accelerations of a subsystem's independent coordinates to ``rates``: (18), (29)."""
-    first, frees = room.table[s, S_FREE], room.table[s, S_FREES]
-    reduced = room.reduced
+    first, frees = work.table[s, SUBSYSTEM.first_free], work.table[s, SUBSYSTEM.free]
+    reduced = work.reduced
     base = reduced.shape[1] - 7
     for back in range(frees):
         k = frees - 1 - back
         value = reduced[first + k, base + 6]
-        for c in range(room.motions.shape[0]):
-            value -= reduced[first + k, base + room.motions[c]] * room.acceleration[room.motions[c]]
+        for c in range(work.motions.shape[0]):
+            value -= reduced[first + k, base + work.motions[c]] * work.acceleration[work.motions[c]]
         for i in range(k + 1, frees):
-            value -= reduced[first + k, i] * room.rates[i]
-        room.rates[k] = value * reduced[first + k, k]
+            value -= reduced[first + k, i] * work.rates[i]
+        work.rates[k] = value * reduced[first + k, k]
 
 
 @fused_kernel
-def solve_base(room: SubsystemRoom) -> None:
+def solve_base(work: SubsystemWorkspace) -> None:
     """Write the acceleration of the base, (1); rows and columns of motions that are held are left out."""
-    core, motions, whole = room.core, room.motions, room.composite
+    core, motions, whole = work.core, work.motions, work.composite
     for k in range(3):
-        core[k, k] += whole[0, C_MASS]
-        core[3 + k, 3 + k] += whole[0, C_INERTIA + k]
-    s0, s1, s2 = whole[0, C_MOMENT], whole[0, C_MOMENT + 1], whole[0, C_MOMENT + 2]
+        core[k, k] += whole[0, COMPOSITE.mass]
+        core[3 + k, 3 + k] += whole[0, COMPOSITE.inertia + k]
+    s0, s1, s2 = whole[0, COMPOSITE.moment], whole[0, COMPOSITE.moment + 1], whole[0, COMPOSITE.moment + 2]
     core[0, 4] += s2
     core[0, 5] -= s1
     core[1, 3] -= s2
     core[1, 5] += s0
     core[2, 3] += s1
     core[2, 4] -= s0
-    core[3, 4] += whole[0, C_INERTIA + 3]
-    core[3, 5] += whole[0, C_INERTIA + 4]
-    core[4, 5] += whole[0, C_INERTIA + 5]
+    core[3, 4] += whole[0, COMPOSITE.inertia + 3]
+    core[3, 5] += whole[0, COMPOSITE.inertia + 4]
+    core[4, 5] += whole[0, COMPOSITE.inertia + 5]
     for k in range(6):
-        core[k, 6] -= whole[0, C_FORCE + k]
+        core[k, 6] -= whole[0, COMPOSITE.force + k]
     count = motions.shape[0]
     for a in range(count):
         k = motions[a]
@@ -178,5 +169,5 @@ def solve_base(room: SubsystemRoom) -> None:
         k = motions[a]
         value = core[k, 6]
         for b in range(a + 1, count):
-            value -= core[k, motions[b]] * room.acceleration[motions[b]]
-        room.acceleration[k] = value * core[k, k]
+            value -= core[k, motions[b]] * work.acceleration[motions[b]]
+        work.acceleration[k] = value * core[k, k]

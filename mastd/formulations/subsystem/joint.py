@@ -20,141 +20,161 @@ M* v̈ = Q* − Q*_y Ẏ₀ with, U standing for Φ_u⁻¹ Φ_v,
 from __future__ import annotations
 
 from mastd.formulations.subsystem.algebra import (
-    independent_rates,
-    pass_down,
+    add_to_lower,
+    independent_accelerations,
     reduce_to_base,
     state_inertia,
 )
-from mastd.formulations.subsystem.workspace import (
-    C_FORCE,
-    C_INERTIA,
-    C_MASS,
-    C_MOMENT,
-    S_COORDINATE,
-    S_FREE,
-    S_FREES,
-    S_GROUP,
-    S_GROUPS,
-    S_LINK,
-    S_LINKS,
-    S_ROWS,
-    S_SOLUTION,
-    SubsystemRoom,
-)
-from mastd.formulations.tree import arrays as a
-from mastd.formulations.tree.arrays import Tree
+from mastd.formulations.subsystem.workspace import COMPOSITE, SUBSYSTEM, SubsystemWorkspace
+from mastd.formulations.tree.arrays import BODY_GROUP, LINK, Tree
 from mastd.kernel import fused_kernel, merged_kernel
 
 
 @merged_kernel
-def reduce_joint(tree: Tree, room: SubsystemRoom, s: int) -> bool:
+def reduce_joint(tree: Tree, work: SubsystemWorkspace, s: int) -> bool:
     """Add a subsystem's effective inertia and force to the base; tell whether its own is positive."""
-    compose(tree, room, s)
-    couple(tree, room, s)
-    take_dependence(tree, room, s)
-    project(room, s)
-    return reduce_to_base(room, s)
+    composite_inertias(tree, work, s)
+    assemble_coupling(tree, work, s)
+    gather_dependence(tree, work, s)
+    project(work, s)
+    return reduce_to_base(work, s)
 
 
 @fused_kernel
-def compose(tree: Tree, room: SubsystemRoom, s: int) -> None:
+def composite_inertias(tree: Tree, work: SubsystemWorkspace, s: int) -> None:
     """Sum up state inertia and force from the outermost links down to the base: M_yy and P_y of (27)."""
-    first, count = room.table[s, S_LINK], room.table[s, S_LINKS]
+    first, count = work.table[s, SUBSYSTEM.first_link], work.table[s, SUBSYSTEM.links]
     for k in range(count):
-        state_inertia(tree, room, room.links[first + k])
+        state_inertia(tree, work, work.links[first + k])
     for back in range(count):
-        i = room.links[first + count - 1 - back]
-        lower = tree.links[i, a.L_LOWER]
-        pass_down(room, i, lower if room.seat[lower] >= 0 else 0)
+        i = work.links[first + count - 1 - back]
+        lower = tree.links[i, LINK.lower]
+        add_to_lower(work, i, lower if work.local_index[lower] >= 0 else 0)
 
 
 @fused_kernel
-def couple(tree: Tree, room: SubsystemRoom, s: int) -> None:
+def assemble_coupling(tree: Tree, work: SubsystemWorkspace, s: int) -> None:
     """Write B_j of (23), M_yq, M_qq and P_q of (27), coordinates in the present order."""
-    first, size = room.table[s, S_COORDINATE], room.table[s, S_ROWS] + room.table[s, S_FREES]
-    columns, whole, mass = room.state_columns, room.composite, room.mass
+    first, size = (
+        work.table[s, SUBSYSTEM.first_coordinate],
+        work.table[s, SUBSYSTEM.rows] + work.table[s, SUBSYSTEM.free],
+    )
+    columns, whole, mass = work.state_columns, work.composite, work.mass
     for n in range(size):
         for k in range(size):
             mass[n, k] = 0.0
     for n in range(size):
         # Rising: the columns of the coordinates below stand already.
-        k = room.coordinates[first + n]
+        k = work.coordinates[first + n]
         i = tree.link_of[k]
         x, y, z = tree.axis[k, 0], tree.axis[k, 1], tree.axis[k, 2]
         w0, w1, w2 = 0.0, 0.0, 0.0
-        if tree.turning[k] > 0:
+        if tree.rotational[k] > 0:
             w0, w1, w2 = x, y, z
             p0, p1, p2 = (
-                tree.place[i, 0] + tree.arm[i, 0],
-                tree.place[i, 1] + tree.arm[i, 1],
-                tree.place[i, 2] + tree.arm[i, 2],
+                tree.position[i, 0] + tree.arm[i, 0],
+                tree.position[i, 1] + tree.arm[i, 1],
+                tree.position[i, 2] + tree.arm[i, 2],
             )
             x, y, z = p1 * w2 - p2 * w1, p2 * w0 - p0 * w2, p0 * w1 - p1 * w0
         columns[k, 0], columns[k, 1], columns[k, 2] = x, y, z
         columns[k, 3], columns[k, 4], columns[k, 5] = w0, w1, w2
-        m = whole[i, C_MASS]
-        s0, s1, s2 = whole[i, C_MOMENT], whole[i, C_MOMENT + 1], whole[i, C_MOMENT + 2]
+        m = whole[i, COMPOSITE.mass]
+        s0, s1, s2 = (
+            whole[i, COMPOSITE.moment],
+            whole[i, COMPOSITE.moment + 1],
+            whole[i, COMPOSITE.moment + 2],
+        )
         f0, f1, f2 = m * x, m * y, m * z
         t0, t1, t2 = s1 * z - s2 * y, s2 * x - s0 * z, s0 * y - s1 * x
-        if tree.turning[k] > 0:
+        if tree.rotational[k] > 0:
             f0, f1, f2 = f0 + w1 * s2 - w2 * s1, f1 + w2 * s0 - w0 * s2, f2 + w0 * s1 - w1 * s0
-            xx, yy, zz = whole[i, C_INERTIA], whole[i, C_INERTIA + 1], whole[i, C_INERTIA + 2]
-            xy, xz, yz = whole[i, C_INERTIA + 3], whole[i, C_INERTIA + 4], whole[i, C_INERTIA + 5]
+            xx, yy, zz = (
+                whole[i, COMPOSITE.inertia],
+                whole[i, COMPOSITE.inertia + 1],
+                whole[i, COMPOSITE.inertia + 2],
+            )
+            xy, xz, yz = (
+                whole[i, COMPOSITE.inertia + 3],
+                whole[i, COMPOSITE.inertia + 4],
+                whole[i, COMPOSITE.inertia + 5],
+            )
             t0 = t0 + xx * w0 + xy * w1 + xz * w2
             t1 = t1 + xy * w0 + yy * w1 + yz * w2
             t2 = t2 + xz * w0 + yz * w1 + zz * w2
-        at = room.column[k]
-        coupling = room.coupling[at]
+        at = work.column[k]
+        coupling = work.coupling[at]
         coupling[0], coupling[1], coupling[2] = f0, f1, f2
         coupling[3], coupling[4], coupling[5] = t0, t1, t2
-        force = x * whole[i, C_FORCE] + y * whole[i, C_FORCE + 1] + z * whole[i, C_FORCE + 2]
-        if tree.turning[k] > 0:
-            force += w0 * whole[i, C_FORCE + 3] + w1 * whole[i, C_FORCE + 4] + w2 * whole[i, C_FORCE + 5]
+        force = (
+            x * whole[i, COMPOSITE.force]
+            + y * whole[i, COMPOSITE.force + 1]
+            + z * whole[i, COMPOSITE.force + 2]
+        )
+        if tree.rotational[k] > 0:
+            force += (
+                w0 * whole[i, COMPOSITE.force + 3]
+                + w1 * whole[i, COMPOSITE.force + 4]
+                + w2 * whole[i, COMPOSITE.force + 5]
+            )
         coupling[6] = force
-        path = tree.links[i, a.L_PATH]
-        for p in range(path, path + tree.links[i, a.L_PATHS]):
+        path = tree.links[i, LINK.path]
+        for p in range(path, path + tree.links[i, LINK.path_size]):
             lower = tree.path[p]
-            other = room.column[lower]
+            other = work.column[lower]
             if lower > k or other < 0:
                 continue
             value = columns[lower, 0] * f0 + columns[lower, 1] * f1 + columns[lower, 2] * f2
-            if tree.turning[lower] > 0:
+            if tree.rotational[lower] > 0:
                 value += columns[lower, 3] * t0 + columns[lower, 4] * t1 + columns[lower, 5] * t2
             mass[at, other] = value
             mass[other, at] = value
 
 
 @fused_kernel
-def take_dependence(tree: Tree, room: SubsystemRoom, s: int) -> None:
+def gather_dependence(tree: Tree, work: SubsystemWorkspace, s: int) -> None:
     """Write −Φ_u⁻¹ Φ_v and Φ_u⁻¹ γ of (30) to ``solution``: those of the body groups of the subsystem."""
-    rows, frees, out = room.table[s, S_ROWS], room.table[s, S_FREES], room.table[s, S_SOLUTION]
-    solution = room.solution
+    rows, frees, out = (
+        work.table[s, SUBSYSTEM.rows],
+        work.table[s, SUBSYSTEM.free],
+        work.table[s, SUBSYSTEM.first_solution],
+    )
+    solution = work.solution
     for i in range(out, out + rows):
         for k in range(frees):
             solution[i, k] = 0.0
-    first = room.table[s, S_GROUP]
-    for g in range(first, first + room.table[s, S_GROUPS]):
-        group = tree.groups[room.groups[g]]
-        own, outside, cell = group[a.B_FREE], group[a.B_OUTSIDES], group[a.B_CELL]
-        member = group[a.B_FIRST] + group[a.B_ROWS]
-        for i in range(group[a.B_ROWS]):
-            at = out + room.column[tree.members[group[a.B_FIRST] + i]]
+    first = work.table[s, SUBSYSTEM.first_group]
+    for g in range(first, first + work.table[s, SUBSYSTEM.groups]):
+        group = tree.groups[work.groups[g]]
+        own, outside, cell = group[BODY_GROUP.free], group[BODY_GROUP.outsides], group[BODY_GROUP.cell]
+        member = group[BODY_GROUP.first] + group[BODY_GROUP.rows]
+        for i in range(group[BODY_GROUP.rows]):
+            at = out + work.column[tree.members[group[BODY_GROUP.first] + i]]
             for k in range(own):
-                place = room.column[tree.members[member + k]] - rows
-                solution[at, place] = tree.b_cells[cell + k]
+                position = work.column[tree.members[member + k]] - rows
+                solution[at, position] = tree.b_cells[cell + k]
             for k in range(outside):
-                place = room.column[tree.outside[group[a.B_OUTSIDE] + k]] - rows
-                solution[at, place] = tree.b_cells[cell + own + k]
-            solution[at, frees] = tree.g_cells[group[a.B_ROW] + i]
+                position = work.column[tree.outside[group[BODY_GROUP.outside] + k]] - rows
+                solution[at, position] = tree.b_cells[cell + own + k]
+            solution[at, frees] = tree.g_cells[group[BODY_GROUP.first_row] + i]
             cell += own + outside
 
 
 @fused_kernel
-def project(room: SubsystemRoom, s: int) -> None:
+def project(work: SubsystemWorkspace, s: int) -> None:
     """Write M*, Q*_y and Q* of (29) to ``reduced``, and P_y − M_yu Φ_u⁻¹ γ of (32) to the base."""
-    rows, frees, first = room.table[s, S_ROWS], room.table[s, S_FREES], room.table[s, S_FREE]
-    out, solution, mass, coupling = room.table[s, S_SOLUTION], room.solution, room.mass, room.coupling
-    product, reduced = room.product, room.reduced
+    rows, frees, first = (
+        work.table[s, SUBSYSTEM.rows],
+        work.table[s, SUBSYSTEM.free],
+        work.table[s, SUBSYSTEM.first_free],
+    )
+    out, solution, mass, coupling = (
+        work.table[s, SUBSYSTEM.first_solution],
+        work.solution,
+        work.mass,
+        work.coupling,
+    )
+    product, reduced = work.product, work.reduced
     base = reduced.shape[1] - 7
     for i in range(rows):
         for k in range(frees + 1):
@@ -178,19 +198,23 @@ def project(room: SubsystemRoom, s: int) -> None:
             reduced[first + i, base + c] = value
     for n in range(rows):
         for c in range(6):
-            room.core[c, 6] -= coupling[n, c] * solution[out + n, frees]
+            work.core[c, 6] -= coupling[n, c] * solution[out + n, frees]
 
 
 @merged_kernel
-def expand_joint(tree: Tree, room: SubsystemRoom, s: int) -> None:
+def expand_joint(tree: Tree, work: SubsystemWorkspace, s: int) -> None:
     """Write the accelerations of a subsystem's coordinates when those of the base stand: (29), (30)."""
-    independent_rates(room, s)
-    first, rows, frees = room.table[s, S_COORDINATE], room.table[s, S_ROWS], room.table[s, S_FREES]
-    out = room.table[s, S_SOLUTION]
+    independent_accelerations(work, s)
+    first, rows, frees = (
+        work.table[s, SUBSYSTEM.first_coordinate],
+        work.table[s, SUBSYSTEM.rows],
+        work.table[s, SUBSYSTEM.free],
+    )
+    out = work.table[s, SUBSYSTEM.first_solution]
     for i in range(rows):
-        value = room.solution[out + i, frees]
+        value = work.solution[out + i, frees]
         for k in range(frees):
-            value += room.solution[out + i, k] * room.rates[k]
-        tree.udot[room.order[first + i]] = value
+            value += work.solution[out + i, k] * work.rates[k]
+        tree.udot[work.order[first + i]] = value
     for k in range(frees):
-        tree.udot[room.order[first + rows + k]] = room.rates[k]
+        tree.udot[work.order[first + rows + k]] = work.rates[k]

@@ -3,60 +3,61 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Final, NamedTuple
+from typing import Annotated, Final, NamedTuple
 
 import numpy as np
 
 from mastd.arrays import FloatArray, IntArray
 from mastd.errors import UsageError
-from mastd.formulations.tree import arrays as a
-from mastd.formulations.tree.arrays import Tree
+from mastd.formulations.tree.arrays import BODY_GROUP, CUT_ROW, FREE, LINK, Tree
 from mastd.formulations.tree.build import constraint_rows
 from mastd.formulations.tree.subsystems import CARTESIAN, Subsystem, base_links
+from mastd.index_table import Entry, index_table, size_of
 from mastd.vehicle.state.arrays import Layout
 
-# Table of subsystems
-S_KIND: Final = 0
-"""``subsystems.JOINT`` or ``subsystems.CARTESIAN``."""
-S_LINK: Final = 1
-"""First of its links in ``links``, and how many."""
-S_LINKS: Final = 2
-S_COORDINATE: Final = 3
-"""First of its free coordinates in ``coordinates`` and ``order``; they are S_ROWS + S_FREES."""
-S_GROUP: Final = 4
-"""First of its body groups with rows in ``groups``, and how many."""
-S_GROUPS: Final = 5
-S_FREE: Final = 6
-"""First of its lines in ``reduced``, and how many: the number of its independent coordinates."""
-S_FREES: Final = 7
-S_EQUATION: Final = 8
-"""First of all its joints' rows in ``equations``, and how many."""
-S_EQUATIONS: Final = 9
-S_SOLUTION: Final = 10
-"""First of its lines in ``solution``."""
-S_ROWS: Final = 11
-"""Number of its cut rows, and so of its dependent coordinates."""
-SUBSYSTEM_FIELDS: Final = 12
 
-# State inertia and force of a link, about the chassis' centre of mass
-C_MASS: Final = 0
-C_MOMENT: Final = 1
-"""Mass times place."""
-C_INERTIA: Final = 4
-"""xx, yy, zz, xy, xz, yz."""
-C_FORCE: Final = 10
-"""Out-of-balance force and moment."""
-COMPOSITE_FIELDS: Final = 16
+class SubsystemRow(NamedTuple):
+    """A row of the table of subsystems."""
+
+    kind: Annotated[int, Entry("", "``subsystems.RELATIVE_JOINT`` or ``subsystems.CARTESIAN``")]
+    first_link: Annotated[int, Entry("", "first of its links in ``links``")]
+    links: Annotated[int, Entry("", "number of links")]
+    first_coordinate: Annotated[
+        int, Entry("", "first of its free coordinates in ``coordinates`` and ``order``")
+    ]
+    first_group: Annotated[int, Entry("", "first of its body groups with rows in ``groups``")]
+    groups: Annotated[int, Entry("", "number of these groups")]
+    first_free: Annotated[int, Entry("", "first of its rows in ``reduced``")]
+    free: Annotated[int, Entry("", "number of independent coordinates")]
+    first_equation: Annotated[int, Entry("", "first of all its joints' rows in ``equations``")]
+    equations: Annotated[int, Entry("", "number of these rows")]
+    first_solution: Annotated[int, Entry("", "first of its rows in ``solution``")]
+    rows: Annotated[int, Entry("", "number of cut rows, and so of dependent coordinates")]
 
 
-class SubsystemRoom(NamedTuple):
+class CompositeRow(NamedTuple):
+    """State inertia and force of a link, about the chassis' centre of mass."""
+
+    mass: Annotated[int, Entry("kg", "")]
+    moment: Annotated[int, Entry("kg m", "mass times position", 3)]
+    inertia: Annotated[int, Entry("kg m2", "xx, yy, zz, xy, xz, yz", 6)]
+    force: Annotated[int, Entry("N, N m", "residual force and moment", 6)]
+
+
+SUBSYSTEM: Final = index_table(SubsystemRow)
+SUBSYSTEM_SIZE: Final = size_of(SUBSYSTEM)
+COMPOSITE: Final = index_table(CompositeRow)
+COMPOSITE_SIZE: Final = size_of(COMPOSITE)
+
+
+class SubsystemWorkspace(NamedTuple):
     """What ``subsystem.solve_subsystems`` works with; f: most independent coordinates of a subsystem."""
 
     table: IntArray
     """(subsystems, SUBSYSTEM_FIELDS)."""
     links: IntArray
     """Links by subsystem, in height order."""
-    seat: IntArray
+    local_index: IntArray
     """(links) place of a link within its subsystem, -1: of the base."""
     base: IntArray
     """Links of the base, the chassis first."""
@@ -100,18 +101,18 @@ class SubsystemRoom(NamedTuple):
     """(6) Ẏ₀."""
 
 
-def make_room(
+def subsystem_workspace(
     layout: Layout, tree: Tree, subsystems: Sequence[Subsystem], kinds: Sequence[int]
-) -> SubsystemRoom:
+) -> SubsystemWorkspace:
     """Return tables and scratch for subsystems with these formulations, one each.
 
     Raise UsageError for a subsystem whose joints cannot be its Cartesian constraints: they are redundant, or
     leave more freedom than its coordinates tell.
     """
-    number = {int(line[a.L_BODY]): link for link, line in enumerate(tree.links)}
+    number = {int(line[LINK.body]): link for link, line in enumerate(tree.links)}
     n, count = len(tree.u), len(tree.links)
-    table = np.zeros((len(subsystems), SUBSYSTEM_FIELDS), dtype=np.int64)
-    seat = np.full(count, -1, dtype=np.int64)
+    table = np.zeros((len(subsystems), SUBSYSTEM_SIZE), dtype=np.int64)
+    local_index = np.full(count, -1, dtype=np.int64)
     links: list[int] = []
     coordinates: list[int] = []
     groups: list[int] = []
@@ -119,43 +120,45 @@ def make_room(
     lines = reduced = 0
     for line, subsystem, kind in zip(table, subsystems, kinds, strict=True):
         own = [
-            int(k) for k in np.flatnonzero(np.isin(tree.link_of, subsystem.links)) if tree.fixed[k] == a.FREE
+            int(k) for k in np.flatnonzero(np.isin(tree.link_of, subsystem.links)) if tree.fixed[k] == FREE
         ]
         frees = len(own) - len(subsystem.rows)
-        inner = [int(g) for g in np.unique(tree.links[list(subsystem.links), a.L_GROUP])]
-        inner = [g for g in inner if tree.groups[g, a.B_ROWS] > 0]
+        inner = [int(g) for g in np.unique(tree.links[list(subsystem.links), LINK.group])]
+        inner = [g for g in inner if tree.groups[g, BODY_GROUP.rows] > 0]
         joints: list[list[int]] = []
         if kind == CARTESIAN:
             joints = [row for k in subsystem.primitives for row in constraint_rows(layout, k, number)]
             _check(layout.model.name, subsystem, len(joints), frees)
-        line[[S_KIND, S_LINK, S_LINKS]] = kind, len(links), len(subsystem.links)
-        line[[S_COORDINATE, S_ROWS]] = len(coordinates), len(subsystem.rows)
-        line[[S_FREE, S_FREES, S_SOLUTION]] = reduced, frees, lines
-        line[[S_EQUATION, S_EQUATIONS]] = len(equations), len(joints)
-        seat[list(subsystem.links)] = range(len(subsystem.links))
+        line[[SUBSYSTEM.kind, SUBSYSTEM.first_link, SUBSYSTEM.links]] = kind, len(links), len(subsystem.links)
+        line[[SUBSYSTEM.first_coordinate, SUBSYSTEM.rows]] = len(coordinates), len(subsystem.rows)
+        line[[SUBSYSTEM.first_free, SUBSYSTEM.free, SUBSYSTEM.first_solution]] = reduced, frees, lines
+        line[[SUBSYSTEM.first_equation, SUBSYSTEM.equations]] = len(equations), len(joints)
+        local_index[list(subsystem.links)] = range(len(subsystem.links))
         links += subsystem.links
         coordinates += own
-        line[[S_GROUP, S_GROUPS]] = len(groups), len(inner)
+        line[[SUBSYSTEM.first_group, SUBSYSTEM.groups]] = len(groups), len(inner)
         groups += inner
         equations += joints
         reduced += frees
         lines += 6 * len(subsystem.links) if kind == CARTESIAN else len(subsystem.rows)
-    most_rows, most = _most(table, S_ROWS), _most(table, S_FREES)
-    size = max((int(line[S_ROWS] + line[S_FREES]) for line in table), default=0)
-    moved = max((6 * int(line[S_LINKS]) for line in table if line[S_KIND] == CARTESIAN), default=0)
-    return SubsystemRoom(
+    most_rows, most = _most(table, SUBSYSTEM.rows), _most(table, SUBSYSTEM.free)
+    size = max((int(line[SUBSYSTEM.rows] + line[SUBSYSTEM.free]) for line in table), default=0)
+    moved = max(
+        (6 * int(line[SUBSYSTEM.links]) for line in table if line[SUBSYSTEM.kind] == CARTESIAN), default=0
+    )
+    return SubsystemWorkspace(
         table=table,
         links=np.array(links, dtype=np.int64),
-        seat=seat,
+        local_index=local_index,
         base=np.array(base_links(tree), dtype=np.int64),
-        motions=np.flatnonzero(tree.fixed[:6] == a.FREE).astype(np.int64),
+        motions=np.flatnonzero(tree.fixed[:6] == FREE).astype(np.int64),
         coordinates=np.array(coordinates, dtype=np.int64),
         order=np.array(coordinates, dtype=np.int64),
         dependent=np.zeros(n, dtype=np.int64),
         column=np.full(n, -1, dtype=np.int64),
         groups=np.array(groups, dtype=np.int64),
-        equations=np.array(equations, dtype=np.int64).reshape(-1, a.R_PRIMITIVE + 1),
-        composite=np.zeros((count, COMPOSITE_FIELDS)),
+        equations=np.array(equations, dtype=np.int64).reshape(-1, CUT_ROW.primitive + 1),
+        composite=np.zeros((count, COMPOSITE_SIZE)),
         state_columns=np.zeros((n, 6)),
         coupling=np.zeros((size, 7)),
         mass=np.zeros((size, size)),

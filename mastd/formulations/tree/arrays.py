@@ -10,85 +10,90 @@ Wheels are rotors on their carriers, as everywhere in ``mastd.vehicle``: their s
 
 from __future__ import annotations
 
-from typing import Final, NamedTuple
+from typing import Annotated, Final, NamedTuple
+
+import numpy as np
 
 from mastd.arrays import FloatArray, IntArray
+from mastd.index_table import Entry, index_table, size_of
 
-# Table of links
-L_ITEM: Final = 0
-"""Place in the bodies' block, and lane."""
-L_LANE: Final = 1
-L_SLOT: Final = 2
-"""Own slot, -1 the chassis."""
-L_LOWER: Final = 3
-"""Number of the lower link, -1 the ground."""
-L_KIND: Final = 4
-"""``topology.TreeJoint``."""
-L_FIRST: Final = 5
-"""First coordinate, and how many."""
-L_COUNT: Final = 6
-L_PLACE: Final = 7
-"""First of its numbers in ``q``."""
-L_PATH: Final = 8
-"""Where its lower coordinates, its own included, begin in ``path``, and how many they are: NLQ of Table 2."""
-L_PATHS: Final = 9
-L_DRIVE: Final = 10
-"""Drive that gives its coordinate, -1: none."""
-L_GROUP: Final = 11
-"""Body group."""
-L_BODY: Final = 12
-"""Index in the model."""
-LINK_FIELDS: Final = 13
 
-# Constants of a link's joint
-LOWER_POINT: Final = 0
-"""Joint from the lower body's centre of mass, in the lower body's axes; from the ground's origin."""
-UPPER_POINT: Final = 3
-"""Joint from the own centre of mass, own axes."""
-FIRST_AXIS: Final = 6
-"""Fixed in the lower body (of a slide and a hinge in both)."""
-SECOND_AXIS: Final = 9
-"""Of a cross joint, fixed in the own body."""
-JOINT_CONSTANTS: Final = 12
+class LinkRow(NamedTuple):
+    """A row of the table of links."""
 
-# Table of constraint rows, sorted by body group
-R_ROW: Final = 0
-"""Place in the rows' block, and lane."""
-R_LANE: Final = 1
-R_LINK_A: Final = 2
-R_LINK_B: Final = 3
-R_CELL_A: Final = 4
-"""First of six entries in ``cells``: derivative by the motion of body A's centre and by its rotation."""
-R_CELL_B: Final = 5
-R_PRIMITIVE: Final = 6
-"""Index in the model."""
-R_FIRST: Final = 7
-"""First of its columns in ``row_columns``, and how many."""
-R_COUNT: Final = 8
-ROW_FIELDS: Final = 9
+    item: Annotated[int, Entry("", "in the bodies' block")]
+    lane: int
+    slot: Annotated[int, Entry("", "own group-local index, -1 the chassis")]
+    lower: Annotated[int, Entry("", "lower link, -1 the ground")]
+    kind: Annotated[int, Entry("", "``topology.TreeJoint``")]
+    first: Annotated[int, Entry("", "first coordinate")]
+    coordinates: Annotated[int, Entry("", "number of coordinates")]
+    position: Annotated[int, Entry("", "first of its numbers in ``q``")]
+    path: Annotated[int, Entry("", "where its lower coordinates, its own included, begin in ``path``")]
+    path_size: Annotated[int, Entry("", "how many these are: NLQ of Table 2")]
+    drive: Annotated[int, Entry("", "drive that prescribes its coordinate, -1 none")]
+    group: Annotated[int, Entry("", "body group")]
+    body: Annotated[int, Entry("", "index in the model")]
 
-# Table of body groups
-B_FIRST: Final = 0
-"""First of its coordinates in ``members``, and how many."""
-B_COUNT: Final = 1
-B_ROW: Final = 2
-"""First of its rows, and how many: also the number of its dependent coordinates."""
-B_ROWS: Final = 3
-B_FREE: Final = 4
-"""Number of its independent coordinates."""
-B_CELL: Final = 5
-"""Where its B_di (rows, independent + free outside ones) begins in ``b_cells``."""
-B_FACTOR: Final = 6
-"""Where the factors of its Φ_d (rows, rows) begin in ``lu``."""
-B_OUTSIDE: Final = 7
-"""First of the coordinates of other groups in its rows, in ``outside``: those of bodies that were taken out
-of it. So many that are free, after them so many that are given."""
-B_OUTSIDES: Final = 8
-B_GIVEN: Final = 9
-GROUP_FIELDS: Final = 10
+
+class JointConstants(NamedTuple):
+    """Constants of a link's joint; vectors."""
+
+    lower_point: Annotated[int, Entry("m", "joint from the lower body's centre of mass, its axes", 3)]
+    """From the ground's origin where the ground is the lower body."""
+    upper_point: Annotated[int, Entry("m", "joint from the own centre of mass, own axes", 3)]
+    first_axis: Annotated[
+        int, Entry("1", "fixed in the lower body, of a prismatic or revolute joint in both", 3)
+    ]
+    second_axis: Annotated[int, Entry("1", "of a universal joint, fixed in the own body", 3)]
+
+
+class CutRow(NamedTuple):
+    """A row of the table of constraint rows, which is sorted by body group."""
+
+    item: Annotated[int, Entry("", "in the rows' block")]
+    lane: int
+    link_a: int
+    link_b: int
+    cell_a: Annotated[int, Entry("", "first of six ``cells``: derivative by motion and rotation of body A")]
+    cell_b: int
+    primitive: Annotated[int, Entry("", "index in the model")]
+    first: Annotated[int, Entry("", "first of its columns in ``row_columns``")]
+    columns: Annotated[int, Entry("", "number of columns")]
+
+
+class BodyGroupRow(NamedTuple):
+    """A row of the table of body groups."""
+
+    first: Annotated[int, Entry("", "first of its coordinates in ``members``")]
+    size: Annotated[int, Entry("", "number of coordinates")]
+    first_row: Annotated[int, Entry("", "first of its constraint rows")]
+    rows: Annotated[int, Entry("", "number of rows, and so of dependent coordinates")]
+    free: Annotated[int, Entry("", "number of independent coordinates")]
+    cell: Annotated[int, Entry("", "where its B_di (rows, free + outsides) begins in ``b_cells``")]
+    factor: Annotated[int, Entry("", "where the factors of its Φ_d (rows, rows) begin in ``lu``")]
+    outside: Annotated[int, Entry("", "first of the coordinates of other groups in its rows, in ``outside``")]
+    """Those of bodies that were taken out of it: first the free ones, then the prescribed ones."""
+    outsides: Annotated[int, Entry("", "number of free ones")]
+    prescribed: Annotated[int, Entry("", "number of prescribed ones")]
+
+
+LINK: Final = index_table(LinkRow)
+LINK_SIZE: Final = size_of(LINK)
+JOINT: Final = index_table(JointConstants)
+JOINT_SIZE: Final = size_of(JOINT)
+CUT_ROW: Final = index_table(CutRow)
+CUT_ROW_SIZE: Final = size_of(CUT_ROW)
+BODY_GROUP: Final = index_table(BodyGroupRow)
+BODY_GROUP_SIZE: Final = size_of(BODY_GROUP)
 
 FREE, HELD, DRIVEN = 0, 1, 2
-"""How a coordinate moves: by the equations of motion, not at all, or as it is given."""
+"""How a coordinate moves: by the equations of motion, not at all, or as it is prescribed."""
+
+CHOOSE: Final = np.inf
+"""Mark in ``Tree.quality``: the independent coordinates of the group are to be chosen."""
+KEEP_CHOICE: Final = 0.0
+"""Mark in ``Tree.quality``: they stay as they are, however small the pivots become."""
 
 
 class Tree(NamedTuple):
@@ -100,7 +105,7 @@ class Tree(NamedTuple):
     """(P) coordinates, each link's lower ones in rising order."""
     link_of: IntArray
     """(n) link of each coordinate."""
-    turning: IntArray
+    rotational: IntArray
     """(n) 1 where a coordinate turns, 0 where it shifts: then its columns of W are zero."""
     fixed: IntArray
     """(n) FREE, HELD or DRIVEN."""
@@ -131,11 +136,11 @@ class Tree(NamedTuple):
     """(n) their accelerations: the result of a formulation."""
     quaternion: FloatArray
     """(links, 4) body → inertial axes, and as matrix:"""
-    turn: FloatArray
+    rotation: FloatArray
     """(links, 9)."""
-    place: FloatArray
+    position: FloatArray
     """(links, 3) centre of mass, from the chassis'."""
-    reach: FloatArray
+    lower_arm: FloatArray
     """(links, 3) joint from the lower body's centre of mass, inertial axes."""
     arm: FloatArray
     """(links, 3) joint from the own centre of mass, inertial axes."""
@@ -162,7 +167,7 @@ class Tree(NamedTuple):
     """(m, 12) a row's derivative by the motion of centre and body A, then of B."""
     phi: FloatArray
     """(m, n) Φ_q of (21)."""
-    gap: FloatArray
+    violation: FloatArray
     """(m) Φ."""
     bias: FloatArray
     """(m) second derivative of Φ with ``udot`` = 0: −g_c of (22)."""

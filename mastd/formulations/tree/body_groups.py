@@ -56,7 +56,7 @@ class _Grouping:
         }
 
     def groups(self) -> tuple[BodyGroup, ...]:
-        order = {body: place for place, body in enumerate(self.topology.height_order)}
+        order = {body: index for index, body in enumerate(self.topology.height_order)}
         found = self._parted(self.topology.cuts, frozenset())
         grouped = {body for bodies, _ in found for body in bodies}
         found += [({body}, ()) for body in order if body not in grouped]

@@ -5,8 +5,19 @@ from __future__ import annotations
 import numpy as np
 
 from mastd.arrays import FloatArray, IntArray
-from mastd.formulations.tree import arrays as a
-from mastd.formulations.tree.arrays import Tree
+from mastd.formulations.tree.arrays import (
+    BODY_GROUP,
+    BODY_GROUP_SIZE,
+    CHOOSE,
+    CUT_ROW,
+    CUT_ROW_SIZE,
+    DRIVEN,
+    FREE,
+    HELD,
+    LINK,
+    LINK_SIZE,
+    Tree,
+)
 from mastd.formulations.tree.body_groups import BodyGroup
 from mastd.formulations.tree.topology import Link, Topology, TreeJoint
 from mastd.vehicle.blocks.columns import column_of
@@ -15,9 +26,9 @@ from mastd.vehicle.model.definition import Model
 from mastd.vehicle.state.arrays import Layout
 from mastd.vehicle.state.grouping import CHASSIS
 
-_PLACES = {TreeJoint.FREE: 7, TreeJoint.SPHERICAL: 4}
+_POSITIONS = {TreeJoint.FREE: 7, TreeJoint.SPHERICAL: 4}
 """Numbers in ``q`` of the joints that have more of them than coordinates."""
-_TURNING = {
+_ROTATIONAL = {
     TreeJoint.FREE: (0, 0, 0, 1, 1, 1),
     TreeJoint.SPHERICAL: (1, 1, 1),
     TreeJoint.UNIVERSAL: (1, 1),
@@ -32,11 +43,14 @@ def tree_of(layout: Layout, topology: Topology, body_groups: tuple[BodyGroup, ..
     number = {link.body: i for i, link in enumerate(links)}
     counts = [link.joint.coordinates for link in links]
     firsts = np.concatenate([[0], np.cumsum(counts)]).astype(np.int64)
-    places = np.concatenate(
-        [[0], np.cumsum([_PLACES.get(joint, joint.coordinates) for joint in (link.joint for link in links)])]
+    position_starts = np.concatenate(
+        [
+            [0],
+            np.cumsum([_POSITIONS.get(joint, joint.coordinates) for joint in (link.joint for link in links)]),
+        ]
     ).astype(np.int64)
     n = int(firsts[-1])
-    table = np.full((len(links), a.LINK_FIELDS), -1, dtype=np.int64)
+    table = np.full((len(links), LINK_SIZE), -1, dtype=np.int64)
     paths: list[list[int]] = []
     start = 0
     for i, link in enumerate(links):
@@ -44,51 +58,58 @@ def tree_of(layout: Layout, topology: Topology, body_groups: tuple[BodyGroup, ..
         own = list(range(int(firsts[i]), int(firsts[i + 1])))
         paths.append((paths[lower] if lower >= 0 else []) + own)
         item, lane = layout.body[link.body]
-        table[i, [a.L_ITEM, a.L_LANE, a.L_SLOT]] = item, lane, layout.local[link.body][0]
-        table[i, [a.L_LOWER, a.L_KIND, a.L_FIRST, a.L_COUNT]] = lower, int(link.joint), firsts[i], counts[i]
-        table[i, [a.L_PLACE, a.L_PATH, a.L_PATHS]] = places[i], start, len(paths[i])
-        table[i, [a.L_DRIVE, a.L_BODY]] = link.drive, link.body
+        table[i, [LINK.item, LINK.lane, LINK.slot]] = item, lane, layout.local[link.body][0]
+        table[i, [LINK.lower, LINK.kind, LINK.first, LINK.coordinates]] = (
+            lower,
+            int(link.joint),
+            firsts[i],
+            counts[i],
+        )
+        table[i, [LINK.position, LINK.path, LINK.path_size]] = position_starts[i], start, len(paths[i])
+        table[i, [LINK.drive, LINK.body]] = link.drive, link.body
         start += len(paths[i])
-    fixed = np.full(n, a.FREE, dtype=np.int64)
-    fixed[list(model.held)] = a.HELD
+    fixed = np.full(n, FREE, dtype=np.int64)
+    fixed[list(model.held)] = HELD
     drives = np.full(len(model.drives), -1, dtype=np.int64)
     for i, link in enumerate(links):
         if link.drive >= 0:
-            fixed[firsts[i]] = a.DRIVEN
+            fixed[firsts[i]] = DRIVEN
             drives[link.drive] = firsts[i]
     groups, members, rows = _groups(layout, topology, body_groups, number, table, fixed)
     m = len(rows)
     columns = _row_columns(rows, table, paths)
     outside = _outside(groups, members, rows, columns, fixed)
-    q = np.zeros(int(places[-1]))
+    q = np.zeros(int(position_starts[-1]))
     for i, link in enumerate(links):
         if link.joint in (TreeJoint.FREE, TreeJoint.SPHERICAL):
-            q[places[i] + (3 if link.joint is TreeJoint.FREE else 0)] = 1.0
+            q[position_starts[i] + (3 if link.joint is TreeJoint.FREE else 0)] = 1.0
     q[:3] = model.bodies[CHASSIS].centre
-    factor = int(np.sum(groups[:, a.B_ROWS] ** 2))
-    b_size = int(np.sum(groups[:, a.B_ROWS] * (groups[:, a.B_FREE] + groups[:, a.B_OUTSIDES])))
+    factor = int(np.sum(groups[:, BODY_GROUP.rows] ** 2))
+    b_size = int(
+        np.sum(groups[:, BODY_GROUP.rows] * (groups[:, BODY_GROUP.free] + groups[:, BODY_GROUP.outsides]))
+    )
     wheels = len(model.wheels)
     return Tree(
         links=table,
         path=np.array([k for path in paths for k in path], dtype=np.int64),
         link_of=np.repeat(np.arange(len(links), dtype=np.int64), counts),
-        turning=np.array([k for link in links for k in _TURNING[link.joint]], dtype=np.int64),
+        rotational=np.array([k for link in links for k in _ROTATIONAL[link.joint]], dtype=np.int64),
         fixed=fixed,
         joints=np.array([_constants(model, link) for link in links]),
         mass=np.array([model.bodies[link.body].mass for link in links]),
         inertia_constants=np.array([_inertia(model, link.body) for link in links]),
         row_columns=np.array(columns, dtype=np.int64).reshape(-1, 3),
         outside=np.array(outside, dtype=np.int64),
-        row_table=np.array(rows, dtype=np.int64).reshape(m, a.ROW_FIELDS),
+        row_table=np.array(rows, dtype=np.int64).reshape(m, CUT_ROW_SIZE),
         groups=groups,
         members=members,
         q=q,
         u=np.zeros(n),
         udot=np.zeros(n),
         quaternion=np.zeros((len(links), 4)),
-        turn=np.zeros((len(links), 9)),
-        place=np.zeros((len(links), 3)),
-        reach=np.zeros((len(links), 3)),
+        rotation=np.zeros((len(links), 9)),
+        position=np.zeros((len(links), 3)),
+        lower_arm=np.zeros((len(links), 3)),
         arm=np.zeros((len(links), 3)),
         axis=np.zeros((n, 3)),
         velocity=np.zeros((len(links), 3)),
@@ -102,12 +123,12 @@ def tree_of(layout: Layout, topology: Topology, body_groups: tuple[BodyGroup, ..
         cells=np.zeros((layout.cells, layout.arrays.weights.shape[1])),
         row_forms=np.zeros((m, 12)),
         phi=np.zeros((m, n)),
-        gap=np.zeros(m),
+        violation=np.zeros(m),
         bias=np.zeros(m),
         lu=np.zeros(factor),
         pivots=np.zeros(m, dtype=np.int64),
         row_size=np.zeros(m),
-        quality=np.full(len(groups), np.inf),
+        quality=np.full(len(groups), CHOOSE),
         b_cells=np.zeros(b_size),
         g_cells=np.zeros(m),
         spin=np.zeros(wheels),
@@ -129,20 +150,28 @@ def _groups(
     fixed: IntArray,
 ) -> tuple[IntArray, IntArray, list[list[int]]]:
     """Return the table of body groups, their coordinates and their rows; mark the links' groups."""
-    groups = np.zeros((len(body_groups), a.GROUP_FIELDS), dtype=np.int64)
+    groups = np.zeros((len(body_groups), BODY_GROUP_SIZE), dtype=np.int64)
     members: list[int] = []
     rows: list[list[int]] = []
     factor = 0
     for g, group in enumerate(body_groups):
         links = sorted(number[body] for body in group.bodies)
-        table[links, a.L_GROUP] = g
-        own = [int(table[i, a.L_FIRST]) + k for i in links for k in range(int(table[i, a.L_COUNT]))]
-        free = [k for k in own if fixed[k] == a.FREE]
+        table[links, LINK.group] = g
+        own = [int(table[i, LINK.first]) + k for i in links for k in range(int(table[i, LINK.coordinates]))]
+        free = [k for k in own if fixed[k] == FREE]
         first = len(rows)
         rows += [row for cut in group.cuts for row in constraint_rows(layout, cut, number)]
         count = len(rows) - first
-        groups[g, : a.B_FACTOR + 1] = len(members), len(own), first, count, len(free) - count, 0, factor
-        members += free + [k for k in own if fixed[k] != a.FREE]
+        groups[g, : BODY_GROUP.factor + 1] = (
+            len(members),
+            len(own),
+            first,
+            count,
+            len(free) - count,
+            0,
+            factor,
+        )
+        members += free + [k for k in own if fixed[k] != FREE]
         factor += count * count
     return groups, np.array(members, dtype=np.int64), rows
 
@@ -151,11 +180,11 @@ def _row_columns(rows: list[list[int]], table: IntArray, paths: list[list[int]])
     """Return the columns of all rows; complete the rows by their first one and their number."""
     found: list[list[int]] = []
     for row in rows:
-        links = row[a.R_LINK_A], row[a.R_LINK_B]
+        links = row[CUT_ROW.link_a], row[CUT_ROW.link_b]
         start = len(found)
         for side in range(2):
             others = set(paths[links[1 - side]])
-            first = int(table[links[side], a.L_PATH])
+            first = int(table[links[side], LINK.path])
             path = enumerate(paths[links[side]])
             found += [[first + p, k, side] for p, k in path if k not in others]
         row += [start, len(found) - start]
@@ -173,15 +202,22 @@ def _outside(
     found: list[int] = []
     cell = 0
     for line in groups:
-        own = set(members[line[a.B_FIRST] : line[a.B_FIRST] + line[a.B_COUNT]].tolist())
+        own = set(members[line[BODY_GROUP.first] : line[BODY_GROUP.first] + line[BODY_GROUP.size]].tolist())
         touched: set[int] = set()
-        for row in rows[line[a.B_ROW] : line[a.B_ROW] + line[a.B_ROWS]]:
-            touched |= {column[1] for column in columns[row[a.R_FIRST] : row[a.R_FIRST] + row[a.R_COUNT]]}
-        free = sorted(k for k in touched - own if fixed[k] == a.FREE)
-        given = sorted(k for k in touched - own if fixed[k] == a.DRIVEN)
-        line[[a.B_OUTSIDE, a.B_OUTSIDES, a.B_GIVEN]] = len(found), len(free), len(given)
-        line[a.B_CELL] = cell
-        cell += int(line[a.B_ROWS] * (line[a.B_FREE] + len(free)))
+        for row in rows[line[BODY_GROUP.first_row] : line[BODY_GROUP.first_row] + line[BODY_GROUP.rows]]:
+            touched |= {
+                column[1]
+                for column in columns[row[CUT_ROW.first] : row[CUT_ROW.first] + row[CUT_ROW.columns]]
+            }
+        free = sorted(k for k in touched - own if fixed[k] == FREE)
+        given = sorted(k for k in touched - own if fixed[k] == DRIVEN)
+        line[[BODY_GROUP.outside, BODY_GROUP.outsides, BODY_GROUP.prescribed]] = (
+            len(found),
+            len(free),
+            len(given),
+        )
+        line[BODY_GROUP.cell] = cell
+        cell += int(line[BODY_GROUP.rows] * (line[BODY_GROUP.free] + len(free)))
         found += free + given
     return found
 
@@ -198,8 +234,8 @@ def constraint_rows(layout: Layout, cut: int, number: dict[int, int]) -> list[li
     line = car.groups[group]
     within = row - int(line[GROUP.first_row])
     first = int(line[GROUP.first_primitive])
-    places = range(first, first + int(line[GROUP.primitives]))
-    item = next(k for k in places if car.primitives[k, PRIMITIVE_INDEX.row] == within)
+    position_starts = range(first, first + int(line[GROUP.primitives]))
+    item = next(k for k in position_starts if car.primitives[k, PRIMITIVE_INDEX.row] == within)
     columns = [
         column_of(line, int(car.primitives[item, slot]))
         for slot in (PRIMITIVE_INDEX.first, PRIMITIVE_INDEX.second)

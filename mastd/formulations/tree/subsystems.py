@@ -13,13 +13,13 @@ from dataclasses import dataclass
 from typing import Final
 
 from mastd.errors import UsageError
-from mastd.formulations.tree import arrays as a
-from mastd.formulations.tree.arrays import Tree
+from mastd.formulations.tree.arrays import CUT_ROW, DRIVEN, LINK, Tree
 from mastd.settings.core.error_text import near
 from mastd.vehicle.model.definition import Model
 
-JOINT, CARTESIAN = 0, 1
-FORMULATIONS: Final = {"joint": JOINT, "cartesian": CARTESIAN}
+RELATIVE_JOINT: Final = 0
+CARTESIAN: Final = 1
+FORMULATIONS: Final = {"joint": RELATIVE_JOINT, "cartesian": CARTESIAN}
 """Coordinates of a subsystem by name: relative joint coordinates, relative Cartesian ones."""
 
 
@@ -47,8 +47,8 @@ def subsystems_of(model: Model, tree: Tree) -> tuple[Subsystem, ...]:
             link = root[link]
         return link
 
-    pairs = [(link, int(line[a.L_LOWER])) for link, line in enumerate(tree.links)]
-    pairs += [(int(row[a.R_LINK_A]), int(row[a.R_LINK_B])) for row in tree.row_table]
+    pairs = [(link, int(line[LINK.lower])) for link, line in enumerate(tree.links)]
+    pairs += [(int(row[CUT_ROW.link_a]), int(row[CUT_ROW.link_b])) for row in tree.row_table]
     for first, second in pairs:
         if first not in base and second not in base:
             low, high = sorted((find(first), find(second)))
@@ -64,9 +64,9 @@ def base_links(tree: Tree) -> tuple[int, ...]:
     """Return the links of the base: the chassis, and those whose motion against the base is given."""
     base = [0]
     for link, line in enumerate(tree.links):
-        first = int(line[a.L_FIRST])
-        own = tree.fixed[first : first + int(line[a.L_COUNT])]
-        if int(line[a.L_LOWER]) in base and all(own == a.DRIVEN):
+        first = int(line[LINK.first])
+        own = tree.fixed[first : first + int(line[LINK.coordinates])]
+        if int(line[LINK.lower]) in base and all(own == DRIVEN):
             base.append(link)
     return tuple(base)
 
@@ -88,8 +88,8 @@ def choices(subsystems: Sequence[Subsystem], default: str, chosen: Mapping[str, 
 
 
 def _subsystem(model: Model, tree: Tree, links: tuple[int, ...]) -> Subsystem:
-    bodies = {int(tree.links[link, a.L_BODY]) for link in links}
-    sides = tree.row_table[:, [a.R_LINK_A, a.R_LINK_B]]
+    bodies = {int(tree.links[link, LINK.body]) for link in links}
+    sides = tree.row_table[:, [CUT_ROW.link_a, CUT_ROW.link_b]]
     return Subsystem(
         name=_name(model, bodies),
         links=links,

@@ -28,7 +28,7 @@ import numpy as np
 
 from mastd.bench.vehicle.timing import interleaved
 from mastd.formulations.integrators.implicit_euler import (
-    INVERSIONS,
+    COUNT,
     POLICIES,
     ImplicitEuler,
     Policy,
@@ -192,7 +192,7 @@ def _timed(chain: Chain, euler: ImplicitEuler, policy: Policy) -> float:
     begin = time.process_time_ns()
     done = advance_chain_often(chain, euler, int(policy), 1, False, steps)
     passed = (time.process_time_ns() - begin) * 1e-3 / steps
-    whole = done == steps and np.all(np.isfinite(chain.q)) and euler.counts[INVERSIONS] <= 1
+    whole = done == steps and np.all(np.isfinite(chain.q)) and euler.counts[COUNT.inversions] <= 1
     return passed if whole else math.nan
 
 

@@ -4,20 +4,20 @@ from __future__ import annotations
 
 from mastd.arrays import FloatArray
 from mastd.formulations.integrators.implicit_euler import (
+    COUNT,
+    LIMIT,
     POSITION_PERTURBATION,
-    STEP,
-    STEPS,
     VELOCITY_PERTURBATION,
     ImplicitEuler,
     Policy,
-    columns_due,
+    columns_to_update,
     invert,
     multiply_by_inverse,
     next_column,
     perturbation,
     put_column,
     replace_column,
-    solve_afresh,
+    solve_by_factorisation,
 )
 from mastd.kernel import separate_kernel
 from mastd.reproduce.models.chain import Chain, accelerate, analytic_column, sum_outboard
@@ -52,12 +52,12 @@ def advance_chain(chain: Chain, euler: ImplicitEuler, policy: int, columns: int,
     takes them by differences instead of exactly. The first step renews all.
     """
     accelerate(chain, chain.acceleration)
-    due = columns_due(euler, policy, columns)
+    due = columns_to_update(euler, policy, columns)
     if due > 0 and not numerical:
         sum_outboard(chain)
     n = len(chain.q)
     failed = 0
-    afresh = policy == Policy.FULL or euler.counts[STEPS] == 0
+    afresh = policy == Policy.FULL or euler.counts[COUNT.steps] == 0
     for k in range(due):
         j = k if afresh else next_column(euler, policy, chain.u)
         if numerical:
@@ -69,14 +69,14 @@ def advance_chain(chain: Chain, euler: ImplicitEuler, policy: int, columns: int,
         else:
             failed += replace_column(euler, j)
     if policy == Policy.FULL:
-        failed += solve_afresh(euler, chain.acceleration, chain.u)
+        failed += solve_by_factorisation(euler, chain.acceleration, chain.u)
     else:
         if afresh:
             failed += invert(euler)
         failed += multiply_by_inverse(euler, chain.acceleration, chain.u)
     if failed != 0:
         return 1
-    h = euler.limits[STEP]
+    h = euler.limits[LIMIT.step]
     for i in range(n):
         chain.u[i] += euler.increment[i]
         chain.q[i] += h * chain.u[i]

@@ -9,13 +9,13 @@ from typing import Final
 import numpy as np
 
 from mastd.arrays import FloatArray
-from mastd.formulations.closing.closing import move_link
-from mastd.formulations.closing.partition import acceleration_terms
+from mastd.formulations.constraints.partition import acceleration_terms
+from mastd.formulations.constraints.projection import displace_link
 from mastd.formulations.integrators.explicit import LOOK
 from mastd.formulations.integrators.stepper import TreeSteps, take_tree_steps
-from mastd.formulations.subsystem.solve import SubsystemRoom, solve_subsystems
-from mastd.formulations.tree import arrays as a
-from mastd.formulations.tree.arrays import Tree
+from mastd.formulations.subsystem.solve import solve_subsystems
+from mastd.formulations.subsystem.workspace import SubsystemWorkspace
+from mastd.formulations.tree.arrays import FREE, Tree
 from mastd.formulations.tree.subsystems import subsystems_of
 from mastd.kernel import entry, separate_kernel
 from mastd.roads.ground import Ground
@@ -70,13 +70,13 @@ class Car:
         Raises ArithmeticError where the joints do not close or a way finds no accelerations.
         """
         tree, random = self._ways["joint"].tree, np.random.default_rng(seed)
-        n, chassis = len(tree.u), tree.fixed[:6] == a.FREE
+        n, chassis = len(tree.u), tree.fixed[:6] == FREE
         shift, rates = 0.03 * random.standard_normal(n), random.standard_normal(n)
         shift[:6], rates[:6] = chassis * random.standard_normal(6), chassis * random.standard_normal(6)
         shift[2:5] *= 0.02
         rates[0] += SPEED * chassis[0]
         for link in range(len(tree.links)):
-            move_link(tree, link, self._design, shift)
+            displace_link(tree, link, self._design, shift)
         places = tree.q.copy()
         for steps in self._ways.values():
             steps.tree.q[:], steps.tree.u[:] = places, rates
@@ -109,8 +109,8 @@ class Car:
     def solution_time(self, way: str) -> float:
         """Return the processor time in µs of what the subsystems' coordinates differ in: from forces to
         accelerations."""
-        car, tree, rooms = self._ways[way].blocks[:3]
-        return _timed(_solve_often, (tree, car, rooms.subsystem, _REPEATS))
+        car, tree, workspaces = self._ways[way].blocks[:3]
+        return _timed(_solve_often, (tree, car, workspaces.subsystem, _REPEATS))
 
 
 def _timed(kernel: Callable[..., object], arguments: tuple[object, ...]) -> float:
@@ -121,7 +121,7 @@ def _timed(kernel: Callable[..., object], arguments: tuple[object, ...]) -> floa
 
 
 @separate_kernel
-def _solve_often(tree: Tree, car: Arrays, room: SubsystemRoom, times: int) -> int:
+def _solve_often(tree: Tree, car: Arrays, room: SubsystemWorkspace, times: int) -> int:
     failed = 0
     for _ in range(times):
         acceleration_terms(tree)

@@ -15,7 +15,7 @@ from scipy.integrate import solve_ivp
 
 from mastd.arrays import FloatArray
 from mastd.formulations.integrators.stepper import TreeSteps
-from mastd.formulations.tree import arrays as a
+from mastd.formulations.tree.arrays import LINK
 from mastd.formulations.tree.topology import TreeJoint
 from mastd.vehicle.blocks.attitude import turned
 from mastd.vehicle.manoeuvres.base import Manoeuvre
@@ -81,7 +81,7 @@ class _Equations:
         tree, n = self._tree, self.size
         way = tree.u.copy()
         for line in tree.links:
-            kind, first = TreeJoint(int(line[a.L_KIND])), int(line[a.L_FIRST])
+            kind, first = TreeJoint(int(line[LINK.kind])), int(line[LINK.first])
             if kind in (TreeJoint.FREE, TreeJoint.SPHERICAL):
                 first += 3 if kind is TreeJoint.FREE else 0
                 turn = slice(first, first + 3)
@@ -98,8 +98,8 @@ class _Equations:
     def _put(self, time: float, values: FloatArray) -> None:
         tree, n = self._tree, self.size
         for line in tree.links:
-            kind, at, first = TreeJoint(int(line[a.L_KIND])), int(line[a.L_PLACE]), int(line[a.L_FIRST])
-            count = int(line[a.L_COUNT])
+            kind, at, first = TreeJoint(int(line[LINK.kind])), int(line[LINK.position]), int(line[LINK.first])
+            count = int(line[LINK.coordinates])
             if kind is TreeJoint.FREE:
                 tree.q[at : at + 3] = self._start_q[at : at + 3] + values[first : first + 3]
                 at, first = at + 3, first + 3

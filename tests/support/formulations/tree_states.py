@@ -8,10 +8,9 @@ import numpy as np
 from scipy.linalg import block_diag, null_space
 
 from mastd.arrays import FloatArray, IntArray
-from mastd.formulations.closing.closing import move_link
+from mastd.formulations.constraints.projection import displace_link
 from mastd.formulations.integrators.stepper import TreeSteps
-from mastd.formulations.tree import arrays as a
-from mastd.formulations.tree.arrays import Tree
+from mastd.formulations.tree.arrays import FREE, HELD, LINK, Tree
 from mastd.roads.ground import Ground
 from mastd.vehicle.equilibrium.dense_equations import System
 from mastd.vehicle.model.definition import Model
@@ -50,7 +49,7 @@ class TreeCar:
     @property
     def free(self) -> IntArray:
         """Coordinates that move by the equations of motion."""
-        return np.flatnonzero(self.tree.fixed == a.FREE)
+        return np.flatnonzero(self.tree.fixed == FREE)
 
 
 def tree_car(model: Model) -> TreeCar:
@@ -65,15 +64,15 @@ def move_anywhere(car: TreeCar, seed: int) -> None:
     tree, model, random = car.tree, car.model, np.random.default_rng(seed)
     n = len(tree.u)
     step = 0.08 * random.standard_normal(n)
-    step[tree.turning == 0] *= 0.3
+    step[tree.rotational == 0] *= 0.3
     step[:6] = [20.0, -9.0, 0.02, 0.03, -0.02, 2.0]
-    step[tree.fixed == a.HELD] = 0.0
+    step[tree.fixed == HELD] = 0.0
     for link in range(len(tree.links)):
-        move_link(tree, link, car.design, step)
+        displace_link(tree, link, car.design, step)
     drives = random.standard_normal((len(model.drives), 3)) * [0.01, 0.1, 2.0]
     inputs = InputLayout.of(model).row(drive=drives)
     tree.u[car.free] = 0.5 * random.standard_normal(len(car.free))
-    tree.u[:6] = np.where(tree.fixed[:6] == a.FREE, [9.0, 0.4, 0.1, 0.2, -0.1, 0.5], 0.0)
+    tree.u[:6] = np.where(tree.fixed[:6] == FREE, [9.0, 0.4, 0.1, 0.2, -0.1, 0.5], 0.0)
     for wheel, entry in enumerate(model.wheels):
         tree.spin[wheel] = 9.0 / entry.tyre.rolling_radius + random.standard_normal()
     tree.quality[:] = np.inf  # so that independent coordinates are chosen here
@@ -86,7 +85,7 @@ def velocity_matrix(tree: Tree) -> FloatArray:
     """Return the columns of V and W as one matrix (6 links, n)."""
     found = np.zeros((len(tree.links), 6, len(tree.u)))
     for i, line in enumerate(tree.links):
-        at = slice(int(line[a.L_PATH]), int(line[a.L_PATH] + line[a.L_PATHS]))
+        at = slice(int(line[LINK.path]), int(line[LINK.path] + line[LINK.path_size]))
         found[i][:3, tree.path[at]] = tree.v[at].T
         found[i][3:, tree.path[at]] = tree.w[at].T
     return found.reshape(-1, len(tree.u))
@@ -125,12 +124,12 @@ def absolute_accelerations(car: TreeCar) -> FloatArray:
     jacobian = system.matrices(state).joint_jacobian[:, : 6 * len(model.bodies)]
     drive = np.array([[0.0, 0.0, 0.0]] * len(model.drives))
     for k, coordinate in enumerate(tree.drive_rows):
-        place = tree.links[tree.link_of[coordinate], a.L_PLACE]
+        place = tree.links[tree.link_of[coordinate], LINK.position]
         drive[k] = tree.q[place], tree.u[coordinate], tree.udot[coordinate]
     gaps = system.constraints(state, drive)[2]
     held = np.zeros((len(model.held), jacobian.shape[1]))
     held[range(len(held)), list(model.held)] = 1.0
-    order = np.concatenate([6 * line[a.L_BODY] + np.arange(6) for line in tree.links])
+    order = np.concatenate([6 * line[LINK.body] + np.arange(6) for line in tree.links])
     rows = np.vstack([jacobian, held])[:, order]
     sides = np.concatenate([-gaps, np.zeros(len(held))])
     found: FloatArray = _constrained(mass_matrix(tree), -tree.residual.ravel(), rows, sides).reshape(-1, 6)
@@ -140,9 +139,9 @@ def absolute_accelerations(car: TreeCar) -> FloatArray:
 def state_of(car: TreeCar) -> State:
     """Return the state of the bodies of a tree, their accelerations γ."""
     tree = car.tree
-    body = tree.links[:, a.L_BODY]
+    body = tree.links[:, LINK.body]
     order = np.argsort(body)
-    turn = tree.turn.reshape(-1, 3, 3)[order]
+    turn = tree.rotation.reshape(-1, 3, 3)[order]
 
     def own(vectors: FloatArray) -> FloatArray:
         found: FloatArray = np.einsum("bji,bj->bi", turn, vectors[order])
@@ -150,7 +149,7 @@ def state_of(car: TreeCar) -> State:
 
     return replace(
         design_state(car.model),
-        position=tree.q[:3] + tree.place[order],
+        position=tree.q[:3] + tree.position[order],
         attitude=tree.quaternion[order],
         velocity=tree.velocity[order],
         angular_velocity=own(tree.omega),

@@ -21,9 +21,8 @@ from mastd.counting.operations import all_operations, operations
 from mastd.counting.tally import Operations, Tally, counting_kernels, innermost, total
 from mastd.counting.work import Extent, work_of
 from mastd.errors import UsageError
-from mastd.formulations.tree import arrays as a
 from mastd.formulations.tree import recursion
-from mastd.formulations.tree.arrays import Tree
+from mastd.formulations.tree.arrays import LINK, LINK_SIZE, Tree
 from mastd.formulations.tree.topology import TreeJoint
 from mastd.lanes import LANES
 from mastd.vehicle.equilibrium.dense_equations import System
@@ -159,11 +158,11 @@ def test_operations_go_to_the_stage_that_is_under_way() -> None:
 def three_links() -> dict[str, list[int]]:
     """Count the kinematics of a free link, a second one on a hinge on it, a third on a ball joint on that."""
     counts, paths = (6, 1, 3), (6, 7, 10)
-    links = np.zeros((3, a.LINK_FIELDS), dtype=np.int64)
-    links[:, a.L_LOWER] = -1, 0, 1
-    links[:, a.L_KIND] = TreeJoint.FREE, TreeJoint.REVOLUTE, TreeJoint.SPHERICAL
-    links[:, a.L_FIRST], links[:, a.L_COUNT] = (0, 6, 7), counts
-    links[:, a.L_PATH], links[:, a.L_PATHS] = (0, 6, 13), paths
+    links = np.zeros((3, LINK_SIZE), dtype=np.int64)
+    links[:, LINK.lower] = -1, 0, 1
+    links[:, LINK.kind] = TreeJoint.FREE, TreeJoint.REVOLUTE, TreeJoint.SPHERICAL
+    links[:, LINK.first], links[:, LINK.coordinates] = (0, 6, 7), counts
+    links[:, LINK.path], links[:, LINK.path_size] = (0, 6, 13), paths
     shapes = {"u": (10, 1), "axis": (10, 3), "v": (23, 3), "w": (23, 3), "turn": (3, 9)}
     shapes |= dict.fromkeys(("inertia", "inertia_constants"), (3, 6))
     shapes |= dict.fromkeys(("place", "reach", "arm", "velocity", "omega"), (3, 3))
@@ -174,7 +173,7 @@ def three_links() -> dict[str, list[int]]:
     tree = tree._replace(
         links=links,
         path=np.array([k for count in paths for k in range(count)]),
-        turning=np.array([0, 0, 0, 1, 1, 1, 1, 1, 1, 1]),
+        rotational=np.array([0, 0, 0, 1, 1, 1, 1, 1, 1, 1]),
     )
     found = {}
     for kernel in ("velocity_columns", "velocities", "inertias"):

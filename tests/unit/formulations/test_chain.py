@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from mastd.arrays import FloatArray
-from mastd.formulations.integrators.implicit_euler import INVERSIONS, REPLACED, STEPS, Policy, implicit_euler
+from mastd.formulations.integrators.implicit_euler import COUNT, Policy, implicit_euler
 from mastd.reproduce.models.chain import (
     CENTRE,
     DAMPING,
@@ -182,6 +182,6 @@ def test_only_the_due_columns_are_renewed() -> None:
         chain, euler = chain_of(5, stiffness=100.0, damping=1.0), implicit_euler(5, 1e-3)
         for _ in range(10):
             assert advance_chain(chain, euler, int(policy), 3, False) == 0
-        assert euler.counts[STEPS] == 10
-        assert euler.counts[REPLACED] == replaced
-        assert euler.counts[INVERSIONS] == (policy != Policy.FULL)
+        assert euler.counts[COUNT.steps] == 10
+        assert euler.counts[COUNT.replaced] == replaced
+        assert euler.counts[COUNT.inversions] == (policy != Policy.FULL)

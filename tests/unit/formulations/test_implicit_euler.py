@@ -9,14 +9,12 @@ import pytest
 
 from mastd.arrays import FloatArray
 from mastd.formulations.integrators.implicit_euler import (
-    INVERSIONS,
+    COUNT,
     POSITION_PERTURBATION,
-    REPLACED,
-    STEPS,
     VELOCITY_PERTURBATION,
     ImplicitEuler,
     Policy,
-    columns_due,
+    columns_to_update,
     implicit_euler,
     invert,
     multiply_by_inverse,
@@ -24,7 +22,7 @@ from mastd.formulations.integrators.implicit_euler import (
     perturbation,
     put_column,
     replace_column,
-    solve_afresh,
+    solve_by_factorisation,
 )
 
 H = 0.01
@@ -87,7 +85,7 @@ def test_the_inverse_follows_every_replaced_column(n: int) -> None:
         linear.show(j)
         assert replace_column(linear.euler, j) == 0
     assert linear.inverse_error() < 1e-10
-    assert linear.euler.counts[REPLACED] == 40
+    assert linear.euler.counts[COUNT.replaced] == 40
     np.testing.assert_array_equal(linear.euler.position_columns.T, linear.f_x)
 
 
@@ -100,7 +98,7 @@ def test_both_solutions_are_that_of_equation_4(n: int) -> None:
     assert multiply_by_inverse(linear.euler, f, u) == 0
     np.testing.assert_allclose(linear.euler.increment, expected, rtol=0, atol=1e-11 * np.abs(expected).max())
     linear.euler.increment[:] = 0.0
-    assert solve_afresh(linear.euler, f, u) == 0
+    assert solve_by_factorisation(linear.euler, f, u) == 0
     np.testing.assert_allclose(linear.euler.increment, expected, rtol=0, atol=1e-11 * np.abs(expected).max())
 
 
@@ -113,7 +111,7 @@ def test_rows_are_exchanged_where_a_pivot_is_zero() -> None:
     assert invert(linear.euler) == 0
     assert linear.inverse_error() < 1e-15
     f = np.array([3.0, 5.0])
-    assert solve_afresh(linear.euler, f, np.zeros(2)) == 0
+    assert solve_by_factorisation(linear.euler, f, np.zeros(2)) == 0
     np.testing.assert_allclose(linear.euler.increment, H * f[::-1])
 
 
@@ -127,7 +125,7 @@ def test_digits_lost_near_a_singular_matrix_are_won_back() -> None:
             linear.f_v[:, j] = (np.eye(3) - matrix)[:, j] / H
             linear.show(j)
             assert replace_column(linear.euler, j) == 0
-    assert linear.euler.counts[INVERSIONS] > 1
+    assert linear.euler.counts[COUNT.inversions] > 1
     assert linear.inverse_error() < 1e-11
 
 
@@ -138,7 +136,7 @@ def test_a_singular_matrix_is_told() -> None:
     assert replace_column(linear.euler, 0) == 1
     linear.show(1)
     put_column(linear.euler, 1)
-    assert solve_afresh(linear.euler, np.ones(2), np.zeros(2)) == 1
+    assert solve_by_factorisation(linear.euler, np.ones(2), np.zeros(2)) == 1
 
 
 def test_errors_gathered_in_the_inverse_are_found_within_a_round() -> None:
@@ -149,7 +147,7 @@ def test_errors_gathered_in_the_inverse_are_found_within_a_round() -> None:
     f = linear.f_x @ q + linear.f_v @ u
     for _ in range(n):
         assert multiply_by_inverse(linear.euler, f, u) == 0
-    assert linear.euler.counts[INVERSIONS] == 2
+    assert linear.euler.counts[COUNT.inversions] == 2
     assert linear.inverse_error() < 1e-11
 
 
@@ -170,10 +168,10 @@ def test_a_round_robin_of_a_hundred_thousand_steps_keeps_its_digits() -> None:
 def test_policies_choose_their_columns() -> None:
     euler = implicit_euler(3, H)
     velocities = np.array([1.0, -7.0, 3.0])
-    assert [columns_due(euler, policy, 2) for policy in Policy] == [3, 3, 3, 3], "the first step"
-    euler.counts[STEPS] = 1
-    assert [columns_due(euler, policy, 2) for policy in Policy] == [3, 2, 1, 0]
-    assert columns_due(euler, Policy.ROUND_ROBIN, 9) == 3
+    assert [columns_to_update(euler, policy, 2) for policy in Policy] == [3, 3, 3, 3], "the first step"
+    euler.counts[COUNT.steps] = 1
+    assert [columns_to_update(euler, policy, 2) for policy in Policy] == [3, 2, 1, 0]
+    assert columns_to_update(euler, Policy.ROUND_ROBIN, 9) == 3
     assert [next_column(euler, Policy.ROUND_ROBIN, velocities) for _ in range(7)] == [0, 1, 2, 0, 1, 2, 0]
     assert next_column(euler, Policy.FASTEST, velocities) == 1
     assert next_column(euler, Policy.FASTEST, np.array([-2.0, 0.0, 2.0])) == 0

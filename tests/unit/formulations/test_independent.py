@@ -9,15 +9,19 @@ import numpy as np
 import pytest
 
 from mastd.counting.paper_car import paper_car
-from mastd.formulations.closing.partition import acceleration_terms, independent_columns
+from mastd.formulations.constraints.partition import acceleration_terms, independent_columns
 from mastd.formulations.integrators.stepper import TreeSteps
-from mastd.formulations.methods.independent import independent_room, solve_independent
-from mastd.formulations.methods.lagrange import lagrange_room, reduced_room, solve_lagrange, solve_reduced
+from mastd.formulations.methods.independent import independent_workspace, solve_independent
+from mastd.formulations.methods.lagrange import (
+    lagrange_workspace,
+    reduced_workspace,
+    solve_lagrange,
+    solve_reduced,
+)
 from mastd.formulations.methods.mass_matrix import add_inertia
-from mastd.formulations.methods.partitioning import partitioning_room, solve_partitioning
+from mastd.formulations.methods.partitioning import partitioning_workspace, solve_partitioning
 from mastd.formulations.methods.sparse_cholesky import elimination_order, factor, pattern_of, solve
-from mastd.formulations.tree import arrays as a
-from mastd.formulations.tree.arrays import Tree
+from mastd.formulations.tree.arrays import BODY_GROUP, FREE, LINK, Tree
 from mastd.formulations.tree.topology import TreeJoint
 from mastd.roads.ground import Ground
 from mastd.vehicle.equilibrium.dense_equations import System
@@ -33,12 +37,12 @@ CAR = lay_out(library.find("quarter_car")).arrays
 """Any: the formulations of Kang and Yoon need nothing of the car but what is in the tree. Without one,
 kernels would be compiled again."""
 SOLVERS: dict[str, tuple[Callable[..., Any], Callable[..., int]]] = {
-    "lagrange": (lagrange_room, solve_lagrange),
-    "reduced-lagrange": (reduced_room, solve_reduced),
-    "reduced-lagrange, dense": (lambda tree: reduced_room(tree, dense=True), solve_reduced),
-    "partitioning": (partitioning_room, solve_partitioning),
-    "partitioning, dense": (lambda tree: partitioning_room(tree, dense=True), solve_partitioning),
-    "independent": (independent_room, solve_independent),
+    "lagrange": (lagrange_workspace, solve_lagrange),
+    "reduced-lagrange": (reduced_workspace, solve_reduced),
+    "reduced-lagrange, dense": (lambda tree: reduced_workspace(tree, dense=True), solve_reduced),
+    "partitioning": (partitioning_workspace, solve_partitioning),
+    "partitioning, dense": (lambda tree: partitioning_workspace(tree, dense=True), solve_partitioning),
+    "independent": (independent_workspace, solve_independent),
 }
 
 
@@ -67,12 +71,12 @@ def test_accelerations_are_those_of_the_plain_equations(name: str) -> None:
         tree = random_tree(np.random.default_rng(seed))
         _choose(tree)
         expected = accelerations(tree)
-        room = make(tree)
+        work = make(tree)
         before = tree.udot.copy()
-        tree.udot[tree.fixed == a.FREE] = np.nan
-        assert run(tree, CAR, room) == 0
+        tree.udot[tree.fixed == FREE] = np.nan
+        assert run(tree, CAR, work) == 0
         _agree(tree.udot, expected)
-        np.testing.assert_array_equal(tree.udot[tree.fixed != a.FREE], before[tree.fixed != a.FREE])
+        np.testing.assert_array_equal(tree.udot[tree.fixed != FREE], before[tree.fixed != FREE])
 
 
 @pytest.mark.parametrize("name", SOLVERS)
@@ -82,14 +86,14 @@ def test_a_room_serves_any_choice_of_independent_coordinates(name: str) -> None:
     for seed in SEEDS:
         tree = random_tree(np.random.default_rng(seed))
         _choose(tree)
-        room = make(tree)
-        assert run(tree, CAR, room) == 0
+        work = make(tree)
+        assert run(tree, CAR, work) == 0
         members = tree.members.copy()
         _throw(tree, seed)
         _choose(tree)
         changed += not np.array_equal(members, tree.members)
         expected = accelerations(tree)
-        assert run(tree, CAR, room) == 0
+        assert run(tree, CAR, work) == 0
         _agree(tree.udot, expected)
     assert changed > 10
 
@@ -101,11 +105,11 @@ def test_a_group_whose_rows_depend_on_each_other_is_named(name: str, fault: str)
     tree = next(
         tree
         for tree in (random_tree(np.random.default_rng(seed)) for seed in SEEDS)
-        if np.count_nonzero(tree.groups[:, a.B_ROWS] > 1) > 1
+        if np.count_nonzero(tree.groups[:, BODY_GROUP.rows] > 1) > 1
     )
     _choose(tree)
-    group = int(np.flatnonzero(tree.groups[:, a.B_ROWS] > 1)[-1])
-    row = int(tree.groups[group, a.B_ROW])
+    group = int(np.flatnonzero(tree.groups[:, BODY_GROUP.rows] > 1)[-1])
+    row = int(tree.groups[group, BODY_GROUP.first_row])
     touched = np.flatnonzero((tree.phi[row] != 0.0) & (tree.phi[row + 1] != 0.0))
     tree.phi[row : row + 2] = 0.0
     tree.phi[row, touched] = np.arange(1.0, len(touched) + 1)
@@ -115,9 +119,9 @@ def test_a_group_whose_rows_depend_on_each_other_is_named(name: str, fault: str)
 
 def _loose_ends(tree: Tree) -> list[int]:
     """Return the links that carry nothing and whose groups have no rows, but for the chassis and racks."""
-    alone = tree.groups[tree.links[:, a.L_GROUP], a.B_ROWS] == 0
-    standing = tree.links[:, a.L_LOWER] > 0
-    return [i for i in np.flatnonzero(alone & standing).tolist() if i not in tree.links[:, a.L_LOWER]]
+    alone = tree.groups[tree.links[:, LINK.group], BODY_GROUP.rows] == 0
+    standing = tree.links[:, LINK.lower] > 0
+    return [i for i in np.flatnonzero(alone & standing).tolist() if i not in tree.links[:, LINK.lower]]
 
 
 @pytest.mark.parametrize("name", SOLVERS)
@@ -127,7 +131,7 @@ def test_bodies_without_mass_are_refused_by_their_group(name: str) -> None:
     tree, leaf = next((tree, leaf) for tree in trees for leaf in _loose_ends(tree))
     _choose(tree)
     tree.mass[leaf], tree.inertia[leaf] = 0.0, 0.0
-    assert run(tree, CAR, make(tree)) == 1 + tree.links[leaf, a.L_GROUP]
+    assert run(tree, CAR, make(tree)) == 1 + tree.links[leaf, LINK.group]
 
 
 def _vehicle(name: str) -> tuple[Tree, Arrays]:
@@ -139,9 +143,9 @@ def _vehicle(name: str) -> tuple[Tree, Arrays]:
     steps.load(design_state(model))
     steps.begin(ground)
     for line in tree.links:
-        if line[a.L_KIND] in (TreeJoint.REVOLUTE, TreeJoint.PRISMATIC, TreeJoint.UNIVERSAL):
-            own = slice(int(line[a.L_PLACE]), int(line[a.L_PLACE] + line[a.L_COUNT]))
-            tree.q[own] += rng.normal(0.0, 0.02, int(line[a.L_COUNT]))
+        if line[LINK.kind] in (TreeJoint.REVOLUTE, TreeJoint.PRISMATIC, TreeJoint.UNIVERSAL):
+            own = slice(int(line[LINK.position]), int(line[LINK.position] + line[LINK.coordinates]))
+            tree.q[own] += rng.normal(0.0, 0.02, int(line[LINK.coordinates]))
     drives = np.tile([0.02, 0.0, 0.5], (len(model.drives), 1))
     steps.look(InputLayout.of(model).row(drive=drives), ground)
     assert not steps.trouble
@@ -156,9 +160,9 @@ def test_all_move_a_vehicle_the_same_way(name: str) -> None:
     tree, car = _vehicle(name)
     expected = accelerations(tree)
     for make, run in SOLVERS.values():
-        tree.udot[tree.fixed == a.FREE] = np.nan
-        room = make(tree)
-        assert run(tree, car, room) == 0
+        tree.udot[tree.fixed == FREE] = np.nan
+        work = make(tree)
+        assert run(tree, car, work) == 0
         _agree(tree.udot, expected)
 
 
@@ -187,20 +191,20 @@ def _counting(block: Any) -> Any:
 
 def test_inertia_and_force_take_the_products_of_table_2() -> None:
     tree, _ = _vehicle("paper_car")
-    room, size = lagrange_room(tree), len(tree.u)
+    work, size = lagrange_workspace(tree), len(tree.u)
     counting = tree._replace(
         **{name: _counting(getattr(tree, name)) for name in ("mass", "inertia", "residual", "v", "w")}
     )
     matrix, force = _counting(np.zeros((size, size))), _counting(np.zeros(size))
     _Counting.products = 0
     plain = getattr(add_inertia, "py_func", add_inertia)
-    plain(counting, room.columns, counting.v, counting.w, counting.residual, matrix, force)
-    lower = tree.links[:, a.L_PATHS]
-    paths = [tree.path[line[a.L_PATH] : line[a.L_PATH] + line[a.L_PATHS]] for line in tree.links]
-    turning = np.array([tree.turning[path].sum() for path in paths])
-    mass = 3 * lower + 3 * (lower + 1) * lower // 2 + 9 * turning + 3 * (turning + 1) * turning // 2
+    plain(counting, work.columns, counting.v, counting.w, counting.residual, matrix, force)
+    lower = tree.links[:, LINK.path_size]
+    paths = [tree.path[line[LINK.path] : line[LINK.path] + line[LINK.path_size]] for line in tree.links]
+    rotational = np.array([tree.rotational[path].sum() for path in paths])
+    mass = 3 * lower + 3 * (lower + 1) * lower // 2 + 9 * rotational + 3 * (rotational + 1) * rotational // 2
     # The 27 of each body are in its out-of-balance force already.
-    assert _Counting.products == np.sum(mass + 3 * (lower + turning))
+    assert _Counting.products == np.sum(mass + 3 * (lower + rotational))
 
 
 def test_a_tree_is_eliminated_without_fill() -> None:

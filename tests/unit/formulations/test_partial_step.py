@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from mastd.arrays import FloatArray
-from mastd.formulations.integrators.implicit_euler import INVERSIONS, REPLACED, STEPS
-from mastd.formulations.integrators.partial_jacobian import PartialRoom
+from mastd.formulations.integrators.implicit_euler import COUNT
+from mastd.formulations.integrators.partial_jacobian import PartialJacobianWorkspace
 from mastd.settings.vehicle.solver_names import JacobianPolicy
 from mastd.vehicle.analysis.linearise import linearise
 from mastd.vehicle.equilibrium.dense_equations import System
@@ -20,13 +20,15 @@ from mastd.vehicle.state.motion import design_state
 SPEED = 60.0 / 3.6
 
 
-def under_way(name: str, policy: JacobianPolicy, step: float = 1e-3) -> tuple[Simulation, PartialRoom]:
+def under_way(
+    name: str, policy: JacobianPolicy, step: float = 1e-3
+) -> tuple[Simulation, PartialJacobianWorkspace]:
     """Return a vehicle that rolls at 60 km/h, and its integrator."""
     simulation = Simulation(find(name), step=step, solver=Solver("partial-jacobian", policy=policy))
     simulation.start(SPEED)
-    rooms = [block for block in simulation.stepper.blocks if isinstance(block, PartialRoom)]
-    assert len(rooms) == 1
-    return simulation, rooms[0]
+    workspaces = [block for block in simulation.stepper.blocks if isinstance(block, PartialJacobianWorkspace)]
+    assert len(workspaces) == 1
+    return simulation, workspaces[0]
 
 
 def straight(simulation: Simulation, steps: int) -> FloatArray:
@@ -37,9 +39,9 @@ def straight(simulation: Simulation, steps: int) -> FloatArray:
 def test_columns_have_the_modes_of_the_equations_of_motion() -> None:
     """f_x and f_v of driving straight on, by differences of whole evaluations in relative coordinates; the
     modes by exact matrices in Cartesian ones."""
-    simulation, room = under_way("benchmark_sedan", "full")
+    simulation, work = under_way("benchmark_sedan", "full")
     simulation.advance(straight(simulation, 300))
-    f_x, f_v = room.euler.position_columns.T, room.euler.velocity_columns.T
+    f_x, f_v = work.euler.position_columns.T, work.euler.velocity_columns.T
     n = len(f_x)
     whole = np.block([[np.zeros((n, n)), np.eye(n)], [f_x, f_v]])
     values = np.linalg.eigvals(whole)
@@ -56,9 +58,9 @@ def test_a_column_does_not_depend_on_the_one_made_before_it() -> None:
     found = []
     policies: tuple[JacobianPolicy, ...] = ("full", "round-robin")
     for policy in policies:
-        simulation, room = under_way("mcpherson_hatchback", policy)
+        simulation, work = under_way("mcpherson_hatchback", policy)
         simulation.advance(straight(simulation, 300))
-        found.append(np.stack([room.euler.position_columns, room.euler.velocity_columns]))
+        found.append(np.stack([work.euler.position_columns, work.euler.velocity_columns]))
     sizes = np.maximum(1.0, np.abs(found[0]).max(axis=2, keepdims=True))
     np.testing.assert_allclose(found[1] / sizes, found[0] / sizes, rtol=0, atol=1e-2)
 
@@ -82,25 +84,33 @@ def test_a_round_robin_drives_like_full_renewal() -> None:
 
 
 def test_a_run_begins_anew_where_it_is_started_again() -> None:
-    simulation, room = under_way("benchmark_sedan", "round-robin")
+    simulation, work = under_way("benchmark_sedan", "round-robin")
     ends = []
     for _ in range(2):
         simulation.start(SPEED)
         simulation.advance(straight(simulation, 20))
         ends.append(simulation.state.position.copy())
     np.testing.assert_allclose(ends[0], ends[1], rtol=0, atol=1e-9)
-    assert room.euler.counts[STEPS] == 20
+    assert work.euler.counts[COUNT.steps] == 20
 
 
 def test_other_independent_coordinates_have_all_columns_made_anew() -> None:
-    simulation, room = under_way("benchmark_sedan", "round-robin")
+    simulation, work = under_way("benchmark_sedan", "round-robin")
     simulation.advance(straight(simulation, 5))
-    assert [room.euler.counts[count] for count in (STEPS, REPLACED, INVERSIONS)] == [5, 4, 1]
-    kept = room.coordinates.copy()
-    room.coordinates[[0, 1]] = room.coordinates[[1, 0]]
+    assert [work.euler.counts[number] for number in (COUNT.steps, COUNT.replaced, COUNT.inversions)] == [
+        5,
+        4,
+        1,
+    ]
+    kept = work.coordinates.copy()
+    work.coordinates[[0, 1]] = work.coordinates[[1, 0]]
     simulation.advance(straight(simulation, 5))
-    np.testing.assert_array_equal(room.coordinates, kept)
-    assert [room.euler.counts[count] for count in (STEPS, REPLACED, INVERSIONS)] == [5, 8, 2]
+    np.testing.assert_array_equal(work.coordinates, kept)
+    assert [work.euler.counts[number] for number in (COUNT.steps, COUNT.replaced, COUNT.inversions)] == [
+        5,
+        8,
+        2,
+    ]
 
 
 def test_a_chassis_that_is_held_goes_on_at_its_speed() -> None:

@@ -6,19 +6,18 @@ import numpy as np
 import pytest
 
 from mastd.arrays import FloatArray, IntArray
-from mastd.formulations.closing.partition import (
-    RENEWED_SHARE,
+from mastd.formulations.constraints.partition import (
+    REPARTITION_RATIO,
     acceleration_terms,
     expand,
     factor_groups,
     independent_columns,
-    renew,
     solve_dependent,
     solve_transposed,
+    update_partition,
     velocity_terms,
 )
-from mastd.formulations.tree import arrays as a
-from mastd.formulations.tree.arrays import Tree
+from mastd.formulations.tree.arrays import BODY_GROUP, BODY_GROUP_SIZE, FREE, Tree
 from tests.support.formulations.random_trees import choose, random_tree
 
 SEEDS = range(30)
@@ -33,10 +32,10 @@ def _tree(seed: int) -> Tree:
 def _parts(tree: Tree, group: int) -> tuple[slice, IntArray, IntArray]:
     """Return a group's rows, dependent coordinates and columns of B_di."""
     line = tree.groups[group]
-    rows = slice(int(line[a.B_ROW]), int(line[a.B_ROW] + line[a.B_ROWS]))
-    first, last = line[a.B_FIRST], line[a.B_FIRST] + line[a.B_ROWS]
-    own = tree.members[last : last + line[a.B_FREE]]
-    outside = tree.outside[line[a.B_OUTSIDE] : line[a.B_OUTSIDE] + line[a.B_OUTSIDES]]
+    rows = slice(int(line[BODY_GROUP.first_row]), int(line[BODY_GROUP.first_row] + line[BODY_GROUP.rows]))
+    first, last = line[BODY_GROUP.first], line[BODY_GROUP.first] + line[BODY_GROUP.rows]
+    own = tree.members[last : last + line[BODY_GROUP.free]]
+    outside = tree.outside[line[BODY_GROUP.outside] : line[BODY_GROUP.outside] + line[BODY_GROUP.outsides]]
     return rows, tree.members[first:last], np.concatenate([own, outside])
 
 
@@ -44,8 +43,8 @@ def _one_group(phi: FloatArray) -> Tree:
     """Return a tree with one group of these rows; all else is as small as it can be."""
     m, n = phi.shape
     tree = random_tree(np.random.default_rng(0))
-    groups = np.zeros((1, a.GROUP_FIELDS), dtype=np.int64)
-    groups[0, : a.B_FACTOR + 1] = 0, n, 0, m, n - m, 0, 0
+    groups = np.zeros((1, BODY_GROUP_SIZE), dtype=np.int64)
+    groups[0, : BODY_GROUP.factor + 1] = 0, n, 0, m, n - m, 0, 0
     return tree._replace(
         groups=groups,
         members=np.arange(n),
@@ -64,7 +63,7 @@ def test_each_group_keeps_its_coordinates_and_no_fixed_one_becomes_dependent(see
     before = random_tree(np.random.default_rng(seed)).members
     tree = _tree(seed)
     for group, line in enumerate(tree.groups):
-        own = slice(int(line[a.B_FIRST]), int(line[a.B_FIRST] + line[a.B_COUNT]))
+        own = slice(int(line[BODY_GROUP.first]), int(line[BODY_GROUP.first] + line[BODY_GROUP.size]))
         assert sorted(tree.members[own]) == sorted(before[own])
         _, dependent, columns = _parts(tree, group)
         assert not tree.fixed[dependent].any()
@@ -90,7 +89,7 @@ def test_dependent_accelerations_satisfy_the_constraints(seed: int) -> None:
     tree = _tree(seed)
     independent_columns(tree)
     acceleration_terms(tree)
-    free = tree.fixed == a.FREE
+    free = tree.fixed == FREE
     rates = np.where(free, tree.udot, 0.0)
     expand(tree, tree.g_cells, rates)
     np.testing.assert_allclose(tree.phi[:, free] @ rates[free], -tree.bias, atol=1e-9)
@@ -138,7 +137,7 @@ def test_a_set_stands_until_it_has_degraded_and_changes_once_in_a_turn_to_and_fr
     angles = np.concatenate([np.linspace(0.0, 0.5 * np.pi, 200), np.linspace(0.5 * np.pi, 0.0, 200)])
     for angle in angles:
         tree.phi[:] = _turned(angle)
-        assert renew(tree) == 0
+        assert update_partition(tree) == 0
         taken.append(int(tree.members[0]))
     changes = np.flatnonzero(np.diff(taken)) + 1
     assert len(changes) == 2
@@ -155,22 +154,24 @@ def test_a_set_that_can_be_no_better_is_not_changed_again_and_again() -> None:
     assert choose(tree) == 0
     mark = tree.quality[0]
     tree.phi[1] = row + 1e-3 * rng.normal(size=5)
-    assert renew(tree) == 0
-    assert tree.quality[0] < RENEWED_SHARE * mark
+    assert update_partition(tree) == 0
+    assert tree.quality[0] < REPARTITION_RATIO * mark
     members, mark = tree.members.copy(), tree.quality[0]
     for _ in range(5):
         tree.phi[1] += 1e-6 * rng.normal(size=5)
-        assert renew(tree) == 0
+        assert update_partition(tree) == 0
         np.testing.assert_array_equal(tree.members, members)
         assert tree.quality[0] == mark
 
 
 @pytest.mark.parametrize("fault", ["redundant", "empty", "not a number"])
 def test_a_group_without_a_dependent_set_is_named(fault: str) -> None:
-    seed = next(k for k in SEEDS if (random_tree(np.random.default_rng(k)).groups[:, a.B_ROWS] > 1).any())
+    seed = next(
+        k for k in SEEDS if (random_tree(np.random.default_rng(k)).groups[:, BODY_GROUP.rows] > 1).any()
+    )
     tree = _tree(seed)
-    group = int(np.flatnonzero(tree.groups[:, a.B_ROWS] > 1)[0])
-    row = int(tree.groups[group, a.B_ROW])
+    group = int(np.flatnonzero(tree.groups[:, BODY_GROUP.rows] > 1)[0])
+    row = int(tree.groups[group, BODY_GROUP.first_row])
     tree.phi[row + 1] = {"redundant": 2.5 * tree.phi[row], "empty": 0.0, "not a number": np.nan}[fault]
     assert factor_groups(tree) == 1 + group
-    assert renew(tree) == 1 + group
+    assert update_partition(tree) == 1 + group

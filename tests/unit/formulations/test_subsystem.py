@@ -9,10 +9,10 @@ import pytest
 
 from mastd.arrays import FloatArray
 from mastd.errors import UsageError
-from mastd.formulations.closing.partition import acceleration_terms, factor_groups, independent_columns
+from mastd.formulations.constraints.partition import acceleration_terms, factor_groups, independent_columns
 from mastd.formulations.subsystem.solve import solve_subsystems
-from mastd.formulations.subsystem.workspace import S_EQUATION, SubsystemRoom, make_room
-from mastd.formulations.tree import arrays as a
+from mastd.formulations.subsystem.workspace import SUBSYSTEM, SubsystemWorkspace, subsystem_workspace
+from mastd.formulations.tree.arrays import BODY_GROUP, DRIVEN, FREE, LINK
 from mastd.formulations.tree.subsystems import base_links, choices, subsystems_of
 from mastd.vehicle.model.definition import Model
 from mastd.vehicle.model.library import find
@@ -59,15 +59,15 @@ def vehicle(name: str) -> Model:
     return off_axes(free_racks(find("mcpherson_hatchback"))) if name == "free racks" else find(name)
 
 
-def room_of(car: TreeCar, default: str, **chosen: str) -> SubsystemRoom:
+def room_of(car: TreeCar, default: str, **chosen: str) -> SubsystemWorkspace:
     parts = subsystems_of(car.model, car.tree)
     named = {name.replace("_", " "): kind for name, kind in chosen.items()}
-    return make_room(car.layout, car.tree, parts, choices(parts, default, named))
+    return subsystem_workspace(car.layout, car.tree, parts, choices(parts, default, named))
 
 
-def alternating(car: TreeCar) -> SubsystemRoom:
+def alternating(car: TreeCar) -> SubsystemWorkspace:
     parts = subsystems_of(car.model, car.tree)
-    return make_room(car.layout, car.tree, parts, [k % 2 for k in range(len(parts))])
+    return subsystem_workspace(car.layout, car.tree, parts, [k % 2 for k in range(len(parts))])
 
 
 def difference(found: FloatArray, expected: FloatArray) -> float:
@@ -78,13 +78,13 @@ def difference(found: FloatArray, expected: FloatArray) -> float:
 @pytest.mark.parametrize("name", [*VEHICLES, "free racks"])
 def test_all_coordinates_give_the_accelerations_of_the_dense_equations(name: str) -> None:
     car = tree_car(vehicle(name))
-    rooms = [room_of(car, "joint"), room_of(car, "cartesian"), alternating(car)]
+    workspaces = [room_of(car, "joint"), room_of(car, "cartesian"), alternating(car)]
     for seed in SEEDS:
         move_anywhere(car, seed)
         expected, bodies = dense_accelerations(car), absolute_accelerations(car)
-        for room in rooms:
+        for work in workspaces:
             car.tree.udot[car.free] = np.nan
-            assert solve_subsystems(car.tree, car.layout.arrays, room) == 0
+            assert solve_subsystems(car.tree, car.layout.arrays, work) == 0
             assert difference(car.tree.udot[car.free], expected[car.free]) < RELATIVE
             assert difference(body_accelerations(car), bodies) < RELATIVE
 
@@ -94,17 +94,19 @@ def test_any_choice_of_independent_coordinates_gives_the_same_accelerations(name
     car = tree_car(vehicle(name))
     move_anywhere(car, 2)
     tree, expected, tried = car.tree, dense_accelerations(car), 0
-    rooms = [room_of(car, "joint"), room_of(car, "cartesian")]
+    workspaces = [room_of(car, "joint"), room_of(car, "cartesian")]
     for line in tree.groups:
-        chosen = tree.members[line[a.B_FIRST] : line[a.B_FIRST] + line[a.B_ROWS] + line[a.B_FREE]]
-        for k in range(line[a.B_ROWS]):
+        chosen = tree.members[
+            line[BODY_GROUP.first] : line[BODY_GROUP.first] + line[BODY_GROUP.rows] + line[BODY_GROUP.free]
+        ]
+        for k in range(line[BODY_GROUP.rows]):
             chosen[[k, -1]] = chosen[[-1, k]]
             if factor_groups(tree) == 0:
                 independent_columns(tree)
                 acceleration_terms(tree)
-                for room in rooms:
+                for work in workspaces:
                     tree.udot[car.free] = np.nan
-                    assert solve_subsystems(tree, car.layout.arrays, room) == 0
+                    assert solve_subsystems(tree, car.layout.arrays, work) == 0
                     assert difference(tree.udot[car.free], expected[car.free]) < 1e-7
                 tried += 1
             chosen[[k, -1]] = chosen[[-1, k]]
@@ -117,7 +119,7 @@ def test_what_is_held_or_given_is_not_touched(name: str) -> None:
     move_anywhere(car, 5)
     before = car.tree.udot.copy()
     solve_subsystems(car.tree, car.layout.arrays, room_of(car, "joint"))
-    fixed = car.tree.fixed != a.FREE
+    fixed = car.tree.fixed != FREE
     assert fixed.any()
     np.testing.assert_array_equal(car.tree.udot[fixed], before[fixed])
 
@@ -126,7 +128,7 @@ def test_the_corners_of_a_car_are_its_subsystems() -> None:
     car = tree_car(find("sedan"))
     parts = subsystems_of(car.model, car.tree)
     assert [part.name for part in parts] == ["front left", "front right", "rear left", "rear right"]
-    assert [car.model.bodies[car.tree.links[k, a.L_BODY]].name for k in base_links(car.tree)] == [
+    assert [car.model.bodies[car.tree.links[k, LINK.body]].name for k in base_links(car.tree)] == [
         "chassis",
         "front rack",
     ]
@@ -134,8 +136,8 @@ def test_the_corners_of_a_car_are_its_subsystems() -> None:
 
 def test_what_is_driven_against_a_body_that_moves_is_not_of_the_base() -> None:
     tree = tree_car(find("sedan")).tree
-    upper = next(line for line in tree.links if line[a.L_LOWER] > 0)
-    tree.fixed[upper[a.L_FIRST] : upper[a.L_FIRST] + upper[a.L_COUNT]] = a.DRIVEN
+    upper = next(line for line in tree.links if line[LINK.lower] > 0)
+    tree.fixed[upper[LINK.first] : upper[LINK.first] + upper[LINK.coordinates]] = DRIVEN
     assert len(base_links(tree)) == 2
 
 
@@ -177,7 +179,7 @@ def test_a_wrong_choice_is_named_with_what_would_be_right() -> None:
 def test_joints_that_do_not_determine_a_subsystem_are_reported() -> None:
     car = tree_car(find("sedan"))
     move_anywhere(car, 1)
-    room = room_of(car, "cartesian")
-    first = room.table[2, S_EQUATION]
-    room.equations[first] = room.equations[first + 1]
-    assert solve_subsystems(car.tree, car.layout.arrays, room) == 3
+    work = room_of(car, "cartesian")
+    first = work.table[2, SUBSYSTEM.first_equation]
+    work.equations[first] = work.equations[first + 1]
+    assert solve_subsystems(car.tree, car.layout.arrays, work) == 3

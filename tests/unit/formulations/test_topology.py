@@ -83,7 +83,7 @@ class Motion:
     """A rotation (vector, rad) about a point, and a shift."""
 
     turn: FloatArray
-    about: FloatArray
+    axis_angle_quaternion: FloatArray
     shift: FloatArray
 
     def direction(self, vector: FloatArray) -> FloatArray:
@@ -91,14 +91,14 @@ class Motion:
         return carried
 
     def point(self, place: FloatArray) -> FloatArray:
-        return self.about + self.direction(place - self.about) + self.shift
+        return self.axis_angle_quaternion + self.direction(place - self.axis_angle_quaternion) + self.shift
 
 
 STILL = Motion(np.zeros(3), np.zeros(3), np.zeros(3))
 
 
 def moved(
-    topology: Topology, which: Link, axis: FloatArray, change: float, turning: bool
+    topology: Topology, which: Link, axis: FloatArray, change: float, rotational: bool
 ) -> dict[int, Motion]:
     """Return the motion of every body above a joint when the joint moves."""
     lower = topology.connection
@@ -107,7 +107,7 @@ def moved(
         return body >= 0 and (body == which.body or above(lower[body]))
 
     still = np.zeros(3)
-    turn, shift = (change * axis, still) if turning else (still, change * axis)
+    turn, shift = (change * axis, still) if rotational else (still, change * axis)
     motion = Motion(turn, which.point, shift)
     return {body: motion for body in range(len(lower)) if above(body)}
 
@@ -193,7 +193,7 @@ def test_the_jacobian_of_the_cuts_is_what_moving_each_joint_gives(name: str) -> 
     free = [each for each in topology.links if each.drive < 0]
     bodies = {each.body for each in free}
     matrix = cut_jacobian(model, topology.links, topology.cuts, bodies)
-    columns, turning = [], []
+    columns, rotational = [], []
     for each in free:
         for axis, turns in directions(each):
             step = 1e-6
@@ -203,8 +203,8 @@ def test_the_jacobian_of_the_cuts_is_what_moving_each_joint_gives(name: str) -> 
                 for cut in topology.cuts
             ]
             columns.append(np.concatenate(gaps))
-            turning.append(turns)
-    expected, turns_too = np.array(columns).T, np.array(turning)
+            rotational.append(turns)
+    expected, turns_too = np.array(columns).T, np.array(rotational)
     np.testing.assert_allclose(matrix[:, ~turns_too], expected[:, ~turns_too], atol=1e-8)
     largest = np.argmax(np.abs(expected * turns_too))
     length = expected.flat[largest] / matrix.flat[largest]
@@ -220,7 +220,7 @@ def test_a_driven_coordinate_is_the_drives_displacement(reverse: bool) -> None:
     rack = link(model, topology, "rack")
     assert (rack.joint, rack.drive, topology.cuts) == (TreeJoint.PRISMATIC, 0, ())
     driven = next(k for k, primitive in enumerate(model.primitives) if primitive.drive == 0)
-    motion = moved(topology, rack, rack.axes[0], 0.03, turning=False)
+    motion = moved(topology, rack, rack.axes[0], 0.03, rotational=False)
     assert residual(model, driven, motion) == pytest.approx(0.03), "the row reads: value minus displacement"
 
 

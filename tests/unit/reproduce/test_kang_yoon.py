@@ -210,13 +210,13 @@ def test_table_1_of_the_papers_car_by_hand() -> None:
     rear = 4 + 7 + 4 + 8 + 5
     front_points = (3 + 7) + (5 + 7)  # strut top, tie rod's end
     rear_points = (4 + 7) + (5 + 7)
-    turning = 3 + 3 + 2 * (front + rear + front_points + rear_points)
+    rotational = 3 + 3 + 2 * (front + rear + front_points + rear_points)
     assert [step.multiplications for step in kinematics] == [
         27 * 21,
         9 * (21 + 22 + 16),
         3 * 39 + 6 * 21,
         9 * 33,
-        6 * turning,
+        6 * rotational,
         3 * 33 + 15 * 21,
         12 * 21 + 18 * (22 + 16),
         45 * 22,

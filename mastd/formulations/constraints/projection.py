@@ -11,51 +11,50 @@ from typing import Final
 import numpy as np
 
 from mastd.arrays import FloatArray
-from mastd.formulations.closing.evaluate import look_at_columns, look_at_places
-from mastd.formulations.closing.partition import (
+from mastd.formulations.constraints.evaluate import evaluate_jacobian, evaluate_positions
+from mastd.formulations.constraints.partition import (
     expand,
     independent_columns,
-    renew,
     solve_dependent,
+    update_partition,
     velocity_terms,
 )
-from mastd.formulations.tree import arrays as a
-from mastd.formulations.tree.arrays import Tree
+from mastd.formulations.tree.arrays import BODY_GROUP, CUT_ROW, LINK, Tree
 from mastd.formulations.tree.recursion import FREE_LINK, SPHERICAL
 from mastd.kernel import fused_kernel, merged_kernel, separate_kernel
 from mastd.vehicle.blocks.vectors import Triple, cross
 from mastd.vehicle.state.arrays import Arrays
 
-MAX_CLOSINGS: Final = 20
-RENEWED_AFTER: Final = 3
+MAX_CORRECTIONS: Final = 20
+UPDATE_INTERVAL: Final = 3
 """Corrections with one Φ_d; if the gaps are not closed by then, it is made anew."""
 
 
 @fused_kernel
-def move_link(tree: Tree, i: int, start: FloatArray, shift: FloatArray) -> None:
+def displace_link(tree: Tree, i: int, start: FloatArray, shift: FloatArray) -> None:
     """Write ``q`` of a link: ``start`` moved by ``shift`` (n), turns as rotation vectors in the lower body's
     axes."""
-    kind, at, k = tree.links[i, a.L_KIND], tree.links[i, a.L_PLACE], tree.links[i, a.L_FIRST]
+    kind, at, k = tree.links[i, LINK.kind], tree.links[i, LINK.position], tree.links[i, LINK.first]
     if kind == FREE_LINK:
         for c in range(3):
             tree.q[at + c] = start[at + c] + shift[k + c]
         at, k = at + 3, k + 3
     if kind in (FREE_LINK, SPHERICAL):
-        _turn(tree.q, at, start, (shift[k], shift[k + 1], shift[k + 2]))
+        _rotate_quaternion(tree.q, at, start, (shift[k], shift[k + 1], shift[k + 2]))
         return
-    for c in range(tree.links[i, a.L_COUNT]):
+    for c in range(tree.links[i, LINK.coordinates]):
         tree.q[at + c] = start[at + c] + shift[k + c]
 
 
 @fused_kernel
-def _turn(q: FloatArray, at: int, start: FloatArray, turn: Triple) -> None:
+def _rotate_quaternion(q: FloatArray, at: int, start: FloatArray, rotation: Triple) -> None:
     """Write the quaternion after a rotation vector in the axes that it is seen from."""
-    square = turn[0] * turn[0] + turn[1] * turn[1] + turn[2] * turn[2]
+    square = rotation[0] * rotation[0] + rotation[1] * rotation[1] + rotation[2] * rotation[2]
     angle = np.sqrt(square)
     cosine = np.cos(0.5 * angle)
     # sin(x / 2) / x, by its series where x is small
-    share = np.sin(0.5 * angle) / angle if square > 1e-8 else 0.5 - square * (1.0 / 48.0)
-    x, y, z = share * turn[0], share * turn[1], share * turn[2]
+    ratio = np.sin(0.5 * angle) / angle if square > 1e-8 else 0.5 - square * (1.0 / 48.0)
+    x, y, z = ratio * rotation[0], ratio * rotation[1], ratio * rotation[2]
     w0, x0, y0, z0 = start[at], start[at + 1], start[at + 2], start[at + 3]
     p, q1, r, s = (
         cosine * w0 - x * x0 - y * y0 - z * z0,
@@ -68,14 +67,14 @@ def _turn(q: FloatArray, at: int, start: FloatArray, turn: Triple) -> None:
 
 
 @fused_kernel
-def turn_rates(turn: Triple, omega: Triple) -> Triple:
+def rotation_vector_rates(rotation: Triple, omega: Triple) -> Triple:
     """Return the rate of a rotation vector θ for an angular velocity ω in the same, outer axes.
 
     ω − ½ θ × ω + 1/12 θ × (θ × ω), the inverse of the exponential's derivative to the order that four stages
     need.
     """
-    x, y, z = cross(turn[0], turn[1], turn[2], omega[0], omega[1], omega[2])
-    p, q, r = cross(turn[0], turn[1], turn[2], x, y, z)
+    x, y, z = cross(rotation[0], rotation[1], rotation[2], omega[0], omega[1], omega[2])
+    p, q, r = cross(rotation[0], rotation[1], rotation[2], x, y, z)
     return (
         omega[0] - 0.5 * x + p * (1.0 / 12.0),
         omega[1] - 0.5 * y + q * (1.0 / 12.0),
@@ -84,7 +83,9 @@ def turn_rates(turn: Triple, omega: Triple) -> Triple:
 
 
 @merged_kernel
-def close_places(tree: Tree, car: Arrays, shift: FloatArray, tolerance: float, report: FloatArray) -> int:
+def project_positions(
+    tree: Tree, car: Arrays, shift: FloatArray, tolerance: float, report: FloatArray
+) -> int:
     """Correct the dependent coordinates until the gaps are below ``tolerance`` (m), by Newton's method.
 
     ``shift`` (n) is room. Columns and factors belong to the closed places then. ``report``: corrections,
@@ -92,15 +93,15 @@ def close_places(tree: Tree, car: Arrays, shift: FloatArray, tolerance: float, r
     """
     corrections, done, failed = 0, False, 0
     while not done:
-        gap = look_at_places(tree, car)
-        report[0], report[1] = corrections, gap
-        closed = gap <= tolerance
-        if closed or corrections % RENEWED_AFTER == RENEWED_AFTER - 1:
-            look_at_columns(tree, car)
-            failed = renew(tree)
+        violation = evaluate_positions(tree, car)
+        report[0], report[1] = corrections, violation
+        closed = violation <= tolerance
+        if closed or corrections % UPDATE_INTERVAL == UPDATE_INTERVAL - 1:
+            evaluate_jacobian(tree, car)
+            failed = update_partition(tree)
         if closed or failed > 0:
             done = True
-        elif corrections == MAX_CLOSINGS or not gap < np.inf:
+        elif corrections == MAX_CORRECTIONS or not violation < np.inf:
             done, failed = True, -1
         else:
             _correct(tree, shift)
@@ -113,16 +114,16 @@ def _correct(tree: Tree, shift: FloatArray) -> None:
     for k in range(shift.shape[0]):
         shift[k] = 0.0
     for group in range(tree.groups.shape[0]):
-        first, row = tree.groups[group, a.B_FIRST], tree.groups[group, a.B_ROW]
-        solve_dependent(tree, group, tree.gap, tree.g_cells)
-        for i in range(tree.groups[group, a.B_ROWS]):
+        first, row = tree.groups[group, BODY_GROUP.first], tree.groups[group, BODY_GROUP.first_row]
+        solve_dependent(tree, group, tree.violation, tree.g_cells)
+        for i in range(tree.groups[group, BODY_GROUP.rows]):
             shift[tree.members[first + i]] = -tree.g_cells[row + i]
     for i in range(tree.links.shape[0]):
-        move_link(tree, i, tree.q, shift)
+        displace_link(tree, i, tree.q, shift)
 
 
 @separate_kernel
-def close_rates(tree: Tree) -> None:
+def project_velocities(tree: Tree) -> None:
     """Write B_di, (28), and the dependent rates that belong to the independent ones, (26), (29)."""
     independent_columns(tree)
     velocity_terms(tree, tree.g_cells)
@@ -130,13 +131,13 @@ def close_rates(tree: Tree) -> None:
 
 
 @merged_kernel
-def largest_rate(tree: Tree) -> float:
+def max_violation_rate(tree: Tree) -> float:
     """Return the largest rate of the gaps, Φ_q u, m/s."""
     largest = 0.0
     for r in range(tree.row_table.shape[0]):
         rate = 0.0
-        first = tree.row_table[r, a.R_FIRST]
-        for c in range(first, first + tree.row_table[r, a.R_COUNT]):
+        first = tree.row_table[r, CUT_ROW.first]
+        for c in range(first, first + tree.row_table[r, CUT_ROW.columns]):
             k = tree.row_columns[c, 1]
             rate += tree.phi[r, k] * tree.u[k]
         largest = max(largest, abs(rate))

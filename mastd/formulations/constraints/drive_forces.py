@@ -12,16 +12,15 @@ from typing import NamedTuple
 import numpy as np
 
 from mastd.arrays import FloatArray
-from mastd.formulations.closing.partition import solve_transposed
-from mastd.formulations.tree import arrays as a
-from mastd.formulations.tree.arrays import Tree
+from mastd.formulations.constraints.partition import solve_transposed
+from mastd.formulations.tree.arrays import BODY_GROUP, FREE, LINK, Tree
 from mastd.formulations.tree.recursion import row_of
 from mastd.kernel import merged_kernel, separate_kernel
 from mastd.vehicle.blocks.fields import CONSTRAINT
 from mastd.vehicle.state.arrays import Arrays
 
 
-class ForceRoom(NamedTuple):
+class DriveForceWorkspace(NamedTuple):
     """Room of the forces."""
 
     unbalanced: FloatArray
@@ -30,27 +29,27 @@ class ForceRoom(NamedTuple):
     """(m) λ."""
 
     @classmethod
-    def of(cls, tree: Tree) -> ForceRoom:
+    def of(cls, tree: Tree) -> DriveForceWorkspace:
         """Return empty room for a tree."""
         return cls(np.zeros(len(tree.u)), np.zeros(len(tree.row_table)))
 
 
 @separate_kernel
-def drive_forces(tree: Tree, car: Arrays, room: ForceRoom) -> None:
+def drive_forces(tree: Tree, car: Arrays, work: DriveForceWorkspace) -> None:
     """Write the forces of all drives to their rows' multipliers, after the accelerations."""
     if tree.drive_rows.shape[0] == 0:
         return
-    _unbalanced(tree, room.unbalanced)
+    _unbalanced(tree, work.unbalanced)
     for group in range(tree.groups.shape[0]):
-        first, row = tree.groups[group, a.B_FIRST], tree.groups[group, a.B_ROW]
-        for i in range(tree.groups[group, a.B_ROWS]):
-            room.multipliers[row + i] = -room.unbalanced[tree.members[first + i]]
-        solve_transposed(tree, group, room.multipliers, room.multipliers)
+        first, row = tree.groups[group, BODY_GROUP.first], tree.groups[group, BODY_GROUP.first_row]
+        for i in range(tree.groups[group, BODY_GROUP.rows]):
+            work.multipliers[row + i] = -work.unbalanced[tree.members[first + i]]
+        solve_transposed(tree, group, work.multipliers, work.multipliers)
     for drive in range(tree.drive_rows.shape[0]):
         k = tree.drive_rows[drive]
-        force = room.unbalanced[k]
+        force = work.unbalanced[k]
         for r in range(tree.row_table.shape[0]):
-            force += tree.phi[r, k] * room.multipliers[r]
+            force += tree.phi[r, k] * work.multipliers[r]
         car.rows[car.drive_rows[drive, 0], CONSTRAINT.multiplier, car.drive_rows[drive, 1]] = -force
 
 
@@ -59,11 +58,11 @@ def _unbalanced(tree: Tree, out: FloatArray) -> None:
     for k in range(out.shape[0]):
         out[k] = 0.0
     for i in range(tree.links.shape[0]):
-        first, last = tree.links[i, a.L_PATH], tree.links[i, a.L_PATH] + tree.links[i, a.L_PATHS]
+        first, last = tree.links[i, LINK.path], tree.links[i, LINK.path] + tree.links[i, LINK.path_size]
         x, y, z, p, q, r = 0.0, 0.0, 0.0, 0.0, 0.0, 0.0
         for at in range(first, last):
             k = tree.path[at]
-            if tree.fixed[k] == a.FREE:
+            if tree.fixed[k] == FREE:
                 value = tree.udot[k]
                 x, y, z = x + value * tree.v[at, 0], y + value * tree.v[at, 1], z + value * tree.v[at, 2]
                 p, q, r = p + value * tree.w[at, 0], q + value * tree.w[at, 1], r + value * tree.w[at, 2]

@@ -14,11 +14,10 @@ from __future__ import annotations
 from typing import Final
 
 from mastd.arrays import FloatArray
-from mastd.formulations.tree import arrays as a
-from mastd.formulations.tree.arrays import Tree
+from mastd.formulations.tree.arrays import BODY_GROUP, Tree
 from mastd.kernel import fused_kernel, merged_kernel, separate_kernel
 
-RENEWED_SHARE: Final = 0.3
+REPARTITION_RATIO: Final = 0.3
 """Independent coordinates are chosen again when the pivots' quality is below this share of what it was when
 they were chosen. A new choice sets the mark anew, so it stands until it has degraded by as much itself: sets
 never alternate about one position."""
@@ -31,11 +30,11 @@ def choose_independent(tree: Tree, group: int) -> float:
     """Choose the dependent coordinates of a group by complete pivoting over its rows and free coordinates.
 
     Re-orders the group's ``members``: dependent ones, independent ones, fixed ones. Returns the pivots'
-    quality as ``factor_dependent`` does, and keeps it as the mark of ``renew``; the factors are made anew.
-    B_di of the group is lost.
+    quality as ``factor_dependent`` does, and keeps it as the mark of ``update_partition``. The factors are
+    those of the new choice, B_di of the group is lost.
     """
-    rows, free = tree.groups[group, a.B_ROWS], tree.groups[group, a.B_FREE]
-    first, row = tree.groups[group, a.B_FIRST], tree.groups[group, a.B_ROW]
+    rows, free = tree.groups[group, BODY_GROUP.rows], tree.groups[group, BODY_GROUP.free]
+    first, row = tree.groups[group, BODY_GROUP.first], tree.groups[group, BODY_GROUP.first_row]
     members = tree.members
     if rows == 0:
         tree.quality[group] = 1.0
@@ -84,8 +83,8 @@ def factor_dependent(tree: Tree, group: int) -> float:
     Returns the smallest over the largest pivot, each over the size of its row, the largest at least 1: 1 is
     best (and for a group without rows), 0 singular. What is not a number counts as 0.
     """
-    rows, row = tree.groups[group, a.B_ROWS], tree.groups[group, a.B_ROW]
-    first, at = tree.groups[group, a.B_FIRST], tree.groups[group, a.B_FACTOR]
+    rows, row = tree.groups[group, BODY_GROUP.rows], tree.groups[group, BODY_GROUP.first_row]
+    first, at = tree.groups[group, BODY_GROUP.first], tree.groups[group, BODY_GROUP.factor]
     lu, sizes = tree.lu, tree.row_size
     if rows == 0:
         return 1.0
@@ -111,8 +110,8 @@ def factor_dependent(tree: Tree, group: int) -> float:
         pivot = lu[at + step * rows + step]
         if not abs(pivot) > 0.0:
             return 0.0
-        share = abs(pivot) / sizes[row + step]
-        smallest, largest = min(smallest, share), max(largest, share)
+        ratio = abs(pivot) / sizes[row + step]
+        smallest, largest = min(smallest, ratio), max(largest, ratio)
         inverse = 1.0 / pivot
         lu[at + step * rows + step] = inverse
         for i in range(step + 1, rows):
@@ -134,14 +133,14 @@ def factor_groups(tree: Tree) -> int:
 
 
 @separate_kernel
-def renew(tree: Tree) -> int:
+def update_partition(tree: Tree) -> int:
     """Factor Φ_d of all groups and choose independent coordinates again where the pivots have degraded.
 
     Returns 0, or 1 + the group that has no set of dependent coordinates: its rows are redundant or singular.
     """
     for group in range(tree.groups.shape[0]):
         quality = factor_dependent(tree, group)
-        if quality < RENEWED_SHARE * tree.quality[group] or quality < MIN_QUALITY:
+        if quality < REPARTITION_RATIO * tree.quality[group] or quality < MIN_QUALITY:
             quality = choose_independent(tree, group)
         if quality < MIN_QUALITY:
             return 1 + group
@@ -155,7 +154,11 @@ def solve_dependent(tree: Tree, group: int, right_side: FloatArray, out: FloatAr
     ``right_side`` (m) by rows, of which the group's are read; ``out`` (m) has the dependent coordinates, in
     the order of ``members``, in the places of the group's rows. Both may be one array.
     """
-    rows, row, at = tree.groups[group, a.B_ROWS], tree.groups[group, a.B_ROW], tree.groups[group, a.B_FACTOR]
+    rows, row, at = (
+        tree.groups[group, BODY_GROUP.rows],
+        tree.groups[group, BODY_GROUP.first_row],
+        tree.groups[group, BODY_GROUP.factor],
+    )
     for i in range(row, row + rows):
         out[i] = right_side[i]
     for i in range(rows):
@@ -178,7 +181,11 @@ def solve_transposed(tree: Tree, group: int, right_side: FloatArray, out: FloatA
 
     ``right_side`` (m) by dependent coordinates, ``out`` (m) by rows. Both may be one array.
     """
-    rows, row, at = tree.groups[group, a.B_ROWS], tree.groups[group, a.B_ROW], tree.groups[group, a.B_FACTOR]
+    rows, row, at = (
+        tree.groups[group, BODY_GROUP.rows],
+        tree.groups[group, BODY_GROUP.first_row],
+        tree.groups[group, BODY_GROUP.factor],
+    )
     for i in range(row, row + rows):
         out[i] = right_side[i]
     for i in range(rows):
@@ -203,11 +210,11 @@ def independent_columns(tree: Tree) -> None:
     """
     b, lu = tree.b_cells, tree.lu
     for group in range(tree.groups.shape[0]):
-        rows, row = tree.groups[group, a.B_ROWS], tree.groups[group, a.B_ROW]
-        own, outsides = tree.groups[group, a.B_FREE], tree.groups[group, a.B_OUTSIDES]
-        at, cell = tree.groups[group, a.B_FACTOR], tree.groups[group, a.B_CELL]
-        independent = tree.groups[group, a.B_FIRST] + rows
-        outside, width = tree.groups[group, a.B_OUTSIDE], own + outsides
+        rows, row = tree.groups[group, BODY_GROUP.rows], tree.groups[group, BODY_GROUP.first_row]
+        own, outsides = tree.groups[group, BODY_GROUP.free], tree.groups[group, BODY_GROUP.outsides]
+        at, cell = tree.groups[group, BODY_GROUP.factor], tree.groups[group, BODY_GROUP.cell]
+        independent = tree.groups[group, BODY_GROUP.first] + rows
+        outside, width = tree.groups[group, BODY_GROUP.outside], own + outsides
         for i in range(rows):
             for k in range(own):
                 b[cell + i * width + k] = -tree.phi[row + i, tree.members[independent + k]]
@@ -239,15 +246,15 @@ def velocity_terms(tree: Tree, out: FloatArray) -> None:
     b_c = −Φ_q u of the coordinates that are given. ``out`` (m) as in ``solve_dependent``.
     """
     for group in range(tree.groups.shape[0]):
-        rows, row = tree.groups[group, a.B_ROWS], tree.groups[group, a.B_ROW]
-        given = tree.groups[group, a.B_FIRST] + rows + tree.groups[group, a.B_FREE]
-        last = tree.groups[group, a.B_FIRST] + tree.groups[group, a.B_COUNT]
-        outside = tree.groups[group, a.B_OUTSIDE] + tree.groups[group, a.B_OUTSIDES]
+        rows, row = tree.groups[group, BODY_GROUP.rows], tree.groups[group, BODY_GROUP.first_row]
+        given = tree.groups[group, BODY_GROUP.first] + rows + tree.groups[group, BODY_GROUP.free]
+        last = tree.groups[group, BODY_GROUP.first] + tree.groups[group, BODY_GROUP.size]
+        outside = tree.groups[group, BODY_GROUP.outside] + tree.groups[group, BODY_GROUP.outsides]
         for i in range(row, row + rows):
             out[i] = 0.0
             for k in range(given, last):
                 out[i] -= tree.phi[i, tree.members[k]] * tree.u[tree.members[k]]
-            for k in range(outside, outside + tree.groups[group, a.B_GIVEN]):
+            for k in range(outside, outside + tree.groups[group, BODY_GROUP.prescribed]):
                 out[i] -= tree.phi[i, tree.outside[k]] * tree.u[tree.outside[k]]
         solve_dependent(tree, group, out, out)
 
@@ -267,12 +274,12 @@ def expand(tree: Tree, terms: FloatArray, values: FloatArray) -> None:
     these, plus ``terms`` (m)."""
     for group in range(tree.groups.shape[0]):
         rows, row, first = (
-            tree.groups[group, a.B_ROWS],
-            tree.groups[group, a.B_ROW],
-            tree.groups[group, a.B_FIRST],
+            tree.groups[group, BODY_GROUP.rows],
+            tree.groups[group, BODY_GROUP.first_row],
+            tree.groups[group, BODY_GROUP.first],
         )
-        own, outsides = tree.groups[group, a.B_FREE], tree.groups[group, a.B_OUTSIDES]
-        outside, cell = tree.groups[group, a.B_OUTSIDE], tree.groups[group, a.B_CELL]
+        own, outsides = tree.groups[group, BODY_GROUP.free], tree.groups[group, BODY_GROUP.outsides]
+        outside, cell = tree.groups[group, BODY_GROUP.outside], tree.groups[group, BODY_GROUP.cell]
         for i in range(rows):
             found = terms[row + i]
             for k in range(own):
@@ -286,8 +293,8 @@ def expand(tree: Tree, terms: FloatArray, values: FloatArray) -> None:
 @fused_kernel
 def _size_rows(tree: Tree, group: int) -> None:
     """Write the largest entry of each of the group's rows among its free coordinates."""
-    rows, row = tree.groups[group, a.B_ROWS], tree.groups[group, a.B_ROW]
-    first, count = tree.groups[group, a.B_FIRST], rows + tree.groups[group, a.B_FREE]
+    rows, row = tree.groups[group, BODY_GROUP.rows], tree.groups[group, BODY_GROUP.first_row]
+    first, count = tree.groups[group, BODY_GROUP.first], rows + tree.groups[group, BODY_GROUP.free]
     for i in range(row, row + rows):
         size = 0.0
         for k in range(first, first + count):
@@ -301,14 +308,14 @@ def _take(tree: Tree, group: int, i: int, k: int) -> float:
     """Return a number of the elimination: of the columns that become dependent in ``lu``, else in
     ``b_cells``."""
     rows, width = (
-        tree.groups[group, a.B_ROWS],
-        tree.groups[group, a.B_FREE] + tree.groups[group, a.B_OUTSIDES],
+        tree.groups[group, BODY_GROUP.rows],
+        tree.groups[group, BODY_GROUP.free] + tree.groups[group, BODY_GROUP.outsides],
     )
     value: float = 0.0
     if k < rows:
-        value = tree.lu[tree.groups[group, a.B_FACTOR] + i * rows + k]
+        value = tree.lu[tree.groups[group, BODY_GROUP.factor] + i * rows + k]
     else:
-        value = tree.b_cells[tree.groups[group, a.B_CELL] + i * width + k - rows]
+        value = tree.b_cells[tree.groups[group, BODY_GROUP.cell] + i * width + k - rows]
     return value
 
 
@@ -316,10 +323,10 @@ def _take(tree: Tree, group: int, i: int, k: int) -> float:
 def _put(tree: Tree, group: int, i: int, k: int, value: float) -> None:
     """Write a number where ``_take`` finds it."""
     rows, width = (
-        tree.groups[group, a.B_ROWS],
-        tree.groups[group, a.B_FREE] + tree.groups[group, a.B_OUTSIDES],
+        tree.groups[group, BODY_GROUP.rows],
+        tree.groups[group, BODY_GROUP.free] + tree.groups[group, BODY_GROUP.outsides],
     )
     if k < rows:
-        tree.lu[tree.groups[group, a.B_FACTOR] + i * rows + k] = value
+        tree.lu[tree.groups[group, BODY_GROUP.factor] + i * rows + k] = value
     else:
-        tree.b_cells[tree.groups[group, a.B_CELL] + i * width + k - rows] = value
+        tree.b_cells[tree.groups[group, BODY_GROUP.cell] + i * width + k - rows] = value

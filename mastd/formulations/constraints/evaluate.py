@@ -4,8 +4,9 @@ All joints, forces and tyres are those of ``mastd.vehicle``: they are evaluated 
 state that has the accelerations γ, so that out-of-balance forces and second derivatives of the gaps are those
 of ``udot`` = 0.
 
-The deflections of Magic Formula tyres are states of the equations here: with a rate of ``INSTANT`` a tyre's
-own step is so short that its deflection's change over it is the right side of its differential equation.
+The deflections of Magic Formula tyres are states of the equations here: with a rate of ``DERIVATIVE_RATE`` a
+tyre's own step is so short that its deflection's change over it is the right-hand side of its differential
+equation.
 """
 
 from __future__ import annotations
@@ -15,15 +16,14 @@ from typing import Final
 import numpy as np
 
 from mastd.arrays import FloatArray, IntArray
-from mastd.formulations.tree import arrays as a
-from mastd.formulations.tree.arrays import Tree
+from mastd.formulations.tree.arrays import CUT_ROW, FREE, LINK, Tree
 from mastd.formulations.tree.recursion import (
-    directions,
-    inertias,
-    place_links,
-    velocities,
+    bias_accelerations,
+    forward_kinematics,
+    joint_axes,
+    link_inertias,
+    link_velocities,
     velocity_columns,
-    velocity_terms,
 )
 from mastd.kernel import fused_kernel, merged_kernel, separate_kernel
 from mastd.lanes import LANES
@@ -37,24 +37,24 @@ from mastd.vehicle.solver.newton import violations
 from mastd.vehicle.state.arrays import Arrays
 from mastd.vehicle.state.grouping import CHASSIS
 
-INSTANT: Final = 1e9
+DERIVATIVE_RATE: Final = 1e9
 """1/s."""
 
 
 @merged_kernel
-def show_places(tree: Tree, car: Arrays) -> None:
+def write_positions(tree: Tree, car: Arrays) -> None:
     """Write places and attitudes of all links to the bodies of the car."""
     for i in range(tree.links.shape[0]):
-        item, lane = tree.links[i, a.L_ITEM], tree.links[i, a.L_LANE]
+        item, lane = tree.links[i, LINK.item], tree.links[i, LINK.lane]
         values = car.bodies[item]
         for k in range(3):
-            values[BODY.position + k, lane] = tree.q[k] + tree.place[i, k]
+            values[BODY.position + k, lane] = tree.q[k] + tree.position[i, k]
             values[BODY.rotation_vector + k, lane] = 0.0
         for k in range(4):
             values[BODY.attitude + k, lane] = tree.quaternion[i, k]
             values[BODY.start_attitude + k, lane] = tree.quaternion[i, k]
         for k in range(9):
-            values[BODY.rotation + k, lane] = tree.turn[i, k]
+            values[BODY.rotation + k, lane] = tree.rotation[i, k]
     _repeat(car.bodies, car.groups, car.weights, BODY.position, 3)
     _repeat(car.bodies, car.groups, car.weights, BODY.attitude, 4)
     _repeat(car.bodies, car.groups, car.weights, BODY.start_attitude, 4)
@@ -77,22 +77,22 @@ def _repeat(bodies: FloatArray, groups: IntArray, weights: FloatArray, first: in
 
 
 @fused_kernel
-def _turned_back(turn: FloatArray, i: int, x: float, y: float, z: float) -> tuple[float, float, float]:
+def _rotate_inverse(rotation: FloatArray, i: int, x: float, y: float, z: float) -> tuple[float, float, float]:
     return (
-        turn[i, 0] * x + turn[i, 3] * y + turn[i, 6] * z,
-        turn[i, 1] * x + turn[i, 4] * y + turn[i, 7] * z,
-        turn[i, 2] * x + turn[i, 5] * y + turn[i, 8] * z,
+        rotation[i, 0] * x + rotation[i, 3] * y + rotation[i, 6] * z,
+        rotation[i, 1] * x + rotation[i, 4] * y + rotation[i, 7] * z,
+        rotation[i, 2] * x + rotation[i, 5] * y + rotation[i, 8] * z,
     )
 
 
 @merged_kernel
-def show_rates(tree: Tree, car: Arrays) -> None:
+def write_velocities(tree: Tree, car: Arrays) -> None:
     """Write velocities and the accelerations γ of all links to the bodies of the car, spins and deflections
     to its wheels."""
     for i in range(tree.links.shape[0]):
-        item, lane = tree.links[i, a.L_ITEM], tree.links[i, a.L_LANE]
-        w = _turned_back(tree.turn, i, tree.omega[i, 0], tree.omega[i, 1], tree.omega[i, 2])
-        b = _turned_back(tree.turn, i, tree.gamma_w[i, 0], tree.gamma_w[i, 1], tree.gamma_w[i, 2])
+        item, lane = tree.links[i, LINK.item], tree.links[i, LINK.lane]
+        w = _rotate_inverse(tree.rotation, i, tree.omega[i, 0], tree.omega[i, 1], tree.omega[i, 2])
+        b = _rotate_inverse(tree.rotation, i, tree.gamma_w[i, 0], tree.gamma_w[i, 1], tree.gamma_w[i, 2])
         for k in range(3):
             car.bodies[item, BODY.velocity + k, lane] = tree.velocity[i, k]
             car.bodies[item, BODY.angular_velocity + k, lane] = w[k]
@@ -129,91 +129,97 @@ def _hold(tree: Tree, wheels: FloatArray, wheel: int, item: int, lane: int) -> N
     x, y, z = wheels[item, at, lane], wheels[item, at + 1, lane], wheels[item, at + 2, lane]
     spin = 0.0
     for k in range(3):
-        along = tree.turn[i, 3 * k] * x + tree.turn[i, 3 * k + 1] * y + tree.turn[i, 3 * k + 2] * z
+        along = (
+            tree.rotation[i, 3 * k] * x + tree.rotation[i, 3 * k + 1] * y + tree.rotation[i, 3 * k + 2] * z
+        )
         spin += along * tree.omega[i, k]
     tree.spin[wheel] = spin
 
 
 @merged_kernel
-def take_rows(tree: Tree, car: Arrays) -> None:
+def assemble_jacobian(tree: Tree, car: Arrays) -> None:
     """Take the rows' derivatives from the shared kernel, and make Φ_q of (21) of them and V and W."""
     joint_rows(car, tree.cells)
     for r in range(tree.row_table.shape[0]):
-        lane = tree.row_table[r, a.R_LANE]
+        lane = tree.row_table[r, CUT_ROW.lane]
         for k in range(6):
-            tree.row_forms[r, k] = tree.cells[tree.row_table[r, a.R_CELL_A] + k, lane]
-            tree.row_forms[r, 6 + k] = tree.cells[tree.row_table[r, a.R_CELL_B] + k, lane]
-        first = tree.row_table[r, a.R_FIRST]
-        for c in range(first, first + tree.row_table[r, a.R_COUNT]):
+            tree.row_forms[r, k] = tree.cells[tree.row_table[r, CUT_ROW.cell_a] + k, lane]
+            tree.row_forms[r, 6 + k] = tree.cells[tree.row_table[r, CUT_ROW.cell_b] + k, lane]
+        first = tree.row_table[r, CUT_ROW.first]
+        for c in range(first, first + tree.row_table[r, CUT_ROW.columns]):
             p, k, at = tree.row_columns[c, 0], tree.row_columns[c, 1], 6 * tree.row_columns[c, 2]
             form, v, w = tree.row_forms[r], tree.v[p], tree.w[p]
             value = form[at] * v[0] + form[at + 1] * v[1] + form[at + 2] * v[2]
-            if tree.turning[k] > 0:
+            if tree.rotational[k] > 0:
                 value += form[at + 3] * w[0] + form[at + 4] * w[1] + form[at + 5] * w[2]
             tree.phi[r, k] = value
 
 
 @separate_kernel
-def look_at_places(tree: Tree, car: Arrays) -> float:
+def evaluate_positions(tree: Tree, car: Arrays) -> float:
     """Place all links for ``q`` and return the largest gap of the cut joints, m."""
-    place_links(tree)
-    show_places(tree, car)
+    forward_kinematics(tree)
+    write_positions(tree, car)
     choose_frame(car, False)
     violations(car)
     largest = 0.0
     for r in range(tree.row_table.shape[0]):
-        gap = car.rows[tree.row_table[r, a.R_ROW], CONSTRAINT.violation, tree.row_table[r, a.R_LANE]]
-        tree.gap[r] = gap
+        violation = car.rows[
+            tree.row_table[r, CUT_ROW.item], CONSTRAINT.violation, tree.row_table[r, CUT_ROW.lane]
+        ]
+        tree.violation[r] = violation
         # What is no number comes through.
-        largest = max(largest, abs(gap)) + 0.0 * gap
+        largest = max(largest, abs(violation)) + 0.0 * violation
     return largest
 
 
 @separate_kernel
-def look_at_columns(tree: Tree, car: Arrays) -> None:
-    """Write V, W, Φ_q and inertias, after ``look_at_places``."""
-    directions(tree)
+def evaluate_jacobian(tree: Tree, car: Arrays) -> None:
+    """Write V, W, Φ_q and inertias, after ``evaluate_positions``."""
+    joint_axes(tree)
     velocity_columns(tree)
-    inertias(tree)
-    take_rows(tree, car)
+    link_inertias(tree)
+    assemble_jacobian(tree, car)
 
 
 @separate_kernel
-def look_at_forces(
+def evaluate_forces(
     tree: Tree,
     car: Arrays,
     fresh: FullJacobian,
     inputs: FloatArray,
     ground: FloatArray,
     gravity: float,
-    reach: float,
+    brake_time: float,
 ) -> None:
-    """Write γ, out-of-balance forces and second derivatives of the gaps, after ``look_at_columns``.
+    """Write γ, out-of-balance forces and second derivatives of the gaps, after ``evaluate_jacobian``.
 
-    ``reach``: s in which a friction brake may stop its wheel (``fields.C_REACH``).
+    ``brake_time``: s in which a friction brake may stop its wheel (``fields.C_REACH``).
     """
     for k in range(tree.drive_rows.shape[0]):
         car.rows[car.drive_rows[k, 0], CONSTRAINT.multiplier, car.drive_rows[k, 1]] = 0.0
     strain_bars(car.elements.bars, car.groups, car.local_bodies, car.weights)
-    velocities(tree)
-    velocity_terms(tree)
-    show_rates(tree, car)
+    link_velocities(tree)
+    bias_accelerations(tree)
+    write_velocities(tree, car)
     nothing = Weights(0.0, 0.0, 0.0, 0.0, 0.0)
-    evaluate(car, fresh, nothing, inputs, ground, gravity, False, False, False, (reach, INSTANT), True)
-    take_forces(tree, car)
+    evaluate(
+        car, fresh, nothing, inputs, ground, gravity, False, False, False, (brake_time, DERIVATIVE_RATE), True
+    )
+    read_forces(tree, car)
 
 
 @merged_kernel
-def take_forces(tree: Tree, car: Arrays) -> None:
+def read_forces(tree: Tree, car: Arrays) -> None:
     """Take out-of-balance forces, second derivatives of the gaps, and the wheels' rates from the car."""
     for i in range(tree.links.shape[0]):
-        slot, lane = tree.links[i, a.L_SLOT], tree.links[i, a.L_LANE]
+        slot, lane = tree.links[i, LINK.slot], tree.links[i, LINK.lane]
         for k in range(6):
             tree.residual[i, k] = (
                 car.chassis_residual[k] if slot < 0 else car.local_bodies[slot, LOCAL_BODY.force + k, lane]
             )
     for r in range(tree.row_table.shape[0]):
-        row, lane = tree.row_table[r, a.R_ROW], tree.row_table[r, a.R_LANE]
+        row, lane = tree.row_table[r, CUT_ROW.item], tree.row_table[r, CUT_ROW.lane]
         tree.bias[r] = car.rows[row, CONSTRAINT.acceleration, lane]
     for wheel in range(tree.wheel_places.shape[0]):
         item, lane = tree.wheel_places[wheel, 0], tree.wheel_places[wheel, 1]
@@ -221,38 +227,38 @@ def take_forces(tree: Tree, car: Arrays) -> None:
         tree.spin_rate[wheel] = -values[WHEEL.spin_residual, lane] / values[WHEEL.axial_inertia, lane]
         for k in range(2):
             change = values[WHEEL.deflection + k, lane] - values[WHEEL.start_deflection + k, lane]
-            tree.deflection_rate[wheel, k] = INSTANT * change
+            tree.deflection_rate[wheel, k] = DERIVATIVE_RATE * change
             # What a load cannot hold is let go at once.
             values[WHEEL.deflection + k, lane] = values[WHEEL.start_deflection + k, lane]
 
 
 @merged_kernel
-def give_drives(tree: Tree, inputs: FloatArray) -> None:
+def prescribe_drives(tree: Tree, inputs: FloatArray) -> None:
     """Write displacement, rate and acceleration of the driven coordinates from a row of inputs."""
     for k in range(tree.drive_rows.shape[0]):
         coordinate = tree.drive_rows[k]
-        place = tree.links[tree.link_of[coordinate], a.L_PLACE]
-        tree.q[place] = inputs[3 * k]
+        position = tree.links[tree.link_of[coordinate], LINK.position]
+        tree.q[position] = inputs[3 * k]
         tree.u[coordinate] = inputs[3 * k + 1]
         tree.udot[coordinate] = inputs[3 * k + 2]
 
 
 @merged_kernel
-def show_accelerations(tree: Tree, car: Arrays) -> None:
+def write_accelerations(tree: Tree, car: Arrays) -> None:
     """Write the accelerations γ + V u̇, (10), (15), to the bodies of the car, those of spins to its wheels."""
     for i in range(tree.links.shape[0]):
         x, y, z = tree.gamma_v[i, 0], tree.gamma_v[i, 1], tree.gamma_v[i, 2]
         p, q, r = tree.gamma_w[i, 0], tree.gamma_w[i, 1], tree.gamma_w[i, 2]
-        first = tree.links[i, a.L_PATH]
-        for at in range(first, first + tree.links[i, a.L_PATHS]):
+        first = tree.links[i, LINK.path]
+        for at in range(first, first + tree.links[i, LINK.path_size]):
             k = tree.path[at]
-            if tree.fixed[k] != a.FREE:
+            if tree.fixed[k] != FREE:
                 continue
             value = tree.udot[k]
             x, y, z = x + value * tree.v[at, 0], y + value * tree.v[at, 1], z + value * tree.v[at, 2]
             p, q, r = p + value * tree.w[at, 0], q + value * tree.w[at, 1], r + value * tree.w[at, 2]
-        b = _turned_back(tree.turn, i, p, q, r)
-        item, lane = tree.links[i, a.L_ITEM], tree.links[i, a.L_LANE]
+        b = _rotate_inverse(tree.rotation, i, p, q, r)
+        item, lane = tree.links[i, LINK.item], tree.links[i, LINK.lane]
         linear = x, y, z
         for k in range(3):
             car.bodies[item, BODY.acceleration + k, lane] = linear[k]
@@ -263,6 +269,6 @@ def show_accelerations(tree: Tree, car: Arrays) -> None:
         car.wheels[item, WHEEL.spin_acceleration, lane] = tree.spin_rate[wheel]
 
 
-def empty_room(cells: int) -> FullJacobian:
+def empty_matrices(cells: int) -> FullJacobian:
     """Return what ``evaluate`` is handed where no matrices are asked for."""
     return FullJacobian(np.zeros((cells, LANES)), np.zeros((36, LANES)), np.zeros((6, 6)), np.zeros(1))
