@@ -28,7 +28,7 @@ from mastd.wire.common.vehicle_block import VEHICLE_NUMBERS
 from mastd.wire.operators.config import GatewayConfig
 from mastd.wire.operators.gateway import GatewayHandle
 from mastd.wire.operators.terms import FaultWords, PreviousRun
-from mastd.wire.rigs.config import RigGatewayConfig, names_of, places_of
+from mastd.wire.rigs.config import RigGatewayConfig, names_of, rig_configs
 from mastd.wire.rigs.gateway import RigGatewayHandle
 
 if TYPE_CHECKING:
@@ -100,7 +100,7 @@ class Operators:
             ring=ring,
             checker=loading.checker,
             previous=previous,
-            rigs=tuple(names_of(places_of(installation.rigs))),
+            rigs=tuple(names_of(rig_configs(installation.rigs))),
         )
         gateway = GatewayHandle.start(config, blocks.request, blocks.status, blocks.driver, blocks.rig_status)
         stack.callback(gateway.close)
@@ -129,7 +129,7 @@ class Operators:
             address=rigs_address(self.address),
             mode=mode,
             period_ns=daemon.period_ns,
-            places=places_of(installation.rigs),
+            rigs=rig_configs(installation.rigs),
             columns=tuple(columns[: installation.frame_width - VEHICLE_NUMBERS]),
             spare=VEHICLE_NUMBERS,
             states=tuple(state.name for state in State),

@@ -24,7 +24,7 @@ import numpy as np
 from mastd.arrays import FloatArray
 from mastd.kernel import entry, kernel
 from mastd.settings.rigs.channels import MAX_RIGS
-from mastd.wire.common.rig_block import COUNT, FIRST_RIG, FIRST_VALUE, JOINED, RIG_WIDTH, STEP
+from mastd.wire.common.rig_block import FIRST_RIG, RIG_ROW, RIG_WIDTH
 
 LOWEST, HIGHEST, RATE, NEUTRAL, HOLDS = range(5)
 """Places in the terms of a channel; a rate of infinity limits nothing, ``HOLDS`` is 1 for hold."""
@@ -73,7 +73,7 @@ def condition(
     for r in range(rigs.shape[0]):
         row = FIRST_RIG + r * RIG_WIDTH
         own = memory[r]
-        joined, count = block[row + JOINED], block[row + COUNT]
+        joined, count = block[row + RIG_ROW.joined], block[row + RIG_ROW.given]
         was, rejoined = own[PRESENT] == 1.0, joined != own[SEEN_JOINED]
         fresh = joined > 0.0 and count > 0.0 and (rejoined or count != own[SEEN_COUNT])
         if rejoined:
@@ -84,10 +84,10 @@ def condition(
         if fresh:
             own[AGE] = 0.0
             own[STEP_BEFORE] = own[LAST_STEP] if was else -1.0
-            own[LAST_STEP] = block[row + STEP]
+            own[LAST_STEP] = block[row + RIG_ROW.step]
             for c in range(int(rigs[r, CHANNELS])):
                 newest[r, 0, c] = newest[r, 1, c]
-                value = block[row + FIRST_VALUE + c]
+                value = block[row + RIG_ROW.values + c]
                 if not math.isfinite(value):
                     value = newest[r, 0, c]
                 newest[r, 1, c] = min(max(value, channels[r, c, LOWEST]), channels[r, c, HIGHEST])

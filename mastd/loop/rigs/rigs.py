@@ -46,24 +46,14 @@ from mastd.settings.rigs.channels import MAX_CHANNELS, MAX_RIGS, VEHICLE
 from mastd.settings.rigs.rigs import RigChannel, RigsSettings
 from mastd.wire.access.verbs import Verb
 from mastd.wire.common.rig_block import (
-    ASKED,
-    COUNT,
     ESTOPS,
     FIRST_RIG,
     FRAME_HEAD,
-    IN_STEP,
-    JOINED,
-    NUMBER,
-    PLANT_STEP,
-    PLANT_TIME,
+    FRAME_HEAD_SIZE,
+    RIG_ROW,
     RIG_VALUES,
     RIG_WIDTH,
-    SMOOTHED,
-    SPEED,
-    STATE,
-    STEP,
     STOPS,
-    TIME,
     RigLink,
 )
 
@@ -134,7 +124,7 @@ class LoopRigs:
         self._link: RigLink | None = None
         self._rows = np.zeros((0, RIG_WIDTH))
         """What each rig gives, as a view of the block that the gateway writes."""
-        self._joined = self._rows[:, JOINED]
+        self._joined = self._rows[:, RIG_ROW.joined]
         self._number = 0.0
         self._present = 0
         """Mask of the rigs that are there."""
@@ -157,7 +147,7 @@ class LoopRigs:
         self._link, self._lockstep = link, lockstep
         values = link.values.values
         self._rows = values[FIRST_RIG:].reshape(-1, RIG_WIDTH)
-        self._joined = self._rows[:, JOINED]
+        self._joined = self._rows[:, RIG_ROW.joined]
 
     def _use(self, names: tuple[str, ...]) -> None:
         """Learn which rigs the loaded profile uses; what was lost before is forgotten."""
@@ -219,24 +209,29 @@ class LoopRigs:
         for rig in self._all:
             bit = 1 << rig.index
             row = self._rows[rig.index]
-            if self._silent & bit and row[COUNT] != self._memory[rig.index, SEEN_COUNT]:
+            if self._silent & bit and row[RIG_ROW.given] != self._memory[rig.index, SEEN_COUNT]:
                 self._silent &= ~bit
-            if self._used & bit and row[JOINED] > 0.0 and row[IN_STEP] > 0.0 and not self._silent & bit:
+            if (
+                self._used & bit
+                and row[RIG_ROW.joined] > 0.0
+                and row[RIG_ROW.in_step] > 0.0
+                and not self._silent & bit
+            ):
                 asked |= bit
         return asked
 
     def _show(self, link: RigLink, state: State, speed: float, asked: int) -> None:
         values, sample = link.frame.values, self._sensing.sample
         self._number += 1.0
-        values[NUMBER] = self._number
-        values[TIME] = time.monotonic_ns() * 1e-9
-        values[PLANT_STEP] = sample.step
-        values[PLANT_TIME] = sample.time_ns * 1e-9
-        values[STATE] = state
-        values[SPEED] = speed
-        values[ASKED] = asked
-        values[SMOOTHED:FRAME_HEAD] = self._sensing.smoothed_pose
-        values[FRAME_HEAD:] = self._frame.values
+        values[FRAME_HEAD.number] = self._number
+        values[FRAME_HEAD.time] = time.monotonic_ns() * 1e-9
+        values[FRAME_HEAD.plant_step] = sample.step
+        values[FRAME_HEAD.plant_time] = sample.time_ns * 1e-9
+        values[FRAME_HEAD.state] = state
+        values[FRAME_HEAD.speed] = speed
+        values[FRAME_HEAD.asked] = asked
+        values[FRAME_HEAD.smoothed_pose : FRAME_HEAD_SIZE] = self._sensing.smoothed_pose
+        values[FRAME_HEAD_SIZE:] = self._frame.values
         link.frame.publish()
         if self._lockstep:
             link.shown.set()  # in free-run the gateway knows when to look, and waking it would cost the cycle
@@ -251,7 +246,7 @@ class LoopRigs:
                 continue
             for rig in self._all:
                 row = self._rows[rig.index]
-                if row[STEP] >= self._number or row[JOINED] == 0.0:
+                if row[RIG_ROW.step] >= self._number or row[RIG_ROW.joined] == 0.0:
                     waiting &= ~(1 << rig.index)
         self._silent |= waiting
 
@@ -272,7 +267,7 @@ class LoopRigs:
 
     def _why(self, index: int) -> str:
         """Return why a rig is lost."""
-        if not self._rows[index, JOINED] > 0.0:
+        if not self._rows[index, RIG_ROW.joined] > 0.0:
             return "it has left, or nothing is heard of it any more"
         if self._silent >> index & 1:
             return f"no answer within {PATIENCE_S:g} s"

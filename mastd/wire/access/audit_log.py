@@ -110,7 +110,7 @@ class RefusalLog:
         fields = {"MESSAGE_ID": RIG_ID, "MASTD_RIG": name, "MASTD_OPERATOR": program}
         self._spaced(("rig", name, what), Line("rig", f"rig {name} ({program}) {what}", NOTICE, fields))
 
-    def turn(self) -> None:
+    def poll(self) -> None:
         """Tell what has come due."""
         self._tell_held_back(self._clock())
 

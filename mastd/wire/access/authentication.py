@@ -25,7 +25,7 @@ from zmq.utils.monitor import recv_monitor_message
 
 from mastd.errors import UsageError
 from mastd.wire.access.keys import KeyRing
-from mastd.wire.access.sessions import Guest
+from mastd.wire.access.sessions import PeerIdentity
 from mastd.wire.common.address import check_address
 
 MAX_QUESTIONS = 256
@@ -136,7 +136,7 @@ class Authentication:
         self._poller.unregister(monitor)
         socket.disable_monitor()
 
-    def turn(self) -> None:
+    def poll(self) -> None:
         """Answer who asks, take what there is of failed connections, and see whose key was revoked."""
         for _ in range(MAX_QUESTIONS):
             try:
@@ -145,20 +145,20 @@ class Authentication:
                 break
         for monitor, place in self._monitors.values():
             self._read(monitor, place)
-        gone = self._admitted - self._keys.guests().keys()
+        gone = self._admitted - self._keys.identities().keys()
         if gone:
             self._admitted -= gone
             self.revocations += 1
 
-    def guest(self, frame: zmq.Frame, place: str) -> Guest | None:
+    def identity(self, frame: zmq.Frame, place: str) -> PeerIdentity | None:
         """Return whose key the connection of a message has; None, counted, if it has been revoked since."""
         key = str(frame.get("User-Id")).encode()
-        guest = self._keys.guests().get(key)
-        if guest is None:
+        identity = self._keys.identities().get(key)
+        if identity is None:
             self._counters.revoked += 1
             name = self._keys.revoked().get(key, "")
             self._report(Unheard(Cause.REVOKED_MESSAGE, place, str(frame.get("Peer-Address")), name))
-        return guest
+        return identity
 
     def _answer(self, parts: list[bytes]) -> None:
         """Answer one question of ZAP: version, request, domain, address, identity, mechanism, key."""
@@ -167,7 +167,7 @@ class Authentication:
         user = b""
         if len(parts) == 7 and parts[0] == b"1.0" and parts[5] == b"CURVE":
             user = z85.encode(parts[6])
-            known = user in self._keys.guests()
+            known = user in self._keys.identities()
             if known:
                 self._admitted.add(user)
             else:

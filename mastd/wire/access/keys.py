@@ -28,7 +28,7 @@ from zmq.auth import create_certificates, load_certificate
 
 from mastd.errors import UsageError
 from mastd.wire.access.roles import Role
-from mastd.wire.access.sessions import Guest
+from mastd.wire.access.sessions import PeerIdentity
 
 LOOK_S = 0.005
 """Changes within one tick of the file system's clock (some milliseconds) are seen after so long."""
@@ -86,7 +86,7 @@ class KeyRing:
         self._changed: tuple[int, ...] = ()
         self._files: tuple[tuple[_Entry, ...], ...] = ()
         self._looked = float("-inf")
-        self._guests: dict[bytes, Guest] = {}
+        self._identities: dict[bytes, PeerIdentity] = {}
         self._revoked: dict[bytes, str] = {}
 
     @property
@@ -159,10 +159,10 @@ class KeyRing:
                     found.append(KeyEntry(path.stem, role, path.stat().st_mtime))
         return sorted(found, key=lambda entry: entry.name)
 
-    def guests(self) -> dict[bytes, Guest]:
+    def identities(self) -> dict[bytes, PeerIdentity]:
         """Return who may connect, by public key; read anew when something has changed."""
         self._look()
-        return self._guests
+        return self._identities
 
     def revoked(self) -> dict[bytes, str]:
         """Return the names of the keys that were revoked, by public key."""
@@ -181,11 +181,11 @@ class KeyRing:
         self._changed, self._files, self._looked = changed, files, now
 
     def _read(self) -> None:
-        self._guests = {}
+        self._identities = {}
         # The lesser role counts for a key that stands in two folders.
         for role, folder in reversed(_FOLDERS.items()):
             for public, name in self._in(folder):
-                self._guests[public] = Guest(name, role)
+                self._identities[public] = PeerIdentity(name, role)
         self._revoked = {public: name.partition(_AND_NUMBER)[0] for public, name in self._in(_REVOKED)}
 
     def _in(self, folder: str) -> Iterator[tuple[bytes, str]]:

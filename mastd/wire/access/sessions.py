@@ -36,7 +36,7 @@ class Addresses:
 
 
 @dataclass(frozen=True)
-class Guest:
+class PeerIdentity:
     """Who a network connection belongs to: the name of its key, and the role that the key has."""
 
     name: str

@@ -26,7 +26,7 @@ class ClockOffset:
         """The other's time in the newest sign of life, and ours when it came."""
         self._found: deque[tuple[int, int]] = deque(maxlen=KEPT)
 
-    def hear(self, sent_ns: int, echo_ns: int, held_ns: int, now_ns: int) -> None:
+    def update(self, sent_ns: int, echo_ns: int, held_ns: int, now_ns: int) -> None:
         """Take a sign of life; an echo of nothing, or one that cannot be, tells no offset."""
         self._heard = sent_ns, now_ns
         trip = now_ns - echo_ns - held_ns

@@ -12,19 +12,41 @@ import contextlib
 import os
 import select
 from dataclasses import dataclass
-from typing import Final
+from typing import Annotated, Final, NamedTuple
 
+from mastd.index_table import Entry, index_table, size_of
 from mastd.settings.rigs.channels import MAX_CHANNELS, MAX_RIGS
 from mastd.wire.common.blocks import NewestValueBlock
 from mastd.wire.common.layout import Field, Layout
 
-_RIG_HEAD: Final = 4
-JOINED, COUNT, STEP, IN_STEP = range(_RIG_HEAD)
-"""Places in a rig's row: number of its joining, 0 while it is not there; values given; step of the loop that
-the newest ones answer; 1 if it keeps in step with the loop. Then its values."""
-FIRST_VALUE: Final = _RIG_HEAD
-RIG_WIDTH: Final = _RIG_HEAD + MAX_CHANNELS
-STOPS, ESTOPS, FIRST_RIG = 0, 1, 2
+
+class RigRow(NamedTuple):
+    """What the block of values holds of one rig."""
+
+    joined: Annotated[int, Entry("1", "number of its joining, 0 while it is not there")]
+    given: Annotated[int, Entry("1", "values given")]
+    step: Annotated[int, Entry("1", "step of the loop that the newest ones answer")]
+    in_step: Annotated[int, Entry("1", "1 if it keeps in step with the loop")]
+    values: Annotated[int, Entry("SI", "its values", MAX_CHANNELS)]
+
+
+class FrameHead(NamedTuple):
+    """What stands before the loop's frame in the frame's block."""
+
+    number: Annotated[int, Entry("1", "exchanges so far")]
+    time: Annotated[int, Entry("s", "monotonic time")]
+    plant_step: Annotated[int, Entry("1", "step of the plant")]
+    plant_time: Annotated[int, Entry("s", "time of the plant")]
+    state: Annotated[int, Entry("1", "state of the table")]
+    speed: Annotated[int, Entry("1", "speed of path time")]
+    asked: Annotated[int, Entry("1", "mask of the rigs whose answer to this exchange is waited for")]
+    smoothed_pose: Annotated[int, Entry("m, rad", "what a vehicle on the table follows", 6)]
+
+
+RIG_ROW: Final = index_table(RigRow)
+RIG_WIDTH: Final = size_of(RIG_ROW)
+FRAME_HEAD: Final = index_table(FrameHead)
+FRAME_HEAD_SIZE: Final = size_of(FRAME_HEAD)
 
 RIG_VALUES: Final = Layout(
     "rig values",
@@ -35,11 +57,7 @@ RIG_VALUES: Final = Layout(
     ),
 )
 
-NUMBER, TIME, PLANT_STEP, PLANT_TIME, STATE, SPEED, ASKED = range(7)
-"""Places in the head of the frame's block: exchanges so far; monotonic time in s; step and time in s of the
-plant; state; speed of path time; mask of the rigs whose answer to this exchange is waited for."""
-SMOOTHED: Final = 7
-FRAME_HEAD: Final = 13
+STOPS, ESTOPS, FIRST_RIG = (RIG_VALUES.slices[name].start for name in ("stops", "estops", "rigs"))
 
 
 def rig_frame_layout(width: int) -> Layout:
@@ -47,8 +65,13 @@ def rig_frame_layout(width: int) -> Layout:
     return Layout(
         "rig frame",
         (
-            Field("head", SMOOTHED, "SI", "see the places above"),
-            Field("smoothed_pose", FRAME_HEAD - SMOOTHED, "m, rad", "what a vehicle on the table follows"),
+            Field("head", FRAME_HEAD.smoothed_pose, "SI", "see FrameHead"),
+            Field(
+                "smoothed_pose",
+                FRAME_HEAD_SIZE - FRAME_HEAD.smoothed_pose,
+                "m, rad",
+                "what a vehicle on the table follows",
+            ),
             Field("frame", width, "SI", "the loop's frame"),
         ),
     )

@@ -1,4 +1,4 @@
-"""What the desk says: answers and complaints in their words, remembered, counted and logged as they must be.
+"""The reply builder: answers and errors in their words, remembered, counted and logged as they must be.
 
 Everything that is to be sent collects in ``replies``.
 """
@@ -17,11 +17,11 @@ from mastd.wire.common.lease import Lease
 from mastd.wire.common.strict_messages import pack
 from mastd.wire.operators.loop_port import Loop, LoopPort
 from mastd.wire.operators.messages import Answer, Command, Drive, Error, Welcome
-from mastd.wire.operators.status_view import NoticeBoard
+from mastd.wire.operators.status_view import StatusView
 from mastd.wire.operators.terms import HandlerTerms
 
 
-class DeskLog(Protocol):
+class HandlerLog(Protocol):
     """Who writes down what must not be forgotten."""
 
     def beyond_role(self, operator: str, role: Role, verb: str) -> None:
@@ -31,7 +31,7 @@ class DeskLog(Protocol):
         """A command was accepted; ``holder`` has the lease, empty for nobody."""
 
 
-class NoDeskLog:
+class NoHandlerLog:
     """Writes nothing down."""
 
     def beyond_role(self, operator: str, role: Role, verb: str) -> None:
@@ -41,7 +41,7 @@ class NoDeskLog:
         """Forget it."""
 
 
-class DeskAnswers:
+class ReplyBuilder:
     """Composes and remembers answers; all times are monotonic, in ns."""
 
     def __init__(
@@ -50,8 +50,8 @@ class DeskAnswers:
         port: LoopPort,
         lease: Lease,
         counters: GatewayCounters,
-        board: NoticeBoard,
-        log: DeskLog,
+        board: StatusView,
+        log: HandlerLog,
     ) -> None:
         self.replies: deque[tuple[Peer, bytes]] = deque()
         self._terms = terms
@@ -70,7 +70,7 @@ class DeskAnswers:
         """Greet a client."""
         self.replies.append((peer, pack(welcome)))
 
-    def complain(self, peer: Peer, error: str, reason: str, sequence: int = -1) -> None:
+    def error(self, peer: Peer, error: str, reason: str, sequence: int = -1) -> None:
         """Say that a message was not taken, and count it under its name."""
         setattr(self._counters, error, getattr(self._counters, error) + 1)
         self.replies.append((peer, pack(Error(error, reason, sequence))))
@@ -104,16 +104,16 @@ class DeskAnswers:
         self._log.beyond_role(session.operator, role, command.verb)
         self.refuse(session, command, now_ns, *_role_words(session, role, command.verb))
 
-    def complain_lease(self, session: Session, drive: Drive, now_ns: int) -> None:
+    def error_lease(self, session: Session, drive: Drive, now_ns: int) -> None:
         """Say of inputs that another one commands the table."""
         words = "; ".join(self._lease_words("drive", now_ns))
-        self.complain(session.peer, "no_lease", words, drive.sequence)
+        self.error(session.peer, "no_lease", words, drive.sequence)
 
-    def complain_role(self, session: Session, drive: Drive, role: Role) -> None:
+    def error_role(self, session: Session, drive: Drive, role: Role) -> None:
         """Say of inputs that this role may not drive."""
         self._log.beyond_role(session.operator, role, "drive")
         words = "; ".join(_role_words(session, role, "drive"))
-        self.complain(session.peer, "not_allowed", words, drive.sequence)
+        self.error(session.peer, "not_allowed", words, drive.sequence)
 
     def status(self, session: Session, command: Command, now_ns: int) -> None:
         """Answer with everything that is known now."""

@@ -67,7 +67,7 @@ class GatewayConfig:
         )
 
     def terms(self, pid: int) -> HandlerTerms:
-        """Return what the desk has to know; ``pid`` is the daemon's process id."""
+        """Return what the handler has to know; ``pid`` is the daemon's process id."""
         return HandlerTerms(
             name=self.name,
             pid=pid,

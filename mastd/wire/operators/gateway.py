@@ -1,8 +1,7 @@
 """The gateway: the process that owns every socket but the plant's, between the operators and the loop.
 
 It lives as ``gateway_process`` says, and ends as well when the status block says that the loop has ended.
-What happens in between stands in ``gateway_turns``; what is said in ``operator_messages``; who may what in
-``operator_desk``.
+What happens in between stands in ``event_loop``, what is said in ``messages``, who may what in ``handler``.
 """
 
 from __future__ import annotations
@@ -60,7 +59,8 @@ def main() -> int:
     from mastd.wire.access.audit_log import RefusalLog
     from mastd.wire.access.keys import KeyRing
     from mastd.wire.access.sessions import GatewayCounters
-    from mastd.wire.operators.event_loop import GatewayTurns
+    from mastd.wire.operators.event_loop import GatewayEventLoop
+    from mastd.wire.operators.ports import GatewayBlocks
     from mastd.wire.operators.sockets import OperatorSockets
     from mastd.wire.operators.telemetry_feed import TelemetryFeed
 
@@ -86,15 +86,17 @@ def main() -> int:
     os.umask(0o077)  # what the loader writes is for this user alone
     try:
         loop.ready()
-        request = NewestValueBlock(REQUEST, given["request"])
-        status = NewestValueBlock(status_layout(config.links), given["status"])
-        driver = NewestValueBlock(DRIVER, given["driver"])
+        blocks = GatewayBlocks(
+            NewestValueBlock(REQUEST, given["request"]),
+            NewestValueBlock(status_layout(config.links), given["status"]),
+            NewestValueBlock(DRIVER, given["driver"]),
+            NewestValueBlock(RIG_STATUS, given["rigs"]) if given["rigs"] >= 0 else None,
+        )
         feed = None
         if config.ring is not None:
             feed = TelemetryFeed(RingObserver(*config.ring), config.cycle_times(), sockets)
-        rigs = NewestValueBlock(RIG_STATUS, given["rigs"]) if given["rigs"] >= 0 else None
-        turns = GatewayTurns(config, sockets, counters, request, status, driver, rigs, feed, log, loop.parent)
-        turns.run(loop.told_to_end)
+        event_loop = GatewayEventLoop(config, sockets, counters, blocks, feed, log, loop.parent)
+        event_loop.run(loop.told_to_end)
     finally:
         sockets.close()
         log.close()

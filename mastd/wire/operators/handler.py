@@ -1,6 +1,7 @@
-"""The desk: what the gateway does with each message, without sockets and without a clock of its own.
+"""The operators' handler: what the gateway does with each message, without sockets and a clock of its own.
 
-``hear`` takes one message, ``turn`` does what time and the loop bring about; replies collect in ``replies``.
+``on_message`` takes one message, ``poll`` does what time and the loop bring about; replies collect in
+``replies``.
 
 - ``stop`` and ``estop`` go into the loop's block at once, from anybody, at any rate, in every condition of
   the loop. A stop also refuses every request that still waits here: what was asked for before it must not
@@ -22,16 +23,20 @@ from dataclasses import replace
 from msgspec import UNSET
 
 from mastd.wire.access.roles import Role, lesser
-from mastd.wire.access.sessions import Addresses, GatewayCounters, Guest, Order, Peer, Session, Sessions
+from mastd.wire.access.sessions import (
+    Addresses,
+    GatewayCounters,
+    Order,
+    Peer,
+    PeerIdentity,
+    Session,
+    Sessions,
+)
 from mastd.wire.access.verbs import BY_NAME, COMMANDING, PREPARED, STOPPING, Verb, commands, may
-from mastd.wire.common.blocks import NewestValueBlock
-from mastd.wire.common.cycle_times import CycleTimes
 from mastd.wire.common.lease import Lease
 from mastd.wire.common.strict_messages import MalformedError
-from mastd.wire.operators.answers import DeskAnswers, DeskLog, NoDeskLog
-from mastd.wire.operators.driver_relay import DriverRelay
-from mastd.wire.operators.load_process import Loading, ProfileLoader
-from mastd.wire.operators.loop_port import LoopPort
+from mastd.wire.operators.answers import HandlerLog, NoHandlerLog, ReplyBuilder
+from mastd.wire.operators.load_process import Loading
 from mastd.wire.operators.messages import (
     OPERATOR_PROTOCOL_VERSION,
     Arguments,
@@ -44,9 +49,10 @@ from mastd.wire.operators.messages import (
     Welcome,
     read_from_client,
 )
+from mastd.wire.operators.ports import HandlerPorts
 from mastd.wire.operators.requests import Pending, SlotBook, numbers, split_refusal
 from mastd.wire.operators.snapshot import OVER, driven_by_hand, loop_advice, whole
-from mastd.wire.operators.status_view import NoticeBoard
+from mastd.wire.operators.status_view import StatusView
 from mastd.wire.operators.terms import HandlerTerms
 
 MAX_WAITING = 8
@@ -54,85 +60,72 @@ MAX_STOPS_WAITING = 512
 """Stops that wait for the loop's confirmation; further ones are answered as soon as they are in the block."""
 
 _NOWHERE = Addresses()
-_NO_LOG = NoDeskLog()
+_NO_LOG = NoHandlerLog()
 _UNKNOWN_SESSION = "this session is not known here; say hello first"
 _NOT_DRIVEN = (
     "drive is refused: no car waits for inputs; load a profile with mode: oils and driver: {kind: operator}"
 )
 
 
-class OperatorDesk:
+class OperatorHandler:
     """Judges the operators' messages and speaks with the loop; all times are monotonic, in ns."""
 
     def __init__(
-        self,
-        terms: HandlerTerms,
-        port: LoopPort,
-        loader: ProfileLoader | None,
-        relay: DriverRelay,
-        counters: GatewayCounters,
-        times: CycleTimes | None = None,
-        checker: ProfileLoader | None = None,
-        log: DeskLog = _NO_LOG,
-        rigs: NewestValueBlock | None = None,
+        self, terms: HandlerTerms, ports: HandlerPorts, counters: GatewayCounters, log: HandlerLog = _NO_LOG
     ) -> None:
         self.counters = counters
         self.lease = Lease(terms.lease_ns)
         self.sessions = Sessions(terms.command_rate, terms.burst)
         self._terms = terms
-        self._port = port
-        self._loader = loader
-        self._helpers = {"load": loader, "reload": checker}
-        self._relay = relay
+        self._port = ports.loop
+        self._loader = ports.loader
+        self._helpers = {"load": ports.loader, "reload": ports.checker}
+        self._forwarder = ports.forwarder
         self._flying: Pending | None = None
         self._waiting: deque[Pending] = deque()
         self._stops: deque[Pending] = deque()
         self._loading: Pending | None = None
-        self._slots = SlotBook(loader.slots if loader is not None else 1, terms.slot)
-        self.board = NoticeBoard(terms, port, loader, relay, counters, self.lease, self.sessions, times, rigs)
-        self._says = DeskAnswers(terms, port, self.lease, counters, self.board, log)
-        self.replies = self._says.replies
+        self._slots = SlotBook(ports.loader.slots if ports.loader is not None else 1, terms.slot)
+        self.status_view = StatusView(terms, ports, counters, self.lease, self.sessions)
+        self._reply = ReplyBuilder(terms, self._port, self.lease, counters, self.status_view, log)
+        self.replies = self._reply.replies
 
-    def hear(
+    def on_message(
         self,
         peer: Peer,
         frames: Sequence[bytes],
         now_ns: int,
         addresses: Addresses = _NOWHERE,
-        guest: Guest | None = None,
+        identity: PeerIdentity | None = None,
     ) -> None:
-        """Take one message, which is one frame; ``guest`` is whose key it is, None on the local socket."""
+        """Take one message, which is one frame; ``identity`` is whose key it is, None on the local socket."""
         self.counters.received += 1
-        self._port.refresh(now_ns)  # judge by the newest status, not by that of the last turn
+        self._port.refresh(now_ns)  # judge by the newest status, not by that of the last poll
         if len(frames) != 1:
-            self._says.complain(
-                peer, "malformed", "a message is one frame; a REQ socket sends two, use DEALER"
-            )
+            self._reply.error(peer, "malformed", "a message is one frame; a REQ socket sends two, use DEALER")
             return
         try:
             message = read_from_client(frames[0])
         except MalformedError as error:
-            self._says.complain(
-                peer, "oversize" if error.oversize else "malformed", str(error), error.sequence
-            )
+            self._reply.error(peer, "oversize" if error.oversize else "malformed", str(error), error.sequence)
             return
         if isinstance(message, Hello):
-            self._welcome(peer, message, now_ns, addresses, guest)
+            self._welcome(peer, message, now_ns, addresses, identity)
         elif isinstance(message, Close):
             self.sessions.close(peer, message.session)
         elif isinstance(message, Drive):
-            self._drive(peer, message, now_ns, guest)
+            self._drive(peer, message, now_ns, identity)
         else:
-            self._command(peer, message, now_ns, guest)
+            self._command(peer, message, now_ns, identity)
 
-    def turn(self, now_ns: int) -> None:
+    def poll(self, now_ns: int) -> None:
         """Settle what the loop has answered or left unanswered, look at the loader, ask for the next."""
         self._port.refresh(now_ns)
         self._settle_stops(now_ns)
         self._settle_request(now_ns)
         self._settle_loading(now_ns)
         self._ask_next(now_ns)
-        self._relay.turn(now_ns)
+        self._forwarder.poll(now_ns)
 
     def end(self, now_ns: int) -> None:
         """Tell everybody who still waits that the daemon has ended."""
@@ -140,7 +133,7 @@ class OperatorDesk:
         left = [*self._stops, *self._waiting, *(p for p in (self._flying, self._loading) if p is not None)]
         for pending in left:
             reason = f"{pending.command.verb} was not answered: {why}"
-            self._says.refuse(pending.session, pending.command, now_ns, reason, needed)
+            self._reply.refuse(pending.session, pending.command, now_ns, reason, needed)
 
     def close(self) -> None:
         """Leave no loader behind."""
@@ -149,18 +142,18 @@ class OperatorDesk:
                 helper.end()
 
     def _welcome(
-        self, peer: Peer, hello: Hello, now_ns: int, addresses: Addresses, guest: Guest | None
+        self, peer: Peer, hello: Hello, now_ns: int, addresses: Addresses, identity: PeerIdentity | None
     ) -> None:
         if hello.protocol_version != OPERATOR_PROTOCOL_VERSION:
-            self._says.complain(
+            self._reply.error(
                 peer,
                 "malformed",
                 f"protocol version: gateway {OPERATOR_PROTOCOL_VERSION}, client {hello.protocol_version}",
             )
             return
-        role = hello.role if guest is None else lesser(hello.role, guest.role)
+        role = hello.role if identity is None else lesser(hello.role, identity.role)
         # A key proves who somebody is; what such a client says about itself proves nothing.
-        operator = guest.name if guest is not None else hello.operator
+        operator = identity.name if identity is not None else hello.operator
         session, dropped = self.sessions.open(peer, operator, role, now_ns, hello.name)
         self.counters.sessions_dropped += dropped
         welcome = Welcome(
@@ -175,71 +168,71 @@ class OperatorDesk:
             self._terms.answer_ns * 1e-9,
             addresses.telemetry,
         )
-        self._says.welcome(peer, welcome)
+        self._reply.welcome(peer, welcome)
 
-    def _command(self, peer: Peer, command: Command, now_ns: int, guest: Guest | None) -> None:
+    def _command(self, peer: Peer, command: Command, now_ns: int, identity: PeerIdentity | None) -> None:
         session = self.sessions.find(peer, command.session)
         if session is None:
-            self._says.complain(peer, "unknown_session", _UNKNOWN_SESSION, command.sequence)
+            self._reply.error(peer, "unknown_session", _UNKNOWN_SESSION, command.sequence)
             return
         order = session.order(command.sequence)
         if order is Order.REPEATED:
-            self._says.again(session, command, now_ns)
+            self._reply.again(session, command, now_ns)
             return
         if order is Order.OLD:
             reason = f"sequence {command.sequence} is older than {session.newest}; count upwards"
-            self._says.complain(peer, "out_of_order", reason, command.sequence)
+            self._reply.error(peer, "out_of_order", reason, command.sequence)
             return
         if command.verb not in STOPPING and not session.bucket.take(now_ns):
             reason = "too many commands in a short time; slow down and send it again"
-            self._says.complain(peer, "too_many", reason, command.sequence)
+            self._reply.error(peer, "too_many", reason, command.sequence)
             return
         session.begin(command.sequence)
         self.counters.commands += 1
         if command.verb in STOPPING:
             self._stop(session, command, now_ns)
-        elif not may(role := _role(session, guest), command.verb):
-            self._says.refuse_role(session, command, role, now_ns)
+        elif not may(role := _role(session, identity), command.verb):
+            self._reply.refuse_role(session, command, role, now_ns)
         elif command.verb in COMMANDING:
             self._commanding(session, command, now_ns)
         elif command.verb == "release":
             self._release(session, command, now_ns)
         elif command.verb == "describe":
-            self._says.describe(session, command, now_ns)
+            self._reply.describe(session, command, now_ns)
         else:
-            self._says.status(session, command, now_ns)
+            self._reply.status(session, command, now_ns)
 
-    def _drive(self, peer: Peer, drive: Drive, now_ns: int, guest: Guest | None) -> None:
+    def _drive(self, peer: Peer, drive: Drive, now_ns: int, identity: PeerIdentity | None) -> None:
         """Pass on what somebody drives with; good inputs have no answer."""
         session, sequence = self.sessions.find(peer, drive.session), drive.sequence
         if session is None:
-            self._says.complain(peer, "unknown_session", _UNKNOWN_SESSION, sequence)
+            self._reply.error(peer, "unknown_session", _UNKNOWN_SESSION, sequence)
         elif sequence <= session.driven:
             reason = f"drive: sequence {sequence} does not come after {session.driven}; count upwards"
-            self._says.complain(peer, "out_of_order", reason, sequence)
-        elif not may(role := _role(session, guest), "drive"):
-            self._says.complain_role(session, drive, role)
+            self._reply.error(peer, "out_of_order", reason, sequence)
+        elif not may(role := _role(session, identity), "drive"):
+            self._reply.error_role(session, drive, role)
         elif loop_advice(self._port, now_ns):
             self.counters.undriven += 1  # the loop would take it for new when it goes on
         elif not driven_by_hand(self._port.status):
-            self._says.complain(peer, "not_allowed", _NOT_DRIVEN, sequence)
+            self._reply.error(peer, "not_allowed", _NOT_DRIVEN, sequence)
         elif not commands(role):
             self._drive_as_rig(session, drive, now_ns)
         elif not self.lease.take(session.operator, now_ns):
-            self._says.complain_lease(session, drive, now_ns)
+            self._reply.error_lease(session, drive, now_ns)
         else:
             session.driven = sequence
-            self._relay.hear(drive.inputs, session, now_ns)
+            self._forwarder.on_inputs(drive.inputs, session, now_ns)
 
     def _drive_as_rig(self, session: Session, drive: Drive, now_ns: int) -> None:
         """Pass on the inputs of one who commands nothing: no lease, but never beside another driver."""
-        driver = self._relay.driver(now_ns)
+        driver = self._forwarder.driver(now_ns)
         if driver not in ("", session.operator):
             reason = f"drive is refused: {driver} drives; end that first"
-            self._says.complain(session.peer, "no_lease", reason, drive.sequence)
+            self._reply.error(session.peer, "no_lease", reason, drive.sequence)
         else:
             session.driven = drive.sequence
-            self._relay.hear(drive.inputs, session, now_ns)
+            self._forwarder.on_inputs(drive.inputs, session, now_ns)
 
     def _stop(self, session: Session, command: Command, now_ns: int) -> None:
         emergency = command.verb == "estop"
@@ -247,9 +240,9 @@ class OperatorDesk:
         while self._waiting:
             other = self._waiting.popleft()
             reason = f"{other.command.verb} is refused: {session.operator} has asked for {command.verb}"
-            self._says.refuse(other.session, other.command, now_ns, reason, "see the state, then ask again")
+            self._reply.refuse(other.session, other.command, now_ns, reason, "see the state, then ask again")
         if len(self._stops) >= MAX_STOPS_WAITING:
-            self._says.accept(session, command, now_ns, "it is in the loop's block, not confirmed yet")
+            self._reply.accept(session, command, now_ns, "it is in the loop's block, not confirmed yet")
             return
         verb = Verb.ESTOP if emergency else Verb.STOP
         end_ns = now_ns + self._terms.answer_ns
@@ -258,14 +251,14 @@ class OperatorDesk:
     def _commanding(self, session: Session, command: Command, now_ns: int) -> None:
         advice = loop_advice(self._port, now_ns)
         if advice:
-            self._says.refuse(session, command, now_ns, f"{command.verb} is refused: {advice}")
+            self._reply.refuse(session, command, now_ns, f"{command.verb} is refused: {advice}")
             return
         if not self.lease.take(session.operator, now_ns):
-            self._says.refuse_lease(session, command, now_ns)
+            self._reply.refuse_lease(session, command, now_ns)
             return
         problem = self._problem(command.arguments)
         if problem:
-            self._says.refuse(session, command, now_ns, f"{command.verb} is refused: {problem}")
+            self._reply.refuse(session, command, now_ns, f"{command.verb} is refused: {problem}")
         elif command.verb in PREPARED:
             self._prepare(session, command, now_ns)
         else:
@@ -280,13 +273,13 @@ class OperatorDesk:
 
     def _release(self, session: Session, command: Command, now_ns: int) -> None:
         if self.lease.release(session.operator, now_ns):
-            self._says.accept(session, command, now_ns)
+            self._reply.accept(session, command, now_ns)
         else:
-            self._says.refuse_lease(session, command, now_ns)
+            self._reply.refuse_lease(session, command, now_ns)
 
     def _prepare(self, session: Session, command: Command, now_ns: int) -> None:
         """Start the process whose part comes before the loop is asked: loader, or check of the settings."""
-        verb, helper, state = command.verb, self._helpers[command.verb], self._says.state
+        verb, helper, state = command.verb, self._helpers[command.verb], self._reply.state
         states = BY_NAME[verb].accepted_in
         reason, needed = "", ""
         if helper is None:
@@ -305,7 +298,7 @@ class OperatorDesk:
             else:
                 self._loading = Pending(session, command, BY_NAME[verb].request, (float(slot), float(serial)))
         if reason:
-            self._says.refuse(session, command, now_ns, reason, needed)
+            self._reply.refuse(session, command, now_ns, reason, needed)
 
     def _under_way(self) -> str:
         """Return what is on its way already: in a process, or as a request to the loop; empty for nothing."""
@@ -320,7 +313,7 @@ class OperatorDesk:
         if len(self._waiting) >= MAX_WAITING:
             self.counters.busy += 1
             reason = f"{pending.command.verb} is refused: {MAX_WAITING} requests wait already"
-            self._says.refuse(pending.session, pending.command, now_ns, reason, "wait for their answers")
+            self._reply.refuse(pending.session, pending.command, now_ns, reason, "wait for their answers")
             return
         self._waiting.append(pending)
         self._ask_next(now_ns)
@@ -340,10 +333,10 @@ class OperatorDesk:
         if answer is not None:
             self._flying = None
             if not answer.refused:
-                self._says.accept(flying.session, flying.command, now_ns, flying.note)
+                self._reply.accept(flying.session, flying.command, now_ns, flying.note)
                 return
             reason, needed = split_refusal(answer.refusal or f"{flying.command.verb} is refused by the loop")
-            self._says.refuse(flying.session, flying.command, now_ns, reason, needed)
+            self._reply.refuse(flying.session, flying.command, now_ns, reason, needed)
         elif now_ns >= flying.end_ns:
             self._flying = None
             self._port.withdraw()
@@ -353,7 +346,7 @@ class OperatorDesk:
         for _ in range(len(self._stops)):
             pending = self._stops.popleft()
             if self._port.stopped(pending.number, pending.verb is Verb.ESTOP):
-                self._says.accept(pending.session, pending.command, now_ns)
+                self._reply.accept(pending.session, pending.command, now_ns)
             elif now_ns >= pending.end_ns:
                 self._unanswered(pending, now_ns, "it stays in the loop's block")
             else:
@@ -367,7 +360,7 @@ class OperatorDesk:
         if not advice:
             advice = f"the loop has last moved {silent_s:.1f} s ago"
         reason = f"{verb} was not answered by the loop; {fate}: {advice}"
-        self._says.refuse(pending.session, pending.command, now_ns, reason, "see `mastd ctl status`")
+        self._reply.refuse(pending.session, pending.command, now_ns, reason, "see `mastd ctl status`")
 
     def _settle_loading(self, now_ns: int) -> None:
         pending = self._loading
@@ -386,14 +379,14 @@ class OperatorDesk:
     def _loaded(self, pending: Pending, loading: Loading, now_ns: int) -> None:
         holder, verb = self.lease.holder(now_ns), pending.command.verb
         if not loading.ok:
-            self._says.refuse(pending.session, pending.command, now_ns, f"{verb} is refused: {loading.text}")
+            self._reply.refuse(pending.session, pending.command, now_ns, f"{verb} is refused: {loading.text}")
         elif holder != pending.session.operator:
             reason = f"{verb} is refused: the lease was given away meanwhile ({holder or 'free'})"
-            self._says.refuse(pending.session, pending.command, now_ns, reason, f"{verb} again")
+            self._reply.refuse(pending.session, pending.command, now_ns, reason, f"{verb} again")
         else:
             self._enqueue(replace(pending, note=loading.text), now_ns)
 
 
-def _role(session: Session, guest: Guest | None) -> Role:
+def _role(session: Session, identity: PeerIdentity | None) -> Role:
     """Return the role that counts now: the key's may have become a lesser one since the hello."""
-    return session.role if guest is None else lesser(session.role, guest.role)
+    return session.role if identity is None else lesser(session.role, identity.role)

@@ -35,7 +35,7 @@ class LoopAnswer(NamedTuple):
 
 
 class LoopPort:
-    """Writes the request block, reads the status block; ``refresh`` once a turn."""
+    """Writes the request block, reads the status block; ``refresh`` before each use."""
 
     def __init__(
         self, request: NewestValueBlock, status: NewestValueBlock, stuck_ns: int, now_ns: int
@@ -66,7 +66,7 @@ class LoopPort:
             self._seen = True
             self._moved_ns = now_ns
 
-    def beat(self) -> None:
+    def heartbeat(self) -> None:
         """Show the loop that the gateway is alive."""
         self._request.field("heartbeat")[:] += 1.0
         self._request.publish()

@@ -21,7 +21,7 @@ import zmq
 from mastd.errors import UsageError
 from mastd.wire.access.authentication import Authentication, Unheard, check_network
 from mastd.wire.access.keys import KeyRing
-from mastd.wire.access.sessions import Addresses, GatewayCounters, Guest, Peer
+from mastd.wire.access.sessions import Addresses, GatewayCounters, Peer, PeerIdentity
 from mastd.wire.common.socket_file import SocketFile
 
 HIGH_WATER_MARK = 256
@@ -126,14 +126,14 @@ class OperatorSockets:
         self._poller.poll(milliseconds)
         if self._authentication is None:
             return
-        self._authentication.turn()
+        self._authentication.poll()
         if self._authentication.revocations != self._revocations:
             self._revocations = self._authentication.revocations
             self._close_outlets()
         with contextlib.suppress(UsageError):  # a port that was just closed may take a moment to be free
             self._open_outlets()
 
-    def receive(self, most: int) -> Iterator[tuple[Peer, list[bytes], Guest | None]]:
+    def receive(self, most: int) -> Iterator[tuple[Peer, list[bytes], PeerIdentity | None]]:
         """Take at most ``most`` messages from each ROUTER: peer, frames, and whose key it is."""
         for kind, router in self._routers.items():
             for _ in range(most):
@@ -142,12 +142,12 @@ class OperatorSockets:
                     parts = router.recv_multipart(zmq.NOBLOCK, copy=False)
                 except zmq.Again:
                     break
-                guest = None
+                identity = None
                 if kind == NETWORK and self._authentication is not None:
-                    guest = self._authentication.guest(parts[-1], self._place)
-                    if guest is None:
+                    identity = self._authentication.identity(parts[-1], self._place)
+                    if identity is None:
                         continue
-                yield (kind, parts[0].bytes), [part.bytes for part in parts[1:]], guest
+                yield (kind, parts[0].bytes), [part.bytes for part in parts[1:]], identity
 
     def addresses(self, peer: Peer) -> Addresses:
         """Return where a peer can read status and telemetry; a host ``*`` is the one it has connected to."""

@@ -6,47 +6,38 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from mastd.wire.access.sessions import GatewayCounters, Sessions
-from mastd.wire.common.blocks import NewestValueBlock
-from mastd.wire.common.cycle_times import CycleTimes
 from mastd.wire.common.lease import Lease
 from mastd.wire.common.rig_status import read_status
-from mastd.wire.operators.driver_relay import DriverRelay
-from mastd.wire.operators.load_process import ProfileLoader
-from mastd.wire.operators.loop_port import LoopPort
+from mastd.wire.operators.ports import HandlerPorts
 from mastd.wire.operators.snapshot import loop_part, plant_part, previous_run_part, vehicle_channels
 from mastd.wire.operators.terms import HandlerTerms
 
 
 @dataclass(frozen=True)
-class NoticeBoard:
-    """Puts together what the parts of the gateway know; ``times`` is None where nothing is recorded."""
+class StatusView:
+    """Puts together what the parts of the gateway know."""
 
     terms: HandlerTerms
-    port: LoopPort
-    loader: ProfileLoader | None
-    relay: DriverRelay
+    ports: HandlerPorts
     counters: GatewayCounters
     lease: Lease
     sessions: Sessions
-    times: CycleTimes | None
-    rigs: NewestValueBlock | None = None
-    """What the rigs' gateway shows (``mastd.wire.common.rig_status``), None where there is none."""
 
     def snapshot(self, now_ns: int) -> dict[str, Any]:
         """Return everything that is known now."""
         holder = self.lease.holder(now_ns)
         left_s = self.lease.left_ns(now_ns) * 1e-9
-        joined, rig_counters = read_status(self.rigs, self.terms.rigs) if self.rigs else ([], {})
+        joined, rig_counters = read_status(self.ports.rigs, self.terms.rigs) if self.ports.rigs else ([], {})
         return {
             "name": self.terms.name,
             "pid": self.terms.pid,
-            **loop_part(self.port, self.terms.words, now_ns),
-            "cycle_time": self.times.summary() if self.times is not None else None,
-            "rigs": [*self.relay.rigs(now_ns), *joined],
+            **loop_part(self.ports.loop, self.terms.words, now_ns),
+            "cycle_time": self.ports.times.summary() if self.ports.times is not None else None,
+            "rigs": [*self.ports.forwarder.rigs(now_ns), *joined],
             "rig_counters": rig_counters,
             **previous_run_part(self.terms.previous),
             "lease": {"holder": holder, "left_s": left_s} if holder else None,
-            "loading": self.loader.profile if self.loader is not None else "",
+            "loading": self.ports.loader.profile if self.ports.loader is not None else "",
             "clients": len(self.sessions),
             "counters": dict(vars(self.counters)),
         }
@@ -57,7 +48,7 @@ class NoticeBoard:
         return {
             "name": terms.name,
             "pid": terms.pid,
-            **plant_part(self.port.status),
+            **plant_part(self.ports.loop.status),
             **terms.description,
             "channels": self._channels(),
             "states": list(terms.words.states),
@@ -67,7 +58,7 @@ class NoticeBoard:
     def _channels(self) -> list[tuple[str, str, str]]:
         """Return name, unit and meaning of each number of a frame."""
         spare = self.terms.spare
-        vehicle = list(vehicle_channels(self.port.status))[:spare]
+        vehicle = list(vehicle_channels(self.ports.loop.status))[:spare]
         unused = (
             (f"spare.{place}", "1", "has a meaning while a vehicle is simulated that has so many numbers")
             for place in range(len(vehicle) + 1, spare + 1)

@@ -46,7 +46,7 @@ class TelemetryFeed:
         self._wanted = False
         self._waiting = [ring.take(0)]
 
-    def turn(self, now_ns: int) -> None:
+    def poll(self, now_ns: int) -> None:
         """Do what it is time for; times are monotonic, in ns."""
         if now_ns - self._looked_ns < LOOK_NS:
             return

@@ -28,7 +28,7 @@ from mastd.errors import ProtocolError
 from mastd.wire.access.keys import read_key
 from mastd.wire.common.address import check_address, daemon_address, rigs_address
 from mastd.wire.operators.client import ClientKeys
-from mastd.wire.rigs.client_session import MotionSeen, RigPlace, RigSession
+from mastd.wire.rigs.client_session import ClientSession, JoinedRig, MotionSeen
 from mastd.wire.rigs.messages import ANY, MAX_TO_RIG
 
 PATIENCE_S = 5.0
@@ -39,10 +39,10 @@ SLICE_S = 0.05
 _MARK = 64
 
 
-class RigClient(RigPlace):
+class RigClient(JoinedRig):
     """A rig that has joined; ``join`` makes one."""
 
-    def __init__(self, address: str, session: RigSession, keys: ClientKeys | None) -> None:
+    def __init__(self, address: str, session: ClientSession, keys: ClientKeys | None) -> None:
         super().__init__(address, session)
         self._context: zmq.Context[zmq.Socket[bytes]] = zmq.Context()
         self._socket = open_rig_socket(self._context, address, keys)
@@ -65,7 +65,7 @@ class RigClient(RigPlace):
         ``address``: of the rigs' socket, None for this machine's daemon. Raises UsageError if no daemon
         answers within ``patience`` s, RigRefusedError with every reason if it gives no place.
         """
-        session = RigSession(name, kind, reads, program or own_program(name), mode)
+        session = ClientSession(name, kind, reads, program or own_program(name), mode)
         client = cls(rig_address(address), session, keys)
         try:
             client._greet(patience)
@@ -139,8 +139,8 @@ class RigClient(RigPlace):
                 data = self._socket.recv(zmq.NOBLOCK)
             except zmq.Again:
                 break
-            self._session.hear(data, time.monotonic_ns())
-        self._session.attend(time.monotonic_ns())
+            self._session.on_message(data, time.monotonic_ns())
+        self._session.poll(time.monotonic_ns())
         while self._session.outbox:
             self._post(self._session.outbox.pop(0))
 

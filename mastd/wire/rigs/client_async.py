@@ -32,14 +32,14 @@ from mastd.wire.rigs.client import (
     prepare_rig_socket,
     rig_address,
 )
-from mastd.wire.rigs.client_session import MotionSeen, RigPlace, RigSession
+from mastd.wire.rigs.client_session import ClientSession, JoinedRig, MotionSeen
 from mastd.wire.rigs.messages import ANY
 
 
-class AsyncRigClient(RigPlace):
+class AsyncRigClient(JoinedRig):
     """A rig that has joined; ``join`` makes one."""
 
-    def __init__(self, address: str, session: RigSession, keys: ClientKeys | None) -> None:
+    def __init__(self, address: str, session: ClientSession, keys: ClientKeys | None) -> None:
         super().__init__(address, session)
         self._context = zmq.asyncio.Context()
         self._socket = self._context.socket(zmq.DEALER)
@@ -59,7 +59,7 @@ class AsyncRigClient(RigPlace):
         program: str = "",
     ) -> Self:
         """Join as ``RigClient.join`` does; raise what it raises."""
-        session = RigSession(name, kind, reads, program or own_program(name), mode)
+        session = ClientSession(name, kind, reads, program or own_program(name), mode)
         client = cls(rig_address(address), session, keys)
         try:
             await client._greet(patience)
@@ -133,8 +133,8 @@ class AsyncRigClient(RigPlace):
                 data = await self._socket.recv(zmq.NOBLOCK)
             except zmq.Again:
                 break
-            self._session.hear(data, time.monotonic_ns())
-        self._session.attend(time.monotonic_ns())
+            self._session.on_message(data, time.monotonic_ns())
+        self._session.poll(time.monotonic_ns())
         while self._session.outbox:
             await self._post(self._session.outbox.pop(0))
 

@@ -60,7 +60,7 @@ class MotionSeen:
     values: FloatArray
 
 
-class RigSession:
+class ClientSession:
     """The rig's side of the protocol; all times are ``time.monotonic_ns``.
 
     ``outbox`` holds what is to be sent. ``motion`` is the newest motion that has not been taken yet.
@@ -90,7 +90,7 @@ class RigSession:
         self._motion: Motion | None = None
         self._last_step = -1
         self._received = 0
-        self._beaten_ns = 0
+        self._heartbeat_ns = 0
         self._asked_ns: int | None = None
         self._gap = 0
         self._unconfirmed: dict[str, int | None] = {}
@@ -120,9 +120,9 @@ class RigSession:
             )
         )
 
-    def attend(self, now_ns: int) -> None:
-        """Put into the outbox what is due now: a hello until there is a welcome, and after silence; a beat;
-        a stop that was not confirmed.
+    def poll(self, now_ns: int) -> None:
+        """Put what is due now into the outbox: a hello until there is a welcome, and after silence; a
+        heartbeat; a stop that was not confirmed.
 
         Raises RigRefusedError with every reason when the daemon gives no place and will not, UsageError when
         one that was there is gone.
@@ -130,9 +130,9 @@ class RigSession:
         self._say_again(now_ns)
         welcome = self.welcome
         if welcome is not None and not (self.ended or self.silent(now_ns)):
-            beat = self.beat(now_ns)
-            if beat is not None:
-                self.outbox.append(beat)
+            heartbeat = self.heartbeat(now_ns)
+            if heartbeat is not None:
+                self.outbox.append(heartbeat)
             return
         if self.refused and not _may_change(self.refused):
             raise RigRefusedError("\n".join(self.refused))
@@ -156,18 +156,18 @@ class RigSession:
             "or `rigs:` in the daemon's settings); one that compiles its kernels first takes minutes"
         )
 
-    def hear(self, data: bytes, now_ns: int) -> None:
+    def on_message(self, data: bytes, now_ns: int) -> None:
         """Take one message of the daemon; one that is none is passed over."""
         try:
             message = read_to_rig(data)
         except MalformedError:
             return
         if isinstance(message, Motion):
-            self._see(message, now_ns)
+            self._on_motion(message, now_ns)
         elif isinstance(message, Heartbeat):
             if self._is_ours(message.session):
                 self.heard_ns = now_ns
-                self.clock.hear(message.time_ns, message.echo_ns, message.held_ns, now_ns)
+                self.clock.update(message.time_ns, message.echo_ns, message.held_ns, now_ns)
         elif isinstance(message, RigWelcome):
             if self.welcome is None or message.session != self.welcome.session:
                 self._sequence, self._received = 0, 0
@@ -181,7 +181,7 @@ class RigSession:
         elif isinstance(message, Ack):
             self._unconfirmed.pop(message.of, None)
         elif isinstance(message, Error):
-            self._trouble(message)
+            self._on_error(message)
 
     def take(self) -> MotionSeen | None:
         """Return the newest motion that has not been taken yet, None if there is none."""
@@ -231,12 +231,12 @@ class RigSession:
                 self.outbox.append(self.request(kind)[0])
                 self._unconfirmed[kind] = now_ns
 
-    def beat(self, now_ns: int) -> bytes | None:
+    def heartbeat(self, now_ns: int) -> bytes | None:
         """Return the sign of life that is due now, None if none is."""
         welcome = self.welcome
-        if welcome is None or now_ns - self._beaten_ns < welcome.beat_s * 1e9:
+        if welcome is None or now_ns - self._heartbeat_ns < welcome.beat_s * 1e9:
             return None
-        self._beaten_ns = now_ns
+        self._heartbeat_ns = now_ns
         self._sequence += 1
         echo, held = self.clock.echo(now_ns)
         return pack(Heartbeat(welcome.session, self._sequence, now_ns, echo, held, self._last_step))
@@ -245,7 +245,7 @@ class RigSession:
         """Return whether the daemon has been silent for longer than it may be."""
         return self.welcome is not None and now_ns - self.heard_ns > self.welcome.lost_s * 1e9
 
-    def _see(self, motion: Motion, now_ns: int) -> None:
+    def _on_motion(self, motion: Motion, now_ns: int) -> None:
         if not self._is_ours(motion.session) or motion.step <= self._last_step:
             return
         self.heard_ns = now_ns
@@ -255,10 +255,10 @@ class RigSession:
             self._gap += 1
         self._received, self._last_step, self._motion = motion.sequence, motion.step, motion
 
-    def _trouble(self, trouble: Error) -> None:
+    def _on_error(self, error: Error) -> None:
         self.errors += 1
-        self.last_error = f"{trouble.error}: {trouble.reason}"
-        if trouble.error in {"unknown_session", "ended"}:
+        self.last_error = f"{error.error}: {error.reason}"
+        if error.error in {"unknown_session", "ended"}:
             self.ended = True
 
     def _is_ours(self, session: int) -> bool:
@@ -268,10 +268,10 @@ class RigSession:
         return joined(self.welcome)
 
 
-class RigPlace:
+class JoinedRig:
     """What a client tells of its place, whatever brings its messages."""
 
-    def __init__(self, address: str, session: RigSession) -> None:
+    def __init__(self, address: str, session: ClientSession) -> None:
         self.address = address
         self._session = session
 

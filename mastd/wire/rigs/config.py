@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class RigPlace:
+class RigConfig:
     """One rig that may join."""
 
     name: str
@@ -37,7 +37,7 @@ class RigGatewayConfig:
     address: str
     mode: str
     period_ns: int
-    places: tuple[RigPlace, ...]
+    rigs: tuple[RigConfig, ...]
     columns: tuple[ChannelLine, ...]
     spare: int
     states: tuple[str, ...]
@@ -46,10 +46,10 @@ class RigGatewayConfig:
     keys: str | None = None
 
 
-def places_of(settings: RigsSettings) -> tuple[RigPlace, ...]:
+def rig_configs(settings: RigsSettings) -> tuple[RigConfig, ...]:
     """Return the rigs of the settings."""
     return tuple(
-        RigPlace(
+        RigConfig(
             rig.name,
             rig.kind,
             tuple(RigTerms(**dict(channel)) for channel in rig.all_channels()),
@@ -62,6 +62,6 @@ def places_of(settings: RigsSettings) -> tuple[RigPlace, ...]:
     )
 
 
-def names_of(places: Sequence[RigPlace]) -> list[tuple[str, str]]:
+def names_of(rigs: Sequence[RigConfig]) -> list[tuple[str, str]]:
     """Return name and kind of each."""
-    return [(place.name, place.kind) for place in places]
+    return [(rig.name, rig.kind) for rig in rigs]

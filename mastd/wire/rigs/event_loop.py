@@ -1,9 +1,9 @@
-"""The turns of the rigs' gateway: socket, desk and blocks brought together, until the daemon ends.
+"""The event loop of the rigs' gateway: socket, handler and blocks brought together, until the daemon ends.
 
-A turn: wait for the loop's frame (in lockstep by its event, in free-run by its time) or a message, at most
-``TURN_MS``; pass the frame on; take at most ``MESSAGES_PER_TURN`` messages; show the loop what has come. A
-turn that was full is followed by a pause, so that a flood costs a share of one processor only: whoever floods
-waits in his own queue, since the socket takes one message of each rig in turn.
+One poll: wait for the loop's frame (in lockstep by its event, in free-run by its time) or a message, at most
+``POLL_MS``; pass the frame on; take at most ``MESSAGES_PER_POLL`` messages; show the loop what has come. A
+poll that was full is followed by a pause, so that a flood costs a part of one processor only: whoever floods
+waits in their own queue, since the socket takes one message of each rig in turn.
 """
 
 from __future__ import annotations
@@ -16,21 +16,21 @@ from mastd.wire.access.audit_log import RefusalLog
 from mastd.wire.access.verbs import may
 from mastd.wire.common.blocks import NewestValueBlock
 from mastd.wire.common.frame_timer import FrameTimer
-from mastd.wire.common.rig_block import Event
+from mastd.wire.common.rig_block import RigLink
 from mastd.wire.common.rig_status import RigCounters, write_status
 from mastd.wire.rigs.config import RigGatewayConfig
-from mastd.wire.rigs.handler import RigDesk
+from mastd.wire.rigs.handler import RigHandler
 from mastd.wire.rigs.sockets import RigSockets
-from mastd.wire.rigs.subscriptions import Reads
+from mastd.wire.rigs.subscriptions import Subscriptions
 
-TURN_MS = 20
-MESSAGES_PER_TURN = 64
+POLL_MS = 20
+MESSAGES_PER_POLL = 64
 PAUSE_S = 0.0005
 SHOWN_NS = 100_000_000
 
 
-class RigTurns:
-    """Serves the rigs turn by turn."""
+class RigEventLoop:
+    """Serves the rigs, poll by poll."""
 
     def __init__(
         self,
@@ -38,10 +38,7 @@ class RigTurns:
         parent: int,
         sockets: RigSockets,
         counters: RigCounters,
-        values: NewestValueBlock,
-        frame: NewestValueBlock,
-        shown: Event,
-        answered: Event,
+        link: RigLink,
         status: NewestValueBlock,
         rigs: NewestValueBlock,
         log: RefusalLog,
@@ -49,18 +46,18 @@ class RigTurns:
         self._parent = parent
         self._sockets = sockets
         self._counters = counters
-        self._shown = shown
-        self._answered = answered
+        self._shown = link.shown
+        self._answered = link.answered
         self._rigs = rigs
         self._lockstep = config.mode == "lockstep"
         self._log = log
         self._waits = False
         """The timer is set for a frame."""
-        reads = Reads(config.columns, config.spare, status)
-        self._desk = RigDesk(config, parent, values, frame, reads, counters, time.monotonic_ns(), log)
+        reads = Subscriptions(config.columns, config.spare, status)
+        self._handler = RigHandler(config, parent, link, reads, counters, time.monotonic_ns(), log)
         self._shown_ns = 0
         self._timer = None if self._lockstep else FrameTimer(config.period_ns)
-        sockets.also(shown.descriptor if self._timer is None else self._timer.descriptor)
+        sockets.also(link.shown.descriptor if self._timer is None else self._timer.descriptor)
 
     def run(self, told_to_end: Callable[[], bool]) -> None:
         """Serve until the daemon has ended or is gone."""
@@ -71,50 +68,50 @@ class RigTurns:
                 looked = now
                 if os.getppid() != self._parent or told_to_end():
                     break
-            if self._turn() >= MESSAGES_PER_TURN:
+            if self._poll() >= MESSAGES_PER_POLL:
                 time.sleep(PAUSE_S)
-        self._desk.end()
+        self._handler.end()
         self._reply()
 
-    def _turn(self) -> int:
-        """Do one turn; return how many messages were taken."""
-        sockets, desk = self._sockets, self._desk
-        self._look(sockets.poll(TURN_MS))
+    def _poll(self) -> int:
+        """Poll once; return how many messages were taken."""
+        sockets, handler = self._sockets, self._handler
+        self._show_frame(sockets.poll(POLL_MS))
         self._reply()
         taken = 0
-        for peer, frames, owner, role in sockets.receive(MESSAGES_PER_TURN):
+        for peer, frames, owner, role in sockets.receive(MESSAGES_PER_POLL):
             taken += 1
-            desk.hear(peer, frames, time.monotonic_ns(), owner, may=may(role, "drive"))
+            handler.on_message(peer, frames, time.monotonic_ns(), owner, may=may(role, "drive"))
         now = time.monotonic_ns()
-        if desk.turn(now) and self._lockstep:
+        if handler.poll(now) and self._lockstep:
             self._answered.set()
         self._reply()
         if now - self._shown_ns >= SHOWN_NS:
             self._shown_ns = now
-            self._log.turn()
-            write_status(self._rigs, self._counters, desk.states(now))
+            self._log.poll()
+            write_status(self._rigs, self._counters, handler.states(now))
         return taken
 
-    def _look(self, ready: bool) -> None:
+    def _show_frame(self, ready: bool) -> None:
         """Pass the loop's frame on, where one is there or due; ``ready``: the event or the timer says so."""
         timer, now = self._timer, time.monotonic_ns()
         if timer is None:
             if ready:
                 self._shown.clear()
-                self._desk.show(now)
+                self._handler.show(now)
             return
         if ready:
             timer.clear()
-        frame_ns = self._desk.show(now)
+        frame_ns = self._handler.show(now)
         if frame_ns:
             timer.expect_after(frame_ns)
-        elif not self._desk.occupied:
+        elif not self._handler.occupied:
             timer.rest()
         elif ready or not self._waits:
             timer.again(now)
-        self._waits = self._desk.occupied
+        self._waits = self._handler.occupied
 
     def _reply(self) -> None:
-        replies = self._desk.replies
+        replies = self._handler.replies
         while replies:
             self._sockets.send(*replies.popleft())

@@ -50,7 +50,7 @@ def main() -> int:
     from mastd.log.sinks import open_sink
     from mastd.wire.access.audit_log import RefusalLog
     from mastd.wire.common.rig_status import RigCounters
-    from mastd.wire.rigs.event_loop import RigTurns
+    from mastd.wire.rigs.event_loop import RigEventLoop
     from mastd.wire.rigs.sockets import RigSockets
 
     counters = RigCounters()
@@ -63,21 +63,17 @@ def main() -> int:
         return 2
     try:
         width = len(config.columns) + config.spare
-        turns = RigTurns(
-            config,
-            loop.parent,
-            sockets,
-            counters,
+        link = RigLink(
             NewestValueBlock(RIG_VALUES, given["values"]),
             NewestValueBlock(rig_frame_layout(width), given["frame"]),
             Event(given["shown"]),
             Event(given["answered"]),
-            NewestValueBlock(status_layout(config.links), given["status"]),
-            NewestValueBlock(RIG_STATUS, given["rigs"]),
-            log,
         )
+        status = NewestValueBlock(status_layout(config.links), given["status"])
+        rigs = NewestValueBlock(RIG_STATUS, given["rigs"])
+        event_loop = RigEventLoop(config, loop.parent, sockets, counters, link, status, rigs, log)
         loop.ready()
-        turns.run(loop.told_to_end)
+        event_loop.run(loop.told_to_end)
     finally:
         sockets.close()
         log.close()

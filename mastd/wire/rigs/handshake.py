@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from mastd.wire.rigs.config import RigGatewayConfig, RigPlace
+from mastd.wire.rigs.config import RigConfig, RigGatewayConfig
 from mastd.wire.rigs.messages import (
     ANY,
     FRAME,
@@ -21,8 +21,8 @@ MAX_LIST_LENGTH = 1500
 """Characters of a list of channels in a refusal; the 24 channels of a rig need less."""
 
 
-def agree(config: RigGatewayConfig, place: RigPlace | None, hello: RigHello) -> list[str]:
-    """Return the differences, none where the rig may have its place; ``place``: of its name, if there is one.
+def agree(config: RigGatewayConfig, rig: RigConfig | None, hello: RigHello) -> list[str]:
+    """Return the differences, none where the rig may join; ``rig``: of its name, if there is one.
 
     Of two protocols without a common version nothing else is compared.
     """
@@ -31,12 +31,12 @@ def agree(config: RigGatewayConfig, place: RigPlace | None, hello: RigHello) -> 
     if hello.version_lowest > MAX_VERSION or hello.version_highest < MIN_VERSION:
         ours = f"{MIN_VERSION} to {MAX_VERSION}"
         return [f"protocol version: daemon {ours}, rig {hello.version_lowest} to {hello.version_highest}"]
-    if place is None:
-        names = ", ".join(known.name for known in config.places) or "none"
+    if rig is None:
+        names = ", ".join(known.name for known in config.rigs) or "none"
         return [f"name: no rig {hello.name!r} in the daemon's rigs file; there are {names}"]
-    given = tuple((terms.name, terms.unit) for terms in place.channels)
+    given = tuple((terms.name, terms.unit) for terms in rig.channels)
     pairs = [
-        ("role", place.kind, place.kind if hello.role == ANY else hello.role),
+        ("role", rig.kind, rig.kind if hello.role == ANY else hello.role),
         ("frame", FRAME, hello.frame),
         ("units", UNITS, hello.units),
         ("mode", config.mode, config.mode if hello.mode == ANY else hello.mode),

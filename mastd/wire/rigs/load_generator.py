@@ -17,7 +17,7 @@ import zmq
 
 from mastd.wire.common.strict_messages import pack
 from mastd.wire.rigs.client import open_rig_socket
-from mastd.wire.rigs.client_session import RigSession
+from mastd.wire.rigs.client_session import ClientSession
 from mastd.wire.rigs.messages import Close
 
 READS: Final = ("pose.heave", "profile_time")
@@ -36,7 +36,7 @@ class Rig:
 
     def __init__(self, context: zmq.Context[_Socket], name: str, address: str) -> None:
         self.socket = open_rig_socket(context, address, None)
-        self._session = RigSession(name, "any", READS, f"bench {name}")
+        self._session = ClientSession(name, "any", READS, f"bench {name}")
         self.number = 0
         self._sequence = 1 << 32
         self._block = b""
@@ -48,7 +48,7 @@ class Rig:
             session.hello()
             self.socket.send(session.outbox.pop())
             if self.socket.poll(_PATIENCE_MS):  # a second hello would end the session of the first
-                session.hear(self.socket.recv(), time.monotonic_ns())
+                session.on_message(self.socket.recv(), time.monotonic_ns())
             if session.refused:
                 session.refused = ()
                 time.sleep(_IDLE_S)

@@ -1,4 +1,4 @@
-"""One rig's place at the desk: who has it, what was heard of it, and what it reads."""
+"""One rig's session at the gateway: who has it, what was heard of it, and what it reads."""
 
 from __future__ import annotations
 
@@ -10,24 +10,24 @@ from mastd.arrays import FloatArray, IntArray
 from mastd.wire.access.sessions import Peer, TokenBucket
 from mastd.wire.common.clock_offset import ClockOffset
 from mastd.wire.common.rig_status import RigState
-from mastd.wire.rigs.config import RigPlace
+from mastd.wire.rigs.config import RigConfig
 from mastd.wire.rigs.messages import ChannelLine
 
 NEVER = -2
 DUE_NS = 2_500_000_000
 """Lockstep waits for an answer for 2 s; then the loop has found the rig lost."""
 LOST_NS = 300_000_000
-"""A rig of which nothing has been heard for so long, three beats, has left its place."""
+"""A rig of which nothing has been heard for so long, three heartbeats, has lost its session."""
 
 
-class RigSeat:
-    """The place of one rig of the settings; times are monotonic, in ns."""
+class RigSession:
+    """The session of one rig of the settings, open or not; times are monotonic, in ns."""
 
-    def __init__(self, index: int, place: RigPlace, now_ns: int) -> None:
+    def __init__(self, index: int, config: RigConfig, now_ns: int) -> None:
         self.index = index
-        self.place = place
-        self.bucket = TokenBucket(place.message_rate, max(2, round(place.message_rate / 4.0)), now_ns)
-        self.session = 0
+        self.config = config
+        self.bucket = TokenBucket(config.message_rate, max(2, round(config.message_rate / 4.0)), now_ns)
+        self.number = 0
         """Number of the session, 0 while nobody is there."""
         self.joinings = 0
         self.peer: Peer = (0, b"")
@@ -35,7 +35,7 @@ class RigSeat:
         self.lockstep = False
         self.reads: tuple[ChannelLine, ...] = ()
         self.columns: IntArray = np.zeros(0, dtype=np.int64)
-        """Places of what it reads in the frame's block, −1 for what there is not now."""
+        """Columns of what it reads in the frame's block, −1 for what there is not now."""
         self.heard_ns = 0
         self.values_ns = 0
         self.answered = -1
@@ -46,40 +46,40 @@ class RigSeat:
         self.values = 0
         self.pending: bytes | None = None
         """Newest values, until they are in the loop's block."""
-        self.beaten_ns = 0
-        self.beaten_step = NEVER
+        self.heartbeat_ns = 0
+        self.heartbeat_step = NEVER
         """Step of the loop at the newest sign of life."""
         self.clock = ClockOffset()
 
     @property
     def taken(self) -> bool:
         """Somebody is there."""
-        return self.session != 0
+        return self.number != 0
 
     def lost(self, now_ns: int) -> bool:
-        """Return whether who is there has been silent for too long: another may have the place."""
+        """Return whether who is there has been silent for too long: another may take the session over."""
         return now_ns - self.heard_ns > LOST_NS
 
     def given_up(self, now_ns: int, *, due: bool) -> bool:
-        """Return whether the place is taken away though nobody else wants it.
+        """Return whether the session is closed though nobody else wants it.
 
         ``due``: the loop waits for the rig's answer, which a busy machine may hold up.
         """
         return self.lost(now_ns) and not (due and now_ns - self.heard_ns <= DUE_NS)
 
-    def open(self, session: int, peer: Peer, program: str, *, lockstep: bool, now_ns: int) -> None:
-        """Give the place to a rig; a session that goes on keeps its count of messages."""
-        if session != self.session:
+    def open(self, number: int, peer: Peer, program: str, *, lockstep: bool, now_ns: int) -> None:
+        """Give the session to a rig; one that goes on keeps its count of messages."""
+        if number != self.number:
             self.joinings += 1
             self.sequence, self.sent, self.answered, self.shown = -1, 0, -1, -1
             self.clock = ClockOffset()
-        self.session, self.peer, self.program, self.lockstep = session, peer, program, lockstep
+        self.number, self.peer, self.program, self.lockstep = number, peer, program, lockstep
         self.heard_ns, self.pending = now_ns, None
-        self.beaten_ns, self.beaten_step = 0, NEVER
+        self.heartbeat_ns, self.heartbeat_step = 0, NEVER
 
     def close(self) -> None:
         """Nobody is there any more."""
-        self.session, self.peer, self.pending = 0, (0, b""), None
+        self.number, self.peer, self.pending = 0, (0, b""), None
 
     def motion(self, block: FloatArray) -> bytes:
         """Return what the rig reads of the frame's block, NaN for what there is not now."""

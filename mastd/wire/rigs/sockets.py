@@ -70,7 +70,7 @@ class RigSockets:
         """Wait for a message, at most so long; return whether the other descriptor can be read."""
         ready = self._poller.poll(milliseconds)
         if self._authentication is not None:
-            self._authentication.turn()
+            self._authentication.poll()
         return any(source == self._descriptor for source, _ in ready)
 
     def receive(self, most: int) -> Iterator[tuple[Peer, list[bytes], str | None, Role]]:
@@ -91,10 +91,10 @@ class RigSockets:
                 parts = self._routers[NETWORK].recv_multipart(zmq.NOBLOCK, copy=False)
             except zmq.Again:
                 break
-            guest = self._authentication.guest(parts[-1], self._place)
-            if guest is not None:
-                owner = "" if commands(guest.role) else guest.name
-                yield (NETWORK, parts[0].bytes), [part.bytes for part in parts[1:]], owner, guest.role
+            identity = self._authentication.identity(parts[-1], self._place)
+            if identity is not None:
+                owner = "" if commands(identity.role) else identity.name
+                yield (NETWORK, parts[0].bytes), [part.bytes for part in parts[1:]], owner, identity.role
 
     def send(self, peer: Peer, data: bytes) -> None:
         """Send to a peer; what its queue has no room for, and what is for nobody, is lost."""

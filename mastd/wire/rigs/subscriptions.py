@@ -13,10 +13,10 @@ import numpy as np
 
 from mastd.settings.rigs.channels import AXES
 from mastd.wire.common.blocks import NewestValueBlock
-from mastd.wire.common.rig_block import FRAME_HEAD, SMOOTHED
+from mastd.wire.common.rig_block import FRAME_HEAD, FRAME_HEAD_SIZE
 from mastd.wire.operators.snapshot import vehicle_channels
 from mastd.wire.rigs.messages import ChannelLine
-from mastd.wire.rigs.session import RigSeat
+from mastd.wire.rigs.session import RigSession
 
 MAX_LINES = 4
 """Names of one rig that are told to be unknown."""
@@ -24,17 +24,20 @@ ALIKE = 3
 """Letters at the beginning that a name has in common with the one that may have been meant."""
 LONGEST = 40
 OF_VEHICLE = ("vehicle.", "seat.", "cue.", "driver.")
-_SMOOTHED = {f"smoothed_pose.{axis}": (SMOOTHED + k, "m" if k < 3 else "rad") for k, axis in enumerate(AXES)}
+_SMOOTHED = {
+    f"smoothed_pose.{axis}": (FRAME_HEAD.smoothed_pose + k, "m" if k < 3 else "rad")
+    for k, axis in enumerate(AXES)
+}
 
 
-class Reads:
+class Subscriptions:
     """The table of names, kept up with the loaded vehicle; ``status`` is the loop's status block."""
 
     def __init__(self, columns: Sequence[ChannelLine], spare: int, status: NewestValueBlock) -> None:
         self._places = dict(_SMOOTHED)
         for column, (name, unit) in enumerate(columns):
-            self._places[name] = FRAME_HEAD + column, unit
-        self._first = FRAME_HEAD + len(columns)
+            self._places[name] = FRAME_HEAD_SIZE + column, unit
+        self._first = FRAME_HEAD_SIZE + len(columns)
         self._spare = spare
         self._status = status
         self._label = ""
@@ -57,17 +60,17 @@ class Reads:
         near = difflib.get_close_matches(name[:LONGEST], alike, n=1, cutoff=0.5)
         return f"did you mean {near[0]}?" if near else "see `channels` of `mastd ctl describe`"
 
-    def bind(self, seat: RigSeat, names: Sequence[str]) -> None:
+    def bind(self, session: RigSession, names: Sequence[str]) -> None:
         """Let a rig read these; names that are not known now are NaN until they are."""
         self._look()
-        seat.reads = tuple((name, self._find(name)[1]) for name in names)
-        seat.columns = self._columns(names)
+        session.reads = tuple((name, self._find(name)[1]) for name in names)
+        session.columns = self._columns(names)
 
-    def refresh(self, seats: Iterable[RigSeat]) -> None:
+    def refresh(self, sessions: Iterable[RigSession]) -> None:
         """Look whether another vehicle is simulated now, and if so where its channels are."""
         if self._look():
-            for seat in seats:
-                seat.columns = self._columns([name for name, _ in seat.reads])
+            for session in sessions:
+                session.columns = self._columns([name for name, _ in session.reads])
 
     def _columns(self, names: Sequence[str]) -> np.ndarray[tuple[int], np.dtype[np.int64]]:
         return np.array([self._find(name)[0] for name in names], dtype=np.int64)

@@ -26,26 +26,19 @@ from mastd.settings.core.loader import load_text
 from mastd.settings.rigs.rigs import RigsSettings
 from mastd.wire.common.blocks import NewestValueBlock, status_layout
 from mastd.wire.common.rig_block import (
-    ASKED,
-    COUNT,
     ESTOPS,
     FIRST_RIG,
-    FIRST_VALUE,
     FRAME_HEAD,
-    JOINED,
-    NUMBER,
-    PLANT_TIME,
+    FRAME_HEAD_SIZE,
+    RIG_ROW,
     RIG_WIDTH,
-    SPEED,
-    STATE,
-    STEP,
     STOPS,
     RigLink,
 )
 from mastd.wire.common.rig_status import RIG_STATUS
 from mastd.wire.rigs.client_async import AsyncRigClient
 from mastd.wire.rigs.client_session import RigRefusedError
-from mastd.wire.rigs.config import RigGatewayConfig, places_of
+from mastd.wire.rigs.config import RigGatewayConfig, rig_configs
 from mastd.wire.rigs.gateway import RigGatewayHandle
 from tests.support.lab import ROOT
 from tests.support.wire.operators import wait_for
@@ -73,7 +66,7 @@ class Desk:
             address=self.address,
             mode="free-run",
             period_ns=1_000_000,
-            places=places_of(load_text(RIGS, "rigs.yaml", RigsSettings)),
+            rigs=rig_configs(load_text(RIGS, "rigs.yaml", RigsSettings)),
             columns=COLUMNS,
             spare=0,
             states=tuple(state.name for state in State),
@@ -109,9 +102,13 @@ class Desk:
         values = self._link.frame.values
         while not self._over.wait(0.005):
             self._number += 1
-            values[NUMBER], values[PLANT_TIME] = self._number, self._number * 1e-3
-            values[STATE], values[SPEED], values[ASKED] = State.RUNNING, 1.0, 0.0
-            values[FRAME_HEAD:] = self._number * 1e-3, 0.25
+            values[FRAME_HEAD.number], values[FRAME_HEAD.plant_time] = self._number, self._number * 1e-3
+            values[FRAME_HEAD.state], values[FRAME_HEAD.speed], values[FRAME_HEAD.asked] = (
+                State.RUNNING,
+                1.0,
+                0.0,
+            )
+            values[FRAME_HEAD_SIZE:] = self._number * 1e-3, 0.25
             self._link.frame.publish()
             self._link.shown.set()
 
@@ -126,7 +123,10 @@ def common(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Desk]:
 @pytest.fixture
 def desk(common: Desk) -> Desk:
     """A desk whose places are free."""
-    wait_for(lambda: bool(common.row(0)[JOINED] == common.row(1)[JOINED] == 0.0), "both places are free")
+    wait_for(
+        lambda: bool(common.row(0)[RIG_ROW.joined] == common.row(1)[RIG_ROW.joined] == 0.0),
+        "both places are free",
+    )
     return common
 
 
@@ -147,8 +147,8 @@ def test_the_asynchronous_client_joins_answers_stops_and_leaves(desk: Desk) -> N
             assert rig.errors == (0, "")
             assert rig.offset is not None
             assert abs(rig.offset) < 0.1, "it is the same machine's clock"
-            wait_for(lambda: bool(desk.row(0)[STEP] >= steps[-1]), "the loop has the values")
-            assert desk.row(0)[FIRST_VALUE : FIRST_VALUE + 2].tolist() == [0.5, 0.25]
+            wait_for(lambda: bool(desk.row(0)[RIG_ROW.step] >= steps[-1]), "the loop has the values")
+            assert desk.row(0)[RIG_ROW.values : RIG_ROW.values + 2].tolist() == [0.5, 0.25]
             with pytest.raises(ValueError, match="3 values, 2 channels are due"):
                 await rig.send((1.0, 2.0, 3.0), steps[-1])
             with pytest.raises(RigRefusedError, match="the place of pedals is taken"):
@@ -166,7 +166,7 @@ def test_the_asynchronous_client_joins_answers_stops_and_leaves(desk: Desk) -> N
         assert rig.rejoined == 0
 
     asyncio.run(drive())
-    wait_for(lambda: bool(desk.row(0)[JOINED] == 0.0), "it has left")
+    wait_for(lambda: bool(desk.row(0)[RIG_ROW.joined] == 0.0), "it has left")
 
 
 def test_the_asynchronous_client_finds_nobody(tmp_path: Path) -> None:
@@ -212,15 +212,15 @@ def test_a_script_drives_and_leaves_after_its_duration(desk: Desk, tmp_path: Pat
     process = program(desk, "driver", "--name", "pedals", "--script", script, "--duration", "0.1 s")
     out, errors = process.communicate(timeout=30.0)
     assert (process.returncode, out, errors) == (0, "", "")
-    assert desk.row(0)[FIRST_VALUE : FIRST_VALUE + 2].tolist() == [0.3, 0.125]
-    assert desk.row(0)[COUNT] > 0
+    assert desk.row(0)[RIG_ROW.values : RIG_ROW.values + 2].tolist() == [0.3, 0.125]
+    assert desk.row(0)[RIG_ROW.given] > 0
 
 
 def test_a_rig_leaves_with_its_parent(desk: Desk) -> None:
     parent = subprocess.Popen(["sleep", "60"])
     process = program(desk, "damper", "--name", "ecu", "--parent-pid", parent.pid)
     try:
-        wait_for(lambda: bool(desk.row(1)[COUNT] > 0), "in time", 30.0)
+        wait_for(lambda: bool(desk.row(1)[RIG_ROW.given] > 0), "in time", 30.0)
     finally:
         parent.kill()
         parent.wait()
@@ -239,7 +239,7 @@ def test_values_that_are_not_finite_end_a_rig_with_a_line_and_exit_code_1(
         for number, handler in before.items():
             signal.signal(number, handler)
     assert re.fullmatch(r"ecu: values at [0-9.]+ s are not finite; it leaves\n", capsys.readouterr().err)
-    wait_for(lambda: bool(desk.row(1)[JOINED] == 0.0), "it has left")
+    wait_for(lambda: bool(desk.row(1)[RIG_ROW.joined] == 0.0), "it has left")
 
 
 def test_a_keyboard_drives_stops_and_leaves(desk: Desk) -> None:
@@ -258,7 +258,7 @@ def test_a_keyboard_drives_stops_and_leaves(desk: Desk) -> None:
         os.set_blocking(main, False)
         wait_for(lambda: shown(b"joined in free-run, gives throttle, brake"), "in time", 30.0)
         os.write(main, b"w")
-        wait_for(lambda: bool(desk.row(0)[FIRST_VALUE] == pytest.approx(0.1)), "the throttle")
+        wait_for(lambda: bool(desk.row(0)[RIG_ROW.values] == pytest.approx(0.1)), "the throttle")
         wait_for(lambda: bool(shown(b"throttle  10%")), "the throttle is shown")
         os.write(main, b"x")
         wait_for(lambda: bool(desk.head[STOPS] == stops + 1), "a stop")

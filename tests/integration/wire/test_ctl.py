@@ -20,7 +20,7 @@ from mastd.commands.ctl import verbs
 from mastd.errors import UsageError
 from mastd.safety.states import State
 from mastd.wire.access.keys import KeyRing
-from mastd.wire.access.sessions import Guest
+from mastd.wire.access.sessions import PeerIdentity
 from mastd.wire.access.verbs import Verb
 from mastd.wire.operators.client import ClientKeys, OperatorClient
 from mastd.wire.operators.gateway import GatewayHandle
@@ -315,9 +315,9 @@ def test_keys_are_made_listed_and_revoked(tmp_path: Path, capsys: pytest.Capture
         ["anna", "operator", made.strftime("%Y-%m-%dT%H:%M:%S%z")],
         ["otto", "observer", lines[1].split()[-1]],
     ]
-    assert sorted(KeyRing(directory).guests().values(), key=lambda guest: guest.name) == [
-        Guest("anna", "operator"),
-        Guest("otto", "observer"),
+    assert sorted(KeyRing(directory).identities().values(), key=lambda guest: guest.name) == [
+        PeerIdentity("anna", "operator"),
+        PeerIdentity("otto", "observer"),
     ]
     assert keys("revoke", "anna") == {"revoked": "anna"}
     assert roles() == {"otto": "observer"}

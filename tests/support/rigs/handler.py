@@ -1,4 +1,4 @@
-"""What the rigs' tests share: a desk without sockets in virtual time, and the loop's side of its blocks."""
+"""What the rigs' tests share: a handler in virtual time, and the loop's side of its blocks."""
 
 from __future__ import annotations
 
@@ -13,21 +13,19 @@ from mastd.safety.states import State
 from mastd.wire.access.sessions import Peer
 from mastd.wire.common.blocks import NewestValueBlock, status_layout
 from mastd.wire.common.rig_block import (
-    ASKED,
     FIRST_RIG,
     FRAME_HEAD,
-    NUMBER,
-    PLANT_TIME,
+    FRAME_HEAD_SIZE,
     RIG_VALUES,
     RIG_WIDTH,
-    SPEED,
-    STATE,
+    Event,
+    RigLink,
     rig_frame_layout,
 )
 from mastd.wire.common.rig_status import RigCounters
 from mastd.wire.common.strict_messages import pack
-from mastd.wire.rigs.config import RigGatewayConfig, RigPlace
-from mastd.wire.rigs.handler import RigDesk
+from mastd.wire.rigs.config import RigConfig, RigGatewayConfig
+from mastd.wire.rigs.handler import RigHandler
 from mastd.wire.rigs.messages import (
     Error,
     Motion,
@@ -39,13 +37,13 @@ from mastd.wire.rigs.messages import (
     ToRig,
     read_to_rig,
 )
-from mastd.wire.rigs.subscriptions import Reads
+from mastd.wire.rigs.subscriptions import Subscriptions
 
 MS = 1_000_000
 SECOND = 1000 * MS
 ANNA, BERT = (0, b"anna's connection"), (0, b"bert's connection")
 COLUMNS = (("pose.heave", "m"), ("pose.roll", "rad"), ("profile_time", "s"))
-PEDALS = RigPlace(
+PEDALS = RigConfig(
     "pedals",
     "signals",
     (
@@ -57,7 +55,7 @@ PEDALS = RigPlace(
     motion_rate=1000.0,
     predict_s=0.0,
 )
-LEVER = RigPlace(
+LEVER = RigConfig(
     "lever",
     "signals",
     (RigTerms("gear", "1", -1.0, 6.0, None, 0.0, "stop"),),
@@ -91,7 +89,7 @@ def rigs_job(mode: str = "free-run", address: str = "ipc:///nowhere") -> RigGate
         address=address,
         mode=mode,
         period_ns=MS,
-        places=(PEDALS, LEVER),
+        rigs=(PEDALS, LEVER),
         columns=COLUMNS,
         spare=0,
         states=tuple(state.name for state in State),
@@ -99,8 +97,8 @@ def rigs_job(mode: str = "free-run", address: str = "ipc:///nowhere") -> RigGate
     )
 
 
-class VirtualDesk:
-    """A desk, the loop's ends of its blocks, and a clock that only moves when it is told to."""
+class VirtualHandler:
+    """A handler, the loop's ends of its blocks, and a clock that only moves when it is told to."""
 
     def __init__(self, mode: str = "free-run") -> None:
         self.now = SECOND
@@ -111,15 +109,14 @@ class VirtualDesk:
         values = NewestValueBlock(RIG_VALUES)
         self.block = NewestValueBlock(RIG_VALUES, values.descriptor)
         self._kept = values
-        self.places = rigs_job().places
+        self.places = rigs_job().rigs
         job = rigs_job(mode)
         numbers = itertools.count(1001)
-        self.desk = RigDesk(
+        self.handler = RigHandler(
             job,
             4711,
-            values,
-            NewestValueBlock(self.frame.layout, self.frame.descriptor),
-            Reads(COLUMNS, 0, NewestValueBlock(status_layout(7))),
+            RigLink(values, NewestValueBlock(self.frame.layout, self.frame.descriptor), Event(), Event()),
+            Subscriptions(COLUMNS, 0, NewestValueBlock(status_layout(7))),
             self.counters,
             self.now,
             self,
@@ -131,15 +128,15 @@ class VirtualDesk:
         self.told.append(f"{name} {what}")
 
     def said(self, peer: Peer, data: bytes) -> list[ToRig]:
-        """Let the desk hear a message and take its turn; return what it says to that peer."""
-        self.desk.hear(peer, [data], self.now)
-        self.desk.turn(self.now)
+        """Let the handler hear a message and take its turn; return what it says to that peer."""
+        self.handler.on_message(peer, [data], self.now)
+        self.handler.poll(self.now)
         return self.answers(peer)
 
     def answers(self, peer: Peer) -> list[ToRig]:
-        """Return what the desk has said to a peer; what it has said to others is forgotten."""
-        found = [read_to_rig(data) for other, data in self.desk.replies if other == peer]
-        self.desk.replies.clear()
+        """Return what the handler has said to a peer; what it has said to others is forgotten."""
+        found = [read_to_rig(data) for other, data in self.handler.replies if other == peer]
+        self.handler.replies.clear()
         return found
 
     def join(self, peer: Peer, **changes: Any) -> RigWelcome:
@@ -150,10 +147,10 @@ class VirtualDesk:
 
     def refusal(self, peer: Peer, **changes: Any) -> list[str]:
         """Say hello and return why there is no place."""
-        before = self.desk.counters.refused
+        before = self.handler.counters.refused
         (refusal,) = self.said(peer, pack(replace(HELLO, **changes)))
         assert isinstance(refusal, Reject), refusal
-        assert self.desk.counters.refused == before + 1
+        assert self.handler.counters.refused == before + 1
         return list(refusal.reasons)
 
     def trouble(self, peer: Peer, data: bytes) -> Error:
@@ -170,17 +167,22 @@ class VirtualDesk:
     def give(
         self, welcome: RigWelcome, sequence: int, values: Sequence[float], step: int = -1, peer: Peer = ANNA
     ) -> list[ToRig]:
-        """Give values, in whatever session, and return what the desk says."""
+        """Give values, in whatever session, and return what the handler says."""
         return self.said(peer, values_of(welcome.session, sequence, values, step))
 
     def show(self, number: int, asked: int = 0, values: Sequence[float] = (0.1, 0.2, 0.3)) -> None:
         """Do as the loop does in one cycle: show a frame."""
         block = self.frame.values
-        block[NUMBER], block[PLANT_TIME], block[STATE], block[SPEED] = number, number * 1e-3, 5.0, 1.0
-        block[ASKED] = asked
-        block[FRAME_HEAD:] = values
+        (
+            block[FRAME_HEAD.number],
+            block[FRAME_HEAD.plant_time],
+            block[FRAME_HEAD.state],
+            block[FRAME_HEAD.speed],
+        ) = number, number * 1e-3, 5.0, 1.0
+        block[FRAME_HEAD.asked] = asked
+        block[FRAME_HEAD_SIZE:] = values
         self.frame.publish()
-        self.desk.show(self.now)
+        self.handler.show(self.now)
 
     def motions(self, peer: Peer) -> list[Motion]:
         """Return the motions that a peer has been sent."""
@@ -192,9 +194,9 @@ class VirtualDesk:
         return self.block.values[FIRST_RIG:].reshape(-1, RIG_WIDTH)
 
     def wait(self, ns: int) -> None:
-        """Let time pass, and the desk do what it brings about."""
+        """Let time pass, and the handler do what it brings about."""
         self.now += ns
-        self.desk.turn(self.now)
+        self.handler.poll(self.now)
 
 
 def values_of(session: int, sequence: int, values: Sequence[float], step: int = -1) -> bytes:

@@ -31,7 +31,7 @@ from mastd.loop.rigs.conditioning import (
     memory_of,
 )
 from mastd.settings.rigs.channels import MAX_CHANNELS, MAX_RIGS
-from mastd.wire.common.rig_block import COUNT, FIRST_RIG, FIRST_VALUE, JOINED, RIG_VALUES, RIG_WIDTH, STEP
+from mastd.wire.common.rig_block import FIRST_RIG, RIG_ROW, RIG_VALUES, RIG_WIDTH
 
 PERIOD = 0.001
 TIGHT = {"lowest": -1.0, "highest": 2.0, "rate": math.inf, "neutral": 0.5, "holds": 0.0}
@@ -79,13 +79,13 @@ class Conditioned:
 
     def join(self) -> None:
         """A rig joins, as the gateway tells."""
-        self.row[[JOINED, COUNT, STEP]] = self.row[JOINED] + 1.0, 0.0, -1.0
+        self.row[[RIG_ROW.joined, RIG_ROW.given, RIG_ROW.step]] = self.row[RIG_ROW.joined] + 1.0, 0.0, -1.0
 
     def give(self, *values: float, step: float | None = None) -> None:
         """The rig gives values, as the answer to the newest step unless another is given."""
-        self.row[COUNT] += 1.0
-        self.row[STEP] = self.step if step is None else step
-        self.row[FIRST_VALUE : FIRST_VALUE + len(values)] = values
+        self.row[RIG_ROW.given] += 1.0
+        self.row[RIG_ROW.step] = self.step if step is None else step
+        self.row[RIG_ROW.values : RIG_ROW.values + len(values)] = values
 
     def cycle(self, *, due: bool = False, resting: bool = False, periods: float = 1.0) -> float:
         """One cycle; return the first channel."""
@@ -146,7 +146,7 @@ def test_whatever_is_given_what_comes_out_is_in_range(seed: int) -> None:
         if kind == "join":
             rig.join()
         elif kind == "leave":
-            rig.row[JOINED] = 0.0
+            rig.row[RIG_ROW.joined] = 0.0
         elif kind != "quiet":
             answered = {"give": rig.step, "old": rig.step - age, "blind": -1.0}[kind]
             rig.give(*(any_number(random) for _ in range(3)), step=answered)
@@ -203,7 +203,7 @@ def test_nothing_is_faded_or_limited_while_the_table_lies() -> None:
     for value in (1.5, -0.75, 0.1):
         rig.give(value)
         assert rig.cycle(resting=True) == value
-    rig.row[JOINED] = 0.0
+    rig.row[RIG_ROW.joined] = 0.0
     assert rig.cycle(resting=True) == 0.5
     assert not rig.present
 
@@ -225,7 +225,7 @@ def test_on_loss_the_last_value_stays_or_goes_to_neutral(way: str, holds: float,
     if way == "silent":
         assert rig.cycles(4) == [1.5] * 4, "not lost yet"
     else:
-        rig.row[JOINED] = 0.0
+        rig.row[RIG_ROW.joined] = 0.0
     while rig.present:
         rig.cycle()
     first = rig.out[0, 0]
@@ -242,7 +242,7 @@ def test_a_loss_in_the_middle_of_fading_in_goes_on_from_there(holds: float, end:
         rig.give(1.5)
         middle = rig.cycle()
     assert middle == pytest.approx(1.0)
-    rig.row[JOINED] = 0.0
+    rig.row[RIG_ROW.joined] = 0.0
     found = rig.cycles(20)
     assert found[0] == pytest.approx(1.0 if holds else 0.95)
     assert found[-1] == pytest.approx(middle if holds else end)
@@ -330,7 +330,7 @@ def test_two_answers_to_one_step_tell_no_slope() -> None:
     rig = joined(0.0, predict=0.02, timeout=1.0)
     rig.give(0.1)
     rig.cycle()
-    rig.give(0.4, step=float(rig.row[STEP]))
+    rig.give(0.4, step=float(rig.row[RIG_ROW.step]))
     assert rig.cycle() == 0.4
 
 
@@ -403,8 +403,8 @@ def test_several_rigs_do_not_touch_each_other() -> None:
     rigs[:, CHANNELS], rigs[:, TIMEOUT] = (2, MAX_CHANNELS), 1.0
     table[:, :, [LOWEST, HIGHEST, RATE]] = -1e3, 1e3, math.inf
     rows = block[FIRST_RIG:].reshape(-1, RIG_WIDTH)
-    rows[:2, [JOINED, COUNT, STEP]] = 1.0
-    rows[0, FIRST_VALUE:], rows[1, FIRST_VALUE:] = 7.0, np.arange(MAX_CHANNELS)
+    rows[:2, [RIG_ROW.joined, RIG_ROW.given, RIG_ROW.step]] = 1.0
+    rows[0, RIG_ROW.values :], rows[1, RIG_ROW.values :] = 7.0, np.arange(MAX_CHANNELS)
     record = np.zeros(2 + MAX_CHANNELS + 4)
     found = condition(
         block, rigs, table, memory, newest, anchors, out, record, 1.0, PERIOD, 1.0, 0.0, 0.0, False

@@ -40,8 +40,8 @@ DESCRIPTION: dict[str, Any] = {
 def status(state: str = "RUNNING", cause: bool = False, **changes: Any) -> dict[str, Any]:
     """Return the status of a daemon in the middle of its day."""
     counter = Counter()
-    counter.turn(3)
-    found = counter.desk.board.snapshot(counter.now)
+    counter.poll(3)
+    found = counter.handler.status_view.snapshot(counter.now)
     row = ROWS[max(ROWS, key=lambda code: len(ROWS[code].hint))]
     told = {
         "code": 10,

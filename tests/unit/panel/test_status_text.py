@@ -36,8 +36,8 @@ def snapshot(monkeypatch: pytest.MonkeyPatch, *unknown: str) -> dict[str, Any]:
 
     monkeypatch.setattr(StandInLoop, "show", show_unknown)
     counter = Counter()
-    counter.turn(3)
-    return counter.desk.board.snapshot(counter.now)
+    counter.poll(3)
+    return counter.handler.status_view.snapshot(counter.now)
 
 
 def test_what_is_not_known_is_nil_and_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -64,11 +64,11 @@ def test_a_vehicle_that_is_driven_is_told_with_its_speed_gear_and_a_driver_who_i
     unknown = {"driven": True, "driver_lost": True, "speed": None, "driver": {"gear": None}}
     assert vehicle_words(unknown) == "not known  lever not known  DRIVER LOST"
     counter = Counter()
-    assert "\n  vehicle       45.0 km/h  lever 2\n" in page(counter.desk.board.snapshot(counter.now))
+    assert "\n  vehicle       45.0 km/h  lever 2\n" in page(counter.handler.status_view.snapshot(counter.now))
     counter.loop.status.set_text("vehicle", "")
     counter.loop.status.publish()
-    counter.desk.turn(counter.now)
-    assert "  vehicle " not in page(counter.desk.board.snapshot(counter.now))
+    counter.handler.poll(counter.now)
+    assert "  vehicle " not in page(counter.handler.status_view.snapshot(counter.now))
 
 
 def test_of_a_row_only_what_is_not_known_is_called_so(monkeypatch: pytest.MonkeyPatch) -> None:

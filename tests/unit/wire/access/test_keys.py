@@ -11,7 +11,7 @@ import pytest
 from mastd.errors import UsageError
 from mastd.wire.access.keys import LOOK_S, KeyRing, read_key
 from mastd.wire.access.roles import ROLES
-from mastd.wire.access.sessions import Guest
+from mastd.wire.access.sessions import PeerIdentity
 
 
 @pytest.fixture
@@ -22,7 +22,7 @@ def ring(tmp_path: Path) -> KeyRing:
 def test_a_key_has_the_role_it_was_made_for(ring: KeyRing) -> None:
     for role in ROLES:
         public, secret = read_key(ring.new(f"a-{role}", role), secret=True)
-        assert ring.guests()[public] == Guest(f"a-{role}", role)
+        assert ring.identities()[public] == PeerIdentity(f"a-{role}", role)
         assert len(secret) == 40
     assert [(entry.name, entry.role) for entry in ring.entries()] == sorted(
         (f"a-{role}", role) for role in ROLES
@@ -36,7 +36,7 @@ def test_a_revoked_key_is_known_as_such_however_often(ring: KeyRing) -> None:
     ring.revoke("anna")
     public.append(read_key(ring.new("anna", "rig"), secret=False)[0])
     ring.revoke("anna")
-    assert ring.guests() == {}
+    assert ring.identities() == {}
     assert ring.revoked() == dict.fromkeys(public, "anna")
     assert not list((ring.directory / "private").iterdir()), "no secret stays behind"
     with pytest.raises(UsageError, match="'anna' has no key"):
@@ -48,7 +48,7 @@ def test_changes_within_one_tick_of_the_clock_are_seen(tmp_path: Path) -> None:
     now = [0.0]
     ring = KeyRing(tmp_path / "keys", lambda: now[0])
     ring.new("anna", "operator")
-    assert [guest.role for guest in ring.guests().values()] == ["operator"]
+    assert [identity.role for identity in ring.identities().values()] == ["operator"]
     times = {path: path.stat().st_mtime_ns for path in ring.directory.rglob("*")}
 
     def tick() -> None:
@@ -59,14 +59,14 @@ def test_changes_within_one_tick_of_the_clock_are_seen(tmp_path: Path) -> None:
 
     ring.revoke("anna")
     tick()
-    assert ring.guests() == {}
+    assert ring.identities() == {}
     ring.new("anna", "operator")
     tick()
-    (before,) = ring.guests()
+    (before,) = ring.identities()
     ring.revoke("anna")
     ring.new("anna", "operator")
     tick()
-    (after,) = ring.guests()
+    (after,) = ring.identities()
     assert after != before, "the same name with another key"
 
 
@@ -74,7 +74,7 @@ def test_the_lesser_role_counts_for_a_key_in_two_folders(ring: KeyRing) -> None:
     public, _ = read_key(ring.new("anna", "engineer"), secret=False)
     text = (ring.directory / "engineers" / "anna.key").read_text()
     (ring.directory / "rigs" / "anna.key").write_text(text)
-    assert ring.guests()[public].role == "rig"
+    assert ring.identities()[public].role == "rig"
 
 
 def test_a_directory_that_cannot_be_written_is_one_line(tmp_path: Path) -> None:

@@ -37,7 +37,7 @@ def test_the_first_is_told_at_once_and_then_one_in_so_long_with_the_number() -> 
     for _ in range(240):
         log.beyond_role("otto", "observer", "arm")
         page.now += 0.125
-        log.turn()
+        log.poll()
     text = "arm by otto refused: an observer may not"
     told = page.told()
     assert told[0] == text
@@ -57,7 +57,7 @@ def test_another_name_or_verb_is_told_for_itself() -> None:
             log.beyond_role(operator, "observer", verb)
     assert len(page.told()) == 4
     page.now += SPACING_S
-    log.turn()
+    log.poll()
     log.beyond_role("otto", "observer", "arm")
     assert len(page.told()) == 1, "after a quiet time it is a first one again"
 
@@ -82,7 +82,7 @@ def test_commands_are_told_one_by_one_up_to_a_rate_and_by_a_service_only() -> No
         log.accepted("anna", "jog", "anna")
     assert page.told() == ["jog by anna: accepted, lease: anna"] * (round(COMMANDS_PER_S) + 1)
     page.now += SPACING_S
-    log.turn()
+    log.poll()
     assert page.told() == ["jog by anna: accepted, lease: anna … and 38 more"]
     page.log(commands=False).accepted("anna", "jog", "anna")
     assert page.told() == []

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from mastd.wire.access.sessions import GatewayCounters, Session, TokenBucket
 from mastd.wire.common.blocks import DRIVER, REQUEST, NewestValueBlock
 from mastd.wire.common.strict_messages import MalformedError
-from mastd.wire.operators.driver_relay import GONE_NS, SHOWN_NS, DriverRelay
+from mastd.wire.operators.driver_forwarder import GONE_NS, SHOWN_NS, DriverForwarder
 from mastd.wire.operators.messages import Drive, Error, Inputs, pack_drive, read_from_client
 from tests.unit.wire.operators.test_sessions import ANNA, BERT, MS, SECOND, Counter
 
@@ -72,7 +72,7 @@ def test_every_entry_is_due(name: str) -> None:
 
 
 class Seats(Counter):
-    """A desk at which Anna and Bert have sessions, and the loop's view of its blocks."""
+    """A handler at which Anna and Bert have sessions, and the loop's view of its blocks."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -82,7 +82,7 @@ class Seats(Counter):
 
     def drive(self, peer: tuple[int, bytes], sequence: int, inputs: Inputs) -> None:
         """Send inputs."""
-        self.desk.hear(peer, [pack_drive(self.numbers[peer], sequence, inputs)], self.now)
+        self.handler.on_message(peer, [pack_drive(self.numbers[peer], sequence, inputs)], self.now)
 
     def shown(self) -> tuple[float, Inputs]:
         """Return the block's count and inputs."""
@@ -107,10 +107,10 @@ def test_the_newest_inputs_reach_the_loop_without_an_answer(seats: Seats) -> Non
     seats.drive(ANNA, 1, Inputs(throttle=0.1))
     seats.drive(ANNA, 2, Inputs(throttle=0.2))
     seats.drive(ANNA, 5, newest)
-    seats.turn()
+    seats.poll()
     assert seats.shown() == (1.0, newest)
     assert seats.heard() == []
-    counters = seats.desk.counters
+    counters = seats.handler.counters
     assert (counters.driven, counters.overtaken) == (3, 2)
 
 
@@ -122,13 +122,13 @@ def test_the_loop_is_shown_no_more_than_the_rate_and_always_the_last(seats: Seat
         for _ in range(3):
             last = Inputs(throttle=(turn % 10) / 10)
             seats.drive(ANNA, next(sequences), last)
-        seats.turn()
-    seats.turn(SHOWN_NS // MS)
+        seats.poll()
+    seats.poll(SHOWN_NS // MS)
     count, shown = seats.shown()
     assert shown == last
     assert 0.9 * (seats.now - begun) / SHOWN_NS <= count <= (seats.now - begun) / SHOWN_NS + 1
-    assert seats.desk.counters.driven == 600
-    assert seats.desk.counters.overtaken == 600 - count
+    assert seats.handler.counters.driven == 600
+    assert seats.handler.counters.overtaken == 600 - count
 
 
 def test_whoever_drives_has_the_lease_and_keeps_it_by_driving(seats: Seats) -> None:
@@ -137,22 +137,22 @@ def test_whoever_drives_has_the_lease_and_keeps_it_by_driving(seats: Seats) -> N
         seats.now += 10 * SECOND
         seats.loop.cycle()
         seats.drive(ANNA, sequence, Inputs(throttle=0.3))
-        seats.turn()
+        seats.poll()
     seats.drive(BERT, 1, Inputs(throttle=1.0))
     complaint = seats.complaint()
     assert (complaint.error, complaint.sequence) == ("no_lease", 1)
     assert complaint.reason.startswith("drive is refused: anna commands the table, for another 60 s; ask")
-    seats.turn(20)
+    seats.poll(20)
     assert seats.shown()[1].throttle == 0.3
-    assert seats.desk.counters.no_lease == 1
+    assert seats.handler.counters.no_lease == 1
     seats.say(BERT, 2, "arm")
-    seats.turn()
+    seats.poll()
     (answer,) = seats.answers()
     assert not answer.accepted
     seats.now += 61 * SECOND
-    seats.turn()
+    seats.poll()
     seats.drive(BERT, 3, Inputs(throttle=0.9))
-    seats.turn()
+    seats.poll()
     assert seats.shown()[1].throttle == 0.9
 
 
@@ -162,23 +162,23 @@ def test_an_observer_does_not_drive(seats: Seats) -> None:
     complaint = seats.complaint()
     assert (complaint.error, complaint.sequence) == ("not_allowed", 1)
     assert "anna is an observer" in complaint.reason
-    seats.turn(10)
+    seats.poll(10)
     assert seats.shown() == (0.0, Inputs())
-    assert not seats.desk.lease.holder(seats.now)
+    assert not seats.handler.lease.holder(seats.now)
 
 
 def test_a_rig_drives_without_the_lease_but_not_beside_another(seats: Seats) -> None:
     seats.hello(ANNA, "anna", "rig")
     seats.say(BERT, 1, "arm")
-    seats.turn()
+    seats.poll()
     (answer,) = seats.answers()
     assert (answer.accepted, answer.lease) == (True, "bert")
     seats.drive(ANNA, 1, Inputs(throttle=0.4))
-    seats.turn()
+    seats.poll()
     assert seats.shown()[1].throttle == 0.4
-    assert seats.desk.lease.holder(seats.now) == "bert", "who commands goes on commanding"
+    assert seats.handler.lease.holder(seats.now) == "bert", "who commands goes on commanding"
     seats.drive(BERT, 1, Inputs(throttle=0.7))
-    seats.turn(SHOWN_NS // MS)
+    seats.poll(SHOWN_NS // MS)
     assert seats.shown()[1].throttle == 0.7, "an operator takes over"
     seats.drive(ANNA, 2, Inputs(throttle=1.0))
     complaint = seats.complaint()
@@ -189,7 +189,7 @@ def test_a_rig_drives_without_the_lease_but_not_beside_another(seats: Seats) -> 
     seats.now += GONE_NS + MS
     seats.loop.cycle()
     seats.drive(ANNA, 3, Inputs(throttle=0.1))
-    seats.turn()
+    seats.poll()
     assert seats.shown()[1].throttle == 0.1
 
 
@@ -197,24 +197,24 @@ def test_a_rig_drives_without_the_lease_but_not_beside_another(seats: Seats) -> 
 def test_no_car_that_waits_for_inputs_takes_none_and_no_lease(seats: Seats, vehicle: str) -> None:
     seats.loop.status.set_text("vehicle", vehicle)
     seats.loop.status.publish()
-    seats.desk.turn(seats.now)
+    seats.handler.poll(seats.now)
     seats.drive(ANNA, 1, Inputs(throttle=1.0))
     complaint = seats.complaint()
     assert (complaint.error, complaint.sequence) == ("not_allowed", 1)
     assert "load a profile with mode: oils and driver: {kind: operator}" in complaint.reason
     assert seats.shown() == (0.0, Inputs())
-    assert not seats.desk.lease.holder(seats.now)
+    assert not seats.handler.lease.holder(seats.now)
 
 
 def test_inputs_that_are_older_or_of_no_session_change_nothing(seats: Seats) -> None:
     seats.drive(ANNA, 5, Inputs(throttle=0.5))
-    seats.turn()
+    seats.poll()
     for sequence in (5, 4, 0):
         seats.drive(ANNA, sequence, Inputs(throttle=1.0))
         assert seats.complaint().error == "out_of_order"
-    seats.desk.hear(BERT, [pack_drive(seats.numbers[ANNA], 9, Inputs(throttle=1.0))], seats.now)
+    seats.handler.on_message(BERT, [pack_drive(seats.numbers[ANNA], 9, Inputs(throttle=1.0))], seats.now)
     assert seats.complaint().error == "unknown_session"
-    seats.turn(20)
+    seats.poll(20)
     assert seats.shown() == (1.0, Inputs(throttle=0.5))
 
 
@@ -223,18 +223,18 @@ def test_commands_and_inputs_are_counted_apart(seats: Seats) -> None:
     seats.say(ANNA, 1, "arm")
     seats.drive(ANNA, 1001, Inputs())
     seats.say(ANNA, 2, "start")
-    seats.turn(3)
+    seats.poll(3)
     assert all(answer.accepted for answer in seats.answers())
 
 
 def test_a_loop_that_stands_still_is_shown_nothing_that_it_would_take_for_new(seats: Seats) -> None:
     seats.now += SECOND
     seats.drive(ANNA, 1, Inputs(throttle=1.0))
-    seats.desk.turn(seats.now)
+    seats.handler.poll(seats.now)
     assert seats.heard() == []
     assert seats.shown() == (0.0, Inputs())
-    assert seats.desk.counters.undriven == 1
-    seats.turn(20)
+    assert seats.handler.counters.undriven == 1
+    seats.poll(20)
     assert seats.shown() == (0.0, Inputs())
 
 
@@ -247,18 +247,18 @@ def test_a_flood_of_inputs_leaves_requests_alone_and_a_stop_does_not_wait_for_it
     assert seats.shown()[0] == 0.0, "nothing is shown but at the end of a turn"
     seats.say(BERT, 1, "stop")
     assert requests.changed(), "the stop is in the block before any turn"
-    seats.turn()
+    seats.poll()
     assert seats.shown() == (1.0, Inputs(throttle=(FLOOD - 1) / FLOOD))
-    assert seats.desk.counters.overtaken == FLOOD - 1
+    assert seats.handler.counters.overtaken == FLOOD - 1
 
 
 def test_a_second_gateway_counts_on() -> None:
     block = NewestValueBlock(DRIVER)
     for count in (1.0, 2.0):
         counters = GatewayCounters()
-        relay = DriverRelay(NewestValueBlock(DRIVER, block.descriptor), counters)
+        forwarder = DriverForwarder(NewestValueBlock(DRIVER, block.descriptor), counters)
         session = Session(1, (0, b"anna"), "anna", "operator", TokenBucket(1.0, 1, 0))
-        relay.hear(Inputs(), session, SECOND)
-        relay.turn(SECOND)
+        forwarder.on_inputs(Inputs(), session, SECOND)
+        forwarder.poll(SECOND)
         block.read()
         assert block.scalar("count") == count

@@ -19,7 +19,7 @@ from mastd.wire.access.verbs import BY_NAME, COMMANDING, VERBS, may, minimum_rol
 from mastd.wire.common.blocks import SIMULATED
 from mastd.wire.common.cycle_times import CycleTimes
 from mastd.wire.common.strict_messages import pack
-from mastd.wire.operators import client, driver_relay, event_loop, sockets, telemetry, telemetry_feed
+from mastd.wire.operators import client, driver_forwarder, event_loop, sockets, telemetry, telemetry_feed
 from mastd.wire.operators import messages as operator_messages
 from mastd.wire.operators.handler import MAX_WAITING
 from mastd.wire.operators.load_process import TIMEOUT_NS
@@ -108,13 +108,13 @@ def test_every_role_stands_there_with_its_rights() -> None:
 def test_the_snapshot_has_the_entries_of_the_page() -> None:
     times = CycleTimes(("late", "missed", "compute"), 1000.0)
     times.take(np.zeros((3, 3)))
-    desk = Counter(
+    handler = Counter(
         terms=replace(TERMS, previous=PreviousRun("by a signal", 1, "the plant refuses")), times=times
     )
-    desk.loop.fault = 10
-    desk.turn()
-    desk.desk.lease.take("anna", desk.now)
-    snapshot = desk.desk.board.snapshot(desk.now)
+    handler.loop.fault = 10
+    handler.poll()
+    handler.handler.lease.take("anna", handler.now)
+    snapshot = handler.handler.status_view.snapshot(handler.now)
     rows = {row[0].strip("`"): row for row in table_after("<!-- snapshot -->")}
     assert list(rows) == ["number", *snapshot]
     for key, value in snapshot.items():
@@ -125,12 +125,12 @@ def test_the_snapshot_has_the_entries_of_the_page() -> None:
 
 
 def test_the_description_has_the_entries_of_the_page() -> None:
-    desk = Counter(terms=replace(TERMS, description=about(), spare=3))
-    desk.loop.status.set_text("vehicle", "")
-    desk.loop.status.set_text("plant", f"{SIMULATED}|stand-in plant")
-    desk.loop.show()
-    desk.turn()
-    told = desk.desk.board.description()
+    handler = Counter(terms=replace(TERMS, description=about(), spare=3))
+    handler.loop.status.set_text("vehicle", "")
+    handler.loop.status.set_text("plant", f"{SIMULATED}|stand-in plant")
+    handler.loop.show()
+    handler.poll()
+    told = handler.handler.status_view.description()
     rows = {row[0].strip("`"): row for row in table_after("<!-- description -->")}
     assert list(rows) == list(told)
     for key, value in told.items():
@@ -162,7 +162,7 @@ def test_the_figures_on_the_page_are_those_of_the_code() -> None:
     assert f"`MAXMSGSIZE` | {sockets.MAX_FRAME // 1024} kB |" in CHAPTER
     assert f"`HANDSHAKE_IVL` | {sockets.HANDSHAKE_MS // 1000} s |" in CHAPTER
     assert f"`LINGER` | {sockets.LAST_WORDS_MS} ms" in CHAPTER
-    assert f"at most {event_loop.MESSAGES_PER_TURN} a turn" in CHAPTER
+    assert f"at most {event_loop.MESSAGES_PER_POLL} a turn" in CHAPTER
     assert f"pauses {event_loop.PAUSE_S * 1e3:g} ms" in CHAPTER
     assert f"of the XPUB | {sockets.TELEMETRY_HIGH_WATER_MARK} |" in CHAPTER
     assert f"at most {operator_messages.MAX_OPERATOR_MESSAGE} bytes" in CHAPTER
@@ -173,13 +173,13 @@ def test_the_figures_on_the_page_are_those_of_the_code() -> None:
     assert f"every {telemetry_feed.SILENT_NS * 1e-9:g} s with n = 0" in CHAPTER
     assert f"None for {client.SILENT_S:g} s" in CHAPTER
     assert f"({RING_SECONDS} s at 1 kHz)" in CHAPTER
-    assert f"until silent for {driver_relay.GONE_NS // 1_000_000_000} s" in CHAPTER
+    assert f"until silent for {driver_forwarder.GONE_NS // 1_000_000_000} s" in CHAPTER
     assert f"at most {operator_messages.MAX_NAME_LENGTH} characters" in CHAPTER
     assert f"the last {sessions.CACHED_ANSWERS}," in CHAPTER
     assert f"At most {sessions.CAPACITY} sessions" in CHAPTER
     assert f"{MAX_WAITING} more wait" in CHAPTER
     assert f"up to {TIMEOUT_NS // 1_000_000_000} s" in CHAPTER
-    assert f"at most every {driver_relay.SHOWN_NS // 1_000_000} ms" in CHAPTER
+    assert f"at most every {driver_forwarder.SHOWN_NS // 1_000_000} ms" in CHAPTER
     assert f"again every {client.AGAIN_S} s" in CHAPTER
     assert f"({client.HELLO_S:g} s: nobody is there)" in CHAPTER
 

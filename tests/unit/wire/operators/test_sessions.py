@@ -1,4 +1,4 @@
-"""Sessions, rates, order and the desk: who wins, what is carried out once, and that a stop always gets in."""
+"""Sessions, rates, order and the handler: who wins, what is carried out once, and stops always get in."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ from mastd.wire.access.roles import ROLES, Role, called
 from mastd.wire.access.sessions import (
     CACHED_ANSWERS,
     GatewayCounters,
-    Guest,
     Order,
     Peer,
+    PeerIdentity,
     Session,
     Sessions,
     TokenBucket,
@@ -26,8 +26,8 @@ from mastd.wire.access.verbs import COMMANDING, VERBS, Verb
 from mastd.wire.common.blocks import REQUEST, NewestValueBlock, status_layout
 from mastd.wire.common.cycle_times import CycleTimes
 from mastd.wire.common.strict_messages import pack
-from mastd.wire.operators.driver_relay import DriverRelay
-from mastd.wire.operators.handler import MAX_STOPS_WAITING, MAX_WAITING, OperatorDesk
+from mastd.wire.operators.driver_forwarder import DriverForwarder
+from mastd.wire.operators.handler import MAX_STOPS_WAITING, MAX_WAITING, OperatorHandler
 from mastd.wire.operators.load_process import ProfileLoader
 from mastd.wire.operators.loop_port import LoopPort
 from mastd.wire.operators.messages import (
@@ -40,6 +40,7 @@ from mastd.wire.operators.messages import (
     Welcome,
     read_from_gateway,
 )
+from mastd.wire.operators.ports import HandlerPorts
 from mastd.wire.operators.requests import SlotBook, split_refusal
 from mastd.wire.operators.terms import HandlerTerms, Words
 from tests.support.wire.operators import FAULTS, LINKS, STATES, StandInLoop, wait_for
@@ -105,7 +106,7 @@ def test_the_session_that_is_silent_longest_gives_its_place() -> None:
 
 
 class Noted:
-    """What the desk wants written down."""
+    """What the handler wants written down."""
 
     def __init__(self) -> None:
         self.beyond: list[tuple[str, Role, str]] = []
@@ -119,7 +120,7 @@ class Noted:
 
 
 class Counter:
-    """A desk with a loop that cycles when told, and a clock that the test moves."""
+    """A handler with a loop that cycles when told, and a clock that the test moves."""
 
     def __init__(
         self,
@@ -134,39 +135,40 @@ class Counter:
         self.now = SECOND
         self.port = LoopPort(self.loop.request, self.loop.status, 300 * MS, self.now)
         counters = GatewayCounters()
-        relay = DriverRelay(self.loop.driver, counters)
-        self.desk = OperatorDesk(terms, self.port, loader, relay, counters, times, checker, log or Noted())
+        forwarder = DriverForwarder(self.loop.driver, counters)
+        ports = HandlerPorts(self.port, forwarder, loader, checker, times)
+        self.handler = OperatorHandler(terms, ports, counters, log or Noted())
         self.numbers: dict[Peer, int] = {}
         self.loop.show()
-        self.desk.turn(self.now)
+        self.handler.poll(self.now)
 
     def hello(
-        self, peer: Peer, operator: str, role: Role = "engineer", guest: Guest | None = None
+        self, peer: Peer, operator: str, role: Role = "engineer", identity: PeerIdentity | None = None
     ) -> Welcome:
         """Open a session."""
-        self.desk.hear(peer, [pack(Hello(1, "test", operator, role))], self.now, guest=guest)
+        self.handler.on_message(peer, [pack(Hello(1, "test", operator, role))], self.now, identity=identity)
         ((_, welcome),) = self.heard()
         assert isinstance(welcome, Welcome)
         self.numbers[peer] = welcome.session
         return welcome
 
-    def say(self, peer: Peer, sequence: int, verb: str, guest: Guest | None = None) -> None:
+    def say(self, peer: Peer, sequence: int, verb: str, identity: PeerIdentity | None = None) -> None:
         """Send a command."""
         packed = pack(Command(self.numbers[peer], sequence, verb, ARGUMENTS.get(verb, {})))
-        self.desk.hear(peer, [packed], self.now, guest=guest)
+        self.handler.on_message(peer, [packed], self.now, identity=identity)
 
     def heard(self) -> list[tuple[Peer, FromGateway]]:
-        """Return what the desk has replied since."""
-        replies = [(peer, read_from_gateway(data)) for peer, data in self.desk.replies]
-        self.desk.replies.clear()
+        """Return what the handler has replied since."""
+        replies = [(peer, read_from_gateway(data)) for peer, data in self.handler.replies]
+        self.handler.replies.clear()
         return replies
 
-    def turn(self, cycles: int = 1) -> None:
-        """Let the loop cycle and the desk look at it."""
+    def poll(self, cycles: int = 1) -> None:
+        """Let the loop cycle and the handler look at it."""
         for _ in range(cycles):
             self.now += MS
             self.loop.cycle()
-            self.desk.turn(self.now)
+            self.handler.poll(self.now)
 
     def answers(self) -> list[Answer]:
         """Return the answers since, complaints must be none."""
@@ -179,17 +181,17 @@ class Counter:
 
 @pytest.fixture
 def counter() -> Counter:
-    """A desk at which Anna and Bert have sessions."""
-    desk = Counter()
-    desk.hello(ANNA, "anna")
-    desk.hello(BERT, "bert")
-    return desk
+    """A handler at which Anna and Bert have sessions."""
+    handler = Counter()
+    handler.hello(ANNA, "anna")
+    handler.hello(BERT, "bert")
+    return handler
 
 
 def test_a_command_is_answered_when_the_loop_has_answered(counter: Counter) -> None:
     counter.say(ANNA, 1, "arm")
     assert counter.heard() == []
-    counter.turn()
+    counter.poll()
     (answer,) = counter.answers()
     assert (answer.accepted, answer.state, answer.lease) == (True, "ARMED", "anna")
     assert counter.loop.taken == [(Verb.ARM, (0.0,) * 4)]
@@ -197,7 +199,7 @@ def test_a_command_is_answered_when_the_loop_has_answered(counter: Counter) -> N
 
 def test_a_refusal_says_why_and_what_is_needed(counter: Counter) -> None:
     counter.say(ANNA, 1, "start")
-    counter.turn()
+    counter.poll()
     (answer,) = counter.answers()
     assert (answer.accepted, answer.reason, answer.needed) == (
         False,
@@ -210,8 +212,8 @@ def test_arguments_reach_the_block_as_it_wants_them(counter: Counter) -> None:
     counter.say(ANNA, 1, "jog")
     counter.say(ANNA, 2, "level")
     packed = pack(Command(counter.numbers[ANNA], 3, "jog", {"link": 5, "amount": -0.01}))
-    counter.desk.hear(ANNA, [packed], counter.now)
-    counter.turn(3)
+    counter.handler.on_message(ANNA, [packed], counter.now)
+    counter.poll(3)
     assert counter.loop.taken == [
         (Verb.JOG, (0.0, 2.0, 0.005, 0.0)),
         (Verb.LEVEL, (0.5, 0.0, 0.0, 0.0)),
@@ -220,7 +222,7 @@ def test_arguments_reach_the_block_as_it_wants_them(counter: Counter) -> None:
     counter.heard()
     for sequence, link in enumerate((8, 0, -1, 1001), 4):
         beyond = pack(Command(counter.numbers[ANNA], sequence, "jog", {"link": link, "amount": 0.0}))
-        counter.desk.hear(ANNA, [beyond], counter.now)
+        counter.handler.on_message(ANNA, [beyond], counter.now)
         (answer,) = counter.answers()
         assert answer.reason == f"jog is refused: there is no actuator {link}, actuators are 1 to 7"
 
@@ -228,13 +230,13 @@ def test_arguments_reach_the_block_as_it_wants_them(counter: Counter) -> None:
 def test_a_repeated_command_is_answered_again_and_carried_out_once(counter: Counter) -> None:
     counter.say(ANNA, 1, "jog")
     counter.say(ANNA, 1, "jog")  # still on its way
-    counter.turn()
+    counter.poll()
     counter.say(ANNA, 1, "jog")
     first, again = counter.answers()
     assert first == again
-    counter.turn(3)
+    counter.poll(3)
     assert len(counter.loop.taken) == 1
-    assert counter.desk.counters.replayed == 2
+    assert counter.handler.counters.replayed == 2
 
 
 def test_the_loser_of_a_race_is_told_who_won_and_for_how_long(counter: Counter) -> None:
@@ -245,10 +247,10 @@ def test_the_loser_of_a_race_is_told_who_won_and_for_how_long(counter: Counter) 
     assert isinstance(refused, Answer)
     assert refused.reason == "raise is refused: anna commands the table, for another 60 s"
     assert "release" in refused.needed
-    counter.turn()
+    counter.poll()
     counter.say(ANNA, 2, "release")
     counter.say(BERT, 2, "raise")
-    counter.turn()
+    counter.poll()
     assert [answer.lease for answer in counter.answers()] == ["anna", "", "bert"]
 
 
@@ -257,18 +259,18 @@ def test_the_lease_is_an_operators_not_a_connections(counter: Counter) -> None:
     other: Peer = (0, b"anna's second terminal window")
     counter.hello(other, "anna")
     counter.say(other, 1, "start")
-    counter.turn(2)
+    counter.poll(2)
     assert [answer.accepted for answer in counter.answers()] == [True, True]
 
 
 def test_a_lease_runs_out_when_nothing_more_is_heard(counter: Counter) -> None:
     counter.say(ANNA, 1, "arm")
-    counter.turn()
+    counter.poll()
     counter.now += 60 * SECOND
     counter.loop.show()
-    counter.desk.turn(counter.now)
+    counter.handler.poll(counter.now)
     counter.say(BERT, 1, "start")
-    counter.turn()
+    counter.poll()
     assert counter.answers()[-1].lease == "bert"
 
 
@@ -279,7 +281,7 @@ def test_no_second_request_flies_before_the_first_is_answered(counter: Counter) 
     assert [answer.sequence for answer in answers] == [MAX_WAITING + 1, MAX_WAITING + 2]
     assert all(f"{MAX_WAITING} requests wait already" in answer.reason for answer in answers)
     assert counter.loop.counters()[2] == 1
-    counter.turn(MAX_WAITING + 2)
+    counter.poll(MAX_WAITING + 2)
     assert [answer.sequence for answer in counter.answers()] == list(range(MAX_WAITING + 1))
 
 
@@ -291,7 +293,7 @@ def test_a_stop_refuses_what_waits_and_goes_in_at_once(counter: Counter) -> None
     (refused,) = counter.answers()
     assert (refused.verb, refused.accepted) == ("start", False)
     assert "bert has asked for stop" in refused.reason
-    counter.turn(3)
+    counter.poll(3)
     answers = {answer.verb: answer for answer in counter.answers()}
     assert answers["stop"].accepted
     assert not answers["arm"].accepted  # it came to the loop in the same cycle
@@ -301,7 +303,7 @@ def test_a_stop_refuses_what_waits_and_goes_in_at_once(counter: Counter) -> None
 def test_what_a_stuck_loop_does_not_answer_is_withdrawn_and_said(counter: Counter) -> None:
     counter.say(ANNA, 1, "arm")
     counter.now += 500 * MS
-    counter.desk.turn(counter.now)
+    counter.handler.poll(counter.now)
     (answer,) = counter.answers()
     assert not answer.accepted
     assert "has not moved for 0.5 s" in answer.reason
@@ -311,28 +313,28 @@ def test_what_a_stuck_loop_does_not_answer_is_withdrawn_and_said(counter: Counte
     (refused,) = counter.answers()
     assert "the drive lets the table down by itself" in refused.reason
     counter.now += 500 * MS
-    counter.desk.turn(counter.now)
+    counter.handler.poll(counter.now)
     (stop,) = counter.answers()
     assert "it stays in the loop's block" in stop.reason
-    counter.turn(2)  # the loop wakes up
+    counter.poll(2)  # the loop wakes up
     assert [verb for verb, _ in counter.loop.taken] == [Verb.STOP]
-    assert counter.desk.counters.unanswered == 2
+    assert counter.handler.counters.unanswered == 2
     counter.say(ANNA, 3, "arm")
-    counter.turn()
+    counter.poll()
     assert counter.answers()[-1].accepted
 
 
 def test_a_loop_that_has_not_begun_takes_no_commands() -> None:
-    desk = Counter()
-    desk.port = LoopPort(desk.loop.request, StandInLoop().status, 300 * MS, desk.now)
+    handler = Counter()
+    handler.port = LoopPort(handler.loop.request, StandInLoop().status, 300 * MS, handler.now)
     counters = GatewayCounters()
-    relay = DriverRelay(desk.loop.driver, counters)
-    desk.desk = OperatorDesk(TERMS, desk.port, None, relay, counters)
-    desk.hello(ANNA, "anna")
-    desk.say(ANNA, 1, "raise")
-    (answer,) = desk.answers()
+    forwarder = DriverForwarder(handler.loop.driver, counters)
+    handler.handler = OperatorHandler(TERMS, HandlerPorts(handler.port, forwarder), counters)
+    handler.hello(ANNA, "anna")
+    handler.say(ANNA, 1, "raise")
+    (answer,) = handler.answers()
     assert "still preparing" in answer.reason
-    assert desk.desk.board.snapshot(desk.now)["loop"] == "preparing"
+    assert handler.handler.status_view.snapshot(handler.now)["loop"] == "preparing"
 
 
 RIGHTS = {
@@ -347,84 +349,86 @@ RIGHTS = {
 def test_every_role_may_what_it_may_and_nothing_else(role: Role) -> None:
     for verb in sorted(VERBS):
         log = Noted()
-        desk = Counter(log=log)
-        comers: list[tuple[Peer, Guest | None, Role]] = [
-            (ANNA, Guest("anna", role), "engineer"),
+        handler = Counter(log=log)
+        comers: list[tuple[Peer, PeerIdentity | None, Role]] = [
+            (ANNA, PeerIdentity("anna", role), "engineer"),
             (BERT, None, role),
         ]
-        for peer, guest, asked in comers:
-            assert desk.hello(peer, "bert", asked, guest).role == role
-            desk.say(peer, 1, verb, guest)
-            desk.turn(2)
-            (answer,) = desk.answers()
-            role_words = f"is refused: {'anna' if guest else 'bert'} is {called(role)}"
+        for peer, identity, asked in comers:
+            assert handler.hello(peer, "bert", asked, identity).role == role
+            handler.say(peer, 1, verb, identity)
+            handler.poll(2)
+            (answer,) = handler.answers()
+            role_words = f"is refused: {'anna' if identity else 'bert'} is {called(role)}"
             assert (role_words in answer.reason) == (verb not in RIGHTS[role]), (verb, answer.reason)
             if role_words in answer.reason:
                 assert not answer.accepted
                 least = "an engineer" if verb == "reload" else "an operator"
                 assert answer.needed == f"use the key, or the role, of {least}"
-            desk.desk.lease.release("anna", desk.now)
+            handler.handler.lease.release("anna", handler.now)
         beyond = [] if verb in RIGHTS[role] else [("anna", role, verb), ("bert", role, verb)]
         assert log.beyond == beyond
-        assert desk.desk.counters.not_allowed == len(beyond)
+        assert handler.handler.counters.not_allowed == len(beyond)
         if beyond:
-            assert desk.loop.taken == []
+            assert handler.loop.taken == []
 
 
 def test_a_key_grants_no_more_than_its_role_and_a_hello_may_ask_for_less() -> None:
-    desk = Counter()
+    handler = Counter()
     for k, granted in enumerate(ROLES):
         for asked in ROLES:
             expected = min(granted, asked, key=ROLES.index)
-            assert desk.hello((1, b"%d" % k), "anna", asked, Guest("anna", granted)).role == expected
+            assert (
+                handler.hello((1, b"%d" % k), "anna", asked, PeerIdentity("anna", granted)).role == expected
+            )
 
 
 def test_a_key_that_becomes_a_lesser_one_counts_from_the_next_message() -> None:
-    desk = Counter()
-    desk.hello(ANNA, "anna", "operator", Guest("anna", "operator"))
-    desk.say(ANNA, 1, "arm", Guest("anna", "observer"))
-    (answer,) = desk.answers()
+    handler = Counter()
+    handler.hello(ANNA, "anna", "operator", PeerIdentity("anna", "operator"))
+    handler.say(ANNA, 1, "arm", PeerIdentity("anna", "observer"))
+    (answer,) = handler.answers()
     assert answer.reason == "arm is refused: anna is an observer"
 
 
 def test_what_was_accepted_is_noted_with_operator_and_lease() -> None:
     log = Noted()
-    desk = Counter(log=log)
-    desk.hello(ANNA, "anna")
-    desk.hello(BERT, "bert")
+    handler = Counter(log=log)
+    handler.hello(ANNA, "anna")
+    handler.hello(BERT, "bert")
     for sequence, (peer, verb) in enumerate(
         [(ANNA, "arm"), (ANNA, "hold"), (BERT, "raise"), (BERT, "status"), (BERT, "stop"), (ANNA, "release")]
     ):
-        desk.say(peer, sequence, verb)
-        desk.turn(2)
-    desk.say(ANNA, 5, "release")  # the same again is no second one
+        handler.say(peer, sequence, verb)
+        handler.poll(2)
+    handler.say(ANNA, 5, "release")  # the same again is no second one
     assert log.taken == [("anna", "arm", "anna"), ("bert", "stop", "anna"), ("anna", "release", "")]
     assert log.beyond == []
 
 
 def test_a_key_says_who_it_is_whatever_its_client_says() -> None:
-    desk = Counter()
-    assert desk.hello(ANNA, "bert", guest=Guest("anna", "operator")).operator == "anna"
+    handler = Counter()
+    assert handler.hello(ANNA, "bert", identity=PeerIdentity("anna", "operator")).operator == "anna"
 
 
 def test_too_fast_is_told_and_takes_nothing_but_a_stop_is_never_too_fast() -> None:
-    desk = Counter(terms=replace(TERMS, command_rate=10.0, burst=2))
-    desk.hello(ANNA, "anna")
+    handler = Counter(terms=replace(TERMS, command_rate=10.0, burst=2))
+    handler.hello(ANNA, "anna")
     for sequence in range(3):
-        desk.say(ANNA, sequence, "status")
-    *_, (_, complaint) = desk.heard()
+        handler.say(ANNA, sequence, "status")
+    *_, (_, complaint) = handler.heard()
     assert isinstance(complaint, Error)
     assert (complaint.error, complaint.sequence) == ("too_many", 2)
-    desk.hello(ANNA, "anna")  # a new session is no new burst
-    desk.say(ANNA, 0, "status")
-    assert isinstance(desk.heard()[0][1], Error)
+    handler.hello(ANNA, "anna")  # a new session is no new burst
+    handler.say(ANNA, 0, "status")
+    assert isinstance(handler.heard()[0][1], Error)
     for sequence in range(1, 50):
-        desk.say(ANNA, sequence, "stop")
-    assert desk.loop.counters()[0] == 49
-    desk.now += SECOND
-    desk.say(ANNA, 50, "status")
-    assert desk.desk.counters.too_many == 2
-    assert all(isinstance(message, Answer) for _, message in desk.heard())
+        handler.say(ANNA, sequence, "stop")
+    assert handler.loop.counters()[0] == 49
+    handler.now += SECOND
+    handler.say(ANNA, 50, "status")
+    assert handler.handler.counters.too_many == 2
+    assert all(isinstance(message, Answer) for _, message in handler.heard())
 
 
 def test_what_is_refused_as_a_message_changes_nothing(counter: Counter) -> None:
@@ -437,16 +441,18 @@ def test_what_is_refused_as_a_message_changes_nothing(counter: Counter) -> None:
         (pack(Command(session + 1, 6, "stop", {})), "unknown_session"),
         (pack(Command(session, 4, "stop", {})), "out_of_order"),
     ):
-        counter.desk.hear(ANNA, [data], counter.now)
+        counter.handler.on_message(ANNA, [data], counter.now)
         ((_, complaint),) = counter.heard()
         assert isinstance(complaint, Error)
         assert complaint.error == error
-        assert getattr(counter.desk.counters, error) == 1
-    counter.desk.hear(BERT, [pack(Command(session, 6, "stop", {}))], counter.now)  # another one's session
-    counter.desk.hear(ANNA, [pack(Close(session))], counter.now)
+        assert getattr(counter.handler.counters, error) == 1
+    counter.handler.on_message(
+        BERT, [pack(Command(session, 6, "stop", {}))], counter.now
+    )  # another one's session
+    counter.handler.on_message(ANNA, [pack(Close(session))], counter.now)
     counter.say(ANNA, 6, "stop")  # it has said goodbye
-    assert counter.desk.counters.unknown_session == 3
-    counter.turn(2)
+    assert counter.handler.counters.unknown_session == 3
+    counter.poll(2)
     assert counter.loop.counters() == (0, 0, 0)
     assert counter.loop.taken == []
 
@@ -460,62 +466,62 @@ def test_load_without_a_loader_says_what_would_be_needed(counter: Counter) -> No
 
 @pytest.fixture
 def loading() -> Iterator[Counter]:
-    """A desk whose loader never ends by itself; Anna has asked it for a profile."""
-    desk = Counter(loader=ProfileLoader(("sleep", "1000"), (), 2))
-    desk.hello(ANNA, "anna")
-    desk.hello(BERT, "bert")
-    desk.say(ANNA, 1, "load")
-    assert desk.heard() == []
-    yield desk
-    desk.desk.close()
+    """A handler whose loader never ends by itself; Anna has asked it for a profile."""
+    handler = Counter(loader=ProfileLoader(("sleep", "1000"), (), 2))
+    handler.hello(ANNA, "anna")
+    handler.hello(BERT, "bert")
+    handler.say(ANNA, 1, "load")
+    assert handler.heard() == []
+    yield handler
+    handler.handler.close()
 
 
 def test_the_lease_does_not_run_out_while_its_holder_waits_for_the_loader(loading: Counter) -> None:
     for _ in range(3):
         loading.now += 39 * SECOND
-        loading.turn()
-    assert loading.desk.lease.holder(loading.now) == "anna"
-    assert loading.desk.board.snapshot(loading.now)["loading"] == "sine"
+        loading.poll()
+    assert loading.handler.lease.holder(loading.now) == "anna"
+    assert loading.handler.status_view.snapshot(loading.now)["loading"] == "sine"
     loading.now += 39 * SECOND
-    loading.turn()
+    loading.poll()
     (answer,) = loading.answers()
     assert answer.reason == "load is refused: the loader took longer than 120 s"
-    assert loading.desk.board.snapshot(loading.now)["loading"] == ""
+    assert loading.handler.status_view.snapshot(loading.now)["loading"] == ""
     loading.say(ANNA, 2, "load")  # it can be tried again
-    assert loading.desk.board.snapshot(loading.now)["loading"] == "sine"
+    assert loading.handler.status_view.snapshot(loading.now)["loading"] == "sine"
 
 
 def test_a_profile_is_not_loaded_for_one_who_gave_the_lease_back() -> None:
-    desk = Counter(loader=ProfileLoader(("echo", '{"ok": true, "text": "passes"}'), (), 2))
-    desk.hello(ANNA, "anna")
-    desk.say(ANNA, 1, "load")
-    desk.say(ANNA, 2, "release")
+    handler = Counter(loader=ProfileLoader(("echo", '{"ok": true, "text": "passes"}'), (), 2))
+    handler.hello(ANNA, "anna")
+    handler.say(ANNA, 1, "load")
+    handler.say(ANNA, 2, "release")
 
     def answered() -> bool:
-        desk.turn()
-        return len(desk.desk.replies) == 2
+        handler.poll()
+        return len(handler.handler.replies) == 2
 
     wait_for(answered, "the loader has ended")
-    released, refused = desk.answers()
+    released, refused = handler.answers()
     assert released.accepted
     assert "the lease was given away" in refused.reason
-    assert desk.loop.taken == []
+    assert handler.loop.taken == []
 
 
 def checked(state: State, document: str) -> Answer:
     """Return the answer to a reload whose check ends with ``document``."""
-    desk = Counter(state, checker=ProfileLoader(("echo", document), (), 1, "check of the settings"))
-    desk.hello(ANNA, "anna")
-    desk.say(ANNA, 1, "reload")
+    handler = Counter(state, checker=ProfileLoader(("echo", document), (), 1, "check of the settings"))
+    handler.hello(ANNA, "anna")
+    handler.say(ANNA, 1, "reload")
 
     def answered() -> bool:
-        desk.turn()
-        return bool(desk.desk.replies)
+        handler.poll()
+        return bool(handler.handler.replies)
 
     wait_for(answered, "the check has ended")
-    (answer,) = desk.answers()
-    assert (Verb.RELOAD in [verb for verb, _ in desk.loop.taken]) is answer.accepted
-    desk.desk.close()
+    (answer,) = handler.answers()
+    assert (Verb.RELOAD in [verb for verb, _ in handler.loop.taken]) is answer.accepted
+    handler.handler.close()
     return answer
 
 
@@ -527,40 +533,42 @@ def test_settings_are_taken_anew_in_off_and_only_when_they_are_right() -> None:
     assert "the check of the settings ended with code 0: no message" in broken.reason
     raised = checked(State.READY, '{"ok": true, "text": "right"}')
     assert (raised.reason, raised.needed) == ("reload is refused in READY", "reload in OFF")
-    desk = Counter(State.OFF)
-    desk.hello(ANNA, "anna")
-    desk.say(ANNA, 1, "reload")
-    (answer,) = desk.answers()
+    handler = Counter(State.OFF)
+    handler.hello(ANNA, "anna")
+    handler.say(ANNA, 1, "reload")
+    (answer,) = handler.answers()
     assert answer.reason == "reload is refused: this daemon plays one profile"
 
 
 def test_nothing_is_loaded_while_the_settings_are_taken_anew() -> None:
     loader, checker = (ProfileLoader(("sleep", "60"), (), slots) for slots in (2, 1))
-    desk = Counter(State.OFF, loader=loader, checker=checker)
-    desk.hello(ANNA, "anna")
-    desk.say(ANNA, 1, "reload")
-    desk.say(ANNA, 2, "load")
-    desk.say(ANNA, 3, "reload")
-    for answer in desk.answers():
+    handler = Counter(State.OFF, loader=loader, checker=checker)
+    handler.hello(ANNA, "anna")
+    handler.say(ANNA, 1, "reload")
+    handler.say(ANNA, 2, "load")
+    handler.say(ANNA, 3, "reload")
+    for answer in handler.answers():
         assert answer.reason.endswith("refused: the settings are just being taken anew")
-    desk.desk.close()
+    handler.handler.close()
 
 
 def test_before_its_loop_a_daemon_says_what_it_waits_for() -> None:
-    desk = Counter(State.OFF)
-    desk.port = LoopPort(desk.loop.request, NewestValueBlock(status_layout(LINKS)), 300 * MS, desk.now)
-    desk.desk = OperatorDesk(
-        TERMS, desk.port, None, DriverRelay(desk.loop.driver, GatewayCounters()), GatewayCounters()
+    handler = Counter(State.OFF)
+    handler.port = LoopPort(
+        handler.loop.request, NewestValueBlock(status_layout(LINKS)), 300 * MS, handler.now
     )
-    desk.port.status.set_text("waiting", "waiting for the plant: nobody answers; start it")
-    desk.port.status.publish()
-    desk.hello(ANNA, "anna")
-    desk.say(ANNA, 1, "raise")
-    (answer,) = desk.answers()
+    counters = GatewayCounters()
+    ports = HandlerPorts(handler.port, DriverForwarder(handler.loop.driver, counters))
+    handler.handler = OperatorHandler(TERMS, ports, counters)
+    handler.port.status.set_text("waiting", "waiting for the plant: nobody answers; start it")
+    handler.port.status.publish()
+    handler.hello(ANNA, "anna")
+    handler.say(ANNA, 1, "raise")
+    (answer,) = handler.answers()
     assert answer.reason == "raise is refused: waiting for the plant: nobody answers; start it"
     assert answer.state == "", "there is none yet"
-    desk.say(ANNA, 2, "status")
-    (status,) = desk.answers()
+    handler.say(ANNA, 2, "status")
+    (status,) = handler.answers()
     assert status.snapshot is not None
     assert (status.snapshot["loop"], status.snapshot["state"]) == ("preparing", "OFF")
     assert status.snapshot["waiting"].startswith("waiting for the plant")
@@ -572,14 +580,14 @@ def test_stops_beyond_all_reason_are_in_the_block_all_the_same(counter: Counter)
     assert counter.loop.counters()[0] == MAX_STOPS_WAITING + 3
     answers = counter.answers()
     assert [answer.reason for answer in answers] == ["it is in the loop's block, not confirmed yet"] * 3
-    counter.turn()
+    counter.poll()
     assert len(counter.answers()) == MAX_STOPS_WAITING
 
 
 def test_a_second_gateway_goes_on_where_the_first_one_ended(counter: Counter) -> None:
     counter.say(ANNA, 1, "arm")
     counter.say(ANNA, 2, "stop")
-    counter.turn()
+    counter.poll()
     block = NewestValueBlock(REQUEST, counter.loop.request.descriptor)
     second = LoopPort(block, counter.loop.status, SECOND, counter.now)
     stops, estops, number = counter.loop.counters()
@@ -624,53 +632,53 @@ def test_two_racing_clients_have_one_lease_a_defined_winner_and_stops_that_alway
     steps: list[tuple[object, object]], state: State
 ) -> None:
     """Model: the lease belongs to whose command was read first; each command is carried out at most once."""
-    desk = Counter(state)
+    handler = Counter(state)
     names = {ANNA: "anna", BERT: "bert"}
     peer: Peer
     for peer, name in names.items():
-        desk.hello(peer, name)
+        handler.hello(peer, name)
     sequences = dict.fromkeys(names, 0)
     said: dict[tuple[Peer, int], str] = {}
     holder, until = "", 0
     stops = estops = 0
     for what, which in steps:
         if what == "cycle":
-            desk.turn()
+            handler.poll()
         elif what == "pass":
             assert isinstance(which, int)
-            desk.now += which * MS
-            desk.loop.show()  # the loop has gone on meanwhile
-            desk.desk.turn(desk.now)
+            handler.now += which * MS
+            handler.loop.show()  # the loop has gone on meanwhile
+            handler.handler.poll(handler.now)
         elif what == "again":
             assert isinstance(which, tuple)
             if sequences[which]:
-                desk.say(which, sequences[which], said[which, sequences[which]])
+                handler.say(which, sequences[which], said[which, sequences[which]])
         else:
             assert isinstance(what, tuple)
             assert isinstance(which, str)
             peer, verb = what, which
             sequences[peer] += 1
             said[peer, sequences[peer]] = verb
-            free = desk.now >= until or not holder
+            free = handler.now >= until or not holder
             if verb in COMMANDING and (free or holder == names[peer]):
-                holder, until = names[peer], desk.now + TERMS.lease_ns
+                holder, until = names[peer], handler.now + TERMS.lease_ns
             elif verb == "release" and (free or holder == names[peer]):
                 holder, until = "", 0
             stops, estops = stops + (verb == "stop"), estops + (verb == "estop")
-            desk.say(peer, sequences[peer], verb)
+            handler.say(peer, sequences[peer], verb)
             # A stop is in the loop's block before anything else happens.
-            assert desk.loop.counters()[:2] == (stops, estops)
-        assert desk.desk.lease.holder(desk.now) == (holder if desk.now < until else "")
-    before = len(desk.loop.taken)
-    desk.say(BERT, sequences[BERT] + 1, "stop")
-    desk.turn()
+            assert handler.loop.counters()[:2] == (stops, estops)
+        assert handler.handler.lease.holder(handler.now) == (holder if handler.now < until else "")
+    before = len(handler.loop.taken)
+    handler.say(BERT, sequences[BERT] + 1, "stop")
+    handler.poll()
     # The next cycle takes the stop and nothing else, whatever was on its way.
-    assert [verb for verb, _ in desk.loop.taken[before:]] in ([Verb.STOP], [Verb.ESTOP])
-    desk.turn(MAX_WAITING)
-    assert len(desk.loop.taken) == before + 1
+    assert [verb for verb, _ in handler.loop.taken[before:]] in ([Verb.STOP], [Verb.ESTOP])
+    handler.poll(MAX_WAITING)
+    assert len(handler.loop.taken) == before + 1
     # Every command has one answer, however often it was repeated; nothing was carried out twice.
     answers: dict[tuple[Peer, int], set[bytes]] = {}
-    for peer, data in desk.desk.replies:
+    for peer, data in handler.handler.replies:
         message = read_from_gateway(data)
         assert isinstance(message, Answer)
         answers.setdefault((peer, message.sequence), set()).add(data)
@@ -682,5 +690,5 @@ def test_two_racing_clients_have_one_lease_a_defined_winner_and_stops_that_alway
         for message in [read_from_gateway(packed)]
         if isinstance(message, Answer) and message.verb in COMMANDING
     )
-    carried_out = [verb for verb, _ in desk.loop.taken if verb not in (Verb.STOP, Verb.ESTOP)]
+    carried_out = [verb for verb, _ in handler.loop.taken if verb not in (Verb.STOP, Verb.ESTOP)]
     assert len(carried_out) == accepted

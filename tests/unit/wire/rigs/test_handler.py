@@ -1,4 +1,4 @@
-"""The rigs' desk in virtual time: who gets a place, whose values win, what is refused, when it is silent."""
+"""The rigs' handler in virtual time: who gets a place, whose values win, what is refused."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from msgspec.structs import replace
 
 from mastd.wire.common.blocks import NewestValueBlock
 from mastd.wire.common.clock_offset import ClockOffset
-from mastd.wire.common.rig_block import COUNT, ESTOPS, FIRST_VALUE, IN_STEP, JOINED, STEP, STOPS
+from mastd.wire.common.rig_block import ESTOPS, RIG_ROW, STOPS
 from mastd.wire.common.rig_status import RIG_STATUS, RigCounters, read_status, write_status
 from mastd.wire.common.strict_messages import pack
 from mastd.wire.rigs.messages import (
@@ -31,32 +31,32 @@ from mastd.wire.rigs.messages import (
     channels_hash,
 )
 from mastd.wire.rigs.session import LOST_NS
-from tests.support.rigs.handler import ANNA, BERT, HELLO, LEVER, MS, PEDALS, SECOND, VirtualDesk, values_of
+from tests.support.rigs.handler import ANNA, BERT, HELLO, LEVER, MS, PEDALS, SECOND, VirtualHandler, values_of
 
 CHANNELS = (("steering", "1"), ("throttle", "1"))
 RADIANS = (("steering", "rad"),)
 
 
 @pytest.fixture
-def desk() -> VirtualDesk:
-    return VirtualDesk()
+def handler() -> VirtualHandler:
+    return VirtualHandler()
 
 
-def test_a_rig_that_joins_is_told_everything_that_holds_for_it(desk: VirtualDesk) -> None:
-    welcome = desk.join(ANNA, reads=("pose.heave", "vehicle.speed"))
+def test_a_rig_that_joins_is_told_everything_that_holds_for_it(handler: VirtualHandler) -> None:
+    welcome = handler.join(ANNA, reads=("pose.heave", "vehicle.speed"))
     assert welcome.channels == PEDALS.channels
     assert welcome.channels_sha256 == channels_hash("values", CHANNELS)
     assert welcome.reads == (("pose.heave", "m"), ("vehicle.speed", ""))
     assert welcome.reads_sha256 == channels_hash("motion", welcome.reads)
     assert (welcome.mode, welcome.period_ns, welcome.pid) == ("free-run", MS, 4711)
     assert (welcome.timeout_s, welcome.message_rate, welcome.lost_s) == (0.05, 1000.0, 0.3)
-    pedals, lever = desk.rows()[:2]
-    assert (pedals[JOINED], pedals[COUNT], pedals[STEP]) == (1.0, 0.0, -1.0)
-    assert lever[JOINED] == 0.0
+    pedals, lever = handler.rows()[:2]
+    assert (pedals[RIG_ROW.joined], pedals[RIG_ROW.given], pedals[RIG_ROW.step]) == (1.0, 0.0, -1.0)
+    assert lever[RIG_ROW.joined] == 0.0
 
 
-def test_terms_that_are_named_and_agree_are_taken(desk: VirtualDesk) -> None:
-    desk.join(
+def test_terms_that_are_named_and_agree_are_taken(handler: VirtualHandler) -> None:
+    handler.join(
         ANNA,
         role="signals",
         mode="free-run",
@@ -103,17 +103,17 @@ def test_terms_that_are_named_and_agree_are_taken(desk: VirtualDesk) -> None:
     ],
 )
 def test_each_difference_is_refused_with_both_values(
-    desk: VirtualDesk, changes: dict[str, object], words: list[str]
+    handler: VirtualHandler, changes: dict[str, object], words: list[str]
 ) -> None:
-    assert desk.refusal(ANNA, **changes) == words
-    assert desk.rows()[0, JOINED] == 0.0
+    assert handler.refusal(ANNA, **changes) == words
+    assert handler.rows()[0, RIG_ROW.joined] == 0.0
 
 
 @pytest.mark.alone
-def test_a_refusal_of_everything_can_be_read_and_is_made_in_a_moment(desk: VirtualDesk) -> None:
+def test_a_refusal_of_everything_can_be_read_and_is_made_in_a_moment(handler: VirtualHandler) -> None:
     names = tuple(f"pose.heave.of.something.quite.like.it.{k}" for k in range(128))
     begun = time.process_time()
-    reasons = desk.refusal(
+    reasons = handler.refusal(
         ANNA,
         reads=names,
         channels=tuple((name, "1" * 30) for name in names),
@@ -127,113 +127,117 @@ def test_a_refusal_of_everything_can_be_read_and_is_made_in_a_moment(desk: Virtu
     assert reasons[-1] == "reads: and 124 more that there are not"
 
 
-def test_keys_that_are_not_a_rigs_or_anothers_get_no_place(desk: VirtualDesk) -> None:
+def test_keys_that_are_not_a_rigs_or_anothers_get_no_place(handler: VirtualHandler) -> None:
     for owner, may, words in (("lever", True, "name: the key is lever's"), ("anna", False, "an observer's")):
-        desk.desk.hear(ANNA, [pack(HELLO)], desk.now, owner, may=may)
-        assert words in str(desk.answers(ANNA))
-    assert (desk.counters.not_allowed, desk.counters.refused) == (2, 2)
+        handler.handler.on_message(ANNA, [pack(HELLO)], handler.now, owner, may=may)
+        assert words in str(handler.answers(ANNA))
+    assert (handler.counters.not_allowed, handler.counters.refused) == (2, 2)
     for owner in ("pedals", ""):
-        desk.desk.hear(ANNA, [pack(HELLO)], desk.now, owner)
-        assert isinstance(desk.answers(ANNA)[0], RigWelcome)
+        handler.handler.on_message(ANNA, [pack(HELLO)], handler.now, owner)
+        assert isinstance(handler.answers(ANNA)[0], RigWelcome)
 
 
-def test_a_place_that_is_taken_is_free_when_nothing_has_been_heard_for_three_beats(desk: VirtualDesk) -> None:
-    desk.join(ANNA)
-    desk.wait(20 * MS)
-    assert desk.refusal(BERT) == ["the place of pedals is taken by bench of anna, heard 0.02 s ago"]
-    desk.wait(LOST_NS - 20 * MS)
-    assert desk.rows()[0, JOINED] == 1.0
-    desk.wait(1)
-    assert desk.rows()[0, JOINED] == 0.0
-    desk.join(BERT)
-    assert desk.rows()[0, JOINED] == 2.0
+def test_a_place_that_is_taken_is_free_when_nothing_has_been_heard_for_three_beats(
+    handler: VirtualHandler,
+) -> None:
+    handler.join(ANNA)
+    handler.wait(20 * MS)
+    assert handler.refusal(BERT) == ["the place of pedals is taken by bench of anna, heard 0.02 s ago"]
+    handler.wait(LOST_NS - 20 * MS)
+    assert handler.rows()[0, RIG_ROW.joined] == 1.0
+    handler.wait(1)
+    assert handler.rows()[0, RIG_ROW.joined] == 0.0
+    handler.join(BERT)
+    assert handler.rows()[0, RIG_ROW.joined] == 2.0
 
 
-def test_whatever_is_taken_of_a_rig_keeps_its_place(desk: VirtualDesk) -> None:
-    welcome = desk.join(ANNA)
+def test_whatever_is_taken_of_a_rig_keeps_its_place(handler: VirtualHandler) -> None:
+    welcome = handler.join(ANNA)
     for sequence in range(1, 21):
-        desk.wait(LOST_NS - MS)
+        handler.wait(LOST_NS - MS)
         if sequence % 2:
-            desk.give(welcome, sequence, (0.0, 0.0))
+            handler.give(welcome, sequence, (0.0, 0.0))
         else:
-            desk.said(ANNA, pack(Heartbeat(welcome.session, sequence, 1, 0, 0, -1)))
-    desk.refusal(BERT)
-    assert desk.rows()[0, JOINED] == 1.0
+            handler.said(ANNA, pack(Heartbeat(welcome.session, sequence, 1, 0, 0, -1)))
+    handler.refusal(BERT)
+    assert handler.rows()[0, RIG_ROW.joined] == 1.0
 
 
-def test_what_is_refused_keeps_no_place(desk: VirtualDesk) -> None:
-    welcome = desk.join(ANNA)
+def test_what_is_refused_keeps_no_place(handler: VirtualHandler) -> None:
+    welcome = handler.join(ANNA)
     for _ in range(7):
-        desk.wait(LOST_NS // 6)
-        desk.desk.hear(ANNA, [values_of(welcome.session, 1, (0.0,))], desk.now)
-    desk.join(BERT)
+        handler.wait(LOST_NS // 6)
+        handler.handler.on_message(ANNA, [values_of(welcome.session, 1, (0.0,))], handler.now)
+    handler.join(BERT)
 
 
-def test_a_session_is_resumed_on_another_connection_with_its_numbers(desk: VirtualDesk) -> None:
-    welcome = desk.join(ANNA)
-    desk.show(5)
-    desk.give(welcome, 4, (0.5, 0.5), 5)
-    resumed = desk.join(BERT, resume=welcome.session)
+def test_a_session_is_resumed_on_another_connection_with_its_numbers(handler: VirtualHandler) -> None:
+    welcome = handler.join(ANNA)
+    handler.show(5)
+    handler.give(welcome, 4, (0.5, 0.5), 5)
+    resumed = handler.join(BERT, resume=welcome.session)
     assert resumed.session == welcome.session
-    assert desk.rows()[0, [JOINED, COUNT, STEP]].tolist() == [1.0, 1.0, 5.0]
-    late = desk.said(BERT, values_of(welcome.session, 4, (0.1, 0.1)))[0]
+    assert handler.rows()[0, [RIG_ROW.joined, RIG_ROW.given, RIG_ROW.step]].tolist() == [1.0, 1.0, 5.0]
+    late = handler.said(BERT, values_of(welcome.session, 4, (0.1, 0.1)))[0]
     assert isinstance(late, Error)
     assert late.error == "out_of_order"
-    assert desk.give(resumed, 5, (0.2, 0.2), 5, BERT) == []
-    assert desk.rows()[0, COUNT] == 2.0
-    assert desk.trouble(ANNA, values_of(welcome.session, 6, (0.3, 0.3))).error == "unknown_session"
+    assert handler.give(resumed, 5, (0.2, 0.2), 5, BERT) == []
+    assert handler.rows()[0, RIG_ROW.given] == 2.0
+    assert handler.trouble(ANNA, values_of(welcome.session, 6, (0.3, 0.3))).error == "unknown_session"
 
 
-def test_a_session_that_has_gone_cannot_be_resumed(desk: VirtualDesk) -> None:
-    welcome = desk.join(ANNA)
-    desk.give(welcome, 9, (0.5, 0.5))
-    desk.wait(LOST_NS + 1)
-    again = desk.join(BERT, resume=welcome.session)
+def test_a_session_that_has_gone_cannot_be_resumed(handler: VirtualHandler) -> None:
+    welcome = handler.join(ANNA)
+    handler.give(welcome, 9, (0.5, 0.5))
+    handler.wait(LOST_NS + 1)
+    again = handler.join(BERT, resume=welcome.session)
     assert again.session != welcome.session
-    assert desk.rows()[0, [JOINED, COUNT]].tolist() == [2.0, 0.0]
-    assert desk.give(again, 1, (0.1, 0.1), peer=BERT) == []
+    assert handler.rows()[0, [RIG_ROW.joined, RIG_ROW.given]].tolist() == [2.0, 0.0]
+    assert handler.give(again, 1, (0.1, 0.1), peer=BERT) == []
 
 
-def test_a_second_hello_on_one_connection_begins_a_new_session(desk: VirtualDesk) -> None:
-    first, second = desk.join(ANNA), desk.join(ANNA)
+def test_a_second_hello_on_one_connection_begins_a_new_session(handler: VirtualHandler) -> None:
+    first, second = handler.join(ANNA), handler.join(ANNA)
     assert second.session != first.session
-    assert desk.rows()[0, JOINED] == 2.0
-    assert desk.trouble(ANNA, values_of(first.session, 1, (0.1, 0.1))).error == "unknown_session"
-    assert desk.give(second, 1, (0.1, 0.1)) == []
+    assert handler.rows()[0, RIG_ROW.joined] == 2.0
+    assert handler.trouble(ANNA, values_of(first.session, 1, (0.1, 0.1))).error == "unknown_session"
+    assert handler.give(second, 1, (0.1, 0.1)) == []
 
 
-def test_a_connection_has_one_place(desk: VirtualDesk) -> None:
-    desk.join(ANNA)
-    desk.join(ANNA, name="lever")
-    assert desk.rows()[:2, JOINED].tolist() == [0.0, 1.0]
-    desk.join(BERT)
+def test_a_connection_has_one_place(handler: VirtualHandler) -> None:
+    handler.join(ANNA)
+    handler.join(ANNA, name="lever")
+    assert handler.rows()[:2, RIG_ROW.joined].tolist() == [0.0, 1.0]
+    handler.join(BERT)
 
 
-def test_the_newest_values_win_and_the_overtaken_are_counted(desk: VirtualDesk) -> None:
-    welcome = desk.join(ANNA)
+def test_the_newest_values_win_and_the_overtaken_are_counted(handler: VirtualHandler) -> None:
+    welcome = handler.join(ANNA)
     for sequence in (1, 2, 3):
-        desk.desk.hear(ANNA, [values_of(welcome.session, sequence, (sequence / 10, 0.0))], desk.now)
-    assert desk.rows()[0, COUNT] == 0.0, "not before the turn's end"
-    assert desk.desk.turn(desk.now)
-    assert desk.rows()[0, [COUNT, FIRST_VALUE]].tolist() == [1.0, 0.3]
-    assert (desk.counters.values, desk.counters.overtaken) == (3, 2)
-    assert not desk.desk.turn(desk.now), "nothing new"
+        handler.handler.on_message(
+            ANNA, [values_of(welcome.session, sequence, (sequence / 10, 0.0))], handler.now
+        )
+    assert handler.rows()[0, RIG_ROW.given] == 0.0, "not before the turn's end"
+    assert handler.handler.poll(handler.now)
+    assert handler.rows()[0, [RIG_ROW.given, RIG_ROW.values]].tolist() == [1.0, 0.3]
+    assert (handler.counters.values, handler.counters.overtaken) == (3, 2)
+    assert not handler.handler.poll(handler.now), "nothing new"
 
 
 @given(st.lists(st.integers(0, 30), max_size=60))
 def test_repeated_replayed_and_reordered_sequences_change_nothing(sequences: list[int]) -> None:
-    desk = VirtualDesk()
-    welcome, newest, taken = desk.join(ANNA), -1, 0
+    handler = VirtualHandler()
+    welcome, newest, taken = handler.join(ANNA), -1, 0
     for sequence in sequences:
         data = values_of(welcome.session, sequence, (sequence / 100, 0.0))
         if sequence > newest:
             newest, taken = sequence, taken + 1
-            assert desk.said(ANNA, data) == []
+            assert handler.said(ANNA, data) == []
         else:
-            trouble = desk.trouble(ANNA, data)
+            trouble = handler.trouble(ANNA, data)
             assert (trouble.error, trouble.sequence) == ("out_of_order", sequence)
             assert f"after {newest}" in trouble.reason
-        assert desk.rows()[0, [COUNT, FIRST_VALUE]].tolist() == [taken, newest / 100]
+        assert handler.rows()[0, [RIG_ROW.given, RIG_ROW.values]].tolist() == [taken, newest / 100]
 
 
 @pytest.mark.parametrize(
@@ -251,44 +255,46 @@ def test_repeated_replayed_and_reordered_sequences_change_nothing(sequences: lis
     ],
 )
 def test_what_is_not_taken_is_answered_and_counted(
-    desk: VirtualDesk, error: str, message: object, words: str
+    handler: VirtualHandler, error: str, message: object, words: str
 ) -> None:
-    welcome = desk.join(ANNA)
-    desk.show(7)
-    assert desk.give(welcome, 4, (0.5, 0.5), 7)[-1:] != []  # the motion of step 7
+    welcome = handler.join(ANNA)
+    handler.show(7)
+    assert handler.give(welcome, 4, (0.5, 0.5), 7)[-1:] != []  # the motion of step 7
     assert callable(message)
-    trouble = desk.trouble(ANNA, message(welcome.session))
+    trouble = handler.trouble(ANNA, message(welcome.session))
     assert trouble.error == error
     assert words in trouble.reason
-    assert desk.give(welcome, 5, (0.6, 0.6), 7) == [], "the number has not been used up"
+    assert handler.give(welcome, 5, (0.6, 0.6), 7) == [], "the number has not been used up"
 
 
-def test_a_message_is_one_frame(desk: VirtualDesk) -> None:
-    desk.join(ANNA)
+def test_a_message_is_one_frame(handler: VirtualHandler) -> None:
+    handler.join(ANNA)
     for frames in ([], [b"", pack(HELLO)]):
-        desk.desk.hear(ANNA, frames, desk.now)
-        assert "one frame" in str(desk.answers(ANNA))
-    assert desk.counters.malformed == 2
+        handler.handler.on_message(ANNA, frames, handler.now)
+        assert "one frame" in str(handler.answers(ANNA))
+    assert handler.counters.malformed == 2
 
 
-def test_the_rate_holds_for_what_is_taken_in_a_second(desk: VirtualDesk) -> None:
-    welcome = desk.join(ANNA, name="lever")
+def test_the_rate_holds_for_what_is_taken_in_a_second(handler: VirtualHandler) -> None:
+    welcome = handler.join(ANNA, name="lever")
     taken = 0
     for sequence in range(4000):
-        desk.now += MS // 4
-        taken += desk.give(welcome, sequence, (1.0,)) == []
-        desk.answers(ANNA)
+        handler.now += MS // 4
+        taken += handler.give(welcome, sequence, (1.0,)) == []
+        handler.answers(ANNA)
     assert taken == pytest.approx(LEVER.message_rate * 1.25, abs=2), "a quarter at once, and the rate"
-    assert desk.counters.too_many == 4000 - taken
+    assert handler.counters.too_many == 4000 - taken
     for _ in range(4):
-        desk.wait(LOST_NS // 2)
-        desk.give(welcome, 5000 + desk.now, (2.0,))
-    assert desk.rows()[1, FIRST_VALUE] == 2.0, "it keeps its place and is heard again"
+        handler.wait(LOST_NS // 2)
+        handler.give(welcome, 5000 + handler.now, (2.0,))
+    assert handler.rows()[1, RIG_ROW.values] == 2.0, "it keeps its place and is heard again"
 
 
 @pytest.mark.parametrize("kind", ["stop", "estop"])
-def test_a_stop_is_taken_from_anybody_with_any_session_however_often(desk: VirtualDesk, kind: str) -> None:
-    welcome = desk.join(ANNA)
+def test_a_stop_is_taken_from_anybody_with_any_session_however_often(
+    handler: VirtualHandler, kind: str
+) -> None:
+    welcome = handler.join(ANNA)
     place = STOPS if kind == "stop" else ESTOPS
     number = 0
     for peer, session, sequence in (
@@ -301,41 +307,41 @@ def test_a_stop_is_taken_from_anybody_with_any_session_however_often(desk: Virtu
     ):
         number += 1
         request = pack(REQUESTS[kind](session, sequence))
-        desk.desk.hear(peer, [request], desk.now)
-        desk.block.read()
-        assert desk.block.values[place] == number, "at once, not at the turn's end"
-        assert desk.answers(peer) == [Ack(kind, session, sequence)]
-    assert desk.counters.stops == number
-    assert desk.block.values[ESTOPS if kind == "stop" else STOPS] == 0.0
+        handler.handler.on_message(peer, [request], handler.now)
+        handler.block.read()
+        assert handler.block.values[place] == number, "at once, not at the turn's end"
+        assert handler.answers(peer) == [Ack(kind, session, sequence)]
+    assert handler.counters.stops == number
+    assert handler.block.values[ESTOPS if kind == "stop" else STOPS] == 0.0
 
 
-def test_a_stop_is_taken_beyond_the_rate(desk: VirtualDesk) -> None:
-    welcome = desk.join(ANNA)
+def test_a_stop_is_taken_beyond_the_rate(handler: VirtualHandler) -> None:
+    welcome = handler.join(ANNA)
     for sequence in range(2000):
-        desk.desk.hear(ANNA, [values_of(welcome.session, sequence, (0.0, 0.0))], desk.now)
-    assert desk.counters.too_many > 0
-    desk.answers(ANNA)
-    assert desk.said(ANNA, pack(Stop(welcome.session, 0))) == [Ack("stop", welcome.session, 0)]
+        handler.handler.on_message(ANNA, [values_of(welcome.session, sequence, (0.0, 0.0))], handler.now)
+    assert handler.counters.too_many > 0
+    handler.answers(ANNA)
+    assert handler.said(ANNA, pack(Stop(welcome.session, 0))) == [Ack("stop", welcome.session, 0)]
 
 
-def test_bye_gives_the_place_back_at_once(desk: VirtualDesk) -> None:
-    welcome = desk.join(ANNA)
-    assert desk.said(ANNA, pack(Close(welcome.session, 3))) == [Ack("bye", welcome.session, 3)]
-    assert desk.rows()[0, JOINED] == 0.0
-    desk.join(BERT)
+def test_bye_gives_the_place_back_at_once(handler: VirtualHandler) -> None:
+    welcome = handler.join(ANNA)
+    assert handler.said(ANNA, pack(Close(welcome.session, 3))) == [Ack("bye", welcome.session, 3)]
+    assert handler.rows()[0, RIG_ROW.joined] == 0.0
+    handler.join(BERT)
 
 
-def test_motions_come_as_often_as_a_rig_wants_them(desk: VirtualDesk) -> None:
-    desk.join(ANNA, reads=("pose.roll", "vehicle.speed", "smoothed_pose.surge"))
-    desk.join(BERT, name="lever")
+def test_motions_come_as_often_as_a_rig_wants_them(handler: VirtualHandler) -> None:
+    handler.join(ANNA, reads=("pose.roll", "vehicle.speed", "smoothed_pose.surge"))
+    handler.join(BERT, name="lever")
     counts = {ANNA: 0, BERT: 0}
     for number in range(1, 101):
-        desk.now += MS
-        desk.show(number, values=(number / 100, number / 10, 0.0))
-        sent = list(desk.desk.replies)
+        handler.now += MS
+        handler.show(number, values=(number / 100, number / 10, 0.0))
+        sent = list(handler.handler.replies)
         for peer in counts:
             counts[peer] += sum(to == peer for to, _ in sent)
-        (motion,) = (answer for answer in desk.answers(ANNA) if isinstance(answer, Motion))
+        (motion,) = (answer for answer in handler.answers(ANNA) if isinstance(answer, Motion))
         values = np.frombuffer(motion.block)
         assert (motion.step, motion.speed, motion.answer_due) == (number, 1.0, False)
         assert motion.sequence == number + 1, "the first message was a beat"
@@ -347,63 +353,63 @@ def test_motions_come_as_often_as_a_rig_wants_them(desk: VirtualDesk) -> None:
 
 
 def test_in_lockstep_who_is_waited_for_sees_every_motion() -> None:
-    desk = VirtualDesk("lockstep")
-    welcome = desk.join(ANNA, name="lever")
+    handler = VirtualHandler("lockstep")
+    welcome = handler.join(ANNA, name="lever")
     assert welcome.mode == "lockstep"
-    assert desk.rows()[1, IN_STEP] == 1.0
+    assert handler.rows()[1, RIG_ROW.in_step] == 1.0
     for number in range(1, 1001):
-        desk.show(number, asked=0b10)
-        (motion,) = desk.motions(ANNA)
+        handler.show(number, asked=0b10)
+        (motion,) = handler.motions(ANNA)
         assert motion.answer_due
-        assert desk.give(welcome, 2 * number, (1.0,), number) == [], "the rate does not hold the loop up"
-        assert desk.rows()[1, STEP] == number
-        desk.give(welcome, 2 * number + 1, (2.0,), number)
-    assert desk.counters.too_many > 900, "what nobody waits for is limited"
+        assert handler.give(welcome, 2 * number, (1.0,), number) == [], "the rate does not hold the loop up"
+        assert handler.rows()[1, RIG_ROW.step] == number
+        handler.give(welcome, 2 * number + 1, (2.0,), number)
+    assert handler.counters.too_many > 900, "what nobody waits for is limited"
 
 
 def test_who_comes_back_while_the_loop_waits_is_shown_the_motion_once_more() -> None:
-    desk = VirtualDesk("lockstep")
-    welcome = desk.join(ANNA)
-    desk.show(4, asked=0b01)
-    desk.answers(ANNA)  # and this connection breaks
-    greeting, motion = desk.said(BERT, pack(replace(HELLO, resume=welcome.session)))[:2]
+    handler = VirtualHandler("lockstep")
+    welcome = handler.join(ANNA)
+    handler.show(4, asked=0b01)
+    handler.answers(ANNA)  # and this connection breaks
+    greeting, motion = handler.said(BERT, pack(replace(HELLO, resume=welcome.session)))[:2]
     assert isinstance(greeting, RigWelcome)
     assert isinstance(motion, Motion)
     assert (motion.step, motion.answer_due) == (4, True)
-    desk.give(welcome, 1, (0.1, 0.1), 4, BERT)
-    assert desk.rows()[0, STEP] == 4.0
+    handler.give(welcome, 1, (0.1, 0.1), 4, BERT)
+    assert handler.rows()[0, RIG_ROW.step] == 4.0
 
 
-def test_beats_come_only_while_the_loop_moves(desk: VirtualDesk) -> None:
-    welcome = desk.join(ANNA)
+def test_beats_come_only_while_the_loop_moves(handler: VirtualHandler) -> None:
+    welcome = handler.join(ANNA)
 
     def beats(seconds: float, moving: bool) -> int:
         count = 0
         for k in range(round(seconds * 100)):
-            desk.wait(10 * MS)
+            handler.wait(10 * MS)
             if moving:
-                desk.show(desk.now)
-            said = desk.said(ANNA, pack(Heartbeat(welcome.session, desk.now + k, 1, 0, 0, 0)))
+                handler.show(handler.now)
+            said = handler.said(ANNA, pack(Heartbeat(welcome.session, handler.now + k, 1, 0, 0, 0)))
             count += sum(isinstance(answer, Heartbeat) for answer in said)
         return count
 
-    desk.show(1)
+    handler.show(1)
     assert beats(1.0, moving=True) == pytest.approx(10, abs=1)
     assert beats(0.2, moving=False) <= 1
     assert beats(1.0, moving=False) == 0, "a loop that stands is silent"
 
 
-def test_a_beat_echoes_the_newest_one_that_came(desk: VirtualDesk) -> None:
-    welcome = desk.join(ANNA)
-    desk.show(1)
-    desk.wait(0)
-    desk.answers(ANNA)
-    desk.said(ANNA, pack(Heartbeat(welcome.session, 1, 123_456, 0, 0, -1)))
-    desk.now += 130 * MS
-    desk.show(2)
-    desk.desk.turn(desk.now)
-    beat = next(answer for answer in desk.answers(ANNA) if isinstance(answer, Heartbeat))
-    assert (beat.echo_ns, beat.held_ns, beat.time_ns, beat.step) == (123_456, 130 * MS, desk.now, 2)
+def test_a_beat_echoes_the_newest_one_that_came(handler: VirtualHandler) -> None:
+    welcome = handler.join(ANNA)
+    handler.show(1)
+    handler.wait(0)
+    handler.answers(ANNA)
+    handler.said(ANNA, pack(Heartbeat(welcome.session, 1, 123_456, 0, 0, -1)))
+    handler.now += 130 * MS
+    handler.show(2)
+    handler.handler.poll(handler.now)
+    beat = next(answer for answer in handler.answers(ANNA) if isinstance(answer, Heartbeat))
+    assert (beat.echo_ns, beat.held_ns, beat.time_ns, beat.step) == (123_456, 130 * MS, handler.now, 2)
 
 
 def exchange(offset_ns: int, random: Random, slowest_ns: int) -> tuple[ClockOffset, ClockOffset]:
@@ -412,11 +418,11 @@ def exchange(offset_ns: int, random: Random, slowest_ns: int) -> tuple[ClockOffs
     for _ in range(40):
         echo, held = theirs.echo(now + offset_ns)
         sent, now = now + offset_ns, now + random.randrange(1000, slowest_ns)
-        ours.hear(sent, echo, held, now)
+        ours.update(sent, echo, held, now)
         now += random.randrange(slowest_ns)
         echo, held = ours.echo(now)
         sent, now = now, now + random.randrange(1000, slowest_ns // 10)
-        theirs.hear(sent, echo, held, now + offset_ns)
+        theirs.update(sent, echo, held, now + offset_ns)
         now += random.randrange(slowest_ns)
     return ours, theirs
 
@@ -438,20 +444,22 @@ def test_an_echo_of_nothing_or_one_that_cannot_be_tells_no_offset() -> None:
     clock = ClockOffset()
     assert clock.echo(5) == (0, 0)
     for echo, held in ((0, 0), (SECOND + 1, 0), (SECOND // 2, SECOND), (1, 0)):
-        clock.hear(7, echo, held, SECOND if echo != 1 else 3 * SECOND)
+        clock.update(7, echo, held, SECOND if echo != 1 else 3 * SECOND)
         assert clock.offset_ns is None
         assert clock.round_trip_ns is None
 
 
-def test_the_status_shows_who_is_there_and_the_counters(desk: VirtualDesk) -> None:
-    welcome = desk.join(ANNA, program="Bremse am Prüfstand 3 " * 9)
-    desk.show(7)
-    desk.give(welcome, 1, (0.1, 0.1), 5)
-    desk.said(ANNA, pack(Heartbeat(welcome.session, 2, desk.now + 3 * SECOND, desk.now - 2 * MS, 0, 7)))
-    desk.trouble(ANNA, values_of(welcome.session, 1, (0.1, 0.1)))
-    desk.wait(20 * MS)
+def test_the_status_shows_who_is_there_and_the_counters(handler: VirtualHandler) -> None:
+    welcome = handler.join(ANNA, program="Bremse am Prüfstand 3 " * 9)
+    handler.show(7)
+    handler.give(welcome, 1, (0.1, 0.1), 5)
+    handler.said(
+        ANNA, pack(Heartbeat(welcome.session, 2, handler.now + 3 * SECOND, handler.now - 2 * MS, 0, 7))
+    )
+    handler.trouble(ANNA, values_of(welcome.session, 1, (0.1, 0.1)))
+    handler.wait(20 * MS)
     shown = NewestValueBlock(RIG_STATUS)
-    write_status(shown, desk.counters, desk.desk.states(desk.now))
+    write_status(shown, handler.counters, handler.handler.states(handler.now))
     read = NewestValueBlock(RIG_STATUS, shown.descriptor)
     (rig,), counters = read_status(read, [("pedals", "signals"), ("lever", "signals")])
     assert (rig["name"], rig["kind"], rig["values"], rig["delay"], rig["lockstep"]) == (
@@ -465,22 +473,22 @@ def test_the_status_shows_who_is_there_and_the_counters(desk: VirtualDesk) -> No
     assert rig["age_s"] == pytest.approx(0.02)
     assert rig["round_trip_s"] == pytest.approx(0.002)
     assert rig["offset_s"] == pytest.approx(3.001)
-    assert counters == vars(desk.counters)
+    assert counters == vars(handler.counters)
     assert counters["out_of_order"] == 1
-    desk.said(ANNA, pack(Close(welcome.session, 9)))
-    write_status(shown, desk.counters, desk.desk.states(desk.now))
+    handler.said(ANNA, pack(Close(welcome.session, 9)))
+    write_status(shown, handler.counters, handler.handler.states(handler.now))
     assert read_status(read, [("pedals", "signals"), ("lever", "signals")])[0] == []
 
 
-def test_who_is_there_is_told_when_the_daemon_ends(desk: VirtualDesk) -> None:
-    desk.join(ANNA)
-    desk.desk.end()
-    assert desk.answers(ANNA) == [Error("ended", "the daemon has ended")]
+def test_who_is_there_is_told_when_the_daemon_ends(handler: VirtualHandler) -> None:
+    handler.join(ANNA)
+    handler.handler.end()
+    assert handler.answers(ANNA) == [Error("ended", "the daemon has ended")]
 
 
-def test_every_message_is_counted_once(desk: VirtualDesk) -> None:
-    random, welcome = Random(3), desk.join(ANNA)
-    desk.show(3)
+def test_every_message_is_counted_once(handler: VirtualHandler) -> None:
+    random, welcome = Random(3), handler.join(ANNA)
+    handler.show(3)
     messages = [
         pack(replace(HELLO, role="seat")),
         pack(Stop(0, 0)),
@@ -494,9 +502,9 @@ def test_every_message_is_counted_once(desk: VirtualDesk) -> None:
             for size in (8, 16)
         ),
     ]
-    start = vars(desk.counters).copy()
+    start = vars(handler.counters).copy()
     for _ in range(500):
-        desk.desk.hear(ANNA, [random.choice(messages)], desk.now)
-    counted = {name: count - start[name] for name, count in vars(desk.counters).items()}
+        handler.handler.on_message(ANNA, [random.choice(messages)], handler.now)
+    counted = {name: count - start[name] for name, count in vars(handler.counters).items()}
     sums = {field.name for field in fields(RigCounters)} - {"received", "overtaken", "unsent", "strangers"}
     assert counted["received"] == 500 == sum(counted[name] for name in sums)

@@ -31,7 +31,7 @@ from mastd.wire.common import rig_status
 from mastd.wire.common.strict_messages import pack
 from mastd.wire.rigs import handler, messages, session, sockets
 from mastd.wire.rigs.messages import Heartbeat, Motion, RigHello, RigValues, RigWelcome, channels_hash
-from tests.support.rigs.handler import HELLO, VirtualDesk
+from tests.support.rigs.handler import HELLO, VirtualHandler
 from tests.unit.wire.rigs.test_messages import WELCOME
 
 PAGE = (Path(__file__).parents[4] / "docs" / "protocol.md").read_text(encoding="utf-8")
@@ -142,12 +142,12 @@ def test_the_figures_on_the_page_are_those_of_the_code() -> None:
     assert f"at most {messages.MAX_TEXT_LENGTH} characters" in CHAPTER
     assert f"at most {messages.MAX_READS}" in CHAPTER
     assert f"nothing has been heard of it for {session.LOST_NS / 1e9:g} s" in CHAPTER
-    desk = VirtualDesk()
-    welcome = desk.join((0, b"x"))
-    assert (welcome.beat_s, welcome.lost_s) == (handler.BEAT_NS / 1e9, session.LOST_NS / 1e9)
-    seat = session.RigSeat(0, desk.places[0], 0)
-    taken = sum(seat.bucket.take(0) for _ in range(10_000))
-    assert taken == math.ceil(seat.place.message_rate / 4.0), "a quarter of that at once"
+    virtual = VirtualHandler()
+    welcome = virtual.join((0, b"x"))
+    assert (welcome.beat_s, welcome.lost_s) == (handler.HEARTBEAT_NS / 1e9, session.LOST_NS / 1e9)
+    rig_session = session.RigSession(0, virtual.places[0], 0)
+    taken = sum(rig_session.bucket.take(0) for _ in range(10_000))
+    assert taken == math.ceil(rig_session.config.message_rate / 4.0), "a quarter of that at once"
 
 
 @pytest.mark.parametrize(
@@ -164,7 +164,7 @@ def test_the_figures_on_the_page_are_those_of_the_code() -> None:
     ],
 )
 def test_the_refusals_on_the_page_are_those_of_the_code(changes: dict[str, object], words: str) -> None:
-    (reason,) = VirtualDesk().refusal((0, b"x"), **changes)
+    (reason,) = VirtualHandler().refusal((0, b"x"), **changes)
     assert words in reason
     page = " ".join(CHAPTER.split())
     assert words.replace("daemon signals", "daemon vehicle").replace("rig vehicle", "rig signals") in page

@@ -1,4 +1,4 @@
-"""A rig's side of the protocol against the desk, without sockets: joining, motions, answers, coming back."""
+"""A rig's side of the protocol against the handler: joining, motions, answers, coming back."""
 
 from __future__ import annotations
 
@@ -8,19 +8,19 @@ import pytest
 from mastd.errors import ProtocolError
 from mastd.safety.states import State
 from mastd.wire.access.sessions import Peer
-from mastd.wire.common.rig_block import COUNT, FIRST_VALUE, JOINED, STEP
+from mastd.wire.common.rig_block import RIG_ROW
 from mastd.wire.common.strict_messages import pack
-from mastd.wire.rigs.client_session import MotionSeen, RigSession
+from mastd.wire.rigs.client_session import ClientSession, MotionSeen
 from mastd.wire.rigs.messages import Error
-from tests.support.rigs.handler import ANNA, BERT, MS, SECOND, VirtualDesk
+from tests.support.rigs.handler import ANNA, BERT, MS, SECOND, VirtualHandler
 
 
 class Ends:
-    """A session and the desk, and what passes between them."""
+    """A session and the handler, and what passes between them."""
 
     def __init__(self, mode: str = "free-run") -> None:
-        self.desk = VirtualDesk(mode)
-        self.session = RigSession("pedals", "signals", ("pose.heave",), "bench of anna")
+        self.handler = VirtualHandler(mode)
+        self.session = ClientSession("pedals", "signals", ("pose.heave",), "bench of anna")
         self.peer: Peer = ANNA
         self.hello()
 
@@ -31,16 +31,16 @@ class Ends:
         self.session.outbox.clear()
 
     def said(self, data: bytes) -> None:
-        self.desk.desk.hear(self.peer, [data], self.desk.now)
-        self.desk.desk.turn(self.desk.now)
+        self.handler.handler.on_message(self.peer, [data], self.handler.now)
+        self.handler.handler.poll(self.handler.now)
         self.deliver()
 
     def deliver(self, lost: bool = False) -> None:
-        """Bring what the desk has said to the session, or lose it."""
-        for peer, data in self.desk.desk.replies:
+        """Bring what the handler has said to the session, or lose it."""
+        for peer, data in self.handler.handler.replies:
             if peer == self.peer and not lost:
-                self.session.hear(data, self.desk.now)
-        self.desk.desk.replies.clear()
+                self.session.on_message(data, self.handler.now)
+        self.handler.handler.replies.clear()
 
     def motion(self) -> MotionSeen:
         motion = self.session.take()
@@ -51,27 +51,31 @@ class Ends:
 def test_a_motion_is_seen_and_answered() -> None:
     ends = Ends()
     for step in (1, 2, 3):
-        ends.desk.show(step, values=(step / 10, 0.0, 0.0))
+        ends.handler.show(step, values=(step / 10, 0.0, 0.0))
         ends.deliver()
         motion = ends.motion()
         seen = (motion.step, motion.state, motion.speed, motion.missed)
         assert seen == (step, tuple(State)[5].name, 1.0, 0)
         assert motion.values.tolist() == [step / 10]
         ends.said(ends.session.values((0.5, step / 10), step, 0))
-        assert ends.desk.rows()[0, [COUNT, STEP, FIRST_VALUE + 1]].tolist() == [step, step, step / 10]
+        assert ends.handler.rows()[0, [RIG_ROW.given, RIG_ROW.step, RIG_ROW.values + 1]].tolist() == [
+            step,
+            step,
+            step / 10,
+        ]
     assert ends.session.take() is None, "each motion is seen once"
     assert ends.session.errors == 0
 
 
 def test_motions_that_did_not_come_or_were_not_taken_are_counted() -> None:
     ends = Ends()
-    ends.desk.show(1)
+    ends.handler.show(1)
     ends.deliver()
     ends.motion()
-    ends.desk.show(2)
+    ends.handler.show(2)
     ends.deliver(lost=True)
     for step in (3, 4):
-        ends.desk.show(step)
+        ends.handler.show(step)
         ends.deliver()
     motion = ends.motion()
     assert (motion.step, motion.missed) == (4, 2)
@@ -83,12 +87,12 @@ def test_values_that_do_not_fit_are_not_sent() -> None:
         with pytest.raises(ValueError, match=r"channels are due|must be finite"):
             ends.session.values(wrong, 1, 0)  # type: ignore[arg-type]
     with pytest.raises(ProtocolError, match="has not joined"):
-        RigSession("pedals", "any", (), "").values((0.1, 0.2), 1, 0)
+        ClientSession("pedals", "any", (), "").values((0.1, 0.2), 1, 0)
 
 
 def test_an_answer_that_was_lost_with_its_connection_is_given_again() -> None:
     ends = Ends("lockstep")
-    ends.desk.show(7, asked=0b01)
+    ends.handler.show(7, asked=0b01)
     ends.deliver()
     assert ends.motion().answer_due
     ends.session.values((0.1, 0.2), 7, 0)  # and it gets lost
@@ -97,45 +101,47 @@ def test_an_answer_that_was_lost_with_its_connection_is_given_again() -> None:
     motion = ends.motion()
     assert (motion.step, motion.answer_due) == (7, True)
     ends.said(ends.session.values((0.1, 0.2), 7, 0))
-    assert ends.desk.rows()[0, [JOINED, STEP]].tolist() == [1.0, 7.0], "in the same session"
+    assert ends.handler.rows()[0, [RIG_ROW.joined, RIG_ROW.step]].tolist() == [1.0, 7.0], (
+        "in the same session"
+    )
     assert ends.session.errors == 0
 
 
 def test_a_rig_that_has_lost_its_place_is_told_and_begins_anew() -> None:
     ends = Ends()
-    ends.desk.wait(SECOND)
+    ends.handler.wait(SECOND)
     ends.said(ends.session.values((0.1, 0.2), -1, 0))
     assert ends.session.ended
     assert "say hello" in ends.session.last_error
     ends.hello()
     assert not ends.session.ended
     ends.said(ends.session.values((0.1, 0.2), -1, 0))
-    assert ends.desk.rows()[0, [JOINED, COUNT]].tolist() == [2.0, 1.0]
+    assert ends.handler.rows()[0, [RIG_ROW.joined, RIG_ROW.given]].tolist() == [2.0, 1.0]
 
 
 def test_beats_go_out_when_they_are_due_and_tell_the_round_trip() -> None:
     ends = Ends()
     sent = 0
     for step in range(1, 1001):
-        ends.desk.show(step)
-        ends.desk.wait(MS)
+        ends.handler.show(step)
+        ends.handler.wait(MS)
         ends.deliver()
-        beat = ends.session.beat(ends.desk.now)
+        beat = ends.session.heartbeat(ends.handler.now)
         if beat is not None:
             sent += 1
             ends.said(beat)
     assert sent == pytest.approx(10, abs=1)
     assert ends.session.clock.offset_ns == 0
-    assert not ends.session.silent(ends.desk.now)
-    assert ends.session.silent(ends.desk.now + SECOND)
+    assert not ends.session.silent(ends.handler.now)
+    assert ends.session.silent(ends.handler.now + SECOND)
 
 
 def test_what_is_no_message_of_a_gateway_is_passed_over() -> None:
     ends = Ends()
     for data in (b"", b"\xc1", b"\x80", bytes(1 << 17)):
-        ends.session.hear(data, ends.desk.now)
+        ends.session.on_message(data, ends.handler.now)
     assert ends.session.welcome is not None
-    ends.session.hear(pack(Error("ended", "the daemon has ended")), ends.desk.now)
+    ends.session.on_message(pack(Error("ended", "the daemon has ended")), ends.handler.now)
     assert ends.session.ended
 
 
@@ -143,11 +149,11 @@ def test_a_stop_is_said_again_until_it_is_confirmed() -> None:
     ends = Ends()
     ends.session.request("stop")  # lost on its way
     for step in range(1, 31):
-        ends.desk.now += 10 * MS
-        ends.desk.show(step)
+        ends.handler.now += 10 * MS
+        ends.handler.show(step)
         ends.deliver()
-        ends.session.attend(ends.desk.now)
+        ends.session.poll(ends.handler.now)
         said, ends.session.outbox[:] = list(ends.session.outbox), []
         for data in said:
             ends.said(data)
-    assert ends.desk.counters.stops == 1, "repeated, and not any more once it was confirmed"
+    assert ends.handler.counters.stops == 1, "repeated, and not any more once it was confirmed"

@@ -1,4 +1,4 @@
-"""What somebody drives with, on its way from the desk to the loop: the newest, and not too often.
+"""What somebody drives with, on its way from the handler to the loop: the newest, and not too often.
 
 Every change of the block costs the loop a read of it. So it is written at most once in ``SHOWN_NS``, with the
 newest inputs heard until then; those that newer ones have overtaken are dropped and counted. The last of any
@@ -17,7 +17,7 @@ SHOWN_NS = 5_000_000
 GONE_NS = 10_000_000_000
 
 
-class DriverRelay:
+class DriverForwarder:
     """Writes the driver's block; all times are monotonic, in ns."""
 
     def __init__(self, block: NewestValueBlock, counters: GatewayCounters) -> None:
@@ -28,7 +28,7 @@ class DriverRelay:
         self._driver: tuple[Session, int] | None = None
         self._next_ns = 0
 
-    def hear(self, inputs: Inputs, session: Session, now_ns: int) -> None:
+    def on_inputs(self, inputs: Inputs, session: Session, now_ns: int) -> None:
         """Take the newest inputs; those that still wait are overtaken by them."""
         self._driver = session, now_ns
         self._counters.driven += 1
@@ -56,7 +56,7 @@ class DriverRelay:
             }
         ]
 
-    def turn(self, now_ns: int) -> None:
+    def poll(self, now_ns: int) -> None:
         """Show the loop the newest inputs, if there are any and it is time."""
         inputs = self._waiting
         if inputs is None or now_ns < self._next_ns:
