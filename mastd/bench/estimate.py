@@ -10,9 +10,10 @@ from functools import partial
 
 import numpy as np
 
-from mastd.arrays import FloatArray, IntArray
+from mastd.arrays import FloatArray
 from mastd.bench.kinematics.bench import RUNS, take_turns
 from mastd.bench.registry import Figure, bench, figure
+from mastd.control.estimation.layout import MotionModel, MotionState
 from mastd.control.estimation.motion_estimate import MotionEstimator, estimate_motion
 from mastd.kernel import kernel
 from mastd.kinematics.forward import Observer
@@ -29,15 +30,13 @@ CYCLES = 10_000
 def sweep(
     poses: FloatArray,
     readings: FloatArray,
-    constants: FloatArray,
-    sizes: IntArray,
-    state: FloatArray,
-    counters: IntArray,
+    model: MotionModel,
+    state: MotionState,
 ) -> int:
     """Estimate every cycle with all accelerometers valid; return the bits of those ever left out."""
     left_out = 0
     for k in range(poses.shape[0]):
-        left_out |= estimate_motion(poses[k], readings[k], -1, 1, constants, sizes, state, counters)
+        left_out |= estimate_motion(poses[k], readings[k], -1, 1, model, state)
     return left_out
 
 
@@ -53,6 +52,6 @@ def estimate() -> dict[str, Figure]:
     readings = random.normal(0.0, table.sensors.acceleration.noise, (CYCLES, len(sensors)))
     readings += table.gravity * np.array([sensor.direction[2] for sensor in sensors])
     motion = MotionEstimator(table.sensors, table.gravity, daemon.estimator, gain, daemon.period_ns * 1e-9)
-    call = partial(sweep, poses, readings, motion.constants, motion.sizes, motion.state, motion.counters)
+    call = partial(sweep, poses, readings, motion.model, motion.state)
     times = take_turns({"estimate": call}, RUNS)
     return {"estimate.us": figure(times["estimate"] / CYCLES * 1e6, "us")}

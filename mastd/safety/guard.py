@@ -1,4 +1,4 @@
-"""The guard: limits, delays and memory of the compiled detectors, and what they have seen in words."""
+"""The guard: limits, delays and memory of the compiled detectors, and their findings in words."""
 
 from __future__ import annotations
 
@@ -9,8 +9,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from mastd.arrays import FloatArray, IntArray
-from mastd.safety import inspection as at
+from mastd.index_table import size_of
 from mastd.safety.codes import CODES, Code, bits
+from mastd.safety.inspection import LIMIT, LIMITS, MEMORY, READING, GuardModel, GuardState
 from mastd.settings.daemon.daemon import GuardSettings
 from mastd.settings.table.table import TableSettings
 
@@ -46,22 +47,22 @@ RAISED = MOTION | bits(Code.STROKE)
 
 @dataclass(frozen=True)
 class Scalar:
-    """A condition that is one number of the frame: inside [lowest, highest] all is well."""
+    """A condition that is one number of the frame: good within [lowest, highest]."""
 
     code: Code
     field: str
     lowest: float
     highest: float
     leaks: bool = False
-    """A moment inside does not start the count anew: the condition has to stand longer than not."""
+    """A good sample takes one off the count instead of clearing it."""
 
 
 def scalars(table: TableSettings) -> tuple[Scalar, ...]:
     """Return the conditions that are one number of the frame each."""
     limits, supply = table.limits, table.supply.limits
-    apart, drift, internal = limits.redundancy_residual, limits.redundancy_drift, limits.internal_force
+    residual, drift, internal = limits.redundancy_residual, limits.redundancy_drift, limits.internal_force
     return (
-        Scalar(Code.REDUNDANCY, "redundancy_residual", -apart, apart),
+        Scalar(Code.REDUNDANCY, "redundancy_residual", -residual, residual),
         Scalar(Code.LENGTH_DRIFT, "redundancy_residual", -drift, drift, leaks=True),
         Scalar(Code.INTERNAL_FORCE, "internal_force", -internal, internal),
         Scalar(Code.CONDITIONING, "conditioning", 0.0, limits.conditioning),
@@ -80,19 +81,19 @@ def scalars(table: TableSettings) -> tuple[Scalar, ...]:
 
 def _limits(table: TableSettings, guard: GuardSettings) -> FloatArray:
     limits, sensors = table.limits, table.sensors
-    values = np.zeros(at.LIMITS)
-    values[at.STROKE_MARGIN] = limits.stroke_margin
-    values[at.MAX_VELOCITY] = limits.velocity
-    values[at.MAX_FORCE] = limits.force_share * table.actuator.maximum_force
-    values[at.MIN_FOLLOWING] = limits.following_error.minimum
-    values[at.FOLLOWING_AT_VELOCITY] = limits.following_error.at_maximum_velocity
-    values[at.MAX_ACCELERATION] = limits.acceleration
-    values[at.MAX_JERK] = limits.jerk
-    values[at.STUCK_BAND] = guard.stuck_band
-    values[at.STUCK_TRAVEL] = guard.stuck_travel
-    values[at.OVERRANGE] = sensors.length.overrange
-    values[at.JUMP_MARGIN] = guard.jump_margin
-    values[at.MIN_PRESSURE], values[at.MAX_PRESSURE] = sensors.pressure.range
+    values = np.zeros(LIMITS)
+    values[LIMIT.stroke_margin] = limits.stroke_margin
+    values[LIMIT.velocity] = limits.velocity
+    values[LIMIT.force] = limits.force_share * table.actuator.maximum_force
+    values[LIMIT.following_minimum] = limits.following_error.minimum
+    values[LIMIT.following_at_velocity] = limits.following_error.at_maximum_velocity
+    values[LIMIT.acceleration] = limits.acceleration
+    values[LIMIT.jerk] = limits.jerk
+    values[LIMIT.stuck_band] = guard.stuck_band
+    values[LIMIT.stuck_travel] = guard.stuck_travel
+    values[LIMIT.overrange] = sensors.length.overrange
+    values[LIMIT.jump_margin] = guard.jump_margin
+    values[LIMIT.minimum_pressure], values[LIMIT.maximum_pressure] = sensors.pressure.range
     return values
 
 
@@ -128,46 +129,53 @@ class Guard:
     def __init__(
         self, table: TableSettings, guard: GuardSettings, period: float, columns: Mapping[str, int]
     ) -> None:
-        checks = scalars(table)
-        self.limits = _limits(table, guard)
-        self.scalars: IntArray = np.array([[columns[one.field], one.code, one.leaks] for one in checks])
-        self.bounds = np.array([[one.lowest, one.highest] for one in checks])
-        self.memory = np.zeros((at.MEMORY, len(table.links)))
-        self.readings = np.zeros((2, 3 * len(table.links)))
-        self.counts: IntArray = np.zeros(CODES, dtype=np.int64)
-        self.delays: IntArray = np.zeros(CODES, dtype=np.int64)
-        self.detail = np.zeros((CODES, 3))
+        checks, n = scalars(table), len(table.links)
+        delays: IntArray = np.zeros(CODES, dtype=np.int64)
         for code, delay in _delays(guard).items():
-            self.delays[code] = round(delay / period)
+            delays[code] = round(delay / period)
+        self.model = GuardModel(
+            neutral_lengths=np.array([link.neutral_length for link in table.links]),
+            strokes=np.array([link.stroke for link in table.links]),
+            limits=_limits(table, guard),
+            scalars=np.array([[columns[one.field], one.code, one.leaks] for one in checks]),
+            bounds=np.array([[one.lowest, one.highest] for one in checks]),
+            delays=delays,
+        )
+        self.state = GuardState(
+            memory=np.zeros((size_of(MEMORY), n)),
+            readings=np.zeros((size_of(READING), 3 * n)),
+            counts=np.zeros(CODES, dtype=np.int64),
+            detail=np.zeros((CODES, 3)),
+        )
 
     @property
     def following_peak(self) -> FloatArray:
-        """Greatest following error of each link (n,) in m while it was watched, since the last reset."""
-        peaks: FloatArray = self.memory[at.FOLLOWING_PEAK]
+        """Maximum following error of each actuator (n,) in m while it was watched, since the last reset."""
+        peaks: FloatArray = self.state.memory[MEMORY.following_peak]
         return peaks
 
     def reset_following_peak(self) -> None:
-        """Start the peaks anew."""
+        """Reset the peaks."""
         self.following_peak[:] = 0.0
 
     def describe(self, code: Code) -> str:
-        """Return what was seen, for the fault's cause."""
+        """Return what was measured against which limit, for the fault's cause."""
         words = _WORDS.get(code)
-        link, value, limit = self.detail[code]
-        return words.said(int(link), value, limit) if words else ""
+        actuator, value, limit = self.state.detail[code]
+        return words.text(int(actuator), value, limit) if words else ""
 
 
 @dataclass(frozen=True)
 class _Words:
-    """How a condition is told: value and limit in a unit that people use."""
+    """How a condition is reported: value and limit in a unit that people use."""
 
     pattern: str
     unit: str
     factor: float = 1.0
     offset: float = 0.0
 
-    def said(self, link: int, value: float, limit: float) -> str:
-        actuator = f"actuator {link + 1} " if link >= 0 else ""
+    def text(self, index: int, value: float, limit: float) -> str:
+        actuator = f"actuator {index + 1} " if index >= 0 else ""
         value, limit = ((number - self.offset) * self.factor for number in (value, limit))
         return actuator + self.pattern.format(value, abs(limit), unit=self.unit)
 

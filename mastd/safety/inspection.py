@@ -1,16 +1,19 @@
-"""Compiled detectors: which readings cannot be, and which limits of the table are passed.
+"""Compiled detectors: reject implausible samples, and compare measurements with the limits of the table.
 
-Comparisons are written so that NaN trips them. Nothing here knows settings: ``mastd.safety.guard`` lays the
-arrays out.
+Comparisons are written so that NaN trips them. Nothing here knows settings: ``mastd.safety.guard`` fills the
+arrays of ``GuardModel`` and ``GuardState``.
 """
 
 from __future__ import annotations
 
+from typing import Annotated, NamedTuple
+
 from mastd.arrays import FloatArray, IntArray
+from mastd.index_table import Entry, index_table, size_of
 from mastd.kernel import kernel
 from mastd.safety.codes import Code
 
-# codes as plain numbers: a compiled function freezes them
+# codes as plain numbers: a compiled function takes them as constants
 STROKE = int(Code.STROKE)
 VELOCITY = int(Code.VELOCITY)
 FORCE = int(Code.FORCE)
@@ -22,253 +25,329 @@ JERK = int(Code.JERK)
 SENSOR_FROZEN = int(Code.SENSOR_FROZEN)
 SPOOL_LOST = int(Code.SPOOL_LOST)
 
-# positions in the array of limits
-(
-    STROKE_MARGIN,
-    MAX_VELOCITY,
-    MAX_FORCE,
-    MIN_FOLLOWING,
-    FOLLOWING_AT_VELOCITY,
-    MAX_ACCELERATION,
-    MAX_JERK,
-    STUCK_BAND,
-    STUCK_TRAVEL,
-    OVERRANGE,
-    JUMP_MARGIN,
-    MIN_PRESSURE,
-    MAX_PRESSURE,
-    LIMITS,
-) = range(14)
 
-# rows of the guard's memory, one number per link each
-(
-    ANCHOR,  # reading from which the length has not moved away
-    MIN_COMMAND,  # commanded since then
-    MAX_COMMAND,
-    MEASURED_ACCELERATION,
-    LAST_COMMANDED_ACCELERATION,
-    FOLLOWING_PEAK,  # greatest following error since it was reset
-    MEMORY,
-) = range(7)
+class LimitRow(NamedTuple):
+    """Limits of the table and of its sensors."""
 
-# rows of the memory of pressures and spools, one number per reading each
-LAST, STILL = range(2)
+    stroke_margin: Annotated[int, Entry("m", "distance to keep from the end of stroke")]
+    velocity: Annotated[int, Entry("m/s", "maximum length rate")]
+    force: Annotated[int, Entry("N", "maximum actuator force")]
+    following_minimum: Annotated[int, Entry("m", "following error allowed at rest")]
+    following_at_velocity: Annotated[int, Entry("m", "following error allowed at maximum velocity")]
+    acceleration: Annotated[int, Entry("m/s2", "maximum acceleration along an actuator")]
+    jerk: Annotated[int, Entry("m/s3", "maximum commanded jerk")]
+    stuck_band: Annotated[int, Entry("m", "band within which a length does not move")]
+    stuck_travel: Annotated[int, Entry("m", "commanded travel after which it must have moved")]
+    overrange: Annotated[int, Entry("m", "readable length beyond the stroke")]
+    jump_margin: Annotated[int, Entry("m", "step of a length beyond what the velocity allows")]
+    minimum_pressure: Annotated[int, Entry("Pa", "lower end of the transducers' range")]
+    maximum_pressure: Annotated[int, Entry("Pa", "upper end of the transducers' range")]
 
-# columns of the table of scalars
-COLUMN, SCALAR_CODE, LEAKS = range(3)
 
-# why a reading cannot be used; what ``unusable`` returns is 0 or reason · REASON + place + 1
-NOT_FINITE, OUT_OF_RANGE, JUMPED = range(3)
-REASON = 1 << 20
+class MemoryRow(NamedTuple):
+    """Rows of the memory, one number per actuator each."""
+
+    anchor: Annotated[int, Entry("m", "reading from which the length has not moved away")]
+    minimum_command: Annotated[int, Entry("m", "smallest commanded length since then")]
+    maximum_command: Annotated[int, Entry("m", "largest commanded length since then")]
+    measured_acceleration: Annotated[int, Entry("m/s2", "from the estimated motion of the pose")]
+    commanded_acceleration: Annotated[int, Entry("m/s2", "of the command before")]
+    following_peak: Annotated[int, Entry("m", "maximum following error since it was reset")]
+
+
+class ReadingRow(NamedTuple):
+    """Rows of the memory of pressures and spools, one number per reading each."""
+
+    last: int
+    repeats: Annotated[int, Entry("1", "equal readings in a row")]
+
+
+class ScalarRow(NamedTuple):
+    """Columns of the table of scalars."""
+
+    column: Annotated[int, Entry("1", "column in the frame")]
+    code: Annotated[int, Entry("1", "code of the fault")]
+    leaks: Annotated[int, Entry("1", "a value within the limits takes one off the count")]
+
+
+LIMIT = index_table(LimitRow)
+LIMITS = size_of(LIMIT)
+MEMORY = index_table(MemoryRow)
+READING = index_table(ReadingRow)
+SCALAR = index_table(ScalarRow)
+
+
+class GuardModel(NamedTuple):
+    """Constants of the detectors for n actuators; codes index ``delays``.
+
+    ``neutral_lengths`` and ``strokes`` (n,) in m; ``limits`` (LIMITS,); ``scalars`` (m, 3) and ``bounds``
+    (m, 2), minimum and maximum, of the conditions that are one number of the frame; ``delays`` in samples.
+    """
+
+    neutral_lengths: FloatArray
+    strokes: FloatArray
+    limits: FloatArray
+    scalars: IntArray
+    bounds: FloatArray
+    delays: IntArray
+
+
+class GuardState(NamedTuple):
+    """Memory of the detectors; codes index ``counts`` and ``detail``.
+
+    ``memory`` (6, n) and ``readings`` (2, 3 n) as in ``MEMORY`` and ``READING``; ``counts``: samples for
+    which a condition has lasted; ``detail`` (codes, 3): actuator or reading (0-based, −1 for none), value
+    and limit.
+    """
+
+    memory: FloatArray
+    readings: FloatArray
+    counts: IntArray
+    detail: FloatArray
+
+
+class Measured(NamedTuple):
+    """Measured lengths, rates, forces and accelerations of the actuators, (n,) each, SI."""
+
+    lengths: FloatArray
+    rates: FloatArray
+    forces: FloatArray
+    accelerations: FloatArray
+
+
+class Commanded(NamedTuple):
+    """Commanded lengths, rates and accelerations that the sample answers, (n,) each, SI."""
+
+    lengths: FloatArray
+    rates: FloatArray
+    accelerations: FloatArray
+
+
+NOT_FINITE, OUT_OF_RANGE, JUMPED = 0, 1, 2
+"""Reasons of a rejection."""
+_REASON = 1 << 20
 
 
 @kernel
-def unusable(
+def encode_rejection(reason: int, channel: int) -> int:
+    """Return a negative number that holds ``reason`` and ``channel``: lengths, then pressures."""
+    return -int(reason * _REASON + channel + 1)
+
+
+def decode_rejection(code: int) -> tuple[int, int]:
+    """Return reason and channel of what ``encode_rejection`` has returned."""
+    return divmod(-code - 1, _REASON)
+
+
+@kernel
+def validate_sample(
     raw_lengths: FloatArray,
     raw_pressures: FloatArray,
     length_calibration: FloatArray,
     pressure_calibration: FloatArray,
     previous: FloatArray,
-    neutral_lengths: FloatArray,
-    strokes: FloatArray,
-    limits: FloatArray,
+    model: GuardModel,
     dt: float,
 ) -> int:
-    """Return 0 if all readings can be, else reason and place of the first that cannot.
+    """Return 0 if all readings are plausible, else the ``encode_rejection`` of the first that is not.
 
-    Places count the lengths, then the pressures. ``previous`` (n,) are the last believed lengths in m, ``dt``
-    in s lies between them and these; 0 for none.
+    ``previous`` (n,) are the last accepted lengths in m, ``dt`` in s lies between them and these; 0 for none.
     """
     n = raw_lengths.shape[0]
+    limits = model.limits
     for i in range(n):
         if not -1e300 < raw_lengths[i] < 1e300:
-            return int(NOT_FINITE * REASON + i + 1)
+            return encode_rejection(NOT_FINITE, i)
     for i in range(2 * n):
         if not -1e300 < raw_pressures[i] < 1e300:
-            return int(NOT_FINITE * REASON + n + i + 1)
-    reach = limits[MAX_VELOCITY] * dt + limits[JUMP_MARGIN]
+            return encode_rejection(NOT_FINITE, n + i)
+    reach = limits[LIMIT.velocity] * dt + limits[LIMIT.jump_margin]
     jumped = -1
     for i in range(n):
         length = length_calibration[i, 0] * raw_lengths[i] + length_calibration[i, 1]
-        if not abs(length - neutral_lengths[i]) <= strokes[i] + limits[OVERRANGE]:
-            return int(OUT_OF_RANGE * REASON + i + 1)
+        if not abs(length - model.neutral_lengths[i]) <= model.strokes[i] + limits[LIMIT.overrange]:
+            return encode_rejection(OUT_OF_RANGE, i)
         if dt > 0.0 and not abs(length - previous[i]) <= reach:
             jumped = i
     for i in range(2 * n):
         pressure = pressure_calibration[i, 0] * raw_pressures[i] + pressure_calibration[i, 1]
-        if not limits[MIN_PRESSURE] <= pressure <= limits[MAX_PRESSURE]:
-            return int(OUT_OF_RANGE * REASON + n + i + 1)
-    return JUMPED * REASON + jumped + 1 if jumped >= 0 else 0
+        if not limits[LIMIT.minimum_pressure] <= pressure <= limits[LIMIT.maximum_pressure]:
+            return encode_rejection(OUT_OF_RANGE, n + i)
+    return encode_rejection(JUMPED, jumped) if jumped >= 0 else 0
 
 
 @kernel
 def _count(
-    code: int,
-    trips: bool,
-    link: int,
-    value: float,
-    limit: float,
-    counts: IntArray,
-    delays: IntArray,
-    detail: FloatArray,
+    code: int, trips: bool, index: int, value: float, limit: float, model: GuardModel, state: GuardState
 ) -> int:
+    """Count a condition; return its bit once it has lasted longer than its delay."""
     if not trips:
-        counts[code] = 0
+        state.counts[code] = 0
         return 0
-    counts[code] += 1
-    detail[code, 0] = link
-    detail[code, 1] = value
-    detail[code, 2] = limit
-    return (1 << code) if counts[code] > delays[code] else 0
+    state.counts[code] += 1
+    state.detail[code, 0] = index
+    state.detail[code, 1] = value
+    state.detail[code, 2] = limit
+    return (1 << code) if state.counts[code] > model.delays[code] else 0
 
 
 @kernel
-def inspect_links(
-    lengths: FloatArray,
-    rates: FloatArray,
-    forces: FloatArray,
-    commanded: FloatArray,
-    commanded_rates: FloatArray,
-    commanded_accelerations: FloatArray,
-    accelerations: FloatArray,
-    neutral_lengths: FloatArray,
-    strokes: FloatArray,
-    limits: FloatArray,
-    dt: float,
-    watched: int,
-    memory: FloatArray,
-    counts: IntArray,
-    delays: IntArray,
-    detail: FloatArray,
+def _inspect_magnitude(
+    code: int, values: FloatArray, limit: float, model: GuardModel, state: GuardState
 ) -> int:
-    """Return the mask (bit = fault code) of the links' conditions that have stood longer than they may.
+    """Compare the magnitudes of ``values`` (n,) with ``limit``."""
+    worst, largest = -1, 0.0
+    for i in range(values.shape[0]):
+        excess = abs(values[i]) - limit
+        if not excess <= 0.0 and (worst < 0 or excess > largest):
+            worst, largest = i, excess
+    return _count(code, worst >= 0, worst, values[worst], limit, model, state)
 
-    All per link, in m, m/s, N, m/s²; ``dt`` in s is the time since the last sample, 0 for none. ``memory``
-    (MEMORY, n) is this function's own. ``detail`` (codes, 3) receives link (0-based), value and limit of each
-    condition's worst link.
-    """
-    stroke, rate, force, following, stuck, acceleration, jerk = -1, -1, -1, -1, -1, -1, -1
-    stroke_excess, rate_excess, force_excess, following_excess, following_limit = 0.0, 0.0, 0.0, 0.0, 0.0
-    acceleration_excess, jerk_excess, worst_jerk, travel = 0.0, 0.0, 0.0, 0.0
-    moves = (watched >> LENGTH_STUCK) & 1
-    follows = (watched >> FOLLOWING_ERROR) & 1
+
+@kernel
+def _inspect_stroke(lengths: FloatArray, model: GuardModel, state: GuardState) -> int:
+    """Compare the lengths with the stroke less its margin."""
+    margin = model.limits[LIMIT.stroke_margin]
+    worst, largest = -1, 0.0
     for i in range(lengths.shape[0]):
-        excess = abs(lengths[i] - neutral_lengths[i]) - (strokes[i] - limits[STROKE_MARGIN])
-        if not excess <= 0.0 and (stroke < 0 or excess > stroke_excess):
-            stroke, stroke_excess = i, excess
-        excess = abs(rates[i]) - limits[MAX_VELOCITY]
-        if not excess <= 0.0 and (rate < 0 or excess > rate_excess):
-            rate, rate_excess = i, excess
-        excess = abs(forces[i]) - limits[MAX_FORCE]
-        if not excess <= 0.0 and (force < 0 or excess > force_excess):
-            force, force_excess = i, excess
-        at_rate = limits[FOLLOWING_AT_VELOCITY] * abs(commanded_rates[i]) / limits[MAX_VELOCITY]
-        allowed = max(limits[MIN_FOLLOWING], at_rate)
-        error = abs(lengths[i] - commanded[i])
-        if follows and error > memory[FOLLOWING_PEAK, i]:
-            memory[FOLLOWING_PEAK, i] = error
+        excess = abs(lengths[i] - model.neutral_lengths[i]) - (model.strokes[i] - margin)
+        if not excess <= 0.0 and (worst < 0 or excess > largest):
+            worst, largest = i, excess
+    stretch = lengths[worst] - model.neutral_lengths[worst]
+    return _count(STROKE, worst >= 0, worst, stretch, model.strokes[worst] - margin, model, state)
+
+
+@kernel
+def _inspect_following(
+    lengths: FloatArray, commanded: Commanded, watched: bool, model: GuardModel, state: GuardState
+) -> int:
+    """Compare measured with commanded lengths; keep the peak of the error while it is ``watched``."""
+    limits = model.limits
+    worst, largest, limit = -1, 0.0, 0.0
+    for i in range(lengths.shape[0]):
+        at_rate = limits[LIMIT.following_at_velocity] * abs(commanded.rates[i]) / limits[LIMIT.velocity]
+        allowed = max(limits[LIMIT.following_minimum], at_rate)
+        error = abs(lengths[i] - commanded.lengths[i])
+        if watched and error > state.memory[MEMORY.following_peak, i]:
+            state.memory[MEMORY.following_peak, i] = error
         excess = error - allowed
-        if not excess <= 0.0 and (following < 0 or excess > following_excess):
-            following, following_excess, following_limit = i, excess, allowed
-        excess = abs(accelerations[i]) - limits[MAX_ACCELERATION]
-        if not excess <= 0.0 and (acceleration < 0 or excess > acceleration_excess):
-            acceleration, acceleration_excess = i, excess
+        if not excess <= 0.0 and (worst < 0 or excess > largest):
+            worst, largest, limit = i, excess, allowed
+    offset = lengths[worst] - commanded.lengths[worst]
+    return _count(FOLLOWING_ERROR, worst >= 0, worst, offset, limit, model, state)
+
+
+@kernel
+def _inspect_jerk(accelerations: FloatArray, dt: float, model: GuardModel, state: GuardState) -> int:
+    """Compare the change of the commanded accelerations with the limit of jerk."""
+    limit = model.limits[LIMIT.jerk]
+    last = state.memory[MEMORY.commanded_acceleration]
+    worst, largest, jerk = -1, 0.0, 0.0
+    for i in range(accelerations.shape[0]):
         if dt > 0.0:
-            change = (commanded_accelerations[i] - memory[LAST_COMMANDED_ACCELERATION, i]) / dt
-            excess = abs(change) - limits[MAX_JERK]
-            if not excess <= 0.0 and (jerk < 0 or excess > jerk_excess):
-                jerk, jerk_excess, worst_jerk = i, excess, change
-        memory[LAST_COMMANDED_ACCELERATION, i] = commanded_accelerations[i]
-        if moves and abs(lengths[i] - memory[ANCHOR, i]) <= limits[STUCK_BAND]:
-            memory[MIN_COMMAND, i] = min(memory[MIN_COMMAND, i], commanded[i])
-            memory[MAX_COMMAND, i] = max(memory[MAX_COMMAND, i], commanded[i])
-            travelled = memory[MAX_COMMAND, i] - memory[MIN_COMMAND, i]
-            if travelled > limits[STUCK_TRAVEL] and travelled > travel:
-                stuck, travel = i, travelled
+            change = (accelerations[i] - last[i]) / dt
+            excess = abs(change) - limit
+            if not excess <= 0.0 and (worst < 0 or excess > largest):
+                worst, largest, jerk = i, excess, change
+        last[i] = accelerations[i]
+    return _count(JERK, worst >= 0, worst, jerk, limit, model, state)
+
+
+@kernel
+def _inspect_stuck(
+    lengths: FloatArray, commanded: FloatArray, watched: bool, model: GuardModel, state: GuardState
+) -> int:
+    """Find a length that stays within a band while its command travels."""
+    band, limit = model.limits[LIMIT.stuck_band], model.limits[LIMIT.stuck_travel]
+    memory = state.memory
+    worst, travel = -1, 0.0
+    for i in range(lengths.shape[0]):
+        if watched and abs(lengths[i] - memory[MEMORY.anchor, i]) <= band:
+            memory[MEMORY.minimum_command, i] = min(memory[MEMORY.minimum_command, i], commanded[i])
+            memory[MEMORY.maximum_command, i] = max(memory[MEMORY.maximum_command, i], commanded[i])
+            travelled = memory[MEMORY.maximum_command, i] - memory[MEMORY.minimum_command, i]
+            if travelled > limit and travelled > travel:
+                worst, travel = i, travelled
         else:
-            memory[ANCHOR, i] = lengths[i]
-            memory[MIN_COMMAND, i] = commanded[i]
-            memory[MAX_COMMAND, i] = commanded[i]
-    i, j, k, m, a = stroke, rate, force, following, acceleration
-    stretch, reach = lengths[i] - neutral_lengths[i], strokes[i] - limits[STROKE_MARGIN]
-    offset = lengths[m] - commanded[m]
-    mask = _count(STROKE, i >= 0, i, stretch, reach, counts, delays, detail)
-    mask |= _count(VELOCITY, j >= 0, j, rates[j], limits[MAX_VELOCITY], counts, delays, detail)
-    mask |= _count(FORCE, k >= 0, k, forces[k], limits[MAX_FORCE], counts, delays, detail)
-    mask |= _count(FOLLOWING_ERROR, m >= 0, m, offset, following_limit, counts, delays, detail)
-    most = limits[MAX_ACCELERATION]
-    mask |= _count(ACCELERATION, a >= 0, a, accelerations[a], most, counts, delays, detail)
-    mask |= _count(JERK, jerk >= 0, jerk, worst_jerk, limits[MAX_JERK], counts, delays, detail)
-    mask |= _count(LENGTH_STUCK, stuck >= 0, stuck, travel, limits[STUCK_TRAVEL], counts, delays, detail)
+            memory[MEMORY.anchor, i] = lengths[i]
+            memory[MEMORY.minimum_command, i] = commanded[i]
+            memory[MEMORY.maximum_command, i] = commanded[i]
+    return _count(LENGTH_STUCK, worst >= 0, worst, travel, limit, model, state)
+
+
+@kernel
+def inspect_actuators(
+    measured: Measured, commanded: Commanded, dt: float, watched: int, model: GuardModel, state: GuardState
+) -> int:
+    """Return the mask (bit = fault code) of the actuators' conditions that have lasted too long.
+
+    ``dt`` in s is the time since the last sample, 0 for none; ``watched`` the mask of the codes in force.
+    """
+    limits, lengths = model.limits, measured.lengths
+    follows = bool((watched >> FOLLOWING_ERROR) & 1)
+    moves = bool((watched >> LENGTH_STUCK) & 1)
+    mask = _inspect_stroke(lengths, model, state)
+    mask |= _inspect_magnitude(VELOCITY, measured.rates, limits[LIMIT.velocity], model, state)
+    mask |= _inspect_magnitude(FORCE, measured.forces, limits[LIMIT.force], model, state)
+    mask |= _inspect_following(lengths, commanded, follows, model, state)
+    mask |= _inspect_magnitude(ACCELERATION, measured.accelerations, limits[LIMIT.acceleration], model, state)
+    mask |= _inspect_jerk(commanded.accelerations, dt, model, state)
+    mask |= _inspect_stuck(lengths, commanded.lengths, moves, model, state)
     return mask
 
 
 @kernel
-def inspect_readings(
-    readings: FloatArray,
-    spools: int,
-    memory: FloatArray,
-    counts: IntArray,
-    delays: IntArray,
-    detail: FloatArray,
-) -> int:
-    """Return the mask of what is wrong with pressures and spools beside their range: frozen, or lost.
+def inspect_readings(readings: FloatArray, spools: int, model: GuardModel, state: GuardState) -> int:
+    """Return the mask of frozen pressures and spools, and of lost spools.
 
-    ``readings`` (m,) are the pressures, then the ``spools`` last ones; ``memory`` (2, m) is this function's
-    own. A sensor that works has noise: a reading that is the same bit for bit in every sample is frozen.
-    ``detail`` receives the place of the reading.
+    ``readings`` (m,) are the pressures, then the ``spools`` last ones. A sensor that works has noise: a
+    reading that is the same bit for bit in every sample is frozen.
     """
     lost, frozen = -1, -1
+    memory = state.readings
     m = readings.shape[0]
     for k in range(m):
         if not -1e300 < readings[k] < 1e300:
             if k >= m - spools:
                 lost = k
             continue
-        memory[STILL, k] = memory[STILL, k] + 1.0 if readings[k] == memory[LAST, k] else 0.0
-        memory[LAST, k] = readings[k]
-        if memory[STILL, k] > delays[SENSOR_FROZEN]:
+        repeats = memory[READING.repeats, k] + 1.0 if readings[k] == memory[READING.last, k] else 0.0
+        memory[READING.repeats, k] = repeats
+        memory[READING.last, k] = readings[k]
+        if repeats > model.delays[SENSOR_FROZEN]:
             frozen = k
-    mask = _count(SPOOL_LOST, lost >= 0, lost, 0.0, 0.0, counts, delays, detail)
+    mask = _count(SPOOL_LOST, lost >= 0, lost, 0.0, 0.0, model, state)
     if frozen >= 0:
-        detail[SENSOR_FROZEN, 0] = frozen
+        state.detail[SENSOR_FROZEN, 0] = frozen
         mask |= 1 << SENSOR_FROZEN
     return mask
 
 
 @kernel
-def inspect_scalars(
-    frame: FloatArray,
-    converged: bool,
-    scalars: IntArray,
-    bounds: FloatArray,
-    counts: IntArray,
-    delays: IntArray,
-    detail: FloatArray,
-) -> int:
-    """Return the mask of the conditions that are one number of the frame each.
+def inspect_scalars(frame: FloatArray, converged: bool, model: GuardModel, state: GuardState) -> int:
+    """Return the mask of the conditions that are one number of the frame each, and of a pose not found.
 
-    ``scalars`` (m, 3) holds the number's column in the frame, its code and whether it leaks; ``bounds``
-    (m, 2) the lowest and the highest value. Where it leaks, a value inside takes one off the count instead of
-    starting it anew: the condition has to stand longer than not.
+    Where a condition leaks, a value within its bounds takes one off the count instead of clearing it: the
+    condition has to last longer than not.
     """
-    mask = _count(FORWARD_KINEMATICS, not converged, -1, 0.0, 0.0, counts, delays, detail)
-    for k in range(scalars.shape[0]):
-        value, code = frame[scalars[k, COLUMN]], scalars[k, SCALAR_CODE]
-        low, high = bounds[k, 0], bounds[k, 1]
+    mask = _count(FORWARD_KINEMATICS, not converged, -1, 0.0, 0.0, model, state)
+    counts = state.counts
+    for k in range(model.scalars.shape[0]):
+        value, code = frame[model.scalars[k, SCALAR.column]], model.scalars[k, SCALAR.code]
+        low, high = model.bounds[k, 0], model.bounds[k, 1]
         inside = low <= value <= high
-        if inside and scalars[k, LEAKS]:
+        if inside and model.scalars[k, SCALAR.leaks]:
             counts[code] = max(counts[code] - 1, 0)
-            if counts[code] > delays[code]:
+            if counts[code] > model.delays[code]:
                 mask |= 1 << code
         else:
-            mask |= _count(code, not inside, -1, value, low if value < low else high, counts, delays, detail)
+            mask |= _count(code, not inside, -1, value, low if value < low else high, model, state)
     return mask
 
 
 @kernel
-def forget_unwatched(watched: int, counts: IntArray) -> None:
-    """Start the counts of all codes anew that are not ``watched`` (bit = code)."""
+def clear_unmonitored(watched: int, counts: IntArray) -> None:
+    """Clear the counts of all codes that are not ``watched`` (bit = code)."""
     for code in range(counts.shape[0]):
         if not (watched >> code) & 1:
             counts[code] = 0

@@ -34,196 +34,215 @@ import math
 import numpy as np
 
 from mastd.arrays import FloatArray, IntArray
+from mastd.control.estimation.layout import (
+    COUNT,
+    MOTION,
+    PARAMETER,
+    SENSOR,
+    SENSOR_STATUS,
+    STATUS,
+    TRACE,
+    MotionModel,
+    MotionState,
+)
 from mastd.control.estimation.motion_design import SMOOTHING_TIME, MotionDesign, design_motion, stuck_limit
 from mastd.control.estimation.motion_kernels import (
-    ACCELERATION,
-    ACCELERATION_GAIN,
     ACQUISITION_TIME,
-    AGE,
-    ANGULAR_ACCELERATION,
-    ANGULAR_VELOCITY,
-    BODY,
-    COLUMNS,
-    COUNT,
-    COUNTERS,
-    FAILED,
     FIRST_AVERAGE,
-    GRAVITY,
-    INTEGER_COLUMNS,
     INVALID,
-    JUMP,
-    JUMPED,
-    MAX_STEPS,
-    MEMORY,
     MEMORY_TIME,
-    MISSING,
     MISSING_SAMPLES,
-    OFFSET,
-    OFFSET_LIMIT,
-    OFFSET_SHARE,
-    PERIOD,
-    POSE,
-    POSITION_GAIN,
-    RATE,
-    REASON,
     REASONS,
-    REPEATED,
-    ROW,
-    SEEN,
-    SENSORS,
-    SETTLED,
-    SETTLING,
-    SMOOTHING,
-    STARTED,
-    SUSPECTED,
-    TABLE,
-    TOLERANCE_SHARE,
-    TRACKED_ACCELERATION,
-    TRACKED_BODY,
-    WORK,
     blend,
     compare,
+    exclude_wrong,
     fuse,
-    judge,
-    jumping,
-    set_start,
+    jumping_sensor,
+    set_index,
     track,
-    usable,
+    unusable_sensors,
 )
+from mastd.index_table import size_of
 from mastd.kernel import kernel
-from mastd.kinematics.rotation import angular_motion, rotation_of, sines_cosines
+from mastd.kinematics.rotation import Nine, Three, angular_motion, rotation_of, sines_cosines
 from mastd.settings.daemon.estimator import EstimatorSettings
 from mastd.settings.table.table import SensorSettings
 
+Six = tuple[float, float, float, float, float, float]
+
 
 @kernel
-def estimate_motion(
-    pose: FloatArray,
-    readings: FloatArray,
-    valid: int,
-    steps: int,
-    constants: FloatArray,
-    sizes: IntArray,
-    state: FloatArray,
-    counters: IntArray,
-) -> int:
-    """Advance the estimate by ``steps`` periods; return the bits of the accelerometers that are left out.
+def _to_table(r: Nine, x: float, y: float, z: float) -> Three:
+    """Return a vector in P of one in B."""
+    r00, r01, r02, r10, r11, r12, r20, r21, r22 = r
+    return r00 * x + r10 * y + r20 * z, r01 * x + r11 * y + r21 * z, r02 * x + r12 * y + r22 * z
 
-    ``pose`` (6,) measured; ``readings`` (m,) of the accelerometers, raw, in m/s²; ``valid`` their bits,
-    sensor 1 lowest; ``steps`` since the last call, 0 for a start. The first ``MOTION`` values of
-    ``state`` are the result: pose, rates, accelerations (6 each), angular velocity and acceleration (3
-    each, B axes). Without a usable pose do not call: the result stays, and the next call bridges the gap
-    or starts again.
-    """
-    c = constants
-    count = sizes[COUNT]
-    restart = steps < 1 or steps > sizes[MAX_STEPS] or counters[STARTED] == 0
-    if restart and counters[STARTED] == 0:
-        steps = 0
-    counters[STARTED] = 1
-    counters[SETTLED] = 0 if restart else counters[SETTLED] + steps
-    left_out = usable(readings, valid, sizes, state, counters)
 
-    # attitude as measured; Euler rates and angular velocity as predicted
-    sr, cr, sp, cp, sy, cy = sines_cosines(pose[3], pose[4], pose[5])
-    r00, r01, r02, r10, r11, r12, r20, r21, r22 = rotation_of(sr, cr, sp, cp, sy, cy)
-    span = 0.0 if restart else c[PERIOD] * steps
-    track(pose, steps, restart, c, state)
-    roll_rate = state[RATE + 3] + span * state[ACCELERATION + 3]
-    pitch_rate = state[RATE + 4] + span * state[ACCELERATION + 4]
-    yaw_rate = state[RATE + 5] + span * state[ACCELERATION + 5]
-    tracked = TRACKED_ACCELERATION
+@kernel
+def _to_ground(r: Nine, x: float, y: float, z: float) -> Three:
+    """Return a vector in B of one in P."""
+    r00, r01, r02, r10, r11, r12, r20, r21, r22 = r
+    return r00 * x + r01 * y + r02 * z, r10 * x + r11 * y + r12 * z, r20 * x + r21 * y + r22 * z
+
+
+@kernel
+def _track_body(pose: FloatArray, rates: Three, r: Nine, motion: FloatArray) -> Three:
+    """Write the tracked accelerations in P; return the angular velocity in P, of the predicted ``rates``."""
+    tracked = MOTION.tracked_acceleration
     (wx, wy, wz), (bx, by, bz) = angular_motion(
         pose[3],
         pose[4],
         pose[5],
-        roll_rate,
-        pitch_rate,
-        yaw_rate,
-        state[tracked + 3],
-        state[tracked + 4],
-        state[tracked + 5],
+        rates[0],
+        rates[1],
+        rates[2],
+        motion[tracked + 3],
+        motion[tracked + 4],
+        motion[tracked + 5],
     )
-    ax, ay, az = state[tracked], state[tracked + 1], state[tracked + 2]
-    state[TRACKED_BODY] = r00 * ax + r10 * ay + r20 * az
-    state[TRACKED_BODY + 1] = r01 * ax + r11 * ay + r21 * az
-    state[TRACKED_BODY + 2] = r02 * ax + r12 * ay + r22 * az
-    state[TRACKED_BODY + 3] = r00 * bx + r10 * by + r20 * bz
-    state[TRACKED_BODY + 4] = r01 * bx + r11 * by + r21 * bz
-    state[TRACKED_BODY + 5] = r02 * bx + r12 * by + r22 * bz
-    px = r00 * wx + r10 * wy + r20 * wz
-    py = r01 * wx + r11 * wy + r21 * wz
-    pz = r02 * wx + r12 * wy + r22 * wz
+    at = MOTION.tracked_body
+    motion[at], motion[at + 1], motion[at + 2] = _to_table(
+        r, motion[tracked], motion[tracked + 1], motion[tracked + 2]
+    )
+    motion[at + 3], motion[at + 4], motion[at + 5] = _to_table(r, bx, by, bz)
+    return _to_table(r, wx, wy, wz)
 
-    # what each sensor sees without gravity, centripetal acceleration and offset
+
+@kernel
+def _read_sensors(
+    readings: FloatArray, left_out: int, spin: Three, r: Nine, model: MotionModel, traces: FloatArray
+) -> None:
+    """Write what each sensor sees without gravity, centripetal acceleration (``spin`` in P) and offset."""
+    r20, r21, r22 = r[6], r[7], r[8]
+    px, py, pz = spin
+    gravity = model.parameters[PARAMETER.gravity]
     square = px * px + py * py + pz * pz
-    for i in range(count):
+    at, along_axis = SENSOR.position, SENSOR.direction
+    for i in range(readings.shape[0]):
         if left_out >> i & 1:
             continue
-        s = TABLE + ROW * i
-        along = px * c[s] + py * c[s + 1] + pz * c[s + 2]
-        value = c[s + 6] * readings[i] + c[s + 7] - state[SENSORS + OFFSET * count + i]
-        value -= c[s + 3] * (c[GRAVITY] * r20 + along * px - square * c[s])
-        value -= c[s + 4] * (c[GRAVITY] * r21 + along * py - square * c[s + 1])
-        value -= c[s + 5] * (c[GRAVITY] * r22 + along * pz - square * c[s + 2])
-        state[SENSORS + SEEN * count + i] = value
-    missing = left_out
-    if not restart:
-        left_out |= jumping(left_out, c, sizes, state, counters)
+        c = model.sensors[i]
+        along = px * c[at] + py * c[at + 1] + pz * c[at + 2]
+        value = c[SENSOR.scale] * readings[i] + c[SENSOR.offset] - traces[TRACE.offset, i]
+        value -= c[along_axis] * (gravity * r20 + along * px - square * c[at])
+        value -= c[along_axis + 1] * (gravity * r21 + along * py - square * c[at + 1])
+        value -= c[along_axis + 2] * (gravity * r22 + along * pz - square * c[at + 2])
+        traces[TRACE.seen, i] = value
 
-    start = set_start(count, left_out)
-    unobserved = start + 6 * count
-    gains = unobserved + 36 + count * count
-    blends = c[gains + 12] > 0.0
+
+@kernel
+def _combine(index: int, left_out: int, model: MotionModel, state: MotionState) -> None:
+    """Write the best acceleration of the table in P, of the set of sensors ``index``."""
+    motion, seen = state.motion, state.traces[TRACE.seen]
     for k in range(6):
         value = 0.0
-        for i in range(count):
+        for i in range(seen.shape[0]):
             if not left_out >> i & 1:
-                value += c[start + k * count + i] * state[SENSORS + SEEN * count + i]
-        if blends:
+                value += model.estimate[index, k, i] * seen[i]
+        if model.blends[index] > 0.0:
             for j in range(6):
-                value += c[unobserved + 6 * k + j] * state[TRACKED_BODY + j]
-        state[BODY + k] = value
+                value += model.unobserved[index, k, j] * motion[MOTION.tracked_body + j]
+        motion[MOTION.body + k] = value
 
-    # to B axes, and from angular acceleration to Euler accelerations
-    ax, ay, az = state[BODY], state[BODY + 1], state[BODY + 2]
-    state[WORK] = r00 * ax + r01 * ay + r02 * az
-    state[WORK + 1] = r10 * ax + r11 * ay + r12 * az
-    state[WORK + 2] = r20 * ax + r21 * ay + r22 * az
-    ax, ay, az = state[BODY + 3], state[BODY + 4], state[BODY + 5]
-    bx = r00 * ax + r01 * ay + r02 * az
-    by = r10 * ax + r11 * ay + r12 * az
-    bz = r20 * ax + r21 * ay + r22 * az
+
+@kernel
+def _to_euler(rates: Three, trigonometry: Six, r: Nine, motion: FloatArray) -> Three:
+    """Write the acceleration in B and of the Euler angles as work; return the angular one in B."""
+    _, _, sp, cp, sy, cy = trigonometry
+    roll_rate, pitch_rate, yaw_rate = rates
+    at, work = MOTION.body, MOTION.work
+    motion[work], motion[work + 1], motion[work + 2] = _to_ground(
+        r, motion[at], motion[at + 1], motion[at + 2]
+    )
+    bx, by, bz = _to_ground(r, motion[at + 3], motion[at + 4], motion[at + 5])
     ux = bx + (cy * sp * pitch_rate + sy * cp * yaw_rate) * roll_rate + cy * yaw_rate * pitch_rate
     uy = by + (sy * sp * pitch_rate - cy * cp * yaw_rate) * roll_rate + sy * yaw_rate * pitch_rate
     uz = bz + cp * pitch_rate * roll_rate
-    state[WORK + 3] = (cy * ux + sy * uy) / cp
-    state[WORK + 4] = cy * uy - sy * ux
-    state[WORK + 5] = uz + sp * state[WORK + 3]
+    motion[work + 3] = (cy * ux + sy * uy) / cp
+    motion[work + 4] = cy * uy - sy * ux
+    motion[work + 5] = uz + sp * motion[work + 3]
+    return bx, by, bz
 
-    fuse(steps, restart, c, gains, state)
-    if blends and not restart:
-        blend(c, unobserved, state)
-    roll_rate, pitch_rate = state[RATE + 3], state[RATE + 4]
-    state[ANGULAR_VELOCITY] = cy * cp * roll_rate - sy * pitch_rate
-    state[ANGULAR_VELOCITY + 1] = sy * cp * roll_rate + cy * pitch_rate
-    state[ANGULAR_VELOCITY + 2] = state[RATE + 5] - sp * roll_rate
-    state[ANGULAR_ACCELERATION] = bx
-    state[ANGULAR_ACCELERATION + 1] = by
-    state[ANGULAR_ACCELERATION + 2] = bz
 
-    compare(missing, steps, restart, c, sizes, state)
-    if counters[SETTLED] >= sizes[SETTLING]:
-        judge(missing, c, sizes, state, counters)
-    told = counters[FAILED]
-    for i in range(count):
-        if counters[COUNTERS + MISSING * count + i] >= MISSING_SAMPLES:
-            told |= 1 << i
-    return int(told)
+@kernel
+def _note_angular(acceleration: Three, trigonometry: Six, motion: FloatArray) -> None:
+    """Write angular velocity and acceleration in B."""
+    _, _, sp, cp, sy, cy = trigonometry
+    roll_rate, pitch_rate = motion[MOTION.rate + 3], motion[MOTION.rate + 4]
+    at = MOTION.angular_velocity
+    motion[at] = cy * cp * roll_rate - sy * pitch_rate
+    motion[at + 1] = sy * cp * roll_rate + cy * pitch_rate
+    motion[at + 2] = motion[MOTION.rate + 5] - sp * roll_rate
+    at = MOTION.angular_acceleration
+    motion[at], motion[at + 1], motion[at + 2] = acceleration
+
+
+@kernel
+def _begin(steps: int, model: MotionModel, status: IntArray) -> tuple[int, bool]:
+    """Return the periods to advance, and whether the estimate starts again."""
+    restart = steps < 1 or steps > model.counts[COUNT.bridged] or status[STATUS.started] == 0
+    if restart and status[STATUS.started] == 0:
+        steps = 0
+    status[STATUS.started] = 1
+    status[STATUS.settled] = 0 if restart else status[STATUS.settled] + steps
+    return steps, restart
+
+
+@kernel
+def _excluded(status: IntArray, sensor_status: IntArray) -> int:
+    """Return the bits of the sensors that have failed, or whose readings are missing for long."""
+    excluded = status[STATUS.failed]
+    for i in range(sensor_status.shape[1]):
+        if sensor_status[SENSOR_STATUS.missing, i] >= MISSING_SAMPLES:
+            excluded |= 1 << i
+    return int(excluded)
+
+
+@kernel
+def estimate_motion(
+    pose: FloatArray, readings: FloatArray, valid: int, steps: int, model: MotionModel, state: MotionState
+) -> int:
+    """Advance the estimate by ``steps`` periods; return the bits of the accelerometers that are excluded.
+
+    ``pose`` (6,) measured; ``readings`` (m,) of the accelerometers, raw, in m/s²; ``valid`` their bits,
+    sensor 1 lowest; ``steps`` since the last call, 0 for a start. The result is in ``state.motion``: pose,
+    rate, acceleration, angular velocity and acceleration. Without a usable pose do not call: the result
+    stays, and the next call bridges the gap or starts again.
+    """
+    motion = state.motion
+    steps, restart = _begin(steps, model, state.status)
+    left_out = unusable_sensors(readings, valid, model, state)
+    # attitude as measured; Euler rates and angular velocity as predicted
+    trigonometry = sines_cosines(pose[3], pose[4], pose[5])
+    sr, cr, sp, cp, sy, cy = trigonometry
+    r = rotation_of(sr, cr, sp, cp, sy, cy)
+    span = 0.0 if restart else model.parameters[PARAMETER.period] * steps
+    track(pose, steps, restart, model.parameters, motion)
+    rates = (
+        motion[MOTION.rate + 3] + span * motion[MOTION.acceleration + 3],
+        motion[MOTION.rate + 4] + span * motion[MOTION.acceleration + 4],
+        motion[MOTION.rate + 5] + span * motion[MOTION.acceleration + 5],
+    )
+    spin = _track_body(pose, rates, r, motion)
+    _read_sensors(readings, left_out, spin, r, model, state.traces)
+    missing = left_out
+    if not restart:
+        left_out |= jumping_sensor(left_out, model, state)
+    index = set_index(model.counts[COUNT.sensors], left_out)
+    _combine(index, left_out, model, state)
+    angular_acceleration = _to_euler(rates, trigonometry, r, motion)
+    fuse(steps, restart, model.parameters, model.gains[index], motion)
+    if model.blends[index] > 0.0 and not restart:
+        blend(model.unobserved[index], motion)
+    _note_angular(angular_acceleration, trigonometry, motion)
+    compare(missing, steps, restart, model, state)
+    if state.status[STATUS.settled] >= model.counts[COUNT.settling]:
+        exclude_wrong(missing, model, state)
+    return _excluded(state.status, state.sensor_status)
 
 
 class MotionEstimator:
-    """Arrays of ``estimate_motion`` for one table, and their meaning."""
+    """Model and state of ``estimate_motion`` for one table, and their meaning."""
 
     def __init__(
         self,
@@ -235,98 +254,102 @@ class MotionEstimator:
     ) -> None:
         """Design the estimator; ``observer_gain`` (6, n) as in ``design_motion``, ``period`` in s."""
         self.design: MotionDesign = design_motion(sensors, settings, observer_gain, period)
-        m = self._count = len(sensors.accelerometers)
+        m = len(sensors.accelerometers)
         self._names = [sensor.name for sensor in sensors.accelerometers]
-        self.constants: FloatArray = np.concatenate(
-            [
-                _header(settings, self.design, gravity, period),
-                *_rows(sensors, self.design),
-                *(
-                    np.concatenate(
-                        [
-                            one.estimate.ravel(),
-                            one.unobserved.ravel(),
-                            one.parity.ravel(),
-                            one.gains.ravel(),
-                            [float(one.blends)],
-                        ]
-                    )
-                    for one in self.design.sets
-                ),
-            ]
+        sets = self.design.sets
+        self.model = MotionModel(
+            parameters=_parameters(settings, self.design, gravity, period),
+            counts=_counts(sensors, settings, period),
+            sensors=_sensor_rows(sensors, self.design),
+            estimate=np.array([one.estimate for one in sets]),
+            unobserved=np.array([one.unobserved for one in sets]),
+            parity=np.array([one.parity for one in sets]),
+            gains=np.array([one.gains for one in sets]),
+            blends=np.array([float(one.blends) for one in sets]),
         )
-        self.sizes: IntArray = np.array(
-            [
-                m,
-                round(settings.bridged_gap / period),
-                stuck_limit(sensors.acceleration.noise, sensors.acceleration.resolution),
-                math.ceil(4.0 / (settings.length_bandwidth * period)),
-                round(ACQUISITION_TIME / period),
-                round(FIRST_AVERAGE / period),
-                round(settings.confirmation / period),
-            ],
-            dtype=np.int64,
+        self.state = MotionState(
+            motion=np.zeros(size_of(MOTION)),
+            traces=np.zeros((size_of(TRACE), m)),
+            status=np.zeros(size_of(STATUS), dtype=np.int64),
+            sensor_status=np.zeros((size_of(SENSOR_STATUS), m), dtype=np.int64),
         )
-        self.state: FloatArray = np.zeros(SENSORS + COLUMNS * m)
-        self.counters: IntArray = np.zeros(COUNTERS + INTEGER_COLUMNS * m, dtype=np.int64)
-        self.pose = self.state[POSE : POSE + 6]
-        self.rates = self.state[RATE : RATE + 6]
-        self.accelerations = self.state[ACCELERATION : ACCELERATION + 6]
-        self.angular_velocity = self.state[ANGULAR_VELOCITY : ANGULAR_VELOCITY + 3]
-        self.angular_acceleration = self.state[ANGULAR_ACCELERATION : ANGULAR_ACCELERATION + 3]
-        self.offsets = self.state[SENSORS + OFFSET * m : SENSORS + (OFFSET + 1) * m]
+        motion = self.state.motion
+        self.pose = motion[MOTION.pose :][:6]
+        self.rates = motion[MOTION.rate :][:6]
+        self.accelerations = motion[MOTION.acceleration :][:6]
+        self.angular_velocity = motion[MOTION.angular_velocity :][:3]
+        self.angular_acceleration = motion[MOTION.angular_acceleration :][:3]
+        self.offsets = self.state.traces[TRACE.offset]
 
     def update(self, pose: FloatArray, readings: FloatArray, valid: int, steps: int) -> int:
         """Advance by one sample; arguments and result are those of ``estimate_motion``."""
-        return estimate_motion(
-            pose, readings, valid, steps, self.constants, self.sizes, self.state, self.counters
-        )
+        return estimate_motion(pose, readings, valid, steps, self.model, self.state)
+
+    @property
+    def excluded(self) -> int:
+        """Bits of the accelerometers that the last sample was estimated without."""
+        return int(self.state.status[STATUS.excluded])
 
     @property
     def settled(self) -> bool:
         """Whether the estimate has forgotten its start."""
-        return bool(self.counters[SETTLED] >= self.sizes[SETTLING])
+        return bool(self.state.status[STATUS.settled] >= self.model.counts[COUNT.settling])
 
-    def describe(self, left_out: int) -> str:
-        """Return names and reasons of the accelerometers in the bits ``left_out``, for people."""
-        reasons = self.counters[COUNTERS + REASON * self._count :]
+    def describe(self, excluded: int) -> str:
+        """Return names and reasons of the accelerometers in the bits ``excluded``, for people."""
+        reasons = self.state.sensor_status[SENSOR_STATUS.reason]
         return ", ".join(
             f"{name} {REASONS.get(int(reasons[index]), REASONS[INVALID])}"
             for index, name in enumerate(self._names)
-            if left_out >> index & 1
+            if excluded >> index & 1
         )
 
-    def reset(self) -> None:
-        """Take all accelerometers in again (operator's reset); their offsets are learned anew."""
-        m = self._count
-        for index in range(m):
-            if self.counters[FAILED] >> index & 1:
-                for column in (REPEATED, AGE, REASON):
-                    self.counters[COUNTERS + column * m + index] = 0
-        self.counters[FAILED] = self.counters[SUSPECTED] = self.counters[JUMPED] = 0
+    def readmit(self) -> None:
+        """Use all accelerometers again (operator's reset); their offsets are learned anew."""
+        status, sensors = self.state.status, self.state.sensor_status
+        for index in range(len(self._names)):
+            if status[STATUS.failed] >> index & 1:
+                for row in (SENSOR_STATUS.repeated, SENSOR_STATUS.age, SENSOR_STATUS.reason):
+                    sensors[row, index] = 0
+        status[STATUS.failed] = status[STATUS.suspected] = status[STATUS.jumped] = 0
 
 
-def _header(settings: EstimatorSettings, design: MotionDesign, gravity: float, period: float) -> FloatArray:
-    header = np.zeros(TABLE)
-    header[PERIOD] = period
-    header[GRAVITY] = gravity
-    header[POSITION_GAIN : ACCELERATION_GAIN + 1] = design.tracking
-    header[SMOOTHING] = 1.0 - math.exp(-period / SMOOTHING_TIME)
-    header[TOLERANCE_SHARE] = settings.tolerance_share
-    header[OFFSET_LIMIT] = settings.offset_limit
-    header[OFFSET_SHARE] = period / settings.offset_time
-    header[MEMORY] = math.exp(-period / MEMORY_TIME)
-    header[JUMP] = max(settings.jump, 6.0 * design.sensor_noise)
-    return header
+def _parameters(
+    settings: EstimatorSettings, design: MotionDesign, gravity: float, period: float
+) -> FloatArray:
+    values = np.zeros(size_of(PARAMETER))
+    values[PARAMETER.period] = period
+    values[PARAMETER.gravity] = gravity
+    values[PARAMETER.position_gain :][:3] = design.tracking
+    values[PARAMETER.smoothing] = 1.0 - math.exp(-period / SMOOTHING_TIME)
+    values[PARAMETER.relative_tolerance] = settings.tolerance_share
+    values[PARAMETER.offset_limit] = settings.offset_limit
+    values[PARAMETER.offset_gain] = period / settings.offset_time
+    values[PARAMETER.decay] = math.exp(-period / MEMORY_TIME)
+    values[PARAMETER.jump] = max(settings.jump, 6.0 * design.sensor_noise)
+    return values
 
 
-def _rows(sensors: SensorSettings, design: MotionDesign) -> list[FloatArray]:
-    return [
-        np.array(
-            [*sensor.position, *sensor.direction, sensor.scale, sensor.offset, threshold, *row],
-            dtype=np.float64,
-        )
-        for sensor, threshold, row in zip(
-            sensors.accelerometers, design.thresholds, design.sensitivity, strict=True
-        )
-    ]
+def _counts(sensors: SensorSettings, settings: EstimatorSettings, period: float) -> IntArray:
+    values: IntArray = np.zeros(size_of(COUNT), dtype=np.int64)
+    values[COUNT.sensors] = len(sensors.accelerometers)
+    values[COUNT.bridged] = round(settings.bridged_gap / period)
+    values[COUNT.stuck] = stuck_limit(sensors.acceleration.noise, sensors.acceleration.resolution)
+    values[COUNT.settling] = math.ceil(4.0 / (settings.length_bandwidth * period))
+    values[COUNT.acquisition] = round(ACQUISITION_TIME / period)
+    values[COUNT.averaged] = round(FIRST_AVERAGE / period)
+    values[COUNT.confirmation] = round(settings.confirmation / period)
+    return values
+
+
+def _sensor_rows(sensors: SensorSettings, design: MotionDesign) -> FloatArray:
+    rows = np.zeros((len(sensors.accelerometers), size_of(SENSOR)))
+    for row, sensor, threshold, sensitivity in zip(
+        rows, sensors.accelerometers, design.thresholds, design.sensitivity, strict=True
+    ):
+        row[SENSOR.position :][:3] = sensor.position
+        row[SENSOR.direction :][:3] = sensor.direction
+        row[SENSOR.scale], row[SENSOR.offset] = sensor.scale, sensor.offset
+        row[SENSOR.threshold] = threshold
+        row[SENSOR.sensitivity :] = sensitivity
+    return rows

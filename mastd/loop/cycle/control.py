@@ -129,7 +129,7 @@ class LoopControl:
         now[BALANCING] = state in ON_ITS_LEGS
         now[FRESH] = fresh
         now[CONTINUOUS] = fresh and sensing.sample.step == self._step + 1
-        now[FELT] = sensing.accelerometers_out < TOO_FEW
+        now[FELT] = sensing.excluded_accelerometers < TOO_FEW
         if fresh:
             self._step = sensing.sample.step
         now[STREAMED] = reference.source is Source.STREAM

@@ -25,12 +25,12 @@ from mastd.loop.cycle.payload_check import PayloadCheck
 from mastd.loop.cycle.profile_limits import ProfileWatch
 from mastd.loop.cycle.slots import ProfileSlots
 from mastd.loop.cycle.supervisor import Supervisor
-from mastd.loop.measurement.frame import Frame
+from mastd.loop.measurement.frame import SCALAR, Frame
 from mastd.loop.measurement.sensing import Sensing
 from mastd.loop.payload.loaded_profile import LoadedProfile
 from mastd.loop.payload.vehicles import Vehicles
 from mastd.loop.rigs.rigs import LoopRigs, rig_channels
-from mastd.safety.faults import Code
+from mastd.safety.faults import Code, Report
 from mastd.safety.pace import Pace
 from mastd.safety.states import State
 from mastd.settings.daemon.daemon import DaemonSettings
@@ -72,7 +72,6 @@ class Cycle:
         self._digest = CommandDigest(self.frame.command[: 5 * len(table.links)])
         self._bridged = table.drive.command_timeout
         self._pace = Pace(daemon, self._bridged)
-        self._scalars = self.frame.values[:10]
         self._watch = ProfileWatch(self.reference, self.frame, self._period)
 
     def load(self, loaded: LoadedProfile) -> None:
@@ -86,42 +85,42 @@ class Cycle:
 
     def step(
         self,
-        fresh: int,
+        received: int,
         now_ns: int,
         verb: Verb = Verb.NONE,
         skipped: int = 0,
         late_ns: int = 0,
         arguments: Sequence[float] = (),
     ) -> None:
-        """Execute one cycle: ``fresh`` samples have come, ``skipped`` periods were missed before this one.
+        """Execute one cycle: ``received`` samples have come, ``skipped`` periods were missed before this one.
 
         ``arguments`` go with ``verb`` (``mastd.wire.common.blocks.ARGUMENTS``).
         """
-        self.sensing.take(fresh, now_ns, skipped)
-        self.sensing.sense(self.supervisor.state, self.supervisor.enabled)
-        state, reports = self.supervisor.state, self.sensing.reports
-        reports += self.rigs.exchange(state, self.reference.speed, skipped, self.orders.rigs)
-        reports += self.vehicles.ride(state)
-        reports += self.payload_check.inspect(state)
-        self._account(skipped, late_ns)
+        supervisor = self.supervisor
+        state = supervisor.state
+        measurement = self.sensing.measure(received, now_ns, skipped, state, supervisor.enabled)
+        rigs = self.rigs.exchange(state, self.reference.speed, skipped, self.orders.rigs)
+        vehicle = self.vehicles.ride(state)
+        payload = self.payload_check.inspect(state)
+        pace = self._account(skipped, late_ns)
+        limits = self._watch.inspect(state is State.RUNNING, measurement.usable, (1 + skipped) * self._period)
+        supervisor.reports = [*measurement.reports, *rigs, *vehicle, *payload, *pace, *limits]
         self._decide(verb, now_ns, arguments)
         self._follow(skipped)
         self._act()
         self._note(late_ns)
 
-    def _account(self, skipped: int, late_ns: int) -> None:
+    def _account(self, skipped: int, late_ns: int) -> Sequence[Report]:
+        """Count the cycle and the missed periods; return what is wrong with the pace."""
         self.supervisor.cycle = self.cycles = self.cycles + 1
         self.missed += skipped
         self.late += 2 * (late_ns + skipped * self._period_ns) > self._period_ns
-        playing = self.supervisor.state is State.RUNNING
         # Making another vehicle, in OFF, may take longer than a period; nothing moves then.
         expected, self.orders.busy = self.orders.busy, False
-        self.sensing.reports += self._pace.account(0 if expected else skipped)
-        usable, elapsed = self.sensing.usable, (1 + skipped) * self._period
-        self.sensing.reports += self._watch.inspect(playing, usable, elapsed)
+        return self._pace.account(0 if expected else skipped)
 
     def _decide(self, verb: Verb, now_ns: int, arguments: Sequence[float]) -> None:
-        """Move the state machine; what belongs to one playing of the profile begins anew with it."""
+        """Move the state machine; a start of the profile resets what belongs to one run."""
         supervisor = self.supervisor
         before = supervisor.state
         supervisor.decide(verb, now_ns, arguments)
@@ -148,7 +147,7 @@ class Cycle:
         self.reference.advance(dt, self.orders.timeline)
 
     def _act(self) -> None:
-        """Turn the reference into the command of the links; nothing that is not finite ever leaves."""
+        """Turn the reference into the command of the actuators; nothing that is not finite is sent."""
         supervisor, command = self.supervisor, self.command
         if not self._control.write(supervisor.state, supervisor.enabled, self.orders.loaded):
             supervisor.report(Code.COMMAND_NOT_FINITE, "reference or kinematics not finite")
@@ -161,7 +160,7 @@ class Cycle:
             self._digest.add()
 
     def _stand(self) -> None:
-        """Put a command together that asks for nothing but where the table is."""
+        """Write a command that keeps the table where it is."""
         self.reference.rest(self.sensing.pose)
         self.reference.advance(self._period)
         self._control.write(self.supervisor.state, follows=False)
@@ -173,7 +172,7 @@ class Cycle:
         """
         place = traceback.extract_tb(error.__traceback__)[-1]
         text = f"{type(error).__name__} in {os.path.basename(place.filename)}:{place.lineno}: {error}"
-        self.sensing.reports.clear()
+        self.supervisor.reports.clear()
         self.supervisor.report(Code.LOOP_EXCEPTION, text)
         with contextlib.suppress(Exception):
             self.supervisor.decide(Verb.NONE, now_ns)
@@ -185,15 +184,17 @@ class Cycle:
 
     def _note(self, late_ns: int) -> None:
         """Write the scalars of the frame; the processor time stays that of the cycle before."""
-        first = self.supervisor.latch.first
-        scalars = self._scalars
-        scalars[0], scalars[1], scalars[2] = self.cycles, self.sample.step, self.sample.time_ns * 1e-9
-        scalars[3] = self.reference.time if self.reference.source in ON_PATH else math.nan
-        code = first.code if first else 0
-        scalars[4], scalars[5], scalars[6] = self.supervisor.state, code, self.sample.flags
-        scalars[7] = late_ns * 1e-9
-        scalars[9] = self.missed
+        first, frame = self.supervisor.latch.first, self.frame.values
+        frame[SCALAR.cycle] = self.cycles
+        frame[SCALAR.step] = self.sample.step
+        frame[SCALAR.plant_time] = self.sample.time_ns * 1e-9
+        frame[SCALAR.profile_time] = self.reference.time if self.reference.source in ON_PATH else math.nan
+        frame[SCALAR.state] = self.supervisor.state
+        frame[SCALAR.fault] = first.code if first else 0
+        frame[SCALAR.flags] = self.sample.flags
+        frame[SCALAR.late] = late_ns * 1e-9
+        frame[SCALAR.missed] = self.missed
 
     def note_compute(self, nanoseconds: int) -> None:
         """Keep the processor time of the cycle that has just ended, for the next frame."""
-        self._scalars[8] = nanoseconds * 1e-9
+        self.frame.values[SCALAR.compute] = nanoseconds * 1e-9

@@ -69,6 +69,8 @@ class Supervisor:
         self._lowered = lowered
         self._orders = orders
         self._neutral = np.zeros(6)
+        self.reports: list[Report] = []
+        """Conditions of this cycle."""
         self._pending: list[Report] = []
 
     @property
@@ -106,9 +108,9 @@ class Supervisor:
         """Move the state machine by this cycle's faults, request and observations."""
         self._observe_supply(now_ns)
         if self._pending:
-            self._sensing.reports += self._pending
+            self.reports += self._pending
             self._pending.clear()
-        stopping = self._faults(now_ns) if self._sensing.reports or self.latch.active else None
+        stopping = self._faults(now_ns) if self.reports or self.latch.active else None
         if verb is not Verb.NONE:
             if stopping is None or verb in (Verb.STOP, Verb.ESTOP):
                 self._request(verb, arguments, now_ns)
@@ -119,11 +121,11 @@ class Supervisor:
             self._apply(event, now_ns)
 
     def report(self, code: Code, detail: str, action: Action | None = None) -> None:
-        """Add a condition found outside the sensing, to be taken with this cycle's others."""
-        self._sensing.reports.append(Report(code, detail, action))
+        """Add a condition to this cycle's others."""
+        self.reports.append(Report(code, detail, action))
 
     def report_next(self, code: Code, detail: str, action: Action | None = None) -> None:
-        """Add a condition found after the cycle, to be taken with the next one's."""
+        """Add a condition found after the cycle to those of the next one."""
         self._pending.append(Report(code, detail, action))
 
     def conditions(self) -> Conditions:
@@ -150,7 +152,7 @@ class Supervisor:
 
     def _faults(self, now_ns: int) -> Fault | None:
         """Take this cycle's faults over and act; return a new one that stops or holds the table."""
-        new = self.latch.observe(self._sensing.reports, now_ns, self.cycle)
+        new = self.latch.observe(self.reports, now_ns, self.cycle)
         if not new:
             return None
         self._note_faults(new)
@@ -192,7 +194,7 @@ class Supervisor:
         if event is Event.RESET and not self.refusal:
             self.latch.reset()
         if event in (Event.RESET, Event.RAISE) and not self.refusal:
-            self._sensing.take_accelerometers_in_again()
+            self._sensing.readmit_accelerometers()
 
     def _refuse(self, verb: Verb, why: str) -> None:
         self.refusal = f"{verb.name.lower()} is refused: {why}"

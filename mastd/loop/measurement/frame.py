@@ -11,10 +11,12 @@ of them as the vehicle has names for.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Annotated, NamedTuple
 
 import numpy as np
 
 from mastd.arrays import FloatArray
+from mastd.index_table import Entry, entries, index_table
 from mastd.record.channels import AXES, Channel
 from mastd.settings.table.table import TableSettings
 from mastd.wire.common.layout import SUPPLY_FIELDS, Field, Layout, command_layout, sample_layout
@@ -22,18 +24,26 @@ from mastd.wire.common.vehicle_block import VEHICLE_NUMBERS, vehicle_fields
 
 VEHICLE, RIGS = "vehicle", "rigs"
 
-_SCALARS = (
-    Field("cycle", 1, "1", "cycles executed, counted from 0"),
-    Field("step", 1, "1", "step of the sample"),
-    Field("plant_time", 1, "s", "plant time of the sample"),
-    Field("profile_time", 1, "s", "time in the profile that the reference belongs to, NaN without one"),
-    Field("state", 1, "1", "state, see the record's list of states"),
-    Field("fault", 1, "1", "code of the latched fault, 0 for none"),
-    Field("flags", 1, "1", "flags of the sample as an integer"),
-    Field("late", 1, "s", "start of the cycle after its deadline"),
-    Field("compute", 1, "s", "processor time of the cycle before"),
-    Field("missed", 1, "1", "periods missed since the loop began"),
-)
+
+class ScalarRow(NamedTuple):
+    """The first numbers of the frame: what belongs to the cycle itself."""
+
+    cycle: Annotated[int, Entry("1", "cycles executed, counted from 0")]
+    step: Annotated[int, Entry("1", "step of the sample")]
+    plant_time: Annotated[int, Entry("s", "plant time of the sample")]
+    profile_time: Annotated[
+        int, Entry("s", "time in the profile that the reference belongs to, NaN without one")
+    ]
+    state: Annotated[int, Entry("1", "state, see the record's list of states")]
+    fault: Annotated[int, Entry("1", "code of the latched fault, 0 for none")]
+    flags: Annotated[int, Entry("1", "flags of the sample as an integer")]
+    late: Annotated[int, Entry("s", "start of the cycle after its deadline")]
+    compute: Annotated[int, Entry("s", "processor time of the cycle before")]
+    missed: Annotated[int, Entry("1", "periods missed since the loop began")]
+
+
+SCALAR = index_table(ScalarRow)
+_SCALARS = tuple(Field(name, one.size, one.unit, one.meaning) for name, one in entries(ScalarRow))
 _MOTION = (
     ("reference", 6, "", "reference pose of C for the next step"),
     ("reference_rate", 6, "/s", "rate of the reference pose (Euler rates)"),

@@ -1,19 +1,32 @@
-"""The first half of a cycle: is the sample usable, what is the table's pose, which conditions are faults?"""
+"""Measurement of a cycle: check and count samples, estimate pose and motion, report fault conditions.
+
+The numbers are computed by one compiled call, ``mastd.loop.measurement.sensing_kernel``, which also writes
+them into the frame.
+"""
 
 from __future__ import annotations
+
+from typing import NamedTuple
 
 import numpy as np
 
 from mastd.arrays import FloatArray
-from mastd.control.estimation.estimate import smoothing_factor
 from mastd.control.estimation.motion_estimate import MotionEstimator
-from mastd.control.estimation.motion_kernels import LEFT_OUT
+from mastd.control.estimation.pose_estimate import PoseModel, smoothing_factor
+from mastd.kernel import entry
 from mastd.kinematics.forward import Observer
 from mastd.loop.measurement.frame import Frame
-from mastd.loop.measurement.sensing_kernel import FOUND, Constants, sense
+from mastd.loop.measurement.sensing_kernel import (
+    FOUND,
+    FrameColumns,
+    SampleStep,
+    SensingModel,
+    SensingState,
+    measure_sample,
+)
 from mastd.safety.faults import Code, Report, bits
 from mastd.safety.guard import LOWERING, MOTION, RAISED, RESTING, STOPPING, Guard
-from mastd.safety.inspection import JUMPED, NOT_FINITE, REASON
+from mastd.safety.inspection import JUMPED, NOT_FINITE, decode_rejection
 from mastd.safety.pace import PlantClock
 from mastd.safety.states import State
 from mastd.settings.daemon.daemon import DaemonSettings
@@ -32,10 +45,10 @@ WATCHED: dict[State, int] = {
     State.LOWERING: LOWERING,
     State.FAULT: RAISED,
 }
-"""Which conditions of the guard each state watches; states that are not named watch none."""
+"""Conditions of the guard that are monitored in each state; none in states that are not named."""
 
 UP = frozenset(state for state, mask in WATCHED.items() if mask != RESTING)
-"""States in which the table may stand away from its stops."""
+"""States in which the table may be clear of its stops."""
 STROKE_BIT = bits(Code.STROKE)
 
 SUPPLY_BITS = (
@@ -45,8 +58,15 @@ FOLLOWING = bits(Code.FOLLOWING_ERROR)
 MISSING_WINDOW_S = 1.0
 
 
+class Measurement(NamedTuple):
+    """Result of ``Sensing.measure``: whether the sample could be used, and the conditions of this cycle."""
+
+    usable: bool
+    reports: list[Report]
+
+
 class Sensing:
-    """Checks samples and estimates; ``reports`` holds this cycle's fault conditions."""
+    """Checks samples and estimates; ``measure`` once a cycle."""
 
     def __init__(
         self,
@@ -58,7 +78,7 @@ class Sensing:
     ) -> None:
         n = len(table.links)
         self.sample = sample
-        self.reports: list[Report] = []
+        self._reports: list[Report] = []
         self.usable = False
         self.pose_valid = False
         self.last_ns = 0
@@ -73,25 +93,31 @@ class Sensing:
         self._pressure_offsets = np.array([sensor.offset for sensor in transducers])
         self._frame = frame.values
         self._timeouts = daemon.timeouts
-        self._missing_share = daemon.guard.missing_share
+        self._maximum_loss = daemon.guard.missing_share
         self._period = daemon.period_ns * 1e-9
         self._corner = daemon.guard.rate_filter
         self._smoothing = smoothing_factor(self._corner, self._period)
         self._guard = Guard(table, daemon.guard, self._period, frame.index)
         self._clock = PlantClock(daemon.guard.clock_difference)
-        kinematics = daemon.kinematics
-        self._constants = Constants(
-            table,
-            observer,
-            frame,
-            self._guard.limits,
-            (kinematics.tolerance, kinematics.update_tolerance),
-            kinematics.maximum_updates,
-        )
-        self._state = np.zeros(8 * n + 36)
         self._motion = MotionEstimator(
             table.sensors, table.gravity, daemon.estimator, observer.gain, self._period
         )
+        self._model = SensingModel(
+            FrameColumns.of(frame),
+            _pose_model(table, daemon, observer),
+            self._motion.model,
+            self._guard.model,
+        )
+        self._state = SensingState(
+            lengths=np.zeros(n),
+            redundancy=np.zeros(len(observer.null_vectors)),
+            jacobian=np.zeros((n, 6)),
+            gram=np.zeros((6, 6)),
+            motion=self._motion.state,
+            guard=self._guard.state,
+        )
+        idle = SampleStep(0, 0.0, 0.0, 0, 0)
+        self._measure_sample = entry(measure_sample, (self._frame, idle, self._model, self._state))
         self._first_accelerometer = sample.layout.slices["accelerometers"].start
         self._required = (1 << 3 * n) - 1
         self._spools = ((1 << n) - 1) << 3 * n
@@ -100,7 +126,7 @@ class Sensing:
         self._sequence: int | None = None
         self._arrived: int | None = None
         """Step of the sample before this one."""
-        self._believed: int | None = None
+        self._accepted: int | None = None
         """Step of the last sample that could be used; None if there is none to compare with."""
         self._risen = False
         self._risen_height = table.limits.stroke_margin - min(link.stroke for link in table.links)
@@ -109,8 +135,7 @@ class Sensing:
         self._bridged_ns = -(1 << 62)
         self._rejoin_ns = round(daemon.guard.rejoin_time * 1e9)
         self._bad = 0
-        self._fresh_enough = False
-        self._fresh = False
+        self._recent = False
         self._standing: tuple[Report, ...] = ()
         self._period_ns = daemon.period_ns
         self._stale_ns = round(daemon.timeouts.sample_stale * 1e9)
@@ -122,8 +147,8 @@ class Sensing:
 
     @property
     def smoothed_pose(self) -> FloatArray:
-        """Pose (6,) of C as the motion's estimate has it: between samples and lengths it goes on smoothly."""
-        return self._motion.state[:6]
+        """Pose (6,) of C filtered by the estimate of the motion: continuous where samples are missing."""
+        return self._motion.pose
 
     @property
     def pressures(self) -> FloatArray:
@@ -132,53 +157,64 @@ class Sensing:
         return pressures
 
     @property
-    def accelerometers_out(self) -> int:
-        """Accelerometers that the estimate of the motion does without."""
-        return int(self._motion.counters[LEFT_OUT]).bit_count()
+    def excluded_accelerometers(self) -> int:
+        """Number of accelerometers that the estimate of the motion does without."""
+        return self._motion.excluded.bit_count()
 
     @property
     def trusted(self) -> bool:
-        """The feedback can be acted on: a pose was found from the last sample, which is not stale.
+        """Whether the feedback is valid: a pose was found from the last sample, which is not stale.
 
         A cycle between two samples, as free-running clocks have them, changes nothing.
         """
-        return self.pose_valid and self._bad == 0 and self._fresh_enough
+        return self.pose_valid and self._bad == 0 and self._recent
 
     @property
     def following_peak(self) -> FloatArray:
-        """Greatest following error (n,) of each link in m since the last reset, while it was watched."""
+        """Maximum following error (n,) of each actuator in m since the last reset, while monitored."""
         return self._guard.following_peak
 
     def reset_following_peak(self) -> None:
-        """Start the peaks of the following error anew."""
+        """Reset the peaks of the following error."""
         self._guard.reset_following_peak()
 
-    def take_accelerometers_in_again(self) -> None:
-        """Use and judge again every accelerometer that was left out."""
-        self._motion.reset()
+    def readmit_accelerometers(self) -> None:
+        """Use every accelerometer again that was excluded, and compare it with the others again."""
+        self._motion.readmit()
 
-    def take(self, fresh: int, now_ns: int, skipped: int = 0) -> None:
-        """Check that there is a sample, that it is in order and that its numbers can be used.
+    def measure(
+        self, received: int, now_ns: int, skipped: int, state: State, enabled: bool = True
+    ) -> Measurement:
+        """Check the newest sample of those ``received``, estimate, and compare with the limits of ``state``.
 
-        In a cycle between two samples the conditions of the last one go on standing. The time in which the
-        loop itself has ``skipped`` periods is not the plant's: samples may still be on their way.
+        The commands in the frame are last cycle's, which this sample answers. ``enabled``: the drive follows
+        them; in a fault without that it lowers the table, and nothing is left to monitor. In a cycle between
+        two samples the conditions of the last one continue. The time in which the loop itself has
+        ``skipped`` periods is not the drive's: samples may still be on their way.
         """
-        self.reports.clear()
+        self._reports = []
         self.usable = False
-        self._fresh = fresh > 0
-        if skipped and not fresh:
+        if skipped and not received:
             self.last_ns = min(now_ns, self.last_ns + skipped * self._period_ns)
-        self._fresh_enough = now_ns - self.last_ns < self._stale_ns or fresh > 0
-        if fresh == 0:
-            self.reports += self._standing
-            self._absent((now_ns - self.last_ns) * 1e-9)
-            return
+        self._recent = now_ns - self.last_ns < self._stale_ns or received > 0
+        if received == 0:
+            self._reports += self._standing
+            self._report_absence((now_ns - self.last_ns) * 1e-9)
+            return Measurement(False, self._reports)
+        self._check(received, now_ns)
+        if self.usable:
+            self._estimate(State.OFF if state is State.FAULT and not enabled else state)
+        self._standing = tuple(self._reports)
+        return Measurement(self.usable, self._reports)
+
+    def _check(self, received: int, now_ns: int) -> None:
+        """Check sequence, clock, flags and validity bits of the newest sample."""
         sample = self.sample
         self.last_ns = now_ns
-        self._count_missing(fresh)
+        self._count_missing(received)
         clock = self._clock.inspect(now_ns, sample.time_ns)
         if clock:
-            self.reports.append(Report(Code.CLOCK, clock))
+            self._reports.append(Report(Code.CLOCK, clock))
         if sample.flags:
             self._read_flags(sample.flags)
         if self._arrived is not None and sample.step - self._arrived > self._unnoticed_steps:
@@ -189,23 +225,12 @@ class Sensing:
             self._spool[[bool(lost >> 3 * self._links + k & 1) for k in range(self._links)]] = np.nan
         invalid = ~sample.valid & self._required
         if invalid:
-            self._refuse(Code.SAMPLE_INVALID, (invalid & -invalid).bit_length() - 1)
+            self._reject(Code.SAMPLE_INVALID, (invalid & -invalid).bit_length() - 1)
         else:
             self.usable = True
 
-    def sense(self, state: State, enabled: bool = True) -> None:
-        """Find pose, rates, forces and residuals, and compare with the limits that ``state`` watches.
-
-        The commands in the frame are last cycle's, which this sample answers. ``enabled``: the drive follows
-        them; a fault without that lets the table down, and nothing is left to watch.
-        """
-        if self.usable:
-            self._sense(State.OFF if state is State.FAULT and not enabled else state)
-        if self._fresh:
-            self._standing = tuple(self.reports)
-
-    def _sense(self, state: State) -> None:
-        steps = self.sample.step - self._believed if self._believed is not None else 0
+    def _estimate(self, state: State) -> None:
+        steps = self.sample.step - self._accepted if self._accepted is not None else 0
         dt, smoothing = self._period, self._smoothing
         if steps != 1:
             dt = max(steps, 0) * self._period
@@ -214,104 +239,99 @@ class Sensing:
         above = bool(self.pose[2] > self._risen_height)
         self._risen = above if state is State.LOWERING else state in UP and (self._risen or above)
         if not self._risen:
-            watched &= ~STROKE_BIT  # a table that was stopped beside its stops is no fault
+            watched &= ~STROKE_BIT  # a table that was stopped near its stops is no fault
         if self.last_ns - self._bridged_ns < self._rejoin_ns:
             watched &= ~FOLLOWING
-        guard, motion = self._guard, self._motion
-        mask = sense(
-            self._frame,
-            self._constants.places,
-            self._constants.values,
-            self._state,
-            guard.scalars,
-            guard.bounds,
-            guard.memory,
-            guard.counts,
-            guard.delays,
-            guard.detail,
-            watched,
-            dt,
-            smoothing,
-            self.sample.valid >> self._first_accelerometer,
-            steps,
-            motion.constants,
-            motion.sizes,
-            motion.state,
-            motion.counters,
-            guard.readings,
-        )
+        valid = self.sample.valid >> self._first_accelerometer
+        step = SampleStep(steps, dt, smoothing, valid, watched)
+        mask: int = self._measure_sample(self._frame, step, self._model, self._state)
         if mask < 0:
             self.usable = False
-            reason, place = divmod(-mask - 1, REASON)
-            self._refuse(self._why(reason, place), place)
+            reason, channel = decode_rejection(mask)
+            self._reject(self._rejection_code(reason, channel), channel)
             return
-        self._believed = self.sample.step
+        self._accepted = self.sample.step
         self._bad = 0
         self.pose_valid = bool(mask & FOUND)
-        if motion.counters[LEFT_OUT]:
-            self.reports.append(Report(Code.ACCELEROMETER, motion.describe(int(motion.counters[LEFT_OUT]))))
+        excluded = self._motion.excluded
+        if excluded:
+            self._reports.append(Report(Code.ACCELEROMETER, self._motion.describe(excluded)))
         if mask & ~FOUND:
             for code in Code:
                 if code and mask >> code & 1:
-                    self.reports.append(Report(code, self._describe(code)))
+                    self._reports.append(Report(code, self._describe(code)))
 
     def _describe(self, code: Code) -> str:
         if code in (Code.SENSOR_FROZEN, Code.SPOOL_LOST):
-            return self._sensor_name(self._links + int(self._guard.detail[code, 0]))
+            return self._sensor_name(self._links + int(self._guard.state.detail[code, 0]))
         return self._guard.describe(code)
 
-    def _why(self, reason: int, place: int) -> Code:
+    def _rejection_code(self, reason: int, channel: int) -> Code:
         if reason == NOT_FINITE:
             return Code.SAMPLE_NOT_FINITE
         if reason == JUMPED:
             return Code.LENGTH_JUMP
-        return Code.LENGTH_RANGE if place < self._links else Code.PRESSURE_RANGE
+        return Code.LENGTH_RANGE if channel < self._links else Code.PRESSURE_RANGE
 
-    def _refuse(self, code: Code, place: int) -> None:
+    def _reject(self, code: Code, channel: int) -> None:
         """Count a sample that cannot be used; report it when it is one too many in a row."""
         self._bad += 1
         self._missing += 1
         if self._bad > self._bad_limit:
-            self.reports.append(Report(code, self._sensor_name(place)))
+            self._reports.append(Report(code, self._sensor_name(channel)))
 
-    def _absent(self, age: float) -> None:
+    def _report_absence(self, age: float) -> None:
         if age >= self._timeouts.plant_lost:
-            self.reports.append(Report(Code.PLANT_LOST, f"no sample for {age:.2f} s"))
+            self._reports.append(Report(Code.PLANT_LOST, f"no sample for {age:.2f} s"))
         elif age >= self._timeouts.sample_stale:
-            self.reports.append(Report(Code.SAMPLE_STALE, f"newest sample {age * 1e3:.0f} ms old"))
+            self._reports.append(Report(Code.SAMPLE_STALE, f"newest sample {age * 1e3:.0f} ms old"))
 
-    def _count_missing(self, fresh: int) -> None:
-        """Count samples lost on the way; their share of a second stands until that of the next is known."""
+    def _count_missing(self, received: int) -> None:
+        """Count lost samples; their ratio over a second is reported until that of the next is known."""
         sequence = self.sample.sequence
         if self._sequence is not None:
-            self._missing += max(0, sequence - self._sequence - fresh)
+            self._missing += max(0, sequence - self._sequence - received)
         self._sequence = sequence
-        self._received += fresh
+        self._received += received
         if self._received >= self._window:
-            share = self._missing / (self._received + self._missing)
-            self._loss = (
-                f"{share:.1%} of the samples within one second" if share > self._missing_share else ""
-            )
+            ratio = self._missing / (self._received + self._missing)
+            self._loss = f"{ratio:.1%} of the samples within one second" if ratio > self._maximum_loss else ""
             self._received = self._missing = 0
         if self._loss:
-            self.reports.append(Report(Code.SAMPLE_MISSING, self._loss))
+            self._reports.append(Report(Code.SAMPLE_MISSING, self._loss))
 
     def _read_flags(self, flags: int) -> None:
         if flags & SampleFlag.ESTOP:
-            self.reports.append(Report(Code.ESTOP, "e-stop input of the drive"))
+            self._reports.append(Report(Code.ESTOP, "e-stop input of the drive"))
         if flags & SUPPLY_BITS:
             names = [
                 str(flag.name).lower().replace("_", " ") for flag in SampleFlag if flag & flags & SUPPLY_BITS
             ]
-            self.reports.append(Report(Code.SUPPLY_FAULT, ", ".join(names)))
+            self._reports.append(Report(Code.SUPPLY_FAULT, ", ".join(names)))
         if flags & SampleFlag.DRIVE_TIMED_OUT:
-            self.reports.append(Report(Code.DRIVE_TIMED_OUT, ""))
+            self._reports.append(Report(Code.DRIVE_TIMED_OUT, ""))
 
-    def _sensor_name(self, place: int) -> str:
+    def _sensor_name(self, channel: int) -> str:
         n = self._links
-        if place < n:
-            return f"length of actuator {place + 1}"
-        if place >= 3 * n:
-            return f"spool of actuator {place - 3 * n + 1}"
-        link, chamber = divmod(place - n, 2)
-        return f"pressure {chamber + 1} of actuator {link + 1}"
+        if channel < n:
+            return f"length of actuator {channel + 1}"
+        if channel >= 3 * n:
+            return f"spool of actuator {channel - 3 * n + 1}"
+        actuator, chamber = divmod(channel - n, 2)
+        return f"pressure {chamber + 1} of actuator {actuator + 1}"
+
+
+def _pose_model(table: TableSettings, daemon: DaemonSettings, observer: Observer) -> PoseModel:
+    kinematics = daemon.kinematics
+    lengths = [link.transducer for link in table.links]
+    pressures = [sensor for link in table.links for sensor in link.pressure_transducers]
+    return PoseModel(
+        length_calibration=np.array([[sensor.scale, sensor.offset] for sensor in lengths]),
+        pressure_calibration=np.array([[sensor.scale, sensor.offset] for sensor in pressures]),
+        areas=np.array(table.actuator.piston_areas),
+        null_vectors=np.ascontiguousarray(observer.null_vectors),
+        legs=observer.geometry.legs,
+        gain=np.ascontiguousarray(observer.gain),
+        tolerances=np.array([kinematics.tolerance, kinematics.update_tolerance]),
+        maximum_updates=kinematics.maximum_updates,
+    )

@@ -1,308 +1,235 @@
-"""The compiled half of sensing: can the sample be, what is the pose, which limits are passed; one call.
+"""Compiled part of ``Sensing``: validate a sample, estimate pose and motion, inspect the limits.
 
-The kernel reads and writes the frame itself. Where its parts stand, and the constants of table and guard,
-come in two arrays made once by ``Constants``: few arguments keep the call cheap.
+The kernel reads and writes the frame itself. It is one call a cycle, by its entry (``mastd.kernel.entry``):
+each array in the arguments costs time, with the cold caches of a cycle several times that of a warm call. So
+what lies in the frame is given as columns, not as views.
 """
 
 from __future__ import annotations
 
-import numpy as np
+from typing import NamedTuple
 
-from mastd.arrays import FloatArray, IntArray
-from mastd.control.estimation.estimate import estimate
+from mastd.arrays import FloatArray
+from mastd.control.estimation.layout import MOTION, STATUS, MotionModel, MotionState
 from mastd.control.estimation.motion_estimate import estimate_motion
-from mastd.control.estimation.motion_kernels import ACCELERATION, LEFT_OUT, PENDING, STARTED
-from mastd.control.estimation.motion_kernels import RATE as MOTION_RATE
+from mastd.control.estimation.pose_estimate import PoseEstimate, PoseModel, estimate_pose
 from mastd.kernel import kernel
 from mastd.kinematics.conditioning import condition_number
-from mastd.kinematics.forward import Observer
-from mastd.kinematics.geometry import Legs
 from mastd.kinematics.jacobian import euler_jacobian
 from mastd.loop.measurement.frame import Frame
 from mastd.safety.inspection import (
-    LIMITS,
-    MEASURED_ACCELERATION,
-    forget_unwatched,
-    inspect_links,
+    MEMORY,
+    Commanded,
+    GuardModel,
+    GuardState,
+    Measured,
+    clear_unmonitored,
+    inspect_actuators,
     inspect_readings,
     inspect_scalars,
-    unusable,
+    validate_sample,
 )
-from mastd.settings.table.table import TableSettings
 
 FOUND = 1
 """Bit of the mask that says that the pose was found (fault codes begin at 1)."""
 
-# places in the array of places: sizes, then where in the frame, then where in the constants
-LINKS, NULLS, UPDATES = range(3)
-(
-    RAW,
-    PRESSURES,
-    LENGTH,
-    RATE,
-    FORCE,
-    POSE,
-    POSE_RATE,
-    POSE_ACCELERATION,
-    SCALARS,
-    CONDITION,
-    ACCELEROMETERS,
-    COMMANDED,
-    COMMANDED_RATE,
-    COMMANDED_ACCELERATION,
-) = range(3, 17)
-(
-    LENGTH_CALIBRATION,
-    PRESSURE_CALIBRATION,
-    AREAS,
-    NULL_VECTORS,
-    TABLE_JOINTS,
-    BASE_JOINTS,
-    NEUTRAL_POSITION,
-    GAIN,
-    TOLERANCES,
-    NEUTRAL_LENGTHS,
-    STROKES,
-    GUARD_LIMITS,
-) = range(17, 29)
-PLACES = 29
 
-_FIELDS = {
-    RAW: "sample.lengths",
-    PRESSURES: "sample.pressures",
-    LENGTH: "length",
-    RATE: "length_rate",
-    FORCE: "force",
-    POSE: "pose",
-    POSE_RATE: "pose_rate",
-    POSE_ACCELERATION: "pose_acceleration",
-    SCALARS: "residual",
-    CONDITION: "conditioning",
-    ACCELEROMETERS: "sample.accelerometers",
-    COMMANDED: "command.lengths",
-    COMMANDED_RATE: "command.rates",
-    COMMANDED_ACCELERATION: "command.accelerations",
-}
+class FrameColumns(NamedTuple):
+    """First column in the frame of the fields that the kernel reads and writes."""
+
+    raw_lengths: int
+    pressures: int
+    accelerometers: int
+    commanded_lengths: int
+    commanded_rates: int
+    commanded_accelerations: int
+    lengths: int
+    rates: int
+    forces: int
+    pose: int
+    pose_rates: int
+    pose_accelerations: int
+    scalars: int
+    """Residual, updates, redundancy residual and internal force."""
+    conditioning: int
+
+    @classmethod
+    def of(cls, frame: Frame) -> FrameColumns:
+        """Return those of ``frame``."""
+        at = frame.index
+        return cls(
+            raw_lengths=at["sample.lengths"],
+            pressures=at["sample.pressures"],
+            accelerometers=at["sample.accelerometers"],
+            commanded_lengths=at["command.lengths"],
+            commanded_rates=at["command.rates"],
+            commanded_accelerations=at["command.accelerations"],
+            lengths=at["length"],
+            rates=at["length_rate"],
+            forces=at["force"],
+            pose=at["pose"],
+            pose_rates=at["pose_rate"],
+            pose_accelerations=at["pose_acceleration"],
+            scalars=at["residual"],
+            conditioning=at["conditioning"],
+        )
 
 
-class Constants:
-    """``places`` (PLACES,) and ``values``: where the kernel finds everything, and the constants."""
+class SensingModel(NamedTuple):
+    """Constants of the measurement."""
 
-    def __init__(
-        self,
-        table: TableSettings,
-        observer: Observer,
-        frame: Frame,
-        guard_limits: FloatArray,
-        tolerances: tuple[float, float],
-        maximum_updates: int,
-    ) -> None:
-        geometry = observer.geometry
-        parts: dict[int, FloatArray] = {
-            LENGTH_CALIBRATION: np.array(
-                [[link.transducer.scale, link.transducer.offset] for link in table.links]
-            ),
-            PRESSURE_CALIBRATION: np.array(
-                [
-                    [sensor.scale, sensor.offset]
-                    for link in table.links
-                    for sensor in link.pressure_transducers
-                ]
-            ),
-            AREAS: np.array(table.actuator.piston_areas),
-            NULL_VECTORS: observer.null_vectors,
-            TABLE_JOINTS: geometry.table_joints,
-            BASE_JOINTS: geometry.base_joints,
-            NEUTRAL_POSITION: geometry.neutral_position,
-            GAIN: observer.gain,
-            TOLERANCES: np.array(tolerances),
-            NEUTRAL_LENGTHS: geometry.neutral_lengths,
-            STROKES: geometry.strokes,
-            GUARD_LIMITS: guard_limits,
-        }
-        self.values: FloatArray = np.concatenate([part.ravel() for part in parts.values()])
-        self.places: IntArray = np.full(PLACES, -1, dtype=np.int64)
-        self.places[LINKS] = geometry.links
-        self.places[NULLS] = len(observer.null_vectors)
-        self.places[UPDATES] = maximum_updates
-        for place, name in _FIELDS.items():
-            self.places[place] = frame.index[name]
-        start = 0
-        for place, part in parts.items():
-            self.places[place] = start
-            start += part.size
+    columns: FrameColumns
+    pose: PoseModel
+    motion: MotionModel
+    guard: GuardModel
+
+
+class SensingState(NamedTuple):
+    """Memory of the measurement: last accepted lengths (n,), and those of motion and guard.
+
+    ``redundancy`` (n − 6,), ``jacobian`` (n, 6) and ``gram`` (6, 6) are scratch.
+    """
+
+    lengths: FloatArray
+    redundancy: FloatArray
+    jacobian: FloatArray
+    gram: FloatArray
+    motion: MotionState
+    guard: GuardState
+
+
+class SampleStep(NamedTuple):
+    """How a sample follows the last one, and what is watched.
+
+    ``steps`` and ``dt`` (s) since the last accepted sample, 0 without one; ``smoothing`` as in
+    ``estimate_pose``; ``valid``: bits of the accelerometers; ``watched``: mask of the codes in force.
+    """
+
+    steps: int
+    dt: float
+    smoothing: float
+    valid: int
+    watched: int
 
 
 @kernel
-def measured_accelerations(
-    pose_acceleration: FloatArray, jacobian: FloatArray, accelerations: FloatArray
+def _update_motion(
+    frame: FloatArray, found: bool, step: SampleStep, model: SensingModel, state: MotionState
 ) -> None:
-    """Write the links' measured ``accelerations`` (n,), m/s².
+    """Write the rates and accelerations of the pose into the frame; without a pose they stay.
+
+    The steps of samples without a pose are added to those of the next one with it.
+    """
+    at, status = model.columns, state.status
+    if step.steps < 1:
+        status[STATUS.started] = 0
+    status[STATUS.pending] += step.steps
+    if not found:
+        return
+    sensors = model.motion.sensors.shape[0]
+    status[STATUS.excluded] = estimate_motion(
+        frame[at.pose : at.pose + 6],
+        frame[at.accelerometers : at.accelerometers + sensors],
+        step.valid,
+        status[STATUS.pending],
+        model.motion,
+        state,
+    )
+    status[STATUS.pending] = 0
+    for k in range(6):
+        frame[at.pose_rates + k] = state.motion[MOTION.rate + k]
+        frame[at.pose_accelerations + k] = state.motion[MOTION.acceleration + k]
+
+
+@kernel
+def _project_acceleration(pose_acceleration: FloatArray, jacobian: FloatArray, along: FloatArray) -> None:
+    """Write the measured accelerations ``along`` (n,) the actuators, m/s².
 
     It is J q̈ with the estimated ``pose_acceleration`` (6,): the Jacobian's own change adds less than v²/l,
     0.3 m/s² at 0.6 m/s.
     """
-    for i in range(accelerations.shape[0]):
+    for i in range(along.shape[0]):
         total = 0.0
         for k in range(6):
             total += jacobian[i, k] * pose_acceleration[k]
-        accelerations[i] = total
+        along[i] = total
 
 
 @kernel
-def estimate_pose_motion(
+def _inspect(
     frame: FloatArray,
-    places: IntArray,
     found: bool,
-    valid: int,
-    steps: int,
-    constants: FloatArray,
-    sizes: IntArray,
-    state: FloatArray,
-    counters: IntArray,
-) -> None:
-    """Write the rates and accelerations of the pose into the frame; without a pose they stay.
-
-    ``valid`` … ``counters`` are those of ``mastd.control.estimation.motion_estimate.estimate_motion``; the
-    steps of samples without a pose are added to those of the next one with it.
-    """
-    if steps < 1:
-        counters[STARTED] = 0
-    counters[PENDING] += steps
-    if not found:
-        return
-    first = places[ACCELEROMETERS]
-    counters[LEFT_OUT] = estimate_motion(
-        frame[places[POSE] : places[POSE] + 6],
-        frame[first : first + sizes[0]],
-        valid,
-        counters[PENDING],
-        constants,
-        sizes,
-        state,
-        counters,
-    )
-    counters[PENDING] = 0
-    for k in range(6):
-        frame[places[POSE_RATE] + k] = state[MOTION_RATE + k]
-        frame[places[POSE_ACCELERATION] + k] = state[ACCELERATION + k]
-
-
-@kernel
-def sense(
-    frame: FloatArray,
-    places: IntArray,
-    constants: FloatArray,
-    state: FloatArray,
-    scalars: IntArray,
-    bounds: FloatArray,
-    memory: FloatArray,
-    counts: IntArray,
-    delays: IntArray,
-    detail: FloatArray,
-    watched: int,
-    dt: float,
-    smoothing: float,
-    valid: int,
-    steps: int,
-    motion_constants: FloatArray,
-    motion_sizes: IntArray,
-    motion_state: FloatArray,
-    motion_counters: IntArray,
-    readings: FloatArray,
+    step: SampleStep,
+    estimate: PoseEstimate,
+    model: SensingModel,
+    state: GuardState,
 ) -> int:
-    """Estimate and guard one sample in the frame; return the mask of faults and ``FOUND``.
-
-    If a reading cannot be, nothing is changed and the result is −1 times that of
-    ``mastd.safety.inspection.unusable``. ``state`` (8 n + 36,): last lengths, and scratch.
-    ``scalars`` … ``detail`` are the guard's, ``watched`` the mask of the codes to look at; ``dt`` and
-    ``smoothing`` those of ``mastd.control.estimation.estimate.estimate``; ``valid`` … those of
-    ``estimate_pose_motion``; ``readings`` (2, 3 n) the memory of ``inspect_readings``: pressures and spools
-    stand in a row.
-    """
-    n, nulls = places[LINKS], places[NULLS]
-    c, p = constants, places
-    raw_lengths = frame[p[RAW] : p[RAW] + n]
-    raw_pressures = frame[p[PRESSURES] : p[PRESSURES] + 2 * n]
-    length_calibration = c[p[LENGTH_CALIBRATION] : p[LENGTH_CALIBRATION] + 2 * n].reshape((n, 2))
-    pressure_calibration = c[p[PRESSURE_CALIBRATION] : p[PRESSURE_CALIBRATION] + 4 * n].reshape((2 * n, 2))
-    neutral_lengths = c[p[NEUTRAL_LENGTHS] : p[NEUTRAL_LENGTHS] + n]
-    strokes = c[p[STROKES] : p[STROKES] + n]
-    limits = c[p[GUARD_LIMITS] : p[GUARD_LIMITS] + LIMITS]
-    broken = unusable(
-        raw_lengths,
-        raw_pressures,
-        length_calibration,
-        pressure_calibration,
-        state[:n],
-        neutral_lengths,
-        strokes,
-        limits,
-        dt,
+    """Return the mask of the faults that are in force, and ``FOUND``."""
+    at, guard = model.columns, model.guard
+    n = guard.strokes.shape[0]
+    measured = Measured(
+        estimate.lengths, estimate.rates, estimate.forces, state.memory[MEMORY.measured_acceleration]
     )
-    if broken:
-        return -broken
-    legs = Legs(
-        c[p[TABLE_JOINTS] : p[TABLE_JOINTS] + 3 * n].reshape((n, 3)),
-        c[p[BASE_JOINTS] : p[BASE_JOINTS] + 3 * n].reshape((n, 3)),
-        c[p[NEUTRAL_POSITION] : p[NEUTRAL_POSITION] + 3],
+    commanded = Commanded(
+        frame[at.commanded_lengths : at.commanded_lengths + n],
+        frame[at.commanded_rates : at.commanded_rates + n],
+        frame[at.commanded_accelerations : at.commanded_accelerations + n],
     )
-    lengths = frame[p[LENGTH] : p[LENGTH] + n]
-    rates = frame[p[RATE] : p[RATE] + n]
-    forces = frame[p[FORCE] : p[FORCE] + n]
-    pose = frame[p[POSE] : p[POSE] + 6]
-    found = estimate(
-        raw_lengths,
-        raw_pressures,
-        length_calibration,
-        pressure_calibration,
-        c[p[AREAS] : p[AREAS] + 2],
-        c[p[NULL_VECTORS] : p[NULL_VECTORS] + nulls * n].reshape((nulls, n)),
-        legs,
-        c[p[GAIN] : p[GAIN] + 6 * n].reshape((6, n)),
-        c[p[TOLERANCES] : p[TOLERANCES] + 2],
-        p[UPDATES],
-        dt,
-        smoothing,
-        state[:n],
-        state[n : n + nulls],
-        lengths,
-        rates,
-        forces,
-        pose,
-        frame[p[SCALARS] : p[SCALARS] + 4],
-    )
-    jacobian = state[2 * n : 8 * n].reshape((n, 6))
-    euler_jacobian(legs, pose, jacobian)
-    frame[p[CONDITION]] = condition_number(jacobian, state[8 * n : 8 * n + 36].reshape((6, 6)))
-    estimate_pose_motion(
-        frame, p, found, valid, steps, motion_constants, motion_sizes, motion_state, motion_counters
-    )
-    pose_acceleration = frame[p[POSE_ACCELERATION] : p[POSE_ACCELERATION] + 6]
-    measured_accelerations(pose_acceleration, jacobian, memory[MEASURED_ACCELERATION])
-    mask = inspect_links(
-        lengths,
-        rates,
-        forces,
-        frame[p[COMMANDED] : p[COMMANDED] + n],
-        frame[p[COMMANDED_RATE] : p[COMMANDED_RATE] + n],
-        frame[p[COMMANDED_ACCELERATION] : p[COMMANDED_ACCELERATION] + n],
-        memory[MEASURED_ACCELERATION],
-        neutral_lengths,
-        strokes,
-        limits,
-        dt,
-        watched,
-        memory,
-        counts,
-        delays,
-        detail,
-    )
-    inspected = frame[p[PRESSURES] : p[PRESSURES] + 3 * n]
-    mask |= inspect_readings(inspected, n, readings, counts, delays, detail)
-    mask |= inspect_scalars(frame, found, scalars, bounds, counts, delays, detail)
-    forget_unwatched(watched, counts)
-    mask &= watched
+    mask = inspect_actuators(measured, commanded, step.dt, step.watched, guard, state)
+    # pressures and spools follow each other in the sample
+    mask |= inspect_readings(frame[at.pressures : at.pressures + 3 * n], n, guard, state)
+    mask |= inspect_scalars(frame, found, guard, state)
+    clear_unmonitored(step.watched, state.counts)
+    mask &= step.watched
     if found:
         mask |= FOUND
     return mask
+
+
+@kernel
+def measure_sample(frame: FloatArray, step: SampleStep, model: SensingModel, state: SensingState) -> int:
+    """Return the mask of faults and ``FOUND``; the estimates of the sample are written into the frame.
+
+    If a reading is implausible, nothing is changed and the result is negative: the ``encode_rejection`` of
+    ``mastd.safety.inspection``.
+    """
+    at, n = model.columns, model.guard.strokes.shape[0]
+    raw_lengths = frame[at.raw_lengths : at.raw_lengths + n]
+    raw_pressures = frame[at.pressures : at.pressures + 2 * n]
+    rejection = validate_sample(
+        raw_lengths,
+        raw_pressures,
+        model.pose.length_calibration,
+        model.pose.pressure_calibration,
+        state.lengths,
+        model.guard,
+        step.dt,
+    )
+    if rejection:
+        return rejection
+    estimate = PoseEstimate(
+        frame[at.lengths : at.lengths + n],
+        frame[at.rates : at.rates + n],
+        frame[at.forces : at.forces + n],
+        frame[at.pose : at.pose + 6],
+        frame[at.scalars : at.scalars + 4],
+    )
+    found = estimate_pose(
+        raw_lengths,
+        raw_pressures,
+        model.pose,
+        step.dt,
+        step.smoothing,
+        state.lengths,
+        state.redundancy,
+        estimate,
+    )
+    euler_jacobian(model.pose.legs, estimate.pose, state.jacobian)
+    frame[at.conditioning] = condition_number(state.jacobian, state.gram)
+    _update_motion(frame, found, step, model, state.motion)
+    _project_acceleration(
+        frame[at.pose_accelerations : at.pose_accelerations + 6],
+        state.jacobian,
+        state.guard.memory[MEMORY.measured_acceleration],
+    )
+    return _inspect(frame, found, step, estimate, model, state.guard)

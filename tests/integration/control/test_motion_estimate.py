@@ -17,8 +17,8 @@ from hil_sim.faults import parse
 from hil_sim.plant.plant import Plant
 from hil_sim.plant.provider import provider
 from mastd.arrays import FloatArray, IntArray
-from mastd.control.estimation.estimate import smoothing_factor
 from mastd.control.estimation.motion_estimate import MotionEstimator
+from mastd.control.estimation.pose_estimate import smoothing_factor
 from mastd.loop.process.installation import Plan
 from mastd.safety.faults import Code
 from mastd.safety.states import State

@@ -57,7 +57,7 @@ class Bench:
                 self.block.publish()
             self._port.take()
             self._child_watch.check()
-            self.cycle.sensing.reports.clear()
+            self.cycle.supervisor.reports.clear()
             self.cycle.supervisor.decide(Verb.NONE, self._time.now)
         return set(self.cycle.supervisor.latch.active)
 

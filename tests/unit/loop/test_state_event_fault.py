@@ -90,7 +90,6 @@ def test_every_request_with_every_fault_in_one_cycle(plan: Plan, state: State) -
             cycle.orders,
         )
         cycle.supervisor = supervisor
-        cycle.sensing.reports.clear()
         supervisor.state = state
         supervisor.since_ns = NOW
         cycle.reference.move(cycle.reference.motion[0] + 0.01)  # on its way, in READY by a jog

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from copy import deepcopy
 
 import numpy as np
 import pytest
@@ -15,6 +16,7 @@ from scipy.linalg import solve_discrete_are
 from scipy.spatial.transform import Rotation
 
 from mastd.arrays import FloatArray, IntArray
+from mastd.control.estimation.layout import MotionState
 from mastd.control.estimation.motion_design import MAX_ACCELEROMETERS, design_motion, fused_gains
 from mastd.control.estimation.motion_estimate import MotionEstimator
 from mastd.errors import SettingsError
@@ -291,19 +293,19 @@ def test_an_offset_beyond_the_limit_leaves_the_sensor_out(table: TableSettings, 
     assert estimator.describe(int(bits[-1])).startswith("vertical front left ")
 
 
-Healthy = tuple[FloatArray, FloatArray, FloatArray, FloatArray, IntArray]
+Healthy = tuple[FloatArray, FloatArray, FloatArray, MotionState]
 FAILS_AT = 1200
 
 
 @pytest.fixture(scope="module")
 def healthy(table: TableSettings, gain: FloatArray) -> Healthy:
-    """Poses, readings, true accelerations, and state and counters of an estimator before ``FAILS_AT``."""
+    """Poses, readings, true accelerations, and the state of an estimator before ``FAILS_AT``."""
     poses, values = noisy(table, gain, gentle, 2.5)
     estimator = estimator_of(table, gain)
     _, bits = run(estimator, poses[:FAILS_AT], values[:FAILS_AT])
     assert not bits.any()
     accelerations = derivatives(gentle, clock(PERIOD * len(poses)))[1]
-    return poses, values, accelerations, estimator.state.copy(), estimator.counters.copy()
+    return poses, values, accelerations, deepcopy(estimator.state)
 
 
 def failures(index: int, values: FloatArray, at: int, kind: str) -> FloatArray:
@@ -342,9 +344,10 @@ def test_any_one_accelerometer_may_fail(
     table: TableSettings, gain: FloatArray, healthy: Healthy, index: int, kind: str, most: int, within: float
 ) -> None:
     """Found after at most ``most`` samples, no other one suspected, the estimate never off by more."""
-    poses, values, accelerations, state, counters = healthy
+    poses, values, accelerations, state = healthy
     estimator = estimator_of(table, gain)
-    estimator.state[:], estimator.counters[:] = state, counters
+    for array, healthy_array in zip(estimator.state, state, strict=True):
+        array[:] = healthy_array
     broken = failures(index, values, FAILS_AT, kind)
     bits, errors = [], []
     for k in range(FAILS_AT, len(poses)):
@@ -417,7 +420,7 @@ def test_a_reset_takes_a_repaired_sensor_in_again(table: TableSettings, gain: Fl
     assert bits[-1] == 1 << 3
     told = {estimator.update(poses[k], values[k], EVERYTHING, 1) for k in range(1500, 1800)}
     assert told == {1 << 3}, "it stays out by itself"
-    estimator.reset()
+    estimator.readmit()
     told = {estimator.update(poses[k], values[k], EVERYTHING, 1) for k in range(1800, 3000)}
     assert told == {0}
 
