@@ -1,64 +1,112 @@
-"""A profile's own limits on recorded channels, checked in each cycle by one compiled call."""
+"""Check the limits that a profile sets on recorded channels, each cycle by one compiled call."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from typing import Annotated, NamedTuple
 
 import numpy as np
 
 from mastd.arrays import FloatArray, IntArray
-from mastd.kernel import kernel
+from mastd.index_table import Entry, index_table, size_of
+from mastd.kernel import entry, kernel
 from mastd.safety.codes import Action, Code
 from mastd.safety.faults import Report
 from mastd.settings.profile.channel_limits import MAX_LIMITS, MAX_WINDOW, ChannelLimitSettings
 
-VALUE, RATE, RMS = range(3)
+VALUE, RATE, RMS = 0, 1, 2
+"""Kinds of a check."""
 MAX_CHECKS = 3 * MAX_LIMITS
-LIMIT_NUMBERS = 7
-"""Numbers of a check on the way to the loop: column, kind, action, lowest, highest, delay and window in s."""
 
-# columns of the kernel's table of checks, and of each check's own memory
-COLUMN, KIND, DELAY, RING_START, RING_SIZE, CHECK_NUMBERS = range(6)
-LAST, BEGUN, COUNT, SEEN, SUM, PASSED, POSITION, MEMORY = range(8)
+
+class LimitRow(NamedTuple):
+    """Numbers of a check on the way to the loop."""
+
+    column: Annotated[int, Entry("1", "column in the frame")]
+    kind: int
+    action: int
+    minimum: int
+    maximum: int
+    delay: Annotated[int, Entry("s", "that the condition may last")]
+    window: Annotated[int, Entry("s", "of the mean square")]
+
+
+class CheckRow(NamedTuple):
+    """Whole numbers of a check as the kernel takes them."""
+
+    column: Annotated[int, Entry("1", "column in the frame")]
+    kind: int
+    delay: Annotated[int, Entry("1", "cycles that the condition may last")]
+    ring_start: int
+    ring_size: Annotated[int, Entry("1", "cycles of the window")]
+
+
+class CheckMemoryRow(NamedTuple):
+    """Memory of a check."""
+
+    last: Annotated[int, Entry("SI", "value of the last call")]
+    begun: Annotated[int, Entry("1", "1 after the first call")]
+    outside: Annotated[int, Entry("1", "calls outside the bounds")]
+    seen: Annotated[int, Entry("SI", "what was compared")]
+    sum: Annotated[int, Entry("SI", "of the squares in the window")]
+    passed: Annotated[int, Entry("SI", "of the squares in this pass through the ring")]
+    position: Annotated[int, Entry("1", "in the ring")]
+
+
+LIMIT = index_table(LimitRow)
+LIMIT_NUMBERS = size_of(LIMIT)
+CHECK = index_table(CheckRow)
+MEMORY = index_table(CheckMemoryRow)
+
+
+class Checks(NamedTuple):
+    """Checks of a profile: numbers (m, 5) as in ``CHECK``, bounds (m, 2), memory (m, 7) and ring."""
+
+    numbers: IntArray
+    bounds: FloatArray
+    memory: FloatArray
+    ring: FloatArray
 
 
 @kernel
-def exceeded(
-    frame: FloatArray, checks: IntArray, bounds: FloatArray, memory: FloatArray, ring: FloatArray, dt: float
-) -> int:
-    """Return the mask (bit = check) of what has stood outside its bounds for longer than it may.
+def _mean_square(value: float, check: IntArray, own: FloatArray, ring: FloatArray) -> float:
+    """Return the mean square over the window with ``value``; exact: its sum is renewed in each pass."""
+    size, position = check[CHECK.ring_size], int(own[MEMORY.position])
+    at = check[CHECK.ring_start] + position
+    square = value * value
+    own[MEMORY.sum] += square - ring[at]
+    own[MEMORY.passed] += square
+    ring[at] = square
+    own[MEMORY.position] = position + 1
+    if position + 1 >= size:
+        own[MEMORY.sum], own[MEMORY.passed], own[MEMORY.position] = own[MEMORY.passed], 0.0, 0.0
+    return float(own[MEMORY.sum] / size)
 
-    ``checks`` (m, CHECK_NUMBERS) and ``bounds`` (m, 2) as ``ProfileLimits`` lays them out; ``memory``
-    (m or more, MEMORY) and ``ring`` are this function's own; ``dt`` in s is the time since the last call.
-    Comparisons are written so that NaN trips them. The mean square is exact: its sum is taken anew in each
-    pass through the ring.
+
+@kernel
+def exceeded(frame: FloatArray, checks: Checks, dt: float) -> int:
+    """Return the mask (bit = check) of what has been outside its bounds for longer than it may.
+
+    ``dt`` in s is the time since the last call. Comparisons are written so that NaN trips them.
     """
     mask = 0
-    for k in range(checks.shape[0]):
-        own = memory[k]
-        value = frame[checks[k, COLUMN]]
+    for k in range(checks.numbers.shape[0]):
+        check, own = checks.numbers[k], checks.memory[k]
+        value = frame[check[CHECK.column]]
         seen = value
-        if checks[k, KIND] == RATE:
-            seen = (value - own[LAST]) / dt if own[BEGUN] > 0.0 and dt > 0.0 else 0.0
-            own[LAST] = value
-        elif checks[k, KIND] == RMS:
-            size, position = checks[k, RING_SIZE], int(own[POSITION])
-            place = checks[k, RING_START] + position
-            square = value * value
-            own[SUM] += square - ring[place]
-            own[PASSED] += square
-            ring[place] = square
-            own[POSITION] = position + 1
-            if position + 1 >= size:
-                own[SUM], own[PASSED], own[POSITION] = own[PASSED], 0.0, 0.0
-            seen = 0.0 if own[SUM] < 0.0 else np.sqrt(own[SUM] / size)
-        own[BEGUN] = 1.0
-        own[SEEN] = seen
-        if bounds[k, 0] <= seen <= bounds[k, 1]:
-            own[COUNT] = 0.0
+        if check[CHECK.kind] == RATE:
+            seen = (value - own[MEMORY.last]) / dt if own[MEMORY.begun] > 0.0 and dt > 0.0 else 0.0
+            own[MEMORY.last] = value
+        elif check[CHECK.kind] == RMS:
+            mean = _mean_square(value, check, own, checks.ring)
+            seen = 0.0 if mean < 0.0 else np.sqrt(mean)
+        own[MEMORY.begun] = 1.0
+        own[MEMORY.seen] = seen
+        if checks.bounds[k, 0] <= seen <= checks.bounds[k, 1]:
+            own[MEMORY.outside] = 0.0
         else:
-            own[COUNT] += 1.0
-            if own[COUNT] > checks[k, DELAY]:
+            own[MEMORY.outside] += 1.0
+            if own[MEMORY.outside] > check[CHECK.delay]:
                 mask |= 1 << k
     return mask
 
@@ -81,7 +129,7 @@ def tabulate(limits: Sequence[ChannelLimitSettings], columns: Mapping[str, int])
 
 
 class ProfileLimits:
-    """Watches a profile's own limits; all memory is taken once, for as many as a profile may set.
+    """Checks the limits of a profile; all memory is allocated once, for as many as a profile may set.
 
     ``channels`` are name and unit of the frame's channels in order, ``period`` in s is the cycle's.
     """
@@ -90,45 +138,42 @@ class ProfileLimits:
         self._channels = channels
         self._period = period
         self._limits = np.zeros((0, LIMIT_NUMBERS))
-        self._every_check: IntArray = np.zeros((MAX_CHECKS, CHECK_NUMBERS), dtype=np.int64)
-        self._every_bound = np.zeros((MAX_CHECKS, 2))
-        self._memory = np.zeros((MAX_CHECKS, MEMORY))
-        self._ring = np.zeros(MAX_LIMITS * self._cycles(MAX_WINDOW))
+        self._all = Checks(
+            np.zeros((MAX_CHECKS, size_of(CHECK)), dtype=np.int64),
+            np.zeros((MAX_CHECKS, 2)),
+            np.zeros((MAX_CHECKS, size_of(MEMORY))),
+            np.zeros(MAX_LIMITS * self._cycles(MAX_WINDOW)),
+        )
+        self._exceeded = entry(exceeded, (np.zeros(1), self._all, period))
 
     def take(self, limits: FloatArray) -> None:
-        """Take over the checks of a profile (``tabulate``) and forget what was seen: before it is played."""
+        """Take over the checks of a profile (``tabulate``) and clear the memory, before it runs."""
         self._limits = limits
         used = 0
         for k, (column, kind, _, low, high, delay, window) in enumerate(limits):
             size = max(1, self._cycles(window)) if kind == RMS else 0
-            self._every_check[k] = column, kind, self._cycles(delay), used, size
-            self._every_bound[k] = low, high
+            self._all.numbers[k] = column, kind, self._cycles(delay), used, size
+            self._all.bounds[k] = low, high
             used += size
-        self._memory[:] = 0.0
-        self._ring[:used] = 0.0
+        self._all.memory[:] = 0.0
+        self._all.ring[:used] = 0.0
 
     def inspect(self, frame_values: FloatArray, elapsed: float | None = None) -> list[Report]:
         """Return what is beyond its limit now; ``elapsed`` in s since the last call, else one period."""
         if not len(self._limits):
             return []
-        mask = self._exceeded(frame_values, self._period if elapsed is None else elapsed)
-        return [self._report(k) for k in range(len(self._limits)) if mask >> k & 1] if mask else []
-
-    def compile(self, frame_values: FloatArray) -> None:
-        """Load or compile the kernel before it is needed."""
-        self._exceeded(frame_values, self._period)
-
-    def _exceeded(self, frame_values: FloatArray, dt: float) -> int:
         count = len(self._limits)
-        checks, bounds = self._every_check[:count], self._every_bound[:count]
-        return exceeded(frame_values, checks, bounds, self._memory, self._ring, dt)
+        numbers, bounds, memory, ring = self._all
+        checks = Checks(numbers[:count], bounds[:count], memory, ring)
+        mask: int = self._exceeded(frame_values, checks, self._period if elapsed is None else elapsed)
+        return [self._report(k) for k in range(count) if mask >> k & 1] if mask else []
 
     def _cycles(self, seconds: float) -> int:
         return round(seconds / self._period)
 
     def _report(self, check: int) -> Report:
         column, kind, action, low, high, _, _ = self._limits[check]
-        seen = self._memory[check, SEEN]
+        seen = self._all.memory[check, MEMORY.seen]
         what = ("", " per second", " rms")[int(kind)]
         allowed = f"±{high:.4g}" if low == -high else f"{low:.4g} to {high:.4g}"
         name, unit = self._channels[int(column)]

@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from typing import Annotated, NamedTuple
 
 import numpy as np
 from scipy import signal
@@ -21,6 +22,7 @@ from scipy.interpolate import CubicSpline
 
 from mastd.arrays import FloatArray
 from mastd.control.identification.regression import Fit, least_squares
+from mastd.index_table import Entry, index_table
 from mastd.settings.table.hydraulics import ActuatorSettings, ValveSettings
 
 BAND = (0.7, 40.0)
@@ -30,7 +32,19 @@ _MAX_ROUNDS = 8
 _STANDS_STILL = 1e-6
 """Step of the overlap, of the full opening, at which the rounds end."""
 _MAX_OVERLAP = 0.1
-_GAIN, _SOFTNESS, _LEAKAGE, _OVERLAP, _ZERO = range(5)
+
+
+class OilRow(NamedTuple):
+    """Parameters of the regression; the last two stand for gain times step of overlap and zero."""
+
+    gain: int
+    softness: Annotated[int, Entry("1/Pa", "inverse of the bulk modulus")]
+    leakage: Annotated[int, Entry("m3/(s Pa)", "between the chambers")]
+    overlap: int
+    zero: int
+
+
+_OIL = index_table(OilRow)
 
 
 @dataclass(frozen=True, eq=False)
@@ -87,9 +101,8 @@ def fit_oil(
             axis=2,
         )
         design = _banded(design, period)[keep] / areas[:, None]
-        # The last two stand for gain times step of overlap and zero.
         fit = least_squares(design, target, round(BLOCK_TIME / period))
-        steps = fit.values[[_OVERLAP, _ZERO]] / fit.values[_GAIN]
+        steps = fit.values[[_OIL.overlap, _OIL.zero]] / fit.values[_OIL.gain]
         overlap = min(max(overlap + steps[0], 0.0), _MAX_OVERLAP)
         zero = min(max(zero + steps[1], -_MAX_OVERLAP), _MAX_OVERLAP)
         if np.all(np.abs(steps) < _STANDS_STILL):
@@ -99,16 +112,16 @@ def fit_oil(
 
 
 def _result(fit: Fit, overlap: float, zero: float) -> OilFit:
-    gain, softness = float(fit.values[_GAIN]), float(fit.values[_SOFTNESS])
+    gain, softness = float(fit.values[_OIL.gain]), float(fit.values[_OIL.softness])
     if not (gain > 0.0 and softness > 0.0):
         raise ValueError("negative valve gain or bulk modulus: sign error of spool or pressures")
     deviations = fit.deviations
     return OilFit(
-        (gain, float(deviations[_GAIN])),
-        (overlap, float(deviations[_OVERLAP]) / gain),
-        (1.0 / softness, float(deviations[_SOFTNESS]) / softness**2),
-        (float(fit.values[_LEAKAGE]), float(deviations[_LEAKAGE])),
-        (zero, float(deviations[_ZERO]) / gain),
+        (gain, float(deviations[_OIL.gain])),
+        (overlap, float(deviations[_OIL.overlap]) / gain),
+        (1.0 / softness, float(deviations[_OIL.softness]) / softness**2),
+        (float(fit.values[_OIL.leakage]), float(deviations[_OIL.leakage])),
+        (zero, float(deviations[_OIL.zero]) / gain),
         fit.residual,
     )
 

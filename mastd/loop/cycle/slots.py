@@ -1,8 +1,8 @@
-"""Shared memory through which the loader hands checked profiles to the loop without holding it up.
+"""Shared memory through which the loader passes checked profiles to the loop without blocking it.
 
-Two slots: the loader fills the one that is not played, the loop is then told its number. The memory is mapped
-before the loop locks its own, so that taking a profile over costs it no system call. A slot is a head of
-float64 numbers, followed by the arrays and by what is simulated beside them
+Two slots: the loader fills the one that is not running, the loop is then given its number. The memory is
+mapped before the loop locks its own, so that taking a profile over costs it no system call. A slot is a head
+of float64 numbers, followed by the arrays and by what is simulated beside them
 (``mastd.loop.payload.pickling``).
 """
 
@@ -10,11 +10,13 @@ from __future__ import annotations
 
 import mmap
 import os
+from typing import Annotated, NamedTuple
 
 import numpy as np
 
 from mastd.arrays import FloatArray, IntArray
 from mastd.control.sine.corrected_sine import SINE_SIZE
+from mastd.index_table import Entry, index_table, size_of
 from mastd.loop.payload.loaded_profile import Driven, LoadedProfile, OnTable
 from mastd.loop.payload.pickling import MAX_BYTES, pack, unpack
 from mastd.motion.profile.timeline import KNOT_SPACING, Timeline
@@ -29,14 +31,31 @@ NAME_BYTES = 320
 RIGS_BYTES = 320
 """Of the names of a profile's rigs, a line each: all that a profile may name."""
 MODEL_SIZE = 11
-# places in the head
-FILLED, ROWS, BLOCKS, REPEATS, LEVEL_LIMIT, CHECKS, PICKLE, VEHICLE_KEY, IS_DRIVEN = range(9)
-MODEL, SINES, NAME = 9, 20, 24
-RIGS = NAME + NAME_BYTES // 8
-LIMITS = RIGS + RIGS_BYTES // 8
-SINE_ROWS = LIMITS + MAX_CHECKS * LIMIT_NUMBERS
-HEAD = SINE_ROWS + MAX_BLOCKS * SINE_SIZE
-ARRAYS = HEAD + 3 * (MAX_BLOCKS + 1) + 6 * MAX_ROWS
+
+
+class HeadRow(NamedTuple):
+    """Head of a slot."""
+
+    filled: Annotated[int, Entry("1", "1 once the slot is complete")]
+    rows: Annotated[int, Entry("1", "rows of the spline")]
+    blocks: Annotated[int, Entry("1", "blocks of the spline")]
+    repeats: Annotated[int, Entry("1", "times that the spline is repeated")]
+    level_limit: Annotated[int, Entry("1", "maximum master gain")]
+    checks: Annotated[int, Entry("1", "checks of the profile's limits")]
+    pickle: Annotated[int, Entry("bytes", "what is simulated beside the arrays")]
+    vehicle_key: Annotated[int, Entry("1", "which vehicle that is")]
+    is_driven: Annotated[int, Entry("1", "1 for a profile that makes its own motion")]
+    sines: Annotated[int, Entry("1", "corrected sines")]
+    model: Annotated[int, Entry("SI", "of table and payload", MODEL_SIZE)]
+    name: Annotated[int, Entry("text", "of the profile", NAME_BYTES // 8)]
+    rigs: Annotated[int, Entry("text", "names of its rigs, a line each", RIGS_BYTES // 8)]
+    limits: Annotated[int, Entry("SI", "rows of the checks", MAX_CHECKS * LIMIT_NUMBERS)]
+    sine_rows: Annotated[int, Entry("SI", "rows of the corrected sines", MAX_BLOCKS * SINE_SIZE)]
+
+
+HEAD = index_table(HeadRow)
+HEAD_SIZE = size_of(HEAD)
+ARRAYS = HEAD_SIZE + 3 * (MAX_BLOCKS + 1) + 6 * MAX_ROWS
 SLOT_NUMBERS = ARRAYS + MAX_BYTES // 8
 
 
@@ -69,23 +88,25 @@ class ProfileSlots:
             raise ValueError(
                 f"{loaded.name}: {rows} rows in {blocks} blocks, maximum {MAX_ROWS} in {MAX_BLOCKS}"
             )
-        head = self._numbers[slot * SLOT_NUMBERS :][:HEAD]
-        head[FILLED] = 0.0
-        head[ROWS : CHECKS + 1] = rows, blocks, timeline.repeats, loaded.level_limit, len(loaded.limits)
-        head[PICKLE], head[VEHICLE_KEY], head[IS_DRIVEN] = len(pickled), loaded.vehicle_key, loaded.is_driven
+        head = self._numbers[slot * SLOT_NUMBERS :][:HEAD_SIZE]
+        head[HEAD.filled] = 0.0
+        head[HEAD.rows], head[HEAD.blocks], head[HEAD.repeats] = rows, blocks, timeline.repeats
+        head[HEAD.level_limit], head[HEAD.checks] = loaded.level_limit, len(loaded.limits)
+        head[HEAD.pickle], head[HEAD.vehicle_key] = len(pickled), loaded.vehicle_key
+        head[HEAD.is_driven] = loaded.is_driven
         self._pickle(slot, len(pickled))[:] = pickled
-        head[MODEL : MODEL + MODEL_SIZE] = loaded.model
-        head[NAME:RIGS] = _text_numbers(loaded.name, NAME_BYTES)
-        head[RIGS:LIMITS] = _text_numbers("\n".join(loaded.rigs), RIGS_BYTES)
-        head[LIMITS:][: loaded.limits.size] = loaded.limits.ravel()
-        head[SINES] = len(loaded.corrected_sines)
-        head[SINE_ROWS:][: loaded.corrected_sines.size] = loaded.corrected_sines.ravel()
+        head[HEAD.model : HEAD.model + MODEL_SIZE] = loaded.model
+        head[HEAD.name : HEAD.rigs] = _text_numbers(loaded.name, NAME_BYTES)
+        head[HEAD.rigs : HEAD.limits] = _text_numbers("\n".join(loaded.rigs), RIGS_BYTES)
+        head[HEAD.limits :][: loaded.limits.size] = loaded.limits.ravel()
+        head[HEAD.sines] = len(loaded.corrected_sines)
+        head[HEAD.sine_rows :][: loaded.corrected_sines.size] = loaded.corrected_sines.ravel()
         first_rows, intervals, starts, coefficients = self._arrays(slot, rows, blocks)
         first_rows[:] = timeline.first_rows
         intervals[:] = timeline.intervals
         starts[:] = timeline.starts
         coefficients[:] = timeline.coefficients
-        head[FILLED] = 1.0
+        head[HEAD.filled] = 1.0
 
     def read(self, slot: int, serial: int, *, vehicles: bool = True) -> LoadedProfile | None:
         """Return the profile in a slot, as views of the memory; None if there is none.
@@ -95,32 +116,36 @@ class ProfileSlots:
         """
         if not 0 <= slot < SLOTS:
             return None
-        head = self._numbers[slot * SLOT_NUMBERS :][:HEAD]
-        rows, blocks = int(head[ROWS]), int(head[BLOCKS])
-        if not (head[FILLED] == 1.0 and 0 < rows <= MAX_ROWS and 0 < blocks <= MAX_BLOCKS):
+        head = self._numbers[slot * SLOT_NUMBERS :][:HEAD_SIZE]
+        rows, blocks = int(head[HEAD.rows]), int(head[HEAD.blocks])
+        if not (head[HEAD.filled] == 1.0 and 0 < rows <= MAX_ROWS and 0 < blocks <= MAX_BLOCKS):
             return None
-        if not (0 <= int(head[CHECKS]) <= MAX_CHECKS and 0 <= int(head[PICKLE]) <= MAX_BYTES):
+        if not (0 <= int(head[HEAD.checks]) <= MAX_CHECKS and 0 <= int(head[HEAD.pickle]) <= MAX_BYTES):
             return None
-        if not 0 <= int(head[SINES]) <= blocks:
+        if not 0 <= int(head[HEAD.sines]) <= blocks:
             return None
-        simulated = unpack(self._pickle(slot, int(head[PICKLE]))) if head[PICKLE] and vehicles else None
+        simulated = (
+            unpack(self._pickle(slot, int(head[HEAD.pickle]))) if head[HEAD.pickle] and vehicles else None
+        )
         if not isinstance(simulated, OnTable | Driven | None):
             raise ValueError("the slot holds no valid vehicle")
         first_rows, intervals, starts, coefficients = self._arrays(slot, rows, blocks)
         return LoadedProfile(
             serial,
             slot,
-            _text(head[NAME:RIGS]),
-            Timeline(coefficients, first_rows, intervals, starts, int(head[REPEATS])),
-            float(head[LEVEL_LIMIT]),
-            head[MODEL : MODEL + MODEL_SIZE],
-            head[LIMITS:][: int(head[CHECKS]) * LIMIT_NUMBERS].reshape(-1, LIMIT_NUMBERS),
-            int(head[VEHICLE_KEY]),
+            _text(head[HEAD.name : HEAD.rigs]),
+            Timeline(coefficients, first_rows, intervals, starts, int(head[HEAD.repeats])),
+            float(head[HEAD.level_limit]),
+            head[HEAD.model : HEAD.model + MODEL_SIZE],
+            head[HEAD.limits :][: int(head[HEAD.checks]) * LIMIT_NUMBERS].reshape(-1, LIMIT_NUMBERS),
+            int(head[HEAD.vehicle_key]),
             simulated if isinstance(simulated, OnTable) else None,
-            bool(head[IS_DRIVEN]),
+            bool(head[HEAD.is_driven]),
             simulated if isinstance(simulated, Driven) else None,
-            corrected_sines=head[SINE_ROWS:][: int(head[SINES]) * SINE_SIZE].reshape(-1, SINE_SIZE),
-            rigs=tuple(_text(head[RIGS:LIMITS]).split()),
+            corrected_sines=head[HEAD.sine_rows :][: int(head[HEAD.sines]) * SINE_SIZE].reshape(
+                -1, SINE_SIZE
+            ),
+            rigs=tuple(_text(head[HEAD.rigs : HEAD.limits]).split()),
         )
 
     def _pickle(self, slot: int, size: int) -> memoryview:
@@ -128,7 +153,7 @@ class ProfileSlots:
         return self._numbers.data.cast("B")[start : start + size]
 
     def _arrays(self, slot: int, rows: int, blocks: int) -> tuple[IntArray, IntArray, IntArray, FloatArray]:
-        start = slot * SLOT_NUMBERS + HEAD
+        start = slot * SLOT_NUMBERS + HEAD_SIZE
         whole = self._integers[start : start + 3 * (MAX_BLOCKS + 1)]
         step = MAX_BLOCKS + 1
         numbers = start + 3 * step

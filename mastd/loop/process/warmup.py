@@ -11,7 +11,6 @@ from mastd.kinematics.inverse import link_lengths
 from mastd.loop.payload.loaded_profile import Driven, OnTable
 from mastd.loop.payload.prepare import driven_vehicle, table_vehicle
 from mastd.loop.process.installation import Installation
-from mastd.safety.profile_limits import ProfileLimits
 from mastd.safety.states import State
 from mastd.settings.core.starter import find
 from mastd.settings.profile.cueing import WashoutSettings
@@ -80,7 +79,6 @@ def compile_kernels(installation: Installation) -> None:
     for step, verb in enumerate(verbs):
         sample.step = sample.sequence = step
         cycle.step(1, step * installation.daemon.period_ns, verb)
-    ProfileLimits((), 1e-3).compile(cycle.frame.values)
     reference = cycle.reference
     follows: tuple[Callable[[], object], ...] = (
         lambda: reference.play(np.zeros(6)),
