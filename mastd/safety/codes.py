@@ -1,4 +1,4 @@
-"""Numbers of the faults and what a fault can do; the table itself is ``mastd.safety.rows``."""
+"""Fault codes and actions; the table itself is ``mastd.safety.rows``."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 
 class Action(enum.IntEnum):
-    """What a fault does, by rising severity."""
+    """Actions of a fault, by rising severity."""
 
     INDICATE = 0
     HOLD = 1
@@ -82,7 +82,7 @@ class Code(enum.IntEnum):
 
 
 CODES = max(int(code) for code in Code) + 1
-"""Length of an array that has a place for every code."""
+"""Length of an array indexed by code."""
 
 
 def bits(*codes: Code) -> int:

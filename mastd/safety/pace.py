@@ -1,4 +1,4 @@
-"""Whether time goes as it should: missed periods of the loop, and the plant's clock against the loop's."""
+"""Monitor time: missed periods of the loop, and the drive's clock against the loop's."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ SECOND_NS = 1_000_000_000
 
 
 class Pace:
-    """Judges missed periods: the loop stuck, a stall, too many in a row, too many over a window.
+    """Monitors missed periods: the loop stuck, a stall, too many in a row, too many over a window.
 
     ``bridged`` in s is how long the drive goes on without commands.
     """
@@ -22,9 +22,9 @@ class Pace:
         self._period = daemon.period_ns * 1e-9
         self._bridged = bridged
         self._stuck = daemon.timeouts.loop_stuck
-        self._most = overrun.maximum_missed
+        self._maximum_missed = overrun.maximum_missed
         self._stop_after_stall = overrun.after_stall == "stop"
-        self._share = overrun.late_share
+        self._maximum_ratio = overrun.late_share
         self._window = max(1, round(overrun.late_window / self._period))
         self._passed = 0
         self._missed = 0
@@ -35,26 +35,28 @@ class Pace:
         self._passed += 1 + skipped
         self._missed += skipped
         if self._passed >= self._window:
-            self._judge_window()
-        return self._late if not skipped else [*self._late, *self._judge_gap(skipped)]
+            self._check_window()
+        return self._late if not skipped else [*self._late, *self._check_gap(skipped)]
 
-    def _judge_window(self) -> None:
-        share = self._missed / self._passed
+    def _check_window(self) -> None:
+        ratio = self._missed / self._passed
         seconds = self._passed * self._period
         self._late = (
-            () if share <= self._share else (Report(Code.LATE_CYCLES, f"{share:.1%} over {seconds:.0f} s"),)
+            ()
+            if ratio <= self._maximum_ratio
+            else (Report(Code.LATE_CYCLES, f"{ratio:.1%} over {seconds:.0f} s"),)
         )
         self._passed = self._missed = 0
 
-    def _judge_gap(self, skipped: int) -> list[Report]:
+    def _check_gap(self, skipped: int) -> list[Report]:
         found: list[Report] = []
-        stood = skipped * self._period
-        stalled = stood > self._bridged
-        if stood > self._stuck:
-            found.append(Report(Code.LOOP_STUCK, f"for {stood:.2f} s"))
+        standstill = skipped * self._period
+        stalled = standstill > self._bridged
+        if standstill > self._stuck:
+            found.append(Report(Code.LOOP_STUCK, f"for {standstill:.2f} s"))
         if stalled:
-            found.append(Report(Code.STALL, f"{stood * 1e3:.0f} ms"))
-        if skipped > self._most or (stalled and self._stop_after_stall):
+            found.append(Report(Code.STALL, f"{standstill * 1e3:.0f} ms"))
+        if skipped > self._maximum_missed or (stalled and self._stop_after_stall):
             found.append(Report(Code.OVERRUN, f"{skipped} periods in a row"))
         return found
 
@@ -70,7 +72,7 @@ class PlantClock:
         self._difference_ns = round(difference * 1e9)
         self._plant_ns: int | None = None
         self._window_began_ns = 0
-        self._least: int | None = None
+        self._smallest: int | None = None
         self._before: int | None = None
         self._drift = ""
 
@@ -78,25 +80,25 @@ class PlantClock:
         """Return what is wrong with the time of this sample, empty if nothing is."""
         last, self._plant_ns = self._plant_ns, plant_ns
         if last is not None and plant_ns < last:
-            self._least = self._before = None
+            self._smallest = self._before = None
             self._window_began_ns, self._drift = now_ns, ""
             return f"drive time ran backwards by {(last - plant_ns) * 1e-9:.3f} s"
         lead = now_ns - plant_ns
         if self._before is not None and self._before - lead > self._difference_ns:
-            self._tell(self._before - lead, "ahead")
-        if self._least is None or lead < self._least:
-            self._least = lead
+            self._report_drift(self._before - lead, "ahead")
+        if self._smallest is None or lead < self._smallest:
+            self._smallest = lead
         if now_ns - self._window_began_ns >= SECOND_NS:
             self._next_window(now_ns)
         return self._drift
 
     def _next_window(self, now_ns: int) -> None:
-        least, before = self._least, self._before
+        smallest, before = self._smallest, self._before
         self._drift = ""
-        if least is not None and before is not None and abs(least - before) > self._difference_ns:
-            self._tell(abs(least - before), "behind" if least > before else "ahead")
-        self._before, self._least = least, None
+        if smallest is not None and before is not None and abs(smallest - before) > self._difference_ns:
+            self._report_drift(abs(smallest - before), "behind" if smallest > before else "ahead")
+        self._before, self._smallest = smallest, None
         self._window_began_ns = now_ns
 
-    def _tell(self, apart_ns: int, which: str) -> None:
-        self._drift = f"drive clock {apart_ns * 1e-6:.1f} ms {which} within one second"
+    def _report_drift(self, difference_ns: int, which: str) -> None:
+        self._drift = f"drive clock {difference_ns * 1e-6:.1f} ms {which} within one second"

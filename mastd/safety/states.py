@@ -2,7 +2,7 @@
 
 ``next_state`` is the whole machine: no clock, no side effects. Operators' commands that a state does not
 take are refused with the reason and with what would be needed; events of the machine itself that a state
-does not know change nothing. The most severe event of a cycle is asked first by the caller.
+does not know change nothing. The caller applies the most severe event of a cycle first.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Design of the estimator of rates and accelerations: everything that is computed once, before the loop.
+"""Design the estimator of rates and accelerations: everything that is computed once, before the loop.
 
 **Accelerometers to acceleration.** In P axes u = [R⁻¹ dv/dt of C, α] (6) is the acceleration of C and the
 angular acceleration. Sensor i at rᵢ along dᵢ sees hᵢ u with hᵢ = [dᵢ, rᵢ × dᵢ], once gravity and centripetal
@@ -8,7 +8,7 @@ the best linear estimate is
     u = K s + N u_L,    K = P Hᵀ (H P Hᵀ + σ² I)⁻¹,    N = I − K H.
 
 P is far above σ² (``EXPECTED_ERROR``), so K is the pseudo-inverse of H in all directions that the sensors
-observe better than P, whatever their number and places, and N projects on the others. One such **set** is
+observe better than P, whatever their number and positions, and N projects on the others. One such **set** is
 made for all sensors, for each one left out, for each two left out, and for none (K = 0, N = I).
 
 **Parity.** Π, the projector on the left null space of H, is what a set's sensors contradict each other by.
@@ -43,7 +43,7 @@ MIN_REPEATS, MAX_REPEATS = 5, 50
 REPEATED_BY_CHANCE = 1e-15
 """Chance at which equal readings in a row are no measurement any more."""
 UNOBSERVED = 1e-3
-"""Largest element of N below which a set observes every direction, and N counts as zero."""
+"""Maximum element of N below which a set observes every direction, and N counts as zero."""
 
 
 def tracking_gains(bandwidth: float, period: float) -> FloatArray:
@@ -87,7 +87,7 @@ def tracking_noise(gains: FloatArray, period: float) -> tuple[float, float, floa
     # shadow of a sensor: errors of position and rate that its acceleration makes, tracked acceleration
     shadow = correction @ np.array([[1.0, period, -0.5 * period**2], [0.0, 1.0, -period], [0.0, 0.0, 1.0]])
     shadow[2] = np.array([0.0, 0.0, 1.0]) + gains[2] * np.array([1.0, period, -0.5 * period**2])
-    share = 1.0 - math.exp(-period / SMOOTHING_TIME)
+    weight = 1.0 - math.exp(-period / SMOOTHING_TIME)
     state, seen = gains.copy(), np.zeros(3)
     smooth_length = smooth_sensor = 0.0
     sums = np.zeros(4)
@@ -96,8 +96,8 @@ def tracking_noise(gains: FloatArray, period: float) -> tuple[float, float, floa
         entry = halves[index] if index < 2 else np.zeros(2)
         pushed = np.array([entry[0] * (1.0 - gains[0]), entry[1] - gains[1] * entry[0], gains[2] * entry[0]])
         seen = shadow @ seen + pushed
-        smooth_length += share * (state[2] - smooth_length)
-        smooth_sensor += share * (seen[2] - smooth_sensor)
+        smooth_length += weight * (state[2] - smooth_length)
+        smooth_sensor += weight * (seen[2] - smooth_sensor)
         sums += np.square([state[1], state[2], smooth_length, smooth_sensor])
         state = step @ state
     rate, acceleration, smoothed, sensor = np.sqrt(sums)
@@ -105,7 +105,7 @@ def tracking_noise(gains: FloatArray, period: float) -> tuple[float, float, floa
 
 
 def stuck_limit(noise: float, resolution: float) -> int:
-    """Return how many equal readings in a row tell that a sensor is stuck, 0 if none do.
+    """Return how many equal readings in a row mean that a sensor is stuck, 0 if none do.
 
     Two samples of normal noise round to the same step of ``resolution`` with the chance
     resolution/(2 √π noise) as long as that is small.
@@ -208,9 +208,9 @@ def design_motion(
     )
 
 
-def _rms(noise: float, resolution: float, least: float) -> float:
+def _rms(noise: float, resolution: float, minimum: float) -> float:
     """Return the rms of noise and rounding together; gains need some."""
-    return max(math.hypot(noise, resolution / math.sqrt(12.0)), least)
+    return max(math.hypot(noise, resolution / math.sqrt(12.0)), minimum)
 
 
 def _sensor_set(
@@ -243,12 +243,12 @@ def _sensor_set(
         + np.square(unobserved) @ np.square(tracked_acceleration * position_noise)
     )
     gains, rate_noise = fused_gains(position_noise, acceleration_noise, period)
-    share = np.clip(np.diag(unobserved), 0.0, 1.0)
+    weight = np.clip(np.diag(unobserved), 0.0, 1.0)
     return SensorSet(
         estimate,
         unobserved,
         parity,
         gains,
-        np.hypot((1.0 - share) * rate_noise, share * length_rate_noise),
+        np.hypot((1.0 - weight) * rate_noise, weight * length_rate_noise),
         acceleration_noise,
     )

@@ -1,4 +1,4 @@
-"""Rates and accelerations of the table's pose from lengths and accelerometers: one compiled call per cycle.
+"""Estimate rates and accelerations of the pose from lengths and accelerometers: one compiled call per cycle.
 
 **What comes out.** For the pose [x, y, z, roll, pitch, yaw] of C against neutral (x, y, z in B axes): its
 first time derivative (velocity of C in B axes, Euler rates) and its second (acceleration of C in B axes,
@@ -14,7 +14,7 @@ measured pose. The acceleration itself is not filtered: it has no lag, and the n
 Directions that no accelerometer sees take rate and acceleration from a tracking filter of order 3 on the
 lengths alone.
 
-**Sensors against lengths.** Each accelerometer is compared, at its own place, with the tracking filter. So
+**Sensors against lengths.** Each accelerometer is compared, at its own position, with the tracking filter. So
 that both have the same delay, the sensor passes through a shadow of that filter. The slow mean of the
 difference is the sensor's offset, and is subtracted. A difference beyond the threshold leaves the sensor
 out if the other accelerometers confirm it (parity: lengths have no part in that, so that a wrong length
@@ -305,7 +305,7 @@ class MotionEstimator:
         )
 
     def readmit(self) -> None:
-        """Use all accelerometers again (operator's reset); their offsets are learned anew."""
+        """Use all accelerometers again (operator's reset); their offsets are learned again."""
         status, sensors = self.state.status, self.state.sensor_status
         for index in range(len(self._names)):
             if status[STATUS.failed] >> index & 1:

@@ -1,1 +1,1 @@
-"""What a record tells about valves, oil, friction and payload: arrays in, findings with uncertainty out."""
+"""Identify valves, oil, friction and payload from a record: arrays in, findings with uncertainty out."""

@@ -1,4 +1,4 @@
-"""Table and payload as one rigid body, and the friction of the links, from pressures and accelerometers.
+"""Table and payload as one rigid body, and the friction of the actuators, from pressures and accelerometers.
 
 Newton's and Euler's equations about C in table axes P (``mastd.dynamics.table_model``), with A the specific
 force of C as accelerometers feel it (acceleration less gravity), α and ω angular acceleration and velocity:
@@ -6,7 +6,7 @@ force of C as accelerometers feel it (acceleration less gravity), α and ω angu
     Jᵀ (F_p − F_c φ(v) − c v) = [m A + α × s + ω × (ω × s);  I α + ω × I ω + s × A],
 
 F_p the forces of the pressures, φ the shape of sliding friction. Linear in mass, first moment, inertia, F_c
-and c. The part of the forces that the links exert against each other does not appear.
+and c. The part of the forces that the actuators exert against each other does not appear.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ BLOCK_TIME = 0.5
 EDGE_TIME = 0.5
 """s at either end that the filters spoil."""
 _ROWS_PER_CORNER = 5.0
-"""Rows that are kept for a period of the low-pass's corner: more would tell nothing new."""
+"""Rows that are kept for a period of the low-pass's corner: more hold no further information."""
 _ROUNDS = 3
 _MIN_COULOMB = 10.0
 
@@ -48,7 +48,7 @@ class BodyFit:
     viscous: FloatArray
     viscous_deviation: FloatArray
     residual: float
-    """Effective value of the force unaccounted for, N a link."""
+    """Effective value of the force unaccounted for, N a actuator."""
     times: FloatArray
     """(r,) s from the play's begin, of the two that follow."""
     wrench: FloatArray
@@ -62,11 +62,11 @@ def fit_body(measured: Measurement, table: TableSettings, geometry: Geometry) ->
     period = measured.period
     rotations = _rotations(measured.pose)
     links = _links(measured.pose, rotations, geometry)
-    spin, force, turn = _motion(measured, table, rotations)
+    spin, force, angular = _motion(measured, table, rotations)
     areas = np.array(table.actuator.piston_areas) * [1.0, -1.0]
     lengths = low_passed(measured.lengths, RATE_CORNER, period)
     rates = derivative(lengths, period)
-    # One measure for forces and moments: the noise of the links' forces becomes equal in all six.
+    # One measure for forces and moments: the noise of the actuators' forces becomes equal in all six.
     root = np.asarray(np.linalg.cholesky(np.mean(np.einsum("kia,kib->kab", links, links), axis=0)))
     whitening = np.linalg.inv(root)
     edge = round(EDGE_TIME / period)
@@ -83,7 +83,7 @@ def fit_body(measured: Measurement, table: TableSettings, geometry: Geometry) ->
 
     pressing = np.einsum("kia,ki->ka", links, measured.pressures @ areas)
     target = balanced(pressing[:, :, None])[:, :, 0]
-    inertia, viscous = balanced(_inertia_columns(spin, force, turn)), along_links(rates)
+    inertia, viscous = balanced(_inertia_columns(spin, force, angular)), along_links(rates)
     coulomb = np.full(rates.shape[1], max(table.actuator.friction.coulomb, _MIN_COULOMB))
     block = round(BLOCK_TIME / (period * every))
     for _ in range(_ROUNDS):
@@ -145,11 +145,11 @@ def _motion(
     angles = low_passed(measured.pose[:, 3:], RATE_CORNER, measured.period)
     spin = _angular_velocity(angles, derivative(angles, measured.period))
     sensors = table.sensors.accelerometers
-    places = np.array([sensor.position for sensor in sensors])
+    positions = np.array([sensor.position for sensor in sensors])
     axes = np.array([sensor.direction for sensor in sensors])
-    centripetal = np.cross(spin[:, None], np.cross(spin[:, None], places[None]))
+    centripetal = np.cross(spin[:, None], np.cross(spin[:, None], positions[None]))
     felt = measured.accelerometers - np.einsum("ksa,sa->ks", centripetal, axes)
-    solver = np.linalg.pinv(np.hstack((axes, np.cross(places, axes))))
+    solver = np.linalg.pinv(np.hstack((axes, np.cross(positions, axes))))
     motion = felt @ solver.T
     weight = table.gravity * rotations[:, 2, :]
     motion[:, :3] += np.mean(weight, axis=0) - np.mean(motion[:, :3], axis=0)
@@ -187,13 +187,13 @@ def _inertia_matrix(vectors: FloatArray) -> FloatArray:
     return np.stack([np.stack(row, axis=1) for row in rows], axis=1)
 
 
-def _inertia_columns(spin: FloatArray, force: FloatArray, turn: FloatArray) -> FloatArray:
-    """Return what each body value asks of the links, (k, 6, 10)."""
+def _inertia_columns(spin: FloatArray, force: FloatArray, angular: FloatArray) -> FloatArray:
+    """Return what each body value asks of the actuators, (k, 6, 10)."""
     rows = len(force)
     columns = np.zeros((rows, 6, BODY))
     spinning = _cross_matrix(spin)
     columns[:, :3, 0] = force
-    columns[:, :3, 1:4] = _cross_matrix(turn) + spinning @ spinning
+    columns[:, :3, 1:4] = _cross_matrix(angular) + spinning @ spinning
     columns[:, 3:, 1:4] = -_cross_matrix(force)
-    columns[:, 3:, 4:] = _inertia_matrix(turn) + spinning @ _inertia_matrix(spin)
+    columns[:, 3:, 4:] = _inertia_matrix(angular) + spinning @ _inertia_matrix(spin)
     return columns

@@ -24,9 +24,9 @@ from mastd.settings.table.table import TableSettings
 SUPPLY_FILTER_TIME = 0.02
 """Low-pass of the measured supply pressure in the orifice law, s."""
 MAX_FORCE_RATE_SPEED = 0.1
-"""Largest share of the speed that follows from the rate of the force reference, m/s."""
+"""Maximum part of the speed that follows from the rate of the force reference, m/s."""
 MIN_PRESSURE_SHARE = 0.05
-"""Of the full pressure, the least that the orifice law counts on."""
+"""Of the full pressure, the minimum that the orifice law assumes."""
 
 
 def ticks_of(table: TableSettings, period: float) -> int:
@@ -91,21 +91,21 @@ def _opening(speed: FloatArray, load: FloatArray, supply: FloatArray, table: Tab
     if table.drive.orifice_law:
         available = at_rest + np.where(extends, -load, load)
     available = np.maximum(available, MIN_PRESSURE_SHARE * np.maximum(at_rest, 1.0))
-    share = np.abs(speed) / (gain * np.sqrt(available))
-    straight = np.maximum(1.0 - (bend * share) ** 2, 1e-12)
-    return np.asarray(np.sign(speed) * np.minimum(share / np.sqrt(straight), 1.0))
+    ratio = np.abs(speed) / (gain * np.sqrt(available))
+    straight = np.maximum(1.0 - (bend * ratio) ** 2, 1e-12)
+    return np.asarray(np.sign(speed) * np.minimum(ratio / np.sqrt(straight), 1.0))
 
 
 def _between(values: FloatArray, ticks: int) -> FloatArray:
     """Return rows (k, …) at all ticks (k · ticks, …), by a cubic spline through them."""
     rows = len(values)
-    places = np.arange(rows * ticks) / ticks
-    return np.asarray(CubicSpline(np.arange(rows), values, axis=0)(places))
+    rows_at = np.arange(rows * ticks) / ticks
+    return np.asarray(CubicSpline(np.arange(rows), values, axis=0)(rows_at))
 
 
 def _follow(values: FloatArray, time: float, tick: float) -> FloatArray:
     """Return a first-order lag of rows (k, …) as the drive computes it, settled at the first row."""
-    share = tick / time
-    start = (1.0 - share) * values[:1]
-    followed, _ = signal.lfilter([share], [1.0, share - 1.0], values, axis=0, zi=start)
+    ratio = tick / time
+    start = (1.0 - ratio) * values[:1]
+    followed, _ = signal.lfilter([ratio], [1.0, ratio - 1.0], values, axis=0, zi=start)
     return np.asarray(followed)

@@ -1,4 +1,4 @@
-"""All that a play tells about a table, link by link and as a body, each value with its standard deviation."""
+"""Findings of a run about each actuator and the body of a table, each with its standard deviation."""
 
 from __future__ import annotations
 
@@ -19,20 +19,20 @@ from mastd.settings.table.payload import NoPayload
 from mastd.settings.table.table import TableSettings
 
 GAIN_MODEL: Final = 1e-3
-"""Share of the gain: the square-root law of an orifice ends at small pressure drops."""
+"""Of the gain: the square-root law of an orifice ends at small pressure drops."""
 OVERLAP_MODEL: Final = 3e-5
 BULK_MODULUS_MODEL: Final = 3e-3
-"""Share: transducers that are read 0.1 ms apart see the compression at another time than the flow."""
+"""Relative: transducers that are read 0.1 ms apart see the compression at another time than the flow."""
 DELAY_MODEL: Final = 1e-5
 """s within which the drive's readings between two recorded ones are known."""
 COULOMB_MODEL: Final = 5e-3
-"""Share: the shape of friction at reversal is the nominal one."""
+"""Relative: the shape of friction at reversal is the nominal one."""
 VISCOUS_MODEL: Final = 0.02
-"""Share: part of the shape of friction at low speed can pass for viscous."""
+"""Relative: part of the shape of friction at low speed can pass for viscous."""
 BODY_MODEL: Final = 2e-4
-"""Share of the whole body's mass, and of its inertia and moment of like size."""
+"""Of the whole body's mass, and of its inertia and moment of like size."""
 MIN_PAYLOAD: Final = 5e-3
-"""Share of the table's mass below which nothing stands on it."""
+"""Of the table's mass; a payload below that is none."""
 _MAX_BODY_RESIDUAL: Final = 5.0
 """Times what the pressures' noise alone leaves."""
 _MAX_OIL_RESIDUAL: Final = 50e-6
@@ -66,7 +66,7 @@ class Findings:
 
 
 def find(measured: Measurement, table: TableSettings) -> Findings:
-    """Return what a play tells. ValueError, with the link's name, for what it does not determine."""
+    """Return the findings of a run. ValueError, with the actuator's name, for what it does not determine."""
     geometry = Geometry.from_settings(table)
     at_once = aligned(measured, table.sensors)
     body = fit_body(at_once, table, geometry)
@@ -128,7 +128,7 @@ def _notes(
 ) -> tuple[str, ...]:
     notes = []
     areas = table.actuator.piston_areas
-    # Of white noise the low-pass lets pass the share of its corner in the band of the samples.
+    # Of white noise the low-pass passes the ratio of its corner to the band of the samples.
     noise = table.sensors.pressure.noise * np.hypot(*areas) * np.sqrt(2.0 * CORNER * measured.period)
     if body.residual > _MAX_BODY_RESIDUAL * max(float(noise), 20.0):
         notes.append(

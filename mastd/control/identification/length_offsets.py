@@ -1,8 +1,8 @@
-"""Which offsets of the length transducers make the legs fight each other, from a slow motion.
+"""Identify the offsets of the length transducers that cause internal (force-fight) force, from a slow motion.
 
-n legs hold six degrees of freedom, so n − 6 patterns of offsets no movement of the table explains: the null
-vectors N of the transposed Jacobian at the present pose (rows of J as in eq. (9b) of Jin 2012). Only these
-bind, and only these can be told; whatever else is off moves the table, and shows nowhere but on a gauge. With
+n actuators hold six degrees of freedom, so n − 6 patterns of offsets no movement of the table explains: the
+null vectors N of the transposed Jacobian at the present pose (rows of J as in eq. (9b) of Jin 2012). Only
+these bind, and only these can be identified; all others move the table, and show on a gauge only. With
 offsets δ they show twice: the calibrated lengths l contradict each other by N (l − l̂), l̂ those of the pose,
 and the balance has come to rest with a trim that is the same, plus what the valves' own zero adds. Both are
 means over a motion to and fro, in which the friction of the seals cancels.
@@ -24,19 +24,19 @@ from mastd.settings.table.table import TableSettings
 MAX_SAMPLES: Final = 4000
 """Of a longer motion every so many are taken."""
 PARTS: Final = 8
-"""Parts of the motion by whose spread the doubt is told."""
+"""Parts of the motion whose spread gives the uncertainty."""
 MIN_DOUBT: Final = 1e-6
 """m; no offset is known better."""
 MIN_SHARE: Final = 0.05
-"""Of a pattern; a link with less of it does not make the legs fight."""
+"""Of a pattern; an actuator with less of it does not make the actuators fight."""
 FORCE_DOUBT: Final = 0.2
-"""Share of the forces that leakage, of which the nominal value is taken, leaves open."""
+"""Ratio of the forces that is uncertain because leakage is taken as nominal."""
 
 
 @dataclass(frozen=True, eq=False)
 class SlowMotion:
-    """What a record tells of k samples: ``poses`` (k, 6) measured, ``lengths`` (k, n) calibrated, ``forces``
-    (k, n) of the legs, and ``trims`` (k, n), commanded lengths less those of the reference; m, rad, N."""
+    """Record of k samples: ``poses`` (k, 6) measured, ``lengths`` (k, n) calibrated, ``forces`` (k, n) of the
+    actuators, and ``trims`` (k, n), commanded lengths less those of the reference; m, rad, N."""
 
     poses: FloatArray
     lengths: FloatArray
@@ -84,7 +84,7 @@ def find_offsets(geometry: Geometry, motion: SlowMotion, stiffness: float, limit
     """Return the offsets that show in a slow motion to and fro.
 
     ``stiffness``: internal force per length in N/m once it has settled (``settled_stiffness``); ``limit``:
-    of the balance, m. Raises ValueError for a table on six legs, which cannot fight, and for fewer than
+    of the balance, m. Raises ValueError for a table on six actuators, which cannot fight, and for fewer than
     ``PARTS`` samples.
     """
     neutral = null_vectors(geometry)

@@ -14,7 +14,7 @@ from mastd.settings.table.table import SensorSettings
 
 @dataclass(frozen=True, eq=False)
 class Measurement:
-    """One play of k periods on n links with s accelerometers, in SI, all readings calibrated.
+    """One play of k periods on n actuators with s accelerometers, in SI, all readings calibrated.
 
     Readings and commands of one row belong together as in the frame: the commands answer the readings and
     are meant for the end of the period that begins with them.
@@ -25,9 +25,9 @@ class Measurement:
     lengths: FloatArray
     """(k, n) m."""
     pressures: FloatArray
-    """(k, n, 2) Pa: chamber 1, which extends the link, and chamber 2."""
+    """(k, n, 2) Pa: chamber 1, which extends the actuator, and chamber 2."""
     spools: FloatArray
-    """(k, n) share of the full opening, towards chamber 1 positive."""
+    """(k, n) ratio of the full opening, towards chamber 1 positive."""
     supply: FloatArray
     """(k, 2) Pa: supply and return pressure."""
     accelerometers: FloatArray
@@ -53,8 +53,8 @@ def aligned(measured: Measurement, sensors: SensorSettings) -> Measurement:
         if not delay > 0.0:
             return values
         rows = np.arange(len(values))
-        places = np.minimum(rows + delay / measured.period, len(values) - 1.0)
-        return np.asarray(CubicSpline(rows, values, axis=0)(places))
+        rows_at = np.minimum(rows + delay / measured.period, len(values) - 1.0)
+        return np.asarray(CubicSpline(rows, values, axis=0)(rows_at))
 
     return replace(
         measured,

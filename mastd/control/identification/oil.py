@@ -74,7 +74,7 @@ def fit_oil(
     valve: ValveSettings,
     period: float,
 ) -> OilFit:
-    """Return what the oil of one actuator tells.
+    """Fit the oil equation of one actuator.
 
     ``extension`` (k,) from mid-stroke in m, ``pressures`` (k, 2) and ``supply`` (k, 2: supply, return) in Pa,
     ``spool`` (k,). Raises ValueError if the motion does not determine it.

@@ -1,4 +1,4 @@
-"""Least squares whose uncertainty counts correlated residuals as what they are: few independent ones."""
+"""Solve least squares with an uncertainty that accounts for correlated residuals."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import numpy as np
 from mastd.arrays import FloatArray
 
 BLOCKS_PER_VALUE = 3
-"""Blocks of residuals that are wanted for each value, at least."""
+"""Minimum number of blocks of residuals for each parameter."""
 MIN_BLOCK = 4
 
 
@@ -44,7 +44,7 @@ def least_squares(design: FloatArray, target: FloatArray, block: int) -> Fit:
     used = blocks * block
     x = design[:used].reshape(used * outputs, unknowns)
     y = target[:used].reshape(used * outputs)
-    # Columns of like size, so that the condition tells whether the values are determined, not their units.
+    # Columns of like size, so that the condition number depends on the parameters, not on their units.
     scale = np.sqrt(np.mean(x * x, axis=0))
     if not np.all(scale > 0.0):
         raise ValueError("not identifiable: a parameter has no effect on the measurement")

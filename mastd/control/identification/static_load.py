@@ -1,11 +1,11 @@
-"""What the legs carry, by their pressures: mass and horizontal centre of gravity, and with what doubt.
+"""Weigh the table from the actuators' pressures: mass, horizontal centre of gravity, and their uncertainty.
 
-The wrench of the legs at C, Jᵀ F with the rows of J as in eq. (9b) of Jin 2012, holds the weight: six
-equations for the weight and the two arms of its line of action, weighed by how far the force of each leg is
-to be trusted. It holds for any layout: forces that the legs exert against each other cancel in Jᵀ F, and a
-leg of unknown friction counts as little as it must. The friction of a seal that slides has the sign of its
-rate and is known to a share of it; one that sticks may push either way with its breakaway force, four of
-them by more than a ton. So the table is weighed while it rises slowly.
+The wrench of the actuators at C, Jᵀ F with the rows of J as in eq. (9b) of Jin 2012, holds the weight: six
+equations for the weight and the two arms of its line of action, weighed by how far the force of each actuator
+is to be trusted. It holds for any layout: forces that the actuators exert against each other cancel in Jᵀ F,
+and an actuator of unknown friction counts as little as it must. The friction of a seal that slides has the
+sign of its rate and is known to a ratio of it; one that sticks may push either way with its breakaway force,
+four of them by more than a ton. So the table is weighed while it rises slowly.
 """
 
 from __future__ import annotations
@@ -23,25 +23,25 @@ from mastd.settings.table.table import TableSettings
 SLIDES_FROM: Final = 2.0
 """A seal slides from this many Stribeck velocities on: what is left of the breakaway is below 2 %."""
 FRICTION_DOUBT: Final = 0.2
-"""Share of the sliding friction that is not known: wear, oil, side loads; standard deviation."""
+"""Ratio of the sliding friction that is not known: wear, oil, side loads; standard deviation."""
 PRESSURE_DOUBT: Final = 2.0
 """Standard deviation of a pressure transducer's own offset, in times of its noise."""
 MIN_DOUBT: Final = 10.0
-"""N; no leg's force is known better, whatever the settings say."""
+"""N; no actuator's force is known better, whatever the settings say."""
 CERTAINTY: Final = 2.0
 """A difference below this many standard deviations says nothing."""
 
 
 @dataclass(frozen=True)
-class LegFriction:
-    """Nominal friction of the legs, and how well their forces are known."""
+class ActuatorFriction:
+    """Nominal friction of the actuators, and how well their forces are known."""
 
     law: FrictionSettings
     pressure_doubt: float
-    """Standard deviation in N of a leg's force by its two pressure transducers."""
+    """Standard deviation in N of an actuator's force by its two pressure transducers."""
 
     @classmethod
-    def from_settings(cls, table: TableSettings) -> LegFriction:
+    def from_settings(cls, table: TableSettings) -> ActuatorFriction:
         """Take both from the table's settings."""
         pressure = PRESSURE_DOUBT * table.sensors.pressure.noise
         doubt = pressure * math.hypot(*table.actuator.piston_areas)
@@ -53,12 +53,12 @@ class LegFriction:
         return SLIDES_FROM * self.law.stribeck_velocity
 
     def forces(self, rates: FloatArray) -> FloatArray:
-        """Return what friction takes off the forces of the legs (n,) at ``rates`` (n,); none if it sticks."""
+        """Return the friction forces (n,) of actuators at ``rates`` (n,); 0 for one that sticks."""
         sliding = self.law.coulomb * np.sign(rates) + self.law.viscous * rates
         return np.where(np.abs(rates) >= self.sliding_rate, sliding, 0.0)
 
     def doubts(self, sticking: FloatArray) -> FloatArray:
-        """Return standard deviations (n,) in N of legs that have been ``sticking`` (n,) a share of the time.
+        """Return standard deviations (n,) in N of actuators, for the ratio of time that they were ``sticking``.
 
         Where a seal that sticks stands between its two breakaway forces is not known: evenly spread.
         """
@@ -80,19 +80,19 @@ class StaticLoad:
 def weigh(
     jacobian: FloatArray, forces: FloatArray, doubts: FloatArray, other: FloatArray, gravity: float
 ) -> StaticLoad:
-    """Return what the legs carry.
+    """Return the load on the actuators.
 
     ``jacobian`` (n, 6) of ``mastd.kinematics.jacobian.geometric_jacobian``; ``forces`` (n,) on the table in N
     with standard deviations ``doubts`` (n,) above 0; ``other`` (6,) is what else acts on the table, at C in B
     axes; ``gravity`` in m/s², with the mean upward acceleration added to it. Weighted least squares of
     Jᵀ F + other = [0, 0, w, w y, −w x, 0] for w, w x, w y.
     """
-    share = np.zeros((6, 3))
-    share[2, 0] = share[3, 2] = 1.0
-    share[4, 1] = -1.0
+    selection = np.zeros((6, 3))
+    selection[2, 0] = selection[3, 2] = 1.0
+    selection[4, 1] = -1.0
     covariance = jacobian.T @ (doubts[:, None] ** 2 * jacobian)
-    weights = np.linalg.solve(covariance, share)
-    spread = np.linalg.inv(share.T @ weights)
+    weights = np.linalg.solve(covariance, selection)
+    spread = np.linalg.inv(selection.T @ weights)
     weight, *moments = map(float, spread @ weights.T @ (jacobian.T @ forces + other))
     x, y = (moment / weight for moment in moments)
     # First order: a moment's doubt, and the arm times that of the weight.
@@ -114,13 +114,15 @@ def nominal_load(model: FloatArray, rotation: FloatArray) -> StaticLoad:
     return StaticLoad(float(model[0]), (float(x), float(y)))
 
 
-def contradiction(found: StaticLoad, stated: StaticLoad, most_mass: float, most_centre: float) -> str:
-    """Return in words how what was ``found`` contradicts what is ``stated``; empty if it does not.
+def contradiction(
+    found: StaticLoad, stated: StaticLoad, mass_tolerance: float, centre_tolerance: float
+) -> str:
+    """Return in words how the load ``found`` differs from that ``stated``; empty within tolerance.
 
-    ``most_mass`` (kg) and ``most_centre`` (m) may pass, and whatever the weighing cannot tell.
+    ``mass_tolerance`` in kg, ``centre_tolerance`` in m; what the weighing cannot resolve is tolerated.
     """
     said = []
-    if not abs(found.mass - stated.mass) <= max(most_mass, CERTAINTY * found.mass_doubt):
+    if not abs(found.mass - stated.mass) <= max(mass_tolerance, CERTAINTY * found.mass_doubt):
         said.append(
             f"measured {_tons(found.mass)} ± {_tons(found.mass_doubt)} t, expected from the profile "
             f"{_tons(stated.mass)} t"
@@ -129,7 +131,7 @@ def contradiction(found: StaticLoad, stated: StaticLoad, most_mass: float, most_
     off = [
         f"{abs(arm - its) * 1e3:.0f} ± {doubt * 1e3:.0f} mm further {way[0] if arm > its else way[1]}"
         for arm, its, doubt, way in zip(found.centre, stated.centre, found.centre_doubt, ways, strict=True)
-        if not abs(arm - its) <= max(most_centre, CERTAINTY * doubt)
+        if not abs(arm - its) <= max(centre_tolerance, CERTAINTY * doubt)
     ]
     if off:
         said.append(f"centre of gravity of table and payload {' and '.join(off)} than in the profile")

@@ -27,7 +27,7 @@ BAND = (0.7, 60.0)
 MIN_COHERENCE = 0.5
 SEGMENT_TIME = 4.0
 LINE_DEPENDENCE = 1.5
-"""Neighbouring lines of a Hann window share noise: so many count for one."""
+"""Neighbouring lines of a Hann window are correlated: so many count for one."""
 
 
 @dataclass(frozen=True, eq=False)

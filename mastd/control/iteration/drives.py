@@ -25,7 +25,7 @@ from mastd.settings.table.payload import VehiclePayload
 STEPS: Final = (1, 2, 4, 5, 8, 10)
 """Knots from value to value of a drive's file, of which the best is taken."""
 MAX_LOST: Final = 1e-3
-"""Share of a drive's acceleration (rms) that a file may cost."""
+"""Ratio of a drive's acceleration (rms) that a file may lose."""
 _AXIS_UNITS: Final = ("m",) * 3 + ("rad",) * 3
 _KEPT: Final = ("payload", "rigs", "limits")
 """What a profile that plays a drive takes over from the one it is made of."""
@@ -33,14 +33,14 @@ _KEPT: Final = ("payload", "rigs", "limits")
 
 @dataclass(frozen=True)
 class Step:
-    """How a drive is written: knots from value to value, and the share of its acceleration that it costs."""
+    """How a drive is written: knots from value to value, and the ratio of its acceleration that is lost."""
 
     knots: int
     lost: float
 
 
 def best_step(poses: FloatArray) -> Step:
-    """Return the step at which a file of the poses (k, 6) costs least.
+    """Return the step at which a file of the poses (k, 6) loses the smallest part.
 
     float32 has 7 digits: the rounding of a displacement, differentiated twice at 1 kHz, is up to 0.1 % of the
     acceleration. With values further apart it falls with the square of their step, but the spline through
@@ -58,7 +58,7 @@ def as_played(poses: FloatArray, knots: int) -> FloatArray:
 
 def write_drive(path: Path, poses: FloatArray, notes: Mapping[str, str]) -> Step:
     """Write poses (k, 6) of C, one a knot, from rest to rest, as an RPC III file of six channels, at the step
-    that costs least; UsageError if that is more than MAX_LOST."""
+    that loses the smallest part; UsageError if that is more than MAX_LOST."""
     step = best_step(poses)
     if not step.lost <= MAX_LOST:
         raise UsageError(f"{path}: rounding to 32 bits would lose {step.lost:.2%} of the acceleration")
@@ -99,7 +99,7 @@ def _spaced(poses: FloatArray, step: int) -> FloatArray:
 
 
 def _lost(poses: FloatArray, knots: int) -> float:
-    """Return the share of the acceleration that a file with a value every so many knots costs."""
+    """Return the ratio of the acceleration that a file with a value every so many knots loses."""
     played = as_played(poses, knots)[: len(poses)]
     wanted = np.diff(poses, 2, axis=0)
     size = np.sqrt(np.mean(wanted**2, axis=0))

@@ -13,7 +13,7 @@ from mastd.signals.band import band_filter
 from mastd.signals.metrics import ROTATION_ARM, best_lag, nrmse, peak_ratio, rms
 
 DRIVEN_SHARE: Final = 0.02
-"""A response is asked for from this share of the largest target of its kind on."""
+"""A response is a target from this ratio of the largest target of its kind on."""
 
 
 @dataclass(frozen=True)

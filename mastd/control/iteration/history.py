@@ -20,7 +20,7 @@ HISTORY: Final = "history.json"
 MATRIX: Final = "matrix.npz"
 VERSION: Final = 1
 MIN_GAIN: Final = 0.2
-"""Below it the iteration ends: what is left is not what the matrix tells."""
+"""Below it the iteration ends: the residual is not described by the matrix."""
 
 
 @dataclass(frozen=True)
@@ -74,7 +74,7 @@ class History:
 
     @property
     def best(self) -> PlayNote | None:
-        """The play with the least error, None before the first one."""
+        """The run with the smallest error, None before the first one."""
         return min(self.plays, key=lambda play: play.figures.error, default=None)
 
     def with_play(self, play: PlayNote) -> History:

@@ -5,7 +5,7 @@ drive accelerations to responses and γ² the coherence of each response, the dr
 
     ΔU = g Q H⁺ (γ² E)
 
-within the band Q, whose edges are smooth, and its displacement by ΔU / −ω². γ² is the share of a response
+within the band Q, whose edges are smooth, and its displacement by ΔU / −ω². γ² is the ratio of a response
 that the matrix explains: what it cannot explain (noise, friction, rattle) is not learned from. g is a gain
 for all, 1 as long as the error falls.
 """
@@ -28,7 +28,7 @@ passes half of what lies at the ends."""
 OUTER: Final = 0.7
 """Ends of the band, times or divided by this, beyond which nothing is."""
 FLOOR: Final = 0.02
-"""Share of the strongest direction of the matrix from which on a direction is not driven at any price."""
+"""Ratio to the strongest direction of the matrix below which a direction is not driven."""
 _QUIET_TIME: Final = 2.0
 """Periods of the band's lower end of rest beside the series, so that its ends do not meet in the circle."""
 _SETTLING: Final = 0.25
@@ -52,9 +52,9 @@ def band_weight(frequency: FloatArray, band: tuple[float, float]) -> FloatArray:
     """Return the weight Q (f,), 0…1, with smooth edges on a logarithmic axis."""
     low, high = band
     with np.errstate(divide="ignore"):
-        place = np.log(frequency)
-    rise = (place - np.log(low * OUTER)) / np.log(INNER / OUTER)
-    fall = (np.log(high / OUTER) - place) / np.log(INNER / OUTER)
+        position = np.log(frequency)
+    rise = (position - np.log(low * OUTER)) / np.log(INNER / OUTER)
+    fall = (np.log(high / OUTER) - position) / np.log(INNER / OUTER)
     weight: FloatArray = smooth_step(np.minimum(rise, fall))
     return weight
 
@@ -88,10 +88,10 @@ def correction(
 
 def _at(frequency: FloatArray, values: ComplexArray, at: FloatArray) -> ComplexArray:
     """Return values (f, …), given at evenly spaced frequencies from 0 on, on straight lines between them."""
-    place = np.minimum(at / frequency[1], len(frequency) - 1.0)
-    below = np.minimum(place.astype(np.int64), len(frequency) - 2)
-    share = (place - below)[:, None, None]
-    lines: ComplexArray = values[below] * (1.0 - share) + values[below + 1] * share
+    position = np.minimum(at / frequency[1], len(frequency) - 1.0)
+    below = np.minimum(position.astype(np.int64), len(frequency) - 2)
+    weight = (position - below)[:, None, None]
+    lines: ComplexArray = values[below] * (1.0 - weight) + values[below + 1] * weight
     return lines
 
 

@@ -39,11 +39,11 @@ def noise_segment(levels: FloatArray, band: tuple[float, float], duration: float
     low, high = reach(band)
     low, high = max(low, _LOWEST), min(high, _HIGHEST)
     corner = min(_LOW_SHARE * band[0], 0.5 * (low + high))
-    share = (corner / 3.0) * (1.0 - (low / corner) ** 3) + high - corner
+    bandwidth = (corner / 3.0) * (1.0 - (low / corner) ** 3) + high - corner
     axes = {}
     for axis, name in enumerate(AXES):
         unit = "(m/s2)2/Hz" if axis < 3 else "(rad/s2)2/Hz"
-        density = levels[axis] ** 2 / share
+        density = levels[axis] ** 2 / bandwidth
         points = ((low, density * (low / corner) ** 2), (corner, density), (high, density))
         axes[name] = {"density": tuple((f"{at:.6g} Hz", f"{value:.6g} {unit}") for at, value in points)}
     return {"kind": "random", "duration": f"{duration:.9g} s", "fade": f"{FADE} s", "axes": axes}

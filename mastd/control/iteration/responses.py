@@ -129,11 +129,11 @@ def _column(name: str, columns: Columns) -> FloatArray:
 def _at_point(point: tuple[float, float, float], axis: int, columns: Columns) -> FloatArray:
     """Return one acceleration (k,) of a point of the table."""
     motion = np.stack([columns[name] for name in _MOTION], axis=1).reshape(-1, 3, 6)
-    place = np.array(point)
+    position = np.array(point)
     moved = np.empty((3, 6))
     out = np.empty(len(motion))
     for k, one in enumerate(np.ascontiguousarray(motion)):
-        motion_at_point(one, place, moved)
+        motion_at_point(one, position, moved)
         out[k] = moved[2, axis]
     return out
 

@@ -1,7 +1,7 @@
-"""The table's control in its place in the cycle: after the reference, before the command is sent.
+"""Table control within the cycle: after the reference, before the command is sent.
 
 The control itself is ``mastd.control.table.command``; here it hears from the state machine whether the drive
-follows, and whether the table stands on its legs alone, and what it cannot do becomes a fault.
+follows, and whether the actuators alone carry the table, and saturation becomes a fault.
 """
 
 from __future__ import annotations
@@ -36,21 +36,21 @@ from mastd.settings.daemon.daemon import DaemonSettings
 from mastd.settings.table.identified import IdentifiedSettings
 from mastd.settings.table.table import TableSettings
 
-ON_ITS_LEGS = frozenset({State.READY, State.ARMED, State.RUNNING, State.HOLD, State.STOPPING})
-"""States in which the legs alone carry the table, so that their forces can be balanced."""
+SUPPORTED = frozenset({State.READY, State.ARMED, State.RUNNING, State.HOLD, State.STOPPING})
+"""States in which the actuators alone carry the table, so that their forces can be balanced."""
 SUPPLY_FILTER_TIME = 0.02
 """s over which the measured supply pressure is smoothed, as the drive does."""
 MAX_PRESSURE = 1.3
 """Of the supply's pressure: a reading above it is none."""
-TOO_FEW = 2
-"""Accelerometers left out from which on the lengths have to tell some acceleration, which is too late for
-feedback and too rough to learn a payload from."""
+MAX_EXCLUDED = 2
+"""Excluded accelerometers from which on some acceleration comes from the lengths: too late for feedback,
+and too rough to learn a payload from."""
 SATURATION_DELAY = 0.25
-"""s for which the trims must be at their limit to be told."""
+"""s for which the trims must be at their limit to be reported."""
 
 
 class LoopControl:
-    """Writes the command of the links each cycle."""
+    """Writes the command of the actuators each cycle."""
 
     def __init__(
         self,
@@ -82,7 +82,7 @@ class LoopControl:
         self._supply = frame.field("sample.supply_pressure")
         self._smoothing = min(1.0, self._period / SUPPLY_FILTER_TIME)
         self._smoothed = table.supply.pressure
-        self._most_pressure = MAX_PRESSURE * table.supply.pressure
+        self._maximum_pressure = MAX_PRESSURE * table.supply.pressure
         self._step = -1
         self._broken = -1
         self._limited = 0.0
@@ -102,8 +102,8 @@ class LoopControl:
         self._profile: LoadedProfile | None = None
         self._unbalanced = False
 
-    def tell(self, supervisor: Supervisor) -> None:
-        """Report with the next cycle's conditions what the control cannot do."""
+    def report(self, supervisor: Supervisor) -> None:
+        """Report saturation of the control with the next cycle's conditions."""
         if self._unbalanced:
             limit = self._balance_limit * 1e3
             supervisor.report_next(
@@ -122,14 +122,14 @@ class LoopControl:
         now, sensing, reference = self._control.now, self._sensing, self.reference
         fresh = sensing.usable and sensing.pose_valid
         pressure = self._supply[0]
-        if sensing.usable and 0.0 < pressure < self._most_pressure:
+        if sensing.usable and 0.0 < pressure < self._maximum_pressure:
             self._smoothed += self._smoothing * (float(pressure) - self._smoothed)
         now[SUPPLY] = self._smoothed
         now[ENGAGED] = follows
-        now[BALANCING] = state in ON_ITS_LEGS
+        now[BALANCING] = state in SUPPORTED
         now[FRESH] = fresh
         now[CONTINUOUS] = fresh and sensing.sample.step == self._step + 1
-        now[FELT] = sensing.excluded_accelerometers < TOO_FEW
+        now[FELT] = sensing.excluded_accelerometers < MAX_EXCLUDED
         if fresh:
             self._step = sensing.sample.step
         now[STREAMED] = reference.source is Source.STREAM

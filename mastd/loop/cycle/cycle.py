@@ -80,7 +80,7 @@ class Cycle:
 
     @property
     def command_sha256(self) -> str:
-        """Digest of what was sent to the links from the profile's first to its last command."""
+        """Digest of what was sent to the actuators from the profile's first to its last command."""
         return self._digest.text
 
     def step(
@@ -153,7 +153,7 @@ class Cycle:
             supervisor.report(Code.COMMAND_NOT_FINITE, "reference or kinematics not finite")
             supervisor.decide(Verb.NONE, self.sensing.last_ns)
             self._stand()
-        self._control.tell(supervisor)
+        self._control.report(supervisor)
         command.mode = int(supervisor.mode)
         command.stage = int(supervisor.stage)
         if supervisor.playing:
@@ -170,8 +170,8 @@ class Cycle:
 
         What else was to be done in this cycle may be broken too, so each part is tried for itself.
         """
-        place = traceback.extract_tb(error.__traceback__)[-1]
-        text = f"{type(error).__name__} in {os.path.basename(place.filename)}:{place.lineno}: {error}"
+        origin = traceback.extract_tb(error.__traceback__)[-1]
+        text = f"{type(error).__name__} in {os.path.basename(origin.filename)}:{origin.lineno}: {error}"
         self.supervisor.reports.clear()
         self.supervisor.report(Code.LOOP_EXCEPTION, text)
         with contextlib.suppress(Exception):

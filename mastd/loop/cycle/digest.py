@@ -1,4 +1,4 @@
-"""Digest of what was sent to the links while a path was played."""
+"""Digest of the commands that were sent to the actuators while a profile ran."""
 
 from __future__ import annotations
 
@@ -8,14 +8,14 @@ from mastd.arrays import FloatArray
 
 
 class CommandDigest:
-    """SHA-256 over ``covered``, the part of the command that belongs to the links, cycle by cycle."""
+    """SHA-256 over ``covered``, the part of the command that belongs to the actuators, cycle by cycle."""
 
     def __init__(self, covered: FloatArray) -> None:
         self._covered = covered
         self._hash = hashlib.sha256()
 
     def begin(self) -> None:
-        """Begin anew."""
+        """Start again."""
         self._hash = hashlib.sha256()
 
     def add(self) -> None:

@@ -16,8 +16,8 @@ from mastd.settings.table.table import TableSettings
 def motion_limits(table: TableSettings, daemon: DaemonSettings, geometry: Geometry) -> MotionLimits:
     """Return the limits of the daemon's own moves, decelerations and changes of speed and level.
 
-    Stops and changes of level take longer than asked for where their jerk at a link would otherwise exceed
-    ``JERK_SHARE`` of its limit.
+    Stops and changes of level take longer than asked for where their jerk at an actuator would otherwise
+    exceed ``JERK_SHARE`` of its limit.
     """
     m, b = daemon.moves, daemon.moves.brake
     jerk = JERK_SHARE * table.limits.jerk

@@ -1,6 +1,6 @@
-"""Requests that do more than change the state: load a profile, jog, set the level.
+"""Execute requests that do more than change the state: load a profile, jog, set the level.
 
-The state machine has allowed them before; each order returns why it is refused all the same, or nothing.
+The state machine has allowed them before; each returns why it is refused, or nothing.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from mastd.wire.access.verbs import Verb
 
 
 class Carrier(Protocol):
-    """Who counts on what the table carries."""
+    """Control that depends on the payload."""
 
     @property
     def model(self) -> FloatArray:
@@ -35,7 +35,7 @@ class Carrier(Protocol):
 
     @property
     def carry(self) -> Callable[[FloatArray], None]:
-        """Takes over another one."""
+        """Takes over another model."""
 
 
 class Orders:
@@ -90,7 +90,7 @@ class Orders:
         return self._vehicles.missing(self.rigs)
 
     def execute(self, verb: Verb, arguments: Sequence[float], off: bool) -> str:
-        """Carry out ``verb``; ``off`` tells that the table lies down with the supply off."""
+        """Carry out ``verb``; ``off``: the table is down with the supply off."""
         if verb is Verb.LOAD:
             return self._load_slot(arguments, off)
         if verb is Verb.LEVEL:
@@ -113,7 +113,7 @@ class Orders:
         loaded.timeline.evaluate(0.0, start)
         self.profile_start = start[0] if loaded.driven is None else None
         self.profile_end = loaded.duration
-        # A simulated plant's legs carry the vehicle's own wrench, a real one's that of a rigid body like it.
+        # The simulated actuators carry the vehicle's own wrench, real ones that of a rigid body like it.
         felt = loaded.vehicle is not None and self._vehicles.plant_feels
         self._carrier.carry(self._bare if felt else loaded.model)
         self._vehicles.take(loaded.vehicle, loaded.driven)

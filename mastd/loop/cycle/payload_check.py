@@ -1,8 +1,8 @@
-"""Weighs what stands on the table while it rises, and compares it with what the loaded profile says.
+"""Weigh the payload while the table rises, and compare it with the payload of the loaded profile.
 
 Sums run in RAISING alone, a block of samples after the other, of those in which the table moves fast enough
-for the seals to slide, clear of its stops. Judged is in READY, once for each weighing and profile: nothing is
-played with a payload that is not the profile's. A vehicle that is simulated pushes a simulated plant with
+for the seals to slide, clear of its stops. The comparison is in READY, once for each weighing and profile: no
+profile runs with another payload than its own. A vehicle that is simulated pushes a simulated plant with
 its own wrench, which is known; what is left is compared.
 """
 
@@ -15,7 +15,7 @@ import numpy as np
 
 from mastd.arrays import FloatArray
 from mastd.control.identification.static_load import (
-    LegFriction,
+    ActuatorFriction,
     StaticLoad,
     contradiction,
     nominal_load,
@@ -36,12 +36,12 @@ BLOCK: Final = 20
 """Samples that are looked at together: rates of single ones are noisy."""
 MIN_BLOCKS: Final = 5
 """Fewer do not average the oil columns' ringing out."""
-LYING: Final = frozenset({State.OFF, State.LOW, State.HIGH, State.LOWERING, State.ESTOP})
-"""States in which what was weighed is forgotten: another specimen may come."""
+LOWERED: Final = frozenset({State.OFF, State.LOW, State.HIGH, State.LOWERING, State.ESTOP})
+"""States in which the weighing is discarded: the specimen may be changed."""
 
 
 class PayloadCheck:
-    """``inspect`` once a cycle; ``weighed`` is what the legs carry, None before the table has risen."""
+    """Weighing and comparison, ``inspect`` once a cycle; ``weighed`` is None before the table has risen."""
 
     def __init__(
         self, table: TableSettings, daemon: DaemonSettings, frame: Frame, sensing: Sensing, orders: Orders
@@ -52,19 +52,19 @@ class PayloadCheck:
         self._gravity = table.gravity
         self._geometry = Geometry.from_settings(table)
         self._clear = self._geometry.shortest_lengths + table.limits.stroke_margin
-        self._friction = LegFriction.from_settings(table)
+        self._friction = ActuatorFriction.from_settings(table)
         self._sensing = sensing
         self._orders = orders
         self._block = Measured(frame)
         self._sum = Measured(frame)
         self._samples = self._blocks = 0
-        self._turn = np.eye(3)
+        self._rotation = np.eye(3)
         """Rotation from P to B at which the table was weighed."""
         self._state = State.OFF
         self._felt = False
         """The simulated plant felt a simulated vehicle, which is taken off."""
         self._rising = self._ready = False
-        self._judged: tuple[object, object] = (None, None)
+        self._compared: tuple[object, object] = (None, None)
         self._standing: tuple[Report, ...] = ()
 
     def inspect(self, state: State) -> Sequence[Report]:
@@ -75,7 +75,7 @@ class PayloadCheck:
             self._enter(state)
         if self._rising and self._sensing.usable and self._sensing.pose_valid:
             self._add()
-        return self._judge() if self._ready else ()
+        return self._compare() if self._ready else ()
 
     def _enter(self, state: State) -> None:
         if state is State.RAISING:
@@ -83,7 +83,7 @@ class PayloadCheck:
         elif self._rising:
             self._finish()
         self._state, self._rising, self._ready = state, state is State.RAISING, state is State.READY
-        if state in LYING:
+        if state in LOWERED:
             self.weighed = None
 
     def _begin(self) -> None:
@@ -108,29 +108,29 @@ class PayloadCheck:
         self._samples = 0
 
     def _finish(self) -> None:
-        """Weigh; a way too short to tell anything leaves the last weighing as it is."""
+        """Weigh; a motion that is too short leaves the last weighing as it is."""
         if self._blocks < MIN_BLOCKS:
             return
         mean = self._sum
         mean.values /= self._blocks
         pose = mean.pose
-        self._turn = np.array(rotation(pose[3], pose[4], pose[5])).reshape(3, 3)
+        self._rotation = np.array(rotation(pose[3], pose[4], pose[5])).reshape(3, 3)
         self._felt = bool(mean.load.any())
         self.weighed = weigh(
             jacobians_at(self._geometry, pose)[0],
             mean.forces,
             self._friction.doubts(mean.sticking),
-            (self._turn @ mean.load.reshape(2, 3).T).T.ravel(),
+            (self._rotation @ mean.load.reshape(2, 3).T).T.ravel(),
             self._gravity + mean.acceleration[2],
         )
 
-    def _judge(self) -> Sequence[Report]:
-        """Compare a weighing with a profile once; without a profile nobody has said what stands there."""
+    def _compare(self) -> Sequence[Report]:
+        """Compare a weighing with a profile once; without a profile there is no expected payload."""
         loaded, weighed = self._orders.loaded, self.weighed
-        if self._judged[0] is not loaded or self._judged[1] is not weighed:
-            self._judged, self._standing = (loaded, weighed), ()
+        if self._compared[0] is not loaded or self._compared[1] is not weighed:
+            self._compared, self._standing = (loaded, weighed), ()
             if loaded is not None and weighed is not None:
-                stated = nominal_load(self._orders.carried, self._turn)
+                stated = nominal_load(self._orders.carried, self._rotation)
                 why = contradiction(weighed, stated, self._settings.mass, self._settings.centre)
                 beside = "without the simulated vehicle, " if self._felt else ""
                 self._standing = (Report(Code.PAYLOAD_MISMATCH, beside + why),) if why else ()
@@ -138,9 +138,9 @@ class PayloadCheck:
 
 
 class Measured:
-    """A sum of what the frame says of pose, links and load; ``take`` adds the present frame.
+    """A sum of what the frame says of pose, actuators and load; ``take`` adds the present frame.
 
-    ``values`` holds it all: the frame's part from pose to force, the load (6,) and a share for each link.
+    ``values`` holds the frame's part from pose to force, the load (6,) and how often each actuator sticks.
     """
 
     def __init__(self, frame: Frame) -> None:
@@ -166,5 +166,5 @@ class Measured:
         self.load += self._wrench
 
     def clear(self) -> None:
-        """Begin anew."""
+        """Start again."""
         self.values[:] = 0.0

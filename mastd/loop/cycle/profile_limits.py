@@ -1,4 +1,4 @@
-"""What a profile brings with it to be watched, beside the guard of the table: its limits, its path ahead."""
+"""Monitor the limits and the path of the loaded profile."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ class ProfileWatch:
         self._elapsed = 0.0
 
     def begin(self, limits: FloatArray) -> None:
-        """Begin anew with the ``limits`` of the profile that is played from now on."""
+        """Start with the ``limits`` of the profile that runs from now on."""
         self._limits.take(limits)
 
     def inspect(self, playing: bool, usable: bool, elapsed: float) -> list[Report]:

@@ -1,8 +1,8 @@
-"""The middle of a cycle: faults, requests and observations move the state machine; each entry acts once.
+"""Run the state machine of the loop: faults, requests and observations; each entry of a state acts once.
 
 Order within a cycle: the most severe fault first, then the operator's request, then what the loop observes
 (stage reached, raised, profile ended, standstill, lowered). Supply stage and drive mode follow from the
-state; the reference is told what to follow when a state is entered.
+state; the reference is given its path when a state is entered.
 """
 
 from __future__ import annotations
@@ -97,7 +97,7 @@ class Supervisor:
     def down(self, now_ns: int) -> bool:
         """Return whether the table lies on its stops, or the drive has nothing left to let down.
 
-        The lengths tell it; without valid ones the drive's own bits do, a second after the last change.
+        By the lengths; without valid ones by the drive's own bits, a second after the last change.
         """
         if self._sensing.usable and self._sensing.pose_valid:
             return not self.raised
@@ -234,7 +234,7 @@ class Supervisor:
             before, self.state, self.since_ns = self.state, outcome.state, now_ns
             self._enter(before)
             if self.state is State.RUNNING and not self.latch.stopped:
-                self.latch.first = None  # whoever starts or resumes has seen why it was held
+                self.latch.first = None  # who starts or resumes has seen why it was held
             cause = self.latch.first.cause if self.latch.first else ""
             self.events.append(
                 {
@@ -277,7 +277,7 @@ class Supervisor:
                 self._power_off()
 
     def _stop(self) -> None:
-        """A leg that did not follow makes the set-points worthless: brake from the measured pose then."""
+        """Stop along the path; after a following error brake from the measured pose."""
         first = self.latch.first
         if first is not None and first.code is Code.FOLLOWING_ERROR and self._sensing.pose_valid:
             self._reference.brake(self._sensing.pose, self._sensing.pose_rates)

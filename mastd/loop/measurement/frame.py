@@ -170,7 +170,7 @@ class Frame:
         self.layout = frame_layout(links, accelerometers, len(rigs))
         self.channels = frame_channels(self.layout, rigs)
         self.values: FloatArray = np.zeros(self.layout.size)
-        self.index = {name: place.start for name, place in self.layout.slices.items()}
+        self.index = {name: position.start for name, position in self.layout.slices.items()}
         self.motion = self.values[self.index["reference"] : self.index["reference"] + 24].reshape(4, 6)
         self.measured = self.values[self.index["pose"] : self.index["pose"] + 18].reshape(3, 6)
         """Pose, rates and accelerations of C as measured."""

@@ -152,7 +152,7 @@ class Sensing:
 
     @property
     def pressures(self) -> FloatArray:
-        """Pressures (2 n,) of the newest sample in Pa, calibrated: both chambers of each link in turn."""
+        """Pressures (2 n,) of the newest sample in Pa, calibrated: both chambers of each actuator in turn."""
         pressures: FloatArray = self._pressure_scales * self._raw_pressures + self._pressure_offsets
         return pressures
 

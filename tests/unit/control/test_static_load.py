@@ -7,7 +7,7 @@ import math
 import numpy as np
 import pytest
 
-from mastd.control.identification.static_load import LegFriction, StaticLoad, contradiction, weigh
+from mastd.control.identification.static_load import ActuatorFriction, StaticLoad, contradiction, weigh
 from mastd.settings.core.loader import load
 from mastd.settings.table.table import TableSettings
 from tests.support.lab import ROOT
@@ -58,7 +58,7 @@ def test_the_doubts_are_those_of_many_weighings_and_a_leg_that_sticks_hardly_cou
 
 
 def test_friction_has_the_sign_of_the_rate_and_none_that_is_known_while_it_sticks() -> None:
-    friction = LegFriction.from_settings(TABLE)
+    friction = ActuatorFriction.from_settings(TABLE)
     law = TABLE.actuator.friction
     rates = np.array([0.02, -0.02, 0.5 * friction.sliding_rate])
     sliding = law.coulomb + 0.02 * law.viscous
