@@ -48,7 +48,7 @@ class BodyFit:
     viscous: FloatArray
     viscous_deviation: FloatArray
     residual: float
-    """Effective value of the force unaccounted for, N a actuator."""
+    """Effective value of the force unaccounted for, N per actuator."""
     times: FloatArray
     """(r,) s from the play's begin, of the two that follow."""
     wrench: FloatArray

@@ -58,7 +58,7 @@ class ActuatorFriction:
         return np.where(np.abs(rates) >= self.sliding_rate, sliding, 0.0)
 
     def doubts(self, sticking: FloatArray) -> FloatArray:
-        """Return standard deviations (n,) in N of actuators, for the ratio of time that they were ``sticking``.
+        """Return standard deviations (n,) in N for the ratio of time that actuators were ``sticking``.
 
         Where a seal that sticks stands between its two breakaway forces is not known: evenly spread.
         """
