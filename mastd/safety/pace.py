@@ -1,4 +1,4 @@
-"""Monitor time: missed periods of the loop, and the drive's clock against the loop's."""
+"""Monitor time: missed periods of the loop, lost samples, and the drive's clock against the loop's."""
 
 from __future__ import annotations
 
@@ -59,6 +59,37 @@ class Pace:
         if skipped > self._maximum_missed or (stalled and self._stop_after_stall):
             found.append(Report(Code.OVERRUN, f"{skipped} periods in a row"))
         return found
+
+
+class SampleLoss:
+    """Monitors the ratio of samples that are lost or rejected, over one second; ``period`` in s."""
+
+    def __init__(self, maximum_ratio: float, period: float) -> None:
+        self._maximum_ratio = maximum_ratio
+        self._window = round(1.0 / period)
+        self._sequence: int | None = None
+        self._lost = self._received = 0
+        self._finding = ""
+
+    def reject(self) -> None:
+        """Count a sample that was received and cannot be used."""
+        self._lost += 1
+
+    def count(self, sequence: int, received: int) -> str:
+        """Count ``received`` samples, the newest with number ``sequence``; return the finding, or nothing.
+
+        It stands until that of the next second is known.
+        """
+        if self._sequence is not None:
+            self._lost += max(0, sequence - self._sequence - received)
+        self._sequence = sequence
+        self._received += received
+        if self._received >= self._window:
+            ratio = self._lost / (self._received + self._lost)
+            exceeds = ratio > self._maximum_ratio
+            self._finding = f"{ratio:.1%} of the samples within one second" if exceeds else ""
+            self._received = self._lost = 0
+        return self._finding
 
 
 class PlantClock:

@@ -27,7 +27,7 @@ from mastd.loop.measurement.sensing_kernel import (
 from mastd.safety.faults import Code, Report, bits
 from mastd.safety.guard import LOWERING, MOTION, RAISED, RESTING, STOPPING, Guard
 from mastd.safety.inspection import JUMPED, NOT_FINITE, decode_rejection
-from mastd.safety.pace import PlantClock
+from mastd.safety.pace import PlantClock, SampleLoss
 from mastd.safety.states import State
 from mastd.settings.daemon.daemon import DaemonSettings
 from mastd.settings.table.table import TableSettings
@@ -55,7 +55,6 @@ SUPPLY_BITS = (
     SampleFlag.SUPPLY_FAULT | SampleFlag.OIL_OVERHEATED | SampleFlag.OIL_LOW | SampleFlag.FILTER_BLOCKED
 )
 FOLLOWING = bits(Code.FOLLOWING_ERROR)
-MISSING_WINDOW_S = 1.0
 
 
 class Measurement(NamedTuple):
@@ -88,26 +87,19 @@ class Sensing:
         self.lengths = frame.field("length")
         self.forces = frame.field("force")
         self._raw_pressures = frame.field("sample.pressures")
-        transducers = [sensor for link in table.links for sensor in link.pressure_transducers]
-        self._pressure_scales = np.array([sensor.scale for sensor in transducers])
-        self._pressure_offsets = np.array([sensor.offset for sensor in transducers])
         self._frame = frame.values
         self._timeouts = daemon.timeouts
-        self._maximum_loss = daemon.guard.missing_share
         self._period = daemon.period_ns * 1e-9
         self._corner = daemon.guard.rate_filter
         self._smoothing = smoothing_factor(self._corner, self._period)
         self._guard = Guard(table, daemon.guard, self._period, frame.index)
         self._clock = PlantClock(daemon.guard.clock_difference)
+        self._loss = SampleLoss(daemon.guard.missing_share, self._period)
         self._motion = MotionEstimator(
             table.sensors, table.gravity, daemon.estimator, observer.gain, self._period
         )
-        self._model = SensingModel(
-            FrameColumns.of(frame),
-            _pose_model(table, daemon, observer),
-            self._motion.model,
-            self._guard.model,
-        )
+        pose_model = _pose_model(table, daemon, observer)
+        self._model = SensingModel(FrameColumns.of(frame), pose_model, self._motion.model, self._guard.model)
         self._state = SensingState(
             lengths=np.zeros(n),
             redundancy=np.zeros(len(observer.null_vectors)),
@@ -123,7 +115,6 @@ class Sensing:
         self._spools = ((1 << n) - 1) << 3 * n
         self._spool = sample.field("spools")
         self._links = n
-        self._sequence: int | None = None
         self._arrived: int | None = None
         """Step of the sample before this one."""
         self._accepted: int | None = None
@@ -140,10 +131,6 @@ class Sensing:
         self._period_ns = daemon.period_ns
         self._stale_ns = round(daemon.timeouts.sample_stale * 1e9)
         self._bad_limit = round(daemon.guard.sample_delay / self._period)
-        self._missing = 0
-        self._received = 0
-        self._window = round(MISSING_WINDOW_S / self._period)
-        self._loss = ""
 
     @property
     def smoothed_pose(self) -> FloatArray:
@@ -153,7 +140,8 @@ class Sensing:
     @property
     def pressures(self) -> FloatArray:
         """Pressures (2 n,) of the newest sample in Pa, calibrated: both chambers of each actuator in turn."""
-        pressures: FloatArray = self._pressure_scales * self._raw_pressures + self._pressure_offsets
+        calibration = self._model.pose.pressure_calibration
+        pressures: FloatArray = calibration[:, 0] * self._raw_pressures + calibration[:, 1]
         return pressures
 
     @property
@@ -211,7 +199,9 @@ class Sensing:
         """Check sequence, clock, flags and validity bits of the newest sample."""
         sample = self.sample
         self.last_ns = now_ns
-        self._count_missing(received)
+        loss = self._loss.count(sample.sequence, received)
+        if loss:
+            self._reports.append(Report(Code.SAMPLE_MISSING, loss))
         clock = self._clock.inspect(now_ns, sample.time_ns)
         if clock:
             self._reports.append(Report(Code.CLOCK, clock))
@@ -276,7 +266,7 @@ class Sensing:
     def _reject(self, code: Code, channel: int) -> None:
         """Count a sample that cannot be used; report it when it is one too many in a row."""
         self._bad += 1
-        self._missing += 1
+        self._loss.reject()
         if self._bad > self._bad_limit:
             self._reports.append(Report(code, self._sensor_name(channel)))
 
@@ -285,20 +275,6 @@ class Sensing:
             self._reports.append(Report(Code.PLANT_LOST, f"no sample for {age:.2f} s"))
         elif age >= self._timeouts.sample_stale:
             self._reports.append(Report(Code.SAMPLE_STALE, f"newest sample {age * 1e3:.0f} ms old"))
-
-    def _count_missing(self, received: int) -> None:
-        """Count lost samples; their ratio over a second is reported until that of the next is known."""
-        sequence = self.sample.sequence
-        if self._sequence is not None:
-            self._missing += max(0, sequence - self._sequence - received)
-        self._sequence = sequence
-        self._received += received
-        if self._received >= self._window:
-            ratio = self._missing / (self._received + self._missing)
-            self._loss = f"{ratio:.1%} of the samples within one second" if ratio > self._maximum_loss else ""
-            self._received = self._missing = 0
-        if self._loss:
-            self._reports.append(Report(Code.SAMPLE_MISSING, self._loss))
 
     def _read_flags(self, flags: int) -> None:
         if flags & SampleFlag.ESTOP:

@@ -16,7 +16,7 @@ from mastd.wire.operators.loop_port import Loop, LoopPort
 from mastd.wire.operators.terms import PreviousRun, Words
 
 ACTIONS = {int(action): action.name for action in Action}
-NEVER_BEGUN = "the loop is still preparing itself; wait for it"
+NEVER_BEGUN = "controller initialising; wait until it is ready"
 OVER = "the daemon has ended; start it again"
 STUCK = "the drive lets the table down by itself; restart the daemon"
 
