@@ -39,7 +39,7 @@ from mastd.settings.table.table import TableSettings
 from mastd.signals.band import band_filter, judging_band
 from mastd.signals.frequency_matrix import FrequencyMatrix, frequency_matrix
 
-Tell = Callable[[str], None]
+Reporter = Callable[[str], None]
 
 RATE: Final = 1.0 / KNOT_SPACING
 NOISE: Final = -1
@@ -47,7 +47,7 @@ TARGET: Final = "target.rsp"
 BEST_DRIVE, BEST_PROFILE = "drive.rsp", "drive.yaml"
 _TRIALS: Final = 6
 _LOW_COHERENCE: Final = 0.5
-_MIN_SHARE: Final = 0.05
+_MIN_RATIO: Final = 0.05
 """Of a step below which it is not worth a play."""
 
 
@@ -173,20 +173,21 @@ def iterate(
     plays: int,
     noise_time: float,
     matrix: FrequencyMatrix | None = None,
-    tell: Tell | None = None,
+    report: Reporter | None = None,
     shown: Callable[[History], None] | None = None,
 ) -> History:
     """Play, correct and play again until play number ``plays``, from wherever ``history`` stands.
 
     ``noise_time`` in s is what the frequency response matrix is measured with, unless there is a ``matrix``
-    or the directory holds one. ``tell`` hears what is done, ``shown`` the history after each play. Raises
-    UsageError where the profile or the noise does not pass the check, and what ``play`` raises.
+    or the directory holds one. ``report`` is called with each step in words, ``shown`` with the history after
+    each play. Raises UsageError where the profile or the noise does not pass the check, and what ``play``
+    raises.
     """
-    tell = tell or (lambda line: None)
+    report = report or (lambda line: None)
     if plays >= 1:
-        history, matrix = _matrix(task, history, play, noise_time, matrix, tell)
+        history, matrix = _matrix(task, history, play, noise_time, matrix, report)
     for number in range(len(history.plays), plays + 1):
-        made = _first(task) if number == 0 else _next(task, history, matrix, tell)
+        made = _first(task) if number == 0 else _next(task, history, matrix, report)
         if isinstance(made, str):
             history = replace(history, ended=made)
             break
@@ -199,7 +200,7 @@ def iterate(
         note = history.plays[-1]
         _keep_best(task, history)
         history.save(task.directory)
-        tell(f"play {number}: error {note.figures.error:.4f}")
+        report(f"play {number}: error {note.figures.error:.4f}")
         if shown is not None:
             shown(history)
     history.save(task.directory)
@@ -213,7 +214,7 @@ class _Made:
     poses: FloatArray
     made_from: int | None
     gain: float
-    share: float
+    ratio: float
     limit: str
 
 
@@ -221,7 +222,7 @@ def _first(task: Task) -> _Made:
     return _Made(task.poses, None, 1.0, 1.0, "")
 
 
-def _next(task: Task, history: History, matrix: FrequencyMatrix | None, tell: Tell) -> _Made | str:
+def _next(task: Task, history: History, matrix: FrequencyMatrix | None, report: Reporter) -> _Made | str:
     """Return the next drive, or why there is none."""
     assert matrix is not None
     source, gain = history.next_step()
@@ -234,27 +235,27 @@ def _next(task: Task, history: History, matrix: FrequencyMatrix | None, tell: Te
         sizes_of(band_filter(task.target, RATE, task.band), task.responses.units)[0],
     )
     change = gain * learning.correction(missing, RATE, matrix, sizes, task.band)
-    share, limit = _passing_share(task, poses, change)
+    ratio, limit = _passing_ratio(task, poses, change)
     if limit:
-        tell(f"the check limits the step to {share:.0%}: {limit}")
-    if share < _MIN_SHARE:
+        report(f"the check limits the step to {ratio:.0%}: {limit}")
+    if ratio < _MIN_RATIO:
         return f"the check allows no further step from run {source.number}: {limit}"
-    return _Made(poses + share * change, source.number, gain, share, limit)
+    return _Made(poses + ratio * change, source.number, gain, ratio, limit)
 
 
-def _passing_share(task: Task, poses: FloatArray, change: FloatArray) -> tuple[float, str]:
+def _passing_ratio(task: Task, poses: FloatArray, change: FloatArray) -> tuple[float, str]:
     """Return how much of a change passes the check, to 1/32, and the limit that does not let more through."""
     passing, failing, limit = 0.0, 1.0, ""
-    share = 1.0
+    ratio = 1.0
     for _ in range(_TRIALS):
-        refused = _refused(task, poses + share * change)
+        refused = _refused(task, poses + ratio * change)
         if refused:
-            failing, limit = share, refused
+            failing, limit = ratio, refused
         else:
-            passing = share
+            passing = ratio
         if passing == 1.0:
             return 1.0, ""
-        share = 0.5 * (passing + failing)
+        ratio = 0.5 * (passing + failing)
     return passing, limit
 
 
@@ -308,7 +309,7 @@ def _played(task: Task, number: int, made: _Made, play: Play) -> PlayNote:
         file,
         made.made_from,
         made.gain,
-        made.share,
+        made.ratio,
         made.limit,
         written.knots * KNOT_SPACING,
         written.lost,
@@ -326,7 +327,12 @@ def _keep_best(task: Task, history: History) -> None:
 
 
 def _matrix(
-    task: Task, history: History, play: Play, noise_time: float, matrix: FrequencyMatrix | None, tell: Tell
+    task: Task,
+    history: History,
+    play: Play,
+    noise_time: float,
+    matrix: FrequencyMatrix | None,
+    report: Reporter,
 ) -> tuple[History, FrequencyMatrix]:
     """Return the frequency response matrix: the one that is there, or measured now."""
     names = task.responses.names
@@ -335,7 +341,7 @@ def _matrix(
     levels: FloatArray = np.zeros(6)
     source, duration = "given", 0.0
     if matrix is None:
-        playable, levels, motion = _noise_profile(task, noise_time, tell)
+        playable, levels, motion = _noise_profile(task, noise_time, report)
         drives_played = motion[:, 2]
         duration, source = (len(motion) - 1) * KNOT_SPACING, "noise"
         columns = play(playable, NOISE, task.responses.channels, len(motion))
@@ -344,10 +350,10 @@ def _matrix(
     inside = (matrix.frequency >= task.band[0]) & (matrix.frequency <= task.band[1])
     mean = np.mean(matrix.coherence[inside], axis=0) if np.any(inside) else np.zeros(len(names))
     coherence = {name: float(value) for name, value in zip(names, mean, strict=True)}
-    told = ", ".join(f"{name} {mean[k]:.3f}" for k, name in enumerate(short_names(names)))
-    tell(f"frequency response matrix, mean coherence: {told}")
+    values = ", ".join(f"{name} {mean[k]:.3f}" for k, name in enumerate(short_names(names)))
+    report(f"frequency response matrix, mean coherence: {values}")
     if min(coherence.values()) < _LOW_COHERENCE:
-        tell("low coherence: uncorrelated response is hardly corrected; use a higher level or longer noise")
+        report("low coherence: uncorrelated response is hardly corrected; use a higher level or longer noise")
     history = replace(history, noise=NoiseNote(source, duration, tuple(map(float, levels)), coherence))
     history.save(task.directory)
     return history, matrix
@@ -358,7 +364,7 @@ def matrix_of(accelerations: FloatArray, responses: FloatArray) -> FrequencyMatr
     return frequency_matrix(accelerations, responses, RATE, learning.welch_segment(len(accelerations)))
 
 
-def _noise_profile(task: Task, duration: float, tell: Tell) -> tuple[Playable, FloatArray, FloatArray]:
+def _noise_profile(task: Task, duration: float, report: Reporter) -> tuple[Playable, FloatArray, FloatArray]:
     """Return the noise's profile, its levels and its motion (k, 4, 6)."""
     levels = noise.noise_levels(task.accelerations, RATE, task.band)
     path = task.directory / "noise.yaml"
@@ -369,6 +375,6 @@ def _noise_profile(task: Task, duration: float, tell: Tell) -> tuple[Playable, F
         proof = examine(motion, task.table, task.profile.payload)
         if proof.ok:
             return playable, levels, sampled_motion(motion.timeline())
-        tell(f"noise reduced to {proof.scale:.0%} to pass the check")
+        report(f"noise reduced to {proof.scale:.0%} to pass the check")
         levels = levels * proof.scale * 0.98
     raise UsageError(f"{task.profile.name}: no noise passes the check on this table with this payload")
