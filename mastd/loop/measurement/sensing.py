@@ -1,7 +1,9 @@
 """Measurement of a cycle: check and count samples, estimate pose and motion, report fault conditions.
 
 The numbers are computed by one compiled call, ``mastd.loop.measurement.sensing_kernel``, which also writes
-them into the frame.
+them into the frame. After a gap in the samples the following error is not monitored for
+``guard.rejoin_time``, while the drive takes up the set-points from where it has bridged to; gaps shorter than
+``guard.following_delay`` change nothing.
 """
 
 from __future__ import annotations
